@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os"
+
+	"golang.org/x/term"
+)
+
+// terminal is where a command writes: results to out, everything else to err.
+type terminal struct {
+	out, err       *os.File
+	outTTY, errTTY bool // whether a person is looking
+}
+
+func newTerminal(out, err *os.File) *terminal {
+	return &terminal{out: out, err: err, outTTY: isTerminal(out), errTTY: isTerminal(err)}
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// colour says whether out may carry colours: only a terminal whose user did not ask for none (https://no-color.org).
+func (t *terminal) colour() bool { return t.outTTY && os.Getenv("NO_COLOR") == "" }
+
+// width is the number of columns of out, 80 when it is no terminal.
+func (t *terminal) width() int {
+	if w, _, err := term.GetSize(int(t.out.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return 80
+}

@@ -1,0 +1,243 @@
+// Package result holds what a run of the lab found, as data: the schema of results.json.
+//
+// Everything downstream of a measurement (statistics, reports, comparisons of two runs, resuming) reads
+// this one form and nothing else. Units stand in the field names: _us are microseconds, _ns nanoseconds,
+// _percent are percent of one core, _ratio are fractions of one. Times are offsets from the start of the
+// measured window unless the comment says otherwise.
+//
+// Limitations: a file is read whole into memory; a run of ten thousand trials is about 100 MB.
+package result
+
+import "time"
+
+// Version is the schema's version: it grows by one when a field changes its meaning or goes away.
+const Version = 1
+
+// Results is one run of one experiment.
+type Results struct {
+	Version    int       `json:"version"`
+	Experiment string    `json:"experiment"` // "im", "im-published", or the path of an experiment file
+	Question   string    `json:"question"`   // what the experiment asks, in one sentence
+	Command    string    `json:"command"`    // the exact command that repeats the run, seed included
+	Seed       uint64    `json:"seed"`       // orders the blocks and places the twin
+	Started    time.Time `json:"started"`
+	Finished   time.Time `json:"finished"` // zero while the run is incomplete
+	Plan       Plan      `json:"plan"`
+	Machine    Machine   `json:"machine"`
+
+	Subjects    []Subject    `json:"subjects"`
+	Skipped     []Skip       `json:"skipped,omitempty"` // subjects that could not take part, with the reason
+	Trials      []Trial      `json:"trials"`            // in the order in which they ran, refused ones included
+	Comparisons []Comparison `json:"comparisons"`
+	Rulers      []Ruler      `json:"rulers"` // the accounting in use first, then the others that were read beside it
+
+	Reasons     []Reasons     `json:"reasons,omitempty"`      // why a subject costs what it costs, from trials of their own
+	SwitchCosts []SwitchCost  `json:"switch_costs,omitempty"` // what one switch costs on this machine
+	Portability []Portability `json:"portability,omitempty"`  // the C subjects under other compilers and machines
+	Saturation  []Saturation  `json:"saturation,omitempty"`   // variation and tail near capacity
+}
+
+// Plan is what was to be run. Every combination of a subject, a number of connections and a pattern is a cell.
+type Plan struct {
+	Quick       bool     `json:"quick"`
+	Workload    string   `json:"workload"` // sink or echo
+	Loads       []Load   `json:"loads"`    // usually one; im-published has two
+	Connections []int    `json:"connections"`
+	Patterns    []string `json:"patterns"` // staggered, together, poisson
+	Blocks      int      `json:"blocks"`   // palindromic blocks; each holds two trials of every subject
+	DurationS   float64  `json:"duration_s"`
+	WindowMS    float64  `json:"window_ms"` // the window of cpu_cv, 500 in the paper
+	ServerCPUs  []int    `json:"server_cpus"`
+	LoadCPUs    []int    `json:"load_cpus"`
+	Namespace   bool     `json:"namespace"` // the subject stood behind a veth pair instead of on loopback
+	Twin        string   `json:"twin"`      // the subject that was secretly in the run twice; empty when none was
+	Margin      float64  `json:"margin"`    // ratios within [1/(1+margin), 1+margin] count as equivalent
+}
+
+// Load is what each connection was offered.
+type Load struct {
+	Name   string  `json:"name"` // "messages", "tcpkali"
+	Rate   float64 `json:"rate"` // messages a second a connection; for tcpkali mode derived from Bits
+	Size   int     `json:"size"` // bytes a message
+	Bits   float64 `json:"bits"` // bits a second a connection in tcpkali's bandwidth mode; else 0
+	WorkUS int     `json:"work_us"`
+	WaitMS int     `json:"wait_ms"`
+}
+
+// Machine is where the run took place.
+type Machine struct {
+	Kernel     string   `json:"kernel"`
+	CPU        string   `json:"cpu"`
+	Cores      int      `json:"cores"`
+	MemoryMB   int      `json:"memory_mb"`
+	Hypervisor bool     `json:"hypervisor"`
+	Congestion string   `json:"congestion"` // TCP congestion control in use
+	Versions   []string `json:"versions"`   // "go1.26.8", "gcc 12.2.0", ...
+}
+
+// Subject is a server under test, as its subject.toml tells it.
+type Subject struct {
+	Name         string `json:"name"`
+	Language     string `json:"language"`
+	Paradigm     string `json:"paradigm"`
+	About        string `json:"about"`
+	Differs      string `json:"differs,omitempty"` // where its work is not equal to the others', in a sentence
+	Lines        int    `json:"lines"`
+	Dependencies int    `json:"dependencies"`
+	BinaryBytes  int64  `json:"binary_bytes"`
+	Elsewhere    bool   `json:"elsewhere"` // runs on another machine: its CPU was not measured
+}
+
+// Skip is a subject left out.
+type Skip struct {
+	Subject string `json:"subject"`
+	Reason  string `json:"reason"`
+}
+
+// Trial is one run of one subject under one load.
+type Trial struct {
+	ID          int       `json:"id"`      // 1 for the first
+	Subject     string    `json:"subject"` // the twin appears as NAME+twin
+	Load        string    `json:"load"`    // the name of a Plan.Loads entry
+	Connections int       `json:"connections"`
+	Pattern     string    `json:"pattern"`
+	Block       int       `json:"block"`    // blocks are counted from 0 within a (load, connections, pattern) group
+	Position    int       `json:"position"` // 0 for the first place in the block
+	Attempt     int       `json:"attempt"`  // 1 for the first try at this place
+	Started     time.Time `json:"started"`
+
+	CPUPercentMean  float64 `json:"cpu_percent_mean"`   // of one core, the subject's whole process tree
+	CPUCV           float64 `json:"cpu_cv"`             // standard deviation / mean over windows of Plan.WindowMS
+	CPUUSPerMessage float64 `json:"cpu_us_per_message"` // subject
+	LoadUSPerMsg    float64 `json:"load_us_per_message"`
+	MachineUSPerMsg float64 `json:"machine_us_per_message"`
+	ColdUSPerMsg    float64 `json:"cold_us_per_message"` // during the warm-up
+	WarmMessages    int64   `json:"warm_messages"`       // messages before the measured window
+
+	Messages      int64       `json:"messages"` // sent in the measured window
+	Bytes         int64       `json:"bytes"`
+	OfferedRate   float64     `json:"offered_rate"` // messages a second, all connections
+	AchievedRatio float64     `json:"achieved_ratio"`
+	Behind        int64       `json:"behind"` // messages that could not be sent at their time because the connection was full
+	LatenessUS    Percentiles `json:"lateness_us"`
+	GapUS         Percentiles `json:"gap_us"`               // between messages of one connection
+	LatencyUS     Percentiles `json:"latency_us,omitzero"`  // echo only; from the intended send time
+	LoadRunQueue  float64     `json:"load_run_queue_ratio"` // generator's run-queue wait / duration
+	WindowS       float64     `json:"window_s"`             // the measured window's length
+
+	Memory   Memory             `json:"memory"`
+	Switches Switches           `json:"switches"`
+	GC       *GC                `json:"gc,omitempty"`     // Go subjects
+	Samples  []Sample           `json:"samples"`          // 20 a second over the measured window
+	Rulers   map[string]float64 `json:"rulers,omitempty"` // ruler name to mean CPU in % of a core
+
+	Accepted       bool     `json:"accepted"`
+	RefusedBecause []string `json:"refused_because"` // empty when accepted
+}
+
+// Percentiles summarises a distribution.
+type Percentiles struct {
+	P01  float64 `json:"p01"`
+	P50  float64 `json:"p50"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p999"`
+	Max  float64 `json:"max"`
+}
+
+// Sample is the subject's cumulative CPU at an instant of the measured window.
+type Sample struct {
+	AtMS  float64 `json:"at_ms"`
+	CPUNS int64   `json:"cpu_ns"`
+}
+
+// Memory is taken over the whole process tree.
+type Memory struct {
+	PeakRSSKB int64 `json:"peak_rss_kb"` // shared pages counted once for each process
+	PSSKB     int64 `json:"pss_kb"`      // shared pages divided among their users
+	Processes int   `json:"processes"`
+	Threads   int   `json:"threads"`
+}
+
+// Switches counts context switches in the measured window, whole tree.
+type Switches struct {
+	Voluntary   int64 `json:"voluntary"`
+	Involuntary int64 `json:"involuntary"`
+}
+
+// GC is what the Go collector did in the measured window.
+type GC struct {
+	Cycles       int     `json:"cycles"`
+	SharePercent float64 `json:"share_percent"` // of the subject's CPU
+	MaxPauseUS   float64 `json:"max_pause_us"`
+}
+
+// Comparison says whether two subjects differ in one metric at one load.
+type Comparison struct {
+	A           string  `json:"a"`
+	B           string  `json:"b"`
+	Metric      string  `json:"metric"` // cpu_us_per_message, cpu_cv
+	Load        string  `json:"load"`
+	Connections int     `json:"connections"`
+	Pattern     string  `json:"pattern"`
+	Ratio       float64 `json:"ratio"` // A / B
+	Low         float64 `json:"low"`   // 95 % interval, not corrected
+	High        float64 `json:"high"`
+	Pairs       int     `json:"pairs"`   // blocks in which both have accepted trials
+	P           float64 `json:"p"`       // corrected for the number of comparisons of the run
+	Verdict     string  `json:"verdict"` // different, equivalent, undecided
+	Twin        bool    `json:"twin"`    // B is A's secret twin: an honest lab does not say "different"
+	Warning     string  `json:"warning,omitempty"`
+}
+
+// Ruler is one way to account for CPU.
+type Ruler struct {
+	Name  string `json:"name"`  // "cgroup v1 cpuacct.usage", "sum of /proc/PID/stat", "top, first 18 rows"
+	About string `json:"about"` // what it counts and what it misses
+	Truth bool   `json:"truth"` // the one that the figures use
+}
+
+// Reasons counts kernel events per message for a subject, in a trial whose CPU figures are not used.
+type Reasons struct {
+	Subject     string             `json:"subject"`
+	Connections int                `json:"connections"`
+	Pattern     string             `json:"pattern"`
+	Tool        string             `json:"tool"`     // "tracepoints", "strace"
+	Syscalls    float64            `json:"syscalls"` // per message
+	ByName      map[string]float64 `json:"by_name"`  // per message, by system call
+	Wakeups     float64            `json:"wakeups"`  // per message; -1 when the tool cannot see them
+	Switches    float64            `json:"switches"` // context switches per message; -1 when the tool cannot see them
+	Messages    int64              `json:"messages"` // seen in the trial
+	Note        string             `json:"note,omitempty"`
+}
+
+// SwitchCost is what handing control over once costs.
+type SwitchCost struct {
+	Between string  `json:"between"` // "processes", "threads", "goroutines", "channel", "coroutines"
+	NS      float64 `json:"ns"`      // median of the repetitions
+	Low     float64 `json:"low"`     // fastest repetition
+	High    float64 `json:"high"`    // slowest repetition
+	How     string  `json:"how"`     // how it was measured, in a phrase
+}
+
+// Portability is one C subject built and contract-tested one way.
+type Portability struct {
+	Subject string `json:"subject"`
+	Target  string `json:"target"` // "gcc x86-64", "clang x86-64", "musl x86-64", "gcc 32-bit", "gcc arm64 (qemu-user)"
+	Built   bool   `json:"built"`
+	Passed  bool   `json:"passed"`
+	Note    string `json:"note,omitempty"` // why not, or which check failed; "not tested: ..." when neither was tried
+}
+
+// Saturation is how a subject behaves at a share of its capacity.
+type Saturation struct {
+	Subject        string      `json:"subject"`
+	Connections    int         `json:"connections"`
+	Pattern        string      `json:"pattern"`
+	CapacityRate   float64     `json:"capacity_rate"`   // messages a second, all connections, found by bisection
+	GeneratorBound bool        `json:"generator_bound"` // the generator gave out first: capacity is at least this
+	SharePercent   float64     `json:"share_percent"`   // 70, 85, 95
+	CPUPercentMean float64     `json:"cpu_percent_mean"`
+	CPUCV          float64     `json:"cpu_cv"`
+	LatencyUS      Percentiles `json:"latency_us"` // echo: from intended send to echo; sink: lateness of the send
+	AchievedRatio  float64     `json:"achieved_ratio"`
+}
