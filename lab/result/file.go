@@ -1,0 +1,52 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// File is the name of the results in the directory of a run.
+const File = "results.json"
+
+// Read reads the results in dir, the directory of a run. An error says what is wrong with them and what
+// to do.
+func Read(dir string) (*Results, error) {
+	file := filepath.Join(dir, File)
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no finished run (no %s in it): run weir lab run --out %s, or finish an interrupted one with --resume %s", dir, File, dir, dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the results: %w", err)
+	}
+	var r Results
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w", file, err)
+	}
+	if r.Version != Version {
+		return nil, fmt.Errorf("%s has schema version %d and this program reads version %d: use the weir that wrote it", file, r.Version, Version)
+	}
+	return &r, nil
+}
+
+// Write writes r to dir, whole or not at all: a reader sees the old results or the new, never half.
+func Write(dir string, r *Results) error {
+	return WriteJSON(filepath.Join(dir, File), r)
+}
+
+// WriteJSON replaces file by v's JSON in one step.
+func WriteJSON(file string, v any) error {
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return fmt.Errorf("cannot encode %s: %w", filepath.Base(file), err)
+	}
+	tmp := file + ".new"
+	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp, file)
+}
