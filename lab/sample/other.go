@@ -1,0 +1,26 @@
+//go:build !linux
+
+package sample
+
+import (
+	"errors"
+	"os/exec"
+	"time"
+
+	"weir/lab/result"
+)
+
+// errLinux is what everything here answers on systems other than Linux.
+var errLinux = errors.New("accounting for process trees needs Linux: run the lab there")
+
+// Group can't be had on this system.
+type Group struct{}
+
+func NewGroup(name string) (*Group, error)               { return nil, errLinux }
+func (g *Group) Ruler() result.Ruler                     { return result.Ruler{} }
+func (g *Group) CPU() (time.Duration, error)             { return 0, errLinux }
+func (g *Group) PIDs() ([]int, error)                    { return nil, errLinux }
+func (g *Group) Dir() string                             { return "" }
+func (g *Group) Close() error                            { return errLinux }
+func (g *Group) Start(cmd *exec.Cmd, pl Placement) error { return errLinux }
+func (g *Group) Census() (Census, error)                 { return Census{}, errLinux }

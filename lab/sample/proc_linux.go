@@ -1,0 +1,61 @@
+package sample
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// procStat is what the lab needs of /proc/PID/stat (proc_pid_stat(5)).
+type procStat struct {
+	name    string
+	state   byte  // R, S, D, Z, ...
+	parent  int   // process ID
+	user    int64 // ticks of 1/100 s, like system
+	system  int64
+	start   int64 // ticks after boot
+	session int
+}
+
+func readStat(pid int) (procStat, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return procStat{}, false
+	}
+	return parseStat(string(text))
+}
+
+// parseStat reads the text of /proc/PID/stat. The name stands in brackets and may itself hold blanks and brackets,
+// so the fields are counted from the last one.
+func parseStat(text string) (procStat, bool) {
+	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return procStat{}, false
+	}
+	f := strings.Fields(text[end+1:])
+	if len(f) < 20 || len(f[0]) != 1 {
+		return procStat{}, false
+	}
+	s := procStat{name: text[open+1 : end], state: f[0][0]}
+	var ok [5]bool
+	var parent, session int64
+	parent, ok[0] = number(f[1])
+	session, ok[1] = number(f[3])
+	s.user, ok[2] = number(f[11])
+	s.system, ok[3] = number(f[12])
+	s.start, ok[4] = number(f[19])
+	s.parent, s.session = int(parent), int(session)
+	return s, ok == [5]bool{true, true, true, true, true}
+}
+
+func number(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}
+
+// startTime is when a process started, in ticks after boot; 0 if there is none of that ID.
+func startTime(pid int) int64 {
+	s, _ := readStat(pid)
+	return s.start
+}
