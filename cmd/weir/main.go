@@ -15,11 +15,15 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 )
 
 type cli struct {
 	Lab  labCmd  `cmd:"" help:"Compare servers: run experiments, list subjects, measure commands."`
 	Load loadCmd `cmd:"" help:"Drive a controlled load at any server."`
+
+	Completion completionCmd `cmd:"" help:"Print the code that makes a shell complete weir's commands."`
+	Version    versionCmd    `cmd:"" help:"Say which weir this is."`
 }
 
 type labCmd struct {
@@ -48,6 +52,7 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "weir:", err)
 		return 1
 	}
+	kongcompletion.Register(parser) // answers a shell that asks for a completion
 	k, err := parser.Parse(args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "weir:", err)

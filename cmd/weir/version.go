@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// version is set by the linker when make builds the binary; "unknown" otherwise.
+var version = "unknown"
+
+// versionCmd says which weir this is: what to state beside a result.
+type versionCmd struct {
+	JSON bool `help:"Print one JSON object."`
+}
+
+// Help implements kong.HelpProvider.
+func (c *versionCmd) Help() string {
+	return `Example:
+
+    weir version --json`
+}
+
+// Run prints the version, the Go release it was built with and the platform.
+func (c *versionCmd) Run(t *terminal) error {
+	v := struct {
+		Version  string `json:"version"`
+		Go       string `json:"go"`
+		Platform string `json:"platform"`
+	}{buildVersion(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	if c.JSON {
+		return json.NewEncoder(t.out).Encode(v)
+	}
+	_, err := fmt.Fprintf(t.out, "weir %s, %s, %s\n", v.Version, v.Go, v.Platform)
+	return err
+}
+
+// buildVersion is the linker's version, else the module's when the binary was installed by its module path.
+func buildVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && version == "unknown" && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return version
+}
