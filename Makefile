@@ -1,0 +1,48 @@
+# make lab and make test do everything; the rest are their steps. Each step is a script that can be read and run by itself.
+
+SHELL := /bin/sh
+VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
+OUT ?= runs/$(shell date +%Y-%m-%d-%H%M%S)
+
+.PHONY: help lab test setup setup-lab setup-test build subjects lint rules fuzz c-test cross clean
+
+help: ## say what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+lab: setup-lab build subjects ## set up what is missing, build, compare the paradigms, write the report
+	@build/weir lab run im --quick --out $(OUT)
+
+test: setup-test ## set up what is missing, run every test
+	@scripts/test
+
+setup: setup-lab setup-test ## install, or name, what is missing
+
+setup-lab:
+	@scripts/setup lab
+
+setup-test:
+	@scripts/setup test
+
+build: ## build the binary, build/weir
+	@go build -trimpath -ldflags '-X main.version=$(VERSION)' -o build/weir ./cmd/weir
+
+subjects: build ## build the subjects whose toolchain is there
+	@build/weir lab build
+
+lint: ## check the formatting, go vet, staticcheck
+	@scripts/test format vet staticcheck
+
+rules: ## check the import rules and what the tree may hold
+	@scripts/test rules
+
+fuzz: ## run every fuzz target for FUZZTIME (3s)
+	@scripts/test fuzz
+
+c-test: setup-test ## test the C parts under the address and undefined-behaviour sanitizers
+	@scripts/test c
+
+cross: ## build what is portable for FreeBSD and macOS
+	@scripts/test cross
+
+clean: ## remove what was built; runs/ stays
+	@rm -rf build
