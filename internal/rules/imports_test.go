@@ -1,0 +1,131 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rule forbids the packages from, except those in except, to import to, apart from those in allow.
+// Packages of ours are written from the root; "lab/..." is lab and all below it, "..." is everything.
+type rule struct {
+	from, except []string
+	to, allow    []string
+	tests        bool // binds test files too
+	why          string
+}
+
+const commandOnly = "only the command reads flags: a library takes its settings as a struct"
+
+// importRules state which way dependencies point. They are policy: change one together with
+// ARCHITECTURE.md, and not to make a test pass.
+var importRules = []rule{
+	{from: []string{"serve/..."}, to: []string{"weir/..."}, allow: []string{"weir/serve/..."}, tests: true,
+		why: "serve is a leaf that everything may import: it imports nothing of ours"},
+	{from: []string{"flow/..."}, to: []string{"weir/..."}, allow: []string{"weir/flow/..."}, tests: true,
+		why: "flow is a leaf that everything may import: it imports nothing of ours"},
+	{from: []string{"wire/..."}, to: []string{"weir/..."}, allow: []string{"weir/wire/..."}, tests: true,
+		why: "wire is a leaf that everything may import: it imports nothing of ours"},
+
+	{from: []string{"tcpip/..."}, to: []string{"weir/web/...", "weir/chat/..."}, tests: true,
+		why: "the parts meet at net.Listener and net.Conn, so that each can be used without the others"},
+	{from: []string{"web/..."}, to: []string{"weir/tcpip/...", "weir/chat/..."}, tests: true,
+		why: "the parts meet at net.Listener and net.Conn, so that each can be used without the others"},
+	{from: []string{"chat/..."}, except: []string{"chat/page/..."}, to: []string{"weir/tcpip/...", "weir/web/..."}, tests: true,
+		why: "the parts meet at net.Listener and net.Conn, so that each can be used without the others; only chat/page is a web site"},
+	{from: []string{"chat/page/..."}, to: []string{"weir/tcpip/..."}, tests: true,
+		why: "the page runs over any net.Listener"},
+
+	{from: []string{"..."}, except: []string{"cmd/weir", "lab/...", "docs"}, to: []string{"weir/lab/..."}, tests: true,
+		why: "the lab measures the rest: what it measures must not know it"},
+	{from: []string{"subjects/..."}, to: []string{"weir/..."}, allow: []string{"weir/serve/...", "weir/flow/..."}, tests: true,
+		why: "a server under test stands on serve and flow alone, or the lab would measure itself"},
+	{from: []string{"..."}, except: []string{"cmd/..."}, to: []string{"weir/cmd/..."}, tests: true,
+		why: "cmd is wiring: what two places need belongs into a package"},
+
+	{from: []string{"tcpip/tcp", "web/http1", "chat/irc", "lab/stat"}, to: []string{"net", "os", "os/...", "sync", "sync/...", "syscall"},
+		why: "it is a pure function of its input and of the time it is given, so that it can be replayed, fuzzed and tested in virtual time"},
+	{from: []string{"..."}, except: []string{"cmd/weir", "subjects/..."}, to: []string{"flag", "github.com/alecthomas/kong", "github.com/jotaen/kong-completion"},
+		why: commandOnly},
+}
+
+// matches says whether name is the pattern, or below it when the pattern ends in "/...".
+func matches(pattern, name string) bool {
+	stem, below := strings.CutSuffix(pattern, "...")
+	if !below {
+		return name == pattern
+	}
+	return strings.HasPrefix(name+"/", stem)
+}
+
+func anyMatches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
+}
+
+func (r rule) binds(s *source) bool {
+	return anyMatches(r.from, s.pkg()) && !anyMatches(r.except, s.pkg()) && (r.tests || !s.isTest())
+}
+
+func (r rule) forbids(imported string) bool {
+	return anyMatches(r.to, imported) && !anyMatches(r.allow, imported)
+}
+
+func importFaults(rules []rule, files []*source) []string {
+	var faults []string
+	for _, s := range files {
+		for _, spec := range s.file.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			for _, r := range rules {
+				if r.binds(s) && r.forbids(imported) {
+					faults = append(faults, fmt.Sprintf("%s: %s must not import %s: %s", s.at(spec), s.pkg(), imported, r.why))
+				}
+			}
+		}
+	}
+	return faults
+}
+
+func TestImports(t *testing.T) { report(t, importFaults(importRules, sources(t))) }
+
+func TestImportRulesCatchABadExample(t *testing.T) {
+	for _, c := range []struct {
+		file, imported string
+		bad            bool
+	}{
+		{"serve/run.go", "weir/lab/load", true},
+		{"serve/run_test.go", "weir/lab/load", true},
+		{"serve/loop/run.go", "weir/serve", false},
+		{"serve/run.go", "net", false},
+		{"flow/net.go", "weir/serve", true},
+		{"wire/ip.go", "weir/flow", true},
+		{"tcpip/tcp/conn.go", "weir/web", true},
+		{"tcpip/tcp/conn.go", "weir/wire", false},
+		{"tcpip/tcp/conn.go", "sync/atomic", true},
+		{"tcpip/tcp/conn_test.go", "sync", false},
+		{"tcpip/link/tap.go", "os", false},
+		{"web/http1/parse.go", "net", true},
+		{"web/http1/parse.go", "net/netip", false},
+		{"web/site.go", "weir/chat/irc", true},
+		{"chat/room.go", "weir/web", true},
+		{"chat/page/page.go", "weir/web", false},
+		{"chat/page/page.go", "weir/tcpip", true},
+		{"chat/room.go", "weir/lab/stat", true},
+		{"lab/load/load.go", "weir/lab/stat", false},
+		{"lab/run.go", "weir/cmd/weir", true},
+		{"laboratory/run.go", "weir/lab", true},
+		{"cmd/weir/run.go", "weir/lab", false},
+		{"subjects/go-serve/main.go", "weir/serve", false},
+		{"subjects/go-serve/main.go", "weir/lab/sample", true},
+		{"subjects/go-serve/main.go", "flag", false},
+		{"lab/load/load.go", "flag", true},
+		{"lab/load/load.go", "github.com/alecthomas/kong", true},
+		{"lab/stat/ratio.go", "os", true},
+	} {
+		s := parse(t, c.file, "package p\nimport _ "+strconv.Quote(c.imported)+"\n")
+		if faults := importFaults(importRules, []*source{s}); (len(faults) > 0) != c.bad {
+			t.Errorf("%s importing %s: faults %q, want some: %v", c.file, c.imported, faults, c.bad)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package rules
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// foreign must not stand in the tree. The patterns are cut in two so that this file does not hold them.
+var foreign = []struct {
+	pattern *regexp.Regexp
+	why     string
+}{
+	{regexp.MustCompile(`(^|[^\w.~-])/(wo` + `rk|ro` + `ot|ho` + `me)/`), "a path of one machine: write it from the root of the project"},
+	{regexp.MustCompile(`proxy\.gol` + `ang\.org|registry\.np` + `mjs\.org|(index|static)\.cra` + `tes\.io|files\.pytho` + `nhosted\.org|pyp` + `i\.org|repo1?\.maven\.(org|apache\.org)|deb\.debi` + `an\.org`),
+		"the address of a package registry: the tool knows it, and the user may have another"},
+}
+
+func foreignFaults(name string, text []byte) []string {
+	var faults []string
+	for _, f := range foreign {
+		if found := f.pattern.Find(text); found != nil {
+			faults = append(faults, name+" holds "+strings.TrimSpace(string(found))+": "+f.why)
+		}
+	}
+	return faults
+}
+
+func TestNothingForeign(t *testing.T) {
+	for _, name := range tree(t) {
+		text, err := os.ReadFile(filepath.Join(root(t), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.ContainsRune(text, 0) {
+			report(t, foreignFaults(name, text))
+		}
+	}
+}
+
+func TestForeignCatchesABadExample(t *testing.T) {
+	for text, want := range map[string]int{
+		"cd /ho" + "me/someone/weir":          1,
+		"see \"/wo" + "rk/main\"":             1,
+		"https://proxy.gol" + "ang.org/x":     1,
+		"build/work/main, ~/home/x, ../work/": 0,
+	} {
+		if faults := foreignFaults("x", []byte(text)); len(faults) != want {
+			t.Errorf("%q: faults %q, want %d", text, faults, want)
+		}
+	}
+}
+
+var (
+	makeCommand = regexp.MustCompile("(?m)(?:^|`|&& )make ([a-z][a-z-]*)")
+	makeTarget  = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
+)
+
+// TestDocumentsNameTargetsThatExist reads every "make X" at the start of a line or of a code span.
+func TestDocumentsNameTargetsThatExist(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root(t), "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := map[string]bool{}
+	for _, m := range makeTarget.FindAllSubmatch(makefile, -1) {
+		targets[string(m[1])] = true
+	}
+	for _, name := range tree(t) {
+		if path.Ext(name) != ".md" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root(t), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range makeCommand.FindAllSubmatch(text, -1) {
+			if !targets[string(m[1])] {
+				t.Errorf("%s says make %s: the Makefile has no such target", name, m[1])
+			}
+		}
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// TestLinksLeadSomewhere follows the links between the documents.
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, name := range tree(t) {
+		if path.Ext(name) != ".md" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root(t), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllSubmatch(text, -1) {
+			target := filepath.Join(root(t), path.Dir(name), string(m[1]))
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s, which is not there", name, m[1])
+			}
+		}
+	}
+}
