@@ -1,0 +1,24 @@
+// Package stat turns the numbers of trials into statements that may be wrong in at most a stated share of
+// cases. It is arithmetic on float64s: no clock, no file, nothing of the lab.
+//
+// # The unit is the block
+//
+// A machine's speed drifts while it is measured: the same server under the same load was seen to cost 15 us
+// a message and 8 us a minute later, with nothing to show for it in any counter. So subjects are compared
+// inside blocks only. A block holds two trials of every subject at mirrored positions (a b c c b a), in which
+// the mean logarithm of each subject is free of any drift that is a straight line over the block. The
+// difference of two such means is one observation of the logarithm of the ratio. Blocks are
+// independent of each other as far as the noise is; trials are not, and are never counted as if they were.
+//
+// # Words
+//
+// Two subjects are called different when the corrected p is under 0.05, equivalent when two one-sided
+// tests (Schuirmann 1987) place the ratio within the stated margin at the same level, else undecided.
+// Undecided is not "no difference": it says that there were too few blocks, and about how many it would take.
+//
+// # Limitations
+//
+// With two to five blocks an interval rests on the assumption that block differences are roughly normal;
+// nothing in so few numbers could show that they are not. Estimates carry a warning then. A speed that
+// jumps in mid-block is not cancelled by the mirror; it makes intervals wider, not wrong.
+package stat

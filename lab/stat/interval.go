@@ -1,0 +1,49 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// fromDifferences makes an estimate from independent observations of the logarithm of a ratio, by
+// Student's t.
+func fromDifferences(diffs []float64) Estimate {
+	e := Estimate{Blocks: len(diffs), P: 1}
+	if len(diffs) == 0 {
+		return e
+	}
+	mean, sd := stat.MeanStdDev(diffs, nil)
+	if len(diffs) == 1 {
+		e.mean, e.Ratio = mean, math.Exp(mean)
+		return e
+	}
+	return fromT(e, mean, sd/math.Sqrt(float64(len(diffs))), float64(len(diffs)-1))
+}
+
+// fromT completes an estimate whose logarithm has the given mean, standard error and degrees of freedom.
+func fromT(e Estimate, mean, err, df float64) Estimate {
+	e.mean, e.err, e.df = mean, err, df
+	half := err * quantile(1-(1-Confidence)/2, df)
+	e.Ratio = math.Exp(mean)
+	e.Low, e.High = math.Exp(mean-half), min(math.Exp(mean+half), math.MaxFloat64)
+	e.P = min(1, 2*tail(math.Abs(mean), err, df))
+	return e
+}
+
+// tail is the chance that noise alone puts an estimate at distance or further to one side. Without any
+// noise it is a certainty: 1 at no distance, 0 at any other.
+func tail(distance, err, df float64) float64 {
+	if err == 0 {
+		if distance > 0 {
+			return 0
+		}
+		return 1
+	}
+	return student(df).Survival(distance / err)
+}
+
+func quantile(p, df float64) float64 { return student(df).Quantile(p) }
+
+func student(df float64) distuv.StudentsT { return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df} }

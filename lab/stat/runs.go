@@ -1,0 +1,63 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Apart compares trials of two runs that were not interleaved, by Welch's t on the block means of each.
+// Only the scatter between blocks of a run enters the interval. What the machine did between the runs is in
+// the ratio itself: no arithmetic can take it out, so the answer is as good as the machine was steady.
+func Apart(a, b []Trial) Estimate {
+	am, adropped := blockMeans(a)
+	bm, bdropped := blockMeans(b)
+	e := Estimate{Blocks: min(len(am), len(bm)), Dropped: adropped + bdropped, P: 1}
+	if e.Blocks > 0 {
+		e = welch(e, am, bm)
+	}
+	e.Warning = warnBlocks(e)
+	return e
+}
+
+// ApartRelative is Apart of two runs' trials (a and b) each divided by a reference's in the same block, so
+// that a change of the machine's speed that meets both alike is taken out.
+func ApartRelative(a, aReference, b, bReference []Trial) Estimate {
+	am, adropped := blockDifferences(a, aReference)
+	bm, bdropped := blockDifferences(b, bReference)
+	e := Estimate{Blocks: min(len(am), len(bm)), Dropped: adropped + bdropped, P: 1}
+	if e.Blocks > 0 {
+		e = welch(e, am, bm)
+	}
+	e.Warning = warnBlocks(e)
+	return e
+}
+
+// blockMeans is the mean logarithm of each block that counts.
+func blockMeans(trials []Trial) (means []float64, dropped int) {
+	blocks := byBlock(trials)
+	for _, block := range union(blocks, nil) {
+		if m, ok := logMean(blocks[block]); ok {
+			means = append(means, m)
+		} else {
+			dropped++
+		}
+	}
+	return means, dropped
+}
+
+// welch completes e from logarithms of a and of b.
+func welch(e Estimate, a, b []float64) Estimate {
+	am, bm := stat.Mean(a, nil), stat.Mean(b, nil)
+	if e.Blocks == 1 {
+		e.mean, e.Ratio = am-bm, math.Exp(am-bm)
+		return e
+	}
+	na, nb := float64(len(a)), float64(len(b))
+	av, bv := stat.Variance(a, nil)/na, stat.Variance(b, nil)/nb
+	df := na + nb - 2
+	if v := av + bv; v > 0 {
+		df = v * v / (av*av/(na-1) + bv*bv/(nb-1))
+	}
+	return fromT(e, am-bm, math.Sqrt(av+bv), df)
+}

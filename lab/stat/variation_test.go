@@ -1,0 +1,73 @@
+package stat
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestVariationOfKnownNumbers(t *testing.T) {
+	// The counter grows by 1, 3, 1, 3 in windows of 10: mean 2, standard deviation sqrt(4/3).
+	r := []Reading{{0, 5}, {10, 6}, {20, 9}, {30, 10}, {40, 13}}
+	if got, want := Variation(r, 10), math.Sqrt(4.0/3)/2; !near(got, want) {
+		t.Errorf("variation %v, want %v", got, want)
+	}
+	if got := Variation(r, 20); !near(got, 0) {
+		t.Errorf("variation %v in windows of a whole period, want 0", got)
+	}
+}
+
+func TestVariationOfNothing(t *testing.T) {
+	for name, r := range map[string][]Reading{
+		"no readings":  nil,
+		"one":          {{0, 1}},
+		"one window":   {{0, 1}, {10, 2}},
+		"nothing used": {{0, 1}, {10, 1}, {20, 1}},
+		"one instant":  {{5, 1}, {5, 2}},
+	} {
+		if got := Variation(r, 10); got != 0 {
+			t.Errorf("%s: variation %v, want 0", name, got)
+		}
+	}
+	if Windows([]Reading{{0, 0}, {1, 1}}, 0) != nil || ByLength(nil, 0) != nil {
+		t.Error("windows of no length exist")
+	}
+}
+
+func TestWindowsLoseNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := []Reading{{rapid.Float64Range(-100, 100).Draw(t, "start"), 0}}
+		for range rapid.IntRange(1, 60).Draw(t, "readings") {
+			last := r[len(r)-1]
+			r = append(r, Reading{last.At + rapid.Float64Range(0.1, 9).Draw(t, "later"), last.Counter + rapid.Float64Range(0, 50).Draw(t, "more")})
+		}
+		n := rapid.IntRange(1, 10).Draw(t, "windows")
+		span := r[len(r)-1].At - r[0].At
+		w := Windows(r, span/float64(n))
+		sum := 0.0
+		for _, x := range w {
+			if x < -1e-9 {
+				t.Fatalf("the counter fell by %v in a window", x)
+			}
+			sum += x
+		}
+		if len(w) != n || !near(sum, r[len(r)-1].Counter) {
+			t.Fatalf("%d windows hold %v of %v, want %d", len(w), sum, r[len(r)-1].Counter, n)
+		}
+	})
+}
+
+func TestByLengthStopsBeforeItIsWorthless(t *testing.T) {
+	var r []Reading
+	for i := range 41 { // 2 s of readings every 50 ms
+		r = append(r, Reading{50 * float64(i), float64(i * i)})
+	}
+	curve := ByLength(r, 100)
+	if len(curve) != 3 || curve[0].Length != 100 || curve[0].Windows != 20 || curve[2].Length != 400 || curve[2].Windows != 5 {
+		t.Fatalf("got %+v, want lengths 100, 200 and 400 with 20, 10 and 5 windows", curve)
+	}
+	if curve[0].Error >= curve[2].Error {
+		t.Errorf("20 windows have an error of %v, 5 of %v: want less", curve[0].Error, curve[2].Error)
+	}
+}

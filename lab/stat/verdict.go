@@ -1,0 +1,130 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// The verdicts.
+const (
+	Different  = "different"
+	Equivalent = "equivalent"
+	Undecided  = "undecided"
+)
+
+// A Verdict is what is said of one comparison of a family.
+type Verdict struct {
+	Word    string
+	P       float64 // two-sided, of a ratio of 1, corrected for the family
+	Warning string  // what a reader must know beside the word; else empty
+}
+
+// Judge gives the verdicts of a family: the comparisons among which no more than 5 % of runs may have
+// even one false "different". Equivalence within margin (ratios from 1/(1+margin) to 1+margin) is
+// corrected over the family in the same way.
+func Judge(family []Estimate, margin float64) []Verdict {
+	differ := make([]float64, len(family))
+	same := make([]float64, len(family))
+	for i, e := range family {
+		differ[i], same[i] = e.P, e.outside(margin)
+	}
+	differ, same = Holm(differ), Holm(same)
+	verdicts := make([]Verdict, len(family))
+	for i, e := range family {
+		verdicts[i] = e.judge(differ[i], same[i], margin, len(family))
+	}
+	return verdicts
+}
+
+func (e Estimate) judge(differ, same, margin float64, family int) Verdict {
+	v := Verdict{Word: Undecided, P: differ, Warning: e.Warning}
+	switch {
+	case differ < 1-Confidence:
+		v.Word = Different
+		if same < 1-Confidence {
+			v.Warning = join(v.Warning, fmt.Sprintf("different, but by less than the margin of %.3g %%", 100*margin))
+		}
+	case same < 1-Confidence:
+		v.Word = Equivalent
+	case e.err > 0:
+		v.Warning = join(v.Warning, e.advise(margin, family))
+	}
+	return v
+}
+
+// outside is the p of the hypothesis that the ratio lies outside the margin: the larger of the two
+// one-sided tests.
+func (e Estimate) outside(margin float64) float64 {
+	if e.Blocks < 2 {
+		return 1
+	}
+	return tail(math.Log1p(margin)-math.Abs(e.mean), e.err, e.df)
+}
+
+// advise says how many blocks would decide.
+func (e Estimate) advise(margin float64, family int) string {
+	n := BlocksNeeded(e.err*math.Sqrt(float64(e.Blocks)), margin, family)
+	if n > maxAdvised {
+		return fmt.Sprintf("too noisy here to tell differences of %.3g %%: more than %d blocks would be needed", 100*margin, maxAdvised)
+	}
+	if n <= e.Blocks {
+		return fmt.Sprintf("close to the margin of %.3g %%: more blocks than these %d are needed", 100*margin, e.Blocks)
+	}
+	return fmt.Sprintf("%d blocks are too few for this noise: about %d would tell a difference of %.3g %%", e.Blocks, n, 100*margin)
+}
+
+const maxAdvised = 1000
+
+// Power is the chance with which the advised number of blocks finds what it is advised for.
+const Power = 0.9
+
+// BlocksNeeded is the number of blocks with which a true ratio of 1+difference is called different with
+// the chance Power, when single block differences scatter by sd (natural logarithm) and the family
+// holds so many comparisons. It answers 2 to maxAdvised+1, the last meaning more.
+func BlocksNeeded(sd, difference float64, family int) int {
+	alpha := (1 - Confidence) / float64(max(family, 1))
+	effect := math.Log1p(difference)
+	n := 2
+	for ; n <= maxAdvised; n++ {
+		df := float64(n - 1)
+		if (quantile(1-alpha/2, df)+quantile(Power, df))*sd/math.Sqrt(float64(n)) <= effect {
+			break
+		}
+	}
+	return n
+}
+
+// Holm corrects the p values of a family of tests (Holm 1979): a corrected value under a level rejects
+// its hypothesis, and the chance of one or more false rejections is at most that level, whatever the
+// dependence between the tests.
+func Holm(p []float64) []float64 {
+	rank := make([]int, len(p))
+	for i := range rank {
+		rank[i] = i
+	}
+	slices.SortStableFunc(rank, func(i, j int) int {
+		switch {
+		case p[i] < p[j]:
+			return -1
+		case p[i] > p[j]:
+			return 1
+		}
+		return 0
+	})
+	corrected := make([]float64, len(p))
+	highest := 0.0
+	for k, i := range rank {
+		highest = max(highest, min(1, p[i]*float64(len(p)-k)))
+		corrected[i] = highest
+	}
+	return corrected
+}
+
+// join puts two warnings into one line.
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}

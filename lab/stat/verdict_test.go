@@ -1,0 +1,110 @@
+package stat
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestHolmOfKnownNumbers(t *testing.T) {
+	got := Holm([]float64{0.01, 0.04, 0.03, 0.005})
+	for i, want := range []float64{0.03, 0.06, 0.06, 0.02} { // Holm 1979
+		if !near(got[i], want) {
+			t.Errorf("corrected p %d is %v, want %v", i, got[i], want)
+		}
+	}
+	if len(Holm(nil)) != 0 {
+		t.Error("an empty family has no p")
+	}
+}
+
+func TestHolmKeepsTheOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 20).Draw(t, "p")
+		c := Holm(p)
+		for i := range p {
+			if c[i] < p[i] || c[i] > 1 || c[i] > float64(len(p))*p[i] {
+				t.Fatalf("p %v became %v in a family of %d", p[i], c[i], len(p))
+			}
+			for j := range p {
+				if p[i] < p[j] && c[i] > c[j] {
+					t.Fatalf("%v < %v, but corrected %v > %v", p[i], p[j], c[i], c[j])
+				}
+			}
+		}
+	})
+}
+
+func TestHolmNeverGainsFromMoreComparisons(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 20).Draw(t, "p")
+		more := append(slices.Clone(p), rapid.Float64Range(0, 1).Draw(t, "one more"))
+		small, large := Holm(p), Holm(more)
+		for i := range p {
+			if large[i] < small[i] {
+				t.Fatalf("p %v: corrected %v alone, %v with one more comparison", p[i], small[i], large[i])
+			}
+		}
+	})
+}
+
+// exact makes an estimate of a ratio whose block differences scatter by sd around it, evenly to both sides.
+func exact(ratio, sd float64, blocks int) Estimate {
+	diffs := make([]float64, blocks)
+	for i := range diffs {
+		diffs[i] = math.Log(ratio) + sd*float64(1-2*(i%2))
+	}
+	return fromDifferences(diffs)
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		e       Estimate
+		word    string
+		warning string
+	}{
+		{"far apart", exact(1.5, 0.05, 10), Different, ""},
+		{"the same and quiet", exact(1.001, 0.01, 10), Equivalent, ""},
+		{"a tenth apart and noisy", exact(1.1, 0.3, 10), Undecided, "10 blocks are too few for this noise"},
+		{"noise without end", exact(1.1, 10, 10), Undecided, "too noisy here"},
+		{"between equal and the margin", exact(1.0277, 0.0735, 30), Undecided, "close to the margin"},
+		{"surely apart, within the margin", exact(1.02, 0.005, 10), Different, "different, but by less than the margin of 5 %"},
+		{"one block", exact(2, 0.05, 1), Undecided, ""},
+		{"no block", exact(2, 0.05, 0), Undecided, ""},
+		{"no noise, no difference", exact(1, 0, 5), Equivalent, ""},
+		{"no noise, a difference", exact(1.2, 0, 5), Different, ""},
+	} {
+		v := Judge([]Estimate{c.e}, 0.05)[0]
+		if v.Word != c.word || !strings.HasPrefix(v.Warning, c.warning) || (c.warning == "") != (v.Warning == "") {
+			t.Errorf("%s: %s (%q), want %s (%q); %+v", c.name, v.Word, v.Warning, c.word, c.warning, c.e)
+		}
+	}
+}
+
+func TestACorrectedVerdictIsNoBolder(t *testing.T) {
+	one := exact(1.1, 0.1, 8)
+	if v := Judge([]Estimate{one}, 0.05)[0]; v.Word != Different {
+		t.Fatalf("alone it is %s with p %v, want different", v.Word, v.P)
+	}
+	family := slices.Repeat([]Estimate{one}, 30)
+	if v := Judge(family, 0.05)[0]; v.Word != Undecided {
+		t.Errorf("among 30 it is %s with p %v, want undecided", v.Word, v.P)
+	}
+}
+
+func TestBlocksNeeded(t *testing.T) {
+	// A textbook case: a difference of one standard deviation, alone, power 90 %, takes 13 pairs (Cohen 1988: 12.6).
+	if n := BlocksNeeded(math.Log(1.1), 0.1, 1); n < 12 || n > 14 {
+		t.Errorf("%d blocks for a difference as large as the noise, want about 13", n)
+	}
+	if n := BlocksNeeded(0, 0.1, 1); n != 2 {
+		t.Errorf("%d blocks without any noise, want 2", n)
+	}
+	if few, many := BlocksNeeded(0.1, 0.1, 1), BlocksNeeded(0.1, 0.1, 20); few >= many {
+		t.Errorf("%d blocks alone, %d in a family of 20: want more", few, many)
+	}
+}
