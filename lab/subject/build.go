@@ -1,0 +1,95 @@
+package subject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// quietAfterKill is how long a killed tool's children may keep its output open before it is given up.
+const quietAfterKill = 2 * time.Second
+
+// errorLines is how many of the last lines of a tool's output an error carries.
+const errorLines = 12
+
+// Build runs the subject's build command, if it has one; log (may be nil) gets what the tool prints.
+// Builds of one subject by several processes wait for one another. The error carries the tool's last
+// lines. Ending ctx kills the tool and what it started.
+func (s *Subject) Build(ctx context.Context, log io.Writer) error {
+	if len(s.BuildCmd) == 0 {
+		return nil
+	}
+	unlock, err := s.lock(syscall.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	last := &tail{limit: 16 << 10}
+	cmd := s.tool(ctx, s.BuildCmd)
+	cmd.Stdout = last
+	if log != nil {
+		cmd.Stdout = io.MultiWriter(last, log)
+	}
+	cmd.Stderr = cmd.Stdout
+	return s.buildError(ctx, cmd.Run(), last.String())
+}
+
+// buildError says why a build failed; nil when it did not.
+func (s *Subject) buildError(ctx context.Context, err error, printed string) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: build interrupted: %w", s.Name, ctx.Err())
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("%s: cannot build: %s", s.Name, NotInstalled(s.BuildCmd[0]))
+	}
+	lines := strings.Split(strings.TrimSpace(printed), "\n")
+	if len(lines) > errorLines {
+		lines = lines[len(lines)-errorLines:]
+	}
+	return fmt.Errorf("%s: build failed (%w): cd %s && %s\n%s", s.Name, err, s.Dir,
+		shellWords(s.fillPlaces(s.BuildCmd)), strings.Join(lines, "\n"))
+}
+
+// tool prepares a command of the subject that runs to its end, in a process group of its own so that
+// ending ctx ends everything it started.
+func (s *Subject) tool(ctx context.Context, words []string) *exec.Cmd {
+	words = s.fillPlaces(words)
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Dir = s.Dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = quietAfterKill
+	return cmd
+}
+
+// lock keeps builds and starts of one subject apart, across processes: a build holds it exclusively, a
+// start shares it, so that nobody runs a half-written program.
+func (s *Subject) lock(how int) (unlock func(), err error) {
+	if err := os.MkdirAll(s.Out, 0o755); err != nil {
+		return nil, fmt.Errorf("%s: cannot make the folder of its build: %w", s.Name, err)
+	}
+	f, err := os.OpenFile(filepath.Join(s.Out, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot lock its build: %w", s.Name, err)
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), how)
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: cannot lock its build in %s: %w", s.Name, s.Out, err)
+	}
+	return func() { f.Close() }, nil
+}

@@ -1,0 +1,87 @@
+package subject
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Discover reads root/subjects/*/subject.toml. It returns the subjects that are in order, sorted by name,
+// even when others are not: the error joins what is wrong with those. There, a subject is called like its folder.
+func Discover(root string) ([]*Subject, error) {
+	files, err := filepath.Glob(filepath.Join(root, "subjects", "*", fileName))
+	if err != nil {
+		return nil, fmt.Errorf("cannot look for subjects under %q: %w", root, err)
+	}
+	var found []*Subject
+	var broken []error
+	for _, f := range files {
+		s, err := Read(f)
+		if err == nil && s.Name != filepath.Base(s.Dir) {
+			err = fmt.Errorf("%s: name: %q is not the folder's name: write name = %q", s.File, s.Name, filepath.Base(s.Dir))
+		}
+		if err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		found = append(found, s)
+	}
+	slices.SortFunc(found, func(a, b *Subject) int { return strings.Compare(a.Name, b.Name) })
+	return found, errors.Join(broken...)
+}
+
+// Select finds the subjects of a command line: those under root with the given names (all of them when
+// neither names nor files are given), then those that files describe. A name that does not exist, and
+// two different subjects of one name, are errors; a broken subject that was not asked for is not.
+func Select(root string, names, files []string) ([]*Subject, error) {
+	all, broken := Discover(root)
+	if len(names) == 0 && len(files) == 0 {
+		return all, broken
+	}
+	chosen := make([]*Subject, 0, len(names)+len(files))
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s *Subject) bool { return s.Name == name })
+		if i < 0 {
+			return nil, unknownName(name, all, broken)
+		}
+		chosen = append(chosen, all[i])
+	}
+	for _, f := range files {
+		s, err := Read(f)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, s)
+	}
+	return distinct(chosen)
+}
+
+func unknownName(name string, all []*Subject, broken error) error {
+	if broken != nil {
+		return fmt.Errorf("there is no usable subject %q: %w", name, broken)
+	}
+	known := make([]string, len(all))
+	for i, s := range all {
+		known[i] = s.Name
+	}
+	return fmt.Errorf("there is no subject %q: choose among %s, or describe your own in a file", name, strings.Join(known, ", "))
+}
+
+// distinct drops repetitions of one file and refuses two files of one name.
+func distinct(chosen []*Subject) ([]*Subject, error) {
+	byName := map[string]*Subject{}
+	kept := chosen[:0]
+	for _, s := range chosen {
+		before := byName[s.Name]
+		if before != nil && before.File != s.File {
+			return nil, fmt.Errorf("two subjects are called %q, in %s and in %s: rename one", s.Name, before.File, s.File)
+		}
+		if before == nil {
+			byName[s.Name] = s
+			kept = append(kept, s)
+		}
+	}
+	return kept, nil
+}

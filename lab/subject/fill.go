@@ -1,0 +1,43 @@
+package subject
+
+import (
+	"net"
+	"strconv"
+	"strings"
+)
+
+// fillPlaces puts the folders where their placeholders stand.
+func (s *Subject) fillPlaces(words []string) []string {
+	return replaceAll(words, strings.NewReplacer("{dir}", s.Dir, "{out}", s.Out, "{root}", s.Root))
+}
+
+// fill puts the folders and a run's parameters where their placeholders stand.
+func (s *Subject) fill(words []string, p Params) []string {
+	port := strconv.Itoa(p.Port)
+	return replaceAll(words, strings.NewReplacer("{dir}", s.Dir, "{out}", s.Out, "{root}", s.Root,
+		"{addr}", net.JoinHostPort(p.Host, port), "{host}", p.Host, "{port}", port, "{workload}", p.Workload,
+		"{size}", strconv.Itoa(p.Size), "{work_us}", strconv.Itoa(p.WorkUS), "{wait_ms}", strconv.Itoa(p.WaitMS)))
+}
+
+func replaceAll(words []string, r *strings.Replacer) []string {
+	filled := make([]string, len(words))
+	for i, w := range words {
+		filled[i] = r.Replace(w)
+	}
+	return filled
+}
+
+// Command is the command line that a run uses, without a shell: its words, placeholders filled in.
+func (s *Subject) Command(p Params) []string { return s.fill(s.RunCmd, p.withDefaults()) }
+
+// shellWords writes a command so that it can be pasted into a shell.
+func shellWords(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		if w == "" || strings.ContainsAny(w, " \t\n'\"\\$`*?[]{}()<>|&;#~!") {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		quoted[i] = w
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,92 @@
+package subject
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// checkWithin is how long a subject's check may take: a `java --version` on a busy machine takes seconds.
+const checkWithin = 20 * time.Second
+
+// packages tells for a command how Debian provides it.
+var packages = map[string]string{
+	"aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+	"cargo":                 "cargo",
+	"cc":                    "gcc libc6-dev",
+	"clang":                 "clang",
+	"erl":                   "erlang-base",
+	"gcc":                   "gcc libc6-dev",
+	"go":                    "golang",
+	"java":                  "default-jre-headless",
+	"javac":                 "default-jdk-headless",
+	"make":                  "make",
+	"musl-gcc":              "musl-tools",
+	"node":                  "nodejs",
+	"php":                   "php-cli",
+	"python3":               "python3",
+	"qemu-aarch64":          "qemu-user",
+	"qemu-aarch64-static":   "qemu-user-static",
+	"ruby":                  "ruby",
+	"rustc":                 "rustc",
+}
+
+// NotInstalled says in a phrase that a command is missing and how to get it.
+func NotInstalled(command string) string {
+	if p, ok := packages[command]; ok {
+		return fmt.Sprintf("%s is not installed (apt-get install %s)", command, p)
+	}
+	return fmt.Sprintf("%s is not on PATH: install it", command)
+}
+
+// Missing says in one line what this machine lacks to build or run the subject, "" when nothing: a command
+// that is not on PATH, or the first line that its check printed on standard error. It runs the check.
+func (s *Subject) Missing() string {
+	for _, n := range s.Needs {
+		if _, err := exec.LookPath(n); err != nil {
+			return NotInstalled(n)
+		}
+	}
+	if len(s.CheckCmd) == 0 {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), checkWithin)
+	defer cancel()
+	var said bytes.Buffer
+	cmd := s.tool(ctx, s.CheckCmd)
+	cmd.Stderr = &said
+	err := cmd.Run()
+	if err == nil {
+		return ""
+	}
+	if line := firstLine(said.String()); line != "" {
+		return line
+	}
+	return fmt.Sprintf("its check failed: %s: %v", shellWords(s.fillPlaces(s.CheckCmd)), err)
+}
+
+// firstLine is the first line of text that is not blank, at most 200 bytes of it.
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			return clip(line)
+		}
+	}
+	return ""
+}
+
+// lastLine is the last line of text that is not blank, at most 200 bytes of it.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return clip(strings.TrimSpace(lines[len(lines)-1]))
+}
+
+func clip(line string) string {
+	if len(line) > 200 {
+		return strings.ToValidUTF8(line[:197], "") + "..."
+	}
+	return line
+}

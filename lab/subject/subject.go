@@ -1,0 +1,85 @@
+// Package subject handles servers under test: it reads what a server says of itself, builds it, starts it
+// and stops it.
+//
+// A subject is described by one file, subject.toml, and nothing else: which command builds it, which runs
+// it at a given address, how to know that it is ready. So a server in any language takes part in a
+// comparison without a line of Go. Read and Discover find subjects and refuse what could not work;
+// Missing says what this machine lacks for one; Build and Start run its commands; a Process is a running
+// one, which its starter must Stop.
+//
+// # Limitations
+//
+// Commands are lists of words, run without a shell; a brace word such as {name} that is no placeholder is
+// refused, so it cannot be passed on. A subject that goes into the background (its first process exits
+// while another serves) counts as dead. Readiness by "listen" needs Linux's /proc; elsewhere "connect" is
+// used in its place. Readiness by "line:" puts a pipe where the server's standard output would be, which
+// costs a server that prints every message more than /dev/null does.
+package subject
+
+import (
+	"path/filepath"
+)
+
+// Subject is a server under test. Read returns only valid ones; nothing changes one afterwards.
+type Subject struct {
+	Name         string            `toml:"name"`          // [a-z0-9-]+
+	Language     string            `toml:"language"`      // as a reader would write it: "C", "Go", "Rust"
+	Paradigm     string            `toml:"paradigm"`      // how it handles concurrency: "event loop", …
+	About        string            `toml:"about"`         // what it does with a message
+	Differs      string            `toml:"differs"`       // where its work is not equal to the others'
+	Workloads    []string          `toml:"workloads"`     // "sink", "echo"
+	Needs        []string          `toml:"needs"`         // commands that must be on PATH to build or run it
+	CheckCmd     []string          `toml:"check"`         // exits 0 where the subject can work; optional
+	BuildCmd     []string          `toml:"build"`         // optional
+	RunCmd       []string          `toml:"run"`           //
+	Ready        string            `toml:"ready"`         // "listen", "connect" or "line: TEXT"
+	WarmMessages int               `toml:"warm_messages"` // messages the whole server needs to be warm; 2000 if not given
+	Sources      []string          `toml:"sources"`       // globs, relative to Dir, for counting lines
+	Dependencies int               `toml:"dependencies"`  // third-party libraries
+	Binary       string            `toml:"binary"`        // the file whose size is told; optional
+	Env          map[string]string `toml:"env"`           // added to the environment of run
+	Contract     string            `toml:"contract"`      // "full" or "published"
+
+	File string `toml:"-"` // the absolute path of its subject.toml
+	Dir  string `toml:"-"` // the folder of File; commands run there
+	Root string `toml:"-"` // the project: the nearest parent with a go.mod, else Dir
+	Out  string `toml:"-"` // where its build writes: Root/build/subjects/Name
+}
+
+// Params are the parts of a run that differ from trial to trial.
+type Params struct {
+	Host     string // an IP address, without brackets
+	Port     int    // 1 to 65535
+	Workload string // "sink" or "echo"; empty means sink
+	Size     int    // bytes of a message; 0 means 1000
+	WorkUS   int    // microseconds of work for each message
+	WaitMS   int    // milliseconds of waiting for each message
+}
+
+// withDefaults fills what a caller may leave out.
+func (p Params) withDefaults() Params {
+	if p.Workload == "" {
+		p.Workload = "sink"
+	}
+	if p.Size == 0 {
+		p.Size = 1000
+	}
+	return p
+}
+
+// Serves says whether the subject has the workload.
+func (s *Subject) Serves(workload string) bool {
+	for _, w := range s.Workloads {
+		if w == workload {
+			return true
+		}
+	}
+	return false
+}
+
+// place fills in what depends on the file's place.
+func (s *Subject) place(file string) {
+	s.File, s.Dir = file, filepath.Dir(file)
+	s.Root = projectRoot(s.Dir)
+	s.Out = filepath.Join(s.Root, "build", "subjects", s.Name)
+}

@@ -1,0 +1,159 @@
+package subject
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// examples has, for every key that a subject.toml may hold, a line that is right.
+var examples = map[string]string{
+	"name":          `name = "my-server"`,
+	"language":      `language = "Erlang"`,
+	"paradigm":      `paradigm = "process per connection"`,
+	"about":         `about = "Reads a message and prints it."`,
+	"differs":       `differs = "Reads 64 KiB at a time."`,
+	"workloads":     `workloads = ["sink", "echo"]`,
+	"needs":         `needs = ["erl"]`,
+	"check":         `check = ["sh", "check.sh"]`,
+	"build":         `build = ["cc", "-O2", "-o", "{out}/my-server", "main.c"]`,
+	"run":           `run = ["{out}/my-server", "--listen", "{addr}"]`,
+	"ready":         `ready = "listen"`,
+	"warm_messages": `warm_messages = 2000`,
+	"sources":       `sources = ["*.c"]`,
+	"dependencies":  `dependencies = 0`,
+	"binary":        `binary = "{out}/my-server"`,
+	"env":           `env = { GOGC = "100" }`,
+	"contract":      `contract = "full"`,
+}
+
+// keys are the names that a subject.toml may hold, sorted.
+var keys = slices.Sorted(maps.Keys(examples))
+
+// forInstance ends an error about a key with a line that would have been right.
+func forInstance(key string) string {
+	if e, ok := examples[key]; ok {
+		return "; write for instance: " + e
+	}
+	return ""
+}
+
+// problem is why a description cannot work.
+type problem struct{ key, text string }
+
+var (
+	goodName    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+	placeholder = regexp.MustCompile(`\{[A-Za-z_]+\}`)
+)
+
+// problem returns the first thing that is wrong, nil for a description that can work.
+func (s *Subject) problem() *problem {
+	for _, check := range []func() *problem{s.wrongWords, s.wrongChoices, s.wrongNumbers, s.wrongPlaceholders, s.nowhereToListen} {
+		if p := check(); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Subject) wrongWords() *problem {
+	switch {
+	case s.Name == "":
+		return &problem{"name", "missing"}
+	case !goodName.MatchString(s.Name):
+		return &problem{"name", fmt.Sprintf("%q has other characters than a-z, 0-9 and inner hyphens", s.Name)}
+	case s.Language == "":
+		return &problem{"language", "missing"}
+	case s.Paradigm == "":
+		return &problem{"paradigm", "missing"}
+	case len(s.RunCmd) == 0 || s.RunCmd[0] == "":
+		return &problem{"run", "missing, so that the lab could not start the server"}
+	case len(s.BuildCmd) > 0 && s.BuildCmd[0] == "":
+		return &problem{"build", "its first word, the command, is empty"}
+	case len(s.CheckCmd) > 0 && s.CheckCmd[0] == "":
+		return &problem{"check", "its first word, the command, is empty"}
+	}
+	return nil
+}
+
+func (s *Subject) wrongChoices() *problem {
+	if len(s.Workloads) == 0 {
+		return &problem{"workloads", "missing"}
+	}
+	for i, w := range s.Workloads {
+		if w != "sink" && w != "echo" {
+			return &problem{"workloads", fmt.Sprintf("there is no workload %q, only sink and echo", w)}
+		}
+		if slices.Contains(s.Workloads[:i], w) {
+			return &problem{"workloads", fmt.Sprintf("%q stands twice", w)}
+		}
+	}
+	if line, ok := strings.CutPrefix(s.Ready, "line:"); ok {
+		if strings.TrimSpace(line) == "" {
+			return &problem{"ready", `"line:" is followed by no text to wait for`}
+		}
+	} else if s.Ready != "listen" && s.Ready != "connect" {
+		return &problem{"ready", fmt.Sprintf("%q is none of listen, connect and line: TEXT", s.Ready)}
+	}
+	if s.Contract != "full" && s.Contract != "published" {
+		return &problem{"contract", fmt.Sprintf("%q is neither full nor published", s.Contract)}
+	}
+	return nil
+}
+
+func (s *Subject) wrongNumbers() *problem {
+	switch {
+	case s.WarmMessages < 0:
+		return &problem{"warm_messages", fmt.Sprintf("%d is negative", s.WarmMessages)}
+	case s.Dependencies < 0:
+		return &problem{"dependencies", fmt.Sprintf("%d is negative", s.Dependencies)}
+	}
+	return nil
+}
+
+// placesOnly and everything are the placeholders that a key may hold.
+var (
+	placesOnly = []string{"{dir}", "{out}", "{root}"}
+	everything = append(slices.Clone(placesOnly), "{addr}", "{host}", "{port}", "{workload}", "{size}", "{work_us}", "{wait_ms}")
+)
+
+func (s *Subject) wrongPlaceholders() *problem {
+	values := slices.Sorted(maps.Values(s.Env))
+	for _, k := range []struct {
+		key   string
+		words []string
+		known []string
+	}{
+		{"check", s.CheckCmd, placesOnly}, {"build", s.BuildCmd, placesOnly}, {"binary", []string{s.Binary}, placesOnly},
+		{"needs", s.Needs, nil}, {"sources", s.Sources, nil}, {"run", s.RunCmd, everything}, {"env", values, everything},
+	} {
+		for _, word := range k.words {
+			for _, p := range placeholder.FindAllString(word, -1) {
+				if !slices.Contains(k.known, p) {
+					return &problem{k.key, unknownPlaceholder(p, k.known)}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func unknownPlaceholder(p string, known []string) string {
+	if len(known) == 0 {
+		return fmt.Sprintf("%s: this key takes no placeholders", p)
+	}
+	return fmt.Sprintf("unknown placeholder %s, here there are %s", p, strings.Join(known, ", "))
+}
+
+// nowhereToListen catches a server that the lab could not tell its address.
+func (s *Subject) nowhereToListen() *problem {
+	words := append(slices.Collect(maps.Values(s.Env)), s.RunCmd...)
+	for _, w := range words {
+		if strings.Contains(w, "{addr}") || strings.Contains(w, "{port}") {
+			return nil
+		}
+	}
+	return &problem{"run", "holds neither {addr} nor {port}, so that the lab could not tell the server where to listen"}
+}
