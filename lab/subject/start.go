@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,19 +62,10 @@ func (s *Subject) refuse(p Params, pl Place) error {
 		return fmt.Errorf("%s cannot listen on port %d: give one from 1 to 65535", s.Name, p.Port)
 	case p.Size < 0 || p.WorkUS < 0 || p.WaitMS < 0:
 		return fmt.Errorf("%s: size, work and wait cannot be negative", s.Name)
-	case pl.Sample.Netns == "" && inUse(addr):
+	case pl.Sample.Netns == "" && errors.Is(tryPort(net.ParseIP(p.Host), p.Port), syscall.EADDRINUSE):
 		return fmt.Errorf("%s cannot listen at %s: the port is in use by another program; stop that or choose another port", s.Name, addr)
 	}
 	return nil
-}
-
-// inUse says whether somebody listens at addr already.
-func inUse(addr string) bool {
-	l, err := net.Listen("tcp", addr)
-	if err == nil {
-		l.Close()
-	}
-	return errors.Is(err, syscall.EADDRINUSE)
 }
 
 // launch starts the run command and what goes with it.
@@ -223,22 +212,4 @@ func (p *Process) notReady(cause error, within time.Duration) error {
 		text += fmt.Sprintf("; it said last %q", line)
 	}
 	return fmt.Errorf("%s; correct run or ready in %s", text, p.subject.File)
-}
-
-// FreePort finds a port of host on which nobody listens. It is taken from below the range that outgoing
-// connections use by default, so that ten thousand of them do not take it before the server does.
-func FreePort(host string) (int, error) {
-	const low, high, tries = 20000, 32000, 50
-	var last error
-	for range tries {
-		port := low + rand.IntN(high-low)
-		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-		if err == nil {
-			return port, l.Close()
-		}
-		if last = err; !slices.ContainsFunc([]error{syscall.EADDRINUSE, syscall.EACCES}, func(e error) bool { return errors.Is(err, e) }) {
-			break
-		}
-	}
-	return 0, fmt.Errorf("no free port at %s: %w", host, last)
 }

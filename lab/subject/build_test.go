@@ -1,0 +1,109 @@
+package subject
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMissing(t *testing.T) {
+	tests := []struct{ name, line, want string }{
+		{"nothing", ``, ""},
+		{"a command", `needs = ["sh", "no-such-tool"]`, "no-such-tool is not on PATH: install it"},
+		{"a check that passes", `check = ["true"]`, ""},
+		{"a check that says why", `check = ["sh", "-c", "echo; echo 'needs liburing 2.1' >&2; echo more >&2; exit 1"]`, "needs liburing 2.1"},
+		{"a check that is silent", `check = ["false"]`, "its check failed: false: exit status 1"},
+		{"a check that is not there", `check = ["./check.sh"]`, "its check failed: ./check.sh: "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := scratch(t, "plain", tt.line).Missing()
+			if got != tt.want && (tt.want == "" || !strings.HasPrefix(got, tt.want)) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if strings.Contains(got, "\n") {
+				t.Errorf("more than one line: %q", got)
+			}
+		})
+	}
+	if got, want := NotInstalled("clang"), "clang is not installed (apt-get install clang)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestBuildRunsInTheFolderAndWritesToOut(t *testing.T) {
+	s := scratch(t, "plain", `build = ["sh", "-c", "pwd; cp subject.toml {out}/copy"]`)
+	var log bytes.Buffer
+	if err := s.Build(t.Context(), &log); err != nil {
+		t.Fatal(err)
+	}
+	if dir, _ := filepath.EvalSymlinks(s.Dir); strings.TrimSpace(log.String()) != dir {
+		t.Errorf("built in %q, want %q", log.String(), dir)
+	}
+	if _, err := os.Stat(filepath.Join(s.Out, "copy")); err != nil {
+		t.Error(err)
+	}
+	if err := s.Build(t.Context(), nil); err != nil {
+		t.Errorf("without a log: %v", err)
+	}
+}
+
+func TestBuildErrorCarriesTheLastLines(t *testing.T) {
+	s := scratch(t, "plain", `build = ["sh", "-c", "seq 100; echo 'x.c:1: no such thing' >&2; exit 4"]`)
+	err := s.Build(t.Context(), nil)
+	wantError(t, err, "scratch: build failed (exit status 4): cd ", "\n100\nx.c:1: no such thing")
+	if strings.Contains(err.Error(), "\n50\n") {
+		t.Errorf("not only the last lines: %v", err)
+	}
+	s.BuildCmd = []string{"no-such-compiler"}
+	wantError(t, s.Build(t.Context(), nil), "cannot build: no-such-compiler is not on PATH")
+}
+
+func TestBuildEndsWithItsContextAndLeavesNothing(t *testing.T) {
+	s := scratch(t, "plain", `build = ["sh", "-c", "sleep 1000 & echo $$; wait"]`)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	built := make(chan error, 1) // from the build, once
+	go func() { built <- s.Build(ctx, w); w.Close() }()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	wantError(t, <-built, "build interrupted")
+	group, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); len(processGroup(group)) > 0; time.Sleep(pause) {
+		if time.Now().After(deadline) {
+			t.Fatalf("still there: %v", processGroup(group))
+		}
+	}
+}
+
+func TestDescribeCountsLinesAndBytes(t *testing.T) {
+	s := scratch(t, "plain", `about = "a"`, `differs = "d"`, `dependencies = 3`, `sources = ["*.c", "a.*", "../*/b.py"]`, `binary = "{out}/bin"`)
+	write(t, filepath.Join(s.Dir, "a.c"), "// one\n\n#include <x>\n/* two\n three */ int a; /* four */\n/* five */\n/* six */ /* seven\n*/\n\tint b; // eight\n")
+	write(t, filepath.Join(s.Dir, "b.py"), "# one\nx = 1\n\n  # two\ny = '''\n'''\n")
+	write(t, filepath.Join(s.Out, "bin"), "12345")
+	d := s.Describe()
+	if d.Lines != 3+3 || d.BinaryBytes != 5 || d.Dependencies != 3 || d.Name != "scratch" || d.About != "a" || d.Differs != "d" {
+		t.Errorf("%+v", d)
+	}
+	s.Binary = "{out}"
+	write(t, filepath.Join(s.Out, "more", "x"), "678")
+	if d := s.Describe(); d.BinaryBytes != 8 {
+		t.Errorf("a folder of 8 bytes counts as %d", d.BinaryBytes)
+	}
+}

@@ -1,0 +1,39 @@
+package subject
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestWatchSeesALineHoweverItIsCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := strings.Repeat("noise\n", rapid.IntRange(0, 3000).Draw(t, "lines"))
+		text := before + "[info] server UP at 1\nmore"
+		w := newWatch("server UP")
+		fed := 0
+		for fed < len(text) {
+			n := min(rapid.IntRange(1, 5000).Draw(t, "cut"), len(text)-fed)
+			_, _ = w.Write([]byte(text[fed : fed+n]))
+			fed += n
+			if w.hasSeen() != (fed >= len(before)+len("[info] server UP")) {
+				t.Fatalf("after %d bytes, seen is %v", fed, w.hasSeen())
+			}
+		}
+	})
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kept := &tail{limit: 10}
+		all := ""
+		for _, part := range rapid.SliceOf(rapid.StringN(0, 30, 30)).Draw(t, "parts") {
+			_, _ = kept.Write([]byte(part))
+			all += part
+		}
+		if want := all[max(0, len(all)-10):]; kept.String() != want {
+			t.Fatalf("kept %q of %q", kept.String(), all)
+		}
+	})
+}
