@@ -2,9 +2,9 @@
 
 #include "die.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -26,28 +26,41 @@ prepare_process(void)
 	}
 }
 
+/* Fills in address and returns its length; 0 when the host is no address. */
+static socklen_t
+resolve(const struct options *o, struct sockaddr_storage *address)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(o->port) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(o->port) };
+
+	if (inet_pton(AF_INET, o->host, &v4.sin_addr) == 1) {
+		memcpy(address, &v4, sizeof v4);
+		return sizeof v4;
+	}
+	if (inet_pton(AF_INET6, o->host, &v6.sin6_addr) == 1) {
+		memcpy(address, &v6, sizeof v6);
+		return sizeof v6;
+	}
+	return 0;
+}
+
 int
 net_listen(const struct options *o)
 {
-	struct addrinfo hints = {
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
-		.ai_socktype = SOCK_STREAM,
-	};
-	struct addrinfo *found;
+	struct sockaddr_storage address;
+	socklen_t length = resolve(o, &address);
 	int on = 1;
-	int error, fd;
+	int fd;
 
+	if (length == 0)
+		die(EXIT_USAGE, "--listen takes a numeric IPv4 or IPv6 address, not \"%s\"", o->host);
 	prepare_process();
-	error = getaddrinfo(o->host, o->port, &hints, &found);
-	if (error != 0)
-		die(EXIT_USAGE, "--listen: \"%s\" is not an IPv4 or IPv6 address: %s", o->host, gai_strerror(error));
-	fd = socket(found->ai_family, found->ai_socktype, found->ai_protocol);
+	fd = socket(address.ss_family, SOCK_STREAM, 0);
 	if (fd < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-	    bind(fd, found->ai_addr, found->ai_addrlen) != 0 ||
+	    bind(fd, (struct sockaddr *)&address, length) != 0 ||
 	    listen(fd, BACKLOG) != 0)
-		die(EXIT_TROUBLE, "cannot listen on %s port %s: %s", o->host, o->port, strerror(errno));
-	freeaddrinfo(found);
+		die(EXIT_TROUBLE, "cannot listen on %s port %d: %s", o->host, o->port, strerror(errno));
 	return fd;
 }
 

@@ -41,12 +41,11 @@ address(struct options *o, const char *text)
 		length -= 2;
 	}
 	port = strtol(colon + 1, &end, 10);
-	if (length == 0 || length >= HOST_MAX || strlen(colon + 1) >= PORT_MAX ||
-	    *end != '\0' || port < 1 || port > 65535)
+	if (length == 0 || length >= HOST_MAX || *end != '\0' || port < 1 || port > 65535)
 		die(EXIT_USAGE, "--listen takes HOST:PORT with a port from 1 to 65535, not \"%s\"", text);
 	memcpy(o->host, host, length);
 	o->host[length] = '\0';
-	strcpy(o->port, colon + 1);
+	o->port = (uint16_t)port;
 }
 
 static bool

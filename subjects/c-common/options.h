@@ -5,14 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-	HOST_MAX = 64, /* room for any numeric address, with its scope */
-	PORT_MAX = 8,
-};
+enum { HOST_MAX = 64 }; /* room for any numeric address */
 
 struct options {
 	char host[HOST_MAX]; /* numeric, without brackets */
-	char port[PORT_MAX]; /* 1 to 65535, decimal */
+	uint16_t port;       /* at least 1 */
 	bool echo;           /* send the bytes back instead of printing them */
 	uint32_t size;       /* bytes a message, at least 1 */
 	uint32_t work_us;    /* microseconds to burn for each message */
