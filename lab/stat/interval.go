@@ -3,23 +3,31 @@ package stat
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// fromDifferences makes an estimate from independent observations of the logarithm of a ratio, by
-// Student's t.
-func fromDifferences(diffs []float64) Estimate {
+// fromDifferences makes an estimate from independent observations of the logarithm of a ratio and their
+// weights, which add up to 1, by Student's t. With equal weights that is the ordinary interval; unequal ones
+// count as the smaller number of equal ones that would scatter as much (Kish 1965).
+func fromDifferences(diffs, weights []float64) Estimate {
 	e := Estimate{Blocks: len(diffs), P: 1}
 	if len(diffs) == 0 {
 		return e
 	}
-	mean, sd := stat.MeanStdDev(diffs, nil)
+	var mean, scatter, squares float64
+	for i, d := range diffs {
+		mean += weights[i] * d
+		squares += weights[i] * weights[i]
+	}
 	if len(diffs) == 1 {
 		e.mean, e.Ratio = mean, math.Exp(mean)
 		return e
 	}
-	return fromT(e, mean, sd/math.Sqrt(float64(len(diffs))), float64(len(diffs)-1))
+	for i, d := range diffs {
+		scatter += weights[i] * weights[i] * (d - mean) * (d - mean)
+	}
+	n := 1 / squares
+	return fromT(e, mean, math.Sqrt(scatter*n/(n-1)), n-1)
 }
 
 // fromT completes an estimate whose logarithm has the given mean, standard error and degrees of freedom.

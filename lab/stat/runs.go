@@ -23,8 +23,8 @@ func Apart(a, b []Trial) Estimate {
 // ApartRelative is Apart of two runs' trials (a and b) each divided by a reference's in the same block, so
 // that a change of the machine's speed that meets both alike is taken out.
 func ApartRelative(a, aReference, b, bReference []Trial) Estimate {
-	am, adropped := blockDifferences(a, aReference)
-	bm, bdropped := blockDifferences(b, bReference)
+	am, adropped := differences(a, aReference)
+	bm, bdropped := differences(b, bReference)
 	e := Estimate{Blocks: min(len(am), len(bm)), Dropped: adropped + bdropped, P: 1}
 	if e.Blocks > 0 {
 		e = welch(e, am, bm)
@@ -33,11 +33,19 @@ func ApartRelative(a, aReference, b, bReference []Trial) Estimate {
 	return e
 }
 
+func differences(a, b []Trial) (diffs []float64, dropped int) {
+	blocks, dropped := pairBlocks(a, b)
+	for _, block := range blocks {
+		diffs = append(diffs, block.diff)
+	}
+	return diffs, dropped
+}
+
 // blockMeans is the mean logarithm of each block that counts.
 func blockMeans(trials []Trial) (means []float64, dropped int) {
 	blocks := byBlock(trials)
 	for _, block := range union(blocks, nil) {
-		if m, ok := logMean(blocks[block]); ok {
+		if m, _, ok := mirror(blocks[block]); ok {
 			means = append(means, m)
 		} else {
 			dropped++

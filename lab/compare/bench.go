@@ -1,0 +1,97 @@
+package compare
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+
+	"weir/lab/result"
+)
+
+// benchUnits are the figures of a trial in the benchmark format, the main one first.
+var benchUnits = []struct {
+	unit, better string
+	of           func(*result.Trial) float64
+}{
+	{"us/msg", "lower", func(t *result.Trial) float64 { return t.CPUUSPerMessage }},
+	{"cpu-cv", "lower", func(t *result.Trial) float64 { return t.CPUCV }},
+	{"cpu-percent", "lower", func(t *result.Trial) float64 { return t.CPUPercentMean }},
+	{"load-us/msg", "lower", func(t *result.Trial) float64 { return t.LoadUSPerMsg }},
+	{"machine-us/msg", "lower", func(t *result.Trial) float64 { return t.MachineUSPerMsg }},
+	{"lateness-p99-us", "lower", func(t *result.Trial) float64 { return t.LatenessUS.P99 }},
+}
+
+// WriteBench writes the accepted trials in the Go benchmark format
+// (https://go.dev/design/14313-benchmark-format), one line a trial in the order in which they ran:
+//
+//	BenchmarkIM/subject=c-epoll/load=messages/conns=64/pattern=staggered 1 8.31 us/msg 0.07 cpu-cv …
+//
+// so that benchstat compares subjects (-col /subject) or runs (two files). benchstat knows nothing of blocks:
+// it takes trials for independent, and its intervals are wider where the machine drifted. Only what tells machines
+// and loads apart stands there as configuration, since benchstat compares nothing across
+// configurations; the rest is in comments. Errors are w's.
+func WriteBench(w io.Writer, r *result.Results) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "# %s\n# seed %d, started %s\n", oneLine(r.Command), r.Seed, r.Started.UTC().Format(time.RFC3339))
+	for _, c := range []struct{ key, value string }{
+		{"workload", r.Plan.Workload}, {"kernel", r.Machine.Kernel}, {"cpu", r.Machine.CPU},
+	} {
+		if v := oneLine(c.value); v != "" {
+			fmt.Fprintf(b, "%s: %s\n", c.key, v)
+		}
+	}
+	for _, u := range benchUnits {
+		fmt.Fprintf(b, "Unit %s better=%s\n", u.unit, u.better)
+	}
+	name := benchName(r.Experiment)
+	for i := range r.Trials {
+		if t := &r.Trials[i]; t.Accepted {
+			writeTrial(b, name, t)
+		}
+	}
+	return b.Flush()
+}
+
+func writeTrial(b *bufio.Writer, name string, t *result.Trial) {
+	fmt.Fprintf(b, "Benchmark%s/subject=%s/load=%s/conns=%d/pattern=%s 1", name, benchValue(t.Subject), benchValue(t.Load), t.Connections, benchValue(t.Pattern))
+	for _, u := range benchUnits {
+		fmt.Fprintf(b, " %.6g %s", u.of(t), u.unit)
+	}
+	b.WriteByte('\n')
+}
+
+// benchName makes a benchmark's name of an experiment's: "im-published" becomes IMPublished, and a path
+// its last element.
+func benchName(experiment string) string {
+	base := strings.TrimSuffix(path.Base(experiment), ".toml")
+	var name strings.Builder
+	for _, word := range strings.FieldsFunc(base, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len(word) <= 2 {
+			name.WriteString(strings.ToUpper(word))
+			continue
+		}
+		letters := []rune(word)
+		letters[0] = unicode.ToUpper(letters[0])
+		name.WriteString(string(letters))
+	}
+	if name.Len() == 0 {
+		return "Lab"
+	}
+	return name.String()
+}
+
+// benchValue makes a name fit to stand between the slashes of a benchmark's.
+func benchValue(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) {
+			return '_'
+		}
+		return r
+	}, s)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,108 @@
+package compare
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+
+	"golang.org/x/perf/benchfmt"
+	"pgregory.net/rapid"
+
+	"weir/lab/result"
+)
+
+// readBench reads the format back, and fails on anything that a reader of it would complain about.
+func readBench(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, text []byte) (results []*benchfmt.Result, units benchfmt.UnitMetadataMap) {
+	t.Helper()
+	r := benchfmt.NewReader(bytes.NewReader(text), "bench.txt")
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.Result:
+			results = append(results, rec.Clone())
+		case *benchfmt.SyntaxError:
+			t.Fatalf("%v in:\n%s", rec, text)
+		}
+	}
+	if r.Err() != nil {
+		t.Fatalf("%v", r.Err())
+	}
+	return results, r.Units()
+}
+
+func TestBenchReadsBack(t *testing.T) {
+	run := made(1, 2)
+	run.Machine = result.Machine{Kernel: "6.18.0", CPU: "Some CPU @ 2 GHz"}
+	run.Trials[3].Accepted = false
+	var text bytes.Buffer
+	if err := WriteBench(&text, run); err != nil {
+		t.Fatal(err)
+	}
+	got, units := readBench(t, text.Bytes())
+	if want := len(run.Trials) - 1; len(got) != want {
+		t.Fatalf("%d lines, want one for each of the %d accepted trials", len(got), want)
+	}
+	first, trial := got[0], run.Trials[0]
+	if want := "IM/subject=" + trial.Subject + "/load=messages/conns=1/pattern=" + trial.Pattern; first.Name.String() != want {
+		t.Errorf("name %s, want %s", first.Name, want)
+	}
+	if v, ok := first.Value("us/msg"); !ok || math.Abs(v/trial.CPUUSPerMessage-1) > 1e-5 {
+		t.Errorf("%v us/msg, want %v", v, trial.CPUUSPerMessage)
+	}
+	if v, ok := first.Value("cpu-cv"); !ok || math.Abs(v/trial.CPUCV-1) > 1e-5 {
+		t.Errorf("%v cpu-cv, want %v", v, trial.CPUCV)
+	}
+	if first.GetConfig("workload") != "sink" || first.GetConfig("cpu") != "Some CPU @ 2 GHz" || first.GetConfig("seed") != "" {
+		t.Errorf("configuration %+v, want workload and cpu, but no seed: it would keep benchstat from comparing runs", first.Config)
+	}
+	if units.GetBetter("us/msg") != -1 {
+		t.Error("that less CPU is better is not said")
+	}
+}
+
+func TestBenchReadsBackWhateverTheNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.String()
+		run := &result.Results{
+			Experiment: name.Draw(t, "experiment"), Command: name.Draw(t, "command"),
+			Plan: result.Plan{Workload: name.Draw(t, "workload")}, Machine: result.Machine{CPU: name.Draw(t, "cpu")},
+			Trials: []result.Trial{{Subject: name.Draw(t, "subject"), Load: name.Draw(t, "load"), Pattern: name.Draw(t, "pattern"), Accepted: true, CPUUSPerMessage: 8.5}},
+		}
+		var text bytes.Buffer
+		if err := WriteBench(&text, run); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := readBench(t, text.Bytes())
+		if len(got) != 1 {
+			t.Fatalf("%d results of one trial in:\n%s", len(got), text.Bytes())
+		}
+		if v, ok := got[0].Value("us/msg"); !ok || v != 8.5 {
+			t.Fatalf("%v us/msg, want 8.5", v)
+		}
+	})
+}
+
+func TestBenchNames(t *testing.T) {
+	for experiment, want := range map[string]string{
+		"im": "IM", "im-published": "IMPublished", "my/own test.toml": "OwnTest", "": "Lab", "...": "Lab",
+	} {
+		if got := benchName(experiment); got != want {
+			t.Errorf("experiment %q is called %s, want %s", experiment, got, want)
+		}
+	}
+}
+
+type full struct{}
+
+var errFull = errors.New("no space left")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestBenchReportsAFullDisk(t *testing.T) {
+	if err := WriteBench(full{}, made(1, 4)); !errors.Is(err, errFull) {
+		t.Errorf("got %v, want %v", err, errFull)
+	}
+}
