@@ -1,0 +1,99 @@
+package serve
+
+import (
+	"net"
+	"syscall"
+)
+
+// accept takes the connections that wait, some of them in this turn.
+func (l *loop) accept() {
+	for range acceptsPerTurn {
+		fd, sa, err := syscall.Accept4(l.listener, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+		switch {
+		case err == nil:
+			l.open(fd, address(sa))
+		case err == syscall.EAGAIN:
+			return
+		case exhausted(err):
+			l.pauseAccepting()
+			return
+		}
+		// Anything else is the fault of one connection that is gone already.
+	}
+}
+
+// open begins a connection.
+func (l *loop) open(fd int, remote net.Addr) {
+	l.lane.accepted.add(1)
+	syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1) // fails on what is not TCP
+	c := &conn{l: l, fd: fd, remote: remote}
+	c.timer = timer{place: never, of: c}
+	for fd >= len(l.conns) {
+		l.conns = append(l.conns, nil)
+	}
+	l.conns[fd] = c
+	l.live++
+	const edges = syscall.EPOLLIN | syscall.EPOLLOUT | syscall.EPOLLRDHUP | epollEdge
+	if l.poller.add(fd, edges) != nil {
+		c.close()
+		return
+	}
+	l.call(c)
+	switch {
+	case l.work.handle != nil:
+		startCoroutine(c, l.work.handle)
+	case l.coroutines:
+		startCoroutine(c, hostSession(l.work.open, l.o, l.lane))
+	default:
+		startSession(c, l.work.open)
+	}
+}
+
+func (l *loop) pauseAccepting() {
+	l.lane.pauses.add(1)
+	l.poller.remove(l.listener)
+	l.paused = l.now() + int64(acceptPause)
+}
+
+func (l *loop) resumeAccepting() {
+	l.paused = 0
+	if l.listener >= 0 && l.poller.add(l.listener, syscall.EPOLLIN|epollExclusive) != nil {
+		l.paused = l.now() + int64(acceptPause)
+	}
+}
+
+// stopAccepting leaves what waits in the listener's queue to the other loops and processes that share it.
+func (l *loop) stopAccepting() {
+	if l.listener >= 0 {
+		l.poller.remove(l.listener)
+		syscall.Close(l.listener)
+		l.listener = -1
+	}
+	l.paused = 0
+}
+
+// address is sa as package net writes it.
+func address(sa syscall.Sockaddr) net.Addr {
+	switch sa := sa.(type) {
+	case *syscall.SockaddrInet4:
+		return &net.TCPAddr{IP: append(net.IP(nil), sa.Addr[:]...), Port: sa.Port}
+	case *syscall.SockaddrInet6:
+		return &net.TCPAddr{IP: append(net.IP(nil), sa.Addr[:]...), Port: sa.Port}
+	case *syscall.SockaddrUnix:
+		return &net.UnixAddr{Name: sa.Name, Net: "unix"}
+	}
+	return &net.UnixAddr{Net: "unix"}
+}
+
+// withDescriptor calls f with the descriptor of l, which stays l's.
+func withDescriptor(l net.Listener, f func(fd int) error) error {
+	raw, err := l.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var inner error
+	if err := raw.Control(func(fd uintptr) { inner = f(int(fd)) }); err != nil {
+		return err
+	}
+	return inner
+}

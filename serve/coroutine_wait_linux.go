@@ -1,0 +1,58 @@
+package serve
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+func (c *coroutine) sleep(d time.Duration) error {
+	err := c.wait(nothingElse, time.Now().Add(d))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// await runs f in a goroutine, which ends with f and then posts the connection.
+func (c *coroutine) await(f func()) error {
+	if err := c.usable(time.Time{}); err != nil {
+		return err
+	}
+	var done atomic.Bool
+	var failure any
+	go func() {
+		defer func() {
+			failure = recover()
+			done.Store(true)
+			c.l.post(c.conn)
+		}()
+		f()
+	}()
+	c.l.handed = true
+	for !done.Load() {
+		if err := c.wait(aPost, time.Time{}); err != nil {
+			return err
+		}
+	}
+	if failure != nil {
+		panic(failure)
+	}
+	return nil
+}
+
+// poke, abandon and pause implement host.
+func (c *coroutine) poke() {
+	c.pokes.Store(true)
+	c.l.post(c.conn)
+}
+
+func (c *coroutine) abandon() { c.conn.Close() }
+
+func (c *coroutine) pause(until time.Time) error {
+	if err := c.wait(aPost, until); !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	return nil
+}

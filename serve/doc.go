@@ -1,0 +1,28 @@
+// Package serve runs the connections of a network service in the way that is chosen when it is deployed:
+// a goroutine for each, a bounded pool, an event loop, a coroutine for each on an event loop, pre-forked
+// processes, or a process for each.
+//
+// A service is written once, in one of two forms. A [Session] is a state machine: bytes come in, bytes go
+// out, it never blocks and needs no lock. A [Handler] is a function that is given a net.Conn and reads and
+// writes straight down. The table [Ways] says which way runs which form. What does not fit (a service whose
+// connections share memory, spread over processes; an event loop over a listener that has no file
+// descriptor) is refused when it starts, with the reason.
+//
+// Every way keeps the same promises. A session has one owner at a time. Input is not read while output
+// waits for a slow peer or while the session holds, so that a connection's memory stays bounded. A panic in
+// a session or handler ends its connection and no other. When the context ends, accepting stops, what has
+// already arrived is handled, what was written is sent, and Run returns within Options.Drain. Running out
+// of file descriptors pauses accepting until one is free.
+//
+// Event loops wait for the kernel without telling the Go scheduler, which is what makes them cost as little
+// as loops in C; the conditions for that are written at the raw wait (poller_linux.go) and kept by a test.
+//
+// # Limitations
+//
+// Event loops and pre-forking need Linux; other systems refuse them. Each loop keeps one of GOMAXPROCS busy
+// as the Go scheduler sees it: Run raises GOMAXPROCS to the running loops plus one and leaves it there. On a loop,
+// whatever blocks other than by its net.Conn, [Sleep] or [Await] holds up every connection of that loop;
+// the watchdog (Options.Stalled) names it. Go cannot fork: processes are the program started again, at the
+// cost of a start each. TLS has no file descriptor to wait for and needs a way that blocks. The counters of
+// child processes stay in the children.
+package serve

@@ -1,0 +1,204 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// runGoroutines runs Goroutine.
+//
+// Ownership: the goroutine of a connection owns its session or is its handler; the goroutine that called
+// Run accepts. When descriptors run out accepting pauses. Nothing is queued beside Conn.Send's queues.
+//
+// Stop: see crowd.
+func runGoroutines(ctx context.Context, l net.Listener, w work, o Options) error {
+	c := newCrowd(l, w, o)
+	return c.run(ctx, func() error {
+		accepted := o.Meter.lane()
+		defer o.Meter.retire(accepted)
+		for {
+			conn, err := c.accept(accepted)
+			if conn == nil {
+				return err
+			}
+			c.members.Go(func() { c.serve(conn) })
+		}
+	})
+}
+
+// runPool runs Pool.
+//
+// Ownership: each of o.Width workers accepts for itself and serves one connection to its end, so there is
+// no queue between accepting and serving: connections beyond the pool wait in the kernel's backlog, where
+// the peer sees them connected and unanswered.
+//
+// Stop: see crowd.
+func runPool(ctx context.Context, l net.Listener, w work, o Options) error {
+	setDefault(&o.Width, 256)
+	c := newCrowd(l, w, o)
+	return c.run(ctx, func() error {
+		errs := make(chan error, o.Width) // workers -> here, one each; never closed
+		for range o.Width {
+			c.members.Go(func() { errs <- c.labour() })
+		}
+		var failed error
+		for range o.Width {
+			failed = errors.Join(failed, <-errs)
+		}
+		return failed
+	})
+}
+
+// crowd is the connections that have goroutines of their own.
+//
+// Stop: the listener is closed; reads give what has arrived and then ErrStopped; whoever has finished
+// leaves; at Options.Drain the connections that are left are closed, and Run returns ErrDeadline without
+// waiting for those whose handlers do something else than use their connection.
+type crowd struct {
+	l       net.Listener
+	work    work
+	o       Options
+	members sync.WaitGroup // the goroutines that serve
+	stopc   chan struct{}  // closed by the stop
+
+	mu       sync.Mutex
+	open     map[*stream]struct{}
+	stopping bool
+}
+
+func newCrowd(l net.Listener, w work, o Options) *crowd {
+	return &crowd{l: l, work: w, o: o, stopc: make(chan struct{}), open: make(map[*stream]struct{})}
+}
+
+// run accepts by accept, which returns when the listener is closed, until ctx ends, and then stops.
+func (c *crowd) run(ctx context.Context, accept func() error) error {
+	failedc := make(chan error, 1) // accept -> here, once
+	c.members.Go(func() { failedc <- accept() })
+	var failed error
+	select {
+	case failed = <-failedc:
+	case <-ctx.Done():
+	}
+	c.stop()
+	gonec := make(chan struct{}) // closed when all have gone
+	go func() { c.members.Wait(); close(gonec) }()
+	drained := time.NewTimer(c.o.Drain)
+	defer drained.Stop()
+	select {
+	case <-gonec:
+		return failed
+	case <-drained.C:
+	}
+	return errors.Join(failed, c.end(gonec))
+}
+
+// acceptPause is how long accepting pauses for want of descriptors, unless it is known before that one is free.
+const acceptPause = 100 * time.Millisecond
+
+// grace is how long handlers may take to return once their connection was closed under them.
+const grace = 100 * time.Millisecond
+
+// end closes what is left at the deadline.
+func (c *crowd) end(gonec <-chan struct{}) error {
+	c.mu.Lock()
+	for s := range c.open {
+		s.Close()
+	}
+	c.mu.Unlock()
+	select {
+	case <-gonec:
+	case <-time.After(grace):
+	}
+	return ErrDeadline
+}
+
+func (c *crowd) stop() {
+	c.l.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopping = true
+	close(c.stopc)
+	for s := range c.open {
+		s.stop()
+	}
+}
+
+// accept returns the next connection; nil when the listener has failed, or, without an error, on a stop.
+func (c *crowd) accept(n *lane) (net.Conn, error) {
+	for {
+		conn, err := c.l.Accept()
+		if err == nil {
+			return conn, nil
+		}
+		select {
+		case <-c.stopc:
+			return nil, nil
+		default:
+		}
+		if !exhausted(err) {
+			return nil, err
+		}
+		n.pauses.add(1)
+		select {
+		case <-c.stopc:
+		case <-time.After(acceptPause):
+		}
+	}
+}
+
+// labour is a worker of a pool: it serves one connection after the other.
+func (c *crowd) labour() error {
+	n := c.o.Meter.lane()
+	defer c.o.Meter.retire(n)
+	for {
+		conn, err := c.accept(n)
+		if conn == nil {
+			return err
+		}
+		c.serve(conn)
+	}
+}
+
+// serve is one connection, from its begin to its end.
+func (c *crowd) serve(conn net.Conn) {
+	n := c.o.Meter.lane()
+	n.accepted.add(1)
+	s := newStream(conn, n)
+	c.enter(s)
+	defer func() {
+		s.Close()
+		c.leave(s)
+		n.closed.add(1)
+		c.o.Meter.retire(n)
+	}()
+	handle := c.work.handle
+	if handle == nil {
+		handle = hostSession(c.work.open, c.o, n)
+	}
+	contain(c.o, n, s.RemoteAddr(), func() error { handle(s); return nil })
+}
+
+func (c *crowd) enter(s *stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open[s] = struct{}{}
+	if c.stopping {
+		s.stop()
+	}
+}
+
+func (c *crowd) leave(s *stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, s)
+}
+
+// exhausted says whether accepting failed for want of descriptors or memory: waiting helps.
+func exhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
+		errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
+}

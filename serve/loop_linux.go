@@ -1,0 +1,373 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// The event loop.
+//
+// Ownership: a loop's goroutine owns its connections, their sessions and coroutines, and its timers. Others
+// reach it by post, which puts a connection into a list under a lock and wakes the loop; a connection stands
+// in that list at most once, so the list is bounded by the connections. What is written to a connection is
+// guarded by its outbox.
+//
+// Readiness is edge-triggered, for reading and writing at once, and registered once: pausing to read, for a
+// hold or for a slow peer, is a flag and costs no system call. A read that gave less than was asked has
+// emptied the socket, so a message costs one wait and one read.
+//
+// When a queue is full: see Conn.Send. A connection with output waiting is not read.
+//
+// Stop: the context's end is posted; the loop closes its listener, lets every connection handle what has
+// arrived until a read would block, ends it with ErrStopped once its hold is over and its output gone, and
+// returns. At Options.Drain the rest is ended as it is, and the loop returns ErrDeadline.
+type loop struct {
+	// Immutable.
+	number int
+	work   work
+	o      Options
+	poller *poller
+	lane   *lane
+	began  time.Time
+
+	coroutines bool // sessions too are run by coroutines
+
+	// Owned by the loop's goroutine.
+	conns    []*conn // by descriptor
+	live     int
+	buf      []byte // what is read, for sessions
+	out      Writer // what sessions write
+	timers   timers
+	again    []*conn // may read more, but had their turn
+	dead     []int   // descriptors to close after the turn, so that no event of the turn meets a reused one
+	listener int     // below zero: none
+	paused   int64   // when to accept again, in loop time; 0: accepting
+	deadline int64   // when to give up, in loop time; 0: not stopping
+	handed   bool    // a goroutine was started in this turn
+
+	// Shared.
+	mu     sync.Mutex
+	posts  []*conn              // any goroutine -> loop
+	stop   bool                 // likewise
+	calls  atomic.Uint64        // loop -> watchdog: how many calls there were
+	called atomic.Pointer[conn] // likewise: whom the loop is calling; nil: it waits
+	goid   uint64               // of the loop's goroutine; set before the first call
+}
+
+const (
+	readsPerTurn   = 16 // reads of one connection before the others have their turn
+	acceptsPerTurn = 64
+)
+
+// runLoop runs Loop.
+func runLoop(ctx context.Context, l net.Listener, w work, o Options) error {
+	return runLoops(ctx, l, w, o, false)
+}
+
+// runCoroutine runs Coroutine.
+func runCoroutine(ctx context.Context, l net.Listener, w work, o Options) error {
+	return runLoops(ctx, l, w, o, true)
+}
+
+// runLoops runs o.Loops loops that share l.
+func runLoops(ctx context.Context, l net.Listener, w work, o Options, coroutines bool) error {
+	defer l.Close()
+	var dup []int
+	err := withDescriptor(l, func(fd int) error {
+		for range o.Loops {
+			d, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 0)
+			if errno != 0 {
+				return fmt.Errorf("serve: duplicating the listener: %w", errno)
+			}
+			dup = append(dup, int(d))
+		}
+		return nil
+	})
+	if err == nil {
+		l.Close() // the duplicates go on; a stopped loop must leave the port free
+		return loopsOver(ctx, dup, w, o, coroutines)
+	}
+	for _, fd := range dup {
+		syscall.Close(fd)
+	}
+	return err
+}
+
+// loopsOver runs a loop for each listening descriptor, which they close.
+func loopsOver(ctx context.Context, listeners []int, w work, o Options, coroutines bool) error {
+	release, err := reserve(len(listeners))
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var loops []*loop
+	var running sync.WaitGroup
+	var failed error
+	for i, fd := range listeners {
+		l, err := newLoop(i, fd, w, o)
+		if err != nil {
+			syscall.Close(fd)
+			failed = err
+			cancel(err)
+			continue
+		}
+		l.coroutines = coroutines
+		loops = append(loops, l)
+	}
+	errs := make([]error, len(loops))
+	for i, l := range loops {
+		unstop := context.AfterFunc(ctx, l.askToStop)
+		running.Go(func() { defer unstop(); errs[i] = l.run() })
+	}
+	stopWatching := watch(loops, o)
+	running.Wait()
+	stopWatching()
+	for _, err := range errs {
+		if failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+func newLoop(number, listener int, w work, o Options) (*loop, error) {
+	p, err := newPoller()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.add(listener, syscall.EPOLLIN|epollExclusive); err != nil {
+		p.close()
+		return nil, err
+	}
+	return &loop{number: number, work: w, o: o, poller: p, lane: o.Meter.lane(), began: time.Now(),
+		buf: make([]byte, o.Read), listener: listener}, nil
+}
+
+// now is loop time.
+func (l *loop) now() int64 { return int64(time.Since(l.began)) }
+
+// at is the loop time of t.
+func (l *loop) at(t time.Time) int64 { return max(1, int64(t.Sub(l.began))) }
+
+// run is the loop's goroutine.
+func (l *loop) run() error {
+	defer l.close()
+	if l.o.Stalled != nil {
+		l.goid = goroutineID()
+	}
+	for l.deadline == 0 || l.live > 0 {
+		n := l.poller.wait(l.patience())
+		l.lane.turns.add(1)
+		for i := range n {
+			l.event(&l.poller.events[i])
+		}
+		l.runAgain()
+		if err := l.runTimers(); err != nil {
+			return err
+		}
+		l.endTurn()
+	}
+	return nil
+}
+
+// patience is how long to wait, in milliseconds, rounded up; below zero for ever.
+func (l *loop) patience() int {
+	if len(l.again) > 0 {
+		return 0
+	}
+	at, some := l.timers.next()
+	for _, t := range []int64{l.paused, l.deadline} {
+		if t != 0 && (!some || t < at) {
+			at, some = t, true
+		}
+	}
+	if !some {
+		return -1
+	}
+	return max(0, int((at-l.now()+999_999)/1_000_000))
+}
+
+// event handles one descriptor that is ready.
+func (l *loop) event(e *syscall.EpollEvent) {
+	fd := int(e.Fd)
+	switch fd {
+	case l.poller.event:
+		l.poller.rearm()
+		l.runPosts()
+		return
+	case l.listener:
+		l.accept()
+		return
+	}
+	if fd >= len(l.conns) || l.conns[fd] == nil {
+		return // ended in this turn
+	}
+	c := l.conns[fd]
+	const gone = syscall.EPOLLRDHUP | syscall.EPOLLHUP | syscall.EPOLLERR
+	c.hup = c.hup || e.Events&gone != 0
+	c.readable = c.readable || e.Events&(syscall.EPOLLIN|gone) != 0
+	l.call(c)
+	if e.Events&(syscall.EPOLLOUT|syscall.EPOLLERR|syscall.EPOLLHUP) != 0 {
+		c.driver.writable()
+	}
+	if c.readable && !c.closed {
+		c.driver.ready()
+	}
+}
+
+// call notes for the watchdog that c is called.
+func (l *loop) call(c *conn) {
+	if l.o.Stalled != nil {
+		l.calls.Add(1)
+		l.called.Store(c)
+	}
+}
+
+// runAgain gives those that had more to read their next turn.
+func (l *loop) runAgain() {
+	again := l.again
+	l.again = nil
+	for _, c := range again {
+		if !c.closed {
+			l.call(c)
+			c.driver.ready()
+		}
+	}
+	if l.again == nil {
+		l.again = again[:0]
+	}
+}
+
+// runTimers wakes what has fallen due. It returns ErrDeadline when a stop took too long.
+func (l *loop) runTimers() error {
+	if len(l.timers) == 0 && l.paused == 0 && l.deadline == 0 {
+		return nil
+	}
+	wall := time.Now()
+	now := l.at(wall)
+	for len(l.timers) > 0 && l.timers[0].at <= now {
+		c := l.timers[0].of
+		l.timers.unset(&c.timer)
+		l.call(c)
+		c.driver.due(wall)
+	}
+	if l.paused != 0 && now >= l.paused {
+		l.resumeAccepting()
+	}
+	if l.deadline != 0 && now >= l.deadline && l.live > 0 {
+		l.endAll()
+		return ErrDeadline
+	}
+	return nil
+}
+
+// post has the loop call c.driver.posted. Any goroutine.
+func (l *loop) post(c *conn) {
+	if c.posted.Swap(true) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.posts = append(l.posts, c)
+	l.poller.wake()
+}
+
+// askToStop may be called from any goroutine.
+func (l *loop) askToStop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stop = true
+	l.poller.wake()
+}
+
+// runPosts handles what others asked for.
+func (l *loop) runPosts() {
+	l.mu.Lock()
+	posts, stop := l.posts, l.stop
+	l.posts = nil
+	l.mu.Unlock()
+	var now time.Time
+	for _, c := range posts {
+		c.posted.Store(false)
+		if c.closed {
+			continue
+		}
+		if now.IsZero() {
+			now = time.Now()
+		}
+		l.call(c)
+		if c.unwanted.Load() {
+			c.driver.end(ErrClosed)
+		} else {
+			c.driver.woken(now)
+		}
+	}
+	if stop && l.deadline == 0 {
+		l.drain()
+	}
+}
+
+// drain begins the stop.
+func (l *loop) drain() {
+	l.stopAccepting()
+	l.deadline = l.now() + int64(l.o.Drain)
+	for _, c := range l.conns {
+		if c != nil {
+			c.readable = true // the read that would block is what says that nothing is left
+			l.call(c)
+			c.driver.ready()
+		}
+	}
+}
+
+func (l *loop) endAll() {
+	for _, c := range l.conns {
+		if c != nil {
+			l.call(c)
+			c.driver.end(ErrStopped)
+		}
+	}
+}
+
+func (l *loop) endTurn() {
+	if l.o.Stalled != nil {
+		l.called.Store(nil)
+	}
+	if l.handed { // a raw wait would leave the new goroutine on this thread's queue until it is stolen
+		l.handed = false
+		runtime.Gosched()
+	}
+	l.bury()
+}
+
+// bury closes the descriptors of connections that ended in this turn.
+func (l *loop) bury() {
+	if len(l.dead) == 0 {
+		return
+	}
+	for _, fd := range l.dead {
+		syscall.Close(fd)
+	}
+	l.dead = l.dead[:0]
+	if l.paused != 0 {
+		l.resumeAccepting()
+	}
+}
+
+func (l *loop) close() {
+	l.stopAccepting()
+	l.bury()
+	l.mu.Lock()
+	l.poller.woken.Store(true) // a late post must not write to a descriptor that is somebody else's by then
+	l.poller.close()
+	l.mu.Unlock()
+	l.o.Meter.retire(l.lane)
+}

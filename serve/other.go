@@ -1,0 +1,19 @@
+//go:build !linux
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"net"
+)
+
+const onLinux = false
+
+var errLinux = errors.New("serve: this way of running needs Linux")
+
+func runLoop(context.Context, net.Listener, work, Options) error { return errLinux }
+
+func runCoroutine(context.Context, net.Listener, work, Options) error { return errLinux }
+
+func runPrefork(context.Context, net.Listener, work, Options) error { return errLinux }

@@ -1,0 +1,196 @@
+package serve
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// stream is the net.Conn of a connection that has a goroutine of its own. It adds to the one that was
+// accepted: counting, the drain of a stop, and being poked out of a wait.
+//
+// The goroutine that serves it owns it; stop, poke, tryWrite and Close are for everybody.
+type stream struct {
+	net.Conn
+	lane *lane
+	raw  syscall.RawConn // nil: no file descriptor
+
+	stopping atomic.Bool
+	pokec    chan struct{} // anybody -> a pause of the owner; one suffices, never closed
+	closec   chan struct{} // closed by the first Close
+	closing  sync.Once
+}
+
+// quiet is how long a connection without a file descriptor must give nothing to count as drained.
+const quiet = 50 * time.Millisecond
+
+// past interrupts what waits with a deadline.
+var past = time.Unix(1, 0)
+
+func newStream(c net.Conn, n *lane) *stream {
+	s := &stream{Conn: c, lane: n, pokec: make(chan struct{}, 1), closec: make(chan struct{})}
+	if sc, ok := c.(syscall.Conn); ok {
+		s.raw, _ = sc.SyscallConn()
+	}
+	return s
+}
+
+// Read implements net.Conn.
+func (s *stream) Read(p []byte) (n int, err error) {
+	if !s.stopping.Load() {
+		n, err = s.Conn.Read(p)
+		if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && s.stopping.Load() {
+			n, err = s.readLast(p)
+		}
+	} else {
+		n, err = s.readLast(p)
+	}
+	if n > 0 {
+		s.lane.reads.add(1)
+		s.lane.readBytes.add(int64(n))
+	}
+	return n, err
+}
+
+// readLast reads what has arrived, and gives ErrStopped when there is no more.
+func (s *stream) readLast(p []byte) (int, error) {
+	if s.raw == nil {
+		s.Conn.SetReadDeadline(time.Now().Add(quiet))
+		n, err := s.Conn.Read(p)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = ErrStopped
+		}
+		return n, err
+	}
+	s.Conn.SetReadDeadline(time.Time{})
+	n, err := 0, error(nil)
+	rawErr := s.raw.Read(func(fd uintptr) bool {
+		n, err = syscall.Read(int(fd), p)
+		return true
+	})
+	switch {
+	case rawErr != nil:
+		return 0, rawErr
+	case err == syscall.EAGAIN:
+		return 0, ErrStopped
+	case err != nil:
+		return 0, os.NewSyscallError("read", err)
+	case n == 0 && len(p) > 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Write implements net.Conn.
+func (s *stream) Write(p []byte) (int, error) {
+	n, err := s.Conn.Write(p)
+	s.wrote(n)
+	return n, err
+}
+
+func (s *stream) wrote(n int) {
+	if n > 0 {
+		s.lane.writes.Add(1)
+		s.lane.writtenBytes.Add(int64(n))
+	}
+}
+
+// tryWrite implements taker. Without a file descriptor nothing can be tried, and all is queued.
+func (s *stream) tryWrite(p []byte) (int, error) {
+	if s.raw == nil {
+		return 0, nil
+	}
+	n, err := 0, error(nil)
+	rawErr := s.raw.Write(func(fd uintptr) bool {
+		n, err = syscall.Write(int(fd), p)
+		return true
+	})
+	switch {
+	case rawErr != nil:
+		return 0, rawErr
+	case err == syscall.EAGAIN:
+		return 0, nil
+	case err != nil:
+		return 0, os.NewSyscallError("write", err)
+	}
+	s.wrote(n)
+	return n, nil
+}
+
+// SetDeadline implements net.Conn.
+func (s *stream) SetDeadline(t time.Time) error {
+	return errors.Join(s.SetReadDeadline(t), s.SetWriteDeadline(t))
+}
+
+// SetReadDeadline implements net.Conn. A stop that comes meanwhile wins.
+func (s *stream) SetReadDeadline(t time.Time) error {
+	err := s.Conn.SetReadDeadline(t)
+	if s.stopping.Load() {
+		s.Conn.SetReadDeadline(past)
+	}
+	return err
+}
+
+// Close implements net.Conn.
+func (s *stream) Close() error {
+	s.closing.Do(func() { close(s.closec) })
+	return s.Conn.Close()
+}
+
+// stop has reads give what has arrived and then ErrStopped.
+func (s *stream) stop() {
+	s.stopping.Store(true)
+	s.Conn.SetReadDeadline(past)
+}
+
+// poke ends a Read or pause that is under way, or the next one. A poked Read gives os.ErrDeadlineExceeded;
+// its owner must set the read deadline again.
+func (s *stream) poke() {
+	select {
+	case s.pokec <- struct{}{}:
+	default:
+	}
+	s.Conn.SetReadDeadline(past)
+}
+
+// abandon ends reads and writes, those under way too.
+func (s *stream) abandon() {
+	s.poke()
+	s.Conn.SetWriteDeadline(past)
+}
+
+// pause waits until the time (zero: for ever), a poke or Close.
+func (s *stream) pause(until time.Time) error {
+	var timec <-chan time.Time
+	if !until.IsZero() {
+		t := time.NewTimer(time.Until(until))
+		defer t.Stop()
+		timec = t.C
+	}
+	select {
+	case <-timec:
+	case <-s.pokec:
+	case <-s.closec:
+		return ErrClosed
+	}
+	return nil
+}
+
+func (s *stream) sleep(d time.Duration) error {
+	for until := time.Now().Add(d); time.Now().Before(until); {
+		if err := s.pause(until); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stream) await(f func()) error {
+	f()
+	return nil
+}
