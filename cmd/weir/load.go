@@ -2,9 +2,114 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"weir/lab/load"
 )
 
-type loadCmd struct{}
+type loadCmd struct {
+	Stream streamCmd `cmd:"" help:"Send messages at a constant rate on many connections; example: weir load stream -c 64 --rate 125 127.0.0.1:7000"`
+}
 
-func (c *loadCmd) Run(ctx context.Context, t *terminal) error { return errors.New("not written yet") }
+type streamCmd struct {
+	Target string `arg:"" help:"HOST:PORT of the server; an IPv6 address stands in brackets."`
+
+	Connections int           `short:"c" default:"64" help:"Connections that send; 0 with --idle or --churn alone."`
+	Rate        *float64      `placeholder:"125" help:"Messages a second on each connection."`
+	Size        int           `default:"1000" help:"Bytes a message."`
+	Pattern     string        `placeholder:"staggered" help:"staggered (evenly apart), together (all at the same instants) or poisson (independent)."`
+	Duration    time.Duration `default:"10s" help:"How long to measure."`
+	Seed        uint64        `default:"1" help:"Of the Poisson arrivals."`
+	Echo        bool          `help:"The server sends everything back: check every byte and time every message."`
+	Bits        float64       `placeholder:"1e6" help:"Instead of --rate: bits a second on each connection, in small writes as tcpkali makes them."`
+	Idle        int           `placeholder:"N" help:"Connections held open beside the others."`
+	Churn       float64       `placeholder:"RATE" help:"Short connections a second beside the others: connect, send one message, close."`
+	CPUs        []int         `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
+	JSON        bool          `name:"json" help:"Write the report as JSON."`
+	Steer       bool          `help:"Write events as JSON lines and take commands from standard input."`
+}
+
+// Help is the long part of the command's help.
+func (c *streamCmd) Help() string {
+	return `Every message has a time at which it is due, fixed before the first is sent. A connection whose server
+doesn't read keeps its schedule: what it owes is sent as soon as there is room, and counted as behind.
+
+Examples:
+
+  weir load stream 127.0.0.1:7000                               64 connections x 125/s x 1000 bytes, 10 s
+  weir load stream -c 1000 --rate 10 --pattern together [::1]:7000
+  weir load stream --echo --json --duration 30s example.org:7   latency from the due time
+  weir load stream --bits 1e6 --size 8 127.0.0.1:7000           as tcpkali --channel-bandwidth-upstream 1Mbps
+  weir load stream -c 0 --idle 5000 --churn 100 127.0.0.1:7000  only idle and short-lived connections
+
+lateness   actual minus due time of sending; that of the generator unless connections were full
+gaps       between the messages of one connection; evenly apart they are 1/rate
+latency    from a message's due time to the last byte of its echo
+behind     messages that found their connection full
+own CPU    of the generator, and how long its threads were ready and waited for a core
+
+Exit status: 0 all went well, 1 it couldn't be done or there were errors, 2 bad flags, 130 interrupted.`
+}
+
+func (c *streamCmd) config() load.Config {
+	rate := 125.0
+	if c.Rate != nil {
+		rate = *c.Rate
+	} else if c.Bits != 0 {
+		rate = 0
+	}
+	return load.Config{Target: c.Target, Connections: c.Connections, Rate: rate, Size: c.Size, Pattern: c.Pattern, Duration: c.Duration,
+		Seed: c.Seed, Echo: c.Echo, Bits: c.Bits, Idle: c.Idle, Churn: c.Churn, CPUs: c.CPUs}
+}
+
+func (c *streamCmd) Run(ctx context.Context, t *terminal) error {
+	if c.Steer {
+		return asUsage(load.Steer(ctx, c.config(), os.Stdin, t.out))
+	}
+	var ev load.Events
+	if t.errTTY {
+		ev.Every, ev.Progress = time.Second/4, func(p load.Progress) { writeLive(t.err, p) }
+	}
+	report, err := load.Run(ctx, c.config(), ev)
+	if t.errTTY {
+		fmt.Fprint(t.err, "\r\x1b[K")
+	}
+	if report.WindowNS > 0 {
+		err = errors.Join(err, c.write(t.out, &report))
+	}
+	if err == nil && len(report.Errors) > 0 {
+		err = fmt.Errorf("load: the run had errors: %s", report.Trouble())
+	}
+	return asUsage(err)
+}
+
+func (c *streamCmd) write(w io.Writer, r *load.Report) error {
+	if c.JSON {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return r.WriteText(w)
+}
+
+// writeLive overwrites the terminal's last line.
+func writeLive(w io.Writer, p load.Progress) {
+	fmt.Fprintf(w, "\r\x1b[K%5.1f s  %d sent", p.Elapsed.Seconds(), p.Sent)
+	if p.Echoed > 0 {
+		fmt.Fprintf(w, "  %d echoed", p.Echoed)
+	}
+	fmt.Fprintf(w, "  %d connections  latest %v late", p.Alive, p.Lateness.Round(time.Microsecond))
+}
+
+// asUsage makes bad flags of a load end the process as bad flags do.
+func asUsage(err error) error {
+	if errors.Is(err, load.ErrUsage) {
+		return usageError{err}
+	}
+	return err
+}

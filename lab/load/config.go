@@ -1,0 +1,142 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"time"
+)
+
+// The arrival patterns.
+const (
+	Staggered = "staggered" // connection i of N is i/N of a period after connection 0: even arrivals
+	Together  = "together"  // all connections are due at the same instants
+	Poisson   = "poisson"   // each connection is an independent Poisson process
+)
+
+// The limits of a Config. They keep a slip of the finger from taking the machine.
+const (
+	MaxConnections = 60_000           // connections and idle ones: one source address has no more ports for one target
+	MaxRate        = 1_000_000        // messages a second, one connection
+	MaxTotalRate   = 2_000_000        // messages a second, all connections
+	MaxSize        = 1 << 20          // bytes a message
+	MaxBits        = 10_000_000_000   // bits a second, one connection
+	MaxChurn       = 50_000           // short-lived connections a second
+	MaxDuration    = 24 * time.Hour   // of the measured window
+	MinDuration    = time.Millisecond // of the measured window
+)
+
+// Config says what load to offer. It isn't modified.
+type Config struct {
+	Target      string        // HOST:PORT; HOST is an IPv4 address, an IPv6 address in brackets, or a name
+	Connections int           // that send; 0 to MaxConnections, 0 only beside Idle or Churn
+	Rate        float64       // messages a second on each connection, mean for Poisson; above 0 to MaxRate; 0 with Bits
+	Size        int           // bytes a message; 1 to MaxSize
+	Pattern     string        // Staggered, Together or Poisson; empty means Staggered, with Bits Together
+	Duration    time.Duration // of the measured window; Run without Events.Measure needs it
+	Seed        uint64        // of the Poisson processes
+	Echo        bool          // the server sends everything back: check every byte, time every message
+	Bits        float64       // bits a second on each connection, cut up as tcpkali does; 0 means messages at Rate
+	Idle        int           // connections held open beside the others, on which nothing is sent
+	Churn       float64       // connections a second that connect, send one message and close; 0 means none
+	CPUs        []int         // to which every thread of this process is bound; empty leaves them as they are
+}
+
+// ErrUsage is what every error of a Config that can't be meant wraps.
+var ErrUsage = errors.New("load: bad configuration")
+
+type usage struct{ text string }
+
+func (u usage) Error() string        { return "load: " + u.text }
+func (u usage) Is(target error) bool { return target == ErrUsage }
+
+// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs no
+// Duration.
+func (c Config) Check(steered bool) error {
+	for _, check := range []func() string{c.checkTarget, c.checkCounts, c.checkRate, c.checkBits} {
+		if why := check(); why != "" {
+			return usage{why}
+		}
+	}
+	if !steered && (c.Duration < MinDuration || c.Duration > MaxDuration) {
+		return usage{fmt.Sprintf("a duration of %v is out of range: give %v to %v", c.Duration, MinDuration, MaxDuration)}
+	}
+	return nil
+}
+
+func (c Config) checkTarget() string {
+	host, port, err := net.SplitHostPort(c.Target)
+	if err != nil || host == "" || port == "" || port == "0" {
+		return fmt.Sprintf("the target %q is not HOST:PORT: write 127.0.0.1:7000, [::1]:7000 or example.org:7000", c.Target)
+	}
+	return ""
+}
+
+func (c Config) checkCounts() string {
+	switch {
+	case c.Connections < 0 || c.Idle < 0 || c.Connections+c.Idle > MaxConnections:
+		return fmt.Sprintf("%d connections and %d idle ones are out of range: together 0 to %d", c.Connections, c.Idle, MaxConnections)
+	case !(c.Churn >= 0 && c.Churn <= MaxChurn):
+		return fmt.Sprintf("a churn of %v connections a second is out of range: give 0 to %d", c.Churn, MaxChurn)
+	case c.Connections == 0 && c.Idle == 0 && c.Churn == 0:
+		return "no connections, none idle and no churn: that is no load"
+	case c.Size < 1 || c.Size > MaxSize:
+		return fmt.Sprintf("messages of %d bytes are out of range: give 1 to %d", c.Size, MaxSize)
+	case slices.ContainsFunc(c.CPUs, func(cpu int) bool { return cpu < 0 || cpu > 1023 }):
+		return fmt.Sprintf("the CPUs %v are out of range: give numbers from 0 to 1023", c.CPUs)
+	}
+	return ""
+}
+
+func (c Config) checkRate() string {
+	if !slices.Contains([]string{"", Staggered, Together, Poisson}, c.Pattern) {
+		return fmt.Sprintf("the pattern %q is unknown: use staggered, together or poisson", c.Pattern)
+	}
+	if c.Bits != 0 || c.Connections == 0 {
+		return ""
+	}
+	if !(c.Rate >= 1e-3 && c.Rate <= MaxRate) {
+		return fmt.Sprintf("a rate of %v messages a second is out of range: give 0.001 to %d", c.Rate, MaxRate)
+	}
+	if total := c.Rate * float64(c.Connections); total > MaxTotalRate {
+		return fmt.Sprintf("%.0f messages a second over all connections are out of range: at most %d", total, MaxTotalRate)
+	}
+	return ""
+}
+
+func (c Config) checkBits() string {
+	switch {
+	case c.Bits == 0:
+		return ""
+	case !(c.Bits >= 8 && c.Bits <= MaxBits):
+		return fmt.Sprintf("%v bits a second are out of range: give 8 to %d", c.Bits, int64(MaxBits))
+	case c.Rate != 0:
+		return "a rate and bits a second exclude one another: give one of them"
+	case c.Echo:
+		return "echoes can't be timed with bits a second, which have no schedule of messages: give a rate instead"
+	case c.Pattern == Poisson:
+		return "bits a second are sent as tcpkali does, which knows no Poisson arrivals: use together (its own way) or staggered"
+	}
+	return ""
+}
+
+// pattern is c's pattern with the default filled in.
+func (c Config) pattern() string {
+	switch {
+	case c.Pattern != "":
+		return c.Pattern
+	case c.Bits != 0:
+		return Together
+	}
+	return Staggered
+}
+
+// period is the mean time between two messages of a connection in nanoseconds, 0 if there is none.
+func (c Config) period() float64 {
+	if c.Rate == 0 || math.IsInf(c.Rate, 0) {
+		return 0
+	}
+	return 1e9 / c.Rate
+}

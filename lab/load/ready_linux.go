@@ -1,0 +1,63 @@
+package load
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// readiness tells which full connections have room again, waiting until an absolute time. Its timer is a
+// descriptor among the others, because epoll_wait alone counts in milliseconds.
+type readiness struct {
+	epoll, timer int
+	events       [128]unix.EpollEvent
+	found        [128]int
+}
+
+func newReadiness() (*readiness, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("load: can't make an epoll descriptor: %w", err)
+	}
+	timer, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
+	if err == nil {
+		err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, timer, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: -1})
+	}
+	if err != nil {
+		unix.Close(epoll) //nolint:errcheck // the other error tells more
+		return nil, fmt.Errorf("load: can't make a timer descriptor: %w", err)
+	}
+	return &readiness{epoll: epoll, timer: timer}, nil
+}
+
+func (r *readiness) close() {
+	unix.Close(r.timer) //nolint:errcheck // nothing is lost
+	unix.Close(r.epoll) //nolint:errcheck // nothing is lost
+}
+
+// watch waits for room in fd from now on, under connection i's number.
+func (r *readiness) watch(fd int32, i int) error {
+	ev := unix.EpollEvent{Events: unix.EPOLLOUT, Fd: int32(i)}
+	if err := unix.EpollCtl(r.epoll, unix.EPOLL_CTL_ADD, int(fd), &ev); err != nil {
+		return fmt.Errorf("load: can't wait for room in connection %d: %w", i, err)
+	}
+	return nil
+}
+
+func (r *readiness) ignore(fd int32) {
+	unix.EpollCtl(r.epoll, unix.EPOLL_CTL_DEL, int(fd), nil) //nolint:errcheck // it was added
+}
+
+// wait returns the numbers of connections with room, valid until the next call; none when the time has come.
+func (r *readiness) wait(until int64) []int {
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(until)}
+	unix.TimerfdSettime(r.timer, unix.TFD_TIMER_ABSTIME, &spec, nil) //nolint:errcheck // a good descriptor and time
+	n, _ := unix.EpollWait(r.epoll, r.events[:], -1)                 //nolint:errcheck // interrupted: nothing is ready
+	found := r.found[:0]
+	for _, ev := range r.events[:max(n, 0)] {
+		if ev.Fd >= 0 {
+			found = append(found, int(ev.Fd))
+		}
+	}
+	return found
+}

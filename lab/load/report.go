@@ -1,0 +1,165 @@
+package load
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/lab/result"
+)
+
+// Report is what a run did, as data. Units stand in the JSON names; counts are of the measured window
+// unless said otherwise. The generator's own figures come first of all readings: a load that was late or
+// short proves nothing about the server.
+type Report struct {
+	Target      string  `json:"target"`
+	Connections int     `json:"connections"`
+	Idle        int     `json:"idle,omitempty"`
+	Pattern     string  `json:"pattern"`
+	Rate        float64 `json:"rate"`           // messages a second asked of each connection; with bits a second what they make
+	Size        int     `json:"size"`           // bytes a message
+	Bits        float64 `json:"bits,omitempty"` // bits a second asked of each connection
+	Seed        uint64  `json:"seed"`
+
+	OfferedRate   float64 `json:"offered_rate"`   // messages a second that were due, all connections
+	AchievedRatio float64 `json:"achieved_ratio"` // Messages / Offered, with bits a second by bytes
+	Offered       int64   `json:"offered"`        // messages due
+	Messages      int64   `json:"messages"`       // of these, sent whole in time (see Limitations of the package)
+	Bytes         int64   `json:"bytes"`          // of these messages
+	Writes        int64   `json:"writes"`         // system calls that sent something
+	Behind        int64   `json:"behind"`         // messages that found their connection full and had to wait
+	Owed          int64   `json:"owed"`           // messages still unsent at the end, connections that were lost included
+	WarmMessages  int64   `json:"warm_messages"`  // sent before the window
+
+	LatenessUS result.Percentiles `json:"lateness_us"`          // actual - due time of sending
+	GapUS      result.Percentiles `json:"gap_us"`               // between messages of one connection
+	LatencyUS  result.Percentiles `json:"latency_us,omitzero"`  // echo: from the due time to the echo's last byte
+	SpreadUS   result.Percentiles `json:"spread_us,omitzero"`   // together: from a burst's first message to its last
+	Echoed     int64              `json:"echoed,omitempty"`     // messages whose echo came back whole and right
+	Discarded  int64              `json:"discarded,omitempty"`  // bytes that came back unasked, the whole run
+	Churn      *ChurnReport       `json:"churn,omitempty"`      // the whole run
+	Errors     map[string]int64   `json:"errors"`               // kind to count, the whole run; empty when nothing went wrong
+	Details    []string           `json:"details,omitempty"`    // the first few errors in full
+	Interrupt  bool               `json:"interrupted,omitzero"` // the window was cut short
+
+	CPUNS      int64 `json:"cpu_ns"`       // of this process
+	RunQueueNS int64 `json:"run_queue_ns"` // its threads were ready and waited for a core
+	WindowNS   int64 `json:"window_ns"`
+	StartedNS  int64 `json:"started_ns"` // CLOCK_MONOTONIC; the window's begin
+}
+
+// ChurnReport is what became of the short-lived connections.
+type ChurnReport struct {
+	Offered    int64              `json:"offered"`     // connections that were due
+	Done       int64              `json:"done"`        // connected, sent, and closed by both sides
+	Behind     int64              `json:"behind"`      // began late because all workers were busy
+	DurationUS result.Percentiles `json:"duration_us"` // from the due time to the close
+}
+
+// Trouble is one line that tells all errors by kind, or empty.
+func (r *Report) Trouble() string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(r.Errors)) {
+		parts = append(parts, fmt.Sprintf("%s (%d)", kind, r.Errors[kind]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// WriteText writes r for a person to read.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-10s "+format+"\n", append([]any{name}, args...)...)
+	}
+	seconds := time.Duration(r.WindowNS).Seconds()
+	fmt.Fprintf(&b, "%s: %s\n", r.Target, r.title())
+	if r.Connections > 0 {
+		row("offered", "%.1f messages/s for %.3g s: %d", r.OfferedRate, seconds, r.Offered)
+		row("achieved", "%.2f %%: %d messages, %s in %d writes", 100*r.AchievedRatio, r.Messages, bytesText(r.Bytes), r.Writes)
+		row("behind", "%d found their connection full, %d still owed", r.Behind, r.Owed)
+		row("lateness", "%s", percentilesText(r.LatenessUS))
+		row("gaps", "%s", percentilesText(r.GapUS))
+	}
+	if r.SpreadUS.Max > 0 {
+		row("spread", "%s  (first to last of a burst)", percentilesText(r.SpreadUS))
+	}
+	if r.LatencyUS.Max > 0 {
+		row("latency", "%s  (%d echoes, from the due time)", percentilesText(r.LatencyUS), r.Echoed)
+	}
+	if c := r.Churn; c != nil {
+		row("churn", "%d of %d short connections, %d began late", c.Done, c.Offered, c.Behind)
+		row("", "%s", percentilesText(c.DurationUS))
+	}
+	if r.Discarded > 0 {
+		row("discarded", "%s came back unasked", bytesText(r.Discarded))
+	}
+	row("own CPU", "%.3f of a core, waited %.3f for one", share(r.CPUNS, r.WindowNS), share(r.RunQueueNS, r.WindowNS))
+	r.writeTrouble(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) title() string {
+	what := fmt.Sprintf("%d connections x %g/s x %d bytes, %s", r.Connections, r.Rate, r.Size, r.Pattern)
+	if r.Bits > 0 {
+		what = fmt.Sprintf("%d connections x %g bit/s in small writes, %s", r.Connections, r.Bits, r.Pattern)
+	}
+	if r.Idle > 0 {
+		what += fmt.Sprintf(", %d idle", r.Idle)
+	}
+	if r.Interrupt {
+		what += " (interrupted)"
+	}
+	return what
+}
+
+func (r *Report) writeTrouble(b *strings.Builder) {
+	if len(r.Errors) == 0 {
+		b.WriteString("  errors     none\n")
+		return
+	}
+	fmt.Fprintf(b, "  errors     %s\n", r.Trouble())
+	for _, d := range r.Details {
+		fmt.Fprintf(b, "             %s\n", d)
+	}
+}
+
+func share(part, whole int64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+func percentilesText(p result.Percentiles) string {
+	return fmt.Sprintf("p1 %-9s p50 %-9s p99 %-9s p99.9 %-9s max %s",
+		usText(p.P01), usText(p.P50), usText(p.P99), usText(p.P999), usText(p.Max))
+}
+
+// usText writes microseconds to three or more figures in the unit that suits them.
+func usText(us float64) string {
+	switch {
+	case us >= 1e6:
+		return fmt.Sprintf("%.2f s", us/1e6)
+	case us >= 1e3:
+		return fmt.Sprintf("%.3f ms", us/1e3)
+	case us >= 100:
+		return fmt.Sprintf("%.0f us", us)
+	}
+	return fmt.Sprintf("%.1f us", us)
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.2f MB", float64(n)/1e6)
+	case n >= 1e4:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

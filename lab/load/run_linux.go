@@ -1,0 +1,266 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	drainTime  = 2 * time.Second       // how long echoes may take after the last send
+	startDelay = 20 * time.Millisecond // from the start of the threads to the first message
+	alignLimit = 100e6                 // ns; a window waits for its schedule's next round if that is no further
+)
+
+// Run offers the load of c to its target and reports what came of it. It returns when the measured window
+// is over and the last echo has come, when a command says stop, when every connection is lost, or when ctx
+// is done; in the last two cases with an error beside what was found until then. An error that Is ErrUsage
+// is c's fault. Whatever happens, every connection is closed and every goroutine has ended.
+//
+// The order: open all connections, start reader, sender and churn, measure, wait for the sender, give the
+// echoes their time, stop churn and reader, close.
+func Run(ctx context.Context, c Config, ev Events) (Report, error) {
+	if err := c.Check(ev.Commands != nil); err != nil {
+		return Report{}, err
+	}
+	if err := errors.Join(bindCPUs(c.CPUs), raiseFileLimit(c.Connections+c.Idle)); err != nil {
+		return Report{}, err
+	}
+	defer settle()()
+	r := &run{Config: c, Events: ev}
+	if err := r.connect(ctx); err != nil {
+		return Report{}, err
+	}
+	defer closeAll(r.stream.fds)
+	if err := r.start(ctx); err != nil {
+		return Report{}, err
+	}
+	err := r.control(ctx)
+	return r.finish(ctx), errors.Join(err, r.sender.err)
+}
+
+// settle keeps the runtime from getting between the sender and its clock: the collector rests unless
+// memory runs up, and the threads that wait raw leave a processor for everybody else. It returns what undoes it.
+func settle() (undo func()) {
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(1<<30)
+	procs := runtime.GOMAXPROCS(0)
+	if procs < 3 {
+		runtime.GOMAXPROCS(3)
+	}
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+		if procs < 3 {
+			runtime.GOMAXPROCS(procs)
+		}
+	}
+}
+
+// run is one run under way, owned by the goroutine that called Run.
+type run struct {
+	Config
+	Events
+	stream *stream
+	sender *sender
+	reader *reader
+	churn  *churn
+	addr   string
+
+	senderDone, readerDone chan struct{} // closed by the goroutine that ends
+	runQueue               int64         // ns; at the window's begin
+	commands               <-chan Command
+	cut                    bool // the window or the warm-up was ended from outside
+}
+
+func (r *run) connect(ctx context.Context) error {
+	s := &stream{clock: newClock(monotonic), size: r.Size, bits: r.Bits > 0, echo: r.Echo, senders: r.Connections, window: newWindow()}
+	if n := r.Connections + r.Idle; n > 0 {
+		fds, addr, err := dialAll(ctx, r.Target, n)
+		if err != nil {
+			return err
+		}
+		s.fds, r.addr = fds, addr
+	} else if fds, addr, err := dialAll(ctx, r.Target, 1); err != nil {
+		return err
+	} else {
+		closeAll(fds) // churn alone: only to see that somebody answers
+		r.addr = addr
+	}
+	s.lost, s.totals = make([]atomic.Bool, len(s.fds)), make([]atomic.Int64, r.Connections)
+	s.alive.Store(int64(r.Connections))
+	s.drain.Store(unset)
+	r.stream = s
+	call(r.Connected, s.clock.now())
+	return nil
+}
+
+func call(f func(int64), at int64) {
+	if f != nil {
+		f(at)
+	}
+}
+
+// start makes the schedule and sets everybody going.
+func (r *run) start(ctx context.Context) (err error) {
+	s := r.stream
+	s.schedule = schedule{start: s.clock.now() + int64(startDelay), pattern: r.pattern(), n: r.Connections, period: r.period(), seed: r.Seed}
+	s.payload = newPayload(r.Size)
+	if s.bits {
+		s.payload = newRepeated(bitsText)
+	}
+	if r.reader, err = newReader(s); err != nil {
+		return err
+	}
+	if r.sender, err = newSender(s, r.plan(), r.Rate*float64(r.Connections)); err != nil {
+		r.reader.close()
+		return err
+	}
+	r.senderDone, r.readerDone = make(chan struct{}), make(chan struct{})
+	if r.Commands == nil {
+		s.window.to.Store(s.schedule.start + int64(r.Duration))
+		s.window.from.Store(s.schedule.start)
+		r.runQueue = runQueueWait()
+	}
+	r.commands = r.Commands
+	go func() { defer close(r.senderDone); r.sender.run() }()
+	go func() { defer close(r.readerDone); r.reader.run() }()
+	if r.Churn > 0 {
+		r.churn = startChurn(ctx, r.addr, r.Churn, newPayload(r.Size), r.Size, r.Echo)
+	}
+	call(r.Sending, s.schedule.start)
+	if r.Commands == nil {
+		call(r.Measuring, s.schedule.start)
+	}
+	return nil
+}
+
+func (r *run) plan() plan {
+	s := r.stream.schedule
+	switch {
+	case r.Connections == 0:
+		return nothing{}
+	case r.Bits > 0:
+		return newBits(s.start, s.n, r.Bits, s.pattern)
+	}
+	return newPlan(s, r.Size)
+}
+
+// control serves commands and progress until the sender has ended.
+func (r *run) control(ctx context.Context) error {
+	var ticks <-chan time.Time
+	if r.Every > 0 && r.Progress != nil {
+		t := time.NewTicker(r.Every)
+		defer t.Stop()
+		ticks = t.C
+	}
+	done := ctx.Done()
+	for {
+		select {
+		case <-r.senderDone:
+			if r.Connections > 0 && r.stream.alive.Load() == 0 && !r.cut {
+				return errors.New("load: every connection was lost before the end")
+			}
+			return ctx.Err()
+		case cmd, ok := <-r.commands:
+			r.obey(cmd, ok)
+		case <-ticks:
+			r.Progress(r.progress())
+		case <-done:
+			done = nil
+			r.halt()
+		}
+	}
+}
+
+// halt ends the sending now.
+func (r *run) halt() { r.cut = true; r.stream.stop.Store(true) }
+
+// obey carries out a command, or the end of commands.
+func (r *run) obey(cmd Command, ok bool) {
+	w := r.stream.window
+	measuring := w.to.Load() != unset
+	switch {
+	case !ok && measuring:
+		r.commands = nil
+	case !ok, cmd.Measure <= 0:
+		r.commands = nil
+		r.halt()
+	case !measuring:
+		r.runQueue = runQueueWait()
+		from := r.begin()
+		w.to.Store(from + int64(cmd.Measure))
+		w.from.Store(from)
+		time.Sleep(time.Duration(from - r.stream.clock.now()))
+		call(r.Measuring, from)
+	}
+}
+
+// begin chooses when a window begins: in a moment, and with a round of the schedule, so that a window of
+// whole periods holds whole bursts.
+func (r *run) begin() int64 {
+	soon := r.stream.clock.now() + int64(2*time.Millisecond)
+	if s := &r.stream.schedule; s.period > 0 && s.period <= alignLimit && s.pattern != Poisson {
+		return s.round(soon)
+	}
+	return soon
+}
+
+func (r *run) progress() Progress {
+	s := r.stream
+	now := s.clock.now()
+	return Progress{Elapsed: time.Duration(max(0, now-s.schedule.start)), Sent: s.sent.Load(), Echoed: s.echoed.Load(),
+		Alive: int(s.alive.Load()), Lateness: time.Duration(s.worst.Swap(0)), Measuring: now >= s.window.from.Load()}
+}
+
+// finish waits for the echoes and for everybody's end, and writes the report.
+func (r *run) finish(ctx context.Context) Report {
+	s := r.stream
+	queue := runQueueWait() - r.runQueue
+	if r.sender.from != 0 {
+		call(r.Measured, r.sender.to)
+	}
+	s.drain.Store(s.clock.now() + int64(drainTime))
+	if ctx.Err() != nil {
+		s.stop.Store(true)
+	}
+	<-r.readerDone
+	report := r.report(queue)
+	if r.churn != nil {
+		var fails failures
+		report.Churn, fails = r.churn.stop()
+		r.sender.fails.merge(fails)
+	}
+	r.sender.fails.merge(r.reader.fails)
+	report.Details = r.sender.fails.details
+	for kind, n := range r.sender.fails.kinds {
+		report.Errors[kind] = n
+	}
+	return report
+}
+
+func (r *run) report(queue int64) Report {
+	n := &r.sender.counts
+	n.burst.end(n.spread)
+	window := n.to - n.from
+	rep := Report{Target: r.Target, Connections: r.Connections, Idle: r.Idle, Pattern: r.pattern(), Rate: r.Rate, Size: r.Size, Bits: r.Bits, Seed: r.Seed,
+		Offered: n.offered, Messages: n.messages, Bytes: n.bytes, Writes: n.writes, Behind: n.behind, Owed: n.owed, WarmMessages: n.warm,
+		LatenessUS: n.lateness.percentiles(), GapUS: n.gaps.percentiles(), SpreadUS: n.spread.percentiles(),
+		LatencyUS: r.reader.latency.percentiles(), Echoed: r.reader.inWindow, Discarded: r.reader.discarded,
+		Errors: map[string]int64{}, Interrupt: r.cut, CPUNS: n.cpuTo - n.cpuFrom, RunQueueNS: queue, WindowNS: window, StartedNS: n.from}
+	if r.Bits > 0 {
+		rep.Rate = r.Bits / 8 / float64(r.Size)
+		rep.Messages = n.bytes / int64(r.Size)
+		rep.Offered = int64(rep.Rate * float64(r.Connections) * float64(window) / 1e9)
+		rep.WarmMessages = n.warmBytes / int64(r.Size)
+		rep.AchievedRatio = share(n.bytes*8e9, int64(r.Bits*float64(r.Connections))*window)
+	} else {
+		rep.AchievedRatio = share(n.messages, n.offered)
+	}
+	if window > 0 {
+		rep.OfferedRate = float64(rep.Offered) * 1e9 / float64(window)
+	}
+	return rep
+}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package load
+
+import (
+	"context"
+	"errors"
+	"runtime"
+)
+
+// Run refuses: precise pacing needs clock_nanosleep, timer slack and epoll.
+func Run(ctx context.Context, c Config, ev Events) (Report, error) {
+	if err := c.Check(ev.Commands != nil); err != nil {
+		return Report{}, err
+	}
+	return Report{}, errors.New("load: needs Linux, this is " + runtime.GOOS + ": run the generator on a Linux machine and give it this one's address as its target")
+}

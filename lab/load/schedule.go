@@ -1,0 +1,163 @@
+package load
+
+import "math"
+
+// schedule says when each message of each connection is due. It is a pure value: whoever holds a copy can
+// walk a connection's messages on their own, so the order, the backlog and the echoes need share nothing.
+type schedule struct {
+	start   int64   // ns; when connection 0's first message is due, for Poisson the processes' origin
+	pattern string  // Staggered, Together or Poisson
+	n       int     // connections
+	period  float64 // ns between a connection's messages, mean for Poisson
+	seed    uint64
+}
+
+// moment is a message's place in its connection.
+type moment struct {
+	k  uint64 // the message's number in its connection, from 0
+	at int64  // ns; when it is due
+}
+
+// first is when connection i's first message is due.
+func (s *schedule) first(i int) moment {
+	if s.pattern == Poisson {
+		return moment{0, s.start + s.gap(i, 0)}
+	}
+	return moment{0, s.periodic(i, 0)}
+}
+
+// after is the moment after m on connection i.
+func (s *schedule) after(i int, m moment) moment {
+	if s.pattern == Poisson {
+		return moment{m.k + 1, m.at + s.gap(i, m.k+1)}
+	}
+	return moment{m.k + 1, s.periodic(i, m.k+1)}
+}
+
+// periodic counts from the start each time: rounding doesn't add up. A float64 holds nanoseconds exactly
+// for 104 days.
+func (s *schedule) periodic(i int, k uint64) int64 {
+	phase := 0.0
+	if s.pattern == Staggered {
+		phase = float64(i) / float64(s.n)
+	}
+	return s.start + int64((float64(k)+phase)*s.period)
+}
+
+// round is the first time at or after t at which connection 0 of a periodic pattern is due.
+func (s *schedule) round(t int64) int64 {
+	k := uint64(max(0, math.Ceil(float64(t-s.start)/s.period)))
+	for s.periodic(0, k) < t {
+		k++
+	}
+	return s.periodic(0, k)
+}
+
+// gap is the exponentially distributed time in ns before message k of connection i.
+func (s *schedule) gap(i int, k uint64) int64 {
+	h := mix(mix(s.seed^mix(uint64(i)+1)) + k)
+	uniform := (float64(h>>11) + 1) / (1 << 53) // (0, 1]
+	return int64(math.Round(-math.Log(uniform) * s.period))
+}
+
+// mix is a bijection of 64 bits in which every input bit reaches every output bit (the finaliser of
+// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// plan is an order in which connections are due. peek changes nothing; take moves on and says how many
+// bytes the connection that peek named owes more, given the time at which its turn came. Times that peek
+// returns never decrease.
+type plan interface {
+	peek() (at int64, conn int)
+	take(now int64) (bytes int)
+}
+
+// nothing is the plan of no connections.
+type nothing struct{}
+
+func (nothing) peek() (int64, int) { return unset - 1, 0 }
+func (nothing) take(int64) int     { return 0 }
+
+// newPlan merges the connections' schedules, each message worth size bytes.
+func newPlan(s schedule, size int) plan {
+	if s.pattern == Poisson {
+		return newHeap(s, size)
+	}
+	return &rounds{schedule: s, size: size}
+}
+
+// rounds is the order of the periodic patterns: within a period, connections come by number.
+type rounds struct {
+	schedule
+	size int
+	k    uint64
+	i    int
+}
+
+func (r *rounds) peek() (int64, int) { return r.periodic(r.i, r.k), r.i }
+
+func (r *rounds) take(int64) int {
+	if r.i++; r.i == r.n {
+		r.i, r.k = 0, r.k+1
+	}
+	return r.size
+}
+
+// heap is the order of independent processes: a binary heap of each connection's next message.
+type heap struct {
+	schedule
+	size int
+	next []due
+}
+
+type due struct {
+	moment
+	conn int32
+}
+
+func newHeap(s schedule, size int) *heap {
+	h := &heap{schedule: s, size: size, next: make([]due, s.n)}
+	for i := range h.next {
+		h.next[i] = due{s.first(i), int32(i)}
+	}
+	for i := s.n/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
+	return h
+}
+
+func (h *heap) peek() (int64, int) { return h.next[0].at, int(h.next[0].conn) }
+
+func (h *heap) take(int64) int {
+	top := &h.next[0]
+	top.moment = h.after(int(top.conn), top.moment)
+	h.down(0)
+	return h.size
+}
+
+// before breaks ties by connection, so that the order depends on nothing but the schedule.
+func (d due) before(e due) bool { return d.at < e.at || d.at == e.at && d.conn < e.conn }
+
+func (h *heap) down(i int) {
+	moving := h.next[i]
+	for {
+		child := 2*i + 1
+		if child >= len(h.next) {
+			break
+		}
+		if child+1 < len(h.next) && h.next[child+1].before(h.next[child]) {
+			child++
+		}
+		if !h.next[child].before(moving) {
+			break
+		}
+		h.next[i] = h.next[child]
+		i = child
+	}
+	h.next[i] = moving
+}
