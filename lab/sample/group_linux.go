@@ -33,13 +33,18 @@ type Group struct {
 	close   func() error // once
 }
 
+type way struct {
+	name   string
+	open   func(name string) (account, error)
+	exited bool // counts what has exited
+}
+
 // ways lists the rulers, best first.
-var ways = []struct {
-	name string
-	open func(name string) (account, error)
-}{
-	{"cgroup v2", newCgroupV2},
-	{"cgroup v1", newCgroupV1},
+var ways = []way{
+	{"cgroup v2", newCgroupV2, true},
+	{"cgroup v1", newCgroupV1, true},
+	{"subreaper", newWaitTree, true},
+	{"clocks", newClockTree, false},
 }
 
 // works finds, once, the first ruler that passes a trial run. Only running something shows that a child can be
@@ -47,7 +52,7 @@ var ways = []struct {
 var works = sync.OnceValues(func() (int, error) {
 	var refusals error
 	for i, w := range ways {
-		err := try(w.open)
+		err := w.try()
 		if err == nil {
 			return i, nil
 		}
@@ -57,8 +62,8 @@ var works = sync.OnceValues(func() (int, error) {
 })
 
 // try measures a program that does nothing and costs something.
-func try(open func(string) (account, error)) error {
-	g, err := newGroup("probe", open)
+func (w way) try() error {
+	g, err := newGroup("probe", w.open)
 	if err != nil {
 		return err
 	}
@@ -67,7 +72,7 @@ func try(open func(string) (account, error)) error {
 		err = cmd.Wait()
 	}
 	cpu, cpuErr := g.CPU()
-	if err == nil && cpuErr == nil && cpu == 0 {
+	if err == nil && cpuErr == nil && cpu == 0 && w.exited {
 		err = errors.New("it counted nothing")
 	}
 	return errors.Join(err, cpuErr, g.Close())

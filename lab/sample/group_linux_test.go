@@ -12,7 +12,7 @@ import (
 func eachWay(t *testing.T, f func(t *testing.T, g *Group)) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
-			if err := try(w.open); err != nil {
+			if err := w.try(); err != nil {
 				t.Skipf("doesn't work here: %v", err)
 			}
 			g, err := newGroup(t.Name(), w.open)

@@ -9,13 +9,15 @@ import (
 
 // procStat is what the lab needs of /proc/PID/stat (proc_pid_stat(5)).
 type procStat struct {
-	name    string
-	state   byte  // R, S, D, Z, ...
-	parent  int   // process ID
-	user    int64 // ticks of 1/100 s, like system
-	system  int64
-	start   int64 // ticks after boot
-	session int
+	name   string
+	state  byte  // R, S, D, Z, ...
+	parent int   // process ID
+	user   int64 // ticks of 1/100 s, like system
+	system int64
+	// what the children that it has waited for used
+	childUser, childSystem int64
+	start                  int64 // ticks after boot
+	session                int
 }
 
 func readStat(pid int) (procStat, bool) {
@@ -38,15 +40,16 @@ func parseStat(text string) (procStat, bool) {
 		return procStat{}, false
 	}
 	s := procStat{name: text[open+1 : end], state: f[0][0]}
-	var ok [5]bool
-	var parent, session int64
+	var ok [6]bool
+	var parent int64
 	parent, ok[0] = number(f[1])
-	session, ok[1] = number(f[3])
 	s.user, ok[2] = number(f[11])
 	s.system, ok[3] = number(f[12])
 	s.start, ok[4] = number(f[19])
-	s.parent, s.session = int(parent), int(session)
-	return s, ok == [5]bool{true, true, true, true, true}
+	s.childUser, ok[5] = number(f[13])
+	s.childSystem, ok[1] = number(f[14])
+	s.parent = int(parent)
+	return s, ok == [6]bool{true, true, true, true, true, true}
 }
 
 func number(s string) (int64, bool) {
