@@ -98,6 +98,12 @@ children_fork(int fd)
 	return pid;
 }
 
+size_t
+children_count(void)
+{
+	return count;
+}
+
 static void
 send_all(int signal)
 {

@@ -16,6 +16,9 @@ void children_init(void);
 /* Like fork, but the drain of the child is its own: it is about fd, to be read from (-1: none yet). */
 pid_t children_fork(int fd);
 
+/* How many there are at the moment. */
+size_t children_count(void);
+
 /* Tells all to drain, kills those that have not ended after a second, and returns when all are reaped. */
 void children_stop(void);
 
