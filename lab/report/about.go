@@ -1,0 +1,185 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+func (d *digest) subjectsSection() section {
+	s := section{ID: "subjects", Title: "The subjects",
+		How: "What was compared, and where its work is not equal to the others'. Lines are lines of code; dependencies are third-party libraries beside the language's own."}
+	if len(d.Subjects) == 0 {
+		return s
+	}
+	t := &table{Caption: "Subjects", Align: "lllrrrl", Head: []string{"Subject", "Language", "Paradigm", "Lines", "Dependencies", "Binary", "What differs"}}
+	var about []string
+	for _, x := range d.Subjects {
+		differs := orElse(x.Differs, "nothing known")
+		if x.Elsewhere {
+			differs = "ran on another machine, CPU not measured; " + differs
+		}
+		t.Rows = append(t.Rows, []string{x.Name, x.Language, x.Paradigm, count(x.Lines), count(x.Dependencies), bytesOf(x.BinaryBytes), differs})
+		if x.About != "" {
+			about = append(about, x.Name+": "+x.About)
+		}
+	}
+	s.Blocks = []block{{Table: t}}
+	if len(about) > 0 {
+		s.Blocks = append(s.Blocks, block{Fold: "What each does with a message", Inside: []block{{Items: about}}})
+	}
+	return s
+}
+
+// refusalsSection counts refusals by reason; the numbers in a reason differ from trial to trial, so that
+// reasons are joined up to their first colon or digit.
+func (d *digest) refusalsSection() section {
+	s := section{ID: "refusals", Title: "Refusals",
+		How: "A trial that its own generator, a neighbour or the hypervisor spoiled is refused and run again. It counts for nothing above, whatever it showed."}
+	if len(d.Trials) == 0 {
+		return s
+	}
+	refused := len(d.Trials) - d.accepted()
+	if refused == 0 {
+		s.Blocks = []block{text("None of %s was refused.", plural(len(d.Trials), "trial", "trials"))}
+		return s
+	}
+	reasons := d.refusalReasons()
+	t := &table{Caption: fmt.Sprintf("%d of %s refused", refused, plural(len(d.Trials), "trial", "trials")), Align: "lrl", Head: []string{"Reason", "Trials", "For example"}}
+	for _, r := range reasons {
+		t.Rows = append(t.Rows, []string{r.kind, count(r.trials), r.example})
+	}
+	s.Blocks = []block{{Table: t}}
+	return s
+}
+
+type refusal struct {
+	kind, example string
+	trials        int
+}
+
+// refusalReasons is the kinds of refusal, most frequent first.
+func (d *digest) refusalReasons() []refusal {
+	var out []refusal
+	for i := range d.Trials {
+		t := &d.Trials[i]
+		if t.Accepted {
+			continue
+		}
+		why := t.RefusedBecause
+		if len(why) == 0 {
+			why = []string{"no reason recorded"}
+		}
+		for _, w := range why {
+			kind := reasonKind(w)
+			at := slices.IndexFunc(out, func(r refusal) bool { return r.kind == kind })
+			if at < 0 {
+				out = append(out, refusal{kind, fmt.Sprintf("trial %d (%s): %s", t.ID, t.Subject, w), 0})
+				at = len(out) - 1
+			}
+			out[at].trials++
+		}
+	}
+	slices.SortStableFunc(out, func(a, b refusal) int { return cmp.Compare(b.trials, a.trials) })
+	return out
+}
+
+func reasonKind(why string) string {
+	if i := strings.IndexAny(why, ":0123456789"); i > 0 {
+		why = why[:i]
+	}
+	return strings.TrimSpace(why)
+}
+
+func (d *digest) coldSection() section {
+	s := section{ID: "cold", Title: "Cold figures",
+		How: "CPU per message during the warm-up, before the measured window, beside the warm figure. Runtimes that compile while they run start dear; the measured figures leave this out."}
+	for _, g := range d.busiest() {
+		t := &table{Caption: upper(d.caption(g)), Align: "lrrrr", Head: []string{"Subject", "Cold, µs per message", "Warm, µs per message", "Cold / warm", "Messages before warm"}}
+		for _, c := range g.cells {
+			if !c.cold.known() {
+				continue
+			}
+			var warm []float64
+			for _, x := range c.trials {
+				warm = append(warm, float64(x.WarmMessages))
+			}
+			t.Rows = append(t.Rows, []string{c.subject, c.cold.String(), sig(c.perMessage.mean), times(c.cold.mean / c.perMessage.mean), sig(middle(warm))})
+		}
+		if len(t.Rows) > 0 {
+			s.Blocks = append(s.Blocks, block{Table: t})
+		}
+	}
+	return s
+}
+
+func (d *digest) machineSection() section {
+	s := section{ID: "machine", Title: "The machine and the run", How: "Absolute figures hold for this machine and this hour; ratios carry further."}
+	m, p := d.Machine, d.Plan
+	row := func(t *table, name, value string) {
+		if value != "" && value != absent {
+			t.Rows = append(t.Rows, []string{name, value})
+		}
+	}
+	t := &table{Caption: "Machine", Align: "ll", Head: []string{"What", "Value"}}
+	row(t, "Processor", strings.TrimSpace(m.CPU+", "+plural(m.Cores, "core", "cores")))
+	row(t, "Memory", bytesOf(int64(m.MemoryMB)<<20))
+	row(t, "Kernel", m.Kernel)
+	row(t, "Virtual machine", map[bool]string{true: "yes", false: "no"}[m.Hypervisor])
+	row(t, "TCP congestion control", m.Congestion)
+	row(t, "Versions", strings.Join(m.Versions, ", "))
+	row(t, "CPU accounting", d.rulers()[0].Name)
+	r := &table{Caption: "Run", Align: "ll", Head: []string{"What", "Value"}}
+	row(r, "Started", stamp(d.Started))
+	row(r, "Finished", stamp(d.Finished))
+	row(r, "Workload", p.Workload)
+	for _, l := range p.Loads {
+		row(r, "Load "+l.Name, d.describe(l.Name))
+	}
+	row(r, "Arrivals", strings.Join(p.Patterns, ", "))
+	row(r, "Connections", joinInts(p.Connections))
+	row(r, "Trials", fmt.Sprintf("%s of %s s in %s per cell, %d accepted", plural(len(d.Trials), "trial", "trials"), sig(p.DurationS), plural(p.Blocks, "block", "blocks"), d.accepted()))
+	row(r, "Subjects run on cores", joinInts(p.ServerCPUs))
+	row(r, "Generator runs on cores", joinInts(p.LoadCPUs))
+	row(r, "Network", map[bool]string{true: "a veth pair into a namespace", false: "loopback"}[p.Namespace])
+	row(r, "Seed", fmt.Sprint(d.Seed))
+	s.Blocks = []block{{Table: t}, {Table: r}}
+	return s
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "not yet"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+func joinInts(v []int) string {
+	s := make([]string, len(v))
+	for i, n := range v {
+		s[i] = fmt.Sprint(n)
+	}
+	return strings.Join(s, ", ")
+}
+
+func limitationsSection() section {
+	return section{ID: "limitations", Title: "Limitations", How: "What these figures do not say.", Blocks: []block{{Items: []string{
+		"On loopback the kernel does part of a receiver's work in the sender's context. That part is on the generator's account, not the subject's: this is why the generator's and the whole machine's CPU per message stand beside the subject's.",
+		"Generator and subject share one machine, its caches and its memory bandwidth, even where they have cores of their own.",
+		"Moving bytes is not a service. A server that parses, stores or computes spends its CPU elsewhere, and the share that its paradigm decides shrinks: --work-us and --wait-ms show by how much.",
+		"Intervals describe the noise of this run. They do not cover another kernel, another machine or another version of a runtime.",
+		"The coefficient of variation belongs to its window and its load; it says nothing about latency.",
+	}}}}
+}
+
+func (d *digest) commandSection() section {
+	s := section{ID: "repeat", Title: "Repeat it", How: "The exact command, seed included. Trials will run in the same order; their figures will differ by noise."}
+	if d.Command == "" {
+		s.Blocks = []block{text("The command was not recorded.")}
+		return s
+	}
+	s.Blocks = []block{{Code: d.Command}}
+	return s
+}

@@ -1,0 +1,38 @@
+package report
+
+import "weir/lab/report/figure"
+
+// clean makes every text of the document fit for one line of a page or a terminal: see figure.Clean.
+func (doc *document) clean() {
+	doc.Title, doc.Question = figure.Clean(doc.Title), figure.Clean(doc.Question)
+	cleanAll(doc.Answer)
+	cleanAll(doc.Caveats)
+	for _, s := range doc.Sections {
+		cleanBlocks(s.Blocks)
+	}
+}
+
+func cleanAll(s []string) {
+	for i := range s {
+		s[i] = figure.Clean(s[i])
+	}
+}
+
+func cleanBlocks(blocks []block) {
+	for i := range blocks {
+		b := &blocks[i]
+		b.Text, b.Code, b.Fold = figure.Clean(b.Text), figure.Clean(b.Code), figure.Clean(b.Fold)
+		cleanAll(b.Items)
+		if b.Table != nil {
+			b.Table.Caption = figure.Clean(b.Table.Caption)
+			cleanAll(b.Table.Head)
+			for _, r := range b.Table.Rows {
+				cleanAll(r)
+			}
+		}
+		for _, f := range b.Figures {
+			f.Title = figure.Clean(f.Title)
+		}
+		cleanBlocks(b.Inside)
+	}
+}

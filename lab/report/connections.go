@@ -1,0 +1,63 @@
+package report
+
+import (
+	"fmt"
+
+	"weir/lab/report/figure"
+)
+
+// connectionAxis shows numbers of connections evenly where they double, with a tick for each that was run.
+func connectionAxis(counts []int) figure.Axis {
+	a := figure.Axis{Label: "connections", Log: true}
+	for _, n := range counts {
+		a.At = append(a.At, float64(n))
+	}
+	return a
+}
+
+// connectionsSection is the paper's figures 3 and 4, one of each for every load and arrival pattern.
+func (d *digest) connectionsSection() section {
+	s := section{ID: "connections", Title: "CPU and its variation against connections",
+		How: "The paper's figures 3 and 4, measured again: lower is cheaper in the first, steadier in the second. Whiskers are 95 % intervals, grey dashes the published figures."}
+	percent, cv := func(c *cell) estimate { return c.percent }, func(c *cell) estimate { return c.cv }
+	for _, load := range d.loads() {
+		if len(d.connections(load)) < 2 {
+			continue
+		}
+		for _, p := range d.patterns(load) {
+			s.Blocks = append(s.Blocks, block{Figures: []*figure.Figure{
+				d.against(load, p, "mean-cpu", "Mean CPU", "CPU, % of one core", percent, func(p publishedPair) float64 { return p.percent }),
+				d.against(load, p, "variation", "Variation of CPU", "standard deviation / mean of CPU", cv, func(p publishedPair) float64 { return p.cv }),
+			}})
+		}
+	}
+	if len(s.Blocks) == 0 && len(d.groups) > 0 {
+		s.Blocks = []block{text("This run has one number of connections. --connections 1,8,64 runs several; --paper runs the published ones, 1 to 64.")}
+	}
+	return s
+}
+
+// against draws one metric of every subject against the number of connections.
+func (d *digest) against(load, pattern, name, title, unit string, of func(*cell) estimate, was func(publishedPair) float64) *figure.Figure {
+	c := figure.Lines{Name: name + "-" + load + "-" + pattern, Title: fmt.Sprintf("%s, arrivals %s", title, patternName(pattern)),
+		Desc: "One curve for each subject, with 95 % intervals, and the published figures in grey.",
+		X:    connectionAxis(d.connections(load)), Y: figure.Axis{Label: unit, Zero: true}}
+	if len(d.loads()) > 1 {
+		c.Title += ", load " + load
+	}
+	for i, subject := range d.subjects {
+		curve := figure.Curve{Name: subject, Style: i}
+		for _, g := range d.groups {
+			if x := g.cell(subject); x != nil && g.load == load && g.pattern == pattern {
+				e := of(x)
+				curve.Points = append(curve.Points, figure.XY{X: float64(g.connections), Y: e.mean, Low: e.low, High: e.high,
+					Hover: fmt.Sprintf("%s, %s: %s, %s", subject, conns(g.connections), e, plural(e.n, "trial", "trials"))})
+			}
+		}
+		c.Curves = append(c.Curves, curve)
+	}
+	for _, isC := range []bool{true, false} {
+		c.Curves = append(c.Curves, publishedCurve(isC, d.connections(load), was))
+	}
+	return c.Draw()
+}

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/lab/result"
+)
+
+// column is a column of trials.csv; names and units are those of results.json.
+type column struct {
+	name string
+	of   func(*result.Trial) string
+}
+
+func number(name string, of func(*result.Trial) float64) column {
+	return column{name, func(t *result.Trial) string {
+		if v := of(t); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		}
+		return ""
+	}}
+}
+
+func whole(name string, of func(*result.Trial) int64) column {
+	return column{name, func(t *result.Trial) string { return strconv.FormatInt(of(t), 10) }}
+}
+
+func word(name string, of func(*result.Trial) string) column { return column{name, of} }
+
+var columns = []column{
+	whole("id", func(t *result.Trial) int64 { return int64(t.ID) }),
+	word("subject", func(t *result.Trial) string { return harmless(t.Subject) }),
+	word("load", func(t *result.Trial) string { return harmless(t.Load) }),
+	whole("connections", func(t *result.Trial) int64 { return int64(t.Connections) }),
+	word("pattern", func(t *result.Trial) string { return harmless(t.Pattern) }),
+	whole("block", func(t *result.Trial) int64 { return int64(t.Block) }),
+	whole("position", func(t *result.Trial) int64 { return int64(t.Position) }),
+	whole("attempt", func(t *result.Trial) int64 { return int64(t.Attempt) }),
+	word("started", func(t *result.Trial) string { return t.Started.UTC().Format(time.RFC3339Nano) }),
+	number("cpu_percent_mean", func(t *result.Trial) float64 { return t.CPUPercentMean }),
+	number("cpu_cv", func(t *result.Trial) float64 { return t.CPUCV }),
+	number("cpu_us_per_message", func(t *result.Trial) float64 { return t.CPUUSPerMessage }),
+	number("load_us_per_message", func(t *result.Trial) float64 { return t.LoadUSPerMsg }),
+	number("machine_us_per_message", func(t *result.Trial) float64 { return t.MachineUSPerMsg }),
+	number("cold_us_per_message", func(t *result.Trial) float64 { return t.ColdUSPerMsg }),
+	whole("warm_messages", func(t *result.Trial) int64 { return t.WarmMessages }),
+	whole("messages", func(t *result.Trial) int64 { return t.Messages }),
+	whole("bytes", func(t *result.Trial) int64 { return t.Bytes }),
+	number("offered_rate", func(t *result.Trial) float64 { return t.OfferedRate }),
+	number("achieved_ratio", func(t *result.Trial) float64 { return t.AchievedRatio }),
+	whole("behind", func(t *result.Trial) int64 { return t.Behind }),
+	number("lateness_us_p50", func(t *result.Trial) float64 { return t.LatenessUS.P50 }),
+	number("lateness_us_p99", func(t *result.Trial) float64 { return t.LatenessUS.P99 }),
+	number("lateness_us_p999", func(t *result.Trial) float64 { return t.LatenessUS.P999 }),
+	number("latency_us_p50", func(t *result.Trial) float64 { return t.LatencyUS.P50 }),
+	number("latency_us_p99", func(t *result.Trial) float64 { return t.LatencyUS.P99 }),
+	number("latency_us_p999", func(t *result.Trial) float64 { return t.LatencyUS.P999 }),
+	number("load_run_queue_ratio", func(t *result.Trial) float64 { return t.LoadRunQueue }),
+	number("window_s", func(t *result.Trial) float64 { return t.WindowS }),
+	whole("peak_rss_kb", func(t *result.Trial) int64 { return t.Memory.PeakRSSKB }),
+	whole("pss_kb", func(t *result.Trial) int64 { return t.Memory.PSSKB }),
+	whole("processes", func(t *result.Trial) int64 { return int64(t.Memory.Processes) }),
+	whole("threads", func(t *result.Trial) int64 { return int64(t.Memory.Threads) }),
+	whole("voluntary_switches", func(t *result.Trial) int64 { return t.Switches.Voluntary }),
+	whole("involuntary_switches", func(t *result.Trial) int64 { return t.Switches.Involuntary }),
+	word("accepted", func(t *result.Trial) string { return strconv.FormatBool(t.Accepted) }),
+	word("refused_because", func(t *result.Trial) string { return harmless(strings.Join(t.RefusedBecause, "; ")) }),
+}
+
+// harmless keeps a text from being taken for a formula by a spreadsheet.
+func harmless(s string) string {
+	if strings.HasPrefix(s, "=") || strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "@") {
+		return "'" + s
+	}
+	return s
+}
+
+// trialsCSV is every trial, one a line, refused ones included; numbers that do not exist are empty.
+func trialsCSV(r *result.Results) []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	row := make([]string, len(columns))
+	for i, c := range columns {
+		row[i] = c.name
+	}
+	_ = w.Write(row) // a bytes.Buffer takes everything
+	for i := range r.Trials {
+		for k, c := range columns {
+			row[k] = c.of(&r.Trials[i])
+		}
+		_ = w.Write(row)
+	}
+	w.Flush()
+	return b.Bytes()
+}

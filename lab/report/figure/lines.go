@@ -1,0 +1,194 @@
+package figure
+
+import (
+	"math"
+	"slices"
+)
+
+// XY is a point of a curve. Low and High are the ends of its interval; equal ends draw none.
+type XY struct {
+	X, Y, Low, High float64
+	Hover           string // empty draws no marker's text
+}
+
+// Curve is a line of a chart with the name that stands at its end.
+type Curve struct {
+	Name   string
+	Style  int // colour, shape and dash: the i-th series
+	Points []XY
+	Plain  bool // no markers: a dense curve
+	Quiet  bool // grey and dashed: a reference, such as published figures
+}
+
+// Lines is a chart of curves over a common x axis, each labelled at its end.
+type Lines struct {
+	Name, Title, Desc string
+	X, Y              Axis
+	Curves            []Curve
+	Height            float64 // 0 means 280
+}
+
+// The measures of a chart in points: readable at the width of a phone, two abreast on a desk.
+const (
+	chartWidth = 420.0
+	textSize   = 11.5
+	tickSize   = 10.5
+	leftSpace  = 46.0
+	topSpace   = 26.0
+	footSpace  = 40.0
+)
+
+// Draw lays the chart out.
+func (c Lines) Draw() *Figure {
+	height := max(c.Height, 280, float64(len(c.Curves))*13+topSpace+footSpace+10)
+	f := &Figure{Name: c.Name, Title: c.Title, Desc: c.Desc, Width: chartWidth, Height: height}
+	curves := c.drawable()
+	var xs, ys []float64
+	right := 12.0
+	for _, cv := range curves {
+		right = max(right, min(textWidth(cv.Name, textSize), 130)+22)
+		for _, p := range cv.Points {
+			xs, ys = append(xs, p.X), append(ys, p.Y)
+			if p.ranged(c.Y) {
+				ys = append(ys, p.Low, p.High)
+			}
+		}
+	}
+	x := scaleOf(c.X, xs, 5, leftSpace, chartWidth-right)
+	y := scaleOf(c.Y, ys, 5, height-footSpace, topSpace)
+	f.frame(x, y)
+	for _, cv := range curves {
+		f.curve(cv, x, y)
+	}
+	f.endLabels(curves, x, y)
+	return f
+}
+
+// drawable leaves out what has no place on the axes: no number, or not above 0 on a logarithmic one.
+func (c Lines) drawable() []Curve {
+	var out []Curve
+	for _, cv := range c.Curves {
+		cv.Points = slices.DeleteFunc(slices.Clone(cv.Points), func(p XY) bool { return !c.X.usable(p.X) || !c.Y.usable(p.Y) })
+		slices.SortStableFunc(cv.Points, func(a, b XY) int { return compare(a.X, b.X) })
+		if len(cv.Points) > 0 {
+			out = append(out, cv)
+		}
+	}
+	return out
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (p XY) ranged(a Axis) bool { return p.Low < p.High && a.usable(p.Low) && a.usable(p.High) }
+
+// frame draws the axes, their ticks and their names. The y axis is named above its end, upright.
+func (f *Figure) frame(x, y scale) {
+	for i, t := range y.ticks {
+		at := y.place(t)
+		f.add(Line{[]Point{{x.from, at}, {x.to, at}}, Grid, 0.8, nil},
+			Label{At: Point{x.from - 6, at + 3.5}, Text: y.name(i), Size: tickSize, Role: Muted, Anchor: End})
+	}
+	for i, t := range x.ticks {
+		at := x.place(t)
+		f.add(Line{[]Point{{at, y.from}, {at, y.from + 4}}, Muted, 0.8, nil},
+			Label{At: Point{at, y.from + 16}, Text: x.name(i), Size: tickSize, Role: Muted, Anchor: Middle})
+	}
+	f.add(Line{[]Point{{x.from, y.from}, {x.to, y.from}}, Muted, 1, nil},
+		Label{At: Point{(x.from + x.to) / 2, y.from + 32}, Text: x.axis.Label, Size: textSize, Role: Ink, Anchor: Middle},
+		Label{At: Point{4, 13}, Text: y.axis.Label, Size: textSize, Role: Ink})
+}
+
+func (f *Figure) add(m ...Mark) { f.Marks = append(f.Marks, m...) }
+
+func (f *Figure) curve(c Curve, x, y scale) {
+	line := Line{Role: Series(c.Style), Width: 1.8, Dash: DashOf(c.Style)}
+	if c.Plain {
+		line.Width, line.Dash = 1.2, nil
+	}
+	if c.Quiet {
+		line.Role, line.Width, line.Dash = Muted, 1.2, []float64{3, 3}
+	}
+	for _, p := range c.Points {
+		line.Points = append(line.Points, Point{x.place(p.X), y.place(p.Y)})
+	}
+	for _, p := range c.Points {
+		if p.ranged(y.axis) {
+			f.whisker(line.Role, Point{x.place(p.X), y.place(p.Low)}, Point{x.place(p.X), y.place(p.High)})
+		}
+	}
+	f.add(line)
+	for i, p := range c.Points {
+		if !c.Plain || len(c.Points) == 1 {
+			f.add(Marker{At: line.Points[i], Shape: ShapeOf(c.Style), Size: 3.6, Role: line.Role, Hollow: c.Quiet, Hover: p.Hover})
+		}
+	}
+}
+
+// whisker is an interval with caps, upright or lying.
+func (f *Figure) whisker(r Role, a, b Point) {
+	cap := Point{X: 3}
+	if math.Abs(a.Y-b.Y) < 1e-9 {
+		cap = Point{Y: 3}
+	}
+	f.add(Line{[]Point{a, b}, r, 1.1, nil})
+	for _, e := range []Point{a, b} {
+		f.add(Line{[]Point{{e.X - cap.X, e.Y - cap.Y}, {e.X + cap.X, e.Y + cap.Y}}, r, 1.1, nil})
+	}
+}
+
+// endLabels names each curve to the right of its last point, moved apart where names would overlap.
+func (f *Figure) endLabels(curves []Curve, x, y scale) {
+	type end struct {
+		c  Curve
+		at Point
+		y  float64
+	}
+	ends := make([]end, len(curves))
+	for i, c := range curves {
+		p := c.Points[len(c.Points)-1]
+		at := Point{x.place(p.X), y.place(p.Y)}
+		ends[i] = end{c, at, at.Y}
+	}
+	slices.SortStableFunc(ends, func(a, b end) int { return compare(a.y, b.y) })
+	spots := make([]float64, len(ends))
+	for i, e := range ends {
+		spots[i] = e.y
+	}
+	spread(spots, 13, y.to-8, y.from)
+	for i, e := range ends {
+		role := Series(e.c.Style)
+		if e.c.Quiet {
+			role = Muted
+		}
+		if math.Abs(spots[i]-e.at.Y) > 3 || x.to-e.at.X > 3 {
+			f.add(Line{[]Point{{e.at.X + 5, e.at.Y}, {x.to + 11, spots[i]}}, role, 0.6, nil})
+		}
+		f.add(Label{At: Point{x.to + 13, spots[i] + 4}, Text: fit(e.c.Name, textSize, 130), Size: textSize, Role: role})
+	}
+}
+
+// spread moves sorted places at least gap apart, within [low, high] as far as they fit, as little as it can.
+func spread(at []float64, gap, low, high float64) {
+	for i := range at {
+		floor := low
+		if i > 0 {
+			floor = at[i-1] + gap
+		}
+		at[i] = max(at[i], floor)
+	}
+	for i := len(at) - 1; i >= 0; i-- {
+		ceiling := high
+		if i < len(at)-1 {
+			ceiling = at[i+1] - gap
+		}
+		at[i] = min(at[i], ceiling)
+	}
+}

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// escapeMarkdown holds back what Markdown or the HTML in it would take for its own.
+var escapeMarkdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`)
+
+// markdown is the document for a terminal, a mail or a code host.
+func (doc *document) markdown() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n**%s**\n\n", escapeMarkdown.Replace(doc.Title), escapeMarkdown.Replace(doc.Question))
+	for _, a := range doc.Answer {
+		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown.Replace(a))
+	}
+	markItems(&b, doc.Caveats)
+	for _, s := range doc.Sections {
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", escapeMarkdown.Replace(s.Title), escapeMarkdown.Replace(s.How))
+		markBlocks(&b, s.Blocks)
+	}
+	return []byte(strings.TrimRight(b.String(), "\n") + "\n")
+}
+
+func markItems(b *strings.Builder, items []string) {
+	for _, i := range items {
+		fmt.Fprintf(b, "- %s\n", escapeMarkdown.Replace(i))
+	}
+	if len(items) > 0 {
+		b.WriteString("\n")
+	}
+}
+
+func markBlocks(b *strings.Builder, blocks []block) {
+	for _, x := range blocks {
+		if x.Text != "" {
+			fmt.Fprintf(b, "%s\n\n", escapeMarkdown.Replace(x.Text))
+		}
+		markItems(b, x.Items)
+		if x.Code != "" {
+			fmt.Fprintf(b, "    %s\n\n", x.Code)
+		}
+		if x.Table != nil {
+			markTable(b, x.Table)
+		}
+		for _, f := range x.Figures {
+			fmt.Fprintf(b, "![%s](%s/%s.svg)\n\n", escapeMarkdown.Replace(f.Title), figuresDir, f.Name)
+		}
+		if x.Fold != "" {
+			fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", escapeMarkdown.Replace(x.Fold))
+			markBlocks(b, x.Inside)
+			b.WriteString("</details>\n\n")
+		}
+	}
+}
+
+func markTable(b *strings.Builder, t *table) {
+	fmt.Fprintf(b, "%s:\n\n", escapeMarkdown.Replace(t.Caption))
+	markRow(b, t.Head)
+	for _, a := range t.Align {
+		b.WriteString(map[rune]string{'l': "| --- ", 'r': "| ---: "}[a])
+	}
+	b.WriteString("|\n")
+	for _, r := range t.Rows {
+		markRow(b, r)
+	}
+	b.WriteString("\n")
+}
+
+func markRow(b *strings.Builder, cells []string) {
+	for _, c := range cells {
+		fmt.Fprintf(b, "| %s ", escapeMarkdown.Replace(c))
+	}
+	b.WriteString("|\n")
+}

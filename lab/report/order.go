@@ -1,0 +1,105 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"weir/lab/report/figure"
+)
+
+// orderSection shows how the order of the paradigms changes with the arrival pattern.
+func (d *digest) orderSection() section {
+	s := section{ID: "order", Title: "How the order changes with the arrival pattern",
+		How: "Follow a line from pattern to pattern: where two lines cross, the cheaper of two servers becomes the dearer one, though messages, sizes and rates stay the same. Generator and Machine are the CPU of the load generator and of the whole machine per message, in the same trials."}
+	var figs []*figure.Figure
+	var said []string
+	var tables []block
+	for _, load := range d.loads() {
+		for _, n := range d.connections(load) {
+			groups := d.at(load, n)
+			if len(groups) > 1 {
+				figs = append(figs, d.slope(load, n, groups))
+				said = append(said, d.reversals(groups)...)
+			}
+			for _, g := range groups {
+				tables = append(tables, block{Table: d.rankTable(g)})
+			}
+		}
+	}
+	if len(figs) > 0 {
+		s.Blocks = append(s.Blocks, block{Figures: figs}, d.reversalBlock(said))
+	} else if len(tables) > 0 {
+		s.Blocks = append(s.Blocks, text("This run has one arrival pattern, so it cannot show a change. --patterns staggered,together,poisson runs all three."))
+	}
+	s.Blocks = append(s.Blocks, tables...)
+	return s
+}
+
+// slope draws the cost of every subject under each pattern, joined by lines.
+func (d *digest) slope(load string, connections int, groups []*group) *figure.Figure {
+	c := figure.Lines{Name: fmt.Sprintf("order-%s-%d", load, connections), Title: "CPU per message by arrival pattern, " + conns(connections),
+		Desc: "One line for each subject. Lines that cross mean that the order changes with the pattern.",
+		X:    figure.Axis{Label: "arrivals"}, Y: figure.Axis{Label: "CPU, µs per message", Zero: true}}
+	if len(d.loads()) > 1 {
+		c.Title += ", load " + load
+	}
+	curves := map[string]*figure.Curve{}
+	for i, g := range groups {
+		c.X.At = append(c.X.At, float64(i))
+		c.X.Names = append(c.X.Names, patternName(g.pattern))
+		for _, cell := range g.cells {
+			if curves[cell.subject] == nil {
+				curves[cell.subject] = &figure.Curve{Name: cell.subject, Style: cell.index}
+			}
+			e := cell.perMessage
+			curves[cell.subject].Points = append(curves[cell.subject].Points, figure.XY{X: float64(i), Y: e.mean, Low: e.low, High: e.high,
+				Hover: fmt.Sprintf("%s, %s: %s µs", cell.subject, patternName(g.pattern), e)})
+		}
+	}
+	for _, s := range d.subjects {
+		if curves[s] != nil {
+			c.Curves = append(c.Curves, *curves[s])
+		}
+	}
+	return c.Draw()
+}
+
+// reversals is the pairs of subjects whose order was shown to be opposite under two patterns: both verdicts
+// say "different", in opposite directions.
+func (d *digest) reversals(groups []*group) []string {
+	var out []string
+	for i, a := range d.subjects {
+		for _, b := range d.subjects[i+1:] {
+			if less, more := d.sides(groups, a, b); len(less) > 0 && len(more) > 0 {
+				out = append(out, fmt.Sprintf("%s: %s costs less than %s %s, and more %s",
+					conns(groups[0].connections), a, b, strings.Join(less, " and "), strings.Join(more, " and ")))
+			}
+		}
+	}
+	return out
+}
+
+// sides is the patterns under which a was shown to cost less than b, and more.
+func (d *digest) sides(groups []*group, a, b string) (less, more []string) {
+	for _, g := range groups {
+		v, ok := d.versus(metricCPU, g, a, b)
+		if !ok || v.Verdict != different {
+			continue
+		}
+		said := fmt.Sprintf("%s (%s)", patternName(g.pattern), times(v.Ratio))
+		if v.Ratio < 1 {
+			less = append(less, said)
+		} else {
+			more = append(more, said)
+		}
+	}
+	return less, more
+}
+
+func (d *digest) reversalBlock(said []string) block {
+	if len(said) == 0 {
+		return text("No pair of subjects was shown to change its order from one pattern to another.")
+	}
+	return block{Fold: fmt.Sprintf("%s shown to change their order with the pattern (ratios of CPU per message in brackets)", plural(len(said), "pair was", "pairs were")),
+		Inside: []block{{Items: said}}}
+}

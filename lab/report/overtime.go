@@ -1,0 +1,130 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"weir/lab/report/figure"
+	"weir/lab/result"
+	"weir/lab/stat"
+)
+
+// maxTimePoints bounds a curve over time: more than a screen has columns only makes the file large.
+const maxTimePoints = 200
+
+func (d *digest) timeSection() section {
+	s := section{ID: "time", Title: "CPU over time",
+		How: "One trial of each subject, the one whose mean is nearest to the mean of its cell, laid over one another. A steady server is a flat line; the finer the window, the rougher any line looks."}
+	s.Blocks = d.perGroup("CPU over time", d.timeFigure)
+	return s
+}
+
+func (d *digest) timeFigure(g *group) *figure.Figure {
+	c := figure.Lines{Name: "cpu-over-time-" + d.tag(g), Title: "CPU over time: " + d.caption(g), Desc: "One curve for each subject, one trial each.",
+		X: figure.Axis{Label: "seconds since the measured window began", Zero: true}, Y: figure.Axis{Label: "CPU, % of one core", Zero: true}}
+	for _, cell := range g.cells {
+		if t := cell.typical(); t != nil && cell.percent.known() {
+			c.Curves = append(c.Curves, figure.Curve{Name: cell.subject, Style: cell.index, Plain: true, Points: overTime(t)})
+		}
+	}
+	if len(c.Curves) == 0 {
+		return nil
+	}
+	return c.Draw()
+}
+
+// typical is the accepted trial with samples whose mean is nearest to the cell's.
+func (c *cell) typical() *result.Trial {
+	var best *result.Trial
+	for _, t := range c.trials {
+		if len(t.Samples) > 1 && (best == nil || math.Abs(t.CPUPercentMean-c.percent.mean) < math.Abs(best.CPUPercentMean-c.percent.mean)) {
+			best = t
+		}
+	}
+	return best
+}
+
+// overTime is the CPU between samples, joined until there are at most maxTimePoints.
+func overTime(t *result.Trial) []figure.XY {
+	step := max(1, (len(t.Samples)-1+maxTimePoints-1)/maxTimePoints)
+	var out []figure.XY
+	for i := step; i < len(t.Samples); i += step {
+		a, b := t.Samples[i-step], t.Samples[i]
+		if ms := b.AtMS - a.AtMS; ms > 0 {
+			out = append(out, figure.XY{X: (a.AtMS + b.AtMS) / 2000, Y: 100 * float64(b.CPUNS-a.CPUNS) / (ms * 1e6)})
+		}
+	}
+	return out
+}
+
+func (d *digest) windowsSection() section {
+	s := section{ID: "windows", Title: "Variation against the length of the window",
+		How: fmt.Sprintf("The coefficient of variation depends on the window it is taken over: bursts average out in long ones. The paper's window, and this report's, is %s ms; a curve stops where fewer than four windows fit into a trial.", sig(d.Plan.WindowMS))}
+	s.Blocks = d.perGroup("Variation", d.windowFigure)
+	if len(s.Blocks) == 0 && d.accepted() > 0 {
+		s.Blocks = []block{text("The trials of this run are too short for it: at least four windows must fit into one. A longer --duration shows it.")}
+	}
+	return s
+}
+
+// windowStep is the shortest window in ms: twice the distance of the samples.
+const windowStep = 100
+
+func (d *digest) windowFigure(g *group) *figure.Figure {
+	c := figure.Lines{Name: "variation-by-window-" + d.tag(g), Title: "Variation by window: " + d.caption(g),
+		Desc: "One curve for each subject: the mean over its trials of the coefficient of variation.",
+		X:    figure.Axis{Label: "window, ms", Log: true}, Y: figure.Axis{Label: "standard deviation / mean of CPU", Zero: true}}
+	for _, cell := range g.cells {
+		curve := figure.Curve{Name: cell.subject, Style: cell.index, Points: cell.byWindow()}
+		if len(curve.Points) > 0 && cell.percent.known() {
+			c.Curves = append(c.Curves, curve)
+			c.X.At = longer(c.X.At, curve.Points)
+		}
+	}
+	if len(c.Curves) == 0 {
+		return nil
+	}
+	return c.Draw()
+}
+
+// longer is the x values of the longer of two curves, for ticks.
+func longer(ticks []float64, points []figure.XY) []float64 {
+	if len(points) <= len(ticks) {
+		return ticks
+	}
+	ticks = nil
+	for _, p := range points {
+		ticks = append(ticks, p.X)
+	}
+	return ticks
+}
+
+func (c *cell) byWindow() []figure.XY {
+	values := map[float64][]float64{}
+	var lengths []float64
+	for _, t := range c.trials {
+		for _, w := range stat.ByLength(readings(t.Samples), windowStep) {
+			if values[w.Length] == nil {
+				lengths = append(lengths, w.Length)
+			}
+			values[w.Length] = append(values[w.Length], w.CV)
+		}
+	}
+	var out []figure.XY
+	for _, l := range lengths {
+		e := intervalOf(values[l])
+		out = append(out, figure.XY{X: l, Y: e.mean, Low: e.low, High: e.high, Hover: fmt.Sprintf("%s, windows of %s ms: %s", c.subject, sig(l), e)})
+	}
+	return out
+}
+
+// readings is the samples for lab/stat, without those that run backwards.
+func readings(samples []result.Sample) []stat.Reading {
+	var out []stat.Reading
+	for _, s := range samples {
+		if n := len(out); n == 0 || s.AtMS > out[n-1].At {
+			out = append(out, stat.Reading{At: s.AtMS, Counter: float64(s.CPUNS)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"weir/lab/report/figure"
+	"weir/lab/result"
+)
+
+// ratiosSection is the forest plots: every ratio with its interval and its verdict.
+func (d *digest) ratiosSection() section {
+	s := section{ID: "ratios", Title: "Ratios, intervals, verdicts", How: d.ratiosHow()}
+	if len(d.Comparisons) == 0 {
+		if d.accepted() > 0 {
+			s.Blocks = []block{text("Nothing was compared: a comparison needs two subjects with accepted trials under the same load.")}
+		}
+		return s
+	}
+	s.Blocks = d.perGroup("Ratios", d.forest(metricCPU, "CPU per message"))
+	if cv := d.perGroup("Ratios", d.forest(metricCV, "variation of CPU")); len(cv) > 0 {
+		s.Blocks = append(s.Blocks, block{Fold: "Ratios of the variation of CPU", Inside: cv})
+	}
+	s.Blocks = append(s.Blocks, block{Fold: fmt.Sprintf("All %s as a table", plural(len(d.Comparisons), "comparison", "comparisons")), Inside: []block{{Table: d.comparisonTable()}}})
+	return s
+}
+
+func (d *digest) ratiosHow() string {
+	margin := "the margin"
+	if m := d.Plan.Margin; m > 0 {
+		margin = fmt.Sprintf("%s to %s, the grey band", times(1/(1+m)), times(1+m))
+	}
+	return "A ratio of 1 is no difference. The whisker is the 95 % interval: repeated runs would cover the true ratio with such an interval 19 times in 20. " +
+		"A verdict is \"different\" when its p is under 0.05 after correcting for the number of comparisons made together, so an interval may miss 1 by a hair and the verdict still be \"undecided\"; " +
+		"it is \"equivalent\" when the interval lies within " + margin + "."
+}
+
+// forest draws the ratios of one metric in a group.
+func (d *digest) forest(metric, what string) func(*group) *figure.Figure {
+	return func(g *group) *figure.Figure {
+		c := figure.Rows{Name: "ratios-" + metric + "-" + d.tag(g), Title: "Ratios of " + what + ": " + d.caption(g),
+			Desc: "One row for each pair of subjects: the ratio, its 95 % interval, its verdict.", X: figure.Axis{Label: "first / second", Log: true}, Mark: []float64{1}}
+		if d.Plan.Margin > 0 {
+			c.Between = [2]float64{1 / (1 + d.Plan.Margin), 1 + d.Plan.Margin}
+		}
+		for _, v := range d.family(metric, g) {
+			c.Rows = append(c.Rows, forestRow(v))
+		}
+		if len(c.Rows) == 0 {
+			return nil
+		}
+		return c.Draw()
+	}
+}
+
+// forestRow turns colour and shape with the verdict: filled where something was decided.
+func forestRow(v result.Comparison) figure.Row {
+	dot := figure.Dot{X: v.Ratio, Low: v.Low, High: v.High, Role: figure.Muted, Shape: figure.Circle, Hollow: true}
+	switch v.Verdict {
+	case different:
+		dot.Role, dot.Shape, dot.Hollow = figure.Series(1), figure.Diamond, false
+	case equivalent:
+		dot.Role, dot.Shape, dot.Hollow = figure.Series(0), figure.Square, false
+	}
+	dot.Hover = fmt.Sprintf("%s / %s: %s, 95 %% interval %s, p %s, %s, %s", v.A, v.B, times(v.Ratio), between(v.Low, v.High), probability(v.P), plural(v.Pairs, "pair", "pairs"), v.Verdict)
+	return figure.Row{Name: v.A + " / " + v.B, Note: times(v.Ratio) + " " + v.Verdict, Role: figure.Ink, Dots: []figure.Dot{dot}}
+}
+
+// probability writes p so that a small one is not shown as 0.
+func probability(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return absent
+	case p < 0.001:
+		return "< 0.001"
+	}
+	return fixed(p, 3)
+}
+
+func (d *digest) comparisonTable() *table {
+	t := &table{Caption: "Ratios of the first subject to the second; p is corrected, the interval is not", Align: "llllrlrrrl",
+		Head: []string{"First / second", "Metric", "Load", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "p", "Pairs and warnings"}}
+	for _, c := range d.Comparisons {
+		note := plural(c.Pairs, "pair", "pairs")
+		if c.Twin {
+			note += "; the twin"
+		}
+		if c.Warning != "" {
+			note += "; " + c.Warning
+		}
+		t.Rows = append(t.Rows, []string{c.A + " / " + c.B, metricName(c.Metric), c.Load, patternName(c.Pattern), count(c.Connections), c.Verdict,
+			times(c.Ratio), between(c.Low, c.High), probability(c.P), note})
+	}
+	return t
+}
+
+func metricName(m string) string {
+	switch m {
+	case metricCPU:
+		return "CPU per message"
+	case metricCV:
+		return "variation"
+	}
+	return m
+}
+
+// twinSection says what the lab found between a subject and its own copy.
+func (d *digest) twinSection() section {
+	s := section{ID: "twin", Title: "The twin",
+		How: "One subject ran twice under two names, without the lab treating it otherwise. An honest lab finds no difference between them; what it finds is its own error."}
+	twins := slices.DeleteFunc(slices.Clone(d.Comparisons), func(c result.Comparison) bool { return !c.Twin })
+	switch {
+	case len(twins) == 0 && len(d.Trials) == 0:
+		return s
+	case len(twins) == 0 && d.Plan.Twin == "":
+		s.Blocks = []block{text("No subject had a twin in this run, so it holds no test of the lab itself.")}
+		return s
+	case len(twins) == 0:
+		s.Blocks = []block{text("%s had a twin, but no accepted pair of trials to compare it by.", d.Plan.Twin)}
+		return s
+	}
+	t := &table{Caption: "A subject against its own copy", Align: "lllrlrrr", Head: []string{"Subject", "Metric", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "Pairs"}}
+	for _, c := range twins {
+		t.Rows = append(t.Rows, []string{c.A, metricName(c.Metric), patternName(c.Pattern), count(c.Connections), c.Verdict, times(c.Ratio), between(c.Low, c.High), count(c.Pairs)})
+	}
+	s.Blocks = []block{text("%s", d.twinSaid(twins)), {Table: t}}
+	return s
+}
+
+func (d *digest) twinSaid(twins []result.Comparison) string {
+	if n := d.twinsDiffering(); n > 0 {
+		return fmt.Sprintf("The lab called the twins different in %d of %s. Chance alone does so about once in 20 tables; if it happens again in another run, something disturbs the measurements.", n, plural(len(twins), "comparison", "comparisons"))
+	}
+	worst := 1.0
+	for _, c := range twins {
+		if far := max(c.Ratio, 1/c.Ratio); c.Metric == metricCPU && far > worst && far < 1e6 {
+			worst = far
+		}
+	}
+	return fmt.Sprintf("The lab did not call the twins different in any of %s; in CPU per message they came out up to %s %% apart.", plural(len(twins), "comparison", "comparisons"), fixed(100*(worst-1), 1))
+}

@@ -1,0 +1,83 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"weir/lab/result"
+)
+
+var (
+	update = flag.Bool("update", false, "write the golden files anew")
+	keep   = flag.String("keep", "", "directory to leave the reports of the synthetic runs in, to be looked at")
+)
+
+// runs is the synthetic runs that the tests of this package show.
+var runs = map[string]func() *result.Results{"full": full, "quick": quick, "published": asPublished,
+	"empty": func() *result.Results { return &result.Results{Version: result.Version} }}
+
+// TestGolden: the texts of a report are what they were, unless someone meant to change them.
+func TestGolden(t *testing.T) {
+	for name, run := range runs {
+		r := run()
+		var plain, coloured bytes.Buffer
+		Terminal(&plain, r, false, 80)
+		Terminal(&coloured, r, true, 120)
+		golden(t, name+".md", documentOf(r).markdown())
+		golden(t, name+".tex", tex(r))
+		golden(t, name+".txt", plain.Bytes())
+		golden(t, name+".ansi", coloured.Bytes())
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs from the golden file; if it should, run go test -update\n%s", name, got)
+	}
+}
+
+// TestWriteWritesEverything: every file of a report is there and holds something.
+func TestWriteWritesEverything(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	if err := Write(dir, full()); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"report.html", "report.md", "table.tex", "trials.csv", "figures/floor.svg", "figures/floor.pdf", "figures/mean-cpu-messages-staggered.svg"} {
+		if s, err := os.Stat(filepath.Join(dir, f)); err != nil || s.Size() == 0 {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+	for name, run := range runs {
+		if *keep == "" {
+			break
+		}
+		if err := Write(filepath.Join(*keep, name), run()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWriteSaysWhatItCannotWrite: a directory that is a file gives one clear error.
+func TestWriteSaysWhatItCannotWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(file, full()); err == nil {
+		t.Error("wrote a report into a file")
+	}
+}

@@ -1,0 +1,77 @@
+package report
+
+import (
+	"slices"
+
+	"weir/lab/result"
+)
+
+// memorySection is memory, processes, threads and switches, at the most connections and in folds below.
+func (d *digest) memorySection() section {
+	s := section{ID: "memory", Title: "Memory, processes and threads",
+		How: "Medians over the accepted trials, whole process tree. PSS divides shared pages among their users and is the fair figure for many processes; peak RSS counts them once for each. GC is the Go collector's share of the subject's CPU and its longest pause."}
+	var folded []block
+	for _, g := range d.groups {
+		t := d.memoryTable(g)
+		switch {
+		case len(t.Rows) == 0:
+		case slices.Contains(d.busiest(), g):
+			s.Blocks = append(s.Blocks, block{Table: t})
+		default:
+			folded = append(folded, block{Table: t})
+		}
+	}
+	if len(folded) > 0 {
+		s.Blocks = append(s.Blocks, block{Fold: "At the other loads and connection counts", Inside: folded})
+	}
+	return s
+}
+
+func (d *digest) memoryTable(g *group) *table {
+	t := &table{Caption: upper(d.caption(g)), Align: "lrrrrrrr",
+		Head: []string{"Subject", "PSS", "Peak RSS", "Processes", "Threads", "Switches per message", "of them involuntary", "GC"}}
+	for _, c := range g.cells {
+		if len(c.trials) == 0 {
+			continue
+		}
+		of := func(f func(*result.Trial) float64) float64 { return median(c.trials, f) }
+		perMessage := func(t *result.Trial, n int64) float64 { return float64(n) / float64(max(t.Messages, 1)) }
+		t.Rows = append(t.Rows, []string{c.subject,
+			bytesOf(int64(of(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB) })) << 10),
+			bytesOf(int64(of(func(t *result.Trial) float64 { return float64(t.Memory.PeakRSSKB) })) << 10),
+			sig(of(func(t *result.Trial) float64 { return float64(t.Memory.Processes) })),
+			sig(of(func(t *result.Trial) float64 { return float64(t.Memory.Threads) })),
+			fixed(of(func(t *result.Trial) float64 { return perMessage(t, t.Switches.Voluntary+t.Switches.Involuntary) }), 2),
+			fixed(of(func(t *result.Trial) float64 { return perMessage(t, t.Switches.Involuntary) }), 2),
+			collector(c.trials)})
+	}
+	return t
+}
+
+// collector sums up the Go collector's work: "1.2 %, 80 µs".
+func collector(trials []*result.Trial) string {
+	var share, pause []float64
+	for _, t := range trials {
+		if t.GC != nil {
+			share, pause = append(share, t.GC.SharePercent), append(pause, t.GC.MaxPauseUS)
+		}
+	}
+	if len(share) == 0 {
+		return absent
+	}
+	return sig(middle(share)) + " %, " + sig(slices.Max(pause)) + " µs"
+}
+
+func median(trials []*result.Trial, of func(*result.Trial) float64) float64 {
+	var v []float64
+	for _, t := range trials {
+		v = append(v, of(t))
+	}
+	return middle(v)
+}
+
+// middle is the median of at least one value.
+func middle(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+)
+
+// tableSection is the paper's table with the measured figures beside the published ones, a table for each
+// load.
+func (d *digest) tableSection() section {
+	s := section{ID: "table", Title: "The published table, and what was measured here",
+		How: "CPU is the mean in % of one core, of the whole process tree; σ/µ is its coefficient of variation over windows of " + sig(d.Plan.WindowMS) +
+			" ms. Published figures stand beside the same paradigm in the same language; they come from another machine and an unequal pair of programs, so compare their shape, not their size."}
+	for _, load := range d.loads() {
+		s.Blocks = append(s.Blocks, block{Table: d.publishedTable(load)})
+	}
+	return s
+}
+
+func (d *digest) publishedTable(load string) *table {
+	t := &table{Caption: upper(d.describe(load)), Align: "lrrr", Head: []string{"Subject", "Connections", "Published CPU %", "Published σ/µ"}}
+	patterns := d.patterns(load)
+	for _, p := range patterns {
+		t.Align += "rr"
+		t.Head = append(t.Head, upper(patternName(p))+" CPU %", upper(patternName(p))+" σ/µ")
+	}
+	for _, n := range d.connections(load) {
+		for _, subject := range d.subjects {
+			if cells := d.across(load, n, subject); !allNil(cells) {
+				t.Rows = append(t.Rows, d.publishedRow(subject, n, cells))
+			}
+		}
+	}
+	return t
+}
+
+// across is a subject's cell under each pattern of a load; nil where it has none.
+func (d *digest) across(load string, connections int, subject string) []*cell {
+	patterns := d.patterns(load)
+	out := make([]*cell, len(patterns))
+	for _, g := range d.at(load, connections) {
+		out[slices.Index(patterns, g.pattern)] = g.cell(subject)
+	}
+	return out
+}
+
+func allNil(cells []*cell) bool {
+	return !slices.ContainsFunc(cells, func(c *cell) bool { return c != nil })
+}
+
+func (d *digest) publishedRow(subject string, connections int, cells []*cell) []string {
+	row := []string{subject, count(connections), absent, absent}
+	if was, ok := d.publishedFor(subject, connections); ok {
+		row[2], row[3] = fixed(was.percent, 2), fixed(was.cv, 3)
+	}
+	for _, c := range cells {
+		if c == nil {
+			row = append(row, absent, absent)
+			continue
+		}
+		row = append(row, c.percent.String(), fixed(c.cv.mean, 3))
+	}
+	return row
+}
+
+// rankTable is the order of the subjects in a group, cheapest first, with what their CPU stands beside.
+func (d *digest) rankTable(g *group) *table {
+	t := &table{Caption: upper(d.caption(g)) + ": CPU per message, cheapest first", Align: "lrrrlrrrr",
+		Head: []string{"Subject", "CPU, µs per message", "95 % interval", "Times the first", "Verdict on that", "σ/µ", "Generator, µs", "Machine, µs", "Trials"}}
+	for i, c := range g.cells {
+		ratio, verdict := d.versusFirst(g, i)
+		t.Rows = append(t.Rows, []string{c.subject, sig(c.perMessage.mean), c.perMessage.interval(), ratio, verdict, fixed(c.cv.mean, 3),
+			sig(c.load.mean), sig(c.machine.mean), fmt.Sprint(len(c.trials))})
+	}
+	return t
+}
+
+// versusFirst is the ratio of the i-th cell to the cheapest, and the verdict on it.
+func (d *digest) versusFirst(g *group, i int) (ratio, verdict string) {
+	c, first := g.cells[i], g.cells[0]
+	switch {
+	case len(c.trials) == 0:
+		return absent, "all trials refused"
+	case !c.perMessage.known():
+		return absent, "not measured"
+	case i == 0:
+		return "1", "the lowest mean"
+	}
+	v, ok := d.versus(metricCPU, g, c.subject, first.subject)
+	if !ok {
+		return times(c.perMessage.mean / first.perMessage.mean), "not compared"
+	}
+	return times(v.Ratio), v.Verdict
+}
