@@ -3,8 +3,193 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/lab"
+	"weir/lab/compare"
+	"weir/lab/report"
+	"weir/lab/result"
 )
 
-type runCmd struct{}
+type runCmd struct {
+	Experiment string `arg:"" optional:"" default:"im" help:"A built-in experiment (im, im-published) or the path of a .toml file."`
 
-func (c *runCmd) Run(ctx context.Context, t *terminal) error { return errors.New("not written yet") }
+	Quick      bool `xor:"form" help:"As many short blocks as fit four minutes."`
+	Paper      bool `xor:"form" help:"The published plan: 60 seconds, 1 to 64 connections."`
+	Saturation bool `xor:"form" help:"Variation and tail at 70, 85 and 95 % of each subject's capacity."`
+
+	Out    string `help:"Directory of the run (default: runs/ and the time)." placeholder:"DIR"`
+	Resume string `help:"Go on with the interrupted run in DIR; its plan stays as it was." placeholder:"DIR"`
+	Seed   uint64 `help:"Orders the blocks and places the twin (default: random)." placeholder:"N"`
+	JSON   bool   `help:"Print the comparisons as JSON instead of the summary."`
+
+	Subjects    []string      `help:"Subjects by name, instead of the experiment's." placeholder:"NAME,..."`
+	Subject     []string      `help:"Add the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
+	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
+	Workload    string        `help:"sink or echo." enum:"sink,echo," default:""`
+	Connections []int         `help:"Numbers of connections." placeholder:"N,..."`
+	Patterns    []string      `help:"Arrival patterns: staggered, together, poisson." placeholder:"NAME,..."`
+	Rate        float64       `help:"Messages a second a connection."`
+	Size        int           `help:"Bytes a message."`
+	WorkUS      int           `name:"work-us" help:"Microseconds of computing a message in the subject."`
+	WaitMS      int           `name:"wait-ms" help:"Milliseconds of waiting a message in the subject."`
+	Duration    time.Duration `help:"Measured window of a trial."`
+	Blocks      int           `help:"Palindromic blocks a cell; each holds two trials of every subject."`
+	Time        time.Duration `help:"Stop starting blocks when this much time is used up."`
+
+	ServerCPUs int  `name:"server-cpus" default:"1" help:"Cores for the subject."`
+	Namespace  bool `help:"Put the subject behind a veth pair instead of on loopback."`
+	NoReasons  bool `help:"Leave out the trials that count system calls, and the cost of a switch."`
+}
+
+func (c *runCmd) Help() string {
+	return `Runs every subject of the experiment under the same loads, in random palindromic blocks, a fresh
+process for every trial, and writes report.html, report.md, results.json, trials.csv, table.tex and
+figures into the directory of the run. Ctrl-C ends it early and keeps what is done.
+
+Examples:
+
+  $ weir lab run im --quick --out runs/first
+  $ weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
+  $ weir lab run im --quick --subject my-server/subject.toml
+  $ weir lab run --resume runs/first`
+}
+
+func (c *runCmd) Run(ctx context.Context, t *terminal) error {
+	view := newLiveView(t)
+	defer view.close()
+	runner, err := c.runner(ctx, view.show)
+	if err != nil {
+		return err
+	}
+	found, err := runner.Run(ctx)
+	view.close()
+	err = errors.Join(err, runner.Close())
+	if len(found.Trials) == 0 {
+		return err
+	}
+	dir := c.Out + c.Resume
+	return errors.Join(err, writeRun(dir, found), c.tell(t, dir, found))
+}
+
+// writeRun writes what a run's directory holds beside results.json.
+func writeRun(dir string, r *result.Results) error {
+	bench, err := os.Create(filepath.Join(dir, "bench.txt"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(compare.WriteBench(bench, r), bench.Close(), report.Write(dir, r))
+}
+
+func (c *runCmd) tell(t *terminal, dir string, r *result.Results) error {
+	if c.JSON {
+		return t.json(r.Comparisons)
+	}
+	report.Terminal(t.out, r, t.colour(), t.width())
+	file, err := filepath.Abs(filepath.Join(dir, "report.html"))
+	fmt.Fprintf(t.out, "\nThe report: %s\n", file)
+	return err
+}
+
+func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.Runner, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	generator := []string{self, "load", "stream"}
+	if c.Resume != "" {
+		return lab.Resume(ctx, c.Resume, generator, progress)
+	}
+	e, err := c.experiment()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if c.Out == "" {
+		c.Out = filepath.Join("runs", time.Now().Format("2006-01-02-150405"))
+	}
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64()>>1 + 1
+	}
+	return lab.NewRunner(ctx, e, lab.Options{
+		Out: c.Out, Root: projectRoot(), SubjectFiles: c.Subject, Targets: c.Target, Seed: c.Seed,
+		ServerCPUs: c.ServerCPUs, Namespace: c.Namespace, Quick: c.Quick, Reasons: !c.NoReasons,
+		Generator: generator, Command: repeatCommand(os.Args[1:], c.Seed),
+	}, progress)
+}
+
+// experiment reads the experiment and lets the flags change it.
+func (c *runCmd) experiment() (*lab.Experiment, error) {
+	e, err := lab.ReadExperiment(c.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	for variant, wanted := range map[string]bool{"quick": c.Quick, "paper": c.Paper, "saturation": c.Saturation} {
+		if wanted {
+			if err := e.Apply(variant); err != nil {
+				return nil, err
+			}
+		}
+	}
+	replace(&e.Workload, c.Workload)
+	replace(&e.Blocks, c.Blocks)
+	replace(&e.Duration, lab.Duration(c.Duration))
+	replace(&e.Time, lab.Duration(c.Time))
+	replaceAll(&e.Subjects, c.Subjects)
+	replaceAll(&e.Connections, c.Connections)
+	replaceAll(&e.Patterns, c.Patterns)
+	for i := range e.Loads {
+		replace(&e.Loads[i].Rate, c.Rate)
+		replace(&e.Loads[i].Size, c.Size)
+		replace(&e.Loads[i].WorkUS, c.WorkUS)
+		replace(&e.Loads[i].WaitMS, c.WaitMS)
+	}
+	return e, e.Validate()
+}
+
+func replace[T comparable](v *T, flag T) {
+	var unset T
+	if flag != unset {
+		*v = flag
+	}
+}
+
+func replaceAll[T any](v *[]T, flag []T) {
+	if len(flag) > 0 {
+		*v = flag
+	}
+}
+
+// repeatCommand is the command line that repeats a run: the same one, with its seed and without its
+// directory.
+func repeatCommand(args []string, seed uint64) string {
+	words := []string{"weir"}
+	for i := 0; i < len(args); i++ {
+		switch name, _, joined := strings.Cut(args[i], "="); {
+		case name == "--out" || name == "--seed":
+			if !joined {
+				i++
+			}
+		default:
+			words = append(words, shellWord(args[i]))
+		}
+	}
+	return strings.Join(append(words, "--seed", strconv.FormatUint(seed, 10)), " ")
+}
+
+// shellWord quotes what a shell would split or expand.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,%@+", r)
+	}
+	if s != "" && !slices.ContainsFunc([]rune(s), func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

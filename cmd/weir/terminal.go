@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/term"
 )
@@ -27,4 +29,28 @@ func (t *terminal) width() int {
 		return w
 	}
 	return 80
+}
+
+// json writes v to out for a program to read.
+func (t *terminal) json(v any) error {
+	e := json.NewEncoder(t.out)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// projectRoot is the nearest folder, from the current one upwards, that has subjects in it; else the
+// current one.
+func projectRoot() string {
+	here, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	for dir := here; ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(filepath.Join(dir, "subjects")); err == nil && info.IsDir() {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return here
+		}
+	}
 }

@@ -76,7 +76,7 @@ type run struct {
 }
 
 func (r *run) connect(ctx context.Context) error {
-	s := &stream{clock: newClock(monotonic), size: r.Size, bits: r.Bits > 0, echo: r.Echo, senders: r.Connections, window: newWindow()}
+	s := &stream{clock: newClock(monotonic), size: r.Size, bits: r.Bits > 0, echo: r.Echo, grace: r.grace(), senders: r.Connections, window: newWindow()}
 	if n := r.Connections + r.Idle; n > 0 {
 		fds, addr, err := dialAll(ctx, r.Target, n)
 		if err != nil {
@@ -221,6 +221,7 @@ func (r *run) finish(ctx context.Context) Report {
 	queue := runQueueWait() - r.runQueue
 	if r.sender.from != 0 {
 		call(r.Measured, r.sender.to)
+		r.hold(ctx)
 	}
 	s.drain.Store(s.clock.now() + int64(drainTime))
 	if ctx.Err() != nil {
@@ -239,6 +240,18 @@ func (r *run) finish(ctx context.Context) Report {
 		report.Errors[kind] = n
 	}
 	return report
+}
+
+// hold keeps a steered run's connections open and silent after its window, for whoever steers to look at the
+// server as it was, until the next command or the end of commands.
+func (r *run) hold(ctx context.Context) {
+	if r.commands == nil {
+		return
+	}
+	select {
+	case <-r.commands:
+	case <-ctx.Done():
+	}
 }
 
 func (r *run) report(queue int64) Report {

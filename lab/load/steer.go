@@ -28,11 +28,11 @@ type event struct {
 //	{"event":"sending","at_ns":N}     the first message is due at N; the load now warms up
 //	{"event":"progress","sent":N}     ten times a second during the warm-up: messages so far
 //	{"event":"measuring","at_ns":N}   the window began at N: statistics started from zero
-//	{"event":"measured","at_ns":N}    the window ended at N
+//	{"event":"measured","at_ns":N}    the window ended at N; nothing is sent any more, the connections stay open
 //	{"event":"report","report":{…}}   the Report, always the last line
 //
 // and takes commands from in, one a line: "measure DURATION" (2s, 500ms) begins the window, once; "stop"
-// ends the run, a window under way is cut short. The end of in before "measure" is a stop. Anything else
+// ends the run, a window under way is cut short. The end of in is a stop, but lets a window end. Anything else
 // is an error. One goroutine reads in until it ends or a write to it is no longer awaited: a caller that
 // goes on after Steer closes in.
 func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package lab
+
+import "errors"
+
+func allowedCPUs() ([]int, error) { return nil, errors.New("lab: experiments run on Linux only") }

@@ -1,0 +1,246 @@
+package lab
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"weir/lab/result"
+)
+
+// An Experiment says what is asked of which subjects under which loads. It is plain data: the zero value
+// of a field means its default, which validate fills in.
+type Experiment struct {
+	Name     string `toml:"name"`
+	Question string `toml:"question"`
+	Settings
+
+	// Variants change some of the settings under a name: "quick", "paper", "saturation".
+	Variants map[string]map[string]any `toml:"variant"`
+}
+
+// Settings are the part of an experiment that a variant, or a flag, may change.
+type Settings struct {
+	Workload    string   `toml:"workload"`    // sink or echo
+	Subjects    []string `toml:"subjects"`    // by name; those that cannot run here are skipped, with the reason
+	Connections []int    `toml:"connections"` // each 1 to 60,000
+	Patterns    []string `toml:"patterns"`    // staggered, together, poisson
+	Blocks      int      `toml:"blocks"`      // palindromic blocks a cell, 1 to 1,000
+	Duration    Duration `toml:"duration"`    // of a trial's measured window, 200 ms to 1 h
+	Window      Duration `toml:"window"`      // of the coefficient of variation, 50 ms to Duration
+	Time        Duration `toml:"time"`        // stop starting blocks when it is used up; 0: run them all
+	Margin      float64  `toml:"margin"`      // ratios within 1+margin count as equivalent, 0.001 to 1
+	Rulers      bool     `toml:"rulers"`      // also read the rulers that the figures do not use
+	Twin        *bool    `toml:"twin"`        // put one subject in twice; default true
+	Saturation  []int    `toml:"saturation"`  // shares of capacity in percent; empty: none
+	Loads       []Load   `toml:"load"`
+}
+
+// Load is what each connection is offered: Rate messages of Size bytes a second, or Bits a second cut
+// into writes the way tcpkali's bandwidth mode does.
+type Load struct {
+	Name   string  `toml:"name"`
+	Rate   float64 `toml:"rate"`    // messages a second a connection
+	Size   int     `toml:"size"`    // bytes a message
+	Bits   float64 `toml:"bits"`    // bits a second a connection; 0: Rate is used
+	WorkUS int     `toml:"work_us"` // microseconds of computing a message in the subject
+	WaitMS int     `toml:"wait_ms"` // milliseconds of waiting a message in the subject
+}
+
+// Duration is a time.Duration that reads Go's notation ("1.5s") from a file.
+type Duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	*d = Duration(v)
+	return err
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+//go:embed experiments/*.toml
+var builtin embed.FS
+
+// Builtin lists the names of the experiments that come with the lab.
+func Builtin() []string {
+	entries, err := builtin.ReadDir("experiments")
+	if err != nil {
+		panic(err) // embedded: cannot fail
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".toml"))
+	}
+	return names
+}
+
+// ReadExperiment reads a built-in experiment by name, or one from a file whose path ends in .toml.
+func ReadExperiment(nameOrFile string) (*Experiment, error) {
+	if strings.HasSuffix(nameOrFile, ".toml") {
+		b, err := os.ReadFile(nameOrFile)
+		if err != nil {
+			return nil, fmt.Errorf("lab: cannot read the experiment: %w", err)
+		}
+		return ParseExperiment(nameOrFile, b)
+	}
+	b, err := builtin.ReadFile("experiments/" + nameOrFile + ".toml")
+	if err != nil {
+		return nil, fmt.Errorf("lab: there is no experiment %q: name one of %s, or the path of a .toml file", nameOrFile, strings.Join(Builtin(), ", "))
+	}
+	return ParseExperiment(nameOrFile, b)
+}
+
+// ParseExperiment reads the text of an experiment file. Unknown keys are errors, and errors name the
+// place. The experiment is not yet validated: flags may still change it.
+func ParseExperiment(name string, text []byte) (*Experiment, error) {
+	var e Experiment
+	if err := decodeStrict(text, &e); err != nil {
+		return nil, fmt.Errorf("lab: %s: %w", name, err)
+	}
+	if e.Name == "" {
+		e.Name = name
+	}
+	return &e, nil
+}
+
+// Apply changes the settings as the named variant says.
+func (e *Experiment) Apply(variant string) error {
+	v, ok := e.Variants[variant]
+	if !ok {
+		return fmt.Errorf("lab: the experiment %s has no %s form: add a [variant.%s] table to it, or leave --%s out", e.Name, variant, variant, variant)
+	}
+	text, err := toml.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if err := decodeStrict(text, &e.Settings); err != nil {
+		return fmt.Errorf("lab: %s: variant %s: %w", e.Name, variant, err)
+	}
+	return nil
+}
+
+// decodeStrict decodes TOML, refusing keys that v does not have, with the line and the key in the error.
+func decodeStrict(text []byte, v any) error {
+	d := toml.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) && len(strict.Errors) > 0 {
+		row, _ := strict.Errors[0].Position()
+		return fmt.Errorf("line %d: there is no setting %q: remove it or correct its name", row, strings.Join(strict.Errors[0].Key(), "."))
+	}
+	var syntax *toml.DecodeError
+	if errors.As(err, &syntax) {
+		row, column := syntax.Position()
+		return fmt.Errorf("line %d, column %d: %w", row, column, err)
+	}
+	return err
+}
+
+// Patterns are the arrival patterns that a load can have.
+var Patterns = []string{"staggered", "together", "poisson"}
+
+// Validate fills in defaults and reports the first setting that is out of its range.
+func (e *Experiment) Validate() error {
+	e.defaults()
+	for _, check := range []struct {
+		ok   bool
+		what string
+	}{
+		{e.Workload == "sink" || e.Workload == "echo", "workload: must be sink or echo"},
+		{len(e.Connections) > 0 && inRange(e.Connections, 1, 60_000), "connections: must be numbers from 1 to 60000"},
+		{len(e.Patterns) > 0 && !slices.ContainsFunc(e.Patterns, unknownPattern), "patterns: must be among " + strings.Join(Patterns, ", ")},
+		{e.Blocks >= 1 && e.Blocks <= 1000, "blocks: must be from 1 to 1000"},
+		{between(e.Duration, 200*time.Millisecond, time.Hour), "duration: must be from 200ms to 1h"},
+		{between(e.Window, 50*time.Millisecond, time.Duration(e.Duration)), "window: must be from 50ms to the duration"},
+		{between(e.Time, 0, 1000*time.Hour), "time: must not be negative"},
+		{e.Margin >= 0.001 && e.Margin <= 1, "margin: must be from 0.001 to 1"},
+		{inRange(e.Saturation, 1, 100), "saturation: shares must be from 1 to 100 percent"},
+		{len(e.Loads) > 0, "load: give at least one [[load]]"},
+	} {
+		if !check.ok {
+			return fmt.Errorf("lab: %s: %s", e.Name, check.what)
+		}
+	}
+	return e.validateLoads()
+}
+
+func (e *Experiment) defaults() {
+	def(&e.Workload, "sink")
+	def(&e.Blocks, 10)
+	def(&e.Duration, Duration(2*time.Second))
+	def(&e.Window, min(e.Duration, Duration(500*time.Millisecond)))
+	def(&e.Margin, 0.05)
+	if e.Patterns == nil {
+		e.Patterns = Patterns
+	}
+	if e.Twin == nil {
+		yes := true
+		e.Twin = &yes
+	}
+	e.Window = min(e.Window, e.Duration)
+}
+
+func (e *Experiment) validateLoads() error {
+	seen := map[string]bool{}
+	for i := range e.Loads {
+		l := &e.Loads[i]
+		def(&l.Name, fmt.Sprintf("load%d", i+1))
+		bad := ""
+		switch {
+		case seen[l.Name]:
+			bad = "stands twice: give each load a name of its own"
+		case l.Bits == 0 && (l.Rate <= 0 || l.Rate > 1e6):
+			bad = "rate must be over 0 and at most 1000000 messages a second"
+		case l.Bits < 0 || l.Bits > 1e11:
+			bad = "bits must be from 0 to 1e11 a second"
+		case l.Size < 1 || l.Size > 1<<20:
+			bad = "size must be from 1 to 1048576 bytes"
+		case l.WorkUS < 0 || l.WorkUS > 1e6 || l.WaitMS < 0 || l.WaitMS > 60_000:
+			bad = "work_us must be from 0 to 1000000 and wait_ms from 0 to 60000"
+		}
+		if bad != "" {
+			return fmt.Errorf("lab: %s: load %q: %s", e.Name, l.Name, bad)
+		}
+		seen[l.Name] = true
+	}
+	return nil
+}
+
+// plan is the experiment's share of the results.
+func (e *Experiment) plan() result.Plan {
+	p := result.Plan{
+		Workload: e.Workload, Connections: e.Connections, Patterns: e.Patterns, Blocks: e.Blocks,
+		DurationS: time.Duration(e.Duration).Seconds(), WindowMS: float64(time.Duration(e.Window).Milliseconds()), Margin: e.Margin,
+	}
+	for _, l := range e.Loads {
+		p.Loads = append(p.Loads, result.Load(l))
+	}
+	return p
+}
+
+func unknownPattern(p string) bool { return !slices.Contains(Patterns, p) }
+
+func between(d Duration, low, high time.Duration) bool {
+	return time.Duration(d) >= low && time.Duration(d) <= high
+}
+
+func inRange(values []int, low, high int) bool {
+	return !slices.ContainsFunc(values, func(v int) bool { return v < low || v > high })
+}
+
+func def[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}

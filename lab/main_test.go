@@ -1,0 +1,69 @@
+package lab
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary is also the server that these tests put under load: "server ADDR LIMIT" receives bytes
+// on every connection and, when LIMIT is not 0, exits with status 3 after so many of them.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "server" {
+		limit, _ := strconv.ParseInt(os.Args[3], 10, 64)
+		serve(os.Args[2], limit)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func serve(addr string, limit int64) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		panic(err)
+	}
+	var mu sync.Mutex
+	var total int64
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			panic(err)
+		}
+		go func() {
+			for b := make([]byte, 4096); ; {
+				n, err := c.Read(b)
+				mu.Lock()
+				if total += int64(n); limit > 0 && total > limit {
+					os.Stderr.WriteString("out of luck\n")
+					os.Exit(3)
+				}
+				mu.Unlock()
+				if errors.Is(err, io.EOF) {
+					c.Close()
+					return
+				}
+			}
+		}()
+	}
+}
+
+// weirBinary builds the program whose load generator the trials use.
+var weirBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "weir-test")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "weir")
+	out, err := exec.Command("go", "build", "-o", file, "weir/cmd/weir").CombinedOutput()
+	if err != nil {
+		return "", errors.New(string(out))
+	}
+	return file, nil
+})

@@ -1,0 +1,47 @@
+package lab
+
+import (
+	"time"
+
+	"weir/lab/result"
+	"weir/lab/sample"
+	"weir/lab/stat"
+)
+
+// fill writes what was observed into a trial whose messages are known.
+func (o observed) fill(t *result.Trial, window time.Duration) {
+	perMessage := func(d time.Duration) float64 {
+		if t.Messages == 0 {
+			return 0
+		}
+		return us(d) / float64(t.Messages)
+	}
+	if len(o.points) == 0 {
+		return // a subject elsewhere
+	}
+	first, last := o.points[0], o.points[len(o.points)-1]
+	used := last.CPU - first.CPU
+	t.CPUPercentMean = 100 * float64(used) / float64(last.At-first.At)
+	t.CPUUSPerMessage = perMessage(used)
+	t.CPUCV = stat.Variation(readings(o.points), window.Seconds())
+	for _, p := range o.points {
+		t.Samples = append(t.Samples, result.Sample{AtMS: us(p.At-first.At) / 1000, CPUNS: int64(p.CPU - first.CPU)})
+	}
+	t.Memory = result.Memory{
+		PeakRSSKB: o.after.census.PeakRSS >> 10, PSSKB: o.after.census.PSS >> 10,
+		Processes: o.after.census.Processes, Threads: o.after.census.Threads,
+	}
+	t.Switches = result.Switches{
+		Voluntary:   max(0, o.after.census.Voluntary-o.before.census.Voluntary),
+		Involuntary: max(0, o.after.census.Involuntary-o.before.census.Involuntary),
+	}
+}
+
+// readings is the form of samples that statistics take, in seconds.
+func readings(points []sample.Point) []stat.Reading {
+	r := make([]stat.Reading, len(points))
+	for i, p := range points {
+		r[i] = stat.Reading{At: p.At.Seconds(), Counter: p.CPU.Seconds()}
+	}
+	return r
+}

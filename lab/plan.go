@@ -1,0 +1,122 @@
+package lab
+
+import (
+	"iter"
+	"math/rand/v2"
+	"slices"
+
+	"weir/lab/result"
+)
+
+// TwinSuffix is added to a subject's name for its secret second appearance in a run.
+const TwinSuffix = "+twin"
+
+// A Cell is a load that every subject of a run meets.
+type Cell struct {
+	Load        string
+	Connections int
+	Pattern     string
+}
+
+// A Place is one trial to be run: one subject at one position of one block of one cell.
+type Place struct {
+	Cell
+	Block    int
+	Position int
+	Subject  string // with TwinSuffix for the twin
+}
+
+// A Plan is the order in which the trials of a run take place. It depends on its fields alone, so that an
+// interrupted run finds its way back.
+//
+// The unit is the block: every subject once in random order, then once more in the mirrored order, all in
+// the same cell. Whatever drifts evenly while a block runs falls on all subjects alike. A round holds one
+// block of each cell, in random order, so that a run that is cut short has about the same number of
+// blocks everywhere.
+type Plan struct {
+	Seed     uint64
+	Cells    []Cell
+	Subjects []string
+	Twin     string // one of Subjects, which takes part twice; empty: none
+	Blocks   int    // in each cell
+}
+
+// NewPlan lays out an experiment's cells for the given subjects. With a twin wanted, the seed chooses it.
+func NewPlan(e *Experiment, subjects []string, seed uint64) Plan {
+	p := Plan{Seed: seed, Subjects: slices.Clone(subjects), Blocks: e.Blocks}
+	for _, l := range e.Loads {
+		for _, n := range e.Connections {
+			for _, pattern := range e.Patterns {
+				p.Cells = append(p.Cells, Cell{Load: l.Name, Connections: n, Pattern: pattern})
+			}
+		}
+	}
+	if *e.Twin && len(subjects) > 0 {
+		p.Twin = subjects[p.random(0).IntN(len(subjects))]
+	}
+	return p
+}
+
+// random gives each purpose a stream of its own, so that skipping what is already done changes nothing
+// about what follows.
+func (p Plan) random(purpose uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(p.Seed, purpose))
+}
+
+// BlockLen is the number of trials in a block.
+func (p Plan) BlockLen() int { return 2 * len(p.takingPart()) }
+
+// Trials is the number of trials in the whole plan.
+func (p Plan) Trials() int { return p.Blocks * len(p.Cells) * p.BlockLen() }
+
+// takingPart is the caller's own slice.
+func (p Plan) takingPart() []string {
+	all := slices.Clone(p.Subjects)
+	if p.Twin != "" {
+		all = append(all, p.Twin+TwinSuffix)
+	}
+	return all
+}
+
+// All yields the blocks of the plan in order.
+func (p Plan) All() iter.Seq[[]Place] {
+	return func(yield func([]Place) bool) {
+		for round := range p.Blocks {
+			r := p.random(uint64(round) + 1)
+			for _, c := range r.Perm(len(p.Cells)) {
+				if !yield(p.block(r, p.Cells[c], round)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (p Plan) block(r *rand.Rand, c Cell, number int) []Place {
+	order := p.takingPart()
+	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	places := make([]Place, 0, 2*len(order))
+	for _, s := range order {
+		places = append(places, Place{Cell: c, Block: number, Position: len(places), Subject: s})
+	}
+	for _, s := range slices.Backward(order) {
+		places = append(places, Place{Cell: c, Block: number, Position: len(places), Subject: s})
+	}
+	return places
+}
+
+// done says which places need no further trial: those with an accepted one, and those that were refused
+// as often as is tried.
+func done(trials []result.Trial) map[Place]bool {
+	m := map[Place]bool{}
+	for _, t := range trials {
+		if t.Accepted || t.Attempt >= maxAttempts {
+			m[placeOf(t)] = true
+		}
+	}
+	return m
+}
+
+func placeOf(t result.Trial) Place {
+	return Place{Cell: Cell{t.Load, t.Connections, t.Pattern}, Block: t.Block, Position: t.Position, Subject: t.Subject}
+}

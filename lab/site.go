@@ -1,0 +1,65 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+
+	"weir/lab/sample"
+	"weir/lab/subject"
+)
+
+// site is where the two ends of a trial stand: on which cores, and in which network.
+type site struct {
+	host         string // the address that subjects listen on
+	server, load sample.Placement
+	shared       bool // both ends use the same cores
+	close        func() error
+}
+
+// newSite gives the subject its last serverCPUs cores and the generator the first of the others. Where
+// none is left they share, and every trial is judged with that in mind.
+func newSite(serverCPUs int, namespace bool) (*site, error) {
+	cores, err := allowedCPUs()
+	if err != nil {
+		return nil, err
+	}
+	if serverCPUs < 1 || serverCPUs > len(cores) {
+		return nil, fmt.Errorf("lab: the subject cannot have %d cores, this machine has %d: change --server-cpus", serverCPUs, len(cores))
+	}
+	s := &site{host: "127.0.0.1", close: func() error { return nil }}
+	s.server.CPUs = slices.Clone(cores[len(cores)-serverCPUs:])
+	s.load.CPUs = cores[:len(cores)-serverCPUs]
+	if len(s.load.CPUs) == 0 {
+		s.load.CPUs, s.shared = cores[:1], true
+	}
+	s.load.CPUs = s.load.CPUs[:1]
+	if !namespace {
+		return s, nil
+	}
+	return s, s.separate()
+}
+
+// freePort finds a port for a subject. A namespace of its own has no other listeners.
+func (s *site) freePort() (int, error) {
+	if s.server.Netns != "" {
+		return 20000, nil
+	}
+	return subject.FreePort(s.host)
+}
+
+// separate puts the two ends into network namespaces of their own, joined by a veth pair.
+func (s *site) separate() error {
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		return errors.New("lab: --namespace needs Linux and root: leave it out, or run as root")
+	}
+	pair, err := newVethPair(fmt.Sprintf("weir%d", os.Getpid()))
+	if err != nil {
+		return fmt.Errorf("lab: cannot make the network namespaces: %w", err)
+	}
+	s.host, s.close = pair.serverAddr, pair.remove
+	s.server.Netns, s.load.Netns = pair.server, pair.load
+	return nil
+}
