@@ -1,0 +1,266 @@
+package serve
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+)
+
+// suite is what every way promises, in both forms.
+var suite = []struct {
+	name    string
+	service string
+	drain   time.Duration // 0: long
+	check   func(t *testing.T, r *running, w Way)
+}{
+	{"what is echoed is what was sent, in order, on each of 16 connections", "echo", 0, echoesIntact},
+	{"a half-closed connection gets all its bytes and then the end", "echo", 0, halfCloses},
+	{"a reset ends its connection and no other", "echo", 0, survivesReset},
+	{"a peer that does not read is not read", "echo", 0, backsPressure},
+	{"many connections are open at once", "echo", 0, holdsMany},
+	{"a wait delays its own connection, and nothing is lost meanwhile", "late", 0, waits},
+	{"a panic ends its connection and no other", "echo", 0, containsPanic},
+	{"a stop handles what has arrived", "late", 0, drains},
+	{"a stop does not wait for a peer who never stops sending", "echo", 300 * time.Millisecond, stopsBusy},
+}
+
+func TestConformance(t *testing.T) {
+	for i, trait := range Ways {
+		for _, f := range []form{sessions, handlers} {
+			if trait.Linux && !onLinux || f == sessions && !trait.Sessions || f == handlers && !trait.Handlers {
+				continue
+			}
+			t.Run(trait.Name+"/"+string(f), func(t *testing.T) { conform(t, Way(i), f) })
+		}
+	}
+}
+
+func conform(t *testing.T, w Way, f form) {
+	for _, c := range suite {
+		t.Run(c.name, func(t *testing.T) {
+			before := descriptors(t)
+			o := Options{Panicked: func(PanicError) {}, Drain: c.drain}
+			if w == Loop || w == Coroutine {
+				o.Loops = 2
+			}
+			if w == Prefork {
+				o.Width = 2
+			}
+			t.Run("", func(t *testing.T) { c.check(t, begin(t, w, f, services[c.service], o), w) })
+			eventually(t, "all descriptors closed", func() bool { return descriptors(t) <= before })
+		})
+	}
+}
+
+// descriptors counts what this process has open; 0 where that cannot be seen.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, _ := os.ReadDir("/proc/self/fd")
+	return len(entries)
+}
+
+func (r *running) stopsCleanly() {
+	r.t.Helper()
+	if err := r.stop(); err != nil {
+		r.t.Error("Run returned", err)
+	}
+}
+
+// exchange sends text and expects it back.
+func exchange(t *testing.T, c net.Conn, text string) {
+	t.Helper()
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal("sending:", err)
+	}
+	got := make([]byte, len(text))
+	if _, err := io.ReadFull(c, got); err != nil || string(got) != text {
+		t.Fatalf("sent %q, got %q, %v", text, got, err)
+	}
+}
+
+// noise is n bytes that seed decides.
+func noise(seed uint64, n int) []byte {
+	r := rand.New(rand.NewPCG(seed, 0))
+	p := make([]byte, n)
+	for i := range p {
+		p[i] = byte('a' + r.IntN(26))
+	}
+	return p
+}
+
+func echoesIntact(t *testing.T, r *running, _ Way) {
+	var all sync.WaitGroup
+	for i := range 16 {
+		c := r.dial()
+		all.Go(func() {
+			text := noise(uint64(i), 300_000)
+			go func() {
+				cut := rand.New(rand.NewPCG(uint64(i), 1))
+				for rest := text; len(rest) > 0; {
+					n := min(len(rest), 1+cut.IntN(9000))
+					c.Write(rest[:n])
+					rest = rest[n:]
+				}
+				c.CloseWrite()
+			}()
+			got, err := io.ReadAll(c)
+			if err != nil || !bytes.Equal(got, text) {
+				t.Errorf("connection %d: %d bytes sent, %d came back, equal: %v, %v", i, len(text), len(got), bytes.Equal(got, text), err)
+			}
+		})
+	}
+	all.Wait()
+	r.stopsCleanly()
+}
+
+func halfCloses(t *testing.T, r *running, _ Way) {
+	for _, n := range []int{0, 1, 4095, 4096, 4097, 3 * 4096, 200_000} {
+		c := r.dial()
+		text := noise(1, n)
+		go func() { c.Write(text); c.CloseWrite() }()
+		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("%d bytes and half-close: %d came back, %v", n, len(got), err)
+		}
+	}
+	r.stopsCleanly()
+}
+
+func survivesReset(t *testing.T, r *running, _ Way) {
+	stays := r.dial()
+	exchange(t, stays, "before")
+	for range 5 {
+		c := r.dial()
+		exchange(t, c, "x")
+		c.SetLinger(0)
+		io.WriteString(c, "lost")
+		c.Close()
+	}
+	exchange(t, stays, "after")
+	r.stopsCleanly()
+}
+
+func backsPressure(t *testing.T, r *running, _ Way) {
+	c := r.dial()
+	part, sent := noise(2, 1<<16), 0
+	for {
+		c.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
+		n, err := c.Write(part)
+		sent += n
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+		if err != nil || sent > 256<<20 {
+			t.Fatalf("%d bytes were read from a peer that does not read, %v", sent, err)
+		}
+	}
+	exchangeElsewhere := r.dial()
+	exchange(t, exchangeElsewhere, "not held up")
+	c.CloseWrite()
+	got, err := io.ReadAll(c)
+	if err != nil || len(got) != sent {
+		t.Fatalf("%d bytes sent, %d came back, %v", sent, len(got), err)
+	}
+	for i := range got {
+		if got[i] != part[i%len(part)] {
+			t.Fatalf("byte %d is not what was sent", i)
+		}
+	}
+	r.stopsCleanly()
+}
+
+func holdsMany(t *testing.T, r *running, w Way) {
+	n := 200
+	if w == Process {
+		n = 20
+	}
+	conns := make([]net.Conn, n)
+	for i := range conns {
+		conns[i] = r.dial()
+	}
+	for range 2 {
+		for _, c := range conns {
+			exchange(t, c, "here")
+		}
+	}
+	if s := r.meter.Snapshot(); !Ways[w].Splits && s.Open != int64(n) {
+		t.Errorf("%d connections, %d are counted as open", n, s.Open)
+	}
+	r.stopsCleanly()
+}
+
+func waits(t *testing.T, r *running, _ Way) {
+	c := r.dial()
+	began := time.Now()
+	text := string(noise(3, 4096*3))
+	exchange(t, c, text)
+	if took := time.Since(began); took < 3*lateness {
+		t.Errorf("three reads that each wait %v took %v", lateness, took)
+	}
+	r.stopsCleanly()
+}
+
+func containsPanic(t *testing.T, r *running, w Way) {
+	stays := r.dial()
+	exchange(t, stays, "before")
+	c := r.dial()
+	exchange(t, c, "x")
+	c.Write(panicWord)
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after a panic: read %d, %v, want the end", n, err)
+	}
+	exchange(t, stays, "after")
+	if s := r.meter.Snapshot(); !Ways[w].Splits && s.Panics != 1 {
+		t.Errorf("one panic, counted %d", s.Panics)
+	}
+	r.stopsCleanly()
+}
+
+func drains(t *testing.T, r *running, _ Way) {
+	c := r.dial()
+	exchange(t, c, "accepted")
+	text := noise(4, 10_000)
+	c.Write(text)
+	stopped := make(chan error)
+	go func() { stopped <- r.stop() }()
+	got, err := io.ReadAll(c)
+	if err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%d bytes had arrived before the stop, %d came back, %v", len(text), len(got), err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error("Run returned", err)
+	}
+	if c, err := net.Dial("tcp", r.addr); err == nil {
+		c.Close()
+		t.Error("accepted after the stop")
+	}
+}
+
+func stopsBusy(t *testing.T, r *running, _ Way) {
+	var all sync.WaitGroup
+	began := make(chan struct{}, 8)
+	for range 8 {
+		c := r.dial()
+		all.Go(func() { io.Copy(io.Discard, c) })
+		all.Go(func() {
+			for part, i := noise(5, 1<<14), 0; ; i++ {
+				if _, err := c.Write(part); err != nil {
+					return
+				}
+				if i == 10 {
+					began <- struct{}{}
+				}
+			}
+		})
+	}
+	for range 8 {
+		<-began
+	}
+	r.stop() // drained, or at the deadline: either is a stop
+	all.Wait()
+}

@@ -1,0 +1,38 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// childFlag starts the test binary as a child process of a way that splits: -serve.child=WAY/FORM/SERVICE.
+const childFlag = "-serve.child="
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], childFlag) {
+		os.Exit(beChild(strings.TrimPrefix(os.Args[1], childFlag)))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func beChild(what string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	part := strings.Split(what, "/")
+	way, err := ParseWay(part[0])
+	if err == nil {
+		err = runForm(ctx, way, form(part[1]), services[part[2]], nil, Options{Inherited: true})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "child:", err)
+		return 1
+	}
+	return 0
+}
