@@ -20,5 +20,5 @@
 //
 // With two to five blocks an interval rests on the assumption that block differences are roughly normal;
 // nothing in so few numbers could show that they are not. Estimates carry a warning then. A speed that
-// jumps in mid-block is not cancelled by the mirror; it makes intervals wider, not wrong.
+// jumps in mid-block is not cancelled by the mirror: such blocks show it, and weigh less.
 package stat

@@ -24,10 +24,9 @@ func fromDifferences(diffs, weights []float64) Estimate {
 		return e
 	}
 	for i, d := range diffs {
-		scatter += weights[i] * weights[i] * (d - mean) * (d - mean)
+		scatter += weights[i] * weights[i] * (d - mean) * (d - mean) / (1 - weights[i])
 	}
-	n := 1 / squares
-	return fromT(e, mean, math.Sqrt(scatter*n/(n-1)), n-1)
+	return fromT(e, mean, math.Sqrt(scatter), 1/squares-1)
 }
 
 // fromT completes an estimate whose logarithm has the given mean, standard error and degrees of freedom.

@@ -1,0 +1,196 @@
+package stat
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// The simulations run the quick plan over and over with a speed that drifts as a real machine's did: a
+// block is a random stretch of a recorded series of trials of one server (testdata/drift.txt: see there how it
+// was recorded), dealt out to the subjects in palindromic order. What the subjects really cost is put on top.
+const (
+	simulations   = 2000
+	quickSubjects = 4
+	doubled       = 2 * QuickBlocks
+)
+
+// A series is one server's trials in the order in which they ran.
+type series []float64
+
+// readSeries reads the recorded trials by arrival pattern, in the given unit.
+func readSeries(t *testing.T, file, unit string) map[string]series {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	recorded := map[string]series{}
+	r := benchfmt.NewReader(f, file)
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.Result:
+			v, ok := rec.Value(unit)
+			if !ok {
+				t.Fatalf("a trial in %s has no %s", file, unit)
+			}
+			p := pattern(rec)
+			recorded[p] = append(recorded[p], v)
+		case *benchfmt.SyntaxError:
+			t.Fatal(rec)
+		}
+	}
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return recorded
+}
+
+func pattern(r *benchfmt.Result) string {
+	_, parts := r.Name.Parts()
+	for _, p := range parts {
+		if name, ok := strings.CutPrefix(string(p), "/pattern="); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// run simulates one cell of a plan: the trials of each subject, whose cost is its factor times the machine's.
+func (s series) run(r *rand.Rand, blocks int, factor []float64) [][]Trial {
+	n := len(factor)
+	trials := make([][]Trial, n)
+	for b := range blocks {
+		start := r.IntN(len(s) - 2*n + 1)
+		for p, subject := range palindrome(r.Perm(n)) {
+			trials[subject] = append(trials[subject], Trial{b, p, factor[subject] * s[start+p]})
+		}
+	}
+	return trials
+}
+
+func palindrome(order []int) []int {
+	mirror := slices.Clone(order)
+	slices.Reverse(mirror)
+	return append(order, mirror...)
+}
+
+// family is what the lab compares in a cell: all pairs of the subjects, and the first with the twin, which
+// stands last in trials.
+func family(trials [][]Trial) []Estimate {
+	twin := len(trials) - 1
+	var f []Estimate
+	for a := range twin {
+		for b := a + 1; b < twin; b++ {
+			f = append(f, Ratio(trials[a], trials[b]))
+		}
+	}
+	return append(f, Ratio(trials[0], trials[twin]))
+}
+
+func equalCosts() []float64 { return slices.Repeat([]float64{1}, quickSubjects+1) }
+
+// A rate counts how often something happened.
+type rate struct{ hits, of int }
+
+func (r *rate) count(hit bool) {
+	r.of++
+	if hit {
+		r.hits++
+	}
+}
+
+func (r rate) percent() float64 { return 100 * float64(r.hits) / float64(r.of) }
+
+func TestASubjectIsNotDifferentFromItself(t *testing.T) {
+	for _, c := range []struct{ file, unit string }{
+		{"testdata/drift.txt", "us/msg"}, {"testdata/drift.txt", "cpu-cv"}, {"testdata/disturbed.txt", "us/msg"},
+	} {
+		for name, s := range readSeries(t, c.file, c.unit) {
+			for _, blocks := range []int{QuickBlocks, doubled} {
+				twin, anyPair, missed := falseAlarms(s, blocks)
+				t.Logf("%s %s %s, %d blocks: the twin is called different in %.1f %%, any pair in %.1f %%; its interval misses 1 in %.1f %%",
+					c.file, name, c.unit, blocks, twin.percent(), anyPair.percent(), missed.percent())
+				if twin.percent() > 5 || anyPair.percent() > 5 {
+					t.Errorf("a subject is called different from itself in more than 5 %%")
+				}
+				if missed.percent() > 6 { // 5 % and twice the error of 2,000 simulations
+					t.Errorf("the interval misses the truth in more than 5 %%")
+				}
+			}
+		}
+	}
+}
+
+func falseAlarms(s series, blocks int) (twin, anyPair, missed rate) {
+	r := rand.New(rand.NewPCG(1, uint64(blocks)))
+	for range simulations {
+		f := family(s.run(r, blocks, equalCosts()))
+		verdicts := Judge(f, 0.05)
+		last := len(f) - 1
+		twin.count(verdicts[last].Word == Different)
+		anyPair.count(slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Word == Different }))
+		missed.count(f[last].Low > 1 || f[last].High < 1)
+	}
+	return twin, anyPair, missed
+}
+
+func TestATenthIsFound(t *testing.T) {
+	for name, s := range readSeries(t, "testdata/drift.txt", "us/msg") {
+		for _, blocks := range []int{QuickBlocks, doubled} {
+			found := findings(s, blocks, 1.1)
+			t.Logf("%s, %d blocks: 10 %% more is found in %.1f %%", name, blocks, found.percent())
+			if blocks >= doubled && found.percent() < 90 {
+				t.Errorf("in less than 90 %%")
+			}
+		}
+	}
+}
+
+// findings counts how often the first subject, which costs factor times each other, is called different
+// from the second, and rightly so.
+func findings(s series, blocks int, factor float64) (found rate) {
+	r := rand.New(rand.NewPCG(2, uint64(blocks)))
+	costs := equalCosts()
+	costs[0], costs[quickSubjects] = factor, factor // its twin costs the same
+	for range simulations {
+		f := family(s.run(r, blocks, costs))
+		found.count(Judge(f, 0.05)[0].Word == Different && f[0].Ratio > 1)
+	}
+	return found
+}
+
+// What a speed that jumps does where nobody refuses trials is told, but is no bar: the lab refuses them.
+func TestATenthAmongNeighbours(t *testing.T) {
+	for name, s := range readSeries(t, "testdata/disturbed.txt", "us/msg") {
+		for _, blocks := range []int{doubled, 20} {
+			t.Logf("%s, disturbed, %d blocks: 10 %% more is found in %.1f %%", name, blocks, findings(s, blocks, 1.1).percent())
+		}
+	}
+}
+
+// Noise of the textbook's kind is where few blocks can be honest: intervals must hold the truth as often
+// as they say, from 2 blocks on.
+func TestIntervalsHoldTheTruth(t *testing.T) {
+	for _, blocks := range []int{2, 3, 4, 5, 10, 20} {
+		r := rand.New(rand.NewPCG(3, uint64(blocks)))
+		var held rate
+		for range simulations {
+			pair := mirrored(blocks, 2, func(_, _, s int) float64 {
+				return math.Exp(0.05*r.NormFloat64() + 0.1*float64(s))
+			})
+			e := Ratio(pair[1], pair[0])
+			held.count(e.Low <= math.Exp(0.1) && math.Exp(0.1) <= e.High)
+		}
+		t.Logf("%d blocks: %.1f %% of the intervals hold the true ratio", blocks, held.percent())
+		if held.percent() < 94 { // 95 % less twice the error of 2,000 simulations
+			t.Errorf("in less than 94 %%")
+		}
+	}
+}
