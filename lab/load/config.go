@@ -122,6 +122,16 @@ func (c Config) checkBits() string {
 	return ""
 }
 
+// grace is how long after the window's end a message due in it may be sent and still count as achieved:
+// one period (with bits a tick), at most 10 ms, in ns. Without it the last burst would be cut off; how late
+// it was stands in the lateness.
+func (c Config) grace() int64 {
+	if c.Bits > 0 {
+		return bitsTick
+	}
+	return int64(min(c.period(), 10e6))
+}
+
 // pattern is c's pattern with the default filled in.
 func (c Config) pattern() string {
 	switch {

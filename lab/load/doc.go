@@ -15,7 +15,7 @@
 // send the way tcpkali's bandwidth mode does (see bits.go).
 //
 // A message counts in the measured window if it was due in it. It counts as sent if that was done by the
-// window's end and a little grace (see window.grace).
+// window's end and a little grace (see Config.grace).
 //
 // # Limitations
 //

@@ -46,11 +46,6 @@ func newWindow() *window {
 
 func (w *window) holds(at int64) bool { return at >= w.from.Load() && at < w.to.Load() }
 
-// grace is how long after the window's end a message due in it may be sent and still count as achieved:
-// one period, at most 10 ms. Without it the last burst would be cut off; how late it was stands in the
-// lateness.
-func grace(period float64) int64 { return int64(min(period, 10e6)) }
-
 // failures counts errors by kind and keeps the first few in full. It has one owner at a time.
 type failures struct {
 	kinds   map[string]int64

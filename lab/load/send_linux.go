@@ -12,7 +12,7 @@ func (s *sender) offer(i int, at, now int64) {
 	}
 	if s.lost[i].Load() {
 		if in {
-			s.owed++
+			s.owed += int64(bytes / s.size)
 		}
 		return
 	}
@@ -57,8 +57,20 @@ func (s *sender) flush(i int, now int64) {
 	s.unblock(i)
 }
 
-// owes is how many messages connection i owes, one begun included; with bits, of what size makes a message.
-func (s *sender) owes(i int) int64 { return (s.conns[i].owed + int64(s.size) - 1) / int64(s.size) }
+// owes is how many of the window's messages connection i owes, one that is partly sent included; with bits,
+// how many messages its bytes make.
+func (s *sender) owes(i int) (n int64) {
+	c := &s.conns[i]
+	if s.bits {
+		return c.owed / int64(s.size)
+	}
+	for m, left := c.next, c.owed; left > 0; m, left = s.schedule.after(i, m), left-int64(s.size) {
+		if s.window.holds(m.at) {
+			n++
+		}
+	}
+	return n
+}
 
 // account notes that n bytes of connection i went out in a write that began at now.
 func (s *sender) account(i int, n, now int64) {
@@ -91,11 +103,11 @@ func (s *sender) tally(c *sending, n, now int64) {
 		if c.last >= s.from {
 			s.gaps.record(now - c.last)
 		}
-		if now-grace(s.schedule.period) <= s.window.to.Load() {
+		if now-s.grace <= s.window.to.Load() {
 			s.messages++
 			s.bytes += n
 		} else {
-			s.owed++
+			s.owed += n / int64(s.size)
 		}
 	} else if c.next.at < s.window.from.Load() {
 		s.warm++

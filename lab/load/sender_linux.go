@@ -70,7 +70,7 @@ func (s *sender) run() {
 			s.begin()
 		}
 		switch {
-		case at >= end || now > end && now-end > grace(s.schedule.period):
+		case at >= end || now > end && now-end > s.grace:
 			s.finish(end)
 			return
 		case now < at:
@@ -107,13 +107,13 @@ func (s *sender) finish(end int64) {
 	if s.from != 0 {
 		s.cpuTo, s.to = processCPU(), min(end, s.clock.now())
 	}
-	for limit := end + grace(s.schedule.period); s.blocked > 0 && s.clock.now() < limit && !s.over(); {
+	for limit := end + s.grace; s.blocked > 0 && s.clock.now() < limit && !s.over(); {
 		s.await(limit)
 	}
 	for at, _ := s.plan.peek(); at < end; at, _ = s.plan.peek() {
-		s.plan.take(end)
-		if s.window.holds(at) {
-			s.offered, s.owed = s.offered+1, s.owed+1
+		if bytes := s.plan.take(end); s.window.holds(at) {
+			s.offered++
+			s.owed += int64(bytes / s.size)
 		}
 	}
 	for i := range s.conns {

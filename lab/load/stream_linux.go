@@ -14,6 +14,7 @@ type stream struct {
 	size     int      // bytes a message
 	bits     bool     // no schedule of messages: bytes and writes count
 	echo     bool
+	grace    int64   // ns; see Config.grace
 	fds      []int32 // the senders, then the idle ones
 	senders  int
 
