@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"weir/lab/result"
@@ -13,6 +14,10 @@ type cell struct {
 	load        string
 	connections int
 	pattern     string
+}
+
+func (c cell) String() string {
+	return fmt.Sprintf("%s on %d connections, %s", c.load, c.connections, c.pattern)
 }
 
 func cellOf(t *result.Trial) cell { return cell{t.Load, t.Connections, t.Pattern} }

@@ -1,0 +1,180 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"weir/lab/result"
+	"weir/lab/stat"
+)
+
+// notInterleaved goes with every comparison of two runs.
+const notInterleaved = "the runs were not interleaved: what drifted on the machine between them is in this ratio"
+
+// Runs compares each subject that two runs have in common with itself, in each cell that they have in
+// common: the ratio is a's cost over b's. Since the runs were not interleaved, every such comparison
+// carries a warning, and a second one stands beside it where it can: the subject's CPU relative to a
+// reference's in the same block, under the metric "cpu_us_per_message/REFERENCE". That one is free of
+// what made the machine as a whole faster or slower. The reference is the floor if both runs have it, else
+// their first common subject.
+//
+// The error says why nothing can be compared.
+func Runs(a, b *result.Results) ([]result.Comparison, error) {
+	return RunsAgainst(a, b, "")
+}
+
+// RunsAgainst is Runs with a reference of the caller's choice, which both runs must have.
+func RunsAgainst(a, b *result.Results, reference string) ([]result.Comparison, error) {
+	names := common(subjects(a), subjects(b))
+	if len(names) == 0 {
+		return nil, fmt.Errorf("the runs have no subject in common: A has %s, B has %s", list(subjects(a)), list(subjects(b)))
+	}
+	shared := common(cells(a), cells(b))
+	if len(shared) == 0 {
+		return nil, fmt.Errorf("the runs have no load in common: A has %s, B has %s; run both with the same connections and patterns", list(cells(a)), list(cells(b)))
+	}
+	if err := sameLoads(a, b, shared); err != nil {
+		return nil, err
+	}
+	if reference == "" {
+		reference = chooseReference(a, names)
+	} else if !slices.Contains(names, reference) {
+		return nil, fmt.Errorf("the reference %q is not in both runs: choose among %s", reference, list(names))
+	}
+	t := twoRuns{a, b, names, reference, caution(a, b)}
+	var all []result.Comparison
+	for _, c := range shared {
+		all = append(all, t.cell(c)...)
+	}
+	return all, nil
+}
+
+// sameLoads refuses cells that have the same name but hold different loads.
+func sameLoads(a, b *result.Results, shared []cell) error {
+	if a.Plan.Workload != b.Plan.Workload {
+		return fmt.Errorf("the workload was %s in A and %s in B: costs of different work cannot be compared", a.Plan.Workload, b.Plan.Workload)
+	}
+	for _, c := range shared {
+		al, bl := loadOf(a, c.load), loadOf(b, c.load)
+		if al != bl {
+			return fmt.Errorf("the load %q was %s in A and %s in B: run both with the same", c.load, describe(al), describe(bl))
+		}
+	}
+	return nil
+}
+
+func loadOf(r *result.Results, name string) result.Load {
+	i := slices.IndexFunc(r.Plan.Loads, func(l result.Load) bool { return l.Name == name })
+	if i < 0 {
+		return result.Load{Name: name}
+	}
+	return r.Plan.Loads[i]
+}
+
+func describe(l result.Load) string {
+	s := fmt.Sprintf("%g messages/s of %d bytes", l.Rate, l.Size)
+	if l.Bits > 0 {
+		s = fmt.Sprintf("%g bits/s in messages of %d bytes", l.Bits, l.Size)
+	}
+	if l.WorkUS > 0 || l.WaitMS > 0 {
+		s += fmt.Sprintf(" with %d us of work and %d ms of waiting", l.WorkUS, l.WaitMS)
+	}
+	return s
+}
+
+func chooseReference(r *result.Results, names []string) string {
+	for _, s := range r.Subjects {
+		if s.Paradigm == "floor" && slices.Contains(names, s.Name) {
+			return s.Name
+		}
+	}
+	return names[0]
+}
+
+// twoRuns is what Runs compares.
+type twoRuns struct {
+	a, b      *result.Results
+	names     []string // of the common subjects
+	reference string
+	warning   string // for figures that the machine's drift between the runs is part of
+}
+
+// cell compares the common subjects under one load, each metric a family of its own.
+func (t twoRuns) cell(c cell) []result.Comparison {
+	var all []result.Comparison
+	for _, m := range metrics {
+		at, bt := c.trials(t.a, m.of), c.trials(t.b, m.of)
+		inBoth := func(name string) bool { return len(at[name]) > 0 && len(bt[name]) > 0 }
+		names := keep(t.names, inBoth)
+		plain := t.family(c, m.name, names, func(name string) stat.Estimate {
+			return stat.Apart(at[name], bt[name])
+		})
+		for i := range plain {
+			plain[i].Warning = join(plain[i].Warning, t.warning)
+		}
+		all = append(all, plain...)
+		if m.name != CPU || !inBoth(t.reference) {
+			continue
+		}
+		others := keep(names, func(name string) bool { return name != t.reference })
+		all = append(all, t.family(c, m.name+"/"+t.reference, others, func(name string) stat.Estimate {
+			return stat.ApartRelative(at[name], at[t.reference], bt[name], bt[t.reference])
+		})...)
+	}
+	return all
+}
+
+// family compares each named subject in run a with itself in run b.
+func (t twoRuns) family(c cell, metric string, names []string, estimate func(string) stat.Estimate) []result.Comparison {
+	var found []result.Comparison
+	var estimates []stat.Estimate
+	for _, name := range names {
+		found = append(found, c.comparison(name, name, metric))
+		estimates = append(estimates, estimate(name))
+	}
+	judge(found, estimates, margin(t.a))
+	return found
+}
+
+// caution is what goes with every plain comparison of the two runs.
+func caution(a, b *result.Results) string {
+	am, bm := a.Machine, b.Machine
+	if am.CPU == bm.CPU && am.Cores == bm.Cores && am.Kernel == bm.Kernel && slices.Equal(a.Plan.ServerCPUs, b.Plan.ServerCPUs) {
+		return notInterleaved
+	}
+	return notInterleaved + ", and so is that they differ in machine, kernel or cores of the server"
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
+
+// common is the elements of a that b has too, in a's order.
+func common[T comparable](a, b []T) []T {
+	return keep(a, func(x T) bool { return slices.Contains(b, x) })
+}
+
+func keep[T any](list []T, wanted func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(x T) bool { return !wanted(x) })
+}
+
+// list names things in an error, the first few of many.
+func list[T any](things []T) string {
+	const most = 6
+	var s []string
+	for i, x := range things {
+		if i == most {
+			s = append(s, fmt.Sprintf("%d more", len(things)-most))
+			break
+		}
+		s = append(s, fmt.Sprint(x))
+	}
+	if len(s) == 0 {
+		return "none"
+	}
+	return strings.Join(s, ", ")
+}

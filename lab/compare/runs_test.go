@@ -1,0 +1,143 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/lab/result"
+	"weir/lab/stat"
+)
+
+// scaled multiplies the CPU of the trials of one subject, or of all when name is empty.
+func scaled(r *result.Results, name string, factor float64) *result.Results {
+	for i := range r.Trials {
+		if name == "" || r.Trials[i].Subject == name {
+			r.Trials[i].CPUUSPerMessage *= factor
+		}
+	}
+	return r
+}
+
+func TestRunsFindWhatChanged(t *testing.T) {
+	all, err := Runs(scaled(made(1, 8), "b", 1.3), made(2, 8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, metric string
+		ratio        float64
+		verdict      string
+	}{
+		{"a", CPU, 1, stat.Equivalent},
+		{"b", CPU, 1.3, stat.Different},
+		{"b", CPU + "/a", 1.3, stat.Different},
+		{"c", CPU + "/a", 1, stat.Equivalent},
+	} {
+		got := find(t, all, c.name, c.name, c.metric)
+		if got.Verdict != c.verdict || math.Abs(got.Ratio/c.ratio-1) > 0.05 || got.Pairs != 8 || got.Twin {
+			t.Errorf("%s, %s: got %+v, want %s near %v", c.name, c.metric, got, c.verdict, c.ratio)
+		}
+	}
+}
+
+func TestAFasterMachineIsNotAFasterSubject(t *testing.T) {
+	all, err := Runs(scaled(made(1, 8), "", 0.6), made(2, 8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := find(t, all, "b", "b", CPU); c.Verdict != stat.Different || !strings.Contains(c.Warning, "not interleaved") {
+		t.Errorf("got %+v, want the machine's change in the plain ratio, and the warning", c)
+	}
+	if c := find(t, all, "b", "b", CPU+"/a"); c.Verdict != stat.Equivalent || strings.Contains(c.Warning, "not interleaved") {
+		t.Errorf("got %+v, want none of the machine's change in the relative ratio, and no warning", c)
+	}
+}
+
+func TestEveryPlainComparisonOfRunsIsWarned(t *testing.T) {
+	a, b := made(1, 3), made(2, 3)
+	b.Machine.Kernel = "another"
+	all, err := Runs(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		plain := c.Metric == CPU || c.Metric == Variation
+		if plain != strings.Contains(c.Warning, "not interleaved") || plain != strings.Contains(c.Warning, "differ in machine") {
+			t.Errorf("%s of %s: warning %q", c.Metric, c.A, c.Warning)
+		}
+		if isTwin(c.A) || isTwin(c.B) {
+			t.Errorf("a twin is compared: %+v", c)
+		}
+	}
+	if want := 4 * (3 + 2 + 3); len(all) != want { // cells; three subjects, two relative to the third, three variations
+		t.Errorf("%d comparisons, want %d", len(all), want)
+	}
+}
+
+func TestTheReference(t *testing.T) {
+	withFloor := func(seed uint64) *result.Results {
+		r := made(seed, 3)
+		r.Subjects[2].Paradigm = "floor" // c
+		return r
+	}
+	all, err := Runs(withFloor(1), withFloor(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	find(t, all, "a", "a", CPU+"/c")
+	all, err = RunsAgainst(withFloor(1), withFloor(2), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	find(t, all, "a", "a", CPU+"/b")
+}
+
+func TestOnlyWhatIsCommonIsCompared(t *testing.T) {
+	a, b := made(1, 3), made(2, 3)
+	b.Subjects = b.Subjects[:2]
+	b.Trials = slices.DeleteFunc(b.Trials, func(t result.Trial) bool { return t.Subject == "c" || t.Connections == 1 })
+	all, err := Runs(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if c.A == "c" || c.Connections == 1 {
+			t.Errorf("compared, though only one run has it: %+v", c)
+		}
+	}
+}
+
+func TestRunsThatCannotBeCompared(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(b *result.Results)
+		want  string
+	}{
+		{"no subject in common", func(b *result.Results) {
+			b.Subjects = nil
+			for i := range b.Trials {
+				b.Trials[i].Subject = "other"
+			}
+		}, "no subject in common: A has a, b, c, B has other"},
+		{"no load in common", func(b *result.Results) {
+			for i := range b.Trials {
+				b.Trials[i].Connections = 8
+			}
+		}, "no load in common: A has messages on 1 connections, staggered, "},
+		{"no trials", func(b *result.Results) { b.Trials = nil }, "no load in common"},
+		{"another rate", func(b *result.Results) { b.Plan.Loads = []result.Load{{Name: "messages", Rate: 250, Size: 1000}} },
+			`the load "messages" was 125 messages/s of 1000 bytes in A and 250 messages/s of 1000 bytes in B`},
+		{"another workload", func(b *result.Results) { b.Plan.Workload = "echo" }, "the workload was sink in A and echo in B"},
+	} {
+		b := made(2, 3)
+		c.spoil(b)
+		if _, err := Runs(made(1, 3), b); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+	if _, err := RunsAgainst(made(1, 3), made(2, 3), "nobody"); err == nil || !strings.Contains(err.Error(), `"nobody" is not in both runs: choose among a, b, c`) {
+		t.Errorf("unknown reference: %v", err)
+	}
+}
