@@ -21,7 +21,7 @@ func (d *digest) subjectsSection() section {
 		if x.Elsewhere {
 			differs = "ran on another machine, CPU not measured; " + differs
 		}
-		t.Rows = append(t.Rows, []string{x.Name, x.Language, x.Paradigm, count(x.Lines), count(x.Dependencies), bytesOf(x.BinaryBytes), differs})
+		t.add(x.Name, x.Language, x.Paradigm, count(x.Lines), count(x.Dependencies), bytesOf(x.BinaryBytes), differs)
 		if x.About != "" {
 			about = append(about, x.Name+": "+x.About)
 		}
@@ -49,7 +49,7 @@ func (d *digest) refusalsSection() section {
 	reasons := d.refusalReasons()
 	t := &table{Caption: fmt.Sprintf("%d of %s refused", refused, plural(len(d.Trials), "trial", "trials")), Align: "lrl", Head: []string{"Reason", "Trials", "For example"}}
 	for _, r := range reasons {
-		t.Rows = append(t.Rows, []string{r.kind, count(r.trials), r.example})
+		t.add(r.kind, count(r.trials), r.example)
 	}
 	s.Blocks = []block{{Table: t}}
 	return s
@@ -106,7 +106,7 @@ func (d *digest) coldSection() section {
 			for _, x := range c.trials {
 				warm = append(warm, float64(x.WarmMessages))
 			}
-			t.Rows = append(t.Rows, []string{c.subject, c.cold.String(), sig(c.perMessage.mean), times(c.cold.mean / c.perMessage.mean), sig(middle(warm))})
+			t.add(c.subject, c.cold.String(), sig(c.perMessage.mean), times(c.cold.mean/c.perMessage.mean), sig(middle(warm)))
 		}
 		if len(t.Rows) > 0 {
 			s.Blocks = append(s.Blocks, block{Table: t})
@@ -120,7 +120,7 @@ func (d *digest) machineSection() section {
 	m, p := d.Machine, d.Plan
 	row := func(t *table, name, value string) {
 		if value != "" && value != absent {
-			t.Rows = append(t.Rows, []string{name, value})
+			t.add(name, value)
 		}
 	}
 	t := &table{Caption: "Machine", Align: "ll", Head: []string{"What", "Value"}}
@@ -140,7 +140,7 @@ func (d *digest) machineSection() section {
 	}
 	row(r, "Arrivals", strings.Join(p.Patterns, ", "))
 	row(r, "Connections", joinInts(p.Connections))
-	row(r, "Trials", fmt.Sprintf("%s of %s s in %s per cell, %d accepted", plural(len(d.Trials), "trial", "trials"), sig(p.DurationS), plural(p.Blocks, "block", "blocks"), d.accepted()))
+	row(r, "Trials", fmt.Sprintf("%s of %s s in %s per cell, %d accepted", plural(len(d.Trials), "trial", "trials"), short(p.DurationS), plural(p.Blocks, "block", "blocks"), d.accepted()))
 	row(r, "Subjects run on cores", joinInts(p.ServerCPUs))
 	row(r, "Generator runs on cores", joinInts(p.LoadCPUs))
 	row(r, "Network", map[bool]string{true: "a veth pair into a namespace", false: "loopback"}[p.Namespace])

@@ -41,7 +41,7 @@ func (d *digest) cpuSentence() string {
 
 func (d *digest) stabilitySentence() string {
 	groups := d.busiest()
-	window := sig(d.Plan.WindowMS) + " ms"
+	window := short(d.Plan.WindowMS) + " ms"
 	n, differ := 0, 0
 	for _, g := range groups {
 		for _, c := range d.family(metricCV, g) {
@@ -164,18 +164,18 @@ func (d *digest) paradigms(groups []*group) string {
 	var said []string
 	for _, g := range groups {
 		if v, ok := d.versus(metricCPU, g, goLang, c); ok {
-			said = append(said, patternName(g.pattern)+" "+verdictPhrase(v))
+			said = append(said, verdictPhrase(v)+" "+patternName(g.pattern))
 		}
 	}
 	if len(said) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("relative to a process per connection in C (%s = 1), a goroutine per connection (%s) cost %s", c, goLang, strings.Join(said, ", "))
+	return fmt.Sprintf("relative to a process per connection in C (%s = 1), a goroutine per connection (%s) cost %s", c, goLang, list(said))
 }
 
-// verdictPhrase is a ratio that says no more than its verdict: "1.62 (1.50 to 1.74)".
+// verdictPhrase is a ratio that says no more than its verdict: "1.62 times (1.50 to 1.74)".
 func verdictPhrase(v result.Comparison) string {
-	s := fmt.Sprintf("%s (%s", times(v.Ratio), between(v.Low, v.High))
+	s := fmt.Sprintf("%s times (%s", times(v.Ratio), between(v.Low, v.High))
 	switch v.Verdict {
 	case different:
 		return s + ")"

@@ -26,6 +26,9 @@ func cleanBlocks(blocks []block) {
 		if b.Table != nil {
 			b.Table.Caption = figure.Clean(b.Table.Caption)
 			cleanAll(b.Table.Head)
+			for k := range b.Table.Over {
+				b.Table.Over[k].Text = figure.Clean(b.Table.Over[k].Text)
+			}
 			for _, r := range b.Table.Rows {
 				cleanAll(r)
 			}

@@ -26,21 +26,21 @@ func number(name string, of func(*result.Trial) float64) column {
 	}}
 }
 
-func whole(name string, of func(*result.Trial) int64) column {
+func integer(name string, of func(*result.Trial) int64) column {
 	return column{name, func(t *result.Trial) string { return strconv.FormatInt(of(t), 10) }}
 }
 
 func word(name string, of func(*result.Trial) string) column { return column{name, of} }
 
 var columns = []column{
-	whole("id", func(t *result.Trial) int64 { return int64(t.ID) }),
+	integer("id", func(t *result.Trial) int64 { return int64(t.ID) }),
 	word("subject", func(t *result.Trial) string { return harmless(t.Subject) }),
 	word("load", func(t *result.Trial) string { return harmless(t.Load) }),
-	whole("connections", func(t *result.Trial) int64 { return int64(t.Connections) }),
+	integer("connections", func(t *result.Trial) int64 { return int64(t.Connections) }),
 	word("pattern", func(t *result.Trial) string { return harmless(t.Pattern) }),
-	whole("block", func(t *result.Trial) int64 { return int64(t.Block) }),
-	whole("position", func(t *result.Trial) int64 { return int64(t.Position) }),
-	whole("attempt", func(t *result.Trial) int64 { return int64(t.Attempt) }),
+	integer("block", func(t *result.Trial) int64 { return int64(t.Block) }),
+	integer("position", func(t *result.Trial) int64 { return int64(t.Position) }),
+	integer("attempt", func(t *result.Trial) int64 { return int64(t.Attempt) }),
 	word("started", func(t *result.Trial) string { return t.Started.UTC().Format(time.RFC3339Nano) }),
 	number("cpu_percent_mean", func(t *result.Trial) float64 { return t.CPUPercentMean }),
 	number("cpu_cv", func(t *result.Trial) float64 { return t.CPUCV }),
@@ -48,12 +48,12 @@ var columns = []column{
 	number("load_us_per_message", func(t *result.Trial) float64 { return t.LoadUSPerMsg }),
 	number("machine_us_per_message", func(t *result.Trial) float64 { return t.MachineUSPerMsg }),
 	number("cold_us_per_message", func(t *result.Trial) float64 { return t.ColdUSPerMsg }),
-	whole("warm_messages", func(t *result.Trial) int64 { return t.WarmMessages }),
-	whole("messages", func(t *result.Trial) int64 { return t.Messages }),
-	whole("bytes", func(t *result.Trial) int64 { return t.Bytes }),
+	integer("warm_messages", func(t *result.Trial) int64 { return t.WarmMessages }),
+	integer("messages", func(t *result.Trial) int64 { return t.Messages }),
+	integer("bytes", func(t *result.Trial) int64 { return t.Bytes }),
 	number("offered_rate", func(t *result.Trial) float64 { return t.OfferedRate }),
 	number("achieved_ratio", func(t *result.Trial) float64 { return t.AchievedRatio }),
-	whole("behind", func(t *result.Trial) int64 { return t.Behind }),
+	integer("behind", func(t *result.Trial) int64 { return t.Behind }),
 	number("lateness_us_p50", func(t *result.Trial) float64 { return t.LatenessUS.P50 }),
 	number("lateness_us_p99", func(t *result.Trial) float64 { return t.LatenessUS.P99 }),
 	number("lateness_us_p999", func(t *result.Trial) float64 { return t.LatenessUS.P999 }),
@@ -62,12 +62,12 @@ var columns = []column{
 	number("latency_us_p999", func(t *result.Trial) float64 { return t.LatencyUS.P999 }),
 	number("load_run_queue_ratio", func(t *result.Trial) float64 { return t.LoadRunQueue }),
 	number("window_s", func(t *result.Trial) float64 { return t.WindowS }),
-	whole("peak_rss_kb", func(t *result.Trial) int64 { return t.Memory.PeakRSSKB }),
-	whole("pss_kb", func(t *result.Trial) int64 { return t.Memory.PSSKB }),
-	whole("processes", func(t *result.Trial) int64 { return int64(t.Memory.Processes) }),
-	whole("threads", func(t *result.Trial) int64 { return int64(t.Memory.Threads) }),
-	whole("voluntary_switches", func(t *result.Trial) int64 { return t.Switches.Voluntary }),
-	whole("involuntary_switches", func(t *result.Trial) int64 { return t.Switches.Involuntary }),
+	integer("peak_rss_kb", func(t *result.Trial) int64 { return t.Memory.PeakRSSKB }),
+	integer("pss_kb", func(t *result.Trial) int64 { return t.Memory.PSSKB }),
+	integer("processes", func(t *result.Trial) int64 { return int64(t.Memory.Processes) }),
+	integer("threads", func(t *result.Trial) int64 { return int64(t.Memory.Threads) }),
+	integer("voluntary_switches", func(t *result.Trial) int64 { return t.Switches.Voluntary }),
+	integer("involuntary_switches", func(t *result.Trial) int64 { return t.Switches.Involuntary }),
 	word("accepted", func(t *result.Trial) string { return strconv.FormatBool(t.Accepted) }),
 	word("refused_because", func(t *result.Trial) string { return harmless(strings.Join(t.RefusedBecause, "; ")) }),
 }

@@ -41,6 +41,30 @@ type table struct {
 	Align   string // l or r for each column
 	Head    []string
 	Rows    [][]string
+	Groups  []int  // rows before which a new group begins
+	Over    []over // headings above those of the columns; none, or one for every column
+}
+
+// over is a heading that spans columns; an empty one spans those that have none.
+type over struct {
+	Text string
+	Span int
+}
+
+// add appends a row.
+func (t *table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
+
+// trim drops columns in which no row says anything.
+func (t *table) trim() *table {
+	for i := len(t.Head) - 1; i > 0; i-- {
+		if !slices.ContainsFunc(t.Rows, func(r []string) bool { return r[i] != "" && r[i] != absent }) {
+			t.Head, t.Align = slices.Delete(t.Head, i, i+1), t.Align[:i]+t.Align[i+1:]
+			for k := range t.Rows {
+				t.Rows[k] = slices.Delete(t.Rows[k], i, i+1)
+			}
+		}
+	}
+	return t
 }
 
 func text(format string, args ...any) block { return block{Text: fmt.Sprintf(format, args...)} }

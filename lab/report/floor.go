@@ -43,10 +43,7 @@ func (d *digest) floorSection() section {
 		s.Blocks = append(s.Blocks, block{Table: d.reasonsTable()}, d.callsBlock())
 	}
 	if len(d.SwitchCosts) > 0 {
-		s.Blocks = append(s.Blocks, block{Table: d.switchTable()})
-		if said := d.switchShares(); len(said) > 0 {
-			s.Blocks = append(s.Blocks, text("What switching alone would explain, if each switch cost what it costs here in isolation:"), block{Items: said})
-		}
+		s.Blocks = append(s.Blocks, block{Table: d.switchTable()}, text("The column on switching multiplies a subject's context switches by what one costs here in isolation, between processes where the paradigm uses them and else between threads: an estimate, which leaves out cold caches."))
 	}
 	return s
 }
@@ -100,11 +97,11 @@ func seenCount(v float64) string {
 }
 
 func (d *digest) reasonsTable() *table {
-	t := &table{Caption: "Kernel events per message", Align: "lrlrrrll", Head: []string{"Subject", "Connections", "Arrivals", "System calls", "Wake-ups", "Context switches", "Counted by", "Note"}}
+	t := &table{Caption: "Kernel events per message", Align: "lrlrrrrll", Head: []string{"Subject", "Connections", "Arrivals", "System calls", "Wake-ups", "Context switches", "Switching, µs of CPU per message", "Counted by", "Note"}}
 	for _, r := range d.Reasons {
-		t.Rows = append(t.Rows, []string{r.Subject, count(r.Connections), patternName(r.Pattern), seenCount(r.Syscalls), seenCount(r.Wakeups), seenCount(r.Switches), r.Tool, r.Note})
+		t.Rows = append(t.Rows, []string{r.Subject, count(r.Connections), patternName(r.Pattern), seenCount(r.Syscalls), seenCount(r.Wakeups), seenCount(r.Switches), d.switching(r), r.Tool, r.Note})
 	}
-	return t
+	return t.trim()
 }
 
 // callsBlock names the system calls behind the counts, most frequent first.
@@ -128,7 +125,7 @@ func (d *digest) callsBlock() block {
 func (d *digest) switchTable() *table {
 	t := &table{Caption: "What one switch costs on this machine", Align: "lrll", Head: []string{"Between", "Median, ns", "Fastest to slowest, ns", "How it was measured"}}
 	for _, c := range d.SwitchCosts {
-		t.Rows = append(t.Rows, []string{c.Between, sig(c.NS), sig(c.Low) + " to " + sig(c.High), c.How})
+		t.Rows = append(t.Rows, []string{c.Between, short(c.NS), short(c.Low) + " to " + short(c.High), c.How})
 	}
 	return t
 }
@@ -147,21 +144,16 @@ func (d *digest) switchCost(paradigm string) (result.SwitchCost, bool) {
 	return d.SwitchCosts[i], true
 }
 
-// switchShares estimates how much of each subject's cost is switching.
-func (d *digest) switchShares() []string {
-	var out []string
-	for _, r := range d.Reasons {
-		cost, ok := d.switchCost(d.subject(r.Subject).Paradigm)
-		if !ok || r.Switches < 0 || len(d.loads()) == 0 {
-			continue
-		}
-		g := d.group(d.loads()[0], r.Connections, r.Pattern)
-		if g == nil || g.cell(r.Subject) == nil || !g.cell(r.Subject).perMessage.known() {
-			continue
-		}
-		us := r.Switches * cost.NS / 1000
-		out = append(out, fmt.Sprintf("%s, %s, %s: %s switches of %s ns between %s would be %s of its %s µs per message",
-			r.Subject, conns(r.Connections), patternName(r.Pattern), fixed(r.Switches, 2), sig(cost.NS), cost.Between, sig(us)+" µs", sig(g.cell(r.Subject).perMessage.mean)))
+// switching estimates what a subject's switches would cost if each cost what it costs in isolation: "1.46 of
+// 10.7". Empty where one of the two is not known.
+func (d *digest) switching(r result.Reasons) string {
+	cost, ok := d.switchCost(d.subject(r.Subject).Paradigm)
+	if !ok || r.Switches < 0 || len(d.groups) == 0 {
+		return ""
 	}
-	return out
+	g := d.group(d.groups[0].load, r.Connections, r.Pattern)
+	if g == nil || g.cell(r.Subject) == nil || !g.cell(r.Subject).perMessage.known() {
+		return ""
+	}
+	return sig(r.Switches*cost.NS/1000) + " of " + sig(g.cell(r.Subject).perMessage.mean)
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -57,7 +58,7 @@ func markBlocks(b *strings.Builder, blocks []block) {
 
 func markTable(b *strings.Builder, t *table) {
 	fmt.Fprintf(b, "%s:\n\n", escapeMarkdown.Replace(t.Caption))
-	markRow(b, t.Head)
+	markRow(b, t.head())
 	for _, a := range t.Align {
 		b.WriteString(map[rune]string{'l': "| --- ", 'r': "| ---: "}[a])
 	}
@@ -73,4 +74,19 @@ func markRow(b *strings.Builder, cells []string) {
 		fmt.Fprintf(b, "| %s ", escapeMarkdown.Replace(c))
 	}
 	b.WriteString("|\n")
+}
+
+// head is the column headings, each led by the one above it.
+func (t *table) head() []string {
+	head := slices.Clone(t.Head)
+	at := 0
+	for _, o := range t.Over {
+		for range o.Span {
+			if at < len(head) && o.Text != "" {
+				head[at] = o.Text + ": " + head[at]
+			}
+			at++
+		}
+	}
+	return head
 }

@@ -41,6 +41,15 @@ func fixed(v float64, decimals int) string {
 	return whole
 }
 
+// short is sig without decimals that say nothing: "92", not "92.0".
+func short(v float64) string {
+	s := sig(v)
+	if strings.Contains(s, ".") && !strings.Contains(s, "e") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
 // count writes a whole number.
 func count[T int | int64](n T) string { return fixed(float64(n), 0) }
 
@@ -144,9 +153,9 @@ func (d *digest) describe(load string) string {
 		if l.Name != load {
 			continue
 		}
-		s := fmt.Sprintf("%s messages/s of %s bytes per connection", sig(l.Rate), count(l.Size))
+		s := fmt.Sprintf("%s messages/s of %s bytes per connection", short(l.Rate), count(l.Size))
 		if l.Bits > 0 {
-			s = fmt.Sprintf("%s Mbit/s per connection cut into small writes, as tcpkali does", sig(l.Bits/1e6))
+			s = fmt.Sprintf("%s Mbit/s per connection cut into small writes, as tcpkali does", short(l.Bits/1e6))
 		}
 		if l.WorkUS > 0 {
 			s += fmt.Sprintf(", %d µs of work per message", l.WorkUS)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"weir/lab/report/figure"
@@ -13,26 +14,59 @@ func (d *digest) orderSection() section {
 		How: "Follow a line from pattern to pattern: where two lines cross, the cheaper of two servers becomes the dearer one, though messages, sizes and rates stay the same. Generator and Machine are the CPU of the load generator and of the whole machine per message, in the same trials."}
 	var figs []*figure.Figure
 	var said []string
-	var tables []block
+	var orders, open, folded []block
 	for _, load := range d.loads() {
 		for _, n := range d.connections(load) {
 			groups := d.at(load, n)
 			if len(groups) > 1 {
 				figs = append(figs, d.slope(load, n, groups))
 				said = append(said, d.reversals(groups)...)
+				orders = append(orders, block{Table: d.orderTable(groups)})
 			}
 			for _, g := range groups {
-				tables = append(tables, block{Table: d.rankTable(g)})
+				if slices.Contains(d.busiest(), g) {
+					open = append(open, block{Table: d.rankTable(g)})
+				} else {
+					folded = append(folded, block{Table: d.rankTable(g)})
+				}
 			}
 		}
 	}
 	if len(figs) > 0 {
-		s.Blocks = append(s.Blocks, block{Figures: figs}, d.reversalBlock(said))
-	} else if len(tables) > 0 {
+		s.Blocks = append(append(s.Blocks, block{Figures: figs}, reversalBlock(said)), orders...)
+	} else if len(open) > 0 {
 		s.Blocks = append(s.Blocks, text("This run has one arrival pattern, so it cannot show a change. --patterns staggered,together,poisson runs all three."))
 	}
-	s.Blocks = append(s.Blocks, tables...)
+	s.Blocks = append(s.Blocks, open...)
+	if len(folded) > 0 {
+		s.Blocks = append(s.Blocks, block{Fold: "The same at the other loads and connection counts", Inside: folded})
+	}
 	return s
+}
+
+// orderTable is the places of the subjects under each pattern, by their means.
+func (d *digest) orderTable(groups []*group) *table {
+	t := &table{Caption: fmt.Sprintf("Order at %s: mean CPU per message, µs", conns(groups[0].connections)), Align: "r", Head: []string{"Place"}}
+	if len(d.loads()) > 1 {
+		t.Caption += ", load " + groups[0].load
+	}
+	places := 0
+	for _, g := range groups {
+		t.Head, t.Align = append(t.Head, upper(patternName(g.pattern))), t.Align+"l"
+		places = max(places, len(g.cells))
+	}
+	for i := range places {
+		row := []string{count(i + 1)}
+		for _, g := range groups {
+			if i < len(g.cells) && g.cells[i].perMessage.known() {
+				row = append(row, g.cells[i].subject+" "+sig(g.cells[i].perMessage.mean))
+			} else {
+				row = append(row, absent)
+			}
+		}
+		t.add(row...)
+	}
+	return t
 }
 
 // slope draws the cost of every subject under each pattern, joined by lines.
@@ -96,7 +130,7 @@ func (d *digest) sides(groups []*group, a, b string) (less, more []string) {
 	return less, more
 }
 
-func (d *digest) reversalBlock(said []string) block {
+func reversalBlock(said []string) block {
 	if len(said) == 0 {
 		return text("No pair of subjects was shown to change its order from one pattern to another.")
 	}

@@ -59,7 +59,7 @@ func overTime(t *result.Trial) []figure.XY {
 
 func (d *digest) windowsSection() section {
 	s := section{ID: "windows", Title: "Variation against the length of the window",
-		How: fmt.Sprintf("The coefficient of variation depends on the window it is taken over: bursts average out in long ones. The paper's window, and this report's, is %s ms; a curve stops where fewer than four windows fit into a trial.", sig(d.Plan.WindowMS))}
+		How: fmt.Sprintf("The coefficient of variation depends on the window it is taken over: bursts average out in long ones. The paper's window, and this report's, is %s ms; a curve stops where fewer than four windows fit into a trial.", short(d.Plan.WindowMS))}
 	s.Blocks = d.perGroup("Variation", d.windowFigure)
 	if len(s.Blocks) == 0 && d.accepted() > 0 {
 		s.Blocks = []block{text("The trials of this run are too short for it: at least four windows must fit into one. A longer --duration shows it.")}

@@ -32,8 +32,8 @@ func (d *digest) ratiosHow() string {
 		margin = fmt.Sprintf("%s to %s, the grey band", times(1/(1+m)), times(1+m))
 	}
 	return "A ratio of 1 is no difference. The whisker is the 95 % interval: repeated runs would cover the true ratio with such an interval 19 times in 20. " +
-		"A verdict is \"different\" when its p is under 0.05 after correcting for the number of comparisons made together, so an interval may miss 1 by a hair and the verdict still be \"undecided\"; " +
-		"it is \"equivalent\" when the interval lies within " + margin + "."
+		"A verdict is \"different\" when its p is under 0.05 after correcting for the number of comparisons made together, so an interval may miss 1 by a hair without one; " +
+		"it is \"equivalent\" when a ratio outside " + margin + " is as unlikely, corrected in the same way, and else \"undecided\"."
 }
 
 // forest draws the ratios of one metric in a group.
@@ -89,8 +89,8 @@ func (d *digest) comparisonTable() *table {
 		if c.Warning != "" {
 			note += "; " + c.Warning
 		}
-		t.Rows = append(t.Rows, []string{c.A + " / " + c.B, metricName(c.Metric), c.Load, patternName(c.Pattern), count(c.Connections), c.Verdict,
-			times(c.Ratio), between(c.Low, c.High), probability(c.P), note})
+		t.add(c.A+" / "+c.B, metricName(c.Metric), c.Load, patternName(c.Pattern), count(c.Connections), c.Verdict,
+			times(c.Ratio), between(c.Low, c.High), probability(c.P), note)
 	}
 	return t
 }
@@ -122,9 +122,12 @@ func (d *digest) twinSection() section {
 	}
 	t := &table{Caption: "A subject against its own copy", Align: "lllrlrrr", Head: []string{"Subject", "Metric", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "Pairs"}}
 	for _, c := range twins {
-		t.Rows = append(t.Rows, []string{c.A, metricName(c.Metric), patternName(c.Pattern), count(c.Connections), c.Verdict, times(c.Ratio), between(c.Low, c.High), count(c.Pairs)})
+		t.add(c.A, metricName(c.Metric), patternName(c.Pattern), count(c.Connections), c.Verdict, times(c.Ratio), between(c.Low, c.High), count(c.Pairs))
 	}
 	s.Blocks = []block{text("%s", d.twinSaid(twins)), {Table: t}}
+	if len(t.Rows) > 6 {
+		s.Blocks[1] = block{Fold: "Every comparison of the twins", Inside: []block{{Table: t}}}
+	}
 	return s
 }
 

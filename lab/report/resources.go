@@ -36,14 +36,14 @@ func (d *digest) memoryTable(g *group) *table {
 		}
 		of := func(f func(*result.Trial) float64) float64 { return median(c.trials, f) }
 		perMessage := func(t *result.Trial, n int64) float64 { return float64(n) / float64(max(t.Messages, 1)) }
-		t.Rows = append(t.Rows, []string{c.subject,
-			bytesOf(int64(of(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB) })) << 10),
-			bytesOf(int64(of(func(t *result.Trial) float64 { return float64(t.Memory.PeakRSSKB) })) << 10),
-			sig(of(func(t *result.Trial) float64 { return float64(t.Memory.Processes) })),
-			sig(of(func(t *result.Trial) float64 { return float64(t.Memory.Threads) })),
+		t.add(c.subject,
+			bytesOf(int64(of(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB) }))<<10),
+			bytesOf(int64(of(func(t *result.Trial) float64 { return float64(t.Memory.PeakRSSKB) }))<<10),
+			short(of(func(t *result.Trial) float64 { return float64(t.Memory.Processes) })),
+			short(of(func(t *result.Trial) float64 { return float64(t.Memory.Threads) })),
 			fixed(of(func(t *result.Trial) float64 { return perMessage(t, t.Switches.Voluntary+t.Switches.Involuntary) }), 2),
 			fixed(of(func(t *result.Trial) float64 { return perMessage(t, t.Switches.Involuntary) }), 2),
-			collector(c.trials)})
+			collector(c.trials))
 	}
 	return t
 }
@@ -59,7 +59,7 @@ func collector(trials []*result.Trial) string {
 	if len(share) == 0 {
 		return absent
 	}
-	return sig(middle(share)) + " %, " + sig(slices.Max(pause)) + " µs"
+	return short(middle(share)) + " %, " + short(slices.Max(pause)) + " µs"
 }
 
 func median(trials []*result.Trial, of func(*result.Trial) float64) float64 {

@@ -33,7 +33,7 @@ func (d *digest) saturationFigure(name, title string, y figure.Axis, of func(res
 			if !slices.Contains(c.X.At, x.SharePercent) {
 				c.X.At = append(c.X.At, x.SharePercent)
 			}
-			curve.Points = append(curve.Points, figure.XY{X: x.SharePercent, Y: of(x), Hover: fmt.Sprintf("%s at %s %%: %s", subject, sig(x.SharePercent), sig(of(x)))})
+			curve.Points = append(curve.Points, figure.XY{X: x.SharePercent, Y: of(x), Hover: fmt.Sprintf("%s at %s %%: %s", subject, short(x.SharePercent), sig(of(x)))})
 		}
 		c.Curves = append(c.Curves, curve)
 	}
@@ -48,8 +48,8 @@ func (d *digest) saturationTable() *table {
 		if x.GeneratorBound {
 			capacity = "at least " + capacity
 		}
-		t.Rows = append(t.Rows, []string{x.Subject, count(x.Connections), patternName(x.Pattern), capacity, sig(x.SharePercent), sig(x.CPUPercentMean), fixed(x.CPUCV, 3),
-			sig(x.LatencyUS.P50) + " / " + sig(x.LatencyUS.P99) + " / " + sig(x.LatencyUS.P999), percent(x.AchievedRatio)})
+		t.add(x.Subject, count(x.Connections), patternName(x.Pattern), capacity, short(x.SharePercent), sig(x.CPUPercentMean), fixed(x.CPUCV, 3),
+			sig(x.LatencyUS.P50)+" / "+sig(x.LatencyUS.P99)+" / "+sig(x.LatencyUS.P999), percent(x.AchievedRatio))
 	}
 	return t
 }

@@ -9,7 +9,7 @@ import (
 // load.
 func (d *digest) tableSection() section {
 	s := section{ID: "table", Title: "The published table, and what was measured here",
-		How: "CPU is the mean in % of one core, of the whole process tree; σ/µ is its coefficient of variation over windows of " + sig(d.Plan.WindowMS) +
+		How: "CPU is the mean in % of one core, of the whole process tree; σ/µ is its coefficient of variation over windows of " + short(d.Plan.WindowMS) +
 			" ms. Published figures stand beside the same paradigm in the same language; they come from another machine and an unequal pair of programs, so compare their shape, not their size."}
 	for _, load := range d.loads() {
 		s.Blocks = append(s.Blocks, block{Table: d.publishedTable(load)})
@@ -18,13 +18,16 @@ func (d *digest) tableSection() section {
 }
 
 func (d *digest) publishedTable(load string) *table {
-	t := &table{Caption: upper(d.describe(load)), Align: "lrrr", Head: []string{"Subject", "Connections", "Published CPU %", "Published σ/µ"}}
+	t := &table{Caption: upper(d.describe(load)), Align: "lrrr", Head: []string{"Subject", "Connections", "CPU %", "σ/µ"}, Over: []over{{"", 2}, {"Published", 2}}}
 	patterns := d.patterns(load)
 	for _, p := range patterns {
 		t.Align += "rr"
-		t.Head = append(t.Head, upper(patternName(p))+" CPU %", upper(patternName(p))+" σ/µ")
+		t.Head, t.Over = append(t.Head, "CPU %", "σ/µ"), append(t.Over, over{"Measured, " + patternName(p), 2})
 	}
 	for _, n := range d.connections(load) {
+		if len(t.Rows) > 0 {
+			t.Groups = append(t.Groups, len(t.Rows))
+		}
 		for _, subject := range d.subjects {
 			if cells := d.across(load, n, subject); !allNil(cells) {
 				t.Rows = append(t.Rows, d.publishedRow(subject, n, cells))

@@ -112,7 +112,7 @@ func texRow(cells []string, shaded bool) string {
 func (d *digest) texCaption(load string) string {
 	return fmt.Sprintf("Mean ($\\mu$) CPU usage in \\%% of one core and its coefficient of variation $\\frac{\\sigma}{\\mu}$ over windows of %s\\,ms: "+
 		"as published, and as measured under %s with %s arrivals. Published figures stand beside the same paradigm in the same language; -- means not published or not measured.",
-		sig(d.Plan.WindowMS), texEscape(d.describe(load)), texEscape(list(names(d.patterns(load)))))
+		short(d.Plan.WindowMS), texEscape(d.describe(load)), texEscape(list(names(d.patterns(load)))))
 }
 
 func names(patterns []string) []string {

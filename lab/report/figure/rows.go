@@ -39,9 +39,11 @@ type Rows struct {
 }
 
 const (
-	rowHeight = 33.0
-	sideSpace = 14.0
-	keyHeight = 16.0
+	rowHeight  = 33.0
+	nameHeight = 16.0 // of a row, above its dots
+	sideSpace  = 14.0
+	keyHeight  = 16.0
+	inset      = 10.0 // between the chart's edge and its scale, so that names do not run into the axis
 )
 
 // Draw lays the chart out.
@@ -60,7 +62,7 @@ func (c Rows) Draw() *Figure {
 	top := f.keys(c.Keys)
 	bottom := top + rowHeight*float64(max(len(c.Rows), 1)) + 6
 	f.Height = bottom + footSpace
-	x := scaleOf(c.X, slices.Clip(values), 6, sideSpace, chartWidth-sideSpace)
+	x := scaleOf(c.X, slices.Clip(values), 6, sideSpace+inset, chartWidth-sideSpace-inset)
 	f.backdrop(c, x, top, bottom)
 	for i, r := range c.Rows {
 		f.row(r, x, top+rowHeight*float64(i))
@@ -94,14 +96,22 @@ func (f *Figure) backdrop(c Rows, x scale, top, bottom float64) {
 	}
 	for i, t := range x.ticks {
 		at := x.place(t)
-		f.add(Line{[]Point{{at, top}, {at, bottom}}, Grid, 0.8, nil},
-			Label{At: Point{at, bottom + 15}, Text: x.name(i), Size: tickSize, Role: Muted, Anchor: Middle})
+		f.posts(at, top, len(c.Rows), Grid, 0.8)
+		f.add(Label{At: Point{at, bottom + 15}, Text: x.name(i), Size: tickSize, Role: Muted, Anchor: Middle})
 	}
 	for _, m := range c.Mark {
-		f.add(Line{[]Point{{x.inside(m), top}, {x.inside(m), bottom}}, Muted, 1.2, nil})
+		f.posts(x.inside(m), top, len(c.Rows), Muted, 1.2)
 	}
-	f.add(Line{[]Point{{x.from, bottom}, {x.to, bottom}}, Muted, 1, nil},
+	f.add(Line{[]Point{{sideSpace, bottom}, {chartWidth - sideSpace, bottom}}, Muted, 1, nil},
 		Label{At: Point{chartWidth / 2, bottom + 32}, Text: x.axis.Label, Size: textSize, Role: Ink, Anchor: Middle})
+}
+
+// posts draws an upright line through the rows, but not through their names.
+func (f *Figure) posts(x, top float64, rows int, r Role, width float64) {
+	for i := range rows {
+		y := top + rowHeight*float64(i)
+		f.add(Line{[]Point{{x, y + nameHeight}, {x, y + rowHeight}}, r, width, nil})
+	}
 }
 
 func (f *Figure) row(r Row, x scale, top float64) {
@@ -110,6 +120,7 @@ func (f *Figure) row(r Row, x scale, top float64) {
 	f.add(Label{At: Point{sideSpace, top + 13}, Text: fit(r.Name, textSize, room), Size: textSize, Role: r.Role},
 		Label{At: Point{chartWidth - sideSpace, top + 13}, Text: note, Size: textSize, Role: Muted, Anchor: End})
 	middle := top + 23
+	f.add(Line{[]Point{{sideSpace, top + rowHeight}, {chartWidth - sideSpace, top + rowHeight}}, Grid, 0.8, nil})
 	for _, d := range r.Dots {
 		if !x.axis.usable(d.X) {
 			continue
