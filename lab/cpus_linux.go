@@ -1,6 +1,10 @@
 package lab
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // allowedCPUs lists the cores that this process may use, ascending.
 func allowedCPUs() ([]int, error) {
@@ -15,4 +19,13 @@ func allowedCPUs() ([]int, error) {
 		}
 	}
 	return cores, nil
+}
+
+// ownCPU is what this process itself has used so far.
+func ownCPU() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
 }

@@ -2,6 +2,11 @@
 
 package lab
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 func allowedCPUs() ([]int, error) { return nil, errors.New("lab: experiments run on Linux only") }
+
+func ownCPU() time.Duration { return 0 }

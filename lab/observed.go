@@ -16,6 +16,7 @@ func (o observed) fill(t *result.Trial, window time.Duration) {
 		}
 		return us(d) / float64(t.Messages)
 	}
+	t.MachineUSPerMsg = perMessage(o.after.machine.CPU - o.before.machine.CPU)
 	if len(o.points) == 0 {
 		return // a subject elsewhere
 	}
@@ -34,6 +35,21 @@ func (o observed) fill(t *result.Trial, window time.Duration) {
 	t.Switches = result.Switches{
 		Voluntary:   max(0, o.after.census.Voluntary-o.before.census.Voluntary),
 		Involuntary: max(0, o.after.census.Involuntary-o.before.census.Involuntary),
+	}
+	t.GC = o.gc
+	o.fillRulers(t)
+}
+
+// fillRulers writes what each of the other rulers would have said.
+func (o observed) fillRulers(t *result.Trial) {
+	if len(o.rulers) == 0 {
+		return
+	}
+	t.Rulers = map[string]float64{}
+	for _, r := range o.rulers {
+		if len(r.Percents) > 0 {
+			t.Rulers[r.Name] = r.Mean()
+		}
 	}
 }
 

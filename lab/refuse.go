@@ -16,7 +16,6 @@ type Evidence struct {
 	Steal        time.Duration // taken by the hypervisor, all cores
 	Neighbour    time.Duration // CPU that processes outside the trial used, all cores
 	NeighbourWho string        // the one that used most of it
-	Cores        int           // of the machine
 	Shared       bool          // generator and subject stand on the same cores
 }
 

@@ -11,7 +11,7 @@ import (
 func TestRefusals(t *testing.T) {
 	good := func() (*result.Trial, Evidence) {
 		return &result.Trial{Pattern: "staggered", Connections: 64, Messages: 8000, AchievedRatio: 1,
-			LatenessUS: result.Percentiles{P50: 5, P99: 9}}, Evidence{Window: time.Second, Cores: 2}
+			LatenessUS: result.Percentiles{P50: 5, P99: 9}}, Evidence{Window: time.Second}
 	}
 	for _, test := range []struct {
 		name  string

@@ -58,12 +58,31 @@ func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t
 	return t, nil
 }
 
+// rulerWindow is the window of the rulers that the figures do not use, 0 when nobody asked for them.
+func (r *Runner) rulerWindow() time.Duration {
+	if !r.experiment.Rulers {
+		return 0
+	}
+	return time.Duration(r.experiment.Window)
+}
+
+// name keeps what the other rulers are, once.
+func (r *Runner) name(rulers []sample.Reading) {
+	if len(r.results.Rulers) > 1 {
+		return
+	}
+	for _, ruler := range rulers {
+		r.results.Rulers = append(r.results.Rulers, result.Ruler{Name: ruler.Name, About: ruler.About})
+	}
+}
+
 // running is a subject in its trial. A subject elsewhere has neither a process nor a group.
 type running struct {
 	subject *subject.Subject
 	group   *sample.Group
 	process *subject.Process
 	addr    string
+	began   time.Duration // CLOCK_MONOTONIC
 }
 
 func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, error) {
@@ -80,11 +99,12 @@ func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, e
 		return nil, err
 	}
 	params := subject.Params{Host: r.site.host, Port: port, Workload: r.experiment.Workload, Size: l.Size, WorkUS: l.WorkUS, WaitMS: l.WaitMS}
+	began := sample.Monotonic()
 	process, err := s.Start(ctx, group, params, subject.Place{Sample: r.site.server, Env: []string{"GODEBUG=gctrace=1"}})
 	if err != nil {
 		return nil, errors.Join(err, group.Close())
 	}
-	return &running{subject: s.Subject, group: group, process: process, addr: net.JoinHostPort(params.Host, strconv.Itoa(params.Port))}, nil
+	return &running{subject: s.Subject, group: group, process: process, began: began, addr: net.JoinHostPort(params.Host, strconv.Itoa(params.Port))}, nil
 }
 
 // blame turns an error of a trial into the subject's death where that was its cause.
@@ -113,6 +133,16 @@ func (s *running) cpu() (time.Duration, error) {
 		return 0, nil
 	}
 	return s.group.CPU()
+}
+
+// collector is what the Go collector did in a window in which the subject used so much CPU; nil for other
+// languages.
+func (s *running) collector(from, to, cpu time.Duration) *result.GC {
+	if s.subject.Language != "Go" {
+		return nil
+	}
+	gc := sample.SummariseGC(sample.ParseGC(s.process.Stderr()), from-s.began, to-s.began, cpu)
+	return &gc
 }
 
 // generatorArgs is the command of the load of place p.
@@ -184,6 +214,8 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, t *resul
 		return err
 	}
 	fillLoad(t, report)
+	r.name(seen.rulers)
+	seen.evidence.Shared = r.site.shared
 	seen.fill(t, time.Duration(r.experiment.Window))
 	t.RefusedBecause = append(t.RefusedBecause, refusals(t, seen.evidence)...)
 	t.Accepted = len(t.RefusedBecause) == 0
@@ -194,7 +226,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, t *resul
 // over.
 func (r *Runner) window(ctx context.Context, g *generator, s *running) (o observed, err error) {
 	d := time.Duration(r.experiment.Duration)
-	w := r.watch(s)
+	w := newWatch(s, g, r.rulerWindow())
 	defer w.stop()
 	if err := g.say("measure " + d.String()); err != nil {
 		return o, err
