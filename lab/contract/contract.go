@@ -1,0 +1,285 @@
+// Package contract tests whether a server does the work that makes servers comparable.
+//
+// A comparison of two servers says something about their paradigms only if both do the same work. The
+// contract is that work, seen from outside: every byte that a client sends comes out once and in order (on
+// standard output for the workload sink, on the connection for echo), however the messages are cut; a
+// half-close, a reset, a slow or a waiting connection touches nobody else; SIGTERM loses nothing that had
+// arrived and leaves no process behind. Check runs it against any subject, over IPv4 and IPv6; every check
+// starts the server anew, so that one failure does not lead to the next.
+//
+// The bytes prove it. The high half of each byte is the number of its connection, of which there are
+// sixteen; the low half follows a fixed sequence that never repeats within a check, so that bytes which are
+// lost, doubled, out of order, changed or in the wrong connection show at the first of them, and the error
+// says which of these it was and where.
+//
+// Programs that are kept as they were published (contract = "published") are checked for what they promise:
+// five connections of printable bytes, the escapes of Go's %q undone, and no care for SIGTERM or their children.
+//
+// # Limitations
+//
+// A server that fails only now and then can pass. Nothing here measures: a slow server passes as long as it
+// answers within Options.Patience.
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/lab/sample"
+	"weir/lab/subject"
+)
+
+// Options say what to check. The zero value is everything that every server can be asked for.
+type Options struct {
+	Hosts    []string      // addresses to listen at; nil: 127.0.0.1 and ::1
+	Only     []string      // names of checks; nil: all
+	Own      bool          // the program takes this project's flags: also check what it answers to bad ones
+	Patience time.Duration // for a server to do something; 0: 20 s
+	Each     func(Outcome) // called after each check, from the goroutine of Check; may be nil
+}
+
+// Outcome is what one check found. It passed if Err is nil and Skipped empty.
+type Outcome struct {
+	Name     string // "integrity", "reset", …
+	Host     string // where the server listened
+	Workload string // "sink" or "echo"
+	Err      error  // what was expected and what was seen
+	Skipped  string // why it was not tried
+}
+
+// check is one part of the contract.
+type check struct {
+	name     string
+	workload string         // the only one it is for; empty: each that the subject serves
+	needs    string         // a placeholder that the run command must have; the check cannot be made without
+	params   subject.Params // beside host, port and workload
+	full     bool           // not for programs as published
+	own      bool           // only for programs with this project's flags
+	run      func(*bench) (verify, error)
+	alone    func(*bench) error // in place of run: starts the program by itself
+}
+
+// verify judges what the server wrote to standard output, after its end.
+type verify func(output []byte) error
+
+var checks = []check{
+	{name: "integrity", run: integrity},
+	{name: "half-close", run: halfClose},
+	{name: "single bytes", run: singleBytes},
+	{name: "reset", run: reset},
+	{name: "200 connections", run: manyConnections},
+	{name: "slow reader", workload: "echo", run: slowReader},
+	{name: "work", needs: "{work_us}", full: true, params: subject.Params{Size: 100, WorkUS: workUS}, run: work},
+	{name: "waiting", needs: "{wait_ms}", full: true, params: subject.Params{Size: 100, WaitMS: waitMS}, run: waiting},
+	{name: "SIGTERM while busy", full: true, params: subject.Params{Size: 1000, WorkUS: 200}, run: terminate},
+	{name: "SIGINT", full: true, own: true, alone: interrupt},
+	{name: "bad flags", full: true, own: true, alone: badFlags},
+	{name: "port in use", full: true, own: true, alone: portInUse},
+}
+
+// Names lists the checks in the order in which they run.
+func Names() []string {
+	names := make([]string, len(checks))
+	for i, c := range checks {
+		names[i] = c.name
+	}
+	return names
+}
+
+// Check runs the contract against a subject that is built, one check after the other, and returns an
+// outcome for each that applies. A server that cannot be started at all fails once for each address and
+// workload. When ctx ends, the check at hand fails and the rest is left out.
+func Check(ctx context.Context, s *subject.Subject, o Options) []Outcome {
+	if o.Hosts == nil {
+		o.Hosts = []string{"127.0.0.1", "::1"}
+	}
+	if o.Patience == 0 {
+		o.Patience = 20 * time.Second
+	}
+	var all []Outcome
+	for _, host := range o.Hosts {
+		for _, workload := range s.Workloads {
+			all = append(all, checkAt(ctx, s, o, host, workload)...)
+		}
+	}
+	return all
+}
+
+// checkAt runs the contract at one address with one workload.
+func checkAt(ctx context.Context, s *subject.Subject, o Options, host, workload string) (all []Outcome) {
+	report := func(found Outcome) {
+		found.Host, found.Workload = host, workload
+		all = append(all, found)
+		if o.Each != nil {
+			o.Each(found)
+		}
+	}
+	if _, err := subject.FreePort(host); err != nil {
+		report(Outcome{Name: "start", Skipped: fmt.Sprintf("this machine has no %s: %v", host, err)})
+		return all
+	}
+	for _, c := range checks {
+		if ctx.Err() != nil {
+			break
+		}
+		if !c.applies(s, o, workload) {
+			continue
+		}
+		if reason := c.excused(s); reason != "" {
+			report(Outcome{Name: c.name, Skipped: reason})
+			continue
+		}
+		err := c.try(ctx, s, o, host, workload)
+		if errors.As(err, new(startError)) {
+			report(Outcome{Name: "start", Err: err})
+			break
+		}
+		report(Outcome{Name: c.name, Err: err})
+	}
+	return all
+}
+
+func (c *check) applies(s *subject.Subject, o Options, workload string) bool {
+	return (c.workload == "" || c.workload == workload) && (!c.own || o.Own) && (o.Only == nil || slices.Contains(o.Only, c.name))
+}
+
+// excused says why a check that applies cannot be asked of the subject.
+func (c *check) excused(s *subject.Subject) string {
+	if c.full && s.Contract == "published" {
+		return "kept as it was published, without this"
+	}
+	if c.needs != "" && !strings.Contains(strings.Join(s.RunCmd, " "), c.needs) {
+		return "its run command has no " + c.needs
+	}
+	return ""
+}
+
+// startError is a server that never got ready, which no check can do anything about.
+type startError struct{ error }
+
+// bench is one server under one check.
+type bench struct {
+	ctx      context.Context
+	subject  *subject.Subject
+	params   subject.Params
+	patience time.Duration
+	process  *subject.Process // nil in checks that start it themselves
+	out      *os.File         // its standard output
+	stopped  bool             // stop was called
+}
+
+// try makes one check with a server of its own, of which nothing is left afterwards.
+func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, workload string) (err error) {
+	dir, err := os.MkdirTemp("", "weir-contract-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{ctx: ctx, subject: s, params: c.params, patience: o.Patience}
+	b.params.Host, b.params.Workload = host, workload
+	if b.params.Port, err = subject.FreePort(host); err != nil {
+		return err
+	}
+	if b.out, err = os.OpenFile(filepath.Join(dir, "output"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return err
+	}
+	defer b.out.Close()
+	if c.alone != nil {
+		return c.alone(b)
+	}
+	return b.serve(c.run)
+}
+
+// start starts the server; end, which the caller must call, takes away what may be left of it.
+func (b *bench) start() (end func(), err error) {
+	group, err := sample.NewGroup(b.subject.Name)
+	if err != nil {
+		group = nil // without accounting, its process group tells what it leaves behind
+	}
+	b.process, err = b.subject.Start(b.ctx, group, b.params, subject.Place{Stdout: b.out})
+	end = func() {
+		if b.process != nil {
+			_ = b.process.Stop() // a check that minds the error has called it before
+		}
+		if group != nil {
+			_ = group.Close()
+		}
+	}
+	if err != nil {
+		err = startError{err}
+	}
+	return end, err
+}
+
+// serve starts the server, lets run talk to it, stops it and judges its output.
+func (b *bench) serve(run func(*bench) (verify, error)) error {
+	end, err := b.start()
+	defer end()
+	if err != nil {
+		return err
+	}
+	judge, err := run(b)
+	if early := b.died(err != nil); early != nil {
+		return fmt.Errorf("the server did not live: %w", early)
+	}
+	if stopped := b.stop(); err == nil {
+		err = stopped
+	}
+	if err != nil {
+		return err
+	}
+	return b.judged(judge)
+}
+
+// aMoment is how long the end of a server may take to be noticed after its connections have broken.
+const aMoment = 200 * time.Millisecond
+
+// died says how a server ended that nobody stopped; nil for one that lives.
+func (b *bench) died(suspect bool) error {
+	if b.stopped {
+		return nil
+	}
+	if suspect {
+		select {
+		case <-b.process.Done():
+		case <-time.After(aMoment):
+		}
+	}
+	return b.process.Err()
+}
+
+// judged applies a judgement to the whole output.
+func (b *bench) judged(judge verify) error {
+	output, err := b.output()
+	if err != nil {
+		return err
+	}
+	return judge(output)
+}
+
+// stop ends the server and checks its manners.
+func (b *bench) stop() error {
+	b.stopped = true
+	if err := b.process.Stop(); err != nil {
+		return fmt.Errorf("after SIGTERM: %w", err)
+	}
+	if exit := b.process.Exit(); b.subject.Contract != "published" && !exit.Success() {
+		return fmt.Errorf("after SIGTERM: expected exit status 0, saw %s", exit)
+	}
+	return nil
+}
+
+// addr is where the server listens.
+func (b *bench) addr() string {
+	return net.JoinHostPort(b.params.Host, strconv.Itoa(b.params.Port))
+}
+
+func (b *bench) echoes() bool { return b.params.Workload == "echo" }

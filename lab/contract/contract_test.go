@@ -1,0 +1,136 @@
+package contract
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/lab/subject"
+)
+
+// faultySubject describes the test server with a fault ("" for none).
+func faultySubject(t *testing.T, fault string, workloads ...string) *subject.Subject {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "subject.toml")
+	text := fmt.Sprintf(`name="faulty"
+language="Go"
+paradigm="goroutine per connection"
+workloads=["%s"]
+run=[%q, "as", "--fault", %q, "--listen", "{addr}", "--workload", "{workload}", "--size", "{size}", "--work-us", "{work_us}", "--wait-ms", "{wait_ms}"]
+`, strings.Join(workloads, `", "`), self, fault)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := subject.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAGoodServerPasses(t *testing.T) {
+	for _, o := range Check(t.Context(), faultySubject(t, "", "sink", "echo"), Options{Own: true}) {
+		if o.Err != nil {
+			t.Errorf("%s, %s, %s: %v", o.Name, o.Host, o.Workload, o.Err)
+		}
+		if o.Skipped != "" {
+			t.Logf("%s, %s, %s: skipped: %s", o.Name, o.Host, o.Workload, o.Skipped)
+		}
+	}
+}
+
+// Every fault is caught by the check that is there for it, and the error says what was seen. A check that no
+// fault fails is no check: the last part sees that there is a fault for each.
+func TestEveryFaultIsCaught(t *testing.T) {
+	faults := []struct {
+		fault, workload, check, want string
+	}{
+		{"loses a read", "sink", "integrity", "lost"},
+		{"loses a read", "echo", "integrity", "lost"},
+		{"loses a byte", "sink", "single bytes", "connection 0: bytes 0 to 0 of 3000 are lost"},
+		{"doubles a read", "sink", "integrity", "doubled"},
+		{"doubles a read", "echo", "integrity", "doubled"},
+		{"swaps halves", "sink", "integrity", "out of order"},
+		{"swaps halves", "echo", "integrity", "out of order"},
+		{"changes a byte", "sink", "single bytes", "changed"},
+		{"ends at NUL", "sink", "integrity", "lost"},
+		{"mixes connections", "echo", "integrity", "connection"},
+		{"chatters", "sink", "integrity", `standard output: connection`},
+		{"chatters", "echo", "integrity", `nobody sent, such as`},
+		{"stops after 20000", "sink", "half-close", "expected 100000 bytes"},
+		{"never closes", "sink", "half-close", "expected the end of the stream"},
+		{"one at a time", "echo", "slow reader", "beside a connection that does not read"},
+		{"takes 100", "sink", "200 connections", "the server"},
+		{"loses a read", "sink", "200 connections", "expected 20000 bytes, saw"},
+		{"dies of a reset", "sink", "reset", "did not live"},
+		{"one slow reader stops all", "echo", "slow reader", "beside a connection that does not read"},
+		{"queues without end", "echo", "slow reader", "to stop reading"},
+		{"does not work", "sink", "work", "expected 100ms at least"},
+		{"does not work", "echo", "work", "expected 100ms at least"},
+		{"does not wait", "echo", "waiting", "to come out after 3s"},
+		{"waits for all", "sink", "waiting", "held up"},
+		{"waits for all", "echo", "waiting", "held up"},
+		{"drops at SIGTERM", "sink", "SIGTERM while busy", "the rest is lost"},
+		{"drops at SIGTERM", "echo", "SIGTERM while busy", "the rest is lost"},
+		{"dies of SIGTERM", "sink", "SIGTERM while busy", "expected exit status 0, saw signal: terminated"},
+		{"ignores SIGTERM", "sink", "SIGTERM while busy", "was killed"},
+		{"exits with 3", "sink", "SIGTERM while busy", "exit status 3"},
+		{"leaves a child", "sink", "SIGTERM while busy", "left 1 processes behind"},
+		{"leaves a child", "sink", "half-close", "left 1 processes behind"},
+		{"dies of SIGINT", "sink", "SIGINT", "expected exit status 0, saw signal: interrupt"},
+		{"takes any flag", "sink", "bad flags", "an unknown flag: expected exit status 2, saw exit status 0"},
+		{"says too much", "sink", "bad flags", "expected one line on standard error"},
+		{"silent about its port", "sink", "port in use", "expected one line on standard error"},
+	}
+	covered := map[string]bool{}
+	for _, f := range faults {
+		covered[f.check] = true
+		t.Run(f.fault+"/"+f.workload+"/"+f.check, func(t *testing.T) {
+			t.Parallel()
+			found := Check(t.Context(), faultySubject(t, f.fault, f.workload),
+				Options{Own: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Patience: 4 * time.Second})
+			if len(found) != 1 || found[0].Err == nil {
+				t.Fatalf("not caught: %+v", found)
+			}
+			if text := found[0].Err.Error(); !strings.Contains(text, f.want) {
+				t.Errorf("the error does not say %q: %s", f.want, text)
+			}
+		})
+	}
+	for _, name := range Names() {
+		if !covered[name] {
+			t.Errorf("no fault is caught by %q", name)
+		}
+	}
+}
+
+func TestAServerThatDoesNotStartFailsOnce(t *testing.T) {
+	s := faultySubject(t, "", "sink")
+	s.RunCmd = []string{"false", "{addr}"}
+	found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}})
+	if len(found) != 1 || found[0].Name != "start" || found[0].Err == nil {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestWhatCannotBeAskedIsSkippedWithTheReason(t *testing.T) {
+	s := faultySubject(t, "", "sink")
+	s.RunCmd = slices.DeleteFunc(s.RunCmd, func(w string) bool { return w == "--wait-ms" || w == "{wait_ms}" })
+	found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"waiting"}})
+	if len(found) != 1 || !strings.Contains(found[0].Skipped, "{wait_ms}") {
+		t.Errorf("%+v", found)
+	}
+	s.Contract = "published"
+	found = Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"SIGTERM while busy"}})
+	if len(found) != 1 || !strings.Contains(found[0].Skipped, "published") {
+		t.Errorf("%+v", found)
+	}
+}

@@ -1,0 +1,16 @@
+package contract
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain runs the tests or, called with "as", the server that the tests start: good, or with one fault.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "as" {
+		os.Exit(serveWith(os.Args[2:]))
+	}
+	goleak.VerifyTestMain(m)
+}

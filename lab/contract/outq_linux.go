@@ -1,0 +1,19 @@
+package contract
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// unacknowledged is how many sent bytes the other side's kernel has not confirmed (SIOCOUTQ, tcp(7)).
+func unacknowledged(c *net.TCPConn) (n int, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	if outer := raw.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) }); outer != nil {
+		return 0, outer
+	}
+	return n, err
+}

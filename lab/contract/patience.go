@@ -1,0 +1,168 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	workUS = 500 // work for each message in the check of work
+	waitMS = 100 // waiting for each message in the check of waiting
+)
+
+// work: the server spends at least the time that it was told on each message.
+func work(b *bench) (verify, error) {
+	const messages = 200
+	c, err := b.dial(b.numbers()[0])
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	began := time.Now()
+	if err := c.exchange(messages * b.params.Size); err != nil {
+		return nil, err
+	}
+	if err := b.tookAtLeast(began, messages*workUS*time.Microsecond, c.sent); err != nil {
+		return nil, fmt.Errorf("%d messages of %d us of work each: %w", messages, workUS, err)
+	}
+	return b.settle(exact([]*client{c}))
+}
+
+// tookAtLeast waits for the output of a sink, and sees that it did not come too early.
+func (b *bench) tookAtLeast(began time.Time, least time.Duration, total int) error {
+	if !b.echoes() {
+		if err := b.written(total, b.patience); err != nil {
+			return err
+		}
+	}
+	if took := time.Since(began); took < least {
+		return fmt.Errorf("expected %v at least, saw it done after %v", least, took.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// waiting: a connection that waits for its thirty messages (three seconds) does not hold up one that waits for
+// one. Which of them is first is a matter of order, not of speed.
+func waiting(b *bench) (verify, error) {
+	const messages = 30
+	slow, err := b.dial(b.numbers()[0])
+	if err != nil {
+		return nil, err
+	}
+	defer slow.Close()
+	quick, err := b.dial(b.numbers()[1])
+	if err != nil {
+		return nil, err
+	}
+	defer quick.Close()
+	began := time.Now()
+	if err := slow.send(messages * b.params.Size); err != nil {
+		return nil, err
+	}
+	if err := quick.exchange(b.params.Size); err != nil {
+		return nil, fmt.Errorf("beside a connection that waits: %w", err)
+	}
+	first, err := b.servedFirst(quick, slow)
+	took := time.Since(began)
+	switch {
+	case err != nil:
+		return nil, err
+	case !first && took < messages*waitMS*time.Millisecond:
+		return nil, fmt.Errorf("expected %d messages of %d ms of waiting each to come out after 3s, saw them after %v", messages, waitMS, took.Round(time.Millisecond))
+	case !first:
+		return nil, errors.New("a connection that waits for 30 messages held up one that waits for 1: expected the latter to be served first")
+	}
+	if err := slow.exchange(); err != nil {
+		return nil, err
+	}
+	if err := b.tookAtLeast(began, messages*waitMS*time.Millisecond, slow.sent+quick.sent); err != nil {
+		return nil, fmt.Errorf("%d messages of %d ms of waiting each: %w", messages, waitMS, err)
+	}
+	return b.settle(exact([]*client{slow, quick}))
+}
+
+// servedFirst says whether nothing of the slow connection came out before the quick one's.
+func (b *bench) servedFirst(quick, slow *client) (bool, error) {
+	if b.echoes() {
+		if err := slow.SetReadDeadline(time.Now().Add(4 * look)); err != nil {
+			return false, err
+		}
+		n, _ := slow.Read(make([]byte, 1))
+		return n == 0, slow.SetReadDeadline(time.Now().Add(b.patience))
+	}
+	if err := b.written(quick.sent, b.patience); err != nil {
+		return false, err
+	}
+	output, err := b.output()
+	return err == nil && output[0]>>4 == byte(quick.number), err
+}
+
+// slowReader: a client that does not read its echoes stops being read from, holds up nobody else, and gets
+// everything in order once it reads.
+func slowReader(b *bench) (verify, error) {
+	slow, err := b.dial(b.numbers()[0])
+	if err != nil {
+		return nil, err
+	}
+	defer slow.Close()
+	if err := b.fill(slow); err != nil {
+		return nil, err
+	}
+	other, err := b.dial(b.numbers()[1])
+	if err != nil {
+		return nil, err
+	}
+	defer other.Close()
+	if err := other.exchange(cuts(other.number)...); err != nil {
+		return nil, fmt.Errorf("beside a connection that does not read: %w", err)
+	}
+	if err := slow.SetDeadline(time.Now().Add(2 * b.patience)); err != nil {
+		return nil, err
+	}
+	if err := slow.exchange(4097); err != nil {
+		return nil, fmt.Errorf("after not reading for a while: %w", err)
+	}
+	return nothing, nil
+}
+
+// fill sends until the connection takes no more, which must happen when the socket buffers on the way are full.
+func (b *bench) fill(c *client) error {
+	const piece, stuck = 64 << 10, 300 * time.Millisecond
+	limit := 4*socketBuffers() + 8<<20
+	if err := c.SetWriteBuffer(piece); err != nil {
+		return err
+	}
+	for c.sent < limit {
+		if err := c.SetWriteDeadline(time.Now().Add(stuck)); err != nil {
+			return err
+		}
+		before := c.sent
+		if err := c.send(piece); err != nil && c.sent == before {
+			if os.IsTimeout(err) || strings.Contains(err.Error(), "time allowed") {
+				return c.SetDeadline(time.Now().Add(b.patience))
+			}
+			return err
+		}
+	}
+	return fmt.Errorf("expected the server to stop reading from a client that reads no echoes, saw it take %d MiB", limit>>20)
+}
+
+// socketBuffers is the most that the kernel keeps for one socket in both directions, in bytes.
+func socketBuffers() int {
+	total := 0
+	for _, file := range []string{"/proc/sys/net/ipv4/tcp_rmem", "/proc/sys/net/ipv4/tcp_wmem"} {
+		text, _ := os.ReadFile(file)
+		most := 8 << 20
+		if f := strings.Fields(string(text)); len(f) == 3 {
+			if n, err := strconv.Atoi(f[2]); err == nil {
+				most = n
+			}
+		}
+		total += most
+	}
+	return total
+}

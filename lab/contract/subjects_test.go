@@ -1,0 +1,41 @@
+package contract
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/lab/subject"
+)
+
+// Every subject of the tree that can be built here keeps the contract.
+func TestEverySubject(t *testing.T) {
+	all, err := subject.Discover("../..")
+	if err != nil {
+		t.Error(err)
+	}
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			if missing := s.Missing(); missing != "" {
+				t.Skipf("%s: %s", s.Name, missing)
+			}
+			if err := s.Build(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			var skipped []string
+			for _, o := range Check(t.Context(), s, Options{Own: s.Contract == "full"}) {
+				where := fmt.Sprintf("%s (%s, %s)", o.Name, o.Workload, o.Host)
+				if o.Err != nil {
+					t.Errorf("%s: %v", where, o.Err)
+				}
+				if o.Skipped != "" {
+					skipped = append(skipped, where+": "+o.Skipped)
+				}
+			}
+			if len(skipped) > 0 {
+				t.Logf("not checked:\n%s", strings.Join(skipped, "\n"))
+			}
+		})
+	}
+}
