@@ -87,10 +87,14 @@ func (d *digest) refusalReasons() []refusal {
 }
 
 func reasonKind(why string) string {
-	if i := strings.IndexAny(why, ":0123456789"); i > 0 {
-		why = why[:i]
+	i := strings.IndexAny(why, ":0123456789")
+	switch {
+	case i <= 0:
+		return strings.TrimSpace(why)
+	case why[i] == ':':
+		return why[:i]
 	}
-	return strings.TrimSpace(why)
+	return strings.TrimSpace(why[:i]) + " …"
 }
 
 func (d *digest) coldSection() section {

@@ -51,8 +51,11 @@ func (d *digest) stabilitySentence() string {
 			}
 		}
 	}
-	if n > 0 && differ == 0 {
-		return fmt.Sprintf("In stability, the variation of that CPU over windows of %s, no two subjects were shown to differ in any of %s.", window, plural(n, "comparison", "comparisons"))
+	switch {
+	case n == 1 && differ == 0:
+		return fmt.Sprintf("In stability, the variation of that CPU over windows of %s, the two were not shown to differ.", window)
+	case n > 0 && differ == 0:
+		return fmt.Sprintf("In stability, the variation of that CPU over windows of %s, no two subjects were shown to differ in any of %d comparisons.", window, n)
 	}
 	return fmt.Sprintf("Over windows of %s, %s.", window, d.lowest(metricCV, "variation of CPU", groups))
 }

@@ -21,7 +21,7 @@ func cleanAll(s []string) {
 func cleanBlocks(blocks []block) {
 	for i := range blocks {
 		b := &blocks[i]
-		b.Text, b.Code, b.Fold = figure.Clean(b.Text), figure.Clean(b.Code), figure.Clean(b.Fold)
+		b.Head, b.Text, b.Code, b.Fold = figure.Clean(b.Head), figure.Clean(b.Text), figure.Clean(b.Code), figure.Clean(b.Fold)
 		cleanAll(b.Items)
 		if b.Table != nil {
 			b.Table.Caption = figure.Clean(b.Table.Caption)

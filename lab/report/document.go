@@ -26,6 +26,7 @@ type section struct {
 
 // block is one piece of a section: exactly one of its fields is set, save that Fold titles Inside.
 type block struct {
+	Head    string
 	Text    string
 	Items   []string
 	Code    string

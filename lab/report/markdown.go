@@ -35,6 +35,9 @@ func markItems(b *strings.Builder, items []string) {
 
 func markBlocks(b *strings.Builder, blocks []block) {
 	for _, x := range blocks {
+		if x.Head != "" {
+			fmt.Fprintf(b, "### %s\n\n", escapeMarkdown.Replace(x.Head))
+		}
 		if x.Text != "" {
 			fmt.Fprintf(b, "%s\n\n", escapeMarkdown.Replace(x.Text))
 		}

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,36 +17,49 @@ func (d *digest) questionsSection() section {
 	if len(d.Trials) == 0 && len(d.Portability) == 0 {
 		return s
 	}
-	s.Blocks = append(s.Blocks, text("1. CPU: what does handling connections in the kernel (processes, in C) cost against handling them in the language's runtime (goroutines)?"),
-		d.pairAnswer(metricCPU, "costs", "CPU per message"),
-		text("2. Stability: how steady is that CPU under a constant load?"),
-		d.pairAnswer(metricCV, "varies", "variation of CPU"))
+	s.Blocks = append(s.Blocks, block{Head: "1. CPU: what do processes in C cost against goroutines?"})
+	s.Blocks = append(s.Blocks, d.pairAnswer(metricCPU, "cost", "CPU per message")...)
+	s.Blocks = append(s.Blocks, block{Head: "2. Stability: how steady is that CPU under a constant load?"})
+	s.Blocks = append(s.Blocks, d.pairAnswer(metricCV, "varied", "variation of CPU")...)
 	if len(d.Saturation) == 0 {
 		s.Blocks = append(s.Blocks, text("How steady it is near capacity was not measured in this run: --saturation does."))
 	}
-	s.Blocks = append(s.Blocks, text("3. Portability: do the C programs build and work without change elsewhere?"))
+	s.Blocks = append(s.Blocks, block{Head: "3. Portability: do the C programs build and work elsewhere without change?"})
 	s.Blocks = append(s.Blocks, d.portability()...)
 	return s
 }
 
-// pairAnswer compares the published pair of paradigms in a metric, cell by cell.
-func (d *digest) pairAnswer(metric, verb, noun string) block {
+// pairAnswer compares the published pair of paradigms in a metric: counts of verdicts, and each of them.
+func (d *digest) pairAnswer(metric, verb, noun string) []block {
 	c, goLang := d.firstOf(publishedC), d.firstOf(publishedGo)
 	if c == "" || goLang == "" {
-		return text("Not answered by this run: it takes both a process per connection in C (c-fork) and a goroutine per connection (go-goroutine).")
+		return []block{text("Not answered by this run: it takes both a process per connection in C (c-fork) and a goroutine per connection (go-goroutine).")}
 	}
-	var items []string
+	t := &table{Caption: upper(noun) + ", " + goLang + " over " + c, Align: "llrrr", Head: []string{"Where", "Verdict", "Ratio", "95 % interval", "Pairs"}}
+	said := map[string]int{}
 	for _, g := range d.groups {
-		v, ok := d.versus(metric, g, goLang, c)
-		if !ok {
-			continue
+		if v, ok := d.versus(metric, g, goLang, c); ok {
+			said[pairVerdict(v, verb)]++
+			t.add(d.caption(g), pairVerdict(v, verb), times(v.Ratio), between(v.Low, v.High), count(v.Pairs))
 		}
-		items = append(items, fmt.Sprintf("%s: %s (ratio of %s %s, 95 %% interval %s)", d.caption(g), pairVerdict(v, verb), noun, times(v.Ratio), between(v.Low, v.High)))
 	}
-	if len(items) == 0 {
-		return text("Not answered by this run: %s and %s have no accepted trials under the same load.", c, goLang)
+	if len(t.Rows) == 0 {
+		return []block{text("Not answered by this run: %s and %s have no accepted trials under the same load.", c, goLang)}
 	}
-	return block{Items: items}
+	return []block{text("%s", upper(tally(said))+"."), {Table: t}}
+}
+
+// tally counts what was said, most often first: "x cost more than y in 6 of 9 cells, …".
+func tally(said map[string]int) string {
+	words := slices.SortedFunc(maps.Keys(said), func(a, b string) int { return cmp.Or(cmp.Compare(said[b], said[a]), cmp.Compare(a, b)) })
+	all := 0
+	for _, n := range said {
+		all += n
+	}
+	for i, w := range words {
+		words[i] = fmt.Sprintf("%s in %d of %s", w, said[w], plural(all, "cell", "cells"))
+	}
+	return strings.Join(words, "; ")
 }
 
 func pairVerdict(v result.Comparison, verb string) string {
@@ -54,9 +69,9 @@ func pairVerdict(v result.Comparison, verb string) string {
 	case v.Verdict == different:
 		return fmt.Sprintf("%s %s less than %s", v.A, verb, v.B)
 	case v.Verdict == equivalent:
-		return fmt.Sprintf("%s and %s are equivalent", v.A, v.B)
+		return fmt.Sprintf("%s and %s were equivalent", v.A, v.B)
 	}
-	return fmt.Sprintf("undecided between %s and %s", v.A, v.B)
+	return "undecided"
 }
 
 // portability says what was built and tested where, and what was not.

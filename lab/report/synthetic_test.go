@@ -69,12 +69,12 @@ func (s *synthetic) run() *synthetic {
 }
 
 func (s *synthetic) half(load result.Load, n, p int, pattern string, block, turn int, drift float64) {
-	for i := range s.Subjects {
+	for i, subject := range s.Subjects {
 		c := costs[i]
 		us := c.us[p] * drift * (1 + c.rough*s.rng.NormFloat64()) * (1 + 1.2/float64(n))
-		s.add(load, n, pattern, block, 2*i+turn, c.subject.Name, us)
-		if c.subject.Name == s.Plan.Twin {
-			s.add(load, n, pattern, block, 20+turn, c.subject.Name+"+twin", us*(1+c.rough*s.rng.NormFloat64()))
+		s.add(load, n, pattern, block, 2*i+turn, subject.Name, us)
+		if subject.Name == s.Plan.Twin {
+			s.add(load, n, pattern, block, 20+turn, subject.Name+"+twin", us*(1+c.rough*s.rng.NormFloat64()))
 		}
 	}
 }

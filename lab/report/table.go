@@ -18,11 +18,11 @@ func (d *digest) tableSection() section {
 }
 
 func (d *digest) publishedTable(load string) *table {
-	t := &table{Caption: upper(d.describe(load)), Align: "lrrr", Head: []string{"Subject", "Connections", "CPU %", "σ/µ"}, Over: []over{{"", 2}, {"Published", 2}}}
+	t := &table{Caption: upper(d.describe(load)), Align: "lrrr", Head: []string{"Subject", "Connections", "CPU\u00a0%", "σ/µ"}, Over: []over{{"", 2}, {"Published", 2}}}
 	patterns := d.patterns(load)
 	for _, p := range patterns {
 		t.Align += "rr"
-		t.Head, t.Over = append(t.Head, "CPU %", "σ/µ"), append(t.Over, over{"Measured, " + patternName(p), 2})
+		t.Head, t.Over = append(t.Head, "CPU\u00a0%", "σ/µ"), append(t.Over, over{"Measured, " + patternName(p), 2})
 	}
 	for _, n := range d.connections(load) {
 		if len(t.Rows) > 0 {
