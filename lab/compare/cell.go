@@ -17,7 +17,11 @@ type cell struct {
 }
 
 func (c cell) String() string {
-	return fmt.Sprintf("%s on %d connections, %s", c.load, c.connections, c.pattern)
+	plural := "s"
+	if c.connections == 1 {
+		plural = ""
+	}
+	return fmt.Sprintf("%s on %d connection%s, %s", c.load, c.connections, plural, c.pattern)
 }
 
 func cellOf(t *result.Trial) cell { return cell{t.Load, t.Connections, t.Pattern} }

@@ -125,7 +125,7 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 			for i := range b.Trials {
 				b.Trials[i].Connections = 8
 			}
-		}, "no load in common: A has messages on 1 connections, staggered, "},
+		}, "no load in common: A has messages on 1 connection, staggered, "},
 		{"no trials", func(b *result.Results) { b.Trials = nil }, "no load in common"},
 		{"another rate", func(b *result.Results) { b.Plan.Loads = []result.Load{{Name: "messages", Rate: 250, Size: 1000}} },
 			`the load "messages" was 125 messages/s of 1000 bytes in A and 250 messages/s of 1000 bytes in B`},

@@ -20,7 +20,7 @@ func fromDifferences(diffs, weights []float64) Estimate {
 		squares += weights[i] * weights[i]
 	}
 	if len(diffs) == 1 {
-		e.mean, e.Ratio = mean, math.Exp(mean)
+		e.mean, e.Ratio = mean, exp(mean)
 		return e
 	}
 	for i, d := range diffs {
@@ -33,11 +33,13 @@ func fromDifferences(diffs, weights []float64) Estimate {
 func fromT(e Estimate, mean, err, df float64) Estimate {
 	e.mean, e.err, e.df = mean, err, df
 	half := err * quantile(1-(1-Confidence)/2, df)
-	e.Ratio = math.Exp(mean)
-	e.Low, e.High = math.Exp(mean-half), min(math.Exp(mean+half), math.MaxFloat64)
+	e.Ratio, e.Low, e.High = exp(mean), exp(mean-half), exp(mean+half)
 	e.P = min(1, 2*tail(math.Abs(mean), err, df))
 	return e
 }
+
+// exp stays finite, since not every format of data has infinity.
+func exp(log float64) float64 { return min(math.Exp(log), math.MaxFloat64) }
 
 // tail is the chance that noise alone puts an estimate at distance or further to one side. Without any
 // noise it is a certainty: 1 at no distance, 0 at any other.

@@ -58,7 +58,7 @@ func blockMeans(trials []Trial) (means []float64, dropped int) {
 func welch(e Estimate, a, b []float64) Estimate {
 	am, bm := stat.Mean(a, nil), stat.Mean(b, nil)
 	if e.Blocks == 1 {
-		e.mean, e.Ratio = am-bm, math.Exp(am-bm)
+		e.mean, e.Ratio = am-bm, exp(am-bm)
 		return e
 	}
 	na, nb := float64(len(a)), float64(len(b))

@@ -1,0 +1,125 @@
+package compare
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"weir/lab/result"
+	"weir/lab/stat"
+)
+
+// WriteRuns writes what Runs found of a and b as text for a person, at most 100 columns wide. The names say
+// which run is which, usually by their directories. Errors are w's.
+func WriteRuns(w io.Writer, aName, bName string, a, b *result.Results, found []result.Comparison) error {
+	t := runsTable{w: bufio.NewWriter(w), a: a, b: b}
+	fmt.Fprintf(t.w, "A  %s (%s)\nB  %s (%s)\n\n", aName, summary(a), bName, summary(b))
+	fmt.Fprintf(t.w, "Over 1, A cost more. Intervals hold 95 %%; p is corrected for the comparisons of its table.\n")
+	fmt.Fprintf(t.w, "Beware: %s.\n", caution(a, b))
+	for _, c := range found {
+		t.line(c)
+	}
+	t.endCell()
+	return t.w.Flush()
+}
+
+func summary(r *result.Results) string {
+	s := fmt.Sprintf("%s, %s", r.Experiment, r.Started.UTC().Format("2006-01-02 15:04 UTC"))
+	if r.Finished.IsZero() {
+		s += ", unfinished"
+	}
+	return s
+}
+
+// runsTable writes comparisons as tables, one a metric, with notes after the tables of a cell.
+type runsTable struct {
+	w      *bufio.Writer
+	a, b   *result.Results
+	cell   cell
+	metric string
+	notes  []string // of the cell, numbered from 1
+}
+
+func (t *runsTable) line(c result.Comparison) {
+	if at := (cell{c.Load, c.Connections, c.Pattern}); at != t.cell || t.metric == "" {
+		t.endCell()
+		t.cell = at
+		fmt.Fprintf(t.w, "\n%s\n", at)
+	}
+	if c.Metric != t.metric {
+		t.metric = c.Metric
+		fmt.Fprintf(t.w, "\n  %-27s %9s %9s   %6s  %-14s %5s  %7s  %s\n", heading(c.Metric), "A", "B", "A / B", "95 % interval", "pairs", "p", "verdict")
+	}
+	av, bv := t.mean(t.a, c), t.mean(t.b, c)
+	fmt.Fprintf(t.w, "  %-27s %9s %9s   %6.3f  %-14s %5d  %7s  %s\n", c.A, av, bv, c.Ratio, interval(c), c.Pairs, pText(c.P), t.verdict(c))
+}
+
+// endCell writes the notes and forgets them.
+func (t *runsTable) endCell() {
+	if len(t.notes) > 0 {
+		fmt.Fprintln(t.w)
+	}
+	for i, n := range t.notes {
+		fmt.Fprintf(t.w, "  [%d] %s\n", i+1, n)
+	}
+	t.notes, t.metric = nil, ""
+}
+
+func heading(metric string) string {
+	switch metric {
+	case CPU:
+		return "CPU, us a message"
+	case Variation:
+		return "variation of CPU"
+	}
+	return "CPU / " + strings.TrimPrefix(metric, CPU+"/") + "'s"
+}
+
+// mean is the geometric mean of a metric in one run.
+func (t *runsTable) mean(r *result.Results, c result.Comparison) string {
+	of, reference := metrics[0].of, strings.TrimPrefix(c.Metric, CPU+"/")
+	if c.Metric == Variation {
+		of = metrics[1].of
+	}
+	trials := t.cell.trials(r, of)
+	v := stat.Mean(values(trials[c.A]))
+	if reference != c.Metric {
+		v /= stat.Mean(values(trials[reference]))
+	}
+	return fmt.Sprintf("%.3f", v)
+}
+
+func interval(c result.Comparison) string {
+	if c.High == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%.3f to %.3f", c.Low, c.High)
+}
+
+func pText(p float64) string {
+	if p < 0.001 {
+		return "< 0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
+}
+
+// verdict is the word, its margin, and the number of a note where there is a warning beside the one that
+// all share.
+func (t *runsTable) verdict(c result.Comparison) string {
+	s := c.Verdict
+	if s == stat.Equivalent {
+		s = fmt.Sprintf("equivalent within %.3g %%", 100*margin(t.a))
+	}
+	warning := strings.TrimSuffix(strings.TrimSuffix(c.Warning, caution(t.a, t.b)), "; ")
+	if warning == "" {
+		return s
+	}
+	i := slices.Index(t.notes, warning)
+	if i < 0 {
+		i = len(t.notes)
+		t.notes = append(t.notes, warning)
+	}
+	return fmt.Sprintf("%s [%d]", s, i+1)
+}

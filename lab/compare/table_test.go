@@ -1,0 +1,46 @@
+package compare
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+func TestTheTableOfTwoRuns(t *testing.T) {
+	a, b := made(1, 6), scaled(made(2, 6), "b", 1.3)
+	a.Started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	b.Started = a.Started.Add(24 * time.Hour)
+	b.Finished = b.Started.Add(time.Hour)
+	found, err := Runs(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := WriteRuns(&got, "runs/friday", "runs/saturday", a, b, found); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/runs.txt", got.Bytes())
+	if err := WriteRuns(full{}, "", "", a, b, found); err == nil {
+		t.Error("a full disk is not reported")
+	}
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s: the output is now\n%s\n(go test ./lab/compare -update writes it)", file, got)
+	}
+}
