@@ -1,0 +1,19 @@
+package docs
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+var built string // the folder of the command that tests built, for TestMain to remove; empty when none did
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if built != "" {
+			os.RemoveAll(built)
+		}
+		os.Exit(code)
+	}))
+}

@@ -1,0 +1,44 @@
+package docs
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"weir/serve"
+)
+
+var cell = regexp.MustCompile("`([a-z]+)`")
+
+// TestTheTableOfWays compares the README's table of what runs under what with what serve refuses.
+func TestTheTableOfWays(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(text), "\n| service |")
+	if !found {
+		t.Fatal("the README has no table of services")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	lines := strings.Split(table, "\n")
+	ways := cell.FindAllStringSubmatch(lines[0], -1)
+	if len(ways) != len(serve.Ways) {
+		t.Fatalf("the table has %d ways, serve has %d", len(ways), len(serve.Ways))
+	}
+	for _, line := range lines[2:] {
+		answers := strings.Split(line, "|")
+		for i, w := range ways {
+			way, err := serve.ParseWay(w[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			trait := serve.Ways[way]
+			refused := strings.Contains(line, "in process") && trait.Splits || strings.Contains(line, "no file descriptor") && trait.Needs
+			if says := strings.TrimSpace(answers[i+2]); (says == "no") != refused {
+				t.Errorf("%s under %s: the table says %q, refused is %v", strings.TrimSpace(answers[1]), w[1], says, refused)
+			}
+		}
+	}
+}
