@@ -180,10 +180,10 @@ type Comparison struct {
 	Connections int     `json:"connections"`
 	Pattern     string  `json:"pattern"`
 	Ratio       float64 `json:"ratio"` // A / B
-	Low         float64 `json:"low"`   // 95 % interval, not corrected
+	Low         float64 `json:"low"`   // 95 % interval, not corrected; low and high are 0 when there is none
 	High        float64 `json:"high"`
 	Pairs       int     `json:"pairs"`   // blocks in which both have accepted trials
-	P           float64 `json:"p"`       // corrected for the number of comparisons of the run
+	P           float64 `json:"p"`       // corrected over all pairs in this metric, load, connections and pattern
 	Verdict     string  `json:"verdict"` // different, equivalent, undecided
 	Twin        bool    `json:"twin"`    // B is A's secret twin: an honest lab does not say "different"
 	Warning     string  `json:"warning,omitempty"`
