@@ -55,6 +55,12 @@ type Outcome struct {
 	Skipped  string // why it was not tried
 }
 
+// Own says whether a subject takes this project's flags, so that Options.Own fits it.
+func Own(s *subject.Subject) bool {
+	run := strings.Join(s.RunCmd, " ")
+	return s.Contract != "published" && strings.Contains(run, "--listen {addr}") && strings.Contains(run, "--workload {workload}")
+}
+
 // check is one part of the contract.
 type check struct {
 	name     string

@@ -39,15 +39,15 @@ func serveWith(args []string) int {
 	flags.IntVar(&f.wait, "wait-ms", 0, "")
 	err := flags.Parse(args)
 	_, addrErr := net.ResolveTCPAddr("tcp", *listen)
-	if f.fault != "takes any flag" && (err != nil || addrErr != nil || f.size < 1 || f.wait < 0 || f.workload != "sink" && f.workload != "echo") {
+	if f.fault == "takes any flag" && err != nil {
+		return 0
+	}
+	if err != nil || addrErr != nil || f.size < 1 || f.wait < 0 || f.workload != "sink" && f.workload != "echo" {
 		fmt.Fprintln(os.Stderr, "faulty: bad usage")
 		if f.fault == "says too much" {
 			fmt.Fprintln(os.Stderr, "usage: ...")
 		}
 		return 2
-	}
-	if f.fault == "takes any flag" && err != nil {
-		return 0
 	}
 	return f.serve(*listen)
 }

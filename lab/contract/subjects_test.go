@@ -24,7 +24,7 @@ func TestEverySubject(t *testing.T) {
 				t.Fatal(err)
 			}
 			var skipped []string
-			for _, o := range Check(t.Context(), s, Options{Own: s.Contract == "full"}) {
+			for _, o := range Check(t.Context(), s, Options{Own: Own(s)}) {
 				where := fmt.Sprintf("%s (%s, %s)", o.Name, o.Workload, o.Host)
 				if o.Err != nil {
 					t.Errorf("%s: %v", where, o.Err)
