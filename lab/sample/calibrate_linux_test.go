@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ import (
 //	burn MS             one process
 //	waited N MS         N children, waited for
 //	ignored N MS        N children, while SIGCHLD is ignored: the kernel reaps them and tells nobody
+//	collect N           N cycles of the collector
 //	double N MS         N children which each fork another that burns, and exit at once
 func runProgram(program string) {
 	f := strings.Fields(program)
@@ -37,6 +39,10 @@ func runProgram(program string) {
 		forkAll(arg(1), "burn "+f[2], true) // the wait lasts until they are gone, and fails
 	case "double":
 		forkAll(arg(1), "fork "+f[2], false)
+	case "collect":
+		for range arg(1) {
+			runtime.GC()
+		}
 	case "fork":
 		forkAll(1, "burn "+f[1], false)
 	}
@@ -72,7 +78,8 @@ func forkAll(n int, program string, wait bool) {
 }
 
 func programCommand(program string) *exec.Cmd {
-	return &exec.Cmd{Path: "/proc/self/exe", Args: []string{programName, program}}
+	return &exec.Cmd{Path: "/proc/self/exe", Args: []string{programName, program},
+		Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0")} // the race detector would sleep a second in each exit
 }
 
 // startProgram starts one of the programs above in a group; its standard output can be read until all of its

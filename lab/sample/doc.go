@@ -54,3 +54,36 @@ type Census struct {
 	Involuntary  int64         // context switches because a thread was made to yield
 	RunQueueWait time.Duration // time in which threads were ready and had no core
 }
+
+// Machine is a reading of the whole machine's accounts. Only differences of two readings mean anything.
+type Machine struct {
+	At       time.Duration // CLOCK_MONOTONIC
+	CPU      time.Duration // of all cores, everybody's
+	Exact    bool          // CPU counts run times and not ticks
+	Steal    time.Duration // what the hypervisor gave to others while we wanted it; in ticks of 10 ms
+	Stalled  time.Duration // time in which somebody waited for a core (pressure stall information)
+	Pressure bool          // Stalled can be read here
+	clocks   map[int]time.Duration
+}
+
+// Neighbour is a process outside the groups that used CPU meanwhile.
+type Neighbour struct {
+	PID  int
+	Name string // empty if it has ended
+	CPU  time.Duration
+}
+
+// Reading is what one ruler showed of a group.
+type Reading struct {
+	Name, About string
+	Percents    []float64 // of one core, one for each window
+}
+
+// Mean is the mean CPU in % of one core; 0 if there is no full window.
+func (r Reading) Mean() float64 {
+	var sum float64
+	for _, p := range r.Percents {
+		sum += p
+	}
+	return sum / float64(max(1, len(r.Percents)))
+}

@@ -34,16 +34,20 @@ func TestGroupCountsACommand(t *testing.T) {
 		if cpu, err := g.CPU(); err != nil || cpu != 0 {
 			t.Errorf("an empty group has used %v, %v", cpu, err)
 		}
-		cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done")
+		cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done; read line")
+		stdin, _ := cmd.StdinPipe()
+		stdout, _ := cmd.StdoutPipe()
 		if err := g.Start(cmd, Placement{CPUs: []int{0}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Wait(); err != nil {
+		if _, err := stdout.Read(make([]byte, 5)); err != nil {
 			t.Fatal(err)
 		}
 		if cpu, err := g.CPU(); err != nil || cpu <= 0 {
 			t.Errorf("a loop cost %v, %v", cpu, err)
 		}
+		stdin.Close()
+		_ = cmd.Wait() // read finds the end of its input, and sh says so by its exit status
 	})
 }
 

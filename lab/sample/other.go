@@ -3,6 +3,7 @@
 package sample
 
 import (
+	"context"
 	"errors"
 	"os/exec"
 	"time"
@@ -24,3 +25,8 @@ func (g *Group) Dir() string                             { return "" }
 func (g *Group) Close() error                            { return errLinux }
 func (g *Group) Start(cmd *exec.Cmd, pl Placement) error { return errLinux }
 func (g *Group) Census() (Census, error)                 { return Census{}, errLinux }
+
+func RecordRulers(ctx context.Context, g *Group, window time.Duration) []Reading { return nil }
+func ReadMachine() (Machine, error)                                              { return Machine{}, errLinux }
+func MachineRuler() result.Ruler                                                 { return result.Ruler{} }
+func Neighbours(before, after Machine, ours func(pid int) bool) []Neighbour      { return nil }

@@ -17,7 +17,6 @@ type procStat struct {
 	// what the children that it has waited for used
 	childUser, childSystem int64
 	start                  int64 // ticks after boot
-	session                int
 }
 
 func readStat(pid int) (procStat, bool) {
