@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// binary builds weir: a shell runs a completion as a process.
+func binary(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "weir")
+	if out, err := exec.Command("go", "build", "-o", name, ".").CombinedOutput(); err != nil {
+		t.Fatalf("weir does not build: %v\n%s", err, out)
+	}
+	return name
+}
+
+func TestCompletion(t *testing.T) {
+	weir := binary(t)
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		out, err := exec.Command(weir, "completion", shell).Output()
+		if err != nil || !strings.Contains(string(out), weir) {
+			t.Errorf("weir completion %s: error %v, code %q; want code that runs %s", shell, err, out, weir)
+		}
+	}
+	for _, c := range []struct {
+		typed string
+		want  []string
+	}{
+		{"weir ", []string{"completion", "lab", "load", "version"}},
+		{"weir lab r", []string{"report", "run"}},
+		{"weir lab run --qu", []string{"--quick"}},
+		{"weir completion ", []string{"bash", "fish", "zsh"}},
+	} {
+		cmd := exec.Command(weir)
+		cmd.Env = append(os.Environ(), "COMP_LINE="+c.typed)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Fields(string(out))
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q is completed by %q, want %q", c.typed, got, c.want)
+		}
+	}
+}
+
+func TestCompletionOfAnUnknownShellIsAUsageError(t *testing.T) {
+	out, err := exec.Command(binary(t), "completion", "dos").CombinedOutput()
+	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 2 || !strings.Contains(string(out), "bash") {
+		t.Errorf("error %v, output %q; want exit status 2 and the shells that there are", err, out)
+	}
+}
