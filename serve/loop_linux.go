@@ -49,6 +49,7 @@ type loop struct {
 	listener int     // below zero: none
 	paused   int64   // when to accept again, in loop time; 0: accepting
 	deadline int64   // when to give up, in loop time; 0: not stopping
+	events   int     // since the last yield
 	handed   bool    // a goroutine was started in this turn
 
 	// Shared.
@@ -166,6 +167,7 @@ func (l *loop) run() error {
 	for l.deadline == 0 || l.live > 0 {
 		n := l.poller.wait(l.patience())
 		l.lane.turns.add(1)
+		l.events += n
 		for i := range n {
 			l.event(&l.poller.events[i])
 		}
@@ -344,6 +346,10 @@ func (l *loop) endTurn() {
 	if l.handed { // a raw wait would leave the new goroutine on this thread's queue until it is stolen
 		l.handed = false
 		runtime.Gosched()
+	}
+	if l.events >= yieldEvery {
+		l.events = 0
+		goyield()
 	}
 	l.bury()
 }

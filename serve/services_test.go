@@ -149,10 +149,20 @@ type running struct {
 // begin runs s until the test ends.
 func begin(t *testing.T, w Way, f form, s service, o Options) *running {
 	t.Helper()
+	return beginOver(t, listen(t), w, f, s, o)
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+func beginOver(t *testing.T, l net.Listener, w Way, f form, s service, o Options) *running {
+	t.Helper()
 	o.Child = []string{os.Args[0], childFlag + w.String() + "/" + string(f) + "/" + s.name}
 	if o.Meter == nil {
 		o.Meter = new(Meter)

@@ -1,0 +1,203 @@
+package serve
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// inProcess are the ways whose sessions can be reached from the test.
+var inProcess = []Way{Goroutine, Pool, Loop, Coroutine}
+
+func eachInProcess(t *testing.T, f func(t *testing.T, w Way)) {
+	for _, w := range inProcess {
+		if !Ways[w].Linux || onLinux {
+			t.Run(w.String(), func(t *testing.T) { f(t, w) })
+		}
+	}
+}
+
+// reached is an echo whose Conn the test holds.
+type reached struct {
+	echo
+	conn   Conn
+	closed chan error // capacity 1: Close is called once
+}
+
+func (r *reached) Close(err error) { r.closed <- err }
+
+// reachable is a service that gives the test each session.
+func reachable() (service, chan *reached) {
+	opened := make(chan *reached, 16)
+	return service{open: func(c Conn) Session {
+		r := &reached{conn: c, closed: make(chan error, 1)}
+		opened <- r
+		return r
+	}}, opened
+}
+
+func TestSendFromManyGoroutines(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		s, opened := reachable()
+		r := begin(t, w, sessions, s, Options{})
+		c := r.dial()
+		session := <-opened
+		var senders sync.WaitGroup
+		for i := range 8 {
+			senders.Go(func() {
+				line := append(bytes.Repeat([]byte{byte('a' + i)}, 99), '\n')
+				for range 200 {
+					for !session.conn.Send(line) {
+						time.Sleep(time.Millisecond) // its queue is full: the peer reads, so it will empty
+					}
+				}
+			})
+		}
+		got := make([]byte, 8*200*100)
+		if _, err := io.ReadFull(c, got); err != nil {
+			t.Fatal(err)
+		}
+		senders.Wait()
+		for line := range bytes.SplitSeq(bytes.TrimSuffix(got, []byte("\n")), []byte("\n")) {
+			if len(line) != 99 || strings.Trim(string(line), string(line[:1])) != "" {
+				t.Fatalf("two sends are mixed: %q", line)
+			}
+		}
+		r.stopsCleanly()
+	})
+}
+
+func TestSendToAPeerThatDoesNotReadIsRefused(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		s, opened := reachable()
+		r := begin(t, w, sessions, s, Options{Queue: 10_000, Drain: 100 * time.Millisecond})
+		c := r.dial()
+		session := <-opened
+		line, sent := make([]byte, 1000), 0
+		for session.conn.Send(line) {
+			if sent += len(line); sent > 256<<20 {
+				t.Fatal("Send takes without bounds")
+			}
+		}
+		if n := r.meter.Snapshot().Refused; n != 1 {
+			t.Errorf("one Send was refused, counted %d", n)
+		}
+		if n, err := io.CopyN(io.Discard, c, int64(sent)); err != nil {
+			t.Errorf("%d bytes were taken, %d came: %v", sent, n, err)
+		}
+		eventually(t, "room in the queue again", func() bool { return session.conn.Send(line) })
+	})
+}
+
+func TestCloseFromElsewhere(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		s, opened := reachable()
+		r := begin(t, w, sessions, s, Options{})
+		c := r.dial()
+		session := <-opened
+		exchange(t, c, "up")
+		session.conn.Close()
+		if err := <-session.closed; !errors.Is(err, ErrClosed) {
+			t.Errorf("Close was told %v, want ErrClosed", err)
+		}
+		if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
+			t.Errorf("the peer read %d, %v, want the end", n, err)
+		}
+		if session.conn.Send([]byte("late")) {
+			t.Error("Send took bytes for a closed connection")
+		}
+		session.conn.Post()
+		r.stopsCleanly()
+	})
+}
+
+func TestCloseSaysWhy(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		s, opened := reachable()
+		r := begin(t, w, sessions, s, Options{})
+		for _, c := range []struct {
+			end  func(net.Conn)
+			want func(error) bool
+		}{
+			{func(c net.Conn) { c.Close() }, func(err error) bool { return err == io.EOF }},
+			{func(c net.Conn) { c.Write(panicWord) }, func(err error) bool { return errors.As(err, new(*PanicError)) }},
+			{func(net.Conn) { go r.stop() }, func(err error) bool { return err == ErrStopped }},
+		} {
+			conn := r.dial()
+			session := <-opened
+			exchange(t, conn, "up")
+			c.end(conn)
+			if err := <-session.closed; !c.want(err) {
+				t.Errorf("Close was told %v", err)
+			}
+		}
+	})
+}
+
+func TestWakesWithoutInput(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		r := begin(t, w, sessions, services["beat"], Options{})
+		if got, err := io.ReadAll(r.dial()); string(got) != "....." || err != nil {
+			t.Errorf("five beats 5 ms apart: got %q, %v", got, err)
+		}
+		r.stopsCleanly()
+	})
+}
+
+func TestAwait(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		if !Ways[w].Handlers {
+			t.Skip("has no handlers")
+		}
+		r := begin(t, w, handlers, services["await"], Options{})
+		c := r.dial()
+		for range 20 {
+			exchange(t, c, "over and back")
+		}
+		r.stopsCleanly()
+	})
+}
+
+func TestReadDeadlineOfHandlers(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		if !Ways[w].Handlers {
+			t.Skip("has no handlers")
+		}
+		patient := service{handle: func(c net.Conn) {
+			for {
+				c.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
+				n, err := c.Read(make([]byte, 10))
+				var late net.Error
+				if n == 0 && errors.As(err, &late) && late.Timeout() {
+					c.Write([]byte("late"))
+					return
+				}
+			}
+		}}
+		r := begin(t, w, handlers, patient, Options{})
+		if got, err := io.ReadAll(r.dial()); string(got) != "late" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		r.stopsCleanly()
+	})
+}
+
+func TestDrainEndsAtItsDeadline(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		s, opened := reachable()
+		r := begin(t, w, sessions, s, Options{Drain: 50 * time.Millisecond})
+		c := r.dial()
+		session := <-opened
+		for session.conn.Send(make([]byte, 1000)) {
+		}
+		if err := r.stop(); !errors.Is(err, ErrDeadline) {
+			t.Errorf("a peer does not read: Run returned %v, want ErrDeadline", err)
+		}
+		c.Close()
+	})
+}

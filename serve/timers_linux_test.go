@@ -1,0 +1,38 @@
+package serve
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Whatever is set and unset, the next timer is the earliest of those that are set.
+func TestTimers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var heap timers
+		all := make([]timer, 20)
+		for i := range all {
+			all[i].place = never
+		}
+		for range rapid.IntRange(0, 200).Draw(t, "steps") {
+			one := &all[rapid.IntRange(0, len(all)-1).Draw(t, "timer")]
+			if rapid.Bool().Draw(t, "set") {
+				heap.set(one, rapid.Int64Range(1, 50).Draw(t, "at"))
+			} else {
+				heap.unset(one)
+			}
+			earliest, set := int64(0), 0
+			for i := range all {
+				if all[i].place == never {
+					continue
+				}
+				if set++; set == 1 || all[i].at < earliest {
+					earliest = all[i].at
+				}
+			}
+			if at, some := heap.next(); some != (set > 0) || at != earliest || len(heap) != set {
+				t.Fatalf("next is %d, %v with %d in the heap, want %d of %d", at, some, len(heap), earliest, set)
+			}
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"crypto/tls"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// noDescriptor is a listener as TLS or a stack in user space gives it.
+type noDescriptor struct{ net.Listener }
+
+func TestRefusals(t *testing.T) {
+	per, in := work{open: services["echo"].open, state: PerConnection}, work{open: services["echo"].open}
+	handler := work{handle: services["echo"].handle, state: PerConnection}
+	child := Options{Child: []string{"self"}}
+	for _, c := range []struct {
+		why  string
+		way  Way
+		work work
+		bare bool // the listener has no descriptor
+		o    Options
+		want string // part of the reason; empty: accepted
+	}{
+		{"rooms over goroutines", Goroutine, in, true, child, ""},
+		{"rooms over a pool", Pool, in, true, child, ""},
+		{"rooms over a loop", Loop, in, false, child, ""},
+		{"rooms over pre-forked processes", Prefork, in, false, child, "in one process"},
+		{"rooms over processes", Process, in, false, child, "in one process"},
+		{"a sink over processes", Process, per, false, child, ""},
+		{"a loop over TLS", Loop, per, true, child, "file descriptor"},
+		{"coroutines over TLS", Coroutine, handler, true, child, "file descriptor"},
+		{"pre-forked processes over TLS", Prefork, per, true, child, "file descriptor"},
+		{"a handler on a loop", Loop, handler, false, child, "coroutine"},
+		{"a session on a coroutine", Coroutine, per, false, child, ""},
+		{"processes that nobody can start", Process, per, false, Options{}, "Options.Child"},
+		{"nothing to run", Goroutine, work{}, false, Options{}, "nothing to run"},
+		{"a child of goroutines", Goroutine, per, false, Options{Inherited: true}, "inherited"},
+		{"a child with a listener", Process, per, false, Options{Inherited: true}, "takes no listener"},
+		{"no such way", Way(99), per, false, Options{}, "no way"},
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var over net.Listener = l
+		if c.bare {
+			over = noDescriptor{l}
+		}
+		got := c.way.refuses(over, c.work, c.o)
+		l.Close()
+		if (got == nil) != (c.want == "") || got != nil && !strings.Contains(got.Error(), c.want) {
+			t.Errorf("%s: %v, want a reason with %q", c.why, got, c.want)
+		}
+	}
+}
+
+func TestARefusalClosesTheListener(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(t.Context(), Prefork, l, Service{Open: services["echo"].open}, Options{}); err == nil {
+		t.Fatal("a service with state in one process was run by several")
+	}
+	l.(*net.TCPListener).SetDeadline(time.Now())
+	if _, err := l.Accept(); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("the listener is left open: %v", err)
+	}
+}
+
+func TestParseWay(t *testing.T) {
+	for w := range Ways {
+		if got, err := ParseWay(Way(w).String()); err != nil || got != Way(w) {
+			t.Errorf("ParseWay(%q) = %v, %v", Way(w).String(), got, err)
+		}
+	}
+	if _, err := ParseWay("fibre"); err == nil || !strings.Contains(err.Error(), "goroutine, pool, loop") {
+		t.Errorf("an unknown way: %v, want the names", err)
+	}
+}
+
+// TLS has no descriptor; the ways that block serve it, their drains included.
+func TestBlockingWaysServeListenersWithoutDescriptor(t *testing.T) {
+	if _, ok := any(tls.NewListener(nil, nil)).(interface{ SyscallConn() }); ok {
+		t.Fatal("TLS listeners have a descriptor now: the table of ways is out of date")
+	}
+	for _, w := range []Way{Goroutine, Pool} {
+		for _, f := range []form{sessions, handlers} {
+			t.Run(w.String()+"/"+string(f), func(t *testing.T) {
+				r := beginOver(t, bareListener{listen(t)}, w, f, services["late"], Options{})
+				drains(t, r, w)
+			})
+		}
+	}
+}
+
+// bareListener hides the descriptors of its connections too.
+type bareListener struct{ net.Listener }
+
+type bareConn struct{ net.Conn }
+
+func (l bareListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return bareConn{c}, nil
+}
