@@ -46,7 +46,7 @@ func (d *digest) publishedAnswer() []string {
 	var said []string
 	for _, r := range rulers[1:] {
 		rc, _, rr := remains(g, r)
-		said = append(said, fmt.Sprintf("by %s the C program used %s %% and the ratio is %s", r.Name, sig(rc), times(rr)))
+		said = append(said, fmt.Sprintf("by \"%s\" the C program used %s %% and the ratio is %s", r.Name, sig(rc), times(rr)))
 	}
 	if len(said) > 0 {
 		second = "For the same trials, " + strings.Join(said, "; ") + "."
@@ -128,7 +128,7 @@ func (d *digest) plateau(from, to *group, r result.Ruler) []string {
 	if !(b/a > 1.2 && rb/ra < 1+(b/a-1)/2) {
 		return nil
 	}
-	return []string{fmt.Sprintf("From %d to %s under the %s load the C program's true cost grew from %s to %s %% of a core while %s shows %s and %s %%: that plateau is the ruler's.",
+	return []string{fmt.Sprintf("From %d to %s under the %s load the C program's true cost grew from %s to %s %% of a core while \"%s\" shows %s and %s %%: that plateau is the ruler's.",
 		from.connections, conns(to.connections), from.load, sig(a), sig(b), r.Name, sig(ra), sig(rb))}
 }
 

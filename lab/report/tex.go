@@ -33,13 +33,17 @@ func (d *digest) texTable(b *strings.Builder, load, label string) {
 	patterns := d.patterns(load)
 	size, space := `\footnotesize`, "4pt"
 	if len(patterns) > 1 {
-		size, space = `\scriptsize`, "2.2pt"
+		size, space = `\scriptsize`, "1.5pt"
 	}
 	fmt.Fprintf(b, "\\begin{table}[h]\n\t\\centering\n\t%s\n\t\\setlength{\\tabcolsep}{%s}\n", size, space)
-	fmt.Fprintf(b, "\\begin{tabular}{|c|l|rr|%s}\n\t\\hline\n", strings.Repeat("rr|", len(patterns)))
-	fmt.Fprintf(b, "\t\\# & & \\multicolumn{2}{c|}{published}")
-	for _, p := range patterns {
-		fmt.Fprintf(b, " & \\multicolumn{2}{c|}{%s}", texEscape(patternName(p)))
+	fmt.Fprintf(b, "\\begin{tabular}{|c|l%s|}\n\t\\hline\n", strings.Repeat("rr", len(patterns)+1))
+	fmt.Fprintf(b, "\t\\# & & \\multicolumn{2}{c}{published}")
+	for i, p := range patterns {
+		edge := ""
+		if i == len(patterns)-1 {
+			edge = "|"
+		}
+		fmt.Fprintf(b, " & \\multicolumn{2}{c%s}{%s}", edge, texEscape(patternName(p)))
 	}
 	fmt.Fprintf(b, " \\\\\n\tConn. & Subject%s \\\\\n\t\\hline\n", strings.Repeat(" & $\\mu$ [\\%] & $\\sigma\\mu^{-1}$", len(patterns)+1))
 	for _, n := range d.texCounts(load) {
@@ -103,7 +107,7 @@ func texCell(c *cell) []string {
 func texRow(cells []string, shaded bool) string {
 	if shaded {
 		for i := range cells {
-			cells[i] = `\cellcolor[gray]{0.9} ` + cells[i]
+			cells[i] = `\cellcolor[gray]{0.9}` + cells[i]
 		}
 	}
 	return "\t& " + strings.Join(cells, " & ") + " \\\\\n"
