@@ -3,20 +3,112 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"weir/lab/subject"
 )
 
-type listCmd struct{}
+// listCmd is "weir lab list".
+type listCmd struct {
+	Subject []string `help:"Show the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
+	JSON    bool     `help:"Print JSON."`
+}
 
-func (c *listCmd) Run(ctx context.Context, t *terminal) error { return errors.New("not written yet") }
+func (c *listCmd) Help() string {
+	return `Shows every folder under subjects/ that has a subject.toml. Lines are those of its sources that hold more
+than blanks and comments, dependencies are third-party libraries, and the binary has a size once it is built.
 
-type buildCmd struct{}
+Examples:
 
-func (c *buildCmd) Run(ctx context.Context, t *terminal) error { return errors.New("not written yet") }
+  $ weir lab list
+  $ weir lab list --json | jq -r '.[] | select(.missing == "") | .name'`
+}
 
-type checkCmd struct{}
+// listed is what the list says of a subject.
+type listed struct {
+	Name         string   `json:"name"`
+	Language     string   `json:"language"`
+	Paradigm     string   `json:"paradigm"`
+	Workloads    []string `json:"workloads"`
+	Missing      string   `json:"missing"` // empty: it can be built and run here
+	Lines        int      `json:"lines"`
+	Dependencies int      `json:"dependencies"`
+	BinaryBytes  int64    `json:"binary_bytes"` // 0 before a build
+	About        string   `json:"about"`
+	Differs      string   `json:"differs,omitempty"`
+	Contract     string   `json:"contract"`
+}
 
-func (c *checkCmd) Run(ctx context.Context, t *terminal) error { return errors.New("not written yet") }
+func (c *listCmd) Run(ctx context.Context, t *terminal) error {
+	chosen, broken := subject.Select(projectRoot(), nil, c.Subject)
+	all := describe(chosen)
+	if c.JSON {
+		return errors.Join(t.json(all), broken)
+	}
+	if len(all) == 0 && broken == nil {
+		return errors.New("there are no subjects here: go to the project's folder, or name a file with --subject")
+	}
+	c.table(t, all)
+	return broken
+}
 
-type portabilityCmd struct{}
+// describe looks at all subjects at once: a check of a toolchain takes a second.
+func describe(chosen []*subject.Subject) []listed {
+	all := make([]listed, len(chosen))
+	var looks sync.WaitGroup
+	for i, s := range chosen {
+		looks.Go(func() {
+			d := s.Describe()
+			all[i] = listed{s.Name, s.Language, s.Paradigm, s.Workloads, s.Missing(), d.Lines, d.Dependencies, d.BinaryBytes, s.About, s.Differs, s.Contract}
+		})
+	}
+	looks.Wait()
+	return all
+}
 
-func (c *portabilityCmd) Run(ctx context.Context, t *terminal) error { return errors.New("not written yet") }
+func (c *listCmd) table(t *terminal, all []listed) {
+	rows := make([][]string, len(all))
+	ready := 0
+	for i, s := range all {
+		state := "ready"
+		if s.Missing != "" {
+			state = "missing: " + s.Missing
+		} else {
+			ready++
+		}
+		rows[i] = []string{s.Name, s.Language, s.Paradigm, strings.Join(s.Workloads, " "), strconv.Itoa(s.Lines),
+			strconv.Itoa(s.Dependencies), bytesText(s.BinaryBytes), state}
+	}
+	columns := []column{{"NAME", false}, {"LANGUAGE", false}, {"PARADIGM", false}, {"WORKLOADS", false}, {"LINES", true},
+		{"DEPS", true}, {"BINARY", true}, {"STATE", false}}
+	width := 0 // a file or a pipe gets all of it
+	if t.outTTY {
+		width = t.width()
+	}
+	writeTable(t.out, columns, rows, width, func(row, column int, cell string) string {
+		switch {
+		case row < 0:
+			return tint(t.colour(), dim, cell)
+		case column == len(columns)-1 && all[row].Missing == "":
+			return tint(t.colour(), green, cell)
+		case column == len(columns)-1:
+			return tint(t.colour(), yellow, cell)
+		}
+		return cell
+	})
+	fmt.Fprintf(t.out, "\n%d of %d can be built and run here.\n", ready, len(all))
+}
+
+// bytesText is a size for people.
+func bytesText(n int64) string {
+	switch {
+	case n == 0:
+		return "-"
+	case n < 1<<20:
+		return fmt.Sprintf("%.0f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}

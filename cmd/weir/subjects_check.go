@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/lab/contract"
+	"weir/lab/subject"
+)
+
+// checkCmd is "weir lab check".
+type checkCmd struct {
+	Names   []string `arg:"" optional:"" help:"Subjects; default: all."`
+	Subject []string `help:"Check the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
+	Only    []string `help:"Only these checks, by name." placeholder:"CHECK,..."`
+	JSON    bool     `help:"Print JSON."`
+	Verbose bool     `short:"v" help:"Show every check, also those that pass."`
+}
+
+func (c *checkCmd) Help() string {
+	return `Builds and starts each subject, talks to it over IPv4 and IPv6, and sees that every byte comes out once and in
+order, whatever the clients do. A server that does not keep the contract cannot be compared with the others.
+The checks: ` + strings.Join(contract.Names(), ", ") + `.
+
+Examples:
+
+  $ weir lab check c-epoll
+  $ weir lab check --subject my-server/subject.toml
+  $ weir lab check c-fork --only "SIGTERM while busy" -v`
+}
+
+// checked is what the check says of a subject.
+type checked struct {
+	Subject string      `json:"subject"`
+	Missing string      `json:"missing,omitempty"` // why nothing was checked
+	Failed  int         `json:"failed"`
+	Checks  []checkLine `json:"checks"`
+}
+
+// checkLine is one outcome; it passed if error and skipped are empty.
+type checkLine struct {
+	Name     string `json:"name"`
+	Workload string `json:"workload"`
+	Host     string `json:"host"`
+	Error    string `json:"error,omitempty"`
+	Skipped  string `json:"skipped,omitempty"`
+}
+
+func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
+	for _, name := range c.Only {
+		if !slices.Contains(contract.Names(), name) {
+			return usageError{fmt.Errorf("there is no check %q: choose among %s", name, strings.Join(contract.Names(), ", "))}
+		}
+	}
+	chosen, broken := subject.Select(projectRoot(), c.Names, c.Subject)
+	if broken != nil && len(chosen) == 0 {
+		return usageError{broken}
+	}
+	var all []checked
+	failed := 0
+	for _, s := range chosen {
+		found := c.one(ctx, t, s)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if found.Failed > 0 {
+			failed++
+		}
+		all = append(all, found)
+		if !c.JSON {
+			c.tell(t, found)
+		}
+	}
+	if c.JSON {
+		broken = errors.Join(broken, t.json(all))
+	}
+	if failed > 0 {
+		broken = errors.Join(broken, fmt.Errorf("%d of %d subjects do not keep the contract", failed, len(chosen)))
+	}
+	return broken
+}
+
+// one builds and checks a subject, showing on a terminal where it is.
+func (c *checkCmd) one(ctx context.Context, t *terminal, s *subject.Subject) checked {
+	found := checked{Subject: s.Name, Missing: s.Missing(), Checks: []checkLine{}}
+	if found.Missing != "" {
+		return found
+	}
+	t.status("building " + s.Name)
+	defer t.status("")
+	if err := s.Build(ctx, nil); err != nil {
+		found.Failed = 1
+		found.Checks = []checkLine{{Name: "build", Error: err.Error()}}
+		return found
+	}
+	t.status("checking " + s.Name)
+	began := time.Now()
+	contract.Check(ctx, s, contract.Options{Only: c.Only, Own: contract.Own(s), Each: func(o contract.Outcome) {
+		line := checkLine{Name: o.Name, Workload: o.Workload, Host: o.Host, Skipped: o.Skipped}
+		if o.Err != nil {
+			line.Error = o.Err.Error()
+			found.Failed++
+		}
+		found.Checks = append(found.Checks, line)
+		t.status(fmt.Sprintf("checking %s: %d done in %.0f s, last %s (%s, %s)", s.Name, len(found.Checks),
+			time.Since(began).Seconds(), o.Name, o.Workload, o.Host))
+	}})
+	return found
+}
+
+// tell says in a line how a subject did, and in further lines what it failed and what could not be asked.
+func (c *checkCmd) tell(t *terminal, s checked) {
+	passed, skips := 0, map[string][]string{} // names by reason
+	var reasons []string                      // in the order in which they came
+	for _, k := range s.Checks {
+		switch {
+		case k.Skipped != "":
+			if skips[k.Skipped] == nil {
+				reasons = append(reasons, k.Skipped)
+			}
+			if !slices.Contains(skips[k.Skipped], k.Name) {
+				skips[k.Skipped] = append(skips[k.Skipped], k.Name)
+			}
+		case k.Error == "":
+			passed++
+		}
+	}
+	switch {
+	case s.Missing != "":
+		fmt.Fprintf(t.out, "%s  %s: %s\n", tint(t.colour(), yellow, "skipped"), s.Subject, s.Missing)
+	case s.Failed > 0:
+		fmt.Fprintf(t.out, "%s  %s: %d of %d checks failed\n", tint(t.colour(), red, "FAILED "), s.Subject, s.Failed, s.Failed+passed)
+	case passed == 0:
+		fmt.Fprintf(t.out, "%s  %s: nothing was checked\n", tint(t.colour(), yellow, "skipped"), s.Subject)
+	default:
+		fmt.Fprintf(t.out, "%s  %s: all %d checks passed\n", tint(t.colour(), green, "passed "), s.Subject, passed)
+	}
+	for _, k := range s.Checks {
+		switch {
+		case k.Error != "":
+			fmt.Fprintf(t.out, "         %s: %s\n", k.where(), strings.ReplaceAll(k.Error, "\n", "\n           "))
+		case c.Verbose && k.Skipped == "":
+			fmt.Fprintf(t.out, "         %s: passed\n", k.where())
+		}
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(t.out, "         not checked: %s (%s)\n", strings.Join(skips[reason], ", "), reason)
+	}
+}
+
+func (k checkLine) where() string {
+	if k.Workload == "" {
+		return k.Name
+	}
+	return fmt.Sprintf("%s (%s, %s)", k.Name, k.Workload, k.Host)
+}
