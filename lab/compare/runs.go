@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,9 @@ func RunsAgainst(a, b *result.Results, reference string) ([]result.Comparison, e
 	var all []result.Comparison
 	for _, c := range shared {
 		all = append(all, t.cell(c)...)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no subject has accepted trials under the same load in both runs: see the refusals in their reports, and run again on a quieter machine")
 	}
 	return all, nil
 }

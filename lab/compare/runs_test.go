@@ -127,6 +127,11 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 			}
 		}, "no load in common: A has messages on 1 connection, staggered, "},
 		{"no trials", func(b *result.Results) { b.Trials = nil }, "no load in common"},
+		{"everything refused", func(b *result.Results) {
+			for i := range b.Trials {
+				b.Trials[i].Accepted = false
+			}
+		}, "no subject has accepted trials under the same load in both runs"},
 		{"another rate", func(b *result.Results) { b.Plan.Loads = []result.Load{{Name: "messages", Rate: 250, Size: 1000}} },
 			`the load "messages" was 125 messages/s of 1000 bytes in A and 250 messages/s of 1000 bytes in B`},
 		{"another workload", func(b *result.Results) { b.Plan.Workload = "echo" }, "the workload was sink in A and echo in B"},
