@@ -128,10 +128,11 @@ func (r *Runner) Close() error { return r.site.close() }
 // valid even beside an error.
 func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 	r.began = time.Now()
-	err := r.trials(ctx)
+	work := r.trials
 	if len(r.experiment.Saturation) > 0 {
-		err = r.saturate(ctx)
+		work = r.saturate
 	}
+	err := work(ctx)
 	if err == nil {
 		err = r.explain(ctx)
 	}

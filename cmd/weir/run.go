@@ -72,7 +72,7 @@ func (c *runCmd) Run(ctx context.Context, t *terminal) error {
 	found, err := runner.Run(ctx)
 	view.close()
 	err = errors.Join(err, runner.Close())
-	if len(found.Trials) == 0 {
+	if len(found.Trials)+len(found.Saturation) == 0 {
 		return err
 	}
 	dir := c.Out + c.Resume
