@@ -11,8 +11,8 @@ import (
 	"weir/lab/stat"
 )
 
-// WriteRuns writes what Runs found of a and b as text for a person, at most 100 columns wide. The names say
-// which run is which, usually by their directories. Errors are w's.
+// WriteRuns writes what Runs found of a and b as text for a person. The names say which run is
+// which, usually by their directories. Errors are w's.
 func WriteRuns(w io.Writer, aName, bName string, a, b *result.Results, found []result.Comparison) error {
 	t := runsTable{w: bufio.NewWriter(w), a: a, b: b}
 	fmt.Fprintf(t.w, "A  %s (%s)\nB  %s (%s)\n\n", aName, summary(a), bName, summary(b))
@@ -50,10 +50,10 @@ func (t *runsTable) line(c result.Comparison) {
 	}
 	if c.Metric != t.metric {
 		t.metric = c.Metric
-		fmt.Fprintf(t.w, "\n  %-27s %9s %9s   %6s  %-14s %5s  %7s  %s\n", heading(c.Metric), "A", "B", "A / B", "95 % interval", "pairs", "p", "verdict")
+		fmt.Fprintf(t.w, "\n  %-24s %9s %9s   %6s  %-14s %5s  %7s  %s\n", heading(c.Metric), "A", "B", "A / B", "95 % interval", "pairs", "p", "verdict")
 	}
 	av, bv := t.mean(t.a, c), t.mean(t.b, c)
-	fmt.Fprintf(t.w, "  %-27s %9s %9s   %6.3f  %-14s %5d  %7s  %s\n", c.A, av, bv, c.Ratio, interval(c), c.Pairs, pText(c.P), t.verdict(c))
+	fmt.Fprintf(t.w, "  %-24s %9s %9s   %6s  %-14s %5d  %7s  %s\n", c.A, av, bv, ratio(c), interval(c), c.Pairs, pText(c.P), t.verdict(c))
 }
 
 // endCell writes the notes and forgets them.
@@ -89,6 +89,13 @@ func (t *runsTable) mean(r *result.Results, c result.Comparison) string {
 		v /= stat.Mean(values(trials[reference]))
 	}
 	return fmt.Sprintf("%.3f", v)
+}
+
+func ratio(c result.Comparison) string {
+	if c.Pairs == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%.3f", c.Ratio)
 }
 
 func interval(c result.Comparison) string {
