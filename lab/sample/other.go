@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"weir/lab/result"
@@ -31,4 +30,3 @@ func RecordRulers(ctx context.Context, g *Group, window time.Duration) []Reading
 func ReadMachine() (Machine, error)                                              { return Machine{}, errLinux }
 func MachineRuler() result.Ruler                                                 { return result.Ruler{} }
 func Neighbours(before, after Machine, ours func(pid int) bool) []Neighbour      { return nil }
-func maxRSS(ru *syscall.Rusage) int64                                            { return 0 }

@@ -140,15 +140,15 @@ func (c *Census) raise(n Census) {
 	c.RunQueueWait = max(c.RunQueueWait, n.RunQueueWait)
 }
 
-// addRusage adds what the kernel kept of the ended command and of the children that it waited for. A census can miss
-// them.
+// addRusage adds what the kernel kept of the ended command and of the children that it waited for; a census can miss
+// them. Not their peak memory: the kernel lets a program inherit that of the process that forked it, which is ours.
 func (u *Usage) addRusage(cmd *exec.Cmd) {
 	ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return
 	}
 	u.Waited = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	u.Peak.raise(Census{Processes: 1, Threads: 1, PeakRSS: maxRSS(ru), Voluntary: int64(ru.Nvcsw), Involuntary: int64(ru.Nivcsw)})
+	u.Peak.raise(Census{Processes: 1, Threads: 1, Voluntary: int64(ru.Nvcsw), Involuntary: int64(ru.Nivcsw)})
 }
 
 // terminate asks what is left in the group to end, and returns how many processes did not.
