@@ -1,0 +1,146 @@
+package portability
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"weir/lab/result"
+	"weir/lab/subject"
+)
+
+// project makes one with C subjects of the given sources, which the server of the C baselines is not needed for.
+func project(t *testing.T, sources map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	put(t, filepath.Join(root, "go.mod"), "module x\n")
+	for name, source := range sources {
+		dir := filepath.Join(root, "subjects", name)
+		put(t, filepath.Join(dir, "main.c"), source)
+		put(t, filepath.Join(dir, "subject.toml"), fmt.Sprintf(`name = %q
+language = "C"
+paradigm = "none"
+workloads = ["sink"]
+build = ["cc", "-o", "{out}/server", "main.c"]
+run = ["{out}/server", "{addr}"]
+`, name))
+	}
+	return root
+}
+
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Nothing is left out in silence: every subject has a finding for every target, and one that was not tried says
+// "not tested" and what is missing.
+func TestEveryTargetIsNamed(t *testing.T) {
+	root := project(t, map[string]string{"broken": "this is no C\n", "dead": "int main(void) { return 3; }\n"})
+	found, err := Run(t.Context(), root, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 2 * len(targets()); len(found) != want {
+		t.Fatalf("%d findings, want %d: %+v", len(found), want, found)
+	}
+	for _, p := range found {
+		switch {
+		case p.Passed:
+			t.Errorf("nothing here can pass: %+v", p)
+		case strings.HasPrefix(p.Note, "not tested: "):
+			if p.Built {
+				t.Errorf("not tested and built: %+v", p)
+			}
+		case p.Subject == "broken" && (p.Built || !strings.Contains(p.Note, "error:")):
+			t.Errorf("want the compiler's error: %+v", p)
+		case p.Subject == "dead" && (!p.Built || !strings.Contains(p.Note, "exit status 3")):
+			t.Errorf("want the way it ended: %+v", p)
+		}
+		if strings.Contains(p.Note, "\n") {
+			t.Errorf("more than one line: %q", p.Note)
+		}
+	}
+}
+
+func TestFindingsAreKeptUntilSomethingChanges(t *testing.T) {
+	root := project(t, map[string]string{"dead": "int main(void) { return 3; }\n"})
+	tried := 0
+	o := Options{Doing: func(string) { tried++ }}
+	run := func() []result.Portability {
+		t.Helper()
+		tried = 0
+		found, err := Run(t.Context(), root, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if _, ok := Kept(root); ok {
+		t.Error("something is kept before the first run")
+	}
+	first := run()
+	if _, err := exec.LookPath("gcc"); err == nil && runtime.GOARCH == "amd64" && tried == 0 {
+		t.Error("gcc is here and was not tried")
+	}
+	again := run()
+	if tried != 0 || !reflect.DeepEqual(again, first) {
+		t.Errorf("tried %d again; %+v, then %+v", tried, first, again)
+	}
+	if kept, ok := Kept(root); !ok || !reflect.DeepEqual(kept, first) {
+		t.Errorf("kept: %v, %+v", ok, kept)
+	}
+	put(t, filepath.Join(root, "subjects", "dead", "main.c"), "int main(void) { return 4; }\n")
+	if _, ok := Kept(root); ok {
+		t.Error("a source has changed and the findings are still kept")
+	}
+	run()
+	o.Fresh = true
+	if run(); tried == 0 && strings.Contains(first[0].Note, "exit") {
+		t.Error("asked to try again, it did not")
+	}
+}
+
+func TestVariantKeepsTheBuildAndReplacesTheCompiler(t *testing.T) {
+	s := &subject.Subject{Name: "c-x", Root: "/r", BuildCmd: []string{"cc", "-O2", "x.c", "-lm"}, RunCmd: []string{"{out}/x", "{addr}"}, Needs: []string{"cc"}}
+	v := variant(s, target{name: "gcc arm64 (qemu-user)", compiler: []string{"a-gcc", "-static"}, after: []string{"-I/k"}, runner: []string{"qemu"}})
+	if got, want := strings.Join(v.BuildCmd, " "), "a-gcc -static -O2 x.c -lm -I/k"; got != want {
+		t.Errorf("build: %s, want %s", got, want)
+	}
+	if got, want := strings.Join(v.RunCmd, " "), "qemu {out}/x {addr}"; got != want {
+		t.Errorf("run: %s, want %s", got, want)
+	}
+	if want := "/r/build/portability/gcc-arm64--qemu-user/c-x"; v.Out != want {
+		t.Errorf("out: %s, want %s", v.Out, want)
+	}
+	if s.BuildCmd[0] != "cc" || len(s.Needs) != 1 {
+		t.Errorf("the subject itself has changed: %+v", s)
+	}
+}
+
+// The subjects of the tree, built with the compiler that they name, pass: the short contract asks what they promise.
+func TestTheTreesOwnSubjectsPassWithGCC(t *testing.T) {
+	subjects, err := cSubjects("../..")
+	if err != nil || len(subjects) == 0 {
+		t.Fatalf("%d subjects, %v", len(subjects), err)
+	}
+	gcc := targets()[0]
+	if reason := gcc.unusable(t.Context()); reason != "" {
+		t.Skip(reason)
+	}
+	for _, s := range subjects[:1] {
+		if p := try(t.Context(), s, gcc); !p.Passed {
+			t.Errorf("%+v", p)
+		}
+	}
+}
