@@ -67,10 +67,14 @@ func tree(t *testing.T) []string {
 	return files
 }
 
-// sources parses every Go file of the tree outside testdata.
+var parsed []*source // what sources found; the tests of this package run one after the other
+
+// sources parses every Go file of the tree outside testdata, once for all tests.
 func sources(t *testing.T) []*source {
 	t.Helper()
-	var all []*source
+	if parsed != nil {
+		return parsed
+	}
 	for _, name := range tree(t) {
 		if path.Ext(name) != ".go" || strings.Contains("/"+name, "/testdata/") {
 			continue
@@ -79,9 +83,9 @@ func sources(t *testing.T) []*source {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, parse(t, name, text))
+		parsed = append(parsed, parse(t, name, text))
 	}
-	return all
+	return parsed
 }
 
 // report fails the test with every fault, one a line.
