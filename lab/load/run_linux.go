@@ -221,6 +221,9 @@ func (r *run) finish(ctx context.Context) Report {
 	queue := runQueueWait() - r.runQueue
 	if r.sender.from != 0 {
 		call(r.Measured, r.sender.to)
+	}
+	short, shortFails := r.endChurn()
+	if r.sender.from != 0 {
 		r.hold(ctx)
 	}
 	s.drain.Store(s.clock.now() + int64(drainTime))
@@ -229,17 +232,22 @@ func (r *run) finish(ctx context.Context) Report {
 	}
 	<-r.readerDone
 	report := r.report(queue)
-	if r.churn != nil {
-		var fails failures
-		report.Churn, fails = r.churn.stop()
-		r.sender.fails.merge(fails)
-	}
-	r.sender.fails.merge(r.reader.fails)
-	report.Details = r.sender.fails.details
-	for kind, n := range r.sender.fails.kinds {
+	report.Churn = short
+	fails := r.sender.fails
+	fails.merge(r.reader.fails)
+	fails.merge(shortFails)
+	report.Details = fails.details
+	for kind, n := range fails.kinds {
 		report.Errors[kind] = n
 	}
 	return report
+}
+
+func (r *run) endChurn() (*ChurnReport, failures) {
+	if r.churn == nil {
+		return nil, failures{}
+	}
+	return r.churn.stop()
 }
 
 // hold keeps a steered run's connections open and silent after its window, for whoever steers to look at the

@@ -1,0 +1,312 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// eventually waits for a condition; a machine that is too slow for it is broken.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func small(target string) Config {
+	return Config{Target: target, Connections: 8, Rate: 200, Size: 100, Duration: 300 * time.Millisecond, Seed: 7}
+}
+
+// whole fails unless every text is that of one connection, each of another, without a byte lost or doubled.
+func whole(t *testing.T, p *payload, texts [][]byte) {
+	t.Helper()
+	for i := range texts {
+		found := false
+		for k, text := range texts {
+			if text != nil && bytes.Equal(text, read(p, i, 0, len(text))) {
+				texts[k], found = nil, true
+				break
+			}
+		}
+		if !found {
+			t.Errorf("no connection received what connection %d sent, byte for byte", i)
+		}
+	}
+}
+
+func total(texts [][]byte) (n int64) {
+	for _, text := range texts {
+		n += int64(len(text))
+	}
+	return n
+}
+
+func TestEverythingOfferedArrives(t *testing.T) {
+	for _, pattern := range []string{Staggered, Together, Poisson} {
+		t.Run(pattern, func(t *testing.T) {
+			var k sink
+			s := serve(t, "127.0.0.1:0", k.handle)
+			c := small(s.addr)
+			c.Pattern = pattern
+			r, err := Run(t.Context(), c, Events{})
+			if err != nil || len(r.Errors) > 0 {
+				t.Fatalf("%v, errors %v", err, r.Errors)
+			}
+			texts := k.received(t, c.Connections)
+			if r.Messages+r.Owed != r.Offered {
+				t.Errorf("%d sent and %d owed of %d offered", r.Messages, r.Owed, r.Offered)
+			}
+			if got := total(texts); got < r.Bytes || got > r.Bytes+r.Owed*int64(c.Size) || r.Bytes != r.Messages*int64(c.Size) {
+				t.Errorf("%d bytes arrived, %d were sent in %d messages", got, r.Bytes, r.Messages)
+			}
+			if want := int64(8 * 200 * 0.3); pattern != Poisson && r.Offered != want {
+				t.Errorf("offered %d messages, want %d", r.Offered, want)
+			}
+			whole(t, newPayload(c.Size), texts)
+		})
+	}
+}
+
+func TestBitsArriveAsTheirText(t *testing.T) {
+	var k sink
+	s := serve(t, "127.0.0.1:0", k.handle)
+	r, err := Run(t.Context(), Config{Target: s.addr, Connections: 4, Bits: 1e6, Size: 8, Duration: 200 * time.Millisecond}, Events{})
+	if err != nil || r.Messages == 0 || r.Writes == 0 || r.Pattern != Together {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	for _, text := range k.received(t, 4) {
+		if want := strings.Repeat(bitsText, len(text)/8+1)[:len(text)]; string(text) != want {
+			t.Errorf("received %.40q..., want message after message", text)
+		}
+	}
+}
+
+func TestEveryKindOfAddress(t *testing.T) {
+	for _, host := range []string{"127.0.0.1", "[::1]", "localhost"} {
+		t.Run(host, func(t *testing.T) {
+			s := serve(t, host+":0", echo)
+			_, port, _ := net.SplitHostPort(s.addr)
+			c := small(host + ":" + port)
+			c.Echo = true
+			if r, err := Run(t.Context(), c, Events{}); err != nil || r.Echoed == 0 || len(r.Errors) > 0 {
+				t.Errorf("%v, %d echoes, errors %v", err, r.Echoed, r.Errors)
+			}
+		})
+	}
+}
+
+// A server that stops reading makes messages wait, and loses none of them.
+func TestAFullConnectionKeepsItsSchedule(t *testing.T) {
+	goOn := make(chan struct{}) // the test -> every handler: read on; closed by the test
+	var k sink
+	s := serve(t, "127.0.0.1:0", func(c net.Conn) { <-goOn; k.handle(c) })
+	release := sync.OnceFunc(func() { close(goOn) })
+	defer release()
+	c := Config{Target: s.addr, Connections: 3, Rate: 500, Size: 60_000}
+	commands := make(chan Command, 1) // this test -> Run; one command
+	commands <- Command{Measure: 3 * time.Second}
+	close(commands)
+	still, last := 0, int64(-1)
+	r, err := Run(t.Context(), c, Events{Commands: commands, Every: 20 * time.Millisecond, Progress: func(p Progress) {
+		if still++; p.Sent != last || p.Sent == 0 {
+			still, last = 0, p.Sent
+		}
+		if still == 10 { // full
+			release()
+		}
+	}})
+	if err != nil || len(r.Errors) > 0 {
+		t.Fatalf("%v, errors %v", err, r.Errors)
+	}
+	release()
+	texts := k.received(t, c.Connections)
+	if r.Behind == 0 {
+		t.Error("no message was counted as behind")
+	}
+	if r.Messages+r.Owed != r.Offered {
+		t.Errorf("%d sent and %d owed of %d offered", r.Messages, r.Owed, r.Offered)
+	}
+	if sent := (r.Messages + r.WarmMessages) * int64(c.Size); total(texts) < sent {
+		t.Errorf("%d bytes arrived of %d", total(texts), sent)
+	}
+	whole(t, newPayload(c.Size), texts)
+}
+
+func TestEchoesAreCheckedAndTimed(t *testing.T) {
+	s := serve(t, "127.0.0.1:0", echo)
+	for _, pattern := range []string{Staggered, Together, Poisson} {
+		c := small(s.addr)
+		c.Echo, c.Pattern = true, pattern
+		r, err := Run(t.Context(), c, Events{})
+		if err != nil || len(r.Errors) > 0 || r.Echoed < r.Messages || r.LatencyUS.P50 <= 0 || r.LatencyUS.P50 < r.LatenessUS.P01 {
+			t.Errorf("%s: %v, %+v", pattern, err, r)
+		}
+	}
+}
+
+// mistakes are servers that do not echo what they got.
+var mistakes = map[string]func(net.Conn){
+	"wrong byte": func(c net.Conn) {
+		b := make([]byte, 4096)
+		for at := 0; ; {
+			n, err := c.Read(b)
+			if err != nil {
+				return
+			}
+			if at <= 1042 && at+n > 1042 {
+				b[1042-at] ^= 1
+			}
+			at += n
+			c.Write(b[:n]) //nolint:errcheck // the client sees it
+		}
+	},
+	"echo missing": func(c net.Conn) {
+		io.CopyN(c, c, 550)    //nolint:errcheck // the client sees it
+		io.Copy(io.Discard, c) //nolint:errcheck // the client sees it
+	},
+	"closed early": func(c net.Conn) { io.CopyN(io.Discard, c, 100) }, //nolint:errcheck // the client sees it
+	"connection reset": func(c net.Conn) {
+		c.(*net.TCPConn).SetLinger(0) //nolint:errcheck // a real socket
+		c.Read(make([]byte, 1))       //nolint:errcheck // a byte is enough
+	},
+}
+
+func TestAServersMistakesAreNamed(t *testing.T) {
+	for kind, handle := range mistakes {
+		t.Run(kind, func(t *testing.T) {
+			s := serve(t, "127.0.0.1:0", handle)
+			c := small(s.addr)
+			c.Echo = true
+			r, err := Run(t.Context(), c, Events{})
+			if r.Errors[kind] == 0 || len(r.Details) == 0 {
+				t.Errorf("errors are %v (%v), want %q", r.Errors, err, kind)
+			}
+			if kind == "wrong byte" && !strings.Contains(strings.Join(r.Details, "\n"), "byte 1042 of its echo") {
+				t.Errorf("the details don't tell which byte: %q", r.Details)
+			}
+			if allLost := kind == "closed early" || kind == "connection reset"; allLost != (err != nil) {
+				t.Errorf("the run ended with %v", err)
+			}
+		})
+	}
+}
+
+func TestRepliesToASinkAreThrownAway(t *testing.T) {
+	s := serve(t, "127.0.0.1:0", echo)
+	if r, err := Run(t.Context(), small(s.addr), Events{}); err != nil || r.Discarded == 0 || len(r.Errors) > 0 {
+		t.Errorf("%v, %d discarded, errors %v", err, r.Discarded, r.Errors)
+	}
+}
+
+func TestIdleConnectionsAreHeld(t *testing.T) {
+	var k sink
+	s := serve(t, "127.0.0.1:0", k.handle)
+	c := small(s.addr)
+	c.Idle = 20
+	if r, err := Run(t.Context(), c, Events{}); err != nil || len(r.Errors) > 0 {
+		t.Errorf("%v, errors %v", err, r.Errors)
+	}
+	idle := 0
+	for _, text := range k.received(t, 28) {
+		if len(text) == 0 {
+			idle++
+		}
+	}
+	if idle != 20 {
+		t.Errorf("%d connections stayed idle, want 20", idle)
+	}
+}
+
+func TestIdleConnectionsThatCloseAreCounted(t *testing.T) {
+	s := serve(t, "127.0.0.1:0", func(c net.Conn) {})
+	r, err := Run(t.Context(), Config{Target: s.addr, Idle: 5, Size: 1, Duration: 300 * time.Millisecond}, Events{})
+	if err != nil || r.Errors["idle closed early"] != 5 {
+		t.Errorf("%v, errors %v, want 5 idle closed early", err, r.Errors)
+	}
+}
+
+func TestChurn(t *testing.T) {
+	for _, wantEcho := range []bool{false, true} {
+		s := serve(t, "127.0.0.1:0", echo)
+		r, err := Run(t.Context(), Config{Target: s.addr, Churn: 200, Size: 100_000, Echo: wantEcho, Duration: 300 * time.Millisecond}, Events{})
+		if err != nil || len(r.Errors) > 0 || r.Churn == nil || r.Churn.Done == 0 || r.Churn.Done != r.Churn.Offered {
+			t.Errorf("%v, errors %v, churn %+v", err, r.Errors, r.Churn)
+		}
+	}
+	s := serve(t, "127.0.0.1:0", func(c net.Conn) { io.CopyN(c, c, 50) }) //nolint:errcheck // the client sees it
+	r, err := Run(t.Context(), Config{Target: s.addr, Churn: 200, Size: 100, Echo: true, Duration: 300 * time.Millisecond}, Events{})
+	if err != nil || len(r.Errors) == 0 {
+		t.Errorf("%v: a server that answers half a message made no errors: %+v", err, r.Churn)
+	}
+}
+
+func TestTargetsThatCannotBeReached(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := l.Addr().String()
+	l.Close()
+	for target, want := range map[string]string{
+		closed:                        "nothing listens there: start the server or correct the address",
+		"no-such-host.invalid:7000":   `the name "no-such-host.invalid" does not resolve`,
+		"127.0.0.1:no-such-port-name": "load: can't connect",
+	} {
+		if _, err := Run(t.Context(), small(target), Events{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", target, err, want)
+		}
+	}
+}
+
+func TestAnInterruptKeepsWhatIsDone(t *testing.T) {
+	var k sink
+	s := serve(t, "127.0.0.1:0", k.handle)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := small(s.addr)
+	c.Duration = time.Hour
+	r, err := Run(ctx, c, Events{Every: time.Millisecond, Progress: func(p Progress) {
+		if p.Sent > 100 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || !r.Interrupt || r.Messages < 100 || r.WindowNS <= 0 || r.Messages+r.Owed != r.Offered {
+		t.Errorf("%v, %+v", err, r)
+	}
+	whole(t, newPayload(c.Size), k.received(t, c.Connections))
+}
+
+// Threads that wait raw must not keep the collector or other goroutines from running, neither idle
+// (a message a second) nor busy.
+func TestTickerAndCollectorGoOn(t *testing.T) {
+	for _, rate := range []float64{1, 5000} {
+		s := serve(t, "127.0.0.1:0", echo)
+		stop, ended := make(chan Command), make(chan error) // test -> Run, closed to stop; Run's goroutine -> test, one result
+		sending := make(chan struct{})                      // Run -> test: closed when sending
+		go func() {
+			_, err := Run(context.Background(), Config{Target: s.addr, Connections: 2, Rate: rate, Size: 100, Echo: true},
+				Events{Commands: stop, Sending: func(int64) { close(sending) }})
+			ended <- err
+		}()
+		<-sending
+		ticker := time.NewTicker(time.Millisecond)
+		for range 20 {
+			<-ticker.C
+			runtime.GC()
+		}
+		ticker.Stop()
+		close(stop)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
