@@ -2,9 +2,140 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"weir/lab/portability"
+	"weir/lab/result"
 )
 
-type portabilityCmd struct{}
+// portabilityCmd is "weir lab portability".
+type portabilityCmd struct {
+	Out   string `help:"Also write what was found to FILE, as JSON." placeholder:"FILE"`
+	JSON  bool   `help:"Print JSON."`
+	Fresh bool   `help:"Try again, even if nothing has changed since the last time."`
+}
 
-func (c *portabilityCmd) Run(ctx context.Context, t *terminal) error { return errors.New("not written yet") }
+func (c *portabilityCmd) Help() string {
+	return `Builds the C subjects with gcc, clang and musl, for 32 bits and for arm64 under qemu-user, and runs the parts of
+the contract that move bytes and end processes on each. What is not installed is named, and fails nothing. The
+findings are kept in build/portability.json; an experiment's report shows them.
+
+Examples:
+
+  $ weir lab portability
+  $ weir lab portability --json | jq -r '.[] | select(.built and (.passed | not)) | .note'`
+}
+
+func (c *portabilityCmd) Run(ctx context.Context, t *terminal) error {
+	defer t.status("")
+	found, err := portability.Run(ctx, projectRoot(), portability.Options{Fresh: c.Fresh, Doing: t.status})
+	t.status("")
+	if ctx.Err() != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return errors.Join(err, errors.New("there are no C subjects here: go to the project's folder"))
+	}
+	if c.Out != "" {
+		err = errors.Join(err, writePortability(c.Out, found))
+	}
+	if c.JSON {
+		err = errors.Join(err, t.json(found))
+	} else {
+		c.tell(t, found)
+	}
+	if n := failures(found); n > 0 {
+		err = errors.Join(err, fmt.Errorf("%d of the combinations that were tried failed", n))
+	}
+	return err
+}
+
+func writePortability(file string, found []result.Portability) error {
+	text, err := json.MarshalIndent(found, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+func untried(p result.Portability) bool {
+	return !p.Built && strings.HasPrefix(p.Note, "not tested")
+}
+
+func failures(found []result.Portability) (n int) {
+	for _, p := range found {
+		if !p.Passed && !untried(p) {
+			n++
+		}
+	}
+	return n
+}
+
+// tell shows a table of subjects and targets, then what is wrong and what was not tested, each reason once.
+func (c *portabilityCmd) tell(t *terminal, found []result.Portability) {
+	columns := []column{{"SUBJECT", false}}
+	at := map[string]int{} // rows by subject, columns by target
+	var rows [][]string
+	var notes []string
+	for _, p := range found {
+		if at[p.Target] == 0 {
+			columns = append(columns, column{p.Target, false})
+			at[p.Target] = len(columns) - 1
+		}
+		if i := slices.IndexFunc(rows, func(r []string) bool { return r[0] == p.Subject }); i < 0 {
+			rows = append(rows, []string{p.Subject})
+		}
+	}
+	for i := range rows {
+		rows[i] = append(rows[i], slices.Repeat([]string{"-"}, len(columns)-1)...)
+	}
+	for _, p := range found {
+		i := slices.IndexFunc(rows, func(r []string) bool { return r[0] == p.Subject })
+		rows[i][at[p.Target]] = verdict(p)
+		if note := noteOn(p); note != "" && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	writeTable(t.out, columns, rows, 0, func(row, column int, cell string) string {
+		switch colour := verdictColours[strings.TrimSpace(cell)]; {
+		case row < 0:
+			return tint(t.colour(), dim, cell)
+		case colour != "":
+			return tint(t.colour(), colour, cell)
+		}
+		return cell
+	})
+	if len(notes) > 0 {
+		fmt.Fprintf(t.out, "\n%s\n", strings.Join(notes, "\n"))
+	}
+}
+
+var verdictColours = map[string]string{"passed": green, "failed": red, "not built": red, "-": yellow}
+
+func verdict(p result.Portability) string {
+	switch {
+	case p.Passed:
+		return "passed"
+	case untried(p):
+		return "-"
+	case p.Built:
+		return "failed"
+	}
+	return "not built"
+}
+
+// noteOn is the line under the table about a finding: one for each target that was not tried.
+func noteOn(p result.Portability) string {
+	switch {
+	case p.Note == "":
+		return ""
+	case untried(p):
+		return fmt.Sprintf("%s: %s", p.Target, p.Note)
+	}
+	return fmt.Sprintf("%s, %s: %s", p.Subject, p.Target, p.Note)
+}
