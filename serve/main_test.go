@@ -15,9 +15,15 @@ import (
 // childFlag starts the test binary as a child process of a way that splits: -serve.child=WAY/FORM/SERVICE.
 const childFlag = "-serve.child="
 
+// starvedFlag starts it as a server that has few descriptors: -serve.starved=WAY.
+const starvedFlag = "-serve.starved="
+
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], childFlag) {
 		os.Exit(beChild(strings.TrimPrefix(os.Args[1], childFlag)))
+	}
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], starvedFlag) {
+		os.Exit(beStarved(strings.TrimPrefix(os.Args[1], starvedFlag)))
 	}
 	goleak.VerifyTestMain(m)
 }

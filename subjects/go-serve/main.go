@@ -37,8 +37,7 @@ func run(c config) error {
 	defer stop()
 	o := serve.Options{Loops: c.loops, Width: c.width, Read: readSize, Drain: 1200 * time.Millisecond,
 		Inherited: c.child, Child: c.childArgs()}
-	looped := c.way == serve.Loop || c.way == serve.Coroutine || c.way == serve.Prefork
-	if looped {
+	if serve.Ways[c.way].Linux { // event loops
 		// One for each loop and one for the rest of the program: more would not be used.
 		runtime.GOMAXPROCS(c.loops + 1)
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -34,7 +35,10 @@ func writeAll(p []byte, write func(int, []byte) (int, error)) error {
 	for len(p) > 0 {
 		n, err := write(1, p)
 		switch {
-		case err == syscall.EINTR || err == syscall.EAGAIN:
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN: // somebody who shares it made it non-blocking
+			time.Sleep(time.Millisecond)
 			continue
 		case err != nil:
 			return err

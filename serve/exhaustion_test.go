@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// spare is about how many descriptors a starved server may open once it runs.
+const spare = 12
+
+// beStarved prints its address, and how often it paused once its standard input has ended.
+func beStarved(name string) int {
+	way, err := ParseWay(name)
+	if err != nil {
+		return 2
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 1
+	}
+	var limit syscall.Rlimit
+	syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	limit.Cur = spare + 8
+	syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		fmt.Println(l.Addr())
+		bufio.NewReader(os.Stdin).ReadString('\n')
+	}()
+	meter := new(Meter)
+	err = Run(ctx, way, l, Service{Open: services["echo"].open, State: PerConnection}, Options{Meter: meter})
+	fmt.Println(meter.Snapshot().Pauses, err)
+	return 0
+}
+
+// On descriptor exhaustion accepting pauses: connections wait, none is lost, and nothing spins.
+func TestDescriptorExhaustionPausesAccepting(t *testing.T) {
+	for _, w := range inProcess {
+		t.Run(w.String(), func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], starvedFlag+w.String())
+			cmd.Stderr = os.Stderr
+			in, _ := cmd.StdinPipe()
+			out, _ := cmd.StdoutPipe()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewReader(out)
+			addr, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatal("no address:", err)
+			}
+			r := &running{t: t, addr: strings.TrimSpace(addr)}
+			conns := make([]*net.TCPConn, 3*spare)
+			for i := range conns {
+				conns[i] = r.dial()
+			}
+			for _, c := range conns { // each one's end makes room for another
+				exchange(t, c, "served at last")
+				c.Close()
+			}
+			in.Close()
+			var pauses int
+			var failed string
+			fmt.Fscan(lines, &pauses, &failed)
+			if pauses < 1 || pauses > 1000 || failed != "<nil>" {
+				t.Errorf("paused %d times, Run returned %s; want some pauses and no error", pauses, failed)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
