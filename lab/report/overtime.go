@@ -118,10 +118,16 @@ func (c *cell) byWindow() []figure.XY {
 	return out
 }
 
-// readings is the samples for lab/stat, without those that run backwards.
+// longestTrial bounds what is cut into windows: no trial takes a day, and damaged results must not take all memory.
+const longestTrial = 24 * 3600 * 1000
+
+// readings is the samples for lab/stat, without those that run backwards or lie outside any trial.
 func readings(samples []result.Sample) []stat.Reading {
 	var out []stat.Reading
 	for _, s := range samples {
+		if !(s.AtMS >= 0 && s.AtMS <= longestTrial) {
+			continue
+		}
 		if n := len(out); n == 0 || s.AtMS > out[n-1].At {
 			out = append(out, stat.Reading{At: s.AtMS, Counter: float64(s.CPUNS)})
 		}

@@ -3,7 +3,6 @@ package figure
 import (
 	"math"
 	"strconv"
-	"strings"
 )
 
 // Axis is one axis of a chart.
@@ -21,6 +20,7 @@ type scale struct {
 	min, max float64
 	from, to float64
 	ticks    []float64
+	names    []string // of the axis's own ticks
 }
 
 // usable says whether v can be placed on the axis.
@@ -43,8 +43,13 @@ func scaleOf(a Axis, values []float64, n int, from, to float64) scale {
 		s.min, s.max = min(s.min, 0), max(s.max, 0)
 	}
 	s.widen()
-	s.ticks = a.At
-	if len(a.At) == 0 {
+	for i, v := range a.At {
+		if a.usable(v) {
+			s.ticks = append(s.ticks, v)
+			s.names = append(s.names, a.nameOf(i))
+		}
+	}
+	if len(s.ticks) == 0 {
 		s.chooseTicks(n)
 	}
 	return s
@@ -121,12 +126,23 @@ func (s *scale) place(v float64) float64 {
 func (s *scale) inside(v float64) float64 { return s.place(min(max(v, s.min), s.max)) }
 
 func (s *scale) name(i int) string {
-	if i < len(s.axis.Names) {
-		return s.axis.Names[i]
+	if i < len(s.names) {
+		return s.names[i]
 	}
-	v := s.ticks[i]
+	return tickName(s.ticks[i])
+}
+
+// nameOf is the name of the i-th of an axis's own ticks.
+func (a Axis) nameOf(i int) string {
+	if i < len(a.Names) {
+		return a.Names[i]
+	}
+	return tickName(a.At[i])
+}
+
+func tickName(v float64) string {
 	if a := math.Abs(v); a != 0 && (a >= 1e6 || a < 1e-4) {
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	return strings.TrimSuffix(strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64), ".0")
+	return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64)
 }

@@ -62,8 +62,8 @@ const (
 )
 
 // ShapeOf is the marker of the i-th series. After eight series, when colours come again, shapes have
-// moved on, so that colour and shape together stay unique for 24.
-func ShapeOf(i int) Shape { return Shape(mod(i+i/seriesRoles, int(shapes))) }
+// moved on by one, so that colour and shape together stay unique for 48.
+func ShapeOf(i int) Shape { return Shape(mod(i+5*(i/seriesRoles), int(shapes))) }
 
 // dashes are stroke patterns in points, solid first.
 var dashes = [][]float64{nil, {6, 3}, {2, 2.5}, {8, 3, 2, 3}, {4, 2}}

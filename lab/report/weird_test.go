@@ -1,0 +1,147 @@
+package report
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/lab/compare"
+	"weir/lab/result"
+)
+
+// names that a user could choose, to break out of every format that they are written into.
+var hostile = []string{"c-fork", "go-goroutine", "published-c", "published-go", "", "<script>alert(1)</script>", `"'><img src=http://x>`, "a|b`c*_", "\x1b[31mred\x00\n\r\u2028",
+	"=cmd()", `\input{/etc/passwd}%$&#_^~{}`, "日本語 😀", "\xff\xfe", strings.Repeat("long", 60), "x+twin"}
+
+var numbers = rapid.OneOf(rapid.Float64(), rapid.Float64Range(0, 1000),
+	rapid.SampledFrom([]float64{0, math.NaN(), math.Inf(1), math.Inf(-1), -1, math.MaxFloat64, 5e-324, 1e300}))
+
+var texts = rapid.OneOf(rapid.SampledFrom(hostile), rapid.StringMatching(`[ -~\x00-\x1f]{0,20}`))
+
+// anyResults draws results that no run would write: absurd numbers, hostile names, parts missing.
+func anyResults(t *rapid.T) *result.Results {
+	names := rapid.SliceOfN(rapid.SampledFrom(hostile), 1, 4).Draw(t, "names")
+	r := &result.Results{Version: result.Version, Experiment: texts.Draw(t, "experiment"), Question: texts.Draw(t, "question"), Command: texts.Draw(t, "command"),
+		Plan: result.Plan{Patterns: []string{"staggered", "together"}, WindowMS: numbers.Draw(t, "window"), Margin: numbers.Draw(t, "margin"),
+			Loads: []result.Load{{Name: "messages", Rate: numbers.Draw(t, "rate"), Size: rapid.Int().Draw(t, "size"), Bits: numbers.Draw(t, "bits")}}},
+		Rulers: []result.Ruler{{Name: "true", Truth: rapid.Bool().Draw(t, "truth")}, {Name: names[0]}}}
+	for range rapid.IntRange(0, 12).Draw(t, "trials") {
+		r.Trials = append(r.Trials, anyTrial(t, names))
+	}
+	for _, n := range names {
+		r.Subjects = append(r.Subjects, result.Subject{Name: n, Paradigm: rapid.SampledFrom([]string{"floor", "event loop", "process per connection"}).Draw(t, "paradigm"),
+			Differs: n, About: n, Elsewhere: rapid.Bool().Draw(t, "elsewhere"), BinaryBytes: rapid.Int64().Draw(t, "bytes")})
+	}
+	r.Comparisons = compare.All(r)
+	others(t, r, names)
+	return r
+}
+
+func anyTrial(t *rapid.T, names []string) result.Trial {
+	x := result.Trial{Subject: rapid.SampledFrom(names).Draw(t, "subject"), Load: rapid.SampledFrom([]string{"messages", "tcpkali", "<b>"}).Draw(t, "load"),
+		Connections: rapid.SampledFrom([]int{-1, 0, 1, 8, 64, math.MaxInt}).Draw(t, "connections"), Pattern: rapid.SampledFrom([]string{"staggered", "together", "odd/../x"}).Draw(t, "pattern"),
+		Block: rapid.IntRange(0, 2).Draw(t, "block"), Accepted: rapid.Bool().Draw(t, "accepted"),
+		CPUPercentMean: numbers.Draw(t, "percent"), CPUCV: numbers.Draw(t, "cv"), CPUUSPerMessage: numbers.Draw(t, "us"), LoadUSPerMsg: numbers.Draw(t, "load us"),
+		MachineUSPerMsg: numbers.Draw(t, "machine us"), ColdUSPerMsg: numbers.Draw(t, "cold"), AchievedRatio: numbers.Draw(t, "achieved"),
+		Memory: result.Memory{PSSKB: rapid.Int64().Draw(t, "pss")}, Rulers: map[string]float64{names[0]: numbers.Draw(t, "ruler")}, Started: time.Unix(rapid.Int64Range(-1e12, 1e12).Draw(t, "started"), 0)}
+	if !x.Accepted {
+		x.RefusedBecause = []string{texts.Draw(t, "reason")}
+	}
+	for range rapid.IntRange(0, 20).Draw(t, "samples") {
+		x.Samples = append(x.Samples, result.Sample{AtMS: numbers.Draw(t, "at"), CPUNS: rapid.Int64().Draw(t, "ns")})
+	}
+	return x
+}
+
+// others fills in what is not made of trials.
+func others(t *rapid.T, r *result.Results, names []string) {
+	for _, n := range names {
+		v := numbers.Draw(t, "v")
+		r.Comparisons = append(r.Comparisons, result.Comparison{A: n, B: names[0], Metric: "cpu_us_per_message", Load: "messages", Connections: 64, Pattern: "together",
+			Ratio: v, Low: numbers.Draw(t, "low"), High: numbers.Draw(t, "high"), P: v, Verdict: rapid.SampledFrom([]string{"different", "equivalent", "undecided", "", "<i>"}).Draw(t, "verdict"), Twin: rapid.Bool().Draw(t, "twin"), Warning: n})
+		r.Reasons = append(r.Reasons, result.Reasons{Subject: n, Connections: 64, Pattern: n, Syscalls: v, Wakeups: -1, Switches: v, ByName: map[string]float64{n: v}, Note: n})
+		r.Portability = append(r.Portability, result.Portability{Subject: n, Target: n, Built: rapid.Bool().Draw(t, "built"), Note: n})
+		r.Saturation = append(r.Saturation, result.Saturation{Subject: n, SharePercent: v, CPUCV: v, LatencyUS: result.Percentiles{P99: v}})
+		r.Skipped = append(r.Skipped, result.Skip{Subject: n, Reason: n})
+	}
+	r.SwitchCosts = []result.SwitchCost{{Between: "threads", NS: numbers.Draw(t, "switch")}, {Between: "processes", NS: numbers.Draw(t, "switch")}}
+}
+
+// TestAnyResultsGiveAReport: whatever stands in the results, every form is written, well-formed, and
+// without an element or an escape sequence that came out of a name.
+func TestAnyResultsGiveAReport(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := anyResults(t)
+		doc := documentOf(r)
+		page, err := doc.html()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := balanced(page); err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"<script", "<img", "<b>", "<i>", "NaN", "+Inf", "-Inf"} {
+			if bytes.Contains(page, []byte(bad)) {
+				t.Fatalf("%s stands in the page", bad)
+			}
+		}
+		for _, f := range doc.figures() {
+			if err := wellFormed(f.SVG()); err != nil {
+				t.Fatalf("figure %s: %v", f.Name, err)
+			}
+			if f.Name != slug(f.Name) {
+				t.Fatalf("figure name %q is no file name", f.Name)
+			}
+		}
+		doc.markdown()
+		tex(r)
+		trialsCSV(r)
+		var out bytes.Buffer
+		Terminal(&out, r, false, rapid.IntRange(-5, 200).Draw(t, "width"))
+		if i := strings.IndexFunc(out.String(), func(c rune) bool { return c < ' ' && c != '\n' }); i >= 0 {
+			t.Fatalf("a control character reached the terminal at byte %d of %q", i, out.String())
+		}
+	})
+}
+
+// TestAnyFigureGivesAPDF: drawing is slower than writing, so it has fewer and smaller cases.
+func TestAnyFigureGivesAPDF(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		figures := documentOf(anyResults(t)).figures()
+		if len(figures) == 0 {
+			return
+		}
+		if _, err := rapid.SampledFrom(figures).Draw(t, "figure").PDF(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestPoorRunsSayWhatTheyLack: no trials, one trial and only refused trials are told plainly.
+func TestPoorRunsSayWhatTheyLack(t *testing.T) {
+	one := full()
+	one.Trials, one.Comparisons = one.Trials[:1], nil
+	refused := quick()
+	for i := range refused.Trials {
+		refused.Trials[i].Accepted = false
+	}
+	refused.Comparisons = nil
+	for name, c := range map[string]struct {
+		run  *result.Results
+		want string
+	}{
+		"no trials":   {&result.Results{}, "No trial was run"},
+		"one trial":   {one, "alone there"},
+		"all refused": {refused, "There is no answer"},
+	} {
+		if got := strings.Join(documentOf(c.run).Answer, " "); !strings.Contains(got, c.want) {
+			t.Errorf("%s: the answer is %q, and does not say %q", name, got, c.want)
+		}
+		Terminal(io.Discard, c.run, true, 80)
+	}
+}
