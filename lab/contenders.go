@@ -112,4 +112,4 @@ func subjectNames(all []result.Subject) []string {
 	return names
 }
 
-func baseName(name string) string { return strings.TrimSuffix(name, TwinSuffix) }
+func baseName(name string) string { return strings.TrimSuffix(name, result.TwinSuffix) }

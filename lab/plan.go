@@ -8,9 +8,6 @@ import (
 	"weir/lab/result"
 )
 
-// TwinSuffix is added to a subject's name for its secret second appearance in a run.
-const TwinSuffix = "+twin"
-
 // A Cell is a load that every subject of a run meets.
 type Cell struct {
 	Load        string
@@ -23,7 +20,7 @@ type Place struct {
 	Cell
 	Block    int
 	Position int
-	Subject  string // with TwinSuffix for the twin
+	Subject  string // with result.TwinSuffix for the twin
 }
 
 // A Plan is the order in which the trials of a run take place. It depends on its fields alone, so that an
@@ -73,7 +70,7 @@ func (p Plan) Trials() int { return p.Blocks * len(p.Cells) * p.BlockLen() }
 func (p Plan) takingPart() []string {
 	all := slices.Clone(p.Subjects)
 	if p.Twin != "" {
-		all = append(all, p.Twin+TwinSuffix)
+		all = append(all, p.Twin+result.TwinSuffix)
 	}
 	return all
 }

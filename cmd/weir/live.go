@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"weir/lab"
+	"weir/lab/result"
 )
 
 // liveView shows a run while it goes on: redrawn in place on a terminal, a line for each block elsewhere.
@@ -103,7 +104,7 @@ func (m liveModel) View() tea.View {
 		"  " + sparkline(m.cpu),
 	}
 	if t := p.Last; t != nil {
-		lines = append(lines, fmt.Sprintf("  before it: %s, %.1f us of CPU a message", strings.TrimSuffix(t.Subject, lab.TwinSuffix), t.CPUUSPerMessage))
+		lines = append(lines, fmt.Sprintf("  before it: %s, %.1f us of CPU a message", strings.TrimSuffix(t.Subject, result.TwinSuffix), t.CPUUSPerMessage))
 	}
 	for i := range lines {
 		lines[i] = clip(lines[i], m.width)

@@ -78,6 +78,6 @@ func (c cell) trials(r *result.Results, of func(*result.Trial) float64) map[stri
 func (c cell) comparison(a, b, metric string) result.Comparison {
 	return result.Comparison{
 		A: a, B: b, Metric: metric, Load: c.load, Connections: c.connections, Pattern: c.pattern,
-		Twin: b == a+twinSuffix,
+		Twin: b == a+result.TwinSuffix,
 	}
 }

@@ -45,10 +45,8 @@ var metrics = []struct {
 	{Variation, func(t *result.Trial) float64 { return t.CPUCV }},
 }
 
-const (
-	twinSuffix    = "+twin"
-	defaultMargin = 0.05 // when the plan states none
-)
+// defaultMargin is used when the plan states none.
+const defaultMargin = 0.05
 
 // All compares all pairs of subjects of a finished or unfinished run within each load, number of
 // connections and pattern, in the plan's order. Pairs that never met in a cell are left out.
@@ -107,7 +105,7 @@ func pairs(names []string) []pair {
 		}
 	}
 	for _, a := range names {
-		ps = append(ps, pair{a, a + twinSuffix})
+		ps = append(ps, pair{a, a + result.TwinSuffix})
 	}
 	return ps
 }
@@ -131,4 +129,4 @@ func subjects(r *result.Results) []string {
 	return names
 }
 
-func isTwin(name string) bool { return strings.HasSuffix(name, twinSuffix) }
+func isTwin(name string) bool { return strings.HasSuffix(name, result.TwinSuffix) }

@@ -13,6 +13,9 @@ import "time"
 // Version is the schema's version: it grows by one when a field changes its meaning or goes away.
 const Version = 1
 
+// TwinSuffix is added to a subject's name for its secret second appearance in a run.
+const TwinSuffix = "+twin"
+
 // Results is one run of one experiment.
 type Results struct {
 	Version    int       `json:"version"`
