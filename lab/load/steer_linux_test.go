@@ -104,7 +104,7 @@ func TestSteeringStops(t *testing.T) {
 			s := steer(t, c)
 			s.hear("connected")
 			s.hear("sending")
-			go order(s)
+			order(s)
 			e := event{}
 			for s.lines.Scan() {
 				e = event{}
@@ -127,7 +127,7 @@ func TestSteeringRefusesNonsense(t *testing.T) {
 	s := steer(t, c)
 	s.hear("connected")
 	s.hear("sending")
-	go s.say("faster")
+	s.say("faster")
 	for s.lines.Scan() {
 		if !strings.Contains(s.lines.Text(), "progress") {
 			t.Errorf("heard %s", s.lines.Text())
