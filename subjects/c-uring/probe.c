@@ -1,0 +1,20 @@
+/* Exits with 0 where c-uring can run; else it says in one line why not. */
+#include "ring.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int
+main(void)
+{
+	static struct buffers buffers;
+	struct io_uring ring;
+	int error = ring_open(&ring);
+
+	if (error == 0)
+		error = ring_share(&ring, &buffers);
+	if (error == 0)
+		return 0;
+	fprintf(stderr, "needs io_uring of Linux 6.1 or later, which this kernel refuses: %s\n", strerror(-error));
+	return 1;
+}
