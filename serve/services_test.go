@@ -140,19 +140,19 @@ func runForm(ctx context.Context, w Way, f form, s service, l net.Listener, o Op
 
 // running is a service that runs for a test.
 type running struct {
-	t     *testing.T
+	t     testing.TB
 	addr  string
 	meter *Meter
 	stop  func() error // ends it and returns what Run returned; may be called again
 }
 
 // begin runs s until the test ends.
-func begin(t *testing.T, w Way, f form, s service, o Options) *running {
+func begin(t testing.TB, w Way, f form, s service, o Options) *running {
 	t.Helper()
 	return beginOver(t, listen(t), w, f, s, o)
 }
 
-func listen(t *testing.T) net.Listener {
+func listen(t testing.TB) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -161,7 +161,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-func beginOver(t *testing.T, l net.Listener, w Way, f form, s service, o Options) *running {
+func beginOver(t testing.TB, l net.Listener, w Way, f form, s service, o Options) *running {
 	t.Helper()
 	o.Child = []string{os.Args[0], childFlag + w.String() + "/" + string(f) + "/" + s.name}
 	if o.Meter == nil {
