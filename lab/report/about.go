@@ -120,37 +120,47 @@ func (d *digest) coldSection() section {
 }
 
 func (d *digest) machineSection() section {
-	s := section{ID: "machine", Title: "The machine and the run", How: "Absolute figures hold for this machine and this hour; ratios carry further."}
-	m, p := d.Machine, d.Plan
-	row := func(t *table, name, value string) {
-		if value != "" && value != absent {
-			t.add(name, value)
-		}
+	return section{ID: "machine", Title: "The machine and the run", How: "Absolute figures hold for this machine and this hour; ratios carry further.",
+		Blocks: []block{{Table: d.machineTable()}, {Table: d.planTable()}}}
+}
+
+// fact adds a row, unless its value is not known.
+func (t *table) fact(name, value string) {
+	if value != "" && value != absent {
+		t.add(name, value)
 	}
+}
+
+func (d *digest) machineTable() *table {
+	m := d.Machine
 	t := &table{Caption: "Machine", Align: "ll", Head: []string{"What", "Value"}}
-	row(t, "Processor", strings.TrimSpace(m.CPU+", "+plural(m.Cores, "core", "cores")))
-	row(t, "Memory", bytesOf(int64(m.MemoryMB)<<20))
-	row(t, "Kernel", m.Kernel)
-	row(t, "Virtual machine", map[bool]string{true: "yes", false: "no"}[m.Hypervisor])
-	row(t, "TCP congestion control", m.Congestion)
-	row(t, "Versions", strings.Join(m.Versions, ", "))
-	row(t, "CPU accounting", d.rulers()[0].Name)
-	r := &table{Caption: "Run", Align: "ll", Head: []string{"What", "Value"}}
-	row(r, "Started", stamp(d.Started))
-	row(r, "Finished", stamp(d.Finished))
-	row(r, "Workload", p.Workload)
+	t.fact("Processor", strings.TrimSpace(m.CPU+", "+plural(m.Cores, "core", "cores")))
+	t.fact("Memory", bytesOf(int64(m.MemoryMB)<<20))
+	t.fact("Kernel", m.Kernel)
+	t.fact("Virtual machine", map[bool]string{true: "yes", false: "no"}[m.Hypervisor])
+	t.fact("TCP congestion control", m.Congestion)
+	t.fact("Versions", strings.Join(m.Versions, ", "))
+	t.fact("CPU accounting", d.rulers()[0].Name)
+	return t
+}
+
+func (d *digest) planTable() *table {
+	p := d.Plan
+	t := &table{Caption: "Run", Align: "ll", Head: []string{"What", "Value"}}
+	t.fact("Started", stamp(d.Started))
+	t.fact("Finished", stamp(d.Finished))
+	t.fact("Workload", p.Workload)
 	for _, l := range p.Loads {
-		row(r, "Load "+l.Name, d.describe(l.Name))
+		t.fact("Load "+l.Name, d.describe(l.Name))
 	}
-	row(r, "Arrivals", strings.Join(p.Patterns, ", "))
-	row(r, "Connections", joinInts(p.Connections))
-	row(r, "Trials", fmt.Sprintf("%s of %s s in %s per cell, %d accepted", plural(len(d.Trials), "trial", "trials"), short(p.DurationS), plural(p.Blocks, "block", "blocks"), d.accepted()))
-	row(r, "Subjects run on cores", joinInts(p.ServerCPUs))
-	row(r, "Generator runs on cores", joinInts(p.LoadCPUs))
-	row(r, "Network", map[bool]string{true: "a veth pair into a namespace", false: "loopback"}[p.Namespace])
-	row(r, "Seed", fmt.Sprint(d.Seed))
-	s.Blocks = []block{{Table: t}, {Table: r}}
-	return s
+	t.fact("Arrivals", strings.Join(p.Patterns, ", "))
+	t.fact("Connections", joinInts(p.Connections))
+	t.fact("Trials", fmt.Sprintf("%s of %s s in %s per cell, %d accepted", plural(len(d.Trials), "trial", "trials"), short(p.DurationS), plural(p.Blocks, "block", "blocks"), d.accepted()))
+	t.fact("Subjects run on cores", joinInts(p.ServerCPUs))
+	t.fact("Generator runs on cores", joinInts(p.LoadCPUs))
+	t.fact("Network", map[bool]string{true: "a veth pair into a namespace", false: "loopback"}[p.Namespace])
+	t.fact("Seed", fmt.Sprint(d.Seed))
+	return t
 }
 
 func stamp(t time.Time) string {

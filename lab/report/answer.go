@@ -179,6 +179,9 @@ func (d *digest) paradigms(groups []*group) string {
 // verdictPhrase is a ratio that says no more than its verdict: "1.62 times (1.50 to 1.74)".
 func verdictPhrase(v result.Comparison) string {
 	s := fmt.Sprintf("%s times (%s", times(v.Ratio), between(v.Low, v.High))
+	if v.Pairs == 1 {
+		s = fmt.Sprintf("%s times (a single pair", times(v.Ratio))
+	}
 	switch v.Verdict {
 	case different:
 		return s + ")"

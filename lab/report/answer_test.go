@@ -31,7 +31,7 @@ func twoSubjects(verdict string) *result.Results {
 			result.Trial{Subject: "b", Connections: 64, Pattern: "staggered", Block: block, CPUUSPerMessage: 9, Accepted: true})
 	}
 	if verdict != "" {
-		r.Comparisons = []result.Comparison{{A: "b", B: "a", Metric: metricCPU, Connections: 64, Pattern: "staggered", Ratio: 1.8, Low: 1.6, High: 2, Verdict: verdict}}
+		r.Comparisons = []result.Comparison{{A: "b", B: "a", Metric: metricCPU, Connections: 64, Pattern: "staggered", Ratio: 1.8, Low: 1.6, High: 2, Pairs: 3, Verdict: verdict}}
 	}
 	return r
 }
@@ -48,7 +48,7 @@ func TestVersusTurnsRound(t *testing.T) {
 // TestTwinThatDiffersIsSaid: nothing is more important than that the lab fooled itself.
 func TestTwinThatDiffersIsSaid(t *testing.T) {
 	r := twoSubjects(different)
-	r.Comparisons = append(r.Comparisons, result.Comparison{A: "a", B: "a+twin", Twin: true, Verdict: different, Metric: metricCPU, Ratio: 1.2})
+	r.Comparisons = append(r.Comparisons, result.Comparison{A: "a", B: "a+twin", Twin: true, Verdict: different, Metric: metricCPU, Ratio: 1.2, Pairs: 3})
 	if got := digestOf(r).caveats()[0]; !strings.Contains(got, "its own twin") {
 		t.Errorf("the first caveat is %q", got)
 	}

@@ -23,10 +23,10 @@ const twinSuffix = "+twin"
 
 // digest is a run arranged for showing: its trials by cell, with means and intervals.
 type digest struct {
-	*result.Results
-	subjects []string // in the run's order, without twins; those that only trials name come last
-	groups   []*group // in the plan's order
-	pairs    map[pairKey]result.Comparison
+	result.Results          // without comparisons of subjects that never met in a block
+	subjects       []string // in the run's order, without twins; those that only trials name come last
+	groups         []*group // in the plan's order
+	pairs          map[pairKey]result.Comparison
 }
 
 // group is everything measured under one load with one number of connections and one arrival pattern.
@@ -64,7 +64,7 @@ type pairKey struct {
 }
 
 func digestOf(r *result.Results) *digest {
-	d := &digest{Results: r, pairs: map[pairKey]result.Comparison{}}
+	d := &digest{Results: *r, pairs: map[pairKey]result.Comparison{}}
 	for _, s := range r.Subjects {
 		d.name(s.Name)
 	}
@@ -72,7 +72,8 @@ func digestOf(r *result.Results) *digest {
 		d.place(&r.Trials[i])
 	}
 	d.sortGroups()
-	for _, c := range r.Comparisons {
+	d.Comparisons = slices.DeleteFunc(slices.Clone(r.Comparisons), func(c result.Comparison) bool { return c.Pairs == 0 })
+	for _, c := range d.Comparisons {
 		d.pairs[keyOf(c.Metric, c.Load, c.Connections, c.Pattern, c.A, c.B)] = c
 	}
 	return d

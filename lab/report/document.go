@@ -191,3 +191,22 @@ func (d *digest) perGroup(what string, draw func(*group) *figure.Figure) []block
 	}
 	return out
 }
+
+// perGroupTable makes a table for each group, opened and folded as by perGroup; empty ones are left out.
+func (d *digest) perGroupTable(make func(*group) *table) []block {
+	var open, folded []block
+	for _, g := range d.groups {
+		t := make(g)
+		switch {
+		case len(t.Rows) == 0:
+		case slices.Contains(d.busiest(), g):
+			open = append(open, block{Table: t})
+		default:
+			folded = append(folded, block{Table: t})
+		}
+	}
+	if len(folded) > 0 {
+		open = append(open, block{Fold: "The same at the other loads and connection counts", Inside: folded})
+	}
+	return open
+}

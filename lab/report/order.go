@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"weir/lab/report/figure"
@@ -14,33 +13,23 @@ func (d *digest) orderSection() section {
 		How: "Follow a line from pattern to pattern: where two lines cross, the cheaper of two servers becomes the dearer one, though messages, sizes and rates stay the same. Generator and Machine are the CPU of the load generator and of the whole machine per message, in the same trials."}
 	var figs []*figure.Figure
 	var said []string
-	var orders, open, folded []block
+	var orders []block
 	for _, load := range d.loads() {
 		for _, n := range d.connections(load) {
-			groups := d.at(load, n)
-			if len(groups) > 1 {
+			if groups := d.at(load, n); len(groups) > 1 {
 				figs = append(figs, d.slope(load, n, groups))
 				said = append(said, d.reversals(groups)...)
 				orders = append(orders, block{Table: d.orderTable(groups)})
 			}
-			for _, g := range groups {
-				if slices.Contains(d.busiest(), g) {
-					open = append(open, block{Table: d.rankTable(g)})
-				} else {
-					folded = append(folded, block{Table: d.rankTable(g)})
-				}
-			}
 		}
 	}
-	if len(figs) > 0 {
-		s.Blocks = append(append(s.Blocks, block{Figures: figs}, reversalBlock(said)), orders...)
-	} else if len(open) > 0 {
-		s.Blocks = append(s.Blocks, text("This run has one arrival pattern, so it cannot show a change. --patterns staggered,together,poisson runs all three."))
+	switch {
+	case len(figs) > 0:
+		s.Blocks = append([]block{{Figures: figs}, reversalBlock(said)}, orders...)
+	case len(d.groups) > 0:
+		s.Blocks = []block{text("This run has one arrival pattern, so it cannot show a change. --patterns staggered,together,poisson runs all three.")}
 	}
-	s.Blocks = append(s.Blocks, open...)
-	if len(folded) > 0 {
-		s.Blocks = append(s.Blocks, block{Fold: "The same at the other loads and connection counts", Inside: folded})
-	}
+	s.Blocks = append(s.Blocks, d.perGroupTable(d.rankTable)...)
 	return s
 }
 

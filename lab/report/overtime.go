@@ -44,13 +44,15 @@ func (c *cell) typical() *result.Trial {
 	return best
 }
 
-// overTime is the CPU between samples, joined until there are at most maxTimePoints.
+// overTime is the CPU between samples, joined until there are at most maxTimePoints. A last piece shorter than
+// half a step is left out: it says more of the sampler than of the server.
 func overTime(t *result.Trial) []figure.XY {
+	typical := (t.Samples[len(t.Samples)-1].AtMS - t.Samples[0].AtMS) / float64(len(t.Samples)-1)
 	step := max(1, (len(t.Samples)-1+maxTimePoints-1)/maxTimePoints)
 	var out []figure.XY
 	for i := step; i < len(t.Samples); i += step {
 		a, b := t.Samples[i-step], t.Samples[i]
-		if ms := b.AtMS - a.AtMS; ms > 0 {
+		if ms := b.AtMS - a.AtMS; ms > 0 && ms > typical/2 {
 			out = append(out, figure.XY{X: (a.AtMS + b.AtMS) / 2000, Y: 100 * float64(b.CPUNS-a.CPUNS) / (ms * 1e6)})
 		}
 	}

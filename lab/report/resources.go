@@ -10,20 +10,7 @@ import (
 func (d *digest) memorySection() section {
 	s := section{ID: "memory", Title: "Memory, processes and threads",
 		How: "Medians over the accepted trials, whole process tree. PSS divides shared pages among their users and is the fair figure for many processes; peak RSS counts them once for each. GC is the Go collector's share of the subject's CPU and its longest pause."}
-	var folded []block
-	for _, g := range d.groups {
-		t := d.memoryTable(g)
-		switch {
-		case len(t.Rows) == 0:
-		case slices.Contains(d.busiest(), g):
-			s.Blocks = append(s.Blocks, block{Table: t})
-		default:
-			folded = append(folded, block{Table: t})
-		}
-	}
-	if len(folded) > 0 {
-		s.Blocks = append(s.Blocks, block{Fold: "At the other loads and connection counts", Inside: folded})
-	}
+	s.Blocks = d.perGroupTable(d.memoryTable)
 	return s
 }
 
