@@ -43,18 +43,16 @@ func TestConformance(t *testing.T) {
 
 func conform(t *testing.T, w Way, f form) {
 	for _, c := range suite {
-		t.Run(c.name, func(t *testing.T) {
-			before := descriptors(t)
-			o := Options{Panicked: func(PanicError) {}, Drain: c.drain}
-			if w == Loop || w == Coroutine {
-				o.Loops = 2
-			}
-			if w == Prefork {
-				o.Width = 2
-			}
-			t.Run("", func(t *testing.T) { c.check(t, begin(t, w, f, services[c.service], o), w) })
-			eventually(t, "all descriptors closed", func() bool { return descriptors(t) <= before })
-		})
+		before := descriptors(t)
+		o := Options{Panicked: func(PanicError) {}, Drain: c.drain}
+		switch w {
+		case Loop, Coroutine:
+			o.Loops = 2
+		case Prefork:
+			o.Width = 2
+		}
+		t.Run(c.name, func(t *testing.T) { c.check(t, begin(t, w, f, services[c.service], o), w) })
+		eventually(t, "all descriptors closed", func() bool { return descriptors(t) <= before })
 	}
 }
 

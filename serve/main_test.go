@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], starvedFlag) {
 		os.Exit(beStarved(strings.TrimPrefix(os.Args[1], starvedFlag)))
 	}
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // or every child of a test under the race detector ends a second late
 	goleak.VerifyTestMain(m)
 }
 
