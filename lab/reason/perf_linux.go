@@ -1,0 +1,178 @@
+package reason
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"weir/lab/sample"
+)
+
+const (
+	ringPages = 512 // of data for each core, 2 MB: some 20,000 records
+	drainTime = 10 * time.Millisecond
+)
+
+// perf watches by tracepoints. Start and stop run on the caller's goroutine, everything between on its own.
+type perf struct {
+	points points
+	fds    []int
+	rings  []*ring
+	quit   chan struct{} // closed by stop
+	done   chan struct{} // closed when the draining goroutine has ended
+
+	// owned by the draining goroutine until done is closed
+	syscalls map[uint64]int64
+	woken    map[uint64]int64 // by thread, whole machine
+	left     map[uint64]int64 // by thread, the group
+	lost     int64
+}
+
+func tracepoints(g *sample.Group) (*perf, error) {
+	if g.Dir() == "" {
+		return nil, fmt.Errorf("they need a group kept by cgroup v2, this one is kept by %s", g.Ruler().Name)
+	}
+	points, err := findPoints()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.Open(g.Dir())
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	p := &perf{points: points, quit: make(chan struct{}), done: make(chan struct{}),
+		syscalls: map[uint64]int64{}, woken: map[uint64]int64{}, left: map[uint64]int64{}}
+	if err := p.open(int(dir.Fd())); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	go p.drain()
+	return p, nil
+}
+
+// open opens the events of every core, each core's into one ring, then turns them all on.
+func (p *perf) open(cgroup int) error {
+	for cpu := range onlineCPUs() {
+		leader, err := p.event(p.points.syscall, cgroup, cpu, unix.PERF_FLAG_PID_CGROUP)
+		if err != nil {
+			return fmt.Errorf("perf_event_open: %w (it needs root)", err)
+		}
+		r, err := newRing(leader)
+		if err != nil {
+			return err
+		}
+		p.rings = append(p.rings, r)
+		leave, err1 := p.event(p.points.leave, cgroup, cpu, unix.PERF_FLAG_PID_CGROUP)
+		// Who wakes a server is mostly somebody else, so wake-ups are watched on the whole machine.
+		wakeup, err2 := p.event(p.points.wakeup, -1, cpu, 0)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		for _, fd := range []int{leave, wakeup} {
+			if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, leader); err != nil {
+				return err
+			}
+		}
+	}
+	for _, fd := range p.fds {
+		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func onlineCPUs() (n int) {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(1, &set) == nil { // the first process may use all there are
+		return max(set.Count(), runtime.NumCPU())
+	}
+	return runtime.NumCPU()
+}
+
+func (p *perf) event(t tracepoint, pid, cpu, flags int) (int, error) {
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: t.id, Sample: 1, Sample_type: unix.PERF_SAMPLE_RAW,
+		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitDisabled}
+	fd, err := unix.PerfEventOpen(&attr, pid, cpu, -1, flags|unix.PERF_FLAG_FD_CLOEXEC)
+	if err == nil {
+		p.fds = append(p.fds, fd)
+	}
+	return fd, err
+}
+
+// drain empties the rings until stop.
+func (p *perf) drain() {
+	defer close(p.done)
+	ticker := time.NewTicker(drainTime)
+	defer ticker.Stop()
+	for {
+		for _, r := range p.rings {
+			p.lost += r.read(p.record)
+		}
+		select {
+		case <-p.quit:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// record counts one record: the tracepoint's number, and then what its format says.
+func (p *perf) record(raw []byte) {
+	switch id := uint64(nativeUint(raw, 0, 2)); id {
+	case p.points.syscall.id:
+		p.syscalls[p.points.syscall.value(raw)]++
+	case p.points.wakeup.id:
+		p.woken[p.points.wakeup.value(raw)]++
+	case p.points.leave.id:
+		p.left[p.points.leave.value(raw)]++
+	}
+}
+
+func (t tracepoint) value(raw []byte) uint64 { return nativeUint(raw, t.offset, t.size) }
+
+func (p *perf) stop() (Counts, error) {
+	var errs []error
+	for _, fd := range p.fds {
+		errs = append(errs, unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_DISABLE, 0))
+	}
+	close(p.quit)
+	<-p.done
+	for _, r := range p.rings {
+		p.lost += r.read(p.record)
+	}
+	c := p.counts()
+	return c, errors.Join(append(errs, p.close())...)
+}
+
+func (p *perf) counts() Counts {
+	c := Counts{Tool: "tracepoints", ByName: map[string]int64{}, Lost: p.lost}
+	for nr, n := range p.syscalls {
+		c.Syscalls += n
+		c.ByName[syscallName(nr)] += n
+	}
+	for tid, n := range p.left {
+		c.Switches += n
+		c.Wakeups += p.woken[tid]
+	}
+	if p.lost > 0 {
+		c.Note = fmt.Sprintf("the kernel dropped %d records: the counts are too low by as many", p.lost)
+	}
+	return c
+}
+
+func (p *perf) close() error {
+	var errs []error
+	for _, r := range p.rings {
+		errs = append(errs, r.close())
+	}
+	for _, fd := range p.fds {
+		errs = append(errs, unix.Close(fd))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,195 @@
+package reason
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/lab/sample"
+)
+
+// echoes starts cat in a group and returns how to send it a byte and wait for it to come back.
+func echoes(t *testing.T) (*sample.Group, func(n int)) {
+	t.Helper()
+	g, err := sample.NewGroup("reason-test")
+	if err != nil {
+		t.Skip(err)
+	}
+	cmd := exec.Command("cat")
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if err := g.Start(cmd, sample.Placement{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait()
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := bufio.NewReader(out)
+	return g, func(n int) {
+		for range n {
+			if _, err := io.WriteString(in, "x"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.ReadByte(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// near says whether n is at least what was asked for and hardly more: the first and last event can fall outside.
+func near(n int64, want int) bool { return n >= int64(want)-2 && n <= int64(want)*11/10+20 }
+
+func TestTracepointsCountWhatAServerDoes(t *testing.T) {
+	g, echo := echoes(t)
+	echo(10)
+	p, err := tracepoints(g)
+	if err != nil {
+		t.Skip(err)
+	}
+	const messages = 2000
+	before, _ := g.Census()
+	echo(messages)
+	after, _ := g.Census()
+	c, err := p.stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slept, yielded := after.Voluntary-before.Voluntary, after.Involuntary-before.Involuntary
+	t.Logf("%+v; the kernel says that it waited %d times and yielded %d times", c, slept, yielded)
+	if !near(c.ByName["read"], messages) || !near(c.ByName["write"], messages) || !near(c.Syscalls, 2*messages) {
+		t.Errorf("cat reads and writes each message once; %d messages gave %+v", messages, c)
+	}
+	if !near(c.Wakeups, int(slept)) || !near(c.Switches, int(slept+yielded)) {
+		t.Errorf("cat is woken as often as it waits, and leaves its core when it waits or yields: %+v", c)
+	}
+}
+
+func TestStraceCountsWhatAServerDoes(t *testing.T) {
+	g, echo := echoes(t)
+	s, err := strace(g)
+	if err != nil {
+		t.Skip(err)
+	}
+	const messages = 200
+	echo(messages)
+	c, err := s.stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !near(c.ByName["read"], messages) || !near(c.ByName["write"], messages) || c.Wakeups != -1 || c.Switches != -1 {
+		t.Errorf("%d messages gave %+v", messages, c)
+	}
+	echo(1) // it works on when nobody watches
+}
+
+func TestAWatchIsDividedByMessages(t *testing.T) {
+	c := Counts{Tool: "strace", Syscalls: 30, ByName: map[string]int64{"read": 20, "write": 10}, Wakeups: -1, Switches: -1}
+	r := c.Per(10)
+	if r.Syscalls != 3 || r.ByName["read"] != 2 || r.Wakeups != -1 || r.Switches != -1 || r.Messages != 10 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestSwitchesHaveAPrice(t *testing.T) {
+	costs, err := SwitchCosts(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range costs {
+		names = append(names, c.Between)
+		if !(0 < c.Low && c.Low <= c.NS && c.NS <= c.High) || c.How == "" {
+			t.Errorf("%+v", c)
+		}
+		t.Logf("%-11s %8.0f ns (%.0f to %.0f)", c.Between, c.NS, c.Low, c.High)
+	}
+	if got := strings.Join(names, " "); got != "processes threads goroutines channel coroutines" {
+		t.Error("measured:", got)
+	}
+}
+
+func TestSwitchCostsStopWhenAsked(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if costs, err := SwitchCosts(ctx); err == nil || len(costs) != 0 {
+		t.Errorf("%v, %v", costs, err)
+	}
+}
+
+func TestFormatsAreRead(t *testing.T) {
+	const format = "name: sched_switch\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n" +
+		"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+	if p, ok := parseFormat(format, "prev_pid"); !ok || p.offset != 24 || p.size != 4 {
+		t.Errorf("%+v, %v", p, ok)
+	}
+	for _, field := range []string{"pid", "prev_comm[16]", "next_pid"} {
+		if p, ok := parseFormat(format, field); ok {
+			t.Errorf("%s: %+v", field, p)
+		}
+	}
+}
+
+const table = `% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ----------------
+ 60.00    0.000030           3        10           read
+ 40.00    0.000020           2         8         1 write
+------ ----------- ----------- --------- --------- ----------------
+100.00    0.000050           2        18         1 total
+`
+
+func FuzzStraceTable(f *testing.F) {
+	f.Add(table)
+	f.Fuzz(func(t *testing.T, text string) {
+		calls := parseTable(text)
+		var again strings.Builder
+		for name, n := range calls {
+			fmt.Fprintf(&again, " 0.00 0.000000 0 %d %s\n", n, name)
+		}
+		for name, n := range parseTable(again.String()) {
+			if calls[name] != n {
+				t.Errorf("%q: %s %d, read again %d", text, name, calls[name], n)
+			}
+		}
+	})
+}
+
+func FuzzRecords(f *testing.F) {
+	f.Add(uint32(9), []byte{4, 0, 0, 0, 1, 2, 3, 4})
+	f.Add(uint32(2), []byte{0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, kind uint32, body []byte) {
+		record(kind, body, func(raw []byte) {
+			if len(raw) > len(body) {
+				t.Errorf("%d bytes out of %d", len(raw), len(body))
+			}
+			_ = tracepoint{offset: 8, size: 8}.value(raw)
+		})
+	})
+}
+
+func TestTheTableOfStraceIsRead(t *testing.T) {
+	if c := parseTable(table); len(c) != 2 || c["read"] != 10 || c["write"] != 8 {
+		t.Error(c)
+	}
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	for _, pattern := range []string{"weir-strace-*", "weir-tracefs-*"} {
+		if left, _ := filepath.Glob(filepath.Join(os.TempDir(), pattern)); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	}
+}

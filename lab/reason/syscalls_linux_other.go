@@ -1,0 +1,5 @@
+//go:build linux && !amd64
+
+package reason
+
+var oldSyscallNames = map[uint64]string{}
