@@ -226,6 +226,8 @@ func estimateOf(trials []*result.Trial, of func(*result.Trial) float64) estimate
 	return e
 }
 
+// intervalOf is the mean of v with its interval. Where no value is below 0, neither is the interval: few and
+// scattered values would otherwise claim the impossible.
 func intervalOf(v []float64) estimate {
 	e := estimate{math.NaN(), math.NaN(), math.NaN(), len(v)}
 	if len(v) > 0 {
@@ -235,6 +237,9 @@ func intervalOf(v []float64) estimate {
 		t := distuv.StudentsT{Sigma: 1, Nu: float64(len(v) - 1)}.Quantile(0.975)
 		half := t * stat.StdErr(stat.StdDev(v, nil), float64(len(v)))
 		e.low, e.high = e.mean-half, e.mean+half
+		if slices.Min(v) >= 0 {
+			e.low = max(e.low, 0)
+		}
 	}
 	return e
 }

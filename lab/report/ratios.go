@@ -29,7 +29,7 @@ func (d *digest) ratiosSection() section {
 func (d *digest) ratiosHow() string {
 	margin := "the margin"
 	if m := d.Plan.Margin; m > 0 {
-		margin = fmt.Sprintf("%s to %s, the grey band", times(1/(1+m)), times(1+m))
+		margin = fmt.Sprintf("%s to %s, the grey band,", times(1/(1+m)), times(1+m))
 	}
 	return "A ratio of 1 is no difference. The whisker is the 95 % interval: repeated runs would cover the true ratio with such an interval 19 times in 20. " +
 		"A verdict is \"different\" when its p is under 0.05 after correcting for the number of comparisons made together, so an interval may miss 1 by a hair without one; " +
