@@ -23,10 +23,20 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestIntervalIsStudents: three values of 1, 2 and 3 have a mean of 2 and an interval of 4.303 standard errors.
+// TestIntervalIsStudents: three values of 11, 12 and 13 have a mean of 12 and an interval of 4.303 standard errors.
 func TestIntervalIsStudents(t *testing.T) {
-	e := intervalOf([]float64{1, 2, 3})
-	if want := 4.302653 / math.Sqrt(3); math.Abs(e.high-2-want) > 1e-5 || math.Abs(2-e.low-want) > 1e-5 {
-		t.Errorf("got %v, want 2 plus or minus %v", e, want)
+	e := intervalOf([]float64{11, 12, 13})
+	if want := 4.302653 / math.Sqrt(3); math.Abs(e.high-12-want) > 1e-5 || math.Abs(12-e.low-want) > 1e-5 {
+		t.Errorf("got %v, want 12 plus or minus %v", e, want)
+	}
+}
+
+// TestIntervalStaysPossible: values of which none is negative have no negative end; others may.
+func TestIntervalStaysPossible(t *testing.T) {
+	if e := intervalOf([]float64{0.01, 0.3}); e.low != 0 || e.high <= 0.3 {
+		t.Errorf("two variations: %v", e)
+	}
+	if e := intervalOf([]float64{-1, 1}); e.low >= -1 {
+		t.Errorf("a value below 0 and one above: %v", e)
 	}
 }
