@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -191,5 +192,28 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(os.TempDir(), pattern)); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
+	}
+}
+
+// A raw wait can hang the process when the collector wants to stop one of two threads that wait for each other.
+func TestTheCollectorGoesOnWhileSwitchesAreTimed(t *testing.T) {
+	stop, stopped := make(chan struct{}), make(chan int)
+	go func() {
+		cycles := 0
+		for {
+			select {
+			case <-stop:
+				stopped <- cycles
+				return
+			default:
+				runtime.GC()
+				cycles++
+			}
+		}
+	}()
+	_, err := SwitchCosts(context.Background())
+	close(stop)
+	if cycles := <-stopped; err != nil || cycles < 10 {
+		t.Errorf("%d cycles, %v", cycles, err)
 	}
 }

@@ -29,8 +29,8 @@ type pingPong struct {
 }
 
 var pingPongs = []pingPong{
-	{"processes", "a byte sent through pipes to cat and back, both on one core; a write and a read are in each switch", 2, pipeToProcess},
-	{"threads", "a byte sent through pipes to another thread and back, both on one core; a write and a read are in each switch", 2, pipeToThread},
+	{"processes", "a byte sent through pipes to cat and back, both on one core; a write, a read and half a poll are in each switch", 2, pipeToProcess},
+	{"threads", "a byte sent through pipes to another thread and back, both on one core; a write, a read and a poll are in each switch", 2, pipeToThread},
 	{"goroutines", "a value handed over an unbuffered channel and back, on one core", 2, channelToGoroutine},
 	{"channel", "a value put into a channel of 64 and taken out by another goroutine, on one core", 1, bufferedChannel},
 	{"coroutines", "iter.Pull: into the coroutine and back", 2, pull},
@@ -38,7 +38,7 @@ var pingPongs = []pingPong{
 
 // SwitchCosts measures what handing control over once costs here, between processes, threads, goroutines and
 // coroutines and over a channel. Each is the median of nine repetitions of 35 ms. It sets GOMAXPROCS to 1 for the
-// Go ones and back, so nothing else should run in this process meanwhile. What can't be measured is left out, and
+// Go ones, and to at least 3 for the others, and back, so nothing else should run in this process meanwhile. What can't be measured is left out, and
 // the error says why; the rest is still returned.
 func SwitchCosts(ctx context.Context) (costs []result.SwitchCost, err error) {
 	for _, p := range pingPongs {
@@ -133,25 +133,12 @@ func closeAll(fds ...int) {
 // bounce sends a byte n times and waits for it to come back.
 func bounce(out, in int) func(n int) error {
 	return func(n int) error {
-		b := []byte{1}
 		for range n {
-			if _, err := unix.Write(out, b); err != nil {
-				return err
-			}
-			if got, err := readByte(in, b); err != nil || got != 1 {
-				return errors.Join(err, errors.New("the other side is gone"))
+			if !sendByte(out) || !awaitByte(in) {
+				return errors.New("the other side is gone")
 			}
 		}
 		return nil
-	}
-}
-
-func readByte(fd int, b []byte) (int, error) {
-	for {
-		n, err := unix.Read(fd, b)
-		if err != unix.EINTR {
-			return n, err
-		}
 	}
 }
 
@@ -161,6 +148,7 @@ func pipeToProcess() (func(int) error, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	restore := roomForThreads()
 	in, out := os.NewFile(uintptr(there[0]), "there"), os.NewFile(uintptr(back[1]), "back")
 	defer in.Close()
 	defer out.Close()
@@ -171,9 +159,10 @@ func pipeToProcess() (func(int) error, func() error, error) {
 	}
 	if err != nil {
 		closeAll(there[1], back[0])
+		restore()
 		return nil, nil, err
 	}
-	return bounce(there[1], back[0]), func() error { closeAll(there[1], back[0]); return cmd.Wait() }, nil
+	return bounce(there[1], back[0]), func() error { closeAll(there[1], back[0]); restore(); return cmd.Wait() }, nil
 }
 
 func pipeToThread() (func(int) error, func() error, error) {
@@ -181,27 +170,22 @@ func pipeToThread() (func(int) error, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ended := make(chan error, 1) // from the other thread's goroutine: how it ended
+	restore := roomForThreads()
+	ended := make(chan error, 1) // from the other thread's goroutine, which ends then
 	go func() {
 		defer closeAll(back[1], there[0])
-		if err := bind(); err != nil {
-			ended <- err
-			return
+		err := bind()
+		for err == nil && awaitByte(there[0]) && sendByte(back[1]) {
 		}
-		b := []byte{0}
-		for {
-			if n, err := readByte(there[0], b); err != nil || n == 0 {
-				ended <- err
-				return
-			}
-			if _, err := unix.Write(back[1], b); err != nil {
-				ended <- err
-				return
-			}
-		}
+		ended <- err
 	}()
 	err = bind()
-	return bounce(there[1], back[0]), func() error { closeAll(there[1], back[0]); return errors.Join(err, <-ended) }, nil
+	stop := func() error {
+		closeAll(there[1], back[0])
+		defer restore()
+		return errors.Join(err, <-ended)
+	}
+	return bounce(there[1], back[0]), stop, nil
 }
 
 func channelToGoroutine() (func(int) error, func() error, error) {
