@@ -86,9 +86,11 @@ class Session {
     this.part = 0; // bytes of the unfinished message
     this.held = null; // bytes that wait
     this.timer = null; // of the wait
+    this.ended = false; // the peer has; Node says so also while data waits
+    this.ended = false; // the client sends no more; Node says so during a wait, too
     socket.on('data', (data) => this.input(data));
     socket.on('drain', () => socket.resume());
-    socket.on('end', () => socket.end());
+    socket.on('end', () => this.end());
     socket.on('error', () => {}); // a reset; close follows
     socket.on('close', () => this.close());
   }
@@ -114,6 +116,13 @@ class Session {
     this.held = null;
     this.socket.resume();
     this.deliver(data);
+    if (this.ended) this.socket.end();
+    if (this.ended) this.socket.end();
+  }
+
+  end() {
+    this.ended = true;
+    if (this.held === null) this.socket.end();
   }
 
   deliver(data) {
@@ -122,6 +131,11 @@ class Session {
     } else if (!this.socket.write(data)) {
       this.socket.pause(); // until 'drain'
     }
+  }
+
+  end() {
+    this.ended = true;
+    if (this.held === null) this.socket.end();
   }
 
   close() {
