@@ -75,7 +75,7 @@ func TestEveryFaultIsCaught(t *testing.T) {
 		{"queues without end", "echo", "slow reader", "to stop reading"},
 		{"does not work", "sink", "work", "expected 100ms at least"},
 		{"does not work", "echo", "work", "expected 100ms at least"},
-		{"does not wait", "echo", "waiting", "to come out after 3s"},
+		{"does not wait", "echo", "waiting", "to come out after 2s"},
 		{"waits for all", "sink", "waiting", "held up"},
 		{"waits for all", "echo", "waiting", "held up"},
 		{"drops at SIGTERM", "sink", "SIGTERM while busy", "the rest is lost"},
