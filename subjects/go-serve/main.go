@@ -41,6 +41,9 @@ func run(c config) error {
 		// One for each loop and one for the rest of the program: more would not be used.
 		runtime.GOMAXPROCS(c.loops + 1)
 	}
+	if c.way == serve.Prefork && o.Width == 0 {
+		o.Width = max(2, runtime.NumCPU()) // one alone would not be pre-forked processes
+	}
 	var l net.Listener
 	if !c.child {
 		var err error
