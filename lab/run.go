@@ -127,6 +127,7 @@ func (r *Runner) Close() error { return r.site.close() }
 // subject fails, it stops early, and what was finished is kept and compared all the same: the results are
 // valid even beside an error.
 func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
+	r.portability(ctx)
 	r.began = time.Now()
 	work := r.trials
 	if len(r.experiment.Saturation) > 0 {
@@ -172,6 +173,12 @@ func (r *Runner) outOfTime(n, round int) bool {
 	return spent+time.Duration(n)*spent/time.Duration(r.ranTrials) > limit
 }
 
+// timeIsUp says whether the experiment's time has passed: then a refused trial is not run again.
+func (r *Runner) timeIsUp() bool {
+	limit := time.Duration(r.experiment.Time)
+	return limit > 0 && time.Since(r.began) > limit
+}
+
 // place runs a place of the plan until a trial is accepted or maxAttempts were refused.
 func (r *Runner) place(ctx context.Context, p Place) error {
 	for attempt := r.attempts(p) + 1; attempt <= maxAttempts; attempt++ {
@@ -186,7 +193,7 @@ func (r *Runner) place(ctx context.Context, p Place) error {
 		}
 		r.results.Trials = append(r.results.Trials, t)
 		r.ranTrials++
-		if t.Accepted {
+		if t.Accepted || r.timeIsUp() {
 			return nil
 		}
 	}
