@@ -94,6 +94,7 @@ func (c *measureCmd) verdict(ctx context.Context, u sample.Usage) error {
 type measurement struct {
 	Command     []string       `json:"command"`
 	Ruler       string         `json:"ruler"`
+	RulerAbout  string         `json:"ruler_about"` // what it counts and what it misses
 	CPUNS       int64          `json:"cpu_ns"`
 	WallNS      int64          `json:"wall_ns"`
 	CPUPercent  float64        `json:"cpu_percent"`
@@ -124,7 +125,7 @@ type rulerReading struct {
 }
 
 func measured(command []string, u sample.Usage) measurement {
-	m := measurement{Command: command, Ruler: u.Ruler.Name, CPUNS: int64(u.CPU), WallNS: int64(u.Wall),
+	m := measurement{Command: command, Ruler: u.Ruler.Name, RulerAbout: u.Ruler.About, CPUNS: int64(u.CPU), WallNS: int64(u.Wall),
 		CPUPercent: percent(u.CPU, u.Wall), WindowMS: rulerWindow.Milliseconds(),
 		PeakRSSKB: u.Peak.PeakRSS >> 10, PSSKB: u.Peak.PSS >> 10, Processes: u.Peak.Processes, Threads: u.Peak.Threads,
 		Voluntary: u.Peak.Voluntary, Involuntary: u.Peak.Involuntary, RunQueueNS: int64(u.Peak.RunQueueWait),
@@ -168,6 +169,7 @@ func (m measurement) print(t *terminal) {
 	rows := [][2]string{
 		{"CPU", fmt.Sprintf("%v, %.2f %% of a core", time.Duration(m.CPUNS).Round(time.Microsecond), m.CPUPercent)},
 		{"counted by", m.Ruler},
+		{"", m.RulerAbout},
 		{"wall", time.Duration(m.WallNS).Round(time.Millisecond).String()},
 		{"memory", fmt.Sprintf("%.1f MB resident at its peak, %.1f MB with shared pages divided", float64(m.PeakRSSKB)/1024, float64(m.PSSKB)/1024)},
 		{"at most", fmt.Sprintf("%s, %s at once", count(m.Processes, "process", "es"), count(m.Threads, "thread", "s"))},

@@ -22,6 +22,7 @@ import (
 // output, which is the truth but for the cost of exiting; that is measured apart, in children that do nothing else.
 //
 //	burn MS             one process
+//	hold MS             the same, and it stays
 //	waited N MS         N children, waited for
 //	ignored N MS        N children, while SIGCHLD is ignored: the kernel reaps them and tells nobody
 //	collect N           N cycles of the collector
@@ -32,6 +33,10 @@ func runProgram(program string) {
 	switch f[0] {
 	case "burn":
 		burn(time.Duration(arg(1)) * time.Millisecond)
+	case "hold":
+		burn(time.Duration(arg(1)) * time.Millisecond)
+		fmt.Println("burnt")
+		time.Sleep(time.Hour) // until it is killed
 	case "waited":
 		forkAll(arg(1), "burn "+f[2], true)
 	case "ignored":

@@ -13,7 +13,7 @@
 //     same kernel sum) because its child is born in the cgroup, it kills atomically, and perf events can be tied to it.
 //  2. cgroup v1 cpuacct.usage: exact to a nanosecond, counts everything, however it exits.
 //  3. subreaper and wait: the kernel's CPU clock of each living process, plus what the exited were waited for
-//     with. Misses children whose parent ignores SIGCHLD.
+//     with. Children whose parent ignores SIGCHLD count as far as they were seen alive.
 //  4. process CPU clocks: the living processes only.
 //
 // All of them rest on the scheduler's nanosecond run times and none on ticks. The division into user and

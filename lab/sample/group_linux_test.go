@@ -1,11 +1,16 @@
 package sample
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // eachWay runs a test under every ruler that works here.
@@ -90,13 +95,115 @@ func TestCloseRemovesTheCgroup(t *testing.T) {
 		if _, err := os.Stat(c.dir); !os.IsNotExist(err) {
 			t.Errorf("%s is still there: %v", c.dir, err)
 		}
-		left, _ := filepath.Glob(filepath.Join(filepath.Dir(c.dir), "weir-*"))
-		for _, l := range left {
-			if strings.Contains(l, groupNumber(c.dir)) {
-				t.Errorf("%s is left", l)
+	})
+}
+
+func TestGroupsAreApart(t *testing.T) {
+	eachWay(t, func(t *testing.T, a *Group) {
+		b, err := newGroup("other", wayOf(t).open)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		cmdA, outA := startProgram(t, a, Placement{}, "hold 400")
+		cmdB, outB := startProgram(t, b, Placement{}, "hold 100")
+		_, _ = outA.Read(make([]byte, 1)) // they have burnt it and live on
+		_, _ = outB.Read(make([]byte, 1))
+		cpuA, _ := a.CPU()
+		cpuB, _ := b.CPU()
+		if cpuA < 390*time.Millisecond || cpuB < 90*time.Millisecond || cpuB > 300*time.Millisecond {
+			t.Errorf("400 ms and 100 ms were burnt; counted %v and %v", cpuA, cpuB)
+		}
+		if err := errors.Join(a.Close(), b.Close()); err != nil {
+			t.Error(err)
+		}
+		_ = cmdA.Wait()
+		_ = cmdB.Wait()
+	})
+}
+
+// wayOf finds the ruler that a subtest of eachWay is about.
+func wayOf(t *testing.T) way {
+	for _, w := range ways {
+		if strings.HasSuffix(t.Name(), "/"+strings.ReplaceAll(w.name, " ", "_")) {
+			return w
+		}
+	}
+	t.Fatal("no ruler's subtest: ", t.Name())
+	return way{}
+}
+
+func TestWhatADeadLabLeftIsRemoved(t *testing.T) {
+	eachWay(t, func(t *testing.T, g *Group) {
+		c, ok := g.account.(*cgroup)
+		if !ok {
+			t.Skip("only cgroups outlive their makers")
+		}
+		stale := filepath.Join(filepath.Dir(c.dir), "weir-"+pidNamespace()+"-"+strconv.Itoa(os.Getpid())+"-1-1-dead")
+		if err := os.Mkdir(stale, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sleep", "1000")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(stale, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0); err != nil {
+			t.Fatal(err)
+		}
+		next, err := newGroup("next", wayOf(t).open)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer next.Close()
+		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("what ran in it ended with %v", err)
+		}
+		if _, err := os.Stat(stale); !os.IsNotExist(err) {
+			t.Errorf("%s is still there", stale)
+		}
+	})
+}
+
+func TestACommandStartsInItsNetwork(t *testing.T) {
+	name := fmt.Sprintf("weir-test-%d", os.Getpid())
+	if out, err := exec.Command("ip", "netns", "add", name).CombinedOutput(); err != nil {
+		t.Skipf("no network namespace can be made: %v: %s", err, out)
+	}
+	defer exec.Command("ip", "netns", "delete", name).Run()
+	eachWay(t, func(t *testing.T, g *Group) {
+		ours, _ := os.Readlink("/proc/self/ns/net")
+		cmd := exec.Command("readlink", "/proc/self/ns/net")
+		var out lines
+		cmd.Stdout = &out
+		if err := errors.Join(g.Start(cmd, Placement{Netns: name}), cmd.Wait()); err != nil {
+			t.Fatal(err)
+		}
+		if theirs := strings.TrimSpace(string(out)); theirs == "" || theirs == ours {
+			t.Errorf("it ran in %q, and we are in %q", theirs, ours)
+		}
+		for _, tid := range threads(os.Getpid()) {
+			if ns, err := os.Readlink(fmt.Sprintf("/proc/self/task/%d/ns/net", tid)); err == nil && ns != ours {
+				t.Errorf("our thread %d stayed in %s", tid, ns)
 			}
 		}
 	})
 }
 
-func groupNumber(dir string) string { return filepath.Base(dir) }
+func TestReadingsKeepTheirSchedule(t *testing.T) {
+	g, err := NewGroup("schedule")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer g.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	points := Record(ctx, g, 20*time.Millisecond)
+	if len(points) < 2 || len(points) > 18 {
+		t.Errorf("%d readings in 300 ms, one each 20 ms", len(points))
+	}
+	for i := 1; i < len(points); i++ {
+		if points[i].At <= points[i-1].At || points[i].CPU < points[i-1].CPU {
+			t.Errorf("reading %d is %+v after %+v", i, points[i], points[i-1])
+		}
+	}
+}

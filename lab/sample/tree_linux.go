@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,6 +24,7 @@ type member struct {
 	start int64         // tells it from a later process with the same ID
 	clock time.Duration // its CPU clock when last read
 	root  bool          // started by us, so waited for by the caller
+	alone bool          // its parent ignores SIGCHLD: the kernel will tell nobody what it used
 }
 
 // tree is an account kept without the kernel's help: the members are found by descent and by a mark in their
@@ -48,13 +51,16 @@ func newTree(name string) *tree {
 	return &tree{mark: markName + "=" + name, members: map[int]*member{}, others: map[int]int64{}}
 }
 
+// delegate says how to get the better ruler.
+const delegate = "for an exact count run as root, or under: systemd-run --user --scope -p Delegate=yes"
+
 func (t *tree) ruler() result.Ruler {
 	if t.waits {
 		return result.Ruler{Name: "subreaper and wait", Truth: true,
-			About: "the CPU clock of each living process, and what those that exited were waited for with (to 10 ms where another process waited); misses children whose parent ignores SIGCHLD"}
+			About: "the CPU clock of each living process, and what those that exited were waited for with (to 10 ms where another process waited); children whose parent ignores SIGCHLD count as far as they were seen alive; " + delegate}
 	}
 	return result.Ruler{Name: "process CPU clocks", Truth: true,
-		About: "the CPU clock of each process when it was last seen alive; misses what lived between two readings"}
+		About: "the CPU clock of each process when it was last seen alive; misses what lived between two readings; " + delegate}
 }
 
 func (t *tree) attach(cmd *exec.Cmd) (detach func() error, err error) {
@@ -114,11 +120,20 @@ func (t *tree) belongs(pid int, s procStat, all map[int]procStat) bool {
 	}
 	parent, known := all[s.parent]
 	if known && s.parent != os.Getpid() && t.belongs(s.parent, parent, all) || t.marked(pid) {
-		t.members[pid] = &member{start: s.start}
+		t.members[pid] = &member{start: s.start, alone: ignoresChildren(s.parent)}
 		return true
 	}
 	t.others[pid] = s.start
 	return false
+}
+
+// ignoresChildren says whether a process ignores SIGCHLD (proc_pid_status(5)).
+func ignoresChildren(pid int) bool {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(status), "\nSigIgn:\t")
+	mask, _, _ := strings.Cut(rest, "\n")
+	bits, err := strconv.ParseUint(mask, 16, 64)
+	return err == nil && bits&(1<<(syscall.SIGCHLD-1)) != 0
 }
 
 func (t *tree) marked(pid int) bool {

@@ -95,6 +95,9 @@ func (b *waitBooks) update(t *tree) (living time.Duration, lostRoot bool) {
 	members, vanished := t.scan()
 	for _, m := range vanished {
 		lostRoot = lostRoot || m.root
+		if m.alone {
+			t.exited += m.clock
+		}
 	}
 	t.forget(vanished)
 	for pid, s := range members {
