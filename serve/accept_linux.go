@@ -14,11 +14,12 @@ func (l *loop) accept() {
 			l.open(fd, address(sa))
 		case err == syscall.EAGAIN:
 			return
-		case exhausted(err):
+		case err == syscall.EINTR || err == syscall.ECONNABORTED:
+			// One connection, gone already.
+		default: // for want of descriptors or memory; whatever it is, trying on would spin
 			l.pauseAccepting()
 			return
 		}
-		// Anything else is the fault of one connection that is gone already.
 	}
 }
 

@@ -76,67 +76,90 @@ func runCoroutine(ctx context.Context, l net.Listener, w work, o Options) error 
 	return runLoops(ctx, l, w, o, true)
 }
 
-// runLoops runs o.Loops loops that share l.
+// runLoops runs o.Loops loops that share l, each with a duplicate of its descriptor.
 func runLoops(ctx context.Context, l net.Listener, w work, o Options, coroutines bool) error {
 	defer l.Close()
-	var dup []int
-	err := withDescriptor(l, func(fd int) error {
-		for range o.Loops {
+	dups, err := duplicates(l, o.Loops)
+	if err != nil {
+		return err
+	}
+	if _, ok := l.(*net.TCPListener); ok {
+		l.Close() // or each new connection would wake Go's netpoller too; a socket file would be removed, though
+	}
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	return loopsOver(ctx, dups, w, o, coroutines)
+}
+
+// duplicates returns n duplicates of the descriptor of l, or none.
+func duplicates(l net.Listener, n int) (dups []int, err error) {
+	err = withDescriptor(l, func(fd int) error {
+		for range n {
 			d, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 0)
 			if errno != 0 {
 				return fmt.Errorf("serve: duplicating the listener: %w", errno)
 			}
-			dup = append(dup, int(d))
+			dups = append(dups, int(d))
 		}
 		return nil
 	})
-	if err == nil {
-		l.Close() // the duplicates go on; a stopped loop must leave the port free
-		return loopsOver(ctx, dup, w, o, coroutines)
+	if err != nil {
+		closeAll(dups)
+		return nil, err
 	}
-	for _, fd := range dup {
-		syscall.Close(fd)
-	}
-	return err
+	return dups, nil
 }
 
 // loopsOver runs a loop for each listening descriptor, which they close.
 func loopsOver(ctx context.Context, listeners []int, w work, o Options, coroutines bool) error {
 	release, err := reserve(len(listeners))
 	if err != nil {
+		closeAll(listeners)
 		return err
 	}
 	defer release()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var loops []*loop
-	var running sync.WaitGroup
-	var failed error
 	for i, fd := range listeners {
 		l, err := newLoop(i, fd, w, o)
 		if err != nil {
-			syscall.Close(fd)
-			failed = err
-			cancel(err)
-			continue
+			closeAll(listeners[i:])
+			for _, l := range loops {
+				l.close()
+			}
+			return err
 		}
 		l.coroutines = coroutines
 		loops = append(loops, l)
 	}
+	defer watch(loops, o)()
+	return runAll(ctx, cancel, loops)
+}
+
+// runAll runs each loop in a goroutine until all have ended. The first that fails stops the others.
+func runAll(ctx context.Context, stop func(), loops []*loop) error {
+	var running sync.WaitGroup
 	errs := make([]error, len(loops))
 	for i, l := range loops {
-		unstop := context.AfterFunc(ctx, l.askToStop)
-		running.Go(func() { defer unstop(); errs[i] = l.run() })
+		running.Go(func() {
+			defer context.AfterFunc(ctx, l.askToStop)()
+			errs[i] = l.run()
+			stop()
+		})
 	}
-	stopWatching := watch(loops, o)
 	running.Wait()
-	stopWatching()
 	for _, err := range errs {
-		if failed == nil {
-			failed = err
+		if err != nil {
+			return err
 		}
 	}
-	return failed
+	return nil
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		syscall.Close(fd)
+	}
 }
 
 func newLoop(number, listener int, w work, o Options) (*loop, error) {

@@ -14,7 +14,7 @@ type Meter struct {
 
 // Snapshot is what was counted up to now, and how much is open.
 type Snapshot struct {
-	Accepted     int64 // connections; for Process and Prefork, see Children
+	Accepted     int64 // connections; those of Prefork are counted by the children
 	Open         int64 // connections now
 	Reads        int64 // reads that gave bytes
 	ReadBytes    int64

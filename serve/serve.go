@@ -46,7 +46,8 @@ type Session interface {
 // Conn is a session's connection as others see it. Its methods may be called from any goroutine.
 type Conn interface {
 	// Send writes p, or queues what the kernel does not take at once. It never blocks. It reports false,
-	// and takes nothing, when the connection is closed or more than Options.Queue bytes would be waiting.
+	// and takes nothing, when the connection is closed, or when some bytes wait already and would be more
+	// than Options.Queue with p: what waits is bounded by that, or by one message if that is longer.
 	Send(p []byte) bool
 	// Post has the owner call Wake. Posts before that call are one.
 	Post()
@@ -85,7 +86,7 @@ type Options struct {
 	Loops int           // event loops; for Prefork, in each process. Default 1
 	Width int           // Pool: workers, default 256. Prefork: processes, default one for each processor. Process: children at once, default 1024
 	Read  int           // largest read of a session, in bytes. Default 4096
-	Queue int           // most bytes that Conn.Send leaves waiting on a connection. Default 256 KiB
+	Queue int           // bytes that Conn.Send may leave waiting on a connection. Default 256 KiB
 	Drain time.Duration // how long a stop may take. Default 1.5 s
 
 	Watchdog time.Duration    // how long one call may hold up a loop before Stalled hears of it. Default 100 ms

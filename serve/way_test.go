@@ -3,6 +3,8 @@ package serve
 import (
 	"crypto/tls"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -107,4 +109,31 @@ func (l bareListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	return bareConn{c}, nil
+}
+
+// A listener is anything that net makes: here a socket file, which is gone afterwards.
+func TestEveryWayServesSocketFiles(t *testing.T) {
+	for w, trait := range Ways {
+		if trait.Linux && !onLinux {
+			continue
+		}
+		t.Run(trait.Name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "s")
+			l, err := net.Listen("unix", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := beginOver(t, l, Way(w), sessions, services["echo"], Options{})
+			c, err := net.Dial("unix", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			exchange(t, c, "over a file")
+			r.stopsCleanly()
+			if _, err := os.Stat(name); err == nil {
+				t.Error("the socket file is still there")
+			}
+		})
+	}
 }
