@@ -86,7 +86,6 @@ class Session {
     this.part = 0; // bytes of the unfinished message
     this.held = null; // bytes that wait
     this.timer = null; // of the wait
-    this.ended = false; // the peer has; Node says so also while data waits
     this.ended = false; // the client sends no more; Node says so during a wait, too
     socket.on('data', (data) => this.input(data));
     socket.on('drain', () => socket.resume());
@@ -117,12 +116,6 @@ class Session {
     this.socket.resume();
     this.deliver(data);
     if (this.ended) this.socket.end();
-    if (this.ended) this.socket.end();
-  }
-
-  end() {
-    this.ended = true;
-    if (this.held === null) this.socket.end();
   }
 
   deliver(data) {
