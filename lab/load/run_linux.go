@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
@@ -14,6 +15,8 @@ const (
 	startDelay = 20 * time.Millisecond // from the start of the threads to the first message
 	alignLimit = 100e6                 // ns; a window waits for its schedule's next round if that is no further
 )
+
+var errAllLost = errors.New("load: every connection was lost before the end")
 
 // Run offers the load of c to its target and reports what came of it. It returns when the measured window
 // is over and the last echo has come, when a command says stop, when every connection is lost, or when ctx
@@ -39,7 +42,11 @@ func Run(ctx context.Context, c Config, ev Events) (Report, error) {
 		return Report{}, err
 	}
 	err := r.control(ctx)
-	return r.finish(ctx), errors.Join(err, r.sender.err)
+	report := r.finish(ctx)
+	if err == errAllLost {
+		err = fmt.Errorf("%w: %s", err, report.Trouble())
+	}
+	return report, errors.Join(err, r.sender.err)
 }
 
 // settle keeps the runtime from getting between the sender and its clock: the collector rests unless
@@ -161,7 +168,7 @@ func (r *run) control(ctx context.Context) error {
 		select {
 		case <-r.senderDone:
 			if r.Connections > 0 && r.stream.alive.Load() == 0 && !r.cut {
-				return errors.New("load: every connection was lost before the end")
+				return errAllLost
 			}
 			return ctx.Err()
 		case cmd, ok := <-r.commands:
