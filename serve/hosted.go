@@ -55,6 +55,7 @@ func (h *hosted) serve(open func(Conn) Session) {
 	for err == nil {
 		err = h.step()
 	}
+	h.out.drain(nil, h.Write) // what others had sent before the end; it fails where the end is a broken connection
 	h.out.close()
 	if h.unwanted.Load() {
 		err = ErrClosed
