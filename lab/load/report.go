@@ -46,7 +46,7 @@ type Report struct {
 	Interrupt  bool               `json:"interrupted,omitzero"` // the window was cut short
 
 	CPUNS      int64 `json:"cpu_ns"`       // of this process
-	RunQueueNS int64 `json:"run_queue_ns"` // its threads were ready and waited for a core
+	RunQueueNS int64 `json:"run_queue_ns"` // the sending thread was ready and waited for a core
 	WindowNS   int64 `json:"window_ns"`
 	StartedNS  int64 `json:"started_ns"` // CLOCK_MONOTONIC; the window's begin
 }

@@ -77,7 +77,6 @@ type run struct {
 	addr   string
 
 	senderDone, readerDone chan struct{} // closed by the goroutine that ends
-	runQueue               int64         // ns; at the window's begin
 	commands               <-chan Command
 	cut                    bool // the window or the warm-up was ended from outside
 }
@@ -129,7 +128,6 @@ func (r *run) start(ctx context.Context) (err error) {
 	if r.Commands == nil {
 		s.window.to.Store(s.schedule.start + int64(r.Duration))
 		s.window.from.Store(s.schedule.start)
-		r.runQueue = runQueueWait()
 	}
 	r.commands = r.Commands
 	go func() { defer close(r.senderDone); r.sender.run() }()
@@ -196,7 +194,6 @@ func (r *run) obey(cmd Command, ok bool) {
 		r.commands = nil
 		r.halt()
 	case !measuring:
-		r.runQueue = runQueueWait()
 		from := r.begin()
 		w.to.Store(from + int64(cmd.Measure))
 		w.from.Store(from)
@@ -225,7 +222,6 @@ func (r *run) progress() Progress {
 // finish waits for the echoes and for everybody's end, and writes the report.
 func (r *run) finish(ctx context.Context) Report {
 	s := r.stream
-	queue := runQueueWait() - r.runQueue
 	if r.sender.from != 0 {
 		call(r.Measured, r.sender.to)
 	}
@@ -238,7 +234,7 @@ func (r *run) finish(ctx context.Context) Report {
 		s.stop.Store(true)
 	}
 	<-r.readerDone
-	report := r.report(queue)
+	report := r.report()
 	report.Churn = short
 	fails := r.sender.fails
 	fails.merge(r.reader.fails)
@@ -269,7 +265,7 @@ func (r *run) hold(ctx context.Context) {
 	}
 }
 
-func (r *run) report(queue int64) Report {
+func (r *run) report() Report {
 	n := &r.sender.counts
 	n.burst.end(n.spread)
 	window := n.to - n.from
@@ -277,7 +273,7 @@ func (r *run) report(queue int64) Report {
 		Offered: n.offered, Messages: n.messages, Bytes: n.bytes, Writes: n.writes, Behind: n.behind, Owed: n.owed, WarmMessages: n.warm,
 		LatenessUS: n.lateness.percentiles(), GapUS: n.gaps.percentiles(), SpreadUS: n.spread.percentiles(),
 		LatencyUS: r.reader.latency.percentiles(), Echoed: r.reader.inWindow, Discarded: r.reader.discarded,
-		Errors: map[string]int64{}, Interrupt: r.cut, CPUNS: n.cpuTo - n.cpuFrom, RunQueueNS: queue, WindowNS: window, StartedNS: n.from}
+		Errors: map[string]int64{}, Interrupt: r.cut, CPUNS: n.cpuTo - n.cpuFrom, RunQueueNS: n.queueTo - n.queueFrom, WindowNS: window, StartedNS: n.from}
 	if r.Bits > 0 {
 		rep.Rate = r.Bits / 8 / float64(r.Size)
 		rep.Messages = n.bytes / int64(r.Size)

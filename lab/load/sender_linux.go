@@ -21,6 +21,7 @@ type counts struct {
 	writes, behind, owed    int64
 	from, to                int64 // ns; the window as it was, 0 if it never began
 	cpuFrom, cpuTo          int64 // ns; this process's CPU at its ends
+	queueFrom, queueTo      int64 // ns; how long this thread has waited for a core, at its ends
 	fails                   failures
 	err                     error
 }
@@ -96,8 +97,10 @@ func (s *sender) await(until int64) {
 // over says that there is nobody left to send to, or that the controller wants the end.
 func (s *sender) over() bool { return s.stop.Load() || s.senders > 0 && s.alive.Load() == 0 }
 
-// begin notes the process's CPU when the window has begun.
-func (s *sender) begin() { s.from, s.cpuFrom = s.window.from.Load(), processCPU() }
+// begin opens the books when the window has begun.
+func (s *sender) begin() {
+	s.from, s.cpuFrom, s.queueFrom = s.window.from.Load(), processCPU(), runQueueWait()
+}
 
 // finish waits for the window's end, serves what is owed until its grace is over, and closes the books.
 func (s *sender) finish(end int64) {
@@ -105,7 +108,7 @@ func (s *sender) finish(end int64) {
 		s.await(end)
 	}
 	if s.from != 0 {
-		s.cpuTo, s.to = processCPU(), min(end, s.clock.now())
+		s.cpuTo, s.queueTo, s.to = processCPU(), runQueueWait(), min(end, s.clock.now())
 	}
 	for limit := end + s.grace; s.blocked > 0 && s.clock.now() < limit && !s.over(); {
 		s.await(limit)

@@ -3,7 +3,6 @@ package load
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -24,22 +23,16 @@ func readClock(id int32) int64 {
 	return ts.Nano()
 }
 
-// runQueueWait is how long this process's threads have been ready without running, in ns, as far as the
-// kernel counts it (the second number of schedstat). Threads that ended are missing.
+// runQueueWait is how long the calling thread has been ready without running, in ns: the second number of
+// schedstat. It is 0 where the kernel does not count it.
 func runQueueWait() int64 {
-	var total int64
-	files, _ := filepath.Glob("/proc/self/task/*/schedstat") //nolint:errcheck // the pattern is good
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue // a thread that ended meanwhile
-		}
-		var ran, waited int64
-		if _, err := fmt.Sscan(string(text), &ran, &waited); err == nil {
-			total += waited
-		}
+	text, err := os.ReadFile("/proc/thread-self/schedstat")
+	if err != nil {
+		return 0
 	}
-	return total
+	var ran, waited int64
+	fmt.Sscan(string(text), &ran, &waited) //nolint:errcheck // 0 then
+	return waited
 }
 
 // bindCPUs binds every thread of this process; threads to come inherit it.
