@@ -61,7 +61,7 @@ func TestEveryFaultIsCaught(t *testing.T) {
 		{"swaps halves", "sink", "integrity", "out of order"},
 		{"swaps halves", "echo", "integrity", "out of order"},
 		{"changes a byte", "sink", "single bytes", "changed"},
-		{"ends at NUL", "sink", "integrity", "lost"},
+		{"ends at NUL", "sink", "integrity", "standard output: connection 0"},
 		{"mixes connections", "echo", "integrity", "connection"},
 		{"chatters", "sink", "integrity", `standard output: connection`},
 		{"chatters", "echo", "integrity", `nobody sent, such as`},
@@ -75,7 +75,7 @@ func TestEveryFaultIsCaught(t *testing.T) {
 		{"queues without end", "echo", "slow reader", "to stop reading"},
 		{"does not work", "sink", "work", "expected 100ms at least"},
 		{"does not work", "echo", "work", "expected 100ms at least"},
-		{"does not wait", "echo", "waiting", "to come out after 2s"},
+		{"does not wait", "echo", "waiting", "to be served after 2s, saw it served after"},
 		{"waits for all", "sink", "waiting", "held up"},
 		{"waits for all", "echo", "waiting", "held up"},
 		{"drops at SIGTERM", "sink", "SIGTERM while busy", "the rest is lost"},
@@ -127,6 +127,11 @@ func TestWhatCannotBeAskedIsSkippedWithTheReason(t *testing.T) {
 	found := Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"waiting"}})
 	if len(found) != 1 || !strings.Contains(found[0].Skipped, "{wait_ms}") {
 		t.Errorf("%+v", found)
+	}
+	s.RunCmd = []string{"server", "{port}"}
+	found = Check(t.Context(), s, Options{Hosts: []string{"::1"}})
+	if len(found) != 1 || found[0].Skipped == "" {
+		t.Errorf("a server that is told no host: %+v", found)
 	}
 	s.Contract = "published"
 	found = Check(t.Context(), s, Options{Hosts: []string{"127.0.0.1"}, Only: []string{"SIGTERM while busy"}})

@@ -35,6 +35,9 @@ func terminate(b *bench) (verify, error) {
 	if stop := <-stopped; stop != nil {
 		return nil, stop
 	}
+	if exit := b.process.Exit(); !exit.Success() {
+		return nil, fmt.Errorf("after SIGTERM: expected exit status 0, saw %s", exit)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("after SIGTERM: %w", err)
 	}

@@ -12,5 +12,6 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "as" {
 		os.Exit(serveWith(os.Args[2:]))
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // a server under the race detector ends as fast as without
 	goleak.VerifyTestMain(m)
 }

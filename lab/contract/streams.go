@@ -151,7 +151,7 @@ func manyConnections(b *bench) (verify, error) {
 		err = together(len(clients), func(i int) error { return clients[i].exchange(size) })
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (a listen backlog that is too short can be the reason)", err)
 	}
 	if b.echoes() {
 		return nothing, nil

@@ -62,6 +62,9 @@ func unknownName(name string, all []*Subject, broken error) error {
 	if broken != nil {
 		return fmt.Errorf("there is no usable subject %q: %w", name, broken)
 	}
+	if len(all) == 0 {
+		return fmt.Errorf("there is no subject %q, nor any other, under this folder: go to the project's, or describe your own in a file", name)
+	}
 	known := make([]string, len(all))
 	for i, s := range all {
 		known[i] = s.Name

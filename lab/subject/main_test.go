@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "as" {
 		os.Exit(as(os.Args[2], os.Args[3]))
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // a server under the race detector ends as fast as without
 	goleak.VerifyTestMain(m)
 }
 
