@@ -97,7 +97,7 @@ func (c *portabilityCmd) tell(t *terminal, found []result.Portability) {
 	for _, p := range found {
 		i := slices.IndexFunc(rows, func(r []string) bool { return r[0] == p.Subject })
 		rows[i][at[p.Target]] = verdict(p)
-		if note := noteOn(p); note != "" && !slices.Contains(notes, note) {
+		if note := noteOn(p, found); note != "" && !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}
 	}
@@ -129,12 +129,13 @@ func verdict(p result.Portability) string {
 	return "not built"
 }
 
-// noteOn is the line under the table about a finding: one for each target that was not tried.
-func noteOn(p result.Portability) string {
-	switch {
-	case p.Note == "":
+// noteOn is the line under the table about a finding; one that all subjects share names the target alone.
+func noteOn(p result.Portability, found []result.Portability) string {
+	if p.Note == "" {
 		return ""
-	case untried(p):
+	}
+	shared := !slices.ContainsFunc(found, func(q result.Portability) bool { return q.Target == p.Target && q.Note != p.Note })
+	if shared {
 		return fmt.Sprintf("%s: %s", p.Target, p.Note)
 	}
 	return fmt.Sprintf("%s, %s: %s", p.Subject, p.Target, p.Note)

@@ -123,6 +123,9 @@ func try(ctx context.Context, s *subject.Subject, t target) result.Portability {
 	}
 	if err := v.Build(ctx, nil); err != nil {
 		p.Note = buildNote(err)
+		if library := lacking(v.BuildCmd, err.Error()); library != "" {
+			p.Note = fmt.Sprintf("not tested: needs lib%s, which is not installed for this target", library)
+		}
 		return p
 	}
 	p.Built = true
@@ -150,6 +153,18 @@ func variant(s *subject.Subject, t target) *subject.Subject {
 	v.BuildCmd = slices.Concat(t.compiler, s.BuildCmd[1:], t.after)
 	v.RunCmd = slices.Concat(t.runner, s.RunCmd)
 	return &v
+}
+
+// lacking names a library that a build command links with and that its output complains of: absent from the
+// machine, it says nothing about the sources.
+func lacking(build []string, output string) string {
+	for _, word := range build {
+		if library, ok := strings.CutPrefix(word, "-l"); ok &&
+			(strings.Contains(output, "cannot find "+word) || strings.Contains(output, "lib"+library+".h: No such file")) {
+			return library
+		}
+	}
+	return ""
 }
 
 // buildNote is the line of a compiler's output that says what is wrong.

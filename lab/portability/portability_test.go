@@ -144,3 +144,17 @@ func TestTheTreesOwnSubjectsPassWithGCC(t *testing.T) {
 		}
 	}
 }
+
+func TestALibraryThatIsNotInstalledIsNoFailure(t *testing.T) {
+	build := []string{"gcc", "-m32", "x.c", "-luring"}
+	for output, want := range map[string]string{
+		"/usr/bin/ld: cannot find -luring: No such file or directory":     "uring",
+		"x.c:1:10: fatal error: liburing.h: No such file or directory":    "uring",
+		"x.c:1:10: fatal error: sys/epoll.h: No such file or directory":   "",
+		"/usr/bin/ld: undefined reference to `io_uring_queue_init_params": "",
+	} {
+		if got := lacking(build, output); got != want {
+			t.Errorf("%s: %q, want %q", output, got, want)
+		}
+	}
+}
