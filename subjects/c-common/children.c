@@ -1,4 +1,3 @@
-#define _DEFAULT_SOURCE
 #include "children.h"
 
 #include "die.h"
