@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ type client struct {
 	echoes bool
 }
 
-// dial connects; everything on the connection has to happen within the bench's patience.
+// dial connects; everything on the connection has to happen within the bench's patience. The check's end closes it.
 func (b *bench) dial(number int) (*client, error) {
 	d := net.Dialer{Timeout: b.patience}
 	c, err := d.DialContext(b.ctx, "tcp", b.addr())
@@ -29,6 +30,7 @@ func (b *bench) dial(number int) (*client, error) {
 		c.Close()
 		return nil, err
 	}
+	context.AfterFunc(b.ctx, func() { c.Close() })
 	return &client{TCPConn: c.(*net.TCPConn), number: number, echoes: b.echoes()}, nil
 }
 

@@ -203,6 +203,8 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 		return err
 	}
 	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	b := &bench{ctx: ctx, subject: s, params: c.params, patience: o.Patience}
 	b.params.Host, b.params.Workload = host, workload
 	if b.params.Port, err = subject.FreePort(host); err != nil {
