@@ -55,11 +55,15 @@ func (v *liveView) show(p lab.Progress) {
 func (v *liveView) close() {
 	v.once.Do(func() {
 		if v.program != nil {
+			v.program.Send(ending{})
 			v.program.Quit()
 		}
 	})
 	<-v.over
 }
+
+// ending clears the view before its program quits.
+type ending struct{}
 
 // liveModel is the view's state: the last progress, and the running trial's CPU so far.
 type liveModel struct {
@@ -84,7 +88,7 @@ func (m liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.cpu = m.cpu[max(0, len(m.cpu)-32):]
 		}
 		m.now = msg
-	case tea.QuitMsg:
+	case ending:
 		m.quit = true
 	}
 	return m, nil
