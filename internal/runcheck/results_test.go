@@ -114,6 +114,10 @@ func (c comparison) fault() string {
 		return fmt.Sprintf("the metric %q is unknown", *c.Metric)
 	case !slices.Contains(verdicts, *c.Verdict):
 		return fmt.Sprintf("the verdict %q is unknown", *c.Verdict)
+	case *c.Low == 0 && *c.High == 0:
+		if *c.Verdict != "undecided" {
+			return fmt.Sprintf("it is %s without an interval", *c.Verdict)
+		}
 	case *c.Low > *c.Ratio || *c.Ratio > *c.High:
 		return fmt.Sprintf("the ratio %g is outside its interval [%g, %g]", *c.Ratio, *c.Low, *c.High)
 	}

@@ -78,6 +78,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{"percentiles out of order", `"p50":5`, `"p50":50`, "order"},
 		{"a verdict that does not exist", `"different"`, `"faster"`, "verdict"},
 		{"a ratio outside its interval", `"low":0.7`, `"low":0.85`, "interval"},
+		{"a verdict without an interval", `"low":0.7,"high":0.9`, `"low":0,"high":0`, "without an interval"},
 		{"no comparisons", `"comparisons"`, `"compared"`, "no comparisons"},
 	} {
 		bad := strings.Replace(good, c.old, c.new, 1)
