@@ -19,7 +19,7 @@ const (
 	sampleEvery   = 50 * time.Millisecond
 	connectLimit  = 30 * time.Second
 	warmLimit     = 10 * time.Minute
-	warmMinSteps  = 4  // progress events, ten a second
+	warmMinSteps  = 5  // progress events, twenty a second
 	warmMaxFactor = 10 // times the least warm-up, then it is measured as it is
 )
 

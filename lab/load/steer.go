@@ -12,7 +12,7 @@ import (
 )
 
 // progressEvery is how often a steered run tells its progress during the warm-up.
-const progressEvery = 100 * time.Millisecond
+const progressEvery = 50 * time.Millisecond
 
 // event is a line that Steer writes.
 type event struct {
@@ -26,7 +26,7 @@ type event struct {
 //
 //	{"event":"connected","at_ns":N}   every connection is open
 //	{"event":"sending","at_ns":N}     the first message is due at N; the load now warms up
-//	{"event":"progress","sent":N}     ten times a second during the warm-up: messages so far
+//	{"event":"progress","sent":N}     twenty times a second during the warm-up: messages so far
 //	{"event":"measuring","at_ns":N}   the window began at N: statistics started from zero
 //	{"event":"measured","at_ns":N}    the window ended at N; nothing is sent any more, the connections stay open
 //	{"event":"report","report":{…}}   the Report, always the last line
