@@ -4,10 +4,10 @@ SHELL := /bin/sh
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 OUT ?= runs/$(shell date +%Y-%m-%d-%H%M%S)
 
-.PHONY: help lab test setup setup-lab setup-test build subjects lint rules fuzz c-test cross clean
+.PHONY: help lab test setup setup-lab setup-test build subjects portability lint rules fuzz c-test cross clean
 
 help: ## say what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 lab: setup-lab build subjects ## set up what is missing, build, compare the paradigms, write the report
 	@build/weir lab run im --quick --out $(OUT)
@@ -28,6 +28,10 @@ build: ## build the binary, build/weir
 
 subjects: build ## build the subjects whose toolchain is there
 	@build/weir lab build
+
+portability: build ## get other compilers, build and test the C subjects with them
+	@scripts/setup portability
+	@build/weir lab portability
 
 lint: ## check the formatting, go vet, staticcheck
 	@scripts/test format vet staticcheck
