@@ -65,7 +65,7 @@ func milliseconds(text, separators string, into []float64) bool {
 			}
 		}
 		ms, err := strconv.ParseFloat(part, 64)
-		if err != nil || !(ms >= 0 && ms < 1e12) {
+		if err != nil || !(ms >= 0 && ms < 1e12) || strings.Trim(part, "0123456789.") != "" {
 			return false
 		}
 		into[i] = ms
@@ -75,7 +75,7 @@ func milliseconds(text, separators string, into []float64) bool {
 
 // String writes the cycle as the runtime does, as far as it was read.
 func (c GCCycle) String() string {
-	ms := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+	ms := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	return fmt.Sprintf("gc %d @%ss 0%%: %s+%s+%s ms clock, %s+%s/%s/%s+%s ms cpu, 0->0->0 MB", c.Number,
 		strconv.FormatFloat(c.At.Seconds(), 'f', 3, 64), ms(c.Clock[0]), ms(c.Clock[1]), ms(c.Clock[2]),
 		ms(c.CPU[0]), ms(c.CPU[1]), ms(c.CPU[2]), ms(c.CPU[3]), ms(c.CPU[4]))
