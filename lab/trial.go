@@ -66,8 +66,8 @@ func (r *Runner) rulerWindow() time.Duration {
 	return time.Duration(r.experiment.Window)
 }
 
-// name keeps what the other rulers are, once.
-func (r *Runner) name(rulers []sample.Reading) {
+// noteRulers keeps what the other rulers are, once.
+func (r *Runner) noteRulers(rulers []sample.Reading) {
 	if len(r.results.Rulers) > 1 {
 		return
 	}
@@ -214,7 +214,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, t *resul
 		return err
 	}
 	fillLoad(t, report)
-	r.name(seen.rulers)
+	r.noteRulers(seen.rulers)
 	seen.evidence.Shared = r.site.shared
 	seen.fill(t, time.Duration(r.experiment.Window))
 	t.RefusedBecause = append(t.RefusedBecause, refusals(t, seen.evidence)...)
