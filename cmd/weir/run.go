@@ -30,19 +30,19 @@ type runCmd struct {
 	Seed   uint64 `help:"Orders the blocks and places the twin (default: random)." placeholder:"N"`
 	JSON   bool   `help:"Print the comparisons as JSON instead of the summary."`
 
-	Subjects    []string      `help:"Subjects by name, instead of the experiment's." placeholder:"NAME,..."`
+	Subjects    []string      `help:"Subjects by name, instead of the experiment's." placeholder:"NAME"`
 	Subject     []string      `help:"Add the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
 	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
-	Workload    string        `help:"sink or echo." enum:"sink,echo," default:""`
-	Connections []int         `help:"Numbers of connections." placeholder:"N,..."`
-	Patterns    []string      `help:"Arrival patterns: staggered, together, poisson." placeholder:"NAME,..."`
-	Rate        float64       `help:"Messages a second a connection."`
-	Size        int           `help:"Bytes a message."`
-	WorkUS      int           `name:"work-us" help:"Microseconds of computing a message in the subject."`
-	WaitMS      int           `name:"wait-ms" help:"Milliseconds of waiting a message in the subject."`
-	Duration    time.Duration `help:"Measured window of a trial."`
-	Blocks      int           `help:"Palindromic blocks a cell; each holds two trials of every subject."`
-	Time        time.Duration `help:"Stop starting blocks when this much time is used up."`
+	Workload    string        `help:"sink or echo." placeholder:"NAME"`
+	Connections []int         `help:"Numbers of connections." placeholder:"N"`
+	Patterns    []string      `help:"Arrival patterns: staggered, together, poisson." placeholder:"NAME"`
+	Rate        float64       `help:"Messages a second a connection." placeholder:"N"`
+	Size        int           `help:"Bytes a message." placeholder:"N"`
+	WorkUS      int           `name:"work-us" help:"Microseconds of computing a message in the subject." placeholder:"N"`
+	WaitMS      int           `name:"wait-ms" help:"Milliseconds of waiting a message in the subject." placeholder:"N"`
+	Duration    time.Duration `help:"Measured window of a trial." placeholder:"1.5s"`
+	Blocks      int           `help:"Palindromic blocks a cell; each holds two trials of every subject." placeholder:"N"`
+	Time        time.Duration `help:"Stop starting blocks when this much time is used up." placeholder:"10m"`
 
 	ServerCPUs int  `name:"server-cpus" default:"1" help:"Cores for the subject."`
 	Namespace  bool `help:"Put the subject behind a veth pair instead of on loopback."`
