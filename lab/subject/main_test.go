@@ -37,7 +37,9 @@ func as(kind, addr string) int {
 		return 0
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
+		signal.Notify(term, syscall.SIGUSR1) // without cgo, waiting for nothing at all is a deadlock
 	case "mortal": // SIGTERM does what it does by default
+		signal.Notify(term, syscall.SIGUSR1)
 	default:
 		signal.Notify(term, syscall.SIGTERM)
 	}
