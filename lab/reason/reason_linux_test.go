@@ -57,26 +57,31 @@ func near(n int64, want int) bool { return n >= int64(want)-2 && n <= int64(want
 func TestTracepointsCountWhatAServerDoes(t *testing.T) {
 	g, echo := echoes(t)
 	echo(10)
-	p, err := tracepoints(g)
-	if err != nil {
-		t.Skip(err)
-	}
-	const messages = 2000
-	before, _ := g.Census()
-	echo(messages)
-	after, _ := g.Census()
-	c, err := p.stop()
-	if err != nil {
-		t.Fatal(err)
-	}
-	slept, yielded := after.Voluntary-before.Voluntary, after.Involuntary-before.Involuntary
-	t.Logf("%+v; the kernel says that it waited %d times and yielded %d times", c, slept, yielded)
-	if !near(c.ByName["read"], messages) || !near(c.ByName["write"], messages) || !near(c.Syscalls, 2*messages) {
-		t.Errorf("cat reads and writes each message once; %d messages gave %+v", messages, c)
-	}
-	// On a busy machine cat is sometimes woken before it has left the core: it waited, and nobody had to wake it.
-	if c.Wakeups < slept*8/10-2 || !near(max(c.Wakeups, slept), int(slept)) || !near(c.Switches, int(slept+yielded)) {
-		t.Errorf("cat is woken about as often as it waits, and leaves its core when it waits or yields: %+v", c)
+	const messages, tries = 2000, 3
+	for try := 1; ; try++ {
+		p, err := tracepoints(g)
+		if err != nil {
+			t.Skip(err)
+		}
+		before, _ := g.Census()
+		echo(messages)
+		after, _ := g.Census()
+		c, err := p.stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		slept, yielded := after.Voluntary-before.Voluntary, after.Involuntary-before.Involuntary
+		t.Logf("%+v; the kernel says that it waited %d times and yielded %d times", c, slept, yielded)
+		if !near(c.ByName["read"], messages) || !near(c.ByName["write"], messages) || !near(c.Syscalls, 2*messages) {
+			t.Fatalf("cat reads and writes each message once; %d messages gave %+v", messages, c)
+		}
+		// A machine under heavy load was seen to report fewer wake-ups than waits, so a miss is tried again.
+		if near(c.Wakeups, int(slept)) && near(c.Switches, int(slept+yielded)) {
+			return
+		}
+		if try == tries {
+			t.Fatalf("cat is woken as often as it waits, and leaves its core when it waits or yields: %+v", c)
+		}
 	}
 }
 

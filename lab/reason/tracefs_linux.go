@@ -31,7 +31,7 @@ func findPoints() (p points, err error) {
 	defer unmount()
 	var errs [3]error
 	p.syscall, errs[0] = readPoint(filepath.Join(dir, "raw_syscalls/sys_enter"), "id")
-	p.wakeup, errs[1] = readPoint(filepath.Join(dir, "sched/sched_wakeup"), "pid")
+	p.wakeup, errs[1] = readPoint(filepath.Join(dir, "sched/sched_waking"), "pid")
 	p.leave, errs[2] = readPoint(filepath.Join(dir, "sched/sched_switch"), "prev_pid")
 	return p, errors.Join(errs[:]...)
 }
