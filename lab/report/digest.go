@@ -18,9 +18,6 @@ const (
 	metricCV  = "cpu_cv"
 )
 
-// twinSuffix marks the secret second copy of a subject.
-const twinSuffix = "+twin"
-
 // digest is a run arranged for showing: its trials by cell, with means and intervals.
 type digest struct {
 	result.Results          // without comparisons of subjects that never met in a block
@@ -99,7 +96,7 @@ func (d *digest) place(t *result.Trial) {
 		g = &group{load: t.Load, connections: t.Connections, pattern: t.Pattern}
 		d.groups = append(d.groups, g)
 	}
-	subject, twin := strings.CutSuffix(t.Subject, twinSuffix)
+	subject, twin := strings.CutSuffix(t.Subject, result.TwinSuffix)
 	index := d.name(subject)
 	c := g.cell(subject)
 	switch {
@@ -270,7 +267,7 @@ func (d *digest) subject(name string) result.Subject {
 }
 
 func (d *digest) elsewhere(name string) bool {
-	return d.subject(strings.TrimSuffix(name, twinSuffix)).Elsewhere
+	return d.subject(strings.TrimSuffix(name, result.TwinSuffix)).Elsewhere
 }
 
 // versus is the comparison of a with b, turned so that its ratio is a's value over b's.
