@@ -3,9 +3,10 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/term"
+
+	"weir/lab/subject"
 )
 
 // terminal is where a command writes: results to out, everything else to err.
@@ -38,19 +39,11 @@ func (t *terminal) json(v any) error {
 	return e.Encode(v)
 }
 
-// projectRoot is the nearest folder, from the current one upwards, that has subjects in it; else the
-// current one.
+// projectRoot is the root of the project that the current folder belongs to.
 func projectRoot() string {
 	here, err := os.Getwd()
 	if err != nil {
 		return "."
 	}
-	for dir := here; ; dir = filepath.Dir(dir) {
-		if info, err := os.Stat(filepath.Join(dir, "subjects")); err == nil && info.IsDir() {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			return here
-		}
-	}
+	return subject.Project(here)
 }

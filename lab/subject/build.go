@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"weir/internal/tail"
 )
 
 // quietAfterKill is how long a killed tool's children may keep its output open before it is given up.
@@ -31,7 +33,7 @@ func (s *Subject) Build(ctx context.Context, log io.Writer) error {
 		return err
 	}
 	defer unlock()
-	last := &tail{limit: 16 << 10}
+	last := tail.New(16 << 10)
 	cmd := s.tool(ctx, s.BuildCmd)
 	cmd.Stdout = last
 	if log != nil {

@@ -25,10 +25,7 @@ func (s *Subject) binaryBytes() (size int64) {
 	if s.Binary == "" {
 		return 0
 	}
-	file := s.fillPlaces([]string{s.Binary})[0]
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(s.Dir, file)
-	}
+	file := s.binary()
 	_ = filepath.WalkDir(file, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
 			if info, err := e.Info(); err == nil {
@@ -41,6 +38,15 @@ func (s *Subject) binaryBytes() (size int64) {
 		size = info.Size() // a symbolic link is followed
 	}
 	return size
+}
+
+// binary is the absolute path of the binary that the description names.
+func (s *Subject) binary() string {
+	file := s.fillPlaces([]string{s.Binary})[0]
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(s.Dir, file)
 }
 
 // SourceFiles are the files that the sources' globs match, each once, sorted.

@@ -3,10 +3,24 @@ package subject
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
+
+// Project is the root of the project that dir belongs to: the nearest folder at or above it with a go.mod, else
+// dir itself. There stand subjects/ and build/.
+func Project(dir string) string {
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(filepath.Join(d, "go.mod")); err == nil {
+			return d
+		}
+		if d == filepath.Dir(d) {
+			return dir
+		}
+	}
+}
 
 // Discover reads root/subjects/*/subject.toml. It returns the subjects that are in order, sorted by name,
 // even when others are not: the error joins what is wrong with those. There, a subject is called like its folder.
@@ -18,10 +32,7 @@ func Discover(root string) ([]*Subject, error) {
 	var found []*Subject
 	var broken []error
 	for _, f := range files {
-		s, err := Read(f)
-		if err == nil && s.Name != filepath.Base(s.Dir) {
-			err = fmt.Errorf("%s: name: %q is not the folder's name: write name = %q", s.File, s.Name, filepath.Base(s.Dir))
-		}
+		s, err := readOwn(f)
 		if err != nil {
 			broken = append(broken, err)
 			continue
@@ -30,6 +41,15 @@ func Discover(root string) ([]*Subject, error) {
 	}
 	slices.SortFunc(found, func(a, b *Subject) int { return strings.Compare(a.Name, b.Name) })
 	return found, errors.Join(broken...)
+}
+
+// readOwn reads a subject of the project's.
+func readOwn(file string) (*Subject, error) {
+	s, err := Read(file)
+	if err == nil && s.Name != filepath.Base(s.Dir) {
+		return nil, fmt.Errorf("%s: name: %q is not the folder's name: write name = %q", s.File, s.Name, filepath.Base(s.Dir))
+	}
+	return s, err
 }
 
 // Select finds the subjects of a command line: those under root with the given names (all of them when
@@ -44,7 +64,7 @@ func Select(root string, names, files []string) ([]*Subject, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(s *Subject) bool { return s.Name == name })
 		if i < 0 {
-			return nil, unknownName(name, all, broken)
+			return nil, unknownName(root, name, all)
 		}
 		chosen = append(chosen, all[i])
 	}
@@ -58,9 +78,11 @@ func Select(root string, names, files []string) ([]*Subject, error) {
 	return distinct(chosen)
 }
 
-func unknownName(name string, all []*Subject, broken error) error {
-	if broken != nil {
-		return fmt.Errorf("there is no usable subject %q: %w", name, broken)
+func unknownName(root, name string, all []*Subject) error {
+	file := filepath.Join(root, "subjects", name, fileName)
+	if _, err := os.Stat(file); err == nil {
+		_, err = readOwn(file)
+		return fmt.Errorf("there is no usable subject %q: %w", name, err)
 	}
 	if len(all) == 0 {
 		return fmt.Errorf("there is no subject %q, nor any other, under this folder: go to the project's, or describe your own in a file", name)

@@ -54,6 +54,7 @@ func TestSelect(t *testing.T) {
 		{"named twice", []string{"a", "a"}, nil, "a", ""},
 		{"a file alone", nil, []string{mine}, "mine", ""},
 		{"a file beside names", []string{"a"}, []string{mine, mine}, "a mine", ""},
+		{"a file of the project's own", []string{"a"}, []string{filepath.Join(root, "subjects", "a", fileName), filepath.Join(root, "subjects", "b")}, "a b", ""},
 		{"unknown", []string{"z"}, nil, "", `there is no subject "z": choose among a, b`},
 		{"clash", []string{"a"}, []string{clash}, "", `two subjects are called "a"`},
 		{"no file", nil, []string{"/nowhere.toml"}, "", "/nowhere.toml does not exist"},
@@ -78,6 +79,12 @@ func TestSelectSaysWhatIsWrongWithABrokenOne(t *testing.T) {
 	if _, err := Select(root, []string{"a"}, nil); err != nil {
 		t.Errorf("a broken subject that was not asked for: %v", err)
 	}
+	write(t, filepath.Join(root, "subjects", "c", fileName), least)
 	_, err := Select(root, []string{"b"}, nil)
-	wantError(t, err, `no usable subject "b"`, "not TOML")
+	wantError(t, err, `no usable subject "b"`, "subjects/b/subject.toml:1", "not TOML")
+	if strings.Contains(err.Error(), "subjects/c") {
+		t.Errorf("it tells of another one, too: %v", err)
+	}
+	_, err = Select(root, []string{"c"}, nil)
+	wantError(t, err, `no usable subject "c"`, `write name = "c"`)
 }

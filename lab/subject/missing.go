@@ -78,12 +78,7 @@ func firstLine(text string) string {
 	return ""
 }
 
-// lastLine is the last line of text that is not blank, at most 200 bytes of it.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return clip(strings.TrimSpace(lines[len(lines)-1]))
-}
-
+// clip shortens a line to 200 bytes.
 func clip(line string) string {
 	if len(line) > 200 {
 		return strings.ToValidUTF8(line[:197], "") + "..."

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"iter"
 	"net"
 	"os"
 	"path/filepath"
@@ -25,21 +26,61 @@ func listening(pid int, ip net.IP, port int) bool {
 	return false
 }
 
-// hasListener looks through a table as proc_pid_net(5) shows it: "sl local_address rem_address st …", where
-// an address is hexadecimal, its 32-bit words in the machine's byte order, and state 0A is LISTEN.
 func hasListener(table []byte, ip net.IP, port int) bool {
-	for line := range bytes.Lines(table) {
-		f := bytes.Fields(line)
-		if len(f) < 4 || string(f[3]) != "0A" {
-			continue
-		}
-		host, p, ok := bytes.Cut(f[1], []byte(":"))
-		n, err := strconv.ParseUint(string(p), 16, 16)
-		if ok && err == nil && int(n) == port && serves(parseProcIP(host), ip) {
+	for s := range socketsAt(table, port) {
+		if s.listens && serves(parseProcIP(s.host), ip) {
 			return true
 		}
 	}
 	return false
+}
+
+// unread is how many bytes wait to be read on all connections to a port of the network namespace of pid,
+// those included that nobody has accepted.
+func unread(pid, port int) (sum int64) {
+	for _, table := range []string{"tcp", "tcp6"} {
+		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "net", table))
+		if err != nil {
+			continue
+		}
+		for s := range socketsAt(text, port) {
+			if !s.listens {
+				sum += s.unread
+			}
+		}
+	}
+	return sum
+}
+
+// socket is a row of /proc/PID/net/tcp.
+type socket struct {
+	host    []byte // hexadecimal
+	listens bool
+	unread  int64 // bytes; of one that listens, connections
+}
+
+// socketsAt yields the sockets of a local port out of a table as proc_pid_net(5) shows it: "sl local_address
+// rem_address st tx_queue:rx_queue …", where numbers are hexadecimal, an address is 32-bit words in the
+// machine's byte order, and state 0A is LISTEN.
+func socketsAt(table []byte, port int) iter.Seq[socket] {
+	return func(yield func(socket) bool) {
+		for line := range bytes.Lines(table) {
+			f := bytes.Fields(line)
+			if len(f) < 5 {
+				continue
+			}
+			host, p, ok := bytes.Cut(f[1], []byte(":"))
+			n, err := strconv.ParseUint(string(p), 16, 16)
+			if !ok || err != nil || int(n) != port {
+				continue
+			}
+			_, rx, _ := bytes.Cut(f[4], []byte(":"))
+			waiting, _ := strconv.ParseInt(string(rx), 16, 64)
+			if !yield(socket{host, string(f[3]) == "0A", waiting}) {
+				return
+			}
+		}
+	}
 }
 
 func parseProcIP(text []byte) net.IP {

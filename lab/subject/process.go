@@ -4,14 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"weir/internal/tail"
 	"weir/lab/sample"
 )
 
@@ -34,7 +37,7 @@ type Process struct {
 	group   *sample.Group // nil without accounting
 	cmd     *exec.Cmd
 	addr    string
-	stderr  *tail
+	stderr  *tail.Buffer
 	awaited []*watch   // one for each pipe if readiness is a line
 	pipes   []*os.File // read ends, closed by Stop; fixed once started
 	readers sync.WaitGroup
@@ -75,7 +78,7 @@ func (p *Process) Err() error {
 	}
 	p.drain(pause * 20)
 	text := fmt.Sprintf("%s ended (%s)", p.subject.Name, exit)
-	if line := lastLine(p.Stderr()); line != "" {
+	if line := clip(p.stderr.LastLine()); line != "" {
 		text += fmt.Sprintf(", saying %q", line)
 	}
 	return errors.New(text)
@@ -83,6 +86,13 @@ func (p *Process) Err() error {
 
 // Stderr is the last 64 KiB of what the whole process tree wrote to standard error so far.
 func (p *Process) Stderr() string { return p.stderr.String() }
+
+// Unread is how many bytes have arrived at the subject's port that it has not read, 0 where that can't be seen.
+func (p *Process) Unread() int64 {
+	_, port, _ := net.SplitHostPort(p.addr)
+	n, _ := strconv.Atoi(port)
+	return unread(p.PID(), n)
+}
 
 // Stop ends the subject: SIGTERM to its first process, four seconds for all of its processes to leave, then
 // SIGKILL to what is left. It returns when nothing is left. The error says that the subject had to be killed,

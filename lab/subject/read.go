@@ -97,15 +97,3 @@ func lineOf(data []byte, key string) int {
 	}
 	return 1
 }
-
-// projectRoot is the nearest folder at or above dir with a go.mod, else dir.
-func projectRoot(dir string) string {
-	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Stat(filepath.Join(d, "go.mod")); err == nil {
-			return d
-		}
-		if d == filepath.Dir(d) {
-			return dir
-		}
-	}
-}

@@ -9,12 +9,14 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"weir/internal/tail"
 	"weir/lab/sample"
 )
 
@@ -24,7 +26,7 @@ const readyWithin = 20 * time.Second
 // Place is where a subject runs and writes.
 type Place struct {
 	Stdout *os.File         // nil means /dev/null; stays the caller's
-	Env    []string         // NAME=value, over the subject's own
+	Env    []string         // NAME=value, over the subject's own; GODEBUG is added to what is in it
 	Sample sample.Placement // cores and network namespace; needs a group
 	Within time.Duration    // for getting ready; 0 means 20 s
 }
@@ -78,11 +80,27 @@ func (s *Subject) launch(g *sample.Group, p Params, pl Place) (*Process, error) 
 	for name, value := range s.Env {
 		cmd.Env = append(cmd.Env, name+"="+s.fill([]string{value}, p)[0])
 	}
-	cmd.Env = append(cmd.Env, pl.Env...)
+	cmd.Env = overlay(cmd.Env, pl.Env)
 	process := &Process{subject: s, group: g, cmd: cmd, addr: net.JoinHostPort(p.Host, strconv.Itoa(p.Port)),
-		stderr: &tail{limit: stderrKept}, done: make(chan struct{})}
+		stderr: tail.New(stderrKept), done: make(chan struct{})}
 	process.stop = sync.OnceValue(process.stopOnce)
 	return process, process.begin(pl)
+}
+
+// overlay adds settings to an environment; the last of a name counts. GODEBUG holds settings of its own, which
+// keep their effect beside new ones.
+func overlay(env, over []string) []string {
+	const list = "GODEBUG="
+	for _, setting := range over {
+		for _, earlier := range slices.Backward(env) {
+			if strings.HasPrefix(setting, list) && strings.HasPrefix(earlier, list) && earlier != list {
+				setting = earlier + "," + setting[len(list):]
+				break
+			}
+		}
+		env = append(env, setting)
+	}
+	return env
 }
 
 // begin connects the pipes, starts the command and the goroutines. A failure leaves nothing behind.
@@ -208,7 +226,7 @@ func (p *Process) notReady(cause error, within time.Duration) error {
 		return fmt.Errorf("%s: interrupted while it was starting: %w", p.subject.Name, cause)
 	}
 	text := fmt.Sprintf("%s was not ready within %v: it should %s", p.subject.Name, within, p.subject.promise(p.addr))
-	if line := lastLine(p.Stderr()); line != "" {
+	if line := clip(p.stderr.LastLine()); line != "" {
 		text += fmt.Sprintf("; it said last %q", line)
 	}
 	return fmt.Errorf("%s; correct run or ready in %s", text, p.subject.File)

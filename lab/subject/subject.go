@@ -80,6 +80,6 @@ func (s *Subject) Serves(workload string) bool {
 // place fills in what depends on the file's place.
 func (s *Subject) place(file string) {
 	s.File, s.Dir = file, filepath.Dir(file)
-	s.Root = projectRoot(s.Dir)
+	s.Root = Project(s.Dir)
 	s.Out = filepath.Join(s.Root, "build", "subjects", s.Name)
 }

@@ -3,33 +3,7 @@ package subject
 import (
 	"bytes"
 	"strings"
-	"sync"
 )
-
-// tail keeps the last bytes written to it. Its methods may be called from any goroutine.
-type tail struct {
-	limit int // bytes kept, at least
-
-	mu   sync.Mutex
-	kept []byte // up to twice limit, so that it is cut rarely
-}
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, b...)
-	if len(t.kept) > 2*t.limit {
-		t.kept = append([]byte(nil), t.kept[len(t.kept)-t.limit:]...)
-	}
-	return len(b), nil
-}
-
-// String returns the last limit bytes.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.kept[max(0, len(t.kept)-t.limit):])
-}
 
 // watch waits for a line that contains text, among all that is written to it. One writer.
 type watch struct {

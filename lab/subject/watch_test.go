@@ -23,17 +23,3 @@ func TestWatchSeesALineHoweverItIsCut(t *testing.T) {
 		}
 	})
 }
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		kept := &tail{limit: 10}
-		all := ""
-		for _, part := range rapid.SliceOf(rapid.StringN(0, 30, 30)).Draw(t, "parts") {
-			_, _ = kept.Write([]byte(part))
-			all += part
-		}
-		if want := all[max(0, len(all)-10):]; kept.String() != want {
-			t.Fatalf("kept %q of %q", kept.String(), all)
-		}
-	})
-}
