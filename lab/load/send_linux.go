@@ -72,20 +72,23 @@ func (s *sender) owes(i int) (n int64) {
 	return n
 }
 
-// account notes that n bytes of connection i went out in a write that began at now.
+// account notes that n bytes of connection i went out in a write that began at now. With bits, messages are
+// counted by their bytes, whatever the writes.
 func (s *sender) account(i int, n, now int64) {
 	c := &s.conns[i]
-	whole := c.offset / int64(s.size)
+	before := c.offset / int64(s.size)
 	c.offset += n
 	c.owed -= n
 	if s.window.holds(now) {
 		s.writes++
 	}
+	whole := c.offset/int64(s.size) - before
+	s.sent.Add(whole)
 	if s.bits {
 		s.tally(c, n, now)
 		return
 	}
-	for range c.offset/int64(s.size) - whole {
+	for range whole {
 		s.tally(c, int64(s.size), now)
 		c.next = s.schedule.after(i, c.next)
 	}
@@ -93,7 +96,6 @@ func (s *sender) account(i int, n, now int64) {
 
 // tally counts a message (with bits, a write) of n bytes that was due at c.next.at and sent at now.
 func (s *sender) tally(c *sending, n, now int64) {
-	s.sent.Add(1)
 	late := now - c.next.at
 	if late > s.worst.Load() {
 		s.worst.Store(late)

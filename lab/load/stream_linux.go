@@ -23,7 +23,7 @@ type stream struct {
 	drain  atomic.Int64   // controller -> reader: nothing more is sent; wait for echoes until then, in ns; unset before
 	lost   []atomic.Bool  // by connection: ended early; whoever finds it first counts it
 	alive  atomic.Int64   // connections that send and aren't lost
-	sent   atomic.Int64   // sender -> anybody: whole messages sent; with bits, writes
+	sent   atomic.Int64   // sender -> anybody: whole messages sent
 	echoed atomic.Int64   // reader -> anybody: whole echoes
 	worst  atomic.Int64   // sender -> anybody: ns; the greatest lateness since somebody set it to 0
 	totals []atomic.Int64 // sender -> reader: bytes sent on each connection, once nothing more is
