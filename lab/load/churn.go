@@ -21,63 +21,102 @@ const (
 // churn makes connections at a constant rate, each of which sends one message, half-closes, reads to the
 // end (comparing, where echoes are checked) and closes. Each of its goroutines takes the next number,
 // waits for that connection's time and carries it out; when all are busy, the next begins late and is
-// counted as behind, and none is left out. stop ends them.
+// counted as behind, and none is left out: what was due and never begun is behind too. stop ends them.
 type churn struct {
+	churnPlan
 	addr    string
-	period  float64 // ns
 	payload *payload
 	size    int
 	echo    bool
-	start   time.Time
+	clock   clock
+	window  *window
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	next    atomic.Int64
+	sent    atomic.Int64 // goroutines -> anybody: connections that went well
 
 	mu       sync.Mutex // guards what follows
+	begun    int64      // of the window's connections
+	warm     int64      // that went well and were due before the window
 	report   ChurnReport
 	duration distribution
 	fails    failures
 }
 
-func startChurn(ctx context.Context, addr string, rate float64, p *payload, size int, echo bool) *churn {
-	ctx, cancel := context.WithCancel(ctx)
-	c := &churn{addr: addr, period: 1e9 / rate, payload: p, size: size, echo: echo, start: time.Now(), cancel: cancel, duration: newDistribution()}
+// churnPlan says when each short connection is due.
+type churnPlan struct {
+	start  int64   // ns; the first connection
+	period float64 // ns
+}
+
+func (p *churnPlan) due(i int64) int64 { return p.start + int64(float64(i)*p.period) }
+
+// number is how many connections are due before the given time.
+func (p *churnPlan) number(before int64) int64 {
+	n := int64(max(0, float64(before-p.start)/p.period))
+	for p.due(n) < before {
+		n++
+	}
+	for n > 0 && p.due(n-1) >= before {
+		n--
+	}
+	return n
+}
+
+// run starts the goroutines, which end when ctx does or stop is called.
+func (c *churn) run(ctx context.Context) {
+	ctx, c.cancel = context.WithCancel(ctx)
+	c.duration = newDistribution()
 	for range churnWorkers {
 		c.workers.Go(func() { c.work(ctx) })
 	}
-	return c
 }
 
-// stop waits for the connections under way and says what became of all.
-func (c *churn) stop() (*ChurnReport, failures) {
+// stop waits for the connections under way and says what became of those that were due in the window, which
+// lay between the given times; both are 0 if it never began.
+func (c *churn) stop(from, to int64) (ChurnReport, failures) {
 	c.cancel()
 	c.workers.Wait()
-	c.report.DurationUS = c.duration.percentiles()
-	return &c.report, c.fails
+	r := &c.report
+	r.Offered = max(c.number(to)-c.number(from), c.begun)
+	r.Behind += r.Offered - c.begun
+	r.DurationUS = c.duration.percentiles()
+	return *r, c.fails
 }
 
 func (c *churn) work(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		i := c.next.Add(1) - 1
-		due := c.start.Add(time.Duration(float64(i) * c.period))
-		wait := time.Until(due)
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		due := c.due(i)
+		behind := c.clock.now() > due
+		if !c.await(ctx, due) {
 			return
 		}
-		err := c.once(int(i))
-		c.note(err, time.Since(due), wait < 0)
+		c.note(c.once(int(i)), due, behind)
 	}
 }
 
-func (c *churn) note(err error, took time.Duration, behind bool) {
+// await waits for the given time and says whether it has come before ctx was done.
+func (c *churn) await(ctx context.Context, due int64) bool {
+	timer := time.NewTimer(time.Duration(due - c.clock.now()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return c.clock.now() >= due
+	}
+}
+
+// note counts a connection that was due at the given time and is over.
+func (c *churn) note(err error, due int64, behind bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.report.Offered++
-	if behind {
+	in := c.window.holds(due)
+	if in {
+		c.begun++
+	}
+	if in && behind {
 		c.report.Behind++
 	}
 	if err != nil {
@@ -85,8 +124,13 @@ func (c *churn) note(err error, took time.Duration, behind bool) {
 		c.fails.add(kind, 1, "a short connection: %v", err)
 		return
 	}
-	c.report.Done++
-	c.duration.record(int64(took))
+	c.sent.Add(1)
+	if in {
+		c.report.Done++
+		c.duration.record(c.clock.now() - due)
+	} else if due < c.window.from.Load() {
+		c.warm++
+	}
 }
 
 var errWrongEcho = errors.New("wrong echo")

@@ -16,6 +16,9 @@ const (
 	Poisson   = "poisson"   // each connection is an independent Poisson process
 )
 
+// Patterns are all of them.
+var Patterns = []string{Staggered, Together, Poisson}
+
 // The limits of a Config. They keep a slip of the finger from taking the machine.
 const (
 	MaxConnections = 60_000           // connections and idle ones: one source address has no more ports for one target
@@ -91,7 +94,7 @@ func (c Config) checkCounts() string {
 }
 
 func (c Config) checkRate() string {
-	if !slices.Contains([]string{"", Staggered, Together, Poisson}, c.Pattern) {
+	if c.Pattern != "" && !slices.Contains(Patterns, c.Pattern) {
 		return fmt.Sprintf("the pattern %q is unknown: use staggered, together or poisson", c.Pattern)
 	}
 	if c.Bits != 0 || c.Connections == 0 {

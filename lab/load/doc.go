@@ -14,7 +14,7 @@
 // Beside the stream a run can hold idle connections and make short-lived ones at a rate (churn), and it can
 // send the way tcpkali's bandwidth mode does (see bits.go).
 //
-// A message counts in the measured window if it was due in it. It counts as sent if that was done by the
+// A message, and a short connection, counts in the measured window if it was due in it. A message counts as sent if that was done by the
 // window's end and a little grace (see Config.grace).
 //
 // # Limitations

@@ -32,7 +32,7 @@ type Report struct {
 	Writes        int64   `json:"writes"`         // system calls that sent something
 	Behind        int64   `json:"behind"`         // messages that found their connection full and had to wait
 	Owed          int64   `json:"owed"`           // messages still unsent at the end, connections that were lost included
-	WarmMessages  int64   `json:"warm_messages"`  // sent before the window
+	WarmMessages  int64   `json:"warm_messages"`  // sent before the window, those of short connections included
 
 	LatenessUS result.Percentiles `json:"lateness_us"`          // actual - due time of sending
 	GapUS      result.Percentiles `json:"gap_us"`               // between messages of one connection
@@ -40,7 +40,7 @@ type Report struct {
 	SpreadUS   result.Percentiles `json:"spread_us,omitzero"`   // together: from a burst's first message to its last
 	Echoed     int64              `json:"echoed,omitempty"`     // messages whose echo came back whole and right
 	Discarded  int64              `json:"discarded,omitempty"`  // bytes that came back unasked, the whole run
-	Churn      *ChurnReport       `json:"churn,omitempty"`      // the whole run
+	Churn      *ChurnReport       `json:"churn,omitempty"`      // beside the messages above, not in them
 	Errors     map[string]int64   `json:"errors"`               // kind to count, the whole run; empty when nothing went wrong
 	Details    []string           `json:"details,omitempty"`    // the first few errors in full
 	Interrupt  bool               `json:"interrupted,omitzero"` // the window was cut short
@@ -51,11 +51,11 @@ type Report struct {
 	StartedNS  int64 `json:"started_ns"` // CLOCK_MONOTONIC; the window's begin
 }
 
-// ChurnReport is what became of the short-lived connections.
+// ChurnReport is what became of the window's short-lived connections.
 type ChurnReport struct {
 	Offered    int64              `json:"offered"`     // connections that were due
-	Done       int64              `json:"done"`        // connected, sent, and closed by both sides
-	Behind     int64              `json:"behind"`      // began late because all workers were busy
+	Done       int64              `json:"done"`        // of these, connected, sent, and closed by both sides
+	Behind     int64              `json:"behind"`      // of these, begun late or never because all workers were busy
 	DurationUS result.Percentiles `json:"duration_us"` // from the due time to the close
 }
 

@@ -26,7 +26,7 @@ type Command struct {
 // Progress is what a run has done so far.
 type Progress struct {
 	Elapsed   time.Duration // since the first message was due
-	Sent      int64         // whole messages; with bits a second, writes
+	Sent      int64         // whole messages, those of short connections included
 	Echoed    int64
 	Alive     int           // connections that send and aren't lost
 	Lateness  time.Duration // the worst since the last Progress

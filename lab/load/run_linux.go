@@ -133,7 +133,9 @@ func (r *run) start(ctx context.Context) (err error) {
 	go func() { defer close(r.senderDone); r.sender.run() }()
 	go func() { defer close(r.readerDone); r.reader.run() }()
 	if r.Churn > 0 {
-		r.churn = startChurn(ctx, r.addr, r.Churn, newPayload(r.Size), r.Size, r.Echo)
+		r.churn = &churn{churnPlan: churnPlan{s.schedule.start, 1e9 / r.Churn}, addr: r.addr, payload: newPayload(r.Size),
+			size: r.Size, echo: r.Echo, clock: s.clock, window: s.window}
+		r.churn.run(ctx)
 	}
 	call(r.Sending, s.schedule.start)
 	if r.Commands == nil {
@@ -214,8 +216,11 @@ func (r *run) begin() int64 {
 
 func (r *run) progress() Progress {
 	s := r.stream
-	now := s.clock.now()
-	return Progress{Elapsed: time.Duration(max(0, now-s.schedule.start)), Sent: s.sent.Load(), Echoed: s.echoed.Load(),
+	now, sent := s.clock.now(), s.sent.Load()
+	if r.churn != nil {
+		sent += r.churn.sent.Load()
+	}
+	return Progress{Elapsed: time.Duration(max(0, now-s.schedule.start)), Sent: sent, Echoed: s.echoed.Load(),
 		Alive: int(s.alive.Load()), Lateness: time.Duration(s.worst.Swap(0)), Measuring: now >= s.window.from.Load()}
 }
 
@@ -235,7 +240,9 @@ func (r *run) finish(ctx context.Context) Report {
 	}
 	<-r.readerDone
 	report := r.report()
-	report.Churn = short
+	if report.Churn = short; short != nil {
+		report.WarmMessages += r.churn.warm
+	}
 	fails := r.sender.fails
 	fails.merge(r.reader.fails)
 	fails.merge(shortFails)
@@ -250,7 +257,8 @@ func (r *run) endChurn() (*ChurnReport, failures) {
 	if r.churn == nil {
 		return nil, failures{}
 	}
-	return r.churn.stop()
+	report, fails := r.churn.stop(r.sender.from, r.sender.to)
+	return &report, fails
 }
 
 // hold keeps a steered run's connections open and silent after its window, for whoever steers to look at the

@@ -250,6 +250,26 @@ func TestChurn(t *testing.T) {
 	}
 }
 
+// However slow the server, what was due in the window is offered, and what no worker came to is behind.
+func TestChurnThatIsOverdueIsCounted(t *testing.T) {
+	goOn := make(chan struct{})                                                       // the test -> every handler: read on; closed when the window is over
+	s := serve(t, "127.0.0.1:0", func(c net.Conn) { <-goOn; io.Copy(io.Discard, c) }) //nolint:errcheck // the client sees it
+	r, err := Run(t.Context(), Config{Target: s.addr, Churn: 1000, Size: 100, Duration: 500 * time.Millisecond},
+		Events{Measured: func(int64) { close(goOn) }})
+	if c := r.Churn; err != nil || len(r.Errors) > 0 || c.Offered != 500 || c.Behind < 500-churnWorkers || c.Done < churnWorkers {
+		t.Errorf("%v, errors %v, churn %+v, want 500 offered, %d done and the others behind", err, r.Errors, c, churnWorkers)
+	}
+}
+
+// A window without a message of its own is a window all the same.
+func TestIdleConnectionsAloneHaveAWindow(t *testing.T) {
+	s := serve(t, "127.0.0.1:0", new(sink).handle)
+	r, err := Run(t.Context(), Config{Target: s.addr, Idle: 3, Size: 1, Duration: 50 * time.Millisecond}, Events{})
+	if err != nil || r.WindowNS != 50e6 || r.CPUNS <= 0 {
+		t.Errorf("%v, the report is %+v, want a window of 50 ms and the CPU that it took", err, r)
+	}
+}
+
 func TestTargetsThatCannotBeReached(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -66,16 +66,20 @@ func (s *sender) run() {
 	defer s.ready.close()
 	for !s.over() {
 		at, i := s.plan.peek()
-		end, now := s.window.to.Load(), s.clock.now()
-		if s.from == 0 && now >= s.window.from.Load() {
+		from, end, now := s.window.from.Load(), s.window.to.Load(), s.clock.now()
+		if s.from == 0 && now >= from {
 			s.begin()
 		}
 		switch {
-		case at >= end || now > end && now-end > s.grace:
+		case s.from != 0 && (at >= end || now > end && now-end > s.grace):
 			s.finish(end)
 			return
 		case now < at:
-			s.await(max(at, s.woke+s.slot))
+			until := max(at, s.woke+s.slot)
+			if s.from == 0 {
+				until = min(until, from)
+			}
+			s.await(until)
 		default:
 			s.offer(i, at, now)
 		}

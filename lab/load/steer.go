@@ -18,7 +18,7 @@ const progressEvery = 50 * time.Millisecond
 type event struct {
 	Event  string  `json:"event"`
 	AtNS   int64   `json:"at_ns,omitzero"` // CLOCK_MONOTONIC
-	Sent   int64   `json:"sent,omitzero"`  // progress: whole messages
+	Sent   int64   `json:"sent,omitzero"`  // progress: whole messages, those of short connections included
 	Report *Report `json:"report,omitempty"`
 }
 
@@ -26,7 +26,7 @@ type event struct {
 //
 //	{"event":"connected","at_ns":N}   every connection is open
 //	{"event":"sending","at_ns":N}     the first message is due at N; the load now warms up
-//	{"event":"progress","sent":N}     twenty times a second during the warm-up: messages so far
+//	{"event":"progress","sent":N}     twenty times a second during the warm-up: whole messages so far
 //	{"event":"measuring","at_ns":N}   the window began at N: statistics started from zero
 //	{"event":"measured","at_ns":N}    the window ended at N; nothing is sent any more, the connections stay open
 //	{"event":"report","report":{…}}   the Report, always the last line

@@ -94,6 +94,54 @@ func TestSteering(t *testing.T) {
 	}
 }
 
+// Progress counts whole messages, not the writes of about 125 bytes into which they are cut.
+func TestProgressWithBitsCountsWholeMessages(t *testing.T) {
+	var k sink
+	c := Config{Target: serve(t, "127.0.0.1:0", k.handle).addr, Connections: 2, Bits: 1e6, Size: 1000}
+	s := steer(t, c)
+	s.hear("connected")
+	s.hear("sending")
+	sent := int64(0)
+	for sent < 20 {
+		sent = s.hear("progress").Sent
+	}
+	s.in.Close()
+	for s.lines.Scan() {
+		var e event
+		if err := json.Unmarshal(s.lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		sent = max(sent, e.Sent)
+	}
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+	if got := total(k.received(t, c.Connections)) / 1000; got < sent {
+		t.Errorf("progress told of %d messages, and %d arrived", sent, got)
+	}
+}
+
+// Short connections warm a server as any message does.
+func TestProgressCountsShortConnections(t *testing.T) {
+	s := steer(t, Config{Target: serve(t, "127.0.0.1:0", echo).addr, Churn: 500, Size: 100})
+	s.hear("connected")
+	s.hear("sending")
+	for s.hear("progress").Sent < 20 {
+	}
+	s.say("measure 100ms")
+	var e event
+	for e.Event != "measured" {
+		if !s.lines.Scan() || json.Unmarshal(s.lines.Bytes(), &e) != nil {
+			t.Fatalf("heard %s, want measured", s.lines.Bytes())
+		}
+	}
+	s.say("stop")
+	r := s.hear("report").Report
+	if err := s.end(); err != nil || r.WarmMessages < 20 || r.Churn.Offered != 50 {
+		t.Errorf("%v, the report is %+v with churn %+v, want 50 offered after 20 or more", err, r, r.Churn)
+	}
+}
+
 func TestSteeringStops(t *testing.T) {
 	c := small(serve(t, "127.0.0.1:0", new(sink).handle).addr)
 	for name, order := range map[string]func(*steering){
