@@ -3,7 +3,8 @@
 // A Figure is a list of marks (lines, shapes, words) on a plane whose origin is the top left corner and
 // whose unit is the point. Marks name a Role instead of a colour, so that one description serves a light
 // page, a dark page and paper. Charts (Lines, Rows) turn data into marks; everything that is drawn
-// carries a shape or a dash beside its colour, and a title and a description for those who do not see it.
+// carries a shape or a dash beside its colour. A title, a description and the numbers as a table are for those
+// who do not see it.
 //
 // Limitations: text is measured with the metrics of Liberation Sans, which are Arial's and Helvetica's;
 // another font may run a little wider. Right-to-left text is not laid out.
@@ -17,6 +18,7 @@ type Figure struct {
 	Width  float64
 	Height float64
 	Marks  []Mark // painted in this order
+	Data   Data   // the same as a table
 }
 
 // Mark is one thing that is drawn.
@@ -108,7 +110,6 @@ type Label struct {
 	Size   float64
 	Role   Role
 	Anchor Anchor
-	Bold   bool
 }
 
 // Rect is a filled rectangle.

@@ -16,11 +16,13 @@ type Curve struct {
 	Name   string
 	Style  int // colour, shape and dash: the i-th series
 	Points []XY
-	Plain  bool // no markers: a dense curve
+	Plain  bool // a dense curve: only its last point has a marker
 	Quiet  bool // grey and dashed: a reference, such as published figures
+	Hollow bool // markers are rings: it says less than the others
 }
 
-// Lines is a chart of curves over a common x axis, each labelled at its end.
+// Lines is a chart of curves over a common x axis, each labelled at its end, or in a legend below where a name is
+// too long for that.
 type Lines struct {
 	Name, Title, Desc string
 	X, Y              Axis
@@ -28,11 +30,12 @@ type Lines struct {
 	Height            float64 // 0 means 280
 }
 
-// The measures of a chart in points: readable at the width of a phone, two abreast on a desk.
+// The measures of a chart in points. A phone of 360 points shows it at its own size, a desk three abreast.
 const (
-	chartWidth = 420.0
-	textSize   = 11.5
-	tickSize   = 10.5
+	chartWidth = 328.0
+	textSize   = 12.0
+	tickSize   = 11.0
+	nameRoom   = 104.0 // of a name at the end of its curve
 	leftSpace  = 46.0
 	topSpace   = 26.0
 	footSpace  = 40.0
@@ -41,12 +44,14 @@ const (
 // Draw lays the chart out.
 func (c Lines) Draw() *Figure {
 	height := max(c.Height, 280, float64(len(c.Curves))*13+topSpace+footSpace+10)
-	f := &Figure{Name: c.Name, Title: c.Title, Desc: c.Desc, Width: chartWidth, Height: height}
 	curves := c.drawable()
+	f := &Figure{Name: c.Name, Title: c.Title, Desc: c.Desc, Width: chartWidth, Height: height, Data: c.data(curves)}
 	var xs, ys []float64
-	right := 12.0
+	legend, right := tooLong(curves), sideSpace
 	for _, cv := range curves {
-		right = max(right, min(textWidth(cv.Name, textSize), 130)+22)
+		if !legend {
+			right = max(right, textWidth(cv.Name, textSize)+20)
+		}
 		for _, p := range cv.Points {
 			xs, ys = append(xs, p.X), append(ys, p.Y)
 			if p.ranged(c.Y) {
@@ -60,8 +65,32 @@ func (c Lines) Draw() *Figure {
 	for _, cv := range curves {
 		f.curve(cv, x, y)
 	}
-	f.endLabels(curves, x, y)
+	if legend {
+		f.Height = f.keys(legendOf(curves), height+4)
+	} else {
+		f.endLabels(curves, x, y)
+	}
 	return f
+}
+
+// tooLong says whether a name does not fit at the end of its curve.
+func tooLong(curves []Curve) bool {
+	return slices.ContainsFunc(curves, func(c Curve) bool { return textWidth(c.Name, textSize) > nameRoom })
+}
+
+func legendOf(curves []Curve) []Key {
+	keys := make([]Key, len(curves))
+	for i, c := range curves {
+		keys[i] = Key{Text: c.Name, Shape: ShapeOf(c.Style), Role: c.role(), Hollow: c.Quiet || c.Hollow}
+	}
+	return keys
+}
+
+func (c Curve) role() Role {
+	if c.Quiet {
+		return Muted
+	}
+	return Series(c.Style)
 }
 
 // drawable leaves out what has no place on the axes: no number, or not above 0 on a logarithmic one.
@@ -96,25 +125,41 @@ func (f *Figure) frame(x, y scale) {
 		f.add(Line{[]Point{{x.from, at}, {x.to, at}}, Grid, 0.8, nil},
 			Label{At: Point{x.from - 6, at + 3.5}, Text: y.name(i), Size: tickSize, Role: Muted, Anchor: End})
 	}
-	for i, t := range x.ticks {
+	for _, t := range x.ticks {
 		at := x.place(t)
-		f.add(Line{[]Point{{at, y.from}, {at, y.from + 4}}, Muted, 0.8, nil},
-			Label{At: Point{at, y.from + 16}, Text: x.name(i), Size: tickSize, Role: Muted, Anchor: Middle})
+		f.add(Line{[]Point{{at, y.from}, {at, y.from + 4}}, Muted, 0.8, nil})
 	}
+	f.below(x, y.from)
 	f.add(Line{[]Point{{x.from, y.from}, {x.to, y.from}}, Muted, 1, nil},
-		Label{At: Point{(x.from + x.to) / 2, y.from + 32}, Text: x.axis.Label, Size: textSize, Role: Ink, Anchor: Middle},
 		Label{At: Point{4, 13}, Text: y.axis.Label, Size: textSize, Role: Ink})
+}
+
+// below names the ticks of an x axis at a height, but none that would touch the one before it, and the axis itself.
+func (f *Figure) below(x scale, y float64) {
+	free := math.Inf(-1)
+	for i, t := range x.ticks {
+		name := x.name(i)
+		at, half := x.place(t), textWidth(name, tickSize)/2
+		if at-half < free {
+			continue
+		}
+		free = at + half + 6
+		f.add(Label{At: Point{at, y + 16}, Text: name, Size: tickSize, Role: Muted, Anchor: Middle})
+	}
+	half := textWidth(x.axis.Label, textSize)/2 + 4
+	middle := max(half, min((x.from+x.to)/2, chartWidth-half))
+	f.add(Label{At: Point{middle, y + 33}, Text: x.axis.Label, Size: textSize, Role: Ink, Anchor: Middle})
 }
 
 func (f *Figure) add(m ...Mark) { f.Marks = append(f.Marks, m...) }
 
 func (f *Figure) curve(c Curve, x, y scale) {
-	line := Line{Role: Series(c.Style), Width: 1.8, Dash: DashOf(c.Style)}
+	line := Line{Role: c.role(), Width: 1.8, Dash: DashOf(c.Style)}
 	if c.Plain {
 		line.Width, line.Dash = 1.2, nil
 	}
 	if c.Quiet {
-		line.Role, line.Width, line.Dash = Muted, 1.2, []float64{3, 3}
+		line.Width, line.Dash = 1.2, []float64{3, 3}
 	}
 	for _, p := range c.Points {
 		line.Points = append(line.Points, Point{x.place(p.X), y.place(p.Y)})
@@ -126,8 +171,8 @@ func (f *Figure) curve(c Curve, x, y scale) {
 	}
 	f.add(line)
 	for i, p := range c.Points {
-		if !c.Plain || len(c.Points) == 1 {
-			f.add(Marker{At: line.Points[i], Shape: ShapeOf(c.Style), Size: 3.6, Role: line.Role, Hollow: c.Quiet, Hover: p.Hover})
+		if !c.Plain || i == len(c.Points)-1 { // a dense curve has its shape at its end
+			f.add(Marker{At: line.Points[i], Shape: ShapeOf(c.Style), Size: 3.6, Role: line.Role, Hollow: c.Quiet || c.Hollow, Hover: p.Hover})
 		}
 	}
 }
@@ -164,14 +209,11 @@ func (f *Figure) endLabels(curves []Curve, x, y scale) {
 	}
 	spread(spots, 13, y.to-8, y.from)
 	for i, e := range ends {
-		role := Series(e.c.Style)
-		if e.c.Quiet {
-			role = Muted
-		}
+		role := e.c.role()
 		if math.Abs(spots[i]-e.at.Y) > 3 || x.to-e.at.X > 3 {
 			f.add(Line{[]Point{{e.at.X + 5, e.at.Y}, {x.to + 11, spots[i]}}, role, 0.6, nil})
 		}
-		f.add(Label{At: Point{x.to + 13, spots[i] + 4}, Text: fit(e.c.Name, textSize, 130), Size: textSize, Role: role})
+		f.add(Label{At: Point{x.to + 13, spots[i] + 4}, Text: e.c.Name, Size: textSize, Role: role})
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"codeberg.org/go-fonts/liberation/liberationsansbold"
 	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	"codeberg.org/go-pdf/fpdf"
 )
@@ -26,7 +25,6 @@ func (f *Figure) PDF() ([]byte, error) {
 	doc.SetMargins(0, 0, 0)
 	doc.SetAutoPageBreak(false, 0)
 	doc.AddUTF8FontFromBytes("sans", "", liberationsansregular.TTF)
-	doc.AddUTF8FontFromBytes("sans", "B", liberationsansbold.TTF)
 	doc.AddPage()
 	doc.SetLineJoinStyle("round")
 	w := &pdfWriter{doc}
@@ -95,12 +93,8 @@ func (m Marker) pdf(w *pdfWriter) {
 }
 
 func (l Label) pdf(w *pdfWriter) {
-	style := ""
-	if l.Bold {
-		style = "B"
-	}
 	w.brush(l.Role)
-	w.SetFont("sans", style, l.Size)
+	w.SetFont("sans", "", l.Size)
 	text := basic(Clean(l.Text))
 	shift := []float64{0, 0.5, 1}[l.Anchor] * w.GetStringWidth(text)
 	w.Text(finite(l.At.X-shift), finite(l.At.Y), text)

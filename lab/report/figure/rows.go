@@ -39,9 +39,9 @@ type Rows struct {
 }
 
 const (
-	rowHeight  = 33.0
-	nameHeight = 16.0 // of a row, above its dots
-	sideSpace  = 14.0
+	rowHeight  = 34.0
+	nameHeight = 17.0 // of a row, above its dots
+	sideSpace  = 8.0
 	keyHeight  = 16.0
 	inset      = 10.0 // between the chart's edge and its scale, so that names do not run into the axis
 )
@@ -58,11 +58,11 @@ func (c Rows) Draw() *Figure {
 			}
 		}
 	}
-	f := &Figure{Name: c.Name, Title: c.Title, Desc: c.Desc, Width: chartWidth}
-	top := f.keys(c.Keys)
+	f := &Figure{Name: c.Name, Title: c.Title, Desc: c.Desc, Width: chartWidth, Data: c.data()}
+	top := f.keys(c.Keys, 0)
 	bottom := top + rowHeight*float64(max(len(c.Rows), 1)) + 6
 	f.Height = bottom + footSpace
-	x := scaleOf(c.X, slices.Clip(values), 6, sideSpace+inset, chartWidth-sideSpace-inset)
+	x := scaleOf(c.X, slices.Clip(values), 5, sideSpace+inset, chartWidth-sideSpace-inset)
 	f.backdrop(c, x, top, bottom)
 	for i, r := range c.Rows {
 		f.row(r, x, top+rowHeight*float64(i))
@@ -70,12 +70,12 @@ func (c Rows) Draw() *Figure {
 	return f
 }
 
-// keys sets the legend in as many lines as it needs and returns where the chart starts.
-func (f *Figure) keys(keys []Key) float64 {
+// keys sets a legend below top in as many lines as it needs and returns where it ends.
+func (f *Figure) keys(keys []Key, top float64) float64 {
 	if len(keys) == 0 {
-		return 4
+		return top + 4
 	}
-	at := Point{sideSpace, 12}
+	at := Point{sideSpace, top + 12}
 	for _, k := range keys {
 		w := textWidth(k.Text, textSize) + 30
 		if at.X+w > chartWidth && at.X > sideSpace {
@@ -94,16 +94,14 @@ func (f *Figure) backdrop(c Rows, x scale, top, bottom float64) {
 		a, b := x.inside(c.Between[0]), x.inside(c.Between[1])
 		f.add(Rect{Point{a, top}, b - a, bottom - top, Band})
 	}
-	for i, t := range x.ticks {
-		at := x.place(t)
-		f.posts(at, top, len(c.Rows), Grid, 0.8)
-		f.add(Label{At: Point{at, bottom + 15}, Text: x.name(i), Size: tickSize, Role: Muted, Anchor: Middle})
+	for _, t := range x.ticks {
+		f.posts(x.place(t), top, len(c.Rows), Grid, 0.8)
 	}
 	for _, m := range c.Mark {
 		f.posts(x.inside(m), top, len(c.Rows), Muted, 1.2)
 	}
-	f.add(Line{[]Point{{sideSpace, bottom}, {chartWidth - sideSpace, bottom}}, Muted, 1, nil},
-		Label{At: Point{chartWidth / 2, bottom + 32}, Text: x.axis.Label, Size: textSize, Role: Ink, Anchor: Middle})
+	f.add(Line{[]Point{{sideSpace, bottom}, {chartWidth - sideSpace, bottom}}, Muted, 1, nil})
+	f.below(x, bottom)
 }
 
 // posts draws an upright line through the rows, but not through their names.
@@ -119,7 +117,7 @@ func (f *Figure) row(r Row, x scale, top float64) {
 	room := chartWidth - 2*sideSpace - textWidth(note, textSize) - 12
 	f.add(Label{At: Point{sideSpace, top + 13}, Text: fit(r.Name, textSize, room), Size: textSize, Role: r.Role},
 		Label{At: Point{chartWidth - sideSpace, top + 13}, Text: note, Size: textSize, Role: Muted, Anchor: End})
-	middle := top + 23
+	middle := top + 24
 	f.add(Line{[]Point{{sideSpace, top + rowHeight}, {chartWidth - sideSpace, top + rowHeight}}, Grid, 0.8, nil})
 	for _, d := range r.Dots {
 		if !x.axis.usable(d.X) {

@@ -125,9 +125,6 @@ func (l Label) svg(w *svgWriter) {
 	if l.Anchor != Start {
 		extra = ` text-anchor="` + [...]string{"start", "middle", "end"}[l.Anchor] + `"`
 	}
-	if l.Bold {
-		extra += ` font-weight="bold"`
-	}
 	fmt.Fprintf(w, `<text x="%s" y="%s" font-size="%s" %s%s>%s</text>`+"\n", num(l.At.X), num(l.At.Y), num(l.Size), w.fill(l.Role), extra, escape(l.Text))
 }
 
