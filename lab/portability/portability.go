@@ -3,8 +3,8 @@
 //
 // It answers what a C server's portability is worth, by trying: the subject's own build command, with the
 // compiler replaced and flags added, must build it without a change to its sources, and the program must keep
-// the parts of the contract that move bytes and end processes, over IPv4 and IPv6. What cannot be tried is
-// named, with what is missing. Trying takes a second or two for each subject and target, so the findings are
+// the parts of the contract that move bytes and end processes, over IPv4 and IPv6: parts names them, and
+// "passed" says no more. What cannot be tried is named, with what is missing. Trying takes a second or two for each subject and target, so the findings are
 // kept in build/portability.json until a source, a build command, a compiler or the machine changes.
 //
 // # Limitations
@@ -12,7 +12,8 @@
 // A build command must begin with cc, gcc or clang. Other systems than this machine's are named as not
 // tested: nothing is built for FreeBSD or macOS. Under qemu-user the program is the other machine's and the
 // kernel is this one's. The key to the kept findings knows the files of a subject's folder and its sources,
-// not the system's headers and libraries.
+// not the system's headers and libraries. Under musl a source finds musl's headers and no others: one that includes
+// the kernel's own does not build there.
 package portability
 
 import (

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,6 +143,23 @@ func TestTheTreesOwnSubjectsPassWithGCC(t *testing.T) {
 		if p := try(t.Context(), s, gcc); !p.Passed {
 			t.Errorf("%+v", p)
 		}
+	}
+}
+
+// A source that needs glibc does not build with musl: this machine's own headers are not in its way.
+func TestMuslFindsNoHeadersOfGlibc(t *testing.T) {
+	all := targets()
+	musl := all[slices.IndexFunc(all, func(t target) bool { return t.name == "musl x86-64" })]
+	if reason := musl.unusable(t.Context()); reason != "" {
+		t.Skip(reason)
+	}
+	root := project(t, map[string]string{"glibc": "#include <gnu/libc-version.h>\nint main(void) { return 0; }\n"})
+	subjects, err := cSubjects(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := try(t.Context(), subjects[0], musl); p.Built || !strings.Contains(p.Note, "libc-version.h") {
+		t.Errorf("%+v", p)
 	}
 }
 

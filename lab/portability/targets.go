@@ -24,8 +24,9 @@ type target struct {
 	never    string   // why it is not even tried
 }
 
-// kernelHeaders lets compilers whose own search path lacks them find the headers of the kernel, after their own.
-var kernelHeaders = []string{"-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"}
+// hostHeaders lets a compiler for the same C library find the headers of the kernel, which do not differ with the
+// word size, after its own. musl gets none: beside the kernel's they are glibc's, and would hide that a source needs it.
+var hostHeaders = []string{"-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"}
 
 // targets are all that are known, those that nobody here can try included.
 func targets() []target {
@@ -42,8 +43,8 @@ func targets() []target {
 	return []target{
 		{name: "gcc x86-64", arch: "amd64", compiler: []string{"gcc"}, hint: "apt-get install gcc libc6-dev"},
 		{name: "clang x86-64", arch: "amd64", compiler: []string{"clang"}, hint: "apt-get install clang libc6-dev"},
-		{name: "musl x86-64", arch: "amd64", compiler: []string{"musl-gcc"}, after: kernelHeaders, hint: "apt-get install musl-tools linux-libc-dev"},
-		{name: "gcc 32-bit", arch: "amd64", compiler: []string{"gcc", "-m32"}, after: kernelHeaders, hint: multilibHint()},
+		{name: "musl x86-64", arch: "amd64", compiler: []string{"musl-gcc"}, hint: "apt-get install musl-tools"},
+		{name: "gcc 32-bit", arch: "amd64", compiler: []string{"gcc", "-m32"}, after: hostHeaders, hint: multilibHint()},
 		arm,
 		{name: "FreeBSD", never: "needs a FreeBSD machine"},
 		{name: "macOS", never: "needs a Mac"},
@@ -101,8 +102,8 @@ func (t target) unusable(ctx context.Context) string {
 	return ""
 }
 
-// probeSource is a program that needs what the subjects need of a C library and of the kernel's headers.
-const probeSource = "#include <stdio.h>\n#include <pthread.h>\n#include <sys/socket.h>\n#include <linux/types.h>\n" +
+// probeSource is a program that needs what the subjects need of a C library.
+const probeSource = "#include <stdio.h>\n#include <pthread.h>\n#include <sys/socket.h>\n" +
 	"int main(void) { return puts(\"weir\") < 0; }\n"
 
 // probeWithin bounds the compilation and the run of the probe.
