@@ -50,6 +50,14 @@ func newBits(start int64, n int, bandwidth float64, pattern string) *bits {
 
 func (b *bits) peek() (int64, int) { return b.queue[b.head].at, int(b.queue[b.head].conn) }
 
+// then knows nothing of a lone connection, whose next write counts from the one before.
+func (b *bits) then() int64 {
+	if len(b.queue) == 1 {
+		return 0
+	}
+	return b.queue[(b.head+1)%len(b.queue)].at
+}
+
 func (b *bits) take(now int64) int {
 	t := &b.queue[b.head]
 	if !b.group || b.head == 0 {

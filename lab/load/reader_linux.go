@@ -62,7 +62,7 @@ func (r *reader) run() {
 	defer r.close()
 	wait := r.wait
 	if r.echo {
-		lockPrecise()
+		runtime.LockOSThread()
 		wait = r.waitRaw
 	}
 	for !r.stop.Load() {

@@ -71,9 +71,11 @@ func mix(x uint64) uint64 {
 
 // plan is an order in which connections are due. peek changes nothing; take moves on and says how many
 // bytes the connection that peek named owes more, given the time at which its turn came. Times that peek
-// returns never decrease.
+// returns never decrease. then is the time that peek is likely to return after the next take, 0 if there is
+// no saying.
 type plan interface {
 	peek() (at int64, conn int)
+	then() (at int64)
 	take(now int64) (bytes int)
 }
 
@@ -81,6 +83,7 @@ type plan interface {
 type nothing struct{}
 
 func (nothing) peek() (int64, int) { return unset - 1, 0 }
+func (nothing) then() int64        { return 0 }
 func (nothing) take(int64) int     { return 0 }
 
 // newPlan merges the connections' schedules, each message worth size bytes.
@@ -101,11 +104,18 @@ type rounds struct {
 
 func (r *rounds) peek() (int64, int) { return r.periodic(r.i, r.k), r.i }
 
+func (r *rounds) then() int64 { return r.periodic(r.following()) }
+
 func (r *rounds) take(int64) int {
-	if r.i++; r.i == r.n {
-		r.i, r.k = 0, r.k+1
-	}
+	r.i, r.k = r.following()
 	return r.size
+}
+
+func (r *rounds) following() (i int, k uint64) {
+	if r.i+1 == r.n {
+		return 0, r.k + 1
+	}
+	return r.i + 1, r.k
 }
 
 // heap is the order of independent processes: a binary heap of each connection's next message.
@@ -132,6 +142,17 @@ func newHeap(s schedule, size int) *heap {
 }
 
 func (h *heap) peek() (int64, int) { return h.next[0].at, int(h.next[0].conn) }
+
+// then leaves out that the first connection's next message may be the next of all.
+func (h *heap) then() int64 {
+	switch len(h.next) {
+	case 1:
+		return 0
+	case 2:
+		return h.next[1].at
+	}
+	return min(h.next[1].at, h.next[2].at)
+}
 
 func (h *heap) take(int64) int {
 	top := &h.next[0]

@@ -171,3 +171,21 @@ func BenchmarkPlan(b *testing.B) {
 		})
 	}
 }
+
+// What then says of the turn after the next is so, save where the same connection of a Poisson process is
+// due again before any other.
+func TestThenIsTheTimeOfTheTurnAfter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := schedule{start: 1000, pattern: rapid.SampledFrom(Patterns).Draw(t, "pattern"), n: rapid.IntRange(1, 70).Draw(t, "n"), period: 1e6, seed: rapid.Uint64().Draw(t, "seed")}
+		p := newPlan(s, 10)
+		for range 5 * s.n {
+			then := p.then()
+			_, was := p.peek()
+			p.take(0)
+			at, i := p.peek()
+			if then != at && !(s.pattern == Poisson && i == was && (then > at || s.n == 1 && then == 0)) {
+				t.Fatalf("then said %d, and connection %d is due at %d after connection %d", then, i, at, was)
+			}
+		}
+	})
+}

@@ -33,7 +33,7 @@ func (s *sender) offer(i int, at, now int64) {
 
 // flush writes what connection i owes until it owes nothing or is full. now is when the attempt begins.
 func (s *sender) flush(i int, now int64) {
-	for c := &s.conns[i]; c.owed > 0; now = s.clock.now() {
+	for c := &s.conns[i]; c.owed > 0; {
 		text := s.payload.at(i, c.offset, int(min(c.owed, span)))
 		n, errno := writeNow(s.fds[i], text)
 		switch errno {
@@ -52,6 +52,9 @@ func (s *sender) flush(i int, now int64) {
 		if n < len(text) {
 			s.block(i)
 			return
+		}
+		if c.owed > 0 {
+			now = s.clock.now()
 		}
 	}
 	s.unblock(i)

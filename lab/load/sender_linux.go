@@ -1,12 +1,15 @@
 package load
 
+import "runtime"
+
 // sender sends what is due, from one locked thread. Nothing in its loop allocates.
 type sender struct {
 	*stream
 	plan    plan
 	conns   []sending
 	slot    int64 // ns; the least time between two wake-ups
-	woke    int64 // ns; the last wake-up
+	woke    int64 // ns; when the last sleep was to end
+	alarm   *alarm
 	ready   *readiness
 	blocked int // connections that wait for room
 	counts
@@ -47,7 +50,12 @@ func newSender(s *stream, p plan, rate float64) (*sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &sender{stream: s, plan: p, conns: make([]sending, s.senders), ready: ready}
+	alarm, err := newAlarm()
+	if err != nil {
+		ready.close()
+		return nil, err
+	}
+	w := &sender{stream: s, plan: p, conns: make([]sending, s.senders), alarm: alarm, ready: ready}
 	w.lateness, w.gaps, w.spread = newDistribution(), newDistribution(), newDistribution()
 	if rate >= busyRate {
 		w.slot = busySlot
@@ -62,8 +70,9 @@ func newSender(s *stream, p plan, rate float64) (*sender, error) {
 
 // run sends until the window has ended, stop is set or every connection is lost.
 func (s *sender) run() {
-	lockPrecise()
+	runtime.LockOSThread()
 	defer s.ready.close()
+	defer s.alarm.close()
 	for !s.over() {
 		at, i := s.plan.peek()
 		from, end, now := s.window.from.Load(), s.window.to.Load(), s.clock.now()
@@ -75,11 +84,11 @@ func (s *sender) run() {
 			s.finish(end)
 			return
 		case now < at:
-			until := max(at, s.woke+s.slot)
-			if s.from == 0 {
-				until = min(until, from)
+			until, then := s.wake(at)
+			if s.from == 0 && from < until {
+				until, then = from, until
 			}
-			s.await(until)
+			s.await(now, until, then)
 		default:
 			s.offer(i, at, now)
 		}
@@ -87,15 +96,29 @@ func (s *sender) run() {
 	s.finish(min(s.window.to.Load(), s.clock.now()))
 }
 
-// await sleeps until the given time, but no longer than a nap, and serves connections that have room again.
-func (s *sender) await(until int64) {
-	until = min(until, s.clock.now()+nap)
-	if s.blocked > 0 {
-		s.serveReady(until)
-	} else {
-		sleepUntil(until)
+// wake is when to wake for a message that is due at the given time, and when again after that, 0 if that is
+// not known.
+func (s *sender) wake(at int64) (until, then int64) {
+	if s.slot == 0 {
+		return at, s.plan.then()
 	}
-	s.woke = s.clock.now()
+	until = max(at, s.woke+s.slot)
+	return until, until + s.slot
+}
+
+// await sleeps until the given time, but no longer than a nap from now, and serves connections that have
+// room again. See alarm.sleep for then.
+func (s *sender) await(now, until, then int64) {
+	if until > now+nap {
+		until, then = now+nap, 0
+	}
+	switch {
+	case s.blocked > 0:
+		s.serveReady(until)
+		s.woke = s.clock.now()
+	case s.alarm.sleep(until, then):
+		s.woke = until
+	}
 }
 
 // over says that there is nobody left to send to, or that the controller wants the end.
@@ -109,13 +132,14 @@ func (s *sender) begin() {
 // finish waits for the window's end, serves what is owed until its grace is over, and closes the books.
 func (s *sender) finish(end int64) {
 	for now := s.clock.now(); now < end && !s.over(); now = s.clock.now() {
-		s.await(end)
+		s.await(now, end, 0)
 	}
 	if s.from != 0 {
 		s.cpuTo, s.queueTo, s.to = processCPU(), runQueueWait(), min(end, s.clock.now())
 	}
-	for limit := end + s.grace; s.blocked > 0 && s.clock.now() < limit && !s.over(); {
-		s.await(limit)
+	limit := end + s.grace
+	for now := s.clock.now(); s.blocked > 0 && now < limit && !s.over(); now = s.clock.now() {
+		s.await(now, limit, 0)
 	}
 	for at, _ := s.plan.peek(); at < end; at, _ = s.plan.peek() {
 		if bytes := s.plan.take(end); s.window.holds(at) {

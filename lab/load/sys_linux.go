@@ -61,28 +61,13 @@ func bindCPUs(cpus []int) error {
 	return nil
 }
 
-// lockPrecise locks the calling goroutine to its thread and asks for wake-ups to the nanosecond. The slack
-// belongs to the thread, so the goroutine never unlocks it and the thread ends with the goroutine.
-func lockPrecise() {
-	runtime.LockOSThread()
-	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) //nolint:errcheck // without it wake-ups are 50 us late, and the report shows it
-}
-
-// sleepUntil returns at the given time of CLOCK_MONOTONIC, or earlier by a signal. It waits raw, which costs
-// a third less CPU a message than telling the runtime of each sleep (see reader.waitRaw for the conditions).
-func sleepUntil(at int64) {
-	ts := unix.NsecToTimespec(at)
-	syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
-	pausePoint()
-}
-
 // writeNow writes without waiting; the descriptor doesn't block.
 func writeNow(fd int32, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	return int(n), errno
 }
 
-// readNow reads without waiting; the descriptor doesn't block.
+// readNow reads from a descriptor that doesn't block, or is one to wait for (see alarm.sleep).
 func readNow(fd int32, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	return int(n), errno
