@@ -19,6 +19,8 @@ type Curve struct {
 	Plain  bool // a dense curve: only its last point has a marker
 	Quiet  bool // grey and dashed: a reference, such as published figures
 	Hollow bool // markers are rings: it says less than the others
+
+	shift float64 // of its points to the right
 }
 
 // Lines is a chart of curves over a common x axis, each labelled at its end, or in a legend below where a name is
@@ -59,18 +61,40 @@ func (c Lines) Draw() *Figure {
 			}
 		}
 	}
-	x := scaleOf(c.X, xs, 5, leftSpace, chartWidth-right)
+	room := apart(curves, c.Y)
+	x := scaleOf(c.X, xs, 5, leftSpace+room, chartWidth-right-room)
 	y := scaleOf(c.Y, ys, 5, height-footSpace, topSpace)
-	f.frame(x, y)
+	f.frame(x, y, room)
 	for _, cv := range curves {
 		f.curve(cv, x, y)
 	}
 	if legend {
 		f.Height = f.keys(legendOf(curves), height+4)
 	} else {
-		f.endLabels(curves, x, y)
+		f.endLabels(curves, x, y, room)
 	}
 	return f
+}
+
+// apart shifts curves against one another where their intervals would cover each other, and returns how far at most.
+func apart(curves []Curve, y Axis) float64 {
+	ranged := func(c Curve) bool {
+		return slices.ContainsFunc(c.Points, func(p XY) bool { return p.ranged(y) })
+	}
+	if !slices.ContainsFunc(curves, ranged) {
+		return 0
+	}
+	step := min(3.5, 24/float64(len(curves)))
+	for i := range curves {
+		curves[i].shift = (float64(i) - float64(len(curves)-1)/2) * step
+	}
+	return step * float64(len(curves)-1) / 2
+}
+
+// shifted is the scale for a curve.
+func (s scale) shifted(c Curve) scale {
+	s.from, s.to = s.from+c.shift, s.to+c.shift
+	return s
 }
 
 // tooLong says whether a name does not fit at the end of its curve.
@@ -118,19 +142,21 @@ func compare(a, b float64) int {
 
 func (p XY) ranged(a Axis) bool { return p.Low < p.High && a.usable(p.Low) && a.usable(p.High) }
 
-// frame draws the axes, their ticks and their names. The y axis is named above its end, upright.
-func (f *Figure) frame(x, y scale) {
+// frame draws the axes, with room beyond the ends of x, their ticks and their names. The y axis is named above its
+// end, upright.
+func (f *Figure) frame(x, y scale, room float64) {
+	left, right := x.from-room, x.to+room
 	for i, t := range y.ticks {
 		at := y.place(t)
-		f.add(Line{[]Point{{x.from, at}, {x.to, at}}, Grid, 0.8, nil},
-			Label{At: Point{x.from - 6, at + 3.5}, Text: y.name(i), Size: tickSize, Role: Muted, Anchor: End})
+		f.add(Line{[]Point{{left, at}, {right, at}}, Grid, 0.8, nil},
+			Label{At: Point{left - 6, at + 3.5}, Text: y.name(i), Size: tickSize, Role: Muted, Anchor: End})
 	}
 	for _, t := range x.ticks {
 		at := x.place(t)
 		f.add(Line{[]Point{{at, y.from}, {at, y.from + 4}}, Muted, 0.8, nil})
 	}
 	f.below(x, y.from)
-	f.add(Line{[]Point{{x.from, y.from}, {x.to, y.from}}, Muted, 1, nil},
+	f.add(Line{[]Point{{left, y.from}, {right, y.from}}, Muted, 1, nil},
 		Label{At: Point{4, 13}, Text: y.axis.Label, Size: textSize, Role: Ink})
 }
 
@@ -154,6 +180,7 @@ func (f *Figure) below(x scale, y float64) {
 func (f *Figure) add(m ...Mark) { f.Marks = append(f.Marks, m...) }
 
 func (f *Figure) curve(c Curve, x, y scale) {
+	x = x.shifted(c)
 	line := Line{Role: c.role(), Width: 1.8, Dash: DashOf(c.Style)}
 	if c.Plain {
 		line.Width, line.Dash = 1.2, nil
@@ -190,7 +217,7 @@ func (f *Figure) whisker(r Role, a, b Point) {
 }
 
 // endLabels names each curve to the right of its last point, moved apart where names would overlap.
-func (f *Figure) endLabels(curves []Curve, x, y scale) {
+func (f *Figure) endLabels(curves []Curve, x, y scale, room float64) {
 	type end struct {
 		c  Curve
 		at Point
@@ -198,8 +225,8 @@ func (f *Figure) endLabels(curves []Curve, x, y scale) {
 	}
 	ends := make([]end, len(curves))
 	for i, c := range curves {
-		p := c.Points[len(c.Points)-1]
-		at := Point{x.place(p.X), y.place(p.Y)}
+		p, own := c.Points[len(c.Points)-1], x.shifted(c)
+		at := Point{own.place(p.X), y.place(p.Y)}
 		ends[i] = end{c, at, at.Y}
 	}
 	slices.SortStableFunc(ends, func(a, b end) int { return compare(a.y, b.y) })
@@ -210,10 +237,11 @@ func (f *Figure) endLabels(curves []Curve, x, y scale) {
 	spread(spots, 13, y.to-8, y.from)
 	for i, e := range ends {
 		role := e.c.role()
-		if math.Abs(spots[i]-e.at.Y) > 3 || x.to-e.at.X > 3 {
-			f.add(Line{[]Point{{e.at.X + 5, e.at.Y}, {x.to + 11, spots[i]}}, role, 0.6, nil})
+		edge := x.to + room
+		if math.Abs(spots[i]-e.at.Y) > 3 || edge-e.at.X > 3 {
+			f.add(Line{[]Point{{e.at.X + 5, e.at.Y}, {edge + 11, spots[i]}}, role, 0.6, nil})
 		}
-		f.add(Label{At: Point{x.to + 13, spots[i] + 4}, Text: e.c.Name, Size: textSize, Role: role})
+		f.add(Label{At: Point{edge + 13, spots[i] + 4}, Text: e.c.Name, Size: textSize, Role: role})
 	}
 }
 
