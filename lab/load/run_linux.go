@@ -238,7 +238,9 @@ func (r *run) finish(ctx context.Context) Report {
 	if ctx.Err() != nil {
 		s.stop.Store(true)
 	}
+	r.reader.call()
 	<-r.readerDone
+	r.reader.close()
 	report := r.report()
 	if report.Churn = short; short != nil {
 		report.WarmMessages += r.churn.warm
