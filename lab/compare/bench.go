@@ -12,13 +12,15 @@ import (
 	"weir/lab/result"
 )
 
+const variationUnit = "cpu-cv"
+
 // benchUnits are the figures of a trial in the benchmark format, the main one first.
 var benchUnits = []struct {
 	unit, better string
 	of           func(*result.Trial) float64
 }{
 	{"us/msg", "lower", func(t *result.Trial) float64 { return t.CPUUSPerMessage }},
-	{"cpu-cv", "lower", func(t *result.Trial) float64 { return t.CPUCV }},
+	{variationUnit, "lower", func(t *result.Trial) float64 { return t.CPUCV }},
 	{"cpu-percent", "lower", func(t *result.Trial) float64 { return t.CPUPercentMean }},
 	{"load-us/msg", "lower", func(t *result.Trial) float64 { return t.LoadUSPerMsg }},
 	{"machine-us/msg", "lower", func(t *result.Trial) float64 { return t.MachineUSPerMsg }},
@@ -59,7 +61,9 @@ func WriteBench(w io.Writer, r *result.Results) error {
 func writeTrial(b *bufio.Writer, name string, t *result.Trial) {
 	fmt.Fprintf(b, "Benchmark%s/subject=%s/load=%s/conns=%d/pattern=%s 1", name, benchValue(t.Subject), benchValue(t.Load), t.Connections, benchValue(t.Pattern))
 	for _, u := range benchUnits {
-		fmt.Fprintf(b, " %.6g %s", u.of(t), u.unit)
+		if v := u.of(t); v != 0 || u.unit != variationUnit { // a trial of one window has none
+			fmt.Fprintf(b, " %.6g %s", v, u.unit)
+		}
 	}
 	b.WriteByte('\n')
 }

@@ -63,6 +63,23 @@ func TestBenchReadsBack(t *testing.T) {
 	}
 }
 
+// TestATrialOfOneWindowHasNoVariation: what was not measured does not stand there as 0.
+func TestATrialOfOneWindowHasNoVariation(t *testing.T) {
+	run := made(1, 1)
+	run.Trials[0].CPUCV = 0
+	var text bytes.Buffer
+	if err := WriteBench(&text, run); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := readBench(t, text.Bytes())
+	if v, ok := got[0].Value("cpu-cv"); ok {
+		t.Errorf("it has a variation of %v", v)
+	}
+	if _, ok := got[1].Value("cpu-cv"); !ok {
+		t.Error("the next one has none")
+	}
+}
+
 func TestBenchReadsBackWhateverTheNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.String()

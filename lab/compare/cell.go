@@ -59,20 +59,52 @@ func place(list []string, name string) int {
 	return len(list)
 }
 
-// trials is one metric of the cell's accepted trials, by subject, twins under their own name.
-func (c cell) trials(r *result.Results, of func(*result.Trial) float64) map[string][]stat.Trial {
+// trials is the cell's accepted trials whose CPU was measured, by subject, twins under their own name.
+func (c cell) trials(r *result.Results) map[string][]*result.Trial {
 	elsewhere := map[string]bool{}
 	for _, s := range r.Subjects {
 		elsewhere[s.Name] = s.Elsewhere
 	}
-	m := map[string][]stat.Trial{}
+	m := map[string][]*result.Trial{}
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		if t.Accepted && cellOf(t) == c && !elsewhere[t.Subject] {
-			m[t.Subject] = append(m[t.Subject], stat.Trial{Block: t.Block, Position: t.Position, Value: of(t)})
+			m[t.Subject] = append(m[t.Subject], t)
 		}
 	}
 	return m
+}
+
+// costs is the trials' CPU per message.
+func costs(trials []*result.Trial) []stat.Trial {
+	c := make([]stat.Trial, len(trials))
+	for i, t := range trials {
+		c[i] = stat.Trial{Block: t.Block, Position: t.Position, Value: t.CPUUSPerMessage}
+	}
+	return c
+}
+
+// longestTrial bounds what is cut into windows, in ms: no trial takes a day, and damaged results must not take all
+// memory.
+const longestTrial = 24 * 3600 * 1000
+
+// Records is the samples of trials as their variation is computed from them, in ms and ns, without samples
+// that run backwards or lie outside any trial.
+func Records(trials []*result.Trial) []stat.Record {
+	records := make([]stat.Record, len(trials))
+	for i, t := range trials {
+		r := &records[i]
+		r.Block = t.Block
+		for _, s := range t.Samples {
+			if !(s.AtMS >= 0 && s.AtMS <= longestTrial) {
+				continue
+			}
+			if n := len(r.Readings); n == 0 || s.AtMS > r.Readings[n-1].At {
+				r.Readings = append(r.Readings, stat.Reading{At: s.AtMS, Counter: float64(s.CPUNS)})
+			}
+		}
+	}
+	return records
 }
 
 func (c cell) comparison(a, b, metric string) result.Comparison {

@@ -6,11 +6,16 @@
 // # How many comparisons are counted
 //
 // Ask enough questions and noise will answer one of them "different". The p of a comparison, and so its
-// verdict, is corrected (Holm) over its family: all pairs of subjects, the twin's included, in the same
-// metric under the same load, number of connections and pattern. At most one table of such a family in
-// 20 may hold a false "different". The correction does not reach over several tables: a run of nine cells may
-// be expected to hold a false one in some table about twice in five runs at worst, and much less often than that in
-// the simulations of lab/stat. CPU per message and its variation are families of their own.
+// verdict, is corrected (Holm) over its family: all comparisons of the run in the same metric, those of all
+// loads, numbers of connections and patterns together, the twin's included. At most one run in 20 may hold even one
+// false "different" in CPU per message, and at most one in 20 in its variation. So verdicts of several cells may be joined
+// in one sentence, as where the order of two subjects turns with the pattern. Comparisons without an interval
+// test nothing and are not counted.
+//
+// # Variation
+//
+// The variation of CPU is compared by the windows of all trials pooled (lab/stat, Spread), cut from the
+// trials' samples; a subject with too few of them is "too short to tell".
 //
 // # The twin
 //
@@ -30,20 +35,8 @@ import (
 	"weir/lab/stat"
 )
 
-// The metrics that are compared.
-const (
-	CPU       = "cpu_us_per_message"
-	Variation = "cpu_cv"
-)
-
-// metrics gives the value of each metric in a trial.
-var metrics = []struct {
-	name string
-	of   func(*result.Trial) float64
-}{
-	{CPU, func(t *result.Trial) float64 { return t.CPUUSPerMessage }},
-	{Variation, func(t *result.Trial) float64 { return t.CPUCV }},
-}
+// metrics are what is compared, the main one first.
+var metrics = []string{result.MetricCPU, result.MetricCV}
 
 // defaultMargin is used when the plan states none.
 const defaultMargin = 0.05
@@ -51,39 +44,57 @@ const defaultMargin = 0.05
 // All compares all pairs of subjects of a finished or unfinished run within each load, number of
 // connections and pattern, in the plan's order. Pairs that never met in a cell are left out.
 func All(r *result.Results) []result.Comparison {
-	var all []result.Comparison
+	var all families
 	for _, c := range cells(r) {
-		for _, m := range metrics {
-			all = append(all, family(r, c, m.name, m.of)...)
+		trials := c.trials(r)
+		for _, metric := range metrics {
+			for _, p := range pairs(subjects(r)) {
+				if a, b := trials[p.a], trials[p.b]; len(a) > 0 && len(b) > 0 {
+					all.add(c.comparison(p.a, p.b, metric), within(metric, a, b, r.Plan.WindowMS))
+				}
+			}
 		}
 	}
-	return all
+	return all.judged(margin(r))
 }
 
-// family compares the pairs of one cell in one metric, and corrects for their number.
-func family(r *result.Results, c cell, metric string, of func(*result.Trial) float64) []result.Comparison {
-	trials := c.trials(r, of)
-	var found []result.Comparison
-	var estimates []stat.Estimate
-	for _, p := range pairs(subjects(r)) {
-		a, b := trials[p.a], trials[p.b]
-		if len(a) == 0 || len(b) == 0 {
-			continue
+// within compares two subjects that ran in the same blocks.
+func within(metric string, a, b []*result.Trial, windowMS float64) stat.Estimate {
+	if metric == result.MetricCV {
+		return stat.SpreadRatio(Records(a), Records(b), windowMS)
+	}
+	return stat.Ratio(costs(a), costs(b))
+}
+
+// families is comparisons that are not judged yet. Those in one metric are a family.
+type families struct {
+	found     []result.Comparison
+	estimates []stat.Estimate
+}
+
+func (f *families) add(c result.Comparison, e stat.Estimate) {
+	f.found, f.estimates = append(f.found, c), append(f.estimates, e)
+}
+
+// judged fills in the figures and words, in the order in which they were added. Warnings that stand already stay, after the
+// estimates' own.
+func (f *families) judged(margin float64) []result.Comparison {
+	members := map[string][]int{}
+	for i, c := range f.found {
+		members[c.Metric] = append(members[c.Metric], i)
+	}
+	for _, family := range members {
+		estimates := make([]stat.Estimate, len(family))
+		for k, i := range family {
+			estimates[k] = f.estimates[i]
 		}
-		found = append(found, c.comparison(p.a, p.b, metric))
-		estimates = append(estimates, stat.Ratio(a, b))
+		for k, v := range stat.Judge(estimates, margin) {
+			e, c := estimates[k], &f.found[family[k]]
+			c.Ratio, c.Low, c.High, c.Pairs = e.Ratio, e.Low, e.High, e.Blocks
+			c.P, c.Verdict, c.Warning = v.P, v.Word, join(v.Warning, c.Warning)
+		}
 	}
-	judge(found, estimates, margin(r))
-	return found
-}
-
-// judge fills in the figures and words of a family.
-func judge(family []result.Comparison, estimates []stat.Estimate, margin float64) {
-	for i, v := range stat.Judge(estimates, margin) {
-		e, c := estimates[i], &family[i]
-		c.Ratio, c.Low, c.High, c.Pairs = e.Ratio, e.Low, e.High, e.Blocks
-		c.P, c.Verdict, c.Warning = v.P, v.Word, v.Warning
-	}
+	return f.found
 }
 
 func margin(r *result.Results) float64 {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"weir/lab/result"
@@ -19,7 +20,7 @@ func made(seed uint64, blocks int) *result.Results {
 		Version: result.Version, Experiment: "im", Seed: seed,
 		Plan: result.Plan{
 			Workload: "sink", Connections: []int{1, 64}, Patterns: []string{"staggered", "poisson"}, Blocks: blocks,
-			Loads: []result.Load{{Name: "messages", Rate: 125, Size: 1000}}, Margin: 0.1, Twin: "a",
+			Loads: []result.Load{{Name: "messages", Rate: 125, Size: 1000}}, Margin: 0.1, Twin: "a", WindowMS: 500,
 		},
 		Subjects: []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}},
 	}
@@ -34,7 +35,7 @@ func made(seed uint64, blocks int) *result.Results {
 	return r
 }
 
-var costs = map[string]float64{"a": 10, "a+twin": 10, "b": 10, "c": 20}
+var trueCosts = map[string]float64{"a": 10, "a+twin": 10, "b": 10, "c": 20}
 
 func block(random *rand.Rand, first, number, connections int, pattern string) []result.Trial {
 	names := []string{"a", "a+twin", "b", "c"}
@@ -46,12 +47,25 @@ func block(random *rand.Rand, first, number, connections int, pattern string) []
 		trials = append(trials, result.Trial{
 			ID: first + p + 1, Subject: name, Load: "messages", Connections: connections, Pattern: pattern,
 			Block: number, Position: p, Attempt: 1, Accepted: true, Messages: 12000,
-			CPUUSPerMessage: costs[name] * math.Exp(0.02*random.NormFloat64()),
+			CPUUSPerMessage: trueCosts[name] * math.Exp(0.02*random.NormFloat64()),
 			CPUCV:           0.1 * math.Exp(0.5*random.NormFloat64()), LoadUSPerMsg: 7, MachineUSPerMsg: 30, CPUPercentMean: 8,
-			LatenessUS: result.Percentiles{P99: 20},
+			LatenessUS: result.Percentiles{P99: 20}, Samples: samples(random, 0.1),
 		})
 	}
 	return trials
+}
+
+// samples is three windows of 500 ms that scatter by cv, read every 50 ms.
+func samples(random *rand.Rand, cv float64) []result.Sample {
+	all := []result.Sample{{}}
+	for range 3 {
+		step := 4e6 * (1 + cv*random.NormFloat64())
+		for range 10 {
+			last := all[len(all)-1]
+			all = append(all, result.Sample{AtMS: last.AtMS + 50, CPUNS: last.CPUNS + int64(step)})
+		}
+	}
+	return all
 }
 
 func find(t *testing.T, all []result.Comparison, a, b, metric string) result.Comparison {
@@ -73,12 +87,12 @@ func TestAllFindsWhatIsThere(t *testing.T) {
 		verdict string
 		twin    bool
 	}{
-		{"a", "b", 1, stat.Equivalent, false},
-		{"a", "c", 0.5, stat.Different, false},
-		{"b", "c", 0.5, stat.Different, false},
-		{"a", "a+twin", 1, stat.Equivalent, true},
+		{"a", "b", 1, result.Equivalent, false},
+		{"a", "c", 0.5, result.Different, false},
+		{"b", "c", 0.5, result.Different, false},
+		{"a", "a+twin", 1, result.Equivalent, true},
 	} {
-		got := find(t, all, c.a, c.b, CPU)
+		got := find(t, all, c.a, c.b, result.MetricCPU)
 		if got.Verdict != c.verdict || got.Twin != c.twin || math.Abs(got.Ratio/c.ratio-1) > 0.05 || got.Pairs != 8 {
 			t.Errorf("%s / %s: got %+v, want a ratio near %v, %s, twin %v, 8 pairs", c.a, c.b, got, c.ratio, c.verdict, c.twin)
 		}
@@ -115,10 +129,10 @@ func TestRefusedTrialsDropTheirBlockFromTheirPairsOnly(t *testing.T) {
 		}
 	}
 	all := All(r)
-	if p := find(t, all, "a", "b", CPU).Pairs; p != 5 {
+	if p := find(t, all, "a", "b", result.MetricCPU).Pairs; p != 5 {
 		t.Errorf("a and b share %d pairs, want the 5 of blocks without a refusal", p)
 	}
-	if p := find(t, all, "a", "c", CPU).Pairs; p != 6 {
+	if p := find(t, all, "a", "c", result.MetricCPU).Pairs; p != 6 {
 		t.Errorf("a and c share %d pairs, want all 6", p)
 	}
 }
@@ -155,9 +169,56 @@ func TestWhatIsNotCompared(t *testing.T) {
 
 func TestAnUnfinishedRunSaysSo(t *testing.T) {
 	r := made(6, 1)
-	c := find(t, All(r), "a", "c", CPU)
-	if c.Verdict != stat.Undecided || c.Low != 0 || c.High != 0 || c.P != 1 || c.Warning == "" {
+	c := find(t, All(r), "a", "c", result.MetricCPU)
+	if c.Verdict != result.Undecided || c.Low != 0 || c.High != 0 || c.P != 1 || c.Warning == "" {
 		t.Errorf("one block: got %+v, want no interval, undecided and a warning", c)
+	}
+}
+
+// TestTheWholeRunIsOneFamily: p is corrected over all cells of a metric, and over nothing that has no interval.
+func TestTheWholeRunIsOneFamily(t *testing.T) {
+	r := made(8, 4)
+	family := 4 * 4 // pairs and cells
+	smallest := 1.0
+	for _, c := range All(r) {
+		if c.Metric == result.MetricCPU {
+			smallest = min(smallest, c.P)
+		}
+	}
+	alone := 1.0
+	for _, c := range cells(r) {
+		trials := c.trials(r)
+		for _, p := range pairs(subjects(r)) {
+			if len(trials[p.a]) > 0 && len(trials[p.b]) > 0 {
+				alone = min(alone, stat.Ratio(costs(trials[p.a]), costs(trials[p.b])).P)
+			}
+		}
+	}
+	if math.Abs(smallest/(float64(family)*alone)-1) > 1e-9 {
+		t.Errorf("the smallest p is %v, alone %v: want it multiplied by the %d comparisons of the run", smallest, alone, family)
+	}
+}
+
+func TestVariationIsPooledOverTheTrials(t *testing.T) {
+	r := made(9, 6)
+	random := rand.New(rand.NewPCG(9, 2))
+	for i := range r.Trials {
+		if r.Trials[i].Subject == "c" {
+			r.Trials[i].Samples = samples(random, 0.02)
+		}
+	}
+	if c := find(t, All(r), "a", "c", result.MetricCV); c.Verdict != result.Different || c.Low > 5 || c.High < 5 {
+		t.Errorf("a varies five times as much as c: %+v", c)
+	}
+	if c := find(t, All(r), "a", "b", result.MetricCV); c.Verdict == result.Different || c.Pairs != 6 {
+		t.Errorf("a and b vary alike: %+v", c)
+	}
+	r.Plan.WindowMS = 1000 // one whole window a trial
+	for _, c := range All(r) {
+		short := strings.HasPrefix(c.Warning, stat.TooShort)
+		if short != (c.Metric == result.MetricCV) || short && (c.Verdict != result.Undecided || c.P != 1 || c.High != 0) {
+			t.Fatalf("one window a trial: %+v", c)
+		}
 	}
 }
 

@@ -20,12 +20,12 @@ type Rank struct {
 // a difference that was found. Where two are not called different they need not share a place: a third may be
 // told apart from one of them and not from the other.
 func Order(r *result.Results, load string, connections int, pattern string) []Rank {
-	c := cell{load, connections, pattern}
-	trials := c.trials(r, metrics[0].of)
+	trials := cell{load, connections, pattern}.trials(r)
 	cheaper := map[string]int{}
-	for _, v := range family(r, c, CPU, metrics[0].of) {
+	for _, v := range All(r) {
 		switch {
-		case v.Twin || v.Verdict != stat.Different:
+		case v.Metric != result.MetricCPU || v.Load != load || v.Connections != connections || v.Pattern != pattern:
+		case v.Twin || v.Verdict != result.Different:
 		case v.Ratio < 1:
 			cheaper[v.B]++
 		default:
@@ -35,7 +35,7 @@ func Order(r *result.Results, load string, connections int, pattern string) []Ra
 	var ranks []Rank
 	for _, name := range subjects(r) {
 		if len(trials[name]) > 0 {
-			ranks = append(ranks, Rank{1 + cheaper[name], name, stat.Mean(values(trials[name]))})
+			ranks = append(ranks, Rank{1 + cheaper[name], name, meanCost(trials[name])})
 		}
 	}
 	slices.SortStableFunc(ranks, func(a, b Rank) int {
@@ -44,10 +44,11 @@ func Order(r *result.Results, load string, connections int, pattern string) []Ra
 	return ranks
 }
 
-func values(trials []stat.Trial) []float64 {
-	v := make([]float64, len(trials))
-	for i, t := range trials {
-		v[i] = t.Value
+// meanCost is the geometric mean of the CPU per message.
+func meanCost(trials []*result.Trial) float64 {
+	var v []float64
+	for _, t := range trials {
+		v = append(v, t.CPUUSPerMessage)
 	}
-	return v
+	return stat.Mean(v)
 }

@@ -43,11 +43,11 @@ func RunsAgainst(a, b *result.Results, reference string) ([]result.Comparison, e
 	} else if !slices.Contains(names, reference) {
 		return nil, fmt.Errorf("the reference %q is not in both runs: choose among %s", reference, list(names))
 	}
-	t := twoRuns{a, b, names, reference, caution(a, b)}
-	var all []result.Comparison
+	t := twoRuns{a: a, b: b, names: names, reference: reference, warning: caution(a, b)}
 	for _, c := range shared {
-		all = append(all, t.cell(c)...)
+		t.cell(c)
 	}
+	all := t.judged(margin(a))
 	if len(all) == 0 {
 		return nil, errors.New("no subject has accepted trials under the same load in both runs: see the refusals in their reports, and run again on a quieter machine")
 	}
@@ -81,6 +81,9 @@ func describe(l result.Load) string {
 	if l.Bits > 0 {
 		s = fmt.Sprintf("%g bits/s in messages of %d bytes", l.Bits, l.Size)
 	}
+	if l.Churn > 0 || l.Idle > 0 {
+		s += fmt.Sprintf(" with %g short connections/s and %d idle ones", l.Churn, l.Idle)
+	}
 	if l.WorkUS > 0 || l.WaitMS > 0 {
 		s += fmt.Sprintf(" with %d us of work and %d ms of waiting", l.WorkUS, l.WaitMS)
 	}
@@ -98,47 +101,36 @@ func chooseReference(r *result.Results, names []string) string {
 
 // twoRuns is what Runs compares.
 type twoRuns struct {
+	families
 	a, b      *result.Results
 	names     []string // of the common subjects
 	reference string
 	warning   string // for figures that the machine's drift between the runs is part of
 }
 
-// cell compares the common subjects under one load, each metric a family of its own.
-func (t twoRuns) cell(c cell) []result.Comparison {
-	var all []result.Comparison
-	for _, m := range metrics {
-		at, bt := c.trials(t.a, m.of), c.trials(t.b, m.of)
-		inBoth := func(name string) bool { return len(at[name]) > 0 && len(bt[name]) > 0 }
-		names := keep(t.names, inBoth)
-		plain := t.family(c, m.name, names, func(name string) stat.Estimate {
-			return stat.Apart(at[name], bt[name])
-		})
-		for i := range plain {
-			plain[i].Warning = join(plain[i].Warning, t.warning)
-		}
-		all = append(all, plain...)
-		if m.name != CPU || !inBoth(t.reference) {
-			continue
-		}
-		others := keep(names, func(name string) bool { return name != t.reference })
-		all = append(all, t.family(c, m.name+"/"+t.reference, others, func(name string) stat.Estimate {
-			return stat.ApartRelative(at[name], at[t.reference], bt[name], bt[t.reference])
-		})...)
+// cell compares the common subjects under one load. Both runs' variation is cut into the first one's windows.
+func (t *twoRuns) cell(c cell) {
+	at, bt := c.trials(t.a), c.trials(t.b)
+	names := keep(t.names, func(name string) bool { return len(at[name]) > 0 && len(bt[name]) > 0 })
+	add := func(name, metric, warning string, e stat.Estimate) {
+		found := c.comparison(name, name, metric)
+		found.Warning = warning
+		t.add(found, e)
 	}
-	return all
-}
-
-// family compares each named subject in run a with itself in run b.
-func (t twoRuns) family(c cell, metric string, names []string, estimate func(string) stat.Estimate) []result.Comparison {
-	var found []result.Comparison
-	var estimates []stat.Estimate
 	for _, name := range names {
-		found = append(found, c.comparison(name, name, metric))
-		estimates = append(estimates, estimate(name))
+		add(name, result.MetricCPU, t.warning, stat.Apart(costs(at[name]), costs(bt[name])))
 	}
-	judge(found, estimates, margin(t.a))
-	return found
+	if slices.Contains(names, t.reference) {
+		aRef, bRef := costs(at[t.reference]), costs(bt[t.reference])
+		for _, name := range names {
+			if name != t.reference {
+				add(name, result.MetricCPU+"/"+t.reference, "", stat.ApartRelative(costs(at[name]), aRef, costs(bt[name]), bRef))
+			}
+		}
+	}
+	for _, name := range names {
+		add(name, result.MetricCV, t.warning, stat.SpreadApart(Records(at[name]), Records(bt[name]), t.a.Plan.WindowMS))
+	}
 }
 
 // caution is what goes with every plain comparison of the two runs.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"weir/lab/result"
-	"weir/lab/stat"
 )
 
 // scaled multiplies the CPU of the trials of one subject, or of all when name is empty.
@@ -30,10 +29,10 @@ func TestRunsFindWhatChanged(t *testing.T) {
 		ratio        float64
 		verdict      string
 	}{
-		{"a", CPU, 1, stat.Equivalent},
-		{"b", CPU, 1.3, stat.Different},
-		{"b", CPU + "/a", 1.3, stat.Different},
-		{"c", CPU + "/a", 1, stat.Equivalent},
+		{"a", result.MetricCPU, 1, result.Equivalent},
+		{"b", result.MetricCPU, 1.3, result.Different},
+		{"b", result.MetricCPU + "/a", 1.3, result.Different},
+		{"c", result.MetricCPU + "/a", 1, result.Equivalent},
 	} {
 		got := find(t, all, c.name, c.name, c.metric)
 		if got.Verdict != c.verdict || math.Abs(got.Ratio/c.ratio-1) > 0.05 || got.Pairs != 8 || got.Twin {
@@ -47,10 +46,10 @@ func TestAFasterMachineIsNotAFasterSubject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := find(t, all, "b", "b", CPU); c.Verdict != stat.Different || !strings.Contains(c.Warning, "not interleaved") {
+	if c := find(t, all, "b", "b", result.MetricCPU); c.Verdict != result.Different || !strings.Contains(c.Warning, "not interleaved") {
 		t.Errorf("got %+v, want the machine's change in the plain ratio, and the warning", c)
 	}
-	if c := find(t, all, "b", "b", CPU+"/a"); c.Verdict != stat.Equivalent || strings.Contains(c.Warning, "not interleaved") {
+	if c := find(t, all, "b", "b", result.MetricCPU+"/a"); c.Verdict != result.Equivalent || strings.Contains(c.Warning, "not interleaved") {
 		t.Errorf("got %+v, want none of the machine's change in the relative ratio, and no warning", c)
 	}
 }
@@ -63,7 +62,7 @@ func TestEveryPlainComparisonOfRunsIsWarned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range all {
-		plain := c.Metric == CPU || c.Metric == Variation
+		plain := c.Metric == result.MetricCPU || c.Metric == result.MetricCV
 		if plain != strings.Contains(c.Warning, "not interleaved") || plain != strings.Contains(c.Warning, "differ in machine") {
 			t.Errorf("%s of %s: warning %q", c.Metric, c.A, c.Warning)
 		}
@@ -86,12 +85,12 @@ func TestTheReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	find(t, all, "a", "a", CPU+"/c")
+	find(t, all, "a", "a", result.MetricCPU+"/c")
 	all, err = RunsAgainst(withFloor(1), withFloor(2), "b")
 	if err != nil {
 		t.Fatal(err)
 	}
-	find(t, all, "a", "a", CPU+"/b")
+	find(t, all, "a", "a", result.MetricCPU+"/b")
 }
 
 func TestOnlyWhatIsCommonIsCompared(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 func WriteRuns(w io.Writer, aName, bName string, a, b *result.Results, found []result.Comparison) error {
 	t := runsTable{w: bufio.NewWriter(w), a: a, b: b}
 	fmt.Fprintf(t.w, "A  %s (%s)\nB  %s (%s)\n\n", aName, summary(a), bName, summary(b))
-	fmt.Fprintf(t.w, "Over 1, A cost more. Intervals hold 95 %%; p is corrected for the comparisons of its table.\n")
+	fmt.Fprintf(t.w, "Over 1, A cost more. Intervals hold 95 %%; p is corrected for all comparisons in its metric.\n")
 	fmt.Fprintf(t.w, "Beware: %s.\n", caution(a, b))
 	for _, c := range found {
 		t.line(c)
@@ -69,30 +69,33 @@ func (t *runsTable) endCell() {
 
 func heading(metric string) string {
 	switch metric {
-	case CPU:
+	case result.MetricCPU:
 		return "CPU, us a message"
-	case Variation:
+	case result.MetricCV:
 		return "variation of CPU"
 	}
-	return "CPU / " + strings.TrimPrefix(metric, CPU+"/") + "'s"
+	return "CPU / " + strings.TrimPrefix(metric, result.MetricCPU+"/") + "'s"
 }
 
-// mean is the geometric mean of a metric in one run.
+// mean is a metric in one run: the geometric mean of its trials, or their pooled variation.
 func (t *runsTable) mean(r *result.Results, c result.Comparison) string {
-	of, reference := metrics[0].of, strings.TrimPrefix(c.Metric, CPU+"/")
-	if c.Metric == Variation {
-		of = metrics[1].of
+	trials := t.cell.trials(r)
+	if c.Metric == result.MetricCV {
+		s := stat.Pool(Records(trials[c.A]), t.a.Plan.WindowMS)
+		if !s.Enough() {
+			return "none"
+		}
+		return fmt.Sprintf("%.3f", s.CV)
 	}
-	trials := t.cell.trials(r, of)
-	v := stat.Mean(values(trials[c.A]))
-	if reference != c.Metric {
-		v /= stat.Mean(values(trials[reference]))
+	v := meanCost(trials[c.A])
+	if reference := strings.TrimPrefix(c.Metric, result.MetricCPU+"/"); reference != c.Metric {
+		v /= meanCost(trials[reference])
 	}
 	return fmt.Sprintf("%.3f", v)
 }
 
 func ratio(c result.Comparison) string {
-	if c.Pairs == 0 {
+	if c.Pairs == 0 || strings.HasPrefix(c.Warning, stat.TooShort) {
 		return "none"
 	}
 	return fmt.Sprintf("%.3f", c.Ratio)
@@ -116,7 +119,7 @@ func pText(p float64) string {
 // all share.
 func (t *runsTable) verdict(c result.Comparison) string {
 	s := c.Verdict
-	if s == stat.Equivalent {
+	if s == result.Equivalent {
 		s = fmt.Sprintf("equivalent within %.3g %%", 100*margin(t.a))
 	}
 	warning := strings.TrimSuffix(strings.TrimSuffix(c.Warning, caution(t.a, t.b)), "; ")

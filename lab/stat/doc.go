@@ -16,6 +16,12 @@
 // tests (Schuirmann 1987) place the ratio within the stated margin at the same level, else undecided.
 // Undecided is not "no difference": it says that there were too few blocks, and about how many it would take.
 //
+// # Stability
+//
+// How steady a subject's CPU is, its sigma/mu, takes windows, and a short trial has few. So the windows of all trials
+// of a subject are pooled (Spread), its degrees of freedom stand beside the figure, and under eight of them
+// there is no figure: "too short to tell". Two subjects are compared by the variances pooled within each block.
+//
 // # Limitations
 //
 // With two to five blocks an interval rests on the assumption that block differences are roughly normal;

@@ -2,6 +2,7 @@ package stat
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -27,7 +28,7 @@ type Estimate struct {
 	Dropped   int     // that do not, though either subject has a trial in them
 	Warning   string  // what a reader must know before believing the rest; else empty
 
-	mean, err, df float64 // of the logarithm of the ratio; its standard error; degrees of freedom
+	mean, err, df float64 // of the logarithm of the ratio; its standard error; degrees of freedom, 0 without an interval
 }
 
 // Ratio compares two subjects whose trials ran in the same palindromic blocks. A block counts when each
@@ -118,16 +119,10 @@ func byBlock(trials []Trial) map[int][]Trial {
 }
 
 // union is the sorted numbers of the blocks of either subject.
-func union(a, b map[int][]Trial) []int {
-	var blocks []int
-	for k := range a {
-		blocks = append(blocks, k)
-	}
-	for k := range b {
-		blocks = append(blocks, k)
-	}
-	slices.Sort(blocks)
-	return slices.Compact(blocks)
+func union[T any](a, b map[int]T) []int {
+	numbers := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
 }
 
 // mirror is the mean logarithm of a mirrored pair of trials, and the change from the first to the second.

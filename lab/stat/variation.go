@@ -12,15 +12,15 @@ type Reading struct {
 	Counter float64
 }
 
-// CV is the coefficient of variation: the sample standard deviation over the mean. It is 0 for fewer
-// than two values and for a mean that is not over 0.
+// CV is the coefficient of variation: the sample standard deviation over the mean. It is NaN for fewer
+// than two values and for a mean that is not over 0: there is none. Of a few values it is a poor figure, see Pool.
 func CV(values []float64) float64 {
 	if len(values) < 2 {
-		return 0
+		return math.NaN()
 	}
 	mean, sd := stat.MeanStdDev(values, nil)
 	if !(mean > 0) {
-		return 0
+		return math.NaN()
 	}
 	return sd / mean
 }
@@ -60,28 +60,4 @@ func between(a, b Reading, at float64) float64 {
 // depends on that length: CPU that comes in bursts looks steady through a long window.
 func Variation(readings []Reading, length float64) float64 {
 	return CV(Windows(readings, length))
-}
-
-// A WindowCV is the variation seen through windows of one length.
-type WindowCV struct {
-	Length  float64
-	CV      float64
-	Windows int     // that the figure rests on
-	Error   float64 // its relative standard error, were the windows independent: 0.5 is a poor figure
-}
-
-// ByLength is the variation for windows of step, 2 step, 4 step and so on, as long as there are at least
-// four windows. Step should be at least twice the distance of the readings.
-func ByLength(readings []Reading, step float64) []WindowCV {
-	var curve []WindowCV
-	if !(step > 0) {
-		return nil
-	}
-	for length := step; ; length *= 2 {
-		w := Windows(readings, length)
-		if len(w) < 4 {
-			return curve
-		}
-		curve = append(curve, WindowCV{length, CV(w), len(w), 1 / math.Sqrt(2*float64(len(w)-1))})
-	}
 }

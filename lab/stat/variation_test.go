@@ -26,11 +26,11 @@ func TestVariationOfNothing(t *testing.T) {
 		"nothing used": {{0, 1}, {10, 1}, {20, 1}},
 		"one instant":  {{5, 1}, {5, 2}},
 	} {
-		if got := Variation(r, 10); got != 0 {
-			t.Errorf("%s: variation %v, want 0", name, got)
+		if got := Variation(r, 10); !math.IsNaN(got) {
+			t.Errorf("%s: variation %v, want none", name, got)
 		}
 	}
-	if Windows([]Reading{{0, 0}, {1, 1}}, 0) != nil || ByLength(nil, 0) != nil {
+	if Windows([]Reading{{0, 0}, {1, 1}}, 0) != nil || ByLength(nil, 0, 100) != nil || ByLength(nil, math.Inf(1), 100) != nil {
 		t.Error("windows of no length exist")
 	}
 }
@@ -56,18 +56,4 @@ func TestWindowsLoseNothing(t *testing.T) {
 			t.Fatalf("%d windows hold %v of %v, want %d", len(w), sum, r[len(r)-1].Counter, n)
 		}
 	})
-}
-
-func TestByLengthStopsBeforeItIsWorthless(t *testing.T) {
-	var r []Reading
-	for i := range 41 { // 2 s of readings every 50 ms
-		r = append(r, Reading{50 * float64(i), float64(i * i)})
-	}
-	curve := ByLength(r, 100)
-	if len(curve) != 3 || curve[0].Length != 100 || curve[0].Windows != 20 || curve[2].Length != 400 || curve[2].Windows != 5 {
-		t.Fatalf("got %+v, want lengths 100, 200 and 400 with 20, 10 and 5 windows", curve)
-	}
-	if curve[0].Error >= curve[2].Error {
-		t.Errorf("20 windows have an error of %v, 5 of %v: want less", curve[0].Error, curve[2].Error)
-	}
 }

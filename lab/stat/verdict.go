@@ -6,49 +6,49 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
-)
 
-// The verdicts.
-const (
-	Different  = "different"
-	Equivalent = "equivalent"
-	Undecided  = "undecided"
+	"weir/lab/result"
 )
 
 // A Verdict is what is said of one comparison of a family.
 type Verdict struct {
-	Word    string
+	Word    string  // result.Different, Equivalent or Undecided
 	P       float64 // two-sided, of a ratio of 1, corrected for the family
 	Warning string  // what a reader must know beside the word; else empty
 }
 
 // Judge gives the verdicts of a family: the comparisons among which no more than 5 % of runs may have
 // even one false "different". Equivalence within margin (ratios from 1/(1+margin) to 1+margin) is
-// corrected over the family in the same way.
+// corrected over the family in the same way. An estimate without an interval is undecided whatever it says,
+// so it tests nothing and does not count in the family.
 func Judge(family []Estimate, margin float64) []Verdict {
-	differ := make([]float64, len(family))
-	same := make([]float64, len(family))
+	verdicts := make([]Verdict, len(family))
+	var tested []int
+	var differ, same []float64
 	for i, e := range family {
-		differ[i], same[i] = e.P, e.outside(margin)
+		verdicts[i] = Verdict{Word: result.Undecided, P: 1, Warning: e.Warning}
+		if e.df > 0 {
+			tested = append(tested, i)
+			differ, same = append(differ, e.P), append(same, e.outside(margin))
+		}
 	}
 	differ, same = Holm(differ), Holm(same)
-	verdicts := make([]Verdict, len(family))
-	for i, e := range family {
-		verdicts[i] = e.judge(differ[i], same[i], margin, len(family))
+	for k, i := range tested {
+		verdicts[i] = family[i].judge(differ[k], same[k], margin, len(tested))
 	}
 	return verdicts
 }
 
 func (e Estimate) judge(differ, same, margin float64, family int) Verdict {
-	v := Verdict{Word: Undecided, P: differ, Warning: e.Warning}
+	v := Verdict{Word: result.Undecided, P: differ, Warning: e.Warning}
 	switch {
 	case differ < 1-Confidence:
-		v.Word = Different
+		v.Word = result.Different
 		if same < 1-Confidence {
 			v.Warning = join(v.Warning, fmt.Sprintf("different, but by less than the margin of %.3g %%", 100*margin))
 		}
 	case same < 1-Confidence:
-		v.Word = Equivalent
+		v.Word = result.Equivalent
 	case e.err > 0:
 		v.Warning = join(v.Warning, e.advise(margin, family))
 	}
@@ -56,11 +56,8 @@ func (e Estimate) judge(differ, same, margin float64, family int) Verdict {
 }
 
 // outside is the p of the hypothesis that the ratio lies outside the margin: the larger of the two
-// one-sided tests.
+// one-sided tests. The estimate has an interval.
 func (e Estimate) outside(margin float64) float64 {
-	if e.Blocks < 2 {
-		return 1
-	}
 	return tail(math.Log1p(margin)-math.Abs(e.mean), e.err, e.df)
 }
 

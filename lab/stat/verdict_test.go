@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"weir/lab/result"
 )
 
 func TestHolmOfKnownNumbers(t *testing.T) {
@@ -71,16 +73,16 @@ func TestVerdicts(t *testing.T) {
 		word    string
 		warning string
 	}{
-		{"far apart", exact(1.5, 0.05, 10), Different, ""},
-		{"the same and quiet", exact(1.001, 0.01, 10), Equivalent, ""},
-		{"a tenth apart and noisy", exact(1.1, 0.3, 10), Undecided, "10 blocks are too few for this noise"},
-		{"noise without end", exact(1.1, 10, 10), Undecided, "too noisy here"},
-		{"between equal and the margin", exact(1.0277, 0.0735, 30), Undecided, "close to the margin"},
-		{"surely apart, within the margin", exact(1.02, 0.005, 10), Different, "different, but by less than the margin of 5 %"},
-		{"one block", exact(2, 0.05, 1), Undecided, ""},
-		{"no block", exact(2, 0.05, 0), Undecided, ""},
-		{"no noise, no difference", exact(1, 0, 5), Equivalent, ""},
-		{"no noise, a difference", exact(1.2, 0, 5), Different, ""},
+		{"far apart", exact(1.5, 0.05, 10), result.Different, ""},
+		{"the same and quiet", exact(1.001, 0.01, 10), result.Equivalent, ""},
+		{"a tenth apart and noisy", exact(1.1, 0.3, 10), result.Undecided, "10 blocks are too few for this noise"},
+		{"noise without end", exact(1.1, 10, 10), result.Undecided, "too noisy here"},
+		{"between equal and the margin", exact(1.0277, 0.0735, 30), result.Undecided, "close to the margin"},
+		{"surely apart, within the margin", exact(1.02, 0.005, 10), result.Different, "different, but by less than the margin of 5 %"},
+		{"one block", exact(2, 0.05, 1), result.Undecided, ""},
+		{"no block", exact(2, 0.05, 0), result.Undecided, ""},
+		{"no noise, no difference", exact(1, 0, 5), result.Equivalent, ""},
+		{"no noise, a difference", exact(1.2, 0, 5), result.Different, ""},
 	} {
 		v := Judge([]Estimate{c.e}, 0.05)[0]
 		if v.Word != c.word || !strings.HasPrefix(v.Warning, c.warning) || (c.warning == "") != (v.Warning == "") {
@@ -91,11 +93,11 @@ func TestVerdicts(t *testing.T) {
 
 func TestACorrectedVerdictIsNoBolder(t *testing.T) {
 	one := exact(1.1, 0.1, 8)
-	if v := Judge([]Estimate{one}, 0.05)[0]; v.Word != Different {
+	if v := Judge([]Estimate{one}, 0.05)[0]; v.Word != result.Different {
 		t.Fatalf("alone it is %s with p %v, want different", v.Word, v.P)
 	}
 	family := slices.Repeat([]Estimate{one}, 30)
-	if v := Judge(family, 0.05)[0]; v.Word != Undecided {
+	if v := Judge(family, 0.05)[0]; v.Word != result.Undecided {
 		t.Errorf("among 30 it is %s with p %v, want undecided", v.Word, v.P)
 	}
 }
