@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"math"
 	"time"
 
 	"weir/lab/result"
@@ -24,19 +25,17 @@ func (o observed) fill(t *result.Trial, window time.Duration) {
 	used := last.CPU - first.CPU
 	t.CPUPercentMean = 100 * float64(used) / float64(last.At-first.At)
 	t.CPUUSPerMessage = perMessage(used)
-	t.CPUCV = stat.Variation(readings(o.points), window.Seconds())
+	if cv := stat.Variation(readings(o.points), window.Seconds()); !math.IsNaN(cv) {
+		t.CPUCV = cv
+	}
 	for _, p := range o.points {
 		t.Samples = append(t.Samples, result.Sample{AtMS: us(p.At-first.At) / 1000, CPUNS: int64(p.CPU - first.CPU)})
 	}
 	t.Memory = result.Memory{
-		PeakRSSKB: o.after.census.PeakRSS >> 10, PSSKB: o.after.census.PSS >> 10,
-		Processes: o.after.census.Processes, Threads: o.after.census.Threads,
+		PeakRSSKB: o.census.PeakRSS >> 10, PSSKB: o.census.PSS >> 10,
+		Processes: o.census.Processes, Threads: o.census.Threads,
 	}
-	t.Switches = result.Switches{
-		Voluntary:   max(0, o.after.census.Voluntary-o.before.census.Voluntary),
-		Involuntary: max(0, o.after.census.Involuntary-o.before.census.Involuntary),
-	}
-	t.GC = o.gc
+	t.Switches, t.GC = o.switches, o.gc
 	o.fillRulers(t)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -134,8 +135,7 @@ func measured(command []string, u sample.Usage) measurement {
 	for _, p := range u.Points {
 		readings = append(readings, stat.Reading{At: p.At.Seconds(), Counter: p.CPU.Seconds()})
 	}
-	if w := stat.Windows(readings, rulerWindow.Seconds()); len(w) > 1 {
-		cv := stat.CV(w)
+	if cv := stat.Variation(readings, rulerWindow.Seconds()); !math.IsNaN(cv) {
 		m.CPUCV = &cv
 	}
 	var exit *exec.ExitError
@@ -146,7 +146,11 @@ func measured(command []string, u sample.Usage) measurement {
 		}
 	}
 	for _, r := range u.Others {
-		m.Rulers = append(m.Rulers, rulerReading{r.Name, r.About, r.Mean(), stat.CV(r.Percents)})
+		reading := rulerReading{Name: r.Name, About: r.About, CPUPercent: r.Mean()}
+		if cv := stat.CV(r.Percents); !math.IsNaN(cv) {
+			reading.CPUCV = cv
+		}
+		m.Rulers = append(m.Rulers, reading)
 	}
 	if len(u.Others) > 0 && u.ByItself {
 		m.Rulers = append(m.Rulers, rulerReading{Name: "getrusage of the command and children it waited for",

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,19 +15,19 @@ func (d *digest) subjectsSection() section {
 	if len(d.Subjects) == 0 {
 		return s
 	}
-	t := &table{Caption: "Subjects", Align: "lllrrrl", Head: []string{"Subject", "Language", "Paradigm", "Lines", "Dependencies", "Binary", "What differs"}}
+	t := &table{Caption: "Subjects", Align: "llllrrrl", Head: []string{"Subject", "Language", "Version", "Paradigm", "Lines", "Dependencies", "Binary", "What differs"}}
 	var about []string
 	for _, x := range d.Subjects {
 		differs := orElse(x.Differs, "nothing known")
 		if x.Elsewhere {
-			differs = "ran on another machine, CPU not measured; " + differs
+			differs = "not started by the lab, CPU not measured; " + differs
 		}
-		t.add(x.Name, x.Language, x.Paradigm, count(x.Lines), count(x.Dependencies), bytesOf(x.BinaryBytes), differs)
+		t.add(x.Name, x.Language, orElse(x.Version, absent), x.Paradigm, count(x.Lines), count(x.Dependencies), Bytes(x.BinaryBytes), differs)
 		if x.About != "" {
 			about = append(about, x.Name+": "+x.About)
 		}
 	}
-	s.Blocks = []block{{Table: t}}
+	s.Blocks = []block{{Table: t.trim()}}
 	if len(about) > 0 {
 		s.Blocks = append(s.Blocks, block{Fold: "What each does with a message", Inside: []block{{Items: about}}})
 	}
@@ -37,13 +38,17 @@ func (d *digest) subjectsSection() section {
 // reasons are joined up to their first colon or digit.
 func (d *digest) refusalsSection() section {
 	s := section{ID: "refusals", Title: "Refusals",
-		How: "A trial that its own generator, a neighbour or the hypervisor spoiled is refused and run again. It counts for nothing above, whatever it showed."}
+		How: "A trial that its own generator, the lab, a neighbour or the hypervisor spoiled is refused and run again. It counts for nothing above, whatever it showed. " +
+			"A trial in which the subject itself failed is not run again: it counts as its failure, and its figures are not used."}
 	if len(d.Trials) == 0 {
 		return s
 	}
-	refused := len(d.Trials) - d.accepted()
+	if d.failed() > 0 {
+		s.Blocks = []block{{Table: d.failuresTable()}}
+	}
+	refused := d.refused()
 	if refused == 0 {
-		s.Blocks = []block{text("None of %s was refused.", plural(len(d.Trials), "trial", "trials"))}
+		s.Blocks = append(s.Blocks, text("None of %s was refused.", plural(len(d.Trials), "trial", "trials")))
 		return s
 	}
 	reasons := d.refusalReasons()
@@ -51,7 +56,7 @@ func (d *digest) refusalsSection() section {
 	for _, r := range reasons {
 		t.add(r.kind, count(r.trials), r.example)
 	}
-	s.Blocks = []block{{Table: t}}
+	s.Blocks = append(s.Blocks, block{Table: t})
 	return s
 }
 
@@ -65,7 +70,7 @@ func (d *digest) refusalReasons() []refusal {
 	var out []refusal
 	for i := range d.Trials {
 		t := &d.Trials[i]
-		if t.Accepted {
+		if t.Accepted || len(t.FailedBecause) > 0 {
 			continue
 		}
 		why := t.RefusedBecause
@@ -135,13 +140,25 @@ func (d *digest) machineTable() *table {
 	m := d.Machine
 	t := &table{Caption: "Machine", Align: "ll", Head: []string{"What", "Value"}}
 	t.fact("Processor", strings.TrimSpace(m.CPU+", "+plural(m.Cores, "core", "cores")))
-	t.fact("Memory", bytesOf(int64(m.MemoryMB)<<20))
+	t.fact("Memory", Bytes(int64(m.MemoryMB)<<20))
 	t.fact("Kernel", m.Kernel)
 	t.fact("Virtual machine", map[bool]string{true: "yes", false: "no"}[m.Hypervisor])
 	t.fact("TCP congestion control", m.Congestion)
-	t.fact("Versions", strings.Join(m.Versions, ", "))
+	t.fact("Weir", m.Weir)
+	t.fact("Versions", strings.Join(d.versions(), ", "))
 	t.fact("CPU accounting", d.rulers()[0].Name)
 	return t
+}
+
+// versions is those of the machine's toolchains, and what subjects say that they run on.
+func (d *digest) versions() []string {
+	v := slices.Clone(d.Machine.Versions)
+	for _, s := range d.Subjects {
+		if s.Version != "" && !slices.Contains(v, s.Version) {
+			v = append(v, s.Version)
+		}
+	}
+	return v
 }
 
 func (d *digest) planTable() *table {
@@ -155,12 +172,33 @@ func (d *digest) planTable() *table {
 	}
 	t.fact("Arrivals", strings.Join(p.Patterns, ", "))
 	t.fact("Connections", joinInts(p.Connections))
-	t.fact("Trials", fmt.Sprintf("%s of %s s in %s per cell, %d accepted", plural(len(d.Trials), "trial", "trials"), short(p.DurationS), plural(p.Blocks, "block", "blocks"), d.accepted()))
+	t.fact("Trials", fmt.Sprintf("%s of %s s in %s, %d accepted", plural(len(d.Trials), "trial", "trials"), short(p.DurationS), d.blocksRun(), d.accepted()))
 	t.fact("Subjects run on cores", joinInts(p.ServerCPUs))
 	t.fact("Generator runs on cores", joinInts(p.LoadCPUs))
 	t.fact("Network", map[bool]string{true: "a veth pair into a namespace", false: "loopback"}[p.Namespace])
 	t.fact("Seed", fmt.Sprint(d.Seed))
 	return t
+}
+
+// blocksRun is how many blocks of a cell were run, which time or an interruption may have kept under the plan's.
+func (d *digest) blocksRun() string {
+	least, most := math.MaxInt, 0
+	for _, g := range d.groups {
+		seen := map[int]bool{}
+		for _, c := range g.all() {
+			for _, t := range slices.Concat(c.trials, c.refused, c.failed) {
+				seen[t.Block] = true
+			}
+		}
+		least, most = min(least, len(seen)), max(most, len(seen))
+	}
+	switch {
+	case most == 0:
+		return "no block"
+	case least < most:
+		return fmt.Sprintf("%d to %d blocks per cell", least, most)
+	}
+	return plural(most, "block", "blocks") + " per cell"
 }
 
 func stamp(t time.Time) string {

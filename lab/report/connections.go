@@ -18,7 +18,7 @@ func connectionAxis(counts []int) figure.Axis {
 // connectionsSection is the paper's figures 3 and 4, one of each for every load and arrival pattern.
 func (d *digest) connectionsSection() section {
 	s := section{ID: "connections", Title: "CPU and its variation against connections",
-		How: "The paper's figures 3 and 4, measured again: lower is cheaper in the first, steadier in the second. Whiskers are 95 % intervals. The published curves have charts of their own, since they come from another machine and another load generator."}
+		How: "The paper's figures 3 and 4, measured again: lower is cheaper in the first, steadier in the second. Whiskers are 95 % intervals. Variation is that of the windows of all trials, and is left out where they are too short to tell. The published curves have charts of their own, since they come from another machine and another load generator."}
 	percent, cv := func(c *cell) estimate { return c.percent }, func(c *cell) estimate { return c.cv }
 	for _, load := range d.loads() {
 		if len(d.connections(load)) < 2 {

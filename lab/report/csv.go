@@ -43,12 +43,18 @@ var columns = []column{
 	integer("attempt", func(t *result.Trial) int64 { return int64(t.Attempt) }),
 	word("started", func(t *result.Trial) string { return t.Started.UTC().Format(time.RFC3339Nano) }),
 	number("cpu_percent_mean", func(t *result.Trial) float64 { return t.CPUPercentMean }),
-	number("cpu_cv", func(t *result.Trial) float64 { return t.CPUCV }),
+	number("cpu_cv", func(t *result.Trial) float64 {
+		if t.CPUCV == 0 {
+			return math.NaN() // a trial of one window has none
+		}
+		return t.CPUCV
+	}),
 	number("cpu_us_per_message", func(t *result.Trial) float64 { return t.CPUUSPerMessage }),
 	number("load_us_per_message", func(t *result.Trial) float64 { return t.LoadUSPerMsg }),
 	number("machine_us_per_message", func(t *result.Trial) float64 { return t.MachineUSPerMsg }),
 	number("cold_us_per_message", func(t *result.Trial) float64 { return t.ColdUSPerMsg }),
 	integer("warm_messages", func(t *result.Trial) int64 { return t.WarmMessages }),
+	word("unsteady", func(t *result.Trial) string { return strconv.FormatBool(t.Unsteady) }),
 	integer("messages", func(t *result.Trial) int64 { return t.Messages }),
 	integer("bytes", func(t *result.Trial) int64 { return t.Bytes }),
 	number("offered_rate", func(t *result.Trial) float64 { return t.OfferedRate }),
@@ -57,6 +63,13 @@ var columns = []column{
 	number("lateness_us_p50", func(t *result.Trial) float64 { return t.LatenessUS.P50 }),
 	number("lateness_us_p99", func(t *result.Trial) float64 { return t.LatenessUS.P99 }),
 	number("lateness_us_p999", func(t *result.Trial) float64 { return t.LatenessUS.P999 }),
+	number("spread_us_p50", func(t *result.Trial) float64 { return t.SpreadUS.P50 }),
+	number("spread_us_p99", func(t *result.Trial) float64 { return t.SpreadUS.P99 }),
+	integer("churn_offered", func(t *result.Trial) int64 { return churn(t).Offered }),
+	integer("churn_done", func(t *result.Trial) int64 { return churn(t).Done }),
+	integer("churn_behind", func(t *result.Trial) int64 { return churn(t).Behind }),
+	number("churn_duration_us_p50", func(t *result.Trial) float64 { return churn(t).DurationUS.P50 }),
+	number("churn_duration_us_p99", func(t *result.Trial) float64 { return churn(t).DurationUS.P99 }),
 	number("latency_us_p50", func(t *result.Trial) float64 { return t.LatencyUS.P50 }),
 	number("latency_us_p99", func(t *result.Trial) float64 { return t.LatencyUS.P99 }),
 	number("latency_us_p999", func(t *result.Trial) float64 { return t.LatencyUS.P999 }),
@@ -70,6 +83,8 @@ var columns = []column{
 	integer("involuntary_switches", func(t *result.Trial) int64 { return t.Switches.Involuntary }),
 	word("accepted", func(t *result.Trial) string { return strconv.FormatBool(t.Accepted) }),
 	word("refused_because", func(t *result.Trial) string { return harmless(strings.Join(t.RefusedBecause, "; ")) }),
+	word("failed_because", func(t *result.Trial) string { return harmless(strings.Join(t.FailedBecause, "; ")) }),
+	word("ended_badly", func(t *result.Trial) string { return harmless(t.EndedBadly) }),
 }
 
 // harmless keeps a text from being taken for a formula by a spreadsheet.

@@ -2,20 +2,17 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
+	gonum "gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"weir/lab/compare"
 	"weir/lab/result"
-)
-
-// The metrics of comparisons, as lab/compare names them.
-const (
-	metricCPU = "cpu_us_per_message"
-	metricCV  = "cpu_cv"
+	"weir/lab/stat"
 )
 
 // digest is a run arranged for showing: its trials by cell, with means and intervals.
@@ -41,12 +38,14 @@ type cell struct {
 	index      int // of the subject, for its colour
 	trials     []*result.Trial
 	refused    []*result.Trial
-	percent    estimate // CPU in % of a core
-	perMessage estimate // us of CPU
-	cv         estimate
-	load       estimate // us of the generator's CPU per message
-	machine    estimate // us of the whole machine's CPU per message
-	cold       estimate // us per message during the warm-up
+	failed     []*result.Trial // by the subject's own doing
+	percent    estimate        // CPU in % of a core
+	perMessage estimate        // us of CPU
+	cv         estimate        // not known below stat.LeastDF
+	spread     stat.Spread     // what it was made of
+	load       estimate        // us of the generator's CPU per message
+	machine    estimate        // us of the whole machine's CPU per message
+	cold       estimate        // us per message during the warm-up
 }
 
 // estimate is a mean with its 95 % interval. Mean is NaN without values, the ends with fewer than two.
@@ -109,9 +108,12 @@ func (d *digest) place(t *result.Trial) {
 		c = &cell{subject: subject, index: index}
 		g.cells = append(g.cells, c)
 	}
-	if t.Accepted {
+	switch {
+	case t.Accepted:
 		c.trials = append(c.trials, t)
-	} else {
+	case len(t.FailedBecause) > 0:
+		c.failed = append(c.failed, t)
+	default:
 		c.refused = append(c.refused, t)
 	}
 }
@@ -146,7 +148,7 @@ func (d *digest) sortGroups() {
 	})
 	for _, g := range d.groups {
 		for _, c := range g.all() {
-			c.estimate(d.elsewhere(c.subject))
+			c.estimate(d.elsewhere(c.subject), d.Plan.WindowMS)
 		}
 		slices.SortStableFunc(g.cells, func(a, b *cell) int {
 			return cmp.Or(cmp.Compare(last(a.perMessage.mean), last(b.perMessage.mean)), cmp.Compare(a.index, b.index))
@@ -178,23 +180,47 @@ func (g *group) all() []*cell {
 	return append(slices.Clip(g.cells), g.twin)
 }
 
-func (c *cell) estimate(elsewhere bool) {
+func (c *cell) estimate(elsewhere bool, windowMS float64) {
 	of := func(f func(*result.Trial) float64) estimate { return estimateOf(c.trials, f) }
 	none := func(*result.Trial) float64 { return math.NaN() }
-	percent, perMessage, cv := func(t *result.Trial) float64 { return t.CPUPercentMean },
-		func(t *result.Trial) float64 { return t.CPUUSPerMessage }, func(t *result.Trial) float64 { return t.CPUCV }
+	percent, perMessage := func(t *result.Trial) float64 { return t.CPUPercentMean }, func(t *result.Trial) float64 { return t.CPUUSPerMessage }
 	cold := func(t *result.Trial) float64 {
 		if t.ColdUSPerMsg <= 0 {
 			return math.NaN()
 		}
 		return t.ColdUSPerMsg
 	}
+	c.spread = stat.Pool(compare.Records(c.trials), windowMS)
 	if elsewhere {
-		percent, perMessage, cv, cold = none, none, none, none
+		percent, perMessage, cold, c.spread = none, none, none, stat.Pool(nil, windowMS)
 	}
-	c.percent, c.perMessage, c.cv, c.cold = of(percent), of(perMessage), of(cv), of(cold)
+	c.percent, c.perMessage, c.cold = of(percent), of(perMessage), of(cold)
+	c.cv = estimateSpread(c.spread, len(c.trials))
 	c.load = of(func(t *result.Trial) float64 { return t.LoadUSPerMsg })
 	c.machine = of(func(t *result.Trial) float64 { return t.MachineUSPerMsg })
+}
+
+// estimateSpread is a spread as an estimate, not known where it rests on too little.
+func estimateSpread(s stat.Spread, trials int) estimate {
+	e := estimate{math.NaN(), math.NaN(), math.NaN(), trials}
+	if s.Enough() {
+		e.mean = s.CV
+	}
+	if s.Enough() && s.High > 0 {
+		e.low, e.high = s.Low, s.High
+	}
+	return e
+}
+
+// varied is the spread beside its degrees of freedom: "0.046 (12)", and "too short (4)" where those are too few.
+func (c *cell) varied() string {
+	switch {
+	case !c.perMessage.known():
+		return absent
+	case !c.cv.known():
+		return fmt.Sprintf("too short (%d)", c.spread.DF)
+	}
+	return fmt.Sprintf("%s (%s)", fixed(c.cv.mean, 3), count(c.spread.DF))
 }
 
 // estimateOf takes the mean over trials. Its interval is Student's t over the means of blocks, since the two
@@ -216,7 +242,7 @@ func estimateOf(trials []*result.Trial, of func(*result.Trial) float64) estimate
 	}
 	var means []float64
 	for _, b := range order {
-		means = append(means, stat.Mean(blocks[b], nil))
+		means = append(means, gonum.Mean(blocks[b], nil))
 	}
 	e := intervalOf(means)
 	e.n = n
@@ -228,11 +254,11 @@ func estimateOf(trials []*result.Trial, of func(*result.Trial) float64) estimate
 func intervalOf(v []float64) estimate {
 	e := estimate{math.NaN(), math.NaN(), math.NaN(), len(v)}
 	if len(v) > 0 {
-		e.mean = stat.Mean(v, nil)
+		e.mean = gonum.Mean(v, nil)
 	}
 	if len(v) > 1 {
 		t := distuv.StudentsT{Sigma: 1, Nu: float64(len(v) - 1)}.Quantile(0.975)
-		half := t * stat.StdErr(stat.StdDev(v, nil), float64(len(v)))
+		half := t * gonum.StdErr(gonum.StdDev(v, nil), float64(len(v)))
 		e.low, e.high = e.mean-half, e.mean+half
 		if slices.Min(v) >= 0 {
 			e.low = max(e.low, 0)

@@ -81,9 +81,9 @@ func documentOf(r *result.Results) *document {
 		Caveats:  d.caveats(),
 	}
 	for _, s := range []section{
-		d.publishedSection(), d.tableSection(), d.connectionsSection(), d.timeSection(), d.orderSection(), d.rulersSection(),
+		d.publishedSection(), d.detailSection(), d.tableSection(), d.connectionsSection(), d.timeSection(), d.orderSection(), d.rulersSection(),
 		d.floorSection(), d.memorySection(), d.trialsSection(), d.ratiosSection(), d.twinSection(), d.windowsSection(),
-		d.saturationSection(), d.questionsSection(), d.subjectsSection(), d.refusalsSection(), d.coldSection(),
+		d.saturationSection(), d.questionsSection(), d.subjectsSection(), d.offeredSection(), d.refusalsSection(), d.coldSection(),
 		d.machineSection(), limitationsSection(), d.commandSection(),
 	} {
 		if len(s.Blocks) > 0 {

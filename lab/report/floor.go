@@ -28,8 +28,8 @@ func (d *digest) floor(g *group) (c *cell, declared bool) {
 }
 
 func (d *digest) floorSection() section {
-	s := section{ID: "floor", Title: "How far above the floor, and why",
-		How: "A multiple of 1 is the least that a server was seen to do here. System calls, wake-ups and context switches per message say where the rest goes; they come from trials of their own, whose CPU figures are not used."}
+	s := section{ID: "floor", Title: "How far above " + d.floorWord() + ", and why",
+		How: "A multiple of 1 is " + d.floorMeaning() + ". System calls, wake-ups and context switches per message say where the rest goes; they come from trials of their own, whose CPU figures are not used."}
 	top := d.busiest()
 	if len(top) == 0 {
 		return s
@@ -40,12 +40,34 @@ func (d *digest) floorSection() section {
 	if len(d.Reasons) == 0 {
 		s.Blocks = append(s.Blocks, text("System calls and switches were not counted in this run. Without --quick, and with strace or perf's tracepoints at hand, they are."))
 	} else {
-		s.Blocks = append(s.Blocks, block{Table: d.reasonsTable()}, d.callsBlock())
+		s.Blocks = append(s.Blocks, block{Table: d.reasonsTable()})
+		s.Blocks = append(s.Blocks, d.turnBlocks()...)
+		s.Blocks = append(s.Blocks, d.callsBlock())
 	}
 	if len(d.SwitchCosts) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: d.switchTable()}, text("The column on switching multiplies a subject's context switches by what one costs here in isolation, between processes where the paradigm uses them and else between threads: an estimate, which leaves out cold caches."))
 	}
+	s.Blocks = append(s.Blocks, d.notesBlock()...)
 	return s
+}
+
+// floorWord names what others are multiples of, and floorMeaning says what that is worth.
+func (d *digest) floorWord() string {
+	if d.hasFloor() {
+		return "the floor"
+	}
+	return "the cheapest"
+}
+
+func (d *digest) floorMeaning() string {
+	if d.hasFloor() {
+		return "the least that a server was seen to do here"
+	}
+	return "the cheapest server of this run, which a floor would undercut: c-splice is one"
+}
+
+func (d *digest) hasFloor() bool {
+	return slices.ContainsFunc(d.busiest(), func(g *group) bool { _, declared := d.floor(g); return declared })
 }
 
 func (d *digest) floorSaid(groups []*group) string {
@@ -57,8 +79,8 @@ func (d *digest) floorSaid(groups []*group) string {
 }
 
 func (d *digest) floorFigure(groups []*group) *figure.Figure {
-	c := figure.Rows{Name: "floor", Title: "CPU per message as a multiple of the floor, " + conns(groups[0].connections),
-		Desc: "One row for each subject, one marker for each arrival pattern.", X: figure.Axis{Label: "times the floor", Log: true}, Mark: []float64{1}}
+	c := figure.Rows{Name: "floor", Title: "CPU per message as a multiple of " + d.floorWord() + ", " + conns(groups[0].connections),
+		Desc: "One row for each subject, one marker for each arrival pattern.", X: figure.Axis{Label: "times " + d.floorWord(), Log: true}, Mark: []float64{1}}
 	rows := map[string]*figure.Row{}
 	for i, g := range groups {
 		c.Keys = append(c.Keys, figure.Key{Text: patternName(g.pattern), Shape: figure.ShapeOf(i), Role: figure.Series(i)})

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"weir/lab/report/figure"
+	"weir/lab/result"
 )
 
 // orderSection shows how the order of the paradigms changes with the arrival pattern.
 func (d *digest) orderSection() section {
 	s := section{ID: "order", Title: "How the order changes with the arrival pattern",
-		How: "Follow a line from pattern to pattern: where two lines cross, the cheaper of two servers becomes the dearer one, though messages, sizes and rates stay the same. Generator and Machine are the CPU of the load generator and of the whole machine per message, in the same trials."}
+		How: "Follow a line from pattern to pattern: where two lines cross, the cheaper of two servers becomes the dearer one, though messages, sizes and rates stay the same. Generator and Machine are the CPU of the load generator and of the whole machine per message, in the same trials. " + d.correction(result.MetricCPU)}
 	var figs []*figure.Figure
 	var said []string
 	var orders []block
@@ -25,7 +26,7 @@ func (d *digest) orderSection() section {
 	}
 	switch {
 	case len(figs) > 0:
-		s.Blocks = append([]block{{Figures: figs}, reversalBlock(said)}, orders...)
+		s.Blocks = append([]block{{Figures: figs}, d.reversalBlock(said)}, orders...)
 	case len(d.groups) > 0:
 		s.Blocks = []block{text("This run has one arrival pattern, so it cannot show a change. --patterns staggered,together,poisson runs all three.")}
 	}
@@ -105,8 +106,8 @@ func (d *digest) reversals(groups []*group) []string {
 // sides is the patterns under which a was shown to cost less than b, and more.
 func (d *digest) sides(groups []*group, a, b string) (less, more []string) {
 	for _, g := range groups {
-		v, ok := d.versus(metricCPU, g, a, b)
-		if !ok || v.Verdict != different {
+		v, ok := d.versus(result.MetricCPU, g, a, b)
+		if !ok || v.Verdict != result.Different {
 			continue
 		}
 		said := fmt.Sprintf("%s (%s)", patternName(g.pattern), times(v.Ratio))
@@ -119,10 +120,10 @@ func (d *digest) sides(groups []*group, a, b string) (less, more []string) {
 	return less, more
 }
 
-func reversalBlock(said []string) block {
+func (d *digest) reversalBlock(said []string) block {
 	if len(said) == 0 {
-		return text("No pair of subjects was shown to change its order from one pattern to another.")
+		return text("No pair of subjects was shown to change its order from one pattern to another. %s", d.correction(result.MetricCPU))
 	}
 	return block{Fold: fmt.Sprintf("%s shown to change their order with the pattern (ratios of CPU per message in brackets)", plural(len(said), "pair was", "pairs were")),
-		Inside: []block{{Items: said}}}
+		Inside: []block{text("Each stands on two verdicts. %s", d.correction(result.MetricCPU)), {Items: said}}}
 }

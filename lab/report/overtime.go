@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"weir/lab/compare"
 	"weir/lab/report/figure"
 	"weir/lab/result"
 	"weir/lab/stat"
@@ -61,10 +62,10 @@ func overTime(t *result.Trial) []figure.XY {
 
 func (d *digest) windowsSection() section {
 	s := section{ID: "windows", Title: "Variation against the length of the window",
-		How: fmt.Sprintf("The coefficient of variation depends on the window it is taken over: bursts average out in long ones. The paper's window, and this report's, is %s ms; a curve stops where fewer than four windows fit into a trial.", short(d.Plan.WindowMS))}
+		How: fmt.Sprintf("The coefficient of variation depends on the window it is taken over: bursts average out in long ones. The paper's window, and this report's, is %s ms. The windows of all trials of a subject are pooled; a curve stops where fewer than %d degrees of freedom are left.", short(d.Plan.WindowMS), stat.LeastDF)}
 	s.Blocks = d.perGroup("Variation", d.windowFigure)
 	if len(s.Blocks) == 0 && d.accepted() > 0 {
-		s.Blocks = []block{text("The trials of this run are too short for it: at least four windows must fit into one. A longer --duration shows it.")}
+		s.Blocks = []block{text("The trials of this run are %s: at least %d degrees of freedom are needed. A longer --duration, or more --blocks, show it.", stat.TooShort, stat.LeastDF)}
 	}
 	return s
 }
@@ -74,10 +75,10 @@ const windowStep = 100
 
 func (d *digest) windowFigure(g *group) *figure.Figure {
 	c := figure.Lines{Name: "variation-by-window-" + d.tag(g), Title: "Variation by window: " + d.caption(g),
-		Desc: "One curve for each subject: the mean over its trials of the coefficient of variation.",
+		Desc: "One curve for each subject: the coefficient of variation of the windows of all its trials.",
 		X:    figure.Axis{Label: "window, ms", Log: true}, Y: figure.Axis{Label: "standard deviation / mean of CPU", Zero: true}}
 	for _, cell := range g.cells {
-		curve := figure.Curve{Name: cell.subject, Style: cell.index, Points: cell.byWindow()}
+		curve := figure.Curve{Name: cell.subject, Style: cell.index, Points: cell.byWindow(d.Plan.WindowMS)}
 		if len(curve.Points) > 0 && cell.percent.known() {
 			c.Curves = append(c.Curves, curve)
 			c.X.At = longer(c.X.At, curve.Points)
@@ -101,38 +102,12 @@ func longer(ticks []float64, points []figure.XY) []float64 {
 	return ticks
 }
 
-func (c *cell) byWindow() []figure.XY {
-	values := map[float64][]float64{}
-	var lengths []float64
-	for _, t := range c.trials {
-		for _, w := range stat.ByLength(readings(t.Samples), windowStep) {
-			if values[w.Length] == nil {
-				lengths = append(lengths, w.Length)
-			}
-			values[w.Length] = append(values[w.Length], w.CV)
-		}
-	}
+func (c *cell) byWindow(windowMS float64) []figure.XY {
 	var out []figure.XY
-	for _, l := range lengths {
-		e := intervalOf(values[l])
-		out = append(out, figure.XY{X: l, Y: e.mean, Low: e.low, High: e.high, Hover: fmt.Sprintf("%s, windows of %s ms: %s", c.subject, sig(l), e)})
-	}
-	return out
-}
-
-// longestTrial bounds what is cut into windows: no trial takes a day, and damaged results must not take all memory.
-const longestTrial = 24 * 3600 * 1000
-
-// readings is the samples for lab/stat, without those that run backwards or lie outside any trial.
-func readings(samples []result.Sample) []stat.Reading {
-	var out []stat.Reading
-	for _, s := range samples {
-		if !(s.AtMS >= 0 && s.AtMS <= longestTrial) {
-			continue
-		}
-		if n := len(out); n == 0 || s.AtMS > out[n-1].At {
-			out = append(out, stat.Reading{At: s.AtMS, Counter: float64(s.CPUNS)})
-		}
+	for _, w := range stat.ByLength(compare.Records(c.trials), windowMS, windowStep) {
+		e := estimateSpread(w.Spread, len(c.trials))
+		out = append(out, figure.XY{X: w.Length, Y: e.mean, Low: e.low, High: e.high,
+			Hover: fmt.Sprintf("%s, windows of %s ms: %s, %s", c.subject, sig(w.Length), e, plural(w.DF, "degree of freedom", "degrees of freedom"))})
 	}
 	return out
 }

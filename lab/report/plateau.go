@@ -32,37 +32,45 @@ func remains(g *group, r result.Ruler) (c, goLang, ratio float64) {
 	return c, goLang, goLang / c
 }
 
-// publishedAnswer says what the two published programs cost, and what the published ruler made of it.
+// publishedAnswer says what the two published programs cost, and what the ruler that bends it most makes of it.
 func (d *digest) publishedAnswer() []string {
 	g := d.busiest()[0]
 	rulers := d.rulers()
-	c, goLang, ratio := remains(g, rulers[0])
-	first := fmt.Sprintf("Under the %s load at %s, counted whole, the published Go program used %s %% of a core and the C program %s %%, %s times as much (%s)",
-		g.load, conns(g.connections), sig(goLang), sig(c), times(ratio), d.publishedVerdict(g))
+	_, _, ratio := remains(g, rulers[0])
+	first := fmt.Sprintf("Under the %s load at %s the published Go program used %s times the CPU of the C program (%s)",
+		g.load, conns(g.connections), times(ratio), d.publishedVerdict(g))
 	if p := publishedRatio(g.connections); !math.IsNaN(p) {
 		first += fmt.Sprintf("; the published table says %s times", times(p))
 	}
 	second := "No other ruler was read beside the true one, so what the published ruler adds is not known from this run."
-	var said []string
-	for _, r := range rulers[1:] {
-		rc, _, rr := remains(g, r)
-		said = append(said, fmt.Sprintf("by \"%s\" the C program used %s %% and the ratio is %s", r.Name, sig(rc), times(rr)))
-	}
-	if len(said) > 0 {
-		second = "For the same trials, " + strings.Join(said, "; ") + "."
+	if r, bent, ok := furthest(g, rulers); ok {
+		second = fmt.Sprintf("The ruler makes a difference of its own: \"%s\" shows %s times for the same trials.", r.Name, times(bent))
 	}
 	return []string{first + ".", second}
 }
 
+// furthest is the ruler, beside the true one, whose ratio is furthest from that one's.
+func furthest(g *group, rulers []result.Ruler) (r result.Ruler, ratio float64, ok bool) {
+	_, _, truth := remains(g, rulers[0])
+	far := 0.0
+	for _, other := range rulers[1:] {
+		_, _, v := remains(g, other)
+		if away := math.Abs(math.Log(v / truth)); away > far && !math.IsInf(away, 0) {
+			r, ratio, far, ok = other, v, away, true
+		}
+	}
+	return r, ratio, ok
+}
+
 func (d *digest) publishedVerdict(g *group) string {
-	v, ok := d.versus(metricCPU, g, publishedGo[0], publishedC[0])
+	v, ok := d.versus(result.MetricCPU, g, publishedGo[0], publishedC[0])
 	switch {
 	case !ok:
-		return "a ratio of means, with no interval"
+		return "no interval"
 	case v.Pairs < 2:
-		return "one pair of trials, so no interval; verdict: " + v.Verdict
+		return "one pair of trials, no interval"
 	}
-	return fmt.Sprintf("95 %% interval of the cost per message %s; verdict from %s: %s", between(v.Low, v.High), plural(v.Pairs, "pair", "pairs"), v.Verdict)
+	return between(v.Low, v.High) + ", " + v.Verdict
 }
 
 // publishedSection takes the published comparison apart: only for runs of the published programs.

@@ -12,7 +12,7 @@ import (
 // trialsSection shows every trial as a point.
 func (d *digest) trialsSection() section {
 	s := section{ID: "trials", Title: "Every trial",
-		How: "Each point is one trial, earlier ones higher in their row; hollow points were refused and count for nothing. Point at one for its numbers; all of them are in trials.csv."}
+		How: "Each point is one trial, earlier ones higher in their row; hollow points were refused and count for nothing; a trial in which the subject failed has none. All their numbers are in trials.csv; on the page they are also folded under each figure."}
 	s.Blocks = d.perGroup("Trials", d.pointsFigure)
 	return s
 }
@@ -20,6 +20,7 @@ func (d *digest) trialsSection() section {
 func (d *digest) pointsFigure(g *group) *figure.Figure {
 	c := figure.Rows{Name: "trials-" + d.tag(g), Title: "Every trial: " + d.caption(g),
 		Desc: "One row for each subject, one point for each trial.", X: figure.Axis{Label: "CPU, µs per message"}}
+	numbers := figure.Data{Head: trialHead}
 	for _, cell := range g.all() {
 		if d.elsewhere(cell.subject) {
 			continue
@@ -30,13 +31,24 @@ func (d *digest) pointsFigure(g *group) *figure.Figure {
 		for i, t := range trials {
 			up := -1 + 2*float64(i)/float64(max(len(trials)-1, 1))
 			row.Dots = append(row.Dots, figure.Dot{X: t.CPUUSPerMessage, Up: up, Shape: figure.ShapeOf(cell.index), Role: figure.Series(cell.index), Hollow: !t.Accepted, Hover: pointHover(t)})
+			numbers.Rows = append(numbers.Rows, trialRow(t))
 		}
 		c.Rows = append(c.Rows, row)
 	}
 	if len(c.Rows) == 0 {
 		return nil
 	}
-	return c.Draw()
+	f := c.Draw()
+	f.Data = numbers
+	return f
+}
+
+// trialHead is the columns of the table under a figure of trials.
+var trialHead = []string{"Trial", "Subject", "Block", "Place", "µs per message", "% of a core", "σ/µ", "Load sent", "Lateness p99, µs", "Refused because"}
+
+func trialRow(t *result.Trial) []string {
+	return []string{fmt.Sprint(t.ID), t.Subject, count(t.Block + 1), count(t.Position + 1), sig(t.CPUUSPerMessage), sig(t.CPUPercentMean), variationOf(t),
+		percent(t.AchievedRatio), sig(t.LatenessUS.P99), strings.Join(t.RefusedBecause, "; ")}
 }
 
 func pointsNote(c *cell) string {
@@ -44,12 +56,23 @@ func pointsNote(c *cell) string {
 	if len(c.refused) > 0 {
 		s += fmt.Sprintf(", %d refused", len(c.refused))
 	}
+	if len(c.failed) > 0 {
+		s += fmt.Sprintf(", %d failed", len(c.failed))
+	}
 	return s
+}
+
+// variationOf is the trial's own variation, which one of a single window has not.
+func variationOf(t *result.Trial) string {
+	if t.CPUCV == 0 {
+		return absent
+	}
+	return fixed(t.CPUCV, 3)
 }
 
 func pointHover(t *result.Trial) string {
 	s := fmt.Sprintf("trial %d, %s, block %d place %d: %s µs per message, %s %% of a core, σ/µ %s, %s of the load sent, lateness p99 %s µs",
-		t.ID, t.Subject, t.Block+1, t.Position+1, sig(t.CPUUSPerMessage), sig(t.CPUPercentMean), fixed(t.CPUCV, 3), percent(t.AchievedRatio), sig(t.LatenessUS.P99))
+		t.ID, t.Subject, t.Block+1, t.Position+1, sig(t.CPUUSPerMessage), sig(t.CPUPercentMean), variationOf(t), percent(t.AchievedRatio), sig(t.LatenessUS.P99))
 	if !t.Accepted {
 		s += "; refused: " + strings.Join(t.RefusedBecause, "; ")
 	}

@@ -14,14 +14,17 @@ import (
 func (d *digest) questionsSection() section {
 	s := section{ID: "questions", Title: "The paper's three questions",
 		How: "Each answer is made from the verdicts and checks of this run; \"undecided\" means that this run cannot tell, not that there is no difference."}
-	if len(d.Trials) == 0 && len(d.Portability) == 0 {
+	if len(d.Trials) == 0 && len(d.Portability) == 0 && len(d.Probes) == 0 {
 		return s
 	}
 	s.Blocks = append(s.Blocks, block{Head: "1. CPU: what do processes in C cost against goroutines?"})
-	s.Blocks = append(s.Blocks, d.pairAnswer(metricCPU, "cost", "CPU per message")...)
+	s.Blocks = append(s.Blocks, d.pairAnswer(result.MetricCPU, "cost", "CPU per message")...)
 	s.Blocks = append(s.Blocks, block{Head: "2. Stability: how steady is that CPU under a constant load?"})
-	s.Blocks = append(s.Blocks, d.pairAnswer(metricCV, "varied", "variation of CPU")...)
-	if len(d.Saturation) == 0 {
+	s.Blocks = append(s.Blocks, d.pairAnswer(result.MetricCV, "varied", "variation of CPU")...)
+	for _, f := range d.fields() {
+		s.Blocks = append(s.Blocks, text("Near capacity, with %s: %s", d.fieldName(f), d.flatSentence(f)))
+	}
+	if len(d.Probes) == 0 {
 		s.Blocks = append(s.Blocks, text("How steady it is near capacity was not measured in this run: --saturation does."))
 	}
 	s.Blocks = append(s.Blocks, block{Head: "3. Portability: do the C programs build and work elsewhere without change?"})
@@ -40,13 +43,13 @@ func (d *digest) pairAnswer(metric, verb, noun string) []block {
 	for _, g := range d.groups {
 		if v, ok := d.versus(metric, g, goLang, c); ok {
 			said[pairVerdict(v, verb)]++
-			t.add(d.caption(g), pairVerdict(v, verb), times(v.Ratio), between(v.Low, v.High), count(v.Pairs))
+			t.add(d.caption(g), pairVerdict(v, verb), ratioOf(v), between(v.Low, v.High), count(v.Pairs))
 		}
 	}
 	if len(t.Rows) == 0 {
 		return []block{text("Not answered by this run: %s and %s have no accepted trials under the same load.", c, goLang)}
 	}
-	return []block{text("%s", upper(tally(said))+"."), {Table: t}}
+	return []block{text("%s. %s", upper(tally(said)), d.correction(metric)), {Table: t}}
 }
 
 // tally counts what was said, most often first: "x cost more than y in 6 of 9 cells, …".
@@ -64,14 +67,14 @@ func tally(said map[string]int) string {
 
 func pairVerdict(v result.Comparison, verb string) string {
 	switch {
-	case v.Verdict == different && v.Ratio > 1:
+	case v.Verdict == result.Different && v.Ratio > 1:
 		return fmt.Sprintf("%s %s more than %s", v.A, verb, v.B)
-	case v.Verdict == different:
+	case v.Verdict == result.Different:
 		return fmt.Sprintf("%s %s less than %s", v.A, verb, v.B)
-	case v.Verdict == equivalent:
+	case v.Verdict == result.Equivalent:
 		return fmt.Sprintf("%s and %s were equivalent", v.A, v.B)
 	}
-	return "undecided"
+	return verdictWord(v)
 }
 
 // portability says what was built and tested where, and what was not.
@@ -92,7 +95,7 @@ func (d *digest) portability() []block {
 			}
 		}
 	}
-	s := fmt.Sprintf("%d of %s of a C subject and a target were built without change and passed the contract.", passed, plural(tested, "tested combination", "tested combinations"))
+	s := fmt.Sprintf("%d of %s of a C subject and a target were built without change and passed the parts of the contract that move bytes and end processes; the others were not tried there.", passed, plural(tested, "tested combination", "tested combinations"))
 	if slices.Sort(untested); len(untested) > 0 {
 		s += " Not tested, or not for every subject: " + strings.Join(slices.Compact(untested), ", ") + "."
 	}

@@ -18,8 +18,8 @@ func (d *digest) ratiosSection() section {
 		}
 		return s
 	}
-	s.Blocks = d.perGroup("Ratios", d.forest(metricCPU, "CPU per message"))
-	if cv := d.perGroup("Ratios", d.forest(metricCV, "variation of CPU")); len(cv) > 0 {
+	s.Blocks = d.perGroup("Ratios", d.forest(result.MetricCPU, "CPU per message"))
+	if cv := d.perGroup("Ratios", d.forest(result.MetricCV, "variation of CPU")); len(cv) > 0 {
 		s.Blocks = append(s.Blocks, block{Fold: "Ratios of the variation of CPU", Inside: cv})
 	}
 	s.Blocks = append(s.Blocks, block{Fold: fmt.Sprintf("All %s as a table", plural(len(d.Comparisons), "comparison", "comparisons")), Inside: []block{{Table: d.comparisonTable()}}})
@@ -32,7 +32,8 @@ func (d *digest) ratiosHow() string {
 		margin = fmt.Sprintf("%s to %s, the grey band,", times(1/(1+m)), times(1+m))
 	}
 	return "A ratio of 1 is no difference. The whisker is the 95 % interval: repeated runs would cover the true ratio with such an interval 19 times in 20. " +
-		"A verdict is \"different\" when its p is under 0.05 after correcting for the number of comparisons made together, so an interval may miss 1 by a hair without one; " +
+		d.correction(result.MetricCPU) + " " + d.correction(result.MetricCV) + " " +
+		"A verdict is \"different\" when its p is under 0.05 after that correction, so an interval may miss 1 by a hair without one; " +
 		"it is \"equivalent\" when a ratio outside " + margin + " is as unlikely, corrected in the same way, and else \"undecided\"."
 }
 
@@ -45,7 +46,9 @@ func (d *digest) forest(metric, what string) func(*group) *figure.Figure {
 			c.Between = [2]float64{1 / (1 + d.Plan.Margin), 1 + d.Plan.Margin}
 		}
 		for _, v := range d.family(metric, g) {
-			c.Rows = append(c.Rows, forestRow(v))
+			if !tooShort(v) {
+				c.Rows = append(c.Rows, forestRow(v))
+			}
 		}
 		if len(c.Rows) == 0 {
 			return nil
@@ -58,9 +61,9 @@ func (d *digest) forest(metric, what string) func(*group) *figure.Figure {
 func forestRow(v result.Comparison) figure.Row {
 	dot := figure.Dot{X: v.Ratio, Low: v.Low, High: v.High, Role: figure.Muted, Shape: figure.Circle, Hollow: true}
 	switch v.Verdict {
-	case different:
+	case result.Different:
 		dot.Role, dot.Shape, dot.Hollow = figure.Series(1), figure.Diamond, false
-	case equivalent:
+	case result.Equivalent:
 		dot.Role, dot.Shape, dot.Hollow = figure.Series(0), figure.Square, false
 	}
 	dot.Hover = fmt.Sprintf("%s / %s: %s, 95 %% interval %s, p %s, %s, %s", v.A, v.B, times(v.Ratio), between(v.Low, v.High), probability(v.P), plural(v.Pairs, "pair", "pairs"), v.Verdict)
@@ -86,20 +89,20 @@ func (d *digest) comparisonTable() *table {
 		if c.Twin {
 			note += "; the twin"
 		}
-		if c.Warning != "" {
+		if c.Warning != "" && !tooShort(c) {
 			note += "; " + c.Warning
 		}
-		t.add(c.A+" / "+c.B, metricName(c.Metric), c.Load, patternName(c.Pattern), count(c.Connections), c.Verdict,
-			times(c.Ratio), between(c.Low, c.High), probability(c.P), note)
+		t.add(c.A+" / "+c.B, metricName(c.Metric), c.Load, patternName(c.Pattern), count(c.Connections), verdictWord(c),
+			ratioOf(c), between(c.Low, c.High), probability(c.P), note)
 	}
 	return t
 }
 
 func metricName(m string) string {
 	switch m {
-	case metricCPU:
+	case result.MetricCPU:
 		return "CPU per message"
-	case metricCV:
+	case result.MetricCV:
 		return "variation"
 	}
 	return m
@@ -122,7 +125,7 @@ func (d *digest) twinSection() section {
 	}
 	t := &table{Caption: "A subject against its own copy", Align: "lllrlrrr", Head: []string{"Subject", "Metric", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "Pairs"}}
 	for _, c := range twins {
-		t.add(c.A, metricName(c.Metric), patternName(c.Pattern), count(c.Connections), c.Verdict, times(c.Ratio), between(c.Low, c.High), count(c.Pairs))
+		t.add(c.A, metricName(c.Metric), patternName(c.Pattern), count(c.Connections), verdictWord(c), ratioOf(c), between(c.Low, c.High), count(c.Pairs))
 	}
 	s.Blocks = []block{text("%s", d.twinSaid(twins)), {Table: t}}
 	if len(t.Rows) > 6 {
@@ -133,11 +136,11 @@ func (d *digest) twinSection() section {
 
 func (d *digest) twinSaid(twins []result.Comparison) string {
 	if n := d.twinsDiffering(); n > 0 {
-		return fmt.Sprintf("The lab called the twins different in %d of %s. Chance alone does so about once in 20 tables; if it happens again in another run, something disturbs the measurements.", n, plural(len(twins), "comparison", "comparisons"))
+		return fmt.Sprintf("The lab called the twins different in %d of %s. Chance alone does so in at most one run of 20 for each metric; if it happens again in another run, something disturbs the measurements.", n, plural(len(twins), "comparison", "comparisons"))
 	}
 	worst := 1.0
 	for _, c := range twins {
-		if far := max(c.Ratio, 1/c.Ratio); c.Metric == metricCPU && far > worst && far < 1e6 {
+		if far := max(c.Ratio, 1/c.Ratio); c.Metric == result.MetricCPU && far > worst && far < 1e6 {
 			worst = far
 		}
 	}

@@ -45,7 +45,7 @@ func (d *digest) rulersSection() section {
 	}
 	rulers := d.rulers()
 	if len(rulers) == 1 {
-		s.Blocks = []block{text("Only one ruler was read in this run, the true one: %s. An experiment file with rulers = true reads others beside it, as weir lab run im-published does.", rulers[0].Name)}
+		s.Blocks = []block{text("Only one ruler was read in this run, the true one: %s. An experiment with rulers = true reads others beside it, as im and im-published do where there are not too many processes to look at.", rulers[0].Name)}
 		return s
 	}
 	s.Blocks = append(s.Blocks, block{Items: rulerList(rulers)})

@@ -3,6 +3,9 @@ package report
 import (
 	"fmt"
 	"slices"
+
+	"weir/lab/result"
+	"weir/lab/stat"
 )
 
 // tableSection is the paper's table with the measured figures beside the published ones, a table for each
@@ -10,7 +13,7 @@ import (
 func (d *digest) tableSection() section {
 	s := section{ID: "table", Title: "The published table, and what was measured here",
 		How: "CPU is the mean in % of one core, of the whole process tree; σ/µ is its coefficient of variation over windows of " + short(d.Plan.WindowMS) +
-			" ms. Published figures stand beside the same paradigm in the same language; they come from another machine and an unequal pair of programs, so compare their shape, not their size."}
+			" ms, those of all trials pooled, with its degrees of freedom in brackets; too short means under " + fmt.Sprint(stat.LeastDF) + " of them, too short to tell. Published figures stand beside the same paradigm in the same language; they come from another machine and an unequal pair of programs, so compare their shape, not their size."}
 	for _, load := range d.loads() {
 		s.Blocks = append(s.Blocks, block{Table: d.publishedTable(load)})
 	}
@@ -61,7 +64,7 @@ func (d *digest) publishedRow(subject string, connections int, cells []*cell) []
 			row = append(row, absent, absent)
 			continue
 		}
-		row = append(row, c.percent.String(), fixed(c.cv.mean, 3))
+		row = append(row, c.percent.String(), c.varied())
 	}
 	return row
 }
@@ -69,19 +72,29 @@ func (d *digest) publishedRow(subject string, connections int, cells []*cell) []
 // rankTable is the order of the subjects in a group, cheapest first, with what their CPU stands beside.
 func (d *digest) rankTable(g *group) *table {
 	t := &table{Caption: upper(d.caption(g)) + ": CPU per message, cheapest first", Align: "lrrrlrrrr",
-		Head: []string{"Subject", "CPU, µs per message", "95 % interval", "Times the first", "Verdict on that", "σ/µ", "Generator, µs", "Machine, µs", "Trials"}}
+		Head: []string{"Subject", "CPU, µs per message", "95 % interval", "Times the first", "Verdict on that", "σ/µ (degrees of freedom)", "Generator, µs", "Machine, µs", "Trials"}}
 	for i, c := range g.cells {
 		ratio, verdict := d.versusFirst(g, i)
-		t.Rows = append(t.Rows, []string{c.subject, sig(c.perMessage.mean), c.perMessage.interval(), ratio, verdict, fixed(c.cv.mean, 3),
-			sig(c.load.mean), sig(c.machine.mean), fmt.Sprint(len(c.trials))})
+		t.Rows = append(t.Rows, []string{c.subject, sig(c.perMessage.mean), c.perMessage.interval(), ratio, verdict, c.varied(),
+			sig(c.load.mean), sig(c.machine.mean), c.counted()})
 	}
 	return t
+}
+
+// counted is the number of accepted trials, and of those in which the subject failed: "7, failed 3".
+func (c *cell) counted() string {
+	if len(c.failed) == 0 {
+		return fmt.Sprint(len(c.trials))
+	}
+	return fmt.Sprintf("%d, failed %d", len(c.trials), len(c.failed))
 }
 
 // versusFirst is the ratio of the i-th cell to the cheapest, and the verdict on it.
 func (d *digest) versusFirst(g *group, i int) (ratio, verdict string) {
 	c, first := g.cells[i], g.cells[0]
 	switch {
+	case len(c.trials) == 0 && len(c.failed) > 0:
+		return absent, "it failed"
 	case len(c.trials) == 0:
 		return absent, "all trials refused"
 	case !c.perMessage.known():
@@ -89,7 +102,7 @@ func (d *digest) versusFirst(g *group, i int) (ratio, verdict string) {
 	case i == 0:
 		return "1", "the lowest mean"
 	}
-	v, ok := d.versus(metricCPU, g, c.subject, first.subject)
+	v, ok := d.versus(result.MetricCPU, g, c.subject, first.subject)
 	if !ok {
 		return times(c.perMessage.mean / first.perMessage.mean), "not compared"
 	}

@@ -46,6 +46,7 @@ func Terminal(w io.Writer, r *result.Results, colour bool, width int) {
 		s.para(amber, "! ", c)
 	}
 	s.tables(d)
+	s.corrections(d)
 	s.twin(d)
 	s.refusals(d)
 	s.files()
@@ -79,9 +80,15 @@ func (s *screen) para(style, lead, text string) {
 }
 
 func (s *screen) tables(d *digest) {
-	if len(d.groups) == 0 {
+	fields := d.fields()
+	if len(d.groups)+len(fields) == 0 {
 		s.para("", "", "No trial was run.")
 		return
+	}
+	for _, f := range fields {
+		s.WriteString("\n")
+		s.para(bold, "", upper(d.fieldName(f))+": at shares of each subject's capacity")
+		s.grid(f.rows())
 	}
 	for _, g := range d.groups {
 		s.WriteString("\n")
@@ -90,14 +97,41 @@ func (s *screen) tables(d *digest) {
 	}
 }
 
-// table is a group's ranking. Columns are left out from the right when the terminal is narrow.
+// table is a group's ranking.
 func (s *screen) table(d *digest, g *group) {
-	rows := [][]string{{"subject", "µs/message", "95 % interval", "times first", "verdict", "σ/µ", "generator", "machine", "trials"}}
+	rows := [][]string{{"subject", "µs/message", "95 % interval", "times first", "verdict", "σ/µ (df)", "generator", "machine", "trials"}}
 	for i, c := range g.cells {
 		ratio, verdict := d.versusFirst(g, i)
 		rows = append(rows, []string{figure.Clean(c.subject), sig(c.perMessage.mean), c.perMessage.interval(), ratio, verdict,
-			fixed(c.cv.mean, 3), sig(c.load.mean), sig(c.machine.mean), fmt.Sprint(len(c.trials))})
+			c.varied(), sig(c.load.mean), sig(c.machine.mean), c.counted()})
 	}
+	s.grid(rows)
+}
+
+// rows is the terminal's table of a field. What gave out stands where row sets words.
+func (f *field) rows() [][]string {
+	rows := [][]string{{"subject", "capacity/s", "share", "σ/µ", "gave out", "echo p99, ms", "measured"}}
+	for _, r := range f.reaches {
+		limit := "server"
+		switch {
+		case r.gaveOut.GeneratorBound:
+			limit = "generator"
+		case r.gaveOut.Rate == 0:
+			limit = "nothing"
+		}
+		if len(r.shares) == 0 {
+			rows = append(rows, []string{figure.Clean(r.subject), r.capacity(), absent, absent, limit, absent, "0"})
+		}
+		for _, s := range r.shares {
+			rows = append(rows, []string{figure.Clean(r.subject), r.capacity(), short(s.percent) + " %", fixed(s.spot(variation).mean, 3), limit, s.spot(tailMS).String(), fmt.Sprint(len(s.accepted))})
+		}
+	}
+	return rows
+}
+
+// grid writes rows under the names in the first of them. Columns are left out from the right when the
+// terminal is narrow.
+func (s *screen) grid(rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, c := range r {
@@ -126,14 +160,22 @@ func (s *screen) row(cells []string, widths []int, n int) {
 		switch {
 		case n == 0:
 			cell = s.paint(faint, cell)
-		case i == 4 && c == different:
+		case i == 4 && c == result.Different:
 			cell = s.paint(amber, cell)
-		case i == 4 && c == equivalent:
+		case i == 4 && c == result.Equivalent:
 			cell = s.paint(green, cell)
 		}
 		line += "  " + cell
 	}
 	s.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// corrections says what the verdicts in the tables are corrected for.
+func (s *screen) corrections(d *digest) {
+	if len(d.Comparisons) > 0 {
+		s.WriteString("\n")
+		s.para(faint, "", d.correction(result.MetricCPU))
+	}
 }
 
 func (s *screen) twin(d *digest) {
@@ -155,7 +197,7 @@ func (s *screen) twin(d *digest) {
 }
 
 func (s *screen) refusals(d *digest) {
-	refused := len(d.Trials) - d.accepted()
+	refused := d.refused()
 	if refused == 0 {
 		return
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -114,9 +115,25 @@ func texRow(cells []string, shaded bool) string {
 }
 
 func (d *digest) texCaption(load string) string {
-	return fmt.Sprintf("Mean ($\\mu$) CPU usage in \\%% of one core and its coefficient of variation $\\frac{\\sigma}{\\mu}$ over windows of %s\\,ms: "+
-		"as published, and as measured under %s with %s arrivals. Published figures stand beside the same paradigm in the same language; -- means not published or not measured.",
-		short(d.Plan.WindowMS), texEscape(d.describe(load)), texEscape(list(names(d.patterns(load)))))
+	return fmt.Sprintf("Mean ($\\mu$) CPU usage in \\%% of one core and its coefficient of variation $\\frac{\\sigma}{\\mu}$ over windows of %s\\,ms, those of all trials pooled (%s): "+
+		"as published, and as measured under %s with %s arrivals. Published figures stand beside the same paradigm in the same language; -- means not published, not measured, or too short to tell.",
+		short(d.Plan.WindowMS), d.freedom(load), texEscape(d.describe(load)), texEscape(list(names(d.patterns(load)))))
+}
+
+// freedom is what the variations of a table rest on: "12 to 24 degrees of freedom".
+func (d *digest) freedom(load string) string {
+	least, most := math.MaxInt, 0
+	for _, g := range d.groups {
+		for _, c := range g.cells {
+			if g.load == load && c.cv.known() {
+				least, most = min(least, c.spread.DF), max(most, c.spread.DF)
+			}
+		}
+	}
+	if least < most {
+		return fmt.Sprintf("%d to %d degrees of freedom", least, most)
+	}
+	return fmt.Sprintf("%d degrees of freedom", most)
 }
 
 func names(patterns []string) []string {
