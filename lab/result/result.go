@@ -30,6 +30,7 @@ type Results struct {
 
 	Subjects    []Subject    `json:"subjects"`
 	Skipped     []Skip       `json:"skipped,omitempty"` // subjects that could not take part, with the reason
+	Notes       []Note       `json:"notes,omitempty"`   // what could not be found out beside the trials, with the reason
 	Trials      []Trial      `json:"trials"`            // in the order in which they ran, refused ones included
 	Comparisons []Comparison `json:"comparisons"`
 	Rulers      []Ruler      `json:"rulers"` // the accounting in use first, then the others that were read beside it
@@ -37,32 +38,36 @@ type Results struct {
 	Reasons     []Reasons     `json:"reasons,omitempty"`      // why a subject costs what it costs, from trials of their own
 	SwitchCosts []SwitchCost  `json:"switch_costs,omitempty"` // what one switch costs on this machine
 	Portability []Portability `json:"portability,omitempty"`  // the C subjects under other compilers and machines
-	Saturation  []Saturation  `json:"saturation,omitempty"`   // variation and tail near capacity
+	Probes      []Probe       `json:"probes,omitempty"`       // the search for each subject's capacity, in the order in which they ran
+	Saturation  []Saturation  `json:"saturation,omitempty"`   // variation and tail near capacity, refused measurements included
 }
 
 // Plan is what was to be run. Every combination of a subject, a number of connections and a pattern is a cell.
 type Plan struct {
-	Quick       bool     `json:"quick"`
-	Workload    string   `json:"workload"` // sink or echo
-	Loads       []Load   `json:"loads"`    // usually one; im-published has two
-	Connections []int    `json:"connections"`
-	Patterns    []string `json:"patterns"` // staggered, together, poisson
-	Blocks      int      `json:"blocks"`   // palindromic blocks; each holds two trials of every subject
-	DurationS   float64  `json:"duration_s"`
-	WindowMS    float64  `json:"window_ms"` // the window of cpu_cv, 500 in the paper
-	ServerCPUs  []int    `json:"server_cpus"`
-	LoadCPUs    []int    `json:"load_cpus"`
-	Namespace   bool     `json:"namespace"` // the subject stood behind a veth pair instead of on loopback
-	Twin        string   `json:"twin"`      // the subject that was secretly in the run twice; empty when none was
-	Margin      float64  `json:"margin"`    // ratios within [1/(1+margin), 1+margin] count as equivalent
+	Quick         bool     `json:"quick"`
+	Workload      string   `json:"workload"` // sink or echo
+	Loads         []Load   `json:"loads"`    // usually one; im-published has two
+	Connections   []int    `json:"connections"`
+	Patterns      []string `json:"patterns"`                // staggered, together, poisson
+	Blocks        int      `json:"blocks"`                  // palindromic blocks; each holds two trials of every subject
+	BusiestBlocks int      `json:"busiest_blocks,omitzero"` // in the cells with the most connections, where that is more than Blocks
+	DurationS     float64  `json:"duration_s"`
+	WindowMS      float64  `json:"window_ms"` // the window of cpu_cv, 500 in the paper
+	ServerCPUs    []int    `json:"server_cpus"`
+	LoadCPUs      []int    `json:"load_cpus"`
+	Namespace     bool     `json:"namespace"` // the subject stood behind a veth pair instead of on loopback
+	Twin          string   `json:"twin"`      // the subject that was secretly in the run twice; empty when none was
+	Margin        float64  `json:"margin"`    // ratios within [1/(1+margin), 1+margin] count as equivalent
 }
 
 // Load is what each connection was offered.
 type Load struct {
-	Name   string  `json:"name"` // "messages", "tcpkali"
-	Rate   float64 `json:"rate"` // messages a second a connection; for tcpkali mode derived from Bits
-	Size   int     `json:"size"` // bytes a message
-	Bits   float64 `json:"bits"` // bits a second a connection in tcpkali's bandwidth mode; else 0
+	Name   string  `json:"name"`            // "messages", "tcpkali"
+	Rate   float64 `json:"rate"`            // messages a second a connection; for tcpkali mode derived from Bits
+	Size   int     `json:"size"`            // bytes a message
+	Bits   float64 `json:"bits"`            // bits a second a connection in tcpkali's bandwidth mode; else 0
+	Idle   int     `json:"idle,omitempty"`  // connections held open beside the others, on which nothing was sent
+	Churn  float64 `json:"churn,omitempty"` // short connections a second beside the others: connect, send one message, close
 	WorkUS int     `json:"work_us"`
 	WaitMS int     `json:"wait_ms"`
 }
@@ -76,25 +81,35 @@ type Machine struct {
 	Hypervisor bool     `json:"hypervisor"`
 	Congestion string   `json:"congestion"` // TCP congestion control in use
 	Versions   []string `json:"versions"`   // "go1.26.8", "gcc 12.2.0", ...
+	Weir       string   `json:"weir"`       // the version of the lab itself
 }
 
 // Subject is a server under test, as its subject.toml tells it.
 type Subject struct {
 	Name         string `json:"name"`
 	Language     string `json:"language"`
+	Version      string `json:"version,omitempty"` // of what it runs on, "OpenJDK 25.0.1"
 	Paradigm     string `json:"paradigm"`
 	About        string `json:"about"`
 	Differs      string `json:"differs,omitempty"` // where its work is not equal to the others', in a sentence
 	Lines        int    `json:"lines"`
 	Dependencies int    `json:"dependencies"`
 	BinaryBytes  int64  `json:"binary_bytes"`
-	Elsewhere    bool   `json:"elsewhere"` // runs on another machine: its CPU was not measured
+	Elsewhere    bool   `json:"elsewhere"`      // not started by the lab: its CPU was not measured
+	Here         bool   `json:"here,omitempty"` // elsewhere, but on this machine: no neighbour can be told from it
 }
 
 // Skip is a subject left out.
 type Skip struct {
 	Subject string `json:"subject"`
 	Reason  string `json:"reason"`
+}
+
+// Note says that something which explains the trials could not be found out on this machine.
+type Note struct {
+	What    string `json:"what"`              // "system calls", "switch costs", "portability"
+	Subject string `json:"subject,omitempty"` // when it is one subject's
+	Why     string `json:"why"`
 }
 
 // Trial is one run of one subject under one load.
@@ -110,21 +125,24 @@ type Trial struct {
 	Started     time.Time `json:"started"`
 
 	CPUPercentMean  float64 `json:"cpu_percent_mean"`   // of one core, the subject's whole process tree
-	CPUCV           float64 `json:"cpu_cv"`             // standard deviation / mean over windows of Plan.WindowMS
+	CPUCV           float64 `json:"cpu_cv,omitzero"`    // standard deviation / mean over windows of Plan.WindowMS; absent below two of them
 	CPUUSPerMessage float64 `json:"cpu_us_per_message"` // subject
 	LoadUSPerMsg    float64 `json:"load_us_per_message"`
 	MachineUSPerMsg float64 `json:"machine_us_per_message"`
 	ColdUSPerMsg    float64 `json:"cold_us_per_message"` // during the warm-up
 	WarmMessages    int64   `json:"warm_messages"`       // messages before the measured window
+	Unsteady        bool    `json:"unsteady,omitempty"`  // the warm-up came to its limit before CPU per message was seen to be steady
 
-	Messages      int64       `json:"messages"` // sent in the measured window
+	Messages      int64       `json:"messages"` // sent in the measured window, those of short connections included
 	Bytes         int64       `json:"bytes"`
 	OfferedRate   float64     `json:"offered_rate"` // messages a second, all connections
 	AchievedRatio float64     `json:"achieved_ratio"`
-	Behind        int64       `json:"behind"` // messages that could not be sent at their time because the connection was full
+	Behind        int64       `json:"behind"` // messages that could not be sent at their time because the connection was full, or began late
 	LatenessUS    Percentiles `json:"lateness_us"`
 	GapUS         Percentiles `json:"gap_us"`               // between messages of one connection
 	LatencyUS     Percentiles `json:"latency_us,omitzero"`  // echo only; from the intended send time
+	SpreadUS      Percentiles `json:"spread_us,omitzero"`   // together only; from a burst's first message to its last
+	Churn         *Churn      `json:"churn,omitempty"`      // loads with short connections
 	LoadRunQueue  float64     `json:"load_run_queue_ratio"` // generator's run-queue wait / duration
 	WindowS       float64     `json:"window_s"`             // the measured window's length
 
@@ -134,8 +152,19 @@ type Trial struct {
 	Samples  []Sample           `json:"samples"`          // 20 a second over the measured window
 	Rulers   map[string]float64 `json:"rulers,omitempty"` // ruler name to mean CPU in % of a core
 
-	Accepted       bool     `json:"accepted"`
-	RefusedBecause []string `json:"refused_because"` // empty when accepted
+	Accepted       bool     `json:"accepted"`                 // the figures count: neither refused nor failed
+	RefusedBecause []string `json:"refused_because"`          // what spoiled the measurement; empty when accepted
+	FailedBecause  []string `json:"failed_because,omitempty"` // what the subject did wrong; not run again, and its figures may be missing
+	EndedBadly     string   `json:"ended_badly,omitempty"`    // what was wrong with the subject's end, after the window
+}
+
+// Churn is what became of the short connections that were due in the measured window: connect, send one
+// message, close.
+type Churn struct {
+	Offered    int64       `json:"offered"`
+	Done       int64       `json:"done"`   // closed by both sides, and without an error
+	Behind     int64       `json:"behind"` // begun late, or never, because the server held up those before
+	DurationUS Percentiles `json:"duration_us"`
 }
 
 // Percentiles summarises a distribution.
@@ -186,7 +215,7 @@ type Comparison struct {
 	Low         float64 `json:"low"`   // 95 % interval, not corrected; low and high are 0 when there is none
 	High        float64 `json:"high"`
 	Pairs       int     `json:"pairs"`   // blocks in which both have accepted trials
-	P           float64 `json:"p"`       // corrected over all pairs in this metric, load, connections and pattern
+	P           float64 `json:"p"`       // corrected over all comparisons in this metric
 	Verdict     string  `json:"verdict"` // different, equivalent, undecided
 	Twin        bool    `json:"twin"`    // B is A's secret twin: an honest lab does not say "different"
 	Warning     string  `json:"warning,omitempty"`
@@ -222,7 +251,8 @@ type SwitchCost struct {
 	How     string  `json:"how"`     // how it was measured, in a phrase
 }
 
-// Portability is one C subject built and contract-tested one way.
+// Portability is one C subject built one way and tried against the parts of the contract that move bytes and end
+// processes; the other parts were not tried.
 type Portability struct {
 	Subject string `json:"subject"`
 	Target  string `json:"target"` // "gcc x86-64", "clang x86-64", "musl x86-64", "gcc 32-bit", "gcc arm64 (qemu-user)"
@@ -231,16 +261,61 @@ type Portability struct {
 	Note    string `json:"note,omitempty"` // why not, or which check failed; "not tested: ..." when neither was tried
 }
 
-// Saturation is how a subject behaves at a share of its capacity.
+// Probe is one rate that was tried in the search for a subject's capacity.
+type Probe struct {
+	Subject        string   `json:"subject"`
+	Load           string   `json:"load"`
+	Connections    int      `json:"connections"`
+	Pattern        string   `json:"pattern"`
+	Rate           float64  `json:"rate"` // messages a second that were offered, all connections
+	AchievedRatio  float64  `json:"achieved_ratio"`
+	Behind         int64    `json:"behind"`           // messages that found their connection full
+	LatenessP99US  float64  `json:"lateness_p99_us"`  // of the sends
+	LatencyP99US   float64  `json:"latency_p99_us"`   // from the intended send to the echo
+	CPUPercentMean float64  `json:"cpu_percent_mean"` // subject
+	LoadPercent    float64  `json:"load_percent"`     // of a core: the generator's CPU and its wait for one
+	KeptUp         bool     `json:"kept_up"`
+	GeneratorBound bool     `json:"generator_bound"` // not kept up, and it was the generator that gave out
+	Attempts       int      `json:"attempts"`        // trials; over 1 where one that was not kept up had been disturbed
+	DisturbedBy    []string `json:"disturbed_by,omitempty"`
+}
+
+// Bracket is the two probes between which a subject's capacity lies: the highest rate that it kept up with
+// and the lowest that it did not. Either is zero where there is none.
+func (r *Results) Bracket(subject, load string, connections int, pattern string) (kept, gaveOut Probe) {
+	for _, p := range r.Probes {
+		switch {
+		case p.Subject != subject || p.Load != load || p.Connections != connections || p.Pattern != pattern:
+		case p.KeptUp && p.Rate > kept.Rate:
+			kept = p
+		case !p.KeptUp && (gaveOut.Rate == 0 || p.Rate < gaveOut.Rate):
+			gaveOut = p
+		}
+	}
+	return kept, gaveOut
+}
+
+// Saturation is one measurement of a subject at a share of its capacity.
 type Saturation struct {
 	Subject        string      `json:"subject"`
+	Load           string      `json:"load"`
 	Connections    int         `json:"connections"`
 	Pattern        string      `json:"pattern"`
-	CapacityRate   float64     `json:"capacity_rate"`   // messages a second, all connections, found by bisection
+	CapacityRate   float64     `json:"capacity_rate"`   // messages a second, all connections: the highest rate kept up with
 	GeneratorBound bool        `json:"generator_bound"` // the generator gave out first: capacity is at least this
 	SharePercent   float64     `json:"share_percent"`   // 70, 85, 95
+	Round          int         `json:"round"`           // palindromic, counted from 0; each holds two places for every subject and share
+	Position       int         `json:"position"`        // place in the round, from 0
+	Attempt        int         `json:"attempt"`         // 1 for the first try at this place
+	Started        time.Time   `json:"started"`
 	CPUPercentMean float64     `json:"cpu_percent_mean"`
 	CPUCV          float64     `json:"cpu_cv"`
-	LatencyUS      Percentiles `json:"latency_us"` // echo: from intended send to echo; sink: lateness of the send
+	LatencyUS      Percentiles `json:"latency_us"`  // from the intended send to the echo
+	LatenessUS     Percentiles `json:"lateness_us"` // of the sends: a part of the latency
 	AchievedRatio  float64     `json:"achieved_ratio"`
+	Behind         int64       `json:"behind"`
+	LoadPercent    float64     `json:"load_percent"`             // of a core: the generator's CPU and its wait for one
+	FailedBecause  []string    `json:"failed_because,omitempty"` // what the subject did wrong at this share; that is a finding, and counts
+	Accepted       bool        `json:"accepted"`
+	RefusedBecause []string    `json:"refused_because"`
 }
