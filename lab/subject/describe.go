@@ -13,10 +13,10 @@ import (
 
 // Describe tells what a report says about the subject. Lines are counted in the files that its sources
 // match; the size of its binary is 0 before a build and for a subject that names none. A binary that is a
-// folder has the size of the files in it.
+// folder has the size of the files in it. It asks for the version what the subject names for that.
 func (s *Subject) Describe() result.Subject {
 	return result.Subject{
-		Name: s.Name, Language: s.Language, Paradigm: s.Paradigm, About: s.About, Differs: s.Differs,
+		Name: s.Name, Language: s.Language, Version: s.version(), Paradigm: s.Paradigm, About: s.About, Differs: s.Differs,
 		Lines: s.lines(), Dependencies: s.Dependencies, BinaryBytes: s.binaryBytes(),
 	}
 }

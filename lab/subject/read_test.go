@@ -160,7 +160,7 @@ func FuzzParse(f *testing.F) {
 
 // normal makes empty and absent lists the same.
 func normal(s Subject) Subject {
-	for _, list := range []*[]string{&s.Workloads, &s.Needs, &s.CheckCmd, &s.BuildCmd, &s.RunCmd, &s.Sources} {
+	for _, list := range []*[]string{&s.Workloads, &s.Needs, &s.CheckCmd, &s.VersionCmd, &s.BuildCmd, &s.RunCmd, &s.Sources} {
 		if len(*list) == 0 {
 			*list = nil
 		}

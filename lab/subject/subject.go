@@ -30,6 +30,7 @@ type Subject struct {
 	Workloads    []string          `toml:"workloads"`     // "sink", "echo"
 	Needs        []string          `toml:"needs"`         // commands that must be on PATH to build or run it
 	CheckCmd     []string          `toml:"check"`         // exits 0 where the subject can work; optional
+	VersionCmd   []string          `toml:"version"`       // prints the version of what it runs on; optional
 	BuildCmd     []string          `toml:"build"`         // optional
 	RunCmd       []string          `toml:"run"`           //
 	Ready        string            `toml:"ready"`         // "listen", "connect" or "line: TEXT"

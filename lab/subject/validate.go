@@ -18,6 +18,7 @@ var examples = map[string]string{
 	"workloads":     `workloads = ["sink", "echo"]`,
 	"needs":         `needs = ["erl"]`,
 	"check":         `check = ["sh", "check.sh"]`,
+	"version":       `version = ["erl", "-noshell", "-eval", "io:put_chars(erlang:system_info(otp_release)), halt()."]`,
 	"build":         `build = ["cc", "-O2", "-o", "{out}/my-server", "main.c"]`,
 	"run":           `run = ["{out}/my-server", "--listen", "{addr}"]`,
 	"ready":         `ready = "listen"`,
@@ -72,6 +73,8 @@ func (s *Subject) wrongWords() *problem {
 		return &problem{"run", "missing, so that the lab could not start the server"}
 	case len(s.BuildCmd) > 0 && s.BuildCmd[0] == "":
 		return &problem{"build", "its first word, the command, is empty"}
+	case len(s.VersionCmd) > 0 && s.VersionCmd[0] == "":
+		return &problem{"version", "its first word, the command, is empty"}
 	case len(s.CheckCmd) > 0 && s.CheckCmd[0] == "":
 		return &problem{"check", "its first word, the command, is empty"}
 	}
@@ -126,7 +129,7 @@ func (s *Subject) wrongPlaceholders() *problem {
 		words []string
 		known []string
 	}{
-		{"check", s.CheckCmd, placesOnly}, {"build", s.BuildCmd, placesOnly}, {"binary", []string{s.Binary}, placesOnly},
+		{"check", s.CheckCmd, placesOnly}, {"version", s.VersionCmd, placesOnly}, {"build", s.BuildCmd, placesOnly}, {"binary", []string{s.Binary}, placesOnly},
 		{"needs", s.Needs, nil}, {"sources", s.Sources, nil}, {"run", s.RunCmd, everything}, {"env", values, everything},
 	} {
 		for _, word := range k.words {
