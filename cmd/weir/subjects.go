@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"weir/lab/report"
 	"weir/lab/subject"
 )
 
@@ -80,7 +81,7 @@ func (c *listCmd) table(t *terminal, all []listed) {
 			ready++
 		}
 		rows[i] = []string{s.Name, s.Language, s.Paradigm, strings.Join(s.Workloads, " "), strconv.Itoa(s.Lines),
-			strconv.Itoa(s.Dependencies), bytesText(s.BinaryBytes), state}
+			strconv.Itoa(s.Dependencies), report.Bytes(s.BinaryBytes), state}
 	}
 	columns := []column{{"NAME", false}, {"LANGUAGE", false}, {"PARADIGM", false}, {"WORKLOADS", false}, {"LINES", true},
 		{"DEPS", true}, {"BINARY", true}, {"STATE", false}}
@@ -100,15 +101,4 @@ func (c *listCmd) table(t *terminal, all []listed) {
 		return cell
 	})
 	fmt.Fprintf(t.out, "\n%d of %d can be built and run here.\n", ready, len(all))
-}
-
-// bytesText is a size for people.
-func bytesText(n int64) string {
-	switch {
-	case n == 0:
-		return "-"
-	case n < 1<<20:
-		return fmt.Sprintf("%.0f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/lab/report"
 	"weir/lab/subject"
 )
 
@@ -75,7 +76,7 @@ func (c *buildCmd) one(ctx context.Context, t *terminal, s *subject.Subject, ste
 	}
 	t.status("")
 	if err == nil {
-		say(green, "built", s.Name, fmt.Sprintf("%5.1f s   %s", time.Since(began).Seconds(), bytesText(s.Describe().BinaryBytes)))
+		say(green, "built", s.Name, fmt.Sprintf("%5.1f s   %s", time.Since(began).Seconds(), report.Bytes(s.Describe().BinaryBytes)))
 		return true
 	}
 	first, rest, _ := strings.Cut(err.Error(), "\n")

@@ -24,11 +24,3 @@ func TestTablesAlignAndFitTheWidth(t *testing.T) {
 		}
 	}
 }
-
-func TestBytesText(t *testing.T) {
-	for n, want := range map[int64]string{0: "-", 1: "0 KiB", 22_000: "21 KiB", 1 << 20: "1.0 MiB", 2_700_000: "2.6 MiB"} {
-		if got := bytesText(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
-	}
-}

@@ -35,6 +35,10 @@ func cleanBlocks(blocks []block) {
 		}
 		for _, f := range b.Figures {
 			f.Title = figure.Clean(f.Title)
+			cleanAll(f.Data.Head)
+			for _, r := range f.Data.Rows {
+				cleanAll(r)
+			}
 		}
 		cleanBlocks(b.Inside)
 	}

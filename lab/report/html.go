@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"weir/lab/report/figure"
 )
@@ -18,11 +19,13 @@ var pageSource string
 var pageStyle string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"svg":    func(f *figure.Figure) template.HTML { return template.HTML(f.Inline()) }, // figure escapes what users named
-	"style":  func() template.CSS { return template.CSS(style()) },
-	"begins": func(t *table, row int) bool { return slices.Contains(t.Groups, row) },
-	"whole":  whole,
-	"right":  func(align string, column int) bool { return column < len(align) && align[column] == 'r' },
+	"svg":     func(f *figure.Figure) template.HTML { return template.HTML(f.Inline()) }, // figure escapes what users named
+	"numbers": numbersOf,
+	"style":   func() template.CSS { return template.CSS(style()) },
+	"begins":  func(t *table, row int) bool { return slices.Contains(t.Groups, row) },
+	"whole":   whole,
+	"right":   right,
+	"class":   class,
 }).Parse(pageSource))
 
 var brackets = regexp.MustCompile(`\([^()]{1,30}\)`)
@@ -30,6 +33,39 @@ var brackets = regexp.MustCompile(`\([^()]{1,30}\)`)
 // whole keeps short brackets, such as intervals, on one line.
 func whole(s string) string {
 	return brackets.ReplaceAllStringFunc(s, func(b string) string { return strings.ReplaceAll(b, " ", "\u00a0") })
+}
+
+func right(align string, column int) bool { return column < len(align) && align[column] == 'r' }
+
+// class sets numbers to the right, and keeps a phone from breaking sentences after each word.
+func class(align string, column int, cell string) string {
+	switch {
+	case right(align, column):
+		return "r"
+	case utf8.RuneCountInString(cell) > 40:
+		return "w"
+	}
+	return ""
+}
+
+// numbersOf is what a figure shows as a table, for those who cannot point at its marks; nil if it tells none.
+func numbersOf(f *figure.Figure) *table {
+	if len(f.Data.Head) == 0 {
+		return nil
+	}
+	t := &table{Caption: "Numbers: " + f.Title, Head: slices.Clone(f.Data.Head), Rows: f.Data.Rows}
+	for i, h := range t.Head {
+		if h != "" && h[0] < utf8.RuneSelf {
+			t.Head[i] = upper(h)
+		}
+		word := func(row []string) bool { return row[i] != "" && row[i] != absent && strings.IndexAny(row[i], "-0123456789") != 0 }
+		if i == 0 || slices.ContainsFunc(t.Rows, word) {
+			t.Align += "l"
+		} else {
+			t.Align += "r"
+		}
+	}
+	return t
 }
 
 // style is the page's CSS with the figures' colours, light and dark.

@@ -121,6 +121,16 @@ func checkTable(t *testing.T, name string, table *html.Node) {
 	}
 }
 
+// TestTextOfThePageHasCheckedColours: the page sets its text in the colours whose contrast is tested, by figure, as
+// that of text.
+func TestTextOfThePageHasCheckedColours(t *testing.T) {
+	for _, m := range regexp.MustCompile(`[;{]color:([^;}]*)`).FindAllStringSubmatch(pageStyle, -1) {
+		if m[1] != "var(--ink)" && m[1] != "var(--muted)" && m[1] != "var(--s0)" {
+			t.Errorf("text in %s", m[1])
+		}
+	}
+}
+
 // TestFiguresAreXML: every figure, as a file and within the page, is well-formed and carries its title.
 func TestFiguresAreXML(t *testing.T) {
 	for name, run := range runs {

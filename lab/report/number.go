@@ -104,8 +104,8 @@ func percent(v float64) string {
 	return fixed(100*v, 1) + " %"
 }
 
-// bytesOf is a size in the unit that suits it.
-func bytesOf(n int64) string {
+// Bytes is a size for people in the unit that suits it, in three digits: "26.2 MiB"; a dash where there is none.
+func Bytes(n int64) string {
 	switch {
 	case n <= 0:
 		return absent
@@ -156,6 +156,15 @@ func (d *digest) describe(load string) string {
 		s := fmt.Sprintf("%s messages/s of %s bytes per connection", short(l.Rate), count(l.Size))
 		if l.Bits > 0 {
 			s = fmt.Sprintf("%s Mbit/s per connection cut into small writes, as tcpkali does", short(l.Bits/1e6))
+		}
+		switch brief := fmt.Sprintf("%s short connections/s of one message of %s bytes", short(l.Churn), count(l.Size)); {
+		case l.Churn > 0 && l.Rate == 0:
+			s = brief
+		case l.Churn > 0:
+			s += ", " + brief
+		}
+		if l.Idle > 0 {
+			s += fmt.Sprintf(", %s idle", conns(l.Idle))
 		}
 		if l.WorkUS > 0 {
 			s += fmt.Sprintf(", %d µs of work per message", l.WorkUS)

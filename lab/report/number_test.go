@@ -11,7 +11,7 @@ func TestNumbers(t *testing.T) {
 		{sig(0), "0"}, {sig(math.NaN()), absent}, {sig(math.Inf(1)), absent}, {sig(1e12), "1.00e+12"}, {sig(0.000001), "0.00000"},
 		{short(92), "92"}, {short(0.8), "0.8"}, {short(125), "125"}, {short(1e12), "1.00e+12"}, {fixed(123456.789, 1), "123,456.8"},
 		{times(1.6189), "1.62"}, {times(14.26), "14.26"}, {times(math.NaN()), absent},
-		{bytesOf(0), absent}, {bytesOf(2048), "2,048 B"}, {bytesOf(95 << 20), "95.0 MiB"},
+		{Bytes(0), absent}, {Bytes(2048), "2,048 B"}, {Bytes(22_000), "21.5 KiB"}, {Bytes(95 << 20), "95.0 MiB"},
 		{percent(0.9987), "99.9 %"}, {list(nil), ""}, {list([]string{"a"}), "a"}, {list([]string{"a", "b", "c"}), "a, b and c"},
 		{estimate{8.314, 8.1, 8.52, 4}.String(), "8.31 (8.10 to 8.52)"}, {estimate{8.314, math.NaN(), math.NaN(), 1}.String(), "8.31"},
 		{between(math.NaN(), 1), "no interval"}, {between(0.9, 1.1), "0.90 to 1.10"}, {plural(1, "trial", "trials"), "1 trial"}, {plural(1200, "trial", "trials"), "1,200 trials"},

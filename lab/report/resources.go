@@ -24,8 +24,8 @@ func (d *digest) memoryTable(g *group) *table {
 		of := func(f func(*result.Trial) float64) float64 { return median(c.trials, f) }
 		perMessage := func(t *result.Trial, n int64) float64 { return float64(n) / float64(max(t.Messages, 1)) }
 		t.add(c.subject,
-			bytesOf(int64(of(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB) }))<<10),
-			bytesOf(int64(of(func(t *result.Trial) float64 { return float64(t.Memory.PeakRSSKB) }))<<10),
+			Bytes(int64(of(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB) }))<<10),
+			Bytes(int64(of(func(t *result.Trial) float64 { return float64(t.Memory.PeakRSSKB) }))<<10),
 			short(of(func(t *result.Trial) float64 { return float64(t.Memory.Processes) })),
 			short(of(func(t *result.Trial) float64 { return float64(t.Memory.Threads) })),
 			fixed(of(func(t *result.Trial) float64 { return perMessage(t, t.Switches.Voluntary+t.Switches.Involuntary) }), 2),

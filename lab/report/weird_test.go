@@ -66,8 +66,10 @@ func others(t *rapid.T, r *result.Results, names []string) {
 			Ratio: v, Low: numbers.Draw(t, "low"), High: numbers.Draw(t, "high"), P: v, Verdict: rapid.SampledFrom([]string{"different", "equivalent", "undecided", "", "<i>"}).Draw(t, "verdict"), Twin: rapid.Bool().Draw(t, "twin"), Warning: n})
 		r.Reasons = append(r.Reasons, result.Reasons{Subject: n, Connections: 64, Pattern: n, Syscalls: v, Wakeups: -1, Switches: v, ByName: map[string]float64{n: v}, Note: n})
 		r.Portability = append(r.Portability, result.Portability{Subject: n, Target: n, Built: rapid.Bool().Draw(t, "built"), Note: n})
-		r.Saturation = append(r.Saturation, result.Saturation{Subject: n, SharePercent: v, CPUCV: v, LatencyUS: result.Percentiles{P99: v}})
+		r.Saturation = append(r.Saturation, result.Saturation{Subject: n, SharePercent: v, CPUCV: v, LatencyUS: result.Percentiles{P99: v}, Accepted: rapid.Bool().Draw(t, "counts"), RefusedBecause: []string{n}, FailedBecause: []string{n}})
+		r.Probes = append(r.Probes, result.Probe{Subject: n, Load: n, Pattern: n, Connections: 8, Rate: numbers.Draw(t, "rate"), KeptUp: rapid.Bool().Draw(t, "kept"), GeneratorBound: rapid.Bool().Draw(t, "bound"), LatencyP99US: v, DisturbedBy: []string{n}})
 		r.Skipped = append(r.Skipped, result.Skip{Subject: n, Reason: n})
+		r.Notes = append(r.Notes, result.Note{What: n, Subject: n, Why: n})
 	}
 	r.SwitchCosts = []result.SwitchCost{{Between: "threads", NS: numbers.Draw(t, "switch")}, {Between: "processes", NS: numbers.Draw(t, "switch")}}
 }

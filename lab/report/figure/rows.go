@@ -39,7 +39,7 @@ type Rows struct {
 }
 
 const (
-	rowHeight  = 34.0
+	rowHeight  = 36.0
 	nameHeight = 17.0 // of a row, above its dots
 	sideSpace  = 8.0
 	keyHeight  = 16.0
@@ -117,7 +117,7 @@ func (f *Figure) row(r Row, x scale, top float64) {
 	room := chartWidth - 2*sideSpace - textWidth(note, textSize) - 12
 	f.add(Label{At: Point{sideSpace, top + 13}, Text: fit(r.Name, textSize, room), Size: textSize, Role: r.Role},
 		Label{At: Point{chartWidth - sideSpace, top + 13}, Text: note, Size: textSize, Role: Muted, Anchor: End})
-	middle := top + 24
+	middle := top + 26
 	f.add(Line{[]Point{{sideSpace, top + rowHeight}, {chartWidth - sideSpace, top + rowHeight}}, Grid, 0.8, nil})
 	for _, d := range r.Dots {
 		if !x.axis.usable(d.X) {
