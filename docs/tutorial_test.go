@@ -8,15 +8,20 @@ import (
 	"testing"
 )
 
-// TestTheTutorialWorks writes the files that the tutorial shows and types its commands. The comparison takes
-// minutes and wants a quiet machine: it is made short, and left out unless WEIR_TUTORIAL is "run".
+// TestTheTutorialWorks writes the files that the tutorial shows, types its commands, and sees what it shows as their
+// output. The comparison takes minutes and wants a quiet machine: it is made short, and left out unless WEIR_TUTORIAL
+// is "run".
 func TestTheTutorialWorks(t *testing.T) {
 	if _, err := exec.LookPath("perl"); err != nil {
 		t.Skip("perl is missing: the tutorial's server is written in it")
 	}
-	dir := t.TempDir()
+	dir, said := t.TempDir(), ""
 	for _, b := range blocks(t, "compare-your-own-server.md") {
 		switch {
+		case b.kind == "text" && b.file == "output":
+			if said != b.text {
+				t.Errorf("the tutorial shows\n%s\nand this came:\n%s", b.text, said)
+			}
 		case b.file != "":
 			file := filepath.Join(dir, b.file)
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -27,19 +32,19 @@ func TestTheTutorialWorks(t *testing.T) {
 			}
 		case b.kind == "sh":
 			for line := range strings.Lines(b.text) {
-				typed(t, dir, strings.TrimSpace(line))
+				said = typed(t, dir, strings.TrimSpace(line))
 			}
 		}
 	}
 }
 
-// typed runs a line of the tutorial in the root of the project, with its files in dir.
-func typed(t *testing.T, dir, line string) {
+// typed runs a line of the tutorial in the root of the project, with its files in dir, and returns what it printed.
+func typed(t *testing.T, dir, line string) string {
 	t.Helper()
 	if strings.Contains(line, " lab run ") {
 		if os.Getenv("WEIR_TUTORIAL") != "run" {
 			t.Logf("left out: %s", line)
-			return
+			return ""
 		}
 		line += " --time 20s --no-reasons"
 	}
@@ -55,7 +60,9 @@ func typed(t *testing.T, dir, line string) {
 	}
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir = ".."
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
+	return string(out)
 }
