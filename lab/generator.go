@@ -9,8 +9,10 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
+	"weir/internal/tail"
 	"weir/lab/load"
 	"weir/lab/sample"
 )
@@ -23,13 +25,16 @@ type generator struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	events chan generatorEvent // reader -> owner; 64 are more than a generator sends in a warm-up's second; closed by the reader
-	stderr *tail
+	stderr *tail.Buffer
 	quit   chan struct{} // closed by the owner: nobody receives events any more
 	pulse  func()        // called by the owner while it waits
 }
 
 // pulseEvery is how often somebody who watches a trial sees something new.
 const pulseEvery = 250 * time.Millisecond
+
+// allLost is what the generator says last when the server has ended every connection.
+const allLost = "every connection was lost before the end"
 
 type generatorEvent struct {
 	Event  string          `json:"event"`
@@ -44,9 +49,10 @@ func startGenerator(argv []string, place sample.Placement) (*generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{group: group, cmd: exec.Command(argv[0], argv[1:]...), stderr: &tail{max: 4096},
+	g := &generator{group: group, cmd: exec.Command(argv[0], argv[1:]...), stderr: tail.New(4096),
 		events: make(chan generatorEvent, 64), quit: make(chan struct{}), pulse: func() {}}
 	g.cmd.Stderr = g.stderr
+	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for the lab, which ends the generator
 	stdout, err := g.cmd.StdoutPipe()
 	if err == nil {
 		g.stdin, err = g.cmd.StdinPipe()
@@ -78,7 +84,8 @@ func (g *generator) read(stdout io.Reader) {
 	}
 }
 
-// each passes the generator's events to f until f has seen what it waits for, or fails.
+// each passes the generator's events to f until f has seen what it waits for, or fails. The limit is on the
+// time in which the generator says nothing.
 func (g *generator) each(ctx context.Context, limit time.Duration, f func(generatorEvent) (enough bool, err error)) error {
 	timeout, pulse := time.NewTimer(limit), time.NewTicker(pulseEvery)
 	defer timeout.Stop()
@@ -87,8 +94,9 @@ func (g *generator) each(ctx context.Context, limit time.Duration, f func(genera
 		select {
 		case ev, ok := <-g.events:
 			if !ok {
-				return g.died()
+				return interrupted(ctx, g.died())
 			}
+			timeout.Reset(limit)
 			if enough, err := f(ev); enough || err != nil {
 				return err
 			}
@@ -114,8 +122,12 @@ func (g *generator) await(ctx context.Context, kind string, limit time.Duration)
 // died says why the generator's events ended early.
 func (g *generator) died() error {
 	err := g.cmd.Wait()
-	if why := g.stderr.lastLine(); why != "" {
-		return fmt.Errorf("lab: the load generator gave up: %s", strings.TrimPrefix(why, "weir: "))
+	why := strings.TrimPrefix(g.stderr.LastLine(), "weir: ")
+	switch {
+	case strings.Contains(why, allLost):
+		return failure(strings.TrimPrefix(why, "load: "))
+	case why != "":
+		return fmt.Errorf("lab: the load generator gave up: %s", why)
 	}
 	return fmt.Errorf("lab: the load generator ended early: %v", err)
 }

@@ -21,7 +21,16 @@ func TestMain(m *testing.M) {
 		limit, _ := strconv.ParseInt(os.Args[3], 10, 64)
 		serve(os.Args[2], limit)
 	}
-	goleak.VerifyTestMain(m)
+	if len(os.Args) == 5 && os.Args[1] == "slow-server" {
+		serveSlowly(os.Args[2], os.Args[3], os.Args[4])
+	}
+	if len(os.Args) == 4 && os.Args[1] == "faulty" {
+		misbehave(os.Args[2], os.Args[3])
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(builtIn)
+		os.Exit(code)
+	}))
 }
 
 func serve(addr string, limit int64) {
@@ -54,12 +63,15 @@ func serve(addr string, limit int64) {
 	}
 }
 
+var builtIn string // the folder of the program that tests built, for TestMain to remove; empty when none did
+
 // weirBinary builds the program whose load generator the trials use.
 var weirBinary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "weir-test")
 	if err != nil {
 		return "", err
 	}
+	builtIn = dir
 	file := filepath.Join(dir, "weir")
 	out, err := exec.Command("go", "build", "-o", file, "weir/cmd/weir").CombinedOutput()
 	if err != nil {

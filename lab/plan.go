@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -29,18 +30,21 @@ type Place struct {
 // The unit is the block: every subject once in random order, then once more in the mirrored order, all in
 // the same cell. Whatever drifts evenly while a block runs falls on all subjects alike. A round holds one
 // block of each cell, in random order, so that a run that is cut short has about the same number of
-// blocks everywhere.
+// blocks everywhere; rounds beyond Blocks hold the cells with the most connections alone.
 type Plan struct {
 	Seed     uint64
 	Cells    []Cell
 	Subjects []string
 	Twin     string // one of Subjects, which takes part twice; empty: none
 	Blocks   int    // in each cell
+	Busiest  int    // in the cells with the most connections, where that is more than Blocks
 }
 
-// NewPlan lays out an experiment's cells for the given subjects. With a twin wanted, the seed chooses it.
-func NewPlan(e *Experiment, subjects []string, seed uint64) Plan {
-	p := Plan{Seed: seed, Subjects: slices.Clone(subjects), Blocks: e.Blocks}
+// NewPlan lays out an experiment's cells for the given subjects. With a twin wanted, the seed chooses it among
+// those whose CPU is measured: only these are compared.
+func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
+	p := Plan{Seed: seed, Subjects: subjectNames(subjects), Blocks: e.Blocks, Busiest: e.Busiest}
+	measured := subjectNames(slices.DeleteFunc(slices.Clone(subjects), func(s result.Subject) bool { return s.Elsewhere }))
 	for _, l := range e.Loads {
 		for _, n := range e.Connections {
 			for _, pattern := range e.Patterns {
@@ -48,8 +52,8 @@ func NewPlan(e *Experiment, subjects []string, seed uint64) Plan {
 			}
 		}
 	}
-	if *e.Twin && len(subjects) > 0 {
-		p.Twin = subjects[p.random(0).IntN(len(subjects))]
+	if *e.Twin && len(measured) > 0 {
+		p.Twin = measured[p.random(0).IntN(len(measured))]
 	}
 	return p
 }
@@ -64,7 +68,24 @@ func (p Plan) random(purpose uint64) *rand.Rand {
 func (p Plan) BlockLen() int { return 2 * len(p.takingPart()) }
 
 // Trials is the number of trials in the whole plan.
-func (p Plan) Trials() int { return p.Blocks * len(p.Cells) * p.BlockLen() }
+func (p Plan) Trials() int {
+	blocks := 0
+	for round := range p.rounds() {
+		blocks += len(p.cellsOf(round))
+	}
+	return blocks * p.BlockLen()
+}
+
+func (p Plan) rounds() int { return max(p.Blocks, p.Busiest) }
+
+// cellsOf is the cells that a round holds a block of.
+func (p Plan) cellsOf(round int) []Cell {
+	if round < p.Blocks {
+		return p.Cells
+	}
+	most := slices.MaxFunc(p.Cells, func(a, b Cell) int { return cmp.Compare(a.Connections, b.Connections) }).Connections
+	return slices.DeleteFunc(slices.Clone(p.Cells), func(c Cell) bool { return c.Connections < most })
+}
 
 // takingPart is the caller's own slice.
 func (p Plan) takingPart() []string {
@@ -78,10 +99,10 @@ func (p Plan) takingPart() []string {
 // All yields the blocks of the plan in order.
 func (p Plan) All() iter.Seq[[]Place] {
 	return func(yield func([]Place) bool) {
-		for round := range p.Blocks {
-			r := p.random(uint64(round) + 1)
-			for _, c := range r.Perm(len(p.Cells)) {
-				if !yield(p.block(r, p.Cells[c], round)) {
+		for round := range p.rounds() {
+			r, cells := p.random(uint64(round)+1), p.cellsOf(round)
+			for _, c := range r.Perm(len(cells)) {
+				if !yield(p.block(r, cells[c], round)) {
 					return
 				}
 			}
@@ -102,12 +123,11 @@ func (p Plan) block(r *rand.Rand, c Cell, number int) []Place {
 	return places
 }
 
-// done says which places need no further trial: those with an accepted one, and those that were refused
-// as often as is tried.
+// done says which places need no further trial.
 func done(trials []result.Trial) map[Place]bool {
 	m := map[Place]bool{}
 	for _, t := range trials {
-		if t.Accepted || t.Attempt >= maxAttempts {
+		if settled(&t) {
 			m[placeOf(t)] = true
 		}
 	}

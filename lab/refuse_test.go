@@ -5,14 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"weir/lab/load"
 	"weir/lab/result"
 )
 
-func TestRefusals(t *testing.T) {
-	good := func() (*result.Trial, Evidence) {
-		return &result.Trial{Pattern: "staggered", Connections: 64, Messages: 8000, AchievedRatio: 1,
-			LatenessUS: result.Percentiles{P50: 5, P99: 9}}, Evidence{Window: time.Second}
-	}
+// goodTrial is a trial that counts, and what was seen beside it.
+func goodTrial() (*result.Trial, Evidence) {
+	return &result.Trial{Pattern: load.Staggered, Connections: 64, Messages: 8000, Bytes: 8_000_000, AchievedRatio: 1,
+		LatenessUS: result.Percentiles{P50: 5, P99: 9}}, Evidence{Window: time.Second}
+}
+
+func TestWhatSpoilsATrialRefusesIt(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		spoil func(*result.Trial, *Evidence)
@@ -20,11 +23,10 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"a clean trial counts", func(*result.Trial, *Evidence) {}, ""},
 		{"too few messages were sent", func(t *result.Trial, _ *Evidence) { t.AchievedRatio = 0.99 }, "load short"},
-		{"connections were full", func(t *result.Trial, _ *Evidence) { t.Behind = 9 }, "load blocked"},
 		{"the generator was often late", func(t *result.Trial, _ *Evidence) { t.LatenessUS.P50 = 101 }, "median"},
 		{"the generator was sometimes very late", func(t *result.Trial, _ *Evidence) { t.LatenessUS.P99 = 1001 }, "99th percentile"},
 		{"a burst may take its time", func(t *result.Trial, _ *Evidence) {
-			t.Pattern, t.LatenessUS.P50, t.LatenessUS.P99 = "together", 300, 900
+			t.Pattern, t.LatenessUS.P50, t.LatenessUS.P99 = load.Together, 300, 900
 		}, ""},
 		{"the generator did not get its core", func(t *result.Trial, _ *Evidence) { t.LoadRunQueue = 0.06 }, "waited"},
 		{"on shared cores it cannot always have it", func(t *result.Trial, ev *Evidence) { t.LoadRunQueue, ev.Shared = 0.06, true }, ""},
@@ -32,17 +34,81 @@ func TestRefusals(t *testing.T) {
 		{"a neighbour took a core", func(_ *result.Trial, ev *Evidence) {
 			ev.Neighbour, ev.NeighbourWho = 60*time.Millisecond, "cc1"
 		}, "cc1"},
-		{"10,000 connections cannot all be on time", func(t *result.Trial, _ *Evidence) {
-			t.Connections, t.Pattern, t.LatenessUS.P99 = 10_000, "together", 80_000
+		{"what a server that nobody started took is nobody's", func(_ *result.Trial, ev *Evidence) {
+			ev.Neighbour, ev.Here = 600*time.Millisecond, true
 		}, ""},
+		{"the lab disturbed its own measurement", func(_ *result.Trial, ev *Evidence) { ev.Lab = 60 * time.Millisecond }, "the lab itself"},
+		{"10,000 connections cannot all be on time", func(t *result.Trial, _ *Evidence) {
+			t.Connections, t.Pattern, t.LatenessUS.P99 = 10_000, load.Together, 80_000
+		}, ""},
+		{"apart, 10,000 can", func(t *result.Trial, _ *Evidence) { t.Connections, t.LatenessUS.P99 = 10_000, 5_100 }, "99th percentile"},
+		{"and half of them even sooner", func(t *result.Trial, _ *Evidence) {
+			t.Connections, t.Pattern, t.LatenessUS.P50 = 10_000, load.Poisson, 1_100
+		}, "median"},
+		{"slots of 200 us are soon enough", func(t *result.Trial, _ *Evidence) {
+			t.Connections, t.LatenessUS.P50, t.LatenessUS.P99 = 10_000, 300, 4_900
+		}, ""},
+		{"on shared cores many connections widen nothing", func(t *result.Trial, ev *Evidence) {
+			t.Connections, t.LatenessUS.P99, ev.Shared = 10_000, 16_100, true
+		}, "99th percentile"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			trial, ev := good()
+			trial, ev := goodTrial()
 			test.spoil(trial, &ev)
-			got := strings.Join(refusals(trial, ev), "; ")
-			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
-				t.Errorf("refused because %q, want a reason with %q", got, test.want)
+			decide(trial, ev)
+			got := strings.Join(trial.RefusedBecause, "; ")
+			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) || len(trial.FailedBecause) > 0 || trial.Accepted != (got == "") {
+				t.Errorf("accepted %v, failed because %q, refused because %q, want a reason with %q", trial.Accepted, trial.FailedBecause, got, test.want)
 			}
 		})
+	}
+}
+
+// TestWhatTheSubjectDoesWrongIsItsFailure, whoever else disturbed the trial; that it did not keep up is one
+// only if nobody did.
+func TestWhatTheSubjectDoesWrongIsItsFailure(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		spoil  func(*result.Trial, *Evidence)
+		always bool // whoever disturbs
+		want   string
+	}{
+		{"an echo was wrong", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"wrong byte": 3} }, true, "load error: wrong byte, 3 times"},
+		{"connections ended", func(t *result.Trial, ev *Evidence) {
+			t.AchievedRatio, ev.Errors = 0.5, map[string]int64{"closed early": 1, "connection reset": 2}
+		}, true, "load error: closed early, 1 times; load error: connection reset, 2 times"},
+		{"echoes were missing", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"echo missing": 2} }, false, "echo missing"},
+		{"connections were full", func(t *result.Trial, _ *Evidence) { t.Behind = 9 }, false, "did not carry the load"},
+		{"what waits for room is late by no fault of the generator", func(t *result.Trial, _ *Evidence) {
+			t.Behind, t.AchievedRatio, t.LatenessUS.P50, t.LatenessUS.P99 = 4000, 0.5, 1e5, 1e6
+		}, false, "did not carry the load"},
+		{"bytes were left unread", func(_ *result.Trial, ev *Evidence) { ev.Unread = 4_000_000 }, false, "did not read"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			trial, ev := goodTrial()
+			test.spoil(trial, &ev)
+			decide(trial, ev)
+			if got := strings.Join(trial.FailedBecause, "; "); trial.Accepted || len(trial.RefusedBecause) > 0 || !strings.Contains(got, test.want) {
+				t.Errorf("accepted %v, refused because %q, failed because %q, want %q", trial.Accepted, trial.RefusedBecause, got, test.want)
+			}
+			if !settled(trial) {
+				t.Error("it would be run again")
+			}
+			disturbed, ev := goodTrial()
+			test.spoil(disturbed, &ev)
+			ev.Steal = time.Second
+			decide(disturbed, ev)
+			if failed := len(disturbed.FailedBecause) > 0; failed != test.always || disturbed.Accepted {
+				t.Errorf("on a disturbed machine: accepted %v, failed because %q", disturbed.Accepted, disturbed.FailedBecause)
+			}
+		})
+	}
+}
+
+func TestAFewMessagesMayWait(t *testing.T) {
+	trial, ev := goodTrial()
+	trial.Messages, trial.Bytes, ev.Unread = 64, 64_000, 4*64_000
+	if decide(trial, ev); !trial.Accepted {
+		t.Errorf("four messages on each connection are waiting, and it failed because %q", trial.FailedBecause)
 	}
 }

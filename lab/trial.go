@@ -3,32 +3,39 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
+	"slices"
 	"strconv"
 	"time"
 
 	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/sample"
-	"weir/lab/stat"
-	"weir/lab/subject"
 )
 
+const sampleEvery = 50 * time.Millisecond
+
+// The limits on what a generator may take to answer; each begins anew with everything that it says.
 const (
-	sampleEvery   = 50 * time.Millisecond
-	connectLimit  = 30 * time.Second
-	warmLimit     = 10 * time.Minute
-	warmMinSteps  = 5  // progress events, twenty a second
-	warmMaxFactor = 10 // times the least warm-up, then it is measured as it is
+	connectLimit = 30 * time.Second // for all connections
+	beginLimit   = 5 * time.Second  // from the order to measure to the window's begin
+	sayLimit     = 30 * time.Second // for anything else
 )
 
 // observer looks at a subject during the measured window, beside what every trial records: it is called
-// right before the window, and what it returns right after it.
-type observer func(*running) (after func() error, err error)
+// shortly before the window, and what it returns right after it, with the CLOCK_MONOTONIC of the window's
+// begin.
+type observer func(*running) (after func(window time.Duration) error, err error)
 
-// trial runs one place of the plan: a fresh subject, warmed, measured and judged. An error is a subject
-// or a generator that failed; a spoiled measurement is no error but a trial that is not accepted.
+// failure is what a subject did wrong in its trial while it went on running. It is no error of a run: the
+// trial is kept and says so.
+type failure string
+
+func (f failure) Error() string { return string(f) }
+
+// trial runs one place of the plan: a fresh subject, warmed, measured and judged. What was spoiled (by the
+// generator, the machine, the lab) is refused, what the subject did wrong is its failure, and neither is an
+// error. An error ends the run: a subject that died, never got ready or could not be reached, or a
+// generator that gave up.
 //
 // During may be nil. The order: subject, generator, warm-up, measured window, census, then down in reverse. Whatever
 // happens, both process trees and their groups are gone when it returns.
@@ -39,28 +46,39 @@ func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = s.end(&t, err) }()
 	g, err := startGenerator(r.generatorArgs(p, l, s.addr), r.site.load)
 	if err != nil {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
 	g.pulse = r.pulse(p, s)
-	if _, err = g.await(ctx, "connected", connectLimit); err != nil {
-		return t, s.blame(err)
+	err = s.blame(ctx, r.drive(ctx, g, s, l, &t, during))
+	var failed failure
+	if errors.As(err, &failed) {
+		t.FailedBecause, err = append(t.FailedBecause, string(failed)), nil
 	}
-	if err = r.warm(ctx, g, s, &t); err != nil {
-		return t, s.blame(err)
-	}
-	if err = r.measure(ctx, g, s, &t, during); err != nil {
-		return t, s.blame(err)
-	}
-	return t, nil
+	return t, err
 }
 
-// rulerWindow is the window of the rulers that the figures do not use, 0 when nobody asked for them.
+// drive takes a trial from its connections to its judgement.
+func (r *Runner) drive(ctx context.Context, g *generator, s *running, l Load, t *result.Trial, during observer) error {
+	if _, err := g.await(ctx, "connected", connectLimit); err != nil {
+		return err
+	}
+	if err := r.warm(ctx, g, s, l, t); err != nil {
+		return err
+	}
+	return r.measure(ctx, g, s, t, during)
+}
+
+// maxRuled is the most connections with which the other rulers are read: they look at every process in every window,
+// which with thousands would take longer than the window.
+const maxRuled = 256
+
+// rulerWindow is the window of the rulers that the figures do not use, 0 when they are not read.
 func (r *Runner) rulerWindow() time.Duration {
-	if !r.experiment.Rulers {
+	if !r.experiment.Rulers || slices.Max(r.experiment.Connections) > maxRuled {
 		return 0
 	}
 	return time.Duration(r.experiment.Window)
@@ -76,126 +94,27 @@ func (r *Runner) noteRulers(rulers []sample.Reading) {
 	}
 }
 
-// running is a subject in its trial. A subject elsewhere has neither a process nor a group.
-type running struct {
-	subject *subject.Subject
-	group   *sample.Group
-	process *subject.Process
-	addr    string
-	began   time.Duration // CLOCK_MONOTONIC
-}
-
-func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, error) {
-	s := r.subjects[p.base()]
-	if s.Elsewhere != "" {
-		return &running{addr: s.Elsewhere}, nil
-	}
-	port, err := r.site.freePort()
-	if err != nil {
-		return nil, err
-	}
-	group, err := sample.NewGroup(s.Name)
-	if err != nil {
-		return nil, err
-	}
-	params := subject.Params{Host: r.site.host, Port: port, Workload: r.experiment.Workload, Size: l.Size, WorkUS: l.WorkUS, WaitMS: l.WaitMS}
-	began := sample.Monotonic()
-	process, err := s.Start(ctx, group, params, subject.Place{Sample: r.site.server, Env: []string{"GODEBUG=gctrace=1"}})
-	if err != nil {
-		return nil, errors.Join(err, group.Close())
-	}
-	return &running{subject: s.Subject, group: group, process: process, began: began, addr: net.JoinHostPort(params.Host, strconv.Itoa(params.Port))}, nil
-}
-
-// blame turns an error of a trial into the subject's death where that was its cause.
-func (s *running) blame(err error) error {
-	if s.process == nil {
-		return err
-	}
-	select {
-	case <-s.process.Done():
-		return fmt.Errorf("lab: the subject %s ended in mid-run: %w: run it alone, as weir lab check %s does, to see why",
-			s.subject.Name, s.process.Err(), s.subject.Name)
-	default:
-		return err
-	}
-}
-
-func (s *running) close() error {
-	if s.process == nil {
-		return nil
-	}
-	return errors.Join(s.process.Stop(), s.group.Close())
-}
-
-func (s *running) cpu() (time.Duration, error) {
-	if s.group == nil {
-		return 0, nil
-	}
-	return s.group.CPU()
-}
-
-// collector is what the Go collector did in a window in which the subject used so much CPU; nil for other
-// languages.
-func (s *running) collector(from, to, cpu time.Duration) *result.GC {
-	if s.subject.Language != "Go" {
-		return nil
-	}
-	gc := sample.SummariseGC(sample.ParseGC(s.process.Stderr()), from-s.began, to-s.began, cpu)
-	return &gc
-}
-
-// generatorArgs is the command of the load of place p.
+// generatorArgs is the command of the load of place p. All subjects of a block meet the same arrivals.
 func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 	args := append([]string{}, r.options.Generator...)
-	args = append(args, "--steer", "--connections", strconv.Itoa(p.Connections), "--size", strconv.Itoa(l.Size),
-		"--pattern", p.Pattern, "--seed", strconv.FormatUint(r.plan.Seed+uint64(p.Block*1000+p.Position), 10))
-	if l.Bits > 0 {
-		args = append(args, "--bits", strconv.FormatFloat(l.Bits, 'f', -1, 64))
+	c := l.config(r.experiment.Workload, p.Connections, p.Pattern)
+	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	args = append(args, "--steer", "--connections", strconv.Itoa(c.Connections), "--size", strconv.Itoa(c.Size), "--pattern", c.Pattern,
+		"--idle", strconv.Itoa(c.Idle), "--churn", number(c.Churn), "--seed", strconv.FormatUint(r.plan.Seed+uint64(p.Block), 10))
+	if c.Bits > 0 {
+		args = append(args, "--bits", number(c.Bits))
 	} else {
-		args = append(args, "--rate", strconv.FormatFloat(l.Rate, 'f', -1, 64))
+		args = append(args, "--rate", number(c.Rate))
 	}
-	if r.experiment.Workload == "echo" {
+	if c.Echo {
 		args = append(args, "--echo")
 	}
 	return append(args, addr)
 }
 
-// warm lets the load run until the subject has had the messages that it needs and its CPU per message
-// has stopped changing; what the warm-up cost is kept as the cold figure.
-func (r *Runner) warm(ctx context.Context, g *generator, s *running, t *result.Trial) error {
-	need := int64(r.subjects[Place{Subject: t.Subject}.base()].WarmMessages)
-	first, err := s.cpu()
-	if err != nil {
-		return err
-	}
-	var values []float64
-	lastCPU, lastSent, least := first, int64(0), 0
-	err = g.each(ctx, warmLimit, func(ev generatorEvent) (bool, error) {
-		cpu, err := s.cpu()
-		if err != nil || ev.Event != "progress" || ev.Sent == lastSent {
-			return false, err
-		}
-		values = append(values, us(cpu-lastCPU)/float64(ev.Sent-lastSent))
-		lastCPU, lastSent = cpu, ev.Sent
-		if ev.Sent < need || len(values) < warmMinSteps {
-			return false, nil
-		}
-		def(&least, len(values))
-		_, steady := stat.Steady(values)
-		return steady || len(values) >= warmMaxFactor*least, nil
-	})
-	if err != nil {
-		return err
-	}
-	t.WarmMessages = lastSent
-	t.ColdUSPerMsg = us(lastCPU-first) / float64(lastSent)
-	return nil
-}
-
 // measure records the measured window and fills in the trial's figures.
 func (r *Runner) measure(ctx context.Context, g *generator, s *running, t *result.Trial, during observer) error {
-	after := func() error { return nil }
+	after := func(time.Duration) error { return nil }
 	if during != nil {
 		var err error
 		if after, err = during(s); err != nil {
@@ -203,7 +122,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, t *resul
 		}
 	}
 	seen, err := r.window(ctx, g, s)
-	if err = errors.Join(err, after()); err != nil {
+	if err = errors.Join(err, after(seen.from)); err != nil {
 		return err
 	}
 	if err := g.say("stop"); err != nil {
@@ -215,10 +134,9 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, t *resul
 	}
 	fillLoad(t, report)
 	r.noteRulers(seen.rulers)
-	seen.evidence.Shared = r.site.shared
 	seen.fill(t, time.Duration(r.experiment.Window))
-	t.RefusedBecause = append(t.RefusedBecause, refusals(t, seen.evidence)...)
-	t.Accepted = len(t.RefusedBecause) == 0
+	seen.evidence.Shared, seen.evidence.Errors = r.site.shared, report.Errors
+	decide(t, seen.evidence)
 	return nil
 }
 
@@ -228,17 +146,20 @@ func (r *Runner) window(ctx context.Context, g *generator, s *running) (o observ
 	d := time.Duration(r.experiment.Duration)
 	w := newWatch(s, g, r.rulerWindow())
 	defer w.stop()
+	if err := w.look(); err != nil {
+		return o, err
+	}
 	if err := g.say("measure " + d.String()); err != nil {
 		return o, err
 	}
-	begin, err := g.await(ctx, "measuring", 5*time.Second)
+	begin, err := g.await(ctx, "measuring", beginLimit)
 	if err != nil {
 		return o, err
 	}
 	if err := w.begin(); err != nil {
 		return o, err
 	}
-	end, err := g.await(ctx, "measured", d+30*time.Second)
+	end, err := g.await(ctx, "measured", d+sayLimit)
 	if err != nil {
 		return o, err
 	}
@@ -248,16 +169,31 @@ func (r *Runner) window(ctx context.Context, g *generator, s *running) (o observ
 // fillLoad copies what the generator says of itself.
 func fillLoad(t *result.Trial, g load.Report) {
 	t.Messages, t.Bytes, t.OfferedRate, t.AchievedRatio, t.Behind = g.Messages, g.Bytes, g.OfferedRate, g.AchievedRatio, g.Behind
-	t.LatenessUS, t.GapUS, t.LatencyUS = g.LatenessUS, g.GapUS, g.LatencyUS
+	t.LatenessUS, t.GapUS, t.LatencyUS, t.SpreadUS = g.LatenessUS, g.GapUS, g.LatencyUS, g.SpreadUS
 	t.WindowS = time.Duration(g.WindowNS).Seconds()
-	if g.Messages > 0 {
-		t.LoadUSPerMsg = us(time.Duration(g.CPUNS)) / float64(g.Messages)
+	fillChurn(t, g)
+	if t.Messages > 0 {
+		t.LoadUSPerMsg = us(time.Duration(g.CPUNS)) / float64(t.Messages)
 	}
 	if g.WindowNS > 0 {
 		t.LoadRunQueue = float64(g.RunQueueNS) / float64(g.WindowNS)
 	}
-	for kind, n := range g.Errors {
-		t.RefusedBecause = append(t.RefusedBecause, fmt.Sprintf("load error: %s, %d times", kind, n))
+}
+
+// fillChurn adds the short connections, each of which is one message.
+func fillChurn(t *result.Trial, g load.Report) {
+	c := g.Churn
+	if c == nil {
+		return
+	}
+	t.Churn = &result.Churn{Offered: c.Offered, Done: c.Done, Behind: c.Behind, DurationUS: c.DurationUS}
+	sent, offered := g.AchievedRatio*float64(g.Offered)+float64(c.Done), float64(g.Offered+c.Offered)
+	t.Messages += c.Done
+	t.Bytes += c.Done * int64(g.Size)
+	t.Behind += c.Behind
+	if c.Offered > 0 {
+		t.OfferedRate += float64(c.Offered) / t.WindowS
+		t.AchievedRatio = sent / offered
 	}
 }
 

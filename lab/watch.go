@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -21,12 +22,13 @@ type watch struct {
 	cancel    context.CancelFunc
 	points    chan []sample.Point   // one answer, from the sampling goroutine when it is cancelled
 	rulers    chan []sample.Reading // the same, from the one that looks through the other rulers
+	census    sample.Census         // from before the window
+	counted   time.Duration         // CLOCK_MONOTONIC; when that was
 	before    reading
 }
 
 // reading is what is read at one end of the window.
 type reading struct {
-	census    sample.Census
 	machine   sample.Machine
 	subject   time.Duration // CPU so far
 	generator time.Duration
@@ -58,36 +60,50 @@ func (w *watch) stop() ([]sample.Point, []sample.Reading) {
 	return <-w.points, <-w.rulers
 }
 
+// look counts the subject's processes, threads and switches. It comes before the window: it costs the lab
+// more the more processes there are, and holds each up for a moment.
+func (w *watch) look() (err error) {
+	if w.subject.group == nil {
+		return nil
+	}
+	began := sample.Monotonic()
+	w.census, err = w.subject.group.Census()
+	w.counted = (began + sample.Monotonic()) / 2
+	return err
+}
+
 func (w *watch) begin() (err error) {
 	w.before, err = w.read()
 	return err
 }
 
+// read reads the lab's own CPU last, so that what reading the machine costs is the lab's at both ends.
 func (w *watch) read() (r reading, err error) {
-	var errs [4]error
-	if w.subject.group != nil {
-		r.census, errs[0] = w.subject.group.Census()
-	}
-	r.machine, errs[1] = sample.ReadMachine()
-	r.subject, errs[2] = w.subject.cpu()
-	r.generator, errs[3] = w.generator.group.CPU()
+	var errs [3]error
+	r.machine, errs[0] = sample.ReadMachine()
+	r.subject, errs[1] = w.subject.cpu()
+	r.generator, errs[2] = w.generator.group.CPU()
 	r.lab = ownCPU()
 	return r, errors.Join(errs[:]...)
 }
 
 // observed is what a watch saw between two moments.
 type observed struct {
+	from     time.Duration  // CLOCK_MONOTONIC
 	points   []sample.Point // the window's ends, interpolated, and the samples between
 	rulers   []sample.Reading
 	before   reading
 	after    reading
+	census   sample.Census // from after the window
+	switches result.Switches
 	gc       *result.GC
 	evidence Evidence
 }
 
-// end closes the window that lay between two CLOCK_MONOTONIC times.
+// end closes the window that lay between two CLOCK_MONOTONIC times. The census comes last: it is dear, and
+// the more so the more processes there are.
 func (w *watch) end(from, to time.Duration) (o observed, err error) {
-	o.before = w.before
+	o.from, o.before = from, w.before
 	if o.after, err = w.read(); err != nil {
 		return o, err
 	}
@@ -98,9 +114,20 @@ func (w *watch) end(from, to time.Duration) (o observed, err error) {
 			return o, errors.New("lab: no sample of the subject's CPU fell into the measured window: the machine was too busy to take one")
 		}
 		o.gc = w.subject.collector(from, to, o.points[len(o.points)-1].CPU-o.points[0].CPU)
+		if o.census, err = w.subject.group.Census(); err != nil {
+			return o, err
+		}
+		o.switches = switches(w.census, o.census, float64(to-from)/float64(to-w.counted))
 	}
 	o.evidence = o.judge(w.ours())
+	o.evidence.Here, o.evidence.Unread = w.subject.here, w.subject.unread()
 	return o, nil
+}
+
+// switches is the window's share of those between two censuses: the load was the same throughout.
+func switches(before, after sample.Census, share float64) result.Switches {
+	of := func(n int64) int64 { return int64(math.Round(share * float64(max(0, n)))) }
+	return result.Switches{Voluntary: of(after.Voluntary - before.Voluntary), Involuntary: of(after.Involuntary - before.Involuntary)}
 }
 
 // ours says which processes belong to the trial.
@@ -119,7 +146,7 @@ func (w *watch) ours() func(pid int) bool {
 // window are in no list, but in the machine's account: what that holds beyond the trial is a neighbour's.
 func (o *observed) judge(ours func(int) bool) Evidence {
 	a, b := o.before, o.after
-	ev := Evidence{Window: b.machine.At - a.machine.At, Steal: b.machine.Steal - a.machine.Steal}
+	ev := Evidence{Window: b.machine.At - a.machine.At, Steal: b.machine.Steal - a.machine.Steal, Lab: b.lab - a.lab}
 	var known time.Duration
 	ev.NeighbourWho = "processes that have ended since"
 	for i, n := range sample.Neighbours(a.machine, b.machine, ours) {

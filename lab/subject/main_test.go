@@ -60,6 +60,8 @@ func as(kind, addr string) int {
 		}
 	case "env":
 		fmt.Fprintln(os.Stderr, os.Getenv("GREETING"))
+	case "godebug":
+		fmt.Fprintln(os.Stderr, "GODEBUG is "+os.Getenv("GODEBUG"))
 	case "shell": // as a shell reports a child's end
 		<-term
 		return 128 + int(syscall.SIGTERM)

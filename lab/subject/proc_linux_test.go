@@ -1,9 +1,11 @@
 package subject
 
 import (
+	"io"
 	"net"
 	"os"
 	"testing"
+	"time"
 )
 
 func TestListenersAreFoundByAddressAndPort(t *testing.T) {
@@ -52,4 +54,46 @@ func TestHasListenerOnAKnownTable(t *testing.T) {
 			t.Errorf("port %d: %v", port, got)
 		}
 	}
+}
+
+// What arrives and is not read is seen, accepted or not, and what is read is not.
+func TestUnreadBytesAreCounted(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	want := func(n int64) {
+		t.Helper()
+		deadline := time.Now().Add(20 * time.Second)
+		for unread(os.Getpid(), port) != n && time.Now().Before(deadline) {
+			time.Sleep(time.Millisecond)
+		}
+		if got := unread(os.Getpid(), port); got != n {
+			t.Errorf("%d bytes are unread, want %d", got, n)
+		}
+	}
+	want(0)
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write(make([]byte, 300)); err != nil {
+		t.Fatal(err)
+	}
+	want(300)
+	s, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Write(make([]byte, 50)); err != nil { // the other end's to read
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(s, make([]byte, 200)); err != nil {
+		t.Fatal(err)
+	}
+	want(100)
 }

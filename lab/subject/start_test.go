@@ -88,6 +88,25 @@ func TestStartGivesTheEnvironment(t *testing.T) {
 	}
 }
 
+// TestTheRuntimesSettingsAreKept: what a subject, or whoever starts the lab, sets in GODEBUG holds beside what
+// the lab adds.
+func TestTheRuntimesSettingsAreKept(t *testing.T) {
+	gctrace := Place{Env: []string{"GODEBUG=gctrace=1"}}
+	for _, tt := range []struct{ shell, toml, want string }{
+		{"", "", "gctrace=1"},
+		{"madvdontneed=0", "", "madvdontneed=0,gctrace=1"},
+		{"madvdontneed=0", `env = { GODEBUG = "panicnil=1" }`, "panicnil=1,gctrace=1"},
+		{"", `env = { GODEBUG = "panicnil=1,gctrace=0" }`, "panicnil=1,gctrace=0,gctrace=1"},
+	} {
+		t.Setenv("GODEBUG", tt.shell)
+		p := start(t, scratch(t, "godebug", tt.toml), gctrace)
+		_ = p.Stop()
+		if got, _, _ := strings.Cut(p.Stderr(), "\n"); got != "GODEBUG is "+tt.want {
+			t.Errorf("%q in the shell and %s: the server says %q, want %q", tt.shell, tt.toml, got, tt.want)
+		}
+	}
+}
+
 func TestStartSaysWhyNot(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"weir/lab/result"
+)
+
+// failed counts the trials in which the subject itself failed, refused those that something else spoiled.
+func (d *digest) failed() int {
+	n := 0
+	for i := range d.Trials {
+		if len(d.Trials[i].FailedBecause) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *digest) refused() int { return len(d.Trials) - d.accepted() - d.failed() }
+
+// failing is a subject that failed in some of its trials; its twin's are among them.
+type failing struct {
+	subject string
+	judged  int // trials that were not refused
+	failed  []*result.Trial
+}
+
+// failings is every subject that failed, in the run's order.
+func (d *digest) failings() []failing {
+	var out []failing
+	for _, s := range d.subjects {
+		f := failing{subject: s}
+		for i := range d.Trials {
+			t := &d.Trials[i]
+			switch {
+			case strings.TrimSuffix(t.Subject, result.TwinSuffix) != s:
+			case len(t.FailedBecause) > 0:
+				f.failed = append(f.failed, t)
+				f.judged++
+			case t.Accepted:
+				f.judged++
+			}
+		}
+		if len(f.failed) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// failureSentences come before any answer: a server that is cheap and does not do its work is not cheap.
+func (d *digest) failureSentences() []string {
+	var said []string
+	for _, f := range d.failings() {
+		s := fmt.Sprintf("%s failed in %d of %s: %s", f.subject, len(f.failed), plural(f.judged, "trial", "trials"), list(f.kinds()))
+		if len(f.failed) < f.judged {
+			s += "; its figures are those of the others"
+		}
+		said = append(said, s+".")
+	}
+	return said
+}
+
+// kinds is what went wrong, with the number of trials: "wrong byte (2)".
+func (f failing) kinds() []string {
+	var kinds []string
+	trials := map[string]int{}
+	for _, t := range f.failed {
+		for _, k := range kindsOf(t) {
+			if trials[k] == 0 {
+				kinds = append(kinds, k)
+			}
+			trials[k]++
+		}
+	}
+	for i, k := range kinds {
+		kinds[i] = fmt.Sprintf("%s (%d)", k, trials[k])
+	}
+	return kinds
+}
+
+// kindsOf is the reasons of a failed trial without their numbers, each once.
+func kindsOf(t *result.Trial) []string {
+	var kinds []string
+	for _, why := range t.FailedBecause {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(why, "load error: "), ",")
+		kind, _, _ = strings.Cut(kind, ":")
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// failuresTable is who failed where, and an example of how.
+func (d *digest) failuresTable() *table {
+	t := &table{Caption: "Failures of the subjects", Align: "llrrl", Head: []string{"Subject", "Where", "Failed", "Of trials", "For example"}}
+	for _, g := range d.groups {
+		for _, c := range g.all() {
+			if n := len(c.failed); n > 0 {
+				t.add(c.subject, d.caption(g), count(n), count(n+len(c.trials)), fmt.Sprintf("trial %d: %s", c.failed[0].ID, strings.Join(c.failed[0].FailedBecause, "; ")))
+			}
+		}
+	}
+	return t
+}
+
+// conditionCaveats is what else must be known of the accepted trials.
+func (d *digest) conditionCaveats() []string {
+	var out []string
+	add := func(what string, is func(*result.Trial) bool) {
+		if who, n := d.whose(is); n > 0 {
+			out = append(out, fmt.Sprintf("In %d of %s %s (%s).", n, plural(d.accepted(), "accepted trial", "accepted trials"), what, who))
+		}
+	}
+	add("the warm-up came to its limit before CPU per message was seen to be steady", func(t *result.Trial) bool { return t.Unsteady })
+	add("half of the messages or more were sent later than the next one was due: they did not come as far apart as the pattern says", crowded)
+	for i, t := range d.Trials {
+		same := func(x result.Trial) bool { return x.EndedBadly == t.EndedBadly }
+		if t.EndedBadly != "" && slices.IndexFunc(d.Trials, same) == i {
+			out = append(out, fmt.Sprintf("After its measurement %s (trial %d is the first); its figures stand.", t.EndedBadly, t.ID))
+		}
+	}
+	return out
+}
+
+// crowded says whether messages that were to come apart came in heaps.
+func crowded(t *result.Trial) bool {
+	return t.Pattern != "together" && t.LatenessUS.P50*t.OfferedRate > 1e6
+}
+
+// whose counts the accepted trials of which something is true, by subject and in all.
+func (d *digest) whose(is func(*result.Trial) bool) (who string, n int) {
+	var names []string
+	by := map[string]int{}
+	for i := range d.Trials {
+		t := &d.Trials[i]
+		if !t.Accepted || !is(t) {
+			continue
+		}
+		s := strings.TrimSuffix(t.Subject, result.TwinSuffix)
+		if by[s] == 0 {
+			names = append(names, s)
+		}
+		by[s]++
+		n++
+	}
+	for i, s := range names {
+		names[i] = fmt.Sprintf("%s: %d", s, by[s])
+	}
+	return strings.Join(names, ", "), n
+}

@@ -1,0 +1,129 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"weir/lab/result"
+	"weir/lab/sample"
+	"weir/lab/stat"
+)
+
+const (
+	warmMinSteps   = 5                // pieces of progress, twenty a second
+	warmMaxFactor  = 10               // times the least warm-up, then it is measured as it is
+	warmGrace      = time.Minute      // beyond twice the time that the messages take
+	stalledAfter   = 10 * time.Second // without a message taken,
+	stalledPeriods = 20               // and without so many of a connection that sends
+)
+
+// warming is a warm-up under way, as a pure function of the times at which it is told of progress.
+type warming struct {
+	need     int64         // messages that the subject asks for
+	patience time.Duration // without progress
+	limit    time.Duration // of the whole
+
+	began, grew time.Duration // CLOCK_MONOTONIC; grew is when a message was last taken
+	sent        int64
+	cpu         time.Duration // of the subject so far
+	values      []float64     // CPU per message between pieces of progress, us
+	least       int           // of these, when the subject had had what it asks for
+	steady      bool          // the values have stopped changing
+}
+
+func newWarming(need int64, l Load, connections int, now, cpu time.Duration) *warming {
+	w := &warming{need: need, patience: stalledAfter, limit: warmGrace, began: now, grew: now, cpu: cpu}
+	if l.Rate > 0 && connections > 0 {
+		w.patience = max(w.patience, seconds(stalledPeriods/l.Rate))
+	}
+	w.limit += 2 * warmTime(need, l, connections)
+	return w
+}
+
+// warmTime is how long a load takes for so many messages.
+func warmTime(messages int64, l Load, connections int) time.Duration {
+	return seconds(float64(messages) / (l.Rate*float64(connections) + l.Churn))
+}
+
+// seconds is a duration of at most a year.
+func seconds(s float64) time.Duration {
+	return time.Duration(math.Min(s, 365*24*3600) * float64(time.Second))
+}
+
+// see takes a piece of progress: the messages and the subject's CPU so far. A failure is the subject's.
+func (w *warming) see(now time.Duration, sent int64, cpu time.Duration) (enough bool, err error) {
+	if sent > w.sent {
+		w.values = append(w.values, us(cpu-w.cpu)/float64(sent-w.sent))
+		w.sent, w.cpu, w.grew = sent, cpu, now
+		if w.least == 0 && sent >= w.need && len(w.values) >= warmMinSteps {
+			w.least = len(w.values)
+		}
+		if w.least > 0 {
+			_, w.steady = stat.Steady(w.values)
+		}
+	}
+	late := now-w.began > w.limit
+	switch {
+	case now-w.grew > w.patience:
+		return false, failure(fmt.Sprintf("stalled in the warm-up: took nothing for %v: it does not read, or does not accept", w.patience))
+	case late && w.sent < w.need:
+		return false, failure(fmt.Sprintf("slow in the warm-up: took %d messages in %v and asks for %d", w.sent, w.limit.Round(time.Second), w.need))
+	}
+	return w.least > 0 && (w.steady || late || len(w.values) >= warmMaxFactor*w.least), nil
+}
+
+// warm lets the load run until the subject has had the messages that it needs and its CPU per message
+// has stopped changing; what the warm-up cost is kept as the cold figure. One that never settles is measured
+// as it is, and the trial says so.
+func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *result.Trial) error {
+	first, err := s.cpu()
+	if err != nil {
+		return err
+	}
+	w := newWarming(int64(s.subject.WarmMessages), l, t.Connections, sample.Monotonic(), first)
+	err = g.each(ctx, sayLimit, func(ev generatorEvent) (bool, error) {
+		if ev.Event != "progress" {
+			return false, nil
+		}
+		cpu, err := s.cpu()
+		if err != nil {
+			return false, err
+		}
+		return w.see(sample.Monotonic(), ev.Sent, cpu)
+	})
+	if w.sent > 0 {
+		t.WarmMessages, t.ColdUSPerMsg = w.sent, us(w.cpu-first)/float64(w.sent)
+	}
+	t.Unsteady = err == nil && !w.steady
+	return err
+}
+
+// warnOfWarmUps says beforehand that the warm-ups will take longer than the measured windows, and whose
+// takes longest: whoever waits would not know why.
+func (r *Runner) warnOfWarmUps() {
+	var all, windows, longest time.Duration
+	var whose Place
+	for _, c := range r.plan.Cells {
+		for _, s := range r.plan.Subjects {
+			d := warmTime(int64(r.subjects[s].WarmMessages), r.load(c.Load), c.Connections)
+			if d > longest {
+				longest, whose = d, Place{Cell: c, Subject: s}
+			}
+			all, windows = all+d, windows+time.Duration(r.experiment.Duration)
+		}
+	}
+	if all <= windows {
+		return
+	}
+	r.progress(Progress{Phase: "warming takes longer than measuring:", CPU: -1, What: fmt.Sprintf("%s has to have %d messages first, which on %s take %v a trial",
+		whose.Subject, r.subjects[whose.Subject].WarmMessages, connections(whose.Connections), longest.Round(time.Second))})
+}
+
+func connections(n int) string {
+	if n == 1 {
+		return "1 connection"
+	}
+	return fmt.Sprintf("%d connections", n)
+}
