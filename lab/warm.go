@@ -117,7 +117,7 @@ func (r *Runner) warnOfWarmUps() {
 	if all <= windows {
 		return
 	}
-	r.progress(Progress{Phase: "warming takes longer than measuring:", CPU: -1, What: fmt.Sprintf("%s has to have %d messages first, which on %s take %v a trial",
+	r.progress(Progress{Phase: "warm-ups:", CPU: -1, What: fmt.Sprintf("they take longer than what is measured: %s asks for %d messages, which on %s take %v a trial",
 		whose.Subject, r.subjects[whose.Subject].WarmMessages, connections(whose.Connections), longest.Round(time.Second))})
 }
 

@@ -68,7 +68,7 @@ func TestWarmUps(t *testing.T) {
 }
 
 func TestLongWarmUpsAreAnnounced(t *testing.T) {
-	for messages, want := range map[int]string{1000: "", 50_000: "slow has to have 50000 messages first, which on 1 connection take 6m40s a trial"} {
+	for messages, want := range map[int]string{1000: "", 50_000: "they take longer than what is measured: slow asks for 50000 messages, which on 1 connection take 6m40s a trial"} {
 		said := ""
 		e := &Experiment{Name: "test", Settings: Settings{Connections: []int{1, 64}, Loads: []Load{{Name: "l", Rate: 125, Size: 1}}, Duration: Duration(5 * time.Second)}}
 		must(t, e.Validate())

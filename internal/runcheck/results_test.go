@@ -28,6 +28,7 @@ type trial struct {
 	} `json:"lateness_us"`
 	Accepted       *bool           `json:"accepted"`
 	RefusedBecause json.RawMessage `json:"refused_because"`
+	FailedBecause  []string        `json:"failed_because"` // optional
 }
 
 type comparison struct {
@@ -88,7 +89,7 @@ func (t trial) fault() string {
 		return t.acceptedFault()
 	}
 	var reasons []string
-	if err := json.Unmarshal(t.RefusedBecause, &reasons); err != nil || len(reasons) == 0 {
+	if err := json.Unmarshal(t.RefusedBecause, &reasons); err != nil || len(reasons)+len(t.FailedBecause) == 0 {
 		return "it was refused without a reason"
 	}
 	return ""

@@ -69,6 +69,10 @@ func TestFaultsAreFound(t *testing.T) {
 	if all := faults([]byte(good)); len(all) != 0 {
 		t.Errorf("a good file: faults %q, want none", all)
 	}
+	failed := strings.Replace(good, `"accepted":true,"refused_because":null`, `"accepted":false,"refused_because":[],"failed_because":["wrong byte"]`, 1)
+	if all := strings.Join(faults([]byte(failed)), "; "); strings.Contains(all, "reason") {
+		t.Errorf("a trial in which the subject failed: faults %q", all)
+	}
 	for _, c := range []struct{ name, old, new, want string }{
 		{"a renamed field", `"cpu_cv":0.1`, `"cpu_cov":0.1`, "missing"},
 		{"a missing percentile", `"p999":20`, `"p99.9":20`, "lateness_us"},
