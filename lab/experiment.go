@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -12,14 +13,14 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"weir/lab/load"
 	"weir/lab/result"
 )
 
 // An Experiment says what is asked of which subjects under which loads. It is plain data: the zero value
 // of a field means its default, which validate fills in.
 type Experiment struct {
-	Name     string `toml:"name"`
-	Question string `toml:"question"`
+	Name string `toml:"name"`
 	Settings
 
 	// Variants change some of the settings under a name: "quick", "paper", "saturation".
@@ -28,30 +29,21 @@ type Experiment struct {
 
 // Settings are the part of an experiment that a variant, or a flag, may change.
 type Settings struct {
-	Workload    string   `toml:"workload"`    // sink or echo
-	Subjects    []string `toml:"subjects"`    // by name; those that cannot run here are skipped, with the reason
-	Connections []int    `toml:"connections"` // each 1 to 60,000
-	Patterns    []string `toml:"patterns"`    // staggered, together, poisson
-	Blocks      int      `toml:"blocks"`      // palindromic blocks a cell, 1 to 1,000
-	Duration    Duration `toml:"duration"`    // of a trial's measured window, 200 ms to 1 h
-	Window      Duration `toml:"window"`      // of the coefficient of variation, 50 ms to Duration
-	Time        Duration `toml:"time"`        // stop starting blocks when it is used up; 0: run them all
-	Margin      float64  `toml:"margin"`      // ratios within 1+margin count as equivalent, 0.001 to 1
-	Rulers      bool     `toml:"rulers"`      // also read the rulers that the figures do not use
-	Twin        *bool    `toml:"twin"`        // put one subject in twice; default true
-	Saturation  []int    `toml:"saturation"`  // shares of capacity in percent; empty: none
+	Question    string   `toml:"question"`       // what is asked, in one sentence
+	Workload    string   `toml:"workload"`       // sink or echo
+	Subjects    []string `toml:"subjects"`       // by name; those that cannot run here are skipped, with the reason
+	Connections []int    `toml:"connections"`    // that send, each 0 to 60,000; 0 only where short connections make the load
+	Patterns    []string `toml:"patterns"`       // staggered, together, poisson
+	Blocks      int      `toml:"blocks"`         // palindromic blocks a cell, 1 to 1,000
+	Busiest     int      `toml:"busiest_blocks"` // blocks in the cells with the most connections, where that is more than Blocks
+	Duration    Duration `toml:"duration"`       // of a trial's measured window, 200 ms to 1 h
+	Window      Duration `toml:"window"`         // of the coefficient of variation, 50 ms to Duration
+	Time        Duration `toml:"time"`           // stop starting blocks when it is used up; 0: run them all
+	Margin      float64  `toml:"margin"`         // ratios within 1+margin count as equivalent, 0.001 to 1
+	Rulers      bool     `toml:"rulers"`         // also read the rulers that the figures do not use
+	Twin        *bool    `toml:"twin"`           // put one subject in twice; default true, and false with Saturation
+	Saturation  []int    `toml:"saturation"`     // shares of capacity in percent, measured instead of the loads' own rates; empty: none
 	Loads       []Load   `toml:"load"`
-}
-
-// Load is what each connection is offered: Rate messages of Size bytes a second, or Bits a second cut
-// into writes the way tcpkali's bandwidth mode does.
-type Load struct {
-	Name   string  `toml:"name"`
-	Rate   float64 `toml:"rate"`    // messages a second a connection
-	Size   int     `toml:"size"`    // bytes a message
-	Bits   float64 `toml:"bits"`    // bits a second a connection; 0: Rate is used
-	WorkUS int     `toml:"work_us"` // microseconds of computing a message in the subject
-	WaitMS int     `toml:"wait_ms"` // milliseconds of waiting a message in the subject
 }
 
 // Duration is a time.Duration that reads Go's notation ("1.5s") from a file.
@@ -146,9 +138,6 @@ func decodeStrict(text []byte, v any) error {
 	return err
 }
 
-// Patterns are the arrival patterns that a load can have.
-var Patterns = []string{"staggered", "together", "poisson"}
-
 // Validate fills in defaults and reports the first setting that is out of its range.
 func (e *Experiment) Validate() error {
 	e.defaults()
@@ -157,21 +146,42 @@ func (e *Experiment) Validate() error {
 		what string
 	}{
 		{e.Workload == "sink" || e.Workload == "echo", "workload: must be sink or echo"},
-		{len(e.Connections) > 0 && inRange(e.Connections, 1, 60_000), "connections: must be numbers from 1 to 60000"},
-		{len(e.Patterns) > 0 && !slices.ContainsFunc(e.Patterns, unknownPattern), "patterns: must be among " + strings.Join(Patterns, ", ")},
+		{len(e.Connections) > 0 && inRange(e.Connections, 0, load.MaxConnections), fmt.Sprintf("connections: must be numbers from 0 to %d", load.MaxConnections)},
+		{len(e.Patterns) > 0 && !slices.ContainsFunc(e.Patterns, unknownPattern), "patterns: must be among " + strings.Join(load.Patterns, ", ")},
 		{e.Blocks >= 1 && e.Blocks <= 1000, "blocks: must be from 1 to 1000"},
+		{e.Busiest >= 0 && e.Busiest <= 1000, "busiest_blocks: must be from 0 to 1000"},
 		{between(e.Duration, 200*time.Millisecond, time.Hour), "duration: must be from 200ms to 1h"},
 		{between(e.Window, 50*time.Millisecond, time.Duration(e.Duration)), "window: must be from 50ms to the duration"},
 		{between(e.Time, 0, 1000*time.Hour), "time: must not be negative"},
 		{e.Margin >= 0.001 && e.Margin <= 1, "margin: must be from 0.001 to 1"},
 		{inRange(e.Saturation, 1, 100), "saturation: shares must be from 1 to 100 percent"},
+		{len(e.Saturation) == 0 || e.Workload == "echo", "saturation: only echoes show whether a subject keeps up: set the workload echo"},
+		{len(e.Saturation) == 0 || !*e.Twin, "saturation: shares of capacity are measured without a twin: leave twin out"},
 		{len(e.Loads) > 0, "load: give at least one [[load]]"},
 	} {
 		if !check.ok {
 			return fmt.Errorf("lab: %s: %s", e.Name, check.what)
 		}
 	}
+	if what := e.repeated(); what != "" {
+		return fmt.Errorf("lab: %s: %s: name it once", e.Name, what)
+	}
 	return e.validateLoads()
+}
+
+// repeated names a subject, a number of connections, a pattern or a share that stands twice, or is empty.
+// A block would hold four trials of such a subject, a round two blocks of such a cell.
+func (e *Experiment) repeated() string {
+	return cmp.Or(twice("subjects", e.Subjects), twice("connections", e.Connections), twice("patterns", e.Patterns), twice("saturation", e.Saturation))
+}
+
+func twice[T comparable](setting string, values []T) string {
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			return fmt.Sprintf("%s: %v stands twice", setting, v)
+		}
+	}
+	return ""
 }
 
 func (e *Experiment) defaults() {
@@ -181,45 +191,19 @@ func (e *Experiment) defaults() {
 	def(&e.Window, min(e.Duration, Duration(500*time.Millisecond)))
 	def(&e.Margin, 0.05)
 	if e.Patterns == nil {
-		e.Patterns = Patterns
+		e.Patterns = slices.Clone(load.Patterns)
 	}
 	if e.Twin == nil {
-		yes := true
+		yes := len(e.Saturation) == 0
 		e.Twin = &yes
 	}
 	e.Window = min(e.Window, e.Duration)
 }
 
-func (e *Experiment) validateLoads() error {
-	seen := map[string]bool{}
-	for i := range e.Loads {
-		l := &e.Loads[i]
-		def(&l.Name, fmt.Sprintf("load%d", i+1))
-		bad := ""
-		switch {
-		case seen[l.Name]:
-			bad = "stands twice: give each load a name of its own"
-		case l.Bits == 0 && (l.Rate <= 0 || l.Rate > 1e6):
-			bad = "rate must be over 0 and at most 1000000 messages a second"
-		case l.Bits < 0 || l.Bits > 1e11:
-			bad = "bits must be from 0 to 1e11 a second"
-		case l.Size < 1 || l.Size > 1<<20:
-			bad = "size must be from 1 to 1048576 bytes"
-		case l.WorkUS < 0 || l.WorkUS > 1e6 || l.WaitMS < 0 || l.WaitMS > 60_000:
-			bad = "work_us must be from 0 to 1000000 and wait_ms from 0 to 60000"
-		}
-		if bad != "" {
-			return fmt.Errorf("lab: %s: load %q: %s", e.Name, l.Name, bad)
-		}
-		seen[l.Name] = true
-	}
-	return nil
-}
-
 // plan is the experiment's share of the results.
 func (e *Experiment) plan() result.Plan {
 	p := result.Plan{
-		Workload: e.Workload, Connections: e.Connections, Patterns: e.Patterns, Blocks: e.Blocks,
+		Workload: e.Workload, Connections: e.Connections, Patterns: e.Patterns, Blocks: e.Blocks, BusiestBlocks: e.Busiest,
 		DurationS: time.Duration(e.Duration).Seconds(), WindowMS: float64(time.Duration(e.Window).Milliseconds()), Margin: e.Margin,
 	}
 	for _, l := range e.Loads {
@@ -228,7 +212,7 @@ func (e *Experiment) plan() result.Plan {
 	return p
 }
 
-func unknownPattern(p string) bool { return !slices.Contains(Patterns, p) }
+func unknownPattern(p string) bool { return !slices.Contains(load.Patterns, p) }
 
 func between(d Duration, low, high time.Duration) bool {
 	return time.Duration(d) >= low && time.Duration(d) <= high

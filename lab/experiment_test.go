@@ -48,6 +48,24 @@ func TestAVariantChangesWhatItNamesAndNothingElse(t *testing.T) {
 	}
 }
 
+// TestEveryFormHasEnoughBlocksForAnInterval: one block gives none.
+func TestEveryFormHasEnoughBlocksForAnInterval(t *testing.T) {
+	for _, name := range Builtin() {
+		for _, variant := range []string{"", "quick", "paper"} {
+			e, err := ReadExperiment(name)
+			if err == nil && variant != "" {
+				err = e.Apply(variant)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Blocks < 3 || time.Duration(e.Duration) < 2*time.Duration(e.Window) {
+				t.Errorf("%s %s has %d blocks of %v with windows of %v", name, variant, e.Blocks, time.Duration(e.Duration), time.Duration(e.Window))
+			}
+		}
+	}
+}
+
 const smallExperiment = `
 name = "mine"
 subjects = ["c-fork"]
@@ -63,9 +81,24 @@ func TestABadExperimentIsRefusedWithItsPlaceAndARemedy(t *testing.T) {
 		{"broken syntax", "name = \n", "line 1"},
 		{"no load", `subjects = ["a"]` + "\nconnections = [1]", "[[load]]"},
 		{"unknown pattern", `patterns = ["often"]` + smallExperiment, "staggered, together, poisson"},
-		{"too many connections", strings.Replace(smallExperiment, "8", "80000", 1), "connections: must be numbers from 1 to 60000"},
-		{"no rate", strings.Replace(smallExperiment, "rate = 10", "", 1), `load "load1": rate must be`},
-		{"huge message", strings.Replace(smallExperiment, "100", "10000000", 1), "size must be"},
+		{"too many connections", strings.Replace(smallExperiment, "8", "80000", 1), "connections: must be numbers from 0 to 60000"},
+		{"no rate", strings.Replace(smallExperiment, "rate = 10", "", 1), `load "load1": with 8 connections, staggered: a rate of 0 messages a second is out of range`},
+		{"a rate that is no number", strings.Replace(smallExperiment, "= 10\n", "= nan\n", 1), "a rate of NaN messages"},
+		{"a rate of next to nothing", strings.Replace(smallExperiment, "= 10\n", "= 1e-9\n", 1), "a rate of 1e-09 messages"},
+		{"too much in all", strings.Replace(smallExperiment, "= 10\n", "= 1e6\n", 1), "8000000 messages a second over all connections"},
+		{"huge message", strings.Replace(smallExperiment, "100", "10000000", 1), "messages of 10000000 bytes are out of range"},
+		{"few bits", smallExperiment + "bits = 7\n", "7 bits a second are out of range"},
+		{"bits in no such pattern", smallExperiment + "bits = 1e6\n", "with 8 connections, poisson: bits a second are sent as tcpkali does"},
+		{"bits with echoes", `workload = "echo"` + smallExperiment + "bits = 1e6\n", "echoes can't be timed with bits a second"},
+		{"too much churn", smallExperiment + "churn = 1e6\n", "a churn of 1e+06 connections a second"},
+		{"idle ones beyond the ports", smallExperiment + "idle = 59993\n", "8 connections and 59993 idle ones are out of range"},
+		{"no messages", strings.Replace(smallExperiment, "8", "0", 1) + "idle = 5\n", "nothing is sent, so there is nothing to measure"},
+		{"saturation by bits", "workload = \"echo\"\nsaturation = [70]" + strings.Replace(smallExperiment, "rate = 10", "bits = 1e6", 1), "give it a rate, and no bits"},
+		{"saturation by churn", "workload = \"echo\"\nsaturation = [70]" + strings.Replace(smallExperiment, "8", "0", 1) + "churn = 5\n", "saturation raises the rate of connections that send"},
+		{"connections twice", strings.Replace(smallExperiment, "[8]", "[8, 64, 8]", 1), "connections: 8 stands twice: name it once"},
+		{"a subject twice", strings.Replace(smallExperiment, `["c-fork"]`, `["c-fork", "c-fork"]`, 1), "subjects: c-fork stands twice"},
+		{"a pattern twice", `patterns = ["poisson", "poisson"]` + smallExperiment, "patterns: poisson stands twice"},
+		{"a share twice", "workload = \"echo\"\nsaturation = [70, 70]" + smallExperiment, "saturation: 70 stands twice"},
 		{"short trial", `duration = "1ms"` + smallExperiment, "duration: must be from 200ms"},
 		{"bad duration", `duration = "soon"` + smallExperiment, "line 1"},
 	} {
@@ -78,6 +111,38 @@ func TestABadExperimentIsRefusedWithItsPlaceAndARemedy(t *testing.T) {
 				t.Errorf("the error is %v, want one with %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestGoodLoadsAreAccepted(t *testing.T) {
+	for name, text := range map[string]string{
+		"messages":           smallExperiment,
+		"bits":               `patterns = ["staggered", "together"]` + smallExperiment + "bits = 1e6\n",
+		"churn alone":        strings.Replace(strings.Replace(smallExperiment, "8", "0", 1), "rate = 10", "churn = 50", 1),
+		"churn and idle":     smallExperiment + "churn = 0.5\nidle = 1000\n",
+		"saturated and more": "workload = \"echo\"\nsaturation = [70]" + smallExperiment + "churn = 5\n",
+	} {
+		e, err := ParseExperiment("mine.toml", []byte(text))
+		if err == nil {
+			err = e.Validate()
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A load in bits a second has a rate in the results: that of the messages which its bits make.
+func TestBitsMakeARate(t *testing.T) {
+	e, err := ReadExperiment("im-published")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if l := e.plan().Loads[0]; l.Bits != 1e6 || l.Rate != 1e6/8/8 {
+		t.Errorf("%v bits a second of 8 bytes a message make a rate of %v, want %v", l.Bits, l.Rate, 1e6/8/8)
 	}
 }
 

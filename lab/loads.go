@@ -1,0 +1,80 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+
+	"weir/lab/load"
+)
+
+// Load is what a subject is offered. Each connection sends Rate messages of Size bytes a second, or Bits a
+// second cut into writes the way tcpkali's bandwidth mode does. Beside them Idle connections may be held
+// open, and Churn short ones a second connect, send one message of Size bytes and close. The message of a
+// short connection counts as any other.
+type Load struct {
+	Name   string  `toml:"name"`
+	Rate   float64 `toml:"rate"`    // messages a second a connection
+	Size   int     `toml:"size"`    // bytes a message
+	Bits   float64 `toml:"bits"`    // bits a second a connection; 0: Rate is used
+	Idle   int     `toml:"idle"`    // connections on which nothing is sent
+	Churn  float64 `toml:"churn"`   // short connections a second, all together
+	WorkUS int     `toml:"work_us"` // microseconds of computing a message in the subject
+	WaitMS int     `toml:"wait_ms"` // milliseconds of waiting a message in the subject
+}
+
+// config is what the generator is told to send under l; its target is for the caller to fill in.
+func (l Load) config(workload string, connections int, pattern string) load.Config {
+	c := load.Config{Connections: connections, Size: l.Size, Pattern: pattern, Echo: workload == "echo", Idle: l.Idle, Churn: l.Churn, Bits: l.Bits}
+	if l.Bits == 0 {
+		c.Rate = l.Rate
+	}
+	return c
+}
+
+// validateLoads names the loads that have no name, and makes sure that the generator can offer every load
+// to every number of connections in every pattern: a run would find out in its middle.
+func (e *Experiment) validateLoads() error {
+	seen := map[string]bool{}
+	for i := range e.Loads {
+		l := &e.Loads[i]
+		def(&l.Name, fmt.Sprintf("load%d", i+1))
+		bad := ""
+		switch {
+		case seen[l.Name]:
+			bad = "stands twice: give each load a name of its own"
+		case l.WorkUS < 0 || l.WorkUS > 1e6 || l.WaitMS < 0 || l.WaitMS > 60_000:
+			bad = "work_us must be from 0 to 1000000 and wait_ms from 0 to 60000"
+		case len(e.Saturation) > 0 && (l.Bits != 0 || l.Rate == 0):
+			bad = "saturation raises the rate of messages: give it a rate, and no bits"
+		default:
+			bad = e.impossible(*l)
+		}
+		if bad != "" {
+			return fmt.Errorf("lab: %s: load %q: %s", e.Name, l.Name, bad)
+		}
+		if l.Bits > 0 {
+			l.Rate = l.Bits / 8 / float64(l.Size) // what the results say
+		}
+		seen[l.Name] = true
+	}
+	return nil
+}
+
+// impossible says why the generator cannot offer l in some cell, or nothing.
+func (e *Experiment) impossible(l Load) string {
+	for _, n := range e.Connections {
+		for _, pattern := range e.Patterns {
+			c := l.config(e.Workload, n, pattern)
+			c.Target = "127.0.0.1:1" // whatever the subject's will be
+			switch err := c.Check(true); {
+			case err != nil:
+				return fmt.Sprintf("with %d connections, %s: %s", n, pattern, strings.TrimPrefix(err.Error(), "load: "))
+			case n == 0 && l.Churn == 0:
+				return "with 0 connections: nothing is sent, so there is nothing to measure: give connections, or churn"
+			case n == 0 && len(e.Saturation) > 0:
+				return "with 0 connections: saturation raises the rate of connections that send: give some"
+			}
+		}
+	}
+	return ""
+}
