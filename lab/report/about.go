@@ -172,7 +172,12 @@ func (d *digest) planTable() *table {
 	}
 	t.fact("Arrivals", strings.Join(p.Patterns, ", "))
 	t.fact("Connections", joinInts(p.Connections))
-	t.fact("Trials", fmt.Sprintf("%s of %s s in %s, %d accepted", plural(len(d.Trials), "trial", "trials"), short(p.DurationS), d.blocksRun(), d.accepted()))
+	if len(d.Probes) > 0 {
+		t.fact("Capacities", fmt.Sprintf("searched from the load's rate on: %s and %s of %s s", plural(len(d.Probes), "probe", "probes"), plural(len(d.Saturation), "measurement", "measurements"), short(p.DurationS)))
+	}
+	if len(d.Trials) > 0 || len(d.Probes) == 0 {
+		t.fact("Trials", fmt.Sprintf("%s of %s s in %s, %d accepted", plural(len(d.Trials), "trial", "trials"), short(p.DurationS), d.blocksRun(), d.accepted()))
+	}
 	t.fact("Subjects run on cores", joinInts(p.ServerCPUs))
 	t.fact("Generator runs on cores", joinInts(p.LoadCPUs))
 	t.fact("Network", map[bool]string{true: "a veth pair into a namespace", false: "loopback"}[p.Namespace])

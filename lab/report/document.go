@@ -14,6 +14,7 @@ type document struct {
 	Title    string
 	Question string
 	Answer   []string // two sentences
+	How      string   // how to read them
 	Caveats  []string // what a reader must know before believing them
 	Sections []section
 }
@@ -78,6 +79,7 @@ func documentOf(r *result.Results) *document {
 		Title:    "Weir: " + orElse(r.Experiment, "an unnamed experiment"),
 		Question: orElse(r.Question, "This run states no question."),
 		Answer:   d.answer(),
+		How:      d.answerHow(),
 		Caveats:  d.caveats(),
 	}
 	for _, s := range []section{

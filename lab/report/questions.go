@@ -34,6 +34,9 @@ func (d *digest) questionsSection() section {
 
 // pairAnswer compares the published pair of paradigms in a metric: counts of verdicts, and each of them.
 func (d *digest) pairAnswer(metric, verb, noun string) []block {
+	if len(d.Trials) == 0 {
+		return []block{text("Not answered by this run, which has no trials at a constant load.")}
+	}
 	c, goLang := d.firstOf(publishedC), d.firstOf(publishedGo)
 	if c == "" || goLang == "" {
 		return []block{text("Not answered by this run: it takes both a process per connection in C (c-fork) and a goroutine per connection (go-goroutine).")}

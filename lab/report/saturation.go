@@ -1,55 +1,179 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"weir/lab/report/figure"
 	"weir/lab/result"
 )
 
+// boundMark stands behind the name of a subject whose shares are of what the generator could offer.
+const boundMark = "*"
+
 // saturationSection is the paper's second question near capacity; runs without --saturation leave it out.
 func (d *digest) saturationSection() section {
 	s := section{ID: "saturation", Title: "Near saturation",
-		How: "Each subject at a share of its own capacity, which bisection found. A server that is easy to provision keeps its variation and its tail flat up to the right edge."}
-	if len(d.Saturation) == 0 {
-		return s
+		How: "Capacity lies between the highest rate that a subject kept up with and the lowest that it did not; ranges that overlap do not tell two subjects apart. " +
+			"Each subject was then measured at shares of its own: points are medians, whiskers the range of all repetitions. " +
+			"A server that is easy to provision keeps its variation and its tail flat up to the right edge."}
+	for _, f := range d.fields() {
+		s.Blocks = append(s.Blocks, block{Head: upper(d.fieldName(f))})
+		s.Blocks = append(s.Blocks, text("%s", d.capacitySentence(f)), text("%s", d.flatSentence(f)))
+		if figures := d.saturationFigures(f); len(figures) > 0 {
+			s.Blocks = append(s.Blocks, block{Figures: figures})
+		}
+		if f.bound() {
+			s.Blocks = append(s.Blocks, text("%s The load generator gave out before this subject did, so its shares are of what the generator could offer: they say little of how it behaves near its own capacity.", boundMark))
+		}
+		s.Blocks = append(s.Blocks, block{Table: d.saturationTable(f)}, f.shareNotes(),
+			block{Fold: "How the capacities were found", Inside: []block{{Table: d.probesTable(f)}}})
 	}
-	s.Blocks = []block{{Figures: []*figure.Figure{
-		d.saturationFigure("saturation-variation", "Variation of CPU near capacity", figure.Axis{Label: "standard deviation / mean of CPU", Zero: true}, func(x result.Saturation) float64 { return x.CPUCV }),
-		d.saturationFigure("saturation-tail", "99th percentile near capacity", figure.Axis{Label: "latency p99, µs", Log: true}, func(x result.Saturation) float64 { return x.LatencyUS.P99 }),
-	}}, {Table: d.saturationTable()}}
+	s.Blocks = slices.DeleteFunc(s.Blocks, func(b block) bool { return b.Table != nil && len(b.Table.Rows) == 0 })
 	return s
 }
 
-func (d *digest) saturationFigure(name, title string, y figure.Axis, of func(result.Saturation) float64) *figure.Figure {
-	c := figure.Lines{Name: name, Title: title, Desc: "One curve for each subject.", X: figure.Axis{Label: "% of the subject's capacity"}, Y: y}
-	for i, subject := range d.subjects {
-		curve := figure.Curve{Name: subject, Style: i}
-		for _, x := range d.Saturation {
-			if x.Subject != subject {
-				continue
-			}
-			if !slices.Contains(c.X.At, x.SharePercent) {
-				c.X.At = append(c.X.At, x.SharePercent)
-			}
-			curve.Points = append(curve.Points, figure.XY{X: x.SharePercent, Y: of(x), Hover: fmt.Sprintf("%s at %s %%: %s", subject, short(x.SharePercent), sig(of(x)))})
-		}
-		c.Curves = append(c.Curves, curve)
-	}
-	return c.Draw()
+func (f *field) bound() bool {
+	return slices.ContainsFunc(f.reaches, func(r *reach) bool { return r.gaveOut.GeneratorBound })
 }
 
-func (d *digest) saturationTable() *table {
-	t := &table{Caption: "At a share of each subject's capacity", Align: "lrlrrrrrr",
-		Head: []string{"Subject", "Connections", "Arrivals", "Capacity, messages/s", "Share, %", "CPU, % of a core", "σ/µ", "Latency p50 / p99 / p99.9, µs", "Load sent"}}
-	for _, x := range d.Saturation {
-		capacity := sig(x.CapacityRate)
-		if x.GeneratorBound {
-			capacity = "at least " + capacity
+// mark is a subject's name, with the mark if the generator gave out first.
+func (r *reach) mark() string {
+	if r.gaveOut.GeneratorBound {
+		return r.subject + boundMark
+	}
+	return r.subject
+}
+
+func (d *digest) saturationFigures(f *field) []*figure.Figure {
+	tag := fmt.Sprintf("%s-%d-%s", f.load, f.connections, f.pattern)
+	var out []*figure.Figure
+	for _, c := range []struct {
+		name, title string
+		axis        figure.Axis
+		of          func(result.Saturation) float64
+		unit        string
+	}{
+		{"saturation-variation-" + tag, "Variation of CPU near capacity: ", figure.Axis{Label: "standard deviation / mean of CPU", Zero: true}, variation, ""},
+		{"saturation-tail-" + tag, "99th percentile near capacity: ", figure.Axis{Label: "echo p99, ms", Log: true}, tailMS, " ms"},
+	} {
+		lines := figure.Lines{Name: c.name, Title: c.title + d.fieldName(f), Desc: "One curve for each subject; rings where the load generator gave out first.",
+			X: figure.Axis{Label: "% of the subject's capacity"}, Y: c.axis}
+		for _, r := range f.reaches {
+			lines.Curves = append(lines.Curves, r.curve(&lines.X, c.of, c.unit))
 		}
-		t.add(x.Subject, count(x.Connections), patternName(x.Pattern), capacity, short(x.SharePercent), sig(x.CPUPercentMean), fixed(x.CPUCV, 3),
-			sig(x.LatencyUS.P50)+" / "+sig(x.LatencyUS.P99)+" / "+sig(x.LatencyUS.P999), percent(x.AchievedRatio))
+		if slices.ContainsFunc(lines.Curves, func(c figure.Curve) bool { return len(c.Points) > 0 }) {
+			out = append(out, lines.Draw())
+		}
+	}
+	return out
+}
+
+// curve is a subject's medians and ranges; x gets a tick for each of its shares.
+func (r *reach) curve(x *figure.Axis, of func(result.Saturation) float64, unit string) figure.Curve {
+	c := figure.Curve{Name: r.mark(), Style: r.index, Hollow: r.gaveOut.GeneratorBound}
+	for _, s := range r.shares {
+		e := s.spot(of)
+		if !e.known() {
+			continue
+		}
+		if !slices.Contains(x.At, s.percent) {
+			x.At = append(x.At, s.percent)
+		}
+		c.Points = append(c.Points, figure.XY{X: s.percent, Y: e.mean, Low: e.low, High: e.high,
+			Hover: fmt.Sprintf("%s at %s %%: %s%s, median of %d", r.mark(), short(s.percent), e, unit, e.n)})
+	}
+	return c
+}
+
+func (d *digest) saturationTable(f *field) *table {
+	t := &table{Caption: upper(d.fieldName(f)) + ": at shares of each subject's capacity, medians with the range of all repetitions", Align: "lrrrrrrr",
+		Head: []string{"Subject", "Capacity, messages/s", "Share, %", "Repetitions", "CPU, % of a core", "σ/µ", "Echo p50, ms", "Echo p99, ms"}}
+	for _, r := range f.reaches {
+		for i, s := range r.shares {
+			if i == 0 && len(t.Rows) > 0 {
+				t.Groups = append(t.Groups, len(t.Rows))
+			}
+			percent, median := s.spot(func(m result.Saturation) float64 { return m.CPUPercentMean }), s.spot(func(m result.Saturation) float64 { return m.LatencyUS.P50 / 1000 })
+			t.add(r.mark(), r.capacity(), short(s.percent), count(len(s.accepted)), sig(percent.mean), s.spot(variation).String(), sig(median.mean), s.spot(tailMS).String())
+		}
 	}
 	return t
+}
+
+// shareNotes says how many measurements do not count, and which subjects failed in those that do.
+func (f *field) shareNotes() block {
+	all, refused := 0, 0
+	why, wrong := map[string]int{}, map[string]int{}
+	for _, r := range f.reaches {
+		for _, s := range r.shares {
+			all, refused = all+len(s.accepted)+len(s.refused), refused+len(s.refused)
+			tallyReasons(why, s.refused, func(m result.Saturation) []string { return m.RefusedBecause }, "")
+			tallyReasons(wrong, s.accepted, func(m result.Saturation) []string { return m.FailedBecause }, r.subject+" at "+short(s.percent)+" %: ")
+		}
+	}
+	said := fmt.Sprintf("None of %s was refused.", plural(all, "measurement", "measurements"))
+	switch {
+	case all == 0:
+		said = "No share of a capacity was measured."
+	case refused > 0:
+		said = fmt.Sprintf("%d of %s refused and measured again, up to three times: %s.", refused, plural(all, "measurement was", "measurements were"), counted(why))
+	}
+	if len(wrong) > 0 {
+		said += " Failures, which count: " + counted(wrong) + "."
+	}
+	return text("%s", said)
+}
+
+// tallyReasons counts reasons by their kind, with words before it.
+func tallyReasons(into map[string]int, from []result.Saturation, of func(result.Saturation) []string, before string) {
+	for _, m := range from {
+		for _, w := range of(m) {
+			into[before+reasonKind(w)]++
+		}
+	}
+}
+
+// counted writes reasons with how often each was given, the most frequent first.
+func counted(why map[string]int) string {
+	words := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(cmp.Compare(why[b], why[a]), cmp.Compare(a, b)) })
+	for i, w := range words {
+		words[i] = fmt.Sprintf("%s (%d)", w, why[w])
+	}
+	return strings.Join(words, ", ")
+}
+
+// probesTable is every rate that was tried, subject by subject in the order of the search.
+func (d *digest) probesTable(f *field) *table {
+	t := &table{Caption: upper(d.fieldName(f)) + ": every rate that was tried", Align: "lrlrrrrr",
+		Head: []string{"Subject", "Messages/s", "What gave out", "Sent", "Lateness p99, ms", "Echo p99, ms", "Server, % of a core", "Generator, % of a core"}}
+	for _, p := range d.Probes {
+		if p.Load != f.load || p.Connections != f.connections || p.Pattern != f.pattern {
+			continue
+		}
+		server := p.CPUPercentMean
+		if d.elsewhere(p.Subject) {
+			server = math.NaN()
+		}
+		t.add(p.Subject, rough(p.Rate), gaveOut(p), percent(p.AchievedRatio), sig(p.LatenessP99US/1000), sig(p.LatencyP99US/1000), sig(server), sig(p.LoadPercent))
+	}
+	return t
+}
+
+func gaveOut(p result.Probe) string {
+	s := "the server"
+	switch {
+	case p.KeptUp:
+		return "nothing"
+	case p.GeneratorBound:
+		s = "the generator"
+	}
+	if len(p.DisturbedBy) > 0 {
+		s += ", disturbed at every try: " + strings.Join(p.DisturbedBy, "; ")
+	}
+	return s
 }

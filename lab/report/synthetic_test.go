@@ -89,6 +89,12 @@ func (s *synthetic) add(load result.Load, n int, pattern string, block, position
 		LatenessUS: result.Percentiles{P01: 2, P50: 5, P99: 9 + s.rng.Float64(), P999: 20, Max: 60},
 		Memory:     result.Memory{PeakRSSKB: 4200, PSSKB: 1900, Processes: 1, Threads: 5}, Switches: result.Switches{Voluntary: int64(rate), Involuntary: 12}}
 	t.Bytes = t.Messages * int64(load.Size)
+	if pattern == "together" {
+		t.SpreadUS = result.Percentiles{P01: 300, P50: 400, P99: 600, P999: 700, Max: 800}
+	}
+	if load.Churn > 0 {
+		t.Churn = &result.Churn{Offered: 300, Done: 299, Behind: 1, DurationUS: result.Percentiles{P50: 150, P99: 900}}
+	}
 	if subject == "c-fork" {
 		t.Memory = result.Memory{PeakRSSKB: int64(1500 * (n + 1)), PSSKB: int64(110 * (n + 1)), Processes: n + 1, Threads: n + 1}
 	}
@@ -131,13 +137,40 @@ func (s *synthetic) why() *synthetic {
 			result.Portability{Subject: subject, Target: "musl x86-64", Built: true, Passed: subject == "c-fork", Note: map[bool]string{false: "half-close: 12 bytes are missing"}[subject == "c-fork"]},
 			result.Portability{Subject: subject, Target: "gcc arm64 (qemu-user)", Note: "not tested: aarch64-linux-gnu-gcc is not installed"})
 	}
-	for i, share := range []float64{70, 85, 95} {
-		for k, subject := range []string{"c-fork", "go-goroutine"} {
-			s.Saturation = append(s.Saturation, result.Saturation{Subject: subject, Connections: 64, Pattern: "poisson", CapacityRate: 90000 - 30000*float64(k), GeneratorBound: k == 0,
-				SharePercent: share, CPUPercentMean: share, CPUCV: 0.01 * float64(3-i+k), LatencyUS: result.Percentiles{P50: 40, P99: 200 * float64(1+i*i+k), P999: 900}, AchievedRatio: 1})
-		}
+	for k, subject := range []string{"c-fork", "go-goroutine"} {
+		s.nearCapacity(subject, 90_000-30_000*float64(k), k == 0, float64(k))
 	}
 	return s
+}
+
+// nearCapacity adds a subject's search and its shares; a restless one varies the more the nearer it gets.
+func (s *synthetic) nearCapacity(subject string, capacity float64, generatorBound bool, restless float64) {
+	for _, rate := range []float64{8000, 64_000, 128_000, capacity, capacity * 1.04} {
+		kept := rate <= capacity
+		s.Probes = append(s.Probes, result.Probe{Subject: subject, Load: "messages", Connections: 64, Pattern: "poisson", Rate: rate, AchievedRatio: 1, LatenessP99US: 260,
+			LatencyP99US: map[bool]float64{true: 2000, false: 400_000}[kept], CPUPercentMean: min(99, 100*rate/capacity), LoadPercent: 70, KeptUp: kept, GeneratorBound: !kept && generatorBound, Attempts: 1})
+	}
+	for round, repetition := range []float64{0, 1, 2, 3} {
+		for i, share := range []float64{70, 85, 95} {
+			m := result.Saturation{Subject: subject, Load: "messages", Connections: 64, Pattern: "poisson", CapacityRate: capacity, GeneratorBound: generatorBound, SharePercent: share,
+				Round: round / 2, Position: 3*(round%2) + i, Attempt: 1, Started: s.at, CPUPercentMean: share, CPUCV: 0.02 + 0.001*repetition + restless*0.01*float64(i),
+				LatencyUS: result.Percentiles{P50: 140, P99: (800 + 100*repetition) * float64(1+i*i), P999: 9000}, AchievedRatio: 1, LoadPercent: 60, Accepted: true}
+			s.Saturation = append(s.Saturation, m)
+		}
+	}
+	refused := s.Saturation[len(s.Saturation)-1]
+	refused.Accepted, refused.CPUCV, refused.RefusedBecause = false, 9, []string{"hypervisor took 4.0 % of a core"}
+	s.Saturation = append(s.Saturation, refused)
+}
+
+// saturated is a run with shares of capacity and nothing else.
+func saturated() *result.Results {
+	s := newSynthetic([]int{64}, 2)
+	s.Subjects, s.Plan.Twin, s.Plan.Workload, s.Plan.Patterns = s.Subjects[:4], "", "echo", []string{"poisson"}
+	s.nearCapacity("c-fork", 61_000, false, 0)
+	s.nearCapacity("c-epoll", 90_000, true, 0)
+	s.nearCapacity("go-goroutine", 60_000, false, 1)
+	return s.Results
 }
 
 // full is a run with every part; quick is one load of four subjects; asPublished is the published pair.

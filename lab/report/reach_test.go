@@ -1,0 +1,109 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"weir/lab/result"
+)
+
+// TestASaturationRunHasAnAnswer: in the page, in Markdown and on the terminal alike.
+func TestASaturationRunHasAnAnswer(t *testing.T) {
+	r := saturated()
+	doc := documentOf(r)
+	page, err := doc.html()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var screen bytes.Buffer
+	Terminal(&screen, r, false, 200)
+	for form, text := range map[string]string{"page": string(page), "Markdown": string(doc.markdown()), "terminal": screen.String()} {
+		text = strings.Join(strings.Fields(text), " ") // lines are broken
+		for _, want := range []string{
+			"c-epoll at least 90,000 (there the load generator gave out)", "c-fork 61,000 to 63,400", "go-goroutine 60,000 to 62,400",
+			"was not shown to grow for c-epoll and c-fork", "grew for go-goroutine", "gave out before c-epoll did",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the %s does not say %q", form, want)
+			}
+		}
+		if strings.Contains(text, "No trial was run") {
+			t.Errorf("the %s says that no trial was run", form)
+		}
+	}
+}
+
+// TestARefusedMeasurementCountsForNothing: the synthetic ones vary nine times their mean.
+func TestARefusedMeasurementCountsForNothing(t *testing.T) {
+	for _, r := range digestOf(saturated()).fields()[0].reaches {
+		top := r.shares[len(r.shares)-1]
+		if e := top.spot(variation); e.n != 4 || len(top.refused) != 1 || e.high >= 9 {
+			t.Errorf("%s: %+v over %d refused", r.subject, e, len(top.refused))
+		}
+	}
+}
+
+// TestGrowthIsClaimedOnlyWhereRangesAreApart, and never from fewer than three repetitions.
+func TestGrowthIsClaimedOnlyWhereRangesAreApart(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		low, high []float64
+		want      growth
+	}{
+		{"all above all", []float64{1, 2, 3}, []float64{4, 5, 6}, grew},
+		{"one of the lower is above one of the higher", []float64{1, 2, 4.5}, []float64{4, 5, 6}, flat},
+		{"all below all", []float64{4, 5, 6}, []float64{1, 2, 3}, flat},
+		{"two repetitions", []float64{1, 2}, []float64{4, 5, 6}, unknown},
+		{"only one share", nil, []float64{4, 5, 6}, unknown},
+	} {
+		r := &reach{}
+		for percent, values := range map[float64][]float64{70: c.low, 95: c.high} {
+			for _, v := range values {
+				r.add(result.Saturation{SharePercent: percent, CPUCV: v, Accepted: true}, false)
+			}
+		}
+		if got, _, _ := r.growth(variation); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestACapacityIsSaidAsFarAsItIsKnown.
+func TestACapacityIsSaidAsFarAsItIsKnown(t *testing.T) {
+	for _, c := range []struct {
+		kept, gaveOut  float64
+		generatorBound bool
+		want           string
+	}{
+		{84_123, 88_000, false, "84,100 to 88,000"},
+		{84_123, 88_000, true, "at least 84,100"},
+		{84_123, 0, false, "at least 84,100"},
+		{0, 31.25, false, "under 31.2"},
+		{0, 31.25, true, "not found"},
+		{0, 0, false, "not found"},
+	} {
+		r := &reach{kept: result.Probe{Rate: c.kept}, gaveOut: result.Probe{Rate: c.gaveOut, GeneratorBound: c.generatorBound}}
+		if got := r.capacity(); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// TestFieldsStandApart: a curve never joins two numbers of connections or two patterns.
+func TestFieldsStandApart(t *testing.T) {
+	r := saturated()
+	for _, m := range r.Saturation[:5] {
+		m.Connections = 8
+		r.Saturation = append(r.Saturation, m)
+	}
+	fields := digestOf(r).fields()
+	if len(fields) != 2 || len(fields[0].reaches) != 3 || len(fields[1].reaches) != 1 {
+		t.Fatalf("%d fields", len(fields))
+	}
+	for _, figure := range digestOf(r).saturationFigures(fields[1]) {
+		if !strings.Contains(figure.Name, "-8-") {
+			t.Errorf("a figure is named %s", figure.Name)
+		}
+	}
+}
