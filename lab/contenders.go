@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,31 +16,31 @@ import (
 type contender struct {
 	*subject.Subject
 	Elsewhere string // HOST:PORT; empty for a subject that the lab starts
+	Here      bool   // Elsewhere is on this machine all the same
 }
 
-// findSubjects gathers and builds what takes part. A subject that cannot is skipped, with the reason; a
-// name that nobody has is an error, and so is a run that nobody can take part in.
+// findSubjects gathers and builds what takes part. A subject of the experiment's own that cannot is skipped,
+// with the reason; without one that somebody asked for by name, or without any, there is no run.
 func (r *Runner) findSubjects(ctx context.Context) error {
 	r.subjects = map[string]contender{}
-	known, err := r.knownSubjects()
+	chosen, err := r.chosen()
 	if err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	if chosen, err = r.those(ctx, chosen, r.canServe); err != nil {
 		return err
 	}
-	for _, name := range r.experiment.Subjects {
-		s, ok := known[name]
-		if !ok {
-			return fmt.Errorf("lab: there is no subject %q: see weir lab list, or add one by --subject FILE", name)
-		}
-		if reason := r.prepare(ctx, s); reason != "" {
-			r.results.Skipped = append(r.results.Skipped, result.Skip{Subject: name, Reason: reason})
-			continue
-		}
+	if chosen, err = r.those(ctx, chosen, r.build); err != nil {
+		return err
+	}
+	for _, s := range chosen {
 		r.take(contender{Subject: s}, s.Describe())
+		r.programs[s.Name] = s.Program()
 	}
 	for _, target := range r.options.Targets {
-		name := "target " + target
-		r.take(contender{Subject: &subject.Subject{Name: name, WarmMessages: 1000}, Elsewhere: target},
-			result.Subject{Name: name, Language: "?", Paradigm: "?", About: "Runs elsewhere: its CPU is not measured.", Elsewhere: true})
+		name, here := "target "+target, isHere(ctx, target)
+		r.take(contender{Subject: &subject.Subject{Name: name, WarmMessages: 1000}, Elsewhere: target, Here: here},
+			result.Subject{Name: name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, Here: here})
 	}
 	switch {
 	case len(r.subjects) > 0:
@@ -55,45 +56,77 @@ func (r *Runner) take(c contender, d result.Subject) {
 	r.results.Subjects = append(r.results.Subjects, d)
 }
 
-// knownSubjects are the project's and those of the given files, which always take part.
-func (r *Runner) knownSubjects() (map[string]*subject.Subject, error) {
-	known := map[string]*subject.Subject{}
-	found, err := subject.Discover(r.options.Root)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range found {
-		known[s.Name] = s
-	}
-	for _, file := range r.options.SubjectFiles {
-		s, err := subject.Read(file)
-		if err != nil {
-			return nil, err
-		}
-		if known[s.Name] != nil {
-			return nil, fmt.Errorf("lab: %s: there is already a subject %q: give it another name", file, s.Name)
-		}
-		known[s.Name] = s
-		if !slices.Contains(r.experiment.Subjects, s.Name) {
-			r.experiment.Subjects = append(r.experiment.Subjects, s.Name)
+// those are the subjects that can, by which is meant something that takes its time. One that cannot is an
+// error if it is required, and else skipped.
+func (r *Runner) those(ctx context.Context, all []*subject.Subject, can func(context.Context, *subject.Subject) error) (able []*subject.Subject, err error) {
+	for _, s := range all {
+		err := can(ctx, s)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err == nil:
+			able = append(able, s)
+		case r.required(s):
+			return nil, fmt.Errorf("lab: %s has to take part and cannot: %w", s.Name, err)
+		default:
+			r.skip(s.Name, err)
 		}
 	}
-	return known, nil
+	return able, nil
 }
 
-// prepare builds a subject and says why it cannot take part, in a line, or nothing.
-func (r *Runner) prepare(ctx context.Context, s *subject.Subject) string {
-	if !slices.Contains(s.Workloads, r.experiment.Workload) {
-		return fmt.Sprintf("it does not serve the workload %s", r.experiment.Workload)
+// skip goes on without a subject of the experiment's own, and says so at once: the report comes much later.
+func (r *Runner) skip(name string, why error) {
+	reason, _, _ := strings.Cut(why.Error(), "\n") // what a compiler says has many lines
+	r.results.Skipped = append(r.results.Skipped, result.Skip{Subject: name, Reason: reason})
+	r.progress(Progress{Phase: "leaving out", What: name + ": " + reason, CPU: -1})
+}
+
+// chosen is the experiment's subjects and those of the given files; of these, a resumed run takes the ones
+// that it was begun with. A broken subject that nobody asked for is nobody's trouble.
+func (r *Runner) chosen() ([]*subject.Subject, error) {
+	names := slices.Clone(r.experiment.Subjects)
+	if r.begun != nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return !r.beganWith(name) })
+	}
+	if len(names)+len(r.options.SubjectFiles) == 0 {
+		return nil, nil // to select nothing would be to select all
+	}
+	return subject.Select(r.options.Root, names, r.options.SubjectFiles)
+}
+
+// required says whether the run is not wanted without s.
+func (r *Runner) required(s *subject.Subject) bool {
+	return r.beganWith(s.Name) || slices.Contains(r.options.Required, s.Name) ||
+		slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir)
+}
+
+// beganWith says whether this is a resumed run in which the subject takes part.
+func (r *Runner) beganWith(name string) bool {
+	return r.begun != nil && slices.Contains(subjectNames(r.begun.Results.Subjects), name)
+}
+
+// canServe says what speaks against a subject before it is built.
+func (r *Runner) canServe(_ context.Context, s *subject.Subject) error {
+	if !s.Serves(r.experiment.Workload) {
+		return fmt.Errorf("it does not serve the workload %s, only %s", r.experiment.Workload, strings.Join(s.Workloads, ", "))
 	}
 	if missing := s.Missing(); missing != "" {
-		return missing
+		return errors.New(missing)
+	}
+	return nil
+}
+
+// build builds a subject, or says why it cannot.
+func (r *Runner) build(ctx context.Context, s *subject.Subject) error {
+	if r.begun != nil && s.Binary != "" && s.Program() == r.begun.Programs[s.Name] {
+		return nil // built again it might differ, if only in what the build writes down of its time and place
 	}
 	r.progress(Progress{Phase: "building", What: s.Name, CPU: -1})
 	if err := s.Build(ctx, io.Discard); err != nil {
-		return err.Error()
+		return errors.New(strings.TrimPrefix(err.Error(), s.Name+": "))
 	}
-	return ""
+	return nil
 }
 
 func skipped(all []result.Skip) string {

@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"weir/lab/portability"
 	"weir/lab/reason"
 	"weir/lab/result"
+	"weir/lab/sample"
 )
 
 // explain finds out, once the trials are over, why the subjects cost what they cost: the kernel events of
-// each, in a trial of its own, and the price of a switch. What cannot be had on this machine is left out of
-// the results, with the reason beside the skipped subjects.
+// each, in trials of their own, and the price of a switch. What cannot be had on this machine, or of a
+// subject, is left out of the results, with the reason in a note.
 func (r *Runner) explain(ctx context.Context) error {
 	if !r.options.Reasons {
 		return nil
@@ -23,49 +26,88 @@ func (r *Runner) explain(ctx context.Context) error {
 			return err
 		}
 	}
+	if len(r.results.SwitchCosts) > 0 {
+		return nil // found before the run was interrupted
+	}
 	r.progress(Progress{Phase: "measuring", What: "the price of a switch", CPU: -1})
+	r.forget("switch costs", "")
 	costs, err := reason.SwitchCosts(ctx)
 	if err != nil {
-		r.leaveOut("switch costs", err)
+		r.leaveOut("switch costs", "", err)
 	}
 	r.results.SwitchCosts = costs
 	return ctx.Err()
 }
 
-// countEvents counts a subject's system calls, wake-ups and switches at the plan's largest load.
+// countEvents counts a subject's system calls, wake-ups and switches at the plan's largest number of
+// connections, under each arrival pattern: where the order of subjects turns with the pattern, the reason is
+// in what each pattern makes them do.
 func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
-	if s.Elsewhere || r.hasReasons(s.Name) {
+	if s.Elsewhere {
 		return nil
 	}
-	p := Place{Cell: Cell{r.experiment.Loads[0].Name, slices.Max(r.experiment.Connections), r.experiment.Patterns[0]}, Subject: s.Name}
-	r.progress(Progress{Phase: "counting the system calls of", What: s.Name, CPU: -1})
-	var counts reason.Counts
-	var cannot error
-	t, err := r.trial(ctx, p, r.load(p.Load), func(s *running) (func() error, error) {
-		var w *reason.Watch
-		if w, cannot = reason.Start(s.group); cannot != nil {
-			return func() error { return nil }, nil
+	r.forget("system calls", s.Name)
+	for _, pattern := range r.experiment.Patterns {
+		p := Place{Cell: Cell{r.experiment.Loads[0].Name, slices.Max(r.experiment.Connections), pattern}, Subject: s.Name}
+		if r.hasReasons(p) {
+			continue
 		}
-		return func() (err error) {
-			counts, err = w.Stop()
-			return err
-		}, nil
-	})
-	switch {
-	case err != nil:
-		return err
-	case cannot != nil:
-		r.leaveOut("reasons of "+s.Name, cannot)
-		return nil
+		r.progress(Progress{Phase: "counting the system calls of", What: s.Name + ", " + pattern, CPU: -1})
+		found, err := r.reasons(ctx, p)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			r.leaveOut("system calls", s.Name, err)
+			return nil
+		}
+		r.results.Reasons = append(r.results.Reasons, found)
 	}
-	found := counts.Per(t.Messages)
-	found.Subject, found.Connections, found.Pattern = p.Subject, p.Connections, p.Pattern
-	r.results.Reasons = append(r.results.Reasons, found)
 	return nil
 }
 
-func (r *Runner) hasReasons(subject string) bool {
-	return slices.ContainsFunc(r.results.Reasons, func(x result.Reasons) bool { return x.Subject == subject })
+// reasons runs a trial whose subject is watched. Its CPU figures are not used.
+func (r *Runner) reasons(ctx context.Context, p Place) (result.Reasons, error) {
+	var counts reason.Counts
+	var ahead time.Duration // from the begin of the counting to that of the window
+	l := r.load(p.Load)
+	t, err := r.trial(ctx, p, l, func(s *running) (func(time.Duration) error, error) {
+		w, err := reason.Start(s.group)
+		began := sample.Monotonic()
+		return func(window time.Duration) (err error) {
+			ahead = window - began
+			counts, err = w.Stop()
+			return err
+		}, err
+	})
+	wrong := slices.Concat(t.FailedBecause, t.RefusedBecause) // being watched slows a subject down: what was counted counts
+	if err == nil && t.Messages == 0 {
+		err = errors.New(strings.Join(append(wrong, "nothing was measured"), "; "))
+	}
+	if err != nil {
+		return result.Reasons{}, err
+	}
+	found := counts.Per(t.Messages + sentAhead(&t, l, ahead))
+	found.Subject, found.Connections, found.Pattern = p.Subject, p.Connections, p.Pattern
+	if len(wrong) > 0 {
+		found.Note = strings.TrimPrefix(found.Note+"; elsewhere, a trial like this would not count: "+wrong[0], "; ")
+	}
+	return found, nil
+}
+
+// sentAhead is how many messages were sent in so much time before the window of t. The generator keeps its
+// rate from the first message on, and begins the window with a burst where messages come together.
+func sentAhead(t *result.Trial, l Load, ahead time.Duration) int64 {
+	if t.Pattern == "together" && l.Rate > 0 {
+		return int64(ahead.Seconds()*l.Rate) * int64(t.Connections)
+	}
+	return int64(ahead.Seconds() * float64(t.Messages) / max(t.WindowS, 0.001))
+}
+
+func (r *Runner) hasReasons(p Place) bool {
+	return slices.ContainsFunc(r.results.Reasons, func(x result.Reasons) bool {
+		return x.Subject == p.Subject && x.Connections == p.Connections && x.Pattern == p.Pattern
+	})
 }
 
 // portability builds and tests the C subjects with what is at hand, before the trials: it is building. Its findings are kept between runs and
@@ -74,16 +116,23 @@ func (r *Runner) portability(ctx context.Context) {
 	if !r.options.Reasons {
 		return
 	}
+	r.forget("portability", "")
 	found, err := portability.Run(ctx, r.options.Root, portability.Options{Doing: func(what string) {
 		r.progress(Progress{Phase: "testing", What: what, CPU: -1})
 	}})
 	if err != nil && !errors.Is(err, context.Canceled) {
-		r.leaveOut("portability", err)
+		r.leaveOut("portability", "", err)
 	}
 	r.results.Portability = found
 }
 
-// leaveOut says in the results what they lack, and why.
-func (r *Runner) leaveOut(what string, why error) {
-	r.results.Skipped = append(r.results.Skipped, result.Skip{Subject: what, Reason: fmt.Sprint(why)})
+// leaveOut notes in the results what they lack, of a subject or of none, and why.
+func (r *Runner) leaveOut(what, subject string, why error) {
+	reason := strings.ReplaceAll(fmt.Sprint(why), "\n", "; ")
+	r.results.Notes = append(r.results.Notes, result.Note{What: what, Subject: subject, Why: reason})
+}
+
+// forget takes back what an interrupted run said of it: it is tried again.
+func (r *Runner) forget(what, subject string) {
+	r.results.Notes = slices.DeleteFunc(r.results.Notes, func(n result.Note) bool { return n.What == what && n.Subject == subject })
 }

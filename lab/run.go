@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 type Options struct {
 	Out          string   // directory of the run; made if needed
 	Root         string   // of the project, whose subjects/ holds the subjects
-	SubjectFiles []string // further subject.toml files
+	Required     []string // names of subjects without which the run is not wanted
+	SubjectFiles []string // further subject.toml files, whose subjects are required
 	Targets      []string // HOST:PORT of servers that run elsewhere
 	Seed         uint64
 	ServerCPUs   int      // cores for the subject, 1 or more
@@ -25,6 +27,7 @@ type Options struct {
 	Reasons      bool     // after the trials, count system calls and switches
 	Generator    []string // the command of weir load stream
 	Command      string   // that repeats the run
+	Weir         string   // the version of the lab, for the results
 }
 
 // A Runner carries out one run. It belongs to one goroutine.
@@ -36,70 +39,88 @@ type Runner struct {
 	subjects   map[string]contender
 	store      *store
 	results    *result.Results
+	begun      *head             // what a resumed run was begun with; nil for a new one
+	programs   map[string]string // a digest of each subject's program, and of the lab's own
 	progress   func(Progress)
 	began      time.Time
 	ranTrials  int
+
+	readyWithin time.Duration // for a subject to get ready; 0: the usual time
+	shares      *saturation   // while capacities are searched and shares of them measured
 }
 
-// NewRunner prepares a run of e: finds and builds the subjects, chooses the cores, lays out the plan and
-// makes the directory. Progress, which may be nil, is called from the goroutine that calls Run and must
-// return soon. Close must be called.
+// NewRunner prepares a run of e: makes the directory, chooses the cores, finds and builds the subjects, lays
+// out the plan. Progress, which may be nil, is called from the goroutine that calls Run and must return
+// soon. Close must be called. After an error nothing is left of the run.
 func NewRunner(ctx context.Context, e *Experiment, o Options, progress func(Progress)) (*Runner, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
-	r, err := newRunner(ctx, e, o, progress)
+	o.SubjectFiles = absolute(o.SubjectFiles) // the run may be resumed from another folder
+	store, err := createStore(o.Out)
 	if err != nil {
 		return nil, err
 	}
-	r.results.Plan.Twin = r.plan.Twin
-	r.store, err = createStore(o.Out, head{Results: *r.results, Experiment: *e, Options: o})
-	return r, r.closeOn(err)
-}
-
-// Resume prepares to go on with the run in dir, with the generator's command and the rest as they are now.
-func Resume(ctx context.Context, dir string, generator []string, progress func(Progress)) (*Runner, error) {
-	store, h, err := openStore(dir)
+	r := newRunner(e, o, store, progress)
+	if err = r.prepare(ctx); err == nil {
+		err = store.begin(head{Results: *r.results, Experiment: *e, Options: o, Programs: r.programs})
+	}
 	if err != nil {
-		return nil, err
+		store.discard()
+		return nil, errors.Join(err, r.Close())
 	}
-	h.Options.Out, h.Options.Generator = dir, generator
-	r, err := newRunner(ctx, &h.Experiment, h.Options, progress)
-	if err != nil {
-		return nil, err
-	}
-	if want := subjectNames(h.Results.Subjects); !slices.Equal(want, r.plan.Subjects) {
-		err := fmt.Errorf("lab: %s was begun with the subjects %v and now there are %v: make the same ones available, or start a new run", dir, want, r.plan.Subjects)
-		return nil, r.closeOn(err)
-	}
-	r.store, r.results = store, &h.Results
 	return r, nil
 }
 
-func newRunner(ctx context.Context, e *Experiment, o Options, progress func(Progress)) (*Runner, error) {
+func absolute(files []string) []string {
+	all := make([]string, len(files))
+	for i, f := range files {
+		if all[i] = f; !filepath.IsAbs(f) {
+			all[i], _ = filepath.Abs(f) // fails only where there is no current folder
+		}
+	}
+	return all
+}
+
+func newRunner(e *Experiment, o Options, s *store, progress func(Progress)) *Runner {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	r := &Runner{experiment: e, options: o, progress: progress}
+	r := &Runner{experiment: e, options: o, store: s, progress: progress, programs: map[string]string{}}
 	r.results = &result.Results{
 		Version: result.Version, Experiment: e.Name, Question: e.Question, Command: o.Command, Seed: o.Seed,
-		Started: time.Now(), Plan: e.plan(), Machine: describeMachine(), Trials: []result.Trial{}, Comparisons: []result.Comparison{},
+		Started: time.Now(), Plan: e.plan(), Machine: describeMachine(o.Weir), Trials: []result.Trial{}, Comparisons: []result.Comparison{},
 	}
+	return r
+}
+
+// prepare finds out where the trials run, gathers the subjects and lays out the plan.
+func (r *Runner) prepare(ctx context.Context) error {
 	ruler, err := currentRuler()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.results.Rulers = []result.Ruler{ruler}
-	if err := r.findSubjects(ctx); err != nil {
-		return nil, err
+	if r.site, err = newSite(r.options.ServerCPUs, r.experiment.loadCPUs(), r.options.Namespace); err != nil {
+		return err
 	}
-	if r.site, err = newSite(o.ServerCPUs, o.Namespace); err != nil {
-		return nil, err
+	if ns := r.site.server.Netns; ns != "" {
+		r.results.Machine.Congestion = congestionIn(ns)
 	}
-	r.plan = NewPlan(e, subjectNames(r.results.Subjects), o.Seed)
 	p := &r.results.Plan
-	p.Quick, p.ServerCPUs, p.LoadCPUs, p.Namespace = o.Quick, r.site.server.CPUs, r.site.load.CPUs, o.Namespace
-	return r, nil
+	p.Quick, p.ServerCPUs, p.LoadCPUs, p.Namespace = r.options.Quick, r.site.server.CPUs, r.site.load.CPUs, r.options.Namespace
+	if err := r.refuseOtherPlace(); err != nil {
+		return err
+	}
+	if err := r.findSubjects(ctx); err != nil {
+		return err
+	}
+	if err := r.refuseOtherPrograms(); err != nil {
+		return err
+	}
+	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
+	p.Twin = r.plan.Twin
+	return nil
 }
 
 // currentRuler is the best way to account for CPU that works here.
@@ -113,15 +134,14 @@ func currentRuler() (result.Ruler, error) {
 	return ruler, g.Close()
 }
 
-func (r *Runner) closeOn(err error) error {
-	if err != nil {
-		return errors.Join(err, r.Close())
+// Close gives back what NewRunner or Resume took. The run's files stay.
+func (r *Runner) Close() error {
+	r.store.close()
+	if r.site == nil {
+		return nil
 	}
-	return nil
+	return r.site.close()
 }
-
-// Close gives back what NewRunner took. The run's files stay.
-func (r *Runner) Close() error { return r.site.close() }
 
 // Run runs the trials that are still to be run, compares, and writes results.json. When ctx ends, or a
 // subject fails, it stops early, and what was finished is kept and compared all the same: the results are
@@ -135,26 +155,39 @@ func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 	}
 	err := work(ctx)
 	if err == nil {
+		err = r.store.save(r.results) // what comes now takes its time, and may be interrupted
+	}
+	if err == nil {
 		err = r.explain(ctx)
 	}
 	if err == nil {
 		r.results.Finished = time.Now()
 	}
 	r.results.Comparisons = append(r.results.Comparisons[:0], compare.All(r.results)...)
-	return r.results, errors.Join(err, r.store.finish(r.results))
+	return r.results, errors.Join(err, r.store.save(r.results))
 }
 
+// trials runs the blocks of the plan, as many as fit the experiment's time. The first round is always run:
+// without it there is nothing to compare.
 func (r *Runner) trials(ctx context.Context) error {
 	skip := done(r.results.Trials)
+	r.announce(skip)
+	r.warnOfWarmUps()
+	first := len(r.plan.Cells) * r.plan.BlockLen() // places of the first round that are still to come
 	for block := range r.plan.All() {
-		if r.outOfTime(len(block), block[0].Block) {
+		if block[0].Block > 0 && r.outOfTime(len(block)) {
 			return nil
 		}
-		for _, p := range block {
+		for i, p := range block {
+			toCome := len(block) - i - 1
+			if p.Block == 0 {
+				first--
+				toCome = first
+			}
 			if skip[p] {
 				continue
 			}
-			if err := r.place(ctx, p); err != nil {
+			if err := r.place(ctx, p, toCome); err != nil {
 				return err
 			}
 		}
@@ -162,25 +195,20 @@ func (r *Runner) trials(ctx context.Context) error {
 	return nil
 }
 
-// outOfTime says whether a block of n trials would go beyond the experiment's time. The first round is
-// always run: without it there is nothing to compare.
-func (r *Runner) outOfTime(n, round int) bool {
+// outOfTime says whether n more trials would go beyond the experiment's time.
+func (r *Runner) outOfTime(n int) bool {
 	limit := time.Duration(r.experiment.Time)
-	if limit == 0 || round == 0 || r.ranTrials == 0 {
-		return false
-	}
-	spent := time.Since(r.began)
-	return spent+time.Duration(n)*spent/time.Duration(r.ranTrials) > limit
+	return limit > 0 && r.ranTrials > 0 && !fits(limit, time.Since(r.began), r.ranTrials, n)
 }
 
-// timeIsUp says whether the experiment's time has passed: then a refused trial is not run again.
-func (r *Runner) timeIsUp() bool {
-	limit := time.Duration(r.experiment.Time)
-	return limit > 0 && time.Since(r.began) > limit
+// fits says whether more trials end within the limit, if each takes as long as those that ran did on average.
+func fits(limit, spent time.Duration, ran, more int) bool {
+	return spent+time.Duration(more)*spent/time.Duration(ran) <= limit
 }
 
-// place runs a place of the plan until a trial is accepted or maxAttempts were refused.
-func (r *Runner) place(ctx context.Context, p Place) error {
+// place runs a place of the plan until it is settled. A refused trial is run again only while that leaves
+// enough time for the places to come, which have had no trial at all.
+func (r *Runner) place(ctx context.Context, p Place, toCome int) error {
 	for attempt := r.attempts(p) + 1; attempt <= maxAttempts; attempt++ {
 		r.progress(r.state(p))
 		t, err := r.trial(ctx, p, r.load(p.Load), nil)
@@ -188,12 +216,12 @@ func (r *Runner) place(ctx context.Context, p Place) error {
 			return err
 		}
 		t.ID, t.Attempt = len(r.results.Trials)+1, attempt
-		if err := r.store.add(t); err != nil {
+		if err := r.store.trials.add(t); err != nil {
 			return err
 		}
 		r.results.Trials = append(r.results.Trials, t)
 		r.ranTrials++
-		if t.Accepted || r.timeIsUp() {
+		if settled(&t) || r.outOfTime(1+toCome) {
 			return nil
 		}
 	}
@@ -217,7 +245,7 @@ func (r *Runner) load(name string) Load {
 
 // Progress is a moment of a run.
 type Progress struct {
-	Phase     string // "building", "trial", "afterwards"
+	Phase     string // "building", "leaving out", "trial", "measuring", …
 	What      string // the subject, or what is being done
 	Place     Place
 	Done      int           // trials accepted or given up
@@ -226,12 +254,17 @@ type Progress struct {
 	Remaining time.Duration // estimated; 0 while unknown
 	CPU       float64       // of the running trial, in percent of a core; negative while unknown
 	Last      *result.Trial // the trial that ended most recently
+	Step      string        // what a run that measures at shares of capacity is at; empty in others
+	Rate      float64       // messages a second over all connections that it offers for that
 }
 
 func (r *Runner) state(p Place) Progress {
+	if r.shares != nil {
+		return r.shares.progressAt(p)
+	}
 	s := Progress{Phase: "trial", What: p.base(), Place: p, Total: r.plan.Trials(), CPU: -1}
 	for i := range r.results.Trials {
-		if t := &r.results.Trials[i]; t.Accepted || t.Attempt == maxAttempts {
+		if settled(&r.results.Trials[i]) {
 			s.Done++
 		} else {
 			s.Refused++
@@ -240,12 +273,19 @@ func (r *Runner) state(p Place) Progress {
 	if n := len(r.results.Trials); n > 0 {
 		s.Last = &r.results.Trials[n-1]
 	}
-	if r.ranTrials > 0 {
-		spent := time.Since(r.began)
-		s.Remaining = time.Duration(s.Total-s.Done) * spent / time.Duration(r.ranTrials)
-		if limit := time.Duration(r.experiment.Time); limit > 0 {
-			s.Remaining = max(0, min(s.Remaining, limit-spent))
-		}
-	}
+	s.Remaining = r.remaining(s.Total - s.Done)
 	return s
+}
+
+// remaining estimates how long so many more trials will take, 0 while nothing is known of it.
+func (r *Runner) remaining(toGo int) time.Duration {
+	if r.ranTrials == 0 {
+		return 0
+	}
+	spent := time.Since(r.began)
+	left := time.Duration(toGo) * spent / time.Duration(r.ranTrials)
+	if limit := time.Duration(r.experiment.Time); limit > 0 {
+		left = max(0, min(left, limit-spent))
+	}
+	return left
 }

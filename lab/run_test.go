@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -231,5 +232,49 @@ func TestATrialBehindAVethPair(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(fmt.Sprintf("/run/netns/weir%d*", os.Getpid())); len(left) > 0 {
 		t.Errorf("namespaces are left behind: %v", left)
+	}
+}
+
+func TestWhatFitsIntoTheTime(t *testing.T) {
+	for _, c := range []struct {
+		limit, spent time.Duration
+		ran, more    int
+		want         bool
+	}{
+		{10 * time.Second, 4 * time.Second, 4, 6, true},
+		{10 * time.Second, 4 * time.Second, 4, 7, false},
+		{10 * time.Second, 11 * time.Second, 4, 0, false},
+		{10 * time.Second, 10 * time.Second, 1000, 0, true},
+	} {
+		if got := fits(c.limit, c.spent, c.ran, c.more); got != c.want {
+			t.Errorf("after %v for %d trials, %d more within %v: %v, want %v", c.spent, c.ran, c.more, c.limit, got, c.want)
+		}
+	}
+}
+
+// TestOnABusyMachineTheTimeStillHolds: a neighbour spoils every trial, and when the time is up each place of the
+// first round has had its trial, none has had a second, and there is no second round.
+func TestOnABusyMachineTheTimeStillHolds(t *testing.T) {
+	b := newBench(t, 0)
+	no := false
+	b.experiment.Twin, b.experiment.Time, b.experiment.Blocks = &no, Duration(time.Nanosecond), 3
+	b.experiment.Patterns = []string{"staggered", "poisson"}
+	neighbour := exec.Command("sh", "-c", "while :; do :; done")
+	must(t, neighbour.Start())
+	defer func() {
+		must(t, neighbour.Process.Kill())
+		_ = neighbour.Wait() // it was killed
+	}()
+	r, err := NewRunner(t.Context(), b.experiment, b.options, nil)
+	must(t, err)
+	found, err := r.Run(t.Context())
+	must(t, errors.Join(err, r.Close()))
+	if len(found.Trials) != 4 {
+		t.Errorf("%d trials, want the first round's 4", len(found.Trials))
+	}
+	for _, trial := range found.Trials {
+		if trial.Accepted || trial.Attempt != 1 || trial.Block != 0 {
+			t.Errorf("trial %d: accepted %v, attempt %d, block %d", trial.ID, trial.Accepted, trial.Attempt, trial.Block)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 )
 
 // The files of a run's directory that the lab itself writes. A trial is appended to trialsFile the moment
-// it ends; results.json is written whole when the run ends or is interrupted.
+// it ends; results.json is written whole when a phase of the run ends or it is interrupted.
 const (
 	headFile   = "run.json"     // the results without trials, and the experiment: what resuming needs
 	trialsFile = "trials.jsonl" // a result.Trial a line
@@ -24,34 +23,50 @@ type head struct {
 	Results    result.Results
 	Experiment Experiment
 	Options    Options
+	Programs   map[string]string // a digest of each subject's program, and of the lab's own
 }
 
 // store keeps a run in its directory.
 type store struct {
 	dir    string
-	trials *os.File
+	made   bool // the directory is of our making
+	trials *journal[result.Trial]
 }
 
-// createStore makes dir and begins a run in it. A directory that already holds a run is refused.
-func createStore(dir string, h head) (*store, error) {
+// createStore makes dir, for a run that begin will begin. A directory that already holds one is refused.
+func createStore(dir string) (*store, error) {
+	s := &store{dir: dir}
+	for _, name := range []string{headFile, result.File} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return nil, fmt.Errorf("lab: %s already holds a run: go on with it by --resume %s, or name another directory with --out", dir, dir)
+		}
+	}
+	_, err := os.Stat(dir)
+	s.made = errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("lab: cannot make the directory of the run: %w: name another with --out", err)
+		return nil, fmt.Errorf("lab: cannot make %s, the directory of the run: %w: name another with --out", dir, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, headFile)); err == nil {
-		return nil, fmt.Errorf("lab: %s already holds a run: go on with it by --resume %s, or name another directory with --out", dir, dir)
+	if s.trials, _, err = openJournal[result.Trial](filepath.Join(dir, trialsFile)); err != nil {
+		return nil, fmt.Errorf("lab: cannot write to %s, the directory of the run: %w: name another with --out", dir, err)
 	}
-	if err := result.WriteJSON(filepath.Join(dir, headFile), h); err != nil {
-		return nil, fmt.Errorf("lab: cannot write to the directory of the run: %w: name another with --out", err)
-	}
-	return appendStore(dir)
+	return s, nil
 }
 
-func appendStore(dir string) (*store, error) {
-	f, err := os.OpenFile(filepath.Join(dir, trialsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("lab: cannot write to the directory of the run: %w", err)
+// begin keeps what the run is started with.
+func (s *store) begin(h head) error {
+	if err := result.WriteJSON(filepath.Join(s.dir, headFile), h); err != nil {
+		return fmt.Errorf("lab: cannot write to %s, the directory of the run: %w: name another with --out", s.dir, err)
 	}
-	return &store{dir: dir, trials: f}, nil
+	return nil
+}
+
+// discard removes what createStore made, for a run that never began.
+func (s *store) discard() {
+	s.close()
+	_ = os.Remove(filepath.Join(s.dir, trialsFile))
+	if s.made {
+		_ = os.Remove(s.dir) // stays if somebody has put something into it
+	}
 }
 
 // openStore reads a run that was begun, and its finished trials, to go on with it.
@@ -68,52 +83,37 @@ func openStore(dir string) (*store, head, error) {
 		err = fmt.Errorf("it has schema version %d, this program writes %d: start a new run", h.Results.Version, result.Version)
 	}
 	if err == nil {
-		h.Results.Trials, err = readTrials(filepath.Join(dir, trialsFile))
+		err = h.recall(dir)
+	}
+	s := &store{dir: dir}
+	if err == nil {
+		s.trials, h.Results.Trials, err = openJournal[result.Trial](filepath.Join(dir, trialsFile))
 	}
 	if err != nil {
 		return nil, h, fmt.Errorf("lab: cannot resume %s: %w", dir, err)
 	}
-	s, err := appendStore(dir)
-	return s, h, err
+	h.Results.Trials = append([]result.Trial{}, h.Results.Trials...) // an empty list, where there is none
+	return s, h, nil
 }
 
-// readTrials reads the finished trials. A last line that was cut off is the trial that was being written
-// when the run ended: it is dropped from the file, and run again.
-func readTrials(file string) ([]result.Trial, error) {
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o644)
+// recall takes from results.json what an interrupted run found beside its trials. A run that was killed may
+// have left none.
+func (h *head) recall(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, result.File)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	kept, err := result.Read(dir)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%w: remove that file to go on with the trials alone", err)
 	}
-	defer f.Close()
-	var trials []result.Trial
-	var good int64
-	for r := bufio.NewReader(f); ; {
-		line, err := r.ReadBytes('\n')
-		if err != nil {
-			return trials, f.Truncate(good)
-		}
-		var t result.Trial
-		if err := json.Unmarshal(line, &t); err != nil {
-			return nil, fmt.Errorf("%s, after %d trials: %w", filepath.Base(file), len(trials), err)
-		}
-		trials = append(trials, t)
-		good += int64(len(line))
-	}
-}
-
-// add keeps a finished trial.
-func (s *store) add(t result.Trial) error {
-	b, err := json.Marshal(t)
-	if err == nil {
-		_, err = s.trials.Write(append(b, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("lab: cannot keep trial %d: %w", t.ID, err)
-	}
+	r := &h.Results
+	r.Rulers, r.Reasons, r.SwitchCosts, r.Portability = kept.Rulers, kept.Reasons, kept.SwitchCosts, kept.Portability
+	r.Skipped, r.Notes = kept.Skipped, kept.Notes
 	return nil
 }
 
-// finish writes the results whole.
-func (s *store) finish(r *result.Results) error {
-	return errors.Join(s.trials.Close(), result.Write(s.dir, r))
-}
+// save writes the results whole.
+func (s *store) save(r *result.Results) error { return result.Write(s.dir, r) }
+
+// close may be called again. The files stay.
+func (s *store) close() { s.trials.close() }

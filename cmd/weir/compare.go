@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"weir/lab/compare"
@@ -47,9 +46,7 @@ func (c *compareCmd) Run(ctx context.Context, t *terminal) error {
 	if !c.JSON {
 		return compare.WriteRuns(t.out, c.A, c.B, a, b, found)
 	}
-	out := json.NewEncoder(t.out)
-	out.SetIndent("", " ")
-	return out.Encode(struct {
+	return t.json(struct {
 		A           string              `json:"a"`
 		B           string              `json:"b"`
 		Comparisons []result.Comparison `json:"comparisons"`

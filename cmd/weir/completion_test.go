@@ -3,21 +3,10 @@ package main
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// binary builds weir: a shell runs a completion as a process.
-func binary(t *testing.T) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "weir")
-	if out, err := exec.Command("go", "build", "-o", name, ".").CombinedOutput(); err != nil {
-		t.Fatalf("weir does not build: %v\n%s", err, out)
-	}
-	return name
-}
 
 func TestCompletion(t *testing.T) {
 	weir := binary(t)

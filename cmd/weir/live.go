@@ -19,7 +19,7 @@ type liveView struct {
 	program *tea.Program
 	over    chan struct{} // closed by the program's goroutine
 	once    sync.Once
-	last    lab.Place
+	last    lab.Progress
 }
 
 func newLiveView(t *terminal) *liveView {
@@ -38,17 +38,22 @@ func newLiveView(t *terminal) *liveView {
 
 // show draws p. Called by the run's goroutine alone.
 func (v *liveView) show(p lab.Progress) {
-	if v.program != nil {
-		v.program.Send(p)
-		return
-	}
 	switch {
+	case v.program != nil && (p.Phase == "leaving out" || p.Phase == "planned:" || p.Phase == "warm-ups:"): // stays above what is redrawn
+		v.program.Send(tea.Printf("%s %s", p.Phase, p.What)())
+	case v.program != nil:
+		v.program.Send(p)
 	case p.Phase != "trial":
 		fmt.Fprintf(v.t.err, "%s %s\n", p.Phase, p.What)
-	case p.Place.Cell != v.last.Cell || p.Place.Block != v.last.Block:
-		v.last = p.Place
+	case !sameLine(p, v.last):
+		v.last = p
 		fmt.Fprintf(v.t.err, "trial %d of %d: %s%s\n", p.Done+1, p.Total, describePlace(p), remaining(p))
 	}
+}
+
+// sameLine says whether what is said of a block, or of a step of one subject, holds for p and last alike.
+func sameLine(p, last lab.Progress) bool {
+	return p.Place.Cell == last.Place.Cell && p.Place.Block == last.Place.Block && p.Step == last.Step && (p.Step == "" || p.What == last.What)
 }
 
 // close leaves the terminal as it was. Safe to call twice.
@@ -121,7 +126,11 @@ func describePlace(p lab.Progress) string {
 	if p.Place.Connections == 1 {
 		plural = ""
 	}
-	return fmt.Sprintf("%s, %d connection%s, %s, block %d", p.What, p.Place.Connections, plural, p.Place.Pattern, p.Place.Block+1)
+	s := fmt.Sprintf("%s, %d connection%s, %s, ", p.What, p.Place.Connections, plural, p.Place.Pattern)
+	if p.Step != "" {
+		return s + fmt.Sprintf("%s: %.0f messages/s", p.Step, p.Rate)
+	}
+	return s + fmt.Sprintf("block %d", p.Place.Block+1)
 }
 
 func refused(p lab.Progress) string {

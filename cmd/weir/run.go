@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"weir/lab"
 	"weir/lab/compare"
 	"weir/lab/report"
@@ -22,15 +25,15 @@ type runCmd struct {
 	Experiment string `arg:"" optional:"" default:"im" help:"A built-in experiment (im, im-published) or the path of a .toml file."`
 
 	Quick      bool `xor:"form" help:"As many short blocks as fit four minutes."`
-	Paper      bool `xor:"form" help:"The published plan: 60 seconds, 1 to 64 connections."`
-	Saturation bool `xor:"form" help:"Variation and tail at 70, 85 and 95 % of each subject's capacity."`
+	Paper      bool `xor:"form" help:"The published plan: 60 seconds, 1 to 64 connections. About 2 hours."`
+	Saturation bool `xor:"form" help:"Each subject's capacity; variation and tail at 70, 85 and 95 % of it. About 15 minutes."`
 
 	Out    string `help:"Directory of the run (default: runs/ and the time)." placeholder:"DIR"`
-	Resume string `help:"Go on with the interrupted run in DIR; its plan stays as it was." placeholder:"DIR"`
+	Resume string `help:"Go on with the interrupted run in DIR: same plan, same programs, same machine." placeholder:"DIR"`
 	Seed   uint64 `help:"Orders the blocks and places the twin (default: random)." placeholder:"N"`
 	JSON   bool   `help:"Print the comparisons as JSON instead of the summary."`
 
-	Subjects    []string      `help:"Subjects by name, instead of the experiment's." placeholder:"NAME"`
+	Subjects    []string      `help:"Subjects by name, instead of the experiment's; one that cannot take part is an error." placeholder:"NAME"`
 	Subject     []string      `help:"Add the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
 	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
 	Workload    string        `help:"sink or echo." placeholder:"NAME"`
@@ -38,6 +41,8 @@ type runCmd struct {
 	Patterns    []string      `help:"Arrival patterns: staggered, together, poisson." placeholder:"NAME"`
 	Rate        float64       `help:"Messages a second a connection." placeholder:"N"`
 	Size        int           `help:"Bytes a message." placeholder:"N"`
+	Idle        int           `help:"Connections held open beside the others, on which nothing is sent." placeholder:"N"`
+	Churn       float64       `help:"Short connections a second beside the others: connect, send one message, close." placeholder:"N"`
 	WorkUS      int           `name:"work-us" help:"Microseconds of computing a message in the subject." placeholder:"N"`
 	WaitMS      int           `name:"wait-ms" help:"Milliseconds of waiting a message in the subject." placeholder:"N"`
 	Duration    time.Duration `help:"Measured window of a trial." placeholder:"1.5s"`
@@ -52,7 +57,8 @@ type runCmd struct {
 func (c *runCmd) Help() string {
 	return `Runs every subject of the experiment under the same loads, in random palindromic blocks, a fresh
 process for every trial, and writes report.html, report.md, results.json, trials.csv, table.tex and
-figures into the directory of the run. Ctrl-C ends it early and keeps what is done.
+figures into the directory of the run. Ctrl-C ends it early and keeps what is done. A subject of the
+experiment that this machine cannot build or run is left out, and said; one that you name is an error.
 
 Examples:
 
@@ -62,7 +68,10 @@ Examples:
   $ weir lab run --resume runs/first`
 }
 
-func (c *runCmd) Run(ctx context.Context, t *terminal) error {
+func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
+	if err := c.refuseBesideResume(k); err != nil {
+		return err
+	}
 	view := newLiveView(t)
 	defer view.close()
 	runner, err := c.runner(ctx, view.show)
@@ -72,11 +81,31 @@ func (c *runCmd) Run(ctx context.Context, t *terminal) error {
 	found, err := runner.Run(ctx)
 	view.close()
 	err = errors.Join(err, runner.Close())
-	if len(found.Trials)+len(found.Saturation) == 0 {
+	if len(found.Trials)+len(found.Probes) == 0 {
 		return err
 	}
-	dir := c.Out + c.Resume
+	dir := cmp.Or(c.Resume, c.Out)
 	return errors.Join(err, writeRun(dir, found), c.tell(t, dir, found))
+}
+
+// refuseBesideResume is an error if something is asked of a resumed run that it would not do.
+func (c *runCmd) refuseBesideResume(k *kong.Context) error {
+	if c.Resume == "" {
+		return nil
+	}
+	for _, p := range k.Path {
+		asked := ""
+		switch {
+		case p.Positional != nil:
+			asked = c.Experiment
+		case p.Flag != nil && p.Flag.Name != "resume" && p.Flag.Name != "json":
+			asked = "--" + p.Flag.Name
+		}
+		if asked != "" {
+			return usageError{fmt.Errorf("lab run: a resumed run keeps its directory and its plan, so %s has no meaning beside --resume: leave it out, or start a new run", asked)}
+		}
+	}
+	return nil
 }
 
 // writeRun writes what a run's directory holds beside results.json.
@@ -118,9 +147,9 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 		c.Seed = rand.Uint64()>>1 + 1
 	}
 	return lab.NewRunner(ctx, e, lab.Options{
-		Out: c.Out, Root: projectRoot(), SubjectFiles: c.Subject, Targets: c.Target, Seed: c.Seed,
+		Out: c.Out, Root: projectRoot(), Required: c.Subjects, SubjectFiles: c.Subject, Targets: c.Target, Seed: c.Seed,
 		ServerCPUs: c.ServerCPUs, Namespace: c.Namespace, Quick: c.Quick, Reasons: !c.NoReasons,
-		Generator: generator, Command: repeatCommand(os.Args[1:], c.Seed),
+		Generator: generator, Command: repeatCommand(os.Args, c.Seed), Weir: buildVersion(),
 	}, progress)
 }
 
@@ -138,7 +167,9 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 		}
 	}
 	replace(&e.Workload, c.Workload)
-	replace(&e.Blocks, c.Blocks)
+	if c.Blocks > 0 {
+		e.Blocks, e.Busiest = c.Blocks, 0
+	}
 	replace(&e.Duration, lab.Duration(c.Duration))
 	replace(&e.Time, lab.Duration(c.Time))
 	replaceAll(&e.Subjects, c.Subjects)
@@ -147,6 +178,8 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 	for i := range e.Loads {
 		replace(&e.Loads[i].Rate, c.Rate)
 		replace(&e.Loads[i].Size, c.Size)
+		replace(&e.Loads[i].Idle, c.Idle)
+		replace(&e.Loads[i].Churn, c.Churn)
 		replace(&e.Loads[i].WorkUS, c.WorkUS)
 		replace(&e.Loads[i].WaitMS, c.WaitMS)
 	}
@@ -166,11 +199,11 @@ func replaceAll[T any](v *[]T, flag []T) {
 	}
 }
 
-// repeatCommand is the command line that repeats a run: the same one, with its seed and without its
-// directory.
+// repeatCommand is the command line that repeats a run: the same one, program included, with its seed and without
+// its directory.
 func repeatCommand(args []string, seed uint64) string {
-	words := []string{"weir"}
-	for i := 0; i < len(args); i++ {
+	words := []string{shellWord(args[0])}
+	for i := 1; i < len(args); i++ {
 		switch name, _, joined := strings.Cut(args[i], "="); {
 		case name == "--out" || name == "--seed":
 			if !joined {

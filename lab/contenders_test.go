@@ -1,0 +1,118 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// change appends lines to the description of the subject server-N.
+func (b *bench) change(n string, lines string) {
+	b.t.Helper()
+	file := b.file(n)
+	text, err := os.ReadFile(file)
+	must(b.t, err)
+	must(b.t, os.WriteFile(file, append(text, lines...), 0o644))
+}
+
+func (b *bench) file(n string) string {
+	return filepath.Join(b.options.Root, "subjects", "server-"+n, "subject.toml")
+}
+
+// prepare makes a runner and gives it back at once. It returns what was said meanwhile.
+func (b *bench) prepare(ctx context.Context) (*Runner, []string, error) {
+	b.t.Helper()
+	var said []string
+	r, err := NewRunner(ctx, b.experiment, b.options, func(p Progress) { said = append(said, p.Phase+" "+p.What) })
+	if err == nil {
+		must(b.t, r.Close())
+	}
+	return r, said, err
+}
+
+func TestASubjectThatWasAskedForMustTakePart(t *testing.T) {
+	const absent, failing = "needs = [\"no-such-tool-of-weir\"]\n", "build = [\"sh\", \"-c\", \"echo one; echo two; exit 1\"]\n"
+	for _, c := range []struct{ name, lines, want, skipped string }{
+		{"its tool is missing", absent, "server-1 has to take part and cannot: no-such-tool-of-weir is not on PATH: install it", "server-1: no-such-tool-of-weir is not on PATH: install it"},
+		{"its build fails", failing, "two", "server-1: build failed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, 0, 0)
+			b.change("1", c.lines)
+			b.options.Required = []string{"server-1"}
+			if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("by name: the error is %v, want one with %q", err, c.want)
+			}
+			b.options.Required, b.options.SubjectFiles = nil, []string{b.file("1")}
+			if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("by file: the error is %v, want one with %q", err, c.want)
+			}
+			b.options.SubjectFiles = []string{filepath.Dir(b.file("1"))}
+			if _, _, err := b.prepare(t.Context()); err == nil {
+				t.Error("by folder: no error")
+			}
+			b.options.SubjectFiles = nil
+			r, said, err := b.prepare(t.Context())
+			must(t, err)
+			if len(r.subjects) != 1 || len(r.results.Skipped) != 1 || strings.Contains(r.results.Skipped[0].Reason, "\n") {
+				t.Errorf("of the experiment's own: %d take part, skipped are %+v", len(r.subjects), r.results.Skipped)
+			}
+			if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "leaving out "+c.skipped) }) {
+				t.Errorf("said %q, want that it is left out", said)
+			}
+		})
+	}
+}
+
+func TestABuildThatIsInterruptedIsNoReasonToSkip(t *testing.T) {
+	b := newBench(t, 0, 0)
+	b.change("1", "build = [\"sleep\", \"600\"]\n")
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	_, err := NewRunner(ctx, b.experiment, b.options, func(p Progress) {
+		if p.Phase == "building" && p.What == "server-1" {
+			interrupt()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v, want that it was cancelled", err)
+	}
+	if _, err := os.Stat(b.options.Out); !os.IsNotExist(err) {
+		t.Errorf("the directory of a run that never began is left (%v)", err)
+	}
+}
+
+func TestADirectoryThatCannotBeHadIsToldBeforeAnythingIsBuilt(t *testing.T) {
+	b := newBench(t, 0)
+	must(t, os.WriteFile(b.options.Out, nil, 0o644))
+	if _, said, err := b.prepare(t.Context()); err == nil || len(said) > 0 {
+		t.Errorf("the error is %v, after %q", err, said)
+	}
+}
+
+func TestABrokenSubjectThatNobodyAskedForIsNobodysTrouble(t *testing.T) {
+	b := newBench(t, 0, 0)
+	must(t, os.WriteFile(b.file("1"), []byte("nothing"), 0o644))
+	b.experiment.Subjects = []string{"server-0"}
+	_, _, err := b.prepare(t.Context())
+	must(t, err)
+	b.experiment.Subjects, b.options.Out = []string{"server-1"}, b.options.Out+"2"
+	if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "server-1/subject.toml:1") {
+		t.Errorf("by name: the error is %v, want one with its place", err)
+	}
+}
+
+func TestASubjectOfTheProjectCanBeGivenByItsFile(t *testing.T) {
+	b := newBench(t, 0, 0)
+	b.experiment.Subjects = []string{"server-0"}
+	b.options.SubjectFiles = []string{b.file("0"), b.file("1")}
+	r, _, err := b.prepare(t.Context())
+	must(t, err)
+	if !slices.Equal(r.plan.Subjects, []string{"server-0", "server-1"}) {
+		t.Errorf("%v take part, want each once", r.plan.Subjects)
+	}
+}
