@@ -1,4 +1,6 @@
 // Package tail keeps the end of what a program prints, for errors that quote its last words.
+//
+// Limitations: it cuts at bytes, so the first line, and a character of several bytes, may be half.
 package tail
 
 import (
