@@ -2,20 +2,179 @@ package lab
 
 import (
 	"context"
-	"math"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
 
 	"weir/lab/result"
 )
 
-// bisectSteps narrows a capacity down to about 3 %: the bracket is a factor of two wide at first.
-const bisectSteps = 5
+// The journals of a run that measures at shares of capacity.
+const (
+	probesFile     = "probes.jsonl"     // a result.Probe a line
+	saturationFile = "saturation.jsonl" // a result.Saturation a line
+)
 
-// saturate finds the capacity of every subject in every cell and measures variation and tail at shares of
-// it. Each probe is a trial of its own, with a fresh process.
+// sharesPurpose is where the purposes of Plan.random for rounds of shares begin.
+const sharesPurpose = 1 << 32
+
+// typicalProbes is how many a search is expected to take.
+const typicalProbes = 9
+
+// A sharePlace is one measurement to be made: a place, and the share of its subject's capacity in percent.
+type sharePlace struct {
+	Place
+	Share int
+}
+
+// Shares yields the rounds of measurements at shares of capacity: in each, every subject at every share of a
+// cell in random order, and once more in the mirrored order.
+func (p Plan) Shares(shares []int) iter.Seq[[]sharePlace] {
+	return func(yield func([]sharePlace) bool) {
+		for round := range p.Blocks {
+			r := p.random(sharesPurpose + uint64(round))
+			for _, c := range r.Perm(len(p.Cells)) {
+				if !yield(p.shareRound(r, p.Cells[c], round, shares)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (p Plan) shareRound(r *rand.Rand, c Cell, round int, shares []int) []sharePlace {
+	var places []sharePlace
+	for _, s := range p.Subjects {
+		for _, share := range shares {
+			places = append(places, sharePlace{Place{Cell: c, Block: round, Subject: s}, share})
+		}
+	}
+	r.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+	for i := range slices.Backward(places[:len(places):len(places)]) {
+		places = append(places, places[i])
+	}
+	for i := range places {
+		places[i].Position = i
+	}
+	return places
+}
+
+// saturation is a run that measures at shares of capacity. It belongs to the runner's goroutine.
+type saturation struct {
+	*Runner
+	probes   *journal[result.Probe]
+	measured *journal[result.Saturation]
+	step     string  // what is being done, for whoever watches
+	rate     float64 // messages a second that are being offered, all connections
+}
+
+// saturate finds the capacity of every subject in every cell, and then measures the shares of it. Each probe
+// and each measurement is a trial of its own, with a fresh process, and is kept the moment it ends: a run
+// that was cut goes on where it was.
 func (r *Runner) saturate(ctx context.Context) error {
+	s := &saturation{Runner: r}
+	if err := s.open(); err != nil {
+		return err
+	}
+	defer s.close()
+	r.shares = s
+	defer func() { r.shares = nil }()
 	for _, cell := range r.plan.Cells {
-		for _, s := range r.plan.Subjects {
-			if err := r.saturateOne(ctx, Place{Cell: cell, Subject: s}); err != nil {
+		for _, subject := range r.plan.Subjects {
+			if err := s.search(ctx, Place{Cell: cell, Subject: subject}); err != nil {
+				return err
+			}
+		}
+	}
+	return s.measureAll(ctx)
+}
+
+// open reads what an earlier part of the run has found.
+func (s *saturation) open() (err error) {
+	if s.probes, s.results.Probes, err = openJournal[result.Probe](filepath.Join(s.store.dir, probesFile)); err != nil {
+		return fmt.Errorf("lab: cannot go on with the search for capacities: %w", err)
+	}
+	if s.measured, s.results.Saturation, err = openJournal[result.Saturation](filepath.Join(s.store.dir, saturationFile)); err != nil {
+		s.probes.close()
+		return fmt.Errorf("lab: cannot go on with the measurements: %w", err)
+	}
+	return nil
+}
+
+func (s *saturation) close() {
+	s.probes.close()
+	s.measured.close()
+}
+
+// bracket is the rates that the probes of a place enclose its subject's capacity by.
+func (s *saturation) bracket(p Place) (kept, gaveOut result.Probe) {
+	return s.results.Bracket(p.Subject, p.Load, p.Connections, p.Pattern)
+}
+
+// nextRate is the rate that a search tries next, 0 when it is over.
+func (s *saturation) nextRate(p Place) float64 {
+	kept, gaveOut := s.bracket(p)
+	return next(s.load(p.Load).Rate*float64(p.Connections), kept.Rate, gaveOut.Rate, maxOffered(p.Connections))
+}
+
+func (s *saturation) search(ctx context.Context, p Place) error {
+	for rate := s.nextRate(p); rate > 0; rate = s.nextRate(p) {
+		s.step, s.rate = "searching its capacity", rate
+		probe, err := s.probe(ctx, p)
+		if err == nil {
+			err = s.probes.add(probe)
+		}
+		if err != nil {
+			return err
+		}
+		s.results.Probes = append(s.results.Probes, probe)
+	}
+	return nil
+}
+
+// probe tries the current rate. A trial that was disturbed from outside proves nothing unless the subject
+// kept up all the same: it is run again, and the last one counts as it is.
+func (s *saturation) probe(ctx context.Context, p Place) (result.Probe, error) {
+	for attempt := 1; ; attempt++ {
+		t, l, err := s.offer(ctx, p)
+		if err != nil {
+			return result.Probe{}, err
+		}
+		probe := judge(&t, l, s.coresOf(p))
+		probe.Rate, probe.Attempts = s.rate, attempt
+		if len(probe.DisturbedBy) == 0 || attempt == maxAttempts {
+			return probe, nil
+		}
+	}
+}
+
+// offer runs a trial at the current rate.
+func (s *saturation) offer(ctx context.Context, p Place) (result.Trial, Load, error) {
+	s.progress(s.state(p))
+	l := s.load(p.Load)
+	l.Rate = s.rate / float64(p.Connections)
+	t, err := s.trial(ctx, p, l, nil)
+	s.ranTrials++
+	return t, l, err
+}
+
+// coresOf is the number of cores that a subject can use, 0 where its CPU is not known.
+func (s *saturation) coresOf(p Place) int {
+	if s.subjects[p.base()].Elsewhere != "" {
+		return 0
+	}
+	return len(s.site.server.CPUs)
+}
+
+func (s *saturation) measureAll(ctx context.Context) error {
+	for places := range s.plan.Shares(s.experiment.Saturation) {
+		if places[0].Block > 0 && s.outOfTime(len(places)) {
+			return nil
+		}
+		for _, p := range places {
+			if err := s.measureShare(ctx, p); err != nil {
 				return err
 			}
 		}
@@ -23,86 +182,89 @@ func (r *Runner) saturate(ctx context.Context) error {
 	return nil
 }
 
-func (r *Runner) saturateOne(ctx context.Context, p Place) error {
-	c, err := r.capacity(ctx, p)
-	if err != nil {
-		return err
+// measureShare measures a place until a measurement is accepted or maxAttempts were refused. A subject
+// whose capacity was not found has no shares.
+func (s *saturation) measureShare(ctx context.Context, p sharePlace) error {
+	kept, gaveOut := s.bracket(p.Place)
+	if kept.Rate == 0 {
+		return nil
 	}
-	for _, share := range r.experiment.Saturation {
-		l := r.load(p.Load)
-		l.Rate, l.Bits = c.rate*float64(share)/100, 0
-		t, err := r.trial(ctx, p, l, nil)
+	s.step, s.rate = fmt.Sprintf("at %d %% of its capacity, round %d", p.Share, p.Block+1), kept.Rate*float64(p.Share)/100
+	for tried, done := s.attemptsAt(p); !done; tried, done = s.attemptsAt(p) {
+		t, _, err := s.offer(ctx, p.Place)
 		if err != nil {
 			return err
 		}
-		tail := t.LatencyUS
-		if r.experiment.Workload != "echo" {
-			tail = t.LatenessUS
+		m := measurementOf(&t, p)
+		m.CapacityRate, m.GeneratorBound, m.Attempt = kept.Rate, gaveOut.Rate == 0 || gaveOut.GeneratorBound, tried+1
+		if err := s.measured.add(m); err != nil {
+			return err
 		}
-		r.results.Saturation = append(r.results.Saturation, result.Saturation{
-			Subject: p.Subject, Connections: p.Connections, Pattern: p.Pattern,
-			CapacityRate: c.rate * float64(p.Connections), GeneratorBound: c.generatorBound, SharePercent: float64(share),
-			CPUPercentMean: t.CPUPercentMean, CPUCV: t.CPUCV, LatencyUS: tail, AchievedRatio: t.AchievedRatio,
-		})
+		s.results.Saturation = append(s.results.Saturation, m)
+		if s.outOfTime(1) {
+			return nil
+		}
 	}
 	return nil
 }
 
-// capacity is the highest rate, in messages a second a connection, that a subject keeps up with.
-type capacity struct {
-	rate           float64
-	generatorBound bool // the generator gave out first, so that the subject may be capable of more
+func measurementOf(t *result.Trial, p sharePlace) result.Saturation {
+	why := shareRefusals(t)
+	return result.Saturation{
+		Subject: t.Subject, Load: t.Load, Connections: t.Connections, Pattern: t.Pattern, SharePercent: float64(p.Share),
+		Round: p.Block, Position: p.Position, Started: t.Started,
+		CPUPercentMean: t.CPUPercentMean, CPUCV: t.CPUCV, LatencyUS: t.LatencyUS, LatenessUS: t.LatenessUS,
+		AchievedRatio: t.AchievedRatio, Behind: t.Behind, LoadPercent: loadPercent(t),
+		FailedBecause: t.FailedBecause, Accepted: len(why) == 0, RefusedBecause: why,
+	}
 }
 
-// capacity doubles the rate until the subject no longer keeps up, then bisects, on a logarithmic scale.
-func (r *Runner) capacity(ctx context.Context, p Place) (c capacity, err error) {
-	l := r.load(p.Load)
-	low, high := 0.0, l.Rate
-	var last probe
-	for ; ; high *= 2 {
-		if last, err = r.probe(ctx, p, l, high); err != nil {
-			return c, err
-		}
-		if !last.keptUp {
-			break
-		}
-		low = high
-	}
-	c.generatorBound = last.generatorBound
-	if low == 0 {
-		low = high / 64
-	}
-	for range bisectSteps {
-		middle := math.Sqrt(low * high)
-		if last, err = r.probe(ctx, p, l, middle); err != nil {
-			return c, err
-		}
-		if last.keptUp {
-			low = middle
-		} else {
-			high, c.generatorBound = middle, last.generatorBound
+// attemptsAt says how often a place was measured, and whether it needs no further try.
+func (s *saturation) attemptsAt(p sharePlace) (tried int, done bool) {
+	for _, m := range s.results.Saturation {
+		if placeOfShare(m) == p {
+			tried, done = tried+1, done || m.Accepted
 		}
 	}
-	c.rate = low
-	return c, nil
+	return tried, done || tried >= maxAttempts
 }
 
-// probe is one trial of the search.
-type probe struct{ keptUp, generatorBound bool }
+func placeOfShare(m result.Saturation) sharePlace {
+	return sharePlace{Place{Cell: Cell{m.Load, m.Connections, m.Pattern}, Block: m.Round, Position: m.Position, Subject: m.Subject}, int(m.SharePercent)}
+}
 
-// probe says whether the subject keeps up with a rate: nearly all that was offered got through, and, where
-// there are echoes, they did not queue without end.
-func (r *Runner) probe(ctx context.Context, p Place, l Load, rate float64) (probe, error) {
-	l.Rate, l.Bits = rate, 0
-	state := r.state(p)
-	state.Phase, state.What = "searching the capacity of", p.Subject
-	r.progress(state)
-	t, err := r.trial(ctx, p, l, nil)
-	if err != nil {
-		return probe{}, err
+// progressAt is where the run stands. How long a search will be is not known before it is over.
+func (s *saturation) progressAt(p Place) Progress {
+	at := Progress{Phase: "trial", What: p.base(), Place: p, Step: s.step, Rate: s.rate, CPU: -1, Done: len(s.results.Probes)}
+	at.Total = at.Done
+	for _, cell := range s.plan.Cells {
+		for _, subject := range s.plan.Subjects {
+			if q := (Place{Cell: cell, Subject: subject}); s.nextRate(q) > 0 {
+				at.Total += max(1, typicalProbes-s.probesOf(q))
+			}
+		}
 	}
-	const patience = 250_000 // microseconds: an echo that takes longer was waiting in a queue that grows
-	kept := t.AchievedRatio >= 0.99 && float64(t.Behind) <= 0.01*float64(t.Messages) && t.LatencyUS.P99 <= patience && t.LatenessUS.P99 <= patience
-	generatorCPU := t.LoadUSPerMsg * float64(t.Messages) / (1e6 * t.WindowS)
-	return probe{keptUp: kept, generatorBound: generatorCPU > 0.9 && t.CPUPercentMean < 90*float64(max(1, len(r.results.Plan.ServerCPUs)))}, nil
+	for places := range s.plan.Shares(s.experiment.Saturation) {
+		at.Total += len(places)
+		for _, q := range places {
+			if tried, done := s.attemptsAt(q); done {
+				at.Done++
+				at.Refused += tried - 1
+			} else {
+				at.Refused += tried
+			}
+		}
+	}
+	at.Remaining = s.remaining(at.Total - at.Done)
+	return at
+}
+
+func (s *saturation) probesOf(p Place) int {
+	n := 0
+	for _, x := range s.results.Probes {
+		if x.Subject == p.Subject && (Cell{x.Load, x.Connections, x.Pattern}) == p.Cell {
+			n++
+		}
+	}
+	return n
 }

@@ -19,9 +19,9 @@ type site struct {
 	close        func() error
 }
 
-// newSite gives the subject its last serverCPUs cores and the generator the first of the others. Where
-// none is left they share, and every trial is judged with that in mind.
-func newSite(serverCPUs int, namespace bool) (*site, error) {
+// newSite gives the subject its last serverCPUs cores and the generator the first of the others, loadCPUs at
+// most. Where none is left they share, and every trial is judged with that in mind.
+func newSite(serverCPUs, loadCPUs int, namespace bool) (*site, error) {
 	cores, err := allowedCPUs()
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func newSite(serverCPUs int, namespace bool) (*site, error) {
 	if len(s.load.CPUs) == 0 {
 		s.load.CPUs, s.shared = cores[:1], true
 	}
-	s.load.CPUs = s.load.CPUs[:1]
+	s.load.CPUs = s.load.CPUs[:min(loadCPUs, len(s.load.CPUs))]
 	if !namespace {
 		return s, nil
 	}
@@ -62,4 +62,12 @@ func (s *site) separate() error {
 	s.host, s.close = pair.serverAddr, pair.remove
 	s.server.Netns, s.load.Netns = pair.server, pair.load
 	return nil
+}
+
+// loadCPUs is how many cores the generator can use: it reads echoes in a thread of its own.
+func (e *Experiment) loadCPUs() int {
+	if e.Workload == "echo" {
+		return 2
+	}
+	return 1
 }

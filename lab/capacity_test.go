@@ -1,0 +1,197 @@
+package lab
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/lab/load"
+	"weir/lab/result"
+)
+
+// TestASearchEnclosesTheCapacity: whatever the capacity and wherever it begins, a search ends with the
+// highest rate kept up with and the lowest not kept up with on either side of it, within the stated precision,
+// and never asks for more than the generator offers.
+func TestASearchEnclosesTheCapacity(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.Float64Range(1000, 2e6).Draw(t, "limit")
+		start := rapid.Float64Range(1, 1e5).Draw(t, "start")
+		capacity := rapid.Float64Range(start/200, 4e6).Draw(t, "capacity")
+		low, high, probes := 0.0, 0.0, 0
+		for rate := next(start, low, high, limit); rate > 0; rate = next(start, low, high, limit) {
+			if probes++; probes > 40 {
+				t.Fatalf("the search does not end: it is between %v and %v", low, high)
+			}
+			if rate > limit {
+				t.Fatalf("offered %v, and the generator ends at %v", rate, limit)
+			}
+			if rate <= capacity {
+				low = rate
+			} else {
+				high = rate
+			}
+		}
+		switch {
+		case capacity >= limit:
+			if low != limit || high != 0 {
+				t.Fatalf("ended between %v and %v, want at the generator's limit of %v", low, high, limit)
+			}
+		case !(low <= capacity && capacity < high && high <= low*(1+precision)):
+			t.Fatalf("found %v to %v for a capacity of %v", low, high, capacity)
+		}
+	})
+}
+
+func TestASearchThatFindsNothingToKeepUpWithEnds(t *testing.T) {
+	probes, high := 0, 0.0
+	for rate := next(8000, 0, high, 1e6); rate > 0; rate = next(8000, 0, high, 1e6) {
+		high = rate
+		probes++
+	}
+	if high != 8000.0/searchDepth || probes > 10 {
+		t.Errorf("ended at %v after %d probes, want at %v", high, probes, 8000.0/searchDepth)
+	}
+}
+
+func TestTheGeneratorIsNotAskedForMoreThanItTakesAnOrderFor(t *testing.T) {
+	for _, n := range []int{1, 2, 64} {
+		total := maxOffered(n)
+		c := load.Config{Target: "127.0.0.1:1", Connections: n, Rate: total / float64(n), Size: 100}
+		if err := c.Check(true); err != nil {
+			t.Errorf("%d connections: %v", n, err)
+		}
+	}
+}
+
+func TestJudgement(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		change    func(*result.Trial)
+		kept      bool
+		generator bool
+	}{
+		{"a subject that echoes all in time keeps up", func(*result.Trial) {}, true, false},
+		{"even if a neighbour was there", func(t *result.Trial) { t.RefusedBecause = []string{"another process took 9.0 % of a core: cc1"} }, true, false},
+		{"a generator whose own sends are late is the bound", func(t *result.Trial) { t.LatenessUS.P99 = 300_000 }, false, true},
+		{"and so is one that sends too little", func(t *result.Trial) { t.AchievedRatio = 0.9 }, false, true},
+		{"unless full connections held it up", func(t *result.Trial) {
+			t.AchievedRatio, t.LatenessUS.P99, t.Behind = 0.9, 300_000, 1000
+		}, false, false},
+		{"full connections alone are the subject's", func(t *result.Trial) { t.Behind = 1000 }, false, false},
+		{"late echoes from a subject with no CPU left are its own", func(t *result.Trial) {
+			t.LatencyUS.P99, t.CPUPercentMean, t.LoadUSPerMsg = 300_000, 99, 100
+		}, false, false},
+		{"late echoes from an idle subject while the generator has no CPU left are the generator's", func(t *result.Trial) {
+			t.LatencyUS.P99, t.LoadUSPerMsg = 300_000, 96
+		}, false, true},
+		{"what the generator waits for its core counts as if it used it", func(t *result.Trial) {
+			t.LatencyUS.P99, t.LoadUSPerMsg, t.LoadRunQueue = 300_000, 50, 0.45
+		}, false, true},
+		{"late echoes with CPU left on both sides are the subject's: it may use one of several cores", func(t *result.Trial) { t.LatencyUS.P99 = 300_000 }, false, false},
+		{"an echo that never came is the subject's", func(t *result.Trial) { t.FailedBecause = []string{"load error: echo missing, 12 times"} }, false, false},
+		{"a subject that took nothing in the warm-up left nothing to measure", func(t *result.Trial) {
+			*t = result.Trial{Pattern: load.Poisson, Connections: 64, FailedBecause: []string{"stalled in the warm-up: took nothing for 10s"}}
+		}, false, false},
+		{"on a disturbed machine too, for now", func(t *result.Trial) {
+			t.RefusedBecause = []string{"hypervisor took 3.0 % of a core", "load error: echo missing, 12 times"}
+		}, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			trial := keptUp()
+			c.change(&trial)
+			p := judge(&trial, Load{Rate: 150}, 1)
+			if p.KeptUp != c.kept || p.GeneratorBound != c.generator {
+				t.Errorf("kept up %v and bound by the generator %v, want %v and %v", p.KeptUp, p.GeneratorBound, c.kept, c.generator)
+			}
+		})
+	}
+}
+
+// keptUp is a trial at 10,000 messages a second of 10 us in the subject and 20 us in the generator.
+func keptUp() result.Trial {
+	return result.Trial{Pattern: load.Poisson, Connections: 64, Messages: 10_000, AchievedRatio: 1, WindowS: 1, CPUPercentMean: 10, LoadUSPerMsg: 20,
+		LatenessUS: result.Percentiles{P99: 300}, LatencyUS: result.Percentiles{P99: 900}}
+}
+
+// TestALoadThatWaitsIsJudgedWithoutTheSubjectsCores: it reaches its limit without using them, or uses them
+// for something else.
+func TestALoadThatWaitsIsJudgedWithoutTheSubjectsCores(t *testing.T) {
+	trial := keptUp()
+	trial.LatencyUS.P99, trial.CPUPercentMean, trial.LoadUSPerMsg = 300_000, 99, 95
+	for _, c := range []struct {
+		l     Load
+		cores int
+		want  bool
+	}{{Load{Rate: 150}, 1, false}, {Load{Rate: 150, WaitMS: 5}, 1, true}, {Load{Rate: 150}, 0, true}} {
+		if p := judge(&trial, c.l, c.cores); p.KeptUp || p.GeneratorBound != c.want {
+			t.Errorf("%+v on %d cores: bound by the generator %v, want %v", c.l, c.cores, p.GeneratorBound, c.want)
+		}
+	}
+}
+
+func TestPatienceAllowsForWhatTheLoadItselfTakes(t *testing.T) {
+	for _, c := range []struct {
+		pattern string
+		l       Load
+		want    time.Duration
+	}{
+		{load.Poisson, Load{Rate: 10}, patience},
+		{load.Poisson, Load{Rate: 10, WaitMS: 30}, patience + 30*time.Millisecond},
+		{load.Together, Load{Rate: 10}, patience + 100*time.Millisecond},
+	} {
+		if got := patienceFor(c.pattern, c.l); got != c.want {
+			t.Errorf("%s %+v: %v, want %v", c.pattern, c.l, got, c.want)
+		}
+	}
+}
+
+// TestWhatComesFromOutsideIsKnown by the very words in which a trial is refused.
+func TestWhatComesFromOutsideIsKnown(t *testing.T) {
+	trial := keptUp()
+	trial.AchievedRatio, trial.LatenessUS, trial.LoadRunQueue = 0.5, result.Percentiles{P50: 1e6, P99: 1e6}, 1
+	own, all := trial, trial
+	decide(&own, Evidence{Window: time.Second})
+	decide(&all, Evidence{Window: time.Second, Steal: time.Second, Neighbour: time.Second, NeighbourWho: "cc1", Lab: time.Second})
+	got := fromOutside(all.RefusedBecause)
+	if len(own.RefusedBecause) == 0 || len(got) != 3 || len(all.RefusedBecause) != len(own.RefusedBecause)+3 {
+		t.Errorf("of %q, these came from outside: %q", all.RefusedBecause, got)
+	}
+}
+
+// TestAShareCounts when the load was what it was said to be, however its subject took it.
+func TestAShareCounts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*result.Trial, *Evidence)
+		want   int
+	}{
+		{"a clean measurement", func(*result.Trial, *Evidence) {}, 0},
+		{"the subject does not keep up", func(t *result.Trial, _ *Evidence) { t.AchievedRatio, t.Behind, t.LatenessUS.P99 = 0.9, 3000, 1e5 }, 0},
+		{"messages are sent in slots at a high rate", func(t *result.Trial, _ *Evidence) { t.LatenessUS.P50 = 200 }, 0},
+		{"echoes are missing", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"echo missing": 5} }, 0},
+		{"the generator waited for its core and was in time", func(t *result.Trial, _ *Evidence) { t.LoadRunQueue = 0.2 }, 0},
+		{"the generator sent too little", func(t *result.Trial, _ *Evidence) { t.AchievedRatio = 0.9 }, 1},
+		{"the generator was late", func(t *result.Trial, _ *Evidence) { t.LatenessUS.P99 = 1e5 }, 1},
+		{"the hypervisor took a core", func(_ *result.Trial, ev *Evidence) { ev.Steal = time.Second / 2 }, 1},
+		{"a neighbour took a core", func(_ *result.Trial, ev *Evidence) { ev.Neighbour = time.Second / 2 }, 1},
+	} {
+		trial, ev := keptUp(), Evidence{Window: time.Second}
+		c.change(&trial, &ev)
+		decide(&trial, ev)
+		if got := shareRefusals(&trial); len(got) != c.want {
+			t.Errorf("%s: refused because %q", c.name, got)
+		}
+	}
+}
+
+// TestTheFormForSaturationHasItsOwnLoad, in the place of the experiment's.
+func TestTheFormForSaturationHasItsOwnLoad(t *testing.T) {
+	e, err := ReadExperiment("im")
+	must(t, err)
+	must(t, e.Apply("saturation"))
+	must(t, e.Validate())
+	if len(e.Loads) != 1 || e.Loads[0].WorkUS != 10 || e.Loads[0].Size != 1000 || *e.Twin {
+		t.Errorf("loads %+v, twin %v", e.Loads, *e.Twin)
+	}
+}

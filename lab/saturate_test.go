@@ -1,0 +1,173 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/lab/result"
+)
+
+func TestEveryRoundOfSharesIsAPalindromeOfAllOfThem(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPlan(t)
+		shares := []int{70, 85, 95}[:rapid.IntRange(1, 3).Draw(t, "shares")]
+		rounds := map[Cell]int{}
+		for places := range p.Shares(shares) {
+			n, seen := len(places), map[string]int{}
+			rounds[places[0].Cell]++
+			for i, at := range places {
+				mirror := places[n-1-i]
+				if at.Subject != mirror.Subject || at.Share != mirror.Share || at.Position != i || at.Cell != places[0].Cell || at.Block != places[0].Block {
+					t.Fatalf("place %d is %+v and its mirror %+v", i, at, mirror)
+				}
+				seen[fmt.Sprint(at.Subject, at.Share)]++
+			}
+			for point, times := range seen {
+				if times != 2 || n != 2*len(p.Subjects)*len(shares) {
+					t.Fatalf("%s stands %d times among %d", point, times, n)
+				}
+			}
+		}
+		for _, c := range p.Cells {
+			if rounds[c] != p.Blocks {
+				t.Fatalf("%v has %d rounds, want %d", c, rounds[c], p.Blocks)
+			}
+		}
+	})
+}
+
+// saturating is a bench with one server that echoes and takes 2 ms for each message, whichever connection it
+// is on: it can do 500 messages a second and no more.
+func saturating(t *testing.T) *bench {
+	b := newBench(t, 0)
+	text := fmt.Sprintf("name = \"slow\"\nlanguage = \"Go\"\nparadigm = \"goroutine per connection\"\nabout = \"Echoes, one message at a time.\"\n"+
+		"workloads = [\"echo\"]\nrun = [%q, \"slow-server\", \"{addr}\", \"{size}\", \"2ms\"]\nwarm_messages = 10\n", os.Args[0])
+	must(t, os.MkdirAll(filepath.Join(b.options.Root, "subjects", "slow"), 0o755))
+	must(t, os.WriteFile(filepath.Join(b.options.Root, "subjects", "slow", "subject.toml"), []byte(text), 0o644))
+	e := b.experiment
+	e.Subjects, e.Workload, e.Saturation = []string{"slow"}, "echo", []int{50, 70}
+	e.Loads[0].Rate, e.Duration, e.Window = 40, Duration(600*time.Millisecond), Duration(100*time.Millisecond)
+	return b
+}
+
+// TestCapacityIsFoundAndItsSharesMeasuredAcrossAnInterruption: nothing that was found is lost or tried again.
+func TestCapacityIsFoundAndItsSharesMeasuredAcrossAnInterruption(t *testing.T) {
+	b := saturating(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	probes := 0
+	cut, err := b.run(ctx, func(p Progress) {
+		if p.Phase == "trial" && (p.Step == "" || p.Rate <= 0 || p.Done >= p.Total) {
+			t.Errorf("%d of %d done at %v messages/s: %q", p.Done, p.Total, p.Rate, p.Step)
+		}
+		if p.Step != "searching its capacity" && p.Done == probes+1 && p.Phase == "trial" {
+			interrupt()
+		} else if p.Step == "searching its capacity" {
+			probes = p.Done + 1
+		}
+	})
+	if !errors.Is(err, context.Canceled) || len(cut.Probes) != probes || len(doneShares(cut)) != 1 {
+		t.Fatalf("%d probes of %d, %d shares and error %v, want one share and cancelled", len(cut.Probes), probes, len(doneShares(cut)), err)
+	}
+	kept, err := result.Read(b.options.Out)
+	must(t, err)
+	r, err := Resume(t.Context(), b.options.Out, b.options.Generator, nil)
+	must(t, err)
+	found, err := b.finish(t.Context(), r)
+	must(t, err)
+	if !reflect.DeepEqual(found.Probes, kept.Probes) || len(kept.Probes) != len(cut.Probes) {
+		t.Errorf("probes before the interruption: %+v, after it: %+v", kept.Probes, found.Probes)
+	}
+	if len(doneShares(found)) != 4 || found.Finished.IsZero() {
+		t.Errorf("%d places are done, want 4; finished %v", len(doneShares(found)), found.Finished)
+	}
+	checkCapacity(t, found)
+}
+
+// doneShares is the places of a run that need no further measurement.
+func doneShares(r *result.Results) map[sharePlace]bool {
+	m := map[sharePlace]bool{}
+	for _, x := range r.Saturation {
+		if x.Accepted || x.Attempt == maxAttempts {
+			m[placeOfShare(x)] = true
+		}
+	}
+	return m
+}
+
+// checkCapacity holds what was found against what the server can do. Overloads that a window of 600 ms
+// cannot show are under 100/600, and a busy machine makes any server slower.
+func checkCapacity(t *testing.T, r *result.Results) {
+	t.Helper()
+	low, high := r.Bracket("slow", "messages", 4, "staggered")
+	if low.Rate <= 0 || low.Rate > 500*1.2 || high.Rate <= low.Rate || high.Rate > low.Rate*(1+precision) {
+		t.Errorf("a server that can do 500 messages/s was found to do %v to %v", low.Rate, high.Rate)
+	}
+	for _, p := range r.Probes {
+		if p.Rate > 500*1.5 && p.KeptUp {
+			t.Errorf("a server that can do 500 messages/s kept up with %+v", p)
+		}
+	}
+	for _, m := range r.Saturation {
+		if m.CapacityRate != low.Rate || m.GeneratorBound != high.GeneratorBound || m.Accepted != (len(m.RefusedBecause) == 0) {
+			t.Errorf("a measurement does not fit its probes: %+v", m)
+		}
+		if !slices.Contains([]float64{50, 70}, m.SharePercent) || m.LatencyUS.P50 <= 0 || m.CPUPercentMean <= 0 {
+			t.Errorf("a measurement has impossible figures: %+v", m)
+		}
+	}
+}
+
+func TestSaturationNeedsEchoes(t *testing.T) {
+	b := saturating(t)
+	b.experiment.Workload = "sink"
+	if err := b.experiment.Validate(); err == nil {
+		t.Error("a sink says nothing of whether it keeps up, and was taken")
+	}
+}
+
+// serveSlowly is the server of the bench: "slow-server ADDR SIZE TIME" echoes messages of SIZE bytes and
+// works for TIME on each, one at a time over all connections.
+func serveSlowly(addr, size, each string) {
+	bytes, err := strconv.Atoi(size)
+	work, badTime := time.ParseDuration(each)
+	l, badAddr := net.Listen("tcp", addr)
+	if err := errors.Join(err, badTime, badAddr); err != nil {
+		panic(err)
+	}
+	var mu sync.Mutex
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			panic(err)
+		}
+		go func() {
+			defer c.Close()
+			for b := make([]byte, bytes); ; {
+				if _, err := io.ReadFull(c, b); err != nil {
+					return
+				}
+				mu.Lock()
+				for until := time.Now().Add(work); time.Now().Before(until); {
+				}
+				mu.Unlock()
+				if _, err := c.Write(b); err != nil {
+					return
+				}
+			}
+		}()
+	}
+}
