@@ -18,23 +18,24 @@ func connectionAxis(counts []int) figure.Axis {
 // connectionsSection is the paper's figures 3 and 4, one of each for every load and arrival pattern.
 func (d *digest) connectionsSection() section {
 	s := section{ID: "connections", Title: "CPU and its variation against connections",
-		How: "The paper's figures 3 and 4, measured again: lower is cheaper in the first, steadier in the second. Whiskers are 95 % intervals. Variation is that of the windows of all trials, and is left out where they are too short to tell. The published curves have charts of their own, since they come from another machine and another load generator."}
+		How: "The paper's figures 3 and 4, measured again: lower is cheaper in the first, steadier in the second, whose scale is logarithmic. Whiskers are 95 % intervals. Variation is that of the windows of all trials, and is left out where they are too short to tell. The published curves have charts of their own, since they come from another machine and another load generator."}
 	percent, cv := func(c *cell) estimate { return c.percent }, func(c *cell) estimate { return c.cv }
+	variation := figure.Axis{Label: "standard deviation / mean of CPU", Log: true} // its intervals are factors
 	for _, load := range d.loads() {
 		if len(d.connections(load)) < 2 {
 			continue
 		}
 		for _, p := range d.patterns(load) {
 			s.Blocks = append(s.Blocks, block{Figures: []*figure.Figure{
-				d.against(load, p, "mean-cpu", "Mean CPU", "CPU, % of one core", percent),
-				d.against(load, p, "variation", "Variation of CPU", "standard deviation / mean of CPU", cv),
+				d.against(load, p, "mean-cpu", "Mean CPU", figure.Axis{Label: "CPU, % of one core", Zero: true}, percent),
+				d.against(load, p, "variation", "Variation of CPU", variation, cv),
 			}})
 		}
 	}
 	if len(s.Blocks) > 0 {
 		s.Blocks = append(s.Blocks, block{Figures: []*figure.Figure{
-			asPrinted("published-mean-cpu", "Mean CPU, as published (figure 3)", "CPU, %", func(p publishedPair) float64 { return p.percent }),
-			asPrinted("published-variation", "Variation of CPU, as published (figure 4)", "standard deviation / mean of CPU", func(p publishedPair) float64 { return p.cv }),
+			asPrinted("published-mean-cpu", "Mean CPU, as published (figure 3)", figure.Axis{Label: "CPU, %", Zero: true}, func(p publishedPair) float64 { return p.percent }),
+			asPrinted("published-variation", "Variation of CPU, as published (figure 4)", variation, func(p publishedPair) float64 { return p.cv }),
 		}})
 	} else if len(d.groups) > 0 {
 		s.Blocks = []block{text("This run has one number of connections. --connections 1,8,64 runs several; --paper runs the published ones, 1 to 64.")}
@@ -43,10 +44,10 @@ func (d *digest) connectionsSection() section {
 }
 
 // against draws one metric of every subject against the number of connections.
-func (d *digest) against(load, pattern, name, title, unit string, of func(*cell) estimate) *figure.Figure {
+func (d *digest) against(load, pattern, name, title string, y figure.Axis, of func(*cell) estimate) *figure.Figure {
 	c := figure.Lines{Name: name + "-" + load + "-" + pattern, Title: fmt.Sprintf("%s, arrivals %s", title, patternName(pattern)),
 		Desc: "One curve for each subject, with 95 % intervals.",
-		X:    connectionAxis(d.connections(load)), Y: figure.Axis{Label: unit, Zero: true}}
+		X:    connectionAxis(d.connections(load)), Y: y}
 	if len(d.loads()) > 1 {
 		c.Title += ", load " + load
 	}
@@ -65,12 +66,12 @@ func (d *digest) against(load, pattern, name, title, unit string, of func(*cell)
 }
 
 // asPrinted draws one of the paper's figures from its table.
-func asPrinted(name, title, unit string, of func(publishedPair) float64) *figure.Figure {
+func asPrinted(name, title string, y figure.Axis, of func(publishedPair) float64) *figure.Figure {
 	var counts []int
 	for _, row := range published {
 		counts = append(counts, row.connections)
 	}
 	return figure.Lines{Name: name, Title: title, Desc: "The published figures of the C and the Go program.",
-		X: connectionAxis(counts), Y: figure.Axis{Label: unit, Zero: true},
+		X: connectionAxis(counts), Y: y,
 		Curves: []figure.Curve{publishedCurve(true, counts, of), publishedCurve(false, counts, of)}}.Draw()
 }

@@ -58,7 +58,9 @@ func numbersOf(f *figure.Figure) *table {
 		if h != "" && h[0] < utf8.RuneSelf {
 			t.Head[i] = upper(h)
 		}
-		word := func(row []string) bool { return row[i] != "" && row[i] != absent && strings.IndexAny(row[i], "-0123456789") != 0 }
+		word := func(row []string) bool {
+			return row[i] != "" && row[i] != absent && strings.IndexAny(row[i], "-0123456789") != 0
+		}
 		if i == 0 || slices.ContainsFunc(t.Rows, word) {
 			t.Align += "l"
 		} else {
