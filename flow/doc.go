@@ -1,0 +1,45 @@
+// Package flow runs the stages of a service, one after another, in one of two ways, and meters them.
+//
+// A [Net] is a set of stages joined by edges. A stage takes a batch of items and hands items on through its
+// numbered ports; an edge leads from a port to a stage. The same net runs by
+//
+//   - [Chain]: handing on is a call. Whoever calls [Net.Put] carries the batch through all stages and has it
+//     behind it when Put returns. Nothing is queued; several callers work side by side.
+//   - [Network]: a goroutine for each stage (or Stage.Width of them), with a bounded queue of batches before
+//     it, in the manner of communicating processes. Put returns when the batch is in the first queue.
+//
+// # Ownership
+//
+// An item belongs to the stage that has it, and to the next from the moment it is handed on. A batch given to
+// Do by Network may be kept by handing it on whole with [Out.Pass]; otherwise it is dead when Do returns. The
+// batch given to Put is the caller's again when Put returns.
+//
+// Each walk (a caller of Put at work) and each worker (a stage's goroutine) owns a lane of counters, in cache
+// lines of its own, written without locked instructions. It shows them to [Net.Snapshot] every 64 batches
+// and whenever it goes idle, so a snapshot of a busy net lags by at most 64 batches an owner. Service times
+// are measured for one batch in 64.
+//
+// # Queues
+//
+// Edges into one stage share its queue, which holds the sum of their Caps in batches of at most [MaxBatch]
+// items. What happens when it is full is the edge's [Policy]: wait, drop and count, or refuse, which gives the item to
+// the net's error function. A cycle of waiting edges could wait for itself, and is refused by [New]. By
+// Chain, an edge is never full, unless the stage limits its Width: then Width batches are at work in it, Cap more may
+// wait, and the policy applies to those beyond.
+//
+// # Stop
+//
+// When the context of [Net.Run] ends: Put takes nothing more; callers of Put come home; what is under way
+// passes through to its end; when all edges have delivered what they took, the workers end; Run returns. No
+// channel is ever closed with senders about. At the deadline, waiting senders are released, what is
+// queued goes to the error function with [ErrStopped], and Run returns [ErrDeadline]; a Do that never returns keeps its goroutine,
+// for Go cannot end it.
+//
+// A stage that panics loses the items it had in hand, which go to the error function with a [PanicError];
+// those it had handed on go on, and so does the stage.
+//
+// # Limitations
+//
+// One item type for a net. A net runs once, in one process, and is not rewired while it runs. The order of items is kept
+// along a path whose stages have a Width of at most one by Network, and for each caller by Chain.
+package flow
