@@ -11,13 +11,17 @@ import (
 	"weir/lab/result"
 )
 
-// describeMachine says where a run takes place. What cannot be found out stays empty.
-func describeMachine() result.Machine {
+// congestionFile shows the setting of the network namespace of whoever reads it.
+const congestionFile = "/proc/sys/net/ipv4/tcp_congestion_control"
+
+// describeMachine says where a run takes place, and by which version of the lab. What cannot be found out stays empty.
+func describeMachine(weir string) result.Machine {
 	m := result.Machine{
 		Kernel:     firstLine("/proc/sys/kernel/osrelease"),
 		Cores:      runtime.NumCPU(),
-		Congestion: firstLine("/proc/sys/net/ipv4/tcp_congestion_control"),
+		Congestion: firstLine(congestionFile),
 		Versions:   versions(),
+		Weir:       weir,
 	}
 	eachLine("/proc/cpuinfo", func(key, value string) {
 		switch key {

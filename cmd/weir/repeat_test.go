@@ -1,0 +1,20 @@
+package main
+
+import "testing"
+
+// TestRepeatCommandCanBeTyped: the command in a report begins with the program as it was typed, so that it works
+// where weir is not on the PATH; the seed is in it, the directory of the run is not.
+func TestRepeatCommandCanBeTyped(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"build/weir", "lab", "run", "im", "--quick", "--out", "runs/a"}, "build/weir lab run im --quick --seed 7"},
+		{[]string{"weir", "lab", "run", "--seed=3", "--out=x", "--subjects", "c-fork,c-epoll"}, "weir lab run --subjects c-fork,c-epoll --seed 7"},
+		{[]string{"/home/a b/weir", "lab", "run", "my file.toml"}, "'/home/a b/weir' lab run 'my file.toml' --seed 7"},
+	} {
+		if got := repeatCommand(c.args, 7); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
