@@ -90,6 +90,25 @@ func bringUp(link, addr string) error {
 	return errors.Join(netlink.LinkSetUp(lo), netlink.LinkSetUp(l))
 }
 
+// congestionIn is the TCP congestion control that connections in a namespace begin with; a new namespace need
+// not have the host's. It is empty where it cannot be read.
+func congestionIn(name string) string {
+	found := make(chan string, 1) // one answer, from the goroutine below
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine, and nobody else gets it
+		defer close(found)
+		h, err := netns.GetFromName(name)
+		if err != nil {
+			return
+		}
+		defer h.Close()
+		if netns.Set(h) == nil {
+			found <- firstLine(congestionFile)
+		}
+	}()
+	return <-found
+}
+
 // remove takes both namespaces away, and the cable with them.
 func (p *vethPair) remove() error {
 	var errs []error

@@ -176,6 +176,9 @@ func TestATenthIsFound(t *testing.T) {
 		for _, blocks := range []int{4, QuickBlocks, doubled} {
 			found := findings(s, blocks, 1.1)
 			t.Logf("%s, %d blocks: 10 %% more is found in %.1f %%", name, blocks, found.percent())
+			if fifth := findings(s, blocks, 1.2); blocks == QuickBlocks {
+				t.Logf("%s, %d blocks: 20 %% more is found in %.1f %%", name, blocks, fifth.percent())
+			}
 			if blocks >= doubled && found.percent() < 90 {
 				t.Errorf("in less than 90 %%")
 			}

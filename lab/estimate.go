@@ -1,0 +1,48 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	trialAround = 450 * time.Millisecond // of a trial beside warm-up and window: two processes begin, connect and end
+	leastWarmUp = 250 * time.Millisecond // five pieces of progress, twenty a second
+)
+
+// announce says before the trials how many there are and about how long they take.
+func (r *Runner) announce(skip map[Place]bool) {
+	toGo := 0
+	var all time.Duration
+	for block := range r.plan.All() {
+		for _, p := range block {
+			if !skip[p] {
+				toGo++
+				all += r.expected(p)
+			}
+		}
+	}
+	what := fmt.Sprintf("%d trials, about %s", toGo, roughly(all))
+	if limit := time.Duration(r.experiment.Time); limit > 0 && all > limit {
+		what = fmt.Sprintf("as many of %d trials as fit %v", toGo, limit)
+	}
+	r.progress(Progress{Phase: "planned:", What: what, CPU: -1})
+}
+
+// expected is about how long the trial at p takes on a quiet machine; refused ones come on top.
+func (r *Runner) expected(p Place) time.Duration {
+	warm := warmTime(int64(r.subjects[p.base()].WarmMessages), r.load(p.Load), p.Connections)
+	return trialAround + max(leastWarmUp, warm) + time.Duration(r.experiment.Duration)
+}
+
+// roughly is a duration as precise as an estimate is: "40 seconds", "25 minutes", "1 h 40 min".
+func roughly(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d seconds", int(d.Round(10*time.Second).Seconds()))
+	case d < 90*time.Minute:
+		return fmt.Sprintf("%d minutes", int(d.Round(time.Minute).Minutes()))
+	}
+	minutes := int(d.Round(5 * time.Minute).Minutes())
+	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
+}
