@@ -184,3 +184,24 @@ func TestDataTellsWhatIsDrawn(t *testing.T) {
 		}
 	}
 }
+
+// TestIntervalsDoNotCoverOneAnother: curves with intervals stand side by side where they share an x, in their order;
+// without intervals they stay in place.
+func TestIntervalsDoNotCoverOneAnother(t *testing.T) {
+	places := func(low, high float64) (x []float64) {
+		point := XY{X: 8, Y: 2, Low: low, High: high}
+		f := Lines{Curves: []Curve{{Name: "a", Points: []XY{point}}, {Name: "b", Points: []XY{point}}}}.Draw()
+		for _, m := range f.Marks {
+			if m, ok := m.(Marker); ok {
+				x = append(x, m.At.X)
+			}
+		}
+		return x
+	}
+	if x := places(1, 3); len(x) != 2 || x[1]-x[0] < 3 {
+		t.Errorf("with intervals, at %v", x)
+	}
+	if x := places(0, 0); len(x) != 2 || x[0] != x[1] {
+		t.Errorf("without, at %v", x)
+	}
+}
