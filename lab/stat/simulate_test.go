@@ -19,8 +19,8 @@ import (
 const (
 	simulations   = 2000 // of two subjects
 	wholeRuns     = 1000 // each with three cells
-	quickSubjects = 5    // the floor among them
-	quickCells    = 3    // one for each arrival pattern
+	quickSubjects = 4
+	quickCells    = 3 // one for each arrival pattern
 	doubled       = 2 * QuickBlocks
 )
 
