@@ -50,7 +50,7 @@ func (d *digest) caveats() []string {
 	add(d.Finished.IsZero(), "This run is not complete: it was interrupted or is still going on. --resume continues it.")
 	add(d.Plan.Quick, "This was a quick run: few subjects, short trials. Without --quick it takes longer and decides more.")
 	add(refused > 0 && d.accepted() > 0, "%s of %s refused and not counted; the reasons stand under Refusals.", count(refused), plural(len(d.Trials), "trial was", "trials were"))
-	for _, s := range d.boundCaveats() {
+	for _, s := range d.capacityCaveats() {
 		add(true, "%s", s)
 	}
 	for _, s := range d.conditionCaveats() {

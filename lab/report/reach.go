@@ -232,8 +232,19 @@ func (f *field) growthPhrase(of func(result.Saturation) float64, unit string) st
 	return strings.Join(parts, " and ")
 }
 
-// boundCaveats says whose shares are of what the generator could offer; empty when there is none.
-func (d *digest) boundCaveats() []string {
+// refusedShares counts the measurements that do not count.
+func (d *digest) refusedShares() (n int) {
+	for _, m := range d.Saturation {
+		if !m.Accepted {
+			n++
+		}
+	}
+	return n
+}
+
+// capacityCaveats says whose shares are of what the generator could offer, whose search was disturbed, and how
+// many measurements were refused.
+func (d *digest) capacityCaveats() []string {
 	var out []string
 	for _, f := range d.fields() {
 		var names, disturbed []string
@@ -251,6 +262,9 @@ func (d *digest) boundCaveats() []string {
 		if len(disturbed) > 0 {
 			out = append(out, fmt.Sprintf("%s: the search for the capacity was disturbed at every try for %s. It may be higher than what stands here.", upper(d.fieldName(f)), list(disturbed)))
 		}
+	}
+	if n := d.refusedShares(); n > 0 {
+		out = append(out, fmt.Sprintf("%d of %s at shares of capacity refused and not counted; the reasons stand under Near saturation.", n, plural(len(d.Saturation), "measurement was", "measurements were")))
 	}
 	return out
 }
