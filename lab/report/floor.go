@@ -38,7 +38,7 @@ func (d *digest) floorSection() section {
 		s.Blocks = append(s.Blocks, text("%s", d.floorSaid(top)), block{Figures: []*figure.Figure{f}})
 	}
 	if len(d.Reasons) == 0 {
-		s.Blocks = append(s.Blocks, text("System calls and switches were not counted in this run. Without --quick, and with strace or perf's tracepoints at hand, they are."))
+		s.Blocks = append(s.Blocks, text("System calls and switches were not counted in this run. Without --no-reasons, and with strace or perf's tracepoints at hand, they are."))
 	} else {
 		s.Blocks = append(s.Blocks, block{Table: d.reasonsTable()})
 		s.Blocks = append(s.Blocks, d.turnBlocks()...)

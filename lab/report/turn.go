@@ -21,10 +21,14 @@ func (d *digest) turnBlocks() []block {
 	if len(items) == 0 {
 		return nil
 	}
-	return []block{
+	blocks := []block{
 		text("Why the order turns with the pattern: messages that come together can share a wake-up and what goes with it, and those that come apart cannot. A subject whose counts fall from one pattern to another shares more, and gains by it; one whose counts stay does the same for every message. Below: system calls per message, and wake-ups in brackets where they were seen."),
 		{Items: items},
 	}
+	if d.firstOf(publishedGo) != "" {
+		blocks = append(blocks, text("Where a goroutine per connection spends its CPU, by function: docs/where-goroutines-go.md in the project."))
+	}
+	return blocks
 }
 
 // turn is "a: staggered 7.40 (1.70), together 2.91 (0.30)" from the reasons of one subject with as many
