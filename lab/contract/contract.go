@@ -87,6 +87,7 @@ var checks = []check{
 	{name: "work", needs: "{work_us}", full: true, params: subject.Params{Size: 100, WorkUS: workUS}, run: work},
 	{name: "waiting", needs: "{wait_ms}", full: true, params: subject.Params{Size: 100, WaitMS: waitMS}, run: waiting},
 	{name: "SIGTERM while busy", full: true, params: subject.Params{Size: 1000, WorkUS: 200}, run: terminate},
+	{name: "SIGTERM while waiting", needs: "{wait_ms}", full: true, params: subject.Params{Size: 2000, WaitMS: 5000}, run: terminate},
 	{name: "SIGINT", full: true, own: true, alone: interrupt},
 	{name: "bad flags", full: true, own: true, alone: badFlags},
 	{name: "port in use", full: true, own: true, alone: portInUse},

@@ -24,11 +24,12 @@ type faulty struct {
 	mu               sync.Mutex
 	conns            map[net.Conn]bool
 	stopping         bool
+	stop             chan struct{} // closed by SIGTERM: waits end
 	reads            int
 }
 
 func serveWith(args []string) int {
-	f := &faulty{conns: map[net.Conn]bool{}}
+	f := &faulty{conns: map[net.Conn]bool{}, stop: make(chan struct{})}
 	flags := flag.NewFlagSet("faulty", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	listen := flags.String("listen", "", "")
@@ -84,6 +85,9 @@ func (f *faulty) serve(addr string) int {
 		return 0
 	}
 	l.Close()
+	if f.fault != "waits on at SIGTERM" {
+		close(f.stop)
+	}
 	f.mu.Lock()
 	f.stopping = true
 	for c := range f.conns {
@@ -139,6 +143,9 @@ func (f *faulty) handle(c net.Conn) {
 				select {} // the signal finds the rest unhandled, however fast the machine is
 			}
 			f.burn(k)
+			if f.fault == "drops what waits at SIGTERM" && k > 0 {
+				return
+			}
 			f.put(c, buf[:n], messages)
 		}
 		if err == nil {
@@ -173,7 +180,10 @@ func (f *faulty) burn(k int) {
 		defer f.global.Unlock()
 	}
 	if f.fault != "does not wait" {
-		time.Sleep(time.Duration(k*f.wait) * time.Millisecond)
+		select {
+		case <-time.After(time.Duration(k*f.wait) * time.Millisecond):
+		case <-f.stop:
+		}
 	}
 }
 
