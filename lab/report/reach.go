@@ -264,7 +264,7 @@ func (d *digest) capacityCaveats() []string {
 		}
 	}
 	if n := d.refusedShares(); n > 0 {
-		out = append(out, fmt.Sprintf("%d of %s at shares of capacity refused and not counted; the reasons stand under Near saturation.", n, plural(len(d.Saturation), "measurement was", "measurements were")))
+		out = append(out, fmt.Sprintf("%d of %s at shares of capacity do not count, because they were refused; the reasons stand under Near saturation.", n, plural(len(d.Saturation), "measurement", "measurements")))
 	}
 	return out
 }
