@@ -27,6 +27,9 @@ var suite = []struct {
 	{"a wait delays its own connection, and nothing is lost meanwhile", "late", 0, waits},
 	{"a panic ends its connection and no other", "echo", 0, containsPanic},
 	{"a stop handles what has arrived", "late", 0, drains},
+	{"a stop does not wait for a wait, and what was read before it is handled", "asleep", 0, drains},
+	{"a peer that does not take what a session has for it can be shut out in time", "impatient", 0, letsGo},
+	{"a peer that does not take what a session has left it is let go", "parting", 0, letsGo},
 	{"a stop does not wait for a peer who never stops sending", "echo", 300 * time.Millisecond, stopsBusy},
 }
 
@@ -237,6 +240,21 @@ func drains(t *testing.T, r *running, _ Way) {
 		c.Close()
 		t.Error("accepted after the stop")
 	}
+}
+
+// letsGo asks and never reads. Its peer reads nothing meanwhile, so that what it writes on fails when the
+// connection has been closed, and not before.
+func letsGo(t *testing.T, r *running, _ Way) {
+	c := r.dial()
+	for {
+		if _, err := c.Write([]byte("?")); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatal("the connection of a peer that does not read stays open")
+		} else if err != nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	r.stopsCleanly()
 }
 
 func stopsBusy(t *testing.T, r *running, _ Way) {

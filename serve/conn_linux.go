@@ -19,6 +19,7 @@ type conn struct {
 	// Owned by the loop.
 	readable bool // a read may give something
 	hup      bool // the end, or an error, is there to be read: no further edge will tell
+	queued   bool // stands in the loop's again
 	closed   bool
 	timer    timer
 
@@ -31,7 +32,7 @@ type conn struct {
 
 // driver is what the loop calls: a session, or a coroutine. All by the loop's goroutine.
 type driver interface {
-	ready()              // a read may give something
+	ready()              // a read may give something; nothing while it is queued: its turn comes
 	writable()           // the kernel may take more
 	due(now time.Time)   // the timer has come
 	woken(now time.Time) // posted

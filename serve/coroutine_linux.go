@@ -22,7 +22,7 @@ type coroutine struct {
 	wants want
 	spent int   // reads and writes since it was resumed
 	fired bool  // the timer or a poke came before what it wanted
-	poked bool  // the next wait to read or for a post ends at once
+	poked bool  // the next wait to read, to write or for a post ends at once
 	err   error // everything that blocks returns it; nil: goes on
 
 	readBy, writeBy time.Time // deadlines; zero: none
@@ -66,7 +66,7 @@ func (c *coroutine) wait(w want, until time.Time) error {
 	if err := c.usable(until); err != nil {
 		return err
 	}
-	if c.poked && (w == toRead || w == aPost) {
+	if c.poked && (w == toRead || w == toWrite || w == aPost) {
 		c.poked = false
 		return os.ErrDeadlineExceeded
 	}
@@ -92,14 +92,22 @@ func (c *coroutine) turn() error {
 	if c.spent++; c.spent <= readsPerTurn {
 		return nil
 	}
-	c.l.again = append(c.l.again, c.conn)
+	c.l.later(c.conn)
 	return c.wait(aTurn, time.Time{})
 }
 
-// ready implements driver.
+// ready implements driver. A stop cuts sleeps and pauses short by it.
 func (c *coroutine) ready() {
-	if c.wants == toRead || c.wants == aTurn {
+	if c.queued {
+		return
+	}
+	switch c.wants {
+	case toRead, aTurn:
 		c.resume()
+	case aPost, nothingElse:
+		if c.l.deadline != 0 {
+			c.resume()
+		}
 	}
 }
 
@@ -116,7 +124,7 @@ func (c *coroutine) due(time.Time) {
 
 func (c *coroutine) woken(time.Time) {
 	poked := c.pokes.Swap(false)
-	if c.wants == aPost || poked && c.wants == toRead {
+	if c.wants == aPost || poked && (c.wants == toRead || c.wants == toWrite) {
 		c.fired = poked
 		c.resume()
 		return

@@ -8,8 +8,14 @@ import (
 )
 
 func (c *coroutine) sleep(d time.Duration) error {
+	if c.stops() {
+		return ErrStopped
+	}
 	err := c.wait(nothingElse, time.Now().Add(d))
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case err == nil: // resumed before its time
+		return ErrStopped
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
 	}
 	return err
@@ -42,7 +48,7 @@ func (c *coroutine) await(f func()) error {
 	return nil
 }
 
-// poke, abandon and pause implement host.
+// poke, abandon, pause, arm and stops implement host.
 func (c *coroutine) poke() {
 	c.pokes.Store(true)
 	c.l.post(c.conn)
@@ -56,3 +62,7 @@ func (c *coroutine) pause(until time.Time) error {
 	}
 	return nil
 }
+
+func (c *coroutine) arm(until time.Time) { c.SetDeadline(until) }
+
+func (c *coroutine) stops() bool { return c.l.deadline != 0 }

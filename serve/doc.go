@@ -11,8 +11,9 @@
 // Every way keeps the same promises. A session has one owner at a time. Input is not read while output
 // waits for a slow peer or while the session holds, so that a connection's memory stays bounded. A panic in
 // a session or handler ends its connection and no other. When the context ends, accepting stops, what has
-// already arrived is handled, what was written is sent, and Run returns within Options.Drain. Running out
-// of file descriptors pauses accepting until one is free.
+// already arrived is handled, what was written is sent, and Run returns within Options.Drain. A session that
+// waits for a slow peer is still woken, and once it has ended the peer keeps its descriptor no longer than
+// Options.Linger. Running out of file descriptors pauses accepting until one is free.
 //
 // Event loops wait for the kernel without telling the Go scheduler, which is what makes them cost as little
 // as loops in C; the conditions for that are written at the raw wait (poller_linux.go) and kept by a test.
@@ -23,6 +24,7 @@
 // as the Go scheduler sees it: Run raises GOMAXPROCS to the running loops plus one and leaves it there. On a loop,
 // whatever blocks other than by its net.Conn, [Sleep] or [Await] holds up every connection of that loop;
 // the watchdog (Options.Stalled) names it. Go cannot fork: processes are the program started again, at the
-// cost of a start each. TLS has no file descriptor to wait for and needs a way that blocks. The counters of
-// child processes stay in the children.
+// cost of a start each. TLS has no file descriptor to wait for and needs a way that blocks; there, a session
+// is not woken while a write waits for its peer, because a write that is interrupted breaks TLS. The counters
+// of child processes stay in the children.
 package serve

@@ -12,9 +12,11 @@ import (
 type host interface {
 	net.Conn
 	taker
-	poke()                       // ends a Read, by os.ErrDeadlineExceeded, or a pause; any goroutine
-	abandon()                    // ends a Write too, and every further one; any goroutine
-	pause(until time.Time) error // waits until then (zero: for ever) or for a poke
+	poke()                       // ends a Read or Write, by os.ErrDeadlineExceeded, or a pause; any goroutine
+	abandon()                    // a poke that breaks the connection rather than let a Write go on; any goroutine
+	arm(until time.Time)         // has Read and Write end by os.ErrDeadlineExceeded then (zero: never); forgets pokes
+	pause(until time.Time) error // waits until then (zero: for ever), for a poke or for the stop
+	stops() bool                 // the service is stopping
 }
 
 // hosted runs a session straight down on a host. Its owner is the goroutine or coroutine of serve, which
@@ -29,7 +31,9 @@ type hosted struct {
 	w      Writer
 	wakeAt time.Time // zero: no time
 	held   bool
-	rearm  bool // the read deadline is not wakeAt
+	cut    bool // a stop has ended this hold, or the one before, ahead of its time
+	rearm  bool // the deadlines are not wakeAt
+	early  bool // a write has ended before all was taken: by wakeAt or by a poke
 
 	out      outbox
 	posted   atomic.Bool
@@ -45,6 +49,7 @@ func hostSession(open func(Conn) Session, o Options, n *lane) func(net.Conn) {
 }
 
 func (h *hosted) serve(open func(Conn) Session) {
+	defer h.out.close() // whoever was given the Conn may still hold it, and its descriptor be somebody else's
 	err := contain(h.o, h.lane, h.RemoteAddr(), func() error {
 		h.session = open(h)
 		return nil
@@ -55,38 +60,34 @@ func (h *hosted) serve(open func(Conn) Session) {
 	for err == nil {
 		err = h.step()
 	}
-	h.out.drain(nil, h.Write) // what others had sent before the end; it fails where the end is a broken connection
-	h.out.close()
+	h.linger()
 	if h.unwanted.Load() {
 		err = ErrClosed
 	}
 	contain(h.o, h.lane, h.RemoteAddr(), func() error { h.session.Close(err); return nil })
 }
 
-// step writes what waits, waits for something to happen, and tells the session.
+// step waits for something to happen, or for the peer to take what waits, and tells the session.
 func (h *hosted) step() error {
-	if h.out.waiting.Load() {
-		if err := h.out.drain(nil, h.Write); err != nil {
-			return err
-		}
-	}
 	if h.rearm {
-		// Before posted is looked at: a poke that comes later finds this deadline and ends the read.
-		h.rearm = false
-		h.SetReadDeadline(h.wakeAt)
+		h.setDeadlines()
 	}
 	switch {
 	case h.unwanted.Load():
 		return ErrClosed
 	case h.posted.Swap(false):
 		return h.wake(time.Now())
+	case h.early:
+		h.early = false
+		return h.wakeIfDue()
 	case h.out.waiting.Load():
-		return nil
+		return h.flush(nil)
 	case h.held:
 		return h.rest()
 	}
 	n, err := h.Read(h.buf)
 	if n > 0 {
+		h.cut = false
 		return h.settle(h.input(h.buf[:n]))
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -96,8 +97,52 @@ func (h *hosted) step() error {
 	return err
 }
 
+// setDeadlines has reads and writes end when the session is to be woken. It forgets pokes: one that came
+// before is seen by what was stored before it, and repeated; one that comes later finds the deadlines set.
+func (h *hosted) setDeadlines() {
+	h.rearm = false
+	h.arm(h.wakeAt)
+	if h.posted.Load() || h.unwanted.Load() {
+		h.poke()
+	}
+}
+
+// flush writes what waits and then own. What is left when the session must be woken first waits for step.
+func (h *hosted) flush(own []byte) error {
+	err := h.out.drain(own, h.Write)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		h.early, h.rearm = true, true
+		return nil
+	}
+	return err
+}
+
+// linger lets the peer take what was sent before the end, as long as it takes some within Options.Linger.
+func (h *hosted) linger() {
+	h.out.close()
+	until := time.Now().Add(h.o.Linger)
+	for left := h.out.length(); left > 0; {
+		h.SetDeadline(until)
+		if h.unwanted.Load() {
+			return
+		}
+		err := h.out.drain(nil, h.Write)
+		still, now := h.out.length(), time.Now()
+		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || still == left && !now.Before(until)) {
+			return
+		}
+		if still < left {
+			left, until = still, now.Add(h.o.Linger)
+		}
+	}
+}
+
 // rest waits while the session holds.
 func (h *hosted) rest() error {
+	if h.stops() && !h.cut {
+		h.cut = true
+		return h.wake(time.Now())
+	}
 	if err := h.pause(h.wakeAt); err != nil {
 		return err
 	}
@@ -128,10 +173,14 @@ func (h *hosted) settle(err error) error {
 	if len(w.buf) == 0 && !h.out.waiting.Load() {
 		return err
 	}
-	if failed := h.out.drain(w.buf, h.Write); failed != nil {
-		return failed
+	if err != nil {
+		h.out.put(w.buf, h, -1) // what the kernel does not take is linger's
+		return err
 	}
-	return err
+	if h.rearm {
+		h.setDeadlines()
+	}
+	return h.flush(w.buf)
 }
 
 func (h *hosted) input(in []byte) (err error) {
@@ -157,7 +206,7 @@ func (h *hosted) Send(p []byte) bool {
 		h.lane.refused.Add(1)
 		return false
 	}
-	if h.out.waiting.Load() {
+	if h.out.waiting.Load() && h.out.stranded() {
 		h.poke()
 	}
 	return true

@@ -24,9 +24,10 @@ import (
 //
 // When a queue is full: see Conn.Send. A connection with output waiting is not read.
 //
-// Stop: the context's end is posted; the loop closes its listener, lets every connection handle what has
-// arrived until a read would block, ends it with ErrStopped once its hold is over and its output gone, and
-// returns. At Options.Drain the rest is ended as it is, and the loop returns ErrDeadline.
+// Stop: the context's end is posted; the loop closes its listener, cuts holds and sleeps short, lets every
+// connection handle what has arrived until a read would block, ends it with ErrStopped once its hold is over
+// and its output gone, and returns. At Options.Drain the rest is ended as it is, and the loop returns
+// ErrDeadline.
 type loop struct {
 	// Immutable.
 	number int
@@ -44,7 +45,7 @@ type loop struct {
 	buf      []byte // what is read, for sessions
 	out      Writer // what sessions write
 	timers   timers
-	again    []*conn // may read more, but had their turn
+	again    []*conn // may read more, but had their turn; each stands there once
 	dead     []int   // descriptors to close after the turn, so that no event of the turn meets a reused one
 	listener int     // below zero: none
 	paused   int64   // when to accept again, in loop time; 0: accepting
@@ -217,8 +218,15 @@ func (l *loop) patience() int {
 	if !some {
 		return -1
 	}
-	return max(0, int((at-l.now()+999_999)/1_000_000))
+	left := at - l.now()
+	if left <= 0 {
+		return 0
+	}
+	return int(min((left-1)/1_000_000+1, farthest))
 }
+
+// farthest is the longest wait, in milliseconds: the kernel takes a C int. Who has to wait longer waits again.
+const farthest = 1 << 30
 
 // event handles one descriptor that is ready.
 func (l *loop) event(e *syscall.EpollEvent) {
@@ -256,11 +264,20 @@ func (l *loop) call(c *conn) {
 	}
 }
 
+// later gives c another turn after the others have had theirs.
+func (l *loop) later(c *conn) {
+	if !c.queued {
+		c.queued = true
+		l.again = append(l.again, c)
+	}
+}
+
 // runAgain gives those that had more to read their next turn.
 func (l *loop) runAgain() {
 	again := l.again
 	l.again = nil
 	for _, c := range again {
+		c.queued = false
 		if !c.closed {
 			l.call(c)
 			c.driver.ready()

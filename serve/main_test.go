@@ -35,7 +35,7 @@ func beChild(what string) int {
 	part := strings.Split(what, "/")
 	way, err := ParseWay(part[0])
 	if err == nil {
-		err = runForm(ctx, way, form(part[1]), services[part[2]], nil, Options{Inherited: true})
+		err = runForm(ctx, way, form(part[1]), services[part[2]], nil, Options{Inherited: true, Linger: patience})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)

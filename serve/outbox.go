@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -62,7 +63,8 @@ func (b *outbox) flush(t taker) (bool, error) {
 	return true, nil
 }
 
-// drain writes own, after what was queued before it, by a write that blocks without the lock.
+// drain writes own, after what was queued before it, by a write that blocks without the lock. What a write
+// that fails has left is queued, before what others have sent meanwhile.
 func (b *outbox) drain(own []byte, write func([]byte) (int, error)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,10 +75,12 @@ func (b *outbox) drain(own []byte, write func([]byte) (int, error)) error {
 	for len(own) > 0 {
 		b.waiting.Store(false)
 		b.mu.Unlock()
-		_, err := write(own)
+		n, err := write(own)
 		b.mu.Lock()
 		if err != nil {
 			b.busy = false
+			b.queue = slices.Concat(own[n:], b.queue)
+			b.waiting.Store(len(b.queue) > 0)
 			return err
 		}
 		own, b.queue = b.queue, nil
@@ -85,7 +89,21 @@ func (b *outbox) drain(own []byte, write func([]byte) (int, error)) error {
 	return nil
 }
 
-// close refuses what comes from now on.
+// stranded says whether bytes wait and the owner, who is not writing, may not know.
+func (b *outbox) stranded() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue) > 0 && !b.busy
+}
+
+// length is how many bytes wait.
+func (b *outbox) length() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue)
+}
+
+// close refuses what others send from now on.
 func (b *outbox) close() {
 	b.mu.Lock()
 	b.closed = true

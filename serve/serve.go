@@ -36,7 +36,9 @@ type Session interface {
 	// Input takes the next bytes, between 1 and Options.Read of them. They are dead once it returns. An
 	// error ends the connection after what was written has been sent; io.EOF is the error of a good end.
 	Input(in []byte, out *Writer) error
-	// Wake is called once the time given to Writer.WakeAt has come, and after Conn.Post. It ends a hold.
+	// Wake is called once the time given to Writer.WakeAt has come, and after Conn.Post, also while output
+	// waits for a slow peer. It ends a hold. When the service stops, each hold that Input has asked for is
+	// ended in this way ahead of its time; holding again is then honoured, within Options.Drain.
 	// now is read once for all that is woken together. Errors are those of Input.
 	Wake(now time.Time, out *Writer) error
 	// Close is called once, last. io.EOF says that the peer finished, ErrStopped that the service stops.
@@ -89,6 +91,10 @@ type Options struct {
 	Queue int           // bytes that Conn.Send may leave waiting on a connection. Default 256 KiB
 	Drain time.Duration // how long a stop may take. Default 1.5 s
 
+	// Linger is how long the peer of a session that has ended may take none of the output that still waits
+	// for it, before the connection is closed without. Default 30 s.
+	Linger time.Duration
+
 	Watchdog time.Duration    // how long one call may hold up a loop before Stalled hears of it. Default 100 ms
 	Stalled  func(Stall)      // called from a goroutine of its own; nil: no watchdog
 	Panicked func(PanicError) // called by the goroutine that panicked; must not block; nil: only counted
@@ -107,6 +113,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Read, 4096)
 	setDefault(&o.Queue, 256<<10)
 	setDefault(&o.Drain, 1500*time.Millisecond)
+	setDefault(&o.Linger, 30*time.Second)
 	setDefault(&o.Watchdog, 100*time.Millisecond)
 	if o.Meter == nil {
 		o.Meter = new(Meter)

@@ -3,6 +3,8 @@ package serve
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"net"
 	"os"
 	"testing"
@@ -29,7 +31,14 @@ var services = map[string]service{
 	"late":  {"late", func(Conn) Session { return &echo{late: lateness} }, func(c net.Conn) { echoTo(c, lateness) }},
 	"await": {"await", nil, func(c net.Conn) { awaitAndEcho(c) }},
 	"beat":  {"beat", func(c Conn) Session { c.Post(); return &beat{} }, nil},
+
+	"impatient": {"impatient", func(c Conn) Session { return &impatient{conn: c} }, sayMuch},
+	"parting":   {"parting", func(Conn) Session { return parting{} }, sayMuch},
+	"asleep":    {"asleep", func(Conn) Session { return &sleeper{} }, sleepAndEcho},
 }
+
+// tooLong is longer than a stop may take, and than any test waits.
+const tooLong = time.Hour
 
 // lateness is how long the late service waits before it echoes what it read.
 const lateness = 20 * time.Millisecond
@@ -84,8 +93,10 @@ func echoTo(c net.Conn, late time.Duration) {
 		if bytes.Contains(buf[:n], panicWord) {
 			panic("told to")
 		}
-		if late > 0 && Sleep(c, late) != nil {
-			return
+		if late > 0 {
+			if err := Sleep(c, late); err != nil && err != ErrStopped {
+				return
+			}
 		}
 		if _, err := c.Write(buf[:n]); err != nil {
 			return
@@ -112,6 +123,80 @@ func awaitAndEcho(c net.Conn) {
 		c.Write(buf)
 		buf = make([]byte, 4096)
 	}
+}
+
+// sleeper says again what it hears, the first at once, the rest too late for any test that waits for it.
+type sleeper struct {
+	awake bool
+	held  []byte
+}
+
+func (s *sleeper) Input(in []byte, out *Writer) error {
+	if !s.awake {
+		s.awake = true
+		out.Write(in)
+		return nil
+	}
+	s.held = bytes.Clone(in)
+	out.Hold()
+	out.WakeAt(time.Now().Add(tooLong))
+	return nil
+}
+
+func (s *sleeper) Wake(_ time.Time, out *Writer) error {
+	out.Write(s.held)
+	s.held = nil
+	return nil
+}
+
+func (*sleeper) Close(error) {}
+
+// sleepAndEcho is sleeper, straight down.
+func sleepAndEcho(c net.Conn) {
+	buf := make([]byte, 4096)
+	for first := true; ; first = false {
+		n, err := c.Read(buf)
+		if err != nil || !first && !errors.Is(Sleep(c, tooLong), ErrStopped) {
+			return
+		}
+		c.Write(buf[:n])
+	}
+}
+
+// much is more than the kernel takes for a peer that does not read.
+const much = 16 << 20
+
+// patience is how long the services that say much give a peer that takes none of it.
+const patience = 20 * time.Millisecond
+
+// impatient says much, and closes the connection when that is not gone in time.
+type impatient struct{ conn Conn }
+
+func (*impatient) Input(_ []byte, out *Writer) error {
+	out.Write(make([]byte, much))
+	out.WakeAt(time.Now().Add(patience))
+	return nil
+}
+
+func (i *impatient) Wake(time.Time, *Writer) error { i.conn.Close(); return nil }
+func (*impatient) Close(error)                     {}
+
+// parting says much and ends, so that Options.Linger is what ends its connection.
+type parting struct{}
+
+func (parting) Input(_ []byte, out *Writer) error {
+	out.Write(make([]byte, much))
+	return io.EOF
+}
+
+func (parting) Wake(time.Time, *Writer) error { return nil }
+func (parting) Close(error)                   {}
+
+// sayMuch is impatient, and parting, straight down.
+func sayMuch(c net.Conn) {
+	c.Read(make([]byte, 1))
+	c.SetWriteDeadline(time.Now().Add(patience))
+	c.Write(make([]byte, much))
 }
 
 // beat says a byte five times, 5 ms apart, and ends.
@@ -170,6 +255,7 @@ func beginOver(t testing.TB, l net.Listener, w Way, f form, s service, o Options
 	if o.Drain == 0 {
 		o.Drain = 20 * time.Second // a stop that hangs must not pass for one that drained
 	}
+	o.Linger = patience
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	var result error

@@ -10,6 +10,7 @@ type looped struct {
 	*conn
 	session Session
 	held    bool  // no Input until woken
+	cut     bool  // a stop has ended this hold, or the one before, ahead of its time
 	ending  error // why to close once the output is gone; nil: it goes on
 }
 
@@ -26,8 +27,15 @@ func startSession(c *conn, open func(Conn) Session) {
 }
 
 func (s *looped) ready() {
+	if s.queued {
+		return
+	}
 	for range readsPerTurn {
-		if s.held || s.ending != nil || s.out.waiting.Load() {
+		if s.held && !s.cut && s.ending == nil && s.l.deadline != 0 {
+			s.cut = true
+			s.callWake(time.Now())
+		}
+		if s.closed || s.held || s.ending != nil || s.out.waiting.Load() {
 			return
 		}
 		if !s.readable {
@@ -41,6 +49,7 @@ func (s *looped) ready() {
 			continue
 		}
 		if err == nil {
+			s.cut = false
 			err = s.input(s.l.buf[:n])
 		}
 		s.settle(err)
@@ -48,7 +57,7 @@ func (s *looped) ready() {
 			return
 		}
 	}
-	s.l.again = append(s.l.again, s.conn)
+	s.l.later(s.conn)
 }
 
 // settle does what the session asked of its writer, and ends it if err is not nil.
@@ -67,8 +76,13 @@ func (s *looped) settle(err error) {
 	}
 	if s.ending = err; !s.out.waiting.Load() {
 		s.end(err)
+		return
 	}
+	s.linger()
 }
+
+// linger gives the peer its time to take what waits, from now on.
+func (s *looped) linger() { s.setTimer(time.Now().Add(s.l.o.Linger)) }
 
 func (s *looped) writable() {
 	if !s.out.waiting.Load() {
@@ -80,24 +94,36 @@ func (s *looped) writable() {
 		s.end(err)
 	case gone && s.ending != nil:
 		s.end(s.ending)
+	case s.ending != nil: // it has taken some
+		s.linger()
 	case gone:
 		s.ready()
 	}
 }
 
-func (s *looped) due(now time.Time) { s.woken(now) }
+func (s *looped) due(now time.Time) {
+	if s.ending != nil {
+		s.end(s.ending)
+		return
+	}
+	s.woken(now)
+}
 
 func (s *looped) woken(now time.Time) {
 	if s.ending != nil {
 		return
 	}
+	s.callWake(now)
+	if !s.closed {
+		s.ready()
+	}
+}
+
+func (s *looped) callWake(now time.Time) {
 	s.setTimer(time.Time{})
 	s.held = false
 	s.l.lane.wakes.add(1)
 	s.settle(s.wake(now))
-	if !s.closed {
-		s.ready()
-	}
 }
 
 func (s *looped) input(in []byte) (err error) {

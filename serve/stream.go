@@ -111,6 +111,8 @@ func (s *stream) tryWrite(p []byte) (int, error) {
 		return true
 	})
 	switch {
+	case errors.Is(rawErr, os.ErrDeadlineExceeded): // poked: the owner will write it
+		return 0, nil
 	case rawErr != nil:
 		return 0, rawErr
 	case err == syscall.EAGAIN:
@@ -142,20 +144,33 @@ func (s *stream) Close() error {
 	return s.Conn.Close()
 }
 
-// stop has reads give what has arrived and then ErrStopped.
+// stop has reads give what has arrived and then ErrStopped, and ends a pause.
 func (s *stream) stop() {
 	s.stopping.Store(true)
 	s.Conn.SetReadDeadline(past)
+	s.rouse()
 }
 
-// poke ends a Read or pause that is under way, or the next one. A poked Read gives os.ErrDeadlineExceeded;
-// its owner must set the read deadline again.
+func (s *stream) stops() bool { return s.stopping.Load() }
+
+// poke ends a Read, Write or pause that is under way, or the next one. A poked Read or Write gives
+// os.ErrDeadlineExceeded; its owner must arm them again. Without a file descriptor a Write goes on: in TLS,
+// one that is interrupted breaks the connection.
 func (s *stream) poke() {
+	s.rouse()
+	if s.raw == nil {
+		s.Conn.SetReadDeadline(past)
+		return
+	}
+	s.Conn.SetDeadline(past)
+}
+
+// rouse ends a pause that is under way, or the next one.
+func (s *stream) rouse() {
 	select {
 	case s.pokec <- struct{}{}:
 	default:
 	}
-	s.Conn.SetReadDeadline(past)
 }
 
 // abandon ends reads and writes, those under way too.
@@ -164,7 +179,19 @@ func (s *stream) abandon() {
 	s.Conn.SetWriteDeadline(past)
 }
 
-// pause waits until the time (zero: for ever), a poke or Close.
+// arm implements host; a Write without a file descriptor has no deadline, for the reason told at poke.
+func (s *stream) arm(until time.Time) {
+	if s.raw == nil {
+		s.SetReadDeadline(until)
+		return
+	}
+	s.Conn.SetDeadline(until)
+	if s.stopping.Load() {
+		s.Conn.SetReadDeadline(past)
+	}
+}
+
+// pause waits until the time (zero: for ever), a poke, the stop or Close.
 func (s *stream) pause(until time.Time) error {
 	var timec <-chan time.Time
 	if !until.IsZero() {
@@ -183,6 +210,9 @@ func (s *stream) pause(until time.Time) error {
 
 func (s *stream) sleep(d time.Duration) error {
 	for until := time.Now().Add(d); time.Now().Before(until); {
+		if s.stopping.Load() {
+			return ErrStopped
+		}
 		if err := s.pause(until); err != nil {
 			return err
 		}

@@ -13,7 +13,8 @@ type waiter interface {
 
 // Sleep waits for d in a handler, without holding up other connections. c is the net.Conn that the handler
 // was given; around one that is wrapped (by TLS, say) it would hold up a loop. It returns early, with the
-// reason, when the connection must end.
+// reason, when the connection must end, and with ErrStopped when the service stops: what has been read can
+// then still be handled and answered, and Read still gives what has arrived.
 func Sleep(c net.Conn, d time.Duration) error {
 	if w, ok := c.(waiter); ok {
 		return w.sleep(d)

@@ -14,18 +14,17 @@ type Way int
 
 // The ways.
 const (
-	Goroutine Way = iota
-	Pool
-	Loop
-	Coroutine
-	Prefork
-	Process
+	Goroutine Way = iota // a goroutine for each connection, woken by Go's scheduler
+	Pool                 // a fixed number of goroutines, each with one connection to its end; further ones wait to be accepted
+	Loop                 // event loops that call sessions; nothing waits but the loop
+	Coroutine            // a coroutine for each connection, resumed by an event loop: straight-line code at the loop's price
+	Prefork              // processes started beforehand that accept from one listener, an event loop in each
+	Process              // a process started for each connection
 )
 
 // Trait is a row of the table of ways.
 type Trait struct {
 	Name     string // as users write it
-	About    string // in a sentence
 	Sessions bool   // Run takes it
 	Handlers bool   // RunBlocking takes it
 	Needs    bool   // needs a listener that has a file descriptor
@@ -40,18 +39,12 @@ var Ways []Trait
 // The table is filled when the program starts because the drivers in it refer to it.
 func init() {
 	Ways = []Trait{
-		Goroutine: {Name: "goroutine", About: "a goroutine for each connection, woken by Go's scheduler",
-			Sessions: true, Handlers: true, run: runGoroutines},
-		Pool: {Name: "pool", About: "a fixed number of goroutines, each with one connection to its end; further connections wait to be accepted",
-			Sessions: true, Handlers: true, run: runPool},
-		Loop: {Name: "loop", About: "event loops that call sessions; nothing waits but the loop",
-			Sessions: true, Needs: true, Linux: true, run: runLoop},
-		Coroutine: {Name: "coroutine", About: "a coroutine for each connection, resumed by an event loop: straight-line code at the loop's price",
-			Sessions: true, Handlers: true, Needs: true, Linux: true, run: runCoroutine},
-		Prefork: {Name: "prefork", About: "processes started beforehand that accept from one listener, an event loop in each",
-			Sessions: true, Handlers: true, Needs: true, Splits: true, Linux: true, run: runPrefork},
-		Process: {Name: "process", About: "a process started for each connection",
-			Sessions: true, Handlers: true, Needs: true, Splits: true, run: runProcesses},
+		Goroutine: {Name: "goroutine", Sessions: true, Handlers: true, run: runGoroutines},
+		Pool:      {Name: "pool", Sessions: true, Handlers: true, run: runPool},
+		Loop:      {Name: "loop", Sessions: true, Needs: true, Linux: true, run: runLoop},
+		Coroutine: {Name: "coroutine", Sessions: true, Handlers: true, Needs: true, Linux: true, run: runCoroutine},
+		Prefork:   {Name: "prefork", Sessions: true, Handlers: true, Needs: true, Splits: true, Linux: true, run: runPrefork},
+		Process:   {Name: "process", Sessions: true, Handlers: true, Needs: true, Splits: true, run: runProcesses},
 	}
 }
 

@@ -32,6 +32,7 @@ func (w *Writer) WakeAt(t time.Time) { w.at = t }
 
 // Hold keeps Input away until Wake has been called, by time or by Conn.Post. What the peer sends meanwhile
 // waits in the kernel, so that a session that waits costs no memory. A Wake that came too early holds again.
+// A stop ends a hold early: see Session.Wake.
 func (w *Writer) Hold() { w.hold = true }
 
 // reset makes the writer ready for the next call.

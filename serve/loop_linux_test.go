@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"net"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// waitingBytes is how many bytes can be read from fd.
+func waitingBytes(fd int) int {
+	var n int32
+	syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCINQ, uintptr(unsafe.Pointer(&n)))
+	return int(n)
+}
+
+// A peer that sends faster than it is served has one place in its loop's queue, however long it goes on.
+func TestAFloodHasOnePlaceInTheQueue(t *testing.T) {
+	for _, c := range []struct {
+		way  Way
+		form form
+	}{{Loop, sessions}, {Coroutine, handlers}, {Coroutine, sessions}} {
+		t.Run(c.way.String()+"/"+string(c.form), func(t *testing.T) {
+			const enough = 50 * readsPerTurn
+			readc := make(chan struct{}) // loop -> sender, after each read; closed by the loop after enough of them
+			reads, longest := 0, 0       // the loop's
+			flooded := func(c *conn) {
+				if reads++; reads > enough {
+					return
+				}
+				longest = max(longest, len(c.l.again))
+				before := waitingBytes(c.fd)
+				readc <- struct{}{}
+				for waitingBytes(c.fd) == before { // so that each read is followed by an edge
+					time.Sleep(10 * time.Microsecond)
+				}
+				if reads == enough {
+					close(readc)
+				}
+			}
+			s := service{
+				open:   func(c Conn) Session { return &flood{conn: loopsOwn(c), each: flooded} },
+				handle: func(c net.Conn) { floodStraight(c, flooded) },
+			}
+			r := begin(t, c.way, c.form, s, Options{Read: small})
+			sender, more := r.dial(), make([]byte, small+small/4)
+			sender.Write(more)
+			for range readc {
+				sender.Write(more)
+			}
+			sender.Close()
+			r.stopsCleanly()
+			if longest > 1 {
+				t.Errorf("one connection stood %d times in the queue", longest)
+			}
+		})
+	}
+}
+
+// small is the largest read of a flood, in bytes.
+const small = 64
+
+func floodStraight(c net.Conn, each func(*conn)) {
+	for buf := make([]byte, small); ; {
+		if _, err := c.Read(buf); err != nil {
+			return
+		}
+		each(c.(*coroutine).conn)
+	}
+}
+
+// flood is a session that tells of each read.
+type flood struct {
+	conn *conn
+	each func(*conn)
+}
+
+func (f *flood) Input([]byte, *Writer) error { f.each(f.conn); return nil }
+func (*flood) Wake(time.Time, *Writer) error { return nil }
+func (*flood) Close(error)                   {}
+
+// loopsOwn is the loop's side of a session's connection.
+func loopsOwn(c Conn) *conn {
+	if h, ok := c.(*hosted); ok {
+		return h.host.(*coroutine).conn
+	}
+	return c.(*conn)
+}
+
+// The kernel takes the time to wait as a C int.
+func TestPatienceFitsTheKernel(t *testing.T) {
+	l := &loop{began: time.Now()}
+	for _, c := range []struct {
+		at        time.Duration // from now
+		low, high int           // milliseconds
+	}{
+		{-time.Second, 0, 0},
+		{time.Minute, 59_000, 60_000},
+		{25 * 24 * time.Hour, farthest, farthest},
+		{1<<63 - 1, farthest, farthest},
+	} {
+		one := timer{place: never}
+		l.timers.set(&one, l.at(time.Now().Add(c.at)))
+		if ms := l.patience(); ms < c.low || ms > c.high {
+			t.Errorf("a timer in %v: waits %d ms, want %d to %d", c.at, ms, c.low, c.high)
+		}
+		l.timers.unset(&one)
+	}
+}

@@ -1,0 +1,120 @@
+package serve
+
+import (
+	"bytes"
+	"io"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// slow is a session with more to say than its peer takes. It tells of each wake, and adds a word to what waits.
+type slow struct {
+	conn  Conn
+	woken chan int // session -> test: the number of the wake; the test takes them all
+	wakes int
+	every time.Duration // 0: only when it is posted
+}
+
+const word = "awake."
+
+func (s *slow) Input(_ []byte, out *Writer) error {
+	out.Write(make([]byte, much))
+	return s.again(out)
+}
+
+func (s *slow) Wake(_ time.Time, out *Writer) error {
+	s.wakes++
+	out.WriteString(word)
+	s.woken <- s.wakes
+	return s.again(out)
+}
+
+func (s *slow) again(out *Writer) error {
+	if s.every > 0 {
+		out.WakeAt(time.Now().Add(s.every))
+	}
+	return nil
+}
+
+func (*slow) Close(error) {}
+
+// While output waits for a slow peer, wakes by time and by Post come through, and all of it arrives once
+// and in order.
+func TestASessionWithASlowPeerIsReached(t *testing.T) {
+	const wakes = 20
+	for name, every := range map[string]time.Duration{"by time": 2 * time.Millisecond, "by Post": 0} {
+		eachInProcess(t, func(t *testing.T, w Way) {
+			t.Run(name, func(t *testing.T) {
+				opened := make(chan *slow, 1) // session's owner -> test
+				s := service{open: func(c Conn) Session {
+					s := &slow{conn: c, woken: make(chan int, 1000), every: every}
+					opened <- s
+					return s
+				}}
+				r := begin(t, w, sessions, s, Options{})
+				c := r.dial()
+				c.Write([]byte("?"))
+				session := <-opened
+				eventually(t, "output that waits", func() bool { return waitsFor(session.conn) })
+				for i := 1; i <= wakes; i++ {
+					if every == 0 {
+						session.conn.Post()
+					}
+					if got := <-session.woken; got != i {
+						t.Fatalf("wake %d came as number %d", got, i)
+					}
+				}
+				c.CloseWrite()
+				got, err := io.ReadAll(io.LimitReader(c, much+wakes*int64(len(word))))
+				if err != nil || bytes.ContainsFunc(got[:much], func(x rune) bool { return x != 0 }) {
+					t.Fatalf("%d bytes came, %v; the first %d not as they were written", len(got), err, much)
+				}
+				if want := bytes.Repeat([]byte(word), wakes); !bytes.Equal(got[much:], want) {
+					t.Errorf("after %d bytes came %q, want %q", much, got[much:], want)
+				}
+				r.stopsCleanly()
+			})
+		})
+	}
+}
+
+// waitsFor says whether bytes wait for the peer of c, or are being written to it.
+func waitsFor(c Conn) bool {
+	h, ok := c.(*hosted)
+	if !ok {
+		return stuck(c)
+	}
+	h.out.mu.Lock()
+	defer h.out.mu.Unlock()
+	return h.out.busy || len(h.out.queue) > 0
+}
+
+// Whoever was given the Conn of a session that Open refused reaches nobody by it: its descriptor is another's.
+func TestTheConnOfARefusedSessionIsClosed(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		refused := make(chan Conn, 1) // Open -> test
+		var opened atomic.Bool
+		r := begin(t, w, sessions, service{open: func(c Conn) Session {
+			if !opened.Swap(true) {
+				refused <- c
+				return nil
+			}
+			return &echo{}
+		}}, Options{})
+		if _, err := r.dial().Read(make([]byte, 1)); err != io.EOF {
+			t.Fatal("a refused connection is not closed:", err)
+		}
+		old := <-refused
+		for range 8 {
+			c := r.dial()
+			exchange(t, c, "mine")
+			if old.Send([]byte("foreign")) {
+				t.Error("Send took bytes for a connection that was refused")
+			}
+			old.Post()
+			exchange(t, c, "still mine")
+		}
+		r.stopsCleanly()
+	})
+}
