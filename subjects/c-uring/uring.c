@@ -225,6 +225,7 @@ received(struct server *s, struct connection *c, const struct io_uring_cqe *cqe)
 	} else {
 		c->ended = true;
 		close_if_done(c);
+		feed_starved(s); /* it may have been fed, and has taken no buffer whose return would feed the next */
 	}
 }
 

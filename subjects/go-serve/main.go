@@ -2,8 +2,10 @@
 // --way names. The folders go-goroutine, go-pool, go-loop, go-coroutine, go-prefork and go-process build it
 // and differ in that flag alone.
 //
-// Limitations: what it does with a message is as plain as the comparison needs; it is no example of a
-// service. The example is the session in session.go.
+// The ways that call sessions run the state machine in session.go, all others the same work written straight
+// down in handler.go.
+//
+// Limitations: what it does with a message is as plain as the comparison needs; it is no example of a service.
 package main
 
 import (
@@ -47,13 +49,20 @@ func run(c config) error {
 	var l net.Listener
 	if !c.child {
 		var err error
-		if l, err = net.Listen("tcp", c.listen); err != nil {
+		if l, err = listen(c.listen); err != nil {
 			return err
 		}
 	}
 	job := &job{config: c, put: standardOutput()}
-	if c.way == serve.Coroutine {
-		return serve.RunBlocking(ctx, c.way, l, serve.Handler{Handle: job.handle, State: serve.PerConnection}, o)
+	if c.way == serve.Loop || c.way == serve.Prefork {
+		return serve.Run(ctx, c.way, l, serve.Service{Open: job.open, State: serve.PerConnection}, o)
 	}
-	return serve.Run(ctx, c.way, l, serve.Service{Open: job.open, State: serve.PerConnection}, o)
+	return serve.RunBlocking(ctx, c.way, l, serve.Handler{Handle: job.handle, State: serve.PerConnection}, o)
+}
+
+// listen listens with TCP, as all subjects do: Go would listen with MPTCP where the kernel has it.
+func listen(address string) (net.Listener, error) {
+	var l net.ListenConfig
+	l.SetMultipathTCP(false)
+	return l.Listen(context.Background(), "tcp", address)
 }

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ import (
 const readMax = 1024 // bytes, as published
 
 func main() {
-	listener, err := net.Listen("tcp", address(os.Args[1:]))
+	listener, err := listen(address(os.Args[1:]))
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "published-go: cannot listen: %v\n", err)
 		os.Exit(1)
@@ -32,6 +33,13 @@ func main() {
 		}
 		go sink(conn)
 	}
+}
+
+// listen listens with TCP, as Go did then: today's would listen with MPTCP where the kernel has it.
+func listen(address string) (net.Listener, error) {
+	var l net.ListenConfig
+	l.SetMultipathTCP(false)
+	return l.Listen(context.Background(), "tcp", address)
 }
 
 // address reads the command line. Anything wrong with it ends the program.
