@@ -95,7 +95,7 @@ func (d *digest) leftOf(load string) string {
 	groups := d.alongConnections(load)
 	top := groups[len(groups)-1]
 	_, _, ratio := remains(top, d.rulers()[0])
-	s := fmt.Sprintf("Under the %s load (%s) the Go program used %s times the CPU of the C program at %s", load, d.describe(load), times(ratio), conns(top.connections))
+	s := fmt.Sprintf("Under the %s load (%s) the Go program used %s times the CPU of the C program at %s (%s)", load, d.describe(load), times(ratio), conns(top.connections), d.publishedVerdict(top))
 	if p := publishedRatio(top.connections); p > 0 && ratio > 0 {
 		s += fmt.Sprintf(", where the published table has %s times", times(p))
 	}

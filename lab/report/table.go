@@ -100,7 +100,7 @@ func (d *digest) versusFirst(g *group, i int) (ratio, verdict string) {
 	case !c.perMessage.known():
 		return absent, "not measured"
 	case i == 0:
-		return "1", "the lowest mean"
+		return "1", "lowest mean"
 	}
 	v, ok := d.versus(result.MetricCPU, g, c.subject, first.subject)
 	if !ok {
