@@ -11,7 +11,7 @@ func TestRepeatCommandCanBeTyped(t *testing.T) {
 	}{
 		{[]string{"build/weir", "lab", "run", "im", "--quick", "--out", "runs/a"}, "build/weir lab run im --quick --seed 7"},
 		{[]string{"weir", "lab", "run", "--seed=3", "--out=x", "--subjects", "c-fork,c-epoll"}, "weir lab run --subjects c-fork,c-epoll --seed 7"},
-		{[]string{"/home/a b/weir", "lab", "run", "my file.toml"}, "'/home/a b/weir' lab run 'my file.toml' --seed 7"},
+		{[]string{"my tools/weir", "lab", "run", "my file.toml"}, "'my tools/weir' lab run 'my file.toml' --seed 7"},
 	} {
 		if got := repeatCommand(c.args, 7); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
