@@ -1,0 +1,60 @@
+package report
+
+import (
+	"fmt"
+
+	"weir/lab/result"
+)
+
+// offeredSection is how well the generator kept to its schedule: without it no figure of a subject means
+// anything.
+func (d *digest) offeredSection() section {
+	s := section{ID: "offered", Title: "What was offered, and how well",
+		How: "Medians over the accepted trials. Lateness is the actual minus the intended time of sending. The spread of a burst is from its first message to its last. A short connection connects, sends one message and closes; its duration counts from when it was due."}
+	s.Blocks = d.perGroupTable(d.offeredTable)
+	return s
+}
+
+func (d *digest) offeredTable(g *group) *table {
+	t := &table{Caption: upper(d.caption(g)), Align: "lrrrrrrrrr", Head: []string{"Subject", "Messages/s", "Sent in time", "Lateness p50, µs", "p99, µs",
+		"Spread p50, µs", "p99, µs", "Short connections", "Duration p50, µs", "p99, µs"}}
+	for _, c := range g.cells {
+		if len(c.trials) == 0 {
+			continue
+		}
+		of := func(f func(*result.Trial) float64) string { return orAbsent(median(c.trials, f)) }
+		t.add(c.subject, of(func(t *result.Trial) float64 { return t.OfferedRate }), percent(median(c.trials, func(t *result.Trial) float64 { return t.AchievedRatio })),
+			of(func(t *result.Trial) float64 { return t.LatenessUS.P50 }), of(func(t *result.Trial) float64 { return t.LatenessUS.P99 }),
+			of(func(t *result.Trial) float64 { return t.SpreadUS.P50 }), of(func(t *result.Trial) float64 { return t.SpreadUS.P99 }), shortOnes(c.trials),
+			of(func(t *result.Trial) float64 { return churn(t).DurationUS.P50 }), of(func(t *result.Trial) float64 { return churn(t).DurationUS.P99 }))
+	}
+	return t.trim()
+}
+
+// shortOnes is how many of the short connections of all trials were done: "1,200 of 1,200, 3 late".
+func shortOnes(trials []*result.Trial) string {
+	var all result.Churn
+	for _, t := range trials {
+		c := churn(t)
+		all.Offered, all.Done, all.Behind = all.Offered+c.Offered, all.Done+c.Done, all.Behind+c.Behind
+	}
+	if all.Offered == 0 {
+		return absent
+	}
+	return fmt.Sprintf("%s of %s, %s late", count(all.Done), count(all.Offered), count(all.Behind))
+}
+
+func churn(t *result.Trial) result.Churn {
+	if t.Churn == nil {
+		return result.Churn{}
+	}
+	return *t.Churn
+}
+
+// orAbsent is v where it says something.
+func orAbsent(v float64) string {
+	if v == 0 {
+		return absent
+	}
+	return sig(v)
+}
