@@ -13,8 +13,8 @@ import (
 // It has two timers. While the thread sleeps to the one, the other is armed for the wake-up after that. A
 // timer that becomes its processor's earliest must be written into the hardware at once, which under a
 // hypervisor is an exit to it, paid by the thread; one that is not the earliest costs next to nothing, and
-// the interrupt that ends the sleep before sets the hardware for it in passing. This takes a third off the
-// CPU of a paced message (docs/load.md has the figures).
+// the interrupt that ends the sleep before sets the hardware for it in passing. This takes about a quarter
+// off the CPU of a sleep (docs/load.md has the figures).
 type alarm struct {
 	timers [2]int
 	armed  [2]int64 // ns; for when each is armed, 0 when it isn't

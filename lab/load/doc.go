@@ -6,16 +6,16 @@
 // time at which a message was due. How arrivals lie to one another is a choice that turns verdicts round:
 // evenly staggered, all connections together, or independent Poisson processes.
 //
-// One locked thread sends. It sleeps to absolute times with a timer slack of one nanosecond, writes without
-// blocking, and allocates nothing. A connection whose socket is full keeps its schedule: what it owes is
-// counted and sent as soon as the socket takes it. A second goroutine reads: it throws replies away, or,
-// where echoes are checked, compares every byte with what was sent and times each message.
+// One locked thread sends. It sleeps to absolute times (see alarm), writes without blocking, and allocates
+// nothing. A connection whose socket is full keeps its schedule: what it owes is counted and sent as soon as
+// the socket takes it. A second goroutine reads: it throws replies away, or, where echoes are checked,
+// compares every byte with what was sent and times each message.
 //
 // Beside the stream a run can hold idle connections and make short-lived ones at a rate (churn), and it can
 // send the way tcpkali's bandwidth mode does (see bits.go).
 //
-// A message, and a short connection, counts in the measured window if it was due in it. A message counts as sent if that was done by the
-// window's end and a little grace (see Config.grace).
+// A message, and a short connection, counts in the measured window if it was due in it. A message counts as
+// sent if that was done by the window's end and a little grace (see Config.grace).
 //
 // # Limitations
 //

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Run refuses: precise pacing needs clock_nanosleep, timer slack and epoll.
+// Run refuses: precise pacing needs timer descriptors and epoll.
 func Run(ctx context.Context, c Config, ev Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
