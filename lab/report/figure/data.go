@@ -100,10 +100,10 @@ func (a Axis) nameAt(v float64) string {
 	return number(v)
 }
 
-// number writes v with four significant digits, whole numbers in full.
+// number writes v with three significant digits, whole numbers in full.
 func number(v float64) string {
 	if a := math.Abs(v); a >= 1000 && a < 1e9 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }

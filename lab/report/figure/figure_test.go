@@ -174,7 +174,7 @@ func TestDataTellsWhatIsDrawn(t *testing.T) {
 		got  Data
 		want [][]string
 	}{
-		{lines.Draw().Data, [][]string{{"Curve", "arrivals", "CPU", "Interval"}, {"a", "staggered", "10.51", "9 to 12"}, {"a", "together", "123456", ""}}},
+		{lines.Draw().Data, [][]string{{"Curve", "arrivals", "CPU", "Interval"}, {"a", "staggered", "10.5", "9 to 12"}, {"a", "together", "123456", ""}}},
 		{rows.Draw().Data, [][]string{{"Row", "first", "second"}, {"b", "", "1.5"}}},
 		{plain.Draw().Data, [][]string{{"Row", "times"}, {"c", "2"}}},
 		{Lines{Curves: lines.Curves[1:]}.Draw().Data, [][]string{nil}},
