@@ -1,10 +1,47 @@
 package serve
 
 import (
+	"runtime"
 	"runtime/metrics"
+	"sync/atomic"
 	"testing"
 	"time"
 )
+
+// beside measures what else goes on in the process while loops wait raw: a 1 ms ticker and the collector.
+type beside struct {
+	ticks     int
+	tickLate  time.Duration // latest tick against its schedule
+	cycles    int
+	cycleLong time.Duration // longest runtime.GC, which stops the world twice
+}
+
+// observe measures for about d.
+func observe(d time.Duration) beside {
+	var b beside
+	var stop atomic.Bool
+	collected := make(chan struct{}) // closed by the collecting goroutine
+	go func() {
+		defer close(collected)
+		for !stop.Load() {
+			began := time.Now()
+			runtime.GC()
+			b.cycles++
+			b.cycleLong = max(b.cycleLong, time.Since(began))
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		due := <-tick.C
+		b.ticks++
+		b.tickLate = max(b.tickLate, time.Since(due))
+	}
+	stop.Store(true)
+	<-collected
+	return b
+}
 
 // BenchmarkBeside tells how late a 1 ms ticker comes and how long the collector stops the world beside a
 // loop that is idle or busy; Goroutine is there to compare with.

@@ -15,6 +15,9 @@ import (
 // childFlag starts the test binary as a child process of a way that splits: -serve.child=WAY/FORM/SERVICE.
 const childFlag = "-serve.child="
 
+// livelyFlag starts it as a server that collects and ticks beside its loops: -serve.lively=WAY/LOOPS.
+const livelyFlag = "-serve.lively="
+
 // starvedFlag starts it as a server that has few descriptors: -serve.starved=WAY.
 const starvedFlag = "-serve.starved="
 
@@ -24,6 +27,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], starvedFlag) {
 		os.Exit(beStarved(strings.TrimPrefix(os.Args[1], starvedFlag)))
+	}
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], livelyFlag) {
+		os.Exit(beLively(strings.TrimPrefix(os.Args[1], livelyFlag)))
 	}
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // or every child of a test under the race detector ends a second late
 	goleak.VerifyTestMain(m)
