@@ -9,7 +9,8 @@ OUT ?= runs/$(shell date +%Y-%m-%d-%H%M%S)
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-lab: setup-lab build subjects ## set up what is missing, build, compare the paradigms, write the report
+lab: setup-lab build ## set up what is missing, build, compare the paradigms, write the report
+	@build/weir lab build || echo 'make: going on without the subjects that could not be built' >&2
 	@build/weir lab run im --quick --out $(OUT)
 
 test: setup-test ## set up what is missing, run every test
