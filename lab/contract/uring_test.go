@@ -1,0 +1,77 @@
+package contract
+
+import (
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"weir/lab/subject"
+)
+
+// A completion ring's connections share 256 buffers. Connections that find none wait for one to come back, and
+// those that then only meet the end of their stream take none: the ones behind them must still be served.
+func TestUringServesThoseBehindAnEnd(t *testing.T) {
+	s, err := subject.Read("../../subjects/c-uring/subject.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if missing := s.Missing(); missing != "" {
+		t.Skip(missing)
+	}
+	if err := s.Build(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	out, in, err := os.Pipe() // nobody reads it for now, so that the server's writes get stuck and it keeps its buffers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	port, err := subject.FreePort("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Start(t.Context(), nil, subject.Params{Host: "127.0.0.1", Port: port, Workload: "sink", Size: 1000}, subject.Place{Stdout: in})
+	in.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop()
+
+	const pause = 200 * time.Millisecond
+	const much, ends, last = (256 + 16 + 8) * 4096, 600, 1000 // all buffers, what the pipe takes, and some more
+	first := dialLocal(t, port)
+	send(t, first, much)
+	// What a server has not read yet cannot be seen from here. A pause that is too short shows nothing, and fails nothing.
+	time.Sleep(pause)
+	for range ends {
+		dialLocal(t, port).CloseWrite()
+	}
+	time.Sleep(pause)
+	send(t, dialLocal(t, port), last)
+	time.Sleep(pause)
+	out.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if n, err := io.CopyN(io.Discard, out, much+last); err != nil {
+		t.Errorf("of %d bytes %d came out: %v", much+last, n, err)
+	}
+}
+
+func dialLocal(t *testing.T, port int) *net.TCPConn {
+	t.Helper()
+	c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.(*net.TCPConn)
+}
+
+func send(t *testing.T, c net.Conn, n int) {
+	t.Helper()
+	c.SetWriteDeadline(time.Now().Add(30 * time.Second))
+	if _, err := c.Write(make([]byte, n)); err != nil {
+		t.Fatal(err)
+	}
+}
