@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
 )
@@ -23,6 +24,9 @@ type contender struct {
 // with the reason; without one that somebody asked for by name, or without any, there is no run.
 func (r *Runner) findSubjects(ctx context.Context) error {
 	r.subjects = map[string]contender{}
+	if err := checkTargets(r.options.Targets); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
 	chosen, err := r.chosen()
 	if err != nil {
 		return fmt.Errorf("lab: %w", err)
@@ -49,6 +53,19 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 		return fmt.Errorf("lab: %s: subjects: name at least one", r.experiment.Name)
 	}
 	return fmt.Errorf("lab: no subject can take part: %s", skipped(r.results.Skipped))
+}
+
+// checkTargets finds out before anything is built what the generator would say in the middle of the run.
+func checkTargets(targets []string) error {
+	for i, target := range targets {
+		if err := load.CheckTarget(target); err != nil {
+			return err
+		}
+		if slices.Contains(targets[:i], target) {
+			return fmt.Errorf("the target %s stands twice: name it once", target)
+		}
+	}
+	return nil
 }
 
 func (r *Runner) take(c contender, d result.Subject) {

@@ -116,3 +116,19 @@ func TestASubjectOfTheProjectCanBeGivenByItsFile(t *testing.T) {
 		t.Errorf("%v take part, want each once", r.plan.Subjects)
 	}
 }
+
+func TestTargetsAreCheckedBeforeAnythingIsBuilt(t *testing.T) {
+	for _, c := range []struct {
+		targets []string
+		want    string
+	}{
+		{[]string{"127.0.0.1"}, `"127.0.0.1" is not HOST:PORT`},
+		{[]string{"127.0.0.1:7", "127.0.0.1:7"}, "127.0.0.1:7 stands twice"},
+	} {
+		b := newBench(t)
+		b.options.Targets = c.targets
+		if _, err := b.run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("targets %q: the error is %v, want one that says %q", c.targets, err, c.want)
+		}
+	}
+}

@@ -69,6 +69,14 @@ func (c Config) Check(steered bool) error {
 	return nil
 }
 
+// CheckTarget says in one sentence what keeps target from being the address of a server, or returns nil.
+func CheckTarget(target string) error {
+	if why := (Config{Target: target}).checkTarget(); why != "" {
+		return usage{why}
+	}
+	return nil
+}
+
 func (c Config) checkTarget() string {
 	host, port, err := net.SplitHostPort(c.Target)
 	if err != nil || host == "" || port == "" || port == "0" {
