@@ -10,36 +10,43 @@
 //
 // # Ownership
 //
-// An item belongs to the stage that has it, and to the next from the moment it is handed on. A batch given to
-// Do by Network may be kept by handing it on whole with [Out.Pass]; otherwise it is dead when Do returns. The
+// An item belongs to the stage that has it, and to the next from the moment it is handed on. The batch given to
+// Do is dead when Do returns, unless it was handed on whole with [Out.Pass], which is the cheapest way. The
 // batch given to Put is the caller's again when Put returns.
 //
-// Each walk (a caller of Put at work) and each worker (a stage's goroutine) owns a lane of counters, in cache
-// lines of its own, written without locked instructions. It shows them to [Net.Snapshot] every 64 batches
+// Each owner (a caller of Put while it is at work, and a worker, which is a stage's goroutine) has a lane of counters, in
+// cache lines of its own, written without locked instructions. It shows them to [Net.Snapshot] every 64 batches
 // and whenever it goes idle, so a snapshot of a busy net lags by at most 64 batches an owner. Service times
 // are measured for one batch in 64.
 //
 // # Queues
 //
-// Edges into one stage share its queue, which holds the sum of their Caps in batches of at most [MaxBatch]
-// items. What happens when it is full is the edge's [Policy]: wait, drop and count, or refuse, which gives the item to
-// the net's error function. A cycle of waiting edges could wait for itself, and is refused by [New]. By
-// Chain, an edge is never full, unless the stage limits its Width: then Width batches are at work in it, Cap more may
-// wait, and the policy applies to those beyond.
+// By Network, edges into one stage share its queue, which holds the sum of their Caps in batches of at most
+// [MaxBatch] items. What happens when it is full is the edge's [Policy]: wait, drop and count, or refuse, which
+// gives the items to the net's error function; of a full entry, Put's caller hears. A cycle of waiting edges could
+// wait for itself, and is refused by [New].
+//
+// By Chain an edge is never full. Callers beyond a stage's Width wait before it, however many there are: who
+// wants to turn some away does so before Put, or in a stage ahead.
 //
 // # Stop
 //
 // When the context of [Net.Run] ends: Put takes nothing more; callers of Put come home; what is under way
-// passes through to its end; when all edges have delivered what they took, the workers end; Run returns. No
-// channel is ever closed with senders about. At the deadline, waiting senders are released, what is
-// queued goes to the error function with [ErrStopped], and Run returns [ErrDeadline]; a Do that never returns keeps its goroutine,
-// for Go cannot end it.
+// passes through to its end; when all edges have delivered what they took, the queues are closed and the workers
+// end; Run returns. At the deadline the queues are closed as they are: who waits is sent home, what is queued goes to
+// the error function with [ErrStopped], as does what is handed on later, and Run returns [ErrDeadline]. A Do that
+// never returns keeps its goroutine, for Go cannot end it.
+//
+// # Panics
 //
 // A stage that panics loses the items it had in hand, which go to the error function with a [PanicError];
-// those it had handed on go on, and so does the stage.
+// those it had handed on go on, and so does the stage. A stage made by [Each] has one item in hand. By Chain, when a stage had a
+// single item and one behind it panics on what it was handed, its own Do ends there too, by the same panic: deferred
+// calls run, what follows does not.
 //
 // # Limitations
 //
 // One item type for a net. A net runs once, in one process, and is not rewired while it runs. The order of items is kept
-// along a path whose stages have a Width of at most one by Network, and for each caller by Chain.
+// along a path whose stages have a Width of at most one by Network, and for each caller by Chain. A Do that ends
+// its goroutine (runtime.Goexit) ends its worker for good.
 package flow

@@ -1,60 +1,69 @@
 package flow
 
-import "sync/atomic"
+import "sync"
 
-// stageCounts and edgeCounts are what one owner counts of a stage and of an edge. Each fills a cache line.
-type (
-	stageCounts [8]uint64
-	edgeCounts  [8]uint64
-)
+// counts are what one owner counts of a stage or of an edge. They fill a cache line of their own, which no
+// other owner writes.
+type counts [8]uint64
 
-// The places of a stage's and of an edge's counts.
+// The places of a stage's counts, and of an edge's. All but the calls and the nanoseconds are items.
 const (
 	calls   = iota // of Do
-	items          // given to Do
 	left           // sent to a port without an edge
 	failed         // lost to a panic
-	sampled        // items whose service was timed
+	sampled        // whose service was timed
 	nanos          // that they took
 
-	sent    = 0 // items that the edge took
-	taken   = 1 // of those, items whose batch the receiver is done with
-	dropped = 2
-	refused = 3
+	sent  = 0 // that the edge took
+	taken = 1 // of those, that the receiver is done with (Network)
+	lost  = 2 // that it did not take, at lost plus its Policy; of Wait, those after a stop's deadline
 )
 
-// lane holds the counters of one owner. Only the owner touches counts; anybody reads shown.
+// lane holds the counts of one owner. Only the owner touches them, without a lock; others see what it shows.
 type lane struct {
-	counts [][8]uint64 // stages, then edges; those that the owner never meets stay zero
-	shown  [][8]atomic.Uint64
+	rows   []int // of the net's stages and edges: which of them counts[i] is about
+	counts []*counts
+
+	mu    sync.Mutex // guards shown
+	shown []counts   // what counts were when the owner last showed them
 }
 
-func newLane(stages, edges int) *lane {
-	return &lane{counts: make([][8]uint64, stages+edges), shown: make([][8]atomic.Uint64, stages+edges)}
+// add gives the owner counts for a row.
+func (l *lane) add(row int) *counts {
+	c := new(counts)
+	l.rows, l.counts, l.shown = append(l.rows, row), append(l.counts, c), append(l.shown, *c)
+	return c
 }
 
-// show copies what has changed. Only the owner may call it, and only between batches: what a stage has sent
-// is then shown no later than that it is done with what it took, on which the stop relies.
-func (l *lane) show(rows []int) {
-	for _, i := range rows {
-		for k := range l.counts[i] {
-			if v := l.counts[i][k]; l.shown[i][k].Load() != v && k != taken {
-				l.shown[i][k].Store(v)
+// show copies the counts to where others look. It is the owner's to call, and between two batches: what a batch
+// led to is then shown together with the batch's being done, on which the stop relies.
+func (l *lane) show() {
+	l.mu.Lock()
+	for i, c := range l.counts {
+		l.shown[i] = *c
+	}
+	l.mu.Unlock()
+}
+
+// total is what all owners have shown, and those at rest have counted, by row. The caller holds the net's lock.
+func (n *Net[T]) total() []counts {
+	for _, o := range n.rest {
+		o.lane.show()
+	}
+	total := make([]counts, len(n.nodes)+len(n.edges))
+	for _, o := range n.owners {
+		o.lane.mu.Lock()
+		for i, row := range o.lane.rows {
+			for k, v := range o.lane.shown[i] {
+				total[row][k] += v
 			}
 		}
+		o.lane.mu.Unlock()
 	}
-	for _, i := range rows {
-		l.shown[i][taken].Store(l.counts[i][taken])
+	if n.way == Chain { // where to be sent is to be done with
+		for _, e := range n.edges {
+			total[e.row][taken] = total[e.row][sent]
+		}
 	}
-}
-
-func (l *lane) stage(i int) *stageCounts { return (*stageCounts)(&l.counts[i]) }
-
-func (l *lane) edge(stages, i int) *edgeCounts { return (*edgeCounts)(&l.counts[stages+i]) }
-
-// newLane gives a new owner its counters. The caller holds the lock.
-func (n *Net[T]) newLane() *lane {
-	l := newLane(len(n.stages), len(n.edges))
-	n.lanes = append(n.lanes, l)
-	return l
+	return total
 }

@@ -1,12 +1,13 @@
 package flow
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"weir/flow/internal/ring"
 )
 
 // MaxBatch is the most items that a stage is given at once.
@@ -21,7 +22,7 @@ var (
 	ErrFull = errors.New("flow: queue full")
 	// ErrStopped is the error of an item that was still queued when a stop passed its deadline.
 	ErrStopped = errors.New("flow: stopped")
-	// ErrDeadline is what Run returns when a stop took longer than Options.Drain.
+	// ErrDeadline is what Run returns when a stop took longer than New's drain.
 	ErrDeadline = errors.New("flow: stopped at the deadline, before everything had passed through")
 )
 
@@ -62,192 +63,91 @@ func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 // Edge leads from a port of one stage to another. A port has one edge at most; what is sent to a port
 // without one leaves the net.
 type Edge struct {
-	From string // a stage, or Entry: exactly one edge begins there
-	Port int    // of From, 0 to 63
-	To   string
-	Cap  int    // batches that may wait, 1 to 65,536; 0 means 16
-	Full Policy // what happens to more
+	From string `json:"from"` // a stage, or Entry: exactly one edge begins there
+	Port int    `json:"port"` // of From, 0 to 63
+	To   string `json:"to"`
+	Cap  int    `json:"cap"`  // batches that may wait, 1 to 65,536; 0 means 16
+	Full Policy `json:"full"` // what happens to more
 }
 
 // Way is how a net runs.
-type Way int
+type Way string
 
 // The ways.
 const (
-	Chain   Way = iota // nested calls
-	Network            // goroutines joined by queues
+	Chain   Way = "chain"   // nested calls
+	Network Way = "network" // goroutines joined by queues
 )
-
-func (w Way) String() string { return [...]string{"chain", "network"}[w] }
-
-// MarshalText writes the way's name.
-func (w Way) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
 // Net is a network of stages. Its methods may be called from any goroutine.
 type Net[T any] struct {
-	stages []*node[T] // immutable, as are edges and failed
-	edges  []*edge
-	failed func(T, error)
-	drain  time.Duration
-	pool   sync.Pool // of *[]T with room for MaxBatch: from whoever empties a batch to whoever fills one
+	nodes   []*node[T] // immutable, as are edges, failed and drain; the first is the entry
+	edges   []*edge[T]
+	failed  func(T, error)
+	drain   time.Duration
+	parcels sync.Pool     // of empty *parcel[T]: from whoever emptied one -> to whoever fills one
+	done    chan struct{} // closed by Run, when nobody may wait any longer
 
-	way  Way           // set by Run, before it opens the net
-	done chan struct{} // closed by Run: nobody waits any longer
-
-	spare atomic.Pointer[walk[T]] // a walk at rest, within reach without a lock
-	shut  atomic.Bool             // Put takes nothing more
-	over  atomic.Bool             // done is closed, for those who only look
-
-	mu    sync.Mutex // guards what follows
-	state state
-	walks int        // made
-	rest  []*walk[T] // at rest
-	lanes []*lane
+	mu      sync.Mutex // guards what follows
+	way     Way
+	ran     bool
+	open    bool        // Put takes items
+	workers int         // goroutines of stages, from Run to its end
+	owners  []*owner[T] // all: of workers, and of callers of Put
+	rest    []*owner[T] // of those, who are not at work
 }
 
-type state int
-
-const (
-	fresh state = iota
-	running
-	ended
-)
-
-// node is a stage with what joins it to the others.
+// node is a stage, or the entry, with what joins it to the others.
 type node[T any] struct {
 	Stage[T]
-	number int
-	ports  []*edge        // by port; nil: nobody listens
-	queue  chan parcel[T] // Network. From the workers of other stages and from Put -> to this stage's workers; never closed
-	seats  chan struct{}  // Chain, with a Width: from the walk that enters -> to itself when it leaves
-	queued atomic.Int64   // Chain, with a Width: walks that wait for a seat
+	row     int        // of its counts
+	ports   []*edge[T] // by port; nil: nobody listens
+	room    int        // of all edges that lead here, in batches
+	senders int        // at work on them at once
+	queue   *ring.Queue[parcel[T]]
 }
 
-// edge is an Edge with its numbers.
-type edge struct {
+// edge is an Edge that is joined to where it leads.
+type edge[T any] struct {
 	Edge
-	number, to int
+	row int // of its counts
+	to  *node[T]
 }
 
-// parcel is a batch under way.
-type parcel[T any] struct {
-	items []T
-	edge  int
-}
-
-// New builds a net and refuses, with the place named, what could not work. Failed is given each item that is lost to a panic, a
-// refusal or a deadline, by the goroutine that lost it: it must not block, and may be called by several
-// at once. drain is how long a stop may take, 0 meaning 5 s.
+// New builds a net and refuses, with the place named, what could not work. Failed is given each item that is
+// lost to a panic, a refusal or a deadline, by the goroutine that lost it: it must not block or panic, and may be called
+// by several at once. Nil means that nobody asks. Drain is how long a stop may take, 0 meaning 5 s.
 func New[T any](stages []Stage[T], edges []Edge, failed func(item T, why error), drain time.Duration) (*Net[T], error) {
-	if drain <= 0 {
-		drain = 5 * time.Second
+	if failed == nil {
+		failed = func(T, error) {}
 	}
-	n := &Net[T]{failed: failed, drain: drain, done: make(chan struct{})}
-	n.pool.New = func() any { b := make([]T, 0, MaxBatch); return &b }
-	byName := map[string]*node[T]{}
-	for i, s := range stages {
+	n := &Net[T]{failed: failed, drain: cmp.Or(drain, 5*time.Second), done: make(chan struct{})}
+	n.parcels.New = func() any { return &parcel[T]{items: make([]T, 0, MaxBatch)} }
+	n.nodes = []*node[T]{{Stage: Stage[T]{Width: 1 << 16}}} // as many as there are callers of Put
+	byName := map[string]*node[T]{Entry: n.nodes[0]}
+	for _, s := range stages {
 		if err := checkStage(s, byName); err != nil {
 			return nil, err
 		}
-		byName[s.Name] = &node[T]{Stage: s, number: i}
-		n.stages = append(n.stages, byName[s.Name])
+		byName[s.Name] = &node[T]{Stage: s, row: len(n.nodes)}
+		n.nodes = append(n.nodes, byName[s.Name])
 	}
 	for _, e := range edges {
-		if err := n.join(e, byName); err != nil {
+		if err := checkEdge(e, byName); err != nil {
 			return nil, err
 		}
+		n.join(e, byName[e.From], byName[e.To])
 	}
 	return n, n.check()
 }
 
-func checkStage[T any](s Stage[T], taken map[string]*node[T]) error {
-	switch {
-	case s.Name == Entry:
-		return errors.New("flow: a stage has no name: give it one")
-	case taken[s.Name] != nil:
-		return fmt.Errorf("flow: two stages are called %s: rename one", s.Name)
-	case s.Do == nil:
-		return fmt.Errorf("flow: the stage %s does nothing: set Do", s.Name)
-	case s.Width < 0 || s.Width > 1<<16:
-		return fmt.Errorf("flow: the stage %s has a width of %d: choose 0 to 65536", s.Name, s.Width)
-	}
-	return nil
-}
-
-// join adds an edge.
-func (n *Net[T]) join(e Edge, byName map[string]*node[T]) error {
-	if e.Cap == 0 {
-		e.Cap = 16
-	}
-	from, to := byName[e.From], byName[e.To]
-	switch {
-	case to == nil:
-		return fmt.Errorf("flow: the edge from %q leads to %q, and no stage is called so", e.From, e.To)
-	case from == nil && e.From != Entry:
-		return fmt.Errorf("flow: the edge to %q comes from %q, and no stage is called so", e.To, e.From)
-	case e.Port < 0 || e.Port > 63 || from == nil && e.Port != 0:
-		return fmt.Errorf("flow: the edge from %q to %s has port %d: ports are 0 to 63, and the entry's is 0", e.From, e.To, e.Port)
-	case e.Cap < 0 || e.Cap > 1<<16:
-		return fmt.Errorf("flow: the edge from %q to %s holds %d batches: choose 1 to 65536", e.From, e.To, e.Cap)
-	}
-	added := &edge{Edge: e, number: len(n.edges), to: to.number}
-	n.edges = append(n.edges, added)
-	if from == nil {
-		return nil
-	}
+func (n *Net[T]) join(e Edge, from, to *node[T]) {
+	e.Cap = cmp.Or(e.Cap, 16)
 	for len(from.ports) <= e.Port {
 		from.ports = append(from.ports, nil)
 	}
-	if from.ports[e.Port] != nil {
-		return fmt.Errorf("flow: two edges leave port %d of %s: let a Broadcast stage send to both", e.Port, e.From)
-	}
-	from.ports[e.Port] = added
-	return nil
-}
-
-// Run runs the net until ctx ends and all that was under way has passed through, or the drain time has passed since. A net
-// runs once.
-func (n *Net[T]) Run(ctx context.Context, way Way) error {
-	if way == Chain {
-		if names := n.cycle(func(*edge) bool { return true }); names != "" {
-			return fmt.Errorf("flow: %s is a cycle, which a chain of calls would follow for ever: run it as a network", names)
-		}
-	}
-	n.mu.Lock()
-	if n.state != fresh {
-		n.mu.Unlock()
-		return errors.New("flow: a net runs once: build another")
-	}
-	n.way, n.state = way, running
-	workers := n.prepare()
-	n.mu.Unlock()
-	ends := n.start(workers)
-	<-ctx.Done()
-	return n.stop(ends)
-}
-
-// prepare makes what the way needs. The caller holds the lock.
-func (n *Net[T]) prepare() (workers []*worker[T]) {
-	for _, s := range n.stages {
-		switch {
-		case n.way == Network:
-			s.queue = make(chan parcel[T], n.room(s))
-			for range max(1, s.Width) {
-				workers = append(workers, n.newWorker(s))
-			}
-		case s.Width > 0:
-			s.seats = make(chan struct{}, s.Width)
-		}
-	}
-	return workers
-}
-
-// room is what the queue of s holds, in batches.
-func (n *Net[T]) room(s *node[T]) (room int) {
-	for _, e := range n.edges {
-		if e.to == s.number {
-			room += e.Cap
-		}
-	}
-	return room
+	from.ports[e.Port] = &edge[T]{Edge: e, row: len(n.nodes) + len(n.edges), to: to}
+	n.edges = append(n.edges, from.ports[e.Port])
+	to.room += e.Cap
+	to.senders += max(1, from.Width)
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,13 +15,13 @@ import (
 // ways runs a test once in each way, in virtual time.
 func ways(t *testing.T, test func(*testing.T, Way)) {
 	for _, way := range []Way{Chain, Network} {
-		t.Run(way.String(), func(t *testing.T) {
+		t.Run(string(way), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, way) })
 		})
 	}
 }
 
-// bench is a net under test, with what came out of it and what was lost.
+// testNet is a net under test, with what came out of it and what was lost.
 type testNet struct {
 	*Net[int]
 	t      *testing.T
@@ -268,23 +268,43 @@ func TestFullQueue(t *testing.T) {
 }
 
 func TestPutSaysWhatAFullEntryRefused(t *testing.T) {
+	for _, policy := range []Policy{Drop, Refuse} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{}) // closed below: lets the stage go
+			n := run(t, Network, []Stage[int]{{Name: "slow", Do: func([]int, *Out[int]) { <-release }}}, []Edge{{To: "slow", Cap: 1, Full: policy}})
+			n.put(1)
+			synctest.Wait() // 1 is in hand
+			n.put(2)
+			if got := n.Put([]int{3}); got != 0 {
+				t.Errorf("Put took %d items into a full net", got)
+			}
+			close(release)
+			n.stop(nil)
+			if e := n.Snapshot().Edges[0]; e.Dropped+e.Refused != 1 || e.Items != 2 {
+				t.Errorf("the entry counted %+v", e)
+			}
+			if len(n.lost) > 0 {
+				t.Errorf("the error function was given %v, of which Put had told its caller", n.lost)
+			}
+		})
+	}
+}
+
+// TestAStageMayPassItsBatchInParts holds the parts apart from buffers that are used again.
+func TestAStageMayPassItsBatchInParts(t *testing.T) {
 	ways(t, func(t *testing.T, way Way) {
-		release := make(chan struct{}) // closed below: lets the stage go
-		n := run(t, way, []Stage[int]{{Name: "slow", Width: 1, Do: func([]int, *Out[int]) { <-release }}}, []Edge{{To: "slow", Cap: 1, Full: Refuse}})
-		var callers sync.WaitGroup
-		for range 2 { // one at work, one that waits
-			callers.Go(func() { n.Put([]int{1}) })
-			synctest.Wait()
+		parts := func(in []int, out *Out[int]) {
+			for i := len(in) - 1; i >= 0; i-- {
+				out.Pass(0, in[i:i+1])
+			}
 		}
-		if got := n.Put([]int{3}); got != 0 {
-			t.Errorf("Put took %d items into a full net", got)
+		hold := func(in []int, out *Out[int]) { time.Sleep(time.Millisecond); out.Pass(0, in) }
+		n := run(t, way, []Stage[int]{{Name: "parts", Do: parts}, {Name: "hold", Width: 3, Do: hold}, {Name: "end"}}, line("parts", "hold", "end"))
+		for i := range 10 {
+			n.put(upTo(100)[10*i : 10*i+10]...)
 		}
-		close(release)
-		callers.Wait()
 		n.stop(nil)
-		if e := n.Snapshot().Edges[0]; e.Refused != 1 || e.Items != 2 {
-			t.Errorf("the entry counted %+v", e)
-		}
+		n.wantOut(upTo(100)...)
 	})
 }
 
@@ -363,7 +383,7 @@ func TestSnapshotCountsEverything(t *testing.T) {
 
 func TestManyCallersLoseNothing(t *testing.T) {
 	for _, way := range []Way{Chain, Network} {
-		t.Run(way.String(), func(t *testing.T) {
+		t.Run(string(way), func(t *testing.T) {
 			n := &testNet{t: t, ended: make(chan error, 1), lost: map[string][]int{}}
 			net, err := New([]Stage[int]{{Name: "a", Do: add(0)}, {Name: "b", Width: 2, Do: add(0)}, {Name: "end", Do: n.sink}}, line("a", "b", "end"), n.fail, 0)
 			if err != nil {
@@ -395,40 +415,41 @@ func TestManyCallersLoseNothing(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
-	pass := Merge[int]()
-	a, b := Stage[int]{Name: "a", Do: pass}, Stage[int]{Name: "b", Do: pass}
-	for _, c := range []struct {
-		why    string
-		stages []Stage[int]
-		edges  []Edge
-	}{
-		{"no name", []Stage[int]{{Do: pass}}, line("a")},
-		{"two stages are called a", []Stage[int]{a, a}, line("a")},
-		{"the stage a does nothing", []Stage[int]{{Name: "a"}}, line("a")},
-		{"width of -1", []Stage[int]{{Name: "a", Do: pass, Width: -1}}, line("a")},
-		{`leads to "b"`, []Stage[int]{a}, line("a", "b")},
-		{`comes from "c"`, []Stage[int]{a}, []Edge{{To: "a"}, {From: "c", To: "a"}}},
-		{"has port 64", []Stage[int]{a, b}, []Edge{{To: "a"}, {From: "a", Port: 64, To: "b"}}},
-		{"holds -1 batches", []Stage[int]{a}, []Edge{{To: "a", Cap: -1}}},
-		{"two edges leave port 0 of a", []Stage[int]{a, b}, append(line("a", "b"), Edge{From: "a", To: "a", Full: Drop})},
-		{"0 edges begin at the entry", []Stage[int]{a}, nil},
-		{"nothing can reach the stage b", []Stage[int]{a, b}, line("a")},
-		{"a -> b -> a", []Stage[int]{a, b}, append(line("a", "b"), Edge{From: "b", To: "a"})},
-	} {
-		if _, err := New(c.stages, c.edges, nil, 0); err == nil || !strings.Contains(err.Error(), c.why) {
-			t.Errorf("New said %v, want a refusal that says %q", err, c.why)
-		}
-	}
-}
-
-func TestAChainRefusesEveryCycle(t *testing.T) {
-	n, err := New([]Stage[int]{{Name: "a", Do: Merge[int]()}}, []Edge{{To: "a"}, {From: "a", To: "a", Full: Drop}}, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Run(t.Context(), Chain); err == nil || !strings.Contains(err.Error(), "a -> a") {
-		t.Errorf("Run said %v, want the cycle", err)
+// TestStopInTheMiddleOfLoad stops a net under several callers: what Put took comes out.
+func TestStopInTheMiddleOfLoad(t *testing.T) {
+	for _, way := range []Way{Chain, Network} {
+		t.Run(string(way), func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			var came atomic.Int64
+			end := func(in []int, _ *Out[int]) {
+				if came.Add(int64(len(in))) > 5000 {
+					cancel()
+				}
+			}
+			n, err := New([]Stage[int]{{Name: "a", Do: add(1)}, {Name: "b", Width: 2, Do: Merge[int]()}, {Name: "end", Do: end}}, line("a", "b", "end"), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1) // from Run, one answer -> below
+			go func() { ended <- n.Run(ctx, way) }()
+			var accepted atomic.Int64
+			var callers sync.WaitGroup
+			for c := range 4 {
+				batch := make([]int, 1+c*30)
+				callers.Go(func() {
+					for ctx.Err() == nil {
+						accepted.Add(int64(n.Put(batch)))
+					}
+				})
+			}
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			callers.Wait()
+			if came.Load() != accepted.Load() {
+				t.Errorf("Put took %d items, and %d came out", accepted.Load(), came.Load())
+			}
+		})
 	}
 }
 

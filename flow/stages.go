@@ -7,19 +7,13 @@ func Each[T any](f func(item T, out *Out[T])) func([]T, *Out[T]) {
 			out.at, out.moved = i, 0
 			f(item, out)
 		}
+		out.at = -1
 	}
 }
 
-// Branch is the Do of a stage that sends each item to the port that choose names; below zero it leaves the net.
+// Branch is the Do of a stage that sends each item to the port that choose names; by -1, which is none, it leaves the net.
 func Branch[T any](choose func(T) int) func([]T, *Out[T]) {
-	return Each(func(item T, out *Out[T]) {
-		if port := choose(item); port >= 0 {
-			out.Send(port, item)
-		} else {
-			out.moved++
-			out.count[left]++
-		}
-	})
+	return Each(func(item T, out *Out[T]) { out.Send(choose(item), item) })
 }
 
 // Merge is the Do of a stage into which several edges lead and that hands everything on by port 0.

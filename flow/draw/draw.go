@@ -1,0 +1,75 @@
+// Package draw draws a net of flow, as it was at a moment, in the text languages of Graphviz and Mermaid.
+//
+// # Limitations
+//
+// Where things stand is left to the program that renders the text. A net of more than some dozens of stages is drawn,
+// but hardly read.
+package draw
+
+import (
+	"fmt"
+	"strings"
+
+	"weir/flow"
+)
+
+// DOT draws a net in Graphviz's language, with what has passed each edge.
+func DOT(t flow.Topology) string {
+	var b strings.Builder
+	b.WriteString("digraph net {\n\trankdir=LR;\n\tnode [shape=box, style=rounded];\n\t\"\" [shape=point];\n")
+	for _, s := range t.Stages {
+		fmt.Fprintf(&b, "\t%q [label=%q];\n", s.Name, stage(s, "\n"))
+	}
+	for _, e := range t.Edges {
+		fmt.Fprintf(&b, "\t%q -> %q [label=%q];\n", e.From, e.To, edge(e))
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// Mermaid draws a net in Mermaid's language.
+func Mermaid(t flow.Topology) string {
+	var b strings.Builder
+	b.WriteString("flowchart LR\n\tentry(( ))\n")
+	quoted := strings.NewReplacer("#", "#35;", `"`, "#quot;")
+	id := map[string]string{flow.Entry: "entry"}
+	for i, s := range t.Stages {
+		id[s.Name] = fmt.Sprintf("s%d", i)
+		fmt.Fprintf(&b, "\t%s[\"%s\"]\n", id[s.Name], quoted.Replace(stage(s, "<br>")))
+	}
+	for _, e := range t.Edges {
+		arrow := "-->"
+		if l := edge(e); l != "" {
+			arrow += `|"` + l + `"|`
+		}
+		fmt.Fprintf(&b, "\t%s %s %s\n", id[e.From], arrow, id[e.To])
+	}
+	return b.String()
+}
+
+// stage is what is written on a stage.
+func stage(s flow.StageReading, newline string) string {
+	l := s.Name
+	if s.Width > 1 {
+		l += fmt.Sprintf(" × %d", s.Width)
+	}
+	if s.ServiceNS > 0 {
+		l += fmt.Sprintf("%s%.3g µs", newline, s.ServiceNS/1000)
+	}
+	return l
+}
+
+// edge says what has passed an edge, and nothing of one that nothing has.
+func edge(e flow.EdgeReading) string {
+	var said []string
+	say := func(n uint64, what string) {
+		if n > 0 {
+			said = append(said, fmt.Sprintf("%d%s", n, what))
+		}
+	}
+	say(e.Items, "")
+	say(e.Depth, " waiting")
+	say(e.Dropped, " dropped")
+	say(e.Refused, " refused")
+	return strings.Join(said, ", ")
+}

@@ -1,0 +1,50 @@
+package draw
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"weir/flow"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// topology has everything in it that is drawn, and a name that needs quotes.
+var topology = flow.Topology{
+	Way: flow.Network,
+	Stages: []flow.StageReading{
+		{Name: "route", Width: 1, Items: 120, Calls: 12, ServiceNS: 1234},
+		{Name: `say "hi" #1`, Width: 8},
+		{Name: "end", Left: 3},
+	},
+	Edges: []flow.EdgeReading{
+		{Edge: flow.Edge{To: "route", Cap: 16}, Items: 120},
+		{Edge: flow.Edge{From: "route", To: `say "hi" #1`, Cap: 4, Full: flow.Drop}, Items: 40, Depth: 2, Dropped: 7},
+		{Edge: flow.Edge{From: "route", Port: 1, To: "end", Cap: 16, Full: flow.Refuse}, Items: 70, Refused: 3},
+		{Edge: flow.Edge{From: `say "hi" #1`, To: "end", Cap: 16}},
+	},
+}
+
+func TestDrawings(t *testing.T) {
+	for name, got := range map[string]string{"net.dot": DOT(topology), "net.mmd": Mermaid(topology), "empty.dot": DOT(flow.Topology{}), "empty.mmd": Mermaid(flow.Topology{})} {
+		golden := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s is drawn anew; if it should, run go test -update\n%s", golden, got)
+		}
+	}
+}

@@ -1,0 +1,377 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// The kinds of stages of a random net.
+const (
+	passes   = iota // the batch as it is
+	halves          // the batch in two parts
+	sends           // items one by one
+	singles         // each item as a batch of its own
+	branches        // each item by the port that it names, or out of the net
+	broadcasts
+	kinds
+)
+
+// graph is a random net without cycles.
+type graph struct {
+	kind   []int
+	ports  [][]int // by stage and port: the stage ahead, -1 for none
+	trip   []int   // by stage: items with this remainder by 7 make it panic, -1 for none
+	width  []int
+	policy []Policy // of what leads to the stage
+	room   []int    // likewise
+}
+
+// drawGraph draws a graph. Edges always wait unless lossy.
+func drawGraph(t *rapid.T, lossy bool) *graph {
+	g := &graph{}
+	stages := rapid.IntRange(1, 6).Draw(t, "stages")
+	led := make([]bool, stages)
+	floods := 0 // broadcasts multiply the items: two are enough
+	for i := range stages {
+		kind := rapid.IntRange(0, kinds-1).Draw(t, "kind")
+		if kind == broadcasts {
+			if floods++; floods > 2 {
+				kind = sends
+			}
+		}
+		g.kind = append(g.kind, kind)
+		trip := -1
+		if kind == sends || kind == singles || kind == branches {
+			trip = rapid.IntRange(-1, 6).Draw(t, "trip")
+		}
+		g.trip = append(g.trip, trip)
+		g.width = append(g.width, rapid.IntRange(0, 3).Draw(t, "width"))
+		g.room = append(g.room, rapid.IntRange(1, 3).Draw(t, "room"))
+		g.policy = append(g.policy, Wait)
+		if lossy {
+			g.policy[i] = Policy(rapid.IntRange(0, 2).Draw(t, "policy"))
+		}
+		var ports []int
+		if i+1 < stages {
+			for range rapid.IntRange(1, 3).Draw(t, "ports") {
+				ports = append(ports, rapid.IntRange(i, stages-1).Draw(t, "to"))
+			}
+			for p, to := range ports {
+				if to == i {
+					ports[p] = -1
+				} else {
+					led[to] = true
+				}
+			}
+			if !led[i+1] {
+				ports, led[i+1] = append(ports, i+1), true
+			}
+		}
+		g.ports = append(g.ports, ports)
+	}
+	return g
+}
+
+// choose is the port by which a branching stage sends an item on.
+func (g *graph) choose(stage, item int) int { return item%(len(g.ports[stage])+1) - 1 }
+
+// trips says whether an item makes the stage panic.
+func (g *graph) trips(stage, item int) bool { return g.trip[stage] >= 0 && item%7 == g.trip[stage] }
+
+// tally counts items, by stage or by reason.
+type tally map[string]map[int]int
+
+func (c tally) add(where string, item int) {
+	if c[where] == nil {
+		c[where] = map[int]int{}
+	}
+	c[where][item]++
+}
+
+func (c tally) sum(where string) (sum uint64) {
+	for _, n := range c[where] {
+		sum += uint64(n)
+	}
+	return sum
+}
+
+func name(stage int) string { return fmt.Sprint("stage", stage) }
+
+// model says what each stage should be given, and what is lost, without any concurrency.
+func (g *graph) model(items []int) tally {
+	c := tally{}
+	var deliver func(stage, item int)
+	deliver = func(stage, item int) {
+		if stage < 0 {
+			return
+		}
+		c.add(name(stage), item)
+		if g.trips(stage, item) {
+			c.add("lost", item)
+			return
+		}
+		for port, to := range g.ports[stage] {
+			if g.kind[stage] == broadcasts || g.kind[stage] == branches && port == g.choose(stage, item) || g.kind[stage] < branches && port == 0 {
+				deliver(to, item)
+			}
+		}
+	}
+	for _, item := range items {
+		deliver(0, item)
+	}
+	return c
+}
+
+// trial is a run of a graph.
+type trial struct {
+	*Net[int]
+	g      *graph
+	cancel context.CancelFunc
+	ended  chan error // from Run, one answer -> stop
+
+	mu   sync.Mutex
+	seen tally // what each stage was given, and what was lost
+}
+
+func (r *trial) add(where string, item int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen.add(where, item)
+}
+
+// do is the Do of a stage of a graph, which takes its time over each item.
+func (r *trial) do(stage int, slow time.Duration) func([]int, *Out[int]) {
+	meet := func(item int) {
+		r.add(name(stage), item)
+		time.Sleep(slow)
+		if r.g.trips(stage, item) {
+			panic("tripped")
+		}
+	}
+	all := func(in []int) {
+		for _, item := range in {
+			meet(item)
+		}
+	}
+	switch r.g.kind[stage] {
+	case passes:
+		return func(in []int, out *Out[int]) { all(in); out.Pass(0, in) }
+	case halves:
+		return func(in []int, out *Out[int]) {
+			all(in)
+			out.Pass(0, in[:len(in)/2])
+			out.Pass(0, in[len(in)/2:])
+		}
+	case sends:
+		return Each(func(item int, out *Out[int]) { meet(item); out.Send(0, item) })
+	case singles:
+		return Each(func(item int, out *Out[int]) { meet(item); out.Pass(0, []int{item}) })
+	case branches:
+		return Branch(func(item int) int { meet(item); return r.g.choose(stage, item) })
+	}
+	broadcast := Broadcast[int](len(r.g.ports[stage]))
+	return func(in []int, out *Out[int]) { all(in); broadcast(in, out) }
+}
+
+// start runs a graph.
+func (g *graph) start(t *rapid.T, way Way, slow time.Duration) *trial {
+	r := &trial{g: g, ended: make(chan error, 1), seen: tally{}}
+	var stages []Stage[int]
+	edges := []Edge{{To: name(0), Cap: g.room[0], Full: g.policy[0]}}
+	for i := range g.kind {
+		stages = append(stages, Stage[int]{Name: name(i), Width: g.width[i], Do: r.do(i, slow)})
+		for port, to := range g.ports[i] {
+			if to >= 0 {
+				edges = append(edges, Edge{From: name(i), Port: port, To: name(to), Cap: g.room[to], Full: g.policy[to]})
+			}
+		}
+	}
+	var err error
+	if r.Net, err = New(stages, edges, func(item int, _ error) { r.add("lost", item) }, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	go func() { r.ended <- r.Run(ctx, way) }()
+	synctest.Wait()
+	return r
+}
+
+// wantSums compares a snapshot with itself and with what was seen.
+func (r *trial) wantSums(t *rapid.T, accepted int) {
+	s := r.Snapshot()
+	if s.Edges[0].Items != uint64(accepted) {
+		t.Fatalf("the entry counted %d items, and Put took %d", s.Edges[0].Items, accepted)
+	}
+	var lost uint64
+	for i, stage := range s.Stages {
+		var in, out uint64
+		for k, e := range s.Edges {
+			if e.To == stage.Name {
+				in += e.Items - e.Depth
+			}
+			if e.From == stage.Name && k > 0 {
+				out += e.Items + e.Dropped + e.Refused
+				lost += e.Refused
+			}
+		}
+		lost += stage.Failed
+		want := stage.Items - stage.Failed
+		if r.g.kind[i] == broadcasts {
+			want *= uint64(len(r.g.ports[i]))
+		}
+		if in != stage.Items || stage.Items != r.seen.sum(stage.Name) || out+stage.Left != want {
+			t.Fatalf("%s does not add up: %d came in, %d were seen, %d went out\n%+v", stage.Name, in, r.seen.sum(stage.Name), out, s)
+		}
+	}
+	if lost != r.seen.sum("lost") {
+		t.Fatalf("%d items were lost by the snapshot, and %d by the error function", lost, r.seen.sum("lost"))
+	}
+}
+
+// bubbled is a test in virtual time, of whose deadline rapid must not ask.
+type bubbled struct{ *testing.T }
+
+// property checks a property of random graphs in virtual time: whatever blocks for good fails the test.
+func property(t *testing.T, check func(*rapid.T, Way)) {
+	for _, way := range []Way{Chain, Network} {
+		t.Run(string(way), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { rapid.Check(bubbled{t}, func(t *rapid.T) { check(t, way) }) })
+		})
+	}
+}
+
+// TestEveryNetDoesWhatItsDrawingSays compares both ways with a model, with panics at random places: only the item
+// in hand is lost, and all others go where they should.
+func TestEveryNetDoesWhatItsDrawingSays(t *testing.T) {
+	property(t, func(t *rapid.T, way Way) {
+		g := drawGraph(t, false)
+		r := g.start(t, way, 0)
+		var items []int
+		for _, size := range rapid.SliceOfN(rapid.IntRange(1, 150), 1, 20).Draw(t, "batches") {
+			batch := make([]int, size)
+			for i := range batch {
+				batch[i] = len(items) + i
+			}
+			if got := r.Put(batch); got != size {
+				t.Fatalf("Put took %d items of %d", got, size)
+			}
+			items = append(items, batch...)
+		}
+		r.cancel()
+		if err := <-r.ended; err != nil {
+			t.Fatal(err)
+		}
+		for where, want := range g.model(items) {
+			if !maps.Equal(r.seen[where], want) {
+				t.Fatalf("%s: %v, want %v", where, r.seen[where], want)
+			}
+		}
+		r.wantSums(t, len(items))
+	})
+}
+
+// TestNothingIsLostUntold stops nets with full edges in the middle of the load of several callers.
+func TestNothingIsLostUntold(t *testing.T) {
+	property(t, func(t *rapid.T, way Way) {
+		g := drawGraph(t, true)
+		r := g.start(t, way, time.Microsecond)
+		size := rapid.IntRange(1, 80).Draw(t, "size")
+		var callers sync.WaitGroup
+		accepted := make([]int, rapid.IntRange(1, 3).Draw(t, "callers"))
+		for c := range accepted {
+			callers.Go(func() {
+				for i := range 20 {
+					batch := make([]int, size)
+					for k := range batch {
+						batch[k] = (c*20+i)*size + k
+					}
+					accepted[c] += r.Put(batch)
+					time.Sleep(time.Microsecond)
+				}
+			})
+		}
+		time.Sleep(time.Duration(rapid.IntRange(0, 2000).Draw(t, "stop")) * time.Microsecond)
+		r.cancel()
+		if err := <-r.ended; err != nil {
+			t.Fatal(err)
+		}
+		callers.Wait()
+		sum := 0
+		for _, n := range accepted {
+			sum += n
+		}
+		r.wantSums(t, sum)
+	})
+}
+
+// TestADeadlineTellsEveryItemsFate stops a line whose stages hang, and lets them go on after the deadline.
+func TestADeadlineTellsEveryItemsFate(t *testing.T) {
+	property(t, func(t *rapid.T, way Way) {
+		var mu sync.Mutex
+		fate := map[int]int{}
+		tell := func(item int) {
+			mu.Lock()
+			defer mu.Unlock()
+			fate[item]++
+		}
+		release := make(chan struct{}) // closed below: lets the stages go on
+		length := rapid.IntRange(1, 4).Draw(t, "stages")
+		var stages []Stage[int]
+		var names []string
+		for i := range length {
+			hangs := rapid.IntRange(0, 20).Draw(t, "hangs") // by which item
+			stages = append(stages, Stage[int]{Name: name(i), Width: rapid.IntRange(0, 2).Draw(t, "width"), Do: func(in []int, out *Out[int]) {
+				if in[0] == hangs {
+					<-release
+				}
+				if i < length-1 {
+					out.Pass(0, in)
+					return
+				}
+				for _, item := range in {
+					tell(item)
+				}
+			}})
+			names = append(names, name(i))
+		}
+		edges := line(names...)
+		for i := range edges {
+			edges[i].Cap = rapid.IntRange(1, 4).Draw(t, "cap")
+		}
+		n, err := New(stages, edges, func(item int, _ error) { tell(item) }, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1) // from Run, one answer -> below
+		go func() { ended <- n.Run(ctx, way) }()
+		synctest.Wait()
+		var callers sync.WaitGroup
+		accepted := make([]int, 20)
+		for i := range accepted {
+			callers.Go(func() { accepted[i] = n.Put([]int{i}) })
+		}
+		synctest.Wait()
+		cancel()
+		if err := <-ended; err != nil && !errors.Is(err, ErrDeadline) {
+			t.Fatal(err)
+		}
+		close(release)
+		callers.Wait()
+		synctest.Wait()
+		for i, taken := range accepted {
+			if fate[i] != taken {
+				t.Fatalf("item %d: Put took %d, and its fate was told %d times", i, taken, fate[i])
+			}
+		}
+	})
+}

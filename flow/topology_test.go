@@ -1,0 +1,38 @@
+package flow
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestTopologyAsJSON(t *testing.T) {
+	const golden = "testdata/topology.json"
+	got, err := json.MarshalIndent(Topology{
+		Way:    Network,
+		Stages: []StageReading{{Name: "route", Width: 2, Calls: 12, Items: 120, Left: 3, Failed: 1, ServiceNS: 1234.5}},
+		Edges: []EdgeReading{
+			{Edge: Edge{To: "route", Cap: 16}, Items: 122, Depth: 2},
+			{Edge: Edge{From: "route", Port: 1, To: "end", Cap: 4, Full: Refuse}, Items: 110, Dropped: 4, Refused: 5},
+		},
+	}, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("the JSON is now\n%s\nif it should be, run go test -update", got)
+	}
+}
