@@ -68,7 +68,9 @@ func (o *Out[T]) port(number, amount int) *port[T] {
 
 // pass is Pass where there is more to look at.
 func (o *Out[T]) pass(p *port[T], batch []T) {
-	o.flushPort(p) // what was sent before goes before
+	if p.wait != nil {
+		o.flushPort(p) // what was sent before goes before
+	}
 	if whole := o.parcel; whole != nil && len(batch) == len(whole.items) && &batch[0] == &whole.items[0] {
 		o.parcel = nil
 		o.owner.send(p, whole)
@@ -86,15 +88,14 @@ func (o *Out[T]) pass(p *port[T], batch []T) {
 // flush hands on what Send put by.
 func (o *Out[T]) flush() {
 	for i := range o.ports {
-		o.flushPort(&o.ports[i])
+		if o.ports[i].wait != nil {
+			o.flushPort(&o.ports[i])
+		}
 	}
 }
 
 func (o *Out[T]) flushPort(p *port[T]) {
 	full := p.wait
-	if full == nil {
-		return
-	}
 	o.pending -= len(full.items)
 	p.wait = nil // should what is behind panic, it is not handed on again
 	if p.next == nil {

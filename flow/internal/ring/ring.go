@@ -41,23 +41,32 @@ func New[P any](room int, manySenders, manyReceivers bool) *Queue[P] {
 }
 
 // Offer puts p, which is not nil, into the queue. It reports false when there is no room, or the queue is closed.
-func (q *Queue[P]) Offer(p *P) bool {
-	q.tail.enter()
-	slot := &q.slots[q.tail.next]
-	done := slot.Load() == nil
-	if done {
-		slot.Store(p)
-		if q.closed.Load() && slot.CompareAndSwap(p, nil) { // nobody came for it, and nobody may come
-			done = false
-		} else {
-			q.tail.step(len(q.slots))
-		}
+func (q *Queue[P]) Offer(p *P) (done bool) {
+	if q.tail.shared {
+		q.tail.mu.Lock()
+		done = q.offer(p)
+		q.tail.mu.Unlock()
+	} else {
+		done = q.offer(p)
 	}
-	q.tail.leave()
 	if done {
 		q.filled.ring()
 	}
 	return done
+}
+
+// offer is Offer for one sender at a time.
+func (q *Queue[P]) offer(p *P) bool {
+	slot := &q.slots[q.tail.next]
+	if slot.Load() != nil {
+		return false
+	}
+	slot.Store(p)
+	if q.closed.Load() && slot.CompareAndSwap(p, nil) { // nobody came for it, and nobody may come
+		return false
+	}
+	q.tail.step(len(q.slots))
+	return true
 }
 
 // Put waits until it could put p into the queue. It reports false when the queue is closed.
@@ -70,18 +79,29 @@ func (q *Queue[P]) Put(p *P) (done bool) {
 }
 
 // Poll takes an element out of the queue, nil when there is none.
-func (q *Queue[P]) Poll() *P {
-	q.head.enter()
-	slot := &q.slots[q.head.next]
-	p := slot.Load()
-	if p != nil {
-		if p = slot.Swap(nil); p != nil { // nil: Close was faster
-			q.head.step(len(q.slots))
-		}
+func (q *Queue[P]) Poll() (p *P) {
+	if q.head.shared {
+		q.head.mu.Lock()
+		p = q.poll()
+		q.head.mu.Unlock()
+	} else {
+		p = q.poll()
 	}
-	q.head.leave()
 	if p != nil {
 		q.freed.ring()
+	}
+	return p
+}
+
+// poll is Poll for one receiver at a time.
+func (q *Queue[P]) poll() *P {
+	slot := &q.slots[q.head.next]
+	if slot.Load() == nil {
+		return nil
+	}
+	p := slot.Swap(nil)
+	if p != nil { // nil: Close was faster
+		q.head.step(len(q.slots))
 	}
 	return p
 }
@@ -104,21 +124,9 @@ func (q *Queue[P]) Close() (rest []*P) {
 			rest = append(rest, p)
 		}
 	}
-	q.filled.ring()
-	q.freed.ring()
+	for q.filled.ring() || q.freed.ring() {
+	}
 	return rest
-}
-
-func (e *end) enter() {
-	if e.shared {
-		e.mu.Lock()
-	}
-}
-
-func (e *end) leave() {
-	if e.shared {
-		e.mu.Unlock()
-	}
 }
 
 func (e *end) step(size int) {
@@ -127,28 +135,41 @@ func (e *end) step(size int) {
 	}
 }
 
-// bell wakes those who wait for something to become so.
+// bell wakes those who wait for something to become so, one for each ring.
 type bell struct {
 	waiting atomic.Int32
-	rung    chan struct{} // with room for one, never closed. From who made it so -> to one who waits, who wakes the next
+	rung    chan struct{} // with room for one, never closed. From who rings -> to one who waits
 }
 
-func (b *bell) ring() {
-	if b.waiting.Load() == 0 {
-		return
+// ring wakes one who waits, if there is one. Whoever rings has made it so before.
+func (b *bell) ring() bool {
+	if b.waiting.Load() == 0 || !b.countOut() {
+		return false
 	}
-	select {
-	case b.rung <- struct{}{}:
-	default: // one is being woken, and will look
-	}
+	b.rung <- struct{}{}
+	return true
 }
 
-// wait returns when it is so. Whoever rings has made it so before.
+// countOut takes one from those who wait. It reports false when nobody does.
+func (b *bell) countOut() bool {
+	for n := b.waiting.Load(); n > 0; n = b.waiting.Load() {
+		if b.waiting.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// wait returns when it is so.
 func (b *bell) wait(so func() bool) {
-	b.waiting.Add(1)
 	for !so() {
+		b.waiting.Add(1)
+		if so() { // meanwhile
+			if !b.countOut() {
+				<-b.rung // somebody rings already
+			}
+			return
+		}
 		<-b.rung
 	}
-	b.waiting.Add(-1)
-	b.ring()
 }
