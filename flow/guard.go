@@ -6,21 +6,12 @@ import "runtime/debug"
 // gets none: the stages before it have nothing else in hand. The guard where their path began takes all of
 // them out of their calls.
 
-// guarded runs the stage on a batch, whatever panics, and times it if it is to be timed.
+// guarded runs the stage on a batch, and after a panic again on what is left to do. It times the batch if it is to be timed.
 func (o *Out[T]) guarded(batch []T) {
-	clock := &o.owner.clock
-	if !clock.on {
-		o.insist(batch)
-		return
+	if clock := &o.owner.clock; clock.on {
+		o.count[sampled] += uint64(len(batch))
+		defer clock.charge(clock.charge(o.count))
 	}
-	o.count[sampled] += uint64(len(batch))
-	before := clock.charge(o.count)
-	o.insist(batch)
-	clock.charge(before)
-}
-
-// insist runs the stage, and after a panic again on what is left to do.
-func (o *Out[T]) insist(batch []T) {
 	for len(batch) > 0 {
 		batch = o.guard(batch)
 	}

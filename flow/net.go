@@ -88,9 +88,8 @@ type Net[T any] struct {
 	parcels sync.Pool     // of empty *parcel[T]: from whoever emptied one -> to whoever fills one
 	done    chan struct{} // closed by Run, when nobody may wait any longer
 
-	mu      sync.Mutex // guards what follows
-	way     Way
-	ran     bool
+	mu      sync.Mutex  // guards what follows
+	way     Way         // empty before Run
 	open    bool        // Put takes items
 	workers int         // goroutines of stages, from Run to its end
 	owners  []*owner[T] // all: of workers, and of callers of Put
@@ -118,9 +117,6 @@ type edge[T any] struct {
 // lost to a panic, a refusal or a deadline, by the goroutine that lost it: it must not block or panic, and may be called
 // by several at once. Nil means that nobody asks. Drain is how long a stop may take, 0 meaning 5 s.
 func New[T any](stages []Stage[T], edges []Edge, failed func(item T, why error), drain time.Duration) (*Net[T], error) {
-	if failed == nil {
-		failed = func(T, error) {}
-	}
 	n := &Net[T]{failed: failed, drain: cmp.Or(drain, 5*time.Second), done: make(chan struct{})}
 	n.parcels.New = func() any { return &parcel[T]{items: make([]T, 0, MaxBatch)} }
 	n.nodes = []*node[T]{{Stage: Stage[T]{Width: 1 << 16}}} // as many as there are callers of Put

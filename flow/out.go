@@ -68,52 +68,51 @@ func (o *Out[T]) port(number, amount int) *port[T] {
 
 // pass is Pass where there is more to look at.
 func (o *Out[T]) pass(p *port[T], batch []T) {
-	if p.wait != nil {
-		o.flushPort(p) // what was sent before goes before
-	}
+	o.flushPort(p) // what was sent before goes before
 	if whole := o.parcel; whole != nil && len(batch) == len(whole.items) && &batch[0] == &whole.items[0] {
 		o.parcel = nil
 		o.owner.send(p, whole)
 		return
 	}
 	for part := range slices.Chunk(batch, MaxBatch) {
-		if p.next != nil {
-			o.descend(p, part)
-		} else {
-			o.owner.send(p, o.owner.net.fill(part))
-		}
+		o.hand(p, part)
 	}
 }
 
 // flush hands on what Send put by.
 func (o *Out[T]) flush() {
 	for i := range o.ports {
-		if o.ports[i].wait != nil {
-			o.flushPort(&o.ports[i])
-		}
+		o.flushPort(&o.ports[i])
 	}
 }
 
 func (o *Out[T]) flushPort(p *port[T]) {
 	full := p.wait
+	if full == nil {
+		return
+	}
 	o.pending -= len(full.items)
 	p.wait = nil // should what is behind panic, it is not handed on again
 	if p.next == nil {
 		o.owner.send(p, full)
 		return
 	}
-	o.descend(p, full.items)
+	o.hand(p, full.items)
 	o.owner.net.recycle(full)
 }
 
-// descend calls the next stage of a chain.
-func (o *Out[T]) descend(p *port[T], batch []T) {
+// hand calls the next stage of a chain, or puts a copy of the batch on its way. It reports false when it is lost.
+func (o *Out[T]) hand(p *port[T], batch []T) bool {
+	if p.next == nil {
+		return o.owner.send(p, o.owner.net.fill(batch))
+	}
 	p.count[sent] += uint64(len(batch))
 	if len(batch) == 1 && o.bare() {
 		p.next.call(batch)
 	} else {
 		p.next.guarded(batch)
 	}
+	return true
 }
 
 // bare says whether what is behind needs no guard of its own: nothing else is in hand, and the time is not taken.

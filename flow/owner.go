@@ -47,7 +47,7 @@ func (o *owner[T]) out(s *node[T], made map[*node[T]]*Out[T]) *Out[T] {
 
 // Put gives the net a batch and returns how many of its items were taken, from the front: by Chain all, when they
 // have passed through; by Network those that found room. None are taken before Run has begun and after its
-// context has ended. The batch is the caller's again.
+// context has ended. The batch is the caller's again; by Chain, stages may have changed what is in it.
 func (n *Net[T]) Put(batch []T) (accepted int) {
 	o := n.borrow()
 	if o == nil {
@@ -55,7 +55,8 @@ func (n *Net[T]) Put(batch []T) (accepted int) {
 	}
 	defer n.giveBack(o)
 	for part := range slices.Chunk(batch, MaxBatch) {
-		if !o.put(part) {
+		o.tick()
+		if !o.first.hand(&o.first.ports[0], part) {
 			break
 		}
 		accepted += len(part)
@@ -82,18 +83,6 @@ func (n *Net[T]) giveBack(o *owner[T]) {
 	n.mu.Lock()
 	n.rest = append(n.rest, o)
 	n.mu.Unlock()
-}
-
-// put takes a batch in by the entry's edge.
-func (o *owner[T]) put(batch []T) bool {
-	o.tick()
-	entry := &o.first.ports[0]
-	if entry.next == nil {
-		return o.send(entry, o.net.fill(batch))
-	}
-	entry.count[sent] += uint64(len(batch))
-	entry.next.guarded(batch)
-	return true
 }
 
 // tick begins a batch. It shows the counts now and then, and has some batches timed.

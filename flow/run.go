@@ -32,19 +32,18 @@ func (n *Net[T]) Run(ctx context.Context, way Way) error {
 func (n *Net[T]) begin(way Way) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.ran {
+	if n.way != "" {
 		return false
 	}
-	n.way, n.ran, n.open = way, true, true
+	n.way, n.open = way, true
 	for _, s := range n.nodes[1:] {
-		switch {
-		case way == Network:
+		if way == Network {
 			s.queue = ring.New[parcel[T]](s.room, s.senders > 1, s.Width > 1)
 			for range max(1, s.Width) {
 				n.workers++
 				go n.newOwner(s).work()
 			}
-		case s.Width > 0:
+		} else if s.Width > 0 {
 			s.Do = n.limited(s.Stage)
 		}
 	}
@@ -69,11 +68,13 @@ func (n *Net[T]) limited(s Stage[T]) func([]T, *Out[T]) {
 }
 
 // stop ends the run: no more Put, callers home, everything through, workers ended. See the package's comment.
-func (n *Net[T]) stop() error {
+func (n *Net[T]) stop() (late error) {
 	n.mu.Lock()
 	n.open = false
 	n.mu.Unlock()
-	through := n.await(n.drain, n.quiet)
+	if !n.await(n.drain, n.quiet) {
+		late = ErrDeadline
+	}
 	close(n.done)
 	for _, s := range n.nodes {
 		if s.queue != nil {
@@ -83,10 +84,7 @@ func (n *Net[T]) stop() error {
 		}
 	}
 	n.await(n.drain/4, func() bool { return len(n.rest) == len(n.owners) })
-	if !through {
-		return ErrDeadline
-	}
-	return nil
+	return late
 }
 
 // await polls until what it waits for is so, or the time has passed. It asks under the lock.

@@ -42,8 +42,7 @@ func (n *Net[T]) Snapshot() Topology {
 	for _, e := range n.edges {
 		c := total[e.row]
 		t.Stages[e.to.row-1].Items += c[taken]
-		depth := c[sent] - min(c[sent], c[taken])
-		t.Edges = append(t.Edges, EdgeReading{Edge: e.Edge, Items: c[sent], Depth: depth, Dropped: c[lost+Drop], Refused: c[lost+Refuse]})
+		t.Edges = append(t.Edges, EdgeReading{Edge: e.Edge, Items: c[sent], Depth: c[sent] - min(c[sent], c[taken]), Dropped: c[lost+Drop], Refused: c[lost+Refuse]})
 	}
 	return t
 }

@@ -75,6 +75,8 @@ func (o *owner[T]) send(p *port[T], full *parcel[T]) (done bool) {
 
 func (n *Net[T]) fail(items []T, why error) {
 	for _, item := range items {
-		n.failed(item, why)
+		if n.failed != nil {
+			n.failed(item, why)
+		}
 	}
 }
