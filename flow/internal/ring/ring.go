@@ -44,29 +44,22 @@ func New[P any](room int, manySenders, manyReceivers bool) *Queue[P] {
 func (q *Queue[P]) Offer(p *P) (done bool) {
 	if q.tail.shared {
 		q.tail.mu.Lock()
-		done = q.offer(p)
+	}
+	slot := &q.slots[q.tail.next]
+	if slot.Load() == nil {
+		slot.Store(p)
+		// Once closed, nobody may come for p; if nobody has, it is still here.
+		if done = !q.closed.Load() || !slot.CompareAndSwap(p, nil); done {
+			q.tail.step(len(q.slots))
+		}
+	}
+	if q.tail.shared {
 		q.tail.mu.Unlock()
-	} else {
-		done = q.offer(p)
 	}
 	if done {
 		q.filled.ring()
 	}
 	return done
-}
-
-// offer is Offer for one sender at a time.
-func (q *Queue[P]) offer(p *P) bool {
-	slot := &q.slots[q.tail.next]
-	if slot.Load() != nil {
-		return false
-	}
-	slot.Store(p)
-	if q.closed.Load() && slot.CompareAndSwap(p, nil) { // nobody came for it, and nobody may come
-		return false
-	}
-	q.tail.step(len(q.slots))
-	return true
 }
 
 // Put waits until it could put p into the queue. It reports false when the queue is closed.
@@ -82,26 +75,18 @@ func (q *Queue[P]) Put(p *P) (done bool) {
 func (q *Queue[P]) Poll() (p *P) {
 	if q.head.shared {
 		q.head.mu.Lock()
-		p = q.poll()
+	}
+	slot := &q.slots[q.head.next]
+	if slot.Load() != nil {
+		if p = slot.Swap(nil); p != nil { // nil: Close was faster
+			q.head.step(len(q.slots))
+		}
+	}
+	if q.head.shared {
 		q.head.mu.Unlock()
-	} else {
-		p = q.poll()
 	}
 	if p != nil {
 		q.freed.ring()
-	}
-	return p
-}
-
-// poll is Poll for one receiver at a time.
-func (q *Queue[P]) poll() *P {
-	slot := &q.slots[q.head.next]
-	if slot.Load() == nil {
-		return nil
-	}
-	p := slot.Swap(nil)
-	if p != nil { // nil: Close was faster
-		q.head.step(len(q.slots))
 	}
 	return p
 }
