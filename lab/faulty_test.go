@@ -183,6 +183,24 @@ func TestServersThatFail(t *testing.T) {
 	}
 }
 
+// A server may die so late that its trial still comes to its end: then the connections that broke tell.
+func TestADeathAtTheEndOfAWindowIsADeath(t *testing.T) {
+	b := faulty(t, "leaves")
+	r, err := NewRunner(t.Context(), b.experiment, b.options, nil)
+	must(t, err)
+	defer func() { must(t, r.Close()) }()
+	s, err := r.startSubject(t.Context(), Place{Subject: "faulty"}, b.experiment.Loads[0])
+	must(t, err)
+	c, err := net.Dial("tcp", s.addr)
+	must(t, err)
+	defer c.Close()
+	_, err = c.Write(make([]byte, 4000))
+	must(t, err)
+	trial := result.Trial{FailedBecause: []string{"load error: connection reset, 4 times"}}
+	err = s.blame(t.Context(), &trial, nil)
+	checkError(t, s.end(&trial, err), "exit status 0")
+}
+
 // checkError wants one sentence that names the server and says what is wrong, or no error.
 func checkError(t *testing.T, err error, want string) {
 	t.Helper()

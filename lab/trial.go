@@ -53,7 +53,7 @@ func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
 	g.pulse = r.pulse(p, s)
-	err = s.blame(ctx, r.drive(ctx, g, s, l, &t, during))
+	err = s.blame(ctx, &t, r.drive(ctx, g, s, l, &t, during))
 	var failed failure
 	if errors.As(err, &failed) {
 		t.FailedBecause, err = append(t.FailedBecause, string(failed)), nil
