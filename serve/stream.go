@@ -57,16 +57,33 @@ func (s *stream) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// readLast reads what has arrived, and gives ErrStopped when there is no more.
-func (s *stream) readLast(p []byte) (int, error) {
-	if s.raw == nil {
-		s.Conn.SetReadDeadline(time.Now().Add(quiet))
-		n, err := s.Conn.Read(p)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = ErrStopped
+// readLast reads what has arrived, and gives ErrStopped when there is no more. The stop, or a poke, may set the
+// deadline under it, which says nothing about what has arrived: it tries again then.
+func (s *stream) readLast(p []byte) (n int, err error) {
+	for until := time.Now().Add(quiet); ; {
+		if s.raw == nil {
+			n, err = s.readQuiet(p, until)
+		} else {
+			n, err = s.readNow(p)
 		}
-		return n, err
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
 	}
+}
+
+// readQuiet is readLast without a file descriptor.
+func (s *stream) readQuiet(p []byte, until time.Time) (int, error) {
+	s.Conn.SetReadDeadline(until)
+	n, err := s.Conn.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(until) {
+		err = ErrStopped
+	}
+	return n, err
+}
+
+// readNow is readLast with a file descriptor: a read that does not wait.
+func (s *stream) readNow(p []byte) (int, error) {
 	s.Conn.SetReadDeadline(time.Time{})
 	n, err := 0, error(nil)
 	rawErr := s.raw.Read(func(fd uintptr) bool {
