@@ -94,12 +94,12 @@ func subjectBusy(t *result.Trial, l Load, cores int) bool {
 
 // failedEchoes says whether the generator missed an echo or found one wrong.
 func failedEchoes(t *result.Trial) bool {
-	return len(beginning("load error", t.RefusedBecause))+len(beginning("load error", t.FailedBecause)) > 0
+	return len(beginning(result.LoadError, t.RefusedBecause))+len(beginning(result.LoadError, t.FailedBecause)) > 0
 }
 
 // fromOutside is those reasons for refusing a trial that neither its generator nor its subject made.
 func fromOutside(reasons []string) []string {
-	return slices.Concat(beginning("hypervisor took", reasons), beginning("another process took", reasons), beginning("the lab itself took", reasons))
+	return slices.Concat(beginning(result.HypervisorTook, reasons), beginning(result.NeighbourTook, reasons), beginning(result.LabTook, reasons))
 }
 
 // beginning is those reasons that begin so: the words of the judgement of a trial tell its reasons apart.
@@ -114,5 +114,5 @@ func shareRefusals(t *result.Trial) []string {
 	if t.Messages == 0 {
 		return t.FailedBecause // the subject gave up, and there are no figures
 	}
-	return slices.Concat(fromOutside(t.RefusedBecause), beginning("load short", t.RefusedBecause), beginning("generator late: 99th", t.RefusedBecause))
+	return slices.Concat(fromOutside(t.RefusedBecause), beginning(result.LoadShort, t.RefusedBecause), beginning(result.GeneratorLate+": 99th", t.RefusedBecause))
 }

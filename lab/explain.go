@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/lab/load"
 	"weir/lab/portability"
 	"weir/lab/reason"
 	"weir/lab/result"
@@ -98,7 +99,7 @@ func (r *Runner) reasons(ctx context.Context, p Place) (result.Reasons, error) {
 // sentAhead is how many messages were sent in so much time before the window of t. The generator keeps its
 // rate from the first message on, and begins the window with a burst where messages come together.
 func sentAhead(t *result.Trial, l Load, ahead time.Duration) int64 {
-	if t.Pattern == "together" && l.Rate > 0 {
+	if t.Pattern == load.Together && l.Rate > 0 {
 		return int64(ahead.Seconds()*l.Rate) * int64(t.Connections)
 	}
 	return int64(ahead.Seconds() * float64(t.Messages) / max(t.WindowS, 0.001))

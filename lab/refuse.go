@@ -87,7 +87,7 @@ func failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 		if kind == "echo missing" { // within the time that echoes are given
 			to = &slow
 		}
-		to.add(true, "load error: %s, %d times", kind, ev.Errors[kind])
+		to.add(true, result.LoadError+": %s, %d times", kind, ev.Errors[kind])
 	}
 	slow.add(float64(t.Behind) > maxBehind*float64(t.Messages), "did not carry the load: %d of %d messages found their connection full", t.Behind, t.Messages)
 	queued := int64(maxQueued*t.Connections) * t.Bytes / max(t.Messages, 1)
@@ -102,13 +102,13 @@ func refusals(t *result.Trial, ev Evidence, failing bool) []string {
 	var why findings
 	l := limitsFor(t, ev.Shared)
 	share := func(d time.Duration) float64 { return float64(d) / float64(ev.Window) }
-	why.add(!failing && t.AchievedRatio < minAchieved, "load short: %.2f %% of the offered messages were sent", 100*t.AchievedRatio)
-	why.add(!failing && t.LatenessUS.P50 > us(l.latenessP50), "generator late: median %.0f us, limit %.0f us", t.LatenessUS.P50, us(l.latenessP50))
-	why.add(!failing && t.LatenessUS.P99 > us(l.latenessP99), "generator late: 99th percentile %.0f us, limit %.0f us", t.LatenessUS.P99, us(l.latenessP99))
+	why.add(!failing && t.AchievedRatio < minAchieved, result.LoadShort+": %.2f %% of the offered messages were sent", 100*t.AchievedRatio)
+	why.add(!failing && t.LatenessUS.P50 > us(l.latenessP50), result.GeneratorLate+": median %.0f us, limit %.0f us", t.LatenessUS.P50, us(l.latenessP50))
+	why.add(!failing && t.LatenessUS.P99 > us(l.latenessP99), result.GeneratorLate+": 99th percentile %.0f us, limit %.0f us", t.LatenessUS.P99, us(l.latenessP99))
 	why.add(t.LoadRunQueue > maxRunQueue && !ev.Shared, "generator waited %.1f %% of the window for its core", 100*t.LoadRunQueue)
-	why.add(share(ev.Steal) > maxSteal, "hypervisor took %.1f %% of a core", 100*share(ev.Steal))
-	why.add(share(ev.Neighbour) > maxNeighbour && !ev.Here, "another process took %.1f %% of a core: %s", 100*share(ev.Neighbour), ev.NeighbourWho)
-	why.add(share(ev.Lab) > maxNeighbour, "the lab itself took %.1f %% of a core", 100*share(ev.Lab))
+	why.add(share(ev.Steal) > maxSteal, result.HypervisorTook+" %.1f %% of a core", 100*share(ev.Steal))
+	why.add(share(ev.Neighbour) > maxNeighbour && !ev.Here, result.NeighbourTook+" %.1f %% of a core: %s", 100*share(ev.Neighbour), ev.NeighbourWho)
+	why.add(share(ev.Lab) > maxNeighbour, result.LabTook+" %.1f %% of a core", 100*share(ev.Lab))
 	return why
 }
 

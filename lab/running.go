@@ -60,7 +60,7 @@ func interrupted(ctx context.Context, err error) error {
 // blame turns an error of a trial, or the loss of connections in it, into the subject's death where that was
 // the cause. Its connections break before the news of its end comes: it is waited for.
 func (s *running) blame(ctx context.Context, t *result.Trial, err error) error {
-	if err == nil && len(beginning("load error", t.FailedBecause)) == 0 || s.process == nil || ctx.Err() != nil {
+	if err == nil && len(beginning(result.LoadError, t.FailedBecause)) == 0 || s.process == nil || ctx.Err() != nil {
 		return interrupted(ctx, err)
 	}
 	patience := time.NewTimer(deathNews)

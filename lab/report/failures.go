@@ -86,7 +86,7 @@ func (f failing) kinds() []string {
 func kindsOf(t *result.Trial) []string {
 	var kinds []string
 	for _, why := range t.FailedBecause {
-		kind, _, _ := strings.Cut(strings.TrimPrefix(why, "load error: "), ",")
+		kind, _, _ := strings.Cut(strings.TrimPrefix(why, result.LoadError+": "), ",")
 		kind, _, _ = strings.Cut(kind, ":")
 		if !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)

@@ -12,3 +12,13 @@ const (
 	MetricCPU = "cpu_us_per_message"
 	MetricCV  = "cpu_cv"
 )
+
+// What the reasons in a trial's RefusedBecause and FailedBecause begin with, where something hangs on the kind of reason.
+const (
+	LoadError      = "load error" // FailedBecause, or RefusedBecause beside a reason from outside
+	LoadShort      = "load short"
+	GeneratorLate  = "generator late"
+	HypervisorTook = "hypervisor took"
+	NeighbourTook  = "another process took"
+	LabTook        = "the lab itself took"
+)
