@@ -3,8 +3,8 @@ package flow
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
-	"time"
 )
 
 // The bars: a stage of a chain at most 5 ns over a direct call, a hop of a network at most 8 ns an item in
@@ -29,8 +29,8 @@ func benchNet(b *testing.B, way Way, stages, capacity int, do func([]int, *Out[i
 	ctx, cancel := context.WithCancel(b.Context())
 	ended := make(chan error, 1) // Run's answer -> finish
 	go func() { ended <- n.Run(ctx, way) }()
-	for n.Put([]int{0}) == 0 {
-		time.Sleep(time.Millisecond)
+	for n.Snapshot().Way == "" { // until it runs
+		runtime.Gosched()
 	}
 	return func(batch []int) { n.Put(batch) }, func() {
 		cancel()
