@@ -16,7 +16,17 @@ func (s *Subject) fill(words []string, p Params) []string {
 	port := strconv.Itoa(p.Port)
 	return replaceAll(words, strings.NewReplacer("{dir}", s.Dir, "{out}", s.Out, "{root}", s.Root,
 		"{addr}", net.JoinHostPort(p.Host, port), "{host}", p.Host, "{port}", port, "{workload}", p.Workload,
-		"{size}", strconv.Itoa(p.Size), "{work_us}", strconv.Itoa(p.WorkUS), "{wait_ms}", strconv.Itoa(p.WaitMS)))
+		"{size}", strconv.Itoa(p.Size), "{work_us}", strconv.Itoa(p.WorkUS), "{wait_ms}", strconv.Itoa(p.WaitMS),
+		"{www}", p.Www, "{sleep_ms}", strconv.Itoa(p.SleepMS), "{sleep_every}", strconv.Itoa(p.SleepEvery),
+		"{filters}", strconv.Itoa(p.Filters), "{gzip}", digit(p.Gzip)))
+}
+
+// digit is how a command line says yes and no.
+func digit(yes bool) string {
+	if yes {
+		return "1"
+	}
+	return "0"
 }
 
 func replaceAll(words []string, r *strings.Replacer) []string {

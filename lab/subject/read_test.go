@@ -68,7 +68,7 @@ func TestReadRefuses(t *testing.T) {
 		{"no run", without("run"), []string{"run: missing"}},
 		{"bad name", without("name") + "name = \"My Server\"\n", []string{`:5: name: "My Server"`, "a-z"}},
 		{"name with a path", without("name") + "name = \"../x\"\n", []string{`name: "../x"`}},
-		{"unknown workload", without("workloads") + "workloads = [\"sink\", \"http\"]\n", []string{`:5: workloads: there is no workload "http"`}},
+		{"unknown workload", without("workloads") + "workloads = [\"sink\", \"http\"]\n", []string{`:5: workloads: there is no workload "http", only sink, echo, page, files`}},
 		{"workload twice", without("workloads") + "workloads = [\"sink\", \"sink\"]\n", []string{`"sink" stands twice`}},
 		{"unknown readiness", least + "ready = \"soon\"\n", []string{`:6: ready: "soon" is none of listen, connect and line: TEXT`}},
 		{"line without text", least + "ready = \"line: \"\n", []string{":6: ready:", "no text"}},
@@ -113,12 +113,13 @@ func TestCommandFillsEveryPlaceholder(t *testing.T) {
 	}
 	s.Dir, s.Root, s.Out = "/p/dir", "/p", "/p/out"
 	s.RunCmd = everything
-	got := strings.Join(s.Command(Params{Host: "::1", Port: 7, Workload: "echo", Size: 5, WorkUS: 6, WaitMS: 8}), " ")
-	if want := "/p/dir /p/out /p [::1]:7 ::1 7 echo 5 6 8"; got != want {
+	got := strings.Join(s.Command(Params{Host: "::1", Port: 7, Workload: "page", Size: 5, WorkUS: 6, WaitMS: 8,
+		Www: "/www", SleepMS: 9, SleepEvery: 10, Filters: 11, Gzip: true}), " ")
+	if want := "/p/dir /p/out /p [::1]:7 ::1 7 page 5 6 8 /www 9 10 11 1"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	s.RunCmd = []string{"{workload}-{size}"}
-	if got := s.Command(Params{})[0]; got != "sink-1000" {
+	s.RunCmd = []string{"{workload}-{size}-{gzip}"}
+	if got := s.Command(Params{})[0]; got != "sink-1000-0" {
 		t.Errorf("defaults: %s", got)
 	}
 }

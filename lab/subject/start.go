@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,6 +65,10 @@ func (s *Subject) refuse(p Params, pl Place) error {
 		return fmt.Errorf("%s cannot listen on port %d: give one from 1 to 65535", s.Name, p.Port)
 	case p.Size < 0 || p.WorkUS < 0 || p.WaitMS < 0:
 		return fmt.Errorf("%s: size, work and wait cannot be negative", s.Name)
+	case p.SleepMS < 0 || p.SleepEvery < 0 || p.Filters < 0:
+		return fmt.Errorf("%s: sleeps and filters cannot be negative", s.Name)
+	case !filepath.IsAbs(p.Www) && s.told("{www}"):
+		return fmt.Errorf("%s cannot serve the folder %q: give an absolute path", s.Name, p.Www)
 	case pl.Sample.Netns == "" && errors.Is(tryPort(net.ParseIP(p.Host), p.Port), syscall.EADDRINUSE):
 		return fmt.Errorf("%s cannot listen at %s: the port is in use by another program; stop that or choose another port", s.Name, addr)
 	}

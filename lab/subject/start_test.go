@@ -125,6 +125,8 @@ func TestStartSaysWhyNot(t *testing.T) {
 		{"port in use", "plain", "", Params{Port: taken}, []string{"in use", strconv.Itoa(taken), "choose another port"}},
 		{"no such workload", "plain", "", Params{Workload: "echo"}, []string{`does not serve the workload "echo"`, "sink"}},
 		{"no such host", "plain", "", Params{Host: "localhost"}, []string{`"localhost"`, "127.0.0.1"}},
+		{"no folder to serve", "plain", `env={WWW="{www}"}`, Params{Www: "www"}, []string{`cannot serve the folder "www"`, "absolute path"}},
+		{"negative sleep", "plain", "", Params{SleepMS: -1}, []string{"sleeps and filters cannot be negative"}},
 		{"no such port", "plain", "", Params{Port: 70000}, []string{"70000", "65535"}},
 	}
 	for _, tt := range tests {

@@ -17,7 +17,10 @@
 package subject
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // Subject is a server under test. Read returns only valid ones; nothing changes one afterwards.
@@ -27,7 +30,7 @@ type Subject struct {
 	Paradigm     string            `toml:"paradigm"`      // how it handles concurrency: "event loop", …
 	About        string            `toml:"about"`         // what it does with a message
 	Differs      string            `toml:"differs"`       // where its work is not equal to the others'
-	Workloads    []string          `toml:"workloads"`     // "sink", "echo"
+	Workloads    []string          `toml:"workloads"`     // of the known ones: "sink", "echo", "page", "files"
 	Needs        []string          `toml:"needs"`         // commands that must be on PATH to build or run it
 	CheckCmd     []string          `toml:"check"`         // exits 0 where the subject can work; optional
 	VersionCmd   []string          `toml:"version"`       // prints the version of what it runs on; optional
@@ -51,10 +54,18 @@ type Subject struct {
 type Params struct {
 	Host     string // an IP address, without brackets
 	Port     int    // 1 to 65535
-	Workload string // "sink" or "echo"; empty means sink
+	Workload string // "sink", "echo", "page" or "files"; empty means sink
 	Size     int    // bytes of a message; 0 means 1000
 	WorkUS   int    // microseconds of work for each message
 	WaitMS   int    // milliseconds of waiting for each message
+
+	// What follows is for the HTTP workloads, page and files.
+
+	Www        string // the folder to serve, absolute; a run command with {www} cannot do without
+	SleepMS    int    // milliseconds that every SleepEvery-th request sleeps
+	SleepEvery int    // 0: no request sleeps
+	Filters    int    // components that pass everything through
+	Gzip       bool   // compress text for clients that take it
 }
 
 // withDefaults fills what a caller may leave out.
@@ -72,6 +83,16 @@ func (p Params) withDefaults() Params {
 func (s *Subject) Serves(workload string) bool {
 	for _, w := range s.Workloads {
 		if w == workload {
+			return true
+		}
+	}
+	return false
+}
+
+// told says whether a run is told what the placeholder stands for.
+func (s *Subject) told(placeholder string) bool {
+	for _, word := range append(slices.Collect(maps.Values(s.Env)), s.RunCmd...) {
+		if strings.Contains(word, placeholder) {
 			return true
 		}
 	}

@@ -86,8 +86,8 @@ func (s *Subject) wrongChoices() *problem {
 		return &problem{"workloads", "missing"}
 	}
 	for i, w := range s.Workloads {
-		if w != "sink" && w != "echo" {
-			return &problem{"workloads", fmt.Sprintf("there is no workload %q, only sink and echo", w)}
+		if !slices.Contains(workloads, w) {
+			return &problem{"workloads", fmt.Sprintf("there is no workload %q, only %s", w, strings.Join(workloads, ", "))}
 		}
 		if slices.Contains(s.Workloads[:i], w) {
 			return &problem{"workloads", fmt.Sprintf("%q stands twice", w)}
@@ -116,10 +116,14 @@ func (s *Subject) wrongNumbers() *problem {
 	return nil
 }
 
+// workloads are what a server can be asked to do: two on messages, two on HTTP requests.
+var workloads = []string{"sink", "echo", "page", "files"}
+
 // placesOnly and everything are the placeholders that a key may hold.
 var (
 	placesOnly = []string{"{dir}", "{out}", "{root}"}
-	everything = append(slices.Clone(placesOnly), "{addr}", "{host}", "{port}", "{workload}", "{size}", "{work_us}", "{wait_ms}")
+	everything = append(slices.Clone(placesOnly), "{addr}", "{host}", "{port}", "{workload}", "{size}", "{work_us}", "{wait_ms}",
+		"{www}", "{sleep_ms}", "{sleep_every}", "{filters}", "{gzip}")
 )
 
 func (s *Subject) wrongPlaceholders() *problem {
@@ -152,11 +156,8 @@ func unknownPlaceholder(p string, known []string) string {
 
 // nowhereToListen catches a server that the lab could not tell its address.
 func (s *Subject) nowhereToListen() *problem {
-	words := append(slices.Collect(maps.Values(s.Env)), s.RunCmd...)
-	for _, w := range words {
-		if strings.Contains(w, "{addr}") || strings.Contains(w, "{port}") {
-			return nil
-		}
+	if s.told("{addr}") || s.told("{port}") {
+		return nil
 	}
 	return &problem{"run", "holds neither {addr} nor {port}, so that the lab could not tell the server where to listen"}
 }
