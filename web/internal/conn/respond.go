@@ -1,0 +1,151 @@
+package conn
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+)
+
+// joinLimit is the size of head and body, in bytes, up to which they are copied into one buffer: a copy is
+// then cheaper than a writev of two. It is also a TLS record's largest.
+const joinLimit = 16 << 10
+
+// heads holds the buffers of heads, and of small bodies behind them. They are out only while one answer is
+// written: an idle connection has none.
+var heads = sync.Pool{New: func() any { b := make([]byte, 0, joinLimit); return &b }}
+
+// engine is what net/http's own ResponseWriter for HTTP/1 can do, and a wrapped one usually cannot.
+type engine interface {
+	http.ResponseWriter
+	http.Flusher
+	io.ReaderFrom
+}
+
+// Respond answers with this status, the fields in w.Header() and the body, of which it sets the
+// Content-Length; nothing may have been written before, and body must stay as it is until Respond returns.
+// For HEAD, and statuses that have no body, the fields alone are sent. The error is that of the write: the
+// client is gone, or too slow.
+func (c *Conn) Respond(w http.ResponseWriter, status int, body []byte) error {
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	e, ours := w.(engine)
+	if c == nil || !ours {
+		w.WriteHeader(status)
+		if len(body) == 0 {
+			return nil
+		}
+		_, err := w.Write(body)
+		return bodyless(err)
+	}
+	c.src.rest = body
+	_, err := c.respond(e, status, &c.src, len(body) > 0)
+	c.src.rest = nil
+	return err
+}
+
+// RespondFile is Respond for length bytes of f from offset, by sendfile where there is one. f must have no
+// other reader during the call: its position moves. A file that turned out shorter gives io.ErrUnexpectedEOF,
+// and the connection ends after what there was.
+func (c *Conn) RespondFile(w http.ResponseWriter, status int, f *os.File, offset, length int64) error {
+	w.Header()["Content-Length"] = []string{strconv.FormatInt(length, 10)}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return err
+	}
+	body := &io.LimitedReader{R: f, N: length}
+	e, ours := w.(engine)
+	if c == nil || !ours {
+		w.WriteHeader(status)
+		n, err := io.Copy(w, body)
+		return complete(n, length, err)
+	}
+	n, err := c.respond(e, status, body, length > 0)
+	return complete(n, length, err)
+}
+
+// complete turns a copy that ended early without an error into one.
+func complete(n, want int64, err error) error {
+	if err == nil && n < want {
+		return io.ErrUnexpectedEOF
+	}
+	return bodyless(err)
+}
+
+// bodyless forgives what net/http says when a body is given to a status that has none.
+func bodyless(err error) error {
+	if err == http.ErrBodyNotAllowed {
+		return nil
+	}
+	return err
+}
+
+// respond has net/http make the head, keeps it, and lets net/http pass src on: to ReadFrom, when there is a
+// body to send. What no body took along is sent at the end.
+func (c *Conn) respond(e engine, status int, src io.Reader, body bool) (n int64, err error) {
+	buffer := heads.Get().(*[]byte)
+	c.held, c.hold = (*buffer)[:0], true
+	e.WriteHeader(status)
+	e.Flush()
+	c.hold = false
+	if body {
+		n, err = e.ReadFrom(src)
+	}
+	if _, left := c.take(); left != nil && err == nil {
+		err = left
+	}
+	*buffer = c.held[:0]
+	c.held = nil
+	heads.Put(buffer)
+	return n, bodyless(err)
+}
+
+// take sends a head that is still held, alone.
+func (c *Conn) take() (int, error) {
+	if len(c.held) == 0 {
+		return 0, nil
+	}
+	n, err := c.joined(nil)
+	return n, err
+}
+
+// Write sends p, behind the head that is held if there is one; a head itself is kept.
+func (c *Conn) Write(p []byte) (int, error) {
+	if c.hold {
+		c.held = append(c.held, p...)
+		return len(p), nil
+	}
+	return c.joined(p)
+}
+
+// joined sends what is held and p as one, and says how much of p went out.
+func (c *Conn) joined(p []byte) (n int, err error) {
+	if c.broken != nil {
+		return 0, c.broken
+	}
+	head := len(c.held)
+	switch {
+	case head == 0:
+		n, err = c.Conn.Write(p)
+	case head+len(p) <= joinLimit || c.tcp == nil:
+		c.held = append(c.held, p...)
+		n, err = c.Conn.Write(c.held)
+	default:
+		both := net.Buffers{c.held, p}
+		var sent int64
+		sent, err = both.WriteTo(c.tcp)
+		n = int(sent)
+	}
+	c.held = c.held[:0]
+	return max(0, n-head), c.failed(err)
+}
+
+// failed remembers the first write that failed and ends the connection: the client cannot know how much of
+// a response is missing.
+func (c *Conn) failed(err error) error {
+	if err != nil && c.broken == nil && !c.hijacked.Load() {
+		c.broken = err
+		c.Conn.Close()
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package conn
+
+import (
+	"io"
+	"sync"
+)
+
+// source is a body in memory on its way through net/http's ReadFrom into ours, which recognises it and
+// writes the bytes without a copy. Read is for those who come in between.
+type source struct{ rest []byte }
+
+func (s *source) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+func (s *source) WriteTo(w io.Writer) (int64, error) {
+	if len(s.rest) == 0 {
+		return 0, nil
+	}
+	n, err := w.Write(s.rest)
+	s.rest = s.rest[n:]
+	return int64(n), err
+}
+
+// copies holds the buffers of bodies that are neither in memory nor sent by the kernel.
+var copies = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
+// plain hides ReadFrom, so that io.Copy does not come back to it.
+type plain struct{ io.Writer }
+
+// ReadFrom sends all of src, behind the head that is held. net/http calls it for a body of known length.
+func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
+	if s, ok := src.(*source); ok {
+		n, err := c.joined(s.rest)
+		s.rest = s.rest[n:]
+		return int64(n), err
+	}
+	if c.broken != nil {
+		return 0, c.broken
+	}
+	if c.tcp == nil {
+		return c.copyFrom(src)
+	}
+	if err := c.sendMore(); err != nil {
+		return 0, c.failed(err)
+	}
+	n, err := c.tcp.ReadFrom(src)
+	return n, err
+}
+
+func (c *Conn) copyFrom(src io.Reader) (int64, error) {
+	buffer := copies.Get().(*[]byte)
+	defer copies.Put(buffer)
+	return io.CopyBuffer(plain{c}, src, *buffer)
+}
