@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"weir/lab/load/internal/raw"
 )
 
 // alarm wakes its thread at absolute times of CLOCK_MONOTONIC. It belongs to one thread.
@@ -51,8 +53,8 @@ func (a *alarm) sleep(until, then int64) bool {
 		a.arm(1-a.turn, then)
 	}
 	var expired [8]byte
-	_, errno := readNow(int32(a.timers[a.turn]), expired[:])
-	pausePoint()
+	_, errno := raw.Read(int32(a.timers[a.turn]), expired[:])
+	raw.PausePoint()
 	if errno != 0 {
 		return false
 	}

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"weir/lab/load/internal/raw"
 )
 
 // However the guesses of the time after come out, no sleep that says its time has come ends early.
@@ -18,7 +20,7 @@ func TestAnAlarmNeverEndsBeforeItsTime(t *testing.T) {
 	}
 	defer a.close()
 	random := rand.New(rand.NewPCG(1, 2))
-	at := monotonic()
+	at := raw.Monotonic()
 	guess := at
 	for range 300 {
 		if random.IntN(3) > 0 {
@@ -29,7 +31,7 @@ func TestAnAlarmNeverEndsBeforeItsTime(t *testing.T) {
 		guess = at + random.Int64N(300_000) - 50_000
 		for !a.sleep(at, guess) {
 		}
-		if now := monotonic(); now < at {
+		if now := raw.Monotonic(); now < at {
 			t.Fatalf("woke %d ns before its time", at-now)
 		}
 	}
@@ -55,12 +57,12 @@ func BenchmarkSleep(b *testing.B) {
 		b.Run(way.name, func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			at, before := monotonic(), processCPU()
+			at, before := raw.Monotonic(), raw.ProcessCPU()
 			for b.Loop() {
 				at += gap
 				way.sleep(at)
 			}
-			b.ReportMetric(float64(processCPU()-before)/float64(b.N), "cpu-ns/sleep")
+			b.ReportMetric(float64(raw.ProcessCPU()-before)/float64(b.N), "cpu-ns/sleep")
 		})
 	}
 }
@@ -69,5 +71,5 @@ func BenchmarkSleep(b *testing.B) {
 func nanosleep(at int64) {
 	ts := unix.NsecToTimespec(at)
 	syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
-	pausePoint()
+	raw.PausePoint()
 }

@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"weir/lab/load/internal/raw"
+	"weir/lab/load/internal/tally"
 )
 
 const (
@@ -28,8 +31,8 @@ type churn struct {
 	payload *payload
 	size    int
 	echo    bool
-	clock   clock
-	window  *window
+	clock   raw.Clock
+	window  *tally.Window
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	next    atomic.Int64
@@ -39,8 +42,8 @@ type churn struct {
 	begun    int64      // of the window's connections
 	warm     int64      // that went well and were due before the window
 	report   ChurnReport
-	duration distribution
-	fails    failures
+	duration tally.Distribution
+	fails    tally.Failures
 }
 
 // churnPlan says when each short connection is due.
@@ -66,7 +69,7 @@ func (p *churnPlan) number(before int64) int64 {
 // run starts the goroutines, which end when ctx does or stop is called.
 func (c *churn) run(ctx context.Context) {
 	ctx, c.cancel = context.WithCancel(ctx)
-	c.duration = newDistribution()
+	c.duration = tally.NewDistribution()
 	for range churnWorkers {
 		c.workers.Go(func() { c.work(ctx) })
 	}
@@ -74,13 +77,13 @@ func (c *churn) run(ctx context.Context) {
 
 // stop waits for the connections under way and says what became of those that were due in the window, which
 // lay between the given times; both are 0 if it never began.
-func (c *churn) stop(from, to int64) (ChurnReport, failures) {
+func (c *churn) stop(from, to int64) (ChurnReport, tally.Failures) {
 	c.cancel()
 	c.workers.Wait()
 	r := &c.report
 	r.Offered = max(c.number(to)-c.number(from), c.begun)
 	r.Behind += r.Offered - c.begun
-	r.DurationUS = c.duration.percentiles()
+	r.DurationUS = c.duration.Percentiles()
 	return *r, c.fails
 }
 
@@ -88,7 +91,7 @@ func (c *churn) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		i := c.next.Add(1) - 1
 		due := c.due(i)
-		behind := c.clock.now() > due
+		behind := c.clock.Now() > due
 		if !c.await(ctx, due) {
 			return
 		}
@@ -98,13 +101,13 @@ func (c *churn) work(ctx context.Context) {
 
 // await waits for the given time and says whether it has come before ctx was done.
 func (c *churn) await(ctx context.Context, due int64) bool {
-	timer := time.NewTimer(time.Duration(due - c.clock.now()))
+	timer := time.NewTimer(time.Duration(due - c.clock.Now()))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
 	case <-ctx.Done():
-		return c.clock.now() >= due
+		return c.clock.Now() >= due
 	}
 }
 
@@ -112,7 +115,7 @@ func (c *churn) await(ctx context.Context, due int64) bool {
 func (c *churn) note(err error, due int64, behind bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	in := c.window.holds(due)
+	in := c.window.Holds(due)
 	if in {
 		c.begun++
 	}
@@ -121,14 +124,14 @@ func (c *churn) note(err error, due int64, behind bool) {
 	}
 	if err != nil {
 		kind := "churn " + churnKind(err)
-		c.fails.add(kind, 1, "a short connection: %v", err)
+		c.fails.Add(kind, 1, "a short connection: %v", err)
 		return
 	}
 	c.sent.Add(1)
 	if in {
 		c.report.Done++
-		c.duration.record(c.clock.now() - due)
-	} else if due < c.window.from.Load() {
+		c.duration.Record(c.clock.Now() - due)
+	} else if due < c.window.From.Load() {
 		c.warm++
 	}
 }

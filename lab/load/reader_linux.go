@@ -8,6 +8,9 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"weir/lab/load/internal/raw"
+	"weir/lab/load/internal/tally"
 )
 
 // reader takes what comes back, sees connections end, and checks and times echoes. Checking, it waits raw
@@ -20,10 +23,10 @@ type reader struct {
 	conns     []receiving
 	buffer    []byte
 	events    [256]unix.EpollEvent
-	latency   distribution
+	latency   tally.Distribution
 	inWindow  int64 // whole echoes of the window's messages
 	discarded int64 // bytes
-	fails     failures
+	fails     tally.Failures
 }
 
 // receiving is a connection as its reader sees it.
@@ -47,7 +50,7 @@ func newReader(s *stream) (*reader, error) {
 		unix.Close(epoll) //nolint:errcheck // the other error tells more
 		return nil, fmt.Errorf("load: can't make an event descriptor: %w", err)
 	}
-	r := &reader{stream: s, epoll: epoll, called: called, conns: make([]receiving, len(s.fds)), buffer: make([]byte, span), latency: newDistribution()}
+	r := &reader{stream: s, epoll: epoll, called: called, conns: make([]receiving, len(s.fds)), buffer: make([]byte, span), latency: tally.NewDistribution()}
 	for i, fd := range s.fds {
 		ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP, Fd: int32(i)}
 		if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, int(fd), &ev); err != nil {
@@ -82,8 +85,8 @@ func (r *reader) run() {
 	}
 	for !r.stop.Load() {
 		tick := -1
-		if limit := r.drain.Load(); limit != unset {
-			if !r.echo || r.complete() || r.clock.now() > limit {
+		if limit := r.drain.Load(); limit != tally.Unset {
+			if !r.echo || r.complete() || r.clock.Now() > limit {
 				break
 			}
 			tick = 1
@@ -104,23 +107,14 @@ func (r *reader) wait(ms int) int {
 }
 
 // waitRaw waits without telling the runtime. The runtime then interrupts it with a signal whenever it
-// wants this thread to pause, and needs a function with a stack check on the way: pausePoint is that.
+// wants this thread to pause, and needs a function with a stack check on the way: raw.PausePoint is that.
 func (r *reader) waitRaw(ms int) int {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(r.epoll), uintptr(unsafe.Pointer(&r.events[0])), uintptr(len(r.events)), uintptr(ms), 0, 0)
-	pausePoint()
+	raw.PausePoint()
 	if errno != 0 {
 		return 0
 	}
 	return int(n)
-}
-
-// pausePoint is where the runtime may stop a thread that waits raw. Its frame is big enough to get the
-// prologue that looks for such a wish, and it is never inlined.
-//
-//go:noinline
-func pausePoint() {
-	var frame [256]byte
-	runtime.KeepAlive(&frame)
 }
 
 // read takes what connection i has, once: epoll tells again if there is more.
@@ -129,7 +123,7 @@ func (r *reader) read(i int) {
 	if c.gone {
 		return
 	}
-	n, errno := readNow(r.fds[i], r.buffer)
+	n, errno := raw.Read(r.fds[i], r.buffer)
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 	case errno != 0 || n == 0:
@@ -145,7 +139,7 @@ func (r *reader) read(i int) {
 
 // check compares what came back on connection i with what was sent, and times each message that ends in it.
 func (r *reader) check(i int, got []byte) {
-	c, now := &r.conns[i], r.clock.now()
+	c, now := &r.conns[i], r.clock.Now()
 	want := r.payload.at(i, c.offset, len(got))
 	if !bytes.Equal(got, want) {
 		at := 0
@@ -153,15 +147,15 @@ func (r *reader) check(i int, got []byte) {
 			at++
 		}
 		c.bad = true
-		r.fails.add("wrong byte", 1, "connection %d: byte %d of its echo is %q and should be %q", i, c.offset+int64(at), got[at], want[at])
+		r.fails.Add("wrong byte", 1, "connection %d: byte %d of its echo is %q and should be %q", i, c.offset+int64(at), got[at], want[at])
 		return
 	}
 	whole := c.offset / int64(r.size)
 	c.offset += int64(len(got))
 	for range c.offset/int64(r.size) - whole {
-		if r.window.holds(c.next.at) {
+		if r.window.Holds(c.next.at) {
 			r.inWindow++
-			r.latency.record(now - c.next.at)
+			r.latency.Record(now - c.next.at)
 		}
 		c.next = r.schedule.after(i, c.next)
 		r.echoed.Add(1)
@@ -181,7 +175,7 @@ func (r *reader) complete() bool {
 
 // finish counts what is missing of the echoes, or too much.
 func (r *reader) finish() {
-	if !r.echo || r.drain.Load() == unset {
+	if !r.echo || r.drain.Load() == tally.Unset {
 		return
 	}
 	for i := range r.senders {
@@ -189,10 +183,10 @@ func (r *reader) finish() {
 		switch missing := total - c.offset; {
 		case c.bad || missing == 0:
 		case missing < 0:
-			r.fails.add("echo too long", 1, "connection %d: %d bytes came back and only %d were sent", i, c.offset, total)
+			r.fails.Add("echo too long", 1, "connection %d: %d bytes came back and only %d were sent", i, c.offset, total)
 		default:
 			n := (missing + int64(r.size) - 1) / int64(r.size)
-			r.fails.add("echo missing", n, "connection %d: %d of %d bytes did not come back within %v of the last send", i, missing, total, drainTime)
+			r.fails.Add("echo missing", n, "connection %d: %d of %d bytes did not come back within %v of the last send", i, missing, total, drainTime)
 		}
 	}
 }

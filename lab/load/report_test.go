@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/lab/load/internal/tally"
 	"weir/lab/result"
 )
 
@@ -38,7 +39,7 @@ func TestReportAsText(t *testing.T) {
 }
 
 func TestBurstsAreMeasuredFromFirstToLast(t *testing.T) {
-	spread := newDistribution()
+	spread := tally.NewDistribution()
 	var b burst
 	for _, m := range []struct{ at, now int64 }{{1, 5}, {1, 10}, {1, 105}, {1000, 1001}, {2000, 2000}, {2000, 2300}} {
 		if b.note(m.at, m.now, spread) {
@@ -46,7 +47,7 @@ func TestBurstsAreMeasuredFromFirstToLast(t *testing.T) {
 		}
 	}
 	b.end(spread)
-	if n, most, least := spread.h.TotalCount(), spread.h.Max(), spread.h.Min(); n != 2 || most != 100 || least != 0 {
-		t.Errorf("%d bursts with spreads from %d to %d, want 2 from 0 to 100", n, least, most)
+	if n, p := spread.Count(), spread.Percentiles(); n != 2 || p.Max != 0.1 || p.P01 != 0 {
+		t.Errorf("%d bursts with spreads of %+v us, want 2 from 0 to 100 ns", n, p)
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"weir/lab/load/internal/raw"
+	"weir/lab/load/internal/tally"
 )
 
 const (
@@ -29,10 +30,10 @@ func Run(ctx context.Context, c Config, ev Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
 	}
-	if err := errors.Join(bindCPUs(c.CPUs), raiseFileLimit(c.Connections+c.Idle)); err != nil {
+	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Connections+c.Idle)); err != nil {
 		return Report{}, err
 	}
-	defer settle()()
+	defer raw.Settle()()
 	r := &run{Config: c, Events: ev}
 	if err := r.connect(ctx); err != nil {
 		return Report{}, err
@@ -47,23 +48,6 @@ func Run(ctx context.Context, c Config, ev Events) (Report, error) {
 		err = fmt.Errorf("%w: %s", err, report.Trouble())
 	}
 	return report, errors.Join(err, r.sender.err)
-}
-
-// settle keeps the runtime from getting between the sender and its clock: the collector rests unless
-// memory runs up, and the threads that wait raw leave a processor for everybody else. It returns what undoes it.
-func settle() (undo func()) {
-	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(1<<30)
-	procs := runtime.GOMAXPROCS(0)
-	if procs < 3 {
-		runtime.GOMAXPROCS(3)
-	}
-	return func() {
-		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(limit)
-		if procs < 3 {
-			runtime.GOMAXPROCS(procs)
-		}
-	}
 }
 
 // run is one run under way, owned by the goroutine that called Run.
@@ -82,7 +66,7 @@ type run struct {
 }
 
 func (r *run) connect(ctx context.Context) error {
-	s := &stream{clock: newClock(monotonic), size: r.Size, bits: r.Bits > 0, echo: r.Echo, grace: r.grace(), senders: r.Connections, window: newWindow()}
+	s := &stream{clock: raw.NewClock(raw.Monotonic), size: r.Size, bits: r.Bits > 0, echo: r.Echo, grace: r.grace(), senders: r.Connections, window: tally.NewWindow()}
 	if n := r.Connections + r.Idle; n > 0 {
 		fds, addr, err := dialAll(ctx, r.Target, n)
 		if err != nil {
@@ -97,9 +81,9 @@ func (r *run) connect(ctx context.Context) error {
 	}
 	s.lost, s.totals = make([]atomic.Bool, len(s.fds)), make([]atomic.Int64, r.Connections)
 	s.alive.Store(int64(r.Connections))
-	s.drain.Store(unset)
+	s.drain.Store(tally.Unset)
 	r.stream = s
-	call(r.Connected, s.clock.now())
+	call(r.Connected, s.clock.Now())
 	return nil
 }
 
@@ -112,7 +96,7 @@ func call(f func(int64), at int64) {
 // start makes the schedule and sets everybody going.
 func (r *run) start(ctx context.Context) (err error) {
 	s := r.stream
-	s.schedule = schedule{start: s.clock.now() + int64(startDelay), pattern: r.pattern(), n: r.Connections, period: r.period(), seed: r.Seed}
+	s.schedule = schedule{start: s.clock.Now() + int64(startDelay), pattern: r.pattern(), n: r.Connections, period: r.period(), seed: r.Seed}
 	s.payload = newPayload(r.Size)
 	if s.bits {
 		s.payload = newRepeated(bitsText)
@@ -126,8 +110,8 @@ func (r *run) start(ctx context.Context) (err error) {
 	}
 	r.senderDone, r.readerDone = make(chan struct{}), make(chan struct{})
 	if r.Commands == nil {
-		s.window.to.Store(s.schedule.start + int64(r.Duration))
-		s.window.from.Store(s.schedule.start)
+		s.window.To.Store(s.schedule.start + int64(r.Duration))
+		s.window.From.Store(s.schedule.start)
 	}
 	r.commands = r.Commands
 	go func() { defer close(r.senderDone); r.sender.run() }()
@@ -188,7 +172,7 @@ func (r *run) halt() { r.cut = true; r.stream.stop.Store(true) }
 // obey carries out a command, or the end of commands.
 func (r *run) obey(cmd Command, ok bool) {
 	w := r.stream.window
-	measuring := w.to.Load() != unset
+	measuring := w.To.Load() != tally.Unset
 	switch {
 	case !ok && measuring:
 		r.commands = nil
@@ -197,9 +181,9 @@ func (r *run) obey(cmd Command, ok bool) {
 		r.halt()
 	case !measuring:
 		from := r.begin()
-		w.to.Store(from + int64(cmd.Measure))
-		w.from.Store(from)
-		time.Sleep(time.Duration(from - r.stream.clock.now()))
+		w.To.Store(from + int64(cmd.Measure))
+		w.From.Store(from)
+		time.Sleep(time.Duration(from - r.stream.clock.Now()))
 		call(r.Measuring, from)
 	}
 }
@@ -207,7 +191,7 @@ func (r *run) obey(cmd Command, ok bool) {
 // begin chooses when a window begins: in a moment, and with a round of the schedule, so that a window of
 // whole periods holds whole bursts.
 func (r *run) begin() int64 {
-	soon := r.stream.clock.now() + int64(2*time.Millisecond)
+	soon := r.stream.clock.Now() + int64(2*time.Millisecond)
 	if s := &r.stream.schedule; s.period > 0 && s.period <= alignLimit && s.pattern != Poisson {
 		return s.round(soon)
 	}
@@ -216,12 +200,12 @@ func (r *run) begin() int64 {
 
 func (r *run) progress() Progress {
 	s := r.stream
-	now, sent := s.clock.now(), s.sent.Load()
+	now, sent := s.clock.Now(), s.sent.Load()
 	if r.churn != nil {
 		sent += r.churn.sent.Load()
 	}
 	return Progress{Elapsed: time.Duration(max(0, now-s.schedule.start)), Sent: sent, Echoed: s.echoed.Load(),
-		Alive: int(s.alive.Load()), Lateness: time.Duration(s.worst.Swap(0)), Measuring: now >= s.window.from.Load()}
+		Alive: int(s.alive.Load()), Lateness: time.Duration(s.worst.Swap(0)), Measuring: now >= s.window.From.Load()}
 }
 
 // finish waits for the echoes and for everybody's end, and writes the report.
@@ -234,7 +218,7 @@ func (r *run) finish(ctx context.Context) Report {
 	if r.sender.from != 0 {
 		r.hold(ctx)
 	}
-	s.drain.Store(s.clock.now() + int64(drainTime))
+	s.drain.Store(s.clock.Now() + int64(drainTime))
 	if ctx.Err() != nil {
 		s.stop.Store(true)
 	}
@@ -246,18 +230,18 @@ func (r *run) finish(ctx context.Context) Report {
 		report.WarmMessages += r.churn.warm
 	}
 	fails := r.sender.fails
-	fails.merge(r.reader.fails)
-	fails.merge(shortFails)
-	report.Details = fails.details
-	for kind, n := range fails.kinds {
+	fails.Merge(r.reader.fails)
+	fails.Merge(shortFails)
+	report.Details = fails.Details
+	for kind, n := range fails.Kinds {
 		report.Errors[kind] = n
 	}
 	return report
 }
 
-func (r *run) endChurn() (*ChurnReport, failures) {
+func (r *run) endChurn() (*ChurnReport, tally.Failures) {
 	if r.churn == nil {
-		return nil, failures{}
+		return nil, tally.Failures{}
 	}
 	report, fails := r.churn.stop(r.sender.from, r.sender.to)
 	return &report, fails
@@ -281,8 +265,8 @@ func (r *run) report() Report {
 	window := n.to - n.from
 	rep := Report{Target: r.Target, Connections: r.Connections, Idle: r.Idle, Pattern: r.pattern(), Rate: r.Rate, Size: r.Size, Bits: r.Bits, Seed: r.Seed,
 		Offered: n.offered, Messages: n.messages, Bytes: n.bytes, Writes: n.writes, Behind: n.behind, Owed: n.owed, WarmMessages: n.warm,
-		LatenessUS: n.lateness.percentiles(), GapUS: n.gaps.percentiles(), SpreadUS: n.spread.percentiles(),
-		LatencyUS: r.reader.latency.percentiles(), Echoed: r.reader.inWindow, Discarded: r.reader.discarded,
+		LatenessUS: n.lateness.Percentiles(), GapUS: n.gaps.Percentiles(), SpreadUS: n.spread.Percentiles(),
+		LatencyUS: r.reader.latency.Percentiles(), Echoed: r.reader.inWindow, Discarded: r.reader.discarded,
 		Errors: map[string]int64{}, Interrupt: r.cut, CPUNS: n.cpuTo - n.cpuFrom, RunQueueNS: n.queueTo - n.queueFrom, WindowNS: window, StartedNS: n.from}
 	if r.Bits > 0 {
 		rep.Rate = r.Bits / 8 / float64(r.Size)

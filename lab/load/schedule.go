@@ -1,6 +1,10 @@
 package load
 
-import "math"
+import (
+	"math"
+
+	"weir/lab/load/internal/tally"
+)
 
 // schedule says when each message of each connection is due. It is a pure value: whoever holds a copy can
 // walk a connection's messages on their own, so the order, the backlog and the echoes need share nothing.
@@ -82,7 +86,7 @@ type plan interface {
 // nothing is the plan of no connections.
 type nothing struct{}
 
-func (nothing) peek() (int64, int) { return unset - 1, 0 }
+func (nothing) peek() (int64, int) { return tally.Unset - 1, 0 }
 func (nothing) then() int64        { return 0 }
 func (nothing) take(int64) int     { return 0 }
 

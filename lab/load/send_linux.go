@@ -1,12 +1,16 @@
 package load
 
-import "syscall"
+import (
+	"syscall"
+
+	"weir/lab/load/internal/raw"
+)
 
 // offer makes connection i owe what its turn brings, which was due at the given time, and sends it if
 // there is room.
 func (s *sender) offer(i int, at, now int64) {
 	bytes := s.plan.take(now)
-	c, in := &s.conns[i], s.window.holds(at)
+	c, in := &s.conns[i], s.window.Holds(at)
 	if in {
 		s.offered++
 	}
@@ -35,7 +39,7 @@ func (s *sender) offer(i int, at, now int64) {
 func (s *sender) flush(i int, now int64) {
 	for c := &s.conns[i]; c.owed > 0; {
 		text := s.payload.at(i, c.offset, int(min(c.owed, span)))
-		n, errno := writeNow(s.fds[i], text)
+		n, errno := raw.Write(s.fds[i], text)
 		switch errno {
 		case 0:
 			s.account(i, int64(n), now)
@@ -54,7 +58,7 @@ func (s *sender) flush(i int, now int64) {
 			return
 		}
 		if c.owed > 0 {
-			now = s.clock.now()
+			now = s.clock.Now()
 		}
 	}
 	s.unblock(i)
@@ -68,7 +72,7 @@ func (s *sender) owes(i int) (n int64) {
 		return c.owed / int64(s.size)
 	}
 	for m, left := c.next, c.owed; left > 0; m, left = s.schedule.after(i, m), left-int64(s.size) {
-		if s.window.holds(m.at) {
+		if s.window.Holds(m.at) {
 			n++
 		}
 	}
@@ -82,7 +86,7 @@ func (s *sender) account(i int, n, now int64) {
 	before := c.offset / int64(s.size)
 	c.offset += n
 	c.owed -= n
-	if s.window.holds(now) {
+	if s.window.Holds(now) {
 		s.writes++
 	}
 	whole := c.offset/int64(s.size) - before
@@ -103,18 +107,18 @@ func (s *sender) tally(c *sending, n, now int64) {
 	if late > s.worst.Load() {
 		s.worst.Store(late)
 	}
-	if s.window.holds(c.next.at) {
-		s.lateness.record(late)
+	if s.window.Holds(c.next.at) {
+		s.lateness.Record(late)
 		if c.last >= s.from {
-			s.gaps.record(now - c.last)
+			s.gaps.Record(now - c.last)
 		}
-		if now-s.grace <= s.window.to.Load() {
+		if now-s.grace <= s.window.To.Load() {
 			s.messages++
 			s.bytes += n
 		} else {
 			s.owed += n / int64(s.size)
 		}
-	} else if c.next.at < s.window.from.Load() {
+	} else if c.next.at < s.window.From.Load() {
 		s.warm++
 		s.warmBytes += n
 	}

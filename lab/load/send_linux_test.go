@@ -1,6 +1,10 @@
 package load
 
-import "testing"
+import (
+	"testing"
+
+	"weir/lab/load/internal/tally"
+)
 
 // A write of 125 bytes is 15 messages of 8 bytes and a bit, an eighth of one of 1,000.
 func TestBitsCountMessagesWhateverTheWrites(t *testing.T) {
@@ -11,7 +15,7 @@ func TestBitsCountMessagesWhateverTheWrites(t *testing.T) {
 		{8, []int64{15, 31, 46, 62}},
 		{1000, []int64{0, 0, 0, 0, 0, 0, 0, 1, 1}},
 	} {
-		s := &sender{stream: &stream{size: test.size, bits: true, window: newWindow()}, conns: make([]sending, 1)}
+		s := &sender{stream: &stream{size: test.size, bits: true, window: tally.NewWindow()}, conns: make([]sending, 1)}
 		for i, want := range test.want {
 			if s.account(0, 125, 1); s.sent.Load() != want {
 				t.Errorf("%d messages of %d bytes are sent after %d writes of 125 bytes, want %d", s.sent.Load(), test.size, i+1, want)

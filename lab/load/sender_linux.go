@@ -1,6 +1,11 @@
 package load
 
-import "runtime"
+import (
+	"runtime"
+
+	"weir/lab/load/internal/raw"
+	"weir/lab/load/internal/tally"
+)
 
 // sender sends what is due, from one locked thread. Nothing in its loop allocates.
 type sender struct {
@@ -17,7 +22,7 @@ type sender struct {
 
 // counts is what the sender found. The controller reads it when the sender has ended.
 type counts struct {
-	lateness, gaps, spread  distribution
+	lateness, gaps, spread  tally.Distribution
 	burst                   burst
 	offered, messages, warm int64 // messages; with bits, writes
 	bytes, warmBytes        int64 // of these
@@ -25,7 +30,7 @@ type counts struct {
 	from, to                int64 // ns; the window as it was, 0 if it never began
 	cpuFrom, cpuTo          int64 // ns; this process's CPU at its ends
 	queueFrom, queueTo      int64 // ns; how long this thread has waited for a core, at its ends
-	fails                   failures
+	fails                   tally.Failures
 	err                     error
 }
 
@@ -56,7 +61,7 @@ func newSender(s *stream, p plan, rate float64) (*sender, error) {
 		return nil, err
 	}
 	w := &sender{stream: s, plan: p, conns: make([]sending, s.senders), alarm: alarm, ready: ready}
-	w.lateness, w.gaps, w.spread = newDistribution(), newDistribution(), newDistribution()
+	w.lateness, w.gaps, w.spread = tally.NewDistribution(), tally.NewDistribution(), tally.NewDistribution()
 	if rate >= busyRate {
 		w.slot = busySlot
 	}
@@ -75,7 +80,7 @@ func (s *sender) run() {
 	defer s.alarm.close()
 	for !s.over() {
 		at, i := s.plan.peek()
-		from, end, now := s.window.from.Load(), s.window.to.Load(), s.clock.now()
+		from, end, now := s.window.From.Load(), s.window.To.Load(), s.clock.Now()
 		if s.from == 0 && now >= from {
 			s.begin()
 		}
@@ -93,7 +98,7 @@ func (s *sender) run() {
 			s.offer(i, at, now)
 		}
 	}
-	s.finish(min(s.window.to.Load(), s.clock.now()))
+	s.finish(min(s.window.To.Load(), s.clock.Now()))
 }
 
 // wake is when to wake for a message that is due at the given time, and when again after that, 0 if that is
@@ -115,7 +120,7 @@ func (s *sender) await(now, until, then int64) {
 	switch {
 	case s.blocked > 0:
 		s.serveReady(until)
-		s.woke = s.clock.now()
+		s.woke = s.clock.Now()
 	case s.alarm.sleep(until, then):
 		s.woke = until
 	}
@@ -126,23 +131,23 @@ func (s *sender) over() bool { return s.stop.Load() || s.senders > 0 && s.alive.
 
 // begin opens the books when the window has begun.
 func (s *sender) begin() {
-	s.from, s.cpuFrom, s.queueFrom = s.window.from.Load(), processCPU(), runQueueWait()
+	s.from, s.cpuFrom, s.queueFrom = s.window.From.Load(), raw.ProcessCPU(), raw.RunQueueWait()
 }
 
 // finish waits for the window's end, serves what is owed until its grace is over, and closes the books.
 func (s *sender) finish(end int64) {
-	for now := s.clock.now(); now < end && !s.over(); now = s.clock.now() {
+	for now := s.clock.Now(); now < end && !s.over(); now = s.clock.Now() {
 		s.await(now, end, 0)
 	}
 	if s.from != 0 {
-		s.cpuTo, s.queueTo, s.to = processCPU(), runQueueWait(), min(end, s.clock.now())
+		s.cpuTo, s.queueTo, s.to = raw.ProcessCPU(), raw.RunQueueWait(), min(end, s.clock.Now())
 	}
 	limit := end + s.grace
-	for now := s.clock.now(); s.blocked > 0 && now < limit && !s.over(); now = s.clock.now() {
+	for now := s.clock.Now(); s.blocked > 0 && now < limit && !s.over(); now = s.clock.Now() {
 		s.await(now, limit, 0)
 	}
 	for at, _ := s.plan.peek(); at < end; at, _ = s.plan.peek() {
-		if bytes := s.plan.take(end); s.window.holds(at) {
+		if bytes := s.plan.take(end); s.window.Holds(at) {
 			s.offered++
 			s.owed += int64(bytes / s.size)
 		}
@@ -159,7 +164,7 @@ func (s *sender) finish(end int64) {
 func (s *sender) serveReady(until int64) {
 	for _, i := range s.ready.wait(until) {
 		if s.conns[i].blocked {
-			s.flush(i, s.clock.now())
+			s.flush(i, s.clock.Now())
 		}
 	}
 }

@@ -14,15 +14,21 @@ import (
 // progressEvery is how often a steered run tells its progress during the warm-up.
 const progressEvery = 50 * time.Millisecond
 
-// event is a line that Steer writes.
+// event is a line that a steered load writes.
 type event struct {
-	Event  string  `json:"event"`
-	AtNS   int64   `json:"at_ns,omitzero"` // CLOCK_MONOTONIC
-	Sent   int64   `json:"sent,omitzero"`  // progress: whole messages, those of short connections included
-	Report *Report `json:"report,omitempty"`
+	Event  string `json:"event"`
+	AtNS   int64  `json:"at_ns,omitzero"` // CLOCK_MONOTONIC
+	Sent   int64  `json:"sent,omitzero"`  // progress: whole messages, those of short connections included
+	Report any    `json:"report,omitempty"`
 }
 
-// Steer runs the load of c under orders of a program. It writes events to out, one JSON object a line:
+// Steer runs the load of c under orders of a program: see Conduct.
+func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
+	return Conduct(ctx, in, out, func(ctx context.Context, ev Events) (any, error) { return Run(ctx, c, ev) })
+}
+
+// Conduct runs a load under orders of a program. run offers it as Run does, with the given events and
+// commands, and returns what its report is. Conduct writes events to out, one JSON object a line:
 //
 //	{"event":"connected","at_ns":N}   every connection is open
 //	{"event":"sending","at_ns":N}     the first message is due at N; the load now warms up
@@ -34,8 +40,8 @@ type event struct {
 // and takes commands from in, one a line: "measure DURATION" (2s, 500ms) begins the window, once; "stop"
 // ends the run, a window under way is cut short. The end of in is a stop, but lets a window end. Anything else
 // is an error. One goroutine reads in until it ends or a write to it is no longer awaited: a caller that
-// goes on after Steer closes in.
-func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
+// goes on afterwards closes in.
+func Conduct(ctx context.Context, in io.Reader, out io.Writer, run func(context.Context, Events) (report any, err error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	commands := make(chan Command) // reading goroutine -> Run; unbuffered; closed by the reading goroutine
@@ -49,7 +55,7 @@ func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	var failed error
 	tell := func(e event) { failed = errors.Join(failed, lines.Encode(e)) }
 	at := func(name string) func(int64) { return func(at int64) { tell(event{Event: name, AtNS: at}) } }
-	report, err := Run(ctx, c, Events{
+	report, err := run(ctx, Events{
 		Connected: at("connected"), Sending: at("sending"), Measuring: at("measuring"), Measured: at("measured"),
 		Every: progressEvery, Commands: commands,
 		Progress: func(p Progress) {
@@ -63,7 +69,7 @@ func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tell(event{Event: "report", Report: &report})
+	tell(event{Event: "report", Report: report})
 	return failed
 }
 

@@ -10,6 +10,14 @@ import (
 	"testing"
 )
 
+// heard is a line that Steer wrote.
+type heard struct {
+	Event  string
+	AtNS   int64 `json:"at_ns"`
+	Sent   int64
+	Report *Report
+}
+
 // steering is a conversation with Steer.
 type steering struct {
 	t     *testing.T
@@ -39,12 +47,12 @@ func (s *steering) say(line string) {
 }
 
 // hear reads the next event, and fails if it is another.
-func (s *steering) hear(want string) event {
+func (s *steering) hear(want string) heard {
 	s.t.Helper()
 	if !s.lines.Scan() {
 		s.t.Fatalf("the events end, want %q: %v", want, <-s.ended)
 	}
-	var e event
+	var e heard
 	if err := json.Unmarshal(s.lines.Bytes(), &e); err != nil || e.Event != want {
 		s.t.Fatalf("heard %s (%v), want %q", s.lines.Bytes(), err, want)
 	}
@@ -71,7 +79,7 @@ func TestSteering(t *testing.T) {
 		sent = s.hear("progress").Sent
 	}
 	s.say("measure 250ms")
-	var e event
+	var e heard
 	for e.Event != "measuring" {
 		if !s.lines.Scan() || json.Unmarshal(s.lines.Bytes(), &e) != nil || e.Event != "progress" && e.Event != "measuring" {
 			t.Fatalf("heard %s, want progress until measuring", s.lines.Bytes())
@@ -107,7 +115,7 @@ func TestProgressWithBitsCountsWholeMessages(t *testing.T) {
 	}
 	s.in.Close()
 	for s.lines.Scan() {
-		var e event
+		var e heard
 		if err := json.Unmarshal(s.lines.Bytes(), &e); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +137,7 @@ func TestProgressCountsShortConnections(t *testing.T) {
 	for s.hear("progress").Sent < 20 {
 	}
 	s.say("measure 100ms")
-	var e event
+	var e heard
 	for e.Event != "measured" {
 		if !s.lines.Scan() || json.Unmarshal(s.lines.Bytes(), &e) != nil {
 			t.Fatalf("heard %s, want measured", s.lines.Bytes())
@@ -153,9 +161,9 @@ func TestSteeringStops(t *testing.T) {
 			s.hear("connected")
 			s.hear("sending")
 			order(s)
-			e := event{}
+			e := heard{}
 			for s.lines.Scan() {
-				e = event{}
+				e = heard{}
 				if err := json.Unmarshal(s.lines.Bytes(), &e); err != nil {
 					t.Fatal(err)
 				}

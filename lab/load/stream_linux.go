@@ -3,12 +3,15 @@ package load
 import (
 	"sync/atomic"
 	"syscall"
+
+	"weir/lab/load/internal/raw"
+	"weir/lab/load/internal/tally"
 )
 
 // stream is what sender, reader and controller share of a run. Everything but the atomics is set before
 // they start and stays.
 type stream struct {
-	clock    clock
+	clock    raw.Clock
 	payload  *payload
 	schedule schedule // of messages; with bits only its start and pattern are meant
 	size     int      // bytes a message
@@ -18,7 +21,7 @@ type stream struct {
 	fds      []int32 // the senders, then the idle ones
 	senders  int
 
-	window *window
+	window *tally.Window
 	stop   atomic.Bool    // controller -> sender, reader: end soon
 	drain  atomic.Int64   // controller -> reader: nothing more is sent; wait for echoes until then, in ns; unset before
 	lost   []atomic.Bool  // by connection: ended early; whoever finds it first counts it
@@ -30,7 +33,7 @@ type stream struct {
 }
 
 // lose counts the end of connection i, once. No errno means that the server closed it.
-func (s *stream) lose(i int, f *failures, errno syscall.Errno) {
+func (s *stream) lose(i int, f *tally.Failures, errno syscall.Errno) {
 	if s.lost[i].Swap(true) {
 		return
 	}
@@ -43,9 +46,9 @@ func (s *stream) lose(i int, f *failures, errno syscall.Errno) {
 		kind = errno.Error()
 	}
 	if i >= s.senders {
-		f.add("idle "+kind, 1, "idle connection %d: %s", i-s.senders, kind)
+		f.Add("idle "+kind, 1, "idle connection %d: %s", i-s.senders, kind)
 		return
 	}
 	s.alive.Add(-1)
-	f.add(kind, 1, "connection %d: %s when %d messages had been sent on all", i, kind, s.sent.Load())
+	f.Add(kind, 1, "connection %d: %s when %d messages had been sent on all", i, kind, s.sent.Load())
 }

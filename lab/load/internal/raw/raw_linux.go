@@ -1,4 +1,4 @@
-package load
+package raw
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic reads CLOCK_MONOTONIC by a system call.
-func monotonic() int64 { return readClock(unix.CLOCK_MONOTONIC) }
+// Monotonic reads CLOCK_MONOTONIC by a system call.
+func Monotonic() int64 { return readClock(unix.CLOCK_MONOTONIC) }
 
-// processCPU is the CPU time that this process has used, in ns.
-func processCPU() int64 { return readClock(unix.CLOCK_PROCESS_CPUTIME_ID) }
+// ProcessCPU is the CPU time that this process has used, in ns.
+func ProcessCPU() int64 { return readClock(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
 func readClock(id int32) int64 {
 	var ts unix.Timespec
@@ -23,9 +23,9 @@ func readClock(id int32) int64 {
 	return ts.Nano()
 }
 
-// runQueueWait is how long the calling thread has been ready without running, in ns: the second number of
+// RunQueueWait is how long the calling thread has been ready without running, in ns: the second number of
 // schedstat. It is 0 where the kernel does not count it.
-func runQueueWait() int64 {
+func RunQueueWait() int64 {
 	text, err := os.ReadFile("/proc/thread-self/schedstat")
 	if err != nil {
 		return 0
@@ -35,8 +35,8 @@ func runQueueWait() int64 {
 	return waited
 }
 
-// bindCPUs binds every thread of this process; threads to come inherit it.
-func bindCPUs(cpus []int) error {
+// BindCPUs binds every thread of this process; threads to come inherit it.
+func BindCPUs(cpus []int) error {
 	if len(cpus) == 0 {
 		return nil
 	}
@@ -61,14 +61,14 @@ func bindCPUs(cpus []int) error {
 	return nil
 }
 
-// writeNow writes without waiting; the descriptor doesn't block.
-func writeNow(fd int32, p []byte) (int, syscall.Errno) {
+// Write writes without waiting; the descriptor doesn't block.
+func Write(fd int32, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	return int(n), errno
 }
 
-// readNow reads from a descriptor that doesn't block, or is one to wait for (see alarm.sleep).
-func readNow(fd int32, p []byte) (int, syscall.Errno) {
+// Read reads from a descriptor that doesn't block, or is one to wait for (see alarm.sleep of the package load).
+func Read(fd int32, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	return int(n), errno
 }

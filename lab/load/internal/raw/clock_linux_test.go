@@ -1,13 +1,13 @@
-package load
+package raw
 
 import "testing"
 
 // The two readings are microseconds apart, however badly this thread is scheduled between them: the second
 // is bracketed.
 func TestClockReadsTheSameAsTheSystemCall(t *testing.T) {
-	c := newClock(monotonic)
+	c := NewClock(Monotonic)
 	for range 100 {
-		before, between, after := c.now(), monotonic(), c.now()
+		before, between, after := c.Now(), Monotonic(), c.Now()
 		if between < before-1_000_000 || between > after+1_000_000 {
 			t.Fatalf("%d is not between %d and %d", between, before, after)
 		}

@@ -1,0 +1,75 @@
+// Package tally collects what a generator's threads find: distributions of times, and errors by kind,
+// and the window whose happenings count.
+//
+// # Limitations
+//
+// Times over five minutes count as five minutes. Only Window may be shared between goroutines.
+package tally
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"weir/lab/result"
+)
+
+// Distribution collects nanoseconds, to three figures and up to five minutes. Recording allocates nothing.
+type Distribution struct{ h *hdrhistogram.Histogram }
+
+const distributionMax = int64(5 * time.Minute)
+
+// NewDistribution is an empty one.
+func NewDistribution() Distribution { return Distribution{hdrhistogram.New(1, distributionMax, 3)} }
+
+// Record adds a time in ns; one out of range counts as the nearest in it.
+func (d Distribution) Record(ns int64) {
+	d.h.RecordValue(min(max(ns, 0), distributionMax)) //nolint:errcheck // in range
+}
+
+// Count is how many times were recorded.
+func (d Distribution) Count() int64 { return d.h.TotalCount() }
+
+// Percentiles sums up what was recorded, in microseconds; zero when nothing was.
+func (d Distribution) Percentiles() result.Percentiles {
+	if d.h.TotalCount() == 0 {
+		return result.Percentiles{}
+	}
+	us := func(q float64) float64 { return float64(d.h.ValueAtPercentile(q)) / 1e3 }
+	return result.Percentiles{P01: us(1), P50: us(50), P99: us(99), P999: us(99.9), Max: float64(d.h.Max()) / 1e3}
+}
+
+// Failures counts errors by kind and keeps the first few in full. It has one owner at a time.
+type Failures struct {
+	Kinds   map[string]int64 // nil while there is none
+	Details []string
+}
+
+const detailsKept = 5
+
+// Add counts n errors of a kind; the detail, formatted, is kept if it is among the first.
+func (f *Failures) Add(kind string, n int64, detail string, args ...any) {
+	if f.Kinds == nil {
+		f.Kinds = map[string]int64{}
+	}
+	f.Kinds[kind] += n
+	if len(f.Details) < detailsKept {
+		f.Details = append(f.Details, fmt.Sprintf(detail, args...))
+	}
+}
+
+// Merge adds what g has found.
+func (f *Failures) Merge(g Failures) {
+	for kind, n := range g.Kinds {
+		if f.Kinds == nil {
+			f.Kinds = map[string]int64{}
+		}
+		f.Kinds[kind] += n
+	}
+	for _, d := range g.Details {
+		if len(f.Details) < detailsKept {
+			f.Details = append(f.Details, d)
+		}
+	}
+}

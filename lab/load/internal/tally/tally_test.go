@@ -1,0 +1,48 @@
+package tally
+
+import (
+	"slices"
+	"testing"
+
+	"weir/lab/result"
+)
+
+func TestDistribution(t *testing.T) {
+	d := NewDistribution()
+	if p := d.Percentiles(); d.Count() != 0 || p != (result.Percentiles{}) {
+		t.Errorf("nothing recorded: %d times, %+v", d.Count(), p)
+	}
+	for _, ns := range []int64{-5, 1000, 1000, 2000} {
+		d.Record(ns)
+	}
+	if p := d.Percentiles(); d.Count() != 4 || p.P01 != 0 || p.P50 != 1 || p.Max != 2 {
+		t.Errorf("four times recorded: %d, %+v", d.Count(), p)
+	}
+}
+
+func TestFailuresKeepTheFirstInFull(t *testing.T) {
+	var f, g Failures
+	f.Add("reset", 1, "connection %d", 1)
+	for i := range 7 {
+		g.Add("closed", 2, "connection %d", i)
+	}
+	f.Merge(g)
+	want := []string{"connection 1", "connection 0", "connection 1", "connection 2", "connection 3"}
+	if f.Kinds["reset"] != 1 || f.Kinds["closed"] != 14 || !slices.Equal(f.Details, want) {
+		t.Errorf("got %v in full %q, want %q", f.Kinds, f.Details, want)
+	}
+}
+
+func TestWindow(t *testing.T) {
+	w := NewWindow()
+	if w.Holds(0) || w.Holds(Unset-1) {
+		t.Error("a window that nobody set holds something")
+	}
+	w.To.Store(20)
+	w.From.Store(10)
+	for at, want := range map[int64]bool{9: false, 10: true, 19: true, 20: false} {
+		if w.Holds(at) != want {
+			t.Errorf("from 10 to 20 holds %d: %v", at, !want)
+		}
+	}
+}
