@@ -1,0 +1,275 @@
+package web
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+
+	"weir/flow"
+)
+
+// MaxArms is how many arms a branch may have.
+const MaxArms = 63
+
+// CompositionError is why a composition can't work, and where.
+type CompositionError struct {
+	Path  string // the parts on the way there, such as "chain[2] compress"
+	Place string // where the component was written, if that is known
+	Why   string
+}
+
+func (e *CompositionError) Error() string {
+	if e.Place != "" {
+		return e.Place + ": " + e.Why
+	}
+	return fmt.Sprintf("web: %s: %s", e.Path, e.Why)
+}
+
+// builder turns a composition into stages and edges.
+type builder struct {
+	way    flow.Way
+	exit   func(*Conn) // what the last stage of a path does
+	stages []*stage
+	byName map[string]*stage
+	edges  []flow.Edge
+	filter bool // there is one
+}
+
+// stage is a component, or a branch, in a net.
+type stage struct {
+	flow.Stage[*Conn]
+	traits Traits
+	joined uint64      // bits of the ports that lead to another stage: by the others the exchange leaves the net
+	exit   func(*Conn) // what is done then
+}
+
+// hand passes an exchange on, or lets it leave. The stage must not touch it again.
+func (s *stage) hand(c *Conn, out *flow.Out[*Conn], port int, batch []*Conn) {
+	c = c.pass(s.Name)
+	batch[0] = c
+	out.Pass(port, batch)
+	if s.joined>>port&1 == 0 {
+		s.exit(c)
+	}
+}
+
+// end is a way out of the part that was built, which the next part follows.
+type end struct {
+	from *stage // nil: the entry
+	port int
+}
+
+// reached is what holds for the exchanges that come to a point of the composition.
+type reached struct {
+	ends   []end
+	source string            // a source that all have gone through, "" when there is none
+	maybe  bool              // some have gone through a source
+	once   map[string]string // marks of Once, and the stage that has it
+}
+
+// compile builds the net of a composition.
+func compile(c Component, way flow.Way, queue int, exit func(*Conn)) (*builder, error) {
+	b := &builder{way: way, exit: exit, byName: map[string]*stage{}}
+	if _, err := b.add(c, reached{ends: []end{{}}}, ""); err != nil {
+		return nil, err
+	}
+	if len(b.stages) == 0 {
+		return nil, &CompositionError{Path: "chain", Why: "it is empty: put a component in"}
+	}
+	for i := range b.edges {
+		t := b.byName[b.edges[i].To].traits
+		b.edges[i].Cap, b.edges[i].Full = queue, flow.Wait
+		if t.Width > 0 {
+			b.edges[i].Cap, b.edges[i].Full = max(1, t.Queue), flow.Refuse
+		}
+	}
+	return b, nil
+}
+
+// add builds one part behind a point, and gives the point behind it.
+func (b *builder) add(c Component, at reached, path string) (reached, error) {
+	switch c := c.(type) {
+	case nil:
+		return at, nil
+	case chain:
+		return b.addChain(c, at, path)
+	case *branch:
+		return b.addBranch(c, c.Traits(), at, path)
+	case described:
+		switch inner := c.Component.(type) {
+		case chain:
+			return b.addChain(inner, at, path+c.traits.Name)
+		case *branch:
+			return b.addBranch(inner, c.Traits(), at, path)
+		}
+	}
+	return b.addStage(c, at, path)
+}
+
+func (b *builder) addChain(parts chain, at reached, path string) (reached, error) {
+	for i, p := range parts {
+		var err error
+		if at, err = b.add(p, at, fmt.Sprintf("%schain[%d] ", path, i+1)); err != nil {
+			return at, err
+		}
+	}
+	return at, nil
+}
+
+func (b *builder) addBranch(c *branch, t Traits, at reached, path string) (reached, error) {
+	if len(c.arms) > MaxArms {
+		return at, &CompositionError{path + t.Name, t.Place, fmt.Sprintf("it has %d arms, and %d are the most: put branches into its arms", len(c.arms), MaxArms)}
+	}
+	straight := len(c.arms)
+	s := b.stage(t, at)
+	s.Do = func(in []*Conn, out *flow.Out[*Conn]) {
+		for i, conn := range in {
+			port := c.choose(conn)
+			if uint(port) >= uint(straight) {
+				port = straight
+			}
+			s.hand(conn, out, port, in[i:i+1])
+		}
+	}
+	joined := at
+	joined.ends = []end{{s, straight}}
+	for i, arm := range c.arms {
+		inside := at
+		inside.ends = []end{{s, i}}
+		inside, err := b.add(arm, inside, fmt.Sprintf("%s%s[%d] ", path, t.Name, i+1))
+		if err != nil {
+			return at, err
+		}
+		joined = joined.join(inside)
+	}
+	return joined, nil
+}
+
+// join is the point where two ways meet.
+func (r reached) join(other reached) reached {
+	if other.source == "" {
+		r.source = ""
+	}
+	r.maybe = r.maybe || other.maybe
+	r.ends = append(r.ends, other.ends...)
+	for mark, who := range other.once {
+		r.once = with(r.once, mark, who)
+	}
+	return r
+}
+
+func with(m map[string]string, mark, who string) map[string]string {
+	n := map[string]string{mark: who}
+	maps.Copy(n, m)
+	return n
+}
+
+// addStage builds a component that does something itself.
+func (b *builder) addStage(c Component, at reached, path string) (reached, error) {
+	t := Describe(c)
+	if why := at.refuses(t); why != "" {
+		return at, &CompositionError{path + t.Name, t.Place, why}
+	}
+	if t.Width > 0 && t.Queue == 0 {
+		t.Queue = 4 * t.Width
+	}
+	s := b.stage(t, at)
+	s.Do = s.each(c.Handle)
+	if t.Width > 0 && b.way == flow.Chain {
+		s.Do = s.seated(c.Handle)
+	}
+	at.ends = []end{{s, 0}}
+	switch t.Role {
+	case IsSource:
+		at.source, at.maybe = s.Name, true
+	case IsFilter:
+		b.filter = true
+	}
+	if t.Once != "" {
+		at.once = with(at.once, t.Once, s.Name)
+	}
+	return at, nil
+}
+
+// refuses says why a component can't stand at this point, "" when it can.
+func (r reached) refuses(t Traits) string {
+	switch {
+	case t.Role == IsSource && r.source != "":
+		return fmt.Sprintf("%s is a source behind the source %s, which answers every exchange: it would never be asked; take one out, or put a branch before them", t.Name, r.source)
+	case t.Role == IsFilter && !r.maybe:
+		return fmt.Sprintf("%s is a filter with no source before it: there is nothing to change yet; put it behind the source", t.Name)
+	case t.Once != "" && r.once[t.Once] != "":
+		return fmt.Sprintf("%s is behind %s, and both do the %s, which can be done once: take one out", t.Name, r.once[t.Once], t.Once)
+	}
+	return ""
+}
+
+// stage adds a stage, and the edges that lead to it.
+func (b *builder) stage(t Traits, at reached) *stage {
+	s := &stage{traits: t, exit: b.exit}
+	s.Name = b.unique(t.Name)
+	if b.way == flow.Network {
+		s.Width = t.Width
+	}
+	b.stages = append(b.stages, s)
+	b.byName[s.Name] = s
+	for _, e := range at.ends {
+		from := flow.Entry
+		if e.from != nil {
+			from = e.from.Name
+			e.from.joined |= 1 << e.port
+		}
+		b.edges = append(b.edges, flow.Edge{From: from, Port: e.port, To: s.Name})
+	}
+	return s
+}
+
+// unique is the name, or the name with the first number that is free.
+func (b *builder) unique(name string) string {
+	free := name
+	for n := 2; b.byName[free] != nil; n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	return free
+}
+
+// each is the Do of a stage that does not block.
+func (s *stage) each(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
+	return func(in []*Conn, out *flow.Out[*Conn]) {
+		for i, c := range in {
+			do(c)
+			s.hand(c, out, 0, in[i:i+1])
+		}
+	}
+}
+
+// seated is the Do, by Chain, of a stage that blocks: of what comes at once, Width are at work, Queue wait, and the rest
+// leaves with 503.
+func (s *stage) seated(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
+	line := make(chan struct{}, s.traits.Width+s.traits.Queue) // from who comes -> to itself when it leaves; never closed
+	seats := make(chan struct{}, s.traits.Width)               // the same, of those at work
+	sit := func(c *Conn) {
+		seats <- struct{}{}
+		defer func() { <-seats }()
+		do(c)
+	}
+	return func(in []*Conn, out *flow.Out[*Conn]) {
+		for i, c := range in {
+			select {
+			case line <- struct{}{}:
+			default:
+				c.lost(http.StatusServiceUnavailable, flow.ErrFull)
+				s.exit(c)
+				continue
+			}
+			leaving(line, func() { sit(c) })
+			s.hand(c, out, 0, in[i:i+1])
+		}
+	}
+}
+
+// leaving calls f and then makes room in line, even if f panics.
+func leaving(line <-chan struct{}, f func()) {
+	defer func() { <-line }()
+	f()
+}

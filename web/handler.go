@@ -1,0 +1,173 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/flow"
+)
+
+// Options say how a composition runs. The zero Options are good ones.
+type Options struct {
+	Way   flow.Way      // empty: by Chain
+	Queue int           // exchanges that may wait between stages that do not block; 0: 256
+	Drain time.Duration // how long Close waits for the set-up of responses; 0: 5 s
+
+	// Panicked is told of a stage's panic, by the goroutine that panicked; the exchange is answered with 500. Nil: nobody is.
+	Panicked func(stage string, value any, stack []byte)
+}
+
+// Handler is a composition that runs, as a handler of package net/http. Its methods may be called from any goroutine.
+//
+// The response is set up in the net. The rest, which waits for the client, is done by the goroutine of the request: so
+// a slow client holds up no stage.
+type Handler struct {
+	net      *flow.Net[*Conn] // nil: the exchanges go into the user's own network
+	in       chan<- *Conn     // from requests -> to that network, never closed by us
+	inside   atomic.Int64     // exchanges in it
+	closing  <-chan struct{}  // of that network: closed by Close
+	way      flow.Way
+	filtered bool // there is a filter: sources are not asked for ranges
+	stop     context.CancelFunc
+	ended    chan struct{} // closed by the owner of the net's Run when that has returned
+	err      error         // what it returned
+	conns    sync.Pool     // of *Conn
+	active   atomic.Int64
+	panicked func(string, any, []byte)
+}
+
+// New runs a composition. What can't work is refused with a [CompositionError]. Who calls New calls Close.
+func New(c Component, o Options) (*Handler, error) {
+	h := &Handler{way: cmp.Or(o.Way, flow.Chain), ended: make(chan struct{}), panicked: o.Panicked}
+	h.conns.New = func() any { return newConn() }
+	b, err := compile(c, h.way, queue(o), h.exit())
+	if err != nil {
+		return nil, err
+	}
+	h.filtered = b.filter
+	if h.net, err = b.net(h.lose, o.Drain); err != nil {
+		return nil, err
+	}
+	h.run()
+	return h, nil
+}
+
+func queue(o Options) int { return cmp.Or(o.Queue, 256) }
+
+// net makes the net.
+func (b *builder) net(lost func(*Conn, error), drain time.Duration) (*flow.Net[*Conn], error) {
+	stages := make([]flow.Stage[*Conn], len(b.stages))
+	for i, s := range b.stages {
+		stages[i] = s.Stage
+	}
+	return flow.New(stages, b.edges, lost, drain)
+}
+
+// run starts the net. Its goroutine ends when the context is done, which is Close's to say.
+func (h *Handler) run() {
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	go func() {
+		defer close(h.ended)
+		h.err = h.net.Run(ctx, h.way)
+	}()
+	for h.net.Snapshot().Way == "" { // before that, Put takes nothing
+		runtime.Gosched()
+	}
+}
+
+// exit is what is done with an exchange whose response is set up.
+func (h *Handler) exit() func(*Conn) {
+	if h.way == flow.Chain {
+		return func(*Conn) {} // it comes home by returning
+	}
+	return func(c *Conn) { c.home.done <- struct{}{} }
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.active.Add(1)
+	c := h.conns.Get().(*Conn)
+	c.begin(w, r)
+	if h.filtered && r.Header["Range"] != nil {
+		c.DelRequestHeader("Range")
+	}
+	home := c.home
+	if !h.setUp(c) {
+		h.active.Add(-1)
+		panic(http.ErrAbortHandler) // the network has lost it, and may still have it
+	}
+	defer h.end(home)
+	home.conn.commit()
+}
+
+// setUp takes an exchange through the net. It reports false when it did not come back.
+func (h *Handler) setUp(c *Conn) bool {
+	if h.in != nil {
+		return h.setUpOutside(c)
+	}
+	home := c.home
+	if h.net.Put(home.batch[:]) == 0 {
+		c.lost(http.StatusServiceUnavailable, errNoRoom)
+		return true
+	}
+	if h.way == flow.Network {
+		<-home.done
+	}
+	home.batch[0] = nil
+	return true
+}
+
+// errNoRoom is why an exchange did not get into the net.
+var errNoRoom = errors.New("web: no room for the exchange, or the composition was closed")
+
+// lose is given the exchanges that the net lost.
+func (h *Handler) lose(c *Conn, why error) {
+	c = c.home.conn
+	status := http.StatusServiceUnavailable
+	if p, ok := errors.AsType[*flow.PanicError](why); ok {
+		status = http.StatusInternalServerError
+		c.abort = p.Value == http.ErrAbortHandler
+		if h.panicked != nil && !c.abort {
+			h.panicked(p.Stage, p.Value, p.Stack)
+		}
+	}
+	c.lost(status, why)
+	if h.way == flow.Network {
+		c.home.done <- struct{}{}
+	}
+}
+
+// end is the last of an exchange: also after a panic of its stream, which goes on.
+func (h *Handler) end(home *home) {
+	c := home.conn
+	for len(c.after) > 0 {
+		f := c.after[len(c.after)-1]
+		c.after = c.after[:len(c.after)-1]
+		f(c)
+	}
+	c.body.close()
+	c.reset()
+	h.conns.Put(c)
+	h.active.Add(-1)
+}
+
+// Topology is the net with what has passed through it.
+func (h *Handler) Topology() flow.Topology { return h.net.Snapshot() }
+
+// Active is how many exchanges are under way, set up or not.
+func (h *Handler) Active() int { return int(h.active.Load()) }
+
+// Close ends the net: exchanges whose responses are being set up come through, later ones are answered by 503. It does not
+// wait for responses that are being sent. It may be called several times.
+func (h *Handler) Close() error {
+	h.stop()
+	<-h.ended
+	return h.err
+}

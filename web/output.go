@@ -1,0 +1,97 @@
+package web
+
+import (
+	"io"
+	"net/http"
+)
+
+// Transform makes a writer that changes what is written to it and writes it to next. Its Close ends the change and writes what is left,
+// and leaves next open. A writer may have more:
+//
+//   - Flush() error writes what it holds back to next, so that streams pass;
+//   - CloseWithError(error) is called in place of Close when the body breaks off: it lets go of what the writer holds.
+type Transform func(next io.Writer) io.WriteCloser
+
+// output is the end of a body's way: the engine.
+type output struct{ c *Conn }
+
+// Write implements [io.Writer].
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.c.w.Write(p)
+	o.c.sent += int64(n)
+	return n, err
+}
+
+// ReadFrom implements [io.ReaderFrom]: the engine can have the kernel send files.
+func (o *output) ReadFrom(r io.Reader) (int64, error) {
+	n, err := io.Copy(o.c.w, r)
+	o.c.sent += n
+	return n, err
+}
+
+// Flush sends what was written so far.
+func (o *output) Flush() error { return http.NewResponseController(o.c.w).Flush() }
+
+// through sends a body through transforms.
+func (o *output) through(transforms []Transform, b Body) error {
+	s := stack{layers: make([]io.WriteCloser, len(transforms)), end: o}
+	var next io.Writer = o
+	for i := len(transforms) - 1; i >= 0; i-- {
+		s.layers[i] = transforms[i](next)
+		next = s.layers[i]
+	}
+	whole := false
+	defer func() {
+		if !whole {
+			s.breakOff()
+		}
+	}()
+	if err := b.writeTo(&s); err != nil {
+		return err
+	}
+	for _, l := range s.layers {
+		if err := l.Close(); err != nil {
+			return err
+		}
+	}
+	whole = true
+	return nil
+}
+
+// stack is the writers of a body's way, the first before the others.
+type stack struct {
+	layers []io.WriteCloser
+	end    *output
+}
+
+// Write implements [io.Writer].
+func (s *stack) Write(p []byte) (int, error) { return s.layers[0].Write(p) }
+
+// Flush sends what was written so far through all layers to the client.
+func (s *stack) Flush() error {
+	for _, l := range s.layers {
+		if f, ok := l.(interface{ Flush() error }); ok {
+			if err := f.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return s.end.Flush()
+}
+
+// breakOff tells the layers that no more comes.
+func (s *stack) breakOff() {
+	for _, l := range s.layers {
+		if a, ok := l.(interface{ CloseWithError(error) error }); ok {
+			_ = a.CloseWithError(io.ErrUnexpectedEOF)
+		}
+	}
+}
+
+// Flush sends what was written to the writer of a stream so far through all filters to the client.
+func Flush(w io.Writer) error {
+	if f, ok := w.(interface{ Flush() error }); ok {
+		return f.Flush()
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// Arm is a branch of [Routes]: what goes through it, under a pattern of [http.ServeMux], such as "/js/", "GET /{$}" or "example.org/".
+type Arm struct {
+	Pattern string
+	Component
+}
+
+// Routes is a branch by the request's method, host and path, with the patterns and the precedence of [http.ServeMux]. What fits no
+// pattern goes straight to what follows. The error names the pattern that is malformed or in conflict with another.
+func Routes(arms ...Arm) (Component, error) {
+	mux := http.NewServeMux()
+	b := &branch{traits: Traits{Name: "routes"}}
+	for i, a := range arms {
+		if err := register(mux, a.Pattern, arm(i)); err != nil {
+			return nil, err
+		}
+		b.arms = append(b.arms, a.Component)
+	}
+	if len(arms) == 1 && arms[0].Pattern == "/" {
+		b.choose = func(*Conn) int { return 0 }
+		return b, nil
+	}
+	b.choose = func(c *Conn) int {
+		h, _ := mux.Handler(c.HTTPRequest())
+		if i, ok := h.(arm); ok {
+			return int(i)
+		}
+		return -1
+	}
+	return b, nil
+}
+
+// arm is the handler that stands for an arm; it is found, not called.
+type arm int
+
+func (arm) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// register gives the mux a pattern; the mux panics where it is no good.
+func register(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("web: route %q: %v", pattern, p)
+		}
+	}()
+	mux.Handle(pattern, h)
+	return nil
+}
