@@ -1,0 +1,85 @@
+package http1
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Classes of bytes, by RFC 9110 (tchar, section 5.6.2) and RFC 3986 (host, section 3.2.2).
+const (
+	token  = 1 << iota // tchar: methods and field names
+	target             // what may stand in a request target
+	host               // what may stand in a Host field
+)
+
+var classes = func() (t [256]uint8) {
+	for c := 0x21; c < 256; c++ {
+		if c != 0x7f && c != '#' {
+			t[c] |= target
+		}
+	}
+	for _, c := range "!#$%&'*+-.^_`|~" {
+		t[c] |= token
+	}
+	for _, c := range "-._~!$&'()*+,;=:%[]" {
+		t[c] |= host
+	}
+	for c := 0; c < 128; c++ {
+		if '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' {
+			t[c] |= token | host
+		}
+	}
+	return t
+}()
+
+// span is how many bytes at the beginning of b are of the class.
+func span(b []byte, class uint8) int {
+	for i, c := range b {
+		if classes[c]&class == 0 {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// text is how many bytes at the beginning of b may stand in a field's value: neither a control character, but
+// for the tab, nor DEL (RFC 9110, section 5.5). Eight at a time: values are most of a head.
+func text(b []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; len(b)-i >= 8; i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		low := (x - 0x20*ones) &^ x
+		del := x ^ 0x7f*ones
+		del = (del - ones) &^ del
+		if found := (low | del) & tops; found != 0 {
+			i += bits.TrailingZeros64(found) / 8
+			if b[i] != '\t' {
+				return i
+			}
+			i -= 7 // go on behind the tab
+		}
+	}
+	for i < len(b) && isText(b[i]) {
+		i++
+	}
+	return i
+}
+
+func isText(c byte) bool { return c >= 0x20 && c != 0x7f || c == '\t' }
+
+// is compares without regard to case: b with a name in small letters.
+func is(b []byte, name string) bool {
+	if len(b) != len(name) {
+		return false
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != name[i] {
+			return false
+		}
+	}
+	return true
+}
