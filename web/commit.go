@@ -93,7 +93,7 @@ func (c *Conn) drop(status int) {
 // sendRange sends the part of the body that was asked for (RFC 9110 section 14).
 func (c *Conn) sendRange() {
 	ranges := c.orig.Header["Range"]
-	if !c.ifRange() {
+	if !c.ifRange() || !strings.HasPrefix(ranges[0], "bytes=") {
 		c.send(c.body)
 		return
 	}

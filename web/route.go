@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 )
 
 // Arm is a branch of [Routes]: what goes through it, under a pattern of [http.ServeMux], such as "/js/", "GET /{$}" or "example.org/".
@@ -41,11 +42,14 @@ type arm int
 
 func (arm) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
+// registeredAt is what the mux says of the caller's source, which is always this file.
+var registeredAt = regexp.MustCompile(` \(registered at [^)]*\)`)
+
 // register gives the mux a pattern; the mux panics where it is no good.
 func register(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("web: route %q: %v", pattern, p)
+			err = fmt.Errorf("web: route %q: %s", pattern, registeredAt.ReplaceAllString(fmt.Sprint(p), ""))
 		}
 	}()
 	mux.Handle(pattern, h)

@@ -1,0 +1,191 @@
+package web_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/web"
+)
+
+// composed is a handler with a pipe before it, and a filter and a pipe behind.
+func composed(h http.HandlerFunc) web.Component {
+	return web.Chain(mark("before"), web.FromHTTP(h), filter(shout), mark("behind"))
+}
+
+func TestWhatAHandlerSetsIsSeenBehindIt(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-From", "handler")
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = io.WriteString(w, "short and stout")
+	}
+	c := web.Chain(web.FromHTTP(http.HandlerFunc(h)), web.Pipe(func(c *web.Conn) {
+		if c.Status() == http.StatusTeapot && c.Header("X-From") == "handler" && strings.HasPrefix(c.Header("Content-Type"), "text/plain") {
+			c.SetHeader("X-Seen", "yes")
+		}
+	}))
+	bothWays(t, c, func(t *testing.T, url string) {
+		resp, body := get(t, url)
+		if resp.StatusCode != http.StatusTeapot || body != "short and stout" || resp.Header.Get("X-Seen") != "yes" || resp.ContentLength != 15 {
+			t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+		}
+	})
+}
+
+func TestAHandlerThatWritesMuch(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		for range 100 {
+			_, _ = io.WriteString(w, strings.Repeat("a", 1000))
+		}
+	}
+	bothWays(t, composed(h), func(t *testing.T, url string) {
+		if resp, body := get(t, url); body != strings.Repeat("A", 100_000) || resp.Header["X-Way"] == nil {
+			t.Errorf("%d bytes, %v", len(body), resp.Header)
+		}
+		resp, err := http.Head(url)
+		if err != nil || resp.StatusCode != 200 {
+			t.Errorf("HEAD: %v, %v", resp, err)
+		}
+		resp.Body.Close()
+	})
+}
+
+func TestFlushTrailersAndInformationalResponsesTravel(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Link", "</style.css>; rel=preload")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Set("Trailer", "X-End")
+		_, _ = io.WriteString(w, "now ")
+		_ = http.NewResponseController(w).Flush()
+		_, _ = io.WriteString(w, "and then")
+		w.Header().Set("X-End", "end")
+	}
+	bothWays(t, composed(h), func(t *testing.T, target string) {
+		hints := 0
+		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+			if code == 103 && h.Get("Link") != "" {
+				hints++
+			}
+			return nil
+		}}
+		r, _ := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), "GET", target, nil)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || string(body) != "NOW AND THEN" || hints != 1 || resp.Trailer.Get("X-End") != "end" {
+			t.Errorf("%q, %v, %d hints, trailers %v", body, err, hints, resp.Trailer)
+		}
+	})
+}
+
+func TestTakingTheConnectionOver(t *testing.T) {
+	talk := func(c net.Conn, rw *bufio.ReadWriter) {
+		defer c.Close()
+		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		_ = rw.Flush()
+		line, _ := rw.ReadString('\n')
+		_, _ = rw.WriteString("heard " + line)
+		_ = rw.Flush()
+	}
+	byHandler := func(w http.ResponseWriter, r *http.Request) {
+		c, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		talk(c, rw)
+	}
+	for name, c := range map[string]web.Component{
+		"by a handler":   composed(byHandler),
+		"by a component": web.Chain(web.With(web.Pipe(func(c *web.Conn) { c.Hijack(talk) }), web.Traits{}), text("never"), filter(shout)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothWays(t, c, func(t *testing.T, target string) {
+				u, _ := url.Parse(target)
+				conn, err := net.DialTimeout("tcp", u.Host, 10*time.Second)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+				_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nyou\n")
+				all, err := io.ReadAll(conn)
+				if err != nil || !strings.HasSuffix(string(all), "\r\n\r\nheard you\n") {
+					t.Errorf("%q, %v", all, err)
+				}
+			})
+		})
+	}
+}
+
+func TestAHandlerWhoseBodyNobodyWants(t *testing.T) {
+	ended := make(chan bool, 1)
+	h := func(w http.ResponseWriter, r *http.Request) {
+		defer func() { ended <- true }()
+		w.Header().Set("ETag", `"a"`)
+		for range 10 {
+			_, _ = w.Write(make([]byte, 4096))
+		}
+	}
+	bothWays(t, composed(h), func(t *testing.T, url string) {
+		if resp, _ := get(t, url, "If-None-Match", `"a"`); resp.StatusCode != 304 {
+			t.Errorf("%d", resp.StatusCode)
+		}
+		<-ended
+	})
+}
+
+func TestAHandlerThatPanics(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/late" {
+			_, _ = w.Write(make([]byte, 10_000))
+		}
+		if r.URL.Path == "/abort" {
+			panic(http.ErrAbortHandler)
+		}
+		panic("no")
+	}
+	bothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(h))), func(t *testing.T, url string) {
+		if resp, _ := get(t, url+"/early"); resp.StatusCode != 500 {
+			t.Errorf("before the head: %d, want 500", resp.StatusCode)
+		}
+		if resp, err := http.Get(url + "/abort"); err == nil {
+			t.Errorf("ErrAbortHandler: %d, want a cut connection", resp.StatusCode)
+		}
+		resp, err := http.Get(url + "/late")
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		if err == nil {
+			t.Error("behind the head: the body looks whole")
+		}
+	})
+}
+
+func TestServeFileThroughTheAdapter(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.bin")
+	if err := os.WriteFile(file, []byte(strings.Repeat("0123456789", 10_000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) })
+	bothWays(t, web.Chain(web.FromHTTP(h), mark("m")), func(t *testing.T, url string) {
+		if resp, body := get(t, url); len(body) != 100_000 || resp.ContentLength != 100_000 {
+			t.Errorf("%d bytes, length %d", len(body), resp.ContentLength)
+		}
+		if resp, body := get(t, url, "Range", "bytes=10-19"); resp.StatusCode != 206 || body != "0123456789" {
+			t.Errorf("%d %q", resp.StatusCode, body)
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package web_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"weir/flow"
+	"weir/web"
+)
+
+func mark(s string) web.Component {
+	return web.Named(s, web.Pipe(func(c *web.Conn) { c.AddHeader("X-Way", s) }))
+}
+
+func plain(*web.Conn) web.Transform { return nil }
+
+func pathIs(p string) func(*web.Conn) bool { return func(c *web.Conn) bool { return c.Path() == p } }
+
+func TestWhatCannotWorkIsRefusedWithItsPlace(t *testing.T) {
+	once := func(name string) web.Component {
+		return web.With(web.Filter(plain), web.Traits{Name: name, Once: "content coding"})
+	}
+	named := func(c web.Component) web.Component { return web.With(c, web.Traits{Place: "site.hcl:7"}) }
+	cases := []struct {
+		name string
+		c    web.Component
+		want string
+	}{
+		{"nothing", web.Chain(), "web: chain: it is empty: put a component in"},
+		{"a source after a source", web.Chain(text("a"), text("b")), "web: chain[2] text: text is a source behind the source text"},
+		{"a source after a chain with one", web.Chain(web.Chain(mark("m"), text("a")), text("b")), "chain[2] text: text is a source behind"},
+		{"a source after arms that all have one", web.Chain(web.Branch("fork", nil, text("a"), text("b")), text("c")), ""},
+		{"a source after an arm that has one", web.Chain(web.When("js", pathIs("/js"), text("a")), text("b")), ""},
+		{"a filter before any source", web.Chain(web.Filter(plain), text("a")), "chain[1] filter: filter is a filter with no source before it"},
+		{"a filter in the arm without a source", web.Chain(web.Branch("fork", nil, text("a"), web.Filter(plain))), "chain[1] fork[2] filter: filter is a filter with no source"},
+		{"a filter after a source in one arm", web.Chain(web.When("js", pathIs("/js"), text("a")), web.Filter(plain), text("b")), ""},
+		{"two compressors", web.Chain(text("a"), once("compress"), once("gzip")), "gzip is behind compress, and both do the content coding"},
+		{"two compressors, one in an arm", web.Chain(text("a"), web.When("js", pathIs("/js"), once("compress")), once("gzip")), "gzip is behind compress"},
+		{"a compressor in each arm", web.Chain(text("a"), web.Branch("fork", nil, once("compress"), once("gzip"))), ""},
+		{"a place that is known", web.Chain(text("a"), named(text("b"))), "site.hcl:7: text is a source behind the source text"},
+		{"too many arms", web.Branch("fork", nil, make([]web.Component, 64)...), "it has 64 arms, and 63 are the most"},
+	}
+	for _, c := range cases {
+		for _, way := range []flow.Way{flow.Chain, flow.Network} {
+			t.Run(c.name+"/"+string(way), func(t *testing.T) {
+				h, err := web.New(c.c, web.Options{Way: way})
+				if err == nil {
+					defer h.Close()
+				}
+				if c.want == "" {
+					if err != nil {
+						t.Errorf("refused: %v", err)
+					}
+					return
+				}
+				if _, ok := errors.AsType[*web.CompositionError](err); !ok || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want %q", err, c.want)
+				}
+			})
+		}
+	}
+}
+
+func TestAnEarlyAnswerSkipsSourcesOnly(t *testing.T) {
+	refuse := web.Pipe(func(c *web.Conn) {
+		if c.Path() == "/private" {
+			c.Reply(403)
+		}
+	})
+	seen := web.Pipe(func(c *web.Conn) {
+		b, _ := c.Body().Bytes()
+		c.SetHeader("X-Seen", strings.TrimSpace(string(b)))
+	})
+	upper := web.Filter(func(*web.Conn) web.Transform { return shout })
+	c := web.Chain(mark("first"), refuse, text("open"), mark("last"), upper, seen)
+	bothWays(t, c, func(t *testing.T, url string) {
+		for path, want := range map[string]string{"/": "OPEN", "/private": "403 FORBIDDEN\n"} {
+			resp, body := get(t, url+path)
+			if body != want {
+				t.Errorf("%s: body %q, want %q", path, body, want)
+			}
+			if way := strings.Join(resp.Header["X-Way"], " "); way != "first last" {
+				t.Errorf("%s went through %q", path, way)
+			}
+			if !strings.EqualFold(resp.Header.Get("X-Seen"), strings.TrimSpace(want)) {
+				t.Errorf("%s: a pipe behind saw %q", path, resp.Header.Get("X-Seen"))
+			}
+		}
+	})
+}
+
+func TestRoutesFollowTheRulesOfServeMux(t *testing.T) {
+	routes, err := web.Routes(
+		web.Arm{Pattern: "/", Component: text("all")},
+		web.Arm{Pattern: "/js/", Component: text("js")},
+		web.Arm{Pattern: "/js/{$}", Component: text("js index")},
+		web.Arm{Pattern: "POST /posted/", Component: text("posted")},
+		web.Arm{Pattern: "example.org/", Component: text("host")},
+		web.Arm{Pattern: "/none/", Component: nil},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bothWays(t, web.Chain(routes, mark("behind")), func(t *testing.T, url string) {
+		for path, want := range map[string]string{"/": "all", "/x/y": "all", "/js/a.js": "js", "/js/": "js index", "/none/x": "404 Not Found\n"} {
+			resp, body := get(t, url+path)
+			if body != want || resp.Header.Get("X-Way") != "behind" {
+				t.Errorf("%s: %q by way of %q, want %q", path, body, resp.Header.Get("X-Way"), want)
+			}
+		}
+	})
+}
+
+func TestRoutesThatCannotWork(t *testing.T) {
+	for want, arms := range map[string][]web.Arm{
+		`route "nothing"`: {{Pattern: "nothing"}},
+		`route "/a"`:      {{Pattern: "/a"}, {Pattern: "/a"}},
+		`route "/{x}/b"`:  {{Pattern: "/a/{y}"}, {Pattern: "/{x}/b"}},
+		`route "/{"`:      {{Pattern: "/{"}},
+	} {
+		if _, err := web.Routes(arms...); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), ".go:") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+func TestAnEmptyArmGoesStraightOn(t *testing.T) {
+	js := web.When("js", pathIs("/js"), mark("in"))
+	bothWays(t, web.Chain(js, text("x"), mark("out")), func(t *testing.T, url string) {
+		for path, want := range map[string]string{"/js": "in out", "/": "out"} {
+			resp, _ := get(t, url+path)
+			if got := strings.Join(resp.Header["X-Way"], " "); got != want {
+				t.Errorf("%s went through %q, want %q", path, got, want)
+			}
+		}
+	})
+}
+
+// A composition can be used as a component by another component, too.
+func TestACompositionIsAComponent(t *testing.T) {
+	inner := web.Chain(mark("a"), web.Branch("fork", func(c *web.Conn) int { return len(c.Path()) - 1 }, mark("b"), mark("c")))
+	c := web.Chain(text("x"), web.Pipe(func(c *web.Conn) { inner.Handle(c) }))
+	bothWays(t, c, func(t *testing.T, url string) {
+		for path, want := range map[string]string{"/": "a b", "/1": "a c", "/12": "a"} {
+			resp, _ := get(t, url+path)
+			if got := strings.Join(resp.Header["X-Way"], " "); got != want {
+				t.Errorf("%s went through %q, want %q", path, got, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,203 @@
+package web_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"weir/flow"
+	"weir/web"
+)
+
+func TestNothingAnswers(t *testing.T) {
+	bothWays(t, web.Chain(mark("m")), func(t *testing.T, url string) {
+		resp, body := get(t, url)
+		if resp.StatusCode != 404 || body != "404 Not Found\n" || resp.Header.Get("X-Way") != "m" {
+			t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+		}
+	})
+}
+
+func TestAPanicCostsItsExchangeAlone(t *testing.T) {
+	var after atomic.Int32
+	c := web.Chain(web.Pipe(func(c *web.Conn) {
+		c.After(func(c *web.Conn) {
+			if c.Status() == 500 && c.Err() != nil {
+				after.Add(1)
+			}
+		})
+	}), web.Named("fragile", web.Pipe(func(c *web.Conn) {
+		if c.Path() == "/panic" {
+			panic("no")
+		}
+	})), mark("behind"), text("fine"))
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		t.Run(string(way), func(t *testing.T) {
+			after.Store(0)
+			var told atomic.Value
+			h, err := web.New(c, web.Options{Way: way, Panicked: func(stage string, value any, stack []byte) {
+				told.Store(fmt.Sprint(stage, ": ", value, ", with stack: ", len(stack) > 0))
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			s := httptest.NewServer(h)
+			defer s.Close()
+			if resp, body := get(t, s.URL+"/panic"); resp.StatusCode != 500 || body != "500 Internal Server Error\n" || resp.Header.Get("X-Way") != "" {
+				t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+			}
+			if resp, body := get(t, s.URL); resp.StatusCode != 200 || body != "fine" {
+				t.Errorf("the next exchange: %d %q", resp.StatusCode, body)
+			}
+			if told.Load() != "fragile: no, with stack: true" || after.Load() != 1 {
+				t.Errorf("told %v, %d calls of After", told.Load(), after.Load())
+			}
+		})
+	}
+}
+
+// What comes beyond the width of a component that blocks waits, up to its queue, and is refused beyond that; others pass.
+func TestAComponentThatBlocks(t *testing.T) {
+	const width, waiting, more = 2, 3, 4
+	gate := make(chan struct{}) // closed when the blocked may go on
+	entered := make(chan struct{}, width+waiting+more)
+	slow := web.Blocking(width, waiting, web.Named("slow", web.Pipe(func(c *web.Conn) {
+		entered <- struct{}{}
+		<-gate
+	})))
+	c := web.Chain(web.When("slow", pathIs("/slow"), slow), text("done"))
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		t.Run(string(way), func(t *testing.T) {
+			gate = make(chan struct{})
+			h, err := web.New(c, web.Options{Way: way})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			s := httptest.NewServer(h)
+			defer s.Close()
+			status := make(chan int, width+waiting+more)
+			ask := func() {
+				resp, err := http.Get(s.URL + "/slow")
+				if err != nil {
+					status <- 0
+					return
+				}
+				_ = resp.Body.Close()
+				status <- resp.StatusCode
+			}
+			for range width {
+				go ask()
+				<-entered
+			}
+			for range waiting + more {
+				go ask()
+			}
+			for range more {
+				if got := <-status; got != 503 {
+					t.Errorf("beyond the queue: %d, want 503", got)
+				}
+			}
+			if _, body := get(t, s.URL+"/fast"); body != "done" {
+				t.Errorf("an exchange beside the blocked ones: %q", body)
+			}
+			close(gate)
+			for range width + waiting {
+				if got := <-status; got != 200 {
+					t.Errorf("within width and queue: %d, want 200", got)
+				}
+			}
+			for range waiting {
+				<-entered
+			}
+		})
+	}
+}
+
+func TestManyRequestsThroughEachWay(t *testing.T) {
+	const connections, each = 50, 200
+	var c web.Component = web.Chain(mark("in"), web.Branch("half", func(c *web.Conn) int { return int(c.Path()[1]-'0') % 2 }, text("even"), text("odd")),
+		filter(shout), web.Pipe(func(c *web.Conn) {
+			if strings.HasSuffix(c.Path(), "99") {
+				panic("every hundredth")
+			}
+		}))
+	bothWays(t, c, func(t *testing.T, url string) {
+		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}}
+		defer client.CloseIdleConnections()
+		var wg sync.WaitGroup
+		errs := make(chan error, connections)
+		for k := range connections {
+			wg.Go(func() { errs <- askAll(client, url, k, each) })
+		}
+		wg.Wait()
+		for range connections {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func askAll(client *http.Client, url string, k, each int) error {
+	for i := range each {
+		resp, err := client.Get(fmt.Sprintf("%s/%d-%d", url, k%2, i))
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		want, status := []string{"EVEN", "ODD"}[k%2], 200
+		if i%100 == 99 {
+			want, status = "500 Internal Server Error\n", 500
+		}
+		if err != nil || string(body) != want || resp.StatusCode != status {
+			return fmt.Errorf("request %d of %d: %d %q, %v; want %d %q", i, k, resp.StatusCode, body, err, status, want)
+		}
+	}
+	return nil
+}
+
+func TestAClosedHandlerAnswers503(t *testing.T) {
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		h, err := web.New(text("x"), web.Options{Way: way})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(h.Close(), h.Close()); err != nil {
+			t.Error(err)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		if w.Code != 503 || w.Header().Get("Retry-After") != "1" || h.Active() != 0 {
+			t.Errorf("%s: %d %v, %d active", way, w.Code, w.Header(), h.Active())
+		}
+	}
+}
+
+func TestAfterSeesWhatWasSent(t *testing.T) {
+	seen := make(chan string, 8)
+	note := func(name string) web.Component {
+		return web.Pipe(func(c *web.Conn) {
+			c.SetValue("name", name)
+			c.After(func(c *web.Conn) {
+				seen <- fmt.Sprint(name, " ", c.Status(), " ", c.Sent(), " ", c.Header("Content-Type"), " ", c.Value("name"))
+			})
+		})
+	}
+	bothWays(t, web.Chain(note("first"), note("second"), text("hello")), func(t *testing.T, url string) {
+		get(t, url)
+		for _, want := range []string{"second 200 5 text/plain second", "first 200 5 text/plain second"} {
+			if got := <-seen; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+	})
+}

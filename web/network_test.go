@@ -1,0 +1,79 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+
+	"weir/web"
+)
+
+// A network over the user's own channels: two compositions in a row, with a process of the user's own between.
+func TestOpenEnds(t *testing.T) {
+	in, between, after, out := make(chan *web.Conn), make(chan *web.Conn, 4), make(chan *web.Conn), make(chan *web.Conn)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	go func() { ended <- web.Open(ctx, web.Chain(mark("one"), text("hello")), in, between, web.Options{}) }()
+	go func() { // ends when its owner, this test, closes between
+		for c := range between {
+			if c.Path() == "/lose" {
+				c.Lose(errors.New("no way"))
+				continue
+			}
+			after <- c
+		}
+		close(after)
+	}()
+	go func() {
+		ended <- web.Open(context.Background(), web.Chain(mark("two"), web.Pipe(func(c *web.Conn) {
+			if c.Path() == "/panic" {
+				panic("no")
+			}
+		})), after, out, web.Options{})
+	}()
+	h := web.Ends(in, out)
+	s := httptest.NewServer(h)
+	for path, want := range map[string]int{"/": 200, "/lose": 503, "/panic": 500} {
+		if resp, body := get(t, s.URL+path); resp.StatusCode != want || want == 200 && (body != "hello" || len(resp.Header["X-Way"]) != 2) {
+			t.Errorf("%s: %d %q %v", path, resp.StatusCode, body, resp.Header)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	close(between)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestANetworkThatNeverGivesBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for Close's deadline of five seconds")
+	}
+	in, out := make(chan *web.Conn, 1), make(chan *web.Conn)
+	h := web.Ends(in, out)
+	s := httptest.NewServer(h)
+	defer s.Close()
+	gone := make(chan error, 1)
+	go func() {
+		resp, err := s.Client().Get(s.URL)
+		if err == nil {
+			resp.Body.Close()
+		}
+		gone <- err
+	}()
+	<-in
+	if err := h.Close(); err == nil {
+		t.Error("Close does not say that an exchange is missing")
+	}
+	if err := <-gone; err == nil {
+		t.Error("the exchange that was not given back was answered")
+	}
+}
