@@ -120,16 +120,21 @@ func (c *client) expect(from, n int) error {
 	return nil
 }
 
+var (
+	errReset = errors.New("the server reset the connection")
+	errEnded = errors.New("the server closed the connection")
+)
+
 // plain puts the commonest network errors into words.
 func plain(err error) error {
 	var timeout net.Error
 	switch {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ENOTCONN):
-		return errors.New("the server reset the connection")
+		return errReset
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return errors.New("nothing more within the time allowed")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("the server closed the connection")
+		return errEnded
 	}
 	return err
 }

@@ -12,6 +12,10 @@
 // lost, doubled, out of order, changed or in the wrong connection show at the first of them, and the error
 // says which of these it was and where.
 //
+// HTTP servers (the workloads page and files) have a contract of their own: the right bytes under the right length
+// for every way to ask, one response for each request on connections that stay open, and nothing that one client does, not even
+// a request that sleeps, in the way of another.
+//
 // Programs that are kept as they were published (contract = "published") are checked for what they promise:
 // five connections of printable bytes, the escapes of Go's %q undone, and no care for SIGTERM or their children.
 //
@@ -51,7 +55,7 @@ type Options struct {
 type Outcome struct {
 	Name     string // "integrity", "reset", …
 	Host     string // where the server listened
-	Workload string // "sink" or "echo"
+	Workload string // "sink", "echo", "page" or "files"
 	Err      error  // what was expected and what was seen
 	Skipped  string // why it was not tried
 }
@@ -93,14 +97,26 @@ var checks = []check{
 	{name: "port in use", full: true, own: true, alone: portInUse},
 }
 
-// Names lists the checks in the order in which they run.
+// Names lists the checks in the order in which they run: those of streams, then those of HTTP that have other names.
 func Names() []string {
-	names := make([]string, len(checks))
-	for i, c := range checks {
-		names[i] = c.name
+	var names []string
+	for _, c := range slices.Concat(checks, webChecks) {
+		if !slices.Contains(names, c.name) {
+			names = append(names, c.name)
+		}
 	}
 	return names
 }
+
+// checksOf are the checks for a workload, among them some that are for another one only.
+func checksOf(workload string) []check {
+	if isWeb(workload) {
+		return webChecks
+	}
+	return checks
+}
+
+func isWeb(workload string) bool { return workload == "page" || workload == "files" }
 
 // Check runs the contract against a subject that is built, one check after the other, and returns an
 // outcome for each that applies. A server that cannot be started at all fails once for each address and
@@ -138,7 +154,7 @@ func checkAt(ctx context.Context, s *subject.Subject, o Options, host, workload 
 		report(Outcome{Name: "start", Skipped: reason})
 		return all
 	}
-	for _, c := range checks {
+	for _, c := range checksOf(workload) {
 		if ctx.Err() != nil {
 			break
 		}
@@ -194,6 +210,7 @@ type bench struct {
 	patience time.Duration
 	process  *subject.Process // nil in checks that start it themselves
 	out      *os.File         // its standard output
+	www      *www             // what an HTTP server serves; nil for others
 	stopped  bool             // stop was called
 }
 
@@ -208,6 +225,12 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 	defer cancel()
 	b := &bench{ctx: ctx, subject: s, params: c.params, patience: o.Patience}
 	b.params.Host, b.params.Workload = host, workload
+	if isWeb(workload) {
+		if b.www, err = newWWW(dir); err != nil {
+			return err
+		}
+		b.params.Www = b.www.dir
+	}
 	if b.params.Port, err = subject.FreePort(host); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ func badFlags(b *bench) error {
 		{"a workload that there is not", "{workload}", func(p *subject.Params) { p.Workload = "dance" }},
 		{"a negative size", "{size}", func(p *subject.Params) { p.Size = -1 }},
 		{"a negative wait", "{wait_ms}", func(p *subject.Params) { p.WaitMS = -1 }},
+		{"a negative sleep", "{sleep_ms}", func(p *subject.Params) { p.SleepMS = -1 }},
 		{"a port that is none", "{addr}", func(p *subject.Params) { p.Port = 70000 }},
 	} {
 		if !strings.Contains(strings.Join(b.subject.RunCmd, " "), bad.needs) {

@@ -1,0 +1,236 @@
+package contract
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// faultyWeb is an HTTP server that keeps the contract, but for one fault.
+type faultyWeb struct {
+	fault, www string
+	sleep      time.Duration
+	every      int64
+	gzip       bool
+
+	requests, visitors atomic.Int64
+	global             sync.Mutex // held where the fault is to let nobody by
+	first              sync.Once
+	page               []byte // what the first request read, where the fault is not to read again
+	handlers           sync.WaitGroup
+	stop               chan struct{} // closed by SIGTERM: sleeps and waiting for requests end
+}
+
+func serveWeb(args []string) int {
+	f := &faultyWeb{stop: make(chan struct{})}
+	flags := flag.NewFlagSet("faulty", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	listen := flags.String("listen", "", "")
+	flags.String("workload", "", "")
+	flags.StringVar(&f.fault, "fault", "", "")
+	flags.StringVar(&f.www, "www", "", "")
+	sleep := flags.Int("sleep-ms", 0, "")
+	flags.Int64Var(&f.every, "sleep-every", 0, "")
+	flags.BoolVar(&f.gzip, "gzip", false, "")
+	if err := flags.Parse(args); err != nil {
+		fmt.Fprintln(os.Stderr, "faulty:", err)
+		return 2
+	}
+	f.sleep = time.Duration(*sleep) * time.Millisecond
+	l, err := net.Listen("tcp", *listen)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "faulty:", err)
+		return 1
+	}
+	return f.serve(l)
+}
+
+func (f *faultyWeb) serve(l net.Listener) int {
+	term := make(chan os.Signal, 1) // from the runtime; one is enough
+	signals := []os.Signal{syscall.SIGTERM, syscall.SIGINT}
+	if f.fault == "dies of SIGINT" {
+		signals = signals[:1]
+	}
+	signal.Notify(term, signals...)
+	go f.accept(l)
+	<-term
+	if f.fault == "drops at SIGTERM" {
+		return 0
+	}
+	l.Close()
+	if f.fault != "sleeps on at SIGTERM" {
+		close(f.stop)
+	}
+	f.handlers.Wait()
+	if f.fault == "exits with 3" {
+		return 3
+	}
+	return 0
+}
+
+func (f *faultyWeb) accept(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if f.visitors.Add(1) > 50 && f.fault == "takes 50" {
+			c.Close()
+			continue
+		}
+		f.handlers.Add(1)
+		if f.fault == "one at a time" {
+			f.handle(c)
+		} else {
+			go f.handle(c)
+		}
+	}
+}
+
+func (f *faultyWeb) handle(c net.Conn) {
+	defer f.handlers.Done()
+	defer c.Close()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() { // wakes a connection that waits for a request
+		select {
+		case <-f.stop:
+			c.SetReadDeadline(time.Now())
+		case <-ended:
+		}
+	}()
+	for in := bufio.NewReader(c); ; {
+		r, err := f.read(c, in)
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF), errors.As(err, new(net.Error)):
+			return
+		case f.fault == "dies of rubbish":
+			os.Exit(1)
+		case f.fault == "answers rubbish":
+			r, _ = http.NewRequest("GET", pagePath, nil)
+		default:
+			fmt.Fprint(c, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+			return
+		}
+		if !f.answer(c, r) || f.fault == "closes when more comes along" && in.Buffered() > 0 {
+			return
+		}
+	}
+}
+
+// read reads a request and drops its body.
+func (f *faultyWeb) read(c net.Conn, in *bufio.Reader) (*http.Request, error) {
+	if f.fault == "reads once" {
+		buf := make([]byte, 4096)
+		n, err := c.Read(buf)
+		if err != nil {
+			return nil, err
+		}
+		in = bufio.NewReader(bytes.NewReader(buf[:n]))
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			err = errors.New("not all of it")
+		}
+		return r, err
+	}
+	r, err := http.ReadRequest(in)
+	if err == nil && f.fault != "leaves bodies" {
+		_, err = io.Copy(io.Discard, r.Body)
+	}
+	return r, err
+}
+
+// answer writes a response, and says whether the connection goes on.
+func (f *faultyWeb) answer(c net.Conn, r *http.Request) bool {
+	n := f.requests.Add(1)
+	f.rest(n)
+	status, body := 200, f.file(r.URL.Path)
+	if body == nil {
+		status, body = 404, []byte("not there\n")
+	}
+	head := http.Header{"Content-Type": {"text/html"}}
+	if f.gzip != (f.fault == "compresses for the others") && f.fault != "does not compress" &&
+		strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") != (f.fault == "compresses for the others") {
+		var zipped bytes.Buffer
+		z := gzip.NewWriter(&zipped)
+		z.Write(body)
+		z.Close()
+		body = zipped.Bytes()
+		head.Set("Content-Encoding", "gzip")
+	}
+	length := len(body)
+	switch f.fault {
+	case "wrong length":
+		length--
+	case "wrong byte":
+		body = bytes.Replace(body, []byte("page"), []byte("pagE"), 1)
+	case "wrong type":
+		head.Set("Content-Type", "text/plain")
+	case "finds everything":
+		status = 200
+	case "wants a host":
+		if r.Host == "" {
+			status = 400
+		}
+	}
+	head.Set("Content-Length", strconv.Itoa(length))
+	out := bufio.NewWriter(c)
+	fmt.Fprintf(out, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
+	head.Write(out)
+	fmt.Fprint(out, "\r\n")
+	if r.Method != "HEAD" || f.fault == "body after HEAD" {
+		out.Write(body)
+	}
+	err := out.Flush()
+	switch {
+	case err != nil, n == 20 && f.fault == "closes after 20", status == 404 && f.fault == "closes after 404":
+		return false
+	case f.fault == "never closes":
+		return true
+	}
+	return !r.Close && r.ProtoMinor == 1
+}
+
+// file is what is on disk at a path, nil if there is nothing.
+func (f *faultyWeb) file(path string) []byte {
+	body, err := os.ReadFile(filepath.Join(f.www, filepath.Clean("/"+path)))
+	if err != nil {
+		return nil
+	}
+	if f.fault == "reads the page once" {
+		f.first.Do(func() { f.page = body })
+		return f.page
+	}
+	return body
+}
+
+// rest sleeps if it is the turn of the request with number n.
+func (f *faultyWeb) rest(n int64) {
+	if f.fault == "sleeps for all" {
+		f.global.Lock()
+		defer f.global.Unlock()
+	}
+	if f.every == 0 || n%f.every != 0 || f.fault == "does not sleep" {
+		return
+	}
+	select {
+	case <-time.After(f.sleep):
+	case <-f.stop:
+	}
+}

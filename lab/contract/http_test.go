@@ -1,0 +1,106 @@
+package contract
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/lab/subject"
+)
+
+// faultyWebSubject describes the HTTP server of the tests with a fault ("" for none).
+func faultyWebSubject(t *testing.T, fault string, workloads ...string) *subject.Subject {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "subject.toml")
+	text := fmt.Sprintf(`name="faulty"
+language="Go"
+paradigm="goroutine per connection"
+workloads=["%s"]
+run=[%q, "web", "--fault", %q, "--listen", "{addr}", "--workload", "{workload}", "--www", "{www}", "--sleep-ms", "{sleep_ms}", "--sleep-every", "{sleep_every}", "--gzip={gzip}"]
+`, strings.Join(workloads, `", "`), self, fault)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := subject.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAGoodWebServerPasses(t *testing.T) {
+	all := Check(t.Context(), faultyWebSubject(t, "", "page", "files"), Options{Hosts: []string{"127.0.0.1"}})
+	for _, o := range append(all, Check(t.Context(), faultyWebSubject(t, "", "page"), Options{Hosts: []string{"::1"}, Only: []string{"body"}})...) {
+		if o.Err != nil {
+			t.Errorf("%s, %s, %s: %v", o.Name, o.Host, o.Workload, o.Err)
+		}
+		if o.Skipped != "" {
+			t.Logf("%s, %s, %s: skipped: %s", o.Name, o.Host, o.Workload, o.Skipped)
+		}
+	}
+}
+
+// As with streams: every fault is caught by its check, and every check catches one.
+func TestEveryWebFaultIsCaught(t *testing.T) {
+	faults := []struct {
+		fault, workload, check, want string
+	}{
+		{"wrong length", "page", "body", "expected Content-Length 174"},
+		{"wrong byte", "page", "body", "other ones from byte"},
+		{"wrong type", "files", "body", `saw "text/plain"`},
+		{"compresses for the others", "files", "body", "expected Content-Length 174"},
+		{"closes after 20", "page", "keep-alive", "request 21 on one connection"},
+		{"closes when more comes along", "files", "pipelining", "request 2 of 7 in one write"},
+		{"reads once", "page", "requests in pieces", "a request in single bytes: expected"},
+		{"body after HEAD", "page", "HEAD", "after HEAD on the same connection"},
+		{"finds everything", "files", "404", "expected status 404, saw 200"},
+		{"closes after 404", "page", "404", "after what is not there"},
+		{"never closes", "page", "Connection: close", "expected the server to close the connection"},
+		{"wants a host", "page", "HTTP/1.0", "expected status 200, saw 400"},
+		{"answers rubbish", "page", "rubbish", "expected status 400 or none"},
+		{"dies of rubbish", "files", "rubbish", "did not live"},
+		{"leaves bodies", "page", "POST", "after a POST with a body: expected status 200, saw 404"},
+		{"takes 50", "page", "100 visitors", "on one of 100 connections"},
+		{"one at a time", "page", "half a request", "beside a visitor with half a request"},
+		{"reads the page once", "page", "from disk", "after the file was changed"},
+		{"does not sleep", "page", "sleep", "expected a request to sleep for 200 ms"},
+		{"does not sleep", "page", "sleep beside others", "expected request 10 to sleep"},
+		{"sleeps for all", "page", "sleep beside others", "beside a request that sleeps"},
+		{"does not compress", "files", "gzip", `expected Content-Encoding gzip, saw ""`},
+		{"compresses for the others", "files", "gzip", "expected Content-Encoding gzip"},
+		{"drops at SIGTERM", "page", "SIGTERM while answering", "a response that was due"},
+		{"sleeps on at SIGTERM", "page", "SIGTERM while answering", "was killed"},
+		{"exits with 3", "page", "SIGTERM while answering", "exit status 3"},
+		{"drops at SIGTERM", "files", "SIGTERM while sending", "a response that was due"},
+		{"dies of SIGINT", "page", "SIGINT", "expected exit status 0, saw signal: interrupt"},
+	}
+	covered := map[string]bool{}
+	for _, f := range faults {
+		covered[f.check] = true
+		t.Run(f.fault+"/"+f.workload+"/"+f.check, func(t *testing.T) {
+			t.Parallel()
+			found := Check(t.Context(), faultyWebSubject(t, f.fault, f.workload),
+				Options{Own: true, Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Patience: 4 * time.Second})
+			if len(found) != 1 || found[0].Err == nil {
+				t.Fatalf("not caught: %+v", found)
+			}
+			if text := found[0].Err.Error(); !strings.Contains(text, f.want) {
+				t.Errorf("the error does not say %q: %s", f.want, text)
+			}
+		})
+	}
+	for _, c := range webChecks {
+		shared := slices.ContainsFunc(checks, func(s check) bool { return s.name == c.name })
+		if !covered[c.name] && !shared {
+			t.Errorf("no fault is caught by %q", c.name)
+		}
+	}
+}
