@@ -1,0 +1,77 @@
+// Package coding chooses a content coding by what a client accepts (RFC 9110 section 12.5.3).
+//
+// # Limitations
+//
+// It knows names only: "x-gzip" is "gzip" (section 8.4.1.3), others are what they are called. An element that is malformed is passed over.
+package coding
+
+import (
+	"net/textproto"
+	"strings"
+)
+
+// Choose picks one of the codings offered, by the client's weights and then by their order, from the lines of an
+// Accept-Encoding field. It returns the index, or -1 for the body as it is: when the field is missing, when nothing offered is accepted, or when
+// the client gives "identity" a greater weight. Identity is false when the client refuses the body as it is.
+func Choose(accept []string, offered []string) (index int, identity bool) {
+	index, best := -1, 0
+	if len(accept) == 0 {
+		return index, true
+	}
+	any, anyListed := weight(accept, "*")
+	for i, name := range offered {
+		q, listed := weight(accept, name)
+		if !listed {
+			q = any
+		}
+		if q > best {
+			index, best = i, q
+		}
+	}
+	plain, listed := weight(accept, "identity")
+	if listed && plain > best {
+		index = -1
+	}
+	return index, listed && plain > 0 || !listed && !(anyListed && any == 0)
+}
+
+// weight is the weight that a list gives to a coding, in thousandths, and whether the list has it.
+func weight(accept []string, name string) (q int, listed bool) {
+	for _, list := range accept {
+		for rest, more := list, true; more; {
+			var element string
+			element, rest, more = strings.Cut(rest, ",")
+			coding, parameters, _ := strings.Cut(element, ";")
+			coding = textproto.TrimString(coding)
+			if !strings.EqualFold(coding, name) && !(name == "gzip" && strings.EqualFold(coding, "x-gzip")) {
+				continue
+			}
+			if q, ok := quality(textproto.TrimString(parameters)); ok {
+				return q, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// quality reads the weight of an element (section 12.4.2), 1000 when there is none.
+func quality(s string) (int, bool) {
+	if s == "" {
+		return 1000, true
+	}
+	if len(s) < 3 || s[0]|0x20 != 'q' || s[1] != '=' || len(s) > 7 {
+		return 0, false
+	}
+	q, unit := 0, 1000
+	for i, c := range []byte(s[2:]) {
+		switch {
+		case i == 1 && c == '.':
+			continue
+		case i == 1 || c < '0' || c > '9':
+			return 0, false
+		}
+		q += int(c-'0') * unit
+		unit /= 10
+	}
+	return q, q <= 1000
+}
