@@ -27,6 +27,11 @@ func (c *Conn) commit() {
 	if c.status == 0 {
 		c.status = http.StatusOK
 	}
+	for len(c.before) > 0 {
+		f := c.before[len(c.before)-1]
+		c.before = c.before[:len(c.before)-1]
+		f(c)
+	}
 	c.describe()
 	if c.conditional() {
 		c.condition()

@@ -26,6 +26,7 @@ type Conn struct {
 	answered  bool
 	body      Body
 	transform []Transform
+	before    []func(*Conn)
 	after     []func(*Conn)
 	values    []value
 	err       error
@@ -58,9 +59,10 @@ func (c *Conn) begin(w http.ResponseWriter, r *http.Request) {
 // reset lets go of everything but what the next exchange can use.
 func (c *Conn) reset() {
 	clear(c.transform)
+	clear(c.before)
 	clear(c.after)
 	clear(c.values)
-	*c = Conn{home: c.home, transform: c.transform[:0], after: c.after[:0], values: c.values[:0]}
+	*c = Conn{home: c.home, transform: c.transform[:0], before: c.before[:0], after: c.after[:0], values: c.values[:0]}
 }
 
 // Method is the request's method.
@@ -117,6 +119,9 @@ func (c *Conn) LimitInput(n int64) {
 // SetRequestHeader changes the request for the components that follow.
 func (c *Conn) SetRequestHeader(name, value string) { c.own(); c.changing().Header.Set(name, value) }
 
+// AddRequestHeader adds a field to the request for the components that follow.
+func (c *Conn) AddRequestHeader(name, value string) { c.own(); c.changing().Header.Add(name, value) }
+
 // DelRequestHeader takes a field out of the request for the components that follow.
 func (c *Conn) DelRequestHeader(name string) { c.own(); c.changing().Header.Del(name) }
 
@@ -166,6 +171,10 @@ func (c *Conn) Value(key any) any {
 	}
 	return nil
 }
+
+// Before has f called when the set-up is over and before the head is sent: last registered, first called, by the goroutine of the
+// request. It may still change status, fields and body. It is called for lost exchanges too, but not for a connection that was taken over.
+func (c *Conn) Before(f func(*Conn)) { c.own(); c.before = append(c.before, f) }
 
 // After has f called when the exchange is over, however it ended: last registered, first called, by the goroutine of the request.
 // Status, Sent, Err and the fields of both heads are then final.
