@@ -1,0 +1,59 @@
+package site
+
+import (
+	"maps"
+	"slices"
+
+	"weir/web"
+)
+
+// Kind is a component that a site file can name.
+type Kind struct {
+	Name  string
+	About string // one line
+	build func(b *block) web.Component
+}
+
+// Kinds lists the components that a site file can name, by name.
+func Kinds() []Kind {
+	all := make([]Kind, 0, len(kinds))
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		k := kinds[name]
+		k.Name = name
+		all = append(all, k)
+	}
+	return all
+}
+
+// of is a kind that is made of the attributes of its block, which are the fields of C that are tagged `hcl`.
+func of[C any, P web.Component](about string, make func(C) (P, error)) Kind {
+	return Kind{About: about, build: func(b *block) web.Component {
+		var config C
+		if !b.decode(&config) || !b.hasNoBlocks() {
+			return nil
+		}
+		c, err := make(config)
+		if err != nil {
+			b.fail(b.TypeRange, "Invalid "+b.Type, err.Error())
+			return nil
+		}
+		return b.finish(c)
+	}}
+}
+
+// around is a kind with one pipeline inside.
+func around[C any, P web.Component](about string, make func(C, web.Component) (P, error)) Kind {
+	return Kind{About: about, build: func(b *block) web.Component {
+		var config C
+		inner := b.pipeline(b.Body, true)
+		if !b.decode(&config) || inner == nil {
+			return nil
+		}
+		c, err := make(config, inner)
+		if err != nil {
+			b.fail(b.TypeRange, "Invalid "+b.Type, err.Error())
+			return nil
+		}
+		return b.finish(c)
+	}}
+}

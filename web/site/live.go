@@ -1,0 +1,175 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/flow"
+	"weir/web"
+)
+
+// Event is something that happened to a [Live] site.
+type Event struct {
+	What string // "reloaded", "refused", "panic", "restart"
+	Err  error  // of "refused": the old site goes on; of "panic"
+	Text string // one line more
+}
+
+// Live serves what a site file says, and changes to what it says when it changes. Connections stay: an exchange ends under the
+// site under which it began, a WebSocket too. It is an [http.Handler]; methods may be called from any goroutine.
+type Live struct {
+	file    string
+	way     flow.Way // in place of the file's, if not empty
+	report  func(Event)
+	current atomic.Pointer[generation]
+	mu      sync.Mutex // one change at a time
+}
+
+// generation is a site as it was read once.
+type generation struct {
+	*web.Handler
+	site    *Site
+	users   atomic.Int64 // exchanges under way
+	retired atomic.Bool
+	close   func() // once
+}
+
+// NewLive reads the file and runs its composition by a way, or by the file's own when it is empty. Report is told what happens, by several
+// goroutines at once; nil means that nobody asks. Who calls NewLive calls Close.
+func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
+	if report == nil {
+		report = func(Event) {}
+	}
+	l := &Live{file: file, way: way, report: report}
+	g, err := l.generate()
+	if err != nil {
+		return nil, err
+	}
+	l.current.Store(g)
+	return l, nil
+}
+
+// generate reads the file and runs what it says.
+func (l *Live) generate() (*generation, error) {
+	s, err := Load(l.file)
+	if err != nil {
+		return nil, err
+	}
+	way := l.way
+	if way == "" {
+		way = s.Server.Way()
+	}
+	h, err := web.New(s.Pipe, web.Options{Way: way, Panicked: l.panicked})
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	g := &generation{Handler: h, site: s}
+	g.close = sync.OnceFunc(func() {
+		_ = h.Close()
+		_ = s.Close()
+	})
+	return g, nil
+}
+
+// Server is what the file says of the server.
+func (l *Live) Server() Server { return l.current.Load().site.Server }
+
+// Handler is the composition that runs now.
+func (l *Live) Handler() *web.Handler { return l.current.Load().Handler }
+
+// ServeHTTP implements [http.Handler].
+func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g := l.enter()
+	defer g.leave()
+	g.Handler.ServeHTTP(w, r)
+}
+
+// enter takes the current generation, so that it is not closed until it is left.
+func (l *Live) enter() *generation {
+	for {
+		g := l.current.Load()
+		g.users.Add(1)
+		if l.current.Load() == g {
+			return g
+		}
+		g.leave() // it was retired in between
+	}
+}
+
+func (g *generation) leave() {
+	if g.users.Add(-1) == 0 && g.retired.Load() {
+		g.close()
+	}
+}
+
+// retire has a generation closed when the last has left it.
+func (g *generation) retire() {
+	g.users.Add(1)
+	g.retired.Store(true)
+	g.leave()
+}
+
+// Reload reads the file again. If it is wrong, what runs goes on, and the error says what is wrong.
+func (l *Live) Reload() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g, err := l.generate()
+	if err != nil {
+		l.report(Event{What: "refused", Err: err})
+		return err
+	}
+	old := l.current.Swap(g)
+	l.report(Event{What: "reloaded", Text: l.file})
+	if !old.site.Server.same(g.site.Server) {
+		l.report(Event{What: "restart", Text: "what the block server says has changed, and holds from the next start on"})
+	}
+	old.retire()
+	return nil
+}
+
+// Watch reloads the site when its file changes, which it sees within a second, and when asked by reload. It returns when the context ends.
+func (l *Live) Watch(ctx context.Context, reload <-chan os.Signal) {
+	ticker := time.NewTicker(time.Second / 2)
+	defer ticker.Stop()
+	seen := stamp(l.file)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-reload:
+			seen = stamp(l.file)
+			_ = l.Reload()
+		case <-ticker.C:
+			if now := stamp(l.file); now != seen && now != "" {
+				seen = now
+				_ = l.Reload()
+			}
+		}
+	}
+}
+
+// stamp changes when the file does; it is empty while there is none, as when an editor puts another in its place.
+func stamp(file string) string {
+	i, err := os.Stat(file)
+	if err != nil {
+		return ""
+	}
+	return i.ModTime().String() + "/" + time.Duration(i.Size()).String()
+}
+
+// Close ends the site. Exchanges under way come to their end, and later ones are answered by 503.
+func (l *Live) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.current.Load().retire()
+}
+
+func (l *Live) panicked(stage string, value any, stack []byte) {
+	l.report(Event{What: "panic", Text: stage, Err: fmt.Errorf("%v\n%s", value, stack)})
+}

@@ -1,0 +1,121 @@
+package site
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/gohcl"
+	"github.com/hashicorp/hcl/v2/hclparse"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"weir/flow"
+	"weir/web"
+)
+
+// MaxSize is how long a site file may be, in bytes.
+const MaxSize = 1 << 20
+
+// Site is what a site file says.
+type Site struct {
+	Server  Server
+	Pipe    web.Component
+	closers []io.Closer
+}
+
+// Close closes what the components hold. Nothing may be under way in them.
+func (s *Site) Close() error {
+	var errs []error
+	for _, c := range s.closers {
+		errs = append(errs, c.Close())
+	}
+	s.closers = nil
+	return errors.Join(errs...)
+}
+
+// Error is what is wrong with a site file, each with its place, and the lines of the file.
+type Error struct {
+	Diagnostics hcl.Diagnostics
+	files       map[string]*hcl.File
+}
+
+// Error gives the first of what is wrong, in one line.
+func (e *Error) Error() string { return e.Diagnostics.Error() }
+
+// Explain writes all that is wrong, with the lines where it is; colour is for terminals, width is theirs in columns.
+func (e *Error) Explain(w io.Writer, width uint, colour bool) error {
+	return hcl.NewDiagnosticTextWriter(w, e.files, width, colour).WriteDiagnostics(e.Diagnostics)
+}
+
+// Load reads a site file. What is wrong with it is an [*Error]. Who calls Load calls Close.
+func Load(file string) (*Site, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(file, text)
+}
+
+// Parse is [Load] of a text; file is its name in errors.
+func Parse(file string, text []byte) (*Site, error) {
+	parser := hclparse.NewParser()
+	l := &loading{places: map[string]hcl.Range{}}
+	s := &Site{}
+	if len(text) > MaxSize {
+		l.fail(hcl.Range{Filename: file}, "File too long", "A site file has one megabyte at most.")
+	} else if parsed, diags := parser.ParseHCL(text, file); diags.HasErrors() {
+		l.diags = diags
+	} else {
+		l.site(s, parsed.Body.(*hclsyntax.Body))
+	}
+	s.closers = l.closers
+	if !l.diags.HasErrors() {
+		l.check(s)
+	}
+	if l.diags.HasErrors() {
+		return nil, errors.Join(&Error{l.diags, parser.Files()}, s.Close())
+	}
+	return s, nil
+}
+
+// site reads the blocks of the file: the server's, and the pipeline.
+func (l *loading) site(s *Site, body *hclsyntax.Body) {
+	rest := *body
+	rest.Blocks = nil
+	seen := false
+	for _, b := range body.Blocks {
+		if b.Type != "server" {
+			rest.Blocks = append(rest.Blocks, b)
+			continue
+		}
+		if seen {
+			l.fail(b.TypeRange, "Second server", "A site has one server.")
+		}
+		seen = true
+		l.diags = append(l.diags, gohcl.DecodeBody(b.Body, nil, &s.Server)...)
+		s.Server.at = b.TypeRange
+	}
+	s.Pipe = l.pipeline(&rest, false)
+}
+
+// check finds what can't work together.
+func (l *loading) check(s *Site) {
+	if err := s.Server.validate(); err != nil {
+		l.fail(s.Server.at, "Invalid server", err.Error())
+	}
+	h, err := web.New(s.Pipe, web.Options{Way: flow.Chain})
+	if err == nil {
+		err = h.Close()
+	}
+	if wrong, ok := errors.AsType[*web.CompositionError](err); ok {
+		l.fail(l.places[wrong.Place], "Composition that cannot work", wrong.Why)
+	} else if err != nil {
+		l.fail(hcl.Range{}, "Composition that cannot work", err.Error())
+	}
+}

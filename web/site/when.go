@@ -1,0 +1,143 @@
+package site
+
+import (
+	"fmt"
+	"net/netip"
+	"path"
+	"strings"
+
+	"weir/web"
+)
+
+// condition is the attributes of a when: it holds when all that are given hold.
+type condition struct {
+	Path   string   `hcl:"path,optional"`   // a pattern of path.Match for the whole path, or one that ends in /** for all below
+	Method []string `hcl:"method,optional"` // one of these
+	Host   string   `hcl:"host,optional"`   // without port
+	Header string   `hcl:"header,optional"` // NAME, which is there, or NAME: VALUE, which is part of it, in any case
+	From   []string `hcl:"from,optional"`   // the client's address is in one of these prefixes, such as 10.0.0.0/8
+	Secure *bool    `hcl:"secure,optional"` // over TLS, or not
+	Not    bool     `hcl:"not,optional"`    // holds when the rest does not
+}
+
+// when is the kind of a branch with one arm.
+func when() Kind {
+	return Kind{About: "its components, for exchanges of which its conditions hold", build: func(b *block) web.Component {
+		var c condition
+		inner := b.pipeline(b.Body, true)
+		if !b.decode(&c) || inner == nil {
+			return nil
+		}
+		test, err := c.test()
+		if err != nil {
+			b.fail(b.TypeRange, "Invalid when", err.Error())
+			return nil
+		}
+		return b.finish(web.When(b.name("when"), test, inner))
+	}}
+}
+
+// test is the condition as a function.
+func (c condition) test() (func(*web.Conn) bool, error) {
+	var all []func(*web.Conn) bool
+	if c.Path != "" {
+		below, isBelow := strings.CutSuffix(c.Path, "/**")
+		if _, err := path.Match(c.Path, ""); err != nil {
+			return nil, fmt.Errorf("path %q is no pattern: * stands for a part without /, [ begins a class", c.Path)
+		}
+		all = append(all, func(conn *web.Conn) bool {
+			if isBelow {
+				return strings.HasPrefix(conn.Path(), below+"/")
+			}
+			ok, _ := path.Match(c.Path, conn.Path())
+			return ok
+		})
+	}
+	if len(c.Method) > 0 {
+		all = append(all, func(conn *web.Conn) bool { return contains(c.Method, conn.Method()) })
+	}
+	if c.Host != "" {
+		all = append(all, func(conn *web.Conn) bool { return strings.EqualFold(hostOf(conn.Host()), c.Host) })
+	}
+	if c.Header != "" {
+		all = append(all, headerTest(c.Header))
+	}
+	if c.Secure != nil {
+		all = append(all, func(conn *web.Conn) bool { return conn.Secure() == *c.Secure })
+	}
+	if len(c.From) > 0 {
+		from, err := fromTest(c.From)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, from)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("it has no condition: give path, method, host, header, from or secure")
+	}
+	return func(conn *web.Conn) bool {
+		for _, holds := range all {
+			if !holds(conn) {
+				return c.Not
+			}
+		}
+		return !c.Not
+	}, nil
+}
+
+func headerTest(spec string) func(*web.Conn) bool {
+	name, value, hasValue := strings.Cut(spec, ":")
+	value = strings.ToLower(strings.TrimSpace(value))
+	return func(conn *web.Conn) bool {
+		got := conn.RequestHeaders(name)
+		if !hasValue {
+			return len(got) > 0
+		}
+		for _, v := range got {
+			if strings.Contains(strings.ToLower(v), value) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func fromTest(specs []string) (func(*web.Conn) bool, error) {
+	var prefixes []netip.Prefix
+	for _, s := range specs {
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return nil, fmt.Errorf("from has %q: write a prefix such as 10.0.0.0/8 or ::1/128", s)
+		}
+		prefixes = append(prefixes, p)
+	}
+	return func(conn *web.Conn) bool {
+		a, err := netip.ParseAddrPort(conn.RemoteAddr())
+		if err != nil {
+			return false
+		}
+		for _, p := range prefixes {
+			if p.Contains(a.Addr().Unmap()) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, one := range list {
+		if strings.EqualFold(one, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// hostOf is the name in HOST or HOST:PORT.
+func hostOf(s string) string {
+	if i := strings.LastIndexByte(s, ':'); i > strings.LastIndexByte(s, ']') {
+		return s[:i]
+	}
+	return s
+}
