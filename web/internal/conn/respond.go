@@ -115,6 +115,10 @@ func (c *Conn) Write(p []byte) (int, error) {
 		c.held = append(c.held, p...)
 		return len(p), nil
 	}
+	if answer := c.explained(p); answer != nil {
+		_, err := c.joined(answer)
+		return len(p), err
+	}
 	return c.joined(p)
 }
 
@@ -127,13 +131,15 @@ func (c *Conn) joined(p []byte) (n int, err error) {
 	switch {
 	case head == 0:
 		n, err = c.Conn.Write(p)
-	case head+len(p) <= joinLimit || c.tcp == nil:
+	case head+len(p) <= joinLimit || c.tcp == nil || !seesArrivals:
 		c.held = append(c.held, p...)
 		n, err = c.Conn.Write(c.held)
 	default:
-		both := net.Buffers{c.held, p}
 		var sent int64
+		both := net.Buffers{c.held, p}
+		c.line.begin()
 		sent, err = both.WriteTo(c.tcp)
+		c.line.done()
 		n = int(sent)
 	}
 	c.held = c.held[:0]
@@ -143,7 +149,7 @@ func (c *Conn) joined(p []byte) (n int, err error) {
 // failed remembers the first write that failed and ends the connection: the client cannot know how much of
 // a response is missing.
 func (c *Conn) failed(err error) error {
-	if err != nil && c.broken == nil && !c.hijacked.Load() {
+	if err != nil && c.broken == nil && !c.line.hijacked.Load() {
 		c.broken = err
 		c.Conn.Close()
 	}

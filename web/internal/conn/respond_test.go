@@ -28,6 +28,7 @@ func (c counted) Write(p []byte) (int, error) { c.writes.Add(1); return c.Conn.W
 type wrapping struct {
 	net.Listener
 	writes *atomic.Int64
+	watch  *Watch
 }
 
 func (l wrapping) Accept() (net.Conn, error) {
@@ -38,15 +39,13 @@ func (l wrapping) Accept() (net.Conn, error) {
 	if l.writes != nil {
 		c = counted{c, l.writes}
 	}
-	return New(c), nil
+	return l.watch.Line(c, nil).Plain(), nil
 }
 
 func serve(t *testing.T, writes *atomic.Int64, h http.HandlerFunc) string {
 	s := httptest.NewUnstartedServer(h)
-	s.Listener = wrapping{s.Listener, writes}
-	s.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return NewContext(ctx, c.(*Conn))
-	}
+	s.Listener = wrapping{s.Listener, writes, NewWatch(Rules{})}
+	s.Config.ConnContext = NewContext
 	s.Start()
 	t.Cleanup(s.Close)
 	return s.Listener.Addr().String()
@@ -197,7 +196,7 @@ func TestHijackReachesTheConnection(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		if !From(r.Context()).hijacked.Load() {
+		if !From(r.Context()).line.hijacked.Load() {
 			t.Error("the connection does not know that it was taken over")
 		}
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")

@@ -43,14 +43,15 @@ func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
 	if c.broken != nil {
 		return 0, c.broken
 	}
-	if c.tcp == nil {
+	if c.tcp == nil || !seesArrivals {
 		return c.copyFrom(src)
 	}
+	c.line.begin()
+	defer c.line.done()
 	if err := c.sendMore(); err != nil {
 		return 0, c.failed(err)
 	}
-	n, err := c.tcp.ReadFrom(src)
-	return n, err
+	return c.tcp.ReadFrom(src)
 }
 
 func (c *Conn) copyFrom(src io.Reader) (int64, error) {
