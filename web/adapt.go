@@ -158,6 +158,9 @@ func (h *handling) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if h.dead {
 		return nil, nil, net.ErrClosed
 	}
+	if h.status == http.StatusSwitchingProtocols {
+		h.engine.WriteHeader(h.status)
+	}
 	return http.NewResponseController(h.engine).Hijack()
 }
 

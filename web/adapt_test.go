@@ -106,8 +106,22 @@ func TestTakingTheConnectionOver(t *testing.T) {
 		}
 		talk(c, rw)
 	}
+	byHead := func(w http.ResponseWriter, r *http.Request) { // net/http sends the head, as libraries for WebSocket have it do
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", "echo")
+		w.WriteHeader(http.StatusSwitchingProtocols)
+		c, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer c.Close()
+		line, _ := rw.ReadString('\n')
+		_, _ = rw.WriteString("heard " + line)
+		_ = rw.Flush()
+	}
 	for name, c := range map[string]web.Component{
 		"by a handler":   composed(byHandler),
+		"by its head":    composed(byHead),
 		"by a component": web.Chain(web.With(web.Pipe(func(c *web.Conn) { c.Hijack(talk) }), web.Traits{}), text("never"), filter(shout)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +135,7 @@ func TestTakingTheConnectionOver(t *testing.T) {
 				_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 				_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nyou\n")
 				all, err := io.ReadAll(conn)
-				if err != nil || !strings.HasSuffix(string(all), "\r\n\r\nheard you\n") {
+				if err != nil || !strings.HasPrefix(string(all), "HTTP/1.1 101 ") || !strings.HasSuffix(string(all), "\r\n\r\nheard you\n") {
 					t.Errorf("%q, %v", all, err)
 				}
 			})
@@ -186,6 +200,21 @@ func TestServeFileThroughTheAdapter(t *testing.T) {
 		}
 		if resp, body := get(t, url, "Range", "bytes=10-19"); resp.StatusCode != 206 || body != "0123456789" {
 			t.Errorf("%d %q", resp.StatusCode, body)
+		}
+	})
+}
+
+// A component that changes a field behind one that changes the context leaves the request as it came to the server alone.
+func TestAnotherContextIsNoWayToTheServersRequest(t *testing.T) {
+	var came *http.Request
+	c := web.Chain(web.Pipe(func(c *web.Conn) { came = c.HTTPRequest(); c.WithContext(c.Context()) }),
+		web.Pipe(func(c *web.Conn) { c.SetRequestHeader("X-A", "b") }),
+		web.Source(func(c *web.Conn) web.Body {
+			return web.String(c.RequestHeader("X-A") + came.Header.Get("X-A"))
+		}))
+	bothWays(t, c, func(t *testing.T, url string) {
+		if _, body := get(t, url); body != "b" {
+			t.Errorf("%q, want the field once", body)
 		}
 	})
 }

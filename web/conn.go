@@ -136,7 +136,7 @@ func (c *Conn) Rewrite(path, rawQuery string) {
 func (c *Conn) HTTPRequest() *http.Request { c.own(); return c.r }
 
 // WithContext gives the components that follow another context, which must be derived from [Conn.Context].
-func (c *Conn) WithContext(ctx context.Context) { c.own(); c.r = c.r.WithContext(ctx) }
+func (c *Conn) WithContext(ctx context.Context) { c.own(); c.r = c.changing().WithContext(ctx) }
 
 // changing is the request as one that may be changed: what came belongs to the server.
 func (c *Conn) changing() *http.Request {
