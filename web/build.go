@@ -39,6 +39,7 @@ type builder struct {
 type stage struct {
 	flow.Stage[*Conn]
 	traits Traits
+	ports  int         // ways out
 	joined uint64      // bits of the ports that lead to another stage: by the others the exchange leaves the net
 	exit   func(*Conn) // what is done then
 }
@@ -122,6 +123,7 @@ func (b *builder) addBranch(c *branch, t Traits, at reached, path string) (reach
 	}
 	straight := len(c.arms)
 	s := b.stage(t, at)
+	s.ports = straight + 1
 	s.Do = func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, conn := range in {
 			port := c.choose(conn)
@@ -206,7 +208,7 @@ func (r reached) refuses(t Traits) string {
 
 // stage adds a stage, and the edges that lead to it.
 func (b *builder) stage(t Traits, at reached) *stage {
-	s := &stage{traits: t, exit: b.exit}
+	s := &stage{traits: t, ports: 1, exit: b.exit}
 	s.Name = b.unique(t.Name)
 	if b.way == flow.Network {
 		s.Width = t.Width
@@ -231,6 +233,17 @@ func (b *builder) unique(name string) string {
 		free = fmt.Sprintf("%s-%d", name, n)
 	}
 	return free
+}
+
+// leaves are the stages by some of whose ports exchanges leave the net.
+func (b *builder) leaves() []string {
+	var names []string
+	for _, s := range b.stages {
+		if s.joined != 1<<s.ports-1 {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // each is the Do of a stage that does not block.

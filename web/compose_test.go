@@ -102,11 +102,15 @@ func TestRoutesFollowTheRulesOfServeMux(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bothWays(t, web.Chain(routes, mark("behind")), func(t *testing.T, url string) {
+	named := web.Pipe(func(c *web.Conn) { c.SetHeader("X-Route", c.Text(web.Route)) })
+	bothWays(t, web.Chain(routes, mark("behind"), named), func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/": "all", "/x/y": "all", "/js/a.js": "js", "/js/": "js index", "/none/x": "404 Not Found\n"} {
 			resp, body := get(t, url+path)
 			if body != want || resp.Header.Get("X-Way") != "behind" {
 				t.Errorf("%s: %q by way of %q, want %q", path, body, resp.Header.Get("X-Way"), want)
+			}
+			if route := resp.Header.Get("X-Route"); path == "/js/a.js" && route != "/js/" {
+				t.Errorf("%s: route %q", path, route)
 			}
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +34,8 @@ type Handler struct {
 	inside   atomic.Int64     // exchanges in it
 	closing  <-chan struct{}  // of that network: closed by Close
 	way      flow.Way
-	filtered bool // there is a filter: sources are not asked for ranges
+	leaves   []string // stages behind which a response is sent
+	filtered bool     // there is a filter: sources are not asked for ranges
 	stop     context.CancelFunc
 	ended    chan struct{} // closed by the owner of the net's Run when that has returned
 	err      error         // what it returned
@@ -50,7 +52,7 @@ func New(c Component, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.filtered = b.filter
+	h.filtered, h.leaves = b.filter, b.leaves()
 	if h.net, err = b.net(h.lose, o.Drain); err != nil {
 		return nil, err
 	}
@@ -158,8 +160,25 @@ func (h *Handler) end(home *home) {
 	h.active.Add(-1)
 }
 
-// Topology is the net with what has passed through it.
-func (h *Handler) Topology() flow.Topology { return h.net.Snapshot() }
+// Response is the name, in a Topology, of where responses are sent: no stage, but where all paths end.
+const Response = "response"
+
+// Topology is the net with what has passed through it, and its end. Of a handler made by [Ends], it is empty.
+func (h *Handler) Topology() flow.Topology {
+	if h.net == nil {
+		return flow.Topology{Way: h.way}
+	}
+	t := h.net.Snapshot()
+	end := flow.StageReading{Name: Response}
+	for _, name := range h.leaves {
+		i := slices.IndexFunc(t.Stages, func(s flow.StageReading) bool { return s.Name == name })
+		items := t.Stages[i].Left
+		t.Edges = append(t.Edges, flow.EdgeReading{Edge: flow.Edge{From: name, Port: -1, To: Response}, Items: items})
+		end.Items += items
+	}
+	t.Stages = append(t.Stages, end)
+	return t
+}
 
 // Active is how many exchanges are under way, set up or not.
 func (h *Handler) Active() int { return int(h.active.Load()) }

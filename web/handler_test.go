@@ -201,3 +201,24 @@ func TestAfterSeesWhatWasSent(t *testing.T) {
 		}
 	})
 }
+
+// A topology ends where the responses are sent.
+func TestTopology(t *testing.T) {
+	c := web.Chain(mark("in"), web.When("js", pathIs("/js"), text("js")), web.When("css", pathIs("/css"), text("css")))
+	h, err := web.New(c, web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for _, path := range []string{"/js", "/css", "/"} {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+	}
+	var edges []string
+	for _, e := range h.Topology().Edges {
+		edges = append(edges, fmt.Sprint(e.From, ">", e.To, ":", e.Items))
+	}
+	want := ">in:3 in>js:3 js>text:1 js>css:2 text>css:1 css>text-2:1 css>response:2 text-2>response:1"
+	if got := strings.Join(edges, " "); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -13,23 +13,29 @@ type Arm struct {
 }
 
 // Routes is a branch by the request's method, host and path, with the patterns and the precedence of [http.ServeMux]. What fits no
-// pattern goes straight to what follows. The error names the pattern that is malformed or in conflict with another.
+// pattern goes straight to what follows; what fits one has it under the key [Route]. The error names the pattern that is malformed or in conflict with another.
 func Routes(arms ...Arm) (Component, error) {
 	mux := http.NewServeMux()
 	b := &branch{traits: Traits{Name: "routes"}}
+	patterns := make([]any, len(arms)) // made once, for SetValue
 	for i, a := range arms {
 		if err := register(mux, a.Pattern, arm(i)); err != nil {
 			return nil, err
 		}
 		b.arms = append(b.arms, a.Component)
+		patterns[i] = a.Pattern
 	}
 	if len(arms) == 1 && arms[0].Pattern == "/" {
-		b.choose = func(*Conn) int { return 0 }
+		b.choose = func(c *Conn) int {
+			c.SetValue(Route, patterns[0])
+			return 0
+		}
 		return b, nil
 	}
 	b.choose = func(c *Conn) int {
 		h, _ := mux.Handler(c.HTTPRequest())
 		if i, ok := h.(arm); ok {
+			c.SetValue(Route, patterns[i])
 			return int(i)
 		}
 		return -1
