@@ -1,0 +1,170 @@
+package http
+
+import (
+	"math"
+
+	"weir/lab/load/http/response"
+)
+
+// dispatch begins the requests that are due at now, and says when the next one is.
+func (l *loop) dispatch(now int64) int64 {
+	if l.period == 0 {
+		return math.MaxInt64
+	}
+	at := l.due(l.turn)
+	for ; at <= now; at = l.due(l.turn) {
+		if l.window.Holds(at) {
+			l.offered++
+		}
+		if l.turn++; l.Close {
+			l.dispatchFresh(at, now)
+		} else {
+			l.dispatchFixed(int((l.turn-1)%int64(len(l.conns))), at, now)
+		}
+		now = max(now, l.clock.Now())
+	}
+	return at
+}
+
+// dispatchFixed begins the request that is due on connection i, or leaves it until the connection is free.
+func (l *loop) dispatchFixed(i int, at, now int64) {
+	c := &l.conns[i]
+	if l.due(c.next) == at && (c.state == idle || c.state == closed) {
+		c.next += int64(len(l.conns))
+		l.late(at, now)
+		l.beginRequest(i, at, now)
+	} else if l.window.Holds(at) {
+		l.behind++
+	}
+}
+
+// dispatchFresh begins a request on a connection of its own.
+func (l *loop) dispatchFresh(at, now int64) {
+	if len(l.free) == 0 {
+		l.lose(at, now, kindLimit, "%d connections were under way: more may be with more --connections", len(l.conns))
+		return
+	}
+	i := int(l.free[len(l.free)-1])
+	l.free = l.free[:len(l.free)-1]
+	l.late(at, now)
+	l.beginRequest(i, at, now)
+}
+
+// late records how late this program was with a request that nothing held up.
+func (l *loop) late(at, now int64) {
+	if now-at > l.worst.Load() {
+		l.worst.Store(now - at)
+	}
+	if l.window.Holds(at) {
+		l.lateness.Record(now - at)
+	}
+}
+
+// proceed gives connection i, which has nothing under way, its next request if there is one.
+func (l *loop) proceed(i int, now int64) {
+	c := &l.conns[i]
+	switch {
+	case c.state != idle && c.state != closed:
+	case l.period == 0:
+		if !l.ended && (l.Requests == 0 || l.begun < l.Requests) {
+			l.beginRequest(i, now, now)
+		}
+	case l.Close:
+		l.free = append(l.free, int32(i))
+	case c.next < l.turn:
+		at := l.due(c.next)
+		c.next += int64(len(l.conns))
+		l.beginRequest(i, at, now)
+	}
+}
+
+// whole deals with an answer that is complete.
+func (l *loop) whole(i int, now int64) {
+	c := &l.conns[i]
+	switch a := &c.answer; {
+	case a.Status != 200:
+		l.count(i, now, kindStatus, "status %d", a.Status)
+	case !l.bodies.right(&c.body, a.Coding):
+		l.count(i, now, kindBody, "%d bytes of it are not the %d expected", c.body.at, len(l.bodies.want))
+	default:
+		l.right(c, now)
+	}
+	switch {
+	case c.hangup:
+		l.shut(i)
+	case c.answer.Close || l.Close:
+		c.state, c.since = ending, now
+		return
+	default:
+		c.state = idle
+	}
+	l.proceed(i, now)
+}
+
+// right counts an answer that came whole and right.
+func (l *loop) right(c *conn, now int64) {
+	c.wants = false
+	l.busy--
+	l.last = now
+	l.answered.Add(1)
+	if l.period > 0 && l.window.Holds(c.at) {
+		l.answeredDue++
+		l.latency.Record(now - c.at)
+	}
+	if !l.window.Holds(now) {
+		if now < l.window.From.Load() {
+			l.warm++
+		}
+		return
+	}
+	l.messages++
+	l.bytes += c.received
+	l.bodyBytes += c.body.at
+	if c.answer.Coding != response.Identity {
+		l.encoded++
+	}
+	l.waits.Record(c.first - c.connected)
+	l.processing.Record(now - c.connected)
+	l.totals.Record(now - c.begun)
+}
+
+// fail counts the failure of what connection i was doing and closes it.
+func (l *loop) fail(i int, now int64, kind, detail string, args ...any) {
+	if l.conns[i].wants {
+		l.count(i, now, kind, detail, args...)
+	} else {
+		l.fails.Add(kind, 1, "connection %d: "+detail, append([]any{i}, args...)...)
+		l.failed.Add(1)
+	}
+	l.shut(i)
+	l.again = append(l.again, int32(i))
+}
+
+// count counts the failure of connection i's request.
+func (l *loop) count(i int, now int64, kind, detail string, args ...any) {
+	c := &l.conns[i]
+	c.wants = false
+	l.busy--
+	l.lose(c.at, now, kind, "connection %d: "+detail, append([]any{i}, args...)...)
+}
+
+// lose counts a request that was due at the given time as failed.
+func (l *loop) lose(at, now int64, kind, detail string, args ...any) {
+	l.last = now
+	l.failed.Add(1)
+	l.fails.Add(kind, 1, detail, args...)
+	if l.period > 0 {
+		now = at
+	}
+	if l.window.Holds(now) {
+		l.failedIn++
+	}
+}
+
+// abandon gives up the oldest request of connection i that was never begun.
+func (l *loop) abandon(i int, now int64) {
+	c := &l.conns[i]
+	at := l.due(c.next)
+	c.next += int64(len(l.conns))
+	l.lose(at, now, kindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
+}

@@ -1,0 +1,154 @@
+package response
+
+import "bytes"
+
+var version = []byte("HTTP/1.")
+
+// begins says whether text may be the beginning of a status line.
+func begins(text []byte) bool {
+	n := min(len(text), len(version))
+	if !bytes.Equal(text[:n], version[:n]) {
+		return false
+	}
+	return len(text) <= n || text[n] == '0' || text[n] == '1'
+}
+
+// readStatus reads HTTP/1.x SP 3DIGIT SP [reason] (RFC 9112, section 4).
+func (p *Parser) readStatus(text []byte) error {
+	if len(text) < len(version)+1 || !begins(text) {
+		return ErrVersion
+	}
+	rest := text[len(version)+1:]
+	if len(rest) < 5 || rest[0] != ' ' || rest[4] != ' ' || !isValue(rest[5:]) {
+		return ErrStatusLine
+	}
+	for _, c := range rest[1:4] {
+		if c < '0' || c > '9' {
+			return ErrStatusLine
+		}
+		p.Status = 10*p.Status + int(c-'0')
+	}
+	if p.Status < 100 {
+		return ErrStatusLine
+	}
+	p.Minor, p.Length, p.state = int(text[len(version)]-'0'), -1, fields
+	return nil
+}
+
+// cutField cuts name ":" OWS value OWS (RFC 9112, section 5). A folded line begins with a blank, which no name
+// has.
+func cutField(text []byte) (name, value []byte, err error) {
+	i := 0
+	for i < len(text) && tokens[text[i]] {
+		i++
+	}
+	if i == 0 || i == len(text) || text[i] != ':' {
+		return nil, nil, ErrField
+	}
+	name, value = text[:i], bytes.Trim(text[i+1:], " \t")
+	if !isValue(value) {
+		return nil, nil, ErrField
+	}
+	return name, value, nil
+}
+
+// readField keeps what a field says about the message.
+func (p *Parser) readField(text []byte) error {
+	name, value, err := cutField(text)
+	if err != nil {
+		return err
+	}
+	switch {
+	case is(name, "content-length"):
+		return p.readLength(value)
+	case is(name, "transfer-encoding"):
+		if p.Chunked || !is(value, "chunked") {
+			return ErrCoding
+		}
+		p.Chunked = true
+	case is(name, "connection"):
+		p.readConnection(value)
+	case is(name, "content-encoding"):
+		p.readCoding(value)
+	}
+	return nil
+}
+
+func (p *Parser) readLength(value []byte) error {
+	if p.Length >= 0 || len(value) == 0 || len(value) > 18 {
+		return ErrLength
+	}
+	n := int64(0)
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return ErrLength
+		}
+		n = 10*n + int64(c-'0')
+	}
+	p.Length = n
+	return nil
+}
+
+// readConnection looks for close and keep-alive in a list (RFC 9112, section 9.3): close wins.
+func (p *Parser) readConnection(value []byte) {
+	for len(value) > 0 {
+		option, rest, _ := bytes.Cut(value, []byte{','})
+		option = bytes.Trim(option, " \t")
+		p.Close = p.Close || is(option, "close")
+		p.keepAlive = p.keepAlive || is(option, "keep-alive")
+		value = rest
+	}
+}
+
+func (p *Parser) readCoding(value []byte) {
+	switch {
+	case is(value, "identity"):
+	case p.Coding == Identity && (is(value, "gzip") || is(value, "x-gzip")):
+		p.Coding = Gzip
+	default:
+		p.Coding = OtherCoding
+	}
+}
+
+// is compares without regard to case; want is in lower case.
+func is(text []byte, want string) bool {
+	if len(text) != len(want) {
+		return false
+	}
+	for i, c := range text {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// isValue says whether text holds no control characters but tabs (RFC 9110, section 5.5).
+func isValue(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// tokens are the characters of a field's name (RFC 9110, section 5.6.2); hexDigits are the values of the
+// hexadecimal digits, plus one.
+var tokens, hexDigits = tables()
+
+func tables() (token [256]bool, digit [256]uint8) {
+	for _, c := range []byte("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		token[c] = true
+	}
+	for i, c := range []byte("0123456789abcdef") {
+		digit[c] = uint8(i + 1)
+	}
+	for i, c := range []byte("ABCDEF") {
+		digit[c] = uint8(i + 11)
+	}
+	return token, digit
+}

@@ -1,0 +1,258 @@
+package response
+
+import "bytes"
+
+// The limits of what a server may send around a body.
+const (
+	MaxHead      = 64 << 10 // bytes of a head, and of trailers
+	MaxChunkLine = 1 << 10  // bytes of a chunk's size and extensions
+	MaxInterim   = 32       // 1xx responses before the final one
+)
+
+// Coding is how a body is encoded.
+type Coding uint8
+
+// The content codings that are told apart.
+const (
+	Identity Coding = iota
+	Gzip
+	OtherCoding
+)
+
+// Head is what a response's head says about its message.
+type Head struct {
+	Status  int    // 200 to 999
+	Minor   int    // of the version: 0 or 1
+	Length  int64  // Content-Length in bytes, -1 when there is none
+	Chunked bool   // the body comes in chunks
+	Coding  Coding // of the body
+	Close   bool   // the connection can't be used again after this response
+}
+
+type state uint8
+
+const (
+	statusLine state = iota
+	fields
+	fixed      // a body of left bytes
+	untilClose // a body that the connection's end ends
+	chunkSize
+	chunkData // left bytes of a chunk
+	chunkEnd  // the CRLF behind it
+	trailers
+	done
+)
+
+// Parser reads one response after another. Its zero value is ready for the answer to a GET.
+type Parser struct {
+	Head // valid once HeadDone
+
+	state     state
+	bodyless  bool // the answer to HEAD
+	keepAlive bool // a Connection field said so
+	interim   int
+	left      int64 // bytes of the body or chunk still to come
+	size      int   // bytes of the head, chunk line or trailers so far
+	partial   []byte
+	err       error // why nothing more is read
+}
+
+// Begin makes p ready for the next response; head says that it answers a HEAD request.
+func (p *Parser) Begin(head bool) {
+	*p = Parser{bodyless: head, partial: p.partial[:0], Head: Head{Length: -1}}
+}
+
+// Started says that a byte of the response has been read.
+func (p *Parser) Started() bool { return p.state != statusLine || p.size > 0 || p.interim > 0 }
+
+// HeadDone says that Head is that of the final response.
+func (p *Parser) HeadDone() bool { return p.state > fields && p.err == nil }
+
+// Done says that the response is whole.
+func (p *Parser) Done() bool { return p.state == done && p.err == nil }
+
+// Feed reads from in. It returns how many bytes it took and a piece of the body, which is a part of in. Call
+// it until it has taken everything or Done: bytes left then are no part of this response. An error,
+// one of this package's, is final.
+func (p *Parser) Feed(in []byte) (n int, body []byte, err error) {
+	for n < len(in) && p.state != done && p.err == nil {
+		switch p.state {
+		case fixed, chunkData, untilClose:
+			body = p.takeBody(in[n:])
+			return n + len(body), body, nil
+		default:
+			n += p.takeLine(in[n:])
+		}
+	}
+	return n, nil, p.err
+}
+
+// End tells p that the connection has ended. It returns nil if that makes the response whole or it was whole
+// already, and otherwise ErrEmpty, ErrTruncated, or what was wrong before.
+func (p *Parser) End() error {
+	switch {
+	case p.err != nil:
+	case p.state == untilClose:
+		p.state = done
+	case p.state == done:
+	case !p.Started():
+		p.err = ErrEmpty
+	default:
+		p.err = ErrTruncated
+	}
+	return p.err
+}
+
+func (p *Parser) takeBody(in []byte) []byte {
+	if p.state == untilClose {
+		return in
+	}
+	if int64(len(in)) > p.left {
+		in = in[:p.left]
+	}
+	if p.left -= int64(len(in)); p.left > 0 {
+		return in
+	}
+	if p.state == fixed {
+		p.state = done
+	} else {
+		p.state, p.size = chunkEnd, 0
+	}
+	return in
+}
+
+// takeLine reads the rest of a line, or all of in if that is not the end of it.
+func (p *Parser) takeLine(in []byte) int {
+	i := bytes.IndexByte(in, '\n')
+	n := i + 1
+	if i < 0 {
+		n = len(in)
+	}
+	if p.size += n; p.size > p.limit() {
+		p.err = ErrTooLong
+		if p.state == chunkEnd {
+			p.err = ErrChunk
+		}
+		return n
+	}
+	line := in[:n]
+	if i < 0 || len(p.partial) > 0 {
+		p.partial = append(p.partial, line...)
+		line = p.partial
+	}
+	if i < 0 {
+		if p.state == statusLine && !begins(line) {
+			p.err = ErrVersion
+		}
+		return n
+	}
+	p.partial = p.partial[:0]
+	if text, ok := bytes.CutSuffix(line, crlf); ok && bytes.IndexByte(text, '\r') < 0 {
+		p.err = p.line(text)
+	} else if p.err = ErrLine; p.state == statusLine && !begins(line) {
+		p.err = ErrVersion
+	}
+	return n
+}
+
+var crlf = []byte("\r\n")
+
+func (p *Parser) limit() int {
+	switch p.state {
+	case chunkEnd:
+		return len(crlf)
+	case chunkSize:
+		return MaxChunkLine
+	}
+	return MaxHead
+}
+
+// line acts on a line without its end.
+func (p *Parser) line(text []byte) error {
+	switch p.state {
+	case statusLine:
+		return p.readStatus(text)
+	case fields:
+		if len(text) == 0 {
+			return p.headEnd()
+		}
+		return p.readField(text)
+	case chunkSize:
+		return p.readChunkSize(text)
+	case chunkEnd:
+		if len(text) > 0 {
+			return ErrChunk
+		}
+		p.state, p.size = chunkSize, 0
+	case trailers:
+		if len(text) == 0 {
+			p.state = done
+			return nil
+		}
+		_, _, err := cutField(text)
+		return err
+	}
+	return nil
+}
+
+// headEnd chooses how the body is framed (RFC 9112, section 6.3).
+func (p *Parser) headEnd() error {
+	if p.Status < 200 {
+		return p.endInterim()
+	}
+	p.Close = p.Close || p.Minor == 0 && !p.keepAlive
+	switch {
+	case p.Status == 204 && (p.Chunked || p.Length >= 0):
+		return ErrForbidden
+	case p.Chunked && (p.Length >= 0 || p.Minor == 0):
+		return ErrFraming
+	case p.bodyless || p.Status == 204 || p.Status == 304 || p.Length == 0:
+		p.state = done
+	case p.Chunked:
+		p.state, p.size = chunkSize, 0
+	case p.Length > 0:
+		p.state, p.left = fixed, p.Length
+	default:
+		p.state, p.Close = untilClose, true
+	}
+	return nil
+}
+
+// endInterim ends a 1xx response: the final one follows.
+func (p *Parser) endInterim() error {
+	switch {
+	case p.Status == 101:
+		return ErrSwitch
+	case p.Chunked || p.Length >= 0:
+		return ErrForbidden
+	case p.interim == MaxInterim:
+		return ErrInterim
+	}
+	p.interim++
+	p.state, p.size, p.keepAlive, p.Head = statusLine, 0, false, Head{Length: -1}
+	return nil
+}
+
+// readChunkSize reads a chunk's size; extensions are checked for their characters only (RFC 9112, section 7.1).
+func (p *Parser) readChunkSize(text []byte) error {
+	var size int64
+	i := 0
+	for ; i < len(text); i++ {
+		digit := hexDigits[text[i]]
+		if digit == 0 {
+			break
+		}
+		if size >= 1<<58 {
+			return ErrChunk
+		}
+		size = size<<4 | int64(digit-1)
+	}
+	if rest := text[i:]; i == 0 || len(rest) > 0 && rest[0] != ';' || !isValue(rest) {
+		return ErrChunk
+	}
+	p.state, p.left, p.size = chunkData, size, 0
+	if size == 0 {
+		p.state = trailers
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/lab/load"
+)
+
+// patient is a load that a slow machine can bear as well.
+func patient(url string) Config {
+	return Config{URL: url, Connections: 4, Timeout: time.Minute, Expect: []byte(page)}
+}
+
+func mustRun(t *testing.T, c Config) Report {
+	t.Helper()
+	r, err := Run(t.Context(), c, load.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestClosedLoopMakesSoManyRequests(t *testing.T) {
+	url := web(t)
+	for name, change := range map[string]func(*Config){
+		"keep-alive":              func(*Config) {},
+		"no keep-alive":           func(c *Config) { c.Close = true },
+		"more connections":        func(c *Config) { c.Connections = 500 },
+		"the first body expected": func(c *Config) { c.Expect = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := patient(url)
+			c.Requests = 300
+			change(&c)
+			r := mustRun(t, c)
+			if r.Messages != 300 || r.Attempted != 300 || r.Offered != 300 || r.Failed != 0 || len(r.Errors) != 0 || r.BodyBytes != 300*int64(len(page)) {
+				t.Errorf("want 300 answers without an error, got %+v", r)
+			}
+			if opened := map[bool]int64{true: int64(c.Connections), false: 300}[!c.Close]; r.Opened != opened {
+				t.Errorf("opened %d connections, want %d", r.Opened, opened)
+			}
+			if r.TotalUS.Min <= 0 || r.TotalUS.Max < r.TotalUS.Median || r.WaitUS.Max > r.ProcessingUS.Max || r.WindowNS <= 0 || r.CPUNS <= 0 || r.ConnectUS.Max <= 0 {
+				t.Errorf("the times can't be: %+v", r)
+			}
+		})
+	}
+}
+
+func TestClosedLoopEndsWithItsTime(t *testing.T) {
+	c := patient(web(t))
+	c.Duration = 100 * time.Millisecond
+	r := mustRun(t, c)
+	if r.Messages == 0 || r.WindowNS != 100e6 || len(r.Errors) != 0 || r.Interrupt || r.Offered < r.Messages || r.Offered > r.Messages+4 {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// Whatever the machine does meanwhile, each request that was due is decided, and decided once.
+func TestOpenLoopLeavesNothingOut(t *testing.T) {
+	url := web(t)
+	for name, change := range map[string]func(*Config){
+		"keep-alive":       func(*Config) {},
+		"no keep-alive":    func(c *Config) { c.Close, c.Connections = true, 500 },
+		"one connection":   func(c *Config) { c.Connections = 1 },
+		"idle connections": func(c *Config) { c.Connections = 300 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := patient(url)
+			c.Rate, c.Duration = 1000, 250*time.Millisecond
+			change(&c)
+			r := mustRun(t, c)
+			if r.Offered != 250 || r.Answered != 250 || len(r.Errors) != 0 || r.WindowNS != 250e6 || r.OfferedRate != 1000 || r.Unfinished != 0 {
+				t.Errorf("want 250 requests offered and answered, got %+v", r)
+			}
+			if r.LatencyUS.Max < r.TotalUS.Min || r.LatencyUS.P50 <= 0 {
+				t.Errorf("the times can't be: %+v", r)
+			}
+		})
+	}
+}
+
+// A server that stops for 300 ms in the middle makes everything due meanwhile late by what is left of that.
+func TestOpenLoopCannotOmitAStall(t *testing.T) {
+	stall := 300 * time.Millisecond
+	var n int
+	url := rawServer(t, func(c net.Conn) {
+		text := "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"
+		buffer := make([]byte, 4096)
+		for {
+			if _, err := c.Read(buffer); err != nil {
+				return
+			}
+			if n++; n == 20 {
+				time.Sleep(stall)
+			}
+			if _, err := c.Write([]byte(text)); err != nil {
+				return
+			}
+		}
+	})
+	c := Config{URL: url, Connections: 1, Rate: 200, Duration: time.Second, Timeout: time.Minute, Expect: []byte("x")}
+	r := mustRun(t, c)
+	if r.Offered != 200 || r.Answered != 200 || len(r.Errors) != 0 {
+		t.Fatalf("want 200 requests answered, got %+v", r)
+	}
+	// 60 of 200 were due in the stall, so the median of all is not stalled and the highest percentile is.
+	if r.LatencyUS.Max < 300e3 || r.LatencyUS.P99 < 280e3 || r.Behind < 58 {
+		t.Errorf("the stall is hidden: %d behind, latency %+v", r.Behind, r.LatencyUS)
+	}
+}
+
+func TestEveryMisbehaviourHasItsKind(t *testing.T) {
+	ok := "HTTP/1.1 200 OK\r\n"
+	right := ok + "Content-Length: 4\r\n\r\nbody"
+	for _, test := range []struct {
+		name   string
+		handle func(net.Conn)
+		want   string
+	}{
+		{"wrong body", says(ok+"Content-Length: 4\r\n\r\nbodx", false), kindBody},
+		{"short body", says(ok+"Content-Length: 3\r\n\r\nbod", false), kindBody},
+		{"long body", says(ok+"Content-Length: 5\r\n\r\nbodyx", false), kindBody},
+		{"no body", says(ok+"Content-Length: 0\r\n\r\n", false), kindBody},
+		{"body that nobody can read", says(ok+"Content-Encoding: br\r\nContent-Length: 4\r\n\r\nbody", false), kindBody},
+		{"status 500", says("HTTP/1.1 500 No\r\nContent-Length: 4\r\n\r\nbody", false), kindStatus},
+		{"status 204", says("HTTP/1.1 204 No Content\r\n\r\n", false), kindStatus},
+		{"reset before the answer", resets(""), kindReset},
+		{"reset in mid-body", resets(ok + "Content-Length: 4\r\n\r\nbo"), kindReset},
+		{"close before the answer", says("", true), kindClosed},
+		{"close in mid-body", says(ok+"Content-Length: 4\r\n\r\nbo", true), kindClosed},
+		{"close in mid-chunk", says(ok+"Transfer-Encoding: chunked\r\n\r\n4\r\nbo", true), kindClosed},
+		{"never answers", says("", false), kindTimeout},
+		{"answers half", says(ok+"Content-Length: 4\r\n\r\nbo", false), kindTimeout},
+		{"bad chunk", says(ok+"Transfer-Encoding: chunked\r\n\r\nx\r\n", false), kindProtocol},
+		{"garbage head", says("220 mail.example.org ESMTP\r\n", false), kindProtocol},
+		{"bytes behind the answer", says(right+"HTTP", false), kindProtocol},
+		{"right", says(right, false), ""},
+		{"right in chunks", says(ok+"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n", false), ""},
+		{"right until close", says(ok+"\r\nbody", true), ""},
+		{"right and closed", says(ok+"Connection: close\r\nContent-Length: 4\r\n\r\nbody", true), ""},
+		{"right after 103", says("HTTP/1.1 103 Early Hints\r\n\r\n"+right, false), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			url := rawServer(t, test.handle)
+			t.Run("closed loop", func(t *testing.T) {
+				checkKind(t, Config{URL: url, Connections: 3, Requests: 12, Expect: []byte("body")}, test.want, 12)
+			})
+			t.Run("open loop", func(t *testing.T) {
+				checkKind(t, Config{URL: url, Connections: 3, Rate: 100, Duration: 120 * time.Millisecond, Expect: []byte("body")}, test.want, 12)
+			})
+			t.Run("open loop without keep-alive", func(t *testing.T) {
+				checkKind(t, Config{URL: url, Connections: 50, Close: true, Rate: 100, Duration: 120 * time.Millisecond, Expect: []byte("body")}, test.want, 12)
+			})
+		})
+	}
+}
+
+// Without keep-alive it doesn't matter whether the server says that it closes. With it, a request may meet the
+// end, which is the server's fault.
+func TestAServerThatClosesWithoutAWord(t *testing.T) {
+	url := rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", true))
+	checkKind(t, Config{URL: url, Connections: 3, Close: true, Requests: 50, Expect: []byte("x")}, "", 50)
+	r := mustRun(t, Config{URL: url, Connections: 3, Requests: 50, Expect: []byte("x"), Timeout: time.Minute})
+	if met := r.Errors[kindClosed] + r.Errors[kindReset]; r.Answered == 0 || r.Answered+met != 50 || r.Failed != met {
+		t.Errorf("want 50 answers or ends, got %+v", r)
+	}
+}
+
+// checkKind runs c and demands that all n requests fail as want says, or none if it is empty.
+func checkKind(t *testing.T, c Config, want string, n int64) {
+	t.Helper()
+	c.Timeout = time.Minute
+	if want == kindTimeout {
+		c.Timeout = 50 * time.Millisecond
+	}
+	r := mustRun(t, c)
+	if want == "" {
+		if r.Answered != n || len(r.Errors) != 0 {
+			t.Errorf("want %d answers and no error, got %d and %v %q", n, r.Answered, r.Errors, r.Details)
+		}
+		return
+	}
+	if r.Offered != n || r.Failed != n || r.Errors[want] != n || len(r.Errors) != 1 || len(r.Details) == 0 {
+		t.Errorf("want %d failures of kind %s, got %+v", n, want, r)
+	}
+}
+
+func TestARefusedConnectionIsOneOfItsKind(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + l.Addr().String() + "/"
+	l.Close()
+	_, err = Run(t.Context(), Config{URL: url, Connections: 1, Requests: 1}, load.Events{})
+	if err == nil || !strings.Contains(err.Error(), "nothing listens there: start the server or correct the address") {
+		t.Errorf("a server that isn't there: %v", err)
+	}
+}
+
+// A server that goes away after the first connections is noticed as each is tried again.
+func TestAServerThatGoesAway(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		c, err := l.Accept()
+		if err == nil {
+			c.Close()
+		}
+		l.Close()
+	}()
+	c := Config{URL: "http://" + l.Addr().String() + "/", Connections: 2, Close: true, Requests: 6, Expect: []byte("x"), Timeout: time.Minute}
+	r := mustRun(t, c)
+	<-served
+	if n := r.Errors[kindConnect] + r.Errors[kindReset] + r.Errors[kindClosed]; r.Failed != 6 || n != 6 || r.Errors[kindConnect] == 0 {
+		t.Errorf("want 6 failures, the last of kind connect, got %+v", r)
+	}
+}
+
+func TestUnderWayAtOnceIsBounded(t *testing.T) {
+	url := rawServer(t, says("", false))
+	r := mustRun(t, Config{URL: url, Connections: 5, Close: true, Rate: 200, Duration: 100 * time.Millisecond, Timeout: 200 * time.Millisecond, Expect: []byte("x")})
+	if r.Offered != 20 || r.Failed != 20 || r.Errors[kindLimit] != 15 || r.Errors[kindTimeout] != 5 {
+		t.Errorf("want 5 to time out and 15 above the limit, got %+v", r)
+	}
+}
+
+func TestStopsAfterSoManyErrors(t *testing.T) {
+	url := rawServer(t, says("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", false))
+	r := mustRun(t, Config{URL: url, Connections: 2, Duration: time.Hour, MaxErrors: 10, Expect: []byte("x")})
+	if r.Stopped != "after 10 errors" && r.Stopped != "after 11 errors" || r.Errors[kindStatus] < 10 || !r.Interrupt || r.WindowNS <= 0 {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestTheFirstAnswerMustBeGood(t *testing.T) {
+	for text, want := range map[string]string{
+		"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n":                    "status 404 Not Found: give a URL that is answered with 200",
+		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n": "nobody asked for",
+		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab":                         "in the middle of an answer",
+		"220 mail.example.org\r\n":                                               "does not begin with HTTP",
+	} {
+		_, err := Run(t.Context(), Config{URL: rawServer(t, says(text, true)), Connections: 1, Requests: 1}, load.Events{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestAnInterruptEndsARun(t *testing.T) {
+	url := web(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := patient(url)
+	c.Duration = time.Hour
+	r, err := Run(ctx, c, load.Events{Every: time.Millisecond, Progress: func(p load.Progress) {
+		if p.Sent > 20 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || r.Messages < 20 || !r.Interrupt {
+		t.Errorf("%v, got %+v", err, r)
+	}
+}

@@ -1,0 +1,86 @@
+package http
+
+import (
+	"bufio"
+	"net"
+	nethttp "net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var page = strings.Repeat("the page of the tests, 32 bytes\n", 128)
+
+// web is a real web server that answers every request with page.
+func web(t *testing.T) string {
+	return serveHTTP(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.Write([]byte(page)) })
+} //nolint:errcheck // the client sees it
+
+func serveHTTP(t *testing.T, h nethttp.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL + "/"
+}
+
+// rawServer is a real TCP server for a test: one goroutine per connection runs handle. Cleanup closes the
+// listener and every connection, and waits for all of them.
+func rawServer(t *testing.T, handle func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var handled sync.WaitGroup
+	var mu sync.Mutex
+	var conns []net.Conn // guarded by mu
+	handled.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, c)
+			mu.Unlock()
+			handled.Go(func() { defer c.Close(); handle(c) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, c := range conns {
+			c.Close()
+		}
+		mu.Unlock()
+		handled.Wait()
+	})
+	return "http://" + l.Addr().String() + "/"
+}
+
+// says answers each request of a connection with text, and closes it afterwards if close is set.
+func says(text string, close bool) func(net.Conn) {
+	return func(c net.Conn) {
+		r := bufio.NewReader(c)
+		for {
+			if _, err := nethttp.ReadRequest(r); err != nil {
+				return
+			}
+			if _, err := c.Write([]byte(text)); err != nil || close {
+				return
+			}
+		}
+	}
+}
+
+// resets reads a request, sends text and resets the connection.
+func resets(text string) func(net.Conn) {
+	return func(c net.Conn) {
+		if _, err := nethttp.ReadRequest(bufio.NewReader(c)); err != nil {
+			return
+		}
+		c.Write([]byte(text))         //nolint:errcheck // the client sees it
+		c.(*net.TCPConn).SetLinger(0) //nolint:errcheck // it is open
+	}
+}
