@@ -4,7 +4,7 @@ SHELL := /bin/sh
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 OUT ?= runs/$(shell date +%Y-%m-%d-%H%M%S)
 
-.PHONY: help lab test setup setup-lab setup-test build subjects portability lint rules fuzz c-test cross clean
+.PHONY: help lab test setup setup-lab setup-test build subjects portability peers lint rules fuzz c-test cross clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -33,6 +33,11 @@ subjects: build ## build the subjects whose toolchain is there
 portability: build ## get other compilers, build and test the C subjects with them
 	@scripts/setup portability
 	@build/weir lab portability
+
+peers: build ## get the web servers to compare with, and build them
+	@scripts/setup peers
+	@for get in subjects/http-*/get; do "$$get" || echo "make: going on without $$(basename "$$(dirname "$$get")")" >&2; done
+	@build/weir lab build
 
 lint: ## check the formatting, go vet, staticcheck
 	@scripts/test format vet staticcheck

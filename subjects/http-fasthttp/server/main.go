@@ -1,0 +1,64 @@
+// Command http-fasthttp serves the files of a folder by fasthttp.
+//
+// Limitations: fasthttp keeps the files that it opened for ten seconds, so one that was changed is seen later.
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	workers   = 2                       // how many threads compute at once at most, as in every server of the workload files
+	finishing = 1500 * time.Millisecond // how long requests that are being answered may take after SIGTERM
+	level     = 6                       // of compression
+)
+
+func main() {
+	c, err := parse(os.Args[1:])
+	if err != nil {
+		die(2, err)
+	}
+	runtime.GOMAXPROCS(min(workers, runtime.GOMAXPROCS(0)))
+	var listen net.ListenConfig
+	listen.SetMultipathTCP(false) // all subjects listen with TCP
+	l, err := listen.Listen(context.Background(), "tcp", c.listen)
+	if err != nil {
+		die(1, err)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	s := &fasthttp.Server{Handler: files(c), CloseOnShutdown: true, Logger: quiet{}}
+	go s.Serve(l) // ends with Shutdown
+	<-ctx.Done()
+	deadline, cancel := context.WithTimeout(context.Background(), finishing)
+	defer cancel()
+	_ = s.ShutdownWithContext(deadline) // what is not finished then is cut off
+}
+
+func die(status int, err error) {
+	fmt.Fprintln(os.Stderr, "http-fasthttp:", err)
+	os.Exit(status)
+}
+
+// files serves a folder as fasthttp does, compressed if asked for.
+func files(c config) fasthttp.RequestHandler {
+	fs := &fasthttp.FS{Root: c.www, AcceptByteRange: true}
+	if c.gzip {
+		return fasthttp.CompressHandlerLevel(fs.NewRequestHandler(), level)
+	}
+	return fs.NewRequestHandler()
+}
+
+// quiet is a log of nothing: what clients do wrong is no news.
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}

@@ -1,0 +1,35 @@
+#!/bin/sh
+# lighttpd: one process, as its makers advise. See ../http-peer-common/peer.sh.
+. ../http-peer-common/peer.sh
+need lighttpd "$@"
+if [ "$1" = --version ]; then lighttpd -v | sed -n '1s/ (.*//p'; exit; fi
+arguments "$@"
+
+case $host in *:*) host="[$host]" ;; esac
+compress=
+if [ "$gzip" = 1 ]; then
+	compress=$(cat <<END
+server.modules += ( "mod_deflate" )
+deflate.mimetypes = ( "text/" )
+deflate.allowed-encodings = ( "gzip" )
+deflate.params = ( "gzip.compression-level" => 6 )
+END
+	)
+fi
+
+cat >"$state/lighttpd.conf" <<END
+server.modules = ( )
+server.bind = "$host"
+server.port = $port
+server.document-root = "$www"
+server.upload-dirs = ( "$state" )
+server.pid-file = "$state/pid"
+server.max-fds = 16384
+server.max-connections = 8192
+server.listen-backlog = 4096
+server.max-keep-alive-requests = 65535
+server.max-keep-alive-idle = 75
+mimetype.assign = ( ".html" => "text/html", ".txt" => "text/plain" )
+$compress
+END
+serve INT lighttpd -D -f "$state/lighttpd.conf"

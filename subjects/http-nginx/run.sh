@@ -1,0 +1,47 @@
+#!/bin/sh
+# nginx with two worker processes. See ../http-peer-common/peer.sh.
+. ../http-peer-common/peer.sh
+need nginx "$@"
+if [ "$1" = --version ]; then nginx -v 2>&1 | sed 's/^nginx version: //'; exit; fi
+arguments "$@"
+
+user=
+if [ "$(id -u)" = 0 ]; then user='user root;'; fi # it only reads, and may be asked for a folder that is root's alone
+compress=off
+if [ "$gzip" = 1 ]; then compress=on; fi
+
+cat >"$state/nginx.conf" <<END
+$user
+daemon off;
+pid $state/pid;
+error_log stderr error;
+worker_processes $workers;
+worker_rlimit_nofile 65536;
+
+events {
+    worker_connections 16384;
+}
+
+http {
+    types { text/html html; text/plain txt; }
+    default_type application/octet-stream;
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000000;
+    client_body_temp_path $state/body;
+    proxy_temp_path $state/proxy;
+    fastcgi_temp_path $state/fastcgi;
+    uwsgi_temp_path $state/uwsgi;
+    scgi_temp_path $state/scgi;
+    gzip $compress;
+    gzip_comp_level 5;
+    gzip_vary on;
+
+    server {
+        listen $addr backlog=4096;
+        root $www;
+    }
+}
+END
+serve QUIT nginx -e stderr -p "$state" -c "$state/nginx.conf"
