@@ -25,6 +25,7 @@ type Line struct {
 	end      atomic.Pointer[context.CancelFunc] // ends the context of the requests on the line
 	hijacked atomic.Bool
 	told     atomic.Bool // the server stops
+	used     atomic.Bool // something was read
 }
 
 // piece is what is written at once where progress is seen only when a write ends.
@@ -117,13 +118,19 @@ func (l *Line) Await() {
 }
 
 // Arrived ends what Await began.
-func (l *Line) Arrived() { l.readBy.Store(0) }
+func (l *Line) Arrived() {
+	l.used.Store(true)
+	l.readBy.Store(0)
+}
 
-// Tell lets whoever took the connection over know that the server stops, by the end of its request's context.
-func (l *Line) Tell() {
+// tell says that the server stops.
+func (l *Line) tell() {
 	l.told.Store(true)
-	if l.hijacked.Load() {
+	switch {
+	case l.hijacked.Load():
 		l.cancel()
+	case !l.used.Load():
+		l.Close()
 	}
 }
 

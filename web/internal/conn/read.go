@@ -65,6 +65,9 @@ func (c *Conn) wait(p []byte) (int, error) {
 	c.line.readBy.Store(c.latest(began))
 	n, err := c.Conn.Read(p)
 	c.line.readBy.Store(0)
+	if c.phase == atFirst && n > 0 {
+		c.line.used.Store(true)
+	}
 	c.waited += now.Load() - began
 	return n, err
 }

@@ -27,10 +27,12 @@ type Watch struct {
 	clock atomic.Int64 // nanoseconds since start, as of the last tick
 	start time.Time
 
-	mu     sync.Mutex
-	lines  []*Line       // those open; each knows its place
-	empty  chan struct{} // no values, closed by the last line that goes after Drain; nil before
-	slower atomic.Int64  // lines dropped for slowness
+	mu       sync.Mutex
+	lines    []*Line       // those open; each knows its place
+	empty    chan struct{} // no values, closed by the last line that goes after Empty; nil before
+	stopping bool
+
+	slower atomic.Int64 // lines dropped for slowness
 }
 
 // NewWatch is for one server. Run must be called for anything to be dropped.
@@ -100,7 +102,11 @@ func (w *Watch) Line(c net.Conn, closed func()) *Line {
 	w.mu.Lock()
 	l.index = len(w.lines)
 	w.lines = append(w.lines, l)
+	stopping := w.stopping
 	w.mu.Unlock()
+	if stopping {
+		l.tell()
+	}
 	return l
 }
 
@@ -123,20 +129,39 @@ func (w *Watch) forget(l *Line) bool {
 	return true
 }
 
-// Drain calls stop for each line there is and gives a channel that is closed when none is left. It is for the
-// end: no line may come after it, and it is called once.
-func (w *Watch) Drain(stop func(*Line)) <-chan struct{} {
+// Stop tells all lines, and those to come, that the server stops: connections that nothing came on yet end, and
+// whoever took one over sees its request's context end.
+func (w *Watch) Stop() {
 	w.mu.Lock()
 	lines := append([]*Line(nil), w.lines...)
-	empty := make(chan struct{})
-	if len(lines) > 0 {
-		w.empty = empty
-	} else {
-		close(empty)
-	}
+	w.stopping = true
 	w.mu.Unlock()
 	for _, l := range lines {
-		stop(l)
+		l.tell()
 	}
+}
+
+// Empty gives a channel that is closed when no line is left. It is for the end: no line may come after it,
+// and it is called once.
+func (w *Watch) Empty() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	empty := make(chan struct{})
+	if len(w.lines) == 0 {
+		close(empty)
+		return empty
+	}
+	w.empty = empty
 	return empty
+}
+
+// CloseAll ends all lines, and says how many there were.
+func (w *Watch) CloseAll() int {
+	w.mu.Lock()
+	lines := append([]*Line(nil), w.lines...)
+	w.mu.Unlock()
+	for _, l := range lines {
+		l.Close()
+	}
+	return len(lines)
 }

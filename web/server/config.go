@@ -1,0 +1,114 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"weir/web/http1"
+	"weir/web/internal/conn"
+)
+
+// Config is how to serve. It is not changed, nor may it be, once New has it. Times and limits: zero is the
+// default, negative is none.
+type Config struct {
+	Addr     string       // TCP address to listen on, such as ":8080" or "[::1]:0"; not used with a Listener
+	Listener net.Listener // where connections come from instead; Run closes it
+
+	TLS   *TLS // nil: no TLS
+	HTTP3 bool // HTTP/3 as well, on the UDP port of the same number; needs TLS
+
+	HeaderTimeout time.Duration // from a request's first byte (or the connection's beginning) to its head's end, and for a TLS handshake; 10 s
+	IdleTimeout   time.Duration // between an answer and the next request; 2 minutes
+	Grace         time.Duration // how long a body may come, or an answer be read, more slowly than Rate; 20 s
+	Rate          int           // bytes a second; 500
+	Drain         time.Duration // how long a stop waits for what is being done; 10 s, negative: not at all
+
+	MaxConns  int // connections at a time, without HTTP/3's; further ones wait to be accepted; 50,000
+	HeadBytes int // of a request's head; 64 KiB, negative: the default
+	Fields    int // in a request's head; 100, negative: the default
+
+	// ErrorLog gets a line, without a line end, for each fault that no request can be told: a failed
+	// handshake, a handler's panic, a certificate that cannot be loaded. It may be called from several
+	// goroutines at once. Nil: they are dropped.
+	ErrorLog func(line string)
+}
+
+// TLS is where certificates come from: either files or ACME.
+type TLS struct {
+	CertFile, KeyFile string // PEM; read again within a second of a change, when a client next connects
+	ACME              *ACME
+}
+
+// or is n, otherwise when it is zero, and none when it is negative.
+func or[T int | int64 | time.Duration](n, otherwise, none T) T {
+	switch {
+	case n == 0:
+		return otherwise
+	case n < 0:
+		return none
+	}
+	return n
+}
+
+// validate says in one sentence what cannot work.
+func (c *Config) validate() error {
+	switch {
+	case c.Addr == "" && c.Listener == nil:
+		return errors.New("server: no address to listen on: set Addr or Listener")
+	case c.HTTP3 && c.TLS == nil:
+		return errors.New("server: HTTP/3 needs TLS: set TLS, or leave HTTP3 out")
+	case c.TLS == nil:
+		return nil
+	}
+	return c.TLS.validate()
+}
+
+func (t *TLS) validate() error {
+	files := t.CertFile != "" || t.KeyFile != ""
+	switch {
+	case files && t.ACME != nil:
+		return errors.New("server: TLS has both files and ACME: leave one out")
+	case t.ACME != nil:
+		return t.ACME.validate()
+	case t.CertFile == "" || t.KeyFile == "":
+		return errors.New("server: TLS needs CertFile and KeyFile, or ACME")
+	}
+	return nil
+}
+
+// rules are the timeouts of connections.
+func (c *Config) rules() conn.Rules {
+	return conn.Rules{
+		Header: or(c.HeaderTimeout, 10*time.Second, 0),
+		Idle:   or(c.IdleTimeout, 2*time.Minute, 0),
+		Grace:  or(c.Grace, 20*time.Second, 0),
+		Rate:   int64(or(c.Rate, 500, 0)),
+		HTTP:   http1.Limits{HeadBytes: c.headBytes(), Fields: max(c.Fields, 0)},
+	}
+}
+
+func (c *Config) headBytes() int { return or(c.HeadBytes, 64<<10, 64<<10) }
+
+func (c *Config) drain() time.Duration { return or(c.Drain, 10*time.Second, 0) }
+
+func (c *Config) logf(format string, args ...any) {
+	if c.ErrorLog != nil {
+		c.ErrorLog(fmt.Sprintf(format, args...))
+	}
+}
+
+// lines makes an ErrorLog a writer for log.New.
+type lines func(string)
+
+func (l lines) Write(p []byte) (int, error) {
+	if l != nil {
+		text := string(p)
+		if n := len(text); n > 0 && text[n-1] == '\n' {
+			text = text[:n-1]
+		}
+		l(text)
+	}
+	return len(p), nil
+}

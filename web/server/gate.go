@@ -1,0 +1,110 @@
+package server
+
+import (
+	"net"
+	"sync"
+
+	"weir/web/internal/conn"
+)
+
+// gate accepts connections, at most so many at a time, and puts them under watch. Those beyond wait in the
+// kernel's queue.
+type gate struct {
+	net.Listener
+	watch *conn.Watch
+
+	// slots has a value for each open connection: put by Accept, taken by the connection's end. Its capacity
+	// is the limit; nil: there is none. Nobody closes it.
+	slots chan struct{}
+
+	closing sync.Once
+	closed  chan struct{} // no values, closed by Close
+}
+
+func newGate(l net.Listener, w *conn.Watch, most int) *gate {
+	g := &gate{Listener: l, watch: w, closed: make(chan struct{})}
+	if most > 0 {
+		g.slots = make(chan struct{}, most)
+	}
+	return g
+}
+
+// accept waits for room, then for a connection.
+func (g *gate) accept() (*conn.Line, error) {
+	if g.slots != nil {
+		select {
+		case g.slots <- struct{}{}:
+		case <-g.closed:
+			return nil, net.ErrClosed
+		}
+	}
+	c, err := g.Listener.Accept()
+	if err != nil {
+		g.leave()
+		return nil, err
+	}
+	return g.watch.Line(c, g.leave), nil
+}
+
+func (g *gate) leave() {
+	if g.slots != nil {
+		<-g.slots
+	}
+}
+
+// Close stops accepting; connections stay. It may be called more than once.
+func (g *gate) Close() (err error) {
+	g.closing.Do(func() {
+		close(g.closed)
+		err = g.Listener.Close()
+	})
+	return err
+}
+
+// plain is the gate for net/http when there is no TLS.
+type plain struct{ *gate }
+
+func (p plain) Accept() (net.Conn, error) {
+	line, err := p.accept()
+	if err != nil {
+		return nil, err
+	}
+	return line.Plain(), nil
+}
+
+// queue is a listener whose connections come from elsewhere in the program.
+type queue struct {
+	addr    net.Addr
+	conns   chan net.Conn // from the handshakes to the engine, no capacity; nobody closes it
+	closing sync.Once
+	closed  chan struct{} // no values, closed by Close
+}
+
+func newQueue(a net.Addr) *queue {
+	return &queue{addr: a, conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+func (q *queue) Accept() (net.Conn, error) {
+	select {
+	case c := <-q.conns:
+		return c, nil
+	case <-q.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// put hands c to the engine, or ends it when the engine has stopped.
+func (q *queue) put(c net.Conn) {
+	select {
+	case q.conns <- c:
+	case <-q.closed:
+		c.Close()
+	}
+}
+
+func (q *queue) Addr() net.Addr { return q.addr }
+
+func (q *queue) Close() error {
+	q.closing.Do(func() { close(q.closed) })
+	return nil
+}

@@ -1,0 +1,340 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience bounds waits for what must happen; nothing is expected to take that long.
+const patience = 30 * time.Second
+
+// running is a server under test.
+type running struct {
+	*Server
+	addr string
+	stop func() error // stops it and gives what Run gave; may be called more than once
+}
+
+// start runs a server on a free port of the loopback until the test ends.
+func start(t *testing.T, c Config, h http.Handler) *running {
+	t.Helper()
+	if c.Addr == "" && c.Listener == nil {
+		c.Addr = "127.0.0.1:0"
+	}
+	if c.ErrorLog == nil {
+		c.ErrorLog = func(line string) { t.Log(line) }
+	}
+	s, err := New(h, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1) // from Run to stop, one
+	go func() { ended <- s.Run(ctx) }()
+	stop := sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() { stop() })
+	return &running{Server: s, addr: s.Addr().String(), stop: stop}
+}
+
+// dial is a client's connection that ends with the test.
+func dial(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetDeadline(time.Now().Add(patience))
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// wait waits until what is true.
+func wait(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after %v: %s does not hold", patience, what)
+		}
+	}
+}
+
+func saying(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, text) })
+}
+
+// answer reads one response and its body.
+func answer(t *testing.T, r *bufio.Reader) (*http.Response, string) {
+	t.Helper()
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+
+func TestServesAndChangesItsHandlerWhileConnectionsStay(t *testing.T) {
+	s := start(t, Config{}, saying("old"))
+	c := dial(t, s.addr)
+	r := bufio.NewReader(c)
+	for _, want := range []string{"old", "new"} {
+		io.WriteString(c, get)
+		if _, body := answer(t, r); body != want {
+			t.Errorf("answer %q, want %q", body, want)
+		}
+		s.SetHandler(saying("new"))
+	}
+	if n := s.Connections(); n != 1 {
+		t.Errorf("%d connections, want the one", n)
+	}
+}
+
+func TestRefusesWhatCannotWork(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	for _, c := range []struct {
+		config Config
+		want   string
+	}{
+		{Config{}, "no address"},
+		{Config{Addr: busy.Addr().String()}, "choose another address"},
+		{Config{Addr: "127.0.0.1:0", HTTP3: true}, "HTTP/3 needs TLS"},
+		{Config{Addr: "127.0.0.1:0", TLS: &TLS{}}, "CertFile and KeyFile, or ACME"},
+		{Config{Addr: "127.0.0.1:0", TLS: &TLS{CertFile: "a", KeyFile: "b", ACME: &ACME{}}}, "leave one out"},
+		{Config{Addr: "127.0.0.1:0", TLS: &TLS{CertFile: "no-such", KeyFile: "no-such"}}, "cannot use the certificate"},
+		{Config{Addr: "127.0.0.1:0", TLS: &TLS{ACME: &ACME{}}}, "the names"},
+		{Config{Addr: "127.0.0.1:0", TLS: &TLS{ACME: &ACME{Names: []string{"a"}}}}, "Agreed"},
+		{Config{Addr: "127.0.0.1:0", TLS: &TLS{ACME: &ACME{Names: []string{"a"}, Agreed: true}}}, "Dir"},
+	} {
+		s, err := New(saying(""), c.config)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want an error with %q", c.config, err, c.want)
+		}
+		if err == nil {
+			s.Close()
+		}
+	}
+}
+
+func TestRunTwiceIsRefused(t *testing.T) {
+	s := start(t, Config{}, saying(""))
+	wait(t, "the server runs", s.ran.Load)
+	if err := s.Run(context.Background()); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("a second Run gives %v", err)
+	}
+}
+
+func TestStopFinishesWhatIsBeingAnswered(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{}) // no values, closed by the handler, by the test
+	s := start(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-leave
+		io.WriteString(w, "whole")
+	}))
+	idle, fresh, busy := dial(t, s.addr), dial(t, s.addr), dial(t, s.addr)
+	io.WriteString(idle, "GET")
+	io.WriteString(busy, get)
+	<-entered
+	wait(t, "three connections are open", func() bool { return s.Connections() == 3 })
+	stopped := make(chan error, 1) // from stop, one
+	go func() { stopped <- s.stop() }()
+	if _, err := fresh.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("a connection on which nothing came gets %v, want its end", err)
+	}
+	idle.Close()
+	close(leave)
+	if _, body := answer(t, bufio.NewReader(busy)); body != "whole" {
+		t.Errorf("answer %q, want it whole", body)
+	}
+	if err := <-stopped; err != nil {
+		t.Errorf("Run gives %v, want nil", err)
+	}
+	if c, err := net.Dial("tcp", s.addr); err == nil {
+		c.Close()
+		t.Error("a stopped server accepts")
+	}
+}
+
+func TestStopCutsOffWhatDoesNotEnd(t *testing.T) {
+	entered := make(chan struct{}) // no values, closed by the handler
+	s := start(t, Config{Drain: 50 * time.Millisecond}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-r.Context().Done()
+	}))
+	io.WriteString(dial(t, s.addr), get)
+	<-entered
+	if err := s.stop(); err == nil || !strings.Contains(err.Error(), "1 connections were cut off") {
+		t.Errorf("Run gives %v, want that one connection was cut off", err)
+	}
+}
+
+// echo takes a connection over and sends back what comes; it says goodbye when its request's context ends.
+func echo(t *testing.T) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+		ended := context.AfterFunc(r.Context(), func() { c.SetReadDeadline(time.Now()) })
+		defer ended()
+		if _, err := io.Copy(c, rw); err != nil && r.Context().Err() != nil {
+			io.WriteString(c, "bye")
+		}
+	})
+}
+
+const upgrade = "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n"
+
+// expect reads exactly text.
+func expect(t *testing.T, r io.Reader, text string) {
+	t.Helper()
+	got := make([]byte, len(text))
+	if n, err := io.ReadFull(r, got); err != nil || string(got) != text {
+		t.Fatalf("got %q, %v; want %q", got[:n], err, text)
+	}
+}
+
+func TestATakenOverConnectionIsNoHTTPAnyMore(t *testing.T) {
+	const early, late = "\x00 \r\n:\n", "\x01\x02\r \x00"
+	s := start(t, Config{}, echo(t))
+	for _, parts := range [][]string{{upgrade + early + late}, {upgrade, early, late}, {upgrade[:9], upgrade[9:] + early[:1], early[1:], late}} {
+		c := dial(t, s.addr)
+		for _, part := range parts {
+			io.WriteString(c, part)
+		}
+		r := bufio.NewReader(c)
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil || resp.StatusCode != 101 {
+			t.Fatalf("%v, %v", resp, err)
+		}
+		expect(t, r, early+late)
+	}
+}
+
+func TestStopTellsWhoTookAConnectionOver(t *testing.T) {
+	s := start(t, Config{}, echo(t))
+	c := dial(t, s.addr)
+	io.WriteString(c, upgrade+"hello")
+	r := bufio.NewReader(c)
+	if _, err := http.ReadResponse(r, nil); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, r, "hello")
+	if err := s.stop(); err != nil {
+		t.Errorf("Run gives %v, want nil", err)
+	}
+	expect(t, r, "bye")
+}
+
+func TestAnUpgradeThatDoesNotHappenLeavesHTTP(t *testing.T) {
+	s := start(t, Config{}, saying("no"))
+	c := dial(t, s.addr)
+	io.WriteString(c, upgrade+get+upgrade+get)
+	r := bufio.NewReader(c)
+	for range 4 {
+		if _, body := answer(t, r); body != "no" {
+			t.Errorf("answer %q", body)
+		}
+	}
+}
+
+func TestLimitPausesAccepting(t *testing.T) {
+	s := start(t, Config{MaxConns: 2}, saying("here"))
+	first, second, third := dial(t, s.addr), dial(t, s.addr), dial(t, s.addr)
+	wait(t, "two connections are open", func() bool { return s.Connections() == 2 })
+	io.WriteString(third, get)
+	for _, c := range []net.Conn{first, second} {
+		io.WriteString(c, get)
+		answer(t, bufio.NewReader(c))
+	}
+	if n := s.Connections(); n > 2 {
+		t.Errorf("%d connections are open, want two at most", n)
+	}
+	first.Close()
+	if _, body := answer(t, bufio.NewReader(third)); body != "here" {
+		t.Errorf("answer %q to the one that waited", body)
+	}
+}
+
+// failing is a listener that is out of descriptors a few times.
+type failing struct {
+	net.Listener
+	faults chan error // from the test to Accept, filled beforehand
+}
+
+type exhausted struct{ error }
+
+func (exhausted) Temporary() bool { return true }
+func (exhausted) Timeout() bool   { return false }
+
+func (f failing) Accept() (net.Conn, error) {
+	select {
+	case err := <-f.faults:
+		return nil, err
+	default:
+		return f.Listener.Accept()
+	}
+}
+
+func TestAcceptsAgainWhenDescriptorsWereShort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := make(chan error, 3)
+	for range cap(faults) {
+		faults <- exhausted{errors.New("too many open files")}
+	}
+	for _, c := range []Config{{}} {
+		c.Listener = failing{l, faults}
+		s := start(t, c, saying("here"))
+		conn := dial(t, s.addr)
+		io.WriteString(conn, get)
+		answer(t, bufio.NewReader(conn))
+		if n := len(faults); n != 0 {
+			t.Errorf("%d faults were not met", n)
+		}
+	}
+}
+
+func TestAPanicEndsItsConnectionOnly(t *testing.T) {
+	logged := make(chan string, 16) // from ErrorLog to the test
+	s := start(t, Config{ErrorLog: func(line string) { logged <- line }}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/panic" {
+			panic("on purpose")
+		}
+	}))
+	c, other := dial(t, s.addr), dial(t, s.addr)
+	fmt.Fprintf(c, "GET /panic HTTP/1.1\r\nHost: a\r\n\r\n")
+	if n, err := io.Copy(io.Discard, c); n != 0 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if line := <-logged; !strings.Contains(line, "on purpose") {
+		t.Errorf("log line %q", line)
+	}
+	io.WriteString(other, get)
+	answer(t, bufio.NewReader(other))
+}
