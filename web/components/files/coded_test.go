@@ -1,0 +1,73 @@
+package files
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestPrecompressed(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"a.html": "plain", "a.html.br": "brotli", "a.html.gz": "gzipped", "b.css": "plain", "c.js": "plain", "c.js.zst": "zstandard", "old.js": "new", "old.js.gz": "old", "d/index.html": "plain", "d/index.html.gz": "gzipped",
+	})
+	age(t, filepath.Join(dir, "old.js.gz"), time.Hour)
+	for _, cache := range []string{"", "0"} {
+		s := serve(t, Config{Root: dir, Cache: cache})
+		tags := map[string]string{}
+		for _, c := range []struct{ target, accept, body, coding, kind, vary string }{
+			{"/a.html", "gzip, br", "brotli", "br", "text/html; charset=utf-8", "Accept-Encoding"},
+			{"/a.html", "gzip;q=1, br;q=0.9", "gzipped", "gzip", "text/html; charset=utf-8", "Accept-Encoding"},
+			{"/a.html", "zstd", "plain", "", "text/html; charset=utf-8", "Accept-Encoding"},
+			{"/a.html", "br;q=0", "plain", "", "text/html; charset=utf-8", "Accept-Encoding"},
+			{"/a.html", "", "plain", "", "text/html; charset=utf-8", "Accept-Encoding"},
+			{"/b.css", "gzip, br, zstd", "plain", "", "text/css; charset=utf-8", ""},
+			{"/c.js", "gzip, br, zstd", "zstandard", "zstd", "text/javascript; charset=utf-8", "Accept-Encoding"},
+			{"/old.js", "gzip", "new", "", "text/javascript; charset=utf-8", ""},
+			{"/d/", "gzip", "gzipped", "gzip", "text/html; charset=utf-8", "Accept-Encoding"},
+		} {
+			for range 2 {
+				resp, body := get(t, s, c.target, "Accept-Encoding", c.accept)
+				h := resp.Header
+				if body != c.body || h.Get("Content-Encoding") != c.coding || h.Get("Content-Type") != c.kind || h.Get("Vary") != c.vary || resp.ContentLength != int64(len(c.body)) {
+					t.Errorf("cache %q: GET %s, Accept-Encoding: %s: %q %v", cache, c.target, c.accept, body, h)
+				}
+				tag := h.Get("Etag")
+				if was, ok := tags[c.target+tag]; ok && was != c.coding {
+					t.Errorf("GET %s: %q has the tag of %q", c.target, c.coding, was)
+				}
+				tags[c.target+tag] = c.coding
+			}
+		}
+		resp, _ := get(t, s, "/a.html", "Accept-Encoding", "br")
+		if resp, body := get(t, s, "/a.html", "Accept-Encoding", "br", "Range", "bytes=1-2", "If-Range", resp.Header.Get("Etag")); cache == "" && (resp.StatusCode != 206 || body != "ro") {
+			t.Errorf("a range of the compressed file: %d %q", resp.StatusCode, body)
+		}
+	}
+	only := serve(t, Config{Root: dir, Precompressed: []string{"gzip", "br"}})
+	if _, body := get(t, only, "/a.html", "Accept-Encoding", "br, gzip"); body != "gzipped" {
+		t.Errorf("with gzip before br: %q", body)
+	}
+	none := serve(t, Config{Root: dir, Precompressed: []string{}})
+	if resp, body := get(t, none, "/a.html", "Accept-Encoding", "br, gzip"); body != "plain" || resp.Header.Get("Vary") != "" {
+		t.Errorf("with none: %q %v", body, resp.Header)
+	}
+}
+
+// TestSiblingsComeAndGo wants the store to see siblings that appear, change and go.
+func TestSiblingsComeAndGo(t *testing.T) {
+	dir := tree(t, map[string]string{"a.html": "plain"})
+	s := serve(t, Config{Root: dir})
+	is := func(want string) func() bool {
+		return func() bool { _, body := get(t, s, "/a.html", "Accept-Encoding", "gzip"); return body == want }
+	}
+	until(t, "no sibling", is("plain"))
+	write(t, dir, "a.html.gz", "one")
+	until(t, "a sibling", is("one"))
+	write(t, dir, "a.html.gz", "two")
+	until(t, "another", is("two"))
+	if err := os.Remove(filepath.Join(dir, "a.html.gz")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "none any more", is("plain"))
+}

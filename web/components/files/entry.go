@@ -1,0 +1,121 @@
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"weir/web"
+	"weir/web/components/internal/coding"
+)
+
+// sibling is a coding, and how the names of files in it end.
+type sibling struct {
+	coding, extension string
+	field             web.Field
+}
+
+var siblings = []sibling{
+	{"br", ".br", web.NewField("Content-Encoding", "br")},
+	{"zstd", ".zst", web.NewField("Content-Encoding", "zstd")},
+	{"gzip", ".gz", web.NewField("Content-Encoding", "gzip")},
+}
+
+// entry is what is answered for a path: a file, and its siblings. It does not change, but for when it was looked at.
+type entry struct {
+	key     string
+	kind    web.Field
+	plain   variant
+	absent  []string  // names of siblings that there were not
+	coded   []variant // those that there were
+	codings []string  // of coded
+	settled bool      // its stamps tell whether it has changed: see stamp
+
+	cost    int64        // memory, in bytes
+	place   int          // in the ring of the store, which guards it
+	checked atomic.Int64 // since the component's epoch, when it last was as it is
+	used    atomic.Bool  // since the store last looked for one to drop
+}
+
+// variant is a file with the fields that go with it.
+type variant struct {
+	name          string // below the root
+	stamp         stamp
+	data          []byte
+	large         *os.File // open, in place of data; nil: to be opened
+	coding        *sibling // nil: none
+	tag, modified web.Field
+}
+
+// body answers with an entry.
+func (f *files) body(c *web.Conn, e *entry) web.Body {
+	v := &e.plain
+	if len(e.coded) > 0 {
+		c.Vary("Accept-Encoding")
+		if i, _ := coding.Choose(c.RequestHeaders("Accept-Encoding"), e.codings); i >= 0 {
+			v = &e.coded[i]
+		}
+	}
+	if v.data == nil {
+		return f.large(c, e, v)
+	}
+	v.describe(c, e.kind)
+	return web.Bytes(v.data)
+}
+
+func (v *variant) describe(c *web.Conn, kind web.Field) {
+	c.Set(kind)
+	c.Set(v.tag)
+	c.Set(v.modified)
+	if v.coding != nil {
+		c.Set(v.coding.field)
+	}
+}
+
+// large answers with a file that is not in memory. The entry is this exchange's own.
+func (f *files) large(c *web.Conn, e *entry, v *variant) web.Body {
+	file := v.large
+	if file == nil {
+		if e.plain.large != nil {
+			_ = e.plain.large.Close()
+		}
+		var err error
+		if file, v.stamp, err = f.root.open(v.name); err != nil {
+			return f.failed(c, err)
+		}
+		v.fields(f.stampTag(v.stamp))
+	}
+	v.describe(c, e.kind)
+	return web.File(file, 0, v.stamp.size)
+}
+
+// fields makes the fields of a variant with a tag.
+func (v *variant) fields(tag string) {
+	v.tag = web.NewField("Etag", tag)
+	v.modified = web.NewField("Last-Modified", time.Unix(0, v.stamp.modified).UTC().Format(http.TimeFormat))
+}
+
+// contentTag is the entity tag of bytes.
+func contentTag(data []byte) string { return quote(sha256.Sum256(data)) }
+
+// stampTag is the entity tag of a file by its stamp, which it keeps from clients: inodes are nobody's business.
+func (f *files) stampTag(s stamp) string {
+	words := []int64{s.size, s.modified, s.changed, int64(s.inode), int64(s.device)}
+	if now := time.Now(); !s.settled(now) {
+		words = append(words, now.UnixNano(), f.odd.Add(1))
+	}
+	var b []byte
+	for _, w := range words {
+		b = binary.BigEndian.AppendUint64(b, uint64(w))
+	}
+	return quote(sha256.Sum256(b))
+}
+
+// quote makes a tag of 128 bits of a hash.
+func quote(sum [sha256.Size]byte) string {
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+}

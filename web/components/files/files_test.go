@@ -1,0 +1,157 @@
+package files
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/flow"
+	"weir/web"
+)
+
+// tree makes a directory of files from names and contents; a name that ends in a slash is a directory.
+func tree(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		write(t, dir, name, files[name])
+	}
+	return dir
+}
+
+func write(t testing.TB, dir, name, text string) {
+	t.Helper()
+	full := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasSuffix(name, "/") {
+		if err := os.MkdirAll(full, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serve runs a server of files as a chain.
+func serve(t testing.TB, cfg Config) *httptest.Server { return serveBy(t, cfg, flow.Chain) }
+
+func serveBy(t testing.TB, cfg Config, way flow.Way) *httptest.Server {
+	t.Helper()
+	f, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := web.New(f, web.Options{Way: way})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.Close()
+		h.Close()
+		f.(io.Closer).Close()
+	})
+	return s
+}
+
+// ask sends a request on a connection of its own, its target as it is written, and follows nothing.
+func ask(t testing.TB, s *httptest.Server, method, target string, fields ...string) (*http.Response, string) {
+	t.Helper()
+	c, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\n", method, target)
+	for i := 0; i < len(fields); i += 2 {
+		fmt.Fprintf(c, "%s: %s\r\n", fields[i], fields[i+1])
+	}
+	io.WriteString(c, "\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, target, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, target, err)
+	}
+	return resp, string(body)
+}
+
+func get(t testing.TB, s *httptest.Server, target string, fields ...string) (*http.Response, string) {
+	t.Helper()
+	return ask(t, s, "GET", target, fields...)
+}
+
+var site = map[string]string{
+	"index.html": "<p>home", "page.html": "<p>page", "a b.txt": "space", "sub/index.html": "<p>sub", "empty/": "", "list/a.css": "a{}",
+	"list/b/": "", ".secret": "no", "list/.hidden": "no", ".well-known/x": "yes", "UPPER.HTML": "up", "no-extension": "\x89PNG", "404.html": "<p>lost",
+	"nothing.txt": "", "ü.txt": "uml", "odd:name.txt": "colon",
+}
+
+func TestFiles(t *testing.T) {
+	dir := tree(t, site)
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		for _, cache := range []string{"", "0"} {
+			s := serveBy(t, Config{Root: dir, Cache: cache}, way)
+			for _, c := range []struct {
+				target string
+				status int
+				kind   string
+				body   string
+			}{
+				{"/", 200, "text/html; charset=utf-8", "<p>home"},
+				{"/index.html", 200, "text/html; charset=utf-8", "<p>home"},
+				{"/page.html", 200, "text/html; charset=utf-8", "<p>page"},
+				{"/page.html?query", 200, "text/html; charset=utf-8", "<p>page"},
+				{"/a%20b.txt", 200, "text/plain; charset=utf-8", "space"},
+				{"/%C3%BC.txt", 200, "text/plain; charset=utf-8", "uml"},
+				{"/odd:name.txt", 200, "text/plain; charset=utf-8", "colon"},
+				{"/sub/", 200, "text/html; charset=utf-8", "<p>sub"},
+				{"//sub//index.html", 200, "text/html; charset=utf-8", "<p>sub"},
+				{"/./sub/./", 200, "text/html; charset=utf-8", "<p>sub"},
+				{"/sub%2Findex.html", 200, "text/html; charset=utf-8", "<p>sub"},
+				{"/UPPER.HTML", 200, "text/html; charset=utf-8", "up"},
+				{"/no-extension", 200, "application/octet-stream", "\x89PNG"},
+				{"/nothing.txt", 200, "text/plain; charset=utf-8", ""},
+				{"/.well-known/x", 200, "application/octet-stream", "yes"},
+				{"/list/a.css", 200, "text/css; charset=utf-8", "a{}"},
+				{"/none", 404, "text/plain; charset=utf-8", "404 Not Found\n"},
+				{"/none/", 404, "text/plain; charset=utf-8", "404 Not Found\n"},
+				{"/empty/", 404, "text/plain; charset=utf-8", "404 Not Found\n"},
+				{"/page.html/", 404, "text/plain; charset=utf-8", "404 Not Found\n"},
+				{"/page.html/x", 404, "text/plain; charset=utf-8", "404 Not Found\n"},
+				{"/" + strings.Repeat("x", 5000), 404, "text/plain; charset=utf-8", "404 Not Found\n"},
+			} {
+				for range 2 { // the second time from memory
+					resp, body := get(t, s, c.target)
+					if resp.StatusCode != c.status || resp.Header.Get("Content-Type") != c.kind || body != c.body {
+						t.Errorf("%s, cache %q: GET %s: %d %q %q, want %d %q %q", way, cache, c.target,
+							resp.StatusCode, resp.Header.Get("Content-Type"), body, c.status, c.kind, c.body)
+					}
+					if tagged := resp.Header.Get("Etag") != ""; tagged != (c.status == 200) {
+						t.Errorf("%s, cache %q: GET %s: tag %q", way, cache, c.target, resp.Header.Get("Etag"))
+					}
+				}
+				resp, body := ask(t, s, "HEAD", c.target)
+				if resp.StatusCode != c.status || body != "" || c.status == 200 && resp.ContentLength != int64(len(c.body)) {
+					t.Errorf("HEAD %s: %d, length %d, body %q", c.target, resp.StatusCode, resp.ContentLength, body)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// until asks until the answer is what is wanted, and says how long that took.
+func until(t *testing.T, what string, right func() bool) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	for !right() {
+		if time.Since(begin) > 30*time.Second {
+			t.Fatalf("%s: not seen in 30 s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Since(begin)
+}
+
+// age makes a file one that was changed long ago, in as far as a program can: the time of change stays.
+func age(t *testing.T, name string, by time.Duration) {
+	t.Helper()
+	then := time.Now().Add(-by)
+	if err := os.Chtimes(name, then, then); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAChangeIsSeen(t *testing.T) {
+	dir := tree(t, map[string]string{"f.txt": "one", "sub/index.html": "<p>one"})
+	s := serve(t, Config{Root: dir})
+	var tags []string
+	show := func(want string) func() bool {
+		return func() bool {
+			resp, body := get(t, s, "/f.txt")
+			if body == want {
+				tags = append(tags, resp.Header.Get("Etag"))
+			}
+			return body == want
+		}
+	}
+	until(t, "the file", show("one"))
+	write(t, dir, "f.txt", "two") // in place, of the same length, perhaps in the same tick of the clock
+	took := until(t, "a change in place", show("two"))
+	t.Logf("a change was seen after %v", took)
+	write(t, dir, "g", "three")
+	if err := os.Rename(filepath.Join(dir, "g"), filepath.Join(dir, "f.txt")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a replacement", show("three"))
+	if err := os.Truncate(filepath.Join(dir, "f.txt"), 2); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a truncation", show("th"))
+	for i, tag := range tags {
+		for _, other := range tags[:i] {
+			if tag == other || tag == "" {
+				t.Errorf("tags %q: want four different ones", tags)
+			}
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "f.txt")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a removal", func() bool { resp, _ := get(t, s, "/f.txt"); return resp.StatusCode == 404 })
+}
+
+// TestATickOfTheClockHidesNothing changes a file and puts the time of modification back.
+func TestTimesSetBackHideNothing(t *testing.T) {
+	dir := tree(t, map[string]string{"f.txt": "one"})
+	name := filepath.Join(dir, "f.txt")
+	age(t, name, time.Hour)
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, Config{Root: dir})
+	get(t, s, "/f.txt")
+	write(t, dir, "f.txt", "two")
+	if err := os.Chtimes(name, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a change with the old time", func() bool { _, body := get(t, s, "/f.txt"); return body == "two" })
+}
+
+func TestAStampSettles(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	for _, c := range []struct {
+		modified, changed time.Duration // before now
+		want              bool
+	}{
+		{time.Hour, time.Hour, true}, {3 * time.Second, 3 * time.Second, true}, {2999 * time.Millisecond, time.Hour, false}, {time.Hour, time.Second, false}, {-time.Hour, time.Hour, false},
+	} {
+		s := stamp{modified: now.Add(-c.modified).UnixNano(), changed: now.Add(-c.changed).UnixNano()}
+		if s.settled(now) != c.want {
+			t.Errorf("modified %v and changed %v ago: settled %v", c.modified, c.changed, !c.want)
+		}
+	}
+}
+
+// TestTagsOfLargeFiles wants a tag that no later response has while the clock can't tell, and one that stays afterwards.
+func TestTagsOfLargeFiles(t *testing.T) {
+	f := new(files)
+	young, old := stamp{size: 1, modified: time.Now().UnixNano()}, stamp{size: 1, modified: time.Now().Add(-time.Hour).UnixNano()}
+	if a, b := f.stampTag(young), f.stampTag(young); a == b {
+		t.Errorf("a file changed just now has the tag %s twice", a)
+	}
+	if a, b := f.stampTag(old), f.stampTag(old); a != b {
+		t.Errorf("a file changed an hour ago has the tags %s and %s", a, b)
+	}
+	other := old
+	other.inode++
+	if f.stampTag(old) == f.stampTag(other) {
+		t.Error("another file with the same times has the same tag")
+	}
+}
+
+func TestLargeFilesAndRanges(t *testing.T) {
+	text := strings.Repeat("0123456789", 50_000)
+	dir := tree(t, map[string]string{"large.bin": text, "small.bin": text[:100]})
+	for _, cfg := range []Config{{Root: dir}, {Root: dir, Cache: "0"}, {Root: dir, CacheFile: "1MB"}} {
+		s := serve(t, cfg)
+		for name, size := range map[string]int{"/large.bin": len(text), "/small.bin": 100} {
+			resp, body := get(t, s, name)
+			if body != text[:size] || resp.Header.Get("Accept-Ranges") != "bytes" || resp.Header.Get("Last-Modified") == "" {
+				t.Errorf("%+v: %s: %d bytes, %v", cfg, name, len(body), resp.Header)
+			}
+			if resp, body := get(t, s, name, "Range", "bytes=5-14"); resp.StatusCode != 206 || body != "5678901234" || resp.Header.Get("Content-Range") != fmt.Sprintf("bytes 5-14/%d", size) {
+				t.Errorf("%+v: a range of %s: %d %q %v", cfg, name, resp.StatusCode, body, resp.Header)
+			}
+			if resp, _ := get(t, s, name, "Range", "bytes=9999999-"); resp.StatusCode != 416 {
+				t.Errorf("%+v: a range behind the end of %s: %d", cfg, name, resp.StatusCode)
+			}
+			if resp, body := get(t, s, name, "Range", "bytes=0-1,4-5"); resp.StatusCode != 206 || !strings.Contains(body, "\r\n\r\n45\r\n") {
+				t.Errorf("%+v: two ranges of %s: %d %q", cfg, name, resp.StatusCode, body)
+			}
+		}
+		resp, _ := get(t, s, "/small.bin")
+		if resp, body := get(t, s, "/small.bin", "If-None-Match", resp.Header.Get("Etag")); cfg.Cache != "0" && (resp.StatusCode != 304 || body != "") {
+			t.Errorf("%+v: the same tag: %d %q", cfg, resp.StatusCode, body)
+		}
+		if resp, _ := get(t, s, "/small.bin", "If-Modified-Since", resp.Header.Get("Last-Modified")); resp.StatusCode != 304 {
+			t.Errorf("%+v: the same time: %d", cfg, resp.StatusCode)
+		}
+	}
+}
+
+func TestEqualContentHasEqualTags(t *testing.T) {
+	a, b := tree(t, map[string]string{"f": "x"}), tree(t, map[string]string{"f": "x"})
+	one, _ := get(t, serve(t, Config{Root: a}), "/f")
+	two, _ := get(t, serve(t, Config{Root: b}), "/f")
+	if one.Header.Get("Etag") != two.Header.Get("Etag") || !strings.HasPrefix(one.Header.Get("Etag"), `"`) {
+		t.Errorf("%s and %s: two servers of the same small file disagree", one.Header.Get("Etag"), two.Header.Get("Etag"))
+	}
+}
+
+// meddled is a file into which somebody writes before it is read for the nth time.
+type meddled struct {
+	*os.File
+	before []func()
+}
+
+func (m *meddled) ReadAt(p []byte, at int64) (int, error) {
+	if len(m.before) > 0 {
+		do := m.before[0]
+		m.before = m.before[1:]
+		if do != nil {
+			do()
+		}
+	}
+	return m.File.ReadAt(p, at)
+}
+
+// TestNeverAMixedBody writes into a file while it is read.
+func TestNeverAMixedBody(t *testing.T) {
+	dir := tree(t, map[string]string{"f.txt": "old old"})
+	full := filepath.Join(dir, "f.txt")
+	info, err := os.Stat(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(text string, at int64) func() {
+		return func() {
+			f, err := os.OpenFile(full, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if _, err := f.WriteAt([]byte(text), at); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(full, info.ModTime(), info.ModTime()); err != nil { // as if the clock had not gone on
+				t.Fatal(err)
+			}
+		}
+	}
+	truncate := func() {
+		if err := os.Truncate(full, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, c := range map[string]struct {
+		before []func()
+		want   string
+	}{
+		"nobody":                  {nil, "old old"},
+		"between two readings":    {[]func(){put("new", 4), put("new", 0)}, "new new"},
+		"and once more":           {[]func(){put("new", 4), put("new", 0), put("xyz", 0), put("xyz", 4)}, "xyz xyz"},
+		"truncated":               {[]func(){truncate}, "old"},
+		"truncated between":       {[]func(){nil, truncate}, "old"},
+		"grown":                   {[]func(){put(" older", 7)}, "old old older"},
+		"grown between":           {[]func(){nil, put(" older", 7)}, "old old older"},
+		"all the time, then done": {[]func(){nil, put("1", 0), nil, put("2", 0), nil, put("3", 0)}, "3ld old"},
+	} {
+		write(t, dir, "f.txt", "old old")
+		f, err := os.Open(full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, _, err := whole(&meddled{f, c.before})
+		if err != nil || string(data) != c.want {
+			t.Errorf("%s: %q, %v, want %q", what, data, err, c.want)
+		}
+		f.Close()
+	}
+}
+
+func TestARestlessFileIsRefused(t *testing.T) {
+	dir := tree(t, map[string]string{"f.txt": "0"})
+	full := filepath.Join(dir, "f.txt")
+	f, err := os.Open(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m := &meddled{File: f}
+	for i := range 100 {
+		m.before = append(m.before, func() { write(t, dir, "f.txt", fmt.Sprint(i)) })
+	}
+	if data, _, err := whole(m); !errors.Is(err, errRestless) {
+		t.Errorf("%q, %v, want %v", data, err, errRestless)
+	}
+}
+
+func TestAnotherDirectoryAtThePath(t *testing.T) {
+	dir := tree(t, map[string]string{"v1/f.txt": "one", "v2/f.txt": "two"})
+	link := filepath.Join(dir, "current")
+	point := func(to string) {
+		next := filepath.Join(dir, "next")
+		if err := os.Symlink(to, next); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(next, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	point("v1")
+	s := serve(t, Config{Root: link})
+	until(t, "the first release", func() bool { _, body := get(t, s, "/f.txt"); return body == "one" })
+	point("v2")
+	until(t, "the second release", func() bool { _, body := get(t, s, "/f.txt"); return body == "two" })
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if _, body := get(t, s, "/f.txt"); body != "two" {
+		t.Errorf("with nothing at the path: %q, want what was there", body)
+	}
+}
+
+func TestStoreKeepsItsLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newStore(1000)
+		for range rapid.IntRange(1, 200).Draw(t, "puts") {
+			key := rapid.StringMatching("[a-h]").Draw(t, "key")
+			if rapid.Bool().Draw(t, "get") {
+				if e := s.get(key); e != nil && e.key != key {
+					t.Fatalf("%q gives %q", key, e.key)
+				}
+				continue
+			}
+			e := &entry{key: key, cost: rapid.Int64Range(1, 1200).Draw(t, "cost")}
+			s.put(e)
+			if got := s.get(key); e.cost <= 1000 && got != e {
+				t.Fatalf("what was put under %q is not there", key)
+			}
+		}
+		sum, kept := int64(0), 0
+		for i := range s.shards {
+			for key, e := range s.shards[i].m {
+				sum, kept = sum+e.cost, kept+1
+				if e.key != key || s.ring[e.place] != e {
+					t.Fatalf("%q is not in its place", key)
+				}
+			}
+		}
+		if sum != s.total || sum > s.limit || kept != len(s.ring) {
+			t.Fatalf("%d bytes in %d entries, counted %d in %d, limit %d", sum, kept, s.total, len(s.ring), s.limit)
+		}
+	})
+}
+
+func TestTheCacheIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 50 {
+		write(t, dir, fmt.Sprintf("%d.bin", i), strings.Repeat("x", 10_000))
+	}
+	c, err := New(Config{Root: dir, Cache: "100KB"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.(io.Closer).Close()
+	f := c.(*files)
+	for i := range 50 {
+		if _, err := f.page(fmt.Sprintf("/%d.bin", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.store.total > 100<<10 || len(f.store.ring) < 5 {
+		t.Errorf("%d bytes in %d entries, want most of 100 KB", f.store.total, len(f.store.ring))
+	}
+}
