@@ -13,7 +13,7 @@ func TestPrecompressed(t *testing.T) {
 	})
 	age(t, filepath.Join(dir, "old.js.gz"), time.Hour)
 	for _, cache := range []string{"", "0"} {
-		s := serve(t, Config{Root: dir, Cache: cache})
+		s := serve(t, Config{Dir: dir, Cache: cache})
 		tags := map[string]string{}
 		for _, c := range []struct{ target, accept, body, coding, kind, vary string }{
 			{"/a.html", "gzip, br", "brotli", "br", "text/html; charset=utf-8", "Accept-Encoding"},
@@ -44,11 +44,11 @@ func TestPrecompressed(t *testing.T) {
 			t.Errorf("a range of the compressed file: %d %q", resp.StatusCode, body)
 		}
 	}
-	only := serve(t, Config{Root: dir, Precompressed: []string{"gzip", "br"}})
+	only := serve(t, Config{Dir: dir, Precompressed: []string{"gzip", "br"}})
 	if _, body := get(t, only, "/a.html", "Accept-Encoding", "br, gzip"); body != "gzipped" {
 		t.Errorf("with gzip before br: %q", body)
 	}
-	none := serve(t, Config{Root: dir, Precompressed: []string{}})
+	none := serve(t, Config{Dir: dir, Precompressed: []string{}})
 	if resp, body := get(t, none, "/a.html", "Accept-Encoding", "br, gzip"); body != "plain" || resp.Header.Get("Vary") != "" {
 		t.Errorf("with none: %q %v", body, resp.Header)
 	}
@@ -57,7 +57,7 @@ func TestPrecompressed(t *testing.T) {
 // TestSiblingsComeAndGo wants the store to see siblings that appear, change and go.
 func TestSiblingsComeAndGo(t *testing.T) {
 	dir := tree(t, map[string]string{"a.html": "plain"})
-	s := serve(t, Config{Root: dir})
+	s := serve(t, Config{Dir: dir})
 	is := func(want string) func() bool {
 		return func() bool { _, body := get(t, s, "/a.html", "Accept-Encoding", "gzip"); return body == want }
 	}

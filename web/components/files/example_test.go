@@ -23,7 +23,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	source, err := files.New(files.Config{Root: dir})
+	source, err := files.New(files.Config{Dir: dir})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,10 +14,10 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// Config says what is served, and how. Its zero value but for Root is a good one.
+// Config says what is served, and how. Its zero value but for Dir is a good one.
 type Config struct {
-	// Root is the directory.
-	Root string `hcl:"root"`
+	// Dir is the directory.
+	Dir string `hcl:"dir"`
 
 	// Strip is taken off the front of the path, such as "/static"; what does not begin with it is not found.
 	Strip string `hcl:"strip,optional"`
@@ -31,7 +31,7 @@ type Config struct {
 	// Dotfiles serves names that begin with a dot.
 	Dotfiles bool `hcl:"dotfiles,optional"`
 
-	// NotFound is the path below Root of a file that is the body of 404. Empty: a line of text.
+	// NotFound is the path below Dir of a file that is the body of 404. Empty: a line of text.
 	NotFound string `hcl:"not_found,optional"`
 
 	// Precompressed are the codings whose siblings are looked for, of "br", "zstd" and "gzip", the most wanted first. Nil: all
@@ -81,8 +81,8 @@ func New(cfg Config) (web.Component, error) {
 		return nil, err
 	}
 	var err error
-	if f.root, err = openRoot(cfg.Root); err != nil {
-		return nil, fmt.Errorf("files: root is %q, which can't be served: %w", cfg.Root, err)
+	if f.root, err = openRoot(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("files: dir is %q, which can't be served: %w", cfg.Dir, err)
 	}
 	return f, nil
 }
@@ -96,7 +96,7 @@ func (f *files) setNames() error {
 	}
 	f.NotFound = "/" + strings.TrimPrefix(f.NotFound, "/")
 	if strings.HasSuffix(f.NotFound, "/") || !local(f.NotFound) {
-		return fmt.Errorf("files: not_found is %q, which is no file below root: write a path such as \"/404.html\"", f.NotFound)
+		return fmt.Errorf("files: not_found is %q, which is no file below dir: write a path such as \"/404.html\"", f.NotFound)
 	}
 	return nil
 }

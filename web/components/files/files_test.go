@@ -107,7 +107,7 @@ func TestFiles(t *testing.T) {
 	dir := tree(t, site)
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
 		for _, cache := range []string{"", "0"} {
-			s := serveBy(t, Config{Root: dir, Cache: cache}, way)
+			s := serveBy(t, Config{Dir: dir, Cache: cache}, way)
 			for _, c := range []struct {
 				target string
 				status int

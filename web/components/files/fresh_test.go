@@ -37,7 +37,7 @@ func age(t *testing.T, name string, by time.Duration) {
 
 func TestAChangeIsSeen(t *testing.T) {
 	dir := tree(t, map[string]string{"f.txt": "one", "sub/index.html": "<p>one"})
-	s := serve(t, Config{Root: dir})
+	s := serve(t, Config{Dir: dir})
 	var tags []string
 	show := func(want string) func() bool {
 		return func() bool {
@@ -83,7 +83,7 @@ func TestTimesSetBackHideNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := serve(t, Config{Root: dir})
+	s := serve(t, Config{Dir: dir})
 	get(t, s, "/f.txt")
 	write(t, dir, "f.txt", "two")
 	if err := os.Chtimes(name, info.ModTime(), info.ModTime()); err != nil {
@@ -127,7 +127,7 @@ func TestTagsOfLargeFiles(t *testing.T) {
 func TestLargeFilesAndRanges(t *testing.T) {
 	text := strings.Repeat("0123456789", 50_000)
 	dir := tree(t, map[string]string{"large.bin": text, "small.bin": text[:100]})
-	for _, cfg := range []Config{{Root: dir}, {Root: dir, Cache: "0"}, {Root: dir, CacheFile: "1MB"}} {
+	for _, cfg := range []Config{{Dir: dir}, {Dir: dir, Cache: "0"}, {Dir: dir, CacheFile: "1MB"}} {
 		s := serve(t, cfg)
 		for name, size := range map[string]int{"/large.bin": len(text), "/small.bin": 100} {
 			resp, body := get(t, s, name)
@@ -156,8 +156,8 @@ func TestLargeFilesAndRanges(t *testing.T) {
 
 func TestEqualContentHasEqualTags(t *testing.T) {
 	a, b := tree(t, map[string]string{"f": "x"}), tree(t, map[string]string{"f": "x"})
-	one, _ := get(t, serve(t, Config{Root: a}), "/f")
-	two, _ := get(t, serve(t, Config{Root: b}), "/f")
+	one, _ := get(t, serve(t, Config{Dir: a}), "/f")
+	two, _ := get(t, serve(t, Config{Dir: b}), "/f")
 	if one.Header.Get("Etag") != two.Header.Get("Etag") || !strings.HasPrefix(one.Header.Get("Etag"), `"`) {
 		t.Errorf("%s and %s: two servers of the same small file disagree", one.Header.Get("Etag"), two.Header.Get("Etag"))
 	}
@@ -264,7 +264,7 @@ func TestAnotherDirectoryAtThePath(t *testing.T) {
 		}
 	}
 	point("v1")
-	s := serve(t, Config{Root: link})
+	s := serve(t, Config{Dir: link})
 	until(t, "the first release", func() bool { _, body := get(t, s, "/f.txt"); return body == "one" })
 	point("v2")
 	until(t, "the second release", func() bool { _, body := get(t, s, "/f.txt"); return body == "two" })
@@ -313,7 +313,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 	for i := range 50 {
 		write(t, dir, fmt.Sprintf("%d.bin", i), strings.Repeat("x", 10_000))
 	}
-	c, err := New(Config{Root: dir, Cache: "100KB"})
+	c, err := New(Config{Dir: dir, Cache: "100KB"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestOtherMethods(t *testing.T) {
-	s := serve(t, Config{Root: tree(t, site)})
+	s := serve(t, Config{Dir: tree(t, site)})
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH"} {
 		if resp, _ := ask(t, s, method, "/page.html"); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: %d, Allow: %q", method, resp.StatusCode, resp.Header.Get("Allow"))
@@ -22,8 +22,8 @@ func TestOtherMethods(t *testing.T) {
 
 func TestRedirectToTheSlash(t *testing.T) {
 	dir := tree(t, map[string]string{"sub/index.html": "x", "a b/index.html": "x", "a:b/index.html": "x"})
-	s := serve(t, Config{Root: dir})
-	stripped := serve(t, Config{Root: dir, Strip: "/static/"})
+	s := serve(t, Config{Dir: dir})
+	stripped := serve(t, Config{Dir: dir, Strip: "/static/"})
 	for _, c := range []struct{ target, want string }{
 		{"/sub", "/sub/"}, {"/sub?a=b&c", "/sub/?a=b&c"}, {"/sub?", "/sub/"}, {"/a%20b", "/a%20b/"}, {"/a:b", "/a:b/"}, {"//sub", "//sub/"},
 		{"/static", "/static/"}, {"/static/sub", "/static/sub/"},
@@ -45,7 +45,7 @@ func TestRedirectToTheSlash(t *testing.T) {
 }
 
 func TestStrip(t *testing.T) {
-	s := serve(t, Config{Root: tree(t, site), Strip: "/static"})
+	s := serve(t, Config{Dir: tree(t, site), Strip: "/static"})
 	for target, want := range map[string]int{"/static/page.html": 200, "/static/": 200, "/page.html": 404, "/staticpage.html": 404, "/": 404} {
 		if resp, _ := get(t, s, target); resp.StatusCode != want {
 			t.Errorf("GET %s: %d, want %d", target, resp.StatusCode, want)
@@ -66,7 +66,7 @@ func TestNothingOutside(t *testing.T) {
 		}
 	}
 	for _, cache := range []string{"", "0"} {
-		s := serve(t, Config{Root: www, Cache: cache, List: true})
+		s := serve(t, Config{Dir: www, Cache: cache, List: true})
 		for _, target := range []string{
 			"/../secret.txt", "/%2e%2e/secret.txt", "/%2E%2E%2Fsecret.txt", "/..%2fsecret.txt", "/sub/../../secret.txt", "/sub/..%5c..%5csecret.txt", `/..\secret.txt`, `/..%5csecret.txt`,
 			"/%252e%252e/secret.txt", "/..%c0%afsecret.txt", "/..%00/secret.txt", "/page.html%00", "/page.html%00.txt", "/..;/secret.txt", "/...//secret.txt", "/./../secret.txt",
@@ -90,7 +90,7 @@ func TestNothingOutside(t *testing.T) {
 
 func TestDotfiles(t *testing.T) {
 	dir := tree(t, map[string]string{".env": "x", ".git/config": "x", "a/.b/c": "x", "a/.well-known/c": "x", ".well-known/c": "x", ".well-known/.d": "x", "..c": "x"})
-	hidden, shown := serve(t, Config{Root: dir}), serve(t, Config{Root: dir, Dotfiles: true})
+	hidden, shown := serve(t, Config{Dir: dir}), serve(t, Config{Dir: dir, Dotfiles: true})
 	for target, want := range map[string]int{
 		"/.env": 404, "/.git/config": 404, "/%2egit/config": 404, "/a/.b/c": 404, "/a/.well-known/c": 404, "/.well-known/c": 200, "/.well-known/.d": 404, "/.git/": 404, "/..c": 404,
 	} {
@@ -108,7 +108,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "sub/pipe"), 0o644); err != nil {
 		t.Skip(err)
 	}
-	s := serve(t, Config{Root: dir, List: true})
+	s := serve(t, Config{Dir: dir, List: true})
 	if resp, _ := get(t, s, "/sub/pipe"); resp.StatusCode != 404 { // and does not wait for a writer
 		t.Errorf("a named pipe: %d, want 404", resp.StatusCode)
 	}
@@ -125,7 +125,7 @@ func TestForbidden(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "page.html"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if resp, _ := get(t, serve(t, Config{Root: dir}), "/page.html"); resp.StatusCode != 403 {
+	if resp, _ := get(t, serve(t, Config{Dir: dir}), "/page.html"); resp.StatusCode != 403 {
 		t.Errorf("%d, want 403", resp.StatusCode)
 	}
 }
@@ -133,7 +133,7 @@ func TestForbidden(t *testing.T) {
 func TestNotFoundPage(t *testing.T) {
 	dir := tree(t, site)
 	for _, cache := range []string{"", "0"} {
-		s := serve(t, Config{Root: dir, NotFound: "404.html", Cache: cache})
+		s := serve(t, Config{Dir: dir, NotFound: "404.html", Cache: cache})
 		for range 2 {
 			resp, body := get(t, s, "/none", "If-None-Match", "*", "Range", "bytes=0-1")
 			if resp.StatusCode != 404 || body != "<p>lost" || resp.Header.Get("Content-Type") != "text/html; charset=utf-8" || resp.Header.Get("Etag") != "" {
@@ -144,7 +144,7 @@ func TestNotFoundPage(t *testing.T) {
 			t.Errorf("the page itself: %d, tag %q", resp.StatusCode, resp.Header.Get("Etag"))
 		}
 	}
-	if resp, body := get(t, serve(t, Config{Root: dir, NotFound: "no-such.html"}), "/none"); resp.StatusCode != 404 || body != "404 Not Found\n" {
+	if resp, body := get(t, serve(t, Config{Dir: dir, NotFound: "no-such.html"}), "/none"); resp.StatusCode != 404 || body != "404 Not Found\n" {
 		t.Errorf("without the page: %d %q", resp.StatusCode, body)
 	}
 }
@@ -152,15 +152,15 @@ func TestNotFoundPage(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	dir := tree(t, site)
 	for want, cfg := range map[string]Config{
-		`files: root is "", which can't be served: it is empty: write the path of a directory`: {},
-		`files: index is "a/b", which is a path`:                                               {Root: dir, Index: "a/b"},
-		`files: strip is "static", which begins no path`:                                       {Root: dir, Strip: "static"},
-		`files: not_found is "/../x", which is no file below root`:                             {Root: dir, NotFound: "../x"},
-		`files: precompressed has "lzma", which is not looked for`:                             {Root: dir, Precompressed: []string{"lzma"}},
-		`files: cache is "much", which is no size`:                                             {Root: dir, Cache: "much"},
-		`files: cache_file is "-1", which is no size`:                                          {Root: dir, CacheFile: "-1"},
-		`files: root is "/no/such/dir", which can't be served: open /no/such/dir`:              {Root: "/no/such/dir"},
-		`files: root is "` + dir + `/page.html", which can't be served`:                        {Root: dir + "/page.html"},
+		`files: dir is "", which can't be served: it is empty: write the path of a directory`: {},
+		`files: index is "a/b", which is a path`:                                              {Dir: dir, Index: "a/b"},
+		`files: strip is "static", which begins no path`:                                      {Dir: dir, Strip: "static"},
+		`files: not_found is "/../x", which is no file below root`:                            {Dir: dir, NotFound: "../x"},
+		`files: precompressed has "lzma", which is not looked for`:                            {Dir: dir, Precompressed: []string{"lzma"}},
+		`files: cache is "much", which is no size`:                                            {Dir: dir, Cache: "much"},
+		`files: cache_file is "-1", which is no size`:                                         {Dir: dir, CacheFile: "-1"},
+		`files: dir is "/no/such/dir", which can't be served: open /no/such/dir`:              {Dir: "/no/such/dir"},
+		`files: dir is "` + dir + `/page.html", which can't be served`:                        {Dir: dir + "/page.html"},
 	} {
 		if c, err := New(cfg); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", cfg, err, want)
@@ -203,7 +203,7 @@ func FuzzPath(f *testing.F) {
 
 func TestListing(t *testing.T) {
 	dir := tree(t, map[string]string{"d/b.txt": strings.Repeat("x", 1536), "d/a<i>.html": "", "d/sub/x": "", "d/.hidden": "", "d/c:d.txt": "", "d/e?f#g.txt": "q"})
-	s := serve(t, Config{Root: dir, List: true})
+	s := serve(t, Config{Dir: dir, List: true})
 	resp, body := get(t, s, "/d/")
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
