@@ -31,8 +31,16 @@ func (r *Runner) announce(skip map[Place]bool) {
 
 // expected is about how long the trial at p takes on a quiet machine; refused ones come on top.
 func (r *Runner) expected(p Place) time.Duration {
-	warm := warmTime(int64(r.subjects[p.base()].WarmMessages), r.load(p.Load), p.Connections)
-	return trialAround + max(leastWarmUp, warm) + time.Duration(r.experiment.Duration)
+	l := r.load(p.Load)
+	return trialAround + max(leastWarmUp, r.warmUp(p.base(), l, p.Connections)) + r.windowOf(l)
+}
+
+// windowOf is how long the measured window of l is.
+func (r *Runner) windowOf(l Load) time.Duration {
+	if l.Duration > 0 {
+		return time.Duration(l.Duration)
+	}
+	return time.Duration(r.experiment.Duration)
 }
 
 // roughly is a duration as precise as an estimate is: "40 seconds", "25 minutes", "1 h 40 min".

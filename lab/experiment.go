@@ -30,10 +30,10 @@ type Experiment struct {
 // Settings are the part of an experiment that a variant, or a flag, may change.
 type Settings struct {
 	Question    string   `toml:"question"`       // what is asked, in one sentence
-	Workload    string   `toml:"workload"`       // sink or echo
+	Workload    string   `toml:"workload"`       // sink or echo; page or files, whose messages are HTTP requests
 	Subjects    []string `toml:"subjects"`       // by name; those that cannot run here are skipped, with the reason
 	Connections []int    `toml:"connections"`    // that send, each 0 to 60,000; 0 only where short connections make the load
-	Patterns    []string `toml:"patterns"`       // staggered, together, poisson
+	Patterns    []string `toml:"patterns"`       // staggered, together, poisson; with page and files the loads tell
 	Blocks      int      `toml:"blocks"`         // palindromic blocks a cell, 1 to 1,000
 	Busiest     int      `toml:"busiest_blocks"` // blocks in the cells with the most connections, where that is more than Blocks
 	Duration    Duration `toml:"duration"`       // of a trial's measured window, 200 ms to 1 h
@@ -45,6 +45,9 @@ type Settings struct {
 	Saturation  []int    `toml:"saturation"`     // shares of capacity in percent, measured instead of the loads' own rates; empty: none
 	Loads       []Load   `toml:"load"`
 }
+
+// shortestWindow is the shortest that CPU can be accounted for.
+const shortestWindow = 200 * time.Millisecond
 
 // Duration is a time.Duration that reads Go's notation ("1.5s") from a file.
 type Duration time.Duration
@@ -141,16 +144,22 @@ func decodeStrict(text []byte, v any) error {
 // Validate fills in defaults and reports the first setting that is out of its range.
 func (e *Experiment) Validate() error {
 	e.defaults()
+	patterns := load.Patterns
+	if e.http() {
+		patterns = e.requestPatterns()
+	}
 	for _, check := range []struct {
 		ok   bool
 		what string
 	}{
-		{e.Workload == "sink" || e.Workload == "echo", "workload: must be sink or echo"},
+		{e.Workload == "sink" || e.Workload == "echo" || e.http(), "workload: must be sink, echo, page or files"},
 		{len(e.Connections) > 0 && inRange(e.Connections, 0, load.MaxConnections), fmt.Sprintf("connections: must be numbers from 0 to %d", load.MaxConnections)},
-		{len(e.Patterns) > 0 && !slices.ContainsFunc(e.Patterns, unknownPattern), "patterns: must be among " + strings.Join(load.Patterns, ", ")},
+		{!e.http() || inRange(e.Connections, 1, load.MaxConnections), "connections: requests need one at least"},
+		{!e.http() || slices.Equal(e.Patterns, patterns), "patterns: requests come as their loads say, evenly apart or in a closed loop: leave patterns out"},
+		{len(e.Patterns) > 0 && among(e.Patterns, patterns), "patterns: must be among " + strings.Join(patterns, ", ")},
 		{e.Blocks >= 1 && e.Blocks <= 1000, "blocks: must be from 1 to 1000"},
 		{e.Busiest >= 0 && e.Busiest <= 1000, "busiest_blocks: must be from 0 to 1000"},
-		{between(e.Duration, 200*time.Millisecond, time.Hour), "duration: must be from 200ms to 1h"},
+		{between(e.Duration, shortestWindow, time.Hour), "duration: must be from 200ms to 1h"},
 		{between(e.Window, 50*time.Millisecond, time.Duration(e.Duration)), "window: must be from 50ms to the duration"},
 		{between(e.Time, 0, 1000*time.Hour), "time: must not be negative"},
 		{e.Margin >= 0.001 && e.Margin <= 1, "margin: must be from 0.001 to 1"},
@@ -190,7 +199,10 @@ func (e *Experiment) defaults() {
 	def(&e.Duration, Duration(2*time.Second))
 	def(&e.Window, min(e.Duration, Duration(500*time.Millisecond)))
 	def(&e.Margin, 0.05)
-	if e.Patterns == nil {
+	switch {
+	case e.Patterns == nil && e.http():
+		e.Patterns = e.requestPatterns()
+	case e.Patterns == nil:
 		e.Patterns = slices.Clone(load.Patterns)
 	}
 	if e.Twin == nil {
@@ -207,12 +219,14 @@ func (e *Experiment) plan() result.Plan {
 		DurationS: time.Duration(e.Duration).Seconds(), WindowMS: float64(time.Duration(e.Window).Milliseconds()), Margin: e.Margin,
 	}
 	for _, l := range e.Loads {
-		p.Loads = append(p.Loads, result.Load(l))
+		p.Loads = append(p.Loads, l.result())
 	}
 	return p
 }
 
-func unknownPattern(p string) bool { return !slices.Contains(load.Patterns, p) }
+func among(values, known []string) bool {
+	return !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(known, v) })
+}
 
 func between(d Duration, low, high time.Duration) bool {
 	return time.Duration(d) >= low && time.Duration(d) <= high

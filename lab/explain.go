@@ -49,8 +49,8 @@ func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 	}
 	r.forget("system calls", s.Name)
 	for _, pattern := range r.experiment.Patterns {
-		p := Place{Cell: Cell{r.experiment.Loads[0].Name, slices.Max(r.experiment.Connections), pattern}, Subject: s.Name}
-		if r.hasReasons(p) {
+		p, ok := r.tellingPlace(pattern, s.Name)
+		if !ok || r.hasReasons(p) {
 			continue
 		}
 		r.progress(Progress{Phase: "counting the system calls of", What: s.Name + ", " + pattern, CPU: -1})
@@ -65,6 +65,18 @@ func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 		r.results.Reasons = append(r.results.Reasons, found)
 	}
 	return nil
+}
+
+// tellingPlace is where a subject's events are counted under a pattern: the first load that comes in it and that the subject
+// meets, with the most connections.
+func (r *Runner) tellingPlace(pattern, subject string) (Place, bool) {
+	for _, l := range r.experiment.Loads {
+		c := Cell{l.Name, slices.Max(r.experiment.Connections), pattern}
+		if slices.Contains(r.experiment.patternsOf(l), pattern) && slices.Contains(r.plan.meeting(c), subject) {
+			return Place{Cell: c, Subject: subject}, true
+		}
+	}
+	return Place{}, false
 }
 
 // reasons runs a trial whose subject is watched. Its CPU figures are not used.
@@ -114,7 +126,7 @@ func (r *Runner) hasReasons(p Place) bool {
 // portability builds and tests the C subjects with what is at hand, before the trials: it is building. Its findings are kept between runs and
 // found again unless something changed.
 func (r *Runner) portability(ctx context.Context) {
-	if !r.options.Reasons {
+	if !r.options.Reasons || r.experiment.http() { // the subjects in C are no web servers
 		return
 	}
 	r.forget("portability", "")

@@ -18,7 +18,7 @@ import (
 )
 
 // generator is a running load, in a process of its own so that its CPU can be told from everybody
-// else's. It speaks the steering protocol of weir load stream: commands on its standard input, events on
+// else's. It speaks the steering protocol of weir load stream and weir load http: commands on its standard input, events on
 // its standard output. One goroutine owns it; a second, ended by the process's exit, reads its events.
 type generator struct {
 	group  *sample.Group
@@ -43,7 +43,7 @@ type generatorEvent struct {
 	Report json.RawMessage `json:"report"`
 }
 
-// startGenerator starts argv, which begins with the command of weir load stream and ends with its flags.
+// startGenerator starts argv, which begins with the command of weir load and ends with its flags.
 func startGenerator(argv []string, place sample.Placement) (*generator, error) {
 	group, err := sample.NewGroup("load")
 	if err != nil {
@@ -140,9 +140,17 @@ func (g *generator) say(command string) error {
 	return nil
 }
 
+// loadReport is what either load says at its end.
+type loadReport struct {
+	load.Report
+	Answered  int64 `json:"answered"` // requests: of those offered, whole and right
+	Failed    int64 `json:"failed"`
+	BodyBytes int64 `json:"body_bytes"`
+}
+
 // report is the generator's last word.
-func (g *generator) report(ctx context.Context) (load.Report, error) {
-	var r load.Report
+func (g *generator) report(ctx context.Context) (loadReport, error) {
+	var r loadReport
 	ev, err := g.await(ctx, "report", 30*time.Second)
 	if err == nil {
 		err = json.Unmarshal(ev.Report, &r)

@@ -3,14 +3,19 @@ package lab
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"weir/lab/load"
+	"weir/lab/result"
 )
 
 // Load is what a subject is offered. Each connection sends Rate messages of Size bytes a second, or Bits a
 // second cut into writes the way tcpkali's bandwidth mode does. Beside them Idle connections may be held
 // open, and Churn short ones a second connect, send one message of Size bytes and close. The message of a
 // short connection counts as any other.
+//
+// Where the workload is page or files a message is an HTTP request, the keys of the last group say which, and Size, Bits, Idle, Churn,
+// WorkUS and WaitMS have no meaning. Without a Rate the loop is closed: a connection asks again when it has its answer.
 type Load struct {
 	Name   string  `toml:"name"`
 	Rate   float64 `toml:"rate"`    // messages a second a connection
@@ -20,6 +25,19 @@ type Load struct {
 	Churn  float64 `toml:"churn"`   // short connections a second, all together
 	WorkUS int     `toml:"work_us"` // microseconds of computing a message in the subject
 	WaitMS int     `toml:"wait_ms"` // milliseconds of waiting a message in the subject
+
+	Subjects []string `toml:"subjects"` // those of the experiment's that meet this load; empty: all
+	Blocks   int      `toml:"blocks"`   // at most so many in each of its cells; 0: as many as of the others
+	Duration Duration `toml:"duration"` // of its measured windows; 0: the experiment's
+
+	Path        string `toml:"path"`          // to ask for; "/page.html" or "/4k.html" by the workload
+	NoKeepAlive bool   `toml:"no_keep_alive"` // a connection for each request
+	Requests    int    `toml:"requests"`      // in a closed loop: also say how long so many take, and their floor; windows end by time
+	SleepMS     int    `toml:"sleep_ms"`      // milliseconds that every SleepEvery-th request sleeps in the subject
+	SleepEvery  int    `toml:"sleep_every"`   // 0: none
+	Filters     int    `toml:"filters"`       // components in the subject that pass everything through
+	Gzip        bool   `toml:"gzip"`          // compressed by the subject
+	Cold        bool   `toml:"cold"`          // measure from the first request on
 }
 
 // config is what the generator is told to send under l; its target is for the caller to fill in.
@@ -29,6 +47,13 @@ func (l Load) config(workload string, connections int, pattern string) load.Conf
 		c.Rate = l.Rate
 	}
 	return c
+}
+
+// result is the load as the results tell it.
+func (l Load) result() result.Load {
+	return result.Load{Name: l.Name, Rate: l.Rate, Size: l.Size, Bits: l.Bits, Idle: l.Idle, Churn: l.Churn, WorkUS: l.WorkUS, WaitMS: l.WaitMS,
+		Requests: result.Requests{Path: l.Path, NoKeepAlive: l.NoKeepAlive, Count: l.Requests, SleepMS: l.SleepMS, SleepEvery: l.SleepEvery,
+			Filters: l.Filters, Gzip: l.Gzip, Cold: l.Cold, DurationS: time.Duration(l.Duration).Seconds()}}
 }
 
 // validateLoads names the loads that have no name, and makes sure that the generator can offer every load
@@ -42,6 +67,14 @@ func (e *Experiment) validateLoads() error {
 		switch {
 		case seen[l.Name]:
 			bad = "stands twice: give each load a name of its own"
+		case l.Blocks < 0 || l.Blocks > 1000:
+			bad = "blocks must be from 0 to 1000"
+		case l.Duration != 0 && !between(l.Duration, shortestWindow, time.Hour):
+			bad = "duration must be from 200ms to 1h"
+		case e.http():
+			bad = e.badRequests(l)
+		case l.asksHTTP():
+			bad = "path, no_keep_alive, requests, sleep_ms, sleep_every, filters, gzip and cold are for the workloads page and files: leave them out, or set one of these"
 		case l.WorkUS < 0 || l.WorkUS > 1e6 || l.WaitMS < 0 || l.WaitMS > 60_000:
 			bad = "work_us must be from 0 to 1000000 and wait_ms from 0 to 60000"
 		case len(e.Saturation) > 0 && (l.Bits != 0 || l.Rate == 0):

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -38,17 +37,23 @@ type Plan struct {
 	Twin     string // one of Subjects, which takes part twice; empty: none
 	Blocks   int    // in each cell
 	Busiest  int    // in the cells with the most connections, where that is more than Blocks
+
+	Only   map[string][]string // of Subjects, those that meet the load of this name; a load that is not in it meets all
+	Fewest map[string]int      // blocks in each cell of the load of this name, where that is fewer
 }
 
 // NewPlan lays out an experiment's cells for the given subjects. With a twin wanted, the seed chooses it among
 // those whose CPU is measured: only these are compared.
 func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
-	p := Plan{Seed: seed, Subjects: subjectNames(subjects), Blocks: e.Blocks, Busiest: e.Busiest}
+	p := Plan{Seed: seed, Subjects: subjectNames(subjects), Blocks: e.Blocks, Busiest: e.Busiest, Only: map[string][]string{}, Fewest: map[string]int{}}
 	measured := subjectNames(slices.DeleteFunc(slices.Clone(subjects), func(s result.Subject) bool { return s.Elsewhere }))
 	for _, l := range e.Loads {
+		p.limit(l)
 		for _, n := range e.Connections {
-			for _, pattern := range e.Patterns {
-				p.Cells = append(p.Cells, Cell{Load: l.Name, Connections: n, Pattern: pattern})
+			for _, pattern := range e.patternsOf(l) {
+				if c := (Cell{Load: l.Name, Connections: n, Pattern: pattern}); len(p.meeting(c)) > 0 || len(subjects) == 0 {
+					p.Cells = append(p.Cells, c)
+				}
 			}
 		}
 	}
@@ -58,39 +63,70 @@ func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
 	return p
 }
 
+// patternsOf is the patterns that a load comes in.
+func (e *Experiment) patternsOf(l Load) []string {
+	if e.http() {
+		return []string{l.pattern()}
+	}
+	return e.Patterns
+}
+
+// limit keeps what l says of who meets it, and how often.
+func (p Plan) limit(l Load) {
+	if len(l.Subjects) > 0 {
+		p.Only[l.Name] = slices.DeleteFunc(slices.Clone(p.Subjects), func(s string) bool { return !slices.Contains(l.Subjects, s) })
+	}
+	if l.Blocks > 0 {
+		p.Fewest[l.Name] = l.Blocks
+	}
+}
+
 // random gives each purpose a stream of its own, so that skipping what is already done changes nothing
 // about what follows.
 func (p Plan) random(purpose uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(p.Seed, purpose))
 }
 
-// BlockLen is the number of trials in a block.
-func (p Plan) BlockLen() int { return 2 * len(p.takingPart()) }
+// BlockLen is the number of trials in a block of c.
+func (p Plan) BlockLen(c Cell) int { return 2 * len(p.takingPart(c)) }
 
 // Trials is the number of trials in the whole plan.
 func (p Plan) Trials() int {
-	blocks := 0
+	trials := 0
 	for round := range p.rounds() {
-		blocks += len(p.cellsOf(round))
+		for _, c := range p.cellsOf(round) {
+			trials += p.BlockLen(c)
+		}
 	}
-	return blocks * p.BlockLen()
+	return trials
 }
 
 func (p Plan) rounds() int { return max(p.Blocks, p.Busiest) }
 
 // cellsOf is the cells that a round holds a block of.
 func (p Plan) cellsOf(round int) []Cell {
-	if round < p.Blocks {
-		return p.Cells
+	most := 0
+	for _, c := range p.Cells {
+		most = max(most, c.Connections)
 	}
-	most := slices.MaxFunc(p.Cells, func(a, b Cell) int { return cmp.Compare(a.Connections, b.Connections) }).Connections
-	return slices.DeleteFunc(slices.Clone(p.Cells), func(c Cell) bool { return c.Connections < most })
+	return slices.DeleteFunc(slices.Clone(p.Cells), func(c Cell) bool {
+		fewest, few := p.Fewest[c.Load]
+		return few && round >= fewest || round >= p.Blocks && c.Connections < most
+	})
 }
 
-// takingPart is the caller's own slice.
-func (p Plan) takingPart() []string {
-	all := slices.Clone(p.Subjects)
-	if p.Twin != "" {
+// meeting is the subjects that meet the load of c, without the twin. It is not for the caller to change.
+func (p Plan) meeting(c Cell) []string {
+	if only, ok := p.Only[c.Load]; ok {
+		return only
+	}
+	return p.Subjects
+}
+
+// takingPart is the subjects of c's blocks. It is the caller's own slice.
+func (p Plan) takingPart(c Cell) []string {
+	all := slices.Clone(p.meeting(c))
+	if p.Twin != "" && slices.Contains(all, p.Twin) {
 		all = append(all, p.Twin+result.TwinSuffix)
 	}
 	return all
@@ -111,7 +147,7 @@ func (p Plan) All() iter.Seq[[]Place] {
 }
 
 func (p Plan) block(r *rand.Rand, c Cell, number int) []Place {
-	order := p.takingPart()
+	order := p.takingPart(c)
 	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	places := make([]Place, 0, 2*len(order))
 	for _, s := range order {

@@ -36,8 +36,8 @@ func TestEveryBlockIsAPalindromeOfAllSubjects(t *testing.T) {
 		p := drawPlan(t)
 		for block := range p.All() {
 			n := len(block)
-			if n != p.BlockLen() {
-				t.Fatalf("a block of %d trials, want %d", n, p.BlockLen())
+			if n != p.BlockLen(block[0].Cell) {
+				t.Fatalf("a block of %d trials, want %d", n, p.BlockLen(block[0].Cell))
 			}
 			seen := map[string]int{}
 			for i, place := range block {
@@ -49,7 +49,7 @@ func TestEveryBlockIsAPalindromeOfAllSubjects(t *testing.T) {
 				}
 				seen[place.Subject]++
 			}
-			for _, s := range p.takingPart() {
+			for _, s := range p.takingPart(block[0].Cell) {
 				if seen[s] != 2 {
 					t.Fatalf("%s stands %d times in a block, want 2", s, seen[s])
 				}

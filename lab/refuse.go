@@ -24,6 +24,7 @@ type Evidence struct {
 	Here         bool             // the subject is on this machine, and nobody knows which processes are its
 	Unread       int64            // bytes that had arrived for the subject and that it had not read when the window was over
 	Errors       map[string]int64 // what the generator found wrong, by kind
+	Cores        int              // that the subject could use; 0 where its CPU is not known
 }
 
 // limits on how late a generator may be. They depend on the arrival pattern, because a burst of 64
@@ -82,6 +83,9 @@ func (f *findings) add(when bool, format string, args ...any) {
 
 // failures says what the subject did wrong, and where it only did not keep up.
 func failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
+	if t.HTTP != nil {
+		return requestFailures(t, ev), nil
+	}
 	for _, kind := range slices.Sorted(maps.Keys(ev.Errors)) {
 		to := &wrong
 		if kind == "echo missing" { // within the time that echoes are given
@@ -97,14 +101,18 @@ func failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 
 // refusals says what spoiled a measurement. Messages that a failing subject did not take are late, or not
 // sent at all, by no fault of the generator, which is not judged by them then. The limits on lateness are
-// relaxed sixteenfold where generator and subject share their cores, since then each is late by the other's work.
+// relaxed sixteenfold where generator and subject share their cores, since then each is late by the other's work. How many
+// requests are answered is the subject's, and their lateness is that of those whose connection was free.
 func refusals(t *result.Trial, ev Evidence, failing bool) []string {
 	var why findings
 	l := limitsFor(t, ev.Shared)
+	failing = failing || t.Pattern == result.Closed // which has no schedule to be late for
 	share := func(d time.Duration) float64 { return float64(d) / float64(ev.Window) }
-	why.add(!failing && t.AchievedRatio < minAchieved, result.LoadShort+": %.2f %% of the offered messages were sent", 100*t.AchievedRatio)
+	why.add(!failing && t.HTTP == nil && t.AchievedRatio < minAchieved, result.LoadShort+": %.2f %% of the offered messages were sent", 100*t.AchievedRatio)
 	why.add(!failing && t.LatenessUS.P50 > us(l.latenessP50), result.GeneratorLate+": median %.0f us, limit %.0f us", t.LatenessUS.P50, us(l.latenessP50))
 	why.add(!failing && t.LatenessUS.P99 > us(l.latenessP99), result.GeneratorLate+": 99th percentile %.0f us, limit %.0f us", t.LatenessUS.P99, us(l.latenessP99))
+	why.add(ev.Errors[ownKind] > 0, "generator without ports or descriptors: %d times", ev.Errors[ownKind])
+	why.add(t.HTTP != nil && generatorGaveOut(t, ev), result.GeneratorGaveOut+": it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))
 	why.add(t.LoadRunQueue > maxRunQueue && !ev.Shared, "generator waited %.1f %% of the window for its core", 100*t.LoadRunQueue)
 	why.add(share(ev.Steal) > maxSteal, result.HypervisorTook+" %.1f %% of a core", 100*share(ev.Steal))
 	why.add(share(ev.Neighbour) > maxNeighbour && !ev.Here, result.NeighbourTook+" %.1f %% of a core: %s", 100*share(ev.Neighbour), ev.NeighbourWho)

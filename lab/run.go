@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/lab/compare"
@@ -25,7 +26,7 @@ type Options struct {
 	Namespace    bool     // put the two ends into network namespaces of their own
 	Quick        bool     // recorded in the plan
 	Reasons      bool     // after the trials, count system calls and switches
-	Generator    []string // the command of weir load stream
+	Generator    []string // the command of weir load
 	Command      string   // that repeats the run
 	Weir         string   // the version of the lab, for the results
 }
@@ -42,6 +43,7 @@ type Runner struct {
 	begun      *head             // what a resumed run was begun with; nil for a new one
 	programs   map[string]string // a digest of each subject's program, and of the lab's own
 	progress   func(Progress)
+	www        string // the folder that subjects serve, absolute; empty where the workload is not HTTP's
 	began      time.Time
 	ranTrials  int
 
@@ -112,6 +114,11 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if err := r.refuseOtherPlace(); err != nil {
 		return err
 	}
+	if r.experiment.http() {
+		if r.www, err = makeWWW(r.store.dir); err != nil {
+			return err
+		}
+	}
 	if err := r.findSubjects(ctx); err != nil {
 		return err
 	}
@@ -120,7 +127,17 @@ func (r *Runner) prepare(ctx context.Context) error {
 	}
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
 	p.Twin = r.plan.Twin
+	r.sayUnmet()
 	return nil
+}
+
+// sayUnmet says which loads are left out because nobody who takes part meets them.
+func (r *Runner) sayUnmet() {
+	for _, l := range r.experiment.Loads {
+		if only, ok := r.plan.Only[l.Name]; ok && len(only) == 0 {
+			r.progress(Progress{Phase: "leaving out", What: fmt.Sprintf("the load %s: it is for %s, and none of them takes part", l.Name, strings.Join(l.Subjects, ", ")), CPU: -1})
+		}
+	}
 }
 
 // currentRuler is the best way to account for CPU that works here.
@@ -173,7 +190,10 @@ func (r *Runner) trials(ctx context.Context) error {
 	skip := done(r.results.Trials)
 	r.announce(skip)
 	r.warnOfWarmUps()
-	first := len(r.plan.Cells) * r.plan.BlockLen() // places of the first round that are still to come
+	first := 0 // places of the first round that are still to come
+	for _, c := range r.plan.cellsOf(0) {
+		first += r.plan.BlockLen(c)
+	}
 	for block := range r.plan.All() {
 		if block[0].Block > 0 && r.outOfTime(len(block)) {
 			return nil
@@ -254,6 +274,7 @@ type Progress struct {
 	Remaining time.Duration // estimated; 0 while unknown
 	CPU       float64       // of the running trial, in percent of a core; negative while unknown
 	Last      *result.Trial // the trial that ended most recently
+	Unit      string        // what a message is: "message", "request"
 	Step      string        // what a run that measures at shares of capacity is at; empty in others
 	Rate      float64       // messages a second over all connections that it offers for that
 }
@@ -262,7 +283,7 @@ func (r *Runner) state(p Place) Progress {
 	if r.shares != nil {
 		return r.shares.progressAt(p)
 	}
-	s := Progress{Phase: "trial", What: p.base(), Place: p, Total: r.plan.Trials(), CPU: -1}
+	s := Progress{Phase: "trial", What: p.base(), Place: p, Total: r.plan.Trials(), CPU: -1, Unit: r.experiment.unit()}
 	for i := range r.results.Trials {
 		if settled(&r.results.Trials[i]) {
 			s.Done++

@@ -47,7 +47,7 @@ func newBench(t *testing.T, limits ...int64) *bench {
 			"workloads = [\"sink\"]\nrun = [%q, \"server\", \"{addr}\", \"%d\"]\nwarm_messages = 10\n", name, os.Args[0], limit)
 		must(t, os.WriteFile(filepath.Join(root, "subjects", name, "subject.toml"), []byte(text), 0o644))
 	}
-	return &bench{t, e, Options{Out: filepath.Join(root, "run"), Root: root, Seed: 1, ServerCPUs: 1, Generator: []string{weir, "load", "stream"}}}
+	return &bench{t, e, Options{Out: filepath.Join(root, "run"), Root: root, Seed: 1, ServerCPUs: 1, Generator: []string{weir, "load"}}}
 }
 
 func must(t *testing.T, err error) {

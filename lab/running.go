@@ -40,7 +40,8 @@ func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, e
 	if err != nil {
 		return nil, err
 	}
-	params := subject.Params{Host: r.site.host, Port: port, Workload: r.experiment.Workload, Size: l.Size, WorkUS: l.WorkUS, WaitMS: l.WaitMS}
+	params := subject.Params{Host: r.site.host, Port: port, Workload: r.experiment.Workload, Size: l.Size, WorkUS: l.WorkUS, WaitMS: l.WaitMS,
+		Www: r.www, SleepMS: l.SleepMS, SleepEvery: l.SleepEvery, Filters: l.Filters, Gzip: l.Gzip}
 	began := sample.Monotonic()
 	process, err := s.Start(ctx, group, params, subject.Place{Sample: r.site.server, Env: []string{"GODEBUG=gctrace=1"}, Within: r.readyWithin})
 	if err != nil {
@@ -60,7 +61,8 @@ func interrupted(ctx context.Context, err error) error {
 // blame turns an error of a trial, or the loss of connections in it, into the subject's death where that was
 // the cause. Its connections break before the news of its end comes: it is waited for.
 func (s *running) blame(ctx context.Context, t *result.Trial, err error) error {
-	if err == nil && len(beginning(result.LoadError, t.FailedBecause)) == 0 || s.process == nil || ctx.Err() != nil {
+	lost := len(beginning(result.LoadError, t.FailedBecause)) > 0 || t.HTTP != nil && len(t.HTTP.Errors) > 0
+	if err == nil && !lost || s.process == nil || ctx.Err() != nil {
 		return interrupted(ctx, err)
 	}
 	patience := time.NewTimer(deathNews)

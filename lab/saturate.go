@@ -46,7 +46,7 @@ func (p Plan) Shares(shares []int) iter.Seq[[]sharePlace] {
 
 func (p Plan) shareRound(r *rand.Rand, c Cell, round int, shares []int) []sharePlace {
 	var places []sharePlace
-	for _, s := range p.Subjects {
+	for _, s := range p.meeting(c) {
 		for _, share := range shares {
 			places = append(places, sharePlace{Place{Cell: c, Block: round, Subject: s}, share})
 		}
@@ -82,7 +82,7 @@ func (r *Runner) saturate(ctx context.Context) error {
 	r.shares = s
 	defer func() { r.shares = nil }()
 	for _, cell := range r.plan.Cells {
-		for _, subject := range r.plan.Subjects {
+		for _, subject := range r.plan.meeting(cell) {
 			if err := s.search(ctx, Place{Cell: cell, Subject: subject}); err != nil {
 				return err
 			}
@@ -142,7 +142,7 @@ func (s *saturation) probe(ctx context.Context, p Place) (result.Probe, error) {
 		if err != nil {
 			return result.Probe{}, err
 		}
-		probe := judge(&t, l, s.coresOf(p))
+		probe := judge(&t, l, s.coresFor(s.subjects[p.base()].Elsewhere == ""))
 		probe.Rate, probe.Attempts = s.rate, attempt
 		if len(probe.DisturbedBy) == 0 || attempt == maxAttempts {
 			return probe, nil
@@ -158,14 +158,6 @@ func (s *saturation) offer(ctx context.Context, p Place) (result.Trial, Load, er
 	t, err := s.trial(ctx, p, l, nil)
 	s.ranTrials++
 	return t, l, err
-}
-
-// coresOf is the number of cores that a subject can use, 0 where its CPU is not known.
-func (s *saturation) coresOf(p Place) int {
-	if s.subjects[p.base()].Elsewhere != "" {
-		return 0
-	}
-	return len(s.site.server.CPUs)
 }
 
 func (s *saturation) measureAll(ctx context.Context) error {
@@ -238,7 +230,7 @@ func (s *saturation) progressAt(p Place) Progress {
 	at := Progress{Phase: "trial", What: p.base(), Place: p, Step: s.step, Rate: s.rate, CPU: -1, Done: len(s.results.Probes)}
 	at.Total = at.Done
 	for _, cell := range s.plan.Cells {
-		for _, subject := range s.plan.Subjects {
+		for _, subject := range s.plan.meeting(cell) {
 			if q := (Place{Cell: cell, Subject: subject}); s.nextRate(q) > 0 {
 				at.Total += max(1, typicalProbes-s.probesOf(q))
 			}

@@ -71,3 +71,11 @@ func (e *Experiment) loadCPUs() int {
 	}
 	return 1
 }
+
+// coresFor is the number of cores that a subject can use, 0 where its CPU is not known.
+func (r *Runner) coresFor(measured bool) int {
+	if !measured {
+		return 0
+	}
+	return len(r.site.server.CPUs)
+}

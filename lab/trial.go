@@ -66,10 +66,12 @@ func (r *Runner) drive(ctx context.Context, g *generator, s *running, l Load, t 
 	if _, err := g.await(ctx, "connected", connectLimit); err != nil {
 		return err
 	}
-	if err := r.warm(ctx, g, s, l, t); err != nil {
-		return err
+	if !l.Cold {
+		if err := r.warm(ctx, g, s, l, t); err != nil {
+			return err
+		}
 	}
-	return r.measure(ctx, g, s, t, during)
+	return r.measure(ctx, g, s, l, t, during)
 }
 
 // maxRuled is the most connections with which the other rulers are read: they look at every process in every window,
@@ -97,9 +99,16 @@ func (r *Runner) noteRulers(rulers []sample.Reading) {
 // generatorArgs is the command of the load of place p. All subjects of a block meet the same arrivals.
 func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 	args := append([]string{}, r.options.Generator...)
+	if r.experiment.http() {
+		www := r.www
+		if r.subjects[p.base()].Elsewhere != "" {
+			www = "" // it serves what it has
+		}
+		return append(args, l.requestArgs(p.Connections, addr, www)...)
+	}
 	c := l.config(r.experiment.Workload, p.Connections, p.Pattern)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	args = append(args, "--steer", "--connections", strconv.Itoa(c.Connections), "--size", strconv.Itoa(c.Size), "--pattern", c.Pattern,
+	args = append(args, "stream", "--steer", "--connections", strconv.Itoa(c.Connections), "--size", strconv.Itoa(c.Size), "--pattern", c.Pattern,
 		"--idle", strconv.Itoa(c.Idle), "--churn", number(c.Churn), "--seed", strconv.FormatUint(r.plan.Seed+uint64(p.Block), 10))
 	if c.Bits > 0 {
 		args = append(args, "--bits", number(c.Bits))
@@ -113,7 +122,7 @@ func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 }
 
 // measure records the measured window and fills in the trial's figures.
-func (r *Runner) measure(ctx context.Context, g *generator, s *running, t *result.Trial, during observer) error {
+func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, t *result.Trial, during observer) error {
 	after := func(time.Duration) error { return nil }
 	if during != nil {
 		var err error
@@ -121,7 +130,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, t *resul
 			return err
 		}
 	}
-	seen, err := r.window(ctx, g, s)
+	seen, err := r.window(ctx, g, s, r.windowOf(l))
 	if err = errors.Join(err, after(seen.from)); err != nil {
 		return err
 	}
@@ -132,18 +141,20 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, t *resul
 	if err != nil {
 		return err
 	}
-	fillLoad(t, report)
+	fillLoad(t, report.Report)
+	if r.experiment.http() {
+		fillRequests(t, report)
+	}
 	r.noteRulers(seen.rulers)
 	seen.fill(t, time.Duration(r.experiment.Window))
-	seen.evidence.Shared, seen.evidence.Errors = r.site.shared, report.Errors
+	seen.evidence.Shared, seen.evidence.Errors, seen.evidence.Cores = r.site.shared, report.Errors, r.coresFor(s.process != nil)
 	decide(t, seen.evidence)
 	return nil
 }
 
 // window watches the subject from the generator's word that the window has begun to its word that it is
-// over.
-func (r *Runner) window(ctx context.Context, g *generator, s *running) (o observed, err error) {
-	d := time.Duration(r.experiment.Duration)
+// over, which comes after d.
+func (r *Runner) window(ctx context.Context, g *generator, s *running, d time.Duration) (o observed, err error) {
 	w := newWatch(s, g, r.rulerWindow())
 	defer w.stop()
 	if err := w.look(); err != nil {

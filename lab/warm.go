@@ -44,7 +44,15 @@ func newWarming(need int64, l Load, connections int, now, cpu time.Duration) *wa
 
 // warmTime is how long a load takes for so many messages.
 func warmTime(messages int64, l Load, connections int) time.Duration {
-	return seconds(float64(messages) / (l.Rate*float64(connections) + l.Churn))
+	return seconds(float64(messages) / l.perSecond(connections))
+}
+
+// warmUp is about how long a subject's warm-up takes at least.
+func (r *Runner) warmUp(subject string, l Load, connections int) time.Duration {
+	if l.Cold {
+		return 0
+	}
+	return warmTime(int64(r.subjects[subject].WarmMessages), l, connections)
 }
 
 // seconds is a duration of at most a year.
@@ -106,19 +114,19 @@ func (r *Runner) warnOfWarmUps() {
 	var all, windows, longest time.Duration
 	var whose Place
 	for _, c := range r.plan.Cells {
-		for _, s := range r.plan.Subjects {
-			d := warmTime(int64(r.subjects[s].WarmMessages), r.load(c.Load), c.Connections)
+		for _, s := range r.plan.meeting(c) {
+			d := r.warmUp(s, r.load(c.Load), c.Connections)
 			if d > longest {
 				longest, whose = d, Place{Cell: c, Subject: s}
 			}
-			all, windows = all+d, windows+time.Duration(r.experiment.Duration)
+			all, windows = all+d, windows+r.windowOf(r.load(c.Load))
 		}
 	}
 	if all <= windows {
 		return
 	}
-	r.progress(Progress{Phase: "warm-ups:", CPU: -1, What: fmt.Sprintf("they take longer than what is measured: %s asks for %d messages, which on %s take %v a trial",
-		whose.Subject, r.subjects[whose.Subject].WarmMessages, connections(whose.Connections), longest.Round(time.Second))})
+	r.progress(Progress{Phase: "warm-ups:", CPU: -1, What: fmt.Sprintf("they take longer than what is measured: %s asks for %d %ss, which on %s take %v a trial",
+		whose.Subject, r.subjects[whose.Subject].WarmMessages, r.experiment.unit(), connections(whose.Connections), longest.Round(time.Second))})
 }
 
 func connections(n int) string {

@@ -113,7 +113,7 @@ func (m liveModel) View() tea.View {
 		"  " + sparkline(m.cpu),
 	}
 	if t := p.Last; t != nil {
-		lines = append(lines, fmt.Sprintf("  before it: %s, %.1f us of CPU a message", strings.TrimSuffix(t.Subject, result.TwinSuffix), t.CPUUSPerMessage))
+		lines = append(lines, fmt.Sprintf("  before it: %s, %.1f us of CPU a %s", strings.TrimSuffix(t.Subject, result.TwinSuffix), t.CPUUSPerMessage, p.Unit))
 	}
 	for i := range lines {
 		lines[i] = clip(lines[i], m.width)
@@ -127,6 +127,9 @@ func describePlace(p lab.Progress) string {
 		plural = ""
 	}
 	s := fmt.Sprintf("%s, %d connection%s, %s, ", p.What, p.Place.Connections, plural, p.Place.Pattern)
+	if p.Unit == "request" { // whose loads differ by more than their arrivals
+		s = fmt.Sprintf("%s, %s, ", p.What, p.Place.Load)
+	}
 	if p.Step != "" {
 		return s + fmt.Sprintf("%s: %.0f messages/s", p.Step, p.Rate)
 	}

@@ -22,10 +22,10 @@ import (
 )
 
 type runCmd struct {
-	Experiment string `arg:"" optional:"" default:"im" help:"A built-in experiment (im, im-published) or the path of a .toml file."`
+	Experiment string `arg:"" optional:"" default:"im" help:"A built-in experiment (im, im-published, web, pipes) or the path of a .toml file."`
 
 	Quick      bool `xor:"form" help:"As many short blocks as fit four minutes."`
-	Paper      bool `xor:"form" help:"The published plan: 60 seconds, 1 to 64 connections. About 2 hours."`
+	Paper      bool `xor:"form" help:"The published plan, for im 60 seconds and 1 to 64 connections: about 2 hours."`
 	Saturation bool `xor:"form" help:"Each subject's capacity; variation and tail at 70, 85 and 95 % of it. About 15 minutes."`
 
 	Out    string `help:"Directory of the run (default: runs/ and the time)." placeholder:"DIR"`
@@ -36,7 +36,7 @@ type runCmd struct {
 	Subjects    []string      `help:"Subjects by name, instead of the experiment's; one that cannot take part is an error." placeholder:"NAME"`
 	Subject     []string      `help:"Add the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
 	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
-	Workload    string        `help:"sink or echo." placeholder:"NAME"`
+	Workload    string        `help:"sink or echo; page or files for HTTP servers." placeholder:"NAME"`
 	Connections []int         `help:"Numbers of connections." placeholder:"N"`
 	Patterns    []string      `help:"Arrival patterns: staggered, together, poisson." placeholder:"NAME"`
 	Rate        float64       `help:"Messages a second a connection." placeholder:"N"`
@@ -65,6 +65,7 @@ Examples:
   $ weir lab run im --quick --out runs/first
   $ weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
   $ weir lab run im --quick --subject my-server/subject.toml
+  $ weir lab run pipes --quick
   $ weir lab run --resume runs/first`
 }
 
@@ -132,7 +133,7 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 	if err != nil {
 		return nil, err
 	}
-	generator := []string{self, "load", "stream"}
+	generator := []string{self, "load"}
 	if c.Resume != "" {
 		return lab.Resume(ctx, c.Resume, generator, progress)
 	}

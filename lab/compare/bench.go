@@ -14,17 +14,31 @@ import (
 
 const variationUnit = "cpu-cv"
 
-// benchUnits are the figures of a trial in the benchmark format, the main one first.
-var benchUnits = []struct {
+// benchUnit is a figure of a trial in the benchmark format.
+type benchUnit struct {
 	unit, better string
 	of           func(*result.Trial) float64
-}{
-	{"us/msg", "lower", func(t *result.Trial) float64 { return t.CPUUSPerMessage }},
-	{variationUnit, "lower", func(t *result.Trial) float64 { return t.CPUCV }},
-	{"cpu-percent", "lower", func(t *result.Trial) float64 { return t.CPUPercentMean }},
-	{"load-us/msg", "lower", func(t *result.Trial) float64 { return t.LoadUSPerMsg }},
-	{"machine-us/msg", "lower", func(t *result.Trial) float64 { return t.MachineUSPerMsg }},
-	{"lateness-p99-us", "lower", func(t *result.Trial) float64 { return t.LatenessUS.P99 }},
+}
+
+// benchUnits is the figures of r's trials, the main one first.
+func benchUnits(r *result.Results) []benchUnit {
+	unit := "msg"
+	if r.Plan.HTTP() {
+		unit = "req"
+	}
+	units := []benchUnit{
+		{"us/" + unit, "lower", func(t *result.Trial) float64 { return t.CPUUSPerMessage }},
+		{variationUnit, "lower", func(t *result.Trial) float64 { return t.CPUCV }},
+		{"cpu-percent", "lower", func(t *result.Trial) float64 { return t.CPUPercentMean }},
+		{"load-us/" + unit, "lower", func(t *result.Trial) float64 { return t.LoadUSPerMsg }},
+		{"machine-us/" + unit, "lower", func(t *result.Trial) float64 { return t.MachineUSPerMsg }},
+		{"lateness-p99-us", "lower", func(t *result.Trial) float64 { return t.LatenessUS.P99 }},
+	}
+	if r.Plan.HTTP() {
+		units = append(units, benchUnit{"req/s", "higher", (*result.Trial).Rate},
+			benchUnit{"latency-p99-us", "lower", func(t *result.Trial) float64 { return t.LatencyUS.P99 }})
+	}
+	return units
 }
 
 // WriteBench writes the accepted trials in the Go benchmark format
@@ -46,21 +60,22 @@ func WriteBench(w io.Writer, r *result.Results) error {
 			fmt.Fprintf(b, "%s: %s\n", c.key, v)
 		}
 	}
-	for _, u := range benchUnits {
+	units := benchUnits(r)
+	for _, u := range units {
 		fmt.Fprintf(b, "Unit %s better=%s\n", u.unit, u.better)
 	}
 	name := benchName(r.Experiment)
 	for i := range r.Trials {
 		if t := &r.Trials[i]; t.Accepted {
-			writeTrial(b, name, t)
+			writeTrial(b, name, t, units)
 		}
 	}
 	return b.Flush()
 }
 
-func writeTrial(b *bufio.Writer, name string, t *result.Trial) {
+func writeTrial(b *bufio.Writer, name string, t *result.Trial, units []benchUnit) {
 	fmt.Fprintf(b, "Benchmark%s/subject=%s/load=%s/conns=%d/pattern=%s 1", name, benchValue(t.Subject), benchValue(t.Load), t.Connections, benchValue(t.Pattern))
-	for _, u := range benchUnits {
+	for _, u := range units {
 		if v := u.of(t); v != 0 || u.unit != variationUnit { // a trial of one window has none
 			fmt.Fprintf(b, " %.6g %s", v, u.unit)
 		}

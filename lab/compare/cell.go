@@ -77,11 +77,20 @@ func (c cell) trials(r *result.Results) map[string][]*result.Trial {
 
 // costs is the trials' CPU per message.
 func costs(trials []*result.Trial) []stat.Trial {
-	c := make([]stat.Trial, len(trials))
+	return valuesOf(trials, func(t *result.Trial) float64 { return t.CPUUSPerMessage })
+}
+
+// rates is the trials' messages a second.
+func rates(trials []*result.Trial) []stat.Trial {
+	return valuesOf(trials, (*result.Trial).Rate)
+}
+
+func valuesOf(trials []*result.Trial, of func(*result.Trial) float64) []stat.Trial {
+	v := make([]stat.Trial, len(trials))
 	for i, t := range trials {
-		c[i] = stat.Trial{Block: t.Block, Position: t.Position, Value: t.CPUUSPerMessage}
+		v[i] = stat.Trial{Block: t.Block, Position: t.Position, Value: of(t)}
 	}
-	return c
+	return v
 }
 
 // longestTrial bounds what is cut into windows, in ms: no trial takes a day, and damaged results must not take all

@@ -8,7 +8,8 @@
 // Ask enough questions and noise will answer one of them "different". The p of a comparison, and so its
 // verdict, is corrected (Holm) over its family: all comparisons of the run in the same metric, those of all
 // loads, numbers of connections and patterns together, the twin's included. At most one run in 20 may hold even one
-// false "different" in CPU per message, and at most one in 20 in its variation. So verdicts of several cells may be joined
+// false "different" in CPU per message, at most one in 20 in its variation, and at most one in 20 in the requests a second of
+// closed loops, which are compared there alone: the answers set their pace. So verdicts of several cells may be joined
 // in one sentence, as where the order of two subjects turns with the pattern. Comparisons without an interval
 // test nothing and are not counted.
 //
@@ -35,8 +36,14 @@ import (
 	"weir/lab/stat"
 )
 
-// metrics are what is compared, the main one first.
-var metrics = []string{result.MetricCPU, result.MetricCV}
+// metricsOf is what is compared in a cell, the main one first. Where every subject is offered the same rate there is none
+// to compare.
+func metricsOf(c cell) []string {
+	if c.pattern == result.Closed {
+		return []string{result.MetricCPU, result.MetricCV, result.MetricRate}
+	}
+	return []string{result.MetricCPU, result.MetricCV}
+}
 
 // defaultMargin is used when the plan states none.
 const defaultMargin = 0.05
@@ -47,7 +54,7 @@ func All(r *result.Results) []result.Comparison {
 	var all families
 	for _, c := range cells(r) {
 		trials := c.trials(r)
-		for _, metric := range metrics {
+		for _, metric := range metricsOf(c) {
 			for _, p := range pairs(subjects(r)) {
 				if a, b := trials[p.a], trials[p.b]; len(a) > 0 && len(b) > 0 {
 					all.add(c.comparison(p.a, p.b, metric), within(metric, a, b, r.Plan.WindowMS))
@@ -60,8 +67,11 @@ func All(r *result.Results) []result.Comparison {
 
 // within compares two subjects that ran in the same blocks.
 func within(metric string, a, b []*result.Trial, windowMS float64) stat.Estimate {
-	if metric == result.MetricCV {
+	switch metric {
+	case result.MetricCV:
 		return stat.SpreadRatio(Records(a), Records(b), windowMS)
+	case result.MetricRate:
+		return stat.Ratio(rates(a), rates(b))
 	}
 	return stat.Ratio(costs(a), costs(b))
 }

@@ -46,9 +46,13 @@ func Order(r *result.Results, load string, connections int, pattern string) []Ra
 
 // meanCost is the geometric mean of the CPU per message.
 func meanCost(trials []*result.Trial) float64 {
+	return meanOf(costs(trials))
+}
+
+func meanOf(trials []stat.Trial) float64 {
 	var v []float64
 	for _, t := range trials {
-		v = append(v, t.CPUUSPerMessage)
+		v = append(v, t.Value)
 	}
 	return stat.Mean(v)
 }

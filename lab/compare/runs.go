@@ -78,6 +78,9 @@ func loadOf(r *result.Results, name string) result.Load {
 
 func describe(l result.Load) string {
 	s := fmt.Sprintf("%g messages/s of %d bytes", l.Rate, l.Size)
+	if l.Requests.Path != "" {
+		return describeRequests(l)
+	}
 	if l.Bits > 0 {
 		s = fmt.Sprintf("%g bits/s in messages of %d bytes", l.Bits, l.Size)
 	}
@@ -88,6 +91,15 @@ func describe(l result.Load) string {
 		s += fmt.Sprintf(" with %d us of work and %d ms of waiting", l.WorkUS, l.WaitMS)
 	}
 	return s
+}
+
+func describeRequests(l result.Load) string {
+	s := fmt.Sprintf("%g requests/s a connection", l.Rate)
+	if l.Rate == 0 {
+		s = "a closed loop"
+	}
+	q := l.Requests
+	return fmt.Sprintf("%s for %s (keep-alive %t, 1 in %d sleeps %d ms, %d filters, gzip %t, cold %t)", s, q.Path, !q.NoKeepAlive, q.SleepEvery, q.SleepMS, q.Filters, q.Gzip, q.Cold)
 }
 
 func chooseReference(r *result.Results, names []string) string {
@@ -126,6 +138,11 @@ func (t *twoRuns) cell(c cell) {
 			if name != t.reference {
 				add(name, result.MetricCPU+"/"+t.reference, "", stat.ApartRelative(costs(at[name]), aRef, costs(bt[name]), bRef))
 			}
+		}
+	}
+	if c.pattern == result.Closed {
+		for _, name := range names {
+			add(name, result.MetricRate, t.warning, stat.Apart(rates(at[name]), rates(bt[name])))
 		}
 	}
 	for _, name := range names {

@@ -16,13 +16,21 @@ import (
 func WriteRuns(w io.Writer, aName, bName string, a, b *result.Results, found []result.Comparison) error {
 	t := runsTable{w: bufio.NewWriter(w), a: a, b: b}
 	fmt.Fprintf(t.w, "A  %s (%s)\nB  %s (%s)\n\n", aName, summary(a), bName, summary(b))
-	fmt.Fprintf(t.w, "Over 1, A cost more. Intervals hold 95 %%; p is corrected for all comparisons in its metric.\n")
+	fmt.Fprintf(t.w, "Over 1, A cost more%s. Intervals hold 95 %%; p is corrected for all comparisons in its metric.\n", orAnswered(a))
 	fmt.Fprintf(t.w, "Beware: %s.\n", caution(a, b))
 	for _, c := range found {
 		t.line(c)
 	}
 	t.endCell()
 	return t.w.Flush()
+}
+
+// orAnswered is what a ratio over 1 means where answers were counted.
+func orAnswered(r *result.Results) string {
+	if r.Plan.HTTP() {
+		return ", or answered more requests a second"
+	}
+	return ""
 }
 
 func summary(r *result.Results) string {
@@ -50,7 +58,7 @@ func (t *runsTable) line(c result.Comparison) {
 	}
 	if c.Metric != t.metric {
 		t.metric = c.Metric
-		fmt.Fprintf(t.w, "\n  %-24s %9s %9s   %6s  %-14s %5s  %7s  %s\n", heading(c.Metric), "A", "B", "A / B", "95 % interval", "pairs", "p", "verdict")
+		fmt.Fprintf(t.w, "\n  %-24s %9s %9s   %6s  %-14s %5s  %7s  %s\n", t.heading(c.Metric), "A", "B", "A / B", "95 % interval", "pairs", "p", "verdict")
 	}
 	av, bv := t.mean(t.a, c), t.mean(t.b, c)
 	fmt.Fprintf(t.w, "  %-24s %9s %9s   %6s  %-14s %5d  %7s  %s\n", c.A, av, bv, ratio(c), interval(c), c.Pairs, pText(c.P), t.verdict(c))
@@ -67,10 +75,12 @@ func (t *runsTable) endCell() {
 	t.notes, t.metric = nil, ""
 }
 
-func heading(metric string) string {
+func (t *runsTable) heading(metric string) string {
 	switch metric {
 	case result.MetricCPU:
-		return "CPU, us a message"
+		return "CPU, us a " + t.a.Plan.Unit()
+	case result.MetricRate:
+		return "requests a second"
 	case result.MetricCV:
 		return "variation of CPU"
 	}
@@ -88,6 +98,9 @@ func (t *runsTable) mean(r *result.Results, c result.Comparison) string {
 		return fmt.Sprintf("%.3f", s.CV)
 	}
 	v := meanCost(trials[c.A])
+	if c.Metric == result.MetricRate {
+		v = meanOf(rates(trials[c.A]))
+	}
 	if reference := strings.TrimPrefix(c.Metric, result.MetricCPU+"/"); reference != c.Metric {
 		v /= meanCost(trials[reference])
 	}

@@ -29,7 +29,7 @@ func (d *digest) subjectsSection() section {
 	}
 	s.Blocks = []block{{Table: t.trim()}}
 	if len(about) > 0 {
-		s.Blocks = append(s.Blocks, block{Fold: "What each does with a message", Inside: []block{{Items: about}}})
+		s.Blocks = append(s.Blocks, block{Fold: "What each does with a " + d.unit(), Inside: []block{{Items: about}}})
 	}
 	return s
 }
@@ -104,9 +104,9 @@ func reasonKind(why string) string {
 
 func (d *digest) coldSection() section {
 	s := section{ID: "cold", Title: "Cold figures",
-		How: "CPU per message during the warm-up, before the measured window, beside the warm figure. Runtimes that compile while they run start dear; the measured figures leave this out."}
+		How: "CPU per " + d.unit() + " during the warm-up, before the measured window, beside the warm figure. Runtimes that compile while they run start dear; the measured figures leave this out."}
 	for _, g := range d.busiest() {
-		t := &table{Caption: upper(d.caption(g)), Align: "lrrrr", Head: []string{"Subject", "Cold, µs per message", "Warm, µs per message", "Cold / warm", "Messages before warm"}}
+		t := &table{Caption: upper(d.caption(g)), Align: "lrrrr", Head: []string{"Subject", "Cold, µs per " + d.unit(), "Warm, µs per " + d.unit(), "Cold / warm", upper(d.unit()) + "s before warm"}}
 		for _, c := range g.cells {
 			if !c.cold.known() {
 				continue
@@ -221,14 +221,22 @@ func joinInts(v []int) string {
 	return strings.Join(s, ", ")
 }
 
-func limitationsSection() section {
+func (d *digest) limitationsSection() section {
 	return section{ID: "limitations", Title: "Limitations", How: "What these figures do not say.", Blocks: []block{{Items: []string{
-		"On loopback the kernel does part of a receiver's work in the sender's context. That part is on the generator's account, not the subject's: this is why the generator's and the whole machine's CPU per message stand beside the subject's.",
+		"On loopback the kernel does part of a receiver's work in the sender's context. That part is on the generator's account, not the subject's: this is why the generator's and the whole machine's CPU per " + d.unit() + " stand beside the subject's.",
 		"Generator and subject share one machine, its caches and its memory bandwidth, even where they have cores of their own.",
-		"Moving bytes is not a service. A server that parses, stores or computes spends its CPU elsewhere, and the share that its paradigm decides shrinks: --work-us and --wait-ms show by how much.",
+		d.workLimitation(),
 		"Intervals describe the noise of this run. They do not cover another kernel, another machine or another version of a runtime.",
 		"The coefficient of variation belongs to its window and its load; it says nothing about latency.",
 	}}}}
+}
+
+// workLimitation says what the servers' work stands for.
+func (d *digest) workLimitation() string {
+	if d.Plan.HTTP() {
+		return "One small file, asked for again and again, is not a site: everything is in some cache, and what a server does with many files, large ones, TLS or slow clients is not in these figures."
+	}
+	return "Moving bytes is not a service. A server that parses, stores or computes spends its CPU elsewhere, and the share that its paradigm decides shrinks: --work-us and --wait-ms show by how much."
 }
 
 func (d *digest) commandSection() section {

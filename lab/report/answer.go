@@ -20,6 +20,8 @@ func (d *digest) verdict() []string {
 	case d.accepted() == 0:
 		return []string{fmt.Sprintf("There is no answer: %s, and none may count.", plural(len(d.Trials), "trial was run", "trials were run")),
 			"The section on refusals gives the reasons; most go away on a machine with nothing else to do."}
+	case d.Plan.HTTP():
+		return d.requestsAnswer()
 	case d.asPublished():
 		return d.publishedAnswer()
 	}

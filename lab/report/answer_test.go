@@ -55,7 +55,7 @@ func TestThePairClauseSaysNoMoreThanVerdicts(t *testing.T) {
 	}
 }
 
-// TestTheAnswerIsTwoShortSentences: details stand in the table after it.
+// TestTheAnswerIsTwoShortSentences: details stand in the table after it. Runs of requests have more to answer.
 func TestTheAnswerIsTwoShortSentences(t *testing.T) {
 	for name, run := range runs {
 		r := run()
@@ -63,7 +63,7 @@ func TestTheAnswerIsTwoShortSentences(t *testing.T) {
 			continue // there is another answer, or none
 		}
 		said := digestOf(r).verdict()
-		if len(said) != 2 {
+		if len(said) != 2 && !r.Plan.HTTP() {
 			t.Errorf("%s: %d sentences", name, len(said))
 		}
 		for _, s := range said {

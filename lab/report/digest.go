@@ -252,6 +252,15 @@ func estimateOf(trials []*result.Trial, of func(*result.Trial) float64) estimate
 // intervalOf is the mean of v with its interval. Where no value is below 0, neither is the interval: few and
 // scattered values would otherwise claim the impossible.
 func intervalOf(v []float64) estimate {
+	e := studentOf(v)
+	if e.ranged() && slices.Min(v) >= 0 {
+		e.low = max(e.low, 0)
+	}
+	return e
+}
+
+// studentOf is the mean of v, which may be of either sign, with its interval.
+func studentOf(v []float64) estimate {
 	e := estimate{math.NaN(), math.NaN(), math.NaN(), len(v)}
 	if len(v) > 0 {
 		e.mean = gonum.Mean(v, nil)
@@ -260,9 +269,6 @@ func intervalOf(v []float64) estimate {
 		t := distuv.StudentsT{Sigma: 1, Nu: float64(len(v) - 1)}.Quantile(0.975)
 		half := t * gonum.StdErr(gonum.StdDev(v, nil), float64(len(v)))
 		e.low, e.high = e.mean-half, e.mean+half
-		if slices.Min(v) >= 0 {
-			e.low = max(e.low, 0)
-		}
 	}
 	return e
 }
@@ -270,6 +276,9 @@ func intervalOf(v []float64) estimate {
 func (e estimate) known() bool { return !math.IsNaN(e.mean) && !math.IsInf(e.mean, 0) }
 
 func (e estimate) ranged() bool { return e.low < e.high && !math.IsInf(e.high-e.low, 0) }
+
+// unit is what a message of the run is called.
+func (d *digest) unit() string { return d.Plan.Unit() }
 
 // accepted counts the accepted trials of the run.
 func (d *digest) accepted() int {
@@ -357,6 +366,9 @@ func (d *digest) patterns(load string) []string {
 func (d *digest) busiest() []*group {
 	if len(d.groups) == 0 {
 		return nil
+	}
+	if d.Plan.HTTP() {
+		return d.telling()
 	}
 	load := d.groups[0].load
 	return d.at(load, slices.Max(d.connections(load)))

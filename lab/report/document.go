@@ -82,12 +82,7 @@ func documentOf(r *result.Results) *document {
 		How:      d.answerHow(),
 		Caveats:  d.caveats(),
 	}
-	for _, s := range []section{
-		d.publishedSection(), d.detailSection(), d.tableSection(), d.connectionsSection(), d.timeSection(), d.orderSection(), d.rulersSection(),
-		d.floorSection(), d.memorySection(), d.trialsSection(), d.ratiosSection(), d.twinSection(), d.windowsSection(),
-		d.saturationSection(), d.questionsSection(), d.subjectsSection(), d.offeredSection(), d.refusalsSection(), d.coldSection(),
-		d.machineSection(), limitationsSection(), d.commandSection(),
-	} {
+	for _, s := range d.sections() {
 		if len(s.Blocks) > 0 {
 			doc.Sections = append(doc.Sections, s)
 		}
@@ -95,6 +90,19 @@ func documentOf(r *result.Results) *document {
 	doc.nameFigures()
 	doc.clean()
 	return doc
+}
+
+// sections is what a report may hold, in its order.
+func (d *digest) sections() []section {
+	if d.Plan.HTTP() {
+		return d.requestSections()
+	}
+	return []section{
+		d.publishedSection(), d.detailSection(), d.tableSection(), d.connectionsSection(), d.timeSection(), d.orderSection(), d.rulersSection(),
+		d.floorSection(), d.memorySection(), d.trialsSection(), d.ratiosSection(), d.twinSection(), d.windowsSection(),
+		d.saturationSection(), d.questionsSection(), d.subjectsSection(), d.offeredSection(), d.refusalsSection(), d.coldSection(),
+		d.machineSection(), d.limitationsSection(), d.commandSection(),
+	}
 }
 
 func orElse(s, other string) string {
@@ -161,6 +169,9 @@ func (d *digest) tag(g *group) string {
 // caption names a group for people: "64 connections, staggered".
 func (d *digest) caption(g *group) string {
 	s := conns(g.connections) + ", " + patternName(g.pattern)
+	if d.Plan.HTTP() {
+		return fmt.Sprintf("%s, %s", g.load, conns(g.connections)) // a load comes in one way
+	}
 	if len(d.loads()) > 1 {
 		s += ", load " + g.load
 	}

@@ -29,7 +29,7 @@ func (d *digest) floor(g *group) (c *cell, declared bool) {
 
 func (d *digest) floorSection() section {
 	s := section{ID: "floor", Title: "How far above " + d.floorWord() + ", and why",
-		How: "A multiple of 1 is " + d.floorMeaning() + ". System calls, wake-ups and context switches per message say where the rest goes; they come from trials of their own, whose CPU figures are not used."}
+		How: "A multiple of 1 is " + d.floorMeaning() + ". System calls, wake-ups and context switches per " + d.unit() + " say where the rest goes; they come from trials of their own, whose CPU figures are not used."}
 	top := d.busiest()
 	if len(top) == 0 {
 		return s
@@ -41,7 +41,9 @@ func (d *digest) floorSection() section {
 		s.Blocks = append(s.Blocks, text("System calls and switches were not counted in this run. Without --no-reasons, and with strace or perf's tracepoints at hand, they are."))
 	} else {
 		s.Blocks = append(s.Blocks, block{Table: d.reasonsTable()})
-		s.Blocks = append(s.Blocks, d.turnBlocks()...)
+		if !d.Plan.HTTP() {
+			s.Blocks = append(s.Blocks, d.turnBlocks()...)
+		}
 		s.Blocks = append(s.Blocks, d.callsBlock())
 	}
 	if len(d.SwitchCosts) > 0 {
@@ -63,6 +65,9 @@ func (d *digest) floorMeaning() string {
 	if d.hasFloor() {
 		return "the least that a server was seen to do here"
 	}
+	if d.Plan.HTTP() {
+		return "the cheapest server of this run"
+	}
 	return "the cheapest server of this run, which a floor would undercut: c-splice is one"
 }
 
@@ -79,7 +84,7 @@ func (d *digest) floorSaid(groups []*group) string {
 }
 
 func (d *digest) floorFigure(groups []*group) *figure.Figure {
-	c := figure.Rows{Name: "floor", Title: "CPU per message as a multiple of " + d.floorWord() + ", " + conns(groups[0].connections),
+	c := figure.Rows{Name: "floor", Title: "CPU per " + d.unit() + " as a multiple of " + d.floorWord() + ", " + conns(groups[0].connections),
 		Desc: "One row for each subject, one marker for each arrival pattern.", X: figure.Axis{Label: "times " + d.floorWord(), Log: true}, Mark: []float64{1}}
 	rows := map[string]*figure.Row{}
 	for i, g := range groups {
@@ -119,7 +124,7 @@ func seenCount(v float64) string {
 }
 
 func (d *digest) reasonsTable() *table {
-	t := &table{Caption: "Kernel events per message", Align: "lrlrrrrll", Head: []string{"Subject", "Connections", "Arrivals", "System calls", "Wake-ups", "Context switches", "Switching, µs of CPU per message", "Counted by", "Note"}}
+	t := &table{Caption: "Kernel events per " + d.unit(), Align: "lrlrrrrll", Head: []string{"Subject", "Connections", "Arrivals", "System calls", "Wake-ups", "Context switches", "Switching, µs of CPU per " + d.unit(), "Counted by", "Note"}}
 	for _, r := range d.Reasons {
 		t.Rows = append(t.Rows, []string{r.Subject, count(r.Connections), patternName(r.Pattern), seenCount(r.Syscalls), seenCount(r.Wakeups), seenCount(r.Switches), d.switching(r), r.Tool, r.Note})
 	}
@@ -141,7 +146,7 @@ func (d *digest) callsBlock() block {
 			items = append(items, fmt.Sprintf("%s, %s, %s: %s", r.Subject, conns(r.Connections), patternName(r.Pattern), strings.Join(calls, ", ")))
 		}
 	}
-	return block{Fold: "System calls per message by name", Inside: []block{{Items: items}}}
+	return block{Fold: "System calls per " + d.unit() + " by name", Inside: []block{{Items: items}}}
 }
 
 func (d *digest) switchTable() *table {
@@ -170,10 +175,15 @@ func (d *digest) switchCost(paradigm string) (result.SwitchCost, bool) {
 // 10.7". Empty where one of the two is not known.
 func (d *digest) switching(r result.Reasons) string {
 	cost, ok := d.switchCost(d.subject(r.Subject).Paradigm)
-	if !ok || r.Switches < 0 || len(d.groups) == 0 {
+	if !ok || r.Switches < 0 {
 		return ""
 	}
-	g := d.group(d.groups[0].load, r.Connections, r.Pattern)
+	var g *group // the first load that comes so, where they were counted
+	for _, other := range slices.Backward(d.groups) {
+		if other.connections == r.Connections && other.pattern == r.Pattern && other.cell(r.Subject) != nil {
+			g = other
+		}
+	}
 	if g == nil || g.cell(r.Subject) == nil || !g.cell(r.Subject).perMessage.known() {
 		return ""
 	}

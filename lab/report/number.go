@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"weir/lab/result"
 )
 
 // absent stands where there is no number.
@@ -133,6 +135,9 @@ func patternName(p string) string {
 	if p == "poisson" {
 		return "Poisson"
 	}
+	if p == result.Closed {
+		return "closed loop"
+	}
 	return p
 }
 
@@ -152,6 +157,9 @@ func (d *digest) describe(load string) string {
 	for _, l := range d.Plan.Loads {
 		if l.Name != load {
 			continue
+		}
+		if d.Plan.HTTP() {
+			return describeRequests(l)
 		}
 		s := fmt.Sprintf("%s messages/s of %s bytes per connection", short(l.Rate), count(l.Size))
 		if l.Bits > 0 {

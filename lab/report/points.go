@@ -19,8 +19,8 @@ func (d *digest) trialsSection() section {
 
 func (d *digest) pointsFigure(g *group) *figure.Figure {
 	c := figure.Rows{Name: "trials-" + d.tag(g), Title: "Every trial: " + d.caption(g),
-		Desc: "One row for each subject, one point for each trial.", X: figure.Axis{Label: "CPU, µs per message"}}
-	numbers := figure.Data{Head: trialHead}
+		Desc: "One row for each subject, one point for each trial.", X: figure.Axis{Label: "CPU, µs per " + d.unit()}}
+	numbers := figure.Data{Head: d.trialHead()}
 	for _, cell := range g.all() {
 		if d.elsewhere(cell.subject) {
 			continue
@@ -30,7 +30,7 @@ func (d *digest) pointsFigure(g *group) *figure.Figure {
 		slices.SortStableFunc(trials, func(a, b *result.Trial) int { return a.ID - b.ID })
 		for i, t := range trials {
 			up := -1 + 2*float64(i)/float64(max(len(trials)-1, 1))
-			row.Dots = append(row.Dots, figure.Dot{X: t.CPUUSPerMessage, Up: up, Shape: figure.ShapeOf(cell.index), Role: figure.Series(cell.index), Hollow: !t.Accepted, Hover: pointHover(t)})
+			row.Dots = append(row.Dots, figure.Dot{X: t.CPUUSPerMessage, Up: up, Shape: figure.ShapeOf(cell.index), Role: figure.Series(cell.index), Hollow: !t.Accepted, Hover: d.pointHover(t)})
 			numbers.Rows = append(numbers.Rows, trialRow(t))
 		}
 		c.Rows = append(c.Rows, row)
@@ -44,7 +44,9 @@ func (d *digest) pointsFigure(g *group) *figure.Figure {
 }
 
 // trialHead is the columns of the table under a figure of trials.
-var trialHead = []string{"Trial", "Subject", "Block", "Place", "µs per message", "% of a core", "σ/µ", "Load sent", "Lateness p99, µs", "Refused because"}
+func (d *digest) trialHead() []string {
+	return []string{"Trial", "Subject", "Block", "Place", "µs per " + d.unit(), "% of a core", "σ/µ", "Load sent", "Lateness p99, µs", "Refused because"}
+}
 
 func trialRow(t *result.Trial) []string {
 	return []string{fmt.Sprint(t.ID), t.Subject, count(t.Block + 1), count(t.Position + 1), sig(t.CPUUSPerMessage), sig(t.CPUPercentMean), variationOf(t),
@@ -70,9 +72,9 @@ func variationOf(t *result.Trial) string {
 	return fixed(t.CPUCV, 3)
 }
 
-func pointHover(t *result.Trial) string {
-	s := fmt.Sprintf("trial %d, %s, block %d place %d: %s µs per message, %s %% of a core, σ/µ %s, %s of the load sent, lateness p99 %s µs",
-		t.ID, t.Subject, t.Block+1, t.Position+1, sig(t.CPUUSPerMessage), sig(t.CPUPercentMean), variationOf(t), percent(t.AchievedRatio), sig(t.LatenessUS.P99))
+func (d *digest) pointHover(t *result.Trial) string {
+	s := fmt.Sprintf("trial %d, %s, block %d place %d: %s µs per %s, %s %% of a core, σ/µ %s, %s of the load sent, lateness p99 %s µs",
+		t.ID, t.Subject, t.Block+1, t.Position+1, sig(t.CPUUSPerMessage), d.unit(), sig(t.CPUPercentMean), variationOf(t), percent(t.AchievedRatio), sig(t.LatenessUS.P99))
 	if !t.Accepted {
 		s += "; refused: " + strings.Join(t.RefusedBecause, "; ")
 	}

@@ -12,8 +12,8 @@ func TestEveryTrialIsTold(t *testing.T) {
 	told := map[string]int{}
 	for _, g := range d.groups {
 		for _, row := range d.pointsFigure(g).Data.Rows {
-			if len(row) != len(trialHead) {
-				t.Fatalf("%d cells under %d headings", len(row), len(trialHead))
+			if len(row) != len(d.trialHead()) {
+				t.Fatalf("%d cells under %d headings", len(row), len(d.trialHead()))
 			}
 			told[row[0]]++
 		}

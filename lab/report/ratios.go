@@ -18,9 +18,12 @@ func (d *digest) ratiosSection() section {
 		}
 		return s
 	}
-	s.Blocks = d.perGroup("Ratios", d.forest(result.MetricCPU, "CPU per message"))
+	s.Blocks = d.perGroup("Ratios", d.forest(result.MetricCPU, "CPU per "+d.unit()))
 	if cv := d.perGroup("Ratios", d.forest(result.MetricCV, "variation of CPU")); len(cv) > 0 {
 		s.Blocks = append(s.Blocks, block{Fold: "Ratios of the variation of CPU", Inside: cv})
+	}
+	if rate := d.perGroup("Ratios", d.forest(result.MetricRate, "requests/s")); len(rate) > 0 {
+		s.Blocks = append(s.Blocks, block{Fold: "Ratios of the requests a second of closed loops", Inside: rate})
 	}
 	s.Blocks = append(s.Blocks, block{Fold: fmt.Sprintf("All %s as a table", plural(len(d.Comparisons), "comparison", "comparisons")), Inside: []block{{Table: d.comparisonTable()}}})
 	return s
@@ -92,16 +95,18 @@ func (d *digest) comparisonTable() *table {
 		if c.Warning != "" && !tooShort(c) {
 			note += "; " + c.Warning
 		}
-		t.add(c.A+" / "+c.B, metricName(c.Metric), c.Load, patternName(c.Pattern), count(c.Connections), verdictWord(c),
+		t.add(c.A+" / "+c.B, d.metricName(c.Metric), c.Load, patternName(c.Pattern), count(c.Connections), verdictWord(c),
 			ratioOf(c), between(c.Low, c.High), probability(c.P), note)
 	}
 	return t
 }
 
-func metricName(m string) string {
+func (d *digest) metricName(m string) string {
 	switch m {
 	case result.MetricCPU:
-		return "CPU per message"
+		return "CPU per " + d.unit()
+	case result.MetricRate:
+		return "requests/s"
 	case result.MetricCV:
 		return "variation"
 	}
@@ -125,7 +130,7 @@ func (d *digest) twinSection() section {
 	}
 	t := &table{Caption: "A subject against its own copy", Align: "lllrlrrr", Head: []string{"Subject", "Metric", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "Pairs"}}
 	for _, c := range twins {
-		t.add(c.A, metricName(c.Metric), patternName(c.Pattern), count(c.Connections), verdictWord(c), ratioOf(c), between(c.Low, c.High), count(c.Pairs))
+		t.add(c.A, d.metricName(c.Metric), patternName(c.Pattern), count(c.Connections), verdictWord(c), ratioOf(c), between(c.Low, c.High), count(c.Pairs))
 	}
 	s.Blocks = []block{text("%s", d.twinSaid(twins)), {Table: t}}
 	if len(t.Rows) > 6 {
@@ -144,5 +149,5 @@ func (d *digest) twinSaid(twins []result.Comparison) string {
 			worst = far
 		}
 	}
-	return fmt.Sprintf("The lab did not call the twins different in any of %s; in CPU per message they came out up to %s %% apart.", plural(len(twins), "comparison", "comparisons"), fixed(100*(worst-1), 1))
+	return fmt.Sprintf("The lab did not call the twins different in any of %s; in CPU per %s they came out up to %s %% apart.", plural(len(twins), "comparison", "comparisons"), d.unit(), fixed(100*(worst-1), 1))
 }

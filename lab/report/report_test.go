@@ -16,7 +16,7 @@ var (
 )
 
 // runs is the synthetic runs that the tests of this package show.
-var runs = map[string]func() *result.Results{"full": full, "quick": quick, "published": asPublished, "saturation": saturated,
+var runs = map[string]func() *result.Results{"full": full, "quick": quick, "published": asPublished, "saturation": saturated, "web": webRun, "pipes": pipesRun,
 	"empty": func() *result.Results { return &result.Results{Version: result.Version} }}
 
 // TestGolden: the texts of a report are what they were, unless someone meant to change them.

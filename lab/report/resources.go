@@ -16,7 +16,7 @@ func (d *digest) memorySection() section {
 
 func (d *digest) memoryTable(g *group) *table {
 	t := &table{Caption: upper(d.caption(g)), Align: "lrrrrrrr",
-		Head: []string{"Subject", "PSS", "Peak RSS", "Processes", "Threads", "Switches per message", "of them involuntary", "GC"}}
+		Head: []string{"Subject", "PSS", "Peak RSS", "Processes", "Threads", "Switches per " + d.unit(), "of them involuntary", "GC"}}
 	for _, c := range g.cells {
 		if len(c.trials) == 0 {
 			continue

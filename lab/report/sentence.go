@@ -240,15 +240,18 @@ func (d *digest) correction(metric string) string {
 		}
 	}
 	if n == 0 {
-		return fmt.Sprintf("Nothing was tested in %s.", metricNoun(metric))
+		return fmt.Sprintf("Nothing was tested in %s.", d.metricNoun(metric))
 	}
 	return fmt.Sprintf("Verdicts on %s are corrected for all %s of the run together: at most one run in 20 holds even one false \"different\" among them.",
-		metricNoun(metric), plural(n, "comparison", "comparisons"))
+		d.metricNoun(metric), plural(n, "comparison", "comparisons"))
 }
 
-func metricNoun(metric string) string {
-	if metric == result.MetricCV {
+func (d *digest) metricNoun(metric string) string {
+	switch metric {
+	case result.MetricCV:
 		return "the variation of CPU"
+	case result.MetricRate:
+		return "requests a second"
 	}
-	return "CPU per message"
+	return "CPU per " + d.unit()
 }

@@ -88,24 +88,49 @@ func (s *screen) tables(d *digest) {
 	for _, f := range fields {
 		s.WriteString("\n")
 		s.para(bold, "", upper(d.fieldName(f))+": at shares of each subject's capacity")
-		s.grid(f.rows())
+		s.grid(f.rows(), "lrrrlrr")
+	}
+	if d.Plan.HTTP() {
+		s.requests(d)
+		return
 	}
 	for _, g := range d.groups {
 		s.WriteString("\n")
-		s.para(bold, "", upper(d.caption(g))+": CPU per message, cheapest first")
+		s.para(bold, "", upper(d.caption(g))+": CPU per "+d.unit()+", cheapest first")
 		s.table(d, g)
 	}
 }
 
 // table is a group's ranking.
 func (s *screen) table(d *digest, g *group) {
-	rows := [][]string{{"subject", "µs/message", "95 % interval", "times first", "verdict", "σ/µ (df)", "generator", "machine", "trials"}}
+	rows := [][]string{{"subject", "µs/" + d.unit(), "95 % interval", "times first", "verdict", "σ/µ (df)", "generator", "machine", "trials"}}
 	for i, c := range g.cells {
 		ratio, verdict := d.versusFirst(g, i)
 		rows = append(rows, []string{figure.Clean(c.subject), sig(c.perMessage.mean), c.perMessage.interval(), ratio, verdict,
 			c.varied(), sig(c.load.mean), sig(c.machine.mean), c.counted()})
 	}
-	s.grid(rows)
+	s.grid(rows, "lrrrlrrrr")
+}
+
+// requests is what a run of HTTP loads shows: one ranking, then what only such loads have.
+func (s *screen) requests(d *digest) {
+	for _, g := range d.telling() {
+		s.WriteString("\n")
+		s.para(bold, "", upper(d.caption(g))+": CPU per request, cheapest first")
+		s.table(d, g)
+	}
+	tables := d.sweepTables(d.sweep())
+	for _, g := range d.loops() {
+		tables = append(tables, d.loopTable(g))
+	}
+	tables = append(tables, d.filtersTable())
+	for _, t := range append(tables, d.gzipTables()...) {
+		if len(t.Rows) > 0 {
+			s.WriteString("\n")
+			s.para(bold, "", t.Caption)
+			s.grid(append([][]string{t.Head}, t.Rows...), t.Align)
+		}
+	}
 }
 
 // rows is the terminal's table of a field. What gave out stands where row sets words.
@@ -129,9 +154,9 @@ func (f *field) rows() [][]string {
 	return rows
 }
 
-// grid writes rows under the names in the first of them. Columns are left out from the right when the
+// grid writes rows under the names in the first of them, numbers to the right as align says. Columns are left out from the right when the
 // terminal is narrow.
-func (s *screen) grid(rows [][]string) {
+func (s *screen) grid(rows [][]string, align string) {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, c := range r {
@@ -144,25 +169,25 @@ func (s *screen) grid(rows [][]string) {
 		columns++
 	}
 	for i, r := range rows {
-		s.row(r[:columns], widths, i)
+		s.row(r[:columns], widths, i, align)
 	}
 }
 
 // row sets names and verdicts to the left and numbers to the right.
-func (s *screen) row(cells []string, widths []int, n int) {
+func (s *screen) row(cells []string, widths []int, n int, align string) {
 	line := ""
 	for i, c := range cells {
 		gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
 		cell := gap + c
-		if i == 0 || i == 4 {
+		if !right(align, i) {
 			cell = c + gap
 		}
 		switch {
 		case n == 0:
 			cell = s.paint(faint, cell)
-		case i == 4 && c == result.Different:
+		case c == result.Different:
 			cell = s.paint(amber, cell)
-		case i == 4 && c == result.Equivalent:
+		case c == result.Equivalent:
 			cell = s.paint(green, cell)
 		}
 		line += "  " + cell

@@ -15,6 +15,9 @@ import (
 // Runs of several loads give a table each.
 func tex(r *result.Results) []byte {
 	d := digestOf(r)
+	if r.Plan.HTTP() && len(d.groups) > 0 {
+		return d.texRequests()
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%% Needs \\usepackage{multirow} and \\usepackage{colortbl}.\n")
 	if len(d.loads()) == 0 {

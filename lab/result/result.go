@@ -45,10 +45,10 @@ type Results struct {
 // Plan is what was to be run. Every combination of a subject, a number of connections and a pattern is a cell.
 type Plan struct {
 	Quick         bool     `json:"quick"`
-	Workload      string   `json:"workload"` // sink or echo
+	Workload      string   `json:"workload"` // sink or echo; page or files, whose messages are HTTP requests
 	Loads         []Load   `json:"loads"`    // usually one; im-published has two
 	Connections   []int    `json:"connections"`
-	Patterns      []string `json:"patterns"`                // staggered, together, poisson
+	Patterns      []string `json:"patterns"`                // staggered, together, poisson; closed
 	Blocks        int      `json:"blocks"`                  // palindromic blocks; each holds two trials of every subject
 	BusiestBlocks int      `json:"busiest_blocks,omitzero"` // in the cells with the most connections, where that is more than Blocks
 	DurationS     float64  `json:"duration_s"`
@@ -63,13 +63,15 @@ type Plan struct {
 // Load is what each connection was offered.
 type Load struct {
 	Name   string  `json:"name"`            // "messages", "tcpkali"
-	Rate   float64 `json:"rate"`            // messages a second a connection; for tcpkali mode derived from Bits
+	Rate   float64 `json:"rate"`            // messages a second a connection; for tcpkali mode derived from Bits; 0 in a closed loop
 	Size   int     `json:"size"`            // bytes a message
 	Bits   float64 `json:"bits"`            // bits a second a connection in tcpkali's bandwidth mode; else 0
 	Idle   int     `json:"idle,omitempty"`  // connections held open beside the others, on which nothing was sent
 	Churn  float64 `json:"churn,omitempty"` // short connections a second beside the others: connect, send one message, close
 	WorkUS int     `json:"work_us"`
 	WaitMS int     `json:"wait_ms"`
+
+	Requests Requests `json:"requests,omitzero"` // of loads of HTTP requests
 }
 
 // Machine is where the run took place.
@@ -143,6 +145,7 @@ type Trial struct {
 	LatencyUS     Percentiles `json:"latency_us,omitzero"`  // echo only; from the intended send time
 	SpreadUS      Percentiles `json:"spread_us,omitzero"`   // together only; from a burst's first message to its last
 	Churn         *Churn      `json:"churn,omitempty"`      // loads with short connections
+	HTTP          *HTTP       `json:"http,omitempty"`       // loads of requests
 	LoadRunQueue  float64     `json:"load_run_queue_ratio"` // generator's run-queue wait / duration
 	WindowS       float64     `json:"window_s"`             // the measured window's length
 
@@ -207,7 +210,7 @@ type GC struct {
 type Comparison struct {
 	A           string  `json:"a"`
 	B           string  `json:"b"`
-	Metric      string  `json:"metric"` // cpu_us_per_message, cpu_cv
+	Metric      string  `json:"metric"` // cpu_us_per_message, cpu_cv, requests_per_s
 	Load        string  `json:"load"`
 	Connections int     `json:"connections"`
 	Pattern     string  `json:"pattern"`

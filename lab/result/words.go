@@ -13,12 +13,19 @@ const (
 	MetricCV  = "cpu_cv"
 )
 
+// MetricRate is compared where the answers themselves set the pace.
+const MetricRate = "requests_per_s"
+
+// Closed is the pattern of loads in which a connection asks again when it has its answer.
+const Closed = "closed"
+
 // What the reasons in a trial's RefusedBecause and FailedBecause begin with, where something hangs on the kind of reason.
 const (
-	LoadError      = "load error" // FailedBecause, or RefusedBecause beside a reason from outside
-	LoadShort      = "load short"
-	GeneratorLate  = "generator late"
-	HypervisorTook = "hypervisor took"
-	NeighbourTook  = "another process took"
-	LabTook        = "the lab itself took"
+	LoadError        = "load error" // FailedBecause, or RefusedBecause beside a reason from outside
+	LoadShort        = "load short"
+	GeneratorLate    = "generator late"
+	GeneratorGaveOut = "generator gave out first"
+	HypervisorTook   = "hypervisor took"
+	NeighbourTook    = "another process took"
+	LabTook          = "the lab itself took"
 )

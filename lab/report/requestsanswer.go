@@ -1,0 +1,70 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"weir/lab/result"
+)
+
+// requestPairs is the subjects whose relation is the point of the HTTP experiments: the first one's cost is told as a multiple of the second's.
+var requestPairs = [][2]string{
+	{"http-weir-chain", "http-fileserver"},
+	{"http-weir-network", "http-weir-chain"},
+	{"http-weir-pipes", "http-weir-chain"},
+	{"http-weir-chain", "http-go"},
+	{"http-go-raw", "http-go"},
+}
+
+// requestsAnswer is the answer of a run of HTTP loads, each part a sentence: who costs least, what composing costs, who kept up with
+// which rate, and which loads could not tell servers apart.
+func (d *digest) requestsAnswer() []string {
+	g := d.telling()[0]
+	said := []string{d.leastSentence(g)}
+	if pairs := d.requestPairs(g); len(pairs) > 0 {
+		said = append(said, strings.Join(pairs, "; ")+".")
+	}
+	if groups := d.sweep(); len(groups) > 1 {
+		said = append(said, d.heldSentence(groups))
+	}
+	for _, g := range d.loops() {
+		if d.floored(g) {
+			said = append(said, d.flooredSentence(g))
+		}
+	}
+	return said
+}
+
+func (d *digest) leastSentence(g *group) string {
+	l, ok := d.lead(result.MetricCPU, g)
+	if !ok {
+		return fmt.Sprintf("With %s, no CPU was measured.", d.caption(g))
+	}
+	return fmt.Sprintf("With %s, %s cost least CPU (%s µs a request).", d.caption(g), l.names(), sig(l.value.mean))
+}
+
+// requestPairs is how the pairs of interest stand in a group, three of them at most.
+func (d *digest) requestPairs(g *group) []string {
+	var said []string
+	for _, p := range requestPairs {
+		if v, ok := d.versus(result.MetricCPU, g, p[0], p[1]); ok && len(said) < 3 {
+			said = append(said, d.pairSaid(v, "cost"))
+		}
+	}
+	return said
+}
+
+// flooredSentence says that a load could not rank servers.
+func (d *digest) flooredSentence(g *group) string {
+	l := d.loadOf(g.load)
+	low, high := g.rates()
+	s := fmt.Sprintf("The load \"%s\" cannot rank servers: its sleeps allow %s requests/s", g.load, short(l.Requests.Ceiling(g.connections)))
+	if floor := l.Requests.Floor(g.connections); floor > 0 {
+		s += fmt.Sprintf(" (%s in %s s)", count(l.Requests.Count), short(floor.Seconds()))
+	}
+	s += fmt.Sprintf(", whoever serves; all came to %s", fromTo(low, high))
+	if isPublished(l, g.connections) {
+		s += " here, and to " + publishedRates
+	}
+	return s + "."
+}
