@@ -1,0 +1,193 @@
+package metrics_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/flow"
+	"weir/web"
+	"weir/web/components/metrics"
+)
+
+// scrape is what the handler serves: values by name and labels.
+func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	values := map[string]float64{}
+	for line := range strings.Lines(w.Body.String()) {
+		if line[0] == '#' {
+			continue
+		}
+		i := strings.LastIndexByte(line, ' ')
+		v, err := strconv.ParseFloat(strings.TrimSpace(line[i+1:]), 64)
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		values[line[:i]] = v
+	}
+	return values
+}
+
+// server is a composition with what is counted, in a site that is watched.
+func server(t *testing.T, way flow.Way) (m *metrics.Metrics, url string) {
+	t.Helper()
+	m = metrics.New()
+	route := web.Pipe(func(c *web.Conn) { c.SetValue(web.Route, "a") })
+	page := web.Named("page", web.Source(func(c *web.Conn) web.Body {
+		switch c.Path() {
+		case "/gone":
+			return c.Canned(http.StatusGone)
+		case "/panic":
+			panic("no")
+		}
+		return web.String("hello")
+	}))
+	h, err := web.New(web.Chain(m.Component(), web.Named("route", route), page), web.Options{Way: way})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := func() []metrics.Site { return []metrics.Site{{Name: "s", Site: h}, {Name: "s", Site: h}} }
+	if err := m.Watch(both); err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() { s.Close(); h.Close() })
+	return m, s.URL
+}
+
+func TestCounts(t *testing.T) {
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		t.Run(string(way), func(t *testing.T) {
+			m, url := server(t, way)
+			for _, path := range []string{"/", "/", "/gone", "/panic"} {
+				resp, err := http.Get(url + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			http.DefaultClient.CloseIdleConnections()
+			for name, want := range map[string]float64{
+				`weir_http_requests_total{class="2xx",route="a"}`:                   2,
+				`weir_http_requests_total{class="4xx",route="a"}`:                   1,
+				`weir_http_requests_total{class="5xx",route="a"}`:                   1,
+				`weir_http_requests_total{class="none",route="a"}`:                  0,
+				`weir_http_request_duration_seconds_count{route="a"}`:               4,
+				`weir_http_response_bytes_total{route="a"}`:                         2*5 + 9 + 26,
+				`weir_http_requests_in_flight`:                                      0,
+				`weir_site_exchanges_active{site="s"}`:                              0,
+				`weir_stage_items_total{site="s",stage="route"}`:                    4,
+				`weir_stage_items_total{site="s",stage="page"}`:                     4,
+				`weir_stage_failed_total{site="s",stage="page"}`:                    1,
+				`weir_edge_items_total{from="",port="0",site="s",to="metrics"}`:     4,
+				`weir_edge_items_total{from="route",port="0",site="s",to="page"}`:   4,
+				`weir_edge_depth{from="route",port="0",site="s",to="page"}`:         0,
+				`weir_edge_refused_total{from="route",port="0",site="s",to="page"}`: 0,
+				`weir_edge_capacity{from="route",port="0",site="s",to="page"}`:      256,
+				`weir_stage_width{site="s",stage="page"}`:                           0,
+			} {
+				settles(t, m, name, want)
+			}
+		})
+	}
+}
+
+// settles waits until a value is what it should be: an exchange is over some time after its client has the answer.
+func settles(t *testing.T, m *metrics.Metrics, name string, want float64) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		v, there := scrape(t, m)[name]
+		if there && v == want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Errorf("%s is %v (there: %v), want %v", name, v, there, want)
+			return
+		}
+	}
+}
+
+func TestNamesAreAsPrometheusWantsThem(t *testing.T) {
+	m, _ := server(t, flow.Chain)
+	ours := regexp.MustCompile(`^weir_[a-z_]+(_total|_seconds|_seconds_bucket|_seconds_count|_seconds_sum|_active|_in_flight|_depth|_capacity|_width)(\{.*\})?$`)
+	n := 0
+	for name := range scrape(t, m) {
+		if strings.HasPrefix(name, "weir_") {
+			n++
+			if !ours.MatchString(name) {
+				t.Errorf("%s does not say its unit", name)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("nothing of ours is there")
+	}
+}
+
+func TestWatchTwiceIsRefused(t *testing.T) {
+	m, _ := server(t, flow.Chain)
+	if err := m.Watch(func() []metrics.Site { return nil }); err == nil {
+		t.Error("no error")
+	}
+}
+
+// What a server has done, as Prometheus reads it.
+func Example() {
+	m := metrics.New()
+	hello := web.Source(func(*web.Conn) web.Body { return web.String("hello") })
+	h, err := web.New(web.Chain(m.Component(), hello), web.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer h.Close()
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for line := range strings.Lines(w.Body.String()) {
+		if strings.HasPrefix(line, "weir_http_requests_total") && strings.Contains(line, "2xx") {
+			fmt.Print(line)
+		}
+	}
+	// Output: weir_http_requests_total{class="2xx",route=""} 1
+}
+
+func BenchmarkComponent(b *testing.B) {
+	for _, counted := range []bool{false, true} {
+		b.Run(fmt.Sprintf("counted=%v", counted), func(b *testing.B) {
+			var c web.Component = web.Source(func(*web.Conn) web.Body { return web.Body{} })
+			if counted {
+				c = web.Chain(metrics.New().Component(), c)
+			}
+			h, err := web.New(c, web.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer h.Close()
+			r := httptest.NewRequest("GET", "/", nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				h.ServeHTTP(discard{}, r)
+			}
+		})
+	}
+}
+
+type discard struct{}
+
+func (discard) Header() http.Header         { return http.Header{} }
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) WriteHeader(int)             {}

@@ -1,0 +1,100 @@
+package metrics
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir/flow"
+)
+
+// Site is a composition that runs, under a name.
+type Site struct {
+	Name string
+	Site interface { // a *web.Handler
+		Topology() flow.Topology
+		Active() int
+	}
+}
+
+// Watch has the metrics tell of compositions too. Source gives those that run, whenever the metrics are asked for; of two with the same name
+// the first counts. Watch is called once.
+func (m *Metrics) Watch(source func() []Site) error {
+	return m.registry.Register(&sites{source})
+}
+
+// sites is a collector.
+type sites struct{ source func() []Site }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("weir_"+name, help, append([]string{"site"}, labels...), nil)
+}
+
+func ofStage(name, help string) *prometheus.Desc { return describe("stage_"+name, help, "stage") }
+
+func ofEdge(name, help string) *prometheus.Desc {
+	return describe("edge_"+name, help, "from", "port", "to")
+}
+
+var active = describe("site_exchanges_active", "Exchanges under way.")
+
+// stageMetrics and edgeMetrics say what is told of each.
+var (
+	stageMetrics = []struct {
+		desc *prometheus.Desc
+		kind prometheus.ValueType
+		of   func(flow.StageReading) float64
+	}{
+		{ofStage("calls_total", "Batches that the stage was given."), prometheus.CounterValue, func(s flow.StageReading) float64 { return float64(s.Calls) }},
+		{ofStage("items_total", "Exchanges that the stage is done with."), prometheus.CounterValue, func(s flow.StageReading) float64 { return float64(s.Items) }},
+		{ofStage("failed_total", "Exchanges lost to its panics."), prometheus.CounterValue, func(s flow.StageReading) float64 { return float64(s.Failed) }},
+		{ofStage("service_seconds", "Mean of the sampled service times an exchange."), prometheus.GaugeValue, func(s flow.StageReading) float64 { return s.ServiceNS / float64(time.Second) }},
+		{ofStage("width", "Exchanges that it serves at once; 0: any number."), prometheus.GaugeValue, func(s flow.StageReading) float64 { return float64(s.Width) }},
+	}
+	edgeMetrics = []struct {
+		desc *prometheus.Desc
+		kind prometheus.ValueType
+		of   func(flow.EdgeReading) float64
+	}{
+		{ofEdge("items_total", "Exchanges that the edge took."), prometheus.CounterValue, func(e flow.EdgeReading) float64 { return float64(e.Items) }},
+		{ofEdge("dropped_total", "Exchanges dropped because it was full."), prometheus.CounterValue, func(e flow.EdgeReading) float64 { return float64(e.Dropped) }},
+		{ofEdge("refused_total", "Exchanges refused because it was full."), prometheus.CounterValue, func(e flow.EdgeReading) float64 { return float64(e.Refused) }},
+		{ofEdge("depth", "Exchanges that wait on the edge or are in the stage behind it."), prometheus.GaugeValue, func(e flow.EdgeReading) float64 { return float64(e.Depth) }},
+		{ofEdge("capacity", "Batches that may wait on the edge."), prometheus.GaugeValue, func(e flow.EdgeReading) float64 { return float64(e.Cap) }},
+	}
+)
+
+// Describe implements [prometheus.Collector].
+func (s *sites) Describe(to chan<- *prometheus.Desc) {
+	to <- active
+	for _, m := range stageMetrics {
+		to <- m.desc
+	}
+	for _, m := range edgeMetrics {
+		to <- m.desc
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (s *sites) Collect(to chan<- prometheus.Metric) {
+	told := map[string]bool{}
+	for _, site := range s.source() {
+		if told[site.Name] {
+			continue
+		}
+		told[site.Name] = true
+		to <- prometheus.MustNewConstMetric(active, prometheus.GaugeValue, float64(site.Site.Active()), site.Name)
+		t := site.Site.Topology()
+		for _, stage := range t.Stages {
+			for _, m := range stageMetrics {
+				to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.of(stage), site.Name, stage.Name)
+			}
+		}
+		for _, e := range t.Edges {
+			for _, m := range edgeMetrics {
+				to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.of(e), site.Name, e.From, strconv.Itoa(e.Port), e.To)
+			}
+		}
+	}
+}
