@@ -49,7 +49,7 @@ func newOpened(path string) (*opened, error) {
 		_ = dir.Close()
 		return nil, err
 	}
-	return &opened{Dir: dir, info: info, at: time.Now()}, nil
+	return &opened{Root: dir, info: info, at: time.Now()}, nil
 }
 
 // current is the directory at the path. While there is none, it is the one that was there.
