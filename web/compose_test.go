@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -111,6 +113,26 @@ func TestRoutesFollowTheRulesOfServeMux(t *testing.T) {
 			}
 			if route := resp.Header.Get("X-Route"); path == "/js/a.js" && route != "/js/" {
 				t.Errorf("%s: route %q", path, route)
+			}
+		}
+	})
+}
+
+func TestRoutesAnswerWhatFitsNoneAsServeMuxDoes(t *testing.T) {
+	routes, err := web.Routes(web.Arm{Pattern: "/js/", Component: text("js")}, web.Arm{Pattern: "POST /form", Component: text("form")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bothWays(t, web.Chain(routes, web.When("other", pathIs("/other"), text("other"))), func(t *testing.T, url string) {
+		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		for path, want := range map[string]string{"/js": "307 /js/ ", "/js//a?b=c": "307 /js/a?b=c ", "/form": "405  POST", "/none": "404  ", "/other": "200  "} {
+			resp, err := client.Get(url + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if got := fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("Location"), " ", resp.Header.Get("Allow")); got != want {
+				t.Errorf("%s: %q, want %q", path, got, want)
 			}
 		}
 	})

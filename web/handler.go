@@ -177,7 +177,24 @@ func (h *Handler) Topology() flow.Topology {
 		end.Items += items
 	}
 	t.Stages = append(t.Stages, end)
+	t.Edges = merged(t.Edges)
 	return t
+}
+
+// merged makes one of edges that lead from one stage to another by several ports.
+func merged(edges []flow.EdgeReading) (all []flow.EdgeReading) {
+	for _, e := range edges {
+		i := slices.IndexFunc(all, func(o flow.EdgeReading) bool { return o.From == e.From && o.To == e.To })
+		if i < 0 {
+			all = append(all, e)
+			continue
+		}
+		all[i].Items += e.Items
+		all[i].Depth += e.Depth
+		all[i].Dropped += e.Dropped
+		all[i].Refused += e.Refused
+	}
+	return all
 }
 
 // Active is how many exchanges are under way, set up or not.

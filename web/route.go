@@ -12,8 +12,9 @@ type Arm struct {
 	Component
 }
 
-// Routes is a branch by the request's method, host and path, with the patterns and the precedence of [http.ServeMux]. What fits no
-// pattern goes straight to what follows; what fits one has it under the key [Route]. The error names the pattern that is malformed or in conflict with another.
+// Routes is a branch by the request's method, host and path, with the patterns and the precedence of [http.ServeMux]. A path that the mux would have
+// written otherwise is answered by a redirect, a method that the path's patterns exclude by 405; what else fits no pattern goes straight to what
+// follows. What fits one has it under the key [Route]. The error names the pattern that is malformed or in conflict with another.
 func Routes(arms ...Arm) (Component, error) {
 	mux := http.NewServeMux()
 	b := &branch{traits: Traits{Name: "routes"}}
@@ -38,10 +39,37 @@ func Routes(arms ...Arm) (Component, error) {
 			c.SetValue(Route, patterns[i])
 			return int(i)
 		}
+		answerOf(c, h)
 		return -1
 	}
 	return b, nil
 }
+
+// answerOf answers with what the mux says of a request that takes no arm, unless that is only that it takes none: that the path is to be
+// written otherwise, or the method is not allowed.
+func answerOf(c *Conn, h http.Handler) {
+	said := said{header: http.Header{}}
+	h.ServeHTTP(&said, c.HTTPRequest())
+	if said.status == http.StatusNotFound || c.Answered() {
+		return
+	}
+	c.Reply(said.status)
+	for _, name := range [...]string{"Location", "Allow"} {
+		if v := said.header.Get(name); v != "" {
+			c.SetHeader(name, v)
+		}
+	}
+}
+
+// said is the head of a response that is not sent.
+type said struct {
+	header http.Header
+	status int
+}
+
+func (s *said) Header() http.Header         { return s.header }
+func (s *said) Write(p []byte) (int, error) { return len(p), nil }
+func (s *said) WriteHeader(status int)      { s.status = status }
 
 // arm is the handler that stands for an arm; it is found, not called.
 type arm int
