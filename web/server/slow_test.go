@@ -1,0 +1,211 @@
+package server
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+const moment = 300 * time.Millisecond
+
+// impatient drops within moments what a server would in earnest drop within half a minute; but for heads, so
+// that no machine is too slow to be served.
+var impatient = Config{HeaderTimeout: -1, IdleTimeout: moment, Grace: moment, Rate: 1 << 20}
+
+// served asks until it is answered: a stalled machine makes anybody's head slow.
+func served(t *testing.T, addr string) {
+	t.Helper()
+	wait(t, "the service is available", func() bool {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(patience))
+		io.WriteString(c, get)
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			return false
+		}
+		body, err := io.ReadAll(resp.Body)
+		return err == nil && string(body) == "here"
+	})
+}
+
+// trickle opens n connections that each begin with text and go on with more, piece by piece, and waits until
+// the server has ended them all. Meanwhile the service must be there for others.
+func trickle(t *testing.T, s *running, n int, text, more string) {
+	t.Helper()
+	var attackers sync.WaitGroup
+	for range n {
+		c := dial(t, s.addr)
+		io.WriteString(c, text)
+		attackers.Go(func() {
+			for {
+				c.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
+				if _, err := io.WriteString(c, more); err != nil {
+					return
+				}
+				if _, err := c.Read(make([]byte, 1)); err != nil && !timedOut(err) {
+					return
+				}
+			}
+		})
+	}
+	ended := make(chan struct{}) // no values, closed when all attackers have gone
+	go func() { attackers.Wait(); close(ended) }()
+	for limit := time.After(patience); ; {
+		served(t, s.addr)
+		select {
+		case <-ended:
+			return
+		case <-limit:
+			t.Fatal("slow clients are still there")
+		default:
+		}
+	}
+}
+
+func timedOut(err error) bool {
+	ne, ok := err.(net.Error)
+	return ok && ne.Timeout()
+}
+
+func TestSlowHeadersAreDropped(t *testing.T) {
+	s := start(t, Config{HeaderTimeout: moment}, saying("here"))
+	trickle(t, s, 20, "GET / HTTP/1.1\r\nHost: a\r\n", "X: y\r\n")
+	trickle(t, s, 20, "G", "E")
+}
+
+func TestSlowBodiesAreDropped(t *testing.T) {
+	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err == nil {
+			io.WriteString(w, "here")
+		}
+	}))
+	trickle(t, s, 20, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n", "a")
+	trickle(t, s, 20, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n")
+}
+
+func TestSlowReadersAreDropped(t *testing.T) {
+	gone := make(chan error, 100) // from the handlers that answer at length, one each
+	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/long" {
+			io.WriteString(w, "here")
+			return
+		}
+		some := make([]byte, 1<<20)
+		for {
+			if _, err := w.Write(some); err != nil {
+				gone <- err
+				return
+			}
+		}
+	}))
+	const n = 5
+	for range n {
+		c := dial(t, s.addr)
+		c.(*net.TCPConn).SetReadBuffer(4096)
+		io.WriteString(c, "GET /long HTTP/1.1\r\nHost: a\r\n\r\n")
+	}
+	for range n {
+		select {
+		case <-gone:
+		case <-time.After(patience):
+			t.Fatal("a client that reads nothing is still there")
+		}
+		served(t, s.addr)
+	}
+}
+
+func TestIdleConnectionsAreDropped(t *testing.T) {
+	s := start(t, impatient, saying("here"))
+	c := dial(t, s.addr)
+	r := bufio.NewReader(c)
+	io.WriteString(c, get)
+	answer(t, r)
+	if _, err := r.ReadByte(); err == nil || timedOut(err) {
+		t.Errorf("an idle connection gets %v, want its end", err)
+	}
+	if n := s.Dropped(); n != 1 {
+		t.Errorf("%d connections were dropped, want one", n)
+	}
+}
+
+// outlast waits until the server has dropped connections that were opened after what must live.
+func outlast(t *testing.T, s *running) {
+	t.Helper()
+	for range 3 {
+		c := dial(t, s.addr)
+		io.WriteString(c, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")
+		r := bufio.NewReader(c)
+		answer(t, r)
+		if _, err := r.ReadByte(); timedOut(err) {
+			t.Fatal("an idle connection is still there")
+		}
+	}
+}
+
+func TestConnectionsThatAreIdleOnPurposeLive(t *testing.T) {
+	next := make(chan string) // from the test to the handler of events
+	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == "OPTIONS":
+			return
+		case r.Header.Get("Upgrade") != "":
+			echo(t).ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 2 {
+			io.WriteString(w, <-next)
+			http.NewResponseController(w).Flush()
+		}
+	}))
+	events, socket := dial(t, s.addr), dial(t, s.addr)
+	io.WriteString(events, get)
+	io.WriteString(socket, upgrade)
+	r := bufio.NewReader(socket)
+	if _, err := http.ReadResponse(r, nil); err != nil {
+		t.Fatal(err)
+	}
+	next <- "first"
+	stream, err := http.ReadResponse(bufio.NewReader(events), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, stream.Body, "first")
+	outlast(t, s)
+	next <- "second"
+	expect(t, stream.Body, "second")
+	io.WriteString(socket, "still here")
+	expect(t, r, "still here")
+}
+
+func TestAHandlerMayTakeItsTime(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{}) // no values, closed by the handler, by the test
+	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "OPTIONS" {
+			return
+		}
+		close(entered)
+		<-leave
+		if b, err := io.ReadAll(r.Body); err != nil || string(b) != "body" {
+			t.Errorf("body %q, %v", b, err)
+		}
+		io.WriteString(w, "at last")
+	}))
+	c := dial(t, s.addr)
+	io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo")
+	<-entered
+	io.WriteString(c, "dy")
+	outlast(t, s)
+	close(leave)
+	if _, body := answer(t, bufio.NewReader(c)); body != "at last" {
+		t.Errorf("answer %q", body)
+	}
+}
