@@ -1,0 +1,222 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quic-go/quic-go/http3"
+)
+
+// shows answers with what the server knows of the request.
+var shows = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	secure := "plain"
+	if r.TLS != nil {
+		secure = r.TLS.NegotiatedProtocol
+	}
+	body, _ := io.ReadAll(r.Body)
+	fmt.Fprintf(w, "%s %s %s", r.Proto, secure, body)
+})
+
+// client trusts the authority and resolves every name to addr.
+func client(t *testing.T, a *authority, addr string, protocols ...string) *http.Client {
+	tr := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: a.pool, NextProtos: protocols, ServerName: "weir.test"},
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		},
+		Protocols: new(http.Protocols),
+	}
+	tr.Protocols.SetHTTP1(true)
+	tr.Protocols.SetHTTP2(len(protocols) == 0)
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, Timeout: patience}
+}
+
+// fetch posts "hello" and gives the answer.
+func fetch(t *testing.T, c *http.Client) (*http.Response, string) {
+	t.Helper()
+	resp, err := c.Post("https://weir.test/", "text/plain", strings.NewReader("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+func TestOverTLSEveryVersionIsServed(t *testing.T) {
+	a := newAuthority(t)
+	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test"), HTTP3: true}, shows)
+	if _, body := fetch(t, client(t, a, s.addr, "http/1.1")); body != "HTTP/1.1 http/1.1 hello" {
+		t.Errorf("HTTP/1.1 is answered %q", body)
+	}
+	resp, body := fetch(t, client(t, a, s.addr))
+	if body != "HTTP/2.0 h2 hello" {
+		t.Errorf("HTTP/2 is answered %q", body)
+	}
+	_, port, _ := net.SplitHostPort(s.addr)
+	if alt := resp.Header.Get("Alt-Svc"); !strings.HasPrefix(alt, `h3=":`+port+`"`) {
+		t.Errorf("Alt-Svc is %q, want HTTP/3 on port %s", alt, port)
+	}
+	h3 := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool, ServerName: "weir.test"}}
+	defer h3.Close()
+	resp, err := (&http.Client{Transport: h3, Timeout: patience}).Post("https://"+s.addr+"/", "text/plain", strings.NewReader("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	if resp.Body.Close(); string(text) != "HTTP/3.0 h3 hello" || err != nil {
+		t.Errorf("HTTP/3 is answered %q, %v", text, err)
+	}
+}
+
+// secure is a TLS connection that wants HTTP/1.1.
+func secure(t *testing.T, a *authority, addr string) *tls.Conn {
+	c := tls.Client(dial(t, addr), &tls.Config{RootCAs: a.pool, ServerName: "weir.test", NextProtos: []string{"http/1.1"}})
+	if err := c.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestOverTLSItIsAsStrict(t *testing.T) {
+	a := newAuthority(t)
+	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test")}, saying("good"))
+	c := secure(t, a, s.addr)
+	io.WriteString(c, get+"GET / HTTP/1.1\nHost: a\n\n")
+	r := bufio.NewReader(c)
+	if _, body := answer(t, r); body != "good" {
+		t.Errorf("answer %q", body)
+	}
+	if resp, _ := answer(t, r); resp.StatusCode != 400 {
+		t.Errorf("a bare LF is answered %s", resp.Status)
+	}
+}
+
+func TestOverTLSConnectionsCanBeTakenOver(t *testing.T) {
+	a := newAuthority(t)
+	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test")}, echo(t))
+	c := secure(t, a, s.addr)
+	io.WriteString(c, upgrade+"early")
+	r := bufio.NewReader(c)
+	if _, err := http.ReadResponse(r, nil); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, r, "early")
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	expect(t, r, "bye")
+}
+
+func TestSlowHandshakesAreDropped(t *testing.T) {
+	a := newAuthority(t)
+	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test"), HeaderTimeout: moment, ErrorLog: func(string) {}}, shows)
+	c := dial(t, s.addr)
+	io.WriteString(c, "\x16\x03\x01")
+	if _, err := c.Read(make([]byte, 1)); err == nil || timedOut(err) {
+		t.Errorf("a handshake that does not go on gets %v, want its end", err)
+	}
+}
+
+func TestPlainHTTPOnATLSPortIsTold(t *testing.T) {
+	a := newAuthority(t)
+	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test")}, shows)
+	c := dial(t, s.addr)
+	io.WriteString(c, get)
+	if resp, body := answer(t, bufio.NewReader(c)); resp.StatusCode != 400 || !strings.Contains(body, "https://") {
+		t.Errorf("answer %s %q", resp.Status, body)
+	}
+}
+
+func TestStopWithIdleHTTP2Connections(t *testing.T) {
+	a := newAuthority(t)
+	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test")}, shows)
+	fetch(t, client(t, a, s.addr))
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// name is what the certificate that a new client gets is for.
+func name(t *testing.T, addr string) string {
+	c := tls.Client(dial(t, addr), &tls.Config{InsecureSkipVerify: true})
+	defer c.Close()
+	if err := c.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	return c.ConnectionState().PeerCertificates[0].DNSNames[0]
+}
+
+func TestCertificateFilesAreReadAgain(t *testing.T) {
+	a, dir := newAuthority(t), t.TempDir()
+	var mu sync.Mutex
+	var logged []string
+	s := start(t, Config{TLS: a.files(t, dir, "old.test"), ErrorLog: func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		logged = append(logged, line)
+	}}, shows)
+	if got := name(t, s.addr); got != "old.test" {
+		t.Errorf("certificate for %s, want old.test", got)
+	}
+	f := a.files(t, dir, "new.test")
+	wait(t, "the new certificate is in use", func() bool { return name(t, s.addr) == "new.test" })
+	write(t, f.CertFile, []byte("rubbish"))
+	wait(t, "the fault is reported", func() bool {
+		if got := name(t, s.addr); got != "new.test" {
+			t.Errorf("certificate for %s, want still new.test", got)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return len(logged) > 0
+	})
+	if len(logged) != 1 || !strings.Contains(logged[0], "the certificate before stays in use") {
+		t.Errorf("log %q", logged)
+	}
+	if err := os.Remove(f.CertFile); err != nil {
+		t.Fatal(err)
+	}
+	a.files(t, dir, "newer.test")
+	wait(t, "the newer certificate is in use", func() bool { return name(t, s.addr) == "newer.test" })
+}
+
+func TestCertificatesByACME(t *testing.T) {
+	a := newAuthority(t)
+	var s *running
+	started := make(chan struct{}) // no values, closed when s is there
+	a.serve(t, func() string { <-started; return s.addr })
+	roots := a.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	config := Config{
+		TLS:      &TLS{ACME: &ACME{Names: []string{"weir.test"}, Agreed: true, Dir: t.TempDir(), CA: a.URL + "/directory", CARoots: roots}},
+		ErrorLog: func(string) {}, // handshakes before there is a certificate fail
+	}
+	s = start(t, config, shows)
+	close(started)
+	c := client(t, a, s.addr)
+	wait(t, "the certificate is there", func() bool {
+		resp, err := c.Get("https://weir.test/")
+		if err != nil {
+			time.Sleep(10 * time.Millisecond)
+			return false
+		}
+		resp.Body.Close()
+		return true
+	})
+	if got := len(s.h2.TLSNextProto); got == 0 {
+		t.Error("HTTP/2 is not served")
+	}
+}
