@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "faulty" {
 		misbehave(os.Args[2], os.Args[3])
 	}
+	if len(os.Args) == 7 && os.Args[1] == "web" {
+		serveWeb(os.Args[2], os.Args[3], os.Args[4], os.Args[5], os.Args[6])
+	}
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // or every server of a test under the race detector dies a second late
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		os.RemoveAll(builtIn)

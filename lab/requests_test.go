@@ -1,0 +1,242 @@
+package lab
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/lab/load"
+	"weir/lab/result"
+)
+
+const smallWeb = `
+name = "mine"
+workload = "files"
+subjects = ["http-go"]
+connections = [8]
+[[load]]
+`
+
+func TestABadLoadOfRequestsIsRefusedWithARemedy(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"messages' keys", smallWeb + "size = 10\n", "size, bits, idle, churn, work_us and wait_ms are for the workloads sink and echo"},
+		{"requests' keys with messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ngzip = true\n", "are for the workloads page and files"},
+		{"patterns", "patterns = [\"poisson\"]\n" + smallWeb + "rate = 1\n", "patterns: requests come as their loads say"},
+		{"no connections", strings.Replace(smallWeb, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests need one at least"},
+		{"a path that leads out", smallWeb + `path = "/../secret"` + "\n", `the path "/../secret" is not that of a file`},
+		{"no path", smallWeb + `path = "x"` + "\n", `the path "x" is not that of a file`},
+		{"a rate of next to nothing", smallWeb + "rate = 1e-9\n", "a rate of 1e-09 requests a second a connection is out of range"},
+		{"a rate that is no number", smallWeb + "rate = nan\n", "a rate of NaN requests a second"},
+		{"too much in all", smallWeb + "rate = 1e6\n", "give 0.001 to 125000 for 8 connections"},
+		{"requests in open loop", smallWeb + "rate = 1\nrequests = 10\n", "are for a closed loop"},
+		{"a sleep of nobody", smallWeb + "sleep_ms = 10\n", "sleep_every says which requests sleep"},
+		{"a sleep of no length", smallWeb + "sleep_every = 10\n", "sleep_every says which requests sleep"},
+		{"too many filters", smallWeb + "filters = 10000\n", "filters must be from 0 to 1000"},
+		{"blocks below none", smallWeb + "blocks = -1\n", "blocks must be from 0 to 1000"},
+		{"a window of nothing", smallWeb + "duration = \"1ms\"\n", "duration must be from 200ms"},
+		{"shares of capacity", "saturation = [70]\ntwin = false\n" + smallWeb + "rate = 1\n", "only echoes show"},
+	} {
+		e, err := ParseExperiment("mine.toml", []byte(test.text))
+		if err == nil {
+			err = e.Validate()
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: the error is %v, want one with %q", test.name, err, test.want)
+		}
+	}
+}
+
+// TestALoadOfRequestsTellsTheGeneratorWhatItIs: rates are of a connection in an experiment, and of all on the command line.
+func TestALoadOfRequestsTellsTheGeneratorWhatItIs(t *testing.T) {
+	for _, test := range []struct {
+		load Load
+		www  string
+		want string
+	}{
+		{Load{Path: "/4k.html", Rate: 40}, "/w", "http --steer --connections 100 --rate 4000 --expect /w/4k.html http://127.0.0.1:80/4k.html"},
+		{Load{Path: "/page.html", NoKeepAlive: true, Requests: 10_000}, "/w", "http --steer --connections 100 --no-keep-alive --expect /w/page.html http://127.0.0.1:80/page.html"},
+		{Load{Path: "/4k.html", Gzip: true}, "", "http --steer --connections 100 --accept-encoding gzip http://127.0.0.1:80/4k.html"},
+	} {
+		if got := strings.Join(test.load.requestArgs(100, "127.0.0.1:80", test.www), " "); got != test.want {
+			t.Errorf("the command is %q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestPlansOfRequestsHoldEachLoadInItsOwnWay(t *testing.T) {
+	e, err := ParseExperiment("mine.toml", []byte(strings.Replace(smallWeb, `["http-go"]`, `["a", "b", "c"]`, 1)+`name = "open"
+rate = 1
+[[load]]
+name = "loop"
+subjects = ["c", "a", "elsewhere"]
+blocks = 2
+[[load]]
+name = "nobody's"
+subjects = ["d"]
+`))
+	must(t, err)
+	e.Blocks = 3
+	must(t, e.Validate())
+	must(t, e.Validate()) // what the first filled in is right
+	if !slices.Equal(e.Patterns, []string{load.Staggered, result.Closed}) || e.Loads[0].Path != "/4k.html" {
+		t.Errorf("the patterns are %v, the path is %q", e.Patterns, e.Loads[0].Path)
+	}
+	for seed := range uint64(20) {
+		p := NewPlan(e, []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}}, seed)
+		blocks, trials := map[Cell]int{}, 0
+		for block := range p.All() {
+			c := block[0].Cell
+			blocks[c]++
+			trials += len(block)
+			checkPalindrome(t, p, block)
+		}
+		if len(blocks) != 2 || blocks[Cell{"open", 8, load.Staggered}] != 3 || blocks[Cell{"loop", 8, result.Closed}] != 2 || trials != p.Trials() {
+			t.Errorf("seed %d: blocks %v, %d trials of %d", seed, blocks, trials, p.Trials())
+		}
+	}
+}
+
+// checkPalindrome wants every subject that meets the load twice, and the twin beside its subject alone.
+func checkPalindrome(t *testing.T, p Plan, block []Place) {
+	t.Helper()
+	want := []string{"a", "b", "c"}
+	if block[0].Load == "loop" {
+		want = []string{"a", "c"}
+	}
+	if slices.Contains(want, p.Twin) {
+		want = append(want, p.Twin+result.TwinSuffix)
+	}
+	var got []string
+	for i, place := range block {
+		if place.Subject != block[len(block)-1-i].Subject {
+			t.Errorf("position %d of %v is not mirrored", i, block)
+		}
+		got = append(got, place.Subject)
+	}
+	slices.Sort(got)
+	if got = slices.Compact(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) || len(block) != 2*len(want) {
+		t.Errorf("%v meet the load %s, want %v", got, block[0].Load, want)
+	}
+}
+
+// TestThePublishedLoadIsThePublishedOne, in every form of the experiment: its floor stands in each report.
+func TestThePublishedLoadIsThePublishedOne(t *testing.T) {
+	for _, form := range []string{"", "quick", "paper"} {
+		e := builtinForm(t, "web", form)
+		i := slices.IndexFunc(e.Loads, func(l Load) bool { return l.Name == "published" })
+		l := e.plan().Loads[i]
+		if l.Requests.Floor(e.Connections[0]) != 20*time.Second || l.Requests.Ceiling(e.Connections[0]) != 500 || !l.Requests.NoKeepAlive || l.Rate != 0 {
+			t.Errorf("form %q: the published load is %+v over %v connections", form, l, e.Connections)
+		}
+		if e.Loads[i].Path != "/page.html" || l.Requests.DurationS != 20 {
+			t.Errorf("form %q: it asks for %s for %v s", form, e.Loads[i].Path, l.Requests.DurationS)
+		}
+	}
+}
+
+func builtinForm(t *testing.T, name, form string) *Experiment {
+	t.Helper()
+	e, err := ReadExperiment(name)
+	must(t, err)
+	if form != "" {
+		must(t, e.Apply(form))
+	}
+	must(t, e.Validate())
+	return e
+}
+
+// TestQuickFormsOfRequestsFitFourMinutes: the first round is run whatever the time, and what explains the trials comes on top.
+func TestQuickFormsOfRequestsFitFourMinutes(t *testing.T) {
+	for _, name := range []string{"web", "pipes"} {
+		e := builtinForm(t, name, "quick")
+		r := webRunner(e)
+		var first time.Duration
+		for block := range r.plan.All() {
+			for _, p := range block {
+				if p.Block == 0 {
+					first += r.expected(p)
+				}
+			}
+		}
+		if limit := time.Duration(e.Time); first > limit || limit > 200*time.Second || limit == 0 {
+			t.Errorf("the first round of %s --quick takes %v, the trials %v at most", name, first, limit)
+		}
+	}
+}
+
+// TestEveryVariantOfPipesHasItsPlainLoad: without it there is nothing that a component's cost could be told from.
+func TestEveryVariantOfPipesHasItsPlainLoad(t *testing.T) {
+	for _, form := range []string{"", "quick"} {
+		loads := builtinForm(t, "pipes", form).Loads
+		for _, l := range loads {
+			plain := func(p Load) bool {
+				return p.Rate == l.Rate && p.Filters == 0 && !p.Gzip && len(p.Subjects) == 0
+			}
+			if !slices.ContainsFunc(loads, plain) {
+				t.Errorf("form %q: there is no plain load of %v requests/s beside %s", form, l.Rate, l.Name)
+			}
+		}
+	}
+}
+
+func TestClosedLoopsAreEstimatedByTheirSleeps(t *testing.T) {
+	for _, test := range []struct {
+		load Load
+		want float64
+	}{
+		{Load{Rate: 40}, 4000},
+		{Load{SleepMS: 2000, SleepEvery: 10}, 500},
+		{Load{SleepMS: 20, SleepEvery: 10}, guessedRate},
+		{Load{}, guessedRate},
+	} {
+		if got := test.load.perSecond(100); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%+v makes %v requests/s, want %v", test.load, got, test.want)
+		}
+	}
+}
+
+// TestWhatRequestsShow: how many are answered in open loop is a finding, whatever else goes wrong is somebody's.
+func TestWhatRequestsShow(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		change          func(*result.Trial, *Evidence)
+		refused, failed string // part of the reason; empty: none
+	}{
+		{"all answered in time", func(*result.Trial, *Evidence) {}, "", ""},
+		{"half answered, the others given up", func(x *result.Trial, ev *Evidence) {
+			x.Messages, x.CPUPercentMean, ev.Errors = 4000, 100, map[string]int64{"timeout": 3000, "connect": 1, "reset": 2, "closed": 3, "limit": 4}
+		}, "", ""},
+		{"a wrong answer", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"body": 1} }, "", "load error: body, 1 times"},
+		{"a wrong status and rubbish", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"status": 2, "protocol": 1} }, "", "status, 2 times"},
+		{"no port left", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"local": 7} }, "without ports or descriptors: 7 times", ""},
+		{"sent late on free connections", func(x *result.Trial, _ *Evidence) { x.LatenessUS.P99 = 1001 }, "generator late", ""},
+		{"late, though not all were answered", func(x *result.Trial, _ *Evidence) { x.Messages, x.LatenessUS.P99 = 4000, 1001 }, "generator late", ""},
+		{"the generator was at its limit and the server was not", func(x *result.Trial, _ *Evidence) {
+			x.Messages, x.LoadUSPerMsg, x.CPUPercentMean = 7000, 135, 60
+		}, "gave out first: it used or waited for 94 % of a core", ""},
+		{"so were both", func(x *result.Trial, _ *Evidence) {
+			x.Messages, x.LoadUSPerMsg, x.CPUPercentMean = 7000, 135, 99
+		}, "", ""},
+		{"a closed loop has no schedule", func(x *result.Trial, _ *Evidence) {
+			x.Pattern, x.LatenessUS.P99, x.LatenessUS.P50, x.AchievedRatio = result.Closed, 1e6, 1e6, 0.5
+		}, "", ""},
+		{"a closed loop offers no more than is answered", func(x *result.Trial, ev *Evidence) {
+			x.Pattern, ev.Errors = result.Closed, map[string]int64{"reset": 1}
+		}, "", "reset, 1 times"},
+		{"a neighbour", func(_ *result.Trial, ev *Evidence) { ev.Neighbour = time.Second }, "another process took", ""},
+	} {
+		trial, ev := goodTrial()
+		trial.HTTP, trial.WindowS, ev.Cores = &result.HTTP{Attempted: trial.Messages, Answered: trial.Messages}, 1, 1
+		test.change(trial, &ev)
+		decide(trial, ev)
+		refused, failed := strings.Join(trial.RefusedBecause, "; "), strings.Join(trial.FailedBecause, "; ")
+		if (refused == "") != (test.refused == "") || (failed == "") != (test.failed == "") || !strings.Contains(refused, test.refused) || !strings.Contains(failed, test.failed) {
+			t.Errorf("%s: refused because %q, failed because %q, want %q and %q", test.name, refused, failed, test.refused, test.failed)
+		}
+		if trial.Accepted != (refused+failed == "") {
+			t.Errorf("%s: accepted %v", test.name, trial.Accepted)
+		}
+	}
+}

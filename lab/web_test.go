@@ -1,0 +1,175 @@
+package lab
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/lab/report"
+	"weir/lab/result"
+	"weir/lab/subject"
+)
+
+// serveWeb is an HTTP server, or one with the fault that kind names. The test binary runs it when called with "web ADDR WWW SLEEP_MS
+// SLEEP_EVERY KIND".
+func serveWeb(addr, www, sleepMS, sleepEvery, kind string) {
+	var sleep, every, requests int64
+	_, _ = fmt.Sscan(sleepMS, &sleep)
+	_, _ = fmt.Sscan(sleepEvery, &every)
+	handle := func(w http.ResponseWriter, r *http.Request) {
+		n := atomic.AddInt64(&requests, 1)
+		if every > 0 && n%every == 0 {
+			time.Sleep(time.Duration(sleep) * time.Millisecond)
+		}
+		body, err := os.ReadFile(filepath.Join(www, r.URL.Path))
+		switch {
+		case err != nil:
+			http.NotFound(w, r)
+			return
+		case kind == "lies" && n%50 == 0:
+			body[100] ^= 1
+		case kind == "is slow":
+			time.Sleep(30 * time.Millisecond) // of the 20 that its load leaves it
+		}
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = z.Write(body)
+			_ = z.Close()
+			return
+		}
+		_, _ = w.Write(body)
+	}
+	server := &http.Server{Addr: addr, Handler: http.HandlerFunc(handle), ReadHeaderTimeout: time.Minute}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer cancel()
+	go func() {
+		<-ctx.Done()
+		server.Close()
+	}()
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// webRunner is a runner that is asked for its estimates only.
+func webRunner(e *Experiment) *Runner {
+	r := &Runner{experiment: e, subjects: map[string]contender{}}
+	var all []result.Subject
+	for _, name := range e.Subjects {
+		all = append(all, result.Subject{Name: name})
+		r.subjects[name] = contender{Subject: &subject.Subject{Name: name, WarmMessages: 2000}}
+	}
+	r.plan = NewPlan(e, all, 1)
+	return r
+}
+
+// newWebBench is a bench with HTTP servers of the given kinds, under the given loads of a workload.
+func newWebBench(t *testing.T, workload string, loads []Load, kinds ...string) *bench {
+	b := newBench(t)
+	no := false
+	b.experiment.Workload, b.experiment.Patterns, b.experiment.Loads, b.experiment.Twin = workload, nil, loads, &no
+	b.experiment.Time = Duration(1) // no place is tried twice
+	for _, kind := range kinds {
+		name := "web-" + strings.ReplaceAll(kind, " ", "-")
+		b.experiment.Subjects = append(b.experiment.Subjects, name)
+		dir := filepath.Join(b.options.Root, "subjects", name)
+		must(t, os.MkdirAll(dir, 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, "subject.toml"), fmt.Appendf(nil, "name = %q\nlanguage = \"Go\"\nparadigm = \"goroutine per connection\"\nabout = \"Serves files.\"\n"+
+			"workloads = [\"page\", \"files\"]\nrun = [%q, \"web\", \"{addr}\", \"{www}\", \"{sleep_ms}\", \"{sleep_every}\", %q]\nwarm_messages = 10\n", name, os.Args[0], kind), 0o644))
+	}
+	return b
+}
+
+func TestTheFilesToServeAreTheSameForEver(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		www, err := makeWWW(dir)
+		must(t, err)
+		for name, want := range map[string]int{pageFile: 174, textFile: 4096} {
+			b, err := os.ReadFile(filepath.Join(www, name))
+			must(t, err)
+			if len(b) != want || !strings.HasPrefix(string(b), "<!DOCTYPE html>") || !strings.HasSuffix(string(b), "</html>\n") {
+				t.Errorf("%s has %d bytes, want %d of HTML: %s", name, len(b), want, b)
+			}
+		}
+	}
+	var size strings.Builder
+	z := gzip.NewWriter(&size)
+	_, _ = z.Write([]byte(text()))
+	must(t, z.Close())
+	if size.Len() < 1000 || size.Len() > 2500 {
+		t.Errorf("the text comes down to %d bytes, which no ordinary one of 4,096 does", size.Len())
+	}
+	if _, err := makeWWW(filepath.Join(dir, wwwDir, pageFile)); err == nil {
+		t.Error("a folder was made in a file")
+	}
+}
+
+// TestARunOfRequests is the experiment web in small: two servers, one load whose sleeps set a ceiling, one without.
+func TestARunOfRequests(t *testing.T) {
+	b := newWebBench(t, "page", []Load{
+		{Name: "free", NoKeepAlive: true, Duration: Duration(200 * time.Millisecond)},
+		{Name: "sleeps", SleepMS: 100, SleepEvery: 2, Requests: 1000, Cold: true},
+	}, "one", "other")
+	found, err := b.run(t.Context(), nil)
+	must(t, err)
+	if len(found.Trials) != 8 {
+		t.Errorf("%d trials, want 8", len(found.Trials))
+	}
+	for _, trial := range found.Trials {
+		if trial.HTTP == nil || trial.Messages == 0 || trial.CPUUSPerMessage <= 0 || trial.LatencyUS.P50 <= 0 || trial.Pattern != result.Closed || len(trial.FailedBecause) > 0 {
+			t.Errorf("trial %d under %s has %d messages, latency %v, pattern %s, http %+v, failed because %q", trial.ID, trial.Load, trial.Messages, trial.LatencyUS, trial.Pattern, trial.HTTP, trial.FailedBecause)
+		}
+		ceiling := found.Plan.Loads[1].Requests.Ceiling(4) // 80 requests/s
+		if over := 1 + 12/(ceiling*trial.WindowS); trial.Load == "sleeps" && trial.Rate() > over*ceiling {
+			t.Errorf("trial %d came to %v requests/s, and sleeps allow %v", trial.ID, trial.Rate(), ceiling)
+		}
+		if cold := trial.Load == "sleeps"; cold != (trial.ColdUSPerMsg == 0) {
+			t.Errorf("trial %d under %s has a cold figure of %v", trial.ID, trial.Load, trial.ColdUSPerMsg)
+		}
+	}
+	must(t, report.Write(b.options.Out, found))
+}
+
+// TestARunOfRates is the experiment pipes in small, with a server that cannot keep up and one that lies.
+func TestARunOfRates(t *testing.T) {
+	b := newWebBench(t, "files", []Load{
+		{Name: "plain", Rate: 50},
+		{Name: "compressed", Rate: 50, Gzip: true, Filters: 3, Subjects: []string{"web-sound"}},
+	}, "sound", "is slow", "lies")
+	found, err := b.run(t.Context(), nil)
+	must(t, err)
+	for _, trial := range found.Trials {
+		why := strings.Join(trial.FailedBecause, "; ")
+		switch {
+		case trial.HTTP == nil || trial.OfferedRate != 200 || trial.HTTP.Attempted < 59 || trial.HTTP.Attempted > 61:
+			t.Errorf("trial %d was offered %v requests/s, %+v", trial.ID, trial.OfferedRate, trial.HTTP)
+		case trial.Subject == "web-is-slow" && (trial.Messages > trial.HTTP.Attempted*4/5 || why != ""):
+			t.Errorf("of %d requests the slow one answered %d, failed because %q", trial.HTTP.Attempted, trial.Messages, why)
+		case trial.Subject == "web-lies" && !strings.Contains(why, "load error: body"):
+			t.Errorf("the lying one failed because %q", why)
+		case trial.Subject == "web-sound" && (why != "" || trial.Messages == 0):
+			t.Errorf("the sound one answered %d, failed because %q", trial.Messages, why)
+		}
+		if size := trial.HTTP.BodyBytes / max(1, trial.Messages); trial.Subject == "web-sound" && (trial.Load == "plain") != (size == textBytes) {
+			t.Errorf("under %s an answer had %d bytes", trial.Load, size)
+		}
+		if trial.Load == "compressed" && trial.Subject != "web-sound" {
+			t.Errorf("%s met a load that is not for it", trial.Subject)
+		}
+	}
+	must(t, report.Write(b.options.Out, found))
+}
