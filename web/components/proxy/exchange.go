@@ -1,0 +1,259 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// kept is how long a request's body may be, in bytes, to be kept for another try.
+const kept = 64 << 10
+
+// statusGone is the status of exchanges whose client has gone before there was a response: nobody receives it.
+const statusGone = 499
+
+// Why there is no response.
+var (
+	errNone    = errors.New("proxy: no upstream is well")
+	errConnect = errors.New("proxy: CONNECT asks for a tunnel, which this is not")
+)
+
+// exchange is one request on its way to an upstream. It is owned by the goroutine that runs the handler.
+type exchange struct {
+	p        *Proxy
+	user     string
+	key      string
+	tried    []*upstream
+	upstream *upstream // whose response it is; taken from the pool
+	body     io.ReadCloser
+	input    *input
+	gone     bool // the client, before there was a response
+	raw      bool // the client's connection was taken over
+	unwanted bool // the body
+	broken   error
+	err      error // why there is no response, or no whole one
+}
+
+// serve is the handler: the set-up up to the head, and the body.
+func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
+	defer x.end()
+	proxy := httputil.ReverseProxy{
+		Rewrite: x.rewrite, Transport: x, ModifyResponse: x.watchBody, BufferPool: buffers{}, ErrorLog: silent,
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, why error) { x.failed(why) },
+	}
+	proxy.ServeHTTP(&writer{web: w, own: http.Header{}, x: x}, r)
+}
+
+// failed is told why there is no response. Behind a head, it is one that can't be understood.
+func (x *exchange) failed(why error) {
+	x.err = why
+	if x.upstream != nil && !x.raw {
+		x.broken = why
+	}
+}
+
+// end gives the upstream back, and swallows the panic by which ReverseProxy ends a copy that was ended on purpose.
+func (x *exchange) end() {
+	if u := x.upstream; u != nil {
+		x.p.pool.give(u, x.broken)
+	}
+	if x.unwanted {
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
+			panic(p)
+		}
+	}
+}
+
+// RoundTrip implements [http.RoundTripper]: it tries upstreams until one responds.
+func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
+	replay, err := x.keep(r)
+	if err != nil {
+		return nil, err
+	}
+	var last error
+	for len(x.tried) <= x.p.retries {
+		u := x.p.pool.take(x.key, x.tried)
+		if u == nil {
+			break
+		}
+		x.tried = append(x.tried, u)
+		began := false
+		resp, err := x.try(r, u, replay, &began)
+		if err == nil {
+			x.upstream, x.body = u, resp.Body
+			return resp, nil
+		}
+		last = fmt.Errorf("proxy: %s: %w", u.reading.Name, err)
+		if x.blame(r.Context(), u, err) && !began && (unsent(err) || replay != nil && idempotent(r.Method)) {
+			continue
+		}
+		return nil, last
+	}
+	if last == nil {
+		last = errNone
+	}
+	return nil, last
+}
+
+// keep reads a body that is small enough to be sent again. It gives nil where there is one that is not.
+func (x *exchange) keep(r *http.Request) (func() io.ReadCloser, error) {
+	if r.Body == nil || r.ContentLength == 0 {
+		return func() io.ReadCloser { return http.NoBody }, nil
+	}
+	x.input = &input{r: r.Body}
+	if r.ContentLength < 0 || r.ContentLength > kept {
+		return nil, nil
+	}
+	data := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(x.input, data); err != nil {
+		return nil, err
+	}
+	r.Header.Del("Expect") // the client has sent what upstreams would be asked about
+	return func() io.ReadCloser { return io.NopCloser(bytes.NewReader(data)) }, nil
+}
+
+// try asks one upstream. Began is set when a byte of its response has come.
+func (x *exchange) try(r *http.Request, u *upstream, replay func() io.ReadCloser, began *bool) (*http.Response, error) {
+	var first atomic.Bool // set by the goroutine that reads from the upstream
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotFirstResponseByte: func() { first.Store(true) }})
+	out := r.WithContext(ctx)
+	at := *r.URL
+	out.URL = &at
+	(&httputil.ProxyRequest{In: r, Out: out}).SetURL(u.target)
+	switch x.p.Host {
+	case "":
+		out.Host = r.Host
+	case "upstream":
+	default:
+		out.Host = x.p.Host
+	}
+	if replay != nil {
+		out.Body = replay()
+		out.GetBody = func() (io.ReadCloser, error) { return replay(), nil }
+	} else {
+		out.Body = x.input
+	}
+	resp, err := u.transport.RoundTrip(out)
+	*began = first.Load()
+	return resp, err
+}
+
+// blame gives a failed upstream back, and says whether it was its fault.
+func (x *exchange) blame(ctx context.Context, u *upstream, why error) bool {
+	x.gone = ctx.Err() != nil
+	if x.gone || x.input.failed() != nil {
+		x.p.pool.drop(u)
+		return false
+	}
+	x.p.pool.give(u, why)
+	return true
+}
+
+// unsent says whether a request that failed was not begun.
+func unsent(err error) bool {
+	_, ok := errors.AsType[dialError](err)
+	return ok
+}
+
+// idempotent says whether doing a request twice is doing it once (RFC 9110 section 9.2.2).
+func idempotent(method string) bool {
+	return slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, method)
+}
+
+// status is what the client is told of a failure.
+func (x *exchange) status() int {
+	_, tooLarge := errors.AsType[*http.MaxBytesError](x.input.failed())
+	timeout, ok := errors.AsType[net.Error](x.err)
+	switch {
+	case x.gone:
+		return statusGone
+	case tooLarge:
+		return http.StatusRequestEntityTooLarge
+	case x.input.failed() != nil:
+		return http.StatusBadRequest
+	case errors.Is(x.err, errNone):
+		return http.StatusServiceUnavailable
+	case len(x.tried) == 0: // the request made no sense to ReverseProxy
+		return http.StatusBadRequest
+	case ok && timeout.Timeout():
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusBadGateway
+}
+
+// watchBody notes why a body breaks off.
+func (x *exchange) watchBody(resp *http.Response) error {
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		resp.Body = watched{resp.Body, x, resp.Request.Context()}
+	}
+	return nil
+}
+
+// watched is the body of a response. What goes wrong with it is the upstream's fault, unless the client has gone.
+type watched struct {
+	io.ReadCloser
+	x   *exchange
+	ctx context.Context
+}
+
+// Read implements [io.Reader].
+func (b watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF && !b.x.unwanted {
+		b.x.err = fmt.Errorf("proxy: %s: %w", b.x.upstream.reading.Name, err)
+		if b.ctx.Err() == nil {
+			b.x.broken = b.x.err
+		}
+	}
+	return n, err
+}
+
+// input is the body of a request. It is read by a goroutine of the upstream's connection; its closing is the server's, which made it.
+type input struct {
+	r   io.Reader
+	err atomic.Pointer[error]
+}
+
+// Read implements [io.Reader].
+func (i *input) Read(p []byte) (int, error) {
+	n, err := i.r.Read(p)
+	if err != nil && err != io.EOF {
+		i.err.Store(&err)
+	}
+	return n, err
+}
+
+// Close implements [io.Closer].
+func (i *input) Close() error { return nil }
+
+// failed is why the client's body could not be read, nil when it could.
+func (i *input) failed() error {
+	if i == nil || i.err.Load() == nil {
+		return nil
+	}
+	return *i.err.Load()
+}
+
+// buffers are what bodies are copied by.
+type buffers struct{}
+
+var pooled = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// Get implements [httputil.BufferPool].
+func (buffers) Get() []byte { return pooled.Get().(*[32 << 10]byte)[:] }
+
+// Put implements [httputil.BufferPool].
+func (buffers) Put(b []byte) { pooled.Put((*[32 << 10]byte)(b)) }
+
+// silent is the log of ReverseProxy: what it would say is in the exchange's error.
+var silent = log.New(io.Discard, "", 0)

@@ -1,0 +1,103 @@
+package proxy
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"weir/web"
+)
+
+// mirror answers with the request as it came, a field a line.
+func mirror(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	fmt.Fprintf(w, "%s %s %s\n", r.Method, r.RequestURI, body)
+	fmt.Fprintf(w, "Host: %s\n", r.Host)
+	for name, values := range r.Header {
+		fmt.Fprintf(w, "%s: %s\n", name, strings.Join(values, " | "))
+	}
+}
+
+func TestWhatAnUpstreamSees(t *testing.T) {
+	s := upstreamOf(t, mirror)
+	own := strings.TrimPrefix(s.URL, "http://")
+	for _, c := range []struct {
+		name      string
+		cfg       Config
+		method    string
+		path      string
+		fields    []string
+		want, not []string
+	}{
+		{name: "the request as it was sent", method: "POST", path: "/a%2Fb/c%20d?x=1;y=%zz&z", fields: []string{"X-A", "1", "Authorization", "Basic eDp5"},
+			want: []string{"POST /a%2Fb/c%20d?x=1;y=%zz&z body\n", "X-A: 1\n", "Authorization: Basic eDp5\n", "Via: 1.1 weir\n"}, not: []string{"Accept-Encoding", "User-Agent: \n"}},
+		{name: "a path before its own", cfg: Config{Upstreams: []string{s.URL + "/base/"}}, path: "/a%2Fb", want: []string{"GET /base/a%2Fb "}},
+		{name: "no hop-by-hop fields", fields: []string{"Connection", "X-Mine", "X-Mine", "1", "Keep-Alive", "5", "Te", "trailers, deflate", "Proxy-Authorization", "a", "Proxy-Connection", "keep-alive"},
+			want: []string{"Te: trailers\n"}, not: []string{"X-Mine", "Keep-Alive", "Proxy-", "deflate", "\nConnection"}},
+		{name: "no upgrade but to WebSocket", fields: []string{"Connection", "Upgrade, HTTP2-Settings", "Upgrade", "h2c", "HTTP2-Settings", "AAMAAABkAARAAAAAAAIAAAAA"}, not: []string{"Upgrade", "Http2-Settings"}},
+		{name: "where it came from, whatever it says", fields: []string{"X-Forwarded-For", "1.2.3.4", "X-Forwarded-Proto", "https", "X_Forwarded_For", "9.9.9.9", "Forwarded", "for=1.2.3.4", "X-Real-Ip", "1.2.3.4", "X-Forwarded-Port", "1"},
+			want: []string{"X-Forwarded-For: 127.0.0.1\n", "X-Forwarded-Proto: http\n", "X-Forwarded-Host: 127.0.0.1:"}, not: []string{"1.2.3.4", "9.9.9.9", "https", "Port"}},
+		{name: "where it came from, as a trusted proxy says", cfg: Config{Trusted: []string{"127.0.0.0/8"}},
+			fields: []string{"X-Forwarded-For", "1.2.3.4", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "example.org", "Forwarded", "for=1.2.3.4"},
+			want:   []string{"X-Forwarded-For: 1.2.3.4, 127.0.0.1\n", "X-Forwarded-Proto: https\n", "X-Forwarded-Host: example.org\n", "\nForwarded: for=1.2.3.4\n"}},
+		{name: "where it came from, as a proxy says that is not trusted", cfg: Config{Trusted: []string{"10.0.0.1"}}, fields: []string{"X-Forwarded-For", "1.2.3.4"},
+			want: []string{"X-Forwarded-For: 127.0.0.1\n"}},
+		{name: "the client's host", fields: []string{"Host", "example.org"}, want: []string{"Host: example.org\n"}},
+		{name: "its own host", cfg: Config{Host: "upstream"}, fields: []string{"Host", "example.org"}, want: []string{"\nHost: " + own + "\n", "X-Forwarded-Host: example.org\n"}},
+		{name: "another host", cfg: Config{Host: "app.internal"}, want: []string{"\nHost: app.internal\n"}},
+		{name: "who the user is", cfg: Config{UserField: "X-Remote-User"}, fields: []string{"X-User", "ann", "X-Remote-User", "root", "X_remote_user", "root"}, want: []string{"X-Remote-User: ann\n"}, not: []string{"root"}},
+		{name: "that there is no user", cfg: Config{UserField: "X-Remote-User"}, fields: []string{"X-Remote-User", "root"}, not: []string{"root"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.cfg.Upstreams == nil {
+				c.cfg.Upstreams = []string{s.URL}
+			}
+			user := web.Pipe(func(c *web.Conn) {
+				if u := c.RequestHeader("X-User"); u != "" {
+					c.SetValue(web.User, u)
+				}
+			})
+			bothWays(t, c.cfg, func(p web.Component) web.Component { return web.Chain(user, p) }, func(t *testing.T, url string, _ *Proxy) {
+				body := ""
+				if c.method == "POST" {
+					body = "body"
+				}
+				_, got := do(t, c.method, url+c.path, body, c.fields...)
+				for _, want := range c.want {
+					if !strings.Contains(got, want) {
+						t.Errorf("%q is not in\n%s", want, got)
+					}
+				}
+				for _, not := range c.not {
+					if strings.Contains(got, not) {
+						t.Errorf("%q is in\n%s", not, got)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestTheClientBehindTrustedProxies(t *testing.T) {
+	in, err := readTrusted([]string{"10.0.0.0/8", "::1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ remote, says, want string }{
+		{"192.0.2.1:1", "1.1.1.1", "192.0.2.1"},
+		{"10.0.0.1:1", "1.1.1.1", "1.1.1.1"},
+		{"10.0.0.1:1", "6.6.6.6, 1.1.1.1, 10.2.3.4", "1.1.1.1"},
+		{"10.0.0.1:1", "10.9.9.9", "10.9.9.9"},
+		{"10.0.0.1:1", "", "10.0.0.1"},
+		{"10.0.0.1:1", "unknown", "10.0.0.1"},
+		{"[::ffff:10.0.0.1]:1", "1.1.1.1", "1.1.1.1"},
+		{"[::1]:1", "2001:db8::1", "2001:db8::1"},
+		{"@", "1.1.1.1", "@"},
+	} {
+		if got := in.client(c.remote, []string{c.says}); got != c.want {
+			t.Errorf("%s says %q: %s, want %s", c.remote, c.says, got, c.want)
+		}
+	}
+}

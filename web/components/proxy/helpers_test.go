@@ -1,0 +1,154 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/flow"
+	"weir/web"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 30 * time.Second
+
+// upstreamOf is a server that answers by f.
+func upstreamOf(t *testing.T, f http.HandlerFunc) *httptest.Server {
+	s := httptest.NewServer(f)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// named is a server that answers with its name.
+func named(t *testing.T, name string) *httptest.Server {
+	return upstreamOf(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, name) })
+}
+
+// raw is a server that does with a connection what f does, and closes it then.
+func raw(t *testing.T, f func(net.Conn)) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{}) // closed when no connection is accepted any more
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer context.AfterFunc(ctx, func() { c.Close() })()
+				defer c.Close()
+				f(c)
+			}()
+		}
+	}()
+	t.Cleanup(func() { stop(); l.Close(); <-done })
+	return "http://" + l.Addr().String()
+}
+
+// request reads the head of a request from c, and reports whether there was one.
+func request(c net.Conn) (*http.Request, bool) {
+	r, err := http.ReadRequest(bufio.NewReader(c))
+	return r, err == nil
+}
+
+// dead is the address of a server that is not there.
+func dead(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+func newProxy(t *testing.T, cfg Config) *Proxy {
+	t.Helper()
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.(*Proxy).Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c.(*Proxy)
+}
+
+// serve runs a composition, and gives its address.
+func serve(t *testing.T, way flow.Way, c web.Component) string {
+	h, err := web.New(c, web.Options{Way: way})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() { s.Close(); h.Close() })
+	return s.URL
+}
+
+// bothWays runs a test of a composition as a chain and as a process network.
+func bothWays(t *testing.T, cfg Config, around func(web.Component) web.Component, test func(t *testing.T, url string, p *Proxy)) {
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		t.Run(string(way), func(t *testing.T) {
+			p := newProxy(t, cfg)
+			var c web.Component = p
+			if around != nil {
+				c = around(p)
+			}
+			test(t, serve(t, way, c), p)
+		})
+	}
+}
+
+// do sends a request, and gives the response and its whole body.
+func do(t *testing.T, method, url, body string, fields ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Add(fields[i], fields[i+1])
+	}
+	if r.Header.Get("Host") != "" {
+		r.Host = r.Header.Get("Host")
+	}
+	resp, err := client(t).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(all)
+}
+
+// client is a client of the test's own.
+func client(t *testing.T) *http.Client {
+	tr := &http.Transport{DisableCompression: true}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// until waits for what must become true.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it did not come about that %s", what)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// poolOf is a pool by a policy, with a clock that stands still.
+func poolOf(policy string, n int) *pool {
+	p := &pool{now: func() time.Time { return time.Unix(1000, 0) }, choose: policies[policy], maxFails: 3, aside: 10 * time.Second, checks: 2}
+	for i := range n {
+		p.upstreams = append(p.upstreams, &upstream{reading: UpstreamReading{Name: strconv.Itoa(i)}})
+	}
+	return p
+}
+
+func names(p *pool, n int, key string) []string {
+	var took []string
+	for range n {
+		took = append(took, p.take(key, nil).reading.Name)
+	}
+	return took
+}
+
+func TestRoundRobin(t *testing.T) {
+	if got := names(poolOf("", 3), 6, ""); !slices.Equal(got, []string{"0", "1", "2", "0", "1", "2"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestLeastConnections(t *testing.T) {
+	p := poolOf("least connections", 3)
+	for range 9 {
+		p.take("", nil)
+	}
+	for _, u := range p.upstreams {
+		if u.reading.Active != 3 {
+			t.Errorf("%s has %d of 9, want 3", u.reading.Name, u.reading.Active)
+		}
+	}
+	p.give(p.upstreams[1], nil)
+	p.give(p.upstreams[1], nil)
+	if got := names(p, 2, ""); !slices.Equal(got, []string{"1", "1"}) {
+		t.Errorf("with fewest under way at 1: %v", got)
+	}
+}
+
+func TestTheHashIsEven(t *testing.T) {
+	p, count := poolOf("hash", 4), map[string]int{}
+	for i := range 8000 {
+		count[p.take(fmt.Sprint("10.0.", i/256, ".", i%256), nil).reading.Name]++
+	}
+	for name, n := range count {
+		if n < 1700 || n > 2300 {
+			t.Errorf("%s has %d of 8000 keys, want about 2000", name, n)
+		}
+	}
+}
+
+// When an upstream goes, its keys alone go to others, and they come back with it.
+func TestTheHashIsConsistent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := poolOf("hash", rapid.IntRange(2, 9).Draw(t, "upstreams"))
+		key := rapid.String().Draw(t, "key")
+		goes := p.upstreams[rapid.IntRange(0, len(p.upstreams)-1).Draw(t, "goes")]
+		home := p.take(key, nil)
+		goes.reading.Down = true
+		if now := p.take(key, nil); (now != home) != (home == goes) {
+			t.Errorf("%s goes: from %s to %s", goes.reading.Name, home.reading.Name, now.reading.Name)
+		}
+		goes.reading.Down = false
+		if now := p.take(key, nil); now != home {
+			t.Errorf("%s is back: %s, want %s", goes.reading.Name, now.reading.Name, home.reading.Name)
+		}
+	})
+}
+
+func TestWhatIsHashed(t *testing.T) {
+	a, b := named(t, "a"), named(t, "b")
+	for by, vary := range map[string]func(i int) []string{
+		"address":        func(i int) []string { return []string{"X-Tenant", strconv.Itoa(i)} },
+		"header X-T":     func(i int) []string { return []string{"X-T", "blue", "Cookie", "sid=" + strconv.Itoa(i)} },
+		"cookie session": func(i int) []string { return []string{"X-T", strconv.Itoa(i), "Cookie", "a=b; session=blue"} },
+	} {
+		bothWays(t, Config{Upstreams: []string{a.URL, b.URL}, Policy: "hash", HashBy: by}, nil, func(t *testing.T, url string, _ *Proxy) {
+			_, first := do(t, "GET", url, "")
+			if by != "address" {
+				_, first = do(t, "GET", url, "", vary(0)...)
+			}
+			for i := range 8 {
+				if _, got := do(t, "GET", url, "", vary(i)...); got != first {
+					t.Errorf("%s: %s, want %s as before", by, got, first)
+				}
+			}
+		})
+	}
+}
+
+func TestPoliciesByRequests(t *testing.T) {
+	hold, in := make(chan struct{}), make(chan struct{}, 10)
+	slow := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) { in <- struct{}{}; <-hold })
+	quick := named(t, "quick")
+	p := newProxy(t, Config{Upstreams: []string{slow.URL, quick.URL}, Policy: "least connections"})
+	url := serve(t, "chain", p)
+	done := make(chan string, 1)
+	go func() { _, body := do(t, "GET", url, ""); done <- body }()
+	<-in
+	for range 5 {
+		if _, body := do(t, "GET", url, ""); body != "quick" {
+			t.Errorf("%q, want the one that has nothing to do", body)
+		}
+	}
+	close(hold)
+	<-done
+}

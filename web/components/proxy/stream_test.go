@@ -1,0 +1,262 @@
+package proxy
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"weir/web"
+)
+
+// zip compresses what passes, and flushes.
+var zip = web.Filter(func(c *web.Conn) web.Transform {
+	c.SetHeader("Content-Encoding", "gzip")
+	return func(next io.Writer) io.WriteCloser { return gzip.NewWriter(next) }
+})
+
+// Each event arrives before the next one is made, also through a filter that compresses.
+func TestEventsPassAtOnce(t *testing.T) {
+	next := make(chan string)
+	for kind, filters := range map[string][]web.Component{"plain": nil, "compressed": {zip}} {
+		for _, head := range []string{"text/event-stream", "application/octet-stream"} {
+			up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", head)
+				w.WriteHeader(200)
+				_ = http.NewResponseController(w).Flush()
+				for e := range next {
+					if e == "end" {
+						return
+					}
+					fmt.Fprintf(w, "data: %s\n\n", e)
+					_ = http.NewResponseController(w).Flush()
+				}
+			})
+			around := func(p web.Component) web.Component { return web.Chain(append([]web.Component{p}, filters...)...) }
+			bothWays(t, Config{Upstreams: []string{up.URL}}, around, func(t *testing.T, url string, _ *Proxy) {
+				resp, err := client(t).Get(url) // the head comes before the first event
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				body := io.Reader(resp.Body)
+				for i := range 5 {
+					next <- fmt.Sprint(i)
+					if i == 0 && kind == "compressed" {
+						if body, err = gzip.NewReader(body); err != nil {
+							t.Fatal(err)
+						}
+					}
+					want := fmt.Sprintf("data: %d\n\n", i)
+					got := make([]byte, len(want))
+					if _, err := io.ReadFull(body, got); err != nil || string(got) != want {
+						t.Fatalf("%s: %q, %v", kind, got, err)
+					}
+				}
+				next <- "end"
+				if rest, err := io.ReadAll(body); err != nil || len(rest) != 0 {
+					t.Errorf("%q, %v", rest, err)
+				}
+			})
+		}
+	}
+}
+
+func TestWebSocketsPass(t *testing.T) {
+	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer c.CloseNow()
+		for {
+			kind, data, err := c.Read(r.Context())
+			if err != nil || c.Write(r.Context(), kind, append([]byte("heard "), data...)) != nil {
+				return
+			}
+		}
+	})
+	to := make(chan ended, 1)
+	around := func(p web.Component) web.Component { return web.Chain(noting(to)(p), zip) }
+	bothWays(t, Config{Upstreams: []string{up.URL}}, around, func(t *testing.T, url string, p *Proxy) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		c, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: client(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Header.Get("X-Before") != "kept" {
+			t.Errorf("%v", resp.Header)
+		}
+		for range 3 {
+			if err := c.Write(ctx, websocket.MessageText, []byte("you")); err != nil {
+				t.Fatal(err)
+			}
+			if _, data, err := c.Read(ctx); err != nil || string(data) != "heard you" {
+				t.Fatalf("%q, %v", data, err)
+			}
+		}
+		if u := p.Upstreams()[0]; u.Active != 1 {
+			t.Errorf("%+v, want it under way", u)
+		}
+		if err := c.Close(websocket.StatusNormalClosure, ""); err != nil {
+			t.Error(err)
+		}
+		if end := <-to; end.status != 101 || end.upstream != up.URL || end.err != nil {
+			t.Errorf("%+v", end)
+		}
+		if u := p.Upstreams()[0]; u.Active != 0 || u.Failures != 0 {
+			t.Errorf("%+v", u)
+		}
+	})
+}
+
+func TestTrailersAndInformationalResponsesPass(t *testing.T) {
+	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Link", "</a.css>; rel=preload")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Del("Link")
+		w.Header().Set("Trailer", "X-Sum")
+		_, _ = io.WriteString(w, "body")
+		w.Header().Set("X-Sum", "1")
+		w.Header().Set(http.TrailerPrefix+"X-Unannounced", "2")
+	})
+	to := make(chan ended, 1)
+	bothWays(t, Config{Upstreams: []string{up.URL}}, noting(to), func(t *testing.T, url string, _ *Proxy) {
+		var hints []string
+		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+			hints = append(hints, fmt.Sprint(code, " ", h.Get("Link"), h.Get("X-Before")))
+			return nil
+		}}
+		r, _ := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), "GET", url, nil)
+		resp, err := client(t).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		<-to
+		if err != nil || string(body) != "body" || resp.Trailer.Get("X-Sum") != "1" || resp.Trailer.Get("X-Unannounced") != "2" {
+			t.Errorf("%q, %v, trailers %v", body, err, resp.Trailer)
+		}
+		if len(hints) != 1 || hints[0] != "103 </a.css>; rel=preload" || resp.Header.Get("X-Before") != "kept" || resp.Header.Get("Link") != "" {
+			t.Errorf("%q, %v", hints, resp.Header)
+		}
+	})
+}
+
+// The client has the page already, or a later component has another one: the upstream's body is let go.
+func TestABodyThatNobodyWants(t *testing.T) {
+	gone := make(chan bool, 1)
+	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"a"`)
+		w.WriteHeader(200)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done() // it would never end
+		gone <- true
+	})
+	after := web.Pipe(func(c *web.Conn) {
+		if c.Path() == "/other" {
+			c.Reply(403)
+		}
+	})
+	around := func(p web.Component) web.Component { return web.Chain(p, after) }
+	bothWays(t, Config{Upstreams: []string{up.URL}}, around, func(t *testing.T, url string, p *Proxy) {
+		if resp, _ := do(t, "GET", url, "", "If-None-Match", `"a"`); resp.StatusCode != 304 {
+			t.Errorf("%d, want 304", resp.StatusCode)
+		}
+		<-gone
+		if resp, body := do(t, "GET", url+"/other", ""); resp.StatusCode != 403 || body != "403 Forbidden\n" {
+			t.Errorf("%d %q", resp.StatusCode, body)
+		}
+		<-gone
+		until(t, "nothing is under way", func() bool { return p.Upstreams()[0].Active == 0 })
+		if u := p.Upstreams()[0]; u.Failures != 0 {
+			t.Errorf("%+v", u)
+		}
+	})
+}
+
+func TestHeadRangesAndLargeBodies(t *testing.T) {
+	large := strings.Repeat("0123456789", 100_000)
+	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "a.txt", time.Unix(1_000_000_000, 0), strings.NewReader(large))
+	})
+	bothWays(t, Config{Upstreams: []string{up.URL}}, nil, func(t *testing.T, url string, _ *Proxy) {
+		if resp, body := do(t, "GET", url, ""); body != large || resp.ContentLength != 1_000_000 {
+			t.Errorf("%d bytes of %d", len(body), resp.ContentLength)
+		}
+		if resp, body := do(t, "HEAD", url, ""); body != "" || resp.ContentLength != 1_000_000 {
+			t.Errorf("HEAD: %d bytes of %d", len(body), resp.ContentLength)
+		}
+		if resp, body := do(t, "GET", url, "", "Range", "bytes=10-14"); resp.StatusCode != 206 || body != "01234" || resp.Header.Get("Content-Range") != "bytes 10-14/1000000" {
+			t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+		}
+	})
+}
+
+// What is uploaded and answered goes both ways at once where the client can.
+func TestLargeRequestBodies(t *testing.T) {
+	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, n, " ", err, " ", r.ContentLength, " ", r.TransferEncoding)
+	})
+	bothWays(t, Config{Upstreams: []string{up.URL}}, nil, func(t *testing.T, url string, _ *Proxy) {
+		if _, body := do(t, "POST", url, strings.Repeat("a", 1_000_000)); body != "1000000 <nil> 1000000 []" {
+			t.Errorf("%q", body)
+		}
+		r, _ := http.NewRequestWithContext(t.Context(), "POST", url, io.MultiReader(strings.NewReader("abc"), strings.NewReader("def")))
+		resp, err := client(t).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if body, _ := io.ReadAll(resp.Body); string(body) != "6 <nil> -1 [chunked]" {
+			t.Errorf("%q", body)
+		}
+	})
+}
+
+func TestUnixSocket(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "app.sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: http.HandlerFunc(mirror)}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(l) }()
+	defer func() { s.Close(); <-done; os.Remove(socket) }()
+	url := serve(t, "chain", newProxy(t, Config{Upstreams: []string{"unix:" + socket}, Host: "upstream"}))
+	if _, body := do(t, "GET", url+"/a", ""); !strings.Contains(body, "GET /a \nHost: localhost\n") {
+		t.Errorf("%q", body)
+	}
+}
+
+func TestOverTLS(t *testing.T) {
+	var proto string
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { proto = r.Proto; mirror(w, r) }))
+	s.EnableHTTP2, s.Config.ErrorLog = true, silent
+	s.StartTLS()
+	defer s.Close()
+	url := serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}))
+	if _, body := do(t, "POST", url+"/a", "text"); !strings.Contains(body, "POST /a text\n") || proto != "HTTP/2.0" {
+		t.Errorf("%q by %s", body, proto)
+	}
+	strange := serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}}))
+	if resp, _ := do(t, "GET", strange, ""); resp.StatusCode != 502 {
+		t.Errorf("a certificate that nobody has signed: %d, want 502", resp.StatusCode)
+	}
+}
