@@ -1,0 +1,110 @@
+package basic_test
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"weir/web"
+	"weir/web/components/basic"
+)
+
+func ExampleErrorPages() {
+	pages := must(basic.ErrorPages(basic.ErrorPagesConfig{
+		Pages: map[string]string{"404": "There is no such page.", "5xx": "We are sorry: {status}."},
+	}))
+	fragile := web.Pipe(func(c *web.Conn) {
+		if c.Path() == "/panic" {
+			panic("no")
+		}
+	})
+	site := web.Chain(pages, fragile, web.When("home", func(c *web.Conn) bool { return c.Path() == "/" }, basic.Text("home")))
+	ask(site, "GET /")
+	ask(site, "GET /nowhere")
+	ask(site, "GET /panic")
+	// Output:
+	// 200 OK
+	// home
+	// 404 Not Found
+	// There is no such page.
+	// 500 Internal Server Error
+	// We are sorry: 500.
+}
+
+// twice is a filter that repeats what passes.
+var twice = web.Named("twice", web.Filter(func(*web.Conn) web.Transform {
+	return func(next io.Writer) io.WriteCloser { return &doubling{next: next} }
+}))
+
+type doubling struct {
+	next io.Writer
+	all  bytes.Buffer
+}
+
+func (d *doubling) Write(p []byte) (int, error) { return d.all.Write(p) }
+
+func (d *doubling) Close() error {
+	_, err := d.next.Write(bytes.Repeat(d.all.Bytes(), 2))
+	return err
+}
+
+func TestErrorPages(t *testing.T) {
+	status := func(c *web.Conn) web.Body {
+		switch c.Path() {
+		case "/404":
+			return c.Canned(404)
+		case "/405":
+			c.SetHeader("Allow", "GET")
+			return c.Canned(405)
+		case "/own":
+			c.SetStatus(404)
+			return web.String("own words")
+		case "/304":
+			return c.Canned(304)
+		}
+		return web.String("page")
+	}
+	cfg := basic.ErrorPagesConfig{
+		Pages: map[string]string{"404": "not there", "4xx": "{status} {reason}!"},
+		Files: map[string]string{"3xx": file(t, "3.html", "<p>")},
+	}
+	all := cfg
+	all.All = true
+	for _, c := range []struct {
+		name  string
+		site  web.Component
+		bodys map[string]string
+	}{
+		{"first", web.Chain(must(basic.ErrorPages(cfg)), web.Source(status)),
+			map[string]string{"/404": "not there", "/405": "405 Method Not Allowed!", "/own": "own words", "/304": "", "/": "page"}},
+		{"behind the source, before a filter", web.Chain(web.Source(status), must(basic.ErrorPages(cfg)), twice),
+			map[string]string{"/404": "not therenot there", "/": "pagepage"}},
+		{"all", web.Chain(must(basic.ErrorPages(all)), web.Source(status)),
+			map[string]string{"/own": "not there", "/": "page"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bothWays(t, c.site, func(t *testing.T, url string) {
+				for path, want := range c.bodys {
+					resp, body := get(t, url+path)
+					if body != want || path == "/405" && resp.Header.Get("Allow") != "GET" {
+						t.Errorf("%s: %q %v, want %q", path, body, resp.Header, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestErrorPagesRefuses(t *testing.T) {
+	for part, cfg := range map[string]basic.ErrorPagesConfig{
+		"pages and files are empty":       {},
+		`"teapot" is no status`:           {Pages: map[string]string{"teapot": ""}},
+		`"6xx" is no status`:              {Pages: map[string]string{"6xx": ""}},
+		`"4" is no status`:                {Pages: map[string]string{"4": ""}},
+		"pages and files both have 404":   {Pages: map[string]string{"404": ""}, Files: map[string]string{"404": ""}},
+		"errorpages: 500: file: open no-": {Files: map[string]string{"500": "no-such-file"}},
+	} {
+		c, err := basic.ErrorPages(cfg)
+		wantError(t, c, err, part)
+	}
+}

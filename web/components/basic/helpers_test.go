@@ -1,0 +1,172 @@
+package basic_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/flow"
+	"weir/web"
+)
+
+// must is a component that has to be one.
+func must(c web.Component, err error) web.Component {
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// ask prints what a composition answers to "GET /path", with the fields of the head that are named.
+func ask(c web.Component, request string, fields ...string) {
+	h, err := web.New(c, web.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer h.Close()
+	method, target, _ := strings.Cut(request, " ")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, target, nil))
+	fmt.Println(w.Code, http.StatusText(w.Code))
+	for _, name := range fields {
+		fmt.Printf("%s: %s\n", name, w.Header().Get(name))
+	}
+	fmt.Println(strings.TrimSpace(w.Body.String()))
+}
+
+// bothWays serves a composition as a chain and as a process network.
+func bothWays(t *testing.T, c web.Component, test func(t *testing.T, url string)) {
+	t.Helper()
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		t.Run(string(way), func(t *testing.T) {
+			test(t, serve(t, c, way))
+		})
+	}
+}
+
+// serve serves a composition until the test ends.
+func serve(t *testing.T, c web.Component, way flow.Way) string {
+	t.Helper()
+	h, err := web.New(c, web.Options{Way: way})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.Close()
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL
+}
+
+// client takes a redirect for an answer, and keeps no connection.
+var client = &http.Client{
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true},
+}
+
+// send gives the response and its body. Header has names and values in turn.
+func send(t *testing.T, r *http.Request, header ...string) (*http.Response, string) {
+	t.Helper()
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+func get(t *testing.T, url string, header ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return send(t, r, header...)
+}
+
+// file is a file of the test's own.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	write(t, path, text)
+	return path
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantError wants one sentence that has this in it.
+func wantError(t *testing.T, c web.Component, err error, part string) {
+	t.Helper()
+	if err == nil || c != nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("component %v, error %v, want no component, and an error with %q", c, err, part)
+	}
+}
+
+// page is a source of a body with a media type.
+func page(mediaType, body string) web.Component {
+	return web.Named("page", web.Source(func(c *web.Conn) web.Body {
+		c.SetHeader("Content-Type", mediaType)
+		return web.String(body)
+	}))
+}
+
+// echo is a source that says what it sees of a request.
+func echo(see func(c *web.Conn) string) web.Component {
+	return web.Named("echo", web.Source(func(c *web.Conn) web.Body {
+		c.SetHeader("Content-Type", "text/plain")
+		return web.String(see(c))
+	}))
+}
+
+// through gives a function that sends a body, written in these parts, through a filter.
+func through(t testing.TB, mediaType string, filter web.Component) func(parts [][]byte) string {
+	t.Helper()
+	var body [][]byte
+	source := web.Source(func(c *web.Conn) web.Body {
+		c.SetHeader("Content-Type", mediaType)
+		return web.Stream(-1, func(w io.Writer) error {
+			for _, p := range body {
+				if _, err := w.Write(p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	h, err := web.New(web.Chain(source, filter), web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return func(parts [][]byte) string {
+		body = parts
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		return w.Body.String()
+	}
+}
+
+// cut cuts text into pieces of n bytes.
+func cut(text []byte, n int) [][]byte { return slices.Collect(slices.Chunk(text, n)) }

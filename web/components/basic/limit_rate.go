@@ -1,0 +1,104 @@
+package basic
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"weir/web"
+	"weir/web/components/internal/unit"
+)
+
+// LimitRateConfig says how often a client may come to [LimitRate].
+type LimitRateConfig struct {
+	Rate    float64 `hcl:"rate"`             // requests in each Per, more than 0
+	Per     string  `hcl:"per,optional"`     // the time that Rate is for; empty: "1s"
+	Burst   int     `hcl:"burst,optional"`   // requests at once, after a pause; 0: as many as Rate, at least 1
+	Header  string  `hcl:"header,optional"`  // clients are told apart by this field of the request where it is there; empty: by their addresses
+	Clients int     `hcl:"clients,optional"` // so many are told apart; 0: 65,536. Beyond, those are forgotten that have not come for longest
+}
+
+// LimitRate is a pipe that answers clients which come too often by 429 with Retry-After, by a token bucket for each. All learn where they stand
+// from RateLimit-Policy and RateLimit, as in the draft of those fields (draft-ietf-httpapi-ratelimit-headers). Addresses of
+// version 6 count by their first 64 bits, which is what a customer has. Put it before the source, and tell clients apart by a field only behind
+// something that has authenticated it: else whoever invents a value for it starts anew. Answers that are there are left alone.
+func LimitRate(cfg LimitRateConfig) (web.Component, error) {
+	per, err := unit.Duration("limit_rate: per", cfg.Per, time.Second)
+	switch {
+	case err != nil:
+		return nil, err
+	case !(cfg.Rate > 0) || math.IsInf(cfg.Rate, 0):
+		return nil, fmt.Errorf("limit_rate: rate is %v: write how many requests a client may make, more than 0", cfg.Rate)
+	case cfg.Burst < 0 || cfg.Clients < 0:
+		return nil, fmt.Errorf("limit_rate: burst is %d and clients is %d: neither can be less than 0", cfg.Burst, cfg.Clients)
+	case cfg.Header != "" && !httpguts.ValidHeaderFieldName(cfg.Header):
+		return nil, fmt.Errorf("limit_rate: header is %q, which is no name of a field", cfg.Header)
+	}
+	burst := cmp.Or(cfg.Burst, max(1, int(min(cfg.Rate, 1<<20))))
+	interval := float64(per) / cfg.Rate
+	if interval < 1 || interval*float64(burst) > float64(maxRefill) {
+		return nil, fmt.Errorf("limit_rate: %v requests in %v with a burst of %d: a request must take a nanosecond at least, and a burst a year at most", cfg.Rate, per, burst)
+	}
+	l := &rateLimit{
+		buckets: newBuckets(time.Duration(interval), burst, cmp.Or(cfg.Clients, 1<<16)), header: cfg.Header, start: time.Now(),
+		policy: web.NewField("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, burst, seconds(time.Duration(interval*float64(burst))))),
+	}
+	return named("limit_rate", web.Pipe(l.handle)), nil
+}
+
+// maxRefill is the longest that a bucket may take to fill.
+const maxRefill = 365 * 24 * time.Hour
+
+type rateLimit struct {
+	buckets *buckets
+	header  string
+	start   time.Time // of the clock that the buckets have
+	policy  web.Field
+}
+
+func (l *rateLimit) handle(c *web.Conn) {
+	if c.Answered() {
+		return
+	}
+	s := l.buckets.take(l.client(c), time.Since(l.start))
+	if !s.ok {
+		c.Reply(http.StatusTooManyRequests)
+		c.SetHeader("Retry-After", strconv.Itoa(seconds(s.wait)))
+	}
+	c.Set(l.policy)
+	c.SetHeader("RateLimit", `"default";r=`+strconv.Itoa(s.left)+";t="+strconv.Itoa(seconds(s.full)))
+}
+
+// client is who has sent the request.
+func (l *rateLimit) client(c *web.Conn) client {
+	if l.header != "" {
+		if key := c.RequestHeader(l.header); key != "" {
+			return client{key: key}
+		}
+	}
+	return client{addr: network(c.RemoteAddr())}
+}
+
+// network is what counts as one client of an address HOST:PORT: the address itself, or 64 bits of one of version 6. What is no address (a Unix
+// socket's) counts as one client.
+func network(remote string) netip.Prefix {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	addr, bits := at.Addr().Unmap().WithZone(""), 32
+	if addr.Is6() {
+		bits = 64
+	}
+	p, _ := addr.Prefix(bits)
+	return p
+}
+
+// seconds are whole ones, rounded up.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

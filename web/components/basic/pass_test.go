@@ -1,0 +1,58 @@
+package basic_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"weir/web"
+	"weir/web/components/basic"
+)
+
+func ExamplePass() {
+	ask(web.Chain(basic.Pass(), basic.Text("hello"), basic.Pass()), "GET /", "Content-Length")
+	// Output:
+	// 200 OK
+	// Content-Length: 5
+	// hello
+}
+
+func ExamplePassPiped() {
+	ask(web.Chain(basic.Text("hello"), basic.PassPiped(), basic.PassPiped()), "GET /")
+	// Output:
+	// 200 OK
+	// hello
+}
+
+func TestPassChangesNothing(t *testing.T) {
+	text := strings.Repeat("0123456789", 10_000)
+	for name, c := range map[string]web.Component{"pass": basic.Pass(), "piped": basic.PassPiped()} {
+		t.Run(name, func(t *testing.T) {
+			bothWays(t, web.Chain(basic.Text(text), c, c, c), func(t *testing.T, url string) {
+				if _, body := get(t, url); body != text {
+					t.Errorf("%d bytes", len(body))
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkPass is what a component costs that has nothing to do: compare the numbers of components.
+func BenchmarkPass(b *testing.B) {
+	for _, kind := range []struct {
+		name string
+		make func() web.Component
+	}{{"pipe", basic.Pass}, {"io.Pipe", basic.PassPiped}} {
+		for _, n := range []int{0, 1, 8} {
+			b.Run(fmt.Sprintf("%s/components=%d", kind.name, n), func(b *testing.B) {
+				parts := []web.Component{basic.Text(strings.Repeat("x", 4<<10))}
+				for range n {
+					parts = append(parts, kind.make())
+				}
+				r, _ := http.NewRequest("GET", "http://h/", nil)
+				benchmark(b, web.Chain(parts...), r)
+			})
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package basic_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"weir/flow"
+	"weir/web"
+	"weir/web/components/basic"
+)
+
+func ExampleRecover() {
+	sorry := must(basic.Recover(basic.RecoverConfig{
+		Text: "Something is broken here, and we know it.",
+		Panicked: func(c *web.Conn, why *flow.PanicError) {
+			fmt.Printf("%s %s: stage %s: %v, with its stack: %v\n", c.Method(), c.Target(), why.Stage, why.Value, len(why.Stack) > 0)
+		},
+	}))
+	fragile := web.Named("fragile", web.Source(func(*web.Conn) web.Body { panic("out of cheese") }))
+	ask(web.Chain(sorry, fragile), "GET /cheese")
+	// Output:
+	// GET /cheese: stage fragile: out of cheese, with its stack: true
+	// 500 Internal Server Error
+	// Something is broken here, and we know it.
+}
+
+func TestRecover(t *testing.T) {
+	told := make(chan string, 100) // from the callback -> to the test
+	cfg := basic.RecoverConfig{Panicked: func(c *web.Conn, why *flow.PanicError) { told <- c.Path() + fmt.Sprint(why.Value) }}
+	fragile := web.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/panic":
+			panic("no")
+		case "/missing":
+			http.NotFound(w, r)
+		default:
+			io.WriteString(w, "fine")
+		}
+	}))
+	for _, text := range []string{"", "<h1>{status}</h1>"} {
+		cfg.Text = text
+		bothWays(t, web.Chain(must(basic.Recover(cfg)), fragile), func(t *testing.T, url string) {
+			want := map[string]string{"": "500 Internal Server Error\n", "<h1>{status}</h1>": "<h1>500</h1>"}[text]
+			if resp, body := get(t, url+"/panic"); resp.StatusCode != 500 || body != want {
+				t.Errorf("%d %q, want %q", resp.StatusCode, body, want)
+			}
+			if got := <-told; got != "/panicno" {
+				t.Errorf("told %q", got)
+			}
+			if resp, body := get(t, url+"/missing"); resp.StatusCode != 404 || !strings.HasPrefix(body, "404") {
+				t.Errorf("%d %q", resp.StatusCode, body)
+			}
+			if resp, body := get(t, url); resp.StatusCode != 200 || body != "fine" || len(told) != 0 {
+				t.Errorf("%d %q, told %d more", resp.StatusCode, body, len(told))
+			}
+		})
+	}
+	c, err := basic.Recover(basic.RecoverConfig{File: "no-such-file"})
+	wantError(t, c, err, "recover: file: open no-such-file")
+}

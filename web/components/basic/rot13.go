@@ -1,0 +1,82 @@
+package basic
+
+import (
+	"io"
+	"sync"
+
+	"weir/web"
+)
+
+// Rot13 is a filter that moves each of the 26 letters on by 13: the paper's example of a filter. It is a writer before a
+// writer, in constant memory, and lets Flush through.
+func Rot13() web.Component {
+	transform := func(next io.Writer) io.WriteCloser { return &rot13Writer{next: next} }
+	return named("rot13", web.Filter(func(*web.Conn) web.Transform { return transform }))
+}
+
+// Rot13Piped is Rot13 as the paper has it: a reader that is copied to a writer by a goroutine, behind an [io.Pipe]. See [web.Piped] for
+// what that costs.
+func Rot13Piped() web.Component {
+	transform := web.Piped(func(w io.Writer, r io.Reader) error {
+		_, err := io.Copy(w, rot13Reader{r})
+		return err
+	})
+	return named("rot13", web.Filter(func(*web.Conn) web.Transform { return transform }))
+}
+
+// rotated says what becomes of each byte.
+var rotated = func() (table [256]byte) {
+	for i := range table {
+		switch b := byte(i); {
+		case b|0x20 >= 'a' && b|0x20 <= 'm':
+			table[i] = b + 13
+		case b|0x20 >= 'n' && b|0x20 <= 'z':
+			table[i] = b - 13
+		default:
+			table[i] = b
+		}
+	}
+	return table
+}()
+
+// rotate writes to dst what becomes of src. They have the same length, and may be the same.
+func rotate(dst, src []byte) {
+	for i, b := range src {
+		dst[i] = rotated[b]
+	}
+}
+
+// rot13Writer holds nothing back.
+type rot13Writer struct{ next io.Writer }
+
+// pieces are what is rotated at once.
+var pieces = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// Write implements [io.Writer]. What it is given is the caller's, and is not changed.
+func (w *rot13Writer) Write(p []byte) (int, error) {
+	piece := pieces.Get().(*[32 << 10]byte)
+	defer pieces.Put(piece)
+	for done := 0; done < len(p); {
+		part := p[done:min(len(p), done+len(piece))]
+		rotate(piece[:len(part)], part)
+		n, err := w.next.Write(piece[:len(part)])
+		done += n
+		if err != nil {
+			return done, err
+		}
+	}
+	return len(p), nil
+}
+
+// Close implements [io.Closer].
+func (w *rot13Writer) Close() error { return nil }
+
+// rot13Reader rotates what is read.
+type rot13Reader struct{ from io.Reader }
+
+// Read implements [io.Reader].
+func (r rot13Reader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	rotate(p[:n], p[:n])
+	return n, err
+}

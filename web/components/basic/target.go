@@ -1,0 +1,133 @@
+package basic
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"weir/web"
+)
+
+// target is where a redirect leads: a text with placeholders.
+type target struct {
+	parts []string // text and placeholders in turn: the odd ones are names
+	local bool     // a path of the same host
+}
+
+// newTarget reads a target. It refuses those in which something that a client writes could become the host.
+func newTarget(s string, rest bool) (*target, error) {
+	t := &target{local: strings.HasPrefix(s, "/") || strings.HasPrefix(s, "{path}")}
+	if err := checkHost(s, t.local); err != nil {
+		return nil, err
+	}
+	for tail := s; ; {
+		text, more, found := strings.Cut(tail, "{")
+		t.parts = append(t.parts, text)
+		if !found {
+			return t, nil
+		}
+		name, after, closed := strings.Cut(more, "}")
+		switch {
+		case !closed:
+			return nil, fmt.Errorf("redirect: to is %q, in which a { is not closed", s)
+		case name == "rest" && !rest:
+			return nil, fmt.Errorf("redirect: to has {rest}, and from has no * at its end that it could stand for")
+		case name != "path" && name != "rest" && name != "host" && name != "query":
+			return nil, fmt.Errorf("redirect: to has {%s}: there are {path}, {rest}, {host} and {query}", name)
+		}
+		t.parts = append(t.parts, name)
+		tail = after
+	}
+}
+
+// checkHost says whether the target's host is one that the configuration has written.
+func checkHost(s string, local bool) error {
+	if local {
+		if strings.HasPrefix(s, "//") || strings.HasPrefix(s, `/\`) {
+			return fmt.Errorf("redirect: to is %q: write https: before the //, or one / for a path", s)
+		}
+		return nil
+	}
+	_, after, ok := strings.Cut(s, "://")
+	if !ok || !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
+		return fmt.Errorf("redirect: to is %q: begin with / or {path} for a path of the same host, or with http:// or https://", s)
+	}
+	host, _, _ := strings.Cut(after, "{path}")
+	if end := strings.IndexAny(host, "/?#"); end >= 0 {
+		host = host[:end]
+	}
+	if host == "" || strings.Contains(strings.ReplaceAll(host, "{host}", ""), "{") {
+		return fmt.Errorf("redirect: to is %q, which leaves the host to the client: write a host, and a / behind it", s)
+	}
+	return nil
+}
+
+// expand fills in what was asked for; from is what is before the rest. It reports false when the request has no proper host, and one is needed.
+func (t *target) expand(c *web.Conn, from string) (string, bool) {
+	var b strings.Builder
+	b.WriteString(t.parts[0])
+	for i := 1; i < len(t.parts); i += 2 {
+		fill, text := "", t.parts[i+1]
+		switch t.parts[i] {
+		case "path":
+			fill = escapePath("/" + strings.TrimLeft(c.Path(), "/"))
+		case "rest":
+			fill = escapePath(strings.TrimPrefix(c.Path(), from))
+		case "query":
+			fill = escapeQuery(c.RawQuery())
+		case "host":
+			name, ok := hostName(c.Host())
+			if !ok {
+				return "", false
+			}
+			fill = name
+		}
+		b.WriteString(fill)
+		b.WriteString(text)
+	}
+	address := b.String()
+	if n := len(t.parts); n > 2 && t.parts[n-2] == "query" && t.parts[n-1] == "" && c.RawQuery() == "" {
+		address = strings.TrimRight(address, "?&")
+	}
+	if t.local {
+		address = "/" + strings.TrimLeft(address, "/")
+	}
+	return address, true
+}
+
+// escapePath writes a path as it stands in an address, backslashes and control characters included.
+func escapePath(p string) string {
+	return strings.ReplaceAll((&url.URL{Path: "/" + p}).EscapedPath()[1:], `\`, "%5C")
+}
+
+// escapeQuery makes sure that a query ends nowhere before its end.
+func escapeQuery(q string) string {
+	var b strings.Builder
+	for i := range len(q) {
+		if ch := q[i]; ch <= ' ' || ch >= 0x7f || strings.IndexByte(`"<>\#`, ch) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", ch)
+		} else {
+			b.WriteByte(ch)
+		}
+	}
+	return b.String()
+}
+
+// hostName is a host without its port, and whether it is a name or an address at all.
+func hostName(host string) (string, bool) {
+	name := host
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		name = host[:i]
+	}
+	inside, bracketed := strings.CutPrefix(name, "[")
+	if bracketed {
+		inside = strings.TrimSuffix(inside, "]")
+	}
+	for _, ch := range []byte(inside) {
+		letter := ch|0x20 >= 'a' && ch|0x20 <= 'z' || ch >= '0' && ch <= '9' || ch == '.'
+		if !letter && (bracketed && ch != ':' || !bracketed && ch != '-' && ch != '_') {
+			return "", false
+		}
+	}
+	return name, inside != "" && bracketed == strings.HasSuffix(name, "]")
+}

@@ -1,0 +1,32 @@
+package basic_test
+
+import (
+	"testing"
+
+	"weir/web"
+	"weir/web/components/basic"
+)
+
+func ExampleText() {
+	ask(basic.Text("hello"), "GET /", "Content-Type", "ETag")
+	// Output:
+	// 200 OK
+	// Content-Type: text/plain; charset=utf-8
+	// ETag: "LPJNul-wow4m6Dsqxbning"
+	// hello
+}
+
+func TestTextIsValidatedAndCutByTheCore(t *testing.T) {
+	bothWays(t, web.Chain(basic.Text("hello")), func(t *testing.T, url string) {
+		resp, body := get(t, url)
+		if body != "hello" || resp.ContentLength != 5 {
+			t.Errorf("%q of length %d", body, resp.ContentLength)
+		}
+		if again, body := get(t, url, "If-None-Match", resp.Header.Get("ETag")); again.StatusCode != 304 || body != "" {
+			t.Errorf("a client that has it: %d %q", again.StatusCode, body)
+		}
+		if part, body := get(t, url, "Range", "bytes=1-2"); part.StatusCode != 206 || body != "el" {
+			t.Errorf("a part: %d %q", part.StatusCode, body)
+		}
+	})
+}
