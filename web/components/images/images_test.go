@@ -137,13 +137,14 @@ func red(p image.Image, x, y int) bool {
 
 func TestTheMarkStandsWhereItShould(t *testing.T) {
 	const width, height, margin = 300, 200, 10
+	pictures := map[string][]byte{"image/jpeg": asJPEG(t, picture(width, height)), "image/png": asPNG(t, picture(width, height))}
 	for place, at := range map[string]image.Point{
 		"top-left": {margin, margin}, "top": {140, margin}, "top-right": {270, margin},
 		"left": {margin, 95}, "center": {140, 95}, "right": {270, 95},
 		"bottom-left": {margin, 180}, "bottom": {140, 180}, "bottom-right": {270, 180},
 	} {
 		f := WatermarkConfig{Place: place, Margin: margin}
-		for kind, b := range map[string][]byte{"image/jpeg": asJPEG(t, picture(width, height)), "image/png": asPNG(t, picture(width, height))} {
+		for kind, b := range pictures {
 			served(t, web.Chain(bytesOf(kind, b), marked(t, f)), nil, func(t *testing.T, resp *http.Response, body []byte) {
 				p, format, err := image.Decode(bytes.NewReader(body))
 				if err != nil || "image/"+format != kind || resp.Header.Get("Content-Type") != kind {
@@ -285,7 +286,7 @@ func TestAFileThatIsTooLargeKeepsItsRanges(t *testing.T) {
 }
 
 func TestLowerQuality(t *testing.T) {
-	b := asJPEG(t, picture(2000, 500))
+	b := asJPEG(t, picture(1400, 100))
 	save := http.Header{"Save-Data": {" on "}}
 	for _, c := range []struct {
 		about  string
@@ -294,13 +295,13 @@ func TestLowerQuality(t *testing.T) {
 		width  int  // of the picture that is sent
 		same   bool // it is sent as it is
 	}{
-		{"nobody asks", LowerQualityConfig{}, nil, 2000, true},
+		{"nobody asks", LowerQualityConfig{}, nil, 1400, true},
 		{"it is asked for", LowerQualityConfig{}, save, 1280, false},
-		{"it is said that it is not asked for", LowerQualityConfig{}, http.Header{"Save-Data": {"off"}}, 2000, true},
+		{"it is said that it is not asked for", LowerQualityConfig{}, http.Header{"Save-Data": {"off"}}, 1400, true},
 		{"always", LowerQualityConfig{When: "always"}, nil, 1280, false},
 		{"to another size", LowerQualityConfig{MaxSide: 100}, save, 100, false},
-		{"by quality alone", LowerQualityConfig{MaxSide: -1}, save, 2000, false},
-		{"with nothing to gain", LowerQualityConfig{MaxSide: -1, Quality: 100}, save, 2000, true},
+		{"by quality alone", LowerQualityConfig{MaxSide: -1}, save, 1400, false},
+		{"with nothing to gain", LowerQualityConfig{MaxSide: -1, Quality: 100}, save, 1400, true},
 	} {
 		t.Run(c.about, func(t *testing.T) {
 			served(t, web.Chain(bytesOf("image/jpeg", b), lowered(t, c.cfg)), c.header, func(t *testing.T, resp *http.Response, body []byte) {
@@ -397,7 +398,7 @@ func Example() {
 	var logo, photo bytes.Buffer
 	_ = png.Encode(&logo, image.NewNRGBA(image.Rect(0, 0, 40, 20)))
 	_ = os.WriteFile(file, logo.Bytes(), 0o600)
-	_ = jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 2000, 1000)), nil)
+	_ = jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 1600, 200)), nil)
 
 	watermark, err := Watermark(WatermarkConfig{Image: file, Opacity: .4})
 	if err != nil {
@@ -425,5 +426,5 @@ func Example() {
 	h.ServeHTTP(w, r)
 	size, _ := jpeg.DecodeConfig(w.Body)
 	fmt.Println(w.Header().Get("Content-Type"), size.Width, size.Height)
-	// Output: image/jpeg 1280 640
+	// Output: image/jpeg 1280 160
 }
