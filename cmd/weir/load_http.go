@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -14,52 +15,188 @@ import (
 type httpCmd struct {
 	URL string `arg:"" name:"url" help:"http://HOST:PORT/PATH."`
 
-	Connections    int            `short:"c" default:"64" help:"Connections; with --rate and --no-keep-alive how many may be under way at once."`
-	Rate           float64        `placeholder:"R" help:"Requests a second in all, due evenly apart whatever the server does; without it each connection sends its next request when the last is answered."`
+	Connections    int            `short:"c" default:"64" help:"Connections; with a rate and --no-keep-alive how many may be under way at once."`
+	Rate           *float64       `placeholder:"R" help:"Requests a second in all, due evenly apart whatever the server does; without it each connection sends its next request when the last is answered."`
 	Requests       int64          `short:"n" placeholder:"N" help:"End after so many requests (without --rate)."`
-	Duration       *time.Duration `placeholder:"10s" help:"How long to measure."`
+	Duration       *time.Duration `placeholder:"10s" help:"How long to measure; of a ramp each step, of a search each probe (2s there)."`
 	NoKeepAlive    bool           `help:"A connection for each request."`
-	Timeout        time.Duration  `default:"5s" help:"A request not answered within this has failed."`
+	Timeout        time.Duration  `default:"5s" help:"A request that isn't answered within this after it was due has failed."`
 	AcceptEncoding string         `placeholder:"gzip" enum:",gzip" default:"" help:"Accept bodies in gzip."`
 	Expect         string         `placeholder:"FILE" help:"What every body must be; without it what the first one is."`
-	MaxErrors      int64          `placeholder:"N" help:"Stop after so many failures."`
+	MaxErrors      int64          `placeholder:"N" help:"Stop after so many failures; of a ramp in one step."`
+	Ramp           string         `placeholder:"FROM:TO:STEP" help:"One constant rate after the other."`
+	CoolDown       time.Duration  `default:"1s" help:"Between two steps of a ramp."`
+	Knee           bool           `help:"Search for the highest rate with under 1 % failures and a p99 of at most --limit, and confirm it."`
+	Limit          time.Duration  `default:"100ms" help:"For --knee: the most that 99 of 100 requests may take, counted from when each was due."`
 	CPUs           []int          `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
 	JSON           bool           `name:"json" help:"Write the report as JSON."`
 	Steer          bool           `help:"Write events as JSON lines and take commands from standard input."`
 }
 
+// Help is the long part of the command's help.
+func (c *httpCmd) Help() string {
+	return `Every answer must be HTTP/1.1 to the letter, have the status 200 and the body expected; what isn't is an error of its
+kind: connect, timeout, reset, closed, status, body, protocol; limit (more under way at once than -c) and local (no
+port or descriptor left here) are not the server's.
+
+Examples:
+
+  weir load http -c 64 -n 100000 http://127.0.0.1:8080/           closed loop, as ab -k -c 64 -n 100000
+  weir load http -c 64 --rate 5000 --duration 30s http://127.0.0.1:8080/page.html
+  weir load http -c 1000 --rate 500 --no-keep-alive http://[::1]:8080/
+  weir load http --ramp 1000:20000:1000 --duration 5s --max-errors 100 http://127.0.0.1:8080/
+  weir load http --knee --limit 20ms --expect www/page.html http://127.0.0.1:8080/page.html
+
+connect     until the connection was there; made before the first request, or one for each
+waiting     from then, or the request, to the first byte of the answer
+processing  from then to its last byte
+total       connect and processing
+from due    from when a request was due to the last byte of its answer: what a user waits
+lateness    of this program, with requests whose connection was free
+behind      requests that were due while their connection was busy: sent late, and counted from when they were due
+
+Exit status: 0 all went well, 1 it couldn't be done or requests failed (with --ramp and --knee they may), 2 bad flags,
+130 interrupted.`
+}
+
+func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
+	config, err := c.config()
+	if err != nil {
+		return asUsage(err)
+	}
+	switch {
+	case c.Steer:
+		return asUsage(loadhttp.Steer(ctx, config, os.Stdin, t.out))
+	case c.Ramp != "":
+		return asUsage(c.climb(ctx, t, config))
+	case c.Knee:
+		return asUsage(c.search(ctx, t, config))
+	}
+	report, err := loadhttp.Run(ctx, config, watchRequests(t))
+	clearLive(t)
+	if report.WindowNS > 0 {
+		err = errors.Join(err, c.write(t, &report, &report))
+	}
+	if err == nil && len(report.Errors) > 0 {
+		err = fmt.Errorf("load: requests failed: %s", report.Trouble())
+	}
+	return asUsage(err)
+}
+
 func (c *httpCmd) config() (loadhttp.Config, error) {
-	config := loadhttp.Config{URL: c.URL, Connections: c.Connections, Rate: c.Rate, Requests: c.Requests, Close: c.NoKeepAlive, Timeout: c.Timeout,
+	config := loadhttp.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, Timeout: c.Timeout,
 		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs}
-	if c.Duration != nil {
+	switch {
+	case c.Duration != nil:
 		config.Duration = *c.Duration
-	} else if c.Requests == 0 {
+	case c.Knee:
+		config.Duration = 2 * time.Second
+	case c.Requests == 0:
 		config.Duration = 10 * time.Second
+	}
+	if err := c.oneWay(); err != nil {
+		return config, err
+	}
+	if c.Rate != nil {
+		if config.Rate = *c.Rate; config.Rate == 0 {
+			return config, usageError{errors.New("load: a rate of 0 requests a second is no load: give more, or leave --rate out for a closed loop")}
+		}
 	}
 	if c.Expect == "" {
 		return config, nil
 	}
 	var err error
 	if config.Expect, err = os.ReadFile(c.Expect); err != nil {
-		return config, usageError{fmt.Errorf("load: can't read what to expect: %w", err)}
+		err = usageError{fmt.Errorf("load: can't read what to expect: %w", err)}
 	}
-	return config, nil
+	return config, err
 }
 
-func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
-	config, err := c.config()
+// oneWay refuses flags that ask for two loads at once.
+func (c *httpCmd) oneWay() error {
+	var ways []string
+	for name, given := range map[string]bool{"--rate": c.Rate != nil, "-n": c.Requests > 0, "--ramp": c.Ramp != "", "--knee": c.Knee} {
+		if given {
+			ways = append(ways, name)
+		}
+	}
+	if c.Steer && (c.Requests > 0 || c.Ramp != "" || c.Knee) {
+		return usageError{errors.New("load: only a closed loop or a constant rate can be steered: leave -n, --ramp and --knee out")}
+	}
+	if len(ways) > 1 {
+		return usageError{errors.New("load: --rate, -n, --ramp and --knee are four different loads: give one of them")}
+	}
+	return nil
+}
+
+func (c *httpCmd) climb(ctx context.Context, t *terminal, config loadhttp.Config) error {
+	ramp, err := loadhttp.ParseRamp(c.Ramp)
 	if err != nil {
 		return err
 	}
-	if c.Steer {
-		return asUsage(loadhttp.Steer(ctx, config, os.Stdin, t.out))
+	if c.CoolDown < 0 {
+		return usageError{fmt.Errorf("load: a cool-down of %v is out of range: give 0 or more", c.CoolDown)}
 	}
-	report, err := loadhttp.Run(ctx, config, load.Events{})
-	if report.WindowNS > 0 {
-		err = errors.Join(err, t.json(&report))
+	if !c.JSON {
+		fmt.Fprintln(t.out, loadhttp.StepTitle)
 	}
-	if err == nil && len(report.Errors) > 0 {
-		err = fmt.Errorf("load: requests failed: %s", report.Trouble())
+	steps, err := loadhttp.Climb(ctx, config, ramp, watchRequests(t), func(r loadhttp.Report) {
+		clearLive(t)
+		if !c.JSON {
+			fmt.Fprintln(t.out, r.StepText())
+		}
+	})
+	clearLive(t)
+	if c.JSON && len(steps) > 0 {
+		err = errors.Join(err, t.json(map[string]any{"steps": steps}))
 	}
-	return asUsage(err)
+	return err
+}
+
+func (c *httpCmd) search(ctx context.Context, t *terminal, config loadhttp.Config) error {
+	if c.Limit <= 0 || c.Limit > c.Timeout {
+		return usageError{fmt.Errorf("load: a limit of %v is out of range: give more than 0 and at most the timeout, %v", c.Limit, c.Timeout)}
+	}
+	if t.errTTY {
+		fmt.Fprintln(t.err, loadhttp.StepTitle)
+	}
+	knee, err := loadhttp.FindKnee(ctx, config, c.Limit, watchRequests(t), func(p loadhttp.Probe) {
+		clearLive(t)
+		if t.errTTY {
+			fmt.Fprintln(t.err, p.Text())
+		}
+	})
+	clearLive(t)
+	if len(knee.Probes) > 0 && err == nil {
+		err = c.write(t, &knee, &knee)
+	}
+	if err == nil && !knee.Confirmed {
+		err = errors.New("load: no knee was found")
+	}
+	return err
+}
+
+// write writes a report as JSON or text.
+func (c *httpCmd) write(t *terminal, data any, text interface{ WriteText(io.Writer) error }) error {
+	if c.JSON {
+		return t.json(data)
+	}
+	return text.WriteText(t.out)
+}
+
+// watchRequests shows what a run does while it does it, if a person is looking.
+func watchRequests(t *terminal) load.Events {
+	if !t.errTTY {
+		return load.Events{}
+	}
+	return load.Events{Every: time.Second / 4, Progress: func(p load.Progress) {
+		fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d answered  %d failed  %d connections  latest %v late",
+			p.Elapsed.Seconds(), p.Sent, p.Failed, p.Alive, p.Lateness.Round(time.Microsecond))
+	}}
+}
+
+func clearLive(t *terminal) {
+	if t.errTTY {
+		fmt.Fprint(t.err, "\r\x1b[K")
+	}
 }

@@ -26,7 +26,8 @@ type Command struct {
 // Progress is what a run has done so far.
 type Progress struct {
 	Elapsed   time.Duration // since the first message was due
-	Sent      int64         // whole messages, those of short connections included
+	Sent      int64         // whole messages, those of short connections included; of requests, those answered whole and right
+	Failed    int64         // of requests; 0 for other loads, which count failures at the end
 	Echoed    int64
 	Alive     int           // connections that send and aren't lost
 	Lateness  time.Duration // the worst since the last Progress

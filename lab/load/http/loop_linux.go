@@ -169,7 +169,8 @@ func (l *loop) finish() {
 	if l.from != 0 {
 		l.to, l.cpuTo, l.queueTo = max(end, l.from), raw.ProcessCPU(), raw.RunQueueWait()
 	}
-	l.dispatch(end - 1) // nothing that was due is left out
+	for l.dispatch(end) < end && l.period > 0 { // nothing that was due is left out
+	}
 }
 
 // drain waits for what is still to be decided, unless the run was ended from outside.
@@ -200,7 +201,7 @@ func (l *loop) turnOnce(until int64) {
 		l.handle(int(ev.Fd), ev.Events)
 		if l.period > 0 && !l.ended && l.start.Load() != 0 {
 			if now := l.clock.Now(); now >= l.due(l.turn) {
-				l.dispatch(min(now, l.window.To.Load()-1))
+				l.dispatch(now)
 			}
 		}
 	}

@@ -39,12 +39,13 @@ type Report struct {
 	WarmMessages  int64   `json:"warm_messages"`  // answered whole and right before the window
 	Opened        int64   `json:"opened"`         // connections made, the whole run
 
-	LatenessUS   result.Percentiles `json:"lateness_us"`   // open loop: actual - due time of sending, of requests whose connection was free
-	LatencyUS    result.Percentiles `json:"latency_us"`    // of Answered: from the due time to the answer's last byte, in the closed loop from the begin
-	ConnectUS    Times              `json:"connect_us"`    // of connections made in the window or before the first request
-	WaitUS       Times              `json:"wait_us"`       // from when the request could be sent to the answer's first byte
-	ProcessingUS Times              `json:"processing_us"` // from when the request could be sent to the answer's last byte
-	TotalUS      Times              `json:"total_us"`      // from the request's begin, connecting included, to the answer's last byte
+	LatenessUS   result.Percentiles `json:"lateness_us"`     // open loop: actual - due time of sending, of requests whose connection was free
+	LatencyUS    result.Percentiles `json:"latency_us"`      // of Answered: from the due time to the answer's last byte, in the closed loop from the begin
+	DueUS        Times              `json:"due_us,omitzero"` // open loop: the same as LatencyUS, with ab's figures
+	ConnectUS    Times              `json:"connect_us"`      // of connections made in the window or before the first request
+	WaitUS       Times              `json:"wait_us"`         // from when the request could be sent to the answer's first byte
+	ProcessingUS Times              `json:"processing_us"`   // from when the request could be sent to the answer's last byte
+	TotalUS      Times              `json:"total_us"`        // from the request's begin, connecting included, to the answer's last byte
 
 	Errors    map[string]int64 `json:"errors"`            // kind to count, the whole run; empty when nothing went wrong
 	Details   []string         `json:"details,omitempty"` // the first few errors in full

@@ -6,13 +6,17 @@ import (
 	"weir/lab/load/http/response"
 )
 
-// dispatch begins the requests that are due at now, and says when the next one is.
+// maxDispatch is how many requests may begin before answers are looked at again.
+const maxDispatch = 256
+
+// dispatch begins the requests that are due at now or become due meanwhile, but not many at once and none of after the window.
+// It says when the next one is.
 func (l *loop) dispatch(now int64) int64 {
 	if l.period == 0 {
 		return math.MaxInt64
 	}
-	at := l.due(l.turn)
-	for ; at <= now; at = l.due(l.turn) {
+	at, end := l.due(l.turn), l.window.To.Load()
+	for n := 0; at <= now && at < end && n < maxDispatch; at, n = l.due(l.turn), n+1 {
 		if l.window.Holds(at) {
 			l.offered++
 		}

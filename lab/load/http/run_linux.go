@@ -154,7 +154,7 @@ func (r *run) hold(ctx context.Context) {
 func (r *run) progress() load.Progress {
 	l := r.loop
 	now, start := l.clock.Now(), l.start.Load()
-	p := load.Progress{Sent: l.answered.Load(), Alive: int(l.alive.Load()), Lateness: time.Duration(l.worst.Swap(0)), Measuring: now >= l.window.From.Load()}
+	p := load.Progress{Sent: l.answered.Load(), Failed: l.failed.Load(), Alive: int(l.alive.Load()), Lateness: time.Duration(l.worst.Swap(0)), Measuring: now >= l.window.From.Load()}
 	if start > 0 {
 		p.Elapsed = time.Duration(max(0, now-start))
 	}
@@ -167,7 +167,7 @@ func (l *loop) report() Report {
 	rep := Report{URL: l.URL, Address: l.addr, Connections: l.Connections, Rate: l.Rate, KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),
 		Offered: l.offered, Attempted: l.attempted, Messages: l.messages, Answered: l.answeredDue, Failed: l.failedIn, Unfinished: l.unfinished,
 		Bytes: l.bytes, BodyBytes: l.bodyBytes, Encoded: l.encoded, Behind: l.behind, WarmMessages: l.warm, Opened: l.opened,
-		LatenessUS: l.lateness.Percentiles(), LatencyUS: l.latency.Percentiles(),
+		LatenessUS: l.lateness.Percentiles(), LatencyUS: l.latency.Percentiles(), DueUS: l.latency.Times(),
 		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(),
 		Errors: map[string]int64{}, Details: l.fails.Details, Interrupt: l.cut,
 		CPUNS: l.cpuTo - l.cpuFrom, RunQueueNS: l.queueTo - l.queueFrom, WindowNS: window, StartedNS: l.from}

@@ -151,10 +151,10 @@ func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 				checkKind(t, Config{URL: url, Connections: 3, Requests: 12, Expect: []byte("body")}, test.want, 12)
 			})
 			t.Run("open loop", func(t *testing.T) {
-				checkKind(t, Config{URL: url, Connections: 3, Rate: 100, Duration: 120 * time.Millisecond, Expect: []byte("body")}, test.want, 12)
+				checkKind(t, Config{URL: url, Connections: 3, Rate: 400, Duration: 30 * time.Millisecond, Expect: []byte("body")}, test.want, 12)
 			})
 			t.Run("open loop without keep-alive", func(t *testing.T) {
-				checkKind(t, Config{URL: url, Connections: 50, Close: true, Rate: 100, Duration: 120 * time.Millisecond, Expect: []byte("body")}, test.want, 12)
+				checkKind(t, Config{URL: url, Connections: 50, Close: true, Rate: 400, Duration: 30 * time.Millisecond, Expect: []byte("body")}, test.want, 12)
 			})
 		})
 	}

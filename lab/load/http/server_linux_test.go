@@ -5,12 +5,9 @@ import (
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 )
-
-var page = strings.Repeat("the page of the tests, 32 bytes\n", 128)
 
 // web is a real web server that answers every request with page.
 func web(t *testing.T) string {

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	loadhttp "weir/lab/load/http"
+)
+
+// runHTTP runs the command against a server that answers with this status and body, and returns what it printed.
+func runHTTP(t *testing.T, c httpCmd, status int, body string) (out, progress string, err error) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		w.Write([]byte(body)) //nolint:errcheck // the client sees it
+	}))
+	defer s.Close()
+	if c.URL == "" {
+		c.URL = s.URL
+	}
+	c.Connections, c.Timeout = 2, time.Minute
+	var files [2]*os.File
+	for i, name := range []string{"out", "err"} {
+		if files[i], err = os.Create(filepath.Join(t.TempDir(), name)); err != nil {
+			t.Fatal(err)
+		}
+		defer files[i].Close()
+	}
+	err = c.Run(context.Background(), newTerminal(files[0], files[1]))
+	text := func(f *os.File) string { b, _ := os.ReadFile(f.Name()); return string(b) }
+	return text(files[0]), text(files[1]), err
+}
+
+func TestLoadHTTPPrintsAsAb(t *testing.T) {
+	out, progress, err := runHTTP(t, httpCmd{Requests: 20}, http.StatusOK, "hello")
+	if err != nil || progress != "" {
+		t.Errorf("%v, progress %q", err, progress)
+	}
+	for _, want := range []string{"answers      20 in", "processing", "waiting", "% within ms", "errors       none"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("want %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestLoadHTTPFailsWhenRequestsFail(t *testing.T) {
+	expect := filepath.Join(t.TempDir(), "page")
+	if err := os.WriteFile(expect, []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := runHTTP(t, httpCmd{Requests: 20, Expect: expect, JSON: true}, http.StatusInternalServerError, "hello")
+	var r loadhttp.Report
+	if jsonErr := json.Unmarshal([]byte(out), &r); jsonErr != nil || r.Errors["status"] != 20 {
+		t.Errorf("%v, %s", jsonErr, out)
+	}
+	if err == nil || !strings.Contains(err.Error(), "requests failed: status (20)") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestLoadHTTPRamps(t *testing.T) {
+	quick := 20 * time.Millisecond
+	out, _, err := runHTTP(t, httpCmd{Ramp: "100:200:100", Duration: &quick, NoKeepAlive: true}, http.StatusOK, "hello")
+	if err != nil || strings.Count(out, "\n") != 3 || !strings.Contains(out, "attempted/s") {
+		t.Errorf("%v, %s", err, out)
+	}
+	out, _, err = runHTTP(t, httpCmd{Ramp: "100:200:100", Duration: &quick, JSON: true}, http.StatusOK, "hello")
+	var steps struct{ Steps []loadhttp.Report }
+	if jsonErr := json.Unmarshal([]byte(out), &steps); err != nil || jsonErr != nil || len(steps.Steps) != 2 || steps.Steps[1].Rate != 200 {
+		t.Errorf("%v, %v, %s", err, jsonErr, out)
+	}
+}
+
+func TestLoadHTTPRefusesWhatCannotBeMeant(t *testing.T) {
+	zero, ten := 0.0, 10.0
+	for want, c := range map[string]httpCmd{
+		"a rate of 0 requests":          {Rate: &zero},
+		"four different loads":          {Rate: &ten, Requests: 5},
+		"can be steered":                {Steer: true, Knee: true},
+		"the ramp \"5\" is none":        {Ramp: "5"},
+		"a cool-down of -1ns":           {Ramp: "1:2:1", CoolDown: -1},
+		"a limit of 0s is out of range": {Knee: true},
+		"can't read what to expect":     {Expect: filepath.Join(t.TempDir(), "none")},
+		"the URL \"x\" is not one":      {URL: "x"},
+	} {
+		_, _, err := runHTTP(t, c, http.StatusOK, "hello")
+		var u usageError
+		if !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want bad usage with %q, got %v", want, err)
+		}
+	}
+}
