@@ -76,7 +76,7 @@ function serve(options) {
     if (where !== '/' && where !== '/page.html') return say(response, 404, {}, 'not found\n');
     if (request.method !== 'GET' && request.method !== 'HEAD') return say(response, 405, { Allow: 'GET, HEAD' }, 'method not allowed\n');
     requests++;
-    if (options.sleepEvery === 0 || requests % options.sleepEvery !== 0) return sendPage(response);
+    if (stopping || options.sleepEvery === 0 || requests % options.sleepEvery !== 0) return sendPage(response);
     const timer = setTimeout(() => { asleep.delete(timer); sendPage(response); }, options.sleepMS);
     asleep.set(timer, () => sendPage(response));
   }
