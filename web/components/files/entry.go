@@ -35,10 +35,7 @@ type entry struct {
 	codings []string  // of coded
 	settled bool      // its stamps tell whether it has changed: see stamp
 
-	cost    int64        // memory, in bytes
-	place   int          // in the ring of the store, which guards it
 	checked atomic.Int64 // since the component's epoch, when it last was as it is
-	used    atomic.Bool  // since the store last looked for one to drop
 }
 
 // variant is a file with the fields that go with it.

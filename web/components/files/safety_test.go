@@ -155,7 +155,7 @@ func TestConfigErrors(t *testing.T) {
 		`files: dir is "", which can't be served: it is empty: write the path of a directory`: {},
 		`files: index is "a/b", which is a path`:                                              {Dir: dir, Index: "a/b"},
 		`files: strip is "static", which begins no path`:                                      {Dir: dir, Strip: "static"},
-		`files: not_found is "/../x", which is no file below dir`:                            {Dir: dir, NotFound: "../x"},
+		`files: not_found is "/../x", which is no file below dir`:                             {Dir: dir, NotFound: "../x"},
 		`files: precompressed has "lzma", which is not looked for`:                            {Dir: dir, Precompressed: []string{"lzma"}},
 		`files: cache is "much", which is no size`:                                            {Dir: dir, Cache: "much"},
 		`files: cache_file is "-1", which is no size`:                                         {Dir: dir, CacheFile: "-1"},
