@@ -1,0 +1,264 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"weir/flow"
+	"weir/web"
+)
+
+func echo() (web.Component, error) { return Echo(WebSocketConfig{MaxMessage: "1KB"}) }
+
+func TestEcho(t *testing.T) {
+	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+		conn, resp, err := dial(t, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Header.Get("X-Before") != "kept" {
+			t.Errorf("%v, want the fields of earlier components", resp.Header)
+		}
+		ctx := within(t)
+		for _, want := range []string{"hello", "", strings.Repeat("é", 512)} {
+			if err := conn.Write(ctx, websocket.MessageText, []byte(want)); err != nil {
+				t.Fatal(err)
+			}
+			if kind, got, err := conn.Read(ctx); err != nil || string(got) != want || kind != websocket.MessageText {
+				t.Fatalf("%q, %v", got, err)
+			}
+		}
+		if n := c.(*WebSockets).Open(); n != 1 {
+			t.Errorf("%d open", n)
+		}
+		if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
+			t.Error(err)
+		}
+		if e := <-end; e.status != 101 || e.err != nil {
+			t.Errorf("%+v", e)
+		}
+		if n := c.(*WebSockets).Open(); n != 0 {
+			t.Errorf("%d open", n)
+		}
+	}, zip)
+}
+
+func TestAMessageThatIsTooLarge(t *testing.T) {
+	bothWays(t, echo, func(t *testing.T, url string, _ io.Closer, end <-chan ended) {
+		conn, _, err := dial(t, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.Write(within(t), websocket.MessageBinary, make([]byte, 1025))
+		if _, _, err := conn.Read(within(t)); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
+			t.Errorf("%v, want status 1009", err)
+		}
+		<-end
+	})
+}
+
+func TestWhoMayConnect(t *testing.T) {
+	component := func() (web.Component, error) {
+		return Echo(WebSocketConfig{Origins: []string{"*.example.org", "https://other.example"}, Protocols: []string{"a"}})
+	}
+	bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan ended) {
+		for origin, ok := range map[string]bool{
+			"": true, url: true, "http://www.example.org": true, "https://other.example": true,
+			"http://other.example": false, "http://example.com": false, "null": false,
+		} {
+			var fields []string
+			if origin != "" {
+				fields = []string{"Origin", origin}
+			}
+			conn, resp, err := dial(t, url, fields...)
+			switch {
+			case ok && (err != nil || conn.Subprotocol() != "a"):
+				t.Errorf("origin %q: %v", origin, err)
+			case !ok && (err == nil || resp.StatusCode != 403):
+				t.Errorf("origin %q: %v, %v, want 403", origin, resp, err)
+			}
+			if ok {
+				_ = conn.Close(websocket.StatusNormalClosure, "")
+			}
+			if e := <-end; ok != (e.err == nil) {
+				t.Errorf("origin %q: %+v", origin, e)
+			}
+		}
+		resp, err := client(t).Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if e := <-end; resp.StatusCode != 426 || e.status != 426 {
+			t.Errorf("no WebSocket: %d, want 426", resp.StatusCode)
+		}
+	})
+}
+
+func TestMaxOpen(t *testing.T) {
+	component := func() (web.Component, error) { return Echo(WebSocketConfig{MaxOpen: 1}) }
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+		first, _, err := dial(t, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, resp, err := dial(t, url); err == nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+			t.Errorf("%v, want 503", resp)
+		}
+		<-end
+		_ = first.Close(websocket.StatusNormalClosure, "")
+		<-end
+		third, _, err := dial(t, url)
+		if err != nil {
+			t.Fatalf("when the first has gone: %v", err)
+		}
+		_ = third.Close(websocket.StatusNormalClosure, "")
+	})
+}
+
+func TestHowAFunctionEnds(t *testing.T) {
+	for want, err := range map[websocket.StatusCode]error{websocket.StatusNormalClosure: nil, websocket.StatusInternalError: errors.New("secret")} {
+		component := func() (web.Component, error) {
+			return WebSocket(WebSocketConfig{}, func(context.Context, *websocket.Conn) error { return err })
+		}
+		bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan ended) {
+			conn, _, dialled := dial(t, url)
+			if dialled != nil {
+				t.Fatal(dialled)
+			}
+			_, _, got := conn.Read(within(t))
+			if websocket.CloseStatus(got) != want || strings.Contains(got.Error(), "secret") {
+				t.Errorf("%v, want status %d", got, want)
+			}
+			if e := <-end; !errors.Is(e.err, err) {
+				t.Errorf("%v, want %v", e.err, err)
+			}
+		})
+	}
+}
+
+func TestCloseIsAGoodbye(t *testing.T) {
+	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+		conn, _, err := dial(t, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := make(chan error, 1)
+		go func() { _, _, err := conn.Read(within(t)); read <- err }()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-read; websocket.CloseStatus(err) != websocket.StatusGoingAway {
+			t.Errorf("%v, want status 1001", err)
+		}
+		if e := <-end; e.err != nil {
+			t.Errorf("%+v", e)
+		}
+		if _, resp, err := dial(t, url); err == nil || resp.StatusCode != 503 {
+			t.Errorf("after Close: %v, want 503", resp)
+		}
+	})
+}
+
+// The end of the server's context for requests is one too.
+func TestTheServerStops(t *testing.T) {
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		c, err := echo()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := web.New(c, web.Options{Way: way})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		base, stop := context.WithCancel(t.Context())
+		s := &http.Server{Handler: h, BaseContext: func(net.Listener) context.Context { return base }}
+		done := make(chan struct{})
+		go func() { defer close(done); _ = s.Serve(l) }()
+		conn, _, err := dial(t, "http://"+l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		if _, _, err := conn.Read(within(t)); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+			t.Errorf("%v, want status 1001", err)
+		}
+		until(t, "nobody is connected", func() bool { return c.(*WebSockets).Open() == 0 })
+		s.Close()
+		<-done
+		h.Close()
+		_ = c.(*WebSockets).Close()
+	}
+}
+
+// A client that is there answers pings by reading; one that has gone silently does not.
+func TestPings(t *testing.T) {
+	component := func() (web.Component, error) { return Echo(WebSocketConfig{Ping: "20ms"}) }
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+		silent, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer silent.Close()
+		_ = silent.SetDeadline(time.Now().Add(patience))
+		_, _ = io.WriteString(silent, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+		sent, err := io.ReadAll(silent) // it ends because no answer came
+		if err != nil || !strings.HasPrefix(string(sent), "HTTP/1.1 101 ") || !strings.Contains(string(sent), "\r\n\r\n\x89") {
+			t.Errorf("%q, %v, want a ping and the end", sent, err)
+		}
+		<-end
+	})
+	component = func() (web.Component, error) { return Echo(WebSocketConfig{Ping: "1s"}) }
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+		pinged := make(chan struct{}, 1)
+		conn, _, err := websocket.Dial(within(t), url, &websocket.DialOptions{HTTPClient: client(t), OnPingReceived: func(context.Context, []byte) bool {
+			select {
+			case pinged <- struct{}{}:
+			default:
+			}
+			return true
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := conn.CloseRead(within(t))
+		select {
+		case <-pinged:
+		case <-ctx.Done():
+			t.Error("the connection has ended before a ping")
+		}
+		_ = conn.Close(websocket.StatusNormalClosure, "")
+		<-end
+	})
+}
+
+func TestConfigs(t *testing.T) {
+	talk := func(context.Context, *websocket.Conn) error { return nil }
+	tell := func(context.Context, *Stream) error { return nil }
+	for says, made := range map[string]func() (web.Component, error){
+		"origins":     func() (web.Component, error) { return WebSocket(WebSocketConfig{Origins: []string{"["}}, talk) },
+		"max_message": func() (web.Component, error) { return WebSocket(WebSocketConfig{MaxMessage: "0"}, talk) },
+		"ping":        func() (web.Component, error) { return Echo(WebSocketConfig{Ping: "often"}) },
+		"max_open":    func() (web.Component, error) { return Echo(WebSocketConfig{MaxOpen: -1}) },
+		"keep_alive":  func() (web.Component, error) { return SSE(SSEConfig{KeepAlive: "x"}, tell) },
+		"retry":       func() (web.Component, error) { return SSE(SSEConfig{Retry: "x"}, tell) },
+		"root":        func() (web.Component, error) { return Watch(WatchConfig{Root: "/does/not/exist"}) },
+		"interval":    func() (web.Component, error) { return Watch(WatchConfig{Root: ".", Interval: "0s"}) },
+	} {
+		if _, err := made(); err == nil || !strings.HasPrefix(err.Error(), "events: ") || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want an error about %s", err, says)
+		}
+	}
+}
