@@ -56,7 +56,9 @@ func New(c Component, o Options) (*Handler, error) {
 	if h.net, err = b.net(h.lose, o.Drain); err != nil {
 		return nil, err
 	}
-	h.run()
+	if err := h.run(); err != nil {
+		return nil, err
+	}
 	return h, nil
 }
 
@@ -72,7 +74,7 @@ func (b *builder) net(lost func(*Conn, error), drain time.Duration) (*flow.Net[*
 }
 
 // run starts the net. Its goroutine ends when the context is done, which is Close's to say.
-func (h *Handler) run() {
+func (h *Handler) run() error {
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	go func() {
@@ -80,8 +82,14 @@ func (h *Handler) run() {
 		h.err = h.net.Run(ctx, h.way)
 	}()
 	for h.net.Snapshot().Way == "" { // before that, Put takes nothing
-		runtime.Gosched()
+		select {
+		case <-h.ended:
+			return h.err
+		default:
+			runtime.Gosched()
+		}
 	}
+	return nil
 }
 
 // exit is what is done with an exchange whose response is set up.

@@ -202,6 +202,12 @@ func TestAfterSeesWhatWasSent(t *testing.T) {
 	})
 }
 
+func TestAWayThatIsNone(t *testing.T) {
+	if _, err := web.New(text("x"), web.Options{Way: "fast"}); err == nil || !strings.Contains(err.Error(), "choose chain or network") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A topology ends where the responses are sent.
 func TestTopology(t *testing.T) {
 	c := web.Chain(mark("in"), web.When("js", pathIs("/js"), text("js")), web.When("css", pathIs("/css"), text("css")))

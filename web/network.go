@@ -28,7 +28,9 @@ func Open(ctx context.Context, c Component, in <-chan *Conn, out chan<- *Conn, o
 	if n.net, err = b.net(n.lose, o.Drain); err != nil {
 		return err
 	}
-	n.run()
+	if err := n.run(); err != nil {
+		return err
+	}
 	for {
 		select {
 		case conn, open := <-in:

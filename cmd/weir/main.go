@@ -19,8 +19,9 @@ import (
 )
 
 type cli struct {
-	Lab  labCmd  `cmd:"" help:"Compare servers: run experiments, list subjects, measure commands."`
-	Load loadCmd `cmd:"" help:"Drive a controlled load at any server."`
+	Lab   labCmd   `cmd:"" help:"Compare servers: run experiments, list subjects, measure commands."`
+	Load  loadCmd  `cmd:"" help:"Drive a controlled load at any server."`
+	Serve serveCmd `cmd:"" help:"Serve a folder, or a site composed of components."`
 
 	Completion completionCmd `cmd:"" help:"Print the code that makes a shell complete weir's commands."`
 	Version    versionCmd    `cmd:"" help:"Say which weir this is."`

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"weir/web"
+	"weir/web/components/metrics"
 )
 
 // block is a block of a site file that is being turned into a component.
@@ -21,6 +22,7 @@ type block struct {
 type loading struct {
 	diags   hcl.Diagnostics
 	closers []io.Closer
+	counts  *metrics.Metrics
 	places  map[string]hcl.Range // of components, by what the composition calls them
 }
 
@@ -70,5 +72,5 @@ func (b *block) finish(c web.Component) web.Component {
 	if len(b.Labels) > 1 {
 		b.fail(b.LabelRanges[1], "Too many labels", fmt.Sprintf("%s has one label at most: its name in drawings.", b.Type))
 	}
-	return web.With(c, web.Traits{Name: b.name(""), Place: b.place(b.Block)})
+	return web.With(c, web.Traits{Name: b.name(b.Type), Place: b.place(b.Block)})
 }

@@ -41,6 +41,11 @@ func of[C any, P web.Component](about string, make func(C) (P, error)) Kind {
 	}}
 }
 
+// plain is a kind without attributes.
+func plain(about string, make func() web.Component) Kind {
+	return of(about, func(struct{}) (web.Component, error) { return make(), nil })
+}
+
 // around is a kind with one pipeline inside.
 func around[C any, P web.Component](about string, make func(C, web.Component) (P, error)) Kind {
 	return Kind{About: about, build: func(b *block) web.Component {

@@ -11,6 +11,7 @@ import (
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/components/metrics"
 )
 
 // Event is something that happened to a [Live] site.
@@ -25,6 +26,7 @@ type Event struct {
 type Live struct {
 	file    string
 	way     flow.Way // in place of the file's, if not empty
+	counts  *metrics.Metrics
 	report  func(Event)
 	current atomic.Pointer[generation]
 	mu      sync.Mutex // one change at a time
@@ -45,7 +47,7 @@ func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 	if report == nil {
 		report = func(Event) {}
 	}
-	l := &Live{file: file, way: way, report: report}
+	l := &Live{file: file, way: way, counts: metrics.New(), report: report}
 	g, err := l.generate()
 	if err != nil {
 		return nil, err
@@ -56,7 +58,7 @@ func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 
 // generate reads the file and runs what it says.
 func (l *Live) generate() (*generation, error) {
-	s, err := Load(l.file)
+	s, err := Load(l.file, l.counts)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +81,9 @@ func (l *Live) generate() (*generation, error) {
 
 // Server is what the file says of the server.
 func (l *Live) Server() Server { return l.current.Load().site.Server }
+
+// Metrics are what the components metrics of the site count in, whichever file they stood in.
+func (l *Live) Metrics() *metrics.Metrics { return l.counts }
 
 // Handler is the composition that runs now.
 func (l *Live) Handler() *web.Handler { return l.current.Load().Handler }

@@ -12,6 +12,7 @@ import (
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/components/metrics"
 )
 
 // MaxSize is how long a site file may be, in bytes.
@@ -48,8 +49,9 @@ func (e *Error) Explain(w io.Writer, width uint, colour bool) error {
 	return hcl.NewDiagnosticTextWriter(w, e.files, width, colour).WriteDiagnostics(e.Diagnostics)
 }
 
-// Load reads a site file. What is wrong with it is an [*Error]. Who calls Load calls Close.
-func Load(file string) (*Site, error) {
+// Load reads a site file. What is wrong with it is an [*Error]. Counts are what its components metrics count in; nil stands for new ones.
+// Who calls Load calls Close.
+func Load(file string, counts *metrics.Metrics) (*Site, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -59,13 +61,16 @@ func Load(file string) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(file, text)
+	return Parse(file, text, counts)
 }
 
 // Parse is [Load] of a text; file is its name in errors.
-func Parse(file string, text []byte) (*Site, error) {
+func Parse(file string, text []byte, counts *metrics.Metrics) (*Site, error) {
 	parser := hclparse.NewParser()
-	l := &loading{places: map[string]hcl.Range{}}
+	if counts == nil {
+		counts = metrics.New()
+	}
+	l := &loading{places: map[string]hcl.Range{}, counts: counts}
 	s := &Site{}
 	if len(text) > MaxSize {
 		l.fail(hcl.Range{Filename: file}, "File too long", "A site file has one megabyte at most.")

@@ -40,7 +40,7 @@ func (l *loading) pipeline(body *hclsyntax.Body, attributes bool) web.Component 
 func (l *loading) component(b *hclsyntax.Block) web.Component {
 	k, ok := kinds[b.Type]
 	if !ok {
-		l.fail(b.TypeRange, "Unknown component", fmt.Sprintf("There is no component %q%s.", b.Type, suggestion(b.Type)))
+		l.fail(b.TypeRange, "Unknown component", fmt.Sprintf("There is no component %q%s", b.Type, suggestion(b.Type)))
 		return nil
 	}
 	return k.build(&block{b, l})
@@ -53,7 +53,7 @@ func suggestion(given string) string {
 		return levenshtein.Distance(given, a, nil) - levenshtein.Distance(given, b, nil)
 	})
 	if levenshtein.Distance(given, best, nil) > 3 {
-		return "; weir serve components lists those there are"
+		return "; weir serve components lists those there are."
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
 }

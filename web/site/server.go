@@ -30,13 +30,14 @@ type Server struct {
 
 // TLS is the block tls of a server: a certificate from files, or from a certificate authority by ACME (RFC 8555).
 type TLS struct {
-	Cert  string   `hcl:"cert,optional"` // a file of PEM, the server's certificate first
-	Key   string   `hcl:"key,optional"`  // a file of PEM
-	ACME  []string `hcl:"acme,optional"` // the names to get certificates for, in place of files
-	Email string   `hcl:"email,optional"`
-	Store string   `hcl:"store,optional"` // the folder to keep them in
-	CA    string   `hcl:"ca,optional"`    // the directory's URL; empty: Let's Encrypt
-	HTTP3 bool     `hcl:"http3,optional"` // on the same port, by UDP
+	Cert   string   `hcl:"cert,optional"`   // a file of PEM, the server's certificate first
+	Key    string   `hcl:"key,optional"`    // a file of PEM
+	ACME   []string `hcl:"acme,optional"`   // the names to get certificates for, in place of files
+	Agreed bool     `hcl:"agreed,optional"` // to the authority's terms; ACME needs it
+	Email  string   `hcl:"email,optional"`
+	Store  string   `hcl:"store,optional"` // the folder to keep them in
+	CA     string   `hcl:"ca,optional"`    // the directory's URL; empty: Let's Encrypt
+	HTTP3  bool     `hcl:"http3,optional"` // on the same port, by UDP
 }
 
 // Way is how the composition runs.

@@ -1,10 +1,64 @@
 package site
 
+import (
+	"weir/web"
+	"weir/web/components/accesslog"
+	"weir/web/components/auth"
+	"weir/web/components/basic"
+	"weir/web/components/events"
+	"weir/web/components/files"
+	"weir/web/components/images"
+	"weir/web/components/proxy"
+)
+
 // kinds are the components, by the names that site files call them by.
 var kinds map[string]Kind
 
 func init() { // the kinds with components inside refer to the table
 	kinds = map[string]Kind{
-		"when": when(),
+		"authenticate":      guard("lets in whom a file of passwords knows (HTTP Basic)", auth.Basic),
+		"bearer":            guard("lets in who has a signed token (JWT)", auth.Bearer),
+		"echo":              of("a WebSocket that says what it hears", events.Echo),
+		"error_pages":       of("gives answers of some statuses a page", basic.ErrorPages),
+		"files":             of("answers with files of a folder", files.New),
+		"headers":           of("sets and takes out fields of both heads", basic.Headers),
+		"inject":            of("puts a text into HTML pages", basic.Inject),
+		"limit_body":        of("refuses requests whose body is too long", basic.LimitBody),
+		"limit_concurrency": of("refuses what comes while too many requests are under way", basic.LimitConcurrency),
+		"limit_rate":        of("refuses what comes too often from one client", basic.LimitRate),
+		"log":               of("writes a line about each exchange", accesslog.New),
+		"lower_quality":     of("makes pictures smaller for who saves data", images.LowerQuality),
+		"metrics":           {About: "counts exchanges for the admin address's /metrics", build: countedBy},
+		"pass":              plain("lets everything through", basic.Pass),
+		"pass_piped":        plain("lets everything through by a pipe, as the paper does", basic.PassPiped),
+		"proxy":             of("answers with what other servers answer", proxy.New),
+		"recover":           of("says what the client reads when a component panics", basic.Recover),
+		"redirect":          of("sends the client elsewhere", basic.Redirect),
+		"replace":           of("replaces a text in bodies", basic.Replace),
+		"request_id":        of("gives each exchange a name for the logs", basic.RequestID),
+		"rewrite":           of("changes the path for what follows", basic.Rewrite),
+		"rot13":             plain("the paper's filter: each letter 13 further", basic.Rot13),
+		"security":          of("sets the fields that make browsers careful", basic.Security),
+		"static":            of("answers with a fixed response", basic.Static),
+		"status":            of("answers with a status", basic.Status),
+		"template":          of("answers with a template that is filled in", basic.Template),
+		"text":              of("answers with a text", func(c textConfig) (web.Component, error) { return basic.Text(c.Text), nil }),
+		"watch":             of("tells browsers when a file of a folder changes (server-sent events)", events.Watch),
+		"watermark":         of("puts a mark on pictures", images.Watermark),
+		"when":              when(),
 	}
+}
+
+// textConfig is the attributes of text.
+type textConfig struct {
+	Text string `hcl:"text"`
+}
+
+// countedBy makes the component metrics, which counts in what all of a live site's count in.
+func countedBy(b *block) web.Component {
+	var none struct{}
+	if !b.decode(&none) || !b.hasNoBlocks() {
+		return nil
+	}
+	return b.finish(b.counts.Component())
 }

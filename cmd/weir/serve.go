@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"weir/web/site"
+)
+
+type serveCmd struct {
+	Run        serveRunCmd   `cmd:"" default:"withargs" help:"Serve a folder, or what a site file says; example: weir serve www"`
+	Check      serveCheckCmd `cmd:"" help:"Say whether a site file is right, and where it is not; example: weir serve check site.hcl"`
+	Draw       serveDrawCmd  `cmd:"" help:"Draw what a site file says as a network; example: weir serve draw site.hcl | dot -Tsvg > site.svg"`
+	Components componentsCmd `cmd:"" help:"List the components that a site file can name."`
+}
+
+type serveRunCmd struct {
+	Target string `arg:"" default:"." help:"A folder, or a site file (name it ./check if it is called like a command)."`
+
+	Listen string `placeholder:"HOST:PORT" help:"Where to listen: what the site file says, otherwise 127.0.0.1:8080."`
+	Way    string `name:"run" placeholder:"chain|network" help:"How components run: as calls, or as communicating processes."`
+	Admin  string `placeholder:"HOST:PORT" help:"Where to show the network while it runs, with /metrics and /debug/pprof."`
+	Log    string `placeholder:"FILE" help:"Of a folder: write a line for each request; - is standard output."`
+}
+
+// Help is the long part of the command's help.
+func (c *serveRunCmd) Help() string {
+	return `A folder is served at once, with index pages, listings, ranges, conditional requests and compression. A site file says more: its
+routes read as pipelines of components (weir serve components lists them). Its paths are relative to its own folder. When the
+file changes, or on SIGHUP, the site changes with it, and every connection stays; a wrong file is refused and what runs goes on.
+
+Examples:
+
+  weir serve                            this folder, on http://127.0.0.1:8080
+  weir serve www --listen :8080         for every address of this machine
+  weir serve site.hcl --admin 127.0.0.1:9090
+  weir serve site.hcl --run network     each component a process of its own
+
+SIGTERM and Ctrl-C stop: what is being answered is finished first.
+
+Exit status: 0 stopped, 1 it couldn't be done, 2 bad flags, 130 interrupted before it began.`
+}
+
+type serveCheckCmd struct {
+	Site string `arg:"" help:"The site file."`
+}
+
+// Run implements the command.
+func (c *serveCheckCmd) Run(t *terminal) error {
+	file, err := enter(c.Site)
+	if err != nil {
+		return err
+	}
+	s, err := site.Load(file, nil)
+	if err != nil {
+		return explain(t, err)
+	}
+	defer s.Close()
+	fmt.Fprintf(t.out, "%s is right\n", c.Site)
+	return nil
+}
+
+type componentsCmd struct {
+	JSON bool `name:"json" help:"Write the list as JSON."`
+}
+
+// Run implements the command.
+func (c *componentsCmd) Run(t *terminal) error {
+	kinds := site.Kinds()
+	if c.JSON {
+		return t.json(kinds)
+	}
+	for _, k := range kinds {
+		fmt.Fprintf(t.out, "%-14s %s\n", k.Name, k.About)
+	}
+	return nil
+}
+
+// Run implements the command.
+func (c *serveRunCmd) Run(ctx context.Context, t *terminal) error {
+	info, err := os.Stat(c.Target)
+	if err != nil {
+		return fmt.Errorf("%w: give a folder, or a site file", err)
+	}
+	if info.IsDir() {
+		return c.serveFolder(ctx, t)
+	}
+	if c.Log != "" {
+		return usageError{errors.New("--log is for folders: a site file has the component log")}
+	}
+	return c.serveSite(ctx, t)
+}

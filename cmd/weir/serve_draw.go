@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+
+	"weir/flow/draw"
+	"weir/web"
+	"weir/web/site"
+)
+
+type serveDrawCmd struct {
+	Site   string `arg:"" help:"The site file."`
+	Format string `default:"dot" enum:"dot,mermaid,json" help:"dot (for Graphviz), mermaid (for Markdown), or json."`
+}
+
+// Help is the long part of the command's help.
+func (c *serveDrawCmd) Help() string {
+	return `The drawing is the network that runs: each box a component, each arrow a way that exchanges take. While a site is served, its
+admin page draws the same with what passes.
+
+Examples:
+
+  weir serve draw site.hcl | dot -Tsvg > site.svg
+  weir serve draw site.hcl --format mermaid`
+}
+
+// Run implements the command.
+func (c *serveDrawCmd) Run(t *terminal) error {
+	file, err := enter(c.Site)
+	if err != nil {
+		return err
+	}
+	s, err := site.Load(file, nil)
+	if err != nil {
+		return explain(t, err)
+	}
+	defer s.Close()
+	h, err := web.New(s.Pipe, web.Options{Way: s.Server.Way()})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	switch net := h.Topology(); c.Format {
+	case "json":
+		return t.json(net)
+	case "mermaid":
+		fmt.Fprint(t.out, draw.Mermaid(net))
+	default:
+		fmt.Fprint(t.out, draw.DOT(net))
+	}
+	return nil
+}

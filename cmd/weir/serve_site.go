@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"weir/flow"
+	"weir/web/server"
+	"weir/web/site"
+)
+
+// enter goes to the folder of a site file, to which its paths are relative, and gives the file's name there.
+func enter(file string) (string, error) {
+	if err := os.Chdir(filepath.Dir(file)); err != nil {
+		return "", err
+	}
+	return filepath.Base(file), nil
+}
+
+// explain shows what is wrong with a site file, with its lines.
+func explain(t *terminal, err error) error {
+	wrong, ok := errors.AsType[*site.Error](err)
+	if !ok {
+		return err
+	}
+	if err := wrong.Explain(t.err, uint(t.width()), t.errTTY && os.Getenv("NO_COLOR") == ""); err != nil {
+		return err
+	}
+	return errors.New("the site file is not right: mend what stands above")
+}
+
+// serveSite serves what a site file says, and changes with it.
+func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
+	file, err := enter(c.Target)
+	if err != nil {
+		return err
+	}
+	live, err := site.NewLive(file, flow.Way(c.Way), t.report)
+	if err != nil {
+		return explain(t, err)
+	}
+	defer live.Close()
+	said := live.Server()
+	config, err := settings(said)
+	if err != nil {
+		return err
+	}
+	if config.Addr = first(c.Listen, said.Listen, defaultListen); c.Admin == "" {
+		c.Admin = said.Admin
+	}
+	config.ErrorLog = t.errorLine
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	hangup := make(chan os.Signal, 1) // from the runtime; one reload stands for several asked for meanwhile
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	watcher.Go(func() { live.Watch(watching, hangup) })
+	defer watcher.Wait()
+	defer stop()
+	return serveWeb(ctx, t, live, config, c.Admin, live.Handler)
+}
+
+// settings turns what a site file says of its server into the server's.
+func settings(s site.Server) (server.Config, error) {
+	c := server.Config{MaxConns: s.MaxConnections, HeadBytes: s.MaxHeaderBytes}
+	for _, d := range []struct {
+		said string
+		into *time.Duration
+	}{{s.ReadHeaderTimeout, &c.HeaderTimeout}, {s.IdleTimeout, &c.IdleTimeout}, {s.DrainTimeout, &c.Drain}} {
+		var err error
+		if *d.into, err = site.Duration(d.said); err != nil {
+			return c, err
+		}
+	}
+	if s.TLS == nil {
+		return c, nil
+	}
+	c.HTTP3 = s.TLS.HTTP3
+	c.TLS = &server.TLS{CertFile: s.TLS.Cert, KeyFile: s.TLS.Key}
+	if len(s.TLS.ACME) > 0 {
+		c.TLS.ACME = &server.ACME{Names: s.TLS.ACME, Email: s.TLS.Email, Agreed: s.TLS.Agreed, Dir: first(s.TLS.Store, "certificates"), CA: s.TLS.CA}
+	}
+	return c, nil
+}
+
+// report says what happened to a live site.
+func (t *terminal) report(e site.Event) {
+	switch e.What {
+	case "refused":
+		_ = explain(t, e.Err)
+		fmt.Fprintln(t.err, "weir: the changed site file is not right; the site goes on as it was")
+	case "panic":
+		fmt.Fprintf(t.err, "weir: component %s panicked: %v\n", e.Text, e.Err)
+	case "reloaded":
+		fmt.Fprintln(t.err, "weir: serving what", e.Text, "says now")
+	default:
+		fmt.Fprintln(t.err, "weir:", e.Text)
+	}
+}
+
+func (t *terminal) errorLine(line string) { fmt.Fprintln(t.err, "weir:", line) }
+
+// first is the first that is not empty.
+func first(all ...string) string {
+	for _, s := range all {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// served is a weir serve that runs.
+type served struct {
+	*exec.Cmd
+	lines *bufio.Reader // of standard error
+	url   string
+}
+
+func serveCommand(t *testing.T, args ...string) *served {
+	t.Helper()
+	s := &served{Cmd: exec.Command(binary(t), append([]string{"serve"}, args...)...)}
+	pipe, err := s.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.lines = bufio.NewReader(pipe)
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if s.ProcessState == nil {
+			_ = s.Process.Kill()
+			_ = s.Wait()
+		}
+	})
+	s.url = strings.TrimSpace(strings.TrimPrefix(s.says(t, "serving on"), "weir: serving on "))
+	return s
+}
+
+// says reads until a line has these words, and gives it.
+func (s *served) says(t *testing.T, words string) string {
+	t.Helper()
+	var all strings.Builder
+	for {
+		line, err := s.lines.ReadString('\n')
+		all.WriteString(line)
+		if strings.Contains(line, words) {
+			return line
+		}
+		if err != nil {
+			t.Fatalf("it never said %q, but %q", words, all.String())
+		}
+	}
+}
+
+func (s *served) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	client := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get(s.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func (s *served) stop(t *testing.T) {
+	t.Helper()
+	_ = s.Process.Signal(syscall.SIGTERM)
+	_, _ = io.Copy(io.Discard, s.lines)
+	if err := s.Wait(); err != nil {
+		t.Errorf("stopped by SIGTERM: %v", err)
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestServeAFolder(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.txt"), "in the folder")
+	for _, way := range []string{"chain", "network"} {
+		s := serveCommand(t, dir, "--listen", "127.0.0.1:0", "--run", way)
+		if code, body := s.get(t, "a.txt"); code != 200 || body != "in the folder" {
+			t.Errorf("%s: %d %q", way, code, body)
+		}
+		if code, body := s.get(t, ""); code != 200 || !strings.Contains(body, "a.txt") {
+			t.Errorf("%s: the listing: %d %q", way, code, body)
+		}
+		s.stop(t)
+	}
+}
+
+func TestServeASite(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "site.hcl")
+	write(t, filepath.Join(dir, "a.txt"), "beside the site file")
+	write(t, file, "server { listen = \"127.0.0.1:0\" }\nfiles { dir = \".\" }")
+	s := serveCommand(t, file)
+	if code, body := s.get(t, "a.txt"); code != 200 || body != "beside the site file" {
+		t.Errorf("%d %q", code, body)
+	}
+	write(t, file, "server { listen = \"127.0.0.1:0\" }\ntext { text = \"changed\" }")
+	_ = s.Process.Signal(syscall.SIGHUP)
+	s.says(t, "serving what site.hcl says now")
+	if _, body := s.get(t, ""); body != "changed" {
+		t.Errorf("%q", body)
+	}
+	write(t, file, "txt {}")
+	s.says(t, "on site.hcl line 1")
+	s.says(t, "goes on as it was")
+	if _, body := s.get(t, ""); body != "changed" {
+		t.Errorf("after a wrong file: %q", body)
+	}
+	s.stop(t)
+}
+
+func TestCheckAndDrawASite(t *testing.T) {
+	dir := t.TempDir()
+	right, wrong := filepath.Join(dir, "right.hcl"), filepath.Join(dir, "wrong.hcl")
+	write(t, right, "route \"/\" {\n text { text = \"x\" }\n}\nsecurity {}")
+	write(t, wrong, "security {}\ntext { text = \"x\" }\nstatus { code = 404 }")
+	for _, c := range []struct {
+		args   string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{"check " + right, 0, "is right", ""},
+		{"check " + wrong, 1, "", "status is a source behind the source text"},
+		{"draw " + right, 0, `"routes" -> "text"`, ""},
+		{"draw --format mermaid " + right, 0, "flowchart LR", ""},
+		{"draw --format json " + right, 0, `"to": "response"`, ""},
+		{"draw " + wrong, 1, "", "wrong.hcl line 3"},
+		{"draw --format svg " + right, 2, "", "must be one of"},
+		{"components", 0, "files ", ""},
+		{"no-such-file", 1, "", "give a folder, or a site file"},
+		{right + " --log x", 2, "", "--log is for folders"},
+		{right + " --listen here", 1, "", "here"},
+		{right + " --run fast", 1, "", "chain"},
+	} {
+		cmd := exec.Command(binary(t), append([]string{"serve"}, strings.Fields(c.args)...)...)
+		var out, bad strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &bad
+		err := cmd.Run()
+		code := 0
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			code = exit.ExitCode()
+		}
+		if code != c.code || !strings.Contains(out.String(), c.stdout) || !strings.Contains(bad.String(), c.stderr) {
+			t.Errorf("weir serve %s: exit %d, want %d\nout: %s\nerr: %s", c.args, code, c.code, out.String(), bad.String())
+		}
+	}
+}
