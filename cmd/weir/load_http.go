@@ -62,15 +62,28 @@ Exit status: 0 all went well, 1 it couldn't be done or requests failed (with --r
 func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 	config, err := c.config()
 	if err != nil {
-		return asUsage(err)
+		return err
 	}
+	if c.Expect != "" {
+		text, release, err := loadhttp.ReadExpected(c.Expect)
+		if err != nil {
+			return usageError{fmt.Errorf("load: can't read what to expect: %w", err)}
+		}
+		defer release()
+		config.Expect = text
+	}
+	return asUsage(c.offer(ctx, t, config))
+}
+
+// offer offers the load that the flags ask for.
+func (c *httpCmd) offer(ctx context.Context, t *terminal, config loadhttp.Config) error {
 	switch {
 	case c.Steer:
-		return asUsage(loadhttp.Steer(ctx, config, os.Stdin, t.out))
+		return loadhttp.Steer(ctx, config, os.Stdin, t.out)
 	case c.Ramp != "":
-		return asUsage(c.climb(ctx, t, config))
+		return c.climb(ctx, t, config)
 	case c.Knee:
-		return asUsage(c.search(ctx, t, config))
+		return c.search(ctx, t, config)
 	}
 	report, err := loadhttp.Run(ctx, config, watchRequests(t))
 	clearLive(t)
@@ -80,7 +93,7 @@ func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 	if err == nil && len(report.Errors) > 0 {
 		err = fmt.Errorf("load: requests failed: %s", report.Trouble())
 	}
-	return asUsage(err)
+	return err
 }
 
 func (c *httpCmd) config() (loadhttp.Config, error) {
@@ -102,14 +115,7 @@ func (c *httpCmd) config() (loadhttp.Config, error) {
 			return config, usageError{errors.New("load: a rate of 0 requests a second is no load: give more, or leave --rate out for a closed loop")}
 		}
 	}
-	if c.Expect == "" {
-		return config, nil
-	}
-	var err error
-	if config.Expect, err = os.ReadFile(c.Expect); err != nil {
-		err = usageError{fmt.Errorf("load: can't read what to expect: %w", err)}
-	}
-	return config, err
+	return config, nil
 }
 
 // oneWay refuses flags that ask for two loads at once.

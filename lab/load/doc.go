@@ -6,7 +6,7 @@
 // time at which a message was due. How arrivals lie to one another is a choice that turns verdicts round:
 // evenly staggered, all connections together, or independent Poisson processes.
 //
-// One locked thread sends. It sleeps to absolute times (see alarm), writes without blocking, and allocates
+// One locked thread sends. It sleeps to absolute times (see raw.Alarm), writes without blocking, and allocates
 // nothing. A connection whose socket is full keeps its schedule: what it owes is counted and sent as soon as
 // the socket takes it. A second goroutine reads: it throws replies away, or, where echoes are checked,
 // compares every byte with what was sent and times each message.

@@ -14,7 +14,7 @@ type sender struct {
 	conns   []sending
 	slot    int64 // ns; the least time between two wake-ups
 	woke    int64 // ns; when the last sleep was to end
-	alarm   *alarm
+	alarm   *raw.Alarm
 	ready   *readiness
 	blocked int // connections that wait for room
 	counts
@@ -55,7 +55,7 @@ func newSender(s *stream, p plan, rate float64) (*sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	alarm, err := newAlarm()
+	alarm, err := raw.NewAlarm()
 	if err != nil {
 		ready.close()
 		return nil, err
@@ -77,7 +77,7 @@ func newSender(s *stream, p plan, rate float64) (*sender, error) {
 func (s *sender) run() {
 	runtime.LockOSThread()
 	defer s.ready.close()
-	defer s.alarm.close()
+	defer s.alarm.Close()
 	for !s.over() {
 		at, i := s.plan.peek()
 		from, end, now := s.window.From.Load(), s.window.To.Load(), s.clock.Now()
@@ -112,7 +112,7 @@ func (s *sender) wake(at int64) (until, then int64) {
 }
 
 // await sleeps until the given time, but no longer than a nap from now, and serves connections that have
-// room again. See alarm.sleep for then.
+// room again. See raw.Alarm for then.
 func (s *sender) await(now, until, then int64) {
 	if until > now+nap {
 		until, then = now+nap, 0
@@ -121,7 +121,7 @@ func (s *sender) await(now, until, then int64) {
 	case s.blocked > 0:
 		s.serveReady(until)
 		s.woke = s.clock.Now()
-	case s.alarm.sleep(until, then):
+	case s.alarm.Sleep(until, then):
 		s.woke = until
 	}
 }

@@ -44,6 +44,7 @@ type shared struct {
 type loop struct {
 	*shared
 	epoll  int
+	alarm  *raw.Alarm
 	server unix.Sockaddr
 	family int
 	conns  []conn
@@ -67,11 +68,17 @@ func newLoop(s *shared) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	alarm, err := raw.NewAlarm()
 	if err != nil {
-		return nil, fmt.Errorf("load: can't make an epoll descriptor: %w", err)
+		return nil, err
 	}
-	l := &loop{shared: s, epoll: epoll, server: server, family: family, conns: make([]conn, s.Connections), buffer: make([]byte, 256<<10), counts: newCounts()}
+	epoll, err := newEpoll(alarm)
+	if err != nil {
+		alarm.Close()
+		return nil, err
+	}
+	l := &loop{shared: s, epoll: epoll, alarm: alarm, server: server, family: family, conns: make([]conn, s.Connections), buffer: make([]byte, 256<<10),
+		counts: newCounts()}
 	if s.Rate > 0 {
 		l.period = 1e9 / s.Rate
 	}
@@ -79,6 +86,20 @@ func newLoop(s *shared) (*loop, error) {
 		l.conns[i].fd, l.conns[i].next = -1, int64(i)
 	}
 	return l, nil
+}
+
+// newEpoll waits for the alarm's timers, under the numbers -1 and -2.
+func newEpoll(alarm *raw.Alarm) (int, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	for i, fd := range alarm.Timers {
+		if err == nil {
+			err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(-1 - i)})
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("load: can't make an epoll descriptor: %w", err)
+	}
+	return epoll, nil
 }
 
 // close is called when run has ended.
@@ -89,13 +110,13 @@ func (l *loop) close() {
 		}
 	}
 	unix.Close(l.epoll) //nolint:errcheck // nothing is lost
+	l.alarm.Close()
 }
 
 // run connects, offers requests until the window is over, and waits for the last answers.
 func (l *loop) run() {
 	defer close(l.done)
-	runtime.LockOSThread()                         // until the end of both, so that the slack is no other goroutine's
-	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) //nolint:errcheck // wakes up later then, and the lateness shows it
+	runtime.LockOSThread()
 	if l.err = l.connectAll(); l.err != nil {
 		return
 	}
@@ -143,9 +164,12 @@ func (l *loop) offer() {
 			return
 		}
 		l.proceedAll(now)
-		until := min(l.look, l.dispatch(now), l.window.To.Load())
+		until := min(l.dispatch(now), l.window.To.Load())
 		if l.from == 0 {
 			until = min(until, l.window.From.Load())
+		}
+		if until > now+nap { // otherwise there is a turn soon in any case
+			until = min(until, l.look)
 		}
 		l.turnOnce(until)
 	}
@@ -198,6 +222,10 @@ func (l *loop) waiting() (n int64) {
 // turnOnce waits until something happens, at the longest until the given time, and deals with it.
 func (l *loop) turnOnce(until int64) {
 	for _, ev := range l.events[:l.wait(until)] {
+		if ev.Fd < 0 {
+			l.alarm.Rang(int(-1 - ev.Fd))
+			continue
+		}
 		l.handle(int(ev.Fd), ev.Events)
 		if l.period > 0 && !l.ended && l.start.Load() != 0 {
 			if now := l.clock.Now(); now >= l.due(l.turn) {
@@ -210,16 +238,29 @@ func (l *loop) turnOnce(until int64) {
 	}
 }
 
-// wait returns how many events came before the given time. It waits raw: see raw.PausePoint.
+// wait returns how many events came before the given time. It waits raw: see raw.PausePoint. The alarm is armed for
+// the next request's time only once, however many answers come before.
 func (l *loop) wait(until int64) int {
-	spec := unix.NsecToTimespec(max(0, until-l.clock.Now()))
-	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)),
-		uintptr(unsafe.Pointer(&spec)), 0, 0)
+	timeout := 0
+	if l.clock.Now() < until {
+		timeout = -1
+		l.alarm.Arm(until, l.after(until))
+	}
+	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)),
+		uintptr(timeout), 0, 0)
 	raw.PausePoint()
 	if errno != 0 {
 		return 0
 	}
 	return int(n)
+}
+
+// after is when the alarm is likely to be needed after the given time, 0 if there is no saying.
+func (l *loop) after(until int64) int64 {
+	if l.period == 0 || l.start.Load() == 0 || until != l.due(l.turn) {
+		return 0
+	}
+	return l.due(l.turn + 1)
 }
 
 func (l *loop) sleepUntil(at int64) {

@@ -45,7 +45,7 @@ func cutField(text []byte) (name, value []byte, err error) {
 	if i == 0 || i == len(text) || text[i] != ':' {
 		return nil, nil, ErrField
 	}
-	name, value = text[:i], bytes.Trim(text[i+1:], " \t")
+	name, value = text[:i], trim(text[i+1:])
 	if !isValue(value) {
 		return nil, nil, ErrField
 	}
@@ -93,7 +93,7 @@ func (p *Parser) readLength(value []byte) error {
 func (p *Parser) readConnection(value []byte) {
 	for len(value) > 0 {
 		option, rest, _ := bytes.Cut(value, []byte{','})
-		option = bytes.Trim(option, " \t")
+		option = trim(option)
 		p.Close = p.Close || is(option, "close")
 		p.keepAlive = p.keepAlive || is(option, "keep-alive")
 		value = rest
@@ -108,6 +108,17 @@ func (p *Parser) readCoding(value []byte) {
 	default:
 		p.Coding = OtherCoding
 	}
+}
+
+// trim takes away blanks and tabs at both ends.
+func trim(text []byte) []byte {
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	for n := len(text); n > 0 && (text[n-1] == ' ' || text[n-1] == '\t'); n-- {
+		text = text[:n-1]
+	}
+	return text
 }
 
 // is compares without regard to case; want is in lower case.

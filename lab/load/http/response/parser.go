@@ -128,6 +128,7 @@ func (p *Parser) takeLine(in []byte) int {
 	if i < 0 {
 		n = len(in)
 	}
+	line := in[:n]
 	if p.size += n; p.size > p.limit() {
 		p.err = ErrTooLong
 		if p.state == chunkEnd {
@@ -135,24 +136,27 @@ func (p *Parser) takeLine(in []byte) int {
 		}
 		return n
 	}
-	line := in[:n]
 	if i < 0 || len(p.partial) > 0 {
 		p.partial = append(p.partial, line...)
 		line = p.partial
 	}
-	if i < 0 {
-		if p.state == statusLine && !begins(line) {
-			p.err = ErrVersion
-		}
-		return n
-	}
-	p.partial = p.partial[:0]
-	if text, ok := bytes.CutSuffix(line, crlf); ok && bytes.IndexByte(text, '\r') < 0 {
-		p.err = p.line(text)
-	} else if p.err = ErrLine; p.state == statusLine && !begins(line) {
+	if p.state == statusLine && !begins(line) {
 		p.err = ErrVersion
+	} else if i >= 0 {
+		p.endLine(line)
 	}
 	return n
+}
+
+// endLine acts on a line that has come to its end.
+func (p *Parser) endLine(line []byte) {
+	p.partial = p.partial[:0]
+	text, ok := bytes.CutSuffix(line, crlf)
+	if !ok || bytes.IndexByte(text, '\r') >= 0 {
+		p.err = ErrLine
+		return
+	}
+	p.err = p.line(text)
 }
 
 var crlf = []byte("\r\n")

@@ -1,4 +1,4 @@
-package load
+package raw
 
 import (
 	"math/rand/v2"
@@ -8,19 +8,17 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"weir/lab/load/internal/raw"
 )
 
 // However the guesses of the time after come out, no sleep that says its time has come ends early.
 func TestAnAlarmNeverEndsBeforeItsTime(t *testing.T) {
-	a, err := newAlarm()
+	a, err := NewAlarm()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.close()
+	defer a.Close()
 	random := rand.New(rand.NewPCG(1, 2))
-	at := raw.Monotonic()
+	at := Monotonic()
 	guess := at
 	for range 300 {
 		if random.IntN(3) > 0 {
@@ -29,9 +27,9 @@ func TestAnAlarmNeverEndsBeforeItsTime(t *testing.T) {
 			at += random.Int64N(200_000) // sometimes in the past by now
 		}
 		guess = at + random.Int64N(300_000) - 50_000
-		for !a.sleep(at, guess) {
+		for !a.Sleep(at, guess) {
 		}
-		if now := raw.Monotonic(); now < at {
+		if now := Monotonic(); now < at {
 			t.Fatalf("woke %d ns before its time", at-now)
 		}
 	}
@@ -40,29 +38,29 @@ func TestAnAlarmNeverEndsBeforeItsTime(t *testing.T) {
 // What a sleep of 125 us costs in CPU, as 64 connections at 125 messages a second need it: to an absolute
 // time by clock_nanosleep, by an alarm that knows no time ahead, and by one that does.
 func BenchmarkSleep(b *testing.B) {
-	a, err := newAlarm()
+	a, err := NewAlarm()
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer a.close()
+	defer a.Close()
 	const gap = 125_000
 	for _, way := range []struct {
 		name  string
 		sleep func(at int64)
 	}{
 		{"nanosleep", nanosleep},
-		{"alarm", func(at int64) { a.sleep(at, 0) }},
-		{"ahead", func(at int64) { a.sleep(at, at+gap) }},
+		{"alarm", func(at int64) { a.Sleep(at, 0) }},
+		{"ahead", func(at int64) { a.Sleep(at, at+gap) }},
 	} {
 		b.Run(way.name, func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			at, before := raw.Monotonic(), raw.ProcessCPU()
+			at, before := Monotonic(), ProcessCPU()
 			for b.Loop() {
 				at += gap
 				way.sleep(at)
 			}
-			b.ReportMetric(float64(raw.ProcessCPU()-before)/float64(b.N), "cpu-ns/sleep")
+			b.ReportMetric(float64(ProcessCPU()-before)/float64(b.N), "cpu-ns/sleep")
 		})
 	}
 }
@@ -71,5 +69,5 @@ func BenchmarkSleep(b *testing.B) {
 func nanosleep(at int64) {
 	ts := unix.NsecToTimespec(at)
 	syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
-	raw.PausePoint()
+	PausePoint()
 }

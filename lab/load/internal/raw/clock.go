@@ -1,8 +1,7 @@
 // Package raw is what a generator's locked thread stands on: the clock, reads and writes that the Go runtime does
 // not hear of, the process's settings, and connections.
 //
-// A thread that waits raw must pass PausePoint after each wait, and Settle must be in force: see alarm and
-// reader of weir/lab/load.
+// A thread that waits raw must pass PausePoint after each wait, and Settle must be in force.
 //
 // # Limitations
 //
