@@ -1,8 +1,6 @@
 package files
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"net/http"
 	"os"
@@ -11,6 +9,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/internal/coding"
+	"weir/web/components/internal/tag"
 )
 
 // sibling is a coding, and how the names of files in it end.
@@ -91,13 +90,10 @@ func (f *files) large(c *web.Conn, e *entry, v *variant) web.Body {
 }
 
 // fields makes the fields of a variant with a tag.
-func (v *variant) fields(tag string) {
-	v.tag = web.NewField("Etag", tag)
+func (v *variant) fields(etag string) {
+	v.tag = web.NewField("Etag", etag)
 	v.modified = web.NewField("Last-Modified", time.Unix(0, v.stamp.modified).UTC().Format(http.TimeFormat))
 }
-
-// contentTag is the entity tag of bytes.
-func contentTag(data []byte) string { return quote(sha256.Sum256(data)) }
 
 // stampTag is the entity tag of a file by its stamp, which it keeps from clients: inodes are nobody's business.
 func (f *files) stampTag(s stamp) string {
@@ -109,10 +105,5 @@ func (f *files) stampTag(s stamp) string {
 	for _, w := range words {
 		b = binary.BigEndian.AppendUint64(b, uint64(w))
 	}
-	return quote(sha256.Sum256(b))
-}
-
-// quote makes a tag of 128 bits of a hash.
-func quote(sum [sha256.Size]byte) string {
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	return tag.Of(b)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/components/internal/tag"
 )
 
 // mostListed is how many names a list has at most; it says when there are more.
@@ -98,7 +99,7 @@ func (f *files) list(c *web.Conn, clean string) web.Body {
 		return c.Fail(500, err)
 	}
 	c.Set(htmlType)
-	c.SetHeader("Etag", contentTag(b.Bytes()))
+	c.SetHeader("Etag", tag.Of(b.Bytes()))
 	return web.Bytes(b.Bytes())
 }
 

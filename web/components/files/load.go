@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"weir/web/components/internal/tag"
 )
 
 var (
@@ -82,7 +84,7 @@ func (f *files) read(e *entry, v *variant) error {
 		return err
 	}
 	e.settled = e.settled && v.stamp.settled(time.Now())
-	v.fields(contentTag(v.data))
+	v.fields(tag.Of(v.data))
 	return nil
 }
 

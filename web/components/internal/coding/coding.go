@@ -75,3 +75,20 @@ func quality(s string) (int, bool) {
 	}
 	return q, q <= 1000
 }
+
+// HasToken says whether a field that is a list has a token, in any case; what stands behind "=" or ";" does not count.
+func HasToken(lists []string, token string) bool {
+	for _, list := range lists {
+		for rest, more := list, true; more; {
+			var element string
+			element, rest, more = strings.Cut(rest, ",")
+			if i := strings.IndexAny(element, "=;"); i >= 0 {
+				element = element[:i]
+			}
+			if strings.EqualFold(textproto.TrimString(element), token) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,18 @@
+package tag
+
+import "testing"
+
+func TestOf(t *testing.T) {
+	a, b := Of([]byte("a")), Of([]byte("b"))
+	if a == b || a != Of([]byte("a")) || !Strong(a) || a != `"ypeBEsobvcr6wjGzmiPcTQ"` {
+		t.Errorf("%s and %s", a, b)
+	}
+}
+
+func TestStrong(t *testing.T) {
+	for s, want := range map[string]bool{`"a"`: true, `W/"a"`: false, "": false, `"`: false, `""`: false, "a": false, `"a`: false} {
+		if Strong(s) != want {
+			t.Errorf("%s: %v, want %v", s, !want, want)
+		}
+	}
+}
