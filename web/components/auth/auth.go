@@ -5,7 +5,8 @@
 // them by signed tokens (RFC 6750, RFC 7519) from somebody who issues them. Both take the same two parts of a network:
 //
 //   - inside, which those go through who may come in. Nil: whatever follows, so that the component can stand in a chain as a plain pipe;
-//   - outside, which the others go through. None: the answer 401, with the challenge that tells a client what to send.
+//   - outside, which the others go through. None: the answer 401. An answer 401, whoever gives it, has the challenge that tells a client
+//     what to send.
 //
 // Who was let in is named by [web.User]. An exchange that has an error for an answer already, such as 429 of a limit, passes untouched and
 // goes through neither part: its password costs nothing. Stand before the source; behind one, what is there can be told from what is not.
@@ -54,8 +55,9 @@ func (g *guard) compose(inside web.Component, outside []web.Component) web.Compo
 			}
 		}))
 	}
+	turnAway := func(*web.Conn) {}
 	if len(outside) > 0 {
-		refused = web.Chain(outside...)
+		refused, turnAway = web.Chain(outside...), g.challengeLater
 	}
 	return web.Branch("auth", func(c *web.Conn) int {
 		switch {
@@ -64,8 +66,19 @@ func (g *guard) compose(inside web.Component, outside []web.Component) web.Compo
 		case g.admit(c):
 			return 0
 		}
+		turnAway(c)
 		return 1
 	}, inside, refused)
+}
+
+// challengeLater has the challenge set if what is outside answers 401, which must have one (RFC 9110 section 15.5.2).
+func (g *guard) challengeLater(c *web.Conn) {
+	why := c.Err()
+	c.Before(func(c *web.Conn) {
+		if c.Status() == http.StatusUnauthorized && c.Header("WWW-Authenticate") == "" {
+			c.SetHeader("WWW-Authenticate", g.challenge(why))
+		}
+	})
 }
 
 // lost says whether an exchange has an error for an answer already.
