@@ -6,8 +6,9 @@
 // stay, WebSockets included: a reload.
 //
 // A stop goes in this order, all within Drain: no connection is accepted any more; those that are idle, or on
-// which nothing came yet, end; requests that are being answered are finished; whoever took a connection over
-// (a WebSocket) sees its request's context end and is waited for. What is left then is cut off.
+// which nothing came yet, end; requests that are being answered are finished, and answers that have no end of
+// their own are told by a channel that their context holds; whoever took a connection over (a WebSocket) sees
+// its request's context end and is waited for. What is left then is cut off.
 //
 // Goroutines: Run owns one that watches for slow clients, one for each engine (HTTP/1, HTTP/2, HTTP/3), and
 // with TLS one that accepts and one for each handshake; all have ended when Run returns. net/http has one for

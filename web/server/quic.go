@@ -9,6 +9,8 @@ import (
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+
+	"weir/web/internal/conn"
 )
 
 // quicServer serves HTTP/3 beside the others, on the UDP port of the same number.
@@ -31,7 +33,8 @@ func newQUIC(s *Server) (*quicServer, error) {
 	rules := s.config.rules()
 	q.Server = http3.Server{
 		Handler: s, TLSConfig: http3.ConfigureTLSConfig(s.certs.config.Clone()), MaxHeaderBytes: s.config.headBytes(), IdleTimeout: rules.Idle,
-		QUICConfig: &quic.Config{HandshakeIdleTimeout: rules.Header, MaxIdleTimeout: rules.Idle, MaxIncomingStreams: 250},
+		ConnContext: func(ctx context.Context, _ *quic.Conn) context.Context { return conn.WithStopping(ctx, s.ending) },
+		QUICConfig:  &quic.Config{HandshakeIdleTimeout: rules.Header, MaxIdleTimeout: rules.Idle, MaxIncomingStreams: 250},
 	}
 	return q, nil
 }

@@ -24,6 +24,8 @@ type Server struct {
 	certs   *certificates
 	h3      *quicServer // nil without
 	ran     atomic.Bool
+	base    context.Context // what every request's context comes from
+	ending  chan struct{}   // no values, closed by Run when the stop begins
 }
 
 // New listens. Until Run, connections wait in the kernel; a server that is not to run is closed by Close.
@@ -31,7 +33,8 @@ func New(h http.Handler, c Config) (*Server, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, watch: conn.NewWatch(c.rules())}
+	s := &Server{config: c, watch: conn.NewWatch(c.rules()), ending: make(chan struct{})}
+	s.base = conn.WithStopping(context.Background(), s.ending)
 	s.SetHandler(h)
 	l, err := listen(c)
 	if err != nil {
@@ -63,7 +66,10 @@ func listen(c Config) (net.Listener, error) {
 
 // engine is net/http with what it shares over versions. Its own timeouts are off for HTTP/1: the watch's hold.
 func (s *Server) engine() *http.Server {
-	return &http.Server{Handler: s, ErrorLog: log.New(lines(s.config.ErrorLog), "", 0), MaxHeaderBytes: s.config.headBytes()}
+	return &http.Server{
+		Handler: s, ErrorLog: log.New(lines(s.config.ErrorLog), "", 0), MaxHeaderBytes: s.config.headBytes(),
+		BaseContext: func(net.Listener) context.Context { return s.base },
+	}
 }
 
 // secure makes what TLS adds: certificates, HTTP/2, HTTP/3.
@@ -135,6 +141,7 @@ func (s *Server) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	cancel()
+	close(s.ending)
 	err = errors.Join(err, s.stop(&engines))
 	close(watched)
 	watcher.Wait()

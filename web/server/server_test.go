@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"weir/web/internal/conn"
 )
 
 // patience bounds waits for what must happen; nothing is expected to take that long.
@@ -249,6 +251,26 @@ func TestStopTellsWhoTookAConnectionOver(t *testing.T) {
 	expect(t, r, "bye")
 }
 
+func TestStopTellsAnswersThatHaveNoEnd(t *testing.T) {
+	s := start(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "first")
+		http.NewResponseController(w).Flush()
+		<-conn.Stopping(r.Context())
+		io.WriteString(w, " last")
+	}))
+	c := dial(t, s.addr)
+	io.WriteString(c, get)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, resp.Body, "first")
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	expect(t, resp.Body, " last")
+}
+
 func TestAnUpgradeThatDoesNotHappenLeavesHTTP(t *testing.T) {
 	s := start(t, Config{}, saying("no"))
 	c := dial(t, s.addr)
@@ -311,9 +333,9 @@ func TestAcceptsAgainWhenDescriptorsWereShort(t *testing.T) {
 	for _, c := range []Config{{}} {
 		c.Listener = failing{l, faults}
 		s := start(t, c, saying("here"))
-		conn := dial(t, s.addr)
-		io.WriteString(conn, get)
-		answer(t, bufio.NewReader(conn))
+		client := dial(t, s.addr)
+		io.WriteString(client, get)
+		answer(t, bufio.NewReader(client))
 		if n := len(faults); n != 0 {
 			t.Errorf("%d faults were not met", n)
 		}

@@ -57,6 +57,8 @@ type Conn struct {
 	held   []byte // the head that waits for its body; nil between answers
 	src    source // the body on its way through net/http
 	broken error  // a write that failed: nothing may follow half a response
+	size   int64  // the last Content-Length
+	sized  [1]string
 
 	// Shared by those two, and by whoever ends the connection.
 	reason                atomic.Pointer[http1.Violation] // why nothing more is let through
@@ -105,6 +107,21 @@ func NewContext(ctx context.Context, c net.Conn) context.Context {
 // web/server.
 func From(ctx context.Context) *Conn {
 	c, _ := ctx.Value(key{}).(*Conn)
+	return c
+}
+
+type stopping struct{}
+
+// WithStopping gives ctx, and what comes of it, the channel that Stopping finds.
+func WithStopping(ctx context.Context, c <-chan struct{}) context.Context {
+	return context.WithValue(ctx, stopping{}, c)
+}
+
+// Stopping gives a channel that is closed when the server of the request with this context begins to stop: an
+// answer without an end, such as a stream of events, should then end by itself. It is nil, which is never
+// closed, when the server is somebody else's.
+func Stopping(ctx context.Context) <-chan struct{} {
+	c, _ := ctx.Value(stopping{}).(<-chan struct{})
 	return c
 }
 

@@ -9,9 +9,9 @@ import (
 // seesArrivals says that progress within one write can be seen, so that it may be as long as it likes.
 const seesArrivals = true
 
-// acknowledged is how many bytes the peer has acknowledged since the connection began, and whether it still has
-// some to acknowledge.
-func acknowledged(c *net.TCPConn) (n int64, outstanding, ok bool) {
+// acknowledged is how many bytes the peer has acknowledged since the connection began, and whether there are more
+// that its window, or the network, did not let it be sent yet.
+func acknowledged(c *net.TCPConn) (n int64, more, ok bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0, false, false
@@ -19,10 +19,10 @@ func acknowledged(c *net.TCPConn) (n int64, outstanding, ok bool) {
 	raw.Control(func(fd uintptr) {
 		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err == nil {
-			n, outstanding, ok = int64(info.Bytes_acked), info.Notsent_bytes > 0 || info.Unacked > 0, true
+			n, more, ok = int64(info.Bytes_acked), info.Notsent_bytes > 0, true
 		}
 	})
-	return n, outstanding, ok
+	return n, more, ok
 }
 
 // sendMore sends the head that is held and tells the kernel that more follows at once, so that it leaves in

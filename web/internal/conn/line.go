@@ -15,18 +15,26 @@ type Line struct {
 	index  int // in watch.lines, guarded by watch.mu; -1: no longer there
 
 	// By when, by the watch's clock, the read that is pending must end; 0 when none is or it may last.
-	readBy  atomic.Int64
-	writing atomic.Bool  // a write is pending
-	wrote   atomic.Int64 // bytes of finished writes, where the kernel does not tell what was acknowledged
+	readBy atomic.Int64
+	output atomic.Uint32 // settled, writing or written
+	wrote  atomic.Int64  // bytes of finished writes, where the kernel does not tell what was acknowledged
 
-	// Owned by the watch: what had arrived at the client at since, while writes were pending all the time.
-	since, arrived int64
+	// Owned by the watch: since when there was always something that the client could not yet be sent (0: there
+	// is nothing), what had arrived there then, and when to look again.
+	since, arrived, next int64
 
 	end      atomic.Pointer[context.CancelFunc] // ends the context of the requests on the line
 	hijacked atomic.Bool
 	told     atomic.Bool // the server stops
 	used     atomic.Bool // something was read
 }
+
+// What is known of a line's output.
+const (
+	settled uint32 = iota // the kernel has sent everything, or nothing was written yet
+	writing               // a write is pending
+	written               // no longer, but the kernel may still have to send some
+)
 
 // piece is what is written at once where progress is seen only when a write ends.
 const piece = 64 << 10
@@ -42,8 +50,8 @@ func (l *Line) Write(p []byte) (n int, err error) {
 }
 
 // begin and done enclose what writes.
-func (l *Line) begin() { l.writing.Store(true) }
-func (l *Line) done()  { l.writing.Store(false) }
+func (l *Line) begin() { l.output.Store(writing) }
+func (l *Line) done()  { l.output.Store(written) }
 
 func (l *Line) writePieces(p []byte) (n int, err error) {
 	for {
@@ -79,35 +87,40 @@ func (l *Line) late(now int64, r *Rules) bool {
 	if by := l.readBy.Load(); by != 0 && now > by {
 		return true
 	}
-	if !l.writing.Load() || r.Grace <= 0 {
-		l.since = 0
+	if l.output.Load() == settled || now < l.next || r.Grace <= 0 {
 		return false
 	}
+	l.next = now + int64(r.Grace)/4
 	return l.lateTaking(now, r)
 }
 
 // lateTaking says whether the client takes an answer too slowly: less than the rate over a grace's time in
-// which there was always something for it.
+// which there was always more for it. Whether a handler still writes, or all is in the kernel's hands, makes no
+// difference.
 func (l *Line) lateTaking(now int64, r *Rules) bool {
-	waited := now - l.since
-	if l.since != 0 && waited < int64(r.Grace) {
+	arrived, more := l.arrivals()
+	switch {
+	case !more:
+		l.since = 0
+		l.output.CompareAndSwap(written, settled)
+		return false
+	case l.since != 0 && now-l.since < int64(r.Grace):
 		return false
 	}
-	arrived, outstanding := l.arrivals()
-	slow := l.since != 0 && outstanding && float64(arrived-l.arrived) < float64(r.Rate)*float64(waited)/1e9
+	slow := l.since != 0 && float64(arrived-l.arrived) < float64(r.Rate)*float64(now-l.since)/1e9
 	l.since, l.arrived = now, arrived
 	return slow
 }
 
-// arrivals is how many bytes the client has acknowledged, as far as that can be known, and whether it was sent
-// more than that.
-func (l *Line) arrivals() (bytes int64, outstanding bool) {
+// arrivals is how many bytes the client has acknowledged, as far as that can be known, and whether there are
+// more that it could not be sent yet.
+func (l *Line) arrivals() (bytes int64, more bool) {
 	if l.tcp != nil {
-		if n, out, ok := acknowledged(l.tcp); ok {
-			return n, out
+		if n, more, ok := acknowledged(l.tcp); ok {
+			return n, more
 		}
 	}
-	return l.wrote.Load(), true
+	return l.wrote.Load(), l.output.Load() == writing
 }
 
 // Await says that the client must send within the time for heads: a handshake, say. Arrived ends it.

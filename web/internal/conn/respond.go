@@ -29,7 +29,7 @@ type engine interface {
 // For HEAD, and statuses that have no body, the fields alone are sent. The error is that of the write: the
 // client is gone, or too slow.
 func (c *Conn) Respond(w http.ResponseWriter, status int, body []byte) error {
-	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.Header()["Content-Length"] = c.length(int64(len(body)))
 	e, ours := w.(engine)
 	if c == nil || !ours {
 		w.WriteHeader(status)
@@ -49,7 +49,7 @@ func (c *Conn) Respond(w http.ResponseWriter, status int, body []byte) error {
 // other reader during the call: its position moves. A file that turned out shorter gives io.ErrUnexpectedEOF,
 // and the connection ends after what there was.
 func (c *Conn) RespondFile(w http.ResponseWriter, status int, f *os.File, offset, length int64) error {
-	w.Header()["Content-Length"] = []string{strconv.FormatInt(length, 10)}
+	w.Header()["Content-Length"] = c.length(length)
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
 		return err
 	}
@@ -62,6 +62,18 @@ func (c *Conn) RespondFile(w http.ResponseWriter, status int, f *os.File, offset
 	}
 	n, err := c.respond(e, status, body, length > 0)
 	return complete(n, length, err)
+}
+
+// length is a Content-Length field. The one before is kept: a connection often asks for the same again, and
+// net/http has copied the fields by the next request.
+func (c *Conn) length(n int64) []string {
+	if c == nil {
+		return []string{strconv.FormatInt(n, 10)}
+	}
+	if c.sized[0] == "" || c.size != n {
+		c.size, c.sized[0] = n, strconv.FormatInt(n, 10)
+	}
+	return c.sized[:]
 }
 
 // complete turns a copy that ended early without an error into one.
@@ -94,9 +106,10 @@ func (c *Conn) respond(e engine, status int, src io.Reader, body bool) (n int64,
 	if _, left := c.take(); left != nil && err == nil {
 		err = left
 	}
-	*buffer = c.held[:0]
+	if cap(c.held) == cap(*buffer) { // a head that did not fit had it grow
+		heads.Put(buffer)
+	}
 	c.held = nil
-	heads.Put(buffer)
 	return n, bodyless(err)
 }
 
@@ -131,16 +144,22 @@ func (c *Conn) joined(p []byte) (n int, err error) {
 	switch {
 	case head == 0:
 		n, err = c.Conn.Write(p)
-	case head+len(p) <= joinLimit || c.tcp == nil || !seesArrivals:
-		c.held = append(c.held, p...)
-		n, err = c.Conn.Write(c.held)
-	default:
+	case head+len(p) > joinLimit && c.tcp != nil && seesArrivals:
 		var sent int64
 		both := net.Buffers{c.held, p}
 		c.line.begin()
 		sent, err = both.WriteTo(c.tcp)
 		c.line.done()
 		n = int(sent)
+	default:
+		fits := min(len(p), max(0, joinLimit-head))
+		c.held = append(c.held, p[:fits]...)
+		n, err = c.Conn.Write(c.held)
+		if err == nil && fits < len(p) {
+			var more int
+			more, err = c.Conn.Write(p[fits:])
+			n += more
+		}
 	}
 	c.held = c.held[:0]
 	return max(0, n-head), c.failed(err)

@@ -74,21 +74,26 @@ func ask(t *testing.T, addr, request string) (*http.Response, []byte) {
 const get, head = "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"
 
 func TestRespondSendsHeadAndBody(t *testing.T) {
-	for _, size := range []int{0, 1, 511, 4096, 2*joinLimit + 1, 1 << 20} {
-		want := bytes.Repeat([]byte("weir."), size/5+1)[:size]
-		addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("X", strings.Repeat("x", 5000)) // a head that net/http writes in two
-			if err := From(r.Context()).Respond(w, 203, want); err != nil {
-				t.Errorf("%d bytes: %v", size, err)
-			}
-		})
-		resp, body := ask(t, addr, get)
-		if resp.StatusCode != 203 || !bytes.Equal(body, want) || len(resp.Header.Get("X")) != 5000 {
-			t.Errorf("%d bytes: %s with %d bytes", size, resp.Status, len(body))
+	for _, size := range []int{0, 1, 511, 4096, joinLimit, 2*joinLimit + 1, 1 << 20} {
+		testRespond(t, size, nil)
+		testRespond(t, size, new(atomic.Int64))
+	}
+}
+
+func testRespond(t *testing.T, size int, writes *atomic.Int64) {
+	want := bytes.Repeat([]byte("weir."), size/5+1)[:size]
+	addr := serve(t, writes, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X", strings.Repeat("x", 5000)) // a head that net/http writes in two
+		if err := From(r.Context()).Respond(w, 203, want); err != nil {
+			t.Errorf("%d bytes: %v", size, err)
 		}
-		if resp, body := ask(t, addr, head); resp.ContentLength != int64(size) || len(body) != 0 {
-			t.Errorf("HEAD of %d bytes: length %d, %d bytes of body", size, resp.ContentLength, len(body))
-		}
+	})
+	resp, body := ask(t, addr, get)
+	if resp.StatusCode != 203 || !bytes.Equal(body, want) || len(resp.Header.Get("X")) != 5000 {
+		t.Errorf("%d bytes: %s with %d bytes", size, resp.Status, len(body))
+	}
+	if resp, body := ask(t, addr, head); resp.ContentLength != int64(size) || len(body) != 0 {
+		t.Errorf("HEAD of %d bytes: length %d, %d bytes of body", size, resp.ContentLength, len(body))
 	}
 }
 

@@ -98,7 +98,7 @@ func (w *Watch) Open() int {
 // Line takes a connection into the watch until it is closed. closed, if not nil, is called once then.
 func (w *Watch) Line(c net.Conn, closed func()) *Line {
 	tcp, _ := c.(*net.TCPConn)
-	l := &Line{Conn: c, tcp: tcp, watch: w, closed: closed}
+	l := &Line{Conn: c, tcp: tcp, watch: w, closed: closed, next: w.clock.Load() + int64(w.rules.Grace)/4}
 	w.mu.Lock()
 	l.index = len(w.lines)
 	w.lines = append(w.lines, l)

@@ -94,7 +94,7 @@ func flood(t *testing.T, line *Line) (ended chan error) {
 		time.Sleep(10 * time.Millisecond)
 		before := last
 		last, _ = line.arrivals()
-		if same++; last != before || !line.writing.Load() || last == 0 && runtime.GOOS == "linux" {
+		if same++; last != before || line.output.Load() != writing || last == 0 && runtime.GOOS == "linux" {
 			same = 0
 		}
 		return same == 25
@@ -109,7 +109,7 @@ func TestAClientThatTakesNothingIsLate(t *testing.T) {
 	for _, step := range []struct {
 		at   int64
 		want bool
-	}{{1, false}, {10 * second, false}, {20 * second, false}, {22 * second, true}} {
+	}{{1, false}, {6 * second, false}, {12 * second, false}, {25 * second, false}, {26 * second, false}, {31 * second, true}} {
 		if got := line.late(step.at, &rules); got != step.want {
 			t.Errorf("after %v: late %v, want %v", time.Duration(step.at), got, step.want)
 		}
@@ -125,17 +125,55 @@ func TestAClientThatTakesEnoughIsNotLate(t *testing.T) {
 	rules := Rules{Grace: 20 * time.Second, Rate: 500}
 	line, client := pair(t, NewWatch(rules))
 	ended := flood(t, line)
-	line.late(1, &rules)
+	line.late(6*second, &rules)
 	before, _ := line.arrivals()
 	if _, err := io.CopyN(io.Discard, client, 8<<20); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "bytes arrived", func() bool { n, _ := line.arrivals(); return n > before+20*500 })
-	if line.late(21*second, &rules) {
+	if line.late(27*second, &rules) {
 		t.Error("a client that took megabytes in a grace is late")
 	}
 	client.Close()
 	<-ended
+}
+
+func TestAClientThatLeavesAnAnswerWithTheKernelIsLate(t *testing.T) {
+	if !seesArrivals {
+		t.Skip("what the kernel has yet to send is not seen here")
+	}
+	rules := Rules{Grace: 20 * time.Second, Rate: 500}
+	line, client := pair(t, NewWatch(rules))
+	client.SetReadBuffer(4096)
+	if _, err := line.Write(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	ended := flood(t, line)
+	line.SetWriteDeadline(time.Unix(1, 0)) // the handler gives up, what it wrote is left with the kernel
+	<-ended
+	if line.late(6*second, &rules) || !line.late(27*second, &rules) {
+		t.Error("want it late after the grace, not before")
+	}
+	if _, err := io.CopyN(io.Discard, client, 100); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatWasTakenIsSettled(t *testing.T) {
+	rules := Rules{Grace: 20 * time.Second, Rate: 500}
+	line, client := pair(t, NewWatch(rules))
+	for at := 6 * second; at < 100*second; at += 6 * second {
+		line.Write([]byte("an event now and then"))
+		if _, err := client.Read(make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+		if line.late(at, &rules) {
+			t.Fatalf("a client that takes all there is is late after %v", time.Duration(at))
+		}
+		if line.output.Load() != settled {
+			t.Errorf("output is %d, want settled", line.output.Load())
+		}
+	}
 }
 
 func TestWaitingForASourceIsNotTheClientsFault(t *testing.T) {
@@ -145,7 +183,7 @@ func TestWaitingForASourceIsNotTheClientsFault(t *testing.T) {
 	rules := Rules{Grace: 20 * time.Second, Rate: 500}
 	line, _ := pair(t, NewWatch(rules))
 	line.begin() // as ReadFrom does, with a source that gives nothing
-	if line.late(1, &rules) || line.late(30*second, &rules) || line.late(60*second, &rules) {
+	if line.late(6*second, &rules) || line.late(30*second, &rules) || line.late(60*second, &rules) {
 		t.Error("a client that has everything it was sent is late")
 	}
 }
