@@ -41,6 +41,7 @@ var rotated = func() (table [256]byte) {
 
 // rotate writes to dst what becomes of src. They have the same length, and may be the same.
 func rotate(dst, src []byte) {
+	dst = dst[:len(src)]
 	for i, b := range src {
 		dst[i] = rotated[b]
 	}

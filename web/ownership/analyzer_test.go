@@ -1,0 +1,48 @@
+package ownership
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/analysis/analysistest"
+)
+
+func TestAnalyzer(t *testing.T) {
+	analysistest.Run(t, analysistest.TestData(), Analyzer, "lent", "passed")
+}
+
+// The same is found where the packages use the real package web.
+func TestCheck(t *testing.T) {
+	for _, name := range []string{"lent", "passed"} {
+		dir := filepath.Join("testdata", "src", name)
+		text, err := os.ReadFile(filepath.Join(dir, name+".go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := Check(t.Context(), dir, "", ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.Count(string(text), "// want "); len(found) != want {
+			t.Errorf("%s: %d findings, want %d: %v", name, len(found), want, found)
+		}
+		for _, f := range found {
+			if line := strings.Split(string(text), "\n")[f.Place.Line-1]; !strings.Contains(line, "// want ") {
+				t.Errorf("not wanted: %v", f)
+			}
+		}
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"./nowhere": "nowhere",
+		"nowhere/x": "nowhere/x",
+	} {
+		if found, err := Check(t.Context(), ".", "", pattern); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, %v", pattern, found, err)
+		}
+	}
+}
