@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -106,10 +109,30 @@ func (r *Runner) chosen() ([]*subject.Subject, error) {
 	if r.begun != nil {
 		names = slices.DeleteFunc(names, func(name string) bool { return !r.beganWith(name) })
 	}
+	names = r.withoutAbsent(names)
 	if len(names)+len(r.options.SubjectFiles) == 0 {
 		return nil, nil // to select nothing would be to select all
 	}
 	return subject.Select(r.options.Root, names, r.options.SubjectFiles)
+}
+
+// withoutAbsent leaves out the subjects of a built-in experiment that this checkout does not have, if it has others of
+// them. In anybody else's experiment such a name is a slip of the finger.
+func (r *Runner) withoutAbsent(names []string) []string {
+	absent := func(name string) bool {
+		_, err := os.Stat(filepath.Join(r.options.Root, "subjects", name))
+		return errors.Is(err, fs.ErrNotExist) && !slices.Contains(r.options.Required, name)
+	}
+	there := slices.DeleteFunc(slices.Clone(names), absent)
+	if !r.experiment.BuiltIn || len(there) == 0 {
+		return names
+	}
+	for _, name := range names {
+		if !slices.Contains(there, name) {
+			r.skip(name, errors.New("this checkout has no such subject"))
+		}
+	}
+	return there
 }
 
 // required says whether the run is not wanted without s.

@@ -106,6 +106,27 @@ func TestABrokenSubjectThatNobodyAskedForIsNobodysTrouble(t *testing.T) {
 	}
 }
 
+// TestASubjectThatIsNotThere is left out of an experiment that came with the lab, and an error in anybody else's.
+func TestASubjectThatIsNotThere(t *testing.T) {
+	b := newBench(t, 0)
+	b.experiment.Subjects = []string{"server-0", "server-9"}
+	b.experiment.BuiltIn = true
+	r, said, err := b.prepare(t.Context())
+	must(t, err)
+	if !slices.Equal(r.plan.Subjects, []string{"server-0"}) || !slices.Contains(said, "leaving out server-9: this checkout has no such subject") {
+		t.Errorf("%v take part, said %q", r.plan.Subjects, said)
+	}
+	b.options.Out += "2"
+	b.options.Required = []string{"server-9"}
+	if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), `no subject "server-9"`) {
+		t.Errorf("asked for by name: the error is %v", err)
+	}
+	b.experiment.BuiltIn, b.options.Required = false, nil
+	if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), `no subject "server-9"`) {
+		t.Errorf("in a file: the error is %v", err)
+	}
+}
+
 func TestASubjectOfTheProjectCanBeGivenByItsFile(t *testing.T) {
 	b := newBench(t, 0, 0)
 	b.experiment.Subjects = []string{"server-0"}

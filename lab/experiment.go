@@ -20,7 +20,8 @@ import (
 // An Experiment says what is asked of which subjects under which loads. It is plain data: the zero value
 // of a field means its default, which validate fills in.
 type Experiment struct {
-	Name string `toml:"name"`
+	Name    string `toml:"name"`
+	BuiltIn bool   `toml:"-"` // it came with the lab
 	Settings
 
 	// Variants change some of the settings under a name: "quick", "paper", "saturation".
@@ -91,7 +92,11 @@ func ReadExperiment(nameOrFile string) (*Experiment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: there is no experiment %q: name one of %s, or the path of a .toml file", nameOrFile, strings.Join(Builtin(), ", "))
 	}
-	return ParseExperiment(nameOrFile, b)
+	e, err := ParseExperiment(nameOrFile, b)
+	if err == nil {
+		e.BuiltIn = true
+	}
+	return e, err
 }
 
 // ParseExperiment reads the text of an experiment file. Unknown keys are errors, and errors name the

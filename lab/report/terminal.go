@@ -128,9 +128,18 @@ func (s *screen) requests(d *digest) {
 		if len(t.Rows) > 0 {
 			s.WriteString("\n")
 			s.para(bold, "", t.Caption)
-			s.grid(append([][]string{t.Head}, t.Rows...), t.Align)
+			s.grid(cleaned(t), t.Align)
 		}
 	}
+}
+
+// cleaned is the rows of a table under its heading, fit for a terminal.
+func cleaned(t *table) [][]string {
+	rows := append([][]string{t.Head}, t.Rows...)
+	for _, r := range rows {
+		cleanAll(r)
+	}
+	return rows
 }
 
 // rows is the terminal's table of a field. What gave out stands where row sets words.

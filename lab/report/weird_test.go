@@ -30,6 +30,10 @@ func anyResults(t *rapid.T) *result.Results {
 		Plan: result.Plan{Patterns: []string{"staggered", "together"}, WindowMS: numbers.Draw(t, "window"), Margin: numbers.Draw(t, "margin"),
 			Loads: []result.Load{{Name: "messages", Rate: numbers.Draw(t, "rate"), Size: rapid.Int().Draw(t, "size"), Bits: numbers.Draw(t, "bits")}}},
 		Rulers: []result.Ruler{{Name: "true", Truth: rapid.Bool().Draw(t, "truth")}, {Name: names[0]}}}
+	if rapid.Bool().Draw(t, "requests") {
+		r.Plan.Workload = "files"
+		r.Plan.Loads = append(anyRequests(t, "messages"), anyRequests(t, "tcpkali")...)
+	}
 	for range rapid.IntRange(0, 12).Draw(t, "trials") {
 		r.Trials = append(r.Trials, anyTrial(t, names))
 	}
@@ -42,13 +46,24 @@ func anyResults(t *rapid.T) *result.Results {
 	return r
 }
 
+func anyRequests(t *rapid.T, name string) []result.Load {
+	small := rapid.SampledFrom([]int{-1, 0, 1, 10, math.MaxInt})
+	return []result.Load{{Name: name, Rate: rapid.OneOf(rapid.Just(10.0), numbers).Draw(t, "rate"), Requests: result.Requests{Path: texts.Draw(t, "path"), Count: small.Draw(t, "count"),
+		SleepMS: small.Draw(t, "sleep"), SleepEvery: small.Draw(t, "every"), Filters: rapid.SampledFrom([]int{0, 1}).Draw(t, "filters"), Gzip: rapid.Bool().Draw(t, "gzip")}}}
+}
+
 func anyTrial(t *rapid.T, names []string) result.Trial {
 	x := result.Trial{Subject: rapid.SampledFrom(names).Draw(t, "subject"), Load: rapid.SampledFrom([]string{"messages", "tcpkali", "<b>"}).Draw(t, "load"),
-		Connections: rapid.SampledFrom([]int{-1, 0, 1, 8, 64, math.MaxInt}).Draw(t, "connections"), Pattern: rapid.SampledFrom([]string{"staggered", "together", "odd/../x"}).Draw(t, "pattern"),
+		Connections: rapid.SampledFrom([]int{-1, 0, 1, 8, 64, math.MaxInt}).Draw(t, "connections"), Pattern: rapid.SampledFrom([]string{"staggered", "together", "closed", "odd/../x"}).Draw(t, "pattern"),
 		Block: rapid.IntRange(0, 2).Draw(t, "block"), Accepted: rapid.Bool().Draw(t, "accepted"),
 		CPUPercentMean: numbers.Draw(t, "percent"), CPUCV: numbers.Draw(t, "cv"), CPUUSPerMessage: numbers.Draw(t, "us"), LoadUSPerMsg: numbers.Draw(t, "load us"),
 		MachineUSPerMsg: numbers.Draw(t, "machine us"), ColdUSPerMsg: numbers.Draw(t, "cold"), AchievedRatio: numbers.Draw(t, "achieved"),
 		Memory: result.Memory{PSSKB: rapid.Int64().Draw(t, "pss")}, Rulers: map[string]float64{names[0]: numbers.Draw(t, "ruler")}, Started: time.Unix(rapid.Int64Range(-1e12, 1e12).Draw(t, "started"), 0)}
+	if rapid.Bool().Draw(t, "has requests") {
+		x.Messages, x.WindowS = rapid.Int64().Draw(t, "messages"), numbers.Draw(t, "window s")
+		x.LatencyUS = result.Percentiles{P50: numbers.Draw(t, "p50"), P99: numbers.Draw(t, "p99")}
+		x.HTTP = &result.HTTP{Attempted: rapid.Int64().Draw(t, "attempted"), Failed: rapid.Int64().Draw(t, "failed"), Errors: map[string]int64{names[0]: rapid.Int64().Draw(t, "errors")}}
+	}
 	if !x.Accepted {
 		x.RefusedBecause = []string{texts.Draw(t, "reason")}
 	}
