@@ -12,6 +12,7 @@ import (
 	"weir/flow"
 	"weir/web"
 	"weir/web/components/accesslog"
+	"weir/web/components/compress"
 	"weir/web/components/files"
 	"weir/web/server"
 )
@@ -40,7 +41,11 @@ func (c *serveRunCmd) folder(t *terminal) (web.Component, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	parts := []web.Component{source}
+	zip, err := compress.New(compress.Config{})
+	if err != nil {
+		return nil, nil, err
+	}
+	parts := []web.Component{source, zip}
 	if c.Log == "" {
 		return web.Chain(parts...), closer(source), nil
 	}

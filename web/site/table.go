@@ -5,6 +5,7 @@ import (
 	"weir/web/components/accesslog"
 	"weir/web/components/auth"
 	"weir/web/components/basic"
+	"weir/web/components/compress"
 	"weir/web/components/events"
 	"weir/web/components/files"
 	"weir/web/components/images"
@@ -19,6 +20,7 @@ func init() { // the kinds with components inside refer to the table
 		"authenticate":      guard("lets in whom a file of passwords knows (HTTP Basic)", auth.Basic),
 		"bearer":            guard("lets in who has a signed token (JWT)", auth.Bearer),
 		"echo":              of("a WebSocket that says what it hears", events.Echo),
+		"compress":          of("compresses bodies as the client accepts it", compress.New),
 		"error_pages":       of("gives answers of some statuses a page", basic.ErrorPages),
 		"files":             of("answers with files of a folder", files.New),
 		"headers":           of("sets and takes out fields of both heads", basic.Headers),

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+
+	"weir/flow"
+)
+
+// config is what the command line says.
+type config struct {
+	way      flow.Way
+	listen   string
+	workload string        // page or files
+	www      string        // the folder that is served
+	sleep    time.Duration // of every every-th request
+	every    int64         // 0: none
+	filters  int           // components that pass everything through
+	piped    bool          // they are filters that copy the body by an io.Pipe
+	gzip     bool
+}
+
+// parse reads the command line. Its errors are one sentence each.
+func parse(args []string) (c config, err error) {
+	f := flag.NewFlagSet("http-weir", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	way := f.String("way", "chain", "")
+	f.StringVar(&c.listen, "listen", "", "")
+	f.StringVar(&c.workload, "workload", "", "")
+	f.StringVar(&c.www, "www", "", "")
+	f.IntVar(&c.filters, "filters", 0, "")
+	f.BoolVar(&c.piped, "piped", false, "")
+	f.Int64Var(&c.every, "sleep-every", 0, "")
+	sleepMS, gzip := f.Int("sleep-ms", 0, ""), f.Int("gzip", 0, "")
+	if err := f.Parse(args); err != nil {
+		return c, err
+	}
+	c.way, c.gzip, c.sleep = flow.Way(*way), *gzip == 1, time.Duration(*sleepMS)*time.Millisecond
+	return c, c.check(f.Args(), *gzip)
+}
+
+func (c config) check(rest []string, gzip int) error {
+	_, port, err := net.SplitHostPort(c.listen)
+	n, bad := strconv.Atoi(port)
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q", rest[0])
+	case c.way != flow.Chain && c.way != flow.Network:
+		return fmt.Errorf("--way must be chain or network, not %q", c.way)
+	case c.workload != "page" && c.workload != "files":
+		return fmt.Errorf("--workload must be page or files, not %q", c.workload)
+	case c.www == "":
+		return errors.New("--www DIR is missing")
+	case c.sleep < 0 || c.every < 0 || c.filters < 0 || gzip < 0 || gzip > 1:
+		return errors.New("--sleep-ms, --sleep-every and --filters must be at least 0, --gzip 0 or 1")
+	case err != nil || bad != nil || n < 1 || n > 65535:
+		return fmt.Errorf("--listen must be HOST:PORT with a port from 1 to 65535, not %q", c.listen)
+	}
+	return nil
+}

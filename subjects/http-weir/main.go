@@ -1,0 +1,46 @@
+// Command http-weir is Weir as a web server under test: a composition of components, run as --way says, on package web/server. The folders
+// http-weir-chain, http-weir-network and http-weir-pipes build it and differ in flags alone.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"weir/web"
+	"weir/web/server"
+)
+
+func main() {
+	c, err := parse(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "http-weir:", err)
+		os.Exit(2)
+	}
+	if err := run(c); err != nil {
+		fmt.Fprintln(os.Stderr, "http-weir:", err)
+		os.Exit(1)
+	}
+}
+
+func run(c config) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	composition, err := compose(c)
+	if err != nil {
+		return err
+	}
+	h, err := web.New(composition, web.Options{Way: c.way})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	s, err := server.New(h, server.Config{Addr: c.listen, Drain: 1500 * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
