@@ -16,5 +16,5 @@ func PassPiped() web.Component {
 		_, err := io.Copy(w, r)
 		return err
 	})
-	return named("pass", web.Filter(func(*web.Conn) web.Transform { return transform }))
+	return named("pass_piped", web.Filter(func(*web.Conn) web.Transform { return transform }))
 }

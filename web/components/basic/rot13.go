@@ -21,7 +21,7 @@ func Rot13Piped() web.Component {
 		_, err := io.Copy(w, rot13Reader{r})
 		return err
 	})
-	return named("rot13", web.Filter(func(*web.Conn) web.Transform { return transform }))
+	return named("rot13_piped", web.Filter(func(*web.Conn) web.Transform { return transform }))
 }
 
 // rotated says what becomes of each byte.

@@ -102,7 +102,7 @@ func TestErrorPagesRefuses(t *testing.T) {
 		`"6xx" is no status`:              {Pages: map[string]string{"6xx": ""}},
 		`"4" is no status`:                {Pages: map[string]string{"4": ""}},
 		"pages and files both have 404":   {Pages: map[string]string{"404": ""}, Files: map[string]string{"404": ""}},
-		"errorpages: 500: file: open no-": {Files: map[string]string{"500": "no-such-file"}},
+		"error_pages: 500: file: open no-": {Files: map[string]string{"500": "no-such-file"}},
 	} {
 		c, err := basic.ErrorPages(cfg)
 		wantError(t, c, err, part)

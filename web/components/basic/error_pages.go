@@ -27,7 +27,7 @@ func ErrorPages(cfg ErrorPagesConfig) (web.Component, error) {
 	pages := map[int]*page{}
 	for key, text := range cfg.Pages {
 		if _, twice := cfg.Files[key]; twice {
-			return nil, fmt.Errorf("errorpages: pages and files both have %s: leave one out", key)
+			return nil, fmt.Errorf("error_pages: pages and files both have %s: leave one out", key)
 		}
 		if err := addPage(pages, key, text, "", cfg.Type); err != nil {
 			return nil, err
@@ -39,10 +39,10 @@ func ErrorPages(cfg ErrorPagesConfig) (web.Component, error) {
 		}
 	}
 	if len(pages) == 0 {
-		return nil, errors.New("errorpages: pages and files are empty: name the page of a status at least")
+		return nil, errors.New("error_pages: pages and files are empty: name the page of a status at least")
 	}
 	replace := func(c *web.Conn) { replacePage(c, pages, cfg.All) }
-	return named("errorpages", web.Pipe(func(c *web.Conn) {
+	return named("error_pages", web.Pipe(func(c *web.Conn) {
 		replace(c)
 		c.Before(replace)
 	})), nil
@@ -54,12 +54,12 @@ func addPage(pages map[int]*page, key, text, file, contentType string) error {
 	if len(key) == 3 && key[1:] == "xx" && key[0] >= '2' && key[0] <= '5' {
 		number, err = int(key[0]-'0'), nil
 	} else if err == nil {
-		err = checkStatus("errorpages", "a key", number)
+		err = checkStatus("error_pages", "a key", number)
 	}
 	if err != nil {
-		return fmt.Errorf("errorpages: %q is no status such as \"404\", and no class such as \"5xx\"", key)
+		return fmt.Errorf("error_pages: %q is no status such as \"404\", and no class such as \"5xx\"", key)
 	}
-	pages[number], err = newPage("errorpages: "+key, text, file, contentType)
+	pages[number], err = newPage("error_pages: "+key, text, file, contentType)
 	return err
 }
 
