@@ -20,7 +20,8 @@
 // # Limitations
 //
 // Linux only: other systems are refused. GET over plain HTTP/1.1, one URL, no pipelining, no TLS. One thread: its
-// core is the end (see docs/load-http.md). Timeouts are found by looking round every 50 ms or a
+// core is the end (see docs/load-http.md). A request that meets the end of an idle connection fails as closed or reset: a
+// browser would try again. Timeouts are found by looking round every 50 ms or a
 // twentieth of the timeout. Of bodies that gzip encodes, up to sixteen different encodings are remembered; a
 // server that makes more has each of its answers decoded, which takes this thread's time. While it runs, Run changes
 // the whole process as the stream generator does.

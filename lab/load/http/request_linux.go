@@ -45,7 +45,7 @@ func (l *loop) dispatchFixed(i int, at, now int64) {
 // dispatchFresh begins a request on a connection of its own.
 func (l *loop) dispatchFresh(at, now int64) {
 	if len(l.free) == 0 {
-		l.lose(at, now, kindLimit, "%d connections were under way: more may be with more --connections", len(l.conns))
+		l.lose(at, now, kindLimit, "%d were under way at once: allow more connections", len(l.conns))
 		return
 	}
 	i := int(l.free[len(l.free)-1])

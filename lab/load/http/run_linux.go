@@ -82,7 +82,9 @@ func (r *run) control(ctx context.Context) error {
 		case cmd, ok := <-r.commands:
 			r.obey(cmd, ok)
 		case <-ticks:
-			r.Progress(r.progress())
+			if r.toldBegun {
+				r.Progress(r.progress())
+			}
 		case <-cancelled:
 			cancelled = nil
 			r.loop.stop.Store(true)
@@ -154,11 +156,8 @@ func (r *run) hold(ctx context.Context) {
 func (r *run) progress() load.Progress {
 	l := r.loop
 	now, start := l.clock.Now(), l.start.Load()
-	p := load.Progress{Sent: l.answered.Load(), Failed: l.failed.Load(), Alive: int(l.alive.Load()), Lateness: time.Duration(l.worst.Swap(0)), Measuring: now >= l.window.From.Load()}
-	if start > 0 {
-		p.Elapsed = time.Duration(max(0, now-start))
-	}
-	return p
+	return load.Progress{Elapsed: time.Duration(max(0, now-start)), Sent: l.answered.Load(), Failed: l.failed.Load(), Alive: int(l.alive.Load()),
+		Lateness: time.Duration(l.worst.Swap(0)), Measuring: now >= l.window.From.Load()}
 }
 
 // report is what the loop found, once it has ended.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	nethttp "net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +170,32 @@ func TestAServerThatClosesWithoutAWord(t *testing.T) {
 	r := mustRun(t, Config{URL: url, Connections: 3, Requests: 50, Expect: []byte("x"), Timeout: time.Minute})
 	if met := r.Errors[kindClosed] + r.Errors[kindReset]; r.Answered == 0 || r.Answered+met != 50 || r.Failed != met {
 		t.Errorf("want 50 answers or ends, got %+v", r)
+	}
+}
+
+// A connection that the server closes while it is idle is opened again when the next request is due.
+func TestIdleConnectionsMayEnd(t *testing.T) {
+	url := rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", true)) // the close comes with the answer or soon after
+	r := mustRun(t, Config{URL: url, Connections: 2, Rate: 50, Duration: 400 * time.Millisecond, Expect: []byte("x"), Timeout: time.Minute})
+	if met := r.Errors[kindClosed] + r.Errors[kindReset]; r.Offered != 20 || r.Answered+met != 20 || r.Failed != met || r.Opened < r.Answered {
+		t.Errorf("want 20 requests and a connection for each, got %+v", r)
+	}
+}
+
+func TestIPv6(t *testing.T) {
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skipf("no IPv6 here: %v", err)
+	}
+	s := &httptest.Server{Listener: l, Config: &nethttp.Server{Handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+		w.Write([]byte(page)) //nolint:errcheck // the client sees it
+	})}}
+	s.Start()
+	t.Cleanup(s.Close)
+	c := patient("http://" + l.Addr().String() + "/")
+	c.Requests = 20
+	if r := mustRun(t, c); r.Messages != 20 || len(r.Errors) != 0 {
+		t.Errorf("got %+v", r)
 	}
 }
 
