@@ -16,8 +16,8 @@
 //
 // # Limitations
 //
-//   - HTTP/2 and HTTP/3 are the libraries'; a client's slowness is judged over the whole HTTP/2 connection and
-//     not over each of its streams. HTTP/3 connections do not count against MaxConns.
+//   - HTTP/2 and HTTP/3 are the libraries', heads and framing included. HTTP/3 connections do not count against
+//     MaxConns.
 //   - ACME answers the TLS-ALPN-01 challenge only: it needs port 443 of the name's address to lead here.
 //   - A handler that never ends is left running when Drain is over; its connection is closed.
 //   - Times are judged once a tick, an eighth of the shortest of them, and at most a second.

@@ -99,6 +99,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.h3 != nil && r.ProtoMajor < 3 {
 		s.h3.advertise(w.Header())
 	}
+	if rules := s.config.rules(); r.ProtoMajor > 1 && rules.Grace > 0 {
+		guarded := newStream(w, r, rules)
+		defer guarded.end()
+		w = guarded
+	}
 	(*s.handler.Load()).ServeHTTP(w, r)
 }
 
@@ -119,6 +124,9 @@ func (s *Server) Close() error {
 	}
 	return err
 }
+
+// ErrCutOff is what Run returns when not all connections were done within Drain.
+var ErrCutOff = errors.New("server: cut off")
 
 // Run serves until ctx ends, then stops as the package comment says. It may be called once. The error is nil
 // after a stop within Drain; otherwise it says what failed, or how many connections were cut off.
@@ -191,7 +199,7 @@ func (s *Server) stop(engines *sync.WaitGroup) error {
 		s.certs.close()
 	}
 	if n := s.watch.CloseAll(); n > 0 {
-		return fmt.Errorf("server: %d connections were cut off: they were not done after %v", n, s.config.drain())
+		return fmt.Errorf("%w: %d connections, which were not done after %v", ErrCutOff, n, s.config.drain())
 	}
 	return nil
 }

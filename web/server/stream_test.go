@@ -1,0 +1,103 @@
+package server
+
+import (
+	"crypto/tls"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/quic-go/quic-go/http3"
+)
+
+// multiplexed are clients of the versions that share a connection among requests.
+func multiplexed(t *testing.T, a *authority, s *running) map[string]*http.Client {
+	h3 := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool, ServerName: "weir.test"}}
+	t.Cleanup(func() { h3.Close() })
+	return map[string]*http.Client{"HTTP/2": client(t, a, s.addr), "HTTP/3": {Transport: h3, Timeout: patience}}
+}
+
+// at is a URL that either client finds the server by.
+func at(s *running, path string) string { return "https://" + s.addr + path }
+
+func TestSlowStreamsAreDropped(t *testing.T) {
+	a := newAuthority(t)
+	ended := make(chan error, 4) // from the handlers, one each
+	c := impatient
+	c.TLS, c.HTTP3 = a.files(t, t.TempDir(), "weir.test"), true
+	s := start(t, c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/body" {
+			_, err := io.Copy(io.Discard, r.Body)
+			ended <- err
+			return
+		}
+		for some := make([]byte, 1<<20); ; {
+			if _, err := w.Write(some); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}))
+	late := func(what string) {
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Errorf("%s: no error", what)
+			}
+		case <-time.After(patience):
+			t.Fatalf("%s is still there", what)
+		}
+	}
+	for version, c := range multiplexed(t, a, s) {
+		resp, err := c.Get(at(s, "/long"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		late(version + ": a client that reads nothing")
+		resp.Body.Close()
+		body, never := io.Pipe()
+		go func() {
+			if resp, err := c.Post(at(s, "/body"), "text/plain", body); err == nil {
+				resp.Body.Close()
+			}
+		}()
+		late(version + ": a body that does not come")
+		never.Close()
+	}
+}
+
+func TestStreamsThatAreIdleOnPurposeLive(t *testing.T) {
+	a := newAuthority(t)
+	next := make(chan string) // from the test to the handler of events
+	c := impatient
+	c.IdleTimeout = 0
+	c.TLS, c.HTTP3 = a.files(t, t.TempDir(), "weir.test"), true
+	s := start(t, c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for range 2 {
+			io.WriteString(w, <-next)
+			http.NewResponseController(w).Flush()
+		}
+	}))
+	for version, c := range multiplexed(t, a, s) {
+		answered := make(chan *http.Response, 1) // from the client to the test, one
+		go func() {
+			resp, err := c.Get(at(s, "/events"))
+			if err != nil {
+				t.Errorf("%s: %v", version, err)
+				close(answered)
+				return
+			}
+			answered <- resp
+		}()
+		next <- "first"
+		resp := <-answered
+		if resp == nil {
+			return
+		}
+		expect(t, resp.Body, "first")
+		time.Sleep(2 * moment) // nothing to wait for: that nothing happens is what is tested
+		next <- "second"
+		expect(t, resp.Body, "second")
+		resp.Body.Close()
+	}
+}
