@@ -176,9 +176,9 @@ func (b *builder) addStage(c Component, at reached, path string) (reached, error
 		t.Queue = 4 * t.Width
 	}
 	s := b.stage(t, at)
-	s.Do = s.each(c.Handle)
+	s.Do = s.each(calls(c))
 	if t.Width > 0 && b.way == flow.Chain {
-		s.Do = s.seated(c.Handle)
+		s.Do = s.seated(calls(c))
 	}
 	at.ends = []end{{s, 0}}
 	switch t.Role {
@@ -246,14 +246,37 @@ func (b *builder) leaves() []string {
 	return names
 }
 
-// each is the Do of a stage that does not block.
+// each is the Do of a stage that does not block. What hand does stands here once more, since each call less that is open while the stages
+// behind run keeps deep chains within the processor's return stack.
 func (s *stage) each(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 	return func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, c := range in {
 			do(c)
-			s.hand(c, out, 0, in[i:i+1])
+			if debug {
+				c = c.pass(s.Name)
+				in[i] = c
+			}
+			out.Pass(0, in[i:i+1])
+			if s.joined&1 == 0 {
+				s.exit(c)
+			}
 		}
 	}
+}
+
+// calls is what a component does, without what is wrapped around it.
+func calls(c Component) func(*Conn) {
+	for {
+		d, ok := c.(described)
+		if !ok {
+			break
+		}
+		c = d.Component
+	}
+	if p, ok := c.(Pipe); ok {
+		return p
+	}
+	return c.Handle
 }
 
 // seated is the Do, by Chain, of a stage that blocks: of what comes at once, Width are at work, Queue wait, and the rest

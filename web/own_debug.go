@@ -2,6 +2,8 @@
 
 package web
 
+const debug = true
+
 // ownership follows who holds a Conn: each component gets one of its own, which is dead when the component has passed it on.
 type ownership struct{ passed string }
 

@@ -2,6 +2,8 @@
 
 package web
 
+const debug = false
+
 // ownership is who holds a Conn, which only a debug build follows.
 type ownership struct{}
 
