@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -29,7 +30,7 @@ func main() {
 func run(c config) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	composition, err := compose(c)
+	composition, err := compose(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -42,5 +43,8 @@ func run(c config) error {
 	if err != nil {
 		return err
 	}
-	return s.Run(ctx)
+	if err := s.Run(ctx); !errors.Is(err, server.ErrCutOff) { // who sent half a request is cut off
+		return err
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,10 +18,10 @@ import (
 const sleepers = 4096
 
 // compose is what the server consists of.
-func compose(c config) (web.Component, error) {
+func compose(ctx context.Context, c config) (web.Component, error) {
 	parts := web.Chain(passes(c)...)
 	if c.workload == "page" {
-		return web.Chain(page(c), parts), nil
+		return web.Chain(page(ctx, c), parts), nil
 	}
 	source, err := files.New(files.Config{Dir: c.www})
 	if err != nil || !c.gzip {
@@ -42,8 +43,8 @@ func passes(c config) (parts []web.Component) {
 	return parts
 }
 
-// page is the source of the one page of its workload, which is read from disk for each request.
-func page(c config) web.Component {
+// page is the source of the one page of its workload, which is read from disk for each request. A sleep ends with ctx.
+func page(ctx context.Context, c config) web.Component {
 	var requests atomic.Int64
 	file := filepath.Join(c.www, "page.html")
 	html := web.NewField("Content-Type", "text/html; charset=utf-8")
@@ -54,7 +55,7 @@ func page(c config) web.Component {
 		if n := requests.Add(1); c.every > 0 && n%c.every == 0 {
 			select {
 			case <-time.After(c.sleep):
-			case <-conn.Context().Done():
+			case <-ctx.Done():
 			}
 		}
 		text, err := os.ReadFile(file)

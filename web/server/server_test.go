@@ -185,7 +185,7 @@ func TestStopCutsOffWhatDoesNotEnd(t *testing.T) {
 	}))
 	io.WriteString(dial(t, s.addr), get)
 	<-entered
-	if err := s.stop(); err == nil || !strings.Contains(err.Error(), "1 connections were cut off") {
+	if err := s.stop(); !errors.Is(err, ErrCutOff) || !strings.Contains(err.Error(), "cut off: 1 connections") {
 		t.Errorf("Run gives %v, want that one connection was cut off", err)
 	}
 }
