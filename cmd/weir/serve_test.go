@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/crypto/bcrypt"
 )
 
 // served is a weir serve that runs.
@@ -126,6 +128,22 @@ func TestServeASite(t *testing.T) {
 		t.Errorf("after a wrong file: %q", body)
 	}
 	s.stop(t)
+}
+
+func TestPassword(t *testing.T) {
+	cmd := exec.Command(binary(t), "serve", "password", "--cost", "4", "ann")
+	cmd.Stdin = strings.NewReader("sesame\n")
+	line, err := cmd.Output()
+	name, hash, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
+	if err != nil || name != "ann" || bcrypt.CompareHashAndPassword([]byte(hash), []byte("sesame")) != nil {
+		t.Errorf("%q, %v", line, err)
+	}
+	if out, err := exec.Command(binary(t), "serve", "password", "a:b").CombinedOutput(); err == nil {
+		t.Errorf("a name with a colon: %s", out)
+	}
+	if out, err := exec.Command(binary(t), "serve", "password", "ann").CombinedOutput(); err == nil || !strings.Contains(string(out), "no password") {
+		t.Errorf("no password: %v, %s", err, out)
+	}
 }
 
 func TestCheckAndDrawASite(t *testing.T) {
