@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -142,6 +143,25 @@ func TestARunOfRequests(t *testing.T) {
 		}
 	}
 	must(t, report.Write(b.options.Out, found))
+}
+
+// TestAWebServerElsewhere serves what it has: its bodies need only be equal to one another.
+func TestAWebServerElsewhere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "other") })}
+	over := make(chan error, 1) // the server's end
+	go func() { over <- server.Serve(l) }()
+	defer func() { server.Close(); <-over }()
+	b := newWebBench(t, "files", []Load{{Name: "plain", Rate: 50}})
+	b.options.Targets = []string{l.Addr().String()}
+	found, err := b.run(t.Context(), nil)
+	must(t, err)
+	for _, trial := range found.Trials {
+		if trial.Messages == 0 || len(trial.FailedBecause) > 0 || trial.CPUUSPerMessage != 0 {
+			t.Errorf("%d answers at %v us, failed because %q", trial.Messages, trial.CPUUSPerMessage, trial.FailedBecause)
+		}
+	}
 }
 
 // TestARunOfRates is the experiment pipes in small, with a server that cannot keep up and one that lies.

@@ -62,6 +62,14 @@ func (d *digest) without(g *group, unset func(*result.Requests)) *group {
 	return nil
 }
 
+// requestsOf is what became of a trial's requests; nothing where it had none.
+func requestsOf(t *result.Trial) result.HTTP {
+	if t.HTTP == nil {
+		return result.HTTP{}
+	}
+	return *t.HTTP
+}
+
 // rate is the requests a second that were answered whole and right.
 func (c *cell) rate() estimate { return estimateOf(c.trials, (*result.Trial).Rate) }
 
@@ -92,10 +100,8 @@ func (c *cell) answered() float64 {
 func (c *cell) errorKinds() string {
 	kinds := map[string]int64{}
 	for _, t := range c.trials {
-		if t.HTTP != nil {
-			for k, n := range t.HTTP.Errors {
-				kinds[k] += n
-			}
+		for k, n := range requestsOf(t).Errors {
+			kinds[k] += n
 		}
 	}
 	words := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int { return cmp.Or(cmp.Compare(kinds[b], kinds[a]), cmp.Compare(a, b)) })
@@ -109,9 +115,8 @@ func (c *cell) errorKinds() string {
 func (c *cell) wrong() float64 {
 	failed, of := 0.0, 0.0
 	for _, t := range c.trials {
-		if t.HTTP != nil {
-			failed, of = failed+float64(t.HTTP.Failed), of+float64(t.HTTP.Attempted)
-		}
+		q := requestsOf(t)
+		failed, of = failed+float64(q.Failed), of+float64(q.Attempted)
 	}
 	return failed / of
 }

@@ -52,7 +52,6 @@ func (d *digest) filtersSection() section {
 // variant is a subject under a load with components, and under the same without.
 type variant struct {
 	n          int
-	load       string
 	with, none *cell
 }
 
@@ -62,8 +61,11 @@ func (d *digest) filtered(subject string) []variant {
 	for _, g := range d.groups {
 		n := d.loadOf(g.load).Requests.Filters
 		base := d.without(g, func(q *result.Requests) { q.Filters = 0 })
-		if n > 0 && base != nil && base.cell(subject) != nil && g.cell(subject) != nil {
-			out = append(out, variant{n, g.load, g.cell(subject), base.cell(subject)})
+		if n == 0 || base == nil {
+			continue
+		}
+		if with, none := g.cell(subject), base.cell(subject); with != nil && none != nil && len(with.trials) > 0 && len(none.trials) > 0 {
+			out = append(out, variant{n, with, none})
 		}
 	}
 	return out
@@ -140,15 +142,8 @@ func (d *digest) gzipTable(g *group) *table {
 		if base != nil && base.cell(c.subject) != nil {
 			more = c.more(base.cell(c.subject)).String()
 		}
-		size := median(c.trials, func(t *result.Trial) float64 { return bodyBytes(t) / float64(max(t.Messages, 1)) })
+		size := median(c.trials, func(t *result.Trial) float64 { return float64(requestsOf(t).BodyBytes) / float64(max(t.Messages, 1)) })
 		t.add(c.subject, c.perMessage.String(), more, count(int(size+0.5)), percent(c.answered()), sig(c.ms(p50)), sig(c.ms(p99)))
 	}
 	return t
-}
-
-func bodyBytes(t *result.Trial) float64 {
-	if t.HTTP == nil {
-		return 0
-	}
-	return float64(t.HTTP.BodyBytes)
 }
