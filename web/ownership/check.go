@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
+	"os/exec"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -25,6 +26,9 @@ func (f Finding) String() string { return fmt.Sprintf("%s: %s", f.Place, f.Messa
 // Check runs [Analyzer] over packages, tests included, and gives what it finds in the order of files and lines. Dir is the folder that patterns
 // such as "./..." are relative to; tags are build tags, such as "webdebug". It needs the command go. Packages that do not compile are an error.
 func Check(ctx context.Context, dir string, tags string, patterns ...string) ([]Finding, error) {
+	if _, err := exec.LookPath("go"); err != nil {
+		return nil, errors.New("the command go is not on the PATH, and it is what finds and reads packages: install Go")
+	}
 	fset := token.NewFileSet()
 	found, err := packages.Load(&packages.Config{
 		Mode: packages.LoadSyntax | packages.NeedModule, Context: ctx, Dir: dir, Fset: fset, Tests: true, BuildFlags: []string{"-tags=" + tags},
@@ -33,6 +37,9 @@ func Check(ctx context.Context, dir string, tags string, patterns ...string) ([]
 		return nil, fmt.Errorf("the packages can't be read: %w", err)
 	}
 	for _, p := range found {
+		if len(p.Errors) > 0 && p.Errors[0].Kind == packages.ListError {
+			return nil, fmt.Errorf("there is no package to read: %s", p.Errors[0].Msg)
+		}
 		if len(p.Errors) > 0 {
 			return nil, fmt.Errorf("package %s does not compile: %w", p.PkgPath, p.Errors[0])
 		}

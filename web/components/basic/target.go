@@ -100,17 +100,24 @@ func escapePath(p string) string {
 	return strings.ReplaceAll((&url.URL{Path: "/" + p}).EscapedPath()[1:], `\`, "%5C")
 }
 
-// escapeQuery makes sure that a query ends nowhere before its end.
+// escapeQuery makes sure that a query ends nowhere before its end, and that it is one.
 func escapeQuery(q string) string {
 	var b strings.Builder
 	for i := range len(q) {
-		if ch := q[i]; ch <= ' ' || ch >= 0x7f || strings.IndexByte(`"<>\#`, ch) >= 0 {
+		ch := q[i]
+		if ch <= ' ' || ch >= 0x7f || strings.IndexByte(`"<>\#`, ch) >= 0 || ch == '%' && !escaped(q[i:]) {
 			fmt.Fprintf(&b, "%%%02X", ch)
 		} else {
 			b.WriteByte(ch)
 		}
 	}
 	return b.String()
+}
+
+// escaped says whether s begins with a byte that is escaped.
+func escaped(s string) bool {
+	hex := func(ch byte) bool { return ch >= '0' && ch <= '9' || ch|0x20 >= 'a' && ch|0x20 <= 'f' }
+	return len(s) > 2 && hex(s[1]) && hex(s[2])
 }
 
 // hostName is a host without its port, and whether it is a name or an address at all.
