@@ -12,7 +12,7 @@ if [ "$gzip" = 1 ]; then
 server.modules += ( "mod_deflate" )
 deflate.mimetypes = ( "text/" )
 deflate.allowed-encodings = ( "gzip" )
-deflate.params = ( "gzip.compression-level" => 6 )
+deflate.compression-level = 6
 END
 	)
 fi

@@ -16,7 +16,6 @@ daemon off;
 pid $state/pid;
 error_log stderr error;
 worker_processes $workers;
-worker_rlimit_nofile 65536;
 
 events {
     worker_connections 16384;
