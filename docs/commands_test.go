@@ -75,7 +75,10 @@ func split(line string) (words, flags []string) {
 		}
 		words = append(words, w)
 	}
-	if words[0] != "lab" && words[0] != "load" {
+	switch {
+	case words[0] == "serve" && (len(words) < 2 || !slices.Contains([]string{"check", "draw", "components", "password"}, words[1])):
+		words = []string{"serve", "run"} // what serve does by itself
+	case words[0] != "lab" && words[0] != "load" && words[0] != "serve":
 		words = words[:1]
 	}
 	return words, flags

@@ -17,6 +17,17 @@ type serveCmd struct {
 	Components componentsCmd `cmd:"" help:"List the components that a site file can name."`
 }
 
+// Help is the long part of the command's help.
+func (c *serveCmd) Help() string {
+	return `weir serve TARGET [flags] is short for weir serve run TARGET [flags]; weir serve run --help says more about it.
+
+Examples:
+
+  weir serve                            this folder, on http://127.0.0.1:8080
+  weir serve www --listen :8080         another, for every address of this machine
+  weir serve site.hcl --run network --admin 127.0.0.1:9090`
+}
+
 type serveRunCmd struct {
 	Target string `arg:"" default:"." help:"A folder, or a site file (name it ./check if it is called like a command)."`
 
