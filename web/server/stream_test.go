@@ -24,6 +24,7 @@ func TestSlowStreamsAreDropped(t *testing.T) {
 	a := newAuthority(t)
 	ended := make(chan error, 4) // from the handlers, one each
 	c := impatient
+	c.IdleTimeout = 0 // streams are what is tested, not connections
 	c.TLS, c.HTTP3 = a.files(t, t.TempDir(), "weir.test"), true
 	s := start(t, c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/body" {
