@@ -54,7 +54,7 @@ func (l *loop) connectAll() error {
 			return context.Canceled
 		case l.dialing != nil:
 			return raw.DialError(l.addr, l.dialing)
-		case now-progress > int64(l.timeout()):
+		case now-progress > int64(raw.DialTimeout):
 			return raw.DialError(l.addr, os.ErrDeadlineExceeded)
 		}
 	}

@@ -23,17 +23,18 @@ func (l *loop) dispatch(now int64) int64 {
 		if l.turn++; l.Close {
 			l.dispatchFresh(at, now)
 		} else {
-			l.dispatchFixed(int((l.turn-1)%int64(len(l.conns))), at, now)
+			l.dispatchFixed(l.turn-1, at, now)
 		}
 		now = max(now, l.clock.Now())
 	}
 	return at
 }
 
-// dispatchFixed begins the request that is due on connection i, or leaves it until the connection is free.
-func (l *loop) dispatchFixed(i int, at, now int64) {
+// dispatchFixed begins request k on its connection, or leaves it until the connection is free.
+func (l *loop) dispatchFixed(k, at, now int64) {
+	i := int(k % int64(len(l.conns)))
 	c := &l.conns[i]
-	if l.due(c.next) == at && (c.state == idle || c.state == closed) {
+	if c.next == k && (c.state == idle || c.state == closed) {
 		c.next += int64(len(l.conns))
 		l.late(at, now)
 		l.beginRequest(i, at, now)

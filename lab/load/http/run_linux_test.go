@@ -55,9 +55,9 @@ func TestClosedLoopMakesSoManyRequests(t *testing.T) {
 
 func TestClosedLoopEndsWithItsTime(t *testing.T) {
 	c := patient(web(t))
-	c.Duration = 100 * time.Millisecond
+	c.Duration = 500 * time.Millisecond
 	r := mustRun(t, c)
-	if r.Messages == 0 || r.WindowNS != 100e6 || len(r.Errors) != 0 || r.Interrupt || r.Offered < r.Messages || r.Offered > r.Messages+4 {
+	if r.Messages == 0 || r.WindowNS != 500e6 || len(r.Errors) != 0 || r.Interrupt || r.Offered < r.Messages || r.Offered > r.Messages+4 {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -256,9 +256,9 @@ func TestAServerThatGoesAway(t *testing.T) {
 
 func TestUnderWayAtOnceIsBounded(t *testing.T) {
 	url := rawServer(t, says("", false))
-	r := mustRun(t, Config{URL: url, Connections: 5, Close: true, Rate: 200, Duration: 100 * time.Millisecond, Timeout: 200 * time.Millisecond, Expect: []byte("x")})
-	if r.Offered != 20 || r.Failed != 20 || r.Errors[kindLimit] != 15 || r.Errors[kindTimeout] != 5 {
-		t.Errorf("want 5 to time out and 15 above the limit, got %+v", r)
+	r := mustRun(t, Config{URL: url, Connections: 5, Close: true, Rate: 200, Duration: 100 * time.Millisecond, Timeout: time.Second, Expect: []byte("x")})
+	if r.Offered != 20 || r.Failed != 20 || r.Errors[kindTimeout] < 5 || r.Errors[kindLimit] == 0 || r.Errors[kindLimit]+r.Errors[kindTimeout] != 20 {
+		t.Errorf("want 5 to time out (more if this machine stood still for a second) and the others above the limit, got %+v", r)
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	dialTimeout = 10 * time.Second // for one connection
-	otherFiles  = 192              // descriptors beside the connections: standard streams, epoll, the runtime's, those being made
-)
+// DialTimeout is how long making a connection may take.
+const DialTimeout = 10 * time.Second
+
+const otherFiles = 192 // descriptors beside the connections: standard streams, epoll, the runtime's, those being made
 
 // RaiseFileLimit makes sure that n connections can be open at once, and as many besides as are being made or belong to the runtime.
 func RaiseFileLimit(n int) error {
@@ -32,7 +32,7 @@ func RaiseFileLimit(n int) error {
 }
 
 // NewDialer makes connections that send nothing of their own accord.
-func NewDialer() *net.Dialer { return &net.Dialer{Timeout: dialTimeout, KeepAlive: -1} }
+func NewDialer() *net.Dialer { return &net.Dialer{Timeout: DialTimeout, KeepAlive: -1} }
 
 // DialError says in one sentence why target can't be reached and what to do.
 func DialError(target string, err error) error {
@@ -51,7 +51,7 @@ func DialError(target string, err error) error {
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		why = "no local port is free: ask for fewer connections, or wait a minute for old ones to go"
 	case errors.As(err, &timeout) && timeout.Timeout():
-		why = fmt.Sprintf("no answer within %v: check the address, the server's backlog and firewalls", dialTimeout)
+		why = fmt.Sprintf("no answer within %v: check the address, the server's backlog and firewalls", DialTimeout)
 	default:
 		return fmt.Errorf("load: can't connect to %s: %w", target, err)
 	}
