@@ -1,0 +1,192 @@
+package admin
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"weir/flow"
+	"weir/web"
+	"weir/web/components/metrics"
+)
+
+func pipe(name string) web.Component { return web.Named(name, web.Pipe(func(*web.Conn) {})) }
+
+func source(name string) web.Component {
+	return web.Named(name, web.Source(func(*web.Conn) web.Body { return web.String("hello") }))
+}
+
+// figure3 is a server with a private area, a part that is compressed, and the rest.
+func figure3(t *testing.T) web.Component {
+	t.Helper()
+	private := web.Branch("password", func(c *web.Conn) int {
+		if c.RequestHeader("Authorization") != "" {
+			return 0
+		}
+		return 1
+	}, source("private files"), web.Named("refused", web.Pipe(func(c *web.Conn) { c.Reply(401) })))
+	shrink := web.Named("compress", web.Filter(func(*web.Conn) web.Transform { return nil }))
+	slow := web.Blocking(4, 8, source("reports by a program"))
+	arms, err := web.Routes(
+		web.Arm{Pattern: "/private/", Component: private},
+		web.Arm{Pattern: "/js/", Component: web.Chain(source("files"), shrink)},
+		web.Arm{Pattern: "/reports/", Component: slow},
+		web.Arm{Pattern: "/", Component: source("pages")},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return web.Chain(pipe("access log"), arms, pipe("headers"))
+}
+
+// running is a composition that serves, and the admin handler that shows it.
+func running(t *testing.T, way flow.Way, c web.Component) (site, admin *httptest.Server) {
+	t.Helper()
+	h, err := web.New(c, web.Options{Way: way})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(Config{Source: func() []metrics.Site { return []metrics.Site{{Name: "example", Site: h}} }, Metrics: metrics.New(), Hosts: []string{"weir.example"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, admin = httptest.NewServer(h), httptest.NewServer(a)
+	t.Cleanup(func() { admin.Close(); site.Close(); h.Close() })
+	return site, admin
+}
+
+func get(t *testing.T, url string) (*http.Response, []byte) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	return resp, body
+}
+
+func TestTheReport(t *testing.T) {
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		t.Run(string(way), func(t *testing.T) {
+			site, admin := running(t, way, figure3(t))
+			get(t, site.URL+"/js/x.js")
+			_, body := get(t, admin.URL+"/api/topology")
+			var r struct {
+				AtNS  int64 `json:"at_ns"`
+				Sites []struct {
+					Name, Way string
+					Active    *int
+					Stages    []flow.StageReading
+					Edges     []struct{ From, To, Full string }
+					Layout    Layout
+				}
+			}
+			if err := json.Unmarshal(body, &r); err != nil {
+				t.Fatal(err)
+			}
+			s := r.Sites[0]
+			if s.Name != "example" || s.Way != string(way) || s.Active == nil || r.AtNS <= 0 {
+				t.Errorf("%s", body)
+			}
+			if len(s.Layout.Nodes) != len(s.Stages)+1 || s.Layout.Exit != len(s.Stages) || len(s.Edges) == 0 || s.Edges[0].Full != "wait" {
+				t.Errorf("%s", body)
+			}
+		})
+	}
+}
+
+func TestWhatIsServed(t *testing.T) {
+	_, admin := running(t, flow.Chain, figure3(t))
+	for path, want := range map[string]struct{ kind, text string }{
+		"/":                                 {"text/html", "page.js"},
+		"/page.js":                          {"text/javascript", "api/topology"},
+		"/draw.js":                          {"text/javascript", "svg"},
+		"/page.css":                         {"text/css", "prefers-color-scheme"},
+		"/metrics":                          {"text/plain", `weir_stage_items_total{site="example",stage="pages"}`},
+		"/debug/pprof/":                     {"text/html", "goroutine"},
+		"/debug/pprof/goroutine?debug=1":    {"text/plain", "goroutine profile"},
+		"/debug/pprof/cmdline":              {"text/plain", "admin.test"},
+		"/debug/pprof/profile?seconds=1":    {"application/octet-stream", ""},
+		"/debug/pprof/trace?seconds=0.0001": {"application/octet-stream", ""},
+	} {
+		resp, body := get(t, admin.URL+path)
+		if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), want.kind) || !strings.Contains(string(body), want.text) {
+			t.Errorf("%s: %d %s, want %+v", path, resp.StatusCode, resp.Header.Get("Content-Type"), want)
+		}
+	}
+	for _, path := range []string{"/nothing", "/page", "/page/", "/page/page.js", "/../admin.go"} {
+		if resp, _ := get(t, admin.URL+path); resp.StatusCode != 404 {
+			t.Errorf("%s: %d, want 404", path, resp.StatusCode)
+		}
+	}
+}
+
+func TestWhoIsRefused(t *testing.T) {
+	_, admin := running(t, flow.Chain, figure3(t))
+	for _, c := range []struct {
+		about, method, path, host string
+		header                    []string
+		status                    int
+	}{
+		{"the address", "GET", "/", "", nil, 200},
+		{"localhost", "GET", "/api/topology", "localhost:9090", nil, 200},
+		{"localhost, in other letters", "GET", "/api/topology", "LocalHost.", nil, 200},
+		{"IPv6", "GET", "/api/topology", "[::1]:9090", nil, 200},
+		{"a name that was given", "GET", "/api/topology", "weir.example:80", nil, 200},
+		{"a name that another site has resolve to here", "GET", "/api/topology", "evil.example", nil, 421},
+		{"a name that looks like ours", "GET", "/", "localhost.evil.example:9090", nil, 421},
+		{"a name that looks like an address", "GET", "/", "127.0.0.1.evil.example", nil, 421},
+		{"HEAD", "HEAD", "/", "", nil, 200},
+		{"POST", "POST", "/debug/pprof/symbol", "", nil, 405},
+		{"OPTIONS of a preflight", "OPTIONS", "/api/topology", "", []string{"Origin", "https://evil.example"}, 405},
+		{"a request of the page itself", "GET", "/api/topology", "", []string{"Sec-Fetch-Site", "same-origin"}, 200},
+		{"a request of another site's page", "GET", "/debug/pprof/profile", "", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{"an image of another site's page", "GET", "/", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, 403},
+		{"another port's page", "GET", "/metrics", "", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{"a link from another site", "GET", "/", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200},
+		{"a link to a profile", "GET", "/debug/pprof/profile", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 403},
+	} {
+		r, err := http.NewRequest(c.method, admin.URL+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = c.host
+		for i := 0; i < len(c.header); i += 2 {
+			r.Header.Set(c.header[i], c.header[i+1])
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != c.status {
+			t.Errorf("%s: %d, want %d", c.about, resp.StatusCode, c.status)
+		}
+		if resp.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: others may read it", c.about)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestNewIsRefused(t *testing.T) {
+	if _, err := New(Config{}); err == nil || !strings.Contains(err.Error(), "Source is not set") {
+		t.Errorf("%v", err)
+	}
+	m := metrics.New()
+	none := func() []metrics.Site { return nil }
+	if err := m.Watch(none); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Config{Source: none, Metrics: m}); err == nil {
+		t.Error("metrics that watch others already are taken")
+	}
+}

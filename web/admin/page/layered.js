@@ -1,0 +1,54 @@
+// layered.js places a network from left to right, as the server has laid it out, for windows that are wide enough.
+
+const box = { w: 150, h: 58 };
+const step = { along: box.w + 92, across: box.h + 22 }; // from layer to layer, and from row to row
+const margin = 24;
+
+// layered gives where everything stands: boxes of stages, points of ends, paths of links and places of their labels.
+export function layered(layout) {
+  const rows = [...layout.nodes, ...layout.links.flatMap((l) => l.via ?? [])].map((s) => s.row);
+  const low = Math.min(0, ...rows), high = Math.max(0, ...rows);
+  // The ends are points, so that their layers need less room.
+  const last = layout.layers - 1, hasExit = layout.exit >= 0;
+  const centre = (layer) => {
+    if (layer === 0) return margin;
+    return margin + step.along * layer - box.w / 2 - (hasExit && layer === last ? box.w / 2 : 0);
+  };
+  const at = (spot) => ({ x: centre(spot.layer), y: (spot.row - low) * step.across + box.h / 2 + 8 });
+  const node = (n) => {
+    const { x, y } = at(layout.nodes[n]);
+    return n === 0 || n === layout.exit ? { x, y, end: true } : { x: x - box.w / 2, y: y - box.h / 2, ...box };
+  };
+  const points = (link) => sides(link, layout, at);
+  return {
+    width: centre(last) + margin + (hasExit ? 0 : box.w / 2),
+    height: (high - low) * step.across + box.h + 16,
+    node,
+    path: (link) => curve(points(link)),
+    // A label stands in the middle of the way to the first layer: links of a branch, and links that meet, are in different rows there.
+    label: (link) => {
+      const [a, b] = points(link);
+      return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 - 5 };
+    },
+  };
+}
+
+// sides are the points of a link: where it leaves, where it passes layers, in which it goes straight, and where it arrives.
+function sides(link, layout, at) {
+  const end = (n, out) => {
+    const { x, y } = at(layout.nodes[n]);
+    const r = n === 0 || n === layout.exit ? 7 : box.w / 2;
+    return { x: x + (out ? r : -r - 7), y }; // with room for the arrow's head
+  };
+  const via = (link.via ?? []).map(at).flatMap(({ x, y }) => [{ x: x - box.w / 2, y }, { x: x + box.w / 2, y }]);
+  return [end(link.from, true), ...via, end(link.to, false)];
+}
+
+function curve(points) {
+  let d = `M${points[0].x},${points[0].y}`;
+  for (let i = 1; i < points.length; i++) {
+    const a = points[i - 1], b = points[i], middle = (a.x + b.x) / 2;
+    d += `C${middle},${a.y} ${middle},${b.y} ${b.x},${b.y}`;
+  }
+  return d;
+}

@@ -1,0 +1,238 @@
+package admin
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image/png"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/flow"
+	"weir/web"
+	"weir/web/components/metrics"
+)
+
+var shots = flag.String("shots", "", "write pictures of the page to this folder")
+
+// busy keeps a server at work until the test ends.
+func busy(t *testing.T, url string) {
+	stop := make(chan struct{}) // closed by the test's end
+	client := &http.Client{Transport: &http.Transport{}}
+	var all sync.WaitGroup
+	for i, path := range []string{"/", "/", "/js/x.js", "/private/a", "/private/b", "/reports/1"} {
+		all.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Duration(5+i) * time.Millisecond):
+				}
+				r, err := http.NewRequest("GET", url+path, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n%3 > 0 {
+					r.Header.Set("Authorization", "x")
+				}
+				if resp, err := client.Do(r); err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			}
+		})
+	}
+	t.Cleanup(func() { close(stop); all.Wait(); client.CloseIdleConnections() })
+}
+
+func stage(name string) string { return fmt.Sprintf(`.stage[data-stage="%s"]`, name) }
+
+func TestThePage(t *testing.T) {
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		t.Run(string(way), func(t *testing.T) {
+			site, admin := running(t, way, figure3(t))
+			b := open(t)
+			b.size(1280, 900, false)
+			b.call("Page.navigate", map[string]any{"url": admin.URL + "/"}, nil)
+			b.until(`document.querySelector("#state")?.textContent == "live"`)
+
+			names := eval[[]string](b, `[...document.querySelectorAll(".stage")].map((s) => s.dataset.stage)`)
+			for _, want := range []string{"access log", "routes", "password", "private files", "refused", "files", "compress", "reports by a program", "pages", "headers"} {
+				if !slices.Contains(names, want) {
+					t.Errorf("%s is not drawn: %q", want, names)
+				}
+			}
+			checkDrawing(t, b)
+
+			b.until(`document.querySelector('` + stage("pages") + ` .figures').textContent.startsWith("0/s")`)
+			busy(t, site.URL)
+			b.until(`parseFloat(document.querySelector('` + stage("pages") + ` .figures').textContent) > 0`)
+			b.until(`[...document.querySelectorAll("text.rate")].some((e) => parseFloat(e.textContent) > 0)`)
+			b.until(`/[1-9].* requests\/s/.test(document.querySelector(".sum").textContent)`)
+
+			b.click(stage("pages"))
+			b.until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "pages"`)
+			b.until(`/rate\s*[0-9.]+\/s/.test(document.querySelector("#detail dl").innerText)`)
+			b.until(`document.querySelector('` + stage("pages") + `').getAttribute("aria-pressed") == "true"`)
+			done := eval[string](b, `document.querySelector("#detail dl").innerText`)
+			b.until(fmt.Sprintf(`document.querySelector("#detail dl").innerText != %q`, done))
+			b.press("Escape")
+			b.until(`document.querySelector("#figures").hidden && document.activeElement.dataset.stage == "pages"`)
+
+			b.until(`(document.querySelector('` + stage("compress") + `').focus(), document.activeElement.dataset.stage == "compress")`)
+			b.press("Enter")
+			b.until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "compress"`)
+			if label := eval[string](b, `document.querySelector('`+stage("compress")+`').getAttribute("aria-label")`); !strings.HasPrefix(label, "compress: ") {
+				t.Errorf("label %q", label)
+			}
+			b.click("summary")
+			b.until(`document.querySelectorAll(".table tbody tr").length > 15`)
+			picture(t, b, way)
+			checkPhone(t, b)
+			checkVisitor(t, b, admin.URL)
+		})
+	}
+}
+
+// TestThePageFollows has a server that is reloaded, goes away and comes back.
+func TestThePageFollows(t *testing.T) {
+	var sites atomic.Pointer[[]metrics.Site]
+	run := func(c web.Component) []metrics.Site {
+		h, err := web.New(c, web.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { h.Close() })
+		return []metrics.Site{{Name: "example", Site: h}}
+	}
+	first, second, none := run(web.Chain(source("old"), pipe("same"))), run(web.Chain(pipe("same"), source("new"))), []metrics.Site{}
+	sites.Store(&first)
+	a, err := New(Config{Source: func() []metrics.Site { return *sites.Load() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var away atomic.Bool
+	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			http.Error(w, "away", http.StatusBadGateway)
+			return
+		}
+		a.ServeHTTP(w, r)
+	}))
+	defer admin.Close()
+	b := open(t)
+	b.call("Page.navigate", map[string]any{"url": admin.URL + "/"}, nil)
+	drawn := func(names string) string {
+		return `[...document.querySelectorAll(".stage")].map((s) => s.dataset.stage).join() == "` + names + `"`
+	}
+	b.until(drawn("old,same"))
+	b.click(stage("same"))
+	b.until(`!document.querySelector("#figures").hidden`)
+	sites.Store(&second)
+	b.until(drawn("same,new") + ` && document.querySelector("#chosen").textContent == "same" && !document.querySelector("#figures").hidden`)
+	b.click(stage("new"))
+	b.until(`document.querySelector("#chosen").textContent == "new"`)
+	sites.Store(&first)
+	b.until(drawn("old,same") + ` && document.querySelector("#figures").hidden`)
+	away.Store(true)
+	b.until(`document.querySelector("#state").classList.contains("bad") && document.querySelector("#state").textContent.includes("502")`)
+	away.Store(false)
+	b.until(`document.querySelector("#state").textContent == "live"`)
+	b.click(stage("old"))
+	sites.Store(&none)
+	b.until(drawn("") + ` && document.querySelector("#state").textContent.includes("nothing runs") && document.querySelector("#figures").hidden`)
+	sites.Store(&second)
+	b.until(drawn("same,new"))
+	b.click(stage("new"))
+	b.until(`!document.querySelector("#figures").hidden`)
+}
+
+// checkDrawing wants stages that do not lie upon one another, within the drawing.
+func checkDrawing(t *testing.T, b *browser) {
+	t.Helper()
+	overlaps := eval[[]string](b, `(() => {
+		const boxes = [...document.querySelectorAll(".stage")].map((s) => ({ name: s.dataset.stage, r: s.querySelector(".box").getBoundingClientRect() }));
+		const net = document.querySelector(".net svg").getBoundingClientRect();
+		const bad = boxes.filter(({ r }) => r.left < net.left || r.right > net.right || r.top < net.top || r.bottom > net.bottom).map((b) => b.name + " sticks out");
+		boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
+			if (a.r.left < b.r.right && b.r.left < a.r.right && a.r.top < b.r.bottom && b.r.top < a.r.bottom) bad.push(a.name + " lies on " + b.name);
+		}));
+		[...document.querySelectorAll(".stage")].forEach((s) => s.querySelectorAll("text").forEach((e) => {
+			const box = s.querySelector(".box").getBoundingClientRect(), r = e.getBoundingClientRect();
+			if (r.left < box.left || r.right > box.right) bad.push(e.textContent + " is wider than its stage");
+		}));
+		return bad; })()`)
+	if len(overlaps) > 0 {
+		t.Errorf("%q", overlaps)
+	}
+}
+
+// checkPhone wants a page that is as wide as a phone, with all of the drawing in it, as a column.
+func checkPhone(t *testing.T, b *browser) {
+	t.Helper()
+	b.size(375, 740, false)
+	b.until(`document.querySelector(".net").scrollWidth <= document.querySelector(".net").clientWidth && document.querySelector(".net svg").clientWidth > 250`)
+	if columns := eval[int](b, `new Set([...document.querySelectorAll(".stage .box")].map((r) => r.getAttribute("x"))).size`); columns != 1 {
+		t.Errorf("on a phone there are %d columns", columns)
+	}
+	if wide := eval[int](b, `document.documentElement.scrollWidth`); wide > 375 {
+		t.Errorf("on a phone of 375 pixels the page is %d wide", wide)
+	}
+	checkDrawing(t, b)
+}
+
+// checkVisitor holds what the browser has done against what it may: nothing is fetched from elsewhere, and nothing goes wrong.
+func checkVisitor(t *testing.T, b *browser, admin string) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.fetched) < 5 {
+		t.Errorf("only %q was fetched", b.fetched)
+	}
+	for _, url := range b.fetched {
+		if !strings.HasPrefix(url, admin+"/") && !strings.HasPrefix(url, "data:") {
+			t.Errorf("%s was fetched", url)
+		}
+	}
+	if len(b.errors) > 0 {
+		t.Errorf("the console says %q", b.errors)
+	}
+}
+
+// picture looks at the page in four ways: each must be a picture with something in it. With -shots they are written down.
+func picture(t *testing.T, b *browser, way flow.Way) {
+	t.Helper()
+	for _, v := range []struct {
+		name          string
+		width, height int
+		dark          bool
+	}{
+		{"desktop-light", 1280, 900, false}, {"desktop-dark", 1280, 900, true}, {"phone-light", 375, 740, false}, {"phone-dark", 375, 740, true},
+	} {
+		b.size(v.width, v.height, v.dark)
+		b.until(fmt.Sprintf(`innerWidth == %d && matchMedia("(prefers-color-scheme: dark)").matches == %v`, v.width, v.dark))
+		shot := b.shot()
+		p, err := png.Decode(bytes.NewReader(shot))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, _, _, _ := p.At(2, 2).RGBA(); (r < 0x8000) != v.dark {
+			t.Errorf("%s: the ground is %v", v.name, p.At(2, 2))
+		}
+		if *shots != "" {
+			if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%s.png", way, v.name)), shot, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
