@@ -252,7 +252,7 @@ func (s *stage) each(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 	return func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, c := range in {
 			do(c)
-			if debug {
+			if debugBuild {
 				c = c.pass(s.Name)
 				in[i] = c
 			}

@@ -183,7 +183,7 @@ func (c *Conn) After(f func(*Conn)) { c.own(); c.after = append(c.after, f) }
 // Inform sends an informational response (RFC 9110 section 15.2) at once, with the fields set so far; status is 100 to 199, but not 101.
 func (c *Conn) Inform(status int) { c.own(); c.w.WriteHeader(status) }
 
-// SetTrailer sets a field that follows the body; it may be called until the body's stream returns.
+// SetTrailer sets a field that follows the body. A stream, which comes later, has the function [SetTrailer] for it.
 func (c *Conn) SetTrailer(name, value string) {
 	c.own()
 	c.header.Set(http.TrailerPrefix+name, value)

@@ -168,3 +168,23 @@ func TestABodyThatBreaksOffIsCut(t *testing.T) {
 		})
 	}
 }
+
+func TestAStreamSetsTrailers(t *testing.T) {
+	source := web.Source(func(c *web.Conn) web.Body {
+		c.SetHeader("Trailer", "X-Sum")
+		return web.Stream(-1, func(w io.Writer) error {
+			_, err := io.WriteString(w, "body")
+			web.SetTrailer(w, "X-Sum", "4")
+			return err
+		})
+	})
+	for name, c := range map[string]web.Component{"plain": source, "through a filter": web.Chain(source, filter(shout))} {
+		t.Run(name, func(t *testing.T) {
+			bothWays(t, c, func(t *testing.T, url string) {
+				if resp, _ := get(t, url); resp.Trailer.Get("X-Sum") != "4" {
+					t.Errorf("%v", resp.Trailer)
+				}
+			})
+		})
+	}
+}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,7 +22,9 @@ type Options struct {
 	Queue int           // exchanges that may wait between stages that do not block; 0: 256
 	Drain time.Duration // how long Close waits for the set-up of responses; 0: 5 s
 
-	// Panicked is told of a stage's panic, by the goroutine that panicked; the exchange is answered with 500. Nil: nobody is.
+	// Panicked is told of a panic, by the goroutine that panicked: of a stage, and the exchange is answered with 500; or, under the name
+	// [Response], of a stream or a filter while the body was sent, and the connection is cut. Nil: nobody is told of stages, and
+	// net/http's log of the rest.
 	Panicked func(stage string, value any, stack []byte)
 }
 
@@ -154,9 +158,17 @@ func (h *Handler) lose(c *Conn, why error) {
 	}
 }
 
-// end is the last of an exchange: also after a panic of its stream, which goes on.
+// end is the last of an exchange: also after a panic of its stream, or of a filter of its body.
 func (h *Handler) end(home *home) {
+	cut := recover()
 	c := home.conn
+	if cut != nil && cut != http.ErrAbortHandler {
+		c.err = fmt.Errorf("web: a panic while the body was sent: %v", cut)
+		if h.panicked != nil {
+			h.panicked(Response, cut, debug.Stack())
+			cut = http.ErrAbortHandler // or net/http would say it again
+		}
+	}
 	for len(c.after) > 0 {
 		f := c.after[len(c.after)-1]
 		c.after = c.after[:len(c.after)-1]
@@ -166,6 +178,9 @@ func (h *Handler) end(home *home) {
 	c.reset()
 	h.conns.Put(c)
 	h.active.Add(-1)
+	if cut != nil {
+		panic(cut)
+	}
 }
 
 // Response is the name, in a Topology, of where responses are sent: no stage, but where all paths end.

@@ -63,6 +63,35 @@ func TestAPanicCostsItsExchangeAlone(t *testing.T) {
 	}
 }
 
+// A panic while the body is sent cuts the connection, is told, and is over before what was registered with After.
+func TestAPanicOfAStream(t *testing.T) {
+	seen := make(chan string, 2)
+	c := web.Chain(web.Pipe(func(c *web.Conn) { c.After(func(c *web.Conn) { seen <- fmt.Sprint(c.Err()) }) }),
+		web.Source(func(*web.Conn) web.Body { return web.Stream(-1, func(io.Writer) error { panic("no") }) }))
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		h, err := web.New(c, web.Options{Way: way, Panicked: func(stage string, value any, _ []byte) { seen <- fmt.Sprint(stage, ": ", value) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := httptest.NewServer(h)
+		if resp, err := http.Get(s.URL); err == nil {
+			if _, err = io.ReadAll(resp.Body); err == nil {
+				t.Error("the body looks whole")
+			}
+			resp.Body.Close()
+		}
+		for _, want := range []string{"response: no", "web: a panic while the body was sent: no"} {
+			if got := <-seen; got != want {
+				t.Errorf("%s: %q, want %q", way, got, want)
+			}
+		}
+		s.Close()
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // What comes beyond the width of a component that blocks waits, up to its queue, and is refused beyond that; others pass.
 func TestAComponentThatBlocks(t *testing.T) {
 	const width, waiting, more = 2, 3, 4

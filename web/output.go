@@ -88,6 +88,16 @@ func (s *stack) breakOff() {
 	}
 }
 
+// SetTrailer sets a field that follows the body (RFC 9110 section 6.5); w is the writer of a stream, which may call it until it returns.
+func SetTrailer(w io.Writer, name, value string) {
+	switch w := w.(type) {
+	case *output:
+		w.c.SetTrailer(name, value)
+	case *stack:
+		w.end.c.SetTrailer(name, value)
+	}
+}
+
 // Flush sends what was written to the writer of a stream so far through all filters to the client.
 func Flush(w io.Writer) error {
 	if f, ok := w.(interface{ Flush() error }); ok {

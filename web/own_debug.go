@@ -2,7 +2,7 @@
 
 package web
 
-const debug = true
+const debugBuild = true
 
 // ownership follows who holds a Conn: each component gets one of its own, which is dead when the component has passed it on.
 type ownership struct{ passed string }

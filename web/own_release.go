@@ -2,7 +2,7 @@
 
 package web
 
-const debug = false
+const debugBuild = false
 
 // ownership is who holds a Conn, which only a debug build follows.
 type ownership struct{}

@@ -40,6 +40,7 @@ func init() { // the kinds with components inside refer to the table
 		"request_id":        of("gives each exchange a name for the logs", basic.RequestID),
 		"rewrite":           of("changes the path for what follows", basic.Rewrite),
 		"rot13":             plain("the paper's filter: each letter 13 further", basic.Rot13),
+		"rot13_piped":       plain("the same in the paper's style: a goroutine between a reader and a writer", basic.Rot13Piped),
 		"security":          of("sets the fields that make browsers careful", basic.Security),
 		"static":            of("answers with a fixed response", basic.Static),
 		"status":            of("answers with a status", basic.Status),
