@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"strings"
 	"sync"
 	"time"
@@ -63,6 +62,7 @@ func (s *Server) handshake(ctx context.Context, line *conn.Line, first, second *
 	line.Arrived()
 	switch t.ConnectionState().NegotiatedProtocol {
 	case "h2":
+		line.Use()
 		second.put(t)
 	case alpnChallenge:
 		t.Close() // the challenge was answered by the certificate
@@ -85,5 +85,3 @@ func refuse(err error) {
 		}
 	}
 }
-
-var _ net.Listener = (*queue)(nil)

@@ -90,8 +90,8 @@ func (s *Server) secure() (err error) {
 // Addr is the address that is listened on.
 func (s *Server) Addr() net.Addr { return s.gate.Addr() }
 
-// SetHandler makes h answer the requests that come from now on. It may be called at any time from any
-// goroutine.
+// SetHandler makes h, which is not nil, answer the requests that come from now on. It may be called at any time
+// from any goroutine.
 func (s *Server) SetHandler(h http.Handler) { s.handler.Store(&h) }
 
 // ServeHTTP is for the engines.

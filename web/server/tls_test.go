@@ -122,6 +122,19 @@ func TestOverTLSConnectionsCanBeTakenOver(t *testing.T) {
 	expect(t, r, "bye")
 }
 
+func TestStopEndsConnectionsThatOnlyShookHands(t *testing.T) {
+	a := newAuthority(t)
+	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test"), Drain: time.Hour}, shows)
+	c := secure(t, a, s.addr)
+	wait(t, "the connection is with the engine", func() bool { return s.Connections() == 1 })
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); err == nil || timedOut(err) {
+		t.Errorf("the connection gets %v, want its end", err)
+	}
+}
+
 func TestSlowHandshakesAreDropped(t *testing.T) {
 	a := newAuthority(t)
 	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test"), HeaderTimeout: moment, ErrorLog: func(string) {}}, shows)

@@ -131,10 +131,10 @@ func (l *Line) Await() {
 }
 
 // Arrived ends what Await began.
-func (l *Line) Arrived() {
-	l.used.Store(true)
-	l.readBy.Store(0)
-}
+func (l *Line) Arrived() { l.readBy.Store(0) }
+
+// Use says that the line carries something that a stop has to let finish. A Conn does so by itself.
+func (l *Line) Use() { l.used.Store(true) }
 
 // tell says that the server stops.
 func (l *Line) tell() {

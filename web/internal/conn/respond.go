@@ -95,9 +95,9 @@ func bodyless(err error) error {
 // respond has net/http make the head, keeps it, and lets net/http pass src on: to ReadFrom, when there is a
 // body to send. What no body took along is sent at the end.
 func (c *Conn) respond(e engine, status int, src io.Reader, body bool) (n int64, err error) {
+	e.WriteHeader(status) // from here on nobody but us writes: a reader of the body might have sent 100 (Continue)
 	buffer := heads.Get().(*[]byte)
 	c.held, c.hold = (*buffer)[:0], true
-	e.WriteHeader(status)
 	e.Flush()
 	c.hold = false
 	if body {

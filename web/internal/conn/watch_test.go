@@ -215,7 +215,7 @@ func TestStopEndsLinesThatNothingCameOn(t *testing.T) {
 	w := NewWatch(Rules{})
 	fresh, client := pair(t, w)
 	used, _ := pair(t, w)
-	used.Arrived()
+	used.Use()
 	w.Stop()
 	if _, err := client.Read(make([]byte, 1)); err == nil {
 		t.Error("a fresh line is still open")
