@@ -27,7 +27,7 @@ func compose(ctx context.Context, c config) (web.Component, error) {
 	if err != nil || !c.gzip {
 		return web.Chain(source, parts), err
 	}
-	zip, err := compress.New(compress.Config{})
+	zip, err := compress.New(compress.Config{Cache: "0"}) // as others do it: anew for each request
 	return web.Chain(source, parts, zip), err
 }
 
