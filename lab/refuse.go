@@ -84,7 +84,7 @@ func (f *findings) add(when bool, format string, args ...any) {
 // failures says what the subject did wrong, and where it only did not keep up.
 func failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	if t.HTTP != nil {
-		return requestFailures(t, ev), nil
+		return requestFailures(t, ev)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(ev.Errors)) {
 		to := &wrong

@@ -118,13 +118,15 @@ var strainKinds = []string{"connect", "timeout", "reset", "closed", "limit"}
 // ownKind is an error that is the generator's: it has no descriptor or no port left.
 const ownKind = "local"
 
-// requestFailures says what the subject did wrong with its requests. Whatever the load, an answer that is not the right one is a failure; and so
-// is any error in a closed loop, which offers no more than is answered.
-func requestFailures(t *result.Trial, ev Evidence) (wrong findings) {
+// requestFailures says what the subject did wrong with its requests, and what it only did not keep up with. Whatever the load, an answer that is
+// not the right one is wrong. Any other error in a closed loop, which offers no more than is answered, is of the second kind.
+func requestFailures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	for _, kind := range slices.Sorted(maps.Keys(ev.Errors)) {
-		wrong.add(kind != ownKind && (t.Pattern == result.Closed || !slices.Contains(strainKinds, kind)), result.LoadError+": %s, %d times", kind, ev.Errors[kind])
+		strain := slices.Contains(strainKinds, kind)
+		wrong.add(!strain && kind != ownKind, result.LoadError+": %s, %d times", kind, ev.Errors[kind])
+		slow.add(strain && t.Pattern == result.Closed, result.LoadError+": %s, %d times", kind, ev.Errors[kind])
 	}
-	return wrong
+	return wrong, slow
 }
 
 // generatorGaveOut says whether fewer answers came than requests were due, and it was the generator that could not do more.

@@ -225,6 +225,9 @@ func TestWhatRequestsShow(t *testing.T) {
 		{"a closed loop offers no more than is answered", func(x *result.Trial, ev *Evidence) {
 			x.Pattern, ev.Errors = result.Closed, map[string]int64{"reset": 1}
 		}, "", "reset, 1 times"},
+		{"which a disturbed machine may be blamed for", func(x *result.Trial, ev *Evidence) {
+			x.Pattern, ev.Errors, ev.Neighbour = result.Closed, map[string]int64{"timeout": 1}, time.Second
+		}, "timeout, 1 times", ""},
 		{"a neighbour", func(_ *result.Trial, ev *Evidence) { ev.Neighbour = time.Second }, "another process took", ""},
 	} {
 		trial, ev := goodTrial()

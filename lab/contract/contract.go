@@ -4,8 +4,8 @@
 // contract is that work, seen from outside: every byte that a client sends comes out once and in order (on
 // standard output for the workload sink, on the connection for echo), however the messages are cut; a
 // half-close, a reset, a slow or a waiting connection touches nobody else; SIGTERM loses nothing that had
-// arrived and leaves no process behind. Check runs it against any subject, over IPv4 and IPv6; every check
-// starts the server anew, so that one failure does not lead to the next.
+// arrived and leaves no process behind. Check runs it against any subject, over IPv4 and IPv6; no check
+// uses a server after one that failed, so that one failure does not lead to the next.
 //
 // The bytes prove it. The high half of each byte is the number of its connection, of which there are
 // sixteen; the low half follows a fixed sequence that never repeats within a check, so that bytes which are
@@ -74,6 +74,7 @@ type check struct {
 	params   subject.Params // beside host, port and workload
 	full     bool           // not for programs as published
 	own      bool           // only for programs with this project's flags
+	shares   bool           // leaves a server that passed as it was: the next that shares may use the same
 	run      func(*bench) (verify, error)
 	alone    func(*bench) error // in place of run: starts the program by itself
 }
@@ -119,7 +120,8 @@ func checksOf(workload string) []check {
 func isWeb(workload string) bool { return workload == "page" || workload == "files" }
 
 // Check runs the contract against a subject that is built, one check after the other, and returns an
-// outcome for each that applies. A server that cannot be started at all fails once for each address and
+// outcome for each that applies. Some share a server as long as they pass; what is wrong with its end counts for the last of
+// them. A server that cannot be started at all fails once for each address and
 // workload. When ctx ends, the check at hand fails and the rest is left out.
 func Check(ctx context.Context, s *subject.Subject, o Options) []Outcome {
 	if o.Hosts == nil {
@@ -154,10 +156,8 @@ func checkAt(ctx context.Context, s *subject.Subject, o Options, host, workload 
 		report(Outcome{Name: "start", Skipped: reason})
 		return all
 	}
+	var due []check
 	for _, c := range checksOf(workload) {
-		if ctx.Err() != nil {
-			break
-		}
 		if !c.applies(s, o, workload) {
 			continue
 		}
@@ -165,14 +165,31 @@ func checkAt(ctx context.Context, s *subject.Subject, o Options, host, workload 
 			report(Outcome{Name: c.name, Skipped: reason})
 			continue
 		}
-		err := c.try(ctx, s, o, host, workload)
+		due = append(due, c)
+	}
+	for len(due) > 0 && ctx.Err() == nil {
+		round := due[:sharing(due)]
+		made, err := try(ctx, s, o, host, workload, round)
 		if errors.As(err, new(startError)) {
 			report(Outcome{Name: "start", Err: err})
 			break
 		}
-		report(Outcome{Name: c.name, Err: err})
+		for _, c := range round[:made-1] {
+			report(Outcome{Name: c.name})
+		}
+		report(Outcome{Name: round[made-1].name, Err: err})
+		due = due[made:]
 	}
 	return all
+}
+
+// sharing is how many of the checks, from the first on, one server is enough for.
+func sharing(due []check) int {
+	n := 1
+	for due[0].shares && n < len(due) && due[n].shares {
+		n++
+	}
+	return n
 }
 
 // deafTo says why a server cannot be asked to listen at host: it is told a port only, and serves IPv4 then.
@@ -214,7 +231,23 @@ type bench struct {
 	stopped  bool             // stop was called
 }
 
-// try makes one check with a server of its own, of which nothing is left afterwards.
+// try makes the checks of a round with one server, of which nothing is left afterwards, up to the first that fails. It says how
+// many it made, at least one. The error is the last one's: of the check, or of the server's end.
+func try(ctx context.Context, s *subject.Subject, o Options, host, workload string, round []check) (made int, err error) {
+	whole := round[0]
+	if whole.run != nil {
+		whole.run = func(b *bench) (judge verify, err error) {
+			for ; made < len(round) && err == nil; made++ {
+				judge, err = round[made].run(b)
+			}
+			return judge, err
+		}
+	}
+	err = whole.try(ctx, s, o, host, workload)
+	return max(made, 1), err
+}
+
+// try makes one check with a server of its own.
 func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, workload string) (err error) {
 	dir, err := os.MkdirTemp("", "weir-contract-")
 	if err != nil {
