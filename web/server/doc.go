@@ -12,7 +12,8 @@
 //
 // Goroutines: Run owns one that watches for slow clients, one for each engine (HTTP/1, HTTP/2, HTTP/3), and
 // with TLS one that accepts and one for each handshake; all have ended when Run returns. net/http has one for
-// each connection, which ends with it.
+// each connection, which ends with it; certmagic obtains and renews in some of its own, which the end of Run's
+// context ends.
 //
 // # Limitations
 //
@@ -20,5 +21,7 @@
 //     MaxConns.
 //   - ACME answers the TLS-ALPN-01 challenge only: it needs port 443 of the name's address to lead here.
 //   - A handler that never ends is left running when Drain is over; its connection is closed.
+//   - Who takes a connection over without an Upgrade field or CONNECT in the request is not told of a stop, only
+//     waited for.
 //   - Times are judged once a tick, an eighth of the shortest of them, and at most a second.
 package server

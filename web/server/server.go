@@ -99,6 +99,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.h3 != nil && r.ProtoMajor < 3 {
 		s.h3.advertise(w.Header())
 	}
+	if r.ProtoMajor == 1 && (r.Header["Upgrade"] != nil || r.Method == http.MethodConnect) {
+		turning, cancel := conn.Turning(r)
+		defer cancel()
+		r = turning
+	}
 	if rules := s.config.rules(); r.ProtoMajor > 1 && rules.Grace > 0 {
 		guarded := newStream(w, r, rules)
 		defer guarded.end()

@@ -23,7 +23,7 @@ type Line struct {
 	// is nothing), what had arrived there then, and when to look again.
 	since, arrived, next int64
 
-	end      atomic.Pointer[context.CancelFunc] // ends the context of the requests on the line
+	end      atomic.Pointer[context.CancelFunc] // ends the context of a request that may take the line over
 	hijacked atomic.Bool
 	told     atomic.Bool // the server stops
 	used     atomic.Bool // something was read
