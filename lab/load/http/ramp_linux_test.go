@@ -40,7 +40,7 @@ func TestARampEndsWithItsErrors(t *testing.T) {
 // One connection whose answers take 10 ms each can't carry more than 100 a second, whatever the machine.
 func TestTheKneeOfASlowServer(t *testing.T) {
 	slow := says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", false)
-	c := Config{URL: rawServer(t, func(conn net.Conn) { slow(&delayed{conn}) }), Connections: 1, Duration: 150 * time.Millisecond, Expect: []byte("x")}
+	c := Config{URL: rawServer(t, func(conn net.Conn) { slow(&delayed{conn}) }), Connections: 1, Duration: 150 * time.Millisecond, Timeout: 300 * time.Millisecond, Expect: []byte("x")}
 	k, err := FindKnee(t.Context(), c, 40*time.Millisecond, load.Events{}, nil)
 	if err != nil && strings.Contains(err.Error(), "nothing was answered") {
 		t.Skip("this machine stood still")
