@@ -25,7 +25,7 @@ type Config struct {
 	Rate          int           // bytes a second; 500
 	Drain         time.Duration // how long a stop waits for what is being done; 10 s, negative: not at all
 
-	MaxConns  int // connections at a time, without HTTP/3's; further ones wait to be accepted; 50,000
+	MaxConns  int // connections at a time, without HTTP/3's; further ones wait to be accepted; 3/4 of the descriptors the process may have, at most 50,000
 	HeadBytes int // of a request's head; 64 KiB, negative: the default
 	Fields    int // in a request's head; 100, negative: the default
 

@@ -3,6 +3,7 @@ package server
 import (
 	"net"
 	"sync"
+	"syscall"
 
 	"weir/web/internal/conn"
 )
@@ -19,6 +20,17 @@ type gate struct {
 
 	closing sync.Once
 	closed  chan struct{} // no values, closed by Close
+}
+
+// usualConns is the limit when none is set: it leaves descriptors for the files, and the servers behind, that
+// answers come from.
+func usualConns() int {
+	const most = 50_000
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return most
+	}
+	return int(min(uint64(files.Cur)/4*3, most))
 }
 
 func newGate(l net.Listener, w *conn.Watch, most int) *gate {

@@ -40,7 +40,7 @@ func New(h http.Handler, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.gate = newGate(l, s.watch, or(c.MaxConns, 50_000, 0))
+	s.gate = newGate(l, s.watch, or(c.MaxConns, usualConns(), 0))
 	s.h1 = s.engine()
 	s.h1.ConnContext = conn.NewContext
 	if c.TLS == nil {

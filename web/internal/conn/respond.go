@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// joinLimit is the size of head and body, in bytes, up to which they are copied into one buffer: a copy is
-// then cheaper than a writev of two. It is also a TLS record's largest.
+// joinLimit is the size of head and body, in bytes, up to which they are copied into one buffer. A copy costs as
+// much as a writev of two (no difference was seen from 4 to 30 KB), but serves every kind of connection; more
+// than this would only make the buffers larger. It is also a TLS record's largest.
 const joinLimit = 16 << 10
 
 // heads holds the buffers of heads, and of small bodies behind them. They are out only while one answer is
@@ -47,7 +48,7 @@ func (c *Conn) Respond(w http.ResponseWriter, status int, body []byte) error {
 
 // RespondFile is Respond for length bytes of f from offset, by sendfile where there is one. f must have no
 // other reader during the call: its position moves. A file that turned out shorter gives io.ErrUnexpectedEOF,
-// and the connection ends after what there was.
+// and the connection ends after what there was. For HEAD the file is read for nothing: write the fields alone.
 func (c *Conn) RespondFile(w http.ResponseWriter, status int, f *os.File, offset, length int64) error {
 	w.Header()["Content-Length"] = c.length(length)
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
