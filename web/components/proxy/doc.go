@@ -20,7 +20,8 @@
 // Hop-by-hop fields end here, and so does every Upgrade but to WebSocket: what another protocol carries would pass unseen.
 // X-Forwarded-For, -Host and -Proto are made here; what the client wrote there, or in Forwarded, X-Real-Ip and any other X-Forwarded field, counts only
 // from trusted proxies. The request is written anew, so that framing which net/http understood in its way reaches no upstream as
-// it came.
+// it came; and by HTTP/1 a client's connection ends behind a request whose body was not kept, because an upstream may answer before all of it was looked
+// at.
 //
 // Of the fields of the response that earlier components have set, those that the upstream sets too are replaced; Vary and Set-Cookie are added to.
 //

@@ -47,6 +47,9 @@ type exchange struct {
 // serve is the handler: the set-up up to the head, and the body.
 func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
 	defer x.end()
+	if alone(r) { // or net/http would drop, for the head of an early response, what the upstream is to read
+		_ = http.NewResponseController(w).EnableFullDuplex()
+	}
 	proxy := httputil.ReverseProxy{
 		Rewrite: x.rewrite, Transport: x, ModifyResponse: x.watchBody, BufferPool: buffers{}, ErrorLog: silent,
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, why error) { x.failed(why) },

@@ -76,15 +76,25 @@ func (p *Proxy) Handle(c *web.Conn) {
 		if status == http.StatusServiceUnavailable {
 			c.SetHeader("Retry-After", "1")
 		}
-		return
 	case c.Body().Raw():
 		c.SetStatus(http.StatusSwitchingProtocols)
+	}
+	if alone(c.HTTPRequest()) && !c.Body().Raw() {
+		c.Set(closing)
 	}
 	c.After(func(c *web.Conn) {
 		if c.Err() == nil {
 			c.SetErr(x.err)
 		}
 	})
+}
+
+var closing = web.NewField("Connection", "close")
+
+// alone says whether no other request may follow on the connection: an upstream may answer a request whose body was not kept before all of
+// it was read, and what is left of it is not to be looked for the next request.
+func alone(r *http.Request) bool {
+	return r.ProtoMajor < 2 && (r.ContentLength < 0 || r.ContentLength > kept)
 }
 
 // Upstreams says how the upstreams fare, in their order in the [Config]. It may be called from any goroutine.

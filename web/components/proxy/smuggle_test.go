@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -171,6 +173,8 @@ func TestSmuggling(t *testing.T) {
 		{"chunk extensions", post + chunked + "\r\n2;a=\"b\"\r\nab\r\n0\r\n\r\n", []string{"POST /outer ab"}},
 		{"a chunk extension with a bare LF", post + chunked + "\r\n2;a\nab\r\n0\r\n\r\n", []string{"POST /outer ab"}},
 		{"a chunk longer than it says", post + chunked + "\r\n2\r\nabc\r\n0\r\n\r\n", nil},
+		{"a request behind a malformed chunk", post + chunked + "\r\nzz\r\n" + hidden, nil},
+		{"a request behind a chunk with a wrong end", post + chunked + "\r\n2\r\nabcd" + hidden, nil},
 		{"a chunk size with a prefix", post + chunked + "\r\n0x2\r\nab\r\n0\r\n\r\n", nil},
 		{"a chunk size that overflows", post + chunked + "\r\n10000000000000002\r\nab\r\n0\r\n\r\n", nil},
 		{"a chunk that ends in a bare LF", post + chunked + "\r\n2\r\nab\n0\r\n\r\n", []string{"POST /outer ab"}},
@@ -221,6 +225,36 @@ func TestSmuggling(t *testing.T) {
 	}
 }
 
+// The upstream has answered before the body turned out to be malformed: what is behind it is no request either.
+func TestSmugglingBehindAnEarlyAnswer(t *testing.T) {
+	var hidden atomic.Bool
+	up := raw(t, func(c net.Conn) {
+		if r, ok := request(c); ok && r.URL.Path == "/hidden" {
+			hidden.Store(true)
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		_, _ = io.Copy(io.Discard, c)
+	})
+	bothWays(t, Config{Upstreams: []string{up}}, nil, func(t *testing.T, url string, _ *Proxy) {
+		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(patience))
+		_, _ = io.WriteString(c, "POST /outer HTTP/1.1\r\nHost: a\r\n"+chunked+"\r\n1\r\na\r\n")
+		answer := make([]byte, len("HTTP/1.1 200"))
+		if _, err := io.ReadFull(c, answer); err != nil || string(answer) != "HTTP/1.1 200" {
+			t.Fatalf("%q, %v", answer, err)
+		}
+		_, _ = io.WriteString(c, "zz\r\nGET /hidden HTTP/1.1\r\nHost: a\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c)
+		if hidden.Load() {
+			t.Error("the upstream was asked for what was hidden")
+		}
+	})
+}
+
 // attack sends bytes, and waits until the server has closed the connection.
 func attack(t *testing.T, url, sent string) {
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -230,8 +264,12 @@ func attack(t *testing.T, url, sent string) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(patience))
 	_, _ = io.WriteString(c, sent)
+	answer := make([]byte, 1) // a client that has only closed its half before that counts as gone
+	if _, err := io.ReadFull(c, answer); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("no answer: %v", err)
+	}
 	_ = c.(*net.TCPConn).CloseWrite()
-	answer, err := io.ReadAll(c)
+	answer, err = io.ReadAll(c)
 	if ne, ok := err.(net.Error); ok && ne.Timeout() {
 		t.Errorf("no end: %q", answer)
 	}

@@ -207,7 +207,37 @@ func TestHeadRangesAndLargeBodies(t *testing.T) {
 	})
 }
 
-// What is uploaded and answered goes both ways at once where the client can.
+// An upstream that answers while it reads loses nothing of what it reads.
+func TestBothDirectionsAtOnce(t *testing.T) {
+	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).EnableFullDuplex()
+		w.WriteHeader(200)
+		_ = http.NewResponseController(w).Flush()
+		_, _ = io.Copy(w, r.Body)
+	})
+	bothWays(t, Config{Upstreams: []string{up.URL}}, nil, func(t *testing.T, url string, _ *Proxy) {
+		body, more := io.Pipe()
+		r, _ := http.NewRequestWithContext(t.Context(), "POST", url, body)
+		resp, err := client(t).Do(r) // the head comes before the body goes
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		for i := range 5 {
+			word := fmt.Sprint(i, strings.Repeat("a", 50_000))
+			go func() { _, _ = io.WriteString(more, word) }()
+			got := make([]byte, len(word))
+			if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != word {
+				t.Fatalf("%.20q, %v", got, err)
+			}
+		}
+		more.Close()
+		if rest, err := io.ReadAll(resp.Body); len(rest) != 0 || err != nil {
+			t.Errorf("%q, %v", rest, err)
+		}
+	})
+}
+
 func TestLargeRequestBodies(t *testing.T) {
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
