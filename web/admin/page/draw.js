@@ -52,7 +52,7 @@ function drawEnd(name, { x, y, beside }) {
 function drawLink(path, label) {
   const line = el("path", { d: path, class: "link", "marker-end": "url(#arrow)", "aria-hidden": "true" });
   const text = label && el("text", { ...label, class: "rate", "aria-hidden": "true" });
-  return { line, text };
+  return { line, text, label };
 }
 
 function drawStage(stage, { x, y, w, h }, choose) {
@@ -80,14 +80,23 @@ export function fit(drawing) {
   }
 }
 
-// queued says what waits on edges and what they have lost, with the rate before it when there is one.
+// queued says what waits on edges, for how long, and what they have lost.
 function queued(edges, rate) {
   const sum = (of) => edges.reduce((n, e) => n + e[of], 0);
-  const lost = sum("dropped") + sum("refused");
-  const said = rate > 0 ? [`${count(rate)}/s`] : [];
-  if (sum("depth") > 0) said.push(`${count(sum("depth"))} waiting`);
+  const depth = sum("depth"), lost = sum("dropped") + sum("refused");
+  const said = [];
+  if (depth > 0) said.push(`${count(depth)} waiting`);
+  if (depth > 0 && rate > 0) said.push(`≈ ${time(delay(depth, rate))}`);
   if (lost > 0) said.push(`${count(lost)} lost`);
   return { said, lost };
+}
+
+// delay is how long exchanges are on an edge, by Little's law, in nanoseconds.
+export const delay = (depth, rate) => (depth / rate) * 1e9;
+
+// stacked writes lines one below another, the first above the link.
+function stacked(text, { x, y }, lines) {
+  text.replaceChildren(...lines.map((line, i) => el("tspan", { x, y: y - 5 + (i && 4) + 13 * i }, line)));
 }
 
 // show writes into a drawing what is known now.
@@ -97,21 +106,21 @@ export function show(drawing, site, rates, chosen) {
     if (stage) showStage(stage, s, site, { rate: rates?.stages[i] ?? 0, busy: rates?.busy[i] ?? 0, chosen: chosen === i, labelled: !!drawing.links[0]?.text });
   });
   site.layout.links.forEach((link, i) => {
-    const { line, text } = drawing.links[i];
+    const { line, text, label } = drawing.links[i];
     const rate = rates ? link.edges.reduce((n, e) => n + rates.edges[e], 0) : 0;
     line.classList.toggle("idle", rate === 0);
     line.style.strokeWidth = 1.25 + Math.min(4, Math.log10(1 + rate));
     if (!text) return;
     const { said, lost } = queued(link.edges.map((e) => site.edges[e]), rate);
-    text.textContent = said.join(", ");
+    stacked(text, label, [...(rate > 0 ? [`${count(rate)}/s`] : []), ...said]);
     text.classList.toggle("bad", lost > 0);
   });
 }
 
 function showStage({ group, figures, busy, w }, s, site, { rate, busy: share, chosen, labelled }) {
-  const { said, lost } = queued(site.edges.filter((e) => e.to === s.name), 0);
+  // Where links have no labels, what waits before a stage is written on it; there is no room for how long.
+  const { said, lost } = queued(site.edges.filter((e) => e.to === s.name), labelled ? rate : 0);
   const each = s.service_ns ? [time(s.service_ns)] : [];
-  // Where links have no labels, what waits before a stage is written on it.
   figures.textContent = [`${count(rate)}/s`, ...each, ...(labelled ? [] : said)].join(" · ");
   busy.setAttribute("width", Math.min(1, share) * (w - 16));
   group.classList.toggle("bad", s.failed > 0 || lost > 0);

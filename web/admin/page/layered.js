@@ -1,7 +1,7 @@
 // layered.js places a network from left to right, as the server has laid it out, for windows that are wide enough.
 
 const box = { w: 150, h: 58 };
-const step = { along: box.w + 92, across: box.h + 22 }; // from layer to layer, and from row to row
+const step = { along: box.w + 106, across: box.h + 22 }; // from layer to layer, and from row to row
 const margin = 24;
 
 // layered gives where everything stands: boxes of stages, points of ends, paths of links and places of their labels.
@@ -25,10 +25,11 @@ export function layered(layout) {
     height: (high - low) * step.across + box.h + 16,
     node,
     path: (link) => curve(points(link)),
-    // A label stands in the middle of the way to the first layer: links of a branch, and links that meet, are in different rows there.
+    // A label stands on the first part of the way: of the arms of a branch where they are apart already, of links that meet where they still are.
     label: (link) => {
+      const alone = (end) => layout.links.filter((l) => l[end] === link[end]).length === 1;
       const [a, b] = points(link);
-      return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 - 5 };
+      return on(a, b, alone("from") ? 0.35 : alone("to") ? 0.68 : 0.5);
     },
   };
 }
@@ -42,6 +43,12 @@ function sides(link, layout, at) {
   };
   const via = (link.via ?? []).map(at).flatMap(({ x, y }) => [{ x: x - box.w / 2, y }, { x: x + box.w / 2, y }]);
   return [end(link.from, true), ...via, end(link.to, false)];
+}
+
+// on is a point of the curve from a to b, t of the way.
+function on(a, b, t) {
+  const s = 1 - t, early = s * s * s, late = t * t * t, rise = early + 3 * s * s * t;
+  return { x: early * a.x + late * b.x + ((1 - early - late) * (a.x + b.x)) / 2, y: rise * a.y + (1 - rise) * b.y };
 }
 
 function curve(points) {

@@ -1,6 +1,6 @@
 // page.js asks for the topology once a second, has it drawn, and shows the figures of the stage that was chosen.
 
-import { count, draw, fit, show, time } from "./draw.js";
+import { count, delay, draw, fit, show, time } from "./draw.js";
 import { layered } from "./layered.js";
 import { rail } from "./rail.js";
 
@@ -123,8 +123,7 @@ function renderFigures() {
   $("detail").replaceChildren(list(rows), spark(history[i], s.name), table("its edges", edgeHead, edges.map((e) => edgeRow(e))));
 }
 
-// wait is how long an exchange is on an edge, by Little's law.
-const wait = (e) => (e.depth > 0 && e.rate > 0 ? `≈ ${time((e.depth / e.rate) * 1e9)}` : "–");
+const wait = (e) => (e.depth > 0 && e.rate > 0 ? `≈ ${time(delay(e.depth, e.rate))}` : "–");
 const edgeHead = ["from", "to", "rate", "waiting", "how long", "when full", "lost"];
 const edgeRow = (e) => {
   const queue = e.port < 0 ? ["–", "–", "–", "–"] : [`${count(e.depth)} (room ${e.cap})`, wait(e), e.full, count(e.dropped + e.refused)];

@@ -4,14 +4,15 @@
 const h = 52; // of a stage
 const between = 24; // rows
 const lane = 11;
-const edge = 8; // from a lane to what is beside it
+const edge = 16; // from the nearest lane to a stage: room for a corner and an arrow's head
+const corner = 5;
 
 export function rail(layout, width) {
   const order = sorted(layout);
   const position = [];
   order.forEach((n, i) => (position[n] = i));
   const buses = lanes(layout, position);
-  const room = (side) => edge + lane * (1 + Math.max(-1, ...buses.filter((b) => b.side === side).map((b) => b.lane))) + edge;
+  const room = (side) => edge + lane * Math.max(0, ...buses.filter((b) => b.side === side).map((b) => b.lane)) + 4;
   const left = room("left"), w = width - left - room("right");
   const isEnd = (n) => n === 0 || n === layout.exit;
   const tops = [];
@@ -78,7 +79,7 @@ function around(bus, from, to, left, w) {
   const wall = bus.side === "left" ? left : left + w;
   const x = wall + sign * (edge + bus.lane * lane);
   const out = { x: from.end ? from.x + sign * 7 : wall, y: from.end ? from.y : from.y + h * 0.7 };
-  const into = { x: (to.end ? to.x + sign * 7 : wall) + sign * 7, y: to.end ? to.y : to.y + h * 0.3 };
-  const turn = Math.sign(into.y - out.y) * 5;
-  return `M${out.x},${out.y}H${x - sign * 5}Q${x},${out.y} ${x},${out.y + turn}V${into.y - turn}Q${x},${into.y} ${x - sign * 5},${into.y}H${into.x}`;
+  const into = { x: (to.end ? to.x + sign * 7 : wall) + sign * 8, y: to.end ? to.y : to.y + h * 0.3 };
+  const turn = Math.sign(into.y - out.y) * corner, near = x - sign * corner;
+  return `M${out.x},${out.y}H${near}Q${x},${out.y} ${x},${out.y + turn}V${into.y - turn}Q${x},${into.y} ${near},${into.y}H${into.x}`;
 }

@@ -83,9 +83,8 @@ func (b *basic) unverified(c *web.Conn) bool {
 		return false
 	}
 	p.hash, p.known = b.users.get().hash(p.name)
-	if p.known {
-		p.right = b.verified.has(b.verified.digest(p.hash, p.name, p.password))
-	}
+	seen := b.verified.has(b.verified.digest(p.hash, p.name, p.password))
+	p.right = seen && p.known
 	c.SetValue(b, p)
 	return !p.right && p.hash != nil
 }
