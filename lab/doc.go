@@ -4,7 +4,8 @@
 // An Experiment says what is asked: which subjects, under which loads. A Plan is the order in which its
 // trials run, made from a seed alone. A trial starts one subject afresh, warms it, measures it and judges
 // whether the measurement may count; a Runner carries out a plan, keeps every trial the moment it ends,
-// and goes on where an interrupted run stopped. What was found is a result.Results.
+// and goes on where an interrupted run stopped. What was found is a result.Results. A load is of messages on
+// connections or, where the workload is page or files, of HTTP requests, which are called messages too.
 //
 // The parts stand in folders of their own: subject (servers under test), contract (what makes them
 // comparable), load (the generator), sample (accounting), reason (system calls and wake-ups), stat and
