@@ -29,14 +29,15 @@ arguments() {
 }
 
 # runs says whether a process is there and has not ended.
-runs() { read -r _ _ now _ <"/proc/$1/stat" && [ "$now" != Z ]; } 2>/dev/null
+runs() { read -r _ _ phase _ <"/proc/$1/stat" && [ "$phase" != Z ]; } 2>/dev/null
 
-# await waits for the server's end, for so many tenths of a second.
+# await waits for the server's end, for so many hundredths of a second at most.
 await() {
-	tenths=$1
-	while runs "$server" && [ "$tenths" -gt 0 ]; do
-		sleep 0.1
-		tenths=$((tenths - 1))
+	read -r clock _ </proc/uptime
+	until=$((${clock%.*}${clock#*.} + $1))
+	while runs "$server" && [ "${clock%.*}${clock#*.}" -lt "$until" ]; do
+		sleep 0.05
+		read -r clock _ </proc/uptime
 	done
 }
 
@@ -44,12 +45,12 @@ await() {
 finish() {
 	asked=1
 	kill -s "$gently" "$server" 2>/dev/null || true
-	await 15
+	await 150
 	for signal in TERM KILL; do
 		runs "$server" || continue
 		forced=1
 		kill -s $signal -- "-$server" || true
-		await 5
+		await 30
 	done
 }
 
