@@ -64,7 +64,7 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	watcher.Go(func() { live.Watch(watching, hangup) })
 	defer watcher.Wait()
 	defer stop()
-	return serveWeb(ctx, t, live, config, c.Admin, live.Handler)
+	return serveWeb(ctx, t, live, config, beside{address: c.Admin, running: live.Handler, counts: live.Metrics()})
 }
 
 // settings turns what a site file says of its server into the server's.

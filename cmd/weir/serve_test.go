@@ -26,6 +26,13 @@ type served struct {
 func serveCommand(t *testing.T, args ...string) *served {
 	t.Helper()
 	s := &served{Cmd: exec.Command(binary(t), append([]string{"serve"}, args...)...)}
+	s.url = s.start(t, "serving on")
+	return s
+}
+
+// start starts it, and gives the address that its first words of this kind tell.
+func (s *served) start(t *testing.T, words string) string {
+	t.Helper()
 	pipe, err := s.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -40,8 +47,13 @@ func serveCommand(t *testing.T, args ...string) *served {
 			_ = s.Wait()
 		}
 	})
-	s.url = strings.TrimSpace(strings.TrimPrefix(s.says(t, "serving on"), "weir: serving on "))
-	return s
+	return s.address(t, words)
+}
+
+func (s *served) address(t *testing.T, words string) string {
+	t.Helper()
+	_, url, _ := strings.Cut(s.says(t, words), words+" ")
+	return strings.TrimSpace(url)
 }
 
 // says reads until a line has these words, and gives it.
@@ -144,6 +156,30 @@ func TestPassword(t *testing.T) {
 	if out, err := exec.Command(binary(t), "serve", "password", "ann").CombinedOutput(); err == nil || !strings.Contains(string(out), "no password") {
 		t.Errorf("no password: %v, %s", err, out)
 	}
+}
+
+func TestTheAdminPageIsBesideTheSite(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "site.hcl")
+	write(t, file, "server { admin = \"127.0.0.1:0\" }\nmetrics {}\ntext { text = \"hello\" }")
+	site := &served{Cmd: exec.Command(binary(t), "serve", file, "--listen", "127.0.0.1:0")}
+	page := site.start(t, "admin page on")
+	site.url = site.address(t, "serving on")
+	if _, body := site.get(t, ""); body != "hello" {
+		t.Errorf("%q", body)
+	}
+	admin := &served{url: page}
+	for path, want := range map[string]string{"": "<html", "api/topology": `"to":"response"`, "metrics": `weir_http_requests_total{class="2xx"`, "debug/pprof/": "goroutine"} {
+		if code, body := admin.get(t, path); code != 200 || !strings.Contains(body, want) {
+			t.Errorf("/%s: %d, without %s: %.200q", path, code, want, body)
+		}
+	}
+	if code, _ := site.get(t, "debug/pprof/"); code == 200 {
+		if _, body := site.get(t, "debug/pprof/"); body != "hello" {
+			t.Error("profiles are served beside the site's pages")
+		}
+	}
+	site.stop(t)
 }
 
 func TestCheckAndDrawASite(t *testing.T) {

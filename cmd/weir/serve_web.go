@@ -8,12 +8,16 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
+	"time"
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/admin"
 	"weir/web/components/accesslog"
 	"weir/web/components/compress"
 	"weir/web/components/files"
+	"weir/web/components/metrics"
 	"weir/web/server"
 )
 
@@ -32,7 +36,7 @@ func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
 	}
 	defer h.Close()
 	config := server.Config{Addr: first(c.Listen, defaultListen), ErrorLog: t.errorLine}
-	return serveWeb(ctx, t, h, config, c.Admin, func() *web.Handler { return h })
+	return serveWeb(ctx, t, h, config, beside{address: c.Admin, running: func() *web.Handler { return h }})
 }
 
 // folder is the composition that serves a folder, and what closes it.
@@ -71,17 +75,58 @@ func closer(all ...any) func() {
 	}
 }
 
+// beside is the admin page of what is served.
+type beside struct {
+	address string // empty: there is none
+	running func() *web.Handler
+	counts  *metrics.Metrics // nil: what Go knows of the process
+}
+
 // serveWeb serves until ctx ends, with the admin page beside it if it has an address.
-func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Config, admin string, running func() *web.Handler) error {
+func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Config, b beside) error {
 	s, err := server.New(h, config)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.err, "weir: serving on %s\n", address(s.Addr(), config.TLS != nil))
-	if admin == "" {
-		return s.Run(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var page sync.WaitGroup
+	var pageErr error
+	if b.address != "" {
+		a, err := b.server(t)
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		fmt.Fprintf(t.err, "weir: admin page on %s\n", address(a.Addr(), false))
+		page.Go(func() {
+			pageErr = a.Run(ctx)
+			stop()
+		})
 	}
-	return errors.Join(s.Run(ctx))
+	fmt.Fprintf(t.err, "weir: serving on %s\n", address(s.Addr(), config.TLS != nil))
+	err = s.Run(ctx)
+	stop()
+	page.Wait()
+	return errors.Join(err, pageErr)
+}
+
+// server is the admin page's.
+func (b beside) server(t *terminal) (*server.Server, error) {
+	counts := b.counts
+	if counts == nil {
+		counts = metrics.New()
+	}
+	host, _, err := net.SplitHostPort(b.address)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("the admin address is %q: write HOST:PORT", b.address)}
+	}
+	h, err := admin.New(admin.Config{Metrics: counts, Hosts: []string{host}, Source: func() []metrics.Site {
+		return []metrics.Site{{Name: "site", Site: b.running()}}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return server.New(h, server.Config{Addr: b.address, Drain: time.Second, ErrorLog: t.errorLine})
 }
 
 // address is where a browser finds what listens there.
