@@ -10,6 +10,7 @@ import (
 type Line struct {
 	net.Conn
 	tcp    *net.TCPConn // the same when it is TCP
+	direct direct       // over tcp
 	watch  *Watch
 	closed func()
 	index  int // in watch.lines, guarded by watch.mu; -1: no longer there
@@ -39,12 +40,20 @@ const (
 // piece is what is written at once where progress is seen only when a write ends.
 const piece = 64 << 10
 
+// Read reads what there is.
+func (l *Line) Read(p []byte) (int, error) {
+	if l.tcp != nil {
+		return l.direct.Read(l.tcp, p)
+	}
+	return l.Conn.Read(p)
+}
+
 // Write writes p. A client that takes less than the rules' rate for too long ends the line.
 func (l *Line) Write(p []byte) (n int, err error) {
 	l.begin()
 	defer l.done()
 	if seesArrivals && l.tcp != nil {
-		return l.tcp.Write(p)
+		return l.direct.Write(l.tcp, p)
 	}
 	return l.writePieces(p)
 }

@@ -55,14 +55,16 @@ func (r Rules) tick() time.Duration {
 
 // Run drops slow lines until done is closed.
 func (w *Watch) Run(done <-chan struct{}) {
-	ticker := time.NewTicker(w.rules.tick())
+	ticker, pulse := time.NewTicker(w.rules.tick()), time.NewTicker(beat)
 	defer ticker.Stop()
+	defer pulse.Stop()
 	for {
 		select {
 		case <-done:
 			return
 		case <-ticker.C:
 			w.look()
+		case <-pulse.C: // see direct
 		}
 	}
 }
@@ -99,6 +101,9 @@ func (w *Watch) Open() int {
 func (w *Watch) Line(c net.Conn, closed func()) *Line {
 	tcp, _ := c.(*net.TCPConn)
 	l := &Line{Conn: c, tcp: tcp, watch: w, closed: closed, next: w.clock.Load() + int64(w.rules.Grace)/4}
+	if tcp != nil {
+		l.direct.over(tcp)
+	}
 	w.mu.Lock()
 	l.index = len(w.lines)
 	w.lines = append(w.lines, l)
