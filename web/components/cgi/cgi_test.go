@@ -1,0 +1,412 @@
+package cgi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"weir/web"
+)
+
+func bin(cfg Config) func() (web.Component, error) {
+	cfg.Root, cfg.Prefix = "testdata/bin", "/cgi-bin"
+	return func() (web.Component, error) { return New(cfg) }
+}
+
+func TestPrograms(t *testing.T) {
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, c web.Component, end <-chan ended) {
+		for _, c := range []struct {
+			path   string
+			status int
+			body   string
+		}{
+			{"/cgi-bin/hello", 200, "hello \n"},
+			{"/cgi-bin/hello/", 200, "hello /\n"},
+			{"/cgi-bin/hello/a/b%20c", 200, "hello /a/b c\n"},
+			{"/cgi-bin/hello/../..", 200, "hello /../..\n"},
+			{"/cgi-bin/deep/hello", 200, "deep in deep\n"},
+			{"/cgi-bin/length", 200, "hello"},
+			{"/cgi-bin/status", 404, "<p>none"},
+			{"/cgi-bin/location", 302, ""},
+			{"/cgi-bin/fails", 200, "hello\n"},
+			{"/cgi-bin/children", 200, "hello\n"},
+
+			{"/cgi-bin", 404, "404 Not Found\n"},
+			{"/cgi-bin/", 404, "404 Not Found\n"},
+			{"/cgi-bin/deep", 404, "404 Not Found\n"},
+			{"/cgi-bin/deep/", 404, "404 Not Found\n"},
+			{"/cgi-bin/none", 404, "404 Not Found\n"},
+			{"/cgi-binary/hello", 404, "404 Not Found\n"},
+			{"/hello", 404, "404 Not Found\n"},
+			{"/cgi-bin/text.txt", 404, "404 Not Found\n"}, // it is not executable
+			{"/cgi-bin/.hidden/hello", 404, "404 Not Found\n"},
+			{"/cgi-bin//hello", 404, "404 Not Found\n"},
+			{"/cgi-bin/deep/../hello", 404, "404 Not Found\n"},
+			{"/cgi-bin/%2e%2e/bin/hello", 404, "404 Not Found\n"},
+			{"/cgi-bin/%2e%2e/%2e%2e/cgi.go", 404, "404 Not Found\n"},
+			{"/cgi-bin/hello%00", 404, "404 Not Found\n"},
+			{"/cgi-bin/hello/a%00b", 404, "404 Not Found\n"},
+		} {
+			resp, body := do(t, "GET", url+c.path, nil)
+			if resp.StatusCode != c.status || body != c.body || resp.Header.Get("X-Before") != "kept" {
+				t.Errorf("%s: %d %q, want %d %q", c.path, resp.StatusCode, body, c.status, c.body)
+			}
+			<-end
+		}
+		until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
+	})
+}
+
+func TestFieldsOfAProgram(t *testing.T) {
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
+		resp, _ := do(t, "GET", url+"/cgi-bin/status", nil)
+		h := resp.Header
+		if strings.Join(h["X-From"], ",") != "program" || h.Get("Content-Type") != "text/html" || h.Get("Vary") != "Cookie" ||
+			strings.Join(h["Set-Cookie"], ",") != "b=2,a=1" || resp.Close || h["Status"] != nil {
+			t.Errorf("%v", h)
+		}
+		if resp, _ := do(t, "GET", url+"/cgi-bin/location", nil); resp.Header.Get("Location") != "https://example.org/" {
+			t.Errorf("%v", resp.Header)
+		}
+		if resp, _ := do(t, "GET", url+"/cgi-bin/length", nil); resp.ContentLength != 5 {
+			t.Errorf("length %d", resp.ContentLength)
+		}
+		if resp, body := do(t, "HEAD", url+"/cgi-bin/length", nil); resp.ContentLength != 5 || body != "" {
+			t.Errorf("HEAD: length %d %q", resp.ContentLength, body)
+		}
+	})
+}
+
+// What programs must not do.
+func TestHostilePrograms(t *testing.T) {
+	for _, c := range []struct {
+		program string
+		status  int
+		says    string
+	}{
+		{"no-head", 502, "ended before its head did; it said \"a word aside\""},
+		{"exits", 502, "(it ended with exit status 1); it said \"no such luck\""},
+		{"endless-head", 502, "head is too long"},
+		{"endless-line", 502, "head is too long"},
+		{"nph", 502, "status line"},
+		{"nothing-said", 502, "neither Content-Type"},
+		{"bad-field", 502, "malformed"},
+		{"bad-name", 502, "can't be sent"},
+		{"bad-status", 502, "none from 200 to 599"},
+		{"bad-length", 502, "its length"},
+		{"no-interpreter", 500, "can't be started"},
+	} {
+		t.Run(c.program, func(t *testing.T) {
+			bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan ended) {
+				resp, body := do(t, "GET", url+"/cgi-bin/"+c.program, nil)
+				if resp.StatusCode != c.status || !strings.HasPrefix(body, fmt.Sprint(c.status)) || resp.Header.Get("X-A") != "" {
+					t.Errorf("%d %q %v, want %d", resp.StatusCode, body, resp.Header, c.status)
+				}
+				if e := <-end; e.err == nil || !strings.Contains(e.err.Error(), c.says) || !strings.Contains(e.err.Error(), c.program) {
+					t.Errorf("%v, want it to say %q", e.err, c.says)
+				}
+				until(t, "nothing runs", func() bool { return comp.(*CGI).Running() == 0 })
+			})
+		})
+	}
+	for _, c := range []struct{ program, body, says string }{
+		{"crashes", "hel", "signal: killed"},
+		{"short", "hello\n", "94 bytes shorter"},
+	} {
+		bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan ended) {
+			if got := broken(t, url+"/cgi-bin/"+c.program); got != "" && got != c.body {
+				t.Errorf("%s: %q", c.program, got)
+			}
+			if e := <-end; e.err == nil || !strings.Contains(e.err.Error(), c.says) {
+				t.Errorf("%s: %v, want it to say %q", c.program, e.err, c.says)
+			}
+		})
+	}
+}
+
+func TestAnExitStatusIsNoted(t *testing.T) {
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, end <-chan ended) {
+		do(t, "GET", url+"/cgi-bin/fails", nil)
+		if e := <-end; e.status != 200 || e.err == nil || !strings.Contains(e.err.Error(), "exit status 3") {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+func TestTimeIsUp(t *testing.T) {
+	pids := filepath.Join(t.TempDir(), "pids")
+	cfg := Config{Timeout: "300ms", Env: map[string]string{"PIDS": pids}}
+	bothWays(t, bin(cfg), func(t *testing.T, url string, c web.Component, end <-chan ended) {
+		resp, _ := do(t, "GET", url+"/cgi-bin/silent", nil)
+		if e := <-end; resp.StatusCode != 504 || e.err == nil || !strings.Contains(e.err.Error(), "time was up") {
+			t.Errorf("%d %+v", resp.StatusCode, e)
+		}
+		broken(t, url+"/cgi-bin/endless")
+		if e := <-end; e.err == nil || !strings.Contains(e.err.Error(), "time was up") {
+			t.Errorf("%+v", e)
+		}
+		until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
+		if pid := pidIn(pids); pid != 0 {
+			until(t, "the group is gone", func() bool { return members(pid) == 0 })
+		}
+	})
+}
+
+// When the client goes, so does the program, with its children, before and behind the head.
+func TestTheClientGoes(t *testing.T) {
+	for _, program := range []string{"silent", "endless"} {
+		pids := filepath.Join(t.TempDir(), "pids")
+		bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan ended) {
+			_ = os.Remove(pids)
+			ctx, goAway := context.WithCancel(t.Context())
+			defer goAway()
+			r, _ := http.NewRequestWithContext(ctx, "GET", url+"/cgi-bin/"+program, nil)
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				if resp, err := client(t).Do(r); err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			}()
+			until(t, "it runs", func() bool { return pidIn(pids) != 0 })
+			if c.(*CGI).Running() != 1 {
+				t.Errorf("%d run", c.(*CGI).Running())
+			}
+			goAway()
+			<-gone
+			<-end
+			until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
+			until(t, "the group is gone", func() bool { return members(pidIn(pids)) == 0 })
+			if lives(pidIn(pids)) {
+				t.Error("the program lives")
+			}
+		})
+	}
+}
+
+// A child that keeps the output open is killed with its group; one that has left the group is not waited for.
+func TestChildren(t *testing.T) {
+	pids := filepath.Join(t.TempDir(), "pids")
+	bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan ended) {
+		if _, body := do(t, "GET", url+"/cgi-bin/children", nil); body != "hello\n" {
+			t.Errorf("%q", body)
+		}
+		<-end
+		until(t, "the child is gone", func() bool { return !lives(pidIn(pids)) })
+	})
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("no setsid here: that a child leaves its group is not tested")
+	}
+	bothWays(t, func() (web.Component, error) {
+		dir := t.TempDir()
+		return bin(Config{Env: map[string]string{"PIDS": filepath.Join(dir, "pids"), "GO": filepath.Join(dir, "go")}})()
+	}, func(t *testing.T, url string, c web.Component, end <-chan ended) {
+		env := c.(*CGI).Config.Env
+		if _, body := do(t, "GET", url+"/cgi-bin/away", nil); body != "hello\n" {
+			t.Errorf("%q", body)
+		}
+		<-end
+		pid := pidIn(env["PIDS"])
+		if !lives(pid) {
+			t.Error("who has left the group does not live")
+		}
+		if err := os.WriteFile(env["GO"], nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "it ends by itself", func() bool { return !lives(pid) })
+	})
+}
+
+// What a program has left in its pipe is the client's, however late it is read.
+func TestTheRestOfTheOutput(t *testing.T) {
+	for _, keep := range []string{"", "setsid sleep 1000 & echo $! > \"$PIDS\"; "} {
+		pids := filepath.Join(t.TempDir(), "pids")
+		cmd := exec.Command("sh", "-c", keep+"head -c 60000 /dev/zero")
+		cmd.Env = []string{"PATH=" + defaultPath, "PIDS=" + pids}
+		p, err := start(t.Context(), patience, cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.exited
+		if all, err := io.ReadAll(p); len(all) != 60_000 || err != nil {
+			t.Errorf("%d bytes, %v", len(all), err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if pid := pidIn(pids); pid != 0 {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+func TestOutputPassesAtOnce(t *testing.T) {
+	bothWays(t, func() (web.Component, error) {
+		return bin(Config{Env: map[string]string{"GO": filepath.Join(t.TempDir(), "go")}})()
+	}, func(t *testing.T, url string, c web.Component, _ <-chan ended) {
+		resp, err := client(t).Get(url + "/cgi-bin/hold")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		lines := bufio.NewReader(resp.Body)
+		if line, err := lines.ReadString('\n'); line != "one\n" || err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+		if err := os.WriteFile(c.(*CGI).Config.Env["GO"], nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if rest, err := io.ReadAll(lines); string(rest) != "two\n" || err != nil {
+			t.Errorf("%q, %v", rest, err)
+		}
+	})
+}
+
+func TestInput(t *testing.T) {
+	large := strings.Repeat("0123456789", 100_000)
+	bothWays(t, bin(Config{MaxInput: "1MB"}), func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
+		for _, body := range []string{"", "a", large} {
+			if _, got := do(t, "POST", url+"/cgi-bin/echo", strings.NewReader(body)); got != body {
+				t.Errorf("%d bytes: %d came back", len(body), len(got))
+			}
+			if _, got := do(t, "POST", url+"/cgi-bin/echo", io.MultiReader(strings.NewReader(body))); got != body {
+				t.Errorf("%d bytes of unknown length: %d came back", len(body), len(got))
+			}
+		}
+		if _, got := do(t, "POST", url+"/cgi-bin/env", io.MultiReader(strings.NewReader("abc"))); !strings.Contains(got, "\nCONTENT_LENGTH=3\n") {
+			t.Errorf("%q", got)
+		}
+		for _, body := range []io.Reader{strings.NewReader(large + large), io.MultiReader(strings.NewReader(large + large))} {
+			if resp, _ := do(t, "POST", url+"/cgi-bin/echo", body); resp.StatusCode != 413 {
+				t.Errorf("too large: %d", resp.StatusCode)
+			}
+		}
+	})
+}
+
+func TestMaxRunning(t *testing.T) {
+	bothWays(t, func() (web.Component, error) {
+		return bin(Config{MaxRunning: 1, Env: map[string]string{"GO": filepath.Join(t.TempDir(), "go")}})()
+	}, func(t *testing.T, url string, c web.Component, end <-chan ended) {
+		resp, err := client(t).Get(url + "/cgi-bin/hold") // it has its head, and no body yet
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp, _ := do(t, "GET", url+"/cgi-bin/hello", nil); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+			t.Errorf("%d, want 503", resp.StatusCode)
+		}
+		if err := os.WriteFile(c.(*CGI).Config.Env["GO"], nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		until(t, "it has ended", func() bool { return c.(*CGI).Running() == 0 })
+		if resp, _ := do(t, "GET", url+"/cgi-bin/hello", nil); resp.StatusCode != 200 {
+			t.Errorf("%d, want 200", resp.StatusCode)
+		}
+	})
+}
+
+// environment is what the program env sees.
+func environment(body string) map[string]string {
+	vars := map[string]string{}
+	for line := range strings.SplitSeq(body, "\n") {
+		if name, value, ok := strings.Cut(line, "="); ok {
+			vars[name] = value
+		}
+	}
+	return vars
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("SECRET", "of the server")
+	bothWays(t, bin(Config{Env: map[string]string{"MINE": "yes"}}), func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
+		_, body := do(t, "POST", url+"/cgi-bin/env/x%20y?a=b&c", strings.NewReader("abc"), "Content-Type", "text/x", "X-A", "1", "X-A", "2", "Cookie", "a=1", "Cookie", "b=2",
+			"Authorization", "Basic eDp5", "Proxy", "http://evil/", "X_B", "underscore", "X.C", "dot", "X-User", "ann", "Connection", "close")
+		got := environment(body)
+		root, err := filepath.Abs("testdata/bin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		host := strings.TrimPrefix(url, "http://")
+		_, port, _ := strings.Cut(host, ":")
+		for name, want := range map[string]string{
+			"GATEWAY_INTERFACE": "CGI/1.1", "SERVER_PROTOCOL": "HTTP/1.1", "SERVER_SOFTWARE": "weir", "SERVER_NAME": "127.0.0.1", "SERVER_PORT": port, "REQUEST_METHOD": "POST",
+			"REQUEST_URI": "/cgi-bin/env/x%20y?a=b&c", "SCRIPT_NAME": "/cgi-bin/env", "PATH_INFO": "/x y", "PATH_TRANSLATED": root + "/x y", "QUERY_STRING": "a=b&c",
+			"SCRIPT_FILENAME": root + "/env", "DOCUMENT_ROOT": root, "REMOTE_ADDR": "127.0.0.1", "REMOTE_USER": "ann", "AUTH_TYPE": "Basic", "CONTENT_LENGTH": "3", "CONTENT_TYPE": "text/x",
+			"HTTP_HOST": host, "HTTP_X_A": "1, 2", "HTTP_COOKIE": "a=1; b=2", "MINE": "yes", "PATH": defaultPath,
+			"SECRET": "", "HTTP_AUTHORIZATION": "", "HTTP_PROXY": "", "HTTP_X_B": "", "HTTP_X_C": "", "HTTP_CONNECTION": "", "HTTP_CONTENT_TYPE": "", "HTTPS": "",
+		} {
+			if got[name] != want {
+				t.Errorf("%s is %q, want %q", name, got[name], want)
+			}
+		}
+	})
+}
+
+// The standard library's view of the environment is the request that was sent.
+func TestTheEnvironmentByAnother(t *testing.T) {
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
+		_, body := do(t, "PUT", url+"/cgi-bin/env/deep/er?q=1", strings.NewReader("abc"), "X-A", "1")
+		r, err := cgi.RequestFromMap(environment(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Method != "PUT" || r.URL.String() != url+"/cgi-bin/env/deep/er?q=1" || r.Header.Get("X-A") != "1" || r.ContentLength != 3 || !strings.HasPrefix(r.RemoteAddr, "127.0.0.1:") {
+			t.Errorf("%s %s %v %d %s", r.Method, r.URL, r.Header, r.ContentLength, r.RemoteAddr)
+		}
+	})
+}
+
+func TestOneProgram(t *testing.T) {
+	var said bytes.Buffer
+	component := func() (web.Component, error) {
+		return New(Config{Program: "sh", Args: []string{"-c", `printf 'Content-Type: text/plain\n\n%s %s %s' "$SCRIPT_NAME" "$PATH_INFO" "$1"; echo aside >&2`, "sh", "arg"}, Prefix: "/run", Stderr: &said})
+	}
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
+		if _, body := do(t, "GET", url+"/run/any/where", nil); body != "/run /any/where arg" {
+			t.Errorf("%q", body)
+		}
+		if resp, _ := do(t, "GET", url+"/other", nil); resp.StatusCode != 404 {
+			t.Errorf("%d", resp.StatusCode)
+		}
+	})
+	if said.String() != "aside\naside\n" {
+		t.Errorf("standard error: %q", said.String())
+	}
+}
+
+func TestConfigs(t *testing.T) {
+	for _, c := range []struct {
+		cfg  Config
+		says string
+	}{
+		{Config{}, "give either root"},
+		{Config{Root: "testdata/bin", Program: "sh"}, "give either root"},
+		{Config{Root: "testdata/none"}, "root"},
+		{Config{Program: "no-such-program"}, "program"},
+		{Config{Root: "testdata/bin", Args: []string{"a"}}, "args"},
+		{Config{Root: "testdata/bin", Prefix: "cgi-bin"}, "prefix"},
+		{Config{Root: "testdata/bin", Timeout: "0s"}, "timeout"},
+		{Config{Root: "testdata/bin", Timeout: "long"}, "timeout"},
+		{Config{Root: "testdata/bin", MaxHead: "1"}, "max_head"},
+		{Config{Root: "testdata/bin", MaxInput: "x"}, "max_input"},
+		{Config{Root: "testdata/bin", Width: -1}, "width"},
+		{Config{Root: "testdata/bin", Env: map[string]string{"A=B": "c"}}, "env"},
+	} {
+		if g, err := New(c.cfg); err == nil || g != nil || !strings.HasPrefix(err.Error(), "cgi: ") || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v, want an error about %q", c.cfg, err, c.says)
+		}
+	}
+}

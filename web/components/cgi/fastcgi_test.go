@@ -1,0 +1,229 @@
+package cgi
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	nethttpfcgi "net/http/fcgi"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/web"
+	"weir/web/components/cgi/fcgi"
+)
+
+// application runs a handler as a FastCGI application, by the standard library, and gives its address.
+func application(t *testing.T, network string, h http.Handler) string {
+	address := "127.0.0.1:0"
+	if network == "unix" {
+		address = filepath.Join(t.TempDir(), "app.sock")
+	}
+	l, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = nethttpfcgi.Serve(l, h) }()
+	t.Cleanup(func() { l.Close(); <-done })
+	if network == "unix" {
+		return "unix:" + address
+	}
+	return l.Addr().String()
+}
+
+// mirror answers with the request as it came.
+func mirror(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	env := nethttpfcgi.ProcessEnv(r)
+	fmt.Fprintf(w, "%s %s %d %v %s %s %s", r.Method, r.URL.RequestURI(), len(body), err, env["SCRIPT_FILENAME"], env["PATH_TRANSLATED"], r.Header.Get("Authorization")+env["MINE"])
+}
+
+func TestFastCGI(t *testing.T) {
+	for _, network := range []string{"tcp", "unix"} {
+		address := application(t, network, http.HandlerFunc(mirror))
+		component := func() (web.Component, error) {
+			return NewFastCGI(FastCGIConfig{Address: address, Prefix: "/app", Env: map[string]string{"MINE": "!"}})
+		}
+		bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan ended) {
+			for _, c := range []struct{ method, path, body, want string }{
+				{"GET", "/app/a%20b?c=d", "", "GET /app/a%20b?c=d 0 <nil>   a!"},
+				{"POST", "/app/", "abc", "POST /app/ 3 <nil>   a!"},
+				{"PUT", "/app", strings.Repeat("x", 1_000_000), "PUT /app 1000000 <nil>   a!"},
+			} {
+				resp, body := do(t, c.method, url+c.path, strings.NewReader(c.body), "Authorization", "a")
+				if resp.StatusCode != 200 || body != c.want || resp.Header.Get("X-Before") != "kept" {
+					t.Errorf("%s %s: %d %q, want %q", c.method, c.path, resp.StatusCode, body, c.want)
+				}
+				if e := <-end; e.err != nil {
+					t.Error(e.err)
+				}
+			}
+			if resp, _ := do(t, "GET", url+"/other", nil); resp.StatusCode != 404 {
+				t.Errorf("%d", resp.StatusCode)
+			}
+		})
+	}
+}
+
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("testdata/php")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := application(t, "tcp", http.HandlerFunc(mirror))
+	component := func() (web.Component, error) {
+		return NewFastCGI(FastCGIConfig{Address: address, Root: "testdata/php", Split: ".php", Prefix: "/p"})
+	}
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
+		for path, want := range map[string]string{
+			"/p/page.php":                  "/page.php ",
+			"/p/page.php/a/b":              "/page.php /a/b",
+			"/p/page.php/":                 "/page.php /",
+			"/p":                           "/index.php ",
+			"/p/":                          "/index.php ",
+			"/p/sub/":                      "/sub/index.php ",
+			"/p/sub":                       "",
+			"/p/none.php":                  "",
+			"/p/photo.jpg":                 "",
+			"/p/photo.jpg/x.php":           "", // no picture is run as a script
+			"/p/photo.jpg%00.php":          "",
+			"/p/%2e%2e/php/page.php":       "",
+			"/p/sub/../page.php":           "",
+			"/p//page.php":                 "",
+			"/p/page.php.php":              "",
+			"/p/..%2f..%2fcgi/cgi.go/.php": "",
+		} {
+			resp, body := do(t, "GET", url+path, nil)
+			switch {
+			case want == "" && resp.StatusCode != 404:
+				t.Errorf("%s: %d %q, want 404", path, resp.StatusCode, body)
+			case want != "":
+				file, info, _ := strings.Cut(want, " ")
+				if info != "" {
+					info = root + info
+				}
+				if !strings.HasSuffix(body, " <nil> "+root+file+" "+info+" ") {
+					t.Errorf("%s: %q, want %q at its end", path, body, want)
+				}
+			}
+		}
+	})
+}
+
+// saying is an application that reads a request without a body, says some records, and closes.
+func saying(t *testing.T, records []byte) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			for head := make([]byte, 8); ; {
+				if _, err := io.ReadFull(c, head); err != nil {
+					break
+				}
+				h, _ := fcgi.ParseHeader(head)
+				_, _ = io.CopyN(io.Discard, c, int64(h.Content)+int64(h.Padding))
+				if h.Type == fcgi.Stdin && h.Content == 0 {
+					_, _ = c.Write(records)
+					break
+				}
+			}
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
+}
+
+func TestHostileApplications(t *testing.T) {
+	out := func(text string) []byte { return fcgi.AppendStream(nil, fcgi.Stdout, 1, []byte(text)) }
+	end := func(exit, status byte) []byte {
+		return fcgi.AppendRecord(nil, fcgi.EndRequest, 1, []byte{0, 0, 0, exit, status, 0, 0, 0})
+	}
+	const head = "Content-Type: text/plain\r\n\r\n"
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for _, c := range []struct {
+		name   string
+		says   []byte
+		status int // 0: the body is broken
+		why    string
+	}{
+		{"nobody there", nil, 502, "refused"},
+		{"nothing", nil, 502, "ended before its head did"},
+		{"other words", []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), 502, "no FastCGI"},
+		{"that it is overloaded", end(0, 2), 503, "overloaded"},
+		{"that it is something else", end(0, 3), 502, "no responder"},
+		{"an error alone", append(fcgi.AppendRecord(nil, fcgi.Stderr, 1, []byte("oh no")), end(1, 0)...), 502, `it said "oh no"`},
+		{"an endless head", out(strings.Repeat("X-A: b\r\n", 10_000)), 502, "too long"},
+		{"half a body", out(head + "hello"), 0, "unexpected EOF"},
+		{"an exit status", append(out(head+"hello"), end(3, 0)...), 200, "exit status 3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			address := closed.Addr().String()
+			if c.name != "nobody there" {
+				address = saying(t, c.says)
+			}
+			component := func() (web.Component, error) { return NewFastCGI(FastCGIConfig{Address: address}) }
+			bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan ended) {
+				if c.status == 0 {
+					broken(t, url)
+				} else if resp, _ := do(t, "GET", url, nil); resp.StatusCode != c.status {
+					t.Errorf("%d, want %d", resp.StatusCode, c.status)
+				}
+				if e := <-end; e.err == nil || !strings.Contains(e.err.Error(), c.why) || !strings.HasPrefix(e.err.Error(), "fastcgi: ") {
+					t.Errorf("%v, want it to say %q", e.err, c.why)
+				}
+			})
+		})
+	}
+}
+
+func TestASilentApplication(t *testing.T) {
+	hold := make(chan struct{})
+	address := application(t, "tcp", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-hold }))
+	component := func() (web.Component, error) {
+		return NewFastCGI(FastCGIConfig{Address: address, Timeout: "50ms"})
+	}
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan ended) {
+		if resp, _ := do(t, "GET", url, nil); resp.StatusCode != 504 {
+			t.Errorf("%d, want 504", resp.StatusCode)
+		}
+		<-end
+	})
+	close(hold)
+}
+
+func TestFastCGIConfigs(t *testing.T) {
+	const a = "127.0.0.1:9000"
+	for _, c := range []struct {
+		cfg  FastCGIConfig
+		says string
+	}{
+		{FastCGIConfig{}, "address"},
+		{FastCGIConfig{Address: "localhost"}, "address"},
+		{FastCGIConfig{Address: a, Split: ".php"}, "root"},
+		{FastCGIConfig{Address: a, Root: "testdata/none"}, "root"},
+		{FastCGIConfig{Address: a, Root: "testdata", Split: "php"}, "split"},
+		{FastCGIConfig{Address: a, Prefix: "a"}, "prefix"},
+		{FastCGIConfig{Address: a, Timeout: "0s"}, "timeout"},
+		{FastCGIConfig{Address: a, DialTimeout: "x"}, "dial_timeout"},
+		{FastCGIConfig{Address: a, Queue: -1}, "queue"},
+	} {
+		if g, err := NewFastCGI(c.cfg); err == nil || g != nil || !strings.HasPrefix(err.Error(), "fastcgi: ") || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v, want an error about %q", c.cfg, err, c.says)
+		}
+	}
+}

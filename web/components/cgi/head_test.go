@@ -1,0 +1,38 @@
+package cgi
+
+import (
+	"strings"
+	"testing"
+)
+
+// What is taken for a head can be sent as one, and no more is read of it than may be.
+func FuzzHead(f *testing.F) {
+	for _, seed := range []string{
+		"Content-Type: text/plain\n\nbody", "Status: 404 None\r\n\r\n", "Location: /a\n\n", "HTTP/1.1 200 OK\r\n\r\n", "Content-Type: a\n folded\n\n",
+		"Content-Type: a\nContent-Length: 5\n\nabc", "Content-Length: -1\n\n", "\n", ": b\n\n", "A B: c\n\n", "Content-Type: a\nTransfer-Encoding: chunked\n\n", strings.Repeat("A: b\n", 100),
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		source := strings.NewReader(text)
+		in, limit := limited(source, 256)
+		h, err := readHead(in, limit)
+		if read := len(text) - source.Len(); err != nil && read > 256 {
+			t.Errorf("%d bytes were read of a head that is no good", read)
+		}
+		if err != nil {
+			return
+		}
+		if h.status < 200 || h.status > 599 || h.length < -1 {
+			t.Errorf("status %d, length %d", h.status, h.length)
+		}
+		for name, values := range h.fields {
+			if strings.ContainsAny(name, " :\r\n") || strings.ContainsAny(strings.Join(values, ""), "\r\n\x00") {
+				t.Errorf("%q: %q", name, values)
+			}
+		}
+		if h.fields.Get("Transfer-Encoding") != "" || h.fields.Get("Connection") != "" {
+			t.Errorf("%v", h.fields)
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package cgi
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"weir/web"
+	"weir/web/components/cgi/fcgi"
+)
+
+// place is where in its folder, and in its URL, a program is.
+type place struct {
+	name string // SCRIPT_NAME: the part of the path that means the program
+	info string // PATH_INFO: what follows it, "" or with a slash at its front
+	file string // SCRIPT_FILENAME
+	root string // DOCUMENT_ROOT
+}
+
+// variables are the request as programs see it (RFC 3875 section 4.1). Size is that of the body, -1 for none.
+func variables(c *web.Conn, at place, size int64) []fcgi.Param {
+	port, https := "80", ""
+	if c.Secure() {
+		port, https = "443", "on"
+	}
+	name := c.Host()
+	if h, p, err := net.SplitHostPort(name); err == nil {
+		name, port = h, p
+	}
+	addr, remotePort, _ := net.SplitHostPort(c.RemoteAddr())
+	length := ""
+	if size >= 0 {
+		length = strconv.FormatInt(size, 10)
+	}
+	vars := []fcgi.Param{
+		{Name: "GATEWAY_INTERFACE", Value: "CGI/1.1"},
+		{Name: "SERVER_SOFTWARE", Value: "weir"},
+		{Name: "SERVER_PROTOCOL", Value: c.Proto()},
+		{Name: "SERVER_NAME", Value: cmp.Or(strings.Trim(name, "[]"), "localhost")},
+		{Name: "SERVER_PORT", Value: port},
+		{Name: "REQUEST_METHOD", Value: c.Method()},
+		{Name: "REQUEST_URI", Value: c.Target()},
+		{Name: "SCRIPT_NAME", Value: at.name},
+		{Name: "QUERY_STRING", Value: c.RawQuery()},
+		{Name: "REMOTE_ADDR", Value: addr},
+		{Name: "REMOTE_HOST", Value: addr},
+	}
+	for _, v := range []fcgi.Param{
+		{Name: "PATH_INFO", Value: at.info},
+		{Name: "PATH_TRANSLATED", Value: translated(at)},
+		{Name: "DOCUMENT_ROOT", Value: at.root},
+		{Name: "SCRIPT_FILENAME", Value: at.file},
+		{Name: "REMOTE_PORT", Value: remotePort},
+		{Name: "REMOTE_USER", Value: c.Text(web.User)},
+		{Name: "AUTH_TYPE", Value: authType(c)},
+		{Name: "CONTENT_LENGTH", Value: length},
+		{Name: "CONTENT_TYPE", Value: c.RequestHeader("Content-Type")},
+		{Name: "HTTPS", Value: https},
+		{Name: "HTTP_HOST", Value: c.Host()},
+	} {
+		if v.Value != "" {
+			vars = append(vars, v)
+		}
+	}
+	return append(vars, fields(c.HTTPRequest().Header)...)
+}
+
+// translated is where the path behind the program would be, where it can be nowhere else.
+func translated(at place) string {
+	if at.info == "" || at.root == "" || strings.Contains(at.info, "/.") {
+		return ""
+	}
+	return at.root + at.info
+}
+
+func authType(c *web.Conn) string {
+	if c.Text(web.User) == "" {
+		return ""
+	}
+	scheme, _, _ := strings.Cut(c.RequestHeader("Authorization"), " ")
+	return scheme
+}
+
+// hidden are fields that are between the client and the server, stand elsewhere, or could be taken for a setting (HTTP_PROXY).
+var hidden = map[string]bool{
+	"Connection": true, "Content-Length": true, "Content-Type": true, "Host": true, "Keep-Alive": true, "Proxy": true,
+	"Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+}
+
+// fields are the request's as variables (section 4.1.18).
+func fields(h http.Header) []fcgi.Param {
+	var vars []fcgi.Param
+	for name, values := range h {
+		if hidden[name] || !plain(name) {
+			continue
+		}
+		between := ", "
+		if name == "Cookie" {
+			between = "; "
+		}
+		vars = append(vars, fcgi.Param{Name: "HTTP_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")), Value: strings.Join(values, between)})
+	}
+	return vars
+}
+
+// plain says whether no other name becomes the same variable.
+func plain(name string) bool {
+	for _, r := range name {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' {
+			return false
+		}
+	}
+	return true
+}
