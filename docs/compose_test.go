@@ -47,6 +47,26 @@ func TestTheSiteTutorial(t *testing.T) {
 	}
 }
 
+// TestThePictureOfTheREADMEsSite sees that the picture is the drawing of the site file above it. WEIR_DRAW=write makes it anew.
+func TestThePictureOfTheREADMEsSite(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "users", "ann:$2a$04$bP3iqHyeHPhkwEjMT4w7CO5IuVJhZcCmGUE7mjLMhPG/lmGVdl4bm\n")
+	put(t, dir, "www/index.html", "")
+	put(t, dir, "private/index.html", "")
+	for _, b := range blocks(t, "../README.md") {
+		if b.kind == "hcl" {
+			put(t, dir, "site.hcl", b.text)
+		}
+	}
+	drawn := says(t, dir, "draw", "site.hcl")
+	if os.Getenv("WEIR_DRAW") == "write" {
+		put(t, "img", "site.svg", drawn)
+	}
+	if picture, err := os.ReadFile("img/site.svg"); err != nil || string(picture) != drawn {
+		t.Errorf("img/site.svg is not what weir serve draw prints: %v", err)
+	}
+}
+
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	file := filepath.Join(dir, name)

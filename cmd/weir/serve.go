@@ -12,7 +12,7 @@ import (
 type serveCmd struct {
 	Run        serveRunCmd   `cmd:"" default:"withargs" help:"Serve a folder, or what a site file says; example: weir serve www"`
 	Check      serveCheckCmd `cmd:"" help:"Say whether a site file is right, and where it is not; example: weir serve check site.hcl"`
-	Draw       serveDrawCmd  `cmd:"" help:"Draw what a site file says as a network; example: weir serve draw site.hcl | dot -Tsvg > site.svg"`
+	Draw       serveDrawCmd  `cmd:"" help:"Draw what a site file says as a network; example: weir serve draw site.hcl > site.svg"`
 	Password   passwordCmd   `cmd:"" help:"Make a line for a file of users, as the component authenticate reads it; example: weir serve password ann >> users"`
 	Components componentsCmd `cmd:"" help:"List the components that a site file can name."`
 }

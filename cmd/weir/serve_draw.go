@@ -10,7 +10,7 @@ import (
 
 type serveDrawCmd struct {
 	Site   string `arg:"" help:"The site file."`
-	Format string `default:"dot" enum:"dot,mermaid,json" help:"dot (for Graphviz), mermaid (for Markdown), or json."`
+	Format string `default:"svg" enum:"svg,dot,mermaid,json" help:"svg (for a browser), dot (for Graphviz), mermaid (for Markdown), or json."`
 }
 
 // Help is the long part of the command's help.
@@ -20,7 +20,7 @@ admin page draws the same with what passes.
 
 Examples:
 
-  weir serve draw site.hcl | dot -Tsvg > site.svg
+  weir serve draw site.hcl > site.svg
   weir serve draw site.hcl --format mermaid`
 }
 
@@ -45,8 +45,10 @@ func (c *serveDrawCmd) Run(t *terminal) error {
 		return t.json(net)
 	case "mermaid":
 		fmt.Fprint(t.out, draw.Mermaid(net))
-	default:
+	case "dot":
 		fmt.Fprint(t.out, draw.DOT(net))
+	default:
+		fmt.Fprint(t.out, draw.SVG(net))
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ var topology = flow.Topology{
 }
 
 func TestDrawings(t *testing.T) {
-	for name, got := range map[string]string{"net.dot": DOT(topology), "net.mmd": Mermaid(topology), "empty.dot": DOT(flow.Topology{}), "empty.mmd": Mermaid(flow.Topology{})} {
+	for name, got := range map[string]string{"net.dot": DOT(topology), "net.mmd": Mermaid(topology), "net.svg": SVG(topology), "empty.svg": SVG(flow.Topology{}), "empty.dot": DOT(flow.Topology{}), "empty.mmd": Mermaid(flow.Topology{})} {
 		golden := filepath.Join("testdata", name)
 		if *update {
 			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {

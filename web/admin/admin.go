@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"weir/flow"
+	"weir/flow/draw"
 	"weir/web/components/metrics"
 )
 
@@ -54,7 +55,7 @@ type Site struct {
 	Name   string `json:"name"`
 	Active int    `json:"active"` // exchanges under way
 	flow.Topology
-	Layout Layout `json:"layout"`
+	Layout draw.Layout `json:"layout"`
 }
 
 // New makes the handler. With Metrics, it has them watch the compositions.
@@ -88,7 +89,7 @@ func topologyHandler(source func() []metrics.Site, began time.Time) http.Handler
 		r := Report{Sites: []Site{}}
 		for _, s := range source() {
 			t := s.Site.Topology()
-			r.Sites = append(r.Sites, Site{s.Name, s.Site.Active(), t, Lay(t)})
+			r.Sites = append(r.Sites, Site{s.Name, s.Site.Active(), t, draw.Lay(t)})
 		}
 		r.AtNS = int64(time.Since(began))
 		w.Header().Set("Content-Type", "application/json")

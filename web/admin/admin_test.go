@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"weir/flow"
+	"weir/flow/draw"
 	"weir/web"
 	"weir/web/components/metrics"
 )
@@ -86,7 +87,7 @@ func TestTheReport(t *testing.T) {
 					Active    *int
 					Stages    []flow.StageReading
 					Edges     []struct{ From, To, Full string }
-					Layout    Layout
+					Layout    draw.Layout
 				}
 			}
 			if err := json.Unmarshal(body, &r); err != nil {

@@ -1,18 +1,17 @@
-package admin
+package draw
 
 import (
 	"cmp"
 	"slices"
 
 	"weir/flow"
-	"weir/web"
 )
 
 // Layout says where the nodes of a drawing stand: in layers, one for each step from the entry, and within a layer in rows. The nodes are the
 // entry, and the stages in their order.
 type Layout struct {
 	Layers int    `json:"layers"`
-	Exit   int    `json:"exit"` // the node where responses are sent, alone in the last layer; -1: there is none
+	Exit   int    `json:"exit"` // the node where items leave by edges from the port -1, alone in the last layer; -1: there is none
 	Nodes  []Spot `json:"nodes"`
 	Links  []Link `json:"links"`
 }
@@ -42,7 +41,7 @@ type vertex struct {
 // stand in the order of the means of their neighbours, which leaves few crossings (Sugiyama's method).
 func Lay(t flow.Topology) Layout {
 	g := &graph{links: links(t), nodes: make([]*vertex, len(t.Stages)+1)}
-	g.exit = 1 + slices.IndexFunc(t.Stages, func(s flow.StageReading) bool { return s.Name == web.Response })
+	g.exit = exit(t)
 	for i := range g.nodes {
 		g.nodes[i] = new(vertex)
 	}
@@ -55,6 +54,16 @@ func Lay(t flow.Topology) Layout {
 		g.align(i%2 == 0)
 	}
 	return g.layout(via)
+}
+
+// exit is the node where items leave: the stage, which is none, that edges from the port -1 lead to. 0: there is none.
+func exit(t flow.Topology) int {
+	for _, e := range t.Edges {
+		if e.Port < 0 {
+			return 1 + slices.IndexFunc(t.Stages, func(s flow.StageReading) bool { return s.Name == e.To })
+		}
+	}
+	return 0
 }
 
 type graph struct {

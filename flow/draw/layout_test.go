@@ -1,4 +1,4 @@
-package admin
+package draw
 
 import (
 	"fmt"
@@ -8,10 +8,11 @@ import (
 	"pgregory.net/rapid"
 
 	"weir/flow"
-	"weir/web"
 )
 
-func topology(edges ...[2]string) flow.Topology {
+const response = "response"
+
+func net(edges ...[2]string) flow.Topology {
 	var t flow.Topology
 	known := map[string]bool{flow.Entry: true}
 	for _, e := range edges {
@@ -21,13 +22,17 @@ func topology(edges ...[2]string) flow.Topology {
 				t.Stages = append(t.Stages, flow.StageReading{Name: name})
 			}
 		}
-		t.Edges = append(t.Edges, flow.EdgeReading{Edge: flow.Edge{From: e[0], To: e[1]}})
+		edge := flow.Edge{From: e[0], To: e[1]}
+		if edge.To == response {
+			edge.Port = -1
+		}
+		t.Edges = append(t.Edges, flow.EdgeReading{Edge: edge})
 	}
 	return t
 }
 
 func TestAChainIsALine(t *testing.T) {
-	l := Lay(topology([2]string{"", "a"}, [2]string{"a", "b"}, [2]string{"b", web.Response}))
+	l := Lay(net([2]string{"", "a"}, [2]string{"a", "b"}, [2]string{"b", response}))
 	for i, s := range l.Nodes {
 		if s.Layer != i || s.Row != 0 {
 			t.Errorf("node %d stands at %+v", i, s)
@@ -36,13 +41,13 @@ func TestAChainIsALine(t *testing.T) {
 	if l.Exit != 3 || l.Layers != 4 || len(l.Links) != 3 {
 		t.Errorf("%+v", l)
 	}
-	if l := Lay(topology([2]string{"", "a"})); l.Exit != -1 {
+	if l := Lay(net([2]string{"", "a"})); l.Exit != -1 {
 		t.Errorf("%+v has no exit", l)
 	}
 }
 
 func TestABranchStandsBetweenItsArms(t *testing.T) {
-	l := Lay(topology([2]string{"", "b"}, [2]string{"b", "x"}, [2]string{"b", "y"}, [2]string{"x", "end"}, [2]string{"y", "end"}))
+	l := Lay(net([2]string{"", "b"}, [2]string{"b", "x"}, [2]string{"b", "y"}, [2]string{"x", "end"}, [2]string{"y", "end"}))
 	b, x, y, end := l.Nodes[1], l.Nodes[2], l.Nodes[3], l.Nodes[4]
 	if x.Layer != y.Layer || math.Abs(x.Row-y.Row) != 1 || b.Row != 0 || end.Row != 0 {
 		t.Errorf("%+v", l.Nodes)
@@ -50,7 +55,7 @@ func TestABranchStandsBetweenItsArms(t *testing.T) {
 }
 
 func TestALongLinkPassesTheStagesByTheSide(t *testing.T) {
-	l := Lay(topology([2]string{"", "b"}, [2]string{"b", "x"}, [2]string{"x", "end"}, [2]string{"b", "end"}))
+	l := Lay(net([2]string{"", "b"}, [2]string{"b", "x"}, [2]string{"x", "end"}, [2]string{"b", "end"}))
 	long := l.Links[3]
 	if len(long.Via) != 1 || long.Via[0].Layer != l.Nodes[2].Layer || math.Abs(long.Via[0].Row-l.Nodes[2].Row) < 1 {
 		t.Errorf("%+v passes %+v", long, l.Nodes[2])
@@ -58,7 +63,7 @@ func TestALongLinkPassesTheStagesByTheSide(t *testing.T) {
 }
 
 func TestEdgesBetweenTheSameStagesAreOneLink(t *testing.T) {
-	l := Lay(topology([2]string{"", "b"}, [2]string{"b", "end"}, [2]string{"b", "end"}))
+	l := Lay(net([2]string{"", "b"}, [2]string{"b", "end"}, [2]string{"b", "end"}))
 	if len(l.Links) != 2 || fmt.Sprint(l.Links[1].Edges) != "[1 2]" {
 		t.Errorf("%+v", l.Links)
 	}
