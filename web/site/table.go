@@ -5,6 +5,7 @@ import (
 	"weir/web/components/accesslog"
 	"weir/web/components/auth"
 	"weir/web/components/basic"
+	"weir/web/components/cgi"
 	"weir/web/components/compress"
 	"weir/web/components/events"
 	"weir/web/components/files"
@@ -20,8 +21,10 @@ func init() { // the kinds with components inside refer to the table
 		"authenticate":      guard("lets in whom a file of passwords knows (HTTP Basic)", auth.Basic),
 		"bearer":            guard("lets in who has a signed token (JWT)", auth.Bearer),
 		"echo":              of("a WebSocket that says what it hears", events.Echo),
+		"cgi":               of("answers with what programs of a folder write (CGI)", cgi.New),
 		"compress":          of("compresses bodies as the client accepts it", compress.New),
 		"error_pages":       of("gives answers of some statuses a page", basic.ErrorPages),
+		"fastcgi":           of("answers with what an application writes (FastCGI)", cgi.NewFastCGI),
 		"files":             of("answers with files of a folder", files.New),
 		"headers":           of("sets and takes out fields of both heads", basic.Headers),
 		"inject":            of("puts a text into HTML pages", basic.Inject),
