@@ -15,6 +15,7 @@ type Body struct {
 	data  []byte
 	file  *os.File
 	from  int64 // of the file
+	same  func() error
 	write func(io.Writer) error
 	run   func(*Conn) error
 	shut  func() // lets go of what the body holds, whether it was sent or not
@@ -39,6 +40,13 @@ func String(s string) Body { return Bytes([]byte(s)) }
 // the kernel sends it.
 func File(f *os.File, from, n int64) Body {
 	return Body{kind: fileBody, file: f, from: from, size: n, shut: func() { _ = f.Close() }}
+}
+
+// Checked is b, a file, with a question that is asked before the last piece of it is sent, when it has been read: whether the file still is
+// what it was. An error cuts the connection, so that the client sees that the body is not whole.
+func (b Body) Checked(same func() error) Body {
+	b.same = same
+	return b
 }
 
 // Stream is a body that is written when it is sent; size is -1 when it is not known. Write is called once at most, by the
@@ -104,6 +112,9 @@ func (b Body) writeTo(w io.Writer) error {
 		if err == nil && n < b.size {
 			err = errShrunk
 		}
+		if err == nil && b.same != nil {
+			err = b.same()
+		}
 		return err
 	case streamBody:
 		return b.write(w)
@@ -127,9 +138,25 @@ func (b Body) seeker() io.ReadSeeker {
 	case bytesBody:
 		return bytes.NewReader(b.data)
 	case fileBody:
-		return io.NewSectionReader(b.file, b.from, b.size)
+		return checkedReader{io.NewSectionReader(b.file, b.from, b.size), b.same}
 	}
 	return nil
+}
+
+// checkedReader asks after each piece whether the file still is what it was.
+type checkedReader struct {
+	io.ReadSeeker
+	same func() error
+}
+
+func (r checkedReader) Read(p []byte) (int, error) {
+	n, err := r.ReadSeeker.Read(p)
+	if r.same != nil {
+		if changed := r.same(); changed != nil {
+			return 0, changed
+		}
+	}
+	return n, err
 }
 
 func (b *Body) close() {

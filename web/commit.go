@@ -140,7 +140,7 @@ func (c *Conn) send(b Body) {
 		err = conn.From(c.orig.Context()).Respond(c.w, c.status, b.data)
 		c.sent = b.size
 	case b.kind == fileBody:
-		err = conn.From(c.orig.Context()).RespondFile(c.w, c.status, b.file, b.from, b.size)
+		err = conn.From(c.orig.Context()).RespondFile(c.w, c.status, b.file, b.from, b.size, b.same)
 		c.sent = b.size
 	default:
 		c.w.WriteHeader(c.status)

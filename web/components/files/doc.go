@@ -23,7 +23,7 @@
 // # Large files
 //
 // They are sent by the kernel from a descriptor opened for the request. A file that is replaced by another (rename) is sent as it was opened. One that
-// becomes shorter, or whose size or times have changed when all but its last piece is sent, breaks the connection: the client sees that it has
+// becomes shorter, or whose size or time of modification has changed when all but its last piece is sent, breaks the connection: the client sees that it has
 // not got the whole. So replace files, do not write into them.
 //
 // # Precompressed siblings

@@ -86,7 +86,13 @@ func (f *files) large(c *web.Conn, e *entry, v *variant) web.Body {
 		v.fields(f.stampTag(v.stamp))
 	}
 	v.describe(c, e.kind)
-	return web.File(file, 0, v.stamp.size)
+	before := v.stamp
+	return web.File(file, 0, before.size).Checked(func() error {
+		if now, err := stampOf(file); err != nil || now.size != before.size || now.modified != before.modified {
+			return errChanged // the time of change is another too when its name went to another file
+		}
+		return nil
+	})
 }
 
 // fields makes the fields of a variant with a tag.

@@ -15,6 +15,7 @@ import (
 var (
 	errDirectory = errors.New("files: it is a directory")
 	errIrregular = errors.New("files: it is no regular file")
+	errChanged   = errors.New("files: the file changed while it was sent: replace files by renaming others onto them")
 	errRestless  = errors.New("files: the file changed each time it was read: replace files by renaming others onto them")
 )
 

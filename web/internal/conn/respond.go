@@ -46,23 +46,51 @@ func (c *Conn) Respond(w http.ResponseWriter, status int, body []byte) error {
 	return err
 }
 
+// lastPiece is how much of a file is kept back until it is known to be as it was, in bytes.
+const lastPiece = 16 << 10
+
 // RespondFile is Respond for length bytes of f from offset, by sendfile where there is one. f must have no
 // other reader during the call: its position moves. A file that turned out shorter gives io.ErrUnexpectedEOF,
-// and the connection ends after what there was. For HEAD the file is read for nothing: write the fields alone.
-func (c *Conn) RespondFile(w http.ResponseWriter, status int, f *os.File, offset, length int64) error {
+// and the connection ends after what there was. Same, if there is one, is called when everything is sent but a last
+// piece, and that piece is read: its error keeps it back, and is returned. For HEAD the file is read for nothing: write
+// the fields alone.
+func (c *Conn) RespondFile(w http.ResponseWriter, status int, f *os.File, offset, length int64, same func() error) error {
 	w.Header()["Content-Length"] = c.length(length)
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
 		return err
 	}
-	body := &io.LimitedReader{R: f, N: length}
-	e, ours := w.(engine)
-	if c == nil || !ours {
-		w.WriteHeader(status)
-		n, err := io.Copy(w, body)
-		return complete(n, length, err)
+	last := int64(0)
+	if same != nil {
+		last = min(length, lastPiece)
 	}
-	n, err := c.respond(e, status, body, length > 0)
+	n, err := c.sendFile(w, status, &io.LimitedReader{R: f, N: length - last})
+	if err == nil && last > 0 && n == length-last {
+		var m int
+		m, err = sendLast(w, io.NewSectionReader(f, offset+n, last), same)
+		n += int64(m)
+	}
 	return complete(n, length, err)
+}
+
+func (c *Conn) sendFile(w http.ResponseWriter, status int, body *io.LimitedReader) (int64, error) {
+	if e, ours := w.(engine); c != nil && ours {
+		return c.respond(e, status, body, body.N > 0)
+	}
+	w.WriteHeader(status)
+	return io.Copy(w, body)
+}
+
+// sendLast sends what is left of a file if it is the same as it was.
+func sendLast(w io.Writer, rest *io.SectionReader, same func() error) (int, error) {
+	p := make([]byte, rest.Size())
+	n, err := io.ReadFull(rest, p)
+	if changed := same(); changed != nil {
+		return 0, changed
+	}
+	if err != nil {
+		return 0, err
+	}
+	return w.Write(p[:n])
 }
 
 // length is a Content-Length field. The one before is kept: a connection often asks for the same again, and

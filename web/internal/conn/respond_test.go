@@ -138,7 +138,7 @@ func TestRespondFile(t *testing.T) {
 				return
 			}
 			defer f.Close()
-			if err := From(r.Context()).RespondFile(w, 206, f, 7, length); !errors.Is(err, want) {
+			if err := From(r.Context()).RespondFile(w, 206, f, 7, length, nil); !errors.Is(err, want) {
 				t.Errorf("%d bytes: %v, want %v", length, err, want)
 			}
 		}
@@ -163,6 +163,49 @@ func TestRespondFile(t *testing.T) {
 	}
 	if n, err := io.Copy(io.Discard, resp.Body); err != io.ErrUnexpectedEOF || n != int64(len(text)-7) {
 		t.Errorf("a file that is shorter than said: %d bytes and %v, want all there is and an unexpected end", n, err)
+	}
+}
+
+// TestAFileThatChangedIsNotSentWhole wants the client to see that something is missing.
+func TestAFileThatChangedIsNotSentWhole(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	changed := errors.New("it is another one")
+	for _, size := range []int{0, 1, lastPiece, lastPiece + 1, 1_000_000} {
+		if err := os.WriteFile(name, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, same := range []error{nil, changed} {
+			want := same
+			if size == 0 { // there is nothing to keep back
+				want = nil
+			}
+			addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+				f, err := os.Open(name)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer f.Close()
+				if err := From(r.Context()).RespondFile(w, 200, f, 0, int64(size), func() error { return same }); err != want {
+					t.Errorf("%d bytes: %v, want %v", size, err, want)
+				}
+			})
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(c, get)
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := io.Copy(io.Discard, resp.Body)
+			whole := n == int64(size) && err == nil
+			if whole != (want == nil) || resp.ContentLength != int64(size) {
+				t.Errorf("%d bytes, %v: %d came, %v, of %d", size, want, n, err, resp.ContentLength)
+			}
+			c.Close()
+		}
 	}
 }
 
