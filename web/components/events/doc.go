@@ -5,8 +5,8 @@
 // responses are set up: the components declare no Width. MaxOpen bounds how many talk at once; beyond, clients are answered by 503.
 //
 // The components implement [io.Closer]. Close is the graceful end: WebSockets are closed with status 1001, which has browsers
-// come again, event streams end after the event that is being written, and the context of each function ends. The end of the
-// server's own context for requests, [http.Server.BaseContext], does the same to each.
+// come again, event streams end after the event that is being written, and the context of each function ends. The stop of a server of
+// package web/server does the same, as does the end of the context that a server gives requests ([http.Server.BaseContext]).
 //
 // # Limitations
 //

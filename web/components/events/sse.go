@@ -10,6 +10,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/internal/unit"
+	"weir/web/internal/conn"
 )
 
 // SSEConfig says how a stream is kept. The zero value is a good one.
@@ -82,15 +83,11 @@ func (s *Streams) Handle(c *web.Conn) {
 // run is a stream from its first byte to its last.
 func (s *Streams) run(client context.Context, to *Stream) error {
 	ctx, end := context.WithCancel(client)
-	defer end()
-	defer context.AfterFunc(s.stopping, end)()
+	done := make(chan struct{}) // closed when no comment is written any more
+	go func() { defer close(done); s.keep(ctx, end, to) }()
+	defer func() { end(); <-done }()
 	if err := to.Send(Event{Retry: s.retry}); err != nil { // the head goes out with it
 		return err
-	}
-	if s.keepAlive > 0 {
-		done := make(chan struct{}) // closed when no comment is written any more
-		go func() { defer close(done); s.keep(ctx, to) }()
-		defer func() { end(); <-done }()
 	}
 	err := s.tell(ctx, to)
 	if ctx.Err() != nil { // it was told to
@@ -99,15 +96,25 @@ func (s *Streams) run(client context.Context, to *Stream) error {
 	return err
 }
 
-// keep sends comments until ctx ends.
-func (s *Streams) keep(ctx context.Context, to *Stream) {
-	tick := time.NewTicker(s.keepAlive)
-	defer tick.Stop()
+// keep sends comments, and ends the stream when the component is closed or the server stops. It returns when ctx ends.
+func (s *Streams) keep(ctx context.Context, end context.CancelFunc, to *Stream) {
+	defer end()
+	var tick <-chan time.Time
+	if s.keepAlive > 0 {
+		t := time.NewTicker(s.keepAlive)
+		defer t.Stop()
+		tick = t.C
+	}
+	stops := conn.Stopping(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-s.stopping.Done():
+			return
+		case <-stops:
+			return
+		case <-tick:
 			if to.Comment("") != nil {
 				return
 			}

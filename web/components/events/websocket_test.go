@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +14,7 @@ import (
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/internal/conn"
 )
 
 func echo() (web.Component, error) { return Echo(WebSocketConfig{MaxMessage: "1KB"}) }
@@ -168,38 +169,48 @@ func TestCloseIsAGoodbye(t *testing.T) {
 	})
 }
 
-// The end of the server's context for requests is one too.
+// The end of the server's context for requests is one too, and a server of web/server says so before.
 func TestTheServerStops(t *testing.T) {
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		c, err := echo()
+		sockets, err := echo()
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := web.New(c, web.Options{Way: way})
+		streams, err := waiting()
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		h, err := web.New(web.Branch("which", func(c *web.Conn) int { return len(c.Path()) - 1 }, sockets, streams), web.Options{Way: way})
 		if err != nil {
 			t.Fatal(err)
 		}
-		base, stop := context.WithCancel(t.Context())
-		s := &http.Server{Handler: h, BaseContext: func(net.Listener) context.Context { return base }}
-		done := make(chan struct{})
-		go func() { defer close(done); _ = s.Serve(l) }()
-		conn, _, err := dial(t, "http://"+l.Addr().String())
+		stops := make(chan struct{})
+		base, stop := context.WithCancel(conn.WithStopping(t.Context(), stops))
+		s := httptest.NewUnstartedServer(h)
+		s.Config.BaseContext = func(net.Listener) context.Context { return base }
+		s.Start()
+
+		resp, err := client(t).Get(s.URL + "/1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		close(stops)
+		if _, err := io.ReadAll(resp.Body); err != nil {
+			t.Errorf("%v, want a clean end of the stream", err)
+		}
+		resp.Body.Close()
+		c, _, err := dial(t, s.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
 		stop()
-		if _, _, err := conn.Read(within(t)); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		if _, _, err := c.Read(within(t)); websocket.CloseStatus(err) != websocket.StatusGoingAway {
 			t.Errorf("%v, want status 1001", err)
 		}
-		until(t, "nobody is connected", func() bool { return c.(*WebSockets).Open() == 0 })
+		until(t, "nobody is connected", func() bool { return sockets.(*WebSockets).Open()+streams.(*Streams).Open() == 0 })
 		s.Close()
-		<-done
 		h.Close()
-		_ = c.(*WebSockets).Close()
+		_, _ = sockets.(*WebSockets).Close(), streams.(*Streams).Close()
 	}
 }
 

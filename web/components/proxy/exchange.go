@@ -194,33 +194,6 @@ func (x *exchange) status() int {
 	return http.StatusBadGateway
 }
 
-// watchBody notes why a body breaks off.
-func (x *exchange) watchBody(resp *http.Response) error {
-	if resp.StatusCode != http.StatusSwitchingProtocols {
-		resp.Body = watched{resp.Body, x, resp.Request.Context()}
-	}
-	return nil
-}
-
-// watched is the body of a response. What goes wrong with it is the upstream's fault, unless the client has gone.
-type watched struct {
-	io.ReadCloser
-	x   *exchange
-	ctx context.Context
-}
-
-// Read implements [io.Reader].
-func (b watched) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF && !b.x.unwanted {
-		b.x.err = fmt.Errorf("proxy: %s: %w", b.x.upstream.reading.Name, err)
-		if b.ctx.Err() == nil {
-			b.x.broken = b.x.err
-		}
-	}
-	return n, err
-}
-
 // input is the body of a request. It is read by a goroutine of the upstream's connection; its closing is the server's, which made it.
 type input struct {
 	r   io.Reader

@@ -19,6 +19,7 @@ import (
 	"github.com/coder/websocket"
 
 	"weir/web"
+	"weir/web/internal/conn"
 )
 
 // zip compresses what passes, and flushes.
@@ -71,6 +72,39 @@ func TestEventsPassAtOnce(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// An event stream has no end of its own: it ends when the server begins to stop.
+func TestEventsEndWhenTheServerStops(t *testing.T) {
+	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: a\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	p := newProxy(t, Config{Upstreams: []string{up.URL}})
+	h, err := web.New(p, web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	stops := make(chan struct{})
+	s := httptest.NewUnstartedServer(h)
+	s.Config.BaseContext = func(net.Listener) context.Context { return conn.WithStopping(context.Background(), stops) }
+	s.Start()
+	defer s.Close()
+	resp, err := client(t).Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	close(stops)
+	if all, err := io.ReadAll(resp.Body); string(all) != "data: a\n\n" || err != nil {
+		t.Errorf("%q, %v, want a clean end", all, err)
+	}
+	if u := p.Upstreams()[0]; u.Failures != 0 {
+		t.Errorf("%+v", u)
 	}
 }
 
