@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
+	"weir/flow"
 	"weir/web"
 )
 
@@ -188,3 +190,43 @@ func TestAStreamSetsTrailers(t *testing.T) {
 		})
 	}
 }
+
+// A filter in the paper's style that fails, panics, or is followed by one that fails costs its exchange, and leaves nobody waiting.
+func TestAPipedFilterThatFailsIsOver(t *testing.T) {
+	through := web.Piped(func(w io.Writer, r io.Reader) error { _, err := io.Copy(w, r); return err })
+	for name, c := range map[string]web.Component{
+		"it fails at the end": web.Chain(text("ab"), filter(web.Piped(func(_ io.Writer, r io.Reader) error {
+			_, _ = io.Copy(io.Discard, r)
+			return io.ErrNoProgress
+		}))),
+		"it panics":            web.Chain(text("ab"), filter(web.Piped(func(io.Writer, io.Reader) error { panic("no") }))),
+		"one behind it fails":  web.Chain(text("ab"), filter(through), filter(func(io.Writer) io.WriteCloser { return broken{} })),
+		"one before it panics": web.Chain(text("ab"), filter(func(io.Writer) io.WriteCloser { panic("no") }), filter(through)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, way := range []flow.Way{flow.Chain, flow.Network} {
+				h, err := web.New(c, web.Options{Way: way, Panicked: func(string, any, []byte) {}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				func() {
+					defer func() {
+						if p := recover(); p != http.ErrAbortHandler {
+							t.Errorf("%s: %v, want the connection cut", way, p)
+						}
+					}()
+					h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+				}()
+				if err := h.Close(); err != nil || h.Active() != 0 {
+					t.Errorf("%s: %v, %d active", way, err, h.Active())
+				}
+			}
+		})
+	}
+}
+
+// broken takes everything, and fails when it is closed.
+type broken struct{}
+
+func (broken) Write(p []byte) (int, error) { return len(p), nil }
+func (broken) Close() error                { return io.ErrClosedPipe }

@@ -3,6 +3,7 @@ package web
 import (
 	"io"
 	"net/http"
+	"slices"
 )
 
 // Transform makes a writer that changes what is written to it and writes it to next. Its Close ends the change and writes what is left,
@@ -35,17 +36,17 @@ func (o *output) Flush() error { return http.NewResponseController(o.c.w).Flush(
 // through sends a body through transforms.
 func (o *output) through(transforms []Transform, b Body) error {
 	s := stack{layers: make([]io.WriteCloser, len(transforms)), end: o}
-	var next io.Writer = o
-	for i := len(transforms) - 1; i >= 0; i-- {
-		s.layers[i] = transforms[i](next)
-		next = s.layers[i]
-	}
 	whole := false
 	defer func() {
 		if !whole {
 			s.breakOff()
 		}
 	}()
+	var next io.Writer = o
+	for i := len(transforms) - 1; i >= 0; i-- {
+		s.layers[i] = transforms[i](next)
+		next = s.layers[i]
+	}
 	if err := b.writeTo(&s); err != nil {
 		return err
 	}
@@ -79,11 +80,11 @@ func (s *stack) Flush() error {
 	return s.end.Flush()
 }
 
-// breakOff tells the layers that no more comes.
+// breakOff tells the layers that no more comes, the first before the others, each even if one before it panics.
 func (s *stack) breakOff() {
-	for _, l := range s.layers {
+	for _, l := range slices.Backward(s.layers) {
 		if a, ok := l.(interface{ CloseWithError(error) error }); ok {
-			_ = a.CloseWithError(io.ErrUnexpectedEOF)
+			defer func() { _ = a.CloseWithError(io.ErrUnexpectedEOF) }()
 		}
 	}
 }

@@ -8,11 +8,14 @@ import "io"
 func Piped(f func(w io.Writer, r io.Reader) error) Transform {
 	return func(next io.Writer) io.WriteCloser {
 		r, w := io.Pipe()
-		p := &piped{PipeWriter: w, done: make(chan error, 1)}
+		p := &piped{PipeWriter: w, done: make(chan struct{})}
 		go func() { // its owner is the exchange, which waits for it in Close and CloseWithError
-			err := f(next, r)
-			_ = r.CloseWithError(err) // who writes more is not left waiting
-			p.done <- err
+			defer close(p.done)
+			defer func() {
+				p.panicked = recover()
+				_ = r.CloseWithError(p.err) // who writes more is not left waiting
+			}()
+			p.err = f(next, r)
 		}()
 		return p
 	}
@@ -21,17 +24,28 @@ func Piped(f func(w io.Writer, r io.Reader) error) Transform {
 // piped is the writer's end.
 type piped struct {
 	*io.PipeWriter
-	done chan error // from the goroutine -> to who closes; capacity 1, never closed
+	done     chan struct{} // no values, closed by the goroutine at its end; what follows is readable then
+	err      error         // what f returned
+	panicked any           // what f panicked with
 }
 
 // Close says that the body is whole, and waits until f has written the rest.
 func (p *piped) Close() error {
 	_ = p.PipeWriter.Close()
-	return <-p.done
+	return p.end()
 }
 
 // CloseWithError says that the body breaks off.
 func (p *piped) CloseWithError(why error) error {
 	_ = p.PipeWriter.CloseWithError(why)
-	return <-p.done
+	return p.end()
+}
+
+// end waits for f. A panic of f goes on in the goroutine of the request, where it costs this exchange alone.
+func (p *piped) end() error {
+	<-p.done
+	if p.panicked != nil {
+		panic(p.panicked)
+	}
+	return p.err
 }
