@@ -23,7 +23,8 @@ type checkCmd struct {
 
 func (c *checkCmd) Help() string {
 	return `Builds and starts each subject, talks to it over IPv4 and IPv6, and sees that every byte comes out once and in
-order, whatever the clients do. A server that does not keep the contract cannot be compared with the others.
+order, whatever the clients do; of an HTTP server, that every request gets its own answer, whole. A server
+that does not keep the contract cannot be compared with the others.
 The checks: ` + strings.Join(contract.Names(), ", ") + `.
 
 Examples:
