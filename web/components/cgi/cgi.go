@@ -19,11 +19,11 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// Config says which programs answer. One of Root and Program is given; the zero value of the others is a good one.
+// Config says which programs answer. One of Dir and Program is given; the zero value of the others is a good one.
 type Config struct {
-	// Root is a folder of programs: of the path /dir/program/info, the first executable file is run, with the rest in PATH_INFO. Names that
+	// Dir is a folder of programs: of the path /dir/program/info, the first executable file is run, with the rest in PATH_INFO. Names that
 	// begin with a dot are not found.
-	Root string `hcl:"root,optional"`
+	Dir string `hcl:"dir,optional"`
 
 	// Program is one program that answers for every path, with all of it in PATH_INFO: its file, or its
 	// name where the server's own PATH finds it.
@@ -32,7 +32,7 @@ type Config struct {
 	// Args are arguments of Program.
 	Args []string `hcl:"args,optional"`
 
-	// Prefix is the front of the path that means the folder, or the program: "/cgi-bin" for a Root. What does not begin with it is not found.
+	// Prefix is the front of the path that means the folder, or the program: "/cgi-bin" for a Dir. What does not begin with it is not found.
 	Prefix string `hcl:"prefix,optional"`
 
 	// Env are variables that each program has beside the request's. PATH is "/usr/local/bin:/usr/bin:/bin" unless it is here.
@@ -78,7 +78,7 @@ type CGI struct {
 // Why there is no program for a request.
 var (
 	errBusy   = errors.New("cgi: as many programs run as max_running says")
-	errChoice = errors.New("cgi: give either root, a folder of programs, or program, the file of one")
+	errChoice = errors.New("cgi: give either dir, a folder of programs, or program, the file of one")
 )
 
 // New makes the component, which is a *[CGI]: who calls New calls its Close.
@@ -113,7 +113,7 @@ func New(cfg Config) (web.Component, error) {
 // open finds the programs.
 func (g *CGI) open() (err error) {
 	switch {
-	case (g.Root == "") == (g.Program == ""):
+	case (g.Dir == "") == (g.Program == ""):
 		return errChoice
 	case g.Program == "" && len(g.Args) > 0:
 		return fmt.Errorf("cgi: args are %q, but there is no program: they are for one", g.Args)
@@ -125,8 +125,8 @@ func (g *CGI) open() (err error) {
 			return fmt.Errorf("cgi: program is %q, which can't be run: %w", g.Config.Program, err)
 		}
 	default:
-		if g.folder, err = openFolder(g.Root); err != nil {
-			return fmt.Errorf("cgi: root is %q, which can't be opened: %w", g.Root, err)
+		if g.folder, err = openFolder(g.Dir); err != nil {
+			return fmt.Errorf("cgi: dir is %q, which can't be opened: %w", g.Dir, err)
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 )
 
 func bin(cfg Config) func() (web.Component, error) {
-	cfg.Root, cfg.Prefix = "testdata/bin", "/cgi-bin"
+	cfg.Dir, cfg.Prefix = "testdata/bin", "/cgi-bin"
 	return func() (web.Component, error) { return New(cfg) }
 }
 
@@ -392,18 +392,18 @@ func TestConfigs(t *testing.T) {
 		cfg  Config
 		says string
 	}{
-		{Config{}, "give either root"},
-		{Config{Root: "testdata/bin", Program: "sh"}, "give either root"},
-		{Config{Root: "testdata/none"}, "root"},
+		{Config{}, "give either dir"},
+		{Config{Dir: "testdata/bin", Program: "sh"}, "give either dir"},
+		{Config{Dir: "testdata/none"}, "dir"},
 		{Config{Program: "no-such-program"}, "program"},
-		{Config{Root: "testdata/bin", Args: []string{"a"}}, "args"},
-		{Config{Root: "testdata/bin", Prefix: "cgi-bin"}, "prefix"},
-		{Config{Root: "testdata/bin", Timeout: "0s"}, "timeout"},
-		{Config{Root: "testdata/bin", Timeout: "long"}, "timeout"},
-		{Config{Root: "testdata/bin", MaxHead: "1"}, "max_head"},
-		{Config{Root: "testdata/bin", MaxInput: "x"}, "max_input"},
-		{Config{Root: "testdata/bin", Width: -1}, "width"},
-		{Config{Root: "testdata/bin", Env: map[string]string{"A=B": "c"}}, "env"},
+		{Config{Dir: "testdata/bin", Args: []string{"a"}}, "args"},
+		{Config{Dir: "testdata/bin", Prefix: "cgi-bin"}, "prefix"},
+		{Config{Dir: "testdata/bin", Timeout: "0s"}, "timeout"},
+		{Config{Dir: "testdata/bin", Timeout: "long"}, "timeout"},
+		{Config{Dir: "testdata/bin", MaxHead: "1"}, "max_head"},
+		{Config{Dir: "testdata/bin", MaxInput: "x"}, "max_input"},
+		{Config{Dir: "testdata/bin", Width: -1}, "width"},
+		{Config{Dir: "testdata/bin", Env: map[string]string{"A=B": "c"}}, "env"},
 	} {
 		if g, err := New(c.cfg); err == nil || g != nil || !strings.HasPrefix(err.Error(), "cgi: ") || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v, want an error about %q", c.cfg, err, c.says)

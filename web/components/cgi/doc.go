@@ -29,5 +29,5 @@
 // Redirects to a path of the same server are sent to the client as 302 (RFC 3875 section 6.2.2 would have the server follow them). A query
 // without "=" is not split into arguments (section 4.4): that has been the way into many a program. A program's
 // environment can be read by processes of the same user, so Authorization is not in it; FastCGI applications do get it. FastCGI connections are not used twice.
-// Who can change links below Root decides what runs.
+// Who can change links below Dir decides what runs.
 package cgi

@@ -39,7 +39,7 @@ func get(c web.Component, err error, path string) {
 }
 
 func ExampleNew() {
-	c, err := cgi.New(cgi.Config{Root: "testdata/bin", Prefix: "/cgi-bin"})
+	c, err := cgi.New(cgi.Config{Dir: "testdata/bin", Prefix: "/cgi-bin"})
 	get(c, err, "/cgi-bin/hello/you")
 	// Output: 200 OK: hello /you
 }

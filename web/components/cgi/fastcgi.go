@@ -23,11 +23,11 @@ type FastCGIConfig struct {
 	// Address is where the application listens: "HOST:PORT" or "unix:/PATH".
 	Address string `hcl:"address"`
 
-	// Root is the folder of its scripts, which must be here as it is there: it becomes DOCUMENT_ROOT. Needed with Split.
-	Root string `hcl:"root,optional"`
+	// Dir is the folder of its scripts, which must be here as it is there: it becomes DOCUMENT_ROOT. Needed with Split.
+	Dir string `hcl:"dir,optional"`
 
 	// Split is the ending of scripts' names, such as ".php": of the path /page.php/info, page.php is asked for with the rest in PATH_INFO, if
-	// Root has that file, and what means no script is not found. Empty: the application answers for every path, with all of it
+	// Dir has that file, and what means no script is not found. Empty: the application answers for every path, with all of it
 	// in PATH_INFO.
 	Split string `hcl:"split,optional"`
 
@@ -105,18 +105,18 @@ func NewFastCGI(cfg FastCGIConfig) (web.Component, error) {
 
 // open opens the folder of scripts.
 func (g *FastCGI) open() (web.Component, error) {
-	if g.Root == "" && g.Split != "" {
-		return nil, fmt.Errorf("fastcgi: split is %q, but there is no root: say in which folder the scripts are", g.Split)
+	if g.Dir == "" && g.Split != "" {
+		return nil, fmt.Errorf("fastcgi: split is %q, but there is no dir: say in which folder the scripts are", g.Split)
 	}
 	if g.Split != "" && g.Split[0] != '.' {
 		return nil, fmt.Errorf("fastcgi: split is %q, which is no ending: write one such as \".php\"", g.Split)
 	}
-	if g.Root == "" {
+	if g.Dir == "" {
 		return g, nil
 	}
-	folder, err := openFolder(g.Root)
+	folder, err := openFolder(g.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("fastcgi: root is %q, which can't be opened: %w", g.Root, err)
+		return nil, fmt.Errorf("fastcgi: dir is %q, which can't be opened: %w", g.Dir, err)
 	}
 	g.folder, g.Index = folder, cmp.Or(g.Index, "index"+g.Split)
 	return g, nil

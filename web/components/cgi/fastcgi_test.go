@@ -74,7 +74,7 @@ func TestScripts(t *testing.T) {
 	}
 	address := application(t, "tcp", http.HandlerFunc(mirror))
 	component := func() (web.Component, error) {
-		return NewFastCGI(FastCGIConfig{Address: address, Root: "testdata/php", Split: ".php", Prefix: "/p"})
+		return NewFastCGI(FastCGIConfig{Address: address, Dir: "testdata/php", Split: ".php", Prefix: "/p"})
 	}
 	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
 		for path, want := range map[string]string{
@@ -214,9 +214,9 @@ func TestFastCGIConfigs(t *testing.T) {
 	}{
 		{FastCGIConfig{}, "address"},
 		{FastCGIConfig{Address: "localhost"}, "address"},
-		{FastCGIConfig{Address: a, Split: ".php"}, "root"},
-		{FastCGIConfig{Address: a, Root: "testdata/none"}, "root"},
-		{FastCGIConfig{Address: a, Root: "testdata", Split: "php"}, "split"},
+		{FastCGIConfig{Address: a, Split: ".php"}, "dir"},
+		{FastCGIConfig{Address: a, Dir: "testdata/none"}, "dir"},
+		{FastCGIConfig{Address: a, Dir: "testdata", Split: "php"}, "split"},
 		{FastCGIConfig{Address: a, Prefix: "a"}, "prefix"},
 		{FastCGIConfig{Address: a, Timeout: "0s"}, "timeout"},
 		{FastCGIConfig{Address: a, DialTimeout: "x"}, "dial_timeout"},

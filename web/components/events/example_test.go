@@ -99,7 +99,7 @@ func ExampleEcho() {
 }
 
 func ExampleWatch() {
-	_, err := events.Watch(events.WatchConfig{Root: "no/such/folder"})
+	_, err := events.Watch(events.WatchConfig{Dir: "no/such/folder"})
 	fmt.Println(err)
-	// Output: events: root is "no/such/folder", which is no folder that can be read
+	// Output: events: dir is "no/such/folder", which is no folder that can be read
 }

@@ -285,7 +285,7 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	component := func() (web.Component, error) { return Watch(WatchConfig{Root: root, Interval: "1ms"}) }
+	component := func() (web.Component, error) { return Watch(WatchConfig{Dir: root, Interval: "1ms"}) }
 	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
 		write("page.html", "a")
 		resp, err := client(t).Get(url)

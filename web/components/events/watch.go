@@ -17,8 +17,8 @@ import (
 
 // WatchConfig says what is watched.
 type WatchConfig struct {
-	// Root is the folder. Links in it are not followed, names that begin with a dot not looked at.
-	Root string `hcl:"root"`
+	// Dir is the folder. Links in it are not followed, names that begin with a dot not looked at.
+	Dir string `hcl:"dir"`
 
 	// Interval is the time between two looks. Empty: "1s".
 	Interval string `hcl:"interval,optional"`
@@ -41,10 +41,10 @@ func Watch(cfg WatchConfig) (web.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(cfg.Root); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("events: root is %q, which is no folder that can be read", cfg.Root)
+	if info, err := os.Stat(cfg.Dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("events: dir is %q, which is no folder that can be read", cfg.Dir)
 	}
-	files := os.DirFS(cfg.Root)
+	files := os.DirFS(cfg.Dir)
 	c, err := SSE(SSEConfig{MaxOpen: cmp.Or(cfg.MaxOpen, 16)}, func(ctx context.Context, to *Stream) error {
 		return watch(ctx, to, files, interval)
 	})

@@ -265,8 +265,8 @@ func TestConfigs(t *testing.T) {
 		"max_open":    func() (web.Component, error) { return Echo(WebSocketConfig{MaxOpen: -1}) },
 		"keep_alive":  func() (web.Component, error) { return SSE(SSEConfig{KeepAlive: "x"}, tell) },
 		"retry":       func() (web.Component, error) { return SSE(SSEConfig{Retry: "x"}, tell) },
-		"root":        func() (web.Component, error) { return Watch(WatchConfig{Root: "/does/not/exist"}) },
-		"interval":    func() (web.Component, error) { return Watch(WatchConfig{Root: ".", Interval: "0s"}) },
+		"dir":         func() (web.Component, error) { return Watch(WatchConfig{Dir: "/does/not/exist"}) },
+		"interval":    func() (web.Component, error) { return Watch(WatchConfig{Dir: ".", Interval: "0s"}) },
 	} {
 		if _, err := made(); err == nil || !strings.HasPrefix(err.Error(), "events: ") || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want an error about %s", err, says)
