@@ -67,10 +67,10 @@ func Reader(r io.ReadCloser, size int64) Body {
 func (b Body) Closing(f func()) Body {
 	before := b.shut
 	b.shut = func() {
-		f()
 		if before != nil {
-			before()
+			defer before()
 		}
+		f()
 	}
 	return b
 }
@@ -160,8 +160,9 @@ func (r checkedReader) Read(p []byte) (int, error) {
 }
 
 func (b *Body) close() {
-	if b.shut != nil {
-		b.shut()
+	shut := b.shut
+	*b = Body{} // first: what panics is not called again
+	if shut != nil {
+		shut()
 	}
-	*b = Body{}
 }

@@ -86,7 +86,7 @@ func bodyAllowed(status int) bool {
 
 // drop makes the response one without the body it had.
 func (c *Conn) drop(status int) {
-	c.body.close()
+	c.discard()
 	clear(c.transform)
 	c.transform = c.transform[:0]
 	c.status = status

@@ -160,27 +160,47 @@ func (h *Handler) lose(c *Conn, why error) {
 
 // end is the last of an exchange: also after a panic of its stream, or of a filter of its body.
 func (h *Handler) end(home *home) {
-	cut := recover()
 	c := home.conn
-	if cut != nil && cut != http.ErrAbortHandler {
-		c.err = fmt.Errorf("web: a panic while the body was sent: %v", cut)
-		if h.panicked != nil {
-			h.panicked(Response, cut, debug.Stack())
-			cut = http.ErrAbortHandler // or net/http would say it again
-		}
+	cut := h.blame(c, recover())
+	if late := h.finish(c); cut == nil {
+		cut = late
 	}
-	for len(c.after) > 0 {
-		f := c.after[len(c.after)-1]
-		c.after = c.after[:len(c.after)-1]
-		f(c)
-	}
-	c.body.close()
 	c.reset()
 	h.conns.Put(c)
 	h.active.Add(-1)
 	if cut != nil {
 		panic(cut)
 	}
+}
+
+// finish calls what was registered by After and lets go of the body, all of it even if some panics. It returns what the connection is to be cut with.
+func (h *Handler) finish(c *Conn) (cut any) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.finish(c)
+			cut = h.blame(c, p)
+		}
+	}()
+	for len(c.after) > 0 {
+		f := c.after[len(c.after)-1]
+		c.after = c.after[:len(c.after)-1]
+		f(c)
+	}
+	c.body.close()
+	return nil
+}
+
+// blame tells of a panic outside of the net, and returns what the connection is to be cut with.
+func (h *Handler) blame(c *Conn, p any) any {
+	if p == nil || p == http.ErrAbortHandler {
+		return p
+	}
+	c.err = fmt.Errorf("web: a panic while the body was sent: %v", p)
+	if h.panicked == nil {
+		return p
+	}
+	h.panicked(Response, p, debug.Stack())
+	return http.ErrAbortHandler // or net/http would say it again
 }
 
 // Response is the name, in a Topology, of where responses are sent: no stage, but where all paths end.

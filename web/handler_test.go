@@ -257,3 +257,62 @@ func TestTopology(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// A panic of what is called when an exchange is over leaves nothing behind: what else was to be called is, and the body is closed.
+func TestAPanicAfterAnExchange(t *testing.T) {
+	bad := func(*web.Conn) { panic("no") }
+	for name, panics := range map[string]web.Component{
+		"of After":    web.Pipe(func(c *web.Conn) { c.After(bad) }),
+		"of Before":   web.Pipe(func(c *web.Conn) { c.Before(bad) }),
+		"of the body": web.Pipe(func(c *web.Conn) { c.Answer(c.Canned(404).Closing(func() { panic("no") })) }),
+		"of two bodies": web.Pipe(func(c *web.Conn) {
+			c.Answer(c.Canned(404).Closing(func() { panic("no") }).Closing(func() { panic("nor") }))
+		}),
+	} {
+		for _, way := range []flow.Way{flow.Chain, flow.Network} {
+			t.Run(name+"/"+string(way), func(t *testing.T) {
+				var over, closed, told int
+				h, err := web.New(web.Chain(web.Pipe(func(c *web.Conn) { c.After(func(*web.Conn) { over++ }) }), panics,
+					web.Pipe(func(c *web.Conn) {
+						if !c.Answered() {
+							c.Answer(web.String("x").Closing(func() { closed++ }).Closing(func() { closed++ }))
+						} else {
+							closed = 2
+						}
+					})), web.Options{Way: way, Panicked: func(string, any, []byte) { told++ }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				func() {
+					defer func() {
+						if p := recover(); p != http.ErrAbortHandler {
+							t.Errorf("%v, want the connection cut", p)
+						}
+					}()
+					h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+				}()
+				if err := h.Close(); err != nil || h.Active() != 0 || over != 1 || closed != 2 || told == 0 {
+					t.Errorf("%v, %d active, After called %d times, %d of 2 closed, told %d times", err, h.Active(), over, closed, told)
+				}
+			})
+		}
+	}
+}
+
+// A body that another replaces is closed once, and its panic does not end the process.
+func TestAPanicOfABodyThatIsReplaced(t *testing.T) {
+	c := web.Chain(web.Source(func(c *web.Conn) web.Body { return web.String("x").Closing(func() { panic("no") }) }),
+		web.Pipe(func(c *web.Conn) {
+			if c.Path() == "/panic" {
+				panic("nor")
+			}
+			c.Reply(403)
+		}))
+	bothWays(t, c, func(t *testing.T, url string) {
+		for path, want := range map[string]int{"/": 403, "/panic": 500} {
+			if resp, _ := get(t, url+path); resp.StatusCode != want {
+				t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
+			}
+		}
+	})
+}

@@ -59,10 +59,21 @@ func (c *Conn) Answer(b Body) { c.own(); c.answer(b) }
 
 func (c *Conn) answer(b Body) {
 	if c.answered {
-		c.body.close()
+		c.discard()
 		delete(c.header, "Content-Length")
 	}
 	c.body, c.answered = b, true
+}
+
+// discard lets go of a body that another takes the place of. A panic on the way costs nothing more, and is kept for the log: the net's error
+// function comes by here, and must not panic.
+func (c *Conn) discard() {
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler && c.err == nil {
+			c.err = fmt.Errorf("web: a panic while a body was let go: %v", p)
+		}
+	}()
+	c.body.close()
 }
 
 // Reply answers with a status and a short text that says what it means. What described an earlier body is taken back.
