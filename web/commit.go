@@ -21,8 +21,11 @@ func (c *Conn) commit() {
 		c.answer(c.Canned(http.StatusNotFound))
 	}
 	if c.body.kind == rawBody {
-		c.err = c.body.run(c)
-		return
+		err := c.body.run(c)
+		if err == nil {
+			return
+		}
+		c.lost(http.StatusNotImplemented, err) // the engine has not given the connection
 	}
 	if c.status == 0 {
 		c.status = http.StatusOK
@@ -61,7 +64,9 @@ func (c *Conn) describe() {
 		delete(h, "Content-Length")
 		return
 	}
-	if c.body.size >= 0 && (c.body.kind == streamBody || c.orig.Method == http.MethodHead) && h["Content-Length"] == nil {
+	if c.trailers {
+		delete(h, "Content-Length")
+	} else if c.body.size >= 0 && (c.body.kind == streamBody || c.orig.Method == http.MethodHead) && h["Content-Length"] == nil {
 		h["Content-Length"] = []string{strconv.FormatInt(c.body.size, 10)}
 	}
 	if c.status == http.StatusOK && c.hasParts() {
@@ -136,10 +141,10 @@ func (c *Conn) send(b Body) {
 	case len(c.transform) > 0:
 		c.w.WriteHeader(c.status)
 		err = out.through(c.transform, b)
-	case b.kind == bytesBody:
+	case b.kind == bytesBody && !c.trailers:
 		err = conn.From(c.orig.Context()).Respond(c.w, c.status, b.data)
 		c.sent = b.size
-	case b.kind == fileBody:
+	case b.kind == fileBody && !c.trailers:
 		err = conn.From(c.orig.Context()).RespondFile(c.w, c.status, b.file, b.from, b.size, b.same)
 		c.sent = b.size
 	default:

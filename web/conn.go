@@ -31,6 +31,7 @@ type Conn struct {
 	values    []value
 	err       error
 	sent      int64
+	trailers  bool // fields follow the body
 	abort     bool // the connection is cut, so that nobody takes half a body for a whole one
 }
 
@@ -181,16 +182,23 @@ func (c *Conn) Before(f func(*Conn)) { c.own(); c.before = append(c.before, f) }
 func (c *Conn) After(f func(*Conn)) { c.own(); c.after = append(c.after, f) }
 
 // Inform sends an informational response (RFC 9110 section 15.2) at once, with the fields set so far; status is 100 to 199, but not 101.
-func (c *Conn) Inform(status int) { c.own(); c.w.WriteHeader(status) }
+// A client of HTTP/1.0, which does not know such, gets none.
+func (c *Conn) Inform(status int) {
+	c.own()
+	if c.orig.ProtoAtLeast(1, 1) {
+		c.w.WriteHeader(status)
+	}
+}
 
 // SetTrailer sets a field that follows the body. A stream, which comes later, has the function [SetTrailer] for it.
 func (c *Conn) SetTrailer(name, value string) {
 	c.own()
+	c.trailers = true
 	c.header.Set(http.TrailerPrefix+name, value)
 }
 
 // Hijack answers by taking the connection over: f is called with it in place of a response. Filters do not
-// touch what passes then. The engine must allow it; HTTP/2 and HTTP/3 do not.
+// touch what passes then. Where the engine can't, as with HTTP/2 and HTTP/3, the exchange is answered by 501.
 func (c *Conn) Hijack(f func(net.Conn, *bufio.ReadWriter)) {
 	c.answer(Body{kind: rawBody, run: func(c *Conn) error {
 		inner, rw, err := c.hijack()

@@ -1,0 +1,171 @@
+package web_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/web"
+)
+
+// says sends a request as it stands, and gives all that comes back.
+func says(t *testing.T, url, request string) string {
+	t.Helper()
+	c, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(c)
+	if err != nil {
+		t.Errorf("%q: %v", request, err)
+	}
+	return string(all)
+}
+
+// A handler whose body nobody wants is told by its context and by its writes; with HEAD and behind another's answer alike.
+func TestAHandlerWithoutEndWhoseBodyNobodyWants(t *testing.T) {
+	wrote := make(chan error, 1)
+	events := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		_, err := io.WriteString(w, "data: late\n\n")
+		wrote <- err
+	}
+	refuse := web.Pipe(func(c *web.Conn) {
+		if c.Path() == "/refused" {
+			c.Reply(403)
+		}
+	})
+	bothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(events)), refuse), func(t *testing.T, url string) {
+		for request, want := range map[string]string{"HEAD /": "HTTP/1.1 200 OK\r\n", "GET /refused": "HTTP/1.1 403 Forbidden\r\n"} {
+			if got := says(t, url, request+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, want) {
+				t.Errorf("%s: %q, want %q", request, got, want)
+			}
+			if err := <-wrote; !errors.Is(err, http.ErrBodyNotAllowed) {
+				t.Errorf("%s: its write gave %v", request, err)
+			}
+		}
+	})
+}
+
+func TestAHandlerThatAbortsWhenNobodyWantsItsBody(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "10000")
+		if _, err := w.Write(make([]byte, 10_000)); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	bothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
+		if resp, err := http.Head(url); err != nil || resp.ContentLength != 10_000 {
+			t.Errorf("%v, %v", resp, err)
+		}
+	})
+}
+
+// RFC 9110 section 8.6: a server must not send Content-Length in response to HEAD unless it is what GET would get.
+func TestHEADOfAHandlerThatWritesNothing(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodHead {
+			_, _ = io.WriteString(w, "hello")
+		}
+	}
+	bothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
+		if resp, err := http.Head(url); err != nil || resp.Header["Content-Length"] != nil {
+			t.Errorf("%v, %v", resp, err)
+		}
+	})
+}
+
+// RFC 9110 section 15.2: a server must not send an informational response to a client of HTTP/1.0.
+func TestAnOldClientGetsNoInformationalResponse(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusEarlyHints) }
+	c := web.Chain(web.Pipe(func(c *web.Conn) { c.Inform(http.StatusEarlyHints) }), web.FromHTTP(http.HandlerFunc(h)))
+	bothWays(t, c, func(t *testing.T, url string) {
+		if got := says(t, url, "GET / HTTP/1.0\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.0 200 OK\r\n") {
+			t.Errorf("%q", got)
+		}
+		if got := says(t, url, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); strings.Count(got, "HTTP/1.1 103 ") != 2 {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// Where the connection can't be taken over, as with HTTP/2, a handler can say so, and a component's exchange is answered by 501.
+func TestAConnectionThatCannotBeTakenOver(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		if _, _, err := http.NewResponseController(w).Hijack(); err != nil {
+			http.Error(w, "not here", http.StatusUpgradeRequired)
+		}
+	}
+	for want, c := range map[int]web.Component{
+		http.StatusUpgradeRequired: web.FromHTTP(http.HandlerFunc(h)),
+		http.StatusNotImplemented:  web.Pipe(func(c *web.Conn) { c.Hijack(func(net.Conn, *bufio.ReadWriter) {}) }),
+	} {
+		handler, err := web.New(c, web.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder() // which has no connection
+		handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		if w.Code != want || w.Body.Len() == 0 {
+			t.Errorf("%d %q, want %d", w.Code, w.Body, want)
+		}
+		if err := handler.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Trailers follow a body of bytes, too: it has no Content-Length then (RFC 9112 section 6.3).
+func TestTrailersOfABodyOfBytes(t *testing.T) {
+	declared := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "X-Sum")
+		_, _ = io.WriteString(w, "body")
+		w.Header().Set("X-Sum", "4")
+	}
+	late := func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "body")
+		w.Header().Set(http.TrailerPrefix+"X-Sum", "4")
+	}
+	for name, c := range map[string]web.Component{
+		"of a source":    web.Source(func(c *web.Conn) web.Body { c.SetTrailer("X-Sum", "4"); return web.String("body") }),
+		"declared":       web.FromHTTP(http.HandlerFunc(declared)),
+		"not declared":   web.FromHTTP(http.HandlerFunc(late)),
+		"behind filters": web.Chain(web.FromHTTP(http.HandlerFunc(late)), filter(shout)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothWays(t, c, func(t *testing.T, url string) {
+				if resp, body := get(t, url); !strings.EqualFold(body, "body") || resp.Trailer.Get("X-Sum") != "4" || resp.Header.Get("X-Sum") != "" {
+					t.Errorf("%q, trailers %v, head %v", body, resp.Trailer, resp.Header)
+				}
+			})
+		})
+	}
+}
+
+// What a handler writes first says its type before a filter changes it.
+func TestTheTypeOfWhatAHandlerWrites(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "<!doctype html>"+strings.Repeat("a", 5000))
+	}
+	var seen string
+	c := web.Chain(web.FromHTTP(http.HandlerFunc(h)), web.Pipe(func(c *web.Conn) { seen = c.Header("Content-Type") }), filter(shout))
+	bothWays(t, c, func(t *testing.T, url string) {
+		seen = ""
+		if resp, _ := get(t, url); seen != "text/html; charset=utf-8" || resp.Header.Get("Content-Type") != seen {
+			t.Errorf("seen %q, sent %q", seen, resp.Header.Get("Content-Type"))
+		}
+	})
+}
