@@ -294,3 +294,19 @@ func TestTheCacheIsBounded(t *testing.T) {
 		t.Errorf("%d bytes in %d entries, want most of 100 KB", f.store.Total(), f.store.Len())
 	}
 }
+
+// TestWhatIsInMemoryIsAnsweredWithoutAllocating measures the component alone.
+func TestWhatIsInMemoryIsFoundWithoutAllocating(t *testing.T) {
+	c, err := New(Config{Dir: tree(t, site)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.(io.Closer).Close()
+	f := c.(*files)
+	if _, err := f.page("/page.html"); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(1000, func() { f.kept("/page.html") }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
