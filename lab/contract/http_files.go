@@ -2,6 +2,7 @@ package contract
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,11 +22,8 @@ const (
 
 // newWWW makes the folder in dir. Everybody may read it: servers that leave their privileges must.
 func newWWW(dir string) (*www, error) {
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return nil, err
-	}
 	w := &www{dir: filepath.Join(dir, "www"), files: map[string][]byte{}}
-	if err := os.Mkdir(w.dir, 0o755); err != nil {
+	if err := errors.Join(os.Mkdir(w.dir, 0o755), os.Chmod(w.dir, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		return nil, err
 	}
 	if err := w.put(pagePath, pageOf("This is the page.", 174)); err != nil {
@@ -44,7 +42,11 @@ func pageOf(text string, size int) []byte {
 // put writes a file, which may be there already.
 func (w *www) put(path string, content []byte) error {
 	w.files[path] = content
-	return os.WriteFile(filepath.Join(w.dir, path), content, 0o644)
+	file := filepath.Join(w.dir, path)
+	if err := os.WriteFile(file, content, 0o644); err != nil {
+		return err
+	}
+	return os.Chmod(file, 0o644) // whatever this process gives to files that it makes
 }
 
 // bigSize is more than the kernel takes from a server for a client that does not read, in bytes.
