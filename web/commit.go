@@ -92,8 +92,7 @@ func bodyAllowed(status int) bool {
 // drop makes the response one without the body it had.
 func (c *Conn) drop(status int) {
 	c.discard()
-	clear(c.transform)
-	c.transform = c.transform[:0]
+	c.unfilter()
 	c.status = status
 	for _, name := range [...]string{"Content-Length", "Content-Type", "Content-Encoding", "Accept-Ranges"} {
 		delete(c.header, name)
@@ -107,7 +106,15 @@ func (c *Conn) sendRange() {
 		c.send(c.body)
 		return
 	}
-	if from, n, ok := singleRange(ranges, c.body.size); ok {
+	from, n, ok := singleRange(ranges, c.body.size)
+	switch {
+	case ok && n == 0:
+		size := c.body.size
+		c.answer(c.Canned(http.StatusRequestedRangeNotSatisfiable))
+		c.SetHeader("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
+		c.send(c.body)
+		return
+	case ok:
 		c.status = http.StatusPartialContent
 		c.header["Content-Range"] = []string{contentRange(from, n, c.body.size)}
 		c.send(c.body.part(from, n))

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/textproto"
 	"strconv"
@@ -99,7 +101,7 @@ func entityTag(s string) (tag, rest string, ok bool) {
 	return s[:end], s[end:], true
 }
 
-// singleRange is the range of a request for exactly one range of a body of size bytes that can be satisfied.
+// singleRange is the range of a request for exactly one range of a body of size bytes; n is 0 when it can't be satisfied.
 func singleRange(values []string, size int64) (from, n int64, ok bool) {
 	if len(values) != 1 {
 		return 0, 0, false
@@ -111,14 +113,14 @@ func singleRange(values []string, size int64) (from, n int64, ok bool) {
 	}
 	if first == "" {
 		n, err := parseNumber(last)
-		if err != nil || n == 0 || size == 0 {
+		if err != nil || size == 0 {
 			return 0, 0, false
 		}
 		n = min(n, size)
 		return size - n, n, true
 	}
 	from, err := parseNumber(first)
-	if err != nil || from >= size {
+	if err != nil || size == 0 {
 		return 0, 0, false
 	}
 	end := size - 1
@@ -128,12 +130,18 @@ func singleRange(values []string, size int64) (from, n int64, ok bool) {
 		}
 		end = min(end, size-1)
 	}
+	if from >= size {
+		return 0, 0, true
+	}
 	return from, end - from + 1, true
 }
 
-// parseNumber reads 1*DIGIT.
+// parseNumber reads 1*DIGIT; what is larger than any size is the largest number.
 func parseNumber(s string) (int64, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
+	if errors.Is(err, strconv.ErrRange) {
+		return math.MaxInt64, nil
+	}
 	return int64(n), err
 }
 

@@ -68,6 +68,10 @@ func TestConditionsAndRanges(t *testing.T) {
 		{"14.1.2: an end behind the end", []string{"Range", "bytes=15-99"}, 206, "f"},
 		{"14.2: a unit that is not understood is ignored", []string{"Range", "lines=1-2"}, 200, whole},
 		{"15.5.17: none of it is there", []string{"Range", "bytes=16-"}, 416, ""},
+		{"14.1.2: the last none", []string{"Range", "bytes=-0"}, 416, ""},
+		{"14.1.2: an end that is no number of a machine", []string{"Range", "bytes=15-99999999999999999999"}, 206, "f"},
+		{"14.1.2: a beginning that is none", []string{"Range", "bytes=99999999999999999999-"}, 416, ""},
+		{"13.1.5: the date holds, and none of it is there", []string{"Range", "bytes=16-", "If-Range", at}, 416, ""},
 		{"13.1.5: the tag holds", []string{"Range", "bytes=2-4", "If-Range", `"v1"`}, 206, "234"},
 		{"13.1.5: the tag does not hold", []string{"Range", "bytes=2-4", "If-Range", `"v0"`}, 200, whole},
 		{"13.1.5: a weak tag never holds", []string{"Range", "bytes=2-4", "If-Range", `W/"v1"`}, 200, whole},
@@ -85,6 +89,9 @@ func TestConditionsAndRanges(t *testing.T) {
 				}
 				if c.status < 400 && resp.Header.Get("ETag") != `"v1"` {
 					t.Errorf("%s: %s: no ETag", kind, c.why)
+				}
+				if resp.StatusCode == 416 && resp.Header.Get("Content-Range") != "bytes */16" {
+					t.Errorf("%s: %s: Content-Range %q", kind, c.why, resp.Header.Get("Content-Range"))
 				}
 				if resp.StatusCode == 206 && !strings.HasSuffix(resp.Header.Get("Content-Range"), "/16") {
 					t.Errorf("%s: %s: Content-Range %q", kind, c.why, resp.Header.Get("Content-Range"))

@@ -230,3 +230,23 @@ type broken struct{}
 
 func (broken) Write(p []byte) (int, error) { return len(p), nil }
 func (broken) Close() error                { return io.ErrClosedPipe }
+
+// An answer in place of one that a filter codes is sent as its head says: not coded.
+func TestAnAnswerInPlaceOfACodedOne(t *testing.T) {
+	coded := web.Filter(func(c *web.Conn) web.Transform {
+		c.SetHeader("Content-Encoding", "shout")
+		return shout
+	})
+	refused := web.When("refused", pathIs("/refused"), web.Pipe(func(c *web.Conn) { c.Reply(403) }))
+	bothWays(t, web.Chain(web.Source(described), coded, refused), func(t *testing.T, url string) {
+		if resp, body := get(t, url); body != "0123456789ABCDEF" || resp.Header.Get("Content-Encoding") != "shout" {
+			t.Errorf("%q %v", body, resp.Header)
+		}
+		if resp, body := get(t, url+"/refused"); body != "403 Forbidden\n" || resp.Header.Get("Content-Encoding") != "" {
+			t.Errorf("%q %v", body, resp.Header)
+		}
+		if resp, body := get(t, url, "If-Match", `"two"`); body != "412 Precondition Failed\n" || resp.Header.Get("Content-Encoding") != "" {
+			t.Errorf("%q %v", body, resp.Header)
+		}
+	})
+}

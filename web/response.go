@@ -54,7 +54,7 @@ func (c *Conn) Vary(name string) {
 func (c *Conn) Answered() bool { c.own(); return c.answered }
 
 // Answer gives the exchange its body; the status is 200 unless it is set. An answer that was there is replaced, and what
-// filters had registered for it stays.
+// filters had registered for it stays. The body that was there is closed: the new one must not be made of it.
 func (c *Conn) Answer(b Body) { c.own(); c.answer(b) }
 
 func (c *Conn) answer(b Body) {
@@ -79,9 +79,13 @@ func (c *Conn) discard() {
 // Reply answers with a status and a short text that says what it means. What described an earlier body is taken back.
 func (c *Conn) Reply(status int) { c.own(); c.Answer(c.Canned(status)) }
 
-// Canned is what a source returns to say a status in a few words.
+// Canned is what a source returns to say a status in a few words. What described an earlier body is taken back; if that was coded (RFC 9110
+// section 8.4), what filters had registered for it goes with that, since one of them may be what codes.
 func (c *Conn) Canned(status int) Body {
 	c.own()
+	if c.header["Content-Encoding"] != nil {
+		c.unfilter()
+	}
 	for _, name := range describesBody {
 		delete(c.header, name)
 	}
@@ -121,14 +125,19 @@ func (c *Conn) Changed() bool { c.own(); return len(c.transform) > 0 }
 // that no longer hold (Content-Length, a strong ETag, Accept-Ranges) are mended when the head is sent.
 func (c *Conn) Transform(t Transform) { c.own(); c.transform = append(c.transform, t) }
 
+// unfilter takes back what filters have registered.
+func (c *Conn) unfilter() {
+	clear(c.transform)
+	c.transform = c.transform[:0]
+}
+
 // Sent is how many bytes of the body have been handed to the engine.
 func (c *Conn) Sent() int64 { c.own(); return c.sent }
 
 // lost makes the exchange one that a stage lost: what the client gets says no more than that.
 func (c *Conn) lost(status int, why error) {
 	c.answer(c.Fail(status, why))
-	clear(c.transform)
-	c.transform = c.transform[:0]
+	c.unfilter()
 	if status == http.StatusServiceUnavailable {
 		c.SetHeader("Retry-After", "1")
 	}
