@@ -89,22 +89,45 @@ func compile(c Component, way flow.Way, queue int, exit func(*Conn)) (*builder, 
 
 // add builds one part behind a point, and gives the point behind it.
 func (b *builder) add(c Component, at reached, path string) (reached, error) {
-	switch c := c.(type) {
-	case nil:
+	if c == nil {
 		return at, nil
+	}
+	switch inner := core(c).(type) {
+	case nil:
+		return at, &CompositionError{path + Describe(c).Name, Describe(c).Place, "there is no component under this name: put one in"}
 	case chain:
-		return b.addChain(c, at, path)
-	case *branch:
-		return b.addBranch(c, c.Traits(), at, path)
-	case described:
-		switch inner := c.Component.(type) {
-		case chain:
-			return b.addChain(inner, at, path+c.traits.Name)
-		case *branch:
-			return b.addBranch(inner, c.Traits(), at, path)
+		if d, ok := c.(described); ok {
+			t := d.Traits()
+			if t.Width > 0 {
+				return at, blockingWhole(path, t)
+			}
+			path += d.traits.Name
 		}
+		return b.addChain(inner, at, path)
+	case *branch:
+		t := Describe(c)
+		if t.Width > 0 {
+			return at, blockingWhole(path, t)
+		}
+		return b.addBranch(inner, t, at, path)
 	}
 	return b.addStage(c, at, path)
+}
+
+// blockingWhole is why a chain or a branch can't be Blocking.
+func blockingWhole(path string, t Traits) error {
+	return &CompositionError{path + t.Name, t.Place, "it has parts, and does not block itself: give the width to the part that blocks"}
+}
+
+// core is a component without what is wrapped around it.
+func core(c Component) Component {
+	for {
+		d, ok := c.(described)
+		if !ok {
+			return c
+		}
+		c = d.Component
+	}
 }
 
 func (b *builder) addChain(parts chain, at reached, path string) (reached, error) {
@@ -266,13 +289,7 @@ func (s *stage) each(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 
 // calls is what a component does, without what is wrapped around it.
 func calls(c Component) func(*Conn) {
-	for {
-		d, ok := c.(described)
-		if !ok {
-			break
-		}
-		c = d.Component
-	}
+	c = core(c)
 	if p, ok := c.(Pipe); ok {
 		return p
 	}

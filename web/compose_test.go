@@ -41,6 +41,11 @@ func TestWhatCannotWorkIsRefusedWithItsPlace(t *testing.T) {
 		{"two compressors, one in an arm", web.Chain(text("a"), web.When("js", pathIs("/js"), once("compress")), once("gzip")), "gzip is behind compress"},
 		{"a compressor in each arm", web.Chain(text("a"), web.Branch("fork", nil, once("compress"), once("gzip"))), ""},
 		{"a place that is known", web.Chain(text("a"), named(text("b"))), "site.hcl:7: text is a source behind the source text"},
+		{"a chain under two names", web.Named("a", web.Named("b", web.Chain(web.Filter(plain), text("a")))), "filter is a filter with no source before it"},
+		{"a branch under two names", web.Named("a", web.Named("b", web.When("c", nil, web.Filter(plain)))), "filter is a filter with no source before it"},
+		{"a chain that blocks", web.Blocking(2, 2, web.Chain(text("a"))), "give the width to the part that blocks"},
+		{"a branch that blocks", web.Named("a", web.Blocking(2, 2, web.When("c", nil, text("a")))), "give the width to the part that blocks"},
+		{"a name for nothing", web.Chain(text("a"), web.Named("none", nil)), "chain[2] none: there is no component under this name"},
 		{"too many arms", web.Branch("fork", nil, make([]web.Component, 64)...), "it has 64 arms, and 63 are the most"},
 	}
 	for _, c := range cases {
