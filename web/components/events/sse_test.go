@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir/web"
+	"weir/web/components/compress"
 )
 
 // reader reads a stream as a browser does (section 9.2.6 of the HTML standard).
@@ -156,21 +157,26 @@ func (r *reader) comment() error {
 
 // Each event arrives before the next one is made, also through a filter that compresses.
 func TestStream(t *testing.T) {
-	for kind, behind := range map[string][]web.Component{"plain": nil, "compressed": {zip}} {
+	compressor, err := compress.New(compress.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, behind := range map[string][]web.Component{"plain": nil, "compressed": {zip}, "compressed by the component": {compressor}} {
 		next := make(chan string)
 		bothWays(t, telling(next), func(t *testing.T, url string, _ io.Closer, end <-chan ended) {
 			r, _ := http.NewRequest("GET", url, nil)
 			r.Header.Set("Last-Event-ID", "41")
+			r.Header.Set("Accept-Encoding", "gzip")
 			resp, err := client(t).Do(r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
-			if h := resp.Header; h.Get("Content-Type") != "text/event-stream; charset=utf-8" || h.Get("Cache-Control") != "no-cache" || h.Get("X-Before") != "kept" {
+			if h := resp.Header; (h.Get("Content-Encoding") == "gzip") != (behind != nil) || h.Get("Content-Type") != "text/event-stream; charset=utf-8" || h.Get("Cache-Control") != "no-cache" || h.Get("X-Before") != "kept" {
 				t.Errorf("%v", h)
 			}
 			body := io.Reader(resp.Body)
-			if kind == "compressed" {
+			if resp.Header.Get("Content-Encoding") == "gzip" {
 				if body, err = gzip.NewReader(body); err != nil {
 					t.Fatal(err)
 				}

@@ -132,7 +132,7 @@ func (s *WebSockets) keep(ctx context.Context, end context.CancelFunc, server co
 		case <-s.stopping.Done():
 		case <-server.Done():
 		case <-tick:
-			if s.answers(ctx, conn) {
+			if s.answers(ctx, server, conn) {
 				continue
 			}
 			end()
@@ -145,10 +145,12 @@ func (s *WebSockets) keep(ctx context.Context, end context.CancelFunc, server co
 	}
 }
 
-// answers says whether the client answers a ping.
-func (s *WebSockets) answers(ctx context.Context, conn *websocket.Conn) bool {
+// answers says whether the client answers a ping, as far as there is time to wait for it.
+func (s *WebSockets) answers(ctx, server context.Context, conn *websocket.Conn) bool {
 	limited, cancel := context.WithTimeout(ctx, s.ping)
 	defer cancel()
+	defer context.AfterFunc(s.stopping, cancel)()
+	defer context.AfterFunc(server, cancel)()
 	err := conn.Ping(limited)
 	return err == nil || errors.Is(err, context.Canceled)
 }
