@@ -130,7 +130,9 @@ func TestRoutesAnswerWhatFitsNoneAsServeMuxDoes(t *testing.T) {
 	}
 	bothWays(t, web.Chain(routes, web.When("other", pathIs("/other"), text("other"))), func(t *testing.T, url string) {
 		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-		for path, want := range map[string]string{"/js": "307 /js/ ", "/js//a?b=c": "307 /js/a?b=c ", "/form": "405  POST", "/none": "404  ", "/other": "200  "} {
+		for path, want := range map[string]string{"/js": "307 /js/ ", "/js//a?b=c": "307 /js/a?b=c ",
+			"/js//a%20b%2Fc?d=%20": "307 /js/a%20b%2Fc?d=%20 ", "/j%73/../js//": "307 /js/ ", "//js//a%2F": "307 /js/a%2F ",
+			"/form": "405  POST", "/none": "404  ", "/other": "200  "} {
 			resp, err := client.Get(url + path)
 			if err != nil {
 				t.Fatal(err)

@@ -59,9 +59,10 @@ func (c *Conn) forward(ctx context.Context, out chan<- *Conn) {
 
 // Ends makes a handler of a network of the user's own: exchanges go in by in, and are sent when they come out by out, which nobody else may
 // receive from. The network must give back each exchange once, or end it with [Conn.Lose]. Who calls Ends calls Close,
-// after which requests are answered by 503; the channels stay open.
+// after which requests are answered by 503; the channels stay open. Since the network may have filters, its sources do not see that a range was asked
+// for.
 func Ends(in chan<- *Conn, out <-chan *Conn) *Handler {
-	h := &Handler{way: flow.Network, in: in, ended: make(chan struct{})}
+	h := &Handler{way: flow.Network, in: in, ended: make(chan struct{}), filtered: true} // as far as is known here
 	h.conns.New = func() any { return newConn() }
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop, h.closing = stop, ctx.Done()
@@ -103,9 +104,7 @@ func (h *Handler) setUpOutside(c *Conn) bool {
 	home := c.home
 	h.inside.Add(1)
 	defer h.inside.Add(-1)
-	select {
-	case h.in <- c:
-	case <-h.closing:
+	if !h.goesIn(c) {
 		c.lost(http.StatusServiceUnavailable, errNoRoom)
 		return true
 	}
@@ -113,8 +112,32 @@ func (h *Handler) setUpOutside(c *Conn) bool {
 	case <-home.done:
 		return true
 	case <-h.ended:
+	}
+	select {
+	case <-home.done: // at last
+		return true
+	default:
 		return false
 	}
+}
+
+// goesIn gives the exchange to the user's network if that still takes some: after Close nothing goes in, since nobody waits for it, nor when what
+// collects has ended.
+func (h *Handler) goesIn(c *Conn) bool {
+	select {
+	case <-h.closing:
+		return false
+	case <-h.ended:
+		return false
+	default:
+	}
+	select {
+	case h.in <- c:
+		return true
+	case <-h.closing:
+	case <-h.ended:
+	}
+	return false
 }
 
 // Lose ends an exchange in a network of the user's own that has no way for it: it is answered by 503, and is no longer the caller's.

@@ -77,3 +77,64 @@ func TestANetworkThatNeverGivesBack(t *testing.T) {
 		t.Error("the exchange that was not given back was answered")
 	}
 }
+
+// After Close nothing goes into the user's network, even if there is room; nor once it has closed what exchanges come out by.
+func TestEndsThatAreClosed(t *testing.T) {
+	for name, end := range map[string]func(h *web.Handler, out chan *web.Conn){
+		"by Close":       func(h *web.Handler, _ chan *web.Conn) { _ = h.Close() },
+		"by the network": func(_ *web.Handler, out chan *web.Conn) { close(out) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, out := make(chan *web.Conn), make(chan *web.Conn)
+			h := web.Ends(in, out)
+			end(h, out)
+			for range 20 {
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+				if w.Code != 503 {
+					t.Errorf("%d, want 503", w.Code)
+				}
+			}
+			_ = h.Close()
+		})
+	}
+	in, out := make(chan *web.Conn, 40), make(chan *web.Conn)
+	h := web.Ends(in, out)
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 40 {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+	}
+	if len(in) != 0 {
+		t.Errorf("%d exchanges went in after Close", len(in))
+	}
+}
+
+// A filter in a network of the user's own gets whole bodies.
+func TestRangesInANetworkOfTheUsersOwn(t *testing.T) {
+	in, out := make(chan *web.Conn), make(chan *web.Conn)
+	ended := make(chan error, 1)
+	ranged := web.Source(func(c *web.Conn) web.Body {
+		if c.RequestHeader("Range") != "" {
+			c.SetStatus(206)
+			return web.String("part")
+		}
+		return web.String("whole")
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	go func() { ended <- web.Open(ctx, web.Chain(ranged, filter(shout)), in, out, web.Options{}) }()
+	h := web.Ends(in, out)
+	s := httptest.NewServer(h)
+	if resp, body := get(t, s.URL, "Range", "bytes=1-2"); resp.StatusCode != 200 || body != "WHOLE" {
+		t.Errorf("%d %q", resp.StatusCode, body)
+	}
+	s.Close()
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -3,7 +3,10 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"path"
 	"regexp"
+	"strings"
 )
 
 // Arm is a branch of [Routes]: what goes through it, under a pattern of [http.ServeMux], such as "/js/", "GET /{$}" or "example.org/".
@@ -34,6 +37,9 @@ func Routes(arms ...Arm) (Component, error) {
 		return b, nil
 	}
 	b.choose = func(c *Conn) int {
+		if c.Target() == "*" { // of OPTIONS (RFC 9112 section 3.2.4): no path that could be written otherwise
+			return -1
+		}
 		h, _ := mux.Handler(c.HTTPRequest())
 		if i, ok := h.(arm); ok {
 			c.SetValue(Route, patterns[i])
@@ -54,11 +60,24 @@ func answerOf(c *Conn, h http.Handler) {
 		return
 	}
 	c.Reply(said.status)
-	for _, name := range [...]string{"Location", "Allow"} {
-		if v := said.header.Get(name); v != "" {
-			c.SetHeader(name, v)
-		}
+	if v := said.header.Get("Allow"); v != "" {
+		c.SetHeader("Allow", v)
 	}
+	if v := said.header.Get("Location"); v != "" {
+		c.SetHeader("Location", onceEscaped(v, c.HTTPRequest().URL.EscapedPath()))
+	}
+}
+
+// onceEscaped is the mux's location for a path: what it has only cleaned, it escapes a second time.
+func onceEscaped(location, escaped string) string {
+	clean := path.Clean("/" + escaped)
+	if strings.HasSuffix(escaped, "/") && clean != "/" {
+		clean += "/"
+	}
+	if query, ok := strings.CutPrefix(location, (&url.URL{Path: clean}).String()); ok && (query == "" || query[0] == '?') {
+		return clean + query
+	}
+	return location
 }
 
 // said is the head of a response that is not sent.
