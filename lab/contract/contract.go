@@ -156,18 +156,13 @@ func checkAt(ctx context.Context, s *subject.Subject, o Options, host, workload 
 		report(Outcome{Name: "start", Skipped: reason})
 		return all
 	}
-	var due []check
-	for _, c := range checksOf(workload) {
-		if !c.applies(s, o, workload) {
-			continue
-		}
-		if reason := c.excused(s); reason != "" {
-			report(Outcome{Name: c.name, Skipped: reason})
-			continue
-		}
-		due = append(due, c)
-	}
+	due := slices.DeleteFunc(slices.Clone(checksOf(workload)), func(c check) bool { return !c.applies(s, o, workload) })
 	for len(due) > 0 && ctx.Err() == nil {
+		if reason := due[0].excused(s); reason != "" {
+			report(Outcome{Name: due[0].name, Skipped: reason})
+			due = due[1:]
+			continue
+		}
 		round := due[:sharing(due)]
 		made, err := try(ctx, s, o, host, workload, round)
 		if errors.As(err, new(startError)) {
@@ -183,7 +178,7 @@ func checkAt(ctx context.Context, s *subject.Subject, o Options, host, workload 
 	return all
 }
 
-// sharing is how many of the checks, from the first on, one server is enough for.
+// sharing is how many of the checks, from the first on, one server is enough for. Those that share can be asked of all.
 func sharing(due []check) int {
 	n := 1
 	for due[0].shares && n < len(due) && due[n].shares {
@@ -277,13 +272,24 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 	return b.serve(c.run)
 }
 
+// ports is how many ports are tried: between FreePort and the server's start another program may take one.
+const ports = 3
+
 // start starts the server; end, which the caller must call, takes away what may be left of it.
 func (b *bench) start() (end func(), err error) {
 	group, err := sample.NewGroup(b.subject.Name)
 	if err != nil {
 		group = nil // without accounting, its process group tells what it leaves behind
 	}
-	b.process, err = b.subject.Start(b.ctx, group, b.params, subject.Place{Stdout: b.out})
+	for range ports {
+		b.process, err = b.subject.Start(b.ctx, group, b.params, subject.Place{Stdout: b.out})
+		if !errors.Is(err, subject.ErrPortInUse) {
+			break
+		}
+		if port, noPort := subject.FreePort(b.params.Host); noPort == nil {
+			b.params.Port = port
+		}
+	}
 	end = func() {
 		if b.process != nil {
 			_ = b.process.Stop() // a check that minds the error has called it before

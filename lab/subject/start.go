@@ -24,6 +24,9 @@ import (
 // readyWithin is how long a server may take until it is ready: virtual machines on a busy machine take seconds.
 const readyWithin = 20 * time.Second
 
+// ErrPortInUse is in the error of a Start at an address where somebody else listens: FreePort only finds out what was free.
+var ErrPortInUse = errors.New("in use by another program")
+
 // Place is where a subject runs and writes.
 type Place struct {
 	Stdout *os.File         // nil means /dev/null; stays the caller's
@@ -70,7 +73,7 @@ func (s *Subject) refuse(p Params, pl Place) error {
 	case !filepath.IsAbs(p.Www) && s.told("{www}"):
 		return fmt.Errorf("%s cannot serve the folder %q: give an absolute path", s.Name, p.Www)
 	case pl.Sample.Netns == "" && errors.Is(tryPort(net.ParseIP(p.Host), p.Port), syscall.EADDRINUSE):
-		return fmt.Errorf("%s cannot listen at %s: the port is in use by another program; stop that or choose another port", s.Name, addr)
+		return fmt.Errorf("%s cannot listen at %s: the port is %w; stop that or choose another port", s.Name, addr, ErrPortInUse)
 	}
 	return nil
 }
@@ -221,7 +224,7 @@ var errNeverReady = errors.New("never ready")
 func (p *Process) diedEarly() error {
 	err := p.Err()
 	if portTaken(p.Stderr()) {
-		return fmt.Errorf("%w: the port of %s is in use by another program; stop that or choose another port", err, p.addr)
+		return fmt.Errorf("%w: the port of %s is %w; stop that or choose another port", err, p.addr, ErrPortInUse)
 	}
 	return fmt.Errorf("%w before it was ready; to see it by itself: cd %s && %s", err, shellWords([]string{p.cmd.Dir}), shellWords(p.cmd.Args))
 }

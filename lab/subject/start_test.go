@@ -2,6 +2,7 @@ package subject
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -144,6 +145,9 @@ func TestStartSaysWhyNot(t *testing.T) {
 			}
 			_, err := s.Start(t.Context(), nil, tt.params, Place{Within: within})
 			wantError(t, err, tt.want...)
+			if taken := tt.name == "port in use"; errors.Is(err, ErrPortInUse) != taken {
+				t.Errorf("%v: is it ErrPortInUse? want %v", err, taken)
+			}
 			if err != nil && strings.Contains(err.Error(), "\n") {
 				t.Errorf("more than one line: %q", err)
 			}
