@@ -47,7 +47,7 @@ func TestServesOverAnyListener(t *testing.T) {
 		defer f.Close()
 		switch c := conn.From(r.Context()); r.URL.Path {
 		case "/file":
-			err = c.RespondFile(w, 200, f, 5, int64(len(page)-5))
+			err = c.RespondFile(w, 200, f, 5, int64(len(page)-5), nil)
 		case "/bytes":
 			err = c.Respond(w, 200, page[5:])
 		}
