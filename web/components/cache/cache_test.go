@@ -1,0 +1,317 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/flow"
+	"weir/web"
+	"weir/web/components/compress"
+)
+
+// start runs a composition over HTTP.
+func start(t *testing.T, way flow.Way, c web.Component) string {
+	t.Helper()
+	h, err := web.New(c, web.Options{Way: way})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() { s.Close(); h.Close() })
+	return s.URL
+}
+
+func get(t *testing.T, url string, fields ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Set(fields[i], fields[i+1])
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	return resp, string(body)
+}
+
+// counted is a source of text that may be kept, and how often it was asked.
+func counted(body string) (web.Component, *int) {
+	n := 0
+	return web.Source(func(c *web.Conn) web.Body {
+		n++
+		c.SetHeader("Cache-Control", "max-age=100")
+		c.SetHeader("Content-Type", "text/plain")
+		c.SetHeader("Etag", `"tag"`)
+		return web.String(body)
+	}), &n
+}
+
+func cached(t *testing.T, cfg Config, inner web.Component) web.Component {
+	t.Helper()
+	c, err := Around(cfg, inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestCompressionInside keeps what comes out of the part's filters, one response for each coding.
+func TestCompressionInside(t *testing.T) {
+	text := strings.Repeat("again and again ", 1000)
+	for _, way := range []flow.Way{flow.Chain, flow.Network} {
+		for _, memo := range []string{"", "0"} { // bytes, and a change of the body
+			source, n := counted(text)
+			zip, err := compress.New(compress.Config{Cache: memo})
+			if err != nil {
+				t.Fatal(err)
+			}
+			url := start(t, way, cached(t, Config{}, web.Chain(source, zip)))
+			for i := range 3 {
+				for j, accept := range []string{"gzip", "br", "identity"} {
+					resp, body := get(t, url, "Accept-Encoding", accept)
+					hit := resp.Header.Get("Cache-Status") == "weir; hit"
+					if hit != (i > 0) || *n != 3*min(i, 1)+j+1 && i == 0 {
+						t.Errorf("%s, memo %q: round %d, %s: %s, the source was asked %d times", way, memo, i, accept, resp.Header.Get("Cache-Status"), *n)
+					}
+					if coded := resp.Header.Get("Content-Encoding"); accept != "identity" && (coded != accept || len(body) > 1000) || accept == "identity" && body != text {
+						t.Errorf("%s: %s for %s, %d bytes", way, coded, accept, len(body))
+					}
+					if hit && resp.ContentLength != int64(len(body)) {
+						t.Errorf("%s: a hit of length %d", way, resp.ContentLength)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCompressionOutside keeps the body as it is, and compresses hits.
+func TestCompressionOutside(t *testing.T) {
+	source, n := counted(strings.Repeat("again and again ", 1000))
+	zip, err := compress.New(compress.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := start(t, flow.Chain, web.Chain(cached(t, Config{}, source), zip))
+	for _, accept := range []string{"gzip", "br", "gzip", "identity"} {
+		resp, _ := get(t, url, "Accept-Encoding", accept)
+		if got := resp.Header.Get("Content-Encoding"); got != accept && accept != "identity" {
+			t.Errorf("%s for %s", got, accept)
+		}
+	}
+	if *n != 1 {
+		t.Errorf("the source was asked %d times, want once", *n)
+	}
+}
+
+// TestOnlyThePartIsKept wants fields of components before and behind to be of the exchange, not of what is kept.
+func TestOnlyThePartIsKept(t *testing.T) {
+	source, _ := counted("body")
+	id := 0
+	number := func(name string) web.Component {
+		return web.Pipe(func(c *web.Conn) { id++; c.SetHeader(name, fmt.Sprint(id)) })
+	}
+	url := start(t, flow.Chain, web.Chain(number("X-Before"), cached(t, Config{}, web.Chain(source, number("X-Inside"))), number("X-Behind")))
+	first, _ := get(t, url)
+	second, _ := get(t, url)
+	for name, same := range map[string]bool{"X-Before": false, "X-Inside": true, "X-Behind": false} {
+		if a, b := first.Header.Get(name), second.Header.Get(name); a == "" || b == "" || (a == b) != same {
+			t.Errorf("%s: %q and %q", name, a, b)
+		}
+	}
+}
+
+func TestWhatIsNotKept(t *testing.T) {
+	may := func(f web.Source) web.Component {
+		return web.Source(func(c *web.Conn) web.Body { c.SetHeader("Cache-Control", "max-age=100"); return f(c) })
+	}
+	long := strings.Repeat("x", 2000)
+	for what, c := range map[string]web.Component{
+		"a stream that breaks off": may(func(c *web.Conn) web.Body {
+			return web.Stream(-1, func(w io.Writer) error {
+				_, _ = io.WriteString(w, "some")
+				_ = web.Flush(w)
+				return errors.New("no more")
+			})
+		}),
+		"a stream shorter than it says": may(func(c *web.Conn) web.Body {
+			return web.Stream(10, func(w io.Writer) error { _, err := io.WriteString(w, "some"); return err })
+		}),
+		"a stream that is too long": may(func(c *web.Conn) web.Body {
+			return web.Stream(-1, func(w io.Writer) error { _, err := io.WriteString(w, long); return err })
+		}),
+		"bytes that are too many": may(func(c *web.Conn) web.Body { return web.String(long) }),
+		"trailers": web.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=100")
+			w.Header().Set("Trailer", "X-End")
+			_, _ = io.WriteString(w, "body")
+			w.Header().Set("X-End", "yes")
+		})),
+		"nothing": web.Pipe(func(*web.Conn) {}),
+	} {
+		url := start(t, flow.Chain, cached(t, Config{Largest: "1000"}, c))
+		for range 2 {
+			r, _ := http.NewRequest("GET", url, nil)
+			resp, err := http.DefaultTransport.RoundTrip(r)
+			if err != nil {
+				continue // that it breaks off can show at once
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			if got := resp.Header.Get("Cache-Status"); got != "weir; fwd=uri-miss" {
+				t.Errorf("%s: %q", what, got)
+			}
+		}
+	}
+}
+
+// TestAHandlerThatStreams keeps what a handler of net/http wrote with flushes.
+func TestAHandlerThatStreams(t *testing.T) {
+	n := 0
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n++
+		w.Header().Set("Cache-Control", "max-age=100")
+		for range 3 {
+			_, _ = io.WriteString(w, "some ")
+			w.(http.Flusher).Flush()
+		}
+	})
+	url := start(t, flow.Network, cached(t, Config{}, web.FromHTTP(h)))
+	for range 3 {
+		if _, body := get(t, url); body != "some some some " {
+			t.Errorf("%q", body)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d calls, want one", n)
+	}
+}
+
+// TestAChangeWhileItWasAskedFor posts while a response is under way: what was made before is not kept.
+func TestAChangeWhileItWasAskedFor(t *testing.T) {
+	asked, go_ := make(chan struct{}), make(chan struct{}) // from the source -> the test, and back; one each
+	first := true
+	source := web.Source(func(c *web.Conn) web.Body {
+		c.SetHeader("Cache-Control", "max-age=100")
+		if c.Method() == "POST" {
+			return web.String("changed")
+		}
+		wait := first
+		first = false
+		return web.Stream(-1, func(w io.Writer) error {
+			if wait {
+				asked <- struct{}{}
+				<-go_
+			}
+			_, err := io.WriteString(w, "body")
+			return err
+		})
+	})
+	url := start(t, flow.Chain, cached(t, Config{}, source))
+	done := make(chan struct{}) // closed by the first request
+	go func() { defer close(done); get(t, url) }()
+	<-asked
+	resp, err := http.Post(url, "text/plain", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	go_ <- struct{}{}
+	<-done
+	if resp, _ := get(t, url); resp.Header.Get("Cache-Status") != "weir; fwd=uri-miss" {
+		t.Errorf("%s: what was asked for before the change was kept", resp.Header.Get("Cache-Status"))
+	}
+}
+
+func TestStaleWhileRevalidating(t *testing.T) {
+	now := time.Unix(1000, 0)
+	s := &stored{life: 10 * time.Second, came: now, control: parseControl([]string{"max-age=10, stale-while-revalidate=5"})}
+	plain := parseControl(nil)
+	if s.serves(plain, now.Add(12*time.Second)) {
+		t.Error("it is served stale though nobody asks for it again")
+	}
+	s.updating.Store(now.Add(11 * time.Second).UnixNano())
+	for after, want := range map[time.Duration]bool{12: true, 15: true, 16: false, 22: false} {
+		if s.serves(plain, now.Add(after*time.Second)) != want {
+			t.Errorf("%d s old: served %v, want %v", after, !want, want)
+		}
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	k, err := newCache(Config{Memory: "100KB"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, _ := counted(strings.Repeat("x", 5000))
+	url := start(t, flow.Chain, k.around(source))
+	for i := range 100 {
+		get(t, fmt.Sprintf("%s/%d", url, i))
+	}
+	if k.store.Total() > 100<<10 || k.store.Len() < 10 {
+		t.Errorf("%d bytes in %d responses, want most of 100 KB", k.store.Total(), k.store.Len())
+	}
+	vary := web.Chain(source, web.Pipe(func(c *web.Conn) { c.Vary("X-Any") }))
+	url = start(t, flow.Chain, k.around(vary))
+	for i := range 50 {
+		get(t, url, "X-Any", fmt.Sprint(i))
+	}
+	for i := range 50 {
+		resp, _ := get(t, url, "X-Any", fmt.Sprint(i), "Cache-Control", "only-if-cached")
+		if kept := resp.StatusCode == 200; kept && i < 50-mostVariants {
+			t.Errorf("variant %d of 50 is kept: more than %d", i, mostVariants)
+		}
+	}
+}
+
+func TestHeuristic(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		n := 0
+		source := web.Source(func(c *web.Conn) web.Body {
+			n++
+			c.SetHeader("Last-Modified", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
+			return web.String("body")
+		})
+		url := start(t, flow.Chain, cached(t, Config{Heuristic: on}, source))
+		get(t, url)
+		get(t, url)
+		if on != (n == 1) {
+			t.Errorf("heuristic %v: asked %d times", on, n)
+		}
+	}
+}
+
+func TestCachesInsideOneAnother(t *testing.T) {
+	source, n := counted("body")
+	url := start(t, flow.Chain, cached(t, Config{}, cached(t, Config{}, source)))
+	for range 3 {
+		if _, body := get(t, url); body != "body" {
+			t.Errorf("%q", body)
+		}
+	}
+	if *n != 1 {
+		t.Errorf("asked %d times", *n)
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for want, cfg := range map[string]Config{
+		`cache: memory is "much", which is no size`: {Memory: "much"},
+		`cache: largest is "-1", which is no size`:  {Largest: "-1"},
+	} {
+		if _, err := Around(cfg, web.Pipe(func(*web.Conn) {})); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", cfg, err, want)
+		}
+	}
+}
