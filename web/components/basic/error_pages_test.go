@@ -7,6 +7,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleErrorPages() {
@@ -83,9 +84,9 @@ func TestErrorPages(t *testing.T) {
 			map[string]string{"/own": "not there", "/": "page"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bothWays(t, c.site, func(t *testing.T, url string) {
+			webtest.BothWays(t, c.site, func(t *testing.T, url string) {
 				for path, want := range c.bodys {
-					resp, body := get(t, url+path)
+					resp, body := webtest.Get(t, url+path)
 					if body != want || path == "/405" && resp.Header.Get("Allow") != "GET" {
 						t.Errorf("%s: %q %v, want %q", path, body, resp.Header, want)
 					}

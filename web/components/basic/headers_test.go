@@ -6,6 +6,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleHeaders() {
@@ -45,9 +46,9 @@ func TestHeadersChangeTheResponseWhereTheyStand(t *testing.T) {
 		{"last", web.Chain(must(basic.Headers(last)), source), "headers", "source,headers", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bothWays(t, c.site, func(t *testing.T, url string) {
+			webtest.BothWays(t, c.site, func(t *testing.T, url string) {
 				for range 2 { // what was made once is not changed by its first use
-					resp, _ := get(t, url)
+					resp, _ := webtest.Get(t, url)
 					h := resp.Header
 					if h.Get("X-Kind") != c.kind || strings.Join(h.Values("X-List"), ",") != c.list || h.Get("X-Secret") != c.secret {
 						t.Errorf("%v", h)
@@ -67,8 +68,8 @@ func TestHeadersChangeTheRequestForThoseBehind(t *testing.T) {
 	see := echo(func(c *web.Conn) string {
 		return c.RequestHeader("X-From") + ";" + strings.Join(c.RequestHeaders("X-List"), ",") + ";" + c.RequestHeader("Authorization")
 	})
-	bothWays(t, web.Chain(headers, see), func(t *testing.T, url string) {
-		if _, body := get(t, url, "X-From", "client", "X-List", "client", "Authorization", "x"); body != "headers;client,headers;" {
+	webtest.BothWays(t, web.Chain(headers, see), func(t *testing.T, url string) {
+		if _, body := webtest.Get(t, url, "X-From", "client", "X-List", "client", "Authorization", "x"); body != "headers;client,headers;" {
 			t.Errorf("%q", body)
 		}
 	})

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"weir/flow"
 	"weir/web"
 )
 
@@ -39,66 +38,6 @@ func ask(c web.Component, request string, fields ...string) {
 		fmt.Printf("%s: %s\n", name, w.Header().Get(name))
 	}
 	fmt.Println(strings.TrimSpace(w.Body.String()))
-}
-
-// bothWays serves a composition as a chain and as a process network.
-func bothWays(t *testing.T, c web.Component, test func(t *testing.T, url string)) {
-	t.Helper()
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			test(t, serve(t, c, way))
-		})
-	}
-}
-
-// serve serves a composition until the test ends.
-func serve(t *testing.T, c web.Component, way flow.Way) string {
-	t.Helper()
-	h, err := web.New(c, web.Options{Way: way})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
-	t.Cleanup(func() {
-		s.Close()
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s.URL
-}
-
-// client takes a redirect for an answer, and keeps no connection.
-var client = &http.Client{
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true},
-}
-
-// send gives the response and its body. Header has names and values in turn.
-func send(t *testing.T, r *http.Request, header ...string) (*http.Response, string) {
-	t.Helper()
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Add(header[i], header[i+1])
-	}
-	resp, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(body)
-}
-
-func get(t *testing.T, url string, header ...string) (*http.Response, string) {
-	t.Helper()
-	r, err := http.NewRequest("GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return send(t, r, header...)
 }
 
 // file is a file of the test's own.

@@ -9,6 +9,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleInject() {
@@ -69,8 +70,8 @@ func TestInjectTakesPagesAlone(t *testing.T) {
 		{"a canned answer", web.Chain(must(basic.Status(basic.StatusConfig{Code: 404}))), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bothWays(t, web.Chain(c.source, inject), func(t *testing.T, url string) {
-				if resp, body := get(t, url); strings.Contains(body, "X</body>") != c.into {
+			webtest.BothWays(t, web.Chain(c.source, inject), func(t *testing.T, url string) {
+				if resp, body := webtest.Get(t, url); strings.Contains(body, "X</body>") != c.into {
 					t.Errorf("%d %q", resp.StatusCode, body)
 				}
 			})
@@ -91,8 +92,8 @@ func TestInjectLetsStreamsPass(t *testing.T) {
 			return err
 		})
 	})
-	url := serve(t, web.Chain(source, must(basic.Inject(basic.InjectConfig{Text: "X"}))), "network")
-	resp, err := client.Get(url)
+	url := webtest.Serve(t, "network", web.Chain(source, must(basic.Inject(basic.InjectConfig{Text: "X"}))))
+	resp, err := webtest.Client(t).Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleLimitBody() {
@@ -29,7 +30,7 @@ func TestLimitBody(t *testing.T) {
 		return web.Bytes(b)
 	})
 	limit := must(basic.LimitBody(basic.LimitBodyConfig{Max: "4"}))
-	bothWays(t, web.Chain(limit, reads), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(limit, reads), func(t *testing.T, url string) {
 		for _, c := range []struct {
 			name   string
 			body   io.Reader
@@ -42,11 +43,7 @@ func TestLimitBody(t *testing.T) {
 			{"unknown length", io.MultiReader(strings.NewReader("1234")), 200, "1234"},
 			{"longer, and does not say so", io.MultiReader(bytes.NewReader([]byte("12345"))), 200, "cut off at 1234"},
 		} {
-			r, err := http.NewRequest("POST", url, c.body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if resp, body := send(t, r); resp.StatusCode != c.status || body != c.want {
+			if resp, body := webtest.Do(t, "POST", url, c.body); resp.StatusCode != c.status || body != c.want {
 				t.Errorf("%s: %d %q, want %d %q", c.name, resp.StatusCode, body, c.status, c.want)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleLimitRate() {
@@ -23,9 +24,9 @@ func TestLimitRate(t *testing.T) {
 	for _, way := range []string{"", "X-Key"} {
 		t.Run("by "+way, func(t *testing.T) {
 			limit := must(basic.LimitRate(basic.LimitRateConfig{Rate: 3, Per: "24h", Header: way}))
-			url := serve(t, web.Chain(limit, basic.Text("hello")), "chain")
+			url := webtest.Serve(t, "chain", web.Chain(limit, basic.Text("hello")))
 			for i := range 5 {
-				resp, body := get(t, url, "X-Key", "one")
+				resp, body := webtest.Get(t, url, "X-Key", "one")
 				if i < 3 && (resp.StatusCode != 200 || body != "hello" || resp.Header.Get("RateLimit") == "") {
 					t.Errorf("request %d: %d %q %v", i, resp.StatusCode, body, resp.Header)
 				}
@@ -34,7 +35,7 @@ func TestLimitRate(t *testing.T) {
 				}
 			}
 			want := map[string]int{"": 429, "X-Key": 200}[way]
-			if resp, _ := get(t, url, "X-Key", "two"); resp.StatusCode != want {
+			if resp, _ := webtest.Get(t, url, "X-Key", "two"); resp.StatusCode != want {
 				t.Errorf("with another key: %d, want %d", resp.StatusCode, want)
 			}
 		})

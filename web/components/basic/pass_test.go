@@ -8,6 +8,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExamplePass() {
@@ -29,8 +30,8 @@ func TestPassChangesNothing(t *testing.T) {
 	text := strings.Repeat("0123456789", 10_000)
 	for name, c := range map[string]web.Component{"pass": basic.Pass(), "piped": basic.PassPiped()} {
 		t.Run(name, func(t *testing.T) {
-			bothWays(t, web.Chain(basic.Text(text), c, c, c), func(t *testing.T, url string) {
-				if _, body := get(t, url); body != text {
+			webtest.BothWays(t, web.Chain(basic.Text(text), c, c, c), func(t *testing.T, url string) {
+				if _, body := webtest.Get(t, url); body != text {
 					t.Errorf("%d bytes", len(body))
 				}
 			})

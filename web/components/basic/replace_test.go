@@ -7,6 +7,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleReplace() {
@@ -50,8 +51,8 @@ func TestReplaceHasTypes(t *testing.T) {
 		{"text/plain", []string{"application/json"}, false},
 	} {
 		replace := must(basic.Replace(basic.ReplaceConfig{Old: "a", New: "b", Types: c.types}))
-		bothWays(t, web.Chain(page(c.kind, "a"), replace), func(t *testing.T, url string) {
-			if _, body := get(t, url); (body == "b") != c.does {
+		webtest.BothWays(t, web.Chain(page(c.kind, "a"), replace), func(t *testing.T, url string) {
+			if _, body := webtest.Get(t, url); (body == "b") != c.does {
 				t.Errorf("%s of %v: %q", c.kind, c.types, body)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleRequestID() {
@@ -41,8 +42,8 @@ func TestRequestID(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			site := web.Chain(must(basic.RequestID(basic.RequestIDConfig{Header: "x-trace", Trust: c.trust})), see)
-			bothWays(t, site, func(t *testing.T, url string) {
-				resp, body := get(t, url, "X-Trace", c.came)
+			webtest.BothWays(t, site, func(t *testing.T, url string) {
+				resp, body := webtest.Get(t, url, "X-Trace", c.came)
 				id := resp.Header.Get("X-Trace")
 				if body != id+" "+id || (id == c.came) != c.kept || !c.kept && len(id) != 26 {
 					t.Errorf("%q, and %q in the head; %q came", body, id, c.came)
@@ -55,10 +56,10 @@ func TestRequestID(t *testing.T) {
 }
 
 func TestRequestIDsDiffer(t *testing.T) {
-	url := serve(t, web.Chain(must(basic.RequestID(basic.RequestIDConfig{})), basic.Text("x")), "chain")
+	url := webtest.Serve(t, "chain", web.Chain(must(basic.RequestID(basic.RequestIDConfig{})), basic.Text("x")))
 	seen := map[string]bool{}
 	for range 20 {
-		resp, _ := get(t, url)
+		resp, _ := webtest.Get(t, url)
 		seen[resp.Header.Get("X-Request-ID")] = true
 	}
 	if len(seen) != 20 {

@@ -8,6 +8,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleRewrite() {
@@ -49,8 +50,8 @@ func TestRewrite(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			see := echo(func(c *web.Conn) string { return c.Path() + "?" + c.RawQuery() })
-			bothWays(t, web.Chain(must(basic.Rewrite(c.cfg)), see), func(t *testing.T, url string) {
-				if _, body := get(t, url+c.target); body != c.want {
+			webtest.BothWays(t, web.Chain(must(basic.Rewrite(c.cfg)), see), func(t *testing.T, url string) {
+				if _, body := webtest.Get(t, url+c.target); body != c.want {
 					t.Errorf("%q, want %q", body, c.want)
 				}
 			})

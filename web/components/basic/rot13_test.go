@@ -11,6 +11,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleRot13() {
@@ -35,8 +36,8 @@ func TestRot13TwiceIsNothing(t *testing.T) {
 		"both":    web.Chain(page("text/plain", text), basic.Rot13(), basic.Rot13Piped()),
 	} {
 		t.Run(name, func(t *testing.T) {
-			bothWays(t, c, func(t *testing.T, url string) {
-				if _, body := get(t, url); body != text {
+			webtest.BothWays(t, c, func(t *testing.T, url string) {
+				if _, body := webtest.Get(t, url); body != text {
 					t.Errorf("%d bytes, want the %d that went in", len(body), len(text))
 				}
 			})
@@ -46,9 +47,9 @@ func TestRot13TwiceIsNothing(t *testing.T) {
 
 // A body is the source's, which gives it again.
 func TestRot13LeavesTheSourceAlone(t *testing.T) {
-	bothWays(t, web.Chain(basic.Text("text"), basic.Rot13()), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(basic.Text("text"), basic.Rot13()), func(t *testing.T, url string) {
 		for range 2 {
-			if _, body := get(t, url); body != "grkg" {
+			if _, body := webtest.Get(t, url); body != "grkg" {
 				t.Errorf("%q", body)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleSecurity() {
@@ -64,8 +65,8 @@ func TestSecurity(t *testing.T) {
 // A lost exchange keeps what was set before it was lost.
 func TestSecurityHoldsForFailures(t *testing.T) {
 	site := web.Chain(must(basic.Security(basic.SecurityConfig{})), web.Pipe(func(*web.Conn) { panic("no") }))
-	bothWays(t, site, func(t *testing.T, url string) {
-		if resp, _ := get(t, url); resp.StatusCode != http.StatusInternalServerError || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+	webtest.BothWays(t, site, func(t *testing.T, url string) {
+		if resp, _ := webtest.Get(t, url); resp.StatusCode != http.StatusInternalServerError || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%d %v", resp.StatusCode, resp.Header)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleStatic() {
@@ -38,8 +39,8 @@ func TestStatic(t *testing.T) {
 		{"a tag of its own", basic.StaticConfig{Headers: map[string]string{"ETag": `"1"`, "X-Of": "it"}}, 200, "text/plain; charset=utf-8", "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bothWays(t, must(basic.Static(c.cfg)), func(t *testing.T, url string) {
-				resp, body := get(t, url)
+			webtest.BothWays(t, must(basic.Static(c.cfg)), func(t *testing.T, url string) {
+				resp, body := webtest.Get(t, url)
 				if resp.StatusCode != c.status || body != c.body || resp.Header.Get("Content-Type") != c.kind || (resp.Header.Get("ETag") != "") != c.tag {
 					t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
 				}

@@ -5,6 +5,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleStatus() {
@@ -29,8 +30,8 @@ func TestStatus(t *testing.T) {
 		{"no body, canned", basic.StatusConfig{Code: 304}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bothWays(t, web.Chain(must(basic.Status(c.cfg))), func(t *testing.T, url string) {
-				resp, body := get(t, url)
+			webtest.BothWays(t, web.Chain(must(basic.Status(c.cfg))), func(t *testing.T, url string) {
+				resp, body := webtest.Get(t, url)
 				if resp.StatusCode != c.cfg.Code || resp.Header.Get("Content-Type") != c.kind || body != c.body {
 					t.Errorf("%d %q %q", resp.StatusCode, resp.Header.Get("Content-Type"), body)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleTemplate() {
@@ -33,8 +34,8 @@ func TestTemplate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			names := web.Pipe(func(c *web.Conn) { c.SetValue(web.User, "ann"); c.SetValue(web.RequestID, "id") })
 			page := must(basic.Template(basic.TemplateConfig{Files: []string{file(t, c.file, c.text)}, Vars: map[string]string{"a": "A"}}))
-			bothWays(t, web.Chain(names, page), func(t *testing.T, url string) {
-				resp, body := get(t, url+"/p?q=<q>", "X-It", "it")
+			webtest.BothWays(t, web.Chain(names, page), func(t *testing.T, url string) {
+				resp, body := webtest.Get(t, url+"/p?q=<q>", "X-It", "it")
 				if body != c.want || resp.Header.Get("Content-Type") != c.kind {
 					t.Errorf("%q %q", resp.Header.Get("Content-Type"), body)
 				}
@@ -52,8 +53,8 @@ func TestTemplateThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			errs := make(chan error, 10) // from After -> to the test
 			log := web.Pipe(func(c *web.Conn) { c.After(func(c *web.Conn) { errs <- c.Err() }) })
-			bothWays(t, web.Chain(log, must(basic.Template(cfg))), func(t *testing.T, url string) {
-				if resp, body := get(t, url); resp.StatusCode != 500 || body != "500 Internal Server Error\n" {
+			webtest.BothWays(t, web.Chain(log, must(basic.Template(cfg))), func(t *testing.T, url string) {
+				if resp, body := webtest.Get(t, url); resp.StatusCode != 500 || body != "500 Internal Server Error\n" {
 					t.Errorf("%d %q", resp.StatusCode, body)
 				}
 				if err := <-errs; err == nil || !strings.HasPrefix(err.Error(), "template: ") {
@@ -68,11 +69,11 @@ func TestTemplateIsReadAgain(t *testing.T) {
 	failed := make(chan error, 100) // from the component -> to the test
 	name := file(t, "a.txt", "one")
 	page := must(basic.Template(basic.TemplateConfig{Files: []string{name}, Check: "1ns", Failed: func(err error) { failed <- err }}))
-	url := serve(t, page, "chain")
+	url := webtest.Serve(t, "chain", page)
 	until := func(want string) {
 		t.Helper()
 		deadline := time.Now().Add(time.Minute)
-		for body := ""; body != want; _, body = get(t, url) {
+		for body := ""; body != want; _, body = webtest.Get(t, url) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%q, want %q", body, want)
 			}
@@ -94,9 +95,9 @@ func TestTemplateIsReadAgain(t *testing.T) {
 
 func TestTemplateIsNotReadAgainSoon(t *testing.T) {
 	name := file(t, "a.txt", "one")
-	url := serve(t, must(basic.Template(basic.TemplateConfig{Files: []string{name}, Check: "1h"})), "chain")
+	url := webtest.Serve(t, "chain", must(basic.Template(basic.TemplateConfig{Files: []string{name}, Check: "1h"})))
 	write(t, name, "two and more")
-	if _, body := get(t, url); body != "one" {
+	if _, body := webtest.Get(t, url); body != "one" {
 		t.Errorf("%q", body)
 	}
 }

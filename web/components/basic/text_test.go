@@ -5,6 +5,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/basic"
+	"weir/web/internal/webtest"
 )
 
 func ExampleText() {
@@ -17,15 +18,15 @@ func ExampleText() {
 }
 
 func TestTextIsValidatedAndCutByTheCore(t *testing.T) {
-	bothWays(t, web.Chain(basic.Text("hello")), func(t *testing.T, url string) {
-		resp, body := get(t, url)
+	webtest.BothWays(t, web.Chain(basic.Text("hello")), func(t *testing.T, url string) {
+		resp, body := webtest.Get(t, url)
 		if body != "hello" || resp.ContentLength != 5 {
 			t.Errorf("%q of length %d", body, resp.ContentLength)
 		}
-		if again, body := get(t, url, "If-None-Match", resp.Header.Get("ETag")); again.StatusCode != 304 || body != "" {
+		if again, body := webtest.Get(t, url, "If-None-Match", resp.Header.Get("ETag")); again.StatusCode != 304 || body != "" {
 			t.Errorf("a client that has it: %d %q", again.StatusCode, body)
 		}
-		if part, body := get(t, url, "Range", "bytes=1-2"); part.StatusCode != 206 || body != "el" {
+		if part, body := webtest.Get(t, url, "Range", "bytes=1-2"); part.StatusCode != 206 || body != "el" {
 			t.Errorf("a part: %d %q", part.StatusCode, body)
 		}
 	})

@@ -1,0 +1,62 @@
+package webtest
+
+import (
+	"io"
+	"net/http"
+	"testing"
+)
+
+// Client is a client with connections of its own that shows answers as they came: it decodes nothing and follows no redirect.
+func Client(t testing.TB) *http.Client {
+	c := newClient()
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+func newClient() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       Patience,
+	}
+}
+
+// Get asks as Do does.
+func Get(t testing.TB, url string, header ...string) (*http.Response, string) {
+	t.Helper()
+	return Do(t, "GET", url, nil, header...)
+}
+
+// Do asks with a client as Client's, on a connection of its own.
+func Do(t testing.TB, method, url string, body io.Reader, header ...string) (*http.Response, string) {
+	t.Helper()
+	c := newClient()
+	defer c.CloseIdleConnections()
+	return Fetch(t, c, method, url, body, header...)
+}
+
+// Fetch sends a request, and gives the response and its whole body. Header has names, sent as they are written, and values in turn;
+// Host is the host that is asked for. The body may be nil.
+func Fetch(t testing.TB, c *http.Client, method, url string, body io.Reader, header ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header[header[i]] = append(r.Header[header[i]], header[i+1])
+	}
+	if host := r.Header.Get("Host"); host != "" {
+		r.Host = host
+	}
+	resp, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(all)
+}

@@ -1,0 +1,58 @@
+package webtest_test
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"weir/flow"
+	"weir/web"
+	"weir/web/internal/webtest"
+)
+
+func TestACompositionIsAskedBothWays(t *testing.T) {
+	var ways []string
+	to := make(chan webtest.Ended, 1)
+	says := web.Source(func(c *web.Conn) web.Body {
+		if c.Path() == "/away" {
+			c.SetHeader("Location", "/")
+			return c.Canned(302)
+		}
+		body, err := io.ReadAll(c.Input())
+		if err != nil {
+			t.Error(err)
+		}
+		return web.String(fmt.Sprintf("%s %s %s %s %q", c.Method(), c.Host(), body, c.RequestHeader("X-A"), c.RequestHeader("Accept-Encoding")))
+	})
+	webtest.BothWays(t, web.Chain(webtest.Noting(to), says), func(t *testing.T, url string) {
+		ways = append(ways, t.Name()[strings.LastIndexByte(t.Name(), '/')+1:])
+		resp, body := webtest.Do(t, "POST", url, strings.NewReader("text"), "Host", "example.org", "x-a", "1")
+		if want := `POST example.org text 1 ""`; body != want || resp.Header.Get("X-Before") != "kept" {
+			t.Errorf("%s %v, want %s", body, resp.Header, want)
+		}
+		if end := <-to; end != (webtest.Ended{Status: 200}) {
+			t.Errorf("%+v", end)
+		}
+		if resp, _ := webtest.Get(t, url+"/away"); resp.StatusCode != 302 {
+			t.Errorf("%d, want the redirect itself", resp.StatusCode)
+		}
+		<-to
+	})
+	if got := strings.Join(ways, " "); got != "chain network" {
+		t.Errorf("it ran as %s, want both ways", got)
+	}
+}
+
+func TestWhatWasSetUpBeforeIsClosedWhenTheExchangesAreOver(t *testing.T) {
+	over := make(chan webtest.Ended, 1)
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		t.Cleanup(func() {
+			if len(over) != 1 {
+				t.Error("an exchange is not over")
+			}
+			<-over
+		})
+		webtest.Get(t, webtest.Serve(t, way, webtest.Noting(over)))
+	})
+}
