@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 func basicOf(name, password string) string {
@@ -32,7 +33,7 @@ func figure3(t *testing.T) web.Component {
 }
 
 func TestFigure3APrivateArea(t *testing.T) {
-	bothWays(t, figure3(t), func(t *testing.T, url string) {
+	webtest.BothWays(t, figure3(t), func(t *testing.T, url string) {
 		for _, c := range []struct {
 			path          string
 			authorization []string
@@ -68,7 +69,7 @@ func TestAPlainPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bothWays(t, web.Chain(pipe, told("inside")), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(pipe, told("inside")), func(t *testing.T, url string) {
 		if resp, body := asked(t, url, basicOf("ann", "sesame")); body != `inside "ann"` {
 			t.Errorf("the right password: %d %q", resp.StatusCode, body)
 		}
@@ -83,7 +84,7 @@ func TestAPartForThoseOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if _, body := asked(t, url, basicOf("ann", "sesame")); body != `inside "ann"` {
 			t.Errorf("the right password: %q", body)
 		}
@@ -116,7 +117,7 @@ func counting(t *testing.T, file string) (c web.Component, checks *[32]atomic.In
 func TestAnUnknownUserCostsWhatAWrongPasswordCosts(t *testing.T) {
 	file := written(t, "ann:"+hash(t, "sesame", 5)+"\n")
 	c, checks := counting(t, file)
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		checks[5].Store(0)
 		for i, name := range []string{"ann", "bob", "eve"} {
 			if resp, _ := asked(t, url, basicOf(name, "wrong")); resp.StatusCode != 401 {
@@ -136,7 +137,7 @@ func TestAnUnknownUserCostsWhatAWrongPasswordCosts(t *testing.T) {
 func TestAPairThatWasRightIsNotCheckedAgain(t *testing.T) {
 	file := written(t, "ann:"+hash(t, "sesame", 4)+"\n")
 	c, checks := counting(t, file)
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		rewrite(t, file, "ann:"+hash(t, "sesame", 4)+"\n")
 		for range 3 {
 			asked(t, url, basicOf("ann", "sesame"))
@@ -147,7 +148,7 @@ func TestAPairThatWasRightIsNotCheckedAgain(t *testing.T) {
 			t.Errorf("a wrong password led to %d checks, want 1", n-before)
 		}
 		rewrite(t, file, "ann:"+hash(t, "other", 4)+"\n")
-		eventually(t, "the old password is refused", func() bool {
+		webtest.Until(t, "the old password is refused", func() bool {
 			resp, _ := asked(t, url, basicOf("ann", "sesame"))
 			return resp.StatusCode == 401
 		})
@@ -180,10 +181,10 @@ func TestAFileThatBreaksChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		broken.Store(nil)
 		rewrite(t, file, "ann:sesame\n")
-		eventually(t, "the broken file is told of", func() bool {
+		webtest.Until(t, "the broken file is told of", func() bool {
 			if resp, _ := asked(t, url, basicOf("ann", "sesame")); resp.StatusCode != 200 {
 				t.Fatalf("who was known is refused: %d", resp.StatusCode)
 			}
@@ -196,7 +197,7 @@ func TestAFileThatBreaksChangesNothing(t *testing.T) {
 func TestAnExchangeThatIsLostCostsNothing(t *testing.T) {
 	c, checks := counting(t, written(t, "ann:"+hash(t, "sesame", 4)+"\n"))
 	limit := web.Pipe(func(c *web.Conn) { c.Reply(http.StatusTooManyRequests) })
-	bothWays(t, web.Chain(limit, c), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(limit, c), func(t *testing.T, url string) {
 		resp, _ := asked(t, url, basicOf("ann", "wrong"))
 		if resp.StatusCode != 429 || checks[4].Load() != 0 {
 			t.Errorf("%d and %d checks, want 429 and none", resp.StatusCode, checks[4].Load())
@@ -234,7 +235,7 @@ func TestAFileWithoutUsersLetsNobodyIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if resp, _ := asked(t, url, basicOf("ann", "")); resp.StatusCode != 401 {
 			t.Errorf("%d", resp.StatusCode)
 		}

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"weir/web/internal/webtest"
 )
 
 const secret = "open sesame, said Ali Baba to the rock"
@@ -87,7 +89,7 @@ func TestBearer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		good := signed(t, jwt.SigningMethodHS256, []byte(secret), claimsOf(nil))
 		if resp, body := asked(t, url, "Bearer "+good); body != `inside "ann"` {
 			t.Errorf("a good token: %d %q", resp.StatusCode, body)

@@ -2,19 +2,16 @@ package auth
 
 import (
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
-	"weir/flow"
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 // hash is a bcrypt hash of a low cost, so that tests take no longer than they must.
@@ -49,54 +46,14 @@ func told(area string) web.Component {
 	}))
 }
 
-// bothWays serves a composition as a chain and as a process network.
-func bothWays(t *testing.T, c web.Component, test func(t *testing.T, url string)) {
-	t.Helper()
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			h, err := web.New(c, web.Options{Way: way})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer h.Close()
-			s := httptest.NewServer(h)
-			defer s.Close()
-			test(t, s.URL)
-		})
-	}
-}
-
 // asked is the response to a request with these fields Authorization.
 func asked(t *testing.T, url string, authorization ...string) (*http.Response, string) {
 	t.Helper()
-	r, err := http.NewRequest("GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var header []string
 	for _, a := range authorization {
-		r.Header.Add("Authorization", a)
+		header = append(header, "Authorization", a)
 	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	http.DefaultClient.CloseIdleConnections()
-	return resp, string(body)
-}
-
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after a minute still not: %s", what)
-		}
-	}
+	return webtest.Get(t, url, header...)
 }
 
 // says holds an error against the words that it must have.

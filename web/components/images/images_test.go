@@ -20,6 +20,7 @@ import (
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 // picture is a blue one with a pattern.
@@ -98,35 +99,12 @@ func bytesOf(kind string, b []byte) web.Component {
 }
 
 // served is what a composition answers, each way.
-func served(t *testing.T, c web.Component, header http.Header, check func(t *testing.T, resp *http.Response, body []byte)) {
+func served(t *testing.T, c web.Component, header []string, check func(t *testing.T, resp *http.Response, body []byte)) {
 	t.Helper()
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			h, err := web.New(c, web.Options{Way: way})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer h.Close()
-			s := httptest.NewServer(h)
-			defer s.Close()
-			r, err := http.NewRequest("GET", s.URL, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header = header.Clone()
-			resp, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			body, err := io.ReadAll(resp.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			http.DefaultClient.CloseIdleConnections()
-			check(t, resp, body)
-		})
-	}
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
+		resp, body := webtest.Get(t, url, header...)
+		check(t, resp, []byte(body))
+	})
 }
 
 // red says whether a point is the mark's colour.
@@ -287,17 +265,17 @@ func TestAFileThatIsTooLargeKeepsItsRanges(t *testing.T) {
 
 func TestLowerQuality(t *testing.T) {
 	b := asJPEG(t, picture(1400, 100))
-	save := http.Header{"Save-Data": {" on "}}
+	save := []string{"Save-Data", " on "}
 	for _, c := range []struct {
 		about  string
 		cfg    LowerQualityConfig
-		header http.Header
+		header []string
 		width  int  // of the picture that is sent
 		same   bool // it is sent as it is
 	}{
 		{"nobody asks", LowerQualityConfig{}, nil, 1400, true},
 		{"it is asked for", LowerQualityConfig{}, save, 1280, false},
-		{"it is said that it is not asked for", LowerQualityConfig{}, http.Header{"Save-Data": {"off"}}, 1400, true},
+		{"it is said that it is not asked for", LowerQualityConfig{}, []string{"Save-Data", "off"}, 1400, true},
 		{"always", LowerQualityConfig{When: "always"}, nil, 1280, false},
 		{"to another size", LowerQualityConfig{MaxSide: 100}, save, 100, false},
 		{"by quality alone", LowerQualityConfig{MaxSide: -1}, save, 1400, false},
@@ -328,16 +306,10 @@ func TestMoreThanCanWaitIs503(t *testing.T) {
 			return err
 		})
 	})
-	h, err := web.New(web.Chain(hold, c), web.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	s := httptest.NewServer(h)
-	defer s.Close()
+	url, client := webtest.Serve(t, flow.Chain, web.Chain(hold, c)), webtest.Client(t)
 	answers := make(chan int, 2) // from each of two requests -> to the test; never closed
 	ask := func() int {
-		resp, err := http.Get(s.URL)
+		resp, err := client.Get(url)
 		if err != nil {
 			t.Error(err)
 			return 0
@@ -362,7 +334,6 @@ func TestMoreThanCanWaitIs503(t *testing.T) {
 	if status := ask(); status != 200 {
 		t.Errorf("after them: %d", status)
 	}
-	http.DefaultClient.CloseIdleConnections()
 }
 
 func TestConfigIsRefused(t *testing.T) {

@@ -2,7 +2,6 @@ package metrics_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	"weir/flow"
 	"weir/web"
 	"weir/web/components/metrics"
+	"weir/web/internal/webtest"
 )
 
 // scrape is what the handler serves: values by name and labels.
@@ -67,41 +67,33 @@ func server(t *testing.T, way flow.Way) (m *metrics.Metrics, url string) {
 }
 
 func TestCounts(t *testing.T) {
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			m, url := server(t, way)
-			for _, path := range []string{"/", "/", "/gone", "/panic"} {
-				resp, err := http.Get(url + path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_, _ = io.Copy(io.Discard, resp.Body)
-				resp.Body.Close()
-			}
-			http.DefaultClient.CloseIdleConnections()
-			for name, want := range map[string]float64{
-				`weir_http_requests_total{class="2xx",route="a"}`:                   2,
-				`weir_http_requests_total{class="4xx",route="a"}`:                   1,
-				`weir_http_requests_total{class="5xx",route="a"}`:                   1,
-				`weir_http_requests_total{class="none",route="a"}`:                  0,
-				`weir_http_request_duration_seconds_count{route="a"}`:               4,
-				`weir_http_response_bytes_total{route="a"}`:                         2*5 + 9 + 26,
-				`weir_http_requests_in_flight`:                                      0,
-				`weir_site_exchanges_active{site="s"}`:                              0,
-				`weir_stage_items_total{site="s",stage="route"}`:                    4,
-				`weir_stage_items_total{site="s",stage="page"}`:                     4,
-				`weir_stage_failed_total{site="s",stage="page"}`:                    1,
-				`weir_edge_items_total{from="",port="0",site="s",to="metrics"}`:     4,
-				`weir_edge_items_total{from="route",port="0",site="s",to="page"}`:   4,
-				`weir_edge_depth{from="route",port="0",site="s",to="page"}`:         0,
-				`weir_edge_refused_total{from="route",port="0",site="s",to="page"}`: 0,
-				`weir_edge_capacity{from="route",port="0",site="s",to="page"}`:      256,
-				`weir_stage_width{site="s",stage="page"}`:                           0,
-			} {
-				settles(t, m, name, want)
-			}
-		})
-	}
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		m, url := server(t, way)
+		for _, path := range []string{"/", "/", "/gone", "/panic"} {
+			webtest.Get(t, url+path)
+		}
+		for name, want := range map[string]float64{
+			`weir_http_requests_total{class="2xx",route="a"}`:                   2,
+			`weir_http_requests_total{class="4xx",route="a"}`:                   1,
+			`weir_http_requests_total{class="5xx",route="a"}`:                   1,
+			`weir_http_requests_total{class="none",route="a"}`:                  0,
+			`weir_http_request_duration_seconds_count{route="a"}`:               4,
+			`weir_http_response_bytes_total{route="a"}`:                         2*5 + 9 + 26,
+			`weir_http_requests_in_flight`:                                      0,
+			`weir_site_exchanges_active{site="s"}`:                              0,
+			`weir_stage_items_total{site="s",stage="route"}`:                    4,
+			`weir_stage_items_total{site="s",stage="page"}`:                     4,
+			`weir_stage_failed_total{site="s",stage="page"}`:                    1,
+			`weir_edge_items_total{from="",port="0",site="s",to="metrics"}`:     4,
+			`weir_edge_items_total{from="route",port="0",site="s",to="page"}`:   4,
+			`weir_edge_depth{from="route",port="0",site="s",to="page"}`:         0,
+			`weir_edge_refused_total{from="route",port="0",site="s",to="page"}`: 0,
+			`weir_edge_capacity{from="route",port="0",site="s",to="page"}`:      256,
+			`weir_stage_width{site="s",stage="page"}`:                           0,
+		} {
+			settles(t, m, name, want)
+		}
+	})
 }
 
 // settles waits until a value is what it should be: an exchange is over some time after its client has the answer.
