@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,44 +17,37 @@ import (
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 // served has a request answered by a composition, each way, and gives what a log that stands before it has written.
 func served(t *testing.T, format string, c web.Component, request func(*http.Request), check func(t *testing.T, log string)) {
 	t.Helper()
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			var out bytes.Buffer
-			l, err := New(Config{Format: format, Writer: &out})
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := web.New(web.Chain(l, c), web.Options{Way: way})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := httptest.NewServer(h)
-			r, err := http.NewRequest("GET", s.URL+"/a?b=c", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header.Set("User-Agent", `curl "8"`)
-			r.Header.Set("Referer", "http://example.org/")
-			r.Host = "example.org"
-			request(r)
-			resp, err := http.DefaultClient.Do(r)
-			if err == nil {
-				_, _ = io.Copy(io.Discard, resp.Body)
-				resp.Body.Close()
-			}
-			http.DefaultClient.CloseIdleConnections()
-			s.Close() // waits for the exchange
-			if err := errors.Join(h.Close(), l.Close(), l.Close()); err != nil {
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		var out bytes.Buffer
+		l, err := New(Config{Format: format, Writer: &out})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { // the exchange is over
+			if err := errors.Join(l.Close(), l.Close()); err != nil {
 				t.Fatal(err)
 			}
 			check(t, out.String())
 		})
-	}
+		r, err := http.NewRequest("GET", webtest.Serve(t, way, web.Chain(l, c))+"/a?b=c", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("User-Agent", `curl "8"`)
+		r.Header.Set("Referer", "http://example.org/")
+		r.Host = "example.org"
+		request(r)
+		if resp, err := webtest.Client(t).Do(r); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	})
 }
 
 func text(s string) web.Component {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 func bin(cfg Config) func() (web.Component, error) {
@@ -24,7 +25,7 @@ func bin(cfg Config) func() (web.Component, error) {
 }
 
 func TestPrograms(t *testing.T) {
-	bothWays(t, bin(Config{}), func(t *testing.T, url string, c web.Component, end <-chan ended) {
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
 		for _, c := range []struct {
 			path   string
 			status int
@@ -57,31 +58,31 @@ func TestPrograms(t *testing.T) {
 			{"/cgi-bin/hello%00", 404, "404 Not Found\n"},
 			{"/cgi-bin/hello/a%00b", 404, "404 Not Found\n"},
 		} {
-			resp, body := do(t, "GET", url+c.path, nil)
+			resp, body := webtest.Get(t, url+c.path)
 			if resp.StatusCode != c.status || body != c.body || resp.Header.Get("X-Before") != "kept" {
 				t.Errorf("%s: %d %q, want %d %q", c.path, resp.StatusCode, body, c.status, c.body)
 			}
 			<-end
 		}
-		until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
+		webtest.Until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
 	})
 }
 
 func TestFieldsOfAProgram(t *testing.T) {
-	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
-		resp, _ := do(t, "GET", url+"/cgi-bin/status", nil)
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+		resp, _ := webtest.Get(t, url+"/cgi-bin/status")
 		h := resp.Header
 		if strings.Join(h["X-From"], ",") != "program" || h.Get("Content-Type") != "text/html" || h.Get("Vary") != "Cookie" ||
 			strings.Join(h["Set-Cookie"], ",") != "b=2,a=1" || resp.Close || h["Status"] != nil {
 			t.Errorf("%v", h)
 		}
-		if resp, _ := do(t, "GET", url+"/cgi-bin/location", nil); resp.Header.Get("Location") != "https://example.org/" {
+		if resp, _ := webtest.Get(t, url+"/cgi-bin/location"); resp.Header.Get("Location") != "https://example.org/" {
 			t.Errorf("%v", resp.Header)
 		}
-		if resp, _ := do(t, "GET", url+"/cgi-bin/length", nil); resp.ContentLength != 5 {
+		if resp, _ := webtest.Get(t, url+"/cgi-bin/length"); resp.ContentLength != 5 {
 			t.Errorf("length %d", resp.ContentLength)
 		}
-		if resp, body := do(t, "HEAD", url+"/cgi-bin/length", nil); resp.ContentLength != 5 || body != "" {
+		if resp, body := webtest.Do(t, "HEAD", url+"/cgi-bin/length", nil); resp.ContentLength != 5 || body != "" {
 			t.Errorf("HEAD: length %d %q", resp.ContentLength, body)
 		}
 	})
@@ -107,15 +108,15 @@ func TestHostilePrograms(t *testing.T) {
 		{"no-interpreter", 500, "can't be started"},
 	} {
 		t.Run(c.program, func(t *testing.T) {
-			bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan ended) {
-				resp, body := do(t, "GET", url+"/cgi-bin/"+c.program, nil)
+			bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan webtest.Ended) {
+				resp, body := webtest.Get(t, url+"/cgi-bin/"+c.program)
 				if resp.StatusCode != c.status || !strings.HasPrefix(body, fmt.Sprint(c.status)) || resp.Header.Get("X-A") != "" {
 					t.Errorf("%d %q %v, want %d", resp.StatusCode, body, resp.Header, c.status)
 				}
-				if e := <-end; e.err == nil || !strings.Contains(e.err.Error(), c.says) || !strings.Contains(e.err.Error(), c.program) {
-					t.Errorf("%v, want it to say %q", e.err, c.says)
+				if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), c.says) || !strings.Contains(e.Err.Error(), c.program) {
+					t.Errorf("%v, want it to say %q", e.Err, c.says)
 				}
-				until(t, "nothing runs", func() bool { return comp.(*CGI).Running() == 0 })
+				webtest.Until(t, "nothing runs", func() bool { return comp.(*CGI).Running() == 0 })
 			})
 		})
 	}
@@ -123,21 +124,21 @@ func TestHostilePrograms(t *testing.T) {
 		{"crashes", "hel", "signal: killed"},
 		{"short", "hello\n", "94 bytes shorter"},
 	} {
-		bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan ended) {
+		bothWays(t, bin(Config{}), func(t *testing.T, url string, comp web.Component, end <-chan webtest.Ended) {
 			if got := broken(t, url+"/cgi-bin/"+c.program); got != "" && got != c.body {
 				t.Errorf("%s: %q", c.program, got)
 			}
-			if e := <-end; e.err == nil || !strings.Contains(e.err.Error(), c.says) {
-				t.Errorf("%s: %v, want it to say %q", c.program, e.err, c.says)
+			if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), c.says) {
+				t.Errorf("%s: %v, want it to say %q", c.program, e.Err, c.says)
 			}
 		})
 	}
 }
 
 func TestAnExitStatusIsNoted(t *testing.T) {
-	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, end <-chan ended) {
-		do(t, "GET", url+"/cgi-bin/fails", nil)
-		if e := <-end; e.status != 200 || e.err == nil || !strings.Contains(e.err.Error(), "exit status 3") {
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, end <-chan webtest.Ended) {
+		webtest.Get(t, url+"/cgi-bin/fails")
+		if e := <-end; e.Status != 200 || e.Err == nil || !strings.Contains(e.Err.Error(), "exit status 3") {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -146,18 +147,18 @@ func TestAnExitStatusIsNoted(t *testing.T) {
 func TestTimeIsUp(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	cfg := Config{Timeout: "300ms", Env: map[string]string{"PIDS": pids}}
-	bothWays(t, bin(cfg), func(t *testing.T, url string, c web.Component, end <-chan ended) {
-		resp, _ := do(t, "GET", url+"/cgi-bin/silent", nil)
-		if e := <-end; resp.StatusCode != 504 || e.err == nil || !strings.Contains(e.err.Error(), "time was up") {
+	bothWays(t, bin(cfg), func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
+		resp, _ := webtest.Get(t, url+"/cgi-bin/silent")
+		if e := <-end; resp.StatusCode != 504 || e.Err == nil || !strings.Contains(e.Err.Error(), "time was up") {
 			t.Errorf("%d %+v", resp.StatusCode, e)
 		}
 		broken(t, url+"/cgi-bin/endless")
-		if e := <-end; e.err == nil || !strings.Contains(e.err.Error(), "time was up") {
+		if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), "time was up") {
 			t.Errorf("%+v", e)
 		}
-		until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
+		webtest.Until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
 		if pid := pidIn(pids); pid != 0 {
-			until(t, "the group is gone", func() bool { return members(pid) == 0 })
+			webtest.Until(t, "the group is gone", func() bool { return members(pid) == 0 })
 		}
 	})
 }
@@ -166,7 +167,7 @@ func TestTimeIsUp(t *testing.T) {
 func TestTheClientGoes(t *testing.T) {
 	for _, program := range []string{"silent", "endless"} {
 		pids := filepath.Join(t.TempDir(), "pids")
-		bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan ended) {
+		bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
 			_ = os.Remove(pids)
 			ctx, goAway := context.WithCancel(t.Context())
 			defer goAway()
@@ -174,20 +175,20 @@ func TestTheClientGoes(t *testing.T) {
 			gone := make(chan struct{})
 			go func() {
 				defer close(gone)
-				if resp, err := client(t).Do(r); err == nil {
+				if resp, err := webtest.Client(t).Do(r); err == nil {
 					_, _ = io.Copy(io.Discard, resp.Body)
 					resp.Body.Close()
 				}
 			}()
-			until(t, "it runs", func() bool { return pidIn(pids) != 0 })
+			webtest.Until(t, "it runs", func() bool { return pidIn(pids) != 0 })
 			if c.(*CGI).Running() != 1 {
 				t.Errorf("%d run", c.(*CGI).Running())
 			}
 			goAway()
 			<-gone
 			<-end
-			until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
-			until(t, "the group is gone", func() bool { return members(pidIn(pids)) == 0 })
+			webtest.Until(t, "nothing runs", func() bool { return c.(*CGI).Running() == 0 })
+			webtest.Until(t, "the group is gone", func() bool { return members(pidIn(pids)) == 0 })
 			if lives(pidIn(pids)) {
 				t.Error("the program lives")
 			}
@@ -198,12 +199,12 @@ func TestTheClientGoes(t *testing.T) {
 // A child that keeps the output open is killed with its group; one that has left the group is not waited for.
 func TestChildren(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
-	bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan ended) {
-		if _, body := do(t, "GET", url+"/cgi-bin/children", nil); body != "hello\n" {
+	bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
+		if _, body := webtest.Get(t, url+"/cgi-bin/children"); body != "hello\n" {
 			t.Errorf("%q", body)
 		}
 		<-end
-		until(t, "the child is gone", func() bool { return !lives(pidIn(pids)) })
+		webtest.Until(t, "the child is gone", func() bool { return !lives(pidIn(pids)) })
 	})
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("no setsid here: that a child leaves its group is not tested")
@@ -211,9 +212,9 @@ func TestChildren(t *testing.T) {
 	bothWays(t, func() (web.Component, error) {
 		dir := t.TempDir()
 		return bin(Config{Env: map[string]string{"PIDS": filepath.Join(dir, "pids"), "GO": filepath.Join(dir, "go")}})()
-	}, func(t *testing.T, url string, c web.Component, end <-chan ended) {
+	}, func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
 		env := c.(*CGI).Config.Env
-		if _, body := do(t, "GET", url+"/cgi-bin/away", nil); body != "hello\n" {
+		if _, body := webtest.Get(t, url+"/cgi-bin/away"); body != "hello\n" {
 			t.Errorf("%q", body)
 		}
 		<-end
@@ -224,7 +225,7 @@ func TestChildren(t *testing.T) {
 		if err := os.WriteFile(env["GO"], nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "it ends by itself", func() bool { return !lives(pid) })
+		webtest.Until(t, "it ends by itself", func() bool { return !lives(pid) })
 	})
 }
 
@@ -234,7 +235,7 @@ func TestTheRestOfTheOutput(t *testing.T) {
 		pids := filepath.Join(t.TempDir(), "pids")
 		cmd := exec.Command("sh", "-c", keep+"head -c 60000 /dev/zero")
 		cmd.Env = []string{"PATH=" + defaultPath, "PIDS=" + pids}
-		p, err := start(t.Context(), patience, cmd)
+		p, err := start(t.Context(), webtest.Patience, cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,8 +255,8 @@ func TestTheRestOfTheOutput(t *testing.T) {
 func TestOutputPassesAtOnce(t *testing.T) {
 	bothWays(t, func() (web.Component, error) {
 		return bin(Config{Env: map[string]string{"GO": filepath.Join(t.TempDir(), "go")}})()
-	}, func(t *testing.T, url string, c web.Component, _ <-chan ended) {
-		resp, err := client(t).Get(url + "/cgi-bin/hold")
+	}, func(t *testing.T, url string, c web.Component, _ <-chan webtest.Ended) {
+		resp, err := webtest.Client(t).Get(url + "/cgi-bin/hold")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,20 +276,20 @@ func TestOutputPassesAtOnce(t *testing.T) {
 
 func TestInput(t *testing.T) {
 	large := strings.Repeat("0123456789", 100_000)
-	bothWays(t, bin(Config{MaxInput: "1MB"}), func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
+	bothWays(t, bin(Config{MaxInput: "1MB"}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
 		for _, body := range []string{"", "a", large} {
-			if _, got := do(t, "POST", url+"/cgi-bin/echo", strings.NewReader(body)); got != body {
+			if _, got := webtest.Do(t, "POST", url+"/cgi-bin/echo", strings.NewReader(body)); got != body {
 				t.Errorf("%d bytes: %d came back", len(body), len(got))
 			}
-			if _, got := do(t, "POST", url+"/cgi-bin/echo", io.MultiReader(strings.NewReader(body))); got != body {
+			if _, got := webtest.Do(t, "POST", url+"/cgi-bin/echo", io.MultiReader(strings.NewReader(body))); got != body {
 				t.Errorf("%d bytes of unknown length: %d came back", len(body), len(got))
 			}
 		}
-		if _, got := do(t, "POST", url+"/cgi-bin/env", io.MultiReader(strings.NewReader("abc"))); !strings.Contains(got, "\nCONTENT_LENGTH=3\n") {
+		if _, got := webtest.Do(t, "POST", url+"/cgi-bin/env", io.MultiReader(strings.NewReader("abc"))); !strings.Contains(got, "\nCONTENT_LENGTH=3\n") {
 			t.Errorf("%q", got)
 		}
 		for _, body := range []io.Reader{strings.NewReader(large + large), io.MultiReader(strings.NewReader(large + large))} {
-			if resp, _ := do(t, "POST", url+"/cgi-bin/echo", body); resp.StatusCode != 413 {
+			if resp, _ := webtest.Do(t, "POST", url+"/cgi-bin/echo", body); resp.StatusCode != 413 {
 				t.Errorf("too large: %d", resp.StatusCode)
 			}
 		}
@@ -298,21 +299,21 @@ func TestInput(t *testing.T) {
 func TestMaxRunning(t *testing.T) {
 	bothWays(t, func() (web.Component, error) {
 		return bin(Config{MaxRunning: 1, Env: map[string]string{"GO": filepath.Join(t.TempDir(), "go")}})()
-	}, func(t *testing.T, url string, c web.Component, end <-chan ended) {
-		resp, err := client(t).Get(url + "/cgi-bin/hold") // it has its head, and no body yet
+	}, func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
+		resp, err := webtest.Client(t).Get(url + "/cgi-bin/hold") // it has its head, and no body yet
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		if resp, _ := do(t, "GET", url+"/cgi-bin/hello", nil); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+		if resp, _ := webtest.Get(t, url+"/cgi-bin/hello"); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
 			t.Errorf("%d, want 503", resp.StatusCode)
 		}
 		if err := os.WriteFile(c.(*CGI).Config.Env["GO"], nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = io.Copy(io.Discard, resp.Body)
-		until(t, "it has ended", func() bool { return c.(*CGI).Running() == 0 })
-		if resp, _ := do(t, "GET", url+"/cgi-bin/hello", nil); resp.StatusCode != 200 {
+		webtest.Until(t, "it has ended", func() bool { return c.(*CGI).Running() == 0 })
+		if resp, _ := webtest.Get(t, url+"/cgi-bin/hello"); resp.StatusCode != 200 {
 			t.Errorf("%d, want 200", resp.StatusCode)
 		}
 	})
@@ -331,8 +332,8 @@ func environment(body string) map[string]string {
 
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET", "of the server")
-	bothWays(t, bin(Config{Env: map[string]string{"MINE": "yes"}}), func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
-		_, body := do(t, "POST", url+"/cgi-bin/env/x%20y?a=b&c", strings.NewReader("abc"), "Content-Type", "text/x", "X-A", "1", "X-A", "2", "Cookie", "a=1", "Cookie", "b=2",
+	bothWays(t, bin(Config{Env: map[string]string{"MINE": "yes"}}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+		_, body := webtest.Do(t, "POST", url+"/cgi-bin/env/x%20y?a=b&c", strings.NewReader("abc"), "Content-Type", "text/x", "X-A", "1", "X-A", "2", "Cookie", "a=1", "Cookie", "b=2",
 			"Authorization", "Basic eDp5", "Proxy", "http://evil/", "X_B", "underscore", "X.C", "dot", "X-User", "ann", "Connection", "close")
 		got := environment(body)
 		root, err := filepath.Abs("testdata/bin")
@@ -357,8 +358,8 @@ func TestEnvironment(t *testing.T) {
 
 // The standard library's view of the environment is the request that was sent.
 func TestTheEnvironmentByAnother(t *testing.T) {
-	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
-		_, body := do(t, "PUT", url+"/cgi-bin/env/deep/er?q=1", strings.NewReader("abc"), "X-A", "1")
+	bothWays(t, bin(Config{}), func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+		_, body := webtest.Do(t, "PUT", url+"/cgi-bin/env/deep/er?q=1", strings.NewReader("abc"), "X-A", "1")
 		r, err := cgi.RequestFromMap(environment(body))
 		if err != nil {
 			t.Fatal(err)
@@ -374,11 +375,11 @@ func TestOneProgram(t *testing.T) {
 	component := func() (web.Component, error) {
 		return New(Config{Program: "sh", Args: []string{"-c", `printf 'Content-Type: text/plain\n\n%s %s %s' "$SCRIPT_NAME" "$PATH_INFO" "$1"; echo aside >&2`, "sh", "arg"}, Prefix: "/run", Stderr: &said})
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
-		if _, body := do(t, "GET", url+"/run/any/where", nil); body != "/run /any/where arg" {
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+		if _, body := webtest.Get(t, url+"/run/any/where"); body != "/run /any/where arg" {
 			t.Errorf("%q", body)
 		}
-		if resp, _ := do(t, "GET", url+"/other", nil); resp.StatusCode != 404 {
+		if resp, _ := webtest.Get(t, url+"/other"); resp.StatusCode != 404 {
 			t.Errorf("%d", resp.StatusCode)
 		}
 	})

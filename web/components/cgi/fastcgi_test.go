@@ -12,6 +12,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/cgi/fcgi"
+	"weir/web/internal/webtest"
 )
 
 // application runs a handler as a FastCGI application, by the standard library, and gives its address.
@@ -46,21 +47,21 @@ func TestFastCGI(t *testing.T) {
 		component := func() (web.Component, error) {
 			return NewFastCGI(FastCGIConfig{Address: address, Prefix: "/app", Env: map[string]string{"MINE": "!"}})
 		}
-		bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan ended) {
+		bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.Ended) {
 			for _, c := range []struct{ method, path, body, want string }{
 				{"GET", "/app/a%20b?c=d", "", "GET /app/a%20b?c=d 0 <nil>   a!"},
 				{"POST", "/app/", "abc", "POST /app/ 3 <nil>   a!"},
 				{"PUT", "/app", strings.Repeat("x", 1_000_000), "PUT /app 1000000 <nil>   a!"},
 			} {
-				resp, body := do(t, c.method, url+c.path, strings.NewReader(c.body), "Authorization", "a")
+				resp, body := webtest.Do(t, c.method, url+c.path, strings.NewReader(c.body), "Authorization", "a")
 				if resp.StatusCode != 200 || body != c.want || resp.Header.Get("X-Before") != "kept" {
 					t.Errorf("%s %s: %d %q, want %q", c.method, c.path, resp.StatusCode, body, c.want)
 				}
-				if e := <-end; e.err != nil {
-					t.Error(e.err)
+				if e := <-end; e.Err != nil {
+					t.Error(e.Err)
 				}
 			}
-			if resp, _ := do(t, "GET", url+"/other", nil); resp.StatusCode != 404 {
+			if resp, _ := webtest.Get(t, url+"/other"); resp.StatusCode != 404 {
 				t.Errorf("%d", resp.StatusCode)
 			}
 		})
@@ -76,7 +77,7 @@ func TestScripts(t *testing.T) {
 	component := func() (web.Component, error) {
 		return NewFastCGI(FastCGIConfig{Address: address, Dir: "testdata/php", Split: ".php", Prefix: "/p"})
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan ended) {
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
 		for path, want := range map[string]string{
 			"/p/page.php":                  "/page.php ",
 			"/p/page.php/a/b":              "/page.php /a/b",
@@ -95,7 +96,7 @@ func TestScripts(t *testing.T) {
 			"/p/page.php.php":              "",
 			"/p/..%2f..%2fcgi/cgi.go/.php": "",
 		} {
-			resp, body := do(t, "GET", url+path, nil)
+			resp, body := webtest.Get(t, url+path)
 			switch {
 			case want == "" && resp.StatusCode != 404:
 				t.Errorf("%s: %d %q, want 404", path, resp.StatusCode, body)
@@ -177,14 +178,14 @@ func TestHostileApplications(t *testing.T) {
 				address = saying(t, c.says)
 			}
 			component := func() (web.Component, error) { return NewFastCGI(FastCGIConfig{Address: address}) }
-			bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan ended) {
+			bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.Ended) {
 				if c.status == 0 {
 					broken(t, url)
-				} else if resp, _ := do(t, "GET", url, nil); resp.StatusCode != c.status {
+				} else if resp, _ := webtest.Get(t, url); resp.StatusCode != c.status {
 					t.Errorf("%d, want %d", resp.StatusCode, c.status)
 				}
-				if e := <-end; e.err == nil || !strings.Contains(e.err.Error(), c.why) || !strings.HasPrefix(e.err.Error(), "fastcgi: ") {
-					t.Errorf("%v, want it to say %q", e.err, c.why)
+				if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), c.why) || !strings.HasPrefix(e.Err.Error(), "fastcgi: ") {
+					t.Errorf("%v, want it to say %q", e.Err, c.why)
 				}
 			})
 		})
@@ -197,8 +198,8 @@ func TestASilentApplication(t *testing.T) {
 	component := func() (web.Component, error) {
 		return NewFastCGI(FastCGIConfig{Address: address, Timeout: "50ms"})
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan ended) {
-		if resp, _ := do(t, "GET", url, nil); resp.StatusCode != 504 {
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.Ended) {
+		if resp, _ := webtest.Get(t, url); resp.StatusCode != 504 {
 			t.Errorf("%d, want 504", resp.StatusCode)
 		}
 		<-end

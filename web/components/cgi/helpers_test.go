@@ -2,102 +2,47 @@ package cgi
 
 import (
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
-// patience is how long a test waits for what must come.
-const patience = 30 * time.Second
-
-// ended is what an exchange was at its end.
-type ended struct {
-	status int
-	err    error
-}
-
-// serving runs a component between two pipes, and gives its address and how exchanges end.
-func serving(t *testing.T, way flow.Way, c web.Component) (url string, end <-chan ended) {
-	to := make(chan ended, 16)
+// bothWays runs a test of a component, made anew each time and between two pipes, as a chain and as a process network.
+func bothWays(t *testing.T, component func() (web.Component, error), test func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended)) {
+	t.Helper()
 	before := web.Pipe(func(c *web.Conn) {
-		c.SetHeader("X-Before", "kept")
 		c.SetHeader("X-From", "pipe")
 		c.AddHeader("Set-Cookie", "b=2")
 		if u := c.RequestHeader("X-User"); u != "" {
 			c.SetValue(web.User, u)
 		}
-		c.After(func(c *web.Conn) { to <- ended{c.Status(), c.Err()} })
 	})
-	h, err := web.New(web.Chain(before, c), web.Options{Way: way})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
-	t.Cleanup(func() {
-		s.Close()
-		h.Close()
-		if err := c.(io.Closer).Close(); err != nil {
-			t.Error(err)
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		c, err := component()
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-	return s.URL, to
-}
-
-// bothWays runs a test of a component, made anew each time, as a chain and as a process network.
-func bothWays(t *testing.T, component func() (web.Component, error), test func(t *testing.T, url string, c web.Component, end <-chan ended)) {
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			c, err := component()
-			if err != nil {
-				t.Fatal(err)
+		t.Cleanup(func() {
+			if err := c.(io.Closer).Close(); err != nil {
+				t.Error(err)
 			}
-			url, end := serving(t, way, c)
-			test(t, url, c, end)
 		})
-	}
-}
-
-func client(t *testing.T) *http.Client {
-	tr := &http.Transport{DisableCompression: true}
-	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
-// do sends a request, and gives the response and its whole body.
-func do(t *testing.T, method, url string, body io.Reader, fields ...string) (*http.Response, string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(fields); i += 2 {
-		r.Header[fields[i]] = append(r.Header[fields[i]], fields[i+1])
-	}
-	resp, err := client(t).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	all, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(all)
+		to := make(chan webtest.Ended, 16)
+		test(t, webtest.Serve(t, way, web.Chain(webtest.Noting(to), before, c)), c, to)
+	})
 }
 
 // broken asks for a page whose body does not look whole.
 func broken(t *testing.T, url string) string {
 	t.Helper()
-	resp, err := client(t).Get(url)
+	resp, err := webtest.Client(t).Get(url)
 	if err != nil {
 		return ""
 	}
@@ -107,16 +52,6 @@ func broken(t *testing.T, url string) string {
 		t.Errorf("the body looks whole: %.100q", all)
 	}
 	return string(all)
-}
-
-// until waits for what must become true.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it did not come about that %s", what)
-		}
-	}
 }
 
 // pidIn is the number that a program has left in a file, 0 when there is none.

@@ -19,6 +19,7 @@ import (
 
 	"weir/web"
 	"weir/web/components/compress"
+	"weir/web/internal/webtest"
 )
 
 // reader reads a stream as a browser does (section 9.2.6 of the HTML standard).
@@ -163,11 +164,11 @@ func TestStream(t *testing.T) {
 	}
 	for kind, behind := range map[string][]web.Component{"plain": nil, "compressed": {zip}, "compressed by the component": {compressor}} {
 		next := make(chan string)
-		bothWays(t, telling(next), func(t *testing.T, url string, _ io.Closer, end <-chan ended) {
+		bothWays(t, telling(next), func(t *testing.T, url string, _ io.Closer, end <-chan webtest.Ended) {
 			r, _ := http.NewRequest("GET", url, nil)
 			r.Header.Set("Last-Event-ID", "41")
 			r.Header.Set("Accept-Encoding", "gzip")
-			resp, err := client(t).Do(r)
+			resp, err := webtest.Client(t).Do(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +199,7 @@ func TestStream(t *testing.T) {
 			if _, _, err := from.next(); err != io.EOF {
 				t.Errorf("%v, want the end", err)
 			}
-			if e := <-end; e.status != 200 || e.err != nil {
+			if e := <-end; e.Status != 200 || e.Err != nil {
 				t.Errorf("%+v", e)
 			}
 		}, behind...)
@@ -213,25 +214,25 @@ func waiting() (web.Component, error) {
 }
 
 func TestHowAStreamEnds(t *testing.T) {
-	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
 		ctx, goAway := context.WithCancel(t.Context())
 		r, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
-		if _, err := client(t).Do(r); err != nil {
+		if _, err := webtest.Client(t).Do(r); err != nil {
 			t.Fatal(err)
 		}
-		if resp, err := client(t).Get(url); err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+		if resp, err := webtest.Client(t).Get(url); err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
 			t.Errorf("the second of one: %v, %v, want 503", resp, err)
 		} else {
 			resp.Body.Close()
 			<-end
 		}
 		goAway()
-		if e := <-end; e.status != 200 || e.err != nil {
+		if e := <-end; e.Status != 200 || e.Err != nil {
 			t.Errorf("the client has gone: %+v", e)
 		}
-		until(t, "nobody is connected", func() bool { return c.(*Streams).Open() == 0 })
+		webtest.Until(t, "nobody is connected", func() bool { return c.(*Streams).Open() == 0 })
 
-		resp, err := client(t).Get(url)
+		resp, err := webtest.Client(t).Get(url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,28 +243,28 @@ func TestHowAStreamEnds(t *testing.T) {
 		if rest, err := io.ReadAll(resp.Body); err != nil {
 			t.Errorf("%q, %v, want a clean end", rest, err)
 		}
-		if e := <-end; e.err != nil {
+		if e := <-end; e.Err != nil {
 			t.Errorf("%+v", e)
 		}
 	})
 	component := func() (web.Component, error) {
 		return SSE(SSEConfig{}, func(context.Context, *Stream) error { return errors.New("broken") })
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan ended) {
-		resp, err := client(t).Get(url)
+	bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.Ended) {
+		resp, err := webtest.Client(t).Get(url)
 		if err == nil {
 			_, err = io.ReadAll(resp.Body)
 			resp.Body.Close()
 		}
-		if e := <-end; err == nil || e.err == nil || e.err.Error() != "broken" {
+		if e := <-end; err == nil || e.Err == nil || e.Err.Error() != "broken" {
 			t.Errorf("%v, %+v, want a cut connection", err, e)
 		}
 	})
 }
 
 func TestMethods(t *testing.T) {
-	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
-		resp, err := client(t).Head(url)
+	bothWays(t, waiting, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
+		resp, err := webtest.Client(t).Head(url)
 		if err != nil || resp.StatusCode != 200 || resp.Header.Get("Content-Type") == "" {
 			t.Errorf("HEAD: %v, %v", resp, err)
 		}
@@ -271,7 +272,7 @@ func TestMethods(t *testing.T) {
 		if n := c.(*Streams).Open(); n != 0 {
 			t.Errorf("%d open", n)
 		}
-		resp, err = client(t).Post(url, "text/plain", strings.NewReader("a"))
+		resp, err = webtest.Client(t).Post(url, "text/plain", strings.NewReader("a"))
 		if err != nil || resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("POST: %v, %v", resp, err)
 		}
@@ -292,9 +293,9 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	component := func() (web.Component, error) { return Watch(WatchConfig{Dir: root, Interval: "1ms"}) }
-	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
 		write("page.html", "a")
-		resp, err := client(t).Get(url)
+		resp, err := webtest.Client(t).Get(url)
 		if err != nil {
 			t.Fatal(err)
 		}

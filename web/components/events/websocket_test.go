@@ -15,12 +15,13 @@ import (
 	"weir/flow"
 	"weir/web"
 	"weir/web/internal/conn"
+	"weir/web/internal/webtest"
 )
 
 func echo() (web.Component, error) { return Echo(WebSocketConfig{MaxMessage: "1KB"}) }
 
 func TestEcho(t *testing.T) {
-	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
 		conn, resp, err := dial(t, url)
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +44,7 @@ func TestEcho(t *testing.T) {
 		if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
 			t.Error(err)
 		}
-		if e := <-end; e.status != 101 || e.err != nil {
+		if e := <-end; e.Status != 101 || e.Err != nil {
 			t.Errorf("%+v", e)
 		}
 		if n := c.(*WebSockets).Open(); n != 0 {
@@ -53,7 +54,7 @@ func TestEcho(t *testing.T) {
 }
 
 func TestAMessageThatIsTooLarge(t *testing.T) {
-	bothWays(t, echo, func(t *testing.T, url string, _ io.Closer, end <-chan ended) {
+	bothWays(t, echo, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.Ended) {
 		conn, _, err := dial(t, url)
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +71,7 @@ func TestWhoMayConnect(t *testing.T) {
 	component := func() (web.Component, error) {
 		return Echo(WebSocketConfig{Origins: []string{"*.example.org", "https://other.example"}, Protocols: []string{"a"}})
 	}
-	bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan ended) {
+	bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.Ended) {
 		for origin, ok := range map[string]bool{
 			"": true, url: true, "http://www.example.org": true, "https://other.example": true,
 			"http://other.example": false, "http://example.com": false, "null": false,
@@ -89,16 +90,16 @@ func TestWhoMayConnect(t *testing.T) {
 			if ok {
 				_ = conn.Close(websocket.StatusNormalClosure, "")
 			}
-			if e := <-end; ok != (e.err == nil) {
+			if e := <-end; ok != (e.Err == nil) {
 				t.Errorf("origin %q: %+v", origin, e)
 			}
 		}
-		resp, err := client(t).Get(url)
+		resp, err := webtest.Client(t).Get(url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if e := <-end; resp.StatusCode != 426 || e.status != 426 {
+		if e := <-end; resp.StatusCode != 426 || e.Status != 426 {
 			t.Errorf("no WebSocket: %d, want 426", resp.StatusCode)
 		}
 	})
@@ -106,7 +107,7 @@ func TestWhoMayConnect(t *testing.T) {
 
 func TestMaxOpen(t *testing.T) {
 	component := func() (web.Component, error) { return Echo(WebSocketConfig{MaxOpen: 1}) }
-	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
 		first, _, err := dial(t, url)
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +131,7 @@ func TestHowAFunctionEnds(t *testing.T) {
 		component := func() (web.Component, error) {
 			return WebSocket(WebSocketConfig{}, func(context.Context, *websocket.Conn) error { return err })
 		}
-		bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan ended) {
+		bothWays(t, component, func(t *testing.T, url string, _ io.Closer, end <-chan webtest.Ended) {
 			conn, _, dialled := dial(t, url)
 			if dialled != nil {
 				t.Fatal(dialled)
@@ -139,15 +140,15 @@ func TestHowAFunctionEnds(t *testing.T) {
 			if websocket.CloseStatus(got) != want || strings.Contains(got.Error(), "secret") {
 				t.Errorf("%v, want status %d", got, want)
 			}
-			if e := <-end; !errors.Is(e.err, err) {
-				t.Errorf("%v, want %v", e.err, err)
+			if e := <-end; !errors.Is(e.Err, err) {
+				t.Errorf("%v, want %v", e.Err, err)
 			}
 		})
 	}
 }
 
 func TestCloseIsAGoodbye(t *testing.T) {
-	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+	bothWays(t, echo, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
 		conn, _, err := dial(t, url)
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +161,7 @@ func TestCloseIsAGoodbye(t *testing.T) {
 		if err := <-read; websocket.CloseStatus(err) != websocket.StatusGoingAway {
 			t.Errorf("%v, want status 1001", err)
 		}
-		if e := <-end; e.err != nil {
+		if e := <-end; e.Err != nil {
 			t.Errorf("%+v", e)
 		}
 		if _, resp, err := dial(t, url); err == nil || resp.StatusCode != 503 {
@@ -190,7 +191,7 @@ func TestTheServerStops(t *testing.T) {
 		s.Config.BaseContext = func(net.Listener) context.Context { return base }
 		s.Start()
 
-		resp, err := client(t).Get(s.URL + "/1")
+		resp, err := webtest.Client(t).Get(s.URL + "/1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ func TestTheServerStops(t *testing.T) {
 		if _, _, err := c.Read(within(t)); websocket.CloseStatus(err) != websocket.StatusGoingAway {
 			t.Errorf("%v, want status 1001", err)
 		}
-		until(t, "nobody is connected", func() bool { return sockets.(*WebSockets).Open()+streams.(*Streams).Open() == 0 })
+		webtest.Until(t, "nobody is connected", func() bool { return sockets.(*WebSockets).Open()+streams.(*Streams).Open() == 0 })
 		s.Close()
 		h.Close()
 		_, _ = sockets.(*WebSockets).Close(), streams.(*Streams).Close()
@@ -217,13 +218,13 @@ func TestTheServerStops(t *testing.T) {
 // A client that is there answers pings by reading; one that has gone silently does not.
 func TestPings(t *testing.T) {
 	component := func() (web.Component, error) { return Echo(WebSocketConfig{Ping: "20ms"}) }
-	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
 		silent, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer silent.Close()
-		_ = silent.SetDeadline(time.Now().Add(patience))
+		_ = silent.SetDeadline(time.Now().Add(webtest.Patience))
 		_, _ = io.WriteString(silent, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
 		sent, err := io.ReadAll(silent) // it ends because no answer came
 		if err != nil || !strings.HasPrefix(string(sent), "HTTP/1.1 101 ") || !strings.Contains(string(sent), "\r\n\r\n\x89") {
@@ -232,9 +233,9 @@ func TestPings(t *testing.T) {
 		<-end
 	})
 	component = func() (web.Component, error) { return Echo(WebSocketConfig{Ping: "1s"}) }
-	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan ended) {
+	bothWays(t, component, func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended) {
 		pinged := make(chan struct{}, 1)
-		conn, _, err := websocket.Dial(within(t), url, &websocket.DialOptions{HTTPClient: client(t), OnPingReceived: func(context.Context, []byte) bool {
+		conn, _, err := websocket.Dial(within(t), url, &websocket.DialOptions{HTTPClient: webtest.Client(t), OnPingReceived: func(context.Context, []byte) bool {
 			select {
 			case pinged <- struct{}{}:
 			default:

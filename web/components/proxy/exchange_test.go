@@ -11,23 +11,12 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
-// ended is what an exchange was at its end.
-type ended struct {
-	status   int
-	upstream string
-	err      error
-}
-
-// noting is a composition with a pipe that hands over how each exchange ended.
-func noting(to chan<- ended) func(web.Component) web.Component {
-	return func(p web.Component) web.Component {
-		return web.Chain(web.Pipe(func(c *web.Conn) {
-			c.SetHeader("X-Before", "kept")
-			c.After(func(c *web.Conn) { to <- ended{c.Status(), c.Text(web.Upstream), c.Err()} })
-		}), p)
-	}
+// noting is a composition that hands over how each exchange ended.
+func noting(to chan<- webtest.Ended) func(web.Component) web.Component {
+	return func(p web.Component) web.Component { return web.Chain(webtest.Noting(to), p) }
 }
 
 // breaking is an upstream that takes a request, and closes the connection having sent some bytes.
@@ -62,7 +51,7 @@ func TestRetries(t *testing.T) {
 		{"not behind an informational response", breaking(t, &failed, "HTTP/1.1 103 Early Hints\r\n\r\n"), "GET", "", 502, "502 Bad Gateway\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to := make(chan ended, 1)
+			to := make(chan webtest.Ended, 1)
 			bothWays(t, Config{Upstreams: []string{c.first, works.URL}, MaxFails: -1}, noting(to), func(t *testing.T, url string, p *Proxy) {
 				asked.Store(0)
 				resp, body := do(t, c.method, url, c.body)
@@ -70,7 +59,7 @@ func TestRetries(t *testing.T) {
 				if resp.StatusCode != c.status || body != c.want || resp.Header.Get("X-Before") != "kept" {
 					t.Errorf("%d %.50q %v, want %d %.50q", resp.StatusCode, body, resp.Header, c.status, c.want)
 				}
-				if ok := c.status == 200; ok && (end.upstream != works.URL || end.err != nil) || !ok && (end.upstream != "" || end.err == nil || asked.Load() != 0) {
+				if ok := c.status == 200; ok && (end.Upstream != works.URL || end.Err != nil) || !ok && (end.Upstream != "" || end.Err == nil || asked.Load() != 0) {
 					t.Errorf("%+v, and the other was asked %d times", end, asked.Load())
 				}
 				if u := p.Upstreams()[0]; u.Failures != 1 || u.Requests != 1 || u.Active != 0 || u.Last == "" {
@@ -82,13 +71,13 @@ func TestRetries(t *testing.T) {
 }
 
 func TestRetriesEnd(t *testing.T) {
-	to := make(chan ended, 1)
+	to := make(chan webtest.Ended, 1)
 	cfg := Config{Upstreams: []string{dead(t), dead(t), dead(t), named(t, "last").URL}, Retries: 2}
 	bothWays(t, cfg, noting(to), func(t *testing.T, url string, _ *Proxy) {
 		if resp, _ := do(t, "GET", url, ""); resp.StatusCode != 502 {
 			t.Errorf("%d, want 502 after three", resp.StatusCode)
 		}
-		if end := <-to; end.status != 502 || !strings.Contains(end.err.Error(), "proxy: http://127.0.0.1:") {
+		if end := <-to; end.Status != 502 || !strings.Contains(end.Err.Error(), "proxy: http://127.0.0.1:") {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -123,14 +112,14 @@ func TestWhatAnUpstreamDoesWrong(t *testing.T) {
 		}, 502},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to := make(chan ended, 1)
+			to := make(chan webtest.Ended, 1)
 			cfg := Config{Upstreams: []string{raw(t, c.does)}}
 			if c.status == 504 {
 				cfg.HeadTimeout = "50ms"
 			}
 			bothWays(t, cfg, noting(to), func(t *testing.T, url string, p *Proxy) {
 				resp, _ := do(t, "GET", url, "")
-				if end := <-to; resp.StatusCode != c.status || end.status != c.status || end.err == nil {
+				if end := <-to; resp.StatusCode != c.status || end.Status != c.status || end.Err == nil {
 					t.Errorf("%d, %+v, want %d", resp.StatusCode, end, c.status)
 				}
 				if u := p.Upstreams()[0]; u.Failures != 1 || u.Active != 0 {
@@ -144,17 +133,17 @@ func TestWhatAnUpstreamDoesWrong(t *testing.T) {
 func TestABodyThatBreaksOffCutsTheConnection(t *testing.T) {
 	for _, head := range []string{"Content-Length: 10\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"} {
 		up := raw(t, func(c net.Conn) { request(c); io.WriteString(c, "HTTP/1.1 200 OK\r\n"+head) })
-		to := make(chan ended, 1)
+		to := make(chan webtest.Ended, 1)
 		bothWays(t, Config{Upstreams: []string{up}}, noting(to), func(t *testing.T, url string, p *Proxy) {
-			resp, err := client(t).Get(url)
+			resp, err := webtest.Client(t).Get(url)
 			if err == nil {
 				_, err = io.ReadAll(resp.Body)
 				resp.Body.Close()
 			}
-			if end := <-to; err == nil || end.err == nil || end.status != 200 || end.upstream != up {
+			if end := <-to; err == nil || end.Err == nil || end.Status != 200 || end.Upstream != up {
 				t.Errorf("%q: %v, %+v: want a body that looks broken", head, err, end)
 			}
-			until(t, "the failure is counted", func() bool { return p.Upstreams()[0].Failures == 1 })
+			webtest.Until(t, "the failure is counted", func() bool { return p.Upstreams()[0].Failures == 1 })
 		})
 	}
 }
@@ -166,16 +155,16 @@ func TestAClientThatGoesIsNobodysFailure(t *testing.T) {
 		<-r.Context().Done()
 		out <- struct{}{}
 	})
-	to := make(chan ended, 1)
+	to := make(chan webtest.Ended, 1)
 	bothWays(t, Config{Upstreams: []string{up.URL, up.URL}}, noting(to), func(t *testing.T, url string, p *Proxy) {
 		ctx, goAway := context.WithCancel(t.Context())
 		r, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
 		go func() { <-in; goAway() }()
-		if _, err := client(t).Do(r); err == nil {
+		if _, err := webtest.Client(t).Do(r); err == nil {
 			t.Error("an answer")
 		}
 		<-out
-		if end := <-to; end.status != statusGone || end.err == nil {
+		if end := <-to; end.Status != statusGone || end.Err == nil {
 			t.Errorf("%+v, want %d", end, statusGone)
 		}
 		for _, u := range p.Upstreams() {
@@ -200,7 +189,7 @@ func TestARequestBodyThatIsNoGoodIsNotTheUpstreamsFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(patience))
+		_ = c.SetDeadline(time.Now().Add(webtest.Patience))
 		_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
 		if answer, _ := io.ReadAll(c); !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") {
 			t.Errorf("malformed: %.80q, want 400", answer)

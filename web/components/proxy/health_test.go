@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"weir/web/internal/webtest"
 )
 
 func TestFailuresInARowPutAside(t *testing.T) {
@@ -79,15 +81,15 @@ func TestHealthChecks(t *testing.T) {
 		}
 	})
 	p := newProxy(t, Config{Upstreams: []string{a.URL + "/base"}, HealthPath: "/healthz", HealthInterval: "10s"})
-	url := serve(t, "chain", p)
-	until(t, "it is checked at once", func() bool { return path.Load() != nil })
+	url := webtest.Serve(t, "chain", p)
+	webtest.Until(t, "it is checked at once", func() bool { return path.Load() != nil })
 	if path.Load() != "/base/healthz" || host.Load() != p.pool.upstreams[0].target.Host {
 		t.Errorf("%v at %v", path.Load(), host.Load())
 	}
 	quick := newProxy(t, Config{Upstreams: []string{a.URL}, HealthPath: "/", HealthInterval: "1s", HealthThreshold: 1})
-	other := serve(t, "network", quick)
+	other := webtest.Serve(t, "network", quick)
 	ill.Store(true)
-	until(t, "it is down", func() bool { return quick.Upstreams()[0].Down })
+	webtest.Until(t, "it is down", func() bool { return quick.Upstreams()[0].Down })
 	if resp, _ := do(t, "GET", other, ""); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %v, want 503", resp.StatusCode, resp.Header)
 	}
@@ -95,7 +97,7 @@ func TestHealthChecks(t *testing.T) {
 		t.Errorf("%d", resp.StatusCode)
 	}
 	ill.Store(false)
-	until(t, "it is up again", func() bool { return !quick.Upstreams()[0].Down })
+	webtest.Until(t, "it is up again", func() bool { return !quick.Upstreams()[0].Down })
 	if resp, _ := do(t, "GET", other, ""); resp.StatusCode != 200 {
 		t.Errorf("%d", resp.StatusCode)
 	}

@@ -9,14 +9,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/internal/webtest"
 )
-
-// patience is how long a test waits for what must come.
-const patience = 30 * time.Second
 
 // upstreamOf is a server that answers by f.
 func upstreamOf(t *testing.T, f http.HandlerFunc) *httptest.Server {
@@ -86,69 +83,21 @@ func newProxy(t *testing.T, cfg Config) *Proxy {
 	return c.(*Proxy)
 }
 
-// serve runs a composition, and gives its address.
-func serve(t *testing.T, way flow.Way, c web.Component) string {
-	h, err := web.New(c, web.Options{Way: way})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
-	t.Cleanup(func() { s.Close(); h.Close() })
-	return s.URL
-}
-
 // bothWays runs a test of a composition as a chain and as a process network.
 func bothWays(t *testing.T, cfg Config, around func(web.Component) web.Component, test func(t *testing.T, url string, p *Proxy)) {
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			p := newProxy(t, cfg)
-			var c web.Component = p
-			if around != nil {
-				c = around(p)
-			}
-			test(t, serve(t, way, c), p)
-		})
-	}
+	t.Helper()
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		p := newProxy(t, cfg)
+		var c web.Component = p
+		if around != nil {
+			c = around(p)
+		}
+		test(t, webtest.Serve(t, way, c), p)
+	})
 }
 
-// do sends a request, and gives the response and its whole body.
+// do sends a request with a text.
 func do(t *testing.T, method, url, body string, fields ...string) (*http.Response, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(fields); i += 2 {
-		r.Header.Add(fields[i], fields[i+1])
-	}
-	if r.Header.Get("Host") != "" {
-		r.Host = r.Header.Get("Host")
-	}
-	resp, err := client(t).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	all, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(all)
-}
-
-// client is a client of the test's own.
-func client(t *testing.T) *http.Client {
-	tr := &http.Transport{DisableCompression: true}
-	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
-// until waits for what must become true.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it did not come about that %s", what)
-		}
-	}
+	return webtest.Do(t, method, url, strings.NewReader(body), fields...)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"weir/web/internal/webtest"
 )
 
 // poolOf is a pool by a policy, with a clock that stands still.
@@ -107,7 +109,7 @@ func TestPoliciesByRequests(t *testing.T) {
 	slow := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) { in <- struct{}{}; <-hold })
 	quick := named(t, "quick")
 	p := newProxy(t, Config{Upstreams: []string{slow.URL, quick.URL}, Policy: "least connections"})
-	url := serve(t, "chain", p)
+	url := webtest.Serve(t, "chain", p)
 	done := make(chan string, 1)
 	go func() { _, body := do(t, "GET", url, ""); done <- body }()
 	<-in

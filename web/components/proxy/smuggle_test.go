@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"weir/web/internal/webtest"
 )
 
 // strict is an upstream that reads requests by the letter of RFC 9112, and keeps what was wrong and what it was asked.
@@ -241,7 +243,7 @@ func TestSmugglingBehindAnEarlyAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(patience))
+		_ = c.SetDeadline(time.Now().Add(webtest.Patience))
 		_, _ = io.WriteString(c, "POST /outer HTTP/1.1\r\nHost: a\r\n"+chunked+"\r\n1\r\na\r\n")
 		answer := make([]byte, len("HTTP/1.1 200"))
 		if _, err := io.ReadFull(c, answer); err != nil || string(answer) != "HTTP/1.1 200" {
@@ -262,7 +264,7 @@ func attack(t *testing.T, url, sent string) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(webtest.Patience))
 	_, _ = io.WriteString(c, sent)
 	answer := make([]byte, 1) // a client that has only closed its half before that counts as gone
 	if _, err := io.ReadFull(c, answer); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {

@@ -20,6 +20,7 @@ import (
 
 	"weir/web"
 	"weir/web/internal/conn"
+	"weir/web/internal/webtest"
 )
 
 // zip compresses what passes, and flushes.
@@ -47,7 +48,7 @@ func TestEventsPassAtOnce(t *testing.T) {
 			})
 			around := func(p web.Component) web.Component { return web.Chain(append([]web.Component{p}, filters...)...) }
 			bothWays(t, Config{Upstreams: []string{up.URL}}, around, func(t *testing.T, url string, _ *Proxy) {
-				resp, err := client(t).Get(url) // the head comes before the first event
+				resp, err := webtest.Client(t).Get(url) // the head comes before the first event
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -94,7 +95,7 @@ func TestEventsEndWhenTheServerStops(t *testing.T) {
 	s.Config.BaseContext = func(net.Listener) context.Context { return conn.WithStopping(context.Background(), stops) }
 	s.Start()
 	defer s.Close()
-	resp, err := client(t).Get(s.URL)
+	resp, err := webtest.Client(t).Get(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,12 +123,12 @@ func TestWebSocketsPass(t *testing.T) {
 			}
 		}
 	})
-	to := make(chan ended, 1)
+	to := make(chan webtest.Ended, 1)
 	around := func(p web.Component) web.Component { return web.Chain(noting(to)(p), zip) }
 	bothWays(t, Config{Upstreams: []string{up.URL}}, around, func(t *testing.T, url string, p *Proxy) {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), webtest.Patience)
 		defer cancel()
-		c, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: client(t)})
+		c, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: webtest.Client(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +149,7 @@ func TestWebSocketsPass(t *testing.T) {
 		if err := c.Close(websocket.StatusNormalClosure, ""); err != nil {
 			t.Error(err)
 		}
-		if end := <-to; end.status != 101 || end.upstream != up.URL || end.err != nil {
+		if end := <-to; end.Status != 101 || end.Upstream != up.URL || end.Err != nil {
 			t.Errorf("%+v", end)
 		}
 		if u := p.Upstreams()[0]; u.Active != 0 || u.Failures != 0 {
@@ -167,7 +168,7 @@ func TestTrailersAndInformationalResponsesPass(t *testing.T) {
 		w.Header().Set("X-Sum", "1")
 		w.Header().Set(http.TrailerPrefix+"X-Unannounced", "2")
 	})
-	to := make(chan ended, 1)
+	to := make(chan webtest.Ended, 1)
 	bothWays(t, Config{Upstreams: []string{up.URL}}, noting(to), func(t *testing.T, url string, _ *Proxy) {
 		var hints []string
 		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
@@ -175,7 +176,7 @@ func TestTrailersAndInformationalResponsesPass(t *testing.T) {
 			return nil
 		}}
 		r, _ := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), "GET", url, nil)
-		resp, err := client(t).Do(r)
+		resp, err := webtest.Client(t).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +217,7 @@ func TestABodyThatNobodyWants(t *testing.T) {
 			t.Errorf("%d %q", resp.StatusCode, body)
 		}
 		<-gone
-		until(t, "nothing is under way", func() bool { return p.Upstreams()[0].Active == 0 })
+		webtest.Until(t, "nothing is under way", func() bool { return p.Upstreams()[0].Active == 0 })
 		if u := p.Upstreams()[0]; u.Failures != 0 {
 			t.Errorf("%+v", u)
 		}
@@ -252,7 +253,7 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 	bothWays(t, Config{Upstreams: []string{up.URL}}, nil, func(t *testing.T, url string, _ *Proxy) {
 		body, more := io.Pipe()
 		r, _ := http.NewRequestWithContext(t.Context(), "POST", url, body)
-		resp, err := client(t).Do(r) // the head comes before the body goes
+		resp, err := webtest.Client(t).Do(r) // the head comes before the body goes
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +283,7 @@ func TestLargeRequestBodies(t *testing.T) {
 			t.Errorf("%q", body)
 		}
 		r, _ := http.NewRequestWithContext(t.Context(), "POST", url, io.MultiReader(strings.NewReader("abc"), strings.NewReader("def")))
-		resp, err := client(t).Do(r)
+		resp, err := webtest.Client(t).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +304,7 @@ func TestUnixSocket(t *testing.T) {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Serve(l) }()
 	defer func() { s.Close(); <-done; os.Remove(socket) }()
-	url := serve(t, "chain", newProxy(t, Config{Upstreams: []string{"unix:" + socket}, Host: "upstream"}))
+	url := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{"unix:" + socket}, Host: "upstream"}))
 	if _, body := do(t, "GET", url+"/a", ""); !strings.Contains(body, "GET /a \nHost: localhost\n") {
 		t.Errorf("%q", body)
 	}
@@ -315,11 +316,11 @@ func TestOverTLS(t *testing.T) {
 	s.EnableHTTP2, s.Config.ErrorLog = true, silent
 	s.StartTLS()
 	defer s.Close()
-	url := serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}))
+	url := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}))
 	if _, body := do(t, "POST", url+"/a", "text"); !strings.Contains(body, "POST /a text\n") || proto != "HTTP/2.0" {
 		t.Errorf("%q by %s", body, proto)
 	}
-	strange := serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}}))
+	strange := webtest.Serve(t, "chain", newProxy(t, Config{Upstreams: []string{s.URL}}))
 	if resp, _ := do(t, "GET", strange, ""); resp.StatusCode != 502 {
 		t.Errorf("a certificate that nobody has signed: %d, want 502", resp.StatusCode)
 	}
