@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 // says sends a request as it stands, and gives all that comes back.
@@ -48,7 +49,7 @@ func TestAHandlerWithoutEndWhoseBodyNobodyWants(t *testing.T) {
 			c.Reply(403)
 		}
 	})
-	bothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(events)), refuse), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(events)), refuse), func(t *testing.T, url string) {
 		for request, want := range map[string]string{"HEAD /": "HTTP/1.1 200 OK\r\n", "GET /refused": "HTTP/1.1 403 Forbidden\r\n"} {
 			if got := says(t, url, request+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %q, want %q", request, got, want)
@@ -67,7 +68,7 @@ func TestAHandlerThatAbortsWhenNobodyWantsItsBody(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	bothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
 		if resp, err := http.Head(url); err != nil || resp.ContentLength != 10_000 {
 			t.Errorf("%v, %v", resp, err)
 		}
@@ -81,7 +82,7 @@ func TestHEADOfAHandlerThatWritesNothing(t *testing.T) {
 			_, _ = io.WriteString(w, "hello")
 		}
 	}
-	bothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.FromHTTP(http.HandlerFunc(h)), func(t *testing.T, url string) {
 		if resp, err := http.Head(url); err != nil || resp.Header["Content-Length"] != nil {
 			t.Errorf("%v, %v", resp, err)
 		}
@@ -92,7 +93,7 @@ func TestHEADOfAHandlerThatWritesNothing(t *testing.T) {
 func TestAnOldClientGetsNoInformationalResponse(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusEarlyHints) }
 	c := web.Chain(web.Pipe(func(c *web.Conn) { c.Inform(http.StatusEarlyHints) }), web.FromHTTP(http.HandlerFunc(h)))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if got := says(t, url, "GET / HTTP/1.0\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.0 200 OK\r\n") {
 			t.Errorf("%q", got)
 		}
@@ -146,7 +147,7 @@ func TestTrailersOfABodyOfBytes(t *testing.T) {
 		"behind filters": web.Chain(web.FromHTTP(http.HandlerFunc(late)), filter(shout)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			bothWays(t, c, func(t *testing.T, url string) {
+			webtest.BothWays(t, c, func(t *testing.T, url string) {
 				if resp, body := get(t, url); !strings.EqualFold(body, "body") || resp.Trailer.Get("X-Sum") != "4" || resp.Header.Get("X-Sum") != "" {
 					t.Errorf("%q, trailers %v, head %v", body, resp.Trailer, resp.Header)
 				}
@@ -162,7 +163,7 @@ func TestTheTypeOfWhatAHandlerWrites(t *testing.T) {
 	}
 	var seen string
 	c := web.Chain(web.FromHTTP(http.HandlerFunc(h)), web.Pipe(func(c *web.Conn) { seen = c.Header("Content-Type") }), filter(shout))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		seen = ""
 		if resp, _ := get(t, url); seen != "text/html; charset=utf-8" || resp.Header.Get("Content-Type") != seen {
 			t.Errorf("seen %q, sent %q", seen, resp.Header.Get("Content-Type"))

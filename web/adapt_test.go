@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 // composed is a handler with a pipe before it, and a filter and a pipe behind.
@@ -33,7 +34,7 @@ func TestWhatAHandlerSetsIsSeenBehindIt(t *testing.T) {
 			c.SetHeader("X-Seen", "yes")
 		}
 	}))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if resp.StatusCode != http.StatusTeapot || body != "short and stout" || resp.Header.Get("X-Seen") != "yes" || resp.ContentLength != 15 {
 			t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
@@ -47,7 +48,7 @@ func TestAHandlerThatWritesMuch(t *testing.T) {
 			_, _ = io.WriteString(w, strings.Repeat("a", 1000))
 		}
 	}
-	bothWays(t, composed(h), func(t *testing.T, url string) {
+	webtest.BothWays(t, composed(h), func(t *testing.T, url string) {
 		if resp, body := get(t, url); body != strings.Repeat("A", 100_000) || resp.Header["X-Way"] == nil {
 			t.Errorf("%d bytes, %v", len(body), resp.Header)
 		}
@@ -69,7 +70,7 @@ func TestFlushTrailersAndInformationalResponsesTravel(t *testing.T) {
 		_, _ = io.WriteString(w, "and then")
 		w.Header().Set("X-End", "end")
 	}
-	bothWays(t, composed(h), func(t *testing.T, target string) {
+	webtest.BothWays(t, composed(h), func(t *testing.T, target string) {
 		hints := 0
 		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
 			if code == 103 && h.Get("Link") != "" {
@@ -125,7 +126,7 @@ func TestTakingTheConnectionOver(t *testing.T) {
 		"by a component": web.Chain(web.With(web.Pipe(func(c *web.Conn) { c.Hijack(talk) }), web.Traits{}), text("never"), filter(shout)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			bothWays(t, c, func(t *testing.T, target string) {
+			webtest.BothWays(t, c, func(t *testing.T, target string) {
 				u, _ := url.Parse(target)
 				conn, err := net.DialTimeout("tcp", u.Host, 10*time.Second)
 				if err != nil {
@@ -152,7 +153,7 @@ func TestAHandlerWhoseBodyNobodyWants(t *testing.T) {
 			_, _ = w.Write(make([]byte, 4096))
 		}
 	}
-	bothWays(t, composed(h), func(t *testing.T, url string) {
+	webtest.BothWays(t, composed(h), func(t *testing.T, url string) {
 		if resp, _ := get(t, url, "If-None-Match", `"a"`); resp.StatusCode != 304 {
 			t.Errorf("%d", resp.StatusCode)
 		}
@@ -170,7 +171,7 @@ func TestAHandlerThatPanics(t *testing.T) {
 		}
 		panic("no")
 	}
-	bothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(h))), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(web.FromHTTP(http.HandlerFunc(h))), func(t *testing.T, url string) {
 		if resp, _ := get(t, url+"/early"); resp.StatusCode != 500 {
 			t.Errorf("before the head: %d, want 500", resp.StatusCode)
 		}
@@ -194,7 +195,7 @@ func TestServeFileThroughTheAdapter(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) })
-	bothWays(t, web.Chain(web.FromHTTP(h), mark("m")), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(web.FromHTTP(h), mark("m")), func(t *testing.T, url string) {
 		if resp, body := get(t, url); len(body) != 100_000 || resp.ContentLength != 100_000 {
 			t.Errorf("%d bytes, length %d", len(body), resp.ContentLength)
 		}
@@ -212,7 +213,7 @@ func TestAnotherContextIsNoWayToTheServersRequest(t *testing.T) {
 		web.Source(func(c *web.Conn) web.Body {
 			return web.String(c.RequestHeader("X-A") + came.Header.Get("X-A"))
 		}))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "b" {
 			t.Errorf("%q, want the field once", body)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 // Before sees what the client would get, whether a source, nobody or a panic has made it; the last word is with who came first.
@@ -22,7 +23,7 @@ func TestBefore(t *testing.T) {
 		}
 	})
 	c := web.Chain(say("outer"), say("inner"), fragile, web.When("page", pathIs("/"), text("page")))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		for _, want := range []struct {
 			path, body string
 			status     int
@@ -43,7 +44,7 @@ func TestAFieldIsAddedToTheRequest(t *testing.T) {
 		h := c.RequestHeaders("X-Hop")
 		return web.String(h[0] + h[1])
 	}))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url, "X-Hop", "a"); body != "ab" {
 			t.Errorf("%q, want both fields", body)
 		}

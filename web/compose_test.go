@@ -9,6 +9,7 @@ import (
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 func mark(s string) web.Component {
@@ -81,7 +82,7 @@ func TestAnEarlyAnswerSkipsSourcesOnly(t *testing.T) {
 	})
 	upper := web.Filter(func(*web.Conn) web.Transform { return shout })
 	c := web.Chain(mark("first"), refuse, text("open"), mark("last"), upper, seen)
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/": "OPEN", "/private": "403 FORBIDDEN\n"} {
 			resp, body := get(t, url+path)
 			if body != want {
@@ -110,7 +111,7 @@ func TestRoutesFollowTheRulesOfServeMux(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := web.Pipe(func(c *web.Conn) { c.SetHeader("X-Route", c.Text(web.Route)) })
-	bothWays(t, web.Chain(routes, mark("behind"), named), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(routes, mark("behind"), named), func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/": "all", "/x/y": "all", "/js/a.js": "js", "/js/": "js index", "/none/x": "404 Not Found\n"} {
 			resp, body := get(t, url+path)
 			if body != want || resp.Header.Get("X-Way") != "behind" {
@@ -128,7 +129,7 @@ func TestRoutesAnswerWhatFitsNoneAsServeMuxDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bothWays(t, web.Chain(routes, web.When("other", pathIs("/other"), text("other"))), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(routes, web.When("other", pathIs("/other"), text("other"))), func(t *testing.T, url string) {
 		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		for path, want := range map[string]string{"/js": "307 /js/ ", "/js//a?b=c": "307 /js/a?b=c ",
 			"/js//a%20b%2Fc?d=%20": "307 /js/a%20b%2Fc?d=%20 ", "/j%73/../js//": "307 /js/ ", "//js//a%2F": "307 /js/a%2F ",
@@ -160,7 +161,7 @@ func TestRoutesThatCannotWork(t *testing.T) {
 
 func TestAnEmptyArmGoesStraightOn(t *testing.T) {
 	js := web.When("js", pathIs("/js"), mark("in"))
-	bothWays(t, web.Chain(js, text("x"), mark("out")), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(js, text("x"), mark("out")), func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/js": "in out", "/": "out"} {
 			resp, _ := get(t, url+path)
 			if got := strings.Join(resp.Header["X-Way"], " "); got != want {
@@ -174,7 +175,7 @@ func TestAnEmptyArmGoesStraightOn(t *testing.T) {
 func TestACompositionIsAComponent(t *testing.T) {
 	inner := web.Chain(mark("a"), web.Branch("fork", func(c *web.Conn) int { return len(c.Path()) - 1 }, mark("b"), mark("c")))
 	c := web.Chain(text("x"), web.Pipe(func(c *web.Conn) { inner.Handle(c) }))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/": "a b", "/1": "a c", "/12": "a"} {
 			resp, _ := get(t, url+path)
 			if got := strings.Join(resp.Header["X-Way"], " "); got != want {

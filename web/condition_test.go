@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 const whole = "0123456789abcdef"
@@ -81,7 +82,7 @@ func TestConditionsAndRanges(t *testing.T) {
 	}
 	sources := map[string]web.Component{"bytes": web.Source(func(c *web.Conn) web.Body { head(c); return web.String(whole) }), "file": asFile(t)}
 	for kind, source := range sources {
-		bothWays(t, source, func(t *testing.T, url string) {
+		webtest.BothWays(t, source, func(t *testing.T, url string) {
 			for _, c := range cases {
 				resp, body := get(t, url, c.header...)
 				if resp.StatusCode != c.status || c.body != "" && body != c.body {
@@ -102,7 +103,7 @@ func TestConditionsAndRanges(t *testing.T) {
 }
 
 func TestSeveralRanges(t *testing.T) {
-	bothWays(t, asFile(t), func(t *testing.T, url string) {
+	webtest.BothWays(t, asFile(t), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=0-1,4-5")
 		if resp.StatusCode != 206 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "multipart/byteranges") {
 			t.Fatalf("%d %v", resp.StatusCode, resp.Header)
@@ -116,7 +117,7 @@ func TestSeveralRanges(t *testing.T) {
 }
 
 func TestHeadIsGetWithoutABody(t *testing.T) {
-	bothWays(t, asFile(t), func(t *testing.T, url string) {
+	webtest.BothWays(t, asFile(t), func(t *testing.T, url string) {
 		resp, err := http.Head(url)
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +142,7 @@ func TestAFileThatShrinks(t *testing.T) {
 		}
 		return web.File(f, 0, 2000)
 	})
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		resp, err := http.Get(url)
 		if err != nil {
 			return

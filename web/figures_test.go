@@ -14,6 +14,7 @@ import (
 	"weir/web/components/basic"
 	"weir/web/components/compress"
 	"weir/web/components/files"
+	"weir/web/internal/webtest"
 )
 
 // The example servers of the paper, each as its figure draws it. dir has the files; users the passwords.
@@ -87,7 +88,7 @@ func TestFigure1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		for path, compressed := range map[string]bool{"/index.html": false, "/js/a.js": true, "/css/a.css": true} {
 			path = strings.TrimSuffix(path, "index.html")
 			if resp, body := get(t, url+path); body != script || resp.Uncompressed != compressed {
@@ -103,7 +104,7 @@ func TestFigure2(t *testing.T) {
 		t.Fatal(err)
 	}
 	turned := strings.ReplaceAll(script, "let steer = measure", "yrg fgrre = zrnfher")
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		for path, want := range map[string]string{"/": script, "/js/a.js": turned, "/css/a.css": turned} {
 			if _, body := get(t, url+path); body != want {
 				t.Errorf("%s: %.40q, want %.40q", path, body, want)
@@ -125,7 +126,7 @@ func TestFigure3(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if resp, body := get(t, url+"/private/a.txt"); resp.StatusCode != 401 || resp.Header.Get("WWW-Authenticate") == "" || strings.Contains(body, "let") {
 			t.Errorf("without a password: %d %q %v", resp.StatusCode, body, resp.Header)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 // shout is a transform that holds back what it got until it is flushed or closed.
@@ -43,7 +44,7 @@ func described(c *web.Conn) web.Body {
 }
 
 func TestAFilterMendsTheHead(t *testing.T) {
-	bothWays(t, web.Chain(web.Source(described), filter(shout)), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(web.Source(described), filter(shout)), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=2-3")
 		if resp.StatusCode != 200 || body != "0123456789ABCDEF" {
 			t.Errorf("%d %q: a range of a changed body must be ignored", resp.StatusCode, body)
@@ -58,7 +59,7 @@ func TestAFilterMendsTheHead(t *testing.T) {
 }
 
 func TestAFilterThatLeavesTheBodyAlone(t *testing.T) {
-	bothWays(t, web.Chain(web.Source(described), web.Filter(plain)), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(web.Source(described), web.Filter(plain)), func(t *testing.T, url string) {
 		resp, body := get(t, url, "Range", "bytes=2-3")
 		if resp.StatusCode != 206 || body != "23" || resp.Header.Get("ETag") != `"one"` {
 			t.Errorf("%d %q %s", resp.StatusCode, body, resp.Header.Get("ETag"))
@@ -69,7 +70,7 @@ func TestAFilterThatLeavesTheBodyAlone(t *testing.T) {
 func TestFiltersWorkInTheirOrder(t *testing.T) {
 	brackets := func(next io.Writer) io.WriteCloser { return &bracketed{Writer: next} }
 	c := web.Chain(text("a"), filter(brackets), filter(shout), filter(brackets))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "[[A]]" {
 			t.Errorf("%q", body)
 		}
@@ -110,7 +111,7 @@ func TestFlushPassesFilters(t *testing.T) {
 			return nil
 		})
 	}), filter(shout), filter(shout))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		resp, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +136,7 @@ func TestPiped(t *testing.T) {
 		}
 		return err
 	})
-	bothWays(t, web.Chain(text("ab"), filter(double), filter(shout)), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(text("ab"), filter(double), filter(shout)), func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "ABAB" {
 			t.Errorf("%q", body)
 		}
@@ -157,7 +158,7 @@ func TestABodyThatBreaksOffIsCut(t *testing.T) {
 		"by a piped filter":      web.Chain(text("ab"), filter(fails)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			bothWays(t, c, func(t *testing.T, url string) {
+			webtest.BothWays(t, c, func(t *testing.T, url string) {
 				resp, err := http.Get(url)
 				if err != nil {
 					return // cut before the head: as clear
@@ -182,7 +183,7 @@ func TestAStreamSetsTrailers(t *testing.T) {
 	})
 	for name, c := range map[string]web.Component{"plain": source, "through a filter": web.Chain(source, filter(shout))} {
 		t.Run(name, func(t *testing.T) {
-			bothWays(t, c, func(t *testing.T, url string) {
+			webtest.BothWays(t, c, func(t *testing.T, url string) {
 				if resp, _ := get(t, url); resp.Trailer.Get("X-Sum") != "4" {
 					t.Errorf("%v", resp.Trailer)
 				}
@@ -238,7 +239,7 @@ func TestAnAnswerInPlaceOfACodedOne(t *testing.T) {
 		return shout
 	})
 	refused := web.When("refused", pathIs("/refused"), web.Pipe(func(c *web.Conn) { c.Reply(403) }))
-	bothWays(t, web.Chain(web.Source(described), coded, refused), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(web.Source(described), coded, refused), func(t *testing.T, url string) {
 		if resp, body := get(t, url); body != "0123456789ABCDEF" || resp.Header.Get("Content-Encoding") != "shout" {
 			t.Errorf("%q %v", body, resp.Header)
 		}

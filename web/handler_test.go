@@ -13,10 +13,11 @@ import (
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 func TestNothingAnswers(t *testing.T) {
-	bothWays(t, web.Chain(mark("m")), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(mark("m")), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if resp.StatusCode != 404 || body != "404 Not Found\n" || resp.Header.Get("X-Way") != "m" {
 			t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
@@ -102,52 +103,43 @@ func TestAComponentThatBlocks(t *testing.T) {
 		<-gate
 	})))
 	c := web.Chain(web.When("slow", pathIs("/slow"), slow), text("done"))
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			gate = make(chan struct{})
-			h, err := web.New(c, web.Options{Way: way})
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
+		gate = make(chan struct{})
+		status := make(chan int, width+waiting+more)
+		ask := func() {
+			resp, err := http.Get(url + "/slow")
 			if err != nil {
-				t.Fatal(err)
+				status <- 0
+				return
 			}
-			defer h.Close()
-			s := httptest.NewServer(h)
-			defer s.Close()
-			status := make(chan int, width+waiting+more)
-			ask := func() {
-				resp, err := http.Get(s.URL + "/slow")
-				if err != nil {
-					status <- 0
-					return
-				}
-				_ = resp.Body.Close()
-				status <- resp.StatusCode
+			_ = resp.Body.Close()
+			status <- resp.StatusCode
+		}
+		for range width {
+			go ask()
+			<-entered
+		}
+		for range waiting + more {
+			go ask()
+		}
+		for range more {
+			if got := <-status; got != 503 {
+				t.Errorf("beyond the queue: %d, want 503", got)
 			}
-			for range width {
-				go ask()
-				<-entered
+		}
+		if _, body := get(t, url+"/fast"); body != "done" {
+			t.Errorf("an exchange beside the blocked ones: %q", body)
+		}
+		close(gate)
+		for range width + waiting {
+			if got := <-status; got != 200 {
+				t.Errorf("within width and queue: %d, want 200", got)
 			}
-			for range waiting + more {
-				go ask()
-			}
-			for range more {
-				if got := <-status; got != 503 {
-					t.Errorf("beyond the queue: %d, want 503", got)
-				}
-			}
-			if _, body := get(t, s.URL+"/fast"); body != "done" {
-				t.Errorf("an exchange beside the blocked ones: %q", body)
-			}
-			close(gate)
-			for range width + waiting {
-				if got := <-status; got != 200 {
-					t.Errorf("within width and queue: %d, want 200", got)
-				}
-			}
-			for range waiting {
-				<-entered
-			}
-		})
-	}
+		}
+		for range waiting {
+			<-entered
+		}
+	})
 }
 
 func TestManyRequestsThroughEachWay(t *testing.T) {
@@ -158,7 +150,7 @@ func TestManyRequestsThroughEachWay(t *testing.T) {
 				panic("every hundredth")
 			}
 		}))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}}
 		defer client.CloseIdleConnections()
 		var wg sync.WaitGroup
@@ -221,7 +213,7 @@ func TestAfterSeesWhatWasSent(t *testing.T) {
 			})
 		})
 	}
-	bothWays(t, web.Chain(note("first"), note("second"), text("hello")), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(note("first"), note("second"), text("hello")), func(t *testing.T, url string) {
 		get(t, url)
 		for _, want := range []string{"second 200 5 text/plain second", "first 200 5 text/plain second"} {
 			if got := <-seen; got != want {
@@ -308,7 +300,7 @@ func TestAPanicOfABodyThatIsReplaced(t *testing.T) {
 			}
 			c.Reply(403)
 		}))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		for path, want := range map[string]int{"/": 403, "/panic": 500} {
 			if resp, _ := get(t, url+path); resp.StatusCode != want {
 				t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 func TestAKeyJoinsComponents(t *testing.T) {
@@ -11,7 +12,7 @@ func TestAKeyJoinsComponents(t *testing.T) {
 	tell := web.Source(func(c *web.Conn) web.Body {
 		return web.String(c.Text(web.User) + "," + c.Text(web.RequestID) + "," + c.Text(web.Upstream))
 	})
-	bothWays(t, web.Chain(set, tell), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(set, tell), func(t *testing.T, url string) {
 		if _, body := get(t, url); body != "ann,," {
 			t.Errorf("%q, want the user, and nothing of what nobody left or is no text", body)
 		}

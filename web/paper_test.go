@@ -4,11 +4,10 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
-	"weir/flow"
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 func text(s string) web.Component {
@@ -23,46 +22,14 @@ func zip(c *web.Conn) web.Transform {
 	return func(next io.Writer) io.WriteCloser { return gzip.NewWriter(next) }
 }
 
-// bothWays runs a test of a composition as a chain and as a process network.
-func bothWays(t *testing.T, c web.Component, test func(t *testing.T, url string)) {
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			h, err := web.New(c, web.Options{Way: way})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer h.Close()
-			s := httptest.NewServer(h)
-			defer s.Close()
-			test(t, s.URL)
-		})
-	}
-}
-
-// get gives the response, and the body as the client sees it.
+// get gives the response, and the body as the client sees it, who decodes gzip and keeps connections.
 func get(t *testing.T, url string, header ...string) (*http.Response, string) {
 	t.Helper()
-	r, err := http.NewRequest("GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(body)
+	return webtest.Fetch(t, http.DefaultClient, "GET", url, nil, header...)
 }
 
 func TestASourceAndAFilter(t *testing.T) {
-	bothWays(t, web.Chain(text("hello"), web.Filter(zip)), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(text("hello"), web.Filter(zip)), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if body != "hello" || !resp.Uncompressed {
 			t.Errorf("%q, uncompressed by the client: %v", body, resp.Uncompressed)
@@ -76,7 +43,7 @@ func TestAPanic(t *testing.T) {
 			panic("no")
 		}
 	}), text("fine"))
-	bothWays(t, c, func(t *testing.T, url string) {
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
 		if resp, body := get(t, url+"/panic"); resp.StatusCode != 500 || body != "500 Internal Server Error\n" {
 			t.Errorf("%d %q", resp.StatusCode, body)
 		}
@@ -94,7 +61,7 @@ func TestHandler(t *testing.T) {
 		io.WriteString(w, " more")
 		w.Header().Set("X-End", "yes")
 	})
-	bothWays(t, web.Chain(web.FromHTTP(h), web.Filter(zip)), func(t *testing.T, url string) {
+	webtest.BothWays(t, web.Chain(web.FromHTTP(h), web.Filter(zip)), func(t *testing.T, url string) {
 		resp, body := get(t, url)
 		if body != "some more" || resp.Trailer.Get("X-End") != "yes" {
 			t.Errorf("%q %v", body, resp.Trailer)

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"weir/flow/draw"
 	"weir/web"
 	"weir/web/components/metrics"
+	"weir/web/internal/webtest"
 )
 
 func pipe(name string) web.Component { return web.Named(name, web.Pipe(func(*web.Conn) {})) }
@@ -59,49 +59,32 @@ func running(t *testing.T, way flow.Way, c web.Component) (site, admin *httptest
 	return site, admin
 }
 
-func get(t *testing.T, url string) (*http.Response, []byte) {
-	t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	http.DefaultClient.CloseIdleConnections()
-	return resp, body
-}
-
 func TestTheReport(t *testing.T) {
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			site, admin := running(t, way, figure3(t))
-			get(t, site.URL+"/js/x.js")
-			_, body := get(t, admin.URL+"/api/topology")
-			var r struct {
-				AtNS  int64 `json:"at_ns"`
-				Sites []struct {
-					Name, Way string
-					Active    *int
-					Stages    []flow.StageReading
-					Edges     []struct{ From, To, Full string }
-					Layout    draw.Layout
-				}
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		site, admin := running(t, way, figure3(t))
+		webtest.Get(t, site.URL+"/js/x.js")
+		_, body := webtest.Get(t, admin.URL+"/api/topology")
+		var r struct {
+			AtNS  int64 `json:"at_ns"`
+			Sites []struct {
+				Name, Way string
+				Active    *int
+				Stages    []flow.StageReading
+				Edges     []struct{ From, To, Full string }
+				Layout    draw.Layout
 			}
-			if err := json.Unmarshal(body, &r); err != nil {
-				t.Fatal(err)
-			}
-			s := r.Sites[0]
-			if s.Name != "example" || s.Way != string(way) || s.Active == nil || r.AtNS <= 0 {
-				t.Errorf("%s", body)
-			}
-			if len(s.Layout.Nodes) != len(s.Stages)+1 || s.Layout.Exit != len(s.Stages) || len(s.Edges) == 0 || s.Edges[0].Full != "wait" {
-				t.Errorf("%s", body)
-			}
-		})
-	}
+		}
+		if err := json.Unmarshal([]byte(body), &r); err != nil {
+			t.Fatal(err)
+		}
+		s := r.Sites[0]
+		if s.Name != "example" || s.Way != string(way) || s.Active == nil || r.AtNS <= 0 {
+			t.Errorf("%s", body)
+		}
+		if len(s.Layout.Nodes) != len(s.Stages)+1 || s.Layout.Exit != len(s.Stages) || len(s.Edges) == 0 || s.Edges[0].Full != "wait" {
+			t.Errorf("%s", body)
+		}
+	})
 }
 
 func TestWhatIsServed(t *testing.T) {
@@ -118,13 +101,14 @@ func TestWhatIsServed(t *testing.T) {
 		"/debug/pprof/profile?seconds=1":    {"application/octet-stream", ""},
 		"/debug/pprof/trace?seconds=0.0001": {"application/octet-stream", ""},
 	} {
-		resp, body := get(t, admin.URL+path)
-		if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), want.kind) || !strings.Contains(string(body), want.text) {
+		resp, body := webtest.Get(t, admin.URL+path)
+		if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), want.kind) || !strings.Contains(body, want.text) {
 			t.Errorf("%s: %d %s, want %+v", path, resp.StatusCode, resp.Header.Get("Content-Type"), want)
 		}
 	}
+	// A path may be redirected first, which this client follows.
 	for _, path := range []string{"/nothing", "/page", "/page/", "/page/page.js", "/../admin.go"} {
-		if resp, _ := get(t, admin.URL+path); resp.StatusCode != 404 {
+		if resp, _ := webtest.Fetch(t, http.DefaultClient, "GET", admin.URL+path, nil); resp.StatusCode != 404 {
 			t.Errorf("%s: %d, want 404", path, resp.StatusCode)
 		}
 	}
@@ -155,19 +139,7 @@ func TestWhoIsRefused(t *testing.T) {
 		{"a link from another site", "GET", "/", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200},
 		{"a link to a profile", "GET", "/debug/pprof/profile", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 403},
 	} {
-		r, err := http.NewRequest(c.method, admin.URL+c.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Host = c.host
-		for i := 0; i < len(c.header); i += 2 {
-			r.Header.Set(c.header[i], c.header[i+1])
-		}
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
+		resp, _ := webtest.Do(t, c.method, admin.URL+c.path, nil, append([]string{"Host", c.host}, c.header...)...)
 		if resp.StatusCode != c.status {
 			t.Errorf("%s: %d, want %d", c.about, resp.StatusCode, c.status)
 		}
@@ -175,7 +147,6 @@ func TestWhoIsRefused(t *testing.T) {
 			t.Errorf("%s: others may read it", c.about)
 		}
 	}
-	http.DefaultClient.CloseIdleConnections()
 }
 
 func TestNewIsRefused(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"weir/flow"
 	"weir/web"
 	"weir/web/components/metrics"
+	"weir/web/internal/webtest"
 )
 
 var shots = flag.String("shots", "", "write pictures of the page to this folder")
@@ -58,50 +59,48 @@ func busy(t *testing.T, url string) {
 func stage(name string) string { return fmt.Sprintf(`.stage[data-stage="%s"]`, name) }
 
 func TestThePage(t *testing.T) {
-	for _, way := range []flow.Way{flow.Chain, flow.Network} {
-		t.Run(string(way), func(t *testing.T) {
-			site, admin := running(t, way, figure3(t))
-			b := open(t)
-			b.size(1280, 900, false)
-			b.call("Page.navigate", map[string]any{"url": admin.URL + "/"}, nil)
-			b.until(`document.querySelector("#state")?.textContent == "live"`)
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		site, admin := running(t, way, figure3(t))
+		b := open(t)
+		b.size(1280, 900, false)
+		b.call("Page.navigate", map[string]any{"url": admin.URL + "/"}, nil)
+		b.until(`document.querySelector("#state")?.textContent == "live"`)
 
-			names := eval[[]string](b, `[...document.querySelectorAll(".stage")].map((s) => s.dataset.stage)`)
-			for _, want := range []string{"access log", "routes", "password", "private files", "refused", "files", "compress", "reports by a program", "pages", "headers"} {
-				if !slices.Contains(names, want) {
-					t.Errorf("%s is not drawn: %q", want, names)
-				}
+		names := eval[[]string](b, `[...document.querySelectorAll(".stage")].map((s) => s.dataset.stage)`)
+		for _, want := range []string{"access log", "routes", "password", "private files", "refused", "files", "compress", "reports by a program", "pages", "headers"} {
+			if !slices.Contains(names, want) {
+				t.Errorf("%s is not drawn: %q", want, names)
 			}
-			checkDrawing(t, b)
+		}
+		checkDrawing(t, b)
 
-			b.until(`document.querySelector('` + stage("pages") + ` .figures').textContent.startsWith("0/s")`)
-			busy(t, site.URL)
-			b.until(`parseFloat(document.querySelector('` + stage("pages") + ` .figures').textContent) > 0`)
-			b.until(`[...document.querySelectorAll("text.rate")].some((e) => parseFloat(e.textContent) > 0)`)
-			b.until(`/[1-9].* requests\/s/.test(document.querySelector(".sum").textContent)`)
+		b.until(`document.querySelector('` + stage("pages") + ` .figures').textContent.startsWith("0/s")`)
+		busy(t, site.URL)
+		b.until(`parseFloat(document.querySelector('` + stage("pages") + ` .figures').textContent) > 0`)
+		b.until(`[...document.querySelectorAll("text.rate")].some((e) => parseFloat(e.textContent) > 0)`)
+		b.until(`/[1-9].* requests\/s/.test(document.querySelector(".sum").textContent)`)
 
-			b.click(stage("pages"))
-			b.until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "pages"`)
-			b.until(`/rate\s*[0-9.]+\/s/.test(document.querySelector("#detail dl").innerText)`)
-			b.until(`document.querySelector('` + stage("pages") + `').getAttribute("aria-pressed") == "true"`)
-			done := eval[string](b, `document.querySelector("#detail dl").innerText`)
-			b.until(fmt.Sprintf(`document.querySelector("#detail dl").innerText != %q`, done))
-			b.press("Escape")
-			b.until(`document.querySelector("#figures").hidden && document.activeElement.dataset.stage == "pages"`)
+		b.click(stage("pages"))
+		b.until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "pages"`)
+		b.until(`/rate\s*[0-9.]+\/s/.test(document.querySelector("#detail dl").innerText)`)
+		b.until(`document.querySelector('` + stage("pages") + `').getAttribute("aria-pressed") == "true"`)
+		done := eval[string](b, `document.querySelector("#detail dl").innerText`)
+		b.until(fmt.Sprintf(`document.querySelector("#detail dl").innerText != %q`, done))
+		b.press("Escape")
+		b.until(`document.querySelector("#figures").hidden && document.activeElement.dataset.stage == "pages"`)
 
-			b.until(`(document.querySelector('` + stage("compress") + `').focus(), document.activeElement.dataset.stage == "compress")`)
-			b.press("Enter")
-			b.until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "compress"`)
-			if label := eval[string](b, `document.querySelector('`+stage("compress")+`').getAttribute("aria-label")`); !strings.HasPrefix(label, "compress: ") {
-				t.Errorf("label %q", label)
-			}
-			b.click("summary")
-			b.until(`document.querySelectorAll(".table tbody tr").length > 15`)
-			picture(t, b, way)
-			checkPhone(t, b)
-			checkVisitor(t, b, admin.URL)
-		})
-	}
+		b.until(`(document.querySelector('` + stage("compress") + `').focus(), document.activeElement.dataset.stage == "compress")`)
+		b.press("Enter")
+		b.until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "compress"`)
+		if label := eval[string](b, `document.querySelector('`+stage("compress")+`').getAttribute("aria-label")`); !strings.HasPrefix(label, "compress: ") {
+			t.Errorf("label %q", label)
+		}
+		b.click("summary")
+		b.until(`document.querySelectorAll(".table tbody tr").length > 15`)
+		picture(t, b, way)
+		checkPhone(t, b)
+		checkVisitor(t, b, admin.URL)
+	})
 }
 
 // TestThePageFollows has a server that is reloaded, goes away and comes back.
