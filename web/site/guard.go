@@ -12,7 +12,12 @@ func guard[C any](about string, make func(config C, allowed web.Component, refus
 		var config C
 		var allowed web.Component
 		var refused []web.Component
+		seen := map[string]bool{}
 		for _, arm := range b.Body.Blocks {
+			if seen[arm.Type] {
+				b.fail(arm.TypeRange, "Second "+arm.Type, fmt.Sprintf("%s has one block %s: put all components into it.", b.Type, arm.Type))
+			}
+			seen[arm.Type] = true
 			switch arm.Type {
 			case "allowed":
 				allowed = b.pipeline(arm.Body, false)

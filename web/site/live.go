@@ -25,6 +25,7 @@ type Event struct {
 // site under which it began, a WebSocket too. It is an [http.Handler]; methods may be called from any goroutine.
 type Live struct {
 	file    string
+	read    string   // the file's stamp before it was first read, for Watch
 	way     flow.Way // in place of the file's, if not empty
 	counts  *metrics.Metrics
 	report  func(Event)
@@ -47,7 +48,7 @@ func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 	if report == nil {
 		report = func(Event) {}
 	}
-	l := &Live{file: file, way: way, counts: metrics.New(), report: report}
+	l := &Live{file: file, read: stamp(file), way: way, counts: metrics.New(), report: report}
 	g, err := l.generate()
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func (l *Live) Reload() error {
 func (l *Live) Watch(ctx context.Context, reload <-chan os.Signal) {
 	ticker := time.NewTicker(time.Second / 2)
 	defer ticker.Stop()
-	seen := stamp(l.file)
+	seen := l.read
 	for {
 		select {
 		case <-ctx.Done():

@@ -199,3 +199,22 @@ func TestReloadsUnderLoad(t *testing.T) {
 		})
 	}
 }
+
+// A change between the reading of the file and the beginning of Watch is seen.
+func TestAChangeBeforeWatch(t *testing.T) {
+	l := live(t, "", `text { text = "old" }`)
+	l.write(t, `text { text = "a longer one" }`)
+	ctx, stop := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() { l.Watch(ctx, nil) })
+	select {
+	case e := <-l.events:
+		if e.What != "reloaded" || l.get(t) != "a longer one" {
+			t.Errorf("%+v", e)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it was not seen")
+	}
+	stop()
+	watching.Wait()
+}

@@ -2,6 +2,7 @@ package site
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -52,6 +53,9 @@ func (e *Error) Explain(w io.Writer, width uint, colour bool) error {
 // Load reads a site file. What is wrong with it is an [*Error]. Counts are what its components metrics count in; nil stands for new ones.
 // Who calls Load calls Close.
 func Load(file string, counts *metrics.Metrics) (*Site, error) {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // whose opening may wait for ever
+		return nil, fmt.Errorf("%s is no regular file: give a site file", file)
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -70,10 +74,12 @@ func Parse(file string, text []byte, counts *metrics.Metrics) (*Site, error) {
 	if counts == nil {
 		counts = metrics.New()
 	}
-	l := &loading{places: map[string]hcl.Range{}, counts: counts}
+	l := &loading{places: map[string]hcl.Range{}, counts: counts, whole: hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.InitialPos}}
 	s := &Site{}
 	if len(text) > MaxSize {
-		l.fail(hcl.Range{Filename: file}, "File too long", "A site file has one megabyte at most.")
+		l.fail(l.whole, "File too long", "A site file has one megabyte at most.")
+	} else if at, deep := tooDeep(text, file); deep {
+		l.fail(at, "Nested too deep", fmt.Sprintf("A site file has %d levels of blocks, brackets and signs at most.", maxDepth))
 	} else if parsed, diags := parser.ParseHCL(text, file); diags.HasErrors() {
 		l.diags = diags
 	} else {
@@ -102,6 +108,9 @@ func (l *loading) site(s *Site, body *hclsyntax.Body) {
 		if seen {
 			l.fail(b.TypeRange, "Second server", "A site has one server.")
 		}
+		if len(b.Labels) > 0 {
+			l.fail(b.LabelRanges[0], "Unexpected label", "The server has no name.")
+		}
 		seen = true
 		l.diags = append(l.diags, gohcl.DecodeBody(b.Body, nil, &s.Server)...)
 		s.Server.at = b.TypeRange
@@ -119,8 +128,12 @@ func (l *loading) check(s *Site) {
 		err = h.Close()
 	}
 	if wrong, ok := errors.AsType[*web.CompositionError](err); ok {
-		l.fail(l.places[wrong.Place], "Composition that cannot work", wrong.Why)
+		at, known := l.places[wrong.Place]
+		if !known {
+			at = l.whole
+		}
+		l.fail(at, "Composition that cannot work", wrong.Why)
 	} else if err != nil {
-		l.fail(hcl.Range{}, "Composition that cannot work", err.Error())
+		l.fail(l.whole, "Composition that cannot work", err.Error())
 	}
 }

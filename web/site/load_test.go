@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"weir/flow"
@@ -69,7 +70,7 @@ func TestARouteReadsAsItsPipeline(t *testing.T) {
 
 func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
-		"no text":                      {``, "Composition that cannot work; it is empty"},
+		"no text":                      {``, "site.hcl:1,1-1: Composition that cannot work; it is empty"},
 		"no HCL":                       {`route "/" {`, "site.hcl:1,11-12: Unclosed configuration block"},
 		"a component that is not":      {"\n  txt { text = \"x\" }", `site.hcl:2,3-6: Unknown component; There is no component "txt"; did you mean "text"?`},
 		"a component that is far off":  {`nonsense {}`, `There is no component "nonsense"; weir serve components lists`},
@@ -86,6 +87,15 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"a component between routes":   {"route \"/a\" {}\nsecurity {}\nroute \"/b\" {}", "site.hcl:2,1-9: Component between routes"},
 		"a source after a source":      {"text { text = \"x\" }\n\nstatus { code = 404 }", "site.hcl:3,1-7: Composition that cannot work; status is a source behind the source text"},
 		"a when without a condition":   {"when {\n text {\n text = \"x\"\n }\n}", "site.hcl:1,1-5: Invalid when; it has no condition"},
+		"two arms of a kind":           {"authenticate {\n users = \"u\"\n allowed {}\n allowed {}\n}", "site.hcl:4,2-9: Second allowed"},
+		"a server inside":              {"route \"/\" {\n server {}\n}", `There is no component "server" here: the block server stands in the file itself`},
+		"a server with a name":         {"server \"x\" {}\ntext { text = \"x\" }", "site.hcl:1,8-11: Unexpected label"},
+		"a pattern before /**":         {"when {\n path = \"/a*/**\"\n security {}\n}", "a pattern before /**"},
+		"blocks too deep":              {strings.Repeat("when {\n", 101), "site.hcl:101,6-7: Nested too deep"},
+		"brackets too deep":            {"text {\n text = " + strings.Repeat("(", 500_000), "site.hcl:2,108-109: Nested too deep"},
+		"signs too deep":               {"text {\n text = (" + strings.Repeat("!\n", 300_000), "Nested too deep"},
+		"templates too deep":           {"text {\n text = " + strings.Repeat("\"${", 300_000), "Nested too deep"},
+		"a text too long":              {strings.Repeat("#", MaxSize+1), "site.hcl:1,1-1: File too long"},
 		"an arm that is not":           {"authenticate {\n users = \"u\"\n text { text = \"x\" }\n}", "authenticate has two blocks inside"},
 		"both kinds of certificate":    {"server {\n tls {\n  cert = \"c\"\n key = \"k\"\n acme = [\"example.org\"]\n }\n}\ntext { text = \"x\" }", "tls has either cert and key"},
 	}
@@ -101,5 +111,18 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 				t.Errorf("explained as %q, %v", b.String(), err)
 			}
 		})
+	}
+}
+
+func TestWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{dir, pipe} { // nobody writes into the pipe: it must not be waited for
+		if _, err := Load(name, nil); err == nil || !strings.Contains(err.Error(), "no regular file") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

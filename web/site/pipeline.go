@@ -49,6 +49,9 @@ func (l *loading) component(b *hclsyntax.Block) web.Component {
 // suggestion is the name that was probably meant.
 func suggestion(given string) string {
 	names := append(slices.Sorted(maps.Keys(kinds)), routeBlock)
+	if given == "server" {
+		return " here: the block server stands in the file itself, beside the pipeline."
+	}
 	best := slices.MinFunc(names, func(a, b string) int {
 		return levenshtein.Distance(given, a, nil) - levenshtein.Distance(given, b, nil)
 	})

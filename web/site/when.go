@@ -45,6 +45,9 @@ func (c condition) test() (func(*web.Conn) bool, error) {
 		if _, err := path.Match(c.Path, ""); err != nil {
 			return nil, fmt.Errorf("path %q is no pattern: * stands for a part without /, [ begins a class", c.Path)
 		}
+		if isBelow && strings.ContainsAny(below, `*?[\`) {
+			return nil, fmt.Errorf("path %q has a pattern before /**, where only names can stand: write them all, in a when each", c.Path)
+		}
 		all = append(all, func(conn *web.Conn) bool {
 			if isBelow {
 				return strings.HasPrefix(conn.Path(), below+"/")
