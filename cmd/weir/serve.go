@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -59,6 +60,15 @@ type serveCheckCmd struct {
 	Site string `arg:"" help:"The site file."`
 }
 
+// Help is the long part of the command's help.
+func (c *serveCheckCmd) Help() string {
+	return `What the components need is opened as for serving: a folder that is not there is an error, a log that is not there is made.
+
+Example:
+
+  weir serve check site.hcl`
+}
+
 // Run implements the command.
 func (c *serveCheckCmd) Run(t *terminal) error {
 	file, err := enter(c.Site)
@@ -70,6 +80,11 @@ func (c *serveCheckCmd) Run(t *terminal) error {
 		return explain(t, err)
 	}
 	defer s.Close()
+	if files := s.Server.TLS; files != nil && files.Cert != "" {
+		if _, err := tls.LoadX509KeyPair(files.Cert, files.Key); err != nil {
+			return fmt.Errorf("the certificate %s with the key %s: %w", files.Cert, files.Key, err)
+		}
+	}
 	fmt.Fprintf(t.out, "%s is right\n", c.Site)
 	return nil
 }

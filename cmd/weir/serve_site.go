@@ -94,8 +94,7 @@ func settings(s site.Server) (server.Config, error) {
 func (t *terminal) report(e site.Event) {
 	switch e.What {
 	case "refused":
-		_ = explain(t, e.Err)
-		fmt.Fprintln(t.err, "weir: the changed site file is not right; the site goes on as it was")
+		fmt.Fprintf(t.err, "weir: %v; the site goes on as it was\n", explain(t, e.Err))
 	case "panic":
 		fmt.Fprintf(t.err, "weir: component %s panicked: %v\n", e.Text, e.Err)
 	case "reloaded":

@@ -136,6 +136,11 @@ func TestServeASite(t *testing.T) {
 	write(t, file, "txt {}")
 	s.says(t, "on site.hcl line 1")
 	s.says(t, "goes on as it was")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Process.Signal(syscall.SIGHUP)
+	s.says(t, "open site.hcl: no such file or directory; the site goes on as it was")
 	if _, body := s.get(t, ""); body != "changed" {
 		t.Errorf("after a wrong file: %q", body)
 	}
@@ -186,6 +191,8 @@ func TestCheckAndDrawASite(t *testing.T) {
 	dir := t.TempDir()
 	right, wrong := filepath.Join(dir, "right.hcl"), filepath.Join(dir, "wrong.hcl")
 	write(t, right, "route \"/\" {\n text { text = \"x\" }\n}\nsecurity {}")
+	noTLS := filepath.Join(dir, "tls.hcl")
+	write(t, noTLS, "server {\n tls {\n cert = \"none.pem\"\n key = \"none.key\"\n }\n}\ntext { text = \"x\" }")
 	write(t, wrong, "security {}\ntext { text = \"x\" }\nstatus { code = 404 }")
 	for _, c := range []struct {
 		args   string
@@ -195,6 +202,8 @@ func TestCheckAndDrawASite(t *testing.T) {
 	}{
 		{"check " + right, 0, "is right", ""},
 		{"check " + wrong, 1, "", "status is a source behind the source text"},
+		{"check " + noTLS, 1, "", "the certificate none.pem with the key none.key"},
+		{"check " + dir, 1, "", "no regular file: give a site file"},
 		{"draw " + right, 0, "<svg ", ""},
 		{"draw --format dot " + right, 0, `"routes" -> "text"`, ""},
 		{"draw --format mermaid " + right, 0, "flowchart LR", ""},

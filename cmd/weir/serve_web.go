@@ -99,7 +99,9 @@ func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Co
 		}
 		fmt.Fprintf(t.err, "weir: admin page on %s\n", address(a.Addr(), false))
 		page.Go(func() {
-			pageErr = a.Run(ctx)
+			if pageErr = a.Run(ctx); errors.Is(pageErr, server.ErrCutOff) {
+				pageErr = nil // a profile that is being taken is not waited for
+			}
 			stop()
 		})
 	}
