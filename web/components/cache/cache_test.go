@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -13,37 +12,8 @@ import (
 	"weir/flow"
 	"weir/web"
 	"weir/web/components/compress"
+	"weir/web/internal/webtest"
 )
-
-// start runs a composition over HTTP.
-func start(t *testing.T, way flow.Way, c web.Component) string {
-	t.Helper()
-	h, err := web.New(c, web.Options{Way: way})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
-	t.Cleanup(func() { s.Close(); h.Close() })
-	return s.URL
-}
-
-func get(t *testing.T, url string, fields ...string) (*http.Response, string) {
-	t.Helper()
-	r, err := http.NewRequest("GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(fields); i += 2 {
-		r.Header.Set(fields[i], fields[i+1])
-	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	return resp, string(body)
-}
 
 // counted is a source of text that may be kept, and how often it was asked.
 func counted(body string) (web.Component, *int) {
@@ -76,10 +46,10 @@ func TestCompressionInside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			url := start(t, way, cached(t, Config{}, web.Chain(source, zip)))
+			url := webtest.Serve(t, way, cached(t, Config{}, web.Chain(source, zip)))
 			for i := range 3 {
 				for j, accept := range []string{"gzip", "br", "identity"} {
-					resp, body := get(t, url, "Accept-Encoding", accept)
+					resp, body := webtest.Get(t, url, "Accept-Encoding", accept)
 					hit := resp.Header.Get("Cache-Status") == "weir; hit"
 					if hit != (i > 0) || *n != 3*min(i, 1)+j+1 && i == 0 {
 						t.Errorf("%s, memo %q: round %d, %s: %s, the source was asked %d times", way, memo, i, accept, resp.Header.Get("Cache-Status"), *n)
@@ -103,9 +73,9 @@ func TestCompressionOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := start(t, flow.Chain, web.Chain(cached(t, Config{}, source), zip))
+	url := webtest.Serve(t, flow.Chain, web.Chain(cached(t, Config{}, source), zip))
 	for _, accept := range []string{"gzip", "br", "gzip", "identity"} {
-		resp, _ := get(t, url, "Accept-Encoding", accept)
+		resp, _ := webtest.Get(t, url, "Accept-Encoding", accept)
 		if got := resp.Header.Get("Content-Encoding"); got != accept && accept != "identity" {
 			t.Errorf("%s for %s", got, accept)
 		}
@@ -122,9 +92,9 @@ func TestOnlyThePartIsKept(t *testing.T) {
 	number := func(name string) web.Component {
 		return web.Pipe(func(c *web.Conn) { id++; c.SetHeader(name, fmt.Sprint(id)) })
 	}
-	url := start(t, flow.Chain, web.Chain(number("X-Before"), cached(t, Config{}, web.Chain(source, number("X-Inside"))), number("X-Behind")))
-	first, _ := get(t, url)
-	second, _ := get(t, url)
+	url := webtest.Serve(t, flow.Chain, web.Chain(number("X-Before"), cached(t, Config{}, web.Chain(source, number("X-Inside"))), number("X-Behind")))
+	first, _ := webtest.Get(t, url)
+	second, _ := webtest.Get(t, url)
 	for name, same := range map[string]bool{"X-Before": false, "X-Inside": true, "X-Behind": false} {
 		if a, b := first.Header.Get(name), second.Header.Get(name); a == "" || b == "" || (a == b) != same {
 			t.Errorf("%s: %q and %q", name, a, b)
@@ -160,10 +130,9 @@ func TestWhatIsNotKept(t *testing.T) {
 		})),
 		"nothing": web.Pipe(func(*web.Conn) {}),
 	} {
-		url := start(t, flow.Chain, cached(t, Config{Largest: "1000"}, c))
+		url := webtest.Serve(t, flow.Chain, cached(t, Config{Largest: "1000"}, c))
 		for range 2 {
-			r, _ := http.NewRequest("GET", url, nil)
-			resp, err := http.DefaultTransport.RoundTrip(r)
+			resp, err := webtest.Client(t).Get(url)
 			if err != nil {
 				continue // that it breaks off can show at once
 			}
@@ -187,9 +156,9 @@ func TestAHandlerThatStreams(t *testing.T) {
 			w.(http.Flusher).Flush()
 		}
 	})
-	url := start(t, flow.Network, cached(t, Config{}, web.FromHTTP(h)))
+	url := webtest.Serve(t, flow.Network, cached(t, Config{}, web.FromHTTP(h)))
 	for range 3 {
-		if _, body := get(t, url); body != "some some some " {
+		if _, body := webtest.Get(t, url); body != "some some some " {
 			t.Errorf("%q", body)
 		}
 	}
@@ -218,9 +187,9 @@ func TestAChangeWhileItWasAskedFor(t *testing.T) {
 			return err
 		})
 	})
-	url := start(t, flow.Chain, cached(t, Config{}, source))
+	url := webtest.Serve(t, flow.Chain, cached(t, Config{}, source))
 	done := make(chan struct{}) // closed by the first request
-	go func() { defer close(done); get(t, url) }()
+	go func() { defer close(done); webtest.Get(t, url) }()
 	<-asked
 	resp, err := http.Post(url, "text/plain", nil)
 	if err != nil {
@@ -229,7 +198,7 @@ func TestAChangeWhileItWasAskedFor(t *testing.T) {
 	resp.Body.Close()
 	go_ <- struct{}{}
 	<-done
-	if resp, _ := get(t, url); resp.Header.Get("Cache-Status") != "weir; fwd=uri-miss" {
+	if resp, _ := webtest.Get(t, url); resp.Header.Get("Cache-Status") != "weir; fwd=uri-miss" {
 		t.Errorf("%s: what was asked for before the change was kept", resp.Header.Get("Cache-Status"))
 	}
 }
@@ -255,20 +224,20 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	source, _ := counted(strings.Repeat("x", 5000))
-	url := start(t, flow.Chain, k.around(source))
+	url := webtest.Serve(t, flow.Chain, k.around(source))
 	for i := range 100 {
-		get(t, fmt.Sprintf("%s/%d", url, i))
+		webtest.Get(t, fmt.Sprintf("%s/%d", url, i))
 	}
 	if k.store.Total() > 100<<10 || k.store.Len() < 10 {
 		t.Errorf("%d bytes in %d responses, want most of 100 KB", k.store.Total(), k.store.Len())
 	}
 	vary := web.Chain(source, web.Pipe(func(c *web.Conn) { c.Vary("X-Any") }))
-	url = start(t, flow.Chain, k.around(vary))
+	url = webtest.Serve(t, flow.Chain, k.around(vary))
 	for i := range 50 {
-		get(t, url, "X-Any", fmt.Sprint(i))
+		webtest.Get(t, url, "X-Any", fmt.Sprint(i))
 	}
 	for i := range 50 {
-		resp, _ := get(t, url, "X-Any", fmt.Sprint(i), "Cache-Control", "only-if-cached")
+		resp, _ := webtest.Get(t, url, "X-Any", fmt.Sprint(i), "Cache-Control", "only-if-cached")
 		if kept := resp.StatusCode == 200; kept && i < 50-mostVariants {
 			t.Errorf("variant %d of 50 is kept: more than %d", i, mostVariants)
 		}
@@ -283,9 +252,9 @@ func TestHeuristic(t *testing.T) {
 			c.SetHeader("Last-Modified", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
 			return web.String("body")
 		})
-		url := start(t, flow.Chain, cached(t, Config{Heuristic: on}, source))
-		get(t, url)
-		get(t, url)
+		url := webtest.Serve(t, flow.Chain, cached(t, Config{Heuristic: on}, source))
+		webtest.Get(t, url)
+		webtest.Get(t, url)
 		if on != (n == 1) {
 			t.Errorf("heuristic %v: asked %d times", on, n)
 		}
@@ -294,9 +263,9 @@ func TestHeuristic(t *testing.T) {
 
 func TestCachesInsideOneAnother(t *testing.T) {
 	source, n := counted("body")
-	url := start(t, flow.Chain, cached(t, Config{}, cached(t, Config{}, source)))
+	url := webtest.Serve(t, flow.Chain, cached(t, Config{}, cached(t, Config{}, source)))
 	for range 3 {
-		if _, body := get(t, url); body != "body" {
+		if _, body := webtest.Get(t, url); body != "body" {
 			t.Errorf("%q", body)
 		}
 	}
