@@ -72,23 +72,24 @@ func (v *variant) describe(c *web.Conn, kind web.Field) {
 	}
 }
 
-// large answers with a file that is not in memory. The entry is this exchange's own.
+// large answers with a file that is not in memory.
 func (f *files) large(c *web.Conn, e *entry, v *variant) web.Body {
-	file := v.large
+	one, file := *v, v.large
 	if file == nil {
 		if e.plain.large != nil {
 			_ = e.plain.large.Close()
 		}
 		var err error
-		if file, v.stamp, err = f.root.open(v.name); err != nil {
+		if file, one.stamp, err = f.root.open(v.name); err != nil {
 			return f.failed(c, err)
 		}
-		v.fields(f.stampTag(v.stamp))
+		if one.stamp != v.stamp || !one.stamp.settled(time.Now()) {
+			one.fields(f.stampTag(one.stamp))
+		}
 	}
-	v.describe(c, e.kind)
-	before := v.stamp
-	return web.File(file, 0, before.size).Checked(func() error {
-		if now, err := stampOf(file); err != nil || now.size != before.size || now.modified != before.modified {
+	one.describe(c, e.kind)
+	return web.File(file, 0, one.stamp.size).Checked(func() error {
+		if now, err := stampOf(file); err != nil || now.size != one.stamp.size || now.modified != one.stamp.modified {
 			return errChanged // the time of change is another too when its name went to another file
 		}
 		return nil

@@ -31,10 +31,25 @@ func (f *files) load(key, clean string) (*entry, error) {
 	for i := range f.codings {
 		f.addSibling(e, &f.codings[i])
 	}
-	if e.plain.data != nil && f.store != nil {
-		f.store.Put(e.key, e, e.size())
+	if f.store != nil {
+		f.keep(e)
 	}
 	return e, nil
+}
+
+// keep keeps an entry. Of a large file that is what is known of it: the file itself is opened again each time.
+func (f *files) keep(e *entry) {
+	if e.plain.data != nil {
+		f.store.Put(e.key, e, e.size())
+		return
+	}
+	if !e.plain.stamp.settled(time.Now()) {
+		return // its tag is for one response
+	}
+	known := &entry{key: e.key, kind: e.kind, plain: e.plain, absent: e.absent, coded: e.coded, codings: e.codings, settled: true}
+	known.plain.large = nil
+	known.checked.Store(e.checked.Load())
+	f.store.Put(e.key, known, known.size())
 }
 
 // size is what an entry takes in memory, in bytes, about.
@@ -50,10 +65,12 @@ func (e *entry) size() int64 {
 func (f *files) addSibling(e *entry, s *sibling) {
 	v := variant{name: e.plain.name + s.extension, coding: s}
 	if e.plain.data == nil {
-		stamp, err := f.root.stat(v.name)
-		if err != nil || stamp.modified < e.plain.stamp.modified {
+		var err error
+		if v.stamp, err = f.root.stat(v.name); err != nil || v.stamp.modified < e.plain.stamp.modified {
+			e.absent = append(e.absent, v.name)
 			return
 		}
+		v.fields(f.stampTag(v.stamp))
 	} else if f.read(e, &v) != nil || v.data == nil || v.stamp.modified < e.plain.stamp.modified {
 		v.letGo()
 		e.absent = append(e.absent, v.name)
@@ -163,7 +180,7 @@ func (f *files) fresh(e *entry) bool {
 		}
 	}
 	for _, name := range e.absent {
-		if s, err := f.root.stat(name); err == nil && s.modified >= e.plain.stamp.modified && s.size <= f.largest {
+		if s, err := f.root.stat(name); err == nil && s.modified >= e.plain.stamp.modified && (e.plain.data == nil || s.size <= f.largest) {
 			return false
 		}
 	}

@@ -47,7 +47,7 @@ func (c *Conn) Respond(w http.ResponseWriter, status int, body []byte) error {
 }
 
 // lastPiece is how much of a file is kept back until it is known to be as it was, in bytes.
-const lastPiece = 16 << 10
+const lastPiece = 1 << 10
 
 // RespondFile is Respond for length bytes of f from offset, by sendfile where there is one. f must have no
 // other reader during the call: its position moves. A file that turned out shorter gives io.ErrUnexpectedEOF,
@@ -82,7 +82,9 @@ func (c *Conn) sendFile(w http.ResponseWriter, status int, body *io.LimitedReade
 
 // sendLast sends what is left of a file if it is the same as it was.
 func sendLast(w io.Writer, rest *io.SectionReader, same func() error) (int, error) {
-	p := make([]byte, rest.Size())
+	buffer := heads.Get().(*[]byte)
+	defer heads.Put(buffer)
+	p := (*buffer)[:rest.Size()]
 	n, err := io.ReadFull(rest, p)
 	if changed := same(); changed != nil {
 		return 0, changed
