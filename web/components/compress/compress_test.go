@@ -6,9 +6,7 @@ import (
 	"compress/zlib"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,24 +17,19 @@ import (
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 var text = strings.Repeat("Words that come again and again compress well. ", 100)
 
-// start runs a source behind which there is compression.
-func start(t testing.TB, way flow.Way, cfg Config, source web.Component, more ...web.Component) *httptest.Server {
+// start runs a source behind which there is compression, and gives its address.
+func start(t testing.TB, way flow.Way, cfg Config, source web.Component, more ...web.Component) string {
 	t.Helper()
 	z, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := web.New(web.Chain(append(append([]web.Component{source}, more...), z)...), web.Options{Way: way})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
-	t.Cleanup(func() { s.Close(); h.Close() })
-	return s
+	return webtest.Serve(t, way, web.Chain(append(append([]web.Component{source}, more...), z)...))
 }
 
 // page is a source of a text with these fields.
@@ -59,28 +52,10 @@ func stream(body string, fields ...string) web.Component {
 }
 
 // ask sends a request by a version of HTTP; the body of the answer is as it came.
-func ask(t testing.TB, s *httptest.Server, method, version string, fields ...string) (*http.Response, []byte) {
+func ask(t testing.TB, url, method, version string, fields ...string) (*http.Response, []byte) {
 	t.Helper()
-	c, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	fmt.Fprintf(c, "%s / HTTP/%s\r\nHost: test\r\nConnection: close\r\n", method, version)
-	for i := 0; i < len(fields); i += 2 {
-		fmt.Fprintf(c, "%s: %s\r\n", fields[i], fields[i+1])
-	}
-	io.WriteString(c, "\r\n")
-	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, body
+	resp, body := webtest.Raw(t, url, method+" / HTTP/"+version, fields...)
+	return resp, []byte(body)
 }
 
 // decode undoes a coding by another implementation where there is one.
@@ -119,10 +94,10 @@ func TestCodings(t *testing.T) {
 			for what, source := range map[string]web.Component{
 				"bytes with a tag": page(text, kinds...), "bytes": page(text, kinds[:2]...), "a stream": stream(text, kinds...),
 			} {
-				s := start(t, way, Config{Effort: effort}, source)
+				url := start(t, way, Config{Effort: effort}, source)
 				for accept, want := range map[string]string{"gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd", "gzip, deflate, br, zstd": "zstd", "br, gzip": "br", "": "", "identity": "", "zstd;q=0.5, gzip;q=0.6": "gzip"} {
 					for range 2 {
-						resp, body := ask(t, s, "GET", "1.1", "Accept-Encoding", accept)
+						resp, body := ask(t, url, "GET", "1.1", "Accept-Encoding", accept)
 						got, err := decode(want, body)
 						if resp.Header.Get("Content-Encoding") != want || err != nil || got != text || want != "" && len(body) > len(text)/5 {
 							t.Errorf("%s, %s, %s: Accept-Encoding: %s: %v, %d bytes, %v", way, effort, what, accept, resp.Header, len(body), err)
@@ -170,12 +145,12 @@ func TestWhatIsLeftAlone(t *testing.T) {
 }
 
 func TestIdentityRefused(t *testing.T) {
-	s := start(t, flow.Chain, Config{}, page("short", "Content-Type", "image/png"))
-	resp, body := ask(t, s, "GET", "1.1", "Accept-Encoding", "gzip, identity;q=0")
+	url := start(t, flow.Chain, Config{}, page("short", "Content-Type", "image/png"))
+	resp, body := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip, identity;q=0")
 	if got, err := decode("gzip", body); resp.Header.Get("Content-Encoding") != "gzip" || got != "short" || err != nil || resp.Header.Get("Vary") == "" {
 		t.Errorf("%v %q %v", resp.Header, got, err)
 	}
-	if resp, body := ask(t, s, "GET", "1.1", "Accept-Encoding", "gzip"); string(body) != "short" {
+	if resp, body := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip"); string(body) != "short" {
 		t.Errorf("%v %q", resp.Header, body)
 	}
 }
@@ -193,28 +168,28 @@ func TestErrorPagesAndBytesWithoutAType(t *testing.T) {
 
 // TestWhatIsKept wants bytes with a strong tag to have a length, a strong tag of their own, and ranges.
 func TestWhatIsKept(t *testing.T) {
-	s := start(t, flow.Chain, Config{}, page(text, kinds...))
-	plain, _ := ask(t, s, "GET", "1.1")
-	resp, body := ask(t, s, "GET", "1.1", "Accept-Encoding", "gzip")
+	url := start(t, flow.Chain, Config{}, page(text, kinds...))
+	plain, _ := ask(t, url, "GET", "1.1")
+	resp, body := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip")
 	tag := resp.Header.Get("Etag")
 	if resp.ContentLength != int64(len(body)) || !strings.HasPrefix(tag, `"`) || tag == plain.Header.Get("Etag") || resp.Header.Get("Accept-Ranges") != "bytes" {
 		t.Errorf("%v", resp.Header)
 	}
-	if other, _ := ask(t, s, "GET", "1.1", "Accept-Encoding", "br"); other.Header.Get("Etag") == tag {
+	if other, _ := ask(t, url, "GET", "1.1", "Accept-Encoding", "br"); other.Header.Get("Etag") == tag {
 		t.Error("br has the tag of gzip")
 	}
-	head, none := ask(t, s, "HEAD", "1.1", "Accept-Encoding", "gzip")
+	head, none := ask(t, url, "HEAD", "1.1", "Accept-Encoding", "gzip")
 	if head.ContentLength != int64(len(body)) || head.Header.Get("Etag") != tag || head.Header.Get("Content-Encoding") != "gzip" || len(none) != 0 {
 		t.Errorf("HEAD: %v", head.Header)
 	}
-	if resp, _ := ask(t, s, "GET", "1.1", "Accept-Encoding", "gzip", "If-None-Match", tag); resp.StatusCode != 304 || resp.Header.Get("Vary") != "Accept-Encoding" || resp.Header.Get("Etag") != tag {
+	if resp, _ := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip", "If-None-Match", tag); resp.StatusCode != 304 || resp.Header.Get("Vary") != "Accept-Encoding" || resp.Header.Get("Etag") != tag {
 		t.Errorf("the same tag: %d %v", resp.StatusCode, resp.Header)
 	}
-	part, bytes := ask(t, s, "GET", "1.1", "Accept-Encoding", "gzip", "Range", "bytes=2-9", "If-Range", tag)
+	part, bytes := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip", "Range", "bytes=2-9", "If-Range", tag)
 	if part.StatusCode != 206 || string(bytes) != string(body[2:10]) || part.Header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("a part of the compressed body: %d %v", part.StatusCode, part.Header)
 	}
-	if whole, _ := ask(t, s, "GET", "1.1", "Accept-Encoding", "gzip", "Range", "bytes=2-9", "If-Range", `"tag"`); whole.StatusCode != 200 {
+	if whole, _ := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip", "Range", "bytes=2-9", "If-Range", `"tag"`); whole.StatusCode != 200 {
 		t.Errorf("a range of what the client does not have: %d", whole.StatusCode)
 	}
 }
@@ -222,14 +197,14 @@ func TestWhatIsKept(t *testing.T) {
 // TestEqualTagsOfDifferentBodies wants two resources with the same tag not to be taken for one another.
 func TestEqualTagsOfDifferentBodies(t *testing.T) {
 	n := 0
-	s := start(t, flow.Chain, Config{}, web.Source(func(c *web.Conn) web.Body {
+	url := start(t, flow.Chain, Config{}, web.Source(func(c *web.Conn) web.Body {
 		n++
 		c.SetHeader("Etag", `"1"`)
 		c.SetHeader("Content-Type", "text/plain")
 		return web.String(strconv.Itoa(n) + text)
 	}))
 	for i := range 3 {
-		_, body := ask(t, s, "GET", "1.1", "Accept-Encoding", "gzip")
+		_, body := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip")
 		if got, _ := decode("gzip", body); got != strconv.Itoa(i+1)+text {
 			t.Errorf("response %d is %q", i+1, got[:10])
 		}
@@ -242,9 +217,9 @@ func TestWhatDoesNotShrink(t *testing.T) {
 		x = x*1664525 + 1013904223
 		random[i] = byte(x >> 24)
 	}
-	s := start(t, flow.Chain, Config{}, page(string(random), kinds...))
+	url := start(t, flow.Chain, Config{}, page(string(random), kinds...))
 	for range 2 {
-		if resp, body := ask(t, s, "GET", "1.1", "Accept-Encoding", "gzip"); !bytes.Equal(body, random) || resp.Header.Get("Content-Encoding") != "" || resp.Header.Get("Vary") == "" || resp.Header.Get("Etag") != `"tag"` {
+		if resp, body := ask(t, url, "GET", "1.1", "Accept-Encoding", "gzip"); !bytes.Equal(body, random) || resp.Header.Get("Content-Encoding") != "" || resp.Header.Get("Vary") == "" || resp.Header.Get("Etag") != `"tag"` {
 			t.Errorf("%v, %d bytes", resp.Header, len(body))
 		}
 	}
@@ -256,9 +231,9 @@ func TestStreamsHaveAWeakTagAndNoRanges(t *testing.T) {
 		if cache == "0" {
 			source = page(text, kinds...)
 		}
-		s := start(t, flow.Chain, Config{Cache: cache}, source)
+		url := start(t, flow.Chain, Config{Cache: cache}, source)
 		for _, method := range []string{"GET", "HEAD"} {
-			resp, _ := ask(t, s, method, "1.1", "Accept-Encoding", "gzip", "Range", "bytes=0-4")
+			resp, _ := ask(t, url, method, "1.1", "Accept-Encoding", "gzip", "Range", "bytes=0-4")
 			if resp.StatusCode != 200 || resp.Header.Get("Etag") != `W/"tag"` || resp.ContentLength == int64(len(text)) || resp.Header.Get("Accept-Ranges") != "" {
 				t.Errorf("%s: %d %v", method, resp.StatusCode, resp.Header)
 			}
@@ -271,7 +246,7 @@ func TestEventsArriveAtOnce(t *testing.T) {
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
 		for _, name := range []string{"gzip", "deflate", "br", "zstd"} {
 			next := make(chan struct{}) // from the test -> to the source, one for each event but the first; closed by the test
-			s := start(t, way, Config{}, web.Source(func(c *web.Conn) web.Body {
+			url := start(t, way, Config{}, web.Source(func(c *web.Conn) web.Body {
 				c.SetHeader("Content-Type", "text/event-stream")
 				return web.Stream(-1, func(w io.Writer) error {
 					for i := range 3 {
@@ -284,7 +259,7 @@ func TestEventsArriveAtOnce(t *testing.T) {
 					return nil
 				})
 			}))
-			req, _ := http.NewRequest("GET", s.URL, nil)
+			req, _ := http.NewRequest("GET", url, nil)
 			req.Header.Set("Accept-Encoding", name)
 			resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 			if err != nil {
@@ -332,7 +307,7 @@ func reader(t *testing.T, name string, body io.Reader) (r io.Reader) {
 
 // TestAStreamThatBreaksOff wants the client to see that the body is not whole, and the encoder not to be used twice.
 func TestAStreamThatBreaksOff(t *testing.T) {
-	s := start(t, flow.Chain, Config{}, web.Source(func(c *web.Conn) web.Body {
+	url := start(t, flow.Chain, Config{}, web.Source(func(c *web.Conn) web.Body {
 		c.SetHeader("Content-Type", "text/plain")
 		return web.Stream(-1, func(w io.Writer) error {
 			io.WriteString(w, text)
@@ -341,7 +316,7 @@ func TestAStreamThatBreaksOff(t *testing.T) {
 		})
 	}))
 	for range 3 {
-		req, _ := http.NewRequest("GET", s.URL, nil)
+		req, _ := http.NewRequest("GET", url, nil)
 		req.Header.Set("Accept-Encoding", "gzip")
 		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 		if err != nil {

@@ -1,9 +1,14 @@
 package webtest
 
 import (
+	"bufio"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 )
 
 // Client is a client with connections of its own that shows answers as they came: it decodes nothing and follows no redirect.
@@ -59,4 +64,32 @@ func Fetch(t testing.TB, c *http.Client, method, url string, body io.Reader, hea
 		t.Fatal(err)
 	}
 	return resp, string(all)
+}
+
+// Raw sends a request whose line is sent as it is written, as "GET /a/../b HTTP/1.0", on a connection of its own, and gives the
+// response and its whole body. Fields has names and values in turn.
+func Raw(t testing.TB, url, line string, fields ...string) (*http.Response, string) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(Patience))
+	fmt.Fprintf(c, "%s\r\nHost: test\r\nConnection: close\r\n", line)
+	for i := 0; i < len(fields); i += 2 {
+		fmt.Fprintf(c, "%s: %s\r\n", fields[i], fields[i+1])
+	}
+	_, _ = io.WriteString(c, "\r\n") // what is wrong shows in the answer
+	method, _, _ := strings.Cut(line, " ")
+	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return resp, string(body)
 }

@@ -44,6 +44,19 @@ func TestACompositionIsAskedBothWays(t *testing.T) {
 	}
 }
 
+func TestARawRequestIsSentAsItIsWritten(t *testing.T) {
+	says := web.Source(func(c *web.Conn) web.Body {
+		return web.String(fmt.Sprintf("%s %s %s", c.HTTPRequest().RequestURI, c.HTTPRequest().Proto, c.RequestHeader("X-A")))
+	})
+	url := webtest.Serve(t, flow.Chain, says)
+	if _, body := webtest.Raw(t, url, "GET /a/../b%2f HTTP/1.0", "X-A", "1"); body != "/a/../b%2f HTTP/1.0 1" {
+		t.Errorf("%q", body)
+	}
+	if resp, body := webtest.Raw(t, url, "HEAD / HTTP/1.1"); resp.StatusCode != 200 || body != "" {
+		t.Errorf("%d %q", resp.StatusCode, body)
+	}
+}
+
 func TestWhatWasSetUpBeforeIsClosedWhenTheExchangesAreOver(t *testing.T) {
 	over := make(chan webtest.Ended, 1)
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
