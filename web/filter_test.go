@@ -251,3 +251,37 @@ func TestAnAnswerInPlaceOfACodedOne(t *testing.T) {
 		}
 	})
 }
+
+// A stream's Flush comes to the client through filters in the paper's style, whose goroutines write meanwhile.
+func TestFlushPassesPipedFilters(t *testing.T) {
+	gate := make(chan struct{}) // from the client -> to the stream, one for each part; closed by nobody
+	through := web.Piped(func(w io.Writer, r io.Reader) error { _, err := io.Copy(w, r); return err })
+	c := web.Chain(web.Source(func(c *web.Conn) web.Body {
+		return web.Stream(-1, func(w io.Writer) error {
+			for range 100 {
+				if _, err := io.WriteString(w, "part "); err != nil {
+					return err
+				}
+				if err := web.Flush(w); err != nil {
+					return err
+				}
+				<-gate
+			}
+			return nil
+		})
+	}), filter(through), filter(shout), filter(through))
+	webtest.BothWays(t, c, func(t *testing.T, url string) {
+		resp, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		for range 100 {
+			got := make([]byte, 5)
+			if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != "PART " {
+				t.Fatalf("%q, %v", got, err)
+			}
+			gate <- struct{}{}
+		}
+	})
+}

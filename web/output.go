@@ -69,8 +69,14 @@ type stack struct {
 func (s *stack) Write(p []byte) (int, error) { return s.layers[0].Write(p) }
 
 // Flush sends what was written so far through all layers to the client.
-func (s *stack) Flush() error {
-	for _, l := range s.layers {
+func (s *stack) Flush() error { return s.flushFrom(0) }
+
+func (s *stack) flushFrom(first int) error {
+	for i := first; i < len(s.layers); i++ {
+		l := s.layers[i]
+		if p, ok := l.(*piped); ok { // what is behind is its goroutine's
+			return p.out.flush(func() error { return s.flushFrom(i + 1) })
+		}
 		if f, ok := l.(interface{ Flush() error }); ok {
 			if err := f.Flush(); err != nil {
 				return err
@@ -96,6 +102,8 @@ func SetTrailer(w io.Writer, name, value string) {
 		w.c.SetTrailer(name, value)
 	case *stack:
 		w.end.c.SetTrailer(name, value)
+	case *pipedWriter:
+		SetTrailer(w.next, name, value)
 	}
 }
 

@@ -1,6 +1,9 @@
 package web
 
-import "io"
+import (
+	"io"
+	"sync"
+)
 
 // Piped makes a transform in the style of the paper: f reads the body from r and writes what becomes of it to w, in a goroutine of
 // its own. The goroutine ends when f does, which it must when reading gives an error. It costs a
@@ -8,14 +11,14 @@ import "io"
 func Piped(f func(w io.Writer, r io.Reader) error) Transform {
 	return func(next io.Writer) io.WriteCloser {
 		r, w := io.Pipe()
-		p := &piped{PipeWriter: w, done: make(chan struct{})}
+		p := &piped{PipeWriter: w, out: &pipedWriter{next: next}, done: make(chan struct{})}
 		go func() { // its owner is the exchange, which waits for it in Close and CloseWithError
 			defer close(p.done)
 			defer func() {
 				p.panicked = recover()
 				_ = r.CloseWithError(p.err) // who writes more is not left waiting
 			}()
-			p.err = f(next, r)
+			p.err = f(p.out, r)
 		}()
 		return p
 	}
@@ -24,9 +27,43 @@ func Piped(f func(w io.Writer, r io.Reader) error) Transform {
 // piped is the writer's end.
 type piped struct {
 	*io.PipeWriter
+	out      *pipedWriter
 	done     chan struct{} // no values, closed by the goroutine at its end; what follows is readable then
 	err      error         // what f returned
 	panicked any           // what f panicked with
+}
+
+// pipedWriter is what f writes to. Two goroutines come by it: f's, which writes, and the request's, when the stream is flushed.
+type pipedWriter struct {
+	mu     sync.Mutex // held while what is behind is at work; of several in a row, the first's is taken first
+	next   io.Writer
+	behind func() error // flushes what is behind; nil until the stream is flushed
+}
+
+// Write implements [io.Writer]. Once the stream was flushed, each write is: what f had in hand then would be late otherwise.
+func (w *pipedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, err := w.next.Write(p)
+	if err == nil && w.behind != nil {
+		err = w.behind()
+	}
+	return n, err
+}
+
+// Flush is for f itself.
+func (w *pipedWriter) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Flush(w.next)
+}
+
+// flush is for the stream.
+func (w *pipedWriter) flush(behind func() error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.behind = behind
+	return behind()
 }
 
 // Close says that the body is whole, and waits until f has written the rest.
