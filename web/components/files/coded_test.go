@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"weir/web/internal/webtest"
 )
 
 func TestPrecompressed(t *testing.T) {
@@ -61,13 +63,13 @@ func TestSiblingsComeAndGo(t *testing.T) {
 	is := func(want string) func() bool {
 		return func() bool { _, body := get(t, s, "/a.html", "Accept-Encoding", "gzip"); return body == want }
 	}
-	until(t, "no sibling", is("plain"))
+	webtest.Until(t, "no sibling is seen", is("plain"))
 	write(t, dir, "a.html.gz", "one")
-	until(t, "a sibling", is("one"))
+	webtest.Until(t, "a sibling is seen", is("one"))
 	write(t, dir, "a.html.gz", "two")
-	until(t, "another", is("two"))
+	webtest.Until(t, "another is seen", is("two"))
 	if err := os.Remove(filepath.Join(dir, "a.html.gz")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "none any more", is("plain"))
+	webtest.Until(t, "none any more is seen", is("plain"))
 }

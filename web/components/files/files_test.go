@@ -1,13 +1,9 @@
 package files
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +11,7 @@ import (
 	"testing"
 
 	"weir/flow"
-	"weir/web"
+	"weir/web/internal/webtest"
 )
 
 // tree makes a directory of files from names and contents; a name that ends in a slash is a directory.
@@ -45,56 +41,28 @@ func write(t testing.TB, dir, name, text string) {
 	}
 }
 
-// serve runs a server of files as a chain.
-func serve(t testing.TB, cfg Config) *httptest.Server { return serveBy(t, cfg, flow.Chain) }
+// serve runs a server of files as a chain, and gives its address.
+func serve(t testing.TB, cfg Config) string { return serveBy(t, cfg, flow.Chain) }
 
-func serveBy(t testing.TB, cfg Config, way flow.Way) *httptest.Server {
+func serveBy(t testing.TB, cfg Config, way flow.Way) string {
 	t.Helper()
 	f, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := web.New(f, web.Options{Way: way})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
-	t.Cleanup(func() {
-		s.Close()
-		h.Close()
-		f.(io.Closer).Close()
-	})
-	return s
+	t.Cleanup(func() { f.(io.Closer).Close() })
+	return webtest.Serve(t, way, f)
 }
 
-// ask sends a request on a connection of its own, its target as it is written, and follows nothing.
-func ask(t testing.TB, s *httptest.Server, method, target string, fields ...string) (*http.Response, string) {
+// ask sends a request with a target as it is written.
+func ask(t testing.TB, url, method, target string, fields ...string) (*http.Response, string) {
 	t.Helper()
-	c, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\n", method, target)
-	for i := 0; i < len(fields); i += 2 {
-		fmt.Fprintf(c, "%s: %s\r\n", fields[i], fields[i+1])
-	}
-	io.WriteString(c, "\r\n")
-	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, target, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, target, err)
-	}
-	return resp, string(body)
+	return webtest.Raw(t, url, method+" "+target+" HTTP/1.1", fields...)
 }
 
-func get(t testing.TB, s *httptest.Server, target string, fields ...string) (*http.Response, string) {
+func get(t testing.TB, url, target string, fields ...string) (*http.Response, string) {
 	t.Helper()
-	return ask(t, s, "GET", target, fields...)
+	return ask(t, url, "GET", target, fields...)
 }
 
 var site = map[string]string{

@@ -9,20 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// until asks until the answer is what is wanted, and says how long that took.
-func until(t *testing.T, what string, right func() bool) time.Duration {
-	t.Helper()
-	begin := time.Now()
-	for !right() {
-		if time.Since(begin) > 30*time.Second {
-			t.Fatalf("%s: not seen in 30 s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	return time.Since(begin)
-}
+	"weir/web/internal/webtest"
+)
 
 // age makes a file one that was changed long ago, in as far as a program can: the time of change stays.
 func age(t *testing.T, name string, by time.Duration) {
@@ -46,19 +35,21 @@ func TestAChangeIsSeen(t *testing.T) {
 			return body == want
 		}
 	}
-	until(t, "the file", show("one"))
+	webtest.Until(t, "the file is seen", show("one"))
 	write(t, dir, "f.txt", "two") // in place, of the same length, perhaps in the same tick of the clock
-	took := until(t, "a change in place", show("two"))
+	begin := time.Now()
+	webtest.Until(t, "a change in place is seen", show("two"))
+	took := time.Since(begin)
 	t.Logf("a change was seen after %v", took)
 	write(t, dir, "g", "three")
 	if err := os.Rename(filepath.Join(dir, "g"), filepath.Join(dir, "f.txt")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "a replacement", show("three"))
+	webtest.Until(t, "a replacement is seen", show("three"))
 	if err := os.Truncate(filepath.Join(dir, "f.txt"), 2); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "a truncation", show("th"))
+	webtest.Until(t, "a truncation is seen", show("th"))
 	for i, tag := range tags {
 		for _, other := range tags[:i] {
 			if tag == other || tag == "" {
@@ -69,7 +60,7 @@ func TestAChangeIsSeen(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "f.txt")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "a removal", func() bool { resp, _ := get(t, s, "/f.txt"); return resp.StatusCode == 404 })
+	webtest.Until(t, "a removal is seen", func() bool { resp, _ := get(t, s, "/f.txt"); return resp.StatusCode == 404 })
 }
 
 // TestATickOfTheClockHidesNothing changes a file and puts the time of modification back.
@@ -87,7 +78,7 @@ func TestTimesSetBackHideNothing(t *testing.T) {
 	if err := os.Chtimes(name, info.ModTime(), info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "a change with the old time", func() bool { _, body := get(t, s, "/f.txt"); return body == "two" })
+	webtest.Until(t, "a change with the old time is seen", func() bool { _, body := get(t, s, "/f.txt"); return body == "two" })
 }
 
 func TestAStampSettles(t *testing.T) {
@@ -263,9 +254,9 @@ func TestAnotherDirectoryAtThePath(t *testing.T) {
 	}
 	point("v1")
 	s := serve(t, Config{Dir: link})
-	until(t, "the first release", func() bool { _, body := get(t, s, "/f.txt"); return body == "one" })
+	webtest.Until(t, "the first release is seen", func() bool { _, body := get(t, s, "/f.txt"); return body == "one" })
 	point("v2")
-	until(t, "the second release", func() bool { _, body := get(t, s, "/f.txt"); return body == "two" })
+	webtest.Until(t, "the second release is seen", func() bool { _, body := get(t, s, "/f.txt"); return body == "two" })
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}

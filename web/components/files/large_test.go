@@ -8,7 +8,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
+
+	"weir/flow"
+	"weir/web/internal/webtest"
 )
 
 // TestALargeFileThatChangesWhileItIsSent has a client that stops reading after the head, until something has been done to the file. The file
@@ -47,7 +52,7 @@ func TestALargeFileThatChangesWhileItIsSent(t *testing.T) {
 		{"it grows", func() { must(os.Truncate(name, size+1)) }, false},
 	} {
 		must(os.WriteFile(name, old, 0o600))
-		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s, "http://"))
 		must(err)
 		io.WriteString(conn, "GET /f.bin HTTP/1.1\r\nHost: test\r\n\r\n")
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -58,5 +63,47 @@ func TestALargeFileThatChangesWhileItIsSent(t *testing.T) {
 			t.Errorf("%s: %d bytes of %d, %v", c.what, len(body), resp.ContentLength, err)
 		}
 		conn.Close()
+	}
+}
+
+// TestWhatIsKnownOfALargeFile waits until its stamp has settled, so that it is kept, and then changes the file and what is beside it.
+func TestWhatIsKnownOfALargeFile(t *testing.T) {
+	text := strings.Repeat("old ", 1000)
+	dir := tree(t, map[string]string{"f.txt": text})
+	c, err := New(Config{Dir: dir, CacheFile: "1KB"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.(io.Closer).Close()
+	f := c.(*files)
+	webtest.Until(t, "the stamp settles", func() bool {
+		e, err := f.page("/f.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.plain.large != nil {
+			e.plain.large.Close()
+		}
+		_, kept := f.store.Get("/f.txt")
+		return kept
+	})
+	s := webtest.Serve(t, flow.Chain, c)
+	first, body := get(t, s, "/f.txt", "Accept-Encoding", "gzip")
+	again, _ := get(t, s, "/f.txt")
+	if tag := first.Header.Get("Etag"); body != text || tag == "" || tag != again.Header.Get("Etag") {
+		t.Errorf("%d bytes, tags %s and %s", len(body), tag, again.Header.Get("Etag"))
+	}
+	if resp, _ := get(t, s, "/f.txt", "If-None-Match", first.Header.Get("Etag")); resp.StatusCode != 304 {
+		t.Errorf("the same tag: %d", resp.StatusCode)
+	}
+	write(t, dir, "f.txt.gz", "small")
+	age(t, dir+"/f.txt", time.Minute) // older than its sibling, in any order of the clock's ticks
+	webtest.Until(t, "a sibling is seen", func() bool {
+		resp, body := get(t, s, "/f.txt", "Accept-Encoding", "gzip")
+		return body == "small" && resp.Header.Get("Content-Encoding") == "gzip"
+	})
+	write(t, dir, "f.txt", strings.ToUpper(text))
+	if resp, body := get(t, s, "/f.txt"); body != strings.ToUpper(text) || resp.Header.Get("Etag") == first.Header.Get("Etag") {
+		t.Errorf("a change of a large file is not seen at once: %s, tag %s", body[:4], resp.Header.Get("Etag"))
 	}
 }
