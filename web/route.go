@@ -17,7 +17,7 @@ type Arm struct {
 
 // Routes is a branch by the request's method, host and path, with the patterns and the precedence of [http.ServeMux]. A path that the mux would have
 // written otherwise is answered by a redirect, a method that the path's patterns exclude by 405; what else fits no pattern goes straight to what
-// follows. What fits one has it under the key [Route]. The error names the pattern that is malformed or in conflict with another.
+// follows. A single arm "/" takes every path as it is. What fits one has it under the key [Route]. The error names the pattern that is malformed or in conflict with another.
 func Routes(arms ...Arm) (Component, error) {
 	mux := http.NewServeMux()
 	b := &branch{traits: Traits{Name: "routes"}}
