@@ -120,7 +120,8 @@ func (c *Conn) sendRange() {
 		c.send(c.body.part(from, n))
 		return
 	}
-	http.ServeContent(statusWriter{c.w, c}, c.orig, "", time.Time{}, c.body.seeker())
+	asked := &http.Request{Method: http.MethodGet, Header: http.Header{"Range": ranges}} // its conditions are decided
+	http.ServeContent(statusWriter{c.w, c}, asked, "", time.Time{}, c.body.seeker())
 }
 
 // statusWriter tells the exchange what another writes for it.

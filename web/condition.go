@@ -84,7 +84,7 @@ func listed(lists []string, tag string, equal func(a, b string) bool) bool {
 	return false
 }
 
-// entityTag cuts the first entity tag off a list.
+// entityTag cuts the first entity tag off a list (RFC 9110 section 8.8.3).
 func entityTag(s string) (tag, rest string, ok bool) {
 	start := 0
 	if strings.HasPrefix(s, "W/") {
@@ -98,6 +98,11 @@ func entityTag(s string) (tag, rest string, ok bool) {
 		return "", "", false
 	}
 	end += start + 2
+	for _, b := range []byte(s[start+1 : end-1]) {
+		if b < 0x21 || b == 0x7f {
+			return "", "", false
+		}
+	}
 	return s[:end], s[end:], true
 }
 

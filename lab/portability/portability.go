@@ -104,10 +104,10 @@ func (o Options) doing(what string) {
 	}
 }
 
-// cSubjects are the subjects written in C.
+// cSubjects are the subjects of C that are built here: a server that comes as a package is what it is.
 func cSubjects(root string) ([]*subject.Subject, error) {
 	all, err := subject.Discover(root)
-	return slices.DeleteFunc(all, func(s *subject.Subject) bool { return s.Language != "C" }), err
+	return slices.DeleteFunc(all, func(s *subject.Subject) bool { return s.Language != "C" || len(s.BuildCmd) == 0 }), err
 }
 
 // try builds a subject for a target and checks it.

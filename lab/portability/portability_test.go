@@ -176,3 +176,17 @@ func TestALibraryThatIsNotInstalledIsNoFailure(t *testing.T) {
 		}
 	}
 }
+
+func TestServersThatComeAsPackagesAreLeftAlone(t *testing.T) {
+	root := project(t, map[string]string{"built": ""})
+	put(t, filepath.Join(root, "subjects", "packaged", "subject.toml"), `name = "packaged"
+language = "C"
+paradigm = "none"
+workloads = ["sink"]
+run = ["packaged", "{addr}"]
+`)
+	found, err := cSubjects(root)
+	if err != nil || len(found) != 1 || found[0].Name != "built" {
+		t.Errorf("%v, %v; want built alone", found, err)
+	}
+}

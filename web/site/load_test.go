@@ -126,3 +126,14 @@ func TestWhatIsNoFile(t *testing.T) {
 		}
 	}
 }
+
+func TestComponentsInsideACache(t *testing.T) {
+	text := "cache {\n memory = \"1MB\"\n static {\n  text = \"kept\"\n  headers = { \"Cache-Control\" = \"max-age=60\" }\n }\n}\nsecurity {}"
+	serve(t, text, func(t *testing.T, get func(string) (int, string)) {
+		for range 2 {
+			if code, body := get("/"); code != 200 || body != "kept" {
+				t.Errorf("%d %q", code, body)
+			}
+		}
+	})
+}

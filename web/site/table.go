@@ -5,6 +5,7 @@ import (
 	"weir/web/components/accesslog"
 	"weir/web/components/auth"
 	"weir/web/components/basic"
+	"weir/web/components/cache"
 	"weir/web/components/cgi"
 	"weir/web/components/compress"
 	"weir/web/components/events"
@@ -21,6 +22,7 @@ func init() { // the kinds with components inside refer to the table
 		"authenticate":      guard("lets in whom a file of passwords knows (HTTP Basic)", auth.Basic),
 		"bearer":            guard("lets in who has a signed token (JWT)", auth.Bearer),
 		"echo":              of("a WebSocket that says what it hears", events.Echo),
+		"cache":             around("keeps what its components answer, as HTTP allows (RFC 9111)", cache.Around),
 		"cgi":               of("answers with what programs of a folder write (CGI)", cgi.New),
 		"compress":          of("compresses bodies as the client accepts it", compress.New),
 		"error_pages":       of("gives answers of some statuses a page", basic.ErrorPages),
