@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // direct reads from and writes to a TCP connection by system calls that the scheduler is not told of. They do not block, because the
@@ -83,9 +85,9 @@ func (t *transfer) run(op string, wait func(func(uintptr) bool) error, c *net.TC
 }
 
 func (t *transfer) read(fd uintptr) bool {
-	n, _, err := syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.p))), uintptr(len(t.p)))
+	n, _, err := syscall.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.p))), uintptr(len(t.p)))
 	for err == syscall.EINTR {
-		n, _, err = syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.p))), uintptr(len(t.p)))
+		n, _, err = syscall.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.p))), uintptr(len(t.p)))
 	}
 	if err == 0 {
 		t.n = int(n)
@@ -97,7 +99,7 @@ func (t *transfer) read(fd uintptr) bool {
 func (t *transfer) write(fd uintptr) bool {
 	for t.n < len(t.p) {
 		rest := t.p[t.n:]
-		n, _, err := syscall.RawSyscall6(syscall.SYS_SENDTO, fd, uintptr(unsafe.Pointer(unsafe.SliceData(rest))), uintptr(len(rest)), syscall.MSG_NOSIGNAL, 0, 0)
+		n, _, err := syscall.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(unsafe.SliceData(rest))), uintptr(len(rest)), syscall.MSG_NOSIGNAL, 0, 0)
 		switch t.err = err; err {
 		case 0:
 			t.n += int(n)
