@@ -10,12 +10,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // spare is about how many descriptors a starved server may open once it runs.
 const spare = 12
 
-// beStarved prints its address, and how often it paused once its standard input has ended.
+// beStarved prints its address, a line once it pauses, and how often it did when its standard input has ended.
 func beStarved(name string) int {
 	way, err := ParseWay(name)
 	if err != nil {
@@ -30,12 +31,16 @@ func beStarved(name string) int {
 	limit.Cur = spare + 8
 	syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
 	ctx, cancel := context.WithCancel(context.Background())
+	meter := new(Meter)
 	go func() {
 		defer cancel()
 		fmt.Println(l.Addr())
+		for meter.Snapshot().Pauses == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		fmt.Println("paused")
 		bufio.NewReader(os.Stdin).ReadString('\n')
 	}()
-	meter := new(Meter)
 	err = Run(ctx, way, l, Service{Open: services["echo"].open, State: PerConnection}, Options{Meter: meter})
 	fmt.Println(meter.Snapshot().Pauses, err)
 	return 0
@@ -61,6 +66,9 @@ func TestDescriptorExhaustionPausesAccepting(t *testing.T) {
 			conns := make([]*net.TCPConn, 3*spare)
 			for i := range conns {
 				conns[i] = r.dial()
+			}
+			if line, err := lines.ReadString('\n'); err != nil { // a quick client would have made room before all were taken
+				t.Fatalf("it never paused: %q, %v", line, err)
 			}
 			for _, c := range conns { // each one's end makes room for another
 				exchange(t, c, "served at last")
