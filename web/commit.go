@@ -101,9 +101,10 @@ func (c *Conn) drop(status int) {
 
 // sendRange sends the part of the body that was asked for (RFC 9110 section 14).
 func (c *Conn) sendRange() {
-	ranges := c.orig.Header["Range"]
-	if !c.ifRange() || !strings.HasPrefix(ranges[0], "bytes=") {
-		c.send(c.body)
+	asked := c.orig.Header["Range"][0]
+	ranges := rangeSet(asked)
+	if ranges == nil || !strings.HasPrefix(asked, "bytes=") || !c.ifRange() {
+		c.send(c.body) // what is malformed, or of another unit, is ignored
 		return
 	}
 	from, n, ok := singleRange(ranges, c.body.size)
@@ -120,8 +121,8 @@ func (c *Conn) sendRange() {
 		c.send(c.body.part(from, n))
 		return
 	}
-	asked := &http.Request{Method: http.MethodGet, Header: http.Header{"Range": ranges}} // its conditions are decided
-	http.ServeContent(statusWriter{c.w, c}, asked, "", time.Time{}, c.body.seeker())
+	only := &http.Request{Method: http.MethodGet, Header: http.Header{"Range": ranges}} // its conditions are decided
+	http.ServeContent(statusWriter{c.w, c}, only, "", time.Time{}, c.body.seeker())
 }
 
 // statusWriter tells the exchange what another writes for it.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -139,6 +140,31 @@ func singleRange(values []string, size int64) (from, n int64, ok bool) {
 		return 0, 0, true
 	}
 	return from, end - from + 1, true
+}
+
+// rangeSet is a list of ranges without what asks for nothing: empty members, and the last 0 bytes, of which net/http would send a part
+// that ends before it begins. A list of nothing else asks for the last 0 bytes. It is nil when a member is malformed.
+func rangeSet(value string) []string {
+	spec, _ := strings.CutPrefix(value, "bytes=")
+	var kept []string
+	for part := range strings.SplitSeq(spec, ",") {
+		if part = textproto.TrimString(part); part == "" {
+			continue
+		}
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := parseNumber(cmp.Or(first, "0"))
+		to, err2 := parseNumber(cmp.Or(last, "0"))
+		switch {
+		case !isRange || first+last == "" || err != nil || err2 != nil || first != "" && last != "" && to < from:
+			return nil
+		case first != "" || to > 0:
+			kept = append(kept, part)
+		}
+	}
+	if kept == nil {
+		kept = []string{"-0"}
+	}
+	return []string{"bytes=" + strings.Join(kept, ",")}
 }
 
 // parseNumber reads 1*DIGIT; what is larger than any size is the largest number.
