@@ -37,7 +37,8 @@ func Open(ctx context.Context, c Component, in <-chan *Conn, out chan<- *Conn, o
 			if !open {
 				return n.Close()
 			}
-			if n.net.Put([]*Conn{conn.pass("the channel")}) == 0 {
+			conn = conn.pass("the channel")
+			if n.net.Put([]*Conn{conn}) == 0 {
 				n.lose(conn, flow.ErrFull)
 			}
 		case <-ctx.Done():

@@ -138,3 +138,50 @@ func TestRangesInANetworkOfTheUsersOwn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A network whose first component blocks, and has no room, loses what comes: the others are answered when it goes on.
+func TestOpenEndsWithoutRoom(t *testing.T) {
+	in, out := make(chan *web.Conn), make(chan *web.Conn)
+	gate := make(chan struct{}) // closed when the blocked may go on
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	entered := make(chan struct{}, 4)
+	blocked := web.Blocking(1, 1, web.Pipe(func(*web.Conn) { entered <- struct{}{}; <-gate }))
+	go func() { ended <- web.Open(ctx, web.Chain(blocked, text("hello")), in, out, web.Options{}) }()
+	h := web.Ends(in, out)
+	s := httptest.NewServer(h)
+	status := make(chan int, 4)
+	ask := func() {
+		resp, err := s.Client().Get(s.URL)
+		if err != nil {
+			status <- 0
+			return
+		}
+		_ = resp.Body.Close()
+		status <- resp.StatusCode
+	}
+	go ask()
+	<-entered
+	for range cap(status) - 1 {
+		go ask()
+	}
+	for range cap(status) - 2 { // one is at work, one waits
+		if got := <-status; got != 503 {
+			t.Errorf("without room: %d, want 503", got)
+		}
+	}
+	close(gate)
+	for range 2 {
+		if got := <-status; got != 200 {
+			t.Errorf("with room: %d, want 200", got)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
