@@ -151,11 +151,9 @@ func (c *Conn) send(b Body) {
 		c.w.WriteHeader(c.status)
 		err = out.through(c.transform, b)
 	case b.kind == bytesBody && !c.trailers:
-		err = conn.From(c.orig.Context()).Respond(c.w, c.status, b.data)
-		c.sent = b.size
+		c.sent, err = conn.From(c.orig.Context()).Respond(c.w, c.status, b.data)
 	case b.kind == fileBody && !c.trailers:
-		err = conn.From(c.orig.Context()).RespondFile(c.w, c.status, b.file, b.from, b.size, b.same)
-		c.sent = b.size
+		c.sent, err = conn.From(c.orig.Context()).RespondFile(c.w, c.status, b.file, b.from, b.size, b.same)
 	default:
 		c.w.WriteHeader(c.status)
 		err = b.writeTo(&out)

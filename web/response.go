@@ -131,7 +131,8 @@ func (c *Conn) unfilter() {
 	c.transform = c.transform[:0]
 }
 
-// Sent is how many bytes of the body have been handed to the engine.
+// Sent is how many bytes of the body, as filters made it, have gone out: to the kernel for bytes and files over HTTP/1 of web/server, to
+// the engine otherwise. It is final for functions of [Conn.After]; of a body that broke off it is what went before.
 func (c *Conn) Sent() int64 { c.own(); return c.sent }
 
 // lost makes the exchange one that a stage lost: what the client gets says no more than that.

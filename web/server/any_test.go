@@ -47,9 +47,9 @@ func TestServesOverAnyListener(t *testing.T) {
 		defer f.Close()
 		switch c := conn.From(r.Context()); r.URL.Path {
 		case "/file":
-			err = c.RespondFile(w, 200, f, 5, int64(len(page)-5), nil)
+			_, err = c.RespondFile(w, 200, f, 5, int64(len(page)-5), nil)
 		case "/bytes":
-			err = c.Respond(w, 200, page[5:])
+			_, err = c.Respond(w, 200, page[5:])
 		}
 		if err != nil {
 			t.Error(err)

@@ -27,23 +27,24 @@ type engine interface {
 
 // Respond answers with this status, the fields in w.Header() and the body, of which it sets the
 // Content-Length; nothing may have been written before, and body must stay as it is until Respond returns.
-// For HEAD, and statuses that have no body, the fields alone are sent. The error is that of the write: the
-// client is gone, or too slow.
-func (c *Conn) Respond(w http.ResponseWriter, status int, body []byte) error {
+// For HEAD, and statuses that have no body, the fields alone are sent. Sent is how many bytes of the body were
+// handed to the kernel (with another server's connection, to that server); fewer than all come with an error,
+// that of the write: the client is gone, or too slow.
+func (c *Conn) Respond(w http.ResponseWriter, status int, body []byte) (sent int64, err error) {
 	w.Header()["Content-Length"] = c.length(int64(len(body)))
 	e, ours := w.(engine)
 	if c == nil || !ours {
 		w.WriteHeader(status)
 		if len(body) == 0 {
-			return nil
+			return 0, nil
 		}
-		_, err := w.Write(body)
-		return bodyless(err)
+		n, err := w.Write(body)
+		return int64(n), bodyless(err)
 	}
 	c.src.rest = body
-	_, err := c.respond(e, status, &c.src, len(body) > 0)
+	sent, err = c.respond(e, status, &c.src, len(body) > 0)
 	c.src.rest = nil
-	return err
+	return sent, err
 }
 
 // lastPiece is how much of a file is kept back until it is known to be as it was, in bytes.
@@ -54,22 +55,22 @@ const lastPiece = 1 << 10
 // and the connection ends after what there was. Same, if there is one, is called when everything is sent but a last
 // piece, and that piece is read: its error keeps it back, and is returned. For HEAD the file is read for nothing: write
 // the fields alone.
-func (c *Conn) RespondFile(w http.ResponseWriter, status int, f *os.File, offset, length int64, same func() error) error {
+func (c *Conn) RespondFile(w http.ResponseWriter, status int, f *os.File, offset, length int64, same func() error) (sent int64, err error) {
 	w.Header()["Content-Length"] = c.length(length)
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		return err
+		return 0, err
 	}
 	last := int64(0)
 	if same != nil {
 		last = min(length, lastPiece)
 	}
-	n, err := c.sendFile(w, status, &io.LimitedReader{R: f, N: length - last})
-	if err == nil && last > 0 && n == length-last {
-		var m int
-		m, err = sendLast(w, io.NewSectionReader(f, offset+n, last), same)
-		n += int64(m)
+	sent, err = c.sendFile(w, status, &io.LimitedReader{R: f, N: length - last})
+	if err == nil && last > 0 && sent == length-last {
+		var n int64
+		n, err = c.sendLast(w, io.NewSectionReader(f, offset+sent, last), same)
+		sent += n
 	}
-	return complete(n, length, err)
+	return sent, complete(sent, length, err)
 }
 
 func (c *Conn) sendFile(w http.ResponseWriter, status int, body *io.LimitedReader) (int64, error) {
@@ -81,7 +82,7 @@ func (c *Conn) sendFile(w http.ResponseWriter, status int, body *io.LimitedReade
 }
 
 // sendLast sends what is left of a file if it is the same as it was.
-func sendLast(w io.Writer, rest *io.SectionReader, same func() error) (int, error) {
+func (c *Conn) sendLast(w http.ResponseWriter, rest *io.SectionReader, same func() error) (int64, error) {
 	buffer := heads.Get().(*[]byte)
 	defer heads.Put(buffer)
 	p := (*buffer)[:rest.Size()]
@@ -92,7 +93,14 @@ func sendLast(w io.Writer, rest *io.SectionReader, same func() error) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	return w.Write(p[:n])
+	if e, ours := w.(engine); c != nil && ours {
+		c.src.rest = p[:n] // past net/http's buffers: what a Write leaves there has not gone out
+		sent, err := e.ReadFrom(&c.src)
+		c.src.rest = nil
+		return sent, err
+	}
+	n, err = w.Write(p[:n])
+	return int64(n), err
 }
 
 // length is a Content-Length field. The one before is kept: a connection often asks for the same again, and
@@ -133,6 +141,9 @@ func (c *Conn) respond(e engine, status int, src io.Reader, body bool) (n int64,
 	c.hold = false
 	if body {
 		n, err = e.ReadFrom(src)
+	}
+	if len(c.held) > 0 {
+		n = 0 // net/http has taken the body, and sends none: for HEAD
 	}
 	if _, left := c.take(); left != nil && err == nil {
 		err = left

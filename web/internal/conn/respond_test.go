@@ -84,7 +84,7 @@ func testRespond(t *testing.T, size int, writes *atomic.Int64) {
 	want := bytes.Repeat([]byte("weir."), size/5+1)[:size]
 	addr := serve(t, writes, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X", strings.Repeat("x", 5000)) // a head that net/http writes in two
-		if err := From(r.Context()).Respond(w, 203, want); err != nil {
+		if _, err := From(r.Context()).Respond(w, 203, want); err != nil {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	})
@@ -114,7 +114,7 @@ func TestRespondIsOneWrite(t *testing.T) {
 
 func TestAStatusWithoutABodyHasNone(t *testing.T) {
 	addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
-		if err := From(r.Context()).Respond(w, 304, []byte("not to be seen")); err != nil {
+		if _, err := From(r.Context()).Respond(w, 304, []byte("not to be seen")); err != nil {
 			t.Error(err)
 		}
 	})
@@ -138,7 +138,7 @@ func TestRespondFile(t *testing.T) {
 				return
 			}
 			defer f.Close()
-			if err := From(r.Context()).RespondFile(w, 206, f, 7, length, nil); !errors.Is(err, want) {
+			if _, err := From(r.Context()).RespondFile(w, 206, f, 7, length, nil); !errors.Is(err, want) {
 				t.Errorf("%d bytes: %v, want %v", length, err, want)
 			}
 		}
@@ -186,7 +186,7 @@ func TestAFileThatChangedIsNotSentWhole(t *testing.T) {
 					return
 				}
 				defer f.Close()
-				if err := From(r.Context()).RespondFile(w, 200, f, 0, int64(size), func() error { return same }); err != want {
+				if _, err := From(r.Context()).RespondFile(w, 200, f, 0, int64(size), func() error { return same }); err != want {
 					t.Errorf("%d bytes: %v, want %v", size, err, want)
 				}
 			})
@@ -211,7 +211,7 @@ func TestAFileThatChangedIsNotSentWhole(t *testing.T) {
 
 func TestPlainThingsWithAnotherServer(t *testing.T) {
 	w := httptest.NewRecorder()
-	if err := From(context.Background()).Respond(w, 201, []byte("body")); err != nil {
+	if _, err := From(context.Background()).Respond(w, 201, []byte("body")); err != nil {
 		t.Fatal(err)
 	}
 	if w.Code != 201 || w.Body.String() != "body" || w.Header().Get("Content-Length") != "4" {
@@ -259,7 +259,8 @@ func TestAFailedWriteEndsTheConnection(t *testing.T) {
 	addr := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		c := From(r.Context())
 		c.tcp.CloseWrite()
-		failed <- c.Respond(w, 200, nil)
+		_, err := c.Respond(w, 200, nil)
+		failed <- err
 		if _, err := c.Write([]byte("more")); err == nil {
 			t.Error("a write after half a response succeeds")
 		}
