@@ -40,6 +40,10 @@ type Config struct {
 	// HeadTimeout is how long an upstream may take to begin its response once it has the request. Empty: "60s"; "0s": for ever.
 	HeadTimeout string `hcl:"head_timeout,optional"`
 
+	// IdleTimeout is for how long nothing of a response's body may come, while it is waited for: then the response breaks off. It does
+	// not hold for WebSockets and event streams. Empty: "60s"; "0s": for ever.
+	IdleTimeout string `hcl:"idle_timeout,optional"`
+
 	// Retries is on how many further upstreams a request is tried. 0: two; negative: none.
 	Retries int `hcl:"retries,optional"`
 
@@ -72,11 +76,11 @@ type Config struct {
 // settings are a Config that was read.
 type settings struct {
 	Config
-	dial, head, aside, interval time.Duration
-	retries, maxFails           int
-	trusted                     trusted
-	key                         keyOf
-	choose                      func(*pool, []*upstream, string) *upstream
+	dial, head, idle, aside, interval time.Duration
+	retries, maxFails                 int
+	trusted                           trusted
+	key                               keyOf
+	choose                            func(*pool, []*upstream, string) *upstream
 }
 
 // read checks a Config.
@@ -91,6 +95,7 @@ func read(cfg Config) (s settings, err error) {
 	}{
 		{&s.dial, "dial_timeout", cfg.DialTimeout, 5 * time.Second, 1},
 		{&s.head, "head_timeout", cfg.HeadTimeout, time.Minute, 0},
+		{&s.idle, "idle_timeout", cfg.IdleTimeout, time.Minute, 0},
 		{&s.aside, "aside", cfg.Aside, 10 * time.Second, 0},
 		{&s.interval, "health_interval", cfg.HealthInterval, 10 * time.Second, 1},
 	} {

@@ -23,6 +23,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{Config{Upstreams: up, Trusted: []string{"10.0.0.0/99"}}, "trusted"},
 		{Config{Upstreams: up, DialTimeout: "soon"}, "dial_timeout"},
 		{Config{Upstreams: up, DialTimeout: "0s"}, "dial_timeout"},
+		{Config{Upstreams: up, IdleTimeout: "-1s"}, "idle_timeout"},
 		{Config{Upstreams: up, HealthInterval: "0s"}, "health_interval"},
 		{Config{Upstreams: up, HealthPath: "healthz"}, "health_path"},
 		{Config{Upstreams: up, Width: -1}, "width"},

@@ -6,6 +6,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"sync/atomic"
+	"time"
 
 	"weir/web/internal/conn"
 )
@@ -17,6 +19,9 @@ type watched struct {
 	ctx   context.Context
 	stops <-chan struct{} // closed when the server begins to stop; nil where that is nothing to the body
 	done  chan struct{}   // closed by Close
+
+	limit   *time.Timer // runs while the upstream is waited for; nil: for ever
+	stalled atomic.Bool // it ran out, and the body is closed
 }
 
 // watchBody notes why a body breaks off, and ends one that has no end of its own when the server stops.
@@ -30,6 +35,9 @@ func (x *exchange) watchBody(resp *http.Response) error {
 			b.done = make(chan struct{})
 			go b.end() // until Close, which ReverseProxy calls
 		}
+	} else if x.p.idle > 0 {
+		b.limit = time.AfterFunc(x.p.idle, b.giveUp)
+		b.limit.Stop() // until somebody reads
 	}
 	resp.Body = b
 	return nil
@@ -44,9 +52,29 @@ func (b *watched) end() {
 	}
 }
 
+// giveUp has reading end with an error, and the upstream's connection with it.
+func (b *watched) giveUp() {
+	b.stalled.Store(true)
+	_ = b.ReadCloser.Close()
+}
+
+// wait reads, for as long as the upstream may be silent.
+func (b *watched) wait(p []byte) (int, error) {
+	if b.limit == nil {
+		return b.ReadCloser.Read(p)
+	}
+	b.limit.Reset(b.x.p.idle)
+	n, err := b.ReadCloser.Read(p)
+	b.limit.Stop()
+	if err != nil && b.stalled.Load() {
+		err = fmt.Errorf("nothing came for %v", b.x.p.idle)
+	}
+	return n, err
+}
+
 // Read implements [io.Reader].
 func (b *watched) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.wait(p)
 	if err == nil || err == io.EOF || b.x.unwanted {
 		return n, err
 	}
@@ -66,6 +94,9 @@ func (b *watched) Read(p []byte) (int, error) {
 func (b *watched) Close() error {
 	if b.done != nil {
 		close(b.done)
+	}
+	if b.limit != nil {
+		b.limit.Stop()
 	}
 	return b.ReadCloser.Close()
 }

@@ -1,0 +1,118 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/web/internal/webtest"
+)
+
+// A body that stops coming is given up: the connection to the upstream is closed, and the client sees that its response is not whole.
+func TestABodyThatStopsComing(t *testing.T) {
+	for name, begins := range map[string]string{
+		"of a stated length": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
+		"in chunks":          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+		"up to the end":      "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf",
+		"not begun":          "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			closed := make(chan bool, 1)
+			up := raw(t, func(c net.Conn) {
+				if _, ok := request(c); !ok {
+					return
+				}
+				_, _ = io.WriteString(c, begins)
+				_, err := c.Read(make([]byte, 1)) // until it is closed
+				closed <- err != nil && !errors.Is(err, net.ErrClosed)
+			})
+			to := make(chan webtest.Ended, 1)
+			bothWays(t, Config{Upstreams: []string{up}, IdleTimeout: "20ms"}, noting(to), func(t *testing.T, url string, p *Proxy) {
+				resp, err := webtest.Client(t).Get(url)
+				if err == nil { // or not even the head came: it waits for the first piece
+					body, err := io.ReadAll(resp.Body)
+					resp.Body.Close()
+					if err == nil || !strings.HasPrefix("half", string(body)) {
+						t.Errorf("%q, %v, want what there was, and that it broke off", body, err)
+					}
+				}
+				if end := <-to; end.Err == nil || !strings.Contains(end.Err.Error(), "nothing came for 20ms") {
+					t.Errorf("%+v", end)
+				}
+				if !<-closed {
+					t.Error("the upstream's connection was not closed by the proxy")
+				}
+				webtest.Until(t, "nothing is under way", func() bool { return p.Upstreams()[0].Active == 0 })
+				if u := p.Upstreams()[0]; u.Failures != 1 {
+					t.Errorf("%+v, want it blamed", u)
+				}
+			})
+		})
+	}
+}
+
+// bodyOf is the body of a response of this type, as the proxy watches it.
+func bodyOf(x *exchange, kind string, r io.ReadCloser) io.ReadCloser {
+	request, _ := http.NewRequestWithContext(context.Background(), "GET", "/", nil)
+	resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, Body: r, Request: request}
+	_ = x.watchBody(resp)
+	return resp.Body
+}
+
+// The limit is on silence, not on how long a body takes, nor on how long the client takes; events may be silent.
+func TestOnlySilenceCounts(t *testing.T) {
+	for _, c := range []struct {
+		kind, limit string
+		pause, late time.Duration // of the upstream, and of the client
+		whole       bool
+	}{
+		{"text/plain", "", 59 * time.Second, 0, true},
+		{"text/plain", "", 61 * time.Second, 0, false},
+		{"text/plain", "", 0, time.Hour, true},
+		{"text/plain", "2h", time.Hour, 0, true},
+		{"text/plain", "0s", 1000 * time.Hour, 0, true},
+		{"text/event-stream", "", 1000 * time.Hour, 0, true},
+		{"text/event-stream; charset=utf-8", "1s", time.Hour, 0, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := read(Config{IdleTimeout: c.limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, w := io.Pipe()
+			var writer sync.WaitGroup
+			writer.Go(func() {
+				defer w.Close()
+				for range 5 {
+					time.Sleep(c.pause)
+					if _, err := io.WriteString(w, "line\n"); err != nil {
+						return
+					}
+				}
+			})
+			defer writer.Wait()
+			x := &exchange{p: &Proxy{settings: s}, upstream: &upstream{}}
+			body := bodyOf(x, c.kind, r)
+			defer body.Close()
+			lines := bufio.NewReaderSize(body, 16)
+			for n := 0; ; n++ {
+				_, err := lines.ReadString('\n')
+				if err != nil {
+					if whole := n == 5 && err == io.EOF; whole != c.whole || (x.broken == nil) != c.whole {
+						t.Errorf("%+v: %d lines and %v, blamed for %v", c, n, err, x.broken)
+					}
+					return
+				}
+				time.Sleep(c.late)
+			}
+		})
+	}
+}
