@@ -53,6 +53,8 @@ type Conn struct {
 	waited  int64  // nanoseconds, by the watch's clock, that reads took in this phase
 	got     int64  // bytes of the body
 
+	listening listening
+
 	// Owned by the goroutine that answers.
 	hold   bool   // what is written now is a head, to be kept
 	held   []byte // the head that waits for its body; nil between answers
@@ -151,8 +153,11 @@ func (c *Conn) SetDeadline(t time.Time) error {
 }
 
 // SetReadDeadline leaves out what changes nothing: net/http takes a deadline back that nobody set, several
-// times a request.
+// times a request, and calls a read back that did not begin.
 func (c *Conn) SetReadDeadline(t time.Time) error {
+	if c.listening.deadline(t) && !c.line.hijacked.Load() {
+		return nil
+	}
 	if t.IsZero() && !c.timedRead.Load() && !c.line.hijacked.Load() {
 		return nil
 	}

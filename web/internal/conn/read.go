@@ -42,12 +42,25 @@ func (c *Conn) readRaw(p []byte) (int, error) {
 		c.rest = c.rest[n:]
 		return n, nil
 	}
-	return c.Conn.Read(p)
+	return c.below(p)
+}
+
+// below reads the connection below.
+func (c *Conn) below(p []byte) (int, error) {
+	if err := c.listening.begin(); err != nil {
+		return 0, err
+	}
+	n, err := c.Conn.Read(p)
+	c.listening.end()
+	return n, err
 }
 
 // listen is net/http waiting for a single byte while a handler works, to see a client that goes away. The
 // byte is not judged yet: should the handler take the connection over, it is no HTTP.
 func (c *Conn) listen(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		c.listening.putOff()
+	}
 	n, err := c.readRaw(p)
 	if n == 1 {
 		c.peeked, c.peek = true, p[0]
@@ -63,7 +76,7 @@ func (c *Conn) wait(p []byte) (int, error) {
 	now := &c.line.watch.clock
 	began := now.Load()
 	c.line.readBy.Store(c.latest(began))
-	n, err := c.Conn.Read(p)
+	n, err := c.below(p)
 	c.line.readBy.Store(0)
 	if c.phase == atFirst && n > 0 {
 		c.line.used.Store(true)

@@ -19,7 +19,7 @@ func (c *Conn) readRefusal(p []byte) (int, error) {
 	}
 	away := make([]byte, 512)
 	for {
-		if _, err := c.Conn.Read(away); err != nil {
+		if _, err := c.below(away); err != nil {
 			return 0, err
 		}
 	}
