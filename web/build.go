@@ -42,12 +42,18 @@ type stage struct {
 	ports  int         // ways out
 	joined uint64      // bits of the ports that lead to another stage: by the others the exchange leaves the net
 	exit   func(*Conn) // what is done then
+
+	line *line // by Chain, of one that blocks; nil: there is none
+	told bool  // by Chain: exchanges are to know, behind it, where they come from, since a line asks
 }
 
 // hand passes an exchange on, or lets it leave. The stage must not touch it again.
 func (s *stage) hand(c *Conn, out *flow.Out[*Conn], port int, batch []*Conn) {
 	c = c.pass(s.Name)
 	batch[0] = c
+	if s.told {
+		c.via = s
+	}
 	out.Pass(port, batch)
 	if s.joined>>port&1 == 0 {
 		s.exit(c)
@@ -77,14 +83,44 @@ func compile(c Component, way flow.Way, queue int, exit func(*Conn)) (*builder, 
 	if len(b.stages) == 0 {
 		return nil, &CompositionError{Path: "chain", Why: "it is empty: put a component in"}
 	}
+	b.limit(queue)
+	return b, nil
+}
+
+// limit says what the edges hold. What may wait for a stage that blocks is shared out among those that lead there, at least one each, since a
+// network's queue holds the sum; the line by Chain holds as much.
+func (b *builder) limit(queue int) {
+	into := map[*stage][]*flow.Edge{}
 	for i := range b.edges {
-		t := b.byName[b.edges[i].To].traits
-		b.edges[i].Cap, b.edges[i].Full = queue, flow.Wait
-		if t.Width > 0 {
-			b.edges[i].Cap, b.edges[i].Full = max(1, t.Queue), flow.Refuse
+		e := &b.edges[i]
+		e.Cap, e.Full = queue, flow.Wait
+		into[b.byName[e.To]] = append(into[b.byName[e.To]], e)
+	}
+	for s, edges := range into {
+		if s.traits.Width == 0 {
+			continue
+		}
+		room := 0
+		for i, e := range edges {
+			e.Cap, e.Full = max(1, (s.traits.Queue+i)/len(edges)), flow.Refuse
+			room += e.Cap
+		}
+		if s.line != nil {
+			s.line.open(room)
+			b.follow(s.line, edges)
 		}
 	}
-	return b, nil
+}
+
+// follow has a line know by where exchanges come to it.
+func (b *builder) follow(l *line, edges []*flow.Edge) {
+	for _, e := range edges {
+		from := b.byName[e.From]
+		l.ways[from] = &arrival{}
+		if from != nil {
+			from.told = true
+		}
+	}
 }
 
 // add builds one part behind a point, and gives the point behind it.
@@ -201,6 +237,7 @@ func (b *builder) addStage(c Component, at reached, path string) (reached, error
 	s := b.stage(t, at)
 	s.Do = s.each(calls(c))
 	if t.Width > 0 && b.way == flow.Chain {
+		s.line = newLine(t.Width)
 		s.Do = s.seated(calls(c))
 	}
 	at.ends = []end{{s, 0}}
@@ -258,6 +295,17 @@ func (b *builder) unique(name string) string {
 	return free
 }
 
+// lines are, by Chain, the lines before stages that block, by their names.
+func (b *builder) lines() map[string]*line {
+	lines := map[string]*line{}
+	for _, s := range b.stages {
+		if s.line != nil {
+			lines[s.Name] = s.line
+		}
+	}
+	return lines
+}
+
 // leaves are the stages by some of whose ports exchanges leave the net.
 func (b *builder) leaves() []string {
 	var names []string
@@ -279,6 +327,9 @@ func (s *stage) each(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 				c = c.pass(s.Name)
 				in[i] = c
 			}
+			if s.told {
+				c.via = s
+			}
 			out.Pass(0, in[i:i+1])
 			if s.joined&1 == 0 {
 				s.exit(c)
@@ -296,33 +347,20 @@ func calls(c Component) func(*Conn) {
 	return c.Handle
 }
 
-// seated is the Do, by Chain, of a stage that blocks: of what comes at once, Width are at work, Queue wait, and the rest
-// leaves with 503.
+// seated is the Do, by Chain, of a stage that blocks: who does not get its turn leaves the net, with 503 if there was no room.
 func (s *stage) seated(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
-	line := make(chan struct{}, s.traits.Width+s.traits.Queue) // from who comes -> to itself when it leaves; never closed
-	seats := make(chan struct{}, s.traits.Width)               // the same, of those at work
-	sit := func(c *Conn) {
-		seats <- struct{}{}
-		defer func() { <-seats }()
-		do(c)
-	}
 	return func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, c := range in {
-			select {
-			case line <- struct{}{}:
-			default:
-				c.lost(http.StatusServiceUnavailable, flow.ErrFull)
-				s.exit(c)
+			switch err := s.line.call(c, do); err {
+			case nil:
+				s.hand(c, out, 0, in[i:i+1])
 				continue
+			case flow.ErrFull:
+				c.lost(http.StatusServiceUnavailable, err)
+			default:
+				c.lost(StatusGone, err)
 			}
-			leaving(line, func() { sit(c) })
-			s.hand(c, out, 0, in[i:i+1])
+			s.exit(c)
 		}
 	}
-}
-
-// leaving calls f and then makes room in line, even if f panics.
-func leaving(line <-chan struct{}, f func()) {
-	defer func() { <-line }()
-	f()
 }

@@ -68,6 +68,7 @@ type Traits struct {
 
 	// A component that blocks says how many calls of Handle may go on at once, and how many exchanges may wait
 	// for that; what comes beyond is answered by 503. A Width of 0 means that it does not block; a Queue of 0 means 4 times Width.
+	// By Chain who has gone leaves the line at once; by Network it keeps its place until its turn comes.
 	Width, Queue int
 }
 

@@ -20,6 +20,7 @@ type Conn struct {
 	r    *http.Request // as components see it
 	orig *http.Request // as it came
 	home *home
+	via  *stage // that a line asks about: the one before, nil for the entry
 
 	status    int
 	header    http.Header // of the response

@@ -39,7 +39,8 @@ type Handler struct {
 	closing  <-chan struct{}  // of that network: closed by Close
 	way      flow.Way
 	leaves   []string // stages behind which a response is sent
-	filtered bool     // there is a filter: sources are not asked for ranges
+	lines    map[string]*line
+	filtered bool // there is a filter: sources are not asked for ranges
 	stop     context.CancelFunc
 	ended    chan struct{} // closed by the owner of the net's Run when that has returned
 	err      error         // what it returned
@@ -56,7 +57,7 @@ func New(c Component, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.filtered, h.leaves = b.filter, b.leaves()
+	h.filtered, h.leaves, h.lines = b.filter, b.leaves(), b.lines()
 	if h.net, err = b.net(h.lose, o.Drain); err != nil {
 		return nil, err
 	}
@@ -221,6 +222,9 @@ func (h *Handler) Topology() flow.Topology {
 	}
 	t.Stages = append(t.Stages, end)
 	t.Edges = merged(t.Edges)
+	for name, l := range h.lines {
+		l.show(&t, name)
+	}
 	return t
 }
 
@@ -232,6 +236,7 @@ func merged(edges []flow.EdgeReading) (all []flow.EdgeReading) {
 			all = append(all, e)
 			continue
 		}
+		all[i].Cap += e.Cap
 		all[i].Items += e.Items
 		all[i].Depth += e.Depth
 		all[i].Dropped += e.Dropped

@@ -15,9 +15,6 @@ import (
 	"weir/web/components/cgi/fcgi"
 )
 
-// statusGone is the status of exchanges whose client has gone before there was a response: nobody receives it.
-const statusGone = 499
-
 // run is a program at work on an exchange: Read gives what it writes, Close ends it.
 type run struct {
 	io.ReadCloser
@@ -71,7 +68,7 @@ func status(ctx context.Context, err error) int {
 	refused, _ := errors.AsType[fcgi.Refused](err)
 	switch {
 	case ctx.Err() != nil:
-		return statusGone
+		return web.StatusGone
 	case errors.Is(err, errTime) || ok && late.Timeout():
 		return http.StatusGatewayTimeout
 	case refused.Status == fcgi.Overloaded:

@@ -62,7 +62,7 @@ func inputStatus(c *web.Conn, err error) int {
 	case ours:
 		return http.StatusInternalServerError
 	case c.Context().Err() != nil:
-		return statusGone
+		return web.StatusGone
 	}
 	return http.StatusBadRequest
 }

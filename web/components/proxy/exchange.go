@@ -14,13 +14,12 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"weir/web"
 )
 
 // kept is how long a request's body may be, in bytes, to be kept for another try.
 const kept = 64 << 10
-
-// statusGone is the status of exchanges whose client has gone before there was a response: nobody receives it.
-const statusGone = 499
 
 // Why there is no response.
 var (
@@ -179,7 +178,7 @@ func (x *exchange) status() int {
 	timeout, ok := errors.AsType[net.Error](x.err)
 	switch {
 	case x.gone:
-		return statusGone
+		return web.StatusGone
 	case tooLarge:
 		return http.StatusRequestEntityTooLarge
 	case x.input.failed() != nil:

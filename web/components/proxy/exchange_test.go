@@ -164,8 +164,8 @@ func TestAClientThatGoesIsNobodysFailure(t *testing.T) {
 			t.Error("an answer")
 		}
 		<-out
-		if end := <-to; end.Status != statusGone || end.Err == nil {
-			t.Errorf("%+v, want %d", end, statusGone)
+		if end := <-to; end.Status != web.StatusGone || end.Err == nil {
+			t.Errorf("%+v, want %d", end, web.StatusGone)
 		}
 		for _, u := range p.Upstreams() {
 			if u.Failures != 0 || u.Active != 0 {

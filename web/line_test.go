@@ -1,0 +1,136 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"weir/flow"
+	"weir/web"
+	"weir/web/internal/webtest"
+)
+
+// readings are what a topology says of edges and stages, without times.
+func readings(t flow.Topology) string {
+	said := ""
+	for _, e := range t.Edges {
+		said += fmt.Sprintf("%s>%s:%d depth %d refused %d room %d %s; ", e.From, e.To, e.Items, e.Depth, e.Refused, e.Cap, e.Full)
+	}
+	for _, s := range t.Stages {
+		said += fmt.Sprintf("%s×%d:%d; ", s.Name, s.Width, s.Items)
+	}
+	return said
+}
+
+// What a stage that blocks has refused, and what waits for it, shows at the edges by which it came, the same both ways.
+func TestTheLineShows(t *testing.T) {
+	var after []string
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		gate, entered := make(chan struct{}), make(chan struct{}, 8)
+		slow := web.Blocking(1, 2, web.Named("slow", web.Pipe(func(*web.Conn) { entered <- struct{}{}; <-gate })))
+		c := web.Chain(web.When("fork", pathIs("/arm"), mark("arm")), slow, text("done"))
+		h, err := web.New(c, web.Options{Way: way})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		status := make(chan int, 8)
+		ask := func(path string) {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			status <- w.Code
+		}
+		edge := func(from string) flow.EdgeReading {
+			for _, e := range h.Topology().Edges {
+				if e.From == from && e.To == "slow" {
+					return e
+				}
+			}
+			return flow.EdgeReading{}
+		}
+		go ask("/")
+		<-entered
+		for i, from := range []string{"fork", "arm"} {
+			go ask([]string{"/", "/arm"}[i])
+			webtest.Until(t, "one waits more", func() bool {
+				e := edge(from)
+				return e.Depth == uint64(2-i) && e.Refused == 0
+			})
+		}
+		for _, path := range []string{"/", "/arm", "/arm"} {
+			ask(path)
+			if got := <-status; got != 503 {
+				t.Errorf("%s: %d, want 503", path, got)
+			}
+		}
+		if fork, arm := edge("fork"), edge("arm"); fork.Refused != 1 || arm.Refused != 2 {
+			t.Errorf("%d and %d were refused, want 1 and 2", fork.Refused, arm.Refused)
+		}
+		close(gate)
+		for range 3 {
+			if got := <-status; got != 200 {
+				t.Errorf("%d, want 200", got)
+			}
+		}
+		webtest.Until(t, "nothing is inside", func() bool { e, a := edge("fork"), edge("arm"); return e.Depth+a.Depth == 0 })
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		after = append(after, readings(h.Topology()))
+	})
+	if after[0] != after[1] {
+		t.Errorf("chain   %s\nnetwork %s", after[0], after[1])
+	}
+}
+
+// A client that goes while it waits gives its place to another, by chain.
+func TestWhoHasGoneLeavesTheLine(t *testing.T) {
+	gate, entered := make(chan struct{}), make(chan struct{}, 8)
+	ends := make(chan webtest.Ended, 8)
+	slow := web.Blocking(1, 1, web.Pipe(func(*web.Conn) { entered <- struct{}{}; <-gate }))
+	h, err := web.New(web.Chain(webtest.Noting(ends), slow, text("done")), web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	ask := func(ctx context.Context) {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/", nil))
+	}
+	depth := func() uint64 {
+		for _, e := range h.Topology().Edges {
+			if e.To == "pipe-2" {
+				return e.Depth
+			}
+		}
+		return 0
+	}
+	go ask(t.Context())
+	<-entered
+	for range 3 {
+		ctx, leave := context.WithCancel(t.Context())
+		go ask(ctx)
+		webtest.Until(t, "it waits", func() bool { return depth() == 2 })
+		leave()
+		if end := <-ends; end.Status != web.StatusGone || end.Err != context.Canceled {
+			t.Errorf("%+v, want %d", end, web.StatusGone)
+		}
+		webtest.Until(t, "it has left the line", func() bool { return depth() == 1 })
+	}
+	go ask(t.Context())
+	webtest.Until(t, "another waits", func() bool { return depth() == 2 })
+	close(gate)
+	for range 2 {
+		if end := <-ends; end.Status != http.StatusOK {
+			t.Errorf("%+v", end)
+		}
+	}
+	// Who need not wait is served, gone or not: a client may have ended its own half of the connection.
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	ask(gone)
+	if end := <-ends; end.Status != http.StatusOK {
+		t.Errorf("%+v", end)
+	}
+}
