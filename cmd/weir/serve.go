@@ -62,7 +62,8 @@ type serveCheckCmd struct {
 
 // Help is the long part of the command's help.
 func (c *serveCheckCmd) Help() string {
-	return `What the components need is opened as for serving: a folder that is not there is an error, a log that is not there is made.
+	return `What the components need is opened as for serving, and nothing is made: a folder that is not there is an error, and so is a log that
+could not be written to.
 
 Example:
 
@@ -75,7 +76,7 @@ func (c *serveCheckCmd) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	s, err := site.Load(file, nil)
+	s, err := site.Check(file)
 	if err != nil {
 		return explain(t, err)
 	}

@@ -30,7 +30,7 @@ func (c *serveDrawCmd) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	s, err := site.Load(file, nil)
+	s, err := site.Check(file)
 	if err != nil {
 		return explain(t, err)
 	}

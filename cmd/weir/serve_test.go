@@ -193,6 +193,9 @@ func TestCheckAndDrawASite(t *testing.T) {
 	write(t, right, "route \"/\" {\n text { text = \"x\" }\n}\nsecurity {}")
 	noTLS := filepath.Join(dir, "tls.hcl")
 	write(t, noTLS, "server {\n tls {\n cert = \"none.pem\"\n key = \"none.key\"\n }\n}\ntext { text = \"x\" }")
+	logs, noLogs := filepath.Join(dir, "logs.hcl"), filepath.Join(dir, "nologs.hcl")
+	write(t, logs, "log { file = \"access.log\" }\ntext { text = \"x\" }")
+	write(t, noLogs, "log { file = \"none/access.log\" }\ntext { text = \"x\" }")
 	write(t, wrong, "security {}\ntext { text = \"x\" }\nstatus { code = 404 }")
 	for _, c := range []struct {
 		args   string
@@ -203,6 +206,9 @@ func TestCheckAndDrawASite(t *testing.T) {
 		{"check " + right, 0, "is right", ""},
 		{"check " + wrong, 1, "", "status is a source behind the source text"},
 		{"check " + noTLS, 1, "", "the certificate none.pem with the key none.key"},
+		{"check " + logs, 0, "is right", ""},
+		{"check " + noLogs, 1, "", "its folder is not there"},
+		{"draw " + logs, 0, "<svg ", ""},
 		{"check " + dir, 1, "", "no regular file: give a site file"},
 		{"draw " + right, 0, "<svg ", ""},
 		{"draw --format dot " + right, 0, `"routes" -> "text"`, ""},
@@ -227,5 +233,8 @@ func TestCheckAndDrawASite(t *testing.T) {
 		if code != c.code || !strings.Contains(out.String(), c.stdout) || !strings.Contains(bad.String(), c.stderr) {
 			t.Errorf("weir serve %s: exit %d, want %d\nout: %s\nerr: %s", c.args, code, c.code, out.String(), bad.String())
 		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "access.log")); err == nil {
+		t.Error("checking has made the log")
 	}
 }

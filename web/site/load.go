@@ -53,6 +53,25 @@ func (e *Error) Explain(w io.Writer, width uint, colour bool) error {
 // Load reads a site file. What is wrong with it is an [*Error]. Counts are what its components metrics count in; nil stands for new ones.
 // Who calls Load calls Close.
 func Load(file string, counts *metrics.Metrics) (*Site, error) {
+	text, err := read(file)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(file, text, counts)
+}
+
+// Check is [Load] for who only looks: what serving would make or write to is not touched, but what stands in its way is an error. The
+// site is not to be served.
+func Check(file string) (*Site, error) {
+	text, err := read(file)
+	if err != nil {
+		return nil, err
+	}
+	return parse(file, text, nil, true)
+}
+
+// read reads a site file, and a byte more than it may have at most.
+func read(file string) ([]byte, error) {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // whose opening may wait for ever
 		return nil, fmt.Errorf("%s is no regular file: give a site file", file)
 	}
@@ -61,20 +80,20 @@ func Load(file string, counts *metrics.Metrics) (*Site, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
-	if err != nil {
-		return nil, err
-	}
-	return Parse(file, text, counts)
+	return io.ReadAll(io.LimitReader(f, MaxSize+1))
 }
 
 // Parse is [Load] of a text; file is its name in errors.
 func Parse(file string, text []byte, counts *metrics.Metrics) (*Site, error) {
+	return parse(file, text, counts, false)
+}
+
+func parse(file string, text []byte, counts *metrics.Metrics, looking bool) (*Site, error) {
 	parser := hclparse.NewParser()
 	if counts == nil {
 		counts = metrics.New()
 	}
-	l := &loading{places: map[string]hcl.Range{}, counts: counts, whole: hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.InitialPos}}
+	l := &loading{places: map[string]hcl.Range{}, counts: counts, looking: looking, whole: hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.InitialPos}}
 	s := &Site{}
 	if len(text) > MaxSize {
 		l.fail(l.whole, "File too long", "A site file has one megabyte at most.")

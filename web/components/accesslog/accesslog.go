@@ -48,6 +48,39 @@ type Config struct {
 
 // New opens a log. Who calls New calls Close.
 func New(cfg Config) (*Log, error) {
+	l, err := prepare(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.File != "" {
+		if l.file, err = open(cfg.File); err != nil {
+			return nil, err
+		}
+		l.w = l.file
+	}
+	go l.write() // ends when Close says so
+	return l, nil
+}
+
+// Check is [New] for who only looks: the file is neither made nor written to, but what would stop New is an error. The log
+// drops what it is given.
+func Check(cfg Config) (*Log, error) {
+	l, err := prepare(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.File != "" {
+		if err := writable(cfg.File); err != nil {
+			return nil, err
+		}
+	}
+	l.name, l.w = "", io.Discard
+	go l.write() // ends when Close says so
+	return l, nil
+}
+
+// prepare is a log that does not write yet.
+func prepare(cfg Config) (*Log, error) {
 	format, ok := formats[cmp.Or(cfg.Format, "combined")]
 	if !ok {
 		return nil, fmt.Errorf("accesslog: format is %q: choose common, combined or json", cfg.Format)
@@ -63,15 +96,7 @@ func New(cfg Config) (*Log, error) {
 	if (cfg.File == "") == (cfg.Writer == nil) {
 		return nil, errors.New("accesslog: file is not set: name the file to write to (or a Writer, but not both)")
 	}
-	l := newLog(cfg, format, room, flush)
-	if cfg.File != "" {
-		if l.file, err = open(cfg.File); err != nil {
-			return nil, err
-		}
-		l.w = l.file
-	}
-	go l.write() // ends when Close says so
-	return l, nil
+	return newLog(cfg, format, room, flush), nil
 }
 
 func open(name string) (*os.File, error) {

@@ -35,7 +35,9 @@ func served(t *testing.T, format string, c web.Component, request func(*http.Req
 			}
 			check(t, out.String())
 		})
-		r, err := http.NewRequest("GET", webtest.Serve(t, way, web.Chain(l, c))+"/a?b=c", nil)
+		over := make(chan struct{}, 1) // from the exchange's end, the log's line included
+		first := web.Pipe(func(c *web.Conn) { c.After(func(*web.Conn) { over <- struct{}{} }) })
+		r, err := http.NewRequest("GET", webtest.Serve(t, way, web.Chain(first, l, c))+"/a?b=c", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,6 +49,7 @@ func served(t *testing.T, format string, c web.Component, request func(*http.Req
 			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 		}
+		<-over // the server does not wait for a connection that was taken over
 	})
 }
 
