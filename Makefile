@@ -4,7 +4,7 @@ SHELL := /bin/sh
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 OUT ?= runs/$(shell date +%Y-%m-%d-%H%M%S)
 
-.PHONY: help lab test setup setup-lab setup-test build subjects portability peers lint rules fuzz c-test cross clean
+.PHONY: help lab test setup setup-lab setup-test build subjects portability peers web-bars lint rules fuzz c-test cross clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,11 @@ peers: build ## get the web servers to compare with, and build them
 	@scripts/setup peers
 	@for get in subjects/http-*/get; do "$$get" || echo "make: going on without $$(basename "$$(dirname "$$get")")" >&2; done
 	@build/weir lab build
+
+web-bars: build ## what a web server has to bear: idle connections, slow attacks, a large file
+	@scripts/setup web-bars
+	@build/weir lab build http-fileserver http-weir-chain http-weir-network
+	@scripts/web-bars $(CHECKS)
 
 lint: ## check the formatting, go vet, staticcheck
 	@scripts/test format vet staticcheck
