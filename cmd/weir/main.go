@@ -66,9 +66,13 @@ func run(args []string) int {
 // exitCode prints err and says how the process ends.
 func exitCode(ctx context.Context, err error) int {
 	var u usageError
+	var by *signalled
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &by):
+		fmt.Fprintln(os.Stderr, "weir:", err)
+		return 128 + int(by.signal)
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "weir: interrupted:", err)
 		return 130

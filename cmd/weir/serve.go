@@ -51,9 +51,10 @@ Examples:
   weir serve site.hcl --admin 127.0.0.1:9090
   weir serve site.hcl --run network     each component a process of its own
 
-SIGTERM and Ctrl-C stop: what is being answered is finished first.
+SIGTERM and Ctrl-C stop: what is being answered is finished first. A second one ends that at once.
 
-Exit status: 0 stopped, 1 it couldn't be done, 2 bad flags, 130 interrupted before it began.`
+Exit status: 0 stopped, 1 it couldn't be done, 2 bad flags, 130 interrupted before it began or not all could be finished in time, and
+130 or 143 after a second Ctrl-C or SIGTERM.`
 }
 
 type serveCheckCmd struct {

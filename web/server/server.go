@@ -26,6 +26,8 @@ type Server struct {
 	ran     atomic.Bool
 	base    context.Context // what every request's context comes from
 	ending  chan struct{}   // no values, closed by Run when the stop begins
+	hurry   context.Context // of a stop: ended by Cut
+	cut     context.CancelFunc
 }
 
 // New listens. Until Run, connections wait in the kernel; a server that is not to run is closed by Close.
@@ -35,6 +37,7 @@ func New(h http.Handler, c Config) (*Server, error) {
 	}
 	s := &Server{config: c, watch: conn.NewWatch(c.rules()), ending: make(chan struct{})}
 	s.base = conn.WithStopping(context.Background(), s.ending)
+	s.hurry, s.cut = context.WithCancel(context.Background())
 	s.SetHandler(h)
 	l, err := listen(c)
 	if err != nil {
@@ -130,6 +133,9 @@ func (s *Server) Close() error {
 	return err
 }
 
+// Cut ends a stop at once: what is not done is cut off. Before the stop, it has it end so. It may be called at any time from any goroutine.
+func (s *Server) Cut() { s.cut() }
+
 // ErrCutOff is what Run returns when not all connections were done within Drain.
 var ErrCutOff = errors.New("server: cut off")
 
@@ -181,7 +187,8 @@ func (s *Server) engines(ctx context.Context) []func() error {
 
 // stop ends everything, within the drain time where it can.
 func (s *Server) stop(engines *sync.WaitGroup) error {
-	drain, cancel := context.WithTimeout(context.Background(), s.config.drain())
+	began := time.Now()
+	drain, cancel := context.WithTimeout(s.hurry, s.config.drain())
 	defer cancel()
 	s.gate.Close()
 	s.watch.Stop()
@@ -204,7 +211,7 @@ func (s *Server) stop(engines *sync.WaitGroup) error {
 		s.certs.close()
 	}
 	if n := s.watch.CloseAll(); n > 0 {
-		return fmt.Errorf("%w: %d connections, which were not done after %v", ErrCutOff, n, s.config.drain())
+		return fmt.Errorf("%w: %d connections, which were not done after %v", ErrCutOff, n, time.Since(began).Round(time.Millisecond))
 	}
 	return nil
 }

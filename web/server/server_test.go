@@ -190,6 +190,22 @@ func TestStopCutsOffWhatDoesNotEnd(t *testing.T) {
 	}
 }
 
+func TestAStopIsCutShort(t *testing.T) {
+	entered := make(chan struct{}) // no values, closed by the handler
+	s := start(t, Config{Drain: time.Hour}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-conn.Stopping(r.Context())
+		s := r.Context().Value(http.ServerContextKey).(*http.Server).Handler.(*Server)
+		s.Cut()
+		<-r.Context().Done()
+	}))
+	io.WriteString(dial(t, s.addr), get)
+	<-entered
+	if err := s.stop(); !errors.Is(err, ErrCutOff) || !strings.Contains(err.Error(), "cut off: 1 connections") {
+		t.Errorf("Run gives %v, want that one connection was cut off", err)
+	}
+}
+
 // echo takes a connection over and sends back what comes; it says goodbye when its request's context ends.
 func echo(t *testing.T) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A second signal, while an answer is being finished that nobody takes, ends the server at once.
+func TestASecondSignalEndsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large")
+	write(t, large, "")
+	if err := os.Truncate(large, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	site := filepath.Join(dir, "site.hcl")
+	write(t, site, "server {\n listen = \"127.0.0.1:0\"\n drain_timeout = \"1h\"\n}\nfiles { dir = \".\" }")
+	for _, c := range []struct {
+		first, second syscall.Signal
+		code          int
+	}{{syscall.SIGTERM, syscall.SIGINT, 130}, {syscall.SIGINT, syscall.SIGTERM, 143}} {
+		s := serveCommand(t, site)
+		addr := strings.Trim(strings.TrimPrefix(s.url, "http://"), "/")
+		client, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		_, _ = io.WriteString(client, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+		if resp, err := http.ReadResponse(bufio.NewReader(client), nil); err != nil || resp.ContentLength != 1<<30 {
+			t.Fatalf("%v, %v", resp, err)
+		}
+		_ = s.Process.Signal(c.first)
+		for { // until it stops
+			other, err := net.Dial("tcp", addr)
+			if err != nil {
+				break
+			}
+			other.Close()
+			time.Sleep(time.Millisecond)
+		}
+		_ = s.Process.Signal(c.second)
+		said, _ := io.ReadAll(s.lines)
+		err = s.Wait()
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok || exit.ExitCode() != c.code || !strings.Contains(string(said), "stopped at once by a second signal ("+c.second.String()+"): server: cut off: 1 connections") {
+			t.Errorf("%v, then %v: %v, want exit status %d\n%s", c.first, c.second, err, c.code, said)
+		}
+	}
+}
