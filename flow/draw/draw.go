@@ -13,7 +13,7 @@ import (
 	"weir/flow"
 )
 
-// DOT draws a net in Graphviz's language, with what has passed each edge.
+// DOT draws a net in Graphviz's language, with what has passed each edge, and what each edge holds.
 func DOT(t flow.Topology) string {
 	var b strings.Builder
 	b.WriteString("digraph net {\n\trankdir=LR;\n\tnode [shape=box, style=rounded];\n\t\"\" [shape=point];\n")
@@ -21,13 +21,13 @@ func DOT(t flow.Topology) string {
 		fmt.Fprintf(&b, "\t%q [label=%q];\n", s.Name, stage(s, "\n"))
 	}
 	for _, e := range t.Edges {
-		fmt.Fprintf(&b, "\t%q -> %q [label=%q];\n", e.From, e.To, edge(e))
+		fmt.Fprintf(&b, "\t%q -> %q [label=%q];\n", e.From, e.To, lines("\n", edge(e), room(t.Way, e)))
 	}
 	b.WriteString("}\n")
 	return b.String()
 }
 
-// Mermaid draws a net in Mermaid's language.
+// Mermaid draws a net in Mermaid's language, with the same.
 func Mermaid(t flow.Topology) string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n\tentry(( ))\n")
@@ -39,7 +39,7 @@ func Mermaid(t flow.Topology) string {
 	}
 	for _, e := range t.Edges {
 		arrow := "-->"
-		if l := edge(e); l != "" {
+		if l := lines("<br>", edge(e), room(t.Way, e)); l != "" {
 			arrow += `|"` + l + `"|`
 		}
 		fmt.Fprintf(&b, "\t%s %s %s\n", id[e.From], arrow, id[e.To])
@@ -50,7 +50,7 @@ func Mermaid(t flow.Topology) string {
 // stage is what is written on a stage.
 func stage(s flow.StageReading, newline string) string {
 	l := s.Name
-	if s.Width > 1 {
+	if s.Width > 0 {
 		l += fmt.Sprintf(" × %d", s.Width)
 	}
 	if s.ServiceNS > 0 {
@@ -72,4 +72,24 @@ func edge(e flow.EdgeReading) string {
 	say(e.Dropped, " dropped")
 	say(e.Refused, " refused")
 	return strings.Join(said, ", ")
+}
+
+// room says how many batches may wait in an edge, and what it does with more unless that is to wait. Where edges are calls, nothing waits
+// in those that would.
+func room(way flow.Way, e flow.EdgeReading) string {
+	switch {
+	case e.Cap == 0 || way == flow.Chain && e.Full == flow.Wait:
+		return ""
+	case e.Full == flow.Wait:
+		return fmt.Sprintf("room %d", e.Cap)
+	}
+	return fmt.Sprintf("room %d, else %s", e.Cap, e.Full)
+}
+
+// lines are those of two lines that say something.
+func lines(newline, first, second string) string {
+	if first == "" || second == "" {
+		newline = ""
+	}
+	return first + newline + second
 }

@@ -21,7 +21,8 @@ const (
 const style = `<style>text{font:13px system-ui,sans-serif;fill:#1d2021;text-anchor:middle}.small{font-size:11px;fill:#5c6370}rect{fill:#fafaf7;stroke:#8a93a3}path{fill:none;stroke:#8a93a3;stroke-width:1.5}circle,marker path{fill:#8a93a3;stroke:none}` +
 	`@media(prefers-color-scheme:dark){text{fill:#e8e8e3}.small{fill:#a9b1bd}rect{fill:#24282e;stroke:#727b8a}}</style>`
 
-// SVG draws a net as a picture that stands by itself, from left to right, with what has passed each edge.
+// SVG draws a net as a picture that stands by itself, from left to right, with what has passed each edge; what an edge holds is told to who
+// points at it.
 func SVG(t flow.Topology) string {
 	p := newPlan(t)
 	var b strings.Builder
@@ -87,14 +88,44 @@ func (p plan) end(b *strings.Builder, at Spot, name string) {
 
 // link draws a line, with what has passed its edges.
 func (p plan) link(b *strings.Builder, t flow.Topology, l Link) {
-	reach := func(n int) float64 {
-		if n == 0 || n == p.Exit {
-			return dot
-		}
-		return boxW / 2
+	p.line(b, l)
+	said, holds := told(l, t, edge), told(l, t, func(e flow.EdgeReading) string { return room(t.Way, e) })
+	if holds == "" {
+		b.WriteString("/>")
+	} else {
+		fmt.Fprintf(b, "><title>%s</title></path>", holds)
 	}
+	if said != "" {
+		from, to := p.Nodes[l.From], p.Nodes[l.To]
+		at := p.y(from) + (p.y(to)-p.y(from))/4
+		fmt.Fprintf(b, `<text class="small" x="%.1f" y="%.1f">%s</text>`, p.x(from)+p.reach(l.From)+26, at-5, html.EscapeString(said))
+	}
+	b.WriteByte('\n')
+}
+
+// told is what is said of a link's edges.
+func told(l Link, t flow.Topology, say func(flow.EdgeReading) string) string {
+	var all []string
+	for _, e := range l.Edges {
+		if s := say(t.Edges[e]); s != "" {
+			all = append(all, s)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// reach is how far a node's border is from its middle.
+func (p plan) reach(n int) float64 {
+	if n == 0 || n == p.Exit {
+		return dot
+	}
+	return boxW / 2
+}
+
+// line begins the path of a link.
+func (p plan) line(b *strings.Builder, l Link) {
 	from, to := p.Nodes[l.From], p.Nodes[l.To]
-	x, y := p.x(from)+reach(l.From), p.y(from)
+	x, y := p.x(from)+p.reach(l.From), p.y(from)
 	fmt.Fprintf(b, `<path marker-end="url(#head)" d="M%.1f,%.1f`, x, y)
 	curve := func(toX, toY float64) {
 		middle := (x + toX) / 2
@@ -105,17 +136,6 @@ func (p plan) link(b *strings.Builder, t flow.Topology, l Link) {
 		curve(p.x(v)-boxW/2, p.y(v))
 		curve(p.x(v)+boxW/2, p.y(v))
 	}
-	curve(p.x(to)-reach(l.To)-3, p.y(to))
-	b.WriteString(`"/>`)
-	var said []string
-	for _, e := range l.Edges {
-		if s := edge(t.Edges[e]); s != "" {
-			said = append(said, s)
-		}
-	}
-	if len(said) > 0 {
-		at := p.y(from) + (p.y(to)-p.y(from))/4
-		fmt.Fprintf(b, `<text class="small" x="%.1f" y="%.1f">%s</text>`, p.x(from)+reach(l.From)+26, at-5, html.EscapeString(strings.Join(said, "; ")))
-	}
-	b.WriteByte('\n')
+	curve(p.x(to)-p.reach(l.To)-3, p.y(to))
+	b.WriteByte('"')
 }
