@@ -3,7 +3,6 @@ package cgi
 import (
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 )
@@ -42,10 +41,7 @@ func (f *folder) program(urlPath string) (name, info string, ok bool) {
 	rest := strings.TrimPrefix(urlPath, "/")
 	for {
 		part, after, more := strings.Cut(rest, "/")
-		name = path.Join(name, part)
-		if part == "" {
-			return "", "", false
-		}
+		name += part // not joined as paths are: that would take /dir/../program for /program
 		found, ok := f.file(name)
 		switch {
 		case !ok:
@@ -58,7 +54,7 @@ func (f *folder) program(urlPath string) (name, info string, ok bool) {
 		case !found.IsDir() || !more:
 			return "", "", false
 		}
-		rest = after
+		name, rest = name+"/", after
 	}
 }
 
