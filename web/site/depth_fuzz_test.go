@@ -1,0 +1,36 @@
+package site
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2/hclparse"
+)
+
+// FuzzDepth holds that what is not too deep can be parsed without the stack's end, and that what is says where.
+func FuzzDepth(f *testing.F) {
+	for _, seed := range []string{
+		"files { dir = \"www\" }", strings.Repeat("a {\n", 200), "a = " + strings.Repeat("(", 99), "a = " + strings.Repeat("-", 200) + "1", "a = \"" + strings.Repeat("${\"", 60),
+		"a = <<E\n" + strings.Repeat("%{if x}", 60) + "\nE\n", strings.Repeat("!", 101), "a = [[[{}]]]",
+	} {
+		f.Add(seed, uint8(1))
+		f.Add(seed, uint8(9))
+	}
+	f.Fuzz(func(t *testing.T, text string, times uint8) {
+		text = strings.Repeat(text, int(times))
+		if len(text) > 4<<10 { // the parser of HCL takes long over long rubbish
+			return
+		}
+		at, deep := tooDeep([]byte(text), "site.hcl")
+		if !deep {
+			_, _ = hclparse.NewParser().ParseHCL([]byte(text), "site.hcl")
+			return
+		}
+		if at.Filename != "site.hcl" || at.Start.Byte > len(text) {
+			t.Fatalf("%v", at)
+		}
+		if _, err := Parse("site.hcl", []byte(text), nil); err == nil || !strings.Contains(err.Error(), "too deep") {
+			t.Fatalf("%v", err)
+		}
+	})
+}
