@@ -1,10 +1,11 @@
 package subject
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"iter"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,18 +18,31 @@ const canSeeListeners = true
 // listening says whether somebody in the network namespace of pid listens at ip and port, without
 // connecting: the first connection of a trial is then the trial's own, and no server sees a stranger.
 func listening(pid int, ip net.IP, port int) bool {
-	for _, table := range []string{"tcp", "tcp6"} {
-		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "net", table))
-		if err == nil && hasListener(text, ip, port) {
+	for _, name := range []string{"tcp", "tcp6"} {
+		table, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "net", name))
+		if err != nil {
+			continue
+		}
+		found := hasListener(table, ip, port)
+		table.Close()
+		if found {
 			return true
 		}
 	}
 	return false
 }
 
-func hasListener(table []byte, ip net.IP, port int) bool {
-	for s := range socketsAt(table, port) {
-		if s.listens && serves(parseProcIP(s.host), ip) {
+// hasListener reads a table no further than its listeners, which Linux lists before all connections: of these, thousands may
+// have ended a while ago and still be listed, and the table is looked at again and again.
+func hasListener(table io.Reader, ip net.IP, port int) bool {
+	rows := bufio.NewScanner(table)
+	for rows.Scan() {
+		s, ok := parseSocket(rows.Bytes())
+		switch {
+		case !ok: // the heading
+		case !s.listens:
+			return false
+		case s.port == port && serves(parseProcIP(s.host), ip):
 			return true
 		}
 	}
@@ -43,8 +57,8 @@ func unread(pid, port int) (sum int64) {
 		if err != nil {
 			continue
 		}
-		for s := range socketsAt(text, port) {
-			if !s.listens {
+		for line := range bytes.Lines(text) {
+			if s, ok := parseSocket(line); ok && s.port == port && !s.listens {
 				sum += s.unread
 			}
 		}
@@ -55,32 +69,26 @@ func unread(pid, port int) (sum int64) {
 // socket is a row of /proc/PID/net/tcp.
 type socket struct {
 	host    []byte // hexadecimal
+	port    int
 	listens bool
 	unread  int64 // bytes; of one that listens, connections
 }
 
-// socketsAt yields the sockets of a local port out of a table as proc_pid_net(5) shows it: "sl local_address
-// rem_address st tx_queue:rx_queue …", where numbers are hexadecimal, an address is 32-bit words in the
-// machine's byte order, and state 0A is LISTEN.
-func socketsAt(table []byte, port int) iter.Seq[socket] {
-	return func(yield func(socket) bool) {
-		for line := range bytes.Lines(table) {
-			f := bytes.Fields(line)
-			if len(f) < 5 {
-				continue
-			}
-			host, p, ok := bytes.Cut(f[1], []byte(":"))
-			n, err := strconv.ParseUint(string(p), 16, 16)
-			if !ok || err != nil || int(n) != port {
-				continue
-			}
-			_, rx, _ := bytes.Cut(f[4], []byte(":"))
-			waiting, _ := strconv.ParseInt(string(rx), 16, 64)
-			if !yield(socket{host, string(f[3]) == "0A", waiting}) {
-				return
-			}
-		}
+// parseSocket reads a row as proc_pid_net(5) shows it: "sl local_address rem_address st tx_queue:rx_queue …", where numbers
+// are hexadecimal, an address is 32-bit words in the machine's byte order, and state 0A is LISTEN.
+func parseSocket(row []byte) (s socket, ok bool) {
+	f := bytes.Fields(row)
+	if len(f) < 5 {
+		return s, false
 	}
+	host, port, _ := bytes.Cut(f[1], []byte(":"))
+	n, err := strconv.ParseUint(string(port), 16, 16)
+	if err != nil {
+		return s, false
+	}
+	_, rx, _ := bytes.Cut(f[4], []byte(":"))
+	waiting, _ := strconv.ParseInt(string(rx), 16, 64)
+	return socket{host: host, port: int(n), listens: string(f[3]) == "0A", unread: waiting}, true
 }
 
 func parseProcIP(text []byte) net.IP {

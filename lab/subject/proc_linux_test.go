@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -43,14 +44,43 @@ func TestListenersAreFoundByAddressAndPort(t *testing.T) {
 	}
 }
 
+// A table is read no further than its listeners. That they come first is the kernel's doing, not this package's.
+func TestListenersAreListedBeforeConnections(t *testing.T) {
+	for range 100 {
+		early := listenLocal(t)
+		c, err := net.Dial("tcp", early.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		late := listenLocal(t)
+		for _, l := range []net.Listener{early, late} {
+			addr := l.Addr().(*net.TCPAddr)
+			if !listening(os.Getpid(), addr.IP, addr.Port) {
+				t.Fatalf("the listener at %s is not seen beside connections", addr)
+			}
+		}
+	}
+}
+
+func listenLocal(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
 // Listeners and connections are told apart, and IPv4 in IPv6 is known; the lines are a little-endian machine's.
 func TestHasListenerOnAKnownTable(t *testing.T) {
 	const table = "  sl  local_address rem_address   st tx_queue\n" +
 		"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000\n" +
-		"   1: 0100007F:1F91 0100007F:C001 01 00000000:00000000 00:00000000\n" +
-		"   2: 0000000000000000FFFF00000100007F:1F92 00000000000000000000000000000000:0000 0A 0\n"
+		"   1: 0000000000000000FFFF00000100007F:1F92 00000000000000000000000000000000:0000 0A 00000000:00000000\n" +
+		"   2: 0100007F:1F91 0100007F:C001 01 00000000:00000000 00:00000000\n"
 	for port, want := range map[int]bool{8080: true, 8081: false, 8082: true, 8083: false} {
-		if got := hasListener([]byte(table), net.ParseIP("127.0.0.1"), port); got != want {
+		if got := hasListener(strings.NewReader(table), net.ParseIP("127.0.0.1"), port); got != want {
 			t.Errorf("port %d: %v", port, got)
 		}
 	}

@@ -173,6 +173,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 }
 
 func TestStopForms(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		kind, why string
 		want      string // "" means no error
@@ -229,6 +230,7 @@ func TestPublishedProgramsMayLeaveChildren(t *testing.T) {
 }
 
 func TestStartInAGroup(t *testing.T) {
+	t.Parallel()
 	g, err := sample.NewGroup("subject-test")
 	if err != nil {
 		t.Skipf("no accounting here: %v", err)
