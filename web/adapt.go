@@ -92,7 +92,7 @@ func hasTrailers(h http.Header) bool {
 func (h *handling) begin(c *Conn) Body {
 	switch {
 	case h.raw:
-		return Body{kind: rawBody, run: func(*Conn) error { h.next(); return nil }, shut: h.end}
+		return Body{kind: rawBody, run: func(*Conn) error { h.next(); return nil }}.Closing(h.end)
 	case !h.sent && len(h.head) == 0 && c.orig.Method == http.MethodHead:
 		return Stream(-1, func(io.Writer) error { return nil }) // that it wrote nothing does not mean that there is nothing
 	case !h.sent:

@@ -18,8 +18,26 @@ type Body struct {
 	same  func() error
 	write func(io.Writer) error
 	run   func(*Conn) error
-	shut  func() // lets go of what the body holds, whether it was sent or not
+	held  *held // what is let go of when the exchange is over, whether the body was sent or not; nil: nothing
 }
+
+// held is what a body holds, the last first.
+type held struct {
+	io.Closer
+	before *held
+}
+
+// holding is b with one more.
+func (b Body) holding(c io.Closer) Body {
+	b.held = &held{c, b.held}
+	return b
+}
+
+// closeFunc is a function to be called by closing.
+type closeFunc func()
+
+// Close implements [io.Closer].
+func (f closeFunc) Close() error { f(); return nil }
 
 type bodyKind uint8
 
@@ -39,7 +57,7 @@ func String(s string) Body { return Bytes([]byte(s)) }
 // File is n bytes of a file from an offset on. The file is closed when the exchange is over. As long as no filter changes it,
 // the kernel sends it.
 func File(f *os.File, from, n int64) Body {
-	return Body{kind: fileBody, file: f, from: from, size: n, shut: func() { _ = f.Close() }}
+	return Body{kind: fileBody, file: f, from: from, size: n}.holding(f)
 }
 
 // Checked is b, a file, with a question that is asked before the last piece of it is sent, when it has been read: whether the file still is
@@ -58,21 +76,19 @@ func Stream(size int64, write func(io.Writer) error) Body {
 
 // Reader is a stream that is copied from r; r is closed when the exchange is over.
 func Reader(r io.ReadCloser, size int64) Body {
-	b := Stream(size, func(w io.Writer) error { _, err := io.Copy(w, r); return err })
-	b.shut = func() { _ = r.Close() }
-	return b
+	return Stream(size, func(w io.Writer) error { _, err := io.Copy(w, r); return err }).holding(r)
 }
 
 // Closing is b with something to be closed when the exchange is over, sent or not.
-func (b Body) Closing(f func()) Body {
-	before := b.shut
-	b.shut = func() {
-		if before != nil {
-			defer before()
-		}
-		f()
+func (b Body) Closing(f func()) Body { return b.holding(closeFunc(f)) }
+
+// madeOf says whether b holds what other holds: it is that body, or one made of it.
+func (b Body) madeOf(other Body) bool {
+	h := b.held
+	for h != nil && h != other.held {
+		h = h.before
 	}
-	return b
+	return h == other.held
 }
 
 // Size is the length in bytes, -1 when it is not known.
@@ -160,9 +176,14 @@ func (r checkedReader) Read(p []byte) (int, error) {
 }
 
 func (b *Body) close() {
-	shut := b.shut
+	h := b.held
 	*b = Body{} // first: what panics is not called again
-	if shut != nil {
-		shut()
+	h.close()
+}
+
+func (h *held) close() {
+	if h != nil {
+		defer h.before.close() // even if this one panics
+		_ = h.Close()
 	}
 }

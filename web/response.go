@@ -54,12 +54,15 @@ func (c *Conn) Vary(name string) {
 func (c *Conn) Answered() bool { c.own(); return c.answered }
 
 // Answer gives the exchange its body; the status is 200 unless it is set. An answer that was there is replaced, and what
-// filters had registered for it stays. The body that was there is closed: the new one must not be made of it.
+// filters had registered for it stays. The body that was there is closed, unless b was made of it by its own methods, as in
+// c.Answer(c.Body().Closing(f)).
 func (c *Conn) Answer(b Body) { c.own(); c.answer(b) }
 
 func (c *Conn) answer(b Body) {
 	if c.answered {
-		c.discard()
+		if !b.madeOf(c.body) {
+			c.discard()
+		}
 		delete(c.header, "Content-Length")
 	}
 	c.body, c.answered = b, true
