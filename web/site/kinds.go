@@ -41,6 +41,17 @@ func of[C any, P web.Component](about string, make func(C) (P, error)) Kind {
 	}}
 }
 
+// checked is of for a component that would leave a trace: when the site is only looked at, check stands for make.
+func checked[C any, P web.Component](about string, make, check func(C) (P, error)) Kind {
+	serves, looks := of(about, make), of(about, check)
+	return Kind{About: about, build: func(b *block) web.Component {
+		if b.looking {
+			return looks.build(b)
+		}
+		return serves.build(b)
+	}}
+}
+
 // plain is a kind without attributes.
 func plain(about string, make func() web.Component) Kind {
 	return of(about, func(struct{}) (web.Component, error) { return make(), nil })

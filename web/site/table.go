@@ -33,12 +33,12 @@ func init() { // the kinds with components inside refer to the table
 		"limit_body":        of("refuses requests whose body is too long", basic.LimitBody),
 		"limit_concurrency": of("refuses what comes while too many requests are under way", basic.LimitConcurrency),
 		"limit_rate":        of("refuses what comes too often from one client", basic.LimitRate),
-		"log":               {About: "writes a line about each exchange", build: logged},
+		"log":               checked("writes a line about each exchange", accesslog.New, accesslog.Check),
 		"lower_quality":     of("makes pictures smaller for who saves data", images.LowerQuality),
 		"metrics":           {About: "counts exchanges for the admin address's /metrics", build: countedBy},
 		"pass":              plain("lets everything through", basic.Pass),
 		"pass_piped":        plain("lets everything through by a pipe, as the paper does", basic.PassPiped),
-		"proxy":             of("answers with what other servers answer", proxy.New),
+		"proxy":             checked("answers with what other servers answer", proxy.New, proxy.Check),
 		"recover":           of("says what the client reads when a component panics", basic.Recover),
 		"redirect":          of("sends the client elsewhere", basic.Redirect),
 		"replace":           of("replaces a text in bodies", basic.Replace),
@@ -60,14 +60,6 @@ func init() { // the kinds with components inside refer to the table
 // textConfig is the attributes of text.
 type textConfig struct {
 	Text string `hcl:"text"`
-}
-
-// logged makes the component log: one that writes nothing when the site is only looked at.
-func logged(b *block) web.Component {
-	if b.looking {
-		return of("", accesslog.Check).build(b)
-	}
-	return of("", accesslog.New).build(b)
 }
 
 // countedBy makes the component metrics, which counts in what all of a live site's count in.

@@ -20,6 +20,32 @@ type Proxy struct {
 
 // New makes the component, which is a *[Proxy]: who calls New calls its Close.
 func New(cfg Config) (web.Component, error) {
+	p, err := prepare(cfg)
+	if err != nil {
+		return nil, err
+	}
+	var ctx context.Context
+	ctx, p.stop = context.WithCancel(context.Background())
+	if p.HealthPath != "" {
+		for _, u := range p.pool.upstreams {
+			p.runs.Go(func() { p.watch(ctx, u) }) // until Close
+		}
+	}
+	return p, nil
+}
+
+// Check is [New] for who only looks: no upstream is asked how it is. Who calls Check calls its Close.
+func Check(cfg Config) (web.Component, error) {
+	p, err := prepare(cfg)
+	if err != nil {
+		return nil, err
+	}
+	p.stop = func() {}
+	return p, nil
+}
+
+// prepare makes a proxy that checks nothing yet.
+func prepare(cfg Config) (*Proxy, error) {
 	s, err := read(cfg)
 	if err != nil {
 		return nil, err
@@ -34,13 +60,6 @@ func New(cfg Config) (web.Component, error) {
 	}
 	if len(p.pool.upstreams) == 0 {
 		return nil, errors.New("proxy: upstreams is empty: write at least one, such as \"http://127.0.0.1:8080\"")
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	p.stop = stop
-	if p.HealthPath != "" {
-		for _, u := range p.pool.upstreams {
-			p.runs.Go(func() { p.watch(ctx, u) }) // until Close
-		}
 	}
 	return p, nil
 }
