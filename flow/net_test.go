@@ -385,7 +385,7 @@ func TestManyCallersLoseNothing(t *testing.T) {
 	for _, way := range []Way{Chain, Network} {
 		t.Run(string(way), func(t *testing.T) {
 			n := &testNet{t: t, ended: make(chan error, 1), lost: map[string][]int{}}
-			net, err := New([]Stage[int]{{Name: "a", Do: add(0)}, {Name: "b", Width: 2, Do: add(0)}, {Name: "end", Do: n.sink}}, line("a", "b", "end"), n.fail, 0)
+			net, err := New([]Stage[int]{{Name: "a", Do: add(0)}, {Name: "b", Width: 2, Do: add(0)}, {Name: "end", Do: n.sink}}, line("a", "b", "end"), n.fail, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -426,7 +426,7 @@ func TestStopInTheMiddleOfLoad(t *testing.T) {
 					cancel()
 				}
 			}
-			n, err := New([]Stage[int]{{Name: "a", Do: add(1)}, {Name: "b", Width: 2, Do: Merge[int]()}, {Name: "end", Do: end}}, line("a", "b", "end"), nil, 0)
+			n, err := New([]Stage[int]{{Name: "a", Do: add(1)}, {Name: "b", Width: 2, Do: Merge[int]()}, {Name: "end", Do: end}}, line("a", "b", "end"), nil, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
