@@ -5,7 +5,7 @@
 //
 //	weir_http_requests_total{route,class}      exchanges by class of status: 1xx to 5xx, or none for a connection that was cut before one
 //	weir_http_request_duration_seconds{route}  from the component to the end of the body, a histogram
-//	weir_http_response_bytes_total{route}      of bodies, as handed to the engine
+//	weir_http_response_bytes_total{route}      of bodies, as far as they went out
 //	weir_http_requests_in_flight               exchanges that are not over
 //
 //	weir_site_exchanges_active{site}                    exchanges under way in a composition
