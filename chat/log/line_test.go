@@ -1,0 +1,158 @@
+package log
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 123e6, time.UTC)
+
+func encode(t testing.TB, e Entry, offset int64) Line {
+	t.Helper()
+	x := encoder{id: "abcdefgh"}
+	b, _, err := x.append(nil, &e, offset, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, ok := check(b)
+	if !ok {
+		t.Fatalf("what was encoded is no line: %q", b)
+	}
+	return l
+}
+
+func TestLine(t *testing.T) {
+	l := encode(t, Entry{noon, `account=ann;+draft/reply=x\:y`, ":ann!u@h PRIVMSG #room :grüß dich"}, 4711)
+	if want := "time=2026-11-21T12:00:00.123Z;msgid=abcdefgh-4711;account=ann;+draft/reply=x\\:y :ann!u@h PRIVMSG #room :grüß dich\r\n"; string(l.Tagged()) != want {
+		t.Errorf("Tagged is %q, want %q", l.Tagged(), want)
+	}
+	if want := ":ann!u@h PRIVMSG #room :grüß dich\r\n"; string(l.Plain()) != want {
+		t.Errorf("Plain is %q, want %q", l.Plain(), want)
+	}
+	if l.Offset() != 4711 || l.MsgID() != "abcdefgh-4711" || !l.Time().Equal(noon) {
+		t.Errorf("offset %d, msgid %s, time %v", l.Offset(), l.MsgID(), l.Time())
+	}
+	for name, want := range map[string]string{"account": "ann", "+draft/reply": `x\:y`} {
+		if v, ok := l.Tag(name); !ok || v != want {
+			t.Errorf("tag %s is %q %v, want %q", name, v, ok, want)
+		}
+	}
+	if _, ok := l.Tag("accoun"); ok {
+		t.Error("there is no tag accoun")
+	}
+}
+
+func TestEveryChangedBitIsFound(t *testing.T) {
+	l := encode(t, Entry{noon, "", ":ann!u@h PRIVMSG #room :hello"}, 0)
+	for i := range l {
+		for bit := range 8 {
+			b := bytes.Clone(l)
+			b[i] ^= 1 << bit
+			if _, ok := check(b); ok {
+				t.Errorf("bit %d of byte %d changed: %q passes", bit, i, b)
+			}
+		}
+	}
+}
+
+func TestEntriesThatAreNoMessages(t *testing.T) {
+	for _, c := range []struct {
+		e    Entry
+		want error
+	}{
+		{Entry{noon, "", "PRIVMSG #r :no source"}, ErrInvalid},
+		{Entry{noon, "", ""}, ErrInvalid},
+		{Entry{noon, "", ":a PRIVMSG #r :two\nlines"}, ErrInvalid},
+		{Entry{noon, "", ":a PRIVMSG #r :two\rlines"}, ErrInvalid},
+		{Entry{noon, "", ":a PRIVMSG #r :a\x00b"}, ErrInvalid},
+		{Entry{noon, "a b", ":a PRIVMSG #r :x"}, ErrInvalid},
+		{Entry{noon, ";a", ":a PRIVMSG #r :x"}, ErrInvalid},
+		{Entry{noon, "a;", ":a PRIVMSG #r :x"}, ErrInvalid},
+		{Entry{noon, "a\n", ":a PRIVMSG #r :x"}, ErrInvalid},
+		{Entry{time.Time{}, "", ":a PRIVMSG #r :x"}, ErrInvalid},
+		{Entry{noon, "", ":a PRIVMSG #r :" + strings.Repeat("x", MaxLine-80)}, ErrTooLong},
+	} {
+		x := encoder{id: "abcdefgh"}
+		if b, _, err := x.append([]byte("kept"), &c.e, 0, 0); !errors.Is(err, c.want) || string(b) != "kept" {
+			t.Errorf("%.40q: %v, want %v", c.e.Body, err, c.want)
+		}
+	}
+}
+
+func TestTimeNeverGoesBack(t *testing.T) {
+	x := encoder{id: "abcdefgh"}
+	e := Entry{noon, "", ":ann!u@h PRIVMSG #room :x"}
+	later := noon.Add(time.Hour)
+	b, milli, err := x.append(nil, &e, 0, later.UnixMilli())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Line(b).Time(); !got.Equal(later) || milli != later.UnixMilli() {
+		t.Errorf("the line's time is %v, that of the line before is %v", got, later)
+	}
+}
+
+func TestRedactedKeepsLengthTimeAndPlace(t *testing.T) {
+	for _, e := range []Entry{
+		{noon, "account=ann", ":ann!u@h PRIVMSG #room :a secret that is long enough"},
+		{noon, "account=ann;+draft/reply=secret", ":ann!u@h PRIVMSG #room :secret"},
+		{noon, "+draft/react=secret", ":ann!u@h TAGMSG #room"},
+		{noon, "", ":ann!u@h TOPIC #room :secret"},
+		{noon, "", ":a PRIVMSG b :secret"},
+		{noon, "", ":a PRIVMSG b :"},
+		{noon, "", ":a TAGMSG b"},
+		{noon, "", ":a X"},
+	} {
+		l := encode(t, e, 99)
+		r, ok := redacted(l)
+		if !ok {
+			t.Errorf("%q can't be redacted", l)
+			continue
+		}
+		if _, whole := check(r); !whole || len(r) != len(l) || r.MsgID() != l.MsgID() || !r.Time().Equal(l.Time()) || !r.Redacted() || l.Redacted() {
+			t.Errorf("%q redacted is %q", l, r)
+		}
+		if strings.Contains(string(r), "secret") {
+			t.Errorf("%q still holds the secret", r)
+		}
+	}
+}
+
+// FuzzLine wants that no accessor panics on what passes, and that what was taken apart and put together again is
+// the same line.
+func FuzzLine(f *testing.F) {
+	for _, e := range []Entry{
+		{noon, "account=ann;+draft/reply=x", ":ann!u@h PRIVMSG #room :hello"},
+		{noon, "", ":a TAGMSG b"},
+	} {
+		f.Add([]byte(encode(f, e, 1)))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, ok := check(b)
+		if !ok && len(b) >= minLine { // most of what a fuzzer makes has a wrong sum: put the right one in
+			b = bytes.Clone(b)
+			copy(b, sumMark)
+			b[taggedAt-1] = ';'
+			seal(b)
+			l, ok = check(b)
+		}
+		if !ok {
+			return
+		}
+		_, _ = l.Tag("account")
+		_, at := l.offset()
+		tags, body, _ := strings.Cut(string(l[at:len(l)-2]), " ")
+		again, _, err := (&encoder{id: string(l[msgidAt : msgidAt+idSize])}).append(nil, &Entry{l.Time(), strings.TrimPrefix(tags, ";"), body}, l.Offset(), 0)
+		if err == nil && len(again) == len(l) && !bytes.Equal(again, l) {
+			t.Errorf("%q came back as %q", l, again)
+		}
+		if r, ok := redacted(l); ok {
+			if _, whole := check(r); !whole || len(r) != len(l) {
+				t.Errorf("%q redacted is %q", l, r)
+			}
+		}
+	})
+}
