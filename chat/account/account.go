@@ -1,0 +1,149 @@
+package account
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Role is what an account may do beyond what its rooms let it.
+type Role string
+
+// The roles, each with all that the one before it may.
+const (
+	Member   Role = "member"   // nothing more; what an account without a role= is
+	Operator Role = "operator" // ban, kick and redact anywhere
+	Admin    Role = "admin"    // change accounts, make invites
+)
+
+// ErrRole means that there is no such role.
+var ErrRole = errors.New("account: no such role: want member, operator or admin")
+
+func (r Role) rank() int { return slices.Index([]Role{Member, Operator, Admin}, r) }
+
+// AtLeast says whether r may do what other may.
+func (r Role) AtLeast(other Role) bool { return r.rank() >= other.rank() }
+
+// Account is one account as the file had it when it was asked for; it never changes.
+type Account struct {
+	Name    string    `json:"name"` // in its own spelling
+	Role    Role      `json:"role"`
+	Certs   []string  `json:"certs,omitempty"` // fingerprints of client certificates, see Fingerprint
+	Created time.Time `json:"created,omitzero"`
+
+	Removed bool `json:"-"` // nobody's now: the name is kept from being registered again
+
+	verifier *verifier // nil: no password opens it
+	invite   string    // hash of the code it was registered with
+	record   *record
+}
+
+// Password says whether the account has one.
+func (a *Account) Password() bool { return a.verifier != nil }
+
+// Fingerprint is how a client's certificate is told: SHA-256 of its DER form in 64 lower-case hex digits.
+func Fingerprint(der []byte) string {
+	sum := sha256.Sum256(der)
+	return hex.EncodeToString(sum[:])
+}
+
+// ErrFingerprint means that a text is no SHA-256 fingerprint.
+var ErrFingerprint = errors.New("account: a certificate's fingerprint is its SHA-256 sum, 64 hex digits (colons between them do no harm)")
+
+func cleanFingerprint(text string) (string, error) {
+	clean := strings.ToLower(strings.ReplaceAll(text, ":", ""))
+	if b, err := hex.DecodeString(clean); err != nil || len(b) != sha256.Size {
+		return "", ErrFingerprint
+	}
+	return clean, nil
+}
+
+// parseAccount reads NAME VERIFIER KEY=VALUE...
+func parseAccount(r *record) (*Account, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	if len(r.fields) < 2 {
+		return nil, errors.New("want NAME VERIFIER KEY=VALUE...")
+	}
+	a := &Account{Name: r.word(0), Role: Member, record: r, invite: r.get("invite"), Removed: r.get("removed") != ""}
+	if err := CheckName(a.Name); err != nil {
+		return nil, err
+	}
+	if text := r.word(1); text != noVerifier {
+		v, err := parseVerifier(text)
+		if err != nil {
+			return nil, err
+		}
+		a.verifier = &v
+	}
+	return a, a.parseKeys()
+}
+
+func (a *Account) parseKeys() (err error) {
+	if role := a.record.get("role"); role != "" {
+		if a.Role = Role(role); a.Role.rank() < 0 {
+			return fmt.Errorf("role=%s: %w", escape(role), ErrRole)
+		}
+	}
+	if created := a.record.get("created"); created != "" {
+		if a.Created, err = time.Parse(time.RFC3339, created); err != nil {
+			return errors.New("created= is not a time like 2026-11-21T11:30:00Z")
+		}
+	}
+	if certs := a.record.get("certfp"); certs != "" {
+		for cert := range strings.SplitSeq(certs, ",") {
+			if cert, err = cleanFingerprint(cert); err != nil {
+				return fmt.Errorf("certfp=: %w", err)
+			}
+			a.Certs = append(a.Certs, cert)
+		}
+	}
+	return nil
+}
+
+// book is what a file of accounts says.
+type book struct {
+	table    *table
+	names    map[string]*Account // by folded name
+	certs    map[string]*Account // by fingerprint
+	problems []error             // one a damaged line
+}
+
+// parseBook gives every account whose line can be read; of two lines for a name, or for a certificate, the
+// first counts. path is for the problems.
+func parseBook(path string, data []byte) *book {
+	b := &book{table: parseTable(data), names: map[string]*Account{}, certs: map[string]*Account{}}
+	for _, r := range b.table.lines {
+		if r.fields == nil && r.err == nil {
+			continue
+		}
+		a, err := parseAccount(r)
+		if err == nil && b.names[Fold(a.Name)] != nil {
+			err = fmt.Errorf("%s stands in line %d already", a.Name, b.names[Fold(a.Name)].record.number)
+		}
+		if err != nil {
+			b.problems = append(b.problems, fmt.Errorf("%s:%d: %w: this account can't be used until the line is mended or taken out", path, r.number, err))
+			continue
+		}
+		b.names[Fold(a.Name)] = a
+		for _, cert := range a.Certs {
+			if b.certs[cert] == nil {
+				b.certs[cert] = a
+			}
+		}
+	}
+	return b
+}
+
+// find is the account in use under name, nil if there is none.
+func (b *book) find(name string) *Account {
+	if a := b.names[Fold(name)]; a != nil && !a.Removed {
+		return a
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxPattern = 200 // bytes of a ban's pattern
+	maxReason  = 300 // bytes of a ban's reason, so that it fits into a reply
+)
+
+// ErrBan means that there can't be such a ban; the error around it says why.
+var ErrBan = errors.New("account: not a ban")
+
+// Ban keeps somebody out.
+type Ban struct {
+	// Pattern is an account's name, an address (192.0.2.7, 2001:db8::1), a network (192.0.2.0/24), or a mask of
+	// NICK!USER@HOST with * for any characters and ? for one.
+	Pattern string    `json:"pattern"`
+	Reason  string    `json:"reason,omitempty"` // shown to who is kept out
+	By      string    `json:"by,omitempty"`
+	Created time.Time `json:"created,omitzero"`
+	Until   time.Time `json:"until,omitzero"` // zero: for ever
+
+	network netip.Prefix // valid: a ban of addresses
+	mask    bool
+}
+
+// Client is who may be banned. What is not known is left empty.
+type Client struct {
+	Account string     // the account's name
+	Addr    netip.Addr // where from
+	Mask    string     // nick!user@host
+}
+
+// parsePattern says what kind of ban a pattern is; the kinds can't be mistaken for one another, because no name
+// of an account begins with a digit or holds a colon.
+func parsePattern(pattern string) (b Ban, err error) {
+	b.Pattern = pattern
+	if pattern == "" || len(pattern) > maxPattern || strings.ContainsFunc(pattern, notInPattern) || !utf8.ValidString(pattern) {
+		return b, fmt.Errorf("%w: a pattern has 1 to %d bytes and no space", ErrBan, maxPattern)
+	}
+	if addr, err := netip.ParseAddr(pattern); err == nil {
+		addr = addr.Unmap().WithZone("")
+		b.network = netip.PrefixFrom(addr, addr.BitLen())
+		b.Pattern = addr.String()
+		return b, nil
+	}
+	if network, err := netip.ParsePrefix(pattern); err == nil {
+		return networkBan(network)
+	}
+	if strings.ContainsAny(pattern, "*?!@") {
+		b.mask = true
+		if strings.Trim(pattern, "*?!@") == "" {
+			return b, fmt.Errorf("%w: %s is everybody", ErrBan, pattern)
+		}
+		return b, nil
+	}
+	if err := CheckName(pattern); err != nil {
+		return b, fmt.Errorf("%w: %q is no account's name, no address, no network and no mask", ErrBan, pattern)
+	}
+	return b, nil
+}
+
+func networkBan(network netip.Prefix) (Ban, error) {
+	if network.Addr().Is4In6() && network.Bits() >= 96 {
+		network = netip.PrefixFrom(network.Addr().Unmap(), network.Bits()-96)
+	}
+	if network.Bits() == 0 {
+		return Ban{}, fmt.Errorf("%w: %s is everybody", ErrBan, network)
+	}
+	network = network.Masked()
+	return Ban{Pattern: network.String(), network: network}, nil
+}
+
+func notInPattern(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }
+
+// banBook is what the file of bans says. A line is PATTERN KEY=VALUE...
+type banBook struct {
+	table    *table
+	accounts map[string]Ban // by folded name
+	others   []Ban
+	problems []error
+}
+
+func parseBans(path string, data []byte) *banBook {
+	b := &banBook{table: parseTable(data), accounts: map[string]Ban{}}
+	for _, r := range b.table.lines {
+		if r.fields == nil && r.err == nil {
+			continue
+		}
+		ban, err := parseBan(r)
+		switch {
+		case err != nil:
+			b.problems = append(b.problems, fmt.Errorf("%s:%d: %w: this ban doesn't hold until the line is mended", path, r.number, err))
+		case ban.mask || ban.network.IsValid():
+			b.others = append(b.others, ban)
+		default:
+			b.accounts[Fold(ban.Pattern)] = ban
+		}
+	}
+	return b
+}
+
+func parseBan(r *record) (Ban, error) {
+	if r.err != nil {
+		return Ban{}, r.err
+	}
+	b, err := parsePattern(r.word(0))
+	if err != nil {
+		return b, err
+	}
+	b.Reason, b.By = r.get("reason"), r.get("by")
+	if b.Created, err = parseTime(r.get("created")); err == nil {
+		b.Until, err = parseTime(r.get("until"))
+	}
+	if err != nil {
+		err = errors.New("until= or created= is not a time like 2026-11-21T11:30:00Z")
+	}
+	return b, err
+}
+
+func (b Ban) over(now time.Time) bool { return !b.Until.IsZero() && !now.Before(b.Until) }
+
+// bans says whether b keeps c out; its time is looked at by the caller.
+func (b Ban) bans(c Client) bool {
+	switch {
+	case b.mask:
+		return matches(Fold(b.Pattern), Fold(c.Mask))
+	case b.network.IsValid():
+		return c.Addr.IsValid() && b.network.Contains(c.Addr.Unmap().WithZone(""))
+	}
+	return Fold(b.Pattern) == Fold(c.Account)
+}
+
+// matches says whether text is what the pattern says, * for any characters and ? for one. It takes at most
+// len(pattern) x len(text) steps.
+func matches(pattern, text string) bool {
+	star, from, p := -1, 0, 0
+	for t := 0; t < len(text); {
+		_, size := utf8.DecodeRuneInString(text[t:])
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, from = p, t
+			p++
+		case p < len(pattern) && pattern[p] == '?':
+			p, t = p+1, t+size
+		case p < len(pattern) && pattern[p] == text[t]:
+			p, t = p+1, t+1
+		case star >= 0:
+			from++
+			p, t = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// Banned is the ban that keeps c out at the time now, if there is one. Ask when a client connects (address),
+// when it is logged in (account) and when its mask is known; and for all who are there when Generation grew.
+func (s *Store) Banned(c Client, now time.Time) (Ban, bool) {
+	_, banned := s.now()
+	if b, ok := banned.accounts[Fold(c.Account)]; ok && c.Account != "" && !b.over(now) {
+		return b, true
+	}
+	for _, b := range banned.others {
+		if !b.over(now) && b.bans(c) {
+			return b, true
+		}
+	}
+	return Ban{}, false
+}
+
+// Bans are all bans that are not over, in the order of the file, those of accounts first.
+func (s *Store) Bans() []Ban {
+	_, banned := s.now()
+	var all []Ban
+	for _, b := range banned.accounts {
+		all = append(all, b)
+	}
+	slices.SortFunc(all, func(a, b Ban) int { return strings.Compare(Fold(a.Pattern), Fold(b.Pattern)) })
+	now := s.o.Now()
+	return slices.DeleteFunc(append(all, banned.others...), func(b Ban) bool { return b.over(now) })
+}
+
+// Ban keeps out whom b.Pattern says, in the place of an older ban of the same pattern. Created is set here.
+func (s *Store) Ban(b Ban) (Ban, error) {
+	clean, err := parsePattern(b.Pattern)
+	if err != nil {
+		return Ban{}, err
+	}
+	if len(b.Reason) > maxReason || !utf8.ValidString(b.Reason) || strings.ContainsFunc(b.Reason, unicode.IsControl) {
+		return Ban{}, fmt.Errorf("%w: a reason has at most %d bytes and no line end", ErrBan, maxReason)
+	}
+	now := s.o.Now()
+	if b.over(now) {
+		return Ban{}, fmt.Errorf("%w: it would be over before it begins", ErrBan)
+	}
+	clean.Reason, clean.By, clean.Until, clean.Created = b.Reason, b.By, b.Until, now.UTC().Truncate(time.Second)
+	return clean, s.change(func(f *files) error {
+		f.bans.dropOld(now)
+		f.bans.drop(clean.Pattern)
+		r := f.bans.table.add(clean.Pattern)
+		r.set("created", formatTime(clean.Created))
+		r.set("until", formatTime(clean.Until))
+		r.set("by", clean.By)
+		r.set("reason", clean.Reason)
+		f.dirty["bans"] = f.bans.table
+		return nil
+	})
+}
+
+// Unban ends a ban.
+func (s *Store) Unban(pattern string) error {
+	if clean, err := parsePattern(pattern); err == nil {
+		pattern = clean.Pattern
+	}
+	return s.change(func(f *files) error {
+		if !f.bans.drop(pattern) {
+			return fmt.Errorf("%w ban: %q", ErrUnknown, pattern)
+		}
+		f.dirty["bans"] = f.bans.table
+		return nil
+	})
+}
+
+func (b *banBook) drop(pattern string) (found bool) {
+	b.table.keep(func(r *record) bool {
+		clean, err := parsePattern(r.word(0))
+		same := err == nil && Fold(clean.Pattern) == Fold(pattern) || r.word(0) == pattern
+		found = found || same
+		return !same
+	})
+	return found
+}
+
+func (b *banBook) dropOld(now time.Time) {
+	b.table.keep(func(r *record) bool {
+		ban, err := parseBan(r)
+		return err != nil || !ban.over(now)
+	})
+}

@@ -1,0 +1,176 @@
+package account
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrInvite means that a code is not, or no longer, good for an account.
+var ErrInvite = errors.New("account: the invite is unknown, used or too old: ask for another")
+
+// Invite is a code that is good for one account, told by its hash.
+type Invite struct {
+	ID      string    `json:"id"` // the first 12 digits of the hash
+	By      string    `json:"by,omitempty"`
+	Created time.Time `json:"created,omitzero"`
+	Until   time.Time `json:"until,omitzero"` // zero: for ever
+
+	hash string
+}
+
+// inviteBook is what the file of invites says. A line is HASH KEY=VALUE...
+type inviteBook struct {
+	table   *table
+	invites []Invite
+}
+
+// parseInvites passes over damaged lines: their codes are not good.
+func parseInvites(_ string, data []byte) *inviteBook {
+	b := &inviteBook{table: parseTable(data)}
+	for _, r := range b.table.lines {
+		if r.fields == nil || len(r.word(0)) != 2*sha256.Size {
+			continue
+		}
+		i := Invite{ID: r.word(0)[:12], By: r.get("by"), hash: r.word(0)}
+		var err1, err2 error
+		i.Created, err1 = parseTime(r.get("created"))
+		i.Until, err2 = parseTime(r.get("until"))
+		if errors.Join(err1, err2) == nil {
+			b.invites = append(b.invites, i)
+		}
+	}
+	return b
+}
+
+// parseTime reads what formatTime wrote; "" is the zero time.
+func parseTime(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	return time.Parse(time.RFC3339, text)
+}
+
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// hashCode is a plain hash: a code has 130 random bits, there is nothing to guess.
+func hashCode(code string) string {
+	clean := strings.ToUpper(strings.Join(strings.FieldsFunc(code, func(r rune) bool { return r == '-' || r == ' ' }), ""))
+	sum := sha256.Sum256([]byte(clean))
+	return hex.EncodeToString(sum[:])
+}
+
+// NewInvite makes a code that is good for one account until the given time (zero: for ever). The code is shown
+// here once: only its hash is stored. by says who asked for it.
+func (s *Store) NewInvite(by string, until time.Time) (code string, invite Invite, err error) {
+	text := rand.Text()
+	code = strings.Join(slices.Collect(chunks(text, 5)), "-")
+	invite = Invite{By: by, Created: s.o.Now().UTC().Truncate(time.Second), Until: until, hash: hashCode(code)}
+	invite.ID = invite.hash[:12]
+	return code, invite, s.change(func(now *files) error {
+		now.dropSpent()
+		now.invites.dropOld(s.o.Now())
+		r := now.invites.table.add(invite.hash)
+		r.set("created", formatTime(invite.Created))
+		r.set("until", formatTime(until))
+		r.set("by", by)
+		now.dirty["invites"] = now.invites.table
+		return nil
+	})
+}
+
+func chunks(text string, n int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for len(text) > n && yield(text[:n]) {
+			text = text[n:]
+		}
+		yield(text)
+	}
+}
+
+// Invites are the codes that are still good, oldest first.
+func (s *Store) Invites() ([]Invite, error) {
+	now, err := s.readAll()
+	if err != nil {
+		return nil, err
+	}
+	now.dropSpent()
+	now.invites.dropOld(s.o.Now())
+	return now.invites.invites, nil
+}
+
+// RevokeInvite makes the code whose hash begins with id (at least 8 digits) good for nothing.
+func (s *Store) RevokeInvite(id string) error {
+	return s.change(func(now *files) error {
+		for _, i := range now.invites.invites {
+			if len(id) >= 8 && strings.HasPrefix(i.hash, strings.ToLower(id)) {
+				now.dropInvite(i.hash)
+				return nil
+			}
+		}
+		return fmt.Errorf("%w invite: %q", ErrUnknown, id)
+	})
+}
+
+// checkInvite refuses a code before a password is hashed for it.
+func (s *Store) checkInvite(hash string) error {
+	now, err := s.readAll()
+	if err != nil {
+		return err
+	}
+	return now.spend(hash, s.o.Now())
+}
+
+// spend takes the invite out. The account that it is for carries its hash and is written first, so a crash
+// between the two files leaves an invite that dropSpent knows to be used.
+func (now *files) spend(hash string, at time.Time) error {
+	now.dropSpent()
+	for _, i := range now.invites.invites {
+		if i.hash == hash && (i.Until.IsZero() || at.Before(i.Until)) {
+			now.dropInvite(hash)
+			return nil
+		}
+	}
+	return ErrInvite
+}
+
+func (now *files) dropSpent() {
+	for _, a := range now.book.names {
+		if a.invite != "" {
+			now.dropInvite(a.invite)
+		}
+	}
+}
+
+func (now *files) dropInvite(hash string) {
+	if now.invites.drop(func(i Invite) bool { return i.hash == hash }) {
+		now.dirty["invites"] = now.invites.table
+	}
+}
+
+func (b *inviteBook) dropOld(at time.Time) {
+	b.drop(func(i Invite) bool { return !i.Until.IsZero() && !at.Before(i.Until) })
+}
+
+// drop says whether there was one to drop.
+func (b *inviteBook) drop(f func(Invite) bool) bool {
+	gone := map[string]bool{}
+	b.invites = slices.DeleteFunc(b.invites, func(i Invite) bool {
+		if f(i) {
+			gone[i.hash] = true
+		}
+		return gone[i.hash]
+	})
+	b.table.keep(func(r *record) bool { return !gone[r.word(0)] })
+	return len(gone) > 0
+}

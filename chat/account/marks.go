@@ -1,0 +1,307 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MaxDevices is how many devices of an account have marks: one more, and the marks of the device that was not
+// seen for longest are forgotten.
+const MaxDevices = 32
+
+// ReadMarker is the device under which the mark that a person's clients share (MARKREAD) is kept. No client can
+// name a device so.
+const ReadMarker = "*"
+
+// maxRoom bounds the name of a room in a mark, in bytes.
+const maxRoom = 200
+
+// noDevice stands for the device without a name in the file.
+const noDevice = "-"
+
+// place is one mark: how far a device has read a room.
+type place struct{ device, room string }
+
+// marks are the read marks of all accounts that were asked for. A file of an account has a line
+// ROOM DEVICE OFFSET seen=TIME for each.
+type marks struct {
+	store *Store
+
+	writing sync.Mutex // one flush at a time; taken before mu
+
+	mu       sync.Mutex // guards what follows
+	accounts map[string]*accountMarks
+	timer    *time.Timer // runs flush; nil: nothing is dirty
+	closed   bool
+}
+
+type accountMarks struct {
+	offsets map[place]int64
+	dirty   map[place]bool
+}
+
+func newMarks(s *Store) *marks { return &marks{store: s, accounts: map[string]*accountMarks{}} }
+
+// Mark is the offset up to which a device (folded, "" for none, or ReadMarker) has read a room of the account;
+// ok is false if it never did. room is the room's id, which outlives its name. The first call for an account
+// reads a file.
+func (s *Store) Mark(account, device, room string) (offset int64, ok bool) {
+	m := s.marks
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	offset, ok = m.of(account).offsets[place{device, room}]
+	return offset, ok
+}
+
+// SetMark moves a mark forward, never back. It is quick but for the first call for an account, which reads a
+// file. The mark is written within Options.MarkEvery, or on Close; one that a crash loses only repeats messages.
+// A room or device that can't be written into the file, and an offset below 0, are not marked.
+func (s *Store) SetMark(account, device, room string, offset int64) {
+	if offset < 0 || !goodRoom(room) || device != ReadMarker && CheckDevice(device) != nil {
+		return
+	}
+	m := s.marks
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, p := m.of(account), place{device, room}
+	if old, ok := a.offsets[p]; ok && old >= offset || m.closed {
+		return
+	}
+	a.offsets[p], a.dirty[p] = offset, true
+	if m.timer == nil {
+		m.timer = time.AfterFunc(s.o.MarkEvery, m.flushInBackground)
+	}
+}
+
+// goodRoom says whether a room can be a word of the file.
+func goodRoom(room string) bool {
+	return room != "" && len(room) <= maxRoom && room[0] != '#' && !strings.ContainsFunc(room, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+// of reads the account's file if it was not read yet. A line that can't be read is passed over.
+func (m *marks) of(account string) *accountMarks {
+	name := Fold(account)
+	if a := m.accounts[name]; a != nil {
+		return a
+	}
+	a := &accountMarks{offsets: map[place]int64{}, dirty: map[place]bool{}}
+	m.accounts[name] = a
+	data, err := os.ReadFile(m.path(name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		m.store.o.Report(fmt.Errorf("account: the marks of %s can't be read: %w", account, err))
+	}
+	for _, r := range parseTable(data).lines {
+		if p, offset, err := parseMark(r); err == nil {
+			a.offsets[p] = max(a.offsets[p], offset)
+		} else if err != errNoMark {
+			m.store.o.Report(fmt.Errorf("%s:%d: %w: messages since this mark are shown again", m.path(name), r.number, err))
+		}
+	}
+	return a
+}
+
+func (m *marks) path(name string) string { return m.store.path("marks/" + fileName(name)) }
+
+// errNoMark is what parseMark says of comments and empty lines.
+var errNoMark = errors.New("no mark")
+
+func parseMark(r *record) (p place, offset int64, err error) {
+	if r.err != nil {
+		return p, 0, r.err
+	}
+	if r.fields == nil {
+		return p, 0, errNoMark
+	}
+	p = place{device: r.word(1), room: r.word(0)}
+	offset, err = strconv.ParseInt(r.word(2), 10, 64)
+	if err != nil || offset < 0 || p.device == "" {
+		return p, 0, errors.New("want ROOM DEVICE OFFSET")
+	}
+	if p.device == noDevice {
+		p.device = ""
+	}
+	return p, offset, nil
+}
+
+func (p place) words(offset int64) []string {
+	device := p.device
+	if device == "" {
+		device = noDevice
+	}
+	return []string{p.room, device, strconv.FormatInt(offset, 10)}
+}
+
+// flushInBackground is run by the timer. What can't be written is tried again.
+func (m *marks) flushInBackground() {
+	err := m.flush()
+	if err != nil {
+		m.store.o.Report(fmt.Errorf("account: marks can't be written: %w", err))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil && m.timer == nil && !m.closed {
+		m.timer = time.AfterFunc(m.store.o.MarkEvery, m.flushInBackground)
+	}
+}
+
+// flush writes what is dirty.
+func (m *marks) flush() error {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	m.mu.Lock()
+	m.timer = nil
+	dirty := map[string]map[place]int64{}
+	for name, a := range m.accounts {
+		for p := range a.dirty {
+			if dirty[name] == nil {
+				dirty[name] = map[place]int64{}
+			}
+			dirty[name][p] = a.offsets[p]
+		}
+	}
+	m.mu.Unlock()
+	if len(dirty) == 0 {
+		return nil
+	}
+	held, err := m.lock()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	for name, places := range dirty {
+		err = errors.Join(err, m.writeOne(name, places))
+	}
+	return err
+}
+
+// written says that places are on file, whatever was marked since.
+func (m *marks) written(name string, places map[place]int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.accounts[name]
+	if a == nil {
+		return
+	}
+	for p, offset := range places {
+		if a.offsets[p] == offset {
+			delete(a.dirty, p)
+		}
+	}
+}
+
+func (m *marks) lock() (*os.File, error) {
+	folder := m.store.path("marks")
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	return lock(folder + "/.lock")
+}
+
+// writeOne merges places into the account's file: other processes may have moved marks of their own. Those of
+// an account that was removed meanwhile are dropped.
+func (m *marks) writeOne(name string, places map[place]int64) error {
+	if m.store.Lookup(name) == nil {
+		m.written(name, places)
+		return nil
+	}
+	data, err := os.ReadFile(m.path(name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	t := parseTable(data)
+	t.merge(places, formatTime(m.store.o.Now()))
+	m.dropDevices(name, t)
+	if err := replace(m.path(name), t.bytes(), false, m.store.o.step); err != nil {
+		return err
+	}
+	m.written(name, places)
+	return nil
+}
+
+// merge moves the marks of the table forward to places.
+func (t *table) merge(places map[place]int64, seen string) {
+	found := map[place]bool{}
+	for _, r := range t.lines {
+		p, old, err := parseMark(r)
+		offset, ours := places[p]
+		if err != nil || !ours {
+			continue
+		}
+		found[p] = true
+		r.setWord(2, strconv.FormatInt(max(old, offset), 10))
+		r.set("seen", seen)
+	}
+	for p, offset := range places {
+		if !found[p] {
+			t.add(p.words(offset)...).set("seen", seen)
+		}
+	}
+}
+
+// dropDevices forgets the devices beyond MaxDevices that were not seen for longest.
+func (m *marks) dropDevices(name string, t *table) {
+	seen := map[string]string{}
+	for _, r := range t.lines {
+		if p, _, err := parseMark(r); err == nil && p.device != ReadMarker {
+			seen[p.device] = max(seen[p.device], r.get("seen"))
+		}
+	}
+	if len(seen) <= MaxDevices {
+		return
+	}
+	devices := make([]string, 0, len(seen))
+	for d := range seen {
+		devices = append(devices, d)
+	}
+	slices.SortFunc(devices, func(a, b string) int { return strings.Compare(seen[a]+" "+a, seen[b]+" "+b) })
+	gone := devices[:len(devices)-MaxDevices]
+	t.keep(func(r *record) bool {
+		p, _, err := parseMark(r)
+		return err != nil || !slices.Contains(gone, p.device)
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a := m.accounts[name]; a != nil {
+		for p := range a.offsets {
+			if slices.Contains(gone, p.device) {
+				delete(a.offsets, p)
+				delete(a.dirty, p)
+			}
+		}
+	}
+}
+
+// forget removes the marks of an account.
+func (m *marks) forget(account string) error {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	m.mu.Lock()
+	delete(m.accounts, Fold(account))
+	m.mu.Unlock()
+	held, err := m.lock()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if err := os.Remove(m.path(account)); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// close writes what is dirty and waits for a flush that runs.
+func (m *marks) close() error {
+	m.mu.Lock()
+	m.closed = true
+	if m.timer != nil {
+		m.timer.Stop()
+	}
+	m.mu.Unlock()
+	return m.flush()
+}

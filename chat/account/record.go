@@ -1,0 +1,158 @@
+package account
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLine bounds a line of a file, in bytes; a longer one is damaged.
+const maxLine = 4096
+
+// table is a text file: records, comments and empty lines in their order. What is not changed is written back
+// byte for byte.
+type table struct{ lines []*record }
+
+// record is one line: words parted by spaces, the first positional, the rest KEY=VALUE.
+type record struct {
+	text   string   // the line without its end
+	fields []string // its words; nil for a comment, an empty line and one that can't be read
+	number int      // of the line, from 1
+	err    error    // why it can't be read
+}
+
+// parseTable never fails: what can't be read keeps its place and says why.
+func parseTable(data []byte) *table {
+	t := &table{}
+	text := string(data)
+	for number := 1; text != ""; number++ {
+		var line string
+		line, text, _ = strings.Cut(text, "\n")
+		r := &record{text: line, number: number}
+		t.lines = append(t.lines, r)
+		if blank := strings.Trim(line, " \t\r"); blank == "" || blank[0] == '#' {
+			continue
+		}
+		if r.err = checkLine(line); r.err == nil {
+			r.fields = strings.FieldsFunc(line, func(c rune) bool { return c == ' ' || c == '\t' || c == '\r' })
+		}
+	}
+	return t
+}
+
+func checkLine(line string) error {
+	if len(line) > maxLine {
+		return fmt.Errorf("the line has %d bytes, at most %d", len(line), maxLine)
+	}
+	if !utf8.ValidString(line) {
+		return errors.New("the line is not UTF-8")
+	}
+	for i := 0; i < len(line); i++ {
+		if c := line[i]; c < ' ' && c != '\t' && !(c == '\r' && i == len(line)-1) || c == 0x7f {
+			return fmt.Errorf("the line holds the control character 0x%02x", c)
+		}
+	}
+	return nil
+}
+
+// bytes is the file: every line with its end.
+func (t *table) bytes() []byte {
+	var b strings.Builder
+	for _, r := range t.lines {
+		b.WriteString(r.text)
+		b.WriteByte('\n')
+	}
+	return []byte(b.String())
+}
+
+func (t *table) add(words ...string) *record {
+	r := &record{fields: words, text: strings.Join(words, " ")}
+	t.lines = append(t.lines, r)
+	return r
+}
+
+// keep removes the records for which f is false. Comments and damaged lines stay.
+func (t *table) keep(f func(*record) bool) {
+	kept := t.lines[:0]
+	for _, r := range t.lines {
+		if r.fields == nil || f(r) {
+			kept = append(kept, r)
+		}
+	}
+	t.lines = kept
+}
+
+// word is the i-th word, "" if there are fewer.
+func (r *record) word(i int) string {
+	if i < len(r.fields) {
+		return r.fields[i]
+	}
+	return ""
+}
+
+func (r *record) setWord(i int, word string) {
+	r.fields[i] = word
+	r.text = strings.Join(r.fields, " ")
+}
+
+// get is the value of a key, unescaped, "" if it is not there.
+func (r *record) get(key string) string {
+	for _, f := range r.fields[1:] {
+		if value, ok := strings.CutPrefix(f, key+"="); ok {
+			return unescape(value)
+		}
+	}
+	return ""
+}
+
+// set gives a key a value; "" removes the key. Keys that are not ours stay where they are.
+func (r *record) set(key, value string) {
+	kept := r.fields[:1:1]
+	done := value == ""
+	for _, f := range r.fields[1:] {
+		if !strings.HasPrefix(f, key+"=") {
+			kept = append(kept, f)
+		} else if !done {
+			kept, done = append(kept, key+"="+escape(value)), true
+		}
+	}
+	if !done {
+		kept = append(kept, key+"="+escape(value))
+	}
+	r.fields = kept
+	r.text = strings.Join(kept, " ")
+}
+
+// escape writes spaces, control characters and % of a value as %XX.
+func escape(value string) string {
+	var b strings.Builder
+	for _, c := range []byte(value) {
+		if c <= ' ' || c == 0x7f || c == '%' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// unescape leaves a % that begins no %XX as it is.
+func unescape(value string) string {
+	if !strings.Contains(value, "%") {
+		return value
+	}
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] == '%' && i+2 < len(value) {
+			if x, err := hex.DecodeString(value[i+1 : i+3]); err == nil {
+				b.WriteByte(x[0])
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}

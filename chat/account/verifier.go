@@ -1,0 +1,124 @@
+package account
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/xdg-go/scram"
+)
+
+// DefaultIterations is how often PBKDF2 hashes a new password. RFC 7677 asks for at least 4,096, NIST SP 800-63B
+// (2017) for typically at least 10,000. These cost 3 ms of a core here, and each PLAIN login makes the server pay
+// them: a thousand clients that come back at once are 3 s of work, and ten times that on the smallest boards. A
+// client of SCRAM pays on its own machine.
+const DefaultIterations = 10_000
+
+// Iterations of a verifier outside of these are damage: fewer are unsafe, more would hold up the server.
+const (
+	minIterations = 4096
+	maxIterations = 1_000_000
+)
+
+const (
+	saltBytes = 16
+	mechanism = "SCRAM-SHA-256"
+)
+
+// ErrPassword means that a new password can't be taken; the error around it says why.
+var ErrPassword = errors.New("account: not a password for an account")
+
+// verifier proves a password without holding it (RFC 5802, section 3; the text form is that of RFC 5803, as
+// PostgreSQL has it).
+type verifier struct{ scram.StoredCredentials }
+
+// noVerifier is in the place of a verifier when no password opens the account.
+const noVerifier = "-"
+
+var errVerifier = errors.New("the verifier is damaged, want SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY")
+
+func parseVerifier(text string) (v verifier, err error) {
+	parts := strings.FieldsFunc(text, func(c rune) bool { return c == '$' || c == ':' })
+	if len(parts) != 5 || text != fmt.Sprintf("%s$%s:%s$%s:%s", mechanism, parts[1], parts[2], parts[3], parts[4]) {
+		return v, errVerifier
+	}
+	if v.Iters, err = strconv.Atoi(parts[1]); err != nil || v.Iters < minIterations || v.Iters > maxIterations {
+		return v, fmt.Errorf("the verifier is damaged: it wants %d to %d iterations", minIterations, maxIterations)
+	}
+	salt, err1 := base64.StdEncoding.Strict().DecodeString(parts[2])
+	stored, err2 := base64.StdEncoding.Strict().DecodeString(parts[3])
+	server, err3 := base64.StdEncoding.Strict().DecodeString(parts[4])
+	if errors.Join(err1, err2, err3) != nil || len(salt) < 8 || len(salt) > 64 || len(stored) != sha256.Size || len(server) != sha256.Size {
+		return v, errVerifier
+	}
+	v.Salt, v.StoredKey, v.ServerKey = string(salt), stored, server
+	return v, nil
+}
+
+func (v verifier) String() string {
+	b := base64.StdEncoding.EncodeToString
+	return fmt.Sprintf("%s$%d:%s$%s:%s", mechanism, v.Iters, b([]byte(v.Salt)), b(v.StoredKey), b(v.ServerKey))
+}
+
+// CheckPassword says why a new password can't be taken. It is quick.
+func CheckPassword(password string) error {
+	if len(password) > MaxPassword {
+		return fmt.Errorf("%w: it has more than %d bytes", ErrPassword, MaxPassword)
+	}
+	if n := utf8.RuneCountInString(password); n < MinPassword {
+		return fmt.Errorf("%w: it has %d characters, at least %d", ErrPassword, n, MinPassword)
+	}
+	if _, err := prepared(password); err != nil {
+		return fmt.Errorf("%w: it holds a character that clients can't agree on (SASLprep), such as an emoji or a control character", ErrPassword)
+	}
+	return nil
+}
+
+// prepared is who knows password, after SASLprep. Its error holds nothing of the password.
+func prepared(password string) (*scram.Client, error) {
+	if !utf8.ValidString(password) {
+		return nil, errors.New("not UTF-8")
+	}
+	return scram.SHA256.NewClient("", password, "")
+}
+
+// newVerifier is slow: one PBKDF2.
+func newVerifier(password string, iterations int) (verifier, error) {
+	if err := CheckPassword(password); err != nil {
+		return verifier{}, err
+	}
+	client, err := prepared(password)
+	if err != nil {
+		return verifier{}, err
+	}
+	salt := make([]byte, saltBytes)
+	rand.Read(salt)
+	c, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: string(salt), Iters: iterations})
+	return verifier{c}, err
+}
+
+// proves says whether client knows the password of v. It is slow, one PBKDF2, whatever the answer.
+func (v verifier) proves(client *scram.Client) bool {
+	c, err := client.GetStoredCredentialsWithError(v.KeyFactors)
+	return err == nil && hmac.Equal(c.StoredKey, v.StoredKey)
+}
+
+// decoy is the verifier of a name that nobody has: always the same for the name, so that asking twice tells
+// nothing, and of no password.
+func decoy(secret []byte, name string, iterations int) verifier {
+	of := func(what string) []byte {
+		h := hmac.New(sha256.New, secret)
+		h.Write([]byte(what + " " + Fold(name)))
+		return h.Sum(nil)
+	}
+	return verifier{scram.StoredCredentials{
+		KeyFactors: scram.KeyFactors{Salt: string(of("salt")[:saltBytes]), Iters: iterations},
+		StoredKey:  of("stored"), ServerKey: of("server"),
+	}}
+}
