@@ -52,7 +52,7 @@ func Fingerprint(der []byte) string {
 }
 
 // ErrFingerprint means that a text is no SHA-256 fingerprint.
-var ErrFingerprint = errors.New("account: a certificate's fingerprint is its SHA-256 sum, 64 hex digits (colons between them do no harm)")
+var ErrFingerprint = errors.New("account: a certificate's fingerprint is its SHA-256 sum, 64 hex digits, with colons or without")
 
 func cleanFingerprint(text string) (string, error) {
 	clean := strings.ToLower(strings.ReplaceAll(text, ":", ""))
@@ -68,7 +68,7 @@ func parseAccount(r *record) (*Account, error) {
 		return nil, r.err
 	}
 	if len(r.fields) < 2 {
-		return nil, errors.New("want NAME VERIFIER KEY=VALUE...")
+		return nil, errors.New("want NAME VERIFIER and then KEY=VALUE pairs")
 	}
 	a := &Account{Name: r.word(0), Role: Member, record: r, invite: r.get("invite"), Removed: r.get("removed") != ""}
 	if err := CheckName(a.Name); err != nil {

@@ -79,7 +79,7 @@ func CheckDevice(name string) error {
 	for i := 0; i < len(name); i++ {
 		c := name[i] | 0x20
 		if (c < 'a' || c > 'z') && (name[i] < '0' || name[i] > '9') && (i == 0 || strings.IndexByte("-_.", name[i]) < 0) {
-			return fmt.Errorf("%w: %q: use letters, digits and (not first) - _ .", ErrDevice, name)
+			return fmt.Errorf("%w: %q: use letters, digits, and after the first also . - _", ErrDevice, name)
 		}
 	}
 	return nil
