@@ -1,0 +1,272 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/chat/account"
+)
+
+// chatData says which chat a command is about.
+type chatData struct {
+	Data string `name:"data" required:"" placeholder:"DIR" help:"The chat's data directory, as weir chat serve has it."`
+}
+
+// open opens the accounts. Damaged lines are told to the user, and are no reason not to go on.
+func (d chatData) open(t *terminal) (*account.Store, error) {
+	s, err := account.Open(d.Data, account.Options{Report: func(err error) { fmt.Fprintln(t.err, "weir:", err) }})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: --data names the folder of a chat; weir chat user add makes it", err)
+	}
+	return s, err
+}
+
+// with opens the accounts for f and closes them again.
+func (d chatData) with(t *terminal, f func(*account.Store) error) error {
+	s, err := d.open(t)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), s.Close())
+}
+
+type chatUserCmd struct {
+	chatData
+
+	Add    userAddCmd    `cmd:"" help:"Make an account; example: weir chat user add ann --role admin --data chat"`
+	List   userListCmd   `cmd:"" help:"List the accounts."`
+	Passwd userPasswdCmd `cmd:"" help:"Give an account another password."`
+	Role   userRoleCmd   `cmd:"" help:"Give an account another role; example: weir chat user role ann operator --data chat"`
+	Cert   userCertCmd   `cmd:"" help:"Let the holder of a client certificate log in as an account."`
+	Remove userRemoveCmd `cmd:"" help:"Remove an account."`
+	Ban    userBanCmd    `cmd:"" help:"Keep out an account, an address, a network or a mask; example: weir chat user ban 192.0.2.0/24 --for 7d --data chat"`
+	Unban  userUnbanCmd  `cmd:"" help:"End a ban."`
+	Bans   userBansCmd   `cmd:"" help:"List the bans."`
+}
+
+// Help is the long part of the command's help.
+func (c *chatUserCmd) Help() string {
+	return `The files of the data directory are changed under a lock, whether a server runs on it or not. A server that runs sees a change at the
+next login, and within a second ends the sessions of who was banned or removed: nothing has to be reloaded.
+
+Examples:
+
+  weir chat user add ann --role admin --data chat        asks for the password
+  openssl rand -base64 12 | tee secret | weir chat user add bob --data chat
+  weir chat user list --json --data chat
+  weir chat user ban 'mallory!*@*' --for 7d --reason "calm down" --data chat`
+}
+
+type userAddCmd struct {
+	Name  string `arg:"" help:"The account's name: a nickname of at most 32 letters, digits and -_[]{}\\|^."`
+	Role  string `default:"member" enum:"member,operator,admin" help:"What it may do: member, operator or admin."`
+	Reuse bool   `help:"Take the name of an account that was removed, and with it its direct messages."`
+}
+
+// Help is the long part of the command's help.
+func (c *userAddCmd) Help() string {
+	return `The password is read from the terminal, which does not show it, or from standard input, one line.
+
+Examples:
+
+  weir chat user add ann --role admin --data chat
+  openssl rand -base64 12 | tee secret | weir chat user add bob --data chat`
+}
+
+// Run implements the command.
+func (c *userAddCmd) Run(t *terminal, u *chatUserCmd) error {
+	if err := account.CheckName(c.Name); err != nil {
+		return usageError{err}
+	}
+	if err := os.Mkdir(u.Data, 0o700); err == nil {
+		fmt.Fprintf(t.err, "weir: made the data directory %s\n", u.Data)
+	} else if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return u.with(t, func(s *account.Store) error {
+		password, err := newPassword(t)
+		if err != nil {
+			return err
+		}
+		a, err := s.Add(c.Name, password, account.Role(c.Role), c.Reuse)
+		if err != nil {
+			if errors.Is(err, account.ErrExists) && !c.Reuse && s.Lookup(c.Name) == nil {
+				return fmt.Errorf("%w: --reuse takes it, and its direct messages", err)
+			}
+			return err
+		}
+		fmt.Fprintf(t.out, "%s is an account now (%s)\n", a.Name, a.Role)
+		return nil
+	})
+}
+
+// newPassword reads a password that is to be stored; a person types it twice.
+func newPassword(t *terminal) (string, error) {
+	first, err := readPassword(t, os.Stdin)
+	if err != nil {
+		return "", err
+	}
+	if err := account.CheckPassword(string(first)); err != nil || !isTerminal(os.Stdin) {
+		return string(first), err
+	}
+	fmt.Fprint(t.err, "Once more. ")
+	second, err := readPassword(t, os.Stdin)
+	if err == nil && string(second) != string(first) {
+		err = errors.New("the two passwords differ: nothing was changed")
+	}
+	return string(first), err
+}
+
+type userListCmd struct {
+	JSON bool `name:"json" help:"Write the list as JSON."`
+}
+
+// userEntry is an account in the list.
+type userEntry struct {
+	*account.Account
+	Password bool `json:"password"` // whether a password opens it
+}
+
+// Run implements the command.
+func (c *userListCmd) Run(t *terminal, u *chatUserCmd) error {
+	return u.with(t, func(s *account.Store) error {
+		list := []userEntry{}
+		var rows [][]string
+		for _, a := range s.Accounts() {
+			list = append(list, userEntry{a, a.Password()})
+			opens := fmt.Sprintf("%d certificates", len(a.Certs))
+			if a.Password() {
+				opens = strings.TrimSuffix("password, "+opens, ", 0 certificates")
+			}
+			rows = append(rows, []string{a.Name, string(a.Role), day(a.Created), opens})
+		}
+		if c.JSON {
+			return t.json(list)
+		}
+		writeTable(t.out, []column{{title: "account"}, {title: "role"}, {title: "since"}, {title: "opened by"}}, rows, 0, nil)
+		return nil
+	})
+}
+
+// day is a time in a table, to the minute and in the machine's zone; "-" is none.
+func day(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.Local().Format("2006-01-02 15:04")
+}
+
+type userPasswdCmd struct {
+	Name string `arg:"" help:"The account's name."`
+}
+
+// Help is the long part of the command's help.
+func (c *userPasswdCmd) Help() string {
+	return `The password is read from the terminal, which does not show it, or from standard input, one line. Who is logged in stays so.
+
+Example:
+
+  weir chat user passwd ann --data chat`
+}
+
+// Run implements the command.
+func (c *userPasswdCmd) Run(t *terminal, u *chatUserCmd) error {
+	return u.with(t, func(s *account.Store) error {
+		if s.Lookup(c.Name) == nil {
+			return fmt.Errorf("there is no account %q", c.Name)
+		}
+		password, err := newPassword(t)
+		if err != nil {
+			return err
+		}
+		return s.SetPassword(c.Name, password)
+	})
+}
+
+type userRoleCmd struct {
+	Name string `arg:"" help:"The account's name."`
+	Role string `arg:"" enum:"member,operator,admin" help:"member, operator (bans, kicks and redacts anywhere) or admin (changes accounts too)."`
+}
+
+// Run implements the command.
+func (c *userRoleCmd) Run(t *terminal, u *chatUserCmd) error {
+	return u.with(t, func(s *account.Store) error { return s.SetRole(c.Name, account.Role(c.Role)) })
+}
+
+type userCertCmd struct {
+	Name        string `arg:"" help:"The account's name."`
+	Fingerprint string `arg:"" help:"SHA-256 of the certificate, 64 hex digits."`
+	Remove      bool   `help:"End that instead."`
+}
+
+// Help is the long part of the command's help.
+func (c *userCertCmd) Help() string {
+	return `A client that shows this certificate over TLS is let in by SASL EXTERNAL, without a password.
+
+Example:
+
+  weir chat user cert ann "$(openssl x509 -in ann.pem -outform DER | sha256sum | cut -d ' ' -f 1)" --data chat`
+}
+
+// Run implements the command.
+func (c *userCertCmd) Run(t *terminal, u *chatUserCmd) error {
+	return u.with(t, func(s *account.Store) error {
+		if c.Remove {
+			return s.RemoveCert(c.Name, c.Fingerprint)
+		}
+		return s.AddCert(c.Name, c.Fingerprint)
+	})
+}
+
+type userRemoveCmd struct {
+	Name string `arg:"" help:"The account's name."`
+	Free bool   `help:"Let anybody have the name again, and with it the direct messages."`
+}
+
+// Help is the long part of the command's help.
+func (c *userRemoveCmd) Help() string {
+	return `The name stays taken unless --free is given: direct messages are found by the names of those who wrote them. What the account wrote in
+rooms stays.
+
+Example:
+
+  weir chat user remove mallory --data chat`
+}
+
+// Run implements the command.
+func (c *userRemoveCmd) Run(t *terminal, u *chatUserCmd) error {
+	return u.with(t, func(s *account.Store) error { return s.Remove(c.Name, c.Free) })
+}
+
+// span is a length of time for people: Go's durations, and days (7d) and weeks (2w). 0 is for ever.
+type span time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *span) UnmarshalText(text []byte) error {
+	unit := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
+	if n := len(text) - 1; n > 0 && unit[text[n]] > 0 {
+		if count, err := strconv.ParseUint(string(text[:n]), 10, 16); err == nil && count <= 36500 {
+			*s = span(time.Duration(count) * unit[text[n]])
+			return nil
+		}
+	}
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is no length of time such as 45m, 12h, 7d or 2w", text)
+	}
+	*s = span(d)
+	return nil
+}
+
+// until is the end of s from now on, zero for never.
+func (s span) until() time.Time {
+	if s == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Duration(s))
+}
