@@ -140,7 +140,13 @@ func groupsLeft() (left []string) {
 func TestServersThatFail(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	defer taken.Close()
+	t.Cleanup(func() { // of all the runs at once, when the last has ended
+		taken.Close()
+		nothingLeft(t)
+		if left := groupsLeft(); len(left) > 0 {
+			t.Errorf("cgroups are left behind: %q", left)
+		}
+	})
 	for _, test := range []struct {
 		kind   string
 		fatal  string // part of the run's error
@@ -160,16 +166,15 @@ func TestServersThatFail(t *testing.T) {
 		{kind: "leaves a child behind", ended: "left 1 processes behind"},
 	} {
 		t.Run(test.kind, func(t *testing.T) {
+			t.Parallel() // a trial waits more than it works, and no figure is asked for
 			b := faulty(t, test.kind)
 			r, err := NewRunner(t.Context(), b.experiment, b.options, nil)
 			must(t, err)
 			if test.kind == "never ready" {
-				r.readyWithin = 300 * time.Millisecond
+				r.readyWithin = 3 * time.Second // for the sound server too
 			}
-			found, err := b.finish(t.Context(), r)
-			if left := groupsLeft(); len(left) > 0 {
-				t.Errorf("cgroups are left behind: %q", left)
-			}
+			found, err := r.Run(t.Context())
+			must(t, r.Close())
 			kept, readErr := result.Read(b.options.Out)
 			must(t, readErr)
 			if len(kept.Trials) == 0 || len(kept.Trials) != len(found.Trials) || kept.Finished.IsZero() != (test.fatal != "") {
