@@ -1,0 +1,129 @@
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/lab/load"
+)
+
+// The limits of a Config. They keep a slip of the finger from taking the machine.
+const (
+	MaxMembers     = 2000 // each expects something from each sender of its room
+	MaxIdle        = load.MaxConnections
+	MaxRate        = 1_000_000 // messages a second
+	MaxSize        = 400       // bytes; a line of IRC holds 512 with all that stands before the text
+	MinSize        = textLeast
+	MaxReplay      = 10_000_000
+	MinTimeout     = 10 * time.Millisecond
+	MaxTimeout     = 4 * time.Minute // a time that long can still be recorded
+	DefaultTimeout = 5 * time.Second
+)
+
+// Config says what load to offer. It isn't modified.
+type Config struct {
+	Target   string        // HOST:PORT
+	Members  int           // 1 to MaxMembers
+	Rooms    int           // 1 to Members; member i is in room i modulo Rooms
+	Senders  int           // the first so many members talk; 0 means all
+	Rate     float64       // messages a second in all, the open loop; 0 means the closed loop
+	Size     int           // bytes of text a message, MinSize to MaxSize
+	Duration time.Duration // of the measured window; 0 only when steered
+	Timeout  time.Duration // how long deliveries are awaited after the window, and a step of joining; 0 means DefaultTimeout
+	Idle     int           // further connections that register and join nothing
+	Replay   int           // instead of talking: fill a room with so many messages and have newcomers read them; 0: no replay
+	Caps     []string      // capabilities to ask for, each if the server has it
+	Pass     string        // sent by everybody if not empty
+	Prefix   string        // of nicks and rooms; empty means "w"
+	Acks     bool          // note for every sender what was acknowledged: echoed, or else covered by a PONG
+	CPUs     []int         // to which every thread of this process is bound; empty leaves them as they are
+}
+
+type usage struct{ text string }
+
+func (u usage) Error() string        { return "load: " + u.text }
+func (u usage) Is(target error) bool { return target == load.ErrUsage }
+
+// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs no
+// Duration. Its errors are load.ErrUsage.
+func (c Config) Check(steered bool) error {
+	if err := load.CheckTarget(c.Target); err != nil {
+		return usage{strings.TrimPrefix(err.Error(), "load: ")}
+	}
+	for _, why := range []string{c.checkMembers(), c.checkNumbers(), c.checkWords()} {
+		if why != "" {
+			return usage{why}
+		}
+	}
+	if !steered && (c.Duration < load.MinDuration || c.Duration > load.MaxDuration) {
+		return usage{fmt.Sprintf("a duration of %v is out of range: give %v to %v", c.Duration, load.MinDuration, load.MaxDuration)}
+	}
+	return nil
+}
+
+func (c Config) checkMembers() string {
+	switch {
+	case c.Members < 1 || c.Members > MaxMembers:
+		return fmt.Sprintf("%d members are out of range: give 1 to %d", c.Members, MaxMembers)
+	case c.Rooms < 1 || c.Rooms > c.Members:
+		return fmt.Sprintf("%d rooms are out of range for %d members: give 1 to as many as there are members", c.Rooms, c.Members)
+	case c.Senders < 0 || c.Senders > c.Members:
+		return fmt.Sprintf("%d senders are out of range: give 1 to the number of members, %d", c.Senders, c.Members)
+	case c.Idle < 0 || c.Idle > MaxIdle:
+		return fmt.Sprintf("%d idle connections are out of range: give 0 to %d", c.Idle, MaxIdle)
+	case c.Replay < 0 || c.Replay > MaxReplay:
+		return fmt.Sprintf("a replay of %d messages is out of range: give 1 to %d", c.Replay, MaxReplay)
+	case c.Replay > 0 && c.Rate > 0:
+		return "a replay has no rate: leave --rate out"
+	}
+	return ""
+}
+
+func (c Config) checkNumbers() string {
+	switch {
+	case c.Rate != 0 && !(c.Rate >= 1e-3 && c.Rate <= MaxRate):
+		return fmt.Sprintf("a rate of %v messages a second is out of range: give 0.001 to %d, or none for a closed loop", c.Rate, MaxRate)
+	case c.Size < MinSize || c.Size > MaxSize:
+		return fmt.Sprintf("a text of %d bytes is out of range: give %d to %d", c.Size, MinSize, MaxSize)
+	case c.Timeout != 0 && (c.Timeout < MinTimeout || c.Timeout > MaxTimeout):
+		return fmt.Sprintf("a timeout of %v is out of range: give %v to %v", c.Timeout, MinTimeout, MaxTimeout)
+	case slices.ContainsFunc(c.CPUs, func(cpu int) bool { return cpu < 0 || cpu > 1023 }):
+		return fmt.Sprintf("the CPUs %v are out of range: give numbers from 0 to 1023", c.CPUs)
+	}
+	return ""
+}
+
+func (c Config) checkWords() string {
+	for _, w := range append([]string{c.Pass}, c.Caps...) {
+		if strings.ContainsAny(w, " \r\n\x00") {
+			return fmt.Sprintf("%q has a blank or an end of line in it: IRC can't say that", w)
+		}
+	}
+	if len(c.Prefix) > 3 || strings.Trim(c.Prefix, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return fmt.Sprintf("the prefix %q is not one to three letters from a to z", c.Prefix)
+	}
+	return ""
+}
+
+func (c Config) timeout() time.Duration {
+	if c.Timeout == 0 {
+		return DefaultTimeout
+	}
+	return c.Timeout
+}
+
+func (c Config) senders() int {
+	if c.Senders == 0 {
+		return c.Members
+	}
+	return c.Senders
+}
+
+func (c Config) prefix() string {
+	if c.Prefix == "" {
+		return "w"
+	}
+	return c.Prefix
+}
