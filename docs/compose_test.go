@@ -84,7 +84,7 @@ func says(t *testing.T, dir string, args ...string) string {
 	cmd := exec.Command(theCommand(t), append([]string{"serve"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2") // a drawing says how many are at work at once, which goes by the CPUs
-	out, _ := cmd.CombinedOutput() // a wrong file is an error on purpose
+	out, _ := cmd.CombinedOutput()                 // a wrong file is an error on purpose
 	return string(out)
 }
 
