@@ -1,6 +1,158 @@
 package log
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	writableMode = 0o600
+	finishedMode = 0o400 // of a segment that has a successor
+	cuttingMode  = 0o700 // of one that is finished, while recovery writes to it
+)
 
 // segmentName is the file of the segment that begins at an offset.
 func segmentName(base int64) string { return fmt.Sprintf("%020d.log", base) }
+
+func (l *Log) segmentPath(base int64) string { return filepath.Join(l.dir, segmentName(base)) }
+
+// listSegments returns the bases of a folder's segments, ascending, and the other names in it.
+func listSegments(dir string) (bases []int64, others []string, err error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range names {
+		digits, found := strings.CutSuffix(name, ".log")
+		base, err := strconv.ParseInt(digits, 10, 64)
+		if !found || err != nil || base < 0 || base >= maxOffset || segmentName(base) != name {
+			others = append(others, name)
+			continue
+		}
+		bases = append(bases, base)
+	}
+	slices.Sort(bases)
+	return bases, others, nil
+}
+
+// relist reads the folder again. Readers call it when they find another folder than they knew.
+func (l *Log) relist() ([]int64, error) {
+	bases, _, err := listSegments(l.dir)
+	if err != nil {
+		return nil, fmt.Errorf("chat/log: %w", err)
+	}
+	l.bases.Store(&bases)
+	return bases, nil
+}
+
+func (l *Log) known() []int64 { return *l.bases.Load() }
+
+// holding returns which of bases the segment with an offset has: the last one that begins at or before it, 0 for an
+// offset before all.
+func holding(bases []int64, offset int64) int {
+	i, found := slices.BinarySearch(bases, offset)
+	if !found {
+		i = max(0, i-1)
+	}
+	return i
+}
+
+// create makes an empty segment whose name is durable.
+func (l *Log) create(base int64) error {
+	f, err := l.fs.Open(l.segmentPath(base), os.O_RDWR|os.O_CREATE|os.O_EXCL, writableMode)
+	if err != nil {
+		return l.failing("make a new segment", err)
+	}
+	f.Close()
+	if err := l.fs.SyncDir(l.dir); err != nil {
+		_ = l.fs.Remove(l.segmentPath(base)) // it must not be taken for made
+		return l.failing("make a new segment", err)
+	}
+	return nil
+}
+
+// finish marks a segment as one that is not written again.
+func (l *Log) finish(base int64) error {
+	if err := l.fs.Chmod(l.segmentPath(base), finishedMode); err != nil {
+		return l.failing("finish a segment", err)
+	}
+	return nil
+}
+
+// extent is a segment's place in the order: it reaches from base to end.
+type extent struct{ base, end int64 }
+
+// extents looks at the sizes of segments. A segment ends where the next begins, whatever it has beyond: physical
+// says what that is for the last one.
+func (l *Log) extents(bases []int64) ([]extent, error) {
+	all := make([]extent, len(bases))
+	for i, base := range bases {
+		st, err := os.Stat(l.segmentPath(base))
+		if err != nil {
+			return nil, fmt.Errorf("chat/log: %w", err)
+		}
+		all[i] = extent{base, base + st.Size()}
+		if i > 0 {
+			all[i-1].end = min(all[i-1].end, base)
+		}
+	}
+	return all, nil
+}
+
+// cutAt takes away all bytes of segments at and beyond an offset.
+func (l *Log) cutAt(offset int64, bases []int64) error {
+	for i, base := range bases {
+		st, err := os.Stat(l.segmentPath(base))
+		if err != nil {
+			return l.failing("cut a segment", err)
+		}
+		size := max(0, offset-base)
+		if st.Size() <= size || i+1 < len(bases) && bases[i+1] <= offset {
+			continue // what overlaps its successor is no tail
+		}
+		if err := l.cut(base, size); err != nil {
+			return l.failing("cut a segment", err)
+		}
+	}
+	return nil
+}
+
+// cut brings a segment to a size, durably, and leaves it finished if it was.
+func (l *Log) cut(base, size int64) error {
+	name := l.segmentPath(base)
+	return l.rewriting(name, func(f File) error {
+		if err := f.Truncate(size); err != nil {
+			return err
+		}
+		return f.Datasync()
+	})
+}
+
+// rewriting opens a segment to be written, finished or not.
+func (l *Log) rewriting(name string, do func(File) error) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o200 == 0 {
+		if err := l.fs.Chmod(name, cuttingMode); err != nil {
+			return err
+		}
+		defer func() { _ = l.fs.Chmod(name, finishedMode) }()
+	}
+	f, err := l.fs.Open(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return do(f)
+}

@@ -1,0 +1,122 @@
+package log
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// FS is what holds the segments. The zero of Options.FS is the system's; tests pass one that fails.
+// Names are paths. Errors are as of package os: errors.Is finds fs.ErrNotExist and unix.ENOSPC in them.
+type FS interface {
+	Open(name string, flag int, mode os.FileMode) (File, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	Chmod(name string, mode os.FileMode) error
+	SyncDir(name string) error // makes names in a folder durable
+}
+
+// File is an open segment.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Truncate(size int64) error
+	Datasync() error // returns when the disk says that it has the bytes
+	State() (FileState, error)
+}
+
+// FileState is what an open file says of itself.
+type FileState struct {
+	Size  int64
+	InUse bool // it has a name, and its owner may write and not execute it: nobody replaced, removed or finished it
+}
+
+type systemFS struct{}
+
+func (systemFS) Open(name string, flag int, mode os.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, mode)
+	if err != nil {
+		return nil, err
+	}
+	return systemFile{f, int(f.Fd())}, nil
+}
+
+func (systemFS) Rename(from, to string) error              { return os.Rename(from, to) }
+func (systemFS) Remove(name string) error                  { return os.Remove(name) }
+func (systemFS) Chmod(name string, mode os.FileMode) error { return os.Chmod(name, mode) }
+
+func (systemFS) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+type systemFile struct {
+	*os.File
+	fd int
+}
+
+func (f systemFile) State() (FileState, error) {
+	var st unix.Stat_t
+	for {
+		err := unix.Fstat(f.fd, &st)
+		if err == nil {
+			return FileState{Size: st.Size, InUse: st.Mode&0o300 == 0o200 && st.Nlink > 0}, nil
+		}
+		if err != unix.EINTR {
+			return FileState{}, &os.PathError{Op: "stat", Path: f.Name(), Err: err}
+		}
+	}
+}
+
+// lock is a file that is locked by one Log at a time, in this process or another.
+type lock struct{ f *os.File }
+
+func openLock(name string) (lock, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	return lock{f}, err
+}
+
+func (k lock) take() error {
+	for {
+		err := unix.Flock(int(k.f.Fd()), unix.LOCK_EX)
+		if err == nil {
+			return nil
+		}
+		if err != unix.EINTR {
+			return fmt.Errorf("%w: %s can't be locked: %w", ErrFailing, k.f.Name(), err)
+		}
+	}
+}
+
+// release cannot fail on a lock that is held.
+func (k lock) release() { _ = unix.Flock(int(k.f.Fd()), unix.LOCK_UN) }
+
+// replace writes a small file so that after a crash it is there as it was or as it is to be.
+func replace(dir, name string, data []byte) error {
+	aside := filepath.Join(dir, name+".tmp")
+	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(data); err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(aside, filepath.Join(dir, name))
+	}
+	if err == nil {
+		err = systemFS{}.SyncDir(dir)
+	}
+	return err
+}

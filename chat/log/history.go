@@ -1,0 +1,212 @@
+package log
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+// lineLength is that of the first line in b, its LF included.
+func lineLength(b []byte) int { return bytes.IndexByte(b, '\n') + 1 }
+
+// block is what reading backwards takes at first; it doubles as long as more lines are wanted.
+const block = 16 << 10
+
+// Latest returns the newest n lines that end at or before an offset, oldest first: pass the offset of the oldest line
+// that is known, or Committed. The lines are the caller's.
+func (l *Log) Latest(n int, before int64) ([]Line, error) {
+	return l.latest(n, min(before, l.words.committed()))
+}
+
+// latest looks at no byte at or beyond an offset.
+func (l *Log) latest(n int, before int64) ([]Line, error) {
+	var found []Line // newest first
+	bases := l.known()
+	for tries := 0; n > 0 && before > 0 && len(bases) > 0; {
+		i := holding(bases, before-1)
+		if bases[i] >= before {
+			break
+		}
+		lines, err := l.latestIn(bases[i], before, n-len(found))
+		if errors.Is(err, fs.ErrNotExist) && tries < 100 { // removed, as the next older ones are
+			tries++
+			if bases, err = l.relist(); err != nil {
+				return nil, err
+			}
+			if bases[0] >= before {
+				break
+			}
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("chat/log: %w", err)
+		}
+		if found = append(found, lines...); len(found) == n {
+			break
+		}
+		before = bases[i]
+	}
+	slices.Reverse(found)
+	return found, nil
+}
+
+// latestIn returns up to n lines of one segment that end at or before an offset, newest first.
+func (l *Log) latestIn(base, before int64, n int) (found []Line, err error) {
+	f, err := l.fs.Open(l.segmentPath(base), os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.State()
+	if err != nil {
+		return nil, err
+	}
+	before = min(before, base+st.Size)
+	for size := int64(block); before > base && len(found) < n; {
+		from := max(base, before-size)
+		b := make([]byte, before-from)
+		if _, err := f.ReadAt(b, from-base); err != nil {
+			return nil, err
+		}
+		start := 0
+		if from > base {
+			start = lineLength(b) // what comes before is the end of a line
+		}
+		found = appendBackwards(found, b[start:], from+int64(start), n)
+		switch {
+		case from == base || start > 0 && start < len(b):
+			before = from + int64(start)
+		case size < 2*MaxLine:
+			size *= 2
+		default: // no line is as long
+			before = from
+		}
+	}
+	return found, nil
+}
+
+// appendBackwards adds the whole lines of b, which begins at an offset, newest first, until there are n.
+func appendBackwards(found []Line, b []byte, offset int64, n int) []Line {
+	for end := len(b); end > 0 && len(found) < n; {
+		start := bytes.LastIndexByte(b[:end-1], '\n') + 1
+		if line, ok := check(b[start:end:end]); ok && line.Offset() == offset+int64(start) {
+			found = append(found, line)
+		}
+		end = start
+	}
+	return found
+}
+
+// After returns the first n lines at or behind an offset, in order. The lines are the caller's.
+func (l *Log) After(offset int64, n int) ([]Line, error) {
+	r := l.reader(offset, 0)
+	defer r.Close()
+	var ends []int
+	var all []byte
+	for len(ends) < n {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, line...)
+		ends = append(ends, len(all))
+	}
+	lines := make([]Line, len(ends))
+	start := 0
+	for i, end := range ends {
+		lines[i], start = Line(all[start:end:end]), end
+	}
+	return lines, nil
+}
+
+// At returns the line at an offset, or ErrNotFound. The line is the caller's.
+func (l *Log) At(offset int64) (Line, error) {
+	if offset < 0 || offset >= l.words.committed() {
+		return nil, ErrNotFound
+	}
+	lines, err := l.After(offset, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) == 0 || lines[0].Offset() != offset {
+		return nil, ErrNotFound
+	}
+	return lines[0], nil
+}
+
+// Seek returns the offset of the first line that is not earlier than a time, Committed if there is none.
+func (l *Log) Seek(t time.Time) (int64, error) {
+	bases, err := l.relist()
+	if err != nil {
+		return 0, err
+	}
+	from, to := int64(0), l.words.committed()
+	for _, base := range bases { // the last segment whose first line is earlier holds the place, or its end is it
+		if base >= to {
+			break
+		}
+		if line, err := l.firstFrom(base); err != nil {
+			return 0, err
+		} else if line == nil || !line.Time().Before(t) {
+			break
+		}
+		from = base
+	}
+	for to-from > streamBuffer { // the line before from is earlier, that at or behind to is not
+		middle := from + (to-from)/2
+		line, err := l.firstFrom(middle)
+		if err != nil {
+			return 0, err
+		}
+		if line == nil || !line.Time().Before(t) {
+			to = middle
+		} else {
+			from = line.Offset()
+		}
+	}
+	return l.seekFrom(from, t)
+}
+
+// firstFrom returns the first line that begins at or behind an offset, nil if there is none.
+func (l *Log) firstFrom(offset int64) (Line, error) {
+	lines, err := l.After(offset, 1)
+	if err != nil || len(lines) == 0 {
+		return nil, err
+	}
+	return lines[0], nil
+}
+
+// seekFrom reads on from an offset until a line is not earlier than a time.
+func (l *Log) seekFrom(from int64, t time.Time) (int64, error) {
+	r := l.Stream(from)
+	defer r.Close()
+	for {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return max(from, l.words.committed()), nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if !line.Time().Before(t) {
+			return line.Offset(), nil
+		}
+	}
+}
+
+// timeBefore is the time of the last line before an offset, in Unix milliseconds, 0 if there is none.
+func (l *Log) timeBefore(offset int64) (int64, error) {
+	lines, err := l.latest(1, offset)
+	if err != nil || len(lines) == 0 {
+		return 0, err
+	}
+	return lines[0].Time().UnixMilli(), nil
+}

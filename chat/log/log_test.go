@@ -1,0 +1,172 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func mustOpen(t testing.TB, dir string, o Options) *Log {
+	t.Helper()
+	l, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func entry(text string) Entry {
+	return Entry{noon, "account=ann", ":ann!u@h PRIVMSG #room :" + text}
+}
+
+func mustAppend(t testing.TB, l *Log, entries ...Entry) Batch {
+	t.Helper()
+	b, err := l.Append(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// all reads every line.
+func all(t testing.TB, l *Log) []string {
+	t.Helper()
+	r := l.Stream(0)
+	defer r.Close()
+	var lines []string
+	for {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return lines
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(line))
+	}
+}
+
+// copyRoom copies the files of a room, all but its locks and what they guard.
+func copyRoom(t testing.TB, from string, committed bool) string {
+	t.Helper()
+	to := t.TempDir()
+	names, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		if n.Name() == "lock" || n.Name() == "committed" && !committed {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(from, n.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(to, n.Name()), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+func TestAppendAndReadBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "rooms", "#room")
+	l := mustOpen(t, dir, Options{Segment: 1000})
+	var want []string
+	for i := range 20 {
+		var batch []Entry
+		for j := range i%4 + 1 {
+			batch = append(batch, entry(fmt.Sprint("message ", i, " ", j)))
+		}
+		b := mustAppend(t, l, batch...)
+		if len(b.Lines) != len(batch) || b.End != l.Committed() || b.First+int64(len(b.Bytes)) != b.End {
+			t.Fatalf("batch %d: %d lines from %d to %d, committed %d", i, len(b.Lines), b.First, b.End, l.Committed())
+		}
+		for _, line := range b.Lines {
+			want = append(want, string(line))
+		}
+	}
+	for _, again := range []*Log{l, mustOpen(t, dir, Options{}), mustOpen(t, dir, Options{ReadOnly: true}), mustOpen(t, copyRoom(t, dir, false), Options{ReadOnly: true})} {
+		got := all(t, again)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("read %d lines, want %d:\n%q\n%q", len(got), len(want), got, want)
+		}
+		if again.ID() != l.ID() || again.Committed() != l.Committed() {
+			t.Errorf("id %s, committed %d, want %s, %d", again.ID(), again.Committed(), l.ID(), l.Committed())
+		}
+	}
+	bases, _, _ := listSegments(dir)
+	if len(bases) < 4 {
+		t.Errorf("%d segments, want several", len(bases))
+	}
+	for i, base := range bases {
+		info, err := os.Stat(l.segmentPath(base))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if finished := info.Mode().Perm() == finishedMode; finished != (i+1 < len(bases)) {
+			t.Errorf("segment %d of %d has mode %v", i, len(bases), info.Mode())
+		}
+	}
+}
+
+func TestHistory(t *testing.T) {
+	l := mustOpen(t, t.TempDir(), Options{Segment: 10_000})
+	var lines []string
+	var offsets []int64
+	for i := range 500 {
+		e := entry(fmt.Sprint("message ", i))
+		e.Time = noon.Add(time.Duration(i/3) * time.Second)
+		b := mustAppend(t, l, e)
+		lines, offsets = append(lines, string(b.Bytes)), append(offsets, b.First)
+	}
+	offsets = append(offsets, l.Committed())
+	for _, n := range []int{0, 1, 2, 50, 499, 500, 501} {
+		for _, before := range []int{0, 1, 2, 100, 499, 500} {
+			got, err := l.Latest(n, offsets[before])
+			want := lines[max(0, before-n):before]
+			if err != nil || !same(got, want) {
+				t.Errorf("Latest(%d) before line %d: %d lines, %v, want %d", n, before, len(got), err, len(want))
+			}
+			got, err = l.After(offsets[before], n)
+			want = lines[before:min(500, before+n)]
+			if err != nil || !same(got, want) {
+				t.Errorf("After(%d) from line %d: %d lines, %v, want %d", n, before, len(got), err, len(want))
+			}
+		}
+	}
+	for i, offset := range offsets[:500] {
+		if line, err := l.At(offset); err != nil || string(line) != lines[i] {
+			t.Errorf("At(%d): %q, %v", offset, line, err)
+		}
+		first := i - i%3 // three lines have the same time
+		if at, err := l.Seek(noon.Add(time.Duration(i/3) * time.Second)); err != nil || at != offsets[first] {
+			t.Errorf("Seek to the time of line %d: %d, %v, want %d", i, at, err, offsets[first])
+		}
+	}
+	for _, offset := range []int64{-1, 1, offsets[3] + 1, offsets[500], 1 << 50} {
+		if line, err := l.At(offset); !errors.Is(err, ErrNotFound) {
+			t.Errorf("At(%d): %q, %v, want ErrNotFound", offset, line, err)
+		}
+	}
+	if at, err := l.Seek(noon.Add(time.Hour)); err != nil || at != l.Committed() {
+		t.Errorf("Seek behind all: %d, %v", at, err)
+	}
+}
+
+func same(got []Line, want []string) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range got {
+		if string(got[i]) != want[i] {
+			return false
+		}
+	}
+	return true
+}
