@@ -62,48 +62,52 @@ func cleanFingerprint(text string) (string, error) {
 	return clean, nil
 }
 
-// parseAccount reads NAME VERIFIER KEY=VALUE...
-func parseAccount(r *record) (*Account, error) {
+// parseAccount reads NAME VERIFIER KEY=VALUE... Without an account the one error says why the line can't be
+// used; with one, the errors are of keys that are passed over.
+func parseAccount(r *record) (*Account, []error) {
 	if r.err != nil {
-		return nil, r.err
+		return nil, []error{r.err}
 	}
 	if len(r.fields) < 2 {
-		return nil, errors.New("want NAME VERIFIER and then KEY=VALUE pairs")
+		return nil, []error{errors.New("want NAME VERIFIER and then KEY=VALUE pairs")}
 	}
 	a := &Account{Name: r.word(0), Role: Member, record: r, invite: r.get("invite"), Removed: r.get("removed") != ""}
 	if err := CheckName(a.Name); err != nil {
-		return nil, err
+		return nil, []error{err}
 	}
 	if text := r.word(1); text != noVerifier {
 		v, err := parseVerifier(text)
 		if err != nil {
-			return nil, err
+			return nil, []error{err}
 		}
 		a.verifier = &v
 	}
 	return a, a.parseKeys()
 }
 
-func (a *Account) parseKeys() (err error) {
-	if role := a.record.get("role"); role != "" {
-		if a.Role = Role(role); a.Role.rank() < 0 {
-			return fmt.Errorf("role=%s: %w", escape(role), ErrRole)
+// parseKeys passes over what it can't read: that gives an account less than was meant, never more.
+func (a *Account) parseKeys() (odd []error) {
+	if role := Role(a.record.get("role")); role != "" {
+		if role.rank() >= 0 {
+			a.Role = role
+		} else {
+			odd = append(odd, fmt.Errorf("role=%s: %w", escape(string(role)), ErrRole))
 		}
 	}
-	if created := a.record.get("created"); created != "" {
-		if a.Created, err = time.Parse(time.RFC3339, created); err != nil {
-			return errors.New("created= is not a time like 2026-11-21T11:30:00Z")
-		}
+	created, err := parseTime(a.record.get("created"))
+	if a.Created = created; err != nil {
+		odd = append(odd, errors.New("created= is not a time like 2026-11-21T11:30:00Z"))
 	}
 	if certs := a.record.get("certfp"); certs != "" {
-		for cert := range strings.SplitSeq(certs, ",") {
-			if cert, err = cleanFingerprint(cert); err != nil {
-				return fmt.Errorf("certfp=: %w", err)
+		for text := range strings.SplitSeq(certs, ",") {
+			if cert, err := cleanFingerprint(text); err == nil {
+				a.Certs = append(a.Certs, cert)
+			} else {
+				odd = append(odd, fmt.Errorf("certfp=: %w", err))
 			}
-			a.Certs = append(a.Certs, cert)
 		}
 	}
-	return nil
+	return odd
 }
 
 // book is what a file of accounts says.
@@ -111,33 +115,44 @@ type book struct {
 	table    *table
 	names    map[string]*Account // by folded name
 	certs    map[string]*Account // by fingerprint
-	problems []error             // one a damaged line
+	lines    map[string]int      // by folded name, the line that counts for it, whether it can be read or not
+	problems []error             // one for each damaged line and each key that was passed over
 }
 
-// parseBook gives every account whose line can be read; of two lines for a name, or for a certificate, the
-// first counts. path is for the problems.
+// parseBook gives every account whose line can be read. Of two lines that begin with the same name, and of two
+// for a certificate, the first counts. path is for the problems.
 func parseBook(path string, data []byte) *book {
-	b := &book{table: parseTable(data), names: map[string]*Account{}, certs: map[string]*Account{}}
+	b := &book{table: parseTable(data), names: map[string]*Account{}, certs: map[string]*Account{}, lines: map[string]int{}}
 	for _, r := range b.table.lines {
 		if r.fields == nil && r.err == nil {
 			continue
 		}
-		a, err := parseAccount(r)
-		if err == nil && b.names[Fold(a.Name)] != nil {
-			err = fmt.Errorf("%s stands in line %d already", a.Name, b.names[Fold(a.Name)].record.number)
+		a, odd := parseAccount(r)
+		name := Fold(r.first())
+		if first := b.lines[name]; first > 0 {
+			a, odd = nil, []error{fmt.Errorf("line %d is for %q already", first, r.first())}
+		} else {
+			b.lines[name] = r.number
 		}
-		if err != nil {
-			b.problems = append(b.problems, fmt.Errorf("%s:%d: %w: this account can't be used until the line is mended or taken out", path, r.number, err))
-			continue
+		consequence := "this account can't be used until the line is mended or taken out"
+		if a != nil {
+			consequence = "this key of the account is passed over"
+			b.add(a)
 		}
-		b.names[Fold(a.Name)] = a
-		for _, cert := range a.Certs {
-			if b.certs[cert] == nil {
-				b.certs[cert] = a
-			}
+		for _, err := range odd {
+			b.problems = append(b.problems, fmt.Errorf("%s:%d: %w: %s", path, r.number, err, consequence))
 		}
 	}
 	return b
+}
+
+func (b *book) add(a *Account) {
+	b.names[Fold(a.Name)] = a
+	for _, cert := range a.Certs {
+		if b.certs[cert] == nil {
+			b.certs[cert] = a
+		}
+	}
 }
 
 // find is the account in use under name, nil if there is none.

@@ -167,7 +167,7 @@ func matches(pattern, text string) bool {
 // Banned is the ban that keeps c out at the time now, if there is one. Ask when a client connects (address),
 // when it is logged in (account) and when its mask is known; and for all who are there when Generation grew.
 func (s *Store) Banned(c Client, now time.Time) (Ban, bool) {
-	_, banned := s.now()
+	banned := s.nowBans()
 	if b, ok := banned.accounts[Fold(c.Account)]; ok && c.Account != "" && !b.over(now) {
 		return b, true
 	}
@@ -181,7 +181,7 @@ func (s *Store) Banned(c Client, now time.Time) (Ban, bool) {
 
 // Bans are all bans that are not over, in the order of the file, those of accounts first.
 func (s *Store) Bans() []Ban {
-	_, banned := s.now()
+	banned := s.nowBans()
 	var all []Ban
 	for _, b := range banned.accounts {
 		all = append(all, b)
@@ -197,14 +197,15 @@ func (s *Store) Ban(b Ban) (Ban, error) {
 	if err != nil {
 		return Ban{}, err
 	}
-	if len(b.Reason) > maxReason || !utf8.ValidString(b.Reason) || strings.ContainsFunc(b.Reason, unicode.IsControl) {
-		return Ban{}, fmt.Errorf("%w: a reason has at most %d bytes and no line end", ErrBan, maxReason)
+	if text := b.Reason + b.By; len(text) > maxReason || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		return Ban{}, fmt.Errorf("%w: a reason, with the name of who gives it, has at most %d bytes and no line end", ErrBan, maxReason)
 	}
 	now := s.o.Now()
 	if b.over(now) {
 		return Ban{}, fmt.Errorf("%w: it would be over before it begins", ErrBan)
 	}
-	clean.Reason, clean.By, clean.Until, clean.Created = b.Reason, b.By, b.Until, now.UTC().Truncate(time.Second)
+	clean.Reason, clean.By = b.Reason, b.By
+	clean.Until, clean.Created = b.Until.UTC().Truncate(time.Second), now.UTC().Truncate(time.Second)
 	return clean, s.change(func(f *files) error {
 		f.bans.dropOld(now)
 		f.bans.drop(clean.Pattern)

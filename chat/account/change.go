@@ -51,7 +51,7 @@ func (s *Store) change(f func(*files) error) error {
 			}
 		}
 	}
-	s.now()
+	s.Generation() // sees the new files
 	return nil
 }
 
@@ -65,7 +65,7 @@ func (s *Store) readAll() (*files, error) {
 	}
 	return &files{
 		book: parseBook(s.path("accounts"), data[0]), bans: parseBans(s.path("bans"), data[1]),
-		invites: parseInvites(s.path("invites"), data[2]), dirty: map[string]*table{},
+		invites: parseInvites(data[2]), dirty: map[string]*table{},
 	}, nil
 }
 
@@ -111,7 +111,7 @@ func (s *Store) add(name, password string, role Role, invite string, reuse bool)
 	if err := errors.Join(CheckName(name), CheckPassword(password)); err != nil {
 		return nil, err
 	}
-	if b, _ := s.now(); b.names[Fold(name)] != nil && !reuse {
+	if b := s.nowAccounts(); b.names[Fold(name)] != nil && !reuse {
 		return nil, b.taken(name)
 	}
 	v, err := newVerifier(password, s.o.Iterations)
@@ -160,12 +160,9 @@ func (now *files) addAccount(name string, v verifier, role Role, invite string, 
 	return nil
 }
 
-// damaged says whether a line that can't be read begins with name.
+// damaged says whether the line for name can't be read.
 func (b *book) damaged(name string) bool {
-	return slices.ContainsFunc(b.table.lines, func(r *record) bool {
-		first, _, _ := strings.Cut(strings.TrimLeft(r.text, " \t"), " ")
-		return Fold(first) == Fold(name) && (b.names[Fold(name)] == nil)
-	})
+	return b.lines[Fold(name)] > 0 && b.names[Fold(name)] == nil
 }
 
 // SetPassword gives an account another password. It is slow. Sessions that are logged in stay.
@@ -209,7 +206,7 @@ func (s *Store) AddCert(name, fingerprint string) error {
 			return fmt.Errorf("%w: this certificate opens the account %s: take it from there first", ErrExists, other.Name)
 		}
 		if !slices.Contains(a.Certs, cert) {
-			a.record.set("certfp", strings.Join(append(a.Certs, cert), ","))
+			a.record.set("certfp", strings.TrimPrefix(a.record.get("certfp")+","+cert, ","))
 			now.dirty["accounts"] = now.book.table
 		}
 		return nil
@@ -223,10 +220,13 @@ func (s *Store) RemoveCert(name, fingerprint string) error {
 		return err
 	}
 	return s.account(name, func(a *Account) error {
-		rest := slices.DeleteFunc(a.Certs, func(c string) bool { return c == cert })
-		if len(rest) == len(a.Certs) {
+		if !slices.Contains(a.Certs, cert) {
 			return fmt.Errorf("%w certificate of %s", ErrUnknown, a.Name)
 		}
+		rest := slices.DeleteFunc(strings.Split(a.record.get("certfp"), ","), func(text string) bool {
+			c, err := cleanFingerprint(text)
+			return err == nil && c == cert
+		})
 		a.record.set("certfp", strings.Join(rest, ","))
 		return nil
 	})

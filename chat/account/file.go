@@ -21,6 +21,8 @@ type watched struct {
 	path string
 	open *os.File    // nil: there was no file
 	info fs.FileInfo // of open when it was read
+
+	complaint string // what was last reported of a file that can't be read
 }
 
 // changed costs one stat.

@@ -31,7 +31,7 @@ type inviteBook struct {
 }
 
 // parseInvites passes over damaged lines: their codes are not good.
-func parseInvites(_ string, data []byte) *inviteBook {
+func parseInvites(data []byte) *inviteBook {
 	b := &inviteBook{table: parseTable(data)}
 	for _, r := range b.table.lines {
 		if r.fields == nil || len(r.word(0)) != 2*sha256.Size {
@@ -75,7 +75,8 @@ func hashCode(code string) string {
 func (s *Store) NewInvite(by string, until time.Time) (code string, invite Invite, err error) {
 	text := rand.Text()
 	code = strings.Join(slices.Collect(chunks(text, 5)), "-")
-	invite = Invite{By: by, Created: s.o.Now().UTC().Truncate(time.Second), Until: until, hash: hashCode(code)}
+	second := func(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+	invite = Invite{By: by, Created: second(s.o.Now()), Until: second(until), hash: hashCode(code)}
 	invite.ID = invite.hash[:12]
 	return code, invite, s.change(func(now *files) error {
 		now.dropSpent()

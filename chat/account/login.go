@@ -56,9 +56,12 @@ func acts(authzid, authcid string) bool {
 // Plain checks a password. authcid is NAME or NAME@DEVICE. It is slow (one PBKDF2, see DefaultIterations)
 // whoever asks and whatever the answer, so never call it on an event loop, and bound how many run at once.
 func (s *Store) Plain(authcid, password string) (Login, error) {
+	if len(password) > MaxPassword {
+		return Login{}, ErrRefused // no account has it: says nothing about the name
+	}
 	client, err := prepared(password)
-	if err != nil || len(password) > MaxPassword {
-		return Login{}, ErrRefused // says nothing about the name
+	if err != nil {
+		return Login{}, ErrRefused // the same
 	}
 	name, device, bad := Split(authcid)
 	_, v, known := s.verifierOf(name)
@@ -91,8 +94,7 @@ func (s *Store) External(authzid, fingerprint string) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
-	b, _ := s.now()
-	a := b.certs[cert]
+	a := s.nowAccounts().certs[cert]
 	if a == nil || a.Removed {
 		return Login{}, ErrRefused
 	}
@@ -114,7 +116,8 @@ type Scram struct {
 	device  string
 	known   bool
 	authcid string
-	steps   int // how many messages came
+	steps   int  // how many messages came
+	over    bool // no more is taken
 }
 
 // Scram begins a conversation. Its steps are quick: the client does the work.
@@ -147,25 +150,26 @@ func (c *Scram) Key() string { return Key(c.authcid) }
 // before the numerics that say so. With an error the conversation is over: ErrRefused after a wrong name or
 // password, ErrMalformed after rubbish.
 func (c *Scram) Step(client string) (server string, done bool, login Login, err error) {
-	if len(client) > maxMessage || !utf8.ValidString(client) {
+	c.steps++
+	if c.over || len(client) > maxMessage || !utf8.ValidString(client) {
+		c.over = true
 		return "", false, Login{}, ErrMalformed
 	}
-	c.steps++
 	server, err = c.talk.Step(client)
 	switch {
 	case err != nil && c.steps == 1:
-		return "", false, Login{}, ErrMalformed
-	case err != nil:
-		return "", false, Login{}, ErrRefused
+		err = ErrMalformed
+	case err != nil || !acts(c.talk.AuthzID(), c.authcid):
+		err = ErrRefused
 	case !c.talk.Done():
-		if !acts(c.talk.AuthzID(), c.authcid) {
-			return "", false, Login{}, ErrRefused
-		}
 		return server, false, Login{}, nil
 	case !c.talk.Valid() || !c.known:
-		return "", false, Login{}, ErrRefused
+		err = ErrRefused
+	default:
+		login, err = c.store.login(c.name, c.device)
 	}
-	if login, err = c.store.login(c.name, c.device); err != nil {
+	c.over = true
+	if err != nil {
 		return "", false, Login{}, err
 	}
 	return server, true, login, nil

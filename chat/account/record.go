@@ -92,6 +92,15 @@ func (r *record) word(i int) string {
 	return ""
 }
 
+// first is the first word, also of a line that can't be read.
+func (r *record) first() string {
+	text := strings.TrimLeft(r.text, " \t\r")
+	if i := strings.IndexAny(text, " \t\r"); i >= 0 {
+		text = text[:i]
+	}
+	return text
+}
+
 func (r *record) setWord(i int, word string) {
 	r.fields[i] = word
 	r.text = strings.Join(r.fields, " ")

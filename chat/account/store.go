@@ -79,7 +79,6 @@ type Store struct {
 	book       *book
 	banned     *banBook
 	generation uint64
-	complaint  string // what was last reported about a file that can't be read
 }
 
 // Open opens the accounts of a data directory, which must be there; files that are not there are empty.
@@ -141,21 +140,19 @@ func (s *Store) readSecret() ([]byte, error) {
 	return secret, nil
 }
 
-// refreshLocked reads the files again if somebody changed them. While one can't be read what is known goes on
-// to hold.
-func (s *Store) refreshLocked() {
-	var err error
-	if s.accounts.changed() {
-		err = s.readAccounts()
+// refreshLocked reads a file again if somebody changed it. While it can't be read what is known goes on to hold,
+// and that is told once.
+func (s *Store) refreshLocked(w *watched, read func() error) {
+	if !w.changed() {
+		return
 	}
-	if s.bans.changed() {
-		err = errors.Join(err, s.readBans())
+	err := read()
+	if err != nil && err.Error() != w.complaint {
+		w.complaint = err.Error()
+		s.o.Report(fmt.Errorf("account: what was known before goes on to hold: %w", err))
 	}
 	if err == nil {
-		s.complaint = ""
-	} else if err.Error() != s.complaint {
-		s.complaint = err.Error()
-		s.o.Report(fmt.Errorf("account: what was known before goes on to hold: %w", err))
+		w.complaint = ""
 	}
 }
 
@@ -166,6 +163,9 @@ func (s *Store) readAccounts() error {
 	}
 	s.book = parseBook(s.accounts.path, data)
 	s.generation++
+	if info := s.accounts.info; info != nil && info.Mode().Perm()&0o007 != 0 {
+		s.o.Report(fmt.Errorf("%s can be read by everybody on this machine, who can then try passwords on it: chmod 600 it", s.accounts.path))
+	}
 	for _, problem := range s.book.problems {
 		s.o.Report(problem)
 	}
@@ -185,12 +185,20 @@ func (s *Store) readBans() error {
 	return nil
 }
 
-// now is what the files say.
-func (s *Store) now() (*book, *banBook) {
+// nowAccounts is what the file of accounts says.
+func (s *Store) nowAccounts() *book {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refreshLocked()
-	return s.book, s.banned
+	s.refreshLocked(&s.accounts, s.readAccounts)
+	return s.book
+}
+
+// nowBans is what the file of bans says.
+func (s *Store) nowBans() *banBook {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refreshLocked(&s.bans, s.readBans)
+	return s.banned
 }
 
 // Generation is a number that grows when an account or a ban was changed, by whatever process. It costs two
@@ -198,27 +206,25 @@ func (s *Store) now() (*book, *banBook) {
 func (s *Store) Generation() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refreshLocked()
+	s.refreshLocked(&s.accounts, s.readAccounts)
+	s.refreshLocked(&s.bans, s.readBans)
 	return s.generation
 }
 
 // Problems are the damaged lines, one error each, with file and line.
 func (s *Store) Problems() []error {
-	b, banned := s.now()
-	return slices.Concat(b.problems, banned.problems)
+	return slices.Concat(s.nowAccounts().problems, s.nowBans().problems)
 }
 
 // Lookup is the account of this name in any spelling, nil if there is none.
 func (s *Store) Lookup(name string) *Account {
-	b, _ := s.now()
-	return b.find(name)
+	return s.nowAccounts().find(name)
 }
 
 // Accounts are all accounts, by name.
 func (s *Store) Accounts() []*Account {
-	b, _ := s.now()
 	var all []*Account
-	for _, a := range b.names {
+	for _, a := range s.nowAccounts().names {
 		if !a.Removed {
 			all = append(all, a)
 		}

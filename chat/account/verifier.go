@@ -110,15 +110,15 @@ func (v verifier) proves(client *scram.Client) bool {
 }
 
 // decoy is the verifier of a name that nobody has: always the same for the name, so that asking twice tells
-// nothing, and of no password.
+// nothing, and of no password. Servers that share a data directory agree on the salt.
 func decoy(secret []byte, name string, iterations int) verifier {
-	of := func(what string) []byte {
+	of := func(text string) []byte {
 		h := hmac.New(sha256.New, secret)
-		h.Write([]byte(what + " " + Fold(name)))
+		h.Write([]byte(text))
 		return h.Sum(nil)
 	}
 	return verifier{scram.StoredCredentials{
-		KeyFactors: scram.KeyFactors{Salt: string(of("salt")[:saltBytes]), Iters: iterations},
-		StoredKey:  of("stored"), ServerKey: of("server"),
+		KeyFactors: scram.KeyFactors{Salt: string(of(Fold(name))[:saltBytes]), Iters: iterations},
+		StoredKey:  of("stored key, which no name is"), ServerKey: of("server key, which no name is"),
 	}}
 }

@@ -1,0 +1,180 @@
+package account
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestRegister(t *testing.T) {
+	for _, c := range []struct {
+		policy                 Registration
+		name, password, invite string
+		want                   error
+	}{
+		{ByAnybody, "bob", "long enough", "", nil},
+		{ByAnybody, "ANN", "long enough", "", ErrExists},
+		{ByAnybody, "gone", "long enough", "", ErrExists},
+		{ByAnybody, "half", "long enough", "", ErrExists},
+		{ByAnybody, "b b", "long enough", "", ErrName},
+		{ByAnybody, "bob", "short", "", ErrPassword},
+		{ByAnybody, "bob", strings.Repeat("x", MaxPassword+1), "", ErrPassword},
+		{ByAnybody, "bob", "long \U0001F600 enough", "", ErrPassword},
+		{ByAnybody, "bob", "long\x00enough", "", ErrPassword},
+		{ByAnybody, "bob", "long\xffenough", "", ErrPassword},
+		{ByNobody, "bob", "long enough", "good", ErrClosed},
+		{ByInvite, "bob", "long enough", "good", nil},
+		{ByInvite, "bob", "long enough", "", ErrInvite},
+		{ByInvite, "bob", "long enough", "AAAAA-AAAAA-AAAAA-AAAAA-AAAAA-A", ErrInvite},
+		{ByInvite, "bob", "long enough", "old", ErrInvite},
+		{ByInvite, "ANN", "long enough", "", ErrInvite}, // names can't be asked for without a code
+		{ByInvite, "ANN", "long enough", "good", ErrExists},
+	} {
+		dir := t.TempDir()
+		write(t, dir, "accounts", "ann -\ngone - removed=2026-11-20T08:00:00Z\nhalf SCRAM-SHA-256$\n")
+		clock := time.Now()
+		s := open(t, dir, Options{Registration: c.policy, Now: func() time.Time { return clock }})
+		old, _, _ := s.NewInvite("", clock.Add(time.Minute))
+		clock = clock.Add(time.Minute)
+		good, _, err := s.NewInvite("", time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := map[string]string{"good": strings.ToLower(strings.ReplaceAll(good, "-", " ")), "old": old}[c.invite]
+		if code == "" {
+			code = c.invite
+		}
+		before := read(t, dir, "accounts")
+		a, err := s.Register(c.name, c.password, code)
+		if !errors.Is(err, c.want) || (err == nil) != (a != nil) {
+			t.Errorf("%+v: %+v, %v", c, a, err)
+		}
+		if err != nil && (strings.Contains(err.Error(), c.password) || read(t, dir, "accounts") != before) {
+			t.Errorf("%+v: the error tells the password, or the file changed: %v", c, err)
+		}
+		if err != nil {
+			continue
+		}
+		if _, err := s.Plain(c.name, c.password); err != nil || a.Role != Member {
+			t.Errorf("%+v: can't log in: %v, %+v", c, err, a)
+		}
+		if _, err := s.Register("carl", c.password, code); c.policy == ByInvite && err != ErrInvite {
+			t.Errorf("%+v: the code is good twice: %v", c, err)
+		}
+	}
+}
+
+// What a change does not mean stays byte for byte: comments, empty lines, damaged lines, keys of others.
+func TestOthersSurvive(t *testing.T) {
+	dir := t.TempDir()
+	head := "# my family\n\nbroken SCRAM-SHA-256$4096:nonsense role=admin\nANN - x\n"
+	write(t, dir, "accounts", "ann   -  x-shoe=44 role=member\n"+head+"carl - y=1")
+	write(t, dir, "bans", "# why not\n:-( reason=damaged\n")
+	s := open(t, dir, Options{})
+	for _, err := range []error{
+		s.SetRole("ANN", Operator), s.AddCert("ann", strings.Repeat("AB:", 31)+"ab"), s.AddCert("ann", strings.Repeat("cd", 32)),
+		s.RemoveCert("ann", strings.Repeat("ab", 32)), s.Remove("carl", false),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Ban(Ban{Pattern: "mallory"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := read(t, dir, "accounts"), "ann - x-shoe=44 role=operator certfp="+strings.Repeat("cd", 32)+"\n"+head+"carl - y=1 removed="; !strings.HasPrefix(got, want) {
+		t.Errorf("the file is\n%s\nwant\n%s", got, want)
+	}
+	if got := read(t, dir, "bans"); !strings.HasPrefix(got, "# why not\n:-( reason=damaged\nmallory created=") {
+		t.Errorf("the bans are\n%s", got)
+	}
+	if all := errors.Join(s.Problems()...).Error(); strings.Count(all, "\n") != 2 || !strings.Contains(all, "accounts:4: the verifier is damaged") ||
+		!strings.Contains(all, "accounts:5: line 1 is for \"ANN\" already") || !strings.Contains(all, "bans:2: ") || strings.Contains(all, "nonsense") {
+		t.Errorf("problems:\n%s", all)
+	}
+	for _, name := range []string{"accounts", "bans", "secret", "accounts.lock"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || name != "accounts.lock" && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+}
+
+func TestRemovedNames(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{Registration: ByAnybody})
+	add(t, s, "ann", "correct horse")
+	s.SetMark("ann", "", "abcdefgh", 17)
+	if err := errors.Join(s.marks.flush(), s.Remove("Ann", false)); err != nil {
+		t.Fatal(err)
+	}
+	if s.Lookup("ann") != nil || len(s.Accounts()) != 0 || read(t, dir, "marks/ann") != "" {
+		t.Error("something of ann is left")
+	}
+	if _, err := s.Plain("ann", "correct horse"); err != ErrRefused {
+		t.Errorf("a removed account logs in: %v", err)
+	}
+	if _, err := s.Register("ann", "correct horse", ""); !errors.Is(err, ErrExists) {
+		t.Errorf("a stranger gets ann's name: %v", err)
+	}
+	if err := s.Remove("ann", false); !errors.Is(err, ErrUnknown) {
+		t.Errorf("ann is removed twice: %v", err)
+	}
+	if _, err := s.Add("Ann", "correct horse", Member, true); err != nil {
+		t.Errorf("the administrator can't have the name: %v", err)
+	}
+	if err := errors.Join(s.Remove("ann", false), s.Remove("ann", true)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Register("ann", "correct horse", ""); err != nil {
+		t.Errorf("the name is not free: %v", err)
+	}
+}
+
+func TestChangesOfNobody(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	add(t, s, "ann", "correct horse")
+	add(t, s, "bob", "correct horse")
+	cert := strings.Repeat("ab", 32)
+	if err := s.AddCert("ann", cert); err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]struct{ err, want error }{
+		"role of nobody":     {s.SetRole("carl", Admin), ErrUnknown},
+		"no such role":       {s.SetRole("ann", "king"), ErrRole},
+		"password of nobody": {s.SetPassword("carl", "correct horse"), ErrUnknown},
+		"short password":     {s.SetPassword("ann", "short"), ErrPassword},
+		"removing nobody":    {s.Remove("carl", false), ErrUnknown},
+		"freeing nobody":     {s.Remove("carl", true), ErrUnknown},
+		"no fingerprint":     {s.AddCert("ann", "abcd"), ErrFingerprint},
+		"cert of nobody":     {s.AddCert("carl", cert), ErrUnknown},
+		"cert of another":    {s.AddCert("bob", cert), ErrExists},
+		"cert twice":         {s.AddCert("ann", cert), nil},
+		"cert that is not":   {s.RemoveCert("bob", cert), ErrUnknown},
+		"no such ban":        {s.Unban("carl"), ErrUnknown},
+		"no such invite":     {s.RevokeInvite("0123456789ab"), ErrUnknown},
+	} {
+		if !errors.Is(c.err, c.want) {
+			t.Errorf("%s: %v, want %v", what, c.err, c.want)
+		}
+	}
+	if err := s.SetPassword("ANN", "another horse"); err != nil {
+		t.Fatal(err)
+	}
+	_, old := s.Plain("ann", "correct horse")
+	_, fresh := s.Plain("ann", "another horse")
+	if old != ErrRefused || fresh != nil {
+		t.Errorf("after a new password the old one: %v, the new one: %v", old, fresh)
+	}
+}

@@ -1,0 +1,136 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// Marks only move forward, survive Close, and belong to a device and a room each.
+func TestMarks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp("", "marks")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		if err := os.WriteFile(filepath.Join(dir, "accounts"), []byte("Ann -\nbob -\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		type mark struct{ account, device, room string }
+		want := map[mark]int64{}
+		var s *Store
+		again := func() {
+			if s != nil {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if s, err = Open(dir, Options{MarkEvery: time.Hour}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again()
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			m := mark{rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "account"), rapid.SampledFrom([]string{"", "phone", ReadMarker}).Draw(t, "device"),
+				rapid.SampledFrom([]string{"room1", "room2"}).Draw(t, "room")}
+			offset := rapid.Int64Range(-1, 100).Draw(t, "offset")
+			s.SetMark(strings.ToUpper(m.account), m.device, m.room, offset)
+			if old, ok := want[m]; offset >= 0 && (!ok || old < offset) {
+				want[m] = offset
+			}
+			if rapid.Bool().Draw(t, "again") {
+				again()
+			}
+		}
+		again()
+		for _, account := range []string{"ann", "bob"} {
+			for _, device := range []string{"", "phone", ReadMarker} {
+				for _, room := range []string{"room1", "room2"} {
+					wanted, ok := want[mark{account, device, room}]
+					if got, found := s.Mark(account, device, room); got != wanted || found != ok {
+						t.Errorf("%s at %q in %s: %d, %v, want %d, %v", account, device, room, got, found, wanted, ok)
+					}
+				}
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// until waits for what another goroutine is about to do.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never happened: %s", what)
+		}
+	}
+}
+
+// A mark is written by itself, what can't be written is tried again, and other lines and keys stay.
+func TestMarksAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "accounts", "ann -\n")
+	write(t, dir, "marks", "in the way")
+	reported := make(chan error, 1)
+	s := open(t, dir, Options{MarkEvery: time.Millisecond, Report: func(err error) {
+		select {
+		case reported <- err:
+		default:
+		}
+	}})
+	s.SetMark("ann", "phone", "room1", 5)
+	if err := <-reported; !strings.Contains(err.Error(), "marks") {
+		t.Errorf("reported %v", err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "marks")), os.Mkdir(filepath.Join(dir, "marks"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "marks/ann", "# hers\nroom1 phone 3 x=1\nroom1 - 9\nrubbish\n")
+	until(t, "the mark is written", func() bool { return strings.Contains(read(t, dir, "marks/ann"), "phone 5") })
+	if got := read(t, dir, "marks/ann"); !strings.HasPrefix(got, "# hers\nroom1 phone 5 x=1 seen=2") || !strings.HasSuffix(got, "\nroom1 - 9\nrubbish\n") {
+		t.Errorf("the file is\n%s", got)
+	}
+	s.SetMark("nobody", "", "room1", 5)
+	s.SetMark("ann", "a b", "room1", 5)
+	s.SetMark("ann", "", "room\n1", 5)
+	if err := s.marks.flush(); err != nil || read(t, dir, "marks/nobody") != "" || strings.Contains(read(t, dir, "marks/ann"), "a b") {
+		t.Errorf("a mark that can't be is there: %v\n%s", err, read(t, dir, "marks/ann"))
+	}
+}
+
+// An account has MaxDevices devices; the one not seen for longest is forgotten.
+func TestDevicesAreBounded(t *testing.T) {
+	dir, clock := t.TempDir(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	write(t, dir, "accounts", "ann -\n")
+	s := open(t, dir, Options{MarkEvery: time.Hour, Now: func() time.Time { return clock }})
+	s.SetMark("ann", ReadMarker, "room1", 1)
+	for i := range MaxDevices + 3 {
+		clock = clock.Add(time.Minute)
+		s.SetMark("ann", fmt.Sprintf("d%d", i), "room1", 1)
+		if i > 0 {
+			s.SetMark("ann", "d0", "room1", int64(i)) // stays in use
+		}
+		if err := s.marks.flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range MaxDevices + 3 {
+		_, ok := s.Mark("ann", fmt.Sprintf("d%d", i), "room1")
+		if want := i == 0 || i > 3; ok != want {
+			t.Errorf("d%d has a mark: %v, want %v", i, ok, want)
+		}
+	}
+	if _, ok := s.Mark("ann", ReadMarker, "room1"); !ok {
+		t.Error("the read marker is gone")
+	}
+}

@@ -1,0 +1,144 @@
+package account
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A running Store sees what others do to its files: by renaming, as a Store does, and by an editor in place.
+func TestOthersChangesAreSeen(t *testing.T) {
+	dir := t.TempDir()
+	server, command := open(t, dir, Options{}), open(t, dir, Options{})
+	grown := func(what string) {
+		t.Helper()
+		before := server.generation
+		if after := server.Generation(); after <= before {
+			t.Errorf("%s: generation %d, then %d", what, before, after)
+		}
+		if again := server.Generation(); again != server.generation || again <= before {
+			t.Errorf("%s: it goes on growing", what)
+		}
+	}
+	add(t, command, "ann", "correct horse")
+	grown("a new account")
+	if login, err := server.Plain("ann", "correct horse"); err != nil || login.Role != Member {
+		t.Errorf("the new account can't log in: %v", err)
+	}
+	// Two changes, between which nobody looks, may bring the inode and the size of before.
+	for _, role := range []Role{"admin", "member"} {
+		if err := command.SetRole("ann", role); err != nil {
+			t.Fatal(err)
+		}
+	}
+	grown("two changes")
+	if _, err := command.Ban(Ban{Pattern: "ann", Until: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	grown("a ban")
+	if _, banned := server.Banned(Client{Account: "ann"}, time.Now()); !banned {
+		t.Error("the ban does not hold")
+	}
+	write(t, dir, "accounts", read(t, dir, "accounts")+"bob -\n")
+	grown("an editor")
+	if server.Lookup("BOB") == nil || len(server.Accounts()) != 2 {
+		t.Errorf("the accounts are %v", server.Accounts())
+	}
+	if err := os.Remove(filepath.Join(dir, "accounts")); err != nil {
+		t.Fatal(err)
+	}
+	grown("no file any more")
+	if len(server.Accounts()) != 0 {
+		t.Errorf("the accounts are %v", server.Accounts())
+	}
+}
+
+// While a file can't be read, what was known goes on to hold, and that is told once.
+func TestUnreadableFile(t *testing.T) {
+	dir := t.TempDir()
+	var told []string
+	s := open(t, dir, Options{Report: func(err error) { told = append(told, err.Error()) }})
+	add(t, s, "ann", "correct horse")
+	path := filepath.Join(dir, "accounts")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if s.Lookup("ann") == nil {
+			t.Error("ann is not known any more")
+		}
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "goes on to hold") {
+		t.Errorf("told %q", told)
+	}
+	if _, err := s.Add("bob", "correct horse", Member, false); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("a change of what can't be read: %v", err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for what, c := range map[string]struct {
+		o    Options
+		file string // name and contents
+		want string
+	}{
+		"few iterations":   {Options{Iterations: 4095}, "", "Options.Iterations is 4095"},
+		"many iterations":  {Options{Iterations: 1_000_001}, "", "Options.Iterations is 1000001"},
+		"no such policy":   {Options{Registration: "maybe"}, "", "Options.Registration is \"maybe\""},
+		"a damaged secret": {Options{}, "secret abcd\n", "secret is damaged"},
+	} {
+		dir := t.TempDir()
+		if name, text, ok := strings.Cut(c.file, " "); ok {
+			write(t, dir, name, text)
+		}
+		if s, err := Open(dir, c.o); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "abcd") {
+			t.Errorf("%s: %v, %v", what, s, err)
+		}
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no data directory: %v", err)
+	}
+}
+
+// Invites are told without their codes, end, and can be revoked.
+func TestInvites(t *testing.T) {
+	dir, clock := t.TempDir(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	s := open(t, dir, Options{Now: func() time.Time { return clock }})
+	first, one, err := s.NewInvite("ann b", clock.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, two, err := s.NewInvite("", time.Time{})
+	if err != nil || first == second {
+		t.Fatalf("the codes are %s and %s, %v", first, second, err)
+	}
+	file := read(t, dir, "invites")
+	if strings.Contains(file, first) || strings.Contains(strings.ToUpper(file), strings.ReplaceAll(first, "-", "")) {
+		t.Errorf("the file holds the code:\n%s", file)
+	}
+	write(t, dir, "invites", "# note\nrubbish\n"+file)
+	list, err := s.Invites()
+	if err != nil || len(list) != 2 || list[0].ID != one.ID || list[0].By != "ann b" || !list[0].Until.Equal(clock.Add(time.Hour)) || list[1].ID != two.ID {
+		t.Errorf("the invites are %+v, %v", list, err)
+	}
+	clock = clock.Add(time.Hour)
+	if list, _ := s.Invites(); len(list) != 1 {
+		t.Errorf("after an hour: %+v", list)
+	}
+	if err := s.RevokeInvite(two.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Register("bob", "correct horse", second); err != ErrInvite {
+		t.Errorf("a revoked code: %v", err)
+	}
+	if got := read(t, dir, "invites"); !strings.HasPrefix(got, "# note\nrubbish\n") {
+		t.Errorf("the file is\n%s", got)
+	}
+}
