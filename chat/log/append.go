@@ -55,30 +55,41 @@ func (l *Log) writable() error {
 // lockInOrder takes the write lock of a room that is in order: nobody died while writing, and ours is the last
 // segment.
 func (l *Log) lockInOrder() error {
-	if l.discards >= 0 {
-		if err := l.inOrder(l.discard); err != nil {
-			return err
-		}
-	}
 	for range 100 { // others may get in between, but hardly as often
-		if err := l.write.take(); err != nil {
-			return err
+		if l.discards < 0 {
+			if err := l.write.take(); err != nil {
+				return err
+			}
+			ok, err := l.isInOrder()
+			if ok {
+				return nil
+			}
+			l.write.release()
+			if err != nil {
+				return err
+			}
 		}
-		ok, err := l.isInOrder()
-		if ok {
-			return nil
-		}
-		l.write.release()
-		if err == nil {
-			err = l.inOrder(l.recover)
-		}
-		if err != nil {
+		if err := l.inOrder(l.order); err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("%w: %s: others change the room faster than it can be looked at", ErrFailing, l.dir)
 }
 
+// order brings the room in order if it is not, both locks held.
+func (l *Log) order() error {
+	if l.discards >= 0 {
+		if err := l.discard(); err != nil {
+			return err
+		}
+	}
+	if ok, err := l.isInOrder(); ok || err != nil {
+		return err
+	}
+	return l.recover()
+}
+
+// isInOrder looks for what others have done since, the write lock held.
 func (l *Log) isInOrder() (bool, error) {
 	if l.active == nil {
 		return false, nil
@@ -160,7 +171,7 @@ var errSync = errors.New("the disk did not take what was written")
 // roll goes on to a new segment, the write lock held. What a segment with a successor holds is on the disk.
 func (l *Log) roll(end int64) error {
 	if err := l.active.Datasync(); err != nil {
-		return l.failing("sync a segment", errors.Join(errSync, err))
+		return l.failing("sync a segment", fmt.Errorf("%w: %w", errSync, err))
 	}
 	if err := l.finish(l.base); err != nil {
 		return err
@@ -203,21 +214,41 @@ func (l *Log) commit(end int64) error {
 		return fmt.Errorf("%w: %s: the segment was cut by somebody else", ErrFailing, l.dir)
 	}
 	if err := l.active.Datasync(); err != nil {
-		err = l.failing("sync a batch", errors.Join(errSync, err))
-		l.discards = l.words.committed()
-		if l.write.take() == nil {
-			_ = l.discard() // tried again before the next batch
-			l.write.release()
+		if e := l.write.take(); e != nil {
+			l.discards = l.words.committed()
+			return e
 		}
-		return err
+		defer l.write.release()
+		return l.unsynced(err)
 	}
 	return l.words.setCommitted(to)
 }
 
-// refuse discards what waits after a sync that failed where only the write lock was held.
+// syncAll commits all that is written, in a room that is in order and both of whose locks are held: nobody waits for
+// a sync any more who does not know yet how it went.
+func (l *Log) syncAll() error {
+	end := l.words.end()
+	if l.words.committed() >= end {
+		return nil
+	}
+	if err := l.active.Datasync(); err != nil {
+		return l.unsynced(err)
+	}
+	return l.words.setCommitted(end)
+}
+
+// unsynced discards what waits after a failed sync, both locks held. If that fails too, it is tried again before the
+// next batch.
+func (l *Log) unsynced(because error) error {
+	l.discards = l.words.committed()
+	_ = l.discard()
+	return l.failing("sync a batch", because)
+}
+
+// refuse is unsynced after a sync that failed where only the write lock was held, which was released since.
 func (l *Log) refuse(because error) error {
 	l.discards = l.words.committed()
-	_ = l.inOrder(l.discard) // tried again before the next batch
+	_ = l.inOrder(l.discard)
 	return because
 }
 

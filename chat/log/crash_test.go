@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -139,30 +140,118 @@ func TestRandomDamage(t *testing.T) {
 	}
 }
 
-// TestACrashBetweenAnyTwoSteps stops recovery at each call of the file system, as a kill would, and goes on with
-// another process's eyes.
-func TestACrashBetweenAnyTwoSteps(t *testing.T) {
+// TestDeathInRecovery stops recovery at each call that changes something, as a kill would, and goes on with another
+// process's eyes.
+func TestDeathInRecovery(t *testing.T) {
 	r := makeRoom(t, 14)
 	name, base := lastSegment(t, r.dir)
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	torn := len(data) - 20
-	for step := 1; ; step++ {
-		dir := copyRoom(t, r.dir, false)
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), data[:torn], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		dying := &faultFS{dieAt: step}
-		l, err := Open(dir, Options{FS: dying})
-		if err == nil {
-			l.Close()
-			if step < 5 {
-				t.Fatalf("recovery took %d steps only", step)
+	whole := len(data) - 20
+	for _, dying := range []way{before, torn, after} {
+		for step, died := 1, true; died; step++ {
+			dir := copyRoom(t, r.dir, false)
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), data[:whole], 0o600); err != nil {
+				t.Fatal(err)
 			}
-			return
+			l, err := Open(dir, Options{FS: &faultFS{dieAt: step, dying: dying}})
+			if died = err != nil; !died {
+				l.Close()
+				if step < 5 {
+					t.Fatalf("recovery took %d steps only", step)
+				}
+			}
+			checkAfter(t, fmt.Sprint("dead ", dying, " step ", step), dir, r.lines[:len(r.lines)-1], base+int64(whole))
 		}
-		checkAfter(t, fmt.Sprint("dead at step ", step), dir, r.lines[:len(r.lines)-1], base+int64(torn))
+	}
+}
+
+// TestDeathAtAnyStep has a process die at each call of each thing that it may do. Readers beside it find no less than
+// before, and another process that had the room open goes on.
+func TestDeathAtAnyStep(t *testing.T) {
+	whole := makeRoom(t, 14)
+	damaged := room{copyRoom(t, whole.dir, true), nil, nil}
+	name := filepath.Join(damaged.dir, segmentName(0))
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[whole.ends[0]+100] ^= 1
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged.lines = append(append([]string{}, whole.lines[0]), whole.lines[2:]...)
+	damaged.ends = append(append([]int64{}, whole.ends[0]), whole.ends[2:]...)
+	for _, c := range []struct {
+		name string
+		room room
+		do   func(l *Log) error
+	}{
+		{"append", whole, func(l *Log) error {
+			for range 4 { // over the end of a segment
+				if _, err := l.Append([]Entry{entry("one"), entry("two")}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+		{"redact in an old segment", whole, func(l *Log) error { return l.Redact(whole.ends[0]) }},
+		{"redact in the last segment", whole, func(l *Log) error { return l.Redact(whole.ends[12]) }},
+		{"retain", whole, func(l *Log) error { _, err := l.Retain(0, 1000, noon); return err }},
+		{"repair", damaged, func(l *Log) error { _, err := l.Repair(); return err }},
+	} {
+		for _, dying := range []way{before, torn, after} {
+			for step, died := 1, true; died; step++ {
+				died = dieIn(t, fmt.Sprint(c.name, ", dead ", dying, " step ", step), c.room, &faultFS{dying: dying}, step, c.do)
+			}
+		}
+	}
+}
+
+// dieIn runs do on a copy of a room until a step. It says whether do came as far.
+func dieIn(t *testing.T, what string, r room, fs *faultFS, step int, do func(*Log) error) (died bool) {
+	t.Helper()
+	dir := copyRoom(t, r.dir, true)
+	other := mustOpen(t, dir, Options{Segment: 600})
+	l := mustOpen(t, dir, Options{Segment: 600, FS: fs})
+	fs.dieAt = int(fs.calls.Load()) + step
+	died = do(l) != nil
+	l.Close() // the system gives back a dead process's locks
+
+	reader := mustOpen(t, dir, Options{ReadOnly: true})
+	wantNoLess(t, what+": a reader", all(t, reader), r.lines)
+	b := mustAppend(t, other, entry("afterwards"))
+	got := all(t, other)
+	if last := got[len(got)-1]; last != string(b.Bytes) {
+		t.Fatalf("%s: the line appended afterwards is not the last one, %q is", what, last)
+	}
+	wantNoLess(t, what+": the other process", got, r.lines)
+	wantNoLess(t, what+": who opens the room", all(t, mustOpen(t, copyRoom(t, dir, false), Options{})), r.lines)
+	reader.Close()
+	other.Close()
+	return died
+}
+
+// wantNoLess wants the lines that were acknowledged in their order, each as it was or redacted. Retention may have
+// taken some from the beginning; at the end there may be others.
+func wantNoLess(t *testing.T, what string, got, acknowledged []string) {
+	t.Helper()
+	if len(got) == 0 {
+		t.Fatalf("%s finds no lines", what)
+	}
+	want := acknowledged
+	for len(want) > 0 && Line(want[0]).Offset() < Line(got[0]).Offset() {
+		want = want[1:]
+	}
+	if removed := len(acknowledged) - len(want); removed > 0 && !strings.Contains(what, "retain") || len(want) < 4 {
+		t.Fatalf("%s does not find the first %d of %d lines", what, removed, len(acknowledged))
+	}
+	for i, w := range want {
+		without, _ := redacted(Line(w))
+		if i >= len(got) || got[i] != w && got[i] != string(without) {
+			t.Fatalf("%s finds %d lines, and not %q at place %d:\n%q", what, len(got), w, i, got)
+		}
 	}
 }

@@ -40,12 +40,14 @@ type Options struct {
 
 // Recovery says what Open, or an Append that found the room out of order, has done about it.
 type Recovery struct {
-	Kept int64 // bytes of whole lines that were written and not committed: they are committed now
-	Cut  int64 // bytes of a torn tail that were cut
-	At   int64 // the offset at which it was cut
-	Lost int64 // committed bytes that are gone: somebody cut the file, or the disk lost what it said to have
-	Bad  int64 // bytes seen on the way that are no whole line, and have whole lines behind them
-	Next int64 // where the next line goes
+	Kept int64 `json:"kept"` // bytes of whole lines that were written and not committed: they are committed now
+	Cut  int64 `json:"cut"`  // bytes of a torn tail that were cut
+	At   int64 `json:"at"`   // the offset at which it was cut
+	Lost int64 `json:"lost"` // committed bytes that are gone: somebody cut the file, or the disk lost what it said to have
+	Bad  int64 `json:"bad"`  // bytes seen on the way that are no whole line, and have whole lines behind them
+	Next int64 `json:"next"` // where the next line goes
+
+	moved bool // lines are among what is cut: somebody mixed up files
 }
 
 // Log is one room's log. Append, Redact, Retain and Close wait for one another; any number of goroutines may read

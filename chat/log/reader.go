@@ -24,7 +24,9 @@ type Reader struct {
 	f     File
 	base  int64 // of f
 	next  int64 // where f's successor begins, as far as is known
+	again bool  // f was opened again where it ended
 	bad   int64
+	lost  func(offset int64, b []byte) // told of bad bytes; may be nil
 }
 
 // Stream returns a Reader that begins at an offset, or with the first line behind it. Its Next finds what is
@@ -72,7 +74,11 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
+// skip passes over bad bytes.
 func (r *Reader) skip(n int) {
+	if r.lost != nil && n > 0 {
+		r.lost(r.pos, r.buf[r.at:r.at+n])
+	}
 	r.at += n
 	r.pos += int64(n)
 	r.bad += int64(n)
@@ -108,6 +114,7 @@ func (r *Reader) fill() error {
 		r.n += n
 		switch {
 		case n > 0:
+			r.again = false
 			return nil
 		case err == nil || !errors.Is(err, io.EOF):
 			return fmt.Errorf("chat/log: %s can't be read: %w", r.l.segmentPath(r.base), err)
@@ -118,26 +125,31 @@ func (r *Reader) fill() error {
 	}
 }
 
-// ended goes on when the open segment has no byte at from: the folder says what comes then. done: nothing.
+// ended goes on when the open segment has no byte at from: somebody may have put another file in its place, and if
+// not, the folder says what comes then. done: nothing.
 func (r *Reader) ended(from int64) (done bool, err error) {
 	bases, err := r.l.relist()
 	if err != nil {
 		return true, err
 	}
+	if !r.again {
+		r.again = true
+		return false, r.Close()
+	}
 	i := holding(bases, from)
-	if len(bases) > 0 && bases[i] <= r.base { // the next one, across a gap
+	if len(bases) > 0 && bases[i] <= from { // it was opened again: the next one, across a gap
 		i++
 	}
 	if i >= len(bases) {
 		return true, io.EOF
 	}
-	r.jump(max(from, bases[i]))
+	r.jump(bases[i])
 	return false, nil
 }
 
 // jump goes on at an offset in another segment. What was begun and has no end is bad.
 func (r *Reader) jump(to int64) {
-	r.bad += int64(r.n - r.at)
+	r.skip(r.n - r.at)
 	r.at, r.n, r.pos = 0, 0, to
 	_ = r.Close()
 }

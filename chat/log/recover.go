@@ -28,6 +28,11 @@ func lastUsed(all []extent) int64 {
 func (l *Log) scan(from int64, found *Recovery) (end, last int64, err error) {
 	r := l.reader(from, streamBuffer)
 	r.all = true
+	r.lost = func(_ int64, b []byte) {
+		if _, ok := check(b); ok {
+			found.moved = true
+		}
+	}
 	defer r.Close()
 	end = from
 	for {
@@ -75,6 +80,11 @@ func (l *Log) recover() error {
 	}
 	found.Cut, found.At = sizeBetween(all, whole, math.MaxInt64), whole
 	next := max(physical, end, committed)
+	if found.Cut > 0 && found.moved {
+		if _, err = l.keepDamaged(l.segmentPath(lastUsed(all))); err != nil {
+			return l.failing("keep what is cut", err)
+		}
+	}
 	if found.Cut > 0 || next > physical {
 		err = l.begin(all, next, whole)
 	} else if err = l.successor(all); err == nil {

@@ -108,7 +108,7 @@ func (l *Log) extents(bases []int64) ([]extent, error) {
 	return all, nil
 }
 
-// cutAt takes away all bytes of segments at and beyond an offset.
+// cutAt takes away all bytes of segments at and beyond an offset, and segments that then have none.
 func (l *Log) cutAt(offset int64, bases []int64) error {
 	for i, base := range bases {
 		st, err := os.Stat(l.segmentPath(base))
@@ -116,11 +116,16 @@ func (l *Log) cutAt(offset int64, bases []int64) error {
 			return l.failing("cut a segment", err)
 		}
 		size := max(0, offset-base)
-		if st.Size() <= size || i+1 < len(bases) && bases[i+1] <= offset {
-			continue // what overlaps its successor is no tail
+		behind := i+1 < len(bases) && bases[i+1] <= offset // what overlaps its successor is no tail
+		if st.Size() > size && !behind {
+			if err := l.cut(base, size); err != nil {
+				return l.failing("cut a segment", err)
+			}
 		}
-		if err := l.cut(base, size); err != nil {
-			return l.failing("cut a segment", err)
+		if base >= offset && (i+1 < len(bases) || st.Size() > 0) { // cut first: who waits for a sync of it looks at its size
+			if err := l.fs.Remove(l.segmentPath(base)); err != nil {
+				return l.failing("remove an empty segment", err)
+			}
 		}
 	}
 	return nil

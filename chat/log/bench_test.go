@@ -1,0 +1,125 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// eighty is a message with 80 bytes of text.
+var eighty = Entry{noon, "account=ann", ":ann!u@host.example PRIVMSG #room :" + strings.Repeat("x", 80)}
+
+// BenchmarkAppend stores batches, by the disk's sync and without it.
+func BenchmarkAppend(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		fs   FS
+	}{{"synced", nil}, {"unsynced", noSyncFS{}}} {
+		for _, n := range []int{1, 10, 100} {
+			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
+				l := mustOpen(b, b.TempDir(), Options{FS: c.fs})
+				batch := make([]Entry, n)
+				for i := range batch {
+					batch[i] = eighty
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := l.Append(batch); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
+			})
+		}
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	x := encoder{id: "abcdefgh"}
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		var err error
+		if buf, _, err = x.append(buf[:0], &eighty, 123456789, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(int64(len(buf)))
+}
+
+func BenchmarkCheck(b *testing.B) {
+	line := []byte(encode(b, eighty, 123456789))
+	b.SetBytes(int64(len(line)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := check(line); !ok {
+			b.Fatal("not whole")
+		}
+	}
+}
+
+// filled is a room with n messages of 80 bytes, a second apart.
+func filled(b *testing.B, n int) *Log {
+	l := mustOpen(b, b.TempDir(), Options{FS: noSyncFS{}})
+	batch := make([]Entry, 100)
+	for i := range n / len(batch) {
+		for j := range batch {
+			batch[j] = eighty
+			batch[j].Time = noon.Add(time.Duration(i*len(batch)+j) * time.Second)
+		}
+		if _, err := l.Append(batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return l
+}
+
+// BenchmarkStream replays 10,000 messages.
+func BenchmarkStream(b *testing.B) {
+	const n = 10_000
+	l := filled(b, n)
+	b.SetBytes(l.Committed())
+	b.ReportAllocs()
+	for b.Loop() {
+		r := l.Stream(0)
+		found := 0
+		for {
+			if _, err := r.Next(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				b.Fatal(err)
+			}
+			found++
+		}
+		r.Close()
+		if found != n {
+			b.Fatalf("%d lines", found)
+		}
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
+}
+
+func BenchmarkLatest(b *testing.B) {
+	l := filled(b, 10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if lines, err := l.Latest(50, l.Committed()); err != nil || len(lines) != 50 {
+			b.Fatal(len(lines), err)
+		}
+	}
+}
+
+func BenchmarkSeek(b *testing.B) {
+	l := filled(b, 100_000)
+	at := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		at = (at + 7919) % 100_000
+		if _, err := l.Seek(noon.Add(time.Duration(at) * time.Second)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Report is what Inspect finds in a room.
+type Report struct {
+	ID        string    `json:"id"`
+	Segments  int       `json:"segments"`
+	Lines     int64     `json:"lines"`
+	Redacted  int64     `json:"redacted"`  // of the lines
+	Bytes     int64     `json:"bytes"`     // of the segments
+	First     int64     `json:"first"`     // offset of the oldest segment
+	Committed int64     `json:"committed"` // where reading ends
+	Behind    int64     `json:"behind"`    // bytes behind it: a batch under way, or a torn tail that the next writer cuts
+	Oldest    time.Time `json:"oldest"`    // zero without lines
+	Newest    time.Time `json:"newest"`
+	Faults    []Fault   `json:"faults"`
+}
+
+// Fault is something in a room that should not be.
+type Fault struct {
+	Offset  int64  `json:"offset"`
+	Length  int64  `json:"length"` // bytes; 0 if it has none
+	What    string `json:"what"`
+	Repairs bool   `json:"repairs"` // whether Repair does something about it
+}
+
+// Inspect reads all of a room and changes nothing. It may be called beside a server at work.
+func Inspect(dir string) (*Report, error) {
+	l, err := Open(dir, Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	bases := l.known()
+	p := &Report{ID: l.id, Segments: len(bases), First: l.First(), Committed: l.Committed()}
+	all, err := l.extents(bases)
+	if err != nil {
+		return nil, err
+	}
+	p.Bytes = sizeBetween(all, 0, maxOffset)
+	if end := all[len(all)-1].end; end > p.Committed {
+		p.Behind = sizeBetween(all, p.Committed, maxOffset)
+	} else if end < p.Committed {
+		p.add(end, p.Committed-end, "acknowledged messages are missing: the file was cut", false)
+	}
+	if err := p.overlaps(l, all); err != nil {
+		return nil, err
+	}
+	return p, p.read(l)
+}
+
+func (p *Report) add(offset, length int64, what string, repairs bool) {
+	if n := len(p.Faults); n > 0 {
+		last := &p.Faults[n-1]
+		if last.What == what && length > 0 && last.Offset+last.Length == offset {
+			last.Length += length
+			return
+		}
+	}
+	p.Faults = append(p.Faults, Fault{offset, length, what, repairs})
+}
+
+// overlaps looks for segments that go on behind their successor's beginning.
+func (p *Report) overlaps(l *Log, all []extent) error {
+	for i, x := range all[:len(all)-1] {
+		info, err := os.Stat(l.segmentPath(x.base))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // removed by retention just now
+		}
+		if err != nil {
+			return fmt.Errorf("chat/log: %w", err)
+		}
+		if over := x.base + info.Size() - all[i+1].base; over > 0 {
+			p.add(all[i+1].base, over, fmt.Sprintf("the segment %d has bytes that belong to the next", x.base), true)
+		}
+	}
+	return nil
+}
+
+// read goes through all lines.
+func (p *Report) read(l *Log) error {
+	r := l.Stream(0)
+	defer r.Close()
+	r.lost = func(offset int64, b []byte) {
+		what := "no whole line"
+		if line, ok := check(b); ok {
+			what = fmt.Sprintf("lines that belong %d bytes further on", line.Offset()-offset)
+		}
+		p.add(offset, int64(len(b)), what, true)
+	}
+	for {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.line(line)
+	}
+}
+
+func (p *Report) line(line Line) {
+	t := line.Time()
+	switch {
+	case p.Lines == 0:
+		p.Oldest = t
+	case t.Before(p.Newest):
+		p.add(line.Offset(), int64(len(line)), "the time is earlier than that of the line before", false)
+	}
+	p.Newest = t
+	p.Lines++
+	if line.Redacted() {
+		p.Redacted++
+	}
+	if id := string(line[msgidAt : msgidAt+idSize]); id != p.ID {
+		p.add(line.Offset(), int64(len(line)), "a line of the room "+id, false)
+	}
+}

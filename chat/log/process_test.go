@@ -1,0 +1,289 @@
+package log
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The test binary, started again, is one of these processes:
+//
+//	writer DIR NAME FROM SEGMENT   appends batches of messages "NAME N", N counting from FROM, and prints N when the
+//	                               message N is acknowledged, until it is killed or its standard input ends
+//	reader DIR                     reads from the beginning and goes on with what comes until its standard input ends; prints
+//	                               an error and exits with 1 if a line is not whole or not behind the one before
+func child(role string, args []string) int {
+	go func() { // nobody outlives the test
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	var err error
+	switch role {
+	case "writer":
+		err = childWriter(args)
+	case "reader":
+		err = childReader(args[0])
+	}
+	fmt.Println("error:", err)
+	return 1
+}
+
+func childWriter(args []string) error {
+	from, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
+	segment, err := strconv.ParseInt(args[3], 10, 64)
+	if err != nil {
+		return err
+	}
+	l, err := Open(args[0], Options{Segment: segment})
+	if err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(uint64(from), 7))
+	for {
+		var batch []Entry
+		for range 1 + rng.IntN(5) {
+			batch = append(batch, Entry{Time: time.Now(), Tags: "account=" + args[1], Body: fmt.Sprintf(":%s!u@h PRIVMSG #room :%s %d %s",
+				args[1], args[1], from+len(batch), strings.Repeat("x", rng.IntN(300)))})
+		}
+		b, err := l.Append(batch)
+		if err != nil {
+			return err
+		}
+		for range b.Lines {
+			if _, err := fmt.Println(from); err != nil {
+				return err
+			}
+			from++
+		}
+	}
+}
+
+// message takes a message's writer and number out of its line.
+func message(line Line) (writer string, n int, err error) {
+	_, text, _ := strings.Cut(string(line.Plain()), " :")
+	if _, err := fmt.Sscan(text, &writer, &n); err != nil {
+		return "", 0, fmt.Errorf("%q is no message of the test: %w", line, err)
+	}
+	return writer, n, nil
+}
+
+// follow is what a reader knows about the writers.
+type follow struct {
+	seen map[string][]int
+	end  int64 // of the last line
+}
+
+// take wants a line behind the one before, and notes whose it is.
+func (f *follow) take(line Line) error {
+	if line.Offset() < f.end {
+		return fmt.Errorf("%q comes behind offset %d", line, f.end)
+	}
+	f.end = line.Offset() + int64(len(line))
+	writer, n, err := message(line)
+	if err != nil {
+		return err
+	}
+	f.seen[writer] = append(f.seen[writer], n)
+	return nil
+}
+
+func newFollow() *follow { return &follow{seen: map[string][]int{}} }
+
+func childReader(dir string) error {
+	l, err := Open(dir, Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	r := l.Stream(0)
+	f := newFollow()
+	for {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			time.Sleep(time.Millisecond) // others write
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := f.take(line); err != nil {
+			return err
+		}
+		if r.Bad() > 0 {
+			return fmt.Errorf("%d bad bytes before %d", r.Bad(), line.Offset())
+		}
+	}
+}
+
+// process is a child at work.
+type process struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	out   *bufio.Scanner
+}
+
+func start(t *testing.T, role string, args ...string) *process {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), childVariable+"="+role)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &process{cmd, stdin, bufio.NewScanner(stdout)}
+}
+
+// numbers reads what a writer acknowledges until it has n or the process is gone.
+func (p *process) numbers(n int) (got []int, err error) {
+	for len(got) < n && p.out.Scan() {
+		k, err := strconv.Atoi(p.out.Text())
+		if err != nil {
+			return got, errors.New(p.out.Text())
+		}
+		got = append(got, k)
+	}
+	return got, nil
+}
+
+// kill ends the process as kill -9 does, and returns what it had acknowledged and nobody had read.
+func (p *process) kill() ([]int, error) {
+	if err := p.cmd.Process.Kill(); err != nil {
+		return nil, err
+	}
+	rest, err := p.numbers(1 << 30)
+	_ = p.cmd.Wait()
+	p.stdin.Close()
+	return rest, err
+}
+
+// killLoop starts a writer again and again where the one before was acknowledged, and kills it when it has
+// acknowledged some more. It returns all that was acknowledged.
+func killLoop(t *testing.T, dir, name string, rounds int, seed uint64) (acknowledged []int) {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	next := 0
+	for range rounds {
+		p := start(t, "writer", dir, name, strconv.Itoa(next), "5000")
+		got, err := p.numbers(1 + rng.IntN(60))
+		rest, err2 := p.kill()
+		if err := errors.Join(err, err2); err != nil {
+			t.Errorf("writer %s: %v", name, err)
+			return acknowledged
+		}
+		acknowledged = append(append(acknowledged, got...), rest...)
+		if n := len(acknowledged); n > 0 {
+			next = acknowledged[n-1] + 1
+		}
+		next += 1000 // what the dead one had under way has numbers that nobody takes again
+	}
+	return acknowledged
+}
+
+// TestKilledWritersLoseNothing has several processes write to one room while others read it, kills writers in the
+// middle of their work, and wants every acknowledged message once, in its writer's order.
+func TestKilledWritersLoseNothing(t *testing.T) {
+	dir := t.TempDir()
+	mustOpen(t, dir, Options{}).Close()
+	readers := []*process{start(t, "reader", dir), start(t, "reader", dir)}
+	names := []string{"ann", "bob", "carl"}
+	acknowledged := make([][]int, len(names))
+	rounds := 40
+	if testing.Short() {
+		rounds = 5
+	}
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() { acknowledged[i] = killLoop(t, dir, name, rounds, uint64(i)) })
+	}
+	wg.Wait()
+	for _, r := range readers {
+		r.stdin.Close() // it exits with 0 unless it found something wrong before
+		if r.out.Scan() {
+			t.Error("a reader beside the writers: ", r.out.Text())
+		}
+		if err := r.cmd.Wait(); err != nil {
+			t.Error("a reader beside the writers: ", err)
+		}
+	}
+	wantAcknowledged(t, mustOpen(t, dir, Options{ReadOnly: true}), names, acknowledged)
+	l := mustOpen(t, dir, Options{})
+	wantAcknowledged(t, l, names, acknowledged)
+	report, err := Inspect(dir)
+	if err != nil || len(report.Faults) > 0 || report.Behind > 0 {
+		t.Errorf("afterwards: %+v, %v", report, err)
+	}
+}
+
+// wantAcknowledged wants all that was acknowledged to be there, nothing twice, each writer's numbers rising.
+func wantAcknowledged(t *testing.T, l *Log, names []string, acknowledged [][]int) {
+	t.Helper()
+	f := newFollow()
+	for _, line := range all(t, l) {
+		if err := f.take(Line(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	total := 0
+	for i, name := range names {
+		there := map[int]bool{}
+		last := -1
+		for _, n := range f.seen[name] {
+			if n <= last {
+				t.Errorf("%s: %d comes behind %d", name, n, last)
+			}
+			last = n
+			there[n] = true
+		}
+		lost := 0
+		for _, n := range acknowledged[i] {
+			if !there[n] {
+				lost++
+			}
+		}
+		if lost > 0 {
+			t.Errorf("%s: %d of %d acknowledged messages are lost", name, lost, len(acknowledged[i]))
+		}
+		total += len(acknowledged[i])
+	}
+	t.Logf("%d acknowledged, all there", total)
+}
+
+// TestALogOpenBesideOthers: one that was open all the time goes on behind what the killed ones left.
+func TestALogOpenBesideOthers(t *testing.T) {
+	dir := t.TempDir()
+	l := mustOpen(t, dir, Options{Segment: 5000})
+	var acknowledged []int
+	for round := range 10 {
+		p := start(t, "writer", dir, "bob", strconv.Itoa(round*1000), "5000")
+		if _, err := p.numbers(5); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			n := round*1000 + i
+			mustAppend(t, l, Entry{time.Now(), "", fmt.Sprintf(":ann!u@h PRIVMSG #room :ann %d", n)})
+			acknowledged = append(acknowledged, n)
+		}
+		if _, err := p.kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantAcknowledged(t, l, []string{"ann"}, [][]int{acknowledged})
+}

@@ -1,0 +1,155 @@
+package log
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRedactVector redacts in plain what the vector redacted says, and wants its very bytes.
+func TestRedactVector(t *testing.T) {
+	e := readExpected(t, filepath.Join(vectors, "redacted"))
+	dir := copyRoom(t, filepath.Join(vectors, "plain"), false)
+	l := mustOpen(t, dir, Options{})
+	for _, offset := range e.redacted {
+		if err := l.Redact(offset); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(filepath.Join(vectors, "redacted", segmentName(0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, segmentName(0))); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("redacted, the segment is %v\n%s", err, got)
+	}
+}
+
+// TestRedactedTextIsGone looks for it in all files of the room.
+func TestRedactedTextIsGone(t *testing.T) {
+	dir := t.TempDir()
+	l := mustOpen(t, dir, Options{Segment: 500})
+	other := mustOpen(t, dir, Options{Segment: 500})
+	var secrets []int64
+	for i := range 20 {
+		if i%5 == 3 {
+			secrets = append(secrets, mustAppend(t, l, entry("secret")).First)
+		}
+		mustAppend(t, other, entry("harmless"))
+	}
+	before := all(t, l)
+	for _, offset := range secrets {
+		if err := l.Redact(offset); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := other.At(offset); err != nil || !line.Redacted() {
+			t.Errorf("the line at %d is %q, %v", offset, line, err)
+		}
+	}
+	mustAppend(t, other, entry("the other process goes on"))
+	mustAppend(t, l, entry("so does this one"))
+	if got := all(t, other); len(got) != len(before)+2 {
+		t.Errorf("%d lines, want %d", len(got), len(before)+2)
+	}
+	names, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, name := range names {
+		if b, err := os.ReadFile(name); err != nil || strings.Contains(string(b), "secret") {
+			t.Errorf("%s still holds the secret: %v", name, err)
+		}
+	}
+	if err := l.Redact(secrets[0]); err != nil {
+		t.Errorf("redacted again: %v", err)
+	}
+	for _, offset := range []int64{-1, secrets[0] + 1, l.Committed(), 1 << 40} {
+		if err := l.Redact(offset); !errors.Is(err, ErrNotFound) {
+			t.Errorf("Redact(%d): %v, want ErrNotFound", offset, err)
+		}
+	}
+}
+
+func TestRetainByAge(t *testing.T) {
+	l := mustOpen(t, t.TempDir(), Options{})
+	day := 24 * time.Hour
+	for d := range 100 { // a quiet room: everything would fit one segment
+		now := noon.Add(time.Duration(d) * day)
+		e := entry("message of the day")
+		e.Time = now
+		mustAppend(t, l, e)
+		if _, err := l.Retain(20*day, 0, now); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := l.After(0, 1)
+		if err != nil || len(lines) != 1 {
+			t.Fatal(lines, err)
+		}
+		if age := now.Sub(lines[0].Time()); age > 26*day {
+			t.Fatalf("day %d: the oldest line is %v old", d, age)
+		} else if d > 30 && age < 20*day {
+			t.Fatalf("day %d: lines younger than 20 days are gone: the oldest is %v old", d, age)
+		}
+	}
+	end := l.Committed()
+	for range 3 { // nobody writes any more: what is left gets old
+		if _, err := l.Retain(20*day, 0, noon.Add(1000*day)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lines, err := l.Latest(10, end); err != nil || len(lines) != 0 {
+		t.Errorf("after three years: %d lines, %v", len(lines), err)
+	}
+	if b := mustAppend(t, l, entry("hello again")); b.First != end || l.First() != end {
+		t.Errorf("the next line goes to %d, want %d", b.First, end)
+	}
+}
+
+func TestRetainBySize(t *testing.T) {
+	l := mustOpen(t, t.TempDir(), Options{})
+	other := mustOpen(t, l.dir, Options{})
+	for i := range 500 {
+		mustAppend(t, l, entry("some text to fill the room"))
+		if i%10 != 0 {
+			continue
+		}
+		before := other.First()
+		removed, err := l.Retain(0, 20_000, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := all(t, other) // finds out that segments are gone
+		if size := len(strings.Join(lines, "")); size > 20_000 || i > 200 && size < 13_000 {
+			t.Fatalf("message %d: %d bytes are kept", i, size)
+		}
+		if first := Line(lines[0]).Offset(); removed > 0 && first == before {
+			t.Errorf("%d bytes are removed, and the first line is still at %d", removed, first)
+		}
+	}
+}
+
+// TestReadersOfWhatIsRemoved go on with the oldest line that is there.
+func TestReadersOfWhatIsRemoved(t *testing.T) {
+	l := mustOpen(t, t.TempDir(), Options{Segment: 500})
+	beside := mustOpen(t, l.dir, Options{ReadOnly: true})
+	for range 40 {
+		mustAppend(t, l, entry("text"))
+	}
+	if len(all(t, beside)) != 40 {
+		t.Fatal("a reader beside does not find 40 lines")
+	}
+	if _, err := l.Retain(0, 1500, noon); err != nil {
+		t.Fatal(err)
+	}
+	kept := all(t, l)
+	if got := all(t, beside); len(got) != len(kept) || len(kept) >= 40 || len(kept) == 0 {
+		t.Errorf("a reader beside finds %d lines, want %d", len(got), len(kept))
+	}
+	if lines, err := beside.Latest(100, beside.Committed()); err != nil || len(lines) != len(kept) {
+		t.Errorf("Latest: %d lines, %v, want %d", len(lines), err, len(kept))
+	}
+	if lines, err := beside.Latest(10, 300); err != nil || len(lines) != 0 {
+		t.Errorf("Latest before what is kept: %d lines, %v", len(lines), err)
+	}
+}

@@ -1,0 +1,156 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// Repaired is what Repair did with one segment.
+type Repaired struct {
+	Segment int64   `json:"segment"` // its base
+	Kept    string  `json:"kept"`    // where the bytes are that it had
+	Lost    int64   `json:"lost"`    // bytes that belong to no whole line, or to one that is there already
+	Now     []int64 `json:"now"`     // bases of the segments that have its whole lines
+}
+
+// Repair brings the room in order and takes bad bytes out of its segments: each run of whole lines becomes a segment
+// of its own, at the place that the lines themselves say, and what there was is kept beside as *.damaged, which
+// nobody reads. Lines keep their offsets. Other processes may have the room open.
+func (l *Log) Repair() ([]Repaired, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.writable(); err != nil {
+		return nil, err
+	}
+	var done []Repaired
+	err := l.inOrder(func() error {
+		if err := l.order(); err != nil {
+			return err
+		}
+		if err := l.syncAll(); err != nil {
+			return err
+		}
+		var err error
+		if done, err = l.repairSegments(); err != nil || len(done) == 0 {
+			return err
+		}
+		return l.recover()
+	})
+	return done, err
+}
+
+func (l *Log) repairSegments() (done []Repaired, err error) {
+	bases, err := l.relist()
+	if err != nil {
+		return nil, err
+	}
+	end := int64(0) // of what was found whole so far
+	for i, base := range bases {
+		data, err := os.ReadFile(l.segmentPath(base))
+		if err != nil {
+			return done, fmt.Errorf("chat/log: %w", err)
+		}
+		limit := int64(maxOffset)
+		if i+1 < len(bases) {
+			limit = bases[i+1]
+		}
+		runs, whole := wholeRuns(data, end, limit)
+		if n := len(runs); n > 0 {
+			end = runs[n-1].base + int64(len(runs[n-1].data))
+		}
+		if whole == len(data) && (len(runs) == 0 || len(runs) == 1 && runs[0].base == base) {
+			continue
+		}
+		r := Repaired{Segment: base, Lost: int64(len(data) - whole)}
+		if err := l.replaceByRuns(base, runs, &r); err != nil {
+			return done, l.failing("repair a segment", err)
+		}
+		done = append(done, r)
+	}
+	return done, nil
+}
+
+// run is a sequence of whole lines that follow each other: a segment.
+type run struct {
+	base int64
+	data []byte
+}
+
+// wholeRuns finds the whole lines in a segment's bytes, wherever they stand, that belong between two offsets and come
+// in order. whole counts their bytes.
+func wholeRuns(data []byte, from, to int64) (runs []run, whole int) {
+	for len(data) > 0 {
+		n := lineLength(data)
+		if n == 0 {
+			break
+		}
+		line, ok := check(data[:n])
+		data = data[n:]
+		if !ok || line.Offset() < from || line.Offset()+int64(n) > to {
+			continue
+		}
+		if k := len(runs) - 1; k >= 0 && line.Offset() == from {
+			runs[k].data = append(runs[k].data, line...)
+		} else {
+			runs = append(runs, run{line.Offset(), slices.Clone(line)})
+		}
+		from = line.Offset() + int64(n)
+		whole += n
+	}
+	return runs, whole
+}
+
+// replaceByRuns keeps a segment beside and puts runs in its place, the last one first: a segment ends where the next
+// begins, so at no moment a line is missing or there twice.
+func (l *Log) replaceByRuns(base int64, runs []run, r *Repaired) error {
+	name := l.segmentPath(base)
+	var err error
+	if r.Kept, err = l.keepDamaged(name); err != nil {
+		return err
+	}
+	if err := l.finish(base); err != nil {
+		return err
+	}
+	replaced := false
+	for _, x := range slices.Backward(runs) {
+		target := l.segmentPath(x.base)
+		err := l.writeAside(target+".tmp", func(f File) error {
+			_, err := f.WriteAt(x.data, 0)
+			return err
+		})
+		if err == nil {
+			err = l.install(target+".tmp", target, finishedMode)
+		}
+		if err != nil {
+			return err
+		}
+		r.Now = append(r.Now, x.base)
+		replaced = replaced || x.base == base
+	}
+	slices.Reverse(r.Now)
+	if replaced {
+		return nil
+	}
+	if err := l.fs.Remove(name); err != nil {
+		return err
+	}
+	return l.fs.SyncDir(l.dir)
+}
+
+// keepDamaged copies a segment to a name that is not taken.
+func (l *Log) keepDamaged(name string) (string, error) {
+	for n := 1; ; n++ {
+		kept := name + ".damaged"
+		if n > 1 {
+			kept = fmt.Sprintf("%s.%d.damaged", name, n)
+		}
+		if _, err := os.Stat(kept); err == nil {
+			continue
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+		return kept, l.writeAside(kept, func(f File) error { return l.copyTo(f, name) })
+	}
+}

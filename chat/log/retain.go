@@ -1,0 +1,107 @@
+package log
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// Retain removes old segments: those whose lines are all older than age before now, and the oldest as long as there
+// are more than so many bytes in all. 0 sets no limit. A segment goes as a whole, so up to a quarter of the limit
+// may stay longer, which holds if Retain is called at least that often. The last segment stays. removed is in bytes.
+func (l *Log) Retain(age time.Duration, bytes int64, now time.Time) (removed int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.writable(); err != nil {
+		return 0, err
+	}
+	err = l.inOrder(func() error {
+		if err := l.order(); err != nil {
+			return err
+		}
+		if err := l.syncAll(); err != nil {
+			return err
+		}
+		if err := l.rollForRetention(age, bytes, now); err != nil {
+			return err
+		}
+		removed, err = l.removeOld(age, bytes, now)
+		return err
+	})
+	return removed, err
+}
+
+// rollForRetention begins a new segment when the last one holds a quarter of what may be kept.
+func (l *Log) rollForRetention(age time.Duration, bytes int64, now time.Time) error {
+	size := l.words.end() - l.base
+	due := bytes > 0 && size > bytes/4
+	if age > 0 && size > 0 && !due {
+		first, err := l.firstFrom(l.base)
+		if err != nil {
+			return err
+		}
+		due = first != nil && first.Time().Before(now.Add(-age/4))
+	}
+	if !due || size == 0 {
+		return nil
+	}
+	err := l.roll(l.words.end())
+	if errors.Is(err, errSync) {
+		return l.unsynced(err)
+	}
+	return err
+}
+
+func (l *Log) removeOld(age time.Duration, bytes int64, now time.Time) (removed int64, err error) {
+	bases, err := l.relist()
+	if err != nil {
+		return 0, err
+	}
+	all, err := l.extents(bases)
+	if err != nil {
+		return 0, err
+	}
+	total := sizeBetween(all, 0, maxOffset)
+	for _, x := range all[:len(all)-1] {
+		old := bytes > 0 && total > bytes
+		if age > 0 && !old {
+			newest, err := l.newestIn(x)
+			if err != nil {
+				return removed, err
+			}
+			old = newest.Before(now.Add(-age))
+		}
+		if !old {
+			break
+		}
+		if err := l.fs.Remove(l.segmentPath(x.base)); err != nil {
+			return removed, l.failing("remove a segment", err)
+		}
+		removed += x.end - x.base
+		total -= x.end - x.base
+	}
+	if removed == 0 {
+		return 0, nil
+	}
+	if err := l.fs.SyncDir(l.dir); err != nil {
+		return removed, l.failing("remove a segment", err)
+	}
+	_, err = l.relist()
+	return removed, err
+}
+
+// newestIn is the time of a segment's last line. One without a whole line is as old as its file.
+func (l *Log) newestIn(x extent) (time.Time, error) {
+	lines, err := l.latestIn(x.base, x.end, 1)
+	if err != nil {
+		return time.Time{}, l.failing("read a segment", err)
+	}
+	if len(lines) == 1 {
+		return lines[0].Time(), nil
+	}
+	info, err := os.Stat(l.segmentPath(x.base))
+	if err != nil {
+		return time.Time{}, l.failing("read a segment", err)
+	}
+	return info.ModTime(), nil
+}
