@@ -45,7 +45,7 @@ func untilText(until time.Time) string {
 	if until.IsZero() {
 		return "for ever"
 	}
-	return "until " + day(until)
+	return "until " + timeCell(until)
 }
 
 type userUnbanCmd struct {

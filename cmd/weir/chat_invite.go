@@ -66,7 +66,7 @@ func (c *inviteListCmd) Run(t *terminal, i *chatInviteCmd) error {
 		}
 		var rows [][]string
 		for _, v := range invites {
-			rows = append(rows, []string{v.ID, day(v.Created), untilText(v.Until), v.By})
+			rows = append(rows, []string{v.ID, timeCell(v.Created), untilText(v.Until), v.By})
 		}
 		writeTable(t.out, []column{{title: "invite"}, {title: "made"}, {title: "good"}, {title: "by"}}, rows, 0, nil)
 		return nil

@@ -139,11 +139,7 @@ func (c *userListCmd) Run(t *terminal, u *chatUserCmd) error {
 		var rows [][]string
 		for _, a := range s.Accounts() {
 			list = append(list, userEntry{a, a.Password()})
-			opens := fmt.Sprintf("%d certificates", len(a.Certs))
-			if a.Password() {
-				opens = strings.TrimSuffix("password, "+opens, ", 0 certificates")
-			}
-			rows = append(rows, []string{a.Name, string(a.Role), day(a.Created), opens})
+			rows = append(rows, []string{a.Name, string(a.Role), timeCell(a.Created), openedBy(a)})
 		}
 		if c.JSON {
 			return t.json(list)
@@ -153,8 +149,23 @@ func (c *userListCmd) Run(t *terminal, u *chatUserCmd) error {
 	})
 }
 
-// day is a time in a table, to the minute and in the machine's zone; "-" is none.
-func day(at time.Time) string {
+// openedBy says what lets somebody in as a.
+func openedBy(a *account.Account) string {
+	var ways []string
+	if a.Password() {
+		ways = append(ways, "password")
+	}
+	for _, cert := range a.Certs {
+		ways = append(ways, "certificate "+cert[:12]+"…")
+	}
+	if len(ways) == 0 {
+		return "nothing"
+	}
+	return strings.Join(ways, ", ")
+}
+
+// timeCell is a time in a table, to the minute and in the machine's zone; "-" is none.
+func timeCell(at time.Time) string {
 	if at.IsZero() {
 		return "-"
 	}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/chat/account"
+)
+
+// chatCommand runs weir chat ARGS --data DIR with a text on standard input.
+func chatCommand(t *testing.T, dir, in string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.Command(binary(t), append(append([]string{"chat"}, args...), "--data", dir)...)
+	var out, failed strings.Builder
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &out, &failed
+	cmd.Env = append(os.Environ(), "USER=root of it")
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatal(err)
+	} else if ok {
+		code = exit.ExitCode()
+	}
+	return out.String(), failed.String(), code
+}
+
+// Each command does what it says on a data directory that a server has open, and the server sees it.
+func TestChatUser(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "chat")
+	do := func(in string, args ...string) string {
+		t.Helper()
+		out, failed, code := chatCommand(t, dir, in, args...)
+		if code != 0 {
+			t.Fatalf("weir chat %q: exit status %d, %s", args, code, failed)
+		}
+		return out
+	}
+	do("correct horse\n", "user", "add", "Ann", "--role", "admin")
+	server, err := account.Open(dir, account.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	before := server.Generation()
+	do("another horse", "user", "add", "bob")
+	do("a third horse\r\n", "user", "passwd", "ANN")
+	do("", "user", "role", "bob", "operator")
+	cert := strings.Repeat("ab", 32)
+	do("", "user", "cert", "bob", cert)
+	if server.Generation() <= before {
+		t.Error("the server does not notice")
+	}
+	ann, err1 := server.Plain("ann", "a third horse")
+	bob, err2 := server.External("", cert)
+	if err1 != nil || err2 != nil || ann.Role != account.Admin || bob.Name != "bob" || bob.Role != account.Operator {
+		t.Errorf("logged in as %+v and %+v, %v, %v", ann, bob, err1, err2)
+	}
+	table, list := do("", "user", "list"), []map[string]any{}
+	if err := json.Unmarshal([]byte(do("", "user", "list", "--json")), &list); err != nil || len(list) != 2 || list[0]["name"] != "Ann" || list[0]["role"] != "admin" || list[0]["password"] != true {
+		t.Errorf("the list is %v, %v", list, err)
+	}
+	if !strings.Contains(table, "Ann") || !strings.Contains(table, "password, certificate abab") || strings.Contains(table, "SCRAM") {
+		t.Errorf("the table is\n%s", table)
+	}
+	do("", "user", "cert", "bob", cert, "--remove")
+	do("", "user", "remove", "Bob")
+	if server.Lookup("bob") != nil {
+		t.Error("bob is there still")
+	}
+}
+
+func TestChatBanAndInvite(t *testing.T) {
+	dir := t.TempDir()
+	ban, _, code := chatCommand(t, dir, "", "user", "ban", "mal*!*@*", "--for", "2w", "--reason", "calm down", "--json")
+	var made account.Ban
+	if err := json.Unmarshal([]byte(ban), &made); err != nil || code != 0 || made.By != "root of it" || made.Until.Sub(made.Created).Round(time.Hour) != 14*24*time.Hour {
+		t.Errorf("the ban is %+v, %v", made, err)
+	}
+	if table, _, _ := chatCommand(t, dir, "", "user", "bans"); !strings.Contains(table, "mal*!*@*") || !strings.Contains(table, "calm down") {
+		t.Errorf("the bans are\n%s", table)
+	}
+	chatCommand(t, dir, "", "user", "unban", "MAL*!*@*")
+	if list, _, _ := chatCommand(t, dir, "", "user", "bans", "--json"); strings.TrimSpace(list) != "[]" {
+		t.Errorf("the bans are %s", list)
+	}
+	printed, told, code := chatCommand(t, dir, "", "invite")
+	if code != 0 || len(strings.TrimSpace(printed)) != 31 || !strings.Contains(told, "can't be shown again") {
+		t.Errorf("weir chat invite: %q, %q, %d", printed, told, code)
+	}
+	var invites []account.Invite
+	list, _, _ := chatCommand(t, dir, "", "invite", "list", "--json")
+	if err := json.Unmarshal([]byte(list), &invites); err != nil || len(invites) != 1 || invites[0].Until.IsZero() || strings.Contains(list, printed[:5]) {
+		t.Fatalf("the invites are %s, %v", list, err)
+	}
+	s, err := account.Open(dir, account.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Register("carl", "correct horse", strings.TrimSpace(printed)); err != nil {
+		t.Errorf("the code is not good: %v", err)
+	}
+	if _, _, code := chatCommand(t, dir, "", "invite", "revoke", invites[0].ID); code != 1 {
+		t.Errorf("a used code is revoked: exit status %d", code)
+	}
+}
+
+// A refusal is one line that tells what is wrong, and never a password.
+func TestChatUserRefuses(t *testing.T) {
+	dir := t.TempDir()
+	chatCommand(t, dir, "correct horse\n", "user", "add", "ann")
+	chatCommand(t, dir, "correct horse\n", "user", "add", "gone")
+	chatCommand(t, dir, "", "user", "remove", "gone")
+	for _, c := range []struct {
+		in   string
+		args []string
+		code int
+		says string
+	}{
+		{"correct horse\n", []string{"user", "add", "a,b"}, 2, `"a,b"`},
+		{"correct horse\n", []string{"user", "add", "ANN"}, 1, "the name is taken: ANN"},
+		{"correct horse\n", []string{"user", "add", "gone"}, 1, "--reuse"},
+		{"horse\n", []string{"user", "add", "bob"}, 1, "5 characters, at least 8"},
+		{"", []string{"user", "add", "bob"}, 1, "standard input has no password"},
+		{"correct horse\n", []string{"user", "add", "bob", "--role", "king"}, 2, "king"},
+		{"", []string{"user", "passwd", "bob"}, 1, `no account "bob"`},
+		{"", []string{"user", "remove", "bob"}, 1, `"bob"`},
+		{"", []string{"user", "cert", "ann", "abcd"}, 1, "64 hex digits"},
+		{"", []string{"user", "ban", "*!*@*"}, 1, "is everybody"},
+		{"", []string{"user", "ban", "ann", "--for", "soon"}, 2, "soon"},
+		{"", []string{"user", "unban", "ann"}, 1, `"ann"`},
+		{"", []string{"invite", "revoke", "abc"}, 1, `"abc"`},
+	} {
+		out, failed, code := chatCommand(t, dir, c.in, c.args...)
+		last := strings.TrimSpace(failed[strings.LastIndex(strings.TrimSpace(failed), "\n")+1:])
+		if code != c.code || out != "" || !strings.HasPrefix(last, "weir: ") || !strings.Contains(last, c.says) || strings.Contains(failed, "horse") {
+			t.Errorf("weir chat %q: exit status %d, %q, want %d and %q", c.args, code, failed, c.code, c.says)
+		}
+	}
+	if _, failed, code := chatCommand(t, filepath.Join(dir, "none"), "", "user", "list"); code != 1 || !strings.Contains(failed, "weir chat user add makes it") {
+		t.Errorf("no data directory: %d, %s", code, failed)
+	}
+}
