@@ -22,7 +22,7 @@ var ErrBan = errors.New("account: not a ban")
 // Ban keeps somebody out.
 type Ban struct {
 	// Pattern is an account's name, an address (192.0.2.7, 2001:db8::1), a network (192.0.2.0/24), or a mask of
-	// NICK!USER@HOST with * for any characters and ? for one.
+	// NICK!USER@HOST with * for any bytes and ? for one.
 	Pattern string    `json:"pattern"`
 	Reason  string    `json:"reason,omitempty"` // shown to who is kept out
 	By      string    `json:"by,omitempty"`
@@ -140,19 +140,16 @@ func (b Ban) bans(c Client) bool {
 	return Fold(b.Pattern) == Fold(c.Account)
 }
 
-// matches says whether text is what the pattern says, * for any characters and ? for one. It takes at most
+// matches says whether text is what the pattern says, * for any bytes and ? for one. It takes at most
 // len(pattern) x len(text) steps.
 func matches(pattern, text string) bool {
 	star, from, p := -1, 0, 0
 	for t := 0; t < len(text); {
-		_, size := utf8.DecodeRuneInString(text[t:])
 		switch {
 		case p < len(pattern) && pattern[p] == '*':
 			star, from = p, t
 			p++
-		case p < len(pattern) && pattern[p] == '?':
-			p, t = p+1, t+size
-		case p < len(pattern) && pattern[p] == text[t]:
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
 			p, t = p+1, t+1
 		case star >= 0:
 			from++
