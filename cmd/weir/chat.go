@@ -1,6 +1,8 @@
 package main
 
 type chatCmd struct {
+	Serve  chatServeCmd  `cmd:"" help:"Run a chat that every IRC client can use; example: weir chat serve --data chat"`
 	User   chatUserCmd   `cmd:"" help:"Manage accounts and bans; example: weir chat user add ann --role admin --data chat"`
 	Invite chatInviteCmd `cmd:"" help:"Make codes with which people make accounts for themselves; example: weir chat invite --data chat"`
+	Log    chatLogCmd    `cmd:"" help:"Look into the logs of rooms: what they hold, and what is wrong with them."`
 }

@@ -1,0 +1,160 @@
+package chat
+
+import (
+	"weir/chat/irc"
+	"weir/chat/log"
+)
+
+// replayBytes bounds what is replayed in one room, so that it fits into the outbox of a client that has taken nothing yet.
+const replayBytes = Outbox / 4
+
+// catchUp makes a new seat live. A client without chathistory is replayed what its device missed; then every one is
+// given what was delivered since it sat down, and the topic and the names; and from then on deliver sends to it. It runs at the desk.
+func (s *session) catchUp(seat *seat) {
+	f := seat.feed
+	s.svc.mu.Lock()
+	for f.sending { // perhaps to this session too, at a seat that it had before
+		s.svc.handedOut.Wait()
+	}
+	if r := f.room; r != nil {
+		s.topic(r)
+	}
+	upTo := seat.seen.Load() // where deliver was when it sat down
+	s.svc.unlock()
+	if !s.has(irc.CapChathistory) {
+		s.replay(f, upTo)
+	}
+	s.readMarker(f)
+	for {
+		s.svc.mu.Lock()
+		if f.delivered <= upTo || s.gone || f.seatOf(s) != seat {
+			break
+		}
+		now := f.delivered
+		s.svc.unlock()
+		lines := s.between(f, upTo, now, s.svc.o.Replay)
+		for _, line := range lines {
+			s.out = appendStored(s.out, s.capSet().View(), "", line)
+		}
+		if upTo = now; len(lines) == s.svc.o.Replay { // there may be more
+			last := lines[len(lines)-1]
+			upTo = last.Offset() + int64(len(last))
+		}
+	}
+	defer s.svc.unlock()
+	if s.gone || f.seatOf(s) != seat { // left, or was thrown out, meanwhile
+		return
+	}
+	if r := f.room; r != nil && !s.has(irc.CapNoImplicitNames) {
+		s.names(r)
+	}
+	if s.flush() {
+		seat.seen.Store(upTo)
+		seat.live = true
+	} else {
+		s.svc.tooSlow(s)
+	}
+}
+
+// replay sends what the session's device missed before an offset.
+func (s *session) replay(f *feed, upTo int64) {
+	lines := s.missed(f, upTo)
+	if len(lines) == 0 {
+		return
+	}
+	caps, extra, id := s.capSet(), "", ""
+	if caps.Has(irc.CapBatch) {
+		id = s.svc.batchName()
+		extra = "batch=" + id
+		s.say("BATCH", "+"+id, "chathistory", f.target(s))
+	}
+	for _, line := range lines {
+		s.out = appendStored(s.out, caps.View(), extra, line)
+	}
+	if id != "" {
+		s.say("BATCH", "-"+id)
+	}
+	s.svc.counts.replayed.Add(int64(len(lines)))
+}
+
+// missed are the lines that the session's device has not seen, the newest if they are too many. Who has no account,
+// or was never here, has no mark, and gets a few.
+func (s *session) missed(f *feed, upTo int64) []log.Line {
+	from, marked := int64(0), false
+	if s.login.Account != nil {
+		from, marked = s.svc.accounts.Mark(s.login.Name, s.login.Device, f.key)
+	}
+	if !marked {
+		return fit(s.latest(f, min(guestReplay, s.svc.o.Replay), upTo))
+	}
+	lines := s.latest(f, s.svc.o.Replay, upTo)
+	for len(lines) > 0 && lines[0].Offset() < from {
+		lines = lines[1:]
+	}
+	return fit(lines)
+}
+
+// guestReplay is how many lines who has no mark is replayed.
+const guestReplay = 50
+
+// fit drops old lines until the rest has at most replayBytes.
+func fit(lines []log.Line) []log.Line {
+	size := 0
+	for i := len(lines) - 1; i >= 0; i-- {
+		if size += len(lines[i]); size > replayBytes {
+			return lines[i+1:]
+		}
+	}
+	return lines
+}
+
+// latest are the newest n lines before an offset.
+func (s *session) latest(f *feed, n int, before int64) []log.Line {
+	lines, err := f.log.Latest(n, before)
+	s.complain(f, err)
+	return lines
+}
+
+// between are the first n lines from an offset to another.
+func (s *session) between(f *feed, from, before int64, n int) []log.Line {
+	lines, err := f.log.After(from, n)
+	s.complain(f, err)
+	for i, line := range lines {
+		if line.Offset() >= before {
+			return lines[:i]
+		}
+	}
+	return lines
+}
+
+func (s *session) complain(f *feed, err error) {
+	if err != nil {
+		s.svc.o.Log.Error("a log cannot be read", "log", f.key, "error", err)
+	}
+}
+
+// keepMarks passes on how far every seat has come.
+func (s *Service) keepMarks() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.rooms {
+		for _, seat := range r.seats {
+			s.keepMark(seat)
+		}
+	}
+	for _, f := range s.directs {
+		for _, seat := range f.seats {
+			s.keepMark(seat)
+		}
+	}
+}
+
+// keepMark passes on how far a seat has come, if its session has an account. The caller holds the lock.
+func (s *Service) keepMark(seat *seat) {
+	login, seen := seat.session.login, seat.seen.Load()
+	if login.Account == nil || seen == seat.kept || !seat.live {
+		return
+	}
+	seat.kept = seen
+	s.accounts.SetMark(login.Name, login.Device, seat.feed.key, seen)
+}

@@ -1,0 +1,78 @@
+package chat
+
+import (
+	"errors"
+
+	"weir/chat/log"
+	"weir/flow"
+)
+
+// The way of a message, run by flow as a network:
+//
+//  1. commit (four at once; a feed is in one at most): takes what is pending, appends it to the log in one write and
+//     one sync, and writes the room's state when that changed.
+//  2. deliver (one, so that a feed's batches come in order): see deliver.go. When something is pending again,
+//     it puts the feed back to 1.
+
+var errStopping = errors.New("the server is stopping")
+
+// commit is the first stage.
+func (s *Service) commit(f *feed, out *flow.Out[*feed]) {
+	if f == nil { // Open asks whether the net runs
+		return
+	}
+	s.mu.Lock()
+	f.taken, f.pending = f.pending, f.taken[:0]
+	var state []byte
+	if f.stateless && f.room != nil {
+		f.stateless = false
+		state = f.room.state()
+	}
+	s.mu.Unlock()
+	f.entries = f.entries[:0]
+	for i := range f.taken {
+		f.entries = append(f.entries, f.taken[i].entry)
+	}
+	f.batch, f.err = log.Batch{}, nil
+	if len(f.entries) > 0 {
+		f.batch, f.err = f.log.Append(f.entries)
+	}
+	if state != nil {
+		s.writeState(f, state)
+	}
+	out.Send(0, f)
+}
+
+// lost settles a feed that fell out of the net: a stage panicked, or the service stops.
+func (s *Service) lost(f *feed, why error) {
+	if f == nil {
+		return
+	}
+	s.o.Log.Error("messages lost before they were acknowledged", "log", f.key, "error", why)
+	s.mu.Lock()
+	posts := append(f.taken, f.pending...)
+	f.taken, f.pending = nil, nil
+	f.queued = false
+	s.mu.Unlock()
+	f.refuse(posts, why)
+	f.settle(posts)
+}
+
+// refuse tells who sent posts that they are not stored.
+func (f *feed) refuse(posts []post, why error) {
+	f.svc.counts.notStored.Add(int64(len(posts)))
+	for _, p := range posts {
+		if p.last {
+			p.from.conn.Send(p.from.refusal(f, p, why))
+		}
+	}
+}
+
+// settle tells the sessions that wait for posts that these are done.
+func (f *feed) settle(posts []post) {
+	for _, p := range posts {
+		if s := p.from; s.pending.Add(-1) == 0 && s.waiting.Swap(false) {
+			s.conn.Post()
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package chat
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"weir/chat/irc"
+	"weir/chat/log"
+	"weir/flow"
+)
+
+// delivery is what the deliver stage keeps from batch to batch, so that a delivery allocates nothing.
+type delivery struct {
+	seats   []*seat
+	views   [irc.Views]encoded
+	own     []byte // what a sender is sent
+	batches uint64
+}
+
+// encoded is a batch as a view shows it.
+type encoded struct {
+	batch uint64 // of delivery.batches: what this is an encoding of
+	text  []byte
+	ends  []int // of each line in text
+}
+
+// line is the encoding of the line at i.
+func (e *encoded) line(i int) []byte {
+	if i == 0 {
+		return e.text[:e.ends[0]]
+	}
+	return e.text[e.ends[i-1]:e.ends[i]]
+}
+
+// deliver is the second stage: it hands a batch to everybody who is there.
+func (s *Service) deliver(f *feed, out *flow.Out[*feed]) {
+	d := &s.delivery
+	d.batches++
+	s.mu.Lock()
+	if f.err == nil && len(f.taken) > 0 {
+		f.delivered = f.batch.End
+		for i := range f.taken {
+			if apply := f.taken[i].apply; apply != nil {
+				apply()
+			}
+			f.taken[i].from.sending = d.batches
+			if f.taken[i].label != "" {
+				f.taken[i].from.sendingLabel = d.batches
+			}
+		}
+		d.seats = f.audience(d.seats[:0])
+		f.sending = true
+	} else {
+		d.seats = d.seats[:0]
+	}
+	s.unlock()
+	for _, seat := range d.seats {
+		d.send(f, seat)
+	}
+	s.counts.deliveries.Add(int64(len(d.seats) * len(f.taken)))
+	clear(d.seats)
+	if f.err != nil {
+		s.o.Log.Error("messages refused", "log", f.key, "messages", len(f.taken), "error", f.err)
+		f.refuse(f.taken, f.err)
+	}
+	s.counts.batches.Add(1)
+	f.settle(f.taken)
+	clear(f.taken)
+	s.again(f)
+}
+
+// again puts a feed back if something is pending, or has it leave the net.
+func (s *Service) again(f *feed) {
+	s.mu.Lock()
+	f.queued, f.sending = false, false
+	s.handedOut.Broadcast()
+	if len(f.pending) > 0 || f.stateless {
+		s.wants(f)
+	}
+	s.unlock()
+}
+
+// audience appends the seats that a batch is for. The caller holds the lock.
+func (f *feed) audience(seats []*seat) []*seat {
+	if f.room == nil {
+		f.seatPair()
+	}
+	for _, seat := range f.seats {
+		if seat.live {
+			seats = append(seats, seat)
+		}
+	}
+	return seats
+}
+
+// send sends the batch under way to a seat, by one Send.
+func (d *delivery) send(f *feed, seat *seat) {
+	s := seat.session
+	caps := s.capSet()
+	e := d.view(f, caps.View())
+	text := e.text
+	if s.sending == d.batches && (s.sendingLabel == d.batches || !caps.Has(irc.CapEchoMessage)) {
+		text = d.forSender(f, s, caps, e)
+	}
+	if len(text) > 0 && !s.conn.Send(text) {
+		f.svc.tooSlow(s)
+		return
+	}
+	seat.seen.Store(f.batch.End)
+}
+
+// forSender is the batch for a session that some of it comes from: without its own messages if it wants no
+// echo, with its labels if it has some.
+func (d *delivery) forSender(f *feed, s *session, caps irc.Caps, e *encoded) []byte {
+	d.own = d.own[:0]
+	for i := range f.taken {
+		p := &f.taken[i]
+		switch {
+		case p.from != s:
+			d.own = append(d.own, e.line(i)...)
+		case p.text && !caps.Has(irc.CapEchoMessage):
+			if p.label != "" && p.last {
+				d.own = f.svc.appendAck(d.own, p.label)
+			}
+		case p.label != "":
+			d.own = appendLabeled(d.own, p.label, e.line(i))
+		default:
+			d.own = append(d.own, e.line(i)...)
+		}
+	}
+	return d.own
+}
+
+// appendLabeled appends a line, or the first of several, with a label.
+func appendLabeled(dst []byte, label string, line []byte) []byte {
+	if len(line) == 0 {
+		return dst
+	}
+	dst = append(append(dst, "@label="...), label...)
+	if rest, tagged := bytes.CutPrefix(line, []byte{'@'}); tagged {
+		return append(append(dst, ';'), rest...)
+	}
+	return append(append(dst, ' '), line...)
+}
+
+func (s *Service) appendAck(dst []byte, label string) []byte {
+	return irc.AppendLine(append(append(append(dst, "@label="...), label...), ' '), s.o.Name, "ACK")
+}
+
+// view is the batch under way as a view shows it, encoded once.
+func (d *delivery) view(f *feed, v irc.View) *encoded {
+	e := &d.views[v]
+	if e.batch == d.batches {
+		return e
+	}
+	e.batch, e.text, e.ends = d.batches, e.text[:0], e.ends[:0]
+	for _, line := range f.batch.Lines {
+		e.text = appendStored(e.text, v, "", line)
+		e.ends = append(e.ends, len(e.text))
+	}
+	return e
+}
+
+// multilineTag joins the lines of one long message: its value is BATCH.NUMBER.OF, the number from 0.
+const multilineTag = irc.OwnTags + "batch"
+
+var (
+	ownTag     = []byte(irc.OwnTags)
+	tagmsgWord = []byte("TAGMSG ")
+	redactWord = []byte("REDACT ")
+)
+
+// appendStored appends a stored line as a view shows it; nothing, where that view cannot show it. Extra are
+// tags without "@".
+func appendStored(dst []byte, v irc.View, extra string, line log.Line) []byte {
+	body := line.Plain()
+	tags := bytes.TrimSuffix(line.Tagged()[:len(line.Tagged())-len(body)], []byte{' '})
+	if v&irc.ViewTags == 0 && isCommand(body, tagmsgWord) || v&irc.ViewRedact == 0 && isCommand(body, redactWord) {
+		return dst
+	}
+	if bytes.Contains(tags, ownTag) {
+		if line.Redacted() {
+			return dst
+		}
+		if part, ok := line.Tag(multilineTag); ok {
+			return appendPart(dst, v, extra, line, part, tags, body)
+		}
+	}
+	return irc.AppendView(dst, v, extra, tags, body)
+}
+
+// isCommand says whether a line ":source COMMAND ..." has that command, given with the space behind it.
+func isCommand(body, command []byte) bool {
+	_, rest, _ := bytes.Cut(body, []byte{' '})
+	return bytes.HasPrefix(rest, command)
+}
+
+// appendPart appends a line that is a part of a long message: in a batch of its own to who knows such, as a
+// message to others, of which only the first has an id.
+func appendPart(dst []byte, v irc.View, extra string, line log.Line, part string, tags, body []byte) []byte {
+	id, place, _ := strings.Cut(part, ".")
+	number, of, _ := strings.Cut(place, ".")
+	n, _ := strconv.Atoi(number)
+	all, _ := strconv.Atoi(of)
+	if v&irc.ViewMultiline == 0 {
+		if n > 0 {
+			v &^= irc.ViewTags
+		}
+		return irc.AppendView(dst, v, extra, tags, body)
+	}
+	words := bytes.SplitN(body, []byte{' '}, 4)
+	if n == 0 {
+		start := []byte(string(words[0]) + " BATCH +" + id + " draft/multiline " + string(words[2]) + "\r\n")
+		dst = irc.AppendView(dst, v, extra, tags, start)
+	}
+	inner := "batch=" + id
+	if _, concat := line.Tag("draft/multiline-concat"); concat {
+		inner += ";draft/multiline-concat"
+	}
+	dst = irc.AppendView(dst, 0, inner, nil, body)
+	if n == all-1 {
+		dst = append(append(dst, words[0]...), " BATCH -"+id+"\r\n"...)
+	}
+	return dst
+}

@@ -1,0 +1,157 @@
+package chat
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"weir/chat/irc"
+	"weir/chat/log"
+)
+
+// feed is a conversation with a log: a room, or what two accounts say to each other.
+type feed struct {
+	svc  *Service
+	name string   // as the log's lines name it; of a direct one, the names of both
+	key  string   // by which marks know it
+	self [1]*feed // itself, for Net.Put
+	log  *log.Log
+	room *room     // nil: direct
+	pair [2]string // of a direct one: the folded accounts
+
+	// Guarded by Service.mu.
+	seats     []*seat
+	pending   []post    // for the next batch
+	queued    bool      // is in the net
+	delivered int64     // the log's offset up to which deliver has handed out
+	stateless bool      // the state file is behind
+	sending   bool      // deliver writes to the seats that it saw
+	used      time.Time // when it was opened, or last left
+
+	// Owned by the stage that has the feed.
+	entries []log.Entry
+	taken   []post // of the batch under way
+	batch   log.Batch
+	err     error // why the batch was refused
+}
+
+// post is one line on its way to the log and to the members.
+type post struct {
+	from  *session
+	label string
+	entry log.Entry
+	text  bool   // an echo goes only to who asked for echoes: PRIVMSG, NOTICE, TAGMSG
+	last  bool   // of a message of several lines, or of one
+	apply func() // called by deliver under Service.mu once it is durable; nil: nothing
+}
+
+// seat is a session's place at a feed.
+type seat struct {
+	session *session
+	feed    *feed
+	live    bool         // guarded by Service.mu: messages are sent to it
+	seen    atomic.Int64 // the offset up to which it was sent everything
+	kept    int64        // owned by the sweep: what of this the account's mark has
+}
+
+// pendingLines is how many messages of a session may be under way.
+const pendingLines = 64
+
+// put adds posts to the next batch. The caller holds the lock and ends its hold by Service.unlock.
+func (f *feed) put(posts ...post) {
+	for _, p := range posts {
+		p.from.pending.Add(1)
+		if p.from.lastRoom = ""; f.room != nil {
+			p.from.lastRoom = irc.Fold(f.name)
+		}
+	}
+	f.pending = append(f.pending, posts...)
+	f.svc.wants(f)
+	if len(posts) > 0 {
+		f.svc.counts.messages.Add(int64(len(posts)))
+	}
+}
+
+// wants puts a feed on the list of those that unlock launches.
+func (s *Service) wants(f *feed) {
+	if !f.queued {
+		f.queued = true
+		s.starting = append(s.starting, f)
+	}
+}
+
+// locked calls f under the lock. It is given back if f panics.
+func (s *Service) locked(f func()) {
+	s.mu.Lock()
+	defer s.unlock()
+	f()
+}
+
+// unlock ends a hold of mu, and sends the feeds on their way that got something to commit meanwhile.
+func (s *Service) unlock() {
+	var few [4]*feed
+	start := append(few[:0], s.starting...)
+	s.starting = s.starting[:0]
+	s.mu.Unlock()
+	for _, f := range start {
+		if s.commits.Put(f.self[:]) == 0 { // stopping
+			s.lost(f, errStopping)
+		}
+	}
+}
+
+// seatOf is the session's seat, nil if it has none.
+func (f *feed) seatOf(s *session) *seat {
+	for _, seat := range f.seats {
+		if seat.session == s {
+			return seat
+		}
+	}
+	return nil
+}
+
+// stand takes a session's seat away.
+func (f *feed) stand(s *session) {
+	for i, seat := range f.seats {
+		if seat.session == s {
+			f.svc.keepMark(seat)
+			f.seats = slices.Delete(f.seats, i, i+1)
+			f.used = f.svc.o.Now()
+			return
+		}
+	}
+}
+
+// idleFeed is how long a conversation stays open that nobody takes part in.
+const idleFeed = time.Minute
+
+// closeIdle closes the logs of conversations that nobody takes part in: each has three files open.
+func (s *Service) closeIdle() {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	var idle []*feed
+	s.mu.Lock()
+	before := s.o.Now().Add(-idleFeed)
+	for key, r := range s.rooms {
+		if r.isIdle(before) {
+			idle = append(idle, &r.feed)
+			delete(s.rooms, key)
+		}
+	}
+	for key, f := range s.directs {
+		if f.isIdle(before) {
+			idle = append(idle, f)
+			delete(s.directs, key)
+		}
+	}
+	s.mu.Unlock()
+	for _, f := range idle {
+		if err := f.log.Close(); err != nil {
+			s.o.Log.Error("a log cannot be closed", "log", f.key, "error", err)
+		}
+	}
+}
+
+func (f *feed) isIdle(before time.Time) bool {
+	return len(f.seats) == 0 && !f.queued && !f.stateless && f.used.Before(before)
+}

@@ -1,0 +1,227 @@
+package chat
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/chat/irc"
+	"weir/chat/log"
+)
+
+func (s *session) cmdHistory(m *irc.Message) {
+	req, code, text := irc.ParseHistory(m.Params, s.svc.o.History)
+	if code != "" {
+		s.fail("CHATHISTORY", code, irc.Cut(strings.ToUpper(irc.Param(m, 0)), 32), text)
+		return
+	}
+	if req.Kind == "TARGETS" {
+		s.slow(func() { s.historyTargets(req) })
+		return
+	}
+	s.slow(func() { s.history(req) })
+}
+
+var errNoHistory = errors.New("no such history")
+
+// history answers a request. It runs at the desk.
+func (s *session) history(req irc.HistoryRequest) {
+	f, err := s.feedOf(req.Target)
+	if err != nil {
+		s.fail("CHATHISTORY", "INVALID_TARGET", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "Messages could not be retrieved: you have to be in the room, or one of the two who talk")
+		return
+	}
+	lines, err := s.pick(f, req)
+	if errors.Is(err, errMsgID) {
+		s.fail("CHATHISTORY", "INVALID_MSGREFTYPE", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "No message here has this id")
+		return
+	}
+	if err != nil {
+		s.complain(f, err)
+		s.fail("CHATHISTORY", "MESSAGE_ERROR", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "Messages could not be retrieved")
+		return
+	}
+	s.batchOf("chathistory", req.Target, func(extra string) {
+		view := s.capSet().View()
+		playback := s.has(irc.CapEventPlayback)
+		for _, line := range lines {
+			if playback || isText(line) {
+				s.out = appendStored(s.out, view, extra, line)
+			}
+		}
+	})
+	s.svc.counts.replayed.Add(int64(len(lines)))
+}
+
+// isText says whether a line is a message, rather than an event.
+func isText(line log.Line) bool {
+	body := line.Plain()
+	return isCommand(body, []byte("PRIVMSG ")) || isCommand(body, []byte("NOTICE "))
+}
+
+// batchOf sends lines in a batch, where the client knows such.
+func (s *session) batchOf(kind, target string, lines func(extra string)) {
+	if !s.has(irc.CapBatch) {
+		lines("")
+		return
+	}
+	id := s.svc.batchName()
+	params := []string{"+" + id, kind}
+	if target != "" {
+		params = append(params, target)
+	}
+	s.say("BATCH", params...)
+	lines("batch=" + id)
+	s.say("BATCH", "-"+id)
+}
+
+// feedOf is the conversation that the session may read under a name. It runs at the desk.
+func (s *session) feedOf(target string) (*feed, error) {
+	s.svc.mu.Lock()
+	r := s.svc.rooms[irc.Fold(target)]
+	if r != nil && (s.user.rooms[r] != nil || s.user.oper) {
+		defer s.svc.mu.Unlock()
+		return &r.feed, nil
+	}
+	mine := s.user.account
+	s.svc.mu.Unlock()
+	if irc.IsRoom(target) || mine == "" || s.svc.accounts.Lookup(target) == nil {
+		return nil, errNoHistory
+	}
+	return s.svc.openDirect(mine, target)
+}
+
+// pick reads what a request asks for, oldest first, and nothing that deliver has not handed out yet.
+func (s *session) pick(f *feed, req irc.HistoryRequest) ([]log.Line, error) {
+	s.svc.mu.Lock()
+	end := f.delivered
+	s.svc.mu.Unlock()
+	from, after, err := f.place(req.From, end)
+	if err != nil {
+		return nil, err
+	}
+	n := req.Limit
+	switch req.Kind {
+	case "LATEST":
+		if req.From.IsZero() {
+			after = 0
+		}
+		return f.newest(after, end, n)
+	case "BEFORE":
+		return f.newest(0, min(from, end), n)
+	case "AFTER":
+		return f.ahead(after, end, n)
+	case "AROUND":
+		before, err := f.newest(0, min(from, end), n/2)
+		if err != nil {
+			return nil, err
+		}
+		behind, err := f.ahead(from, end, n-len(before))
+		return append(before, behind...), err
+	}
+	to, afterTo, err := f.place(req.To, end)
+	if err != nil {
+		return nil, err
+	}
+	if from <= to {
+		return f.ahead(after, min(to, end), n)
+	}
+	return f.newest(afterTo, min(from, end), n)
+}
+
+// newest are the last n lines from an offset to another.
+func (f *feed) newest(from, before int64, n int) ([]log.Line, error) {
+	lines, err := f.log.Latest(n, before)
+	for len(lines) > 0 && lines[0].Offset() < from {
+		lines = lines[1:]
+	}
+	return lines, err
+}
+
+// ahead are the first n lines from an offset to another.
+func (f *feed) ahead(from, before int64, n int) ([]log.Line, error) {
+	lines, err := f.log.After(from, n)
+	for i, line := range lines {
+		if line.Offset() >= before {
+			return lines[:i], err
+		}
+	}
+	return lines, err
+}
+
+// place is the offset of a point, and where it goes on behind it: of a message, or of the first that is not
+// earlier than a time and the first that is later. "*" is the end.
+func (f *feed) place(p irc.Point, end int64) (at, after int64, err error) {
+	switch {
+	case p.MsgID != "":
+		at, ok := f.offsetOf(p.MsgID)
+		if !ok {
+			return 0, 0, errMsgID
+		}
+		return at, at + 1, nil
+	case p.Time.IsZero():
+		return end, end, nil
+	}
+	if at, err = f.log.Seek(p.Time); err == nil {
+		after, err = f.log.Seek(p.Time.Truncate(time.Millisecond).Add(time.Millisecond))
+	}
+	return at, after, err
+}
+
+var errMsgID = errors.New("no message here has this id")
+
+// offsetOf is where the message of an id is, if the id is one of this log's.
+func (f *feed) offsetOf(msgid string) (int64, bool) {
+	room, offset, _ := strings.Cut(msgid, "-")
+	n, err := parseInt(offset)
+	return n, err == nil && room == f.log.ID()
+}
+
+// historyTargets lists the conversations with messages between two times. It runs at the desk.
+func (s *session) historyTargets(req irc.HistoryRequest) {
+	from, to := req.From.Time, req.To.Time
+	if from.After(to) {
+		from, to = to, from
+	}
+	type target struct {
+		name string
+		at   time.Time
+	}
+	var all []target
+	for _, f := range s.myFeeds() {
+		s.svc.mu.Lock()
+		end := f.delivered
+		s.svc.mu.Unlock()
+		if lines, err := f.log.Latest(1, end); err == nil && len(lines) == 1 {
+			if at := lines[0].Time(); at.After(from) && at.Before(to) {
+				all = append(all, target{f.target(s), at})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b target) int { return a.at.Compare(b.at) })
+	s.batchOf("draft/chathistory-targets", "", func(extra string) {
+		for _, t := range all[:min(len(all), req.Limit)] {
+			body := irc.AppendLine(nil, s.svc.o.Name, "CHATHISTORY", "TARGETS", t.name, t.at.UTC().Format(irc.TimeFormat))
+			s.out = irc.AppendView(s.out, 0, extra, nil, body)
+		}
+	})
+}
+
+// myFeeds are the conversations that the session takes part in. It runs at the desk.
+func (s *session) myFeeds() []*feed {
+	var all []*feed
+	s.svc.mu.Lock()
+	for r := range s.user.rooms {
+		all = append(all, &r.feed)
+	}
+	s.svc.mu.Unlock()
+	if s.login.Account != nil {
+		for _, other := range s.svc.conversations(s.login.Name) {
+			if f, err := s.svc.openDirect(s.login.Name, other); err == nil {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}

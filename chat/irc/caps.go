@@ -1,0 +1,125 @@
+package irc
+
+import (
+	"slices"
+	"strings"
+)
+
+// Caps is a set of capabilities.
+type Caps uint64
+
+// The capabilities, in the order of capNames.
+const (
+	CapMessageTags Caps = 1 << iota
+	CapServerTime
+	CapBatch
+	CapLabeledResponse
+	CapEchoMessage
+	CapStandardReplies
+	CapAccountTag
+	CapAccountNotify
+	CapExtendedJoin
+	CapAwayNotify
+	CapMultiPrefix
+	CapSetname
+	CapUserhostInNames
+	CapInviteNotify
+	CapChghost
+	CapCapNotify
+	CapSASL
+	CapSTS
+	CapExtendedMonitor
+	CapNoImplicitNames
+	CapChathistory
+	CapEventPlayback
+	CapReadMarker
+	CapRedaction
+	CapMultiline
+	CapRegistration
+	CapMetadata
+	CapRename
+	CapPreAway
+
+	AllCaps = CapPreAway<<1 - 1
+)
+
+var capNames = []string{
+	"message-tags", "server-time", "batch", "labeled-response", "echo-message", "standard-replies", "account-tag", "account-notify",
+	"extended-join", "away-notify", "multi-prefix", "setname", "userhost-in-names", "invite-notify", "chghost", "cap-notify", "sasl", "sts",
+	"extended-monitor", "draft/no-implicit-names", "draft/chathistory", "draft/event-playback", "draft/read-marker",
+	"draft/message-redaction", "draft/multiline", "draft/account-registration", "draft/metadata-2", "draft/channel-rename", "draft/pre-away",
+}
+
+// Has says whether all of c are in the set.
+func (s Caps) Has(c Caps) bool { return s&c == c }
+
+// Any says whether one of c is in the set.
+func (s Caps) Any(c Caps) bool { return s&c != 0 }
+
+// Names lists the set, without values.
+func (s Caps) Names() []string {
+	var names []string
+	for i, n := range capNames {
+		if s&(1<<i) != 0 {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// List is what CAP LS says of the set: with values (NAME=VALUE) to clients that know version 302.
+func (s Caps) List(values map[Caps]string, v302 bool) []string {
+	names := s.Names()
+	if !v302 {
+		return slices.DeleteFunc(names, func(n string) bool { return n == "sts" })
+	}
+	for i, n := range names {
+		if v := values[capOf(n)]; v != "" {
+			names[i] = n + "=" + v
+		}
+	}
+	return names
+}
+
+func capOf(name string) Caps {
+	if i := slices.Index(capNames, name); i >= 0 {
+		return 1 << i
+	}
+	return 0
+}
+
+// Request applies a CAP REQ to the set: "-NAME" takes a capability away. It is all or nothing: ok is false when
+// one is not on offer, or must not be asked for.
+func (s Caps) Request(request string, offered Caps) (_ Caps, ok bool) {
+	before := s
+	for name := range strings.FieldsSeq(request) {
+		name, off := strings.CutPrefix(name, "-")
+		c := capOf(name)
+		if c == 0 || offered&c == 0 || c == CapSTS {
+			return before, false
+		}
+		if off {
+			s &^= c
+		} else {
+			s |= c
+		}
+	}
+	return s, true
+}
+
+// Wrap joins words by spaces to lines of at most size bytes. There is at least one line.
+func Wrap(words []string, size int) []string {
+	lines := []string{""}
+	for _, w := range words {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = w
+		case len(*last)+1+len(w) <= size:
+			*last += " " + w
+		default:
+			lines = append(lines, w)
+		}
+	}
+	return lines
+}

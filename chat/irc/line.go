@@ -1,0 +1,119 @@
+package irc
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ergochat/irc-go/ircmsg"
+)
+
+// Sizes of a client's line, in bytes.
+const (
+	MaxBody = 512  // without tags, CR LF included
+	MaxTags = 4096 // "@", tags and the space behind them
+	maxLine = MaxTags + MaxBody
+)
+
+// Errors of a line. Each is answered and the next line read.
+var (
+	ErrTooLong = errors.New("irc: line too long")
+	ErrUTF8    = errors.New("irc: line is not UTF-8")
+	ErrSyntax  = errors.New("irc: line cannot be understood")
+	ErrEmpty   = errors.New("irc: empty line") // to be ignored
+)
+
+// Message is a parsed line.
+type Message = ircmsg.Message
+
+// Splitter cuts what a client sends into lines. The zero value is ready.
+type Splitter struct {
+	skipping bool // the rest of a line that was too long is being dropped
+}
+
+// Next cuts the first line off in. Whole is false when in holds only the begin of a line, which belongs before
+// what comes next. A line that is too long is reported once, by ErrTooLong, and dropped to its end. The line ends before its LF or CR LF.
+func (s *Splitter) Next(in []byte) (line, rest []byte, whole bool, err error) {
+	end := bytes.IndexByte(in, '\n')
+	switch {
+	case s.skipping && end < 0:
+		return nil, nil, false, nil
+	case s.skipping:
+		s.skipping = false
+		return s.Next(in[end+1:])
+	case end < 0 && len(in) > maxLine:
+		s.skipping = true
+		return nil, nil, true, ErrTooLong
+	case end < 0:
+		return nil, in, false, nil
+	case end >= maxLine:
+		return nil, in[end+1:], true, ErrTooLong
+	}
+	return bytes.TrimSuffix(in[:end], []byte{'\r'}), in[end+1:], true, nil
+}
+
+// Parse parses a client's line. The message does not share memory with it.
+func Parse(line []byte) (Message, error) {
+	if !utf8.Valid(line) {
+		return Message{}, ErrUTF8
+	}
+	m, err := ircmsg.ParseLineStrict(string(line), true, MaxBody)
+	switch {
+	case err == nil:
+		m.Source = "" // a client cannot speak for another
+		return m, nil
+	case errors.Is(err, ircmsg.ErrorLineIsEmpty):
+		return m, ErrEmpty
+	case errors.Is(err, ircmsg.ErrorBodyTooLong), errors.Is(err, ircmsg.ErrorTagsTooLong):
+		return m, ErrTooLong
+	}
+	return m, ErrSyntax
+}
+
+// Param is the parameter at i, "" if there are not so many.
+func Param(m *Message, i int) string {
+	if i < len(m.Params) {
+		return m.Params[i]
+	}
+	return ""
+}
+
+// AppendLine appends a line from source, "" for none, to dst. The last parameter is written behind a colon where
+// that is needed, or where the command carries text; another that could not be read as one is written as *.
+func AppendLine(dst []byte, source, command string, params ...string) []byte {
+	if source != "" {
+		dst = append(dst, ':')
+		dst = append(dst, source...)
+		dst = append(dst, ' ')
+	}
+	dst = append(dst, command...)
+	for i, p := range params {
+		dst = append(dst, ' ')
+		switch last := i == len(params)-1; {
+		case last && (isTrailing(p) || carriesText(command, i)):
+			dst = append(append(dst, ':'), p...)
+		case isTrailing(p):
+			dst = append(dst, '*')
+		default:
+			dst = append(dst, p...)
+		}
+	}
+	return append(dst, '\r', '\n')
+}
+
+// isTrailing says whether a parameter can only be the last, behind a colon.
+func isTrailing(p string) bool { return p == "" || p[0] == ':' || strings.IndexByte(p, ' ') >= 0 }
+
+// carriesText says whether a command's parameter at i is text, which some clients look for behind a colon.
+func carriesText(command string, i int) bool {
+	switch command {
+	case "QUIT", "ERROR", "AWAY", "SETNAME":
+		return true
+	case "PRIVMSG", "NOTICE", "TOPIC", "PART", "PONG":
+		return i == 1
+	case "KICK", RplTopic, RplAway:
+		return i == 2
+	}
+	return false
+}

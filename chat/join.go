@@ -1,0 +1,246 @@
+package chat
+
+import (
+	"errors"
+	"strings"
+
+	"weir/chat/irc"
+)
+
+func (s *session) cmdJoin(m *irc.Message) {
+	if m.Params[0] == "0" {
+		for r := range s.user.rooms {
+			s.leave(r, "")
+		}
+		return
+	}
+	names := strings.Split(m.Params[0], ",")
+	keys := strings.Split(irc.Param(m, 1), ",")
+	s.slow(func() {
+		for i, name := range names {
+			key := ""
+			if i < len(keys) {
+				key = keys[i]
+			}
+			s.join(name, key)
+		}
+	})
+}
+
+var errRoomName = errors.New("a name begins with #, and has no space, comma or wildcard")
+
+// join joins a room. It runs at the desk.
+func (s *session) join(name, key string) {
+	var r *room
+	err := errRoomName
+	if irc.ValidRoom(name) {
+		r, err = s.svc.openRoom(name)
+	}
+	var mine *seat
+	s.svc.locked(func() {
+		switch {
+		case s.gone || s.user == nil:
+		case err != nil:
+			s.num(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel: "+publicError(err))
+		case s.user.rooms[r] == nil && s.mayJoin(r, key):
+			mine = s.enter(r)
+		}
+	})
+	if mine != nil {
+		s.catchUp(mine)
+	}
+}
+
+// mayJoin says whether the user may come in, and tells it if not.
+func (s *session) mayJoin(r *room, key string) bool {
+	u := s.user
+	code, why := "", ""
+	switch invited := u.invited[r]; {
+	case len(u.rooms) >= s.svc.o.UserRooms:
+		code, why = irc.ErrTooManyChannels, "You have joined too many channels"
+	case u.oper || u.account != "" && strings.Contains(r.ranks[irc.Fold(u.account)], "o"):
+	case r.banned(u):
+		code, why = irc.ErrBannedFromChan, "Cannot join channel (+b): you are banned"
+	case r.has('i') && !invited:
+		code, why = irc.ErrInviteOnly, "Cannot join channel (+i): you need an invite"
+	case r.key != "" && r.key != key && !invited:
+		code, why = irc.ErrBadChannelKey, "Cannot join channel (+k): wrong key"
+	case r.limit > 0 && len(r.members) >= r.limit && !invited:
+		code, why = irc.ErrChannelIsFull, "Cannot join channel (+l): it is full"
+	}
+	if code != "" {
+		s.num(code, r.name, why)
+	}
+	return code == ""
+}
+
+// enter makes the user a member, with a seat for each of its sessions: the others' are live at once, and its own once it has caught up.
+func (s *session) enter(r *room) *seat {
+	svc, u := s.svc, s.user
+	m := &member{user: u}
+	if u.account != "" {
+		m.ranks = r.ranks[irc.Fold(u.account)]
+	}
+	if len(r.members) == 0 && len(r.ranks) == 0 { // the first to come to a room that nobody has
+		m.ranks = "o"
+		if u.account != "" {
+			r.ranks[irc.Fold(u.account)] = "o"
+			r.stateless = true
+			svc.wants(&r.feed)
+		}
+	}
+	r.members[u] = m
+	u.rooms[r] = m
+	delete(u.invited, r)
+	for _, other := range u.sessions {
+		if other != s {
+			r.sit(other).live = true
+		}
+	}
+	mine := r.sit(s)
+	s.announce(r, m)
+	for _, other := range u.sessions {
+		if other != s {
+			other.conn.Send(svc.topicAndNames(other, r))
+		}
+	}
+	return mine
+}
+
+// sit gives a session a seat, from where deliver is.
+func (f *feed) sit(s *session) *seat {
+	seat := &seat{session: s, feed: f, kept: -1}
+	seat.seen.Store(f.delivered)
+	f.seats = append(f.seats, seat)
+	return seat
+}
+
+// announce tells a room of a new member.
+func (s *session) announce(r *room, m *member) {
+	u := m.user
+	plain := s.svc.news(u, s, "JOIN", r.name)
+	account := u.account
+	if account == "" {
+		account = "*"
+	}
+	extended := s.svc.news(u, s, "JOIN", r.name, account, u.real)
+	for _, seat := range r.seats {
+		if !seat.live && seat.session != s {
+			continue
+		}
+		if seat.session.has(irc.CapExtendedJoin) {
+			extended.tell(seat.session)
+		} else {
+			plain.tell(seat.session)
+		}
+	}
+	if u.away != "" {
+		away := s.svc.news(u, s, "AWAY", u.away)
+		away.need = irc.CapAwayNotify
+		s.toOthers(away, r)
+	}
+	if m.ranks != "" {
+		letters := "+" + m.ranks
+		mode := &news{tags: plain.tags, by: s, body: irc.AppendLine(nil, s.svc.o.Name, "MODE",
+			append([]string{r.name, letters}, repeat(u.nick, len(m.ranks))...)...)}
+		s.toOthers(mode, r)
+	}
+}
+
+func repeat(word string, n int) []string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = word
+	}
+	return words
+}
+
+// toOthers tells a room but for the session's own user.
+func (s *session) toOthers(n *news, r *room) {
+	for _, seat := range r.seats {
+		if seat.live && seat.session.user != s.user {
+			n.tell(seat.session)
+		}
+	}
+}
+
+// resume gives a session of an account its seats, and what it missed: in the rooms that its user is in, and in direct
+// conversations. It runs at the desk.
+func (s *session) resume() {
+	var seats []*seat
+	s.svc.locked(func() {
+		if s.gone || s.user == nil {
+			return
+		}
+		s.user.oper = s.user.oper || s.operates()
+		for r := range s.user.rooms {
+			if r.seatOf(s) == nil {
+				seats = append(seats, r.sit(s))
+			}
+		}
+	})
+	for _, seat := range seats {
+		s.svc.locked(func() { s.sayJoin(seat.feed.name) })
+		s.catchUp(seat)
+	}
+	s.resumeDirect()
+}
+
+// sayJoin tells the session that its user is in a room.
+func (s *session) sayJoin(room string) {
+	u := s.user
+	join := s.svc.news(u, s, "JOIN", room)
+	if s.has(irc.CapExtendedJoin) {
+		join = s.svc.news(u, s, "JOIN", room, u.account, u.real)
+	}
+	join.tell(s)
+}
+
+func (s *session) cmdPart(m *irc.Message) {
+	why := irc.Cut(irc.Param(m, 1), irc.MaxTopic)
+	for name := range strings.SplitSeq(m.Params[0], ",") {
+		if r := s.roomOfMine(name); r != nil {
+			s.leave(r, why)
+		}
+	}
+}
+
+// leave takes the user out of a room.
+func (s *session) leave(r *room, why string) {
+	params := []string{r.name}
+	if why != "" {
+		params = append(params, why)
+	}
+	s.svc.news(s.user, s, "PART", params...).toRoom(r)
+	r.remove(s.user)
+}
+
+// roomOfMine is a room that the user is in; the user is told when there is none.
+func (s *session) roomOfMine(name string) *room {
+	r := s.svc.rooms[irc.Fold(name)]
+	switch {
+	case r == nil || !r.sees(s.user):
+		s.num(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel")
+		return nil
+	case s.user.rooms[r] == nil:
+		s.num(irc.ErrNotOnChannel, r.name, "You're not on that channel")
+		return nil
+	}
+	return r
+}
+
+// roomOfOps is a room that the user is in and may change; the user is told when it may not.
+func (s *session) roomOfOps(name string) *room {
+	r := s.svc.rooms[irc.Fold(name)]
+	if r != nil && s.user.oper {
+		return r
+	}
+	if r = s.roomOfMine(name); r == nil {
+		return nil
+	}
+	if !s.user.rooms[r].op() {
+		s.num(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
+		return nil
+	}
+	return r
+}

@@ -1,0 +1,71 @@
+package chat
+
+import (
+	"weir/chat/irc"
+)
+
+func (s *session) cmdKick(m *irc.Message) {
+	r := s.roomOfOps(m.Params[0])
+	if r == nil {
+		return
+	}
+	u := s.svc.find(m.Params[1])
+	if u == nil || r.members[u] == nil {
+		s.num(irc.ErrUserNotIn, irc.Cut(m.Params[1], irc.MaxNick), r.name, "They aren't on that channel")
+		return
+	}
+	why := irc.Cut(irc.Param(m, 2), irc.MaxTopic)
+	if why == "" {
+		why = s.user.nick
+	}
+	kick := s.svc.news(s.user, s, "KICK", r.name, u.nick, why)
+	kick.toRoom(r)
+	if s.user.rooms[r] == nil { // an operator from outside
+		kick.tell(s)
+	}
+	r.remove(u)
+}
+
+func (s *session) cmdInvite(m *irc.Message) {
+	if len(m.Params) < 2 {
+		s.num("337", "End of INVITE list")
+		return
+	}
+	r := s.roomOfMine(m.Params[1])
+	if r == nil {
+		return
+	}
+	u := s.svc.find(m.Params[0])
+	switch {
+	case u == nil:
+		s.num(irc.ErrNoSuchNick, irc.Cut(m.Params[0], irc.MaxNick), "No such nick")
+	case r.members[u] != nil:
+		s.num(irc.ErrUserOnChannel, u.nick, r.name, "is already on channel")
+	case r.has('i') && !s.user.rooms[r].op():
+		s.num(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
+	default:
+		s.invite(r, u)
+	}
+}
+
+func (s *session) invite(r *room, u *user) {
+	if u.invited == nil {
+		u.invited = map[*room]bool{}
+	}
+	u.invited[r] = true
+	s.num(irc.RplInviting, u.nick, r.name)
+	if u.away != "" {
+		s.num(irc.RplAway, u.nick, u.away)
+	}
+	invite := s.svc.news(s.user, s, "INVITE", u.nick, r.name)
+	invite.to(u)
+	for other, m := range r.members {
+		if m.op() && other != s.user {
+			for _, session := range other.sessions {
+				if session.has(irc.CapInviteNotify) {
+					invite.tell(session)
+				}
+			}
+		}
+	}
+}

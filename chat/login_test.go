@@ -1,0 +1,98 @@
+package chat
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/xdg-go/scram"
+
+	"weir/chat/account"
+	"weir/chat/log"
+	"weir/serve"
+)
+
+func TestScramLogsInAndAWrongPasswordDoesNot(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		s.account("alice", "correct-horse", account.Member)
+		c := s.client("alice")
+		c.send("CAP REQ sasl", "NICK alice", "USER a 0 * :A")
+		c.until("ACK")
+		if said := c.scram(t, "alice@phone", "wrong-horse"); !strings.Contains(said, " 904 ") {
+			t.Errorf("with a wrong password the client is told %q", said)
+		}
+		if said := c.scram(t, "alice@phone", "correct-horse"); !strings.Contains(said, " 900 ") {
+			t.Errorf("with the password the client is told %q", said)
+		}
+		c.until(" 903 ")
+		c.send("CAP END")
+		c.until(" 221 alice")
+	})
+}
+
+// scram does the client's side of SCRAM-SHA-256, and returns the numeric that ends it.
+func (c *client) scram(t *testing.T, login, password string) string {
+	side, err := scram.SHA256.NewClient(login, password, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	talk := side.NewConversation()
+	c.send("AUTHENTICATE SCRAM-SHA-256")
+	for {
+		line, ok := c.line()
+		if !ok || !strings.HasPrefix(line, "AUTHENTICATE ") {
+			return line
+		}
+		challenge, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(strings.TrimPrefix(line, "AUTHENTICATE "), "+"))
+		answer, err := talk.Step(string(challenge))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := base64.StdEncoding.EncodeToString([]byte(answer)); text != "" {
+			c.send("AUTHENTICATE " + text)
+		} else {
+			c.send("AUTHENTICATE +")
+		}
+	}
+}
+
+// Acknowledged means durable: who reads the files when the PONG is there finds what was said before the PING.
+func TestAPongSaysThatWhatWasSaidIsOnTheDisk(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		alice := s.user("alice")
+		alice.send("JOIN #room")
+		alice.until(" 366 ")
+		for i := range 20 {
+			alice.send("PRIVMSG #room :one", "PRIVMSG #room :two", "PING :stored?")
+			alice.until("PONG")
+			l, err := log.Open(s.dir+"/rooms/#room", log.Options{ReadOnly: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lines, err := l.After(0, 1000); err != nil || len(lines) != 2*(i+1) {
+				t.Errorf("after %d messages the log has %d: %v", 2*(i+1), len(lines), err)
+			}
+			l.Close()
+		}
+	})
+}
+
+func TestASecondServerOnTheSameDataIsRefused(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	if _, err := Open(s.dir, Options{}); err == nil || !strings.Contains(err.Error(), "in use by another server") {
+		t.Errorf("it is told %v", err)
+	}
+}
+
+func TestOptionsThatCannotBe(t *testing.T) {
+	for want, o := range map[string]Options{
+		"one word":    {Name: "a b"},
+		"needs a dot": {Name: "localhost"},
+		"65536":       {Connections: 1 << 20},
+		"below zero":  {Replay: -1},
+	} {
+		if _, err := Open(t.TempDir(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", o, err, want)
+		}
+	}
+}

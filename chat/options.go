@@ -1,0 +1,83 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"weir/chat/account"
+)
+
+// Options are set before Open and not changed after. The zero value of a field gives its default.
+type Options struct {
+	Name    string // of the server, in sources: a word with a dot. Default "weir.chat"
+	Network string // a word. Default "Weir"
+	MOTD    string // what new users read, lines; default none
+
+	Registration account.Registration // who may make an account. Default by invite
+	LoginOnly    bool                 // only accounts may come in
+	STS          string               // value of the capability sts ("port=6697"), default none; see ircv3.net
+
+	Connections int // at once, 1 to 65,536. Default 10,000
+	PerAddress  int // connections of one address that is not loopback. Default 64
+	MaxRooms    int // rooms and direct conversations, 1 to 65,536. Default 16,384
+	UserRooms   int // rooms a user may be in. Default 256
+
+	Flood int           // commands a second of an account or address, ten times as many at once; loopback and operators are free. Default 10; below zero: no limit
+	Alive time.Duration // a client that says nothing for so long is asked, and gone after half of it again. Default 2 min
+	Begin time.Duration // how long registration may take. Default 30 s
+
+	Replay  int // lines at most that a client without chathistory is replayed in a room. Default 500
+	History int // lines at most of one CHATHISTORY. Default 1000
+
+	Now func() time.Time // the clock. Default time.Now
+	Log *slog.Logger     // never told a message's text. Default none
+}
+
+func (o Options) withDefaults() (Options, error) {
+	setDefault(&o.Name, "weir.chat")
+	setDefault(&o.Network, "Weir")
+	setDefault(&o.Connections, 10_000)
+	setDefault(&o.PerAddress, 64)
+	setDefault(&o.MaxRooms, 16_384)
+	setDefault(&o.UserRooms, 256)
+	setDefault(&o.Flood, 10)
+	setDefault(&o.Alive, 2*time.Minute)
+	setDefault(&o.Begin, 30*time.Second)
+	setDefault(&o.Replay, 500)
+	setDefault(&o.History, 1000)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o, o.check()
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (o Options) check() error {
+	for _, word := range []string{o.Name, o.Network} {
+		if strings.ContainsAny(word, " :\r\n\x00@!") {
+			return fmt.Errorf("chat: the name %q has to be one word, and hold none of : @ and !; choose another", word)
+		}
+	}
+	if !strings.Contains(o.Name, ".") {
+		return fmt.Errorf("chat: the server's name %q needs a dot, or clients take it for a user's", o.Name)
+	}
+	if o.Connections < 1 || o.Connections > 1<<16 || o.MaxRooms < 1 || o.MaxRooms > 1<<16 {
+		return errors.New("chat: Connections and MaxRooms are 1 to 65536")
+	}
+	if o.Replay < 0 || o.History < 1 || o.PerAddress < 1 || o.UserRooms < 1 || o.Alive < 0 || o.Begin < 0 {
+		return errors.New("chat: a limit is below zero: leave it out for its default")
+	}
+	return nil
+}

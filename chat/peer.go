@@ -1,0 +1,115 @@
+package chat
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"hash/maphash"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"weir/serve"
+)
+
+// Peer is what is known of a client besides what it says. The zero value is a plain TCP connection.
+type Peer struct {
+	Addr        netip.Addr // of the client; zero: the connection's
+	Secure      bool       // nobody on the way can read it
+	Fingerprint string     // SHA-256 of the client's certificate, hex; "" for none
+}
+
+// visitors are the connections of one address.
+type visitors struct {
+	n    int
+	pace pace
+}
+
+// pace limits how often something is done: by the theoretical arrival time of GCRA, in nanoseconds. Shared by goroutines.
+type pace struct{ at atomic.Int64 }
+
+// wait is how long to wait before one more, at so many a second and ten times as many at once. None is taken while it waits.
+func (p *pace) wait(now time.Time, perSecond int) time.Duration {
+	step := int64(time.Second) / int64(perSecond)
+	for {
+		t, at := now.UnixNano(), p.at.Load()
+		if early := at - t - 10*int64(time.Second); early > 0 {
+			return time.Duration(early)
+		}
+		if p.at.CompareAndSwap(at, max(at, t)+step) {
+			return 0
+		}
+	}
+}
+
+// addrOf is the address of a connection; zero when it has none, as on a Unix socket.
+func addrOf(a net.Addr) netip.Addr {
+	if t, ok := a.(*net.TCPAddr); ok {
+		return t.AddrPort().Addr().Unmap().WithZone("")
+	}
+	if a == nil {
+		return netip.Addr{}
+	}
+	p, _ := netip.ParseAddrPort(a.String())
+	return p.Addr().Unmap()
+}
+
+// local says that a client is on this machine, or has no address.
+func (p Peer) local() bool { return !p.Addr.IsValid() || p.Addr.IsLoopback() }
+
+// cloak is the host that others see instead of an address: the same for the same address while the service runs.
+func (s *Service) cloak(a netip.Addr) string {
+	var sum [8]byte
+	b := a.As16()
+	binary.BigEndian.PutUint64(sum[:], maphash.Bytes(s.seed, b[:]))
+	return hex.EncodeToString(sum[:5]) + ".cloak"
+}
+
+// Session is the session of a new connection, nil when it is refused, of which the client was told. Serve calls it by way of Sessions; a
+// listener that knows more about its clients calls it with what it knows.
+func (s *Service) Session(c serve.Conn, p Peer) serve.Session {
+	if !p.Addr.IsValid() {
+		p.Addr = addrOf(c.RemoteAddr())
+	}
+	s.counts.connections.Add(1)
+	if why := s.admit(p); why != "" {
+		s.counts.refused.Add(1)
+		c.Send([]byte("ERROR :Closing link (" + why + ")\r\n"))
+		return nil
+	}
+	session := newSession(s, c, p)
+	c.Post() // so that it is woken, and says when next
+	return session
+}
+
+// admit counts a connection, or says why it cannot be.
+func (s *Service) admit(p Peer) (why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.perAddr[p.Addr]
+	switch {
+	case s.closed:
+		return "The server is stopping"
+	case s.sessions >= s.o.Connections:
+		return "The server is full"
+	case v != nil && v.n >= s.o.PerAddress && !p.local():
+		return "Too many connections from your address"
+	}
+	if v == nil {
+		v = new(visitors)
+		s.perAddr[p.Addr] = v
+	}
+	v.n++
+	s.sessions++
+	s.unknown++
+	return ""
+}
+
+// dismiss is the end of what admit began.
+func (s *Service) dismiss(p Peer) {
+	s.sessions--
+	v := s.perAddr[p.Addr]
+	if v.n--; v.n == 0 {
+		delete(s.perAddr, p.Addr)
+	}
+}

@@ -1,0 +1,69 @@
+package chat
+
+import (
+	"bytes"
+	"strings"
+
+	"weir/chat/irc"
+	"weir/chat/log"
+)
+
+// cmdRedact takes a message's text away (draft/message-redaction): who wrote it may, and a room's operators.
+func (s *session) cmdRedact(m *irc.Message) {
+	target, msgid, why := m.Params[0], m.Params[1], irc.Cut(irc.Param(m, 2), irc.MaxTopic)
+	s.slow(func() {
+		code, text := s.redact(target, msgid, why)
+		if code != "" {
+			s.fail("REDACT", code, irc.Cut(target, irc.MaxRoom), irc.Cut(msgid, 64), text)
+		}
+	})
+}
+
+// redact runs at the desk. It returns the code and text of a FAIL; "" if there is none.
+func (s *session) redact(target, msgid, why string) (code, text string) {
+	f, err := s.feedOf(target)
+	if err != nil {
+		return "INVALID_TARGET", "You have to be in the room, or one of the two who talk"
+	}
+	offset, ok := f.offsetOf(msgid)
+	if !ok {
+		return "UNKNOWN_MSGID", "There is no such message here"
+	}
+	line, err := f.log.At(offset)
+	if err != nil || line.Redacted() || !isText(line) && !isCommand(line.Plain(), tagmsgWord) {
+		return "UNKNOWN_MSGID", "There is no such message here"
+	}
+	if !s.mayRedact(f, line) {
+		return "REDACT_FORBIDDEN", "You may not delete this message"
+	}
+	if err := f.log.Redact(offset); err != nil {
+		s.complain(f, err)
+		return "UNKNOWN_MSGID", "The message could not be deleted: " + publicError(err)
+	}
+	s.svc.mu.Lock()
+	defer s.svc.unlock()
+	if s.user == nil || s.gone {
+		return "", ""
+	}
+	body := ":" + s.user.source + " REDACT " + string(bytes.Fields(line.Plain())[2]) + " " + msgid
+	if why != "" {
+		body += " :" + why
+	}
+	f.put(post{from: s, label: s.label, last: true, entry: log.Entry{Time: s.svc.o.Now(), Tags: s.user.tags(), Body: body}})
+	s.later = true
+	return "", ""
+}
+
+// mayRedact says whether the session's user wrote a line, or has a say where it stands.
+func (s *session) mayRedact(f *feed, line log.Line) bool {
+	s.svc.mu.Lock()
+	defer s.svc.mu.Unlock()
+	if s.user.oper {
+		return true
+	}
+	if f.room != nil && f.room.members[s.user] != nil && f.room.members[s.user].op() {
+		return true
+	}
+	by, _ := line.Tag("account")
+	return by != "" && strings.EqualFold(by, s.user.account)
+}

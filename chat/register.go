@@ -1,0 +1,233 @@
+package chat
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/chat/account"
+	"weir/chat/irc"
+)
+
+// Registration: NICK, USER, PASS and CAP, in any order, until irc.Registration says that all is there.
+
+func (s *session) cmdCap(m *irc.Message) {
+	sub := strings.ToUpper(m.Params[0])
+	switch sub {
+	case "LS":
+		v302 := irc.Param(m, 1) >= "302"
+		s.negotiate(v302)
+		s.capLines("LS", s.svc.offers().List(s.svc.capValues(), v302), v302)
+	case "LIST":
+		s.capLines("LIST", s.capSet().Names(), true)
+	case "REQ":
+		s.negotiate(false)
+		caps, ok := s.capSet().Request(irc.Param(m, 1), s.svc.offers())
+		verb := "NAK"
+		if ok {
+			verb = "ACK"
+			s.caps.Store(uint64(caps))
+		}
+		s.out = append(s.out, ":"+s.svc.o.Name+" CAP "+s.nick()+" "+verb+" :"+strings.TrimSpace(irc.Param(m, 1))+"\r\n"...)
+	case "END":
+		if s.reg != nil {
+			s.reg.Negotiating = false
+			s.tryRegister()
+		}
+	default:
+		s.num(irc.ErrInvalidCap, m.Params[0], "Invalid CAP command")
+	}
+}
+
+// negotiate keeps registration from ending before CAP END.
+func (s *session) negotiate(v302 bool) {
+	if s.reg != nil {
+		s.reg.Negotiating = true
+		s.reg.Version302 = s.reg.Version302 || v302
+	}
+	if v302 { // implies cap-notify
+		s.caps.Store(uint64(s.capSet() | irc.CapCapNotify))
+	}
+}
+
+// capLines sends a list of capabilities, in several lines to who understands these.
+func (s *session) capLines(verb string, words []string, several bool) {
+	lines := irc.Wrap(words, 400)
+	for i, line := range lines {
+		params := []string{s.nick(), verb}
+		if several && i < len(lines)-1 {
+			params = append(params, "*")
+		}
+		s.out = append(s.out, ":"+s.svc.o.Name+" CAP "+strings.Join(params, " ")+" :"+line+"\r\n"...)
+	}
+}
+
+// offers are the capabilities that sessions may have.
+func (s *Service) offers() irc.Caps {
+	all := irc.AllCaps
+	if s.o.STS == "" {
+		all &^= irc.CapSTS
+	}
+	return all
+}
+
+func (s *Service) capValues() map[irc.Caps]string {
+	register := ""
+	if s.o.Registration != account.ByNobody {
+		register = "before-connect,custom-account-name"
+	}
+	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: s.o.STS, irc.CapRegistration: register,
+		irc.CapMultiline: "max-bytes=" + strconv.Itoa(irc.MultilineBytes) + ",max-lines=" + strconv.Itoa(irc.MultilineLines),
+		irc.CapMetadata:  "before-connect,max-subs=" + strconv.Itoa(maxSubs) + ",max-keys=" + strconv.Itoa(maxKeys)}
+}
+
+func (s *session) cmdPass(m *irc.Message) {
+	if s.reg == nil {
+		s.num(irc.ErrAlreadyReg, "You may not reregister")
+		return
+	}
+	s.reg.Pass = m.Params[0]
+}
+
+func (s *session) cmdUser(m *irc.Message) {
+	if s.reg == nil || s.reg.User != "" {
+		s.num(irc.ErrAlreadyReg, "You may not reregister")
+		return
+	}
+	s.reg.User, s.reg.Real = irc.CleanUser(m.Params[0]), irc.Cut(m.Params[3], irc.MaxReal)
+	s.tryRegister()
+}
+
+// tryRegister makes a user of the session once all is there. A PASS of ACCOUNT:PASSWORD is a login.
+func (s *session) tryRegister() {
+	if s.reg == nil || !s.reg.Ready() || s.over != nil {
+		return
+	}
+	name, password, both := strings.Cut(s.reg.Pass, ":")
+	s.reg.Pass = ""
+	if both && s.login.Account == nil {
+		s.slow(func() { s.loginByPass(name, password) })
+		return
+	}
+	s.register()
+}
+
+func (s *session) loginByPass(name, password string) {
+	login, err := s.svc.accounts.Plain(name, password)
+	s.svc.mu.Lock()
+	defer s.svc.unlock()
+	if err != nil {
+		s.svc.counts.loginFailed.Add(1)
+		s.num(irc.ErrPasswdMismatch, "The name or the password is wrong")
+		s.end("Bad password")
+		return
+	}
+	s.loggedIn(login)
+	s.register()
+}
+
+// end ends the session with words to it and to others.
+func (s *session) end(words string) {
+	s.out = append(s.out, "ERROR :Closing link ("+words+")\r\n"...)
+	s.over = &quitting{words}
+}
+
+// register makes the session one of a user: of its account's, if that is there already, or of a new one. The caller holds the lock.
+func (s *session) register() {
+	svc := s.svc
+	if svc.o.LoginOnly && s.login.Account == nil {
+		s.fail("*", "ACCOUNT_REQUIRED", "You have to log in by SASL to come in")
+		s.end("You have to log in")
+		return
+	}
+	u := svc.users[irc.Fold(s.accountName())]
+	if u == nil || u.account == "" || s.login.Account == nil {
+		if u = s.newUser(); u == nil {
+			return
+		}
+	}
+	if ban, banned := svc.accounts.Banned(account.Client{Account: u.account, Addr: s.peer.Addr, Mask: u.source}, svc.o.Now()); banned {
+		s.num(irc.ErrBanned, "You are banned from this server: "+ban.Reason)
+		s.end("Banned")
+		return
+	}
+	said := s.reg.Nick
+	s.reg, s.user, s.heard, s.fresh = nil, u, svc.o.Now(), true
+	first := len(u.sessions) == 0
+	u.sessions = append(u.sessions, s)
+	svc.users[irc.Fold(u.nick)] = u
+	svc.unknown--
+	svc.peak = max(svc.peak, svc.sessions-svc.unknown)
+	s.welcome(said)
+	if first {
+		svc.watchers(u.nick, irc.RplMonOnline, u.source)
+	}
+	if s.away != "" {
+		s.setAway(s.away)
+	}
+	if s.login.Account != nil {
+		s.slow(s.resume)
+	}
+}
+
+func (s *session) accountName() string {
+	if s.login.Account == nil {
+		return ""
+	}
+	return s.login.Name
+}
+
+// newUser is a user as registration says, nil when it cannot have its nick: of an account, that has the account's name.
+func (s *session) newUser() *user {
+	svc, now := s.svc, s.svc.o.Now()
+	nick := s.reg.Nick
+	if name := s.accountName(); name != "" && irc.Fold(nick) != irc.Fold(name) {
+		nick = name
+	}
+	if svc.taken(nick, s) {
+		s.num(irc.ErrNickInUse, nick, "Nickname is already in use")
+		s.reg.Nick = ""
+		return nil
+	}
+	u := &user{nick: nick, name: s.reg.User, real: s.reg.Real, account: s.accountName(), since: now, spoke: now,
+		host: svc.cloak(s.peer.Addr), rooms: map[*room]*member{}}
+	if u.account != "" {
+		u.host = irc.Fold(u.account) + ".account"
+	}
+	u.resource()
+	return u
+}
+
+// taken says whether a session cannot be called so: somebody is, or an account that is not its own has the name.
+func (s *Service) taken(nick string, by *session) bool {
+	if u := s.find(nick); u != nil && u != by.user {
+		return true
+	}
+	if a := s.accounts.Lookup(nick); a != nil && !a.Removed {
+		return irc.Fold(a.Name) != irc.Fold(by.accountName())
+	}
+	return false
+}
+
+// welcome is what a new session is told. Said is the nick that it asked for.
+func (s *session) welcome(said string) {
+	svc, u := s.svc, s.user
+	if said != u.nick {
+		s.out = irc.AppendLine(s.out, said, "NICK", u.nick)
+	}
+	s.num(irc.RplWelcome, "Welcome to "+svc.o.Network+", "+u.source)
+	s.num(irc.RplYourHost, "Your host is "+svc.o.Name+", running "+version)
+	s.num(irc.RplCreated, "This server was started "+svc.began.UTC().Format("2006-01-02 15:04:05 UTC"))
+	s.num(irc.RplMyInfo, svc.o.Name, version, "Bio", "Cbiklmnostv", "bklov")
+	words := irc.ISupport(irc.Limits{Network: svc.o.Network, Rooms: svc.o.UserRooms, History: svc.o.History, Monitor: maxMonitor,
+		Bans: maxBans, Targets: maxTargets, Metadata: maxKeys})
+	for line := range slices.Chunk(words, 12) { // a line has 15 parameters at most
+		s.num(irc.RplISupport, append(line[:len(line):len(line)], "are supported by this server")...)
+	}
+	s.cmdLusers(nil)
+	s.cmdMOTD(nil)
+	s.num(irc.RplUModeIs, u.modes())
+}
+
+// version names the software to clients.
+const version = "weir-chat"

@@ -1,0 +1,156 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/chat/irc"
+	"weir/chat/log"
+)
+
+// room is a room that is open. Guarded by Service.mu, but for its feed.
+type room struct {
+	feed
+	path    string // of its state file; immutable
+	members map[*user]*member
+	made    time.Time
+
+	topic, topicBy string
+	topicAt        time.Time
+	flags          string // of irc.RoomFlags
+	key            string
+	limit          int
+	bans           []ban
+	ranks          map[string]string // by folded account: of irc.RoomRanks
+}
+
+// member is a user in a room.
+type member struct {
+	user  *user
+	ranks string // of irc.RoomRanks, highest first
+}
+
+type ban struct {
+	mask, by string
+	at       time.Time
+}
+
+func (m *member) op() bool    { return strings.Contains(m.ranks, "o") }
+func (m *member) voice() bool { return m.ranks != "" }
+
+// prefix is the member's rank as names show it: the highest, or all.
+func (m *member) prefix(all bool) string {
+	p := ""
+	for i := range len(irc.RoomRanks) {
+		if strings.IndexByte(m.ranks, irc.RoomRanks[i]) >= 0 {
+			p += irc.RankPrefixes[i : i+1]
+		}
+	}
+	if len(p) > 1 && !all {
+		p = p[:1]
+	}
+	return p
+}
+
+func (r *room) has(flag byte) bool { return strings.IndexByte(r.flags, flag) >= 0 }
+
+// sees says whether a user may know that the room is there.
+func (r *room) sees(u *user) bool { return !r.has('s') || r.members[u] != nil || u.oper }
+
+// banned says whether a user is kept out.
+func (r *room) banned(u *user) bool {
+	return slices.ContainsFunc(r.bans, func(b ban) bool { return irc.Match(b.mask, u.source) })
+}
+
+// remove takes a user out of the room. Its sessions have no seat any more.
+func (r *room) remove(u *user) {
+	delete(r.members, u)
+	delete(u.rooms, r)
+	for _, s := range u.sessions {
+		r.stand(s)
+	}
+}
+
+// modes are the room's modes as 324 shows them; the key is shown to members only.
+func (r *room) modes(member bool) []string {
+	words := []string{"+" + r.flags}
+	if r.key != "" {
+		words[0] += "k"
+		if words = append(words, "*"); member {
+			words[1] = r.key
+		}
+	}
+	if r.limit > 0 {
+		words[0] += "l"
+		words = append(words, strconv.Itoa(r.limit))
+	}
+	return words
+}
+
+var errRooms = errors.New("there are as many rooms as there may be")
+
+// openRoom is the room of a name; it is made if it is not there. It waits for the disk, and must not be called
+// with the lock.
+func (s *Service) openRoom(name string) (*room, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	s.mu.Lock()
+	r, full := s.rooms[irc.Fold(name)], len(s.rooms)+len(s.directs) >= s.o.MaxRooms
+	if r != nil {
+		r.used = s.o.Now() // so that it is not closed before it is
+	}
+	s.mu.Unlock()
+	switch {
+	case r != nil:
+		return r, nil
+	case full:
+		return nil, errRooms
+	}
+	r = &room{members: map[*user]*member{}, ranks: map[string]string{}, flags: "nt", made: s.o.Now()}
+	if err := s.openFeed(&r.feed, filepath.Join("rooms", dirName(name)), name); err != nil {
+		return nil, err
+	}
+	r.feed.room = r
+	r.path = filepath.Join(s.dir, "rooms", dirName(name), "state")
+	if err := r.readState(); err != nil {
+		s.o.Log.Warn("a room's state cannot be read", "room", name, "error", err)
+	}
+	s.mu.Lock()
+	s.rooms[irc.Fold(r.name)] = r
+	s.mu.Unlock()
+	return r, nil
+}
+
+// openFeed opens a feed's log.
+func (s *Service) openFeed(f *feed, dir, name string) error {
+	l, err := log.Open(filepath.Join(s.dir, dir), log.Options{})
+	if err != nil {
+		s.o.Log.Error("a log cannot be opened", "log", dir, "error", err)
+		return fmt.Errorf("its log cannot be opened: %w", err)
+	}
+	if r := l.Recovery(); r.Kept+r.Cut+r.Lost+r.Bad > 0 {
+		s.o.Log.Warn("a log was brought in order", "log", dir, "kept", r.Kept, "cut", r.Cut, "lost", r.Lost, "bad", r.Bad)
+	}
+	f.svc, f.name, f.log, f.key = s, name, l, l.ID()
+	f.self[0], f.used = f, s.o.Now()
+	f.delivered = l.Committed()
+	return nil
+}
+
+// dirName is the folder of a room or conversation: lower case, with what is not plain as %XX.
+func dirName(name string) string {
+	var b strings.Builder
+	for i, c := range []byte(irc.Fold(name)) {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("_-#,", c) >= 0 || c == '.' && i > 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}

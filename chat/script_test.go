@@ -1,0 +1,234 @@
+package chat
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/chat/account"
+)
+
+// A script is a conversation. Its lines are
+//
+//	# a comment
+//	account NAME PASSWORD [ROLE]      there is such an account
+//	option NAME VALUE                 of the server, before anybody is there
+//	NAME connects                     a new client
+//	NAME comes [CAP...]               and registers by this nick; what the server says to welcome it is passed over
+//	NAME logs in AS PASSWORD [CAP...] the same by SASL PLAIN; AS is ACCOUNT or ACCOUNT@DEVICE
+//	NAME > LINE                       says
+//	NAME < PATTERN                    is told: the next line fits
+//	NAME ~ PATTERN                    is told, after whatever else
+//	NAME = nothing                    is told nothing more, though the server has handled all that it said
+//	NAME = closed                     its connection ends
+//	NAME leaves                       closes its connection, and the server has seen that
+//	restart                           the server stops and starts on the same data
+//
+// In a pattern * stands for any text, and {NAME} for a word without space, ; and comma: the same one wherever NAME stands.
+type script struct {
+	t       *testing.T
+	s       *server
+	clients map[string]*client
+	words   map[string]string
+	at      string // file and line
+}
+
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no scripts", err)
+	}
+	for _, way := range testWays() {
+		t.Run(way.String(), func(t *testing.T) {
+			for _, file := range files {
+				t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+					t.Parallel()
+					text, err := os.ReadFile(file)
+					if err != nil {
+						t.Fatal(err)
+					}
+					x := &script{t: t, s: startServer(t, way, Options{}), clients: map[string]*client{}, words: map[string]string{}}
+					for i, line := range strings.Split(string(text), "\n") {
+						x.at = fmt.Sprintf("%s:%d", file, i+1)
+						x.do(line)
+					}
+				})
+			}
+		})
+	}
+}
+
+func (x *script) do(line string) {
+	words := strings.Fields(line)
+	switch {
+	case len(words) == 0 || strings.HasPrefix(line, "#"):
+	case words[0] == "account":
+		x.s.account(words[1], words[2], account.Role(append(words, string(account.Member))[3]))
+	case words[0] == "option":
+		x.option(words[1], strings.TrimSpace(strings.SplitN(line, " ", 3)[2]))
+	case words[0] == "restart":
+		x.s.halt()
+		x.s.run()
+	case len(words) < 2:
+		x.t.Fatalf("%s: %q is no step", x.at, line)
+	default:
+		x.s.run()
+		x.step(words[0], words[1], words[2:], line)
+	}
+}
+
+func (x *script) option(name, value string) {
+	switch name {
+	case "registration":
+		x.s.o.Registration = account.Registration(value)
+	case "motd":
+		x.s.o.MOTD = value
+	case "sts":
+		x.s.o.STS = value
+	case "login-only":
+		x.s.o.LoginOnly = true
+	default:
+		x.t.Fatalf("%s: there is no option %s", x.at, name)
+	}
+}
+
+func (x *script) step(name, verb string, rest []string, line string) {
+	c := x.clients[name]
+	if c == nil && verb != "connects" && verb != "comes" && verb != "logs" {
+		x.t.Fatalf("%s: %s is not there", x.at, name)
+	}
+	_, text, _ := strings.Cut(line, " "+verb+" ")
+	switch verb {
+	case "connects":
+		x.clients[name] = x.s.client(name)
+	case "comes":
+		x.clients[name] = x.s.user(name, rest...)
+	case "logs":
+		x.logIn(name, rest[1], rest[2], rest[3:])
+	case ">":
+		c.send(special.ReplaceAllStringFunc(text, x.word))
+	case "<":
+		x.told(c, text, false)
+	case "~":
+		x.told(c, text, true)
+	case "leaves":
+		x.leave(c)
+	case "=":
+		x.silent(c, rest[0])
+	default:
+		x.t.Fatalf("%s: %q is no step", x.at, line)
+	}
+}
+
+// word is what a {NAME} stands for in what is said.
+func (x *script) word(name string) string {
+	if word, known := x.words[strings.Trim(name, "{}")]; known {
+		return word
+	}
+	return name
+}
+
+func (x *script) logIn(name, login, password string, caps []string) {
+	c := x.s.client(name)
+	nick, _, _ := strings.Cut(login, "@")
+	x.clients[name] = c
+	c.send("CAP REQ :"+strings.Join(append([]string{"sasl"}, caps...), " "), "NICK "+nick, "USER "+nick+" 0 * :"+nick, "AUTHENTICATE PLAIN")
+	c.send("AUTHENTICATE " + plain(login, password))
+	c.until(" 903 ")
+	c.send("CAP END")
+	c.until(" 221 " + nick)
+}
+
+// told reads the next line that has to fit, or the first that does.
+func (x *script) told(c *client, pattern string, skip bool) {
+	x.t.Helper()
+	var passed []string
+	for {
+		line, ok := c.line()
+		if !ok {
+			x.t.Fatalf("%s: %s's connection ended, want %s\nbefore it:\n%s", x.at, c.name, pattern, strings.Join(passed, "\n"))
+		}
+		if x.fits(pattern, line) {
+			return
+		}
+		if passed = append(passed, line); !skip {
+			x.t.Fatalf("%s: %s is told\n\t%s\nwant\n\t%s", x.at, c.name, line, pattern)
+		}
+	}
+}
+
+var special = regexp.MustCompile(`\*|\{[a-z0-9]+\}`)
+
+// fits says whether a line fits a pattern, and remembers its words.
+func (x *script) fits(pattern, line string) bool {
+	var expr strings.Builder
+	var names []string
+	at := 0
+	for _, m := range special.FindAllStringIndex(pattern, -1) {
+		expr.WriteString(regexp.QuoteMeta(pattern[at:m[0]]))
+		at = m[1]
+		name := strings.Trim(pattern[m[0]:m[1]], "{}")
+		switch word, known := x.words[name]; {
+		case name == "*":
+			expr.WriteString(".*")
+		case known:
+			expr.WriteString(regexp.QuoteMeta(word))
+		default:
+			expr.WriteString("([^ ;,]+)")
+			names = append(names, name)
+		}
+	}
+	expr.WriteString(regexp.QuoteMeta(pattern[at:]))
+	m := regexp.MustCompile("^" + expr.String() + "$").FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	for i, name := range names {
+		x.words[name] = m[i+1]
+	}
+	return true
+}
+
+func (x *script) silent(c *client, what string) {
+	if what == "closed" {
+		for {
+			line, ok := c.line()
+			if !ok {
+				return
+			}
+			if !strings.HasPrefix(line, "ERROR ") {
+				x.t.Fatalf("%s: %s is told %q, want its connection closed", x.at, c.name, line)
+			}
+		}
+	}
+	if lines := c.settled(); len(lines) > 0 {
+		x.t.Fatalf("%s: %s is told\n\t%s\nwant nothing", x.at, c.name, strings.Join(lines, "\n\t"))
+	}
+}
+
+// leave closes a connection and waits until the server has noticed.
+func (x *script) leave(c *client) {
+	before := x.s.chat.Counts().Sessions
+	c.conn.Close()
+	waitFor(x.t, func() bool { return x.s.chat.Counts().Sessions < before })
+}
+
+// plain is the answer of SASL PLAIN.
+func plain(login, password string) string {
+	return base64.StdEncoding.EncodeToString([]byte("\x00" + login + "\x00" + password))
+}
+
+// waitFor waits until something is so.
+func waitFor(t *testing.T, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain")
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/chat/account"
+	"weir/flow"
+	"weir/serve"
+)
+
+// Service is a running chat. Its methods may be called from any goroutine.
+type Service struct {
+	// Immutable.
+	o        Options
+	dir      string
+	lock     *os.File
+	accounts *account.Store
+	began    time.Time
+	seed     maphash.Seed
+	commits  *flow.Net[*feed]
+	desk     *flow.Net[*session]
+	stop     func()         // ends the goroutines of Open
+	running  sync.WaitGroup // these
+
+	delivery delivery // owned by the deliver stage
+	counts   counters
+
+	opening sync.Mutex // one log is opened at a time; before mu
+
+	mu         sync.Mutex // guards what follows, and all that it leads to
+	closed     bool
+	users      map[string]*user                 // by folded nick
+	rooms      map[string]*room                 // by folded name; those that are open
+	directs    map[string]*feed                 // by direct's key; those that are open
+	monitors   map[string]map[*session]struct{} // by folded nick: who wants to know
+	perAddr    map[netip.Addr]*visitors
+	paces      map[string]*pace // by account
+	sessions   int
+	unknown    int // of these, not registered
+	peak       int
+	generation uint64        // of the accounts, when enforce last looked
+	stamp      uint64        // of the walk over users under way
+	batches    atomic.Uint64 // names of batches; shared
+	starting   []*feed       // got something to commit since mu was taken
+	handedOut  sync.Cond     // on mu: deliver has handed a batch out; for those who wait in catchUp
+}
+
+// Open opens the chat of a data directory, which is made if it is not there. Nobody else may have it open.
+func Open(dir string, o Options) (*Service, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("chat: %w", err)
+	}
+	lock, err := lockData(dir)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := account.Open(dir, account.Options{Registration: o.Registration, Now: o.Now,
+		Report: func(err error) { o.Log.Warn("accounts", "error", err) }})
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	s := &Service{o: o, dir: dir, lock: lock, accounts: accounts, began: o.Now(), seed: maphash.MakeSeed(),
+		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*feed{}, monitors: map[string]map[*session]struct{}{},
+		perAddr: map[netip.Addr]*visitors{}, paces: map[string]*pace{}}
+	s.handedOut.L = &s.mu
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, accounts.Close(), lock.Close())
+	}
+	return s, nil
+}
+
+// lockData keeps others from the data directory until the file is closed.
+func lockData(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("chat: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		by := make([]byte, 16)
+		n, _ := f.Read(by)
+		f.Close()
+		return nil, fmt.Errorf("chat: %s is in use by another server (process %s): stop it first, or choose another folder", dir, by[:max(0, n-1)])
+	}
+	f.Truncate(0)
+	_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return f, err
+}
+
+const (
+	commitWidth = 4 // rooms that are synced at once: disks take several
+	deskWidth   = 4 // logins and histories at once: they need a processor each
+)
+
+// start builds the nets and starts their goroutines, and the sweeper's.
+func (s *Service) start() (err error) {
+	s.commits, err = flow.New([]flow.Stage[*feed]{
+		{Name: "commit", Width: commitWidth, Do: flow.Each(s.commit)},
+		{Name: "deliver", Width: 1, Do: flow.Each(s.deliver)},
+	}, []flow.Edge{
+		{To: "commit", Cap: s.o.MaxRooms},
+		{From: "commit", To: "deliver", Cap: s.o.MaxRooms},
+	}, s.lost, 0)
+	if err != nil {
+		return err
+	}
+	s.desk, err = flow.New([]flow.Stage[*session]{{Name: "desk", Width: deskWidth, Do: flow.Each(atDesk)}},
+		[]flow.Edge{{To: "desk", Cap: s.o.Connections}}, abandoned, 0)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.running.Go(func() { s.commits.Run(ctx, flow.Network) })                  // until Close
+	s.running.Go(func() { s.desk.Run(ctx, flow.Network) })                     // until Close
+	s.running.Go(func() { s.sweep(ctx) })                                      // until Close
+	for s.commits.Put([]*feed{nil}) == 0 || s.desk.Put([]*session{nil}) == 0 { // until both take something
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
+// Close stops the chat: what was accepted is committed, marks are written and files closed. Sessions must have ended.
+func (s *Service) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	for end := time.Now().Add(closeWithin); s.underWay() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	s.stop()
+	s.running.Wait()
+	var errs []error
+	for _, f := range s.feeds() {
+		errs = append(errs, f.log.Close())
+	}
+	return errors.Join(append(errs, s.accounts.Close(), s.lock.Close())...)
+}
+
+// closeWithin is how long Close lets the disk take what was said.
+const closeWithin = 5 * time.Second
+
+// underWay says whether some feed is in the net.
+func (s *Service) underWay() bool {
+	all := s.feeds()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(all, func(f *feed) bool { return f.queued })
+}
+
+// feeds are all that are open.
+func (s *Service) feeds() []*feed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*feed
+	for _, r := range s.rooms {
+		all = append(all, &r.feed)
+	}
+	for _, f := range s.directs {
+		all = append(all, f)
+	}
+	return all
+}
+
+// Sessions is the service for serve.Run.
+func (s *Service) Sessions() serve.Service {
+	return serve.Service{State: serve.InProcess, Open: func(c serve.Conn) serve.Session { return s.Session(c, Peer{}) }}
+}
+
+// Outbox is how many bytes may wait for a slow client before it is closed: for serve.Options.Queue.
+const Outbox = 1 << 20
+
+// sweepEvery is how often marks are passed on and bans looked at.
+const sweepEvery = 2 * time.Second
+
+// sweep looks after what changes slowly, until ctx ends.
+func (s *Service) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			s.keepMarks()
+			return
+		case <-tick.C:
+			s.keepMarks()
+			s.enforce()
+			s.closeIdle()
+		}
+	}
+}

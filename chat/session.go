@@ -1,0 +1,347 @@
+package chat
+
+import (
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/chat/account"
+	"weir/chat/irc"
+	"weir/flow"
+	"weir/serve"
+)
+
+// session is one connection: a serve.Session. Its owner is who serve calls it by, and the desk while it is busy.
+type session struct {
+	// Immutable.
+	svc  *Service
+	conn serve.Conn
+	peer Peer
+
+	// Shared.
+	caps    atomic.Uint64 // irc.Caps; written by the owner
+	pending atomic.Int32  // messages under way
+	waiting atomic.Bool   // deliver is to Post when none is
+
+	// Guarded by Service.mu.
+	busy, gone bool // the desk has it; it was closed meanwhile, and the desk sees to its end
+	user       *user
+	direct     []*feed // that it has a seat at, besides rooms
+	monitors   []string
+	resumed    resumption
+	subs       []string // keys of metadata that it wants to hear of
+	killed     string   // why an operator ended it
+
+	// Owned by the deliver stage.
+	sending, sendingLabel uint64 // the delivery that some of, and with a label, is from it
+
+	// Owned by the owner.
+	split    irc.Splitter
+	in       []byte            // what was read and not yet handled; nil while idle
+	reg      *irc.Registration // nil once registered
+	sasl     *exchange         // an AUTHENTICATE under way
+	login    account.Login     // who it has proven to be
+	failures int               // logins that were refused
+	away     string            // said before there was a user
+	lastRoom string            // folded: that all pending messages are for; "": another place, or several
+	job      func()            // for the desk
+	multi    *multiline        // a BATCH under way
+	pace     *pace             // its share of commands
+	heard    time.Time         // when it last said something
+	fresh    bool              // it has registered, and is still to be woken as one that has not
+	asked    bool              // and was asked since
+	over     error             // why it ends, once its replies are sent
+
+	// The command under way.
+	out   []byte // replies; nil while idle
+	label string
+	from  int    // where its replies begin in out
+	batch string // the labeled batch that was begun; "" for none
+	later bool   // deliver sends its reply
+}
+
+func newSession(s *Service, c serve.Conn, p Peer) *session {
+	return &session{svc: s, conn: c, peer: p, reg: new(irc.Registration), heard: s.o.Now()}
+}
+
+func (s *session) capSet() irc.Caps { return irc.Caps(s.caps.Load()) }
+
+func (s *session) has(c irc.Caps) bool { return s.capSet().Has(c) }
+
+// buffers are for replies and for what a session could not handle yet: idle sessions have none.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
+
+// Input implements serve.Session.
+func (s *session) Input(in []byte, w *serve.Writer) error {
+	if s.reg == nil { // otherwise it counts from the connection's begin
+		s.heard, s.asked = s.svc.o.Now(), false
+	}
+	if len(s.in) > 0 {
+		s.in = append(s.in, in...)
+		in = s.in
+	}
+	return s.run(in, w)
+}
+
+// Wake implements serve.Session: it goes on after a hold, and looks whether the client is alive.
+func (s *session) Wake(now time.Time, w *serve.Writer) error {
+	if s.isBusy() {
+		w.Hold()
+		return nil
+	}
+	if s.over == nil {
+		s.alive(now, w)
+	}
+	if s.over == nil && len(s.in) > 0 {
+		return s.run(s.in, w)
+	}
+	w.Write(s.out) // from the desk
+	s.out = nil
+	return s.over
+}
+
+func (s *session) isBusy() bool {
+	s.svc.mu.Lock()
+	defer s.svc.mu.Unlock()
+	return s.busy
+}
+
+// alive asks a client that says nothing, and ends one that does not answer, or does not register.
+func (s *session) alive(now time.Time, w *serve.Writer) {
+	if len(s.in) > 0 && s.reg == nil { // it has spoken, and we are slow
+		s.heard = now
+	}
+	limit := s.svc.o.Alive
+	if s.reg != nil {
+		limit = s.svc.o.Begin
+	} else if s.asked {
+		limit += limit / 2
+	}
+	if idle := now.Sub(s.heard); idle < limit {
+		w.WakeAt(s.heard.Add(limit))
+		return
+	}
+	if s.reg != nil || s.asked {
+		s.out = append(s.out, "ERROR :Closing link (ping timeout)\r\n"...)
+		s.over = errTimeout
+		return
+	}
+	s.asked = true
+	s.out = append(s.out, "PING :"+s.svc.o.Name+"\r\n"...)
+	w.WakeAt(s.heard.Add(limit + limit/2))
+}
+
+var errTimeout = errors.New("chat: ping timeout")
+
+// run handles the lines in in, and keeps what it cannot handle yet.
+func (s *session) run(in []byte, w *serve.Writer) error {
+	buffer := buffers.Get().(*[]byte)
+	s.out = append((*buffer)[:0], s.out...)
+	for s.over == nil && s.job == nil {
+		line, rest, whole, err := s.split.Next(in)
+		if !whole {
+			in = rest
+			break
+		}
+		if !s.step(line, err, w) {
+			w.Hold()
+			break
+		}
+		in = rest
+	}
+	s.keep(in)
+	out := s.out
+	if s.out = nil; s.job != nil {
+		if s.from > 0 && !s.conn.Send(out[:s.from]) { // not by w: what the desk sends comes behind it
+			s.svc.tooSlow(s)
+		}
+		s.out, s.from = slices.Clone(out[s.from:]), 0
+	} else {
+		w.Write(out)
+	}
+	if cap(out) <= 64<<10 {
+		*buffer = out[:0]
+		buffers.Put(buffer)
+	}
+	if s.job == nil {
+		if s.fresh {
+			s.fresh = false
+			w.WakeAt(s.heard.Add(s.svc.o.Alive))
+		}
+		return s.over
+	}
+	w.Hold()
+	s.toDesk()
+	return nil
+}
+
+// keep keeps what is left of the input.
+func (s *session) keep(in []byte) {
+	if len(in) == 0 {
+		s.in = nil
+		return
+	}
+	s.in = append(s.in[:0:0], in...)
+}
+
+// step handles a line. It reports false when it has to wait: for messages before it, or for its turn.
+func (s *session) step(line []byte, err error, w *serve.Writer) bool {
+	var m irc.Message
+	if err == nil {
+		m, err = irc.Parse(line)
+	}
+	if err == irc.ErrEmpty {
+		return true
+	}
+	if !s.mayGoOn(&m) {
+		return false
+	}
+	if wait := s.turn(&m); wait > 0 {
+		w.WakeAt(s.svc.o.Now().Add(wait))
+		return false
+	}
+	s.svc.locked(func() {
+		if err != nil {
+			s.misread(err)
+		} else {
+			s.command(&m)
+		}
+	})
+	return true
+}
+
+// mayGoOn says whether a command may be run now: behind messages that are not yet delivered only another to the same place may.
+func (s *session) mayGoOn(m *irc.Message) bool {
+	n := s.pending.Load()
+	if n == 0 || n < pendingLines && s.follows(m) {
+		return true
+	}
+	s.waiting.Store(true)
+	return s.pending.Load() == 0 && s.waiting.Swap(false) // or deliver posts
+}
+
+// follows says whether a command is a message to where those under way go.
+func (s *session) follows(m *irc.Message) bool {
+	if m.Command != "PRIVMSG" && m.Command != "NOTICE" && (m.Command != "BATCH" || s.multi == nil) {
+		return false
+	}
+	return s.multi != nil || s.lastRoom != "" && irc.Fold(irc.Param(m, 0)) == s.lastRoom
+}
+
+// turn is how long a command has to wait because there were too many before it.
+func (s *session) turn(m *irc.Message) time.Duration {
+	if s.svc.o.Flood < 0 || s.peer.local() && s.login.Account == nil || irc.Commands[m.Command].Free {
+		return 0
+	}
+	if s.pace == nil {
+		s.pace = s.svc.paceOf(s)
+	}
+	wait := s.pace.wait(s.svc.o.Now(), s.svc.o.Flood)
+	if wait > 0 {
+		s.svc.counts.throttled.Add(1)
+	}
+	return wait
+}
+
+// slow has the desk do what may take time. It runs without Service.mu, with the session all its own; the command under way ends with it.
+func (s *session) slow(job func()) {
+	if first := s.job; first != nil {
+		s.job = func() { first(); job() }
+	} else {
+		s.job = job
+	}
+}
+
+// toDesk hands the session to the desk. Its owner does not touch it until it is woken.
+func (s *session) toDesk() {
+	s.svc.mu.Lock()
+	s.busy = true
+	s.svc.mu.Unlock()
+	if s.svc.desk.Put([]*session{s}) == 0 {
+		abandoned(s, errStopping)
+	}
+}
+
+// atDesk is the desk's stage.
+func atDesk(s *session, _ *flow.Out[*session]) {
+	if s == nil { // Open asks whether the net runs
+		return
+	}
+	for s.job != nil {
+		job := s.job
+		s.job = nil
+		job()
+	}
+	s.svc.mu.Lock()
+	s.finish()
+	s.leaveDesk()
+}
+
+// leaveDesk gives the session back. The caller holds the lock, and has it no more.
+func (s *session) leaveDesk() {
+	s.busy = false
+	if s.gone {
+		s.depart(net.ErrClosed)
+	}
+	s.svc.unlock()
+	s.conn.Post()
+}
+
+// abandoned ends a session whose job panicked, or that no desk takes.
+func abandoned(s *session, why error) {
+	if s == nil {
+		return
+	}
+	s.svc.o.Log.Error("a command was given up", "error", why)
+	s.svc.mu.Lock()
+	s.job, s.over = nil, why
+	s.leaveDesk()
+}
+
+// Close implements serve.Session.
+func (s *session) Close(err error) {
+	s.svc.mu.Lock()
+	defer s.svc.unlock()
+	if s.busy {
+		s.gone = true
+		return
+	}
+	s.depart(err)
+}
+
+// depart is the session's end. The caller holds the lock.
+func (s *session) depart(err error) {
+	if s.user == nil {
+		s.svc.unknown--
+	} else {
+		s.svc.bid(s, s.lastWords(err))
+	}
+	s.svc.dismiss(s.peer)
+}
+
+// quitting is the error of an end by QUIT, or by an operator, with what the others are told.
+type quitting struct{ words string }
+
+func (q *quitting) Error() string { return "chat: quit" }
+
+// lastWords is what others are told of the session's end.
+func (s *session) lastWords(err error) string {
+	var q *quitting
+	switch {
+	case s.killed != "":
+		return s.killed
+	case errors.As(s.over, &q):
+		return q.words
+	case errors.Is(s.over, errTimeout):
+		return "Ping timeout"
+	case errors.Is(err, serve.ErrStopped):
+		return "The server is stopping"
+	case errors.Is(err, io.EOF):
+		return "Connection closed"
+	}
+	return "Connection lost"
+}

@@ -1,0 +1,130 @@
+package chat
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ergochat/irc-go/ircmsg"
+
+	"weir/chat/irc"
+)
+
+// The state of a room: what it is now, in IRC lines, in the file state beside its log. Names are in the room's own spelling:
+//
+//	:weir.chat CREATED #Room 1763730000
+//	:alice!alice@host TOPIC #Room :text
+//	:weir.chat 333 #Room alice!alice@host 1763730000     when that was said
+//	:weir.chat MODE #Room +ntk key
+//	:weir.chat MODE #Room +o alice               an account
+//	:alice MODE #Room +b mask 1763730000
+
+// state is the room's state file. The caller holds the lock.
+func (r *room) state() []byte {
+	server := r.svc.o.Name
+	b := irc.AppendLine(nil, server, "CREATED", r.name, epoch(r.made))
+	if r.topic != "" {
+		b = irc.AppendLine(b, r.topicBy, "TOPIC", r.name, r.topic)
+		b = irc.AppendLine(b, server, irc.RplTopicWhoTime, r.name, r.topicBy, epoch(r.topicAt))
+	}
+	b = irc.AppendLine(b, server, "MODE", append([]string{r.name}, r.modes(true)...)...)
+	for _, account := range slices.Sorted(maps.Keys(r.ranks)) {
+		ranks := r.ranks[account]
+		b = irc.AppendLine(b, server, "MODE", append([]string{r.name, "+" + ranks}, repeat(account, len(ranks))...)...)
+	}
+	for _, ban := range r.bans {
+		b = irc.AppendLine(b, ban.by, "MODE", r.name, "+b", ban.mask, epoch(ban.at))
+	}
+	return b
+}
+
+// readState takes over what the file says. Nobody else has the room yet.
+func (r *room) readState() error {
+	data, err := os.ReadFile(r.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for line := range bytes.Lines(data) {
+		if m, err := ircmsg.ParseLine(string(line)); err == nil && len(m.Params) > 1 && irc.Fold(m.Params[0]) == irc.Fold(r.name) {
+			r.name = m.Params[0]
+			r.readLine(&m)
+		}
+	}
+	return err
+}
+
+func (r *room) readLine(m *irc.Message) {
+	switch {
+	case m.Command == "CREATED":
+		r.made = stamp(m.Params[1])
+	case m.Command == "TOPIC":
+		r.topic, r.topicBy, r.topicAt = m.Params[1], m.Source, r.made
+	case m.Command == irc.RplTopicWhoTime && m.Params[1] == r.topicBy: // otherwise it is of an older topic
+		r.topicAt = stamp(irc.Param(m, 2))
+	case m.Command == "MODE" && m.Params[1] == "+b" && len(m.Params) > 2:
+		r.bans = append(r.bans, ban{m.Params[2], m.Source, stamp(irc.Param(m, 3))})
+	case m.Command == "MODE" && strings.Trim(m.Params[1], "+"+irc.RoomRanks) == "" && len(m.Params) > 2:
+		r.ranks[irc.Fold(m.Params[2])] = strings.TrimPrefix(m.Params[1], "+")
+	case m.Command == "MODE":
+		r.readModes(m.Params[1:])
+	}
+}
+
+func (r *room) readModes(params []string) {
+	r.flags = ""
+	changes, _ := irc.Changes(params)
+	for _, c := range changes {
+		switch c.Mode {
+		case 'k':
+			r.key = c.Param
+		case 'l':
+			r.limit = number(c.Param)
+		default:
+			r.flags = setLetter(r.flags, c.Mode, c.On, irc.RoomFlags)
+		}
+	}
+}
+
+func stamp(s string) time.Time {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return time.Unix(n, 0)
+}
+
+// writeState replaces a room's state file: whoever reads it finds the old one or the new one whole. A failure is
+// logged; the next change tries again.
+func (s *Service) writeState(f *feed, state []byte) {
+	if err := replaceFile(f.room.path, state); err != nil {
+		s.o.Log.Error("a room's state cannot be written", "log", f.key, "error", err)
+	}
+}
+
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".state-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

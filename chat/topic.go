@@ -1,0 +1,124 @@
+package chat
+
+import (
+	"strings"
+
+	"weir/chat/irc"
+	"weir/chat/log"
+)
+
+func (s *session) cmdTopic(m *irc.Message) {
+	if len(m.Params) < 2 {
+		r := s.svc.rooms[irc.Fold(m.Params[0])]
+		if r != nil && s.user.oper || r != nil && !r.has('s') {
+			s.topic(r)
+		} else if r = s.roomOfMine(m.Params[0]); r != nil {
+			s.topic(r)
+		}
+		if r != nil && r.topic == "" {
+			s.num(irc.RplNoTopic, r.name, "No topic is set")
+		}
+		return
+	}
+	r := s.roomOfMine(m.Params[0])
+	if r == nil {
+		return
+	}
+	if r.has('t') && !s.user.rooms[r].op() && !s.user.oper {
+		s.num(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
+		return
+	}
+	s.setTopic(r, irc.Cut(m.Params[1], irc.MaxTopic))
+}
+
+// setTopic puts the new topic on its way: it is stored like a message, and holds once it is.
+func (s *session) setTopic(r *room, text string) {
+	u, now := s.user, s.svc.o.Now()
+	by := u.source
+	r.put(post{from: s, label: s.label, last: true,
+		entry: log.Entry{Time: now, Tags: u.tags(), Body: ":" + by + " TOPIC " + r.name + " :" + text},
+		apply: func() {
+			r.topic, r.topicBy, r.topicAt = text, by, now
+			r.stateless = true // written behind it: until then the log has it
+		}})
+	s.later = true
+}
+
+// topic tells the session what a room's topic is; nothing, where there is none.
+func (s *session) topic(r *room) {
+	if r.topic != "" {
+		s.num(irc.RplTopic, r.name, r.topic)
+		s.num(irc.RplTopicWhoTime, r.name, r.topicBy, epoch(r.topicAt))
+	}
+}
+
+func (s *session) cmdNames(m *irc.Message) {
+	name := irc.Param(m, 0)
+	r := s.svc.rooms[irc.Fold(name)]
+	if r == nil || !r.sees(s.user) {
+		if name == "" {
+			name = "*"
+		}
+		s.num(irc.RplEndOfNames, irc.Cut(name, irc.MaxRoom), "End of NAMES list")
+		return
+	}
+	s.names(r)
+}
+
+// names tells the session who is in a room.
+func (s *session) names(r *room) {
+	caps, kind := s.capSet(), "="
+	if r.has('s') {
+		kind = "@"
+	}
+	var words []string
+	for u, m := range r.members {
+		if !s.user.sees(u) {
+			continue
+		}
+		name := u.nick
+		if caps.Has(irc.CapUserhostInNames) {
+			name = u.source
+		}
+		words = append(words, m.prefix(caps.Has(irc.CapMultiPrefix))+name)
+	}
+	if len(words) > 0 {
+		for _, line := range irc.Wrap(words, 400) {
+			s.out = append(s.out, ":"+s.svc.o.Name+" "+irc.RplNamReply+" "+s.nick()+" "+kind+" "+r.name+" :"+line+"\r\n"...)
+		}
+	}
+	s.num(irc.RplEndOfNames, r.name, "End of NAMES list")
+}
+
+// topicAndNames is what another session of a user that joins is told.
+func (s *Service) topicAndNames(to *session, r *room) []byte {
+	told := &session{svc: s, user: to.user} // only collects replies: the other's owner is somebody else
+	told.caps.Store(uint64(to.capSet()))
+	told.topic(r)
+	told.names(r)
+	return told.out
+}
+
+func (s *session) cmdList(m *irc.Message) {
+	least, most := 0, 1<<30
+	var only map[string]bool
+	for word := range strings.SplitSeq(irc.Param(m, 0), ",") {
+		switch {
+		case strings.HasPrefix(word, ">"):
+			least = number(word[1:]) + 1
+		case strings.HasPrefix(word, "<"):
+			most = number(word[1:]) - 1
+		case word != "":
+			if only == nil {
+				only = map[string]bool{}
+			}
+			only[irc.Fold(word)] = true
+		}
+	}
+	for key, r := range s.svc.rooms {
+		if n := len(r.members); r.sees(s.user) && n > 0 && n >= least && n <= most && (only == nil || only[key]) {
+			s.num(irc.RplList, r.name, itoa(n), r.topic)
+		}
+	}
+	s.num(irc.RplListEnd, "End of LIST")
+}
