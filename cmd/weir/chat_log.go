@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"weir/chat/log"
+)
+
+// chatLogCmd holds the commands about rooms' logs.
+type chatLogCmd struct {
+	Check  chatLogCheckCmd  `cmd:"" help:"Read all of a log and say what is wrong with it."`
+	Repair chatLogRepairCmd `cmd:"" help:"Take what is damaged out of a log, and keep it beside."`
+	Stat   chatLogStatCmd   `cmd:"" help:"Say what a log holds."`
+}
+
+// logFolders is what each of these commands is about.
+type logFolders struct {
+	Folder []string `arg:"" help:"A chat's data folder, all of whose logs are meant, or the folder of one room."`
+	JSON   bool     `help:"Print one JSON array, an element a log."`
+}
+
+// rooms returns the folders of the logs meant.
+func (f *logFolders) rooms() ([]string, error) {
+	var all []string
+	for _, folder := range f.Folder {
+		found, err := roomsOf(folder)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func roomsOf(folder string) ([]string, error) {
+	if _, err := os.Stat(folder); err != nil {
+		return nil, err
+	}
+	if own, _ := filepath.Glob(filepath.Join(escapeGlob(folder), "[0-9]*.log")); len(own) > 0 {
+		return []string{folder}, nil
+	}
+	var all []string
+	for _, below := range []string{"rooms", "direct"} {
+		entries, err := os.ReadDir(filepath.Join(folder, below))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				all = append(all, filepath.Join(folder, below, e.Name()))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, usageError{fmt.Errorf("%s has no log: name a chat's data folder, with rooms in it, or the folder of one room", folder)}
+	}
+	return all, nil
+}
+
+// escapeGlob makes a pattern of a name that may have '[', '*' or '?' in it, as rooms' folders may.
+func escapeGlob(name string) string {
+	var b []byte
+	for i := range len(name) {
+		switch name[i] {
+		case '*', '?', '[', '\\':
+			b = append(b, '\\')
+		}
+		b = append(b, name[i])
+	}
+	return string(b)
+}
+
+// roomReport is a log as a program reads it.
+type roomReport struct {
+	Folder string `json:"folder"`
+	*log.Report
+}
+
+// inspect reads the logs meant, one after the other, and calls each with what it finds.
+func (f *logFolders) inspect(ctx context.Context, each func(roomReport)) error {
+	rooms, err := f.rooms()
+	if err != nil {
+		return err
+	}
+	for _, dir := range rooms {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r, err := log.Inspect(dir)
+		if err != nil {
+			return err
+		}
+		each(roomReport{dir, r})
+	}
+	return nil
+}
+
+type chatLogCheckCmd struct{ logFolders }
+
+// Help is the long part of the command's help.
+func (c *chatLogCheckCmd) Help() string {
+	return `Every line's checksum and place are looked at. Nothing is changed, so a server may be at work, and a backup can be checked.
+Exits with 1 if there is a fault.
+
+Example:
+
+  weir chat log check /var/lib/weir-chat`
+}
+
+// Run implements the command.
+func (c *chatLogCheckCmd) Run(ctx context.Context, t *terminal) error {
+	reports, faults, lines := []roomReport{}, 0, int64(0)
+	err := c.inspect(ctx, func(r roomReport) {
+		reports = append(reports, r)
+		lines += r.Lines
+		faults += len(r.Faults)
+		for _, f := range r.Faults {
+			if !c.JSON {
+				fmt.Fprintf(t.out, "%s: at %d, %d bytes: %s\n", r.Folder, f.Offset, f.Length, f.What)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = t.json(reports)
+	} else {
+		fmt.Fprintf(t.out, "logs: %d, messages: %d, faults: %d\n", len(reports), lines, faults)
+	}
+	if err == nil && faults > 0 {
+		return fmt.Errorf("faults were found: %d; weir chat log repair takes out what can't be read", faults)
+	}
+	return err
+}
+
+type chatLogRepairCmd struct{ logFolders }
+
+// Help is the long part of the command's help.
+func (c *chatLogRepairCmd) Help() string {
+	return `A torn tail is cut, as a server does when it begins. Bytes that belong to no whole message are taken out; messages keep their
+place, and what a damaged file held is kept beside it as *.damaged (delete that when you don't need it: a message that is
+redacted later stays in it). A server may be at work meanwhile.
+
+Example:
+
+  weir chat log repair '/var/lib/weir-chat/rooms/#family'`
+}
+
+// repaired is what was done to a log, as a program reads it.
+type repaired struct {
+	Folder   string         `json:"folder"`
+	Recovery log.Recovery   `json:"recovery"`
+	Segments []log.Repaired `json:"segments"`
+}
+
+// Run implements the command.
+func (c *chatLogRepairCmd) Run(ctx context.Context, t *terminal) error {
+	rooms, err := c.rooms()
+	if err != nil {
+		return err
+	}
+	all := []repaired{}
+	for _, dir := range rooms {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r, err := repairRoom(dir)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+		if !c.JSON {
+			r.print(t)
+		}
+	}
+	if c.JSON {
+		return t.json(all)
+	}
+	return nil
+}
+
+func repairRoom(dir string) (repaired, error) {
+	l, err := log.Open(dir, log.Options{})
+	if err != nil {
+		return repaired{}, err
+	}
+	defer l.Close()
+	r := repaired{Folder: dir, Recovery: l.Recovery()}
+	r.Segments, err = l.Repair()
+	return r, err
+}
+
+func (r repaired) print(t *terminal) {
+	did := false
+	say := func(n int64, format string, values ...any) {
+		if n > 0 {
+			did = true
+			fmt.Fprintf(t.out, "%s: "+format+"\n", append([]any{r.Folder}, values...)...)
+		}
+	}
+	say(r.Recovery.Lost, "%d acknowledged bytes are missing from the end of the files", r.Recovery.Lost)
+	say(r.Recovery.Kept, "%d bytes of whole messages behind the last acknowledged one are kept", r.Recovery.Kept)
+	say(r.Recovery.Cut, "a torn tail of %d bytes is cut at %d", r.Recovery.Cut, r.Recovery.At)
+	for _, s := range r.Segments {
+		say(1, "%d bytes are taken out of the segment %d, which is kept as %s", s.Lost, s.Segment, filepath.Base(s.Kept))
+	}
+	if !did {
+		fmt.Fprintf(t.out, "%s: nothing to repair\n", r.Folder)
+	}
+}
+
+type chatLogStatCmd struct{ logFolders }
+
+// Help is the long part of the command's help.
+func (c *chatLogStatCmd) Help() string {
+	return `Example:
+
+  weir chat log stat /var/lib/weir-chat`
+}
+
+// Run implements the command.
+func (c *chatLogStatCmd) Run(ctx context.Context, t *terminal) error {
+	reports, rows := []roomReport{}, [][]string{}
+	err := c.inspect(ctx, func(r roomReport) {
+		reports = append(reports, r)
+		rows = append(rows, []string{filepath.Base(r.Folder), strconv.FormatInt(r.Lines, 10), strconv.FormatInt(r.Redacted, 10),
+			strconv.FormatInt(r.Bytes, 10), strconv.Itoa(r.Segments), day(r.Oldest), day(r.Newest), strconv.Itoa(len(r.Faults))})
+	})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return t.json(reports)
+	}
+	columns := []column{{"log", false}, {"messages", true}, {"redacted", true}, {"bytes", true}, {"segments", true}, {"oldest", false}, {"newest", false}, {"faults", true}}
+	writeTable(t.out, columns, rows, 0, nil)
+	return nil
+}
+
+// day is a message's time in a table.
+func day(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.Format("2006-01-02 15:04")
+}
