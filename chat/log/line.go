@@ -130,7 +130,7 @@ func wellFormed(b []byte) bool {
 		return false
 	}
 	space := bytes.IndexByte(b, ' ')
-	if space < 0 || space+1 >= len(b)-2 || b[space+1] != ':' {
+	if space < 0 || !isMessage(b[space+1:len(b)-2]) {
 		return false
 	}
 	if bytes.IndexByte(b[:len(b)-2], '\r') >= 0 || bytes.IndexByte(b[:len(b)-2], '\n') >= 0 || bytes.IndexByte(b, 0) >= 0 {
@@ -138,6 +138,19 @@ func wellFormed(b []byte) bool {
 	}
 	_, ok := parseTime(b[timeAt:markAt])
 	return ok
+}
+
+// isMessage says whether b has a source and a command.
+func isMessage[T []byte | string](b T) bool {
+	if len(b) < len(":s C") || b[0] != ':' {
+		return false
+	}
+	for i := 1; i < len(b)-1; i++ {
+		if b[i] == ' ' {
+			return i > 1 && b[i+1] != ' '
+		}
+	}
+	return false
 }
 
 // isID says whether b is a room's id: 8 characters of a-z and 2-7.
@@ -204,7 +217,7 @@ var (
 // validate says what is wrong with an entry.
 func (e *Entry) validate() error {
 	switch {
-	case len(e.Body) < len(":s C") || e.Body[0] != ':':
+	case !isMessage(e.Body):
 		return fmt.Errorf("%w: it must begin with ':' and a source, then have a command", ErrInvalid)
 	case strings.IndexByte(e.Body, '\n') >= 0 || strings.IndexByte(e.Body, '\r') >= 0 || strings.IndexByte(e.Body, 0) >= 0:
 		return fmt.Errorf("%w: it has a CR, LF or NUL", ErrInvalid)

@@ -75,7 +75,7 @@ func (l *Log) recover() error {
 	if err := l.settle(bases, from, whole); err != nil {
 		return err
 	}
-	if from == committed {
+	if from == committed && !l.fresh {
 		found.Kept = sizeBetween(all, committed, whole)
 	}
 	found.Cut, found.At = sizeBetween(all, whole, math.MaxInt64), whole
