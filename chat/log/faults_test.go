@@ -110,41 +110,68 @@ func TestASegmentThatCannotBeMade(t *testing.T) {
 	wantLines(t, l, want)
 }
 
-// TestOneSyncForAll: a batch that waited while another process synced needs no sync of its own.
-func TestOneSyncForAll(t *testing.T) {
+// together has several Logs append a message each to one room. The first sync waits until all have written; what it
+// says is said by first.
+func together(t *testing.T, first error) (logs []*Log, errs []error, syncs int64) {
+	t.Helper()
 	dir := t.TempDir()
 	fs := &faultFS{}
-	first := mustOpen(t, dir, Options{FS: fs})
 	const others = 8
-	logs := make([]*Log, others)
-	for i := range logs {
-		logs[i] = mustOpen(t, dir, Options{FS: fs})
+	for range others {
+		logs = append(logs, mustOpen(t, dir, Options{FS: fs}))
 	}
 	length := len(encode(t, entry("x"), 0)) // the others are longer, by their offsets' digits
-	fs.sync = func() error {                // the first one waits until all have written: the next one then syncs for the rest
-		for deadline := time.Now().Add(time.Minute); first.words.end() < int64(others*length) && time.Now().Before(deadline); {
-			time.Sleep(time.Millisecond)
-		}
-		return nil
+	written := logs[0].words
+	var once sync.Once
+	fs.sync = func() (err error) {
+		once.Do(func() {
+			for deadline := time.Now().Add(time.Minute); written.end() < int64(others*length) && time.Now().Before(deadline); {
+				time.Sleep(time.Millisecond)
+			}
+			err = first
+		})
+		return err
 	}
 	before := fs.syncs.Load()
-	done := make(chan error, others)
-	for _, l := range logs {
-		go func() {
-			_, err := l.Append([]Entry{entry("x")})
-			done <- err
-		}()
+	errs = make([]error, others)
+	var wg sync.WaitGroup
+	for i, l := range logs {
+		wg.Go(func() { _, errs[i] = l.Append([]Entry{entry("x")}) })
 	}
-	for range logs {
-		if err := <-done; err != nil {
-			t.Error(err)
+	wg.Wait()
+	return logs, errs, fs.syncs.Load() - before
+}
+
+// TestOneSyncForAll: a batch that waited while another process synced needs no sync of its own.
+func TestOneSyncForAll(t *testing.T) {
+	logs, errs, syncs := together(t, nil)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if got := all(t, logs[0]); len(got) != len(logs) {
+		t.Errorf("%d lines, want %d", len(got), len(logs))
+	}
+	if syncs > 2 { // the first one's covers what was written when it began, the next one's the rest
+		t.Errorf("%d syncs for %d batches that waited together, want one or two", syncs, len(logs))
+	}
+}
+
+// TestAllThatWaitedAreRefused: when a sync fails, nobody is told that his batch is stored, and nothing of it is found.
+func TestAllThatWaitedAreRefused(t *testing.T) {
+	logs, errs, _ := together(t, unix.EIO)
+	for i, err := range errs {
+		if !errors.Is(err, ErrFailing) {
+			t.Errorf("process %d: %v, want ErrFailing", i, err)
 		}
 	}
-	if got := all(t, first); len(got) != others {
-		t.Errorf("%d lines, want %d", len(got), others)
+	if got := all(t, logs[0]); len(got) != 0 {
+		t.Errorf("%q was refused and is found", got)
 	}
-	if n := fs.syncs.Load() - before; n > 2 {
-		t.Errorf("%d syncs for %d batches that waited together, want one or two", n, others)
+	for i, l := range logs {
+		mustAppend(t, l, entry("when it works again"))
+		if got := all(t, logs[0]); len(got) != i+1 {
+			t.Errorf("after %d batches there are %d lines", i+1, len(got))
+		}
 	}
 }
 
