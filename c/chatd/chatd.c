@@ -1,0 +1,111 @@
+/*
+ * chatd: the chat server of several processes. Here is what happens before the first client: the data folder,
+ * the socket, the rights. Then parent.c takes over.
+ */
+#include "client.h"
+#include "daemon.h"
+#include "net.h"
+#include "options.h"
+#include "parent.h"
+#include "report.h"
+#include "sandbox.h"
+#include "table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOCK_TRIES = 50, LOCK_PAUSE_MS = 20 };
+
+static int
+open_folder(const struct options *o)
+{
+	int fd;
+
+	if (mkdir(o->data, 0700) == 0)
+		daemon_give(o->data, o->user);
+	else if (errno != EEXIST)
+		fatal("%s cannot be made: %s", o->data, strerror(errno));
+	fd = open(o->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		fatal("%s cannot be opened: %s", o->data, strerror(errno));
+	return fd;
+}
+
+static void
+make_folders(const struct options *o, int data)
+{
+	static const char *const names[] = { "rooms", "direct" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (mkdirat(data, names[i], 0700) != 0 && errno != EEXIST)
+			fatal("%s/%s cannot be made: %s", o->data, names[i], strerror(errno));
+}
+
+/*
+ * One server at a time. Children keep the descriptor, and the lock with it: a server that was killed is over
+ * when the last of its processes is, which takes a moment, for which we wait.
+ */
+static void
+lock_folder(const struct options *o, int data)
+{
+	int fd = openat(data, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct timespec pause = { .tv_nsec = LOCK_PAUSE_MS * 1000000L };
+	int tries = 0;
+
+	if (fd < 0)
+		fatal("%s/lock cannot be opened: %s", o->data, strerror(errno));
+	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK || ++tries == LOCK_TRIES)
+			fatal("%s is in use by another server: stop it, or take another --data", o->data);
+		nanosleep(&pause, NULL);
+	}
+	if (ftruncate(fd, 0) != 0 || dprintf(fd, "%ld\n", (long)getpid()) < 0)
+		fatal("%s/lock cannot be written: %s", o->data, strerror(errno));
+}
+
+static void
+raise_limits(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files); /* best effort: fewer files only mean fewer rooms a client */
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options o;
+	int data, listener;
+
+	report_as(argv[0]);
+	o = options_parse(argc, argv);
+	sandbox_use(o.sandbox);
+	raise_limits();
+	umask(077);
+	data = open_folder(&o);
+	listener = net_listen(o.host, o.port);
+	if (listener < 0 && errno == EINVAL)
+		usage_error("--listen takes a numeric IPv4 or IPv6 address, not \"%s\"", o.host);
+	if (listener < 0)
+		fatal("cannot listen on %s port %u: %s", o.host, (unsigned)o.port, strerror(errno));
+	daemon_drop(o.user);
+	make_folders(&o, data);
+	if (o.daemon)
+		daemon_begin();
+	lock_folder(&o, data);
+	sasl_init(data);
+	if (o.daemon)
+		daemon_ready();
+	parent_run(table_make(o.clients), listener, data, &o);
+	return 0;
+}

@@ -1,0 +1,304 @@
+/*
+ * The parent: accepts, forks RECV and SEND for each client, reaps both, and cleans up after them whatever way
+ * they ended. It reads and writes no connection and no log. It is the only one that claims and frees places in
+ * the table, so that one is used again only when nobody of its last client is left.
+ */
+#include "parent.h"
+
+#include "clock.h"
+#include "net.h"
+#include "recv.h"
+#include "report.h"
+#include "send.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#elif defined(__FreeBSD__)
+#include <sys/procctl.h>
+#endif
+
+enum { PAUSE_MS = 100, STOP_MS = 1200 };
+
+struct parent {
+	struct table *t;
+	int listener, data;
+	const struct options *o;
+	struct { pid_t recv, send; } clients[SESSIONS_MAX]; /* 0: reaped, or never there */
+	unsigned count;                                      /* of processes */
+	bool paused;                                         /* out of descriptors or processes: not accepting */
+	sigset_t outside;                                    /* the mask while it waits, and of its children */
+};
+
+static volatile sig_atomic_t stop_signals;
+
+static void
+on_stop(int signal)
+{
+	(void)signal;
+	stop_signals++;
+}
+
+static void
+on_child(int signal)
+{
+	(void)signal; /* that pselect ends is enough */
+}
+
+/* Signals come only while pselect waits. */
+static void
+catch_signals(struct parent *p)
+{
+	struct sigaction stop = { .sa_handler = on_stop }, child = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
+	sigset_t all;
+
+	sigemptyset(&all);
+	sigaddset(&all, SIGTERM);
+	sigaddset(&all, SIGINT);
+	sigaddset(&all, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &all, &p->outside);
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGINT, &stop, NULL);
+	sigaction(SIGCHLD, &child, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* A child does not outlive a parent that was killed, where the system can be told so. */
+static void
+die_with(pid_t parent)
+{
+#ifdef __linux__
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+#elif defined(__FreeBSD__)
+	int signal = SIGKILL;
+
+	procctl(P_PID, 0, PROC_PDEATHSIG_CTL, &signal);
+#endif
+	if (getppid() != parent)
+		_exit(EXIT_TROUBLE);
+}
+
+static pid_t
+fork_child(struct parent *p)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid > 0)
+		p->count++;
+	if (pid != 0)
+		return pid;
+	signal(SIGINT, SIG_IGN); /* of a terminal: the parent decides */
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &p->outside, NULL);
+	die_with(parent);
+	close(p->listener);
+	return 0;
+}
+
+/* One that ends by itself leaves the other to: RECV tells SEND to, and without SEND nothing is to be read. */
+static void
+end_other(struct parent *p, unsigned i, bool was_recv, bool badly)
+{
+	struct session *s = &p->t->sessions[i];
+
+	if (was_recv && badly)
+		atomic_store(&s->closing, true);
+	if (was_recv && p->clients[i].send != 0)
+		session_wake(s);
+	if (!was_recv && p->clients[i].recv != 0) {
+		atomic_store(&s->closing, true);
+		kill(p->clients[i].recv, SIGTERM);
+		sem_post(&p->t->boxes[i].mail.emptied);
+	}
+}
+
+static void
+wake_all(struct parent *p)
+{
+	for (unsigned i = 0; i < table_sessions(); i++)
+		if (atomic_load(&p->t->sessions[i].live))
+			session_wake(&p->t->sessions[i]);
+}
+
+static void
+ended(struct parent *p, unsigned i, bool was_recv, int status)
+{
+	bool badly = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+
+	p->count--;
+	if (was_recv)
+		p->clients[i].recv = 0;
+	else
+		p->clients[i].send = 0;
+	if (badly && !atomic_load(&p->t->stop))
+		report("the %s process of a client ended %s %d", was_recv ? "receiving" : "sending", WIFSIGNALED(status) ? "by signal" : "with status",
+		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	if (badly)
+		wake_all(p); /* it may have died between a commit and telling the others */
+	end_other(p, i, was_recv, badly);
+	if (p->clients[i].recv == 0 && p->clients[i].send == 0)
+		session_free(p->t, i);
+}
+
+static void
+reap(struct parent *p)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		p->paused = false;
+		for (unsigned i = 0; i < table_sessions(); i++)
+			if (p->clients[i].recv == pid || p->clients[i].send == pid) {
+				ended(p, i, p->clients[i].recv == pid, status);
+				break;
+			}
+	}
+}
+
+static bool
+crowded(const struct parent *p, const char *host)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < table_sessions(); i++)
+		n += atomic_load(&p->t->sessions[i].live) && strcmp(p->t->sessions[i].host, host) == 0;
+	return n >= p->o->per_host;
+}
+
+static void
+turn_away(int fd, const char *why)
+{
+	(void)send(fd, why, strlen(why), MSG_DONTWAIT | MSG_NOSIGNAL); /* best effort */
+	close(fd);
+}
+
+/* Forks both processes of a client. Each has its own copy of the connection; the parent keeps none. */
+static void
+begin_client(struct parent *p, unsigned i, int fd, bool loopback)
+{
+	p->clients[i].recv = fork_child(p);
+	if (p->clients[i].recv == 0)
+		recv_run(p->t, i, fd, p->data, loopback, p->o);
+	p->clients[i].send = p->clients[i].recv < 0 ? -1 : fork_child(p);
+	if (p->clients[i].send == 0)
+		send_run(p->t, i, fd, p->data);
+	if (p->clients[i].send > 0) {
+		close(fd);
+		return;
+	}
+	report("no process for a client: %s", strerror(errno));
+	turn_away(fd, "ERROR :The server is full\r\n");
+	p->clients[i].send = 0;
+	p->paused = true;
+	if (p->clients[i].recv > 0) {
+		atomic_store(&p->t->sessions[i].closing, true);
+		kill(p->clients[i].recv, SIGTERM);
+	} else {
+		p->clients[i].recv = 0;
+		session_free(p->t, i);
+	}
+}
+
+static void
+accept_one(struct parent *p)
+{
+	struct sockaddr_storage address;
+	socklen_t length = sizeof address;
+	int fd = accept(p->listener, (struct sockaddr *)&address, &length), i;
+	char host[NET_HOST_MAX + 1];
+	bool loopback;
+
+	if (fd < 0) {
+		p->paused = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+		return;
+	}
+	loopback = net_is_loopback((struct sockaddr *)&address);
+	net_peer((struct sockaddr *)&address, host);
+	if (fd >= FD_SETSIZE || (!loopback && crowded(p, host))) {
+		turn_away(fd, "ERROR :Too many connections from your address\r\n");
+		return;
+	}
+	i = session_claim(p->t, host);
+	if (i < 0) {
+		turn_away(fd, "ERROR :The server is full\r\n");
+		return;
+	}
+	net_nodelay(fd);
+	begin_client(p, (unsigned)i, fd, loopback);
+}
+
+static void
+serve(struct parent *p)
+{
+	struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
+
+	while (stop_signals == 0) {
+		fd_set in;
+		int n;
+
+		FD_ZERO(&in);
+		if (!p->paused)
+			FD_SET(p->listener, &in);
+		n = pselect(p->listener + 1, &in, NULL, NULL, p->paused ? &pause : NULL, &p->outside);
+		p->paused = p->paused && n != 0; /* a pause that is over */
+		reap(p);
+		if (n > 0)
+			accept_one(p);
+	}
+}
+
+static void
+signal_all(struct parent *p, int signal)
+{
+	for (unsigned i = 0; i < table_sessions(); i++) {
+		if (p->clients[i].recv != 0)
+			kill(p->clients[i].recv, signal);
+		if (p->clients[i].send != 0)
+			kill(p->clients[i].send, signal);
+		if (p->clients[i].recv != 0)
+			sem_post(&p->t->boxes[i].mail.emptied);
+	}
+}
+
+/* Every RECV makes durable what it has read and tells its SEND to say goodbye. Who is not done in time is killed. */
+static void
+stop(struct parent *p)
+{
+	uint64_t end = clock_steady() + STOP_MS;
+	int asked = stop_signals;
+
+	close(p->listener);
+	atomic_store(&p->t->stop, true);
+	signal_all(p, SIGTERM);
+	while (p->count > 0) {
+		uint64_t now = clock_steady();
+		uint64_t left = now < end ? end - now : PAUSE_MS;
+		struct timespec timeout = { .tv_sec = (time_t)(left / 1000), .tv_nsec = (long)(left % 1000) * 1000000L };
+
+		if (now >= end || stop_signals > asked)
+			signal_all(p, SIGKILL);
+		pselect(0, NULL, NULL, NULL, &timeout, &p->outside);
+		reap(p);
+	}
+}
+
+void
+parent_run(struct table *t, int listener, int data, const struct options *o)
+{
+	static struct parent p;
+
+	p = (struct parent){ .t = t, .listener = listener, .data = data, .o = o };
+	fcntl(listener, F_SETFL, fcntl(listener, F_GETFL) | O_NONBLOCK); /* a client may be gone before it is accepted */
+	catch_signals(&p);
+	serve(&p);
+	stop(&p);
+}

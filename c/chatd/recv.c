@@ -1,0 +1,240 @@
+/*
+ * RECV: one process a client. It alone reads from the connection. Lines are taken as they come, in however many
+ * segments: what is not whole yet waits. Messages are appended to the room's log and are on the disk before the
+ * next other command is looked at; answers go by mail to the client's SEND, which writes.
+ *
+ * It ends when the client has, when SEND has, when the client says nothing for too long, or when the server
+ * stops: then it takes what has already arrived, makes that durable, and says goodbye.
+ */
+#include "recv.h"
+
+#include "client.h"
+#include "clock.h"
+#include "report.h"
+#include "sandbox.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	INPUT_BYTES = 16384,           /* more than the longest line */
+	REGISTRATION_MS = 30000,       /* to say who one is */
+	IDLE_MS = 120000,              /* of silence, after which the client is asked */
+	ANSWER_MS = 60000,             /* to answer then */
+	BURST_SECONDS = 4,             /* of lines at the flood limit, that may come at once */
+	WAIT_MAX_MS = 60000,
+};
+
+static volatile sig_atomic_t asked_to_stop;
+
+struct input {
+	size_t length;
+	bool skipping; /* the rest of a line that was too long */
+	char bytes[INPUT_BYTES];
+};
+
+/* When the client said something last, and how much it may say. */
+struct pace {
+	uint64_t began, heard, counted;
+	bool asked;
+	unsigned long long credit; /* thousandths of a line */
+};
+
+static struct client client;
+static struct input input;
+
+static void
+on_signal(int signal)
+{
+	(void)signal;
+	asked_to_stop = 1;
+}
+
+/* SIGTERM comes only where it is waited for: in pselect. */
+static void
+block_signals(sigset_t *waiting)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	sigset_t term;
+
+	sigaction(SIGTERM, &act, NULL);
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, waiting);
+	sigdelset(waiting, SIGTERM);
+}
+
+static void
+earn(struct client *c, struct pace *p, uint64_t now)
+{
+	unsigned long long most = 1000ull * BURST_SECONDS * c->o->flood;
+
+	p->credit += (now - p->counted) * c->o->flood;
+	p->counted = now;
+	if (p->credit > most)
+		p->credit = most;
+}
+
+/* Runs the whole lines of the input; stops early when the client is over its limit. */
+static void
+run_lines(struct client *c, struct pace *p)
+{
+	struct slice rest = { input.bytes, input.length };
+
+	while (!c->quitting && slice_has(rest, '\n') && (c->o->flood == 0 || p->credit >= 1000)) {
+		struct slice line = slice_cut(&rest, '\n');
+
+		if (line.length > 0 && line.at[line.length - 1] == '\r')
+			line.length--;
+		if (c->o->flood != 0)
+			p->credit -= 1000;
+		if (input.skipping)
+			input.skipping = false;
+		else
+			command_run(c, line);
+	}
+	batch_flush(c);
+	answers_flush(c);
+	memmove(input.bytes, rest.at, rest.length);
+	input.length = rest.length;
+	if (input.length == INPUT_BYTES && !slice_has(rest, '\n')) {
+		if (!input.skipping)
+			numeric(c, 417, ":Input line was too long");
+		answers_flush(c);
+		input.skipping = true;
+		input.length = 0;
+	}
+}
+
+/* One read; false at the end of what the client says. */
+static bool
+read_more(struct client *c, int flags)
+{
+	ssize_t n = recv(c->fd, input.bytes + input.length, sizeof input.bytes - input.length, flags);
+
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
+	input.length += (size_t)n;
+	return n > 0;
+}
+
+/* Whether a line waits for the flood limit alone. */
+static bool
+held_back(const struct client *c)
+{
+	return c->o->flood != 0 && slice_has((struct slice){ input.bytes, input.length }, '\n');
+}
+
+/* Asks a silent client whether it is there, ends one that is not; how long to wait for the next look. */
+static int
+look_at_clock(struct client *c, struct pace *p, uint64_t now)
+{
+	uint64_t silent = now - p->heard;
+
+	if (!c->registered && now - p->began >= REGISTRATION_MS) {
+		close_client(c, "registration timed out");
+		return 0;
+	}
+	if (silent >= IDLE_MS + ANSWER_MS) {
+		(void)slice_copy(slice_of("Ping timeout"), c->reason, sizeof c->reason);
+		close_client(c, "ping timeout");
+		return 0;
+	}
+	if (c->registered && silent >= IDLE_MS && !p->asked) {
+		answer(c, "PING %s", c->o->name);
+		answers_flush(c);
+		p->asked = true;
+	}
+	if (held_back(c))
+		return 1 + (int)(1000 / c->o->flood);
+	return c->registered ? WAIT_MAX_MS : REGISTRATION_MS / 4;
+}
+
+/* Waits for input, a signal or the clock; false when the client said its last. */
+static bool
+wait_and_read(struct client *c, struct pace *p, const sigset_t *waiting)
+{
+	int ms = look_at_clock(c, p, clock_steady());
+	struct timespec timeout = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+	fd_set in; /* a process with one connection has low descriptors */
+
+	if (c->quitting)
+		return true;
+	FD_ZERO(&in);
+	if (!held_back(c))
+		FD_SET(c->fd, &in);
+	if (pselect(c->fd + 1, &in, NULL, NULL, &timeout, waiting) <= 0)
+		return true;
+	p->heard = clock_steady();
+	p->asked = false;
+	return read_more(c, MSG_DONTWAIT);
+}
+
+/* What has arrived before the server was told to stop is taken, whatever the flood limit says. */
+static void
+drain(struct client *c, struct pace *p)
+{
+	struct options unlimited = *c->o;
+
+	unlimited.flood = 0;
+	c->o = &unlimited;
+	do {
+		size_t before = input.length;
+		bool more = read_more(c, MSG_DONTWAIT);
+
+		run_lines(c, p);
+		if (!more || input.length == before)
+			break;
+	} while (!c->quitting && input.length < INPUT_BYTES);
+	close_client(c, "the server is stopping");
+}
+
+static bool
+over(const struct client *c)
+{
+	return c->quitting || atomic_load(&c->me->closing);
+}
+
+/* Tells the rooms, writes down what was read, and lets SEND end. */
+static _Noreturn void
+end(struct client *c)
+{
+	batch_flush(c);
+	for (int i = 0; i < MY_ROOMS_MAX; i++)
+		if (c->joined[i].used && !c->t->rooms[c->joined[i].room].direct)
+			mark_save(c, &c->joined[i]);
+	session_leave(c->t, c->number, slice_of(c->reason));
+	close_client(c, "end of connection");
+	_exit(0);
+}
+
+void
+recv_run(struct table *t, unsigned number, int fd, int data, bool loopback, const struct options *o)
+{
+	struct client *c = &client;
+	struct pace p = { .began = clock_steady() };
+	sigset_t waiting;
+	bool more = true;
+
+	*c = (struct client){ .t = t, .number = number, .me = &t->sessions[number], .mail = &t->boxes[number].mail,
+		.o = o, .fd = fd, .data = data, .loopback = loopback, .reason = "Connection closed" };
+	c->answers = BUFFER_IN(c->answers_bytes);
+	c->batch.text = BUFFER_IN(c->batch.bytes);
+	p.heard = p.counted = p.began;
+	p.credit = 1000ull * BURST_SECONDS * o->flood;
+	block_signals(&waiting);
+	sandbox_recv();
+	while (more && !over(c) && !asked_to_stop && !atomic_load(&t->stop)) {
+		more = wait_and_read(c, &p, &waiting);
+		earn(c, &p, clock_steady());
+		run_lines(c, &p);
+	}
+	if (atomic_load(&t->stop))
+		drain(c, &p);
+	end(c);
+}

@@ -1,0 +1,271 @@
+/* From the first line of a client to the welcome: capabilities, name, login. */
+#include "client.h"
+
+#include "account.h"
+#include "clock.h"
+#include "view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct { const char *name; unsigned bit; } capabilities[] = {
+	{ "message-tags", CAP_MESSAGE_TAGS }, { "server-time", CAP_SERVER_TIME }, { "echo-message", CAP_ECHO_MESSAGE },
+	{ "sasl", CAP_SASL }, { "batch", CAP_BATCH }, { "draft/chathistory", CAP_CHATHISTORY }, { "account-tag", CAP_ACCOUNT_TAG },
+};
+
+enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities, HISTORY_LIMIT = 1000 };
+
+static void
+list_caps(struct client *c, const char *what, unsigned set, bool values)
+{
+	char text[LINE_REST_MAX];
+	struct buffer b = BUFFER_IN(text);
+
+	for (int i = 0; i < CAPABILITIES; i++) {
+		if (!(set & capabilities[i].bit))
+			continue;
+		buffer_format(&b, "%s%s", b.length > 0 ? " " : "", capabilities[i].name);
+		if (values && capabilities[i].bit == CAP_SASL)
+			buffer_text(&b, plain_allowed(c) ? "=PLAIN,SCRAM-SHA-256" : "=SCRAM-SHA-256");
+	}
+	answer(c, ":%s CAP %s %s :%.*s", c->o->name, c->me->nick[0] != '\0' ? c->me->nick : "*", what, (int)b.length, text);
+}
+
+static bool
+request(unsigned *set, struct slice names)
+{
+	while (names.length > 0) {
+		struct slice name = slice_cut(&names, ' ');
+		bool off = slice_starts(name, "-");
+		int i;
+
+		if (name.length == 0)
+			continue;
+		name.at += off;
+		name.length -= off;
+		for (i = 0; i < CAPABILITIES && !slice_equal(name, slice_of(capabilities[i].name)); i++)
+			continue;
+		if (i == CAPABILITIES)
+			return false;
+		*set = off ? *set & ~capabilities[i].bit : *set | capabilities[i].bit;
+	}
+	return true;
+}
+
+static void
+cap_req(struct client *c, struct slice names)
+{
+	unsigned set = c->caps;
+	bool fine = request(&set, names);
+
+	answer(c, ":%s CAP %s %s :%.*s", c->o->name, c->me->nick[0] != '\0' ? c->me->nick : "*", fine ? "ACK" : "NAK", (int)names.length, names.at);
+	if (!fine)
+		return;
+	answers_flush(c); /* what was asked before is answered as before */
+	c->caps = set;
+	atomic_store(&c->me->caps, set);
+}
+
+void
+command_cap(struct client *c, const struct line *l)
+{
+	struct slice what = line_param(l, 0);
+	unsigned long long version = 0;
+
+	if (slice_is(what, "LS")) {
+		c->negotiating = !c->registered;
+		list_caps(c, "LS", ~0u, slice_number(line_param(l, 1), 100000, &version) && version >= 302);
+	} else if (slice_is(what, "LIST")) {
+		list_caps(c, "LIST", c->caps, false);
+	} else if (slice_is(what, "REQ")) {
+		c->negotiating = !c->registered;
+		cap_req(c, line_param(l, 1));
+	} else if (slice_is(what, "END")) {
+		c->negotiating = false;
+		try_register(c);
+	} else {
+		numeric(c, 410, "%.*s :Invalid CAP command", (int)what.length, what.at);
+	}
+}
+
+/* Whether the nick may be had: nobody has it but sessions of the same account. Under names. */
+static bool
+nick_free(const struct client *c, struct slice nick)
+{
+	const struct session *me = c->me;
+
+	for (unsigned i = 0; i < table_sessions(); i++) {
+		const struct session *s = &c->t->sessions[i];
+		bool mine = me->account[0] != '\0' && name_same(slice_of(s->account), slice_of(me->account));
+
+		if (i != c->number && s->registered && !s->left && !mine && name_same(slice_of(s->nick), nick))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the nick is the name of an account that the client has not logged in to. */
+static bool
+reserved(const struct client *c, struct slice nick)
+{
+	struct account a;
+
+	return account_find(c->data, nick, &a) && !name_same(slice_of(a.name), slice_of(c->me->account));
+}
+
+static bool
+shares_a_room(const struct client *c, unsigned session)
+{
+	for (int k = 0; k < MY_ROOMS_MAX; k++)
+		if (c->joined[k].used && room_has(&c->t->rooms[c->joined[k].room], session))
+			return true;
+	return false;
+}
+
+/* Takes the nick when it is free, and tells everybody who shares a room with the client. */
+static bool
+change_nick(struct client *c, struct slice nick)
+{
+	char text[512], time[CLOCK_TEXT + 1];
+	bool free;
+	int n;
+
+	clock_text(clock_now(), time);
+	names_take(c->t);
+	n = snprintf(text, sizeof text, "time=%s :%s!%s@%s NICK %.*s\r\n", time, c->me->nick, c->me->user, c->me->host, (int)nick.length, nick.at);
+	free = n > 0 && nick_free(c, nick);
+	for (unsigned i = 0; i < table_sessions() && free; i++)
+		if (i != c->number && shares_a_room(c, i))
+			session_tell(c->t, i, &(struct mail_item){ .type = MAIL_LINE, .room = MAIL_NO_ROOM }, (struct slice){ text, (size_t)n });
+	if (free)
+		slice_copy(nick, c->me->nick, sizeof c->me->nick);
+	names_release(c->t);
+	if (free)
+		answer(c, "%.*s", n - 2 - (int)(strchr(text, ' ') + 1 - text), strchr(text, ' ') + 1);
+	return free;
+}
+
+static void
+nick_taken(struct client *c, struct slice nick)
+{
+	numeric(c, 433, "%.*s :Nickname is in use, or another account's", (int)nick.length, nick.at);
+}
+
+/* Before the welcome a nick is only wished for: who logs in later may share it with another session of the account. */
+void
+command_nick(struct client *c, const struct line *l)
+{
+	struct slice nick = line_param(l, 0);
+
+	if (nick.length == 0) {
+		numeric(c, 431, ":No nickname given");
+	} else if (!name_is_nick(nick)) {
+		numeric(c, 432, "* :A nickname is at most %d letters, digits and -_[]{}\\|`^, and begins with no digit and no -", NICK_MAX);
+	} else if (!c->registered) {
+		slice_copy(nick, c->wanted, sizeof c->wanted);
+		try_register(c);
+	} else if (!slice_equal(nick, slice_of(c->me->nick)) && (reserved(c, nick) || !change_nick(c, nick))) {
+		nick_taken(c, nick);
+	}
+}
+
+void
+command_user(struct client *c, const struct line *l)
+{
+	char user[USER_MAX + 1];
+
+	if (c->registered) {
+		numeric(c, 462, ":You may not reregister");
+		return;
+	}
+	if (l->count < 4) {
+		numeric(c, 461, "USER :Not enough parameters");
+		return;
+	}
+	name_clean_user(line_param(l, 0), user);
+	snprintf(c->me->user, sizeof c->me->user, "~%s", user); /* nobody has checked it */
+	try_register(c);
+}
+
+void
+command_pass(struct client *c, const struct line *l)
+{
+	if (c->registered)
+		numeric(c, 462, ":You may not reregister");
+	else if (!slice_copy(line_param(l, 0), c->pass, sizeof c->pass) || c->pass[0] == '\0')
+		numeric(c, 461, "PASS :Not enough parameters");
+}
+
+/* PASS account:password, or account@device:password. True when there was none, or it was right. */
+static bool
+check_pass(struct client *c)
+{
+	struct slice password = slice_of(c->pass), login;
+	bool fine;
+
+	if (c->pass[0] == '\0' || c->me->account[0] != '\0')
+		return true;
+	if (!plain_allowed(c)) {
+		numeric(c, 464, ":A password is not taken over a connection that others can read; use SASL SCRAM-SHA-256");
+		return false;
+	}
+	login = slice_cut(&password, ':');
+	fine = log_in_plain(c, login, password);
+	memset(c->pass, 0, sizeof c->pass);
+	if (!fine)
+		numeric(c, 464, ":The name or the password is wrong; PASS takes ACCOUNT:PASSWORD");
+	return fine;
+}
+
+static void
+welcome(struct client *c)
+{
+	const struct session *me = c->me;
+
+	numeric(c, 1, ":Welcome to %s, %s", c->o->name, me->nick);
+	numeric(c, 2, ":Your host is %s, running weir chatd", c->o->name);
+	numeric(c, 3, ":What is said here is on the disk before anybody sees it");
+	numeric(c, 4, "%s weir-chatd o iknst", c->o->name);
+	numeric(c, 5, "CASEMAPPING=ascii CHANLIMIT=#:%d CHANNELLEN=%d CHANTYPES=# CHATHISTORY=%d draft/CHATHISTORY=%d MSGREFTYPES=msgid,timestamp "
+	    "NETWORK=%s NICKLEN=%d TOPICLEN=%d USERLEN=%d UTF8ONLY :are supported by this server",
+	    MY_ROOMS_MAX - 24, ROOM_MAX, HISTORY_LIMIT, HISTORY_LIMIT, c->o->name, NICK_MAX, TOPIC_MAX, USER_MAX);
+	numeric(c, 422, ":There is no message of the day");
+}
+
+/* Takes the nick that was wished for. */
+static bool
+take_nick(struct client *c)
+{
+	struct slice nick = slice_of(c->wanted);
+	bool free;
+
+	if (reserved(c, nick))
+		return false;
+	names_take(c->t);
+	free = nick_free(c, nick);
+	if (free) {
+		slice_copy(nick, c->me->nick, sizeof c->me->nick);
+		c->me->registered = true;
+	}
+	names_release(c->t);
+	return free;
+}
+
+void
+try_register(struct client *c)
+{
+	if (c->registered || c->negotiating || c->wanted[0] == '\0' || c->me->user[0] == '\0' || c->how != SASL_NONE || c->quitting)
+		return;
+	if (!check_pass(c)) {
+		close_client(c, "not logged in");
+	} else if (c->o->accounts_only && c->me->account[0] == '\0') {
+		numeric(c, 464, ":This server is for people with an account: log in with SASL or PASS");
+		close_client(c, "not logged in");
+	} else if (!take_nick(c)) {
+		nick_taken(c, slice_of(c->wanted));
+		c->wanted[0] = '\0';
+	} else {
+		c->registered = true;
+		welcome(c);
+	}
+}

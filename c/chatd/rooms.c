@@ -1,0 +1,346 @@
+/* JOIN, PART, TOPIC, and the rooms that a client is in. */
+#include "client.h"
+
+#include "clock.h"
+#include "report.h"
+#include "state.h"
+#include "view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EVENT_MAX = 1024, ROOMS_OF_CLIENT = MY_ROOMS_MAX - 24 /* the rest is for conversations of two */ };
+
+struct joined *
+joined_find(struct client *c, struct slice name)
+{
+	for (int i = 0; i < MY_ROOMS_MAX; i++)
+		if (c->joined[i].used && name_same(slice_of(c->t->rooms[c->joined[i].room].name), name))
+			return &c->joined[i];
+	return NULL;
+}
+
+static struct joined *
+joined_free(struct client *c)
+{
+	unsigned in_use = 0;
+	struct joined *free = NULL;
+
+	for (int i = 0; i < MY_ROOMS_MAX; i++) {
+		in_use += c->joined[i].used && !c->t->rooms[c->joined[i].room].direct;
+		if (!c->joined[i].used)
+			free = &c->joined[i];
+	}
+	return in_use < ROOMS_OF_CLIENT ? free : NULL;
+}
+
+struct joined *
+joined_open(struct client *c, unsigned room)
+{
+	struct room *r = &c->t->rooms[room];
+	struct joined *j = joined_free(c);
+	struct log_recovery found;
+
+	if (j == NULL) {
+		errno = EMFILE;
+		return NULL;
+	}
+	if (!log_open(&j->log, c->data, r->path, &r->log, false, &found))
+		return NULL;
+	j->used = true;
+	j->unmarked = false;
+	j->room = room;
+	j->end = 0;
+	return j;
+}
+
+void
+joined_close(struct joined *j)
+{
+	log_close(&j->log);
+	j->used = false;
+}
+
+static bool
+fill_in(struct room *r, struct slice name, bool direct)
+{
+	char folder[FOLDER_MAX + 1];
+
+	if (!name_folder(name, folder, sizeof folder) || !slice_copy(name, r->name, sizeof r->name))
+		return false;
+	snprintf(r->path, sizeof r->path, "%s/%s", direct ? "direct" : "rooms", folder);
+	r->direct = direct;
+	for (unsigned i = 0; i < SESSIONS_MAX / 32; i++)
+		atomic_store(&r->members[i], 0);
+	log_shared_reset(&r->log);
+	return true;
+}
+
+/* Checks the log of a room that nobody was in, and reads its state. */
+static bool
+recover(struct client *c, struct room *r)
+{
+	struct log_recovery found;
+	struct log l;
+
+	if (!log_open(&l, c->data, r->path, &r->log, true, &found))
+		return false;
+	log_close(&l);
+	if (found.cut + found.bad + found.missing > 0)
+		report("%s: the log had a torn tail of %llu bytes, which is cut off, and %llu damaged lines, which are passed over; %llu bytes are missing",
+		    r->path, (unsigned long long)found.cut, (unsigned long long)found.bad, (unsigned long long)found.missing);
+	state_read(c->data, r);
+	return true;
+}
+
+int
+room_open(struct client *c, struct slice name, bool direct)
+{
+	int i = room_find(c->t, name);
+	struct room *r;
+
+	if (i >= 0)
+		return i;
+	for (i = 0; i < ROOMS_MAX && c->t->rooms[i].used; i++)
+		continue;
+	if (i == ROOMS_MAX) {
+		errno = ENFILE;
+		return -1;
+	}
+	r = &c->t->rooms[i];
+	if (!fill_in(r, name, direct)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if (!recover(c, r)) {
+		report("%s cannot be opened: %s", r->path, strerror(errno));
+		return -1;
+	}
+	r->used = true;
+	return i;
+}
+
+/* Says ":NICK!USER@HOST what" to all members of the room but the client itself. Under names. */
+static void
+tell_members(struct client *c, unsigned room, uint64_t after, const char *what)
+{
+	char text[EVENT_MAX], time[CLOCK_TEXT + 1];
+	int n;
+
+	clock_text(clock_now(), time);
+	n = snprintf(text, sizeof text, "time=%s :%s!%s@%s %s\r\n", time, c->me->nick, c->me->user, c->me->host, what);
+	if (n < 0 || (size_t)n >= sizeof text)
+		return;
+	for (unsigned i = 0; i < table_sessions(); i++)
+		if (i != c->number && room_has(&c->t->rooms[room], i))
+			session_tell(c->t, i, &(struct mail_item){ .type = MAIL_LINE, .room = (uint16_t)room, .end = after }, (struct slice){ text, (size_t)n });
+}
+
+/* Why the client may not come in, a numeric; 0: it may. Under names. */
+static int
+refusal(const struct client *c, const struct room *r, struct slice key, const char **why)
+{
+	struct slice account = slice_of(c->me->account);
+
+	*why = "";
+	if (account.length > 0 && strstr(r->modes, c->me->account) != NULL && state_operator(r, account))
+		return 0;
+	if (r->invited_only) {
+		*why = "Cannot join channel (+i): you need an invite";
+		return 473;
+	}
+	if (r->key[0] != '\0' && !slice_equal(key, slice_of(r->key))) {
+		*why = "Cannot join channel (+k): wrong key";
+		return 475;
+	}
+	return 0;
+}
+
+/* Becomes a member: what is committed from *start on will be sent to the client, and others see it come. */
+static struct joined *
+enter(struct client *c, struct slice name, struct slice key, uint64_t *start, int *refused, const char **why)
+{
+	struct joined *j = NULL;
+	char what[EVENT_MAX];
+	struct room *r;
+	int i;
+
+	names_take(c->t);
+	i = room_open(c, name, false);
+	*refused = i < 0 ? 403 : refusal(c, &c->t->rooms[i], key, why);
+	if (*refused == 0)
+		j = joined_open(c, (unsigned)i);
+	if (j != NULL) {
+		r = &c->t->rooms[i];
+		room_set(r, c->number, true);
+		*start = atomic_load(&j->log.ends->committed);
+		snprintf(what, sizeof what, "JOIN %s", r->name);
+		if (!nick_elsewhere(c->t, r, c->number))
+			tell_members(c, (unsigned)i, *start, what);
+	}
+	if (i >= 0 && room_empty(&c->t->rooms[i]))
+		c->t->rooms[i].used = false;
+	names_release(c->t);
+	return j;
+}
+
+static void
+tell_topic(struct client *c, const struct room *r, bool none_too)
+{
+	char name[ROOM_MAX + 1], topic[TOPIC_MAX + 1], by[NICK_MAX + 1];
+
+	names_take(c->t);
+	snprintf(name, sizeof name, "%.*s", ROOM_MAX, r->name);
+	memcpy(topic, r->topic, sizeof topic);
+	memcpy(by, r->topic_by, sizeof by);
+	names_release(c->t);
+	if (topic[0] != '\0')
+		numeric(c, 332, "%s :%s", name, topic);
+	else if (none_too)
+		numeric(c, 331, "%s :No topic is set", name);
+}
+
+static void
+join(struct client *c, struct slice name, struct slice key)
+{
+	const char *why = "";
+	uint64_t start;
+	int refused;
+	struct joined *j;
+	const struct room *r;
+
+	if (joined_find(c, name) != NULL)
+		return;
+	if (!name_is_room(name)) {
+		numeric(c, 403, "%.*s :No such channel: a name begins with #, and has no space, comma or wildcard", (int)name.length, name.at);
+		return;
+	}
+	j = enter(c, name, key, &start, &refused, &why);
+	if (j == NULL && refused != 0 && refused != 403) {
+		numeric(c, refused, "%.*s :%s", (int)name.length, name.at, why);
+		return;
+	}
+	if (j == NULL) {
+		numeric(c, 405, "%.*s :You have joined too many channels, or the server holds too many, or the disk refuses", (int)name.length, name.at);
+		return;
+	}
+	r = &c->t->rooms[j->room];
+	tell_self(c, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)j->room, .end = start }, slice_of(r->path));
+	answer(c, ":%s!%s@%s JOIN %s", c->me->nick, c->me->user, c->me->host, r->name);
+	tell_topic(c, r, false);
+	replay_missed(c, j, start);
+	names_of(c, slice_of(r->name));
+}
+
+void
+command_join(struct client *c, const struct line *l)
+{
+	struct slice names = line_param(l, 0), keys = line_param(l, 1);
+
+	if (names.length == 0) {
+		numeric(c, 461, "JOIN :Not enough parameters");
+		return;
+	}
+	if (slice_equal(names, slice_of("0"))) {
+		for (int i = 0; i < MY_ROOMS_MAX; i++)
+			if (c->joined[i].used && !c->t->rooms[c->joined[i].room].direct)
+				part(c, &c->joined[i], (struct slice){ "", 0 });
+		return;
+	}
+	while (names.length > 0)
+		join(c, slice_cut(&names, ','), slice_cut(&keys, ','));
+}
+
+void
+part(struct client *c, struct joined *j, struct slice reason)
+{
+	struct room *r = &c->t->rooms[j->room];
+	char what[EVENT_MAX];
+	bool others;
+
+	snprintf(what, sizeof what, reason.length > 0 ? "PART %s :%.*s" : "PART %s", r->name, (int)reason.length, reason.at);
+	mark_save(c, j);
+	answer(c, ":%s!%s@%s %s", c->me->nick, c->me->user, c->me->host, what);
+	names_take(c->t);
+	room_set(r, c->number, false);
+	others = nick_elsewhere(c->t, r, c->number);
+	if (!others)
+		tell_members(c, j->room, atomic_load(&j->log.ends->committed), what);
+	if (room_empty(r))
+		r->used = false;
+	names_release(c->t);
+	answers_flush(c);
+	tell_self(c, &(struct mail_item){ .type = MAIL_LEAVE, .room = (uint16_t)j->room }, (struct slice){ "", 0 });
+	joined_close(j);
+}
+
+void
+command_part(struct client *c, const struct line *l)
+{
+	struct slice names = line_param(l, 0);
+
+	if (names.length == 0)
+		numeric(c, 461, "PART :Not enough parameters");
+	while (names.length > 0) {
+		struct slice name = slice_cut(&names, ',');
+		struct joined *j = joined_find(c, name);
+
+		if (j != NULL && slice_starts(name, "#"))
+			part(c, j, line_param(l, 1));
+		else
+			numeric(c, 442, "%.*s :You're not on that channel", (int)name.length, name.at);
+	}
+}
+
+/* Holds the topic that was stored in the log, and writes it to the room's state. */
+static void
+hold_topic(struct client *c, struct room *r, struct slice text)
+{
+	names_take(c->t);
+	(void)slice_copy(text, r->topic, sizeof r->topic);
+	(void)slice_copy(slice_of(c->me->nick), r->topic_by, sizeof r->topic_by);
+	if (!state_write(c->data, r))
+		report("%s/state cannot be written: %s; the log has the topic", r->path, strerror(errno));
+	names_release(c->t);
+}
+
+static bool
+may_set_topic(struct client *c, const struct room *r)
+{
+	bool may;
+
+	names_take(c->t);
+	may = !r->topic_locked || state_operator(r, slice_of(c->me->account));
+	names_release(c->t);
+	return may;
+}
+
+void
+command_topic(struct client *c, const struct line *l)
+{
+	struct slice name = line_param(l, 0), text = line_param(l, 1);
+	struct joined *j = slice_starts(name, "#") ? joined_find(c, name) : NULL;
+	struct room *r;
+
+	if (j == NULL) {
+		numeric(c, 442, "%.*s :You're not on that channel", (int)name.length, name.at);
+		return;
+	}
+	r = &c->t->rooms[j->room];
+	if (l->count < 2) {
+		tell_topic(c, r, true);
+		return;
+	}
+	if (text.length > TOPIC_MAX) {
+		text.length = TOPIC_MAX;
+		while (text.length > 0 && ((unsigned char)text.at[text.length] & 0xC0) == 0x80)
+			text.length--;
+	}
+	if (!may_set_topic(c, r)) {
+		numeric(c, 482, "%s :You're not channel operator", r->name);
+		return;
+	}
+	if (store_topic(c, j, text))
+		hold_topic(c, r, text);
+}

@@ -1,0 +1,218 @@
+#include "sandbox.h"
+
+#include "report.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+static bool in_use = true;
+
+void
+sandbox_use(bool use)
+{
+	in_use = use;
+}
+
+#if defined(__linux__)
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__) && !defined(__ILP32__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__i386__)
+#define ARCHITECTURE AUDIT_ARCH_I386
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#elif defined(__arm__) && !defined(__ARMEB__)
+#define ARCHITECTURE AUDIT_ARCH_ARM
+#elif defined(__riscv) && __riscv_xlen == 64
+#define ARCHITECTURE AUDIT_ARCH_RISCV64
+#endif
+#endif
+
+#if defined(ARCHITECTURE)
+
+/* What both kinds of process do: read files, sleep and wake, use memory, say something to whoever runs them, end. */
+static const int both[] = {
+	SYS_read, SYS_pread64, SYS_write, SYS_writev, SYS_close, SYS_lseek, SYS_fstat, SYS_fcntl, SYS_getdents64,
+	SYS_futex, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_mremap, SYS_brk, SYS_ppoll, SYS_clock_gettime,
+	SYS_rt_sigreturn, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_restart_syscall, SYS_getpid, SYS_gettid,
+	SYS_sendto, SYS_shutdown, SYS_exit, SYS_exit_group,
+#ifdef SYS_mmap
+	SYS_mmap,
+#endif
+#ifdef SYS_mmap2
+	SYS_mmap2,
+#endif
+#ifdef SYS_newfstatat
+	SYS_newfstatat,
+#endif
+#ifdef SYS_fstat64
+	SYS_fstat64, SYS_fstatat64,
+#endif
+#ifdef SYS_statx
+	SYS_statx,
+#endif
+#ifdef SYS_fcntl64
+	SYS_fcntl64, SYS__llseek,
+#endif
+#ifdef SYS_poll
+	SYS_poll,
+#endif
+#ifdef SYS_send
+	SYS_send,
+#endif
+#ifdef SYS_socketcall
+	SYS_socketcall, /* i386's one call for all that sockets do */
+#endif
+#ifdef SYS_futex_time64
+	SYS_futex_time64, SYS_ppoll_time64, SYS_clock_gettime64,
+#endif
+#ifdef SYS_time
+	SYS_time, SYS_gettimeofday,
+#endif
+};
+
+/* What RECV does beside: read the connection, append to logs and sync them, replace small files. */
+static const int recv_too[] = {
+	SYS_recvfrom, SYS_pselect6, SYS_pwrite64, SYS_openat, SYS_flock, SYS_ftruncate, SYS_fsync, SYS_fdatasync, SYS_mkdirat, SYS_unlinkat, SYS_fchmod, SYS_fchmodat,
+#ifdef SYS_recv
+	SYS_recv,
+#endif
+#ifdef SYS_renameat
+	SYS_renameat,
+#endif
+#ifdef SYS_renameat2
+	SYS_renameat2,
+#endif
+#ifdef SYS_ftruncate64
+	SYS_ftruncate64,
+#endif
+#ifdef SYS_pselect6_time64
+	SYS_pselect6_time64,
+#endif
+#ifdef SYS__newselect
+	SYS__newselect,
+#endif
+};
+
+enum { COUNT_BOTH = sizeof both / sizeof *both, COUNT_RECV = sizeof recv_too / sizeof *recv_too, PROGRAM_MAX = 2 * (COUNT_BOTH + COUNT_RECV) + 16 };
+
+struct program {
+	struct sock_filter at[PROGRAM_MAX];
+	unsigned short length;
+};
+
+static void
+add(struct program *p, unsigned short code, unsigned char yes, unsigned char no, unsigned value)
+{
+	p->at[p->length++] = (struct sock_filter){ code, yes, no, value };
+}
+
+static void
+load(struct program *p, size_t offset)
+{
+	add(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned)offset);
+}
+
+/* Every allowed call is two steps: is it this one, then let it pass. */
+static void
+allow(struct program *p, const int *calls, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (unsigned)calls[i]);
+		add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+	}
+}
+
+/* openat passes when it can change nothing. Its flags are the third argument, their low half first where bytes are so ordered. */
+static void
+allow_reading(struct program *p)
+{
+	size_t flags = offsetof(struct seccomp_data, args[2]);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	flags += 4;
+#endif
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_openat);
+	load(p, flags);
+	add(p, BPF_JMP | BPF_JSET | BPF_K, 1, 0, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC);
+	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM);
+}
+
+/* Anything else fails with EPERM: a C library that tries something that it can do without goes on. */
+static void
+confine(bool receiver)
+{
+	static struct program p;
+	struct sock_fprog all = { .filter = p.at };
+
+	load(&p, offsetof(struct seccomp_data, arch));
+	add(&p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCHITECTURE);
+	add(&p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+	load(&p, offsetof(struct seccomp_data, nr));
+	allow(&p, both, COUNT_BOTH);
+	if (receiver)
+		allow(&p, recv_too, COUNT_RECV);
+	else
+		allow_reading(&p);
+	add(&p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM);
+	all.len = p.length;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all, 0, 0) != 0)
+		report("no filter of system calls: %s", strerror(errno));
+}
+
+#elif defined(__OpenBSD__)
+
+#include <unistd.h>
+
+static void
+confine(bool receiver)
+{
+	if (pledge(receiver ? "stdio rpath wpath cpath flock" : "stdio rpath", NULL) != 0)
+		report("no pledge: %s", strerror(errno));
+}
+
+#elif defined(__FreeBSD__)
+
+#include <sys/capsicum.h>
+
+/* Files are opened below the data folder's descriptor alone, which capability mode allows. */
+static void
+confine(bool receiver)
+{
+	(void)receiver;
+	if (cap_enter() != 0 && errno != ENOSYS)
+		report("no capability mode: %s", strerror(errno));
+}
+
+#else
+
+static void
+confine(bool receiver)
+{
+	(void)receiver;
+}
+
+#endif
+
+void
+sandbox_recv(void)
+{
+	if (in_use)
+		confine(true);
+}
+
+void
+sandbox_send(void)
+{
+	if (in_use)
+		confine(false);
+}

@@ -1,0 +1,284 @@
+/* AUTHENTICATE (IRCv3 SASL 3.2): PLAIN and SCRAM-SHA-256. The slow hash of PLAIN is this process's own time. */
+#include "client.h"
+
+#include "account.h"
+#include "base64.h"
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHUNK = 400, FAILURES_MAX = 5, PASSWORD_MAX = 256, NONCE_BYTES = 18 };
+
+/* What names that nobody has are answered with: the file "secret" of the data folder, the same for all processes and after each start. */
+static unsigned char secret[SHA256_SIZE];
+
+static bool
+random_bytes(unsigned char *to, size_t n)
+{
+	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	bool fine = fd >= 0 && read(fd, to, n) == (ssize_t)n;
+
+	if (fd >= 0)
+		close(fd);
+	return fine;
+}
+
+static bool
+read_secret(int data)
+{
+	char text[2 * SHA256_SIZE];
+	int fd = openat(data, "secret", O_RDONLY | O_CLOEXEC);
+	bool fine = fd >= 0 && read(fd, text, sizeof text) == (ssize_t)sizeof text;
+
+	for (int i = 0; i < SHA256_SIZE && fine; i++) {
+		unsigned value = 0;
+
+		for (int k = 0; k < 2 && fine; k++) {
+			const char *digits = "0123456789abcdef", *at = strchr(digits, text[2 * i + k]);
+
+			fine = at != NULL && text[2 * i + k] != '\0';
+			value = 16 * value + (fine ? (unsigned)(at - digits) : 0);
+		}
+		secret[i] = (unsigned char)value;
+	}
+	if (fd >= 0)
+		close(fd);
+	return fine;
+}
+
+static bool
+make_secret(int data)
+{
+	unsigned char random[SHA256_SIZE];
+	char text[2 * SHA256_SIZE + 2];
+	int fd = openat(data, ".secret.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	bool fine = fd >= 0 && random_bytes(random, sizeof random);
+
+	for (int i = 0; i < SHA256_SIZE && fine; i++)
+		snprintf(text + 2 * i, 3, "%02x", random[i]);
+	text[2 * SHA256_SIZE] = '\n';
+	fine = fine && write(fd, text, 2 * SHA256_SIZE + 1) == 2 * SHA256_SIZE + 1 && fsync(fd) == 0;
+	if (fd >= 0)
+		close(fd);
+	return fine && renameat(data, ".secret.tmp", data, "secret") == 0 && fsync(data) == 0;
+}
+
+void
+sasl_init(int data)
+{
+	int lock = openat(data, "accounts.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (lock < 0 || !log_flock(lock) || (!read_secret(data) && (!make_secret(data) || !read_secret(data))))
+		fatal("the file \"secret\" can be neither read nor made: %s", strerror(errno));
+	close(lock);
+}
+
+/* Without SASLprep's tables only passwords that they leave as they are can be checked. */
+static bool
+is_checkable(struct slice password)
+{
+	for (size_t i = 0; i < password.length; i++)
+		if (password.at[i] < ' ' || password.at[i] > '~')
+			return false;
+	return password.length <= PASSWORD_MAX;
+}
+
+bool
+plain_allowed(const struct client *c)
+{
+	return c->loopback || c->o->plain;
+}
+
+/* Finds who wants to log in, or a decoy in its place: what follows takes the same time. */
+static bool
+find(struct client *c, struct slice login, struct account *a, char device[DEVICE_MAX + 1])
+{
+	struct slice name;
+	bool well_formed = account_login(login, &name, device, DEVICE_MAX + 1);
+
+	if (well_formed && account_find(c->data, name, a) && a->has_password)
+		return true;
+	account_decoy((struct slice){ (const char *)secret, sizeof secret }, name, &a->verifier);
+	return false;
+}
+
+static void
+logged_in(struct client *c, const char *name, const char *device)
+{
+	names_take(c->t);
+	(void)slice_copy(slice_of(name), c->me->account, sizeof c->me->account);
+	(void)slice_copy(slice_of(device), c->me->device, sizeof c->me->device);
+	names_release(c->t);
+}
+
+bool
+log_in_plain(struct client *c, struct slice login, struct slice password)
+{
+	struct account a;
+	char device[DEVICE_MAX + 1];
+	bool known = find(c, login, &a, device);
+	bool proven = is_checkable(password) && verifier_proves(&a.verifier, password);
+
+	if (!known || !proven)
+		return false;
+	logged_in(c, a.name, device);
+	return true;
+}
+
+static void
+end(struct client *c, bool fine)
+{
+	c->how = SASL_NONE;
+	c->sasl_length = 0;
+	if (fine) {
+		numeric(c, 900, "%s!%s@%s %s :You are now logged in as %s", c->me->nick[0] != '\0' ? c->me->nick : "*",
+		    c->me->user[0] != '\0' ? c->me->user : "*", c->me->host, c->me->account, c->me->account);
+		numeric(c, 903, ":SASL authentication successful");
+	} else {
+		numeric(c, 904, ":SASL authentication failed: the name or the password is wrong");
+		if (++c->failures >= FAILURES_MAX)
+			close_client(c, "too many failed logins");
+	}
+	try_register(c);
+}
+
+static void
+plain(struct client *c, struct slice message)
+{
+	struct slice authzid = slice_cut(&message, '\0'), login = slice_cut(&message, '\0');
+	struct slice name = login;
+
+	name = slice_cut(&name, '@');
+	if (slice_has(message, '\0') || (authzid.length > 0 && !name_same(authzid, login) && !name_same(authzid, name)))
+		end(c, false);
+	else
+		end(c, log_in_plain(c, login, message));
+}
+
+static void
+say(struct client *c, const char *message)
+{
+	char text[BASE64_LENGTH(SCRAM_MESSAGE_MAX) + 1];
+	struct slice rest;
+
+	base64_encode(message, strlen(message), text);
+	rest = slice_of(text);
+	while (rest.length >= CHUNK) {
+		answer(c, "AUTHENTICATE %.*s", CHUNK, rest.at);
+		rest.at += CHUNK;
+		rest.length -= CHUNK;
+	}
+	answer(c, "AUTHENTICATE %s", rest.length > 0 ? rest.at : "+");
+}
+
+static void
+scram_first(struct client *c, struct slice message)
+{
+	unsigned char random[NONCE_BYTES];
+	char own[BASE64_LENGTH(NONCE_BYTES) + 1], text[SCRAM_MESSAGE_MAX];
+	struct account a = { .name = "" };
+	struct slice login;
+	bool known;
+
+	if (!scram_begin(&c->scram, message, &login) || !random_bytes(random, sizeof random)) {
+		end(c, false);
+		return;
+	}
+	known = find(c, login, &a, c->me->device);
+	base64_encode(random, sizeof random, own);
+	if (!scram_challenge(&c->scram, &a.verifier, own, text, sizeof text)) {
+		end(c, false);
+		return;
+	}
+	/* Who it will be, when the proof is right; nobody's proof of a decoy is. */
+	(void)slice_copy(slice_of(known ? a.name : ""), c->scram_name, sizeof c->scram_name);
+	(void)slice_copy(slice_of(c->me->device), c->scram_device, sizeof c->scram_device);
+	c->me->device[0] = '\0';
+	say(c, text);
+}
+
+static void
+scram_last(struct client *c, struct slice message)
+{
+	char text[SCRAM_MESSAGE_MAX];
+
+	if (!scram_finish(&c->scram, message, text, sizeof text) || c->scram_name[0] == '\0') {
+		end(c, false);
+		return;
+	}
+	logged_in(c, c->scram_name, c->scram_device);
+	say(c, text);
+	c->scram.step = 3; /* the client says "+", then it is told that it is in */
+}
+
+static void
+step(struct client *c, struct slice message)
+{
+	if (c->how == SASL_PLAIN)
+		plain(c, message);
+	else if (c->scram.step == 0)
+		scram_first(c, message);
+	else if (c->scram.step == 1)
+		scram_last(c, message);
+	else
+		end(c, c->scram.step == 3 && message.length == 0);
+}
+
+/* Collects the chunks of an answer: one that is shorter than CHUNK is the last. */
+static void
+collect(struct client *c, struct slice chunk)
+{
+	unsigned char message[SASL_MAX];
+	long n;
+
+	if (slice_equal(chunk, slice_of("+")))
+		chunk.length = 0;
+	if (chunk.length > CHUNK || c->sasl_length + chunk.length > sizeof c->sasl_text) {
+		numeric(c, 905, ":SASL message too long");
+		end(c, false);
+		return;
+	}
+	if (chunk.length > 0)
+		memcpy(c->sasl_text + c->sasl_length, chunk.at, chunk.length);
+	c->sasl_length += chunk.length;
+	if (chunk.length == CHUNK)
+		return;
+	n = base64_decode((struct slice){ c->sasl_text, c->sasl_length }, message, sizeof message);
+	c->sasl_length = 0;
+	if (n < 0)
+		end(c, false);
+	else
+		step(c, (struct slice){ (const char *)message, (size_t)n });
+	memset(message, 0, sizeof message);
+}
+
+void
+command_authenticate(struct client *c, const struct line *l)
+{
+	struct slice text = line_param(l, 0);
+
+	if (c->registered || c->me->account[0] != '\0') {
+		if (c->how == SASL_NONE) {
+			numeric(c, 907, ":You have already authenticated");
+			return;
+		}
+	}
+	if (slice_equal(text, slice_of("*"))) {
+		c->how = SASL_NONE;
+		c->sasl_length = 0;
+		numeric(c, 906, ":SASL authentication aborted");
+	} else if (c->how != SASL_NONE) {
+		collect(c, text);
+	} else if (slice_is(text, "SCRAM-SHA-256") || (slice_is(text, "PLAIN") && plain_allowed(c))) {
+		c->how = slice_is(text, "PLAIN") ? SASL_PLAIN : SASL_SCRAM;
+		c->scram.step = 0;
+		answer(c, "AUTHENTICATE +");
+	} else {
+		numeric(c, 908, "%s :are available SASL mechanisms", plain_allowed(c) ? "PLAIN,SCRAM-SHA-256" : "SCRAM-SHA-256");
+		numeric(c, 904, ":SASL authentication failed: this mechanism is not offered");
+	}
+}

@@ -1,0 +1,112 @@
+/*
+ * What all processes of the server share, in memory that the parent makes before it forks: who is there, who is
+ * in which room, what each SEND process is to be told.
+ *
+ * The lock "names" guards what is marked so. Nothing that is seen without it is ever half written: names are
+ * filled in before the flag that shows them, membership is a bit. Who holds it waits for nobody (a full mailbox
+ * is not waited for), so that a client that stops reading stops itself alone.
+ */
+#ifndef TABLE_H
+#define TABLE_H
+
+#include "lock.h"
+#include "log.h"
+#include "mail.h"
+#include "names.h"
+
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+	SESSIONS_MAX = 2048,
+	ROOMS_MAX = 256,   /* with somebody in them, conversations of two included */
+	MY_ROOMS_MAX = 64, /* that one client is in, conversations of two included */
+	HOST_MAX = 63,
+	TOPIC_MAX = 390,
+	KEY_MAX = 32,
+	DEVICE_MAX = 32,
+	MODES_MAX = 4096,  /* bytes of a room's lines of MODE */
+	PATH_MAX_ROOM = FOLDER_MAX + 16,
+};
+
+struct room {
+	bool used;                     /* under names */
+	bool direct;                   /* a conversation of two accounts: name is "a,b" */
+	char name[2 * NICK_MAX + 2 > ROOM_MAX + 1 ? 2 * NICK_MAX + 2 : ROOM_MAX + 1]; /* as who made it spells it */
+	char path[PATH_MAX_ROOM];      /* of its folder below the data folder */
+	char topic[TOPIC_MAX + 1], topic_by[NICK_MAX + 1], key[KEY_MAX + 1]; /* under names, as are all that follow */
+	char modes[MODES_MAX];         /* the other lines of its file "state" */
+	bool invited_only, topic_locked;
+	struct log_shared log;
+	_Atomic uint32_t members[SESSIONS_MAX / 32]; /* a bit a session; changed under names */
+};
+
+/* A client. Its number is its place in the table. These lie close together: to go through them all is cheap. */
+struct session {
+	_Atomic bool live;             /* from before its processes are forked until both are reaped */
+	_Atomic bool closing;          /* SEND is gone, or about to: RECV ends too */
+	_Atomic bool slow;             /* its mailbox was full: SEND ends it */
+	_Atomic unsigned caps;
+	_Atomic unsigned news;         /* 1: there is something that SEND has not seen */
+	sem_t wake;
+	bool registered, left;         /* under names, as are all that follow; left: its rooms know that it is gone */
+	char nick[NICK_MAX + 1], user[USER_MAX + 2], host[HOST_MAX + 1];
+	char account[NICK_MAX + 1], device[DEVICE_MAX + 1];
+};
+
+/* What only a client's own processes, and who tells it something, touch. */
+struct box {
+	struct mail mail;
+	_Atomic uint64_t sent[ROOMS_MAX]; /* by SEND: how far it has sent a room's log; 0: it was not in it */
+};
+
+struct table {
+	struct lock names;
+	_Atomic bool stop;
+	struct session sessions[SESSIONS_MAX];
+	struct room rooms[ROOMS_MAX];
+	struct box boxes[SESSIONS_MAX];
+};
+
+/* Called once, before any fork. */
+struct table *table_make(unsigned sessions);
+
+/* By the parent: takes a free place for a client from host, -1 when there is none; gives it back. */
+int session_claim(struct table *t, const char *host);
+void session_free(struct table *t, unsigned number);
+
+/* How many sessions there may be: the lowest numbers. */
+unsigned table_sessions(void);
+
+void names_take(struct table *t);
+void names_release(struct table *t);
+
+/* Tells SEND that there is something new; costs a system call only when it was not told already. */
+void session_wake(struct session *s);
+
+/* SEND waits for it: whatever was there before the wake is seen after. */
+void session_sleep(struct session *s);
+
+/* Wakes all members of a room; lock-free. */
+void room_wake(struct table *t, const struct room *r);
+
+bool room_has(const struct room *r, unsigned session);
+void room_set(struct room *r, unsigned session, bool member);
+bool room_empty(const struct room *r);
+
+/* The number of a room that somebody is in, -1 when there is none. Under names. */
+int room_find(const struct table *t, struct slice name);
+
+/* Tells a session something without waiting; one whose mailbox is full is ended as too slow. */
+void session_tell(struct table *t, unsigned number, const struct mail_item *item, struct slice text);
+
+/* Whether another session than number has this nick in the room (any where room is NULL). Under names. */
+bool nick_elsewhere(const struct table *t, const struct room *room, unsigned number);
+
+/* Says QUIT for a session to all who share a room with it, and takes it out of them. Idempotent. */
+void session_leave(struct table *t, unsigned number, struct slice reason);
+
+#endif

@@ -1,0 +1,25 @@
+/* The file "accounts" of a data folder (docs/protocol.md): who may log in. Read each time, so that changes count at once. */
+#ifndef ACCOUNT_H
+#define ACCOUNT_H
+
+#include "names.h"
+#include "scram.h"
+
+#include <stdbool.h>
+
+struct account {
+	char name[NICK_MAX + 1]; /* as the file spells it */
+	bool has_password;       /* the verifier is one that a password may prove */
+	struct verifier verifier;
+};
+
+/* Finds an account; false when there is none, or the file cannot be read. */
+bool account_find(int data, struct slice name, struct account *a);
+
+/* Parts NAME or NAME@DEVICE, and checks both; the device in lower case, "" when none is named. */
+bool account_login(struct slice login, struct slice *name, char *device, size_t room);
+
+/* A verifier for a name that nobody has, always the same for it: who asks learns nothing. secret is the server's. */
+void account_decoy(struct slice secret, struct slice name, struct verifier *v);
+
+#endif

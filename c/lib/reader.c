@@ -1,0 +1,197 @@
+#include "reader.h"
+
+#include "segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BLOCK = 16384 };
+
+bool
+reader_open(struct reader *r, int data, const char *path, uint64_t position)
+{
+	int fd;
+
+	*r = (struct reader){ .dir = -1, .segment = -1, .position = position, .ends = MAP_FAILED };
+	r->dir = openat(data, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = r->dir < 0 ? -1 : openat(r->dir, "committed", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		r->ends = mmap(NULL, sizeof *r->ends, PROT_READ, MAP_SHARED, fd, 0);
+		close(fd);
+	}
+	if (r->ends == MAP_FAILED) {
+		reader_close(r);
+		return false;
+	}
+	return true;
+}
+
+static void
+close_segment(struct reader *r)
+{
+	if (r->segment >= 0)
+		close(r->segment);
+	r->segment = -1;
+}
+
+void
+reader_close(struct reader *r)
+{
+	int error = errno;
+
+	close_segment(r);
+	if (r->ends != MAP_FAILED)
+		munmap((void *)(uintptr_t)r->ends, sizeof *r->ends);
+	if (r->dir >= 0)
+		close(r->dir);
+	r->dir = -1;
+	r->ends = MAP_FAILED;
+	errno = error;
+}
+
+uint64_t
+reader_committed(const struct reader *r)
+{
+	return atomic_load(&((struct log_ends *)(uintptr_t)r->ends)->committed);
+}
+
+static bool
+open_segment(struct reader *r, uint64_t base)
+{
+	close_segment(r);
+	r->segment = segment_open(r->dir, base, O_RDONLY);
+	r->base = base;
+	if (!segment_find(r->dir, base, SEGMENT_AFTER, &r->limit))
+		r->limit = UINT64_MAX;
+	return r->segment >= 0;
+}
+
+/* Opens the segment that holds the position, or the first after it. */
+static bool
+open_here(struct reader *r)
+{
+	uint64_t base;
+
+	if (!segment_find(r->dir, r->position, SEGMENT_AT, &base) &&
+	    !segment_find(r->dir, r->position, SEGMENT_AFTER, &base))
+		return false;
+	if (base > r->position)
+		r->position = base; /* what was before is too old to be kept */
+	return open_segment(r, base);
+}
+
+/* Goes on with the next segment; false when there is none. */
+static bool
+open_next(struct reader *r)
+{
+	uint64_t base;
+
+	if (!segment_find(r->dir, r->base, SEGMENT_AFTER, &base))
+		return false;
+	r->position = base;
+	return open_segment(r, base);
+}
+
+/* One read within the segment; 0 at its end. */
+static ssize_t
+read_here(struct reader *r, char *buffer, size_t room, uint64_t until)
+{
+	uint64_t end = r->limit < until ? r->limit : until;
+	size_t n = end <= r->position ? 0 : end - r->position < room ? (size_t)(end - r->position) : room;
+	ssize_t got;
+
+	if (n == 0)
+		return 0;
+	do
+		got = pread(r->segment, buffer, n, (off_t)(r->position - r->base));
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+/* How many of n bytes are whole lines. Bytes without an end that no line can be are one, for who checks it. */
+static size_t
+whole_lines(const char *buffer, size_t n)
+{
+	size_t end = n;
+
+	while (end > 0 && buffer[end - 1] != '\n')
+		end--;
+	return end > 0 || n < STORED_MAX ? end : n;
+}
+
+long
+reader_read(struct reader *r, char *buffer, size_t room, uint64_t until, uint64_t *first)
+{
+	if (r->segment < 0 && r->position < until && !open_here(r))
+		return -1;
+	while (r->position < until) {
+		ssize_t n = read_here(r, buffer, room, until);
+		size_t lines = n > 0 ? whole_lines(buffer, (size_t)n) : 0;
+
+		if (n < 0)
+			return -1;
+		*first = r->position;
+		r->position += lines;
+		if (lines > 0)
+			return (long)lines;
+		if (!open_next(r)) {
+			if (n > 0 || r->limit == UINT64_MAX)
+				return 0;
+		}
+	}
+	return 0;
+}
+
+/* Looks for the count-th line end before the offset end of the open segment; tells how many are still to be found. */
+static unsigned long
+back_in_segment(struct reader *r, uint64_t end, unsigned long count)
+{
+	char block[BLOCK];
+
+	while (end > r->base) {
+		size_t n = end - r->base < BLOCK ? (size_t)(end - r->base) : BLOCK;
+		ssize_t got = pread(r->segment, block, n, (off_t)(end - n - r->base));
+
+		if (got != (ssize_t)n)
+			break;
+		for (size_t i = n; i-- > 0;)
+			if (block[i] == '\n' && count-- == 0) {
+				r->position = end - n + i + 1;
+				return 0;
+			}
+		end -= n;
+	}
+	r->position = r->base;
+	return count == 0 ? 0 : count;
+}
+
+/* Where the lines of the open segment end: not beyond the next one, nor before. */
+static uint64_t
+end_here(const struct reader *r, uint64_t before)
+{
+	uint64_t size = 0, end = before < r->limit ? before : r->limit;
+
+	if (!segment_size(r->segment, &size))
+		return r->base;
+	return r->base + size < end ? r->base + size : end;
+}
+
+bool
+reader_back(struct reader *r, uint64_t before, unsigned long count)
+{
+	uint64_t base = before;
+
+	r->position = before;
+	while (count > 0 && segment_find(r->dir, base - (base > 0), SEGMENT_AT, &base)) {
+		if (!open_segment(r, base))
+			return false;
+		count = back_in_segment(r, end_here(r, before), count);
+		if (base == 0)
+			break;
+	}
+	return true;
+}

@@ -1,0 +1,33 @@
+/* The tests of chatd, a function for each; each makes a server and its clients, and takes them down. */
+#ifndef TALK_H
+#define TALK_H
+
+extern const char *chatd, *chatc;       /* the programs */
+extern const char *const *arguments;    /* that every chatd is started with */
+
+/* talk_basic.c */
+void test_talk(void);
+void test_burst(void);
+void test_hostile(void);
+void test_everybody(void);
+void test_limits(void);
+
+/* talk_history.c */
+void test_history(void);
+void test_marks(void);
+void test_topic(void);
+void test_direct(void);
+
+/* talk_login.c */
+void test_login(void);
+void test_scram_login(void);
+void test_client(void);
+
+/* talk_process.c */
+void test_slow_reader(void);
+void test_death(void);
+void test_stop(void);
+void test_crash(void);
+void test_second_server(void);
+
+#endif

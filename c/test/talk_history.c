@@ -1,0 +1,191 @@
+#include "check.h"
+#include "server.h"
+#include "talk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct server s;
+static struct peer ann, bob;
+
+/* As published, a newcomer got the last 7 lines. Here it gets what was said, also by a server that was stopped since. */
+void
+test_history(void)
+{
+	enum { LINES = 300 };
+	char want[64], msgid[64];
+
+	server_make(&s, chatd);
+	server_start(&s, arguments);
+	peer_join(&ann, &s, "ann", "", "#room");
+	for (int i = 0; i < LINES; i++)
+		peer_say(&ann, "PRIVMSG #room :number %d", i);
+	peer_sync(&ann);
+	peer_close(&ann);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_start(&s, arguments);
+
+	peer_register(&bob, &s, "bob", "server-time batch");
+	peer_say(&bob, "JOIN #room");
+	peer_expect_without(&bob, "BATCH +h1 chathistory #room", " 353 ");
+	for (int i = 0; i < LINES; i++) {
+		check(peer_line(&bob), "there are more");
+		snprintf(want, sizeof want, "PRIVMSG #room :number %d", i);
+		check(strncmp(bob.line, "@batch=h1;time=", 15) == 0 && strstr(bob.line, want) != NULL, "line %d is replayed, in the batch: %s", i, bob.line);
+	}
+	check(peer_line(&bob) && strcmp(bob.line, "BATCH -h1") == 0, "the batch ends: %s", bob.line);
+	peer_expect(&bob, " 353 ");
+	peer_close(&bob);
+
+	peer_register(&bob, &s, "bob2", "server-time message-tags batch draft/chathistory");
+	peer_say(&bob, "JOIN #room");
+	peer_expect_without(&bob, " 366 ", "BATCH");
+	peer_say(&bob, "CHATHISTORY LATEST #room * 3");
+	peer_expect(&bob, "BATCH +h1 chathistory #room");
+	peer_line(&bob);
+	check(strstr(bob.line, ":number 297") != NULL, "the newest three begin with the third last: %s", bob.line);
+	snprintf(msgid, sizeof msgid, "%.40s", strstr(bob.line, "msgid=") + 6);
+	msgid[strcspn(msgid, "; ")] = '\0';
+	peer_expect(&bob, ":number 299");
+	peer_expect(&bob, "BATCH -h1");
+	peer_say(&bob, "CHATHISTORY LATEST #room msgid=%s 100", msgid);
+	peer_expect_without(&bob, ":number 298", ":number 297");
+	peer_expect(&bob, "BATCH -h2");
+	peer_say(&bob, "CHATHISTORY LATEST #room timestamp=2999-01-01T00:00:00.000Z 100");
+	peer_expect_without(&bob, "BATCH -h3", "PRIVMSG");
+	peer_say(&bob, "CHATHISTORY LATEST #elsewhere * 100");
+	peer_expect(&bob, "FAIL CHATHISTORY INVALID_TARGET LATEST #elsewhere");
+	peer_close(&bob);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_remove(&s);
+}
+
+static void
+log_in(struct peer *p, const char *login, const char *nick)
+{
+	peer_connect(p, &s);
+	peer_say(p, "PASS :%s:long password", login);
+	peer_say(p, "NICK %s", nick);
+	peer_say(p, "USER x 0 * :x");
+	peer_expect(p, " 422 ");
+}
+
+/* Each device of an account is shown what it has not been sent, and no more. */
+void
+test_marks(void)
+{
+	server_make(&s, chatd);
+	server_account(&s, "ann", "long password");
+	server_start(&s, arguments);
+	peer_join(&bob, &s, "bob", "", "#room");
+	peer_say(&bob, "PRIVMSG #room :one");
+	peer_sync(&bob);
+	log_in(&ann, "ann@phone", "ann");
+	peer_say(&ann, "JOIN #room");
+	peer_expect(&ann, "PRIVMSG #room :one");
+	peer_expect(&ann, " 366 ");
+	peer_say(&bob, "PRIVMSG #room :two");
+	peer_expect(&ann, "PRIVMSG #room :two");
+	peer_say(&ann, "QUIT");
+	peer_expect_end(&ann);
+	peer_expect(&bob, "QUIT");
+	peer_say(&bob, "PRIVMSG #room :three");
+	peer_sync(&bob);
+	peer_close(&ann);
+
+	log_in(&ann, "ann@phone", "ann");
+	peer_say(&ann, "JOIN #room");
+	peer_expect_without(&ann, "PRIVMSG #room :three", "two");
+	peer_expect(&ann, " 366 ");
+	peer_close(&ann);
+	log_in(&ann, "ann@desk", "ann");
+	peer_say(&ann, "JOIN #room");
+	peer_expect(&ann, "PRIVMSG #room :one");
+	peer_expect(&ann, "PRIVMSG #room :three");
+	peer_close(&ann);
+	peer_close(&bob);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_remove(&s);
+}
+
+static void
+put_state(const char *room, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/rooms", s.data);
+	snprintf(path, sizeof path, "mkdir -p %s/rooms/%s", s.data, room);
+	check(system(path) == 0, "a room's folder can be made");
+	snprintf(path, sizeof path, "%s/rooms/%s/state", s.data, room);
+	f = fopen(path, "w");
+	check(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "a room's state can be written");
+}
+
+/* Topics are stored as messages are, and last; modes that another server has set are kept to. */
+void
+test_topic(void)
+{
+	server_make(&s, chatd);
+	put_state("#locked", ":op MODE #Locked +kt sesame\r\n:op MODE #Locked +o carl\r\n:op TOPIC #Locked :old topic\r\n");
+	put_state("#private", ":op MODE #private +i\r\n");
+	server_start(&s, arguments);
+	peer_join(&ann, &s, "ann", "", "#room");
+	peer_join(&bob, &s, "bob", "", "#room");
+	peer_say(&ann, "TOPIC #room :what we talk about");
+	peer_expect(&ann, ":ann!~ann@127.0.0.1 TOPIC #room :what we talk about");
+	peer_expect(&bob, ":ann!~ann@127.0.0.1 TOPIC #room :what we talk about");
+	peer_say(&ann, "JOIN #locked");
+	peer_expect(&ann, " 475 ");
+	peer_say(&ann, "JOIN #private");
+	peer_expect(&ann, " 473 ");
+	peer_say(&ann, "JOIN #locked sesame");
+	peer_expect(&ann, " 332 ann #locked :old topic");
+	peer_say(&ann, "TOPIC #locked :mine");
+	peer_expect(&ann, " 482 ");
+	peer_close(&ann);
+	peer_close(&bob);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_start(&s, arguments);
+	peer_register(&ann, &s, "ann", "");
+	peer_say(&ann, "JOIN #room");
+	peer_expect(&ann, " 332 ann #room :what we talk about");
+	peer_close(&ann);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_remove(&s);
+}
+
+/* What two accounts say to one another is kept; every session of both is told. */
+void
+test_direct(void)
+{
+	static struct peer desk;
+	char path[128];
+	FILE *f;
+
+	server_make(&s, chatd);
+	server_account(&s, "ann", "long password");
+	server_account(&s, "Bob", "long password");
+	server_start(&s, arguments);
+	log_in(&ann, "ann@phone", "ann");
+	log_in(&desk, "ann@desk", "ann");
+	log_in(&bob, "bob", "bob");
+	peer_say(&ann, "PRIVMSG bob :psst");
+	peer_expect(&bob, ":ann!~x@127.0.0.1 PRIVMSG bob :psst");
+	peer_expect(&desk, ":ann!~x@127.0.0.1 PRIVMSG bob :psst");
+	peer_say(&bob, "PRIVMSG ann :yes?");
+	peer_expect(&ann, ":bob!~x@127.0.0.1 PRIVMSG ann :yes?");
+	peer_expect(&desk, ":bob!~x@127.0.0.1 PRIVMSG ann :yes?");
+	snprintf(path, sizeof path, "%s/direct/ann,bob/00000000000000000000.log", s.data);
+	f = fopen(path, "r");
+	check(f != NULL && fread(path, 1, 10, f) == 10 && memcmp(path, "@weir/sum=", 10) == 0, "it is in the log of the two");
+	fclose(f);
+	peer_say(&ann, "PRIVMSG nobody :psst");
+	peer_expect(&ann, " 401 ");
+	peer_close(&ann);
+	peer_close(&bob);
+	peer_close(&desk);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_remove(&s);
+}

@@ -1,0 +1,213 @@
+#include "check.h"
+#include "clock.h"
+#include "server.h"
+#include "talk.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MANY = 64 };
+
+static struct server s;
+static struct peer ann, bob, eve;
+
+static void
+wait_for_children(size_t count)
+{
+	uint64_t end = clock_steady() + PATIENCE_MS;
+	pid_t pids[MANY];
+
+	while (server_children(&s, pids, MANY) != count) {
+		check(clock_steady() < end, "there are %zu processes of clients, not %zu", count, server_children(&s, pids, MANY));
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+}
+
+/* Who does not read holds up nobody, and when it reads again it has missed nothing. */
+void
+test_slow_reader(void)
+{
+	enum { LINES = 12000, TEXT = 350 };
+	char want[32];
+	int small = 65536;
+
+	server_make(&s, chatd);
+	server_start(&s, arguments);
+	peer_join(&eve, &s, "eve", "", "#room");
+	setsockopt(eve.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+	peer_join(&ann, &s, "ann", "", "#room");
+	for (int i = 0; i < LINES; i++)
+		peer_say(&ann, "PRIVMSG #room :%05d %0*d", i, TEXT, 0);
+	peer_sync(&ann); /* all are on the disk, and eve has read next to nothing */
+	for (int i = 0; i < LINES; i++) {
+		snprintf(want, sizeof want, "#room :%05d ", i);
+		peer_expect_without(&eve, want, "ERROR");
+	}
+	peer_close(&ann);
+	peer_close(&eve);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_remove(&s);
+}
+
+/* Processes of a client that are killed leave nothing behind: neither their other half, nor the client in its rooms, nor a lock. */
+void
+test_death(void)
+{
+	static const int signals[] = { SIGKILL, SIGSEGV, SIGABRT };
+	pid_t pids[MANY];
+	size_t n;
+
+	server_make(&s, chatd);
+	server_start(&s, arguments);
+	wait_for_children(0);
+	peer_join(&ann, &s, "ann", "", "#room");
+	n = server_children(&s, pids, MANY);
+	check(n == 2, "a client has two processes, not %zu", n);
+	for (int i = 0; i < 6; i++) {
+		pid_t now[MANY], victim = 0;
+		size_t count;
+
+		peer_join(&bob, &s, "bob", "", "#room");
+		peer_expect(&ann, "JOIN #room");
+		count = server_children(&s, now, MANY);
+		for (size_t k = 0; k < count; k++)
+			if (now[k] != pids[0] && now[k] != pids[1] && (victim == 0 || i % 2 == 1))
+				victim = now[k];
+		peer_say(&bob, "PRIVMSG #room :about to die %d", i);
+		peer_expect(&ann, "about to die");
+		kill(victim, signals[i / 2]);
+		peer_expect(&ann, "QUIT :");
+		peer_expect_end(&bob);
+		peer_close(&bob);
+		wait_for_children(2);
+	}
+	peer_say(&ann, "NAMES #room");
+	peer_expect(&ann, " 353 ann = #room :ann");
+	check(strstr(ann.line, "bob") == NULL, "nobody is left of who died: %s", ann.line);
+	peer_close(&ann);
+	wait_for_children(0);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_remove(&s);
+}
+
+/* SIGTERM: what has arrived is durable, everybody is told, nobody is left. */
+void
+test_stop(void)
+{
+	enum { LINES = 100 };
+	char want[32];
+
+	server_make(&s, chatd);
+	server_start(&s, arguments);
+	peer_join(&ann, &s, "ann", "echo-message", "#room");
+	peer_join(&bob, &s, "bob", "", "#room");
+	for (int i = 0; i < LINES; i++)
+		peer_say(&ann, "PRIVMSG #room :%03d", i);
+	peer_expect(&ann, "#room :000");
+	check(server_stop(&s) == 0, "the server ends well");
+	for (int i = 1; i < LINES; i++) {
+		snprintf(want, sizeof want, "#room :%03d", i);
+		peer_expect(&ann, want);
+	}
+	peer_expect(&ann, "ERROR :Closing link: the server is stopping");
+	peer_expect_end(&ann);
+	peer_expect(&bob, "ERROR :Closing link: the server is stopping");
+	peer_close(&ann);
+	peer_close(&bob);
+	server_start(&s, arguments);
+	peer_register(&ann, &s, "ann", "");
+	peer_say(&ann, "JOIN #room");
+	for (int i = 0; i < LINES; i++) {
+		snprintf(want, sizeof want, "#room :%03d", i);
+		peer_expect(&ann, want);
+	}
+	peer_close(&ann);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_remove(&s);
+}
+
+/* How many echoes of "#room :N" came, in order, when the connection has ended; n were seen before. */
+static int
+count_echoes(struct peer *p, int n)
+{
+	int number;
+
+	while (peer_line(p)) {
+		const char *at = strstr(p->line, "PRIVMSG #room :");
+
+		if (at == NULL)
+			continue;
+		check(sscanf(at, "PRIVMSG #room :%d", &number) == 1 && number == n, "echo %d comes in order: %s", n, p->line);
+		n++;
+	}
+	return n;
+}
+
+/* kill -9 of the server: what was echoed is there, once, in order, when it starts again. */
+void
+test_crash(void)
+{
+	enum { ROUNDS = 4, LINES = 400 };
+	char want[32];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		int echoed;
+
+		server_make(&s, chatd);
+		server_start(&s, arguments);
+		peer_join(&ann, &s, "ann", "echo-message", "#room");
+		for (int i = 0; i < LINES; i++) {
+			peer_say(&ann, "PRIVMSG #room :%d", i);
+			if (i == 30 * round + 5)
+				peer_expect(&ann, "#room :0"); /* it is in the middle of it */
+		}
+		server_kill(&s);
+		echoed = count_echoes(&ann, 1);
+		peer_close(&ann);
+		server_start(&s, arguments);
+		peer_register(&bob, &s, "bob", "");
+		peer_say(&bob, "JOIN #room");
+		for (int i = 0; i < echoed; i++) {
+			snprintf(want, sizeof want, "#room :%d", i);
+			peer_expect(&bob, "PRIVMSG");
+			check(strlen(bob.line) > strlen(want) && strcmp(bob.line + strlen(bob.line) - strlen(want), want) == 0, "message %d of %d that were echoed is there next: %s", i, echoed, bob.line);
+		}
+		peer_close(&bob);
+		check(server_stop(&s) == 0, "the server ends well");
+		server_remove(&s);
+	}
+}
+
+/* One data folder, one server; and what else is refused at the start, each with its exit status. */
+void
+test_second_server(void)
+{
+	static const struct { const char *args; int status; } starts[] = {
+		{ "--listen 127.0.0.1:6667", 2 }, { "--data /tmp/x --listen nowhere", 2 }, { "--data /tmp/x --clients 0", 2 }, { "--data /tmp/x --what", 2 },
+		{ "--data", 2 }, { "--data %s --listen 127.0.0.1:%u", 1 }, { "--data %s --listen 192.0.2.1:6667", 1 }, { "--help >/dev/null", 0 },
+		{ "--data %s --listen 127.0.0.2:%u", 1 },
+	};
+	char command[512], args[256];
+
+	server_make(&s, chatd);
+	server_start(&s, arguments);
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+		int status;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(args, sizeof args, starts[i].args, s.data, (unsigned)s.port);
+#pragma GCC diagnostic pop
+		snprintf(command, sizeof command, "%s %s 2>/dev/null", chatd, args);
+		status = system(command);
+		check(WIFEXITED(status) && WEXITSTATUS(status) == starts[i].status, "chatd %s ends with %d", args, starts[i].status);
+	}
+	check(server_stop(&s) == 0, "the server ends well");
+	server_remove(&s);
+}

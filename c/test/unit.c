@@ -1,0 +1,18 @@
+#include "check.h"
+#include "unit.h"
+
+#include <stdio.h>
+
+/* unit VECTORS: the folder of the log's golden vectors */
+int
+main(int argc, char **argv)
+{
+	check(argc == 2, "the folder of the vectors is given");
+	test_text();
+	test_crypto();
+	test_log(argv[1]);
+	test_log_processes();
+	test_shared();
+	printf("%u\n", checks_passed());
+	return 0;
+}

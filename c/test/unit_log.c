@@ -1,0 +1,388 @@
+/* The log: against the golden vectors, and what its writers and readers promise. */
+#include "unit.h"
+
+#include "check.h"
+#include "log.h"
+#include "reader.h"
+#include "segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROOM_BYTES = 1 << 17, PATH_BYTES = 512 };
+
+static struct log_shared shared;
+static char scratch[ROOM_BYTES];
+
+static void
+run(const char *format, const char *a, const char *b)
+{
+	char command[2 * PATH_BYTES];
+
+	snprintf(command, sizeof command, format, a, b);
+	check(system(command) == 0, "%s", command);
+}
+
+static int
+make_folder(char dir[32])
+{
+	int data;
+
+	snprintf(dir, 32, "/tmp/chatd-unit-XXXXXX");
+	check(mkdtemp(dir) != NULL, "a folder can be made");
+	data = open(dir, O_RDONLY | O_DIRECTORY);
+	check(data >= 0, "and opened");
+	return data;
+}
+
+static void
+remove_folder(const char *dir, int data)
+{
+	close(data);
+	run("rm -r %s%s", dir, "");
+}
+
+static void
+open_log(struct log *l, int data, struct log_recovery *found)
+{
+	log_shared_init(&shared);
+	check(log_open(l, data, "room", &shared, true, found), "the log can be opened: %s", strerror(errno));
+}
+
+/* Appends one message and has it on the disk. */
+static uint64_t
+say(struct log *l, const char *body, uint64_t ms)
+{
+	struct entry e = { .body = slice_of(body) };
+	struct log_batch b = { .entries = &e, .count = 1, .now_ms = ms, .scratch = scratch, .room = sizeof scratch };
+	uint64_t first, end;
+
+	check(log_append(l, &b, &first, &end), "a message is written: %s", strerror(errno));
+	check(log_commit(l, end) == LOG_COMMITTED_US, "and is on the disk");
+	return first;
+}
+
+/* What one line of a file "expect" says: a word, and up to two numbers. */
+struct word {
+	char what[16];
+	uint64_t a, b;
+	char text[32];
+};
+
+static bool
+next_word(FILE *f, struct word *w)
+{
+	char line[512];
+
+	while (fgets(line, sizeof line, f) != NULL) {
+		memset(w, 0, sizeof *w);
+		if (line[0] != '#' && sscanf(line, "%15s %31s", w->what, w->text) == 2) {
+			sscanf(line, "%*s %" SCNu64 " %" SCNu64 " %31s", &w->a, &w->b, w->text);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The next line that is whole, as a reader who checks them finds it; false at the end. */
+static bool
+next_line(struct reader *r, char *buffer, struct slice *rest, uint64_t *offset, struct slice *line)
+{
+	for (;;) {
+		while (rest->length > 0) {
+			line->at = rest->at;
+			line->length = slice_cut(rest, '\n').length + 1;
+			*offset += line->length;
+			if (stored_whole(*line, *offset - line->length)) {
+				*offset -= line->length;
+				return true;
+			}
+		}
+		long n = reader_read(r, buffer, ROOM_BYTES, reader_committed(r), offset);
+
+		if (n <= 0)
+			return false;
+		*rest = (struct slice){ buffer, (size_t)n };
+	}
+}
+
+static void
+check_cut(const char *dir, uint64_t base, uint64_t size, const char *name)
+{
+	char path[PATH_BYTES];
+	struct stat s;
+	bool there;
+
+	snprintf(path, sizeof path, "%s/room/%020" PRIu64 ".log", dir, base);
+	there = stat(path, &s) == 0;
+	check(there ? (uint64_t)s.st_size == size : size == 0, "%s: segment %" PRIu64 " is cut to %" PRIu64, name, base, size);
+}
+
+static void
+test_vector(const char *vectors, const char *name)
+{
+	char dir[32], path[PATH_BYTES], *buffer = malloc(ROOM_BYTES);
+	int data = make_folder(dir);
+	struct log_recovery found;
+	struct log l;
+	struct reader r;
+	struct slice rest = { "", 0 }, line;
+	struct word w;
+	uint64_t offset = 0, next = UINT64_MAX;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", vectors, name);
+	run("cp -r %s %s/room", path, dir);
+	snprintf(path, sizeof path, "%s/room/expect", dir);
+	f = fopen(path, "r");
+	check(f != NULL && buffer != NULL, "%s says what is expected", name);
+	open_log(&l, data, &found);
+	check(reader_open(&r, data, "room", 0), "%s can be read", name);
+	while (next_word(f, &w)) {
+		if (strcmp(w.what, "id") == 0)
+			check(strcmp(l.id, w.text) == 0, "%s: the id is %s", name, w.text);
+		if (strcmp(w.what, "next") == 0)
+			next = w.a;
+		if (strcmp(w.what, "cut") == 0)
+			check_cut(dir, w.a, w.b, name);
+		if (strcmp(w.what, "line") == 0) {
+			check(next_line(&r, buffer, &rest, &offset, &line) && offset == w.a && line.length == w.b, "%s: there is a line at %" PRIu64, name, w.a);
+			check(memcmp(line.at + 10, w.text, 8) == 0, "%s: its sum is %s", name, w.text);
+			offset += line.length;
+		}
+	}
+	if (strcmp(name, "committed") == 0)
+		check(next_line(&r, buffer, &rest, &offset, &line) && offset == 108, "%s: the whole line beyond COMMITTED is kept", name);
+	else
+		check(!next_line(&r, buffer, &rest, &offset, &line), "%s: there are no more lines", name);
+	if (next != UINT64_MAX) /* a writer is not asked everywhere */
+		check(say(&l, ":a!b@c PRIVMSG #room :next", 0) == next, "%s: the next line goes to %" PRIu64, name, next);
+	fclose(f);
+	reader_close(&r);
+	log_close(&l);
+	remove_folder(dir, data);
+	free(buffer);
+}
+
+static void
+test_vectors(const char *vectors)
+{
+	static const char *const names[] = { "empty", "plain", "segments", "corrupt", "corrupt-before", "moved", "overlap", "redacted", "committed",
+		"cut-begun", "torn", "torn-lf", "torn-sum", "torn-zeros" };
+	const union { uint16_t number; char first; } order = { .number = 1 };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (order.first == 1 || strcmp(names[i], "committed") != 0)
+			test_vector(vectors, names[i]);
+}
+
+/* Line for line what the vector "plain" holds, times going back included. */
+static void
+test_writing(const char *vectors)
+{
+	char path[PATH_BYTES], want[4096], got[4096], *line = want;
+	size_t n, made = 0;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/plain/00000000000000000000.log", vectors);
+	f = fopen(path, "r");
+	check(f != NULL, "the vector plain is there");
+	n = fread(want, 1, sizeof want, f);
+	fclose(f);
+	while (line < want + n) {
+		struct slice whole = { line, (size_t)((char *)memchr(line, '\n', (size_t)(want + n - line)) + 1 - line) };
+		struct slice tags = stored_tags(whole), body = stored_plain(whole);
+		struct entry e;
+		uint64_t ms;
+
+		check(stored_time(whole, &ms), "a line has a time");
+		slice_cut(&tags, ';');
+		slice_cut(&tags, ';'); /* time, msgid */
+		if (slice_starts(tags, "weir/pad="))
+			tags.length = 0;
+		e = (struct entry){ tags, { body.at, body.length - 2 } };
+		made += stored_write(got + made, sizeof got - made, "abcdefgh", made, ms, &e);
+		line += whole.length;
+	}
+	check(made == n && memcmp(got, want, n) == 0, "what is written is, byte for byte, what the vectors hold");
+}
+
+static void
+test_order(void)
+{
+	char dir[32];
+	int data = make_folder(dir);
+	struct log_recovery found;
+	struct log l;
+	struct reader r;
+	struct slice line, rest = { "", 0 };
+	uint64_t ms, offset = 0, first;
+	char *buffer = malloc(ROOM_BYTES);
+
+	open_log(&l, data, &found);
+	check(say(&l, ":a!b@c PRIVMSG #room :one", 5000) == 0, "the first line is at 0");
+	first = say(&l, ":a!b@c PRIVMSG #room :two", 4000);
+	log_shared_reset(&shared); /* as if another program had written them */
+	say(&l, ":a!b@c PRIVMSG #room :three", 3000);
+	check(reader_open(&r, data, "room", 0), "it can be read");
+	for (int i = 0; i < 3; i++) {
+		check(next_line(&r, buffer, &rest, &offset, &line) && stored_time(line, &ms) && ms == 5000, "a clock that goes back does not take the lines along");
+		offset += line.length;
+	}
+	check(reader_back(&r, reader_committed(&r), 2) && r.position == first, "the newest two begin with the second");
+	check(reader_back(&r, reader_committed(&r), 100) && r.position == 0, "of fewer than are asked for all are given");
+	reader_close(&r);
+	log_close(&l);
+	remove_folder(dir, data);
+	free(buffer);
+}
+
+/* Enough for several segments; readers go from one to the next, and back over their borders. */
+static void
+test_rolling(void)
+{
+	enum { TEXT = 8000, LINES = 2300 };
+	char dir[32], *body = malloc(TEXT + 64), *buffer = malloc(ROOM_BYTES);
+	int data = make_folder(dir);
+	struct log_recovery found;
+	struct log l;
+	struct reader r;
+	struct slice line, rest = { "", 0 };
+	uint64_t offset = 0, base, first, end, third = 0;
+	int n = 0;
+
+	open_log(&l, data, &found);
+	for (int i = 0; i < LINES; i++) {
+		int head = snprintf(body, 64, ":a!b@c PRIVMSG #room :%d ", i);
+		struct entry e = { .body = { body, (size_t)head + TEXT } };
+		struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .room = sizeof scratch };
+
+		memset(body + head, 'x', TEXT);
+		check(log_append(&l, &b, &first, &end), "a long message is written");
+		if (i == 3)
+			third = first;
+	}
+	check(log_commit(&l, end) == LOG_COMMITTED_US, "all are on the disk by one sync");
+	check(segment_find(l.dir, 0, SEGMENT_AFTER, &base) && segment_find(l.dir, base, SEGMENT_AFTER, &base), "there are three segments");
+	check(reader_open(&r, data, "room", 0), "they can be read");
+	for (; next_line(&r, buffer, &rest, &offset, &line); offset += line.length)
+		n++;
+	check(n == LINES, "all %d lines are found, not %d", LINES, n);
+	check(reader_back(&r, reader_committed(&r), LINES - 3) && r.position == third, "going back passes the borders of segments");
+	reader_close(&r);
+	log_close(&l);
+	open_log(&l, data, &found);
+	check(found.cut == 0 && found.bad == 0, "opened again, all is in order");
+	check(say(&l, ":a!b@c PRIVMSG #room :after", 0) == end, "and it goes on where it was");
+	log_close(&l);
+	remove_folder(dir, data);
+	free(body);
+	free(buffer);
+}
+
+/* The file cut at every byte of its last line, and below what was committed: what is whole stays, and no offset comes twice. */
+static void
+test_cuts(void)
+{
+	char dir[32], path[PATH_BYTES];
+	int data = make_folder(dir);
+	struct log_recovery found;
+	struct log l;
+	uint64_t second = 0, end = 1, next;
+
+	for (uint64_t cut = 0; second + cut < end; cut += 7) {
+		open_log(&l, data, &found);
+		say(&l, ":a!b@c PRIVMSG #room :one", 0);
+		second = say(&l, ":a!b@c PRIVMSG #room :two", 0);
+		end = atomic_load(&l.ends->end);
+		snprintf(path, sizeof path, "%s/room/00000000000000000000.log", dir);
+		check(truncate(path, (off_t)(second + cut)) == 0, "the file is cut");
+		log_close(&l);
+		open_log(&l, data, &found);
+		check(found.cut == cut && found.missing == end - second - cut, "what was torn and what is missing is told");
+		next = say(&l, ":a!b@c PRIVMSG #room :three", 0);
+		check(next == end, "the next line is beyond all that there was, at %" PRIu64 " not %" PRIu64, end, next);
+		log_close(&l);
+		run("rm -r %s/room%s", dir, "");
+	}
+	remove_folder(dir, data);
+}
+
+/* No file may become longer than this; 0: any may. */
+static bool
+limit_file(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
+		return false;
+	limit.rlim_cur = bytes == 0 ? limit.rlim_max : bytes;
+	return setrlimit(RLIMIT_FSIZE, &limit) == 0;
+}
+
+/* A disk that is full: by the limit on a file's size, which the kernel says as EFBIG. The batch is refused whole, and the log goes on after. */
+static void
+test_full_disk(void)
+{
+	char dir[32];
+	int data = make_folder(dir);
+	struct log_recovery found;
+	struct log l;
+	struct entry e = { .body = slice_of(":a!b@c PRIVMSG #room :does not fit") };
+	struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .room = sizeof scratch };
+	uint64_t first, end, last_end;
+
+	open_log(&l, data, &found);
+	say(&l, ":a!b@c PRIVMSG #room :fits", 0);
+	last_end = atomic_load(&l.ends->end);
+	check(limit_file(last_end + 20), "files may not grow");
+	check(!log_append(&l, &b, &first, &end), "a message for which there is no room is refused");
+	check(limit_file(0), "files may grow again");
+	check(say(&l, ":a!b@c PRIVMSG #room :fits again", 0) == last_end, "the log goes on where it was");
+	log_close(&l);
+	open_log(&l, data, &found);
+	check(found.cut == 0 && found.bad == 0, "nothing of the refused message is there");
+	log_close(&l);
+	remove_folder(dir, data);
+}
+
+static void
+test_too_long(void)
+{
+	char dir[32], *body = malloc(STORED_MAX);
+	int data = make_folder(dir);
+	struct log_recovery found;
+	struct log l;
+	struct entry e = { .body = { body, STORED_MAX - 10 } };
+	struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .room = sizeof scratch };
+	uint64_t first, end;
+
+	memset(body, 'x', STORED_MAX);
+	memcpy(body, ":a B ", 5);
+	open_log(&l, data, &found);
+	check(!log_append(&l, &b, &first, &end) && errno == EMSGSIZE, "a line longer than 16 KiB is refused");
+	log_close(&l);
+	remove_folder(dir, data);
+	free(body);
+}
+
+void
+test_log(const char *vectors)
+{
+	test_vectors(vectors);
+	test_writing(vectors);
+	test_order();
+	test_rolling();
+	test_cuts();
+	test_full_disk();
+	test_too_long();
+}

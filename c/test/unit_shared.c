@@ -1,0 +1,143 @@
+/* What chatd's processes share: locks, mail, the table. */
+#include "unit.h"
+
+#include "check.h"
+#include "feed.h"
+#include "lock.h"
+#include "mail.h"
+#include "table.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *
+shared_memory(size_t n)
+{
+	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	check(at != MAP_FAILED, "there is shared memory");
+	return at;
+}
+
+static void
+test_lock(void)
+{
+	struct lock *l = shared_memory(sizeof *l);
+	pid_t pid;
+
+	lock_init(l);
+	pid = fork();
+	if (pid == 0) {
+		lock_take(l);
+		kill(getpid(), SIGKILL);
+	}
+	check(waitpid(pid, NULL, 0) == pid, "a process dies with the lock");
+	check(lock_take(l), "who takes it next is told");
+	lock_release(l);
+	check(!lock_take(l), "and who comes then is not");
+	lock_release(l);
+	munmap(l, sizeof *l);
+}
+
+/* Texts of every length go through the ring, in order, however it wraps. */
+static void
+test_mail(void)
+{
+	struct mail *m = shared_memory(sizeof *m);
+	static char text[MAIL_TEXT_MAX + 1];
+	struct slice got;
+	const struct mail_item *item;
+	unsigned written = 0, read = 0;
+
+	mail_init(m);
+	check(mail_next(m, &got) == NULL, "a new one is empty");
+	memset(text, 'x', sizeof text);
+	while (read < 3000) {
+		while (mail_write(m, &(struct mail_item){ .type = MAIL_TEXT, .count = written }, (struct slice){ text, written * 7 % 2000 }, MAIL_BYTES))
+			written++;
+		for (int i = 0; i < 3 && (item = mail_next(m, &got)) != NULL; i++) {
+			check(item->count == read && got.length == read * 7 % 2000 && item->type == MAIL_TEXT, "item %u comes as it was written", read);
+			read++;
+			mail_done(m);
+		}
+	}
+	while (mail_next(m, &got) != NULL)
+		mail_done(m);
+	check(!mail_write(m, &(struct mail_item){ .type = MAIL_TEXT }, (struct slice){ text, MAIL_TEXT_MAX + 1 }, MAIL_BYTES), "what is too long is refused");
+	while (mail_write(m, &(struct mail_item){ .type = MAIL_TEXT }, (struct slice){ text, 100 }, MAIL_OTHERS))
+		continue;
+	check(mail_has_room(m, 0, MAIL_BYTES), "what others may not fill is left for the client's own");
+	munmap(m, sizeof *m);
+}
+
+static void
+test_feed(void)
+{
+	struct feed f = { .used = true };
+
+	check(feed_own(&f, 10, 20) && feed_own(&f, 20, 30) && f.owns == 1, "ranges that touch are one");
+	check(feed_own(&f, 50, 60), "others are two");
+	check(!feed_is_own(&f, 0) && feed_is_own(&f, 10) && feed_is_own(&f, 25) && !feed_is_own(&f, 30) && feed_is_own(&f, 50) && !feed_is_own(&f, 60), "what is in them is own");
+	check(f.owns == 0, "what was passed is forgotten");
+	for (uint64_t i = 0; i < OWN_MAX; i++)
+		check(feed_own(&f, 100 + 10 * i, 101 + 10 * i), "there is room for many");
+	check(!feed_own(&f, 5000, 5001), "but not for all");
+}
+
+static unsigned
+count_mail(struct table *t, unsigned session)
+{
+	struct slice text;
+	unsigned n = 0;
+
+	while (mail_next(&t->boxes[session].mail, &text) != NULL) {
+		n++;
+		mail_done(&t->boxes[session].mail);
+	}
+	return n;
+}
+
+static void
+test_table(void)
+{
+	enum { SESSIONS = 3 };
+	struct table *t = table_make(SESSIONS);
+	struct room *r = &t->rooms[0];
+
+	for (int i = 0; i < SESSIONS; i++) {
+		check(session_claim(t, "127.0.0.1") == i, "places are given in order");
+		snprintf(t->sessions[i].nick, sizeof t->sessions[i].nick, "nick%d", i);
+		t->sessions[i].registered = true;
+	}
+	check(session_claim(t, "127.0.0.1") < 0, "until there are none");
+	r->used = true;
+	snprintf(r->name, sizeof r->name, "#Room");
+	check(room_empty(r) && room_find(t, slice_of("#rOOM")) == 0 && room_find(t, slice_of("#other")) < 0, "a room is found, in whatever case");
+	for (unsigned i = 0; i < SESSIONS; i++)
+		room_set(r, i, true);
+	session_leave(t, 1, slice_of("gone"));
+	check(!room_has(r, 1) && room_has(r, 0) && room_has(r, 2), "who leaves is in no room");
+	check(count_mail(t, 0) == 2 && count_mail(t, 2) == 2 && count_mail(t, 1) == 0, "the others are told once");
+	session_leave(t, 1, slice_of("gone"));
+	check(count_mail(t, 0) == 0, "and not again");
+	session_free(t, 1);
+	check(session_claim(t, "::1") == 1 && t->sessions[1].nick[0] == '\0', "its place is given again, clean");
+	session_free(t, 0);
+	session_free(t, 2);
+	check(!r->used, "a room that everybody left is forgotten");
+	munmap(t, sizeof *t);
+}
+
+void
+test_shared(void)
+{
+	test_lock();
+	test_mail();
+	test_feed();
+	test_table();
+}

@@ -1,0 +1,181 @@
+/* Text: slices, lines of IRC, names, base 64, times, what a client sees of a stored line. */
+#include "unit.h"
+
+#include "base64.h"
+#include "check.h"
+#include "clock.h"
+#include "line.h"
+#include "names.h"
+#include "net.h"
+#include "stored.h"
+#include "view.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void
+same(struct slice got, const char *want, const char *what)
+{
+	check(slice_equal(got, slice_of(want)), "%s is \"%s\", not \"%.*s\"", what, want, (int)got.length, got.at);
+}
+
+static void
+test_slices(void)
+{
+	struct slice rest = slice_of("a,b,,c");
+	unsigned long long n;
+
+	same(slice_cut(&rest, ','), "a", "what stands before the first comma");
+	same(slice_cut(&rest, ','), "b", "before the second");
+	same(slice_cut(&rest, ','), "", "between two");
+	same(slice_cut(&rest, ','), "c", "after the last");
+	check(rest.length == 0, "nothing is left then");
+	check(slice_number(slice_of("65535"), 65535, &n) && n == 65535, "a number may be the most");
+	check(!slice_number(slice_of("65536"), 65535, &n), "a number may not be more");
+	check(!slice_number(slice_of("99999999999999999999999"), UINT64_MAX, &n), "a number may not overflow");
+	check(!slice_number(slice_of(""), 9, &n) && !slice_number(slice_of("-1"), 9, &n) && !slice_number(slice_of("1 "), 9, &n), "only digits are a number");
+}
+
+static void
+test_lines(void)
+{
+	struct line l;
+	char longest[LINE_REST_MAX + 8];
+	static const struct { const char *text; enum line_fault fault; } faults[] = {
+		{ "", LINE_EMPTY }, { "   ", LINE_EMPTY }, { "PING a", LINE_FINE }, { "P\rING", LINE_BAD }, { "PRIV-MSG a", LINE_BAD },
+		{ ":source", LINE_EMPTY }, { "@tag", LINE_EMPTY }, { "PRIVMSG a :\xC3\xA4", LINE_FINE }, { "PRIVMSG a :\xC3", LINE_NOT_UTF8 },
+		{ "PRIVMSG a :\xED\xA0\x80", LINE_NOT_UTF8 }, { "PRIVMSG a :\xC0\x80", LINE_NOT_UTF8 }, { "PRIVMSG a :\xF4\x90\x80\x80", LINE_NOT_UTF8 },
+	};
+
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		check(line_parse(slice_of(faults[i].text), &l) == faults[i].fault, "\"%s\" is judged rightly", faults[i].text);
+	check(line_parse((struct slice){ "PRIVMSG a :x\0y", 14 }, &l) == LINE_BAD, "a NUL is refused");
+	check(line_parse(slice_of("@a=b;c :nick!u@h  PRIVMSG   #room  x :two words :"), &l) == LINE_FINE, "a whole line is taken apart");
+	same(l.tags, "a=b;c", "its tags");
+	same(l.source, "nick!u@h", "its source");
+	same(l.command, "PRIVMSG", "its command");
+	check(l.count == 3, "it has three parameters");
+	same(line_param(&l, 2), "two words :", "the last");
+	same(line_param(&l, 3), "", "one that is not there");
+	check(line_parse(slice_of("X 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"), &l) == LINE_FINE && l.count == LINE_PARAMS_MAX, "there are fifteen at most");
+	same(line_param(&l, 14), "15 16", "the fifteenth, which has the rest");
+	memset(longest, 'x', sizeof longest);
+	check(line_parse((struct slice){ longest, LINE_REST_MAX - 2 }, &l) == LINE_FINE, "510 bytes are a line");
+	check(line_parse((struct slice){ longest, LINE_REST_MAX - 1 }, &l) == LINE_TOO_LONG, "511 are none");
+	check(line_parse_any((struct slice){ longest, LINE_REST_MAX - 1 }, &l) == LINE_FINE, "but of a server's they are");
+}
+
+static void
+test_names(void)
+{
+	char folder[FOLDER_MAX + 1], user[USER_MAX + 1];
+	static const char *const nicks[] = { "ann", "Ann[1]", "`a", "a-b", "{}|\\^_" }, *const no_nicks[] = { "", "1a", "-a", "a b", "a,b", "a!b", "a@b", "#a", "a.b", "\xC3\xA4" };
+	static const char *const rooms[] = { "#a", "#A.b", "##", "#\xC3\xA4" }, *const no_rooms[] = { "", "#", "a", "#a b", "#a,b", "#a*", "#a?", "#a\x01" };
+
+	for (size_t i = 0; i < sizeof nicks / sizeof *nicks; i++)
+		check(name_is_nick(slice_of(nicks[i])), "%s is a nick", nicks[i]);
+	for (size_t i = 0; i < sizeof no_nicks / sizeof *no_nicks; i++)
+		check(!name_is_nick(slice_of(no_nicks[i])), "\"%s\" is no nick", no_nicks[i]);
+	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+		check(name_is_room(slice_of(rooms[i])), "%s is a room", rooms[i]);
+	for (size_t i = 0; i < sizeof no_rooms / sizeof *no_rooms; i++)
+		check(!name_is_room(slice_of(no_rooms[i])), "\"%s\" is no room", no_rooms[i]);
+	check(name_same(slice_of("#Room[A]"), slice_of("#rOOM[a]")) && !name_same(slice_of("a{"), slice_of("a[")), "only the case of letters is folded");
+	check(name_folder(slice_of("#R.o/m%\xC3\xA4"), folder, sizeof folder) && strcmp(folder, "#r.o%2Fm%25%C3%A4") == 0, "a room's folder is escaped");
+	check(name_folder(slice_of("..a"), folder, sizeof folder) && strcmp(folder, "%2E.a") == 0, "no folder begins with a dot");
+	check(name_folder(slice_of("ann,bob"), folder, sizeof folder) && strcmp(folder, "ann,bob") == 0, "a conversation's folder has a comma");
+	name_clean_user(slice_of("a b@c!d.e~f"), user);
+	check(strcmp(user, "abcd.e~f") == 0, "a user name keeps what it may");
+	name_clean_user(slice_of("@ !"), user);
+	check(strcmp(user, "user") == 0, "a user name is never empty");
+}
+
+static void
+test_base64(void)
+{
+	static const struct { const char *bytes, *text; } pairs[] = { { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" }, { "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" } };
+	static const char *const wrong[] = { "Zg", "Zg=", "Zg===", "Z===", "====", "Zh==", "Zm9=", "Zm 8", "Zg==Zg==", "Zm8\n" };
+	char text[32], bytes[32];
+
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		long n = base64_decode(slice_of(pairs[i].text), bytes, sizeof bytes);
+
+		base64_encode(pairs[i].bytes, strlen(pairs[i].bytes), text);
+		check(strcmp(text, pairs[i].text) == 0, "\"%s\" is encoded as RFC 4648 says", pairs[i].bytes);
+		check(n == (long)strlen(pairs[i].bytes) && memcmp(bytes, pairs[i].bytes, (size_t)n) == 0, "\"%s\" is decoded", pairs[i].text);
+	}
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		check(base64_decode(slice_of(wrong[i]), bytes, sizeof bytes) < 0, "\"%s\" is no base 64", wrong[i]);
+	check(base64_decode(slice_of("Zm9vYmFy"), bytes, 5) < 0, "what needs more room than there is is refused");
+}
+
+static void
+test_clock(void)
+{
+	static const struct { uint64_t ms; const char *text; } times[] = {
+		{ 0, "1970-01-01T00:00:00.000Z" }, { 951782400123, "2000-02-29T00:00:00.123Z" }, { 1795260600123, "2026-11-21T11:30:00.123Z" },
+		{ 4107542399999, "2100-02-28T23:59:59.999Z" }, { 4107542400000, "2100-03-01T00:00:00.000Z" }, { 253402300799999, "9999-12-31T23:59:59.999Z" },
+	};
+	static const char *const wrong[] = { "2026-02-29T00:00:00.000Z", "2026-13-01T00:00:00.000Z", "2026-11-21T24:00:00.000Z", "2026-11-21 11:30:00.123Z", "2026-11-21T11:30:00.123", "2026-11-21T11:30:60.123Z", "" };
+	char text[CLOCK_TEXT + 1];
+	uint64_t ms;
+
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+		clock_text(times[i].ms, text);
+		check(strcmp(text, times[i].text) == 0, "%" PRIu64 " ms are %s, not %s", times[i].ms, times[i].text, text);
+		check(clock_parse(slice_of(text), &ms) && ms == times[i].ms, "%s is read", text);
+	}
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		check(!clock_parse(slice_of(wrong[i]), &ms), "\"%s\" is no time", wrong[i]);
+}
+
+static void
+test_view(void)
+{
+	static const char tags[] = "time=T;msgid=a-0;account=ann;weir/pad=xx;+draft/reply=m", plain[] = ":ann PRIVMSG #r :x\r\n";
+	static const struct { unsigned caps; const char *extra, *want; } views[] = {
+		{ 0, NULL, ":ann PRIVMSG #r :x\r\n" },
+		{ CAP_SERVER_TIME, NULL, "@time=T :ann PRIVMSG #r :x\r\n" },
+		{ CAP_MESSAGE_TAGS, NULL, "@msgid=a-0;+draft/reply=m :ann PRIVMSG #r :x\r\n" },
+		{ CAP_ACCOUNT_TAG, "batch=h1", "@batch=h1;account=ann :ann PRIVMSG #r :x\r\n" },
+		{ CAP_MESSAGE_TAGS | CAP_SERVER_TIME | CAP_ACCOUNT_TAG, NULL, "@time=T;msgid=a-0;account=ann;+draft/reply=m :ann PRIVMSG #r :x\r\n" },
+	};
+	char to[256], stored[512];
+	struct entry e = { slice_of("account=ann"), slice_of(":a TAGMSG #r") };
+	size_t n;
+
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+		n = view_write(to, slice_of(tags), slice_of(plain), views[i].caps, views[i].extra);
+		same((struct slice){ to, n }, views[i].want, "what a client sees");
+	}
+	n = stored_write(stored, sizeof stored, "abcdefgh", 0, 0, &e);
+	check(n > 0 && stored_whole((struct slice){ stored, n }, 0), "a line without a text is stored");
+	check(view_write(to, stored_tags((struct slice){ stored, n }), stored_plain((struct slice){ stored, n }), CAP_SERVER_TIME, NULL) == 0, "who knows no tags is not sent TAGMSG");
+	n = view_write(stored, stored_tags((struct slice){ stored, n }), stored_plain((struct slice){ stored, n }), ~0u, "batch=12345678901");
+	check(n > 0, "a line can be turned into what a client sees where it stands");
+}
+
+static void
+test_addresses(void)
+{
+	char host[NET_HOST_MAX + 1];
+	uint16_t port;
+	static const char *const wrong[] = { "", ":1", "a", "a:", "a:0", "a:65536", "::1:6667", "a:1x" };
+
+	check(net_parse("127.0.0.1:6667", host, &port) && strcmp(host, "127.0.0.1") == 0 && port == 6667, "an IPv4 address is parted");
+	check(net_parse("[::1]:1", host, &port) && strcmp(host, "::1") == 0 && port == 1, "an IPv6 address is parted");
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		check(!net_parse(wrong[i], host, &port), "\"%s\" is no address", wrong[i]);
+}
+
+void
+test_text(void)
+{
+	test_slices();
+	test_lines();
+	test_names();
+	test_base64();
+	test_clock();
+	test_view();
+	test_addresses();
+}
