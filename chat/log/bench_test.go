@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -34,6 +36,36 @@ func BenchmarkAppend(b *testing.B) {
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
 			})
 		}
+	}
+}
+
+// BenchmarkAppendTogether has as many Logs as there would be processes append single messages to one room.
+func BenchmarkAppendTogether(b *testing.B) {
+	for _, n := range []int{1, 4, 16, 64} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			dir := b.TempDir()
+			fs := &faultFS{}
+			var left atomic.Int64
+			var wg sync.WaitGroup
+			logs := make([]*Log, n)
+			for i := range logs {
+				logs[i] = mustOpen(b, dir, Options{FS: fs})
+			}
+			left.Store(int64(b.N))
+			before := fs.syncs.Load()
+			b.ResetTimer()
+			for _, l := range logs {
+				wg.Go(func() {
+					for left.Add(-1) >= 0 {
+						if _, err := l.Append([]Entry{eighty}); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(fs.syncs.Load()-before)/float64(b.N), "syncs/message")
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -169,4 +170,62 @@ func same(got []Line, want []string) bool {
 		}
 	}
 	return true
+}
+
+// TestLongestLines: lines of the greatest length are found by every way of reading.
+func TestLongestLines(t *testing.T) {
+	l := mustOpen(t, t.TempDir(), Options{Segment: 100_000})
+	var want []string
+	for i := range 30 {
+		e := entry("")
+		e.Body += strings.Repeat(string(rune('a'+i%26)), MaxLine-len(encode(t, e, l.Committed())))
+		b := mustAppend(t, l, e)
+		if len(b.Bytes) != MaxLine {
+			t.Fatalf("a line of %d bytes, want %d", len(b.Bytes), MaxLine)
+		}
+		want = append(want, string(b.Bytes))
+		e.Body += "x"
+		if _, err := l.Append([]Entry{entry("fits"), e}); !errors.Is(err, ErrTooLong) {
+			t.Fatalf("a longer line: %v", err)
+		}
+	}
+	if got := all(t, l); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("Stream finds %d lines, want %d", len(got), len(want))
+	}
+	if got, err := l.Latest(100, l.Committed()); err != nil || !same(got, want) {
+		t.Errorf("Latest: %d lines, %v", len(got), err)
+	}
+	if got, err := l.After(0, 100); err != nil || !same(got, want) {
+		t.Errorf("After: %d lines, %v", len(got), err)
+	}
+	if _, err := mustOpen(t, l.dir, Options{}).Append([]Entry{entry("by another process, which looks for the last line's time")}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLogsThatTakeNothing(t *testing.T) {
+	l := mustOpen(t, t.TempDir(), Options{})
+	mustAppend(t, l, entry("text"))
+	reader := mustOpen(t, l.dir, Options{ReadOnly: true})
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+	for closed, want := range map[*Log]error{l: ErrClosed, reader: ErrReadOnly} {
+		_, err := closed.Append([]Entry{entry("text")})
+		_, err2 := closed.Retain(0, 1, noon)
+		_, err3 := closed.Repair()
+		for _, err := range []error{err, err2, err3, closed.Redact(0)} {
+			if !errors.Is(err, want) {
+				t.Errorf("%v, want %v", err, want)
+			}
+		}
+	}
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "nowhere")} {
+		if _, err := Open(dir, Options{ReadOnly: true}); err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("to be read, %s opens: %v", dir, err)
+		}
+	}
 }
