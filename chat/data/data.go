@@ -35,7 +35,7 @@ type Room struct {
 	Direct bool   // a conversation
 }
 
-// ErrName: nothing can be called so.
+// ErrName means that nothing can be called so.
 var ErrName = errors.New("not a name of a room")
 
 // List returns the rooms of a data directory, then the conversations, each in the order of their folders. A directory

@@ -5,4 +5,6 @@ type chatCmd struct {
 	User   chatUserCmd   `cmd:"" help:"Manage accounts and bans; example: weir chat user add ann --role admin --data chat"`
 	Invite chatInviteCmd `cmd:"" help:"Make codes with which people make accounts for themselves; example: weir chat invite --data chat"`
 	Log    chatLogCmd    `cmd:"" help:"Look into the logs of rooms: what they hold, and what is wrong with them."`
+	Export chatExportCmd `cmd:"" help:"Write messages as JSON lines or text; example: weir chat export --data chat > chat.jsonl"`
+	Import chatImportCmd `cmd:"" help:"Take back what was exported; example: weir chat import chat.jsonl --data chat"`
 }

@@ -1,0 +1,121 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"weir/chat/data"
+	"weir/chat/log"
+)
+
+// Format is how messages are written.
+type Format string
+
+// The formats.
+const (
+	JSONL Format = "jsonl" // a Message a line; Import takes it
+	Text  Format = "text"  // for people: a title for each room, then a line a message
+)
+
+// Options say what is exported. The zero value: everything, as JSON lines.
+type Options struct {
+	Room   string    // only this room or conversation ("" all)
+	Since  time.Time // only messages from then on (zero: all)
+	Format Format    // "": JSONL
+}
+
+// Result counts what was exported.
+type Result struct {
+	Rooms    int
+	Messages int64
+	Bad      int64 // bytes that were passed over, because they belong to no whole message
+}
+
+// Export writes the messages of a chat's data directory to w, room by room, each in its order. A server may be at work.
+func Export(ctx context.Context, w io.Writer, dir string, o Options) (Result, error) {
+	rooms, err := choose(dir, o.Room)
+	if err != nil {
+		return Result{}, err
+	}
+	out := bufio.NewWriterSize(w, 256<<10)
+	var r Result
+	for i, room := range rooms {
+		if o.Format == Text {
+			title(out, room.Name, i > 0)
+		}
+		if err := r.room(ctx, out, dir, room, o); err != nil {
+			return r, errors.Join(err, out.Flush())
+		}
+		r.Rooms++
+	}
+	return r, out.Flush()
+}
+
+// choose returns the rooms that are meant.
+func choose(dir, name string) ([]data.Room, error) {
+	all, err := data.List(dir)
+	if err != nil || name == "" {
+		return all, err
+	}
+	want, err := data.Named(name)
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, room := range all {
+		if room.Path == want.Path {
+			return []data.Room{room}, nil
+		}
+		known = append(known, room.Name)
+	}
+	return nil, fmt.Errorf("there is no %s in %s, which has: %s", name, dir, strings.Join(known, " "))
+}
+
+// room writes one room up to what is committed now.
+func (r *Result) room(ctx context.Context, out *bufio.Writer, dir string, room data.Room, o Options) (err error) {
+	l, err := log.Open(filepath.Join(dir, room.Path), log.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	from, end := int64(0), l.Committed()
+	if !o.Since.IsZero() {
+		if from, err = l.Seek(o.Since); err != nil {
+			return err
+		}
+	}
+	lines := l.Stream(from)
+	defer func() { r.Bad += lines.Bad(); err = errors.Join(err, lines.Close()) }()
+	var b bytes.Buffer
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) || err == nil && line.Offset() >= end {
+			return nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		b.Reset()
+		if o.Format == Text {
+			appendText(&b, line)
+		} else if err := toMessage(room.Name, line).appendJSON(&b); err != nil {
+			return err
+		}
+		if _, err := out.Write(b.Bytes()); err != nil {
+			return err
+		}
+		if b.Len() > 0 {
+			r.Messages++
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/chat/irc"
+	"weir/chat/log"
+)
+
+// target is what a room, into which messages are imported, has already.
+type target struct {
+	known    map[string]bool // the ids of its messages, and those that they had before
+	redacted map[string]int  // by likeness: what may be an imported message whose id went with its text
+	newest   time.Time       // of its last message
+	before   time.Time       // of the message before, in the file
+}
+
+// readTarget reads a room that may not be there.
+func readTarget(dir string) (*target, error) {
+	r := &target{known: map[string]bool{}, redacted: map[string]int{}}
+	l, err := log.Open(dir, log.Options{ReadOnly: true})
+	if err != nil {
+		if _, missing := os.Stat(dir); errors.Is(missing, os.ErrNotExist) {
+			return r, nil
+		}
+		return nil, err
+	}
+	defer l.Close()
+	lines := l.Stream(0)
+	defer lines.Close()
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return r, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.note(line)
+	}
+}
+
+func (r *target) note(line log.Line) {
+	id := line.MsgID()
+	r.known[id], r.newest = true, line.Time()
+	if from, ok := line.Tag(importTag); ok {
+		r.known[from] = true
+	} else if line.Redacted() {
+		_, offset, _ := strings.Cut(id, "-")
+		_, command, _ := strings.Cut(strings.TrimSuffix(string(line.Plain()), "\r\n"), " ")
+		r.redacted[likeness(line.Time(), len(line)-len(offset), command)]++
+	}
+}
+
+// has says whether the room has a message.
+func (r *target) has(m *Message, at time.Time) bool {
+	return r.known[m.MsgID] || r.redacted[m.likeness(at)] > 0
+}
+
+// use notes which message a redacted line is, so that it stands for one only.
+func (r *target) use(m *Message, at time.Time) {
+	if like := m.likeness(at); !r.known[m.MsgID] && r.redacted[like] > 0 {
+		r.redacted[like]--
+		r.known[m.MsgID] = true
+	}
+}
+
+// likeness is what redaction leaves of a message: its time, its length without the digits of its offset, its command.
+func likeness(at time.Time, length int, command string) string {
+	command, _, _ = strings.Cut(command, " ")
+	return strconv.FormatInt(at.UnixMilli(), 10) + " " + strconv.Itoa(length) + " " + command
+}
+
+// likeness is that of m if it is imported as it stands.
+func (m *Message) likeness(at time.Time) string {
+	const fixed = len("@weir/sum=SSSSSSSS;time=2026-11-21T11:30:00.000Z;msgid=abcdefgh-; \r\n")
+	_, command, _ := strings.Cut(m.Line, " ")
+	return likeness(at, fixed+len(m.importTags())+len(m.Line), command)
+}
+
+// nameRoom makes the state file of a room that has none, so that its name keeps its capital letters.
+func nameRoom(dir, name string, made time.Time) error {
+	state := filepath.Join(dir, "state")
+	if _, err := os.Stat(state); err == nil {
+		return nil
+	}
+	f, err := os.CreateTemp(dir, ".state-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(irc.AppendLine(nil, "weir", "CREATED", name, strconv.FormatInt(made.Unix(), 10)))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err = os.Link(f.Name(), state); err != nil && !errors.Is(err, os.ErrExist) { // a server made it meanwhile
+		return fmt.Errorf("a room can't be given its name: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package export
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/ergochat/irc-go/ircmsg"
+
+	"weir/chat/log"
+)
+
+// title begins a room.
+func title(w io.Writer, name string, further bool) {
+	if further {
+		_, _ = io.WriteString(w, "\n") // a bufio.Writer's error comes again at Flush
+	}
+	_, _ = io.WriteString(w, "== "+printable(name)+" ==\n")
+}
+
+// appendText adds a message as people read it. Reactions and the like add nothing.
+func appendText(b *bytes.Buffer, line log.Line) {
+	m, err := ircmsg.ParseLine(string(line.Plain()))
+	if err != nil || len(m.Params) == 0 {
+		return
+	}
+	nick, _, _ := strings.Cut(m.Source, "!")
+	text := ""
+	if len(m.Params) > 1 {
+		text = m.Params[1]
+	}
+	if line.Redacted() {
+		text = "[redacted]"
+	}
+	switch action, ok := strings.CutPrefix(text, "\x01ACTION "); {
+	case m.Command == "PRIVMSG" && ok:
+		text = "* " + nick + " " + action
+	case m.Command == "PRIVMSG":
+		text = "<" + nick + "> " + text
+	case m.Command == "NOTICE":
+		text = "-" + nick + "- " + text
+	case m.Command == "TOPIC":
+		text = "*** " + nick + " set the topic: " + text
+	default:
+		return
+	}
+	b.WriteString(line.Time().Format("2006-01-02 15:04:05 ") + printable(text) + "\n")
+}
+
+// printable takes out what would move a terminal's cursor or change its colours.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
