@@ -136,6 +136,7 @@ func (r *Reader) ended(from int64) (done bool, err error) {
 		r.again = true
 		return false, r.Close()
 	}
+	r.again = false
 	i := holding(bases, from)
 	if len(bases) > 0 && bases[i] <= from { // it was opened again: the next one, across a gap
 		i++

@@ -3,6 +3,7 @@ package log
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,29 @@ func TestRedactedTextIsGone(t *testing.T) {
 	for _, offset := range []int64{-1, secrets[0] + 1, l.Committed(), 1 << 40} {
 		if err := l.Redact(offset); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Redact(%d): %v, want ErrNotFound", offset, err)
+		}
+	}
+}
+
+// TestAFollowingReaderMissesNothing: it has the last segment open while that is replaced, again and again.
+func TestAFollowingReaderMissesNothing(t *testing.T) {
+	l := mustOpen(t, t.TempDir(), Options{Segment: 1500, FS: noSyncFS{}})
+	r := mustOpen(t, l.dir, Options{ReadOnly: true}).Stream(0)
+	defer r.Close()
+	for i := range 100 {
+		b := mustAppend(t, l, entry("text"), entry("more"))
+		for _, want := range b.Lines {
+			if line, err := r.Next(); err != nil || string(line) != string(want) {
+				t.Fatalf("batch %d: %q, %v, want %q", i, line, err, want)
+			}
+		}
+		if line, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Fatalf("batch %d: %q, %v, want the end", i, line, err)
+		}
+		for range i % 3 {
+			if err := l.Redact(b.First); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
