@@ -247,7 +247,7 @@ serve(struct parent *p)
 
 		FD_ZERO(&in);
 		if (!p->paused)
-			FD_SET(p->listener, &in);
+			FD_SET((unsigned)p->listener, &in);
 		n = pselect(p->listener + 1, &in, NULL, NULL, p->paused ? &pause : NULL, &p->outside);
 		p->paused = p->paused && n != 0; /* a pause that is over */
 		reap(p);

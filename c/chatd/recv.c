@@ -167,7 +167,7 @@ wait_and_read(struct client *c, struct pace *p, const sigset_t *waiting)
 		return true;
 	FD_ZERO(&in);
 	if (!held_back(c))
-		FD_SET(c->fd, &in);
+		FD_SET((unsigned)c->fd, &in);
 	if (pselect(c->fd + 1, &in, NULL, NULL, &timeout, waiting) <= 0)
 		return true;
 	p->heard = clock_steady();

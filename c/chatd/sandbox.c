@@ -17,31 +17,53 @@ sandbox_use(bool use)
 #if defined(__linux__)
 
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__) && !defined(__ILP32__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
+#define ARCHITECTURE 0xC000003E
 #elif defined(__i386__)
-#define ARCHITECTURE AUDIT_ARCH_I386
+#define ARCHITECTURE 0x40000003
 #elif defined(__aarch64__)
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#define ARCHITECTURE 0xC00000B7
 #elif defined(__arm__) && !defined(__ARMEB__)
-#define ARCHITECTURE AUDIT_ARCH_ARM
+#define ARCHITECTURE 0x40000028
 #elif defined(__riscv) && __riscv_xlen == 64
-#define ARCHITECTURE AUDIT_ARCH_RISCV64
+#define ARCHITECTURE 0xC00000F3
 #endif
 #endif
 
 #if defined(ARCHITECTURE)
 
+/* What the kernel takes (seccomp(2)); its own headers are not everywhere where a C library is. */
+struct sock_filter {
+	uint16_t code;
+	uint8_t yes, no; /* steps to leave out */
+	uint32_t value;
+};
+
+struct sock_fprog {
+	unsigned short len;
+	struct sock_filter *filter;
+};
+
+struct seccomp_data {
+	int nr;
+	uint32_t arch;
+	uint64_t instruction_pointer, args[6];
+};
+
+enum { LOAD = 0x20, JUMP_EQUAL = 0x15, JUMP_ANY_BIT = 0x45, RETURN = 0x06, MODE_FILTER = 2 };
+
+#define PASS     0x7FFF0000u
+#define FAIL     0x00050000u /* and an errno */
+#define KILL_ALL 0x80000000u
+
 /* What both kinds of process do: read files, sleep and wake, use memory, say something to whoever runs them, end. */
 static const int both[] = {
 	SYS_read, SYS_pread64, SYS_write, SYS_writev, SYS_close, SYS_lseek, SYS_fstat, SYS_fcntl, SYS_getdents64,
-	SYS_futex, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_mremap, SYS_brk, SYS_ppoll, SYS_clock_gettime,
+	SYS_futex, SYS_set_robust_list, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_mremap, SYS_brk, SYS_ppoll, SYS_clock_gettime,
 	SYS_rt_sigreturn, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_restart_syscall, SYS_getpid, SYS_gettid,
 	SYS_sendto, SYS_shutdown, SYS_exit, SYS_exit_group,
 #ifdef SYS_mmap
@@ -82,6 +104,9 @@ static const int both[] = {
 /* What RECV does beside: read the connection, append to logs and sync them, replace small files. */
 static const int recv_too[] = {
 	SYS_recvfrom, SYS_pselect6, SYS_pwrite64, SYS_openat, SYS_flock, SYS_ftruncate, SYS_fsync, SYS_fdatasync, SYS_mkdirat, SYS_unlinkat, SYS_fchmod, SYS_fchmodat,
+#ifdef SYS_open
+	SYS_open,
+#endif
 #ifdef SYS_recv
 	SYS_recv,
 #endif
@@ -118,7 +143,7 @@ add(struct program *p, unsigned short code, unsigned char yes, unsigned char no,
 static void
 load(struct program *p, size_t offset)
 {
-	add(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned)offset);
+	add(p, LOAD, 0, 0, (unsigned)offset);
 }
 
 /* Every allowed call is two steps: is it this one, then let it pass. */
@@ -126,8 +151,8 @@ static void
 allow(struct program *p, const int *calls, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (unsigned)calls[i]);
-		add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+		add(p, JUMP_EQUAL, 0, 1, (unsigned)calls[i]);
+		add(p, RETURN, 0, 0, PASS);
 	}
 }
 
@@ -140,11 +165,11 @@ allow_reading(struct program *p)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	flags += 4;
 #endif
-	add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_openat);
+	add(p, JUMP_EQUAL, 0, 4, SYS_openat);
 	load(p, flags);
-	add(p, BPF_JMP | BPF_JSET | BPF_K, 1, 0, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC);
-	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
-	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM);
+	add(p, JUMP_ANY_BIT, 1, 0, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC);
+	add(p, RETURN, 0, 0, PASS);
+	add(p, RETURN, 0, 0, FAIL | EPERM);
 }
 
 /* Anything else fails with EPERM: a C library that tries something that it can do without goes on. */
@@ -155,17 +180,17 @@ confine(bool receiver)
 	struct sock_fprog all = { .filter = p.at };
 
 	load(&p, offsetof(struct seccomp_data, arch));
-	add(&p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCHITECTURE);
-	add(&p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+	add(&p, JUMP_EQUAL, 1, 0, ARCHITECTURE);
+	add(&p, RETURN, 0, 0, KILL_ALL);
 	load(&p, offsetof(struct seccomp_data, nr));
 	allow(&p, both, COUNT_BOTH);
 	if (receiver)
 		allow(&p, recv_too, COUNT_RECV);
 	else
 		allow_reading(&p);
-	add(&p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM);
+	add(&p, RETURN, 0, 0, FAIL | EPERM);
 	all.len = p.length;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all, 0, 0) != 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, MODE_FILTER, &all, 0, 0) != 0)
 		report("no filter of system calls: %s", strerror(errno));
 }
 
