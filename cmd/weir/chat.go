@@ -1,10 +1,11 @@
 package main
 
 type chatCmd struct {
-	Serve  chatServeCmd  `cmd:"" help:"Run a chat that every IRC client can use; example: weir chat serve --data chat"`
-	User   chatUserCmd   `cmd:"" help:"Manage accounts and bans; example: weir chat user add ann --role admin --data chat"`
-	Invite chatInviteCmd `cmd:"" help:"Make codes with which people make accounts for themselves; example: weir chat invite --data chat"`
-	Log    chatLogCmd    `cmd:"" help:"Look into the logs of rooms: what they hold, and what is wrong with them."`
-	Export chatExportCmd `cmd:"" help:"Write messages as JSON lines or text; example: weir chat export --data chat > chat.jsonl"`
-	Import chatImportCmd `cmd:"" help:"Take back what was exported; example: weir chat import chat.jsonl --data chat"`
+	Serve   chatServeCmd   `cmd:"" help:"Run a chat that every IRC client can use; example: weir chat serve --data chat"`
+	Connect chatConnectCmd `cmd:"" help:"Talk in a chat on this terminal; example: weir chat connect -a ann -r '#garden'"`
+	User    chatUserCmd    `cmd:"" help:"Manage accounts and bans; example: weir chat user add ann --role admin --data chat"`
+	Invite  chatInviteCmd  `cmd:"" help:"Make codes with which people make accounts for themselves; example: weir chat invite --data chat"`
+	Log     chatLogCmd     `cmd:"" help:"Look into the logs of rooms: what they hold, and what is wrong with them."`
+	Export  chatExportCmd  `cmd:"" help:"Write messages as JSON lines or text; example: weir chat export --data chat > chat.jsonl"`
+	Import  chatImportCmd  `cmd:"" help:"Take back what was exported; example: weir chat import chat.jsonl --data chat"`
 }

@@ -1,0 +1,187 @@
+package tui
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"weir/chat/client"
+)
+
+// nickColumns is how wide the column of names is.
+func (m *Model) nickColumns() int {
+	switch {
+	case m.columns() < 40:
+		return 6
+	case m.columns() < 75:
+		return 10
+	}
+	return 14
+}
+
+// messageRows is a message of the current conversation, with the line before it that says that a day or what is new begins.
+func (m *Model) messageRows(i int) []row {
+	msg := &m.current.Messages[i]
+	at := msg.Time.In(m.o.Zone)
+	var rows []row
+	if i == 0 || day(m.current.Messages[i-1].Time.In(m.o.Zone)) != day(at) {
+		rows = append(rows, m.separator(at.Format("Monday, 2 January 2006"), m.theme.dim))
+	}
+	if m.beginsNew(i) {
+		rows = append(rows, m.separator("new", m.theme.unread))
+	}
+	return append(rows, m.body1(msg, at)...)
+}
+
+func day(t time.Time) string { return t.Format("2006-01-02") }
+
+// beginsNew says whether a message is the first that was not read when the conversation was shown.
+func (m *Model) beginsNew(i int) bool {
+	all := m.current.Messages
+	return !m.since.IsZero() && all[i].Time.After(m.since) && !all[i].Own && i > 0 && !all[i-1].Time.After(m.since)
+}
+
+func (m *Model) separator(text string, s style) row {
+	var r row
+	side := max(1, (m.columns()-width(text)-2)/2)
+	r.add(m.theme.dim, strings.Repeat("─", side)).add(s, " "+text+" ")
+	r.add(m.theme.dim, strings.Repeat("─", max(1, m.columns()-r.width)))
+	return r
+}
+
+// body1 is a message's own rows: time, name, and its text with a hanging indent.
+func (m *Model) body1(msg *client.Message, at time.Time) []row {
+	var head row
+	head.add(m.theme.dim, at.Format("15:04")+" ")
+	m.name(&head, msg)
+	indent := head.width
+	var rows []row
+	for i, text := range wrap(m.textOf(msg), m.columns()-indent) {
+		var r row
+		if i == 0 {
+			r = head
+		}
+		r.fill("", indent)
+		rows = append(rows, *r.join(text))
+	}
+	return rows
+}
+
+// name is who said it, to the right of its column; what happened has a mark there instead.
+func (m *Model) name(r *row, msg *client.Message) {
+	columns := m.nickColumns()
+	name, s := clip(Clean(msg.From), columns), m.theme.nick(msg.From)
+	switch {
+	case msg.Kind == client.Happened:
+		name, s = "·", m.theme.dim
+	case msg.Kind == client.Action:
+		name = "*"
+	case msg.Own:
+		s = m.theme.own
+	}
+	r.add("", strings.Repeat(" ", columns-width(name))).add(s, name).add("", "  ")
+}
+
+func (m *Model) textOf(msg *client.Message) []span {
+	text := Clean(msg.Text)
+	switch {
+	case msg.Redacted:
+		return []span{{"(removed)", m.theme.dim}}
+	case msg.Kind == client.Happened && msg.From == "":
+		return []span{{text, m.theme.trouble}}
+	case msg.Kind == client.Happened:
+		return []span{{Clean(msg.From) + " " + text, m.theme.dim}}
+	}
+	var spans []span
+	base := style("")
+	switch msg.Kind {
+	case client.Action:
+		spans = append(spans, span{Clean(msg.From) + " ", m.theme.nick(msg.From)})
+	case client.Noticed:
+		base = m.theme.dim
+	}
+	return append(spans, m.highlight(text, base, msg.Own)...)
+}
+
+// highlight marks what is searched for, links, and the reader's own nick.
+func (m *Model) highlight(text string, base style, own bool) []span {
+	var spans []span
+	plain := 0
+	mark := func(from, to int, s style) {
+		if plain < from {
+			spans = append(spans, span{text[plain:from], base})
+		}
+		spans = append(spans, span{text[from:to], s})
+		plain = to
+	}
+	for i := 0; i < len(text); {
+		switch n := m.searched(text[i:]); {
+		case n > 0:
+			mark(i, i+n, m.theme.found)
+			i += n
+			continue
+		}
+		if wordBegins(text, i) {
+			if n := linkLen(text[i:]); n > 0 {
+				mark(i, i+n, m.theme.link)
+				i += n
+				continue
+			}
+			if n := nickLen(text[i:], m.client.Nick()); n > 0 && !own {
+				mark(i, i+n, m.theme.mention)
+				i += n
+				continue
+			}
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+	}
+	if plain < len(text) {
+		spans = append(spans, span{text[plain:], base})
+	}
+	return spans
+}
+
+// searched is how many bytes at the begin of text are what is searched for.
+func (m *Model) searched(text string) int {
+	if n := len(m.search); n > 0 && n <= len(text) && strings.EqualFold(text[:n], m.search) {
+		return n
+	}
+	return 0
+}
+
+func wordBegins(text string, at int) bool {
+	return at == 0 || strings.IndexByte(" (<\"'*_,;:@+[", text[at-1]) >= 0
+}
+
+// linkLen is how many bytes at the begin of text are a link; what a sentence puts behind it is not of it.
+func linkLen(text string) int {
+	for _, scheme := range []string{"https://", "http://", "ircs://", "irc://"} {
+		if len(text) > len(scheme) && strings.EqualFold(text[:len(scheme)], scheme) {
+			end := strings.IndexAny(text, " <>\"")
+			if end < 0 {
+				end = len(text)
+			}
+			link := strings.TrimRight(text[:end], ".,;:!?'")
+			if !strings.Contains(link, "(") {
+				link = strings.TrimRight(link, ")")
+			}
+			if len(link) > len(scheme) {
+				return len(link)
+			}
+		}
+	}
+	return 0
+}
+
+// nickLen is how many bytes at the begin of text are a nick, as a word of its own.
+func nickLen(text, nick string) int {
+	n := len(nick)
+	if n == 0 || len(text) < n || !strings.EqualFold(text[:n], nick) {
+		return 0
+	}
+	if n < len(text) && strings.IndexByte(" ,.;:!?)>'\"*", text[n]) < 0 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,324 @@
+package tui
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"weir/chat/client"
+	"weir/chat/client/link"
+)
+
+// Options are what a Model is made with.
+type Options struct {
+	Client *client.Client
+	Server string           // the address, as it is shown
+	Theme  string           // "auto", "dark", "light" or "none"; "" is auto
+	Zone   *time.Location   // of the times that are shown; default local
+	Now    func() time.Time // the clock; default time.Now
+	Stop   func()           // ends the link, when connecting again is of no use; default nothing
+}
+
+// Model is the state of the screen. Its methods are called by one goroutine: bubbletea's.
+type Model struct {
+	client *client.Client
+	o      Options
+	theme  Theme
+	auto   bool // the theme is to follow the terminal's background
+
+	width, height int
+	away          bool // the terminal is not looked at
+
+	conn    *link.Conn // nil: none
+	next    time.Time  // of the next attempt to connect
+	leaving bool
+	online  bool // was, once
+
+	current    *client.Conversation // nil: none
+	since      time.Time            // what is newer was not read when current was shown
+	anchor     anchor
+	notes      []string
+	search     string
+	input      editor
+	completion completion
+}
+
+// anchor is the row at the bottom of a conversation that is scrolled. The zero value is its end.
+type anchor struct {
+	seq    uint64 // of its message
+	hidden int    // rows of the message below it
+}
+
+// tick is the clock's, once a second.
+type tick time.Time
+
+// leave ends the program, whether the server closed the connection or not.
+type leave struct{}
+
+// NewModel is the screen of a client.
+func NewModel(o Options) *Model {
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Stop == nil {
+		o.Stop = func() {}
+	}
+	m := &Model{client: o.Client, o: o, width: 80, height: 24, theme: Dark, auto: true}
+	if theme, ok := themes[o.Theme]; ok {
+		m.theme, m.auto = theme, false
+	}
+	m.settle()
+	return m
+}
+
+// Init implements tea.Model.
+func (m *Model) Init() tea.Cmd {
+	if m.auto {
+		return tea.Batch(nextTick(), tea.RequestBackgroundColor)
+	}
+	return nextTick()
+}
+
+func nextTick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) }) }
+
+// Update implements tea.Model.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = max(1, msg.Width), max(1, msg.Height)
+	case tea.BackgroundColorMsg:
+		if m.auto && !msg.IsDark() {
+			m.theme = Light
+		}
+	case tea.FocusMsg:
+		m.away = false
+	case tea.BlurMsg:
+		m.away = true
+	case tea.PasteMsg:
+		m.input.insert(msg.Content)
+	case tea.KeyPressMsg:
+		m.key(msg)
+	case tick:
+		m.client.Tick(m.o.Now())
+		cmd = nextTick()
+	case leave:
+		return m, tea.Quit
+	default:
+		m.signal(msg)
+	}
+	m.settle()
+	switch {
+	case m.leaving && m.conn == nil, m.refused():
+		cmd = tea.Quit
+	case m.leaving:
+		cmd = tea.Batch(cmd, tea.Tick(2*time.Second, func(time.Time) tea.Msg { return leave{} }))
+	}
+	return m, cmd
+}
+
+// refused says that the client never was of use, and will not be.
+func (m *Model) refused() bool { return m.client.State() == client.Failed && !m.online }
+
+// signal takes what the link says.
+func (m *Model) signal(msg any) {
+	switch msg := msg.(type) {
+	case link.Up:
+		m.conn = msg.Conn
+		m.client.Connected(m.o.Now())
+	case link.Lines:
+		for _, line := range msg {
+			m.client.Line(line, m.o.Now())
+		}
+	case link.Down:
+		m.conn, m.next = nil, m.o.Now().Add(msg.Next)
+		m.client.Lost(msg.Err)
+	}
+}
+
+// settle does what follows from a change: it shows what happened, and sends what is to be sent.
+func (m *Model) settle() {
+	for more := true; more; {
+		more = false
+		for _, e := range m.client.Events() {
+			m.happened(e)
+			more = true
+		}
+	}
+	if m.current == nil {
+		if all := m.client.Conversations(); len(all) > 0 {
+			m.show(all[0])
+		}
+	}
+	if v := m.current; v != nil {
+		if m.anchor == (anchor{}) && !m.away && (v.Unread > 0 || !v.Room) {
+			m.client.MarkRead(v)
+		}
+		if m.atTop() {
+			m.client.Older(v)
+		}
+	}
+	if out := m.client.Output(); len(out) > 0 && m.conn != nil {
+		m.conn.Send(out)
+	}
+	if m.client.Drop() && m.conn != nil {
+		m.conn.Close()
+	}
+	if m.client.State() == client.Failed {
+		m.o.Stop()
+	}
+}
+
+func (m *Model) happened(e client.Event) {
+	switch e.Kind {
+	case client.StateChanged:
+		if m.client.State() == client.Online {
+			m.online = true
+			if m.conn != nil {
+				m.conn.Good()
+			}
+		}
+	case client.Opened:
+		if e.Mine || m.current == nil {
+			m.show(e.Conversation)
+		}
+	case client.Closed:
+		if m.current == e.Conversation {
+			m.current = nil
+		}
+	case client.NewMessage:
+		if e.Conversation == m.current && m.away && m.since.IsZero() && !e.Message.Own {
+			m.since = e.Message.Time.Add(-time.Nanosecond)
+		}
+	case client.Trouble, client.Told:
+		m.note(e.Text)
+	}
+}
+
+// maxNotes is how many notes are kept.
+const maxNotes = 100
+
+// note shows a line until the next thing is typed.
+func (m *Model) note(text string) {
+	m.notes = append(m.notes, Clean(text))
+	m.notes = m.notes[max(0, len(m.notes)-maxNotes):]
+}
+
+// show makes a conversation the one on the screen.
+func (m *Model) show(v *client.Conversation) {
+	if v == m.current {
+		return
+	}
+	m.current, m.anchor, m.search, m.since = v, anchor{}, "", time.Time{}
+	if v.Unread > 0 {
+		m.since = v.Read
+	}
+}
+
+func (m *Model) key(k tea.KeyPressMsg) {
+	name := k.String()
+	switch name {
+	case "enter":
+		m.enter()
+	case "tab":
+		m.complete()
+	case "esc":
+		m.notes, m.search = nil, ""
+		m.bottom()
+	case "ctrl+c":
+		m.quit("")
+	case "pgup":
+		m.scroll(m.body() / 2)
+	case "pgdown":
+		m.scroll(-(m.body() / 2))
+	case "shift+up", "ctrl+up":
+		m.scroll(1)
+	case "shift+down", "ctrl+down":
+		m.scroll(-1)
+	case "ctrl+n", "alt+down":
+		m.step(1)
+	case "ctrl+p", "alt+up":
+		m.step(-1)
+	case "alt+a":
+		m.unread()
+	default:
+		if len(name) == 5 && name[:4] == "alt+" && name[4] >= '1' && name[4] <= '9' {
+			m.number(int(name[4] - '1'))
+			return
+		}
+		if !m.input.key(name) && k.Text != "" {
+			m.input.insert(k.Text)
+		}
+	}
+}
+
+func (m *Model) number(i int) {
+	if all := m.client.Conversations(); i < len(all) {
+		m.show(all[i])
+	}
+}
+
+// step shows the next conversation, or the one before.
+func (m *Model) step(by int) {
+	all := m.client.Conversations()
+	for i, v := range all {
+		if v == m.current {
+			m.show(all[(i+by+len(all))%len(all)])
+			return
+		}
+	}
+}
+
+// unread shows the conversation that most wants to be read.
+func (m *Model) unread() {
+	var best *client.Conversation
+	for _, v := range m.client.Conversations() {
+		if v.Unread > 0 && v != m.current && (best == nil || v.Mentions > best.Mentions) {
+			best = v
+		}
+	}
+	if best != nil {
+		m.show(best)
+	}
+}
+
+// quit says goodbye and ends, at the latest when the server has had its time.
+func (m *Model) quit(why string) {
+	if m.leaving { // asked for twice
+		if m.conn != nil {
+			m.conn.Close()
+		}
+		m.conn = nil
+	}
+	m.leaving = true
+	m.client.Quit(why)
+	m.o.Stop()
+}
+
+// state says how the connection is.
+func (m *Model) state() string {
+	why := m.client.Why()
+	switch m.client.State() {
+	case client.Online:
+		return "online"
+	case client.Registering:
+		return "logging in"
+	case client.Failed:
+		return "not connected: " + why
+	}
+	if m.next.IsZero() {
+		return "connecting to " + m.o.Server
+	}
+	text := "offline"
+	if why != "" {
+		text += ": " + why
+	}
+	if left := m.next.Sub(m.o.Now()); left > time.Second {
+		return fmt.Sprintf("%s; again in %d s", text, int(left.Seconds()))
+	}
+	return text + "; connecting again"
+}

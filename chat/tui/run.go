@@ -1,0 +1,57 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+
+	"weir/chat/client"
+	"weir/chat/client/link"
+)
+
+// Config is what Run needs.
+type Config struct {
+	Client client.Config
+	Server string // as it is shown
+	Theme  string // see Options
+	Dial   func(context.Context) (net.Conn, error)
+	In     *os.File // a terminal
+	Out    *os.File // a terminal
+}
+
+// Run shows the client on a terminal until its user quits or ctx is done. It returns why the client could not be used, if it could not.
+func Run(ctx context.Context, c Config) error {
+	linked, stop := context.WithCancel(ctx)
+	defer stop()
+	m := NewModel(Options{Client: client.New(c.Client), Server: c.Server, Theme: c.Theme})
+	var program *tea.Program
+	over := make(chan struct{}) // closed when the program has ended: then nobody takes what the link delivers
+	var running sync.WaitGroup
+	m.o.Stop = func() {
+		if !m.leaving { // the link ends with the connection, which the server closes after QUIT
+			stop()
+		}
+	}
+	program = tea.NewProgram(m, tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithContext(ctx))
+	running.Go(func() {
+		link.Run(linked, c.Dial, func(signal any) {
+			select {
+			case <-over:
+			default:
+				program.Send(signal)
+			}
+		})
+	})
+	_, err := program.Run()
+	close(over)
+	stop()
+	running.Wait()
+	if err == nil && m.refused() {
+		return errors.New(m.client.Why())
+	}
+	return err
+}

@@ -1,0 +1,35 @@
+package tui
+
+import "hash/fnv"
+
+// style is the parameters of an SGR sequence, "" for none. Only constants of this file are styles.
+type style string
+
+// Theme is how the parts of the screen look.
+type Theme struct {
+	Name                                                          string
+	bar, dim, own, mention, link, unread, current, trouble, found style
+	nicks                                                         []style
+}
+
+// The themes. Colours are of the 256 that every terminal of today has; None has attributes alone.
+var (
+	Dark = Theme{Name: "dark", bar: "38;5;252;48;5;237", dim: "38;5;244", own: "38;5;250", mention: "1;38;5;222", link: "4;38;5;117",
+		unread: "1;38;5;222", current: "1;38;5;231;48;5;24", trouble: "38;5;210", found: "38;5;16;48;5;221",
+		nicks: []style{"38;5;110", "38;5;114", "38;5;179", "38;5;175", "38;5;73", "38;5;216", "38;5;147", "38;5;150", "38;5;181", "38;5;80"}}
+	Light = Theme{Name: "light", bar: "38;5;236;48;5;253", dim: "38;5;243", own: "38;5;240", mention: "1;38;5;130", link: "4;38;5;25",
+		unread: "1;38;5;130", current: "1;38;5;231;48;5;31", trouble: "38;5;124", found: "38;5;16;48;5;222",
+		nicks: []style{"38;5;25", "38;5;28", "38;5;94", "38;5;125", "38;5;30", "38;5;130", "38;5;55", "38;5;64", "38;5;88", "38;5;24"}}
+	None = Theme{Name: "none", bar: "7", dim: "2", own: "", mention: "1", link: "4", unread: "1", current: "7", trouble: "1", found: "7",
+		nicks: []style{"1"}}
+)
+
+// themes are those that /theme takes.
+var themes = map[string]Theme{"dark": Dark, "light": Light, "none": None}
+
+// nick is the style of a name: always the same one.
+func (t Theme) nick(name string) style {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return t.nicks[h.Sum32()%uint32(len(t.nicks))]
+}

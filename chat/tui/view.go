@@ -1,0 +1,271 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"weir/chat/client"
+)
+
+// The screen, from the top: a bar with the room and its topic; rooms | messages | members; notes; a bar with who we are and
+// how the connection is; the input. Rooms are left out where there are few columns, members below 100.
+
+const (
+	narrow = 50 // columns below which there is no list of rooms
+	wide   = 100
+)
+
+// side is how many columns the list of rooms has, its border included.
+func (m *Model) side() int {
+	switch {
+	case m.width < narrow:
+		return 0
+	case m.width < wide:
+		return 17
+	}
+	return 22
+}
+
+// members is how many columns the list of members has, its border included.
+func (m *Model) members() int {
+	if m.width < wide || m.current == nil || !m.current.Room {
+		return 0
+	}
+	return 20
+}
+
+// columns is how wide messages are: a blank on both sides.
+func (m *Model) columns() int { return max(1, m.width-m.side()-m.members()-2) }
+
+// body is how many rows messages have.
+func (m *Model) body() int { return max(1, m.height-3-len(m.noteRows())) }
+
+// View implements tea.Model.
+func (m *Model) View() tea.View {
+	rows := []row{m.topBar()}
+	left, middle, right := m.roomRows(), m.messages(), m.memberRows()
+	for i := range m.body() {
+		var r row
+		if m.side() > 0 {
+			r.join(at(left, i)).fit("", m.side()-1).add(m.theme.dim, "│")
+		}
+		r.add("", " ").join(at(middle, i)).fit("", m.width-m.members())
+		if m.members() > 0 {
+			r.add(m.theme.dim, "│ ").join(at(right, i))
+		}
+		rows = append(rows, r)
+	}
+	rows = append(rows, m.noteRows()...)
+	rows = append(rows, m.bottomBar())
+	line, cursor := m.inputRow()
+	rows = append(rows, line)
+	rows = rows[max(0, len(rows)-m.height):]
+
+	var b strings.Builder
+	for i := range rows {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		rows[i].fit("", m.width).write(&b)
+	}
+	v := tea.NewView(b.String())
+	v.AltScreen, v.ReportFocus = true, true
+	v.WindowTitle = m.title()
+	v.Cursor = tea.NewCursor(min(cursor, m.width-1), len(rows)-1)
+	return v
+}
+
+func at(rows []row, i int) row {
+	if i < len(rows) {
+		return rows[i]
+	}
+	return row{}
+}
+
+func (m *Model) title() string {
+	n := 0
+	for _, v := range m.client.Conversations() {
+		n += v.Mentions
+	}
+	title := "weir"
+	if m.current != nil {
+		title = Clean(m.current.Name)
+	}
+	if n > 0 {
+		title = fmt.Sprintf("(%d) %s", n, title)
+	}
+	return clip(title, 60)
+}
+
+func (m *Model) topBar() row {
+	var r row
+	if v := m.current; v != nil {
+		r.add(m.theme.bar, " "+v.Name)
+		if v.Topic != "" {
+			r.add(m.theme.bar, " · "+v.Topic)
+		}
+	} else {
+		r.add(m.theme.bar, " weir chat · /join #room, or /help")
+	}
+	r.fit(m.theme.bar, m.width)
+	return r
+}
+
+func (m *Model) bottomBar() row {
+	var left, right row
+	left.add(m.theme.bar, " "+m.client.Nick()+" · "+m.state())
+	if m.client.State() == client.Online && m.client.Network() != "" {
+		left.add(m.theme.bar, " · "+m.client.Network())
+	}
+	switch {
+	case m.current == nil:
+	case m.anchor != anchor{}:
+		text := "scrolled, Esc: to the end "
+		if m.current.Unread > 0 {
+			text = strconv.Itoa(m.current.Unread) + " new below, Esc: to the end "
+		}
+		right.add(m.theme.bar, text)
+	case m.current.Loading:
+		right.add(m.theme.bar, "loading ")
+	case m.current.Room && m.members() == 0 && m.current.Joined:
+		right.add(m.theme.bar, strconv.Itoa(len(m.current.Members))+" here ")
+	}
+	left.fit(m.theme.bar, max(0, m.width-right.width)).join(right)
+	return left
+}
+
+func (m *Model) inputRow() (row, int) {
+	var r row
+	r.add(m.theme.dim, "› ")
+	text, cursor := m.input.visible(max(1, m.width-r.width))
+	cursor += r.width
+	r.add("", text)
+	return r, cursor
+}
+
+// roomRows is the list of conversations, so that the current one can be seen.
+func (m *Model) roomRows() []row {
+	var rows []row
+	here := 0
+	for i, v := range m.client.Conversations() {
+		var name, count row
+		s := style("")
+		switch {
+		case v == m.current:
+			s, here = m.theme.current, i
+		case v.Mentions > 0:
+			s = m.theme.unread
+		case !v.Joined:
+			s = m.theme.dim
+		}
+		if v.Unread > 0 && v != m.current {
+			count.add(m.theme.unread, " "+number(v.Unread))
+		}
+		count.add(s, " ")
+		name.add(s, " "+v.Name).fit(s, max(0, m.side()-1-count.width)).join(count)
+		rows = append(rows, name)
+	}
+	if extra := here + 1 - m.body(); extra > 0 {
+		rows = rows[extra:]
+	}
+	return rows
+}
+
+func number(n int) string {
+	if n > 999 {
+		return "999+"
+	}
+	return strconv.Itoa(n)
+}
+
+func (m *Model) memberRows() []row {
+	if m.members() == 0 {
+		return nil
+	}
+	var rows []row
+	members := m.current.Members
+	for i, member := range members {
+		var r row
+		if i == m.body()-1 && len(members) > m.body() {
+			r.add(m.theme.dim, fmt.Sprintf("and %d more", len(members)-i))
+			return append(rows, r)
+		}
+		r.add(m.theme.dim, clip(member.Prefix, 1)).add(m.theme.nick(member.Nick), clip(Clean(member.Nick), m.members()-4))
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// messages is the body: what is at the bottom last, with what was not sent yet behind it.
+func (m *Model) messages() []row {
+	v, height := m.current, m.body()
+	if v == nil {
+		return nil
+	}
+	var tail []row
+	if m.anchor == (anchor{}) {
+		tail = m.unsentRows()
+		tail = tail[max(0, len(tail)-height/2):]
+	}
+	if len(v.Messages) == 0 {
+		return append(m.nothing(), tail...)
+	}
+	index, hidden := m.place()
+	parts := [][]row{tail}
+	for n := len(tail) - hidden; index >= 0 && n < height; index-- {
+		rows := m.messageRows(index)
+		n += len(rows)
+		parts = append(parts, rows)
+	}
+	var rows []row
+	for i := len(parts) - 1; i >= 1; i-- {
+		rows = append(rows, parts[i]...)
+	}
+	rows = append(rows[:len(rows)-hidden], tail...)
+	return rows[max(0, len(rows)-height):]
+}
+
+func (m *Model) nothing() []row {
+	text := ""
+	switch v := m.current; {
+	case v.Complete:
+		text = "Nothing was said here yet."
+	case m.client.State() == client.Online && !v.Joined:
+		text = "You are not in this room."
+	}
+	var r row
+	r.add(m.theme.dim, text)
+	return []row{r}
+}
+
+func (m *Model) unsentRows() []row {
+	var rows []row
+	for _, text := range m.current.Unsent() {
+		var head row
+		head.add(m.theme.dim, "  …   ").fill("", 6+m.nickColumns()+2)
+		for i, line := range wrap([]span{{Clean(text), m.theme.dim}}, m.columns()-head.width) {
+			var r row
+			if i == 0 {
+				r = head
+			}
+			r.fill("", head.width)
+			rows = append(rows, *r.join(line))
+		}
+	}
+	return rows
+}
+
+// noteRows are notes over the status, at most half of the screen.
+func (m *Model) noteRows() []row {
+	var rows []row
+	for _, note := range m.notes {
+		for _, r := range wrap([]span{{note, m.theme.trouble}}, m.width-2) {
+			var line row
+			rows = append(rows, *line.add("", " ").join(r))
+		}
+	}
+	return rows[max(0, len(rows)-max(1, m.height/2+4)):]
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/user"
+	"strings"
+
+	"weir/chat/client"
+	"weir/chat/tui"
+)
+
+type chatConnectCmd struct {
+	Addr string `arg:"" optional:"" placeholder:"HOST[:PORT]" help:"The server; this machine if it is left out. The port is 6667, or 6697 with --tls."`
+
+	Nick       string   `short:"n" help:"What to be called; default the account's name, or yours on this machine."`
+	Account    string   `short:"a" placeholder:"NAME[@DEVICE]" help:"Log in to this account; the password is asked for."`
+	PasswordFD int      `name:"password-fd" default:"-1" placeholder:"N" help:"Read the password from this file descriptor, one line, instead."`
+	Rooms      []string `name:"room" short:"r" sep:"none" placeholder:"#ROOM" help:"Join a room, \"#room\" or \"#room KEY\"; more than once for more."`
+	TLS        bool     `name:"tls" help:"Connect by TLS."`
+	Theme      string   `default:"auto" enum:"auto,dark,light,none" help:"Colours: auto asks the terminal for its background; none where NO_COLOR is set."`
+}
+
+// Help is the long part of the command's help.
+func (c *chatConnectCmd) Help() string {
+	return `Shows the chat on this terminal, also over ssh: rooms and what is unread, what was said, and a line to say something. /help lists the
+commands. A connection that breaks is made again, and nothing is missed or shown twice.
+
+Examples:
+
+  weir chat connect                                         the chat on this machine, as a guest
+  weir chat connect --tls chat.example.org -a ann -r '#garden'
+  weir chat connect -a ann@laptop --password-fd 3 3< secret
+
+Exit status: 0 you quit, 1 it couldn't be done, 2 bad flags, 130 interrupted.`
+}
+
+// Run implements the command.
+func (c *chatConnectCmd) Run(ctx context.Context, t *terminal) error {
+	if !t.outTTY || !isTerminal(os.Stdin) {
+		return errors.New("weir chat connect needs a terminal: standard input and output are not one")
+	}
+	address, host, err := c.address()
+	if err != nil {
+		return usageError{err}
+	}
+	config, err := c.client(t, host)
+	if err != nil {
+		return err
+	}
+	if c.Theme == "auto" && os.Getenv("NO_COLOR") != "" {
+		c.Theme = "none"
+	}
+	return tui.Run(ctx, tui.Config{Client: config, Server: address, Theme: c.Theme, In: os.Stdin, Out: t.out,
+		Dial: func(ctx context.Context) (net.Conn, error) {
+			if c.TLS {
+				return (&tls.Dialer{Config: &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}}).DialContext(ctx, "tcp", address)
+			}
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
+		}})
+}
+
+// address is the server's, with its port, and its host.
+func (c *chatConnectCmd) address() (address, host string, err error) {
+	port := "6667"
+	if c.TLS {
+		port = "6697"
+	}
+	host = first(c.Addr, "127.0.0.1")
+	if h, p, err := net.SplitHostPort(host); err == nil {
+		host, port = h, p
+	} else if host = strings.Trim(host, "[]"); strings.Contains(host, ":") && net.ParseIP(host) == nil {
+		return "", "", fmt.Errorf("%q is no HOST or HOST:PORT; an IPv6 address with a port is [ADDRESS]:PORT", c.Addr)
+	}
+	host = first(host, "127.0.0.1")
+	return net.JoinHostPort(host, port), host, nil
+}
+
+func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error) {
+	ip := net.ParseIP(host)
+	config := client.Config{Nick: c.Nick, Account: c.Account, Rooms: c.Rooms, Nonce: strings.ToLower(rand.Text()[:8]),
+		Plain: c.TLS || host == "localhost" || ip != nil && ip.IsLoopback()}
+	for _, room := range c.Rooms {
+		if !strings.HasPrefix(room, "#") && !strings.HasPrefix(room, "&") {
+			return config, usageError{fmt.Errorf("--room %q: a room's name begins with #, in quotes because of the shell", room)}
+		}
+	}
+	if config.Nick == "" {
+		config.Nick, _, _ = strings.Cut(c.Account, "@")
+	}
+	if config.Nick == "" {
+		config.Nick = nickOfUser()
+	}
+	if c.Account == "" {
+		return config, nil
+	}
+	in := os.Stdin
+	if c.PasswordFD >= 0 {
+		if in = os.NewFile(uintptr(c.PasswordFD), "password"); in == nil {
+			return config, usageError{fmt.Errorf("--password-fd %d is no file descriptor", c.PasswordFD)}
+		}
+		if c.PasswordFD > 2 {
+			defer in.Close()
+		}
+	}
+	password, err := readPassword(t, in)
+	if err != nil {
+		return config, fmt.Errorf("reading the password: %w", err)
+	}
+	config.Password = string(password)
+	return config, nil
+}
+
+// nickOfUser is the name of the user on this machine, as far as it can be a nick.
+func nickOfUser() string {
+	u, err := user.Current()
+	if err != nil {
+		return "guest"
+	}
+	nick := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' {
+			return r
+		}
+		return -1
+	}, u.Username)
+	return first(strings.TrimLeft(nick, "0123456789"), "guest")
+}
