@@ -1,0 +1,31 @@
+// Package page is the chat in a browser: IRC over WebSocket, and a web page that speaks it.
+//
+// A [Page] is an http.Handler for the root of a host. It serves the page's files, which are plain JavaScript modules and need no
+// build step, and at /irc takes WebSocket connections as IRCv3 has them (https://ircv3.net/specs/extensions/websocket): one line a
+// message, without CR LF, in text messages (text.ircv3.net, also for who asks for no subprotocol) or binary ones (binary.ircv3.net).
+// Any client that speaks this may connect, from a page of the same host or without an Origin; others only if Config.Origins lets them.
+//
+// # How a connection is run
+//
+// Its session is one of [chat.Service], like those of every other connection, and is run by package serve with a goroutine for each connection:
+// each WebSocket is handed to it as one end of a [net.Pipe]. Three goroutines belong to a connection. The one of the request reads
+// messages and writes lines into the pipe; the writer reads lines out of it and sends messages; serve's owns the session. The first
+// owns the writer: it waits for it before the request's handler returns.
+//
+// So serve's promises hold here too. While a session holds, nothing is read from its client. What waits for a client that takes nothing
+// is bounded by [chat.Outbox], and such a client is cut off; it comes back, and the log has what it missed.
+//
+// # The page
+//
+// It keeps what it shows by the offset in each message's id, so that a message is shown once, in the room's order, whether it came live, by
+// CHATHISTORY, or both. When a connection is lost it comes back by itself, asks for everything AFTER the last message up to which it has seen
+// all, and sends what was not acknowledged, unless it finds it in there: what it sends carries an id of its own in the client-only tag +weir.page/id,
+// which is stored. Text is only ever put into text nodes, its Content-Security-Policy allows no script, style, picture or connection but from its own host.
+//
+// # Limitations
+//
+// The page signs in by PLAIN, so that over anything but TLS or this machine the password can be read on the way. It keeps no password: a page that is loaded
+// again asks for it. Direct messages of guests are not stored by the service, so that what is said in them while the connection is
+// down is lost, and a message whose acknowledgement was lost may be sent again. No search, uploads, reactions and redactions yet. Behind a proxy all clients have the
+// proxy's address. A run of a hundred messages that were all redacted ends the scrolling back before the room's begin.
+package page

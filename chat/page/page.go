@@ -1,0 +1,131 @@
+package page
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path"
+	"sync"
+	"time"
+
+	"weir/chat"
+	"weir/serve"
+)
+
+//go:embed site
+var site embed.FS
+
+// Config says what is served and to whom. Only Service is needed.
+type Config struct {
+	Service *chat.Service // not nil; closed by who opened it, after the Page
+
+	// Origins are the hosts whose pages may connect, beside the page's own: patterns of [path.Match] such as "*.example.org", or with a scheme,
+	// "https://example.org". Nil: no other host. Who sends no Origin is no browser, and may connect.
+	Origins []string
+
+	Queue    int                    // bytes that may wait for a slow client. 0: chat.Outbox
+	Drain    time.Duration          // how long Close lets sessions finish. 0: 5 s
+	Panicked func(serve.PanicError) // told of a session's panic, by several goroutines at once. Nil: nobody is
+}
+
+// Page is the page and the WebSocket end. Any number of goroutines may use it.
+type Page struct {
+	cfg   Config
+	mux   *http.ServeMux
+	doors *doors
+	stop  context.CancelFunc
+	over  chan error // from serve.Run -> Close, one value; capacity 1
+	once  sync.Once
+	err   error // of Close
+}
+
+// New makes a page. Who calls New calls Close.
+func New(cfg Config) (*Page, error) {
+	if cfg.Service == nil {
+		return nil, errors.New("page: Service is missing: set it to an open chat.Service")
+	}
+	for _, o := range cfg.Origins {
+		if _, err := path.Match(o, ""); err != nil || o == "" {
+			return nil, fmt.Errorf("page: Origins has %q, which is no pattern: write a host such as \"*.example.org\"", o)
+		}
+	}
+	if cfg.Queue < 0 || cfg.Drain < 0 {
+		return nil, errors.New("page: Queue or Drain is below zero: leave it out for its default")
+	}
+	if cfg.Queue == 0 {
+		cfg.Queue = chat.Outbox
+	}
+	if cfg.Drain == 0 {
+		cfg.Drain = 5 * time.Second
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p := &Page{cfg: cfg, mux: http.NewServeMux(), doors: newDoors(), stop: stop, over: make(chan error, 1)}
+	p.mux.Handle("GET /irc", http.HandlerFunc(p.talk))
+	p.mux.Handle("GET /", files())
+	go func() { p.over <- p.run(ctx) }() // until Close
+	return p, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
+
+// run runs the sessions until ctx ends.
+func (p *Page) run(ctx context.Context) error {
+	open := func(c serve.Conn) serve.Session {
+		return p.cfg.Service.Session(c, c.RemoteAddr().(*visitor).peer)
+	}
+	return serve.Run(ctx, serve.Goroutine, p.doors, serve.Service{Open: open, State: serve.InProcess},
+		serve.Options{Queue: p.cfg.Queue, Drain: p.cfg.Drain, Panicked: p.cfg.Panicked})
+}
+
+// Close takes no more connections, and ends those that are there once what they said is acknowledged. It may be called more than once.
+func (p *Page) Close() error {
+	p.once.Do(func() {
+		p.stop()
+		if p.err = <-p.over; errors.Is(p.err, serve.ErrDeadline) {
+			p.err = nil // a client that took nothing any more
+		}
+	})
+	return p.err
+}
+
+// doors is the listener at which WebSockets are handed to serve.
+type doors struct {
+	comec  chan net.Conn // from talk -> serve's accept; capacity 0, never closed
+	closec chan struct{} // closed by Close
+	once   sync.Once
+}
+
+func newDoors() *doors { return &doors{comec: make(chan net.Conn), closec: make(chan struct{})} }
+
+// enter hands a connection to serve. It is false when that has stopped.
+func (d *doors) enter(c net.Conn) bool {
+	select {
+	case d.comec <- c:
+		return true
+	case <-d.closec:
+		return false
+	}
+}
+
+// Accept implements net.Listener.
+func (d *doors) Accept() (net.Conn, error) {
+	select {
+	case c := <-d.comec:
+		return c, nil
+	case <-d.closec:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (d *doors) Close() error {
+	d.once.Do(func() { close(d.closec) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (d *doors) Addr() net.Addr { return &visitor{} }

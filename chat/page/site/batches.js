@@ -1,0 +1,49 @@
+// Batches of IRCv3: lines that belong together are handed on together, when the last has come.
+
+export class Batches {
+  // whole(batch) is called for each that is complete and part of no other; batch = {type, params, tags, nick, items}.
+  constructor(whole) {
+    this.whole = whole;
+    this.open = new Map();
+  }
+
+  // take is true when a line belonged to a batch, or began or ended one.
+  take(m) {
+    const ref = m.tags.get("batch");
+    if (m.command === "BATCH") {
+      const name = m.params[0].slice(1);
+      if (m.params[0][0] === "+") this.open.set(name, { type: m.params[1], params: m.params.slice(2), tags: m.tags, nick: m.nick, items: [], of: ref });
+      else this.end(name);
+      return true;
+    }
+    if (ref === undefined) return false;
+    this.open.get(ref)?.items.push(m); // a part of a message whose begin was not asked for is none
+    return true;
+  }
+
+  end(name) {
+    const batch = this.open.get(name);
+    this.open.delete(name);
+    if (!batch) return;
+    const outer = this.open.get(batch.of);
+    if (batch.type === "draft/multiline") {
+      const m = joined(batch);
+      if (outer) outer.items.push(m);
+      else this.whole({ type: "", items: [m] });
+    } else if (outer && batch.type === "labeled-response") {
+      outer.items.push(...batch.items);
+    } else {
+      this.whole(batch);
+    }
+  }
+}
+
+// joined is the message that a draft/multiline batch carries.
+function joined(batch) {
+  let text = "";
+  batch.items.forEach((m, i) => {
+    text += (i > 0 && !m.tags.has("draft/multiline-concat") ? "\n" : "") + (m.params[1] ?? "");
+  });
+  const first = batch.items[0];
+  return { tags: batch.tags, source: batch.nick, nick: batch.nick || first?.nick, command: first?.command ?? "PRIVMSG", params: [batch.params[0], text] };
+}

@@ -1,0 +1,179 @@
+// What the client does with each command that the server sends.
+
+import { fold, isRoom } from "./irc.js";
+
+const own = (c, m) => fold(m.nick) === fold(c.nick);
+
+// everywhere calls f for each room that somebody is in.
+function everywhere(c, nick, f) {
+  for (const room of c.rooms.values()) if (room.people.has(fold(nick))) f(room, room.people.get(fold(nick)));
+  c.ui.changed("people");
+}
+
+function capabilities(c, m) {
+  const list = (m.params.at(-1) ?? "").split(" ").filter(Boolean);
+  switch (m.params[1]) {
+    case "LS":
+      for (const word of list) c.offered.set(word.split("=")[0], word);
+      if (m.params[2] !== "*") c.negotiate();
+      break;
+    case "ACK":
+      c.authenticate();
+      break;
+    case "NAK":
+      c.refuse("The server does not speak what this page needs.");
+  }
+}
+
+// notIn is the answer to a wrong name or password.
+const notIn = (c) => c.refuse("The name or the password is wrong.");
+
+function nickTaken(c) {
+  if (c.ready) c.ui.wrong(null, "That name is taken.");
+  else if (!c.entered || c.nick.length > 28) c.refuse("That name is taken. If it is yours, give its password.");
+  else c.send("NICK", [(c.nick += "_")]); // our last connection, which the server still believes in
+}
+
+function joined(c, m) {
+  const room = own(c, m) ? c.room(m.params[0]) : c.rooms.get(fold(m.params[0]));
+  if (!room) return;
+  room.people.set(fold(m.nick), { nick: m.nick, rank: "" });
+  if (own(c, m)) {
+    Object.assign(room, { joined: true, wanted: true, name: m.params[0] });
+    c.catchUp(room);
+    c.ui.changed("rooms");
+  }
+  c.ui.changed("people", room);
+}
+
+// gone is the end of somebody's being in a room.
+function gone(c, name, nick, why) {
+  const room = c.rooms.get(fold(name));
+  if (!room) return;
+  room.people.delete(fold(nick));
+  if (fold(nick) === fold(c.nick)) {
+    Object.assign(room, { joined: false, wanted: false, synced: false });
+    c.ui.wrong(room, why);
+  }
+  c.ui.changed("people", room);
+}
+
+function renamed(c, m) {
+  const nick = m.params[0];
+  if (own(c, m)) {
+    c.nick = nick;
+    if (c.ready && !c.account) c.name = nick;
+  }
+  everywhere(c, m.nick, (room, person) => {
+    room.people.delete(fold(m.nick));
+    room.people.set(fold(nick), { ...person, nick });
+  });
+}
+
+function spoken(c, m) {
+  const room = c.live(m);
+  if (room) c.take(room, m, false);
+  else if (m.command === "NOTICE" && !isRoom(m.params[0])) c.ui.wrong(null, m.params[1]);
+}
+
+function topic(c, name, text) {
+  const room = c.rooms.get(fold(name));
+  if (room) room.topic = text;
+  c.ui.changed("rooms");
+}
+
+function readMarker(c, m) {
+  const room = c.rooms.get(fold(m.params[0]));
+  const at = Date.parse((m.params[1] ?? "").replace("timestamp=", ""));
+  if (!room) return;
+  if (!Number.isNaN(at) && (at > room.readTo || !room.marked)) room.readTo = at;
+  else if (!room.marked) room.readTo = 0; // never read
+  if (!room.marked) room.marker = room.readTo;
+  room.marked = true;
+  c.ui.changed("rooms");
+}
+
+// failure is a command that was refused.
+function failure(c, m) {
+  const text = m.params.at(-1);
+  const label = m.tags.get("label");
+  for (const room of c.rooms.values()) {
+    const s = label && room.sending.find((s) => s.id === label);
+    if (!s) continue;
+    room.sending = room.sending.filter((other) => other !== s);
+    c.ui.wrong(room, `“${s.text}” was not sent: ${text}`);
+    return;
+  }
+  const room = c.rooms.get(fold(m.params[1] ?? ""));
+  if (room && !room.joined && /^(403|405|471|473|474|475)$/.test(m.command)) room.wanted = false;
+  c.ui.wrong(room, text);
+}
+
+function refusal(c, m) {
+  const [command, code] = m.params;
+  if (command === "CHATHISTORY" && m.params.length > 4) c.historyFailed(code, m.params[3]);
+  else if (code === "ACCOUNT_REQUIRED" && !c.ready) c.refuse("Only accounts may come in here: give a password.");
+  else if (command !== "MARKREAD" && command !== "CHATHISTORY") failure(c, m);
+}
+
+function target(c, m) {
+  if (m.params[0] !== "TARGETS" || isRoom(m.params[1]) || c.rooms.has(fold(m.params[1]))) return;
+  const room = c.room(m.params[1]);
+  c.catchUp(room);
+  c.send("MARKREAD", [room.name]);
+}
+
+function supports(c, m) {
+  for (const word of m.params) if (word.startsWith("NETWORK=")) c.network = word.slice(8);
+}
+
+function away(c, m) {
+  everywhere(c, m.nick, (_, person) => (person.away = !!m.params[0]));
+}
+
+// names again, because modes change ranks.
+function mode(c, m) {
+  const room = c.rooms.get(fold(m.params[0]));
+  if (room?.joined && /[qaohv]/.test(m.params[1] ?? "")) c.send("NAMES", [room.name]);
+}
+
+export const handlers = {
+  CAP: capabilities,
+  AUTHENTICATE: (c) => c.prove(),
+  900: (c, m) => (c.account = m.params[2]),
+  903: (c) => c.send("CAP", ["END"]),
+  902: notIn,
+  904: notIn,
+  905: notIn,
+  464: notIn,
+  432: (c) => (c.ready ? c.ui.wrong(null, "That is no name.") : c.refuse("That is no name: letters, digits, - and _, a letter first.")),
+  433: nickTaken,
+  465: (c, m) => c.refuse(m.params.at(-1)),
+  "001": (c, m) => (c.nick = m.params[0]),
+  "005": supports,
+  376: (c) => c.welcomed(),
+  422: (c) => c.welcomed(),
+  332: (c, m) => topic(c, m.params[1], m.params[2]),
+  331: (c, m) => topic(c, m.params[1], ""),
+  353: (c, m) => c.rooms.get(fold(m.params[2]))?.names(m.params[3]),
+  366: (c) => c.ui.changed("people"),
+  PING: (c, m) => c.send("PONG", [m.params[0]]),
+  ERROR: (c, m) => (c.ready ? c.ui.state(m.params[0]) : c.entered || c.refuse(m.params[0])),
+  JOIN: joined,
+  PART: (c, m) => gone(c, m.params[0], m.nick, "You have left."),
+  KICK: (c, m) => gone(c, m.params[0], m.params[1], `${m.nick} has thrown you out: ${m.params[2] ?? ""}`),
+  QUIT: (c, m) => everywhere(c, m.nick, (room) => room.people.delete(fold(m.nick))),
+  NICK: renamed,
+  AWAY: away,
+  MODE: mode,
+  PRIVMSG: spoken,
+  NOTICE: spoken,
+  TOPIC: (c, m) => {
+    topic(c, m.params[0], m.params[1] ?? "");
+    spoken(c, m);
+  },
+  MARKREAD: readMarker,
+  CHATHISTORY: target,
+  FAIL: refusal,
+  failure,
+};

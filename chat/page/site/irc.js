@@ -1,0 +1,89 @@
+// Lines of IRC with IRCv3's tags, and names. Pure functions.
+
+const escapes = { ":": ";", s: " ", "\\": "\\", r: "\r", n: "\n" };
+
+const unescapeTag = (value) => value.replace(/\\(.?)/g, (_, c) => escapes[c] ?? c);
+
+export const escapeTag = (value) => value.replace(/[;\s\\]/g, (c) => ({ ";": "\\:", " ": "\\s", "\\": "\\\\", "\r": "\\r", "\n": "\\n" })[c]);
+
+// parse reads a line: {tags, source, nick, command, params}. Tags are a Map.
+export function parse(line) {
+  const m = { tags: new Map(), source: "", nick: "", command: "", params: [] };
+  let rest = line;
+  const word = () => {
+    const at = rest.indexOf(" ");
+    const first = at < 0 ? rest : rest.slice(0, at);
+    rest = at < 0 ? "" : rest.slice(at).replace(/^ +/, "");
+    return first;
+  };
+  if (rest[0] === "@") {
+    for (const tag of word().slice(1).split(";")) {
+      const at = tag.indexOf("=");
+      m.tags.set(at < 0 ? tag : tag.slice(0, at), at < 0 ? "" : unescapeTag(tag.slice(at + 1)));
+    }
+  }
+  if (rest[0] === ":") {
+    m.source = word().slice(1);
+    m.nick = m.source.split("!")[0];
+  }
+  m.command = word().toUpperCase();
+  while (rest !== "") {
+    if (rest[0] === ":") {
+      m.params.push(rest.slice(1));
+      break;
+    }
+    m.params.push(word());
+  }
+  return m;
+}
+
+// line writes a command. The last parameter goes behind a colon.
+export function line(command, params = [], tags = {}) {
+  const named = Object.entries(tags).map(([name, value]) => (value === "" ? name : `${name}=${escapeTag(value)}`));
+  const head = (named.length ? `@${named.join(";")} ` : "") + command;
+  return head + params.map((p, i) => (i === params.length - 1 ? ` :${p}` : ` ${p}`)).join("");
+}
+
+// fold is what identifies a name (CASEMAPPING=ascii).
+export const fold = (name) => name.replace(/[A-Z]/g, (c) => c.toLowerCase());
+
+export const isRoom = (name) => name.startsWith("#");
+
+// offset is a message's place in its room's log, from its id ROOM-OFFSET; NaN for one that no log has.
+export function offset(msgid) {
+  const m = /^[a-z2-7]{8}-(\d+)$/.exec(msgid ?? "");
+  return m ? Number(m[1]) : NaN;
+}
+
+// base64 encodes text as UTF-8.
+export const base64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+
+// chunks cuts an answer of SASL into the parameters of AUTHENTICATE.
+export function chunks(answer) {
+  const parts = [];
+  for (let i = 0; i < answer.length; i += 400) parts.push(answer.slice(i, i + 400));
+  if (answer.length % 400 === 0) parts.push("+");
+  return parts;
+}
+
+// pieces cuts text into lines of at most size bytes of UTF-8, where it can at a space.
+export function pieces(text, size) {
+  const bytes = (s) => new TextEncoder().encode(s).length;
+  const all = [];
+  for (let rest of text.split("\n")) {
+    rest = rest.replace(/[\r\0]/g, "");
+    while (bytes(rest) > size) {
+      let at = 0;
+      for (let n = 0; ; at += String.fromCodePoint(rest.codePointAt(at)).length) {
+        n += bytes(String.fromCodePoint(rest.codePointAt(at)));
+        if (n > size) break;
+      }
+      const space = rest.lastIndexOf(" ", at);
+      const cut = space > at / 2 ? space : at;
+      all.push(rest.slice(0, cut));
+      rest = rest.slice(cut).replace(/^ /, "");
+    }
+    if (rest !== "") all.push(rest);
+  }
+  return all;
+}

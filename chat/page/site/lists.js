@@ -1,0 +1,64 @@
+// The lists beside the messages: rooms, and who is in the one that is shown.
+
+import { fold } from "./irc.js";
+import { hue, mention } from "./text.js";
+
+// sorted are the rooms: rooms by name, then conversations.
+export const sorted = (rooms) =>
+  [...rooms.values()].sort((a, b) => a.direct - b.direct || fold(a.name).localeCompare(fold(b.name)));
+
+// counts are what is unread in a room: {all, mine}, mine being what names me or is said to me alone.
+export function counts(room, me) {
+  const unread = room.unread(me);
+  const mine = room.direct ? unread.length : unread.filter((m) => mention(me).test(m.text)).length;
+  return { all: unread.length, mine };
+}
+
+// drawRooms draws the list of rooms. It keeps the focus where it is.
+export function drawRooms(list, rooms, shown, me, open) {
+  const focused = list.contains(document.activeElement) ? document.activeElement.dataset.room : undefined;
+  list.replaceChildren(...sorted(rooms).map((room) => entry(room, room === shown, me, open)));
+  if (focused !== undefined) [...list.querySelectorAll("button")].find((b) => b.dataset.room === focused)?.focus();
+}
+
+function entry(room, current, me, open) {
+  const li = document.createElement("li");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.dataset.room = room.name;
+  const name = document.createElement("span");
+  name.textContent = room.name;
+  button.append(name);
+  if (current) button.setAttribute("aria-current", "true");
+  if (!room.direct && !room.joined) button.classList.add("out");
+  const { all, mine } = counts(room, me);
+  if (all > 0 && !current) {
+    const badge = document.createElement("span");
+    badge.className = mine > 0 ? "badge mine" : "badge";
+    badge.textContent = all > 99 ? "99+" : all;
+    badge.setAttribute("aria-label", `${all} unread`);
+    button.append(" ", badge);
+    button.classList.add("unread");
+  }
+  button.addEventListener("click", () => open(room));
+  li.append(button);
+  return li;
+}
+
+// drawPeople draws who is in a room.
+export function drawPeople(list, room, talk) {
+  list.replaceChildren(...room.sorted().map((p) => {
+    const li = document.createElement("li");
+    const button = document.createElement("button");
+    button.type = "button";
+    const name = document.createElement("span");
+    name.className = `nick nick-${hue(p.nick)}`;
+    name.textContent = p.nick;
+    button.append(p.rank.slice(0, 1), name);
+    if (p.away) button.classList.add("away");
+    button.title = p.away ? `Talk to ${p.nick}, who is away` : `Talk to ${p.nick}`;
+    button.addEventListener("click", () => talk(p.nick));
+    li.append(button);
+    return li;
+  }));
+}

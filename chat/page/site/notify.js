@@ -1,0 +1,23 @@
+// Notifications of the system, for what is said to us while the page is not looked at.
+
+// offer shows a button while the user has not decided.
+export function offer(button) {
+  const draw = () => (button.hidden = !("Notification" in window) || !isSecureContext || Notification.permission !== "default");
+  button.addEventListener("click", () => Notification.requestPermission().then(draw));
+  draw();
+}
+
+export function notify(room, message, open) {
+  if (!("Notification" in window) || Notification.permission !== "granted") return;
+  try {
+    const title = room.direct ? message.nick : `${message.nick} in ${room.name}`;
+    const n = new Notification(title, { body: message.text.slice(0, 200), tag: room.name });
+    n.onclick = () => {
+      focus();
+      open(room);
+      n.close();
+    };
+  } catch {
+    // some phones allow them to service workers only
+  }
+}

@@ -1,0 +1,72 @@
+// The WebSocket: connects, and connects again after it was lost, later and later.
+
+const soonest = 500; // milliseconds before another try
+const latest = 20000;
+const silence = 45000; // after so long without a word we ask; after as long again the connection is gone
+
+export class Socket {
+  // events: opened(), received(line), lost(secondsToTheNextTry).
+  constructor(events) {
+    this.events = events;
+    this.tries = 0;
+    this.ws = null;
+    this.timer = 0;
+    this.heard = 0;
+    this.retry = () => this.wanted && !this.ws && this.connect();
+    addEventListener("online", this.retry);
+    document.addEventListener("visibilitychange", this.retry);
+    setInterval(() => this.check(), silence / 3);
+  }
+
+  connect() {
+    clearTimeout(this.timer);
+    this.wanted = true;
+    const url = new URL("irc", location.href);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    const ws = new WebSocket(url, ["text.ircv3.net"]);
+    this.ws = ws;
+    this.heard = Date.now();
+    ws.onopen = () => ws === this.ws && this.events.opened();
+    ws.onmessage = (e) => {
+      if (ws !== this.ws) return;
+      this.heard = Date.now();
+      this.events.received(e.data);
+    };
+    ws.onclose = () => ws === this.ws && this.lose();
+  }
+
+  // settled is called when the connection works: the next try after a loss is soon.
+  settled() {
+    this.tries = 0;
+  }
+
+  lose() {
+    this.ws = null;
+    if (!this.wanted) return;
+    const wait = Math.min(latest, soonest * 2 ** this.tries++) * (0.75 + Math.random() / 2);
+    this.timer = setTimeout(this.retry, wait);
+    this.events.lost(Math.ceil(wait / 1000));
+  }
+
+  // check notices a connection that is dead without a word.
+  check() {
+    const quiet = Date.now() - this.heard;
+    if (this.ws?.readyState === WebSocket.OPEN && quiet > silence) this.send("PING :there?");
+    if (this.ws && quiet > 2 * silence) {
+      const ws = this.ws;
+      this.lose();
+      ws.close();
+    }
+  }
+
+  send(line) {
+    if (this.ws?.readyState === WebSocket.OPEN) this.ws.send(line);
+  }
+
+  close() {
+    this.wanted = false;
+    clearTimeout(this.timer);
+    this.ws?.close(1000);
+    this.ws = null;
+  }
+}
