@@ -16,6 +16,9 @@
 // for every way to ask, one response for each request on connections that stay open, and nothing that one client does, not even
 // a request that sleeps, in the way of another.
 //
+// Chat servers (the workload chat) have theirs too: what a member of a room says is told to all others once and in order, whatever
+// some of them do, and to nobody else.
+//
 // Programs that are kept as they were published (contract = "published") are checked for what they promise:
 // five connections of printable bytes, the escapes of Go's %q undone, and no care for SIGTERM or their children.
 //
@@ -55,7 +58,7 @@ type Options struct {
 type Outcome struct {
 	Name     string // "integrity", "reset", …
 	Host     string // where the server listened
-	Workload string // "sink", "echo", "page" or "files"
+	Workload string // "sink", "echo", "page", "files" or "chat"
 	Err      error  // what was expected and what was seen
 	Skipped  string // why it was not tried
 }
@@ -98,10 +101,10 @@ var checks = []check{
 	{name: "port in use", full: true, own: true, alone: portInUse},
 }
 
-// Names lists the checks in the order in which they run: those of streams, then those of HTTP that have other names.
+// Names lists the checks in the order in which they run: those of streams, then those of HTTP and of chat that have other names.
 func Names() []string {
 	var names []string
-	for _, c := range slices.Concat(checks, webChecks) {
+	for _, c := range slices.Concat(checks, webChecks, chatChecks) {
 		if !slices.Contains(names, c.name) {
 			names = append(names, c.name)
 		}
@@ -111,8 +114,11 @@ func Names() []string {
 
 // checksOf are the checks for a workload, among them some that are for another one only.
 func checksOf(workload string) []check {
-	if isWeb(workload) {
+	switch {
+	case isWeb(workload):
 		return webChecks
+	case isChat(workload):
+		return chatChecks
 	}
 	return checks
 }
@@ -224,6 +230,7 @@ type bench struct {
 	out      *os.File         // its standard output
 	www      *www             // what an HTTP server serves; nil for others
 	stopped  bool             // stop was called
+	named    int              // nicks and rooms that a chat server was told
 }
 
 // try makes the checks of a round with one server, of which nothing is left afterwards, up to the first that fails. It says how

@@ -7,13 +7,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests or, called with "as", the server that the tests start ("web": the HTTP server): good, or with one fault.
+// TestMain runs the tests or, called with "as", the server that the tests start ("web": the HTTP server, "chat": the chat server): good, or with one fault.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "as" {
 		os.Exit(serveWith(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "web" {
 		os.Exit(serveWeb(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "chat" {
+		os.Exit(serveChat(os.Args[2:]))
 	}
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // a server under the race detector ends as fast as without
 	goleak.VerifyTestMain(m)

@@ -11,7 +11,7 @@ import (
 // hosts are where a subject is checked with everything. The address makes no difference to HTTP, and a virtual
 // machine takes its time to start.
 func hosts(s *subject.Subject) []string {
-	if isWeb(s.Workloads[0]) {
+	if isWeb(s.Workloads[0]) || isChat(s.Workloads[0]) {
 		return []string{"127.0.0.1"}
 	}
 	return nil
@@ -34,6 +34,9 @@ func TestEverySubject(t *testing.T) {
 			}
 			var skipped []string
 			found := Check(t.Context(), s, Options{Own: Own(s), Hosts: hosts(s)})
+			if isChat(s.Workloads[0]) {
+				found = append(found, Check(t.Context(), s, Options{Only: []string{"fan-out"}, Hosts: []string{"::1"}})...)
+			}
 			if isWeb(s.Workloads[0]) {
 				found = append(found, Check(t.Context(), s, Options{Only: []string{"body"}, Hosts: []string{"::1"}})...)
 			}

@@ -116,8 +116,8 @@ func (s *Subject) wrongNumbers() *problem {
 	return nil
 }
 
-// workloads are what a server can be asked to do: two on messages, two on HTTP requests.
-var workloads = []string{"sink", "echo", "page", "files"}
+// workloads are what a server can be asked to do: two on messages, two on HTTP requests, one on rooms.
+var workloads = []string{"sink", "echo", "page", "files", "chat"}
 
 // placesOnly and everything are the placeholders that a key may hold.
 var (

@@ -1,0 +1,94 @@
+package contract
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/lab/internal/rooms"
+	"weir/lab/subject"
+)
+
+// faultyChat describes the chat server of the tests with a fault ("" for none).
+func faultyChat(t *testing.T, fault string) *subject.Subject {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "subject.toml")
+	text := fmt.Sprintf("name=\"faulty\"\nlanguage=\"Go\"\nparadigm=\"goroutine per connection\"\nworkloads=[\"chat\"]\nrun=[%q, \"chat\", \"--fault\", %q, \"--listen\", \"{addr}\"]\n", self, fault)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := subject.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAGoodChatServerPasses(t *testing.T) {
+	all := Check(t.Context(), faultyChat(t, ""), Options{Hosts: []string{"127.0.0.1"}})
+	for _, o := range append(all, Check(t.Context(), faultyChat(t, ""), Options{Hosts: []string{"::1"}, Only: []string{"fan-out"}})...) {
+		if o.Err != nil {
+			t.Errorf("%s, %s: %v", o.Name, o.Host, o.Err)
+		}
+		if o.Skipped != "" {
+			t.Logf("%s, %s: skipped: %s", o.Name, o.Host, o.Skipped)
+		}
+	}
+}
+
+// Every fault is caught by its check, and every check catches one.
+func TestEveryChatFaultIsCaught(t *testing.T) {
+	faults := []struct{ fault, check, want string }{
+		{"no pong", "registration", "expected the answer to PING"},
+		{"takes a nick twice", "nick in use", "expected 433, saw"},
+		{"no names", "fan-out", "the end of the names"},
+		{"tells everybody", "fan-out", "expected to hear nothing"},
+		{"loses", "order", "expected message 27 of 400"},
+		{"doubles", "order", "expected message 28 of 400"},
+		{"changes text", "order", "expected message"},
+		{"wrong nick", "order", ":nobody!"},
+		{"wrong room", "order", "expected message"},
+		{"swaps", "order", "expected message 30 of 400"},
+		{"loses", "64 members", "expected message"},
+		{"hangs up", "64 members", "expected"},
+		{"keeps the tail", "burst", "bytes in one write"},
+		{"leaks after NUL", "NUL", "expected of a text with a NUL what was said"},
+		{"reads once", "split lines", "a registration in single bytes"},
+		{"dies of a reset", "broken connections", "did not live"},
+		{"says nothing of leaving", "broken connections", "broke off that they left"},
+		{"waits for the slow", "slow member", "beside a member who does not read"},
+		{"exits with 3", "SIGTERM while talking", "exit status 3"},
+		{"ignores SIGTERM", "SIGTERM while talking", "killed"},
+	}
+	covered, caught := map[string]bool{}, map[string]bool{}
+	for _, f := range faults {
+		covered[f.check], caught[f.fault] = true, true
+		t.Run(f.fault+"/"+f.check, func(t *testing.T) {
+			t.Parallel()
+			found := Check(t.Context(), faultyChat(t, f.fault), Options{Hosts: []string{"127.0.0.1"}, Only: []string{f.check}, Patience: 4 * time.Second})
+			if len(found) != 1 || found[0].Err == nil {
+				t.Fatalf("not caught: %+v", found)
+			}
+			if text := found[0].Err.Error(); !strings.Contains(text, f.want) {
+				t.Errorf("the error does not say %q: %s", f.want, text)
+			}
+		})
+	}
+	for _, c := range chatChecks {
+		if !covered[c.name] {
+			t.Errorf("no fault is caught by %q", c.name)
+		}
+	}
+	for _, fault := range rooms.Faults {
+		if !caught[fault] {
+			t.Errorf("nobody looks for a server that %s", fault)
+		}
+	}
+}
