@@ -71,7 +71,7 @@ func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 // meets, with the most connections.
 func (r *Runner) tellingPlace(pattern, subject string) (Place, bool) {
 	for _, l := range r.experiment.Loads {
-		c := Cell{l.Name, slices.Max(r.experiment.Connections), pattern}
+		c := Cell{l.Name, slices.Max(r.experiment.connectionsOf(l)), pattern}
 		if slices.Contains(r.experiment.patternsOf(l), pattern) && slices.Contains(r.plan.meeting(c), subject) {
 			return Place{Cell: c, Subject: subject}, true
 		}
@@ -126,7 +126,7 @@ func (r *Runner) hasReasons(p Place) bool {
 // portability builds and tests the C subjects with what is at hand, before the trials: it is building. Its findings are kept between runs and
 // found again unless something changed.
 func (r *Runner) portability(ctx context.Context) {
-	if !r.options.Reasons || r.experiment.http() { // the subjects in C are no web servers
+	if !r.options.Reasons || r.experiment.ownPatterns() { // the subjects in C are neither web nor chat servers
 		return
 	}
 	r.forget("portability", "")

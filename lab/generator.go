@@ -14,11 +14,12 @@ import (
 
 	"weir/internal/tail"
 	"weir/lab/load"
+	"weir/lab/result"
 	"weir/lab/sample"
 )
 
 // generator is a running load, in a process of its own so that its CPU can be told from everybody
-// else's. It speaks the steering protocol of weir load stream and weir load http: commands on its standard input, events on
+// else's. It speaks the steering protocol of weir load stream, http and chat: commands on its standard input, events on
 // its standard output. One goroutine owns it; a second, ended by the process's exit, reads its events.
 type generator struct {
 	group  *sample.Group
@@ -146,6 +147,8 @@ type loadReport struct {
 	Answered  int64 `json:"answered"` // requests: of those offered, whole and right
 	Failed    int64 `json:"failed"`
 	BodyBytes int64 `json:"body_bytes"`
+
+	ReplayUS result.Percentiles `json:"replay_us"` // rooms: from asking for a history to its last message
 }
 
 // report is the generator's last word.

@@ -16,6 +16,9 @@ import (
 //
 // Where the workload is page or files a message is an HTTP request, the keys of the last group say which, and Size, Bits, Idle, Churn,
 // WorkUS and WaitMS have no meaning. Without a Rate the loop is closed: a connection asks again when it has its answer.
+//
+// Where it is chat, connections are the members of a room, each of whom says Rate messages a second; without one, the next when
+// all have heard the last. What counts as a message then is a delivery.
 type Load struct {
 	Name   string  `toml:"name"`
 	Rate   float64 `toml:"rate"`    // messages a second a connection
@@ -25,6 +28,11 @@ type Load struct {
 	Churn  float64 `toml:"churn"`   // short connections a second, all together
 	WorkUS int     `toml:"work_us"` // microseconds of computing a message in the subject
 	WaitMS int     `toml:"wait_ms"` // milliseconds of waiting a message in the subject
+
+	Replay int    `toml:"replay"` // messages of a history that newcomers read, instead of talking
+	Caps   string `toml:"caps"`   // capabilities that members ask for, by commas
+
+	Connections []int `toml:"connections"` // in place of the experiment's, where the workload is chat
 
 	Subjects []string `toml:"subjects"` // those of the experiment's that meet this load; empty: all
 	Blocks   int      `toml:"blocks"`   // at most so many in each of its cells; 0: as many as of the others
@@ -49,11 +57,15 @@ func (l Load) config(workload string, connections int, pattern string) load.Conf
 	return c
 }
 
+// asksChat says whether anything is set that only members of rooms have.
+func (l Load) asksChat() bool { return l.Replay != 0 || l.Caps != "" || len(l.Connections) > 0 }
+
 // result is the load as the results tell it.
 func (l Load) result() result.Load {
 	return result.Load{Name: l.Name, Rate: l.Rate, Size: l.Size, Bits: l.Bits, Idle: l.Idle, Churn: l.Churn, WorkUS: l.WorkUS, WaitMS: l.WaitMS,
 		Requests: result.Requests{Path: l.Path, NoKeepAlive: l.NoKeepAlive, Count: l.Requests, SleepMS: l.SleepMS, SleepEvery: l.SleepEvery,
-			Filters: l.Filters, Gzip: l.Gzip, Cold: l.Cold, DurationS: time.Duration(l.Duration).Seconds()}}
+			Filters: l.Filters, Gzip: l.Gzip, Cold: l.Cold, DurationS: time.Duration(l.Duration).Seconds()},
+		Rooms: result.Rooms{Replay: l.Replay, Caps: l.Caps}}
 }
 
 // validateLoads names the loads that have no name, and makes sure that the generator can offer every load
@@ -71,6 +83,10 @@ func (e *Experiment) validateLoads() error {
 			bad = "blocks must be from 0 to 1000"
 		case l.Duration != 0 && !between(l.Duration, shortestWindow, time.Hour):
 			bad = "duration must be from 200ms to 1h"
+		case e.chat():
+			bad = e.badRooms(l)
+		case l.asksChat():
+			bad = "replay, caps and connections are for the workload chat: leave them out, or set that"
 		case e.http():
 			bad = e.badRequests(l)
 		case l.asksHTTP():

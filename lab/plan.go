@@ -49,7 +49,7 @@ func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
 	measured := subjectNames(slices.DeleteFunc(slices.Clone(subjects), func(s result.Subject) bool { return s.Elsewhere }))
 	for _, l := range e.Loads {
 		p.limit(l)
-		for _, n := range e.Connections {
+		for _, n := range e.connectionsOf(l) {
 			for _, pattern := range e.patternsOf(l) {
 				if c := (Cell{Load: l.Name, Connections: n, Pattern: pattern}); len(p.meeting(c)) > 0 || len(subjects) == 0 {
 					p.Cells = append(p.Cells, c)
@@ -65,7 +65,7 @@ func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
 
 // patternsOf is the patterns that a load comes in.
 func (e *Experiment) patternsOf(l Load) []string {
-	if e.http() {
+	if e.ownPatterns() {
 		return []string{l.pattern()}
 	}
 	return e.Patterns

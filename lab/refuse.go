@@ -88,7 +88,7 @@ func failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(ev.Errors)) {
 		to := &wrong
-		if kind == "echo missing" { // within the time that echoes are given
+		if kind == "echo missing" || kind == "missing" { // within the time that echoes and deliveries are given
 			to = &slow
 		}
 		to.add(true, result.LoadError+": %s, %d times", kind, ev.Errors[kind])

@@ -21,6 +21,12 @@ func (e *Experiment) http() bool { return result.IsHTTP(e.Workload) }
 // unit is what a message is called before people.
 func (e *Experiment) unit() string { return result.Plan{Workload: e.Workload}.Unit() }
 
+// units is the plural of unit.
+func (e *Experiment) units() string { return result.Plan{Workload: e.Workload}.Units() }
+
+// ownPatterns says whether the loads tell how messages come.
+func (e *Experiment) ownPatterns() bool { return e.http() || e.chat() }
+
 // pages is what is asked for under each workload unless a load says otherwise.
 var pages = map[string]string{"page": "/" + pageFile, "files": "/" + textFile}
 

@@ -106,6 +106,9 @@ func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 		}
 		return append(args, l.requestArgs(p.Connections, addr, www)...)
 	}
+	if r.experiment.chat() {
+		return append(args, l.roomArgs(p.Connections, addr)...)
+	}
 	c := l.config(r.experiment.Workload, p.Connections, p.Pattern)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	args = append(args, "stream", "--steer", "--connections", strconv.Itoa(c.Connections), "--size", strconv.Itoa(c.Size), "--pattern", c.Pattern,
@@ -142,8 +145,11 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, 
 		return err
 	}
 	fillLoad(t, report.Report)
-	if r.experiment.http() {
+	switch {
+	case r.experiment.http():
 		fillRequests(t, report)
+	case r.experiment.chat():
+		fillRooms(t, report)
 	}
 	r.noteRulers(seen.rulers)
 	seen.fill(t, time.Duration(r.experiment.Window))

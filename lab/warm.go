@@ -125,8 +125,8 @@ func (r *Runner) warnOfWarmUps() {
 	if all <= windows {
 		return
 	}
-	r.progress(Progress{Phase: "warm-ups:", CPU: -1, What: fmt.Sprintf("they take longer than what is measured: %s asks for %d %ss, which on %s take %v a trial",
-		whose.Subject, r.subjects[whose.Subject].WarmMessages, r.experiment.unit(), connections(whose.Connections), longest.Round(time.Second))})
+	r.progress(Progress{Phase: "warm-ups:", CPU: -1, What: fmt.Sprintf("they take longer than what is measured: %s asks for %d %s, which on %s take %v a trial",
+		whose.Subject, r.subjects[whose.Subject].WarmMessages, r.experiment.units(), connections(whose.Connections), longest.Round(time.Second))})
 }
 
 func connections(n int) string {

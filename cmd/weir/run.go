@@ -177,6 +177,9 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 	replaceAll(&e.Connections, c.Connections)
 	replaceAll(&e.Patterns, c.Patterns)
 	for i := range e.Loads {
+		if len(c.Connections) > 0 {
+			e.Loads[i].Connections = nil
+		}
 		replace(&e.Loads[i].Rate, c.Rate)
 		replace(&e.Loads[i].Size, c.Size)
 		replace(&e.Loads[i].Idle, c.Idle)

@@ -34,7 +34,11 @@ func benchUnits(r *result.Results) []benchUnit {
 		{"machine-us/" + unit, "lower", func(t *result.Trial) float64 { return t.MachineUSPerMsg }},
 		{"lateness-p99-us", "lower", func(t *result.Trial) float64 { return t.LatenessUS.P99 }},
 	}
-	if r.Plan.HTTP() {
+	switch {
+	case r.Plan.Chat():
+		units = append(units, benchUnit{"deliveries/s", "higher", (*result.Trial).Rate},
+			benchUnit{"latency-p99-us", "lower", func(t *result.Trial) float64 { return t.LatencyUS.P99 }})
+	case r.Plan.HTTP():
 		units = append(units, benchUnit{"req/s", "higher", (*result.Trial).Rate},
 			benchUnit{"latency-p99-us", "lower", func(t *result.Trial) float64 { return t.LatencyUS.P99 }})
 	}

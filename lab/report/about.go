@@ -106,7 +106,7 @@ func (d *digest) coldSection() section {
 	s := section{ID: "cold", Title: "Cold figures",
 		How: "CPU per " + d.unit() + " during the warm-up, before the measured window, beside the warm figure. Runtimes that compile while they run start dear; the measured figures leave this out."}
 	for _, g := range d.busiest() {
-		t := &table{Caption: upper(d.caption(g)), Align: "lrrrr", Head: []string{"Subject", "Cold, µs per " + d.unit(), "Warm, µs per " + d.unit(), "Cold / warm", upper(d.unit()) + "s before warm"}}
+		t := &table{Caption: upper(d.caption(g)), Align: "lrrrr", Head: []string{"Subject", "Cold, µs per " + d.unit(), "Warm, µs per " + d.unit(), "Cold / warm", upper(d.units()) + " before warm"}}
 		for _, c := range g.cells {
 			if !c.cold.known() {
 				continue

@@ -280,6 +280,8 @@ func (e estimate) ranged() bool { return e.low < e.high && !math.IsInf(e.high-e.
 // unit is what a message of the run is called.
 func (d *digest) unit() string { return d.Plan.Unit() }
 
+func (d *digest) units() string { return d.Plan.Units() }
+
 // accepted counts the accepted trials of the run.
 func (d *digest) accepted() int {
 	n := 0

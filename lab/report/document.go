@@ -94,8 +94,11 @@ func documentOf(r *result.Results) *document {
 
 // sections is what a report may hold, in its order.
 func (d *digest) sections() []section {
-	if d.Plan.HTTP() {
+	switch {
+	case d.Plan.HTTP():
 		return d.requestSections()
+	case d.Plan.Chat():
+		return d.roomSections()
 	}
 	return []section{
 		d.publishedSection(), d.detailSection(), d.tableSection(), d.connectionsSection(), d.timeSection(), d.orderSection(), d.rulersSection(),
@@ -169,6 +172,9 @@ func (d *digest) tag(g *group) string {
 // caption names a group for people: "64 connections, staggered".
 func (d *digest) caption(g *group) string {
 	s := conns(g.connections) + ", " + patternName(g.pattern)
+	if d.Plan.Chat() {
+		return fmt.Sprintf("%s, %s", g.load, members(g.connections))
+	}
 	if d.Plan.HTTP() {
 		return fmt.Sprintf("%s, %s", g.load, conns(g.connections)) // a load comes in one way
 	}

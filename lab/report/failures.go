@@ -117,7 +117,7 @@ func (d *digest) conditionCaveats() []string {
 		}
 	}
 	add("the warm-up came to its limit before CPU per "+d.unit()+" was seen to be steady", func(t *result.Trial) bool { return t.Unsteady })
-	add("half of the "+d.unit()+"s or more were sent later than the next one was due: they did not come as far apart as the pattern says", crowded)
+	add("half of the "+d.units()+" or more were sent later than the next one was due: they did not come as far apart as the pattern says", crowded)
 	for i, t := range d.Trials {
 		same := func(x result.Trial) bool { return x.EndedBadly == t.EndedBadly }
 		if t.EndedBadly != "" && slices.IndexFunc(d.Trials, same) == i {

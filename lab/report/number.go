@@ -158,8 +158,11 @@ func (d *digest) describe(load string) string {
 		if l.Name != load {
 			continue
 		}
-		if d.Plan.HTTP() {
+		switch {
+		case d.Plan.HTTP():
 			return describeRequests(l)
+		case d.Plan.Chat():
+			return describeRooms(l)
 		}
 		s := fmt.Sprintf("%s messages/s of %s bytes per connection", short(l.Rate), count(l.Size))
 		if l.Bits > 0 {

@@ -16,7 +16,7 @@ func (d *digest) offeredSection() section {
 }
 
 func (d *digest) offeredTable(g *group) *table {
-	t := &table{Caption: upper(d.caption(g)), Align: "lrrrrrrrrr", Head: []string{"Subject", upper(d.unit()) + "s/s", "Sent in time", "Lateness p50, µs", "p99, µs",
+	t := &table{Caption: upper(d.caption(g)), Align: "lrrrrrrrrr", Head: []string{"Subject", upper(d.units()) + "/s", "Sent in time", "Lateness p50, µs", "p99, µs",
 		"Spread p50, µs", "p99, µs", "Short connections", "Duration p50, µs", "p99, µs"}}
 	for _, c := range g.cells {
 		if len(c.trials) == 0 {

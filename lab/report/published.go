@@ -23,8 +23,8 @@ var published = []publishedRow{
 // The subjects beside whose figures the published ones stand: the same paradigm in the same language, the
 // programs as published first.
 var (
-	publishedC  = []string{"published-c", "c-fork"}
-	publishedGo = []string{"published-go", "go-goroutine"}
+	publishedC  = []string{"published-c", "c-fork", "chat-chatd"}
+	publishedGo = []string{"published-go", "go-goroutine", "chat-weir-goroutine"}
 )
 
 // publishedFor is the published figures that belong beside a subject's, at a number of connections.

@@ -11,10 +11,21 @@ func (p Plan) HTTP() bool { return IsHTTP(p.Workload) }
 
 // Unit is what a message of the run is called before people.
 func (p Plan) Unit() string {
-	if p.HTTP() {
+	switch {
+	case p.HTTP():
 		return "request"
+	case p.Chat():
+		return "delivery"
 	}
 	return "message"
+}
+
+// Units is the plural of Unit.
+func (p Plan) Units() string {
+	if p.Chat() {
+		return "deliveries"
+	}
+	return p.Unit() + "s"
 }
 
 // IsHTTP says whether a workload is served to HTTP requests.

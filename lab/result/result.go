@@ -45,7 +45,7 @@ type Results struct {
 // Plan is what was to be run. Every combination of a subject, a number of connections and a pattern is a cell.
 type Plan struct {
 	Quick         bool     `json:"quick"`
-	Workload      string   `json:"workload"` // sink or echo; page or files, whose messages are HTTP requests
+	Workload      string   `json:"workload"` // sink or echo; page or files, whose messages are HTTP requests; chat, whose messages are deliveries
 	Loads         []Load   `json:"loads"`    // usually one; im-published has two
 	Connections   []int    `json:"connections"`
 	Patterns      []string `json:"patterns"`                // staggered, together, poisson; closed
@@ -72,6 +72,7 @@ type Load struct {
 	WaitMS int     `json:"wait_ms"`
 
 	Requests Requests `json:"requests,omitzero"` // of loads of HTTP requests
+	Rooms    Rooms    `json:"rooms,omitzero"`    // of loads of members of rooms, who say Rate messages a second each
 }
 
 // Machine is where the run took place.
@@ -93,7 +94,8 @@ type Subject struct {
 	Version      string `json:"version,omitempty"` // of what it runs on, "OpenJDK 25.0.1"
 	Paradigm     string `json:"paradigm"`
 	About        string `json:"about"`
-	Differs      string `json:"differs,omitempty"` // where its work is not equal to the others', in a sentence
+	Differs      string `json:"differs,omitempty"`    // where its work is not equal to the others', in a sentence
+	Durability   string `json:"durability,omitempty"` // of what a chat server has acknowledged, when it is killed
 	Lines        int    `json:"lines"`
 	Dependencies int    `json:"dependencies"`
 	BinaryBytes  int64  `json:"binary_bytes"`

@@ -16,7 +16,7 @@ import (
 // folder has the size of the files in it. It asks for the version what the subject names for that.
 func (s *Subject) Describe() result.Subject {
 	return result.Subject{
-		Name: s.Name, Language: s.Language, Version: s.version(), Paradigm: s.Paradigm, About: s.About, Differs: s.Differs,
+		Name: s.Name, Language: s.Language, Version: s.version(), Paradigm: s.Paradigm, About: s.About, Differs: s.Differs, Durability: s.Durability,
 		Lines: s.lines(), Dependencies: s.Dependencies, BinaryBytes: s.binaryBytes(),
 	}
 }

@@ -30,6 +30,7 @@ type Subject struct {
 	Paradigm     string            `toml:"paradigm"`      // how it handles concurrency: "event loop", …
 	About        string            `toml:"about"`         // what it does with a message
 	Differs      string            `toml:"differs"`       // where its work is not equal to the others'
+	Durability   string            `toml:"durability"`    // of a chat server: what becomes of an acknowledged message when it is killed
 	Workloads    []string          `toml:"workloads"`     // of the known ones: "sink", "echo", "page", "files"
 	Needs        []string          `toml:"needs"`         // commands that must be on PATH to build or run it
 	CheckCmd     []string          `toml:"check"`         // exits 0 where the subject can work; optional

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	loadchat "weir/lab/load/chat"
+)
+
+func TestLoadChatRefusesARateOfNothing(t *testing.T) {
+	none := 0.0
+	if _, err := (&chatLoadCmd{Target: "127.0.0.1:1", Rate: &none}).config(); !errors.As(err, new(usageError)) {
+		t.Errorf("a rate of 0: %v", err)
+	}
+}
+
+func TestLoadChatSaysWhatIsWrong(t *testing.T) {
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	c := chatLoadCmd{Target: "127.0.0.1:1", Members: 2, Rooms: 1, Size: 80, Duration: 1e9}
+	if err := c.Run(context.Background(), newTerminal(out, out)); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
+		t.Errorf("nobody there: %v", err)
+	}
+	c.Members = 0
+	if err := c.Run(context.Background(), newTerminal(out, out)); !errors.As(err, new(usageError)) {
+		t.Errorf("no members: %v", err)
+	}
+}
+
+func TestLoadChatWritesAcknowledgements(t *testing.T) {
+	c := chatLoadCmd{Acks: filepath.Join(t.TempDir(), "acks")}
+	if err := c.acks([]loadchat.Acknowledged{{Room: "#r", Nick: "w0", Mark: "abcdefgh", Sent: 5, Messages: 4, How: "echo"}, {Nick: "w1"}}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(c.Acks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, rest, _ := strings.Cut(string(text), "\n")
+	if want := `{"room":"#r","nick":"w0","mark":"abcdefgh","sender":0,"sent":5,"acknowledged":4,"how":"echo"}`; first != want || strings.Count(rest, "\n") != 1 {
+		t.Errorf("wrote %s", text)
+	}
+}

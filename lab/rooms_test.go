@@ -1,0 +1,129 @@
+package lab
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/lab/internal/rooms"
+	"weir/lab/report"
+	"weir/lab/result"
+)
+
+// serveRooms is a chat server, or one with a fault. The test binary runs it when called with "rooms ADDR FAULT".
+func serveRooms(addr, fault string) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	term := make(chan os.Signal, 1) // from the runtime
+	signal.Notify(term, syscall.SIGTERM)
+	go func() {
+		<-term
+		l.Close()
+	}()
+	(&rooms.Server{Fault: fault, History: 100}).Serve(l)
+	os.Exit(0)
+}
+
+const smallChat = `
+name = "mine"
+workload = "chat"
+subjects = ["chat-ergo"]
+connections = [8]
+[[load]]
+`
+
+func TestABadLoadOfMembersIsRefusedWithARemedy(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"requests' keys", smallChat + "gzip = true\n", "leave the others out"},
+		{"streams' keys", smallChat + "bits = 1e6\n", "leave the others out"},
+		{"members' keys with messages", strings.Replace(smallChat, "chat\"", "sink\"", 1) + "rate = 1\nsize = 10\nreplay = 5\n", "are for the workload chat"},
+		{"members' keys with requests", strings.Replace(smallChat, "\"chat\"", "\"files\"", 1) + "connections = [2]\n", "are for the workload chat"},
+		{"patterns", "patterns = [\"poisson\"]\n" + smallChat + "rate = 1\n", "patterns: requests and deliveries come as their loads say"},
+		{"no members", strings.Replace(smallChat, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests and rooms need one at least"},
+		{"too many members", smallChat + "connections = [5000]\n", "with 5000 members: 5000 members are out of range"},
+		{"connections twice", smallChat + "connections = [2, 2]\n", "2 stands twice"},
+		{"a short text", smallChat + "size = 10\n", "a text of 10 bytes is out of range"},
+		{"a replay with a rate", smallChat + "replay = 10\nrate = 1\n", "a replay has no rate"},
+	} {
+		e, err := ParseExperiment("mine.toml", []byte(test.text))
+		if err == nil {
+			err = e.Validate()
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: the error is %v, want one with %q", test.name, err, test.want)
+		}
+	}
+}
+
+// Rates are of a member in an experiment, and of all on the command line.
+func TestALoadOfMembersTellsTheGeneratorWhatItIs(t *testing.T) {
+	for _, test := range []struct {
+		load Load
+		want string
+	}{
+		{Load{Rate: 7.8125, Size: 80}, "chat --steer --members 64 --size 80 --idle 0 --rate 500 127.0.0.1:80"},
+		{Load{Size: 80, Idle: 5, Caps: "server-time"}, "chat --steer --members 64 --size 80 --idle 5 --caps server-time 127.0.0.1:80"},
+		{Load{Size: 80, Replay: 100}, "chat --steer --members 64 --size 80 --idle 0 --replay 100 127.0.0.1:80"},
+	} {
+		if got := strings.Join(test.load.roomArgs(64, "127.0.0.1:80"), " "); got != test.want {
+			t.Errorf("the command is %q, want %q", got, test.want)
+		}
+	}
+}
+
+// TestARunOfRooms is the experiment chat in small, with a server that loses something.
+func TestARunOfRooms(t *testing.T) {
+	b := newBench(t)
+	no := false
+	b.experiment.Workload, b.experiment.Patterns, b.experiment.Twin, b.experiment.Time = "chat", nil, &no, Duration(1)
+	b.experiment.Loads = []Load{
+		{Name: "talk", Rate: 50},
+		{Name: "closed loop", Connections: []int{2, 5}, Subjects: []string{"rooms-sound"}},
+		{Name: "replay", Replay: 500, Connections: []int{1}, Subjects: []string{"rooms-sound"}},
+		{Name: "quiet", Rate: 20, Connections: []int{2}, Cold: true, Subjects: []string{"rooms-sound"}},
+		{Name: "idle", Rate: 20, Connections: []int{2}, Cold: true, Idle: 50, Subjects: []string{"rooms-sound"}},
+	}
+	for name, fault := range map[string]string{"rooms-sound": "", "rooms-loses": "loses"} {
+		b.experiment.Subjects = append(b.experiment.Subjects, name)
+		dir := filepath.Join(b.options.Root, "subjects", name)
+		must(t, os.MkdirAll(dir, 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, "subject.toml"), fmt.Appendf(nil, "name = %q\nlanguage = \"Go\"\nparadigm = \"goroutine per connection\"\nabout = \"Rooms.\"\n"+
+			"durability = \"lost\"\nworkloads = [\"chat\"]\nrun = [%q, \"rooms\", \"{addr}\", %q]\nwarm_messages = 10\n", name, os.Args[0], fault), 0o644))
+	}
+	b.experiment.Duration = Duration(300 * time.Millisecond)
+	found, err := b.run(t.Context(), nil)
+	must(t, err)
+	if len(found.Trials) != 2*2+2*5 {
+		t.Errorf("%d trials", len(found.Trials))
+	}
+	for _, trial := range found.Trials {
+		why := strings.Join(trial.FailedBecause, "; ")
+		switch {
+		case trial.Subject == "rooms-loses":
+			if trial.Messages > 100 && !strings.Contains(why, "load error: lost") {
+				t.Errorf("of %d deliveries under %s some were lost, and it failed because %q", trial.Messages, trial.Load, why)
+			}
+		case why != "" || trial.Messages > 0 && trial.CPUUSPerMessage <= 0 || (trial.Load == "talk" || trial.Load == "quiet") != (trial.Pattern != result.Closed) && trial.Load != "idle":
+			t.Errorf("under %s %d deliveries, pattern %s, failed because %q", trial.Load, trial.Messages, trial.Pattern, why)
+		case trial.Load == "talk" && (trial.OfferedRate < 590 || trial.OfferedRate > 610):
+			t.Errorf("%v deliveries/s were offered, want 600", trial.OfferedRate)
+		}
+	}
+	must(t, report.Write(b.options.Out, found))
+	page, err := os.ReadFile(filepath.Join(b.options.Out, "report.md"))
+	must(t, err)
+	for _, want := range []string{"Killed, what was acknowledged is", "CPU per delivery"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+}
