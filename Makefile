@@ -34,9 +34,9 @@ portability: build ## get other compilers, build and test the C subjects with th
 	@scripts/setup portability
 	@build/weir lab portability
 
-peers: build ## get the web servers to compare with, and build them
+peers: build ## get the web and chat servers to compare with, and build them
 	@scripts/setup peers
-	@for get in subjects/http-*/get; do "$$get" || echo "make: going on without $$(basename "$$(dirname "$$get")")" >&2; done
+	@for get in subjects/http-*/get subjects/chat-*/get; do "$$get" || echo "make: going on without $$(basename "$$(dirname "$$get")")" >&2; done
 	@build/weir lab build
 
 web-bars: build ## what a web server has to bear: idle connections, slow attacks, a large file
