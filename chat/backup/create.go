@@ -1,0 +1,190 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Sums is the file with the sums of all others.
+const Sums = "SHA256SUMS"
+
+// Result counts what a copy holds.
+type Result struct {
+	Rooms    int   `json:"rooms"` // conversations included
+	Messages int64 `json:"messages"`
+	Files    int   `json:"files"`
+	Bytes    int64 `json:"bytes"`
+	Bad      int64 `json:"bad"` // bytes of logs that belong to no whole message and were left out
+}
+
+// Create copies a data directory to a folder, or to a tar file if its name ends in .tar, .tar.gz or .tgz. There must be
+// nothing of that name. A server may be at work.
+func Create(ctx context.Context, dir, to string) (Result, error) {
+	if err := outside(dir, to); err != nil {
+		return Result{}, err
+	}
+	out, err := newSink(to)
+	if err != nil {
+		return Result{}, err
+	}
+	c := &copier{ctx: ctx, dir: dir, out: out}
+	err = c.all()
+	if err == nil {
+		err = c.put(Sums, 0o600, c.sums.Bytes())
+	}
+	if err = errors.Join(err, out.close()); err == nil {
+		_, err = verify(ctx, out.name(), nil)
+	}
+	if err == nil {
+		err = os.Rename(out.name(), to)
+	}
+	if err != nil {
+		return c.done, errors.Join(err, os.RemoveAll(out.name()))
+	}
+	return c.done, syncDir(filepath.Dir(to))
+}
+
+// outside refuses a copy that would be in the way or hold itself.
+func outside(dir, to string) error {
+	if info, err := os.Stat(dir); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s is no folder: name the data directory of a chat", dir)
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return fmt.Errorf("%s is there already: a copy takes a new name", to)
+	}
+	from, err1 := filepath.Abs(dir)
+	target, err2 := filepath.Abs(to)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(from, target); err == nil && filepath.IsLocal(rel) {
+		return fmt.Errorf("%s is in the data directory %s: put the copy elsewhere", to, dir)
+	}
+	return nil
+}
+
+// copier is a copy being made.
+type copier struct {
+	ctx  context.Context
+	dir  string
+	out  sink
+	sums bytes.Buffer
+	done Result
+}
+
+// order is when the parts of a data directory have their turn; what is not named here is in between.
+var order = map[string]int{"marks": -2, "invites": -1, "rooms": 1, "direct": 2, "uploads": 3}
+
+func (c *copier) all() error {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return order[a.Name()] - order[b.Name()] })
+	logs := false
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case left(name) || name == "index" && e.IsDir():
+		case (name == "rooms" || name == "direct") && e.IsDir():
+			logs = true
+			err = c.rooms(name)
+		default:
+			err = c.tree(name, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !logs && c.done.Files == 0 {
+		return fmt.Errorf("%s holds nothing of a chat: name its data directory", c.dir)
+	}
+	return nil
+}
+
+// left says whether a file is none for a copy.
+func left(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "lock" || name == Sums ||
+		slices.Contains([]string{".lock", ".tmp", ".damaged"}, path.Ext(name))
+}
+
+// tree copies a file, or a folder and what is in it.
+func (c *copier) tree(name string, e fs.DirEntry) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if e.Type().IsRegular() {
+		return c.file(name)
+	}
+	if !e.IsDir() {
+		return nil
+	}
+	entries, err := os.ReadDir(filepath.Join(c.dir, name))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if left(e.Name()) {
+			continue
+		}
+		if err := c.tree(path.Join(name, e.Name()), e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file copies a file that is replaced and never written in place. One that is gone meanwhile is passed over.
+func (c *copier) file(name string) error {
+	f, err := os.Open(filepath.Join(c.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return c.stream(name, info.Mode().Perm(), info.Size(), f)
+}
+
+func (c *copier) put(name string, mode fs.FileMode, content []byte) error {
+	return c.stream(name, mode, int64(len(content)), bytes.NewReader(content))
+}
+
+// stream writes a file of a size, and notes its sum.
+func (c *copier) stream(name string, mode fs.FileMode, size int64, r io.Reader) error {
+	if strings.ContainsAny(name, "\n\r\\") {
+		return fmt.Errorf("the name %q can't stand in %s", name, Sums)
+	}
+	sum := sha256.New()
+	n, err := c.out.put(name, mode, size, io.TeeReader(io.LimitReader(r, size), sum))
+	if err == nil && n != size {
+		err = fmt.Errorf("it was cut while it was copied: try again")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if name != Sums {
+		c.sums.WriteString(hex.EncodeToString(sum.Sum(nil)) + "  " + name + "\n")
+	}
+	c.done.Files++
+	c.done.Bytes += size
+	return nil
+}

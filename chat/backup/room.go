@@ -1,0 +1,124 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"weir/chat/log"
+)
+
+const segmentSize = 8 << 20 // as the log's own
+
+// rooms copies the logs below rooms or direct.
+func (c *copier) rooms(kind string) error {
+	entries, err := os.ReadDir(filepath.Join(c.dir, kind))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() || left(e.Name()) {
+			continue
+		}
+		if err := c.room(path.Join(kind, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// room copies a log, then what is beside it.
+func (c *copier) room(name string) error {
+	l, err := log.Open(filepath.Join(c.dir, name), log.Options{ReadOnly: true})
+	if err != nil {
+		if begun, e := c.unmade(name); begun || e != nil {
+			return e
+		}
+		return err
+	}
+	defer l.Close()
+	if l.ID() == "" {
+		return nil // being made: it has no message
+	}
+	if err := c.log(name, l); err != nil {
+		return err
+	}
+	c.done.Rooms++
+	entries, err := os.ReadDir(filepath.Join(c.dir, name))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if left(e.Name()) || e.Name() == "id" || e.Name() == "committed" || path.Ext(e.Name()) == ".log" {
+			continue
+		}
+		if err := c.tree(path.Join(name, e.Name()), e); err != nil {
+			return err
+		}
+	}
+	return c.put(path.Join(name, "id"), 0o600, []byte(l.ID()+"\n"))
+}
+
+// unmade says whether a room's folder has no segment yet, or is gone.
+func (c *copier) unmade(name string) (bool, error) {
+	entries, err := os.ReadDir(filepath.Join(c.dir, name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".log") {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// log copies a room's lines up to what is committed now, in segments that begin where lines do. The last one ends
+// there too, so that no offset is used again in the copy.
+func (c *copier) log(name string, l *log.Log) error {
+	end := l.Committed()
+	lines := l.Stream(0)
+	defer lines.Close()
+	var segment []byte
+	base := int64(-1)
+	write := func(mode os.FileMode) error {
+		return c.put(path.Join(name, fmt.Sprintf("%020d.log", base)), mode, segment)
+	}
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) || err == nil && line.Offset() >= end {
+			break
+		}
+		if err == nil {
+			err = c.ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if at := line.Offset(); base < 0 || at != base+int64(len(segment)) || len(segment) >= segmentSize {
+			if base >= 0 {
+				if err := write(0o400); err != nil {
+					return err
+				}
+			}
+			base, segment = at, segment[:0]
+		}
+		segment = append(segment, line...)
+		c.done.Messages++
+	}
+	c.done.Bad += lines.Bad()
+	if base >= 0 && base+int64(len(segment)) != end {
+		if err := write(0o400); err != nil {
+			return err
+		}
+		base = -1
+	}
+	if base < 0 {
+		base, segment = end, nil
+	}
+	return write(0o600)
+}

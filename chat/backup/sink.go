@@ -1,0 +1,112 @@
+package backup
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// sink is where a copy goes, under a name of its own until it is whole.
+type sink interface {
+	put(name string, mode fs.FileMode, size int64, r io.Reader) (int64, error)
+	close() error // all is on the disk
+	name() string
+}
+
+// isTar and isGzip tell by a name what a copy is.
+func isTar(name string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".tar") || strings.HasSuffix(name, ".tgz")
+}
+
+func isGzip(name string) bool { return strings.HasSuffix(name, "gz") }
+
+func newSink(to string) (sink, error) {
+	dir, base := filepath.Split(filepath.Clean(to))
+	if dir == "" {
+		dir = "."
+	}
+	if !isTar(to) {
+		name, err := os.MkdirTemp(dir, "."+base+".partial-*")
+		return &folder{root: name}, err
+	}
+	f, err := os.CreateTemp(dir, ".partial-*-"+base) // the ending says what it is
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{f: f, w: tar.NewWriter(f)}
+	if isGzip(to) {
+		a.z = gzip.NewWriter(f)
+		a.w = tar.NewWriter(a.z)
+	}
+	return a, nil
+}
+
+// archive is a tar file.
+type archive struct {
+	f *os.File
+	z *gzip.Writer // nil: not compressed
+	w *tar.Writer
+}
+
+func (a *archive) name() string { return a.f.Name() }
+
+func (a *archive) put(name string, mode fs.FileMode, size int64, r io.Reader) (int64, error) {
+	if err := a.w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(mode), Size: size}); err != nil {
+		return 0, err
+	}
+	return io.Copy(a.w, r)
+}
+
+func (a *archive) close() error {
+	err := a.w.Close()
+	if a.z != nil {
+		err = errors.Join(err, a.z.Close())
+	}
+	return errors.Join(err, a.f.Sync(), a.f.Close())
+}
+
+// folder is a plain copy.
+type folder struct {
+	root string
+	dirs []string
+}
+
+func (d *folder) name() string { return d.root }
+
+func (d *folder) put(name string, mode fs.FileMode, _ int64, r io.Reader) (int64, error) {
+	file := filepath.Join(d.root, filepath.FromSlash(name))
+	if dir := filepath.Dir(file); len(d.dirs) == 0 || d.dirs[len(d.dirs)-1] != dir {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return 0, err
+		}
+		d.dirs = append(d.dirs, dir)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode&0o700)
+	if err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(f, r)
+	return n, errors.Join(err, f.Sync(), f.Close())
+}
+
+func (d *folder) close() error {
+	for _, dir := range append(d.dirs, d.root) {
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func syncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
