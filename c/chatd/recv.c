@@ -216,13 +216,20 @@ end(struct client *c)
 void
 recv_run(struct table *t, unsigned number, int fd, int data, bool loopback, const struct options *o)
 {
-	struct client *c = &client;
+	struct client *c = &client; /* all zero, and as much of it in memory as is used: to assign it whole would touch all */
 	struct pace p = { .began = clock_steady() };
 	sigset_t waiting;
 	bool more = true;
 
-	*c = (struct client){ .t = t, .number = number, .me = &t->sessions[number], .mail = &t->boxes[number].mail,
-		.o = o, .fd = fd, .data = data, .loopback = loopback, .reason = "Connection closed" };
+	c->t = t;
+	c->number = number;
+	c->me = &t->sessions[number];
+	c->mail = &t->boxes[number].mail;
+	c->o = o;
+	c->fd = fd;
+	c->data = data;
+	c->loopback = loopback;
+	(void)slice_copy(slice_of("Connection closed"), c->reason, sizeof c->reason);
 	c->answers = BUFFER_IN(c->answers_bytes);
 	c->batch.text = BUFFER_IN(c->batch.bytes);
 	p.heard = p.counted = p.began;

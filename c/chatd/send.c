@@ -31,6 +31,7 @@ struct sender {
 	int data;
 	bool done;
 	unsigned long batches; /* that were begun, which names them */
+	int top; /* feeds from here on were never used */
 	struct feed feeds[MY_ROOMS_MAX];
 };
 
@@ -39,7 +40,7 @@ static struct outbox out; /* 64 KiB, of which as much is in memory as was ever u
 static struct feed *
 feed_of(struct sender *s, unsigned room)
 {
-	for (int i = 0; i < MY_ROOMS_MAX; i++)
+	for (int i = 0; i < s->top; i++)
 		if (s->feeds[i].used && s->feeds[i].room == room)
 			return &s->feeds[i];
 	return NULL;
@@ -142,6 +143,7 @@ follow(struct sender *s, const struct mail_item *item, struct slice folder)
 		s->done = true;
 		return;
 	}
+	s->top = i < s->top ? s->top : i + 1;
 	s->feeds[i].used = true;
 	s->feeds[i].room = item->room;
 	s->feeds[i].owns = 0;
@@ -237,14 +239,14 @@ look(struct sender *s)
 	struct slice text;
 
 	s->caps = atomic_load(&s->me->caps);
-	for (int i = 0; i < MY_ROOMS_MAX; i++)
+	for (int i = 0; i < s->top; i++)
 		if (s->feeds[i].used)
 			s->feeds[i].seen = reader_committed(&s->feeds[i].reader);
 	while (!s->done && (item = mail_next(&s->box->mail, &text)) != NULL) {
 		handle(s, item, text);
 		mail_done(&s->box->mail);
 	}
-	for (int i = 0; i < MY_ROOMS_MAX && !s->done; i++)
+	for (int i = 0; i < s->top && !s->done; i++)
 		if (s->feeds[i].used)
 			deliver_feed(s, &s->feeds[i], s->feeds[i].seen);
 	outbox_flush(&out);
@@ -271,10 +273,13 @@ should_end(struct sender *s)
 void
 send_run(struct table *t, unsigned number, int fd, int data)
 {
-	static struct sender s; /* not on the stack: it is large */
+	static struct sender s; /* all zero, and as much of it in memory as is used: to assign it whole would touch all */
 	struct sigaction act = { .sa_handler = hurry };
 
-	s = (struct sender){ .t = t, .me = &t->sessions[number], .box = &t->boxes[number], .data = data };
+	s.t = t;
+	s.me = &t->sessions[number];
+	s.box = &t->boxes[number];
+	s.data = data;
 	out.fd = fd;
 	sigaction(SIGTERM, &act, NULL);
 	atomic_exchange(&s.me->news, 0);

@@ -107,6 +107,7 @@ void
 server_start(struct server *s, const char *const *more)
 {
 	uint64_t end = clock_steady() + PATIENCE_MS;
+	char answer[64];
 	int fd;
 
 	s->port = free_port();
@@ -118,7 +119,9 @@ server_start(struct server *s, const char *const *more)
 		pause_a_little();
 	}
 	check(fd >= 0, "the server listens");
+	check(send(fd, "PING x\r\n", 8, MSG_NOSIGNAL) == 8 && recv(fd, answer, sizeof answer, 0) > 0, "and answers");
 	close(fd);
+	server_expect_children(s, 0); /* nothing of this client is left when the test begins */
 }
 
 int
@@ -173,6 +176,18 @@ server_children(const struct server *s, pid_t *pids, size_t most)
 	if (list != NULL)
 		closedir(list);
 	return n;
+}
+
+void
+server_expect_children(const struct server *s, size_t count)
+{
+	uint64_t end = clock_steady() + PATIENCE_MS;
+	pid_t pids[CHILDREN_MAX];
+
+	while (server_children(s, pids, CHILDREN_MAX) != count) {
+		check(clock_steady() < end, "there are %zu processes of clients, not %zu", count, server_children(s, pids, CHILDREN_MAX));
+		pause_a_little();
+	}
 }
 
 void

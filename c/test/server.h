@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PEER_BYTES = 1 << 18, PATIENCE_MS = 30000 };
+enum { PEER_BYTES = 1 << 18, PATIENCE_MS = 30000, CHILDREN_MAX = 64 };
 
 struct server {
 	const char *program;
@@ -26,6 +26,8 @@ int server_stop(struct server *s);
 void server_kill(struct server *s);
 /* The processes whose parent it is; how many, at most most. */
 size_t server_children(const struct server *s, pid_t *pids, size_t most);
+/* Waits until there are so many of them. */
+void server_expect_children(const struct server *s, size_t count);
 /* Removes the data folder. */
 void server_remove(struct server *s);
 /* Adds an account to the file "accounts". */

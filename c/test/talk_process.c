@@ -12,22 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MANY = 64 };
+enum { MANY = CHILDREN_MAX };
 
 static struct server s;
 static struct peer ann, bob, eve;
-
-static void
-wait_for_children(size_t count)
-{
-	uint64_t end = clock_steady() + PATIENCE_MS;
-	pid_t pids[MANY];
-
-	while (server_children(&s, pids, MANY) != count) {
-		check(clock_steady() < end, "there are %zu processes of clients, not %zu", count, server_children(&s, pids, MANY));
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-	}
-}
 
 /* Who does not read holds up nobody, and when it reads again it has missed nothing. */
 void
@@ -65,7 +53,7 @@ test_death(void)
 
 	server_make(&s, chatd);
 	server_start(&s, arguments);
-	wait_for_children(0);
+	server_expect_children(&s, 0);
 	peer_join(&ann, &s, "ann", "", "#room");
 	n = server_children(&s, pids, MANY);
 	check(n == 2, "a client has two processes, not %zu", n);
@@ -85,13 +73,13 @@ test_death(void)
 		peer_expect(&ann, "QUIT :");
 		peer_expect_end(&bob);
 		peer_close(&bob);
-		wait_for_children(2);
+		server_expect_children(&s, 2);
 	}
 	peer_say(&ann, "NAMES #room");
 	peer_expect(&ann, " 353 ann = #room :ann");
 	check(strstr(ann.line, "bob") == NULL, "nobody is left of who died: %s", ann.line);
 	peer_close(&ann);
-	wait_for_children(0);
+	server_expect_children(&s, 0);
 	check(server_stop(&s) == 0, "the server ends well");
 	server_remove(&s);
 }
