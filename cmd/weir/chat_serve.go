@@ -17,6 +17,7 @@ import (
 
 type chatServeCmd struct {
 	chatData
+	chatWeb
 
 	Listen string `default:"127.0.0.1:6667" placeholder:"HOST:PORT" help:"Where to listen; :6667 is every address of this machine."`
 	Way    string `name:"run" placeholder:"WAY" help:"How connections are run: loop, goroutine, pool or coroutine. Loop where there is epoll, goroutine elsewhere."`
@@ -41,6 +42,7 @@ Examples:
 
   weir chat serve --data chat                          for clients on this machine, on 127.0.0.1:6667
   weir chat serve --data chat --listen :6667           for every client that reaches this machine, in clear text
+  weir chat serve --data chat --web 127.0.0.1:8080     and a page for browsers, at http://127.0.0.1:8080/
   weir chat serve --data chat --run goroutine
 
 SIGTERM and Ctrl-C stop: what was said is stored first, and clients that take nothing any more are given 5 seconds.
@@ -70,13 +72,17 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 		l.Close()
 		return err
 	}
+	endWeb, err := c.begin(ctx, t, service)
+	if err != nil {
+		return errors.Join(err, l.Close(), service.Close())
+	}
 	fmt.Fprintf(t.err, "weir: chat on %s, run by %s, kept in %s\n", l.Addr(), way, c.Data)
 	err = serve.Run(ctx, way, l, service.Sessions(), serve.Options{Loops: c.Loops, Width: c.Connections, Queue: chat.Outbox, Drain: chatDrain,
 		Panicked: func(p serve.PanicError) { t.errorLine(fmt.Sprintf("%v\n%s", &p, p.Stack)) }})
 	if errors.Is(err, serve.ErrDeadline) {
 		err = nil // a client that took nothing any more
 	}
-	return errors.Join(err, service.Close())
+	return errors.Join(err, endWeb(), service.Close())
 }
 
 func (c *chatServeCmd) way() (serve.Way, error) {

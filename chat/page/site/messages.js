@@ -60,7 +60,7 @@ export class Messages {
         fresh = true;
         if (last) items.push(["new", () => element("div", "divider new", "New")]);
       }
-      const first = !last || its !== day || last.event || last.local || m.action || last.nick !== m.nick || m.time - last.time > together;
+      const first = !last || its !== day || last.event || last.action || last.local || m.event || m.action || last.nick !== m.nick || m.time - last.time > together;
       items.push([m, () => message(m, me), first]);
       [day, last] = [its, m];
     }

@@ -55,8 +55,8 @@ function paintRoom(room) {
   $("topic").textContent = room.topic;
   $("topic").title = room.topic;
   $("who").hidden = $("people").hidden = room.direct;
-  $("who").textContent = room.people.size;
-  $("who").setAttribute("aria-label", `${room.people.size} people here`);
+  $("who").textContent = `${room.people.size} here`;
+  $("who").setAttribute("aria-label", `Who is here: ${room.people.size}`);
   $("leave").textContent = room.direct ? "Close" : "Leave";
   drawPeople($("peoplelist"), room, (nick) => open(client.join(nick)));
   messages.show(room, client.nick);
