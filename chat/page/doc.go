@@ -25,7 +25,7 @@
 // # Limitations
 //
 // The page signs in by PLAIN, so that over anything but TLS or this machine the password can be read on the way. It keeps no password: a page that is loaded
-// again asks for it. Direct messages of guests are not stored by the service, so that what is said in them while the connection is
+// again asks for it. A guest whose last connection the service still believes in comes back with a _ behind the name. Direct messages of guests are not stored by the service, so that what is said in them while the connection is
 // down is lost, and a message whose acknowledgement was lost may be sent again. No search, uploads, reactions and redactions yet. Behind a proxy all clients have the
 // proxy's address. A run of a hundred messages that were all redacted ends the scrolling back before the room's begin.
 package page

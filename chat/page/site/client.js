@@ -7,7 +7,7 @@ import { Room } from "./room.js";
 import { Socket } from "./socket.js";
 
 const wanted = ["message-tags", "server-time", "batch", "labeled-response", "echo-message", "standard-replies", "account-tag", "multi-prefix",
-  "away-notify", "setname", "cap-notify", "draft/chathistory", "draft/event-playback", "draft/read-marker", "draft/multiline", "draft/channel-rename"];
+  "away-notify", "setname", "cap-notify", "draft/chathistory", "draft/event-playback", "draft/read-marker", "draft/multiline"];
 
 // ownId is the tag by which what we said is found again in the history.
 const ownId = "+weir.page/id";
@@ -58,6 +58,10 @@ export class Client {
   lost(seconds) {
     this.ready = false;
     for (const room of this.rooms.values()) Object.assign(room, { synced: false, joined: false, loading: false, liveFrom: NaN, people: new Map() });
+    if (!this.entered) {
+      this.refuse("The server does not answer. Is it running, and are you online?");
+      return;
+    }
     this.ui.state(`The connection was lost: next try in ${seconds} s`);
     this.ui.changed("people");
   }
@@ -109,10 +113,16 @@ export class Client {
     this.ui.state("");
     this.ui.ready();
     for (const room of this.rooms.values()) {
-      if (room.direct) this.catchUp(room);
+      if (room.direct) this.resume(room);
       else if (room.wanted) this.send("JOIN", room.key ? [room.name, room.key] : [room.name]);
     }
     if (this.account) this.send("CHATHISTORY", ["TARGETS", "timestamp=1970-01-01T00:00:00.001Z", "timestamp=9999-01-01T00:00:00.000Z", "100"]);
+  }
+
+  // resume goes on with a conversation.
+  resume(room) {
+    this.catchUp(room);
+    if (this.account) this.send("MARKREAD", [room.name]);
   }
 
   // room is the room or conversation of a name; it is made if need be.
@@ -211,7 +221,7 @@ export class Client {
   // take takes a message for a room, live or from the history.
   take(room, m, old) {
     const said = m.tags.get(ownId);
-    if (said && fold(m.nick) === fold(this.nick)) room.sending = room.sending.filter((s) => s.id !== said);
+    if (said) room.sending = room.sending.filter((s) => s.id !== said);
     const message = messageOf(m);
     if (!message || !room.add(message)) return;
     if (!old && !room.synced && Number.isNaN(room.liveFrom)) room.liveFrom = message.offset;

@@ -118,9 +118,7 @@ function refusal(c, m) {
 
 function target(c, m) {
   if (m.params[0] !== "TARGETS" || isRoom(m.params[1]) || c.rooms.has(fold(m.params[1]))) return;
-  const room = c.room(m.params[1]);
-  c.catchUp(room);
-  c.send("MARKREAD", [room.name]);
+  c.resume(c.room(m.params[1]));
 }
 
 function supports(c, m) {

@@ -6,6 +6,7 @@ import { fold } from "./irc.js";
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const date = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 const together = 5 * 60e3; // messages of one person within this time are shown as one
+const few = 10; // new messages at once, at most, that are read out to those who hear the page
 const most = 1500; // messages that a room which is followed keeps
 
 function element(kind, name, text) {
@@ -43,9 +44,18 @@ export class Messages {
     if (end) trim(room);
     const anchor = [...this.log.children].find((n) => n.offsetTop + n.offsetHeight > this.log.scrollTop && n.dataset.id);
     const before = anchor?.offsetTop;
-    this.place(this.items(room, me));
+    const items = this.items(room, me);
+    this.announce(!other && items.filter(([key]) => !this.nodes.has(key)).length <= few);
+    this.place(items);
     if (end) this.toEnd();
     else if (anchor?.isConnected) this.log.scrollTop += anchor.offsetTop - before;
+  }
+
+  // announce says whether what is added now is read out: what is new is, a page of old messages is not.
+  announce(aloud) {
+    clearTimeout(this.timer);
+    this.log.setAttribute("aria-live", aloud ? "polite" : "off");
+    if (!aloud) this.timer = setTimeout(() => this.log.setAttribute("aria-live", "polite"), 1000);
   }
 
   // items are what is shown: [key, make, first] in order; first says that a message has a head of its own.
@@ -64,7 +74,7 @@ export class Messages {
       items.push([m, () => message(m, me), first]);
       [day, last] = [its, m];
     }
-    for (const s of room.sending) items.push([s, () => message({ ...s, nick: me, time: Date.now(), waiting: true }, me), true]);
+    for (const s of room.sending) items.push([s, () => message({ ...s, text: s.text.replace(/^\x01ACTION /, ""), nick: me, time: Date.now(), waiting: true }, me), true]);
     return items;
   }
 

@@ -27,7 +27,8 @@ const optional = new Set(["leave", "part", "away", "help"]);
 export function run(p, text) {
   const found = /^\/(\w+)(?:\s+([^]*))?$/.exec(text);
   if (!found) {
-    if (p.room) p.client.say(p.room, text.replace(/^\/\//, "/"));
+    if (p.room && !p.room.wanted && !p.room.direct) p.wrong(p.room, "You are not in this room: /join it first.");
+    else if (p.room) p.client.say(p.room, text.replace(/^\/\//, "/"));
     return;
   }
   const name = found[1].toLowerCase();
