@@ -32,6 +32,7 @@ type Conversation struct {
 	mine   bool // this client asked for it, and is told so when it is there
 
 	first, last string          // msgids of the ends of what is stored of Messages
+	begun       bool            // the first page was there
 	known       map[string]bool // msgids and tags of Messages
 	asked       request
 	later       []Message // came live while asked is After or Latest

@@ -32,6 +32,8 @@ func (c *Client) catchUp(v *Conversation) {
 	case c.state != Online:
 	case !c.canHistory() || !v.Room && c.account == "":
 		c.flush(v, false)
+	case v.last == "" && v.begun: // there was nothing: all that there is came later
+		c.ask(v, after, "timestamp="+stamp(time.Unix(0, 0)))
 	case v.last == "":
 		c.ask(v, latest, "*")
 	default:
@@ -151,15 +153,26 @@ func (c *Client) append(v *Conversation, page []Message) {
 
 // begin takes the first page of a conversation: it is not new to its reader, unless the server says how far he has read.
 func (c *Client) begin(v *Conversation, page []Message, last string) {
+	if at := slices.IndexFunc(v.later, func(m Message) bool { return m.ID != "" && within(page, m.ID) }); at > 0 { // more came live than a page holds
+		c.append(v, v.later[:at])
+		v.later = v.later[at:]
+	}
 	c.append(v, page)
+	v.begun = true
 	if last != "" {
 		v.last = last
+	} else if len(v.Messages) == 0 {
+		v.Complete = true
 	}
 	if n := len(page); n > 0 && !v.marked {
 		v.Read = page[n-1].Time
 		v.count()
 	}
 	c.caughtUp(v)
+}
+
+func within(page []Message, id string) bool {
+	return slices.ContainsFunc(page, func(m Message) bool { return m.ID == id })
 }
 
 // prepend takes a page of older messages.
@@ -198,7 +211,7 @@ func (c *Client) historyRefused(m *ircmsg.Message) {
 	case after:
 		if m.Params[1] == "INVALID_MSGREFTYPE" || m.Params[1] == "INVALID_PARAMS" { // the message is gone, or the room is another
 			c.add(v, Message{Seq: c.seq(), Time: v.lastTime(), Kind: Happened, Text: "messages may be missing here"})
-			v.last = ""
+			v.last, v.begun = "", false
 			c.ask(v, latest, "*")
 			return
 		}

@@ -1,0 +1,121 @@
+package client
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/xdg-go/scram"
+)
+
+// loggingIn brings the client to its login.
+func loggingIn(t *testing.T, c Config, mechanisms string) *script {
+	t.Helper()
+	c.Account = "ann"
+	s := newScript(t, c)
+	s.c.Connected(s.now)
+	s.c.Output()
+	s.says(":srv.x CAP * LS :sasl"+mechanisms, ":srv.x CAP * ACK :sasl")
+	return s
+}
+
+func TestPlainIsForSafeConnections(t *testing.T) {
+	s := loggingIn(t, Config{Password: "pw", Plain: true}, "=PLAIN")
+	s.sends("CAP REQ sasl", "AUTHENTICATE PLAIN")
+	s.says("AUTHENTICATE +")
+	s.sends("AUTHENTICATE " + base64.StdEncoding.EncodeToString([]byte("\x00ann\x00pw")))
+	s.says(":srv.x 900 ann ann!u@h ann :You are", ":srv.x 903 ann :Done")
+	s.sends("CAP END")
+
+	s = loggingIn(t, Config{Password: "pw"}, "=PLAIN")
+	s.sends("CAP REQ sasl")
+	if s.c.State() != Failed {
+		t.Errorf("the password goes over an unsafe connection: %v", s.c.State())
+	}
+}
+
+// scramServer is the other end of SCRAM, by the library that package account uses.
+func scramServer(t *testing.T, password string) *scram.ServerConversation {
+	t.Helper()
+	client, err := scram.SHA256.NewClient("ann", password, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "salt-of-16-bytes", Iters: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return stored, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server.NewConversation()
+}
+
+// answer is what the client says in AUTHENTICATE.
+func (s *script) answer() string {
+	s.t.Helper()
+	text, ok := strings.CutPrefix(strings.TrimSpace(string(s.c.Output())), "AUTHENTICATE ")
+	b, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "+"))
+	if !ok || err != nil {
+		s.t.Fatalf("the client says %q", text)
+	}
+	return string(b)
+}
+
+func (s *script) challenge(text string) {
+	s.says("AUTHENTICATE " + base64.StdEncoding.EncodeToString([]byte(text)))
+}
+
+func TestScramProvesBothSides(t *testing.T) {
+	s := loggingIn(t, Config{Password: "pw"}, "=PLAIN,SCRAM-SHA-256")
+	s.sends("CAP REQ sasl", "AUTHENTICATE SCRAM-SHA-256")
+	server := scramServer(t, "pw")
+	s.says("AUTHENTICATE +")
+	for range 2 {
+		reply, err := server.Step(s.answer())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.challenge(reply)
+	}
+	s.sends("AUTHENTICATE +")
+	s.says(":srv.x 900 ann ann!u@h ann :You are", ":srv.x 903 ann :Done")
+	s.sends("CAP END")
+}
+
+func TestScramRefusesServersThat(t *testing.T) {
+	for _, c := range []struct {
+		do   string
+		play func(*script)
+	}{
+		{"let in without a proof", func(s *script) {
+			s.says(":srv.x 903 ann :Done")
+		}},
+		{"skip the login", func(s *script) {
+			s.says(":srv.x 001 ann :Welcome")
+		}},
+		{"want too many iterations", func(s *script) {
+			nonce := s.answer()[len("n,,n=ann,r="):]
+			s.challenge("r=" + nonce + "x,s=c2FsdC1vZi0xNi1ieXRlcw==,i=900000000")
+		}},
+		{"want too few", func(s *script) {
+			nonce := s.answer()[len("n,,n=ann,r="):]
+			s.challenge("r=" + nonce + "x,s=c2FsdC1vZi0xNi1ieXRlcw==,i=1")
+		}},
+		{"say rubbish", func(s *script) { s.says("AUTHENTICATE !!!") }},
+		{"never end", func(s *script) {
+			for range 100 {
+				s.says("AUTHENTICATE " + strings.Repeat("A", saslChunk))
+			}
+		}},
+		{"do not know the password", func(s *script) { s.says(":srv.x 904 ann :SASL authentication failed") }},
+	} {
+		s := loggingIn(t, Config{Password: "pw"}, "=SCRAM-SHA-256")
+		s.c.Output()
+		s.says("AUTHENTICATE +")
+		if c.play(s); s.c.State() != Failed || !s.c.Drop() || s.c.Why() == "" {
+			t.Errorf("servers that %s: the client is %v", c.do, s.c.State())
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package client
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// start is when every test begins.
+var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// script is a conversation in virtual time: what the server says, and what the client then sends.
+type script struct {
+	t   *testing.T
+	c   *Client
+	now time.Time
+}
+
+func newScript(t *testing.T, c Config) *script {
+	if c.Nick == "" {
+		c.Nick = "ann"
+	}
+	c.Nonce = "n"
+	return &script{t: t, c: New(c), now: start}
+}
+
+// says gives the client lines of the server's.
+func (s *script) says(lines ...string) {
+	for _, line := range lines {
+		s.c.Line(line, s.now)
+	}
+}
+
+// sends checks what the client has sent since it was last asked.
+func (s *script) sends(want ...string) {
+	s.t.Helper()
+	got := strings.Split(strings.TrimSuffix(string(s.c.Output()), "\r\n"), "\r\n")
+	if len(got) == 1 && got[0] == "" {
+		got = nil
+	}
+	if !slices.Equal(got, want) {
+		s.t.Fatalf("the client sends\n  %q, want\n  %q", got, want)
+	}
+}
+
+// texts checks what a conversation shows.
+func (s *script) texts(name string, want ...string) {
+	s.t.Helper()
+	v := s.c.Find(name)
+	if v == nil {
+		s.t.Fatalf("there is no %s", name)
+	}
+	var got []string
+	for _, m := range v.Messages {
+		got = append(got, m.From+": "+m.Text)
+	}
+	if !slices.Equal(got, want) {
+		s.t.Fatalf("%s shows\n  %q, want\n  %q", name, got, want)
+	}
+}
+
+const allCaps = "message-tags server-time batch echo-message draft/chathistory draft/read-marker sasl=PLAIN,SCRAM-SHA-256 draft/event-playback"
+
+// online brings the client through its registration, without a login, and forgets what it sent.
+func (s *script) online() {
+	s.t.Helper()
+	s.c.Connected(s.now)
+	s.says(":srv.x CAP * LS :"+allCaps, ":srv.x CAP * ACK :message-tags server-time batch echo-message draft/chathistory draft/event-playback",
+		":srv.x 001 ann :Welcome", ":srv.x 005 ann CASEMAPPING=ascii NETWORK=Test :are supported", ":srv.x 422 ann :No MOTD")
+	s.c.Output()
+	s.c.Events()
+	if s.c.State() != Online {
+		s.t.Fatalf("the client is %v: %s", s.c.State(), s.c.Why())
+	}
+}
+
+// page is a batch of history.
+func page(target string, lines ...string) []string {
+	all := []string{":srv.x BATCH +h chathistory " + target}
+	for _, l := range lines {
+		all = append(all, "@batch=h;"+l)
+	}
+	return append(all, ":srv.x BATCH -h")
+}
+
+// line is a stored message for #g, n minutes after the start.
+func line(n int, from, text string) string {
+	at := start.Add(time.Duration(n) * time.Minute)
+	return "time=" + stamp(at) + ";msgid=g-" + string(rune('0'+n)) + " :" + from + "!u@h PRIVMSG #g :" + text
+}
+
+// inRoom brings the client into #g, whose history has one message.
+func inRoom(t *testing.T) *script {
+	t.Helper()
+	s := newScript(t, Config{Rooms: []string{"#g"}})
+	s.online()
+	s.says(":ann!u@h JOIN #g")
+	s.sends("CHATHISTORY LATEST #g * 100")
+	s.says(page("#g", line(1, "bob", "one"))...)
+	s.texts("#g", "bob: one")
+	s.c.Events()
+	return s
+}
+
+func TestRegistrationAsksForWhatIsOnOffer(t *testing.T) {
+	s := newScript(t, Config{Nick: "ann", Real: "Ann A", Rooms: []string{"#g key"}})
+	s.c.Connected(s.now)
+	s.sends("CAP LS 302", "NICK ann", "USER ann 0 * :Ann A")
+	s.says(":srv.x CAP * LS * :message-tags away-notify")
+	s.sends()
+	s.says(":srv.x CAP * LS :batch")
+	s.sends("CAP REQ :message-tags batch")
+	s.says(":srv.x CAP * ACK :message-tags batch")
+	s.sends("CAP END")
+	s.says(":srv.x 001 ann :Welcome")
+	s.sends()
+	s.says(":srv.x 376 ann :End of MOTD")
+	s.sends("JOIN #g key")
+}
+
+func TestTakenNicksAreMadeLonger(t *testing.T) {
+	s := newScript(t, Config{})
+	s.c.Connected(s.now)
+	s.c.Output()
+	s.says(":srv.x 433 * ann :in use")
+	s.sends("NICK ann_")
+	for range maxTries {
+		s.says(":srv.x 433 * ann_ :in use")
+	}
+	if s.c.State() != Failed || !s.c.Drop() {
+		t.Errorf("the client is %v after %d nicks", s.c.State(), maxTries+1)
+	}
+}
+
+func TestSilenceIsAskedAboutAndThenEnds(t *testing.T) {
+	s := newScript(t, Config{})
+	s.online()
+	s.c.Tick(start.Add(59 * time.Second))
+	s.sends()
+	s.c.Tick(start.Add(60 * time.Second))
+	s.sends("PING 1795262460")
+	s.c.Tick(start.Add(89 * time.Second))
+	if s.c.Drop() {
+		t.Error("dropped before its time")
+	}
+	s.c.Tick(start.Add(90 * time.Second))
+	if !s.c.Drop() {
+		t.Error("a dead connection is kept")
+	}
+}
+
+func TestWhatIsMissedComesOnceAndBeforeWhatIsLive(t *testing.T) {
+	s := inRoom(t)
+	s.c.Lost(errors.New("gone"))
+	s.online()
+	s.says(":ann!u@h JOIN #g")
+	s.sends("CHATHISTORY AFTER #g msgid=g-1 100")
+	s.says("@"+line(4, "bob", "four"), "@"+line(5, "bob", "five")) // live, while the gap is open
+	s.texts("#g", "bob: one")
+	s.says(page("#g", line(2, "bob", "two"), line(3, "cid", "three"))...)
+	s.sends("CHATHISTORY AFTER #g msgid=g-3 100")
+	s.says(page("#g", line(4, "bob", "four"))...)
+	s.sends("CHATHISTORY AFTER #g msgid=g-4 100")
+	s.says(page("#g")...)
+	s.sends()
+	s.texts("#g", "bob: one", "bob: two", "cid: three", "bob: four", "bob: five")
+}
+
+func TestASecondLossBeforeTheGapIsFilledLosesNothing(t *testing.T) {
+	s := inRoom(t)
+	s.c.Lost(nil)
+	s.online()
+	s.says(":ann!u@h JOIN #g", "@"+line(4, "bob", "four"))
+	s.c.Lost(nil)
+	s.online()
+	s.says(":ann!u@h JOIN #g")
+	s.sends("CHATHISTORY AFTER #g msgid=g-1 100")
+	s.says(page("#g", line(2, "bob", "two"), line(4, "bob", "four"))...)
+	s.says(page("#g")...)
+	s.texts("#g", "bob: one", "bob: two", "bob: four")
+}
+
+func TestWhatWasNotEchoedIsSaidAgainOnlyIfItIsNotThere(t *testing.T) {
+	s := inRoom(t)
+	v := s.c.Find("#g")
+	s.c.Say(v, Said, "stored")
+	s.c.Say(v, Said, "lost")
+	out := strings.Split(string(s.c.Output()), "\r\n")
+	nonce := strings.TrimPrefix(strings.Fields(out[0])[0], "@")
+	s.c.Lost(nil)
+	s.c.Say(v, Said, "later")
+	s.online()
+	s.says(":ann!u@h JOIN #g")
+	s.c.Output()
+	s.says(page("#g", nonce+";"+line(2, "ann", "stored"))...)
+	s.sends("CHATHISTORY AFTER #g msgid=g-2 100")
+	s.says(page("#g")...)
+	again := string(s.c.Output())
+	if strings.Contains(again, ":stored") || strings.Count(again, ":lost") != 1 || strings.Count(again, ":later") != 1 {
+		t.Errorf("said again: %q", again)
+	}
+	if got := v.Unsent(); !slices.Equal(got, []string{"lost", "later"}) {
+		t.Errorf("unsent: %q", got)
+	}
+}
+
+func TestAMessageThatIsGoneFromTheServerLeavesAMark(t *testing.T) {
+	s := inRoom(t)
+	s.c.Lost(nil)
+	s.online()
+	s.says(":ann!u@h JOIN #g", ":srv.x FAIL CHATHISTORY INVALID_MSGREFTYPE AFTER #g :No message here has this id")
+	s.sends("CHATHISTORY AFTER #g msgid=g-1 100", "CHATHISTORY LATEST #g * 100")
+	s.says(page("#g", line(7, "bob", "seven"))...)
+	s.texts("#g", "bob: one", ": messages may be missing here", "bob: seven")
+}
+
+func TestOlderPagesComeBeforeUntilThereIsNone(t *testing.T) {
+	s := inRoom(t)
+	v := s.c.Find("#g")
+	s.c.Older(v)
+	s.c.Older(v) // once is enough
+	s.sends("CHATHISTORY BEFORE #g msgid=g-1 100")
+	s.says(page("#g", line(0, "bob", "zero"))...)
+	s.texts("#g", "bob: zero", "bob: one")
+	s.c.Older(v)
+	s.sends("CHATHISTORY BEFORE #g msgid=g-0 100")
+	s.says(page("#g")...)
+	if !v.Complete {
+		t.Error("an empty page is not the end")
+	}
+	s.c.Older(v)
+	s.sends()
+}
+
+func TestNothingTypedIsTwoCommands(t *testing.T) {
+	s := inRoom(t)
+	v := s.c.Find("#g")
+	s.c.SetTopic(v, "a\r\nQUIT")
+	s.sends("TOPIC #g a")
+	s.c.Part(v, "b\nQUIT")
+	s.sends("PART #g b")
+	s.c.Say(v, Said, "c\r\nQUIT")
+	s.sends("@+weir/n=n2 PRIVMSG #g :c", "@+weir/n=n3 PRIVMSG #g :QUIT")
+	s.c.SetNick("d e")
+	s.sends("NICK :d e")
+	s.c.Join("#x\nQUIT", "")
+	s.sends()
+}
+
+func TestMembers(t *testing.T) {
+	s := inRoom(t)
+	s.says(":srv.x 353 ann = #g :bob @+cid ann", ":srv.x 366 ann #g :End", ":dan!u@h JOIN #g", ":bob!u@h NICK bea", ":cid!u@h QUIT :bye",
+		":eve!u@h QUIT :was never here", ":cid!u@h KICK #g dan :enough")
+	v := s.c.Find("#g")
+	if want := []Member{{Nick: "ann"}, {Nick: "bea"}}; !slices.Equal(v.Members, want) {
+		t.Errorf("members are %v, want %v", v.Members, want)
+	}
+	s.texts("#g", "bob: one", "dan: joined", "bob: is now called bea", "cid: quit (bye)", "dan: was removed by cid (enough)")
+}
+
+func TestUnreadCountsWhatOthersSaidBehindTheMark(t *testing.T) {
+	s := inRoom(t)
+	v := s.c.Find("#g")
+	s.says("@"+line(2, "bob", "hello ann, all"), "@"+line(3, "bob", "annette"), "@"+line(4, "ann", "mine"))
+	if v.Unread != 2 || v.Mentions != 1 {
+		t.Errorf("%d unread, %d mentions", v.Unread, v.Mentions)
+	}
+	s.says(":srv.x MARKREAD #g timestamp=" + stamp(start.Add(2*time.Minute)))
+	if v.Unread != 1 || v.Mentions != 0 {
+		t.Errorf("%d unread, %d mentions behind the mark", v.Unread, v.Mentions)
+	}
+	s.c.MarkRead(v)
+	if v.Unread != 0 {
+		t.Errorf("%d unread when read", v.Unread)
+	}
+}
+
+func TestPeopleAreConversations(t *testing.T) {
+	s := inRoom(t)
+	s.says("@msgid=d-1 :bob!u@h PRIVMSG ann :psst", ":bob!u@h PRIVMSG ann :\x01ACTION grins\x01", ":bob!u@h PRIVMSG ann :\x01VERSION\x01", ":srv.x NOTICE ann :from the server")
+	s.texts("bob", "bob: psst", "bob: grins")
+	s.c.Say(s.c.Find("bob"), Said, "what?")
+	s.sends("@+weir/n=n5 PRIVMSG bob :what?")
+	s.says("@+weir/n=n5 :ann!u@h PRIVMSG bob :what?")
+	s.texts("bob", "bob: psst", "bob: grins", "ann: what?")
+	if left := s.c.Find("bob").Unsent(); left != nil {
+		t.Errorf("unsent: %q", left)
+	}
+}
+
+func TestRefusedMessagesAreNoLongerUnsent(t *testing.T) {
+	s := inRoom(t)
+	v := s.c.Find("#g")
+	s.c.Say(v, Said, "x")
+	s.says(":srv.x 404 ann #g :Your message was not stored")
+	if len(v.Unsent()) != 0 {
+		t.Error("a refused message is still unsent")
+	}
+	if e := s.c.Events(); len(e) != 1 || e[0].Kind != Trouble {
+		t.Errorf("events: %v", e)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"", nil}, {"abc", []string{"abc"}}, {"abcdef ghi", []string{"abcdef", "ghi"}}, {"abcdefghijk", []string{"abcdefgh", "ijk"}},
+		{"a\nb\r\n\nc", []string{"a", "b", "c"}}, {"ääääää", []string{"ääää", "ää"}}, {"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", []string{"\x80\x80\x80\x80\x80\x80\x80\x80", "\x80\x80"}},
+	} {
+		if got := Split(c.text, 8); !slices.Equal(got, c.want) {
+			t.Errorf("Split(%q) = %q, want %q", c.text, got, c.want)
+		}
+	}
+}

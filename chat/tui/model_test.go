@@ -1,0 +1,298 @@
+package tui
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"weir/chat/client"
+	"weir/chat/client/link"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var start = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+
+// screen is a model whose client says what it would send to nobody.
+type screen struct {
+	*Model
+	t *testing.T
+}
+
+func newScreen(t *testing.T, width, height int) *screen {
+	c := client.New(client.Config{Nick: "ann", Nonce: "n", Rooms: []string{"#garden"}})
+	s := &screen{NewModel(Options{Client: c, Server: "chat.example:6697", Theme: "none", Zone: time.UTC, Now: func() time.Time { return start }}), t}
+	s.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	return s
+}
+
+func (s *screen) says(lines ...string) { s.Update(link.Lines(lines)) }
+
+func (s *screen) online() {
+	s.client.Connected(start)
+	s.says(":srv.x CAP * ACK :message-tags server-time batch echo-message draft/chathistory",
+		":srv.x 001 ann :Welcome", ":srv.x 005 ann CASEMAPPING=ascii NETWORK=Village :are", ":srv.x 422 ann :No MOTD")
+}
+
+// message is a message in #garden, minutes after the start.
+func message(id int, from, text string) string {
+	at := start.Add(time.Duration(id) * 47 * time.Minute)
+	return fmt.Sprintf("time=%s;msgid=g-%03d :%s!u@h PRIVMSG #garden :%s", at.Format("2006-01-02T15:04:05.000Z"), id, from, text)
+}
+
+func (s *screen) history(target string, lines ...string) {
+	s.says(":srv.x BATCH +h chathistory " + target)
+	for _, l := range lines {
+		s.says("@batch=h;" + l)
+	}
+	s.says(":srv.x BATCH -h")
+}
+
+// village is a screen with something on it.
+func village(t *testing.T, width, height int) *screen {
+	s := newScreen(t, width, height)
+	s.online()
+	s.says(":ann!u@h JOIN #garden", ":srv.x 332 ann #garden :Apples, beds and bees \x02\x1b[2J", ":srv.x 353 ann = #garden :@bob ann +cid dora",
+		":srv.x 366 ann #garden :End")
+	s.history("#garden", message(-3, "bob", "good night"), message(0, "bob", "ann: the apple trees need water, and the long hose is with cid; see https://example.org/hose."),
+		message(1, "cid", "\x01ACTION brings it\x01"), message(2, "dora_with_a_long_name", "日本のりんごは美味しい"), message(3, "ann", "thank you"))
+	s.history("#garden")
+	s.says(":eve!u@h JOIN #garden", ":eve!u@h QUIT :\x1b]0;owned\x07", "@msgid=p-1;time=2026-11-21T12:00:00.000Z :bob!u@h PRIVMSG ann :psst")
+	return s
+}
+
+func (s *screen) typed(text string) {
+	for _, r := range text {
+		s.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+}
+
+func (s *screen) press(keys ...rune) {
+	for _, k := range keys {
+		s.Update(tea.KeyPressMsg{Code: k})
+	}
+}
+
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// text is the screen without colours.
+func (s *screen) text() string { return sgr.ReplaceAllString(s.View().Content, "") }
+
+func (s *screen) golden(name string) {
+	s.t.Helper()
+	var b strings.Builder
+	for line := range strings.SplitSeq(s.text(), "\n") {
+		if w := width(line); w != s.Model.width {
+			s.t.Errorf("a row has %d columns: %q", w, line)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || string(want) != b.String() {
+		s.t.Errorf("%s (-update writes it anew): %v; the screen is\n%s", name, err, b.String())
+	}
+	if bad := harmless(s.View().Content); bad != "" {
+		s.t.Errorf("%q reaches the terminal", bad)
+	}
+}
+
+func TestScreens(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {40, 12}} {
+		name := fmt.Sprintf("%dx%d", size[0], size[1])
+		s := village(t, size[0], size[1])
+		s.typed("bob: on my way")
+		s.golden("room-" + name + ".txt")
+		s.typed("!")
+		s.press(tea.KeyEnter)
+		s.typed("/help")
+		s.press(tea.KeyEnter)
+		s.golden("help-" + name + ".txt")
+		s.press(tea.KeyEscape)
+		s.Update(link.Down{Err: os.ErrDeadlineExceeded, Next: 8 * time.Second})
+		s.golden("offline-" + name + ".txt")
+	}
+}
+
+func TestThemesColourWhatTheyShould(t *testing.T) {
+	for _, theme := range themes {
+		s := village(t, 80, 24)
+		s.theme = theme
+		content := s.View().Content
+		for _, want := range []string{string(theme.mention) + "mann", string(theme.link) + "mhttps://example.org/hose\x1b[m", string(theme.current) + "m #garden"} {
+			if !strings.Contains(content, want) {
+				t.Errorf("%s has no %q", theme.Name, want)
+			}
+		}
+		if theme.Name == "none" && strings.Contains(content, "38;") {
+			t.Error("the theme without colours has one")
+		}
+	}
+}
+
+func TestAnySizeIsDrawnWhole(t *testing.T) {
+	s := village(t, 80, 24)
+	for w := 1; w < 130; w += 3 {
+		for h := 1; h < 45; h += 4 {
+			s.Update(tea.WindowSizeMsg{Width: w, Height: h})
+			lines := strings.Split(s.text(), "\n")
+			if len(lines) > h {
+				t.Fatalf("%dx%d: %d rows", w, h, len(lines))
+			}
+			for _, l := range lines {
+				if width(l) > w {
+					t.Fatalf("%dx%d: a row of %d columns", w, h, width(l))
+				}
+			}
+		}
+	}
+}
+
+func TestScrollbackLoadsHistoryAndComesBack(t *testing.T) {
+	s := newScreen(t, 80, 24)
+	s.online()
+	s.says(":ann!u@h JOIN #garden")
+	var lines []string
+	for i := 100; i < 200; i++ {
+		lines = append(lines, message(i, "bob", fmt.Sprint("message ", i)))
+	}
+	s.history("#garden", lines...)
+	if !strings.Contains(s.text(), "message 199") {
+		t.Fatal("the newest message is not shown")
+	}
+	for range 20 {
+		s.press(tea.KeyPgUp)
+	}
+	if v := s.current; !strings.Contains(s.text(), "message 100 ") || !v.Loading {
+		t.Fatalf("at the top, loading: %v\n%s", v.Loading, s.text())
+	}
+	s.history("#garden", message(98, "bob", "message 98"), message(99, "bob", "message 99"))
+	if strings.Contains(s.text(), "message 98 ") || !strings.Contains(s.text(), "message 100 ") {
+		t.Error("what is read moves when older messages come")
+	}
+	s.says("@" + message(200, "bob", "message 200"))
+	if strings.Contains(s.text(), "message 200") || !strings.Contains(s.text(), "1 new below") {
+		t.Errorf("a new message moves what is read\n%s", s.text())
+	}
+	s.press(tea.KeyPgUp)
+	if !strings.Contains(s.text(), "message 98 ") {
+		t.Error("older messages can't be reached")
+	}
+	for range 30 {
+		s.press(tea.KeyPgDown)
+	}
+	if !strings.Contains(s.text(), "message 200") || s.current.Unread != 0 {
+		t.Errorf("the end is not read: %d unread", s.current.Unread)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	for _, c := range []struct{ typed, sent, note string }{
+		{"/join #bees", "JOIN #bees\r\n", ""},
+		{"/join bees key", "JOIN #bees key\r\n", ""},
+		{"/join", "", "/join needs"},
+		{"/part see you", "PART #garden :see you\r\n", ""},
+		{"/nick anna", "NICK anna\r\n", ""},
+		{"/nick", "", "/nick needs"},
+		{"/topic bees", "TOPIC #garden bees\r\n", ""},
+		{"/topic", "", "Apples, beds"},
+		{"/me waves", "PRIVMSG #garden :\x01ACTION waves\x01\r\n", ""},
+		{"/msg bob hi", "PRIVMSG bob :hi\r\n", ""},
+		{"/msg", "", "/msg needs"},
+		{"/whois bob", "WHOIS bob\r\n", ""},
+		{"/names", "", "4 in #garden: @bob +cid ann dora"},
+		{"//slash", "PRIVMSG #garden :/slash\r\n", ""},
+		{"/nonsense", "", "there is no command /nonsense"},
+		{"/search apple", "", "1 messages with “apple”"},
+		{"/search zzz", "", "nothing"},
+		{"/theme pink", "", "/theme is"},
+		{"", "", ""},
+	} {
+		s := village(t, 80, 24)
+		s.client.Output()
+		s.input.set(c.typed)
+		s.enter()
+		got := regexp.MustCompile(`@\+weir/n=\w+ `).ReplaceAllString(string(s.client.Output()), "")
+		if got != c.sent || !strings.Contains(strings.Join(s.notes, "\n"), c.note) {
+			t.Errorf("%q sends %q and notes %q, want %q and %q", c.typed, got, s.notes, c.sent, c.note)
+		}
+	}
+}
+
+func TestCompletionGoesRound(t *testing.T) {
+	s := village(t, 80, 24)
+	for _, c := range []struct {
+		typed string
+		tabs  int
+		want  string
+	}{{"/qu", 1, "/quit "}, {"bo", 1, "bob: "}, {"hi DO", 1, "hi dora "}, {"/n", 1, "/names "}, {"/n", 2, "/nick "}, {"/n", 3, "/names "}, {"#g", 1, "#garden "}, {"zz", 1, "zz"}} {
+		s.input.set(c.typed)
+		for range c.tabs {
+			s.press(tea.KeyTab)
+		}
+		if got := s.input.String(); got != c.want {
+			t.Errorf("%q and %d tabs is %q, want %q", c.typed, c.tabs, got, c.want)
+		}
+	}
+}
+
+func TestTheLineIsEditedByCharacters(t *testing.T) {
+	s := newScreen(t, 80, 24)
+	s.typed("a日e\u0301b")
+	for _, step := range []struct {
+		key  string
+		want string
+	}{{"backspace", "a日e\u0301"}, {"backspace", "a日"}, {"left", "a日"}, {"backspace", "日"}, {"end", "日"}, {"ctrl+w", ""}} {
+		s.input.key(step.key)
+		if got := s.input.String(); got != step.want {
+			t.Errorf("%s leaves %q, want %q", step.key, got, step.want)
+		}
+	}
+	s.Update(tea.PasteMsg{Content: "two\nlines\x1b[2J"})
+	if got := s.input.String(); got != "two lines�[2J" {
+		t.Errorf("pasted: %q", got)
+	}
+	s.input.take()
+	s.typed("draft")
+	s.press(tea.KeyUp)
+	if got := s.input.String(); got != "two lines�[2J" {
+		t.Errorf("history: %q", got)
+	}
+	if s.press(tea.KeyDown); s.input.String() != "draft" {
+		t.Errorf("the draft is %q", s.input.String())
+	}
+}
+
+// FuzzNetwork: whatever a server says, nothing but our own colours reaches the terminal.
+func FuzzNetwork(f *testing.F) {
+	f.Add("@" + message(9, "\x1b[2Jbob", "\x1b]52;c;x\x07"))
+	f.Add(":ann!u@h JOIN #\x1b[2J\n:bob!u@h PRIVMSG ann :\u202e\x9b2J\n:srv.x 433 ann \x1b[31m :no\n:srv.x 332 ann #garden :\x07\nERROR :\x1b[2J")
+	f.Add(":srv.x 353 ann = #garden :@\x1b[2Jx\n:srv.x 366 ann #garden :x\n:ann!u@h NICK \x1b[31m\n:srv.x FAIL X Y :\x1b]0;x\x07\n:srv.x 005 ann NETWORK=\x1b[2J :x")
+	f.Fuzz(func(t *testing.T, text string) {
+		s := village(t, 120, 24)
+		s.theme = Dark
+		for l := range strings.SplitSeq(text, "\n") {
+			s.says(l)
+		}
+		s.search = text
+		v := s.View()
+		if bad := harmless(v.Content); bad != "" {
+			t.Fatalf("%q reaches the terminal", bad)
+		}
+		if strings.IndexFunc(v.WindowTitle, func(r rune) bool { return r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 }) >= 0 {
+			t.Fatalf("the title is %q", v.WindowTitle)
+		}
+	})
+}
