@@ -17,7 +17,7 @@ func (d *digest) cpuSentence() string {
 	if g == nil {
 		return fmt.Sprintf("At %s no CPU was measured.", conns(groups[0].connections))
 	}
-	return fmt.Sprintf("At %s, %s, %s cost least CPU (%s µs a message)%s.", conns(g.connections), patternName(g.pattern), l.names(), sig(l.value.mean),
+	return fmt.Sprintf("At %s, %s, %s cost least CPU (%s µs a %s)%s.", conns(g.connections), patternName(g.pattern), l.names(), sig(l.value.mean), d.unit(),
 		d.pairClause(result.MetricCPU, g, groups))
 }
 
