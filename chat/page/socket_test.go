@@ -1,14 +1,17 @@
 package page
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/coder/websocket"
 
 	"weir/chat"
+	"weir/web"
 )
 
 // "Servers MUST support both the text.ircv3.net and binary.ircv3.net subprotocols": the kind of messages follows.
@@ -163,6 +166,29 @@ func TestStop(t *testing.T) {
 	if err := errors.Join(h.page.Close(), h.page.Close()); err != nil {
 		t.Errorf("Close twice: %v", err)
 	}
+}
+
+// A page can be a component of a web site.
+func TestAsAComponent(t *testing.T) {
+	h := startHost(t, Config{}, chat.Options{})
+	site, err := web.New(web.FromHTTP(h.page), web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer site.Close()
+	server := httptest.NewServer(site)
+	defer server.Close()
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	ws, _, err := websocket.Dial(ctx, server.URL+"/irc", &websocket.DialOptions{Subprotocols: []string{textProtocol}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{t: t, ctx: ctx, ws: ws, kind: websocket.MessageText}
+	c.send("NICK ann", "USER ann 0 * :Ann", "PING :here")
+	c.until(":here")
+	c.send("QUIT")
+	c.ended()
 }
 
 func TestConfig(t *testing.T) {
