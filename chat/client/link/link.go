@@ -112,8 +112,13 @@ type Conn struct {
 	out []byte
 }
 
-// Send has bytes written, in order. It does not wait.
+// Send has bytes written, in order. It does not wait. Behind the connection's end they are dropped.
 func (c *Conn) Send(b []byte) {
+	select {
+	case <-c.done:
+		return
+	default:
+	}
 	c.mu.Lock()
 	c.out = append(c.out, b...)
 	full := len(c.out) > maxUnsent

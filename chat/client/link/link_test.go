@@ -1,0 +1,121 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const patience = 30 * time.Second
+
+// listen runs a link to a listener of its own, and passes on what it delivers.
+func listen(t *testing.T) (net.Listener, <-chan any) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	signals, over := make(chan any), make(chan struct{})
+	go func() {
+		defer close(over)
+		Run(ctx, func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
+		}, func(s any) {
+			select {
+			case signals <- s:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	t.Cleanup(func() {
+		stop()
+		l.Close()
+		<-over
+	})
+	return l, signals
+}
+
+func next[T any](t *testing.T, signals <-chan any) T {
+	t.Helper()
+	select {
+	case s := <-signals:
+		v, ok := s.(T)
+		if !ok {
+			t.Fatalf("%T comes: %v", s, s)
+		}
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing comes")
+	}
+	panic("unreachable")
+}
+
+func TestLinesComeInOrderAndTheLinkComesBack(t *testing.T) {
+	l, signals := listen(t)
+	for range 2 {
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		up := next[Up](t, signals)
+		up.Conn.Good()
+		up.Conn.Send([]byte("hello\r\n"))
+		up.Conn.Send([]byte("server\r\n"))
+		got := make([]byte, 15)
+		if _, err := io.ReadFull(server, got); err != nil || string(got) != "hello\r\nserver\r\n" {
+			t.Fatalf("%q, %v", got, err)
+		}
+		io.WriteString(server, "one\r\ntwo\nthr")
+		var lines []string
+		for len(lines) < 2 { // the third is not whole, and does not hold up the others
+			lines = append(lines, next[Lines](t, signals)...)
+		}
+		io.WriteString(server, "ee\r\n")
+		if lines = append(lines, next[Lines](t, signals)...); !slices.Equal(lines, []string{"one", "two", "three"}) {
+			t.Errorf("lines are %q", lines)
+		}
+		server.Close()
+		if down := next[Down](t, signals); !errors.Is(down.Err, io.EOF) || down.Next != Backoff(0) {
+			t.Errorf("%+v", down)
+		}
+		up.Conn.Send([]byte("too late\r\n")) // does not reach the next connection
+	}
+}
+
+func TestALineWithoutEndEndsTheConnection(t *testing.T) {
+	l, signals := listen(t)
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	next[Up](t, signals)
+	io.WriteString(server, strings.Repeat("x", maxLine+1))
+	next[Down](t, signals)
+}
+
+func TestAServerThatTakesNothingIsLeft(t *testing.T) {
+	l, signals := listen(t)
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	up := next[Up](t, signals)
+	for range 8 * maxUnsent >> 16 { // more than the system keeps
+		up.Conn.Send(make([]byte, 64<<10))
+	}
+	next[Down](t, signals)
+}
+
+func TestBackoffGrowsToHalfAMinute(t *testing.T) {
+	if Backoff(0) != 500*time.Millisecond || Backoff(1) != time.Second || Backoff(7) != 30*time.Second || Backoff(1000) != 30*time.Second {
+		t.Error("the waits are wrong")
+	}
+}
