@@ -105,7 +105,7 @@ func (s *server) try() error {
 	s.said = &tail{}
 	cmd := exec.Command(path, append(args, s.more...)...)
 	cmd.Stderr = s.said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // when the tests panic
 	if err := cmd.Start(); err != nil {
 		return err
 	}
