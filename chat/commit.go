@@ -7,20 +7,32 @@ import (
 	"weir/flow"
 )
 
-// The way of a message, run by flow as a network:
+// The way of a message is one stage of a net, four at once, in which a feed is once at most, so that its batches come in order:
 //
-//  1. commit (four at once; a feed is in one at most): takes what is pending, appends it to the log in one write and
-//     one sync, and writes the room's state when that changed.
-//  2. deliver (one, so that a feed's batches come in order): see deliver.go. When something is pending again,
-//     it puts the feed back to 1.
+//  1. commit takes what is pending, appends it to the log in one write and one sync, and writes the room's state when
+//     that changed.
+//  2. deliver hands it to everybody who is there: see deliver.go.
+//  3. When something is pending again, the feed is put back.
+//
+// Commit and deliver are not two stages because at a few hundred messages a second waking up another goroutine would cost more than it
+// frees.
 
 var errStopping = errors.New("the server is stopping")
 
-// commit is the first stage.
-func (s *Service) commit(f *feed, out *flow.Out[*feed]) {
+// carry is the stage.
+func (s *Service) carry(f *feed, _ *flow.Out[*feed]) {
 	if f == nil { // Open asks whether the net runs
 		return
 	}
+	s.commit(f)
+	d := s.deliveries.Get().(*delivery)
+	s.deliver(f, d)
+	s.deliveries.Put(d)
+	s.again(f)
+}
+
+// commit has the disk take what is pending.
+func (s *Service) commit(f *feed) {
 	s.mu.Lock()
 	f.taken, f.pending = f.pending, f.taken[:0]
 	var state []byte
@@ -40,7 +52,6 @@ func (s *Service) commit(f *feed, out *flow.Out[*feed]) {
 	if state != nil {
 		s.writeState(f, state)
 	}
-	out.Send(0, f)
 }
 
 // lost settles a feed that fell out of the net: a stage panicked, or the service stops.

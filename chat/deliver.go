@@ -4,23 +4,22 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"time"
 
 	"weir/chat/irc"
 	"weir/chat/log"
-	"weir/flow"
 )
 
-// delivery is what the deliver stage keeps from batch to batch, so that a delivery allocates nothing.
+// delivery is what is kept from batch to batch, so that a delivery allocates nothing.
 type delivery struct {
-	seats   []*seat
-	views   [irc.Views]encoded
-	own     []byte // what a sender is sent
-	batches uint64
+	seats []*seat
+	views [irc.Views]encoded
+	own   []byte // what a sender is sent
 }
 
 // encoded is a batch as a view shows it.
 type encoded struct {
-	batch uint64 // of delivery.batches: what this is an encoding of
+	batch uint64 // Service.stamp of what this is an encoding of
 	text  []byte
 	ends  []int // of each line in text
 }
@@ -33,28 +32,12 @@ func (e *encoded) line(i int) []byte {
 	return e.text[e.ends[i-1]:e.ends[i]]
 }
 
-// deliver is the second stage: it hands a batch to everybody who is there.
-func (s *Service) deliver(f *feed, out *flow.Out[*feed]) {
-	d := &s.delivery
-	d.batches++
-	s.mu.Lock()
+// deliver hands a batch to everybody who is there.
+func (s *Service) deliver(f *feed, d *delivery) {
+	d.seats = d.seats[:0]
 	if f.err == nil && len(f.taken) > 0 {
-		f.delivered = f.batch.End
-		for i := range f.taken {
-			if apply := f.taken[i].apply; apply != nil {
-				apply()
-			}
-			f.taken[i].from.sending = d.batches
-			if f.taken[i].label != "" {
-				f.taken[i].from.sendingLabel = d.batches
-			}
-		}
-		d.seats = f.audience(d.seats[:0])
-		f.sending = true
-	} else {
-		d.seats = d.seats[:0]
+		s.locked(func() { f.handOut(d) })
 	}
-	s.unlock()
 	for _, seat := range d.seats {
 		d.send(f, seat)
 	}
@@ -67,7 +50,26 @@ func (s *Service) deliver(f *feed, out *flow.Out[*feed]) {
 	s.counts.batches.Add(1)
 	f.settle(f.taken)
 	clear(f.taken)
-	s.again(f)
+}
+
+// handOut begins a delivery: what is in the batch holds from now on, and who has a seat now gets it. The caller holds the lock.
+func (f *feed) handOut(d *delivery) {
+	f.delivered = f.batch.End
+	f.sending, f.rested = true, time.Now()
+	f.svc.stamp++
+	f.stamp = f.svc.stamp
+	for i := range f.taken {
+		p := &f.taken[i]
+		if p.apply != nil {
+			p.apply()
+		}
+		p.from.said, p.from.labeled = f.stamp, p.label != "" || p.from.said == f.stamp && p.from.labeled
+	}
+	d.seats = f.audience(d.seats)
+	for _, seat := range d.seats {
+		s := seat.session
+		seat.said, seat.labeled = s.said == f.stamp, s.said == f.stamp && s.labeled
+	}
 }
 
 // again puts a feed back if something is pending, or has it leave the net.
@@ -100,7 +102,7 @@ func (d *delivery) send(f *feed, seat *seat) {
 	caps := s.capSet()
 	e := d.view(f, caps.View())
 	text := e.text
-	if s.sending == d.batches && (s.sendingLabel == d.batches || !caps.Has(irc.CapEchoMessage)) {
+	if seat.said && (seat.labeled || !caps.Has(irc.CapEchoMessage)) {
 		text = d.forSender(f, s, caps, e)
 	}
 	if len(text) > 0 && !s.conn.Send(text) {
@@ -151,10 +153,10 @@ func (s *Service) appendAck(dst []byte, label string) []byte {
 // view is the batch under way as a view shows it, encoded once.
 func (d *delivery) view(f *feed, v irc.View) *encoded {
 	e := &d.views[v]
-	if e.batch == d.batches {
+	if e.batch == f.stamp {
 		return e
 	}
-	e.batch, e.text, e.ends = d.batches, e.text[:0], e.ends[:0]
+	e.batch, e.text, e.ends = f.stamp, e.text[:0], e.ends[:0]
 	for _, line := range f.batch.Lines {
 		e.text = appendStored(e.text, v, "", line)
 		e.ends = append(e.ends, len(e.text))

@@ -4,9 +4,10 @@
 // # Life of a message
 //
 // A session parses a line (package chat/irc), checks it and puts it into the pending batch of its room. The room goes
-// through a net of two stages: commit, which appends the whole batch to the room's log and returns when the disk has
-// it (package chat/log), and deliver, which encodes the batch once for each kind of client and writes it to
-// every member by one Send. A room is in the net once at most, so it has one order, and what comes meanwhile is the next batch.
+// through a net of one stage, four rooms at a time: commit appends the whole batch to the room's log and returns when the disk has
+// it (package chat/log); deliver encodes the batch once for each kind of client and writes it to
+// every member by one Send. A room is in the net once at most, so it has one order, and what comes meanwhile is the next batch. A large room
+// rests for some milliseconds between two batches (rest.go).
 //
 // Acknowledged means durable: an echo is what deliver writes. Replies come in the order of commands: a session
 // with messages under way that reads anything but another message to the same room holds, and goes on when they were

@@ -21,18 +21,22 @@ type feed struct {
 
 	// Guarded by Service.mu.
 	seats     []*seat
-	pending   []post    // for the next batch
-	queued    bool      // is in the net
-	delivered int64     // the log's offset up to which deliver has handed out
-	stateless bool      // the state file is behind
-	sending   bool      // deliver writes to the seats that it saw
-	used      time.Time // when it was opened, or last left
+	pending   []post      // for the next batch
+	queued    bool        // is in the net
+	delivered int64       // the log's offset up to which deliver has handed out
+	stateless bool        // the state file is behind
+	sending   bool        // deliver writes to the seats that it saw
+	used      time.Time   // when it was opened, or last left
+	rested    time.Time   // when deliver last began to hand out
+	alarm     *time.Timer // calls rise; nil: never was needed
+	armed     bool        // alarm runs
 
 	// Owned by the stage that has the feed.
 	entries []log.Entry
 	taken   []post // of the batch under way
 	batch   log.Batch
-	err     error // why the batch was refused
+	err     error  // why the batch was refused
+	stamp   uint64 // of its delivery
 }
 
 // post is one line on its way to the log and to the members.
@@ -51,6 +55,8 @@ type seat struct {
 	feed    *feed
 	live    bool         // guarded by Service.mu: messages are sent to it
 	seen    atomic.Int64 // the offset up to which it was sent everything
+	said    bool         // of the batch under way, some is from the session: owned by the stage that has the feed
+	labeled bool         // and with a label; likewise
 	kept    int64        // owned by the sweep: what of this the account's mark has
 }
 
@@ -74,7 +80,7 @@ func (f *feed) put(posts ...post) {
 
 // wants puts a feed on the list of those that unlock launches.
 func (s *Service) wants(f *feed) {
-	if !f.queued {
+	if !f.queued && !f.rests() {
 		f.queued = true
 		s.starting = append(s.starting, f)
 	}
@@ -153,5 +159,5 @@ func (s *Service) closeIdle() {
 }
 
 func (f *feed) isIdle(before time.Time) bool {
-	return len(f.seats) == 0 && !f.queued && !f.stateless && f.used.Before(before)
+	return len(f.seats) == 0 && len(f.pending) == 0 && !f.queued && !f.stateless && f.used.Before(before)
 }

@@ -35,13 +35,14 @@ type Service struct {
 	stop     func()         // ends the goroutines of Open
 	running  sync.WaitGroup // these
 
-	delivery delivery // owned by the deliver stage
-	counts   counters
+	deliveries sync.Pool // of *delivery: from whoever has carried a batch -> to whoever carries the next
+	counts     counters
 
 	opening sync.Mutex // one log is opened at a time; before mu
 
-	mu         sync.Mutex // guards what follows, and all that it leads to
-	closed     bool
+	mu         sync.Mutex                       // guards what follows, and all that it leads to
+	closed     bool                             // nobody is let in any more
+	over       bool                             // the nets end
 	users      map[string]*user                 // by folded nick
 	rooms      map[string]*room                 // by folded name; those that are open
 	directs    map[string]*feed                 // by direct's key; those that are open
@@ -52,7 +53,7 @@ type Service struct {
 	unknown    int // of these, not registered
 	peak       int
 	generation uint64        // of the accounts, when enforce last looked
-	stamp      uint64        // of the walk over users under way
+	stamp      uint64        // of walks over users, and of deliveries
 	batches    atomic.Uint64 // names of batches; shared
 	starting   []*feed       // got something to commit since mu was taken
 	handedOut  sync.Cond     // on mu: deliver has handed a batch out; for those who wait in catchUp
@@ -81,6 +82,7 @@ func Open(dir string, o Options) (*Service, error) {
 		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*feed{}, monitors: map[string]map[*session]struct{}{},
 		perAddr: map[netip.Addr]*visitors{}, paces: map[string]*pace{}}
 	s.handedOut.L = &s.mu
+	s.deliveries.New = func() any { return new(delivery) }
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, accounts.Close(), lock.Close())
 	}
@@ -106,19 +108,15 @@ func lockData(dir string) (*os.File, error) {
 }
 
 const (
-	commitWidth = 4 // rooms that are synced at once: disks take several
-	deskWidth   = 4 // logins and histories at once: they need a processor each
+	carryWidth = 4 // rooms that are synced at once: disks take several
+	deskWidth  = 4 // logins and histories at once: they need a processor each
 )
 
 // start builds the nets and starts their goroutines, and the sweeper's.
 func (s *Service) start() (err error) {
 	s.commits, err = flow.New([]flow.Stage[*feed]{
-		{Name: "commit", Width: commitWidth, Do: flow.Each(s.commit)},
-		{Name: "deliver", Width: 1, Do: flow.Each(s.deliver)},
-	}, []flow.Edge{
-		{To: "commit", Cap: s.o.MaxRooms},
-		{From: "commit", To: "deliver", Cap: s.o.MaxRooms},
-	}, s.lost, 0)
+		{Name: "carry", Width: carryWidth, Do: flow.Each(s.carry)},
+	}, []flow.Edge{{To: "carry", Cap: s.o.MaxRooms}}, s.lost, 0)
 	if err != nil {
 		return err
 	}
@@ -150,6 +148,7 @@ func (s *Service) Close() error {
 	for end := time.Now().Add(closeWithin); s.underWay() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
+	s.locked(func() { s.over = true })
 	s.stop()
 	s.running.Wait()
 	var errs []error
@@ -167,7 +166,7 @@ func (s *Service) underWay() bool {
 	all := s.feeds()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(all, func(f *feed) bool { return f.queued })
+	return slices.ContainsFunc(all, func(f *feed) bool { return f.queued || f.armed })
 }
 
 // feeds are all that are open.

@@ -33,11 +33,10 @@ type session struct {
 	direct     []*feed // that it has a seat at, besides rooms
 	monitors   []string
 	resumed    resumption
+	said       uint64   // the delivery that it has a part in
+	labeled    bool     // and with a label
 	subs       []string // keys of metadata that it wants to hear of
 	killed     string   // why an operator ended it
-
-	// Owned by the deliver stage.
-	sending, sendingLabel uint64 // the delivery that some of, and with a label, is from it
 
 	// Owned by the owner.
 	split    irc.Splitter

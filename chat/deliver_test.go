@@ -1,0 +1,82 @@
+package chat
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"weir/chat/irc"
+	"weir/chat/log"
+)
+
+// sink is a connection that takes everything.
+type sink struct{ writes, bytes int }
+
+func (s *sink) Send(p []byte) bool   { s.writes++; s.bytes += len(p); return true }
+func (s *sink) Post()                {}
+func (s *sink) Close()               {}
+func (s *sink) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// crowd is a room with members of all kinds, the first of which have just said something.
+func crowd(t testing.TB, members, said int) (*feed, []*sink) {
+	s, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	r, err := s.openRoom("#room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := []irc.Caps{0, irc.CapServerTime, irc.CapMessageTags | irc.CapServerTime | irc.CapEchoMessage, irc.CapMessageTags}
+	var sinks []*sink
+	for i := range members {
+		c := &sink{}
+		m := newSession(s, c, Peer{})
+		m.caps.Store(uint64(kinds[i%len(kinds)]))
+		r.sit(m).live = true
+		sinks = append(sinks, c)
+		if i < said {
+			body := fmt.Sprintf(":user%d!u@host PRIVMSG #room :what was said", i)
+			r.taken = append(r.taken, post{from: m, text: true, last: true, entry: log.Entry{Time: time.Now(), Tags: "account=u", Body: body}})
+			r.entries = append(r.entries, r.taken[i].entry)
+		}
+	}
+	if r.batch, err = r.log.Append(r.entries); err != nil {
+		t.Fatal(err)
+	}
+	return &r.feed, sinks
+}
+
+// sendAll is what deliver does with a batch, without the bookkeeping around it.
+func sendAll(f *feed, d *delivery) {
+	d.seats = d.seats[:0]
+	f.handOut(d)
+	for _, seat := range d.seats {
+		d.send(f, seat)
+	}
+}
+
+func TestADeliveryAllocatesNothingAndIsOneWriteAMember(t *testing.T) {
+	f, sinks := crowd(t, 64, 8)
+	d := new(delivery)
+	sendAll(f, d)
+	for i, c := range sinks {
+		if c.writes != 1 {
+			t.Errorf("member %d was written to %d times", i, c.writes)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { sendAll(f, d) }); n != 0 {
+		t.Errorf("a batch to 64 members makes %v allocations", n)
+	}
+}
+
+func BenchmarkDelivery(b *testing.B) {
+	f, _ := crowd(b, 64, 8)
+	d := new(delivery)
+	for b.Loop() {
+		sendAll(f, d)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*64*8), "ns/delivery")
+}
