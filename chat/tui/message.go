@@ -30,7 +30,7 @@ func (m *Model) messageRows(i int) []row {
 	if m.beginsNew(i) {
 		rows = append(rows, m.separator("new", m.theme.unread))
 	}
-	return append(rows, m.body1(msg, at)...)
+	return append(rows, m.ownRows(msg, at)...)
 }
 
 func day(t time.Time) string { return t.Format("2006-01-02") }
@@ -49,8 +49,8 @@ func (m *Model) separator(text string, s style) row {
 	return r
 }
 
-// body1 is a message's own rows: time, name, and its text with a hanging indent.
-func (m *Model) body1(msg *client.Message, at time.Time) []row {
+// ownRows is a message's own rows: time, name, and its text with a hanging indent.
+func (m *Model) ownRows(msg *client.Message, at time.Time) []row {
 	var head row
 	head.add(m.theme.dim, at.Format("15:04")+" ")
 	m.name(&head, msg)

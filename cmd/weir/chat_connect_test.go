@@ -185,6 +185,20 @@ func TestChatConnectLosesAndDoublesNothing(t *testing.T) {
 	p.shows("it ended with 0")
 }
 
+func TestChatConnectEndsWhenThePasswordIsWrong(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, dir := l.Addr().String(), t.TempDir()
+	l.Close()
+	chatProcess(t, filepath.Join(dir, "data"), addr)
+	newIRCUser(t, addr, "bob")
+	write(t, filepath.Join(dir, "pw"), "garden-gate-1\n")
+	p := newPane(t, fmt.Sprintf("%s chat connect %s -a nobody --password-fd 3 3<%s; echo it ended with $?; cat", binary(t), addr, filepath.Join(dir, "pw")))
+	p.shows("weir: the login failed: SASL authentication failed\nit ended with 1")
+}
+
 func TestChatConnectNeedsATerminal(t *testing.T) {
 	out, err := exec.Command(binary(t), "chat", "connect").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "needs a terminal") {
