@@ -38,8 +38,11 @@ type Room struct {
 // ErrName means that nothing can be called so.
 var ErrName = errors.New("not a name of a room")
 
+// ErrNone means that a directory has neither rooms nor conversations: it is no chat's, or nobody ever spoke there.
+var ErrNone = errors.New("it has neither rooms nor conversations: name the data directory of a chat")
+
 // List returns the rooms of a data directory, then the conversations, each in the order of their folders. A directory
-// with neither is an error.
+// with neither is ErrNone.
 func List(dir string) ([]Room, error) {
 	var all []Room
 	found := false
@@ -59,7 +62,7 @@ func List(dir string) ([]Room, error) {
 		if _, err := os.Stat(dir); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%s has neither rooms nor conversations: name the data directory of a chat", dir)
+		return nil, fmt.Errorf("%s: %w", dir, ErrNone)
 	}
 	return all, nil
 }

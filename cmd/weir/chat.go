@@ -8,4 +8,6 @@ type chatCmd struct {
 	Log     chatLogCmd     `cmd:"" help:"Look into the logs of rooms: what they hold, and what is wrong with them."`
 	Export  chatExportCmd  `cmd:"" help:"Write messages as JSON lines or text; example: weir chat export --data chat > chat.jsonl"`
 	Import  chatImportCmd  `cmd:"" help:"Take back what was exported; example: weir chat import chat.jsonl --data chat"`
+	Backup  chatBackupCmd  `cmd:"" help:"Copy a chat while it runs, and bring a copy back; example: weir chat backup --data chat --to backup.tar.gz"`
+	Search  chatSearchCmd  `cmd:"" help:"Find messages by their words; example: weir chat search harbour from:ann --data chat"`
 }

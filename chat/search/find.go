@@ -1,0 +1,174 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/chat/data"
+	"weir/chat/irc"
+	"weir/chat/log"
+)
+
+// Marks around what was found, in a snippet.
+const (
+	MarkOn  = '\x02'
+	MarkOff = '\x03'
+)
+
+// MaxLimit is the most results of one call.
+const MaxLimit = 500
+
+// Options of Find.
+type Options struct {
+	Rooms []string // ids of the rooms that the asker may read; nil: all, empty: none
+	Limit int      // 1 to MaxLimit; 0: 20
+}
+
+// Result is a message that was found.
+type Result struct {
+	Room    string    `json:"room"`    // "#Family", or "ann,bob"
+	RoomID  string    `json:"room_id"` // 8 characters
+	MsgID   string    `json:"msgid"`
+	Time    time.Time `json:"time"`
+	Nick    string    `json:"nick"`
+	Snippet string    `json:"snippet"` // some words of the text, MarkOn and MarkOff around those that were found
+}
+
+// Find returns the messages that fit, the newest first. It reads each in its log again: what was redacted or removed
+// is not returned, even if the index still has it.
+func (x *Index) Find(ctx context.Context, q Query, o Options) ([]Result, error) {
+	x.life.RLock()
+	defer x.life.RUnlock()
+	limit := min(max(o.Limit, 0), MaxLimit)
+	if limit == 0 {
+		limit = 20
+	}
+	f := &finder{x: x, logs: map[string]*log.Log{}, limit: limit}
+	defer f.close()
+	for f.skip = 0; ; {
+		n, err := f.page(ctx, q, o)
+		if err != nil {
+			return nil, err
+		}
+		if n < limit || len(f.found) == limit {
+			return f.found, nil
+		}
+		f.skip += n
+	}
+}
+
+// finder is a search under way.
+type finder struct {
+	x           *Index
+	logs        map[string]*log.Log // by path
+	limit, skip int
+	found       []Result
+}
+
+func (f *finder) close() {
+	for _, l := range f.logs {
+		if l != nil {
+			l.Close()
+		}
+	}
+}
+
+// page looks at the next hits of the index, and says how many there were.
+func (f *finder) page(ctx context.Context, q Query, o Options) (n int, err error) {
+	text, values := statement(q, o.Rooms)
+	rows, err := f.x.db.QueryContext(ctx, text, append(values, f.limit, f.skip)...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r Result
+		var path string
+		var place int64
+		if err := rows.Scan(&r.Room, &path, &r.RoomID, &place, &r.Snippet); err != nil {
+			return n, err
+		}
+		n++
+		line, err := f.line(path, r.RoomID, place)
+		if err != nil {
+			return n, err
+		}
+		if line == nil || len(f.found) == f.limit {
+			continue
+		}
+		r.MsgID, r.Time = line.MsgID(), line.Time()
+		r.Nick, _, _ = strings.Cut(strings.TrimPrefix(string(line.Plain()), ":"), "!")
+		r.Nick, _, _ = strings.Cut(r.Nick, " ")
+		f.found = append(f.found, r)
+	}
+	return n, rows.Err()
+}
+
+// line is a hit in its log, nil if it is not there any more.
+func (f *finder) line(path, id string, place int64) (log.Line, error) {
+	l, known := f.logs[path]
+	if !known {
+		var err error
+		if l, err = log.Open(filepath.Join(f.x.dir, path), log.Options{ReadOnly: true}); err != nil {
+			l = nil // the room is gone, or can't be read: neither can its messages
+		}
+		f.logs[path] = l
+	}
+	if l == nil || l.ID() != id {
+		return nil, nil
+	}
+	line, err := l.At(place)
+	if errors.Is(err, log.ErrNotFound) || err == nil && line.Redacted() {
+		return nil, nil
+	}
+	return line, err
+}
+
+// statement is a query in SQL, without the limit.
+func statement(q Query, rooms []string) (text string, values []any) {
+	wants, not := q.match()
+	var b strings.Builder
+	snippet := "substr(texts.text, 1, 100)"
+	if wants != "" {
+		snippet = "snippet(texts, 0, char(" + strconv.Itoa(MarkOn) + "), char(" + strconv.Itoa(MarkOff) + "), '…', 24)"
+	}
+	b.WriteString("SELECT rooms.name, rooms.path, rooms.id, messages.place, " + snippet +
+		" FROM texts JOIN messages ON messages.n = texts.rowid JOIN rooms ON rooms.n = messages.room WHERE TRUE")
+	where := func(condition string, value ...any) {
+		b.WriteString(" AND " + condition)
+		values = append(values, value...)
+	}
+	if wants != "" {
+		where("texts MATCH ?", wants)
+	}
+	if not != "" {
+		where("texts.rowid NOT IN (SELECT rowid FROM texts WHERE texts MATCH ?)", not)
+	}
+	if q.From != "" {
+		where("? IN (messages.nick, messages.account)", irc.Fold(q.From))
+	}
+	if q.In != "" {
+		name := irc.Fold(q.In)
+		if r, err := data.Named(q.In); err == nil {
+			name = irc.Fold(r.Name)
+		}
+		where("rooms.folded = ?", name)
+	}
+	if !q.After.IsZero() {
+		where("messages.time >= ?", q.After.UnixMilli())
+	}
+	if !q.Before.IsZero() {
+		where("messages.time < ?", q.Before.UnixMilli())
+	}
+	if rooms != nil {
+		list, _ := json.Marshal(rooms) // strings always are JSON
+		where("rooms.id IN (SELECT value FROM json_each(?))", string(list))
+	}
+	b.WriteString(" ORDER BY messages.time DESC, messages.n DESC LIMIT ? OFFSET ?")
+	return b.String(), values
+}
