@@ -60,6 +60,8 @@ func Parse(line []byte) (Message, error) {
 	}
 	m, err := ircmsg.ParseLineStrict(string(line), true, MaxBody)
 	switch {
+	case err == nil && strings.Trim(m.Command, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "":
+		return m, ErrSyntax
 	case err == nil:
 		m.Source = "" // a client cannot speak for another
 		return m, nil
