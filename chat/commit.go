@@ -27,8 +27,8 @@ func (s *Service) carry(f *feed, _ *flow.Out[*feed]) {
 	s.commit(f)
 	d := s.deliveries.Get().(*delivery)
 	s.deliver(f, d)
+	s.again(f, d)
 	s.deliveries.Put(d)
-	s.again(f)
 }
 
 // commit has the disk take what is pending.

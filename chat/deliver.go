@@ -42,7 +42,6 @@ func (s *Service) deliver(f *feed, d *delivery) {
 		d.send(f, seat)
 	}
 	s.counts.deliveries.Add(int64(len(d.seats) * len(f.taken)))
-	clear(d.seats)
 	if f.err != nil {
 		s.o.Log.Error("messages refused", "log", f.key, "messages", len(f.taken), "error", f.err)
 		f.refuse(f.taken, f.err)
@@ -72,9 +71,16 @@ func (f *feed) handOut(d *delivery) {
 	}
 }
 
-// again puts a feed back if something is pending, or has it leave the net.
-func (s *Service) again(f *feed) {
+// again puts a feed back if something is pending, or has it leave the net. Who left while the batch was sent has it: the mark
+// of that seat was kept too early.
+func (s *Service) again(f *feed, d *delivery) {
 	s.mu.Lock()
+	for _, seat := range d.seats {
+		if seat.left {
+			s.keepMark(seat)
+		}
+	}
+	clear(d.seats)
 	f.queued, f.sending = false, false
 	s.handedOut.Broadcast()
 	if len(f.pending) > 0 || f.stateless {

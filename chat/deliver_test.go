@@ -6,14 +6,26 @@ import (
 	"testing"
 	"time"
 
+	"weir/chat/account"
 	"weir/chat/irc"
 	"weir/chat/log"
 )
 
 // sink is a connection that takes everything.
-type sink struct{ writes, bytes int }
+type sink struct {
+	writes, bytes int
+	then          func() // called once it took something; nil: nothing
+}
 
-func (s *sink) Send(p []byte) bool   { s.writes++; s.bytes += len(p); return true }
+func (s *sink) Send(p []byte) bool {
+	s.writes++
+	s.bytes += len(p)
+	if s.then != nil {
+		s.then()
+	}
+	return true
+}
+
 func (s *sink) Post()                {}
 func (s *sink) Close()               {}
 func (s *sink) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
@@ -69,6 +81,23 @@ func TestADeliveryAllocatesNothingAndIsOneWriteAMember(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { sendAll(f, d) }); n != 0 {
 		t.Errorf("a batch to 64 members makes %v allocations", n)
+	}
+}
+
+// A client that leaves as soon as it has read a message has read it: it is not replayed when it comes back.
+func TestWhoLeavesWhileABatchIsSentHasIt(t *testing.T) {
+	f, sinks := crowd(t, 2, 1)
+	if _, err := f.svc.accounts.Add("bob", "battery-staple", account.Member, false); err != nil {
+		t.Fatal(err)
+	}
+	seat := f.seats[1]
+	seat.session.login = account.Login{Account: f.svc.accounts.Lookup("bob")}
+	sinks[1].then = func() { f.svc.locked(func() { f.stand(seat.session) }) }
+	d := new(delivery)
+	f.svc.deliver(f, d)
+	f.svc.again(f, d)
+	if at, ok := f.svc.accounts.Mark("bob", "", f.key); !ok || at != f.batch.End {
+		t.Errorf("its mark is %d (%v), want the end of what it was sent, %d", at, ok, f.batch.End)
 	}
 }
 

@@ -54,10 +54,11 @@ type seat struct {
 	session *session
 	feed    *feed
 	live    bool         // guarded by Service.mu: messages are sent to it
+	left    bool         // likewise: the session has it no more
 	seen    atomic.Int64 // the offset up to which it was sent everything
 	said    bool         // of the batch under way, some is from the session: owned by the stage that has the feed
 	labeled bool         // and with a label; likewise
-	kept    int64        // owned by the sweep: what of this the account's mark has
+	kept    int64        // guarded by Service.mu: what of this the account's mark has
 }
 
 // pendingLines is how many messages of a session may be under way.
@@ -121,6 +122,7 @@ func (f *feed) stand(s *session) {
 	for i, seat := range f.seats {
 		if seat.session == s {
 			f.svc.keepMark(seat)
+			seat.left = true
 			f.seats = slices.Delete(f.seats, i, i+1)
 			f.used = f.svc.o.Now()
 			return
