@@ -226,10 +226,11 @@ join(struct client *c, struct slice name, struct slice key)
 		return;
 	}
 	r = &c->t->rooms[j->room];
-	tell_self(c, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)j->room, .end = start }, slice_of(r->path));
 	answer(c, ":%s!%s@%s JOIN %s", c->me->nick, c->me->user, c->me->host, r->name);
 	tell_topic(c, r, false);
 	replay_missed(c, j, start);
+	/* After the replay: or what is said meanwhile would come before it, and be taken for sent when the replay is not. */
+	tell_self(c, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)j->room, .end = start }, slice_of(r->path));
 	names_of(c, slice_of(r->name));
 }
 
