@@ -126,6 +126,8 @@ whole_lines(const char *buffer, size_t n)
 long
 reader_read(struct reader *r, char *buffer, size_t room, uint64_t until, uint64_t *first)
 {
+	bool again = false; /* the segment was opened once more, by its name: a redaction puts another file in its place, which then grows */
+
 	if (r->segment < 0 && r->position < until && !open_here(r))
 		return -1;
 	while (r->position < until) {
@@ -138,6 +140,12 @@ reader_read(struct reader *r, char *buffer, size_t room, uint64_t until, uint64_
 		r->position += lines;
 		if (lines > 0)
 			return (long)lines;
+		if (n == 0 && r->position < r->limit && !again) {
+			again = true;
+			if (open_segment(r, r->base))
+				continue;
+		}
+		again = false;
 		if (!open_next(r)) {
 			if (n > 0 || r->limit == UINT64_MAX)
 				return 0;
