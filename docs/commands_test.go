@@ -78,7 +78,7 @@ func split(line string) (words, flags []string) {
 	switch {
 	case words[0] == "serve" && (len(words) < 2 || !slices.Contains([]string{"check", "draw", "components", "password"}, words[1])):
 		words = []string{"serve", "run"} // what serve does by itself
-	case words[0] != "lab" && words[0] != "load" && words[0] != "serve":
+	case !slices.Contains([]string{"lab", "load", "serve", "chat"}, words[0]):
 		words = words[:1]
 	}
 	return words, flags
