@@ -9,12 +9,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
 	"weir/chat/account"
+	"weir/chat/internal/pattern"
 )
 
 // A script is a conversation, in the language of the service's own scripts (chat/testdata). Its lines are
@@ -39,7 +39,7 @@ type script struct {
 	t       *testing.T
 	s       *server
 	clients map[string]*client
-	words   map[string]string
+	words   pattern.Words
 	at      string // file and line
 }
 
@@ -69,7 +69,7 @@ func play(t *testing.T, p *program, file string) {
 			p.needs(t, strings.Fields(needs)...)
 		}
 	}
-	x := &script{t: t, s: p.run(t), clients: map[string]*client{}, words: map[string]string{}}
+	x := &script{t: t, s: p.run(t), clients: map[string]*client{}, words: pattern.Words{}}
 	for i, line := range lines {
 		x.at = fmt.Sprintf("%s:%d", file, i+1)
 		x.do(line)
@@ -108,7 +108,7 @@ func (x *script) step(name, verb string, rest []string, line string) {
 	case "logs":
 		x.logIn(name, rest[1], rest[2], rest[3:])
 	case ">":
-		x.check(c.say(special.ReplaceAllStringFunc(text, x.word)))
+		x.check(c.say(x.words.Fill(text)))
 	case "<":
 		x.told(c, text, false)
 	case "~":
@@ -130,14 +130,6 @@ func (x *script) check(err error) {
 	}
 }
 
-// word is what a {NAME} stands for in what is said.
-func (x *script) word(name string) string {
-	if word, known := x.words[strings.Trim(name, "{}")]; known {
-		return word
-	}
-	return name
-}
-
 func (x *script) logIn(name, login, password string, caps []string) {
 	c := x.s.client(x.t, name)
 	nick, _, _ := strings.Cut(login, "@")
@@ -151,53 +143,21 @@ func (x *script) logIn(name, login, password string, caps []string) {
 }
 
 // told reads the next line that has to fit, or the first that does.
-func (x *script) told(c *client, pattern string, skip bool) {
+func (x *script) told(c *client, want string, skip bool) {
 	x.t.Helper()
 	var passed []string
 	for {
 		line, err := c.line()
 		if err != nil {
-			x.t.Fatalf("%s: %v, want %s\nbefore it:\n%s", x.at, err, pattern, strings.Join(passed, "\n"))
+			x.t.Fatalf("%s: %v, want %s\nbefore it:\n%s", x.at, err, want, strings.Join(passed, "\n"))
 		}
-		if x.fits(pattern, line) {
+		if x.words.Fits(want, line) {
 			return
 		}
 		if passed = append(passed, line); !skip {
-			x.t.Fatalf("%s: %s is told\n\t%s\nwant\n\t%s", x.at, c.name, line, pattern)
+			x.t.Fatalf("%s: %s is told\n\t%s\nwant\n\t%s", x.at, c.name, line, want)
 		}
 	}
-}
-
-var special = regexp.MustCompile(`\*|\{[a-z0-9]+\}`)
-
-// fits says whether a line fits a pattern, and remembers its words.
-func (x *script) fits(pattern, line string) bool {
-	var expr strings.Builder
-	var names []string
-	at := 0
-	for _, m := range special.FindAllStringIndex(pattern, -1) {
-		expr.WriteString(regexp.QuoteMeta(pattern[at:m[0]]))
-		at = m[1]
-		name := strings.Trim(pattern[m[0]:m[1]], "{}")
-		switch word, known := x.words[name]; {
-		case name == "*":
-			expr.WriteString(".*")
-		case known:
-			expr.WriteString(regexp.QuoteMeta(word))
-		default:
-			expr.WriteString("([^ ;,]+)")
-			names = append(names, name)
-		}
-	}
-	expr.WriteString(regexp.QuoteMeta(pattern[at:]))
-	m := regexp.MustCompile("^" + expr.String() + "$").FindStringSubmatch(line)
-	if m == nil {
-		return false
-	}
-	for i, name := range names {
-		x.words[name] = m[i+1]
-	}
-	return true
 }
 
 func (x *script) silent(c *client, what string) {
