@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"weir/flow"
+	"weir/internal/chromium"
 	"weir/web"
 	"weir/web/components/metrics"
 	"weir/web/internal/webtest"
@@ -61,12 +62,12 @@ func stage(name string) string { return fmt.Sprintf(`.stage[data-stage="%s"]`, n
 func TestThePage(t *testing.T) {
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
 		site, admin := running(t, way, figure3(t))
-		b := open(t)
-		b.size(1280, 900, false)
-		b.call("Page.navigate", map[string]any{"url": admin.URL + "/"}, nil)
-		b.until(`document.querySelector("#state")?.textContent == "live"`)
+		b := chromium.Open(t)
+		b.Size(1280, 900, false)
+		b.Call("Page.navigate", map[string]any{"url": admin.URL + "/"}, nil)
+		b.Until(`document.querySelector("#state")?.textContent == "live"`)
 
-		names := eval[[]string](b, `[...document.querySelectorAll(".stage")].map((s) => s.dataset.stage)`)
+		names := chromium.Eval[[]string](b, `[...document.querySelectorAll(".stage")].map((s) => s.dataset.stage)`)
 		for _, want := range []string{"access log", "routes", "password", "private files", "refused", "files", "compress", "reports by a program", "pages", "headers"} {
 			if !slices.Contains(names, want) {
 				t.Errorf("%s is not drawn: %q", want, names)
@@ -74,29 +75,29 @@ func TestThePage(t *testing.T) {
 		}
 		checkDrawing(t, b)
 
-		b.until(`document.querySelector('` + stage("pages") + ` .figures').textContent.startsWith("0/s")`)
+		b.Until(`document.querySelector('` + stage("pages") + ` .figures').textContent.startsWith("0/s")`)
 		busy(t, site.URL)
-		b.until(`parseFloat(document.querySelector('` + stage("pages") + ` .figures').textContent) > 0`)
-		b.until(`[...document.querySelectorAll("text.rate")].some((e) => parseFloat(e.textContent) > 0)`)
-		b.until(`/[1-9].* requests\/s/.test(document.querySelector(".sum").textContent)`)
+		b.Until(`parseFloat(document.querySelector('` + stage("pages") + ` .figures').textContent) > 0`)
+		b.Until(`[...document.querySelectorAll("text.rate")].some((e) => parseFloat(e.textContent) > 0)`)
+		b.Until(`/[1-9].* requests\/s/.test(document.querySelector(".sum").textContent)`)
 
-		b.click(stage("pages"))
-		b.until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "pages"`)
-		b.until(`/rate\s*[0-9.]+\/s/.test(document.querySelector("#detail dl").innerText)`)
-		b.until(`document.querySelector('` + stage("pages") + `').getAttribute("aria-pressed") == "true"`)
-		done := eval[string](b, `document.querySelector("#detail dl").innerText`)
-		b.until(fmt.Sprintf(`document.querySelector("#detail dl").innerText != %q`, done))
-		b.press("Escape")
-		b.until(`document.querySelector("#figures").hidden && document.activeElement.dataset.stage == "pages"`)
+		b.Click(stage("pages"))
+		b.Until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "pages"`)
+		b.Until(`/rate\s*[0-9.]+\/s/.test(document.querySelector("#detail dl").innerText)`)
+		b.Until(`document.querySelector('` + stage("pages") + `').getAttribute("aria-pressed") == "true"`)
+		done := chromium.Eval[string](b, `document.querySelector("#detail dl").innerText`)
+		b.Until(fmt.Sprintf(`document.querySelector("#detail dl").innerText != %q`, done))
+		b.Press("Escape")
+		b.Until(`document.querySelector("#figures").hidden && document.activeElement.dataset.stage == "pages"`)
 
-		b.until(`(document.querySelector('` + stage("compress") + `').focus(), document.activeElement.dataset.stage == "compress")`)
-		b.press("Enter")
-		b.until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "compress"`)
-		if label := eval[string](b, `document.querySelector('`+stage("compress")+`').getAttribute("aria-label")`); !strings.HasPrefix(label, "compress: ") {
+		b.Until(`(document.querySelector('` + stage("compress") + `').focus(), document.activeElement.dataset.stage == "compress")`)
+		b.Press("Enter")
+		b.Until(`!document.querySelector("#figures").hidden && document.querySelector("#chosen").textContent == "compress"`)
+		if label := chromium.Eval[string](b, `document.querySelector('`+stage("compress")+`').getAttribute("aria-label")`); !strings.HasPrefix(label, "compress: ") {
 			t.Errorf("label %q", label)
 		}
-		b.click("summary")
-		b.until(`document.querySelectorAll(".table tbody tr").length > 15`)
+		b.Click("summary")
+		b.Until(`document.querySelectorAll(".table tbody tr").length > 15`)
 		picture(t, b, way)
 		checkPhone(t, b)
 		checkVisitor(t, b, admin.URL)
@@ -129,37 +130,37 @@ func TestThePageFollows(t *testing.T) {
 		a.ServeHTTP(w, r)
 	}))
 	defer admin.Close()
-	b := open(t)
-	b.call("Page.navigate", map[string]any{"url": admin.URL + "/"}, nil)
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": admin.URL + "/"}, nil)
 	drawn := func(names string) string {
 		return `[...document.querySelectorAll(".stage")].map((s) => s.dataset.stage).join() == "` + names + `"`
 	}
-	b.until(drawn("old,same"))
-	b.click(stage("same"))
-	b.until(`!document.querySelector("#figures").hidden`)
+	b.Until(drawn("old,same"))
+	b.Click(stage("same"))
+	b.Until(`!document.querySelector("#figures").hidden`)
 	sites.Store(&second)
-	b.until(drawn("same,new") + ` && document.querySelector("#chosen").textContent == "same" && !document.querySelector("#figures").hidden`)
-	b.click(stage("new"))
-	b.until(`document.querySelector("#chosen").textContent == "new"`)
+	b.Until(drawn("same,new") + ` && document.querySelector("#chosen").textContent == "same" && !document.querySelector("#figures").hidden`)
+	b.Click(stage("new"))
+	b.Until(`document.querySelector("#chosen").textContent == "new"`)
 	sites.Store(&first)
-	b.until(drawn("old,same") + ` && document.querySelector("#figures").hidden`)
+	b.Until(drawn("old,same") + ` && document.querySelector("#figures").hidden`)
 	away.Store(true)
-	b.until(`document.querySelector("#state").classList.contains("bad") && document.querySelector("#state").textContent.includes("502")`)
+	b.Until(`document.querySelector("#state").classList.contains("bad") && document.querySelector("#state").textContent.includes("502")`)
 	away.Store(false)
-	b.until(`document.querySelector("#state").textContent == "live"`)
-	b.click(stage("old"))
+	b.Until(`document.querySelector("#state").textContent == "live"`)
+	b.Click(stage("old"))
 	sites.Store(&none)
-	b.until(drawn("") + ` && document.querySelector("#state").textContent.includes("nothing runs") && document.querySelector("#figures").hidden`)
+	b.Until(drawn("") + ` && document.querySelector("#state").textContent.includes("nothing runs") && document.querySelector("#figures").hidden`)
 	sites.Store(&second)
-	b.until(drawn("same,new"))
-	b.click(stage("new"))
-	b.until(`!document.querySelector("#figures").hidden`)
+	b.Until(drawn("same,new"))
+	b.Click(stage("new"))
+	b.Until(`!document.querySelector("#figures").hidden`)
 }
 
 // checkDrawing wants stages that do not lie upon one another, within the drawing.
-func checkDrawing(t *testing.T, b *browser) {
+func checkDrawing(t *testing.T, b *chromium.Page) {
 	t.Helper()
-	overlaps := eval[[]string](b, `(() => {
+	overlaps := chromium.Eval[[]string](b, `(() => {
 		const boxes = [...document.querySelectorAll(".stage")].map((s) => ({ name: s.dataset.stage, r: s.querySelector(".box").getBoundingClientRect() }));
 		const net = document.querySelector(".net svg").getBoundingClientRect();
 		const bad = boxes.filter(({ r }) => r.left < net.left || r.right > net.right || r.top < net.top || r.bottom > net.bottom).map((b) => b.name + " sticks out");
@@ -177,39 +178,37 @@ func checkDrawing(t *testing.T, b *browser) {
 }
 
 // checkPhone wants a page that is as wide as a phone, with all of the drawing in it, as a column.
-func checkPhone(t *testing.T, b *browser) {
+func checkPhone(t *testing.T, b *chromium.Page) {
 	t.Helper()
-	b.size(375, 740, false)
-	b.until(`document.querySelector(".net").scrollWidth <= document.querySelector(".net").clientWidth && document.querySelector(".net svg").clientWidth > 250`)
-	if columns := eval[int](b, `new Set([...document.querySelectorAll(".stage .box")].map((r) => r.getAttribute("x"))).size`); columns != 1 {
+	b.Size(375, 740, false)
+	b.Until(`document.querySelector(".net").scrollWidth <= document.querySelector(".net").clientWidth && document.querySelector(".net svg").clientWidth > 250`)
+	if columns := chromium.Eval[int](b, `new Set([...document.querySelectorAll(".stage .box")].map((r) => r.getAttribute("x"))).size`); columns != 1 {
 		t.Errorf("on a phone there are %d columns", columns)
 	}
-	if wide := eval[int](b, `document.documentElement.scrollWidth`); wide > 375 {
+	if wide := chromium.Eval[int](b, `document.documentElement.scrollWidth`); wide > 375 {
 		t.Errorf("on a phone of 375 pixels the page is %d wide", wide)
 	}
 	checkDrawing(t, b)
 }
 
 // checkVisitor holds what the browser has done against what it may: nothing is fetched from elsewhere, and nothing goes wrong.
-func checkVisitor(t *testing.T, b *browser, admin string) {
+func checkVisitor(t *testing.T, b *chromium.Page, admin string) {
 	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.fetched) < 5 {
-		t.Errorf("only %q was fetched", b.fetched)
+	if len(b.Fetched()) < 5 {
+		t.Errorf("only %q was fetched", b.Fetched())
 	}
-	for _, url := range b.fetched {
+	for _, url := range b.Fetched() {
 		if !strings.HasPrefix(url, admin+"/") && !strings.HasPrefix(url, "data:") {
 			t.Errorf("%s was fetched", url)
 		}
 	}
-	if len(b.errors) > 0 {
-		t.Errorf("the console says %q", b.errors)
+	if len(b.Errors()) > 0 {
+		t.Errorf("the console says %q", b.Errors())
 	}
 }
 
 // picture looks at the page in four ways: each must be a picture with something in it. With -shots they are written down.
-func picture(t *testing.T, b *browser, way flow.Way) {
+func picture(t *testing.T, b *chromium.Page, way flow.Way) {
 	t.Helper()
 	for _, v := range []struct {
 		name          string
@@ -218,9 +217,9 @@ func picture(t *testing.T, b *browser, way flow.Way) {
 	}{
 		{"desktop-light", 1280, 900, false}, {"desktop-dark", 1280, 900, true}, {"phone-light", 375, 740, false}, {"phone-dark", 375, 740, true},
 	} {
-		b.size(v.width, v.height, v.dark)
-		b.until(fmt.Sprintf(`innerWidth == %d && matchMedia("(prefers-color-scheme: dark)").matches == %v`, v.width, v.dark))
-		shot := b.shot()
+		b.Size(v.width, v.height, v.dark)
+		b.Until(fmt.Sprintf(`innerWidth == %d && matchMedia("(prefers-color-scheme: dark)").matches == %v`, v.width, v.dark))
+		shot := b.Shot()
 		p, err := png.Decode(bytes.NewReader(shot))
 		if err != nil {
 			t.Fatal(err)

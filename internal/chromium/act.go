@@ -1,0 +1,109 @@
+package chromium
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Go loads a page, and waits until it is there.
+func (p *Page) Go(url string) {
+	p.t.Helper()
+	p.Call("Page.navigate", map[string]any{"url": url}, nil)
+	p.Until(fmt.Sprintf(`location.href.startsWith(%q) && document.readyState == "complete"`, url))
+}
+
+// Eval is the value of an expression in the page; of a promise, what it comes to.
+func Eval[T any](p *Page, expression string) T {
+	p.t.Helper()
+	var r struct {
+		Result           struct{ Value T }
+		ExceptionDetails json.RawMessage
+	}
+	p.Call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	if r.ExceptionDetails != nil {
+		p.t.Fatalf("%s: %s", expression, r.ExceptionDetails)
+	}
+	return r.Result.Value
+}
+
+// Until waits until an expression holds in the page.
+func (p *Page) Until(expression string) {
+	p.t.Helper()
+	for end := time.Now().Add(Patience); !Eval[bool](p, "!!("+expression+")"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("still not: %s\n%s\n%q", expression, Eval[string](p, "document.body.innerText"), p.Errors())
+		}
+	}
+}
+
+// Click presses the mouse in the middle of an element.
+func (p *Page) Click(selector string) {
+	p.t.Helper()
+	p.Until(fmt.Sprintf(`document.querySelector(%q)`, selector))
+	at := Eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "nearest", inline: "nearest"});
+		const r = e.getBoundingClientRect(); return {X: r.x + r.width / 2, Y: r.y + r.height / 2} })()`, selector))
+	p.Call("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": at.X, "y": at.Y}, nil)
+	for _, kind := range []string{"mousePressed", "mouseReleased"} {
+		p.Call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}, nil)
+	}
+}
+
+// Write writes text where the focus is.
+func (p *Page) Write(text string) {
+	p.t.Helper()
+	p.Call("Input.insertText", map[string]any{"text": text}, nil)
+}
+
+// Press presses a key, with Alt, Control and Shift before it where they are held: "Enter", "Alt+ArrowUp", "Shift+Tab".
+func (p *Page) Press(keys string) {
+	p.t.Helper()
+	held := 0
+	parts := strings.Split(keys, "+")
+	for _, name := range parts[:len(parts)-1] {
+		held |= map[string]int{"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}[name]
+	}
+	key := parts[len(parts)-1]
+	params := map[string]any{"key": key, "code": key, "modifiers": held}
+	switch {
+	case key == "Enter":
+		params["text"], params["windowsVirtualKeyCode"] = "\r", 13
+	case key == "Tab":
+		params["windowsVirtualKeyCode"] = 9
+	case key == "Space":
+		params["key"], params["text"], params["windowsVirtualKeyCode"] = " ", " ", 32
+	case key == "Delete":
+		params["windowsVirtualKeyCode"] = 46
+	case len(key) == 1:
+		params["code"], params["windowsVirtualKeyCode"] = "Key"+strings.ToUpper(key), int(strings.ToUpper(key)[0])
+		if held&^8 == 0 {
+			params["text"] = key
+		}
+	}
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		params["type"] = kind
+		p.Call("Input.dispatchKeyEvent", params, nil)
+	}
+}
+
+// Size makes the window so wide and high, and its user one who likes the dark or not.
+func (p *Page) Size(width, height int, dark bool) {
+	p.t.Helper()
+	scheme := map[bool]string{false: "light", true: "dark"}[dark]
+	p.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
+	p.Call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+}
+
+// Shot is a picture of the whole page, a PNG.
+func (p *Page) Shot() []byte {
+	p.t.Helper()
+	var r struct{ Data string }
+	p.Call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &r)
+	picture, err := base64.StdEncoding.DecodeString(r.Data)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return picture
+}

@@ -1,0 +1,9 @@
+package chromium
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(Main(m)) }
