@@ -4,9 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"weir/chat/data"
 	"weir/chat/irc"
 )
 
@@ -89,7 +89,7 @@ func (s *Service) openDirect(a, b string) (*feed, error) {
 		return nil, errRooms
 	}
 	f = &feed{}
-	if err := s.openFeed(f, filepath.Join("direct", dirName(key)), key); err != nil {
+	if err := s.openFeed(f, filepath.Join("direct", data.Folder(key)), key); err != nil {
 		return nil, err
 	}
 	f.pair[0], f.pair[1], _ = strings.Cut(key, ",")
@@ -183,32 +183,16 @@ func (s *session) notLive() *seat {
 // conversations are those that an account has talked to.
 func (s *Service) conversations(account string) []string {
 	entries, _ := os.ReadDir(filepath.Join(s.dir, "direct"))
-	me := dirName(account)
+	me := data.Folder(account)
 	var others []string
 	for _, e := range entries {
 		a, b, _ := strings.Cut(e.Name(), ",")
 		switch me {
 		case a:
-			others = append(others, nameOf(b))
+			others = append(others, data.NameOf(b))
 		case b:
-			others = append(others, nameOf(a))
+			others = append(others, data.NameOf(a))
 		}
 	}
 	return others
-}
-
-// nameOf undoes dirName.
-func nameOf(dir string) string {
-	var b strings.Builder
-	for i := 0; i < len(dir); i++ {
-		if dir[i] == '%' && i+2 < len(dir) {
-			if c, err := strconv.ParseUint(dir[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(dir[i])
-	}
-	return b.String()
 }

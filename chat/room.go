@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/chat/data"
 	"weir/chat/irc"
 	"weir/chat/log"
 )
@@ -112,11 +113,11 @@ func (s *Service) openRoom(name string) (*room, error) {
 		return nil, errRooms
 	}
 	r = &room{members: map[*user]*member{}, ranks: map[string]string{}, flags: "nt", made: s.o.Now()}
-	if err := s.openFeed(&r.feed, filepath.Join("rooms", dirName(name)), name); err != nil {
+	if err := s.openFeed(&r.feed, filepath.Join("rooms", data.Folder(name)), name); err != nil {
 		return nil, err
 	}
 	r.feed.room = r
-	r.path = filepath.Join(s.dir, "rooms", dirName(name), "state")
+	r.path = filepath.Join(s.dir, "rooms", data.Folder(name), "state")
 	if err := r.readState(); err != nil {
 		s.o.Log.Warn("a room's state cannot be read", "room", name, "error", err)
 	}
@@ -140,17 +141,4 @@ func (s *Service) openFeed(f *feed, dir, name string) error {
 	f.self[0], f.used = f, s.o.Now()
 	f.delivered = l.Committed()
 	return nil
-}
-
-// dirName is the folder of a room or conversation: lower case, with what is not plain as %XX.
-func dirName(name string) string {
-	var b strings.Builder
-	for i, c := range []byte(irc.Fold(name)) {
-		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("_-#,", c) >= 0 || c == '.' && i > 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
 }

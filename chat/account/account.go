@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"weir/chat/irc"
 )
 
 // Role is what an account may do beyond what its rooms let it.
@@ -128,7 +130,7 @@ func parseBook(path string, data []byte) *book {
 			continue
 		}
 		a, odd := parseAccount(r)
-		name := Fold(r.first())
+		name := irc.Fold(r.first())
 		if first := b.lines[name]; first > 0 {
 			a, odd = nil, []error{fmt.Errorf("line %d is for %q already", first, r.first())}
 		} else {
@@ -147,7 +149,7 @@ func parseBook(path string, data []byte) *book {
 }
 
 func (b *book) add(a *Account) {
-	b.names[Fold(a.Name)] = a
+	b.names[irc.Fold(a.Name)] = a
 	for _, cert := range a.Certs {
 		if b.certs[cert] == nil {
 			b.certs[cert] = a
@@ -157,7 +159,7 @@ func (b *book) add(a *Account) {
 
 // find is the account in use under name, nil if there is none.
 func (b *book) find(name string) *Account {
-	if a := b.names[Fold(name)]; a != nil && !a.Removed {
+	if a := b.names[irc.Fold(name)]; a != nil && !a.Removed {
 		return a
 	}
 	return nil

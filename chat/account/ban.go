@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"weir/chat/irc"
 )
 
 const (
@@ -103,7 +105,7 @@ func parseBans(path string, data []byte) *banBook {
 		case ban.mask || ban.network.IsValid():
 			b.others = append(b.others, ban)
 		default:
-			b.accounts[Fold(ban.Pattern)] = ban
+			b.accounts[irc.Fold(ban.Pattern)] = ban
 		}
 	}
 	return b
@@ -133,11 +135,11 @@ func (b Ban) over(now time.Time) bool { return !b.Until.IsZero() && !now.Before(
 func (b Ban) bans(c Client) bool {
 	switch {
 	case b.mask:
-		return matches(Fold(b.Pattern), Fold(c.Mask))
+		return matches(irc.Fold(b.Pattern), irc.Fold(c.Mask))
 	case b.network.IsValid():
 		return c.Addr.IsValid() && b.network.Contains(c.Addr.Unmap().WithZone(""))
 	}
-	return Fold(b.Pattern) == Fold(c.Account)
+	return irc.Fold(b.Pattern) == irc.Fold(c.Account)
 }
 
 // matches says whether text is what the pattern says, * for any bytes and ? for one. It takes at most
@@ -165,7 +167,7 @@ func matches(pattern, text string) bool {
 // when it is logged in (account) and when its mask is known; and for all who are there when Generation grew.
 func (s *Store) Banned(c Client, now time.Time) (Ban, bool) {
 	banned := s.nowBans()
-	if b, ok := banned.accounts[Fold(c.Account)]; ok && c.Account != "" && !b.over(now) {
+	if b, ok := banned.accounts[irc.Fold(c.Account)]; ok && c.Account != "" && !b.over(now) {
 		return b, true
 	}
 	for _, b := range banned.others {
@@ -183,7 +185,7 @@ func (s *Store) Bans() []Ban {
 	for _, b := range banned.accounts {
 		all = append(all, b)
 	}
-	slices.SortFunc(all, func(a, b Ban) int { return strings.Compare(Fold(a.Pattern), Fold(b.Pattern)) })
+	slices.SortFunc(all, func(a, b Ban) int { return strings.Compare(irc.Fold(a.Pattern), irc.Fold(b.Pattern)) })
 	now := s.o.Now()
 	return slices.DeleteFunc(append(all, banned.others...), func(b Ban) bool { return b.over(now) })
 }
@@ -233,7 +235,7 @@ func (s *Store) Unban(pattern string) error {
 func (b *banBook) drop(pattern string) (found bool) {
 	b.table.keep(func(r *record) bool {
 		clean, err := parsePattern(r.word(0))
-		same := err == nil && Fold(clean.Pattern) == Fold(pattern) || r.word(0) == pattern
+		same := err == nil && irc.Fold(clean.Pattern) == irc.Fold(pattern) || r.word(0) == pattern
 		found = found || same
 		return !same
 	})

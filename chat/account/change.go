@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"weir/chat/irc"
 )
 
 var (
@@ -111,7 +113,7 @@ func (s *Store) add(name, password string, role Role, invite string, reuse bool)
 	if err := errors.Join(CheckName(name), CheckPassword(password)); err != nil {
 		return nil, err
 	}
-	if b := s.nowAccounts(); b.names[Fold(name)] != nil && !reuse {
+	if b := s.nowAccounts(); b.names[irc.Fold(name)] != nil && !reuse {
 		return nil, b.taken(name)
 	}
 	v, err := newVerifier(password, s.o.Iterations)
@@ -143,7 +145,7 @@ func (b *book) taken(name string) error {
 }
 
 func (now *files) addAccount(name string, v verifier, role Role, invite string, reuse bool, at time.Time) error {
-	if old := now.book.names[Fold(name)]; old != nil {
+	if old := now.book.names[irc.Fold(name)]; old != nil {
 		if !old.Removed || !reuse {
 			return now.book.taken(name)
 		}
@@ -162,7 +164,7 @@ func (now *files) addAccount(name string, v verifier, role Role, invite string, 
 
 // damaged says whether the line for name can't be read.
 func (b *book) damaged(name string) bool {
-	return b.lines[Fold(name)] > 0 && b.names[Fold(name)] == nil
+	return b.lines[irc.Fold(name)] > 0 && b.names[irc.Fold(name)] == nil
 }
 
 // SetPassword gives an account another password. It is slow. Sessions that are logged in stay.
@@ -241,7 +243,7 @@ func (s *Store) Remove(name string, free bool) error {
 		return err
 	}
 	err = s.change(func(now *files) error {
-		a := now.book.names[Fold(name)]
+		a := now.book.names[irc.Fold(name)]
 		if a == nil || a.Removed && !free {
 			return fmt.Errorf("%w account: %q", ErrUnknown, name)
 		}

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/xdg-go/scram"
+
+	"weir/chat/irc"
 )
 
 // ErrRefused is the only answer to a login that failed: it doesn't tell a name that nobody has from a password
@@ -31,7 +33,7 @@ func Key(authcid string) string {
 	if err != nil {
 		return ""
 	}
-	return Fold(name)
+	return irc.Fold(name)
 }
 
 // SplitPlain reads a message of SASL PLAIN (RFC 4616): [authzid] NUL authcid NUL password. Who acts for another
@@ -50,7 +52,7 @@ func SplitPlain(message []byte) (authcid, password string, err error) {
 
 // acts says whether who is authcid may act as authzid: only as himself.
 func acts(authzid, authcid string) bool {
-	return authzid == "" || Fold(authzid) == Fold(authcid) || Key(authzid) != "" && Key(authzid) == Key(authcid)
+	return authzid == "" || irc.Fold(authzid) == irc.Fold(authcid) || Key(authzid) != "" && Key(authzid) == Key(authcid)
 }
 
 // Plain checks a password. authcid is NAME or NAME@DEVICE. It is slow (one PBKDF2, see DefaultIterations)
@@ -102,7 +104,7 @@ func (s *Store) External(authzid, fingerprint string) (Login, error) {
 		return Login{Account: a}, nil
 	}
 	name, device, err := Split(authzid)
-	if err != nil || Fold(name) != Fold(a.Name) {
+	if err != nil || irc.Fold(name) != irc.Fold(a.Name) {
 		return Login{}, ErrRefused
 	}
 	return Login{a, device}, nil

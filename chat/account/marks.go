@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"weir/chat/irc"
 )
 
 // MaxDevices is how many devices of an account have marks: one more, and the marks of the device that was not
@@ -86,7 +88,7 @@ func goodRoom(room string) bool {
 
 // of reads the account's file if it was not read yet. A line that can't be read is passed over.
 func (m *marks) of(account string) *accountMarks {
-	name := Fold(account)
+	name := irc.Fold(account)
 	if a := m.accounts[name]; a != nil {
 		return a
 	}
@@ -282,7 +284,7 @@ func (m *marks) forget(account string) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	m.mu.Lock()
-	delete(m.accounts, Fold(account))
+	delete(m.accounts, irc.Fold(account))
 	m.mu.Unlock()
 	held, err := m.lock()
 	if err != nil {

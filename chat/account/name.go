@@ -4,14 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"weir/chat/irc"
 )
 
 // Limits in bytes.
 const (
-	MaxName     = 32  // of an account's name
-	MaxDevice   = 32  // of a device's name
-	MinPassword = 8   // of a new password, in characters
-	MaxPassword = 256 // of a password; an IRC line has room for no more than about 400
+	MaxName     = irc.MaxNick // of an account's name
+	MaxDevice   = 32          // of a device's name
+	MinPassword = 8           // of a new password, in characters
+	MaxPassword = 256         // of a password; an IRC line has room for no more than about 400
 )
 
 var (
@@ -21,28 +23,9 @@ var (
 	ErrDevice = errors.New("account: not a name for a device")
 )
 
-// Fold is the name under which an account is found: casemapping "ascii", A to Z as a to z and nothing else.
-func Fold(name string) string {
-	for i := 0; i < len(name); i++ {
-		if name[i] >= 'A' && name[i] <= 'Z' {
-			return foldBytes(name)
-		}
-	}
-	return name
-}
-
-func foldBytes(name string) string {
-	b := []byte(name)
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
-}
-
-// CheckName says why an account can't be called name. An account's name is a nickname (RFC 2812, section
-// 2.3.1) of at most MaxName bytes, so no name holds a comma, a slash, a dot, a space, an @ or a wildcard.
+// CheckName says why an account can't be called name. An account's name is a nickname (RFC 2812, section 2.3.1) of
+// at most MaxName bytes, so no name holds a comma, a slash, a dot, a space, an @ or a wildcard. It is found by
+// its folded form, irc.Fold.
 func CheckName(name string) error {
 	if name == "" {
 		return fmt.Errorf("%w: it is empty", ErrName)
@@ -50,22 +33,10 @@ func CheckName(name string) error {
 	if len(name) > MaxName {
 		return fmt.Errorf("%w: it has %d bytes, at most %d", ErrName, len(name), MaxName)
 	}
-	for i := 0; i < len(name); i++ {
-		if !nickByte(name[i], i == 0) {
-			return fmt.Errorf("%w: %q: use letters, digits (not first) and - (not first) [ ] \\ ` _ ^ { | }", ErrName, name)
-		}
+	if !irc.ValidNick(name) {
+		return fmt.Errorf("%w: %q: use letters, digits (not first) and - (not first) [ ] \\ ` _ ^ { | }", ErrName, name)
 	}
 	return nil
-}
-
-func nickByte(c byte, first bool) bool {
-	switch {
-	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', strings.IndexByte("[]\\`_^{|}", c) >= 0:
-		return true
-	case c >= '0' && c <= '9', c == '-':
-		return !first
-	}
-	return false
 }
 
 // CheckDevice says why a device can't be called name. "" is the device that was not named.
@@ -94,14 +65,14 @@ func Split(authcid string) (name, device string, err error) {
 	if named && device == "" {
 		return "", "", fmt.Errorf("%w: it is empty: leave out the @", ErrDevice)
 	}
-	return name, Fold(device), CheckDevice(device)
+	return name, irc.Fold(device), CheckDevice(device)
 }
 
 // fileName is what the file of the account is called in a folder of the data directory: the folded name with
 // every byte outside a-z 0-9 _ - as %XX.
 func fileName(name string) string {
 	var b strings.Builder
-	for _, c := range []byte(Fold(name)) {
+	for _, c := range []byte(irc.Fold(name)) {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
 			b.WriteByte(c)
 		} else {

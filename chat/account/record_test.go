@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"weir/chat/irc"
 )
 
 // FuzzTable: whatever a file holds, reading it does not fail, writing it back changes nothing but a missing last
@@ -31,7 +33,7 @@ func FuzzTable(f *testing.F) {
 			t.Errorf("%d accounts and %d problems, then %d and %d", len(book.names), len(book.problems), len(again.names), len(again.problems))
 		}
 		for name, a := range book.names {
-			if CheckName(a.Name) != nil || name != Fold(a.Name) || a.Role.rank() < 0 {
+			if CheckName(a.Name) != nil || name != irc.Fold(a.Name) || a.Role.rank() < 0 {
 				t.Errorf("an account %+v", a)
 			}
 			if a.verifier != nil {
@@ -88,8 +90,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q is %q at %q, %v", c.authcid, name, device, err)
 		}
 	}
-	if Fold("Az[]{}ÄZ") != "az[]{}Äz" {
-		t.Errorf("folded to %q", Fold("Az[]{}ÄZ"))
+	if irc.Fold("Az[]{}ÄZ") != "az[]{}Äz" {
+		t.Errorf("folded to %q", irc.Fold("Az[]{}ÄZ"))
 	}
 	if got := fileName("[X]\\`_^{|}-9"); got != "%5Bx%5D%5C%60_%5E%7B%7C%7D-9" {
 		t.Errorf("the file is called %s", got)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"weir/chat/irc"
 )
 
 // Registration says who may make an account for himself.
@@ -229,6 +231,6 @@ func (s *Store) Accounts() []*Account {
 			all = append(all, a)
 		}
 	}
-	slices.SortFunc(all, func(a, b *Account) int { return strings.Compare(Fold(a.Name), Fold(b.Name)) })
+	slices.SortFunc(all, func(a, b *Account) int { return strings.Compare(irc.Fold(a.Name), irc.Fold(b.Name)) })
 	return all
 }

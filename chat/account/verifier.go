@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/xdg-go/scram"
+
+	"weir/chat/irc"
 )
 
 // DefaultIterations is how often PBKDF2 hashes a new password. RFC 7677 asks for at least 4,096, NIST SP 800-63B
@@ -118,7 +120,7 @@ func decoy(secret []byte, name string, iterations int) verifier {
 		return h.Sum(nil)
 	}
 	return verifier{scram.StoredCredentials{
-		KeyFactors: scram.KeyFactors{Salt: string(of(Fold(name))[:saltBytes]), Iters: iterations},
+		KeyFactors: scram.KeyFactors{Salt: string(of(irc.Fold(name))[:saltBytes]), Iters: iterations},
 		StoredKey:  of("stored key, which no name is"), ServerKey: of("server key, which no name is"),
 	}}
 }

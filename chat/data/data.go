@@ -69,7 +69,7 @@ func List(dir string) ([]Room, error) {
 
 // open says what a folder's room is called.
 func open(dir, kind, folder string) Room {
-	r := Room{Name: unescape(folder), Path: kind + "/" + folder, Direct: kind == Direct}
+	r := Room{Name: NameOf(folder), Path: kind + "/" + folder, Direct: kind == Direct}
 	if r.Direct {
 		return r
 	}
@@ -90,11 +90,11 @@ func Named(name string) (Room, error) {
 	r := Room{Name: name}
 	switch a, b, pair := strings.Cut(name, ","); {
 	case irc.ValidRoom(name):
-		r.Path = Rooms + "/" + escape(irc.Fold(name))
+		r.Path = Rooms + "/" + Folder(name)
 	case pair && account.CheckName(a) == nil && account.CheckName(b) == nil:
 		a, b = irc.Fold(a), irc.Fold(b)
 		r.Name = min(a, b) + "," + max(a, b)
-		r.Path, r.Direct = Direct+"/"+escape(r.Name), true
+		r.Path, r.Direct = Direct+"/"+Folder(r.Name), true
 	default:
 		return Room{}, fmt.Errorf("%q is %w: want #room, or two accounts as ann,bob", name, ErrName)
 	}
@@ -104,10 +104,10 @@ func Named(name string) (Room, error) {
 	return r, nil
 }
 
-// escape is the folder of a folded name.
-func escape(name string) string {
+// Folder is what the folder of a room or conversation is called: its name folded, with what is not plain as %XX.
+func Folder(name string) string {
 	var b strings.Builder
-	for i, c := range []byte(name) {
+	for i, c := range []byte(irc.Fold(name)) {
 		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("_-#,", c) >= 0 || c == '.' && i > 0 {
 			b.WriteByte(c)
 		} else {
@@ -117,7 +117,8 @@ func escape(name string) string {
 	return b.String()
 }
 
-func unescape(folder string) string {
+// NameOf undoes Folder. The name is folded.
+func NameOf(folder string) string {
 	var b strings.Builder
 	for i := 0; i < len(folder); i++ {
 		if folder[i] == '%' && i+2 < len(folder) {

@@ -33,9 +33,9 @@ var importRules = []rule{
 		why: "the parts meet at net.Listener and net.Conn, so that each can be used without the others"},
 	{from: []string{"web/..."}, to: []string{"weir/tcpip/...", "weir/chat/..."}, tests: true,
 		why: "the parts meet at net.Listener and net.Conn, so that each can be used without the others"},
-	{from: []string{"chat/..."}, except: []string{"chat/page/..."}, to: []string{"weir/tcpip/...", "weir/web/..."}, tests: true,
-		why: "the parts meet at net.Listener and net.Conn, so that each can be used without the others; only chat/page is a web site"},
-	{from: []string{"chat/page/..."}, to: []string{"weir/tcpip/..."}, tests: true,
+	{from: []string{"chat/..."}, except: []string{"chat/page/...", "chat/host"}, to: []string{"weir/tcpip/...", "weir/web/..."}, tests: true,
+		why: "the parts meet at net.Listener and net.Conn, so that each can be used without the others; only chat/page is a web site, and chat/host serves it"},
+	{from: []string{"chat/page/...", "chat/host"}, to: []string{"weir/tcpip/..."}, tests: true,
 		why: "the page runs over any net.Listener"},
 
 	{from: []string{"..."}, except: []string{"cmd/weir", "lab/...", "docs"}, to: []string{"weir/lab/..."}, tests: true,
@@ -47,6 +47,8 @@ var importRules = []rule{
 
 	{from: []string{"tcpip/tcp", "web/http1", "chat/irc", "lab/stat"}, to: []string{"net", "os", "os/...", "sync", "sync/...", "syscall"},
 		why: "it is a pure function of its input and of the time it is given, so that it can be replayed, fuzzed and tested in virtual time"},
+	{from: []string{"chat/client"}, to: []string{"net", "os", "os/...", "sync", "sync/...", "syscall"},
+		why: "a client's state is a function of what it is told: connections and clocks are its callers'"},
 	{from: []string{"..."}, except: []string{"cmd/weir", "subjects/..."}, to: []string{"flag", "github.com/alecthomas/kong", "github.com/jotaen/kong-completion"},
 		why: commandOnly},
 }
@@ -111,6 +113,7 @@ func TestImportRulesCatchABadExample(t *testing.T) {
 		{"chat/room.go", "weir/web", true},
 		{"chat/page/page.go", "weir/web", false},
 		{"chat/page/page.go", "weir/tcpip", true},
+		{"chat/host/web.go", "weir/web/server", false},
 		{"chat/room.go", "weir/lab/stat", true},
 		{"lab/load/load.go", "weir/lab/stat", false},
 		{"lab/run.go", "weir/cmd/weir", true},
