@@ -15,6 +15,7 @@ import (
 
 	"weir/chat"
 	"weir/chat/account"
+	"weir/internal/chromium"
 )
 
 // host is a chat with its page, at an address that stays when it is stopped and started again.
@@ -111,7 +112,7 @@ type client struct {
 }
 
 func (h *host) dial(header http.Header, protocols ...string) (*websocket.Conn, *http.Response, error) {
-	ctx, stop := context.WithTimeout(context.Background(), patience)
+	ctx, stop := context.WithTimeout(context.Background(), chromium.Patience)
 	defer stop()
 	return websocket.Dial(ctx, "ws://"+h.addr+"/irc", &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
 }
@@ -123,7 +124,7 @@ func (h *host) client(protocols ...string) *client {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(context.Background(), 4*patience)
+	ctx, stop := context.WithTimeout(context.Background(), 4*chromium.Patience)
 	h.t.Cleanup(func() { ws.CloseNow(); stop() })
 	ws.SetReadLimit(1 << 20)
 	c := &client{t: h.t, ctx: ctx, ws: ws, kind: websocket.MessageText}

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"weir/chat"
+	"weir/internal/chromium"
 	"weir/web"
 )
 
@@ -178,7 +179,7 @@ func TestAsAComponent(t *testing.T) {
 	defer site.Close()
 	server := httptest.NewServer(site)
 	defer server.Close()
-	ctx, stop := context.WithTimeout(context.Background(), patience)
+	ctx, stop := context.WithTimeout(context.Background(), chromium.Patience)
 	defer stop()
 	ws, _, err := websocket.Dial(ctx, server.URL+"/irc", &websocket.DialOptions{Subprotocols: []string{textProtocol}})
 	if err != nil {

@@ -1,0 +1,98 @@
+package page
+
+import (
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/internal/chromium"
+)
+
+var shots = flag.String("shots", "", "write pictures of the page to this folder")
+
+// browser is a page of somebody's.
+type browser struct {
+	*chromium.Page
+	t *testing.T
+}
+
+func open(t *testing.T) *browser {
+	t.Helper()
+	return &browser{chromium.Open(t), t}
+}
+
+// another is a page for somebody else.
+func (b *browser) another() *browser { return open(b.t) }
+
+// visit opens the page and comes in.
+func (h *host) visit(b *browser, name, password, room string) {
+	h.t.Helper()
+	b.Size(1280, 800, false)
+	b.Go("http://" + h.addr + "/")
+	for id, value := range map[string]string{"name": name, "password": password, "first": room} {
+		b.Until(fmt.Sprintf(`(document.getElementById(%q).focus(), document.activeElement.select(), document.activeElement.id == %q)`, id, id))
+		b.Press("Delete")
+		b.Write(value)
+	}
+	b.Press("Enter")
+}
+
+// inRoom waits until a room is shown and joined.
+func (b *browser) inRoom(room string) {
+	b.t.Helper()
+	b.Until(fmt.Sprintf(`document.querySelector("#title").textContent == %q && document.querySelectorAll("#peoplelist li").length > 0`, room))
+}
+
+// say writes a message and sends it by the keyboard.
+func (b *browser) say(text string) {
+	b.t.Helper()
+	b.Until(`(document.querySelector("#say").focus(), document.activeElement.id == "say")`)
+	b.Write(text)
+	b.Press("Enter")
+}
+
+const texts = `[...document.querySelectorAll("#log .message:not(.local):not(.waiting) .text")].map((e) => e.textContent)`
+
+// shows waits until the messages that are shown are these.
+func (b *browser) shows(want []string) {
+	b.t.Helper()
+	b.Until(fmt.Sprintf(`JSON.stringify(%s) == JSON.stringify(%s)`, texts, asJSON(want)))
+}
+
+func asJSON(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = fmt.Sprintf("%q", w)
+	}
+	return "[" + strings.Join(quoted, ",") + "]"
+}
+
+// picture writes a picture, if there is a folder for it.
+func (b *browser) picture(name string) {
+	b.t.Helper()
+	if *shots == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(*shots, name+".png"), b.Shot(), 0o644); err != nil {
+		b.t.Error(err)
+	}
+}
+
+// clean checks that the page said no error, and asked no other host for anything.
+func (b *browser) clean(h *host) {
+	b.t.Helper()
+	for _, e := range b.Errors() {
+		if !strings.Contains(e, "WebSocket connection") { // that it was cut is no error of the page's
+			b.t.Errorf("the browser's console: %s", e)
+		}
+	}
+	for _, f := range b.Fetched() {
+		if u, err := url.Parse(f); err != nil || u.Host != h.addr && u.Scheme != "data" && f != "about:blank" {
+			b.t.Errorf("the page asked for %s", f)
+		}
+	}
+}
