@@ -71,7 +71,10 @@ func (t *TLS) validate() error {
 	case files && t.ACME != nil:
 		return errors.New("server: TLS has both files and ACME: leave one out")
 	case t.ACME != nil:
-		return t.ACME.validate()
+		if err := t.ACME.Validate(); err != nil {
+			return fmt.Errorf("server: %w", err)
+		}
+		return nil
 	case t.CertFile == "" || t.KeyFile == "":
 		return errors.New("server: TLS needs CertFile and KeyFile, or ACME")
 	}

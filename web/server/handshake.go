@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/certificate"
 	"weir/web/internal/conn"
 )
 
@@ -64,7 +65,7 @@ func (s *Server) handshake(ctx context.Context, line *conn.Line, first, second *
 	case "h2":
 		line.Use()
 		second.put(t)
-	case alpnChallenge:
+	case certificate.Challenge:
 		t.Close() // the challenge was answered by the certificate
 	default:
 		first.put(line.Over(t))

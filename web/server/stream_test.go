@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go/http3"
+
+	"weir/internal/certificate/certtest"
 )
 
 // multiplexed are clients of the versions that share a connection among requests.
-func multiplexed(t *testing.T, a *authority, s *running) map[string]*http.Client {
-	h3 := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool, ServerName: "weir.test"}}
+func multiplexed(t *testing.T, a *certtest.Authority, s *running) map[string]*http.Client {
+	h3 := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Pool, ServerName: "weir.test"}}
 	t.Cleanup(func() { h3.Close() })
 	return map[string]*http.Client{"HTTP/2": client(t, a, s.addr), "HTTP/3": {Transport: h3, Timeout: patience}}
 }
@@ -21,11 +23,11 @@ func multiplexed(t *testing.T, a *authority, s *running) map[string]*http.Client
 func at(s *running, path string) string { return "https://" + s.addr + path }
 
 func TestSlowStreamsAreDropped(t *testing.T) {
-	a := newAuthority(t)
+	a := certtest.New(t)
 	ended := make(chan error, 4) // from the handlers, one each
 	c := impatient
 	c.IdleTimeout = 0 // streams are what is tested, not connections
-	c.TLS, c.HTTP3 = a.files(t, t.TempDir(), "weir.test"), true
+	c.TLS, c.HTTP3 = files(t, a, t.TempDir(), "weir.test"), true
 	s := start(t, c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/body" {
 			_, err := io.Copy(io.Discard, r.Body)
@@ -68,11 +70,11 @@ func TestSlowStreamsAreDropped(t *testing.T) {
 }
 
 func TestStreamsThatAreIdleOnPurposeLive(t *testing.T) {
-	a := newAuthority(t)
+	a := certtest.New(t)
 	next := make(chan string) // from the test to the handler of events
 	c := impatient
 	c.IdleTimeout = 0
-	c.TLS, c.HTTP3 = a.files(t, t.TempDir(), "weir.test"), true
+	c.TLS, c.HTTP3 = files(t, a, t.TempDir(), "weir.test"), true
 	s := start(t, c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for range 2 {
 			io.WriteString(w, <-next)

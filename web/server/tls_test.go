@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go/http3"
+
+	"weir/internal/certificate/certtest"
 )
 
 // shows answers with what the server knows of the request.
@@ -27,10 +29,23 @@ var shows = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s %s %s", r.Proto, secure, body)
 })
 
+// files is a new certificate in dir, over the one that may be there.
+func files(t *testing.T, a *certtest.Authority, dir, name string) *TLS {
+	f := new(TLS)
+	f.CertFile, f.KeyFile = a.Files(t, dir, name)
+	return f
+}
+
+func write(t *testing.T, name string, text []byte) {
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // client trusts the authority and resolves every name to addr.
-func client(t *testing.T, a *authority, addr string, protocols ...string) *http.Client {
+func client(t *testing.T, a *certtest.Authority, addr string, protocols ...string) *http.Client {
 	tr := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: a.pool, NextProtos: protocols, ServerName: "weir.test"},
+		TLSClientConfig: &tls.Config{RootCAs: a.Pool, NextProtos: protocols, ServerName: "weir.test"},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, addr)
 		},
@@ -58,8 +73,8 @@ func fetch(t *testing.T, c *http.Client) (*http.Response, string) {
 }
 
 func TestOverTLSEveryVersionIsServed(t *testing.T) {
-	a := newAuthority(t)
-	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test"), HTTP3: true}, shows)
+	a := certtest.New(t)
+	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), HTTP3: true}, shows)
 	if _, body := fetch(t, client(t, a, s.addr, "http/1.1")); body != "HTTP/1.1 http/1.1 hello" {
 		t.Errorf("HTTP/1.1 is answered %q", body)
 	}
@@ -71,7 +86,7 @@ func TestOverTLSEveryVersionIsServed(t *testing.T) {
 	if alt := resp.Header.Get("Alt-Svc"); !strings.HasPrefix(alt, `h3=":`+port+`"`) {
 		t.Errorf("Alt-Svc is %q, want HTTP/3 on port %s", alt, port)
 	}
-	h3 := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool, ServerName: "weir.test"}}
+	h3 := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Pool, ServerName: "weir.test"}}
 	defer h3.Close()
 	resp, err := (&http.Client{Transport: h3, Timeout: patience}).Post("https://"+s.addr+"/", "text/plain", strings.NewReader("hello"))
 	if err != nil {
@@ -84,8 +99,8 @@ func TestOverTLSEveryVersionIsServed(t *testing.T) {
 }
 
 // secure is a TLS connection that wants HTTP/1.1.
-func secure(t *testing.T, a *authority, addr string) *tls.Conn {
-	c := tls.Client(dial(t, addr), &tls.Config{RootCAs: a.pool, ServerName: "weir.test", NextProtos: []string{"http/1.1"}})
+func secure(t *testing.T, a *certtest.Authority, addr string) *tls.Conn {
+	c := tls.Client(dial(t, addr), &tls.Config{RootCAs: a.Pool, ServerName: "weir.test", NextProtos: []string{"http/1.1"}})
 	if err := c.Handshake(); err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +108,8 @@ func secure(t *testing.T, a *authority, addr string) *tls.Conn {
 }
 
 func TestOverTLSItIsAsStrict(t *testing.T) {
-	a := newAuthority(t)
-	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test")}, saying("good"))
+	a := certtest.New(t)
+	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test")}, saying("good"))
 	c := secure(t, a, s.addr)
 	io.WriteString(c, get+"GET / HTTP/1.1\nHost: a\n\n")
 	r := bufio.NewReader(c)
@@ -107,8 +122,8 @@ func TestOverTLSItIsAsStrict(t *testing.T) {
 }
 
 func TestOverTLSConnectionsCanBeTakenOver(t *testing.T) {
-	a := newAuthority(t)
-	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test")}, echo(t))
+	a := certtest.New(t)
+	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test")}, echo(t))
 	c := secure(t, a, s.addr)
 	io.WriteString(c, upgrade+"early")
 	r := bufio.NewReader(c)
@@ -123,8 +138,8 @@ func TestOverTLSConnectionsCanBeTakenOver(t *testing.T) {
 }
 
 func TestStopEndsConnectionsThatOnlyShookHands(t *testing.T) {
-	a := newAuthority(t)
-	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test"), Drain: time.Hour}, shows)
+	a := certtest.New(t)
+	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), Drain: time.Hour}, shows)
 	c := secure(t, a, s.addr)
 	wait(t, "the connection is with the engine", func() bool { return s.Connections() == 1 })
 	if err := s.stop(); err != nil {
@@ -136,8 +151,8 @@ func TestStopEndsConnectionsThatOnlyShookHands(t *testing.T) {
 }
 
 func TestSlowHandshakesAreDropped(t *testing.T) {
-	a := newAuthority(t)
-	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test"), HeaderTimeout: moment, ErrorLog: func(string) {}}, shows)
+	a := certtest.New(t)
+	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), HeaderTimeout: moment, ErrorLog: func(string) {}}, shows)
 	c := dial(t, s.addr)
 	io.WriteString(c, "\x16\x03\x01")
 	if _, err := c.Read(make([]byte, 1)); err == nil || timedOut(err) {
@@ -146,8 +161,8 @@ func TestSlowHandshakesAreDropped(t *testing.T) {
 }
 
 func TestPlainHTTPOnATLSPortIsTold(t *testing.T) {
-	a := newAuthority(t)
-	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test")}, shows)
+	a := certtest.New(t)
+	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test")}, shows)
 	c := dial(t, s.addr)
 	io.WriteString(c, get)
 	if resp, body := answer(t, bufio.NewReader(c)); resp.StatusCode != 400 || !strings.Contains(body, "https://") {
@@ -156,8 +171,8 @@ func TestPlainHTTPOnATLSPortIsTold(t *testing.T) {
 }
 
 func TestStopWithIdleHTTP2Connections(t *testing.T) {
-	a := newAuthority(t)
-	s := start(t, Config{TLS: a.files(t, t.TempDir(), "weir.test")}, shows)
+	a := certtest.New(t)
+	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test")}, shows)
 	fetch(t, client(t, a, s.addr))
 	if err := s.stop(); err != nil {
 		t.Error(err)
@@ -175,10 +190,10 @@ func name(t *testing.T, addr string) string {
 }
 
 func TestCertificateFilesAreReadAgain(t *testing.T) {
-	a, dir := newAuthority(t), t.TempDir()
+	a, dir := certtest.New(t), t.TempDir()
 	var mu sync.Mutex
 	var logged []string
-	s := start(t, Config{TLS: a.files(t, dir, "old.test"), ErrorLog: func(line string) {
+	s := start(t, Config{TLS: files(t, a, dir, "old.test"), ErrorLog: func(line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		logged = append(logged, line)
@@ -186,7 +201,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 	if got := name(t, s.addr); got != "old.test" {
 		t.Errorf("certificate for %s, want old.test", got)
 	}
-	f := a.files(t, dir, "new.test")
+	f := files(t, a, dir, "new.test")
 	wait(t, "the new certificate is in use", func() bool { return name(t, s.addr) == "new.test" })
 	write(t, f.CertFile, []byte("rubbish"))
 	wait(t, "the fault is reported", func() bool {
@@ -203,15 +218,15 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 	if err := os.Remove(f.CertFile); err != nil {
 		t.Fatal(err)
 	}
-	a.files(t, dir, "newer.test")
+	files(t, a, dir, "newer.test")
 	wait(t, "the newer certificate is in use", func() bool { return name(t, s.addr) == "newer.test" })
 }
 
 func TestCertificatesByACME(t *testing.T) {
-	a := newAuthority(t)
+	a := certtest.New(t)
 	var s *running
 	started := make(chan struct{}) // no values, closed when s is there
-	a.serve(t, func() string { <-started; return s.addr })
+	a.Serve(t, func() string { <-started; return s.addr })
 	roots := a.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	config := Config{
 		TLS:      &TLS{ACME: &ACME{Names: []string{"weir.test"}, Agreed: true, Dir: t.TempDir(), CA: a.URL + "/directory", CARoots: roots}},

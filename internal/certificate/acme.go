@@ -1,11 +1,9 @@
-package server
+package certificate
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 
@@ -14,11 +12,12 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// alpnChallenge is the protocol of TLS-ALPN-01 (RFC 8737).
-const alpnChallenge = "acme-tls/1"
+// Challenge is the protocol of TLS-ALPN-01 (RFC 8737). A server whose source is Challenged agrees to it with clients that want nothing else,
+// and closes the connection once the handshake is over: the certificate has answered.
+const Challenge = "acme-tls/1"
 
 // ACME obtains certificates, and renews them before they run out (RFC 8555, by the TLS-ALPN-01 challenge:
-// port 443 of each name's addresses must lead to this server).
+// port 443 of each name's addresses must lead to where challenges are answered).
 type ACME struct {
 	Names   []string       // the names to have certificates for
 	Email   string         // where the authority may write to; optional
@@ -28,19 +27,20 @@ type ACME struct {
 	CARoots *x509.CertPool // whom to trust as the authority's own server; nil is the system's
 }
 
-func (a *ACME) validate() error {
+// Validate says in one sentence what cannot work.
+func (a *ACME) Validate() error {
 	switch {
 	case len(a.Names) == 0:
-		return errors.New("server: ACME needs the names to have certificates for")
+		return errors.New("ACME needs the names to have certificates for")
 	case !a.Agreed:
-		return errors.New("server: ACME needs Agreed: the authority issues to those who agree to its terms")
+		return errors.New("ACME needs Agreed: the authority issues to those who agree to its terms")
 	case a.Dir == "":
-		return errors.New("server: ACME needs a Dir to keep its keys and certificates in")
+		return errors.New("ACME needs a Dir to keep its keys and certificates in")
 	}
 	return nil
 }
 
-// manager is certmagic, told to keep to itself: no listener of its own, no log but ours.
+// manager is certmagic, told to keep to itself: no log but ours.
 type manager struct {
 	names []string
 	magic *certmagic.Config
@@ -48,34 +48,34 @@ type manager struct {
 	ended sync.Once
 }
 
-func newManager(a *ACME, c *Config, at net.Addr) (*manager, error) {
-	tcp, ok := at.(*net.TCPAddr)
-	if !ok {
-		return nil, fmt.Errorf("server: ACME needs a TCP address to be reached at, not %v", at)
+// ByACME is a source of certificates by ACME. Challenges are answered at a port: by whoever listens there, if it has Get and Challenge, or
+// uses the same Dir; by the source itself, while there is one to answer, if nobody does.
+func ByACME(a *ACME, at *net.TCPAddr, logf func(format string, args ...any)) (*Source, error) {
+	if err := a.Validate(); err != nil {
+		return nil, err
 	}
-	logger := zap.New(reporter{c.logf})
+	logger := zap.New(reporter{logf})
 	m := &manager{names: a.Names}
 	m.cache = certmagic.NewCache(certmagic.CacheOptions{
 		Logger:           logger,
 		GetConfigForCert: func(certmagic.Certificate) (*certmagic.Config, error) { return m.magic, nil },
 	})
+	host := ""
+	if at.IP != nil {
+		host = at.IP.String()
+	}
 	m.magic = certmagic.New(m.cache, certmagic.Config{Storage: &certmagic.FileStorage{Path: a.Dir}, Logger: logger})
 	m.magic.Issuers = []certmagic.Issuer{certmagic.NewACMEIssuer(m.magic, certmagic.ACMEIssuer{
 		CA: a.CA, Email: a.Email, Agreed: a.Agreed, TrustedRoots: a.CARoots, Logger: logger,
-		// The port is taken, by this server: the library then lets it answer by GetCertificate.
-		DisableHTTPChallenge: true, ListenHost: tcp.IP.String(), AltTLSALPNPort: tcp.Port,
+		DisableHTTPChallenge: true, ListenHost: host, AltTLSALPNPort: at.Port,
 	})}
-	return m, nil
+	return &Source{acme: m}, nil
 }
 
-func (m *manager) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	return m.magic.GetCertificate(hello)
+// IsChallenge says whether a client wants nothing but the answer to a challenge.
+func IsChallenge(hello *tls.ClientHelloInfo) bool {
+	return len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == Challenge
 }
-
-// manage begins to obtain what is missing, and goes on in the background until ctx ends.
-func (m *manager) manage(ctx context.Context) { m.magic.ManageAsync(ctx, m.names) }
-
-func (m *manager) close() { m.ended.Do(m.cache.Stop) }
 
 // reporter passes on what certmagic says of failures.
 type reporter struct {
@@ -97,6 +97,6 @@ func (r reporter) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	for _, f := range fields {
 		f.AddTo(values)
 	}
-	r.logf("server: ACME: %s %v", e.Message, values.Fields)
+	r.logf("ACME: %s %v", e.Message, values.Fields)
 	return nil
 }

@@ -1,4 +1,10 @@
-package server
+// Package certtest issues certificates that tests trust, by hand or by ACME.
+//
+// # Limitations
+//
+// Its ACME is what a client needs for one certificate with the challenge TLS-ALPN-01; signatures of requests are not checked. It is for tests
+// alone: nothing else imports it.
+package certtest
 
 import (
 	"crypto/ecdsa"
@@ -22,12 +28,11 @@ import (
 	"time"
 )
 
-// authority issues certificates that tests trust: by hand, or by ACME with the TLS-ALPN-01 challenge, as far as
-// a client needs it (RFC 8555). Signatures of requests are not checked.
-type authority struct {
+// Authority is a certificate authority of its own for each test.
+type Authority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
-	pool *x509.CertPool
+	Pool *x509.CertPool // holds its own certificate
 
 	// ACME.
 	*httptest.Server
@@ -40,12 +45,13 @@ type authority struct {
 	issued []byte   // PEM
 }
 
-func newAuthority(t *testing.T) *authority {
+// New makes an authority.
+func New(t testing.TB) *Authority {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &authority{key: key, pool: x509.NewCertPool(), serial: 1}
+	a := &Authority{key: key, Pool: x509.NewCertPool(), serial: 1}
 	root := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of tests"}, NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
@@ -57,12 +63,12 @@ func newAuthority(t *testing.T) *authority {
 	if a.cert, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}
-	a.pool.AddCert(a.cert)
+	a.Pool.AddCert(a.cert)
 	return a
 }
 
-// sign is a certificate for names, as PEM with the authority's behind it.
-func (a *authority) sign(public any, names ...string) ([]byte, error) {
+// Sign is a certificate for names, as PEM with the authority's behind it.
+func (a *Authority) Sign(public any, names ...string) ([]byte, error) {
 	a.mu.Lock()
 	a.serial++
 	serial := a.serial
@@ -80,13 +86,14 @@ func (a *authority) sign(public any, names ...string) ([]byte, error) {
 	return append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})...), nil
 }
 
-// files writes a new pair into dir, over the one that may be there.
-func (a *authority) files(t *testing.T, dir, name string) *TLS {
+// Files writes a new pair into dir, over the one that may be there.
+func (a *Authority) Files(t testing.TB, dir, name string) (certFile, keyFile string) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, err := a.sign(&key.PublicKey, name)
+	cert, err := a.Sign(&key.PublicKey, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,20 +101,20 @@ func (a *authority) files(t *testing.T, dir, name string) *TLS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &TLS{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
-	write(t, f.CertFile, cert)
-	write(t, f.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-	return f
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	write(t, certFile, cert)
+	write(t, keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	return certFile, keyFile
 }
 
-func write(t *testing.T, name string, text []byte) {
+func write(t testing.TB, name string, text []byte) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// serve begins to speak ACME.
-func (a *authority) serve(t *testing.T, solver func() string) {
+// Serve begins to speak ACME. Solver is where port 443 of every name leads.
+func (a *Authority) Serve(t testing.TB, solver func() string) {
 	a.solver = solver
 	mux := http.NewServeMux()
 	mux.HandleFunc("/directory", func(w http.ResponseWriter, r *http.Request) {
@@ -157,7 +164,7 @@ func payload(r *http.Request, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-func (a *authority) newOrder(w http.ResponseWriter, r *http.Request) {
+func (a *Authority) newOrder(w http.ResponseWriter, r *http.Request) {
 	var order struct{ Identifiers []struct{ Value string } }
 	if err := payload(r, &order); err != nil {
 		reply(w, 400, map[string]any{"detail": err.Error()})
@@ -171,9 +178,9 @@ func (a *authority) newOrder(w http.ResponseWriter, r *http.Request) {
 	a.writeOrder(w, 201)
 }
 
-func (a *authority) order(w http.ResponseWriter, r *http.Request) { a.writeOrder(w, 200) }
+func (a *Authority) order(w http.ResponseWriter, r *http.Request) { a.writeOrder(w, 200) }
 
-func (a *authority) writeOrder(w http.ResponseWriter, status int) {
+func (a *Authority) writeOrder(w http.ResponseWriter, status int) {
 	order := map[string]any{
 		"status": "pending", "identifiers": []any{a.identifier()}, "authorizations": []string{a.URL + "/authz/1"}, "finalize": a.URL + "/finalize/1",
 	}
@@ -186,27 +193,27 @@ func (a *authority) writeOrder(w http.ResponseWriter, status int) {
 	reply(w, status, order)
 }
 
-func (a *authority) identifier() map[string]string {
+func (a *Authority) identifier() map[string]string {
 	return map[string]string{"type": "dns", "value": a.names[0]}
 }
 
-func (a *authority) status() string {
+func (a *Authority) status() string {
 	if a.valid {
 		return "valid"
 	}
 	return "pending"
 }
 
-func (a *authority) challengeObject() map[string]any {
+func (a *Authority) challengeObject() map[string]any {
 	return map[string]any{"type": "tls-alpn-01", "url": a.URL + "/challenge/1", "token": "token-of-tests", "status": a.status()}
 }
 
-func (a *authority) authorization(w http.ResponseWriter, r *http.Request) {
+func (a *Authority) authorization(w http.ResponseWriter, r *http.Request) {
 	reply(w, 200, map[string]any{"status": a.status(), "identifier": a.identifier(), "challenges": []any{a.challengeObject()}})
 }
 
 // challenge connects to the name with the challenge's protocol: the certificate must have the extension.
-func (a *authority) challenge(w http.ResponseWriter, r *http.Request) {
+func (a *Authority) challenge(w http.ResponseWriter, r *http.Request) {
 	c, err := tls.Dial("tcp", a.solver(), &tls.Config{InsecureSkipVerify: true, ServerName: a.names[0], NextProtos: []string{"acme-tls/1"}})
 	if err == nil {
 		for _, e := range c.ConnectionState().PeerCertificates[0].Extensions {
@@ -217,7 +224,7 @@ func (a *authority) challenge(w http.ResponseWriter, r *http.Request) {
 	reply(w, 200, a.challengeObject())
 }
 
-func (a *authority) finalize(w http.ResponseWriter, r *http.Request) {
+func (a *Authority) finalize(w http.ResponseWriter, r *http.Request) {
 	var request struct{ CSR string }
 	err := payload(r, &request)
 	if err == nil && a.valid {
@@ -231,7 +238,7 @@ func (a *authority) finalize(w http.ResponseWriter, r *http.Request) {
 	a.writeOrder(w, 200)
 }
 
-func (a *authority) issue(text string) error {
+func (a *Authority) issue(text string) error {
 	der, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		return err
@@ -242,6 +249,6 @@ func (a *authority) issue(text string) error {
 	}
 	a.mu.Unlock()
 	defer a.mu.Lock()
-	a.issued, err = a.sign(csr.PublicKey, csr.DNSNames...)
+	a.issued, err = a.Sign(csr.PublicKey, csr.DNSNames...)
 	return err
 }

@@ -1,0 +1,71 @@
+package certificate_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"strings"
+	"testing"
+
+	"weir/internal/certificate"
+	"weir/internal/certificate/certtest"
+)
+
+func leaf(t *testing.T, s *certificate.Source) *x509.Certificate {
+	t.Helper()
+	c, err := s.Get(new(tls.ClientHelloInfo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Leaf
+}
+
+func TestReloadReadsFilesAtOnceAndKeepsWhatWorks(t *testing.T) {
+	a, dir := certtest.New(t), t.TempDir()
+	cert, key := a.Files(t, dir, "old.test")
+	s, err := certificate.Files(cert, key, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Files(t, dir, "new.test")
+	if err := s.Reload(); err != nil || leaf(t, s).DNSNames[0] != "new.test" {
+		t.Errorf("after a reload the certificate is for %s: %v", leaf(t, s).DNSNames, err)
+	}
+	if err := os.WriteFile(cert, []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "cannot use the certificate "+cert) {
+		t.Errorf("rubbish is reloaded: %v", err)
+	}
+	if name := leaf(t, s).DNSNames[0]; name != "new.test" {
+		t.Errorf("after that the certificate is for %s", name)
+	}
+}
+
+func TestAServersOwnCertificateIsMadeOnce(t *testing.T) {
+	dir := t.TempDir() + "/tls"
+	var prints []string
+	for range 2 {
+		cert, key, err := certificate.Self(dir, []string{"chat.test", "127.0.0.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := certificate.Files(cert, key, t.Logf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := leaf(t, s)
+		prints = append(prints, certificate.Fingerprint(l.Raw))
+		for _, name := range []string{"chat.test", "127.0.0.1"} {
+			if err := l.VerifyHostname(name); err != nil {
+				t.Error(err)
+			}
+		}
+		if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the key's file is %v, %v", info.Mode(), err)
+		}
+	}
+	if prints[0] != prints[1] || len(prints[0]) != 64 {
+		t.Errorf("fingerprints %q", prints)
+	}
+}

@@ -1,0 +1,71 @@
+package certificate
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// selfYears is how long a certificate of the server's own is valid: nobody renews what people have pinned.
+const selfYears = 10
+
+// Self gives the files of a certificate that nobody vouches for but the server itself, in a folder: as made before, or made now for names, DNS
+// names and addresses. Clients have to be told to trust its fingerprint.
+func Self(dir string, names []string) (certFile, keyFile string, err error) {
+	certFile, keyFile = filepath.Join(dir, "self.pem"), filepath.Join(dir, "self.key")
+	_, err = os.Stat(certFile)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return certFile, keyFile, err
+	}
+	cert, key, err := makeSelf(names)
+	if err != nil {
+		return "", "", fmt.Errorf("making a certificate: %w", err)
+	}
+	err = os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(keyFile, key, 0o600)
+	}
+	if err == nil { // the key is there first: a certificate is looked for
+		err = os.WriteFile(certFile, cert, 0o644)
+	}
+	return certFile, keyFile, err
+}
+
+func makeSelf(names []string) (cert, key []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, nil, err
+	}
+	now := time.Now()
+	leaf := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: names[0]}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.AddDate(selfYears, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			leaf.IPAddresses = append(leaf.IPAddresses, ip)
+		} else {
+			leaf.DNSNames = append(leaf.DNSNames, name)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, private.Public(), private)
+	if err != nil {
+		return nil, nil, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), err
+}
