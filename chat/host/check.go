@@ -1,0 +1,182 @@
+package host
+
+import (
+	"fmt"
+	"net"
+	"path"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/chat/account"
+	"weir/serve"
+)
+
+// Problem is a value that cannot be.
+type Problem struct {
+	Key  string // as in the file: "limits.connections"
+	Text string // what is wrong, and what to do
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Key + ": " + p.Text }
+
+// checker collects the first problem.
+type checker struct{ found *Problem }
+
+func (c *checker) wrong(key, format string, args ...any) {
+	if c.found == nil {
+		c.found = &Problem{key, fmt.Sprintf(format, args...)}
+	}
+}
+
+// within wants n to be its zero or in a range.
+func (c *checker) within(key string, n, least, most int) {
+	if n != 0 && (n < least || n > most) {
+		c.wrong(key, "%d is not %d to %d: write such a number, or leave it out for the default", n, least, most)
+	}
+}
+
+func (c *checker) lasts(key string, d Duration, least, most time.Duration) {
+	if d != 0 && (d.Long() < least || d.Long() > most) {
+		c.wrong(key, "%v is not %v to %v: write such a time with its unit, as \"%s\", or leave it out for the default", d.Long(), short(least), short(most), short(least))
+	}
+}
+
+// short is a time as people write it: 1h instead of 1h0m0s.
+func short(d time.Duration) string {
+	text, _ := Duration(d).MarshalText()
+	return string(text)
+}
+
+func (c *checker) oneOf(key, value string, words ...string) {
+	for _, w := range words {
+		if value == w {
+			return
+		}
+	}
+	if value != "" {
+		c.wrong(key, "%q is not known: write one of %s", value, strings.Join(words, ", "))
+	}
+}
+
+func (c *checker) word(key, value string) {
+	if strings.ContainsAny(value, " :\r\n\x00@!") {
+		c.wrong(key, "%q has to be one word, and hold none of : @ and !; choose another", value)
+	}
+}
+
+func (c *checker) addresses(key string, all []string) {
+	seen := map[string]bool{}
+	for _, a := range all {
+		_, port, err := net.SplitHostPort(a)
+		if err != nil {
+			c.wrong(key, "%q is no address: write HOST:PORT, such as 127.0.0.1:6667, [::1]:6667 or :6667", a)
+			return
+		}
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+			if _, err := net.LookupPort("tcp", port); err != nil {
+				c.wrong(key, "%q has no port 0 to 65535 at its end", a)
+			}
+		} else if seen[a] && n != 0 {
+			c.wrong(key, "%q stands there twice: leave one out", a)
+		}
+		seen[a] = true
+	}
+}
+
+// Check returns the first thing that is wrong, a *Problem, or nil.
+func (c *Config) Check() error {
+	var k checker
+	if c.Data == "" {
+		k.wrong("data", "there is no data directory: say where the chat is kept, by data in the file or --data DIR")
+	}
+	k.addresses("listen", c.Listen)
+	if _, err := c.way(); err != nil {
+		k.wrong("run", "%v", err)
+	}
+	k.within("loops", c.Loops, 1, 1024)
+	k.lasts("drain", c.Drain, 100*time.Millisecond, 10*time.Minute)
+	k.word("server.name", c.Server.Name)
+	if n := c.Server.Name; n != "" && !strings.Contains(n, ".") {
+		k.wrong("server.name", "%q needs a dot, or clients take it for a user's: write such as chat.%s", n, n)
+	}
+	k.word("server.network", c.Server.Network)
+	if c.Server.MOTD != "" && c.Server.MOTDFile != "" {
+		k.wrong("server.motd_file", "there is motd too: leave one out")
+	}
+	k.oneOf("accounts.registration", c.Accounts.Registration, "invite", "open", "off")
+	c.Limits.check(&k)
+	c.Retention.check(&k)
+	k.addresses("web.listen", c.Web.Listen)
+	for _, o := range c.Web.Origins {
+		if _, err := path.Match(o, ""); err != nil || o == "" {
+			k.wrong("web.origins", "%q is no pattern: write a host such as *.example.org", o)
+		}
+	}
+	if c.Metrics.Listen != "" {
+		k.addresses("metrics.listen", []string{c.Metrics.Listen})
+	}
+	k.oneOf("log.format", c.Log.Format, "text", "json")
+	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	if k.found != nil {
+		return k.found
+	}
+	return nil
+}
+
+const (
+	maxNumber = 1 << 16
+	maxLines  = 100_000
+)
+
+func (l *Limits) check(k *checker) {
+	k.within("limits.connections", l.Connections, 1, maxNumber)
+	k.within("limits.per_address", l.PerAddress, 1, maxNumber)
+	k.within("limits.rooms", l.Rooms, 1, maxNumber)
+	k.within("limits.user_rooms", l.UserRooms, 1, maxNumber)
+	if l.Flood != nil {
+		k.within("limits.flood", *l.Flood, 1, 1_000_000)
+	}
+	k.lasts("limits.alive", l.Alive, time.Second, 24*time.Hour)
+	k.lasts("limits.begin", l.Begin, time.Second, time.Hour)
+	k.within("limits.replay", l.Replay, 1, maxLines)
+	k.within("limits.history", l.History, 1, maxLines)
+}
+
+// leastBytes is the smallest limit on a log's size: a few of the longest lines, four times.
+const leastBytes = 64 << 10
+
+func (r *Retention) check(k *checker) {
+	k.lasts("retention.room_age", r.RoomAge, time.Minute, maxDuration)
+	k.lasts("retention.direct_age", r.DirectAge, time.Minute, maxDuration)
+	for key, z := range map[string]Size{"retention.room_bytes": r.RoomBytes, "retention.direct_bytes": r.DirectBytes} {
+		if z != 0 && z < leastBytes {
+			k.wrong(key, "%d bytes are not 64 KiB or more: write such a size, or 0 for no limit", z)
+		}
+	}
+}
+
+// way is how connections in clear text are run.
+func (c *Config) way() (serve.Way, error) {
+	if c.Run == "" && runtime.GOOS == "linux" {
+		return serve.Loop, nil
+	}
+	for w, trait := range serve.Ways {
+		if trait.Name == c.Run && trait.Sessions && !trait.Splits {
+			return serve.Way(w), nil
+		}
+	}
+	if c.Run != "" {
+		return 0, fmt.Errorf("a chat is not run by %q: write loop, goroutine, pool or coroutine", c.Run)
+	}
+	return serve.Goroutine, nil
+}
+
+func (a *Accounts) registration() account.Registration {
+	if a.Registration == "invite" {
+		return account.ByInvite
+	}
+	return account.Registration(a.Registration)
+}

@@ -1,0 +1,71 @@
+package host
+
+// Config is how a chat is hosted. The zero value of a field gives its default. It is not changed once Open or Reload has it. docs/chat-config.md
+// explains each key. Durations and sizes are text in the file; see [Duration] and [Size].
+type Config struct {
+	Data   string   `toml:"data"`   // the data directory; made if it is not there. No default
+	Listen []string `toml:"listen"` // HOST:PORT for IRC clients in clear text. Default 127.0.0.1:6667; an empty list: nowhere
+	Run    string   `toml:"run"`    // how connections are run: loop, goroutine, pool or coroutine. Default loop where there is epoll, goroutine elsewhere
+	Loops  int      `toml:"loops"`  // event loops for loop and coroutine, 1 to 1,024. Default 1
+	Drain  Duration `toml:"drain"`  // how long a stop may take, 100 ms to 10 min. Default 5 s
+
+	Server    Server    `toml:"server"`
+	Accounts  Accounts  `toml:"accounts"`
+	Limits    Limits    `toml:"limits"`
+	Retention Retention `toml:"retention"`
+	Web       Web       `toml:"web"`
+	Metrics   Metrics   `toml:"metrics"`
+	Log       Log       `toml:"log"`
+}
+
+// Server is what clients are told of the server.
+type Server struct {
+	Name     string `toml:"name"`      // of the server, in sources: a word with a dot. Default weir.chat
+	Network  string `toml:"network"`   // as clients show it: a word. Default Weir
+	MOTD     string `toml:"motd"`      // what new users read, lines. Default none
+	MOTDFile string `toml:"motd_file"` // the same from a file, which is read at the start and at each reload. Default none
+}
+
+// Accounts say who may come in.
+type Accounts struct {
+	Registration string `toml:"registration"` // who may make an account for himself: invite, open or off. Default invite
+	LoginOnly    bool   `toml:"login_only"`   // only accounts may come in. Default no
+}
+
+// Limits bound what clients may do.
+type Limits struct {
+	Connections int      `toml:"connections"` // at once, 1 to 65,536. Default 10,000
+	PerAddress  int      `toml:"per_address"` // connections of one address that is not this machine's, 1 to 65,536. Default 64
+	Rooms       int      `toml:"rooms"`       // rooms and direct conversations that are open at once, 1 to 65,536. Default 16,384
+	UserRooms   int      `toml:"user_rooms"`  // that a user may be in, 1 to 65,536. Default 256
+	Flood       *int     `toml:"flood"`       // commands a second of an account or address, ten times as many at once, 0 to 1,000,000; 0: no limit. Default 10
+	Alive       Duration `toml:"alive"`       // a client that says nothing for so long is asked, and gone after half of it again, 1 s to 1 d. Default 2 min
+	Begin       Duration `toml:"begin"`       // how long registration may take, 1 s to 1 h. Default 30 s
+	Replay      int      `toml:"replay"`      // lines at most that a client without chathistory is replayed in a room, 1 to 100,000. Default 500
+	History     int      `toml:"history"`     // lines at most of one CHATHISTORY, 1 to 100,000. Default 1,000
+}
+
+// Retention says how long messages are kept. Old ones go by segments, so up to a quarter more may stay. Default: for ever.
+type Retention struct {
+	RoomAge     Duration `toml:"room_age"`     // of a room's messages, 1 min to 100 years; 0: no limit
+	RoomBytes   Size     `toml:"room_bytes"`   // of a room's log, 64 KiB and up; 0: no limit
+	DirectAge   Duration `toml:"direct_age"`   // the same of direct conversations
+	DirectBytes Size     `toml:"direct_bytes"` // the same of direct conversations
+}
+
+// Web is the chat's page, and IRC over WebSocket at /irc.
+type Web struct {
+	Listen  []string `toml:"listen"`  // HOST:PORT. Default none: there is no page
+	Origins []string `toml:"origins"` // hosts whose pages may connect beside the page's own, such as *.example.org. Default none
+}
+
+// Metrics is where the server tells how it is: /metrics for Prometheus, /healthz and /readyz.
+type Metrics struct {
+	Listen string `toml:"listen"` // HOST:PORT, which only operators should reach. Default none
+}
+
+// Log is what is written of what happens. It never holds a message's text, nor a password.
+type Log struct {
+	Format string `toml:"format"` // text or json. Default text
+	Level  string `toml:"level"`  // debug, info, warn or error: what is less is left out. Default info
+}

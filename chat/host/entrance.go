@@ -1,0 +1,86 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"weir/chat"
+	"weir/serve"
+)
+
+// entrance is one way in: a listener, and how what comes by it is run.
+type entrance struct {
+	name     string // in logs and metrics: "irc" for clear text
+	listener net.Listener
+	way      serve.Way // loop and coroutine need a listener with a file descriptor
+	meter    serve.Meter
+
+	// open makes a connection's session. Nil: what is known of the client is its address. Who knows more calls chat.Service.Session with it.
+	open func(serve.Conn) serve.Session
+}
+
+// openEntrances listens wherever IRC clients may come in.
+func (h *Host) openEntrances(c *Config) error {
+	way, err := c.way()
+	if err != nil {
+		return err
+	}
+	listen := c.Listen
+	if listen == nil {
+		listen = []string{"127.0.0.1:6667"}
+	}
+	for _, address := range listen {
+		l, err := h.listen("irc", "listen", address)
+		if err != nil {
+			return err
+		}
+		h.ways = append(h.ways, &entrance{name: "irc", listener: l, way: way})
+	}
+	return nil
+}
+
+// listen listens on an address of the configuration's key.
+func (h *Host) listen(what, key, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, &Problem{key, fmt.Sprintf("cannot listen on %s: %v: choose another address, or end what has it", address, cause(err))}
+	}
+	if h.events.Listening != nil {
+		h.events.Listening(what, l.Addr())
+	}
+	return l, nil
+}
+
+// cause is an error of package net without the address, which was said.
+func cause(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err
+	}
+	return err
+}
+
+// enter serves an entrance until ctx ends.
+func (h *Host) enter(ctx context.Context, e *entrance) error {
+	c := h.Config()
+	service := h.chat.Sessions()
+	if e.open != nil {
+		service.Open = e.open
+	}
+	err := serve.Run(ctx, e.way, e.listener, service, serve.Options{Loops: c.Loops, Width: c.connections(), Queue: chat.Outbox,
+		Drain: c.drain(), Panicked: h.panicked, Meter: &e.meter})
+	if errors.Is(err, serve.ErrDeadline) {
+		err = nil // a client that took nothing any more
+	}
+	return err
+}
+
+func (e *entrance) close() error { return ignoreClosed(e.listener.Close()) }
+
+func (c *Config) connections() int {
+	if c.Limits.Connections == 0 {
+		return 10_000
+	}
+	return c.Limits.Connections
+}

@@ -1,0 +1,53 @@
+package host
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"weir/chat"
+)
+
+// options are the chat's.
+func (c *Config) options() (chat.Options, error) {
+	l := c.Limits
+	o := chat.Options{Name: c.Server.Name, Network: c.Server.Network, MOTD: c.Server.MOTD,
+		Registration: c.Accounts.registration(), LoginOnly: c.Accounts.LoginOnly,
+		Connections: l.Connections, PerAddress: l.PerAddress, MaxRooms: l.Rooms, UserRooms: l.UserRooms,
+		Alive: l.Alive.Long(), Begin: l.Begin.Long(), Replay: l.Replay, History: l.History}
+	switch {
+	case l.Flood == nil:
+	case *l.Flood == 0:
+		o.Flood = -1
+	default:
+		o.Flood = *l.Flood
+	}
+	if c.Server.MOTDFile != "" {
+		text, err := os.ReadFile(c.Server.MOTDFile)
+		if err != nil {
+			return o, &Problem{"server.motd_file", fmt.Sprintf("%v: write the path of a text, or leave it out", err)}
+		}
+		o.MOTD = string(text)
+	}
+	return o, nil
+}
+
+// logger writes to w, nil for nowhere. Its level can be changed.
+func (l *Log) logger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(l.level())
+	if w == nil {
+		return slog.New(slog.DiscardHandler), level
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if l.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o)), level
+	}
+	return slog.New(slog.NewTextHandler(w, o)), level
+}
+
+func (l *Log) level() (level slog.Level) {
+	_ = level.UnmarshalText([]byte(l.Level)) // Check has seen it; "" is info
+	return level
+}

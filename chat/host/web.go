@@ -1,0 +1,42 @@
+package host
+
+import (
+	"net/http"
+
+	"weir/chat/page"
+	"weir/web/server"
+)
+
+// openWeb makes the page and listens for browsers.
+func (h *Host) openWeb(c *Config) (err error) {
+	if len(c.Web.Listen) == 0 {
+		return nil
+	}
+	h.page, err = page.New(page.Config{Service: h.chat, Origins: c.Web.Origins, Drain: c.drain(), Panicked: h.panicked})
+	if err != nil {
+		return err
+	}
+	handler := h.site()
+	for _, address := range c.Web.Listen {
+		l, err := h.listen("web", "web.listen", address)
+		if err != nil {
+			return err
+		}
+		s, err := server.New(handler, server.Config{Listener: l, Drain: c.drain(), ErrorLog: h.webError})
+		if err != nil {
+			l.Close()
+			return err
+		}
+		h.web = append(h.web, s)
+	}
+	return nil
+}
+
+// site is what browsers find: the page at the root, and what else is served.
+func (h *Host) site() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", h.page)
+	return mux
+}
+
+func (h *Host) webError(line string) { h.log.Warn("web", "error", line) }

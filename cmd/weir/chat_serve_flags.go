@@ -1,0 +1,60 @@
+package main
+
+import "weir/chat/host"
+
+// chatFlags are what of a chat's configuration can be said by flags. What is not said is empty, so that the file's value holds, or the default.
+type chatFlags struct {
+	Data   string   `type:"path" placeholder:"DIR" help:"The data directory, which is made if it is not there."`
+	Listen []string `placeholder:"HOST:PORT" help:"Where to listen; :6667 is every address of this machine. 127.0.0.1:6667 when not said; may be said several times."`
+	Way    string   `name:"run" placeholder:"WAY" help:"How connections are run: loop, goroutine, pool or coroutine. Loop where there is epoll, goroutine elsewhere."`
+	Loops  int      `placeholder:"N" help:"Event loops, for loop and coroutine (1)."`
+
+	Name         string `placeholder:"NAME" help:"The server's name (weir.chat)."`
+	Network      string `placeholder:"NAME" help:"The network's name, as clients show it (Weir)."`
+	MOTD         string `name:"motd" type:"path" placeholder:"FILE" help:"What those who come in are told first."`
+	Registration string `placeholder:"POLICY" help:"Who may make an account for himself: invite (who has one), open (everybody) or off."`
+	LoginOnly    bool   `help:"Let only accounts in."`
+	Flood        *int   `placeholder:"N" help:"Commands a second of an account or address, ten times as many at once; 0 is no limit (10). Guests on this machine have none."`
+	Replay       int    `placeholder:"N" help:"Lines that a client without chathistory is shown at most, of what it missed in a room (500)."`
+	Connections  int    `placeholder:"N" help:"Connections at once (10000)."`
+
+	Web     []string `placeholder:"HOST:PORT" help:"Where to serve the chat's web page too, and IRC over WebSocket at /irc. Without it there is none."`
+	Origins []string `name:"web-origin" placeholder:"HOST" help:"Hosts whose pages may connect by WebSocket, beside the page's own; such as *.example.org."`
+
+	Metrics  string `placeholder:"HOST:PORT" help:"Where to tell how the server is: /metrics for Prometheus, /healthz and /readyz. Without it, nowhere."`
+	Log      string `placeholder:"FORMAT" help:"How the log is written: text or json (text). It holds no message's text."`
+	LogLevel string `placeholder:"LEVEL" help:"What is logged: debug, info, warn or error (info)."`
+}
+
+// flags are those that were given.
+func (c *chatFlags) flags() []host.Flag {
+	var given []host.Flag
+	for _, f := range []struct {
+		given     bool
+		name, key string
+		set       func(*host.Config)
+	}{
+		{c.Data != "", "--data", "data", func(o *host.Config) { o.Data = c.Data }},
+		{len(c.Listen) > 0, "--listen", "listen", func(o *host.Config) { o.Listen = c.Listen }},
+		{c.Way != "", "--run", "run", func(o *host.Config) { o.Run = c.Way }},
+		{c.Loops != 0, "--loops", "loops", func(o *host.Config) { o.Loops = c.Loops }},
+		{c.Name != "", "--name", "server.name", func(o *host.Config) { o.Server.Name = c.Name }},
+		{c.Network != "", "--network", "server.network", func(o *host.Config) { o.Server.Network = c.Network }},
+		{c.MOTD != "", "--motd", "server.motd_file", func(o *host.Config) { o.Server.MOTD, o.Server.MOTDFile = "", c.MOTD }},
+		{c.Registration != "", "--registration", "accounts.registration", func(o *host.Config) { o.Accounts.Registration = c.Registration }},
+		{c.LoginOnly, "--login-only", "accounts.login_only", func(o *host.Config) { o.Accounts.LoginOnly = true }},
+		{c.Flood != nil, "--flood", "limits.flood", func(o *host.Config) { o.Limits.Flood = c.Flood }},
+		{c.Replay != 0, "--replay", "limits.replay", func(o *host.Config) { o.Limits.Replay = c.Replay }},
+		{c.Connections != 0, "--connections", "limits.connections", func(o *host.Config) { o.Limits.Connections = c.Connections }},
+		{len(c.Web) > 0, "--web", "web.listen", func(o *host.Config) { o.Web.Listen = c.Web }},
+		{len(c.Origins) > 0, "--web-origin", "web.origins", func(o *host.Config) { o.Web.Origins = c.Origins }},
+		{c.Metrics != "", "--metrics", "metrics.listen", func(o *host.Config) { o.Metrics.Listen = c.Metrics }},
+		{c.Log != "", "--log", "log.format", func(o *host.Config) { o.Log.Format = c.Log }},
+		{c.LogLevel != "", "--log-level", "log.level", func(o *host.Config) { o.Log.Level = c.LogLevel }},
+	} {
+		if f.given {
+			given = append(given, host.Flag{Name: f.name, Key: f.key, Set: f.set})
+		}
+	}
+	return given
+}
