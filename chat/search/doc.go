@@ -1,7 +1,7 @@
 // Package search finds messages by their words. It keeps an index beside the logs, DATA/index/search.db (SQLite with
 // FTS5), which says nothing that the logs don't: it may be deleted at any time and is made anew.
 //
-// Update brings the index up to what is committed, from where it stopped; Run does so again and again. It takes no lock of a
+// Update brings the index up to what is committed, from where it stopped; Follow does so for some rooms, and Run for all again and again. It takes no lock of a
 // room. Several processes may update and search at the same time: each step is one transaction that begins where the last
 // one ended. Text that was redacted, and messages that retention removed, leave the index and the file's pages
 // (secure_delete) at the next Update. Find looks up every hit in its log before it returns it, so what is not in the log
@@ -14,6 +14,8 @@
 //	sail*                       words that begin so
 //	-engine                     not this word
 //	from:ann in:#family after:2026-11-01 before:2026-11-21
+//
+// or what their clients send of it with IRC's SEARCH, attributes: see ParseAttributes.
 //
 // Limitations: words are what Unicode's letters and digits make, so languages without blanks between words are found by
 // whole runs of letters. There is no stemming and no ranking: the newest come first. An index that is

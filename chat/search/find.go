@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,8 +26,10 @@ const MaxLimit = 500
 
 // Options of Find.
 type Options struct {
-	Rooms []string // ids of the rooms that the asker may read; nil: all, empty: none
-	Limit int      // 1 to MaxLimit; 0: 20
+	Rooms    []string // paths (data.Room.Path) of the rooms that the asker may read; nil: all, empty: none
+	Limit    int      // 1 to MaxLimit; 0: 20
+	Oldest   bool     // the oldest, and first, instead of the newest
+	Messages bool     // PRIVMSG and NOTICE only, no topics
 }
 
 // Result is a message that was found.
@@ -37,9 +40,11 @@ type Result struct {
 	Time    time.Time `json:"time"`
 	Nick    string    `json:"nick"`
 	Snippet string    `json:"snippet"` // some words of the text, MarkOn and MarkOff around those that were found
+	Path    string    `json:"-"`       // of the room: data.Room.Path
+	Line    log.Line  `json:"-"`       // as it is in the log; the caller's
 }
 
-// Find returns the messages that fit, the newest first. It reads each in its log again: what was redacted or removed
+// Find returns the messages that fit, the newest first unless o says otherwise. It reads each in its log again: what was redacted or removed
 // is not returned, even if the index still has it.
 func (x *Index) Find(ctx context.Context, q Query, o Options) ([]Result, error) {
 	x.life.RLock()
@@ -80,7 +85,7 @@ func (f *finder) close() {
 
 // page looks at the next hits of the index, and says how many there were.
 func (f *finder) page(ctx context.Context, q Query, o Options) (n int, err error) {
-	text, values := statement(q, o.Rooms)
+	text, values := statement(q, o)
 	rows, err := f.x.db.QueryContext(ctx, text, append(values, f.limit, f.skip)...)
 	if err != nil {
 		return 0, err
@@ -88,25 +93,30 @@ func (f *finder) page(ctx context.Context, q Query, o Options) (n int, err error
 	defer rows.Close()
 	for rows.Next() {
 		var r Result
-		var path string
 		var place int64
-		if err := rows.Scan(&r.Room, &path, &r.RoomID, &place, &r.Snippet); err != nil {
+		if err := rows.Scan(&r.Room, &r.Path, &r.RoomID, &place, &r.Snippet); err != nil {
 			return n, err
 		}
 		n++
-		line, err := f.line(path, r.RoomID, place)
+		line, err := f.line(r.Path, r.RoomID, place)
 		if err != nil {
 			return n, err
 		}
-		if line == nil || len(f.found) == f.limit {
+		if line == nil || len(f.found) == f.limit || o.Messages && !isMessage(line) {
 			continue
 		}
-		r.MsgID, r.Time = line.MsgID(), line.Time()
+		r.MsgID, r.Time, r.Line = line.MsgID(), line.Time(), line
 		r.Nick, _, _ = strings.Cut(strings.TrimPrefix(string(line.Plain()), ":"), "!")
 		r.Nick, _, _ = strings.Cut(r.Nick, " ")
 		f.found = append(f.found, r)
 	}
 	return n, rows.Err()
+}
+
+// isMessage says whether a line is what somebody said.
+func isMessage(line log.Line) bool {
+	_, rest, _ := bytes.Cut(line.Plain(), []byte{' '})
+	return bytes.HasPrefix(rest, []byte("PRIVMSG ")) || bytes.HasPrefix(rest, []byte("NOTICE "))
 }
 
 // line is a hit in its log, nil if it is not there any more.
@@ -130,7 +140,7 @@ func (f *finder) line(path, id string, place int64) (log.Line, error) {
 }
 
 // statement is a query in SQL, without the limit.
-func statement(q Query, rooms []string) (text string, values []any) {
+func statement(q Query, o Options) (text string, values []any) {
 	wants, not := q.match()
 	var b strings.Builder
 	snippet := "substr(texts.text, 1, 100)"
@@ -165,10 +175,14 @@ func statement(q Query, rooms []string) (text string, values []any) {
 	if !q.Before.IsZero() {
 		where("messages.time < ?", q.Before.UnixMilli())
 	}
-	if rooms != nil {
-		list, _ := json.Marshal(rooms) // strings always are JSON
-		where("rooms.id IN (SELECT value FROM json_each(?))", string(list))
+	if o.Rooms != nil {
+		list, _ := json.Marshal(o.Rooms) // strings always are JSON
+		where("rooms.path IN (SELECT value FROM json_each(?))", string(list))
 	}
-	b.WriteString(" ORDER BY messages.time DESC, messages.n DESC LIMIT ? OFFSET ?")
+	if o.Oldest {
+		b.WriteString(" ORDER BY messages.time, messages.n LIMIT ? OFFSET ?")
+	} else {
+		b.WriteString(" ORDER BY messages.time DESC, messages.n DESC LIMIT ? OFFSET ?")
+	}
 	return b.String(), values
 }

@@ -34,8 +34,8 @@ type Index struct {
 	db   *sql.DB
 	info os.FileInfo // of the file that db has open
 
-	mu   sync.Mutex // held by Update; taken before life
-	seen map[string]look
+	updating chan struct{} // full while somebody updates, who owns seen; taken before life. Capacity 1, never closed
+	seen     map[string]look
 }
 
 // look is how a room was when this Index last was through with it.
@@ -49,7 +49,7 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}
-	x := &Index{dir: dir, file: filepath.Join(dir, "index", "search.db")}
+	x := &Index{dir: dir, file: filepath.Join(dir, "index", "search.db"), updating: make(chan struct{}, 1)}
 	return x, x.open(ctx)
 }
 

@@ -33,6 +33,15 @@ type Query struct {
 
 // Parse reads a query as people type it. Days are UTC.
 func Parse(s string) (Query, error) {
+	q, err := parse(s)
+	if err == nil {
+		err = q.check()
+	}
+	return q, err
+}
+
+// parse reads a query that may ask for nothing.
+func parse(s string) (Query, error) {
 	var q Query
 	if len(s) > maxQuery || !utf8.ValidString(s) {
 		return q, fmt.Errorf("%w: it has more than %d bytes, or is not UTF-8", ErrQuery, maxQuery)
@@ -62,7 +71,7 @@ func Parse(s string) (Query, error) {
 			q.terms = append(q.terms, t)
 		}
 	}
-	return q, q.check()
+	return q, nil
 }
 
 // isWord says whether r is of a word, and not between words, roughly as the index has it.
@@ -112,16 +121,21 @@ func day(key, value string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%w: %s:%s is no day: want %s:2026-11-21", ErrQuery, key, value, key)
 }
 
+// check refuses what asks for nothing, or too much.
 func (q *Query) check() error {
 	wanted := q.From != "" || q.In != "" || !q.After.IsZero() || !q.Before.IsZero()
 	for _, t := range q.terms {
 		wanted = wanted || !t.not
 	}
-	switch {
-	case len(q.terms) > maxTerms:
-		return fmt.Errorf("%w: it has more than %d words", ErrQuery, maxTerms)
-	case !wanted:
+	if !wanted {
 		return fmt.Errorf("%w: it needs a word, a \"phrase\", from:nick, in:#room, after:2026-11-01 or before:2026-11-21", ErrQuery)
+	}
+	return q.count()
+}
+
+func (q *Query) count() error {
+	if len(q.terms) > maxTerms {
+		return fmt.Errorf("%w: it has more than %d words", ErrQuery, maxTerms)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func TestQueries(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.query, got, c.want)
 		}
 	}
-	if got := find(t, x, "boat", Options{Rooms: []string{other.ID()}}); len(got) != 1 || got[0] != "the <boat> is a secret" {
+	if got := find(t, x, "boat", Options{Rooms: []string{"direct/ann,bob"}}); len(got) != 1 || got[0] != "the <boat> is a secret" {
 		t.Errorf("who may read one room finds %q", got)
 	}
 	if got := find(t, x, "boat", Options{Rooms: []string{}}); len(got) != 0 {

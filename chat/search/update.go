@@ -23,42 +23,67 @@ import (
 // step is how many lines are indexed in one transaction.
 const step = 2000
 
-// Update brings the index up to what is committed now.
-func (x *Index) Update(ctx context.Context) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+// Update brings the index up to what is committed now, in all rooms. It waits for another Update or Follow that is under way, until ctx ends.
+func (x *Index) Update(ctx context.Context) error { return x.alone(ctx, x.all) }
+
+// Follow brings the index up to what is committed now in some rooms, as Update does in all. One that is not there is passed over.
+func (x *Index) Follow(ctx context.Context, rooms []data.Room) error {
+	return x.alone(ctx, func(ctx context.Context) error { return x.some(ctx, rooms) })
+}
+
+// alone calls update while nobody else updates, and again in a new index if this one turns out to be unusable.
+func (x *Index) alone(ctx context.Context, update func(context.Context) error) error {
+	select {
+	case x.updating <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-x.updating }()
 	if err := x.again(ctx, nil); err != nil {
 		return err
 	}
-	err := x.update(ctx)
+	err := update(ctx)
 	if !unusable(err) {
 		return err
 	}
 	if err := x.again(ctx, err); err != nil {
 		return err
 	}
-	return x.update(ctx)
+	return update(ctx)
 }
 
-func (x *Index) update(ctx context.Context) error {
-	x.life.RLock()
-	defer x.life.RUnlock()
+// all indexes all rooms, and forgets those that are gone.
+func (x *Index) all(ctx context.Context) error {
 	rooms, err := data.List(x.dir)
 	if err != nil && !errors.Is(err, data.ErrNone) {
 		return err
 	}
+	if err = x.some(ctx, rooms); ctx.Err() != nil {
+		return err
+	}
 	there := map[string]bool{}
-	var all []error
 	for _, room := range rooms {
 		there[room.Path] = true
-		if err := x.room(ctx, room); err != nil {
+	}
+	x.life.RLock()
+	defer x.life.RUnlock()
+	return errors.Join(err, x.forgetRooms(ctx, there))
+}
+
+// some indexes rooms.
+func (x *Index) some(ctx context.Context, rooms []data.Room) error {
+	x.life.RLock()
+	defer x.life.RUnlock()
+	var all []error
+	for _, room := range rooms {
+		if err := x.room(ctx, room); err != nil && !errors.Is(err, os.ErrNotExist) {
 			all = append(all, fmt.Errorf("search: %s: %w", room.Name, err))
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	return errors.Join(append(all, x.forgetRooms(ctx, there))...)
+	return errors.Join(all...)
 }
 
 // state is a room in the index.
