@@ -3,11 +3,10 @@ package load
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
+	"weir/lab/load/internal/tally"
 	"weir/lab/result"
 )
 
@@ -60,13 +59,7 @@ type ChurnReport struct {
 }
 
 // Trouble is one line that tells all errors by kind, or empty.
-func (r *Report) Trouble() string {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(r.Errors)) {
-		parts = append(parts, fmt.Sprintf("%s (%d)", kind, r.Errors[kind]))
-	}
-	return strings.Join(parts, ", ")
-}
+func (r *Report) Trouble() string { return tally.KindsText(r.Errors) }
 
 // WriteText writes r for a person to read.
 func (r *Report) WriteText(w io.Writer) error {

@@ -11,17 +11,14 @@ import (
 type counts struct {
 	latency, lateness, replays tally.Distribution
 
-	offered, answered  int64 // deliveries of the window
-	dueIn, sentIn      int64 // messages that were due in the window, and sent in it
-	messages, bytes    int64
-	behind, warm       int64
-	missing, joinNS    int64
-	from, to           int64 // ns; the window as it was, 0 if it never began
-	cpuFrom, cpuTo     int64 // ns; this process's CPU at its ends
-	queueFrom, queueTo int64 // ns; how long this thread has waited for a core, at its ends
-	ended, cut         bool  // the window is over; before its time
-	fails              tally.Failures
-	caps               []string // that the first member got
+	offered, answered int64 // deliveries of the window
+	dueIn, sentIn     int64 // messages that were due in the window, and sent in it
+	messages, bytes   int64
+	behind, warm      int64
+	missing, joinNS   int64
+	ended, cut        bool // the window is over; before its time
+	fails             tally.Failures
+	caps              []string // that the first member got
 }
 
 func newCounts() counts {
@@ -30,14 +27,14 @@ func newCounts() counts {
 
 // report is what the loop found, once it has ended.
 func (l *loop) report() Report {
-	window := l.to - l.from
+	window := l.Length()
 	rep := Report{Target: l.Target, Address: l.addr, Members: l.Members, Rooms: l.Rooms, Senders: l.talkers, Rate: l.Rate, Size: l.Size, Idle: l.Idle,
 		Caps: strings.Join(l.caps, " "), History: l.replay.how(),
 		Offered: l.offered, Answered: l.answered, Messages: l.messages, Sent: l.sentIn, Missing: l.missing, Bytes: l.bytes, Behind: l.behind,
 		WarmMessages: l.warm, Replays: l.replays.Count(), LatenessUS: l.lateness.Percentiles(), LatencyUS: l.latency.Percentiles(),
 		ReplayUS: l.replays.Percentiles(), JoinNS: l.joinNS, AchievedRatio: 1,
 		Errors: map[string]int64{}, Details: l.fails.Details, Interrupt: l.cut,
-		CPUNS: l.cpuTo - l.cpuFrom, RunQueueNS: l.queueTo - l.queueFrom, WindowNS: window, StartedNS: l.from}
+		CPUNS: l.CPU(), RunQueueNS: l.RunQueue(), WindowNS: window, StartedNS: l.From}
 	for kind, n := range l.fails.Kinds {
 		rep.Errors[kind] = n
 	}

@@ -69,17 +69,17 @@ func (l *loop) right(i int, line []byte, at int) (number uint32, s int, ok bool)
 
 // count counts a good delivery of so many bytes.
 func (l *loop) count(sender *member, s int, number uint32, bytes int, now int64) {
-	l.delivered.Add(1)
-	in := l.window.Holds(now)
+	l.Done.Add(1)
+	in := l.Window.Holds(now)
 	switch {
 	case in:
 		l.messages++
 		l.bytes += int64(bytes)
-	case now < l.window.From.Load():
+	case now < l.Window.From.Load():
 		l.warm++
 	}
 	if l.period > 0 {
-		if due := l.due(int64(number)*int64(l.talkers) + int64(s)); l.window.Holds(due) {
+		if due := l.due(int64(number)*int64(l.talkers) + int64(s)); l.Window.Holds(due) {
 			l.answered++
 			l.latency.Record(now - due)
 		}
@@ -137,7 +137,7 @@ func (l *loop) complaint(i int, command string, p *lineOf) {
 		words = append(words, string(w))
 	}
 	text := command + " " + strings.Join(words, " ")
-	if m := &l.members[i]; m.state != present && l.err == nil || i == len(l.members)-1 {
+	if m := &l.members[i]; m.state != present && l.Err == nil || i == len(l.members)-1 {
 		l.lose(i, kindRefused, "the server said "+text)
 		return
 	}

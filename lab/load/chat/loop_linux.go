@@ -7,39 +7,16 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strconv"
-	"sync/atomic"
-	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"weir/lab/load/internal/raw"
-	"weir/lab/load/internal/tally"
+	"weir/lab/load/internal/oneloop"
 )
 
 const (
-	nap         = int64(50e6)  // ns; the longest sleep, and the longest time between two looks round
 	startDelay  = int64(100e6) // ns; from the last member's joining, which the others are told of, to the first message
 	maxDispatch = 256          // messages that may be sent before deliveries are looked at again
 )
-
-// shared is what the loop and its controller both see. Everything but the atomics is set before they start.
-type shared struct {
-	Config
-	clock  raw.Clock
-	addr   string // of the server, an IP address and a port
-	window *tally.Window
-
-	stop      atomic.Bool  // controller -> loop: end soon
-	start     atomic.Int64 // loop -> controller, before ready: ns; when the first message is due
-	connected atomic.Int64 // loop -> controller, before ready: ns; when everybody had joined
-	delivered atomic.Int64 // loop -> anybody: deliveries
-	worst     atomic.Int64 // loop -> anybody: ns; the greatest lateness since somebody set it to 0
-	alive     atomic.Int64 // loop -> anybody: members in their rooms
-
-	steered           bool
-	ready, over, done chan struct{} // closed by the loop: the first message is due soon; the window is over; everything is. The first two not when it fails
-}
 
 // room is where some of the members meet.
 type room struct {
@@ -50,16 +27,15 @@ type room struct {
 
 // loop joins, sends and reads, from one locked thread. Nothing in it allocates for a delivery while all goes well.
 type loop struct {
-	*shared
+	Config
+	*oneloop.State
 	texts
-	epoll   int
-	alarm   *raw.Alarm
-	server  unix.Sockaddr
-	family  int
+	poll    *oneloop.Poll
+	server  oneloop.Server
+	addr    string   // of the server, an IP address and a port
 	members []member // who talk and listen; then who idle; then a place for the one who reads a replay
 	rooms   []room
 	talkers int // the first so many members
-	events  [256]unix.EpollEvent
 	buffer  []byte
 	again   []int32 // senders whose last message is delivered, in the closed loop
 	replay  replay
@@ -70,27 +46,21 @@ type loop struct {
 	look   int64   // ns; when to look round next
 	joined int     // connections that are where they should be
 	counts
-	err error // why there was no load at all, or why it ended
 }
 
-func newLoop(s *shared) (*loop, error) {
-	server, family, err := sockaddr(s.addr)
+func newLoop(c Config, s *oneloop.State, addr string) (*loop, error) {
+	server, err := oneloop.ParseServer(addr)
 	if err != nil {
 		return nil, err
 	}
-	alarm, err := raw.NewAlarm()
+	poll, err := oneloop.NewPoll()
 	if err != nil {
 		return nil, err
 	}
-	epoll, err := newEpoll(alarm)
-	if err != nil {
-		alarm.Close()
-		return nil, err
-	}
-	l := &loop{shared: s, texts: newTexts(makeMark(rand.Uint64()), s.Size), epoll: epoll, alarm: alarm, server: server, family: family,
-		talkers: s.senders(), buffer: make([]byte, 256<<10), counts: newCounts()}
-	if s.Rate > 0 {
-		l.period = 1e9 / s.Rate
+	l := &loop{Config: c, State: s, texts: newTexts(makeMark(rand.Uint64()), c.Size), poll: poll, server: server, addr: addr,
+		talkers: c.senders(), buffer: make([]byte, 256<<10), counts: newCounts()}
+	if c.Rate > 0 {
+		l.period = 1e9 / c.Rate
 	}
 	l.populate()
 	return l, nil
@@ -118,20 +88,6 @@ func (l *loop) populate() {
 	}
 }
 
-// newEpoll waits for the alarm's timers, under the numbers -1 and -2.
-func newEpoll(alarm *raw.Alarm) (int, error) {
-	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	for i, fd := range alarm.Timers {
-		if err == nil {
-			err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(-1 - i)})
-		}
-	}
-	if err != nil {
-		return 0, fmt.Errorf("load: can't make an epoll descriptor: %w", err)
-	}
-	return epoll, nil
-}
-
 // close is called when run has ended.
 func (l *loop) close() {
 	for i := range l.members {
@@ -139,41 +95,36 @@ func (l *loop) close() {
 			unix.Close(int(fd)) //nolint:errcheck // nothing is lost
 		}
 	}
-	unix.Close(l.epoll) //nolint:errcheck // nothing is lost
-	l.alarm.Close()
+	l.poll.Close()
 }
 
 // run joins, offers the load until the window is over, and waits for the last deliveries.
 func (l *loop) run() {
-	defer close(l.done)
+	defer close(l.Ended)
 	runtime.LockOSThread()
-	began := l.clock.Now()
-	if l.err = l.joinAll(); l.err != nil {
+	began := l.Clock.Now()
+	if l.Err = l.joinAll(); l.Err != nil {
 		return
 	}
-	l.joinNS = l.clock.Now() - began
+	l.joinNS = l.Clock.Now() - began
 	if l.Replay > 0 {
-		if l.err = l.fill(); l.err != nil {
+		if l.Err = l.fill(); l.Err != nil {
 			return
 		}
 	}
-	now := l.clock.Now()
-	l.connected.Store(now)
+	now := l.Clock.Now()
+	l.Connected.Store(now)
 	l.begin(now + startDelay)
-	close(l.ready)
+	close(l.Ready)
 	l.offer()
 	l.finish()
-	close(l.over)
+	close(l.Over)
 	l.drain()
 }
 
 // begin fixes when the first message is due.
 func (l *loop) begin(start int64) {
-	l.start.Store(start)
-	if !l.steered {
-		l.window.To.Store(start + int64(l.Duration))
-		l.window.From.Store(start)
-	}
+	l.Begin(start, l.Duration)
 	for i := range l.talkers {
 		if l.period == 0 && l.Replay == 0 {
 			l.again = append(l.again, int32(i))
@@ -182,55 +133,48 @@ func (l *loop) begin(start int64) {
 }
 
 // due is when message k is due.
-func (l *loop) due(k int64) int64 { return l.start.Load() + int64(float64(k)*l.period) }
+func (l *loop) due(k int64) int64 { return l.Start.Load() + int64(float64(k)*l.period) }
 
 // offer runs until the window is over or something ends it before.
 func (l *loop) offer() {
-	for !l.stop.Load() && l.clock.Now() < l.start.Load() {
-		l.turnOnce(l.start.Load())
+	for !l.Stop.Load() && l.Clock.Now() < l.Start.Load() {
+		l.turnOnce(l.Start.Load())
 	}
 	l.replay.next = l.Replay > 0
-	for !l.stop.Load() && l.err == nil {
-		now := l.clock.Now()
-		if l.from == 0 && now >= l.window.From.Load() {
-			l.from, l.cpuFrom, l.queueFrom = l.window.From.Load(), raw.ProcessCPU(), raw.RunQueueWait()
-		}
-		if now >= l.window.To.Load() {
+	for !l.Stop.Load() && l.Err == nil {
+		now := l.Clock.Now()
+		l.Open(now)
+		if now >= l.Window.To.Load() {
 			return
 		}
 		l.proceedAll(now)
-		until := min(l.dispatch(now), l.window.To.Load())
-		if l.from == 0 {
-			until = min(until, l.window.From.Load())
-		}
+		until := l.Until(l.dispatch(now))
 		if len(l.again) > 0 || l.replay.next {
 			until = now
 		}
-		if until > now+nap { // otherwise there is a turn soon in any case
+		if until > now+oneloop.Nap { // otherwise there is a turn soon in any case
 			until = min(until, l.look)
 		}
 		l.turnOnce(until)
 	}
 	l.cut = true
-	l.window.To.Store(min(l.window.To.Load(), l.clock.Now()))
+	l.Window.To.Store(min(l.Window.To.Load(), l.Clock.Now()))
 }
 
 // finish closes the books of the window.
 func (l *loop) finish() {
-	end := l.window.To.Load()
+	end := l.Window.To.Load()
 	l.ended = true
-	if l.from != 0 {
-		l.to, l.cpuTo, l.queueTo = max(end, l.from), raw.ProcessCPU(), raw.RunQueueWait()
-	}
+	l.Shut(end)
 	for l.period > 0 && l.dispatch(end) < end { // nothing that was due is left out
 	}
 }
 
 // drain waits for what is still to come, unless the run was ended from outside.
 func (l *loop) drain() {
-	until := l.clock.Now() + int64(l.timeout())
-	for now := l.clock.Now(); !l.stop.Load() && l.err == nil && l.owed > 0 && now < until; now = l.clock.Now() {
-		l.turnOnce(min(until, now+nap))
+	until := l.Clock.Now() + int64(l.timeout())
+	for now := l.Clock.Now(); !l.Stop.Load() && l.Err == nil && l.owed > 0 && now < until; now = l.Clock.Now() {
+		l.turnOnce(min(until, now+oneloop.Nap))
 	}
 	for i := range l.members[:l.Members] {
 		m := &l.members[i]
@@ -255,65 +199,48 @@ func (l *loop) dispatch(now int64) int64 {
 	if l.period == 0 {
 		return math.MaxInt64
 	}
-	at, end := l.due(l.turn), l.window.To.Load()
+	at, end := l.due(l.turn), l.Window.To.Load()
 	for n := 0; at <= now && at < end && n < maxDispatch; at, n = l.due(l.turn), n+1 {
 		l.say(int(l.turn%int64(l.talkers)), at, now)
 		l.turn++
-		now = max(now, l.clock.Now())
+		now = max(now, l.Clock.Now())
 	}
 	return at
 }
 
 // turnOnce waits until something happens, at the longest until the given time, and deals with it.
 func (l *loop) turnOnce(until int64) {
-	for _, ev := range l.events[:l.wait(until)] {
-		if ev.Fd < 0 {
-			l.alarm.Rang(int(-1 - ev.Fd))
-			continue
-		}
-		l.handle(int(ev.Fd), ev.Events)
-		if l.period > 0 && !l.ended && l.start.Load() != 0 {
-			if now := l.clock.Now(); now >= l.due(l.turn) {
+	l.poll.Wait(l.Clock, until, l.after(until), func(i int, events uint32) {
+		l.handle(i, events)
+		if l.period > 0 && !l.ended && l.Start.Load() != 0 {
+			if now := l.Clock.Now(); now >= l.due(l.turn) {
 				l.dispatch(now)
 			}
 		}
-	}
-	if now := l.clock.Now(); now >= l.look {
+	})
+	if now := l.Clock.Now(); now >= l.look {
 		l.lookRound(now)
 	}
 }
 
-// wait returns how many events came before the given time. It waits raw: see raw.PausePoint. The alarm is armed for
-// the next message's time only once, however many deliveries come before.
-func (l *loop) wait(until int64) int {
-	timeout := 0
-	if l.clock.Now() < until {
-		timeout = -1
-		then := int64(0)
-		if l.period > 0 && l.start.Load() != 0 && until == l.due(l.turn) {
-			then = l.due(l.turn + 1)
-		}
-		l.alarm.Arm(until, then)
-	}
-	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)),
-		uintptr(timeout), 0, 0)
-	raw.PausePoint()
-	if errno != 0 {
+// after is when the alarm is likely to be needed after the given time, 0 if there is no saying.
+func (l *loop) after(until int64) int64 {
+	if l.period == 0 || l.Start.Load() == 0 || until != l.due(l.turn) {
 		return 0
 	}
-	return int(n)
+	return l.due(l.turn + 1)
 }
 
 // lookRound finds what took too long.
 func (l *loop) lookRound(now int64) {
-	l.look = now + nap
-	if l.start.Load() == 0 || l.ended {
+	l.look = now + oneloop.Nap
+	if l.Start.Load() == 0 || l.ended {
 		return
 	}
 	timeout := int64(l.timeout())
 	if l.Replay > 0 {
 		if l.replay.since > 0 && now-l.replay.since > timeout {
-			l.err = fmt.Errorf("load: a replay took longer than %v: %d of %d messages came", l.timeout(), l.replay.got, l.Replay)
+			l.Err = fmt.Errorf("load: a replay took longer than %v: %d of %d messages came", l.timeout(), l.replay.got, l.Replay)
 		}
 		return
 	}
@@ -336,7 +263,7 @@ func (l *loop) proceedAll(now int64) {
 	for _, i := range l.again[:n] {
 		if m := &l.members[i]; m.state == present && m.left == 0 {
 			l.say(int(i), now, now)
-			now = l.clock.Now()
+			now = l.Clock.Now()
 		}
 	}
 	l.again = l.again[:copy(l.again, l.again[n:])]
@@ -344,7 +271,7 @@ func (l *loop) proceedAll(now int64) {
 
 // cancelled is the error of a run that is told to stop before it began.
 func (l *loop) cancelled() error {
-	if l.stop.Load() {
+	if l.Stop.Load() {
 		return context.Canceled
 	}
 	return nil

@@ -51,7 +51,7 @@ func (m *member) compose(t *texts, sender uint32, r *room) {
 // say sends the next message of member i, which was due at the given time.
 func (l *loop) say(i int, at, now int64) {
 	m := &l.members[i]
-	if l.period > 0 && l.window.Holds(at) {
+	if l.period > 0 && l.Window.Holds(at) {
 		l.dueIn++
 	}
 	if m.state != present {
@@ -65,11 +65,11 @@ func (l *loop) say(i int, at, now int64) {
 	m.sent++
 	m.left, m.sentAt = fan, now
 	l.owed += int64(fan)
-	if l.window.Holds(at) {
+	if l.Window.Holds(at) {
 		l.offered += int64(fan)
 		l.late(m, at, now)
 	}
-	if l.window.Holds(now) {
+	if l.Window.Holds(now) {
 		l.sentIn++
 	}
 	l.write(i, m.line)
@@ -87,8 +87,8 @@ func (l *loop) late(m *member, at, now int64) {
 		l.behind++
 		return
 	}
-	if now-at > l.worst.Load() {
-		l.worst.Store(now - at)
+	if now-at > l.Worst.Load() {
+		l.Worst.Store(now - at)
 	}
 	l.lateness.Record(now - at)
 }
@@ -160,7 +160,7 @@ func (l *loop) receive(i int, last bool) {
 			l.lose(i, kindClosed, "the server ended the connection")
 			return
 		}
-		l.got(i, l.buffer[:n], l.clock.Now())
+		l.got(i, l.buffer[:n], l.Clock.Now())
 		if n < len(l.buffer) && !last {
 			return // what comes later is an event of its own
 		}
@@ -211,8 +211,8 @@ func (l *loop) lose(i int, kind, why string) {
 	was := m.state
 	l.shut(i)
 	switch {
-	case was != present && i < len(l.members)-1 && l.err == nil:
-		l.err = fmt.Errorf("load: %s could not join: %s", m.nick, why)
+	case was != present && i < len(l.members)-1 && l.Err == nil:
+		l.Err = fmt.Errorf("load: %s could not join: %s", m.nick, why)
 		return
 	case i == len(l.members)-1:
 		l.endReplay(why)
@@ -235,8 +235,8 @@ func (l *loop) lose(i int, kind, why string) {
 			}
 		}
 	}
-	if l.alive.Add(-1) == 0 && l.err == nil && !l.ended {
-		l.err = errAllLost
+	if l.Alive.Add(-1) == 0 && l.Err == nil && !l.ended {
+		l.Err = errAllLost
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"weir/lab/load/internal/oneloop"
 )
 
 // What a newcomer needs to ask for history in pages.
@@ -48,23 +50,23 @@ func (r *replay) how() string {
 // fill has the first member tell the room as many messages as are to be replayed.
 func (l *loop) fill() error {
 	m, timeout := &l.members[0], int64(l.timeout())
-	for progress := l.clock.Now(); int(l.replay.filled) < l.Replay; {
+	for progress := l.Clock.Now(); int(l.replay.filled) < l.Replay; {
 		if l.replay.filled == m.sent {
 			for n := 0; n < fillStep && int(m.sent) < l.Replay; n++ {
 				l.say(0, 0, 0)
 			}
 			l.write(0, fmt.Appendf(nil, "PING f%d\r\n", m.sent))
-			progress = l.clock.Now()
+			progress = l.Clock.Now()
 		}
-		l.turnOnce(l.clock.Now() + nap)
+		l.turnOnce(l.Clock.Now() + oneloop.Nap)
 		switch {
-		case l.stop.Load():
+		case l.Stop.Load():
 			return l.cancelled()
-		case l.err != nil:
-			return l.err
+		case l.Err != nil:
+			return l.Err
 		case m.state != present:
 			return errAllLost
-		case l.clock.Now()-progress > timeout:
+		case l.Clock.Now()-progress > timeout:
 			return fmt.Errorf("load: the server took no message more for %v, after %d of %d", l.timeout(), l.replay.filled, l.Replay)
 		}
 	}
@@ -165,12 +167,12 @@ func (l *loop) replayed(line []byte, at int, now int64) {
 	}
 	r.got++
 	r.page++
-	l.delivered.Add(1)
+	l.Done.Add(1)
 	switch {
-	case l.window.Holds(now):
+	case l.Window.Holds(now):
 		l.messages++
 		l.bytes += int64(len(line) + 2)
-	case now < l.window.From.Load():
+	case now < l.Window.From.Load():
 		l.warm++
 	}
 	r.last = append(r.last[:0], line...)
@@ -191,19 +193,19 @@ func (l *loop) batch(i int, p *lineOf, now int64) {
 
 // endReplay ends a reading, and begins the next one while there is time.
 func (l *loop) endReplay(why string) {
-	r, i, now := &l.replay, len(l.members)-1, l.clock.Now()
-	if l.Replay == 0 || l.ended || l.err != nil {
+	r, i, now := &l.replay, len(l.members)-1, l.Clock.Now()
+	if l.Replay == 0 || l.ended || l.Err != nil {
 		l.shut(i)
 		return
 	}
 	switch {
 	case why != "":
-		l.err = errors.New("load: a replay broke off: " + why)
+		l.Err = errors.New("load: a replay broke off: " + why)
 	case r.got != l.Replay:
-		l.err = fmt.Errorf("load: %d messages of a history of %d were replayed %s", r.got, l.Replay, r.how())
-	case l.window.Holds(now):
+		l.Err = fmt.Errorf("load: %d messages of a history of %d were replayed %s", r.got, l.Replay, r.how())
+	case l.Window.Holds(now):
 		l.replays.Record(now - r.since)
 	}
 	l.shut(i)
-	r.next, r.since = l.err == nil, 0
+	r.next, r.since = l.Err == nil, 0
 }

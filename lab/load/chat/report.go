@@ -1,11 +1,7 @@
 package chat
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
+	"weir/lab/load/internal/tally"
 	"weir/lab/result"
 )
 
@@ -79,10 +75,4 @@ const (
 )
 
 // Trouble is one line that tells all errors by kind, or empty.
-func (r *Report) Trouble() string {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(r.Errors)) {
-		parts = append(parts, fmt.Sprintf("%s (%d)", kind, r.Errors[kind]))
-	}
-	return strings.Join(parts, ", ")
-}
+func (r *Report) Trouble() string { return tally.KindsText(r.Errors) }

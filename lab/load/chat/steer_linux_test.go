@@ -1,65 +1,17 @@
 package chat
 
 import (
-	"bufio"
-	"encoding/json"
+	"context"
 	"io"
 	"strings"
 	"testing"
 
 	"weir/lab/internal/rooms"
+	"weir/lab/load/internal/steertest"
 )
 
-// heard is a line that Steer wrote.
-type heard struct {
-	Event  string
-	AtNS   int64 `json:"at_ns"`
-	Sent   int64
-	Report *Report
-}
-
-// steering is a conversation with Steer.
-type steering struct {
-	t     *testing.T
-	in    *io.PipeWriter
-	lines *bufio.Scanner
-	ended chan error // Steer's goroutine -> test; one result
-}
-
-func steer(t *testing.T, c Config) *steering {
-	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
-	s := &steering{t: t, in: inW, lines: bufio.NewScanner(outR), ended: make(chan error, 1)}
-	go func() {
-		err := Steer(t.Context(), c, inR, outW)
-		inR.Close()
-		outW.Close()
-		s.ended <- err
-	}()
-	return s
-}
-
-func (s *steering) say(line string) {
-	s.t.Helper()
-	if _, err := io.WriteString(s.in, line+"\n"); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// hear reads up to the next event of this kind, past progress, and fails at any other.
-func (s *steering) hear(want string) heard {
-	s.t.Helper()
-	for s.lines.Scan() {
-		var h heard
-		if err := json.Unmarshal(s.lines.Bytes(), &h); err != nil || h.Event != want && h.Event != "progress" {
-			s.t.Fatalf("heard %s (%v), want %q", s.lines.Bytes(), err, want)
-		}
-		if h.Event == want {
-			return h
-		}
-	}
-	s.t.Fatalf("the events end, want %q: %v", want, <-s.ended)
-	return heard{}
+func steer(t *testing.T, c Config) *steertest.Conversation[Report] {
+	return steertest.Begin[Report](t, func(ctx context.Context, in io.Reader, out io.Writer) error { return Steer(ctx, c, in, out) })
 }
 
 func TestSteering(t *testing.T) {
@@ -73,15 +25,14 @@ func TestSteering(t *testing.T) {
 			c.Duration = 0
 			change(&c)
 			s := steer(t, c)
-			connected, sending := s.hear("connected"), s.hear("sending")
-			for s.hear("progress").Sent < 20 {
+			connected, sending := s.Hear("connected"), s.Hear("sending")
+			for s.Hear("progress").Sent < 20 {
 			}
-			s.say("measure 200ms")
-			measuring, measured := s.hear("measuring"), s.hear("measured")
-			s.say("stop")
-			r := s.hear("report").Report
-			s.in.Close()
-			if err := <-s.ended; err != nil {
+			s.Say("measure 200ms")
+			measuring, measured := s.Hear("measuring"), s.Hear("measured")
+			s.Say("stop")
+			r := s.Hear("report").Report
+			if err := s.End(); err != nil {
 				t.Fatal(err)
 			}
 			if connected.AtNS > sending.AtNS || sending.AtNS > measuring.AtNS || measured.AtNS-measuring.AtNS != 200e6 {
@@ -99,14 +50,13 @@ func TestSteering(t *testing.T) {
 
 func TestSteeringStops(t *testing.T) {
 	s := steer(t, patient(serve(t, &rooms.Server{})))
-	s.hear("connected")
-	s.hear("sending")
-	go io.WriteString(s.in, "stop\n") //nolint:errcheck // the load may be telling its progress meanwhile
-	if r := s.hear("report").Report; !r.Interrupt || r.WindowNS != 0 {
+	s.Hear("connected")
+	s.Hear("sending")
+	go io.WriteString(s.In, "stop\n") //nolint:errcheck // the load may be telling its progress meanwhile
+	if r := s.Hear("report").Report; !r.Interrupt || r.WindowNS != 0 {
 		t.Errorf("want the report of no window, got %+v", r)
 	}
-	s.in.Close()
-	if err := <-s.ended; err != nil {
+	if err := s.End(); err != nil {
 		t.Error(err)
 	}
 }

@@ -52,7 +52,7 @@ func (l *loop) beginRequest(i int, at, now int64) {
 	c.body.reset()
 	l.busy++
 	l.begun++
-	if l.window.Holds(now) {
+	if l.Window.Holds(now) {
 		l.attempted++
 	}
 	if c.state == idle {
@@ -71,16 +71,16 @@ func (l *loop) send(i int) {
 		switch {
 		case errno == 0:
 			if c.written += n; c.state == connecting {
-				l.made(i, l.clock.Now())
+				l.made(i, l.Clock.Now())
 			}
 		case errno == syscall.EINTR:
 		case errno == syscall.EAGAIN:
 			return
 		case c.state == connecting:
-			l.notConnected(i, l.clock.Now(), errno)
+			l.notConnected(i, l.Clock.Now(), errno)
 			return
 		default:
-			l.broken(i, l.clock.Now(), errno)
+			l.broken(i, l.Clock.Now(), errno)
 			return
 		}
 	}
@@ -109,7 +109,7 @@ func (l *loop) receive(i int) {
 	c := &l.conns[i]
 	for fd := c.fd; c.fd == fd; {
 		n, errno := raw.Read(fd, l.buffer)
-		now := l.clock.Now()
+		now := l.Clock.Now()
 		switch {
 		case errno == syscall.EINTR:
 			continue
@@ -195,7 +195,7 @@ func (l *loop) shut(i int) {
 	c := &l.conns[i]
 	if c.fd >= 0 {
 		unix.Close(int(c.fd)) //nolint:errcheck // nothing is lost
-		l.alive.Add(-1)
+		l.Alive.Add(-1)
 	}
 	c.fd, c.state = -1, closed
 }

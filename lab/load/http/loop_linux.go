@@ -1,54 +1,29 @@
 package http
 
 import (
-	"fmt"
 	"runtime"
-	"sync/atomic"
-	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"weir/lab/load/internal/raw"
-	"weir/lab/load/internal/tally"
+	"weir/lab/load/internal/oneloop"
 )
 
 const (
-	nap        = int64(50e6) // ns; the longest sleep, and the longest time between two looks round
 	startDelay = int64(20e6) // ns; from the last connection to the first request
 	atOnce     = 64          // connections being made at once before the first request
 )
 
-// shared is what the loop and its controller both see. Everything but the atomics is set before they start.
-type shared struct {
+// loop sends requests and takes answers, from one locked thread. Nothing in it allocates while all goes well.
+type loop struct {
 	Config
-	clock   raw.Clock
+	*oneloop.State
+	poll    *oneloop.Poll
+	server  oneloop.Server
 	addr    string // of the server, an IP address and a port
 	request []byte
 	bodies  *bodies
-	window  *tally.Window
 
-	stop      atomic.Bool  // controller -> loop: end soon
-	start     atomic.Int64 // loop -> controller, before ready: ns; when the first request is due
-	connected atomic.Int64 // loop -> controller, before ready: ns; when every connection was there
-	answered  atomic.Int64 // loop -> anybody: answers that were whole and right
-	failed    atomic.Int64 // loop -> anybody: requests that failed
-	worst     atomic.Int64 // loop -> anybody: ns; the greatest lateness since somebody set it to 0
-	alive     atomic.Int64 // loop -> anybody: open connections
-
-	steered           bool
-	ready, over, done chan struct{} // closed by the loop: the first request is due soon; the window is over; everything is. The first two not when it fails
-}
-
-// loop sends requests and takes answers, from one locked thread. Nothing in it allocates while all goes well.
-type loop struct {
-	*shared
-	epoll  int
-	alarm  *raw.Alarm
-	server unix.Sockaddr
-	family int
 	conns  []conn
-	events [256]unix.EpollEvent
 	buffer []byte
 	again  []int32 // connections that are free and were not asked yet whether they have something to do
 	free   []int32 // connections that may carry the next request, in the open loop without keep-alive
@@ -60,46 +35,26 @@ type loop struct {
 	look   int64   // ns; when to look round next
 	counts
 	dialing error // why a connection before the first request was not made
-	err     error // why there was no load at all
 }
 
-func newLoop(s *shared) (*loop, error) {
-	server, family, err := sockaddr(s.addr)
+func newLoop(c Config, s *oneloop.State, addr string, want *bodies) (*loop, error) {
+	server, err := oneloop.ParseServer(addr)
 	if err != nil {
 		return nil, err
 	}
-	alarm, err := raw.NewAlarm()
+	poll, err := oneloop.NewPoll()
 	if err != nil {
 		return nil, err
 	}
-	epoll, err := newEpoll(alarm)
-	if err != nil {
-		alarm.Close()
-		return nil, err
-	}
-	l := &loop{shared: s, epoll: epoll, alarm: alarm, server: server, family: family, conns: make([]conn, s.Connections), buffer: make([]byte, 256<<10),
-		counts: newCounts()}
-	if s.Rate > 0 {
-		l.period = 1e9 / s.Rate
+	l := &loop{Config: c, State: s, poll: poll, server: server, addr: addr, request: c.request(), bodies: want,
+		conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10), counts: newCounts()}
+	if c.Rate > 0 {
+		l.period = 1e9 / c.Rate
 	}
 	for i := range l.conns {
 		l.conns[i].fd, l.conns[i].next = -1, int64(i)
 	}
 	return l, nil
-}
-
-// newEpoll waits for the alarm's timers, under the numbers -1 and -2.
-func newEpoll(alarm *raw.Alarm) (int, error) {
-	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	for i, fd := range alarm.Timers {
-		if err == nil {
-			err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(-1 - i)})
-		}
-	}
-	if err != nil {
-		return 0, fmt.Errorf("load: can't make an epoll descriptor: %w", err)
-	}
-	return epoll, nil
 }
 
 // close is called when run has ended.
@@ -109,98 +64,84 @@ func (l *loop) close() {
 			unix.Close(int(fd)) //nolint:errcheck // nothing is lost
 		}
 	}
-	unix.Close(l.epoll) //nolint:errcheck // nothing is lost
-	l.alarm.Close()
+	l.poll.Close()
 }
 
 // run connects, offers requests until the window is over, and waits for the last answers.
 func (l *loop) run() {
-	defer close(l.done)
+	defer close(l.Ended)
 	runtime.LockOSThread()
-	if l.err = l.connectAll(); l.err != nil {
+	if l.Err = l.connectAll(); l.Err != nil {
 		return
 	}
-	now := l.clock.Now()
-	l.connected.Store(now)
+	now := l.Clock.Now()
+	l.Connected.Store(now)
 	l.begin(now + startDelay)
-	close(l.ready)
+	close(l.Ready)
 	l.offer()
 	l.finish()
-	close(l.over)
+	close(l.Over)
 	l.drain()
 }
 
 // begin fixes when the first request is due, and every connection's place.
 func (l *loop) begin(start int64) {
-	l.start.Store(start)
-	if l.Duration > 0 && !l.steered {
-		l.window.To.Store(start + int64(l.Duration))
-	}
-	if !l.steered {
-		l.window.From.Store(start)
-	}
+	l.Begin(start, l.Duration)
 	for i := range l.conns {
 		switch {
 		case l.period == 0:
 			l.again = append(l.again, int32(i))
-		case l.Close:
+		case l.Config.Close:
 			l.free = append(l.free, int32(i))
 		}
 	}
 }
 
 // due is when request k is due.
-func (l *loop) due(k int64) int64 { return l.start.Load() + int64(float64(k)*l.period) }
+func (l *loop) due(k int64) int64 { return l.Start.Load() + int64(float64(k)*l.period) }
 
 // offer runs until the window is over or something ends it before.
 func (l *loop) offer() {
-	l.sleepUntil(l.start.Load())
-	for !l.stop.Load() && !l.spent() && !l.tooMany() {
-		now := l.clock.Now()
-		if l.from == 0 && now >= l.window.From.Load() {
-			l.from, l.cpuFrom, l.queueFrom = l.window.From.Load(), raw.ProcessCPU(), raw.RunQueueWait()
-		}
-		if now >= l.window.To.Load() {
+	l.sleepUntil(l.Start.Load())
+	for !l.Stop.Load() && !l.spent() && !l.tooMany() {
+		now := l.Clock.Now()
+		l.Open(now)
+		if now >= l.Window.To.Load() {
 			return
 		}
 		l.proceedAll(now)
-		until := min(l.dispatch(now), l.window.To.Load())
-		if l.from == 0 {
-			until = min(until, l.window.From.Load())
-		}
-		if until > now+nap { // otherwise there is a turn soon in any case
+		until := l.Until(l.dispatch(now))
+		if until > now+oneloop.Nap { // otherwise there is a turn soon in any case
 			until = min(until, l.look)
 		}
 		l.turnOnce(until)
 	}
 	l.cut = !l.spent()
-	l.window.To.Store(min(l.window.To.Load(), max(l.last, l.clock.Now())))
+	l.Window.To.Store(min(l.Window.To.Load(), max(l.last, l.Clock.Now())))
 }
 
 // spent says that a closed loop has had all its requests decided.
 func (l *loop) spent() bool { return l.Requests > 0 && l.begun == l.Requests && l.busy == 0 }
 
 // tooMany says that there were as many errors as may be.
-func (l *loop) tooMany() bool { return l.MaxErrors > 0 && l.failed.Load() >= l.MaxErrors }
+func (l *loop) tooMany() bool { return l.MaxErrors > 0 && l.Failed.Load() >= l.MaxErrors }
 
 // finish closes the books of the window.
 func (l *loop) finish() {
-	end := l.window.To.Load()
+	end := l.Window.To.Load()
 	if l.Requests > 0 && l.spent() {
 		end = l.last
 	}
 	l.ended = true
-	if l.from != 0 {
-		l.to, l.cpuTo, l.queueTo = max(end, l.from), raw.ProcessCPU(), raw.RunQueueWait()
-	}
+	l.Shut(end)
 	for l.dispatch(end) < end && l.period > 0 { // nothing that was due is left out
 	}
 }
 
 // drain waits for what is still to be decided, unless the run was ended from outside.
 func (l *loop) drain() {
-	for !l.stop.Load() && !l.tooMany() && (l.busy > 0 || l.waiting() > 0) {
-		l.proceedAll(l.clock.Now())
+	for !l.Stop.Load() && !l.tooMany() && (l.busy > 0 || l.waiting() > 0) {
+		l.proceedAll(l.Clock.Now())
 		l.turnOnce(l.look)
 	}
 	l.unfinished = int64(l.busy) + l.waiting()
@@ -221,64 +162,43 @@ func (l *loop) waiting() (n int64) {
 
 // turnOnce waits until something happens, at the longest until the given time, and deals with it.
 func (l *loop) turnOnce(until int64) {
-	for _, ev := range l.events[:l.wait(until)] {
-		if ev.Fd < 0 {
-			l.alarm.Rang(int(-1 - ev.Fd))
-			continue
-		}
-		l.handle(int(ev.Fd), ev.Events)
-		if l.period > 0 && !l.ended && l.start.Load() != 0 {
-			if now := l.clock.Now(); now >= l.due(l.turn) {
+	l.poll.Wait(l.Clock, until, l.after(until), func(i int, events uint32) {
+		l.handle(i, events)
+		if l.period > 0 && !l.ended && l.Start.Load() != 0 {
+			if now := l.Clock.Now(); now >= l.due(l.turn) {
 				l.dispatch(now)
 			}
 		}
-	}
-	if now := l.clock.Now(); now >= l.look {
+	})
+	if now := l.Clock.Now(); now >= l.look {
 		l.lookRound(now)
 	}
 }
 
-// wait returns how many events came before the given time. It waits raw: see raw.PausePoint. The alarm is armed for
-// the next request's time only once, however many answers come before.
-func (l *loop) wait(until int64) int {
-	timeout := 0
-	if l.clock.Now() < until {
-		timeout = -1
-		l.alarm.Arm(until, l.after(until))
-	}
-	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)),
-		uintptr(timeout), 0, 0)
-	raw.PausePoint()
-	if errno != 0 {
-		return 0
-	}
-	return int(n)
-}
-
 // after is when the alarm is likely to be needed after the given time, 0 if there is no saying.
 func (l *loop) after(until int64) int64 {
-	if l.period == 0 || l.start.Load() == 0 || until != l.due(l.turn) {
+	if l.period == 0 || l.Start.Load() == 0 || until != l.due(l.turn) {
 		return 0
 	}
 	return l.due(l.turn + 1)
 }
 
 func (l *loop) sleepUntil(at int64) {
-	for !l.stop.Load() && l.clock.Now() < at {
-		l.turnOnce(min(at, l.clock.Now()+nap))
+	for !l.Stop.Load() && l.Clock.Now() < at {
+		l.turnOnce(min(at, l.Clock.Now()+oneloop.Nap))
 	}
 }
 
 // lookRound finds what took too long and what may be tried again.
 func (l *loop) lookRound(now int64) {
 	timeout := int64(l.timeout())
-	l.look = now + min(nap, max(timeout/20, 1e6))
+	l.look = now + min(oneloop.Nap, max(timeout/20, 1e6))
 	for i := range l.conns {
 		c := &l.conns[i]
 		switch {
 		case c.wants && now-c.at > timeout:
 			l.fail(i, now, kindTimeout, "no whole answer within %v", l.timeout())
-		case c.state == ending && now-c.since > nap:
+		case c.state == ending && now-c.since > oneloop.Nap:
 			l.shut(i) // the server was to close it
 			l.again = append(l.again, int32(i))
 		case c.state == refused && now-c.since > retryAfter:

@@ -25,9 +25,6 @@ type counts struct {
 	behind, warm, opened           int64
 	unfinished                     int64 // requests undecided at the end
 	last                           int64 // ns; when the last request was decided
-	from, to                       int64 // ns; the window as it was, 0 if it never began
-	cpuFrom, cpuTo                 int64 // ns; this process's CPU at its ends
-	queueFrom, queueTo             int64 // ns; how long this thread has waited for a core, at its ends
 	ended, cut                     bool  // the window is over; before its time
 	fails                          tally.Failures
 }

@@ -1,11 +1,6 @@
 package http
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
 	"weir/lab/load/internal/tally"
 	"weir/lab/result"
 )
@@ -59,10 +54,4 @@ type Report struct {
 }
 
 // Trouble is one line that tells all errors by kind, or empty.
-func (r *Report) Trouble() string {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(r.Errors)) {
-		parts = append(parts, fmt.Sprintf("%s (%d)", kind, r.Errors[kind]))
-	}
-	return strings.Join(parts, ", ")
-}
+func (r *Report) Trouble() string { return tally.KindsText(r.Errors) }

@@ -15,9 +15,9 @@ func (l *loop) dispatch(now int64) int64 {
 	if l.period == 0 {
 		return math.MaxInt64
 	}
-	at, end := l.due(l.turn), l.window.To.Load()
+	at, end := l.due(l.turn), l.Window.To.Load()
 	for n := 0; at <= now && at < end && n < maxDispatch; at, n = l.due(l.turn), n+1 {
-		if l.window.Holds(at) {
+		if l.Window.Holds(at) {
 			l.offered++
 		}
 		if l.turn++; l.Close {
@@ -25,7 +25,7 @@ func (l *loop) dispatch(now int64) int64 {
 		} else {
 			l.dispatchFixed(l.turn-1, at, now)
 		}
-		now = max(now, l.clock.Now())
+		now = max(now, l.Clock.Now())
 	}
 	return at
 }
@@ -38,7 +38,7 @@ func (l *loop) dispatchFixed(k, at, now int64) {
 		c.next += int64(len(l.conns))
 		l.late(at, now)
 		l.beginRequest(i, at, now)
-	} else if l.window.Holds(at) {
+	} else if l.Window.Holds(at) {
 		l.behind++
 	}
 }
@@ -57,10 +57,10 @@ func (l *loop) dispatchFresh(at, now int64) {
 
 // late records how late this program was with a request that nothing held up.
 func (l *loop) late(at, now int64) {
-	if now-at > l.worst.Load() {
-		l.worst.Store(now - at)
+	if now-at > l.Worst.Load() {
+		l.Worst.Store(now - at)
 	}
-	if l.window.Holds(at) {
+	if l.Window.Holds(at) {
 		l.lateness.Record(now - at)
 	}
 }
@@ -111,13 +111,13 @@ func (l *loop) right(c *conn, now int64) {
 	c.wants = false
 	l.busy--
 	l.last = now
-	l.answered.Add(1)
-	if l.period > 0 && l.window.Holds(c.at) {
+	l.Done.Add(1)
+	if l.period > 0 && l.Window.Holds(c.at) {
 		l.answeredDue++
 		l.latency.Record(now - c.at)
 	}
-	if !l.window.Holds(now) {
-		if now < l.window.From.Load() {
+	if !l.Window.Holds(now) {
+		if now < l.Window.From.Load() {
 			l.warm++
 		}
 		return
@@ -139,7 +139,7 @@ func (l *loop) fail(i int, now int64, kind, detail string, args ...any) {
 		l.count(i, now, kind, detail, args...)
 	} else {
 		l.fails.Add(kind, 1, "connection %d: "+detail, append([]any{i}, args...)...)
-		l.failed.Add(1)
+		l.Failed.Add(1)
 	}
 	l.shut(i)
 	l.again = append(l.again, int32(i))
@@ -156,12 +156,12 @@ func (l *loop) count(i int, now int64, kind, detail string, args ...any) {
 // lose counts a request that was due at the given time as failed.
 func (l *loop) lose(at, now int64, kind, detail string, args ...any) {
 	l.last = now
-	l.failed.Add(1)
+	l.Failed.Add(1)
 	l.fails.Add(kind, 1, detail, args...)
 	if l.period > 0 {
 		now = at
 	}
-	if l.window.Holds(now) {
+	if l.Window.Holds(now) {
 		l.failedIn++
 	}
 }

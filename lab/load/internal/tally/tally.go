@@ -8,6 +8,9 @@ package tally
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -72,4 +75,13 @@ func (f *Failures) Merge(g Failures) {
 			f.Details = append(f.Details, d)
 		}
 	}
+}
+
+// KindsText is one line that tells all errors by kind, or empty.
+func KindsText(kinds map[string]int64) string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		parts = append(parts, fmt.Sprintf("%s (%d)", kind, kinds[kind]))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -1,0 +1,58 @@
+package oneloop
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Server is where to connect to.
+type Server struct {
+	addr   unix.Sockaddr
+	family int
+}
+
+// ParseServer reads an IP address and a port.
+func ParseServer(addr string) (Server, error) {
+	a, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return Server{}, fmt.Errorf("load: the server's address %q is none: %w", addr, err)
+	}
+	if ip := a.Addr().Unmap(); ip.Is4() {
+		return Server{&unix.SockaddrInet4{Port: int(a.Port()), Addr: ip.As4()}, unix.AF_INET}, nil
+	}
+	var zone uint32
+	if name := a.Addr().Zone(); name != "" {
+		link, err := net.InterfaceByName(name)
+		if err != nil {
+			return Server{}, fmt.Errorf("load: the server's address %s has a zone that this machine has not: %w", addr, err)
+		}
+		zone = uint32(link.Index)
+	}
+	return Server{&unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16(), ZoneId: zone}, unix.AF_INET6}, nil
+}
+
+// Socket is one for a connection to the server, which does not block.
+func (s Server) Socket() (int, error) {
+	return unix.Socket(s.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+}
+
+// Connect begins a connection. What becomes of it, Connected tells when the descriptor is writable.
+func (s Server) Connect(fd int) error {
+	if err := unix.Connect(fd, s.addr); err != unix.EINPROGRESS {
+		return err
+	}
+	return nil
+}
+
+// Connected says what became of Connect.
+func Connected(fd int) error {
+	errno, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && errno != 0 {
+		err = syscall.Errno(errno)
+	}
+	return err
+}

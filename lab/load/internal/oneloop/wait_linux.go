@@ -1,0 +1,73 @@
+package oneloop
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"weir/lab/load/internal/raw"
+)
+
+// Poll is the wait of one thread for its connections and for the time. It belongs to that thread.
+type Poll struct {
+	epoll  int
+	alarm  *raw.Alarm
+	events [256]unix.EpollEvent
+}
+
+// NewPoll makes one. Its owner closes it.
+func NewPoll() (*Poll, error) {
+	alarm, err := raw.NewAlarm()
+	if err != nil {
+		return nil, err
+	}
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	for i, fd := range alarm.Timers { // under the numbers -1 and -2
+		if err == nil {
+			err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(-1 - i)})
+		}
+	}
+	if err != nil {
+		alarm.Close()
+		return nil, fmt.Errorf("load: can't make an epoll descriptor: %w", err)
+	}
+	return &Poll{epoll: epoll, alarm: alarm}, nil
+}
+
+// Close ends it.
+func (p *Poll) Close() {
+	unix.Close(p.epoll) //nolint:errcheck // nothing is lost
+	p.alarm.Close()
+}
+
+// Add has Wait tell when fd is readable, writable or ended, as it becomes so, under the given number, which is not below zero.
+func (p *Poll) Add(fd, number int) error {
+	return unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Fd: int32(number),
+		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET})
+}
+
+// Wait calls each for every descriptor with something new, once there is one, and returns at the given time at the latest; when it has
+// passed, without waiting. Then, if later, is expected to be the time of the next wait: the alarm is armed for a time only once, however
+// often something happens before. The thread waits raw: see raw.PausePoint.
+func (p *Poll) Wait(clock raw.Clock, until, then int64, each func(number int, events uint32)) {
+	timeout := 0
+	if clock.Now() < until {
+		timeout = -1
+		p.alarm.Arm(until, then)
+	}
+	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epoll), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)),
+		uintptr(timeout), 0, 0)
+	raw.PausePoint()
+	if errno != 0 {
+		return
+	}
+	for _, ev := range p.events[:n] {
+		if ev.Fd < 0 {
+			p.alarm.Rang(int(-1 - ev.Fd))
+			continue
+		}
+		each(int(ev.Fd), ev.Events)
+	}
+}
