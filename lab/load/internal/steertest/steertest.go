@@ -1,4 +1,8 @@
 // Package steertest holds the conversations of tests with a steered load.
+//
+// # Limitations
+//
+// A conversation waits as long as its load does: a load that says nothing more and does not end hangs the test until its own deadline.
 package steertest
 
 import (
