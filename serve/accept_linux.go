@@ -11,7 +11,7 @@ func (l *loop) accept() {
 		fd, sa, err := syscall.Accept4(l.listener, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
 		switch {
 		case err == nil:
-			l.open(fd, address(sa))
+			l.open(fd, address(sa), nil)
 		case err == syscall.EAGAIN:
 			return
 		case err == syscall.EINTR || err == syscall.ECONNABORTED:
@@ -23,8 +23,8 @@ func (l *loop) accept() {
 	}
 }
 
-// open begins a connection.
-func (l *loop) open(fd int, remote net.Addr) {
+// open begins a connection. Moved is nil for one that was accepted.
+func (l *loop) open(fd int, remote net.Addr, m *Moved) {
 	l.lane.accepted.add(1)
 	syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1) // fails on what is not TCP
 	c := &conn{l: l, fd: fd, remote: remote}
@@ -44,9 +44,10 @@ func (l *loop) open(fd int, remote net.Addr) {
 	case l.work.handle != nil:
 		startCoroutine(c, l.work.handle)
 	case l.coroutines:
-		startCoroutine(c, hostSession(l.work.open, l.o, l.lane))
+		startCoroutine(c, hostSession(l.work, l.o, l.lane, m))
 	default:
-		startSession(c, l.work.open)
+		c.out.begin(m.unsent())
+		startSession(c, l.work.opener(m))
 	}
 }
 

@@ -37,6 +37,7 @@ type driver interface {
 	due(now time.Time)   // the timer has come
 	woken(now time.Time) // posted
 	end(err error)       // must close now
+	handOver()           // is to be handed over now, if it can
 }
 
 // read reads once. It returns syscall.EAGAIN when there is nothing, and io.EOF at the end.

@@ -15,12 +15,27 @@
 // waits for a slow peer is still woken, and once it has ended the peer keeps its descriptor no longer than
 // Options.Linger. Running out of file descriptors pauses accepting until one is free.
 //
+// # Handing over
+//
+// A run whose context ends by [ErrHandOver], and that has Options.Moved, gives its connections away instead of ending them, to a later
+// run of this process or, by way of a Unix socket, of another; their peers notice nothing. The order is this:
+//
+//  1. Run stops accepting and closes its listener. Who is to accept on holds a duplicate of it, in whose queue new connections wait.
+//  2. Each session is asked for its state, between two calls, also while it holds or its output waits: see [Movable]. What the
+//     kernel has received and nobody has read stays in the socket.
+//  3. Options.Moved is given the descriptor, what was not sent yet, and the state. Whoever held the Conn reaches nobody by it any more.
+//  4. Who has ended before, and whose peer has not taken all, is closed. Who refuses, cannot move, or has no descriptor is ended as by a stop.
+//  5. Run returns, within Options.Drain: nil when all were moved or ended.
+//
+// A run begins with Options.Adopt, before it accepts: each is opened by Service.Adopt, and what was not sent is sent first. A time that
+// the session had asked to be woken at is forgotten. The ways that split hand nothing over, nor do handlers.
+//
 // Event loops wait for the kernel without telling the Go scheduler, which is what makes them cost as little
 // as loops in C; the conditions for that are written at the raw wait (poller_linux.go) and kept by a test.
 //
 // # Limitations
 //
-// Event loops and pre-forking need Linux; other systems refuse them. Each loop keeps one of GOMAXPROCS busy
+// Event loops, pre-forking and handing over need Linux; other systems refuse them. Each loop keeps one of GOMAXPROCS busy
 // as the Go scheduler sees it: Run raises GOMAXPROCS to the running loops plus one and leaves it there. On a loop,
 // whatever blocks other than by its net.Conn, [Sleep] or [Await] holds up every connection of that loop;
 // the watchdog (Options.Stalled) names it. Go cannot fork: processes are the program started again, at the

@@ -20,12 +20,15 @@ func runGoroutines(ctx context.Context, l net.Listener, w work, o Options) error
 	return c.run(ctx, func() error {
 		accepted := o.Meter.lane()
 		defer o.Meter.retire(accepted)
+		for m := w.arrivals.next(); m != nil; m = w.arrivals.next() {
+			c.members.Go(func() { c.adopt(m) })
+		}
 		for {
 			conn, err := c.accept(accepted)
 			if conn == nil {
 				return err
 			}
-			c.members.Go(func() { c.serve(conn) })
+			c.members.Go(func() { c.serve(conn, nil) })
 		}
 	})
 }
@@ -68,6 +71,7 @@ type crowd struct {
 	mu       sync.Mutex
 	open     map[*stream]struct{}
 	stopping bool
+	moving   bool // with stopping: it hands over
 }
 
 func newCrowd(l net.Listener, w work, o Options) *crowd {
@@ -83,7 +87,7 @@ func (c *crowd) run(ctx context.Context, accept func() error) error {
 	case failed = <-failedc:
 	case <-ctx.Done():
 	}
-	c.stop()
+	c.stop(handsOver(ctx, c.o))
 	gonec := make(chan struct{}) // closed when all have gone
 	go func() { c.members.Wait(); close(gonec) }()
 	drained := time.NewTimer(c.o.Drain)
@@ -116,14 +120,14 @@ func (c *crowd) end(gonec <-chan struct{}) error {
 	return ErrDeadline
 }
 
-func (c *crowd) stop() {
+func (c *crowd) stop(move bool) {
 	c.l.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stopping = true
+	c.stopping, c.moving = true, move
 	close(c.stopc)
 	for s := range c.open {
-		s.stop()
+		s.stop(move)
 	}
 }
 
@@ -154,17 +158,27 @@ func (c *crowd) accept(n *lane) (net.Conn, error) {
 func (c *crowd) labour() error {
 	n := c.o.Meter.lane()
 	defer c.o.Meter.retire(n)
+	for m := c.work.arrivals.next(); m != nil; m = c.work.arrivals.next() {
+		c.adopt(m)
+	}
 	for {
 		conn, err := c.accept(n)
 		if conn == nil {
 			return err
 		}
-		c.serve(conn)
+		c.serve(conn, nil)
 	}
 }
 
-// serve is one connection, from its begin to its end.
-func (c *crowd) serve(conn net.Conn) {
+// adopt serves a connection that was handed over.
+func (c *crowd) adopt(m *Moved) {
+	if conn, err := m.conn(); err == nil { // or there is no descriptor for it
+		c.serve(conn, m)
+	}
+}
+
+// serve is one connection, from its begin to its end. Moved is nil for one that was accepted.
+func (c *crowd) serve(conn net.Conn, m *Moved) {
 	n := c.o.Meter.lane()
 	n.accepted.add(1)
 	s := newStream(conn, n)
@@ -177,7 +191,7 @@ func (c *crowd) serve(conn net.Conn) {
 	}()
 	handle := c.work.handle
 	if handle == nil {
-		handle = hostSession(c.work.open, c.o, n)
+		handle = hostSession(c.work, c.o, n, m)
 	}
 	contain(c.o, n, s.RemoteAddr(), func() error { handle(s); return nil })
 }
@@ -187,7 +201,7 @@ func (c *crowd) enter(s *stream) {
 	defer c.mu.Unlock()
 	c.open[s] = struct{}{}
 	if c.stopping {
-		s.stop()
+		s.stop(c.moving)
 	}
 }
 

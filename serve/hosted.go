@@ -17,6 +17,10 @@ type host interface {
 	arm(until time.Time)         // has Read and Write end by os.ErrDeadlineExceeded then (zero: never); forgets pokes
 	pause(until time.Time) error // waits until then (zero: for ever), for a poke or for the stop
 	stops() bool                 // the service is stopping
+	handsOver() bool             // likewise, by ErrHandOver
+
+	// detach returns the connection's descriptor, which is the caller's, if there is one and ask agrees.
+	detach(ask func() bool) (fd int, ok bool)
 }
 
 // hosted runs a session straight down on a host. Its owner is the goroutine or coroutine of serve, which
@@ -34,17 +38,19 @@ type hosted struct {
 	cut    bool // a stop has ended this hold, or the one before, ahead of its time
 	rearm  bool // the deadlines are not wakeAt
 	early  bool // a write has ended before all was taken: by wakeAt or by a poke
+	asked  bool // whether it moves
 
 	out      outbox
 	posted   atomic.Bool
 	unwanted atomic.Bool
 }
 
-// hostSession makes a handler of a service of sessions.
-func hostSession(open func(Conn) Session, o Options, n *lane) func(net.Conn) {
+// hostSession makes a handler of a service of sessions. Moved is nil for a connection that was accepted.
+func hostSession(w work, o Options, n *lane, m *Moved) func(net.Conn) {
 	return func(c net.Conn) {
 		h := &hosted{host: c.(host), o: o, lane: n, buf: make([]byte, o.Read)}
-		h.serve(open)
+		h.out.begin(m.unsent())
+		h.serve(w.opener(m))
 	}
 }
 
@@ -55,16 +61,47 @@ func (h *hosted) serve(open func(Conn) Session) {
 		return nil
 	})
 	if err != nil || h.session == nil {
+		h.linger() // it may have been told why
 		return
 	}
 	for err == nil {
-		err = h.step()
+		if h.move() {
+			return
+		}
+		if err = h.step(); err == ErrStopped && h.moves() {
+			err = nil
+		}
 	}
 	h.linger()
 	if h.unwanted.Load() {
 		err = ErrClosed
 	}
 	contain(h.o, h.lane, h.RemoteAddr(), func() error { h.session.Close(err); return nil })
+}
+
+// moves says whether the session is to be asked for its state.
+func (h *hosted) moves() bool { return !h.asked && h.handsOver() }
+
+// move hands the connection over, if it is time and the session agrees.
+func (h *hosted) move() bool {
+	if !h.moves() {
+		return false
+	}
+	h.asked, h.rearm = true, true
+	if h.unwanted.Load() {
+		return false
+	}
+	var state []byte
+	fd, ok := h.detach(func() (ok bool) {
+		state, ok = askToMove(h.session, h.o, h.lane, h, &h.w)
+		return ok
+	})
+	if !ok {
+		return false
+	}
+	h.out.put(h.w.buf, h, -1)
+	h.o.Moved(Moved{FD: fd, Unsent: h.out.take(), State: state})
+	return true
 }
 
 // step waits for something to happen, or for the peer to take what waits, and tells the session.
@@ -102,7 +139,7 @@ func (h *hosted) step() error {
 func (h *hosted) setDeadlines() {
 	h.rearm = false
 	h.arm(h.wakeAt)
-	if h.posted.Load() || h.unwanted.Load() {
+	if h.posted.Load() || h.unwanted.Load() || h.moves() {
 		h.poke()
 	}
 }
@@ -123,7 +160,7 @@ func (h *hosted) linger() {
 	until := time.Now().Add(h.o.Linger)
 	for left := h.out.length(); left > 0; {
 		h.SetDeadline(until)
-		if h.unwanted.Load() {
+		if h.unwanted.Load() || h.moves() {
 			return
 		}
 		err := h.out.drain(nil, h.Write)

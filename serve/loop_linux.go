@@ -27,7 +27,7 @@ import (
 // Stop: the context's end is posted; the loop closes its listener, cuts holds and sleeps short, lets every
 // connection handle what has arrived until a read would block, ends it with ErrStopped once its hold is over
 // and its output gone, and returns. At Options.Drain the rest is ended as it is, and the loop returns
-// ErrDeadline.
+// ErrDeadline. When the stop hands over, every session is asked for its state first; those that stay are drained.
 type loop struct {
 	// Immutable.
 	number int
@@ -38,6 +38,7 @@ type loop struct {
 	began  time.Time
 
 	coroutines bool // sessions too are run by coroutines
+	share      int  // connections to adopt at most
 
 	// Owned by the loop's goroutine.
 	conns    []*conn // by descriptor
@@ -52,11 +53,13 @@ type loop struct {
 	deadline int64   // when to give up, in loop time; 0: not stopping
 	events   int     // since the last yield
 	handed   bool    // a goroutine was started in this turn
+	moving   bool    // with deadline: it hands over
 
 	// Shared.
 	mu     sync.Mutex
 	posts  []*conn              // any goroutine -> loop
 	stop   bool                 // likewise
+	move   bool                 // likewise, with stop
 	calls  atomic.Uint64        // loop -> watchdog: how many calls there were
 	called atomic.Pointer[conn] // likewise: whom the loop is calling; nil: it waits
 	goid   uint64               // of the loop's goroutine; set before the first call
@@ -130,7 +133,7 @@ func loopsOver(ctx context.Context, listeners []int, w work, o Options, coroutin
 			}
 			return err
 		}
-		l.coroutines = coroutines
+		l.coroutines, l.share = coroutines, (len(o.Adopt)+len(listeners)-1)/len(listeners)
 		loops = append(loops, l)
 	}
 	defer watch(loops, o)()
@@ -143,7 +146,7 @@ func runAll(ctx context.Context, stop func(), loops []*loop) error {
 	errs := make([]error, len(loops))
 	for i, l := range loops {
 		running.Go(func() {
-			defer context.AfterFunc(ctx, l.askToStop)()
+			defer context.AfterFunc(ctx, func() { l.askToStop(handsOver(ctx, l.o)) })()
 			errs[i] = l.run()
 			stop()
 		})
@@ -188,6 +191,7 @@ func (l *loop) run() error {
 	if l.o.Stalled != nil {
 		l.goid = goroutineID()
 	}
+	l.adopt()
 	for l.deadline == 0 || l.live > 0 {
 		n := l.poller.wait(l.patience())
 		l.lane.turns.add(1)
@@ -323,17 +327,17 @@ func (l *loop) post(c *conn) {
 }
 
 // askToStop may be called from any goroutine.
-func (l *loop) askToStop() {
+func (l *loop) askToStop(move bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stop = true
+	l.stop, l.move = true, move
 	l.poller.wake()
 }
 
 // runPosts handles what others asked for.
 func (l *loop) runPosts() {
 	l.mu.Lock()
-	posts, stop := l.posts, l.stop
+	posts, stop, move := l.posts, l.stop, l.move
 	l.posts = nil
 	l.mu.Unlock()
 	var now time.Time
@@ -353,16 +357,20 @@ func (l *loop) runPosts() {
 		}
 	}
 	if stop && l.deadline == 0 {
-		l.drain()
+		l.drain(move)
 	}
 }
 
 // drain begins the stop.
-func (l *loop) drain() {
+func (l *loop) drain(move bool) {
 	l.stopAccepting()
-	l.deadline = l.now() + int64(l.o.Drain)
+	l.deadline, l.moving = l.now()+int64(l.o.Drain), move
 	for _, c := range l.conns {
-		if c != nil {
+		if c != nil && move {
+			l.call(c)
+			c.driver.handOver()
+		}
+		if c != nil && !c.closed {
 			c.readable = true // the read that would block is what says that nothing is left
 			l.call(c)
 			c.driver.ready()

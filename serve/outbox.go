@@ -103,6 +103,22 @@ func (b *outbox) length() int {
 	return len(b.queue)
 }
 
+// take takes what waits, and refuses what others send from now on.
+func (b *outbox) take() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	p := b.queue
+	b.queue = nil
+	return p
+}
+
+// begin has p wait. Nobody else has the outbox yet.
+func (b *outbox) begin(p []byte) {
+	b.queue = p
+	b.waiting.Store(len(p) > 0)
+}
+
 // close refuses what others send from now on.
 func (b *outbox) close() {
 	b.mu.Lock()

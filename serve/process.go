@@ -98,7 +98,7 @@ func serveInherited(ctx context.Context, w work, o Options) error {
 		return err
 	}
 	c := newCrowd(nobody{}, w, o)
-	return c.run(ctx, func() error { c.serve(conn); return nil })
+	return c.run(ctx, func() error { c.serve(conn, nil); return nil })
 }
 
 // nobody is the listener of a child that has its connection.

@@ -73,6 +73,7 @@ const (
 // connections at once; it must not block, and nil refuses the connection.
 type Service struct {
 	Open  func(Conn) Session
+	Adopt func(c Conn, state []byte) Session // Open for a connection of Options.Adopt; nil: there are none
 	State Scope
 }
 
@@ -99,6 +100,11 @@ type Options struct {
 	Stalled  func(Stall)      // called from a goroutine of its own; nil: no watchdog
 	Panicked func(PanicError) // called by the goroutine that panicked; must not block; nil: only counted
 	Meter    *Meter           // counts what passes; nil: not counted for anybody
+
+	// Moved takes the connections of a run that is stopped by ErrHandOver. It is called by their owners, at once
+	// by several, and must not block. Nil: nothing is handed over. Loop, Coroutine, Goroutine and Pool, on Linux.
+	Moved func(Moved)
+	Adopt []Moved // connections that were handed over, which the run takes over and begins with
 
 	// Child is the command line, program first, that starts this program as a child for Prefork and
 	// Process. The child must call Run with the same way and with Inherited set. Its standard streams are
@@ -130,7 +136,7 @@ func setDefault[T int | time.Duration](field *T, value T) {
 // Run serves the connections of l in the given way until ctx ends, which is no error, or accepting fails.
 // It takes l over and closes it.
 func Run(ctx context.Context, way Way, l net.Listener, s Service, o Options) error {
-	return run(ctx, way, l, work{open: s.Open, state: s.State}, o)
+	return run(ctx, way, l, work{open: s.Open, adopt: s.Adopt, state: s.State}, o)
 }
 
 // RunBlocking is Run for a service that is written straight down.
@@ -143,10 +149,15 @@ type work struct {
 	open   func(Conn) Session
 	handle func(net.Conn)
 	state  Scope
+
+	adopt    func(Conn, []byte) Session
+	arrivals *arrivals
 }
 
 func run(ctx context.Context, way Way, l net.Listener, w work, o Options) error {
 	o = o.withDefaults()
+	w.arrivals = &arrivals{left: o.Adopt}
+	defer w.arrivals.close()
 	if err := way.refuses(l, w, o); err != nil {
 		if l != nil {
 			l.Close()

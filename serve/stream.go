@@ -21,6 +21,7 @@ type stream struct {
 	raw  syscall.RawConn // nil: no file descriptor
 
 	stopping atomic.Bool
+	moving   atomic.Bool   // with stopping: it hands over
 	pokec    chan struct{} // anybody -> a pause of the owner; one suffices, never closed
 	closec   chan struct{} // closed by the first Close
 	closing  sync.Once
@@ -161,12 +162,19 @@ func (s *stream) Close() error {
 	return s.Conn.Close()
 }
 
-// stop has reads give what has arrived and then ErrStopped, and ends a pause.
-func (s *stream) stop() {
+// stop has reads give what has arrived and then ErrStopped, and ends a pause; to hand over, writes too.
+func (s *stream) stop(move bool) {
+	s.moving.Store(move)
 	s.stopping.Store(true)
+	if move {
+		s.poke()
+		return
+	}
 	s.Conn.SetReadDeadline(past)
 	s.rouse()
 }
+
+func (s *stream) handsOver() bool { return s.moving.Load() }
 
 func (s *stream) stops() bool { return s.stopping.Load() }
 

@@ -91,7 +91,7 @@ func (w Way) refuses(l net.Listener, k work, o Options) error {
 	case t.Splits && len(o.Child) == 0:
 		return fmt.Errorf("serve: %s starts this program again and must be told how: set Options.Child", w)
 	}
-	return nil
+	return w.refusesMoving(k, o)
 }
 
 func refuseInherited(w Way, l net.Listener) error {

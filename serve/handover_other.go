@@ -1,0 +1,9 @@
+//go:build !linux
+
+package serve
+
+import "net"
+
+func (s *stream) detach(func() bool) (int, bool) { return 0, false }
+
+func (m *Moved) conn() (net.Conn, error) { return nil, errLinux }
