@@ -32,11 +32,12 @@ func (s *session) catchUp(seat *seat) {
 		}
 		now := f.delivered
 		s.svc.unlock()
-		lines := s.between(f, upTo, now, s.svc.o.Replay)
+		most := s.svc.opts().Replay
+		lines := s.between(f, upTo, now, most)
 		for _, line := range lines {
 			s.out = appendStored(s.out, s.capSet().View(), "", line)
 		}
-		if upTo = now; len(lines) == s.svc.o.Replay { // there may be more
+		if upTo = now; len(lines) == most { // there may be more
 			last := lines[len(lines)-1]
 			upTo = last.Offset() + int64(len(last))
 		}
@@ -85,9 +86,9 @@ func (s *session) missed(f *feed, upTo int64) []log.Line {
 		from, marked = s.svc.accounts.Mark(s.login.Name, s.login.Device, f.key)
 	}
 	if !marked {
-		return fit(s.latest(f, min(guestReplay, s.svc.o.Replay), upTo))
+		return fit(s.latest(f, min(guestReplay, s.svc.opts().Replay), upTo))
 	}
-	lines := s.latest(f, s.svc.o.Replay, upTo)
+	lines := s.latest(f, s.svc.opts().Replay, upTo)
 	for len(lines) > 0 && lines[0].Offset() < from {
 		lines = lines[1:]
 	}

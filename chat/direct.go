@@ -77,7 +77,7 @@ func (s *Service) openDirect(a, b string) (*feed, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.mu.Lock()
-	f, full := s.directs[key], len(s.rooms)+len(s.directs) >= s.o.MaxRooms
+	f, full := s.directs[key], len(s.rooms)+len(s.directs) >= s.opts().MaxRooms
 	if f != nil {
 		f.used = s.o.Now() // so that it is not closed before it is
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func (s *session) cmdHistory(m *irc.Message) {
-	req, code, text := irc.ParseHistory(m.Params, s.svc.o.History)
+	req, code, text := irc.ParseHistory(m.Params, s.svc.opts().History)
 	if code != "" {
 		s.fail("CHATHISTORY", code, irc.Cut(strings.ToUpper(irc.Param(m, 0)), 32), text)
 		return

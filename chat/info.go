@@ -29,12 +29,12 @@ func (s *session) cmdLusers(*irc.Message) {
 }
 
 func (s *session) cmdMOTD(*irc.Message) {
-	if s.svc.o.MOTD == "" {
+	if s.svc.opts().MOTD == "" {
 		s.num(irc.ErrNoMOTD, "MOTD File is missing")
 		return
 	}
 	s.num(irc.RplMOTDStart, "- "+s.svc.o.Name+" Message of the day -")
-	for line := range strings.SplitSeq(strings.TrimRight(s.svc.o.MOTD, "\r\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimRight(s.svc.opts().MOTD, "\r\n"), "\n") {
 		s.num(irc.RplMOTD, "- "+irc.Cut(strings.TrimRight(line, "\r"), 380))
 	}
 	s.num(irc.RplEndOfMOTD, "End of MOTD command")

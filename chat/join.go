@@ -56,7 +56,7 @@ func (s *session) mayJoin(r *room, key string) bool {
 	u := s.user
 	code, why := "", ""
 	switch invited := u.invited[r]; {
-	case len(u.rooms) >= s.svc.o.UserRooms:
+	case len(u.rooms) >= s.svc.opts().UserRooms:
 		code, why = irc.ErrTooManyChannels, "You have joined too many channels"
 	case u.oper || u.account != "" && strings.Contains(r.ranks[irc.Fold(u.account)], "o"):
 	case r.banned(u):

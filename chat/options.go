@@ -10,7 +10,7 @@ import (
 	"weir/chat/account"
 )
 
-// Options are set before Open and not changed after. The zero value of a field gives its default.
+// Options are set before Open, and not changed after but by Configure. The zero value of a field gives its default.
 type Options struct {
 	Name    string // of the server, in sources: a word with a dot. Default "weir.chat"
 	Network string // a word. Default "Weir"
@@ -35,6 +35,40 @@ type Options struct {
 	Now func() time.Time // the clock. Default time.Now
 	Log *slog.Logger     // never told a message's text. Default none
 }
+
+// Configure has other options hold from now on, for everybody: what somebody is told or allowed next is as they say. Name, Network, Now and Log stay
+// what they were at Open, and Connections and MaxRooms go no higher than they were then; kept names those of these four that were to be changed. An
+// error means that nothing was changed.
+func (s *Service) Configure(o Options) (kept []string, err error) {
+	if o, err = o.withDefaults(); err != nil {
+		return nil, err
+	}
+	if err := s.accounts.SetRegistration(o.Registration); err != nil {
+		return nil, err
+	}
+	for _, word := range []struct {
+		name      string
+		now, then *string
+	}{{"Name", &o.Name, &s.o.Name}, {"Network", &o.Network, &s.o.Network}} {
+		if *word.now != *word.then {
+			kept, *word.now = append(kept, word.name), *word.then
+		}
+	}
+	for _, limit := range []struct {
+		name      string
+		now, then *int
+	}{{"Connections", &o.Connections, &s.o.Connections}, {"MaxRooms", &o.MaxRooms, &s.o.MaxRooms}} {
+		if *limit.now > *limit.then { // queues have room for so many
+			kept, *limit.now = append(kept, limit.name), *limit.then
+		}
+	}
+	o.Now, o.Log = s.o.Now, s.o.Log
+	s.current.Store(&o)
+	return kept, nil
+}
+
+// opts are the options that hold now.
+func (s *Service) opts() *Options { return s.current.Load() }
 
 func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Name, "weir.chat")

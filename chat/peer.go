@@ -90,9 +90,9 @@ func (s *Service) admit(p Peer) (why string) {
 	switch {
 	case s.closed:
 		return "The server is stopping"
-	case s.sessions >= s.o.Connections:
+	case s.sessions >= s.opts().Connections:
 		return "The server is full"
-	case v != nil && v.n >= s.o.PerAddress && !p.local():
+	case v != nil && v.n >= s.opts().PerAddress && !p.local():
 		return "Too many connections from your address"
 	}
 	if v == nil {

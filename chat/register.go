@@ -65,7 +65,7 @@ func (s *session) capLines(verb string, words []string, several bool) {
 // offers are the capabilities that sessions may have.
 func (s *Service) offers() irc.Caps {
 	all := irc.AllCaps
-	if s.o.STS == "" {
+	if s.opts().STS == "" {
 		all &^= irc.CapSTS
 	}
 	return all
@@ -73,10 +73,10 @@ func (s *Service) offers() irc.Caps {
 
 func (s *Service) capValues() map[irc.Caps]string {
 	register := ""
-	if s.o.Registration != account.ByNobody {
+	if s.opts().Registration != account.ByNobody {
 		register = "before-connect,custom-account-name"
 	}
-	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: s.o.STS, irc.CapRegistration: register,
+	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: s.opts().STS, irc.CapRegistration: register,
 		irc.CapMultiline: "max-bytes=" + strconv.Itoa(irc.MultilineBytes) + ",max-lines=" + strconv.Itoa(irc.MultilineLines),
 		irc.CapMetadata:  "before-connect,max-subs=" + strconv.Itoa(maxSubs) + ",max-keys=" + strconv.Itoa(maxKeys)}
 }
@@ -135,7 +135,7 @@ func (s *session) end(words string) {
 // register makes the session one of a user: of its account's, if that is there already, or of a new one. The caller holds the lock.
 func (s *session) register() {
 	svc := s.svc
-	if svc.o.LoginOnly && s.login.Account == nil {
+	if svc.opts().LoginOnly && s.login.Account == nil {
 		s.fail("*", "ACCOUNT_REQUIRED", "You have to log in by SASL to come in")
 		s.end("You have to log in")
 		return
@@ -219,7 +219,7 @@ func (s *session) welcome(said string) {
 	s.num(irc.RplYourHost, "Your host is "+svc.o.Name+", running "+version)
 	s.num(irc.RplCreated, "This server was started "+svc.began.UTC().Format("2006-01-02 15:04:05 UTC"))
 	s.num(irc.RplMyInfo, svc.o.Name, version, "Bio", "Cbiklmnostv", "bklov")
-	words := irc.ISupport(irc.Limits{Network: svc.o.Network, Rooms: svc.o.UserRooms, History: svc.o.History, Monitor: maxMonitor,
+	words := irc.ISupport(irc.Limits{Network: svc.o.Network, Rooms: svc.opts().UserRooms, History: svc.opts().History, Monitor: maxMonitor,
 		Bans: maxBans, Targets: maxTargets, Metadata: maxKeys})
 	for line := range slices.Chunk(words, 12) { // a line has 15 parameters at most
 		s.num(irc.RplISupport, append(line[:len(line):len(line)], "are supported by this server")...)

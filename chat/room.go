@@ -101,7 +101,7 @@ func (s *Service) openRoom(name string) (*room, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.mu.Lock()
-	r, full := s.rooms[irc.Fold(name)], len(s.rooms)+len(s.directs) >= s.o.MaxRooms
+	r, full := s.rooms[irc.Fold(name)], len(s.rooms)+len(s.directs) >= s.opts().MaxRooms
 	if r != nil {
 		r.used = s.o.Now() // so that it is not closed before it is
 	}

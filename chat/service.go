@@ -24,7 +24,7 @@ import (
 // Service is a running chat. Its methods may be called from any goroutine.
 type Service struct {
 	// Immutable.
-	o        Options
+	o        Options // as at Open: Configure changes opts
 	dir      string
 	lock     *os.File
 	accounts *account.Store
@@ -37,6 +37,7 @@ type Service struct {
 
 	deliveries sync.Pool // of *delivery: from whoever has carried a batch -> to whoever carries the next
 	counts     counters
+	current    atomic.Pointer[Options] // never nil; what it points to is never changed
 
 	opening sync.Mutex // one log is opened at a time; before mu
 
@@ -81,6 +82,7 @@ func Open(dir string, o Options) (*Service, error) {
 	s := &Service{o: o, dir: dir, lock: lock, accounts: accounts, began: o.Now(), seed: maphash.MakeSeed(),
 		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*feed{}, monitors: map[string]map[*session]struct{}{},
 		perAddr: map[netip.Addr]*visitors{}, paces: map[string]*pace{}}
+	s.current.Store(&s.o)
 	s.handedOut.L = &s.mu
 	s.deliveries.New = func() any { return new(delivery) }
 	if err := s.start(); err != nil {

@@ -114,9 +114,9 @@ func (s *session) alive(now time.Time, w *serve.Writer) {
 	if len(s.in) > 0 && s.reg == nil { // it has spoken, and we are slow
 		s.heard = now
 	}
-	limit := s.svc.o.Alive
+	limit := s.svc.opts().Alive
 	if s.reg != nil {
-		limit = s.svc.o.Begin
+		limit = s.svc.opts().Begin
 	} else if s.asked {
 		limit += limit / 2
 	}
@@ -169,7 +169,7 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 	if s.job == nil {
 		if s.fresh {
 			s.fresh = false
-			w.WakeAt(s.heard.Add(s.svc.o.Alive))
+			w.WakeAt(s.heard.Add(s.svc.opts().Alive))
 		}
 		return s.over
 	}
@@ -233,13 +233,14 @@ func (s *session) follows(m *irc.Message) bool {
 
 // turn is how long a command has to wait because there were too many before it.
 func (s *session) turn(m *irc.Message) time.Duration {
-	if s.svc.o.Flood < 0 || s.peer.local() && s.login.Account == nil || irc.Commands[m.Command].Free {
+	perSecond := s.svc.opts().Flood
+	if perSecond < 0 || s.peer.local() && s.login.Account == nil || irc.Commands[m.Command].Free {
 		return 0
 	}
 	if s.pace == nil {
 		s.pace = s.svc.paceOf(s)
 	}
-	wait := s.pace.wait(s.svc.o.Now(), s.svc.o.Flood)
+	wait := s.pace.wait(s.svc.o.Now(), perSecond)
 	if wait > 0 {
 		s.svc.counts.throttled.Add(1)
 	}

@@ -87,11 +87,12 @@ func (s *Store) account(name string, f func(*Account) error) error {
 // "" for none. It is slow: a PBKDF2 and the disk. Errors are ErrClosed, ErrInvite, ErrName, ErrPassword and
 // ErrExists (in this order, so that names can't be asked for without a code), or the disk's.
 func (s *Store) Register(name, password, invite string) (*Account, error) {
-	if s.o.Registration == ByNobody {
+	policy := *s.registration.Load()
+	if policy == ByNobody {
 		return nil, ErrClosed
 	}
 	hash := ""
-	if s.o.Registration == ByInvite {
+	if policy == ByInvite {
 		hash = hashCode(invite)
 		if err := s.checkInvite(hash); err != nil {
 			return nil, err
@@ -234,7 +235,7 @@ func (s *Store) RemoveCert(name, fingerprint string) error {
 	})
 }
 
-// Remove ends an account and forgets its marks. Its name stays taken, because direct messages are found by the
+// Remove ends an account and forgets its marks and what it said of itself. Its name stays taken, because direct messages are found by the
 // names of those who wrote them; free lets anybody register it again. Sessions notice by Generation.
 func (s *Store) Remove(name string, free bool) error {
 	// What shows that its invite was used may go with the line: first the invite, as a change of its own.
@@ -261,5 +262,5 @@ func (s *Store) Remove(name string, free bool) error {
 	if err != nil {
 		return err
 	}
-	return s.marks.forget(name)
+	return errors.Join(s.marks.forget(name), s.forgetMetadata(name))
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/chat/irc"
@@ -24,6 +25,13 @@ const (
 	ByAnybody Registration = "open" // everybody
 	ByNobody  Registration = "off"  // only the administrator makes accounts
 )
+
+func (r Registration) check() error {
+	if r != ByInvite && r != ByAnybody && r != ByNobody {
+		return fmt.Errorf("account: Options.Registration is %q, want %q, %q or %q", r, ByInvite, ByAnybody, ByNobody)
+	}
+	return nil
+}
 
 // Options of a Store. The zero value is a good one. Never changed after Open.
 type Options struct {
@@ -44,8 +52,8 @@ func (o Options) validate() (Options, error) {
 	if o.Iterations < minIterations || o.Iterations > maxIterations {
 		return o, fmt.Errorf("account: Options.Iterations is %d, want %d to %d", o.Iterations, minIterations, maxIterations)
 	}
-	if o.Registration != ByInvite && o.Registration != ByAnybody && o.Registration != ByNobody {
-		return o, fmt.Errorf("account: Options.Registration is %q, want %q, %q or %q", o.Registration, ByInvite, ByAnybody, ByNobody)
+	if err := o.Registration.check(); err != nil {
+		return o, err
 	}
 	if o.MarkEvery <= 0 {
 		o.MarkEvery = time.Second
@@ -73,6 +81,8 @@ type Store struct {
 	secret []byte
 	marks  *marks
 
+	registration atomic.Pointer[Registration] // never nil
+
 	changing sync.Mutex // one change at a time in this process
 
 	mu         sync.Mutex // guards what follows
@@ -92,6 +102,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s := &Store{dir: dir, o: o, book: &book{}, banned: &banBook{}}
 	s.accounts.path, s.bans.path = s.path("accounts"), s.path("bans")
+	s.registration.Store(&o.Registration)
 	s.marks = newMarks(s)
 	if s.secret, err = s.readSecret(); err != nil {
 		return nil, fmt.Errorf("account: %w", err)
@@ -101,6 +112,15 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("account: %w", err)
 	}
 	return s, nil
+}
+
+// SetRegistration has another policy hold from now on.
+func (s *Store) SetRegistration(r Registration) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	s.registration.Store(&r)
+	return nil
 }
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
@@ -233,4 +253,14 @@ func (s *Store) Accounts() []*Account {
 	}
 	slices.SortFunc(all, func(a, b *Account) int { return strings.Compare(irc.Fold(a.Name), irc.Fold(b.Name)) })
 	return all
+}
+
+// MetadataPath is the file that holds what an account says of itself. The server that runs writes it; Remove takes it away.
+func (s *Store) MetadataPath(name string) string { return s.path("metadata/" + fileName(name)) }
+
+func (s *Store) forgetMetadata(name string) error {
+	if err := os.Remove(s.MetadataPath(name)); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }

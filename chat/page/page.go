@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/chat"
@@ -36,10 +37,13 @@ type Page struct {
 	cfg   Config
 	mux   *http.ServeMux
 	doors *doors
-	stop  context.CancelFunc
-	over  chan error // from serve.Run -> Close, one value; capacity 1
-	once  sync.Once
-	err   error // of Close
+
+	origins atomic.Pointer[[]string] // Config.Origins as they are now; never nil
+
+	stop context.CancelFunc
+	over chan error // from serve.Run -> Close, one value; capacity 1
+	once sync.Once
+	err  error // of Close
 }
 
 // New makes a page. Who calls New calls Close.
@@ -47,10 +51,8 @@ func New(cfg Config) (*Page, error) {
 	if cfg.Service == nil {
 		return nil, errors.New("page: Service is missing: set it to an open chat.Service")
 	}
-	for _, o := range cfg.Origins {
-		if _, err := path.Match(o, ""); err != nil || o == "" {
-			return nil, fmt.Errorf("page: Origins has %q, which is no pattern: write a host such as \"*.example.org\"", o)
-		}
+	if err := checkOrigins(cfg.Origins); err != nil {
+		return nil, err
 	}
 	if cfg.Queue < 0 || cfg.Drain < 0 {
 		return nil, errors.New("page: Queue or Drain is below zero: leave it out for its default")
@@ -63,10 +65,29 @@ func New(cfg Config) (*Page, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Page{cfg: cfg, mux: http.NewServeMux(), doors: newDoors(), stop: stop, over: make(chan error, 1)}
+	p.origins.Store(&cfg.Origins)
 	p.mux.Handle("GET /irc", http.HandlerFunc(p.talk))
 	p.mux.Handle("GET /", files())
 	go func() { p.over <- p.run(ctx) }() // until Close
 	return p, nil
+}
+
+func checkOrigins(all []string) error {
+	for _, o := range all {
+		if _, err := path.Match(o, ""); err != nil || o == "" {
+			return fmt.Errorf("page: Origins has %q, which is no pattern: write a host such as \"*.example.org\"", o)
+		}
+	}
+	return nil
+}
+
+// SetOrigins has other Config.Origins hold for whoever connects from now on.
+func (p *Page) SetOrigins(all []string) error {
+	if err := checkOrigins(all); err != nil {
+		return err
+	}
+	p.origins.Store(&all)
+	return nil
 }
 
 // ServeHTTP implements http.Handler.

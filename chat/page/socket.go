@@ -60,7 +60,7 @@ func (e *end) RemoteAddr() net.Addr { return e.from }
 
 // talk is a WebSocket connection, from its begin to its end.
 func (p *Page) talk(w http.ResponseWriter, r *http.Request) {
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{textProtocol, binaryProtocol}, OriginPatterns: p.cfg.Origins})
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{textProtocol, binaryProtocol}, OriginPatterns: *p.origins.Load()})
 	if err != nil {
 		return // it has been answered
 	}
