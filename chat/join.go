@@ -48,6 +48,11 @@ func (s *session) join(name, key string) {
 	})
 	if mine != nil {
 		s.catchUp(mine)
+		s.svc.locked(func() {
+			if s.user != nil && !s.gone {
+				s.joinedMetadata(r)
+			}
+		})
 	}
 }
 
@@ -167,6 +172,7 @@ func (s *session) toOthers(n *news, r *room) {
 // resume gives a session of an account its seats, and what it missed: in the rooms that its user is in, and in direct
 // conversations. It runs at the desk.
 func (s *session) resume() {
+	s.loadMetadata()
 	var seats []*seat
 	s.svc.locked(func() {
 		if s.gone || s.user == nil {

@@ -148,7 +148,7 @@ func (s *session) becomes(login account.Login) {
 	change := svc.news(u, s, "CHGHOST", u.name, host)
 	change.need = irc.CapChghost
 	svc.spread(u, change)
-	u.host, u.account = host, login.Name
+	u.host, u.account, u.metadata = host, login.Name, nil
 	u.oper = u.oper || login.Role.AtLeast(account.Operator)
 	u.resource()
 	known := svc.news(u, s, "ACCOUNT", login.Name)

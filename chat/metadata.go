@@ -1,141 +1,219 @@
 package chat
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"weir/chat/irc"
 )
 
-// Limits of draft/metadata-2. What users say of themselves lives as long as they are there; rooms have none.
+// Metadata (draft/metadata-2) is what users say of themselves, and operators of their rooms, in keys and values. What
+// belongs to an account or a room is on the disk before it is answered; a guest's goes with the guest.
+
+// Limits of draft/metadata-2.
 const (
-	maxKeys  = 16
-	maxSubs  = 32
-	maxValue = 300
+	maxKeys  = 16  // of a user or room
+	maxSubs  = 32  // of a session
+	maxValue = 300 // bytes
+	maxSync  = 500 // values that a session is told at once: they fit into its outbox
 )
 
-func (s *session) cmdMetadata(m *irc.Message) {
-	target, sub, args := m.Params[0], strings.ToUpper(m.Params[1]), m.Params[2:]
+// described is a user or a room. Its values are replaced and never changed, so that they can be read without the lock.
+type described struct {
+	name string
+	user *user
+	room *room
+	path string // of its file; "" for a guest, who has none
+}
+
+func (d described) values() map[string]string {
+	if d.room != nil {
+		return d.room.metadata
+	}
+	return d.user.metadata
+}
+
+func (d described) set(values map[string]string) {
+	if d.room != nil {
+		d.room.metadata = values
+	} else {
+		d.user.metadata = values
+	}
+}
+
+// describedBy is whom a target names, as far as the session may know of it.
+func (s *session) describedBy(target string) (d described, ok bool) {
+	if irc.IsRoom(target) {
+		r := s.svc.rooms[irc.Fold(target)]
+		if r == nil || !r.sees(s.user) {
+			return d, false
+		}
+		return described{name: r.name, room: r, path: r.metadataPath()}, true
+	}
 	u := s.user
 	if target != "*" {
 		u = s.svc.find(target)
 	}
 	if u == nil {
-		s.fail("METADATA", "INVALID_TARGET", irc.Cut(target, irc.MaxRoom), "Only users have metadata")
+		return d, false
+	}
+	if d = (described{name: u.nick, user: u}); u.account != "" {
+		d.path = s.svc.accounts.MetadataPath(u.account)
+	}
+	return d, true
+}
+
+func (s *session) cmdMetadata(m *irc.Message) {
+	target, sub, args := m.Params[0], strings.ToUpper(m.Params[1]), m.Params[2:]
+	d, ok := s.describedBy(target)
+	if !ok {
+		s.fail("METADATA", "INVALID_TARGET", irc.Cut(target, irc.MaxRoom), "There is no such user or room")
 		return
+	}
+	for i := range args {
+		if i == 0 || sub != "SET" {
+			args[i] = strings.ToLower(args[i])
+		}
 	}
 	switch sub {
 	case "GET":
-		for _, key := range args {
-			s.metadataValue(u, strings.ToLower(key))
-		}
-	case "LIST", "SYNC":
-		s.batchOf("metadata", u.nick, func(extra string) {
-			for key, value := range u.metadata {
-				s.metadataLine(extra, u, key, value)
-			}
-		})
+		s.batchReplies("metadata", d.name, func() { s.getMetadata(d, args) })
+	case "LIST":
+		s.batchReplies("metadata", d.name, func() { s.getMetadata(d, slices.Sorted(maps.Keys(d.values()))) })
+	case "SYNC":
+		s.syncMetadata(d, s.subs)
 	case "SET":
-		s.setMetadata(u, args)
+		s.setMetadata(target, args)
 	case "CLEAR":
-		for key := range u.metadata {
-			s.setMetadata(u, []string{key})
-		}
+		s.slow(func() { s.storeMetadata(target, "*", "") })
 	case "SUB":
 		s.subscribe(args)
 	case "UNSUB":
-		s.subs = slices.DeleteFunc(s.subs, func(k string) bool { return slices.Contains(args, k) })
-		s.num(irc.RplMetadataUnsubOK, args...)
+		s.unsubscribe(args)
 	case "SUBS":
-		s.num(irc.RplMetadataSubs, s.subs...)
+		s.batchReplies("metadata-subs", "", func() { s.keysIn(irc.RplMetadataSubs, s.subs) })
 	default:
 		s.fail("METADATA", "SUBCOMMAND_INVALID", irc.Cut(sub, 32), "Unknown subcommand")
 	}
 }
 
-// metadataLine says what a key is, in a batch.
-func (s *session) metadataLine(extra string, u *user, key, value string) {
-	body := ":" + s.svc.o.Name + " " + irc.RplKeyValue + " " + s.nick() + " " + u.nick + " " + key + " * :" + value + "\r\n"
-	s.out = irc.AppendView(s.out, 0, extra, nil, []byte(body))
-}
-
-func (s *session) metadataValue(u *user, key string) {
-	if !validKey(key) {
-		s.fail("METADATA", "KEY_INVALID", irc.Cut(key, 64), "A key is small letters, digits and _ . / -")
-	} else if value, ok := u.metadata[key]; ok {
-		s.metadataLine("", u, key, value)
-	} else {
-		s.num(irc.RplKeyNotSet, u.nick, key, "key not set")
+// getMetadata says what keys are.
+func (s *session) getMetadata(d described, keys []string) {
+	for _, key := range keys {
+		if value, ok := d.values()[key]; ok {
+			s.num(irc.RplKeyValue, d.name, key, "*", value)
+		} else if s.goodKey(key) {
+			s.num(irc.RplKeyNotSet, d.name, key, "key not set")
+		}
 	}
 }
 
-func (s *session) setMetadata(u *user, args []string) {
+// goodKey says whether a key may be called so, and tells the client if not.
+func (s *session) goodKey(key string) bool {
+	good := key != "" && len(key) <= 64 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_./-") == ""
+	if !good {
+		s.fail("METADATA", "KEY_INVALID", irc.Cut(irc.Word(key), 64), "A key is letters, digits and _ . / -")
+	}
+	return good
+}
+
+func (s *session) setMetadata(target string, args []string) {
 	if len(args) == 0 {
 		s.fail("METADATA", "KEY_INVALID", "*", "Missing key")
 		return
 	}
-	key, value := strings.ToLower(args[0]), strings.Join(args[1:], " ")
-	_, had := u.metadata[key]
+	key, value := args[0], strings.Join(args[1:], " ")
 	switch {
-	case u != s.user && !s.user.oper:
-		s.fail("METADATA", "KEY_NO_PERMISSION", u.nick, irc.Cut(key, 64), "You may not change what others say of themselves")
-		return
-	case !validKey(key):
-		s.fail("METADATA", "KEY_INVALID", irc.Cut(key, 64), "A key is small letters, digits and _ . / -")
-		return
+	case !s.goodKey(key):
 	case len(value) > maxValue:
-		s.fail("METADATA", "VALUE_INVALID", "The value is too long")
-		return
-	case len(args) > 1 && !had && len(u.metadata) >= maxKeys:
-		s.fail("METADATA", "LIMIT_REACHED", u.nick, "There are as many keys as there may be")
-		return
+		s.fail("METADATA", "VALUE_INVALID", "A value has at most "+itoa(maxValue)+" bytes")
+	default:
+		s.slow(func() { s.storeMetadata(target, key, value) })
 	}
-	if len(args) == 1 {
-		delete(u.metadata, key)
-		s.num(irc.RplKeyNotSet, u.nick, key, "key not set")
-	} else {
-		if u.metadata == nil {
-			u.metadata = map[string]string{}
-		}
-		u.metadata[key] = value
-		s.metadataLine("", u, key, value)
-	}
-	s.tellMetadata(u, key, value)
 }
 
-// tellMetadata tells those who subscribed to a key and share a room.
-func (s *session) tellMetadata(u *user, key, value string) {
-	n := &news{tags: irc.AppendTime(nil, s.svc.o.Now()), by: s, quiet: true, need: irc.CapMetadata,
-		body: []byte(":" + u.source + " METADATA " + u.nick + " " + key + " * :" + value + "\r\n")}
-	s.svc.neighbours(u, func(other *user) {
-		for _, session := range other.sessions {
-			if slices.Contains(session.subs, key) {
-				n.tell(session)
-			}
+// storeMetadata sets a key, takes it away if the value is "", or takes all away if it is "*". It runs at the desk.
+func (s *session) storeMetadata(target, key, value string) {
+	svc := s.svc
+	svc.opening.Lock() // one writer, and no room is closed or renamed meanwhile
+	defer svc.opening.Unlock()
+	var d described
+	var next map[string]string
+	svc.locked(func() {
+		if s.user != nil && !s.gone {
+			d, next = s.describe(target, key, value)
 		}
+	})
+	if next == nil {
+		return
+	}
+	if d.path != "" {
+		if err := writeMetadata(d.path, d.name, next); err != nil {
+			svc.o.Log.Error("metadata cannot be written", "of", d.name, "error", err)
+			s.fail("METADATA", "RATE_LIMITED", d.name, irc.Word(key), "60", "It was not stored: "+publicError(err))
+			return
+		}
+	}
+	svc.locked(func() {
+		before := d.values()
+		d.set(next)
+		s.answerMetadata(d, key, before)
 	})
 }
 
-func (s *session) subscribe(keys []string) {
-	var done []string
-	for _, key := range keys {
-		switch {
-		case !validKey(key):
-			s.fail("METADATA", "KEY_INVALID", irc.Cut(key, 64), "A key is small letters, digits and _ . / -")
-		case len(s.subs) >= maxSubs:
-			s.fail("METADATA", "TOO_MANY_SUBS", key, "There are as many subscriptions as there may be")
-		default:
-			if !slices.Contains(s.subs, key) {
-				s.subs = append(s.subs, key)
-			}
-			done = append(done, key)
+// describe is what a change makes of somebody's values; nil when it cannot be, of which the client is told.
+func (s *session) describe(target, key, value string) (d described, next map[string]string) {
+	d, ok := s.describedBy(target)
+	_, had := d.valuesOf(ok)[key]
+	switch {
+	case !ok:
+		s.fail("METADATA", "INVALID_TARGET", irc.Cut(target, irc.MaxRoom), "There is no such user or room")
+	case !s.mayDescribe(d):
+		s.fail("METADATA", "KEY_NO_PERMISSION", d.name, key, "You may not change what is said of others")
+	case key == "*":
+		return d, map[string]string{}
+	case value == "" && !had:
+		s.fail("METADATA", "KEY_NOT_SET", d.name, key, "The key is not set")
+	case value != "" && !had && len(d.values()) >= maxKeys:
+		s.fail("METADATA", "LIMIT_REACHED", d.name, "There are as many keys as there may be")
+	default:
+		next = maps.Clone(d.values())
+		if next == nil {
+			next = map[string]string{}
+		}
+		if next[key] = value; value == "" {
+			delete(next, key)
 		}
 	}
-	if len(done) > 0 {
-		s.num(irc.RplMetadataSubOK, done...)
-	}
+	return d, next
 }
 
-func validKey(key string) bool {
-	return key != "" && len(key) <= 64 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_./-") == ""
+func (d described) valuesOf(known bool) map[string]string {
+	if !known {
+		return nil
+	}
+	return d.values()
+}
+
+// mayDescribe says whether the session may change what is said of somebody: of itself, and of a room that it operates.
+func (s *session) mayDescribe(d described) bool {
+	if s.user.oper || d.user == s.user {
+		return true
+	}
+	return d.room != nil && s.user.rooms[d.room] != nil && s.user.rooms[d.room].op()
+}
+
+// answerMetadata tells the session, and those who want to hear of it, what has changed since before.
+func (s *session) answerMetadata(d described, key string, before map[string]string) {
+	if key != "*" {
+		s.getMetadata(d, []string{key})
+		s.tellMetadata(d, key)
+		return
+	}
+	keys := slices.Sorted(maps.Keys(before))
+	s.batchReplies("metadata", d.name, func() { s.getMetadata(d, keys) })
+	for _, key := range keys {
+		s.tellMetadata(d, key)
+	}
 }

@@ -22,13 +22,17 @@ func (s *session) cmdCap(m *irc.Message) {
 		s.capLines("LIST", s.capSet().Names(), true)
 	case "REQ":
 		s.negotiate(false)
-		caps, ok := s.capSet().Request(irc.Param(m, 1), s.svc.offers())
+		before := s.capSet()
+		caps, ok := before.Request(irc.Param(m, 1), s.svc.offers())
 		verb := "NAK"
 		if ok {
 			verb = "ACK"
 			s.caps.Store(uint64(caps))
 		}
 		s.out = append(s.out, ":"+s.svc.o.Name+" CAP "+s.nick()+" "+verb+" :"+strings.TrimSpace(irc.Param(m, 1))+"\r\n"...)
+		if s.user != nil && !before.Has(irc.CapMetadata) {
+			s.ownMetadata()
+		}
 	case "END":
 		if s.reg != nil {
 			s.reg.Negotiating = false
@@ -78,7 +82,7 @@ func (s *Service) capValues() map[irc.Caps]string {
 	}
 	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: s.opts().STS, irc.CapRegistration: register,
 		irc.CapMultiline: "max-bytes=" + strconv.Itoa(irc.MultilineBytes) + ",max-lines=" + strconv.Itoa(irc.MultilineLines),
-		irc.CapMetadata:  "before-connect,max-subs=" + strconv.Itoa(maxSubs) + ",max-keys=" + strconv.Itoa(maxKeys)}
+		irc.CapMetadata:  "max-subs=" + strconv.Itoa(maxSubs) + ",max-keys=" + strconv.Itoa(maxKeys) + ",max-value-bytes=" + strconv.Itoa(maxValue)}
 }
 
 func (s *session) cmdPass(m *irc.Message) {
@@ -167,6 +171,8 @@ func (s *session) register() {
 	}
 	if s.login.Account != nil {
 		s.slow(s.resume)
+	} else {
+		s.ownMetadata()
 	}
 }
 

@@ -92,19 +92,43 @@ func (s *session) openBatch(label string) {
 
 // intoBatch marks the replies as parts of the labeled batch, but for those that are in one of their own.
 func (s *session) intoBatch() {
-	replies := string(s.out[s.from:])
-	s.out = s.out[:s.from]
+	s.out = tagBatch(s.out, s.from, s.batch)
+	s.from = len(s.out)
+}
+
+// tagBatch marks lines, which begin at from, as parts of a batch, but for those that are in one already.
+func tagBatch(out []byte, from int, batch string) []byte {
+	replies := string(out[from:])
+	out = out[:from]
 	for line := range strings.Lines(replies) {
 		switch {
 		case line[0] != '@':
-			s.out = append(append(s.out, "@batch="+s.batch+" "...), line...)
+			out = append(append(out, "@batch="+batch+" "...), line...)
 		case !hasBatchTag(line):
-			s.out = append(append(s.out, "@batch="+s.batch+";"...), line[1:]...)
+			out = append(append(out, "@batch="+batch+";"...), line[1:]...)
 		default:
-			s.out = append(s.out, line...)
+			out = append(out, line...)
 		}
 	}
-	s.from = len(s.out)
+	return out
+}
+
+// batchReplies sends replies in a batch, where the client knows such. The target is "" for none.
+func (s *session) batchReplies(kind, target string, reply func()) {
+	if !s.has(irc.CapBatch) {
+		reply()
+		return
+	}
+	id := s.svc.batchName()
+	params := []string{"+" + id, kind}
+	if target != "" {
+		params = append(params, target)
+	}
+	s.say("BATCH", params...)
+	from := len(s.out)
+	reply()
+	s.out = tagBatch(s.out, from, id)
+	s.say("BATCH", "-"+id)
 }
 
 // flush sends the replies so far, before what others may send the session from now on. The label's batch stays

@@ -28,6 +28,7 @@ type room struct {
 	limit          int
 	bans           []ban
 	ranks          map[string]string // by folded account: of irc.RoomRanks
+	metadata       map[string]string // see metadata.go
 }
 
 // member is a user in a room.
@@ -121,6 +122,7 @@ func (s *Service) openRoom(name string) (*room, error) {
 	if err := r.readState(); err != nil {
 		s.o.Log.Warn("a room's state cannot be read", "room", name, "error", err)
 	}
+	r.metadata = s.readMetadata(r.metadataPath())
 	s.mu.Lock()
 	s.rooms[irc.Fold(r.name)] = r
 	s.mu.Unlock()

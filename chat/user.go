@@ -16,7 +16,7 @@ type user struct {
 	sessions               []*session
 	rooms                  map[*room]*member
 	invited                map[*room]bool
-	metadata               map[string]string
+	metadata               map[string]string // see metadata.go; nil: not yet read
 	since, spoke           time.Time
 	stamp                  uint64 // of the last walk that met it
 }

@@ -104,6 +104,14 @@ func AppendLine(dst []byte, source, command string, params ...string) []byte {
 	return append(dst, '\r', '\n')
 }
 
+// Word is a parameter that may stand before the last: "*" where that could not be read as one.
+func Word(p string) string {
+	if isTrailing(p) {
+		return "*"
+	}
+	return p
+}
+
 // isTrailing says whether a parameter can only be the last, behind a colon.
 func isTrailing(p string) bool { return p == "" || p[0] == ':' || strings.IndexByte(p, ' ') >= 0 }
 
@@ -116,6 +124,10 @@ func carriesText(command string, i int) bool {
 		return i == 1
 	case "KICK", RplTopic, RplAway:
 		return i == 2
+	case "METADATA":
+		return i == 3
+	case RplKeyValue:
+		return i == 4
 	}
 	return false
 }
