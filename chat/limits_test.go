@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"io"
+	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -29,18 +31,100 @@ func TestPaceLetsTenSecondsWorthThroughAtOnceAndThenOneByOne(t *testing.T) {
 	}
 }
 
+// line is a connection that notes what it was sent and whether it was closed.
+type line struct {
+	said   []byte
+	closed bool
+}
+
+func (l *line) Send(p []byte) bool   { l.said = append(l.said, p...); return true }
+func (l *line) Post()                {}
+func (l *line) Close()               { l.closed = true }
+func (l *line) RemoteAddr() net.Addr { return nil }
+
+// from opens a session of a client at an address, which is nil if it was refused with the words.
+func (s *server) from(addr, words string) (serve.Session, *line) {
+	s.t.Helper()
+	l := new(line)
+	session := s.chat.Session(l, Peer{Addr: netip.MustParseAddr(addr)})
+	if (session == nil) != (words != "") || !strings.Contains(string(l.said), words) {
+		s.t.Errorf("%s is told %q, want %q", addr, l.said, words)
+	}
+	return session, l
+}
+
+// over ends sessions that no serve has.
+func over(all ...serve.Session) {
+	for _, session := range all {
+		session.Close(io.EOF)
+	}
+}
+
 func TestAnAddressHasSoManyConnectionsAndLoopbackAny(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{PerAddress: 2}).run()
-	there := Peer{Addr: netip.MustParseAddr("192.0.2.1")}
-	for i, want := range []string{"", "", "Too many connections from your address"} {
-		if why := s.chat.admit(there); why != want {
-			t.Errorf("connection %d: %q, want %q", i, why, want)
+	const refused = "Too many connections from your address)"
+	a, _ := s.from("2001:db8::1", "")
+	b, _ := s.from("2001:db8::2", "") // the same household
+	s.from("2001:db8::3", refused)
+	c, _ := s.from("2001:db8:0:1::3", "")
+	over(a)
+	d, _ := s.from("2001:db8::3", "")
+	over(b, c, d)
+	for range 10 {
+		e, _ := s.from("::1", "")
+		defer over(e)
+	}
+}
+
+func TestThousandsThatDoNotRegisterKeepNobodyOut(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{Unknown: 1000, UnknownEach: 10}).run()
+	known := s.user("alice")
+	var first *line
+	var all []serve.Session
+	for i := range 4000 {
+		session, l := s.from(netip.AddrFrom4([4]byte{198, 18, byte(i / 10 >> 8), byte(i / 10)}).String(), "")
+		all = append(all, session)
+		if i == 0 {
+			first = l
 		}
 	}
-	for range 10 {
-		if why := s.chat.admit(Peer{Addr: netip.MustParseAddr("::1")}); why != "" {
-			t.Error(why)
+	s.from("198.18.1.143", "Too many connections from your address that have not registered") // 399th address
+	if !first.closed || !strings.Contains(string(first.said), "Others want to come in") {
+		t.Errorf("who has waited longest is told %q and closed: %v", first.said, first.closed)
+	}
+	if n := s.chat.Counts().Crowded; n != 3000 {
+		t.Errorf("%d had to go, want 3000", n)
+	}
+	if s.user("bob").settled(); !known.stillThere() {
+		t.Error("who had registered was ended")
+	}
+	over(all...)
+	if c := s.chat.Counts(); c.Sessions != 2 {
+		t.Errorf("at the end there are %d sessions, want 2", c.Sessions)
+	}
+}
+
+func TestSTSSendsClearTextToTLSAndHasTLSRemembered(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{STS: &STS{Port: 6697, Duration: 30 * 24 * time.Hour}}).run()
+	c := s.client("alice")
+	c.send("CAP LS 302")
+	if text := c.until(" LS "); !strings.Contains(text, " sts=port=6697 ") {
+		t.Errorf("in clear text the server offers %s", text)
+	}
+	c.send("CAP REQ sts")
+	c.until(" NAK :sts")
+	old := s.client("bob")
+	old.send("CAP LS")
+	if text := old.until(" LS "); strings.Contains(text, "sts") {
+		t.Errorf("who knows no values is offered %s", text)
+	}
+	for want, sts := range map[string]*STS{"duration=2592000": s.o.STS, "duration=0": {}, "": nil} {
+		if got := sts.value(true); got != want {
+			t.Errorf("by TLS the value is %q, want %q", got, want)
 		}
+	}
+	if got := new(STS).value(false); got != "" {
+		t.Errorf("without a port the value in clear text is %q", got)
 	}
 }
 

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // counters count what passes.
 type counters struct {
-	connections, refused, commands, messages, batches, deliveries, replayed, notStored, tooSlow, throttled, logins, loginFailed atomic.Int64
+	connections, refused, commands, messages, batches, deliveries, replayed, notStored, tooSlow, throttled, crowded, logins, loginFailed atomic.Int64
 }
 
 // Counts is what was counted since Open, and what there is now.
@@ -19,6 +19,7 @@ type Counts struct {
 	NotStored    int64 // messages that the log refused
 	TooSlow      int64 // connections closed because they took nothing
 	Throttled    int64 // commands that waited for their turn
+	Crowded      int64 // connections that had to go, not registered, because there were too many such
 	Logins       int64
 	LoginsFailed int64
 
@@ -30,7 +31,7 @@ func (s *Service) Counts() Counts {
 	c := &s.counts
 	all := Counts{Connections: c.connections.Load(), Refused: c.refused.Load(), Commands: c.commands.Load(), Messages: c.messages.Load(),
 		Batches: c.batches.Load(), Deliveries: c.deliveries.Load(), Replayed: c.replayed.Load(), NotStored: c.notStored.Load(), TooSlow: c.tooSlow.Load(),
-		Throttled: c.throttled.Load(), Logins: c.logins.Load(), LoginsFailed: c.loginFailed.Load()}
+		Throttled: c.throttled.Load(), Crowded: c.crowded.Load(), Logins: c.logins.Load(), LoginsFailed: c.loginFailed.Load()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all.Sessions, all.Users, all.Rooms, all.Directs = s.sessions, len(s.users), len(s.rooms), len(s.directs)

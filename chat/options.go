@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,10 +19,12 @@ type Options struct {
 
 	Registration account.Registration // who may make an account. Default by invite
 	LoginOnly    bool                 // only accounts may come in
-	STS          string               // value of the capability sts ("port=6697"), default none; see ircv3.net
+	STS          *STS                 // has clients come by TLS; default none
 
 	Connections int // at once, 1 to 65,536. Default 10,000
-	PerAddress  int // connections of one address that is not loopback. Default 64
+	PerAddress  int // connections of one address that is not loopback; the 64 bits of an IPv6 address that one household has count as one. Default 64
+	Unknown     int // connections at once that have not registered: the oldest has to go when there are more. Default half of Connections, at least 256
+	UnknownEach int // of these, of one address as in PerAddress. Default half of PerAddress, at least 16
 	MaxRooms    int // rooms and direct conversations, 1 to 65,536. Default 16,384
 	UserRooms   int // rooms a user may be in. Default 256
 
@@ -75,6 +78,8 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Network, "Weir")
 	setDefault(&o.Connections, 10_000)
 	setDefault(&o.PerAddress, 64)
+	setDefault(&o.Unknown, max(o.Connections/2, 256))
+	setDefault(&o.UnknownEach, max(o.PerAddress/2, 16))
 	setDefault(&o.MaxRooms, 16_384)
 	setDefault(&o.UserRooms, 256)
 	setDefault(&o.Flood, 10)
@@ -89,6 +94,24 @@ func (o Options) withDefaults() (Options, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o, o.check()
+}
+
+// STS tells clients that know of it to come by TLS, and to come by nothing else for a while. The page ircv3.net/specs/extensions/sts
+// says what this means: there has to be TLS with a certificate that clients trust, as long as the longest of them remembers.
+type STS struct {
+	Port     int           // where TLS is, for those who come in clear text. 0: they are told nothing
+	Duration time.Duration // how long those who come by TLS remember. 0: they forget
+}
+
+// value is what a client is told, "" for nothing.
+func (s *STS) value(secure bool) string {
+	switch {
+	case s != nil && secure:
+		return "duration=" + strconv.FormatInt(int64(s.Duration/time.Second), 10)
+	case s != nil && s.Port > 0:
+		return "port=" + strconv.Itoa(s.Port)
+	}
+	return ""
 }
 
 func setDefault[T comparable](field *T, value T) {
@@ -110,7 +133,7 @@ func (o Options) check() error {
 	if o.Connections < 1 || o.Connections > 1<<16 || o.MaxRooms < 1 || o.MaxRooms > 1<<16 {
 		return errors.New("chat: Connections and MaxRooms are 1 to 65536")
 	}
-	if o.Replay < 0 || o.History < 1 || o.PerAddress < 1 || o.UserRooms < 1 || o.Alive < 0 || o.Begin < 0 {
+	if o.Replay < 0 || o.History < 1 || o.PerAddress < 1 || o.Unknown < 1 || o.UnknownEach < 1 || o.UserRooms < 1 || o.Alive < 0 || o.Begin < 0 {
 		return errors.New("chat: a limit is below zero: leave it out for its default")
 	}
 	return nil

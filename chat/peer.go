@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weir/chat/internal/lobby"
 	"weir/serve"
 )
 
@@ -19,7 +20,7 @@ type Peer struct {
 	Fingerprint string     // SHA-256 of the client's certificate, hex; "" for none
 }
 
-// visitors are the connections of one address.
+// visitors are the connections of one address, as package lobby counts.
 type visitors struct {
 	n    int
 	pace pace
@@ -72,44 +73,57 @@ func (s *Service) Session(c serve.Conn, p Peer) serve.Session {
 		p.Addr = addrOf(c.RemoteAddr())
 	}
 	s.counts.connections.Add(1)
-	if why := s.admit(p); why != "" {
+	session := newSession(s, c, p)
+	crowded, why := s.admit(session)
+	if crowded != nil {
+		s.counts.crowded.Add(1)
+		crowded.conn.Send([]byte("ERROR :Closing link (Others want to come in: be quicker)\r\n"))
+		crowded.conn.Close()
+	}
+	if why != "" {
 		s.counts.refused.Add(1)
 		c.Send([]byte("ERROR :Closing link (" + why + ")\r\n"))
 		return nil
 	}
-	session := newSession(s, c, p)
 	c.Post() // so that it is woken, and says when next
 	return session
 }
 
-// admit counts a connection, or says why it cannot be.
-func (s *Service) admit(p Peer) (why string) {
+// admit counts a connection, or says why it cannot be. Crowded, if not nil, has to go for it.
+func (s *Service) admit(x *session) (crowded *session, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.perAddr[p.Addr]
+	from, free := lobby.Network(x.peer.Addr), x.peer.local()
+	v := s.perAddr[from]
 	switch {
 	case s.closed:
-		return "The server is stopping"
+		return nil, "The server is stopping"
 	case s.sessions >= s.opts().Connections:
-		return "The server is full"
-	case v != nil && v.n >= s.opts().PerAddress && !p.local():
-		return "Too many connections from your address"
+		return nil, "The server is full"
+	case v != nil && v.n >= s.opts().PerAddress && !free:
+		return nil, "Too many connections from your address"
+	}
+	s.waiting.Bound(s.opts().Unknown, s.opts().UnknownEach)
+	if x.place = s.waiting.Enter(x.peer.Addr, free, x); x.place == nil {
+		return nil, "Too many connections from your address that have not registered"
 	}
 	if v == nil {
 		v = new(visitors)
-		s.perAddr[p.Addr] = v
+		s.perAddr[from] = v
 	}
 	v.n++
 	s.sessions++
 	s.unknown++
-	return ""
+	crowded, _ = s.waiting.Crowded()
+	return crowded, ""
 }
 
 // dismiss is the end of what admit began.
 func (s *Service) dismiss(p Peer) {
 	s.sessions--
-	v := s.perAddr[p.Addr]
+	from := lobby.Network(p.Addr)
+	v := s.perAddr[from]
 	if v.n--; v.n == 0 {
-		delete(s.perAddr, p.Addr)
+		delete(s.perAddr, from)
 	}
 }

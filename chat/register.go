@@ -17,13 +17,13 @@ func (s *session) cmdCap(m *irc.Message) {
 	case "LS":
 		v302 := irc.Param(m, 1) >= "302"
 		s.negotiate(v302)
-		s.capLines("LS", s.svc.offers().List(s.svc.capValues(), v302), v302)
+		s.capLines("LS", s.offers().List(s.capValues(), v302), v302)
 	case "LIST":
 		s.capLines("LIST", s.capSet().Names(), true)
 	case "REQ":
 		s.negotiate(false)
 		before := s.capSet()
-		caps, ok := before.Request(irc.Param(m, 1), s.svc.offers())
+		caps, ok := before.Request(irc.Param(m, 1), s.offers())
 		verb := "NAK"
 		if ok {
 			verb = "ACK"
@@ -66,21 +66,21 @@ func (s *session) capLines(verb string, words []string, several bool) {
 	}
 }
 
-// offers are the capabilities that sessions may have.
-func (s *Service) offers() irc.Caps {
-	all := irc.AllCaps
-	if s.opts().STS == "" {
+// offers are the capabilities that the session may have.
+func (s *session) offers() irc.Caps {
+	all, o := irc.AllCaps, s.svc.opts()
+	if o.STS.value(s.peer.Secure) == "" {
 		all &^= irc.CapSTS
 	}
 	return all
 }
 
-func (s *Service) capValues() map[irc.Caps]string {
-	register := ""
-	if s.opts().Registration != account.ByNobody {
+func (s *session) capValues() map[irc.Caps]string {
+	register, o := "", s.svc.opts()
+	if o.Registration != account.ByNobody {
 		register = "before-connect,custom-account-name"
 	}
-	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: s.opts().STS, irc.CapRegistration: register,
+	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: o.STS.value(s.peer.Secure), irc.CapRegistration: register,
 		irc.CapMultiline: "max-bytes=" + strconv.Itoa(irc.MultilineBytes) + ",max-lines=" + strconv.Itoa(irc.MultilineLines),
 		irc.CapMetadata:  "max-subs=" + strconv.Itoa(maxSubs) + ",max-keys=" + strconv.Itoa(maxKeys) + ",max-value-bytes=" + strconv.Itoa(maxValue)}
 }
@@ -161,6 +161,8 @@ func (s *session) register() {
 	u.sessions = append(u.sessions, s)
 	svc.users[irc.Fold(u.nick)] = u
 	svc.unknown--
+	svc.waiting.Leave(s.place)
+	s.place = nil
 	svc.peak = max(svc.peak, svc.sessions-svc.unknown)
 	s.welcome(said)
 	if first {

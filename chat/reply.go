@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/chat/internal/lobby"
 	"weir/chat/irc"
 )
 
@@ -235,7 +236,7 @@ func (s *Service) paceOf(session *session) *pace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if session.login.Account == nil {
-		return &s.perAddr[session.peer.Addr].pace
+		return &s.perAddr[lobby.Network(session.peer.Addr)].pace
 	}
 	key := irc.Fold(session.login.Name)
 	if s.paces[key] == nil {

@@ -88,8 +88,6 @@ func (x *script) option(name, value string) {
 		x.s.o.Registration = account.Registration(value)
 	case "motd":
 		x.s.o.MOTD = value
-	case "sts":
-		x.s.o.STS = value
 	case "login-only":
 		x.s.o.LoginOnly = true
 	default:

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/chat/account"
+	"weir/chat/internal/lobby"
 	"weir/flow"
 	"weir/serve"
 )
@@ -48,8 +49,9 @@ type Service struct {
 	rooms      map[string]*room                 // by folded name; those that are open
 	directs    map[string]*feed                 // by direct's key; those that are open
 	monitors   map[string]map[*session]struct{} // by folded nick: who wants to know
-	perAddr    map[netip.Addr]*visitors
-	paces      map[string]*pace // by account
+	perAddr    map[netip.Prefix]*visitors       // by lobby.Network
+	waiting    *lobby.Lobby[*session]           // those who have not registered
+	paces      map[string]*pace                 // by account
 	sessions   int
 	unknown    int // of these, not registered
 	peak       int
@@ -81,7 +83,7 @@ func Open(dir string, o Options) (*Service, error) {
 	}
 	s := &Service{o: o, dir: dir, lock: lock, accounts: accounts, began: o.Now(), seed: maphash.MakeSeed(),
 		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*feed{}, monitors: map[string]map[*session]struct{}{},
-		perAddr: map[netip.Addr]*visitors{}, paces: map[string]*pace{}}
+		perAddr: map[netip.Prefix]*visitors{}, waiting: lobby.New[*session](o.Unknown, o.UnknownEach), paces: map[string]*pace{}}
 	s.current.Store(&s.o)
 	s.handedOut.L = &s.mu
 	s.deliveries.New = func() any { return new(delivery) }

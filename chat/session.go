@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/chat/account"
+	"weir/chat/internal/lobby"
 	"weir/chat/irc"
 	"weir/flow"
 	"weir/serve"
@@ -28,6 +29,7 @@ type session struct {
 	waiting atomic.Bool   // deliver is to Post when none is
 
 	// Guarded by Service.mu.
+	place      *lobby.Place[*session]
 	busy, gone bool // the desk has it; it was closed meanwhile, and the desk sees to its end
 	user       *user
 	direct     []*feed // that it has a seat at, besides rooms
@@ -317,6 +319,7 @@ func (s *session) Close(err error) {
 func (s *session) depart(err error) {
 	if s.user == nil {
 		s.svc.unknown--
+		s.svc.waiting.Leave(s.place)
 	} else {
 		s.svc.bid(s, s.lastWords(err))
 	}
