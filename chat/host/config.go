@@ -16,6 +16,8 @@ type Config struct {
 	Web       Web       `toml:"web"`
 	Metrics   Metrics   `toml:"metrics"`
 	Log       Log       `toml:"log"`
+
+	stamp string // of the file before it was read; "" for none
 }
 
 // Server is what clients are told of the server.

@@ -33,6 +33,7 @@ func (s Source) Read() (Config, error) {
 	var c Config
 	var data []byte
 	if s.File != "" {
+		c.stamp = stamp(s.File)
 		var err error
 		if data, err = os.ReadFile(s.File); err != nil {
 			return c, fmt.Errorf("the configuration: %w", err)
@@ -99,10 +100,11 @@ func Keys() []string { return keysOf(reflect.TypeFor[Config](), "") }
 func keysOf(t reflect.Type, prefix string) (all []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		key := prefix + f.Tag.Get("toml")
-		if f.Type.Kind() == reflect.Struct {
+		switch key := prefix + f.Tag.Get("toml"); {
+		case !f.IsExported():
+		case f.Type.Kind() == reflect.Struct:
 			all = append(all, keysOf(f.Type, key+".")...)
-		} else {
+		default:
 			all = append(all, key)
 		}
 	}

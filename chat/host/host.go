@@ -34,7 +34,9 @@ type Host struct {
 	web    []*server.Server
 
 	stopping atomic.Bool
-	config   atomic.Pointer[Config] // what holds; replaced, never changed
+	config   atomic.Pointer[Config] // what holds; replaced under reloading, never changed
+
+	reloading sync.Mutex // one Reload at a time
 }
 
 // Open opens the data directory and everything that listens. Clients wait until Run. Who calls Open calls Run, or Close.

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
 
 	"weir/chat/host"
 )
@@ -29,6 +33,9 @@ Examples:
   weir chat serve --config weir.toml                   as a file says; docs/chat-config.md explains it
   weir chat serve --config weir.toml --check
 
+When the file changes, or on SIGHUP, it is read again and holds from then on, and every connection stays; a wrong file is refused, and what
+holds goes on to. What a change cannot reach before the next start, such as addresses, is said in the log.
+
 SIGTERM and Ctrl-C stop: what was said is stored first, and clients that take nothing any more are given 5 seconds.
 
 Exit status: 0 stopped, 1 it couldn't be done, 2 bad flags or a bad configuration, 130 interrupted before it began.`
@@ -52,6 +59,19 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
+	return c.serve(ctx, h, source)
+}
+
+// serve runs the host, and has the configuration read again when it changes, or on SIGHUP.
+func (c *chatServeCmd) serve(ctx context.Context, h *host.Host, source host.Source) error {
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	hangup := make(chan os.Signal, 1) // from the runtime; one reload stands for several asked for meanwhile
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	watcher.Go(func() { h.Watch(watching, source, hangup) })
+	defer watcher.Wait()
+	defer stop()
 	return h.Run(ctx)
 }
 

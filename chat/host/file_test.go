@@ -1,0 +1,134 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// file writes a configuration and returns its path.
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "weir.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                                            "data: there is no data directory",
+		"data =":                                                      ":1:",
+		"data = \"d\"\nfoo":                                           ":2:",
+		"data = \"d\"\ncolour = 1":                                    ":2:1: the key colour is not known: remove it, or write one of data, listen,",
+		"data = \"d\"\n[limits]\n  room = 5":                          ":3:3: the key limits.room is not known: remove it, or write one of connections,",
+		"data = \"d\"\n[colours]\nred = 1":                            "the key colours",
+		"data = 5":                                                    ":1:8: data: ",
+		"data = \"d\"\nlimits.rooms = 70000":                          ":2:1: limits.rooms: 70000 is not 1 to 65536",
+		"data = \"d\"\n[limits]\nflood = -1":                          ":3:1: limits.flood: -1 is not",
+		"data = \"d\"\n[limits]\nalive = \"30x\"":                     ":3:9: limits.alive: \"30x\" is no length of time",
+		"data = \"d\"\n[limits]\nalive = 30":                          ":3:1: limits.alive: 30ns is not 1s to 1d: write such a time with its unit, as \"1s\"",
+		"data = \"d\"\n[limits]\nalive = \"2d\"":                      ":3:1: limits.alive: 48h0m0s is not 1s to 1d",
+		"data = \"d\"\nlisten = [\"6667\"]":                           ":2:1: listen: \"6667\" is no address: write HOST:PORT",
+		"data = \"d\"\nlisten = [\":70000\"]":                         ":2:1: listen: \":70000\" has no port",
+		"data = \"d\"\nlisten = [\":67\", \":67\"]":                   ":2:1: listen: \":67\" stands there twice",
+		"data = \"d\"\nrun = \"prefork\"":                             ":2:1: run: a chat is not run by \"prefork\": write loop, goroutine, pool or coroutine",
+		"data = \"d\"\nloops = 2000":                                  ":2:1: loops: 2000 is not 1 to 1024",
+		"data = \"d\"\ndrain = \"1h\"":                                ":2:1: drain: ",
+		"data = \"d\"\n[server]\nname = \"chat\"":                     ":3:1: server.name: \"chat\" needs a dot",
+		"data = \"d\"\n[server]\nnetwork = \"a b\"":                   ":3:1: server.network: \"a b\" has to be one word",
+		"data = \"d\"\n[server]\nmotd_file = \"no\"":                  ":3:1: server.motd_file: open ",
+		"data = \"d\"\nserver.motd = \"a\"\nserver.motd_file = \"b\"": ":3:1: server.motd_file: there is motd too",
+		"data = \"d\"\n[accounts]\nregistration=\"x\"":                ":3:1: accounts.registration: \"x\" is not known: write one of invite, open, off",
+		"data = \"d\"\nretention.room_bytes = 5":                      ":2:1: retention.room_bytes: 5 bytes are not 64 KiB",
+		"data = \"d\"\n[retention]\ndirect_age = \"1s\"":              ":3:1: retention.direct_age: 1s is not 1m to 36500d",
+		"data = \"d\"\n[web]\norigins = [\"a\", \"[\"]":               ":3:1: web.origins: \"[\" is no pattern",
+		"data = \"d\"\n[web]\nlisten = [\"x\"]":                       ":3:1: web.listen: \"x\" is no address",
+		"data = \"d\"\n[metrics]\nlisten = \"x\"":                     ":3:1: metrics.listen: \"x\" is no address",
+		"data = \"d\"\n[log]\nformat = \"xml\"\nlevel=\"\"":           ":3:1: log.format: \"xml\" is not known",
+		"data = \"d\"\nlog.level = \"all\"":                           ":2:1: log.level: \"all\" is not known",
+	} {
+		path := file(t, text)
+		_, err := Source{File: path}.Read()
+		if err == nil || !strings.Contains(err.Error(), want) || want[0] == ':' && !strings.HasPrefix(err.Error(), path+":") {
+			t.Errorf("%q:\n  %v\nwant %s", text, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: the error has several lines: %v", text, err)
+		}
+	}
+}
+
+func TestAFileSaysEverything(t *testing.T) {
+	path := file(t, `data = "chat"
+listen = [":6667", "[::1]:6668"]
+[server]
+motd_file = "motd.txt"
+[limits]
+flood = 0
+alive = "5m"
+[retention]
+room_age = "90d"
+room_bytes = "1GB"
+`)
+	dir := filepath.Dir(path)
+	if err := os.WriteFile(filepath.Join(dir, "motd.txt"), []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Source{File: path}.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.MOTD != "hello\n" || o.Flood != -1 || o.Alive != 5*time.Minute {
+		t.Errorf("the chat's options are %+v", o)
+	}
+	if c.Data != filepath.Join(dir, "chat") || len(c.Listen) != 2 || c.Retention.RoomAge.Long() != 90*24*time.Hour || c.Retention.RoomBytes != 1e9 {
+		t.Errorf("read %+v", c)
+	}
+}
+
+func TestFlagsWinOverTheFile(t *testing.T) {
+	path := file(t, "data = \"d\"\nserver.name = \"file.chat\"\nserver.network = \"File\"\n")
+	name := func(s string) []Flag {
+		return []Flag{{"--name", "server.name", func(c *Config) { c.Server.Name = s }}}
+	}
+	c, err := Source{File: path, Flags: name("flag.chat")}.Read()
+	if err != nil || c.Server.Name != "flag.chat" || c.Server.Network != "File" {
+		t.Errorf("read %+v, %v", c.Server, err)
+	}
+	_, err = Source{File: path, Flags: name("flag")}.Read()
+	if err == nil || !strings.HasPrefix(err.Error(), "--name: \"flag\" needs a dot") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAFileThatIsNotThere(t *testing.T) {
+	_, err := Source{File: filepath.Join(t.TempDir(), "no.toml")}.Read()
+	if err == nil || !strings.Contains(err.Error(), "no.toml: no such file") {
+		t.Errorf("%v", err)
+	}
+}
+
+// No text makes the reader panic, and what it takes, it takes again.
+func FuzzFile(f *testing.F) {
+	f.Add("data = \"d\"\nlimits.rooms = 5\n[web]\nlisten = [\":1\"]\n")
+	f.Add("[limits]\nflood = 0\nalive = \"1s\"\n[[limits]]\n")
+	f.Add("a.b.c = {d = 1}\n[x.\"y\"]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		var c Config
+		if err := parse([]byte(text), &c); err != nil {
+			return
+		}
+		err := Source{}.locate(c.Check(), []byte(text))
+		if again := (Source{}).locate(c.Check(), []byte(text)); err != nil && again.Error() != err.Error() {
+			t.Errorf("%v, and then %v", err, again)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package host
+
+import (
+	"context"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// fixed are the keys that hold from the start to the end.
+var fixed = []string{"data", "listen", "run", "loops", "drain", "server.name", "server.network", "web.listen", "metrics.listen", "log.format"}
+
+// limited are the keys that may only be lowered, as [chat.Service.Configure] names them.
+var limited = map[string]string{"Connections": "limits.connections", "MaxRooms": "limits.rooms"}
+
+// Reload has another configuration hold from now on. Nobody loses a connection. What cannot change while the server runs stays as it was: kept
+// are the keys of what is different. An error means that nothing was changed.
+func (h *Host) Reload(c Config) (kept []string, err error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	options, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	kept = c.keep(h.Config())
+	options.Name, options.Network = c.Server.Name, c.Server.Network
+	names, err := h.chat.Configure(options)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		kept = append(kept, limited[name])
+	}
+	if h.page != nil {
+		_ = h.page.SetOrigins(c.Web.Origins) // Check has seen them
+	}
+	h.level.Set(c.Log.level())
+	h.config.Store(&c)
+	return kept, nil
+}
+
+// keep sets what is fixed to what it was, and names what is different.
+func (c *Config) keep(old *Config) (kept []string) {
+	for _, key := range fixed {
+		is, was := c.field(key), old.field(key)
+		if !reflect.DeepEqual(is.Interface(), was.Interface()) {
+			kept = append(kept, key)
+			is.Set(was)
+		}
+	}
+	return kept
+}
+
+// field is what a key of the file sets.
+func (c *Config) field(key string) reflect.Value {
+	v := reflect.ValueOf(c).Elem()
+	for word := range strings.SplitSeq(key, ".") {
+		i := slices.IndexFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return f.Tag.Get("toml") == word })
+		v = v.Field(i)
+	}
+	return v
+}
+
+// lookEvery is how often Watch looks whether the file has changed.
+const lookEvery = time.Second / 2
+
+// Watch reloads the configuration when asked by reload, and when its file changes, which it sees within a second. A bad one is refused: what holds
+// goes on, and the log says why. It returns when ctx ends.
+func (h *Host) Watch(ctx context.Context, s Source, reload <-chan os.Signal) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	seen := h.Config().stamp
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-reload:
+		case <-tick.C:
+			if now := stamp(s.File); now == seen || now == "" {
+				continue
+			}
+		}
+		seen = stamp(s.File)
+		h.reread(s)
+	}
+}
+
+// reread reads the configuration again.
+func (h *Host) reread(s Source) {
+	c, err := s.Read()
+	var kept []string
+	if err == nil {
+		kept, err = h.Reload(c)
+	}
+	if err != nil {
+		h.log.Error("the configuration is refused: the old one goes on to hold", "error", err)
+		return
+	}
+	h.log.Info("reloaded", "file", s.File)
+	if len(kept) > 0 {
+		h.log.Warn("some changes hold from the next start on", "keys", strings.Join(kept, ", "))
+	}
+}
+
+// stamp changes when the file does; it is empty while there is none, as when an editor puts another in its place.
+func stamp(file string) string {
+	i, err := os.Stat(file)
+	if err != nil {
+		return ""
+	}
+	return i.ModTime().String() + "/" + time.Duration(i.Size()).String()
+}
