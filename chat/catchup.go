@@ -25,6 +25,7 @@ func (s *session) catchUp(seat *seat) {
 		s.replay(f, upTo)
 	}
 	s.readMarker(f)
+	asNow := f.asNow()
 	for {
 		s.svc.mu.Lock()
 		if f.delivered <= upTo || s.gone || f.seatOf(s) != seat {
@@ -35,7 +36,7 @@ func (s *session) catchUp(seat *seat) {
 		most := s.svc.opts().Replay
 		lines := s.between(f, upTo, now, most)
 		for _, line := range lines {
-			s.out = appendStored(s.out, s.capSet().View(), "", line)
+			s.out = appendStored(s.out, s.capSet().View(), "", asNow(line))
 		}
 		if upTo = now; len(lines) == most { // there may be more
 			last := lines[len(lines)-1]
@@ -69,8 +70,9 @@ func (s *session) replay(f *feed, upTo int64) {
 		extra = "batch=" + id
 		s.say("BATCH", "+"+id, "chathistory", f.target(s))
 	}
+	asNow := f.asNow()
 	for _, line := range lines {
-		s.out = appendStored(s.out, caps.View(), extra, line)
+		s.out = appendStored(s.out, caps.View(), extra, asNow(line))
 	}
 	if id != "" {
 		s.say("BATCH", "-"+id)

@@ -25,6 +25,7 @@ type feed struct {
 	queued    bool        // is in the net
 	delivered int64       // the log's offset up to which deliver has handed out
 	stateless bool        // the state file is behind
+	moving    bool        // it is being renamed: what is pending waits
 	sending   bool        // deliver writes to the seats that it saw
 	used      time.Time   // when it was opened, or last left
 	rested    time.Time   // when deliver last began to hand out
@@ -81,7 +82,7 @@ func (f *feed) put(posts ...post) {
 
 // wants puts a feed on the list of those that unlock launches.
 func (s *Service) wants(f *feed) {
-	if !f.queued && !f.rests() {
+	if !f.queued && !f.moving && !f.rests() {
 		f.queued = true
 		s.starting = append(s.starting, f)
 	}

@@ -44,10 +44,10 @@ func (s *session) history(req irc.HistoryRequest) {
 	}
 	s.batchOf("chathistory", req.Target, func(extra string) {
 		view := s.capSet().View()
-		playback := s.has(irc.CapEventPlayback)
+		playback, asNow := s.has(irc.CapEventPlayback), f.asNow()
 		for _, line := range lines {
 			if playback || isText(line) {
-				s.out = appendStored(s.out, view, extra, line)
+				s.out = appendStored(s.out, view, extra, asNow(line))
 			}
 		}
 	})

@@ -33,8 +33,12 @@ var errRoomName = errors.New("a name begins with #, and has no space, comma or w
 func (s *session) join(name, key string) {
 	var r *room
 	err := errRoomName
+	var elsewhere *renamedError
 	if irc.ValidRoom(name) {
 		r, err = s.svc.openRoom(name)
+		if errors.As(err, &elsewhere) {
+			r, err = s.svc.openRoom(elsewhere.now)
+		}
 	}
 	var mine *seat
 	s.svc.locked(func() {
@@ -42,6 +46,7 @@ func (s *session) join(name, key string) {
 		case s.gone || s.user == nil:
 		case err != nil:
 			s.num(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel: "+publicError(err))
+		case elsewhere != nil && !s.redirected(name, r):
 		case s.user.rooms[r] == nil && s.mayJoin(r, key):
 			mine = s.enter(r)
 		}
@@ -124,11 +129,7 @@ func (f *feed) sit(s *session) *seat {
 func (s *session) announce(r *room, m *member) {
 	u := m.user
 	plain := s.svc.news(u, s, "JOIN", r.name)
-	account := u.account
-	if account == "" {
-		account = "*"
-	}
-	extended := s.svc.news(u, s, "JOIN", r.name, account, u.real)
+	extended := s.svc.news(u, s, "JOIN", r.name, accountWord(u), u.real)
 	for _, seat := range r.seats {
 		if !seat.live && seat.session != s {
 			continue
@@ -150,6 +151,14 @@ func (s *session) announce(r *room, m *member) {
 			append([]string{r.name, letters}, repeat(u.nick, len(m.ranks))...)...)}
 		s.toOthers(mode, r)
 	}
+}
+
+// accountWord is the user's account as JOIN shows it.
+func accountWord(u *user) string {
+	if u.account == "" {
+		return "*"
+	}
+	return u.account
 }
 
 func repeat(word string, n int) []string {

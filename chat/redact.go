@@ -45,7 +45,11 @@ func (s *session) redact(target, msgid, why string) (code, text string) {
 	if s.user == nil || s.gone {
 		return "", ""
 	}
-	body := ":" + s.user.source + " REDACT " + string(bytes.Fields(line.Plain())[2]) + " " + msgid
+	where := f.name
+	if f.room == nil {
+		where = string(bytes.Fields(line.Plain())[2])
+	}
+	body := ":" + s.user.source + " REDACT " + where + " " + msgid
 	if why != "" {
 		body += " :" + why
 	}

@@ -41,11 +41,12 @@ func (s *session) refusal(f *feed, p post, why error) []byte {
 	text := "Your message was not stored, and nobody saw it: " + publicError(why)
 	nick := "*"
 	s.svc.mu.Lock()
+	name := f.name
 	if s.user != nil {
 		nick = s.user.nick
 	}
 	s.svc.mu.Unlock()
-	line := irc.AppendLine(nil, s.svc.o.Name, irc.ErrCannotSend, nick, f.name, text)
+	line := irc.AppendLine(nil, s.svc.o.Name, irc.ErrCannotSend, nick, name, text)
 	if p.label != "" {
 		return appendLabeled(nil, p.label, line)
 	}

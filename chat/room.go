@@ -17,9 +17,11 @@ import (
 // room is a room that is open. Guarded by Service.mu, but for its feed.
 type room struct {
 	feed
-	path    string // of its state file; immutable
+	path    string // of its state file
 	members map[*user]*member
 	made    time.Time
+	renamed time.Time // when it got its name, if that was since it was opened
+	former  []string  // folded names that it had
 
 	topic, topicBy string
 	topicAt        time.Time
@@ -113,12 +115,15 @@ func (s *Service) openRoom(name string) (*room, error) {
 	case full:
 		return nil, errRooms
 	}
+	if now, ok := data.Renamed(s.dir, name); ok {
+		return nil, &renamedError{now}
+	}
 	r = &room{members: map[*user]*member{}, ranks: map[string]string{}, flags: "nt", made: s.o.Now()}
-	if err := s.openFeed(&r.feed, filepath.Join("rooms", data.Folder(name)), name); err != nil {
+	if err := s.openFeed(&r.feed, filepath.Join(data.Rooms, data.Folder(name)), name); err != nil {
 		return nil, err
 	}
 	r.feed.room = r
-	r.path = filepath.Join(s.dir, "rooms", data.Folder(name), "state")
+	r.path = s.statePath(name)
 	if err := r.readState(); err != nil {
 		s.o.Log.Warn("a room's state cannot be read", "room", name, "error", err)
 	}
@@ -127,6 +132,10 @@ func (s *Service) openRoom(name string) (*room, error) {
 	s.rooms[irc.Fold(r.name)] = r
 	s.mu.Unlock()
 	return r, nil
+}
+
+func (s *Service) statePath(name string) string {
+	return filepath.Join(s.dir, data.Rooms, data.Folder(name), "state")
 }
 
 // openFeed opens a feed's log.

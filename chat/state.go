@@ -19,6 +19,7 @@ import (
 // The state of a room: what it is now, in IRC lines, in the file state beside its log. Names are in the room's own spelling:
 //
 //	:weir.chat CREATED #Room 1763730000
+//	:weir.chat RENAMED #Room #old                         a name that it had, folded
 //	:alice!alice@host TOPIC #Room :text
 //	:weir.chat 333 #Room alice!alice@host 1763730000     when that was said
 //	:weir.chat MODE #Room +ntk key
@@ -29,6 +30,9 @@ import (
 func (r *room) state() []byte {
 	server := r.svc.o.Name
 	b := irc.AppendLine(nil, server, "CREATED", r.name, epoch(r.made))
+	for _, name := range r.former {
+		b = irc.AppendLine(b, server, "RENAMED", r.name, name)
+	}
 	if r.topic != "" {
 		b = irc.AppendLine(b, r.topicBy, "TOPIC", r.name, r.topic)
 		b = irc.AppendLine(b, server, irc.RplTopicWhoTime, r.name, r.topicBy, epoch(r.topicAt))
@@ -51,16 +55,24 @@ func (r *room) readState() error {
 		return nil
 	}
 	for line := range bytes.Lines(data) {
-		if m, err := ircmsg.ParseLine(string(line)); err == nil && len(m.Params) > 1 && irc.Fold(m.Params[0]) == irc.Fold(r.name) {
+		m, err := ircmsg.ParseLine(string(line))
+		switch {
+		case err != nil || len(m.Params) < 2:
+			continue
+		case irc.Fold(m.Params[0]) == irc.Fold(r.name):
 			r.name = m.Params[0]
-			r.readLine(&m)
+		default: // it was renamed, and the server died before it wrote the file again
+			r.wasCalled(m.Params[0])
 		}
+		r.readLine(&m)
 	}
 	return err
 }
 
 func (r *room) readLine(m *irc.Message) {
 	switch {
+	case m.Command == "RENAMED":
+		r.wasCalled(m.Params[1])
 	case m.Command == "CREATED":
 		r.made = stamp(m.Params[1])
 	case m.Command == "TOPIC":
@@ -73,6 +85,12 @@ func (r *room) readLine(m *irc.Message) {
 		r.ranks[irc.Fold(m.Params[2])] = strings.TrimPrefix(m.Params[1], "+")
 	case m.Command == "MODE":
 		r.readModes(m.Params[1:])
+	}
+}
+
+func (r *room) wasCalled(name string) {
+	if name = irc.Fold(name); !slices.Contains(r.former, name) {
+		r.former = append(r.former, name)
 	}
 }
 

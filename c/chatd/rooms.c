@@ -7,8 +7,10 @@
 #include "view.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EVENT_MAX = 1024, ROOMS_OF_CLIENT = MY_ROOMS_MAX - 24 /* the rest is for conversations of two */ };
 
@@ -94,6 +96,18 @@ recover(struct client *c, struct room *r)
 	return true;
 }
 
+/* A room that was renamed has left a link to its folder of today: whoever followed it would be in a room of his own on the same log. */
+static bool
+renamed(const struct client *c, const struct room *r)
+{
+	int fd = openat(c->data, r->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno != ENOENT;
+	close(fd);
+	return false;
+}
+
 int
 room_open(struct client *c, struct slice name, bool direct)
 {
@@ -111,6 +125,10 @@ room_open(struct client *c, struct slice name, bool direct)
 	r = &c->t->rooms[i];
 	if (!fill_in(r, name, direct)) {
 		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if (renamed(c, r)) {
+		errno = ENOTDIR;
 		return -1;
 	}
 	if (!recover(c, r)) {

@@ -78,6 +78,7 @@ const (
 	ErrAlreadyReg      = "462"
 	ErrPasswdMismatch  = "464"
 	ErrBanned          = "465"
+	ErrLinkChannel     = "470"
 	ErrChannelIsFull   = "471"
 	ErrUnknownMode     = "472"
 	ErrInviteOnly      = "473"

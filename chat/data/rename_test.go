@@ -1,0 +1,91 @@
+package data
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// room makes a room's folder with something in it.
+func room(t *testing.T, dir, name string) {
+	t.Helper()
+	path := filepath.Join(dir, Rooms, Folder(name))
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(path, "state"), []byte(":s.x CREATED "+name+" 1\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ways are those of giving a folder another name.
+var ways = map[string]func(rooms, old, name string) error{"exchange": exchange, "move and link": moveAndLink}
+
+func TestARoomThatIsRenamedIsFoundByBothNames(t *testing.T) {
+	for way, do := range ways {
+		t.Run(way, func(t *testing.T) {
+			dir := t.TempDir()
+			room(t, dir, "#a")
+			rooms := filepath.Join(dir, Rooms)
+			if err := link(rooms, "#b", "#b"); err != nil {
+				t.Fatal(err)
+			}
+			if err := do(rooms, "#a", "#b"); err != nil {
+				t.Fatal(err)
+			}
+			if now, ok := Renamed(dir, "#A"); !ok || now != "#b" {
+				t.Errorf("#a is called %q %v now", now, ok)
+			}
+			if _, err := os.Stat(filepath.Join(rooms, "#a", "state")); err != nil {
+				t.Error("who has the old name open finds nothing:", err)
+			}
+			if all, err := List(dir); err != nil || len(all) != 1 || all[0].Path != "rooms/#b" {
+				t.Errorf("there are %v: %v", all, err)
+			}
+		})
+	}
+}
+
+func TestRenamesThereAndBackAndOn(t *testing.T) {
+	dir := t.TempDir()
+	room(t, dir, "#a")
+	room(t, dir, "#other")
+	for _, c := range []struct {
+		from, to string
+		want     error
+	}{{"#a", "#other", ErrTaken}, {"#a", "#b", nil}, {"#b", "#a", nil}, {"#a", "#b", nil}, {"#b", "#c", nil}, {"#other", "#a", ErrTaken}, {"#c", "#a", nil}} {
+		if err := Rename(dir, c.from, c.to); !errors.Is(err, c.want) || err != nil && c.want == nil {
+			t.Fatalf("%s to %s: %v, want %v", c.from, c.to, err, c.want)
+		}
+	}
+	for _, name := range []string{"#b", "#c"} {
+		if now, ok := Renamed(dir, name); !ok || now != "#a" {
+			t.Errorf("%s is called %q %v now", name, now, ok)
+		}
+	}
+	if _, ok := Renamed(dir, "#a"); ok {
+		t.Error("a room that is there was renamed")
+	}
+}
+
+// A crash leaves the link that was to change places with the folder, or a link to a room that is gone.
+func TestALinkThatLeadsNowhereIsNone(t *testing.T) {
+	dir := t.TempDir()
+	room(t, dir, "#a")
+	if err := link(filepath.Join(dir, Rooms), "#b", "#b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Rename(dir, "#a", "#b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, Rooms, "#b")); err != nil {
+		t.Fatal(err)
+	}
+	if now, ok := Renamed(dir, "#a"); ok {
+		t.Errorf("it leads to %q", now)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, Rooms, "#a")); !os.IsNotExist(err) {
+		t.Errorf("the link is there: %v", err)
+	}
+}

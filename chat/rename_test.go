@@ -1,0 +1,76 @@
+package chat
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"weir/chat/account"
+	"weir/serve"
+)
+
+// What is said while a room is renamed is heard once, in order, under the name that it has then.
+func TestARoomThatIsRenamedWhileItTalksLosesNothing(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{})
+	s.account("root", "correct-horse", account.Operator)
+	s.run()
+	root, talker, hearer := s.client("root"), s.user("talker"), s.user("hearer", "draft/channel-rename")
+	root.send("PASS root:correct-horse", "NICK root", "USER r 0 * :R")
+	root.until(" 221 ")
+	for _, c := range []*client{root, talker, hearer} {
+		c.send("JOIN #a")
+		c.until(" 366 ")
+	}
+	const messages, renames = 300, 10
+	var both sync.WaitGroup
+	both.Go(func() {
+		for i := range messages {
+			talker.send(fmt.Sprintf("PRIVMSG #a,#b :%d", i)) // one of them is there
+		}
+	})
+	both.Go(func() {
+		names := []string{"#a", "#b"}
+		for i := range renames {
+			root.send("RENAME " + names[i%2] + " " + names[(i+1)%2])
+			root.until(" JOIN " + names[(i+1)%2])
+		}
+	})
+	now := "#a"
+	for next := 0; next < messages; {
+		line, ok := hearer.line()
+		if !ok {
+			t.Fatal("the connection ended")
+		}
+		words := strings.Fields(line)
+		switch words[1] {
+		case "RENAME":
+			now = words[3]
+		case "PRIVMSG":
+			if want := fmt.Sprintf("%s :%d", now, next); strings.Join(words[2:], " ") != want {
+				t.Fatalf("hearer is told %q, want %q", line, want)
+			}
+			next++
+		}
+	}
+	both.Wait()
+}
+
+// A server that dies between the rename of the folder and the writing of the state goes on under the new name, with what the room was.
+func TestAStateOfTheOldNameIsTheRooms(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	alice := s.user("alice")
+	alice.send("JOIN #a", "TOPIC #a :this", "PRIVMSG #a :one", "PING x")
+	alice.until("PONG")
+	s.halt()
+	if err := os.Rename(filepath.Join(s.dir, "rooms/#a"), filepath.Join(s.dir, "rooms/#b")); err != nil {
+		t.Fatal(err)
+	}
+	s.run()
+	bob := s.user("bob")
+	bob.send("JOIN #b")
+	bob.until(" 332 bob #b :this")
+	bob.until(" PRIVMSG #b :one")
+}
