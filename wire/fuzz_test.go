@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"bytes"
+	"testing"
+)
+
+// Whatever is read is written again as it was, but for what a header has no say in: reserved bits, and a checksum that was wrong.
+
+func FuzzEthernet(f *testing.F) {
+	f.Add(append(AppendTagged(nil, bob, alice, NewTag(1, false, 2), TypeIPv4), "payload"...))
+	f.Add(AppendEthernet(nil, Broadcast, alice, TypeARP))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, fault := ParseEthernet(b)
+		if fault != OK {
+			return
+		}
+		again := AppendEthernet(nil, e.Dst(), e.Src(), e.Type())
+		if e.Tagged() {
+			again = AppendTagged(nil, e.Dst(), e.Src(), NewTag(e.Tag().Priority(), e.Tag().Eligible(), e.Tag().Network()), e.Type())
+		}
+		if again = append(again, e.Payload()...); !bytes.Equal(again, b) {
+			t.Errorf("% x is written % x", b, again)
+		}
+	})
+}
+
+func FuzzARP(f *testing.F) {
+	f.Add(AppendARP(nil, ARPRequest, alice, from, MAC{}, to))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, fault := ParseARP(b)
+		if fault != OK {
+			return
+		}
+		if again := AppendARP(nil, a.Operation(), a.SenderMAC(), a.Sender(), a.TargetMAC(), a.Target()); !bytes.Equal(again, a) {
+			t.Errorf("% x is written % x", a, again)
+		}
+	})
+}
+
+func FuzzIPv4(f *testing.F) {
+	f.Add(append(AppendIPv4(nil, &IPv4Fields{TOS: 1, ID: 2, DontFragment: true, TTL: 64, Protocol: TCPProtocol, Src: from, Dst: to, Options: []byte{1, 1, 1, 0}, Payload: 3}), "abc"...))
+	f.Add(AppendIPv4(nil, &IPv4Fields{MoreFragments: true, FragmentOffset: 65528, Src: from, Dst: to}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, fault := ParseIPv4(b)
+		if fault != OK || len(p) > IPv4Largest {
+			return
+		}
+		again := AppendIPv4(nil, &IPv4Fields{TOS: p.TOS(), ID: p.ID(), DontFragment: p.DontFragment(), MoreFragments: p.MoreFragments(), FragmentOffset: p.FragmentOffset(),
+			TTL: p.TTL(), Protocol: p.Protocol(), Src: p.Src(), Dst: p.Dst(), Options: p.Options(), Payload: len(p.Payload())})
+		if v, fault := ParseIPv4(append(again, p.Payload()...)); fault != OK || !v.ChecksumOK() || v.Fragment() != p.Fragment() {
+			t.Errorf("% x is not read again: %v", again, fault)
+		}
+		if p[6]&0x80 == 0 && p.ChecksumOK() && !bytes.Equal(again[:10], p[:10]) || !bytes.Equal(again[12:], p[12:p.HeaderLen()]) {
+			t.Errorf("% x is written % x", p[:p.HeaderLen()], again)
+		}
+	})
+}
+
+func FuzzICMP(f *testing.F) {
+	f.Add(AppendICMP(nil, EchoRequest, 0, Echo(1, 2), []byte("ping")))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, fault := ParseICMP(b)
+		if fault != OK {
+			return
+		}
+		again, _ := ParseICMP(AppendICMP(nil, m.Type(), m.Code(), m.Rest(), m.Body()))
+		if !again.ChecksumOK() || again.ID() != m.ID() || again.Number() != m.Number() || again.NextMTU() != int(m.Number()) || !bytes.Equal(again.Body(), m.Body()) {
+			t.Errorf("% x is written % x", m, again)
+		}
+	})
+}
+
+func FuzzUDP(f *testing.F) {
+	f.Add([]byte{0, 1, 0, 2, 0, 9, 0, 0, 'x'})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		d, fault := ParseUDP(b)
+		if fault != OK || len(d) > IPv4Largest {
+			return
+		}
+		again, fault := ParseUDP(append(AppendUDP(nil, addrPort(from, d.SrcPort()), addrPort(to, d.DstPort()), d.Payload()), d.Payload()...))
+		if fault != OK || !again.ChecksumOK(from, to) || !bytes.Equal(again[:6], d[:6]) && len(b) <= IPv4Largest || !bytes.Equal(again.Payload(), d.Payload()) {
+			t.Errorf("% x is written % x (%v)", d, again, fault)
+		}
+		if d[6]|d[7] != 0 && d.ChecksumOK(from, to) && !bytes.Equal(again, d) && [2]byte(d[6:8]) != [2]byte{0xff, 0xff} {
+			t.Errorf("% x has another checksum when written: % x", d, again)
+		}
+	})
+}
+
+func FuzzTCP(f *testing.F) {
+	o := TCPOptions{MSS: 1460, SACKPermitted: true, Stamped: true, Stamp: 9, Scaled: true, Scale: 7}
+	f.Add(AppendTCP(nil, &TCPFields{Src: addrPort(from, 1), Dst: addrPort(to, 2), Seq: 3, Ack: 4, Flags: SYN | ACK, Window: 5, Urgent: 6, Options: o.Append(nil)}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, fault := ParseTCP(b)
+		if fault != OK {
+			return
+		}
+		again := append(AppendTCP(nil, &TCPFields{Src: addrPort(from, s.SrcPort()), Dst: addrPort(to, s.DstPort()), Seq: s.Seq(), Ack: s.Ack(), Flags: s.Flags(),
+			Window: s.Window(), Urgent: s.Urgent(), Options: s.Options()}, s.Payload()), s.Payload()...)
+		if v, fault := ParseTCP(again); fault != OK || !v.ChecksumOK(from, to) || v.Len() != s.Len() {
+			t.Errorf("% x is not read again: %v", again, fault)
+		}
+		if !bytes.Equal(again[:12], s[:12]) || again[12]>>4 != s[12]>>4 || !bytes.Equal(again[13:16], s[13:16]) || !bytes.Equal(again[18:], s[18:]) {
+			t.Errorf("% x is written % x", s, again)
+		}
+	})
+}
+
+func FuzzOptions(f *testing.F) {
+	for _, o := range []TCPOptions{{MSS: 1, SACKPermitted: true, Stamped: true, Scaled: true, Scale: 9}, {SACKs: 3, SACK: [4]Block{{1, 2}, {3, 4}, {5, 6}}, Stamped: true}, {UserTimeout: 40_000_000_000_000}} {
+		f.Add(o.Append(nil))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		o, _ := ParseTCPOptions(b)
+		for i := o.SACKs; i < MaxSACK; i++ {
+			o.SACK[i] = Block{} // an option that came twice: the later one counts
+		}
+		written := o.Append(nil)
+		if again, fault := ParseTCPOptions(written); fault != OK || again != o || len(written)%4 != 0 {
+			t.Errorf("%+v is written % x and read as %+v (%v)", o, written, again, fault)
+		}
+	})
+}
