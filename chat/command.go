@@ -18,7 +18,7 @@ func init() {
 		"JOIN": (*session).cmdJoin, "PART": (*session).cmdPart, "NAMES": (*session).cmdNames, "LIST": (*session).cmdList, "TOPIC": (*session).cmdTopic,
 		"INVITE": (*session).cmdInvite, "KICK": (*session).cmdKick, "MODE": (*session).cmdMode, "RENAME": (*session).cmdRename,
 		"PRIVMSG": (*session).cmdMessage, "NOTICE": (*session).cmdMessage, "TAGMSG": (*session).cmdMessage, "BATCH": (*session).cmdBatch, "REDACT": (*session).cmdRedact,
-		"CHATHISTORY": (*session).cmdHistory, "MARKREAD": (*session).cmdMarkRead, "METADATA": (*session).cmdMetadata,
+		"CHATHISTORY": (*session).cmdHistory, "SEARCH": (*session).cmdSearch, "MARKREAD": (*session).cmdMarkRead, "METADATA": (*session).cmdMetadata,
 		"WHO": (*session).cmdWho, "WHOIS": (*session).cmdWhois, "WHOWAS": (*session).cmdWhowas,
 		"LUSERS": (*session).cmdLusers, "MOTD": (*session).cmdMOTD, "VERSION": (*session).cmdVersion, "TIME": (*session).cmdTime, "ADMIN": (*session).cmdAdmin, "INFO": (*session).cmdInfo,
 		"OPER": (*session).cmdOper, "KILL": (*session).cmdKill, "KLINE": (*session).cmdKline, "UNKLINE": (*session).cmdUnkline,

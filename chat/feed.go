@@ -27,6 +27,7 @@ type feed struct {
 	stateless bool        // the state file is behind
 	moving    bool        // it is being renamed: what is pending waits
 	sending   bool        // deliver writes to the seats that it saw
+	indexed   int64       // the offset up to which it can be searched
 	used      time.Time   // when it was opened, or last left
 	rested    time.Time   // when deliver last began to hand out
 	alarm     *time.Timer // calls rise; nil: never was needed

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // counters count what passes.
 type counters struct {
-	connections, refused, commands, messages, batches, deliveries, replayed, notStored, tooSlow, throttled, crowded, logins, loginFailed atomic.Int64
+	connections, refused, commands, messages, batches, deliveries, replayed, notStored, tooSlow, throttled, crowded, logins, loginFailed, searches atomic.Int64
 }
 
 // Counts is what was counted since Open, and what there is now.
@@ -22,6 +22,7 @@ type Counts struct {
 	Crowded      int64 // connections that had to go, not registered, because there were too many such
 	Logins       int64
 	LoginsFailed int64
+	Searches     int64 // SEARCHes that were run
 
 	Sessions, Users, Rooms, Directs int // now; rooms and direct conversations that are open
 }
@@ -31,7 +32,8 @@ func (s *Service) Counts() Counts {
 	c := &s.counts
 	all := Counts{Connections: c.connections.Load(), Refused: c.refused.Load(), Commands: c.commands.Load(), Messages: c.messages.Load(),
 		Batches: c.batches.Load(), Deliveries: c.deliveries.Load(), Replayed: c.replayed.Load(), NotStored: c.notStored.Load(), TooSlow: c.tooSlow.Load(),
-		Throttled: c.throttled.Load(), Crowded: c.crowded.Load(), Logins: c.logins.Load(), LoginsFailed: c.loginFailed.Load()}
+		Throttled: c.throttled.Load(), Crowded: c.crowded.Load(), Logins: c.logins.Load(), LoginsFailed: c.loginFailed.Load(),
+		Searches: c.searches.Load()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all.Sessions, all.Users, all.Rooms, all.Directs = s.sessions, len(s.users), len(s.rooms), len(s.directs)

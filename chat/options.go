@@ -32,6 +32,8 @@ type Options struct {
 	Alive time.Duration // a client that says nothing for so long is asked, and gone after half of it again. Default 2 min
 	Begin time.Duration // how long registration may take. Default 30 s
 
+	NoSearch bool // no SEARCH, and no index is kept for it
+
 	Replay  int // lines at most that a client without chathistory is replayed in a room. Default 500
 	History int // lines at most of one CHATHISTORY. Default 1000
 

@@ -22,8 +22,8 @@ type Peer struct {
 
 // visitors are the connections of one address, as package lobby counts.
 type visitors struct {
-	n    int
-	pace pace
+	n              int
+	pace, searches pace
 }
 
 // pace limits how often something is done: by the theoretical arrival time of GCRA, in nanoseconds. Shared by goroutines.

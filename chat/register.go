@@ -72,6 +72,9 @@ func (s *session) offers() irc.Caps {
 	if o.STS.value(s.peer.Secure) == "" {
 		all &^= irc.CapSTS
 	}
+	if s.svc.o.NoSearch {
+		all &^= irc.CapSearch | irc.CapSojuSearch
+	}
 	return all
 }
 

@@ -120,7 +120,7 @@ func (s *Service) renamed(r *room, name string) {
 	was := irc.Fold(r.name)
 	delete(s.rooms, was)
 	s.rooms[irc.Fold(name)] = r
-	r.name, r.path, r.renamed, r.stateless = name, s.statePath(name), s.o.Now(), true
+	r.name, r.path, r.renamed, r.stateless, r.indexed = name, s.statePath(name), s.o.Now(), true, 0
 	r.former = append(slices.DeleteFunc(r.former, func(f string) bool { return f == irc.Fold(name) }), was)
 	for i := range r.pending {
 		r.pending[i].entry.Body = retarget(r.pending[i].entry.Body, name)

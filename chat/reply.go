@@ -73,7 +73,7 @@ func (s *session) finish() {
 	case lines == 0 && s.later: // deliver sends the reply
 	case lines == 0:
 		s.out = s.svc.appendAck(s.out, label)
-	case lines == 1:
+	case lines == 1 || isOneBatch(string(replies)):
 		line := string(replies)
 		s.out = appendLabeled(s.out[:s.from], label, []byte(line))
 	default:
@@ -81,6 +81,16 @@ func (s *session) finish() {
 		s.intoBatch()
 		s.say("BATCH", "-"+s.batch)
 	}
+}
+
+// isOneBatch says whether lines are a batch and nothing besides, which takes a label as one line does.
+func isOneBatch(lines string) bool {
+	source, rest, is := strings.Cut(lines, " BATCH +")
+	if !is || strings.ContainsAny(source, " \r") { // tags, or something before it
+		return false
+	}
+	end := source + " BATCH -" + rest[:strings.IndexAny(rest, " \r")] + "\r\n"
+	return strings.Index(rest, end) == len(rest)-len(end)
 }
 
 // openBatch puts the begin of a labeled batch before the replies.

@@ -18,6 +18,7 @@ import (
 
 	"weir/chat/account"
 	"weir/chat/internal/lobby"
+	"weir/chat/search"
 	"weir/flow"
 	"weir/serve"
 )
@@ -25,20 +26,25 @@ import (
 // Service is a running chat. Its methods may be called from any goroutine.
 type Service struct {
 	// Immutable.
-	o        Options // as at Open: Configure changes opts
-	dir      string
-	lock     *os.File
-	accounts *account.Store
-	began    time.Time
-	seed     maphash.Seed
-	commits  *flow.Net[*feed]
-	desk     *flow.Net[*session]
-	stop     func()         // ends the goroutines of Open
-	running  sync.WaitGroup // these
+	o         Options // as at Open: Configure changes opts
+	dir       string
+	lock      *os.File
+	accounts  *account.Store
+	began     time.Time
+	seed      maphash.Seed
+	commits   *flow.Net[*feed]
+	desk      *flow.Net[*session]
+	searchers *flow.Net[*session] // as desk, for searches
+	life      context.Context     // ends with Close
+	stop      func()              // ends life, and so the goroutines of Open
+	running   sync.WaitGroup      // these
 
 	deliveries sync.Pool // of *delivery: from whoever has carried a batch -> to whoever carries the next
 	counts     counters
 	current    atomic.Pointer[Options] // never nil; what it points to is never changed
+
+	indexing sync.Mutex    // guards index
+	index    *search.Index // nil: it was not needed yet
 
 	opening sync.Mutex // one log is opened at a time; before mu
 
@@ -112,8 +118,9 @@ func lockData(dir string) (*os.File, error) {
 }
 
 const (
-	carryWidth = 4 // rooms that are synced at once: disks take several
-	deskWidth  = 4 // logins and histories at once: they need a processor each
+	carryWidth  = 4 // rooms that are synced at once: disks take several
+	searchWidth = 2 // searches at once
+	deskWidth   = 4 // logins and histories at once: they need a processor each
 )
 
 // start builds the nets and starts their goroutines, and the sweeper's.
@@ -129,12 +136,22 @@ func (s *Service) start() (err error) {
 	if err != nil {
 		return err
 	}
+	s.searchers, err = flow.New([]flow.Stage[*session]{{Name: "searchers", Width: searchWidth, Do: flow.Each(atDesk)}},
+		[]flow.Edge{{To: "searchers", Cap: s.o.Connections}}, abandoned, 0)
+	if err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	s.running.Go(func() { s.commits.Run(ctx, flow.Network) })                  // until Close
-	s.running.Go(func() { s.desk.Run(ctx, flow.Network) })                     // until Close
-	s.running.Go(func() { s.sweep(ctx) })                                      // until Close
-	for s.commits.Put([]*feed{nil}) == 0 || s.desk.Put([]*session{nil}) == 0 { // until both take something
+	s.life, s.stop = ctx, stop
+	s.running.Go(func() { s.commits.Run(ctx, flow.Network) })   // until Close
+	s.running.Go(func() { s.desk.Run(ctx, flow.Network) })      // until Close
+	s.running.Go(func() { s.searchers.Run(ctx, flow.Network) }) // until Close
+	s.running.Go(func() { s.sweep(ctx) })                       // until Close
+	if !s.o.NoSearch {
+		s.running.Go(func() { s.followRooms(ctx) }) // until Close
+	}
+	nobody := []*session{nil}
+	for s.commits.Put([]*feed{nil}) == 0 || s.desk.Put(nobody) == 0 || s.searchers.Put(nobody) == 0 { // until all take something
 		time.Sleep(time.Millisecond)
 	}
 	return nil
@@ -158,6 +175,9 @@ func (s *Service) Close() error {
 	var errs []error
 	for _, f := range s.feeds() {
 		errs = append(errs, f.log.Close())
+	}
+	if s.index != nil {
+		errs = append(errs, s.index.Close())
 	}
 	return errors.Join(append(errs, s.accounts.Close(), s.lock.Close())...)
 }

@@ -50,6 +50,7 @@ type session struct {
 	away     string            // said before there was a user
 	lastRoom string            // folded: that all pending messages are for; "": another place, or several
 	job      func()            // for the desk
+	seeks    bool              // the job is a search, for the searchers
 	multi    *multiline        // a BATCH under way
 	pace     *pace             // its share of commands
 	heard    time.Time         // when it last said something
@@ -263,7 +264,11 @@ func (s *session) toDesk() {
 	s.svc.mu.Lock()
 	s.busy = true
 	s.svc.mu.Unlock()
-	if s.svc.desk.Put([]*session{s}) == 0 {
+	desk := s.svc.desk
+	if s.seeks {
+		desk, s.seeks = s.svc.searchers, false
+	}
+	if desk.Put([]*session{s}) == 0 {
 		abandoned(s, errStopping)
 	}
 }

@@ -39,8 +39,10 @@ const (
 	CapMetadata
 	CapRename
 	CapPreAway
+	CapSearch
+	CapSojuSearch // draft/search, but for the name of its batch
 
-	AllCaps = CapPreAway<<1 - 1
+	AllCaps = CapSojuSearch<<1 - 1
 )
 
 var capNames = []string{
@@ -48,6 +50,7 @@ var capNames = []string{
 	"extended-join", "away-notify", "multi-prefix", "setname", "userhost-in-names", "invite-notify", "chghost", "cap-notify", "sasl", "sts",
 	"extended-monitor", "draft/no-implicit-names", "draft/chathistory", "draft/event-playback", "draft/read-marker",
 	"draft/message-redaction", "draft/multiline", "draft/account-registration", "draft/metadata-2", "draft/channel-rename", "draft/pre-away",
+	"draft/search", "soju.im/search",
 }
 
 // Has says whether all of c are in the set.

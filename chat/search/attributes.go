@@ -20,9 +20,9 @@ type AttributeError struct {
 // Error implements error.
 func (e *AttributeError) Error() string {
 	if e.Key == "" {
-		return "search: " + e.Text
+		return e.Text
 	}
-	return "search: " + e.Key + "= " + e.Text
+	return e.Key + "= " + e.Text
 }
 
 // ParseAttributes reads the attributes of IRC's SEARCH: KEY=VALUE with ; between them, values escaped as those of tags are. It knows in, from,

@@ -1,0 +1,125 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/chat/account"
+	"weir/chat/search"
+	"weir/serve"
+)
+
+// searcher is a user that knows SEARCH, and is in a room.
+func searcher(s *server, name string) *client {
+	s.t.Helper()
+	c := s.user(name, "batch", "message-tags", "draft/search", "draft/multiline")
+	c.send("JOIN #room")
+	c.until(" 366 ")
+	return c
+}
+
+// found is what a SEARCH is answered with, between the batch's begin and end.
+func (c *client) found(attributes string) (lines []string) {
+	c.t.Helper()
+	c.send("SEARCH :" + attributes)
+	c.until(" BATCH +")
+	for {
+		line, ok := c.line()
+		switch {
+		case !ok:
+			c.t.Fatalf("%s: the connection ended", c.name)
+		case strings.Contains(line, " BATCH -"):
+			return lines
+		}
+		lines = append(lines, line)
+	}
+}
+
+func TestAFloodOfSearchesIsRefusedAndOthersSearchOn(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	s.account("alice", "correct-horse", account.Member)
+	alice, bob := s.client("alice"), searcher(s, "bob")
+	alice.send("CAP REQ draft/search", "PASS alice:correct-horse", "NICK alice", "USER a 0 * :A", "CAP END")
+	alice.until(" 221 ")
+	refused := 0
+	for range 10 {
+		alice.send(strings.TrimSuffix(strings.Repeat("SEARCH text=a\r\n", 10), "\r\n"))
+	}
+	for _, line := range alice.settled() {
+		if strings.HasPrefix(line, ":weir.chat FAIL SEARCH RATE_LIMITED :") {
+			refused++
+		}
+	}
+	if refused < 10 {
+		t.Errorf("%d of 100 searches were refused", refused)
+	}
+	if lines := bob.found("text=a"); len(lines) != 0 {
+		t.Errorf("bob is told %q", lines)
+	}
+}
+
+func TestAPartOfALongMessageIsFoundByItselfWithTheIDOfTheWhole(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	alice := searcher(s, "alice")
+	alice.send("TOPIC #room :harbours", "BATCH +1 draft/multiline #room", "@batch=1 PRIVMSG #room :first line", "@batch=1 PRIVMSG #room :second line",
+		"@batch=1 PRIVMSG #room :the third is of harbours", "BATCH -1")
+	alice.settled()
+	first := alice.found("text=first")
+	if len(first) != 1 || !strings.HasSuffix(first[0], "PRIVMSG #room :first line") {
+		t.Fatalf("found %q", first)
+	}
+	_, id, _ := strings.Cut(first[0], ";msgid=")
+	id, _, _ = strings.Cut(id, " ")
+	if third := alice.found("text=harbours"); len(third) != 1 || !strings.Contains(third[0], ";msgid="+id+" :alice!") || !strings.HasSuffix(third[0], " :the third is of harbours") {
+		t.Errorf("found %q, want the third line with the id %s, and no topic", third, id)
+	}
+}
+
+func TestResultsFitIntoAnOutbox(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	alice := searcher(s, "alice")
+	for i := range searchHits + 20 {
+		alice.send(fmt.Sprintf("PRIVMSG #room :%d %s", i, strings.Repeat("word ", 80)))
+	}
+	alice.settled()
+	if lines := alice.found("text=word;limit=1000"); len(lines) != searchHits || !strings.Contains(lines[searchHits-1], fmt.Sprintf(" :%d word", searchHits+19)) {
+		t.Errorf("found %d, the last is %q", len(lines), lines[len(lines)-1])
+	}
+	long := []search.Result{{Line: make([]byte, replayBytes-10)}, {Line: make([]byte, 10)}, {Line: make([]byte, 1)}}
+	if n := len(fitting(long)); n != 2 {
+		t.Errorf("%d fit, want the first two", n)
+	}
+}
+
+// TestTheIndexFollows: what is said is in the index though nobody searches, and what is redacted leaves it.
+func TestTheIndexFollows(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	alice := searcher(s, "alice")
+	alice.send("PRIVMSG #room :unspeakable")
+	x, err := search.Open(t.Context(), s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	q, err := search.Parse("unspeakable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool {
+		found, err := x.Find(t.Context(), q, search.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found) == 1
+	})
+}
+
+func TestSearchIsOff(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{NoSearch: true}).run()
+	alice := s.client("alice")
+	alice.send("CAP REQ draft/search", "CAP END", "NICK alice", "USER a 0 * :A", "SEARCH text=a")
+	alice.until(" NAK ")
+	alice.until(" 421 alice SEARCH ")
+}
