@@ -10,11 +10,28 @@ enum { ANSWER_MAX = 1024 };
 static void
 put_mail(struct client *c, const struct mail_item *item, struct slice text)
 {
-	while (!mail_write(c->mail, item, text, MAIL_BYTES)) {
-		if (atomic_load(&c->me->closing) || atomic_load(&c->t->stop))
+	for (;;) {
+		uint64_t read = mail_read(c->mail);
+
+		if (mail_write(c->mail, item, text, MAIL_BYTES) || atomic_load(&c->me->closing) || atomic_load(&c->t->stop))
 			return;
 		session_wake(c->me);
-		mail_wait(c->mail);
+		mail_wait(c->mail, read);
+	}
+}
+
+void
+wait_for_send(struct client *c)
+{
+	uint64_t told = mail_written(c->mail);
+
+	for (;;) {
+		uint64_t read = mail_read(c->mail);
+
+		if (read >= told || atomic_load(&c->me->closing) || atomic_load(&c->t->stop))
+			return;
+		session_wake(c->me);
+		mail_wait(c->mail, read);
 	}
 }
 

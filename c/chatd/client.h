@@ -80,6 +80,8 @@ void fail(struct client *c, const char *command, const char *code, const char *t
 void answers_flush(struct client *c);
 /* Puts an item into the client's own mail after the answers so far; waits while it is full. */
 void tell_self(struct client *c, const struct mail_item *item, struct slice text);
+/* Waits until SEND has done all that it was told so far. */
+void wait_for_send(struct client *c);
 /* The last line, and the end of the connection. */
 void close_client(struct client *c, const char *reason);
 
@@ -92,6 +94,8 @@ void command_user(struct client *c, const struct line *l);
 void command_pass(struct client *c, const struct line *l);
 void command_authenticate(struct client *c, const struct line *l);
 void try_register(struct client *c);
+/* Gives the client the host that others see, as long as it has no account. */
+void cloak(struct client *c);
 /* Checks NAME[@DEVICE] and a password; the client is logged in when they are right. */
 bool log_in_plain(struct client *c, struct slice login, struct slice password);
 /* Whether the client may send a password as it is. */
@@ -125,6 +129,8 @@ bool store_topic(struct client *c, struct joined *j, struct slice text);
 /* history.c */
 void command_history(struct client *c, const struct line *l);
 void replay_missed(struct client *c, struct joined *j, uint64_t end);
+/* How far the client's device has been sent the room with this id, by all of its sessions; waits for one that ends, two seconds at most. */
+uint64_t mark_of(struct client *c, const char *id);
 /* Writes down how far the client's device has been sent a room. */
 void mark_save(struct client *c, const struct joined *j);
 

@@ -32,10 +32,22 @@ takes(uint64_t head, size_t length)
 	return needs <= left ? needs : left + needs;
 }
 
+uint64_t
+mail_written(const struct mail *m)
+{
+	return atomic_load((_Atomic uint64_t *)(uintptr_t)&m->head);
+}
+
+uint64_t
+mail_read(const struct mail *m)
+{
+	return atomic_load((_Atomic uint64_t *)(uintptr_t)&m->tail);
+}
+
 static bool
 fits(const struct mail *m, uint64_t head, size_t length, uint64_t limit)
 {
-	uint64_t used = head - atomic_load((_Atomic uint64_t *)(uintptr_t)&m->tail);
+	uint64_t used = head - mail_read(m);
 
 	return length <= MAIL_TEXT_MAX && used + takes(head, length) <= limit;
 }
@@ -43,7 +55,7 @@ fits(const struct mail *m, uint64_t head, size_t length, uint64_t limit)
 bool
 mail_has_room(const struct mail *m, size_t length, uint64_t limit)
 {
-	return fits(m, atomic_load((_Atomic uint64_t *)(uintptr_t)&m->head), length, limit);
+	return fits(m, mail_written(m), length, limit);
 }
 
 static void
@@ -82,11 +94,13 @@ mail_write(struct mail *m, const struct mail_item *item, struct slice text, uint
 }
 
 void
-mail_wait(struct mail *m)
+mail_wait(struct mail *m, uint64_t read)
 {
 	struct timespec end;
 
 	atomic_store(&m->waiting, 1);
+	if (mail_read(m) != read) /* meanwhile, and nobody was told */
+		return;
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec++;
 	(void)sem_timedwait(&m->emptied, &end);

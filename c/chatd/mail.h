@@ -31,7 +31,8 @@ enum mail_type {
 	MAIL_LEAVE,  /* and from now on no more */
 	MAIL_OWN,    /* the client's own lines [first, end): not sent back to it */
 	MAIL_REPLAY, /* old lines: [first, end) of a log, the newest count of them; the text says which, see send.c */
-	MAIL_CLOSE,  /* the text is the last line; then the connection ends */
+	MAIL_CLOSE,  /* from RECV: the text is the last line; then the connection ends */
+	MAIL_END,    /* the same from somebody else: RECV does not know of it */
 };
 
 enum { MAIL_NO_ROOM = 0xFFFF };
@@ -62,8 +63,12 @@ bool mail_write(struct mail *m, const struct mail_item *item, struct slice text,
 /* Whether an item with so much text would find room within limit. */
 bool mail_has_room(const struct mail *m, size_t length, uint64_t limit);
 
-/* Waits until SEND has read something, a second at most. */
-void mail_wait(struct mail *m);
+/* How many bytes were ever written to it, and read. */
+uint64_t mail_written(const struct mail *m);
+uint64_t mail_read(const struct mail *m);
+
+/* Waits until SEND has read more than so much, or posts emptied for another reason; a second at most. */
+void mail_wait(struct mail *m, uint64_t read);
 
 /* The oldest item that was not taken yet, and its text, which stay until mail_done; NULL when there is none. */
 const struct mail_item *mail_next(struct mail *m, struct slice *text);

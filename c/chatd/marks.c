@@ -130,37 +130,52 @@ is_of(struct slice line, struct slice device)
 	return device.length > 0 && slice_equal(slice_cut(&line, ' '), device);
 }
 
-/* Everything of the file but the mark, then the mark; offset is raised to what it was. */
+/* The mark among marks that the line is an older one of; NULL when it is of none. */
+static const struct mark *
+newer(struct slice line, struct slice device, const struct mark *marks, unsigned count, uint64_t *before)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (is_mark(line, device, marks[i].id, before))
+			return &marks[i];
+	return NULL;
+}
+
+/* Everything of the file but the marks, then the marks; each is raised to what it was. */
 static struct buffer
-with_mark(struct slice rest, struct slice device, const char *id, uint64_t offset)
+with_marks(struct slice rest, struct slice device, const struct mark *marks, unsigned count)
 {
 	struct buffer b = BUFFER_IN(again);
 	struct slice whose = device_word(device), forgotten = { "", 0 };
+	uint64_t offsets[MY_FEEDS_MAX], before;
 	char time[CLOCK_TEXT + 1];
-	uint64_t before;
 
+	for (unsigned i = 0; i < count; i++)
+		offsets[i] = marks[i].offset;
 	if (!has_device(rest, whose) && count_devices(rest, &forgotten) < DEVICES_MAX)
 		forgotten.length = 0;
 	while (rest.length > 0) {
 		struct slice line = slice_cut(&rest, '\n');
+		const struct mark *m = newer(line, device, marks, count, &before);
 
 		if (is_of(line, forgotten))
 			continue;
-		if (is_mark(line, device, id, &before)) {
-			offset = before > offset ? before : offset;
+		if (m != NULL && before > m->offset)
+			offsets[m - marks] = before;
+		if (m != NULL)
 			continue;
-		}
 		buffer_add(&b, line);
 		buffer_text(&b, "\n");
 	}
 	clock_text(clock_now(), time);
 	memcpy(time + SEEN_TEXT - 1, "Z", 2); /* to the second */
-	buffer_format(&b, "%s %.*s %" PRIu64 " seen=%s\n", id, (int)whose.length, whose.at, offset, time);
+	for (unsigned i = 0; i < count; i++)
+		if (offsets[i] > 0)
+			buffer_format(&b, "%s %.*s %" PRIu64 " seen=%s\n", marks[i].id, (int)whose.length, whose.at, offsets[i], time);
 	return b;
 }
 
 static bool
-write_locked(int data, struct slice account, struct slice device, const char *id, uint64_t offset)
+write_locked(int data, struct slice account, struct slice device, const struct mark *marks, unsigned count)
 {
 	char name[NAME_MAX_BYTES], new_name[] = "marks/.chatd.tmp";
 	struct buffer b;
@@ -169,7 +184,7 @@ write_locked(int data, struct slice account, struct slice device, const char *id
 
 	if (!file_of(account, name, sizeof name))
 		return false;
-	b = with_mark(read_all(data, name), device, id, offset);
+	b = with_marks(read_all(data, name), device, marks, count);
 	if (b.full)
 		return false;
 	fd = openat(data, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -181,17 +196,34 @@ write_locked(int data, struct slice account, struct slice device, const char *id
 }
 
 bool
-mark_write(int data, struct slice account, struct slice device, const char *id, uint64_t offset)
+marks_write(int data, struct slice account, struct slice device, const struct mark *marks, unsigned count)
 {
 	bool fine;
 	int lock;
 
+	if (count == 0)
+		return true;
 	if (mkdirat(data, "marks", 0700) != 0 && errno != EEXIST)
 		return false;
 	lock = openat(data, "marks/.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (lock < 0)
 		return false;
-	fine = log_flock(lock) && write_locked(data, account, device, id, offset);
+	fine = log_flock(lock) && write_locked(data, account, device, marks, count);
 	close(lock);
 	return fine;
+}
+
+unsigned
+marks_collect(const struct table *t, unsigned number, struct mark *marks)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < ROOMS_MAX && count < MY_FEEDS_MAX; i++) {
+		if (!room_has(&t->rooms[i], number))
+			continue;
+		marks[count].room = i;
+		memcpy(marks[count].id, t->rooms[i].id, sizeof marks[count].id);
+		marks[count++].offset = atomic_load((_Atomic uint64_t *)(uintptr_t)&t->boxes[number].sent[i]);
+	}
+	return count;
 }

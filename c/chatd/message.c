@@ -55,9 +55,13 @@ note_own(void *context, uint64_t first, uint64_t end)
 static void
 make_room(struct client *c)
 {
-	while (!mail_has_room(c->mail, 0, MAIL_BYTES - 3 * sizeof(struct mail_item)) && !atomic_load(&c->me->closing) && !atomic_load(&c->t->stop)) {
+	for (;;) {
+		uint64_t read = mail_read(c->mail);
+
+		if (mail_has_room(c->mail, 0, MAIL_BYTES - 3 * sizeof(struct mail_item)) || atomic_load(&c->me->closing) || atomic_load(&c->t->stop))
+			return;
 		session_wake(c->me);
-		mail_wait(c->mail);
+		mail_wait(c->mail, read);
 	}
 }
 
@@ -237,7 +241,7 @@ seat(struct client *c, unsigned room, const char *other, uint64_t start)
 
 		if (!s->registered || s->left || s->account[0] == '\0' || !theirs || room_has(r, i))
 			continue;
-		room_set(r, i, true);
+		room_seat(c->t, room, i, start);
 		session_tell(c->t, i, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)room, .end = start }, slice_of(r->path));
 	}
 }

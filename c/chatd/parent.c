@@ -6,6 +6,7 @@
 #include "parent.h"
 
 #include "clock.h"
+#include "keeper.h"
 #include "net.h"
 #include "recv.h"
 #include "report.h"
@@ -32,7 +33,8 @@ struct parent {
 	int listener, data;
 	const struct options *o;
 	struct { pid_t recv, send; } clients[SESSIONS_MAX]; /* 0: reaped, or never there */
-	unsigned count;                                      /* of processes */
+	unsigned count;                                      /* of processes of clients */
+	pid_t keeper;                                        /* 0: it is gone; the next client brings another */
 	bool paused;                                         /* out of descriptors or processes: not accepting */
 	sigset_t outside;                                    /* the mask while it waits, and of its children */
 };
@@ -86,12 +88,10 @@ die_with(pid_t parent)
 }
 
 static pid_t
-fork_child(struct parent *p)
+fork_child(const struct parent *p)
 {
 	pid_t parent = getpid(), pid = fork();
 
-	if (pid > 0)
-		p->count++;
 	if (pid != 0)
 		return pid;
 	signal(SIGINT, SIG_IGN); /* of a terminal: the parent decides */
@@ -156,6 +156,10 @@ reap(struct parent *p)
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		p->paused = false;
+		if (pid == p->keeper) {
+			p->keeper = 0;
+			report("the process that keeps read marks has ended");
+		}
 		for (unsigned i = 0; i < table_sessions(); i++)
 			if (p->clients[i].recv == pid || p->clients[i].send == pid) {
 				ended(p, i, p->clients[i].recv == pid, status);
@@ -170,7 +174,7 @@ crowded(const struct parent *p, const char *host)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < table_sessions(); i++)
-		n += atomic_load(&p->t->sessions[i].live) && strcmp(p->t->sessions[i].host, host) == 0;
+		n += atomic_load(&p->t->sessions[i].live) && strcmp(p->t->sessions[i].address, host) == 0;
 	return n >= p->o->per_host;
 }
 
@@ -181,6 +185,20 @@ turn_away(int fd, const char *why)
 	close(fd);
 }
 
+static void
+begin_keeper(struct parent *p)
+{
+	if (p->keeper > 0)
+		return;
+	p->keeper = fork_child(p);
+	if (p->keeper == 0)
+		keeper_run(p->t, p->data);
+	if (p->keeper < 0) {
+		report("no process to keep read marks: %s", strerror(errno));
+		p->keeper = 0;
+	}
+}
+
 /* Forks both processes of a client. Each has its own copy of the connection; the parent keeps none. */
 static void
 begin_client(struct parent *p, unsigned i, int fd, bool loopback)
@@ -188,9 +206,11 @@ begin_client(struct parent *p, unsigned i, int fd, bool loopback)
 	p->clients[i].recv = fork_child(p);
 	if (p->clients[i].recv == 0)
 		recv_run(p->t, i, fd, p->data, loopback, p->o);
+	p->count += p->clients[i].recv > 0;
 	p->clients[i].send = p->clients[i].recv < 0 ? -1 : fork_child(p);
 	if (p->clients[i].send == 0)
 		send_run(p->t, i, fd, p->data);
+	p->count += p->clients[i].send > 0;
 	if (p->clients[i].send > 0) {
 		close(fd);
 		return;
@@ -213,10 +233,12 @@ accept_one(struct parent *p)
 {
 	struct sockaddr_storage address;
 	socklen_t length = sizeof address;
-	int fd = accept(p->listener, (struct sockaddr *)&address, &length), i;
 	char host[NET_HOST_MAX + 1];
 	bool loopback;
+	int fd, i;
 
+	begin_keeper(p); /* if the last one has ended */
+	fd = accept(p->listener, (struct sockaddr *)&address, &length);
 	if (fd < 0) {
 		p->paused = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
 		return;
@@ -269,6 +291,20 @@ signal_all(struct parent *p, int signal)
 	}
 }
 
+/* It has nothing to do any more: every RECV has written its marks. What it was writing is whole or not there. */
+static void
+end_keeper(struct parent *p)
+{
+	pid_t keeper = p->keeper;
+
+	p->keeper = 0;
+	if (keeper == 0)
+		return;
+	kill(keeper, SIGKILL);
+	while (waitpid(keeper, NULL, 0) < 0 && errno == EINTR)
+		continue;
+}
+
 /* Every RECV makes durable what it has read and tells its SEND to say goodbye. Who is not done in time is killed. */
 static void
 stop(struct parent *p)
@@ -289,6 +325,7 @@ stop(struct parent *p)
 		pselect(0, NULL, NULL, NULL, &timeout, &p->outside);
 		reap(p);
 	}
+	end_keeper(p);
 }
 
 void
@@ -299,6 +336,7 @@ parent_run(struct table *t, int listener, int data, const struct options *o)
 	p = (struct parent){ .t = t, .listener = listener, .data = data, .o = o };
 	fcntl(listener, F_SETFL, fcntl(listener, F_GETFL) | O_NONBLOCK); /* a client may be gone before it is accepted */
 	catch_signals(&p);
+	begin_keeper(&p);
 	serve(&p);
 	stop(&p);
 }

@@ -10,6 +10,7 @@
 
 #include "client.h"
 #include "clock.h"
+#include "marks.h"
 #include "report.h"
 #include "sandbox.h"
 
@@ -200,16 +201,36 @@ over(const struct client *c)
 	return c->quitting || atomic_load(&c->me->closing);
 }
 
-/* Tells the rooms, writes down what was read, and lets SEND end. */
+/* Waits until SEND has sent what it will, which takes no longer than a client that takes nothing has. */
+static void
+wait_until_sent(struct client *c)
+{
+	while (atomic_load(&c->me->ending) == GOING_ON && !atomic_load(&c->me->closing))
+		mail_wait(c->mail, mail_read(c->mail));
+}
+
+/* Tells the rooms, writes down how far they were sent, and lets SEND close the connection: then the marks are right. */
 static _Noreturn void
 end(struct client *c)
 {
+	static struct mark marks[MY_FEEDS_MAX];
+	unsigned count = 0;
+
 	batch_flush(c);
-	for (int i = 0; i < MY_ROOMS_MAX; i++)
-		if (c->joined[i].used && !c->t->rooms[c->joined[i].room].direct)
-			mark_save(c, &c->joined[i]);
+	names_take(c->t);
+	if (c->me->ended[0] != '\0')
+		(void)slice_copy(slice_of(c->me->ended), c->reason, sizeof c->reason);
+	if (c->me->account[0] != '\0')
+		count = marks_collect(c->t, c->number, marks);
+	names_release(c->t);
 	session_leave(c->t, c->number, slice_of(c->reason));
 	close_client(c, "end of connection");
+	wait_until_sent(c);
+	for (unsigned i = 0; i < count; i++)
+		marks[i].offset = atomic_load(&c->t->boxes[c->number].sent[marks[i].room]);
+	(void)marks_write(c->data, slice_of(c->me->account), slice_of(c->me->device), marks, count);
+	atomic_store(&c->me->ending, MARKS_SAVED);
+	session_wake(c->me);
 	_exit(0);
 }
 
@@ -235,6 +256,7 @@ recv_run(struct table *t, unsigned number, int fd, int data, bool loopback, cons
 	p.heard = p.counted = p.began;
 	p.credit = 1000ull * BURST_SECONDS * o->flood;
 	block_signals(&waiting);
+	cloak(c);
 	sandbox_recv();
 	while (more && !over(c) && !asked_to_stop && !atomic_load(&t->stop)) {
 		more = wait_and_read(c, &p, &waiting);

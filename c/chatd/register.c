@@ -2,6 +2,7 @@
 #include "client.h"
 
 #include "account.h"
+#include "ban.h"
 #include "clock.h"
 #include "view.h"
 
@@ -251,6 +252,21 @@ take_nick(struct client *c)
 	return free;
 }
 
+/* Whether a ban keeps the client out, who would have the nick that it wished for. It is told. */
+static bool
+banned(struct client *c)
+{
+	char source[NICK_MAX + USER_MAX + HOST_MAX + 8], reason[BAN_REASON_MAX + 1];
+	struct ban_client who = { slice_of(c->me->account), slice_of(c->me->address), { source, 0 } };
+
+	who.mask.length = (size_t)snprintf(source, sizeof source, "%s!%s@%s", c->wanted, c->me->user, c->me->host);
+	if (!ban_find(c->data, &who, clock_now(), reason))
+		return false;
+	numeric(c, 465, ":You are banned from this server: %s", reason);
+	close_client(c, "Banned");
+	return true;
+}
+
 void
 try_register(struct client *c)
 {
@@ -261,6 +277,8 @@ try_register(struct client *c)
 	} else if (c->o->accounts_only && c->me->account[0] == '\0') {
 		numeric(c, 464, ":This server is for people with an account: log in with SASL or PASS");
 		close_client(c, "not logged in");
+	} else if (banned(c)) {
+		return;
 	} else if (!take_nick(c)) {
 		nick_taken(c, slice_of(c->wanted));
 		c->wanted[0] = '\0';

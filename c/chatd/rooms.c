@@ -88,6 +88,7 @@ recover(struct client *c, struct room *r)
 
 	if (!log_open(&l, c->data, r->path, &r->log, true, &found))
 		return false;
+	memcpy(r->id, l.id, sizeof r->id);
 	log_close(&l);
 	if (found.cut + found.bad + found.missing > 0)
 		report("%s: the log had a torn tail of %llu bytes, which is cut off, and %llu damaged lines, which are passed over; %llu bytes are missing",
@@ -191,8 +192,8 @@ enter(struct client *c, struct slice name, struct slice key, uint64_t *start, in
 		j = joined_open(c, (unsigned)i);
 	if (j != NULL) {
 		r = &c->t->rooms[i];
-		room_set(r, c->number, true);
 		*start = atomic_load(&j->log.ends->committed);
+		room_seat(c->t, (unsigned)i, c->number, *start);
 		snprintf(what, sizeof what, "JOIN %s", r->name);
 		if (!nick_elsewhere(c->t, r, c->number))
 			tell_members(c, (unsigned)i, *start, what);
@@ -279,8 +280,10 @@ part(struct client *c, struct joined *j, struct slice reason)
 	bool others;
 
 	snprintf(what, sizeof what, reason.length > 0 ? "PART %s :%.*s" : "PART %s", r->name, (int)reason.length, reason.at);
-	mark_save(c, j);
 	answer(c, ":%s!%s@%s %s", c->me->nick, c->me->user, c->me->host, what);
+	tell_self(c, &(struct mail_item){ .type = MAIL_LEAVE, .room = (uint16_t)j->room }, (struct slice){ "", 0 });
+	wait_for_send(c); /* before the room's number may be another's */
+	mark_save(c, j);
 	names_take(c->t);
 	room_set(r, c->number, false);
 	others = nick_elsewhere(c->t, r, c->number);
@@ -289,8 +292,6 @@ part(struct client *c, struct joined *j, struct slice reason)
 	if (room_empty(r))
 		r->used = false;
 	names_release(c->t);
-	answers_flush(c);
-	tell_self(c, &(struct mail_item){ .type = MAIL_LEAVE, .room = (uint16_t)j->room }, (struct slice){ "", 0 });
 	joined_close(j);
 }
 

@@ -241,3 +241,9 @@ sandbox_send(void)
 	if (in_use)
 		confine(false);
 }
+
+void
+sandbox_keeper(void)
+{
+	sandbox_recv();
+}

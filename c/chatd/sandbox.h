@@ -16,4 +16,7 @@ void sandbox_recv(void);
 /* SEND: the same, and no file is written. */
 void sandbox_send(void);
 
+/* KEEPER: files below folders that are open, as RECV. */
+void sandbox_keeper(void);
+
 #endif

@@ -77,6 +77,20 @@ sasl_init(int data)
 	close(lock);
 }
 
+/* The host that others see of who has no account: the same for the same address, which it does not tell. */
+void
+cloak(struct client *c)
+{
+	char text[HOST_MAX + 8];
+	unsigned char sum[SHA256_SIZE];
+	int n = snprintf(text, sizeof text, "cloak %s", c->me->address);
+
+	hmac_sha256((struct slice){ (const char *)secret, sizeof secret }, (struct slice){ text, (size_t)n }, sum);
+	names_take(c->t);
+	snprintf(c->me->host, sizeof c->me->host, "%02x%02x%02x%02x%02x.cloak", sum[0], sum[1], sum[2], sum[3], sum[4]);
+	names_release(c->t);
+}
+
 /* Without SASLprep's tables only passwords that they leave as they are can be checked. */
 static bool
 is_checkable(struct slice password)
@@ -109,8 +123,12 @@ find(struct client *c, struct slice login, struct account *a, char device[DEVICE
 static void
 logged_in(struct client *c, const char *name, const char *device)
 {
+	char folded[NICK_MAX + 1];
+
+	(void)name_fold(slice_of(name), folded, sizeof folded);
 	names_take(c->t);
 	(void)slice_copy(slice_of(name), c->me->account, sizeof c->me->account);
+	snprintf(c->me->host, sizeof c->me->host, "%s.account", folded);
 	(void)slice_copy(slice_of(device), c->me->device, sizeof c->me->device);
 	names_release(c->t);
 }

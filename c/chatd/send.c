@@ -21,7 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { MARKS_SECONDS = 2 };
 
 struct sender {
 	struct table *t;
@@ -29,10 +32,11 @@ struct sender {
 	struct box *box;
 	unsigned caps;
 	int data;
-	bool done;
+	bool done; /* RECV said so */
+	bool cut;  /* somebody else did, or it cannot go on */
 	unsigned long batches; /* that were begun, which names them */
 	int top; /* feeds from here on were never used */
-	struct feed feeds[MY_ROOMS_MAX];
+	struct feed feeds[MY_FEEDS_MAX];
 };
 
 static struct outbox out; /* 64 KiB, of which as much is in memory as was ever used */
@@ -112,7 +116,16 @@ deliver_feed(struct sender *s, struct feed *f, uint64_t until)
 	if (f->reader.position >= until)
 		return;
 	deliver(s, &f->reader, until, (struct lines){ .own = f });
-	atomic_store(&s->box->sent[f->room], f->reader.position);
+}
+
+/* Writes what there is; then it counts as sent. */
+static void
+flush(struct sender *s)
+{
+	outbox_flush(&out);
+	for (int i = 0; i < s->top && !out.failed; i++)
+		if (s->feeds[i].used)
+			atomic_store(&s->box->sent[s->feeds[i].room], s->feeds[i].reader.position);
 }
 
 /* What the mail's item says has to be sent before it. */
@@ -134,13 +147,16 @@ follow(struct sender *s, const struct mail_item *item, struct slice folder)
 	char path[PATH_MAX_ROOM];
 	int i;
 
-	for (i = 0; i < MY_ROOMS_MAX - 1 && s->feeds[i].used; i++)
+	for (i = 0; i < MY_FEEDS_MAX - 1 && s->feeds[i].used; i++)
 		continue;
-	if (s->feeds[i].used || !slice_copy(folder, path, sizeof path))
+	if (s->feeds[i].used || !slice_copy(folder, path, sizeof path)) { /* it will find what it misses when it comes back */
+		outbox_add(&out, slice_of("ERROR :Closing link: too many conversations at once\r\n"));
+		s->cut = true;
 		return;
+	}
 	if (!reader_open(&s->feeds[i].reader, s->data, path, item->end)) {
 		report("%s cannot be followed: %s", path, strerror(errno));
-		s->done = true;
+		s->cut = true;
 		return;
 	}
 	s->top = i < s->top ? s->top : i + 1;
@@ -148,7 +164,6 @@ follow(struct sender *s, const struct mail_item *item, struct slice folder)
 	s->feeds[i].room = item->room;
 	s->feeds[i].owns = 0;
 	s->feeds[i].seen = item->end;
-	atomic_store(&s->box->sent[item->room], item->end);
 }
 
 static void
@@ -158,6 +173,7 @@ leave(struct sender *s, const struct mail_item *item)
 
 	if (f == NULL)
 		return;
+	flush(s); /* RECV asks how far this was sent */
 	reader_close(&f->reader);
 	f->used = false;
 }
@@ -227,6 +243,10 @@ handle(struct sender *s, const struct mail_item *item, struct slice text)
 		outbox_add(&out, text);
 		s->done = true;
 		break;
+	case MAIL_END:
+		outbox_add(&out, text);
+		s->cut = true;
+		break;
 	case MAIL_SKIP: break;
 	}
 }
@@ -242,14 +262,14 @@ look(struct sender *s)
 	for (int i = 0; i < s->top; i++)
 		if (s->feeds[i].used)
 			s->feeds[i].seen = reader_committed(&s->feeds[i].reader);
-	while (!s->done && (item = mail_next(&s->box->mail, &text)) != NULL) {
+	while (!s->done && !s->cut && (item = mail_next(&s->box->mail, &text)) != NULL) {
 		handle(s, item, text);
 		mail_done(&s->box->mail);
 	}
-	for (int i = 0; i < s->top && !s->done; i++)
+	for (int i = 0; i < s->top && !s->done && !s->cut; i++)
 		if (s->feeds[i].used)
 			deliver_feed(s, &s->feeds[i], s->feeds[i].seen);
-	outbox_flush(&out);
+	flush(s);
 }
 
 static void
@@ -267,7 +287,24 @@ should_end(struct sender *s)
 		outbox_flush(&out);
 		return true;
 	}
-	return s->done || out.failed || atomic_load(&s->me->closing);
+	return s->done || s->cut || out.failed || atomic_load(&s->me->closing);
+}
+
+/* Tells RECV that all is sent, and waits until it has written that down, or is gone. */
+static void
+wait_for_marks(struct sender *s)
+{
+	struct timespec end;
+
+	atomic_store(&s->me->ending, ALL_SENT);
+	sem_post(&s->box->mail.emptied);
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += MARKS_SECONDS;
+	while (atomic_load(&s->me->ending) != MARKS_SAVED && !atomic_load(&s->me->closing)) {
+		if (sem_timedwait(&s->me->wake, &end) != 0 && errno == ETIMEDOUT)
+			return;
+		atomic_exchange(&s->me->news, 0);
+	}
 }
 
 void
@@ -286,6 +323,8 @@ send_run(struct table *t, unsigned number, int fd, int data)
 	sandbox_send();
 	for (look(&s); !should_end(&s); look(&s))
 		session_sleep(s.me);
+	if (s.done && !out.failed)
+		wait_for_marks(&s);
 	atomic_store(&s.me->closing, true);
 	shutdown(fd, out.failed ? SHUT_RDWR : SHUT_WR); /* RECV reads the end, and ends too */
 	_exit(0);

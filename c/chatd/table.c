@@ -21,6 +21,7 @@ table_make(unsigned sessions)
 	if (t == MAP_FAILED)
 		fatal("no shared memory of %zu bytes: %s", sizeof *t, strerror(errno));
 	lock_init(&t->names);
+	sem_init(&t->came, 1, 0);
 	for (unsigned i = 0; i < ROOMS_MAX; i++)
 		log_shared_init(&t->rooms[i].log);
 	for (unsigned i = 0; i < sessions; i++)
@@ -43,11 +44,12 @@ clear(struct session *s)
 	atomic_store(&s->slow, false);
 	atomic_store(&s->caps, 0);
 	s->registered = s->left = false;
-	s->nick[0] = s->user[0] = s->account[0] = s->device[0] = '\0';
+	s->nick[0] = s->user[0] = s->host[0] = s->account[0] = s->device[0] = s->ended[0] = '\0';
+	atomic_store(&s->ending, GOING_ON);
 }
 
 int
-session_claim(struct table *t, const char *host)
+session_claim(struct table *t, const char *address)
 {
 	for (unsigned i = 0; i < in_use; i++) {
 		struct session *s = &t->sessions[i];
@@ -56,11 +58,11 @@ session_claim(struct table *t, const char *host)
 			continue;
 		names_take(t);
 		clear(s);
-		snprintf(s->host, sizeof s->host, "%s", host);
+		snprintf(s->address, sizeof s->address, "%s", address);
 		names_release(t);
-		memset(t->boxes[i].sent, 0, sizeof t->boxes[i].sent);
 		mail_init(&t->boxes[i].mail);
 		atomic_store(&s->live, true);
+		sem_post(&t->came);
 		return (int)i;
 	}
 	return -1;
@@ -115,6 +117,13 @@ room_wake(struct table *t, const struct room *r)
 			if (bits & 1)
 				session_wake(&t->sessions[i]);
 	}
+}
+
+void
+room_seat(struct table *t, unsigned room, unsigned session, uint64_t start)
+{
+	atomic_store(&t->boxes[session].sent[room], start);
+	room_set(&t->rooms[room], session, true);
 }
 
 bool

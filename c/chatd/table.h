@@ -13,6 +13,7 @@
 #include "log.h"
 #include "mail.h"
 #include "names.h"
+#include "stored.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -23,10 +24,12 @@
 enum {
 	SESSIONS_MAX = 2048,
 	ROOMS_MAX = 256,   /* with somebody in them, conversations of two included */
-	MY_ROOMS_MAX = 64, /* that one client is in, conversations of two included */
+	MY_ROOMS_MAX = 64, /* that one client writes to, conversations of two included */
+	MY_FEEDS_MAX = 128, /* that one client is sent */
 	HOST_MAX = 63,
 	TOPIC_MAX = 390,
 	KEY_MAX = 32,
+	ENDED_MAX = 320,
 	DEVICE_MAX = 32,
 	MODES_MAX = 4096,  /* bytes of a room's lines of MODE */
 	PATH_MAX_ROOM = FOLDER_MAX + 16,
@@ -37,12 +40,20 @@ struct room {
 	bool direct;                   /* a conversation of two accounts: name is "a,b" */
 	char name[2 * NICK_MAX + 2 > ROOM_MAX + 1 ? 2 * NICK_MAX + 2 : ROOM_MAX + 1]; /* as who made it spells it */
 	char path[PATH_MAX_ROOM];      /* of its folder below the data folder */
+	char id[STORED_ID + 1];        /* of its log, by which read marks know it */
 	char topic[TOPIC_MAX + 1], topic_by[NICK_MAX + 1], key[KEY_MAX + 1]; /* under names, as are all that follow */
 	char modes[MODES_MAX];         /* the other lines of its file "state" */
-	bool invited_only, topic_locked;
+	bool invited_only, topic_locked, moderated, secret, banning; /* read from the file too; they do not change while somebody is in it */
+	unsigned limit;                /* of members; 0: none */
 	struct log_shared log;
 	_Atomic uint32_t members[SESSIONS_MAX / 32]; /* a bit a session; changed under names */
 };
+
+/*
+ * How a session ends: SEND has sent what there was and says so, RECV writes down how far that is, then SEND closes
+ * the connection. So who comes back when the connection has ended is shown what it missed, and nothing else.
+ */
+enum ending { GOING_ON, ALL_SENT, MARKS_SAVED };
 
 /* A client. Its number is its place in the table. These lie close together: to go through them all is cheap. */
 struct session {
@@ -52,20 +63,25 @@ struct session {
 	_Atomic unsigned caps;
 	_Atomic unsigned news;         /* 1: there is something that SEND has not seen */
 	sem_t wake;
+	_Atomic unsigned ending;       /* enum ending */
 	bool registered, left;         /* under names, as are all that follow; left: its rooms know that it is gone */
-	char nick[NICK_MAX + 1], user[USER_MAX + 2], host[HOST_MAX + 1];
+	char nick[NICK_MAX + 1], user[USER_MAX + 2];
+	char host[HOST_MAX + 1];       /* as others see it */
+	char address[HOST_MAX + 1];    /* where it comes from */
 	char account[NICK_MAX + 1], device[DEVICE_MAX + 1];
+	char ended[ENDED_MAX + 1];     /* why it is ended from outside, for its rooms; "" when it is not */
 };
 
 /* What only a client's own processes, and who tells it something, touch. */
 struct box {
 	struct mail mail;
-	_Atomic uint64_t sent[ROOMS_MAX]; /* by SEND: how far it has sent a room's log; 0: it was not in it */
+	_Atomic uint64_t sent[ROOMS_MAX]; /* how far a room's log was sent: by who makes the session a member, then by SEND */
 };
 
 struct table {
 	struct lock names;
 	_Atomic bool stop;
+	sem_t came;                    /* posted when a client has come: the keeper sleeps while there is none */
 	struct session sessions[SESSIONS_MAX];
 	struct room rooms[ROOMS_MAX];
 	struct box boxes[SESSIONS_MAX];
@@ -74,8 +90,8 @@ struct table {
 /* Called once, before any fork. */
 struct table *table_make(unsigned sessions);
 
-/* By the parent: takes a free place for a client from host, -1 when there is none; gives it back. */
-int session_claim(struct table *t, const char *host);
+/* By the parent: takes a free place for a client from an address, -1 when there is none; gives it back. */
+int session_claim(struct table *t, const char *address);
 void session_free(struct table *t, unsigned number);
 
 /* How many sessions there may be: the lowest numbers. */
@@ -92,6 +108,9 @@ void session_sleep(struct session *s);
 
 /* Wakes all members of a room; lock-free. */
 void room_wake(struct table *t, const struct room *r);
+
+/* Makes a session a member whose SEND will be told to follow the room's log from start on. Under names. */
+void room_seat(struct table *t, unsigned room, unsigned session, uint64_t start);
 
 bool room_has(const struct room *r, unsigned session);
 void room_set(struct room *r, unsigned session, bool member);

@@ -9,11 +9,12 @@
 
 struct account {
 	char name[NICK_MAX + 1]; /* as the file spells it */
+	bool there;              /* neither removed nor damaged */
 	bool has_password;       /* the verifier is one that a password may prove */
 	struct verifier verifier;
 };
 
-/* Finds an account; false when there is none, or the file cannot be read. */
+/* Finds an account; false when there is none, it was removed, or its line can't be read. */
 bool account_find(int data, struct slice name, struct account *a);
 
 /* Parts NAME or NAME@DEVICE, and checks both; the device in lower case, "" when none is named. */

@@ -1,5 +1,6 @@
 #include "names.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -28,6 +29,30 @@ name_same(struct slice a, struct slice b)
 		if (lower(a.at[i]) != lower(b.at[i]))
 			return false;
 	return true;
+}
+
+bool
+name_matches(struct slice pattern, struct slice name)
+{
+	size_t p = 0, n = 0, star = SIZE_MAX, from = 0;
+
+	while (n < name.length) {
+		if (p < pattern.length && pattern.at[p] == '*') {
+			star = p++;
+			from = n;
+		} else if (p < pattern.length && (pattern.at[p] == '?' || lower(pattern.at[p]) == lower(name.at[n]))) {
+			p++;
+			n++;
+		} else if (star != SIZE_MAX) { /* the star stands for one byte more */
+			n = ++from;
+			p = star + 1;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.length && pattern.at[p] == '*')
+		p++;
+	return p == pattern.length;
 }
 
 static bool

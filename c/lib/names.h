@@ -19,6 +19,9 @@ bool name_fold(struct slice s, char *to, size_t room);
 
 bool name_same(struct slice a, struct slice b);
 
+/* Whether a name is what the pattern says, * for any bytes and ? for one; ASCII letters of either case are the same. */
+bool name_matches(struct slice pattern, struct slice name);
+
 /* A nick is letters, digits and -_[]{}\|`^, begins with no digit and no '-'; an account's name is one too. */
 bool name_is_nick(struct slice s);
 

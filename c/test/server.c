@@ -67,6 +67,9 @@ clean_up(void)
 void
 server_make(struct server *s, const char *program)
 {
+	char name[128];
+	FILE *f;
+
 	if (whose == 0)
 		atexit(clean_up);
 	whose = getpid();
@@ -74,6 +77,9 @@ server_make(struct server *s, const char *program)
 	*s = (struct server){ .program = program };
 	snprintf(s->data, sizeof s->data, "/tmp/chatd-test-XXXXXX");
 	check(mkdtemp(s->data) != NULL, "a data folder can be made");
+	snprintf(name, sizeof name, "%s/secret", s->data);
+	f = fopen(name, "w");
+	check(f != NULL && fprintf(f, "%064d\n", 0) == 65 && fclose(f) == 0, "a secret can be written");
 }
 
 static int
@@ -121,6 +127,9 @@ server_start(struct server *s, const char *const *more)
 	check(fd >= 0, "the server listens");
 	check(send(fd, "PING x\r\n", 8, MSG_NOSIGNAL) == 8 && recv(fd, answer, sizeof answer, 0) > 0, "and answers");
 	close(fd);
+	s->keeper = 0;
+	server_expect_children(s, 1);
+	server_children(s, &s->keeper, 1);
 	server_expect_children(s, 0); /* nothing of this client is left when the test begins */
 }
 
@@ -171,7 +180,7 @@ server_children(const struct server *s, pid_t *pids, size_t most)
 	size_t n = 0;
 
 	while (list != NULL && (d = readdir(list)) != NULL && n < most)
-		if (d->d_name[0] >= '1' && d->d_name[0] <= '9' && is_child(d->d_name, s->pid))
+		if (d->d_name[0] >= '1' && d->d_name[0] <= '9' && atoi(d->d_name) != s->keeper && is_child(d->d_name, s->pid))
 			pids[n++] = atoi(d->d_name);
 	if (list != NULL)
 		closedir(list);

@@ -9,9 +9,13 @@
 
 enum { PEER_BYTES = 1 << 18, PATIENCE_MS = 30000, CHILDREN_MAX = 64 };
 
+/* The host of a client of this machine that has no account, with the secret that server_make gives the server. */
+#define GUEST "d2d70205d0.cloak"
+
 struct server {
 	const char *program;
 	pid_t pid;          /* 0: it does not run */
+	pid_t keeper;       /* the one process that is no client's */
 	uint16_t port;
 	char data[64];
 };
@@ -24,7 +28,7 @@ void server_start(struct server *s, const char *const *more);
 int server_stop(struct server *s);
 /* kill -9 to the parent alone. */
 void server_kill(struct server *s);
-/* The processes whose parent it is; how many, at most most. */
+/* The processes of its clients; how many, at most most. */
 size_t server_children(const struct server *s, pid_t *pids, size_t most);
 /* Waits until there are so many of them. */
 void server_expect_children(const struct server *s, size_t count);

@@ -18,6 +18,10 @@ void test_marks(void);
 void test_topic(void);
 void test_direct(void);
 
+/* talk_bans.c */
+void test_bans(void);
+void test_marks_of_the_killed(void);
+
 /* talk_login.c */
 void test_login(void);
 void test_scram_login(void);

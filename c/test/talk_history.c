@@ -134,8 +134,8 @@ test_topic(void)
 	peer_join(&ann, &s, "ann", "", "#room");
 	peer_join(&bob, &s, "bob", "", "#room");
 	peer_say(&ann, "TOPIC #room :what we talk about");
-	peer_expect(&ann, ":ann!~ann@127.0.0.1 TOPIC #room :what we talk about");
-	peer_expect(&bob, ":ann!~ann@127.0.0.1 TOPIC #room :what we talk about");
+	peer_expect(&ann, ":ann!~ann@" GUEST " TOPIC #room :what we talk about");
+	peer_expect(&bob, ":ann!~ann@" GUEST " TOPIC #room :what we talk about");
 	peer_say(&ann, "JOIN #locked");
 	peer_expect(&ann, " 475 ");
 	peer_say(&ann, "JOIN #private");
@@ -172,11 +172,11 @@ test_direct(void)
 	log_in(&desk, "ann@desk", "ann");
 	log_in(&bob, "bob", "bob");
 	peer_say(&ann, "PRIVMSG bob :psst");
-	peer_expect(&bob, ":ann!~x@127.0.0.1 PRIVMSG bob :psst");
-	peer_expect(&desk, ":ann!~x@127.0.0.1 PRIVMSG bob :psst");
+	peer_expect(&bob, ":ann!~x@ann.account PRIVMSG bob :psst");
+	peer_expect(&desk, ":ann!~x@ann.account PRIVMSG bob :psst");
 	peer_say(&bob, "PRIVMSG ann :yes?");
-	peer_expect(&ann, ":bob!~x@127.0.0.1 PRIVMSG ann :yes?");
-	peer_expect(&desk, ":bob!~x@127.0.0.1 PRIVMSG ann :yes?");
+	peer_expect(&ann, ":bob!~x@bob.account PRIVMSG ann :yes?");
+	peer_expect(&desk, ":bob!~x@bob.account PRIVMSG ann :yes?");
 	snprintf(path, sizeof path, "%s/direct/ann,bob/00000000000000000000.log", s.data);
 	f = fopen(path, "r");
 	check(f != NULL && fread(path, 1, 10, f) == 10 && memcmp(path, "@weir/sum=", 10) == 0, "it is in the log of the two");

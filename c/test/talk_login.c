@@ -205,7 +205,7 @@ test_client(void)
 	client_shows(&p, "#room <bob> said before");
 	client_shows(&p, "* in #room: ");
 	type(&p, "hello bob\n/me waves\n/names\n");
-	peer_expect(&bob, ":ann!~ann@127.0.0.1 PRIVMSG #room :hello bob");
+	peer_expect(&bob, ":ann!~ann@" GUEST " PRIVMSG #room :hello bob");
 	peer_expect(&bob, "\001ACTION waves\001");
 	client_shows(&p, "#room <ann> hello bob");
 	client_shows(&p, "#room * ann waves");

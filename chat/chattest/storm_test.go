@@ -45,9 +45,6 @@ func TestAllComeBackAtOnce(t *testing.T) {
 // Those whose clients know no history are shown on joining what their devices missed.
 func TestAllComeBackToAReplay(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
-		if p.name == "chatd" {
-			t.Skip("chatd repeats what came last to a device that comes back while its last session ends")
-		}
 		s := p.run(t)
 		for i := range 10 {
 			s.account(t, fmt.Sprintf("r%d", i), "correct-horse", account.Member)

@@ -1,0 +1,166 @@
+/*
+ * KEEPER: one process a server. Once a second, while there is a client, it writes down how far each device of an
+ * account was sent each room, where that has moved: so a server that is killed repeats a second at most. And it
+ * looks whether the files of accounts and bans are others than a second ago, and ends those who may not be there
+ * any more. It serves nobody: all others go on without it.
+ */
+#include "keeper.h"
+
+#include "account.h"
+#include "ban.h"
+#include "clock.h"
+#include "marks.h"
+#include "report.h"
+#include "sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { EVERY_MS = 1000, SOURCE_MAX = NICK_MAX + USER_MAX + HOST_MAX + 8 };
+
+#define PRIME 0x100000001b3u
+
+/* What tells a file from the one that it replaces. */
+struct version {
+	ino_t inode;
+	off_t size;
+	struct timespec time;
+};
+
+/* A session, as it was when it was looked at. */
+struct person {
+	char account[NICK_MAX + 1], device[DEVICE_MAX + 1], address[HOST_MAX + 1], source[SOURCE_MAX];
+	struct mark marks[MY_FEEDS_MAX];
+	unsigned count;
+};
+
+static uint64_t saved[SESSIONS_MAX]; /* a sum of what was written last; as much of it is in memory as was ever used */
+
+static bool
+changed(int data, const char *name, struct version *last)
+{
+	struct version now = { .size = -1 };
+	struct stat s;
+	bool same;
+
+	if (fstatat(data, name, &s, 0) == 0)
+		now = (struct version){ s.st_ino, s.st_size, s.st_mtim };
+	same = now.inode == last->inode && now.size == last->size && now.time.tv_sec == last->time.tv_sec && now.time.tv_nsec == last->time.tv_nsec;
+	*last = now;
+	return !same;
+}
+
+static bool
+look_at(struct table *t, unsigned number, struct person *p)
+{
+	const struct session *s = &t->sessions[number];
+	bool there;
+
+	names_take(t);
+	there = s->registered && !s->left && s->ended[0] == '\0';
+	memcpy(p->account, s->account, sizeof p->account);
+	memcpy(p->device, s->device, sizeof p->device);
+	memcpy(p->address, s->address, sizeof p->address);
+	snprintf(p->source, sizeof p->source, "%s!%s@%s", s->nick, s->user, s->host);
+	p->count = there && s->account[0] != '\0' ? marks_collect(t, number, p->marks) : 0;
+	names_release(t);
+	return there;
+}
+
+/* The session may have become another's meanwhile: it is ended if it is still that person's. */
+static void
+end_person(struct table *t, unsigned number, const struct person *p, const char *why)
+{
+	char text[ENDED_MAX + 32];
+	struct session *s = &t->sessions[number];
+	int n = snprintf(text, sizeof text, "ERROR :Closing link: %.*s\r\n", ENDED_MAX, why);
+
+	names_take(t);
+	if (s->registered && !s->left && strcmp(s->account, p->account) == 0 && strcmp(s->address, p->address) == 0) {
+		snprintf(s->ended, sizeof s->ended, "%s", why);
+		session_tell(t, number, &(struct mail_item){ .type = MAIL_END, .room = MAIL_NO_ROOM }, (struct slice){ text, (size_t)n });
+	}
+	names_release(t);
+}
+
+/* Ends who is banned, or has no account any more. */
+static void
+judge(struct table *t, int data, unsigned number, const struct person *p)
+{
+	struct ban_client who = { slice_of(p->account), slice_of(p->address), slice_of(p->source) };
+	char reason[BAN_REASON_MAX + 1], why[ENDED_MAX + 1];
+	struct account a;
+
+	if (ban_find(data, &who, clock_now(), reason)) {
+		snprintf(why, sizeof why, "Banned: %s", reason);
+		end_person(t, number, p, why);
+	} else if (p->account[0] != '\0' && !account_find(data, slice_of(p->account), &a)) {
+		end_person(t, number, p, "Your account was removed");
+	}
+}
+
+static uint64_t
+add_text(uint64_t sum, const char *text)
+{
+	do
+		sum = (sum ^ (unsigned char)*text) * PRIME;
+	while (*text++ != '\0');
+	return sum;
+}
+
+/* Tells a set of marks from another: FNV-1a. */
+static uint64_t
+sum_of(const struct person *p)
+{
+	uint64_t sum = 0xcbf29ce484222325u;
+
+	sum = add_text(add_text(sum, p->account), p->device);
+	for (unsigned i = 0; i < p->count; i++)
+		sum = (add_text(sum, p->marks[i].id) ^ p->marks[i].offset) * PRIME;
+	return sum;
+}
+
+static void
+save(int data, unsigned number, const struct person *p)
+{
+	uint64_t sum = sum_of(p);
+
+	if (p->count > 0 && sum != saved[number] && marks_write(data, slice_of(p->account), slice_of(p->device), p->marks, p->count))
+		saved[number] = sum;
+}
+
+static bool
+anybody(const struct table *t)
+{
+	for (unsigned i = 0; i < table_sessions(); i++)
+		if (atomic_load((_Atomic bool *)(uintptr_t)&t->sessions[i].live))
+			return true;
+	return false;
+}
+
+void
+keeper_run(struct table *t, int data)
+{
+	struct version accounts = { .size = -2 }, bans = { .size = -2 };
+	static struct person p;
+
+	sandbox_keeper();
+	for (;;) {
+		bool both[] = { changed(data, "accounts", &accounts), changed(data, "bans", &bans) };
+
+		for (unsigned i = 0; i < table_sessions(); i++) {
+			if (!atomic_load(&t->sessions[i].live) || !look_at(t, i, &p))
+				continue;
+			if (both[0] || both[1])
+				judge(t, data, i, &p);
+			save(data, i, &p);
+		}
+		(void)poll(NULL, 0, EVERY_MS);
+		while (!anybody(t))
+			(void)sem_wait(&t->came);
+	}
+}
