@@ -2,6 +2,7 @@ package chat
 
 import (
 	"errors"
+	"time"
 
 	"weir/chat/log"
 	"weir/flow"
@@ -47,7 +48,9 @@ func (s *Service) commit(f *feed) {
 	}
 	f.batch, f.err = log.Batch{}, nil
 	if len(f.entries) > 0 {
+		began := time.Now()
 		f.batch, f.err = f.log.Append(f.entries)
+		s.o.Committed(time.Since(began), f.err)
 	}
 	if state != nil {
 		s.writeState(f, state)

@@ -39,9 +39,13 @@ type Options struct {
 
 	Now func() time.Time // the clock. Default time.Now
 	Log *slog.Logger     // never told a message's text. Default none
+
+	// Committed is told of each batch how long the disk took to have it, and whether it refused. Called by several goroutines at once, before
+	// the batch is delivered; must not block. Default nobody.
+	Committed func(took time.Duration, err error)
 }
 
-// Configure has other options hold from now on, for everybody: what somebody is told or allowed next is as they say. Name, Network, Now and Log stay
+// Configure has other options hold from now on, for everybody: what somebody is told or allowed next is as they say. Name, Network, and what is no value, stay
 // what they were at Open, and Connections and MaxRooms go no higher than they were then; kept names those of these four that were to be changed. An
 // error means that nothing was changed.
 func (s *Service) Configure(o Options) (kept []string, err error) {
@@ -67,7 +71,7 @@ func (s *Service) Configure(o Options) (kept []string, err error) {
 			kept, *limit.now = append(kept, limit.name), *limit.then
 		}
 	}
-	o.Now, o.Log = s.o.Now, s.o.Log
+	o.Now, o.Log, o.Committed = s.o.Now, s.o.Log, s.o.Committed
 	s.current.Store(&o)
 	return kept, nil
 }
@@ -94,6 +98,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Committed == nil {
+		o.Committed = func(time.Duration, error) {}
 	}
 	return o, o.check()
 }

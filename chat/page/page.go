@@ -29,6 +29,7 @@ type Config struct {
 
 	Queue    int                    // bytes that may wait for a slow client. 0: chat.Outbox
 	Drain    time.Duration          // how long Close lets sessions finish. 0: 5 s
+	Meter    *serve.Meter           // counts what passes. Nil: not counted for anybody
 	Panicked func(serve.PanicError) // told of a session's panic, by several goroutines at once. Nil: nobody is
 }
 
@@ -99,7 +100,7 @@ func (p *Page) run(ctx context.Context) error {
 		return p.cfg.Service.Session(c, c.RemoteAddr().(*visitor).peer)
 	}
 	return serve.Run(ctx, serve.Goroutine, p.doors, serve.Service{Open: open, State: serve.InProcess},
-		serve.Options{Queue: p.cfg.Queue, Drain: p.cfg.Drain, Panicked: p.cfg.Panicked})
+		serve.Options{Queue: p.cfg.Queue, Drain: p.cfg.Drain, Panicked: p.cfg.Panicked, Meter: p.cfg.Meter})
 }
 
 // Close takes no more connections, and ends those that are there once what they said is acknowledged. It may be called more than once.

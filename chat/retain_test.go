@@ -1,0 +1,85 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/chat/account"
+	"weir/serve"
+)
+
+// A room that somebody is in, one that nobody has open, and a direct conversation: each by its own limits.
+func TestRetainRemovesWhatIsOldWhetherSomebodyHasItOpenOrNot(t *testing.T) {
+	var ahead atomic.Int64 // how far the server's clock is
+	s := startServer(t, serve.Goroutine, Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	s.account("ann", "secret of ann", account.Member)
+	s.account("bob", "secret of bob", account.Member)
+	s.run()
+	say := func(text string) {
+		t.Helper()
+		c := s.client("ann")
+		c.send("PASS :ann:secret of ann", "NICK ann", "USER ann 0 * :ann", "JOIN #open,#closed", "PRIVMSG #open :"+text, "PRIVMSG #closed :"+text, "PRIVMSG bob :"+text)
+		c.settled()
+		c.send("QUIT")
+		c.until("ERROR")
+	}
+	retain := func(rooms, directs Retention) (removed []string) {
+		t.Helper()
+		if err := s.chat.Retain(t.Context(), rooms, directs, func(r Retained) {
+			if r.Err != nil {
+				t.Errorf("%s: %v", r.Log, r.Err)
+			}
+			removed = append(removed, r.Log)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return removed
+	}
+	month := Retention{Age: 30 * 24 * time.Hour}
+	say("old")
+	ahead.Store(int64(10 * 24 * time.Hour)) // more than a quarter of the age: a new segment begins
+	s.halt()
+	s.run()
+	if removed := retain(month, month); len(removed) > 0 {
+		t.Errorf("after ten days %q lost something", removed)
+	}
+	say("new")
+	ahead.Store(int64(35 * 24 * time.Hour))
+	s.halt()
+	s.run()
+	carl := s.user("carl")
+	carl.send("JOIN #open")
+	carl.settled()
+	if removed := retain(month, Retention{}); !slices.Equal(removed, []string{"rooms/#closed", "rooms/#open"}) {
+		t.Errorf("after 35 days of rooms: removed of %q", removed)
+	}
+	if removed := retain(month, month); !slices.Equal(removed, []string{"direct/ann,bob"}) {
+		t.Errorf("after 35 days of all: removed of %q", removed)
+	}
+	carl.send("JOIN #closed")
+	for _, line := range carl.settled() {
+		if strings.Contains(line, ":old") {
+			t.Errorf("it is still there: %s", line)
+		}
+	}
+}
+
+func TestRetainKeepsSoManyBytes(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{Flood: -1}).run()
+	c := s.user("ann")
+	c.send("JOIN #a")
+	keep, total := Retention{Bytes: 20_000}, int64(0)
+	for range 100 {
+		c.send("PRIVMSG #a :" + strings.Repeat("x", 400))
+		c.settled()
+		if err := s.chat.Retain(t.Context(), keep, Retention{}, func(r Retained) { total += r.Bytes }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := size(s.dir + "/rooms/#a"); total == 0 || left > 20_000 {
+		t.Errorf("%d bytes were removed and %d are left, want at most 20,000", total, left)
+	}
+}
