@@ -1,9 +1,8 @@
 package chat
 
 import (
-	"encoding/binary"
+	"crypto/sha256"
 	"encoding/hex"
-	"hash/maphash"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -60,9 +59,8 @@ func (p Peer) local() bool { return !p.Addr.IsValid() || p.Addr.IsLoopback() }
 
 // cloak is the host that others see instead of an address: the same for the same address while the service runs.
 func (s *Service) cloak(a netip.Addr) string {
-	var sum [8]byte
 	b := a.As16()
-	binary.BigEndian.PutUint64(sum[:], maphash.Bytes(s.seed, b[:]))
+	sum := sha256.Sum256(append(s.seed[:], b[:]...))
 	return hex.EncodeToString(sum[:5]) + ".cloak"
 }
 
@@ -107,15 +105,20 @@ func (s *Service) admit(x *session) (crowded *session, why string) {
 	if x.place = s.waiting.Enter(x.peer.Addr, free, x); x.place == nil {
 		return nil, "Too many connections from your address that have not registered"
 	}
-	if v == nil {
-		v = new(visitors)
-		s.perAddr[from] = v
-	}
-	v.n++
-	s.sessions++
+	s.count(x)
 	s.unknown++
 	crowded, _ = s.waiting.Crowded()
 	return crowded, ""
+}
+
+// count counts a session, and those of its network.
+func (s *Service) count(x *session) {
+	from := lobby.Network(x.peer.Addr)
+	if s.perAddr[from] == nil {
+		s.perAddr[from] = new(visitors)
+	}
+	s.perAddr[from].n++
+	s.sessions++
 }
 
 // dismiss is the end of what admit began.

@@ -2,14 +2,13 @@ package chat
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,7 +30,7 @@ type Service struct {
 	lock      *os.File
 	accounts  *account.Store
 	began     time.Time
-	seed      maphash.Seed
+	seed      [seedSize]byte // of cloaks
 	commits   *flow.Net[*feed]
 	desk      *flow.Net[*session]
 	searchers *flow.Net[*session] // as desk, for searches
@@ -66,19 +65,39 @@ type Service struct {
 	batches    atomic.Uint64 // names of batches; shared
 	starting   []*feed       // got something to commit since mu was taken
 	handedOut  sync.Cond     // on mu: deliver has handed a batch out; for those who wait in catchUp
+	jobs       int           // for the desk, under way
+
+	// See handover.go; guarded by mu.
+	frozen   map[*session]struct{} // nil: nothing is frozen; otherwise those who wait until it is over
+	departed []departure           // who went meanwhile
+	missing  int                   // connections still to be adopted
+	settled  bool
+	late     *time.Timer // calls settle
 }
+
+// seedSize is how long the seed of cloaks is, in bytes.
+const seedSize = 16
 
 // Open opens the chat of a data directory, which is made if it is not there. Nobody else may have it open.
 func Open(dir string, o Options) (*Service, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}
 	lock, err := lockData(dir)
 	if err != nil {
+		return nil, err
+	}
+	return open(dir, o, lock)
+}
+
+// open is Open for who has the lock, which is closed with the service.
+func open(dir string, o Options, lock *os.File) (*Service, error) {
+	o, err := o.withDefaults()
+	if err == nil {
+		err = takeLock(dir, lock)
+	}
+	if err != nil {
+		lock.Close()
 		return nil, err
 	}
 	accounts, err := account.Open(dir, account.Options{Registration: o.Registration, Now: o.Now,
@@ -87,9 +106,10 @@ func Open(dir string, o Options) (*Service, error) {
 		lock.Close()
 		return nil, err
 	}
-	s := &Service{o: o, dir: dir, lock: lock, accounts: accounts, began: o.Now(), seed: maphash.MakeSeed(),
+	s := &Service{o: o, dir: dir, lock: lock, accounts: accounts, began: o.Now(),
 		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*feed{}, monitors: map[string]map[*session]struct{}{},
 		perAddr: map[netip.Prefix]*visitors{}, waiting: lobby.New[*session](o.Unknown, o.UnknownEach), paces: map[string]*pace{}}
+	rand.Read(s.seed[:])
 	s.current.Store(&s.o)
 	s.handedOut.L = &s.mu
 	s.deliveries.New = func() any { return new(delivery) }
@@ -112,9 +132,7 @@ func lockData(dir string) (*os.File, error) {
 		f.Close()
 		return nil, fmt.Errorf("chat: %s is in use by another server (process %s): stop it first, or choose another folder", dir, by[:max(0, n-1)])
 	}
-	f.Truncate(0)
-	_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return f, err
+	return f, nil
 }
 
 const (
@@ -209,7 +227,7 @@ func (s *Service) feeds() []*feed {
 
 // Sessions is the service for serve.Run.
 func (s *Service) Sessions() serve.Service {
-	return serve.Service{State: serve.InProcess, Open: func(c serve.Conn) serve.Session { return s.Session(c, Peer{}) }}
+	return serve.Service{State: serve.InProcess, Adopt: s.Adopt, Open: func(c serve.Conn) serve.Session { return s.Session(c, Peer{}) }}
 }
 
 // Outbox is how many bytes may wait for a slow client before it is closed: for serve.Options.Queue.

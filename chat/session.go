@@ -206,14 +206,21 @@ func (s *session) step(line []byte, err error, w *serve.Writer) bool {
 		w.WakeAt(s.svc.o.Now().Add(wait))
 		return false
 	}
+	ran := true
 	s.svc.locked(func() {
-		if err != nil {
+		switch {
+		case s.svc.freezes(s):
+			ran = false
+		case err != nil:
 			s.misread(err)
-		} else {
+		default:
 			s.command(&m)
 		}
+		if s.job != nil {
+			s.svc.jobs++
+		}
 	})
-	return true
+	return ran
 }
 
 // mayGoOn says whether a command may be run now: behind messages that are not yet delivered only another to the same place may.
@@ -291,6 +298,7 @@ func atDesk(s *session, _ *flow.Out[*session]) {
 // leaveDesk gives the session back. The caller holds the lock, and has it no more.
 func (s *session) leaveDesk() {
 	s.busy = false
+	s.svc.jobs--
 	if s.gone {
 		s.depart(net.ErrClosed)
 	}
@@ -322,6 +330,10 @@ func (s *session) Close(err error) {
 
 // depart is the session's end. The caller holds the lock.
 func (s *session) depart(err error) {
+	if s.svc.frozen != nil {
+		s.svc.departed = append(s.svc.departed, departure{s, err})
+		return
+	}
 	if s.user == nil {
 		s.svc.unknown--
 		s.svc.waiting.Leave(s.place)

@@ -121,9 +121,13 @@ func (s *Service) bid(session *session, why string) {
 		f.stand(session)
 	}
 	s.unmonitor(session)
-	if len(u.sessions) > 0 {
-		return
+	if len(u.sessions) == 0 {
+		s.quit(u, why)
 	}
+}
+
+// quit takes a user without sessions out of everything.
+func (s *Service) quit(u *user, why string) {
 	quit := s.news(u, nil, "QUIT", why)
 	s.neighbours(u, func(other *user) {
 		if other != u {

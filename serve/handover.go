@@ -27,6 +27,12 @@ type Moved struct {
 	State  []byte // of the session
 }
 
+// CanMove says whether a connection could be handed over: it has a file descriptor, and runs by a way that hands over.
+func CanMove(c Conn) bool {
+	m, ok := c.(interface{ canMove() bool })
+	return ok && m.canMove()
+}
+
 // Close gives the connection up.
 func (m Moved) Close() error { return syscall.Close(m.FD) }
 

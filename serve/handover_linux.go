@@ -44,6 +44,10 @@ func (c *coroutine) handOver() {
 
 func (c *coroutine) handsOver() bool { return c.l.moving }
 
+func (*conn) canMove() bool { return true }
+
+func (s *stream) canMove() bool { return s.raw != nil }
+
 func (c *coroutine) detach(ask func() bool) (int, bool) {
 	if !ask() {
 		return 0, false

@@ -6,4 +6,6 @@ import "net"
 
 func (s *stream) detach(func() bool) (int, bool) { return 0, false }
 
+func (*stream) canMove() bool { return false }
+
 func (m *Moved) conn() (net.Conn, error) { return nil, errLinux }

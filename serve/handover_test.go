@@ -276,6 +276,9 @@ func TestWhatWaitsForASlowPeerIsHandedOver(t *testing.T) {
 		c := s.dial()
 		c.says("much\n")
 		conn := <-opened
+		if !CanMove(conn) {
+			t.Error("a connection with a descriptor cannot be moved")
+		}
 		eventually(t, "output that waits", func() bool { return waitsFor(conn) })
 		c.says("and more\n")
 		s.ends(end, 1)
@@ -345,7 +348,11 @@ func (panicking) Move(*Writer) ([]byte, bool) { panic("told to") }
 func TestWithoutADescriptorNothingIsHandedOver(t *testing.T) {
 	for _, w := range []Way{Goroutine, Pool} {
 		closed := make(chan error, 1)
-		s := Service{Open: func(c Conn) Session { return &teller{conn: c, closed: func(err error) { closed <- err }} }}
+		opened := make(chan Conn, 1) // session's owner -> test
+		s := Service{Open: func(c Conn) Session {
+			opened <- c
+			return &teller{conn: c, closed: func(err error) { closed <- err }}
+		}}
 		ctx, cancel := context.WithCancelCause(context.Background())
 		result := make(chan error, 1)
 		l := listen(t)
@@ -360,6 +367,9 @@ func TestWithoutADescriptorNothingIsHandedOver(t *testing.T) {
 		cancel(ErrHandOver)
 		if err := <-result; onLinux && err != nil {
 			t.Errorf("%s: Run returned %v", w, err)
+		}
+		if CanMove(<-opened) {
+			t.Errorf("%s: a connection without a descriptor can be moved", w)
 		}
 		if err := <-closed; err != ErrStopped {
 			t.Errorf("%s: Close was told %v, want ErrStopped", w, err)

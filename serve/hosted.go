@@ -19,6 +19,8 @@ type host interface {
 	stops() bool                 // the service is stopping
 	handsOver() bool             // likewise, by ErrHandOver
 
+	canMove() bool
+
 	// detach returns the connection's descriptor, which is the caller's, if there is one and ask agrees.
 	detach(ask func() bool) (fd int, ok bool)
 }

@@ -29,7 +29,7 @@ type Message = ircmsg.Message
 
 // Splitter cuts what a client sends into lines. The zero value is ready.
 type Splitter struct {
-	skipping bool // the rest of a line that was too long is being dropped
+	Skipping bool // the rest of a line that was too long is being dropped
 }
 
 // Next cuts the first line off in. Whole is false when in holds only the begin of a line, which belongs before
@@ -37,13 +37,13 @@ type Splitter struct {
 func (s *Splitter) Next(in []byte) (line, rest []byte, whole bool, err error) {
 	end := bytes.IndexByte(in, '\n')
 	switch {
-	case s.skipping && end < 0:
+	case s.Skipping && end < 0:
 		return nil, nil, false, nil
-	case s.skipping:
-		s.skipping = false
+	case s.Skipping:
+		s.Skipping = false
 		return s.Next(in[end+1:])
 	case end < 0 && len(in) > maxLine:
-		s.skipping = true
+		s.Skipping = true
 		return nil, nil, true, ErrTooLong
 	case end < 0:
 		return nil, in, false, nil

@@ -1,0 +1,234 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"weir/chat/irc"
+	"weir/serve"
+)
+
+// A service is handed over to another, mostly of another process, that goes on with the same clients and the same data directory:
+//
+//  1. Dismiss tells those who cannot be handed over (package serve says who) to connect again. Their runs are stopped as ever.
+//  2. Freeze has commands wait from now on, until what was said is on the disk and delivered, and the desk has nothing to do. Thaw undoes it.
+//  3. The runs of sessions hand over (serve.ErrHandOver). State is the service's own.
+//  4. Close. The lock of the data directory is kept by who has called KeepLock, and is handed over too, so that nobody else can have it meanwhile.
+//  5. Resume opens the same data directory with that lock and state; its runs begin with the connections. It is frozen until
+//     the last of them has been adopted, so that all hear what is said next. Those whose sessions did not come have quit.
+//
+// Nothing is in two services at once: a message is accepted before the freeze by the first, or after the last adoption by the second.
+
+// errFrozen is the error of a freeze that took too long.
+var errFrozen = errors.New("chat: what was said could not be stored in time")
+
+// Freeze has all commands wait, and returns when nothing is under way any more. When ctx ends before, it is undone, which is an error.
+func (s *Service) Freeze(ctx context.Context) error {
+	s.mu.Lock()
+	s.frozen = map[*session]struct{}{}
+	s.mu.Unlock()
+	for s.underWay() || s.atWork() {
+		select {
+		case <-ctx.Done():
+			s.Thaw()
+			return errors.Join(errFrozen, ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// atWork says whether the desk has something to do.
+func (s *Service) atWork() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jobs > 0
+}
+
+// Thaw ends a freeze: commands are run again, and who went meanwhile has gone.
+func (s *Service) Thaw() {
+	s.mu.Lock()
+	defer s.unlock()
+	waiting, gone := s.frozen, s.departed
+	s.frozen, s.departed = nil, nil
+	for _, d := range gone {
+		d.session.depart(d.err)
+	}
+	for session := range waiting {
+		session.conn.Post()
+	}
+}
+
+// departure is the end of a session that others are told of later.
+type departure struct {
+	session *session
+	err     error
+}
+
+// freezes has a session wait if all do. The caller holds the lock.
+func (s *Service) freezes(session *session) bool {
+	if s.frozen == nil {
+		return false
+	}
+	s.frozen[session] = struct{}{}
+	return true
+}
+
+// reconnect is what a client is told whose connection cannot be handed over.
+const reconnect = "ERROR :Closing link (The server is being upgraded: connect again)\r\n"
+
+// Dismiss tells those who have registered, and whose connections cannot be handed over, to connect again. Who calls it stops their runs.
+func (s *Service) Dismiss() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.users {
+		for _, session := range u.sessions {
+			if !serve.CanMove(session.conn) {
+				session.killed = "The server is being upgraded"
+				session.conn.Send([]byte(reconnect))
+			}
+		}
+	}
+}
+
+// KeepLock is a duplicate of the data directory's lock: nobody else can have the directory until both, and what was made of both, are closed.
+func (s *Service) KeepLock() (*os.File, error) {
+	raw, err := s.lock.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	dup := -1
+	var failed error
+	err = raw.Control(func(fd uintptr) { dup, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
+	if err := errors.Join(err, failed); err != nil {
+		return nil, fmt.Errorf("chat: the lock of %s: %w", s.dir, err)
+	}
+	return os.NewFile(uintptr(dup), s.lock.Name()), nil
+}
+
+// Handed is what a service goes on from.
+type Handed struct {
+	Lock        *os.File // from KeepLock; taken over
+	State       []byte   // from State
+	Connections int      // that will be adopted
+}
+
+// adoptWithin is how long a service that goes on waits for connections that are not adopted.
+const adoptWithin = 10 * time.Second
+
+// Resume is Open for a service that goes on where another has ended.
+func Resume(dir string, o Options, from Handed) (*Service, error) {
+	state, err := readState(from.State)
+	if err != nil {
+		from.Lock.Close()
+		return nil, err
+	}
+	s, err := open(dir, o, from.Lock)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.restore(state); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if s.missing = from.Connections; s.missing == 0 {
+		s.settle()
+		return s, nil
+	}
+	s.late = time.AfterFunc(adoptWithin, s.settle)
+	return s, nil
+}
+
+// settle ends the freeze of a service that goes on. Who has no session by now has quit.
+func (s *Service) settle() {
+	s.mu.Lock()
+	if s.settled {
+		s.mu.Unlock()
+		return
+	}
+	s.settled = true
+	for _, u := range s.users {
+		if len(u.sessions) == 0 {
+			s.quit(u, "Connection closed")
+		}
+	}
+	for addr, v := range s.perAddr {
+		if v.n == 0 {
+			delete(s.perAddr, addr)
+		}
+	}
+	s.unlock()
+	s.Thaw()
+}
+
+// Adopt is the session of a connection that was handed over: for serve.Service.
+func (s *Service) Adopt(c serve.Conn, state []byte) serve.Session {
+	defer s.adopted()
+	x, missed, err := s.readSession(c, state)
+	if err != nil {
+		s.o.Log.Warn("a connection could not be taken over", "error", err)
+		c.Send([]byte(reconnect))
+		return nil
+	}
+	if len(missed) > 0 && !c.Send(missed) {
+		s.tooSlow(x)
+	}
+	c.Post() // so that it goes on, and says when to be woken
+	return x
+}
+
+// adopted counts a connection that was handed over.
+func (s *Service) adopted() {
+	s.mu.Lock()
+	s.missing--
+	last := s.missing == 0
+	s.mu.Unlock()
+	if last {
+		s.late.Stop()
+		s.settle()
+	}
+}
+
+// takeLock writes who has the data directory into its lock, which has to be that of this directory.
+func takeLock(dir string, lock *os.File) error {
+	ours, err := lock.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(filepath.Join(dir, "lock"))
+	if err != nil || !os.SameFile(ours, there) {
+		return fmt.Errorf("chat: %s is not the data directory that was handed over: stop the server to change it", dir)
+	}
+	if err := lock.Truncate(0); err != nil {
+		return err
+	}
+	_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// Move implements serve.Movable. Who is in the middle of a login cannot be handed over.
+func (s *session) Move(w *serve.Writer) ([]byte, bool) {
+	s.svc.mu.Lock()
+	defer s.svc.mu.Unlock()
+	if s.svc.frozen == nil || s.busy || s.job != nil || s.over != nil || s.sasl != nil || s.pending.Load() > 0 {
+		s.conn.Send([]byte(reconnect))
+		return nil, false
+	}
+	w.Write(s.out) // from the desk
+	s.out = nil
+	return s.state(), true
+}
+
+// key is the user that a session is of, "" for none yet.
+func (u *user) key() string {
+	if u == nil {
+		return ""
+	}
+	return irc.Fold(u.nick)
+}

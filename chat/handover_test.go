@@ -1,0 +1,446 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/chat/account"
+	"weir/serve"
+)
+
+// relay is a server whose clients are handed from one service to the next, in one process.
+type relay struct {
+	*server
+	l     net.Listener
+	end   context.CancelCauseFunc
+	mu    sync.Mutex
+	moved []serve.Moved
+}
+
+// startRelay runs a server that can be handed over.
+func startRelay(t *testing.T, way serve.Way, o Options) *relay {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("connections are handed over on Linux only")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	r := &relay{server: startServer(t, way, o), l: l}
+	if r.chat, err = Open(r.dir, o); err != nil {
+		t.Fatal(err)
+	}
+	r.begin(way, nil)
+	return r
+}
+
+// begin runs the service that is open.
+func (r *relay) begin(way serve.Way, adopt []serve.Moved) {
+	r.t.Helper()
+	file, err := r.l.(*net.TCPListener).File()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	l, err := net.FileListener(file)
+	file.Close()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, end := context.WithCancelCause(context.Background())
+	r.addr, r.over, r.moved = l.Addr().String(), make(chan error, 1), nil
+	r.end, r.stop = end, func() { end(nil) }
+	o := serve.Options{Queue: Outbox, Width: 500, Drain: patience, Adopt: adopt, Moved: func(m serve.Moved) {
+		r.mu.Lock()
+		r.moved = append(r.moved, m)
+		r.mu.Unlock()
+	}}
+	chat, over := r.chat, r.over
+	go func() { over <- serve.Run(ctx, way, l, chat.Sessions(), o) }()
+}
+
+// handOver has another service go on, run in another way. Between is called while nothing is open.
+func (r *relay) handOver(way serve.Way, between func(state []byte) []byte) {
+	r.t.Helper()
+	r.freeze()
+	r.goOn(way, between)
+}
+
+func (r *relay) freeze() {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := r.chat.Freeze(ctx); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// goOn is handOver for who has frozen the service.
+func (r *relay) goOn(way serve.Way, between func(state []byte) []byte) {
+	r.t.Helper()
+	r.end(serve.ErrHandOver)
+	if err := <-r.over; err != nil {
+		r.t.Fatal("serve.Run:", err)
+	}
+	state := r.chat.State()
+	lock, err := r.chat.KeepLock()
+	if err = errors.Join(err, r.chat.Close()); err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := Open(r.dir, r.o); err == nil {
+		r.t.Fatal("somebody else could open the data directory meanwhile")
+	}
+	for i := range r.moved {
+		if between != nil {
+			r.moved[i].State = between(r.moved[i].State)
+		}
+	}
+	chat, err := Resume(r.dir, r.o, Handed{Lock: lock, State: state, Connections: len(r.moved)})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.chat = chat
+	r.begin(way, r.moved)
+}
+
+// nothing wants that a client is told nothing.
+func (c *client) nothing(when string) {
+	c.t.Helper()
+	if lines := c.settled(); len(lines) > 0 {
+		c.t.Errorf("%s is told %q %s", c.name, lines, when)
+	}
+}
+
+// answers are what a client is told for commands.
+func (c *client) answers(commands ...string) []string {
+	c.t.Helper()
+	c.send(commands...)
+	return c.settled()
+}
+
+// What clients can ask for is the same after a hand-over, and they are told nothing of it.
+func TestClientsNoticeNothingOfAHandOver(t *testing.T) {
+	for _, from := range testWays() {
+		for _, to := range testWays() {
+			t.Run(from.String()+" to "+to.String(), func(t *testing.T) { noticeNothing(t, from, to) })
+		}
+	}
+}
+
+func noticeNothing(t *testing.T, from, to serve.Way) {
+	r := startRelay(t, from, Options{Flood: -1})
+	r.account("carol", "correct-horse", account.Member)
+	alice := r.user("alice", "multi-prefix", "echo-message", "draft/multiline", "batch", "message-tags")
+	bob, carol := r.user("bob", "message-tags", "draft/metadata-2", "batch"), r.client("carol")
+	carol.send("PASS carol:correct-horse", "NICK carol", "USER carol 0 * :Carol")
+	carol.until(" 221 carol")
+	alice.send("JOIN #room", "MODE #room +l 10", "TOPIC #room :what it is about", "AWAY :gone fishing", "MODE alice +B")
+	alice.settled()
+	bob.send("JOIN #room", "JOIN #other", "MONITOR + alice,nobody", "METADATA * SET colour :blue", "METADATA * SUB colour", "SETNAME :Robert")
+	carol.send("JOIN #room")
+	carol.settled()
+	alice.send("MODE #room +v bob", "INVITE bob #room", "PRIVMSG #room :before")
+	for _, c := range []*client{bob, carol, alice, bob, carol} { // all that was done is done, and heard of
+		c.settled()
+	}
+	asks := map[*client][]string{
+		alice: {"NAMES #room", "MODE #room", "TOPIC #room", "WHO #room", "MODE alice", "WHOIS bob"},
+		bob:   {"MONITOR S", "METADATA * LIST", "METADATA * SUBS", "WHOIS alice", "WHOIS bob", "USERHOST bob carol"},
+		carol: {"WHOIS carol", "MODE carol"},
+	}
+	told := map[*client][]string{}
+	for c, commands := range asks {
+		told[c] = c.answers(commands...)
+	}
+	raw(t, alice, "BATCH +1 draft/multiline #room\r\n@batch=1 PRIVMSG #room :long\r\nPING wai")
+	raw(t, bob, "PRIVMSG #ro")
+	r.handOver(to, nil)
+	raw(t, bob, "om :one line\r\n")
+	for _, c := range []*client{alice, carol} {
+		if line := c.until("PRIVMSG"); !strings.HasSuffix(line, "PRIVMSG #room :one line") {
+			t.Errorf("%s is told %q first", c.name, line)
+		}
+	}
+	raw(t, alice, "t\r\n")
+	alice.until("PONG")
+	alice.send("@batch=1 PRIVMSG #room :message", "BATCH -1")
+	alice.until("BATCH -")
+	bob.until(":message")
+	carol.until(":message")
+	for c, commands := range asks {
+		if got := c.answers(commands...); !sameAnswers(got, told[c]) {
+			t.Errorf("%s is told after the hand-over\n\t%q\nand was told before\n\t%q", c.name, got, told[c])
+		}
+	}
+	dave := r.user("dave")
+	dave.send("JOIN #room", "QUIT :done")
+	for _, c := range []*client{alice, bob, carol} {
+		c.until(" JOIN ")
+		c.until(" QUIT ")
+		c.nothing("at the end")
+	}
+}
+
+// raw sends bytes as they are.
+func raw(t *testing.T, c *client, text string) {
+	t.Helper()
+	if _, err := c.conn.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sameAnswers compares what clients are told, but for the names of batches and the seconds that somebody is idle.
+func sameAnswers(a, b []string) bool {
+	plain := func(lines []string) (out []string) {
+		for _, line := range lines {
+			switch {
+			case strings.Contains(line, " 317 ") || strings.Contains(line, "BATCH "):
+			case strings.Contains(line, " 353 "):
+				head, names, _ := strings.Cut(line[1:], ":")
+				words := strings.Fields(names)
+				slices.Sort(words)
+				out = append(out, head+strings.Join(words, " "))
+			default:
+				if _, rest, ok := strings.Cut(line, "@batch="); ok {
+					_, line, _ = strings.Cut(rest, " ")
+				}
+				out = append(out, line)
+			}
+		}
+		slices.Sort(out) // members and keys have no order
+		return out
+	}
+	return slices.Equal(plain(a), plain(b))
+}
+
+// Nothing that is said while one service follows the other is lost, doubled or out of order.
+func TestManyTalkWhileAServiceIsHandedOver(t *testing.T) {
+	const talkers, rooms = 24, 3
+	r := startRelay(t, serve.Goroutine, Options{Flood: -1})
+	stop := make(chan struct{})
+	said := make([]int, talkers) // by each, once it has ended
+	heard := make([]map[string]int, talkers)
+	var talking sync.WaitGroup
+	all := make([]*client, talkers)
+	for i := range all {
+		all[i] = r.user(fmt.Sprintf("t%d", i), "echo-message")
+		all[i].send(fmt.Sprintf("JOIN #r%d", i%rooms))
+		all[i].settled()
+	}
+	for i, c := range all {
+		talking.Go(func() {
+			said[i], heard[i] = talkAndListen(c, i, rooms, stop)
+		})
+	}
+	for _, way := range append(testWays(), testWays()...) {
+		before := r.chat.counts.messages.Load()
+		for r.chat.counts.messages.Load() < before+20 {
+			time.Sleep(time.Millisecond)
+		}
+		r.handOver(way, nil)
+	}
+	close(stop)
+	talking.Wait()
+	for i := range all {
+		for j := i % rooms; j < talkers; j += rooms {
+			name := fmt.Sprintf("t%d", j)
+			if n := heard[i][name]; i == j && n != said[i] {
+				t.Errorf("%s said %d lines and heard %d of them", name, said[i], n)
+			}
+		}
+	}
+}
+
+// talkAndListen says numbered lines, each after the echo of the one before, and wants the lines of everybody in their order.
+func talkAndListen(c *client, me, rooms int, stop chan struct{}) (said int, heard map[string]int) {
+	heard = map[string]int{}
+	name := fmt.Sprintf("t%d", me)
+	for {
+		select {
+		case <-stop:
+			return said, heard
+		default:
+		}
+		said++
+		c.send(fmt.Sprintf("PRIVMSG #r%d :%d", me%rooms, said))
+		for heard[name] < said {
+			line, ok := c.line()
+			if !ok {
+				c.t.Errorf("%s: the connection ended", name)
+				return said, heard
+			}
+			from, text, ok := strings.Cut(line, " PRIVMSG ")
+			if !ok {
+				continue
+			}
+			from = from[1:strings.IndexByte(from, '!')]
+			var n int
+			fmt.Sscanf(text[strings.IndexByte(text, ':')+1:], "%d", &n)
+			if last, known := heard[from]; known && n != last+1 {
+				c.t.Errorf("%s hears line %d of %s after line %d", name, n, from, last)
+			}
+			heard[from] = n
+		}
+	}
+}
+
+// A freeze keeps commands waiting; a thaw runs them, and tells of those who went.
+func TestAFreezeIsUndone(t *testing.T) {
+	for _, way := range testWays() {
+		t.Run(way.String(), func(t *testing.T) {
+			s := startServer(t, way, Options{}).run()
+			ann, bob := s.user("ann"), s.user("bob")
+			ann.send("JOIN #room")
+			ann.settled()
+			bob.send("JOIN #room")
+			bob.settled()
+			ann.until("JOIN")
+			if err := s.chat.Freeze(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ann.send("PRIVMSG #room :a", "PING b")
+			bob.conn.Close()
+			for s.chat.waitingOrGone() < 2 {
+				time.Sleep(time.Millisecond)
+			}
+			s.chat.Thaw()
+			ann.until("QUIT")
+			ann.until("PONG")
+			ended, end := context.WithCancel(context.Background())
+			end()
+			_ = s.chat.Freeze(ended) // it may be done at once
+			s.chat.Thaw()
+			ann.nothing("after a freeze that was undone")
+		})
+	}
+}
+
+func (s *Service) waitingOrGone() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.frozen) + len(s.departed)
+}
+
+// Who goes during a hand-over has quit, and who comes is let in.
+func TestComingAndGoingDuringAHandOver(t *testing.T) {
+	r := startRelay(t, serve.Goroutine, Options{})
+	ann, bob := r.user("ann"), r.user("bob")
+	ann.send("JOIN #room")
+	ann.settled()
+	bob.send("JOIN #room")
+	bob.settled()
+	ann.until("JOIN")
+	r.freeze()
+	bob.conn.Close()
+	for r.chat.waitingOrGone() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	early := r.client("early") // waits in the queue of the listener, or is handed over before it has registered
+	early.send("NICK early", "USER early 0 * :Early")
+	r.goOn(serve.Goroutine, nil)
+	ann.until(":bob!")
+	early.until(" 221 early")
+	bob = r.user("bob")
+	bob.settled()
+}
+
+// Who is in the middle of a login is told to come again.
+func TestALoginUnderWayIsNotHandedOver(t *testing.T) {
+	r := startRelay(t, serve.Goroutine, Options{})
+	ann, bob := r.client("ann"), r.user("bob")
+	ann.send("CAP REQ sasl", "NICK ann", "USER ann 0 * :Ann", "AUTHENTICATE SCRAM-SHA-256")
+	ann.until("AUTHENTICATE +")
+	r.handOver(serve.Goroutine, nil)
+	ann.until("connect again")
+	if line, ok := ann.line(); ok {
+		t.Errorf("ann is told %q after the end", line)
+	}
+	bob.nothing("because of it")
+}
+
+// What somebody was not sent, because a delivery failed, is sent after the hand-over.
+func TestWhatWasNotDeliveredIsSentAfterAHandOver(t *testing.T) {
+	r := startRelay(t, serve.Goroutine, Options{})
+	ann := r.user("ann", "echo-message")
+	ann.send("JOIN #room", "PRIVMSG #room :one", "PRIVMSG #room :two")
+	ann.until(":two")
+	ann.settled()
+	r.handOver(serve.Goroutine, func(state []byte) []byte {
+		var st sessionState
+		if err := json.Unmarshal(state, &st); err != nil {
+			t.Error(err)
+		}
+		st.Rooms["#room"] = 0
+		return encode(st)
+	})
+	ann.until(":one")
+	ann.until(":two")
+	ann.nothing("after what it had missed")
+}
+
+func TestAStateThatIsNotKnownIsRefused(t *testing.T) {
+	good := encode(serviceState{Version: StateVersion, Seed: bytes.Repeat([]byte{1}, seedSize)})
+	for _, c := range []struct{ why, state, want string }{
+		{"a later version", strings.Replace(string(good), `"Version":1`, `"Version":2`, 1), "version 2"},
+		{"no JSON", "gibberish", "cannot be read"},
+		{"no seed", `{"Version":1}`, "seed"},
+	} {
+		dir := t.TempDir()
+		first, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock, err := first.KeepLock()
+		if err = errors.Join(err, first.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Resume(dir, Options{}, Handed{Lock: lock, State: []byte(c.state)}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want a reason with %q", c.why, err, c.want)
+		}
+		second, err := Open(dir, Options{}) // the lock is free
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Resume(t.TempDir(), Options{}, Handed{Lock: mustLock(t, second), State: good}); err == nil || !strings.Contains(err.Error(), "handed over") {
+			t.Errorf("another directory: %v", err)
+		}
+		if err := second.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func FuzzState(f *testing.F) {
+	f.Add(encode(serviceState{Version: StateVersion, Seed: bytes.Repeat([]byte{1}, seedSize), Users: []userState{{Nick: "a", Rooms: map[string]string{"#r": "o"}}}}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		st, err := readState(data)
+		if err != nil {
+			return
+		}
+		again, err := readState(encode(st))
+		if err != nil || !bytes.Equal(encode(again), encode(st)) {
+			t.Errorf("a state is not what it was after it was written and read: %v", err)
+		}
+	})
+}
+
+func mustLock(t *testing.T, s *Service) *os.File {
+	t.Helper()
+	lock, err := s.KeepLock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lock
+}
