@@ -56,16 +56,17 @@ func (l *Lobby[T]) Enter(from netip.Addr, free bool, who T) *Place[T] {
 	return p
 }
 
-// Leave gives a place up. It may be called more than once, and for nil.
-func (l *Lobby[T]) Leave(p *Place[T]) {
+// Leave gives a place up. It may be called more than once, and for nil; it reports whether the place was there until now.
+func (l *Lobby[T]) Leave(p *Place[T]) bool {
 	if p == nil || p.element == nil {
-		return
+		return false
 	}
 	l.line.Remove(p.element)
 	p.element = nil
 	if l.of[p.network]--; l.of[p.network] == 0 {
 		delete(l.of, p.network)
 	}
+	return true
 }
 
 // Crowded has the one leave who has waited longest, and names him, if there are too many in all.
