@@ -26,6 +26,8 @@ type Server struct {
 	Network  string `toml:"network"`   // as clients show it: a word. Default Weir
 	MOTD     string `toml:"motd"`      // what new users read, lines. Default none
 	MOTDFile string `toml:"motd_file"` // the same from a file, which is read at the start and at each reload. Default none
+
+	NoSearch bool `toml:"no_search"` // there is no search, and no index is kept for it. Default no
 }
 
 // Accounts say who may come in.

@@ -14,8 +14,8 @@ import (
 type entrance struct {
 	name     string // in logs and metrics: "irc" for clear text
 	listener net.Listener
-	way      serve.Way // loop and coroutine need a listener with a file descriptor
-	meter    serve.Meter
+	way      serve.Way    // loop and coroutine need a listener with a file descriptor
+	meter    *serve.Meter // one for all entrances of a name
 
 	// open makes a connection's session. Nil: what is known of the client is its address. Who knows more calls chat.Service.Session with it.
 	open func(serve.Conn) serve.Session
@@ -31,12 +31,13 @@ func (h *Host) openEntrances(c *Config) error {
 	if listen == nil {
 		listen = []string{"127.0.0.1:6667"}
 	}
+	meter := new(serve.Meter)
 	for _, address := range listen {
 		l, err := h.listen("irc", "listen", address)
 		if err != nil {
 			return err
 		}
-		h.ways = append(h.ways, &entrance{name: "irc", listener: l, way: way})
+		h.ways = append(h.ways, &entrance{name: "irc", listener: l, way: way, meter: meter})
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func (h *Host) enter(ctx context.Context, e *entrance) error {
 		service.Open = e.open
 	}
 	err := serve.Run(ctx, e.way, e.listener, service, serve.Options{Loops: c.Loops, Width: c.connections(), Queue: chat.Outbox,
-		Drain: c.drain(), Panicked: h.panicked, Meter: &e.meter})
+		Drain: c.drain(), Panicked: h.panicked, Meter: e.meter})
 	if errors.Is(err, serve.ErrDeadline) {
 		err = nil // a client that took nothing any more
 	}

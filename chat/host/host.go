@@ -32,9 +32,16 @@ type Host struct {
 	ways   []*entrance
 	page   *page.Page // nil: there is none
 	web    []*server.Server
+	asked  *server.Server   // tells how the server is; nil: nobody can ask
+	again  [2]chan struct{} // from Reload -> each loop of retain: look again; capacity 1, one value stands for several, never closed
 
-	stopping atomic.Bool
-	config   atomic.Pointer[Config] // what holds; replaced under reloading, never changed
+	metrics   *metrics
+	health    health
+	retained  retained
+	pageMeter serve.Meter
+
+	serving, stopping atomic.Bool
+	config            atomic.Pointer[Config] // what holds; replaced under reloading, never changed
 
 	reloading sync.Mutex // one Reload at a time
 }
@@ -44,10 +51,11 @@ func Open(c Config, e Events) (*Host, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	h := &Host{events: e}
+	h := &Host{events: e, again: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
+	h.metrics = newMetrics(h)
 	h.log, h.level = c.Log.logger(e.Output)
 	h.config.Store(&c)
-	for _, step := range []func(*Config) error{h.openEntrances, h.openChat, h.openWeb} {
+	for _, step := range []func(*Config) error{h.openEntrances, h.openChat, h.openWeb, h.openMetrics} {
 		if err := step(&c); err != nil {
 			return nil, errors.Join(err, h.Close())
 		}
@@ -62,13 +70,22 @@ func (h *Host) openChat(c *Config) error {
 	if err != nil {
 		return err
 	}
-	options.Log = h.log
+	options.Log, options.Committed = h.log, h.committed
 	h.chat, err = chat.Open(c.Data, options)
 	return err
 }
 
-// Close ends a host that is not to run, and what Run has left open. It may be called more than once.
+// Close ends a host that is not to run. It may be called more than once.
 func (h *Host) Close() error {
+	err := h.closeParts()
+	if h.asked != nil {
+		err = errors.Join(err, ignoreClosed(h.asked.Close()))
+	}
+	return err
+}
+
+// closeParts closes everything but the metrics.
+func (h *Host) closeParts() error {
 	var errs []error
 	for _, e := range h.ways {
 		errs = append(errs, e.close())
@@ -101,6 +118,23 @@ func (h *Host) Config() *Config { return h.config.Load() }
 // Run serves until ctx ends, and then stops as the package comment says. It is called once; the host is closed when it returns. A stop is
 // no error.
 func (h *Host) Run(ctx context.Context) error {
+	if h.asked == nil {
+		return h.run(ctx)
+	}
+	telling, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var teller sync.WaitGroup
+	var told error
+	teller.Go(func() { told = h.asked.Run(telling) }) // until all else has ended
+	err := h.run(ctx)
+	stop()
+	teller.Wait()
+	if errors.Is(told, server.ErrCutOff) {
+		told = nil // who asked takes no answer
+	}
+	return errors.Join(err, told)
+}
+
+func (h *Host) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx)) // of what ends after the sessions
@@ -114,6 +148,7 @@ func (h *Host) Run(ctx context.Context) error {
 		back.Go(func() { errc <- s.Run(behind); stop() }) // until the sessions have ended
 	}
 	h.background(behind, &back)
+	h.serving.Store(true)
 	<-ctx.Done()
 	h.stopping.Store(true)
 	h.log.Info("stopping")
@@ -128,11 +163,13 @@ func (h *Host) Run(ctx context.Context) error {
 	for e := range errc {
 		err = errors.Join(err, e)
 	}
-	return errors.Join(err, h.Close())
+	return errors.Join(err, h.closeParts())
 }
 
 // background starts what runs beside the sessions, until ctx ends.
 func (h *Host) background(ctx context.Context, group *sync.WaitGroup) {
+	group.Go(func() { h.retain(ctx, Retention.ages, h.again[0]) })
+	group.Go(func() { h.retain(ctx, Retention.sizes, h.again[1]) })
 }
 
 // panicked logs a session's panic.

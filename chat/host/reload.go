@@ -10,7 +10,7 @@ import (
 )
 
 // fixed are the keys that hold from the start to the end.
-var fixed = []string{"data", "listen", "run", "loops", "drain", "server.name", "server.network", "web.listen", "metrics.listen", "log.format"}
+var fixed = []string{"data", "listen", "run", "loops", "drain", "server.name", "server.network", "server.no_search", "web.listen", "metrics.listen", "log.format"}
 
 // limited are the keys that may only be lowered, as [chat.Service.Configure] names them.
 var limited = map[string]string{"Connections": "limits.connections", "MaxRooms": "limits.rooms"}
@@ -28,7 +28,7 @@ func (h *Host) Reload(c Config) (kept []string, err error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	kept = c.keep(h.Config())
-	options.Name, options.Network = c.Server.Name, c.Server.Network
+	options.Name, options.Network, options.NoSearch = c.Server.Name, c.Server.Network, c.Server.NoSearch
 	names, err := h.chat.Configure(options)
 	if err != nil {
 		return nil, err
@@ -41,6 +41,7 @@ func (h *Host) Reload(c Config) (kept []string, err error) {
 	}
 	h.level.Set(c.Log.level())
 	h.config.Store(&c)
+	h.looks()
 	return kept, nil
 }
 
@@ -98,9 +99,11 @@ func (h *Host) reread(s Source) {
 		kept, err = h.Reload(c)
 	}
 	if err != nil {
+		h.metrics.reloads.WithLabelValues("refused").Inc()
 		h.log.Error("the configuration is refused: the old one goes on to hold", "error", err)
 		return
 	}
+	h.metrics.reloads.WithLabelValues("taken").Inc()
 	h.log.Info("reloaded", "file", s.File)
 	if len(kept) > 0 {
 		h.log.Warn("some changes hold from the next start on", "keys", strings.Join(kept, ", "))

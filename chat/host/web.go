@@ -12,7 +12,7 @@ func (h *Host) openWeb(c *Config) (err error) {
 	if len(c.Web.Listen) == 0 {
 		return nil
 	}
-	h.page, err = page.New(page.Config{Service: h.chat, Origins: c.Web.Origins, Drain: c.drain(), Panicked: h.panicked})
+	h.page, err = page.New(page.Config{Service: h.chat, Origins: c.Web.Origins, Drain: c.drain(), Panicked: h.panicked, Meter: &h.pageMeter})
 	if err != nil {
 		return err
 	}

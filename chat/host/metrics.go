@@ -1,0 +1,140 @@
+package host
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"weir/serve"
+	"weir/web/server"
+)
+
+// commitBuckets are the upper bounds of what a commit takes, in seconds: from a disk that keeps its promise in memory to a failing one.
+var commitBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+
+// metrics are what the server counts beside what its parts do.
+type metrics struct {
+	registry *prometheus.Registry
+	commits  prometheus.Histogram
+	failed   prometheus.Counter
+	reloads  *prometheus.CounterVec // by result: taken or refused
+}
+
+func newMetrics(h *Host) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		commits:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "weir_chat_commit_seconds", Help: "How long the disk took to have a batch of messages.", Buckets: commitBuckets}),
+		failed:   prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_chat_commit_failures_total", Help: "Batches that the disk refused."}),
+		reloads:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_chat_reloads_total", Help: "Configurations that were read again."}, []string{"result"}),
+	}
+	m.reloads.WithLabelValues("taken")
+	m.reloads.WithLabelValues("refused")
+	m.registry.MustRegister(m.commits, m.failed, m.reloads, &collector{h}, // distinct names: it can't fail
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// committed is told of every batch.
+func (h *Host) committed(took time.Duration, err error) {
+	h.metrics.commits.Observe(took.Seconds())
+	if err != nil {
+		h.metrics.failed.Inc()
+	}
+	h.health.committed(err)
+}
+
+// collector tells what the parts of a host have counted.
+type collector struct{ h *Host }
+
+// Describe implements prometheus.Collector: it says nothing beforehand, so that nothing has to be said twice.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	tell(to, "weir_chat_", "of the chat since its start", nil, nil, c.h.chat.Counts())
+	label := []string{"entrance"}
+	for name, s := range c.h.meters() {
+		tell(to, "weir_chat_entrance_", "of the connections that came by an entrance", label, []string{name}, s)
+	}
+	r := &c.h.retained
+	bytes := prometheus.NewDesc("weir_chat_retention_removed_bytes_total", "Old messages that were removed.", []string{"of"}, nil)
+	to <- prometheus.MustNewConstMetric(bytes, prometheus.CounterValue, float64(r.rooms.Load()), "rooms")
+	to <- prometheus.MustNewConstMetric(bytes, prometheus.CounterValue, float64(r.directs.Load()), "directs")
+	failures := prometheus.NewDesc("weir_chat_retention_failures_total", "Logs of which old messages could not be removed.", nil, nil)
+	to <- prometheus.MustNewConstMetric(failures, prometheus.CounterValue, float64(r.failures.Load()))
+}
+
+// meters are what passed by each entrance. Those of a name are one.
+func (h *Host) meters() map[string]serve.Snapshot {
+	all := map[string]serve.Snapshot{}
+	for _, e := range h.ways {
+		all[e.name] = e.meter.Snapshot()
+	}
+	if h.page != nil {
+		all["web"] = h.pageMeter.Snapshot()
+	}
+	return all
+}
+
+// tell sends each field of a struct of counts: an int64 is a counter, but for Open, and an int what there is now.
+func tell(to chan<- prometheus.Metric, prefix, of string, labels, values []string, counts any) {
+	v := reflect.ValueOf(counts)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		kind, suffix := prometheus.CounterValue, "_total"
+		if v.Field(i).Kind() == reflect.Int || name == "Open" {
+			kind, suffix = prometheus.GaugeValue, ""
+		}
+		desc := prometheus.NewDesc(prefix+snake(name)+suffix, name+" "+of+".", labels, nil)
+		to <- prometheus.MustNewConstMetric(desc, kind, float64(v.Field(i).Int()), values...)
+	}
+}
+
+// snake is a Go name as Prometheus has it: LoginsFailed is logins_failed.
+func snake(name string) string {
+	var b strings.Builder
+	for i, c := range name {
+		if unicode.IsUpper(c) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}
+
+// openMetrics listens for who asks how the server is.
+func (h *Host) openMetrics(c *Config) error {
+	if c.Metrics.Listen == "" {
+		return nil
+	}
+	l, err := h.listen("metrics", "metrics.listen", c.Metrics.Listen)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { report(w, h.unhealthy()) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { report(w, h.unready()) })
+	if h.asked, err = server.New(mux, server.Config{Listener: l, Drain: time.Second, MaxConns: 100, ErrorLog: h.webError}); err != nil {
+		l.Close()
+	}
+	return err
+}
+
+// report answers who asks whether something is well.
+func report(w http.ResponseWriter, why error) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if why != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(why.Error() + "\n"))
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}

@@ -1,0 +1,145 @@
+package host
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// get asks a host how it is.
+func (r *running) get(path string) (status int, text string) {
+	r.t.Helper()
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	resp, err := c.Get("http://" + r.addrs["metrics"][0] + path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// values are the metrics by name and labels.
+func (r *running) values() map[string]float64 {
+	r.t.Helper()
+	status, text := r.get("/metrics")
+	if status != http.StatusOK {
+		r.t.Fatalf("/metrics: %d %s", status, text)
+	}
+	all := map[string]float64{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && line[0] != '#' {
+			all[name], _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	return all
+}
+
+func TestMetrics(t *testing.T) {
+	r := start(t, Config{Metrics: Metrics{Listen: "127.0.0.1:0"}, Web: Web{Listen: []string{"127.0.0.1:0"}}})
+	ann := r.user("ann", "JOIN #a", "PRIVMSG #a :one", "PRIVMSG #a :two", "PING :stored")
+	ann.until(" :stored")
+	v := r.values()
+	for name, want := range map[string]float64{
+		"weir_chat_sessions": 1, "weir_chat_users": 1, "weir_chat_rooms": 1, "weir_chat_messages_total": 2, "weir_chat_connections_total": 1,
+		`weir_chat_entrance_accepted_total{entrance="irc"}`: 1, `weir_chat_entrance_open{entrance="irc"}`: 1, `weir_chat_entrance_open{entrance="web"}`: 0,
+		"weir_chat_commit_failures_total": 0, `weir_chat_reloads_total{result="refused"}`: 0, `weir_chat_retention_removed_bytes_total{of="rooms"}`: 0,
+	} {
+		if got, there := v[name]; !there || got != want {
+			t.Errorf("%s is %v (there: %v), want %v", name, got, there, want)
+		}
+	}
+	for _, name := range []string{"weir_chat_commit_seconds_count", "go_goroutines", `weir_chat_entrance_read_bytes_total{entrance="irc"}`} {
+		if v[name] <= 0 {
+			t.Errorf("%s is %v, want some", name, v[name])
+		}
+	}
+	ours := regexp.MustCompile(`^weir_chat_[a-z_]*(_total|_seconds_(bucket|sum|count)|sessions|users|rooms|directs|open)(\{.*\})?$`)
+	for name := range v {
+		if strings.HasPrefix(name, "weir_") && !ours.MatchString(name) {
+			t.Errorf("%s does not say its unit", name)
+		}
+	}
+}
+
+func TestHealth(t *testing.T) {
+	data := t.TempDir()
+	r := start(t, Config{Data: data, Metrics: Metrics{Listen: "127.0.0.1:0"}})
+	waitFor(t, "it is ready", func() bool { status, _ := r.get("/readyz"); return status == http.StatusOK })
+	if status, text := r.get("/healthz"); status != http.StatusOK || text != "ok\n" {
+		t.Errorf("/healthz: %d %q", status, text)
+	}
+	if _, err := os.Stat(filepath.Join(data, "probe")); err == nil {
+		t.Error("what was written to ask the disk is still there")
+	}
+	r.health.committed(io.ErrShortWrite) // as a full disk has it
+	if status, text := r.get("/healthz"); status != http.StatusServiceUnavailable || text != "the disk refused messages: short write\n" {
+		t.Errorf("/healthz with a disk that refuses: %d %q", status, text)
+	}
+	r.health.committed(nil)
+	if status, text := r.get("/healthz"); status != http.StatusOK {
+		t.Errorf("/healthz after it took one: %d %q", status, text)
+	}
+	if status, _ := r.get("/readyz"); status != http.StatusOK {
+		t.Errorf("/readyz: %d", status)
+	}
+}
+
+func TestADiskThatTakesNothingIsUnhealthy(t *testing.T) {
+	var h health
+	err := h.ask(filepath.Join(t.TempDir(), "gone"))
+	if err == nil || !strings.HasPrefix(err.Error(), "the disk takes no file: ") {
+		t.Errorf("%v", err)
+	}
+	h.since = time.Time{} // as if it were long ago
+	if err := h.ask(t.TempDir()); err != nil {
+		t.Errorf("another one: %v", err)
+	}
+}
+
+func TestAServerThatStopsIsNotReady(t *testing.T) {
+	h, err := Open(Config{Data: t.TempDir(), Listen: []string{}}, Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := h.unready(); err != errBegins {
+		t.Errorf("before Run: %v", err)
+	}
+	h.serving.Store(true)
+	h.stopping.Store(true)
+	if err := h.unhealthy(); err != errStops {
+		t.Errorf("while it stops: %v", err)
+	}
+}
+
+func TestRetentionIsDoneAtTheStartAndWhenItChanges(t *testing.T) {
+	none := 0
+	r := start(t, Config{Limits: Limits{Flood: &none}, Metrics: Metrics{Listen: "127.0.0.1:0"}})
+	ann := r.user("ann", "JOIN #a")
+	for range 25 { // 100 KB
+		for range 10 {
+			ann.send("PRIVMSG #a :" + strings.Repeat("x", 400))
+		}
+		ann.send("PING :stored")
+		ann.until(" :stored")
+	}
+	c := *r.Config()
+	c.Retention.RoomBytes = leastBytes
+	waitFor(t, "old messages are removed", func() bool { // the first time has a new segment begun
+		if _, err := r.Reload(c); err != nil {
+			t.Fatal(err)
+		}
+		return r.values()[`weir_chat_retention_removed_bytes_total{of="rooms"}`] > 0
+	})
+	r.log.wait(t, `msg="old messages were removed" log=rooms/#a bytes=`)
+}
