@@ -16,13 +16,14 @@ import (
 )
 
 type chatConnectCmd struct {
-	Addr string `arg:"" optional:"" placeholder:"HOST[:PORT]" help:"The server; this machine if it is left out. The port is 6667, or 6697 with --tls."`
+	chatTrust
+
+	Addr string `arg:"" optional:"" placeholder:"HOST[:PORT]" help:"The server; this machine if it is left out. The port is 6667, or 6697 by TLS."`
 
 	Nick       string   `short:"n" help:"What to be called; default the account's name, or yours on this machine."`
 	Account    string   `short:"a" placeholder:"NAME[@DEVICE]" help:"Log in to this account; the password is asked for."`
 	PasswordFD int      `name:"password-fd" default:"-1" placeholder:"N" help:"Read the password from this file descriptor, one line, instead."`
 	Rooms      []string `name:"room" short:"r" sep:"none" placeholder:"#ROOM" help:"Join a room, \"#room\" or \"#room KEY\"; more than once for more."`
-	TLS        bool     `name:"tls" help:"Connect by TLS."`
 	Theme      string   `default:"auto" enum:"auto,dark,light,none" help:"Colours: auto asks the terminal for its background; none where NO_COLOR is set."`
 }
 
@@ -35,6 +36,7 @@ Examples:
 
   weir chat connect                                         the chat on this machine, as a guest
   weir chat connect --tls chat.example.org -a ann -r '#garden'
+  weir chat connect --ca our-ca.pem chat.example.org        a server that an authority of your own certifies
   weir chat connect -a ann@laptop --password-fd 3 3< secret
 
 Exit status: 0 you quit, 1 it couldn't be done, 2 bad flags, 130 interrupted.`
@@ -53,13 +55,19 @@ func (c *chatConnectCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
+	var secure *tls.Config
+	if c.secure() {
+		if secure, err = c.tls(host); err != nil {
+			return usageError{err}
+		}
+	}
 	if c.Theme == "auto" && os.Getenv("NO_COLOR") != "" {
 		c.Theme = "none"
 	}
 	return tui.Run(ctx, tui.Config{Client: config, Server: address, Theme: c.Theme, In: os.Stdin, Out: t.out,
 		Dial: func(ctx context.Context) (net.Conn, error) {
-			if c.TLS {
-				return (&tls.Dialer{Config: &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}}).DialContext(ctx, "tcp", address)
+			if secure != nil {
+				return dialTLS(ctx, address, secure)
 			}
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		}})
@@ -68,7 +76,7 @@ func (c *chatConnectCmd) Run(ctx context.Context, t *terminal) error {
 // address is the server's, with its port, and its host.
 func (c *chatConnectCmd) address() (address, host string, err error) {
 	port := "6667"
-	if c.TLS {
+	if c.secure() {
 		port = "6697"
 	}
 	host = first(c.Addr, "127.0.0.1")
@@ -84,7 +92,7 @@ func (c *chatConnectCmd) address() (address, host string, err error) {
 func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error) {
 	ip := net.ParseIP(host)
 	config := client.Config{Nick: c.Nick, Account: c.Account, Rooms: c.Rooms, Nonce: strings.ToLower(rand.Text()[:8]),
-		Plain: c.TLS || host == "localhost" || ip != nil && ip.IsLoopback()}
+		Plain: c.secure() && !c.Insecure || host == "localhost" || ip != nil && ip.IsLoopback()}
 	for _, room := range c.Rooms {
 		if !strings.HasPrefix(room, "#") && !strings.HasPrefix(room, "&") {
 			return config, usageError{fmt.Errorf("--room %q: a room's name begins with #, in quotes because of the shell", room)}

@@ -222,7 +222,7 @@ func TestChatConnectAddress(t *testing.T) {
 		{":7000", false, "127.0.0.1:7000", "127.0.0.1"},
 		{"a:b:c", false, "", ""},
 	} {
-		address, host, err := (&chatConnectCmd{Addr: c.addr, TLS: c.tls}).address()
+		address, host, err := (&chatConnectCmd{Addr: c.addr, chatTrust: chatTrust{TLS: c.tls}}).address()
 		if address != c.address || host != c.host || (err != nil) != (c.address == "") {
 			t.Errorf("%q is %q at %q: %v", c.addr, address, host, err)
 		}

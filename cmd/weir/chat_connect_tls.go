@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+)
+
+// chatTrust is whom a client believes to be the server.
+type chatTrust struct {
+	TLS         bool   `name:"tls" help:"Connect by TLS."`
+	CA          string `name:"ca" type:"existingfile" placeholder:"FILE" help:"Trust who is certified by this authority, a file of PEM, and nobody else. By TLS."`
+	Fingerprint string `placeholder:"HEX" help:"Trust the certificate with this SHA-256 fingerprint, as the server printed it, and no other. By TLS."`
+	Insecure    bool   `help:"Trust whoever answers, who may be anybody on the way: for trials. By TLS."`
+}
+
+// secure says whether the connection is to be by TLS.
+func (c *chatTrust) secure() bool { return c.TLS || c.CA != "" || c.Fingerprint != "" || c.Insecure }
+
+// tls is how to connect to a host.
+func (c *chatTrust) tls(host string) (*tls.Config, error) {
+	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	given := 0
+	for _, set := range []bool{c.CA != "", c.Fingerprint != "", c.Insecure} {
+		if set {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return nil, errors.New("--ca, --fingerprint and --insecure say differently whom to trust: leave all but one out")
+	case c.CA != "":
+		text, err := os.ReadFile(c.CA)
+		if err != nil {
+			return nil, err
+		}
+		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("--ca %s holds no certificate as PEM", c.CA)
+		}
+	case c.Fingerprint != "":
+		want, err := hex.DecodeString(strings.ReplaceAll(c.Fingerprint, ":", ""))
+		if err != nil || len(want) != sha256.Size {
+			return nil, fmt.Errorf("--fingerprint %q is not 64 hex digits", c.Fingerprint)
+		}
+		config.InsecureSkipVerify = true // what follows is stricter
+		config.VerifyConnection = func(s tls.ConnectionState) error { return samePrint(s.PeerCertificates[0], want) }
+	case c.Insecure:
+		config.InsecureSkipVerify = true
+	}
+	return config, nil
+}
+
+func samePrint(cert *x509.Certificate, want []byte) error {
+	if got := sha256.Sum256(cert.Raw); string(got[:]) != string(want) {
+		return fmt.Errorf("the server's certificate has the fingerprint %x, not the one given: it was replaced, or somebody else answers", got)
+	}
+	return nil
+}
+
+// dialTLS connects, and says in a sentence why a certificate is not trusted.
+func dialTLS(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
+	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
+	if err == nil {
+		return conn, nil
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return nil, fmt.Errorf("%s does not speak TLS: leave --tls out, or give the port that does", address)
+	}
+	if failed, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return nil, untrusted(failed, config.ServerName)
+	}
+	return nil, err
+}
+
+// untrusted explains a certificate that is not trusted.
+func untrusted(err *tls.CertificateVerificationError, host string) error {
+	cert := err.UnverifiedCertificates[0]
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return fmt.Errorf("nobody trusted vouches for the server's certificate, whose fingerprint is %x: if the server printed the same, "+
+			"--fingerprint trusts it; --ca trusts an authority", sha256.Sum256(cert.Raw))
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		names := cert.DNSNames
+		for _, ip := range cert.IPAddresses {
+			names = append(names, ip.String())
+		}
+		return fmt.Errorf("the server's certificate is for %s, not for %s: connect by a name that it has", strings.Join(names, ", "), host)
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return fmt.Errorf("the server's certificate holds from %s to %s: it has run out, or a clock is wrong",
+			cert.NotBefore.Format("2006-01-02"), cert.NotAfter.Format("2006-01-02"))
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"crypto/tls"
+	"encoding/pem"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/certificate"
+	"weir/internal/certificate/certtest"
+)
+
+// answering is the address of a server that shakes hands with everybody, by TLS or, without a configuration, says something at once.
+func answering(t *testing.T, config *tls.Config) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var server sync.WaitGroup
+	server.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if config != nil {
+				_ = tls.Server(c, config).Handshake()
+			} else {
+				_, _ = c.Write([]byte("ERROR :this is IRC\r\n"))
+			}
+			c.Close()
+		}
+	})
+	t.Cleanup(func() { l.Close(); server.Wait() })
+	return l.Addr().String()
+}
+
+func TestWhomConnectTrusts(t *testing.T) {
+	a, dir := certtest.New(t), t.TempDir()
+	certFile, keyFile := a.Files(t, dir, "chat.test")
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := dir + "/ca.pem"
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[1]}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	secure, clear := answering(t, &tls.Config{Certificates: []tls.Certificate{pair}}), answering(t, nil)
+	print := certificate.Fingerprint(pair.Certificate[0])
+	for _, c := range []struct {
+		what  string
+		trust chatTrust
+		host  string // "chat.test" if it is left out
+		addr  string
+		now   time.Time
+		why   string
+	}{
+		{what: "its authority", trust: chatTrust{CA: ca}},
+		{what: "the fingerprint", trust: chatTrust{Fingerprint: print}},
+		{what: "the fingerprint as openssl writes it", trust: chatTrust{Fingerprint: strings.ToUpper(print[:2] + ":" + print[2:])}},
+		{what: "the fingerprint, whatever the name", trust: chatTrust{Fingerprint: print}, host: "other.test"},
+		{what: "everybody", trust: chatTrust{Insecure: true}, host: "other.test"},
+		{what: "the machine's authorities", trust: chatTrust{TLS: true}, why: "nobody trusted vouches for the server's certificate, whose fingerprint is " + print},
+		{what: "another fingerprint", trust: chatTrust{Fingerprint: strings.Repeat("ab", 32)}, why: "has the fingerprint " + print + ", not the one given"},
+		{what: "another name", trust: chatTrust{CA: ca}, host: "other.test", why: "is for chat.test, 127.0.0.1, not for other.test"},
+		{what: "in ten years", trust: chatTrust{CA: ca}, now: time.Now().AddDate(10, 0, 0), why: "it has run out"},
+		{what: "a server in clear text", trust: chatTrust{TLS: true}, addr: clear, why: "does not speak TLS"},
+	} {
+		config, err := c.trust.tls(first(c.host, "chat.test"))
+		if err != nil {
+			t.Errorf("%s: %v", c.what, err)
+			continue
+		}
+		if !c.now.IsZero() {
+			config.Time = func() time.Time { return c.now }
+		}
+		conn, err := dialTLS(t.Context(), first(c.addr, secure), config)
+		if err == nil {
+			conn.Close()
+		}
+		if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+			t.Errorf("trusting %s ends with %v, want %q", c.what, err, c.why)
+		}
+	}
+	for want, c := range map[string]chatTrust{
+		"leave all but one out": {CA: ca, Insecure: true},
+		"is not 64 hex digits":  {Fingerprint: "abc"},
+		"holds no certificate":  {CA: keyFile},
+	} {
+		if _, err := c.tls("chat.test"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", c, err, want)
+		}
+	}
+	if c := (chatConnectCmd{chatTrust: chatTrust{Fingerprint: print}}); !c.secure() {
+		t.Error("a fingerprint is not for TLS")
+	}
+}
