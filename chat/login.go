@@ -103,12 +103,21 @@ func (s *session) stepSASL(answer []byte) {
 // refuseLogin ends an exchange that failed, and the connection when too many did. The caller holds the lock.
 func (s *session) refuseLogin(who string, err error) {
 	s.sasl = nil
-	s.svc.counts.loginFailed.Add(1)
-	s.svc.o.Log.Info("login refused", "account", account.Key(who), "address", s.peer.Addr, "error", err)
+	s.noteRefusal(who, err)
 	s.num(irc.ErrSASLFail, "SASL authentication failed")
 	if s.failures++; s.failures >= maxFailures {
 		s.end("Too many failed logins")
 	}
+}
+
+// noteRefusal counts and logs a login that was refused. The log has no name that no account has: it may be a password, typed one field too early.
+func (s *session) noteRefusal(who string, err error) {
+	s.svc.counts.loginFailed.Add(1)
+	name := account.Key(who)
+	if s.svc.accounts.Lookup(name) == nil {
+		name = "unknown"
+	}
+	s.svc.o.Log.Info("login refused", "account", name, "address", s.peer.Addr, "error", err)
 }
 
 // logIn takes a login that ends an exchange. The caller holds the lock.

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"errors"
 	"time"
 
 	"weir/chat/account"
@@ -12,6 +13,8 @@ func (s *session) operates() bool {
 	return s.login.Account != nil && s.login.Role.AtLeast(account.Operator)
 }
 
+var errNotOperator = errors.New("chat: the account is no operator's")
+
 // cmdOper is for operators whose client cannot log in; the others are operators from the start.
 func (s *session) cmdOper(m *irc.Message) {
 	name, password := m.Params[0], m.Params[1]
@@ -20,7 +23,10 @@ func (s *session) cmdOper(m *irc.Message) {
 		s.svc.mu.Lock()
 		defer s.svc.unlock()
 		if err != nil || !login.Role.AtLeast(account.Operator) || s.user == nil {
-			s.svc.counts.loginFailed.Add(1)
+			if err == nil {
+				err = errNotOperator
+			}
+			s.noteRefusal(name, err)
 			s.num(irc.ErrPasswdMismatch, "Password incorrect")
 			if s.failures++; s.failures >= maxFailures {
 				s.end("Too many failed logins")

@@ -124,7 +124,7 @@ func (s *session) loginByPass(name, password string) {
 	s.svc.mu.Lock()
 	defer s.svc.unlock()
 	if err != nil {
-		s.svc.counts.loginFailed.Add(1)
+		s.noteRefusal(name, err)
 		s.num(irc.ErrPasswdMismatch, "The name or the password is wrong")
 		s.end("Bad password")
 		return
