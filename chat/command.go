@@ -21,6 +21,7 @@ func init() {
 		"CHATHISTORY": (*session).cmdHistory, "SEARCH": (*session).cmdSearch, "MARKREAD": (*session).cmdMarkRead, "METADATA": (*session).cmdMetadata,
 		"WHO": (*session).cmdWho, "WHOIS": (*session).cmdWhois, "WHOWAS": (*session).cmdWhowas,
 		"LUSERS": (*session).cmdLusers, "MOTD": (*session).cmdMOTD, "VERSION": (*session).cmdVersion, "TIME": (*session).cmdTime, "ADMIN": (*session).cmdAdmin, "INFO": (*session).cmdInfo,
+		"STATS": (*session).cmdStats, "LINKS": (*session).cmdLinks, "HELP": (*session).cmdHelp,
 		"OPER": (*session).cmdOper, "KILL": (*session).cmdKill, "KLINE": (*session).cmdKline, "UNKLINE": (*session).cmdUnkline,
 	}
 }

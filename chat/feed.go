@@ -159,6 +159,7 @@ func (s *Service) closeIdle() {
 		if err := f.log.Close(); err != nil {
 			s.o.Log.Error("a log cannot be closed", "log", f.key, "error", err)
 		}
+		f.removeBlank()
 	}
 }
 

@@ -40,19 +40,15 @@ func (s *session) cmdMOTD(*irc.Message) {
 	s.num(irc.RplEndOfMOTD, "End of MOTD command")
 }
 
-func (s *session) cmdVersion(*irc.Message) {
-	s.num(irc.RplVersion, version, s.svc.o.Name, "")
-}
-
 func (s *session) cmdTime(*irc.Message) {
 	s.num(irc.RplTime, s.svc.o.Name, s.svc.o.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05 UTC"))
 }
 
 func (s *session) cmdAdmin(*irc.Message) {
-	s.num("423", s.svc.o.Name, "No administrative info available")
+	s.num(irc.ErrNoAdminInfo, s.svc.o.Name, "No administrative info available")
 }
 
 func (s *session) cmdInfo(*irc.Message) {
-	s.num("371", version+": a chat that never loses an acknowledged message")
-	s.num("374", "End of INFO list")
+	s.num(irc.RplInfo, version+": a chat that never loses an acknowledged message")
+	s.num(irc.RplEndOfInfo, "End of INFO list")
 }

@@ -16,6 +16,7 @@ func (s *session) cmdJoin(m *irc.Message) {
 	}
 	names := strings.Split(m.Params[0], ",")
 	keys := strings.Split(irc.Param(m, 1), ",")
+	s.charge(len(names) - 1)
 	s.slow(func() {
 		for i, name := range names {
 			key := ""

@@ -28,7 +28,10 @@ func (s *session) cmdKick(m *irc.Message) {
 
 func (s *session) cmdInvite(m *irc.Message) {
 	if len(m.Params) < 2 {
-		s.num("337", "End of INVITE list")
+		for r := range s.user.invited {
+			s.num(irc.RplInviteList, r.name)
+		}
+		s.num(irc.RplEndOfInvites, "End of INVITE list")
 		return
 	}
 	r := s.roomOfMine(m.Params[1])

@@ -72,13 +72,15 @@ func (s *session) stepSASL(answer []byte) {
 	case "PLAIN":
 		var password string
 		if who, password, err = account.SplitPlain(answer); err == nil {
-			login, err = s.svc.accounts.Plain(who, password)
+			login, err = s.plain(who, password)
 		}
 	case "EXTERNAL":
 		login, err = s.svc.accounts.External(string(answer), s.peer.Fingerprint)
 	default:
 		more, done, login, err = x.scram.Step(string(answer))
-		who = x.scram.Key()
+		if who = x.scram.Key(); err == nil && done {
+			err = s.mayTry(who)
+		}
 	}
 	s.svc.mu.Lock()
 	defer s.svc.unlock()
@@ -105,9 +107,7 @@ func (s *session) refuseLogin(who string, err error) {
 	s.sasl = nil
 	s.noteRefusal(who, err)
 	s.num(irc.ErrSASLFail, "SASL authentication failed")
-	if s.failures++; s.failures >= maxFailures {
-		s.end("Too many failed logins")
-	}
+	s.loginFailed(who)
 }
 
 // noteRefusal counts and logs a login that was refused. The log has no name that no account has: it may be a password, typed one field too early.

@@ -32,6 +32,7 @@ func (s *session) cmdMessage(m *irc.Message) {
 	if len(targets) > maxTargets {
 		targets = targets[:maxTargets]
 	}
+	s.charge(len(targets) - 1)
 	for _, target := range targets {
 		if target == "" {
 			continue

@@ -126,7 +126,7 @@ func (s *session) changeRoom(r *room, c irc.Change) (_ irc.Change, ok bool) {
 }
 
 func (s *session) changeBan(r *room, c irc.Change) (irc.Change, bool) {
-	if c.Param == "" {
+	if c.Param == "" || irc.Word(c.Param) != c.Param { // it could not be shown, nor stored
 		return c, false
 	}
 	c.Param = irc.Cut(irc.CleanMask(c.Param), 128)
@@ -135,6 +135,8 @@ func (s *session) changeBan(r *room, c irc.Change) (irc.Change, bool) {
 	case c.On && i < 0 && len(r.bans) < maxBans:
 		r.bans = append(r.bans, ban{c.Param, s.user.nick, s.svc.o.Now()})
 		return c, true
+	case c.On && i < 0:
+		s.num(irc.ErrBanListFull, r.name, "b", "Channel ban list is full")
 	case !c.On && i >= 0:
 		r.bans = slices.Delete(r.bans, i, i+1)
 		return c, true

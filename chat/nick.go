@@ -37,6 +37,7 @@ func (s *session) rename(nick string) {
 	change := svc.news(u, s, "NICK", nick)
 	folded := irc.Fold(nick) != irc.Fold(u.nick)
 	if folded {
+		svc.leavers.add(u, svc.o.Now())
 		svc.watchers(u.nick, irc.RplMonOffline, u.nick)
 	}
 	delete(svc.users, irc.Fold(u.nick))
@@ -76,15 +77,15 @@ func (s *session) cmdAway(m *irc.Message) {
 // setAway says that the user is away; "" that it is back.
 func (s *session) setAway(text string) {
 	u := s.user
+	if text == "*" { // draft/pre-away: away, with nothing to say
+		text = "Away"
+	}
 	var params []string
 	if text == "" {
 		s.num(irc.RplUnaway, "You are no longer marked as being away")
 	} else {
 		s.num(irc.RplNowAway, "You have been marked as being away")
 		params = []string{text}
-	}
-	if text == "*" { // draft/pre-away: away, with nothing to say
-		text = "Away"
 	}
 	if u.away == text {
 		return

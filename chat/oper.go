@@ -19,7 +19,7 @@ var errNotOperator = errors.New("chat: the account is no operator's")
 func (s *session) cmdOper(m *irc.Message) {
 	name, password := m.Params[0], m.Params[1]
 	s.slow(func() {
-		login, err := s.svc.accounts.Plain(name, password)
+		login, err := s.plain(name, password)
 		s.svc.mu.Lock()
 		defer s.svc.unlock()
 		if err != nil || !login.Role.AtLeast(account.Operator) || s.user == nil {
@@ -28,9 +28,7 @@ func (s *session) cmdOper(m *irc.Message) {
 			}
 			s.noteRefusal(name, err)
 			s.num(irc.ErrPasswdMismatch, "Password incorrect")
-			if s.failures++; s.failures >= maxFailures {
-				s.end("Too many failed logins")
-			}
+			s.loginFailed(name)
 			return
 		}
 		s.user.oper = true

@@ -42,6 +42,17 @@ func (p *pace) wait(now time.Time, perSecond int) time.Duration {
 	}
 }
 
+// charge takes n more without waiting for them: whoever comes next does.
+func (p *pace) charge(now time.Time, perSecond, n int) {
+	step := int64(time.Second) / int64(perSecond)
+	for {
+		at := p.at.Load()
+		if p.at.CompareAndSwap(at, max(at, now.UnixNano())+int64(n)*step) {
+			return
+		}
+	}
+}
+
 // addrOf is the address of a connection; zero when it has none, as on a Unix socket.
 func addrOf(a net.Addr) netip.Addr {
 	if t, ok := a.(*net.TCPAddr); ok {

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +14,7 @@ func (s *session) cmdCap(m *irc.Message) {
 	sub := strings.ToUpper(m.Params[0])
 	switch sub {
 	case "LS":
-		v302 := irc.Param(m, 1) >= "302"
+		v302 := number(irc.Param(m, 1)) >= 302
 		s.negotiate(v302)
 		s.capLines("LS", s.offers().List(s.capValues(), v302), v302)
 	case "LIST":
@@ -120,11 +119,12 @@ func (s *session) tryRegister() {
 }
 
 func (s *session) loginByPass(name, password string) {
-	login, err := s.svc.accounts.Plain(name, password)
+	login, err := s.plain(name, password)
 	s.svc.mu.Lock()
 	defer s.svc.unlock()
 	if err != nil {
 		s.noteRefusal(name, err)
+		s.loginFailed(name)
 		s.num(irc.ErrPasswdMismatch, "The name or the password is wrong")
 		s.end("Bad password")
 		return
@@ -230,11 +230,7 @@ func (s *session) welcome(said string) {
 	s.num(irc.RplYourHost, "Your host is "+svc.o.Name+", running "+version)
 	s.num(irc.RplCreated, "This server was started "+svc.began.UTC().Format("2006-01-02 15:04:05 UTC"))
 	s.num(irc.RplMyInfo, svc.o.Name, version, "Bio", "Cbiklmnostv", "bklov")
-	words := irc.ISupport(irc.Limits{Network: svc.o.Network, Rooms: svc.opts().UserRooms, History: svc.opts().History, Monitor: maxMonitor,
-		Bans: maxBans, Targets: maxTargets, Metadata: maxKeys})
-	for line := range slices.Chunk(words, 12) { // a line has 15 parameters at most
-		s.num(irc.RplISupport, append(line[:len(line):len(line)], "are supported by this server")...)
-	}
+	s.isupport()
 	s.cmdLusers(nil)
 	s.cmdMOTD(nil)
 	s.num(irc.RplUModeIs, u.modes())

@@ -3,6 +3,7 @@ package chat
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -152,4 +153,20 @@ func (s *Service) openFeed(f *feed, dir, name string) error {
 	f.self[0], f.used = f, s.o.Now()
 	f.delivered = l.Committed()
 	return nil
+}
+
+// removeBlank removes the folder of a room that was opened, and in which nothing ever was said or set. Its log is closed, and Service.opening held.
+func (f *feed) removeBlank() {
+	if f.room == nil || f.log.Committed() > 0 || f.log.First() > 0 {
+		return
+	}
+	dir := filepath.Dir(f.room.path)
+	for _, kept := range []string{"state", "metadata"} {
+		if _, err := os.Lstat(filepath.Join(dir, kept)); !errors.Is(err, os.ErrNotExist) {
+			return
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		f.svc.o.Log.Error("an empty room cannot be removed", "log", f.key, "error", err)
+	}
 }

@@ -61,6 +61,8 @@ type Service struct {
 	unknown    int // of these, not registered
 	peak       int
 	generation uint64        // of the accounts, when enforce last looked
+	leavers    leavers       // for WHOWAS
+	guesses    guesses       // at passwords
 	stamp      uint64        // of walks over users, and of deliveries
 	batches    atomic.Uint64 // names of batches; shared
 	starting   []*feed       // got something to commit since mu was taken
@@ -108,7 +110,7 @@ func open(dir string, o Options, lock *os.File) (*Service, error) {
 	}
 	s := &Service{o: o, dir: dir, lock: lock, accounts: accounts, began: o.Now(),
 		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*feed{}, monitors: map[string]map[*session]struct{}{},
-		perAddr: map[netip.Prefix]*visitors{}, waiting: lobby.New[*session](o.Unknown, o.UnknownEach), paces: map[string]*pace{}}
+		perAddr: map[netip.Prefix]*visitors{}, waiting: lobby.New[*session](o.Unknown, o.UnknownEach), paces: map[string]*pace{}, guesses: guesses{}}
 	rand.Read(s.seed[:])
 	s.current.Store(&s.o)
 	s.handedOut.L = &s.mu
@@ -248,6 +250,7 @@ func (s *Service) sweep(ctx context.Context) {
 		case <-tick.C:
 			s.keepMarks()
 			s.enforce()
+			s.locked(func() { s.guesses.forget(s.o.Now()) })
 			s.closeIdle()
 		}
 	}

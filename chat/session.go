@@ -257,6 +257,13 @@ func (s *session) turn(m *irc.Message) time.Duration {
 	return wait
 }
 
+// charge counts a command as n more: it names so many rooms or users.
+func (s *session) charge(n int) {
+	if s.pace != nil && n > 0 && s.svc.opts().Flood > 0 {
+		s.pace.charge(s.svc.o.Now(), s.svc.opts().Flood, n)
+	}
+}
+
 // slow has the desk do what may take time. It runs without Service.mu, with the session all its own; the command under way ends with it.
 func (s *session) slow(job func()) {
 	if first := s.job; first != nil {

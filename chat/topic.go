@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"strings"
-
 	"weir/chat/irc"
 	"weir/chat/log"
 )
@@ -97,28 +95,4 @@ func (s *Service) topicAndNames(to *session, r *room) []byte {
 	told.topic(r)
 	told.names(r)
 	return told.out
-}
-
-func (s *session) cmdList(m *irc.Message) {
-	least, most := 0, 1<<30
-	var only map[string]bool
-	for word := range strings.SplitSeq(irc.Param(m, 0), ",") {
-		switch {
-		case strings.HasPrefix(word, ">"):
-			least = number(word[1:]) + 1
-		case strings.HasPrefix(word, "<"):
-			most = number(word[1:]) - 1
-		case word != "":
-			if only == nil {
-				only = map[string]bool{}
-			}
-			only[irc.Fold(word)] = true
-		}
-	}
-	for key, r := range s.svc.rooms {
-		if n := len(r.members); r.sees(s.user) && n > 0 && n >= least && n <= most && (only == nil || only[key]) {
-			s.num(irc.RplList, r.name, itoa(n), r.topic)
-		}
-	}
-	s.num(irc.RplListEnd, "End of LIST")
 }

@@ -134,6 +134,7 @@ func (s *Service) quit(u *user, why string) {
 			quit.to(other)
 		}
 	})
+	s.leavers.add(u, s.o.Now())
 	s.watchers(u.nick, irc.RplMonOffline, u.nick)
 	for r := range u.rooms {
 		r.remove(u)

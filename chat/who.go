@@ -83,6 +83,10 @@ func (s *session) whox(fields, token string, u *user, r *room, at *member) {
 }
 
 func (s *session) cmdWhois(m *irc.Message) {
+	if len(m.Params) == 0 {
+		s.num(irc.ErrNoNick, "No nickname given")
+		return
+	}
 	nick := m.Params[len(m.Params)-1]
 	u := s.svc.find(nick)
 	if u == nil {
@@ -131,10 +135,4 @@ func (s *session) roomsOf(u *user) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func (s *session) cmdWhowas(m *irc.Message) {
-	nick := irc.Cut(m.Params[0], irc.MaxNick)
-	s.num(irc.ErrWasNoSuchNick, nick, "There was no such nickname")
-	s.num(irc.RplEndOfWhowas, nick, "End of WHOWAS")
 }

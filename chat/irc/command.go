@@ -25,8 +25,8 @@ var Commands = map[string]Command{
 
 	"JOIN": {Min: 1}, "PART": {Min: 1}, "NAMES": {}, "TOPIC": {Min: 1}, "LIST": {}, "INVITE": {}, "KICK": {Min: 2}, "MODE": {Min: 1}, "RENAME": {Min: 2},
 	"PRIVMSG": {}, "NOTICE": {}, "TAGMSG": {Min: 1}, "REDACT": {Min: 2}, "CHATHISTORY": {}, "SEARCH": {Min: 1}, "MARKREAD": {}, "METADATA": {Min: 2},
-	"WHO": {Min: 1}, "WHOIS": {Min: 1}, "WHOWAS": {Min: 1}, "ISON": {Min: 1}, "USERHOST": {Min: 1}, "MONITOR": {Min: 1}, "SETNAME": {Min: 1},
-	"LUSERS": {}, "MOTD": {}, "VERSION": {}, "TIME": {}, "ADMIN": {}, "INFO": {}, "OPER": {Min: 2}, "KILL": {Min: 1}, "KLINE": {}, "UNKLINE": {Min: 1},
+	"WHO": {Min: 1}, "WHOIS": {}, "WHOWAS": {}, "ISON": {Min: 1}, "USERHOST": {Min: 1}, "MONITOR": {Min: 1}, "SETNAME": {Min: 1},
+	"LUSERS": {}, "MOTD": {}, "VERSION": {}, "TIME": {}, "ADMIN": {}, "INFO": {}, "STATS": {Min: 1}, "LINKS": {}, "HELP": {}, "OPER": {Min: 2}, "KILL": {Min: 1}, "KLINE": {}, "UNKLINE": {Min: 1},
 }
 
 // Silent says whether errors of a command are kept from its sender: NOTICE must never be answered.

@@ -4,13 +4,12 @@ import "strconv"
 
 // Limits are the numbers that ISUPPORT tells clients.
 type Limits struct {
-	Network  string
-	Rooms    int // a user may be in
-	History  int // lines of one CHATHISTORY
-	Monitor  int // nicks on a list
-	Bans     int // a room
-	Targets  int // of one message
-	Metadata int // keys of a user
+	Network string
+	Rooms   int // a user may be in
+	History int // lines of one CHATHISTORY
+	Monitor int // nicks on a list
+	Bans    int // a room
+	Targets int // of one message
 }
 
 // Multiline is the value of draft/multiline: bytes and lines of one message.
@@ -27,7 +26,7 @@ func ISupport(l Limits) []string {
 		"AWAYLEN=" + n(MaxAway), "BOT=B", "CASEMAPPING=ascii",
 		"CHANLIMIT=#:" + n(l.Rooms), "CHANMODES=" + RoomLists + "," + RoomKeyed + "," + RoomLimited + "," + RoomFlags,
 		"CHANNELLEN=" + n(MaxRoom), "CHANTYPES=#", "CHATHISTORY=" + n(l.History), "draft/CHATHISTORY=" + n(l.History),
-		"ELIST=U", "HOSTLEN=64", "KEYLEN=" + n(MaxKey), "KICKLEN=" + n(MaxTopic), "MAXLIST=b:" + n(l.Bans), "MODES",
+		"ELIST=CMNTU", "HOSTLEN=64", "KEYLEN=" + n(MaxKey), "KICKLEN=" + n(MaxTopic), "MAXLIST=b:" + n(l.Bans), "MODES",
 		"MONITOR=" + n(l.Monitor), "MSGREFTYPES=msgid,timestamp", "NAMELEN=" + n(MaxReal), "NETWORK=" + l.Network, "NICKLEN=" + n(MaxNick),
 		"PREFIX=(" + RoomRanks + ")" + RankPrefixes, "SAFELIST", "STATUSMSG=" + RankPrefixes,
 		"TARGMAX=NAMES:1,LIST:1,KICK:1,WHOIS:1,PRIVMSG:" + targets + ",NOTICE:" + targets + ",TAGMSG:" + targets + ",MONITOR:",

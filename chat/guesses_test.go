@@ -1,0 +1,91 @@
+package chat
+
+import (
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	"weir/chat/account"
+	"weir/serve"
+)
+
+func TestGuessesAreBoundedAndForgotten(t *testing.T) {
+	g, now := guesses{}, time.Unix(1000, 0)
+	for range guessNetwork {
+		if g.tooMany("x", guessNetwork, now) {
+			t.Fatal("it was too many too early")
+		}
+		g.failed("x", now)
+	}
+	if !g.tooMany("x", guessNetwork, now) {
+		t.Error("it is not too many")
+	}
+	if g.tooMany("x", guessNetwork, now.Add(guessEvery+1)) {
+		t.Error("one is not forgotten in time")
+	}
+	for range 10_000 {
+		g.failed("x", now)
+	}
+	if later := now.Add((guessName + 2) * guessEvery); g.tooMany("x", 1, later) {
+		t.Error("who goes on guessing keeps the owner out for longer than that")
+	}
+	if g.forget(now.Add(time.Hour)); len(g) > 0 {
+		t.Errorf("%d are not forgotten", len(g))
+	}
+}
+
+// The right password is refused too while too many were wrong, or the answer would say which one it is.
+func TestWhoGuessedTooOftenIsRefusedWhateverHeSays(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{})
+	s.account("alice", "correct-horse", account.Member)
+	s.run()
+	x := &session{svc: s.chat, peer: Peer{Addr: netip.MustParseAddr("192.0.2.1")}}
+	if _, err := x.plain("alice@phone", "correct-horse"); err != nil {
+		t.Fatal(err)
+	}
+	for range guessNetwork + 1 {
+		s.chat.locked(func() { s.chat.guesses.failed(x.peer.guessKey(), s.chat.o.Now()) })
+	}
+	if _, err := x.plain("alice@phone", "correct-horse"); err != errGuesses {
+		t.Errorf("it is told %v", err)
+	}
+	there := &session{svc: s.chat, peer: Peer{Addr: netip.MustParseAddr("192.0.2.2")}}
+	if _, err := there.plain("alice", "correct-horse"); err != nil {
+		t.Errorf("another address is told %v", err)
+	}
+	for range guessName + 1 {
+		s.chat.locked(func() { s.chat.guesses.failed("alice", s.chat.o.Now()) })
+	}
+	if _, err := there.plain("Alice@phone", "correct-horse"); err != errGuesses {
+		t.Errorf("for a name that was guessed at it is told %v", err)
+	}
+}
+
+// Rooms that somebody only looked into leave nothing behind.
+func TestARoomInWhichNothingWasSaidIsRemoved(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	alice := s.user("alice")
+	alice.send("JOIN #blank,#said,#set", "PRIVMSG #said :x", "MODE #set +m", "PART #blank,#said,#set", "PING :done?")
+	alice.until("done?")
+	waitFor(t, func() bool { return !s.chat.underWay() })
+	s.chat.locked(func() {
+		for _, r := range s.chat.rooms {
+			r.used = time.Time{}
+		}
+	})
+	s.chat.closeIdle()
+	for name, want := range map[string]bool{"#blank": false, "#said": true, "#set": true} {
+		if _, err := os.Stat(s.dir + "/rooms/" + name); (err == nil) != want {
+			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
+		}
+	}
+}
+
+func TestNamingManyRoomsAtOnceCountsAsManyCommands(t *testing.T) {
+	var p pace
+	now := time.Unix(1000, 0)
+	if p.charge(now, 10, 150); p.wait(now, 10) < 4*time.Second {
+		t.Error("who took 150 of 100 does not wait")
+	}
+}
