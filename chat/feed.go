@@ -30,6 +30,7 @@ type feed struct {
 	indexed   int64       // the offset up to which it can be searched
 	used      time.Time   // when it was opened, or last left
 	rested    time.Time   // when deliver last began to hand out
+	lately    int         // and how many posts
 	alarm     *time.Timer // calls rise; nil: never was needed
 	armed     bool        // alarm runs
 
@@ -89,15 +90,17 @@ func (s *Service) wants(f *feed) {
 	}
 }
 
-// locked calls f under the lock. It is given back if f panics.
-func (s *Service) locked(f func()) {
+// locked calls f under the lock, and says what unlock does. The lock is given back if f panics.
+func (s *Service) locked(f func()) (launched bool) {
 	s.mu.Lock()
-	defer s.unlock()
+	defer func() { launched = s.unlock() }()
 	f()
+	return false
 }
 
-// unlock ends a hold of mu, and sends the feeds on their way that got something to commit meanwhile.
-func (s *Service) unlock() {
+// unlock ends a hold of mu, and sends the feeds on their way that got something to commit meanwhile. It says
+// whether there was any.
+func (s *Service) unlock() (launched bool) {
 	var few [4]*feed
 	start := append(few[:0], s.starting...)
 	s.starting = s.starting[:0]
@@ -107,6 +110,7 @@ func (s *Service) unlock() {
 			s.lost(f, errStopping)
 		}
 	}
+	return len(start) > 0
 }
 
 // seatOf is the session's seat, nil if it has none.

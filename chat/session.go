@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -57,6 +58,7 @@ type session struct {
 	fresh    bool              // it has registered, and is still to be woken as one that has not
 	asked    bool              // and was asked since
 	over     error             // why it ends, once its replies are sent
+	launched bool              // some of the input went on its way to a log
 
 	// The command under way.
 	out   []byte // replies; nil while idle
@@ -91,9 +93,14 @@ func (s *session) Input(in []byte, w *serve.Writer) error {
 
 // Wake implements serve.Session: it goes on after a hold, and looks whether the client is alive.
 func (s *session) Wake(now time.Time, w *serve.Writer) error {
-	if s.isBusy() {
+	busy, leaves := s.standing()
+	if busy {
 		w.Hold()
 		return nil
+	}
+	if s.over == nil && leaves {
+		s.out = append(s.out, reconnect...)
+		s.over = errUpgrade
 	}
 	if s.over == nil {
 		s.alive(now, w)
@@ -106,10 +113,11 @@ func (s *session) Wake(now time.Time, w *serve.Writer) error {
 	return s.over
 }
 
-func (s *session) isBusy() bool {
+// standing says whether the desk has the session, and whether it has to go: see Service.Dismiss.
+func (s *session) standing() (busy, leaves bool) {
 	s.svc.mu.Lock()
 	defer s.svc.mu.Unlock()
-	return s.busy
+	return s.busy, s.leaves()
 }
 
 // alive asks a client that says nothing, and ends one that does not answer, or does not register.
@@ -156,6 +164,10 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 		in = rest
 	}
 	s.keep(in)
+	if s.launched { // who commits it is woken here and now: another thread would find that goroutine only after 60 us
+		s.launched = false
+		runtime.Gosched()
+	}
 	out := s.out
 	if s.out = nil; s.job != nil {
 		if s.from > 0 && !s.conn.Send(out[:s.from]) { // not by w: what the desk sends comes behind it
@@ -207,7 +219,7 @@ func (s *session) step(line []byte, err error, w *serve.Writer) bool {
 		return false
 	}
 	ran := true
-	s.svc.locked(func() {
+	launched := s.svc.locked(func() {
 		switch {
 		case s.svc.freezes(s):
 			ran = false
@@ -220,6 +232,7 @@ func (s *session) step(line []byte, err error, w *serve.Writer) bool {
 			s.svc.jobs++
 		}
 	})
+	s.launched = s.launched || launched
 	return ran
 }
 
