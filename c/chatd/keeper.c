@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { EVERY_MS = 1000, SOURCE_MAX = NICK_MAX + USER_MAX + HOST_MAX + 8 };
+enum { EVERY_MS = 1000 };
 
 #define PRIME 0x100000001b3u
 
@@ -33,7 +33,7 @@ struct version {
 
 /* A session, as it was when it was looked at. */
 struct person {
-	char account[NICK_MAX + 1], device[DEVICE_MAX + 1], address[HOST_MAX + 1], source[SOURCE_MAX];
+	char account[NICK_MAX + 1], device[DEVICE_MAX + 1], address[HOST_MAX + 1], source[SOURCE_MAX + 1];
 	struct mark marks[MY_FEEDS_MAX];
 	unsigned count;
 };

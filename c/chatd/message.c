@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "report.h"
+#include "state.h"
 #include "view.h"
 
 #include <errno.h>
@@ -216,13 +217,34 @@ is_kept(const struct message *m)
 	return m->has_text;
 }
 
+/* Why the client may not say this in a room that it is in; NULL: it may. */
+static const char *
+may_not_speak(const struct client *c, const struct message *m, const struct room *r)
+{
+	char source[SOURCE_MAX + 1];
+
+	if (!r->banning && !state_has(r, 'm') && !state_has(r, 'C'))
+		return NULL;
+	if (state_rank(r, slice_of(c->me->account)) != '\0')
+		return NULL;
+	if (state_has(r, 'm') && r->ranked)
+		return "Cannot send to channel (+m): it is moderated";
+	snprintf(source, sizeof source, "%s!%s@%s", c->me->nick, c->me->user, c->me->host);
+	if (state_banned(r, slice_of(source)))
+		return "Cannot send to channel (+b): you are banned";
+	if (state_has(r, 'C') && m->text.length > 1 && slice_starts(m->text, "\001") && !slice_starts(m->text, "\001ACTION "))
+		return "Cannot send to channel (+C): no CTCP";
+	return NULL;
+}
+
 static void
 to_room(struct client *c, const struct message *m, struct slice target)
 {
 	struct joined *j = joined_find(c, target);
+	const char *why = j == NULL ? "Cannot send to channel: you are not in it" : may_not_speak(c, m, &c->t->rooms[j->room]);
 
-	if (j == NULL)
-		refuse(c, m, 404, target, "Cannot send to channel: you are not in it");
+	if (why != NULL)
+		refuse(c, m, 404, target, why);
 	else if (is_kept(m))
 		put(c, j, m, c->t->rooms[j->room].name);
 	else

@@ -1,34 +1,24 @@
 /* Who and what is there: NAMES, LIST, WHO, MODE. What is asked for is copied under the lock, and said after it. */
 #include "client.h"
 
+#include "state.h"
+
 #include <stdio.h>
 #include <string.h>
 
-enum { LIST_BYTES = SESSIONS_MAX * (NICK_MAX + 1), WORDS_MAX = 400 };
+enum { LIST_BYTES = SESSIONS_MAX * (NICK_MAX + 2), WORDS_MAX = 400 };
 
 static char list[LIST_BYTES]; /* as much of it is in memory as was ever used */
 
-/* Whether no session before i is the same user in the room. Under names. */
-static bool
-first_of_user(const struct table *t, const struct room *r, unsigned i)
-{
-	const struct session *s = &t->sessions[i];
-
-	for (unsigned k = 0; k < i && s->account[0] != '\0'; k++)
-		if (room_has(r, k) && name_same(slice_of(t->sessions[k].nick), slice_of(s->nick)))
-			return false;
-	return true;
-}
-
-/* The nicks of a room, with '@' before operators, a space between. */
+/* The nicks of a room, with '@' before operators and '+' before who has a voice, a space between. */
 static struct slice
 collect(struct client *c, const struct room *r)
 {
 	struct buffer b = BUFFER_IN(list);
 
 	for (unsigned i = 0; i < table_sessions(); i++)
-		if (room_has(r, i) && first_of_user(c->t, r, i))
-			buffer_format(&b, "%s%s", b.length > 0 ? " " : "", c->t->sessions[i].nick);
+		if (room_has(r, i) && room_first(c->t, r, i))
+			buffer_format(&b, "%s%.1s%s", b.length > 0 ? " " : "", (char[]){ state_rank(r, slice_of(c->t->sessions[i].account)), '\0' }, c->t->sessions[i].nick);
 	return buffer_slice(&b);
 }
 
@@ -51,6 +41,13 @@ take_words(struct slice *words)
 	return front;
 }
 
+/* Whether the client may know that the room is there. Under names. */
+static bool
+may_see(const struct client *c, const struct room *r)
+{
+	return !r->direct && (!state_has(r, 's') || room_has(r, c->number));
+}
+
 void
 names_of(struct client *c, struct slice room)
 {
@@ -61,7 +58,7 @@ names_of(struct client *c, struct slice room)
 	(void)slice_copy(room, name, sizeof name);
 	names_take(c->t);
 	i = room_find(c->t, room);
-	if (i >= 0 && !c->t->rooms[i].direct) {
+	if (i >= 0 && may_see(c, &c->t->rooms[i])) {
 		nicks = collect(c, &c->t->rooms[i]);
 		snprintf(name, sizeof name, "%.*s", ROOM_MAX, c->t->rooms[i].name);
 	}
@@ -80,16 +77,6 @@ command_names(struct client *c, const struct line *l)
 	names_of(c, line_param(l, 0));
 }
 
-static unsigned
-count_members(const struct table *t, const struct room *r)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < table_sessions(); i++)
-		n += room_has(r, i) && first_of_user(t, r, i);
-	return n;
-}
-
 void
 command_list(struct client *c, const struct line *l)
 {
@@ -99,10 +86,10 @@ command_list(struct client *c, const struct line *l)
 		unsigned members = 0;
 
 		names_take(c->t);
-		if (c->t->rooms[i].used && !c->t->rooms[i].direct) {
+		if (c->t->rooms[i].used && may_see(c, &c->t->rooms[i])) {
 			snprintf(name, sizeof name, "%.*s", ROOM_MAX, c->t->rooms[i].name);
 			memcpy(topic, c->t->rooms[i].topic, sizeof topic);
-			members = count_members(c->t, &c->t->rooms[i]);
+			members = room_members(c->t, &c->t->rooms[i]);
 		}
 		names_release(c->t);
 		if (name[0] != '\0')
@@ -116,10 +103,11 @@ static void
 who_line(const struct table *t, const struct room *r, unsigned i, const struct client *c, char *to, size_t room)
 {
 	const struct session *s = &t->sessions[i];
+	char rank[] = { 'H', state_rank(r, slice_of(s->account)), '\0' };
 
 	to[0] = '\0';
-	if (room_has(r, i) && first_of_user(t, r, i))
-		snprintf(to, room, "%s %s %s %s %s H :0 %s", r->name, s->user, s->host, c->o->name, s->nick, s->nick);
+	if (room_has(r, i) && room_first(t, r, i))
+		snprintf(to, room, "%s %s %s %s %s %s :0 %s", r->name, s->user, s->host, c->o->name, s->nick, rank, s->nick);
 }
 
 void
@@ -139,34 +127,47 @@ command_who(struct client *c, const struct line *l)
 	numeric(c, 315, "%.*s :End of WHO list", (int)mask.length, mask.at);
 }
 
-/* Modes are shown, not changed: rooms with modes are made by the server in Go. */
+static void
+tell_bans(struct client *c, const struct room *r)
+{
+	struct slice rest = slice_of(r->modes);
+	struct mode m;
+
+	while (state_next_ban(&rest, &m))
+		numeric(c, 367, "%s %.*s %.*s %.*s", r->name, (int)m.parameter.length, m.parameter.at, (int)m.by.length, m.by.at, (int)m.time.length, m.time.at);
+	numeric(c, 368, "%s :End of channel ban list", r->name);
+}
+
+/* To members, who may know the key. */
+static void
+tell_modes(struct client *c, const struct room *r)
+{
+	char text[KEY_MAX + FLAGS_MAX + 32];
+	struct buffer b = BUFFER_IN(text);
+
+	buffer_format(&b, "+%s%s%s", r->flags, r->key[0] != '\0' ? "k" : "", r->limit > 0 ? "l" : "");
+	if (r->key[0] != '\0')
+		buffer_format(&b, " %s", r->key);
+	if (r->limit > 0)
+		buffer_format(&b, " %u", r->limit);
+	numeric(c, 324, "%s %.*s", r->name, (int)b.length, text);
+}
+
+/* Modes are shown and kept to, not changed: the server in Go does that. */
 void
 command_mode(struct client *c, const struct line *l)
 {
-	struct slice name = line_param(l, 0);
+	struct slice name = line_param(l, 0), what = line_param(l, 1);
 	struct joined *j = slice_starts(name, "#") ? joined_find(c, name) : NULL;
-	struct room *r;
-	char modes[8] = "+n";
 
-	if (name_same(name, slice_of(c->me->nick))) {
+	if (name_same(name, slice_of(c->me->nick)))
 		numeric(c, 221, "+");
-		return;
-	}
-	if (j == NULL) {
+	else if (j == NULL)
 		numeric(c, 442, "%.*s :You're not on that channel", (int)name.length, name.at);
-		return;
-	}
-	if (slice_is(line_param(l, 1), "b") || slice_is(line_param(l, 1), "+b")) {
-		numeric(c, 368, "%.*s :End of channel ban list", (int)name.length, name.at);
-		return;
-	}
-	r = &c->t->rooms[j->room];
-	if (l->count > 1) {
-		numeric(c, 482, "%s :Modes are not changed by this server", r->name);
-		return;
-	}
-	names_take(c->t);
-	snprintf(modes, sizeof modes, "+n%s%s%s", r->invited_only ? "i" : "", r->topic_locked ? "t" : "", r->key[0] != '\0' ? "k" : "");
-	names_release(c->t);
-	numeric(c, 324, "%s %s", r->name, modes);
+	else if (l->count == 2 && (slice_equal(what, slice_of("b")) || slice_equal(what, slice_of("+b"))))
+		tell_bans(c, &c->t->rooms[j->room]);
+	else if (l->count > 1)
+		numeric(c, 482, "%s :Modes are not changed by this server", c->t->rooms[j->room].name);
+	else
+		tell_modes(c, &c->t->rooms[j->room]);
 }

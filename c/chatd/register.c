@@ -226,9 +226,9 @@ welcome(struct client *c)
 	numeric(c, 1, ":Welcome to %s, %s", c->o->name, me->nick);
 	numeric(c, 2, ":Your host is %s, running weir chatd", c->o->name);
 	numeric(c, 3, ":What is said here is on the disk before anybody sees it");
-	numeric(c, 4, "%s weir-chatd o iknst", c->o->name);
-	numeric(c, 5, "CASEMAPPING=ascii CHANLIMIT=#:%d CHANNELLEN=%d CHANTYPES=# CHATHISTORY=%d draft/CHATHISTORY=%d MSGREFTYPES=msgid,timestamp "
-	    "NETWORK=%s NICKLEN=%d TOPICLEN=%d USERLEN=%d UTF8ONLY :are supported by this server",
+	numeric(c, 4, "%s weir-chatd o Cbiklmnostv", c->o->name);
+	numeric(c, 5, "CASEMAPPING=ascii CHANLIMIT=#:%d CHANMODES=b,k,l,Cimnst CHANNELLEN=%d CHANTYPES=# CHATHISTORY=%d draft/CHATHISTORY=%d MSGREFTYPES=msgid,timestamp "
+	    "NETWORK=%s NICKLEN=%d PREFIX=(ov)@+ TOPICLEN=%d USERLEN=%d UTF8ONLY :are supported by this server",
 	    MY_ROOMS_MAX - 24, ROOM_MAX, HISTORY_LIMIT, HISTORY_LIMIT, c->o->name, NICK_MAX, TOPIC_MAX, USER_MAX);
 	numeric(c, 422, ":There is no message of the day");
 }
@@ -256,7 +256,7 @@ take_nick(struct client *c)
 static bool
 banned(struct client *c)
 {
-	char source[NICK_MAX + USER_MAX + HOST_MAX + 8], reason[BAN_REASON_MAX + 1];
+	char source[SOURCE_MAX + 1], reason[BAN_REASON_MAX + 1];
 	struct ban_client who = { slice_of(c->me->account), slice_of(c->me->address), { source, 0 } };
 
 	who.mask.length = (size_t)snprintf(source, sizeof source, "%s!%s@%s", c->wanted, c->me->user, c->me->host);

@@ -7,6 +7,7 @@
 #include "view.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +94,7 @@ recover(struct client *c, struct room *r)
 	if (found.cut + found.bad + found.missing > 0)
 		report("%s: the log had a torn tail of %llu bytes, which is cut off, and %llu damaged lines, which are passed over; %llu bytes are missing",
 		    r->path, (unsigned long long)found.cut, (unsigned long long)found.bad, (unsigned long long)found.missing);
-	state_read(c->data, r);
+	state_read(c->data, c->o->name, r);
 	return true;
 }
 
@@ -160,18 +161,27 @@ tell_members(struct client *c, unsigned room, uint64_t after, const char *what)
 static int
 refusal(const struct client *c, const struct room *r, struct slice key, const char **why)
 {
-	struct slice account = slice_of(c->me->account);
+	char source[SOURCE_MAX + 1];
 
+	snprintf(source, sizeof source, "%s!%s@%s", c->me->nick, c->me->user, c->me->host);
 	*why = "";
-	if (account.length > 0 && strstr(r->modes, c->me->account) != NULL && state_operator(r, account))
+	if (state_rank(r, slice_of(c->me->account)) == '@')
 		return 0;
-	if (r->invited_only) {
+	if (state_banned(r, slice_of(source))) {
+		*why = "Cannot join channel (+b): you are banned";
+		return 474;
+	}
+	if (state_has(r, 'i')) {
 		*why = "Cannot join channel (+i): you need an invite";
 		return 473;
 	}
 	if (r->key[0] != '\0' && !slice_equal(key, slice_of(r->key))) {
 		*why = "Cannot join channel (+k): wrong key";
 		return 475;
+	}
+	if (r->limit > 0 && !nick_elsewhere(c->t, r, c->number) && room_members(c->t, r) >= r->limit) {
+		*why = "Cannot join channel (+l): it is full";
+		return 471;
 	}
 	return 0;
 }
@@ -207,17 +217,21 @@ enter(struct client *c, struct slice name, struct slice key, uint64_t *start, in
 static void
 tell_topic(struct client *c, const struct room *r, bool none_too)
 {
-	char name[ROOM_MAX + 1], topic[TOPIC_MAX + 1], by[NICK_MAX + 1];
+	char name[ROOM_MAX + 1], topic[TOPIC_MAX + 1], by[SOURCE_MAX + 1];
+	uint64_t at;
 
 	names_take(c->t);
 	snprintf(name, sizeof name, "%.*s", ROOM_MAX, r->name);
 	memcpy(topic, r->topic, sizeof topic);
 	memcpy(by, r->topic_by, sizeof by);
+	at = r->topic_at;
 	names_release(c->t);
-	if (topic[0] != '\0')
+	if (topic[0] != '\0') {
 		numeric(c, 332, "%s :%s", name, topic);
-	else if (none_too)
+		numeric(c, 333, "%s %s %" PRIu64, name, by, at);
+	} else if (none_too) {
 		numeric(c, 331, "%s :No topic is set", name);
+	}
 }
 
 static void
@@ -319,21 +333,11 @@ hold_topic(struct client *c, struct room *r, struct slice text)
 {
 	names_take(c->t);
 	(void)slice_copy(text, r->topic, sizeof r->topic);
-	(void)slice_copy(slice_of(c->me->nick), r->topic_by, sizeof r->topic_by);
-	if (!state_write(c->data, r))
+	snprintf(r->topic_by, sizeof r->topic_by, "%s!%s@%s", c->me->nick, c->me->user, c->me->host);
+	r->topic_at = clock_now() / 1000;
+	if (!state_write(c->data, c->o->name, r))
 		report("%s/state cannot be written: %s; the log has the topic", r->path, strerror(errno));
 	names_release(c->t);
-}
-
-static bool
-may_set_topic(struct client *c, const struct room *r)
-{
-	bool may;
-
-	names_take(c->t);
-	may = !r->topic_locked || state_operator(r, slice_of(c->me->account));
-	names_release(c->t);
-	return may;
 }
 
 void
@@ -357,7 +361,7 @@ command_topic(struct client *c, const struct line *l)
 		while (text.length > 0 && ((unsigned char)text.at[text.length] & 0xC0) == 0x80)
 			text.length--;
 	}
-	if (!may_set_topic(c, r)) {
+	if (state_has(r, 't') && !state_operator(r, slice_of(c->me->account))) {
 		numeric(c, 482, "%s :You're not channel operator", r->name);
 		return;
 	}

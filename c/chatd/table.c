@@ -152,6 +152,27 @@ room_empty(const struct room *r)
 	return true;
 }
 
+bool
+room_first(const struct table *t, const struct room *r, unsigned session)
+{
+	const struct session *s = &t->sessions[session];
+
+	for (unsigned k = 0; k < session && s->account[0] != '\0'; k++)
+		if (room_has(r, k) && name_same(slice_of(t->sessions[k].nick), slice_of(s->nick)))
+			return false;
+	return true;
+}
+
+unsigned
+room_members(const struct table *t, const struct room *r)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < in_use; i++)
+		n += room_has(r, i) && room_first(t, r, i);
+	return n;
+}
+
 int
 room_find(const struct table *t, struct slice name)
 {

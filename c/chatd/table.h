@@ -31,7 +31,9 @@ enum {
 	KEY_MAX = 32,
 	ENDED_MAX = 320,
 	DEVICE_MAX = 32,
-	MODES_MAX = 4096,  /* bytes of a room's lines of MODE */
+	SOURCE_MAX = NICK_MAX + USER_MAX + HOST_MAX + 3, /* NICK!~USER@HOST */
+	MODES_MAX = 32768, /* bytes of a room's lines of MODE */
+	FLAGS_MAX = 12,
 	PATH_MAX_ROOM = FOLDER_MAX + 16,
 };
 
@@ -41,10 +43,15 @@ struct room {
 	char name[2 * NICK_MAX + 2 > ROOM_MAX + 1 ? 2 * NICK_MAX + 2 : ROOM_MAX + 1]; /* as who made it spells it */
 	char path[PATH_MAX_ROOM];      /* of its folder below the data folder */
 	char id[STORED_ID + 1];        /* of its log, by which read marks know it */
-	char topic[TOPIC_MAX + 1], topic_by[NICK_MAX + 1], key[KEY_MAX + 1]; /* under names, as are all that follow */
-	char modes[MODES_MAX];         /* the other lines of its file "state" */
-	bool invited_only, topic_locked, moderated, secret, banning; /* read from the file too; they do not change while somebody is in it */
+	char topic[TOPIC_MAX + 1];     /* under names, as are all that follow */
+	char topic_by[SOURCE_MAX + 1]; /* NICK!USER@HOST */
+	uint64_t topic_at;             /* seconds since 1970 */
+	char modes[MODES_MAX];         /* the other lines of its file "state", as are those that follow; they do not change while somebody is in it */
+	char flags[FLAGS_MAX + 1];     /* letters of modes that have no parameter */
+	char key[KEY_MAX + 1];
 	unsigned limit;                /* of members; 0: none */
+	bool ranked, banning;          /* somebody has a rank; somebody is banned */
+	bool too_long;                 /* the file: it is not written again */
 	struct log_shared log;
 	_Atomic uint32_t members[SESSIONS_MAX / 32]; /* a bit a session; changed under names */
 };
@@ -115,6 +122,10 @@ void room_seat(struct table *t, unsigned room, unsigned session, uint64_t start)
 bool room_has(const struct room *r, unsigned session);
 void room_set(struct room *r, unsigned session, bool member);
 bool room_empty(const struct room *r);
+
+/* Whether no session before this one is the same user in the room; how many users are in it. Under names. */
+bool room_first(const struct table *t, const struct room *r, unsigned session);
+unsigned room_members(const struct table *t, const struct room *r);
 
 /* The number of a room that somebody is in, -1 when there is none. Under names. */
 int room_find(const struct table *t, struct slice name);

@@ -123,6 +123,48 @@ put_state(const char *room, const char *text)
 	check(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "a room's state can be written");
 }
 
+/* What the room's state says holds: who may come in and speak, who is an operator, what is seen from outside, how its name is spelt. */
+static void
+modes(void)
+{
+	static struct peer carl, dora;
+
+	log_in(&carl, "carl", "carl");
+	peer_say(&ann, "JOIN #quiet");
+	peer_expect(&ann, "JOIN #Quiet");
+	peer_expect(&ann, " 332 ann #Quiet :hush");
+	peer_expect(&ann, " 333 ann #Quiet carl!~c@carl.account 1763730001");
+	peer_say(&ann, "PRIVMSG #quiet :may I?");
+	peer_expect(&ann, " 404 ann #quiet :Cannot send to channel (+m)");
+	peer_say(&bob, "JOIN #quiet");
+	peer_expect(&bob, " 474 ");
+	peer_say(&bob, "NAMES #quiet");
+	peer_expect_without(&bob, " 366 ", " 353 ");
+	peer_say(&bob, "LIST");
+	peer_expect_without(&bob, " 323 ", "#Quiet");
+	log_in(&dora, "dora", "dora");
+	peer_say(&dora, "JOIN #QUIET");
+	peer_expect(&dora, " 366 ");
+	peer_say(&dora, "PRIVMSG #quiet :I may");
+	peer_expect(&ann, ":dora!~x@dora.account PRIVMSG #Quiet :I may");
+	peer_say(&carl, "JOIN #quiet"); /* an operator: though it is full */
+	peer_expect(&carl, " 353 carl = #Quiet :");
+	check(strstr(carl.line, "@carl") != NULL && strstr(carl.line, "+dora") != NULL && strstr(carl.line, "ann") != NULL, "names have their ranks: %s", carl.line);
+	peer_say(&bob, "NICK rob");
+	peer_expect(&bob, "NICK rob");
+	peer_say(&bob, "JOIN #quiet");
+	peer_expect(&bob, " 471 ");
+	peer_say(&carl, "MODE #quiet");
+	peer_expect(&carl, " 324 carl #Quiet +mnsl 2");
+	peer_say(&carl, "MODE #quiet b");
+	peer_expect(&carl, " 367 carl #Quiet bob!*@* carl 1763730000");
+	peer_say(&carl, "TOPIC #quiet :louder");
+	peer_expect(&ann, "TOPIC #Quiet :louder");
+	peer_sync(&carl);
+	peer_close(&carl);
+	peer_close(&dora);
+}
+
 /* Topics are stored as messages are, and last; modes that another server has set are kept to. */
 void
 test_topic(void)
@@ -130,6 +172,10 @@ test_topic(void)
 	server_make(&s, chatd);
 	put_state("#locked", ":op MODE #Locked +kt sesame\r\n:op MODE #Locked +o carl\r\n:op TOPIC #Locked :old topic\r\n");
 	put_state("#private", ":op MODE #private +i\r\n");
+	put_state("#quiet", ":weir CREATED #Quiet 1763730000\r\n:weir MODE #Quiet +mnsl 2\r\n:weir MODE #Quiet +o Carl\r\n:weir MODE #Quiet +v dora\r\n"
+	    ":carl MODE #Quiet +b bob!*@* 1763730000\r\n:carl!~c@carl.account TOPIC #Quiet :hush\r\n:weir 333 #Quiet carl!~c@carl.account 1763730001\r\n");
+	server_account(&s, "carl", "long password");
+	server_account(&s, "Dora", "long password");
 	server_start(&s, arguments);
 	peer_join(&ann, &s, "ann", "", "#room");
 	peer_join(&bob, &s, "bob", "", "#room");
@@ -141,9 +187,10 @@ test_topic(void)
 	peer_say(&ann, "JOIN #private");
 	peer_expect(&ann, " 473 ");
 	peer_say(&ann, "JOIN #locked sesame");
-	peer_expect(&ann, " 332 ann #locked :old topic");
+	peer_expect(&ann, " 332 ann #Locked :old topic");
 	peer_say(&ann, "TOPIC #locked :mine");
 	peer_expect(&ann, " 482 ");
+	modes();
 	peer_close(&ann);
 	peer_close(&bob);
 	check(server_stop(&s) == 0, "the server ends well");
@@ -151,6 +198,9 @@ test_topic(void)
 	peer_register(&ann, &s, "ann", "");
 	peer_say(&ann, "JOIN #room");
 	peer_expect(&ann, " 332 ann #room :what we talk about");
+	peer_say(&ann, "JOIN #quiet");
+	peer_expect(&ann, " 332 ann #Quiet :louder");
+	peer_expect(&ann, " 333 ann #Quiet carl!~x@carl.account ");
 	peer_close(&ann);
 	check(server_stop(&s) == 0, "the server ends well");
 	server_remove(&s);
