@@ -33,7 +33,19 @@ func (h *host) visit(b *browser, name, password, room string) {
 	h.t.Helper()
 	b.Size(1280, 800, false)
 	b.Go("http://" + h.addr + "/")
-	for id, value := range map[string]string{"name": name, "password": password, "first": room} {
+	b.comeIn(name, password, room)
+}
+
+// comeIn fills in the first screen.
+func (b *browser) comeIn(name, password, room string) {
+	b.t.Helper()
+	kind := map[bool]string{true: "account", false: "guest"}[password != ""]
+	b.Click(`#kinds input[value="` + kind + `"]`)
+	for _, f := range [][2]string{{"name", name}, {"password", password}, {"first", room}} {
+		id, value := f[0], f[1]
+		if id == "password" && value == "" {
+			continue
+		}
 		b.Until(fmt.Sprintf(`(document.getElementById(%q).focus(), document.activeElement.select(), document.activeElement.id == %q)`, id, id))
 		b.Press("Delete")
 		b.Write(value)
@@ -95,4 +107,17 @@ func (b *browser) clean(h *host) {
 			b.t.Errorf("the page asked for %s", f)
 		}
 	}
+}
+
+// listen keeps what the page says to the server, from the next page on.
+func (b *browser) listen() {
+	b.t.Helper()
+	b.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `window.said = []; { const send = WebSocket.prototype.send;
+		WebSocket.prototype.send = function (text) { said.push(text); send.call(this, text) } }`}, nil)
+}
+
+// focus waits until an element has the focus, which it gives it.
+func (b *browser) focus(selector string) {
+	b.t.Helper()
+	b.Until(fmt.Sprintf(`(document.querySelector(%[1]q)?.focus(), document.activeElement === document.querySelector(%[1]q))`, selector))
 }

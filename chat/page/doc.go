@@ -20,12 +20,17 @@
 // It keeps what it shows by the offset in each message's id, so that a message is shown once, in the room's order, whether it came live, by
 // CHATHISTORY, or both. When a connection is lost it comes back by itself, asks for everything AFTER the last message up to which it has seen
 // all, and sends what was not acknowledged, unless it finds it in there: what it sends carries an id of its own in the client-only tag +weir.page/id,
-// which is stored. Text is only ever put into text nodes, its Content-Security-Policy allows no script, style, picture or connection but from its own host.
+// which is stored. Who follows a search result looks at a part of the history by itself, which becomes one with the room where the two meet.
+// Text is only ever put into text nodes, its Content-Security-Policy allows no script, style, picture or connection but from its own host.
+//
+// One signs in by SCRAM-SHA-256, registers with an invite, or comes in as a guest. A link may carry an invite and a room, https://HOST/#invite=CODE&room=NAME:
+// no server is told what stands behind the #.
 //
 // # Limitations
 //
-// The page signs in by PLAIN, so that over anything but TLS or this machine the password can be read on the way. It keeps no password: a page that is loaded
-// again asks for it. A guest whose last connection the service still believes in comes back with a _ behind the name. Direct messages of guests are not stored by the service, so that what is said in them while the connection is
-// down is lost, and a message whose acknowledgement was lost may be sent again. No search, uploads, reactions and redactions yet. Behind a proxy all clients have the
+// Browsers keep their cryptography from pages that came neither over TLS nor from this machine: there the page signs in by PLAIN, and says that the password can
+// be read on the way. A registration sends the password itself. The page keeps no password: when it is loaded
+// again it asks for it. A guest whose last connection the service still believes in comes back with a _ behind the name. Direct messages of guests are not stored by the service, so that what is said in them while the connection is
+// down is lost, and a message whose acknowledgement was lost may be sent again. A guest cannot take back a message or a reaction. Behind a proxy all clients have the
 // proxy's address. A run of a hundred messages that were all redacted ends the scrolling back before the room's begin.
 package page

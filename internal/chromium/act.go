@@ -12,6 +12,7 @@ import (
 func (p *Page) Go(url string) {
 	p.t.Helper()
 	p.Call("Page.navigate", map[string]any{"url": url}, nil)
+	url, _, _ = strings.Cut(url, "#") // the page may take its fragment away
 	p.Until(fmt.Sprintf(`location.href.startsWith(%q) && document.readyState == "complete"`, url))
 }
 
@@ -57,6 +58,10 @@ func (p *Page) Write(text string) {
 	p.Call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
+// codes are the numbers of keys for which the browser itself does something.
+var codes = map[string]int{"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
+	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Delete": 46}
+
 // Press presses a key, with Alt, Control and Shift before it where they are held: "Enter", "Alt+ArrowUp", "Shift+Tab".
 func (p *Page) Press(keys string) {
 	p.t.Helper()
@@ -67,15 +72,14 @@ func (p *Page) Press(keys string) {
 	}
 	key := parts[len(parts)-1]
 	params := map[string]any{"key": key, "code": key, "modifiers": held}
+	if code := codes[key]; code != 0 {
+		params["windowsVirtualKeyCode"] = code
+	}
 	switch {
 	case key == "Enter":
-		params["text"], params["windowsVirtualKeyCode"] = "\r", 13
-	case key == "Tab":
-		params["windowsVirtualKeyCode"] = 9
+		params["text"] = "\r"
 	case key == "Space":
-		params["key"], params["text"], params["windowsVirtualKeyCode"] = " ", " ", 32
-	case key == "Delete":
-		params["windowsVirtualKeyCode"] = 46
+		params["key"], params["text"] = " ", " "
 	case len(key) == 1:
 		params["code"], params["windowsVirtualKeyCode"] = "Key"+strings.ToUpper(key), int(strings.ToUpper(key)[0])
 		if held&^8 == 0 {

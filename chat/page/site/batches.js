@@ -1,7 +1,8 @@
 // Batches of IRCv3: lines that belong together are handed on together, when the last has come.
 
 export class Batches {
-  // whole(batch) is called for each that is complete and part of no other; batch = {type, params, tags, nick, items}.
+  // whole(batch) is called for each that is complete and part of no other; batch = {type, params, tags, nick, items, cut};
+  // cut is the id of a message of which only the first lines are in it.
   constructor(whole) {
     this.whole = whole;
     this.open = new Map();
@@ -25,6 +26,11 @@ export class Batches {
     const batch = this.open.get(name);
     this.open.delete(name);
     if (!batch) return;
+    for (const [inner, b] of this.open) { // a page of history may end within a message
+      if (b.of !== name) continue;
+      this.open.delete(inner);
+      batch.cut = b.tags.get("msgid");
+    }
     const outer = this.open.get(batch.of);
     if (batch.type === "draft/multiline") {
       const m = joined(batch);

@@ -1,25 +1,22 @@
-// The client: signs in, knows the rooms, and catches up after every loss of the connection.
+// The client: the connection's state, its rooms, and what comes in. How one comes in is login.js, what was said history.js, what one says talk.js.
 
 import { Batches } from "./batches.js";
-import { base64, chunks, fold, isRoom, line, offset, parse, pieces } from "./irc.js";
+import { fold, isRoom, line, parse } from "./irc.js";
 import { handlers } from "./commands.js";
+import { catchUp, searched, whole } from "./history.js";
 import { Room } from "./room.js";
 import { Socket } from "./socket.js";
 
-const wanted = ["message-tags", "server-time", "batch", "labeled-response", "echo-message", "standard-replies", "account-tag", "multi-prefix",
-  "away-notify", "setname", "cap-notify", "draft/chathistory", "draft/event-playback", "draft/read-marker", "draft/multiline"];
-
-// ownId is the tag by which what we said is found again in the history.
-const ownId = "+weir.page/id";
-const page = 100; // lines asked for at once
-const textBytes = 380; // of one message
-
 export class Client {
-  // ui: changed(what, room), state(text), refused(why), ready(), heard(room, message), wrong(room, text).
+  // ui: changed(what, room), state(text), refused(why), ready(), heard(room, message), wrong(room, text), found(results, why), show(room, msgid).
   constructor(ui) {
     this.ui = ui;
     this.rooms = new Map(); // by folded name
     this.network = "Chat";
+    this.connection = 0; // counts them
+    this.caps = new Set(); // granted
+    this.offered = new Map(); // by the server: name=value by name
+    this.supported = new Map(); // tokens of 005
     this.socket = new Socket({
       opened: () => this.opened(),
       received: (text) => this.received(text),
@@ -27,9 +24,9 @@ export class Client {
     });
   }
 
-  // connect signs in: as a guest without a password. Rooms are joined when that is done.
-  connect(nick, password, rooms) {
-    Object.assign(this, { nick, name: nick, password, account: "", entered: false });
+  // connect comes in. How = {kind: "account", "invite" or "guest", name, password, invite}. Rooms are joined when that is done.
+  connect(how, rooms) {
+    Object.assign(this, how, { nick: how.name, account: "", entered: false, away: false });
     for (const name of rooms) this.room(name).wanted = true;
     this.ui.state("Connecting …");
     this.socket.connect();
@@ -45,10 +42,13 @@ export class Client {
   }
 
   opened() {
+    this.connection++;
     this.offered = new Map();
+    this.caps = new Set();
     this.batches = new Batches((batch) => this.whole(batch));
-    this.requests = new Map(); // of history, by folded target: [{kind, room}]
+    this.requests = new Map(); // of history, by folded target: [{kind, room, into}]
     this.ready = false;
+    this.scram = null;
     this.send("CAP", ["LS", "302"]);
     this.nick = this.name;
     this.send("NICK", [this.nick]);
@@ -57,7 +57,9 @@ export class Client {
 
   lost(seconds) {
     this.ready = false;
-    for (const room of this.rooms.values()) Object.assign(room, { synced: false, joined: false, loading: false, liveFrom: NaN, people: new Map() });
+    this.connection++;
+    for (const room of this.rooms.values()) room.lost();
+    this.ui.found(null, "The connection was lost.");
     if (!this.entered) {
       this.refuse("The server does not answer. Is it running, and are you online?");
       return;
@@ -85,24 +87,9 @@ export class Client {
 
   // whole takes a batch.
   whole(batch) {
-    if (batch.type === "chathistory") this.history(batch);
+    if (batch.type === "chathistory") whole(this, batch);
+    else if (batch.type === "search") searched(this, batch);
     else batch.items.forEach((m) => this.handle(m));
-  }
-
-  // negotiate asks for what both know.
-  negotiate() {
-    const ask = wanted.filter((name) => this.offered.has(name));
-    if (this.password) ask.push("sasl");
-    this.send("CAP", ["REQ", ask.join(" ")]);
-  }
-
-  authenticate() {
-    if (this.password) this.send("AUTHENTICATE", ["PLAIN"]);
-    else this.send("CAP", ["END"]);
-  }
-
-  prove() {
-    for (const part of chunks(base64(`\0${this.name}\0${this.password}`))) this.send("AUTHENTICATE", [part]);
   }
 
   // welcomed joins what was joined before.
@@ -112,6 +99,7 @@ export class Client {
     this.socket.settled();
     this.ui.state("");
     this.ui.ready();
+    if (this.away) this.send("AWAY", [this.away]);
     for (const room of this.rooms.values()) {
       if (room.direct) this.resume(room);
       else if (room.wanted) this.send("JOIN", room.key ? [room.name, room.key] : [room.name]);
@@ -121,7 +109,7 @@ export class Client {
 
   // resume goes on with a conversation.
   resume(room) {
-    this.catchUp(room);
+    catchUp(this, room);
     if (this.account) this.send("MARKREAD", [room.name]);
   }
 
@@ -141,7 +129,7 @@ export class Client {
     Object.assign(room, { wanted: true, key });
     if (!this.ready) return room;
     if (!room.direct) this.send("JOIN", key ? [name, key] : [name]);
-    else if (!room.synced) this.catchUp(room);
+    else if (!room.synced) catchUp(this, room);
     return room;
   }
 
@@ -151,111 +139,24 @@ export class Client {
     this.ui.changed("rooms");
   }
 
-  // ask asks for history.
-  ask(kind, room, point, lines) {
-    const key = fold(room.name);
-    if (!this.requests.has(key)) this.requests.set(key, []);
-    this.requests.get(key).push({ kind, room });
-    this.send("CHATHISTORY", [kind, room.name, point, String(lines)]);
-  }
-
-  // catchUp asks for what came since the last message up to which all is here.
-  catchUp(room) {
-    room.synced = false;
-    if (room.upTo) this.ask("AFTER", room, `msgid=${room.upTo}`, 2 * page);
-    else this.ask("LATEST", room, "*", page);
-  }
-
-  older(room) {
-    if (!this.ready || room.started || room.loading || !room.synced || !room.first()) return;
-    room.loading = true;
-    this.ask("BEFORE", room, `msgid=${room.first()}`, page);
-  }
-
-  history(batch) {
-    const request = this.requests.get(fold(batch.params[0] ?? ""))?.shift();
-    if (!request) return;
-    const { kind, room } = request;
-    let last = "";
-    for (const m of batch.items) {
-      if (!Number.isNaN(offset(m.tags.get("msgid")))) last = m.tags.get("msgid");
-      this.take(room, m, true);
-    }
-    if (kind === "BEFORE") Object.assign(room, { loading: false, started: last === "" });
-    else if (kind === "AFTER" && last && !(offset(last) >= room.liveFrom)) this.more(room, last);
-    else this.caughtUp(room, last);
-    this.ui.changed("messages", room);
-  }
-
-  more(room, last) {
-    room.reached(last);
-    this.catchUp(room);
-  }
-
-  // caughtUp: from now on what comes live has no gap before it.
-  caughtUp(room, last) {
-    if (last) room.reached(last);
-    else if (!room.upTo) room.started = true;
-    room.synced = true;
-    const end = room.messages.findLast((m) => !Number.isNaN(m.offset));
-    if (end) room.reached(end.id);
-    if (room.readTo === Infinity) room.readTo = room.marker = end?.time ?? 0;
-    for (const s of room.sending) this.utter(room, s);
-    this.ui.changed("rooms");
-  }
-
-  // historyFailed: there is none, or not of this log.
-  historyFailed(code, target) {
-    const request = this.requests.get(fold(target))?.shift();
-    if (!request) return;
-    if (code === "INVALID_MSGREFTYPE" && request.kind === "AFTER") {
-      request.room.forget();
-      this.catchUp(request.room);
-    } else {
-      request.room.loading = false;
-      request.room.started = true;
-      this.caughtUp(request.room, "");
-    }
-  }
-
-  // take takes a message for a room, live or from the history.
-  take(room, m, old) {
-    const said = m.tags.get(ownId);
-    if (said) room.sending = room.sending.filter((s) => s.id !== said);
-    const message = messageOf(m);
-    if (!message || !room.add(message)) return;
-    if (!old && !room.synced && Number.isNaN(room.liveFrom)) room.liveFrom = message.offset;
-    if (!old && room.synced && message.id && !Number.isNaN(message.offset)) room.reached(message.id);
-    if (!old) this.ui.heard(room, message);
-    this.ui.changed("messages", room);
-  }
-
-  // live is where a message that was just said belongs.
-  live(m) {
+  // place is where a message that was just said belongs.
+  place(m) {
     const target = m.params[0].replace(/^[~&@%+]+(?=#)/, "");
     if (isRoom(target)) return this.rooms.get(fold(target));
     if (m.nick.includes(".")) return undefined; // the server
     const other = fold(target) === fold(this.nick) ? m.nick : target;
     const known = this.rooms.get(fold(other));
-    if (known) return known;
+    if (known || m.command === "TAGMSG") return known; // that somebody types is no conversation yet
     const room = this.room(other);
     room.readTo = room.marker = 0;
-    this.catchUp(room);
+    catchUp(this, room);
     return room;
   }
 
-  // say says something in a room; it is kept until it is acknowledged, over any number of connections.
-  say(room, text) {
-    for (const piece of pieces(text, textBytes)) {
-      const s = { id: crypto.getRandomValues(new Uint32Array(3)).join("."), text: piece };
-      room.sending.push(s);
-      if (this.ready && room.synced) this.utter(room, s);
-    }
-    this.ui.changed("messages", room);
-  }
-
-  utter(room, s) {
-    this.send("PRIVMSG", [room.name, s.text], { label: s.id, [ownId]: s.id });
+  // setAway says that one is away, with words why; "" is back.
+  setAway(why) {
+    this.away = why;
+    this.send("AWAY", why ? [why] : []);
   }
 
   // markRead says that a room was read up to a time.
@@ -265,17 +166,4 @@ export class Client {
     this.ui.changed("rooms");
     if (this.ready && this.account && room.synced && room.upTo) this.send("MARKREAD", [room.name, `timestamp=${new Date(time).toISOString()}`]);
   }
-}
-
-// messageOf is a line as the page shows it; undefined for what it does not show.
-function messageOf(m) {
-  const id = m.tags.get("msgid") ?? "";
-  const at = Date.parse(m.tags.get("time") ?? "");
-  const message = { id, offset: offset(id), time: Number.isNaN(at) ? Date.now() : at, nick: m.nick };
-  const text = m.params[1] ?? "";
-  if (m.command === "TOPIC") return { ...message, event: true, text: text ? `changed the topic to: ${text}` : "took the topic away" };
-  if (m.command !== "PRIVMSG" && m.command !== "NOTICE") return undefined;
-  const action = /^\x01ACTION ([^]*?)\x01?$/.exec(text);
-  if (!action && text[0] === "\x01") return undefined;
-  return { ...message, text: action ? action[1] : text, action: !!action, notice: m.command === "NOTICE" };
 }

@@ -1,6 +1,8 @@
 // What the client does with each command that the server sends.
 
 import { fold, isRoom } from "./irc.js";
+import { catchUp, failed, take } from "./history.js";
+import { challenged, loggedIn, negotiate, notRegistered, prove, registered } from "./login.js";
 
 const own = (c, m) => fold(m.nick) === fold(c.nick);
 
@@ -15,10 +17,11 @@ function capabilities(c, m) {
   switch (m.params[1]) {
     case "LS":
       for (const word of list) c.offered.set(word.split("=")[0], word);
-      if (m.params[2] !== "*") c.negotiate();
+      if (m.params[2] !== "*") negotiate(c);
       break;
     case "ACK":
-      c.authenticate();
+      for (const name of list) c.caps.add(name);
+      if (!c.ready) prove(c);
       break;
     case "NAK":
       c.refuse("The server does not speak what this page needs.");
@@ -30,7 +33,7 @@ const notIn = (c) => c.refuse("The name or the password is wrong.");
 
 function nickTaken(c) {
   if (c.ready) c.ui.wrong(null, "That name is taken.");
-  else if (!c.entered || c.nick.length > 28) c.refuse("That name is taken. If it is yours, give its password.");
+  else if (!c.entered || c.nick.length > 28) c.refuse("Somebody is called so. If the name is yours, come in with your account; if not, choose another one.");
   else c.send("NICK", [(c.nick += "_")]); // our last connection, which the server still believes in
 }
 
@@ -40,7 +43,7 @@ function joined(c, m) {
   room.people.set(fold(m.nick), { nick: m.nick, rank: "" });
   if (own(c, m)) {
     Object.assign(room, { joined: true, wanted: true, name: m.params[0] });
-    c.catchUp(room);
+    catchUp(c, room);
     c.ui.changed("rooms");
   }
   c.ui.changed("people", room);
@@ -71,8 +74,8 @@ function renamed(c, m) {
 }
 
 function spoken(c, m) {
-  const room = c.live(m);
-  if (room) c.take(room, m, false);
+  const room = c.place(m);
+  if (room) take(c, room, m, false);
   else if (m.command === "NOTICE" && !isRoom(m.params[0])) c.ui.wrong(null, m.params[1]);
 }
 
@@ -111,8 +114,10 @@ function failure(c, m) {
 
 function refusal(c, m) {
   const [command, code] = m.params;
-  if (command === "CHATHISTORY" && m.params.length > 4) c.historyFailed(code, m.params[3]);
-  else if (code === "ACCOUNT_REQUIRED" && !c.ready) c.refuse("Only accounts may come in here: give a password.");
+  if (command === "CHATHISTORY" && m.params.length > 4) failed(c, code, m.params[3]);
+  else if (command === "REGISTER") notRegistered(c, code, m.params.at(-1));
+  else if (command === "SEARCH") c.ui.found(null, m.params.at(-1));
+  else if (code === "ACCOUNT_REQUIRED" && !c.ready) c.refuse("Only people with an account may come in here.");
   else if (command !== "MARKREAD" && command !== "CHATHISTORY") failure(c, m);
 }
 
@@ -122,11 +127,20 @@ function target(c, m) {
 }
 
 function supports(c, m) {
-  for (const word of m.params) if (word.startsWith("NETWORK=")) c.network = word.slice(8);
+  for (const word of m.params) {
+    const [name, value] = word.split("=", 2);
+    c.supported.set(name, value ?? "");
+  }
+  c.network = c.supported.get("NETWORK") || c.network;
 }
 
 function away(c, m) {
   everywhere(c, m.nick, (_, person) => (person.away = !!m.params[0]));
+}
+
+function backOrAway(c, away) {
+  c.away = away;
+  c.ui.changed("rooms");
 }
 
 // names again, because modes change ranks.
@@ -137,9 +151,10 @@ function mode(c, m) {
 
 export const handlers = {
   CAP: capabilities,
-  AUTHENTICATE: (c) => c.prove(),
+  AUTHENTICATE: (c, m) => challenged(c, m.params[0]),
+  REGISTER: (c, m) => (m.params[0] === "SUCCESS" ? registered(c) : notRegistered(c, m.params[0], m.params.at(-1))),
   900: (c, m) => (c.account = m.params[2]),
-  903: (c) => c.send("CAP", ["END"]),
+  903: loggedIn,
   902: notIn,
   904: notIn,
   905: notIn,
@@ -164,8 +179,12 @@ export const handlers = {
   NICK: renamed,
   AWAY: away,
   MODE: mode,
+  305: (c) => backOrAway(c, ""),
+  306: (c) => backOrAway(c, c.away || "Away"),
   PRIVMSG: spoken,
   NOTICE: spoken,
+  TAGMSG: spoken,
+  REDACT: spoken,
   TOPIC: (c, m) => {
     topic(c, m.params[0], m.params[1] ?? "");
     spoken(c, m);

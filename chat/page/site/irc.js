@@ -66,24 +66,33 @@ export function chunks(answer) {
   return parts;
 }
 
-// pieces cuts text into lines of at most size bytes of UTF-8, where it can at a space.
-export function pieces(text, size) {
-  const bytes = (s) => new TextEncoder().encode(s).length;
-  const all = [];
-  for (let rest of text.split("\n")) {
-    rest = rest.replace(/[\r\0]/g, "");
-    while (bytes(rest) > size) {
-      let at = 0;
-      for (let n = 0; ; at += String.fromCodePoint(rest.codePointAt(at)).length) {
-        n += bytes(String.fromCodePoint(rest.codePointAt(at)));
-        if (n > size) break;
-      }
-      const space = rest.lastIndexOf(" ", at);
-      const cut = space > at / 2 ? space : at;
-      all.push(rest.slice(0, cut));
-      rest = rest.slice(cut).replace(/^ /, "");
-    }
-    if (rest !== "") all.push(rest);
+const bytes = (s) => new TextEncoder().encode(s).length;
+
+// fits is how many UTF-16 units at the begin of text have at most size bytes of UTF-8; it ends at a space where it can.
+function fits(text, size) {
+  let at = 0;
+  for (let n = 0; ; ) {
+    const c = String.fromCodePoint(text.codePointAt(at));
+    n += bytes(c);
+    if (n > size) break;
+    at += c.length;
   }
-  return all;
+  const space = text.lastIndexOf(" ", at - 1) + 1;
+  return space > at / 2 ? space : at;
+}
+
+// cut cuts text into lines of at most size bytes: [{text, concat}], where concat says that a line goes on the one before.
+export function cut(text, size) {
+  const all = [];
+  for (let rest of text.replace(/^[\r\n]+|\s+$/g, "").split("\n")) {
+    rest = rest.replace(/[\r\0]/g, "");
+    let concat = false;
+    for (; bytes(rest) > size; concat = true) {
+      const at = fits(rest, size);
+      all.push({ text: rest.slice(0, at), concat });
+      rest = rest.slice(at);
+    }
+    all.push({ text: rest, concat });
+  }
+  return all.some((p) => p.text !== "") ? all : [];
 }

@@ -45,6 +45,15 @@ function entry(room, current, me, open) {
   return li;
 }
 
+const ranks = { "~": "founder", "&": "admin", "@": "operator", "%": "half-operator", "+": "voice" };
+
+function small(text) {
+  const e = document.createElement("span");
+  e.className = "rank";
+  e.textContent = text;
+  return e;
+}
+
 // drawPeople draws who is in a room.
 export function drawPeople(list, room, talk) {
   list.replaceChildren(...room.sorted().map((p) => {
@@ -54,7 +63,9 @@ export function drawPeople(list, room, talk) {
     const name = document.createElement("span");
     name.className = `nick nick-${hue(p.nick)}`;
     name.textContent = p.nick;
-    button.append(p.rank.slice(0, 1), name);
+    button.append(name);
+    const also = [ranks[p.rank[0]], p.away && "away"].filter(Boolean).join(", ");
+    if (also) button.append(small(also));
     if (p.away) button.classList.add("away");
     button.title = p.away ? `Talk to ${p.nick}, who is away` : `Talk to ${p.nick}`;
     button.addEventListener("click", () => talk(p.nick));

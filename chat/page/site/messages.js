@@ -1,27 +1,25 @@
 // The list of messages: only what has changed is touched, and the place where one reads stays where it is.
 
-import { hue, render } from "./text.js";
 import { fold } from "./irc.js";
+import { element, message } from "./message.js";
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const date = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 const together = 5 * 60e3; // messages of one person within this time are shown as one
 const few = 10; // new messages at once, at most, that are read out to those who hear the page
 const most = 1500; // messages that a room which is followed keeps
 
-function element(kind, name, text) {
-  const e = document.createElement(kind);
-  if (name) e.className = name;
-  if (text !== undefined) e.textContent = text;
-  return e;
-}
-
 export class Messages {
-  // Log is the element that scrolls.
-  constructor(log) {
+  // Log is the element that scrolls; acts = {jump(id), react(message, reaction)} what can be done.
+  constructor(log, acts) {
     this.log = log;
+    this.acts = acts;
     this.nodes = new Map(); // by message, or by name of a divider
-    this.room = null;
+    this.room = null; // or a past of one
+    this.stuck = true; // one reads at the end, and stays there when sizes change
+    const stay = () => this.stuck && this.toEnd();
+    log.addEventListener("scroll", () => (this.stuck = this.atEnd));
+    log.addEventListener("load", stay, { capture: true }); // of pictures
+    new ResizeObserver(stay).observe(log);
   }
 
   get atEnd() {
@@ -29,11 +27,12 @@ export class Messages {
   }
 
   toEnd() {
+    this.stuck = true;
     this.log.scrollTop = this.log.scrollHeight;
   }
 
-  // show shows a room, as me.
-  show(room, me) {
+  // show shows a room, or its past, as me.
+  show(room, me, whole) {
     const other = room !== this.room;
     if (other) {
       this.log.replaceChildren();
@@ -44,11 +43,39 @@ export class Messages {
     if (end) trim(room);
     const anchor = [...this.log.children].find((n) => n.offsetTop + n.offsetHeight > this.log.scrollTop && n.dataset.id);
     const before = anchor?.offsetTop;
-    const items = this.items(room, me);
+    const items = this.items(room, { me, room: whole, ...this.acts });
+    const focused = document.activeElement?.closest?.("article")?.dataset.id;
     this.announce(!other && items.filter(([key]) => !this.nodes.has(key)).length <= few);
     this.place(items);
+    if (focused && !this.log.contains(document.activeElement)) this.node(focused)?.focus({ preventScroll: true });
+    this.rove();
+    const now = anchor && (anchor.isConnected ? anchor : this.node(anchor.dataset.id));
     if (end) this.toEnd();
-    else if (anchor?.isConnected) this.log.scrollTop += anchor.offsetTop - before;
+    else if (now) this.log.scrollTop += now.offsetTop - before;
+  }
+
+  // node is the element of a message.
+  node(id) {
+    return id && this.log.querySelector(`article[data-id="${CSS.escape(id)}"]`);
+  }
+
+  // rove makes one message, the one that has the focus or the last, reachable by Tab; arrows go to the others.
+  rove() {
+    const all = this.log.querySelectorAll("article");
+    const keep = document.activeElement?.closest?.("article") ?? all[all.length - 1];
+    for (const e of all) e.tabIndex = e === keep ? 0 : -1;
+  }
+
+  // point shows a message that was asked for: in the middle, and marked for a while.
+  point(id) {
+    const e = this.node(id);
+    if (!e) return false;
+    e.scrollIntoView({ block: "center" });
+    e.focus({ preventScroll: true });
+    e.classList.remove("pointed");
+    requestAnimationFrame(() => e.classList.add("pointed"));
+    this.rove();
+    return true;
   }
 
   // announce says whether what is added now is read out: what is new is, a page of old messages is not.
@@ -59,8 +86,9 @@ export class Messages {
   }
 
   // items are what is shown: [key, make, first] in order; first says that a message has a head of its own.
-  items(room, me) {
+  items(room, v) {
     const items = [];
+    const { me } = v;
     let day = "", last = null, fresh = false;
     if (room.started) items.push(["begin", () => element("div", "begin", room.direct ? "This is where the conversation begins." : "This is where the room begins.")]);
     for (const m of room.messages) {
@@ -70,11 +98,11 @@ export class Messages {
         fresh = true;
         if (last) items.push(["new", () => element("div", "divider new", "New")]);
       }
-      const first = !last || its !== day || last.event || last.action || last.local || m.event || m.action || last.nick !== m.nick || m.time - last.time > together;
-      items.push([m, () => message(m, me), first]);
+      const first = !last || its !== day || last.event || last.action || last.local || m.event || m.action || last.nick !== m.nick || m.time - last.time > together || m.reply;
+      items.push([m, () => message(m, v), first]);
       [day, last] = [its, m];
     }
-    for (const s of room.sending) items.push([s, () => message({ ...s, text: s.text.replace(/^\x01ACTION /, ""), nick: me, time: Date.now(), waiting: true }, me), true]);
+    for (const s of room.sending) items.push([s, () => message({ ...s, id: "", text: s.text.replace(/^\x01ACTION |\x01$/g, ""), nick: me, time: Date.now(), waiting: true }, v), true]);
     return items;
   }
 
@@ -101,23 +129,5 @@ export class Messages {
 function trim(room) {
   if (room.messages.length < most || room.loading) return;
   for (const m of room.messages.splice(0, room.messages.length - most / 2)) room.ids.delete(m.id);
-  room.started = false;
-}
-
-function message(m, me) {
-  const e = element("article", "message");
-  e.dataset.id = m.id || "-";
-  if (m.local) e.classList.add("local");
-  if (m.event || m.action) e.classList.add("event");
-  if (m.waiting) e.classList.add("waiting");
-  if (m.nick) e.append(element("span", `nick nick-${hue(m.nick)}`, m.nick), " ");
-  const time = element("time", "", clock.format(m.time));
-  time.dateTime = new Date(m.time).toISOString();
-  time.title = new Date(m.time).toLocaleString();
-  const text = element("span", "text");
-  render(text, m.text, fold(m.nick ?? "") === fold(me) ? "" : me);
-  e.append(time, " ", text);
-  if (text.querySelector("mark")) e.classList.add("mention");
-  if (m.waiting) e.append(" ", element("span", "note", "not yet sent"));
-  return e;
+  Object.assign(room, { started: false, oldest: "" });
 }

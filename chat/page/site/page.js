@@ -1,32 +1,49 @@
 // The page: what is shown, and what its user does.
 
+import { About, help } from "./dialogs.js";
+import { Actions } from "./actions.js";
 import { Client } from "./client.js";
-import { Completion } from "./complete.js";
-import { counts, drawPeople, drawRooms, sorted } from "./lists.js";
+import { Field } from "./field.js";
+import { Finder } from "./find.js";
 import { Messages } from "./messages.js";
-import { fold, isRoom } from "./irc.js";
+import { Uploads } from "./upload.js";
+import { counts, drawPeople, drawRooms, sorted } from "./lists.js";
+import { fold } from "./irc.js";
+import { jump, newer, older } from "./history.js";
+import { leave, prepare, refuse, remember } from "./door.js";
 import { mention } from "./text.js";
 import { notify, offer } from "./notify.js";
-import { run } from "./say.js";
+import { react } from "./talk.js";
 
 const $ = (id) => document.getElementById(id);
-const messages = new Messages($("log"));
 let shown = null; // the room
 let drawing = false;
+let goal = ""; // id of a message that is to be shown when it is drawn
 
 const client = new Client({
   changed: draw,
   state: (text) => ($("state").textContent = text),
-  refused: (why) => {
-    $("chat").hidden = true;
-    $("door").hidden = false;
-    $("refused").textContent = why;
-    $("enter").disabled = false;
-  },
+  refused: refuse,
   ready: entered,
   heard,
   wrong,
+  found: (results, why) => finder.take(results, why),
+  show: (room, id) => {
+    open(room);
+    goal = id;
+    draw();
+  },
 });
+const app = { client, shown: () => shown, open, wrong, help, find: (words) => find(words), field: $("say"), reply: (m) => field.answer(m) };
+const messages = new Messages($("log"), {
+  jump: (id) => jump(client, shown, id),
+  react: (m, reaction) => react(client, shown, m, reaction),
+});
+const finder = new Finder(app);
+const field = new Field({ ...app, sent: newest });
+const uploads = new Uploads({ ...app, write: (text) => field.write(text) });
+new Actions(app, $("log"));
+new About(app);
 
 // draw draws all that may have changed, once for all changes of a turn.
 function draw() {
@@ -44,55 +61,83 @@ function paint() {
   drawRooms($("roomlist"), client.rooms, shown, client.nick, open);
   $("network").textContent = client.network;
   $("me").textContent = client.nick;
+  $("away").setAttribute("aria-pressed", !!client.away);
   $("log").hidden = !shown;
+  $("people").hidden = $("who").hidden = !shown || shown.direct;
   if (shown) paintRoom(shown);
+  else $("title").textContent = $("topic").textContent = "";
+  uploads.offer();
   paintUnread();
-  remember();
+  remember(client);
 }
 
 function paintRoom(room) {
   $("title").textContent = room.name;
   $("topic").textContent = room.topic;
   $("topic").title = room.topic;
-  $("who").hidden = $("people").hidden = room.direct;
-  $("who").textContent = `${room.people.size} here`;
+  $("count").textContent = room.people.size;
   $("who").setAttribute("aria-label", `Who is here: ${room.people.size}`);
-  $("leave").textContent = room.direct ? "Close" : "Leave";
+  $("peopletitle").textContent = `${room.people.size} here`;
   drawPeople($("peoplelist"), room, (nick) => open(client.join(nick)));
-  messages.show(room, client.nick);
-  $("down").hidden = messages.atEnd;
-  read();
-  if ($("log").scrollTop < 300) client.older(room);
+  messages.show(room.past ?? room, client.nick, room);
+  if (goal && (messages.point(goal) || !(room.past ?? room).loading)) goal = "";
+  paintTyping(room);
+  scrolled();
+}
+
+let retype = 0;
+
+function paintTyping(room) {
+  const who = room.typists();
+  const names = who.slice(0, 3).join(", ");
+  $("typing").textContent = who.length === 0 ? "" : who.length === 1 ? `${names} is typing …` : `${names}${who.length > 3 ? " and others" : ""} are typing …`;
+  clearTimeout(retype);
+  if (who.length > 0) retype = setTimeout(draw, 1000);
 }
 
 function paintUnread() {
   const all = [...client.rooms.values()].map((room) => counts(room, client.nick));
   const rest = all.reduce((sum, c) => sum + c.all, 0);
   const mine = all.reduce((sum, c) => sum + c.mine, 0);
-  $("elsewhere").textContent = rest > 0 ? " •" : "";
+  $("elsewhere").hidden = rest === 0;
   $("menu").setAttribute("aria-label", rest > 0 ? `Rooms, ${rest} unread` : "Rooms");
   document.title = (mine > 0 ? `(${mine}) ` : rest > 0 ? "• " : "") + (shown ? `${shown.name} · ` : "") + client.network;
 }
 
+// scrolled follows where one is: at an end more is asked for, and what is seen is read.
+function scrolled() {
+  const log = $("log");
+  $("down").hidden = messages.atEnd && !shown?.past;
+  read();
+  if (!shown || goal) return;
+  if (log.scrollTop < 300) older(client, shown);
+  if (shown.past && log.scrollHeight - log.scrollTop - log.clientHeight < 300) newer(client, shown);
+}
+
 // read marks the shown room as read, as far as it is looked at.
 function read() {
-  if (!shown || document.hidden || !document.hasFocus() || !messages.atEnd) return;
+  if (!shown || shown.past || document.hidden || !document.hasFocus() || !messages.atEnd) return;
   const last = shown.messages.findLast((m) => !m.local);
   if (last && shown.synced) client.markRead(shown, last.time);
+}
+
+// newest goes to the end of a room.
+function newest() {
+  if (shown?.past) {
+    shown.past = null;
+    paint();
+  }
+  messages.toEnd();
 }
 
 function open(room) {
   panels(false, false);
   if (room === shown) return;
-  if (shown) Object.assign(shown, { draft: $("say").value, marker: shown.readTo });
+  if (shown) Object.assign(shown, { marker: shown.readTo, past: null });
+  field.change(shown, room);
   shown = room;
-  if (room) {
-    room.marker = room.readTo;
-    $("say").value = room.draft;
-    $("say").setAttribute("aria-label", `Message to ${room.name}`);
-    grow();
-  }
-  draw();
+  if (room) room.marker = room.readTo;
+  paint();
 }
 
 // heard is told of every message that comes live.
@@ -109,89 +154,34 @@ function wrong(room, text) {
   draw();
 }
 
-// What is kept in the browser: the name, and its rooms. Never a password.
-
-const place = (name) => `weir.rooms.${fold(name)}`;
-
-function remember() {
-  if (!client.ready) return;
-  const rooms = sorted(client.rooms).filter((r) => r.wanted || r.direct);
-  localStorage.setItem("weir.name", client.name);
-  localStorage.setItem(place(client.name), JSON.stringify(rooms.map((r) => r.name)));
-}
-
-function recall(name) {
-  try {
-    return JSON.parse(localStorage.getItem(place(name))) ?? [];
-  } catch {
-    return [];
-  }
-}
-
-function enter(e) {
-  e.preventDefault();
-  const name = $("name").value.trim();
-  const first = $("first").value.trim().replace(/[\s,]/g, "");
-  const rooms = recall(name);
-  if (first) rooms.push(isRoom(first) ? first : `#${first}`);
-  $("refused").textContent = "";
-  $("enter").disabled = true;
-  client.rooms.clear();
-  shown = null;
-  client.connect(name, $("password").value, rooms);
-  if (first) open(client.room(rooms.at(-1)));
+function find(words) {
+  finder.show();
+  $("words").value = words;
+  if (words) finder.search(words);
 }
 
 function entered() {
-  if (!$("door").hidden) {
-    $("door").hidden = true;
-    $("chat").hidden = false;
-    $("password").value = "";
-    $("say").focus();
-  }
+  if (leave()) field.focus();
   draw();
 }
 
-function say(e) {
-  e?.preventDefault();
-  const text = $("say").value;
-  if (!text.trim()) return;
-  $("say").value = "";
-  grow();
-  messages.toEnd();
-  run({ client, room: shown, open, wrong }, text);
-}
-
-// grow makes the field as high as what is written.
-function grow() {
-  const field = $("say");
-  field.style.height = "auto";
-  field.style.height = `${Math.min(field.scrollHeight + 2, innerHeight / 3)}px`;
-}
-
-const completion = new Completion($("say"), () => {
-  const spoke = (shown?.messages ?? []).map((m) => m.nick).reverse();
-  const people = shown?.direct ? [shown.name] : (shown?.sorted() ?? []).map((p) => p.nick);
-  const here = new Set(people.map(fold));
-  const names = [...new Set(spoke.filter((n) => here.has(fold(n))).concat(people))].filter((n) => n !== client.nick);
-  return names.concat([...client.rooms.values()].map((r) => r.name).filter(isRoom));
-});
-
-function keyInField(e) {
-  if (e.key === "Enter" && !e.shiftKey && !e.isComposing) say(e);
-  else if (e.key === "Tab" && !e.altKey && !e.ctrlKey && completion.next(e.shiftKey)) e.preventDefault();
-}
-
 function key(e) {
-  if ($("chat").hidden) return;
-  if (e.key === "Escape") {
-    panels(false, false);
-    messages.toEnd();
-    $("say").focus();
-  } else if (e.altKey && !e.ctrlKey && (e.key === "ArrowUp" || e.key === "ArrowDown")) {
+  if ($("chat").hidden || document.querySelector("dialog[open]")) return;
+  if (e.key === "Escape") escape();
+  else if (e.altKey && !e.ctrlKey && (e.key === "ArrowUp" || e.key === "ArrowDown")) {
     e.preventDefault();
     step(e.key === "ArrowUp" ? -1 : 1, e.shiftKey);
+  } else if (e.altKey && !e.ctrlKey && e.code === "KeyS") {
+    e.preventDefault();
+    find("");
   }
+}
+
+function escape() {
+  panels(false, false);
+  if (finder.open) finder.close();
+  else if (!field.forget()) newest();
+  field.focus();
 }
 
 // step goes to another room; to one with something unread if only these are meant.
@@ -214,33 +204,30 @@ function panels(rooms, people) {
   $("who").setAttribute("aria-expanded", people);
 }
 
-$("door").addEventListener("submit", enter);
-$("saying").addEventListener("submit", say);
-$("say").addEventListener("keydown", keyInField);
-$("say").addEventListener("input", grow);
 document.addEventListener("keydown", key);
 $("joining").addEventListener("submit", (e) => {
   e.preventDefault();
   const name = $("joinname").value.trim().replace(/[\s,]/g, "");
   $("joinname").value = "";
   if (name) open(client.join(name));
-  $("say").focus();
+  field.focus();
 });
-$("leave").addEventListener("click", () => shown && client.leave(shown));
+$("away").addEventListener("click", () => client.setAway(client.away ? "" : "Away"));
 $("out").addEventListener("click", () => {
   client.close();
   location.reload();
 });
 $("menu").addEventListener("click", () => panels(!document.body.classList.contains("show-rooms"), false));
 $("who").addEventListener("click", () => panels(false, !document.body.classList.contains("show-people")));
-$("down").addEventListener("click", () => messages.toEnd());
-$("log").addEventListener("scroll", () => {
-  $("down").hidden = messages.atEnd;
-  read();
-  if (shown && $("log").scrollTop < 300) client.older(shown);
-});
+$("down").addEventListener("click", newest);
+$("log").addEventListener("scroll", scrolled);
+document.querySelector("main").addEventListener("pointerdown", (e) => e.target.closest("#menu, #who") ?? panels(false, false));
 addEventListener("focus", read);
 document.addEventListener("visibilitychange", read);
 offer($("alerts"));
-$("name").value = localStorage.getItem("weir.name") ?? "";
-$("name").focus();
+prepare((how, rooms, first) => {
+  client.rooms.clear();
+  shown = null;
+  client.connect(how, rooms);
+  if (first) open(client.room(first));
+});

@@ -3,6 +3,7 @@
 import { fold, isRoom, offset } from "./irc.js";
 
 const ranks = "~&@%+";
+const typingFor = 6500; // milliseconds, without another word of it
 
 export class Room {
   constructor(name) {
@@ -10,8 +11,13 @@ export class Room {
     this.topic = "";
     this.people = new Map(); // by folded nick: {nick, rank, away}
     this.messages = []; // those of the log by offset; others where they came
-    this.ids = new Set(); // of messages
-    this.sending = []; // said, and not acknowledged: {id, target, text}
+    this.ids = new Map(); // messages by id
+    this.reactions = new Map(); // by id of their message: Map of reaction to Map of folded nick to {nick, id}
+    this.typing = new Map(); // by folded nick: {nick, until}
+    this.typed = 0; // when we last told that we type
+    this.sending = []; // said, and not acknowledged: {id, parts, text, reply}
+    this.past = null; // an older part of the history that is looked at: a Room
+    this.oldest = ""; // id of the oldest line that came
     this.upTo = ""; // id of the message up to which all is here; "": none is
     this.synced = false; // what comes live follows upTo without a gap
     this.started = false; // nothing is older than the first message
@@ -29,10 +35,16 @@ export class Room {
     return !isRoom(this.name);
   }
 
+  // lost forgets what belongs to a connection.
+  lost() {
+    Object.assign(this, { synced: false, joined: false, loading: false, liveFrom: NaN, people: new Map(), typing: new Map(), typed: 0 });
+    if (this.past) this.past.loading = false;
+  }
+
   // add takes a message; it is false when it is there already.
   add(m) {
     if (m.id && this.ids.has(m.id)) return false;
-    if (m.id) this.ids.add(m.id);
+    if (m.id) this.ids.set(m.id, m);
     this.messages.splice(this.placeOf(m), 0, m);
     return true;
   }
@@ -49,9 +61,65 @@ export class Room {
     return at;
   }
 
-  // first is the id of the oldest message of the log.
+  // change replaces a message by itself with changes, so that it is drawn again.
+  change(id, changes) {
+    for (const view of [this, this.past]) {
+      const m = view?.ids.get(id);
+      if (!m) continue;
+      const now = { ...m, ...changes };
+      view.ids.set(id, now);
+      view.messages[view.messages.indexOf(m)] = now;
+    }
+  }
+
+  // redact takes the text of a message away, or a reaction.
+  redact(id) {
+    for (const [to, all] of this.reactions) {
+      for (const [reaction, by] of all) {
+        for (const [nick, r] of by) if (r.id === id) by.delete(nick);
+        if (by.size === 0) all.delete(reaction);
+      }
+      this.change(to, {});
+    }
+    this.change(id, { text: "", redacted: true });
+    for (const m of [...this.messages, ...(this.past?.messages ?? [])]) if (m.reply === id) this.change(m.id, {});
+  }
+
+  // react takes what somebody thinks of a message.
+  react(to, reaction, nick, id) {
+    if (!this.reactions.has(to)) this.reactions.set(to, new Map());
+    const all = this.reactions.get(to);
+    if (!all.has(reaction)) all.set(reaction, new Map());
+    all.get(reaction).set(fold(nick), { nick, id });
+    this.change(to, {});
+  }
+
+  // reactionOf is the id of somebody's reaction; undefined if there is none.
+  reactionOf(to, reaction, nick) {
+    return this.reactions.get(to)?.get(reaction)?.get(fold(nick))?.id;
+  }
+
+  // types notes that somebody types: "active", "paused" or "done".
+  types(nick, how) {
+    if (how === "active") this.typing.set(fold(nick), { nick, until: Date.now() + typingFor });
+    else this.typing.delete(fold(nick));
+  }
+
+  // typists are who types now.
+  typists() {
+    for (const [key, t] of this.typing) if (t.until < Date.now()) this.typing.delete(key);
+    return [...this.typing.values()].map((t) => t.nick);
+  }
+
+  // first is the id of the oldest line of the log that is here, whether it is shown or not.
   first() {
-    return this.messages.find((m) => !Number.isNaN(m.offset))?.id ?? "";
+    const shown = this.messages.find((m) => !Number.isNaN(m.offset))?.id ?? "";
+    return offset(this.oldest) < offset(shown) || shown === "" ? this.oldest : shown;
+  }
+
+  // saw notes that a line is here.
+  saw(id) {
+    if (!(offset(id) >= offset(this.oldest)) && !Number.isNaN(offset(id))) this.oldest = id;
   }
 
   // reached says that all up to a message is here.
@@ -61,14 +129,13 @@ export class Room {
 
   // forget drops what is known of the log: it is another one.
   forget() {
-    this.messages = [];
+    Object.assign(this, { messages: [], oldest: "", upTo: "", started: false, past: null });
     this.ids.clear();
-    this.upTo = "";
-    this.started = false;
+    this.reactions.clear();
   }
 
   unread(me) {
-    return this.messages.filter((m) => m.text !== undefined && !m.event && m.time > this.readTo && fold(m.nick) !== fold(me));
+    return this.messages.filter((m) => m.text && !m.event && m.time > this.readTo && fold(m.nick) !== fold(me));
   }
 
   // names takes a list of NAMES.
@@ -76,8 +143,13 @@ export class Room {
     for (const word of list.split(" ").filter(Boolean)) {
       const at = [...word].findIndex((c) => !ranks.includes(c));
       const nick = word.slice(at).split("!")[0];
-      this.people.set(fold(nick), { nick, rank: word.slice(0, at) });
+      this.people.set(fold(nick), { ...this.people.get(fold(nick)), nick, rank: word.slice(0, at) });
     }
+  }
+
+  // operator says whether somebody has a say here.
+  operator(nick) {
+    return /[~&@%]/.test(this.people.get(fold(nick))?.rank ?? "");
   }
 
   // sorted are the people: by rank, then by name.

@@ -1,5 +1,7 @@
 // What was said, as nodes. Text becomes text nodes only: nothing in it can be markup.
 
+import { fold } from "./irc.js";
+
 const link = /\bhttps?:\/\/[^\s<>"\u0000-\u001f]+/gi;
 
 // trimmed is a link without the punctuation that belongs to the sentence.
@@ -9,17 +11,17 @@ function trimmed(url) {
   return end;
 }
 
-// render appends text to a node, with links that can be followed and the own nick marked.
-export function render(node, text, me) {
+// render appends text to a node, with links that can be followed and nicks marked: one's own, and those of people, a Map by folded nick.
+export function render(node, text, me, people) {
   let from = 0;
-  const plain = text.replace(/\x03(\d{1,2}(,\d{1,2})?)?|[\x00-\x1f]/g, ""); // colours and the like of other clients
+  const plain = text.replace(/\x03(\d{1,2}(,\d{1,2})?)?|[\x00-\x08\x0b-\x1f]/g, ""); // colours and the like of other clients
   for (const found of plain.matchAll(link)) {
     const url = trimmed(found[0]);
-    mark(node, plain.slice(from, found.index), me);
+    mark(node, plain.slice(from, found.index), me, people);
     node.append(anchor(url));
     from = found.index + url.length;
   }
-  mark(node, plain.slice(from), me);
+  mark(node, plain.slice(from), me, people);
 }
 
 function anchor(url) {
@@ -42,16 +44,22 @@ const quote = (s) => s.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 // mention matches a nick as a word.
 export const mention = (nick) => new RegExp(`(?<![\\p{L}\\p{N}_])${quote(nick)}(?![\\p{L}\\p{N}_])`, "iu");
 
-function mark(node, text, me) {
-  const at = me ? text.search(mention(me)) : -1;
-  if (at < 0) {
-    node.append(text);
-    return;
+const word = /[A-Za-z_[\]{}\\|`^][A-Za-z0-9_[\]{}\\|`^-]*/g;
+
+// mark appends text, with the own nick marked and those of others in their colours.
+function mark(node, text, me, people) {
+  let from = 0;
+  for (const found of text.matchAll(word)) {
+    const name = found[0];
+    const own = me && fold(name) === fold(me);
+    if (!own && !(name.length > 2 && people?.has(fold(name)))) continue;
+    const e = document.createElement(own ? "mark" : "span");
+    e.textContent = name;
+    if (!own) e.className = `nick nick-${hue(name)}`;
+    node.append(text.slice(from, found.index), e);
+    from = found.index + name.length;
   }
-  const strong = document.createElement("mark");
-  strong.textContent = text.slice(at, at + me.length);
-  node.append(text.slice(0, at), strong);
-  mark(node, text.slice(at + me.length), me);
+  node.append(text.slice(from));
 }
 
 // hue is a nick's own colour, 0 to 15: a class nick-N of the style sheet.

@@ -1,0 +1,105 @@
+package page
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/chat"
+	"weir/chat/account"
+	"weir/internal/chromium"
+)
+
+// invite makes an invite.
+func (h *host) invite() string {
+	h.t.Helper()
+	store, err := account.Open(h.dir, account.Options{Iterations: 4096})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer store.Close()
+	code, _, err := store.NewInvite("ann", time.Now().Add(time.Hour))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return code
+}
+
+// Somebody follows a link with an invite, chooses a name and a password, and is in; the account is there when the connection is lost, and for another device.
+func TestRegistration(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, Config{}, chat.Options{Network: "Village"})
+	b := open(t)
+	b.listen()
+	b.Size(360, 740, false)
+	b.Go("http://" + h.addr + "/#invite=" + strings.ToLower(h.invite()) + "&room=garden")
+	b.Until(`document.querySelector("#kinds input:checked").value == "invite" && location.hash == "" && document.activeElement.id == "name"`)
+	if w := chromium.Eval[int](b.Page, `document.documentElement.scrollWidth`); w > 360 {
+		t.Errorf("the first screen is %d wide in a window of 360", w)
+	}
+	b.picture("register")
+	b.Write("dora")
+	b.focus("#password")
+	b.Write("short")
+	b.Press("Enter")
+	if len(chromium.Eval[[]string](b.Page, `said`)) > 0 {
+		t.Error("a password that is too short was sent")
+	}
+	b.Write(" no more")
+	b.Press("Enter")
+	b.Until(`document.querySelector("#title").textContent == "#garden" && document.querySelector("#me").textContent == "dora"`)
+	h.cut()
+	b.Until(`document.querySelector("#state").textContent == "" && said.filter((l) => l.startsWith("AUTHENTICATE")).length == 4`)
+
+	b.Go("about:blank")
+	b.Go("http://" + h.addr + "/#invite=" + strings.Repeat("A", 26))
+	b.Until(`document.querySelector("#invite").value != ""`)
+	b.Until(`(document.querySelector("#name").value = "emil", document.querySelector("#password").focus(), document.activeElement.id == "password")`)
+	b.Write("another password")
+	b.Press("Enter")
+	b.Until(`document.querySelector("#refused").textContent.includes("invite code")`)
+	h.visit(b, "dora", "short no more", "#garden")
+	b.inRoom("#garden")
+	b.clean(h)
+}
+
+// The password does not leave the browser, where the browser can do without.
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, Config{}, chat.Options{})
+	const password = "käse\u00a0½ brot"
+	h.account("ann", password)
+	plain := base64.StdEncoding.EncodeToString([]byte("\x00ann\x00" + password))
+	b := open(t)
+	b.listen()
+	h.visit(b, "ann", password, "#a")
+	b.inRoom("#a")
+	if said := strings.Join(chromium.Eval[[]string](b.Page, `said`), "\n"); !strings.Contains(said, "AUTHENTICATE :SCRAM-SHA-256\n") || strings.Contains(said, plain) {
+		t.Errorf("by SCRAM the page said\n%s", said)
+	}
+	rfc := chromium.Eval[[]string](b.Page, `import("./scram.js").then(async ({ Scram }) => { const s = new Scram("user", "pencil", "rOprNGfwEbeRWgbNEkqO");
+		return [await s.answer(""), await s.answer("r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"),
+			await s.answer("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="), String(s.proven), await s.answer("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5=").catch(String)] })`)
+	want := []string{"n,,n=user,r=rOprNGfwEbeRWgbNEkqO", "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=", "", "true",
+		"Error: the server did not prove that it knows the password"}
+	for i := range want {
+		if rfc[i] != want[i] {
+			t.Errorf("RFC 7677, step %d: %q, want %q", i, rfc[i], want[i])
+		}
+	}
+	b.clean(h)
+
+	unsafe := b.another()
+	unsafe.listen()
+	unsafe.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `Object.defineProperty(Crypto.prototype, "subtle", { value: undefined })`}, nil)
+	h.visit(unsafe, "ann", password, "#a")
+	unsafe.inRoom("#a")
+	if said := strings.Join(chromium.Eval[[]string](unsafe.Page, `said`), "\n"); !strings.Contains(said, "AUTHENTICATE :"+plain) {
+		t.Errorf("where there is no other way the page said\n%s", said)
+	}
+	if hidden := chromium.Eval[bool](unsafe.Page, `document.querySelector("#unsafe").hidden`); hidden {
+		t.Error("the page does not say that the password can be read")
+	}
+	unsafe.clean(h)
+}

@@ -1,0 +1,56 @@
+package page
+
+import (
+	"fmt"
+	"testing"
+
+	"weir/chat"
+	"weir/internal/chromium"
+)
+
+// A search finds what is far back, and leads there: one reads around it, goes on to where one was, and misses nothing and sees nothing twice.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, Config{}, chat.Options{})
+	w := h.user("writer", "#old", textProtocol)
+	var want []string
+	for i := range 420 {
+		text := fmt.Sprintf("message %d", i)
+		if i == 120 {
+			text = "where the treasure is buried"
+		}
+		want = append(want, text)
+		w.send("PRIVMSG #old :" + text)
+	}
+	w.send("PING :stored")
+	w.until(":stored")
+	b := open(t)
+	h.visit(b, "ann", "", "#old")
+	b.inRoom("#old")
+	b.Until(texts + `.at(-1) == "message 419"`)
+	b.Press("Alt+s")
+	b.Until(`document.activeElement.id == "words"`)
+	b.Write("buried treasure")
+	b.Press("Enter")
+	b.Until(`document.querySelectorAll("#found li").length == 1 && document.querySelectorAll("#found mark").length == 2`)
+	b.picture("search")
+	b.focus("#words")
+	b.focus("#found li button")
+	b.Press("Enter")
+	b.Until(`document.activeElement.querySelector?.(".text")?.textContent == "where the treasure is buried" && document.activeElement.classList.contains("pointed")`)
+	if n := chromium.Eval[int](b.Page, texts+".length"); n > 110 {
+		t.Errorf("%d messages were loaded to show one", n)
+	}
+	w.send("PRIVMSG #old :said meanwhile", "PING :more")
+	w.until(":more")
+	want = append(want, "said meanwhile")
+	b.Until(`(document.querySelector("#log").scrollTop = 0, document.querySelector("#log .begin"))`)
+	b.Until(`(document.querySelector("#log").scrollTop = 1e6, ` + texts + `.at(-1) == "said meanwhile")`)
+	b.shows(want)
+
+	b.say("/search nothing-like-it")
+	b.Until(`document.querySelector("#found-state").textContent == "Nothing was found."`)
+	b.Press("Escape")
+	b.Until(`document.querySelector("#finding").hidden && document.activeElement.id == "say"`)
+	b.clean(h)
+}

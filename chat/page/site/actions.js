@@ -1,0 +1,122 @@
+// What can be done with a message: a bar of buttons on the one that is pointed at or has the focus, and keys.
+
+import { button, element } from "./message.js";
+import { fold } from "./irc.js";
+import { react, redact } from "./talk.js";
+
+const quick = [["👍", "Thumbs up"], ["❤️", "Heart"], ["😂", "Laughing"], ["🎉", "Hooray"], ["😮", "Surprised"], ["😢", "Sad"]];
+
+export class Actions {
+  // app = {client, shown(), reply(message), field}.
+  constructor(app, log) {
+    Object.assign(this, { app, log, message: null });
+    this.bar = element("div", "actions");
+    this.bar.setAttribute("role", "toolbar");
+    this.bar.setAttribute("aria-label", "This message");
+    for (const [sign, name] of quick) this.bar.append(button("sign", sign, name, () => this.react(sign)));
+    this.bar.append(button("", "Reply", "", () => this.reply()));
+    this.remove = button("", "Delete", "", () => this.redact());
+    this.bar.append(this.remove);
+    log.addEventListener("pointerover", (e) => this.on(e.target));
+    log.addEventListener("pointerleave", () => !this.bar.contains(document.activeElement) && this.off());
+    log.addEventListener("focusin", (e) => this.on(e.target));
+    log.addEventListener("click", (e) => this.on(e.target));
+    log.addEventListener("keydown", (e) => this.key(e));
+  }
+
+  // of is the message that an element shows; undefined for what can't be acted on.
+  of(node) {
+    const room = this.app.shown();
+    const m = (room?.past ?? room)?.ids.get(node?.dataset.id);
+    return m && !m.redacted && !m.event && m.id && !Number.isNaN(m.offset) ? m : undefined;
+  }
+
+  on(target) {
+    const node = target.closest?.("article");
+    if (this.bar.parentNode === node && node) return;
+    if (this.bar.contains(document.activeElement) && target !== document.activeElement) return;
+    const m = this.of(node);
+    if (!m) return;
+    this.message = m;
+    const { client } = this.app;
+    const mine = fold(m.account) === fold(client.account) && client.account !== "";
+    this.remove.hidden = !(mine || this.app.shown().operator(client.nick)) || !client.caps.has("draft/message-redaction");
+    node.append(this.bar);
+  }
+
+  off() {
+    this.bar.remove();
+    this.message = null;
+  }
+
+  react(sign) {
+    const m = this.message;
+    this.off();
+    react(this.app.client, this.app.shown(), m, sign);
+    this.back(m);
+  }
+
+  reply() {
+    const m = this.message;
+    this.off();
+    this.app.reply(m);
+  }
+
+  redact() {
+    const m = this.message;
+    this.off();
+    if (confirm("Remove this message for everybody?")) redact(this.app.client, this.app.shown(), m.id);
+    this.back(m);
+  }
+
+  // back gives the focus back to a message, from a button that is gone.
+  back(m) {
+    this.log.querySelector(`article[data-id="${CSS.escape(m.id)}"]`)?.focus({ preventScroll: true });
+  }
+
+  // key moves among messages, and does what their letters say.
+  key(e) {
+    const node = e.target.closest?.("article");
+    if (!node || e.ctrlKey || e.altKey || e.metaKey) return;
+    const among = [...this.log.querySelectorAll("article")];
+    const at = among.indexOf(node);
+    const inBar = this.bar.contains(e.target);
+    const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: among.length - 1 }[e.key];
+    if (inBar && (e.key === "ArrowLeft" || e.key === "ArrowRight")) this.along(e);
+    else if (to !== undefined) this.go(e, among[to]);
+    else if (e.target !== node) return;
+    else if (e.key === "Enter") this.enter(e);
+    else if (e.key === "r" && this.of(node)) this.then(e, () => this.reply());
+    else if (e.key === "Delete" && this.of(node) && !this.remove.hidden) this.then(e, () => this.redact());
+  }
+
+  then(e, act) {
+    e.preventDefault();
+    this.on(e.target);
+    act();
+  }
+
+  enter(e) {
+    e.preventDefault();
+    this.bar.querySelector("button")?.focus();
+  }
+
+  along(e) {
+    const all = [...this.bar.querySelectorAll("button:not([hidden])")];
+    const by = e.key === "ArrowLeft" ? -1 : 1;
+    e.preventDefault();
+    all[(all.indexOf(e.target) + by + all.length) % all.length].focus();
+  }
+
+  go(e, node) {
+    e.preventDefault();
+    if (!node) {
+      if (e.key === "ArrowDown") this.app.field.focus();
+      return;
+    }
+    for (const old of this.log.querySelectorAll('article[tabindex="0"]')) old.tabIndex = -1;
+    node.tabIndex = 0;
+    node.focus();
+    node.scrollIntoView({ block: "nearest" });
+  }
+}

@@ -1,0 +1,114 @@
+// The field in which one writes, with what is answered above it.
+
+import { Completion } from "./complete.js";
+import { fold, isRoom } from "./irc.js";
+import { nickOf } from "./message.js";
+import { run } from "./say.js";
+import { typing } from "./talk.js";
+
+const $ = (id) => document.getElementById(id);
+
+export class Field {
+  // app = {client, shown(), open(room), wrong(room, text), help(), find(words), sent()}.
+  constructor(app) {
+    this.app = app;
+    this.field = $("say");
+    this.reply = null; // the message that is answered
+    this.completion = new Completion(this.field, () => this.names());
+    $("saying").addEventListener("submit", (e) => this.say(e));
+    $("answer-off").addEventListener("click", () => this.forget());
+    this.field.addEventListener("keydown", (e) => this.key(e));
+    this.field.addEventListener("input", () => this.input());
+  }
+
+  focus() {
+    this.field.focus();
+  }
+
+  // write adds text where the cursor is.
+  write(text) {
+    const { field } = this;
+    const before = field.value.slice(0, field.selectionStart);
+    field.setRangeText((before && !/\s$/.test(before) ? " " : "") + text + " ", field.selectionStart, field.selectionEnd, "end");
+    this.grow();
+    field.focus();
+  }
+
+  say(e) {
+    e?.preventDefault();
+    const text = this.field.value;
+    if (!text.trim()) return;
+    const { client, open, wrong, help, find } = this.app;
+    const reply = this.reply?.id ?? "";
+    this.field.value = "";
+    this.grow();
+    this.forget();
+    this.app.sent();
+    run({ client, room: this.app.shown(), open, wrong, help, find }, text, reply);
+  }
+
+  input() {
+    this.grow();
+    const room = this.app.shown();
+    const text = this.field.value;
+    if (room) typing(this.app.client, room, text !== "" && !/^\/(?!me )/.test(text));
+  }
+
+  // change keeps what was written in one room, and brings back what was in another.
+  change(from, to) {
+    if (from) from.draft = this.field.value;
+    this.forget();
+    this.field.value = to?.draft ?? "";
+    this.field.placeholder = to ? `Message to ${to.name}` : "/join #room";
+    this.grow();
+    if (!matchMedia("(pointer: coarse)").matches) this.focus();
+  }
+
+  // answer has what is written next answer a message.
+  answer(m) {
+    this.reply = m;
+    $("answering").hidden = false;
+    $("answered").replaceChildren("Replying to ", nickOf(m.nick), ` ${m.text.split("\n", 1)[0].slice(0, 120)}`);
+    this.focus();
+  }
+
+  // forget answers nothing; it is false if nothing was answered.
+  forget() {
+    const was = this.reply !== null;
+    this.reply = null;
+    $("answering").hidden = true;
+    return was;
+  }
+
+  // grow makes the field as high as what is written.
+  grow() {
+    const { field } = this;
+    field.style.height = "auto";
+    if (field.scrollHeight > 0) field.style.height = `${Math.min(field.scrollHeight + 2, innerHeight / 3)}px`;
+  }
+
+  key(e) {
+    if (e.key === "Enter" && !e.shiftKey && !e.isComposing) this.say(e);
+    else if (e.key === "Tab" && !e.altKey && !e.ctrlKey && this.completion.next(e.shiftKey)) e.preventDefault();
+    else if (e.key === "ArrowUp" && this.field.value === "" && !e.altKey) this.up(e);
+  }
+
+  // up goes to the newest message.
+  up(e) {
+    const last = [...document.querySelectorAll("#log article:not(.waiting)")].at(-1);
+    if (!last) return;
+    e.preventDefault();
+    last.tabIndex = 0;
+    last.focus();
+  }
+
+  names() {
+    const { client } = this.app;
+    const room = this.app.shown();
+    const spoke = (room?.messages ?? []).map((m) => m.nick).reverse();
+    const people = room?.direct ? [room.name] : (room?.sorted() ?? []).map((p) => p.nick);
+    const here = new Set(people.map(fold));
+    const names = [...new Set(spoke.filter((n) => here.has(fold(n))).concat(people))].filter((n) => n !== client.nick);
+    return names.concat([...client.rooms.values()].map((r) => r.name).filter(isRoom));
+  }
+}

@@ -1,0 +1,67 @@
+// Coming in: capabilities first, then a login, a registration, or neither.
+
+import { Scram, usable } from "./scram.js";
+import { base64, chunks } from "./irc.js";
+
+const wanted = ["message-tags", "server-time", "batch", "labeled-response", "echo-message", "standard-replies", "account-tag", "multi-prefix",
+  "away-notify", "setname", "cap-notify", "draft/chathistory", "draft/event-playback", "draft/read-marker", "draft/multiline",
+  "draft/message-redaction", "draft/account-registration", "draft/search"];
+
+const refusals = {
+  INVALID_EMAIL: "That invite code is not good: it was used, is over, or has a letter wrong.",
+  ACCOUNT_EXISTS: "Somebody has that name. Choose another one, or come in with your account.",
+  USERNAME_EXISTS: "Somebody has that name. Choose another one, or come in with your account.",
+  DISALLOWED: "Nobody can register here. Ask who runs this chat for an account.",
+};
+
+// negotiate asks for what both know.
+export function negotiate(c) {
+  const ask = wanted.filter((name) => c.offered.has(name));
+  if (c.kind !== "guest") ask.push("sasl");
+  c.send("CAP", ["REQ", ask.join(" ")]);
+}
+
+// prove begins what the user wants to come in by.
+export function prove(c) {
+  if (c.kind === "invite") c.send("REGISTER", [c.name, c.invite || "*", c.password]);
+  else if (c.kind === "account") begin(c);
+  else c.send("CAP", ["END"]);
+}
+
+function begin(c) {
+  const offered = (c.offered.get("sasl") ?? "").toUpperCase().split(/[=,]/);
+  c.said = "";
+  c.scram = usable() ? new Scram(c.name, c.password) : null;
+  if (c.scram && !offered.includes("SCRAM-SHA-256")) c.refuse("The server has no safe way to log in (SCRAM-SHA-256).");
+  else c.send("AUTHENTICATE", [c.scram ? "SCRAM-SHA-256" : "PLAIN"]);
+}
+
+// challenged answers what the server says in the exchange.
+export async function challenged(c, part) {
+  if (part !== "+") c.said += part;
+  if (part.length === 400) return;
+  const { scram, connection } = c;
+  const said = atob(c.said);
+  c.said = "";
+  try {
+    const answer = scram ? await scram.answer(said) : `\0${c.name}\0${c.password}`;
+    if (connection !== c.connection) return; // meanwhile it was lost
+    for (const piece of answer === "" ? ["+"] : chunks(base64(answer))) c.send("AUTHENTICATE", [piece]);
+  } catch (e) {
+    c.refuse(`The login failed: ${e.message}.`);
+  }
+}
+
+// loggedIn is the end of the exchange.
+export function loggedIn(c) {
+  if (c.scram && !c.scram.proven) c.refuse("The server did not prove that it knows the password: it may be another's.");
+  else c.send("CAP", ["END"]);
+}
+
+// registered: the account is there, and we are logged in to it.
+export function registered(c) {
+  Object.assign(c, { kind: "account", invite: "" });
+  c.send("CAP", ["END"]);
+}
+
+export const notRegistered = (c, code, text) => c.refuse(refusals[code] ?? `There is no account for you yet: ${text}`);

@@ -1,0 +1,76 @@
+// What one says: messages, which are kept until they are acknowledged, over any number of connections; and reactions, redactions, typing.
+
+import { cut } from "./irc.js";
+
+// ownId is the tag by which what we said is found again in the history.
+export const ownId = "+weir.page/id";
+
+const textBytes = 380; // of one line
+const mostLines = 30; // of one message
+const mostBytes = 12000;
+const typingAgain = 3000; // milliseconds
+
+const newId = () => crypto.getRandomValues(new Uint32Array(3)).join(".");
+
+// say says something in a room, as an answer to a message if there is one.
+export function say(c, room, text, reply = "") {
+  for (const parts of messages(text)) {
+    const s = { id: newId(), parts, text: joined(parts), reply };
+    room.sending.push(s);
+    if (c.ready && room.synced) utter(c, room, s);
+  }
+  room.typed = 0;
+  c.ui.changed("messages", room);
+}
+
+const joined = (parts) => parts.map((p, i) => (i > 0 && !p.concat ? "\n" : "") + p.text).join("");
+
+// messages are the messages that a text is sent as, each a list of lines.
+function messages(text) {
+  const all = [[]];
+  let size = 0;
+  for (const part of cut(text, textBytes)) {
+    const n = new TextEncoder().encode(part.text).length + 1;
+    if (size + n > mostBytes || all.at(-1).length === mostLines) {
+      all.push([]);
+      size = 0;
+    }
+    size += n;
+    all.at(-1).push(all.at(-1).length > 0 ? part : { ...part, concat: false });
+  }
+  return all.filter((parts) => parts.some((p) => p.text !== ""));
+}
+
+// utter sends a message.
+export function utter(c, room, s) {
+  const tags = { label: s.id, [ownId]: s.id };
+  if (s.reply) tags["+draft/reply"] = s.reply;
+  if (s.parts.length > 1 && c.caps.has("draft/multiline")) {
+    c.send("BATCH", ["+m", "draft/multiline", room.name], tags);
+    for (const p of s.parts) c.send("PRIVMSG", [room.name, p.text], p.concat ? { batch: "m", "draft/multiline-concat": "" } : { batch: "m" });
+    c.send("BATCH", ["-m"]);
+    return;
+  }
+  s.parts.forEach((p, i) => p.text && c.send("PRIVMSG", [room.name, p.text], i === s.parts.length - 1 ? tags : {}));
+}
+
+// react says what one thinks of a message; saying it again takes it back.
+export function react(c, room, message, reaction) {
+  const mine = room.reactionOf(message.id, reaction, c.nick);
+  if (mine && c.account) redact(c, room, mine);
+  else if (!mine) c.send("TAGMSG", [room.name], { "+draft/react": reaction, "+draft/reply": message.id });
+}
+
+// redact takes a message away.
+export function redact(c, room, id) {
+  c.send("REDACT", [room.name, id]);
+}
+
+// typing tells others that one types, now and then; or does not any more.
+export function typing(c, room, active) {
+  if (!c.ready || !c.caps.has("message-tags") || !(room.joined || room.direct)) return;
+  const now = Date.now();
+  if (active ? now - room.typed < typingAgain : room.typed === 0) return;
+  room.typed = active ? now : 0;
+  c.send("TAGMSG", [room.name], { "+typing": active ? "active" : "done" });
+}
