@@ -67,6 +67,8 @@ func (s *session) mayJoin(r *room, key string) bool {
 	u := s.user
 	code, why := "", ""
 	switch invited := u.invited[r]; {
+	case r.deleted:
+		code, why = irc.ErrNoSuchChannel, "It is being deleted: join again to have a new one"
 	case len(u.rooms) >= s.svc.opts().UserRooms:
 		code, why = irc.ErrTooManyChannels, "You have joined too many channels"
 	case u.oper || u.account != "" && strings.Contains(r.ranks[irc.Fold(u.account)], "o"):

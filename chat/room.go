@@ -31,6 +31,7 @@ type room struct {
 	limit          int
 	bans           []ban
 	ranks          map[string]string // by folded account: of irc.RoomRanks
+	deleted        bool              // by an administrator: nobody may enter
 	metadata       map[string]string // see metadata.go
 }
 

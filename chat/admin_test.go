@@ -1,0 +1,140 @@
+package chat
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/chat/account"
+	"weir/chat/data"
+	"weir/serve"
+)
+
+// state is what the files say of a room.
+func (s *server) state(name string) RoomState {
+	s.t.Helper()
+	room, err := data.Named(name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	state, err := ReadRoom(s.dir, room)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return state
+}
+
+func TestAnAdministratorChangesARoomAndThoseInItHear(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		s.account("ann", "secret of ann", account.Member)
+		bob := s.user("bob")
+		bob.send("JOIN #Garden")
+		bob.settled()
+		ann := s.client("ann")
+		ann.send("PASS :ann:secret of ann", "NICK ann", "USER ann 0 * :ann", "JOIN #garden")
+		ann.until(" 366 ")
+		topic, key := "Roses", "lilac"
+		if err := s.chat.ChangeRoom("#garden", RoomChange{Topic: &topic, Key: &key, Ranks: map[string]string{"Ann": "ov"}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{":weir.chat MODE #Garden +k lilac", ":weir.chat MODE #Garden +o ann", ":weir.chat MODE #Garden +v ann", ":weir.chat TOPIC #Garden :Roses"} {
+			bob.until(want)
+		}
+		state := s.state("#garden")
+		if state.Name != "#Garden" || state.Topic != "Roses" || state.TopicBy != "weir.chat" || state.Key != "lilac" || state.Ranks["ann"] != "ov" || state.Made.IsZero() {
+			t.Errorf("the files say %+v", state)
+		}
+		none := ""
+		if err := s.chat.ChangeRoom("#GARDEN", RoomChange{Topic: &none, Key: &none, Ranks: map[string]string{"ann": ""}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{" MODE #Garden -k *", " MODE #Garden -o ann", " MODE #Garden -v ann", " TOPIC #Garden :"} {
+			bob.until(want)
+		}
+		if state := s.state("#garden"); state.Topic+state.Key != "" || state.Ranks["ann"] != "" {
+			t.Errorf("the files say %+v", state)
+		}
+	})
+}
+
+// Nobody has it open: it is opened, and changed all the same.
+func TestARoomThatNobodyIsInIsChanged(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	s.account("ann", "secret of ann", account.Member)
+	c := s.user("bob")
+	c.send("JOIN #a")
+	c.settled()
+	s.halt()
+	s.run()
+	if err := s.chat.ChangeRoom("#a", RoomChange{Ranks: map[string]string{"ann": "o"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.state("#a").Ranks["ann"]; got != "o" {
+		t.Errorf("ann is %q, want o", got)
+	}
+}
+
+func TestWhatAnAdministratorCannotChange(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	c := s.user("bob")
+	c.send("JOIN #a")
+	c.settled()
+	long, words, lines := strings.Repeat("x", 400), "two words", "two\nlines"
+	for what, x := range map[string]struct {
+		room   string
+		change RoomChange
+		want   error
+	}{
+		"no room":        {"#b", RoomChange{}, ErrNoRoom},
+		"no name":        {"a,b", RoomChange{}, ErrNoRoom},
+		"outside":        {"#../../x", RoomChange{}, ErrNoRoom},
+		"long key":       {"#a", RoomChange{Key: &long}, ErrChange},
+		"key of words":   {"#a", RoomChange{Key: &words}, ErrChange},
+		"long topic":     {"#a", RoomChange{Topic: &long}, ErrChange},
+		"topic of lines": {"#a", RoomChange{Topic: &lines}, ErrChange},
+		"no account":     {"#a", RoomChange{Ranks: map[string]string{"bob": "o"}}, ErrChange},
+	} {
+		if err := s.chat.ChangeRoom(x.room, x.change); !errors.Is(err, x.want) {
+			t.Errorf("%s: %v, want %v", what, err, x.want)
+		}
+	}
+	if err := s.chat.DeleteRoom("#b"); !errors.Is(err, ErrNoRoom) {
+		t.Errorf("deleting a room that is not there: %v", err)
+	}
+}
+
+// Who is in it is put out, all text is gone, and whoever joins then has a new one.
+func TestADeletedRoomIsGone(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		bob := s.user("bob")
+		bob.send("JOIN #a", "PRIVMSG #a :nevermore")
+		bob.settled()
+		if err := s.chat.DeleteRoom("#A"); err != nil {
+			t.Fatal(err)
+		}
+		bob.until(":weir.chat KICK #a bob :The room was deleted")
+		bob.send("PRIVMSG #a :still there?")
+		bob.until(" 40")
+		err := filepath.WalkDir(s.dir, func(path string, e os.DirEntry, err error) error {
+			if err != nil || !e.Type().IsRegular() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if strings.Contains(string(text), "nevermore") && !strings.Contains(path, "search") {
+				t.Errorf("%s still has what was said", path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bob.send("JOIN #a", "PRIVMSG #a :anew")
+		for _, line := range bob.settled() {
+			if strings.Contains(line, "nevermore") {
+				t.Errorf("the new room has what was said in the old: %s", line)
+			}
+		}
+	})
+}
