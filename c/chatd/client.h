@@ -129,6 +129,8 @@ bool store_topic(struct client *c, struct joined *j, struct slice text);
 /* history.c */
 void command_history(struct client *c, const struct line *l);
 void replay_missed(struct client *c, struct joined *j, uint64_t end);
+/* Has SEND replay the newest count lines in [from, end) of the log in the folder path, said to be of the room or person name. */
+void replay_lines(struct client *c, const char *path, struct slice name, uint64_t from, uint64_t end, unsigned count);
 /* How far the client's device has been sent the room with this id, by all of its sessions; waits for one that ends, two seconds at most. */
 uint64_t mark_of(struct client *c, const char *id);
 /* Writes down how far the client's device has been sent a room. */

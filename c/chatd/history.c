@@ -2,6 +2,7 @@
 #include "client.h"
 
 #include "clock.h"
+#include "direct.h"
 #include "marks.h"
 #include "view.h"
 
@@ -15,8 +16,7 @@ enum { HISTORY_MAX = 1000, PREDECESSOR_MS = 2000, PAUSE_MS = 5, REQUEST_MAX = PA
 /* Which lines of a log are asked for. */
 struct request {
 	const char *folder;
-	const char *name;   /* of the room, or of who the client talks to */
-	unsigned room;      /* number in the table */
+	struct slice name;  /* of the room, or of who the client talks to */
 	uint64_t from, end; /* offsets; */
 	uint64_t since;     /* later than this time, */
 	unsigned count;     /* the newest so many */
@@ -31,9 +31,9 @@ same_device(const struct session *a, const struct session *b)
 static void
 ask(struct client *c, const struct request *r)
 {
-	struct mail_item item = { .type = MAIL_REPLAY, .room = (uint16_t)r->room, .count = r->count, .first = r->from, .end = r->end };
+	struct mail_item item = { .type = MAIL_REPLAY, .room = MAIL_NO_ROOM, .count = r->count, .first = r->from, .end = r->end };
 	char text[REQUEST_MAX];
-	int n = snprintf(text, sizeof text, "%s %s %" PRIu64, r->folder, r->name, r->since);
+	int n = snprintf(text, sizeof text, "%s %.*s %" PRIu64, r->folder, (int)r->name.length, r->name.at, r->since);
 
 	if (n > 0 && (size_t)n < sizeof text)
 		tell_self(c, &item, (struct slice){ text, (size_t)n });
@@ -93,10 +93,16 @@ mark_of(struct client *c, const char *id)
 }
 
 void
+replay_lines(struct client *c, const char *path, struct slice name, uint64_t from, uint64_t end, unsigned count)
+{
+	ask(c, &(struct request){ .folder = path, .name = name, .from = from, .end = end, .count = count });
+}
+
+void
 replay_missed(struct client *c, struct joined *j, uint64_t end)
 {
 	const struct room *room = &c->t->rooms[j->room];
-	struct request r = { .folder = room->path, .name = room->name, .room = j->room, .end = end, .count = c->o->replay };
+	struct request r = { .folder = room->path, .name = slice_of(room->name), .end = end, .count = c->o->replay };
 
 	if (c->caps & CAP_CHATHISTORY)
 		return;
@@ -143,13 +149,29 @@ history_fail(struct client *c, const char *code, struct slice what, const char *
 	fail(c, "CHATHISTORY", with, text);
 }
 
+/* Finds the log of a room that the client is in, or of what it said with an account. */
+static bool
+find_log(struct client *c, struct slice target, char path[PATH_MAX_ROOM], struct request *r)
+{
+	struct joined *j = slice_starts(target, "#") ? joined_find(c, target) : NULL;
+
+	r->folder = path;
+	r->name = target;
+	if (j == NULL)
+		return !slice_starts(target, "#") && conversation_find(c, target, path, &r->end);
+	snprintf(path, PATH_MAX_ROOM, "%s", c->t->rooms[j->room].path);
+	r->name = slice_of(c->t->rooms[j->room].name);
+	r->end = atomic_load(&j->log.ends->committed);
+	return true;
+}
+
 void
 command_history(struct client *c, const struct line *l)
 {
 	struct slice target = line_param(l, 1);
 	struct request r = { .count = HISTORY_MAX };
+	char path[PATH_MAX_ROOM];
 	unsigned long long limit;
-	struct joined *j;
 
 	if (!slice_is(line_param(l, 0), "LATEST")) {
 		fail(c, "CHATHISTORY", "INVALID_PARAMS", "This server knows only CHATHISTORY LATEST");
@@ -159,9 +181,8 @@ command_history(struct client *c, const struct line *l)
 		history_fail(c, "NEED_MORE_PARAMS", (struct slice){ "", 0 }, "Missing parameters");
 		return;
 	}
-	j = slice_starts(target, "#") ? joined_find(c, target) : NULL;
-	if (j == NULL) {
-		history_fail(c, "INVALID_TARGET", target.length <= ROOM_MAX ? target : slice_of("*"), "You are not in that channel");
+	if (!find_log(c, target, path, &r)) {
+		history_fail(c, "INVALID_TARGET", target.length <= ROOM_MAX ? target : slice_of("*"), "You are not in that channel, or never talked to that account");
 		return;
 	}
 	if (!parse_point(line_param(l, 2), &r) || !slice_number(line_param(l, 3), UINT32_MAX, &limit)) {
@@ -170,9 +191,5 @@ command_history(struct client *c, const struct line *l)
 	}
 	if (limit > 0 && limit < HISTORY_MAX)
 		r.count = (unsigned)limit;
-	r.folder = c->t->rooms[j->room].path;
-	r.name = c->t->rooms[j->room].name;
-	r.room = j->room;
-	r.end = atomic_load(&j->log.ends->committed);
 	ask(c, &r);
 }

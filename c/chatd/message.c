@@ -4,7 +4,9 @@
  */
 #include "client.h"
 
+#include "account.h"
 #include "clock.h"
+#include "direct.h"
 #include "report.h"
 #include "state.h"
 #include "view.h"
@@ -251,50 +253,6 @@ to_room(struct client *c, const struct message *m, struct slice target)
 		relay_to_room(c, m, j);
 }
 
-/* Makes every session of both accounts follow their conversation. Under names. */
-static void
-seat(struct client *c, unsigned room, const char *other, uint64_t start)
-{
-	struct room *r = &c->t->rooms[room];
-
-	for (unsigned i = 0; i < table_sessions(); i++) {
-		const struct session *s = &c->t->sessions[i];
-		bool theirs = name_same(slice_of(s->account), slice_of(other)) || name_same(slice_of(s->account), slice_of(c->me->account));
-
-		if (!s->registered || s->left || s->account[0] == '\0' || !theirs || room_has(r, i))
-			continue;
-		room_seat(c->t, room, i, start);
-		session_tell(c->t, i, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)room, .end = start }, slice_of(r->path));
-	}
-}
-
-/* The conversation of the client's account and another, open to be written to. */
-static struct joined *
-conversation(struct client *c, const char *other)
-{
-	char mine[NICK_MAX + 1], theirs[NICK_MAX + 1], name[2 * NICK_MAX + 2];
-	struct joined *j;
-	int i;
-
-	(void)name_fold(slice_of(c->me->account), mine, sizeof mine);
-	(void)name_fold(slice_of(other), theirs, sizeof theirs);
-	if (strcmp(mine, theirs) < 0)
-		snprintf(name, sizeof name, "%s,%s", mine, theirs);
-	else
-		snprintf(name, sizeof name, "%s,%s", theirs, mine);
-	names_take(c->t);
-	j = joined_find(c, slice_of(name));
-	if (j == NULL && (i = room_open(c, slice_of(name), true)) >= 0) {
-		j = joined_open(c, (unsigned)i);
-		if (j == NULL && room_empty(&c->t->rooms[i]))
-			c->t->rooms[i].used = false;
-	}
-	if (j != NULL)
-		seat(c, j->room, other, atomic_load(&j->log.ends->committed));
-	names_release(c->t);
-	return j;
-}
-
 /* Finds who has the nick: the account, "" for none; false when nobody has. */
 static bool
 find_nick(struct client *c, struct slice target, char nick[NICK_MAX + 1], char account[NICK_MAX + 1])
@@ -332,13 +290,28 @@ relay_to_nick(struct client *c, const struct message *m, const char *nick)
 	names_release(c->t);
 }
 
+/* Finds who has the nick, or else the account of that name: what is said to it waits in the log. */
+static bool
+find_account(struct client *c, const struct message *m, struct slice target, char nick[NICK_MAX + 1], char account[NICK_MAX + 1])
+{
+	struct account a;
+
+	if (find_nick(c, target, nick, account))
+		return true;
+	if (c->me->account[0] == '\0' || !is_kept(m) || !name_is_nick(target) || !account_find(c->data, target, &a))
+		return false;
+	memcpy(nick, a.name, sizeof a.name);
+	memcpy(account, a.name, sizeof a.name);
+	return true;
+}
+
 static void
 to_nick(struct client *c, const struct message *m, struct slice target)
 {
 	char nick[NICK_MAX + 1], account[NICK_MAX + 1];
 	struct joined *j;
 
-	if (!find_nick(c, target, nick, account)) {
+	if (!find_account(c, m, target, nick, account)) {
 		refuse(c, m, 401, target, "No such nick");
 		return;
 	}

@@ -4,6 +4,7 @@
 #include "account.h"
 #include "ban.h"
 #include "clock.h"
+#include "direct.h"
 #include "view.h"
 
 #include <stdio.h>
@@ -248,6 +249,8 @@ take_nick(struct client *c)
 		slice_copy(nick, c->me->nick, sizeof c->me->nick);
 		c->me->registered = true;
 	}
+	if (free && c->me->account[0] != '\0')
+		conversations_enter(c);
 	names_release(c->t);
 	return free;
 }
@@ -285,5 +288,7 @@ try_register(struct client *c)
 	} else {
 		c->registered = true;
 		welcome(c);
+		if (c->me->account[0] != '\0')
+			conversations_replay(c);
 	}
 }

@@ -24,25 +24,35 @@ joined_find(struct client *c, struct slice name)
 	return NULL;
 }
 
+/* A place for one more room, or conversation: for that, in the place of one which nothing waits for. */
 static struct joined *
-joined_free(struct client *c)
+joined_free(struct client *c, bool direct)
 {
-	unsigned in_use = 0;
-	struct joined *free = NULL;
+	struct joined *free = NULL, *idle = NULL;
+	unsigned rooms = 0;
 
 	for (int i = 0; i < MY_ROOMS_MAX; i++) {
-		in_use += c->joined[i].used && !c->t->rooms[c->joined[i].room].direct;
-		if (!c->joined[i].used)
-			free = &c->joined[i];
+		struct joined *j = &c->joined[i];
+
+		if (!j->used)
+			free = j;
+		else if (!c->t->rooms[j->room].direct)
+			rooms++;
+		else if (!j->unmarked && c->batch.to != j)
+			idle = j;
 	}
-	return in_use < ROOMS_OF_CLIENT ? free : NULL;
+	if (!direct)
+		return rooms < ROOMS_OF_CLIENT ? free : NULL;
+	if (free == NULL && idle != NULL)
+		joined_close(idle);
+	return free != NULL ? free : idle;
 }
 
 struct joined *
 joined_open(struct client *c, unsigned room)
 {
 	struct room *r = &c->t->rooms[room];
-	struct joined *j = joined_free(c);
+	struct joined *j = joined_free(c, r->direct);
 	struct log_recovery found;
 
 	if (j == NULL) {

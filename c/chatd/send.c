@@ -123,6 +123,8 @@ static void
 flush(struct sender *s)
 {
 	outbox_flush(&out);
+	if (out.failed)
+		atomic_store(&s->me->closing, true); /* before RECV takes for sent what was not */
 	for (int i = 0; i < s->top && !out.failed; i++)
 		if (s->feeds[i].used)
 			atomic_store(&s->box->sent[s->feeds[i].room], s->feeds[i].reader.position);
@@ -211,6 +213,7 @@ replay(struct sender *s, const struct mail_item *item, struct slice text)
 	if (batch && (n = snprintf(line, sizeof line, "BATCH -%s\r\n", tag + 6)) > 0)
 		outbox_add(&out, (struct slice){ line, (size_t)n });
 	reader_close(&r);
+	flush(s); /* when RECV is told that this is done, it is sent */
 }
 
 static void

@@ -176,8 +176,9 @@ test_everybody(void)
 void
 test_limits(void)
 {
-	static const char *const few[] = { "--clients", "2", "--flood", "30", NULL };
+	const char *few[] = { "--clients", "2", "--flood", "30", NULL, NULL };
 
+	few[4] = arguments[0];
 	server_make(&s, chatd);
 	server_start(&s, few);
 	peer_connect(&ann, &s);

@@ -206,6 +206,63 @@ test_topic(void)
 	server_remove(&s);
 }
 
+static void
+comes_back(struct peer *p, const char *login, const char *caps)
+{
+	peer_connect(p, &s);
+	peer_say(p, "CAP REQ :%s", caps);
+	peer_say(p, "PASS :%s:long password", login);
+	peer_say(p, "NICK bob");
+	peer_say(p, "USER x 0 * :x");
+	peer_say(p, "CAP END");
+	peer_expect(p, " 422 ");
+}
+
+/* Who was away is told what was said to it meanwhile, by whatever server, once a device; who knows chathistory asks. */
+static void
+missed_direct(void)
+{
+	peer_say(&bob, "QUIT");
+	peer_expect_end(&bob);
+	peer_close(&bob);
+	peer_say(&ann, "PRIVMSG BOB :are you there?");
+	peer_sync(&ann);
+	comes_back(&bob, "bob", "batch"); /* while ann's session follows the conversation */
+	peer_expect(&bob, "BATCH +h1 chathistory ann");
+	check(peer_line(&bob) && strstr(bob.line, "@batch=h1 :ann!~x@ann.account PRIVMSG Bob :are you there?") != NULL, "what was missed: %s", bob.line);
+	peer_expect(&bob, "BATCH -h1");
+	peer_say(&ann, "PRIVMSG bob :there you are");
+	peer_expect(&bob, ":there you are");
+	peer_say(&bob, "QUIT");
+	peer_expect_end(&bob);
+	peer_close(&bob);
+	peer_say(&ann, "PRIVMSG bob :gone again");
+	peer_sync(&ann);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_start(&s, arguments);
+	comes_back(&bob, "bob", "batch"); /* nobody follows it now */
+	peer_expect_without(&bob, ":gone again", ":there you are");
+	peer_sync(&bob);
+	peer_say(&bob, "QUIT");
+	peer_expect_end(&bob);
+	peer_close(&bob);
+	comes_back(&bob, "bob", "batch");
+	peer_say(&bob, "PING quiet");
+	peer_expect_without(&bob, "PONG", "PRIVMSG");
+	peer_close(&bob);
+	comes_back(&bob, "bob@new", "batch");
+	peer_expect(&bob, ":psst");
+	peer_expect(&bob, ":gone again");
+	peer_close(&bob);
+	comes_back(&bob, "bob", "batch draft/chathistory message-tags");
+	peer_say(&bob, "CHATHISTORY LATEST Ann * 2");
+	peer_expect_without(&bob, "BATCH +h1 chathistory Ann", "PRIVMSG");
+	peer_expect_without(&bob, ":there you are", ":are you there?");
+	peer_expect(&bob, "BATCH -h1");
+	peer_say(&bob, "CHATHISTORY LATEST carl * 2");
+	peer_expect(&bob, "FAIL CHATHISTORY INVALID_TARGET");
+}
+
 /* What two accounts say to one another is kept; every session of both is told. */
 void
 test_direct(void)
@@ -233,6 +290,7 @@ test_direct(void)
 	fclose(f);
 	peer_say(&ann, "PRIVMSG nobody :psst");
 	peer_expect(&ann, " 401 ");
+	missed_direct();
 	peer_close(&ann);
 	peer_close(&bob);
 	peer_close(&desk);
