@@ -17,8 +17,8 @@ import (
 
 // A service is handed over to another, mostly of another process, that goes on with the same clients and the same data directory:
 //
-//  1. Dismiss tells those who cannot be handed over (package serve says who) to connect again. Their runs are stopped as ever.
-//  2. Freeze has commands wait from now on, until what was said is on the disk and delivered, and the desk has nothing to do. Thaw undoes it.
+//  1. Freeze has commands wait from now on, until what was said is on the disk and delivered, and the desk has nothing to do. Thaw undoes it.
+//  2. Dismiss tells those who cannot be handed over (package serve says who), or all, to connect again, and ends them.
 //  3. The runs of sessions hand over (serve.ErrHandOver). State is the service's own.
 //  4. Close. The lock of the data directory is kept by who has called KeepLock, and is handed over too, so that nobody else can have it meanwhile.
 //  5. Resume opens the same data directory with that lock and state; its runs begin with the connections. It is frozen until
@@ -78,25 +78,42 @@ func (s *Service) freezes(session *session) bool {
 		return false
 	}
 	s.frozen[session] = struct{}{}
+	if session.leaves() {
+		session.conn.Post()
+	}
 	return true
 }
 
 // reconnect is what a client is told whose connection cannot be handed over.
 const reconnect = "ERROR :Closing link (The server is being upgraded: connect again)\r\n"
 
-// Dismiss tells those who have registered, and whose connections cannot be handed over, to connect again. Who calls it stops their runs.
-func (s *Service) Dismiss() {
+// Dismiss ends the sessions whose connections cannot be handed over, or all, and tells them to connect again. The service is frozen. Those
+// who have not registered and say nothing hear nothing: they end with their run. It returns how many sessions there are.
+func (s *Service) Dismiss(all bool) (sessions int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.dismissing, s.dismissAll = true, all
 	for _, u := range s.users {
 		for _, session := range u.sessions {
-			if !serve.CanMove(session.conn) {
-				session.killed = "The server is being upgraded"
-				session.conn.Send([]byte(reconnect))
+			if session.leaves() {
+				session.conn.Post()
 			}
 		}
 	}
+	for session := range s.frozen {
+		if session.leaves() {
+			session.conn.Post()
+		}
+	}
+	return s.sessions - len(s.departed)
 }
+
+// leaves says whether the session cannot go along. The caller holds the lock.
+func (s *session) leaves() bool {
+	return s.svc.dismissing && (s.svc.dismissAll || !serve.CanMove(s.conn))
+}
+
+var errUpgrade = errors.New("chat: the server is being upgraded")
 
 // KeepLock is a duplicate of the data directory's lock: nobody else can have the directory until both, and what was made of both, are closed.
 func (s *Service) KeepLock() (*os.File, error) {
@@ -116,7 +133,7 @@ func (s *Service) KeepLock() (*os.File, error) {
 // Handed is what a service goes on from.
 type Handed struct {
 	Lock        *os.File // from KeepLock; taken over
-	State       []byte   // from State
+	State       []byte   // from State; nil: there are no connections, and it begins afresh
 	Connections int      // that will be adopted
 }
 
@@ -125,6 +142,9 @@ const adoptWithin = 10 * time.Second
 
 // Resume is Open for a service that goes on where another has ended.
 func Resume(dir string, o Options, from Handed) (*Service, error) {
+	if from.State == nil {
+		return open(dir, o, from.Lock)
+	}
 	state, err := readState(from.State)
 	if err != nil {
 		from.Lock.Close()
@@ -155,7 +175,7 @@ func (s *Service) settle() {
 	s.settled = true
 	for _, u := range s.users {
 		if len(u.sessions) == 0 {
-			s.quit(u, "Connection closed")
+			s.quit(u, u.parting)
 		}
 	}
 	for addr, v := range s.perAddr {
@@ -216,7 +236,7 @@ func takeLock(dir string, lock *os.File) error {
 func (s *session) Move(w *serve.Writer) ([]byte, bool) {
 	s.svc.mu.Lock()
 	defer s.svc.mu.Unlock()
-	if s.svc.frozen == nil || s.busy || s.job != nil || s.over != nil || s.sasl != nil || s.pending.Load() > 0 {
+	if s.svc.frozen == nil || s.busy || s.job != nil || s.over != nil || s.sasl != nil || s.leaves() || s.pending.Load() > 0 {
 		s.conn.Send([]byte(reconnect))
 		return nil, false
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,7 @@ type userState struct {
 	Invited                []string          `json:",omitempty"`
 	Metadata               map[string]string `json:",omitempty"`
 	Since, Spoke           time.Time
+	Parting                string // what others are told if none of its sessions is handed over
 }
 
 // sessionState is what a session is. Its replies have been sent, and nothing of it is under way.
@@ -109,7 +111,10 @@ func encode(v any) []byte {
 
 func (u *user) state() userState {
 	st := userState{Nick: u.nick, Name: u.name, Host: u.host, Real: u.real, Account: u.account, Away: u.away, Bot: u.bot, Invisible: u.invisible,
-		Oper: u.oper, Rooms: map[string]string{}, Metadata: u.metadata, Since: u.since, Spoke: u.spoke}
+		Oper: u.oper, Rooms: map[string]string{}, Metadata: u.metadata, Since: u.since, Spoke: u.spoke, Parting: "Connection closed"}
+	if !slices.ContainsFunc(u.sessions, func(x *session) bool { return serve.CanMove(x.conn) }) {
+		st.Parting = "The server is being upgraded"
+	}
 	for r, m := range u.rooms {
 		st.Rooms[r.name] = m.ranks
 	}
@@ -193,7 +198,7 @@ func (s *Service) restore(st serviceState) error {
 
 func (s *Service) restoreUser(st userState) error {
 	u := &user{nick: st.Nick, name: st.Name, host: st.Host, real: st.Real, account: st.Account, away: st.Away, bot: st.Bot, invisible: st.Invisible,
-		oper: st.Oper, rooms: map[*room]*member{}, metadata: st.Metadata, since: st.Since, spoke: st.Spoke}
+		oper: st.Oper, rooms: map[*room]*member{}, metadata: st.Metadata, since: st.Since, spoke: st.Spoke, parting: st.Parting}
 	u.resource()
 	for name, ranks := range st.Rooms {
 		r, err := s.openRoom(name)

@@ -70,11 +70,12 @@ type Service struct {
 	jobs       int           // for the desk, under way
 
 	// See handover.go; guarded by mu.
-	frozen   map[*session]struct{} // nil: nothing is frozen; otherwise those who wait until it is over
-	departed []departure           // who went meanwhile
-	missing  int                   // connections still to be adopted
-	settled  bool
-	late     *time.Timer // calls settle
+	frozen                 map[*session]struct{} // nil: nothing is frozen; otherwise those who wait until it is over
+	departed               []departure           // who went meanwhile
+	dismissing, dismissAll bool                  // who cannot be handed over has to go, or everybody
+	missing                int                   // connections still to be adopted
+	settled                bool
+	late                   *time.Timer // calls settle
 }
 
 // seedSize is how long the seed of cloaks is, in bytes.

@@ -19,6 +19,7 @@ type user struct {
 	metadata               map[string]string // see metadata.go; nil: not yet read
 	since, spoke           time.Time
 	stamp                  uint64 // of the last walk that met it
+	parting                string // what others are told if nobody adopts a session of it: see settle
 }
 
 func (u *user) resource() { u.source = u.nick + "!" + u.name + "@" + u.host }
