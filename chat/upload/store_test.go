@@ -1,0 +1,330 @@
+package upload
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// clock is a time that tests set.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func open(t *testing.T, dir string, o Options) (*Store, *clock) {
+	t.Helper()
+	c := &clock{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	o.Now = c.now
+	s, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, c
+}
+
+// share uploads a file.
+func share(s *Store, account, name, text string) (Shared, error) {
+	u, err := s.Begin(account, int64(len(text)))
+	if err != nil {
+		return Shared{}, err
+	}
+	if _, err := io.Copy(u, strings.NewReader(text)); err != nil {
+		return Shared{}, errors.Join(err, u.Abort())
+	}
+	return u.Commit(name)
+}
+
+func mustShare(t *testing.T, s *Store, account, name, text string) Shared {
+	t.Helper()
+	shared, err := share(s, account, name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shared
+}
+
+// read is what who has a link gets.
+func read(t *testing.T, s *Store, hash, name string) (text string, c *Content) {
+	t.Helper()
+	c, err := s.Open(hash, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b, err := io.ReadAll(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b), c
+}
+
+// left is what is in a store besides files and their records.
+func left(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(dir, "uploads"), func(path string, d os.DirEntry, err error) error {
+		name := strings.TrimSuffix(d.Name(), infoEnding)
+		if err == nil && !d.IsDir() && !validHash(name) && name != ".lock" {
+			names = append(names, d.Name())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestAFileIsThereForWhoHasItsLinkAlsoAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := open(t, dir, Options{})
+	shared := mustShare(t, s, "ann", "../harbour boat.txt", "a boat")
+	sum := sha256.Sum256([]byte("a boat"))
+	if shared.Hash != hex.EncodeToString(sum[:]) || shared.Name != "harbour boat.txt" || shared.Size != 6 {
+		t.Errorf("%+v", shared)
+	}
+	for range 2 {
+		text, c := read(t, s, shared.Hash, shared.Name)
+		if text != "a boat" || c.Type != "text/plain; charset=utf-8" || c.Disposition != `inline; filename="harbour boat.txt"` {
+			t.Errorf("%q, %+v", text, c)
+		}
+		for _, no := range [][2]string{{shared.Hash, "invoice.exe"}, {strings.ToUpper(shared.Hash), shared.Name}, {shared.Hash[:63], shared.Name}, {"../" + shared.Hash[:61], shared.Name},
+			{strings.Repeat("0", 64), shared.Name}, {shared.Hash + infoEnding, shared.Name}, {"", ""}} {
+			if _, err := s.Open(no[0], no[1]); !errors.Is(err, ErrNone) {
+				t.Errorf("%q: %v", no, err)
+			}
+		}
+		s, _ = open(t, dir, Options{})
+	}
+	info, err := os.Stat(filepath.Join(dir, "uploads", shared.Hash[:2], shared.Hash))
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+func TestTheSameContentIsStoredOnce(t *testing.T) {
+	s, _ := open(t, t.TempDir(), Options{})
+	one, two := mustShare(t, s, "ann", "a.txt", "the same"), mustShare(t, s, "bob", "b.txt", "the same")
+	if one.Hash != two.Hash {
+		t.Error("one content has two hashes")
+	}
+	if n, total := s.Usage(); n != 1 || total != cost(8) {
+		t.Errorf("%d files with %d bytes", n, total)
+	}
+	for _, name := range []string{"a.txt", "b.txt"} {
+		if text, _ := read(t, s, one.Hash, name); text != "the same" {
+			t.Errorf("%s is %q", name, text)
+		}
+	}
+}
+
+func TestWhatBrowsersMayShow(t *testing.T) {
+	s, _ := open(t, t.TempDir(), Options{})
+	for name, c := range map[string]struct{ content, kind string }{
+		"a.png":  {"\x89PNG\r\n\x1a\n....", "image/png"},
+		"a.jpg":  {"\xff\xd8\xff\xe0....", "image/jpeg"},
+		"b.png":  {"<!DOCTYPE html><script>alert(1)</script>", ""},
+		"a.html": {"  <html><body>", ""},
+		"a.svg":  {`<?xml version="1.0"?><svg onload="alert(1)"/>`, ""},
+		"b.svg":  {`<svg onload="alert(1)"/>`, "text/plain; charset=utf-8"}, // as text it runs nothing
+		"a.pdf":  {"%PDF-1.7", ""},
+		"a.exe":  {"MZ\x00\x01\x02", ""},
+		"a.txt":  {"words", "text/plain; charset=utf-8"},
+		"none":   {"", "text/plain; charset=utf-8"},
+	} {
+		_, got := read(t, s, mustShare(t, s, "ann", name, c.content).Hash, name)
+		want, how := c.kind, "inline"
+		if want == "" {
+			want, how = "application/octet-stream", "attachment"
+		}
+		if got.Type != want || !strings.HasPrefix(got.Disposition, how+";") {
+			t.Errorf("%s is %s, %s; want %s", name, got.Type, got.Disposition, want)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	dir := t.TempDir()
+	s, now := open(t, dir, Options{MaxBytes: 100, DayBytes: 250, DayFiles: 4})
+	big := strings.Repeat("x", 100)
+	if _, err := share(s, "ann", "a", big+"x"); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("101 bytes: %v", err)
+	}
+	u, err := s.Begin("ann", -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(u, strings.NewReader(big+"x")); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("101 bytes that were not announced: %v", err)
+	}
+	if err := u.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	mustShare(t, s, "ann", "a", big)
+	mustShare(t, s, "ann", "b", big)
+	if _, err := share(s, "ann", "c", big); !errors.Is(err, ErrQuota) {
+		t.Errorf("300 bytes a day: %v", err)
+	}
+	mustShare(t, s, "ann", "c", "more")
+	if _, err := share(s, "ann", "d", ""); !errors.Is(err, ErrQuota) {
+		t.Errorf("five files a day: %v", err)
+	}
+	mustShare(t, s, "bob", "d", big)
+	s, now = open(t, dir, Options{MaxBytes: 100, DayBytes: 250})
+	if _, err := share(s, "ann", "e", big); !errors.Is(err, ErrQuota) {
+		t.Errorf("300 bytes a day, after a restart: %v", err)
+	}
+	now.at = now.at.Add(day)
+	mustShare(t, s, "ann", "e", big)
+	if names := left(t, dir); len(names) > 0 {
+		t.Errorf("%q is left", names)
+	}
+}
+
+func TestWhenAllIsFullUploadsAreRefusedAndNothingIsRemoved(t *testing.T) {
+	s, _ := open(t, t.TempDir(), Options{Total: 3 * cost(1)})
+	first := mustShare(t, s, "ann", "a", "1")
+	mustShare(t, s, "ann", "b", "2")
+	mustShare(t, s, "ann", "c", "3")
+	if _, err := share(s, "bob", "d", "4"); !errors.Is(err, ErrFull) {
+		t.Errorf("a fourth: %v", err)
+	}
+	if text, _ := read(t, s, first.Hash, "a"); text != "1" {
+		t.Errorf("the first is %q", text)
+	}
+}
+
+func TestUploadsUnderWay(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := open(t, dir, Options{MaxBytes: 100, DayBytes: 150})
+	var all []*Upload
+	for range maxComingEach {
+		u, err := s.Begin("ann", -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, u)
+	}
+	if _, err := s.Begin("ann", -1); !errors.Is(err, ErrBusy) {
+		t.Errorf("one more: %v", err)
+	}
+	text := bytes.Repeat([]byte("x"), 100)
+	if _, err := all[0].Write(text); err != nil {
+		t.Error(err)
+	}
+	if _, err := all[1].Write(text); !errors.Is(err, ErrQuota) {
+		t.Errorf("two that have 200 bytes together: %v", err)
+	}
+	s, _ = open(t, dir, Options{}) // as after a kill
+	if names := left(t, dir); len(names) > 0 {
+		t.Errorf("%q is left", names)
+	}
+	if _, total := s.Usage(); total != 0 {
+		t.Errorf("nothing has %d bytes", total)
+	}
+	for _, u := range all {
+		_ = u.Abort()
+	}
+}
+
+func TestOldFilesGo(t *testing.T) {
+	dir := t.TempDir()
+	s, now := open(t, dir, Options{Keep: 10 * day})
+	old, again := mustShare(t, s, "ann", "old", "old"), mustShare(t, s, "ann", "again", "again")
+	now.at = now.at.Add(6 * day)
+	mustShare(t, s, "bob", "again", "again")
+	now.at = now.at.Add(6 * day)
+	if err := s.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Open(old.Hash, "old"); !errors.Is(err, ErrNone) {
+		t.Errorf("what is old: %v", err)
+	}
+	read(t, s, again.Hash, "again")
+	if n, total := s.Usage(); n != 1 || total != cost(5) {
+		t.Errorf("%d files with %d bytes", n, total)
+	}
+	mustShare(t, s, "ann", "old", "old")
+}
+
+func TestWhatAnAdministratorRemovedStaysAway(t *testing.T) {
+	dir := t.TempDir()
+	s, now := open(t, dir, Options{})
+	bad, good := mustShare(t, s, "ann", "bad", "bad"), mustShare(t, s, "ann", "good", "good")
+	for _, wrong := range []string{"", bad.Hash[:7], "0123456789", "../../../../etc"} {
+		if _, err := Remove(dir, wrong, now.at); err == nil {
+			t.Errorf("%q was removed", wrong)
+		}
+	}
+	f, err := Remove(dir, "https://chat.example.org/file/"+bad.Hash+"/bad", now.at)
+	if err != nil || f.Hash != bad.Hash {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if _, err := s.Open(bad.Hash, "bad"); !errors.Is(err, ErrNone) {
+		t.Errorf("it is there: %v", err)
+	}
+	for range 2 {
+		if _, err := share(s, "bob", "bad", "bad"); !errors.Is(err, ErrRemoved) {
+			t.Errorf("it is taken again: %v", err)
+		}
+		if n, total := s.Usage(); n != 1 || total != cost(4) {
+			t.Errorf("%d files with %d bytes", n, total)
+		}
+		s, _ = open(t, dir, Options{})
+	}
+	all, err := List(dir)
+	if err != nil || len(all) != 2 || all[0].Hash != good.Hash || all[0].Removed != nil || all[1].Hash != bad.Hash || !all[1].Removed.Equal(now.at) || all[1].Sharings[0].Account != "ann" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if names := left(t, dir); len(names) > 0 {
+		t.Errorf("%q is left", names)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	s, _ := open(t, t.TempDir(), Options{})
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() {
+			for range 4 {
+				if _, err := share(s, string(rune('a'+i)), "x", "the same"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if n, total := s.Usage(); n != 1 || total != cost(8) || s.coming != 0 {
+		t.Errorf("%d files with %d bytes, %d coming", n, total, s.coming)
+	}
+}
+
+func TestListOfAChatWithoutFiles(t *testing.T) {
+	if all, err := List(t.TempDir()); err != nil || len(all) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// FuzzRecord: what is read from an info file is written so that the same is read.
+func FuzzRecord(f *testing.F) {
+	f.Add("removed 2026-11-21T12:00:00Z\n2026-11-21T12:00:00Z ann boat%20trip.jpg\nrubbish\n2026-11-21T12:00:00+01:00 bob %ff\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		r := parseRecord([]byte(text))
+		again := parseRecord(r.text())
+		if len(again.sharings) != len(r.sharings) || !again.removed.Equal(r.removed) {
+			t.Fatalf("%q is %+v and then %+v", text, r, again)
+		}
+		for i, s := range r.sharings {
+			if s != again.sharings[i] {
+				t.Fatalf("%q is %+v and then %+v", text, s, again.sharings[i])
+			}
+		}
+	})
+}
