@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,8 @@ type Options struct {
 	Alive time.Duration // a client that says nothing for so long is asked, and gone after half of it again. Default 2 min
 	Begin time.Duration // how long registration may take. Default 30 s
 
-	NoSearch bool // no SEARCH, and no index is kept for it
+	Upload   string // URL that files are uploaded to, see package chat/page; without a / at its end. Default none
+	NoSearch bool   // no SEARCH, and no index is kept for it
 
 	Replay  int // lines at most that a client without chathistory is replayed in a room. Default 500
 	History int // lines at most of one CHATHISTORY. Default 1000
@@ -135,6 +137,9 @@ func (o Options) check() error {
 		if strings.ContainsAny(word, " :\r\n\x00@!") {
 			return fmt.Errorf("chat: the name %q has to be one word, and hold none of : @ and !; choose another", word)
 		}
+	}
+	if u, err := url.Parse(o.Upload); o.Upload != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(o.Upload, " \r\n") || len(o.Upload) > 128) {
+		return fmt.Errorf("chat: Upload %q is no address: write one such as https://chat.example.org/upload", o.Upload)
 	}
 	if !strings.Contains(o.Name, ".") {
 		return fmt.Errorf("chat: the server's name %q needs a dot, or clients take it for a user's", o.Name)

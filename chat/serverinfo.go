@@ -16,7 +16,7 @@ import (
 func (s *session) isupport() {
 	svc := s.svc
 	words := irc.ISupport(irc.Limits{Network: svc.o.Network, Rooms: svc.opts().UserRooms, History: svc.opts().History, Monitor: maxMonitor,
-		Bans: maxBans, Targets: maxTargets})
+		Bans: maxBans, Targets: maxTargets, Upload: svc.opts().Upload})
 	for line := range slices.Chunk(words, 12) { // a line has 15 parameters at most
 		s.num(irc.RplISupport, append(line[:len(line):len(line)], "are supported by this server")...)
 	}

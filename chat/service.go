@@ -34,9 +34,10 @@ type Service struct {
 	commits   *flow.Net[*feed]
 	desk      *flow.Net[*session]
 	searchers *flow.Net[*session] // as desk, for searches
-	life      context.Context     // ends with Close
-	stop      func()              // ends life, and so the goroutines of Open
-	running   sync.WaitGroup      // these
+	filehost  *filehost
+	life      context.Context // ends with Close
+	stop      func()          // ends life, and so the goroutines of Open
+	running   sync.WaitGroup  // these
 
 	deliveries sync.Pool // of *delivery: from whoever has carried a batch -> to whoever carries the next
 	counts     counters
@@ -109,7 +110,7 @@ func open(dir string, o Options, lock *os.File) (*Service, error) {
 		lock.Close()
 		return nil, err
 	}
-	s := &Service{o: o, dir: dir, lock: lock, accounts: accounts, began: o.Now(),
+	s := &Service{o: o, dir: dir, lock: lock, accounts: accounts, began: o.Now(), filehost: newFilehost(),
 		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*feed{}, monitors: map[string]map[*session]struct{}{},
 		perAddr: map[netip.Prefix]*visitors{}, waiting: lobby.New[*session](o.Unknown, o.UnknownEach), paces: map[string]*pace{}, guesses: guesses{}}
 	rand.Read(s.seed[:])

@@ -24,7 +24,7 @@ var Commands = map[string]Command{
 	"AWAY": {When: Anytime}, "BATCH": {Min: 1, Free: true}, "REGISTER": {Min: 3, When: Anytime}, "VERIFY": {Min: 2, When: Anytime},
 
 	"JOIN": {Min: 1}, "PART": {Min: 1}, "NAMES": {}, "TOPIC": {Min: 1}, "LIST": {}, "INVITE": {}, "KICK": {Min: 2}, "MODE": {Min: 1}, "RENAME": {Min: 2},
-	"PRIVMSG": {}, "NOTICE": {}, "TAGMSG": {Min: 1}, "REDACT": {Min: 2}, "CHATHISTORY": {}, "SEARCH": {Min: 1}, "MARKREAD": {}, "METADATA": {Min: 2},
+	"PRIVMSG": {}, "NOTICE": {}, "TAGMSG": {Min: 1}, "REDACT": {Min: 2}, "CHATHISTORY": {}, "SEARCH": {Min: 1}, "FILEHOST": {Min: 1}, "UPLOAD": {}, "MARKREAD": {}, "METADATA": {Min: 2},
 	"WHO": {Min: 1}, "WHOIS": {}, "WHOWAS": {}, "ISON": {Min: 1}, "USERHOST": {Min: 1}, "MONITOR": {Min: 1}, "SETNAME": {Min: 1},
 	"LUSERS": {}, "MOTD": {}, "VERSION": {}, "TIME": {}, "ADMIN": {}, "INFO": {}, "STATS": {Min: 1}, "LINKS": {}, "HELP": {}, "OPER": {Min: 2}, "KILL": {Min: 1}, "KLINE": {}, "UNKLINE": {Min: 1},
 }

@@ -5,11 +5,12 @@ import "strconv"
 // Limits are the numbers that ISUPPORT tells clients.
 type Limits struct {
 	Network string
-	Rooms   int // a user may be in
-	History int // lines of one CHATHISTORY
-	Monitor int // nicks on a list
-	Bans    int // a room
-	Targets int // of one message
+	Rooms   int    // a user may be in
+	History int    // lines of one CHATHISTORY
+	Monitor int    // nicks on a list
+	Bans    int    // a room
+	Targets int    // of one message
+	Upload  string // where files are uploaded; "" nowhere
 }
 
 // Multiline is the value of draft/multiline: bytes and lines of one message.
@@ -22,7 +23,7 @@ const (
 func ISupport(l Limits) []string {
 	n := strconv.Itoa
 	targets := n(l.Targets)
-	return []string{
+	words := []string{
 		"AWAYLEN=" + n(MaxAway), "BOT=B", "CASEMAPPING=ascii",
 		"CHANLIMIT=#:" + n(l.Rooms), "CHANMODES=" + RoomLists + "," + RoomKeyed + "," + RoomLimited + "," + RoomFlags,
 		"CHANNELLEN=" + n(MaxRoom), "CHANTYPES=#", "CHATHISTORY=" + n(l.History), "draft/CHATHISTORY=" + n(l.History),
@@ -32,4 +33,8 @@ func ISupport(l Limits) []string {
 		"TARGMAX=NAMES:1,LIST:1,KICK:1,WHOIS:1,PRIVMSG:" + targets + ",NOTICE:" + targets + ",TAGMSG:" + targets + ",MONITOR:",
 		"TOPICLEN=" + n(MaxTopic), "USERLEN=" + n(MaxUser), "UTF8ONLY", "WHOX",
 	}
+	if l.Upload != "" {
+		words = append(words, "draft/FILEHOST="+l.Upload, "soju.im/FILEHOST="+l.Upload)
+	}
+	return words
 }

@@ -26,6 +26,12 @@
 // One signs in by SCRAM-SHA-256, registers with an invite, or comes in as a guest. A link may carry an invite and a room, https://HOST/#invite=CODE&room=NAME:
 // no server is told what stands behind the #.
 //
+// # Files
+//
+// With Config.Uploads the page's host takes files, POST /upload, and gives them to who has their link, GET /file/HASH/NAME (docs/protocol.md,
+// "Files"): for clients of any kind, which are told so by ISUPPORT. A body is written to the disk as it comes. Browsers are told to show only
+// pictures, sound, video and plain text, in a sandbox, and to save all else.
+//
 // # Limitations
 //
 // Browsers keep their cryptography from pages that came neither over TLS nor from this machine: there the page signs in by PLAIN, and says that the password can

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/chat"
+	"weir/chat/upload"
 	"weir/serve"
 )
 
@@ -26,6 +27,8 @@ type Config struct {
 	// Origins are the hosts whose pages may connect, beside the page's own: patterns of [path.Match] such as "*.example.org", or with a scheme,
 	// "https://example.org". Nil: no other host. Who sends no Origin is no browser, and may connect.
 	Origins []string
+
+	Uploads *upload.Store // where files go that are uploaded. Nil: none are taken
 
 	Queue    int                    // bytes that may wait for a slow client. 0: chat.Outbox
 	Drain    time.Duration          // how long Close lets sessions finish. 0: 5 s
@@ -68,6 +71,9 @@ func New(cfg Config) (*Page, error) {
 	p := &Page{cfg: cfg, mux: http.NewServeMux(), doors: newDoors(), stop: stop, over: make(chan error, 1)}
 	p.origins.Store(&cfg.Origins)
 	p.mux.Handle("GET /irc", http.HandlerFunc(p.talk))
+	if cfg.Uploads != nil {
+		p.serveUploads()
+	}
 	p.mux.Handle("GET /", files())
 	go func() { p.over <- p.run(ctx) }() // until Close
 	return p, nil
