@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/chat/account"
+	"weir/chat/front"
 	"weir/serve"
 )
 
@@ -98,6 +99,10 @@ func (c *Config) Check() error {
 	}
 	k.within("loops", c.Loops, 1, 1024)
 	k.lasts("drain", c.Drain, 100*time.Millisecond, 10*time.Minute)
+	c.TLS.check(&k)
+	if _, err := front.ParseProxies(c.Proxy.Trusted); err != nil {
+		k.wrong("proxy.trusted", "%v", err)
+	}
 	k.word("server.name", c.Server.Name)
 	if n := c.Server.Name; n != "" && !strings.Contains(n, ".") {
 		k.wrong("server.name", "%q needs a dot, or clients take it for a user's: write such as chat.%s", n, n)
@@ -134,6 +139,8 @@ const (
 func (l *Limits) check(k *checker) {
 	k.within("limits.connections", l.Connections, 1, maxNumber)
 	k.within("limits.per_address", l.PerAddress, 1, maxNumber)
+	k.within("limits.unregistered", l.Unregistered, 1, maxNumber)
+	k.within("limits.unregistered_per_address", l.UnregisteredPerAddress, 1, maxNumber)
 	k.within("limits.rooms", l.Rooms, 1, maxNumber)
 	k.within("limits.user_rooms", l.UserRooms, 1, maxNumber)
 	if l.Flood != nil {

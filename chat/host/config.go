@@ -9,6 +9,8 @@ type Config struct {
 	Loops  int      `toml:"loops"`  // event loops for loop and coroutine, 1 to 1,024. Default 1
 	Drain  Duration `toml:"drain"`  // how long a stop may take, 100 ms to 10 min. Default 5 s
 
+	TLS       TLS       `toml:"tls"`
+	Proxy     Proxy     `toml:"proxy"`
 	Server    Server    `toml:"server"`
 	Accounts  Accounts  `toml:"accounts"`
 	Limits    Limits    `toml:"limits"`
@@ -38,15 +40,17 @@ type Accounts struct {
 
 // Limits bound what clients may do.
 type Limits struct {
-	Connections int      `toml:"connections"` // at once, 1 to 65,536. Default 10,000
-	PerAddress  int      `toml:"per_address"` // connections of one address that is not this machine's, 1 to 65,536. Default 64
-	Rooms       int      `toml:"rooms"`       // rooms and direct conversations that are open at once, 1 to 65,536. Default 16,384
-	UserRooms   int      `toml:"user_rooms"`  // that a user may be in, 1 to 65,536. Default 256
-	Flood       *int     `toml:"flood"`       // commands a second of an account or address, ten times as many at once, 0 to 1,000,000; 0: no limit. Default 10
-	Alive       Duration `toml:"alive"`       // a client that says nothing for so long is asked, and gone after half of it again, 1 s to 1 d. Default 2 min
-	Begin       Duration `toml:"begin"`       // how long registration may take, 1 s to 1 h. Default 30 s
-	Replay      int      `toml:"replay"`      // lines at most that a client without chathistory is replayed in a room, 1 to 100,000. Default 500
-	History     int      `toml:"history"`     // lines at most of one CHATHISTORY, 1 to 100,000. Default 1,000
+	Connections            int      `toml:"connections"`              // at once, 1 to 65,536. Default 10,000
+	PerAddress             int      `toml:"per_address"`              // connections of one address that is not this machine's; an IPv6 address counts by its first 64 bits, 1 to 65,536. Default 64
+	Unregistered           int      `toml:"unregistered"`             // of these, those that have not registered: when there are more the oldest has to go, 1 to 65,536. Default half of connections, at least 256
+	UnregisteredPerAddress int      `toml:"unregistered_per_address"` // of these, those of one address, 1 to 65,536. Default half of per_address, at least 16
+	Rooms                  int      `toml:"rooms"`                    // rooms and direct conversations that are open at once, 1 to 65,536. Default 16,384
+	UserRooms              int      `toml:"user_rooms"`               // that a user may be in, 1 to 65,536. Default 256
+	Flood                  *int     `toml:"flood"`                    // commands a second of an account or address, ten times as many at once, 0 to 1,000,000; 0: no limit. Default 10
+	Alive                  Duration `toml:"alive"`                    // a client that says nothing for so long is asked, and gone after half of it again, 1 s to 1 d. Default 2 min
+	Begin                  Duration `toml:"begin"`                    // how long registration may take, 1 s to 1 h. Default 30 s
+	Replay                 int      `toml:"replay"`                   // lines at most that a client without chathistory is replayed in a room, 1 to 100,000. Default 500
+	History                int      `toml:"history"`                  // lines at most of one CHATHISTORY, 1 to 100,000. Default 1,000
 }
 
 // Retention says how long messages are kept. Old ones go by segments, so up to a quarter more may stay. Default: for ever.

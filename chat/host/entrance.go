@@ -7,18 +7,16 @@ import (
 	"net"
 
 	"weir/chat"
+	"weir/chat/front"
 	"weir/serve"
 )
 
 // entrance is one way in: a listener, and how what comes by it is run.
 type entrance struct {
-	name     string // in logs and metrics: "irc" for clear text
+	name     string // in logs and metrics: "irc" for clear text, "ircs" for TLS
 	listener net.Listener
 	way      serve.Way    // loop and coroutine need a listener with a file descriptor
 	meter    *serve.Meter // one for all entrances of a name
-
-	// open makes a connection's session. Nil: what is known of the client is its address. Who knows more calls chat.Service.Session with it.
-	open func(serve.Conn) serve.Session
 }
 
 // openEntrances listens wherever IRC clients may come in.
@@ -66,9 +64,7 @@ func cause(err error) error {
 func (h *Host) enter(ctx context.Context, e *entrance) error {
 	c := h.Config()
 	service := h.chat.Sessions()
-	if e.open != nil {
-		service.Open = e.open
-	}
+	service.Open = (&front.Door{Chat: h.chat, Proxies: h.proxies}).Open
 	err := serve.Run(ctx, e.way, e.listener, service, serve.Options{Loops: c.Loops, Width: c.connections(), Queue: chat.Outbox,
 		Drain: c.drain(), Panicked: h.panicked, Meter: e.meter})
 	if errors.Is(err, serve.ErrDeadline) {

@@ -41,7 +41,7 @@ func (s Source) Read() (Config, error) {
 		if err := parse(data, &c); err != nil {
 			return c, fmt.Errorf("%s:%w", s.File, err)
 		}
-		for _, path := range []*string{&c.Data, &c.Server.MOTDFile} {
+		for _, path := range []*string{&c.Data, &c.Server.MOTDFile, &c.TLS.Cert, &c.TLS.Key, &c.TLS.Store} {
 			if *path != "" && !filepath.IsAbs(*path) {
 				*path = filepath.Join(filepath.Dir(s.File), *path)
 			}

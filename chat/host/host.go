@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"weir/chat"
+	"weir/chat/front"
 	"weir/chat/page"
+	"weir/internal/certificate"
 	"weir/serve"
 	"weir/web/server"
 )
@@ -19,21 +21,23 @@ import (
 // Events are what a host tells its owner. The zero value tells nothing. Functions are called by several goroutines at once, and must not block.
 type Events struct {
 	Output    io.Writer                        // where the log goes, as Config.Log has it; a Write is a line. Nil: nowhere
-	Listening func(what string, addr net.Addr) // Open listens: what is the entrance's name, "irc", "web" or "metrics"
+	Listening func(what string, addr net.Addr) // Open listens: what is the entrance's name, "irc", "ircs" (by TLS), "web" or "metrics"
 }
 
 // Host is a chat with all that is around it. Run and Reload may be called from any goroutine.
 type Host struct {
 	// Immutable.
-	events Events
-	log    *slog.Logger
-	level  *slog.LevelVar
-	chat   *chat.Service
-	ways   []*entrance
-	page   *page.Page // nil: there is none
-	web    []*server.Server
-	asked  *server.Server   // tells how the server is; nil: nobody can ask
-	again  [2]chan struct{} // from Reload -> each loop of retain: look again; capacity 1, one value stands for several, never closed
+	events      Events
+	log         *slog.Logger
+	level       *slog.LevelVar
+	chat        *chat.Service
+	ways        []*entrance
+	page        *page.Page // nil: there is none
+	web         []*server.Server
+	certificate *certificate.Source // nil: there is no TLS
+	proxies     front.Proxies
+	asked       *server.Server   // tells how the server is; nil: nobody can ask
+	again       [2]chan struct{} // from Reload -> each loop of retain: look again; capacity 1, one value stands for several, never closed
 
 	metrics   *metrics
 	health    health
@@ -55,7 +59,8 @@ func Open(c Config, e Events) (*Host, error) {
 	h.metrics = newMetrics(h)
 	h.log, h.level = c.Log.logger(e.Output)
 	h.config.Store(&c)
-	for _, step := range []func(*Config) error{h.openEntrances, h.openChat, h.openWeb, h.openMetrics} {
+	h.proxies, _ = front.ParseProxies(c.Proxy.Trusted) // Check has seen them
+	for _, step := range []func(*Config) error{h.openEntrances, h.openTLS, h.openChat, h.openWeb, h.openMetrics} {
 		if err := step(&c); err != nil {
 			return nil, errors.Join(err, h.Close())
 		}
@@ -95,6 +100,9 @@ func (h *Host) closeParts() error {
 	}
 	for _, s := range h.web {
 		errs = append(errs, ignoreClosed(s.Close()))
+	}
+	if h.certificate != nil {
+		h.certificate.Close()
 	}
 	if h.chat != nil {
 		errs = append(errs, h.chat.Close())
@@ -168,6 +176,7 @@ func (h *Host) run(ctx context.Context) error {
 
 // background starts what runs beside the sessions, until ctx ends.
 func (h *Host) background(ctx context.Context, group *sync.WaitGroup) {
+	h.renew(ctx)
 	group.Go(func() { h.retain(ctx, Retention.ages, h.again[0]) })
 	group.Go(func() { h.retain(ctx, Retention.sizes, h.again[1]) })
 }

@@ -14,7 +14,7 @@ func (c *Config) options() (chat.Options, error) {
 	l := c.Limits
 	o := chat.Options{Name: c.Server.Name, Network: c.Server.Network, MOTD: c.Server.MOTD, NoSearch: c.Server.NoSearch,
 		Registration: c.Accounts.registration(), LoginOnly: c.Accounts.LoginOnly,
-		Connections: l.Connections, PerAddress: l.PerAddress, MaxRooms: l.Rooms, UserRooms: l.UserRooms,
+		Connections: l.Connections, PerAddress: l.PerAddress, Unknown: l.Unregistered, UnknownEach: l.UnregisteredPerAddress, STS: c.TLS.sts(), MaxRooms: l.Rooms, UserRooms: l.UserRooms,
 		Alive: l.Alive.Long(), Begin: l.Begin.Long(), Replay: l.Replay, History: l.History}
 	switch {
 	case l.Flood == nil:
@@ -30,7 +30,7 @@ func (c *Config) options() (chat.Options, error) {
 		}
 		o.MOTD = string(text)
 	}
-	return o, nil
+	return o, c.TLS.tryFiles()
 }
 
 // logger writes to w, nil for nowhere. Its level can be changed.

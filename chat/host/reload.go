@@ -10,7 +10,8 @@ import (
 )
 
 // fixed are the keys that hold from the start to the end.
-var fixed = []string{"data", "listen", "run", "loops", "drain", "server.name", "server.network", "server.no_search", "web.listen", "metrics.listen", "log.format"}
+var fixed = []string{"data", "listen", "run", "loops", "drain", "tls.listen", "tls.run", "tls.web", "tls.cert", "tls.key", "tls.self", "tls.acme", "tls.agreed", "tls.email",
+	"tls.ca", "tls.store", "tls.challenge", "proxy.trusted", "server.name", "server.network", "server.no_search", "web.listen", "metrics.listen", "log.format"}
 
 // limited are the keys that may only be lowered, as [chat.Service.Configure] names them.
 var limited = map[string]string{"Connections": "limits.connections", "MaxRooms": "limits.rooms"}
@@ -38,6 +39,11 @@ func (h *Host) Reload(c Config) (kept []string, err error) {
 	}
 	if h.page != nil {
 		_ = h.page.SetOrigins(c.Web.Origins) // Check has seen them
+	}
+	if h.certificate != nil {
+		if err := h.certificate.Reload(); err != nil { // of the files that are named from the start on
+			h.log.Error("the certificate before stays in use", "error", err)
+		}
 	}
 	h.level.Set(c.Log.level())
 	h.config.Store(&c)

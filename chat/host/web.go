@@ -22,7 +22,7 @@ func (h *Host) openWeb(c *Config) (err error) {
 		if err != nil {
 			return err
 		}
-		s, err := server.New(handler, server.Config{Listener: l, Drain: c.drain(), ErrorLog: h.webError})
+		s, err := server.New(handler, server.Config{Listener: l, TLS: h.webTLS(c), Drain: c.drain(), ErrorLog: h.webError})
 		if err != nil {
 			l.Close()
 			return err

@@ -61,16 +61,14 @@ func (c *chatConnectCmd) Run(ctx context.Context, t *terminal) error {
 			return usageError{err}
 		}
 	}
+	dial, err := dialer(ctx, address, secure)
+	if err != nil {
+		return err
+	}
 	if c.Theme == "auto" && os.Getenv("NO_COLOR") != "" {
 		c.Theme = "none"
 	}
-	return tui.Run(ctx, tui.Config{Client: config, Server: address, Theme: c.Theme, In: os.Stdin, Out: t.out,
-		Dial: func(ctx context.Context) (net.Conn, error) {
-			if secure != nil {
-				return dialTLS(ctx, address, secure)
-			}
-			return new(net.Dialer).DialContext(ctx, "tcp", address)
-		}})
+	return tui.Run(ctx, tui.Config{Client: config, Server: address, Theme: c.Theme, In: os.Stdin, Out: t.out, Dial: dial})
 }
 
 // address is the server's, with its port, and its host.

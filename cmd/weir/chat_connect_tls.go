@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 )
 
 // chatTrust is whom a client believes to be the server.
@@ -59,7 +60,7 @@ func (c *chatTrust) tls(host string) (*tls.Config, error) {
 
 func samePrint(cert *x509.Certificate, want []byte) error {
 	if got := sha256.Sum256(cert.Raw); string(got[:]) != string(want) {
-		return fmt.Errorf("the server's certificate has the fingerprint %x, not the one given: it was replaced, or somebody else answers", got)
+		return distrust("the server's certificate has the fingerprint %x, not the one given: it was replaced, or somebody else answers", got)
 	}
 	return nil
 }
@@ -71,7 +72,7 @@ func dialTLS(ctx context.Context, address string, config *tls.Config) (net.Conn,
 		return conn, nil
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return nil, fmt.Errorf("%s does not speak TLS: leave --tls out, or give the port that does", address)
+		return nil, distrust("%s does not speak TLS: leave --tls out, or give the port that does", address)
 	}
 	if failed, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return nil, untrusted(failed, config.ServerName)
@@ -79,11 +80,38 @@ func dialTLS(ctx context.Context, address string, config *tls.Config) (net.Conn,
 	return nil, err
 }
 
+// distrustError says why the server is not believed to be the one. It will be no better in a minute.
+type distrustError struct{ error }
+
+func distrust(format string, args ...any) error {
+	return distrustError{fmt.Errorf(format, args...)}
+}
+
+// dialer connects: the first time it has already, if it could.
+func dialer(ctx context.Context, address string, secure *tls.Config) (dial func(context.Context) (net.Conn, error), err error) {
+	if secure == nil {
+		return func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) }, nil
+	}
+	trying, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	first, err := dialTLS(trying, address, secure)
+	if _, ok := errors.AsType[distrustError](err); ok {
+		return nil, err
+	}
+	return func(ctx context.Context) (net.Conn, error) {
+		if conn := first; conn != nil {
+			first = nil
+			return conn, nil
+		}
+		return dialTLS(ctx, address, secure)
+	}, nil
+}
+
 // untrusted explains a certificate that is not trusted.
 func untrusted(err *tls.CertificateVerificationError, host string) error {
 	cert := err.UnverifiedCertificates[0]
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return fmt.Errorf("nobody trusted vouches for the server's certificate, whose fingerprint is %x: if the server printed the same, "+
+		return distrust("nobody trusted vouches for the server's certificate, whose fingerprint is %x: if the server printed the same, "+
 			"--fingerprint trusts it; --ca trusts an authority", sha256.Sum256(cert.Raw))
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
@@ -91,11 +119,11 @@ func untrusted(err *tls.CertificateVerificationError, host string) error {
 		for _, ip := range cert.IPAddresses {
 			names = append(names, ip.String())
 		}
-		return fmt.Errorf("the server's certificate is for %s, not for %s: connect by a name that it has", strings.Join(names, ", "), host)
+		return distrust("the server's certificate is for %s, not for %s: connect by a name that it has", strings.Join(names, ", "), host)
 	}
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return fmt.Errorf("the server's certificate holds from %s to %s: it has run out, or a clock is wrong",
+		return distrust("the server's certificate holds from %s to %s: it has run out, or a clock is wrong",
 			cert.NotBefore.Format("2006-01-02"), cert.NotAfter.Format("2006-01-02"))
 	}
-	return err
+	return distrustError{err}
 }

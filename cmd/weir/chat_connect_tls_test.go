@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"crypto/tls"
 	"encoding/pem"
+	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -100,4 +103,37 @@ func TestWhomConnectTrusts(t *testing.T) {
 	if c := (chatConnectCmd{chatTrust: chatTrust{Fingerprint: print}}); !c.secure() {
 		t.Error("a fingerprint is not for TLS")
 	}
+}
+
+// From nothing to a chat by TLS: the server makes a certificate and prints its fingerprint, and the client is told that.
+func TestChatConnectTrustsTheServersOwnCertificate(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	serve := exec.Command(binary(t), "chat", "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--tls", addr, "--tls-self")
+	said, err := serve.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { serve.Process.Kill(); serve.Wait() })
+	lines, advice := bufio.NewScanner(said), ""
+	for advice == "" && lines.Scan() {
+		_, advice, _ = strings.Cut(lines.Text(), "its certificate is its own: weir ")
+	}
+	if !strings.HasPrefix(advice, "chat connect --fingerprint ") {
+		t.Fatalf("the server advises %q", advice)
+	}
+	newPane(t, fmt.Sprintf("%s chat connect --tls %s -n ann; echo it ended with $?; cat", binary(t), addr)).shows("it ended with 1")
+	p := newPane(t, fmt.Sprintf("%s %s %s -n ann -r '#garden'; echo it ended with $?; cat", binary(t), advice, addr))
+	p.shows("1 here")
+	p.types("pears")
+	p.shows("ann  pears")
+	p.types("/quit bye")
+	p.shows("it ended with 0")
 }

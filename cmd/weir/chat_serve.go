@@ -29,6 +29,7 @@ Examples:
 
   weir chat serve --data chat                          for clients on this machine, on 127.0.0.1:6667
   weir chat serve --data chat --listen :6667           for every client that reaches this machine, in clear text
+  weir chat serve --data chat --tls-self               and by TLS, on :6697, with a certificate of its own
   weir chat serve --data chat --web 127.0.0.1:8080     and a page for browsers, at http://127.0.0.1:8080/
   weir chat serve --config weir.toml                   as a file says; docs/chat-config.md explains it
   weir chat serve --config weir.toml --check
@@ -59,6 +60,9 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
+	if print := h.Fingerprint(); print != "" {
+		fmt.Fprintf(t.err, "weir: its certificate is its own: weir chat connect --fingerprint %s\n", print)
+	}
 	return c.serve(ctx, h, source)
 }
 
@@ -79,7 +83,9 @@ func (c *chatServeCmd) serve(ctx context.Context, h *host.Host, source host.Sour
 func (t *terminal) listening(what string, addr net.Addr, c *host.Config) {
 	switch what {
 	case "web":
-		fmt.Fprintf(t.err, "weir: the chat's page on %s\n", address(addr, false))
+		fmt.Fprintf(t.err, "weir: the chat's page on %s\n", address(addr, c.TLS.Web))
+	case "ircs":
+		fmt.Fprintf(t.err, "weir: chat by TLS on %s\n", addr)
 	case "metrics":
 		fmt.Fprintf(t.err, "weir: metrics on %smetrics\n", address(addr, false))
 	default:

@@ -9,6 +9,12 @@ type chatFlags struct {
 	Way    string   `name:"run" placeholder:"WAY" help:"How connections are run: loop, goroutine, pool or coroutine. Loop where there is epoll, goroutine elsewhere."`
 	Loops  int      `placeholder:"N" help:"Event loops, for loop and coroutine (1)."`
 
+	TLS     []string `name:"tls" placeholder:"HOST:PORT" help:"Where to listen for clients by TLS, which needs a certificate (:6697); may be said several times."`
+	TLSCert string   `name:"tls-cert" type:"path" placeholder:"FILE" help:"The certificate, PEM; read again when it changes. The configuration's file can have it obtained by ACME instead."`
+	TLSKey  string   `name:"tls-key" type:"path" placeholder:"FILE" help:"Its key, PEM."`
+	TLSSelf bool     `name:"tls-self" help:"Use a certificate of the server's own, which is made once in the data directory; clients have to be told its fingerprint."`
+	Proxy   []string `placeholder:"ADDR" help:"Addresses or networks of proxies, whose connections begin by a header of the PROXY protocol; may be said several times."`
+
 	Name         string `placeholder:"NAME" help:"The server's name (weir.chat)."`
 	Network      string `placeholder:"NAME" help:"The network's name, as clients show it (Weir)."`
 	MOTD         string `name:"motd" type:"path" placeholder:"FILE" help:"What those who come in are told first."`
@@ -38,6 +44,11 @@ func (c *chatFlags) flags() []host.Flag {
 		{len(c.Listen) > 0, "--listen", "listen", func(o *host.Config) { o.Listen = c.Listen }},
 		{c.Way != "", "--run", "run", func(o *host.Config) { o.Run = c.Way }},
 		{c.Loops != 0, "--loops", "loops", func(o *host.Config) { o.Loops = c.Loops }},
+		{len(c.TLS) > 0, "--tls", "tls.listen", func(o *host.Config) { o.TLS.Listen = c.TLS }},
+		{c.TLSCert != "", "--tls-cert", "tls.cert", func(o *host.Config) { o.TLS.Cert = c.TLSCert }},
+		{c.TLSKey != "", "--tls-key", "tls.key", func(o *host.Config) { o.TLS.Key = c.TLSKey }},
+		{c.TLSSelf, "--tls-self", "tls.self", func(o *host.Config) { o.TLS.Self = true }},
+		{len(c.Proxy) > 0, "--proxy", "proxy.trusted", func(o *host.Config) { o.Proxy.Trusted = c.Proxy }},
 		{c.Name != "", "--name", "server.name", func(o *host.Config) { o.Server.Name = c.Name }},
 		{c.Network != "", "--network", "server.network", func(o *host.Config) { o.Server.Network = c.Network }},
 		{c.MOTD != "", "--motd", "server.motd_file", func(o *host.Config) { o.Server.MOTD, o.Server.MOTDFile = "", c.MOTD }},

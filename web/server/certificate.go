@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -16,10 +17,11 @@ type ACME = certificate.ACME
 type certificates struct {
 	config *tls.Config
 	*certificate.Source
+	shared bool // the source is somebody else's
 }
 
 func newCertificates(t *TLS, c *Config, at net.Addr) (_ *certificates, err error) {
-	own := &certificates{config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
+	own := &certificates{shared: t.Source != nil, config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
 	if own.Source, err = source(t, c, at); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
@@ -32,6 +34,9 @@ func newCertificates(t *TLS, c *Config, at net.Addr) (_ *certificates, err error
 
 func source(t *TLS, c *Config, at net.Addr) (*certificate.Source, error) {
 	logf := func(format string, args ...any) { c.logf("server: "+format, args...) }
+	if t.Source != nil {
+		return t.Source, nil
+	}
 	if t.ACME == nil {
 		return certificate.Files(t.CertFile, t.KeyFile, logf)
 	}
@@ -40,4 +45,17 @@ func source(t *TLS, c *Config, at net.Addr) (*certificate.Source, error) {
 		return nil, fmt.Errorf("ACME needs a TCP address to be reached at, not %v", at)
 	}
 	return certificate.ByACME(t.ACME, tcp, logf)
+}
+
+// manage obtains and renews what ACME has to, until ctx ends.
+func (c *certificates) manage(ctx context.Context) {
+	if !c.shared {
+		c.Manage(ctx)
+	}
+}
+
+func (c *certificates) close() {
+	if !c.shared {
+		c.Close()
+	}
 }

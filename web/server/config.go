@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"weir/internal/certificate"
 	"weir/web/http1"
 	"weir/web/internal/conn"
 )
@@ -35,10 +36,11 @@ type Config struct {
 	ErrorLog func(line string)
 }
 
-// TLS is where certificates come from: either files or ACME.
+// TLS is where certificates come from: files, ACME, or whoever has them.
 type TLS struct {
 	CertFile, KeyFile string // PEM; read again within a second of a change, when a client next connects
 	ACME              *ACME
+	Source            *certificate.Source // which others may use too; whoever made it manages and closes it
 }
 
 // or is n, otherwise when it is zero, and none when it is negative.
@@ -68,8 +70,10 @@ func (c *Config) validate() error {
 func (t *TLS) validate() error {
 	files := t.CertFile != "" || t.KeyFile != ""
 	switch {
-	case files && t.ACME != nil:
+	case files && t.ACME != nil, t.Source != nil && (files || t.ACME != nil):
 		return errors.New("server: TLS has both files and ACME: leave one out")
+	case t.Source != nil:
+		return nil
 	case t.ACME != nil:
 		if err := t.ACME.Validate(); err != nil {
 			return fmt.Errorf("server: %w", err)

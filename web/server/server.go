@@ -128,7 +128,7 @@ func (s *Server) Close() error {
 		err = errors.Join(err, s.h3.close())
 	}
 	if s.certs != nil {
-		s.certs.Close()
+		s.certs.close()
 	}
 	return err
 }
@@ -181,7 +181,7 @@ func (s *Server) engines(ctx context.Context) []func() error {
 	if s.h3 != nil {
 		all = append(all, s.h3.serve)
 	}
-	s.certs.Manage(ctx)
+	s.certs.manage(ctx)
 	return all
 }
 
@@ -208,7 +208,7 @@ func (s *Server) stop(engines *sync.WaitGroup) error {
 	case <-drain.Done():
 	}
 	if s.certs != nil {
-		s.certs.Close()
+		s.certs.close()
 	}
 	if n := s.watch.CloseAll(); n > 0 {
 		return fmt.Errorf("%w: %d connections, which were not done after %v", ErrCutOff, n, time.Since(began).Round(time.Millisecond))

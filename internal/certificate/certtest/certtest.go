@@ -30,9 +30,9 @@ import (
 
 // Authority is a certificate authority of its own for each test.
 type Authority struct {
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-	Pool *x509.CertPool // holds its own certificate
+	Certificate *x509.Certificate
+	Pool        *x509.CertPool // holds it
+	key         *ecdsa.PrivateKey
 
 	// ACME.
 	*httptest.Server
@@ -60,10 +60,10 @@ func New(t testing.TB) *Authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.cert, err = x509.ParseCertificate(der); err != nil {
+	if a.Certificate, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}
-	a.Pool.AddCert(a.cert)
+	a.Pool.AddCert(a.Certificate)
 	return a
 }
 
@@ -78,12 +78,12 @@ func (a *Authority) Sign(public any, names ...string) ([]byte, error) {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, a.cert, public, a.key)
+	der, err := x509.CreateCertificate(rand.Reader, leaf, a.Certificate, public, a.key)
 	if err != nil {
 		return nil, err
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})...), nil
+	return append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate.Raw})...), nil
 }
 
 // Files writes a new pair into dir, over the one that may be there.

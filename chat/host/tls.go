@@ -1,0 +1,237 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir/chat"
+	"weir/chat/front"
+	"weir/internal/certificate"
+	"weir/serve"
+	"weir/web/server"
+)
+
+// TLS is how clients come in by TLS. There is none without a certificate, which is from files, from an authority by ACME, or the server's own.
+type TLS struct {
+	Listen []string `toml:"listen"` // HOST:PORT for IRC clients. Default :6697 with a certificate; an empty list: nowhere
+	Run    string   `toml:"run"`    // how connections are run: goroutine or pool. Default goroutine
+	Web    bool     `toml:"web"`    // the page is by TLS too. Default no
+
+	Cert string `toml:"cert"` // a file of PEM, the server's certificate first; read again when it changes, and at each reload. Default none
+	Key  string `toml:"key"`  // a file of PEM. Default none
+	Self bool   `toml:"self"` // a certificate of the server's own, made once in the data directory: clients are told its fingerprint. Default no
+
+	ACME      []string `toml:"acme"`      // the names to get certificates for from an authority (RFC 8555). Default none
+	Agreed    bool     `toml:"agreed"`    // to the authority's terms; ACME needs it. Default no
+	Email     string   `toml:"email"`     // where the authority may write to. Default none
+	CA        string   `toml:"ca"`        // the URL of the authority's directory. Default Let's Encrypt's
+	Store     string   `toml:"store"`     // the folder that keeps ACME's keys and certificates. Default acme in the data directory
+	Challenge string   `toml:"challenge"` // HOST:PORT where port 443 of the names leads, for the authority's challenge. Default :443
+
+	STS     *Duration `toml:"sts"`      // clients that know STS come by TLS alone for so long, up to a year; 0: they forget that. Default: they are not told
+	STSPort int       `toml:"sts_port"` // the port they are sent to. Default that of the first address of listen
+}
+
+// Proxy says who stands between clients and the server.
+type Proxy struct {
+	Trusted []string `toml:"trusted"` // addresses and networks whose connections begin by a header of the PROXY protocol, always. Default none
+}
+
+// certified says whether there is to be a certificate.
+func (t *TLS) certified() bool { return t.Cert != "" || t.Key != "" || t.Self || len(t.ACME) > 0 }
+
+// listen are the addresses for IRC clients.
+func (t *TLS) listen() []string {
+	if t.Listen == nil && t.certified() {
+		return []string{":6697"}
+	}
+	return t.Listen
+}
+
+func (t *TLS) challenge() string {
+	if t.Challenge == "" {
+		return ":443"
+	}
+	return t.Challenge
+}
+
+const year = 365 * 24 * time.Hour
+
+func (t *TLS) check(k *checker) {
+	k.addresses("tls.listen", t.Listen)
+	k.oneOf("tls.run", t.Run, "goroutine", "pool")
+	k.addresses("tls.challenge", []string{t.challenge()})
+	switch {
+	case len(t.Listen) > 0 && !t.certified():
+		k.wrong("tls.listen", "there is no certificate: write cert and key, acme, or self = true")
+	case t.Web && !t.certified():
+		k.wrong("tls.web", "there is no certificate: write cert and key, acme, or self = true")
+	case (t.Cert == "") != (t.Key == ""):
+		k.wrong("tls.cert", "a certificate and its key go together: write both cert and key")
+	case t.Cert != "" && (t.Self || len(t.ACME) > 0), t.Self && len(t.ACME) > 0:
+		k.wrong("tls", "there are several certificates: leave all out but one of cert, acme and self")
+	case len(t.ACME) > 0 && !t.Agreed:
+		k.wrong("tls.agreed", "an authority issues to those who agree to its terms: write agreed = true once you do")
+	}
+	t.checkSTS(k)
+}
+
+func (t *TLS) checkSTS(k *checker) {
+	k.within("tls.sts_port", t.STSPort, 1, 65535)
+	if t.STS == nil {
+		return
+	}
+	k.lasts("tls.sts", *t.STS, time.Second, year)
+	switch {
+	case len(t.listen()) == 0:
+		k.wrong("tls.sts", "there is no TLS to send clients to: write listen, or leave it out")
+	case t.Self && *t.STS > 0:
+		k.wrong("tls.sts", "clients that come by STS refuse a certificate of the server's own: get another, or leave it out")
+	}
+}
+
+// sts is what clients are told, nil for nothing.
+func (t *TLS) sts() *chat.STS {
+	if t.STS == nil {
+		return nil
+	}
+	sts := &chat.STS{Duration: t.STS.Long()}
+	if *t.STS > 0 {
+		if sts.Port = t.STSPort; sts.Port == 0 {
+			sts.Port = portOf(t.listen()[0])
+		}
+	}
+	return sts
+}
+
+// portOf is the port of an address that was checked.
+func portOf(address string) int {
+	_, port, _ := net.SplitHostPort(address)
+	n, _ := net.LookupPort("tcp", port)
+	return n
+}
+
+// tryFiles says what is wrong with the certificate's files.
+func (t *TLS) tryFiles() error {
+	if t.Cert == "" {
+		return nil
+	}
+	if _, err := certificate.Files(t.Cert, t.Key, nil); err != nil {
+		return &Problem{"tls.cert", err.Error()}
+	}
+	return nil
+}
+
+// openTLS opens the certificate, and listens for clients by TLS.
+func (h *Host) openTLS(c *Config) (err error) {
+	if !c.TLS.certified() {
+		return nil
+	}
+	if h.certificate, err = h.source(c); err != nil {
+		return err
+	}
+	way := serve.Goroutine
+	if c.TLS.Run == "pool" {
+		way = serve.Pool
+	}
+	meter := new(serve.Meter)
+	for _, address := range c.TLS.listen() {
+		l, err := h.listen("ircs", "tls.listen", address)
+		if err != nil {
+			return err
+		}
+		secure := front.Listen(l, front.Config{Certificate: h.certificate, Proxies: h.proxies, Failed: h.handshakeFailed})
+		h.ways = append(h.ways, &entrance{name: "ircs", listener: secure, way: way, meter: meter})
+	}
+	return nil
+}
+
+// source is where the certificate comes from.
+func (h *Host) source(c *Config) (s *certificate.Source, err error) {
+	t, cert, key := &c.TLS, c.TLS.Cert, c.TLS.Key
+	logf := func(format string, args ...any) { h.log.Error("certificate", "error", fmt.Sprintf(format, args...)) }
+	if len(t.ACME) > 0 {
+		at, err := net.ResolveTCPAddr("tcp", t.challenge())
+		if err != nil {
+			return nil, &Problem{"tls.challenge", err.Error()}
+		}
+		store := t.Store
+		if store == "" {
+			store = filepath.Join(c.Data, "acme")
+		}
+		return certificate.ByACME(&certificate.ACME{Names: t.ACME, Email: t.Email, Agreed: t.Agreed, CA: t.CA, Dir: store}, at, logf)
+	}
+	if t.Self {
+		if cert, key, err = certificate.Self(filepath.Join(c.Data, "tls"), c.names()); err != nil {
+			return nil, &Problem{"tls.self", err.Error()}
+		}
+	}
+	if s, err = certificate.Files(cert, key, logf); err != nil {
+		return nil, &Problem{"tls.cert", err.Error()}
+	}
+	shown, err := s.Get(nil)
+	if err == nil {
+		h.log.Info("certificate", "fingerprint", certificate.Fingerprint(shown.Certificate[0]))
+	}
+	return s, err
+}
+
+// webTLS is how the page's server has TLS, nil for not at all.
+func (h *Host) webTLS(c *Config) *server.TLS {
+	if !c.TLS.Web {
+		return nil
+	}
+	return &server.TLS{Source: h.certificate}
+}
+
+// names are what the server may be called by clients, as far as it knows.
+func (c *Config) names() []string {
+	var all []string
+	if c.Server.Name != "" {
+		all = append(all, c.Server.Name)
+	}
+	if name, err := os.Hostname(); err == nil && name != "" {
+		all = append(all, name)
+	}
+	all = append(all, "localhost", "127.0.0.1", "::1")
+	for _, address := range slices.Concat(c.TLS.listen(), c.Web.Listen) {
+		if host, _, _ := net.SplitHostPort(address); host != "" && !slices.Contains(all, host) && !unspecified(host) {
+			all = append(all, host)
+		}
+	}
+	return all
+}
+
+func unspecified(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsUnspecified()
+}
+
+// Fingerprint is the SHA-256 fingerprint of the server's own certificate, as hex digits; "" when it has none.
+func (h *Host) Fingerprint() string {
+	if h.certificate == nil || !h.Config().TLS.Self {
+		return ""
+	}
+	shown, err := h.certificate.Get(nil)
+	if err != nil {
+		return ""
+	}
+	return certificate.Fingerprint(shown.Certificate[0])
+}
+
+// renew has ACME obtain and renew certificates until ctx ends.
+func (h *Host) renew(ctx context.Context) {
+	if h.certificate != nil {
+		h.certificate.Manage(ctx)
+	}
+}
+
+func (h *Host) handshakeFailed(from net.Addr, err error) {
+	h.log.Debug("a TLS handshake failed", "address", from, "error", strconv.Quote(err.Error()))
+}
