@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHUNK = 400, FAILURES_MAX = 5, PASSWORD_MAX = 256, NONCE_BYTES = 18 };
+enum { CHUNK = 400, FAILURES_MAX = 5, NONCE_BYTES = 18 };
 
 /* What names that nobody has are answered with: the file "secret" of the data folder, the same for all processes and after each start. */
 static unsigned char secret[SHA256_SIZE];
@@ -91,16 +91,6 @@ cloak(struct client *c)
 	names_release(c->t);
 }
 
-/* Without SASLprep's tables only passwords that they leave as they are can be checked. */
-static bool
-is_checkable(struct slice password)
-{
-	for (size_t i = 0; i < password.length; i++)
-		if (password.at[i] < ' ' || password.at[i] > '~')
-			return false;
-	return password.length <= PASSWORD_MAX;
-}
-
 bool
 plain_allowed(const struct client *c)
 {
@@ -139,7 +129,7 @@ log_in_plain(struct client *c, struct slice login, struct slice password)
 	struct account a;
 	char device[DEVICE_MAX + 1];
 	bool known = find(c, login, &a, device);
-	bool proven = is_checkable(password) && verifier_proves(&a.verifier, password);
+	bool proven = account_checkable(password) && verifier_proves(&a.verifier, password);
 
 	if (!known || !proven)
 		return false;

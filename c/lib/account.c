@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { DEVICE_MAX_BYTES = 32, DECOY_ITERATIONS = 10000 };
+enum { DEVICE_MAX_BYTES = 32, DECOY_ITERATIONS = 10000, PASSWORD_MAX = 256 };
 
 struct search {
 	struct slice name;
@@ -66,6 +66,15 @@ account_login(struct slice login, struct slice *name, char *device, size_t room)
 	*name = slice_cut(&login, '@');
 	device[0] = '\0';
 	return name_is_nick(*name) && (!named || (is_device(login) && name_fold(login, device, room)));
+}
+
+bool
+account_checkable(struct slice password)
+{
+	for (size_t i = 0; i < password.length; i++)
+		if (password.at[i] < ' ' || password.at[i] > '~')
+			return false;
+	return password.length <= PASSWORD_MAX;
 }
 
 void

@@ -4,7 +4,7 @@
 #   run.sh OUT
 set -u
 out=$1
-vectors=$(dirname "$0")/../../docs/vectors/log
+vectors=$(dirname "$0")/../../docs/vectors
 log=$out/check/log
 failed=0
 : >"$log"

@@ -3,13 +3,14 @@
 
 #include <stdio.h>
 
-/* unit VECTORS: the folder of the log's golden vectors */
+/* unit VECTORS: the folder of the golden vectors */
 int
 main(int argc, char **argv)
 {
 	check(argc == 2, "the folder of the vectors is given");
 	test_text();
 	test_crypto();
+	test_accounts(argv[1]);
 	test_log(argv[1]);
 	test_log_processes();
 	test_shared();

@@ -1,7 +1,6 @@
 /* Hashes against the examples of their standards, and a login by SCRAM against that of RFC 7677. */
 #include "unit.h"
 
-#include "account.h"
 #include "check.h"
 #include "crc32c.h"
 #include "scram.h"
@@ -98,48 +97,10 @@ test_scram(void)
 		check(!scram_begin(&s, slice_of(first_wrong[i]), &login), "\"%s\" begins nothing", first_wrong[i]);
 }
 
-static void
-test_accounts(void)
-{
-	char dir[] = "/tmp/chatd-unit-XXXXXX", path[64];
-	struct verifier v, again;
-	struct account a;
-	struct slice name;
-	char device[33];
-	int data;
-	FILE *f;
-
-	check(mkdtemp(dir) != NULL, "a folder can be made");
-	snprintf(path, sizeof path, "%s/accounts", dir);
-	f = fopen(path, "w");
-	check(f != NULL, "accounts can be written");
-	fprintf(f, "# comment\n\nann %s role=admin\nbob - removed=2026-11-20T08:00:00Z\n", verifier_text);
-	for (int i = 0; i < 300; i++)
-		fprintf(f, "user%d %s\n", i, verifier_text);
-	fprintf(f, "Last\t%s", verifier_text);
-	fclose(f);
-	data = open(dir, O_RDONLY | O_DIRECTORY);
-	check(account_find(data, slice_of("ANN"), &a) && strcmp(a.name, "ann") == 0 && a.has_password, "an account is found, in whatever case");
-	check(!account_find(data, slice_of("bob"), &a), "one that was removed is not found");
-	check(account_find(data, slice_of("user299"), &a) && a.has_password, "one far down is found");
-	check(account_find(data, slice_of("last"), &a) && a.has_password, "one whose line has no end is found");
-	check(!account_find(data, slice_of("ann2"), &a) && !account_find(data, slice_of("#"), &a), "what is not there is not found");
-	close(data);
-	unlink(path);
-	rmdir(dir);
-	check(account_login(slice_of("ann@Phone"), &name, device, sizeof device) && strcmp(device, "phone") == 0 && slice_equal(name, slice_of("ann")), "a device is named");
-	check(account_login(slice_of("ann"), &name, device, sizeof device) && device[0] == '\0', "or not");
-	check(!account_login(slice_of("ann@"), &name, device, sizeof device) && !account_login(slice_of("a b"), &name, device, sizeof device), "but not wrongly");
-	account_decoy(slice_of("secret"), slice_of("Nobody"), &v);
-	account_decoy(slice_of("secret"), slice_of("nobody"), &again);
-	check(memcmp(v.salt, again.salt, v.salt_length) == 0, "who asks twice for nobody is answered the same");
-}
-
 void
 test_crypto(void)
 {
 	test_hashes();
 	test_verifier();
 	test_scram();
-	test_accounts();
 }

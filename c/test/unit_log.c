@@ -139,7 +139,7 @@ test_vector(const char *vectors, const char *name)
 	uint64_t offset = 0, next = UINT64_MAX;
 	FILE *f;
 
-	snprintf(path, sizeof path, "%s/%s", vectors, name);
+	snprintf(path, sizeof path, "%s/log/%s", vectors, name);
 	run("cp -r %s %s/room", path, dir);
 	snprintf(path, sizeof path, "%s/room/expect", dir);
 	f = fopen(path, "r");
@@ -192,7 +192,7 @@ test_writing(const char *vectors)
 	size_t n, made = 0;
 	FILE *f;
 
-	snprintf(path, sizeof path, "%s/plain/00000000000000000000.log", vectors);
+	snprintf(path, sizeof path, "%s/log/plain/00000000000000000000.log", vectors);
 	f = fopen(path, "r");
 	check(f != NULL, "the vector plain is there");
 	n = fread(want, 1, sizeof want, f);
