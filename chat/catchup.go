@@ -13,9 +13,7 @@ const replayBytes = Outbox / 4
 func (s *session) catchUp(seat *seat) {
 	f := seat.feed
 	s.svc.mu.Lock()
-	for f.sending { // perhaps to this session too, at a seat that it had before
-		s.svc.handedOut.Wait()
-	}
+	f.waitSent() // perhaps to this session too, at a seat that it had before
 	if r := f.room; r != nil {
 		s.topic(r)
 	}
@@ -56,6 +54,21 @@ func (s *session) catchUp(seat *seat) {
 	} else {
 		s.svc.tooSlow(s)
 	}
+}
+
+// waitSent waits while deliver sends a batch: then all who are to have it were sent it. The caller holds the lock.
+func (f *feed) waitSent() {
+	for f.sending {
+		f.svc.handedOut.Wait()
+	}
+}
+
+// told is the offset up to which everybody was sent what they are to have, and behind which nobody was sent anything.
+func (f *feed) told() int64 {
+	f.svc.mu.Lock()
+	defer f.svc.mu.Unlock()
+	f.waitSent()
+	return f.delivered
 }
 
 // replay sends what the session's device missed before an offset.

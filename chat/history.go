@@ -92,11 +92,11 @@ func (s *session) feedOf(target string) (*feed, error) {
 	return s.svc.openDirect(mine, target)
 }
 
-// pick reads what a request asks for, oldest first, and nothing that deliver has not handed out yet.
+// pick reads what a request asks for, oldest first. What a client can rely on: nothing that the answer holds comes live behind it, and
+// all that is later than the end that the answer knew does, or has come already: an answer to LATEST and what comes
+// live meet without a gap and without a double.
 func (s *session) pick(f *feed, req irc.HistoryRequest) ([]log.Line, error) {
-	s.svc.mu.Lock()
-	end := f.delivered
-	s.svc.mu.Unlock()
+	end := f.told()
 	from, after, err := f.place(req.From, end)
 	if err != nil {
 		return nil, err
@@ -190,10 +190,7 @@ func (s *session) historyTargets(req irc.HistoryRequest) {
 	}
 	var all []target
 	for _, f := range s.myFeeds() {
-		s.svc.mu.Lock()
-		end := f.delivered
-		s.svc.mu.Unlock()
-		if lines, err := f.log.Latest(1, end); err == nil && len(lines) == 1 {
+		if lines, err := f.log.Latest(1, f.told()); err == nil && len(lines) == 1 {
 			if at := lines[0].Time(); at.After(from) && at.Before(to) {
 				all = append(all, target{f.target(s), at})
 			}

@@ -67,7 +67,7 @@ type Service struct {
 	stamp      uint64        // of walks over users, and of deliveries
 	batches    atomic.Uint64 // names of batches; shared
 	starting   []*feed       // got something to commit since mu was taken
-	handedOut  sync.Cond     // on mu: deliver has handed a batch out; for those who wait in catchUp
+	handedOut  sync.Cond     // on mu: deliver has handed a batch out; for those in waitSent
 	jobs       int           // for the desk, under way
 
 	// See handover.go; guarded by mu.

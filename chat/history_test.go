@@ -1,0 +1,86 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// watcher is a member that reads the room and its history at once, and notes by which way each message came.
+type watcher struct {
+	*client
+	live, read map[string]bool // by msgid
+	twice      int             // messages that came live behind a batch that holds them
+}
+
+// hear takes what comes until a line contains a text.
+func (w *watcher) hear(end string) {
+	w.t.Helper()
+	for {
+		line, ok := w.line()
+		if !ok {
+			w.t.Fatalf("the connection ended before %q", end)
+		}
+		w.note(line)
+		if strings.Contains(line, end) {
+			return
+		}
+	}
+}
+
+func (w *watcher) note(line string) {
+	tags, _, _ := strings.Cut(line, " ")
+	_, id, tagged := strings.Cut(tags, "msgid=")
+	id, _, _ = strings.Cut(id, ";")
+	switch {
+	case !tagged || !strings.Contains(line, "PRIVMSG"):
+	case strings.Contains(tags, "batch="):
+		w.read[id] = true
+	default:
+		if w.read[id] {
+			w.twice++
+		}
+		w.live[id] = true
+	}
+}
+
+// What an answer holds does not come live behind it, and what is later than it does.
+func TestHistoryEndsWhereTheLiveMessagesBegin(t *testing.T) {
+	for _, way := range testWays() {
+		t.Run(way.String(), func(t *testing.T) {
+			t.Parallel()
+			s := startServer(t, way, Options{}).run()
+			const speakers, each = 8, 60
+			var all []*client
+			for i := range speakers {
+				c := s.user(fmt.Sprintf("speaker%d", i))
+				c.send("JOIN #room")
+				c.until(" 366 ")
+				all = append(all, c)
+			}
+			w := &watcher{client: s.user("watcher", "message-tags", "server-time", "batch", "draft/chathistory"), live: map[string]bool{}, read: map[string]bool{}}
+			w.send("JOIN #room")
+			w.until(" 366 ")
+			done := make(chan struct{}) // closed when all have spoken
+			go func() {
+				defer close(done)
+				for n := range each {
+					for _, c := range all {
+						c.conn.Write(fmt.Appendf(nil, "PRIVMSG #room :%d\r\n", n))
+					}
+				}
+			}()
+			for n := 0; ; n++ {
+				w.send("CHATHISTORY LATEST #room * 20", fmt.Sprintf("PING :look%d?", n))
+				w.hear(fmt.Sprintf(" :look%d?", n))
+				if len(w.live) == speakers*each {
+					break
+				}
+			}
+			<-done
+			if w.twice > 0 {
+				t.Errorf("%d of %d messages came in a batch, and live behind it", w.twice, speakers*each)
+			}
+		})
+	}
+}
