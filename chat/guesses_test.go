@@ -89,3 +89,18 @@ func TestNamingManyRoomsAtOnceCountsAsManyCommands(t *testing.T) {
 		t.Error("who took 150 of 100 does not wait")
 	}
 }
+
+// A client that registers and speaks in one breath, when its account has said too much, has its turn in time.
+func TestWhoIsThrottledAsItRegistersIsHeardInTime(t *testing.T) {
+	everyWayWith(t, Options{Flood: 10, Alive: time.Hour}, func(t *testing.T, s *server) {
+		s.account("alice", "correct-horse", account.Member)
+		first, second := s.client("first"), s.client("second")
+		first.send("PASS alice:correct-horse", "NICK alice", "USER a 0 * :A")
+		first.until(" 221 ")
+		for range 110 {
+			first.send("PING x")
+		}
+		second.send("PASS alice@second:correct-horse", "NICK alice", "USER a 0 * :A", "PING :heard?")
+		second.until("heard?")
+	})
+}

@@ -1,10 +1,16 @@
 package chat
 
 import (
+	"flag"
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/ergochat/irc-go/ircmsg"
 	"pgregory.net/rapid"
 
 	"weir/chat/account"
@@ -24,8 +30,36 @@ var (
 	someTags = []string{"", "@label=x ", "@+draft/react=y ", "@batch=1 ", "@batch=1;draft/multiline-concat ", "@+typing=active;label=q ", "@a=\\ "}
 )
 
-func randomLine(t *rapid.T) string {
-	if rapid.IntRange(0, 20).Draw(t, "rubbish") == 0 {
+// legalLines are commands that do something, often enough. A word in braces is drawn from slots.
+var legalLines = []string{
+	"JOIN {room}", "JOIN {room} key", "PART {room} :bye", "PRIVMSG {room} :hello", "PRIVMSG {room} :hello", "PRIVMSG {nick} :psst", "NOTICE {room},{nick} :hear", "PRIVMSG @{room} :ops",
+	"@+typing=active TAGMSG {room}", "@+draft/react=y;+draft/reply={msgid};label=r TAGMSG {room}", "@label=x PRIVMSG {room} :labeled", "REDACT {room} {msgid} :gone",
+	"MODE {room} +o {nick}", "MODE {room} -o+v {nick} {nick}", "MODE {room} +ntsimC", "MODE {room} -imskl key", "MODE {room} +b {nick}!*@*", "MODE {room} -b {nick}!*@*",
+	"MODE {room} b", "MODE {room} +kl key 2", "MODE {nick} +iB", "TOPIC {room} :all things", "TOPIC {room}", "KICK {room} {nick} :go", "INVITE {nick} {room}", "RENAME {room} {room} :why",
+	"NICK {nick}", "AWAY :lunch", "AWAY", "SETNAME :Another Name", "NAMES {room}", "LIST <2", "WHO {room} %tcnuhraf,7", "WHOIS {nick}", "WHOWAS {nick}", "MONITOR + {nick},{nick}", "MONITOR S",
+	"MONITOR C", "METADATA {who} SET {key} :value", "METADATA {who} SET {key}", "METADATA {who} CLEAR", "METADATA {who} LIST", "METADATA * SUB {key} url", "METADATA * UNSUB {key}", "METADATA {who} SYNC",
+	"CHATHISTORY LATEST {room} * 10", "CHATHISTORY BEFORE {room} msgid={msgid} 5", "CHATHISTORY AROUND {nick} msgid={msgid} 5", "CHATHISTORY TARGETS timestamp=2020-01-01T00:00:00.000Z timestamp=2100-01-01T00:00:00.000Z 9",
+	"MARKREAD {room}", "MARKREAD {room} timestamp=2100-01-01T00:00:00.000Z", "BATCH +1 draft/multiline {room}", "@batch=1 PRIVMSG {room} :a line", "@batch=1;draft/multiline-concat PRIVMSG {room} :of several", "BATCH -1",
+	"CAP REQ :{cap}", "CAP REQ :-{cap}", "CAP LS 302", "CAP END", "PASS ann:correct-horse", "OPER ann correct-horse", "KILL {nick} :enough", "REGISTER * * correct-horse", "LUSERS", "STATS u", "HELP", "QUIT :done",
+}
+
+var slots = map[string][]string{
+	"{room}": {"#a", "#b", "#A", "#c"}, "{nick}": {"ann", "bob", "cid", "ann0", "bob0", "cid0", "ann1", "bob1", "nobody"}, "{who}": {"*", "#a", "#b", "ann", "bob0"}, "{key}": {"url", "avatar", "mood"},
+	"{cap}": {"echo-message", "labeled-response", "message-tags", "batch", "server-time", "draft/multiline", "draft/chathistory", "draft/metadata-2", "draft/channel-rename", "extended-join", "draft/read-marker", "extended-monitor"},
+}
+
+var slot = regexp.MustCompile(`\{[a-z]+\}`)
+
+func randomLine(t *rapid.T, msgid string) string {
+	switch kind := rapid.IntRange(0, 9).Draw(t, "kind"); {
+	case kind > 2:
+		return slot.ReplaceAllStringFunc(rapid.SampledFrom(legalLines).Draw(t, "line"), func(name string) string {
+			if name == "{msgid}" {
+				return msgid
+			}
+			return rapid.SampledFrom(slots[name]).Draw(t, name)
+		})
+	case kind == 0 && rapid.Bool().Draw(t, "rubbish"):
 		return strings.NewReplacer("\n", "", "\r", "").Replace(string(rapid.SliceOfN(rapid.Byte(), 0, 600).Draw(t, "bytes")))
 	}
 	line := rapid.SampledFrom(someTags).Draw(t, "tags") + rapid.SampledFrom(someCommands).Draw(t, "command")
@@ -35,49 +69,92 @@ func randomLine(t *rapid.T) string {
 	return line
 }
 
+// stepsPerRun is how many lines a server is told before another takes its place, on the average.
+const stepsPerRun = 200
+
+// TestRandomLinesKeepEverythingConsistent tells servers some thousand random lines, most of them legal. WEIR_CHAT_STEPS=1000000 makes it a million.
 func TestRandomLinesKeepEverythingConsistent(t *testing.T) {
+	steps := 4000
+	if text := os.Getenv("WEIR_CHAT_STEPS"); text != "" {
+		steps = number(text)
+	}
+	checks := flag.Lookup("rapid.checks")
+	before := checks.Value.String()
+	checks.Value.Set(itoa(max(1, steps/stepsPerRun)))
+	defer checks.Value.Set(before)
 	rapid.Check(t, func(rt *rapid.T) {
-		s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody}).run()
+		dir, err := os.MkdirTemp("", "weir-chat-*") // not the test's: a million steps would fill the disk until its end
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		s := &server{t: t, way: serve.Goroutine, o: Options{Registration: account.ByAnybody, Flood: 500}, dir: dir}
+		s.account("ann", "correct-horse", account.Operator)
+		s.run()
 		defer s.halt()
-		clients := make([]*client, 3)
-		names := []string{"ann", "bob", "cid"}
-		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
-			i := rapid.IntRange(0, 2).Draw(rt, "who")
-			switch {
-			case clients[i] == nil:
-				clients[i] = s.client(names[i])
-				clients[i].send(fmt.Sprintf("NICK %s%d", names[i], rapid.IntRange(0, 1).Draw(rt, "nick")), "USER u 0 * :U")
-			case rapid.IntRange(0, 15).Draw(rt, "leave") == 0:
-				clients[i].conn.Close()
-				clients[i] = nil
-				continue
-			default:
-				clients[i].send(randomLine(rt))
-			}
-			if !clients[i].stillThere() {
-				clients[i] = nil
-			}
-			s.chat.mu.Lock()
-			fault := s.chat.fault()
-			s.chat.mu.Unlock()
-			if fault != "" {
-				rt.Fatal(fault)
-			}
+		x := &randomTalk{rt: rt, s: s, msgid: "aaaaaaaa-0"}
+		for range rapid.IntRange(stepsPerRun/2, stepsPerRun*3/2).Draw(rt, "steps") {
+			x.step()
 		}
-		for _, c := range clients {
-			if c != nil {
-				c.conn.Close()
-			}
+		x.leave()
+	})
+}
+
+// randomTalk is what three clients say at random.
+type randomTalk struct {
+	rt      *rapid.T
+	s       *server
+	clients [3]*client
+	msgid   string // of the last line that had one
+}
+
+func (x *randomTalk) step() {
+	names := [3]string{"ann", "bob", "cid"}
+	i := rapid.IntRange(0, 2).Draw(x.rt, "who")
+	switch c := x.clients[i]; {
+	case c == nil:
+		c = x.s.client(names[i])
+		x.clients[i] = c
+		if rapid.IntRange(0, 3).Draw(x.rt, "account") == 0 {
+			c.send("PASS ann@" + names[i] + ":correct-horse")
 		}
-		waitFor(t, func() bool { return s.chat.Counts().Sessions == 0 })
-		if now := s.chat.Counts(); now.Users != 0 {
-			rt.Fatalf("%d users are left without a session", now.Users)
+		c.send(fmt.Sprintf("NICK %s%d", names[i], rapid.IntRange(0, 1).Draw(x.rt, "nick")), "USER u 0 * :U")
+	case rapid.IntRange(0, 40).Draw(x.rt, "leave") == 0:
+		c.conn.Close()
+		x.clients[i] = nil
+		return
+	default:
+		c.send(randomLine(x.rt, x.msgid))
+	}
+	if !x.stillThere(x.clients[i]) {
+		x.clients[i] = nil
+	}
+	x.s.chat.mu.Lock()
+	fault := x.s.chat.fault()
+	x.s.chat.mu.Unlock()
+	if fault != "" {
+		x.rt.Fatal(fault)
+	}
+}
+
+// leave ends all clients. Nothing of them is left.
+func (x *randomTalk) leave() {
+	for _, c := range x.clients {
+		if c != nil {
+			c.conn.Close()
+		}
+	}
+	chat := x.s.chat
+	waitFor(x.s.t, func() bool { return chat.Counts().Sessions == 0 })
+	chat.locked(func() {
+		if n := len(chat.users) + len(chat.perAddr) + len(chat.monitors); n > 0 {
+			x.rt.Fatalf("of those who left there are %d users, %d addresses and %d watched nicks", len(chat.users), len(chat.perAddr), len(chat.monitors))
 		}
 	})
 }
 
-// stillThere waits until the server has handled what was said; false: it ended the connection.
-func (c *client) stillThere() bool {
+// stillThere waits until the server has handled what was said, and checks each line that it answers; false: it ended the connection.
+func (x *randomTalk) stillThere(c *client) bool {
 	c.conn.Write([]byte("PING :settled?\r\n"))
 	for {
 		line, ok := c.line()
@@ -86,6 +163,24 @@ func (c *client) stillThere() bool {
 		}
 		if strings.HasSuffix(line, "PONG weir.chat :settled?") {
 			return true
+		}
+		m, err := ircmsg.ParseLine(line)
+		if err != nil || m.Command == "" || len(m.Params) > 15 || strings.ContainsAny(line, "\x00\r") || !utf8.ValidString(line) {
+			x.rt.Fatalf("%s is told %q: %v", c.name, line, err)
+		}
+		if ok, id := m.GetTag("msgid"); ok {
+			x.msgid = id
+		}
+	}
+}
+
+// stillThere waits until the server has handled what was said; false: it ended the connection.
+func (c *client) stillThere() bool {
+	c.conn.Write([]byte("PING :settled?\r\n"))
+	for {
+		line, ok := c.line()
+		if !ok || strings.HasSuffix(line, "PONG weir.chat :settled?") {
+			return ok
 		}
 	}
 }
@@ -115,9 +210,19 @@ func (s *Service) fault() string {
 	if sessions+s.unknown != s.sessions {
 		return fmt.Sprintf("%d sessions of users and %d others are not %d", sessions, s.unknown, s.sessions)
 	}
-	for _, r := range s.rooms {
+	for key, r := range s.rooms {
 		if why := r.fault(s); why != "" {
 			return r.name + ": " + why
+		}
+		if key != irc.Fold(r.name) || r.path != s.statePath(r.name) || slices.Contains(r.former, key) {
+			return fmt.Sprintf("%s is found as %s, kept in %s and was called %q", r.name, key, r.path, r.former)
+		}
+	}
+	for nick, sessions := range s.monitors {
+		for session := range sessions {
+			if !slices.Contains(session.monitors, nick) || session.user == nil {
+				return "a session watches " + nick + " and does not know"
+			}
 		}
 	}
 	return ""
@@ -125,6 +230,9 @@ func (s *Service) fault() string {
 
 func (r *room) fault(s *Service) string {
 	seats := 0
+	if len(r.metadata) > maxKeys || len(r.bans) > maxBans || r.moving {
+		return fmt.Sprintf("%d keys, %d bans, being renamed: %v", len(r.metadata), len(r.bans), r.moving)
+	}
 	for u, m := range r.members {
 		if u.rooms[r] != m || s.users[irc.Fold(u.nick)] != u {
 			return u.nick + " is a member and does not know"

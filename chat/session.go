@@ -151,13 +151,14 @@ var errTimeout = errors.New("chat: ping timeout")
 func (s *session) run(in []byte, w *serve.Writer) error {
 	buffer := buffers.Get().(*[]byte)
 	s.out = append((*buffer)[:0], s.out...)
+	held := false
 	for s.over == nil && s.job == nil {
 		line, rest, whole, err := s.split.Next(in)
 		if !whole {
 			in = rest
 			break
 		}
-		if !s.step(line, err, w) {
+		if held = !s.step(line, err, w); held {
 			w.Hold()
 			break
 		}
@@ -182,7 +183,7 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 		buffers.Put(buffer)
 	}
 	if s.job == nil {
-		if s.fresh {
+		if s.fresh && !held { // otherwise it is woken for its turn, and says then
 			s.fresh = false
 			w.WakeAt(s.heard.Add(s.svc.opts().Alive))
 		}
