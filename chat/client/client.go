@@ -71,6 +71,7 @@ type Client struct {
 	page          int // lines of one CHATHISTORY
 	counter       int // of own messages
 	quit          bool
+	wish          string // the password of an account that was asked for
 
 	out    []byte
 	events []Event

@@ -37,9 +37,10 @@ type Conversation struct {
 	asked       request
 	later       []Message // came live while asked is After or Latest
 	unsent      []unsent
-	names       []Member // of a list that is coming in
-	marked      bool     // the server said how far it was read
-	moved       bool     // Read is to be told the server
+	reactions   map[string][]reaction // by the id of their message
+	names       []Member              // of a list that is coming in
+	marked      bool                  // the server said how far it was read
+	moved       bool                  // Read is to be told the server
 }
 
 // Member is somebody in a room.
@@ -51,6 +52,7 @@ type Member struct {
 // unsent is an own message that was not echoed yet.
 type unsent struct {
 	nonce, text string
+	reply       string // msgid that it answers
 	kind        MessageKind
 	sent        bool // on this connection
 	before      bool // on an earlier one

@@ -12,6 +12,7 @@ const (
 	Closed                   // Conversation was left and is gone
 	Trouble                  // a command failed, or can't be done; Text says why
 	Told                     // the server says Text, of Conversation if that is not nil
+	Searched                 // Found answers a search, the oldest first
 )
 
 // Event is something that happened. The pointers are the client's own: read them before its next method is called.
@@ -21,6 +22,7 @@ type Event struct {
 	Message      *Message
 	Text         string // from the network as it came: clean it before it is shown
 	Mine         bool   // Opened, because this client asked for it
+	Found        []Found
 }
 
 func (c *Client) emit(e Event) { c.events = append(c.events, e) }

@@ -23,8 +23,8 @@ func init() {
 		"TOPIC": (*Client).onTopic, "331": (*Client).onTopicIs, "332": (*Client).onTopicIs, "333": ignore, "353": (*Client).onNames, "366": (*Client).onNamesEnd,
 		"MODE": (*Client).onMode, "RENAME": (*Client).onRename,
 
-		"PRIVMSG": (*Client).onMessage, "NOTICE": (*Client).onMessage, "TAGMSG": ignore, "REDACT": (*Client).onRedact,
-		"BATCH": (*Client).onBatch, "MARKREAD": (*Client).onMarkRead, "FAIL": (*Client).onFail, "WARN": (*Client).onNote, "NOTE": (*Client).onNote,
+		"PRIVMSG": (*Client).onMessage, "NOTICE": (*Client).onMessage, "TAGMSG": (*Client).onTagMessage, "REDACT": (*Client).onRedact,
+		"BATCH": (*Client).onBatch, "REGISTER": (*Client).onRegister, "MARKREAD": (*Client).onMarkRead, "FAIL": (*Client).onFail, "WARN": (*Client).onNote, "NOTE": (*Client).onNote,
 		"CHATHISTORY": (*Client).onHistoryTarget,
 
 		"ACCOUNT": ignore, "AWAY": ignore, "CHGHOST": ignore, "SETNAME": ignore, "METADATA": ignore,
@@ -73,6 +73,9 @@ func (c *Client) onFail(m *ircmsg.Message, _ time.Time) {
 	}
 	if m.Params[0] == "MARKREAD" {
 		return
+	}
+	if m.Params[0] == "REGISTER" {
+		c.wish = ""
 	}
 	c.emit(Event{Kind: Trouble, Text: last(m)})
 }

@@ -97,6 +97,8 @@ func (c *Client) onBatch(m *ircmsg.Message, now time.Time) {
 	case b == nil:
 	case b.kind == "chathistory":
 		c.history(b, now)
+	case b.kind == "search":
+		c.searched(b, now)
 	default: // of which we make no use: its lines as if there were none
 		for i := range b.lines {
 			if handle := handlers[b.lines[i].Command]; handle != nil && b.lines[i].Command != "BATCH" {
@@ -124,6 +126,8 @@ func (c *Client) history(b *batch, now time.Time) {
 		}
 		if msg, ok := c.read(&b.lines[i], now); ok {
 			page = append(page, msg)
+		} else {
+			c.reacted(v, &b.lines[i])
 		}
 	}
 	switch v.asked {

@@ -29,9 +29,10 @@ type Message struct {
 	From     string // nick
 	Kind     MessageKind
 	Text     string
-	Own      bool // said by this user
-	Mention  bool // names this user
-	Redacted bool // its text is gone
+	Own      bool   // said by this user
+	Mention  bool   // names this user
+	Redacted bool   // its text is gone
+	Reply    string // msgid of the message that it answers, "" for none
 
 	nonce string // of the sender's client, with who it was
 }
@@ -56,6 +57,7 @@ func (c *Client) read(m *ircmsg.Message, now time.Time) (msg Message, ok bool) {
 		msg.nonce = c.fold(msg.From) + " " + nonce
 	}
 	msg.Redacted, _ = m.GetTag("weir/redacted")
+	_, msg.Reply = m.GetTag("+draft/reply")
 	msg.Own = c.Own(msg.From)
 	switch m.Command {
 	case "TOPIC":
@@ -249,6 +251,7 @@ func (c *Client) onRedact(m *ircmsg.Message, _ time.Time) {
 	if v == nil {
 		return
 	}
+	v.unreact(m.Params[1])
 	for _, list := range [][]Message{v.Messages, v.later} {
 		for i := range list {
 			if list[i].ID == m.Params[1] {

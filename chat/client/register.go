@@ -11,6 +11,7 @@ import (
 var wanted = []string{
 	"message-tags", "server-time", "batch", "echo-message", "account-tag", "multi-prefix", "cap-notify", "sasl", "setname",
 	"draft/chathistory", "draft/event-playback", "draft/read-marker", "draft/message-redaction",
+	"draft/account-registration", "draft/search",
 }
 
 // register begins a registration: capabilities first, so that the server waits for the login.

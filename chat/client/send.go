@@ -12,15 +12,22 @@ import (
 // maxText is how many bytes of text a message has, so that its line is within 512 bytes with what the server adds.
 const maxText = 360
 
-// Say says a text in a conversation, in parts if it is long. Without a connection it waits for one. It is shown as unsent until the server has it.
-func (c *Client) Say(v *Conversation, kind MessageKind, text string) {
+// Say says a text in a conversation: see Answer.
+func (c *Client) Say(v *Conversation, kind MessageKind, text string) { c.Answer(v, kind, text, nil) }
+
+// Answer says a text in a conversation, as an answer to a message if that is not nil, in parts if it is long. Without a connection it waits for one. It is shown as unsent until the server has it.
+func (c *Client) Answer(v *Conversation, kind MessageKind, text string, to *Message) {
+	reply := ""
+	if to != nil && c.caps["message-tags"] {
+		reply = to.ID
+	}
 	for _, part := range Split(text, maxText) {
 		if len(v.unsent) >= maxUnsent {
 			c.emit(Event{Kind: Trouble, Text: "too much waits to be sent", Conversation: v})
 			return
 		}
 		c.counter++
-		v.unsent = append(v.unsent, unsent{nonce: c.config.Nonce + strconv.Itoa(c.counter), text: part, kind: kind})
+		v.unsent = append(v.unsent, unsent{nonce: c.config.Nonce + strconv.Itoa(c.counter), text: part, kind: kind, reply: reply})
 	}
 	if c.state == Online && v.Joined && (v.asked == none || v.asked == before) {
 		c.flush(v, true)
@@ -46,16 +53,19 @@ func (c *Client) flush(v *Conversation, complete bool) {
 			kept = append(kept, u)
 		default:
 			c.transmit(v, u)
-			c.add(v, Message{Seq: c.seq(), Time: c.heard, From: c.nick, Kind: u.kind, Text: u.text, Own: true})
+			c.add(v, Message{Seq: c.seq(), Time: c.heard, From: c.nick, Kind: u.kind, Text: u.text, Own: true, Reply: u.reply})
 		}
 	}
 	v.unsent = slices.Clip(kept)
 }
 
 func (c *Client) transmit(v *Conversation, u unsent) {
-	var tags map[string]string
+	tags := map[string]string{}
 	if c.caps["message-tags"] && c.config.Nonce != "" {
-		tags = map[string]string{nonceTag: u.nonce}
+		tags[nonceTag] = u.nonce
+	}
+	if c.caps["message-tags"] && u.reply != "" {
+		tags["+draft/reply"] = u.reply
 	}
 	command, text := "PRIVMSG", u.text
 	switch u.kind {

@@ -19,6 +19,7 @@ var commands []command
 
 func init() {
 	commands = []command{
+		{"delete", "", "take the chosen message back, or your last one", (*Model).remove},
 		{"help", "", "this list", (*Model).help},
 		{"join", "ROOM [KEY]", "go to a room, new or not", (*Model).join},
 		{"me", "TEXT", "say what you do: /me waves", func(m *Model, a string) { m.say(client.Action, a) }},
@@ -27,7 +28,10 @@ func init() {
 		{"nick", "NAME", "be called otherwise", (*Model).nick},
 		{"part", "[WHY]", "leave this room, or close this conversation", (*Model).part},
 		{"quit", "[WHY]", "end", (*Model).quit},
-		{"search", "[WORDS]", "find words in what is loaded; again: further back; without words: no more", (*Model).find},
+		{"react", "SIGN", "say what you think of the chosen message, or the last one", (*Model).react},
+		{"register", "[INVITE]", "make an account of your name", (*Model).register},
+		{"reply", "TEXT", "answer the chosen message, or the last one", (*Model).reply},
+		{"search", "WORDS", "find what was said, in all your rooms", (*Model).look},
 		{"theme", "dark|light|none", "how it looks", (*Model).setTheme},
 		{"topic", "[TEXT]", "what this room is about", (*Model).topic},
 		{"whois", "NICK", "who somebody is", (*Model).whois},
@@ -36,6 +40,11 @@ func init() {
 
 // enter takes the typed line.
 func (m *Model) enter() {
+	if tell := m.secret; tell != nil {
+		m.secret, m.notes = nil, nil
+		tell(m.input.hidden())
+		return
+	}
 	line := m.input.take()
 	m.notes = nil
 	switch {
@@ -68,6 +77,7 @@ func (m *Model) say(kind client.MessageKind, text string) {
 	case !m.current.Joined && m.client.State() == client.Online:
 		m.note("you are not in " + m.current.Name + " any more: /join " + m.current.Name)
 	default:
+		m.chosen = 0
 		m.bottom()
 		m.client.Say(m.current, kind, text)
 	}
@@ -77,7 +87,7 @@ func (m *Model) help(string) {
 	for _, c := range commands {
 		m.note(fmt.Sprintf("/%-22s %s", c.name+" "+c.use, c.about))
 	}
-	m.note("Tab completes · Alt-↑ Alt-↓ or Ctrl-P Ctrl-N: rooms · Alt-A: unread · PgUp PgDn: scroll · Esc: to the end · Ctrl-C: quit")
+	m.note("Tab completes · Alt-↑ Alt-↓ or Ctrl-P Ctrl-N: rooms · Alt-A: unread · Alt-M: who named you · Alt-K Alt-J: choose a message · PgUp PgDn: scroll · Esc: to the end · Ctrl-C: quit")
 }
 
 func (m *Model) join(args string) {

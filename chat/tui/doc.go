@@ -10,6 +10,6 @@
 // # Limitations
 //
 // There is no mouse and no picture. Text that is written from right to left is shown as the terminal shows it. Emoji of several characters are
-// as wide as the terminal's wcwidth says, and where it says otherwise a line may be a column off. /search looks at what is
-// loaded. Bold, colours and the like in IRC messages are dropped.
+// as wide as the terminal's wcwidth says, and where it says otherwise a line may be a column off. /search asks the server; one that
+// cannot search has it look at what is loaded. An old result is gone to by loading all that was said since. Bold, colours and the like in IRC messages are dropped.
 package tui

@@ -44,6 +44,13 @@ func (e *editor) take() string {
 	return text
 }
 
+// hidden is the line, which is then empty and forgotten.
+func (e *editor) hidden() string {
+	text := e.String()
+	e.set("")
+	return text
+}
+
 // recall shows the line by steps older or newer.
 func (e *editor) recall(step int) {
 	to := e.past + step

@@ -52,15 +52,54 @@ func (m *Model) separator(text string, s style) row {
 // ownRows is a message's own rows: time, name, and its text with a hanging indent.
 func (m *Model) ownRows(msg *client.Message, at time.Time) []row {
 	var head row
-	head.add(m.theme.dim, at.Format("15:04")+" ")
+	head.add(pick(msg.Seq == m.chosen, m.theme.current, m.theme.dim), at.Format("15:04")).add("", " ")
 	m.name(&head, msg)
 	indent := head.width
 	var rows []row
+	if msg.Reply != "" {
+		rows = append(rows, m.quotedRow(msg.Reply, indent))
+	}
 	for i, text := range wrap(m.textOf(msg), m.columns()-indent) {
 		var r row
 		if i == 0 {
 			r = head
 		}
+		r.fill("", indent)
+		rows = append(rows, *r.join(text))
+	}
+	return append(rows, m.reactionRows(msg, indent)...)
+}
+
+// quotedRow is the begin of what a message answers.
+func (m *Model) quotedRow(id string, indent int) row {
+	words := "an earlier message"
+	for i := len(m.current.Messages) - 1; i >= 0; i-- {
+		if to := &m.current.Messages[i]; to.ID == id {
+			words = Clean(to.From) + ": " + Clean(to.Text)
+			if to.Redacted {
+				words = Clean(to.From) + ": (removed)"
+			}
+			break
+		}
+	}
+	var r row
+	r.fill("", indent)
+	r.add(m.theme.dim, clip("↪ "+words, max(1, m.columns()-indent)))
+	return r
+}
+
+// reactionRows are what others think of a message.
+func (m *Model) reactionRows(msg *client.Message, indent int) []row {
+	var words []string
+	for _, r := range m.current.Reactions(msg) {
+		words = append(words, Clean(r.Text)+" "+Clean(strings.Join(r.By, ", ")))
+	}
+	if len(words) == 0 || msg.Redacted {
+		return nil
+	}
+	var rows []row
+	for _, text := range wrap([]span{{strings.Join(words, " · "), m.theme.dim}}, m.columns()-indent) {
+		var r row
 		r.fill("", indent)
 		rows = append(rows, *r.join(text))
 	}

@@ -40,6 +40,10 @@ type Model struct {
 	anchor     anchor
 	notes      []string
 	search     string
+	chosen     uint64       // Seq of a message of current's; 0: none
+	goal       string       // msgid of the message of current's that is gone to; "": none
+	found      *found       // nil: none
+	secret     func(string) // takes the line that is typed, which is not shown; nil: there is none
 	input      editor
 	completion completion
 }
@@ -158,6 +162,7 @@ func (m *Model) settle() {
 		if m.anchor == (anchor{}) && !m.away && (v.Unread > 0 || !v.Room) {
 			m.client.MarkRead(v)
 		}
+		m.approach()
 		if m.atTop() {
 			m.client.Older(v)
 		}
@@ -194,6 +199,8 @@ func (m *Model) happened(e client.Event) {
 		if e.Conversation == m.current && m.away && m.since.IsZero() && !e.Message.Own {
 			m.since = e.Message.Time.Add(-time.Nanosecond)
 		}
+	case client.Searched:
+		m.results(e.Found)
 	case client.Trouble, client.Told:
 		m.note(e.Text)
 	}
@@ -214,6 +221,7 @@ func (m *Model) show(v *client.Conversation) {
 		return
 	}
 	m.current, m.anchor, m.search, m.since = v, anchor{}, "", time.Time{}
+	m.chosen, m.goal, m.found = 0, "", nil
 	if v.Unread > 0 {
 		m.since = v.Read
 	}
@@ -221,13 +229,19 @@ func (m *Model) show(v *client.Conversation) {
 
 func (m *Model) key(k tea.KeyPressMsg) {
 	name := k.String()
+	if m.found != nil && m.foundKey(name) {
+		return
+	}
 	switch name {
 	case "enter":
 		m.enter()
 	case "tab":
 		m.complete()
 	case "esc":
-		m.notes, m.search = nil, ""
+		if m.notes, m.search, m.chosen, m.goal = nil, "", 0, ""; m.secret != nil {
+			m.secret = nil
+			m.input.set("")
+		}
 		m.bottom()
 	case "ctrl+c":
 		m.quit("")
@@ -245,6 +259,12 @@ func (m *Model) key(k tea.KeyPressMsg) {
 		m.step(-1)
 	case "alt+a":
 		m.unread()
+	case "alt+m":
+		m.mention()
+	case "alt+k":
+		m.choose(-1)
+	case "alt+j":
+		m.choose(1)
 	default:
 		if len(name) == 5 && name[:4] == "alt+" && name[4] >= '1' && name[4] <= '9' {
 			m.number(int(name[4] - '1'))

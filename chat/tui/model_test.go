@@ -279,6 +279,7 @@ func TestTheLineIsEditedByCharacters(t *testing.T) {
 func FuzzNetwork(f *testing.F) {
 	f.Add("@" + message(9, "\x1b[2Jbob", "\x1b]52;c;x\x07"))
 	f.Add(":ann!u@h JOIN #\x1b[2J\n:bob!u@h PRIVMSG ann :\u202e\x9b2J\n:srv.x 433 ann \x1b[31m :no\n:srv.x 332 ann #garden :\x07\nERROR :\x1b[2J")
+	f.Add(":srv.x CAP * ACK :draft/search\n@msgid=r;+draft/react=\x1b[2J;+draft/reply=g-000 :\x1b[2J!u@h TAGMSG #garden\n:srv.x BATCH +s search\n@batch=s :\x1b[2J!u@h PRIVMSG #\x07 :\x1b[2J\n:srv.x BATCH -s")
 	f.Add(":srv.x 353 ann = #garden :@\x1b[2Jx\n:srv.x 366 ann #garden :x\n:ann!u@h NICK \x1b[31m\n:srv.x FAIL X Y :\x1b]0;x\x07\n:srv.x 005 ann NETWORK=\x1b[2J :x")
 	f.Fuzz(func(t *testing.T, text string) {
 		s := village(t, 120, 24)

@@ -12,14 +12,14 @@ type Theme struct {
 	nicks                                                         []style
 }
 
-// The themes. Colours are of the 256 that every terminal of today has; None has attributes alone.
+// The themes, legible on the usual backgrounds. Colours are of the 256 that every terminal of today has; None has attributes alone.
 var (
-	Dark = Theme{Name: "dark", bar: "38;5;252;48;5;237", dim: "38;5;244", own: "38;5;250", mention: "1;38;5;222", link: "4;38;5;117",
+	Dark = Theme{Name: "dark", bar: "38;5;252;48;5;237", dim: "38;5;246", own: "38;5;250", mention: "1;38;5;222", link: "4;38;5;117",
 		unread: "1;38;5;222", current: "1;38;5;231;48;5;24", trouble: "38;5;210", found: "38;5;16;48;5;221",
 		nicks: []style{"38;5;110", "38;5;114", "38;5;179", "38;5;175", "38;5;73", "38;5;216", "38;5;147", "38;5;150", "38;5;181", "38;5;80"}}
-	Light = Theme{Name: "light", bar: "38;5;236;48;5;253", dim: "38;5;243", own: "38;5;240", mention: "1;38;5;130", link: "4;38;5;25",
-		unread: "1;38;5;130", current: "1;38;5;231;48;5;31", trouble: "38;5;124", found: "38;5;16;48;5;222",
-		nicks: []style{"38;5;25", "38;5;28", "38;5;94", "38;5;125", "38;5;30", "38;5;130", "38;5;55", "38;5;64", "38;5;88", "38;5;24"}}
+	Light = Theme{Name: "light", bar: "38;5;236;48;5;253", dim: "38;5;241", own: "38;5;240", mention: "1;38;5;94", link: "4;38;5;25",
+		unread: "1;38;5;94", current: "1;38;5;231;48;5;25", trouble: "38;5;124", found: "38;5;16;48;5;222",
+		nicks: []style{"38;5;25", "38;5;22", "38;5;94", "38;5;125", "38;5;23", "38;5;58", "38;5;55", "38;5;60", "38;5;88", "38;5;90"}}
 	None = Theme{Name: "none", bar: "7", dim: "2", own: "", mention: "1", link: "4", unread: "1", current: "7", trouble: "1", found: "7",
 		nicks: []style{"1"}}
 )

@@ -46,7 +46,7 @@ func (m *Model) body() int { return max(1, m.height-3-len(m.noteRows())) }
 // View implements tea.Model.
 func (m *Model) View() tea.View {
 	rows := []row{m.topBar()}
-	left, middle, right := m.roomRows(), m.messages(), m.memberRows()
+	left, middle, right := m.roomRows(), m.middle(), m.memberRows()
 	for i := range m.body() {
 		var r row
 		if m.side() > 0 {
@@ -139,6 +139,10 @@ func (m *Model) bottomBar() row {
 
 func (m *Model) inputRow() (row, int) {
 	var r row
+	if m.secret != nil {
+		r.add(m.theme.dim, "password › ").add("", strings.Repeat("•", len(m.input.text)))
+		return r, r.width
+	}
 	r.add(m.theme.dim, "› ")
 	text, cursor := m.input.visible(max(1, m.width-r.width))
 	cursor += r.width
@@ -197,6 +201,14 @@ func (m *Model) memberRows() []row {
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// middle is what the body shows.
+func (m *Model) middle() []row {
+	if m.found != nil {
+		return m.foundRows()
+	}
+	return m.messages()
 }
 
 // messages is the body: what is at the bottom last, with what was not sent yet behind it.
