@@ -42,7 +42,13 @@ func (h *Host) openEntrances(c *Config) error {
 
 // listen listens on an address of the configuration's key.
 func (h *Host) listen(what, key, address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
+	l, err := h.inherited(what, address)
+	if l == nil && err == nil {
+		l, err = net.Listen("tcp", address)
+	}
+	if err == nil {
+		err = h.keep(what, address, l)
+	}
 	if err != nil {
 		return nil, &Problem{key, fmt.Sprintf("cannot listen on %s: %v: choose another address, or end what has it", address, cause(err))}
 	}
@@ -65,8 +71,9 @@ func (h *Host) enter(ctx context.Context, e *entrance) error {
 	c := h.Config()
 	service := h.chat.Sessions()
 	service.Open = (&front.Door{Chat: h.chat, Proxies: h.proxies}).Open
-	err := serve.Run(ctx, e.way, e.listener, service, serve.Options{Loops: c.Loops, Width: c.connections(), Queue: chat.Outbox,
-		Drain: c.drain(), Panicked: h.panicked, Meter: e.meter})
+	o := serve.Options{Loops: c.Loops, Width: c.connections(), Queue: chat.Outbox, Drain: c.drain(), Panicked: h.panicked, Meter: e.meter}
+	h.adopts(e, &o)
+	err := serve.Run(ctx, e.way, e.listener, service, o)
 	if errors.Is(err, serve.ErrDeadline) {
 		err = nil // a client that took nothing any more
 	}

@@ -13,6 +13,7 @@ import (
 	"weir/chat"
 	"weir/chat/front"
 	"weir/chat/page"
+	"weir/chat/upgrade"
 	"weir/internal/certificate"
 	"weir/serve"
 	"weir/web/server"
@@ -44,6 +45,8 @@ type Host struct {
 	retained  retained
 	pageMeter serve.Meter
 
+	succession succession
+
 	serving, stopping atomic.Bool
 	config            atomic.Pointer[Config] // what holds; replaced under reloading, never changed
 
@@ -51,11 +54,15 @@ type Host struct {
 }
 
 // Open opens the data directory and everything that listens. Clients wait until Run. Who calls Open calls Run, or Close.
-func Open(c Config, e Events) (*Host, error) {
+func Open(c Config, e Events) (*Host, error) { return open(c, e, upgrade.Handed{}) }
+
+// open is Open, for a host that takes over from another too.
+func open(c Config, e Events, from upgrade.Handed) (*Host, error) {
 	if err := c.Check(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, from.Close())
 	}
 	h := &Host{events: e, again: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
+	h.succession.begin(from)
 	h.metrics = newMetrics(h)
 	h.log, h.level = c.Log.logger(e.Output)
 	h.config.Store(&c)
@@ -66,7 +73,7 @@ func Open(c Config, e Events) (*Host, error) {
 		}
 	}
 	h.log.Info("open", "data", c.Data)
-	return h, nil
+	return h, h.succession.ready()
 }
 
 // openChat opens what is kept.
@@ -76,7 +83,7 @@ func (h *Host) openChat(c *Config) error {
 		return err
 	}
 	options.Log, options.Committed = h.log, h.committed
-	h.chat, err = chat.Open(c.Data, options)
+	h.chat, err = h.openService(c.Data, options)
 	return err
 }
 
@@ -104,6 +111,7 @@ func (h *Host) closeParts() error {
 	if h.certificate != nil {
 		h.certificate.Close()
 	}
+	errs = append(errs, h.succession.close())
 	if h.chat != nil {
 		errs = append(errs, h.chat.Close())
 	}
@@ -143,26 +151,28 @@ func (h *Host) Run(ctx context.Context) error {
 }
 
 func (h *Host) run(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	defer close(h.succession.gone)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(h.succession.leaving, func() { stop(serve.ErrHandOver) })()
 	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx)) // of what ends after the sessions
 	defer stopBehind()
 	var front, back sync.WaitGroup
 	errc := make(chan error, len(h.ways)+len(h.web)) // from what runs -> here; room for all
 	for _, e := range h.ways {
-		front.Go(func() { errc <- h.enter(ctx, e); stop() }) // until ctx ends, or accepting fails
+		front.Go(func() { errc <- h.enter(ctx, e); stop(nil) }) // until ctx ends, or accepting fails
 	}
 	for _, s := range h.web {
-		back.Go(func() { errc <- s.Run(behind); stop() }) // until the sessions have ended
+		back.Go(func() { errc <- s.Run(behind); stop(nil) }) // until the sessions have ended
 	}
 	h.background(behind, &back)
 	h.serving.Store(true)
 	<-ctx.Done()
 	h.stopping.Store(true)
 	h.log.Info("stopping")
-	var err error
+	err := h.stopListening(ctx)
 	if h.page != nil {
-		err = h.page.Close() // beside the entrances
+		err = errors.Join(err, h.page.Close()) // beside the entrances
 	}
 	front.Wait()
 	stopBehind()
@@ -171,7 +181,7 @@ func (h *Host) run(ctx context.Context) error {
 	for e := range errc {
 		err = errors.Join(err, e)
 	}
-	return errors.Join(err, h.closeParts())
+	return errors.Join(err, h.give(ctx), h.closeParts())
 }
 
 // background starts what runs beside the sessions, until ctx ends.

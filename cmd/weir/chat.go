@@ -2,6 +2,7 @@ package main
 
 type chatCmd struct {
 	Serve   chatServeCmd   `cmd:"" help:"Run a chat that every IRC client can use; example: weir chat serve --data chat"`
+	Upgrade chatUpgradeCmd `cmd:"" help:"Have a server go on with a newer program, without a connection being dropped; example: weir chat upgrade --data chat"`
 	Connect chatConnectCmd `cmd:"" help:"Talk in a chat on this terminal; example: weir chat connect -a ann -r '#garden'"`
 	User    chatUserCmd    `cmd:"" help:"Manage accounts and bans; example: weir chat user add ann --role admin --data chat"`
 	Invite  chatInviteCmd  `cmd:"" help:"Make codes with which people make accounts for themselves; example: weir chat invite --data chat"`

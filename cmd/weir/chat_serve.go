@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/signal"
-	"sync"
-	"syscall"
 
 	"weir/chat/host"
 )
@@ -37,6 +33,8 @@ Examples:
 When the file changes, or on SIGHUP, it is read again and holds from then on, and every connection stays; a wrong file is refused, and what
 holds goes on to. What a change cannot reach before the next start, such as addresses, is said in the log.
 
+SIGUSR2, or weir chat upgrade, has the program that stands at this one's path now go on instead, without a connection being dropped.
+
 SIGTERM and Ctrl-C stop: what was said is stored first, and clients that take nothing any more are given 5 seconds.
 
 Exit status: 0 stopped, 1 it couldn't be done, 2 bad flags or a bad configuration, 130 interrupted before it began.`
@@ -53,7 +51,10 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 		fmt.Fprintln(t.out, "the configuration is right")
 		return nil
 	}
-	h, err := host.Open(config, host.Events{Output: t.err, Listening: func(what string, addr net.Addr) { t.listening(what, addr, &config) }})
+	events := host.Events{Output: t.err, Listening: func(what string, addr net.Addr) { t.listening(what, addr, &config) }}
+	k, stop := keeper(source, events)
+	defer stop()
+	h, err := openChat(config, events)
 	if wrong, ok := errors.AsType[*host.Problem](err); ok {
 		return errors.New(wrong.Text)
 	}
@@ -63,20 +64,7 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 	if print := h.Fingerprint(); print != "" {
 		fmt.Fprintf(t.err, "weir: its certificate is its own: weir chat connect --fingerprint %s\n", print)
 	}
-	return c.serve(ctx, h, source)
-}
-
-// serve runs the host, and has the configuration read again when it changes, or on SIGHUP.
-func (c *chatServeCmd) serve(ctx context.Context, h *host.Host, source host.Source) error {
-	watching, stop := context.WithCancel(ctx)
-	var watcher sync.WaitGroup
-	hangup := make(chan os.Signal, 1) // from the runtime; one reload stands for several asked for meanwhile
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
-	watcher.Go(func() { h.Watch(watching, source, hangup) })
-	defer watcher.Wait()
-	defer stop()
-	return h.Run(ctx)
+	return k.Keep(ctx, h)
 }
 
 // listening tells people where the chat is.
