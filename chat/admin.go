@@ -56,7 +56,7 @@ func ReadRoom(dir string, which data.Room) (RoomState, error) {
 type RoomChange struct {
 	Topic *string           `json:"topic,omitempty"` // "": none
 	Key   *string           `json:"key,omitempty"`   // "": none
-	Ranks map[string]string `json:"ranks,omitempty"` // by account, its new ones: "o", "v", "ov" or ""
+	Ranks map[string]string `json:"ranks,omitempty"` // by account, what it gets and loses: "+o", "-v", "+o-v"
 }
 
 // ChangeRoom changes a room that is there, whoever is in it, and tells them. It returns when the change is on the disk. Errors are ErrNoRoom, ErrChange, or
@@ -127,8 +127,8 @@ func (s *Service) checkChange(name string, c RoomChange) error {
 		if s.accounts.Lookup(account) == nil {
 			return fmt.Errorf("%w: there is no account %q", ErrChange, account)
 		}
-		if strings.Trim(ranks, irc.RoomRanks) != "" {
-			return fmt.Errorf("%w: a rank is one of %s", ErrChange, irc.RoomRanks)
+		if strings.Trim(ranks, "+-"+irc.RoomRanks) != "" {
+			return fmt.Errorf("%w: ranks are changed by such as +o and -v", ErrChange)
 		}
 	}
 	return nil
@@ -150,24 +150,24 @@ func (s *Service) giveKey(r *room, key string) {
 	r.key = key
 }
 
-// giveRanks gives an account its new ranks, and whoever is there as it.
-func (s *Service) giveRanks(r *room, account, ranks string) {
-	key := irc.Fold(account)
-	if r.ranks[key] = ranks; ranks == "" {
-		delete(r.ranks, key)
-	}
-	for u, m := range r.members {
-		if irc.Fold(u.account) != key {
+// giveRanks changes the ranks of an account, and of whoever is there as it.
+func (s *Service) giveRanks(r *room, account, changes string) {
+	key, on := irc.Fold(account), true
+	for i := range len(changes) {
+		rank := changes[i]
+		if rank == '+' || rank == '-' {
+			on = rank == '+'
 			continue
 		}
-		for _, rank := range irc.RoomRanks {
-			has, gets := strings.ContainsRune(m.ranks, rank), strings.ContainsRune(ranks, rank)
-			if has != gets {
-				sign := map[bool]string{true: "+", false: "-"}[gets]
-				s.serverNews("MODE", r.name, sign+string(rank), u.nick).toRoom(r)
+		if r.ranks[key] = setLetter(r.ranks[key], rank, on, irc.RoomRanks); r.ranks[key] == "" {
+			delete(r.ranks, key)
+		}
+		for u, m := range r.members {
+			if irc.Fold(u.account) == key && strings.IndexByte(m.ranks, rank) >= 0 != on {
+				m.ranks = setLetter(m.ranks, rank, on, irc.RoomRanks)
+				s.serverNews("MODE", r.name, map[bool]string{true: "+", false: "-"}[on]+string(rank), u.nick).toRoom(r)
 			}
 		}
-		m.ranks = ranks
 	}
 }
 

@@ -36,7 +36,7 @@ func TestAnAdministratorChangesARoomAndThoseInItHear(t *testing.T) {
 		ann.send("PASS :ann:secret of ann", "NICK ann", "USER ann 0 * :ann", "JOIN #garden")
 		ann.until(" 366 ")
 		topic, key := "Roses", "lilac"
-		if err := s.chat.ChangeRoom("#garden", RoomChange{Topic: &topic, Key: &key, Ranks: map[string]string{"Ann": "ov"}}); err != nil {
+		if err := s.chat.ChangeRoom("#garden", RoomChange{Topic: &topic, Key: &key, Ranks: map[string]string{"Ann": "+ov"}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{":weir.chat MODE #Garden +k lilac", ":weir.chat MODE #Garden +o ann", ":weir.chat MODE #Garden +v ann", ":weir.chat TOPIC #Garden :Roses"} {
@@ -47,7 +47,7 @@ func TestAnAdministratorChangesARoomAndThoseInItHear(t *testing.T) {
 			t.Errorf("the files say %+v", state)
 		}
 		none := ""
-		if err := s.chat.ChangeRoom("#GARDEN", RoomChange{Topic: &none, Key: &none, Ranks: map[string]string{"ann": ""}}); err != nil {
+		if err := s.chat.ChangeRoom("#GARDEN", RoomChange{Topic: &none, Key: &none, Ranks: map[string]string{"ann": "-ov"}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{" MODE #Garden -k *", " MODE #Garden -o ann", " MODE #Garden -v ann", " TOPIC #Garden :"} {
@@ -68,7 +68,7 @@ func TestARoomThatNobodyIsInIsChanged(t *testing.T) {
 	c.settled()
 	s.halt()
 	s.run()
-	if err := s.chat.ChangeRoom("#a", RoomChange{Ranks: map[string]string{"ann": "o"}}); err != nil {
+	if err := s.chat.ChangeRoom("#a", RoomChange{Ranks: map[string]string{"ann": "+o"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.state("#a").Ranks["ann"]; got != "o" {
@@ -94,7 +94,8 @@ func TestWhatAnAdministratorCannotChange(t *testing.T) {
 		"key of words":   {"#a", RoomChange{Key: &words}, ErrChange},
 		"long topic":     {"#a", RoomChange{Topic: &long}, ErrChange},
 		"topic of lines": {"#a", RoomChange{Topic: &lines}, ErrChange},
-		"no account":     {"#a", RoomChange{Ranks: map[string]string{"bob": "o"}}, ErrChange},
+		"no account":     {"#a", RoomChange{Ranks: map[string]string{"bob": "+o"}}, ErrChange},
+		"no rank":        {"#a", RoomChange{Ranks: map[string]string{"ann": "+q"}}, ErrChange},
 	} {
 		if err := s.chat.ChangeRoom(x.room, x.change); !errors.Is(err, x.want) {
 			t.Errorf("%s: %v, want %v", what, err, x.want)

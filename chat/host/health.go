@@ -63,7 +63,7 @@ func (h *health) ask(dir string) error {
 
 // probe has the disk store and remove a small file.
 func (h *health) probe(dir string, over chan struct{}) {
-	err := writeProbe(filepath.Join(dir, "probe"))
+	err := writeProbe(filepath.Join(dir, ".probe"))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.probed, h.since, h.probing = err, time.Now(), nil

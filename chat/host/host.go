@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,9 @@ type Host struct {
 	asked       *server.Server   // tells how the server is; nil: nobody can ask
 	again       [2]chan struct{} // from Reload -> each loop of retain: look again; capacity 1, one value stands for several, never closed
 
+	control    *http.Server // changes rooms for the shell; nil: there is none
+	controlled chan error   // from it -> closeControl, one value; capacity 1
+
 	metrics   *metrics
 	health    health
 	retained  retained
@@ -67,7 +71,7 @@ func open(c Config, e Events, from upgrade.Handed) (*Host, error) {
 	h.log, h.level = c.Log.logger(e.Output)
 	h.config.Store(&c)
 	h.proxies, _ = front.ParseProxies(c.Proxy.Trusted) // Check has seen them
-	for _, step := range []func(*Config) error{h.openEntrances, h.openTLS, h.openChat, h.openWeb, h.openMetrics} {
+	for _, step := range []func(*Config) error{h.openEntrances, h.openTLS, h.openChat, h.openControl, h.openWeb, h.openMetrics} {
 		if err := step(&c); err != nil {
 			return nil, errors.Join(err, h.Close())
 		}
@@ -112,6 +116,7 @@ func (h *Host) closeParts() error {
 		h.certificate.Close()
 	}
 	errs = append(errs, h.succession.close())
+	errs = append(errs, h.closeControl())
 	if h.chat != nil {
 		errs = append(errs, h.chat.Close())
 	}
@@ -177,6 +182,7 @@ func (h *Host) run(ctx context.Context) error {
 	front.Wait()
 	stopBehind()
 	back.Wait()
+	err = errors.Join(err, h.closeControl())
 	close(errc)
 	for e := range errc {
 		err = errors.Join(err, e)

@@ -78,7 +78,7 @@ func TestHealth(t *testing.T) {
 	if status, text := r.get("/healthz"); status != http.StatusOK || text != "ok\n" {
 		t.Errorf("/healthz: %d %q", status, text)
 	}
-	if _, err := os.Stat(filepath.Join(data, "probe")); err == nil {
+	if _, err := os.Stat(filepath.Join(data, ".probe")); err == nil {
 		t.Error("what was written to ask the disk is still there")
 	}
 	r.health.committed(io.ErrShortWrite) // as a full disk has it

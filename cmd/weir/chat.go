@@ -6,6 +6,7 @@ type chatCmd struct {
 	Connect chatConnectCmd `cmd:"" help:"Talk in a chat on this terminal; example: weir chat connect -a ann -r '#garden'"`
 	User    chatUserCmd    `cmd:"" help:"Manage accounts and bans; example: weir chat user add ann --role admin --data chat"`
 	Invite  chatInviteCmd  `cmd:"" help:"Make codes with which people make accounts for themselves; example: weir chat invite --data chat"`
+	Room    chatRoomCmd    `cmd:"" help:"See, change and delete rooms; example: weir chat room list --data chat"`
 	Log     chatLogCmd     `cmd:"" help:"Look into the logs of rooms: what they hold, and what is wrong with them."`
 	Export  chatExportCmd  `cmd:"" help:"Write messages as JSON lines or text; example: weir chat export --data chat > chat.jsonl"`
 	Import  chatImportCmd  `cmd:"" help:"Take back what was exported; example: weir chat import chat.jsonl --data chat"`

@@ -1,0 +1,308 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/chat"
+	"weir/chat/data"
+	"weir/chat/host"
+	"weir/chat/log"
+)
+
+type chatRoomCmd struct {
+	chatData
+
+	List   roomListCmd   `cmd:"" help:"List the rooms; example: weir chat room list --data chat"`
+	Show   roomShowCmd   `cmd:"" help:"Say all of a room; example: weir chat room show '#garden' --data chat"`
+	Topic  roomTopicCmd  `cmd:"" help:"Give a room another topic."`
+	Key    roomKeyCmd    `cmd:"" help:"Let only those in who know a word."`
+	Op     roomOpCmd     `cmd:"" help:"Make an account an operator of a room; example: weir chat room op '#garden' ann --data chat"`
+	Delete roomDeleteCmd `cmd:"" help:"Delete a room with all its messages."`
+}
+
+// Help is the long part of the command's help.
+func (c *chatRoomCmd) Help() string {
+	return `A server that runs on the data directory is asked to change a room, and those in it hear of it; otherwise the files are changed. Run it as
+the user that the server runs as.
+
+Examples:
+
+  weir chat room list --data chat
+  weir chat room show '#garden' --json --data chat
+  weir chat room topic '#garden' "Roses on Sunday" --data chat
+  weir chat room op '#garden' ann --data chat
+  weir chat room delete '#old' --data chat`
+}
+
+// roomEntry is a room as a program reads it.
+type roomEntry struct {
+	chat.RoomState
+	Folder string    `json:"folder"` // in the data directory
+	ID     string    `json:"id"`     // its messages' ids begin with it
+	Bytes  int64     `json:"bytes"`  // of its messages
+	Oldest time.Time `json:"oldest,omitzero"`
+	Newest time.Time `json:"newest,omitzero"`
+}
+
+// readRoom reads a room's files.
+func readRoom(dir string, room data.Room) (e roomEntry, err error) {
+	if e.RoomState, err = chat.ReadRoom(dir, room); err != nil {
+		return e, err
+	}
+	e.Folder = room.Path
+	l, err := log.Open(filepath.Join(dir, filepath.FromSlash(room.Path)), log.Options{ReadOnly: true})
+	if errors.Is(err, os.ErrNotExist) {
+		return e, nil // it is being made
+	}
+	if err != nil {
+		return e, err
+	}
+	defer l.Close()
+	e.ID, e.Bytes = l.ID(), l.Committed()-l.First()
+	newest, err := l.Latest(1, math.MaxInt64)
+	if err != nil || len(newest) == 0 {
+		return e, err
+	}
+	e.Newest = newest[0].Time()
+	r := l.Stream(l.First())
+	defer r.Close()
+	oldest, err := r.Next()
+	if err == nil {
+		e.Oldest = oldest.Time()
+	} else if errors.Is(err, io.EOF) {
+		err = nil // all was removed meanwhile
+	}
+	return e, err
+}
+
+// operators are the accounts that are operators of a room.
+func (e *roomEntry) operators() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(e.Ranks)) {
+		if strings.Contains(e.Ranks[name], "o") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+type roomListCmd struct {
+	JSON bool `name:"json" help:"Write the list as JSON."`
+}
+
+// Run implements the command.
+func (c *roomListCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) error {
+	all, err := data.List(u.Data)
+	if err != nil {
+		return err
+	}
+	list, rows := []roomEntry{}, [][]string{}
+	for _, room := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if room.Direct {
+			continue
+		}
+		e, err := readRoom(u.Data, room)
+		if err != nil {
+			return fmt.Errorf("%s: %w", room.Name, err)
+		}
+		list = append(list, e)
+		rows = append(rows, []string{e.Name, strconv.FormatInt(e.Bytes, 10), timeCell(e.Oldest), timeCell(e.Newest), first(strings.Join(e.operators(), " "), "-"), first(e.Topic, "-")})
+	}
+	if c.JSON {
+		return t.json(list)
+	}
+	columns := []column{{title: "room"}, {title: "bytes", right: true}, {title: "oldest message"}, {title: "last message"}, {title: "operators"}, {title: "topic"}}
+	writeTable(t.out, columns, rows, 0, nil)
+	return nil
+}
+
+// roomArg is the room that a command is about.
+type roomArg struct {
+	Room string `arg:"" help:"The room's name, such as '#garden' (in quotation marks: for a shell # begins a comment)."`
+}
+
+func (a roomArg) find() (data.Room, error) {
+	room, err := data.Named(a.Room)
+	if err == nil && room.Direct {
+		err = fmt.Errorf("%s is no room, but what two say to each other", a.Room)
+	}
+	if err != nil {
+		return room, usageError{err}
+	}
+	return room, nil
+}
+
+type roomShowCmd struct {
+	roomArg
+
+	JSON bool `name:"json" help:"Write it as JSON."`
+}
+
+// Run implements the command.
+func (c *roomShowCmd) Run(t *terminal, u *chatRoomCmd) error {
+	room, err := c.find()
+	if err != nil {
+		return err
+	}
+	e, err := readRoom(u.Data, room)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return t.json(e)
+	}
+	rows := [][]string{{"room", e.Name}, {"made", timeCell(e.Made)}, {"topic", first(e.Topic, "-")}, {"by", first(e.TopicBy, "-")}, {"modes", "+" + e.Flags}, {"key", first(e.Key, "-")},
+		{"folder", e.Folder}, {"bytes", strconv.FormatInt(e.Bytes, 10)}, {"oldest message", timeCell(e.Oldest)}, {"last message", timeCell(e.Newest)}}
+	for _, name := range slices.Sorted(maps.Keys(e.Ranks)) {
+		rows = append(rows, []string{"rank of " + name, strings.NewReplacer("o", "operator ", "v", "voice").Replace(e.Ranks[name])})
+	}
+	for _, mask := range e.Bans {
+		rows = append(rows, []string{"banned", mask})
+	}
+	for _, r := range rows {
+		fmt.Fprintf(t.out, "%-16s %s\n", r[0], strings.TrimSpace(r[1]))
+	}
+	return nil
+}
+
+// administer has rooms changed, by the server that runs or in the files.
+func (u *chatRoomCmd) administer(f func(*host.Admin) error) error {
+	if _, err := os.Stat(u.Data); err != nil {
+		return fmt.Errorf("%w: --data names the folder of a chat", err)
+	}
+	a, err := host.OpenAdmin(u.Data)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(a), a.Close())
+}
+
+// change changes a room.
+func (a roomArg) change(ctx context.Context, u *chatRoomCmd, c chat.RoomChange) error {
+	room, err := a.find()
+	if err != nil {
+		return err
+	}
+	return u.administer(func(admin *host.Admin) error { return admin.ChangeRoom(ctx, room.Name, c) })
+}
+
+type roomTopicCmd struct {
+	roomArg
+
+	Text string `arg:"" help:"The topic; '' for none."`
+}
+
+// Help is the long part of the command's help.
+func (c *roomTopicCmd) Help() string {
+	return `Example:
+
+  weir chat room topic '#garden' "Roses on Sunday" --data chat`
+}
+
+// Run implements the command.
+func (c *roomTopicCmd) Run(ctx context.Context, u *chatRoomCmd) error {
+	return c.change(ctx, u, chat.RoomChange{Topic: &c.Text})
+}
+
+type roomKeyCmd struct {
+	roomArg
+
+	Word string `arg:"" help:"The word; '' for none, so that everybody may come in."`
+}
+
+// Help is the long part of the command's help.
+func (c *roomKeyCmd) Help() string {
+	return `Who is in the room stays, and sees the word. Operators of the room come in without it.
+
+Examples:
+
+  weir chat room key '#garden' lilac --data chat
+  weir chat room key '#garden' '' --data chat`
+}
+
+// Run implements the command.
+func (c *roomKeyCmd) Run(ctx context.Context, u *chatRoomCmd) error {
+	return c.change(ctx, u, chat.RoomChange{Key: &c.Word})
+}
+
+type roomOpCmd struct {
+	roomArg
+
+	Account string `arg:"" help:"The account's name."`
+	Voice   bool   `help:"Not an operator, but one who may speak while the room is moderated."`
+	Remove  bool   `help:"Take the rank away instead."`
+}
+
+// Help is the long part of the command's help.
+func (c *roomOpCmd) Help() string {
+	return `The account has the rank whenever it is in the room; it need not be there now.
+
+Examples:
+
+  weir chat room op '#garden' ann --data chat
+  weir chat room op '#garden' bob --remove --data chat
+  weir chat room op '#garden' carl --voice --data chat`
+}
+
+// Run implements the command.
+func (c *roomOpCmd) Run(ctx context.Context, u *chatRoomCmd) error {
+	sign, rank := "+", "o"
+	if c.Remove {
+		sign = "-"
+	}
+	if c.Voice {
+		rank = "v"
+	}
+	return c.change(ctx, u, chat.RoomChange{Ranks: map[string]string{c.Account: sign + rank}})
+}
+
+type roomDeleteCmd struct {
+	roomArg
+
+	Yes bool `help:"Do not ask."`
+}
+
+// Help is the long part of the command's help.
+func (c *roomDeleteCmd) Help() string {
+	return `Its messages are gone then: only a backup brings them back. It asks for the room's name once more, on a terminal or from standard input,
+unless --yes is given.
+
+Examples:
+
+  weir chat room delete '#old' --data chat
+  weir chat room delete '#old' --yes --data chat`
+}
+
+// Run implements the command.
+func (c *roomDeleteCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) error {
+	room, err := c.find()
+	if err != nil {
+		return err
+	}
+	if !c.Yes {
+		fmt.Fprintf(t.err, "All messages in %s will be gone. Type its name to delete it: ", room.Name)
+		line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+		if again, err := data.Named(strings.TrimSpace(line)); err != nil || again.Path != room.Path {
+			return errors.New("that is another name: nothing was deleted")
+		}
+	}
+	if err := u.administer(func(a *host.Admin) error { return a.DeleteRoom(ctx, room.Name) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(t.out, "%s is deleted\n", room.Name)
+	return nil
+}

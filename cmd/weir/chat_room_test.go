@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// hosted is weir chat serve at work.
+type hosted struct {
+	*exec.Cmd
+	addr  string
+	lines *bufio.Scanner // of standard error
+}
+
+// hostChat starts a server on a data directory.
+func hostChat(t *testing.T, dir string, args ...string) *hosted {
+	t.Helper()
+	h := &hosted{Cmd: exec.Command(binary(t), append([]string{"chat", "serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...)}
+	stderr, err := h.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.stop(t) })
+	h.lines = bufio.NewScanner(stderr)
+	h.addr, _, _ = strings.Cut(h.until(t, "chat on "), ",")
+	return h
+}
+
+// until reads what the server says up to a line with a text, and returns what is behind that.
+func (h *hosted) until(t *testing.T, text string) string {
+	t.Helper()
+	for h.lines.Scan() {
+		if _, rest, found := strings.Cut(h.lines.Text(), text); found {
+			return rest
+		}
+	}
+	t.Fatalf("the server never says %q", text)
+	return ""
+}
+
+func (h *hosted) stop(t *testing.T) {
+	t.Helper()
+	if h.ProcessState != nil {
+		return
+	}
+	_ = h.Process.Signal(syscall.SIGTERM)
+	for h.lines.Scan() {
+		t.Log(h.lines.Text())
+	}
+	if err := h.Wait(); err != nil {
+		t.Errorf("weir chat serve: %v", err)
+	}
+}
+
+// talk says lines to the server and reads up to a text.
+func (h *hosted) talk(t *testing.T, until string, lines ...string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	fmt.Fprint(conn, strings.Join(lines, "\r\n")+"\r\n")
+	hear(t, conn, until)
+	return conn
+}
+
+func hear(t *testing.T, conn net.Conn, until string) {
+	t.Helper()
+	for r := bufio.NewReader(conn); ; {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%q never comes: %v", until, err)
+		}
+		if strings.Contains(line, until) {
+			return
+		}
+	}
+}
+
+func TestChatRoom(t *testing.T) {
+	dir := t.TempDir()
+	do := func(in string, args ...string) string {
+		t.Helper()
+		out, failed, code := chatCommand(t, dir, in, args...)
+		if code != 0 {
+			t.Fatalf("weir chat %q: exit status %d, %s", args, code, failed)
+		}
+		return out
+	}
+	do("correct horse\n", "user", "add", "ann")
+	h := hostChat(t, dir)
+	bob := h.talk(t, ":stored", "NICK bob", "USER bob 0 * :bob", "JOIN #Garden,#old", "PRIVMSG #Garden :hello", "PING :stored")
+
+	do("", "room", "topic", "#garden", "Roses")
+	hear(t, bob, "TOPIC #Garden :Roses")
+	do("", "room", "op", "#garden", "Ann")
+	h.stop(t)
+	do("", "room", "key", "#garden", "lilac") // the files are changed
+
+	var list []struct {
+		Name, Topic, Key string
+		Bytes            int64
+		Newest           time.Time
+		Ranks            map[string]string
+	}
+	if err := json.Unmarshal([]byte(do("", "room", "list", "--json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 2 || list[0].Name != "#Garden" || list[0].Topic != "Roses" || list[0].Key != "lilac" || list[0].Ranks["ann"] != "o" || list[0].Bytes < 100 || list[0].Newest.IsZero() {
+		t.Errorf("the rooms are %+v", list)
+	}
+	if out := do("", "room", "list"); !strings.Contains(out, "#Garden") || !strings.Contains(out, "Roses") || !strings.Contains(out, "ann") {
+		t.Errorf("the list is\n%s", out)
+	}
+	if out := do("", "room", "show", "#garden"); !strings.Contains(out, "rank of ann      operator") || !strings.Contains(out, "lilac") {
+		t.Errorf("the room is shown as\n%s", out)
+	}
+	do("#OLD\n", "room", "delete", "#old")
+	if out := do("", "room", "list"); strings.Contains(out, "#old") {
+		t.Errorf("after its deletion the list is\n%s", out)
+	}
+	for _, c := range []struct {
+		in   string
+		args []string
+		want string
+		code int
+	}{
+		{"", []string{"room", "show", "#none"}, "there is no such room: #none", 1},
+		{"", []string{"room", "show", "ann,bob"}, "what two say to each other", 2},
+		{"", []string{"room", "topic", "garden", "x"}, "not a name of a room", 2},
+		{"", []string{"room", "op", "#garden", "nobody"}, "there is no account \"nobody\"", 1},
+		{"#gardens\n", []string{"room", "delete", "#garden"}, "nothing was deleted", 1},
+	} {
+		if _, failed, code := chatCommand(t, dir, c.in, c.args...); code != c.code || !strings.Contains(failed, c.want) {
+			t.Errorf("weir chat %q: exit status %d, %s; want %d, %s", c.args, code, failed, c.code, c.want)
+		}
+	}
+}
+
+// A server reads its file again on SIGHUP, and goes on as it was when that is wrong.
+func TestChatServeReloads(t *testing.T) {
+	dir := t.TempDir()
+	config := dir + "/weir.toml"
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("server.motd = \"one\"\n")
+	h := hostChat(t, dir, "--config", config)
+	ann := h.talk(t, "- one", "NICK ann", "USER ann 0 * :ann")
+	write("server.motd = \"two\"\n")
+	_ = h.Process.Signal(syscall.SIGHUP)
+	h.until(t, "msg=reloaded")
+	fmt.Fprint(ann, "MOTD\r\n")
+	hear(t, ann, "- two")
+	write("server.moth = \"two\"\n")
+	h.until(t, "the key server.moth is not known")
+	fmt.Fprint(ann, "MOTD\r\n")
+	hear(t, ann, "- two")
+}
+
+func TestChatServeChecksItsConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	config := dir + "/weir.toml"
+	for _, c := range []struct {
+		text, want string
+		args       []string
+		code       int
+	}{
+		{"data = \"chat\"\n", "the configuration is right", nil, 0},
+		{"data = \"chat\"\nlimits.rooms = 0\nlimits.replay = 1000000\n", config + ":3:1: limits.replay: 1000000 is not", nil, 2},
+		{"data = \"chat\"\nlimits.replay = 1000000\n", "the configuration is right", []string{"--replay", "10"}, 0},
+		{"", "there is no data directory", nil, 2},
+	} {
+		if err := os.WriteFile(config, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(binary(t), append([]string{"chat", "serve", "--check", "--config", config}, c.args...)...).CombinedOutput()
+		code := 0
+		if exit, ok := err.(*exec.ExitError); ok {
+			code = exit.ExitCode()
+		}
+		if code != c.code || !strings.Contains(string(out), c.want) {
+			t.Errorf("%q: exit status %d, %s; want %d, %s", c.text, code, out, c.code, c.want)
+		}
+	}
+}
