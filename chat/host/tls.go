@@ -38,7 +38,7 @@ type TLS struct {
 	STSPort int       `toml:"sts_port"` // the port they are sent to. Default that of the first address of listen
 }
 
-// Proxy says who stands between clients and the server.
+// Proxy says who stands between IRC clients and the server, in clear text and by TLS.
 type Proxy struct {
 	Trusted []string `toml:"trusted"` // addresses and networks whose connections begin by a header of the PROXY protocol, always. Default none
 }
