@@ -110,6 +110,9 @@ func (s *session) changeRoom(r *room, c irc.Change) (_ irc.Change, ok bool) {
 		return s.changeKey(r, c)
 	case 'l':
 		n := number(c.Param)
+		if c.On && n <= 0 {
+			s.num(irc.ErrInvalidModeParam, r.name, "l", irc.Word(irc.Cut(c.Param, 32)), "A limit is a number above 0")
+		}
 		if c.On == (n == 0) || n < 0 || r.limit == n {
 			return c, false
 		}
@@ -126,7 +129,11 @@ func (s *session) changeRoom(r *room, c irc.Change) (_ irc.Change, ok bool) {
 }
 
 func (s *session) changeBan(r *room, c irc.Change) (irc.Change, bool) {
-	if c.Param == "" || irc.Word(c.Param) != c.Param { // it could not be shown, nor stored
+	if c.Param == "" {
+		return c, false
+	}
+	if irc.Word(c.Param) != c.Param { // it could not be shown, nor stored
+		s.num(irc.ErrInvalidModeParam, r.name, "b", "*", "A mask is one word, and does not begin with a colon")
 		return c, false
 	}
 	c.Param = irc.Cut(irc.CleanMask(c.Param), 128)

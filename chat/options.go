@@ -29,7 +29,7 @@ type Options struct {
 	MaxRooms    int // rooms and direct conversations, 1 to 65,536. Default 16,384
 	UserRooms   int // rooms a user may be in. Default 256
 
-	Flood int           // commands a second of an account or address, ten times as many at once; loopback and operators are free. Default 10; below zero: no limit
+	Flood int           // commands a second of an account or address, ten times as many at once; loopback without an account is free. Default 10; below zero: no limit
 	Alive time.Duration // a client that says nothing for so long is asked, and gone after half of it again. Default 2 min
 	Begin time.Duration // how long registration may take. Default 30 s
 

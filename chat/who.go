@@ -116,6 +116,9 @@ func (s *session) cmdWhois(m *irc.Message) {
 	if s.user.oper || u == s.user {
 		for _, session := range u.sessions {
 			s.num(irc.RplWhoisHost, u.nick, "is connecting from "+session.peer.Addr.String())
+			if session.peer.Fingerprint != "" {
+				s.num(irc.RplWhoisCertFP, u.nick, "has client certificate fingerprint "+session.peer.Fingerprint)
+			}
 		}
 	}
 	if u.away != "" {

@@ -30,7 +30,7 @@ func ISupport(l Limits) []string {
 		"ELIST=CMNTU", "HOSTLEN=64", "KEYLEN=" + n(MaxKey), "KICKLEN=" + n(MaxTopic), "MAXLIST=b:" + n(l.Bans), "MODES",
 		"MONITOR=" + n(l.Monitor), "MSGREFTYPES=msgid,timestamp", "NAMELEN=" + n(MaxReal), "NETWORK=" + l.Network, "NICKLEN=" + n(MaxNick),
 		"PREFIX=(" + RoomRanks + ")" + RankPrefixes, "SAFELIST", "STATUSMSG=" + RankPrefixes,
-		"TARGMAX=NAMES:1,LIST:1,KICK:1,WHOIS:1,PRIVMSG:" + targets + ",NOTICE:" + targets + ",TAGMSG:" + targets + ",MONITOR:",
+		"TARGMAX=JOIN:,PART:,LIST:,NAMES:1,KICK:1,WHOIS:1,WHOWAS:,PRIVMSG:" + targets + ",NOTICE:" + targets + ",TAGMSG:" + targets + ",MONITOR:",
 		"TOPICLEN=" + n(MaxTopic), "USERLEN=" + n(MaxUser), "UTF8ONLY", "WHOX",
 	}
 	if l.Upload != "" {
