@@ -120,6 +120,7 @@ func (c *Config) Check() error {
 			k.wrong("web.origins", "%q is no pattern: write a host such as *.example.org", o)
 		}
 	}
+	c.Upload.check(&k)
 	if c.Metrics.Listen != "" {
 		k.addresses("metrics.listen", []string{c.Metrics.Listen})
 	}

@@ -16,6 +16,7 @@ type Config struct {
 	Limits    Limits    `toml:"limits"`
 	Retention Retention `toml:"retention"`
 	Web       Web       `toml:"web"`
+	Upload    Upload    `toml:"upload"`
 	Metrics   Metrics   `toml:"metrics"`
 	Log       Log       `toml:"log"`
 

@@ -15,6 +15,7 @@ import (
 	"weir/chat/front"
 	"weir/chat/page"
 	"weir/chat/upgrade"
+	"weir/chat/upload"
 	"weir/internal/certificate"
 	"weir/serve"
 	"weir/web/server"
@@ -34,7 +35,9 @@ type Host struct {
 	level       *slog.LevelVar
 	chat        *chat.Service
 	ways        []*entrance
-	page        *page.Page // nil: there is none
+	page        *page.Page    // nil: there is none
+	uploads     *upload.Store // nil: there are none
+	uploadURL   string        // where clients upload if the configuration says nothing
 	web         []*server.Server
 	certificate *certificate.Source // nil: there is no TLS
 	proxies     front.Proxies
@@ -195,6 +198,7 @@ func (h *Host) background(ctx context.Context, group *sync.WaitGroup) {
 	h.renew(ctx)
 	group.Go(func() { h.retain(ctx, Retention.ages, h.again[0]) })
 	group.Go(func() { h.retain(ctx, Retention.sizes, h.again[1]) })
+	group.Go(func() { h.sweepUploads(ctx) })
 }
 
 // panicked logs a session's panic.

@@ -66,6 +66,11 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	bytes := prometheus.NewDesc("weir_chat_retention_removed_bytes_total", "Old messages that were removed.", []string{"of"}, nil)
 	to <- prometheus.MustNewConstMetric(bytes, prometheus.CounterValue, float64(r.rooms.Load()), "rooms")
 	to <- prometheus.MustNewConstMetric(bytes, prometheus.CounterValue, float64(r.directs.Load()), "directs")
+	if c.h.uploads != nil {
+		files, size := c.h.uploads.Usage()
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("weir_chat_files", "Files that people share.", nil, nil), prometheus.GaugeValue, float64(files))
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("weir_chat_file_bytes", "What these count against upload.total.", nil, nil), prometheus.GaugeValue, float64(size))
+	}
 	failures := prometheus.NewDesc("weir_chat_retention_failures_total", "Logs of which old messages could not be removed.", nil, nil)
 	to <- prometheus.MustNewConstMetric(failures, prometheus.CounterValue, float64(r.failures.Load()))
 }

@@ -52,7 +52,7 @@ func TestMetrics(t *testing.T) {
 	for name, want := range map[string]float64{
 		"weir_chat_sessions": 1, "weir_chat_users": 1, "weir_chat_rooms": 1, "weir_chat_messages_total": 2, "weir_chat_connections_total": 1,
 		`weir_chat_entrance_accepted_total{entrance="irc"}`: 1, `weir_chat_entrance_open{entrance="irc"}`: 1, `weir_chat_entrance_open{entrance="web"}`: 0,
-		"weir_chat_commit_failures_total": 0, `weir_chat_reloads_total{result="refused"}`: 0, `weir_chat_retention_removed_bytes_total{of="rooms"}`: 0,
+		"weir_chat_commit_failures_total": 0, `weir_chat_reloads_total{result="refused"}`: 0, `weir_chat_retention_removed_bytes_total{of="rooms"}`: 0, "weir_chat_files": 0, "weir_chat_file_bytes": 0,
 	} {
 		if got, there := v[name]; !there || got != want {
 			t.Errorf("%s is %v (there: %v), want %v", name, got, there, want)
@@ -63,7 +63,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v, want some", name, v[name])
 		}
 	}
-	ours := regexp.MustCompile(`^weir_chat_[a-z_]*(_total|_seconds_(bucket|sum|count)|sessions|users|rooms|directs|open)(\{.*\})?$`)
+	ours := regexp.MustCompile(`^weir_chat_[a-z_]*(_total|_seconds_(bucket|sum|count)|sessions|users|rooms|directs|open|files|file_bytes)(\{.*\})?$`)
 	for name := range v {
 		if strings.HasPrefix(name, "weir_") && !ours.MatchString(name) {
 			t.Errorf("%s does not say its unit", name)

@@ -11,7 +11,7 @@ import (
 
 // fixed are the keys that hold from the start to the end.
 var fixed = []string{"data", "listen", "run", "loops", "drain", "tls.listen", "tls.run", "tls.web", "tls.cert", "tls.key", "tls.self", "tls.acme", "tls.agreed", "tls.email",
-	"tls.ca", "tls.store", "tls.challenge", "proxy.trusted", "server.name", "server.network", "server.no_search", "web.listen", "metrics.listen", "log.format"}
+	"tls.ca", "tls.store", "tls.challenge", "proxy.trusted", "server.name", "server.network", "server.no_search", "web.listen", "upload.off", "metrics.listen", "log.format"}
 
 // limited are the keys that may only be lowered, as [chat.Service.Configure] names them.
 var limited = map[string]string{"Connections": "limits.connections", "MaxRooms": "limits.rooms"}
@@ -30,12 +30,16 @@ func (h *Host) Reload(c Config) (kept []string, err error) {
 	defer h.reloading.Unlock()
 	kept = c.keep(h.Config())
 	options.Name, options.Network, options.NoSearch = c.Server.Name, c.Server.Network, c.Server.NoSearch
+	options.Upload = h.uploadsAt(&c)
 	names, err := h.chat.Configure(options)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
 		kept = append(kept, limited[name])
+	}
+	if h.uploads != nil {
+		h.uploads.Configure(c.Upload.options())
 	}
 	if h.page != nil {
 		_ = h.page.SetOrigins(c.Web.Origins) // Check has seen them

@@ -12,15 +12,23 @@ func (h *Host) openWeb(c *Config) (err error) {
 	if len(c.Web.Listen) == 0 {
 		return nil
 	}
-	h.page, err = page.New(page.Config{Service: h.chat, Origins: c.Web.Origins, Drain: c.drain(), Panicked: h.panicked, Meter: &h.pageMeter})
+	if err := h.openUploads(c); err != nil {
+		return err
+	}
+	h.page, err = page.New(page.Config{Service: h.chat, Uploads: h.uploads, Origins: c.Web.Origins, Drain: c.drain(), Panicked: h.panicked, Meter: &h.pageMeter})
 	if err != nil {
 		return err
 	}
 	handler := h.site()
-	for _, address := range c.Web.Listen {
+	for i, address := range c.Web.Listen {
 		l, err := h.listen("web", "web.listen", address)
 		if err != nil {
 			return err
+		}
+		if i == 0 {
+			if err := h.tellUploads(c, l.Addr()); err != nil {
+				return err
+			}
 		}
 		s, err := server.New(handler, server.Config{Listener: l, TLS: h.webTLS(c), Drain: c.drain(), ErrorLog: h.webError})
 		if err != nil {

@@ -19,6 +19,6 @@
 //
 // # Limitations
 //
-// Content is kept as it came: a photograph still says where it was taken. Redacting the message with a link leaves the file. One server at a time opens a
-// Store; [List] and [Remove] may be called by others meanwhile.
+// Content is kept as it came: a photograph still says where it was taken. Redacting the message with a link leaves the file. Two servers
+// that have a Store open at the same time, as when one takes the other's place, each keep the limits by what they know; [List] and [Remove] may be called by anybody meanwhile.
 package upload

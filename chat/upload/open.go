@@ -27,12 +27,8 @@ type Content struct {
 
 // Open opens a file for who has a link. The name is one that it was uploaded by. What is not there is ErrNone.
 func (s *Store) Open(hash, name string) (*Content, error) {
-	s.mu.Lock()
-	known := s.files[hash]
-	there := known != nil && known.named(name)
-	s.mu.Unlock()
-	if !there {
-		return nil, ErrNone
+	if there, err := s.knows(hash, name); err != nil || !there {
+		return nil, errors.Join(ErrNone, err)
 	}
 	_, path := place(s.root, hash)
 	f, err := os.Open(path)
@@ -48,6 +44,43 @@ func (s *Store) Open(hash, name string) (*Content, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return c, nil
+}
+
+// knows says whether a file was uploaded by a name. What another server has taken, whose place this one takes, is on the disk only.
+func (s *Store) knows(hash, name string) (bool, error) {
+	s.mu.Lock()
+	known := s.files[hash]
+	s.mu.Unlock()
+	if known == nil || !known.named(name) {
+		var err error
+		if known, err = s.find(hash); known == nil {
+			return false, err
+		}
+	}
+	return known.named(name), nil
+}
+
+// find looks for a file on the disk, and returns nil if it is not there.
+func (s *Store) find(hash string) (*file, error) {
+	if !validHash(hash) {
+		return nil, nil
+	}
+	_, path := place(s.root, hash)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil
+	}
+	r, err := readRecord(s.root, hash)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files[hash] == nil {
+		s.total += cost(info.Size())
+	}
+	s.files[hash] = &file{info.Size(), r}
+	return s.files[hash], nil
 }
 
 // look finds out what a file is.

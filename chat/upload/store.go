@@ -91,16 +91,10 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := os.MkdirAll(s.root, 0o700); err != nil {
 		return nil, err
 	}
-	old, err := filepath.Glob(filepath.Join(s.root, ".new-*")) // of a server that was killed
-	if err != nil {
+	if err := removeLeft(s.root); err != nil {
 		return nil, err
 	}
-	for _, name := range old {
-		if err := os.Remove(name); err != nil {
-			return nil, err
-		}
-	}
-	err = scan(s.root, func(hash string, size int64, r record) {
+	err := scan(s.root, func(hash string, size int64, r record) {
 		if size < 0 {
 			return
 		}
@@ -117,6 +111,30 @@ func Open(dir string, o Options) (*Store, error) {
 		slices.SortFunc(m.uses, func(a, b use) int { return a.at.Compare(b.at) })
 	}
 	return s, err
+}
+
+// removeLeft removes what a server that was killed was writing, and no other writes now.
+func removeLeft(root string) error {
+	names, err := filepath.Glob(filepath.Join(root, ".new-*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		f, err := os.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			err = os.Remove(name)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Configure has other limits hold from now on.

@@ -222,15 +222,25 @@ func TestUploadsUnderWay(t *testing.T) {
 	if _, err := all[1].Write(text); !errors.Is(err, ErrQuota) {
 		t.Errorf("two that have 200 bytes together: %v", err)
 	}
-	s, _ = open(t, dir, Options{}) // as after a kill
-	if names := left(t, dir); len(names) > 0 {
+	open(t, dir, Options{}) // takes the place of the one that is ending
+	if names := left(t, dir); len(names) != len(all) {
+		t.Errorf("%q is there while %d are under way", names, len(all))
+	}
+	all[0].f.Close() // as by a kill
+	after, _ := open(t, dir, Options{})
+	if names := left(t, dir); len(names) != len(all)-1 {
 		t.Errorf("%q is left", names)
 	}
-	if _, total := s.Usage(); total != 0 {
-		t.Errorf("nothing has %d bytes", total)
+	shared, err := all[2].Commit("a")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, u := range all {
+	read(t, after, shared.Hash, "a")
+	for _, u := range []*Upload{all[0], all[1], all[3]} {
 		_ = u.Abort()
+	}
+	if n, total := s.Usage(); n != 1 || total != cost(0) || s.coming != 0 {
+		t.Errorf("%d files with %d bytes, %d coming", n, total, s.coming)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -37,6 +39,10 @@ func (s *Store) Begin(account string, length int64) (*Upload, error) {
 	if err != nil {
 		s.leave(account)
 		return nil, full(err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // or a server that starts takes it for one that was left
+		s.leave(account)
+		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	return &Upload{s: s, account: account, f: f, sum: sha256.New()}, nil
 }

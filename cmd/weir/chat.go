@@ -11,5 +11,6 @@ type chatCmd struct {
 	Export  chatExportCmd  `cmd:"" help:"Write messages as JSON lines or text; example: weir chat export --data chat > chat.jsonl"`
 	Import  chatImportCmd  `cmd:"" help:"Take back what was exported; example: weir chat import chat.jsonl --data chat"`
 	Backup  chatBackupCmd  `cmd:"" help:"Copy a chat while it runs, and bring a copy back; example: weir chat backup --data chat --to backup.tar.gz"`
+	Upload  chatUploadCmd  `cmd:"" help:"List and remove files that people share; example: weir chat upload list --data chat"`
 	Search  chatSearchCmd  `cmd:"" help:"Find messages by their words; example: weir chat search harbour from:ann --data chat"`
 }

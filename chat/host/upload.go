@@ -1,0 +1,103 @@
+package host
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"weir/chat/upload"
+)
+
+// Upload says which files people may share. They are taken and given back where the page is; without a page there are none.
+type Upload struct {
+	Off         bool     `toml:"off"`           // no files are taken, and none given back. Default no
+	URL         string   `toml:"url"`           // where clients are told to upload: the page's address as they reach it, and /upload. Default: the first of web.listen, or the server's name where that is every address
+	MaxBytes    Size     `toml:"max_bytes"`     // of a file, 1 KiB to 4 GiB. Default 25 MiB
+	PerDay      Size     `toml:"per_day"`       // that an account may upload in 24 hours, 1 KiB and up. Default 250 MiB
+	FilesPerDay int      `toml:"files_per_day"` // likewise, 1 to 100,000. Default 200
+	Total       Size     `toml:"total"`         // of all files together, 1 MiB and up; when that is reached none are taken. Default 10 GiB
+	Keep        Duration `toml:"keep"`          // how long a file stays after it was last uploaded, 1 h to 100 years. Default for ever
+}
+
+func (u *Upload) check(k *checker) {
+	if at, err := url.Parse(u.URL); u.URL != "" && (err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" ||
+		!strings.HasSuffix(at.Path, "/upload") || strings.ContainsAny(u.URL, " \r\n?#") || len(u.URL) > 128) {
+		k.wrong("upload.url", "%q is no place for uploads: write such as https://chat.example.org/upload", u.URL)
+	}
+	for _, z := range []struct {
+		key         string
+		size, least Size
+	}{{"upload.max_bytes", u.MaxBytes, 1 << 10}, {"upload.per_day", u.PerDay, 1 << 10}, {"upload.total", u.Total, 1 << 20}} {
+		if z.size != 0 && z.size < z.least {
+			text, _ := z.least.MarshalText()
+			k.wrong(z.key, "%d bytes are not %s or more: write such a size, or leave it out for the default", z.size, text)
+		}
+	}
+	if u.MaxBytes > 4<<30 {
+		k.wrong("upload.max_bytes", "%d bytes are more than 4 GiB: write less", u.MaxBytes)
+	}
+	k.within("upload.files_per_day", u.FilesPerDay, 1, 100_000)
+	k.lasts("upload.keep", u.Keep, time.Hour, maxDuration)
+}
+
+func (u *Upload) options() upload.Options {
+	return upload.Options{MaxBytes: int64(u.MaxBytes), DayBytes: int64(u.PerDay), DayFiles: u.FilesPerDay, Total: int64(u.Total), Keep: u.Keep.Long()}
+}
+
+// openUploads opens what is uploaded.
+func (h *Host) openUploads(c *Config) (err error) {
+	if !c.Upload.Off {
+		h.uploads, err = upload.Open(c.Data, c.Upload.options())
+	}
+	return err
+}
+
+// tellUploads has clients be told where to upload.
+func (h *Host) tellUploads(c *Config, page net.Addr) error {
+	h.uploadURL = c.defaultURL(page)
+	options, err := c.options()
+	if err == nil {
+		options.Upload = h.uploadsAt(c)
+		_, err = h.chat.Configure(options)
+	}
+	return err
+}
+
+// uploadsAt is where clients upload; "" nowhere.
+func (h *Host) uploadsAt(c *Config) string {
+	switch {
+	case h.uploads == nil || h.page == nil:
+		return ""
+	case c.Upload.URL != "":
+		return c.Upload.URL
+	}
+	return h.uploadURL
+}
+
+// defaultURL is where those who reach the page by its address upload; by the server's or this machine's name, if the page is at all of its addresses.
+func (c *Config) defaultURL(page net.Addr) string {
+	host, port, err := net.SplitHostPort(page.String())
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = append(c.names(), "localhost")[0]
+	}
+	scheme, usual := "http", "80"
+	if c.TLS.Web {
+		scheme, usual = "https", "443"
+	}
+	return scheme + "://" + strings.TrimSuffix(net.JoinHostPort(host, port), ":"+usual) + "/upload"
+}
+
+// sweepEvery is how often old files are looked for.
+const sweepEvery = 10 * time.Minute
+
+// sweepUploads removes old files until ctx ends.
+func (h *Host) sweepUploads(ctx context.Context) {
+	if h.uploads != nil {
+		h.uploads.Run(ctx, sweepEvery, func(err error) { h.log.Error("old uploads cannot be removed", "error", err) })
+	}
+}
