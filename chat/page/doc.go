@@ -20,7 +20,7 @@
 // It keeps what it shows by the offset in each message's id, so that a message is shown once, in the room's order, whether it came live, by
 // CHATHISTORY, or both. When a connection is lost it comes back by itself, asks for everything AFTER the last message up to which it has seen
 // all, and sends what was not acknowledged, unless it finds it in there: what it sends carries an id of its own in the client-only tag +weir.page/id,
-// which is stored. Who follows a search result looks at a part of the history by itself, which becomes one with the room where the two meet.
+// which is stored. Files are sent to /upload with a token that the session asks for; pictures among them are shown, from this host alone. Who follows a search result looks at a part of the history by itself, which becomes one with the room where the two meet.
 // Text is only ever put into text nodes, its Content-Security-Policy allows no script, style, picture or connection but from its own host.
 //
 // One signs in by SCRAM-SHA-256, registers with an invite, or comes in as a guest. A link may carry an invite and a room, https://HOST/#invite=CODE&room=NAME:

@@ -148,7 +148,7 @@ func TestReconnection(t *testing.T) {
 	b.shows(want)
 	for round := range 2 {
 		h.cut()
-		other(250)
+		other(250 - 230*round)
 		b.shows(want)
 		say(fmt.Sprintf("after cut %d", round))
 		b.shows(want)

@@ -8,7 +8,7 @@ import { Room } from "./room.js";
 import { Socket } from "./socket.js";
 
 export class Client {
-  // ui: changed(what, room), state(text), refused(why), ready(), heard(room, message), wrong(room, text), found(results, why), show(room, msgid).
+  // ui: changed(what, room), state(text), refused(why), ready(), heard(room, message), wrong(room, text), found(results, why), token(token, why), lost(), show(room, msgid).
   constructor(ui) {
     this.ui = ui;
     this.rooms = new Map(); // by folded name
@@ -60,6 +60,7 @@ export class Client {
     this.connection++;
     for (const room of this.rooms.values()) room.lost();
     this.ui.found(null, "The connection was lost.");
+    this.ui.lost();
     if (!this.entered) {
       this.refuse("The server does not answer. Is it running, and are you online?");
       return;

@@ -116,6 +116,7 @@ function refusal(c, m) {
   const [command, code] = m.params;
   if (command === "CHATHISTORY" && m.params.length > 4) failed(c, code, m.params[3]);
   else if (command === "REGISTER") notRegistered(c, code, m.params.at(-1));
+  else if (command === "FILEHOST") c.ui.token("", m.params.at(-1));
   else if (command === "SEARCH") c.ui.found(null, m.params.at(-1));
   else if (code === "ACCOUNT_REQUIRED" && !c.ready) c.refuse("Only people with an account may come in here.");
   else if (command !== "MARKREAD" && command !== "CHATHISTORY") failure(c, m);
@@ -185,6 +186,7 @@ export const handlers = {
   NOTICE: spoken,
   TAGMSG: spoken,
   REDACT: spoken,
+  FILEHOST: (c, m) => m.params[0] === "TOKEN" && c.ui.token(m.params[1], ""),
   TOPIC: (c, m) => {
     topic(c, m.params[0], m.params[1] ?? "");
     spoken(c, m);

@@ -25,9 +25,13 @@ export class Field {
     this.field.focus();
   }
 
-  // write adds text where the cursor is.
-  write(text) {
+  // write adds text where the cursor is; in a room that is not shown, to what was written there.
+  write(text, room) {
     const { field } = this;
+    if (room !== this.app.shown()) {
+      room.draft = `${room.draft} ${text} `.trimStart();
+      return;
+    }
     const before = field.value.slice(0, field.selectionStart);
     field.setRangeText((before && !/\s$/.test(before) ? " " : "") + text + " ", field.selectionStart, field.selectionEnd, "end");
     this.grow();

@@ -28,6 +28,8 @@ const client = new Client({
   heard,
   wrong,
   found: (results, why) => finder.take(results, why),
+  lost: () => uploads.lost(),
+  token: (token, why) => uploads.answer(token, why),
   show: (room, id) => {
     open(room);
     goal = id;
@@ -41,7 +43,7 @@ const messages = new Messages($("log"), {
 });
 const finder = new Finder(app);
 const field = new Field({ ...app, sent: newest });
-const uploads = new Uploads({ ...app, write: (text) => field.write(text) });
+const uploads = new Uploads({ ...app, write: (text, room) => field.write(text, room) });
 new Actions(app, $("log"));
 new About(app);
 

@@ -24,6 +24,17 @@ export function render(node, text, me, people) {
   mark(node, plain.slice(from), me, people);
 }
 
+// fileName is the name of a file that was uploaded here; "" for any other link.
+export function fileName(href) {
+  const url = new URL(href);
+  const found = url.origin === location.origin && /^\/file\/[0-9a-f]{64}\/([^/]+)$/.exec(url.pathname);
+  try {
+    return found ? decodeURIComponent(found[1]).replace(/[\p{Cc}\p{Cf}]/gu, "") : "";
+  } catch {
+    return "";
+  }
+}
+
 function anchor(url) {
   let parsed = null;
   try {
@@ -35,7 +46,7 @@ function anchor(url) {
   a.href = parsed.href;
   a.target = "_blank";
   a.rel = "noopener noreferrer nofollow";
-  a.textContent = url;
+  a.textContent = fileName(url) || url;
   return a;
 }
 

@@ -1,0 +1,70 @@
+package page
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"weir/chat/upload"
+	"weir/internal/chromium"
+)
+
+// picture64 is a PNG of one pixel.
+const picture64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+// Files are sent by choosing, pasting and dropping them, and pictures are seen by whoever is sent their link; a file that is too large is refused with a sentence.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	h := filesHost(t, upload.Options{MaxBytes: 4096})
+	ann := open(t)
+	bob := ann.another()
+	h.visit(ann, "ann", "correct-horse", "#a")
+	ann.inRoom("#a")
+	h.visit(bob, "guest", "", "#a")
+	bob.inRoom("#a")
+	if shown := chromium.Eval[bool](bob.Page, `document.querySelector("#attach").checkVisibility()`); shown {
+		t.Error("a guest is offered to send files")
+	}
+	picture, err := base64.StdEncoding.DecodeString(picture64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "böat (1).png")
+	if err := os.WriteFile(file, picture, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ann.Until(`document.querySelector("#attach").checkVisibility()`)
+	var root struct{ Root struct{ NodeID int } }
+	ann.Call("DOM.getDocument", nil, &root)
+	var input struct{ NodeID int }
+	ann.Call("DOM.querySelector", map[string]any{"nodeId": root.Root.NodeID, "selector": "#files"}, &input)
+	ann.Call("DOM.setFileInputFiles", map[string]any{"nodeId": input.NodeID, "files": []string{file}}, nil)
+	ann.linked(1)
+	give := `(() => { const d = new DataTransfer(); d.items.add(new File([Uint8Array.from(atob(%q), (c) => c.charCodeAt(0))], %q, { type: "image/png" }));
+		document.querySelector("#say").dispatchEvent(new %s) })()`
+	chromium.Eval[any](ann.Page, fmt.Sprintf(give, picture64, "pasted.png", `ClipboardEvent("paste", { clipboardData: d, bubbles: true })`))
+	ann.linked(2)
+	chromium.Eval[any](ann.Page, fmt.Sprintf(give, picture64, "dropped.png", `DragEvent("drop", { dataTransfer: d, bubbles: true })`))
+	ann.linked(3)
+	ann.Press("Enter")
+	for _, b := range []*browser{ann, bob} {
+		b.Until(`[...document.querySelectorAll("#log .message img")].filter((i) => i.complete && i.naturalWidth == 1).length == 3`)
+	}
+	chromium.Eval[any](ann.Page, fmt.Sprintf(give, base64.StdEncoding.EncodeToString(make([]byte, 5000)), "large.png", `DragEvent("drop", { dataTransfer: d, bubbles: true })`))
+	ann.Until(`document.querySelector("#uploads .failed")?.textContent.startsWith("large.png was not sent: ")`)
+	ann.picture("pictures")
+	ann.Click("#uploads button")
+	ann.Until(`!document.querySelector("#uploads li")`)
+	bob.clean(h)
+	for _, e := range ann.Errors() {
+		t.Logf("the browser's console: %s", e) // it notes that a file was refused
+	}
+}
+
+// linked waits until there are so many links in the field.
+func (b *browser) linked(n int) {
+	b.t.Helper()
+	b.Until(fmt.Sprintf(`document.querySelector("#say").value.split("/file/").length == %d && !document.querySelector("#uploads li")`, n+1))
+}
