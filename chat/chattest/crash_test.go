@@ -32,20 +32,23 @@ type crashes struct {
 func TestCrash(t *testing.T) {
 	kills := number(t, "WEIR_CHATTEST_KILLS", 15)
 	seed := uint64(number(t, "WEIR_CHATTEST_SEED", int(time.Now().UnixNano()&0xffffff)))
-	everyProgram(t, func(t *testing.T, p *program) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		s := p.run(t)
-		var before []string // the history as it was read last
-		var sum crashes
-		for round := range kills {
-			before = crash(t, s, round, random, before, &sum)
-			if t.Failed() {
-				t.Fatalf("round %d of WEIR_CHATTEST_SEED=%d", round, seed)
-			}
+	everyProgram(t, func(t *testing.T, p *program) { crashAgain(t, p, kills, seed) })
+}
+
+// crashAgain kills a server so many times.
+func crashAgain(t *testing.T, p *program, kills int, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	s := p.run(t)
+	var before []string // the history as it was read last
+	var sum crashes
+	for round := range kills {
+		before = crash(t, s, round, random, before, &sum)
+		if t.Failed() {
+			t.Fatalf("round %d of WEIR_CHATTEST_SEED=%d", round, seed)
 		}
-		t.Logf("seed %d: %d kills; %d messages acknowledged, %d lines shown to others, %d kept that were neither; tails: %d cut, %d bits flipped, %d with rubbish behind, %d without committed: 0 lost, 0 doubled, 0 out of order",
-			seed, sum.kills, sum.acknowledged, sum.shown, sum.kept, sum.cut, sum.flipped, sum.appended, sum.forgotten)
-	})
+	}
+	t.Logf("seed %d: %d kills; %d messages acknowledged, %d lines shown to others, %d kept that were neither; tails: %d cut, %d bits flipped, %d with rubbish behind, %d without committed: 0 lost, 0 doubled, 0 out of order",
+		seed, sum.kills, sum.acknowledged, sum.shown, sum.kept, sum.cut, sum.flipped, sum.appended, sum.forgotten)
 }
 
 // number is a setting of the environment.

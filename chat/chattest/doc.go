@@ -1,5 +1,6 @@
 // Package chattest tests chat servers from outside: as processes that speak IRC over TCP and keep what was said as docs/protocol.md has it. It
-// holds nothing but tests; one suite is run against weir chat serve under each way of running, and against c/chatd where it builds.
+// holds nothing but tests; one suite is run against weir chat serve under each way of running, and against c/chatd where it builds: by each compiler that is there, for
+// this machine and, under qemu-user, for others.
 //
 //   - Conversations (testdata) read like the protocol. Each says which capability, command or mode it needs, and is skipped where a server lacks it.
 //   - The crash driver kills a server at random moments while clients that know what was acknowledged talk, cuts and corrupts the tail of the log
@@ -10,11 +11,12 @@
 //
 // The environment, for longer runs and other servers:
 //
-//	WEIR_CHATTEST_SERVER   a command to test instead of ours, words parted by blanks, with {data} and {addr} in it:
-//	                       "qemu-aarch64 build/chatd-arm64 --data {data} --listen {addr} --no-sandbox"
-//	WEIR_CHATTEST_KILLS    kills a server, 15 without it
-//	WEIR_CHATTEST_SEED     of the crash driver's random numbers; random, and printed, without it
-//	WEIR_CHATTEST_IDLE     idle clients, 1000 without it
+//	WEIR_CHATTEST_SERVER     a command to test instead of ours, words parted by blanks, with {data} and {addr} in it:
+//	                         "qemu-aarch64 build/chatd-arm64 --data {data} --listen {addr} --no-sandbox"
+//	WEIR_CHATTEST_COMPILERS  1: all tests, not just a few, against c/chatd as other compilers build it, for other machines too
+//	WEIR_CHATTEST_KILLS      kills a server, 15 without it
+//	WEIR_CHATTEST_SEED       of the crash driver's random numbers; random, and printed, without it
+//	WEIR_CHATTEST_IDLE       idle clients, 1000 without it
 //
 // # Limitations
 //

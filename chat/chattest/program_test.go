@@ -17,8 +17,10 @@ import (
 type program struct {
 	name    string
 	command []string // with {data} and {addr} in it
+	runner  []string // what runs the program, before the command; none if it runs by itself
 	idle    int      // connections that it is made for at most; 0: any number
 
+	build    func() (string, error)          // where the program is that is built for the tests; nil: see path
 	features func() (map[string]bool, error) // what it can do, found out once by asking it
 }
 
@@ -53,15 +55,22 @@ var chatdBinary = sync.OnceValues(func() (string, error) {
 	if _, err := os.Stat("../../c/Makefile"); err != nil {
 		return "", err
 	}
+	return buildChatd("cc")
+})
+
+// buildChatd builds the server in C, in a folder of a name, with further words for make.
+func buildChatd(name string, more ...string) (string, error) {
 	dir, err := buildFolder()
 	if err != nil {
 		return "", err
 	}
-	if out, err := exec.Command("make", "-s", "-C", "../../c", "OUT="+dir, filepath.Join(dir, "chatd")).CombinedOutput(); err != nil {
+	file := filepath.Join(dir, name, "chatd")
+	args := append([]string{"-s", "-C", "../../c", "OUT=" + filepath.Dir(file)}, more...)
+	if out, err := exec.Command("make", append(args, file)...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("it does not build:\n%s", out)
 	}
-	return filepath.Join(dir, "chatd"), nil
-})
+	return file, nil
+}
 
 // programs are the servers under test, each of which is there or says why not.
 var programs = sync.OnceValue(func() []*program {
@@ -74,6 +83,11 @@ var programs = sync.OnceValue(func() []*program {
 		}
 		all = append(all, &program{name: "chatd", command: []string{"chatd", "--data", "{data}", "--listen", "{addr}", "--flood", "0", "--clients", "2000"}, idle: 100})
 	}
+	if os.Getenv("WEIR_CHATTEST_COMPILERS") != "" {
+		for _, c := range compilers {
+			all = append(all, c.program())
+		}
+	}
 	for _, p := range all {
 		p.features = sync.OnceValues(p.ask)
 	}
@@ -82,6 +96,9 @@ var programs = sync.OnceValue(func() []*program {
 
 // path is where the program is that a command begins with.
 func (p *program) path() (string, error) {
+	if p.build != nil {
+		return p.build()
+	}
 	switch p.command[0] {
 	case "weir":
 		return weirBinary()
@@ -107,7 +124,7 @@ func (p *program) there(t *testing.T) {
 	t.Helper()
 	_, err := p.path()
 	if err != nil && p.command[0] == "chatd" {
-		t.Skipf("chatd: %v", err)
+		t.Skipf("%s: %v", p.name, err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -43,19 +43,20 @@ type script struct {
 	at      string // file and line
 }
 
-func TestConversations(t *testing.T) {
+func TestConversations(t *testing.T) { everyProgram(t, conversations) }
+
+// conversations plays all scripts.
+func conversations(t *testing.T, p *program) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no scripts", err)
 	}
-	everyProgram(t, func(t *testing.T, p *program) {
-		for _, file := range files {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-				t.Parallel()
-				play(t, p, file)
-			})
-		}
-	})
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			play(t, p, file)
+		})
+	}
 }
 
 func play(t *testing.T, p *program, file string) {

@@ -98,12 +98,12 @@ func (s *server) try() error {
 	if s.addr, err = freeAddr(); err != nil {
 		return err
 	}
-	args := append([]string{}, s.command[1:]...)
-	for i, a := range args {
-		args[i] = strings.NewReplacer("{data}", s.data, "{addr}", s.addr).Replace(a)
+	words := append(append(append([]string{}, s.runner...), path), s.command[1:]...)
+	for i, a := range words {
+		words[i] = strings.NewReplacer("{data}", s.data, "{addr}", s.addr).Replace(a)
 	}
 	s.said = &tail{}
-	cmd := exec.Command(path, append(args, s.more...)...)
+	cmd := exec.Command(words[0], append(words[1:], s.more...)...)
 	cmd.Stderr = s.said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // when the tests panic
 	if err := cmd.Start(); err != nil {
