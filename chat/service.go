@@ -212,7 +212,7 @@ func (s *Service) underWay() bool {
 	all := s.feeds()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(all, func(f *feed) bool { return f.queued || f.armed })
+	return slices.ContainsFunc(all, func(f *feed) bool { return f.queued || f.armed || len(f.pending) > 0 })
 }
 
 // feeds are all that are open.

@@ -12,8 +12,7 @@ import (
 
 // Predecessor is the process that this one is to follow. One goroutine uses it.
 type Predecessor struct {
-	wire  wire
-	taken bool
+	wire wire
 }
 
 // inheritedSocket is the descriptor of the socket that a new process is started with.

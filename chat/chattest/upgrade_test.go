@@ -1,0 +1,349 @@
+//go:build linux
+
+package chattest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/chat/upgrade"
+)
+
+// upgraded is a server that is upgraded while it runs: its program is a file of its own, which is replaced.
+type upgraded struct {
+	*server
+	file string    // the program
+	cmd  *exec.Cmd // the first process
+}
+
+// runUpgradable starts a server of ours.
+func runUpgradable(t *testing.T, p *program) *upgraded {
+	t.Helper()
+	if p.command[0] != "weir" {
+		t.Skip(p.name + " is not upgraded while it runs")
+	}
+	p.there(t)
+	addr, err := freeAddr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &upgraded{server: &server{program: p, data: t.TempDir(), addr: addr}, file: filepath.Join(t.TempDir(), "weir")}
+	u.install(t, "")
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	u.cmd = exec.Command(u.file, "chat", "serve", "--run", p.name, "--data", u.data, "--listen", addr, "--flood", "0")
+	u.cmd.Stdout, u.cmd.Stderr = log, log // a file, as it is the next process's too
+	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := u.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		u.end(t)
+		if said, _ := os.ReadFile(log.Name()); t.Failed() {
+			t.Logf("the servers said:\n%s", said)
+		}
+	})
+	u.listens(t)
+	return u
+}
+
+// listens waits until the server takes a connection.
+func (u *upgraded) listens(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+		conn, err := net.Dial("tcp", u.addr)
+		if err == nil {
+			conn.Close()
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the server does not listen: ", err)
+		}
+	}
+}
+
+// install puts another program in the server's place: a script, or without one the server itself.
+func (u *upgraded) install(t *testing.T, script string) {
+	t.Helper()
+	next := u.file + ".new"
+	os.Remove(next)
+	if script != "" {
+		if err := os.WriteFile(next, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	} else if binary, err := weirBinary(); err != nil {
+		t.Fatal(err)
+	} else if err := os.Link(binary, next); err != nil {
+		if err := os.Symlink(binary, next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(next, u.file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// upgrade asks for an upgrade by the command, and returns what it says.
+func (u *upgraded) upgrade(t *testing.T) (upgrade.Outcome, error) {
+	t.Helper()
+	binary, err := weirBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(binary, "chat", "upgrade", "--data", u.data, "--json").Output()
+	var o upgrade.Outcome
+	if wrong := json.Unmarshal(out, &o); wrong != nil {
+		t.Errorf("weir chat upgrade says %q, %v", out, err)
+	}
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		err = errors.New(string(failed.Stderr))
+	}
+	return o, err
+}
+
+// mustUpgrade upgrades, and wants that so many connections were kept and none closed.
+func (u *upgraded) mustUpgrade(t *testing.T, kept int) {
+	t.Helper()
+	before := u.serving(t)
+	o, err := u.upgrade(t)
+	if err != nil || o.Kept != kept || o.Closed != 0 {
+		t.Errorf("upgraded: %d kept, %d closed, %v; want %d kept", o.Kept, o.Closed, err, kept)
+	}
+	if now := u.serving(t); now == before || now != o.PID {
+		t.Errorf("process %d serves after %d, and process %d was said to", now, before, o.PID)
+	}
+}
+
+// serving is the process that has the data directory.
+func (u *upgraded) serving(t *testing.T) int {
+	t.Helper()
+	pid, err := upgrade.Server(u.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// end stops whichever process serves. The first one's exit status has to be good.
+func (u *upgraded) end(t *testing.T) {
+	t.Helper()
+	if pid, err := upgrade.Server(u.data); err == nil {
+		syscall.Kill(pid, syscall.SIGTERM)
+	}
+	if err := u.gone(); err != nil {
+		t.Error(err)
+		syscall.Kill(-u.cmd.Process.Pid, syscall.SIGKILL)
+	}
+	if err := u.cmd.Wait(); err != nil {
+		t.Errorf("the first process ended with %v", err)
+	}
+}
+
+const (
+	upgradeClients = 200
+	upgradeRooms   = 5
+	upgrades       = 3
+)
+
+// Clients that talk all the time keep their connections while the server is replaced three times: what they hear has no gap, nothing twice,
+// and one order for everybody in a room.
+func TestUpgradesUnderLoad(t *testing.T) {
+	for _, p := range programs() {
+		t.Run(p.name, func(t *testing.T) {
+			u := runUpgradable(t, p)
+			all := u.talkers(t)
+			var heard atomic.Int64
+			stop := make(chan struct{})
+			var talking sync.WaitGroup
+			errs := make([]error, len(all))
+			for i, c := range all {
+				talking.Go(func() { errs[i] = c.talk(&heard, stop) })
+			}
+			for range upgrades {
+				for before := heard.Load(); heard.Load() < before+5_000; {
+					time.Sleep(time.Millisecond)
+				}
+				u.mustUpgrade(t, len(all))
+			}
+			close(stop)
+			talking.Wait()
+			for i, c := range all {
+				if errs[i] != nil {
+					t.Fatal(errs[i])
+				}
+				if first := all[i%upgradeRooms]; c.sum != first.sum || c.count != first.count {
+					t.Errorf("%s heard %d messages and %s heard %d, or not in the same order", c.name, c.count, first.name, first.count)
+				}
+			}
+			t.Logf("%d messages heard", heard.Load())
+		})
+	}
+}
+
+// upgradeTalker is a client that talks through upgrades.
+type upgradeTalker struct {
+	*client
+	room    string
+	members int
+	said    int
+	last    map[string]int // the last number of everybody in the room
+	gone    int            // who has said its last
+	count   int            // messages heard
+	sum     uint64         // of all of them, in their order
+}
+
+// talkers are all in, and nothing more is to be told of it.
+func (u *upgraded) talkers(t *testing.T) (all []*upgradeTalker) {
+	t.Helper()
+	for i := range upgradeClients {
+		c := &upgradeTalker{client: u.client(t, fmt.Sprintf("t%d", i)), room: fmt.Sprintf("#room%d", i%upgradeRooms),
+			members: upgradeClients / upgradeRooms, last: map[string]int{}}
+		c.must(t, c.comeIn(c.name, "", "echo-message"))
+		c.join(t, c.room)
+		all = append(all, c)
+	}
+	for _, c := range all {
+		_, err := c.settled()
+		c.must(t, err)
+	}
+	return all
+}
+
+// talk says numbered lines, two ahead of what it hears of itself, until it is stopped, and then listens until everybody has.
+func (c *upgradeTalker) talk(heard *atomic.Int64, stop chan struct{}) error {
+	sum := fnv.New64a()
+	defer func() { c.sum = sum.Sum64() }()
+	over := false
+	for c.gone < c.members {
+		for !over && c.said < c.last[c.name]+2 {
+			c.said++
+			text := strconv.Itoa(c.said)
+			select {
+			case <-stop:
+				over = true
+				text += " bye"
+			default:
+			}
+			if err := c.say("PRIVMSG " + c.room + " :" + text); err != nil {
+				return err
+			}
+		}
+		line, err := c.line()
+		if err != nil {
+			return err
+		}
+		from, text, ok := strings.Cut(line, " PRIVMSG "+c.room+" :")
+		if !ok {
+			return fmt.Errorf("%s is told %q", c.name, line)
+		}
+		fmt.Fprintln(sum, from, text)
+		from = from[1:strings.IndexByte(from, '!')]
+		number, bye, last := strings.Cut(text, " ")
+		if n, _ := strconv.Atoi(number); n != c.last[from]+1 {
+			return fmt.Errorf("%s hears %q of %s after %d", c.name, text, from, c.last[from])
+		}
+		c.last[from]++
+		c.count++
+		heard.Add(1)
+		if last && bye == "bye" {
+			c.gone++
+		}
+	}
+	return nil
+}
+
+// A client that has said half a line, one that has not read what waits for it, and one that comes during the upgrade are served on.
+func TestUpgradesOfSlowClients(t *testing.T) {
+	for _, p := range programs() {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			u := runUpgradable(t, p)
+			half, talker := u.guest(t, "half"), u.guest(t, "talker")
+			conn, err := (&net.Dialer{Control: smallWindow}).Dial("tcp", u.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			slow := &client{name: "slow", conn: conn, r: bufio.NewReader(conn)}
+			slow.must(t, slow.comeIn("slow", ""))
+			for _, c := range []*client{half, talker, slow} {
+				c.join(t, crashRoom)
+			}
+			for _, c := range []*client{half, slow} {
+				_, err := c.settled()
+				c.must(t, err)
+			}
+			const lines = 2000 // less than an outbox, more than the kernel takes for a small window
+			text := strings.Repeat("x", 350)
+			for n := range lines {
+				talker.must(t, talker.say(fmt.Sprintf("PRIVMSG %s :%d %s", crashRoom, n, text)))
+			}
+			half.must(t, half.write("PRIVMSG "+crashRoom+" :2000 ha"))
+			for range 2 {
+				u.mustUpgrade(t, 3)
+			}
+			_, err = talker.settled()
+			talker.must(t, err)
+			half.must(t, half.write("lf\r\n"))
+			half.hearInOrder(t, lines)
+			slow.hearInOrder(t, lines+1)
+			_, err = half.settled()
+			half.must(t, err)
+			late := u.guest(t, "late")
+			late.join(t, crashRoom)
+		})
+	}
+}
+
+// smallWindow has a connection take little before it is read.
+func smallWindow(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+}
+
+// A program that cannot take over changes nothing for anybody, and the next one that can does.
+func TestUpgradesThatFail(t *testing.T) {
+	p := programs()[0]
+	u := runUpgradable(t, p)
+	ann, bob := u.guest(t, "ann"), u.guest(t, "bob")
+	ann.join(t, crashRoom)
+	bob.join(t, crashRoom)
+	before := u.serving(t)
+	for script, want := range map[string]string{
+		"exit 1":     "exit status 1",
+		"kill -9 $$": "signal: killed",
+		`[ "$2" = serve ] || exit 5; echo gibberish >&3; exit 0`: "not upgraded",
+		"this is no program": "exit status 127",
+	} {
+		u.install(t, script)
+		if o, err := u.upgrade(t); err == nil || !strings.Contains(err.Error(), want) || o.PID != before {
+			t.Errorf("%s: process %d, %v; want %q", script, o.PID, err, want)
+		}
+		ann.must(t, ann.say("PRIVMSG "+crashRoom+" :still here"))
+		bob.until(t, "still here")
+	}
+	if now := u.serving(t); now != before {
+		t.Errorf("process %d serves after %d", now, before)
+	}
+	u.install(t, "")
+	u.mustUpgrade(t, 2)
+	ann.must(t, ann.say("PRIVMSG "+crashRoom+" :and now"))
+	bob.until(t, "and now")
+}
