@@ -3,9 +3,12 @@ package certificate_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/internal/certificate"
 	"weir/internal/certificate/certtest"
@@ -67,5 +70,47 @@ func TestAServersOwnCertificateIsMadeOnce(t *testing.T) {
 	}
 	if prints[0] != prints[1] || len(prints[0]) != 64 {
 		t.Errorf("fingerprints %q", prints)
+	}
+}
+
+// A server whose clients come by another port than 443 has the challenge answered where port 443 leads, by nobody else but the source.
+func TestACMEsChallengeIsAnsweredWhereNobodyListens(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().(*net.TCPAddr)
+	l.Close()
+	a := certtest.New(t)
+	a.Serve(t, at.String)
+	roots := a.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	s, err := certificate.ByACME(&certificate.ACME{Names: []string{"weir.test"}, Agreed: true, Dir: t.TempDir(), CA: a.URL + "/directory", CARoots: roots}, at, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.Manage(t.Context())
+	conn, _ := net.Pipe()
+	hello := &tls.ClientHelloInfo{Conn: conn, ServerName: "weir.test", SupportedVersions: []uint16{tls.VersionTLS13}, SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256}}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		c, err := s.Get(hello)
+		if err == nil && c.Leaf.VerifyHostname("weir.test") == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("there is no certificate: %v", err)
+		}
+	}
+}
+
+func TestACMEThatCannotBe(t *testing.T) {
+	for want, a := range map[string]certificate.ACME{
+		"the names":   {Agreed: true, Dir: "d"},
+		"needs Agree": {Names: []string{"weir.test"}, Dir: "d"},
+		"needs a Dir": {Names: []string{"weir.test"}, Agreed: true},
+	} {
+		if _, err := certificate.ByACME(&a, &net.TCPAddr{Port: 443}, t.Logf); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", a, err, want)
+		}
 	}
 }
