@@ -25,8 +25,8 @@ type Config struct {
 
 // Server is what clients are told of the server.
 type Server struct {
-	Name     string `toml:"name"`      // of the server, in sources: a word with a dot. Default weir.chat
-	Network  string `toml:"network"`   // as clients show it: a word. Default Weir
+	Name     string `toml:"name"`      // what clients know the server by: a word with a dot. Default weir.chat
+	Network  string `toml:"network"`   // what clients call it in their lists: a word. Default Weir
 	MOTD     string `toml:"motd"`      // what new users read, lines. Default none
 	MOTDFile string `toml:"motd_file"` // the same from a file, which is read at the start and at each reload. Default none
 
@@ -41,12 +41,12 @@ type Accounts struct {
 
 // Limits bound what clients may do.
 type Limits struct {
-	Connections            int      `toml:"connections"`              // at once, 1 to 65,536. Default 10,000
+	Connections            int      `toml:"connections"`              // connections at once, 1 to 65,536; more than at the start only from the next start on. Default 10,000
 	PerAddress             int      `toml:"per_address"`              // connections of one address that is not this machine's; an IPv6 address counts by its first 64 bits, 1 to 65,536. Default 64
 	Unregistered           int      `toml:"unregistered"`             // of these, those that have not registered: when there are more the oldest has to go, 1 to 65,536. Default half of connections, at least 256
 	UnregisteredPerAddress int      `toml:"unregistered_per_address"` // of these, those of one address, 1 to 65,536. Default half of per_address, at least 16
-	Rooms                  int      `toml:"rooms"`                    // rooms and direct conversations that are open at once, 1 to 65,536. Default 16,384
-	UserRooms              int      `toml:"user_rooms"`               // that a user may be in, 1 to 65,536. Default 256
+	Rooms                  int      `toml:"rooms"`                    // rooms and direct conversations that are open at once, 1 to 65,536; more than at the start only from the next start on. Default 16,384
+	UserRooms              int      `toml:"user_rooms"`               // rooms that a user may be in, 1 to 65,536. Default 256
 	Flood                  *int     `toml:"flood"`                    // commands a second of an account or address, ten times as many at once, 0 to 1,000,000; 0: no limit. Default 10
 	Alive                  Duration `toml:"alive"`                    // a client that says nothing for so long is asked, and gone after half of it again, 1 s to 1 d. Default 2 min
 	Begin                  Duration `toml:"begin"`                    // how long registration may take, 1 s to 1 h. Default 30 s
@@ -54,17 +54,17 @@ type Limits struct {
 	History                int      `toml:"history"`                  // lines at most of one CHATHISTORY, 1 to 100,000. Default 1,000
 }
 
-// Retention says how long messages are kept. Old ones go by segments, so up to a quarter more may stay. Default: for ever.
+// Retention says how long messages are kept. Old ones go by segments, so up to a quarter more may stay.
 type Retention struct {
-	RoomAge     Duration `toml:"room_age"`     // of a room's messages, 1 min to 100 years; 0: no limit
-	RoomBytes   Size     `toml:"room_bytes"`   // of a room's log, 64 KiB and up; 0: no limit
-	DirectAge   Duration `toml:"direct_age"`   // the same of direct conversations
-	DirectBytes Size     `toml:"direct_bytes"` // the same of direct conversations
+	RoomAge     Duration `toml:"room_age"`     // how long a room's messages are kept, 1 min to 100 years. Default: for ever
+	RoomBytes   Size     `toml:"room_bytes"`   // how many bytes of a room's messages are kept, 64 KiB and up. Default: all
+	DirectAge   Duration `toml:"direct_age"`   // how long direct messages are kept, 1 min to 100 years. Default: for ever
+	DirectBytes Size     `toml:"direct_bytes"` // how many bytes of a direct conversation are kept, 64 KiB and up. Default: all
 }
 
 // Web is the chat's page, and IRC over WebSocket at /irc.
 type Web struct {
-	Listen  []string `toml:"listen"`  // HOST:PORT. Default none: there is no page
+	Listen  []string `toml:"listen"`  // HOST:PORT for browsers. Default none: there is no page
 	Origins []string `toml:"origins"` // hosts whose pages may connect beside the page's own, such as *.example.org. Default none
 }
 

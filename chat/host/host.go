@@ -115,11 +115,11 @@ func (h *Host) closeParts() error {
 	for _, s := range h.web {
 		errs = append(errs, ignoreClosed(s.Close()))
 	}
+	errs = append(errs, h.succession.close())
+	errs = append(errs, h.closeControl())
 	if h.certificate != nil {
 		h.certificate.Close()
 	}
-	errs = append(errs, h.succession.close())
-	errs = append(errs, h.closeControl())
 	if h.chat != nil {
 		errs = append(errs, h.chat.Close())
 	}

@@ -1,0 +1,134 @@
+package docs
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/chat/host"
+)
+
+// fieldComments are the comments behind the fields of chat/host's structs, by type and key.
+func fieldComments(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("../chat/host/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]map[string]string{}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if s, ok := spec.Type.(*ast.StructType); ok {
+				all[spec.Name.Name] = map[string]string{}
+				for _, field := range s.Fields.List {
+					if field.Tag != nil {
+						key := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Get("toml")
+						all[spec.Name.Name][key] = strings.TrimSpace(field.Comment.Text())
+					}
+				}
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// configRow is a key's row in a table of chat-config.md.
+func configRow(key, comment, full string) string {
+	meaning, standard, _ := strings.Cut(comment, " Default: ")
+	if standard == "" {
+		meaning, standard, _ = strings.Cut(comment, " Default ")
+	}
+	if m, ok := strings.CutSuffix(meaning, " No default"); ok {
+		meaning, standard = m, ""
+	}
+	holds := "at once"
+	if host.Fixed(full) {
+		holds = "next start"
+	}
+	return fmt.Sprintf("| `%s` | %s | %s | %s |", key, strings.TrimRight(meaning, "."), strings.TrimRight(standard, "."), holds)
+}
+
+// configTables are the tables that chat-config.md is to hold, by heading.
+func configTables(t *testing.T) (headings []string, tables map[string][]string) {
+	comments, tables := fieldComments(t), map[string][]string{}
+	var walk func(typ reflect.Type, heading, prefix string)
+	walk = func(typ reflect.Type, heading, prefix string) {
+		headings = append(headings, heading)
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			key := f.Tag.Get("toml")
+			switch {
+			case key == "":
+			case f.Type.Kind() == reflect.Struct:
+				walk(f.Type, "## `["+key+"]`", key+".")
+			default:
+				tables[heading] = append(tables[heading], configRow(key, comments[typ.Name()][key], prefix+key))
+			}
+		}
+	}
+	walk(reflect.TypeFor[host.Config](), "## The top of the file", "")
+	return headings, tables
+}
+
+// TestEveryKeyOfAChatsConfigurationIsDocumented compares the tables with the comments of the struct's fields, of which they are a copy.
+func TestEveryKeyOfAChatsConfigurationIsDocumented(t *testing.T) {
+	data, err := os.ReadFile("chat-config.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	headings, tables := configTables(t)
+	for _, heading := range headings {
+		_, section, found := strings.Cut(text, "\n"+heading+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		var told []string
+		for line := range strings.Lines(section) {
+			if strings.HasPrefix(line, "| `") {
+				told = append(told, strings.TrimSpace(line))
+			}
+		}
+		if want := tables[heading]; !found || !slices.Equal(told, want) {
+			t.Errorf("chat-config.md: under %q should stand\n%s", heading, strings.Join(want, "\n"))
+		}
+	}
+	if n := strings.Count(text, "\n| `"); n < len(host.Keys()) {
+		t.Errorf("chat-config.md has %d rows, and there are %d keys", n, len(host.Keys()))
+	}
+}
+
+// TestTheExamplesOfAChatsConfigurationAreRight reads them as weir chat serve does.
+func TestTheExamplesOfAChatsConfigurationAreRight(t *testing.T) {
+	n := 0
+	for _, b := range blocks(t, "chat-config.md") {
+		if b.kind != "toml" {
+			continue
+		}
+		n++
+		file := filepath.Join(t.TempDir(), "weir.toml")
+		if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (host.Source{File: file}).Read(); err != nil {
+			t.Errorf("%v in\n%s", err, b.text)
+		}
+	}
+	if n == 0 {
+		t.Error("there is no example")
+	}
+}
