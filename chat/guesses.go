@@ -44,6 +44,14 @@ func (g guesses) forget(now time.Time) {
 	}
 }
 
+// forgive forgets what is long enough ago. The caller holds the lock.
+func (s *Service) forgive() {
+	s.guesses.forget(s.o.Now())
+	for network := range s.perAddr {
+		s.forgetVisitors(network)
+	}
+}
+
 func (p Peer) guessKey() string { return "@" + lobby.Network(p.Addr).String() }
 
 // mayTry says whether somebody may log in by a password now: what the client calls itself, or "*". It must not be called with the lock.

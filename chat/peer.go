@@ -137,7 +137,15 @@ func (s *Service) dismiss(p Peer) {
 	s.sessions--
 	from := lobby.Network(p.Addr)
 	v := s.perAddr[from]
-	if v.n--; v.n == 0 {
+	v.n--
+	s.forgetVisitors(from)
+}
+
+// forgetVisitors forgets a network that nobody is here from, but not what it has said too much: who comes again at once is not let off. The caller
+// holds the lock.
+func (s *Service) forgetVisitors(from netip.Prefix) {
+	now := s.o.Now().UnixNano()
+	if v := s.perAddr[from]; v.n == 0 && v.pace.at.Load() <= now && v.searches.at.Load() <= now {
 		delete(s.perAddr, from)
 	}
 }

@@ -147,6 +147,7 @@ func (x *randomTalk) leave() {
 	chat := x.s.chat
 	waitFor(x.s.t, func() bool { return chat.Counts().Sessions == 0 })
 	chat.locked(func() {
+		chat.forgive()
 		if n := len(chat.users) + len(chat.perAddr) + len(chat.monitors); n > 0 {
 			x.rt.Fatalf("of those who left there are %d users, %d addresses and %d watched nicks", len(chat.users), len(chat.perAddr), len(chat.monitors))
 		}

@@ -252,7 +252,7 @@ func (s *Service) sweep(ctx context.Context) {
 		case <-tick.C:
 			s.keepMarks()
 			s.enforce()
-			s.locked(func() { s.guesses.forget(s.o.Now()) })
+			s.locked(s.forgive)
 			s.closeIdle()
 		}
 	}
