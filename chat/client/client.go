@@ -53,6 +53,7 @@ type Client struct {
 	nick    string
 	account string // logged in as; "" if not
 	network string
+	files   string // where files are taken, "" for nowhere
 	fold    func(string) string
 
 	caps    map[string]bool   // that the server granted
@@ -193,6 +194,25 @@ func (c *Client) Account() string { return c.account }
 
 // Network is the network's name, "" while it is not known.
 func (c *Client) Network() string { return c.network }
+
+// FileHost is the URL to which files are sent, "" where the server takes none.
+func (c *Client) FileHost() string { return c.files }
+
+// AskToken asks for a token with which one file may be sent. An event of kind Token answers, or of Trouble with Command "FILEHOST".
+func (c *Client) AskToken() {
+	if c.state != Online {
+		c.emit(Event{Kind: Trouble, Text: "there is no connection", Command: "FILEHOST"})
+		return
+	}
+	c.send("FILEHOST", "TOKEN")
+}
+
+// onFileHost is FILEHOST TOKEN TEXT.
+func (c *Client) onFileHost(m *ircmsg.Message, _ time.Time) {
+	if len(m.Params) == 2 && m.Params[0] == "TOKEN" {
+		c.emit(Event{Kind: Token, Text: m.Params[1]})
+	}
+}
 
 // Has says whether the server granted a capability.
 func (c *Client) Has(capability string) bool { return c.caps[capability] }

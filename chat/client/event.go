@@ -13,6 +13,7 @@ const (
 	Trouble                  // a command failed, or can't be done; Text says why
 	Told                     // the server says Text, of Conversation if that is not nil
 	Searched                 // Found answers a search, the oldest first
+	Token                    // Text is good for sending one file
 )
 
 // Event is something that happened. The pointers are the client's own: read them before its next method is called.
@@ -21,6 +22,7 @@ type Event struct {
 	Conversation *Conversation
 	Message      *Message
 	Text         string // from the network as it came: clean it before it is shown
+	Command      string // Trouble: the command that failed, "" if it is not known
 	Mine         bool   // Opened, because this client asked for it
 	Found        []Found
 }

@@ -24,7 +24,7 @@ func init() {
 		"MODE": (*Client).onMode, "RENAME": (*Client).onRename,
 
 		"PRIVMSG": (*Client).onMessage, "NOTICE": (*Client).onMessage, "TAGMSG": (*Client).onTagMessage, "REDACT": (*Client).onRedact,
-		"BATCH": (*Client).onBatch, "REGISTER": (*Client).onRegister, "MARKREAD": (*Client).onMarkRead, "FAIL": (*Client).onFail, "WARN": (*Client).onNote, "NOTE": (*Client).onNote,
+		"BATCH": (*Client).onBatch, "REGISTER": (*Client).onRegister, "FILEHOST": (*Client).onFileHost, "MARKREAD": (*Client).onMarkRead, "FAIL": (*Client).onFail, "WARN": (*Client).onNote, "NOTE": (*Client).onNote,
 		"CHATHISTORY": (*Client).onHistoryTarget,
 
 		"ACCOUNT": ignore, "AWAY": ignore, "CHGHOST": ignore, "SETNAME": ignore, "METADATA": ignore,
@@ -77,7 +77,7 @@ func (c *Client) onFail(m *ircmsg.Message, _ time.Time) {
 	if m.Params[0] == "REGISTER" {
 		c.wish = ""
 	}
-	c.emit(Event{Kind: Trouble, Text: last(m)})
+	c.emit(Event{Kind: Trouble, Text: last(m), Command: m.Params[0]})
 }
 
 func (c *Client) onNote(m *ircmsg.Message, _ time.Time) { c.emit(Event{Kind: Told, Text: last(m)}) }

@@ -143,6 +143,8 @@ func (c *Client) onISupport(m *ircmsg.Message, _ time.Time) {
 		switch name {
 		case "NETWORK":
 			c.network = value
+		case "draft/FILEHOST", "soju.im/FILEHOST":
+			c.files = value
 		case "CASEMAPPING":
 			if value == "ascii" {
 				c.refold(foldASCII)

@@ -13,7 +13,7 @@ import (
 func (s *screen) alt(key rune) { s.Update(tea.KeyPressMsg{Code: key, Mod: tea.ModAlt}) }
 
 // sent is what the client would send, without its own tags.
-func (s *screen) sent() string { return string(s.client.Output()) }
+func (s *screen) output() string { return string(s.client.Output()) }
 
 // talk is a village in which one has answered another, and some think something of it.
 func talk(t *testing.T, width, height int) *screen {
@@ -54,7 +54,7 @@ func TestChoosing(t *testing.T) {
 		}
 		s.input.set(c.typed)
 		s.enter()
-		got := s.sent()
+		got := s.output()
 		if a, b, ok := strings.Cut(c.sent, ";"); ok && got == "@"+strings.TrimSuffix(strings.Fields(b)[0], " ")+";"+a[1:]+" TAGMSG #garden\r\n" {
 			continue // tags have no order
 		}
@@ -68,7 +68,7 @@ func TestChoosing(t *testing.T) {
 	s.alt('j')
 	s.input.set("/reply on my way")
 	s.enter()
-	if got := s.sent(); !strings.Contains(got, "+draft/reply=g-020") || !strings.HasSuffix(got, "PRIVMSG #garden :on my way\r\n") {
+	if got := s.output(); !strings.Contains(got, "+draft/reply=g-020") || !strings.HasSuffix(got, "PRIVMSG #garden :on my way\r\n") {
 		t.Errorf("an answer is %q", got)
 	}
 }

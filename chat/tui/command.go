@@ -34,6 +34,7 @@ func init() {
 		{"search", "WORDS", "find what was said, in all your rooms", (*Model).look},
 		{"theme", "dark|light|none", "how it looks", (*Model).setTheme},
 		{"topic", "[TEXT]", "what this room is about", (*Model).topic},
+		{"upload", "FILE", "send a file: its link is put where you write", (*Model).upload},
 		{"whois", "NICK", "who somebody is", (*Model).whois},
 	}
 }

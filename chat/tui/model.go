@@ -13,11 +13,13 @@ import (
 // Options are what a Model is made with.
 type Options struct {
 	Client *client.Client
-	Server string           // the address, as it is shown
-	Theme  string           // "auto", "dark", "light" or "none"; "" is auto
-	Zone   *time.Location   // of the times that are shown; default local
-	Now    func() time.Time // the clock; default time.Now
-	Stop   func()           // ends the link, when connecting again is of no use; default nothing
+	Server string                       // the address, as it is shown
+	Theme  string                       // "auto", "dark", "light" or "none"; "" is auto
+	Zone   *time.Location               // of the times that are shown; default local
+	Now    func() time.Time             // the clock; default time.Now
+	Upload func(to, token, file string) // has a file sent, and does not wait; an uploaded follows. Nil: there is no way
+	Home   string                       // what ~ stands for in /upload; "" for itself
+	Stop   func()                       // ends the link, when connecting again is of no use; default nothing
 }
 
 // Model is the state of the screen. Its methods are called by one goroutine: bubbletea's.
@@ -40,10 +42,12 @@ type Model struct {
 	anchor     anchor
 	notes      []string
 	search     string
-	chosen     uint64       // Seq of a message of current's; 0: none
-	goal       string       // msgid of the message of current's that is gone to; "": none
-	found      *found       // nil: none
-	secret     func(string) // takes the line that is typed, which is not shown; nil: there is none
+	chosen     uint64               // Seq of a message of current's; 0: none
+	goal       string               // msgid of the message of current's that is gone to; "": none
+	found      *found               // nil: none
+	sending    string               // the file that is being sent, "" if none is
+	sendingTo  *client.Conversation // for which it was asked
+	secret     func(string)         // takes the line that is typed, which is not shown; nil: there is none
 	input      editor
 	completion completion
 }
@@ -110,6 +114,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tick:
 		m.client.Tick(m.o.Now())
 		cmd = nextTick()
+	case uploaded:
+		m.sent(msg)
 	case leave:
 		return m, tea.Quit
 	default:
@@ -140,6 +146,7 @@ func (m *Model) signal(msg any) {
 		}
 	case link.Down:
 		m.conn, m.next = nil, m.o.Now().Add(msg.Next)
+		m.refusedFile(client.Event{Command: "FILEHOST"})
 		m.client.Lost(msg.Err)
 	}
 }
@@ -201,7 +208,10 @@ func (m *Model) happened(e client.Event) {
 		}
 	case client.Searched:
 		m.results(e.Found)
+	case client.Token:
+		m.token(e.Text)
 	case client.Trouble, client.Told:
+		m.refusedFile(e)
 		m.note(e.Text)
 	}
 }

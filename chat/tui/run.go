@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 
@@ -19,15 +20,17 @@ type Config struct {
 	Server string // as it is shown
 	Theme  string // see Options
 	Dial   func(context.Context) (net.Conn, error)
-	In     *os.File // a terminal
-	Out    *os.File // a terminal
+	HTTP   *http.Client // sends files; nil: none are sent. It should keep no connection open
+	Home   string       // what ~ stands for where a file is named; "" for itself
+	In     *os.File     // a terminal
+	Out    *os.File     // a terminal
 }
 
 // Run shows the client on a terminal until its user quits or ctx is done. It returns why the client could not be used, if it could not.
 func Run(ctx context.Context, c Config) error {
 	linked, stop := context.WithCancel(ctx)
 	defer stop()
-	m := NewModel(Options{Client: client.New(c.Client), Server: c.Server, Theme: c.Theme})
+	m := NewModel(Options{Client: client.New(c.Client), Server: c.Server, Theme: c.Theme, Home: c.Home})
 	var program *tea.Program
 	over := make(chan struct{}) // closed when the program has ended: then nobody takes what the link delivers
 	var running sync.WaitGroup
@@ -36,16 +39,23 @@ func Run(ctx context.Context, c Config) error {
 			stop()
 		}
 	}
+	deliver := func(signal any) {
+		select {
+		case <-over:
+		default:
+			program.Send(signal)
+		}
+	}
+	if c.HTTP != nil {
+		m.o.Upload = func(to, token, file string) {
+			running.Go(func() {
+				where, err := link.Upload(linked, c.HTTP, to, token, file)
+				deliver(uploaded{file, where, err})
+			})
+		}
+	}
 	program = tea.NewProgram(m, tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithContext(ctx))
-	running.Go(func() {
-		link.Run(linked, c.Dial, func(signal any) {
-			select {
-			case <-over:
-			default:
-				program.Send(signal)
-			}
-		})
-	})
+	running.Go(func() { link.Run(linked, c.Dial, deliver) })
 	_, err := program.Run()
 	close(over)
 	stop()

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/netip"
 	"os"
 	"os/user"
 	"strings"
+	"time"
 
 	"weir/chat/client"
 	"weir/chat/tui"
@@ -68,7 +71,18 @@ func (c *chatConnectCmd) Run(ctx context.Context, t *terminal) error {
 	if c.Theme == "auto" && os.Getenv("NO_COLOR") != "" {
 		c.Theme = "none"
 	}
-	return tui.Run(ctx, tui.Config{Client: config, Server: address, Theme: c.Theme, In: os.Stdin, Out: t.out, Dial: dial})
+	return tui.Run(ctx, tui.Config{Client: config, Server: address, Theme: c.Theme, In: os.Stdin, Out: t.out, Dial: dial,
+		HTTP: fileSender(secure), Home: os.Getenv("HOME")})
+}
+
+// fileSender sends files. It trusts whom the chat's connection trusts.
+func fileSender(secure *tls.Config) *http.Client {
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: 15 * time.Second}
+	if secure != nil {
+		t.TLSClientConfig = secure.Clone()
+		t.TLSClientConfig.ServerName = "" // that of the URL
+	}
+	return &http.Client{Transport: t}
 }
 
 // address is the server's, with its port, and its host.
@@ -80,11 +94,17 @@ func (c *chatConnectCmd) address() (address, host string, err error) {
 	host = first(c.Addr, "127.0.0.1")
 	if h, p, err := net.SplitHostPort(host); err == nil {
 		host, port = h, p
-	} else if host = strings.Trim(host, "[]"); strings.Contains(host, ":") && net.ParseIP(host) == nil {
+	} else if host = strings.Trim(host, "[]"); strings.Contains(host, ":") && !isAddress(host) {
 		return "", "", fmt.Errorf("%q is no HOST or HOST:PORT; an IPv6 address with a port is [ADDRESS]:PORT", c.Addr)
 	}
 	host = first(host, "127.0.0.1")
 	return net.JoinHostPort(host, port), host, nil
+}
+
+// isAddress says whether a host is an address, as fe80::1%eth0 is too.
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }
 
 func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error) {

@@ -218,6 +218,8 @@ func TestChatConnectAddress(t *testing.T) {
 		{"chat.example:7000", true, "chat.example:7000", "chat.example"},
 		{"[::1]:7000", false, "[::1]:7000", "::1"},
 		{"::1", false, "[::1]:6667", "::1"},
+		{"fe80::1%eth0", false, "[fe80::1%eth0]:6667", "fe80::1%eth0"},
+		{"[fe80::1%eth0]:7000", false, "[fe80::1%eth0]:7000", "fe80::1%eth0"},
 		{"[::1]", false, "[::1]:6667", "::1"},
 		{":7000", false, "127.0.0.1:7000", "127.0.0.1"},
 		{"a:b:c", false, "", ""},
