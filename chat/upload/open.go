@@ -71,7 +71,7 @@ func (s *Store) find(hash string) (*file, error) {
 		return nil, nil
 	}
 	r, err := readRecord(s.root, hash)
-	if err != nil {
+	if err != nil || !r.removed.IsZero() {
 		return nil, err
 	}
 	s.mu.Lock()

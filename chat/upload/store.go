@@ -94,8 +94,14 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := removeLeft(s.root); err != nil {
 		return nil, err
 	}
+	var removed []string
 	err := scan(s.root, func(hash string, size int64, r record) {
 		if size < 0 {
+			return
+		}
+		if !r.removed.IsZero() { // by who died before its content was gone, or in a copy that was made meanwhile
+			_, path := place(s.root, hash)
+			removed = append(removed, path)
 			return
 		}
 		s.files[hash] = &file{size, r}
@@ -107,6 +113,9 @@ func Open(dir string, o Options) (*Store, error) {
 			}
 		}
 	})
+	for _, path := range removed {
+		err = errors.Join(err, os.Remove(path))
+	}
 	for _, m := range s.members {
 		slices.SortFunc(m.uses, func(a, b use) int { return a.at.Compare(b.at) })
 	}

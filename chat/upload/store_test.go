@@ -298,6 +298,33 @@ func TestWhatAnAdministratorRemovedStaysAway(t *testing.T) {
 	}
 }
 
+// TestARemovalThatWasInterrupted is brought to its end.
+func TestARemovalThatWasInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	s, now := open(t, dir, Options{})
+	shared := mustShare(t, s, "ann", "bad", "bad")
+	r, err := readRecord(s.root, shared.Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := open(t, t.TempDir(), Options{}) // that knows nothing of it yet
+	other.root = s.root
+	r.removed = now.at
+	if err := writeRecord(s.root, shared.Hash, r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Open(shared.Hash, "bad"); !errors.Is(err, ErrNone) {
+		t.Errorf("it is there: %v", err)
+	}
+	s, _ = open(t, dir, Options{})
+	if _, err := s.Open(shared.Hash, "bad"); !errors.Is(err, ErrNone) {
+		t.Errorf("it is there: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(s.root, shared.Hash[:2], shared.Hash)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its content is there: %v", err)
+	}
+}
+
 func TestManyAtOnce(t *testing.T) {
 	s, _ := open(t, t.TempDir(), Options{})
 	var group sync.WaitGroup
