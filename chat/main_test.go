@@ -2,8 +2,12 @@ package chat
 
 import (
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	followEvery = 100 * time.Millisecond
+	goleak.VerifyTestMain(m)
+}
