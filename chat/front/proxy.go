@@ -106,8 +106,10 @@ func ParseProxies(texts []string) (all Proxies, err error) {
 }
 
 // Trust says whether a connection from there has to begin by a header. Who has no address, on a Unix socket say, is never trusted.
-func (p Proxies) Trust(a net.Addr) bool {
-	from := addrOf(a)
+func (p Proxies) Trust(a net.Addr) bool { return p.trust(addrOf(a)) }
+
+func (p Proxies) trust(from netip.Addr) bool {
+	from = from.Unmap().WithZone("")
 	for _, network := range p {
 		if network.Contains(from) {
 			return true

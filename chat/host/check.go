@@ -103,6 +103,9 @@ func (c *Config) Check() error {
 	if _, err := front.ParseProxies(c.Proxy.Trusted); err != nil {
 		k.wrong("proxy.trusted", "%v", err)
 	}
+	if _, err := front.ParseProxies(c.Web.Proxies); err != nil {
+		k.wrong("web.proxies", "%v", err)
+	}
 	k.word("server.name", c.Server.Name)
 	if n := c.Server.Name; n != "" && !strings.Contains(n, ".") {
 		k.wrong("server.name", "%q needs a dot, or clients take it for a user's: write such as chat.%s", n, n)

@@ -66,6 +66,7 @@ type Retention struct {
 type Web struct {
 	Listen  []string `toml:"listen"`  // HOST:PORT for browsers. Default none: there is no page
 	Origins []string `toml:"origins"` // hosts whose pages may connect beside the page's own, such as *.example.org. Default none
+	Proxies []string `toml:"proxies"` // addresses and networks of proxies that say by X-Forwarded-For who their clients are. Default none
 }
 
 // Metrics is where the server tells how it is: /metrics for Prometheus, /healthz and /readyz.

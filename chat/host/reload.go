@@ -11,7 +11,7 @@ import (
 
 // fixed are the keys that hold from the start to the end.
 var fixed = []string{"data", "listen", "run", "loops", "drain", "tls.listen", "tls.run", "tls.web", "tls.cert", "tls.key", "tls.self", "tls.acme", "tls.agreed", "tls.email",
-	"tls.ca", "tls.store", "tls.challenge", "proxy.trusted", "server.name", "server.network", "server.no_search", "web.listen", "upload.off", "metrics.listen", "log.format"}
+	"tls.ca", "tls.store", "tls.challenge", "proxy.trusted", "server.name", "server.network", "server.no_search", "web.listen", "web.proxies", "upload.off", "metrics.listen", "log.format"}
 
 // Fixed says whether a key holds from the start of a server to its end.
 func Fixed(key string) bool { return slices.Contains(fixed, key) }

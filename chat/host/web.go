@@ -3,6 +3,7 @@ package host
 import (
 	"net/http"
 
+	"weir/chat/front"
 	"weir/chat/page"
 	"weir/web/server"
 )
@@ -19,7 +20,7 @@ func (h *Host) openWeb(c *Config) (err error) {
 	if err != nil {
 		return err
 	}
-	handler := h.site()
+	handler := h.site(c)
 	for i, address := range c.Web.Listen {
 		l, err := h.listen("web", "web.listen", address)
 		if err != nil {
@@ -41,10 +42,11 @@ func (h *Host) openWeb(c *Config) (err error) {
 }
 
 // site is what browsers find: the page at the root, and what else is served.
-func (h *Host) site() http.Handler {
+func (h *Host) site(c *Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", h.page)
-	return mux
+	proxies, _ := front.ParseProxies(c.Web.Proxies) // Check has seen them
+	return proxies.Forwarded(mux)
 }
 
 func (h *Host) webError(line string) { h.log.Warn("web", "error", line) }
