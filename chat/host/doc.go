@@ -10,7 +10,8 @@
 //  5. The chat is closed: what is left is committed, marks are written, files closed.
 //  6. The metrics are closed, last, so that they can be asked until then.
 //
-// All of it takes Config.Drain at most, and a moment; clients that take nothing any more are not waited for longer.
+// All of it takes Config.Drain at most: clients that take nothing any more are not waited for longer. A disk that does not answer is waited for
+// 5 seconds more.
 //
 // # What plugs in where
 //

@@ -52,6 +52,7 @@ func (h *Host) listen(what, key, address string) (net.Listener, error) {
 	if err != nil {
 		return nil, &Problem{key, fmt.Sprintf("cannot listen on %s: %v: choose another address, or end what has it", address, cause(err))}
 	}
+	h.log.Info("listening", "entrance", what, "address", l.Addr().String())
 	if h.events.Listening != nil {
 		h.events.Listening(what, l.Addr())
 	}

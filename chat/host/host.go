@@ -152,10 +152,22 @@ func (h *Host) Run(ctx context.Context) error {
 	err := h.run(ctx)
 	stop()
 	teller.Wait()
-	if errors.Is(told, server.ErrCutOff) {
-		told = nil // who asked takes no answer
+	return errors.Join(err, cutOff(told))
+}
+
+// cutOff is a web server's error, but for that of a client that took nothing any more.
+func cutOff(err error) error {
+	if errors.Is(err, server.ErrCutOff) {
+		return nil
 	}
-	return errors.Join(err, told)
+	return err
+}
+
+// cut ends at once what the page's server is still doing.
+func (h *Host) cut() {
+	for _, s := range h.web {
+		s.Cut()
+	}
 }
 
 func (h *Host) run(ctx context.Context) error {
@@ -171,13 +183,14 @@ func (h *Host) run(ctx context.Context) error {
 		front.Go(func() { errc <- h.enter(ctx, e); stop(nil) }) // until ctx ends, or accepting fails
 	}
 	for _, s := range h.web {
-		back.Go(func() { errc <- s.Run(behind); stop(nil) }) // until the sessions have ended
+		back.Go(func() { errc <- cutOff(s.Run(behind)); stop(nil) }) // until the sessions have ended
 	}
 	h.background(behind, &back)
 	h.serving.Store(true)
 	<-ctx.Done()
 	h.stopping.Store(true)
 	h.log.Info("stopping")
+	defer time.AfterFunc(h.Config().drain(), h.cut).Stop()
 	err := h.stopListening(ctx)
 	if h.page != nil {
 		err = errors.Join(err, h.page.Close()) // beside the entrances

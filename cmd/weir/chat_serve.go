@@ -69,6 +69,9 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 
 // listening tells people where the chat is.
 func (t *terminal) listening(what string, addr net.Addr, c *host.Config) {
+	if c.Log.Format == "json" {
+		return // a program reads it, and is told in its own way
+	}
 	switch what {
 	case "web":
 		fmt.Fprintf(t.err, "weir: the chat's page on %s\n", address(addr, c.TLS.Web))
