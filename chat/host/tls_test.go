@@ -1,14 +1,18 @@
 package host
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"weir/internal/certificate"
 	"weir/internal/certificate/certtest"
@@ -128,6 +132,32 @@ func TestTLSThatCannotBe(t *testing.T) {
 		c, err := Source{File: path}.Read()
 		if want == "" && (err != nil || c.TLS.sts().Port != 6697) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q:\n  %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func TestAWebProxyIsBelieved(t *testing.T) {
+	r := start(t, Config{Web: Web{Listen: []string{"127.0.0.1:0"}, Proxies: []string{"127.0.0.1"}}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ws, _, err := websocket.Dial(ctx, "ws://"+r.addrs["web"][0]+"/irc", &websocket.DialOptions{
+		HTTPHeader: http.Header{"X-Forwarded-For": {"192.0.2.1"}, "X-Forwarded-Proto": {"https"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.CloseNow()
+	for _, line := range []string{"NICK ann", "USER ann 0 * :ann", "WHOIS ann"} {
+		if err := ws.Write(ctx, websocket.MessageText, []byte(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{" 671 ann ann ", ":is connecting from 192.0.2.1"} {
+		for text := ""; !strings.Contains(text, want); {
+			_, line, err := ws.Read(ctx)
+			if err != nil {
+				t.Fatalf("before %q comes %v", want, err)
+			}
+			text = string(line)
 		}
 	}
 }
