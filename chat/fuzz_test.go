@@ -1,0 +1,63 @@
+package chat
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/chat/account"
+	"weir/serve"
+)
+
+// FuzzSession has one client say anything, in two pieces, while another is there: the server goes on, its bookkeeping is right, the other is heard,
+// and nothing lies in the data directory but what belongs there.
+func FuzzSession(f *testing.F) {
+	flag.Set("test.fuzzminimizetime", "1x") // what a server covers differs from run to run: the fuzzer would spend its time making inputs smaller
+	for _, seed := range []string{
+		"NICK a\r\nUSER a 0 * :A\r\nJOIN #a,#b\r\nPRIVMSG #a :x\r\nRENAME #a #c :y\r\nTOPIC #c :t\r\nMODE #c +bk a!*@* k\r\n",
+		"CAP LS 302\r\nCAP REQ :sasl batch draft/multiline message-tags labeled-response\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE AGFubgBhbm4=\r\nNICK a\r\nUSER a 0 * :A\r\nCAP END\r\n",
+		"NICK a\nUSER a 0 * :A\nCAP REQ :batch draft/multiline message-tags labeled-response echo-message\nJOIN #../x\n@label=1 BATCH +1 draft/multiline #../x\n@batch=1 PRIVMSG #../x :y\nBATCH -1\n",
+		"PASS ann:correct-horse\r\nNICK ann\r\nUSER a 0 * :A\r\nMETADATA * SET a/../b :v\r\nMETADATA * SUB a\r\nMONITOR + b,c\r\nWHO * %tcnuhraf,1\r\nCHATHISTORY LATEST ann * 5\r\nQUIT :\xff\r\n",
+		"\x00\r\n:x y\r\n@\r\n@a=\\ b\r\n" + strings.Repeat("x", 600) + "\r\n",
+	} {
+		f.Add(seed, uint(20))
+	}
+	f.Fuzz(func(t *testing.T, said string, cut uint) {
+		s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody, Flood: -1}).run()
+		defer s.halt()
+		other := s.user("other")
+		c := s.client("c")
+		cut %= uint(len(said) + 1)
+		c.conn.Write([]byte(said[:cut]))
+		c.conn.Write([]byte(said[cut:] + "\r\n"))
+		c.stillThere()
+		other.settled()
+		s.chat.mu.Lock()
+		fault := s.chat.fault()
+		s.chat.mu.Unlock()
+		if fault != "" {
+			t.Fatal(fault)
+		}
+		strangers(t, s.dir)
+	})
+}
+
+// strangers looks for files that no data directory has.
+func strangers(t *testing.T, dir string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := " lock accounts accounts.lock bans invites secret marks rooms direct metadata index uploads "
+	for _, path := range all {
+		if !strings.Contains(known, " "+filepath.Base(path)+" ") {
+			t.Errorf("there is %s", path)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "x")); err == nil {
+		t.Error("a file lies beside the data directory")
+	}
+}
