@@ -70,8 +70,8 @@ func (h *hosted) serve(open func(Conn) Session) {
 		if h.move() {
 			return
 		}
-		if err = h.step(); err == ErrStopped && h.moves() {
-			err = nil
+		if err = h.step(); err == ErrStopped && (h.moves() || h.posted.Load()) {
+			err = nil // it has to be asked, or woken, first
 		}
 	}
 	h.linger()

@@ -171,19 +171,19 @@ func (h *Host) cut() {
 }
 
 func (h *Host) run(ctx context.Context) error {
-	defer close(h.succession.gone)
+	defer h.succession.end()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(h.succession.leaving, func() { stop(serve.ErrHandOver) })()
 	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx)) // of what ends after the sessions
 	defer stopBehind()
-	var front, back sync.WaitGroup
+	var front, webs, back sync.WaitGroup
 	errc := make(chan error, len(h.ways)+len(h.web)) // from what runs -> here; room for all
 	for _, e := range h.ways {
 		front.Go(func() { errc <- h.enter(ctx, e); stop(nil) }) // until ctx ends, or accepting fails
 	}
 	for _, s := range h.web {
-		back.Go(func() { errc <- cutOff(s.Run(behind)); stop(nil) }) // until the sessions have ended
+		webs.Go(func() { errc <- cutOff(s.Run(behind)); stop(nil) }) // until the sessions have ended
 	}
 	h.background(behind, &back)
 	h.serving.Store(true)
@@ -198,12 +198,13 @@ func (h *Host) run(ctx context.Context) error {
 	front.Wait()
 	stopBehind()
 	back.Wait()
-	err = errors.Join(err, h.closeControl())
+	err = errors.Join(err, h.closeControl(), h.give(ctx))
+	webs.Wait() // browsers may take their time to part
 	close(errc)
 	for e := range errc {
 		err = errors.Join(err, e)
 	}
-	return errors.Join(err, h.give(ctx), h.closeParts())
+	return errors.Join(err, h.closeParts())
 }
 
 // background starts what runs beside the sessions, until ctx ends.

@@ -61,6 +61,14 @@ type running struct {
 // start runs a configuration until the test ends. Addresses that are not said are free ports of this machine.
 func start(t *testing.T, c Config) *running {
 	t.Helper()
+	r := prepare(t, c)
+	r.run(r.Host.Run)
+	return r
+}
+
+// prepare is start, for who runs it.
+func prepare(t *testing.T, c Config) *running {
+	t.Helper()
 	r := &running{t: t, log: new(journal), addrs: map[string][]string{}}
 	if c.Data == "" {
 		c.Data = t.TempDir()
@@ -73,17 +81,21 @@ func start(t *testing.T, c Config) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	over := make(chan error, 1) // from Run -> stop, one value
-	go func() { over <- r.Run(ctx) }()
+	return r
+}
+
+// run runs the host until it is stopped, or the test ends.
+func (r *running) run(run func(context.Context) error) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	over := make(chan error, 1) // from run -> stop, one value
+	go func() { over <- run(ctx) }()
 	r.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-over; err != nil {
-			t.Errorf("Run: %v", err)
+			r.t.Errorf("Run: %v", err)
 		}
 	})
-	t.Cleanup(r.stop)
-	return r
+	r.t.Cleanup(r.stop)
 }
 
 // client is one end of a conversation.

@@ -23,7 +23,8 @@ type succession struct {
 	kept    []upgrade.Listener // duplicates of all listeners; until Run stops
 	leaving context.Context    // its end has Run hand over
 	leave   func()             // ends it
-	gone    chan struct{}      // closed by Run when it has ended
+	end     func()             // closes gone; may be called more than once
+	gone    chan struct{}      // closed by Run when the chat is closed, or it has ended
 	given   upgrade.Handed     // written before gone is closed
 
 	mu    sync.Mutex
@@ -32,6 +33,7 @@ type succession struct {
 
 func (s *succession) begin(from upgrade.Handed) {
 	s.from, s.gone = from, make(chan struct{})
+	s.end = sync.OnceFunc(func() { close(s.gone) })
 	s.leaving, s.leave = context.WithCancel(context.Background())
 }
 
@@ -118,7 +120,8 @@ func (h *Host) stopListening(ctx context.Context) error {
 	return h.succession.closeKept()
 }
 
-// give notes what the next host goes on from, if ctx ended by a hand-over. All sessions have ended, and the chat is open.
+// give notes what the next host goes on from, if ctx ended by a hand-over, and closes the chat. All sessions have ended. What is left of this host, mostly browsers that
+// part slowly, ends beside the next one.
 func (h *Host) give(ctx context.Context) error {
 	s := &h.succession
 	if !errors.Is(context.Cause(ctx), serve.ErrHandOver) {
@@ -130,7 +133,8 @@ func (h *Host) give(ctx context.Context) error {
 	}
 	s.given = upgrade.Handed{Lock: lock, Listeners: s.kept, State: h.chat.State(), Connections: s.moved}
 	s.kept, s.moved = nil, nil
-	return nil
+	defer s.end()
+	return h.chat.Close()
 }
 
 func (s *succession) closeKept() error {
@@ -151,7 +155,7 @@ func (s *succession) close() error {
 // freezeWithin is how long the disk may take for what was said before a hand-over.
 const freezeWithin = 5 * time.Second
 
-// HandOver ends Run, and returns what Resume, mostly in another process, goes on from. Clients in clear text, those behind a proxy too, keep their
+// HandOver has Run end, and returns what Resume, mostly in another process, goes on from. Clients in clear text, those behind a proxy too, keep their
 // connections; all others, and with afresh everybody, are told to connect again: closed is how many. An error means that the host runs on, or that it was stopped.
 func (h *Host) HandOver(ctx context.Context, afresh bool) (given upgrade.Handed, closed int, err error) {
 	frozen, cancel := context.WithTimeout(ctx, freezeWithin)
