@@ -18,6 +18,7 @@ type Config struct {
 	Account  string // to log in to, NAME or NAME@DEVICE; "" for none
 	Password string // of Account
 	Plain    bool   // PLAIN may be used where there is no SCRAM: the server sees the password. Set it over TLS or loopback alone
+	External bool   // the certificate that the connection shows to the server logs in to Account, and no password
 
 	Rooms []string // to join at first; "#room" or "#room key"
 

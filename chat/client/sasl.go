@@ -29,9 +29,13 @@ const (
 func (c *Client) logIn() {
 	offered := strings.Split(strings.ToUpper(c.offered["sasl"]), ",")
 	if offered[0] == "" {
-		offered = []string{"SCRAM-SHA-256", "PLAIN"} // the server does not say
+		offered = []string{"SCRAM-SHA-256", "PLAIN", "EXTERNAL"} // the server does not say
 	}
 	switch {
+	case c.config.External && slices.Contains(offered, "EXTERNAL"):
+		c.sasl = &login{mechanism: "EXTERNAL"}
+	case c.config.External:
+		c.fail("the server lets nobody in by a certificate: give a password")
 	case slices.Contains(offered, "SCRAM-SHA-256"):
 		c.beginScram()
 	case slices.Contains(offered, "PLAIN") && c.config.Plain:
@@ -83,6 +87,10 @@ func (c *Client) onAuthenticate(m *ircmsg.Message, _ time.Time) {
 }
 
 func (c *Client) answer(challenge string) {
+	if c.config.External {
+		c.authenticate(c.config.Account)
+		return
+	}
 	if c.sasl.scram == nil {
 		name := c.config.Account
 		c.authenticate("\x00" + name + "\x00" + c.config.Password)

@@ -34,6 +34,21 @@ func TestPlainIsForSafeConnections(t *testing.T) {
 	}
 }
 
+func TestACertificateLogsInWithoutAPassword(t *testing.T) {
+	s := loggingIn(t, Config{External: true}, "=PLAIN,EXTERNAL,SCRAM-SHA-256")
+	s.sends("CAP REQ sasl", "AUTHENTICATE EXTERNAL")
+	s.says("AUTHENTICATE +")
+	s.sends("AUTHENTICATE " + base64.StdEncoding.EncodeToString([]byte("ann")))
+	s.says(":srv.x 900 ann ann!u@h ann :You are", ":srv.x 903 ann :Done")
+	s.sends("CAP END")
+
+	s = loggingIn(t, Config{External: true}, "=PLAIN")
+	s.sends("CAP REQ sasl")
+	if s.c.State() != Failed {
+		t.Errorf("without EXTERNAL the client is %v", s.c.State())
+	}
+}
+
 // scramServer is the other end of SCRAM, by the library that package account uses.
 func scramServer(t *testing.T, password string) *scram.ServerConversation {
 	t.Helper()

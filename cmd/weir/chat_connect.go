@@ -41,6 +41,7 @@ Examples:
   weir chat connect --tls chat.example.org -a ann -r '#garden'
   weir chat connect --ca our-ca.pem chat.example.org        a server that an authority of your own certifies
   weir chat connect -a ann@laptop --password-fd 3 3< secret
+  weir chat connect --cert ann.pem -a ann chat.example.org  the server knows the certificate by weir chat user cert
 
 Exit status: 0 you quit, 1 it couldn't be done, 2 bad flags, 130 interrupted.`
 }
@@ -122,7 +123,10 @@ func (c *chatConnectCmd) client(t *terminal, host string) (client.Config, error)
 	if config.Nick == "" {
 		config.Nick = nickOfUser()
 	}
-	if c.Account == "" {
+	if c.Cert != "" && c.Account == "" {
+		return config, usageError{errors.New("--cert logs in to an account: say by --account to which")}
+	}
+	if config.External = c.Cert != ""; config.External || c.Account == "" {
 		return config, nil
 	}
 	in := os.Stdin

@@ -20,14 +20,24 @@ type chatTrust struct {
 	CA          string `name:"ca" type:"existingfile" placeholder:"FILE" help:"Trust who is certified by this authority, a file of PEM, and nobody else. By TLS."`
 	Fingerprint string `placeholder:"HEX" help:"Trust the certificate with this SHA-256 fingerprint, as the server printed it, and no other. By TLS."`
 	Insecure    bool   `help:"Trust whoever answers, who may be anybody on the way: for trials. By TLS."`
+	Cert        string `type:"existingfile" placeholder:"FILE" help:"Log in to --account by this certificate and its key, both PEM in one file, in place of a password. By TLS."`
 }
 
 // secure says whether the connection is to be by TLS.
-func (c *chatTrust) secure() bool { return c.TLS || c.CA != "" || c.Fingerprint != "" || c.Insecure }
+func (c *chatTrust) secure() bool {
+	return c.TLS || c.CA != "" || c.Fingerprint != "" || c.Insecure || c.Cert != ""
+}
 
 // tls is how to connect to a host.
 func (c *chatTrust) tls(host string) (*tls.Config, error) {
 	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	if c.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(c.Cert, c.Cert)
+		if err != nil {
+			return nil, fmt.Errorf("--cert %s: %w", c.Cert, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
 	given := 0
 	for _, set := range []bool{c.CA != "", c.Fingerprint != "", c.Insecure} {
 		if set {

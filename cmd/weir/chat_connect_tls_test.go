@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -105,6 +106,37 @@ func TestWhomConnectTrusts(t *testing.T) {
 	}
 }
 
+// ownCertificate is a file with a certificate and its key that opens an account, which is made.
+func ownCertificate(t *testing.T, data, name string) string {
+	t.Helper()
+	certFile, keyFile, err := certificate.Self(t.TempDir(), []string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"add", name}, {"cert", name, certificate.Fingerprint(pair.Certificate[0])}} {
+		cmd := exec.Command(binary(t), append([]string{"chat", "user", "--data", data}, args...)...)
+		cmd.Stdin = strings.NewReader("garden-gate-1\n")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, out)
+		}
+	}
+	cert, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := filepath.Join(t.TempDir(), "own.pem")
+	write(t, both, string(cert)+string(key))
+	return both
+}
+
 // From nothing to a chat by TLS: the server makes a certificate and prints its fingerprint, and the client is told that.
 func TestChatConnectTrustsTheServersOwnCertificate(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -113,7 +145,8 @@ func TestChatConnectTrustsTheServersOwnCertificate(t *testing.T) {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	serve := exec.Command(binary(t), "chat", "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--tls", addr, "--tls-self")
+	data := filepath.Join(t.TempDir(), "data")
+	serve := exec.Command(binary(t), "chat", "serve", "--data", data, "--listen", "127.0.0.1:0", "--tls", addr, "--tls-self")
 	said, err := serve.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +163,8 @@ func TestChatConnectTrustsTheServersOwnCertificate(t *testing.T) {
 		t.Fatalf("the server advises %q", advice)
 	}
 	newPane(t, fmt.Sprintf("%s chat connect --tls %s -n ann; echo it ended with $?; cat", binary(t), addr)).shows("it ended with 1")
-	p := newPane(t, fmt.Sprintf("%s %s %s -n ann -r '#garden'; echo it ended with $?; cat", binary(t), advice, addr))
+	mine := ownCertificate(t, data, "ann")
+	p := newPane(t, fmt.Sprintf("%s %s %s --cert %s -a ann -r '#garden'; echo it ended with $?; cat", binary(t), advice, addr, mine))
 	p.shows("1 here")
 	p.types("pears")
 	p.shows("ann  pears")
