@@ -61,10 +61,7 @@ func TestAccess(t *testing.T) {
 	b.Click(`.actions button[aria-label="Heart"]`)
 	b.Until(`document.querySelector(".reaction")`)
 	b.Click(`#find`)
-	b.focus("#words")
-	b.Write("ladder")
-	b.Press("Enter")
-	b.Until(`document.querySelector("#found li")`)
+	b.finds("ladder", 1)
 	for _, dark := range []bool{false, true} {
 		b.Size(1280, 800, dark)
 		b.legible("the chat")

@@ -242,12 +242,29 @@ func people(h *host) {
 // phone checks the page in a narrow window: nothing is wider than it, and the panels open.
 func phone(t *testing.T, b *browser) {
 	t.Helper()
-	b.Size(390, 780, false)
-	b.Until(`innerWidth == 390 && getComputedStyle(document.querySelector("#menu")).display != "none"`)
-	if w := chromium.Eval[int](b.Page, `document.documentElement.scrollWidth`); w > 390 {
-		t.Errorf("the page is %d wide in a window of 390", w)
+	b.Size(360, 740, false)
+	b.Until(`innerWidth == 360 && getComputedStyle(document.querySelector("#menu")).display != "none"`)
+	fits := func(what string) {
+		t.Helper()
+		b.picture("phone-" + what)
+		if w := chromium.Eval[int](b.Page, `document.documentElement.scrollWidth`); w > 360 {
+			t.Errorf("with %s the page is %d wide in a window of 360", what, w)
+		}
+		out := chromium.Eval[[]string](b.Page, `[...document.querySelectorAll("button, input, textarea, a")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > 361).map((e) => e.outerHTML)`)
+		if len(out) > 0 {
+			t.Errorf("with %s these are cut off: %q", what, out)
+		}
 	}
-	b.picture("phone")
+	fits("room")
+	b.Click(b.message("Should I open at two?"))
+	fits("actions")
+	b.Click("#find")
+	b.finds("ladder", 2)
+	fits("search")
+	b.Press("Escape")
+	b.Click("#more")
+	fits("about")
+	b.Press("Escape")
 	b.Click("#menu")
 	b.Until(`getComputedStyle(document.querySelector("#rooms")).display != "none" && document.querySelector("#menu").getAttribute("aria-expanded") == "true"`)
 	b.picture("phone-rooms")
@@ -256,7 +273,7 @@ func phone(t *testing.T, b *browser) {
 	b.Click("#who")
 	b.Until(`getComputedStyle(document.querySelector("#people")).display != "none"`)
 	b.Press("Escape")
-	b.Size(390, 780, true)
+	b.Size(360, 740, true)
 	b.picture("phone-dark")
 	unnamed := chromium.Eval[[]string](b.Page, `[...document.querySelectorAll("button, input, textarea")].filter((e) => !e.closest("[hidden]") &&
 		!(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim())).map((e) => e.outerHTML)`)

@@ -110,7 +110,7 @@ func (m *Model) foundRows() []row {
 		}
 		var r row
 		at := msg.Time.In(m.o.Zone)
-		r.add(s, at.Format(pick(m.columns() < 60, "2 Jan ", "2 Jan 2006 15:04 ")))
+		r.add(s, at.Format(pick(m.columns() < 90, "2 Jan ", "2 Jan 2006 15:04 ")))
 		r.add(s, clip(Clean(f.list[i].Target), m.nickColumns()+2)+" ")
 		r.add(pick(i == f.at, s, m.theme.nick(msg.From)), msg.From+"  ")
 		if i == f.at {

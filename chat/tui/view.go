@@ -123,11 +123,11 @@ func (m *Model) bottomBar() row {
 	switch {
 	case m.current == nil:
 	case m.anchor != anchor{}:
-		text := "scrolled, Esc: to the end "
+		text := "scrolled"
 		if m.current.Unread > 0 {
-			text = strconv.Itoa(m.current.Unread) + " new below, Esc: to the end "
+			text = strconv.Itoa(m.current.Unread) + " new below"
 		}
-		right.add(m.theme.bar, text)
+		right.add(m.theme.bar, pick(m.width < 60, " Esc: end ", " "+text+", Esc: to the end "))
 	case m.current.Loading:
 		right.add(m.theme.bar, "loading ")
 	case m.current.Room && m.members() == 0 && m.current.Joined:

@@ -17,7 +17,13 @@ export class Messages {
     this.room = null; // or a past of one
     this.stuck = true; // one reads at the end, and stays there when sizes change
     const stay = () => this.stuck && this.toEnd();
-    log.addEventListener("scroll", () => (this.stuck = this.atEnd));
+    const size = () => `${log.clientWidth} ${log.clientHeight} ${log.scrollHeight}`;
+    let last = ""; // a scroll after a change of size is not the reader's
+    log.addEventListener("scroll", () => {
+      if (size() === last) this.stuck = this.atEnd;
+      else stay();
+      last = size();
+    });
     log.addEventListener("load", stay, { capture: true }); // of pictures
     new ResizeObserver(stay).observe(log);
   }
