@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"maps"
+
 	"weir/chat/irc"
 )
 
@@ -52,10 +54,7 @@ func (s *session) cmdInvite(m *irc.Message) {
 }
 
 func (s *session) invite(r *room, u *user) {
-	if u.invited == nil {
-		u.invited = map[*room]bool{}
-	}
-	u.invited[r] = true
+	u.invite(r)
 	s.num(irc.RplInviting, u.nick, r.name)
 	if u.away != "" {
 		s.num(irc.RplAway, u.nick, u.away)
@@ -71,4 +70,22 @@ func (s *session) invite(r *room, u *user) {
 			}
 		}
 	}
+}
+
+// maxInvited is how many invitations of a user hold at once.
+const maxInvited = 64
+
+// invite has an invitation hold until the user comes. When there are too many another goes, and first those to rooms that were closed.
+func (u *user) invite(r *room) {
+	if u.invited == nil {
+		u.invited = map[*room]bool{}
+	}
+	maps.DeleteFunc(u.invited, func(other *room, _ bool) bool { return other.svc.rooms[irc.Fold(other.name)] != other })
+	for other := range u.invited {
+		if len(u.invited) < maxInvited {
+			break
+		}
+		delete(u.invited, other)
+	}
+	u.invited[r] = true
 }

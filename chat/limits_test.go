@@ -192,3 +192,17 @@ func TestWhoTakesNothingIsClosedAndTheOthersGoOn(t *testing.T) {
 		}
 	})
 }
+
+func TestSoManyInvitationsHoldAndNoneToRoomsThatAreClosed(t *testing.T) {
+	s := &Service{rooms: map[string]*room{}}
+	u := &user{}
+	for i := range 3 * maxInvited {
+		r := &room{feed: feed{svc: s, name: "#" + itoa(i)}}
+		if i%2 == 0 {
+			s.rooms[r.name] = r
+		}
+		if u.invite(r); !u.invited[r] || len(u.invited) > maxInvited {
+			t.Fatalf("invitation %d: %d hold, the last among them: %v", i, len(u.invited), u.invited[r])
+		}
+	}
+}

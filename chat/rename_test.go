@@ -74,3 +74,21 @@ func TestAStateOfTheOldNameIsTheRooms(t *testing.T) {
 	bob.until(" 332 bob #b :this")
 	bob.until(" PRIVMSG #b :one")
 }
+
+// What is copied has no links; the old name leads to the room again once it was opened.
+func TestAnOldNameLeadsToARestoredRoom(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	alice := s.user("alice")
+	alice.send("JOIN #a", "RENAME #a #b", "PRIVMSG #b :one", "PING x")
+	alice.until("PONG")
+	s.halt()
+	if err := os.Remove(filepath.Join(s.dir, "rooms/#a")); err != nil {
+		t.Fatal(err)
+	}
+	s.run()
+	bob := s.user("bob")
+	bob.send("JOIN #b", "JOIN #a", "PART #b", "JOIN #a")
+	bob.until(" 470 bob #a #b ")
+	bob.until(" 470 bob #a #b ")
+	bob.until(" 366 bob #b ")
+}

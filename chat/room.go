@@ -129,6 +129,11 @@ func (s *Service) openRoom(name string) (*room, error) {
 	if err := r.readState(); err != nil {
 		s.o.Log.Warn("a room's state cannot be read", "room", name, "error", err)
 	}
+	for _, old := range r.former {
+		if err := data.Relink(s.dir, old, r.name); err != nil {
+			s.o.Log.Warn("a room's old name does not lead to it", "room", name, "error", err)
+		}
+	}
 	r.metadata = s.readMetadata(r.metadataPath())
 	s.mu.Lock()
 	s.rooms[irc.Fold(r.name)] = r

@@ -21,7 +21,7 @@ func (c *copier) rooms(kind string) error {
 		return err
 	}
 	for _, e := range entries {
-		if !e.IsDir() || left(e.Name()) { // links of renamed rooms are not copied
+		if !e.IsDir() || left(e.Name()) { // links of renamed rooms are made again from their state
 			continue
 		}
 		if err := c.room(path.Join(kind, e.Name())); err != nil {

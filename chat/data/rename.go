@@ -90,6 +90,15 @@ func Renamed(dir, name string) (now string, ok bool) {
 	return open(dir, Rooms, filepath.Base(to)).Name, true
 }
 
+// Relink has an old name of a room lead to it again, if nothing has that name: a copy of a data directory has no links.
+func Relink(dir, old, now string) error {
+	rooms := filepath.Join(dir, Rooms)
+	if _, err := os.Lstat(filepath.Join(rooms, Folder(old))); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return link(rooms, Folder(old), Folder(now))
+}
+
 func syncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

@@ -89,3 +89,21 @@ func TestALinkThatLeadsNowhereIsNone(t *testing.T) {
 		t.Errorf("the link is there: %v", err)
 	}
 }
+
+// A copy of a data directory has no links: they are made again from the state.
+func TestALinkThatIsMissingIsMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	room(t, dir, "#now")
+	room(t, dir, "#other")
+	for _, old := range []string{"#old", "#old", "#other"} {
+		if err := Relink(dir, old, "#now"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now, ok := Renamed(dir, "#old"); !ok || now != "#now" {
+		t.Errorf("#old is called %q %v now", now, ok)
+	}
+	if _, ok := Renamed(dir, "#other"); ok {
+		t.Error("another room's folder became a link")
+	}
+}
