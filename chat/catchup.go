@@ -63,8 +63,8 @@ func (f *feed) waitSent() {
 	}
 }
 
-// told is the offset up to which everybody was sent what they are to have, and behind which nobody was sent anything.
-func (f *feed) told() int64 {
+// sent is the offset up to which everybody was sent what they are to have, and behind which nobody was sent anything.
+func (f *feed) sent() int64 {
 	f.svc.mu.Lock()
 	defer f.svc.mu.Unlock()
 	f.waitSent()

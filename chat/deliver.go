@@ -54,7 +54,7 @@ func (s *Service) deliver(f *feed, d *delivery) {
 // handOut begins a delivery: what is in the batch holds from now on, and who has a seat now gets it. The caller holds the lock.
 func (f *feed) handOut(d *delivery) {
 	f.delivered = f.batch.End
-	f.sending, f.rested, f.lately = true, time.Now(), len(f.taken)
+	f.sending, f.told, f.lately = true, time.Now(), len(f.taken)
 	f.svc.stamp++
 	f.stamp = f.svc.stamp
 	for i := range f.taken {

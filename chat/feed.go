@@ -29,7 +29,8 @@ type feed struct {
 	sending   bool        // deliver writes to the seats that it saw
 	indexed   int64       // the offset up to which it can be searched
 	used      time.Time   // when it was opened, or last left
-	rested    time.Time   // when deliver last began to hand out
+	told      time.Time   // when deliver last began to hand out
+	until     time.Time   // when it rests no more; zero: it does not rest
 	lately    int         // and how many posts
 	alarm     *time.Timer // calls rise; nil: never was needed
 	armed     bool        // alarm runs
@@ -85,7 +86,7 @@ func (f *feed) put(posts ...post) {
 // wants puts a feed on the list of those that unlock launches.
 func (s *Service) wants(f *feed) {
 	if !f.queued && !f.moving && !f.rests() {
-		f.queued = true
+		f.queued, f.until = true, time.Time{}
 		s.starting = append(s.starting, f)
 	}
 }

@@ -96,7 +96,7 @@ func (s *session) feedOf(target string) (*feed, error) {
 // all that is later than the end that the answer knew does, or has come already: an answer to LATEST and what comes
 // live meet without a gap and without a double.
 func (s *session) pick(f *feed, req irc.HistoryRequest) ([]log.Line, error) {
-	end := f.told()
+	end := f.sent()
 	from, after, err := f.place(req.From, end)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (s *session) historyTargets(req irc.HistoryRequest) {
 	}
 	var all []target
 	for _, f := range s.myFeeds() {
-		if lines, err := f.log.Latest(1, f.told()); err == nil && len(lines) == 1 {
+		if lines, err := f.log.Latest(1, f.sent()); err == nil && len(lines) == 1 {
 			if at := lines[0].Time(); at.After(from) && at.Before(to) {
 				all = append(all, target{f.target(s), at})
 			}
