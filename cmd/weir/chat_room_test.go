@@ -200,3 +200,26 @@ func TestChatServeChecksItsConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// A client that takes nothing any more holds a stop up as long as that may take; a second signal ends it.
+func TestChatServeStopsAtOnceOnASecondSignal(t *testing.T) {
+	dir := t.TempDir()
+	config := dir + "/weir.toml"
+	motd := strings.Repeat(strings.Repeat("x", 300)+"\n", 50)
+	if err := os.WriteFile(config, []byte("drain = \"10m\"\nserver.motd = \"\"\"\n"+motd+"\"\"\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := hostChat(t, dir, "--config", config, "--flood", "0")
+	slow := h.talk(t, " 376 ", "NICK slow", "USER slow 0 * :slow")
+	fmt.Fprint(slow, strings.Repeat("MOTD\r\n", 4000)) // more than the kernel takes
+	hear(t, slow, " 375 ")
+	_ = h.Process.Signal(syscall.SIGTERM)
+	h.until(t, "msg=stopping")
+	_ = h.Process.Signal(syscall.SIGTERM)
+	for h.lines.Scan() {
+		t.Log(h.lines.Text())
+	}
+	if _ = h.Wait(); h.ProcessState.ExitCode() != 143 {
+		t.Errorf("it ends with %v, want exit status 143", h.ProcessState)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 
 	"weir/chat/host"
 )
@@ -36,8 +37,10 @@ holds goes on to. What a change cannot reach before the next start, such as addr
 SIGUSR2, or weir chat upgrade, has the program that stands at this one's path now go on instead, without a connection being dropped.
 
 SIGTERM and Ctrl-C stop: what was said is stored first, and clients that take nothing any more are given 5 seconds.
+A second signal ends that at once.
 
-Exit status: 0 stopped, 1 it couldn't be done, 2 bad flags or a bad configuration, 130 interrupted before it began.`
+Exit status: 0 stopped, 1 it couldn't be done, 2 bad flags or a bad configuration, 130 interrupted before it began, and
+130 or 143 after a second Ctrl-C or SIGTERM.`
 }
 
 // Run implements the command.
@@ -64,8 +67,16 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 	if print := h.Fingerprint(); print != "" {
 		fmt.Fprintf(t.err, "weir: its certificate is its own: weir chat connect --fingerprint %s\n", print)
 	}
-	return k.Keep(ctx, h)
+	second := await(func() { _ = lastWords(ctx, &signalled{syscall.SIGTERM, errNotDone}) })
+	err = k.Keep(ctx, h)
+	if sig := second.stop(); sig != nil {
+		return lastWords(ctx, &signalled{*sig, err})
+	}
+	return err
 }
+
+// errNotDone is what is said when a second signal ends a stop that hangs. What was acknowledged is on the disk all the same.
+var errNotDone = errors.New("clients took nothing any more")
 
 // listening tells people where the chat is.
 func (t *terminal) listening(what string, addr net.Addr, c *host.Config) {
