@@ -56,6 +56,8 @@ func start(t *testing.T, o setup) *server {
 		}
 		s.source, s.cert, o.tls.Certificate = source, cert, source
 	}
+	setDefault(&o.tls.Wait, patience) // a test that is about it sets it
+	setDefault(&o.wait, patience)
 	proxies, err := ParseProxies(o.proxies)
 	if err != nil {
 		t.Fatal(err)
