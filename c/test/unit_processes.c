@@ -2,8 +2,8 @@
 #include "unit.h"
 
 #include "check.h"
+#include "lines.h"
 #include "log.h"
-#include "reader.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,29 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WRITERS = 6, MESSAGES = 150, READERS = 3, BYTES = 1 << 17, TEXT_MAX = 600 };
+enum { WRITERS = 6, MESSAGES = 150, READERS = 3 };
 
 /* In memory that all share. */
 struct common {
 	struct log_shared shared;
 	_Atomic unsigned acknowledged[WRITERS]; /* messages that a writer knows to be durable */
 };
-
-static char scratch[BYTES];
-
-static bool
-say(struct log *l, int writer, int number)
-{
-	char body[TEXT_MAX + 64];
-	int head = snprintf(body, sizeof body, ":w%d!b@c PRIVMSG #room :%d %d ", writer, writer, number);
-	size_t text = (size_t)(writer * 37 + number * 11) % TEXT_MAX;
-	struct entry e = { .body = { body, (size_t)head + text } };
-	struct log_batch b = { .entries = &e, .count = 1, .scratch = scratch, .room = sizeof scratch };
-	uint64_t first, end;
-
-	memset(body + head, 'a' + writer, text);
-	return log_append(l, &b, &first, &end) && log_commit(l, end) != LOG_LOST;
-}
 
 static _Noreturn void
 write_all(struct common *c, int data, int writer, int count)
@@ -48,44 +32,11 @@ write_all(struct common *c, int data, int writer, int count)
 	if (!log_open(&l, data, "room", &c->shared, false, &found))
 		_exit(2);
 	for (int i = 0; i < count; i++) {
-		if (!say(&l, writer, i))
+		if (!lines_say(&l, writer, i))
 			_exit(3);
 		atomic_store(&c->acknowledged[writer], (unsigned)i + 1);
 	}
 	_exit(0);
-}
-
-/* Follows the log until last lines came, or until its end where last is 0; every line must be whole, and the next of its writer. */
-static int
-read_all(int data, int last, int next[WRITERS])
-{
-	static char buffer[BYTES];
-	int n = 0, writer, number;
-	struct reader r;
-	uint64_t first;
-
-	if (!reader_open(&r, data, "room", 0))
-		return 4;
-	while (n < last || (last == 0 && r.position < reader_committed(&r))) {
-		long got = reader_read(&r, buffer, sizeof buffer, reader_committed(&r), &first);
-		struct slice rest = { buffer, got > 0 ? (size_t)got : 0 };
-
-		if (got < 0)
-			return 5;
-		while (rest.length > 0) {
-			struct slice line = { rest.at, slice_cut(&rest, '\n').length + 1 };
-			char text[64];
-
-			if (!stored_whole(line, first) || !slice_copy((struct slice){ stored_plain(line).at, 40 }, text, sizeof text))
-				return 6;
-			if (sscanf(text, ":w%*d!b@c PRIVMSG #room :%d %d", &writer, &number) != 2 || number != next[writer]++)
-				return 7;
-			first += line.length;
-			n++;
-		}
-	}
-	reader_close(&r);
-	return 0;
 }
 
 static int
@@ -135,7 +86,7 @@ test_side_by_side(void)
 
 	for (int i = 0; i < READERS; i++)
 		if ((readers[i] = fork()) == 0)
-			_exit(read_all(data, WRITERS * MESSAGES, next));
+			_exit(lines_read(data, "room", WRITERS * MESSAGES, next, WRITERS));
 	for (int i = 0; i < WRITERS; i++)
 		if ((writers[i] = fork()) == 0)
 			write_all(c, data, i, MESSAGES);
@@ -172,7 +123,7 @@ test_killed_writers(void)
 		log_shared_reset(&c->shared);
 		check(log_open(&l, data, "room", &c->shared, true, &found) && found.missing == 0, "nothing is missing");
 		log_close(&l);
-		check(read_all(data, 0, next) == 0, "what is there is whole, each once and in order");
+		check(lines_read(data, "room", 0, next, WRITERS) == 0, "what is there is whole, each once and in order");
 		for (int i = 0; i < WRITERS; i++)
 			check(next[i] >= (int)atomic_load(&c->acknowledged[i]), "what writer %d knew to be durable is there", i);
 		end(c, dir, data);

@@ -163,9 +163,12 @@ func sender(text string) (who string, n int) {
 }
 
 // readLog reads the room's log as the protocol's document has it, with no help of the server.
-func readLog(t *testing.T, s *server) []string {
+func readLog(t *testing.T, s *server) []string { return roomTexts(t, s, crashRoom) }
+
+// roomTexts are the texts of a room's log.
+func roomTexts(t *testing.T, s *server, room string) []string {
 	t.Helper()
-	l, err := log.Open(s.data+"/rooms/"+crashRoom, log.Options{ReadOnly: true})
+	l, err := log.Open(s.data+"/rooms/"+strings.ToLower(room), log.Options{ReadOnly: true})
 	if os.IsNotExist(err) {
 		return nil // killed before anybody could say anything
 	}
@@ -179,7 +182,7 @@ func readLog(t *testing.T, s *server) []string {
 	}
 	var texts []string
 	for _, line := range lines {
-		if text, is := said(string(line.Plain())); is {
+		if _, text, is := strings.Cut(strings.TrimRight(string(line.Plain()), "\r\n"), " PRIVMSG "+room+" :"); is {
 			texts = append(texts, text)
 		}
 	}
