@@ -191,6 +191,8 @@ export const handlers = {
     topic(c, m.params[0], m.params[1] ?? "");
     spoken(c, m);
   },
+  INVITE: (c, m) => !own(c, m) && c.ui.wrong(null, `${m.nick} asks you to come to ${m.params[1]}: /join ${m.params[1]}`),
+  341: (c, m) => c.ui.wrong(c.rooms.get(fold(m.params[2])), `${m.params[1]} was asked to come.`),
   MARKREAD: readMarker,
   CHATHISTORY: target,
   FAIL: refusal,

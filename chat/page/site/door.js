@@ -12,18 +12,35 @@ const notes = {
 
 const place = (name) => `weir.rooms.${name.toLowerCase()}`;
 
+// kept and keep are the browser's storage, which may be forbidden.
+function kept(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+function keep(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // then it is asked for again
+  }
+}
+
 // remember keeps who came in how, and the rooms. Never a password.
 export function remember(client) {
   if (!client.ready) return;
   const rooms = [...client.rooms.values()].filter((r) => r.wanted || r.direct).map((r) => r.name);
-  localStorage.setItem("weir.name", client.name);
-  localStorage.setItem("weir.kind", client.account ? "account" : "guest");
-  localStorage.setItem(place(client.name), JSON.stringify(rooms));
+  keep("weir.name", client.name);
+  keep("weir.kind", client.account ? "account" : "guest");
+  keep(place(client.name), JSON.stringify(rooms));
 }
 
 function recall(name) {
   try {
-    return JSON.parse(localStorage.getItem(place(name))) ?? [];
+    return JSON.parse(kept(place(name))) ?? [];
   } catch {
     return [];
   }
@@ -55,9 +72,9 @@ export function prepare(come) {
   if (asked.has("invite") || asked.has("room")) history.replaceState(null, "", location.pathname);
   if (asked.get("room")) $("first").value = `#${asked.get("room").replace(/^#/, "")}`;
   $("invite").value = asked.get("invite") ?? "";
-  $("name").value = localStorage.getItem("weir.name") ?? "";
+  $("name").value = kept("weir.name") ?? "";
   $("unsafe").hidden = usable();
-  choose(asked.has("invite") ? "invite" : localStorage.getItem("weir.kind") ?? "guest");
+  choose(asked.has("invite") ? "invite" : kept("weir.kind") ?? "guest");
   $("kinds").addEventListener("change", draw);
   $("door").addEventListener("submit", (e) => {
     e.preventDefault();
@@ -69,7 +86,7 @@ export function prepare(come) {
     $("enter").disabled = true;
     come({ kind: kind(), name, password: $("password").value, invite: $("invite").value.trim() }, rooms, first ? rooms.at(-1) : "");
   });
-  $(localStorage.getItem("weir.name") && kind() === "account" ? "password" : "name").focus();
+  $(kept("weir.name") && kind() === "account" ? "password" : "name").focus();
 }
 
 // refuse shows the screen again, and why.
