@@ -59,3 +59,31 @@ func TestConfigureWithABadValueChangesNothing(t *testing.T) {
 		t.Errorf("%+v holds", o)
 	}
 }
+
+// Options are replaced while many read them, under the race detector; nobody is told anything but what one of them says.
+func TestConfigureWhileEverybodyTalks(t *testing.T) {
+	s := startServer(t, testWays()[0], Options{Flood: -1, MOTD: "0"}).run()
+	stop, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := s.chat.Configure(Options{Flood: -1 + i%2*100_000, MOTD: string(rune('0' + i%10)), Replay: 1 + i%50, Registration: account.Registration([]string{"", "open", "off"}[i%3])}); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for i := range 4 {
+		c := s.user(string(rune('a'+i))+"x", "draft/account-registration")
+		for range 20 {
+			c.send("MOTD", "JOIN #a", "PRIVMSG #a :hello", "CAP LS 302", "PART #a")
+		}
+		c.settled()
+	}
+	close(stop)
+	<-over
+}
