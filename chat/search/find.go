@@ -139,25 +139,28 @@ func (f *finder) line(path, id string, place int64) (log.Line, error) {
 	return line, err
 }
 
-// statement is a query in SQL, without the limit.
+// statement is a query in SQL, without the limit. What has to match is looked up first, in the order in which it is wanted, so that the limit ends it.
 func statement(q Query, o Options) (text string, values []any) {
 	wants, not := q.match()
 	var b strings.Builder
-	snippet := "substr(texts.text, 1, 100)"
+	from, snippet := "messages CROSS JOIN texts ON texts.rowid = messages.n", "substr(texts.text, 1, 100)"
+	order := "messages.n"
 	if wants != "" {
+		from, order = "texts CROSS JOIN messages ON messages.n = texts.rowid", "texts.rowid"
 		snippet = "snippet(texts, 0, char(" + strconv.Itoa(MarkOn) + "), char(" + strconv.Itoa(MarkOff) + "), '…', 24)"
 	}
-	b.WriteString("SELECT rooms.name, rooms.path, rooms.id, messages.place, " + snippet +
-		" FROM texts JOIN messages ON messages.n = texts.rowid JOIN rooms ON rooms.n = messages.room WHERE TRUE")
+	b.WriteString("SELECT rooms.name, rooms.path, rooms.id, messages.place, " + snippet + " FROM " + from + " CROSS JOIN rooms ON rooms.n = messages.room WHERE TRUE")
 	where := func(condition string, value ...any) {
 		b.WriteString(" AND " + condition)
 		values = append(values, value...)
 	}
-	if wants != "" {
+	switch {
+	case wants != "" && not != "":
+		where("texts MATCH ?", "("+wants+") NOT ("+not+")")
+	case wants != "":
 		where("texts MATCH ?", wants)
-	}
-	if not != "" {
-		where("texts.rowid NOT IN (SELECT rowid FROM texts WHERE texts MATCH ?)", not)
+	case not != "":
+		where("messages.n NOT IN (SELECT rowid FROM texts WHERE texts MATCH ?)", not)
 	}
 	if q.From != "" {
 		where("? IN (messages.nick, messages.account)", irc.Fold(q.From))
@@ -170,19 +173,18 @@ func statement(q Query, o Options) (text string, values []any) {
 		where("rooms.folded = ?", name)
 	}
 	if !q.After.IsZero() {
-		where("messages.time >= ?", q.After.UnixMilli())
+		where(order+" >= ?", firstAt(q.After.Add(time.Millisecond-1))) // not before it
 	}
 	if !q.Before.IsZero() {
-		where("messages.time < ?", q.Before.UnixMilli())
+		where(order+" < ?", firstAt(q.Before.Add(time.Millisecond-1)))
 	}
 	if o.Rooms != nil {
 		list, _ := json.Marshal(o.Rooms) // strings always are JSON
 		where("rooms.path IN (SELECT value FROM json_each(?))", string(list))
 	}
-	if o.Oldest {
-		b.WriteString(" ORDER BY messages.time, messages.n LIMIT ? OFFSET ?")
-	} else {
-		b.WriteString(" ORDER BY messages.time DESC, messages.n DESC LIMIT ? OFFSET ?")
+	if b.WriteString(" ORDER BY " + order); !o.Oldest {
+		b.WriteString(" DESC")
 	}
+	b.WriteString(" LIMIT ? OFFSET ?")
 	return b.String(), values
 }

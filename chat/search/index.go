@@ -15,13 +15,14 @@ import (
 )
 
 // version is that of the tables; an index of another one is made anew.
-const version = 1
+const version = 2
 
+// A message's number n is its time in milliseconds times 4096, and more for others of that time: what is newest comes first without being sorted,
+// however many there are.
 const tables = `
 CREATE TABLE rooms (n INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL, next INTEGER NOT NULL, first INTEGER NOT NULL);
 CREATE TABLE segments (room INTEGER NOT NULL, base INTEGER NOT NULL, sign TEXT NOT NULL, PRIMARY KEY (room, base)) WITHOUT ROWID;
-CREATE TABLE messages (n INTEGER PRIMARY KEY, room INTEGER NOT NULL, place INTEGER NOT NULL, time INTEGER NOT NULL, nick TEXT NOT NULL, account TEXT NOT NULL, UNIQUE (room, place));
-CREATE INDEX messages_time ON messages (time);
+CREATE TABLE messages (n INTEGER PRIMARY KEY, room INTEGER NOT NULL, place INTEGER NOT NULL, nick TEXT NOT NULL, account TEXT NOT NULL, UNIQUE (room, place));
 CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2');
 INSERT INTO texts (texts, rank) VALUES ('secure-delete', 1);
 `

@@ -113,6 +113,47 @@ func TestQueries(t *testing.T) {
 	}
 }
 
+// TestOrder: the newest come first, or the oldest, whatever the order in which rooms were indexed and however many messages are of one time.
+func TestOrder(t *testing.T) {
+	dir := t.TempDir()
+	a, b := room(t, dir, "rooms/#a"), room(t, dir, "rooms/#b")
+	for i := range 12 {
+		l := []*log.Log{a, b, b}[i%3]
+		if _, err := l.Append([]log.Entry{{Time: noon.Add(time.Duration(i/4) * time.Second), Body: fmt.Sprintf(":ann!u@h PRIVMSG #r :word %d", i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := index(t, dir)
+	if err := x.Update(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := func(o Options, query string) (seconds []int) {
+		q, err := Parse(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := x.Find(t.Context(), q, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range found {
+			seconds = append(seconds, int(r.Time.Sub(noon)/time.Second))
+		}
+		return seconds
+	}
+	for _, query := range []string{"word", "from:ann", "word -nothing", "from:ann -nothing"} {
+		if got := second(Options{}, query); !slices.Equal(got, []int{2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0}) {
+			t.Errorf("%s: %v", query, got)
+		}
+		if got := second(Options{Oldest: true, Limit: 6}, query); !slices.Equal(got, []int{0, 0, 0, 0, 1, 1}) {
+			t.Errorf("%s, the oldest: %v", query, got)
+		}
+		if got := second(Options{}, query+" after:2026-11-21T12:00:01Z before:2026-11-21T12:00:02Z"); !slices.Equal(got, []int{1, 1, 1, 1}) {
+			t.Errorf("%s between: %v", query, got)
+		}
+	}
+}
+
 func TestAChatInWhichNobodySpoke(t *testing.T) {
 	if got := find(t, index(t, t.TempDir()), "hello", Options{}); len(got) != 0 {
 		t.Errorf("found %q", got)

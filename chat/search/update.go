@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/ergochat/irc-go/ircmsg"
@@ -248,16 +249,34 @@ func (s *state) add(tx *sql.Tx, l *log.Log, line log.Line) error {
 	}
 	nick, _, _ := strings.Cut(m.Source, "!")
 	account, _ := line.Tag("account")
-	r, err := tx.Exec("INSERT INTO messages (room, place, time, nick, account) VALUES (?, ?, ?, ?, ?)",
-		s.n, line.Offset(), line.Time().UnixMilli(), irc.Fold(nick), irc.Fold(account))
-	if err != nil {
-		return err
+	n, err := numberAt(tx, line.Time())
+	if err == nil {
+		_, err = tx.Exec("INSERT INTO messages (n, room, place, nick, account) VALUES (?, ?, ?, ?, ?)", n, s.n, line.Offset(), irc.Fold(nick), irc.Fold(account))
 	}
-	n, err := r.LastInsertId()
 	if err == nil {
 		_, err = tx.Exec("INSERT INTO texts (rowid, text) VALUES (?, ?)", n, text)
 	}
 	return err
+}
+
+// firstAt is the first number of messages of a time.
+func firstAt(t time.Time) int64 { return t.UnixMilli() << 12 }
+
+// numberAt is a number for one more message of a time.
+func numberAt(tx *sql.Tx, t time.Time) (int64, error) {
+	for first := firstAt(t); ; first += 1 << 12 { // all numbers of a time are hardly ever taken
+		next := first + 1<<12
+		var last sql.NullInt64
+		if err := tx.QueryRow("SELECT max(n) FROM messages WHERE n >= ? AND n < ?", first, next).Scan(&last); err != nil {
+			return 0, err
+		}
+		if !last.Valid {
+			return first, nil
+		}
+		if last.Int64+1 < next {
+			return last.Int64 + 1, nil
+		}
+	}
 }
 
 // visible takes out controls, among them the marks of a snippet.
