@@ -139,8 +139,8 @@ func (s *session) find(r searchRequest, mine map[string]bool) ([]search.Result, 
 	upTo, enough := context.WithTimeout(ctx, followWithin)
 	defer enough()
 	if err := s.svc.follow(upTo, x, func(f *feed) bool { return mine[f.path()] }); err != nil && upTo.Err() == nil {
-		return nil, err
-	} // or it is being made: what it has so far is better than nothing
+		s.svc.indexFails(err)
+	} // whether it fails or is being made: what it has is better than nothing
 	o := search.Options{Rooms: []string{}, Limit: r.limit, Oldest: !r.query.After.IsZero() && r.query.Before.IsZero(), Messages: true}
 	for path := range mine {
 		o.Rooms = append(o.Rooms, path)

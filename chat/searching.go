@@ -56,9 +56,22 @@ func (s *Service) followRooms(ctx context.Context) {
 		default:
 			err = s.follow(ctx, x, func(*feed) bool { return true })
 		}
-		if err != nil && ctx.Err() == nil {
-			s.o.Log.Error("the index for searching cannot be kept", "error", err)
+		if ctx.Err() == nil {
+			s.indexFails(err)
 		}
+	}
+}
+
+// indexFails logs what is wrong with the index, if that is something new; nil is nothing.
+func (s *Service) indexFails(err error) {
+	s.indexing.Lock()
+	defer s.indexing.Unlock()
+	was := s.indexFault
+	if s.indexFault = ""; err != nil {
+		s.indexFault = err.Error()
+	}
+	if s.indexFault != "" && s.indexFault != was {
+		s.o.Log.Error("the index for searching cannot be kept", "error", err)
 	}
 }
 

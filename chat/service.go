@@ -43,8 +43,9 @@ type Service struct {
 	counts     counters
 	current    atomic.Pointer[Options] // never nil; what it points to is never changed
 
-	indexing sync.Mutex    // guards index
-	index    *search.Index // nil: it was not needed yet
+	indexing   sync.Mutex    // guards what follows
+	index      *search.Index // nil: it was not needed yet
+	indexFault string        // what was wrong with it last; "" nothing
 
 	opening sync.Mutex // one log is opened at a time; before mu
 

@@ -42,6 +42,8 @@ type Page struct {
 	mux   *http.ServeMux
 	doors *doors
 
+	uploadWithin time.Duration // see upload.go; tests are in a hurry
+
 	origins atomic.Pointer[[]string] // Config.Origins as they are now; never nil
 
 	stop context.CancelFunc
@@ -68,7 +70,7 @@ func New(cfg Config) (*Page, error) {
 		cfg.Drain = 5 * time.Second
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	p := &Page{cfg: cfg, mux: http.NewServeMux(), doors: newDoors(), stop: stop, over: make(chan error, 1)}
+	p := &Page{cfg: cfg, mux: http.NewServeMux(), doors: newDoors(), uploadWithin: uploadWithin, stop: stop, over: make(chan error, 1)}
 	p.origins.Store(&cfg.Origins)
 	p.mux.Handle("GET /irc", http.HandlerFunc(p.talk))
 	if cfg.Uploads != nil {

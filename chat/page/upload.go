@@ -135,7 +135,7 @@ func (p *Page) take(w http.ResponseWriter, r *http.Request, account string) (sha
 		return shared, err
 	}
 	control := http.NewResponseController(w)
-	late := time.AfterFunc(uploadWithin, func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	late := time.AfterFunc(p.uploadWithin, func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	defer late.Stop()
 	if _, err := io.Copy(onlyWriter{u}, onlyReader{r.Body}); err != nil {
 		return shared, errors.Join(err, u.Abort())

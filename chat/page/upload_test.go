@@ -94,10 +94,10 @@ func TestAFileIsUploadedByTokenAndFetchedByItsLink(t *testing.T) {
 	if res, text = h.ask("GET", where, "", "Range", "bytes=2-3"); res.StatusCode != 206 || text != "bo" {
 		t.Errorf("a range: %s %q", res.Status, text)
 	}
-	if res, text = h.ask("GET", where, "", "If-None-Match", tag); res.StatusCode != 304 {
+	if res, text = h.ask("GET", where, "", "If-None-Match", tag); res.StatusCode != 304 || text != "" {
 		t.Errorf("what the client has: %s %q", res.Status, text)
 	}
-	if res, text = h.ask("HEAD", where, ""); res.StatusCode != 200 || res.ContentLength != 6 {
+	if res, _ = h.ask("HEAD", where, ""); res.StatusCode != 200 || res.ContentLength != 6 {
 		t.Errorf("HEAD: %s %d", res.Status, res.ContentLength)
 	}
 	if res, _ = h.ask("POST", "/upload", "again", "Authorization", "Bearer "+token); res.StatusCode != 401 || res.Header.Get("WWW-Authenticate") != `Bearer realm="upload"` {
@@ -193,6 +193,25 @@ func TestABodyThatBreaksOff(t *testing.T) {
 	waitUntil(t, func() bool { names, _ := filepath.Glob(aside); return len(names) == 0 })
 	if n, _ := h.cfg.Uploads.Usage(); n != 1 {
 		t.Errorf("%d files", n)
+	}
+}
+
+func TestABodyThatDoesNotComeInTimeIsGivenUp(t *testing.T) {
+	h := filesHost(t, upload.Options{})
+	token := h.token("ann", "correct-horse")
+	h.page.uploadWithin = 20 * time.Millisecond
+	slow, err := net.Dial("tcp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	slow.SetReadDeadline(time.Now().Add(time.Minute))
+	fmt.Fprintf(slow, "POST /upload HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 1000\r\n\r\nhalf", h.addr, token)
+	if res, err := http.ReadResponse(bufio.NewReader(slow), nil); err != nil || res.StatusCode != 400 || !res.Close {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if names, _ := filepath.Glob(filepath.Join(h.dir, "uploads", ".new-*")); len(names) > 0 {
+		t.Errorf("%q is left", names)
 	}
 }
 

@@ -152,7 +152,7 @@ func TestWhatBrowsersMayShow(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	dir := t.TempDir()
-	s, now := open(t, dir, Options{MaxBytes: 100, DayBytes: 250, DayFiles: 4})
+	s, _ := open(t, dir, Options{MaxBytes: 100, DayBytes: 250, DayFiles: 4})
 	big := strings.Repeat("x", 100)
 	if _, err := share(s, "ann", "a", big+"x"); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("101 bytes: %v", err)
@@ -177,7 +177,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("five files a day: %v", err)
 	}
 	mustShare(t, s, "bob", "d", big)
-	s, now = open(t, dir, Options{MaxBytes: 100, DayBytes: 250})
+	s, now := open(t, dir, Options{MaxBytes: 100, DayBytes: 250})
 	if _, err := share(s, "ann", "e", big); !errors.Is(err, ErrQuota) {
 		t.Errorf("300 bytes a day, after a restart: %v", err)
 	}

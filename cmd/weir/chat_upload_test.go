@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"path/filepath"
 	"strings"
@@ -46,7 +47,7 @@ func TestChatUpload(t *testing.T) {
 	}
 	text, err = list(on, true)
 	var all []upload.File
-	if err = json.Unmarshal([]byte(text), &all); err != nil || len(all) != 2 || all[0].Hash != hashes[0] || all[1].Removed == nil {
+	if err := errors.Join(err, json.Unmarshal([]byte(text), &all)); err != nil || len(all) != 2 || all[0].Hash != hashes[0] || all[1].Removed == nil {
 		t.Errorf("%v\n%s", err, text)
 	}
 	if text, err := list(on, false); err != nil || !strings.Contains(text, "removed") {
