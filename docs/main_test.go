@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"weir/internal/chromium"
 )
 
 var built string // the folder of the command that tests built, for TestMain to remove; empty when none did
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(chromium.Main(m), goleak.Cleanup(func(code int) {
 		if built != "" {
 			os.RemoveAll(built)
 		}
