@@ -26,7 +26,7 @@ func TestAChatInAMinute(t *testing.T) {
 		line := strings.TrimSpace(b.text)
 		switch {
 		case b.kind == "text":
-			if want, said := ports.ReplaceAllString(b.text, ":N"), strings.ReplaceAll(said, dir, "/home/ann"); want != said {
+			if want, said := ports.ReplaceAllString(b.text, ":N"), strings.ReplaceAll(said, dir, "/Users/ann"); want != said {
 				t.Errorf("it says\n%s\nnot\n%s", said, want)
 			}
 		case strings.Contains(line, "chat serve") && said == "":
