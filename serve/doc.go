@@ -24,7 +24,7 @@
 //  2. Each session is asked for its state, between two calls, also while it holds or its output waits: see [Movable]. What the
 //     kernel has received and nobody has read stays in the socket.
 //  3. Options.Moved is given the descriptor, what was not sent yet, and the state. Whoever held the Conn reaches nobody by it any more.
-//  4. Who has ended before, and whose peer has not taken all, is closed. Who refuses, cannot move, or has no descriptor is ended as by a stop.
+//  4. Who has ended before, whose peer has not taken all, is closed. Who refuses or cannot move, and whoever has no descriptor, is ended as by a stop.
 //  5. Run returns, within Options.Drain: nil when all were moved or ended.
 //
 // A run begins with Options.Adopt, before it accepts: each is opened by Service.Adopt, and what was not sent is sent first. A time that

@@ -162,7 +162,7 @@ func (h *hosted) linger() {
 	until := time.Now().Add(h.o.Linger)
 	for left := h.out.length(); left > 0; {
 		h.SetDeadline(until)
-		if h.unwanted.Load() || h.moves() {
+		if h.unwanted.Load() || h.moves() && h.canMove() {
 			return
 		}
 		err := h.out.drain(nil, h.Write)

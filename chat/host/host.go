@@ -152,7 +152,7 @@ func (h *Host) Run(ctx context.Context) error {
 	err := h.run(ctx)
 	stop()
 	teller.Wait()
-	return errors.Join(err, cutOff(told))
+	return errors.Join(err, ignoreClosed(cutOff(told))) // a hand-over has closed it
 }
 
 // cutOff is a web server's error, but for that of a client that took nothing any more.
@@ -161,6 +161,13 @@ func cutOff(err error) error {
 		return nil
 	}
 	return err
+}
+
+func (h *Host) closePage() error {
+	if h.page == nil {
+		return nil
+	}
+	return h.page.Close()
 }
 
 // cut ends at once what the page's server is still doing.
@@ -177,10 +184,14 @@ func (h *Host) run(ctx context.Context) error {
 	defer context.AfterFunc(h.succession.leaving, func() { stop(serve.ErrHandOver) })()
 	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx)) // of what ends after the sessions
 	defer stopBehind()
-	var front, webs, back sync.WaitGroup
-	errc := make(chan error, len(h.ways)+len(h.web)) // from what runs -> here; room for all
+	var front, movers, webs, back sync.WaitGroup
+	errc := make(chan error, len(h.ways)+len(h.web)+1) // from what runs -> here; room for all
 	for _, e := range h.ways {
-		front.Go(func() { errc <- h.enter(ctx, e); stop(nil) }) // until ctx ends, or accepting fails
+		group := &front
+		if e.moves() {
+			group = &movers
+		}
+		group.Go(func() { errc <- h.enter(ctx, e); stop(nil) }) // until ctx ends, or accepting fails
 	}
 	for _, s := range h.web {
 		webs.Go(func() { errc <- cutOff(s.Run(behind)); stop(nil) }) // until the sessions have ended
@@ -192,14 +203,21 @@ func (h *Host) run(ctx context.Context) error {
 	h.log.Info("stopping")
 	defer time.AfterFunc(h.Config().drain(), h.cut).Stop()
 	err := h.stopListening(ctx)
-	if h.page != nil {
-		err = errors.Join(err, h.page.Close()) // beside the entrances
+	closed := make(chan struct{})                        // by the page's end
+	go func() { errc <- h.closePage(); close(closed) }() // beside the entrances
+	movers.Wait()
+	if handsOver(ctx) {
+		partly(closed)
+		stopBehind()
+		back.Wait()
+		err = errors.Join(err, h.closeControl(), h.give())
 	}
 	front.Wait()
+	<-closed
 	stopBehind()
 	back.Wait()
-	err = errors.Join(err, h.closeControl(), h.give(ctx))
-	webs.Wait() // browsers may take their time to part
+	webs.Wait()
+	err = errors.Join(err, h.closeControl())
 	close(errc)
 	for e := range errc {
 		err = errors.Join(err, e)

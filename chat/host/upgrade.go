@@ -88,12 +88,20 @@ func (h *Host) openService(dir string, o chat.Options) (*chat.Service, error) {
 // adopter is the entrance that takes connections over: the first that has descriptors.
 func (h *Host) adopter() *entrance {
 	for _, e := range h.ways {
-		if _, ok := e.listener.(*net.TCPListener); ok {
+		if e.moves() {
 			return e
 		}
 	}
 	return nil
 }
+
+// moves says whether the connections of an entrance can be handed over.
+func (e *entrance) moves() bool {
+	_, ok := e.listener.(*net.TCPListener)
+	return ok
+}
+
+func handsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), serve.ErrHandOver) }
 
 // adopts gives an entrance's run what it is to begin with, and where its connections go at a hand-over.
 func (h *Host) adopts(e *entrance, o *serve.Options) {
@@ -114,19 +122,29 @@ func (h *Host) adopts(e *entrance, o *serve.Options) {
 
 // stopListening closes the duplicates of the listeners, if ctx did not end by a hand-over.
 func (h *Host) stopListening(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), serve.ErrHandOver) {
+	if handsOver(ctx) {
 		return nil
 	}
 	return h.succession.closeKept()
 }
 
-// give notes what the next host goes on from, if ctx ended by a hand-over, and closes the chat. All sessions have ended. What is left of this host, mostly browsers that
-// part slowly, ends beside the next one.
-func (h *Host) give(ctx context.Context) error {
-	s := &h.succession
-	if !errors.Is(context.Cause(ctx), serve.ErrHandOver) {
-		return nil
+// partWithin is how long a hand-over waits for browsers to take what they are told. They are given longer, but beside the next host.
+const partWithin = 500 * time.Millisecond
+
+// partly waits for an end, but not for long.
+func partly(ended <-chan struct{}) {
+	late := time.NewTimer(partWithin)
+	defer late.Stop()
+	select {
+	case <-ended:
+	case <-late.C:
 	}
+}
+
+// give notes what the next host goes on from, and closes the chat. All sessions that can move have. The others, of which nothing is taken any
+// more, part beside the next host.
+func (h *Host) give() error {
+	s := &h.succession
 	lock, err := h.chat.KeepLock()
 	if err != nil {
 		return err
@@ -134,6 +152,9 @@ func (h *Host) give(ctx context.Context) error {
 	s.given = upgrade.Handed{Lock: lock, Listeners: s.kept, State: h.chat.State(), Connections: s.moved}
 	s.kept, s.moved = nil, nil
 	defer s.end()
+	if h.asked != nil {
+		_ = h.asked.Close() // the next host is asked from now on
+	}
 	return h.chat.Close()
 }
 
