@@ -33,6 +33,7 @@ struct sender {
 	unsigned caps;
 	int data;
 	bool done; /* RECV said so */
+	bool again; /* look once more before sleeping */
 	bool cut;  /* somebody else did, or it cannot go on */
 	unsigned long batches; /* that were begun, which names them */
 	int top; /* feeds from here on were never used */
@@ -166,6 +167,7 @@ follow(struct sender *s, const struct mail_item *item, struct slice folder)
 	s->feeds[i].room = item->room;
 	s->feeds[i].owns = 0;
 	s->feeds[i].seen = item->end;
+	s->again = true; /* something may have come since, and its wake is over */
 }
 
 static void
@@ -261,6 +263,7 @@ look(struct sender *s)
 	const struct mail_item *item;
 	struct slice text;
 
+	s->again = false;
 	s->caps = atomic_load(&s->me->caps);
 	for (int i = 0; i < s->top; i++)
 		if (s->feeds[i].used)
@@ -325,7 +328,8 @@ send_run(struct table *t, unsigned number, int fd, int data)
 	atomic_exchange(&s.me->news, 0);
 	sandbox_send();
 	for (look(&s); !should_end(&s); look(&s))
-		session_sleep(s.me);
+		if (!s.again)
+			session_sleep(s.me);
 	if (s.done && !out.failed)
 		wait_for_marks(&s);
 	atomic_store(&s.me->closing, true);
