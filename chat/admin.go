@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -50,6 +51,27 @@ func ReadRoom(dir string, which data.Room) (RoomState, error) {
 		s.Bans = append(s.Bans, b.mask)
 	}
 	return s, err
+}
+
+// Member is somebody who is in a room now.
+type Member struct {
+	Nick    string `json:"nick"`
+	Account string `json:"account"` // "": a guest
+	Ranks   string `json:"ranks"`   // "o", "v", "ov" or ""
+}
+
+// Members are those who are in a room now, by nick.
+func (s *Service) Members(name string) []Member {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := []Member{}
+	if r := s.rooms[irc.Fold(name)]; r != nil {
+		for u, m := range r.members {
+			all = append(all, Member{u.nick, u.account, m.ranks})
+		}
+	}
+	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Nick, b.Nick) })
+	return all
 }
 
 // RoomChange is what an administrator changes of a room. What is nil stays.

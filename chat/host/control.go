@@ -19,10 +19,11 @@ import (
 
 // A server that runs is asked to change rooms by HTTP on a socket in its data directory, which its user alone can reach:
 //
+//	GET /room?name=%23a       a Live as JSON
 //	POST /room?name=%23a      a chat.RoomChange as JSON
 //	DELETE /room?name=%23a
 //
-// The answer is 204, or a text that says why not.
+// The answer to a change is 204, or a text that says why not.
 const controlName = "control"
 
 // openControl listens on the socket. A server that cannot have it runs without.
@@ -39,6 +40,7 @@ func (h *Host) openControl(c *Config) error {
 		return nil
 	}
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /room", h.tellRoom)
 	mux.HandleFunc("POST /room", h.changeRoom)
 	mux.HandleFunc("DELETE /room", h.deleteRoom)
 	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second}
@@ -61,6 +63,19 @@ func (h *Host) closeControl() error {
 	h.control = nil
 	<-h.controlled
 	return err
+}
+
+// Live is what only a server that runs knows of a room.
+type Live struct {
+	Members   []chat.Member `json:"members"`    // who is in it
+	KeptFor   Duration      `json:"kept_for"`   // how long its messages are kept; 0: for ever
+	KeptBytes Size          `json:"kept_bytes"` // how many bytes of them; 0: all
+}
+
+func (h *Host) tellRoom(w http.ResponseWriter, r *http.Request) {
+	keep := h.Config().Retention
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(Live{Members: h.chat.Members(r.URL.Query().Get("name")), KeptFor: keep.RoomAge, KeptBytes: keep.RoomBytes})
 }
 
 // maxChange is the longest change of a room, in bytes.
@@ -100,11 +115,20 @@ type Admin struct {
 	service *chat.Service // nil: one does
 }
 
+// Runs says whether a server runs on a data directory that can be asked about rooms.
+func Runs(dir string) bool {
+	conn, err := net.Dial("unix", filepath.Join(dir, controlName))
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
 // OpenAdmin finds out who changes the rooms of a data directory, which has to be there. Who calls it calls Close.
 func OpenAdmin(dir string) (*Admin, error) {
 	path := filepath.Join(dir, controlName)
-	if conn, err := net.Dial("unix", path); err == nil {
-		conn.Close()
+	if Runs(dir) {
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		}
@@ -131,6 +155,15 @@ func (a *Admin) Close() error {
 // Running says whether a server does it.
 func (a *Admin) Running() bool { return a.service == nil }
 
+// Live is what the server that runs knows of a room, nil when none does.
+func (a *Admin) Live(ctx context.Context, name string) (*Live, error) {
+	if a.service != nil {
+		return nil, nil
+	}
+	var live Live
+	return &live, a.ask(ctx, http.MethodGet, name, "", &live)
+}
+
 // ChangeRoom is [chat.Service.ChangeRoom].
 func (a *Admin) ChangeRoom(ctx context.Context, name string, c chat.RoomChange) error {
 	if a.service != nil {
@@ -140,7 +173,7 @@ func (a *Admin) ChangeRoom(ctx context.Context, name string, c chat.RoomChange) 
 	if err != nil {
 		return err
 	}
-	return a.ask(ctx, http.MethodPost, name, string(body))
+	return a.ask(ctx, http.MethodPost, name, string(body), nil)
 }
 
 // DeleteRoom is [chat.Service.DeleteRoom].
@@ -148,11 +181,11 @@ func (a *Admin) DeleteRoom(ctx context.Context, name string) error {
 	if a.service != nil {
 		return a.service.DeleteRoom(name)
 	}
-	return a.ask(ctx, http.MethodDelete, name, "")
+	return a.ask(ctx, http.MethodDelete, name, "", nil)
 }
 
-// ask has the server that runs do something to a room.
-func (a *Admin) ask(ctx context.Context, method, name, body string) error {
+// ask has the server that runs do something to a room. What it tells goes into answer.
+func (a *Admin) ask(ctx context.Context, method, name, body string, answer any) error {
 	r, err := http.NewRequestWithContext(ctx, method, "http://weir/room", strings.NewReader(body))
 	if err != nil {
 		return err
@@ -163,8 +196,11 @@ func (a *Admin) ask(ctx context.Context, method, name, body string) error {
 		return fmt.Errorf("the server that runs does not answer: %w", err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusNoContent {
+	switch resp.StatusCode {
+	case http.StatusNoContent:
 		return nil
+	case http.StatusOK:
+		return json.NewDecoder(resp.Body).Decode(answer)
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
 	if err != nil {

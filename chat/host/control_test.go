@@ -21,7 +21,7 @@ func admin(t *testing.T, dir string) *Admin {
 }
 
 func TestAServerThatRunsChangesRooms(t *testing.T) {
-	r := start(t, Config{})
+	r := start(t, Config{Retention: Retention{RoomBytes: 1e9}})
 	ann := r.user("ann", "JOIN #a%b&c", "JOIN #other")
 	ann.until(" 366 ann #other ")
 	a := admin(t, r.Config().Data)
@@ -33,6 +33,10 @@ func TestAServerThatRunsChangesRooms(t *testing.T) {
 		t.Fatal(err)
 	}
 	ann.until(" TOPIC #a%b&c :" + topic)
+	live, err := a.Live(t.Context(), "#A%b&c")
+	if err != nil || len(live.Members) != 1 || live.Members[0] != (chat.Member{Nick: "ann", Ranks: "o"}) || live.KeptBytes != 1e9 || live.KeptFor != 0 {
+		t.Errorf("the server knows %+v, %v", live, err)
+	}
 	if err := a.DeleteRoom(t.Context(), "#other"); err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,8 @@ type roomEntry struct {
 	Bytes  int64     `json:"bytes"`  // of its messages
 	Oldest time.Time `json:"oldest,omitzero"`
 	Newest time.Time `json:"newest,omitzero"`
+
+	Live *host.Live `json:"live,omitempty"` // what only a server that runs knows; only of one room
 }
 
 // readRoom reads a room's files.
@@ -86,6 +88,9 @@ func readRoom(dir string, room data.Room) (e roomEntry, err error) {
 	}
 	return e, err
 }
+
+// rankNames are irc.RoomRanks for people.
+var rankNames = strings.NewReplacer("o", "operator ", "v", "voice")
 
 // operators are the accounts that are operators of a room.
 func (e *roomEntry) operators() (names []string) {
@@ -153,7 +158,7 @@ type roomShowCmd struct {
 }
 
 // Run implements the command.
-func (c *roomShowCmd) Run(t *terminal, u *chatRoomCmd) error {
+func (c *roomShowCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) error {
 	room, err := c.find()
 	if err != nil {
 		return err
@@ -162,21 +167,46 @@ func (c *roomShowCmd) Run(t *terminal, u *chatRoomCmd) error {
 	if err != nil {
 		return err
 	}
+	if host.Runs(u.Data) {
+		if err := u.administer(func(a *host.Admin) (err error) { e.Live, err = a.Live(ctx, room.Name); return err }); err != nil {
+			return err
+		}
+	}
 	if c.JSON {
 		return t.json(e)
 	}
 	rows := [][]string{{"room", e.Name}, {"made", timeCell(e.Made)}, {"topic", first(e.Topic, "-")}, {"by", first(e.TopicBy, "-")}, {"modes", "+" + e.Flags}, {"key", first(e.Key, "-")},
 		{"folder", e.Folder}, {"bytes", strconv.FormatInt(e.Bytes, 10)}, {"oldest message", timeCell(e.Oldest)}, {"last message", timeCell(e.Newest)}}
 	for _, name := range slices.Sorted(maps.Keys(e.Ranks)) {
-		rows = append(rows, []string{"rank of " + name, strings.NewReplacer("o", "operator ", "v", "voice").Replace(e.Ranks[name])})
+		rows = append(rows, []string{"rank of " + name, rankNames.Replace(e.Ranks[name])})
 	}
 	for _, mask := range e.Bans {
 		rows = append(rows, []string{"banned", mask})
 	}
+	rows = append(rows, liveRows(e.Live)...)
 	for _, r := range rows {
 		fmt.Fprintf(t.out, "%-16s %s\n", r[0], strings.TrimSpace(r[1]))
 	}
 	return nil
+}
+
+// liveRows are what a server that runs says of a room.
+func liveRows(live *host.Live) (rows [][]string) {
+	if live == nil {
+		return nil
+	}
+	age, bytes := "for ever", "all"
+	if text, _ := live.KeptFor.MarshalText(); live.KeptFor > 0 {
+		age = "for " + string(text)
+	}
+	if text, _ := live.KeptBytes.MarshalText(); live.KeptBytes > 0 {
+		bytes = string(text)
+	}
+	rows = append(rows, []string{"messages kept", age + ", " + bytes})
+	for _, m := range live.Members {
+		rows = append(rows, []string{"here", m.Nick + " " + rankNames.Replace(m.Ranks)})
+	}
+	return rows
 }
 
 // administer has rooms changed, by the server that runs or in the files.

@@ -107,6 +107,9 @@ func TestChatRoom(t *testing.T) {
 	do("", "room", "topic", "#garden", "Roses")
 	hear(t, bob, "TOPIC #Garden :Roses")
 	do("", "room", "op", "#garden", "Ann")
+	if out := do("", "room", "show", "#garden"); !strings.Contains(out, "here             bob operator\n") || !strings.Contains(out, "messages kept    for ever, all") {
+		t.Errorf("while bob is there the room is shown as\n%s", out)
+	}
 	h.stop(t)
 	do("", "room", "key", "#garden", "lilac") // the files are changed
 
