@@ -13,8 +13,9 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// atOnce is how many connections are being made or on their way into their rooms at once: no server takes so few for a flood.
-const atOnce = 16
+// atOnce is how many connections are being made or on their way into their rooms at once. InspIRCd lets all who wait in once a second: with
+// fewer, a thousand would take it a minute.
+const atOnce = 64
 
 // joinAll brings every member into its room and registers the idle ones, some at a time.
 func (l *loop) joinAll() error {
