@@ -109,6 +109,9 @@ type roomListCmd struct {
 // Run implements the command.
 func (c *roomListCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) error {
 	all, err := data.List(u.Data)
+	if _, wrong := os.Stat(filepath.Join(u.Data, "lock")); wrong == nil && errors.Is(err, data.ErrNone) {
+		err = nil // a chat where nobody has spoken yet
+	}
 	if err != nil {
 		return err
 	}

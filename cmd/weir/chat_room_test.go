@@ -102,6 +102,9 @@ func TestChatRoom(t *testing.T) {
 	}
 	do("correct horse\n", "user", "add", "ann")
 	h := hostChat(t, dir)
+	if out := do("", "room", "list", "--json"); out != "[]\n" {
+		t.Errorf("before anybody has spoken the rooms are %s", out)
+	}
 	bob := h.talk(t, ":stored", "NICK bob", "USER bob 0 * :bob", "JOIN #Garden,#old", "PRIVMSG #Garden :hello", "PING :stored")
 
 	do("", "room", "topic", "#garden", "Roses")
