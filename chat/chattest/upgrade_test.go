@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -31,7 +32,7 @@ type upgraded struct {
 }
 
 // runUpgradable starts a server of ours.
-func runUpgradable(t *testing.T, p *program) *upgraded {
+func runUpgradable(t *testing.T, p *program, env ...string) *upgraded {
 	t.Helper()
 	if p.command[0] != "weir" {
 		t.Skip(p.name + " is not upgraded while it runs")
@@ -49,6 +50,7 @@ func runUpgradable(t *testing.T, p *program) *upgraded {
 	}
 	defer log.Close()
 	u.cmd = exec.Command(u.file, "chat", "serve", "--run", p.name, "--data", u.data, "--listen", addr, "--flood", "0")
+	u.cmd.Env = append(os.Environ(), env...)
 	u.cmd.Stdout, u.cmd.Stderr = log, log // a file, as it is the next process's too
 	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := u.cmd.Start(); err != nil {
@@ -64,13 +66,18 @@ func runUpgradable(t *testing.T, p *program) *upgraded {
 	return u
 }
 
-// listens waits until the server takes a connection.
+// listens waits until the server takes a connection, and that one is gone.
 func (u *upgraded) listens(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
 		conn, err := net.Dial("tcp", u.addr)
 		if err == nil {
+			conn.SetDeadline(time.Now().Add(patience))
+			io.WriteString(conn, "QUIT\r\n")
+			_, err = io.ReadAll(conn)
 			conn.Close()
+		}
+		if err == nil {
 			return
 		}
 		if time.Now().After(end) {
@@ -346,4 +353,26 @@ func TestUpgradesThatFail(t *testing.T) {
 	u.mustUpgrade(t, 2)
 	ann.must(t, ann.say("PRIVMSG "+crashRoom+" :and now"))
 	bob.until(t, "and now")
+}
+
+// systemd learns when the server is ready, and which process it is after an upgrade.
+func TestUpgradesAreToldToTheServiceManager(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "notify")
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	manager.SetReadDeadline(time.Now().Add(patience))
+	u := runUpgradable(t, programs()[0], "NOTIFY_SOCKET="+name)
+	heard := func(want string) {
+		t.Helper()
+		b := make([]byte, 100)
+		if n, err := manager.Read(b); string(b[:n]) != want || err != nil {
+			t.Errorf("the service manager is told %q, %v; want %q", b[:n], err, want)
+		}
+	}
+	heard("READY=1")
+	u.mustUpgrade(t, 0)
+	heard(fmt.Sprintf("MAINPID=%d", u.serving(t)))
 }
