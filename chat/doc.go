@@ -17,7 +17,7 @@
 //
 // One lock, Service.mu, guards rooms, users and memberships; every command runs under it, and none blocks: what needs a
 // disk or a slow hash (joining, history, logging in) runs on the desk, a stage of a few goroutines, while its
-// session holds; the desk then owns the session. Deliver writes without the lock, to the seats that it saw under it. Locks are taken in the
+// session holds; the desk then owns the session. Searches have a desk of their own, and the index that they look into is kept by a goroutine that nobody waits for (searching.go). Deliver writes without the lock, to the seats that it saw under it. Locks are taken in the
 // order: opening, mu, a connection's own.
 //
 // A new seat gets no messages until its replay has caught up with deliver, under the lock: a member sees each message once, by replay or

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"weir/chat/account"
-	"weir/chat/internal/lobby"
 	"weir/chat/irc"
 )
 
@@ -21,16 +20,14 @@ import (
 
 const (
 	tokenLasts  = 5 * time.Minute
-	tokensEach  = 16   // of an account; one more takes the place of the oldest
-	triesPace   = 1    // passwords a second of a network, and of a name; ten times as many at once
-	triesKept   = 4096 // networks and names whose tries are counted, before those who may go on are forgotten
-	triesAtOnce = 2    // passwords that are checked at once: each needs a processor
+	tokensEach  = 16 // of an account; one more takes the place of the oldest
+	triesAtOnce = 2  // passwords that are checked at once: each needs a processor
 )
 
 // Errors of those who upload.
 var (
 	ErrNotLoggedIn  = errors.New("chat: there is no such account and password, or the token was used or is too old")
-	ErrTooManyTries = errors.New("chat: too many passwords were tried: wait a minute")
+	ErrTooManyTries = errors.New("chat: too many logins have failed: try again later")
 	ErrBanned       = errors.New("chat: banned from this server")
 )
 
@@ -38,9 +35,8 @@ var (
 type filehost struct {
 	checking chan struct{} // full while as many passwords are checked as may be; capacity triesAtOnce, never closed
 
-	mu     sync.Mutex       // guards what follows
-	tokens []token          // the oldest first
-	tries  map[string]*pace // by network, and by name
+	mu     sync.Mutex // guards what follows
+	tokens []token    // the oldest first
 }
 
 type token struct {
@@ -50,7 +46,7 @@ type token struct {
 }
 
 func newFilehost() *filehost {
-	return &filehost{checking: make(chan struct{}, triesAtOnce), tries: map[string]*pace{}}
+	return &filehost{checking: make(chan struct{}, triesAtOnce)}
 }
 
 // give makes a token for an account.
@@ -89,27 +85,6 @@ func (h *filehost) take(text string, now time.Time) (account string, ok bool) {
 	return t.account, now.Before(t.until)
 }
 
-// may says whether one more password may be tried, by who and for whom that is.
-func (h *filehost) may(now time.Time, who ...string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.tries) >= triesKept {
-		for key, p := range h.tries {
-			if p.at.Load() <= now.UnixNano() {
-				delete(h.tries, key)
-			}
-		}
-	}
-	ok := true
-	for _, key := range who {
-		if h.tries[key] == nil {
-			h.tries[key] = new(pace)
-		}
-		ok = ok && h.tries[key].wait(now, triesPace) == 0
-	}
-	return ok
-}
-
 // ByToken is the account whose session was given a token for uploading, which is good once. The client's address is for bans.
 func (s *Service) ByToken(from netip.Addr, text string) (name string, err error) {
 	name, ok := s.filehost.take(text, s.o.Now())
@@ -119,21 +94,23 @@ func (s *Service) ByToken(from netip.Addr, text string) (name string, err error)
 	return s.mayUpload(from, name)
 }
 
-// ByPassword is the account of a name, or NAME@DEVICE, and a password. It waits until others are checked, or ctx ends; tries are limited by the
-// client's network and by the name.
+// ByPassword is the account of a name, or NAME@DEVICE, and a password. It waits until others are checked, or ctx ends. Tries that fail are
+// limited together with those of sessions.
 func (s *Service) ByPassword(ctx context.Context, from netip.Addr, name, password string) (string, error) {
-	if !s.filehost.may(s.o.Now(), "network "+lobby.Network(from).String(), "name "+account.Key(name)) {
-		return "", ErrTooManyTries
-	}
 	select {
 	case s.filehost.checking <- struct{}{}:
+		defer func() { <-s.filehost.checking }()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+	p := Peer{Addr: from}
+	if s.mayTry(p, name) != nil {
+		return "", ErrTooManyTries
+	}
 	login, err := s.accounts.Plain(name, password)
-	<-s.filehost.checking
 	if err != nil {
 		s.counts.loginFailed.Add(1)
+		s.locked(func() { s.tryFailed(p, name) })
 		s.o.Log.Info("login refused", "account", account.Key(name), "address", from, "error", err)
 		return "", ErrNotLoggedIn
 	}

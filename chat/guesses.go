@@ -55,11 +55,14 @@ func (s *Service) forgive() {
 func (p Peer) guessKey() string { return "@" + lobby.Network(p.Addr).String() }
 
 // mayTry says whether somebody may log in by a password now: what the client calls itself, or "*". It must not be called with the lock.
-func (s *session) mayTry(who string) (err error) {
-	now := s.svc.o.Now()
-	s.svc.locked(func() {
-		g := s.svc.guesses
-		if g.tooMany(account.Key(who), guessName, now) || !s.peer.local() && g.tooMany(s.peer.guessKey(), guessNetwork, now) {
+func (s *session) mayTry(who string) error { return s.svc.mayTry(s.peer, who) }
+
+// mayTry is the same for any client.
+func (s *Service) mayTry(p Peer, who string) (err error) {
+	now := s.o.Now()
+	s.locked(func() {
+		g := s.guesses
+		if g.tooMany(account.Key(who), guessName, now) || !p.local() && g.tooMany(p.guessKey(), guessNetwork, now) {
 			err = errGuesses
 		}
 	})
@@ -68,12 +71,17 @@ func (s *session) mayTry(who string) (err error) {
 
 // loginFailed remembers a login that failed, and ends the connection when too many did. The caller holds the lock.
 func (s *session) loginFailed(who string) {
-	now := s.svc.o.Now()
-	s.svc.guesses.failed(account.Key(who), now)
-	s.svc.guesses.failed(s.peer.guessKey(), now)
+	s.svc.tryFailed(s.peer, who)
 	if s.failures++; s.failures >= maxFailures {
 		s.end("Too many failed logins")
 	}
+}
+
+// tryFailed counts a login that failed. The caller holds the lock.
+func (s *Service) tryFailed(p Peer, who string) {
+	now := s.o.Now()
+	s.guesses.failed(account.Key(who), now)
+	s.guesses.failed(p.guessKey(), now)
 }
 
 // plain checks a password, unless too many were wrong. It takes a while, and must not be called with the lock.

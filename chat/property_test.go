@@ -7,7 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ergochat/irc-go/ircmsg"
@@ -21,7 +23,7 @@ import (
 // What clients say at random: whole commands with parameters that are right now and then, and rubbish.
 var (
 	someCommands = []string{"JOIN", "PART", "PRIVMSG", "NOTICE", "TAGMSG", "NICK", "MODE", "TOPIC", "KICK", "INVITE", "NAMES", "WHO", "WHOIS", "LIST",
-		"AWAY", "SETNAME", "MONITOR", "ISON", "USERHOST", "CAP", "CHATHISTORY", "MARKREAD", "REDACT", "BATCH", "METADATA", "RENAME", "LUSERS", "MOTD",
+		"AWAY", "SETNAME", "MONITOR", "ISON", "USERHOST", "CAP", "CHATHISTORY", "SEARCH", "FILEHOST", "MARKREAD", "REDACT", "BATCH", "METADATA", "RENAME", "LUSERS", "MOTD",
 		"AUTHENTICATE", "REGISTER", "VERIFY", "USER", "PASS", "OPER", "KILL", "KLINE", "PING", "PONG", "WHOWAS", "VERSION", "TIME", "INFO", "ADMIN", "FROB"}
 	someParams = []string{"#a", "#b", "#A", "#a,#b", "ann", "bob", "cid", "ANN", "nobody", "*", "0", "+o", "-o+v", "+ntsimC", "+b", "+k", "-k", "+l", "2", "key", "ann!*@*",
 		":", ":some text", ":\x01ACTION waves\x01", "LS", "302", "REQ", ":echo-message labeled-response message-tags batch server-time draft/multiline draft/chathistory", ":-echo-message",
@@ -40,12 +42,12 @@ var legalLines = []string{
 	"MONITOR C", "METADATA {who} SET {key} :value", "METADATA {who} SET {key}", "METADATA {who} CLEAR", "METADATA {who} LIST", "METADATA * SUB {key} url", "METADATA * UNSUB {key}", "METADATA {who} SYNC",
 	"CHATHISTORY LATEST {room} * 10", "CHATHISTORY BEFORE {room} msgid={msgid} 5", "CHATHISTORY AROUND {nick} msgid={msgid} 5", "CHATHISTORY TARGETS timestamp=2020-01-01T00:00:00.000Z timestamp=2100-01-01T00:00:00.000Z 9",
 	"MARKREAD {room}", "MARKREAD {room} timestamp=2100-01-01T00:00:00.000Z", "BATCH +1 draft/multiline {room}", "@batch=1 PRIVMSG {room} :a line", "@batch=1;draft/multiline-concat PRIVMSG {room} :of several", "BATCH -1",
-	"CAP REQ :{cap}", "CAP REQ :-{cap}", "CAP LS 302", "CAP END", "PASS ann:correct-horse", "OPER ann correct-horse", "KILL {nick} :enough", "REGISTER * * correct-horse", "LUSERS", "STATS u", "HELP", "QUIT :done",
+	"CAP REQ :{cap}", "CAP REQ :-{cap}", "CAP LS 302", "CAP END", "PASS ann:correct-horse", "OPER ann correct-horse", "KILL {nick} :enough", "REGISTER * * correct-horse", "LUSERS", "STATS u", "HELP", "SEARCH text=a;in={room}", "SEARCH :text=hello\\sfrom:{nick};limit=3", "SEARCH hello from:{nick}", "FILEHOST TOKEN", "UPLOAD", "QUIT :done",
 }
 
 var slots = map[string][]string{
 	"{room}": {"#a", "#b", "#A", "#c"}, "{nick}": {"ann", "bob", "cid", "ann0", "bob0", "cid0", "ann1", "bob1", "nobody"}, "{who}": {"*", "#a", "#b", "ann", "bob0"}, "{key}": {"url", "avatar", "mood"},
-	"{cap}": {"echo-message", "labeled-response", "message-tags", "batch", "server-time", "draft/multiline", "draft/chathistory", "draft/metadata-2", "draft/channel-rename", "extended-join", "draft/read-marker", "extended-monitor"},
+	"{cap}": {"echo-message", "labeled-response", "message-tags", "batch", "server-time", "draft/multiline", "draft/chathistory", "draft/metadata-2", "draft/channel-rename", "extended-join", "draft/read-marker", "extended-monitor", "draft/search", "soju.im/search"},
 }
 
 var slot = regexp.MustCompile(`\{[a-z]+\}`)
@@ -88,11 +90,12 @@ func TestRandomLinesKeepEverythingConsistent(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		s := &server{t: t, way: serve.Goroutine, o: Options{Registration: account.ByAnybody, Flood: 500}, dir: dir}
+		x := &randomTalk{rt: rt, msgid: "aaaaaaaa-0"}
+		s := &server{t: t, way: serve.Goroutine, o: Options{Registration: account.ByAnybody, Flood: 500, Now: x.now}, dir: dir}
+		x.s = s
 		s.account("ann", "correct-horse", account.Operator)
 		s.run()
 		defer s.halt()
-		x := &randomTalk{rt: rt, s: s, msgid: "aaaaaaaa-0"}
 		for range rapid.IntRange(stepsPerRun/2, stepsPerRun*3/2).Draw(rt, "steps") {
 			x.step()
 		}
@@ -105,7 +108,15 @@ type randomTalk struct {
 	rt      *rapid.T
 	s       *server
 	clients [3]*client
-	msgid   string // of the last line that had one
+	msgid   string      // of the last line that had one
+	late    atomic.Bool // the server's clock is an hour ahead
+}
+
+func (x *randomTalk) now() time.Time {
+	if x.late.Load() {
+		return time.Now().Add(time.Hour)
+	}
+	return time.Now()
 }
 
 func (x *randomTalk) step() {
@@ -146,6 +157,7 @@ func (x *randomTalk) leave() {
 	}
 	chat := x.s.chat
 	waitFor(x.s.t, func() bool { return chat.Counts().Sessions == 0 })
+	x.late.Store(true) // all that they said too much is long ago
 	chat.locked(func() {
 		chat.forgive()
 		if n := len(chat.users) + len(chat.perAddr) + len(chat.monitors); n > 0 {
