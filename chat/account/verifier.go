@@ -34,7 +34,7 @@ const (
 )
 
 // ErrPassword means that a new password can't be taken; the error around it says why.
-var ErrPassword = errors.New("account: not a password for an account")
+var ErrPassword = errors.New("account: not fit to be a password")
 
 // verifier proves a password without holding it (RFC 5802, section 3; the text form is that of RFC 5803, as
 // PostgreSQL has it).
