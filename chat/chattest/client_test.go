@@ -19,10 +19,11 @@ type client struct {
 	name string
 	conn net.Conn
 	r    *bufio.Reader
+	by   time.Time // nothing is waited for any longer, however much comes; zero: as long as something comes within patience
 }
 
 func dial(addr, name string) (*client, error) {
-	conn, err := net.Dial("tcp", addr)
+	conn, err := net.DialTimeout("tcp", addr, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,11 @@ func (c *client) write(text string) error {
 
 // line is the next line, without its end.
 func (c *client) line() (string, error) {
-	c.conn.SetReadDeadline(time.Now().Add(patience))
+	end := time.Now().Add(patience)
+	if !c.by.IsZero() && c.by.Before(end) {
+		end = c.by
+	}
+	c.conn.SetReadDeadline(end)
 	line, err := c.r.ReadString('\n')
 	if err != nil {
 		return "", fmt.Errorf("%s hears no more: %w", c.name, err)

@@ -105,6 +105,7 @@ func (s *server) try() error {
 	s.said = &tail{}
 	cmd := exec.Command(words[0], append(words[1:], s.more...)...)
 	cmd.Stderr = s.said
+	cmd.WaitDelay = patience                                                          // if something that it started holds its standard error open
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // when the tests panic
 	if err := cmd.Start(); err != nil {
 		return err
@@ -124,7 +125,7 @@ func (s *server) ready() error {
 			return fmt.Errorf("%s ended before it listened: %v: %s", s.name, err, s.said)
 		default:
 		}
-		if conn, err := net.Dial("tcp", s.addr); err == nil {
+		if conn, err := net.DialTimeout("tcp", s.addr, patience); err == nil {
 			conn.Close()
 			return nil
 		}

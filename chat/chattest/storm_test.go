@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"weir/chat/account"
 )
@@ -15,6 +16,7 @@ import (
 const (
 	stormTalk   = 400 // messages that one says while the others come and go
 	stormVisits = 4
+	visitEnds   = 2 * patience
 )
 
 // returner is somebody who comes back again and again, and what he knows of the room: messages 0 to heard-1, once and in order.
@@ -37,6 +39,7 @@ func TestAllComeBackAtOnce(t *testing.T) {
 				return err
 			}
 			defer c.conn.Close() // without a word
+			c.by = time.Now().Add(visitEnds)
 			return r.visitWithHistory(c, until)
 		})
 	})
@@ -55,6 +58,7 @@ func TestAllComeBackToAReplay(t *testing.T) {
 				return err
 			}
 			defer c.conn.Close()
+			c.by = time.Now().Add(visitEnds)
 			return r.visitWithReplay(c, until)
 		})
 	})
@@ -102,7 +106,7 @@ func (c *client) talk(n int) error {
 		}
 		if i%10 == 9 {
 			if _, err := c.settled(); err != nil {
-				return err
+				return fmt.Errorf("waiting until %d messages are stored: %w", i+1, err)
 			}
 		}
 	}
@@ -146,7 +150,7 @@ func (r *returner) visitWithHistory(c *client, until int) error {
 	for open := true; open; {
 		line, err := c.line()
 		if err != nil {
-			return err
+			return fmt.Errorf("waiting for the end of the history: %w", err)
 		}
 		switch open = !strings.Contains(line, "BATCH -"); {
 		case tag(line, "batch") == "":
@@ -176,7 +180,7 @@ func (r *returner) visitWithReplay(c *client, until int) error {
 	for joined := false; !joined; {
 		line, err := c.line()
 		if err != nil {
-			return err
+			return fmt.Errorf("waiting for the names: %w", err)
 		}
 		if err := r.take(line); err != nil {
 			return err
@@ -205,7 +209,7 @@ func (r *returner) listen(c *client, until int) error {
 	for r.heard < until {
 		line, err := c.line()
 		if err != nil {
-			return err
+			return fmt.Errorf("waiting for message %d: %w", r.heard, err)
 		}
 		if err := r.take(line); err != nil {
 			return err
