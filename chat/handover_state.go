@@ -1,9 +1,11 @@
 package chat
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -26,6 +28,14 @@ type serviceState struct {
 	Directs  []string            // conversations that somebody has a seat at
 	Paces    map[string]int64    // of accounts
 	Visitors map[string][2]int64 // paces of networks: commands and searches
+	Guesses  map[string]time.Time
+	Tokens   []tokenState // for uploads
+}
+
+type tokenState struct {
+	Sum     []byte
+	Account string
+	Until   time.Time
 }
 
 type userState struct {
@@ -97,6 +107,12 @@ func (s *Service) State() []byte {
 			st.Visitors[network.String()] = at
 		}
 	}
+	st.Guesses = s.guesses
+	s.filehost.mu.Lock()
+	for _, t := range s.filehost.tokens {
+		st.Tokens = append(st.Tokens, tokenState{t.sum[:], t.account, t.until})
+	}
+	s.filehost.mu.Unlock()
 	return encode(st)
 }
 
@@ -162,6 +178,9 @@ func readState(data []byte) (st serviceState, err error) {
 	if len(st.Seed) != seedSize {
 		return st, errors.New("chat: what was handed over has no seed")
 	}
+	if slices.ContainsFunc(st.Tokens, func(t tokenState) bool { return len(t.Sum) != sha256.Size }) {
+		return st, errors.New("chat: what was handed over has a token that is none")
+	}
 	return st, nil
 }
 
@@ -170,6 +189,10 @@ func (s *Service) restore(st serviceState) error {
 	s.frozen = map[*session]struct{}{}
 	s.peak = st.Peak
 	copy(s.seed[:], st.Seed)
+	maps.Copy(s.guesses, st.Guesses)
+	for _, t := range st.Tokens {
+		s.filehost.tokens = append(s.filehost.tokens, token{[sha256.Size]byte(t.Sum), t.Account, t.Until})
+	}
 	for key, at := range st.Paces {
 		s.paces[key] = new(pace)
 		s.paces[key].at.Store(at)

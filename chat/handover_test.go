@@ -444,3 +444,24 @@ func mustLock(t *testing.T, s *Service) *os.File {
 	}
 	return lock
 }
+
+// What limits those who guess passwords, and what lets people upload, goes along.
+func TestLimitsAndTokensAreHandedOver(t *testing.T) {
+	r := startRelay(t, serve.Goroutine, Options{})
+	later := time.Now().Add(time.Hour).Round(0)
+	r.chat.locked(func() { r.chat.guesses["ann"] = later })
+	given := token{sum: [32]byte{1, 2, 3}, account: "ann", until: later}
+	r.chat.filehost.tokens = []token{given}
+	first := r.chat.seed
+	r.handOver(serve.Goroutine, nil)
+	if got := r.chat.guesses["ann"]; !got.Equal(later) {
+		t.Errorf("guesses at ann's password are forgiven at %v, and were at %v", got, later)
+	}
+	tokens := r.chat.filehost.tokens
+	if len(tokens) != 1 || tokens[0].sum != given.sum || tokens[0].account != "ann" || !tokens[0].until.Equal(later) {
+		t.Errorf("the tokens are %v", tokens)
+	}
+	if r.chat.seed != first {
+		t.Error("guests are called otherwise than before")
+	}
+}

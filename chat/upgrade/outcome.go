@@ -21,7 +21,7 @@ type Outcome struct {
 	Error  string `json:",omitempty"` // why there was none; "" if there was
 }
 
-const outcomeFile = "upgrade"
+const outcomeFile = ".upgrade" // a name that no backup copies
 
 // Write puts an outcome in the place of the last one.
 func (o Outcome) Write(dir string) error {
