@@ -33,5 +33,6 @@ void test_death(void);
 void test_stop(void);
 void test_crash(void);
 void test_second_server(void);
+void test_daemon(void);
 
 #endif

@@ -199,3 +199,47 @@ test_second_server(void)
 	check(server_stop(&s) == 0, "the server ends well");
 	server_remove(&s);
 }
+
+/* The number in the file "lock" of the data folder. */
+static pid_t
+locked_by(void)
+{
+	char path[128];
+	long pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/lock", s.data);
+	f = fopen(path, "r");
+	check(f != NULL && fscanf(f, "%ld", &pid) == 1 && pid > 1, "the lock says who runs");
+	fclose(f);
+	return (pid_t)pid;
+}
+
+/* In the background: the command ends when the server listens; the server has no terminal, and no session of anybody's. */
+void
+test_daemon(void)
+{
+	uint64_t end = clock_steady() + PATIENCE_MS;
+	char command[512], more[128] = "";
+	pid_t pid;
+
+	for (int i = 0; arguments[i] != NULL; i++)
+		snprintf(more + strlen(more), sizeof more - strlen(more), " %s", arguments[i]);
+	server_make(&s, chatd);
+	server_start(&s, arguments); /* for a port that is free */
+	check(server_stop(&s) == 0, "the server ends well");
+	snprintf(command, sizeof command, "%s --daemon --data %s --listen 127.0.0.1:%u%s", chatd, s.data, (unsigned)s.port, more);
+	check(system(command) == 0, "the command ends, and all is well");
+	pid = locked_by();
+	check(getsid(pid) != getsid(0) && getsid(pid) != pid, "it has a session of its own, which it does not lead");
+	peer_join(&ann, &s, "ann", "", "#room");
+	snprintf(command + strlen(command), sizeof command - strlen(command), " 2>/dev/null");
+	check(system(command) != 0, "a second one says at once that it cannot run");
+	kill(pid, SIGTERM);
+	peer_expect(&ann, "ERROR :Closing link: the server is stopping");
+	peer_close(&ann);
+	while (kill(pid, 0) == 0 && clock_steady() < end)
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	check(clock_steady() < end, "it ends");
+	server_remove(&s);
+}
