@@ -36,7 +36,7 @@ export class Actions {
     if (this.bar.parentNode === node && node) return;
     if (this.bar.contains(document.activeElement) && target !== document.activeElement) return;
     const m = this.of(node);
-    if (!m) return;
+    if (!m || !this.app.client.ready) return;
     this.message = m;
     const { client } = this.app;
     const mine = fold(m.account) === fold(client.account) && client.account !== "";

@@ -77,9 +77,9 @@ function paintRoom(room) {
   $("title").textContent = room.name;
   $("topic").textContent = room.topic;
   $("topic").title = room.topic;
-  $("count").textContent = room.people.size;
+  $("count").textContent = room.people.size || "";
   $("who").setAttribute("aria-label", `Who is here: ${room.people.size}`);
-  $("peopletitle").textContent = `${room.people.size} here`;
+  $("peopletitle").textContent = room.joined ? `${room.people.size} here` : "Not here";
   drawPeople($("peoplelist"), room, (nick) => open(client.join(nick)));
   messages.show(room.past ?? room, client.nick, room);
   if (goal && (messages.point(goal) || !(room.past ?? room).loading)) goal = "";
