@@ -29,7 +29,12 @@
 // pendingLines under way holds. A member whose connection takes nothing while Options.Outbox bytes wait is closed; it comes back
 // and misses nothing, for the log has it. A disk that takes nothing has its messages refused, one by one.
 //
+// # Going on elsewhere
+//
+// A service can be followed by another, of another process, that goes on with its clients: see handover.go for the order, and package
+// chat/upgrade for how it gets there.
+//
 // # Limitations
 //
-// One process. Direct messages are stored between accounts only. Joins, parts and modes are not stored.
+// One process at a time. Direct messages are stored between accounts only. Joins, parts and modes are not stored.
 package chat

@@ -27,7 +27,7 @@ import (
 // Nothing is in two services at once: a message is accepted before the freeze by the first, or after the last adoption by the second.
 
 // errFrozen is the error of a freeze that took too long.
-var errFrozen = errors.New("chat: what was said could not be stored in time")
+var errFrozen = errors.New("chat: what was under way did not come to its end in time")
 
 // Freeze has all commands wait, and returns when nothing is under way any more. When ctx ends before, it is undone, which is an error.
 func (s *Service) Freeze(ctx context.Context) error {

@@ -13,6 +13,12 @@
 // All of it takes Config.Drain at most: clients that take nothing any more are not waited for longer. A disk that does not answer is waited for
 // 5 seconds more.
 //
+// # Being followed
+//
+// A [Keeper] runs a host and has it followed by another process: that is started, and says that its configuration is good; then [Host.HandOver]
+// has the chat wait, and Run end, and what [Resume] goes on from is given to it. When that fails anywhere, this process resumes itself. Clients by TLS
+// and those of the page part beside the next host. See package chat/upgrade.
+//
 // # What plugs in where
 //
 // A new way in is an entrance (entrance.go): a listener, how its sessions are opened, and how they are run. What is served by HTTP is mounted in

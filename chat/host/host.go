@@ -80,7 +80,8 @@ func open(c Config, e Events, from upgrade.Handed) (*Host, error) {
 		}
 	}
 	h.log.Info("open", "data", c.Data)
-	return h, h.succession.ready()
+	h.succession.ready()
+	return h, nil
 }
 
 // openChat opens what is kept.

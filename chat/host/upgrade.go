@@ -38,13 +38,11 @@ func (s *succession) begin(from upgrade.Handed) {
 }
 
 // ready gives up the listeners that nobody wanted.
-func (s *succession) ready() error {
-	var errs []error
+func (s *succession) ready() {
 	for _, l := range s.from.Listeners {
-		errs = append(errs, l.File.Close())
+		_ = l.File.Close()
 	}
 	s.from.Listeners = nil
-	return errors.Join(errs...)
 }
 
 // Resume is Open for a host that goes on where another has ended, of which it takes over everything, also when it fails. No connection is read from or
@@ -207,18 +205,17 @@ type Keeper struct {
 }
 
 // Keep runs h until ctx ends, or another process has taken over. The outcome of each upgrade is kept in the data directory.
-func (k *Keeper) Keep(ctx context.Context, h *Host) error {
-	for {
-		next, err := k.keep(ctx, h)
-		if next == nil {
-			return err
-		}
-		h = next
+func (k *Keeper) Keep(ctx context.Context, h *Host) (err error) {
+	var parting sync.WaitGroup // what is left of hosts of which everything was taken back
+	defer parting.Wait()
+	for h != nil {
+		h, err = k.keep(ctx, h, &parting)
 	}
+	return err
 }
 
 // keep runs one host. It returns the next one if that is of this process.
-func (k *Keeper) keep(ctx context.Context, h *Host) (next *Host, err error) {
+func (k *Keeper) keep(ctx context.Context, h *Host, parting *sync.WaitGroup) (next *Host, err error) {
 	watching, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -233,8 +230,12 @@ func (k *Keeper) keep(ctx context.Context, h *Host) (next *Host, err error) {
 		case <-k.Upgrade:
 		}
 		next, over, err := k.upgrade(ctx, h)
-		if over {
-			return next, errors.Join(err, <-runc)
+		switch {
+		case next != nil:
+			parting.Go(func() { h.parted(<-runc) }) // until its browsers have parted
+			return next, err
+		case over:
+			return nil, errors.Join(err, <-runc)
 		}
 	}
 }
@@ -292,6 +293,13 @@ func (h *Host) isOver() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// parted logs what went wrong with the end of a host of which everything was taken back.
+func (h *Host) parted(err error) {
+	if err != nil {
+		h.log.Error("an end that was no good one", "error", err)
 	}
 }
 
