@@ -223,7 +223,11 @@ func publicError(err error) string {
 	case errors.Is(err, log.ErrFailing):
 		return "the disk is failing"
 	}
-	text := strings.NewReplacer("\n", "; ", "account: ", "", "chat/log: ", "").Replace(err.Error())
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(strings.TrimPrefix(line, "account: "), "chat/log: ")
+	}
+	text := strings.Join(lines, "; ")
 	if strings.Contains(text, "/") {
 		return "the server could not do it"
 	}
