@@ -58,7 +58,13 @@ func runUpgradable(t *testing.T, p *program, env ...string) *upgraded {
 	}
 	t.Cleanup(func() {
 		u.end(t)
-		if said, _ := os.ReadFile(log.Name()); t.Failed() {
+		said, _ := os.ReadFile(log.Name())
+		for _, word := range []string{"DATA RACE", "panic", "goroutine "} {
+			if strings.Contains(string(said), word) {
+				t.Errorf("a server said %q", word)
+			}
+		}
+		if t.Failed() {
 			t.Logf("the servers said:\n%s", said)
 		}
 	})
