@@ -25,14 +25,15 @@ static const char usage[] =
     "  --clients N         at once, at most; 512 unless told\n"
     "  --per-host N        at once from one address, but for this machine's own; 16 unless told\n"
     "  --flood LINES       a second that a client may send for long; the rest waits; 0: no limit; 50 unless told\n"
-    "  --replay LINES      that a client that cannot ask for history is shown on joining, at most; 1000 unless told\n"
+    "  --replay LINES      that a client that cannot ask for history is shown of a room, at most; 1000 unless told\n"
     "  --accounts-only     nobody without an account\n"
     "  --plain             take passwords in clear from other machines too (SASL PLAIN, PASS): only behind TLS\n"
     "  --no-sandbox        keep the right to every system call: for emulators and debuggers of memory\n"
     "\n"
     "  $ chatd --data /var/lib/chat --listen '[::]:6667' --user chat --daemon\n"
     "\n"
-    "It stops on SIGTERM and SIGINT, within two seconds: what has arrived is on the disk then.\n";
+    "Accounts and bans in DIR are those of weir chat user, and count at once. It stops on SIGTERM and SIGINT, within\n"
+    "two seconds: what has arrived is on the disk then.\n";
 
 static const char *
 value_of(char **args, int *i)

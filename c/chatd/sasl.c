@@ -16,15 +16,12 @@ enum { CHUNK = 400, FAILURES_MAX = 5, NONCE_BYTES = 18 };
 /* What names that nobody has are answered with: the file "secret" of the data folder, the same for all processes and after each start. */
 static unsigned char secret[SHA256_SIZE];
 
+static int random_source = -1; /* opened before a process gives up to open what has no folder of its own */
+
 static bool
 random_bytes(unsigned char *to, size_t n)
 {
-	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-	bool fine = fd >= 0 && read(fd, to, n) == (ssize_t)n;
-
-	if (fd >= 0)
-		close(fd);
-	return fine;
+	return random_source >= 0 && read(random_source, to, n) == (ssize_t)n;
 }
 
 static bool
@@ -70,8 +67,10 @@ make_secret(int data)
 void
 sasl_init(int data)
 {
-	int lock = openat(data, "accounts.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int lock;
 
+	random_source = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	lock = openat(data, "accounts.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (lock < 0 || !log_flock(lock) || (!read_secret(data) && (!make_secret(data) || !read_secret(data))))
 		fatal("the file \"secret\" can be neither read nor made: %s", strerror(errno));
 	close(lock);
