@@ -9,7 +9,8 @@ import (
 const replayBytes = Outbox / 4
 
 // catchUp makes a new seat live. A client without chathistory is replayed what its device missed; then every one is
-// given what was delivered since it sat down, and the topic and the names; and from then on deliver sends to it. It runs at the desk.
+// given what was delivered since it sat down, and the topic and the names; and from then on deliver sends to it. It runs at the desk. The session may
+// stand in for that of the seat.
 func (s *session) catchUp(seat *seat) {
 	f := seat.feed
 	s.svc.mu.Lock()
@@ -26,7 +27,7 @@ func (s *session) catchUp(seat *seat) {
 	asNow := f.asNow()
 	for {
 		s.svc.mu.Lock()
-		if f.delivered <= upTo || s.gone || f.seatOf(s) != seat {
+		if f.delivered <= upTo || seat.session.gone || seat.left {
 			break
 		}
 		now := f.delivered
@@ -42,7 +43,7 @@ func (s *session) catchUp(seat *seat) {
 		}
 	}
 	defer s.svc.unlock()
-	if s.gone || f.seatOf(s) != seat { // left, or was thrown out, meanwhile
+	if seat.session.gone || seat.left { // left, or was thrown out, meanwhile
 		return
 	}
 	if r := f.room; r != nil && !s.has(irc.CapNoImplicitNames) {

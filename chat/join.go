@@ -41,7 +41,7 @@ func (s *session) join(name, key string) {
 			r, err = s.svc.openRoom(elsewhere.now)
 		}
 	}
-	var mine *seat
+	var seats []*seat
 	s.svc.locked(func() {
 		switch {
 		case s.gone || s.user == nil:
@@ -49,17 +49,32 @@ func (s *session) join(name, key string) {
 			s.num(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel: "+publicError(err))
 		case elsewhere != nil && !s.redirected(name, r):
 		case s.user.rooms[r] == nil && s.mayJoin(r, key):
-			mine = s.enter(r)
+			seats = s.enter(r)
 		}
 	})
-	if mine != nil {
-		s.catchUp(mine)
-		s.svc.locked(func() {
-			if s.user != nil && !s.gone {
-				s.joinedMetadata(r)
-			}
-		})
+	if len(seats) == 0 {
+		return
 	}
+	s.catchUp(seats[0])
+	s.svc.locked(func() {
+		if s.user != nil && !s.gone {
+			s.joinedMetadata(r)
+		}
+	})
+	for _, seat := range seats[1:] {
+		s.svc.bringIn(seat)
+	}
+}
+
+// bringIn tells a session that another one of its user has joined a room, and has it catch up too: each device has missed something else. It
+// runs at the desk of the other.
+func (s *Service) bringIn(seat *seat) {
+	var to *session
+	s.locked(func() {
+		to = seat.session.standIn()
+		to.sayJoin(seat.feed.name)
+	})
+	to.catchUp(seat)
 }
 
 // mayJoin says whether the user may come in, and tells it if not.
@@ -87,8 +102,8 @@ func (s *session) mayJoin(r *room, key string) bool {
 	return code == ""
 }
 
-// enter makes the user a member, with a seat for each of its sessions: the others' are live at once, and its own once it has caught up.
-func (s *session) enter(r *room) *seat {
+// enter makes the user a member, with a seat for each of its sessions, the first of which is this one's. They are live once they have caught up.
+func (s *session) enter(r *room) (seats []*seat) {
 	svc, u := s.svc, s.user
 	m := &member{user: u}
 	if u.account != "" {
@@ -105,19 +120,14 @@ func (s *session) enter(r *room) *seat {
 	r.members[u] = m
 	u.rooms[r] = m
 	delete(u.invited, r)
+	seats = append(seats, r.sit(s))
 	for _, other := range u.sessions {
 		if other != s {
-			r.sit(other).live = true
+			seats = append(seats, r.sit(other))
 		}
 	}
-	mine := r.sit(s)
 	s.announce(r, m)
-	for _, other := range u.sessions {
-		if other != s {
-			other.conn.Send(svc.topicAndNames(other, r))
-		}
-	}
-	return mine
+	return seats
 }
 
 // sit gives a session a seat, from where deliver is.

@@ -150,7 +150,7 @@ func (s *session) tellRenamed(r *room, old, why string) {
 			s.topic(r)
 			s.names(r)
 		} else {
-			to.conn.Send(s.svc.topicAndNames(to, r))
+			to.conn.Send(to.topicAndNames(r))
 		}
 	}
 	if s.user.rooms[r] == nil { // an operator from outside

@@ -88,11 +88,17 @@ func (s *session) names(r *room) {
 	s.num(irc.RplEndOfNames, r.name, "End of NAMES list")
 }
 
-// topicAndNames is what another session of a user that joins is told.
-func (s *Service) topicAndNames(to *session, r *room) []byte {
-	told := &session{svc: s, user: to.user} // only collects replies: the other's owner is somebody else
-	told.caps.Store(uint64(to.capSet()))
-	told.topic(r)
-	told.names(r)
-	return told.out
+// standIn collects what a session is to be told whose owner is somebody else. The caller holds the lock.
+func (s *session) standIn() *session {
+	to := &session{svc: s.svc, conn: s.conn, user: s.user, login: s.login}
+	to.caps.Store(s.caps.Load())
+	return to
+}
+
+// topicAndNames is what another session than the one whose command it is is told of a room.
+func (s *session) topicAndNames(r *room) []byte {
+	to := s.standIn()
+	to.topic(r)
+	to.names(r)
+	return to.out
 }
