@@ -102,9 +102,10 @@ func appendBackwards(found []Line, b []byte, offset int64, n int) []Line {
 	return found
 }
 
-// After returns the first n lines at or behind an offset, in order. The lines are the caller's.
+// After returns the first n lines at or behind an offset, in order. The lines are the caller's. It begins to read before the offset: a line
+// begins behind the end of another, and what looks like one inside a text is none.
 func (l *Log) After(offset int64, n int) ([]Line, error) {
-	r := l.reader(offset, 0)
+	r := l.reader(offset-1, 0)
 	defer r.Close()
 	var ends []int
 	var all []byte
@@ -115,6 +116,9 @@ func (l *Log) After(offset int64, n int) ([]Line, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if line.Offset() < offset {
+			continue
 		}
 		all = append(all, line...)
 		ends = append(ends, len(all))
