@@ -206,3 +206,39 @@ func TestSoManyInvitationsHoldAndNoneToRoomsThatAreClosed(t *testing.T) {
 		}
 	}
 }
+
+// One line of 510 bytes asks for a nick 170 times, and the server knows hundreds who had it.
+func TestWhowasIsBounded(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		a := s.user("a")
+		for range maxGone / 2 {
+			a.send("NICK b", "NICK a")
+		}
+		a.settled()
+		a.send("WHOWAS " + strings.Repeat("a,", 240) + "a")
+		if n, most := len(a.settled()), maxTargets*maxWhowas*2+1; n > most {
+			t.Errorf("it is answered by %d lines, want %d at most", n, most)
+		}
+	})
+}
+
+// A client that asks for much at once is answered as it takes the answers, and what waits for it stays small.
+func TestWhoTakesNoAnswersIsGivenNoMore(t *testing.T) {
+	const asked = 240
+	everyWayWith(t, Options{MOTD: strings.Repeat(strings.Repeat("x", 380)+"\n", 500)}, func(t *testing.T, s *server) {
+		a, b := s.user("a"), s.user("b")
+		b.settled()
+		before := s.chat.Counts().Commands
+		a.send(strings.TrimSuffix(strings.Repeat("MOTD\r\n", asked), "\r\n"))
+		for s.chat.Counts().Commands < before+3 {
+			b.settled()
+		}
+		b.settled()
+		if n := s.chat.Counts().Commands - before; n > asked/2 {
+			t.Errorf("%d of %d commands were answered, of which nothing was read", n, asked)
+		}
+		for range asked {
+			a.until(" 376 ")
+		}
+	})
+}

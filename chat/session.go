@@ -57,6 +57,7 @@ type session struct {
 	heard    time.Time         // when it last said something
 	fresh    bool              // it has registered, and is still to be woken as one that has not
 	asked    bool              // and was asked since
+	stuffed  time.Time         // since when its client has taken too little for it to go on; zero: it goes on
 	over     error             // why it ends, once its replies are sent
 	launched bool              // some of the input went on its way to a log
 
@@ -102,6 +103,9 @@ func (s *session) Wake(now time.Time, w *serve.Writer) error {
 		s.out = append(s.out, reconnect...)
 		s.over = errUpgrade
 	}
+	if s.over == nil && len(s.in) > 0 && s.isStuffed(now, w) {
+		return nil
+	}
 	if s.over == nil {
 		s.alive(now, w)
 	}
@@ -119,6 +123,29 @@ func (s *session) standing() (busy, leaves bool) {
 	defer s.svc.mu.Unlock()
 	return s.busy, s.leaves()
 }
+
+// enoughOut is how many bytes of replies are sent before further commands are run.
+const enoughOut = Outbox / 4
+
+// isStuffed says whether more than Outbox waits for a client that has asked for still more. It is asked again soon; who takes too little for
+// too long is too slow.
+func (s *session) isStuffed(now time.Time, w *serve.Writer) bool {
+	switch {
+	case s.conn.Send(nil):
+		s.stuffed = time.Time{}
+		return false
+	case s.stuffed.IsZero():
+		s.stuffed = now
+	case now.Sub(s.stuffed) > s.svc.opts().Alive:
+		s.svc.tooSlow(s)
+	}
+	w.Hold()
+	w.WakeAt(now.Add(stuffedFor))
+	return true
+}
+
+// stuffedFor is how long a client that has taken too little is given before it is looked at again.
+const stuffedFor = 50 * time.Millisecond
 
 // alive asks a client that says nothing, and ends one that does not answer, or does not register.
 func (s *session) alive(now time.Time, w *serve.Writer) {
@@ -153,6 +180,11 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 	s.out = append((*buffer)[:0], s.out...)
 	held := false
 	for s.over == nil && s.job == nil {
+		if held = len(in) > 0 && len(s.out) > enoughOut; held { // the rest waits until this is on its way
+			w.Hold()
+			s.conn.Post()
+			break
+		}
 		line, rest, whole, err := s.split.Next(in)
 		if !whole {
 			in = rest

@@ -10,6 +10,9 @@ import (
 // maxGone is how many users who left, or took another nick, WHOWAS knows. Who restarts the server forgets them.
 const maxGone = 500
 
+// maxWhowas is how many users of a nick WHOWAS tells of at most.
+const maxWhowas = 16
+
 // gone is a user as it was.
 type gone struct {
 	key                    string // folded nick
@@ -50,14 +53,20 @@ func (s *session) cmdWhowas(m *irc.Message) {
 		s.num(irc.ErrNoNick, "No nickname given")
 		return
 	}
-	for nick := range strings.SplitSeq(nicks, ",") {
+	for i, nick := range strings.Split(nicks, ",") {
+		if i == maxTargets {
+			break
+		}
 		s.whowas(nick, number(irc.Param(m, 1)))
 	}
 	s.num(irc.RplEndOfWhowas, irc.Cut(nicks, irc.MaxTopic), "End of WHOWAS")
 }
 
-// whowas tells of the last so many users of a nick; of all, if most is not above zero.
+// whowas tells of the last so many users of a nick; of as many as it may, if most is not above zero.
 func (s *session) whowas(nick string, most int) {
+	if most <= 0 || most > maxWhowas {
+		most = maxWhowas
+	}
 	n := 0
 	s.svc.leavers.named(irc.Fold(nick), func(g gone) bool {
 		s.num(irc.RplWhowasUser, g.nick, g.name, g.host, "*", g.real)
