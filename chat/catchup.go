@@ -102,23 +102,23 @@ func (s *session) missed(f *feed, upTo int64) []log.Line {
 		from, marked = s.svc.accounts.Mark(s.login.Name, s.login.Device, f.key)
 	}
 	if !marked {
-		return fit(s.latest(f, min(guestReplay, s.svc.opts().Replay), upTo))
+		return fit(s.latest(f, min(guestReplay, s.svc.opts().Replay), upTo), replayBytes)
 	}
 	lines := s.latest(f, s.svc.opts().Replay, upTo)
 	for len(lines) > 0 && lines[0].Offset() < from {
 		lines = lines[1:]
 	}
-	return fit(lines)
+	return fit(lines, replayBytes)
 }
 
 // guestReplay is how many lines who has no mark is replayed.
 const guestReplay = 50
 
-// fit drops old lines until the rest has at most replayBytes.
-func fit(lines []log.Line) []log.Line {
+// fit drops old lines until the rest has at most so many bytes.
+func fit(lines []log.Line, most int) []log.Line {
 	size := 0
 	for i := len(lines) - 1; i >= 0; i-- {
-		if size += len(lines[i]); size > replayBytes {
+		if size += len(lines[i]); size > most {
 			return lines[i+1:]
 		}
 	}

@@ -117,8 +117,9 @@ func (s *session) pick(f *feed, req irc.HistoryRequest) ([]log.Line, error) {
 		if err != nil {
 			return nil, err
 		}
+		before = fit(before, historyBytes/2)
 		behind, err := f.ahead(from, end, n-len(before))
-		return append(before, behind...), err
+		return append(before, fitFirst(behind, historyBytes/2)...), err
 	}
 	to, afterTo, err := f.place(req.To, end)
 	if err != nil {
@@ -130,24 +131,39 @@ func (s *session) pick(f *feed, req irc.HistoryRequest) ([]log.Line, error) {
 	return f.newest(afterTo, min(from, end), n)
 }
 
-// newest are the last n lines from an offset to another.
+// historyBytes bounds the lines of one answer, of which a client may take nothing: what is left out is farthest from where it asked.
+const historyBytes = Outbox / 2
+
+// newest are the last n lines from an offset to another, or fewer.
 func (f *feed) newest(from, before int64, n int) ([]log.Line, error) {
 	lines, err := f.log.Latest(n, before)
 	for len(lines) > 0 && lines[0].Offset() < from {
 		lines = lines[1:]
 	}
-	return lines, err
+	return fit(lines, historyBytes), err
 }
 
-// ahead are the first n lines from an offset to another.
+// ahead are the first n lines from an offset to another, or fewer.
 func (f *feed) ahead(from, before int64, n int) ([]log.Line, error) {
 	lines, err := f.log.After(from, n)
 	for i, line := range lines {
 		if line.Offset() >= before {
-			return lines[:i], err
+			lines = lines[:i]
+			break
 		}
 	}
-	return lines, err
+	return fitFirst(lines, historyBytes), err
+}
+
+// fitFirst drops the last lines until the rest has at most so many bytes.
+func fitFirst(lines []log.Line, most int) []log.Line {
+	size := 0
+	for i, line := range lines {
+		if size += len(line); size > most {
+			return lines[:i]
+		}
+	}
+	return lines
 }
 
 // place is the offset of a point, and where it goes on behind it: of a message, or of the first that is not

@@ -84,3 +84,41 @@ func TestHistoryEndsWhereTheLiveMessagesBegin(t *testing.T) {
 		})
 	}
 }
+
+// A thousand of the longest lines are some megabytes: what is answered is what is nearest to where the client asked.
+func TestAnAnswerFromHistoryHasABoundInBytes(t *testing.T) {
+	s := startServer(t, testWays()[0], Options{}).run()
+	c := s.user("alice", "batch", "message-tags", "draft/chathistory", "echo-message")
+	c.send("JOIN #room")
+	c.until(" 366 ")
+	const lines = 200
+	tag := "+t=" + strings.Repeat("x", 4000)
+	var ids []string
+	for i := range lines {
+		c.send(fmt.Sprintf("@%s PRIVMSG #room :%d", tag, i))
+	}
+	for range lines {
+		_, id, _ := strings.Cut(c.until("PRIVMSG"), "msgid=")
+		id, _, _ = strings.Cut(id, ";")
+		ids = append(ids, id)
+	}
+	for _, ask := range []struct{ how, holds string }{
+		{"LATEST #room * 1000", fmt.Sprint(":", lines-1)},
+		{"BEFORE #room msgid=" + ids[150] + " 1000", ":149"},
+		{"AFTER #room msgid=" + ids[20] + " 1000", ":21"},
+		{"AROUND #room msgid=" + ids[100] + " 1000", ":99"},
+		{"AROUND #room msgid=" + ids[100] + " 1000", ":100"},
+		{"BETWEEN #room msgid=" + ids[1] + " msgid=" + ids[198] + " 1000", ":2"},
+		{"BETWEEN #room msgid=" + ids[198] + " msgid=" + ids[1] + " 1000", ":197"},
+	} {
+		c.send("CHATHISTORY " + ask.how)
+		size, held := 0, false
+		for _, line := range c.settled() {
+			size += len(line)
+			held = held || strings.HasSuffix(line, "PRIVMSG #room "+ask.holds)
+		}
+		if !held || size < historyBytes/2 || size > historyBytes*5/4 {
+			t.Errorf("%.20s: %d bytes of answer, %s in it: %v", ask.how, size, ask.holds, held)
+		}
+	}
+}
