@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// taker passes bytes to the kernel without waiting and returns how many it took. An error means that none
-// will ever be taken again.
+// taker passes bytes to the kernel without waiting.
 type taker interface {
-	tryWrite(p []byte) (int, error)
+	tryWrite(p []byte) (int, error) // returns how many it took; an error means that none will ever be taken again
+	inFlight() bool                 // whether the peer has not acknowledged some of them, as far as that is known
 }
 
 // outbox keeps the order of what a connection's owner and others write to it, and holds what the kernel

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package serve
+
+func (*stream) inFlight() bool { return false }

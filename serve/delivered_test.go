@@ -1,0 +1,48 @@
+package serve
+
+import (
+	"io"
+	"testing"
+	"time"
+)
+
+// What a peer that does not read was sent is known not to have reached it, until it reads; and what waits when its connection is cut never will.
+func TestDeliveredSaysWhatHasReachedThePeer(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		s, opened := reachable()
+		r := begin(t, w, sessions, s, Options{Queue: 10_000, Drain: 100 * time.Millisecond, Linger: time.Millisecond})
+		c, cut := r.dial(), r.dial()
+		reader, lost := <-opened, <-opened
+		fill := func(to Conn) (n int) {
+			for line := make([]byte, 1000); to.Send(line); n += len(line) {
+			}
+			return n
+		}
+		want := func(what string, to Conn, wantSent, wantTaken bool) {
+			t.Helper()
+			eventually(t, what, func() bool {
+				sent, taken := Delivered(to)
+				return sent == wantSent && (taken == wantTaken || !onLinux)
+			})
+		}
+		exchange(t, c, "up")
+		if reader.conn.RemoteAddr().String() != c.LocalAddr().String() {
+			reader, lost = lost, reader
+		}
+		want("nothing is under way", reader.conn, true, true)
+		n := fill(reader.conn)
+		want("some waits", reader.conn, false, false)
+		if _, err := io.CopyN(io.Discard, c, int64(n)); err != nil {
+			t.Fatal(err)
+		}
+		want("all was taken", reader.conn, true, true)
+
+		fill(lost.conn)
+		cut.SetLinger(0)
+		cut.Close()
+		<-lost.closed
+		want("some waits for ever", lost.conn, false, false)
+		c.Close()
+		r.stopsCleanly()
+	})
+}
