@@ -3,6 +3,7 @@ package chat
 import (
 	"weir/chat/irc"
 	"weir/chat/log"
+	"weir/serve"
 )
 
 // replayBytes bounds what is replayed in one room, so that it fits into the outbox of a client that has taken nothing yet.
@@ -150,26 +151,30 @@ func (s *session) complain(f *feed, err error) {
 	}
 }
 
-// keepMarks passes on how far every seat has come.
+// keepMarks passes on how far every seat has come whose client has taken all that it was sent.
 func (s *Service) keepMarks() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.rooms {
 		for _, seat := range r.seats {
-			s.keepMark(seat)
+			s.keepMark(seat, true)
 		}
 	}
 	for _, f := range s.directs {
 		for _, seat := range f.seats {
-			s.keepMark(seat)
+			s.keepMark(seat, true)
 		}
 	}
 }
 
-// keepMark passes on how far a seat has come, if its session has an account. The caller holds the lock.
-func (s *Service) keepMark(seat *seat) {
+// keepMark passes on how far a seat has come, if its session has an account, and nothing of that waits here; surely: if the client has all of it.
+// Who is to have seen what was lost on its way would never be told it. The caller holds the lock.
+func (s *Service) keepMark(seat *seat, surely bool) {
 	login, seen := seat.session.login, seat.seen.Load()
-	if login.Account == nil || seen == seat.kept || !seat.live {
+	if login.Account == nil || seen == seat.kept || !seat.live || seat.session.lost {
+		return
+	}
+	if sent, taken := serve.Delivered(seat.session.conn); !sent || surely && !taken {
 		return
 	}
 	seat.kept = seen

@@ -77,7 +77,7 @@ func (s *Service) again(f *feed, d *delivery) {
 	s.mu.Lock()
 	for _, seat := range d.seats {
 		if seat.left {
-			s.keepMark(seat)
+			s.keepMark(seat, false)
 		}
 	}
 	clear(d.seats)

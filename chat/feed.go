@@ -128,7 +128,7 @@ func (f *feed) seatOf(s *session) *seat {
 func (f *feed) stand(s *session) {
 	for i, seat := range f.seats {
 		if seat.session == s {
-			f.svc.keepMark(seat)
+			f.svc.keepMark(seat, false)
 			seat.left = true
 			f.seats = slices.Delete(f.seats, i, i+1)
 			f.used = f.svc.o.Now()

@@ -112,6 +112,10 @@ func (s *server) client(name string) *client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return s.clientOn(name, conn)
+}
+
+func (s *server) clientOn(name string, conn net.Conn) *client {
 	s.t.Cleanup(func() { conn.Close() })
 	return &client{t: s.t, name: name, conn: conn, r: bufio.NewReaderSize(conn, 64<<10)}
 }

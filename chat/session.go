@@ -32,6 +32,7 @@ type session struct {
 	// Guarded by Service.mu.
 	place      *lobby.Place[*session]
 	busy, gone bool // the desk has it; it was closed meanwhile, and the desk sees to its end
+	lost       bool // it has ended, and may have lost what it was sent last
 	user       *user
 	direct     []*feed // that it has a seat at, besides rooms
 	monitors   []string
@@ -391,9 +392,16 @@ func (s *session) depart(err error) {
 		s.svc.unknown--
 		s.svc.waiting.Leave(s.place)
 	} else {
+		s.lost = !orderly(err)
 		s.svc.bid(s, s.lastWords(err))
 	}
 	s.svc.dismiss(s.peer)
+}
+
+// orderly says whether a session ended while its client was still there: by what that said, or by a stop.
+func orderly(err error) bool {
+	var q *quitting
+	return errors.As(err, &q) || errors.Is(err, io.EOF) || errors.Is(err, serve.ErrStopped) || errors.Is(err, errUpgrade)
 }
 
 // quitting is the error of an end by QUIT, or by an operator, with what the others are told.
