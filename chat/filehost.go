@@ -109,9 +109,8 @@ func (s *Service) ByPassword(ctx context.Context, from netip.Addr, name, passwor
 	}
 	login, err := s.accounts.Plain(name, password)
 	if err != nil {
-		s.counts.loginFailed.Add(1)
+		s.noteRefusal(name, from, err)
 		s.locked(func() { s.tryFailed(p, name) })
-		s.o.Log.Info("login refused", "account", account.Key(name), "address", from, "error", err)
 		return "", ErrNotLoggedIn
 	}
 	return s.mayUpload(from, login.Name)

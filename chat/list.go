@@ -9,8 +9,11 @@ import (
 	"weir/chat/irc"
 )
 
-// maxList bounds the answer to LIST: the largest rooms.
-const maxList = 1500
+const (
+	maxList      = 1500 // rooms of an answer to LIST at most: the largest
+	maxListWords = 32   // that a LIST may ask by: each is compared with each room
+	walk         = 256  // users, or rooms, that a command looks at: as many more count as one more command
+)
 
 // listed is what a LIST asks for (ELIST=CMNTU). The zero value is all.
 type listed []func(key string, r *room) bool
@@ -23,7 +26,8 @@ func (l listed) holds(key string, r *room) bool {
 // its topic was set.
 func parseList(words string, now time.Time) (l listed) {
 	var masks []string
-	for word := range strings.SplitSeq(words, ",") {
+	all := strings.Split(words, ",")
+	for _, word := range all[:min(len(all), maxListWords)] {
 		kind, rest := word, ""
 		if i := strings.IndexAny(word, "<>"); i >= 0 && i < 2 {
 			kind, rest = word[:i+1], word[i+1:]
@@ -60,6 +64,7 @@ func parseList(words string, now time.Time) (l listed) {
 
 func (s *session) cmdList(m *irc.Message) {
 	asked := parseList(irc.Param(m, 0), s.svc.o.Now())
+	s.charge(len(s.svc.rooms) / walk)
 	var found []*room
 	for key, r := range s.svc.rooms {
 		if r.sees(s.user) && len(r.members) > 0 && asked.holds(key, r) {

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"errors"
+	"net/netip"
 	"strings"
 
 	"weir/chat/account"
@@ -110,14 +111,16 @@ func (s *session) refuseLogin(who string, err error) {
 	s.loginFailed(who)
 }
 
+func (s *session) noteRefusal(who string, err error) { s.svc.noteRefusal(who, s.peer.Addr, err) }
+
 // noteRefusal counts and logs a login that was refused. The log has no name that no account has: it may be a password, typed one field too early.
-func (s *session) noteRefusal(who string, err error) {
-	s.svc.counts.loginFailed.Add(1)
+func (s *Service) noteRefusal(who string, from netip.Addr, err error) {
+	s.counts.loginFailed.Add(1)
 	name := account.Key(who)
-	if s.svc.accounts.Lookup(name) == nil {
+	if s.accounts.Lookup(name) == nil {
 		name = "unknown"
 	}
-	s.svc.o.Log.Info("login refused", "account", name, "address", s.peer.Addr, "error", err)
+	s.o.Log.Info("login refused", "account", name, "address", from, "error", err)
 }
 
 // logIn takes a login that ends an exchange. The caller holds the lock.
@@ -205,6 +208,10 @@ func (s *session) makeAccount(name, password, invite string) {
 		return
 	}
 	s.say("REGISTER", "SUCCESS", a.Name, "Account created")
+	if u := s.svc.find(a.Name); s.user != nil && u != nil && u != s.user { // he came while the password was hashed
+		s.say("NOTE", "REGISTER", "NICKNAME_IN_USE", a.Name, "Somebody has taken this name meanwhile: log in when he has left")
+		return
+	}
 	s.loggedIn(account.Login{Account: a})
 	if s.user != nil {
 		s.becomes(s.login)

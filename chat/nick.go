@@ -3,6 +3,7 @@ package chat
 import (
 	"strings"
 
+	"weir/chat/account"
 	"weir/chat/irc"
 )
 
@@ -23,12 +24,21 @@ func (s *session) cmdNick(m *irc.Message) {
 		s.num(irc.ErrErroneusNick, nick, "Who is logged in is called like his account")
 	case s.svc.taken(nick, s):
 		s.num(irc.ErrNickInUse, nick, "Nickname is already in use")
+	case s.user != nil && s.isBannedAs(nick):
+		s.num(irc.ErrErroneusNick, nick, "This nickname is banned")
 	case s.user == nil:
 		s.reg.Nick = nick
 		s.tryRegister()
 	case nick != s.user.nick:
 		s.rename(nick)
 	}
+}
+
+// isBannedAs says whether a ban of the server would keep the session's user out, if it were called so.
+func (s *session) isBannedAs(nick string) bool {
+	c := account.Client{Account: s.user.account, Addr: s.peer.Addr, Mask: nick + "!" + s.user.name + "@" + s.user.host}
+	_, banned := s.svc.accounts.Banned(c, s.svc.o.Now())
+	return banned
 }
 
 // rename gives the session's user another nick.

@@ -49,7 +49,7 @@ func (s *session) redact(target, msgid, why string) (code, text string) {
 	if f.room == nil {
 		where = string(bytes.Fields(line.Plain())[2])
 	}
-	body := ":" + s.user.source + " REDACT " + where + " " + msgid
+	body := ":" + s.user.source + " REDACT " + where + " " + line.MsgID() // as all know it, whatever zeros the sender writes
 	if why != "" {
 		body += " :" + why
 	}

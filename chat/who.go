@@ -34,9 +34,10 @@ func (s *session) cmdWho(m *irc.Message) {
 	} else if u := s.svc.find(mask); u != nil {
 		answer(u, nil, nil)
 	} else if strings.ContainsAny(mask, "*?") {
-		left := maxWho
+		left, whole := maxWho, irc.CleanMask(mask)
+		s.charge(len(s.svc.users) / walk)
 		for _, u := range s.svc.users {
-			if left > 0 && s.user.sees(u) && (irc.Match(mask, u.nick) || irc.Match(irc.CleanMask(mask), u.source)) {
+			if left > 0 && s.user.sees(u) && (irc.Match(mask, u.nick) || irc.Match(whole, u.source)) {
 				answer(u, nil, nil)
 				left--
 			}
