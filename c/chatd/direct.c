@@ -53,7 +53,7 @@ seat(struct client *c, unsigned room, const char *other, uint64_t start)
 
 		if (!s->registered || s->left || s->account[0] == '\0' || !theirs || room_has(r, i))
 			continue;
-		room_seat(c->t, room, i, start);
+		room_seat(c->t, room, i);
 		session_tell(c->t, i, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)room, .end = start }, slice_of(r->path));
 	}
 }
@@ -189,7 +189,7 @@ enter(struct client *c, struct past *p)
 	if (!look_at(c, p))
 		return false;
 	if (p->followed && !room_has(&c->t->rooms[p->room], c->number))
-		room_seat(c->t, p->room, c->number, p->end);
+		room_seat(c->t, p->room, c->number);
 	(void)mark_read(c->data, slice_of(c->me->account), slice_of(c->me->device), p->id, &mark);
 	return p->followed || mark < p->end;
 }

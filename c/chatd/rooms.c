@@ -213,7 +213,7 @@ enter(struct client *c, struct slice name, struct slice key, uint64_t *start, in
 	if (j != NULL) {
 		r = &c->t->rooms[i];
 		*start = atomic_load(&j->log.ends->committed);
-		room_seat(c->t, (unsigned)i, c->number, *start);
+		room_seat(c->t, (unsigned)i, c->number);
 		snprintf(what, sizeof what, "JOIN %s", r->name);
 		if (!nick_elsewhere(c->t, r, c->number))
 			tell_members(c, (unsigned)i, *start, what);

@@ -120,9 +120,9 @@ room_wake(struct table *t, const struct room *r)
 }
 
 void
-room_seat(struct table *t, unsigned room, unsigned session, uint64_t start)
+room_seat(struct table *t, unsigned room, unsigned session)
 {
-	atomic_store(&t->boxes[session].sent[room], start);
+	atomic_store(&t->boxes[session].sent[room], 0); /* or what is to be replayed first would count as sent */
 	room_set(&t->rooms[room], session, true);
 }
 

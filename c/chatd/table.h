@@ -82,7 +82,7 @@ struct session {
 /* What only a client's own processes, and who tells it something, touch. */
 struct box {
 	struct mail mail;
-	_Atomic uint64_t sent[ROOMS_MAX]; /* how far a room's log was sent: by who makes the session a member, then by SEND */
+	_Atomic uint64_t sent[ROOMS_MAX]; /* by SEND: how far a room's log was sent; 0: it does not follow it yet */
 };
 
 struct table {
@@ -116,8 +116,8 @@ void session_sleep(struct session *s);
 /* Wakes all members of a room; lock-free. */
 void room_wake(struct table *t, const struct room *r);
 
-/* Makes a session a member whose SEND will be told to follow the room's log from start on. Under names. */
-void room_seat(struct table *t, unsigned room, unsigned session, uint64_t start);
+/* Makes a session a member, whose SEND is to be told to follow the room's log. Under names. */
+void room_seat(struct table *t, unsigned room, unsigned session);
 
 bool room_has(const struct room *r, unsigned session);
 void room_set(struct room *r, unsigned session, bool member);
