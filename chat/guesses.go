@@ -18,7 +18,7 @@ const (
 
 var errGuesses = errors.New("too many logins have failed: try again later")
 
-// guesses are the failed logins that are not yet forgotten. Guarded by Service.mu.
+// guesses are the failed logins, and the accounts that were asked for, that are not yet forgotten. Guarded by Service.mu.
 type guesses map[string]time.Time // by network or name: when all of them are
 
 func (g guesses) tooMany(key string, most int, now time.Time) bool {
@@ -34,6 +34,28 @@ func (g guesses) failed(key string, now time.Time) {
 		until = until.Add(guessEvery)
 	}
 	g[key] = until
+}
+
+// Accounts that anybody may make are bounded by network too: so many at once, and then one each registerEvery.
+const (
+	registerEvery   = time.Minute
+	registerNetwork = 10
+)
+
+var errRegisters = errors.New("too many accounts were asked for from your address: try again later")
+
+// mayRegister counts somebody who asks for an account, where no invite is needed, unless there were too many. The caller holds the lock.
+func (s *Service) mayRegister(p Peer) error {
+	if p.local() || s.opts().Registration != account.ByAnybody {
+		return nil
+	}
+	key, now := "new account "+p.guessKey(), s.o.Now()
+	left := max(0, s.guesses[key].Sub(now))
+	if left >= registerNetwork*registerEvery {
+		return errRegisters
+	}
+	s.guesses[key] = now.Add(left + registerEvery)
+	return nil
 }
 
 func (g guesses) forget(now time.Time) {

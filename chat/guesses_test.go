@@ -3,6 +3,7 @@ package chat
 import (
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +61,41 @@ func TestWhoGuessedTooOftenIsRefusedWhateverHeSays(t *testing.T) {
 	if _, err := there.plain("Alice@phone", "correct-horse"); err != errGuesses {
 		t.Errorf("for a name that was guessed at it is told %v", err)
 	}
+}
+
+// Where anybody may have an account nobody may have thousands; and who has an invite needs no other leave.
+func TestAccountsAreBoundedByNetworkWhereAnybodyMayHaveOne(t *testing.T) {
+	var now atomic.Int64
+	now.Store(1000)
+	s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody, Now: func() time.Time { return time.Unix(now.Load(), 0) }}).run()
+	from := func(addr string) (n int) {
+		for n < 100 && s.chat.mayRegister(Peer{Addr: netip.MustParseAddr(addr)}) == nil {
+			n++
+		}
+		return n
+	}
+	check := func(addr string, want int) {
+		t.Helper()
+		if n := from(addr); n != want {
+			t.Errorf("%s gets %d accounts, want %d", addr, n, want)
+		}
+	}
+	s.chat.locked(func() {
+		check("192.0.2.1", registerNetwork)
+		check("192.0.2.2", registerNetwork)
+		check("127.0.0.1", 100)
+		now.Add(int64(registerEvery / time.Second))
+		check("192.0.2.1", 1)
+		now.Add(int64(2 * registerNetwork * registerEvery / time.Second))
+		s.chat.forgive()
+		if len(s.chat.guesses) > 0 {
+			t.Errorf("%v is remembered", s.chat.guesses)
+		}
+	})
+	if _, err := s.chat.Configure(Options{Registration: account.ByInvite}); err != nil {
+		t.Fatal(err)
+	}
+	check("192.0.2.1", 100)
 }
 
 // Rooms that somebody only looked into leave nothing behind.

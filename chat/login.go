@@ -183,6 +183,10 @@ func (s *session) cmdRegister(m *irc.Message) {
 	case s.user != nil && irc.Fold(name) != irc.Fold(s.user.nick) && s.svc.find(name) != nil:
 		s.fail("REGISTER", "USERNAME_EXISTS", name, "Somebody is called so")
 	default:
+		if err := s.svc.mayRegister(s.peer); err != nil {
+			s.fail("REGISTER", "TEMPORARILY_UNAVAILABLE", irc.Word(irc.Cut(name, irc.MaxNick)), publicError(err))
+			return
+		}
 		invite := m.Params[1] // where others ask for a mail address, we ask for an invite
 		if invite == "*" {
 			invite = ""
