@@ -94,8 +94,7 @@ func (s *Service) ChangeRoom(name string, c RoomChange) error {
 	by := &agent{}
 	author := &session{svc: s, conn: by}
 	s.locked(func() {
-		if r.deleted {
-			err = fmt.Errorf("%w: %s", ErrNoRoom, name)
+		if err = r.mayChange(); err != nil {
 			return
 		}
 		if c.Key != nil {
@@ -119,6 +118,17 @@ func (s *Service) ChangeRoom(name string, c RoomChange) error {
 	}
 	if by.refused.Load() {
 		return errors.New("chat: the disk did not take it")
+	}
+	return nil
+}
+
+// mayChange says why an administrator cannot change the room now. The caller holds the lock.
+func (r *room) mayChange() error {
+	switch {
+	case r.deleted:
+		return fmt.Errorf("%w: %s", ErrNoRoom, r.name)
+	case r.svc.frozen != nil:
+		return errUpgrading
 	}
 	return nil
 }
@@ -240,6 +250,10 @@ func (s *Service) DeleteRoom(name string) error {
 	}
 	s.mu.Lock()
 	r := s.rooms[irc.Fold(name)]
+	if r != nil && s.frozen != nil {
+		s.mu.Unlock()
+		return errUpgrading
+	}
 	if r != nil {
 		r.deleted = true
 		for u := range r.members {

@@ -29,12 +29,15 @@ import (
 // errFrozen is the error of a freeze that took too long.
 var errFrozen = errors.New("chat: what was under way did not come to its end in time")
 
+// errUpgrading is what an administrator is told whose change those would not hear of who have been handed over.
+var errUpgrading = errors.New("chat: the server is being upgraded: try again")
+
 // Freeze has all commands wait, and returns when nothing is under way any more. When ctx ends before, it is undone, which is an error.
 func (s *Service) Freeze(ctx context.Context) error {
 	s.mu.Lock()
 	s.frozen = map[*session]struct{}{}
 	s.mu.Unlock()
-	for s.underWay() || s.atWork() {
+	for !s.quiet() {
 		select {
 		case <-ctx.Done():
 			s.Thaw()
@@ -45,11 +48,11 @@ func (s *Service) Freeze(ctx context.Context) error {
 	return nil
 }
 
-// atWork says whether the desk has something to do.
-func (s *Service) atWork() bool {
+// quiet says whether nothing is under way: in one hold of the lock, because the last that the desk does may be to put a line into a room.
+func (s *Service) quiet() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.jobs > 0
+	return s.jobs == 0 && !s.stirring()
 }
 
 // Thaw ends a freeze: commands are run again, and who went meanwhile has gone.

@@ -196,7 +196,10 @@ func (s *Service) Close() error {
 	s.stop()
 	s.running.Wait()
 	var errs []error
-	for _, f := range s.feeds() {
+	s.mu.Lock()
+	feeds := s.feeds()
+	s.mu.Unlock()
+	for _, f := range feeds {
 		errs = append(errs, f.log.Close())
 	}
 	if s.index != nil {
@@ -210,16 +213,18 @@ const closeWithin = 5 * time.Second
 
 // underWay says whether some feed is in the net.
 func (s *Service) underWay() bool {
-	all := s.feeds()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(all, func(f *feed) bool { return f.queued || f.armed || len(f.pending) > 0 })
+	return s.stirring()
 }
 
-// feeds are all that are open.
+// stirring is underWay for who holds the lock.
+func (s *Service) stirring() bool {
+	return slices.ContainsFunc(s.feeds(), func(f *feed) bool { return f.queued || f.armed || len(f.pending) > 0 })
+}
+
+// feeds are all that are open. The caller holds the lock.
 func (s *Service) feeds() []*feed {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var all []*feed
 	for _, r := range s.rooms {
 		all = append(all, &r.feed)

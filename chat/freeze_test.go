@@ -1,0 +1,35 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"weir/serve"
+)
+
+// Who was handed over would not hear what an administrator changes, and a line of it could be sent twice.
+func TestAnAdministratorChangesNothingInAFreeze(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	ann := s.user("ann")
+	ann.send("JOIN #r", "TOPIC #r :as it was")
+	ann.until(" TOPIC #r ")
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.chat.Freeze(ctx); err != nil {
+		t.Fatal(err)
+	}
+	topic := "another"
+	change := func() error { return s.chat.ChangeRoom("#r", RoomChange{Topic: &topic}) }
+	if err := change(); !errors.Is(err, errUpgrading) {
+		t.Errorf("the topic was changed in a freeze: %v", err)
+	}
+	if err := s.chat.DeleteRoom("#r"); !errors.Is(err, errUpgrading) {
+		t.Errorf("the room was deleted in a freeze: %v", err)
+	}
+	s.chat.Thaw()
+	if err := change(); err != nil {
+		t.Error("after it:", err)
+	}
+	ann.until("TOPIC #r :another")
+}
