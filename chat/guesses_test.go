@@ -118,6 +118,32 @@ func TestARoomInWhichNothingWasSaidIsRemoved(t *testing.T) {
 	}
 }
 
+// Who asks for what he and another have said, and have not, makes no conversation of it.
+func TestAConversationInWhichNothingWasSaidIsRemoved(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	for _, name := range []string{"alice", "bob", "carol"} {
+		s.account(name, "correct-horse", account.Member)
+	}
+	alice := s.client("alice")
+	alice.send("CAP REQ :draft/chathistory", "PASS alice:correct-horse", "NICK alice", "USER a 0 * :A", "CAP END", "CHATHISTORY LATEST bob * 1", "PRIVMSG carol :hello", "PING :done?")
+	alice.until("done?")
+	alice.send("QUIT")
+	waitFor(t, func() bool {
+		gone := false
+		s.chat.locked(func() {
+			for _, f := range s.chat.directs {
+				f.used = time.Time{}
+			}
+			gone = len(s.chat.users) == 0
+		})
+		return gone && !s.chat.underWay()
+	})
+	s.chat.closeIdle()
+	if all := s.chat.conversations("alice"); len(all) != 1 || all[0] != "carol" {
+		t.Errorf("alice talks to %q", all)
+	}
+}
+
 func TestNamingManyRoomsAtOnceCountsAsManyCommands(t *testing.T) {
 	var p pace
 	now := time.Unix(1000, 0)

@@ -161,12 +161,12 @@ func (s *Service) openFeed(f *feed, dir, name string) error {
 	return nil
 }
 
-// removeBlank removes the folder of a room that was opened, and in which nothing ever was said or set. Its log is closed, and Service.opening held.
+// removeBlank removes the folder of a conversation that was opened, and in which nothing ever was said or set. Its log is closed, and Service.opening held.
 func (f *feed) removeBlank() {
-	if f.room == nil || f.log.Committed() > 0 || f.log.First() > 0 {
+	if f.log.Committed() > 0 || f.log.First() > 0 {
 		return
 	}
-	dir := filepath.Dir(f.room.path)
+	dir := filepath.Join(f.svc.dir, filepath.FromSlash(f.path()))
 	for _, kept := range []string{"state", "metadata"} {
 		if _, err := os.Lstat(filepath.Join(dir, kept)); !errors.Is(err, os.ErrNotExist) {
 			return
