@@ -147,6 +147,17 @@ change_nick(struct client *c, struct slice nick)
 	return free;
 }
 
+/* Whether a ban keeps out who is the client and has the nick; the reason. */
+static bool
+banned_as(const struct client *c, struct slice nick, char reason[BAN_REASON_MAX + 1])
+{
+	char source[SOURCE_MAX + 1];
+	struct ban_client who = { slice_of(c->me->account), slice_of(c->me->address), { source, 0 } };
+
+	who.mask.length = (size_t)snprintf(source, sizeof source, "%.*s!%s@%s", (int)nick.length, nick.at, c->me->user, c->me->host);
+	return ban_find(c->data, &who, clock_now(), reason);
+}
+
 static void
 nick_taken(struct client *c, struct slice nick)
 {
@@ -158,6 +169,7 @@ void
 command_nick(struct client *c, const struct line *l)
 {
 	struct slice nick = line_param(l, 0);
+	char reason[BAN_REASON_MAX + 1];
 
 	if (nick.length == 0) {
 		numeric(c, 431, ":No nickname given");
@@ -166,6 +178,8 @@ command_nick(struct client *c, const struct line *l)
 	} else if (!c->registered) {
 		slice_copy(nick, c->wanted, sizeof c->wanted);
 		try_register(c);
+	} else if (banned_as(c, nick, reason)) {
+		numeric(c, 432, "%.*s :This nickname is banned", (int)nick.length, nick.at);
 	} else if (!slice_equal(nick, slice_of(c->me->nick)) && (reserved(c, nick) || !change_nick(c, nick))) {
 		nick_taken(c, nick);
 	}
@@ -259,11 +273,9 @@ take_nick(struct client *c)
 static bool
 banned(struct client *c)
 {
-	char source[SOURCE_MAX + 1], reason[BAN_REASON_MAX + 1];
-	struct ban_client who = { slice_of(c->me->account), slice_of(c->me->address), { source, 0 } };
+	char reason[BAN_REASON_MAX + 1];
 
-	who.mask.length = (size_t)snprintf(source, sizeof source, "%s!%s@%s", c->wanted, c->me->user, c->me->host);
-	if (!ban_find(c->data, &who, clock_now(), reason))
+	if (!banned_as(c, slice_of(c->wanted), reason))
 		return false;
 	numeric(c, 465, ":You are banned from this server: %s", reason);
 	close_client(c, "Banned");

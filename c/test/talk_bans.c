@@ -68,9 +68,11 @@ test_bans(void)
 	peer_expect(&eve, "ERROR :Closing link: Banned: enough");
 	peer_expect_end(&eve);
 	peer_close(&eve);
-	put_bans("");
+	put_bans("evil*!*@*\n");
 	log_in(&eve, "eve", "eve");
 	peer_expect(&eve, " 001 ");
+	peer_say(&eve, "NICK evileve");
+	peer_expect(&eve, " 432 eve evileve :This nickname is banned");
 	peer_close(&eve);
 	peer_close(&ann);
 	check(server_stop(&s) == 0, "the server ends well");
