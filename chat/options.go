@@ -33,6 +33,7 @@ type Options struct {
 	Alive time.Duration // a client that says nothing for so long is asked, and gone after half of it again. Default 2 min
 	Begin time.Duration // how long registration may take. Default 30 s
 
+	Prompt   bool   // what is said in a large room is told at once, and not together with what is said some milliseconds later: see rest.go
 	Upload   string // URL that files are uploaded to, see package chat/page; without a / at its end. Default none
 	NoSearch bool   // no SEARCH, and no index is kept for it
 

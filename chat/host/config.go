@@ -31,6 +31,7 @@ type Server struct {
 	MOTDFile string `toml:"motd_file"` // the same from a file, which is read at the start and at each reload. Default none
 
 	NoSearch bool `toml:"no_search"` // there is no search, and no index is kept for it. Default no
+	Prompt   bool `toml:"prompt"`    // what is said in a large room is told at once, and not up to 5 ms later together with more of it. Default no
 }
 
 // Accounts say who may come in.

@@ -12,7 +12,7 @@ import (
 // options are the chat's.
 func (c *Config) options() (chat.Options, error) {
 	l := c.Limits
-	o := chat.Options{Name: c.Server.Name, Network: c.Server.Network, MOTD: c.Server.MOTD, NoSearch: c.Server.NoSearch,
+	o := chat.Options{Name: c.Server.Name, Network: c.Server.Network, MOTD: c.Server.MOTD, NoSearch: c.Server.NoSearch, Prompt: c.Server.Prompt,
 		Registration: c.Accounts.registration(), LoginOnly: c.Accounts.LoginOnly,
 		Connections: l.Connections, PerAddress: l.PerAddress, Unknown: l.Unregistered, UnknownEach: l.UnregisteredPerAddress, STS: c.TLS.sts(), MaxRooms: l.Rooms, UserRooms: l.UserRooms,
 		Alive: l.Alive.Long(), Begin: l.Begin.Long(), Replay: l.Replay, History: l.History}

@@ -165,7 +165,7 @@ func TestChatConnectLosesAndDoublesNothing(t *testing.T) {
 	bob.until("+draft/react=❤")
 	p.shows("❤️ ann")
 	p.tmux("resize-window", "-x", "40", "-y", "16")
-	p.until("40 columns", func(screen string) bool { return strings.Contains(screen, "ann  pears 梨") && !strings.Contains(screen, "│") })
+	p.until("40 columns", narrow)
 	p.tmux("resize-window", "-x", "80", "-y", "24")
 	p.shows("│")
 
@@ -193,6 +193,11 @@ func TestChatConnectLosesAndDoublesNothing(t *testing.T) {
 	}
 	p.types("/quit bye")
 	p.shows("it ended with 0")
+}
+
+// narrow says whether a screen shows the room alone.
+func narrow(screen string) bool {
+	return strings.Contains(screen, "ann  pears 梨") && !strings.Contains(screen, "│")
 }
 
 func TestChatConnectEndsWhenThePasswordIsWrong(t *testing.T) {

@@ -20,6 +20,7 @@ type chatFlags struct {
 	MOTD         string `name:"motd" type:"path" placeholder:"FILE" help:"What those who come in are told first."`
 	Registration string `placeholder:"POLICY" help:"Who may make an account for himself: invite (who has one), open (everybody) or off."`
 	LoginOnly    bool   `help:"Let only accounts in."`
+	Prompt       bool   `help:"Tell what is said in a large room at once, and not up to 5 ms later together with more: for latency, at the cost of CPU."`
 	Flood        *int   `placeholder:"N" help:"Commands a second of an account or address, ten times as many at once; 0 is no limit (10). Guests on this machine have none."`
 	Replay       int    `placeholder:"N" help:"Lines that a client without chathistory is shown at most, of what it missed in a room (500)."`
 	Connections  int    `placeholder:"N" help:"Connections at once (10000)."`
@@ -53,6 +54,7 @@ func (c *chatFlags) flags() []host.Flag {
 		{c.Network != "", "--network", "server.network", func(o *host.Config) { o.Server.Network = c.Network }},
 		{c.MOTD != "", "--motd", "server.motd_file", func(o *host.Config) { o.Server.MOTD, o.Server.MOTDFile = "", c.MOTD }},
 		{c.Registration != "", "--registration", "accounts.registration", func(o *host.Config) { o.Accounts.Registration = c.Registration }},
+		{c.Prompt, "--prompt", "server.prompt", func(o *host.Config) { o.Server.Prompt = true }},
 		{c.LoginOnly, "--login-only", "accounts.login_only", func(o *host.Config) { o.Accounts.LoginOnly = true }},
 		{c.Flood != nil, "--flood", "limits.flood", func(o *host.Config) { o.Limits.Flood = c.Flood }},
 		{c.Replay != 0, "--replay", "limits.replay", func(o *host.Config) { o.Limits.Replay = c.Replay }},

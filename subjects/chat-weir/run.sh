@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs weir chat serve with fresh data in OUT/PORT: run.sh OUT ADDR PORT WAY.
+# Runs weir chat serve with fresh data in OUT/PORT: run.sh OUT ADDR PORT WAY [FLAG].
 set -eu
 rm -rf "${1:?}/${3:?}"
 mkdir -p "$1/$3"
-exec "$1/weir" chat serve --run "$4" --listen "$2" --data "$1/$3"
+exec "$1/weir" chat serve --run "$4" --listen "$2" --data "$1/$3" ${5:+"$5"}
