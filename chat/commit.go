@@ -62,14 +62,30 @@ func (s *Service) lost(f *feed, why error) {
 	if f == nil {
 		return
 	}
-	s.o.Log.Error("messages lost before they were acknowledged", "log", f.key, "error", why)
+	s.o.Log.Error("messages lost before they were acknowledged, or not delivered to all", "log", f.key, "error", why)
 	s.mu.Lock()
 	posts := append(f.taken, f.pending...)
+	stored := 0
+	if f.sending {
+		stored = len(f.taken)
+		f.breakOff()
+	}
 	f.taken, f.pending = nil, nil
 	f.queued = false
 	s.mu.Unlock()
-	f.refuse(posts, why)
+	f.refuse(posts[stored:], why)
 	f.settle(posts)
+}
+
+// breakOff ends a delivery in its middle. Who was not sent what the log has must come again, and read it there. The caller holds the lock.
+func (f *feed) breakOff() {
+	for _, seat := range f.seats {
+		if seat.live && seat.seen.Load() < f.delivered {
+			f.svc.tooSlow(seat.session)
+		}
+	}
+	f.sending = false
+	f.svc.handedOut.Broadcast()
 }
 
 // refuse tells who sent posts that they are not stored.

@@ -49,6 +49,7 @@ func (s *Service) deliver(f *feed, d *delivery) {
 	s.counts.batches.Add(1)
 	f.settle(f.taken)
 	clear(f.taken)
+	f.taken = f.taken[:0]
 }
 
 // handOut begins a delivery: what is in the batch holds from now on, and who has a seat now gets it. The caller holds the lock.

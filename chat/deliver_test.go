@@ -3,6 +3,7 @@ package chat
 import (
 	"fmt"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 type sink struct {
 	writes, bytes int
 	then          func() // called once it took something; nil: nothing
+	closed        atomic.Bool
 }
 
 func (s *sink) Send(p []byte) bool {
@@ -27,7 +29,7 @@ func (s *sink) Send(p []byte) bool {
 }
 
 func (s *sink) Post()                {}
-func (s *sink) Close()               {}
+func (s *sink) Close()               { s.closed.Store(true) }
 func (s *sink) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
 // crowd is a room with members of all kinds, the first of which have just said something.
@@ -98,6 +100,32 @@ func TestWhoLeavesWhileABatchIsSentHasIt(t *testing.T) {
 	f.svc.again(f, d)
 	if at, ok := f.svc.accounts.Mark("bob", "", f.key); !ok || at != f.batch.End {
 		t.Errorf("its mark is %d (%v), want the end of what it was sent, %d", at, ok, f.batch.End)
+	}
+}
+
+// What was stored is not said to be lost because a delivery broke off, nobody waits for its end, and who was not sent it has to come again.
+func TestADeliveryThatBreaksOffLeavesNoGap(t *testing.T) {
+	f, sinks := crowd(t, 3, 0)
+	sinks[1].then = func() { panic("a fault") }
+	from := f.seats[0].session
+	f.svc.locked(func() {
+		f.put(post{from: from, text: true, last: true, entry: log.Entry{Time: time.Now(), Body: ":ann!a@host PRIVMSG #room :stored"}})
+	})
+	waitFor(t, func() bool { return from.pending.Load() == 0 })
+	if n := f.svc.Counts().NotStored; n != 0 || f.log.Committed() == 0 {
+		t.Errorf("%d messages are said not to be stored, and the log has %d bytes", n, f.log.Committed())
+	}
+	told := make(chan int64) // one value
+	go func() { told <- f.sent() }()
+	select {
+	case <-told:
+	case <-time.After(patience):
+		t.Fatal("who reads the history waits for the delivery for ever")
+	}
+	for i, want := range []bool{false, true, true} {
+		if got := sinks[i].closed.Load(); got != want {
+			t.Errorf("member %d was closed: %v, want %v", i, got, want)
+		}
 	}
 }
 
