@@ -61,7 +61,7 @@ func (s *Service) retain(r data.Room, keep Retention) (removed int64, err error)
 		return f.log.Retain(keep.Age, keep.Bytes, s.o.Now())
 	}
 	dir := filepath.Join(s.dir, filepath.FromSlash(r.Path))
-	if keep.Age == 0 && size(dir) <= keep.Bytes/4 { // not even to be rolled
+	if n := size(dir); n == 0 || keep.Age == 0 && n <= keep.Bytes/4 { // it was deleted since it was listed, or is not even to be rolled
 		return 0, nil
 	}
 	l, err := log.Open(dir, log.Options{})

@@ -1,6 +1,9 @@
 package chat
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -8,6 +11,7 @@ import (
 	"time"
 
 	"weir/chat/account"
+	"weir/chat/data"
 	"weir/serve"
 )
 
@@ -81,5 +85,17 @@ func TestRetainKeepsSoManyBytes(t *testing.T) {
 	}
 	if left := size(s.dir + "/rooms/#a"); total == 0 || left > 20_000 {
 		t.Errorf("%d bytes were removed and %d are left, want at most 20,000", total, left)
+	}
+}
+
+// A room may be deleted between the list of all and its turn.
+func TestRetainMakesNoRoomThatWasDeleted(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	gone := data.Room{Name: "#gone", Path: "rooms/#gone"}
+	if removed, err := s.chat.retain(gone, Retention{Age: time.Hour}); removed != 0 || err != nil {
+		t.Errorf("of a room that is not there %d bytes were removed: %v", removed, err)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, gone.Path)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is there: %v", err)
 	}
 }
