@@ -127,6 +127,8 @@ func (g *generator) died() error {
 	switch {
 	case strings.Contains(why, allLost):
 		return failure(strings.TrimPrefix(why, "load: "))
+	case strings.HasPrefix(why, load.ServerFailed):
+		return failure(strings.TrimPrefix(why, load.ServerFailed))
 	case why != "":
 		return fmt.Errorf("lab: the load generator gave up: %s", why)
 	}

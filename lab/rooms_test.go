@@ -86,13 +86,13 @@ func TestARunOfRooms(t *testing.T) {
 	no := false
 	b.experiment.Workload, b.experiment.Patterns, b.experiment.Twin, b.experiment.Time = "chat", nil, &no, Duration(1)
 	b.experiment.Loads = []Load{
-		{Name: "talk", Rate: 50},
+		{Name: "talk", Rate: 50, Subjects: []string{"rooms-sound", "rooms-loses"}},
 		{Name: "closed loop", Connections: []int{2, 5}, Subjects: []string{"rooms-sound"}},
-		{Name: "replay", Replay: 500, Connections: []int{1}, Subjects: []string{"rooms-sound"}},
+		{Name: "replay", Replay: 500, Connections: []int{1}, Subjects: []string{"rooms-sound", "rooms-hangs-up"}},
 		{Name: "quiet", Rate: 20, Connections: []int{2}, Cold: true, Subjects: []string{"rooms-sound"}},
 		{Name: "idle", Rate: 20, Connections: []int{2}, Cold: true, Idle: 50, Subjects: []string{"rooms-sound"}},
 	}
-	for name, fault := range map[string]string{"rooms-sound": "", "rooms-loses": "loses"} {
+	for name, fault := range map[string]string{"rooms-sound": "", "rooms-loses": "loses", "rooms-hangs-up": "hangs up"} {
 		b.experiment.Subjects = append(b.experiment.Subjects, name)
 		dir := filepath.Join(b.options.Root, "subjects", name)
 		must(t, os.MkdirAll(dir, 0o755))
@@ -102,12 +102,16 @@ func TestARunOfRooms(t *testing.T) {
 	b.experiment.Duration = Duration(300 * time.Millisecond)
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
-	if len(found.Trials) != 2*2+2*5 {
+	if len(found.Trials) != 2*2+2*5+2 {
 		t.Errorf("%d trials", len(found.Trials))
 	}
 	for _, trial := range found.Trials {
 		why := strings.Join(trial.FailedBecause, "; ")
 		switch {
+		case trial.Subject == "rooms-hangs-up": // which ends its trial, and not the run
+			if !strings.Contains(why, "broke off") && !strings.Contains(why, "could not join") && !strings.Contains(why, "lost before the end") && !strings.Contains(why, "took no message") {
+				t.Errorf("under %s it hung up, and failed because %q", trial.Load, why)
+			}
 		case trial.Subject == "rooms-loses":
 			if trial.Messages > 100 && !strings.Contains(why, "load error: lost") {
 				t.Errorf("of %d deliveries under %s some were lost, and it failed because %q", trial.Messages, trial.Load, why)

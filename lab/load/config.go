@@ -47,6 +47,9 @@ type Config struct {
 	CPUs        []int         // to which every thread of this process is bound; empty leaves them as they are
 }
 
+// ServerFailed begins an error that is the server's and not the generator's: it did not let the load begin, or did not carry it to its end.
+const ServerFailed = "load: the server failed: "
+
 // ErrUsage is what every error of a Config that can't be meant wraps.
 var ErrUsage = errors.New("load: bad configuration")
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/lab/load"
 	"weir/lab/load/internal/oneloop"
 	"weir/lab/load/internal/raw"
 )
@@ -36,7 +37,7 @@ func (l *loop) joinAll() error {
 		case l.Err != nil:
 			return l.Err
 		case now-progress > int64(max(raw.DialTimeout, l.timeout())):
-			return fmt.Errorf("load: nobody could join for %v, after %d of %d: the server does not answer as one of IRC does", max(raw.DialTimeout, l.timeout()), l.joined, all)
+			return fmt.Errorf(load.ServerFailed+"nobody could join for %v, after %d of %d: the server does not answer as one of IRC does", max(raw.DialTimeout, l.timeout()), l.joined, all)
 		}
 	}
 	return nil

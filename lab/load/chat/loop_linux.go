@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/lab/load"
 	"weir/lab/load/internal/oneloop"
 )
 
@@ -240,7 +241,7 @@ func (l *loop) lookRound(now int64) {
 	timeout := int64(l.timeout())
 	if l.Replay > 0 {
 		if l.replay.since > 0 && now-l.replay.since > timeout {
-			l.Err = fmt.Errorf("load: a replay took longer than %v: %d of %d messages came", l.timeout(), l.replay.got, l.Replay)
+			l.Err = fmt.Errorf(load.ServerFailed+"a replay took longer than %v: %d of %d messages came", l.timeout(), l.replay.got, l.Replay)
 		}
 		return
 	}

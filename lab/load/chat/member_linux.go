@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/lab/load"
 	"weir/lab/load/internal/raw"
 )
 
@@ -212,7 +213,7 @@ func (l *loop) lose(i int, kind, why string) {
 	l.shut(i)
 	switch {
 	case was != present && i < len(l.members)-1 && l.Err == nil:
-		l.Err = fmt.Errorf("load: %s could not join: %s", m.nick, why)
+		l.Err = fmt.Errorf(load.ServerFailed+"%s could not join: %s", m.nick, why)
 		return
 	case i == len(l.members)-1:
 		l.endReplay(why)

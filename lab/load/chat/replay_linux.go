@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"weir/lab/load"
 	"weir/lab/load/internal/oneloop"
 )
 
@@ -67,7 +68,7 @@ func (l *loop) fill() error {
 		case m.state != present:
 			return errAllLost
 		case l.Clock.Now()-progress > timeout:
-			return fmt.Errorf("load: the server took no message more for %v, after %d of %d", l.timeout(), l.replay.filled, l.Replay)
+			return fmt.Errorf(load.ServerFailed+"the server took no message more for %v, after %d of %d", l.timeout(), l.replay.filled, l.Replay)
 		}
 	}
 	l.owed = 0
@@ -200,9 +201,9 @@ func (l *loop) endReplay(why string) {
 	}
 	switch {
 	case why != "":
-		l.Err = errors.New("load: a replay broke off: " + why)
+		l.Err = errors.New(load.ServerFailed + "a replay broke off: " + why)
 	case r.got != l.Replay:
-		l.Err = fmt.Errorf("load: %d messages of a history of %d were replayed %s", r.got, l.Replay, r.how())
+		l.Err = fmt.Errorf(load.ServerFailed+"%d messages of a history of %d were replayed %s", r.got, l.Replay, r.how())
 	case l.Window.Holds(now):
 		l.replays.Record(now - r.since)
 	}
