@@ -242,3 +242,25 @@ func TestWhoTakesNoAnswersIsGivenNoMore(t *testing.T) {
 		}
 	})
 }
+
+// What has files written anew, or a worker busy for long, is not had as often as other commands.
+func TestWhatCostsMuchCountsAsMuch(t *testing.T) {
+	began := time.Now()
+	s := startServer(t, serve.Goroutine, Options{Flood: 10, Now: func() time.Time { return began }}).run()
+	s.account("alice", "correct-horse", account.Member)
+	alice := s.client("alice")
+	alice.send("PASS alice:correct-horse", "NICK alice", "USER a 0 * :A")
+	alice.until(" 221 ")
+	alice.send("REDACT #room abcdefgh-1", "METADATA * SET x :y", "METADATA * CLEAR")
+	alice.settled()
+	var x *session
+	s.chat.locked(func() {
+		x = s.chat.find("alice").sessions[0]
+		if at, want := s.chat.paces["alice"].at.Load(), began.Add(3100*time.Millisecond).UnixNano(); at != want {
+			t.Errorf("they count as %v, want 3.1 s", time.Duration(at-began.UnixNano()))
+		}
+	})
+	x.tookSearch(time.Now().Add(-time.Minute))
+	alice.send("SEARCH something")
+	alice.until("RATE_LIMITED")
+}

@@ -84,8 +84,10 @@ func (s *session) cmdMetadata(m *irc.Message) {
 	case "SYNC":
 		s.syncMetadata(d, s.subs)
 	case "SET":
+		s.charge(rewrite - 1)
 		s.setMetadata(target, args)
 	case "CLEAR":
+		s.charge(rewrite - 1)
 		s.slow(func() { s.storeMetadata(target, "*", "") })
 	case "SUB":
 		s.subscribe(args)

@@ -8,8 +8,12 @@ import (
 	"weir/chat/log"
 )
 
+// rewrite is how many commands one counts as that has a file written anew: of a redaction it is a segment of some megabytes, while the room waits.
+const rewrite = 10
+
 // cmdRedact takes a message's text away (draft/message-redaction): who wrote it may, and a room's operators.
 func (s *session) cmdRedact(m *irc.Message) {
+	s.charge(rewrite - 1)
 	target, msgid, why := m.Params[0], m.Params[1], irc.Cut(irc.Param(m, 2), irc.MaxTopic)
 	s.slow(func() {
 		code, text := s.redact(target, msgid, why)

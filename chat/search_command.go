@@ -24,6 +24,7 @@ const (
 	searchWithin = 5 * time.Second // how long one may take
 	followWithin = time.Second     // how long it waits for the index to be up to date
 	searchPace   = 2               // a second of an account or address, ten times as many at once
+	searchUsual  = time.Second / 2 // how long a search may take; one that takes longer counts as more, so that nobody keeps all workers to himself
 )
 
 // searchRequest is a SEARCH that was understood.
@@ -96,6 +97,7 @@ func (s *session) searchPace() *pace {
 
 // search answers a request. It runs at the searchers' desk.
 func (s *session) search(r searchRequest) {
+	defer s.tookSearch(time.Now())
 	mine := s.readable()
 	if r.query.In != "" {
 		path := s.pathOf(r.query.In)
@@ -126,6 +128,12 @@ func (s *session) search(r searchRequest) {
 			s.out = s.appendFound(s.out, extra, h)
 		}
 	})
+}
+
+// tookSearch counts a search that has ended as more than one if it took long.
+func (s *session) tookSearch(began time.Time) {
+	more := int(time.Since(began) / searchUsual)
+	s.svc.locked(func() { s.searchPace().charge(s.svc.o.Now(), searchPace, more) })
 }
 
 // find looks for messages, the oldest first.
