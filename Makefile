@@ -30,9 +30,10 @@ build: ## build the binary, build/weir
 subjects: build ## build the subjects whose toolchain is there
 	@build/weir lab build
 
-portability: build ## get other compilers, build and test the C subjects with them
+portability: build ## get other compilers, build and test the C subjects and the C chat server with them
 	@scripts/setup portability
 	@build/weir lab portability
+	@WEIR_CHATTEST_COMPILERS=1 go test -count 1 -timeout 30m -run TestCompilers ./chat/chattest
 
 peers: build ## get the web and chat servers to compare with, and build them
 	@scripts/setup peers
