@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 	"time"
 
@@ -192,8 +191,8 @@ func appendStored(dst []byte, v irc.View, extra string, line log.Line) []byte {
 		if line.Redacted() {
 			return dst
 		}
-		if part, ok := line.Tag(multilineTag); ok {
-			return appendPart(dst, v, extra, line, part, tags, body)
+		if p, ok := partOf(line); ok {
+			return appendPart(dst, v, extra, line, p, tags, body)
 		}
 	}
 	return irc.AppendView(dst, v, extra, tags, body)
@@ -205,31 +204,41 @@ func isCommand(body, command []byte) bool {
 	return bytes.HasPrefix(rest, command)
 }
 
+// place is that of a line in a long message: the n-th of so many, from 0.
+type place struct {
+	message string
+	n, of   int
+}
+
+// partOf says which long message a line is a part of, if it is one.
+func partOf(line log.Line) (p place, ok bool) {
+	value, ok := line.Tag(multilineTag)
+	id, numbers, _ := strings.Cut(value, ".")
+	n, of, _ := strings.Cut(numbers, ".")
+	return place{id, number(n), number(of)}, ok
+}
+
 // appendPart appends a line that is a part of a long message: in a batch of its own to who knows such, as a
 // message to others, of which only the first has an id.
-func appendPart(dst []byte, v irc.View, extra string, line log.Line, part string, tags, body []byte) []byte {
-	id, place, _ := strings.Cut(part, ".")
-	number, of, _ := strings.Cut(place, ".")
-	n, _ := strconv.Atoi(number)
-	all, _ := strconv.Atoi(of)
+func appendPart(dst []byte, v irc.View, extra string, line log.Line, p place, tags, body []byte) []byte {
 	if v&irc.ViewMultiline == 0 {
-		if n > 0 {
+		if p.n > 0 {
 			v &^= irc.ViewTags
 		}
 		return irc.AppendView(dst, v, extra, tags, body)
 	}
 	words := bytes.SplitN(body, []byte{' '}, 4)
-	if n == 0 {
-		start := []byte(string(words[0]) + " BATCH +" + id + " draft/multiline " + string(words[2]) + "\r\n")
+	if p.n == 0 {
+		start := []byte(string(words[0]) + " BATCH +" + p.message + " draft/multiline " + string(words[2]) + "\r\n")
 		dst = irc.AppendView(dst, v, extra, tags, start)
 	}
-	inner := "batch=" + id
+	inner := "batch=" + p.message
 	if _, concat := line.Tag("draft/multiline-concat"); concat {
 		inner += ";draft/multiline-concat"
 	}
 	dst = irc.AppendView(dst, 0, inner, nil, body)
-	if n == all-1 {
-		dst = append(append(dst, words[0]...), " BATCH -"+id+"\r\n"...)
+	if p.n == p.of-1 {
+		dst = append(append(dst, words[0]...), " BATCH -"+p.message+"\r\n"...)
 	}
 	return dst
 }

@@ -40,7 +40,11 @@ func (s *session) redact(target, msgid, why string) (code, text string) {
 	if !s.mayRedact(f, line) {
 		return "REDACT_FORBIDDEN", "You may not delete this message"
 	}
-	if err := f.log.Redact(offset); err != nil {
+	parts, err := f.partsFrom(line)
+	if err == nil {
+		err = f.log.Redact(parts...)
+	}
+	if err != nil {
 		s.complain(f, err)
 		return "UNKNOWN_MSGID", "The message could not be deleted: " + publicError(err)
 	}
@@ -60,6 +64,18 @@ func (s *session) redact(target, msgid, why string) (code, text string) {
 	f.put(post{from: s, label: s.label, last: true, entry: log.Entry{Time: s.svc.o.Now(), Tags: s.user.tags(), Body: body}})
 	s.later = true
 	return "", ""
+}
+
+// partsFrom are the offsets of the message that a line begins: of several, if it is a long one, which stand behind each other.
+func (f *feed) partsFrom(line log.Line) (parts []int64, err error) {
+	first, _ := partOf(line)
+	lines, err := f.log.After(line.Offset(), max(1, first.of-first.n))
+	for _, next := range lines {
+		if p, _ := partOf(next); p.message == first.message {
+			parts = append(parts, next.Offset())
+		}
+	}
+	return parts, err
 }
 
 // mayRedact says whether the session's user wrote a line, or has a say where it stands.

@@ -221,27 +221,18 @@ func (s *session) appendFound(dst []byte, extra string, h search.Result) []byte 
 
 // wholeID is the id of the message that a line is a further part of; "" if it is none, or that can't be said.
 func (f *feed) wholeID(line log.Line) string {
-	batch, number := partOf(line)
-	if number == 0 {
+	p, _ := partOf(line)
+	if p.n == 0 {
 		return ""
 	}
-	lines, err := f.log.Latest(number, line.Offset())
+	lines, err := f.log.Latest(p.n, line.Offset())
 	if err != nil || len(lines) == 0 {
 		return ""
 	}
-	if first, n := partOf(lines[0]); first != batch || n != 0 {
+	if first, _ := partOf(lines[0]); first.message != p.message || first.n != 0 {
 		return ""
 	}
 	return lines[0].MsgID()
-}
-
-// partOf is the batch that a line is of, and its number in it: 0 for the first, and for a line that is a message by itself.
-func partOf(line log.Line) (batch string, number int) {
-	part, _ := line.Tag(multilineTag)
-	batch, place, _ := strings.Cut(part, ".")
-	digits, _, _ := strings.Cut(place, ".")
-	number, _ = strconv.Atoi(digits)
-	return batch, number
 }
 
 // tellFound tells people what was found, whose clients don't know how to show it.

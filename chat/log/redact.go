@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// Redact takes the text and the tags of the line at an offset out of the room's files; the line keeps its length,
-// time and msgid, so no other line moves. ErrNotFound: there is no such line. A redacted line may be redacted again.
-// A Reader that has the segment open may still find the text. Writers of this room wait meanwhile.
-func (l *Log) Redact(offset int64) error {
+// Redact takes the text and the tags of the lines at some offsets, which ascend, out of the room's files; a line keeps its length,
+// time and msgid, so no other line moves. ErrNotFound: there is no such line, and nothing was redacted. A redacted line may be redacted again.
+// A Reader that has the segment open may still find the text. Writers of this room wait meanwhile. Lines of one segment are redacted all or none.
+func (l *Log) Redact(offsets ...int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.writable(); err != nil {
@@ -23,22 +23,40 @@ func (l *Log) Redact(offset int64) error {
 		if err := l.syncAll(); err != nil {
 			return err
 		}
-		line, err := l.At(offset)
-		if err != nil {
-			return err
+		var without []Line
+		for _, offset := range offsets {
+			line, err := l.At(offset)
+			if err != nil {
+				return err
+			}
+			r, ok := redacted(line)
+			if !ok {
+				return fmt.Errorf("chat/log: %s: the line at %d is too short to be redacted in its place", l.dir, offset)
+			}
+			without = append(without, r)
 		}
-		without, ok := redacted(line)
-		if !ok {
-			return fmt.Errorf("chat/log: %s: the line at %d is too short to be redacted in its place", l.dir, offset)
-		}
-		return l.overwrite(offset, without)
+		return l.overwrite(without)
 	})
 }
 
-// overwrite replaces bytes of a segment by way of a copy, so that a crash leaves the one or the other.
-func (l *Log) overwrite(offset int64, with []byte) error {
+// overwrite puts lines in the place of those at their offsets, segment by segment.
+func (l *Log) overwrite(lines []Line) error {
 	bases := l.known()
-	i := holding(bases, offset)
+	for len(lines) > 0 {
+		i, n := holding(bases, lines[0].Offset()), 1
+		for n < len(lines) && holding(bases, lines[n].Offset()) == i {
+			n++
+		}
+		if err := l.overwriteIn(bases, i, lines[:n]); err != nil {
+			return err
+		}
+		lines = lines[n:]
+	}
+	return nil
+}
+
+// overwriteIn replaces lines of one of the segments by way of a copy, so that a crash leaves the one or the other.
+func (l *Log) overwriteIn(bases []int64, i int, lines []Line) error {
 	base, last := bases[i], i == len(bases)-1
 	name := l.segmentPath(base)
 	aside := name + ".tmp"
@@ -50,8 +68,12 @@ func (l *Log) overwrite(offset int64, with []byte) error {
 		if err := l.copyTo(f, name); err != nil {
 			return err
 		}
-		_, err := f.WriteAt(with, offset-base)
-		return err
+		for _, line := range lines {
+			if _, err := f.WriteAt(line, line.Offset()-base); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err == nil {
 		err = l.install(aside, name, mode)
