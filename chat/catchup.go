@@ -75,7 +75,8 @@ func (f *feed) sent() int64 {
 
 // replay sends what the session's device missed before an offset.
 func (s *session) replay(f *feed, upTo int64) {
-	lines := s.missed(f, upTo)
+	lines, err := f.whole(s.missed(f, upTo))
+	s.complain(f, err)
 	if len(lines) == 0 {
 		return
 	}

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"strings"
 	"time"
 
 	"weir/chat/irc"
@@ -170,9 +169,6 @@ func (d *delivery) view(f *feed, v irc.View) *encoded {
 	return e
 }
 
-// multilineTag joins the lines of one long message: its value is BATCH.NUMBER.OF, the number from 0.
-const multilineTag = irc.OwnTags + "batch"
-
 var (
 	ownTag     = []byte(irc.OwnTags)
 	tagmsgWord = []byte("TAGMSG ")
@@ -204,23 +200,9 @@ func isCommand(body, command []byte) bool {
 	return bytes.HasPrefix(rest, command)
 }
 
-// place is that of a line in a long message: the n-th of so many, from 0.
-type place struct {
-	message string
-	n, of   int
-}
-
-// partOf says which long message a line is a part of, if it is one.
-func partOf(line log.Line) (p place, ok bool) {
-	value, ok := line.Tag(multilineTag)
-	id, numbers, _ := strings.Cut(value, ".")
-	n, of, _ := strings.Cut(numbers, ".")
-	return place{id, number(n), number(of)}, ok
-}
-
 // appendPart appends a line that is a part of a long message: in a batch of its own to who knows such, as a
 // message to others, of which only the first has an id.
-func appendPart(dst []byte, v irc.View, extra string, line log.Line, p place, tags, body []byte) []byte {
+func appendPart(dst []byte, v irc.View, extra string, line log.Line, p longPart, tags, body []byte) []byte {
 	if v&irc.ViewMultiline == 0 {
 		if p.n > 0 {
 			v &^= irc.ViewTags

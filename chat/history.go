@@ -33,6 +33,9 @@ func (s *session) history(req irc.HistoryRequest) {
 		return
 	}
 	lines, err := s.pick(f, req)
+	if err == nil {
+		lines, err = f.whole(lines)
+	}
 	if errors.Is(err, errMsgID) {
 		s.fail("CHATHISTORY", "INVALID_MSGREFTYPE", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "No message here has this id")
 		return
@@ -175,7 +178,7 @@ func (f *feed) place(p irc.Point, end int64) (at, after int64, err error) {
 		if !ok {
 			return 0, 0, errMsgID
 		}
-		return at, at + 1, nil
+		return at, f.behind(at), nil
 	case p.Time.IsZero():
 		return end, end, nil
 	}
@@ -183,6 +186,16 @@ func (f *feed) place(p irc.Point, end int64) (at, after int64, err error) {
 		after, err = f.log.Seek(p.Time.Truncate(time.Millisecond).Add(time.Millisecond))
 	}
 	return at, after, err
+}
+
+// behind is where it goes on behind the message at an offset.
+func (f *feed) behind(at int64) int64 {
+	if line, err := f.log.At(at); err == nil {
+		if parts, err := f.partsFrom(line); err == nil && len(parts) > 0 {
+			at = parts[len(parts)-1]
+		}
+	}
+	return at + 1
 }
 
 var errMsgID = errors.New("no message here has this id")

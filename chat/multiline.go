@@ -1,9 +1,11 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 
 	"weir/chat/irc"
+	"weir/chat/log"
 )
 
 // multiline is a message of several lines that a client is sending as a batch (draft/multiline).
@@ -80,4 +82,66 @@ func (s *session) endMultiline() {
 	default:
 		s.fail("BATCH", b.bad, "The lines of a message have one target and one command, and are not all empty")
 	}
+}
+
+// A long message is several lines of the log, which stand behind each other and were stored at once.
+
+// multilineTag joins the lines of one long message: its value is BATCH.NUMBER.OF, the number from 0.
+const multilineTag = irc.OwnTags + "batch"
+
+// longPart is a line's place in a long message: the n-th of so many, from 0.
+type longPart struct {
+	message string
+	n, of   int
+}
+
+// partOf says which long message a line is a part of, if it is one.
+func partOf(line log.Line) (p longPart, ok bool) {
+	value, ok := line.Tag(multilineTag)
+	id, numbers, _ := strings.Cut(value, ".")
+	n, of, _ := strings.Cut(numbers, ".")
+	return longPart{id, number(n), number(of)}, ok
+}
+
+// partsFrom are the offsets of a line and of the parts behind it that the same message has.
+func (f *feed) partsFrom(line log.Line) (parts []int64, err error) {
+	first, _ := partOf(line)
+	lines, err := f.log.After(line.Offset(), max(1, first.of-first.n))
+	for _, next := range ofMessage(lines, first) {
+		parts = append(parts, next.Offset())
+	}
+	return parts, err
+}
+
+// whole adds to lines that follow each other what they lack of the messages that they begin and end in.
+func (f *feed) whole(lines []log.Line) ([]log.Line, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	begin, end := lines[0], lines[len(lines)-1]
+	first, _ := partOf(begin)
+	last, _ := partOf(end)
+	if first.n > 0 {
+		before, err := f.log.Latest(first.n, begin.Offset())
+		if err != nil {
+			return nil, err
+		}
+		lines = slices.Concat(ofMessage(before, first), lines)
+	}
+	if last.n+1 < last.of {
+		behind, err := f.log.After(end.Offset()+1, last.of-last.n-1)
+		if err != nil {
+			return nil, err
+		}
+		lines = slices.Concat(lines, ofMessage(behind, last))
+	}
+	return lines, nil
+}
+
+// ofMessage are those lines that are parts of the same message as another.
+func ofMessage(lines []log.Line, as longPart) []log.Line {
+	return slices.DeleteFunc(lines, func(l log.Line) bool {
+		p, _ := partOf(l)
+		return p.message != as.message
+	})
 }

@@ -66,18 +66,6 @@ func (s *session) redact(target, msgid, why string) (code, text string) {
 	return "", ""
 }
 
-// partsFrom are the offsets of the message that a line begins: of several, if it is a long one, which stand behind each other.
-func (f *feed) partsFrom(line log.Line) (parts []int64, err error) {
-	first, _ := partOf(line)
-	lines, err := f.log.After(line.Offset(), max(1, first.of-first.n))
-	for _, next := range lines {
-		if p, _ := partOf(next); p.message == first.message {
-			parts = append(parts, next.Offset())
-		}
-	}
-	return parts, err
-}
-
 // mayRedact says whether the session's user wrote a line, or has a say where it stands.
 func (s *session) mayRedact(f *feed, line log.Line) bool {
 	s.svc.mu.Lock()
