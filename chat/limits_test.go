@@ -264,3 +264,18 @@ func TestWhatCostsMuchCountsAsMuch(t *testing.T) {
 	alice.send("SEARCH something")
 	alice.until("RATE_LIMITED")
 }
+
+// Who goes while commands of his wait for their turn keeps the server from nothing.
+func TestAThrottledClientThatIsGoneEnds(t *testing.T) {
+	everyWayWith(t, Options{Flood: 10, Alive: time.Hour}, func(t *testing.T, s *server) {
+		s.account("alice", "correct-horse", account.Member)
+		alice := s.client("alice")
+		alice.send("PASS alice:correct-horse", "NICK alice", "USER a 0 * :A")
+		alice.until(" 221 ")
+		alice.send(strings.TrimSuffix(strings.Repeat("PING x\r\n", 110), "\r\n"))
+		waitFor(t, func() bool { return s.chat.Counts().Throttled > 0 })
+		alice.conn.(*net.TCPConn).SetLinger(0) // a reset
+		alice.conn.Close()
+		waitFor(t, func() bool { return s.chat.Counts().Users == 0 })
+	})
+}

@@ -131,8 +131,12 @@ const enoughOut = Outbox / 4
 // isStuffed says whether more than Outbox waits for a client that has asked for still more. It is asked again soon; who takes too little for
 // too long is too slow.
 func (s *session) isStuffed(now time.Time, w *serve.Writer) bool {
+	takes := s.conn.Send(nil)
+	if !takes {
+		takes, _ = serve.Delivered(s.conn) // a connection that is broken takes nothing, and nothing waits for it
+	}
 	switch {
-	case s.conn.Send(nil):
+	case takes:
 		s.stuffed = time.Time{}
 		return false
 	case s.stuffed.IsZero():
