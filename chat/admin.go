@@ -210,7 +210,6 @@ func (s *Service) giveTopic(r *room, author *session, text string) {
 		entry: log.Entry{Time: now, Body: ":" + by + " TOPIC " + r.name + " :" + text},
 		apply: func() {
 			r.topic, r.topicBy, r.topicAt = text, by, now
-			r.stateless = true
 		}})
 }
 

@@ -11,7 +11,7 @@ import (
 // The way of a message is one stage of a net, four at once, in which a feed is once at most, so that its batches come in order:
 //
 //  1. commit takes what is pending, appends it to the log in one write and one sync, and writes the room's state when
-//     that changed.
+//     that changed: a topic is on the disk as both before anybody is shown it.
 //  2. deliver hands it to everybody who is there: see deliver.go.
 //  3. When something is pending again, the feed is put back.
 //
@@ -36,15 +36,12 @@ func (s *Service) carry(f *feed, _ *flow.Out[*feed]) {
 func (s *Service) commit(f *feed) {
 	s.mu.Lock()
 	f.taken, f.pending = f.pending, f.taken[:0]
-	var state []byte
-	if f.stateless && f.room != nil {
-		f.stateless = false
-		state = f.room.state()
-	}
+	changes := f.stateless
 	s.mu.Unlock()
 	f.entries = f.entries[:0]
 	for i := range f.taken {
 		f.entries = append(f.entries, f.taken[i].entry)
+		changes = changes || f.taken[i].apply != nil
 	}
 	f.batch, f.err = log.Batch{}, nil
 	if len(f.entries) > 0 {
@@ -52,9 +49,22 @@ func (s *Service) commit(f *feed) {
 		f.batch, f.err = f.log.Append(f.entries)
 		s.o.Committed(time.Since(began), f.err)
 	}
-	if state != nil {
-		s.writeState(f, state)
+	if changes {
+		s.writeState(f, f.change())
 	}
+}
+
+// change has what was stored hold, and returns what the room is then.
+func (f *feed) change() (state []byte) {
+	f.svc.mu.Lock()
+	defer f.svc.mu.Unlock()
+	for i := range f.taken {
+		if apply := f.taken[i].apply; apply != nil && f.err == nil {
+			apply()
+		}
+	}
+	f.stateless = false
+	return f.room.state()
 }
 
 // lost settles a feed that fell out of the net: a stage panicked, or the service stops.

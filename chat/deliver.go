@@ -58,9 +58,6 @@ func (f *feed) handOut(d *delivery) {
 	f.stamp = f.svc.stamp
 	for i := range f.taken {
 		p := &f.taken[i]
-		if p.apply != nil {
-			p.apply()
-		}
 		p.from.said, p.from.labeled = f.stamp, p.label != "" || p.from.said == f.stamp && p.from.labeled
 	}
 	d.seats = f.audience(d.seats)

@@ -50,7 +50,7 @@ type post struct {
 	entry log.Entry
 	text  bool   // an echo goes only to who asked for echoes: PRIVMSG, NOTICE, TAGMSG
 	last  bool   // of a message of several lines, or of one
-	apply func() // called by deliver under Service.mu once it is durable; nil: nothing
+	apply func() // called by commit under Service.mu once it is durable, to change the room; nil: nothing
 }
 
 // seat is a session's place at a feed.

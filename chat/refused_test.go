@@ -1,6 +1,9 @@
 package chat
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -35,6 +38,24 @@ func TestWhatTheLogRefusesIsAnsweredAndSeenByNobody(t *testing.T) {
 		}
 		if n := s.chat.Counts().NotStored; n != 1 {
 			t.Errorf("%d messages were counted as refused", n)
+		}
+	})
+}
+
+// Who is shown a topic finds it again, whenever the server dies.
+func TestATopicIsOnTheDiskBeforeItIsShown(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		ann := s.user("ann")
+		ann.send("JOIN #r")
+		ann.until(" 366 ")
+		for i := range 5 {
+			topic := fmt.Sprintf("the topic number %d", i)
+			ann.send("TOPIC #r :" + topic)
+			ann.until("TOPIC #r :" + topic)
+			state, err := os.ReadFile(filepath.Join(s.dir, "rooms", "#r", "state"))
+			if err != nil || !strings.Contains(string(state), topic) {
+				t.Errorf("%q was shown, and the state is %q, %v", topic, state, err)
+			}
 		}
 	})
 }

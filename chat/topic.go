@@ -37,7 +37,6 @@ func (s *session) setTopic(r *room, text string) {
 		entry: log.Entry{Time: now, Tags: u.tags(), Body: ":" + by + " TOPIC " + r.name + " :" + text},
 		apply: func() {
 			r.topic, r.topicBy, r.topicAt = text, by, now
-			r.stateless = true // written behind it: until then the log has it
 		}})
 	s.later = true
 }
