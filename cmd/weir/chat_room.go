@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"weir/chat"
 	"weir/chat/data"
@@ -128,7 +129,7 @@ func (c *roomListCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) erro
 			return fmt.Errorf("%s: %w", room.Name, err)
 		}
 		list = append(list, e)
-		rows = append(rows, []string{e.Name, strconv.FormatInt(e.Bytes, 10), timeCell(e.Oldest), timeCell(e.Newest), first(strings.Join(e.operators(), " "), "-"), first(e.Topic, "-")})
+		rows = append(rows, []string{e.Name, strconv.FormatInt(e.Bytes, 10), timeCell(e.Oldest), timeCell(e.Newest), first(strings.Join(e.operators(), " "), "-"), first(plain(e.Topic), "-")})
 	}
 	if c.JSON {
 		return t.json(list)
@@ -188,9 +189,19 @@ func (c *roomShowCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) erro
 	}
 	rows = append(rows, liveRows(e.Live)...)
 	for _, r := range rows {
-		fmt.Fprintf(t.out, "%-16s %s\n", r[0], strings.TrimSpace(r[1]))
+		fmt.Fprintf(t.out, "%-16s %s\n", r[0], strings.TrimSpace(plain(r[1])))
 	}
 	return nil
+}
+
+// plain is what somebody in the chat has written, without what a terminal would take for commands.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // liveRows are what a server that runs says of a room.

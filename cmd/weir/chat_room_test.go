@@ -109,6 +109,12 @@ func TestChatRoom(t *testing.T) {
 
 	do("", "room", "topic", "#garden", "Roses")
 	hear(t, bob, "TOPIC #Garden :Roses")
+	fmt.Fprint(bob, "TOPIC #Garden :\x1b]0;taken over\aRoses\u009b2J\r\nMODE #Garden +b \x1b[31m!*@*\r\nPING :hostile\r\n")
+	hear(t, bob, ":hostile")
+	if out := do("", "room", "show", "#garden") + do("", "room", "list"); strings.ContainsAny(out, "\x1b\a\u009b") || !strings.Contains(out, "taken overRoses2J") {
+		t.Errorf("a terminal is told %q", out)
+	}
+	do("", "room", "topic", "#garden", "Roses")
 	do("", "room", "op", "#garden", "Ann")
 	if out := do("", "room", "show", "#garden"); !strings.Contains(out, "here             bob operator\n") || !strings.Contains(out, "messages kept    for ever, all") {
 		t.Errorf("while bob is there the room is shown as\n%s", out)
