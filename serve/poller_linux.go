@@ -24,7 +24,11 @@ type poller struct {
 	epoll, event int // descriptors: the epoll instance, the eventfd that wakes it
 	events       [256]syscall.EpollEvent
 	woken        atomic.Bool // the eventfd is set and was not read yet
+	interrupted  int         // waits in a row that the runtime has ended and that found nothing, 10 ms or more each
 }
+
+// idleFrom is how many such waits make a loop an idle one: about a second.
+const idleFrom = 64
 
 func newPoller() (*poller, error) {
 	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
@@ -68,17 +72,33 @@ func (p *poller) remove(fd int) {
 //     the wait with EINTR, and by marking the stack so that the next prologue with a stack check yields. So
 //     this function must not be inlined, and it must be called again after EINTR. The runtime repeats the
 //     signal until that has happened.
+//
 //   - GODEBUG=asyncpreemptoff=1 takes the signals away: refused by reserve.
+//
 //   - The P is not free for other goroutines: GOMAXPROCS must exceed the loops, seen to by reserve.
+//
 //   - The call that waits must be one that a handled signal interrupts even under SA_RESTART, which signal(7)
 //     promises of epoll_pwait and not of read.
 //
+//   - It keeps the runtime's watchdog awake. So a loop that has had nothing to do for a second waits by an ordinary call, until something comes.
+//
 //go:noinline
 func (p *poller) wait(ms int) int {
+	if p.interrupted >= idleFrom {
+		n, _ := syscall.EpollWait(p.epoll, p.events[:], ms) // EINTR is nothing, like a time that has passed
+		if n > 0 {
+			p.interrupted = 0
+		}
+		return max(n, 0)
+	}
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(p.epoll),
 		uintptr(unsafe.Pointer(&p.events)), uintptr(len(p.events)), uintptr(ms), 0, 0)
 	if errno != 0 {
+		p.interrupted++
 		return 0
+	}
+	if n > 0 {
+		p.interrupted = 0
 	}
 	return int(n)
 }

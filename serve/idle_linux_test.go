@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// switches is how often this process's threads have waited.
+func switches(t *testing.T) (n int) {
+	t.Helper()
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		status, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/status") // a thread may have ended
+		_, rest, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
+		line, _, _ := strings.Cut(rest, "\n")
+		v, _ := strconv.Atoi(strings.TrimSpace(line))
+		n += v
+	}
+	return n
+}
+
+// An idle loop sleeps, and what comes then is handled as ever: bytes, posts and times.
+func TestAnIdleLoopSleeps(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error, 1) // Run's result; one
+	go func() {
+		over <- RunBlocking(ctx, Coroutine, l, Handler{Handle: func(c net.Conn) { echoTo(c, 0) }, State: PerConnection}, Options{})
+	}()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	exchange(t, c, "before")
+	slept := false
+	for end := time.Now().Add(time.Minute); !slept && time.Now().Before(end); {
+		before := switches(t)
+		time.Sleep(500 * time.Millisecond)
+		slept = switches(t)-before < 20 // a loop that keeps the watchdog awake: 50 and more
+	}
+	if !slept {
+		t.Error("it never did")
+	}
+	exchange(t, c, "after")
+	stop()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+}
