@@ -180,7 +180,8 @@ wait_and_read(struct client *c, struct pace *p, const sigset_t *waiting)
 static void
 drain(struct client *c, struct pace *p)
 {
-	struct options unlimited = *c->o;
+	const struct options *usual = c->o;
+	struct options unlimited = *usual;
 
 	unlimited.flood = 0;
 	c->o = &unlimited;
@@ -193,6 +194,7 @@ drain(struct client *c, struct pace *p)
 			break;
 	} while (!c->quitting && input.length < INPUT_BYTES);
 	close_client(c, "the server is stopping");
+	c->o = usual; /* the other is gone when this returns */
 }
 
 static bool
