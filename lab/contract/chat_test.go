@@ -60,7 +60,7 @@ func TestEveryChatFaultIsCaught(t *testing.T) {
 		{"hangs up", "64 members", "expected"},
 		{"keeps the tail", "burst", "bytes in one write"},
 		{"leaks after NUL", "NUL", "expected of a text with a NUL what was said"},
-		{"reads once", "split lines", "a registration in single bytes"},
+		{"reads once", "split lines", "in single bytes"},
 		{"dies of a reset", "broken connections", "did not live"},
 		{"says nothing of leaving", "broken connections", "broke off that they left"},
 		{"waits for the slow", "slow member", "beside a member who does not read"},
