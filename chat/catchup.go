@@ -6,8 +6,20 @@ import (
 	"weir/serve"
 )
 
-// replayBytes bounds what is replayed in one room, so that it fits into the outbox of a client that has taken nothing yet.
-const replayBytes = Outbox / 4
+const (
+	// replayBytes bounds what is replayed in one room, so that it fits into the outbox of a client that has taken nothing yet.
+	replayBytes = Outbox / 4
+	// leastReplay is what is replayed in each of many rooms to a client that has not taken what it was replayed in the first of them.
+	leastReplay = log.MaxLine
+)
+
+// mayReplay is how many bytes of a room the session may be replayed now: it must not be closed as too slow because it comes back to many.
+func (s *session) mayReplay() int {
+	if sent, _ := serve.Delivered(s.conn); sent {
+		s.replayed.Store(0)
+	}
+	return min(replayBytes, max(leastReplay, Outbox/2-int(s.replayed.Load())))
+}
 
 // catchUp makes a new seat live. A client without chathistory is replayed what its device missed; then every one is
 // given what was delivered since it sat down, and the topic and the names; and from then on deliver sends to it. It runs at the desk. The session may
@@ -22,7 +34,7 @@ func (s *session) catchUp(seat *seat) {
 	upTo := seat.seen.Load() // where deliver was when it sat down
 	s.svc.unlock()
 	if !s.has(irc.CapChathistory) {
-		s.replay(f, upTo)
+		s.replay(seat, upTo)
 	}
 	s.readMarker(f)
 	asNow := f.asNow()
@@ -74,8 +86,9 @@ func (f *feed) sent() int64 {
 }
 
 // replay sends what the session's device missed before an offset.
-func (s *session) replay(f *feed, upTo int64) {
-	lines, err := f.whole(s.missed(f, upTo))
+func (s *session) replay(seat *seat, upTo int64) {
+	f := seat.feed
+	lines, err := f.whole(fit(s.missed(f, upTo), seat.session.mayReplay()))
 	s.complain(f, err)
 	if len(lines) == 0 {
 		return
@@ -86,10 +99,11 @@ func (s *session) replay(f *feed, upTo int64) {
 		extra = "batch=" + id
 		s.say("BATCH", "+"+id, "chathistory", f.target(s))
 	}
-	asNow := f.asNow()
+	asNow, before := f.asNow(), len(s.out)
 	for _, line := range lines {
 		s.out = appendStored(s.out, caps.View(), extra, asNow(line))
 	}
+	seat.session.replayed.Add(int64(len(s.out) - before))
 	if id != "" {
 		s.say("BATCH", "-"+id)
 	}
@@ -104,13 +118,13 @@ func (s *session) missed(f *feed, upTo int64) []log.Line {
 		from, marked = s.svc.accounts.Mark(s.login.Name, s.login.Device, f.key)
 	}
 	if !marked {
-		return fit(s.latest(f, min(guestReplay, s.svc.opts().Replay), upTo), replayBytes)
+		return s.latest(f, min(guestReplay, s.svc.opts().Replay), upTo)
 	}
 	lines := s.latest(f, s.svc.opts().Replay, upTo)
 	for len(lines) > 0 && lines[0].Offset() < from {
 		lines = lines[1:]
 	}
-	return fit(lines, replayBytes)
+	return lines
 }
 
 // guestReplay is how many lines who has no mark is replayed.

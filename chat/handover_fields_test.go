@@ -19,7 +19,7 @@ var fates = []struct {
 		"heard": handedOver, "asked": handedOver,
 		"svc": "another", "conn": "another", "place": "made anew", "pace": "looked up anew",
 		"pending": "none is under way", "waiting": "none is under way", "busy": "not at the desk", "gone": "not at the desk", "lost": "it has not ended",
-		"job": "not at the desk", "stuffed": "looked at anew",
+		"job": "not at the desk", "stuffed": "looked at anew", "replayed": "counted anew",
 		"seeks": "not at the desk", "lastRoom": "none is under way", "launched": "none is under way", "said": "of a delivery", "labeled": "of a delivery",
 		"sasl": "not moved with one", "over": "not moved with one", "killed": "its connection is closed", "fresh": "it is posted anyway",
 		"out": "sent before", "label": "of a command", "from": "of a command", "batch": "of a command", "later": "of a command",

@@ -3,11 +3,14 @@ package chat
 import (
 	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"weir/chat/account"
+	"weir/chat/log"
 	"weir/serve"
 )
 
@@ -15,20 +18,8 @@ import (
 func TestWhatWasLostWithAConnectionIsReplayed(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		s.account("ann", "secret of ann", account.Member)
-		logIn := func(c *client) {
-			c.send("PASS :ann@phone:secret of ann", "NICK ann", "USER ann 0 * :ann")
-			c.until(" 221 ann")
-			c.send("JOIN #r")
-		}
-		small := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error { // so that little is under way before it waits
-			return raw.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
-		}}
-		conn, err := small.Dial("tcp", s.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ann := s.clientOn("ann", conn)
-		logIn(ann)
+		ann := s.narrow("ann")
+		ann.logIn("#r")
 		ann.until(" 366 ")
 		bob := s.user("bob")
 		bob.send("JOIN #r", "PRIVMSG #r :seen")
@@ -44,15 +35,83 @@ func TestWhatWasLostWithAConnectionIsReplayed(t *testing.T) {
 			bob.settled()
 		}
 		s.chat.keepMarks()
-		conn.(*net.TCPConn).SetLinger(0)
-		conn.Close()
+		ann.conn.(*net.TCPConn).SetLinger(0)
+		ann.conn.Close()
 		bob.until(" QUIT ")
 
 		back := s.client("ann")
-		logIn(back)
+		back.logIn("#r")
 		back.until(fmt.Sprintf("PRIVMSG #r :%d ", lost-1))
 		back.until(" 366 ")
 	})
+}
+
+// Who comes back to many rooms is not too slow, though it takes nothing yet: else it would be each time.
+func TestWhatWasMissedInManyRoomsIsNotTooMuch(t *testing.T) {
+	const rooms = 32
+	s := startServer(t, testWays()[0], Options{})
+	var names []string
+	for i := range rooms {
+		names = append(names, fmt.Sprintf("#r%d", i))
+		s.saidBefore(names[i], 500, strings.Repeat("x", 400))
+	}
+	s.account("ann", "secret of ann", account.Member)
+	ann := s.run().narrow("ann")
+	for _, name := range names { // it was here before anything was said
+		r, err := s.chat.openRoom(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.chat.accounts.SetMark("ann", "phone", r.feed.key, 0)
+	}
+	ann.logIn(strings.Join(names, ","))
+	waitFor(t, func() bool {
+		s.chat.mu.Lock()
+		defer s.chat.mu.Unlock()
+		u, r := s.chat.users["ann"], s.chat.rooms[names[rooms-1]]
+		return s.chat.counts.tooSlow.Load() > 0 || u != nil && r != nil && len(r.seats) == 1 && r.seats[0].live
+	})
+	for range rooms {
+		ann.until("PRIVMSG ")
+		ann.until(" 366 ")
+	}
+}
+
+// saidBefore has a room hold messages before the server runs.
+func (s *server) saidBefore(room string, messages int, text string) {
+	s.t.Helper()
+	l, err := log.Open(filepath.Join(s.dir, "rooms", room), log.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer l.Close()
+	var entries []log.Entry
+	for range messages {
+		entries = append(entries, log.Entry{Time: time.Now(), Body: ":bob!bob@host PRIVMSG " + room + " :" + text})
+	}
+	if _, err := l.Append(entries); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// narrow is a client whose system takes little before it is read.
+func (s *server) narrow(name string) *client {
+	s.t.Helper()
+	d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
+		return raw.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+	}}
+	conn, err := d.Dial("tcp", s.addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.clientOn(name, conn)
+}
+
+// logIn comes as a device of an account, and joins.
+func (c *client) logIn(rooms string) {
+	c.send("PASS :"+c.name+"@phone:secret of "+c.name, "NICK "+c.name, "USER "+c.name+" 0 * :"+c.name)
+	c.until(" 221 " + c.name)
+	c.send("JOIN " + rooms)
 }
 
 // sends says whether nothing waits here for the only session of a user.

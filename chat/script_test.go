@@ -186,7 +186,7 @@ func waitFor(t *testing.T, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("waited in vain")
+			t.Fatalf("what this line waits for has not come in %v", patience)
 		}
 	}
 }

@@ -25,9 +25,10 @@ type session struct {
 	peer Peer
 
 	// Shared.
-	caps    atomic.Uint64 // irc.Caps; written by the owner
-	pending atomic.Int32  // messages under way
-	waiting atomic.Bool   // deliver is to Post when none is
+	caps     atomic.Uint64 // irc.Caps; written by the owner
+	pending  atomic.Int32  // messages under way
+	waiting  atomic.Bool   // deliver is to Post when none is
+	replayed atomic.Int64  // bytes, since it had taken all that it was sent
 
 	// Guarded by Service.mu.
 	place      *lobby.Place[*session]
