@@ -56,9 +56,6 @@ var capNames = []string{
 // Has says whether all of c are in the set.
 func (s Caps) Has(c Caps) bool { return s&c == c }
 
-// Any says whether one of c is in the set.
-func (s Caps) Any(c Caps) bool { return s&c != 0 }
-
 // Names lists the set, without values.
 func (s Caps) Names() []string {
 	var names []string
