@@ -195,6 +195,7 @@ func (s *session) toOthers(n *news, r *room) {
 // conversations. It runs at the desk.
 func (s *session) resume() {
 	s.loadMetadata()
+	s.svc.accounts.Mark(s.login.Name, s.login.Device, "") // reads the file, which the first mark would do with the lock held
 	var seats []*seat
 	s.svc.locked(func() {
 		if s.gone || s.user == nil {
