@@ -112,3 +112,11 @@ func TestAFewMessagesMayWait(t *testing.T) {
 		t.Errorf("four messages on each connection are waiting, and it failed because %q", trial.FailedBecause)
 	}
 }
+
+func TestADisksWorkersAreNoNeighbours(t *testing.T) {
+	for name, want := range map[string]bool{"kworker/1:1H-kblockd": true, "kworker/0:2-events": false, "cc1": false, "my-kblockd": false, "kworker/u8:1": false} {
+		if errand(name) != want {
+			t.Errorf("%s works for a disk: %t", name, !want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/lab/result"
@@ -147,18 +148,30 @@ func (w *watch) ours() func(pid int) bool {
 func (o *observed) judge(ours func(int) bool) Evidence {
 	a, b := o.before, o.after
 	ev := Evidence{Window: b.machine.At - a.machine.At, Steal: b.machine.Steal - a.machine.Steal, Lab: b.lab - a.lab}
-	var known time.Duration
-	ev.NeighbourWho = "processes that have ended since"
-	for i, n := range sample.Neighbours(a.machine, b.machine, ours) {
-		if known += n.CPU; i == 0 {
+	var known, disk time.Duration
+	for _, n := range sample.Neighbours(a.machine, b.machine, ours) {
+		if errand(n.Name) {
+			disk += n.CPU
+			continue
+		}
+		if known += n.CPU; ev.NeighbourWho == "" {
 			ev.NeighbourWho = fmt.Sprintf("%s (process %d)", n.Name, n.PID)
 		}
 	}
+	if ev.NeighbourWho == "" {
+		ev.NeighbourWho = "processes that have ended since"
+	}
 	ev.Neighbour = known
 	if a.machine.Exact && b.machine.Exact {
-		ev.Neighbour = (b.machine.CPU - a.machine.CPU) - (b.subject - a.subject) - (b.generator - a.generator) - (b.lab - a.lab)
+		ev.Neighbour = (b.machine.CPU - a.machine.CPU) - (b.subject - a.subject) - (b.generator - a.generator) - (b.lab - a.lab) - disk
 	}
 	return ev
+}
+
+// errand says whether a thread of the kernel's works for a disk. It does so for who has written, which in a run of servers that sync is the
+// subject: it is no neighbour, and what it uses is in the machine's CPU, beside the subject's.
+func errand(name string) bool {
+	return strings.HasPrefix(name, "kworker/") && strings.HasSuffix(name, "-kblockd")
 }
 
 // within cuts samples to a window and interpolates its two ends. The points are in the order of time.
