@@ -1,0 +1,69 @@
+package link
+
+import "testing"
+
+// BenchmarkTapWrite gives frames to a device whose kernel wants none of them: what the call, the copy and the device cost, without a peer.
+func BenchmarkTapWrite(b *testing.B) {
+	for size, p := range benchFrames {
+		b.Run(size, func(b *testing.B) {
+			q, p := tapped(b, TapConfig{}).link.Queue(0), p()
+			b.SetBytes(int64(p.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				if !q.Write(p) {
+					b.Fatal("a frame was dropped")
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkTapRead takes frames from a device, a batch at a time; what puts them there is not measured.
+func BenchmarkTapRead(b *testing.B) {
+	for size, p := range benchFrames {
+		b.Run(size, func(b *testing.B) {
+			from, to := joined(b, TapConfig{}, TapConfig{})
+			p, batch := p(), make([]Frame, benchBatch)
+			b.SetBytes(int64(p.Len()))
+			b.ReportAllocs()
+			b.ResetTimer()
+			for left := b.N; left > 0; {
+				b.StopTimer()
+				n := min(left, benchBatch)
+				for range n {
+					if !from.Queue(0).Write(p) {
+						b.Fatal("a frame was dropped")
+					}
+				}
+				b.StartTimer()
+				for got := 0; got < n; {
+					k, err := to.Queue(0).Read(batch, patience)
+					if k == 0 || err != nil {
+						b.Fatal(k, err)
+					}
+					got += k
+				}
+				left -= n
+			}
+		})
+	}
+}
+
+// BenchmarkTapRoundTrip writes a frame to one device and reads it from another one, which a bridge joins to it.
+func BenchmarkTapRoundTrip(b *testing.B) {
+	for size, p := range benchFrames {
+		b.Run(size, func(b *testing.B) {
+			from, to := joined(b, TapConfig{}, TapConfig{})
+			p, batch := p(), make([]Frame, benchBatch)
+			b.SetBytes(int64(p.Len()))
+			for b.Loop() {
+				if !from.Queue(0).Write(p) {
+					b.Fatal("a frame was dropped")
+				}
+				if n, err := to.Queue(0).Read(batch, patience); n == 0 || err != nil {
+					b.Fatal(n, err)
+				}
+			}
+		})
+	}
+}

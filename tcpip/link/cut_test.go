@@ -1,0 +1,106 @@
+package link
+
+import (
+	"bytes"
+	"testing"
+
+	"weir/wire"
+)
+
+// segments are copies of what a frame is cut into.
+func segments(f *Frame, partial bool) (all []Frame, ok bool) {
+	ok = cut(f, partial, func(s *Frame) { all = append(all, Frame{Bytes: bytes.Clone(s.Bytes), Offload: s.Offload}) })
+	return all, ok
+}
+
+func TestSegmentsOfASuperframe(t *testing.T) {
+	const all = wire.FIN | wire.PSH | wire.ACK | wire.CWR | wire.URG
+	for name, c := range map[string]struct {
+		payload, size       int
+		cwr, partial        bool
+		n                   int
+		first, middle, last wire.Flags
+	}{
+		"three and a bit":       {3001, 1000, false, false, 4, wire.ACK | wire.CWR | wire.URG, wire.ACK | wire.CWR | wire.URG, all},
+		"three":                 {3000, 1000, false, false, 3, wire.ACK | wire.CWR | wire.URG, wire.ACK | wire.CWR | wire.URG, all},
+		"CWR on the first only": {3000, 1000, true, false, 3, wire.ACK | wire.CWR | wire.URG, wire.ACK | wire.URG, all &^ wire.CWR},
+		"checksums left":        {65000, 1448, false, true, 45, wire.ACK | wire.CWR | wire.URG, wire.ACK | wire.CWR | wire.URG, all},
+		"one":                   {1000, 1000, true, false, 1, all, all, all},
+		"no payload":            {0, 1000, true, false, 1, all, all, all},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := supers(c.payload, c.size, all)
+			p.CWR = c.cwr
+			f := Frame{Bytes: p.AppendTo(nil), Offload: p.Offload}
+			got, ok := segments(&f, c.partial)
+			if !ok || len(got) != c.n {
+				t.Fatalf("%d segments (%v), want %d", len(got), ok, c.n)
+			}
+			var payload []byte
+			for i, s := range got {
+				ip, tcp := checked(t, &s, c.partial)
+				flags := c.middle
+				if i == 0 {
+					flags = c.first
+				}
+				if i == c.n-1 {
+					flags = c.last
+				}
+				if tcp.Flags() != flags || tcp.Seq() != wire.Seq(0xfffff000).Add(len(payload)) || ip.ID() != 0xfffe+uint16(i) || len(tcp.Payload()) > c.size {
+					t.Errorf("segment %d: %v at %d, ID %d, %d bytes", i, tcp.Flags(), tcp.Seq(), ip.ID(), len(tcp.Payload()))
+				}
+				payload = append(payload, tcp.Payload()...)
+			}
+			if !bytes.Equal(payload, f.Bytes[len(p.Head):]) {
+				t.Error("the payload is not the superframe's")
+			}
+		})
+	}
+}
+
+// checked is a segment's packet and TCP, whose lengths and checksums have to be right.
+func checked(t *testing.T, s *Frame, partial bool) (wire.IPv4, wire.TCP) {
+	t.Helper()
+	e, _ := wire.ParseEthernet(s.Bytes)
+	ip, fault := wire.ParseIPv4(e.Payload())
+	if fault != wire.OK || len(ip) != len(e.Payload()) || !ip.ChecksumOK() {
+		t.Fatalf("the packet is broken: %v", fault)
+	}
+	if partial != s.Partial || s.Size != 0 || s.CWR || !s.within(len(s.Bytes)) {
+		t.Fatalf("offload %+v", s.Offload)
+	}
+	if partial { // as a device does
+		at := s.Start + s.Offset
+		sum := wire.Sum{}.Add(s.Bytes[s.Start:]).Checksum()
+		s.Bytes[at], s.Bytes[at+1] = byte(sum>>8), byte(sum)
+	}
+	tcp, fault := wire.ParseTCP(ip.Payload())
+	if fault != wire.OK || !tcp.ChecksumOK(ip.Src(), ip.Dst()) {
+		t.Fatalf("the segment is broken: %v", fault)
+	}
+	return ip, tcp
+}
+
+// FuzzCut: whatever comes, segments hold the payload, each at most Size of it, and are whole.
+func FuzzCut(f *testing.F) {
+	f.Add(supers(3001, 1000, wire.ACK).AppendTo(nil), uint16(1000))
+	f.Add(supers(0, 1, wire.FIN).AppendTo(nil), uint16(1))
+	f.Add(frame(1, 100), uint16(10))
+	f.Fuzz(func(t *testing.T, b []byte, size uint16) {
+		if len(b) > 4096 {
+			return // a byte a segment takes long
+		}
+		all, ok := segments(&Frame{Bytes: b, Offload: Offload{Size: int(size), Partial: true}}, false)
+		if !ok {
+			return
+		}
+		var payload []byte
+		for i := range all {
+			_, tcp := checked(t, &all[i], false)
+			payload = append(payload, tcp.Payload()...)
+		}
+		if !bytes.HasSuffix(b, payload) {
+			t.Error("the payload is not the superframe's")
+		}
+	})
+}

@@ -1,0 +1,35 @@
+package link
+
+import (
+	"testing"
+
+	"weir/wire"
+)
+
+func TestTheLoopbackGivesBackWhatIsWritten(t *testing.T) {
+	l := Loopback()
+	q, caps := l.Queue(0), l.Caps()
+	var sent [][]byte
+	for i := range 300 {
+		sent = append(sent, frame(i, 16+i*200))
+		if !q.Write(inParts(sent[i])) {
+			t.Fatalf("frame %d was dropped: %+v", i, q.Counters())
+		}
+	}
+	same(t, want(t, q, 300), sent)
+	p := supers(1000, 0, wire.ACK)
+	if !q.Write(p) {
+		t.Fatal("a checksum was not left out")
+	}
+	var batch [1]Frame
+	if n, err := q.Read(batch[:], patience); n != 1 || err != nil || !batch[0].Good {
+		t.Errorf("%d frames and %v, with a good checksum: %v", n, err, batch[0].Good)
+	}
+	if q.Write(&Parts{Head: frame(1, caps.MTU+framing+1)}) {
+		t.Error("a frame larger than the MTU was taken")
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	closed(t, l)
+}

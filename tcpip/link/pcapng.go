@@ -1,0 +1,101 @@
+package link
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// Blocks of pcapng (draft-ietf-opsawg-pcapng, section 4): type, length, body, options, and the length again; all filled up to four bytes.
+// Numbers are written in little-endian order, which the section's header says.
+const (
+	blockSection   = 0x0a0d0d0a // section 4.1
+	blockInterface = 1          // section 4.2
+	blockPacket    = 6          // section 4.3: enhanced packet
+
+	byteOrderMagic = 0x1a2b3c4d
+	linkEthernet   = 1
+
+	optionEnd        = 0
+	optionComment    = 1
+	optionUser       = 4 // of a section: the application
+	optionName       = 2 // of an interface
+	optionResolution = 9 // of an interface: times are in so many decimal places of a second
+	optionFlags      = 2 // of a packet
+
+	nanoseconds = 9
+
+	inbound  = 1 // of a packet's flags
+	outbound = 2
+)
+
+// packetOverhead is how much longer a packet's block may be than what is kept of the packet.
+const packetOverhead = 32 + 12 + 3
+
+// beginBlock appends a block's begin; endBlock, given where that was, its end.
+func beginBlock(b []byte, kind uint32) []byte {
+	b = binary.LittleEndian.AppendUint32(b, kind)
+	return append(b, 0, 0, 0, 0)
+}
+
+func endBlock(b []byte, begin int) []byte {
+	length := uint32(len(b) - begin + 4)
+	binary.LittleEndian.PutUint32(b[begin+4:], length)
+	return binary.LittleEndian.AppendUint32(b, length)
+}
+
+// appendOption appends an option, filled up; one without a value, but for the last, is left out.
+func appendOption[T string | []byte](b []byte, code uint16, value T) []byte {
+	if len(value) == 0 && code != optionEnd {
+		return b
+	}
+	b = binary.LittleEndian.AppendUint16(b, code)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(value)))
+	return fillUp(append(b, value...), len(value))
+}
+
+// fillUp appends zeros after n bytes until they are a multiple of four.
+func fillUp(b []byte, n int) []byte { return append(b, make([]byte, -n&3)...) }
+
+// appendSection appends the header of a section of unknown length, and its only interface.
+func appendSection(b []byte, application, comment, name string, snap int) []byte {
+	begin := len(b)
+	b = beginBlock(b, blockSection)
+	b = binary.LittleEndian.AppendUint32(b, byteOrderMagic)
+	b = binary.LittleEndian.AppendUint16(b, 1) // version 1.0
+	b = binary.LittleEndian.AppendUint16(b, 0)
+	b = binary.LittleEndian.AppendUint64(b, 1<<64-1) // length: not said
+	b = appendOption(b, optionComment, comment)
+	b = appendOption(b, optionUser, application)
+	b = endBlock(appendOption(b, optionEnd, ""), begin)
+
+	begin = len(b)
+	b = beginBlock(b, blockInterface)
+	b = binary.LittleEndian.AppendUint32(b, linkEthernet) // and two bytes that are kept free
+	b = binary.LittleEndian.AppendUint32(b, uint32(snap))
+	b = appendOption(b, optionName, name)
+	b = appendOption(b, optionResolution, []byte{nanoseconds})
+	return endBlock(appendOption(b, optionEnd, ""), begin)
+}
+
+// appendPacket appends a packet that consists of parts, of which the first snap bytes are kept.
+func appendPacket(b []byte, at time.Time, flags byte, snap int, parts ...[]byte) []byte {
+	length := 0
+	for _, p := range parts {
+		length += len(p)
+	}
+	kept, begin, when := min(length, snap), len(b), uint64(at.UnixNano())
+	b = beginBlock(b, blockPacket)
+	b = binary.LittleEndian.AppendUint32(b, 0) // the first interface
+	b = binary.LittleEndian.AppendUint32(b, uint32(when>>32))
+	b = binary.LittleEndian.AppendUint32(b, uint32(when))
+	b = binary.LittleEndian.AppendUint32(b, uint32(kept))
+	b = binary.LittleEndian.AppendUint32(b, uint32(length))
+	left := kept
+	for _, p := range parts {
+		n := min(left, len(p))
+		b, left = append(b, p[:n]...), left-n
+	}
+	b = fillUp(b, kept)
+	b = appendOption(b, optionFlags, []byte{flags, 0, 0, 0})
+	return endBlock(appendOption(b, optionEnd, ""), begin)
+}

@@ -1,0 +1,191 @@
+package link
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"weir/wire"
+)
+
+// tapQueue is one queue of a device: a descriptor.
+type tapQueue struct {
+	fd, wakeFD int
+	plain      bool
+	name       string
+	caps       Caps
+	buffers    [][]byte // the reader's
+	closed     atomic.Bool
+	using      sync.RWMutex // read: the descriptors are used; write: they are closed
+	counts
+}
+
+// tapBuffer holds the largest frame that a device gives, with its header.
+const tapBuffer = vnetHeader + framing + superframeMost + 1
+
+// close ends who reads, waits for who reads or writes, and only then closes the descriptors: their numbers may be others' at once.
+func (q *tapQueue) close() {
+	q.closed.Store(true)
+	q.using.RLock()
+	q.signal()
+	q.using.RUnlock()
+	q.using.Lock()
+	defer q.using.Unlock()
+	unix.Close(q.fd)
+	unix.Close(q.wakeFD)
+}
+
+// Wake implements Queue.
+func (q *tapQueue) Wake() {
+	q.using.RLock()
+	defer q.using.RUnlock()
+	if !q.closed.Load() {
+		q.signal()
+	}
+}
+
+// signal makes wakeFD readable.
+func (q *tapQueue) signal() {
+	one := [8]byte{1}
+	unix.Write(q.wakeFD, one[:]) //nolint:errcheck // full means that it is readable
+}
+
+// Read implements Queue. It waits by an ordinary system call: the runtime then knows, and whoever it makes ready starts at once.
+func (q *tapQueue) Read(batch []Frame, wait time.Duration) (int, error) {
+	q.using.RLock()
+	defer q.using.RUnlock()
+	var left *unix.Timespec // nil: as long as it takes. The system call takes off what was waited
+	if wait >= 0 {
+		t := unix.NsecToTimespec(int64(wait))
+		left = &t
+	}
+	for ready := true; ready; {
+		if q.closed.Load() {
+			return 0, net.ErrClosed
+		}
+		n, err := q.readAll(batch)
+		if n > 0 || err != nil {
+			q.receive(batch[:n])
+			return n, err
+		}
+		if ready, err = q.poll(left); err != nil {
+			return 0, err
+		}
+	}
+	if q.closed.Load() {
+		return 0, net.ErrClosed
+	}
+	return 0, nil
+}
+
+// poll waits until something is to be read; not ready means that it took too long, or Wake was called.
+func (q *tapQueue) poll(left *unix.Timespec) (ready bool, err error) {
+	fds := [2]unix.PollFd{{Fd: int32(q.fd), Events: unix.POLLIN}, {Fd: int32(q.wakeFD), Events: unix.POLLIN}}
+	n, err := unix.Ppoll(fds[:], left, nil)
+	switch {
+	case err == unix.EINTR:
+		return true, nil
+	case err != nil:
+		return false, os.NewSyscallError("ppoll", err)
+	case n == 0:
+		return false, nil
+	case fds[0].Revents != 0:
+		return true, nil
+	}
+	var b [8]byte
+	unix.Read(q.wakeFD, b[:]) //nolint:errcheck // nobody else reads it
+	return false, nil
+}
+
+// readAll reads what is there. An error comes only when nothing was read before it.
+func (q *tapQueue) readAll(batch []Frame) (n int, err error) {
+	for n < len(batch) {
+		if n == len(q.buffers) {
+			q.buffers = append(q.buffers, make([]byte, tapBuffer))
+		}
+		b := q.buffers[n]
+		length, err := unix.Read(q.fd, b)
+		switch {
+		case err == unix.EINTR:
+		case err == unix.EAGAIN || err != nil && n > 0:
+			return n, nil
+		case err != nil:
+			return 0, fmt.Errorf("link: reading %s: %w: the device is gone", q.name, err)
+		case q.parse(b[:length], &batch[n]):
+			n++
+		default:
+			q.drop(DropMalformed)
+		}
+	}
+	return n, nil
+}
+
+func (q *tapQueue) parse(b []byte, f *Frame) bool {
+	if !q.plain {
+		return parseVnet(b, f)
+	}
+	*f = Frame{Bytes: b}
+	return len(b) >= wire.EthernetHeader
+}
+
+// Write implements Queue.
+func (q *tapQueue) Write(p *Parts) bool {
+	q.using.RLock()
+	defer q.using.RUnlock()
+	var errno unix.Errno
+	switch {
+	case q.closed.Load():
+		errno = unix.EBADFD
+	case !q.caps.takes(p):
+		errno = unix.EINVAL
+	default:
+		errno = q.write(p)
+	}
+	if errno != 0 {
+		q.drop(dropFor(errno))
+		return false
+	}
+	q.send(p.Len())
+	return true
+}
+
+// write gives the frame to the device, header and parts by one call.
+func (q *tapQueue) write(p *Parts) unix.Errno {
+	var header [vnetHeader]byte
+	var parts [4]unix.Iovec
+	n := 0
+	if !q.plain {
+		putVnet(&header, p)
+		parts[n].Base = &header[0]
+		parts[n].SetLen(vnetHeader)
+		n++
+	}
+	for _, b := range [...][]byte{p.Head, p.Body[0], p.Body[1]} {
+		if len(b) > 0 {
+			parts[n].Base = &b[0]
+			parts[n].SetLen(len(b))
+			n++
+		}
+	}
+	_, _, errno := unix.Syscall(unix.SYS_WRITEV, uintptr(q.fd), uintptr(unsafe.Pointer(&parts)), uintptr(n))
+	return errno
+}
+
+// dropFor is why the device has not taken a frame (Linux, drivers/net/tun.c).
+func dropFor(errno unix.Errno) Drop {
+	switch errno {
+	case unix.EIO:
+		return DropDown
+	case unix.EINVAL:
+		return DropRefused
+	case unix.EBADFD:
+		return DropClosed
+	}
+	return DropFull
+}
