@@ -1,0 +1,231 @@
+// Package neigh finds the hardware addresses of neighbours by ARP (RFC 826), as a pure state machine: messages and times in, messages and the
+// next deadline out. States are those of RFC 4861, section 7.3.2, which fit ARP as well.
+//
+// # Limitations
+//
+// A Table has one owner at a time. It keeps at most [Most] neighbours.
+package neigh
+
+import (
+	"net/netip"
+	"time"
+
+	"weir/wire"
+)
+
+// Time is a moment on an axis of the driver's, in ns; zero is none.
+type Time int64
+
+// Bounds.
+const (
+	Most    = 1024                  // neighbours in a table
+	Waiting = 32                    // packets that wait for one neighbour
+	reach   = 30 * time.Second      // how long an address holds that was confirmed
+	retry   = time.Second           // between requests
+	tries   = 3                     // requests, before a neighbour counts as silent
+	silence = 3 * time.Second       // how long it then counts so
+	grace   = 5 * time.Second       // how long a stale address is used before it is asked about
+	perRate = 10 * time.Millisecond // between two requests about different neighbours, on average
+	burst   = 64                    // requests at once
+)
+
+// State is what is known of a neighbour.
+type State uint8
+
+// The states.
+const (
+	Incomplete State = iota // asked, and not answered
+	Reachable               // its address is confirmed
+	Stale                   // it was, some time ago
+	Probing                 // it is used, and asked about
+	Failed                  // it does not answer
+)
+
+// Neighbour is one that packets go to.
+type Neighbour struct {
+	Addr    netip.Addr
+	MAC     wire.MAC
+	State   State
+	until   Time // when State ends
+	tries   int
+	waiting [][]byte
+}
+
+// Table is a link's neighbours.
+type Table struct {
+	MAC  wire.MAC   // the stack's
+	Addr netip.Addr // likewise
+
+	all      map[netip.Addr]*Neighbour
+	tokens   float64
+	tokensAt Time
+
+	Dropped uint64 // packets that waited for somebody who did not answer, or were too many
+}
+
+// Actions are what is to be done after a call.
+type Actions interface {
+	Ask(target netip.Addr, at wire.MAC)           // send a request; at is Broadcast, or whom to ask alone
+	Release(n *Neighbour, packet []byte)          // send a packet that waited: its bytes are an Ethernet frame without addresses set
+	Unreachable(target netip.Addr, packet []byte) // it does not answer; packet waited for it
+}
+
+// Lookup is the neighbour's hardware address, or false: then wait tells to keep a packet with Wait.
+func (t *Table) Lookup(addr netip.Addr, now Time) (*Neighbour, bool) {
+	n := t.all[addr]
+	if n == nil || n.State == Incomplete || n.State == Failed {
+		return nil, false
+	}
+	return n, true
+}
+
+// Wait keeps a packet until the neighbour is known, and asks for it.
+func (t *Table) Wait(addr netip.Addr, packet []byte, now Time, do Actions) {
+	if t.all == nil {
+		t.all = map[netip.Addr]*Neighbour{}
+	}
+	n := t.all[addr]
+	if n == nil {
+		if len(t.all) >= Most && !t.evict() {
+			t.Dropped++
+			return
+		}
+		n = &Neighbour{Addr: addr}
+		t.all[addr] = n
+	}
+	if n.State == Failed && now < n.until {
+		t.Dropped++
+		do.Unreachable(addr, packet)
+		return
+	}
+	if n.State == Failed || n.until == 0 {
+		n.State, n.tries, n.until = Incomplete, 0, now
+	}
+	if len(n.waiting) >= Waiting {
+		n.waiting = n.waiting[1:]
+		t.Dropped++
+	}
+	n.waiting = append(n.waiting, packet)
+	t.tick(n, now, do)
+}
+
+// evict forgets somebody who is not needed.
+func (t *Table) evict() bool {
+	for a, n := range t.all {
+		if n.State == Stale || n.State == Failed {
+			delete(t.all, a)
+			return true
+		}
+	}
+	return false
+}
+
+// allowed says whether a request may be sent now.
+func (t *Table) allowed(now Time) bool {
+	t.tokens = min(burst, t.tokens+float64(now-t.tokensAt)/float64(perRate))
+	if t.tokensAt == 0 {
+		t.tokens = burst
+	}
+	t.tokensAt = now
+	if t.tokens < 1 {
+		return false
+	}
+	t.tokens--
+	return true
+}
+
+// tick does what is due for a neighbour.
+func (t *Table) tick(n *Neighbour, now Time, do Actions) {
+	if n.until == 0 || now < n.until {
+		return
+	}
+	switch n.State {
+	case Reachable:
+		n.State, n.until = Stale, 0
+	case Incomplete, Probing:
+		if n.tries >= tries {
+			t.failed(n, now, do)
+			return
+		}
+		n.until = now + Time(retry)
+		if t.allowed(now) {
+			n.tries++
+			at := wire.Broadcast
+			if n.State == Probing {
+				at = n.MAC
+			}
+			do.Ask(n.Addr, at)
+		}
+	case Failed:
+		delete(t.all, n.Addr)
+	}
+}
+
+func (t *Table) failed(n *Neighbour, now Time, do Actions) {
+	n.State, n.until = Failed, now+Time(silence)
+	for _, p := range n.waiting {
+		t.Dropped++
+		do.Unreachable(n.Addr, p)
+	}
+	n.waiting = nil
+}
+
+// Used notes that a packet goes to a neighbour: one that is stale is asked about if nothing confirms it soon.
+func (t *Table) Used(n *Neighbour, now Time) {
+	if n.State == Stale {
+		n.State, n.until, n.tries = Probing, now+Time(grace), 0
+	}
+}
+
+// Confirm notes that a neighbour was heard from, by what it could only say if our packets reach it.
+func (t *Table) Confirm(n *Neighbour, now Time) {
+	if n.State != Incomplete && n.State != Failed {
+		n.State, n.until, n.tries = Reachable, now+Time(reach), 0
+	}
+}
+
+// Receive takes a message, and says whether it asks for us.
+func (t *Table) Receive(m wire.ARP, now Time, do Actions) (asked bool) {
+	if m.SenderMAC().Group() || m.SenderMAC() == t.MAC {
+		return false
+	}
+	forUs := m.Target() == t.Addr
+	if n := t.all[m.Sender()]; n != nil {
+		t.learn(n, m, forUs && m.Operation() == wire.ARPReply, now, do)
+	} else if forUs && m.Operation() == wire.ARPRequest && len(t.all) < Most {
+		if t.all == nil {
+			t.all = map[netip.Addr]*Neighbour{}
+		}
+		t.all[m.Sender()] = &Neighbour{Addr: m.Sender(), MAC: m.SenderMAC(), State: Stale}
+	}
+	return forUs && m.Operation() == wire.ARPRequest
+}
+
+// learn takes a neighbour's address. An answer confirms it; anything else only says what it may be.
+func (t *Table) learn(n *Neighbour, m wire.ARP, answer bool, now Time, do Actions) {
+	if n.State == Incomplete || n.State == Failed || n.MAC != m.SenderMAC() || answer {
+		n.MAC = m.SenderMAC()
+		n.State, n.until, n.tries = Stale, 0, 0
+		if answer {
+			n.State, n.until = Reachable, now+Time(reach)
+		}
+	}
+	waiting := n.waiting
+	n.waiting = nil
+	for _, p := range waiting {
+		do.Release(n, p)
+	}
+}
+
+// Tick does what is due, and says when it is to be called next; 0: not before something else happens.
+func (t *Table) Tick(now Time, do Actions) (next Time) {
+	for _, n := range t.all {
+		t.tick(n, now, do)
+	}
+	for _, n := range t.all {
+		if n.until != 0 && (next == 0 || n.until < next) {
+			next = n.until
+		}
+	}
+	return next
+}

@@ -1,0 +1,137 @@
+package neigh
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"weir/wire"
+)
+
+// log writes down what the table wants.
+type log struct{ said []string }
+
+func (l *log) Ask(target netip.Addr, at wire.MAC)  { l.add("ask %v at %v", target, at) }
+func (l *log) Release(n *Neighbour, packet []byte) { l.add("send %s to %v", packet, n.MAC) }
+func (l *log) Unreachable(a netip.Addr, p []byte)  { l.add("lost %s for %v", p, a) }
+func (l *log) add(format string, args ...any)      { l.said = append(l.said, fmt.Sprintf(format, args...)) }
+func (l *log) wants(t *testing.T, lines ...string) {
+	t.Helper()
+	if !slices.Equal(l.said, lines) {
+		t.Errorf("wanted %q\n  want %q", l.said, lines)
+	}
+	l.said = nil
+}
+
+var (
+	us, them     = netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	ours, theirs = wire.MAC{2, 0, 0, 0, 0, 1}, wire.MAC{2, 0, 0, 0, 0, 2}
+)
+
+const second = Time(time.Second)
+
+func message(op wire.ARPOperation, from wire.MAC, sender, target netip.Addr) wire.ARP {
+	m, _ := wire.ParseARP(wire.AppendARP(nil, op, from, sender, ours, target))
+	return m
+}
+
+func table() (*Table, *log) { return &Table{MAC: ours, Addr: us}, &log{} }
+
+func TestANeighbourIsAskedForAndAnswers(t *testing.T) {
+	n, l := table()
+	now := second
+	n.Wait(them, []byte("one"), now, l)
+	n.Wait(them, []byte("two"), now, l)
+	l.wants(t, "ask 10.0.0.2 at ff:ff:ff:ff:ff:ff")
+	if n.Receive(message(wire.ARPReply, theirs, them, us), now, l) {
+		t.Error("an answer is a question")
+	}
+	l.wants(t, "send one to 02:00:00:00:00:02", "send two to 02:00:00:00:00:02")
+	if got, ok := n.Lookup(them, now); !ok || got.MAC != theirs || got.State != Reachable {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestOneWhoDoesNotAnswerIsGivenUp(t *testing.T) {
+	n, l := table()
+	n.Wait(them, []byte("one"), second, l)
+	for s := 1; s <= 4; s++ {
+		n.Tick(Time(s)*second+second, l)
+	}
+	l.wants(t, "ask 10.0.0.2 at ff:ff:ff:ff:ff:ff", "ask 10.0.0.2 at ff:ff:ff:ff:ff:ff", "ask 10.0.0.2 at ff:ff:ff:ff:ff:ff", "lost one for 10.0.0.2")
+	n.Wait(them, []byte("two"), 5*second, l)
+	l.wants(t, "lost two for 10.0.0.2")
+	n.Wait(them, []byte("three"), 10*second, l)
+	l.wants(t, "ask 10.0.0.2 at ff:ff:ff:ff:ff:ff")
+}
+
+func TestAStaleAddressIsUsedAndAskedAbout(t *testing.T) {
+	n, l := table()
+	n.Wait(them, []byte("one"), second, l)
+	n.Receive(message(wire.ARPReply, theirs, them, us), second, l)
+	l.said = nil
+	n.Tick(40*second, l)
+	got, ok := n.Lookup(them, 40*second)
+	if !ok || got.State != Stale {
+		t.Fatalf("%+v %t", got, ok)
+	}
+	n.Used(got, 40*second)
+	n.Tick(45*second, l)
+	l.wants(t, "ask 10.0.0.2 at 02:00:00:00:00:02")
+	n.Confirm(got, 46*second)
+	n.Tick(60*second, l)
+	l.wants(t)
+}
+
+// A question makes the asker known, and an announcement changes only those who are known.
+func TestWhatOthersSay(t *testing.T) {
+	n, l := table()
+	if !n.Receive(message(wire.ARPRequest, theirs, them, us), second, l) {
+		t.Error("the question was for us")
+	}
+	if got, ok := n.Lookup(them, second); !ok || got.MAC != theirs {
+		t.Errorf("%+v %t", got, ok)
+	}
+	third := netip.MustParseAddr("10.0.0.3")
+	n.Receive(message(wire.ARPRequest, wire.MAC{2, 0, 0, 0, 0, 3}, third, third), second, l)
+	if _, ok := n.Lookup(third, second); ok {
+		t.Error("who announces himself to everybody is known")
+	}
+	moved := wire.MAC{2, 0, 0, 0, 0, 9}
+	n.Receive(message(wire.ARPRequest, moved, them, them), second, l)
+	if got, _ := n.Lookup(them, second); got.MAC != moved || got.State != Stale {
+		t.Errorf("%+v", got)
+	}
+	n.Receive(message(wire.ARPReply, wire.Broadcast, them, us), second, l)
+	if got, _ := n.Lookup(them, second); got.MAC != moved {
+		t.Error("a neighbour has everybody's address")
+	}
+}
+
+// As published, 300 packets for a silent neighbour end the program.
+func TestPacketsForASilentNeighbourAreBounded(t *testing.T) {
+	n, l := table()
+	for range 300 {
+		n.Wait(them, []byte("x"), second, l)
+	}
+	if got := len(n.all[them].waiting); got != Waiting || n.Dropped != 300-Waiting {
+		t.Errorf("%d wait, %d were dropped", got, n.Dropped)
+	}
+	for i := range 5000 {
+		n.Wait(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), []byte("x"), second, l)
+	}
+	if len(n.all) > Most {
+		t.Errorf("%d neighbours", len(n.all))
+	}
+	asked := 0
+	for _, s := range l.said {
+		if s[:3] == "ask" {
+			asked++
+		}
+	}
+	if asked > burst+1 {
+		t.Errorf("%d requests at once", asked)
+	}
+}
