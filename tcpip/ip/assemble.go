@@ -1,0 +1,237 @@
+package ip
+
+import (
+	"container/list"
+	"net/netip"
+	"slices"
+	"time"
+
+	"weir/wire"
+)
+
+// Limits of an Assembler. The zero value of a field gives its default.
+type Limits struct {
+	Memory int           // bytes that all unfinished packets may hold. Default 4 MiB, as Linux; the oldest go first
+	Each   int           // unfinished packets of one source. Default 64
+	Pieces int           // pieces, gaps between them, of one packet. Default 64
+	Time   time.Duration // until a packet has to be whole. Default 30 s, as Linux (RFC 1122, section 3.3.2: 60 to 120)
+}
+
+// packetID names a packet whose fragments come (RFC 791, section 3.2).
+type packetID struct {
+	src, dst netip.Addr
+	protocol wire.Protocol
+	id       uint16
+}
+
+// Assembler puts fragments together: one [assembly] for each packet. Fragments that overlap end their packet (RFC 5722, section 4, which is wise for IPv4 as well): who checks the one
+// and who uses the other would see different packets. A fragment that came twice is let pass.
+type Assembler struct {
+	limits Limits
+	all    map[packetID]*assembly
+	ages   list.List // of *assembly, the oldest first
+	held   int       // bytes
+	of     map[netip.Addr]int
+}
+
+// NewAssembler makes one.
+func NewAssembler(l Limits) *Assembler {
+	if l.Memory == 0 {
+		l.Memory = 4 << 20
+	}
+	if l.Each == 0 {
+		l.Each = 64
+	}
+	if l.Pieces == 0 {
+		l.Pieces = 64
+	}
+	if l.Time == 0 {
+		l.Time = 30 * time.Second
+	}
+	a := &Assembler{limits: l, all: map[packetID]*assembly{}, of: map[netip.Addr]int{}}
+	a.ages.Init()
+	return a
+}
+
+// Outcome is what became of a fragment.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Held     Outcome = iota // others are missing
+	Whole                   // the packet is whole
+	Overlaps                // it contradicts another: the packet is given up
+	TooLarge                // the packet would be longer than a packet can be
+	Crowded                 // there is no room, or there are too many pieces
+	Twice                   // it had come before
+	Wrong                   // a fragment in the middle that is no multiple of 8 bytes long
+)
+
+// assembly is one packet in the making.
+type assembly struct {
+	packetID
+	header  []byte // of the first fragment; nil until it has come
+	payload []byte // as far as it has come, with gaps
+	pieces  []piece
+	total   int // of the payload; below zero: the last has not come
+	until   Time
+	age     *list.Element
+	dead    bool // it is given up, and remembered so that what still comes of it is not taken for a new one
+}
+
+// piece is from first to before end, in bytes of the payload.
+type piece struct{ first, end int }
+
+// Add takes a fragment. When its packet is whole, it is returned, with the first fragment's header made right; its bytes are the caller's.
+func (a *Assembler) Add(p wire.IPv4, now Time) (wire.IPv4, Outcome) {
+	id := packetID{p.Src(), p.Dst(), p.Protocol(), p.ID()}
+	first, length := p.FragmentOffset(), len(p.Payload())
+	switch {
+	case p.MoreFragments() && (length == 0 || length%8 != 0):
+		return nil, Wrong
+	case first+length+wire.IPv4Header > wire.IPv4Largest:
+		return nil, TooLarge
+	}
+	s := a.all[id]
+	if s == nil {
+		if s = a.begin(id, now); s == nil {
+			return nil, Crowded
+		}
+	}
+	if s.dead {
+		return nil, Overlaps
+	}
+	o := a.put(s, p, piece{first, first + length})
+	switch o {
+	case Overlaps, Crowded:
+		a.kill(s)
+	case Held:
+		if s.whole() {
+			a.forget(s)
+			return s.packet(), Whole
+		}
+	}
+	return nil, o
+}
+
+// begin makes room for a packet.
+func (a *Assembler) begin(id packetID, now Time) *assembly {
+	if a.of[id.src] >= a.limits.Each {
+		return nil
+	}
+	s := &assembly{packetID: id, total: -1, until: now + Time(a.limits.Time)}
+	a.all[id] = s
+	a.of[id.src]++
+	s.age = a.ages.PushBack(s)
+	return s
+}
+
+// put writes a fragment to its place.
+func (a *Assembler) put(s *assembly, p wire.IPv4, at piece) Outcome {
+	i, known := slices.BinarySearchFunc(s.pieces, at.first, func(x piece, first int) int { return x.first - first })
+	switch {
+	case known && s.pieces[i].end >= at.end && (p.MoreFragments() || s.total == at.end):
+		return Twice
+	case i > 0 && s.pieces[i-1].end >= at.end && at.first < s.pieces[i-1].end:
+		return Twice // inside what has come: pieces that touch were joined
+	case i > 0 && s.pieces[i-1].end > at.first, i < len(s.pieces) && at.end > s.pieces[i].first:
+		return Overlaps
+	case !p.MoreFragments() && s.total >= 0 && s.total != at.end, s.total >= 0 && at.end > s.total:
+		return Overlaps
+	case !p.MoreFragments() && len(s.pieces) > 0 && s.pieces[len(s.pieces)-1].end > at.end:
+		return Overlaps
+	}
+	if !p.MoreFragments() {
+		s.total = at.end
+	}
+	if !a.room(s, at.end) {
+		return Crowded
+	}
+	copy(s.payload[at.first:], p.Payload())
+	if at.first == 0 {
+		s.header = slices.Clone(p[:p.HeaderLen()])
+	}
+	return s.join(i, at, a.limits.Pieces)
+}
+
+// room has the payload reach to end, at the cost of older packets.
+func (a *Assembler) room(s *assembly, end int) bool {
+	if end <= len(s.payload) {
+		return true
+	}
+	more := end - len(s.payload)
+	for a.held+more > a.limits.Memory {
+		oldest := a.ages.Front().Value.(*assembly)
+		if oldest == s {
+			return false
+		}
+		a.forget(oldest)
+	}
+	a.held += more
+	s.payload = append(s.payload, make([]byte, more)...)
+	return true
+}
+
+// join adds a piece before the one with index i, and joins it with those that it touches.
+func (s *assembly) join(i int, at piece, most int) Outcome {
+	if i > 0 && s.pieces[i-1].end == at.first {
+		i--
+		s.pieces[i].end = at.end
+	} else {
+		if len(s.pieces) >= most {
+			return Crowded
+		}
+		s.pieces = slices.Insert(s.pieces, i, at)
+	}
+	if i+1 < len(s.pieces) && s.pieces[i].end == s.pieces[i+1].first {
+		s.pieces[i].end = s.pieces[i+1].end
+		s.pieces = slices.Delete(s.pieces, i+1, i+2)
+	}
+	return Held
+}
+
+func (s *assembly) whole() bool {
+	return s.total >= 0 && len(s.pieces) == 1 && s.pieces[0] == piece{0, s.total} && s.header != nil
+}
+
+// packet is the packet, whole.
+func (s *assembly) packet() wire.IPv4 {
+	h := wire.IPv4(s.header)
+	b := wire.AppendIPv4(make([]byte, 0, len(h)+s.total), &wire.IPv4Fields{TOS: h.TOS(), ID: h.ID(), TTL: h.TTL(), Protocol: h.Protocol(), Src: h.Src(), Dst: h.Dst(),
+		Options: h.Options(), Payload: s.total})
+	return append(b, s.payload[:s.total]...)
+}
+
+// kill gives a packet up, and remembers that until its time is over.
+func (a *Assembler) kill(s *assembly) {
+	a.held -= len(s.payload)
+	s.payload, s.pieces, s.header, s.dead = nil, nil, nil, true
+}
+
+func (a *Assembler) forget(s *assembly) {
+	a.held -= len(s.payload)
+	a.ages.Remove(s.age)
+	delete(a.all, s.packetID)
+	if a.of[s.src]--; a.of[s.src] == 0 {
+		delete(a.of, s.src)
+	}
+}
+
+// Tick gives up packets whose time is over. Of each whose first fragment has come, that is told, header and as much as there is: its sender is to
+// hear of it (RFC 792, Time Exceeded, code 1). It says when it is to be called next; 0: not before a fragment has come.
+func (a *Assembler) Tick(now Time, late func(first wire.IPv4)) (next Time) {
+	for e := a.ages.Front(); e != nil; e = a.ages.Front() {
+		s := e.Value.(*assembly)
+		if s.until > now {
+			return s.until
+		}
+		if s.header != nil && len(s.pieces) > 0 && s.pieces[0].first == 0 {
+			late(append(slices.Clone(s.header), s.payload[:s.pieces[0].end]...))
+		}
+		a.forget(s)
+	}
+	return 0
+}
+
+// Held is how many bytes unfinished packets hold.
+func (a *Assembler) Held() int { return a.held }

@@ -1,0 +1,210 @@
+package ip
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"weir/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	alice = netip.MustParseAddr("10.0.0.1")
+	bob   = netip.MustParseAddr("10.0.0.2")
+)
+
+func fields(id uint16) wire.IPv4Fields {
+	return wire.IPv4Fields{TOS: 4, ID: id, TTL: 64, Protocol: wire.UDPProtocol, Src: alice, Dst: bob}
+}
+
+// fragments cuts a payload of so many bytes.
+func fragments(id uint16, length, mtu int) (all [][]byte, payload []byte) {
+	payload = make([]byte, length)
+	rand.NewChaCha8([32]byte{byte(id)}).Read(payload)
+	Fragment(fields(id), payload, mtu, func(h, p []byte) { all = append(all, append(bytes.Clone(h), p...)) })
+	return all, payload
+}
+
+func parse(t interface{ Fatal(...any) }, b []byte) wire.IPv4 {
+	p, fault := wire.ParseIPv4(b)
+	if fault != wire.OK || !p.ChecksumOK() {
+		t.Fatal(fault)
+	}
+	return p
+}
+
+// Whatever the order, and whatever comes twice, the packet is put together, once.
+func TestFragmentsArePutTogetherInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all, payload := fragments(7, rapid.IntRange(1, 20_000).Draw(t, "length"), rapid.IntRange(68, 1500).Draw(t, "mtu"))
+		order := rapid.Permutation(all).Draw(t, "order")
+		a := NewAssembler(Limits{Pieces: 1000})
+		whole := 0
+		for i, b := range order {
+			p := parse(t, b)
+			if !p.Fragment() {
+				return
+			}
+			for range rapid.IntRange(1, 2).Draw(t, "times") {
+				got, o := a.Add(p, 1)
+				if o == Whole {
+					whole++
+					if i != len(order)-1 || !bytes.Equal(got.Payload(), payload) || !got.ChecksumOK() || got.Fragment() || got.TOS() != 4 {
+						t.Fatalf("after %d of %d: %d bytes", i+1, len(order), len(got.Payload()))
+					}
+					break
+				} else if o != Held && o != Twice {
+					t.Fatalf("fragment %d of %d: %v", i, len(order), o)
+				}
+			}
+		}
+		if whole != 1 || a.Held() != 0 {
+			t.Fatalf("whole %d times, %d bytes held", whole, a.Held())
+		}
+	})
+}
+
+func TestFragmentsThatContradictEndTheirPacket(t *testing.T) {
+	all, _ := fragments(1, 4000, 1500)
+	f := fields(1)
+	f.FragmentOffset, f.MoreFragments, f.Payload = 1472, true, 16
+	overlapping := append(wire.AppendIPv4(nil, &f), make([]byte, 16)...)
+	a := NewAssembler(Limits{})
+	for _, c := range []struct {
+		b    []byte
+		want Outcome
+	}{{all[0], Held}, {overlapping, Overlaps}, {all[1], Overlaps}, {all[2], Overlaps}} {
+		if _, o := a.Add(parse(t, c.b), 1); o != c.want {
+			t.Errorf("outcome %v, want %v", o, c.want)
+		}
+	}
+	if a.Held() != 0 {
+		t.Errorf("%d bytes are held", a.Held())
+	}
+}
+
+func TestFragmentsThatCannotBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		offset, length int
+		more           bool
+		want           Outcome
+	}{
+		"a middle of 7 bytes":         {0, 7, true, Wrong},
+		"a middle of nothing":         {8, 0, true, Wrong},
+		"beyond the largest packet":   {65528, 100, false, TooLarge},
+		"at the largest packet's end": {65496, 19, false, Held},
+	} {
+		f := fields(1)
+		f.FragmentOffset, f.MoreFragments, f.Payload = c.offset, c.more, c.length
+		if _, o := NewAssembler(Limits{}).Add(parse(t, append(wire.AppendIPv4(nil, &f), make([]byte, c.length)...)), 1); o != c.want {
+			t.Errorf("%s: %v, want %v", name, o, c.want)
+		}
+	}
+}
+
+// Memory, time and the number of packets have their bounds.
+func TestBounds(t *testing.T) {
+	a := NewAssembler(Limits{Memory: 10_000, Each: 8, Time: time.Second})
+	for id := range uint16(20) {
+		all, _ := fragments(id, 4000, 1500)
+		a.Add(parse(t, all[0]), Time(id+1))
+		if a.Held() > 10_000 || len(a.all) > 8 {
+			t.Fatalf("%d bytes, %d packets are held", a.Held(), len(a.all))
+		}
+	}
+	all, _ := fragments(100, 60_000, 68)
+	b := NewAssembler(Limits{Pieces: 4})
+	for i := 0; i < 10; i += 2 {
+		b.Add(parse(t, all[i]), 1)
+	}
+	if b.Held() != 0 {
+		t.Errorf("a packet of too many pieces is held")
+	}
+	late := 0
+	if next := a.Tick(Time(time.Second)+17, func(first wire.IPv4) { late++ }); next == 0 || late == 0 {
+		t.Errorf("%d were late, the next at %v", late, next)
+	}
+	a.Tick(Time(time.Minute), func(wire.IPv4) {})
+	if a.Held() != 0 || len(a.all) != 0 || len(a.of) != 0 {
+		t.Errorf("after a minute %d bytes, %d packets are held", a.Held(), len(a.all))
+	}
+}
+
+func FuzzAssembler(f *testing.F) {
+	all, _ := fragments(3, 3000, 1000)
+	f.Add(bytes.Join(all, nil), uint8(100))
+	f.Fuzz(func(t *testing.T, b []byte, step uint8) {
+		a := NewAssembler(Limits{Memory: 1 << 17})
+		for now := Time(1); len(b) > wire.IPv4Header; now++ {
+			p, fault := wire.ParseIPv4(b)
+			if fault != wire.OK {
+				b = b[1:]
+				continue
+			}
+			if got, o := a.Add(p, now*Time(step)*1e6); o == Whole && (len(got) > wire.IPv4Largest || !got.ChecksumOK()) {
+				t.Fatalf("a packet of %d bytes", len(got))
+			}
+			if a.Held() > 1<<17 {
+				t.Fatalf("%d bytes are held", a.Held())
+			}
+			b = b[len(p):]
+		}
+		a.Tick(1<<62, func(wire.IPv4) {})
+		if a.Held() != 0 || len(a.all) != 0 {
+			t.Fatalf("%d bytes are held", a.Held())
+		}
+	})
+}
+
+func TestOptionsOfFragments(t *testing.T) {
+	f := fields(1)
+	f.Options = []byte{0x94, 4, 0, 0, 0x44, 4, 5, 0} // router alert is copied, the timestamp is not
+	n := 0
+	Fragment(f, make([]byte, 300), 100, func(h, payload []byte) {
+		want := 24
+		if n == 0 {
+			want = 28
+		}
+		if p := parse(t, append(bytes.Clone(h), payload...)); p.HeaderLen() != want {
+			t.Errorf("fragment %d has a header of %d bytes", n, len(h))
+		}
+		n++
+	})
+}
+
+func TestRoutes(t *testing.T) {
+	r, err := NewRoutes(Route{To: netip.MustParsePrefix("0.0.0.0/0"), Via: bob}, Route{To: netip.MustParsePrefix("10.0.0.0/8")}, Route{To: netip.MustParsePrefix("10.9.0.0/16"), Via: alice})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dst, want := range map[string]string{"10.1.2.3": "10.1.2.3", "10.9.1.1": "10.0.0.1", "192.0.2.1": "10.0.0.2"} {
+		if got, ok := r.Next(netip.MustParseAddr(dst)); !ok || got.String() != want {
+			t.Errorf("%s goes to %v, want %s", dst, got, want)
+		}
+	}
+	if _, ok := (Routes{}).Next(bob); ok {
+		t.Error("without routes there is one")
+	}
+	if _, err := NewRoutes(Route{To: netip.MustParsePrefix("::/0")}); err == nil {
+		t.Error("a route of IPv6 is taken")
+	}
+}
+
+func TestPaths(t *testing.T) {
+	var p Paths
+	for _, c := range []struct{ size, says, want int }{{1500, 1400, 1400}, {1400, 0, 1006}, {1006, 2000, 552}, {1500, 68, 552}} {
+		if got := p.TooBig(bob, c.size, c.says, 1); got != c.want || p.MTU(bob, 1500, 2) != c.want {
+			t.Errorf("%d bytes are too big, %d are said not to be: %d, want %d", c.size, c.says, got, c.want)
+		}
+	}
+	if got := p.MTU(bob, 1500, 1+Time(pathTime)); got != 1500 {
+		t.Errorf("after ten minutes it is %d", got)
+	}
+}

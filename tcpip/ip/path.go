@@ -1,0 +1,71 @@
+package ip
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Paths is what is known of how large packets may be on the way to others (RFC 1191). It holds few: those whose path takes less than the link.
+type Paths struct {
+	all map[netip.Addr]path
+}
+
+type path struct {
+	mtu   int
+	until Time
+}
+
+const (
+	pathsMost = 4096
+	pathTime  = 10 * time.Minute // RFC 1191, section 6.3: then a larger size is tried
+	pathLeast = 552              // less than this is believed of nobody, as Linux (an attack on our throughput)
+)
+
+// plateaus are what a router that does not say the next hop's size may mean (RFC 1191, section 7.1).
+var plateaus = [...]int{32000, 17914, 8166, 4352, 2002, 1492, 1006, 552}
+
+// MTU is the largest packet for an address, over a link that takes so much.
+func (p *Paths) MTU(dst netip.Addr, link int, now Time) int {
+	e, ok := p.all[dst]
+	if !ok {
+		return link
+	}
+	if now >= e.until {
+		delete(p.all, dst)
+		return link
+	}
+	return min(e.mtu, link)
+}
+
+// TooBig takes a router's word that a packet of some size was too big, and that so much would not be; zero: it does not say. It gives what holds now.
+func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
+	if next == 0 || next >= size {
+		next = pathLeast
+		for _, plateau := range plateaus {
+			if plateau < size {
+				next = plateau
+				break
+			}
+		}
+	}
+	next = max(next, pathLeast)
+	if p.all == nil {
+		p.all = map[netip.Addr]path{}
+	}
+	if _, ok := p.all[dst]; !ok && len(p.all) >= pathsMost {
+		p.expire(now)
+		if len(p.all) >= pathsMost {
+			return next
+		}
+	}
+	p.all[dst] = path{next, now + Time(pathTime)}
+	return next
+}
+
+func (p *Paths) expire(now Time) {
+	for a, e := range p.all {
+		if now >= e.until {
+			delete(p.all, a)
+		}
+	}
+}

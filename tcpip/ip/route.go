@@ -1,0 +1,55 @@
+package ip
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Route is where packets for a network go.
+type Route struct {
+	To  netip.Prefix
+	Via netip.Addr // a neighbour that passes them on; zero: those in the network are neighbours themselves
+}
+
+// Routes are a host's. They are not changed while they are used.
+type Routes []Route
+
+// NewRoutes puts routes in the order in which they are looked at: the longest prefix first, and of those alike the one that was named first.
+func NewRoutes(all ...Route) (Routes, error) {
+	for _, r := range all {
+		if !r.To.IsValid() || !r.To.Addr().Is4() || r.Via.IsValid() && !r.Via.Is4() {
+			return nil, fmt.Errorf("ip: the route to %v by %v is none of IPv4", r.To, r.Via)
+		}
+	}
+	routes := slices.Clone(all)
+	slices.SortStableFunc(routes, func(a, b Route) int { return b.To.Bits() - a.To.Bits() })
+	return routes, nil
+}
+
+// Next is the neighbour that a packet for an address goes to, and false when there is no route.
+func (r Routes) Next(dst netip.Addr) (netip.Addr, bool) {
+	for _, route := range r {
+		if route.To.Contains(dst) {
+			if route.Via.IsValid() {
+				return route.Via, true
+			}
+			return dst, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// String is a route a line.
+func (r Routes) String() string {
+	var b strings.Builder
+	for _, route := range r {
+		fmt.Fprintf(&b, "%v", route.To)
+		if route.Via.IsValid() {
+			fmt.Fprintf(&b, " via %v", route.Via)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
