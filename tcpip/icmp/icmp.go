@@ -1,0 +1,116 @@
+// Package icmp makes and reads the errors of ICMPv4 (RFC 792, RFC 1122, RFC 1812), purely: packets in, messages out.
+//
+// # Limitations
+//
+// Redirects, timestamps and address masks are not known: nobody should obey them any more.
+package icmp
+
+import (
+	"time"
+
+	"weir/wire"
+)
+
+// quoted is how much of a packet an error quotes: as much as fits into 576 bytes (RFC 1812, section 4.3.2.3).
+const quoted = 576 - wire.IPv4Header - wire.ICMPHeader
+
+// Quote is the begin of a packet that an error is about, and whether there may be an error about it at all (RFC 1122, section 3.2.2): not about errors,
+// fragments but the first, and packets for or from more than one.
+func Quote(p wire.IPv4, everybody bool) ([]byte, bool) {
+	src := p.Src()
+	switch {
+	case everybody, p.Dst().IsMulticast(), p.FragmentOffset() > 0, src.IsUnspecified(), src.IsMulticast():
+		return nil, false
+	case p.Protocol() == wire.ICMPv4Protocol && !question(p.Payload()):
+		return nil, false
+	}
+	return p[:min(len(p), quoted)], true
+}
+
+// question says whether a message is none of the errors.
+func question(b []byte) bool {
+	return len(b) > 0 && (wire.ICMPType(b[0]) == wire.EchoRequest || wire.ICMPType(b[0]) == wire.EchoReply)
+}
+
+// Problem is what an error says.
+type Problem uint8
+
+// The problems.
+const (
+	Nothing             Problem = iota // none of those that are known
+	NetUnreachable                     // a soft error: it may pass (RFC 1122, section 4.2.3.9; RFC 5461)
+	HostUnreachable                    // likewise
+	ProtocolUnreachable                // hard
+	PortUnreachable                    // hard
+	TooBig                             // the packet was too big for the path, and must not be cut
+	Prohibited                         // an administrator says no: soft
+	Expired                            // the packet went too far
+)
+
+// Report is an error about a packet that the stack sent, if it is one.
+type Report struct {
+	Problem Problem
+	About   wire.IPv4 // the begin of the packet: header whole, and at least 8 bytes of what it carried; its length field is that of the whole
+	Length  int       // of the whole packet
+	NextMTU int       // of TooBig; 0: not said
+}
+
+// Read reads an error; ok is false for everything else, and for errors that quote too little.
+func Read(m wire.ICMP) (r Report, ok bool) {
+	body := m.Body()
+	if len(body) < wire.IPv4Header || body[0]>>4 != 4 {
+		return r, false
+	}
+	header := int(body[0]&15) * 4
+	if header < wire.IPv4Header || len(body) < header+8 {
+		return r, false
+	}
+	r.About, r.Length = wire.IPv4(body), int(body[2])<<8|int(body[3])
+	r.Problem = problem(m)
+	r.NextMTU = m.NextMTU()
+	return r, r.Problem != Nothing
+}
+
+func problem(m wire.ICMP) Problem {
+	switch {
+	case m.Type() == wire.TimeExceeded && m.Code() == wire.TransitExceeded:
+		return Expired
+	case m.Type() != wire.Unreachable:
+		return Nothing
+	}
+	switch m.Code() {
+	case wire.NetUnreachable:
+		return NetUnreachable
+	case wire.HostUnreachable:
+		return HostUnreachable
+	case wire.ProtocolUnreachable:
+		return ProtocolUnreachable
+	case wire.PortUnreachable:
+		return PortUnreachable
+	case wire.FragmentationNeeded:
+		return TooBig
+	case wire.HostProhibited, wire.CommProhibited:
+		return Prohibited
+	}
+	return HostUnreachable
+}
+
+// Limiter is how often errors may be sent (RFC 1812, section 4.3.2.8). It has one owner at a time.
+type Limiter struct {
+	rate, tokens float64
+	at           time.Duration
+}
+
+// NewLimiter lets so many a second pass, ten times as many at once.
+func NewLimiter(rate int) Limiter { return Limiter{rate: float64(rate), tokens: 10 * float64(rate)} }
+
+// Allow says whether one may be sent at a time, which does not go back.
+func (l *Limiter) Allow(now time.Duration) bool {
+	l.tokens = min(10*l.rate, l.tokens+(now-l.at).Seconds()*l.rate)
+	l.at = now
+	if l.tokens < 1 {
+		return false
+	}
+	l.tokens--
+	return true
+}

@@ -1,0 +1,82 @@
+package icmp
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"weir/wire"
+)
+
+func packet(p wire.Protocol, dst string, offset int, payload []byte) wire.IPv4 {
+	f := wire.IPv4Fields{TTL: 64, Protocol: p, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr(dst), FragmentOffset: offset, Payload: len(payload)}
+	return append(wire.AppendIPv4(nil, &f), payload...)
+}
+
+// RFC 1122, section 3.2.2: what there must be no errors about.
+func TestWhatErrorsAreAbout(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		p         wire.IPv4
+		everybody bool
+		want      int // bytes that are quoted; below zero: no error
+	}{
+		{"a datagram", packet(wire.UDPProtocol, "10.0.0.2", 0, make([]byte, 100)), false, 120},
+		{"a long one", packet(wire.UDPProtocol, "10.0.0.2", 0, make([]byte, 2000)), false, 548},
+		{"an echo", packet(wire.ICMPv4Protocol, "10.0.0.2", 0, wire.AppendICMP(nil, wire.EchoRequest, 0, 0, nil)), false, 28},
+		{"an error", packet(wire.ICMPv4Protocol, "10.0.0.2", 0, wire.AppendICMP(nil, wire.Unreachable, 3, 0, nil)), false, -1},
+		{"a later fragment", packet(wire.UDPProtocol, "10.0.0.2", 8, make([]byte, 8)), false, -1},
+		{"what was for everybody", packet(wire.UDPProtocol, "10.0.0.255", 0, make([]byte, 8)), true, -1},
+		{"what was for a group", packet(wire.UDPProtocol, "224.0.0.1", 0, make([]byte, 8)), false, -1},
+	} {
+		if q, ok := Quote(c.p, c.everybody); ok != (c.want >= 0) || ok && len(q) != c.want {
+			t.Errorf("%s: %d bytes (%t), want %d", c.name, len(q), ok, c.want)
+		}
+	}
+}
+
+func TestErrorsAreRead(t *testing.T) {
+	about := packet(wire.UDPProtocol, "10.0.0.2", 0, make([]byte, 100))
+	for _, c := range []struct {
+		kind wire.ICMPType
+		code uint8
+		want Problem
+	}{
+		{wire.Unreachable, wire.PortUnreachable, PortUnreachable}, {wire.Unreachable, wire.FragmentationNeeded, TooBig}, {wire.Unreachable, wire.NetUnreachable, NetUnreachable},
+		{wire.Unreachable, 250, HostUnreachable}, {wire.TimeExceeded, wire.TransitExceeded, Expired}, {wire.TimeExceeded, wire.ReassemblyExceeded, Nothing}, {wire.EchoReply, 0, Nothing},
+	} {
+		r, ok := Read(wire.AppendICMP(nil, c.kind, c.code, 1400, about[:28]))
+		if ok != (c.want != Nothing) || r.Problem != c.want || ok && (r.Length != 120 || r.NextMTU != 1400) {
+			t.Errorf("%d %d: %+v (%t), want %v", c.kind, c.code, r, ok, c.want)
+		}
+	}
+	if _, ok := Read(wire.AppendICMP(nil, wire.Unreachable, 3, 0, about[:27])); ok {
+		t.Error("an error that quotes 27 bytes is read")
+	}
+}
+
+func TestErrorsAreFew(t *testing.T) {
+	l := NewLimiter(10)
+	sent := 0
+	for ms := range 2000 {
+		if l.Allow(time.Duration(ms) * time.Millisecond) {
+			sent++
+		}
+	}
+	if sent < 119 || sent > 121 { // 100 at once, 10 a second
+		t.Errorf("%d errors in two seconds", sent)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(wire.AppendICMP(nil, wire.Unreachable, 3, 0, packet(wire.UDPProtocol, "10.0.0.2", 0, make([]byte, 100)))))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, fault := wire.ParseICMP(b)
+		if fault != wire.OK {
+			return
+		}
+		if r, ok := Read(m); ok && len(r.About) < r.About.HeaderLen()+8 {
+			t.Errorf("%d bytes are quoted behind a header of %d", len(r.About), r.About.HeaderLen())
+		}
+	})
+}
