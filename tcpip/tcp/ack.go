@@ -1,0 +1,141 @@
+package tcp
+
+import (
+	"time"
+
+	"weir/wire"
+)
+
+// acknowledged takes a segment's acknowledgment, which is between una and nxt, its window and its SACK blocks.
+func (c *Conn) acknowledged(s *Segment) {
+	d := delivery{rtt: -1, stamp: s.Options.Echo, stamped: c.stamps && s.Options.Stamped}
+	wasEmpty, before := c.flight.empty(), c.una
+	c.takeSACK(s, &d)
+	c.advance(s.Ack, &d)
+	opened := c.takeWindow(s)
+	if d.rtt >= 0 {
+		c.estimator.sample(d.rtt, c.now)
+		c.cwnd.srtt = c.estimator.srtt
+	}
+	switch {
+	case c.una != before:
+		c.backoff = 0
+		c.duplicates = max(0, c.duplicates-d.inOrder/c.cwnd.mss+1) // as many of those that came behind the gap are acknowledged now
+		if c.phase != recovering {
+			c.duplicates = 0
+		}
+		c.stalledAt = 0
+	case wasEmpty || len(s.Payload) > 0 || opened || s.Flags&wire.FIN != 0:
+	case !c.sack:
+		c.duplicates++
+	}
+	c.probeAnswered(s, &d)
+	c.recover(&d)
+	c.closing()
+	c.rearm(c.una != before)
+	if c.full && c.Room() >= min(c.sendLimit()/3, 64<<10) {
+		c.full = false
+		c.events |= Writable
+	}
+}
+
+// delivery is what one segment said to have been delivered.
+type delivery struct {
+	bytes   int           // for the first time, acknowledged or by SACK
+	inOrder int           // acknowledged
+	rtt     time.Duration // of what was sent last of it; below zero: not known
+	stamp   wire.Stamp    // our timestamp that it answers
+	stamped bool
+	told    bool // of a duplicate
+}
+
+// takes notes that a piece was delivered.
+func (c *Conn) delivered(p *sent, d *delivery) {
+	if p.state == sacked {
+		return // it was told of before
+	}
+	d.bytes += p.len()
+	if p.again == 0 {
+		d.rtt = c.now.Sub(p.at)
+		if p.limited {
+			c.limited = true
+		}
+	}
+	c.rack.delivered(p, c.now, &c.estimator, func(p *sent) bool {
+		return !d.stamped || c.stamp()-d.stamp <= wire.Stamp(c.now.Sub(p.at)/time.Millisecond)+1
+	})
+}
+
+// advance takes off what is acknowledged.
+func (c *Conn) advance(ack wire.Seq, d *delivery) {
+	if ack == c.una {
+		return
+	}
+	resent := false
+	c.flight.acknowledge(ack, func(p *sent) {
+		resent = resent || p.again > 0
+		c.delivered(p, d)
+	})
+	if resent {
+		d.rtt = -1 // what was sent once may have waited at the peer for what was sent again
+	}
+	d.inOrder = ack.Sub(c.una)
+	c.una = ack
+	if d.rtt < 0 && d.stamped && d.stamp != 0 {
+		d.rtt = c.stamp().Since(d.stamp, time.Millisecond)
+	}
+	if bytes := min(ack.Sub(c.outSeq), c.out.n); bytes > 0 {
+		c.out.discard(bytes, false, c.cfg.Memory)
+		c.outSeq = c.outSeq.Add(bytes)
+	}
+}
+
+// takeSACK takes what the peer says to have behind gaps, or twice (RFC 2018, RFC 2883).
+func (c *Conn) takeSACK(s *Segment, d *delivery) {
+	if !c.sack {
+		return
+	}
+	blocks := s.Options.SACKBlocks()
+	for i, b := range blocks {
+		if i == 0 && (b.End.LessEq(s.Ack) || len(blocks) > 1 && blocks[1].First.LessEq(b.First) && b.End.LessEq(blocks[1].End)) {
+			d.told = true
+			if c.iss.Less(b.First) && b.End.LessEq(c.nxt) {
+				c.rack.duplicate(c.una, c.nxt)
+			}
+			continue
+		}
+		if b.First.Less(b.End) && c.una.LessEq(b.First) && b.End.LessEq(c.nxt) {
+			c.flight.sack(b, func(p *sent) { c.delivered(p, d) })
+		}
+	}
+}
+
+// takeWindow takes the peer's window, if the segment is not older than the one that said the last, and says whether it is another.
+func (c *Conn) takeWindow(s *Segment) (changed bool) {
+	if s.Seq.Less(c.wl1) || s.Seq == c.wl1 && s.Ack.Less(c.wl2) {
+		return false
+	}
+	window := int(s.Window) << c.peerScale
+	changed = window != c.wnd
+	c.wnd, c.wl1, c.wl2 = window, s.Seq, s.Ack
+	c.maxWnd = max(c.maxWnd, window)
+	if window > 0 && c.persistAt != 0 {
+		c.persistAt, c.persistTries = 0, 0
+	}
+	return changed
+}
+
+// closing takes the acknowledgment of our FIN.
+func (c *Conn) closing() {
+	if !c.finSent() || c.una != c.nxt {
+		return
+	}
+	switch c.state {
+	case FinWait1:
+		c.state = FinWait2
+	case Closing:
+		c.timeWait()
+	case LastAck:
+		c.finish()
+	}
+}

@@ -1,0 +1,64 @@
+package tcp
+
+import (
+	"time"
+
+	"weir/wire"
+)
+
+// Unreachable ends a connection that is being opened: the network says that nobody is there (RFC 1122, section 4.2.3.9).
+func (c *Conn) Unreachable(now Time) {
+	c.now = now
+	if c.state == SynSent {
+		c.fail(Unreachable)
+	}
+}
+
+// UnderWay says whether a place in the stream is of what was sent and is not acknowledged (RFC 5927, section 4.1).
+func (c *Conn) UnderWay(seq wire.Seq) bool {
+	return c.state != Closed && c.state != TimeWait && c.una.LessEq(seq) && seq.Less(c.nxt)
+}
+
+// SetPathMTU has segments be no larger than a packet of so many bytes takes. What was larger is sent again at once (RFC 1191, section 6.5).
+func (c *Conn) SetPathMTU(now Time, mtu int) {
+	c.now = now
+	mss := max(mtu-wire.IPv4Header-wire.TCPHeader, leastMSS)
+	if mss >= c.mss || !c.state.synchronized() {
+		return
+	}
+	c.mss = mss
+	was := c.cwnd.mss
+	c.cwnd.mss = c.payload()
+	c.cwnd.size = max(c.cwnd.size/was, leastSegments) * c.cwnd.mss
+	for i := range c.flight.pieces() {
+		if p := &c.flight.pieces()[i]; p.state == underWay {
+			c.flight.mark(p, lost)
+		}
+	}
+	if c.flight.lost > 0 && c.phase == open {
+		c.phase, c.point = recovering, c.nxt // nothing was lost for want of room: the threshold stays
+		c.before = before{size: c.cwnd.size, threshold: c.cwnd.threshold}
+		c.prr = prr{flight: max(c.flight.bytes, 1)}
+	}
+}
+
+// Renewable says whether a SYN may begin a connection of the same name as this one, which is in TIME-WAIT (RFC 6191, and RFC 9293, section 3.10.7.4): by a
+// later timestamp, or a later sequence number.
+func (c *Conn) Renewable(syn *Segment) bool {
+	if c.stamps && syn.Options.Stamped && syn.Options.Stamp != c.recent {
+		return c.recent.Less(syn.Options.Stamp)
+	}
+	return c.rcv.Less(syn.Seq)
+}
+
+// orphanTime is how long FIN-WAIT-2 may last when nobody reads any more, as Linux.
+const orphanTime = 60 * time.Second
+
+// Orphan closes both halves: what waits is sent, nobody reads any more. What the peer still sends is answered by RST (RFC 9293, section 3.6.1).
+func (c *Conn) Orphan(now Time) {
+	c.CloseWrite(now)
+	c.orphan = true
+	c.orphanAt = now.Add(orphanTime)
+	c.in.free(c.cfg.Memory)
+	c.gaps = ranges{}
+}

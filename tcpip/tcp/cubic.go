@@ -1,0 +1,156 @@
+package tcp
+
+import (
+	"math"
+	"time"
+)
+
+// CUBIC's constants (RFC 9438, section 4.1).
+const (
+	cubicC    = 0.4
+	cubicBeta = 0.7
+)
+
+// cubic is RFC 9438. It counts windows in segments, as the RFC does.
+type cubic struct {
+	hystart
+	most     float64 // W_max: the window before the last loss
+	k        float64 // seconds from the epoch's begin until most is reached again
+	estimate float64 // W_est: what Reno would have
+	from     float64 // the window at the epoch's begin
+	epoch    Time    // when congestion avoidance began after the last loss; 0: at the next acknowledgment
+	fraction float64 // what the window is to grow by and has not yet, in segments
+	saved    *cubic  // before the last loss
+}
+
+func (c *cubic) acked(w *window, a acked) {
+	bytes := a.bytes
+	if w.slowStart() {
+		bytes = c.slowStart(w, a)
+		if bytes == 0 {
+			return
+		}
+	}
+	c.avoid(w, a.now, float64(bytes)/float64(w.mss))
+}
+
+// avoid is congestion avoidance (RFC 9438, sections 4.2 to 4.5), of so many segments acknowledged.
+func (c *cubic) avoid(w *window, now Time, segments float64) {
+	size := float64(w.size) / float64(w.mss)
+	if c.epoch == 0 {
+		c.begin(size, now)
+	}
+	t := (now.Sub(c.epoch) + w.srtt).Seconds()
+	target := cubicC*math.Pow(t-c.k, 3) + c.most
+	target = min(max(target, size), 1.5*size)
+	alpha := 3 * (1 - cubicBeta) / (1 + cubicBeta)
+	if c.estimate >= c.most {
+		alpha = 1 // as fast as Reno, where there is nothing to catch up with
+	}
+	c.estimate += alpha * segments / size
+	growth := (target - size) / size * segments
+	if friendly := c.estimate - size; friendly > growth && cubicC*math.Pow(now.Sub(c.epoch).Seconds()-c.k, 3)+c.most < c.estimate {
+		growth = friendly
+	}
+	c.fraction += growth
+	if whole := math.Floor(c.fraction * float64(w.mss)); whole > 0 {
+		w.size += int(whole)
+		c.fraction -= whole / float64(w.mss)
+	}
+}
+
+// begin begins an epoch.
+func (c *cubic) begin(size float64, now Time) {
+	c.epoch, c.from, c.estimate, c.fraction = now, size, size, 0
+	if c.most <= size { // slow start ended without a loss
+		c.most, c.k = size, 0
+		return
+	}
+	c.k = math.Cbrt((c.most - size) / cubicC)
+}
+
+func (c *cubic) threshold(w *window, now Time) int {
+	before := *c
+	before.saved = nil
+	c.saved = &before
+	size := float64(w.size) / float64(w.mss)
+	c.epoch = 0
+	if size < c.most { // fast convergence (section 4.7): others need room
+		c.most = size * (1 + cubicBeta) / 2
+	} else {
+		c.most = size
+	}
+	c.hystart.lost()
+	return max(int(float64(w.size)*cubicBeta), leastSegments*w.mss)
+}
+
+func (c *cubic) undo() {
+	if c.saved != nil {
+		*c = *c.saved
+	}
+}
+
+// hystart is HyStart++ (RFC 9406): slow start ends, gently, when round trips grow longer.
+type hystart struct {
+	css           bool          // conservative slow start
+	rounds        int           // of conservative slow start
+	base          time.Duration // the shortest round trip when it began
+	last, current time.Duration // the shortest of the last round and of this; 0: none
+	samples       int           // of this round
+	remainder     int           // bytes acknowledged in conservative slow start that did not make it grow
+	ended         bool          // slow start will not end this way any more
+}
+
+// HyStart++'s constants (RFC 9406, section 4.3).
+const (
+	hystartLeast   = 4 * time.Millisecond
+	hystartMost    = 16 * time.Millisecond
+	hystartSamples = 8
+	cssGrowth      = 4
+	cssRounds      = 5
+)
+
+// slowStart opens the window, and gives the bytes that are left over for congestion avoidance.
+func (h *hystart) slowStart(w *window, a acked) (left int) {
+	if a.round {
+		h.last, h.current, h.samples = h.current, 0, 0
+		if h.css {
+			h.rounds++
+		}
+	}
+	if a.rtt >= 0 && !h.ended {
+		h.sample(a.rtt)
+	}
+	if h.css && h.rounds >= cssRounds {
+		h.css, h.ended = false, true
+		w.threshold = w.size
+		return a.bytes
+	}
+	if !h.css {
+		return w.slowly(a.bytes)
+	}
+	h.remainder += a.bytes
+	grow := h.remainder / cssGrowth
+	h.remainder -= grow * cssGrowth
+	return w.slowly(grow)
+}
+
+// sample looks for a delay that grows, or that was none.
+func (h *hystart) sample(rtt time.Duration) {
+	if h.current == 0 || rtt < h.current {
+		h.current = rtt
+	}
+	h.samples++
+	if h.samples < hystartSamples || h.last == 0 {
+		return
+	}
+	switch bound := min(max(h.last/8, hystartLeast), hystartMost); {
+	case h.css && h.current < h.base:
+		h.css, h.rounds = false, 0 // it was none
+	case !h.css && h.current >= h.last+bound:
+		h.css, h.rounds, h.base = true, 0, h.current
+	}
+}
+
+// lost ends the search: the first loss says where the end is.
+func (h *hystart) lost() { *h = hystart{ended: true} }

@@ -1,0 +1,278 @@
+package tcp
+
+import "weir/wire"
+
+// Output sends what is due. It is called after every other call, or once after several: an acknowledgment then stands for all of them.
+func (c *Conn) Output(now Time, emit Emit) {
+	c.now = now
+	switch {
+	case c.rstDue:
+		c.sendRST(emit)
+		return
+	case c.state == Closed:
+		return
+	case c.state == SynSent || c.state == SynReceived:
+		c.ackNow = false // a SYN says it, or there is nothing to say
+		if c.synDue {
+			c.sendSYN(emit)
+		}
+		return
+	}
+	c.transmit(emit)
+	if c.windowProbe {
+		c.windowProbe = false
+		s := c.segment(wire.ACK, c.una.Add(-1)) // not acceptable, so that it is answered (as Linux)
+		c.emit(s, emit)
+	}
+	if c.ackNow {
+		s := c.segment(wire.ACK, c.nxt)
+		c.emit(s, emit)
+	}
+}
+
+// segment is one with what every segment has.
+func (c *Conn) segment(flags wire.Flags, seq wire.Seq) *Sending {
+	s := &c.sending
+	*s = Sending{Seq: seq, Flags: flags, Ack: c.rcv, Window: c.window(c.scale)}
+	if c.stamps {
+		s.Options.Stamped, s.Options.Stamp, s.Options.Echo = true, c.stamp(), c.recent
+	}
+	c.report(&s.Options)
+	return s
+}
+
+// report says what lies behind gaps, or came twice.
+func (c *Conn) report(o *wire.TCPOptions) {
+	if !c.sack || c.duplicate.First == c.duplicate.End && len(c.gaps.all) == 0 {
+		return
+	}
+	most := wire.MaxSACK
+	if c.stamps {
+		most--
+	}
+	at := uint8(0)
+	if c.duplicate.First != c.duplicate.End {
+		o.SACK[0], at = c.duplicate, 1
+	}
+	blocks, n := c.gaps.blocks(most - int(at))
+	copy(o.SACK[at:], blocks[:n])
+	o.SACKs = at + n
+}
+
+// emit sends a segment, and takes note of what it acknowledges.
+func (c *Conn) emit(s *Sending, emit Emit) {
+	c.lastSent = c.now
+	if s.Flags&wire.ACK != 0 {
+		c.lastAck, c.pending, c.ackAt, c.ackNow = s.Ack, 0, 0, false
+		c.duplicate = wire.Block{}
+	}
+	emit(s)
+}
+
+func (c *Conn) sendRST(emit Emit) {
+	c.rstDue = false
+	s := Sending{Seq: c.rstSeq, Flags: wire.RST}
+	if c.state == Closed && c.cause == Aborted {
+		s = Sending{Seq: c.nxt, Ack: c.rcv, Flags: wire.RST | wire.ACK}
+	}
+	emit(&s)
+}
+
+// sendSYN sends SYN, or SYN and ACK, and has it sent again in time.
+func (c *Conn) sendSYN(emit Emit) {
+	c.synDue = false
+	s := Sending{Seq: c.iss, Flags: wire.SYN}
+	if c.state == SynReceived {
+		s.Flags |= wire.ACK
+		s.Ack = c.rcv
+	}
+	o := &s.Options
+	o.MSS = uint16(c.cfg.MSS)
+	o.SACKPermitted = c.sack
+	o.Stamped = c.stamps
+	if c.stamps {
+		o.Stamp, o.Echo = c.stamp(), c.recent
+	}
+	o.Scaled = c.scale > 0 || c.state == SynSent && !c.cfg.NoScale
+	o.Scale = c.scale
+	s.Window = uint16(min(c.limit, 65535))
+	if c.state == SynReceived {
+		c.advertised = c.rcv.Add(int(s.Window))
+		c.lastAck = c.rcv
+	}
+	if c.synTries == 0 {
+		c.synAt = c.now
+	}
+	c.synTries++
+	c.rtoAt = c.now.Add(c.rtoNow())
+	c.lastSent = c.now
+	emit(&s)
+}
+
+// waiting says whether there is something that has not been sent once.
+func (c *Conn) waiting() bool { return c.unsent() > 0 || c.finAsked && !c.finSent() }
+
+// transmit sends again what is lost, and then what is new, as the windows allow.
+func (c *Conn) transmit(emit Emit) {
+	if c.state == TimeWait || c.state == FinWait2 {
+		return
+	}
+	sentAny := false
+	if c.probeDue {
+		c.probeDue = false
+		sentAny = c.sendProbe(emit)
+	}
+	for c.flight.lost > 0 && c.sendLost(emit) {
+		sentAny = true
+	}
+	c.restartAfterIdle()
+	for c.flight.lost == 0 && c.waiting() && c.sendNew(emit) {
+		sentAny = true
+	}
+	c.wasLimited = c.waiting() && c.flight.pipe()+c.cwnd.mss > c.cwnd.size/2 || c.flight.pipe()+c.cwnd.mss > c.cwnd.size
+	if sentAny {
+		c.rearm(false)
+	} else if c.flight.empty() {
+		c.persist()
+	}
+}
+
+// sendLost sends the first lost piece again, as much of it as there is room for, and says whether it did.
+func (c *Conn) sendLost(emit Emit) bool {
+	budget := c.cwnd.size - c.flight.pipe()
+	if budget < c.cwnd.mss && c.flight.pipe() > 0 {
+		return false
+	}
+	for i := range c.flight.pieces() {
+		if c.flight.pieces()[i].state == lost {
+			c.resend(i, min(max(budget, c.cwnd.mss), c.superframe(c.segmentSize())), emit)
+			return true
+		}
+	}
+	return false
+}
+
+// resend sends a piece again, at most so much of it.
+func (c *Conn) resend(i, most int, emit Emit) {
+	if p, size := &c.flight.pieces()[i], c.segmentSize(); p.len() > most {
+		c.flight.split(i, p.seq.Add(most/size*size))
+	}
+	p := &c.flight.pieces()[i]
+	c.flight.sentAgain(p, c.now)
+	c.prr.sent += p.len()
+	if c.phase != open && c.before.stamp == 0 && c.stamps {
+		c.before.stamp = c.stamp()
+	}
+	c.sendPiece(*p, emit)
+}
+
+// sendPiece sends a piece of the stream.
+func (c *Conn) sendPiece(p sent, emit Emit) {
+	size := c.segmentSize()
+	s := c.segment(wire.ACK, p.seq)
+	end := p.end
+	if c.finAsked && c.end().Less(end) {
+		s.Flags |= wire.FIN
+		end = c.end()
+	}
+	n := end.Sub(p.seq)
+	s.Payload[0], s.Payload[1] = c.out.at(p.seq.Sub(c.outSeq), n)
+	if end == c.end() && n > 0 {
+		s.Flags |= wire.PSH
+	}
+	if n > size {
+		s.Size = size
+	}
+	c.emit(s, emit)
+}
+
+// segmentSize is how much a segment carries beside the options that it would have now: what is told of gaps takes room.
+func (c *Conn) segmentSize() int {
+	var o wire.TCPOptions
+	c.report(&o)
+	if o.SACKs > 0 {
+		return c.payload() - 4 - 8*int(o.SACKs)
+	}
+	return c.payload()
+}
+
+// superframe is how much one Sending may carry: a whole number of segments.
+func (c *Conn) superframe(segment int) int { return max(c.cfg.Superframe/segment, 1) * segment }
+
+// sendNew sends what comes next, if it may, and says whether it did.
+func (c *Conn) sendNew(emit Emit) bool {
+	unsent, room, size := c.unsent(), c.sendWindow(), c.segmentSize()
+	budget := c.cwnd.size - c.flight.pipe()
+	n := min(unsent, room, budget, c.superframe(size))
+	switch {
+	case unsent > 0 && n <= 0, unsent == 0 && budget <= 0 && !c.flight.empty():
+		return false
+	case unsent > 0 && !c.worth(n, unsent, room, size):
+		return false
+	}
+	if n > size && n < unsent {
+		n -= n % size // the rest can go with what comes later
+	}
+	fin := c.finAsked && n == unsent
+	p := sent{seq: c.nxt, end: c.nxt.Add(n), at: c.now}
+	if fin {
+		p.end = p.end.Add(1)
+	}
+	if n < size {
+		c.small = p.end
+	}
+	if c.flight.empty() && c.roundEnd.LessEq(c.una) {
+		c.roundEnd = p.end
+	}
+	c.flight.push(p)
+	c.nxt = p.end
+	c.prr.sent += p.len()
+	c.sendPiece(p, emit)
+	return true
+}
+
+// worth says whether n bytes are to go now (RFC 9293, sections 3.8.6.2.1 and 3.7.4).
+func (c *Conn) worth(n, unsent, room, size int) bool {
+	switch {
+	case n >= size:
+		// A window that opens a little at a time does not make small superframes, while there is an acknowledgment to come.
+		return n >= min(unsent, room, c.superframe(size)) || n >= c.cwnd.size/8 || c.flight.empty()
+	case n < unsent: // the window is what bounds it
+		return c.flight.empty() && room >= min(unsent, max(c.maxWnd/2, 1)) && n == room && room >= c.maxWnd/2
+	case c.finAsked, c.noDelay && !c.corked:
+		return true
+	case c.corked:
+		return false
+	}
+	return c.small.LessEq(c.una) // nothing small is under way
+}
+
+// sendProbe is RFC 8985, section 7.3: new data if there is any and room for it, otherwise the last segment again.
+func (c *Conn) sendProbe(emit Emit) bool {
+	if c.flight.empty() || c.phase != open {
+		return false
+	}
+	end := c.nxt
+	c.rtoAt = c.now.Add(c.rtoNow())
+	if c.unsent() > 0 && c.sendWindow() >= min(c.unsent(), c.payload()) {
+		size := c.cwnd.size
+		c.cwnd.size = c.flight.pipe() + c.payload()
+		sent := c.sendNew(emit)
+		c.cwnd.size = size
+		if sent {
+			c.probe = probe{end: c.nxt, sent: true}
+			return true
+		}
+	}
+	last, size := len(c.flight.pieces())-1, c.segmentSize()
+	if p := &c.flight.pieces()[last]; p.len() > size {
+		c.flight.split(last, p.end.Add(-size))
+		last++
+	}
+	c.resend(last, size, emit)
+	c.probe = probe{end: end, sent: true, again: true}
+	return true
+}
+
+// Pending says whether Output has something to send that cannot wait for another reason to call it.
+func (c *Conn) Pending() bool { return c.ackNow || c.rstDue || c.synDue || c.windowProbe || c.probeDue }

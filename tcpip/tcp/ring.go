@@ -1,0 +1,87 @@
+package tcp
+
+// Memory gives the buffers of connections. Sizes are powers of two, of 4 KiB and up. A stack counts there what all its connections hold.
+type Memory interface {
+	Get(size int) []byte // of this length; nil: there is none left
+	Put(b []byte)        // one that Get gave, and nobody uses any more
+}
+
+// plain is the Memory of those who need no cap.
+type plain struct{}
+
+func (plain) Get(size int) []byte { return make([]byte, size) }
+func (plain) Put([]byte)          {}
+
+// smallest is the size of the smallest buffer.
+const smallest = 4 << 10
+
+// ring is a piece of a stream in a buffer that goes round. Its begin moves on as it is discarded; it holds no buffer while it is empty.
+type ring struct {
+	b    []byte // a power of two; nil while nothing is held
+	head int    // where the piece begins
+	n    int    // bytes in a row from the begin; there may be others behind a gap
+}
+
+// free gives the buffer back.
+func (r *ring) free(m Memory) {
+	if r.b != nil {
+		m.Put(r.b)
+	}
+	*r = ring{}
+}
+
+// reserve makes room for the bytes from the begin up to size, and says whether there is: what lies behind n up to keep is kept too.
+func (r *ring) reserve(size, keep int, m Memory) bool {
+	if size <= len(r.b) {
+		return true
+	}
+	length := max(smallest, len(r.b))
+	for length < size {
+		length *= 2
+	}
+	b := m.Get(length)
+	if b == nil {
+		return false
+	}
+	first, second := r.at(0, keep)
+	copy(b[copy(b, first):], second)
+	if r.b != nil {
+		m.Put(r.b)
+	}
+	r.b, r.head = b, 0
+	return true
+}
+
+// at is length bytes from an offset behind the begin on, in two pieces if they go round. There is room for them.
+func (r *ring) at(offset, length int) (first, second []byte) {
+	if length == 0 {
+		return nil, nil
+	}
+	from := (r.head + offset) & (len(r.b) - 1)
+	if end := from + length; end > len(r.b) {
+		return r.b[from:], r.b[:end-len(r.b)]
+	}
+	return r.b[from : from+length], nil
+}
+
+// put writes bytes at an offset behind the begin. There is room for them.
+func (r *ring) put(offset int, p []byte) {
+	first, second := r.at(offset, len(p))
+	copy(second, p[copy(first, p):])
+}
+
+// get reads bytes from an offset behind the begin on.
+func (r *ring) get(offset int, p []byte) {
+	first, second := r.at(offset, len(p))
+	copy(p[copy(p, first):], second)
+}
+
+// discard moves the begin on by so many of the n bytes. With keep, what is behind a gap stays, and the buffer with it.
+func (r *ring) discard(length int, keep bool, m Memory) {
+	r.n -= length
+	if r.n == 0 && !keep {
+		r.free(m)
+		return
+	}
+	r.head = (r.head + length) & (len(r.b) - 1)
+}

@@ -1,0 +1,389 @@
+package tcp
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/wire"
+)
+
+// Scripts are conversations of one end with a peer that the script plays, in virtual time. A line is one of
+//
+//	config KEY=VALUE...      before the first step; keys: mss superframe send receive nosack nostamps noscale reno tries user wait keepidle keepevery keeptries
+//	dial | accept            the end opens; accept waits for the SYN that follows
+//	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ts N ecr N] [sack A-B...]     the peer sends
+//	> FLAGS ...              the end sends exactly this, now; what is not named is not looked at, but for len
+//	> nothing                it sends nothing now
+//	+DURATION                time goes by; whatever is due in between is done, and must send nothing but at the end
+//	write N | read N | closewrite | abort | nodelay | cork | uncork      the application's calls; read says how many bytes there are
+//	state NAME [CAUSE...]    the state
+//	# ...                    said to people
+//
+// Sequence numbers count from the SYN of their sender, which is 0. Several segments that are sent at once stand on lines of their own.
+type script struct {
+	t     *testing.T
+	name  string
+	line  int
+	cfg   Config
+	conn  *Conn
+	now   Time
+	out   []Sending
+	await bool // for the SYN
+}
+
+const (
+	ourISS  = wire.Seq(0xffff_ff00) // so that it goes round
+	peerISS = wire.Seq(0x7fff_ffe0)
+)
+
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no scripts", err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt"), func(t *testing.T) { runScripts(t, f) })
+	}
+}
+
+// runScripts runs the conversations of a file. Each begins with a line "== TITLE".
+func runScripts(t *testing.T, file string) {
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	type part struct {
+		title string
+		begin int
+		lines []string
+	}
+	var parts []part
+	n := 0
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		n++
+		text := strings.TrimSpace(lines.Text())
+		if title, ok := strings.CutPrefix(text, "== "); ok {
+			parts = append(parts, part{title: title, begin: n})
+		} else if len(parts) > 0 {
+			parts[len(parts)-1].lines = append(parts[len(parts)-1].lines, text)
+		}
+	}
+	for _, p := range parts {
+		t.Run(p.title, func(t *testing.T) {
+			s := &script{t: t, name: file, now: Time(time.Hour)}
+			for i, text := range p.lines {
+				s.line = p.begin + i + 1
+				text, _, _ = strings.Cut(text, "#")
+				if text = strings.TrimSpace(text); text != "" {
+					s.step(text)
+				}
+			}
+			if len(s.out) > 0 {
+				s.fail("the end also sent %s", s.describe(&s.out[0]))
+			}
+		})
+	}
+}
+
+func (s *script) fail(format string, args ...any) {
+	s.t.Helper()
+	state := ""
+	if s.conn != nil {
+		state = fmt.Sprintf(" (%v)", s.conn.State())
+	}
+	s.t.Fatalf("%s:%d: %s%s", s.name, s.line, fmt.Sprintf(format, args...), state)
+}
+
+func (s *script) step(text string) {
+	s.t.Helper()
+	words := strings.Fields(text)
+	if words[0] != ">" && len(s.out) > 0 {
+		s.fail("the end also sent %s", s.describe(&s.out[0]))
+	}
+	switch {
+	case words[0] == "config":
+		s.config(words[1:])
+	case words[0] == "dial":
+		cfg := s.cfg.WithDefaults()
+		s.conn = Dial(&cfg, ourISS, 0, s.now)
+		s.flush()
+	case words[0] == "accept":
+		s.await = true
+	case words[0] == "<":
+		s.arrives(words[1:])
+	case words[0] == ">":
+		s.sends(words[1:])
+	case words[0][0] == '+':
+		s.pass(words[0][1:])
+	case words[0] == "state":
+		got := s.conn.State().String()
+		if c := s.conn.Cause(); c != NoCause {
+			got += " " + c.String()
+		}
+		if got != strings.Join(words[1:], " ") {
+			s.fail("the state is %s, want %s", got, strings.Join(words[1:], " "))
+		}
+	default:
+		s.call(words)
+	}
+}
+
+func (s *script) config(words []string) {
+	for _, w := range words {
+		key, value, _ := strings.Cut(w, "=")
+		n, _ := strconv.Atoi(value)
+		d, _ := time.ParseDuration(value)
+		switch key {
+		case "mss":
+			s.cfg.MSS = n
+		case "superframe":
+			s.cfg.Superframe = n
+		case "send":
+			s.cfg.Send = Range{n, n}
+		case "receive":
+			s.cfg.Receive = Range{n, n}
+		case "nosack":
+			s.cfg.NoSACK = true
+		case "nostamps":
+			s.cfg.NoStamps = true
+		case "noscale":
+			s.cfg.NoScale = true
+		case "reno":
+			s.cfg.Congestion = Reno
+		case "tries":
+			s.cfg.Tries = n
+		case "user":
+			s.cfg.UserTimeout = d
+		case "wait":
+			s.cfg.WaitTime = d
+		case "keepidle":
+			s.cfg.KeepIdle = d
+		case "keepevery":
+			s.cfg.KeepEvery = d
+		case "keeptries":
+			s.cfg.KeepTries = n
+		default:
+			s.fail("config has no %q", key)
+		}
+	}
+}
+
+func (s *script) call(words []string) {
+	n := 0
+	if len(words) > 1 {
+		n = s.number(words[1])
+	}
+	switch words[0] {
+	case "write":
+		if got := s.conn.Write(s.now, make([]byte, n)); got != n {
+			s.fail("there was room for %d bytes", got)
+		}
+	case "read":
+		if got := s.conn.Read(s.now, make([]byte, n+1)); got != n {
+			s.fail("there were %d bytes or more to read", got)
+		}
+	case "end":
+		if !s.conn.AtEnd() {
+			s.fail("it is not the end")
+		}
+	case "closewrite":
+		s.conn.CloseWrite(s.now)
+	case "abort":
+		s.conn.Abort(s.now)
+	case "nodelay":
+		s.conn.SetNoDelay(true)
+	case "cork", "uncork":
+		s.conn.SetCork(words[0] == "cork")
+	default:
+		s.fail("there is no step %q", words[0])
+	}
+	s.flush()
+}
+
+func (s *script) flush() {
+	s.conn.Output(s.now, func(o *Sending) {
+		c := *o
+		c.Payload = [2][]byte{make([]byte, len(o.Payload[0])), make([]byte, len(o.Payload[1]))}
+		s.out = append(s.out, c)
+	})
+}
+
+// pass lets time go by.
+func (s *script) pass(text string) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.fail("%q is no duration", text)
+	}
+	for until := s.now.Add(d); s.now < until; {
+		next := s.conn.Deadline()
+		if next == 0 || next > until {
+			s.now = until
+			return
+		}
+		if len(s.out) > 0 {
+			s.fail("%v before then the end sent %s", until.Sub(s.now), s.describe(&s.out[0]))
+		}
+		s.now = max(s.now, next)
+		s.conn.Tick(s.now)
+		s.flush()
+	}
+}
+
+func (s *script) number(word string) int {
+	n, err := strconv.Atoi(word)
+	if err != nil {
+		s.fail("%q is no number", word)
+	}
+	return n
+}
+
+// flags reads names joined by |; - is none.
+func (s *script) flags(text string) (f wire.Flags) {
+	for _, name := range strings.Split(text, "|") {
+		i := slices.Index(flagNames[:], name)
+		if i < 0 && name != "-" {
+			s.fail("%q is no flag", name)
+		}
+		if i >= 0 {
+			f |= 1 << i
+		}
+	}
+	return f
+}
+
+// scripted is a segment as a script has it.
+type scripted struct {
+	Segment
+	has  map[string]bool
+	size int
+}
+
+// parse reads a segment of a script.
+func (s *script) parse(words []string, from, to wire.Seq) scripted {
+	p := scripted{has: map[string]bool{}}
+	p.Flags = s.flags(words[0])
+	p.Window = 65535
+	o := &p.Options
+	for i := 1; i < len(words); i++ {
+		key := words[i]
+		p.has[key] = true
+		if key == "sackok" {
+			o.SACKPermitted = true
+			continue
+		}
+		if key == "sack" {
+			for ; i+1 < len(words); i++ {
+				a, b, ok := strings.Cut(words[i+1], "-")
+				if !ok {
+					break
+				}
+				o.SACK[o.SACKs] = wire.Block{First: to.Add(s.number(a)), End: to.Add(s.number(b))}
+				o.SACKs++
+			}
+			continue
+		}
+		if i++; i == len(words) {
+			s.fail("%q lacks its number", key)
+		}
+		n := s.number(words[i])
+		switch key {
+		case "seq":
+			p.Seq = from.Add(n)
+		case "ack":
+			p.Ack = to.Add(n)
+		case "win":
+			p.Window = uint16(n)
+		case "len":
+			p.Payload = make([]byte, n)
+		case "size":
+			p.size = n
+		case "mss":
+			o.MSS = uint16(n)
+		case "scale":
+			o.Scaled, o.Scale = true, uint8(n)
+		case "ts":
+			o.Stamped, o.Stamp = true, wire.Stamp(n)
+		case "ecr":
+			o.Echo = wire.Stamp(n)
+		default:
+			s.fail("a segment has no %q", key)
+		}
+	}
+	return p
+}
+
+var flagNames = [...]string{"FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"}
+
+func (s *script) arrives(words []string) {
+	p := s.parse(words, peerISS, ourISS)
+	if s.await {
+		s.await = false
+		cfg := s.cfg.WithDefaults()
+		s.conn = Accept(&cfg, ourISS, 0, &p.Segment, s.now)
+	} else {
+		s.conn.Arrive(s.now, &p.Segment)
+	}
+	s.flush()
+}
+
+func (s *script) sends(words []string) {
+	s.t.Helper()
+	if words[0] == "nothing" {
+		if len(s.out) > 0 {
+			s.fail("the end sent %s", s.describe(&s.out[0]))
+		}
+		return
+	}
+	want := s.parse(words, ourISS, peerISS)
+	if len(s.out) == 0 {
+		s.fail("the end sent nothing, want %s", strings.Join(words, " "))
+	}
+	got := s.out[0]
+	s.out = s.out[1:]
+	o, w := &got.Options, &want.Options
+	differs := got.Flags != want.Flags || got.Len() != len(want.Payload) ||
+		want.has["seq"] && got.Seq != want.Seq || want.has["ack"] && got.Ack != want.Ack || want.has["win"] && got.Window != want.Window ||
+		want.has["mss"] && o.MSS != w.MSS || want.has["scale"] && (!o.Scaled || o.Scale != w.Scale) || want.has["sackok"] && !o.SACKPermitted ||
+		want.has["ts"] && (!o.Stamped || o.Stamp != w.Stamp) || want.has["ecr"] && o.Echo != w.Echo || want.has["size"] && got.Size != want.size ||
+		o.SACKs != w.SACKs || o.SACK != w.SACK
+	if differs {
+		s.fail("the end sent %s, want %s", s.describe(&got), strings.Join(words, " "))
+	}
+}
+
+func (s *script) describe(o *Sending) string {
+	text := fmt.Sprintf("%v seq %d ack %d win %d len %d", o.Flags, o.Seq.Sub(ourISS), o.Ack.Sub(peerISS), o.Window, o.Len())
+	if o.Flags&wire.ACK == 0 {
+		text = fmt.Sprintf("%v seq %d win %d len %d", o.Flags, o.Seq.Sub(ourISS), o.Window, o.Len())
+	}
+	if o.Options.MSS > 0 {
+		text += fmt.Sprintf(" mss %d", o.Options.MSS)
+	}
+	if o.Options.Scaled {
+		text += fmt.Sprintf(" scale %d", o.Options.Scale)
+	}
+	if o.Options.SACKPermitted {
+		text += " sackok"
+	}
+	if o.Options.Stamped {
+		text += fmt.Sprintf(" ts %d ecr %d", o.Options.Stamp, o.Options.Echo)
+	}
+	if o.Size > 0 {
+		text += fmt.Sprintf(" size %d", o.Size)
+	}
+	for i, b := range o.Options.SACKBlocks() {
+		if i == 0 {
+			text += " sack"
+		}
+		text += fmt.Sprintf(" %d-%d", b.First.Sub(peerISS), b.End.Sub(peerISS))
+	}
+	return text
+}

@@ -1,0 +1,185 @@
+package tcp
+
+import "time"
+
+// timers are when a connection has something to do by itself; zero: it has not.
+type timers struct {
+	rtoAt     Time // send again what is under way
+	probeAt   Time // probe for a lost tail
+	reorderAt Time // what was not delivered by then is lost
+	persistAt Time // probe a closed window
+	ackAt     Time // send a delayed acknowledgment
+	keepAt    Time // probe a silent peer
+	waitUntil Time // TIME-WAIT ends
+	orphanAt  Time // FIN-WAIT-2 ends that nobody reads in
+	deadUntil Time // since when the peer's SYN is awaited
+
+	stalledAt    Time // since when nothing was acknowledged of what is under way, or a window was closed
+	persistTries int
+	keepTries    int
+	synTries     int
+	synAt        Time
+	lastSent     Time
+	answeredAt   Time // when something not acceptable was last answered
+	heardAt      Time // when the peer last gave a sign of life
+}
+
+// Deadline is when Tick is to be called, if nothing happens before; 0: never.
+func (c *Conn) Deadline() Time {
+	var at Time
+	for _, t := range [...]Time{c.rtoAt, c.probeAt, c.reorderAt, c.persistAt, c.ackAt, c.keepAt, c.waitUntil, c.orphanAt} {
+		at = sooner(at, t)
+	}
+	return at
+}
+
+// Tick does what is due. What it sends is sent by Output.
+func (c *Conn) Tick(now Time) {
+	c.now = now
+	if c.state == TimeWait && c.waitUntil.due(now) {
+		c.finish()
+		return
+	}
+	if c.orphanAt.due(now) {
+		c.orphanAt = 0
+		if c.state == FinWait2 {
+			c.finish()
+			return
+		}
+	}
+	if c.ackAt.due(now) {
+		c.ackNow = true
+	}
+	switch {
+	case c.rtoAt.due(now):
+		c.rtoDue()
+	case c.reorderAt.due(now):
+		c.reorderDue()
+	case c.probeAt.due(now):
+		c.probeAt, c.probeDue = 0, true
+	}
+	if c.persistAt.due(now) {
+		c.persistDue()
+	}
+	if c.keepAt.due(now) {
+		c.keepDue()
+	}
+}
+
+// rtoDue is the retransmission timer.
+func (c *Conn) rtoDue() {
+	if c.state == SynSent || c.state == SynReceived {
+		if c.synTries > c.cfg.Tries {
+			c.fail(TimedOut)
+			return
+		}
+		c.backoff++
+		c.synDue = true
+		return
+	}
+	if c.overdue() {
+		c.fail(TimedOut)
+		return
+	}
+	c.timeout()
+}
+
+// overdue says whether the peer has been silent for too long.
+func (c *Conn) overdue() bool {
+	if c.stalledAt == 0 {
+		c.stalledAt = c.now
+	}
+	return c.now.Sub(c.stalledAt) >= c.cfg.UserTimeout
+}
+
+func (c *Conn) reorderDue() {
+	c.reorderAt = 0
+	d := delivery{rtt: -1}
+	lost := c.detect(&d)
+	if lost && c.phase == open {
+		c.enter(recovering)
+	}
+	if c.phase == recovering {
+		c.reduce(&d, lost)
+	}
+	c.rearm(false)
+}
+
+// persistDue probes a window that is closed (RFC 9293, section 3.8.6.1).
+func (c *Conn) persistDue() {
+	if c.stalledAt == 0 {
+		c.stalledAt = c.now
+	}
+	if c.now.Sub(c.stalledAt) >= c.cfg.UserTimeout && c.persistTries > 3 && c.now.Sub(c.heardAt) >= c.cfg.UserTimeout {
+		c.fail(TimedOut)
+		return
+	}
+	c.persistTries++
+	c.windowProbe = true
+	c.persistAt = c.now.Add(c.estimator.backedOff(c.persistTries))
+}
+
+// heard notes a sign of life.
+func (c *Conn) heard() {
+	c.heardAt = c.now
+	c.keepTries = 0
+	c.keepAt = 0
+	if c.cfg.KeepIdle > 0 && c.state >= Established {
+		c.keepAt = c.now.Add(c.cfg.KeepIdle)
+	}
+}
+
+// keepDue probes a peer that has been silent (RFC 9293, section 3.8.4).
+func (c *Conn) keepDue() {
+	if !c.flight.empty() || c.unsent() > 0 { // the other timers see to it
+		c.keepAt = c.now.Add(c.cfg.KeepIdle)
+		return
+	}
+	if c.keepTries >= c.cfg.KeepTries {
+		c.fail(TimedOut)
+		return
+	}
+	c.keepTries++
+	c.windowProbe = true
+	c.keepAt = c.now.Add(c.cfg.KeepEvery)
+}
+
+// rearm sets the timers of what is under way, after something was sent or, anew, acknowledged.
+func (c *Conn) rearm(anew bool) {
+	if c.state == Closed || c.state == TimeWait {
+		return
+	}
+	if c.flight.empty() {
+		c.rtoAt, c.probeAt, c.reorderAt = 0, 0, 0
+		c.persist()
+		return
+	}
+	c.persistAt, c.persistTries = 0, 0
+	if c.rtoAt == 0 || anew {
+		c.rtoAt = c.now.Add(c.rtoNow())
+	}
+	if c.stalledAt == 0 {
+		c.stalledAt = c.now
+	}
+	c.probeAt = 0
+	if c.sack && c.phase == open && c.flight.sacked == 0 && !c.probe.sent && c.reorderAt == 0 {
+		c.probeAt = min(c.now.Add(c.probeDelay()), c.rtoAt)
+		if c.probeAt == c.rtoAt {
+			c.probeAt = 0
+		}
+	}
+}
+
+// persist probes the window when there is something to send, nothing under way, and no room.
+func (c *Conn) persist() {
+	if c.state < Established || !c.waiting() {
+		c.persistAt, c.persistTries = 0, 0
+		return
+	}
+	if c.persistAt == 0 {
+		c.persistAt = c.now.Add(c.estimator.backedOff(c.persistTries))
+	}
+}
+
+// UserTimeout is how long data may stay without acknowledgment before the connection ends.
+func (c *Conn) UserTimeout() time.Duration { return c.cfg.UserTimeout }
