@@ -1,0 +1,46 @@
+package tcpip
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"weir/tcpip/ip"
+	"weir/tcpip/link"
+	"weir/tcpip/tcp"
+)
+
+// Config says what a stack is. The zero value of a field gives its default. It is not changed after New has it.
+type Config struct {
+	Link   link.Link      // the way to others; nil: the stack has nobody but itself
+	Addrs  []netip.Prefix // the stack's addresses on it, each with the length of its network: 10.0.0.2/24
+	Routes []ip.Route     // beside those to the networks of Addrs; a default route is one to 0.0.0.0/0
+	TCP    tcp.Config     // MSS and Superframe are the link's
+
+	Reassembly ip.Limits // of fragments
+	Memory     int       // bytes that the buffers of all connections may hold. Default 256 MiB
+	ErrorRate  int       // ICMP errors a second, ten times as many at once. Default 100
+	Backlog    int       // connections that wait to be accepted, for each listener, and as many that are being opened. Default 1,024
+}
+
+func (c Config) withDefaults() (Config, error) {
+	setDefault(&c.Memory, 256<<20)
+	setDefault(&c.ErrorRate, 100)
+	setDefault(&c.Backlog, 1024)
+	if c.Link != nil && len(c.Addrs) == 0 {
+		return c, errors.New("tcpip: Addrs is empty: give the stack an address with the length of its network, such as 10.0.0.2/24")
+	}
+	for _, a := range c.Addrs {
+		if !a.IsValid() || !a.Addr().Is4() || a.Addr().IsUnspecified() || a.Addr().IsMulticast() {
+			return c, fmt.Errorf("tcpip: Addrs has %v, which no host can have: write an IPv4 address with the length of its network, such as 10.0.0.2/24", a)
+		}
+	}
+	return c, nil
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,351 @@
+package tcpip
+
+import (
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"weir/tcpip/icmp"
+	"weir/tcpip/link"
+	"weir/tcpip/tcp"
+	"weir/wire"
+)
+
+// Conn is a TCP connection, a net.Conn. Errors are those of the net package: errors.Is knows ECONNREFUSED, ECONNRESET, ETIMEDOUT,
+// EHOSTUNREACH, ENETUNREACH, EPIPE, os.ErrDeadlineExceeded and net.ErrClosed.
+type Conn struct {
+	// Immutable.
+	s     *Stack
+	lane  *lane
+	iface *iface
+	key   tuple
+	cfg   *tcp.Config
+	send  tcp.Emit // c.emit, made once
+
+	touched bool // the reader's: it answers when the batch is through
+
+	timerAt    tcp.Time // guarded by the lane's timers
+	timerIndex int
+
+	mu       sync.Mutex
+	tcp      *tcp.Conn
+	listener *Listener // until it is given to Accept
+	dst      wire.MAC
+	known    bool  // dst is
+	soft     error // what the network said of the way, for when the connection times out
+	closed   bool  // by the application
+	gone     bool  // from the stack's tables
+	reader   waiter
+	writer   waiter
+}
+
+// newConn makes a connection without its state.
+func (s *Stack) newConn(l *lane, k tuple) *Conn {
+	c := &Conn{s: s, lane: l, iface: l.iface, key: k, timerIndex: -1, reader: newWaiter(), writer: newWaiter()}
+	c.cfg = l.iface.tcpConfig()
+	c.send = c.emit
+	return c
+}
+
+// arrive takes a segment, and says whether the connection wants it: in TIME-WAIT it makes room for a SYN that is later (RFC 6191).
+func (c *Conn) arrive(l *lane, seg *tcp.Segment, now tcp.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tcp.State() == tcp.TimeWait && seg.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN && c.tcp.Renewable(seg) {
+		c.tcp.Abort(now)
+		c.tell(c.tcp.Events())
+		return false
+	}
+	c.tcp.Arrive(now, seg)
+	return true
+}
+
+// flush lets the connection send what is due, and tells the application what happened. The caller holds mu.
+func (c *Conn) flush(now tcp.Time) {
+	c.tcp.Output(now, c.send)
+	c.tell(c.tcp.Events())
+	if at := c.tcp.Deadline(); at != 0 && c.lane.timers.set(c, at) {
+		c.lane.q.Wake()
+	}
+}
+
+// tick runs the connection's timers.
+func (c *Conn) tick(now tcp.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := c.tcp.Deadline(); at != 0 && at <= now {
+		c.tcp.Tick(now)
+	}
+	c.flush(now)
+}
+
+// tell wakes who waits for what happened. The caller holds mu.
+func (c *Conn) tell(e tcp.Event) {
+	if e&(tcp.Readable|tcp.Ended) != 0 {
+		c.reader.wake()
+	}
+	if e&(tcp.Writable|tcp.Connected|tcp.Ended) != 0 {
+		c.writer.wake()
+	}
+	if l := c.listener; l != nil && e&(tcp.Connected|tcp.Ended) != 0 {
+		c.listener = nil
+		l.end()
+		if e&tcp.Ended != 0 || !l.offer(c) {
+			c.tcp.Abort(c.s.now())
+			c.closed = true
+			e |= c.tcp.Events()
+			c.tcp.Output(c.s.now(), c.send)
+		}
+	}
+	if e&tcp.Ended != 0 {
+		c.end()
+	}
+}
+
+// end takes the connection out of the stack.
+func (c *Conn) end() {
+	if !c.gone {
+		c.gone = true
+		c.lane.timers.unset(c)
+		c.s.conns.remove(c)
+	}
+	if c.closed {
+		c.tcp.Release()
+	}
+}
+
+// abort resets the connection: the stack closes.
+func (c *Conn) abort() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.s.now()
+	c.tcp.Abort(now)
+	c.flush(now)
+}
+
+// emit sends a segment. The caller holds mu.
+func (c *Conn) emit(o *tcp.Sending) {
+	var buffer [wire.EthernetHeader + wire.IPv4Header + wire.TCPHeaderLargest]byte
+	var options [40]byte
+	caps := &c.iface.caps
+	b := wire.AppendEthernet(buffer[:0], c.dst, caps.MAC, wire.TypeIPv4)
+	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options.Append(options[:0])}
+	b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: 64, DontFragment: true, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
+		Payload: wire.TCPHeader + len(f.Options) + o.Len()})
+	p := link.Parts{Body: o.Payload}
+	if caps.Checksum {
+		b = wire.AppendTCPPartial(b, &f, o.Len())
+		p.Partial, p.Start, p.Offset, p.Size = true, wire.EthernetHeader+wire.IPv4Header, 16, o.Size
+	} else {
+		b = wire.AppendTCP(b, &f, o.Payload[0], o.Payload[1])
+	}
+	p.Head = b
+	if (c.known || c.resolve(&p)) && !c.lane.q.Write(&p) {
+		c.s.drops.add(DropDevice)
+	}
+}
+
+// resolve finds out where to send to; what is to be sent waits meanwhile.
+func (c *Conn) resolve(p *link.Parts) bool {
+	_, hop, _, ok := c.s.way(c.key.remote.Addr())
+	if !ok {
+		c.s.drops.add(DropRoute)
+		return false
+	}
+	if c.dst, c.known = c.iface.resolve(c.lane, hop, p); c.known {
+		copy(p.Head, c.dst[:])
+	}
+	return c.known
+}
+
+// reported takes what the network says of a packet of the connection's, and says whether that can be true: the sequence number has to be of what is
+// under way (RFC 5927, section 4.1).
+func (c *Conn) reported(r icmp.Report, seq wire.Seq, now tcp.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.tcp.UnderWay(seq) {
+		return false
+	}
+	switch {
+	case r.Problem == icmp.TooBig:
+		c.tcp.SetPathMTU(now, c.s.tooBig(c.key.remote.Addr(), r, now))
+		c.flush(now)
+	case c.tcp.State() == tcp.SynSent && (r.Problem == icmp.PortUnreachable || r.Problem == icmp.ProtocolUnreachable):
+		c.soft = syscall.ECONNREFUSED
+		c.tcp.Unreachable(now)
+		c.flush(now)
+	default:
+		c.soft = errorOf(r.Problem) // a connection outlives it (RFC 5461, section 4)
+	}
+	return true
+}
+
+// failure is why the connection ended; io.EOF if it ended in good order. The caller holds mu.
+func (c *Conn) failure() error {
+	switch cause := c.tcp.Cause(); {
+	case cause == tcp.Refused:
+		return syscall.ECONNREFUSED
+	case cause == tcp.Reset:
+		return syscall.ECONNRESET
+	case c.soft != nil && (cause == tcp.TimedOut || cause == tcp.Unreachable):
+		return c.soft
+	case cause == tcp.TimedOut:
+		return syscall.ETIMEDOUT
+	case cause == tcp.Unreachable:
+		return syscall.EHOSTUNREACH
+	case cause == tcp.Aborted:
+		return net.ErrClosed
+	}
+	return io.EOF
+}
+
+func (c *Conn) wrap(op string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return &net.OpError{Op: op, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+}
+
+// Read implements net.Conn.
+func (c *Conn) Read(p []byte) (int, error) {
+	c.reader.busy.Lock()
+	defer c.reader.busy.Unlock()
+	for {
+		n, deadline, err := c.tryRead(p)
+		if n > 0 || err != nil || len(p) == 0 {
+			return n, c.wrap("read", err)
+		}
+		c.reader.wait(deadline)
+	}
+}
+
+func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	deadline = c.reader.deadline
+	if err = c.reader.refusal(c.closed); err != nil {
+		return 0, deadline, err
+	}
+	now := c.s.now()
+	if n = c.tcp.Read(now, p); n > 0 {
+		if c.tcp.Pending() {
+			c.flush(now)
+		}
+		return n, deadline, nil
+	}
+	if c.tcp.AtEnd() {
+		err = c.failure()
+	}
+	return 0, deadline, err
+}
+
+// Write implements net.Conn. It returns when all is in the connection's buffer: how much of it the peer has got is not known then.
+func (c *Conn) Write(p []byte) (int, error) {
+	c.writer.busy.Lock()
+	defer c.writer.busy.Unlock()
+	for written := 0; ; {
+		n, deadline, err := c.tryWrite(p[written:])
+		written += n
+		if err != nil || written == len(p) {
+			return written, c.wrap("write", err)
+		}
+		c.writer.wait(deadline)
+	}
+}
+
+func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	deadline = c.writer.deadline
+	if err = c.writer.refusal(c.closed); err != nil {
+		return 0, deadline, err
+	}
+	if c.tcp.State() == tcp.Closed || c.tcp.Closing() {
+		if err = c.failure(); err == io.EOF {
+			err = syscall.EPIPE
+		}
+		return 0, deadline, err
+	}
+	now := c.s.now()
+	if n = c.tcp.Write(now, p); n > 0 {
+		c.flush(now)
+	}
+	return n, deadline, nil
+}
+
+// CloseWrite ends what is sent; reading goes on.
+func (c *Conn) CloseWrite() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.wrap("close", net.ErrClosed)
+	}
+	now := c.s.now()
+	c.tcp.CloseWrite(now)
+	c.flush(now)
+	c.writer.wake()
+	return nil
+}
+
+// Close implements net.Conn. What was written is still sent; when something was received that nobody has read, the peer is told by a reset
+// (RFC 2525, section 2.17).
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.wrap("close", net.ErrClosed)
+	}
+	c.closed = true
+	now := c.s.now()
+	switch {
+	case c.tcp.State() == tcp.Closed:
+		c.tcp.Release()
+	case c.tcp.Buffered() > 0 || c.tcp.State() == tcp.SynSent:
+		c.tcp.Abort(now)
+	default:
+		c.tcp.Orphan(now)
+	}
+	c.flush(now)
+	c.reader.wake()
+	c.writer.wake()
+	return nil
+}
+
+// LocalAddr implements net.Conn.
+func (c *Conn) LocalAddr() net.Addr { return net.TCPAddrFromAddrPort(c.key.local) }
+
+// RemoteAddr implements net.Conn.
+func (c *Conn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.key.remote) }
+
+// SetDeadline implements net.Conn.
+func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadline(t, &c.reader, &c.writer) }
+
+// SetReadDeadline implements net.Conn.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(t, &c.reader) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(t, &c.writer) }
+
+func (c *Conn) setDeadline(t time.Time, ws ...*waiter) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.wrap("set", net.ErrClosed)
+	}
+	for _, w := range ws {
+		w.deadline = t
+		w.wake()
+	}
+	return nil
+}
+
+// SetNoDelay has small writes sent at once, which is the default, or joined (RFC 9293, section 3.7.4).
+func (c *Conn) SetNoDelay(yes bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tcp.SetNoDelay(yes)
+	c.flush(c.s.now())
+	return nil
+}

@@ -1,0 +1,113 @@
+package tcpip
+
+import (
+	"time"
+
+	"weir/tcpip/ip"
+	"weir/tcpip/link"
+	"weir/tcpip/neigh"
+	"weir/tcpip/tcp"
+	"weir/wire"
+)
+
+// lane is a queue of a link with the goroutine that reads it. Frames are carried to their connections by calls (layers.go), and when a batch is
+// through, the connections that it touched answer: one acknowledgment stands for all that came. The same goroutine runs the timers of
+// the connections that the lane owns, when it would otherwise sleep.
+type lane struct {
+	s      *Stack
+	iface  *iface
+	q      link.Queue
+	timers timers
+
+	// The reader's.
+	frames  [batch]link.Frame
+	touched []*Conn
+	checked tcp.Time // when neighbours and fragments were last looked at
+	next    tcp.Time // when they are to be again; 0: not before something happens
+}
+
+const (
+	batch    = 32                     // frames that are read at once
+	lookEach = 100 * time.Millisecond // at most between two looks at neighbours and fragments while there are any
+)
+
+// run reads until the link is closed.
+func (l *lane) run() {
+	for {
+		n, err := l.q.Read(l.frames[:], l.patience())
+		if err != nil {
+			return
+		}
+		now := l.s.now()
+		for i := range n {
+			l.receive(&packet{lane: l, frame: &l.frames[i], now: now})
+		}
+		l.answer(now)
+		l.tick(now)
+	}
+}
+
+// patience is how long the reader may wait; below zero for ever.
+func (l *lane) patience() time.Duration {
+	now := l.s.now()
+	wait := l.timers.wait(now)
+	if l.next != 0 {
+		if left := max(0, l.next.Sub(now)); wait < 0 || left < wait {
+			wait = left
+		}
+	}
+	return wait
+}
+
+// answer lets the connections that the batch touched send.
+func (l *lane) answer(now tcp.Time) {
+	for i, c := range l.touched {
+		c.mu.Lock()
+		c.touched = false
+		c.flush(now)
+		c.mu.Unlock()
+		l.touched[i] = nil
+	}
+	l.touched = l.touched[:0]
+}
+
+// touch has c answer when the batch is through.
+func (l *lane) touch(c *Conn) {
+	if !c.touched {
+		c.touched = true
+		l.touched = append(l.touched, c)
+	}
+}
+
+// tick runs what is due.
+func (l *lane) tick(now tcp.Time) {
+	for c := l.timers.due(now); c != nil; c = l.timers.due(now) {
+		c.tick(now)
+	}
+	if l.next != 0 && now < l.next && now.Sub(l.checked) < lookEach {
+		return
+	}
+	l.checked = now
+	l.next = l.neighbours(now)
+	if at := l.fragments(now); at != 0 && (l.next == 0 || at < l.next) {
+		l.next = at
+	}
+}
+
+// neighbours asks again for those that have not answered, and gives up those that will not.
+func (l *lane) neighbours(now tcp.Time) tcp.Time {
+	l.iface.mu.Lock()
+	defer l.iface.mu.Unlock()
+	return tcp.Time(l.iface.neigh.Tick(neigh.Time(now), actions{l}))
+}
+
+// fragments gives up packets that have not become whole in time.
+func (l *lane) fragments(now tcp.Time) tcp.Time {
+	s := l.s
+	s.fragsMu.Lock()
+	defer s.fragsMu.Unlock()
+	return tcp.Time(s.fragments.Tick(ip.Time(now), func(first wire.IPv4) {
+		s.drops.add(DropFragment)
+		s.complain(first, false, wire.TimeExceeded, wire.ReassemblyExceeded, 0)
+	}))
+}

@@ -1,0 +1,166 @@
+package tcpip
+
+import (
+	"weir/tcpip/ip"
+	"weir/tcpip/link"
+	"weir/tcpip/neigh"
+	"weir/tcpip/tcp"
+	"weir/wire"
+)
+
+// packet is a frame on its way up. It lives as long as its batch.
+type packet struct {
+	lane  *lane
+	frame *link.Frame
+	now   tcp.Time
+
+	eth       wire.Ethernet
+	ip        wire.IPv4
+	everybody bool // it was sent to more than one
+	good      bool // the transport's checksum needs no looking at
+}
+
+// layer is where a packet goes next.
+type layer uint8
+
+const (
+	done layer = iota // nowhere: it was taken, or dropped and counted
+	arpLayer
+	ipv4Layer
+	icmpLayer
+	udpLayer
+	tcpLayer
+)
+
+// receive carries a packet up by calls.
+func (l *lane) receive(p *packet) {
+	for next := p.ethernet(); next != done; {
+		switch next {
+		case arpLayer:
+			next = p.arp()
+		case ipv4Layer:
+			next = p.ipv4()
+		case icmpLayer:
+			next = p.icmp()
+		case udpLayer:
+			next = p.udp()
+		case tcpLayer:
+			next = p.tcp()
+		}
+	}
+}
+
+// drop counts a packet that ends here.
+func (p *packet) drop(why Drop) layer {
+	p.lane.s.drops.add(why)
+	return done
+}
+
+// ethernet deals frames out by what they carry.
+func (p *packet) ethernet() layer {
+	e, fault := wire.ParseEthernet(p.frame.Bytes)
+	if fault != wire.OK {
+		return p.drop(DropFrame)
+	}
+	p.eth, p.good = e, p.frame.Good
+	dst := e.Dst()
+	if dst != p.lane.iface.caps.MAC && !dst.Group() {
+		return p.drop(DropNotOurs)
+	}
+	p.lane.s.sockets.ether(p)
+	switch {
+	case e.Tagged():
+		return p.drop(DropFrame)
+	case e.Type() == wire.TypeARP:
+		return arpLayer
+	case e.Type() == wire.TypeIPv4:
+		return ipv4Layer
+	}
+	return p.drop(DropFrame)
+}
+
+// arp takes a message of a neighbour.
+func (p *packet) arp() layer {
+	m, fault := wire.ParseARP(p.eth.Payload())
+	if fault != wire.OK {
+		return p.drop(DropARP)
+	}
+	i := p.lane.iface
+	i.mu.Lock()
+	asked := i.neigh.Receive(m, neigh.Time(p.now), actions{p.lane})
+	i.mu.Unlock()
+	if asked {
+		p.lane.sendARP(wire.ARPReply, m.SenderMAC(), m.SenderMAC(), m.Sender())
+	}
+	return done
+}
+
+// ipv4 checks a packet, puts fragments together, and deals out by protocol.
+func (p *packet) ipv4() layer {
+	v, fault := wire.ParseIPv4(p.eth.Payload())
+	if fault != wire.OK || !p.good && !v.ChecksumOK() {
+		return p.drop(DropIPHeader)
+	}
+	src, dst := v.Src(), v.Dst()
+	if !p.lane.iface.takes(dst) || src.IsMulticast() || src.IsLoopback() != p.lane.iface.local && !p.lane.iface.local {
+		return p.drop(DropNotOurs)
+	}
+	p.ip, p.everybody = v, p.lane.iface.broadcast(dst) || p.eth.Dst().Group()
+	if v.HeaderLen() > wire.IPv4Header && routed(v.Options()) {
+		return p.drop(DropOptions)
+	}
+	if v.Fragment() {
+		if !p.assemble() {
+			return done
+		}
+	}
+	p.lane.s.sockets.raw(p)
+	switch p.ip.Protocol() {
+	case wire.TCPProtocol:
+		return tcpLayer
+	case wire.UDPProtocol:
+		return udpLayer
+	case wire.ICMPv4Protocol:
+		return icmpLayer
+	}
+	if p.lane.s.sockets.bound(p.ip.Protocol()) {
+		return done
+	}
+	p.lane.s.complain(p.ip, p.everybody, wire.Unreachable, wire.ProtocolUnreachable, 0)
+	return p.drop(DropProtocol)
+}
+
+// routed says whether options hold a source route, or are broken: such packets are an attack (RFC 6274, section 3.13.2.3).
+func routed(options []byte) bool {
+	for len(options) > 0 && options[0] != 0 {
+		if options[0] == 1 {
+			options = options[1:]
+			continue
+		}
+		if len(options) < 2 || options[1] < 2 || int(options[1]) > len(options) || options[0] == 131 || options[0] == 137 {
+			return true
+		}
+		options = options[options[1]:]
+	}
+	return false
+}
+
+// assemble takes a fragment, and says whether its packet is whole now.
+func (p *packet) assemble() bool {
+	s := p.lane.s
+	s.fragsMu.Lock()
+	whole, outcome := s.fragments.Add(p.ip, ip.Time(p.now))
+	s.fragsMu.Unlock()
+	if p.lane.next == 0 {
+		p.lane.next = p.now.Add(lookEach)
+	}
+	switch outcome {
+	case ip.Whole:
+		p.ip, p.good = whole, false
+		return true
+	case ip.Held, ip.Twice:
+		return false
+	}
+	p.drop(DropFragment)
+	return false
+}

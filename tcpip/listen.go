@@ -1,0 +1,300 @@
+package tcpip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"weir/tcpip/tcp"
+)
+
+// ports are the TCP ports that somebody listens at.
+type ports struct {
+	mu sync.RWMutex
+	of map[netip.AddrPort]*Listener // by address and port; the address is unspecified for who listens at all
+}
+
+// listener is who takes connections at an address, if somebody does.
+func (p *ports) listener(local netip.AddrPort) *Listener {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if l := p.of[local]; l != nil {
+		return l
+	}
+	return p.of[netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port())]
+}
+
+func (p *ports) closeAll() {
+	p.mu.RLock()
+	var all []*Listener
+	for _, l := range p.of {
+		all = append(all, l)
+	}
+	p.mu.RUnlock()
+	for _, l := range all {
+		l.Close()
+	}
+}
+
+// Listener takes connections: a net.Listener.
+type Listener struct {
+	s    *Stack
+	addr netip.AddrPort
+	open chan *Conn    // the stack -> Accept; its capacity is the backlog; never closed
+	over chan struct{} // closed by Close
+	once sync.Once
+
+	opening atomic.Int64 // connections that have not been given to Accept
+}
+
+// Listen takes connections at a TCP address of the stack's. The host may be empty, for all of them, and the port 0, for a free one.
+func (s *Stack) Listen(network, address string) (net.Listener, error) {
+	addr, err := s.localAddr("tcp", network, address)
+	if err != nil {
+		return nil, opError("listen", network, err)
+	}
+	l := &Listener{s: s, open: make(chan *Conn, s.cfg.Backlog), over: make(chan struct{})}
+	p := &s.ports
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.closed.Load() {
+		return nil, opError("listen", network, net.ErrClosed)
+	}
+	free := func(port uint16) bool { return p.of[netip.AddrPortFrom(addr.Addr(), port)] == nil }
+	port, err := choose(addr.Port(), free)
+	if err != nil {
+		return nil, opError("listen", network, err)
+	}
+	l.addr = netip.AddrPortFrom(addr.Addr(), port)
+	if p.of == nil {
+		p.of = map[netip.AddrPort]*Listener{}
+	}
+	p.of[l.addr] = l
+	return l, nil
+}
+
+// Ports that are given out (RFC 6335): the dynamic ones.
+const (
+	firstPort = 49152
+	portCount = 1<<16 - firstPort
+)
+
+// choose is the port that is asked for, if it is free, and any free one for 0, at random (RFC 6056, section 3.3.1).
+func choose(port uint16, free func(uint16) bool) (uint16, error) {
+	if port != 0 {
+		if !free(port) {
+			return 0, syscall.EADDRINUSE
+		}
+		return port, nil
+	}
+	first := rand.IntN(portCount)
+	for i := range portCount {
+		if p := uint16(firstPort + (first+i)%portCount); free(p) {
+			return p, nil
+		}
+	}
+	return 0, syscall.EADDRNOTAVAIL
+}
+
+// localAddr reads an address of the stack's.
+func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error) {
+	if network != kind && network != kind+"4" {
+		return netip.AddrPort{}, net.UnknownNetworkError(network)
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("the port %q is no number from 0 to 65535", port)
+	}
+	a := netip.IPv4Unspecified()
+	if host != "" {
+		if a, err = netip.ParseAddr(host); err != nil {
+			return netip.AddrPort{}, err
+		}
+	}
+	if !a.IsUnspecified() && !s.owns(a) {
+		return netip.AddrPort{}, syscall.EADDRNOTAVAIL
+	}
+	return netip.AddrPortFrom(a, uint16(n)), nil
+}
+
+func opError(op, network string, err error) error {
+	return &net.OpError{Op: op, Net: network, Err: err}
+}
+
+// begin counts a connection that is being opened, and says whether there is room for it.
+func (l *Listener) begin() bool {
+	if l.opening.Add(1) > 2*int64(cap(l.open)) {
+		l.opening.Add(-1)
+		return false
+	}
+	return true
+}
+
+// end counts one that is open, or will never be.
+func (l *Listener) end() { l.opening.Add(-1) }
+
+// offer gives a connection to Accept, and says whether there is room.
+func (l *Listener) offer(c *Conn) bool {
+	select {
+	case <-l.over:
+		return false
+	default:
+	}
+	select {
+	case l.open <- c:
+		return true
+	default:
+		c.s.drops.add(DropBacklog)
+		return false
+	}
+}
+
+// Accept implements net.Listener.
+func (l *Listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.open:
+		return c, nil
+	case <-l.over:
+		return nil, opError("accept", "tcp", net.ErrClosed)
+	}
+}
+
+// Close implements net.Listener. Connections that nobody has accepted are reset.
+func (l *Listener) Close() error {
+	err := opError("close", "tcp", net.ErrClosed)
+	l.once.Do(func() {
+		err = nil
+		close(l.over)
+		p := &l.s.ports
+		p.mu.Lock()
+		delete(p.of, l.addr)
+		p.mu.Unlock()
+		for {
+			select {
+			case c := <-l.open:
+				c.abort()
+			default:
+				return
+			}
+		}
+	})
+	return err
+}
+
+// Addr implements net.Listener.
+func (l *Listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
+
+// Dial connects to a TCP or UDP address: see DialContext.
+func (s *Stack) Dial(network, address string) (net.Conn, error) {
+	return s.DialContext(context.Background(), network, address)
+}
+
+// DialContext connects to a TCP or UDP address. A name is resolved over the stack, if it has a resolver.
+func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	remote, err := s.remoteAddr(ctx, network, address)
+	if err != nil {
+		return nil, opError("dial", network, err)
+	}
+	switch network {
+	case "tcp", "tcp4":
+		c, err := s.open(remote)
+		if err == nil {
+			err = c.connect(ctx)
+		}
+		if err != nil {
+			return nil, &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(remote), Err: err}
+		}
+		return c, nil
+	case "udp", "udp4":
+		return s.dialUDP(remote)
+	}
+	return nil, opError("dial", network, net.UnknownNetworkError(network))
+}
+
+// remoteAddr reads an address, by asking for its name if it is one.
+func (s *Stack) remoteAddr(ctx context.Context, network, address string) (netip.AddrPort, error) {
+	if a, err := netip.ParseAddrPort(address); err == nil {
+		return a, nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	n, err := net.DefaultResolver.LookupPort(ctx, network, port)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	if host == "" {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(n)), nil
+	}
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("%q is no address, and this stack has no resolver", host)
+	}
+	return netip.AddrPortFrom(a, uint16(n)), nil
+}
+
+// open begins a connection.
+func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
+	i, _, src, ok := s.way(remote.Addr())
+	switch {
+	case s.closed.Load():
+		return nil, net.ErrClosed
+	case !ok:
+		return nil, syscall.ENETUNREACH
+	case remote.Port() == 0 || !remote.Addr().Is4():
+		return nil, syscall.EADDRNOTAVAIL
+	}
+	var c *Conn
+	_, err := choose(0, func(port uint16) bool {
+		k := tuple{netip.AddrPortFrom(src, port), remote}
+		if s.conns.get(k) != nil {
+			return false
+		}
+		c = s.newConn(i.lanes[0], k)
+		iss, stamp := s.iss(k)
+		c.tcp = tcp.Dial(c.cfg, iss, stamp, s.now())
+		return s.conns.add(c)
+	})
+	return c, err
+}
+
+// connect waits for the other end.
+func (c *Conn) connect(ctx context.Context) error {
+	c.mu.Lock()
+	c.flush(c.s.now())
+	c.mu.Unlock()
+	defer context.AfterFunc(ctx, c.writer.wake)()
+	for {
+		c.mu.Lock()
+		state, failure := c.tcp.State(), c.failure()
+		c.mu.Unlock()
+		switch {
+		case state == tcp.Closed:
+			return failure
+		case state != tcp.SynSent && state != tcp.SynReceived:
+			return nil
+		case ctx.Err() != nil:
+			c.Close() //nolint:errcheck // it is
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return syscall.ETIMEDOUT
+			}
+			return ctx.Err()
+		}
+		<-c.writer.signal
+	}
+}
+
+// tcpConfig is how the connections over an interface are.
+func (i *iface) tcpConfig() *tcp.Config { return &i.tcp }

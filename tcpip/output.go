@@ -1,0 +1,116 @@
+package tcpip
+
+import (
+	"net/netip"
+	"syscall"
+	"time"
+
+	"weir/tcpip/icmp"
+	"weir/tcpip/ip"
+	"weir/tcpip/link"
+	"weir/tcpip/neigh"
+	"weir/wire"
+)
+
+// sendARP sends a message.
+func (l *lane) sendARP(op wire.ARPOperation, to wire.MAC, targetMAC wire.MAC, target netip.Addr) {
+	i := l.iface
+	b := wire.AppendEthernet(make([]byte, 0, 64), to, i.caps.MAC, wire.TypeARP)
+	if op == wire.ARPRequest {
+		targetMAC = macNone
+	}
+	l.q.Write(&link.Parts{Head: wire.AppendARP(b, op, i.caps.MAC, i.source(target), targetMAC, target)})
+}
+
+// actions carries out what a table of neighbours wants. The table's lock is held.
+type actions struct{ l *lane }
+
+// Ask implements neigh.Actions.
+func (a actions) Ask(target netip.Addr, at wire.MAC) {
+	a.l.sendARP(wire.ARPRequest, at, macNone, target)
+}
+
+// Release implements neigh.Actions.
+func (a actions) Release(n *neigh.Neighbour, frame []byte) {
+	copy(frame, n.MAC[:])
+	if !a.l.q.Write(&link.Parts{Head: frame}) {
+		a.l.s.drops.add(DropDevice)
+	}
+}
+
+// Unreachable implements neigh.Actions.
+func (a actions) Unreachable(netip.Addr, []byte) { a.l.s.drops.add(DropNeighbour) }
+
+// sendIP sends a packet of anything but TCP, cut where it has to be. Its source and what the header needs are filled in.
+func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
+	i, hop, src, ok := s.way(f.Dst)
+	if !ok {
+		s.drops.add(DropRoute)
+		return syscall.ENETUNREACH
+	}
+	if !f.Src.IsValid() {
+		f.Src = src
+	}
+	if f.TTL == 0 {
+		f.TTL = 64
+	}
+	mtu := s.mtu(f.Dst, i)
+	if f.DontFragment && wire.IPv4Header+len(f.Options)+len(payload) > mtu {
+		return syscall.EMSGSIZE
+	}
+	if !f.DontFragment {
+		f.ID = uint16(s.ids.Add(1))
+	}
+	var err error
+	ip.Fragment(f, payload, mtu, func(header, piece []byte) {
+		if !s.sendFrame(i, hop, header, piece) {
+			err = syscall.ENOBUFS
+		}
+	})
+	return err
+}
+
+// sendFrame sends a packet to a neighbour, and says whether it went, or waits for the neighbour.
+func (s *Stack) sendFrame(i *iface, hop netip.Addr, header, payload []byte) bool {
+	l := i.lanes[0]
+	dst := wire.Broadcast
+	var buffer [wire.EthernetHeader + wire.IPv4HeaderLargest]byte
+	p := link.Parts{Body: [2][]byte{payload}}
+	if !i.broadcast(hop) {
+		p.Head = append(wire.AppendEthernet(buffer[:0], dst, i.caps.MAC, wire.TypeIPv4), header...)
+		mac, ok := i.resolve(l, hop, &p)
+		if !ok {
+			return true
+		}
+		dst = mac
+	}
+	p.Head = append(wire.AppendEthernet(buffer[:0], dst, i.caps.MAC, wire.TypeIPv4), header...)
+	if !l.q.Write(&p) {
+		s.drops.add(DropDevice)
+		return false
+	}
+	return true
+}
+
+// mtu is how large a packet for an address may be.
+func (s *Stack) mtu(dst netip.Addr, i *iface) int {
+	s.pathsMu.Lock()
+	defer s.pathsMu.Unlock()
+	return s.paths.MTU(dst, i.caps.MTU, ip.Time(s.now()))
+}
+
+// complain sends an ICMP error about a packet, if there may be one, and not too often.
+func (s *Stack) complain(about wire.IPv4, everybody bool, t wire.ICMPType, code uint8, rest uint32) {
+	quote, ok := icmp.Quote(about, everybody)
+	if !ok || !s.owns(about.Dst()) {
+		return
+	}
+	s.errorsMu.Lock()
+	ok = s.errors.Allow(time.Duration(s.now()))
+	s.errorsMu.Unlock()
+	if !ok {
+		return
+	}
+	message := wire.AppendICMP(nil, t, code, rest, quote)
+	s.sendIP(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol, Src: about.Dst(), Dst: about.Src()}, message) //nolint:errcheck // it is counted
+}

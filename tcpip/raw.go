@@ -1,0 +1,162 @@
+package tcpip
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/wire"
+)
+
+// PacketConn is bound to a protocol of IP, or to a type of Ethernet frames: a net.PacketConn. It gets a copy of every packet of that kind, beside whoever
+// else takes it.
+type PacketConn struct {
+	inbox
+	s        *Stack
+	protocol wire.Protocol
+	ether    wire.EtherType // 0: it is bound to protocol
+}
+
+// EtherAddr is a hardware address as a net.Addr.
+type EtherAddr struct{ MAC wire.MAC }
+
+// Network implements net.Addr.
+func (EtherAddr) Network() string { return "ether" }
+
+// String implements net.Addr.
+func (a EtherAddr) String() string { return a.MAC.String() }
+
+// ListenIP takes packets of a protocol of IP. What is read and written is what the IP header carries.
+func (s *Stack) ListenIP(p wire.Protocol) (*PacketConn, error) {
+	c := &PacketConn{s: s, protocol: p}
+	return c, s.sockets.bind(c)
+}
+
+// ListenEther takes frames of a type, without a tag, that come by the stack's link. What is read and written is what the Ethernet header carries.
+func (s *Stack) ListenEther(t wire.EtherType) (*PacketConn, error) {
+	if t < 0x600 {
+		return nil, fmt.Errorf("tcpip: %#04x is no type of a frame but a length: types begin at 0x0600", uint16(t))
+	}
+	c := &PacketConn{s: s, ether: t}
+	return c, s.sockets.bind(c)
+}
+
+func (s *sockets) bind(c *PacketConn) error {
+	c.reader = newWaiter()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return net.ErrClosed
+	}
+	if c.ether != 0 {
+		s.eth[c.ether] = append(s.eth[c.ether], c)
+	} else {
+		s.ip[c.protocol] = append(s.ip[c.protocol], c)
+	}
+	return nil
+}
+
+func (s *sockets) unbind(c *PacketConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	other := func(d *PacketConn) bool { return d == c }
+	if c.ether != 0 {
+		s.eth[c.ether] = slices.DeleteFunc(s.eth[c.ether], other)
+	} else {
+		s.ip[c.protocol] = slices.DeleteFunc(s.ip[c.protocol], other)
+	}
+}
+
+// ether gives a frame to those who are bound to its type.
+func (s *sockets) ether(p *packet) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if len(s.eth) == 0 || p.eth.Tagged() {
+		return
+	}
+	for _, c := range s.eth[p.eth.Type()] {
+		src := p.eth.Src()
+		var a [16]byte // a hardware address, told apart from all of IP's by its length
+		copy(a[:], src[:])
+		c.put(datagram{netip.AddrPortFrom(netip.AddrFrom16(a), 0), slices.Clone(p.eth.Payload())})
+	}
+}
+
+// raw gives a packet to those who are bound to its protocol.
+func (s *sockets) raw(p *packet) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if len(s.ip) == 0 {
+		return
+	}
+	for _, c := range s.ip[p.ip.Protocol()] {
+		c.put(datagram{netip.AddrPortFrom(p.ip.Src(), 0), slices.Clone(p.ip.Payload())})
+	}
+}
+
+// bound says whether somebody takes a protocol.
+func (s *sockets) bound(p wire.Protocol) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.ip[p]) > 0
+}
+
+// ReadFrom implements net.PacketConn: the address is a *net.IPAddr, or an EtherAddr.
+func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
+	d, err := c.read()
+	if err != nil {
+		return 0, nil, opError("read", "ip", err)
+	}
+	if c.ether != 0 {
+		a := d.from.Addr().As16()
+		return copy(p, d.payload), EtherAddr{wire.MAC(a[:6])}, nil
+	}
+	return copy(p, d.payload), &net.IPAddr{IP: d.from.Addr().AsSlice()}, nil
+}
+
+// WriteTo implements net.PacketConn.
+func (c *PacketConn) WriteTo(p []byte, to net.Addr) (int, error) {
+	switch a := to.(type) {
+	case EtherAddr:
+		l := c.s.ifaces[0].lanes[0]
+		if c.ether == 0 || !l.q.Write(&link.Parts{Head: wire.AppendEthernet(make([]byte, 0, wire.EthernetHeader), a.MAC, l.iface.caps.MAC, c.ether), Body: [2][]byte{p}}) {
+			c.s.drops.add(DropDevice)
+		}
+		return len(p), nil
+	case *net.IPAddr:
+		dst, ok := netip.AddrFromSlice(a.IP.To4())
+		if ok && c.ether == 0 {
+			return len(p), c.s.sendIP(wire.IPv4Fields{Protocol: c.protocol, Dst: dst}, p)
+		}
+	}
+	return 0, opError("write", "ip", fmt.Errorf("%v is no address that this socket can send to", to))
+}
+
+// Close implements net.PacketConn.
+func (c *PacketConn) Close() error {
+	if !c.close() {
+		return opError("close", "ip", net.ErrClosed)
+	}
+	c.s.sockets.unbind(c)
+	return nil
+}
+
+// LocalAddr implements net.PacketConn.
+func (c *PacketConn) LocalAddr() net.Addr {
+	if c.ether != 0 {
+		return EtherAddr{c.s.ifaces[0].caps.MAC}
+	}
+	return &net.IPAddr{IP: c.s.ifaces[0].addrs[0].Addr().AsSlice()}
+}
+
+// SetDeadline implements net.PacketConn. Writes never wait.
+func (c *PacketConn) SetDeadline(t time.Time) error { return c.setDeadline(t) }
+
+// SetReadDeadline implements net.PacketConn.
+func (c *PacketConn) SetReadDeadline(t time.Time) error { return c.setDeadline(t) }
+
+// SetWriteDeadline implements net.PacketConn. Writes never wait.
+func (c *PacketConn) SetWriteDeadline(time.Time) error { return nil }

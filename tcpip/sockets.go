@@ -1,0 +1,363 @@
+package tcpip
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"weir/wire"
+)
+
+// sockets are those who take packets of their own: UDP sockets, and those bound to a protocol of IP or a type of Ethernet frames.
+type sockets struct {
+	mu     sync.RWMutex
+	closed bool
+	udp    map[netip.AddrPort][]*UDPConn // by local address, which may be unspecified, and port; those that are connected first
+	ip     map[wire.Protocol][]*PacketConn
+	eth    map[wire.EtherType][]*PacketConn
+	pings  map[uint16]*pinger
+}
+
+func (s *sockets) init() {
+	s.udp, s.ip = map[netip.AddrPort][]*UDPConn{}, map[wire.Protocol][]*PacketConn{}
+	s.eth, s.pings = map[wire.EtherType][]*PacketConn{}, map[uint16]*pinger{}
+}
+
+func (s *sockets) closeAll() {
+	s.mu.Lock()
+	s.closed = true
+	var all []interface{ Close() error }
+	for _, us := range s.udp {
+		for _, u := range us {
+			all = append(all, u)
+		}
+	}
+	for _, cs := range s.ip {
+		for _, c := range cs {
+			all = append(all, c)
+		}
+	}
+	for _, cs := range s.eth {
+		for _, c := range cs {
+			all = append(all, c)
+		}
+	}
+	for _, p := range s.pings {
+		all = append(all, p)
+	}
+	s.mu.Unlock()
+	for _, c := range all {
+		c.Close() //nolint:errcheck // it is
+	}
+}
+
+// datagram is one that came.
+type datagram struct {
+	from    netip.AddrPort
+	payload []byte
+}
+
+// inbox is where a socket's datagrams wait.
+type inbox struct {
+	reader waiter
+
+	mu     sync.Mutex
+	queue  []datagram
+	bytes  int
+	err    error // to be told once, by the next read
+	closed bool
+}
+
+// inboxMost is how many bytes may wait; what comes then is dropped.
+const inboxMost = 256 << 10
+
+func (b *inbox) put(d datagram) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || b.bytes+len(d.payload)+64 > inboxMost {
+		return false
+	}
+	b.queue = append(b.queue, d)
+	b.bytes += len(d.payload) + 64
+	b.reader.wake()
+	return true
+}
+
+// fail has the next read, if nothing waits, return an error.
+func (b *inbox) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+	b.reader.wake()
+}
+
+func (b *inbox) take() (d datagram, deadline time.Time, ok bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	deadline = b.reader.deadline
+	if err = b.reader.refusal(b.closed); err != nil {
+		return d, deadline, false, err
+	}
+	if len(b.queue) > 0 {
+		d = b.queue[0]
+		b.queue = slices.Delete(b.queue, 0, 1)
+		b.bytes -= len(d.payload) + 64
+		return d, deadline, true, nil
+	}
+	err, b.err = b.err, nil
+	return d, deadline, false, err
+}
+
+// read waits for a datagram.
+func (b *inbox) read() (datagram, error) {
+	b.reader.busy.Lock()
+	defer b.reader.busy.Unlock()
+	for {
+		d, deadline, ok, err := b.take()
+		if ok || err != nil {
+			return d, err
+		}
+		b.reader.wait(deadline)
+	}
+}
+
+func (b *inbox) close() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was := b.closed
+	b.closed, b.queue, b.bytes = true, nil, 0
+	b.reader.wake()
+	return !was
+}
+
+func (b *inbox) setDeadline(t time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return net.ErrClosed
+	}
+	b.reader.deadline = t
+	b.reader.wake()
+	return nil
+}
+
+// UDPConn is a UDP socket, a net.PacketConn, and a net.Conn when it was dialed.
+type UDPConn struct {
+	inbox
+	s             *Stack
+	local, remote netip.AddrPort // remote is zero when it was not dialed
+}
+
+// udp takes a datagram to its socket.
+func (p *packet) udp() layer {
+	d, fault := wire.ParseUDP(p.ip.Payload())
+	if fault != wire.OK || !p.good && !d.ChecksumOK(p.ip.Src(), p.ip.Dst()) {
+		return p.drop(DropUDPHeader)
+	}
+	s := p.lane.s
+	local, remote := netip.AddrPortFrom(p.ip.Dst(), d.DstPort()), netip.AddrPortFrom(p.ip.Src(), d.SrcPort())
+	u := s.sockets.udpFor(local, remote)
+	if u == nil {
+		s.complain(p.ip, p.everybody, wire.Unreachable, wire.PortUnreachable, 0)
+		return p.drop(DropUDPPort)
+	}
+	if !u.put(datagram{remote, slices.Clone(d.Payload())}) {
+		return p.drop(DropUDPFull)
+	}
+	return done
+}
+
+// udpFor is the socket that a datagram is for: one connected to its sender before one that takes all, and one with the address before one with any.
+func (s *sockets) udpFor(local, remote netip.AddrPort) *UDPConn {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, a := range [...]netip.AddrPort{local, netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port())} {
+		for _, u := range s.udp[a] {
+			if !u.remote.IsValid() || u.remote == remote {
+				return u
+			}
+		}
+	}
+	return nil
+}
+
+// reported tells a socket what the network says of a datagram of its.
+func (s *sockets) reported(local, remote netip.AddrPort, err error) bool {
+	u := s.udpFor(local, remote)
+	if u == nil {
+		return false
+	}
+	if u.remote.IsValid() { // others could not know whom it is about
+		u.fail(err)
+	}
+	return true
+}
+
+// addUDP puts a socket in, at a free port if it has none.
+func (s *sockets) addUDP(u *UDPConn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return net.ErrClosed
+	}
+	port, err := choose(u.local.Port(), func(port uint16) bool {
+		return !slices.ContainsFunc(s.udp[netip.AddrPortFrom(u.local.Addr(), port)], func(v *UDPConn) bool { return v.remote == u.remote })
+	})
+	if err != nil {
+		return err
+	}
+	u.local = netip.AddrPortFrom(u.local.Addr(), port)
+	at := s.udp[u.local]
+	if u.remote.IsValid() {
+		at = slices.Insert(at, 0, u)
+	} else {
+		at = append(at, u)
+	}
+	s.udp[u.local] = at
+	return nil
+}
+
+func (s *sockets) removeUDP(u *UDPConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.DeleteFunc(s.udp[u.local], func(v *UDPConn) bool { return v == u })
+	if len(at) == 0 {
+		delete(s.udp, u.local)
+		return
+	}
+	s.udp[u.local] = at
+}
+
+// ListenPacket takes datagrams at a UDP address of the stack's.
+func (s *Stack) ListenPacket(network, address string) (net.PacketConn, error) {
+	local, err := s.localAddr("udp", network, address)
+	u := &UDPConn{s: s, local: local}
+	u.reader = newWaiter()
+	if err == nil {
+		err = s.sockets.addUDP(u)
+	}
+	if err != nil {
+		return nil, opError("listen", network, err)
+	}
+	return u, nil
+}
+
+func (s *Stack) dialUDP(remote netip.AddrPort) (net.Conn, error) {
+	_, _, src, ok := s.way(remote.Addr())
+	if !ok {
+		return nil, opError("dial", "udp", syscall.ENETUNREACH)
+	}
+	u := &UDPConn{s: s, local: netip.AddrPortFrom(src, 0), remote: remote}
+	u.reader = newWaiter()
+	if err := s.sockets.addUDP(u); err != nil {
+		return nil, opError("dial", "udp", err)
+	}
+	return u, nil
+}
+
+func (u *UDPConn) wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &net.OpError{Op: op, Net: "udp", Source: u.LocalAddr(), Err: err}
+	if u.remote.IsValid() {
+		e.Addr = u.RemoteAddr()
+	}
+	return e
+}
+
+// ReadFrom implements net.PacketConn. What does not fit into p is lost.
+func (u *UDPConn) ReadFrom(p []byte) (int, net.Addr, error) {
+	d, err := u.read()
+	if err != nil {
+		return 0, nil, u.wrap("read", err)
+	}
+	return copy(p, d.payload), net.UDPAddrFromAddrPort(d.from), nil
+}
+
+// Read implements net.Conn.
+func (u *UDPConn) Read(p []byte) (int, error) {
+	d, err := u.read()
+	if err != nil {
+		return 0, u.wrap("read", err)
+	}
+	return copy(p, d.payload), nil
+}
+
+// WriteTo implements net.PacketConn.
+func (u *UDPConn) WriteTo(p []byte, to net.Addr) (int, error) {
+	a, ok := to.(*net.UDPAddr)
+	if !ok {
+		return 0, u.wrap("write", syscall.EINVAL)
+	}
+	ap := a.AddrPort()
+	return u.send(p, netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
+}
+
+// Write implements net.Conn.
+func (u *UDPConn) Write(p []byte) (int, error) {
+	if !u.remote.IsValid() {
+		return 0, u.wrap("write", syscall.EDESTADDRREQ)
+	}
+	return u.send(p, u.remote)
+}
+
+// udpMost is the largest payload of a datagram.
+const udpMost = wire.IPv4Largest - wire.IPv4Header - wire.UDPHeader
+
+func (u *UDPConn) send(p []byte, to netip.AddrPort) (int, error) {
+	u.mu.Lock()
+	closed := u.closed
+	u.mu.Unlock()
+	switch {
+	case closed:
+		return 0, u.wrap("write", net.ErrClosed)
+	case len(p) > udpMost:
+		return 0, u.wrap("write", syscall.EMSGSIZE)
+	}
+	from := u.local
+	if from.Addr().IsUnspecified() {
+		_, _, src, ok := u.s.way(to.Addr())
+		if !ok {
+			return 0, u.wrap("write", syscall.ENETUNREACH)
+		}
+		from = netip.AddrPortFrom(src, from.Port())
+	}
+	d := append(wire.AppendUDP(make([]byte, 0, wire.UDPHeader+len(p)), from, to, p), p...)
+	if err := u.s.sendIP(wire.IPv4Fields{Protocol: wire.UDPProtocol, Src: from.Addr(), Dst: to.Addr()}, d); err != nil {
+		return 0, u.wrap("write", err)
+	}
+	return len(p), nil
+}
+
+// Close implements net.Conn.
+func (u *UDPConn) Close() error {
+	if !u.close() {
+		return u.wrap("close", net.ErrClosed)
+	}
+	u.s.sockets.removeUDP(u)
+	return nil
+}
+
+// LocalAddr implements net.Conn.
+func (u *UDPConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(u.local) }
+
+// RemoteAddr implements net.Conn; nil when the socket was not dialed.
+func (u *UDPConn) RemoteAddr() net.Addr {
+	if !u.remote.IsValid() {
+		return nil
+	}
+	return net.UDPAddrFromAddrPort(u.remote)
+}
+
+// SetDeadline implements net.Conn. Writes never wait.
+func (u *UDPConn) SetDeadline(t time.Time) error { return u.SetReadDeadline(t) }
+
+// SetReadDeadline implements net.Conn.
+func (u *UDPConn) SetReadDeadline(t time.Time) error { return u.wrap("set", u.setDeadline(t)) }
+
+// SetWriteDeadline implements net.Conn. Writes never wait.
+func (u *UDPConn) SetWriteDeadline(time.Time) error { return nil }

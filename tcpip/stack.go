@@ -1,0 +1,181 @@
+package tcpip
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/tcpip/icmp"
+	"weir/tcpip/ip"
+	"weir/tcpip/link"
+	"weir/tcpip/tcp"
+	"weir/wire"
+)
+
+// Stack is a host. Its methods may be called from any goroutine.
+type Stack struct {
+	// Immutable.
+	cfg    Config
+	ifaces []*iface // the link's, if there is one, and the loopback
+	routes []route  // the longest prefix first
+	began  time.Time
+	secret [16]byte // of sequence numbers and ports
+	done   sync.WaitGroup
+	budget budget
+
+	closed atomic.Bool
+	drops  dropCounts
+	ids    atomic.Uint32 // of IPv4 packets that may be cut
+
+	conns     connTable
+	ports     ports
+	sockets   sockets
+	errors    icmp.Limiter
+	errorsMu  sync.Mutex
+	pathsMu   sync.Mutex
+	paths     ip.Paths
+	fragsMu   sync.Mutex
+	fragments *ip.Assembler
+}
+
+// New starts a stack, which takes the link over: Close closes both.
+func New(cfg Config) (*Stack, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Stack{cfg: cfg, began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly), errors: icmp.NewLimiter(cfg.ErrorRate)}
+	rand.Read(s.secret[:]) //nolint:errcheck // it never fails
+	s.budget.left.Store(int64(cfg.Memory))
+	s.conns.init()
+	s.sockets.init()
+	if cfg.Link != nil {
+		s.ifaces = append(s.ifaces, newIface(s, "link", cfg.Link, cfg.Addrs))
+	}
+	loopback := netip.MustParsePrefix("127.0.0.1/8")
+	s.ifaces = append(s.ifaces, newIface(s, "lo", link.Loopback(), []netip.Prefix{loopback}))
+	if err := s.addRoutes(); err != nil {
+		return nil, err
+	}
+	for _, i := range s.ifaces {
+		for _, l := range i.lanes {
+			s.done.Go(l.run) // until Close closes its link
+		}
+	}
+	return s, nil
+}
+
+// Close ends the stack and all that runs on it: connections are reset, calls return net.ErrClosed.
+func (s *Stack) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	for _, c := range s.conns.all() {
+		c.abort()
+	}
+	s.ports.closeAll()
+	s.sockets.closeAll()
+	var errs []error
+	for _, i := range s.ifaces {
+		errs = append(errs, i.link.Close())
+	}
+	s.done.Wait()
+	return errors.Join(errs...)
+}
+
+// now is the stack's time. It began an hour before the stack, so that no moment is zero.
+func (s *Stack) now() tcp.Time { return tcp.Time(time.Since(s.began)) }
+
+// Addrs are the stack's addresses, that of the loopback last.
+func (s *Stack) Addrs() (all []netip.Prefix) {
+	for _, i := range s.ifaces {
+		all = append(all, i.addrs...)
+	}
+	return all
+}
+
+// owns says whether an address is the stack's: it is one that it was given, or any of the loopback's network.
+func (s *Stack) owns(a netip.Addr) bool {
+	if a.IsLoopback() {
+		return true
+	}
+	for _, i := range s.ifaces {
+		if i.has(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// route is where packets for a network go.
+type route struct {
+	ip.Route
+	iface *iface
+}
+
+// addRoutes makes the table: what the user said, and the networks that the stack is in.
+func (s *Stack) addRoutes() error {
+	var all []ip.Route
+	at := map[ip.Route]*iface{}
+	add := func(r ip.Route, i *iface) {
+		all = append(all, r)
+		at[r] = i
+	}
+	for _, i := range s.ifaces {
+		for _, a := range i.addrs {
+			add(ip.Route{To: a.Masked()}, i)
+		}
+	}
+	for _, r := range s.cfg.Routes {
+		add(r, s.ifaces[0])
+	}
+	sorted, err := ip.NewRoutes(all...)
+	for _, r := range sorted {
+		s.routes = append(s.routes, route{r, at[r]})
+	}
+	return err
+}
+
+// way is where a packet for an address goes: the interface, the neighbour there, and the address it is from. Packets for the stack itself
+// go to the loopback.
+func (s *Stack) way(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool) {
+	if s.owns(dst) {
+		return s.ifaces[len(s.ifaces)-1], dst, dst, true
+	}
+	for _, r := range s.routes {
+		if r.To.Contains(dst) {
+			hop = dst
+			if r.Via.IsValid() {
+				hop = r.Via
+			}
+			return r.iface, hop, r.iface.source(hop), true
+		}
+	}
+	return nil, netip.Addr{}, netip.Addr{}, false
+}
+
+// budget is what the buffers of all connections may hold.
+type budget struct{ left atomic.Int64 }
+
+// Get implements tcp.Memory.
+func (b *budget) Get(size int) []byte {
+	if b.left.Add(-int64(size)) < 0 {
+		b.left.Add(int64(size))
+		return nil
+	}
+	return getBuffer(size)
+}
+
+// Put implements tcp.Memory.
+func (b *budget) Put(p []byte) {
+	b.left.Add(int64(len(p)))
+	putBuffer(p)
+}
+
+var _ tcp.Memory = (*budget)(nil)
+
+// macNone is nobody's address.
+var macNone wire.MAC

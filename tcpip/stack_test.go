@@ -1,0 +1,177 @@
+package tcpip
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/wire"
+)
+
+func dial(t *testing.T, s *Stack, network, address string) net.Conn {
+	t.Helper()
+	c, err := s.Dial(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestDatagrams(t *testing.T) {
+	a, b := hosts(t, link.PairConfig{})
+	in, err := b.ListenPacket("udp", ":53")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{0, 1, 1472, 1473, 8000, 65507} { // beyond 1,472 bytes they are cut, and put together
+		c := dial(t, a, "udp", "10.0.0.2:53")
+		sent := bytes.Repeat([]byte{byte(size)}, size)
+		if _, err := c.Write(sent); err != nil {
+			t.Fatal(size, err)
+		}
+		p := make([]byte, 65536)
+		n, from, err := in.ReadFrom(p)
+		if err != nil || !bytes.Equal(p[:n], sent) || from.String() != c.LocalAddr().String() {
+			t.Fatalf("%d bytes: %d came from %v (%v)", size, n, from, err)
+		}
+		if _, err := in.WriteTo(p[:n], from); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.Read(p); err != nil || n != size {
+			t.Fatalf("%d bytes: %d came back (%v)", size, n, err)
+		}
+	}
+}
+
+func TestErrorsAreThoseOfNet(t *testing.T) {
+	a, b := hosts(t, link.PairConfig{})
+	if _, err := a.Dial("tcp", "10.0.0.2:81"); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("nobody listens: %v", err)
+	}
+	c := dial(t, a, "udp", "10.0.0.2:81")
+	c.Write([]byte("x")) //nolint:errcheck // the answer tells
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("no socket: %v", err)
+	}
+	if _, err := a.Dial("tcp", "192.0.2.1:81"); !errors.Is(err, syscall.ENETUNREACH) {
+		t.Errorf("no route: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := a.DialContext(ctx, "tcp", "10.0.0.77:81"); !errors.Is(err, syscall.ETIMEDOUT) {
+		t.Errorf("nobody there: %v", err)
+	}
+	if _, err := b.Listen("tcp", "10.0.0.1:80"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
+		t.Errorf("another's address: %v", err)
+	}
+	l, err := b.Listen("tcp", ":80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Listen("tcp", ":80"); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("twice: %v", err)
+	}
+	c = dial(t, a, "tcp", "10.0.0.2:80")
+	d, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Write([]byte("unread")) //nolint:errcheck // see below
+	for d.(*Conn).buffered() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	d.Close()
+	if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the peer closed without reading: %v", err)
+	}
+	b.Close()
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the stack is closed: %v", err)
+	}
+}
+
+func (c *Conn) buffered() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tcp.Buffered()
+}
+
+func TestPing(t *testing.T) {
+	a, _ := hosts(t, link.PairConfig{})
+	for _, dst := range []string{"10.0.0.2", "10.0.0.1", "127.0.0.1", "127.1.2.3"} {
+		for _, size := range []int{0, 56, 5000} {
+			if _, err := a.Ping(t.Context(), netip.MustParseAddr(dst), size); err != nil {
+				t.Errorf("%s with %d bytes: %v", dst, size, err)
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := a.Ping(ctx, netip.MustParseAddr("10.0.0.99"), 1); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("nobody answers: %v", err)
+	}
+}
+
+func TestTheStackTalksToItself(t *testing.T) {
+	a, _ := hosts(t, link.PairConfig{})
+	l, err := a.Listen("tcp", ":80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dst := range []string{"127.0.0.1:80", "10.0.0.1:80"} {
+		c := dial(t, a, "tcp", dst)
+		d, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := bytes.Repeat([]byte("to myself "), 100_000)
+		go func() { c.Write(sent); c.(*Conn).CloseWrite() }()
+		if got, err := io.ReadAll(d); err != nil || !bytes.Equal(got, sent) {
+			t.Errorf("%s: %d bytes (%v)", dst, len(got), err)
+		}
+		d.Close()
+	}
+}
+
+// Who binds to a protocol or a type gets what nobody else understands: the paper's way.
+func TestBinding(t *testing.T) {
+	a, b := hosts(t, link.PairConfig{})
+	out, err := a.ListenIP(89)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := b.ListenIP(89)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.WriteTo([]byte("hello"), &net.IPAddr{IP: net.IPv4(10, 0, 0, 2)}); err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, 100)
+	if n, from, err := in.ReadFrom(p); err != nil || string(p[:n]) != "hello" || from.String() != "10.0.0.1" {
+		t.Errorf("%q from %v (%v)", p[:n], from, err)
+	}
+	eout, err := a.ListenEther(0x88b5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ein, err := b.ListenEther(0x88b5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eout.WriteTo([]byte("frame"), EtherAddr{wire.Broadcast}); err != nil {
+		t.Fatal(err)
+	}
+	if n, from, err := ein.ReadFrom(p); err != nil || string(p[:n]) != "frame" || from != eout.LocalAddr() {
+		t.Errorf("%q from %v (%v)", p[:n], from, err)
+	}
+}
