@@ -25,7 +25,9 @@ func serialize(t *rapid.T, all ...gopacket.SerializableLayer) []byte {
 
 var (
 	macs  = rapid.Custom(func(t *rapid.T) MAC { return MAC(rapid.SliceOfN(rapid.Byte(), 6, 6).Draw(t, "mac")) })
-	addrs = rapid.Custom(func(t *rapid.T) netip.Addr { return netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "addr"))) })
+	addrs = rapid.Custom(func(t *rapid.T) netip.Addr {
+		return netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "addr")))
+	})
 	ports = rapid.Uint16()
 	texts = rapid.SliceOfN(rapid.Byte(), 0, 200)
 )
