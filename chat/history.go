@@ -46,15 +46,17 @@ func (s *session) history(req irc.HistoryRequest) {
 		return
 	}
 	s.batchOf("chathistory", req.Target, func(extra string) {
-		view := s.capSet().View()
-		playback, asNow := s.has(irc.CapEventPlayback), f.asNow()
-		for _, line := range lines {
-			if playback || isText(line) {
-				s.out = appendStored(s.out, view, extra, asNow(line))
-			}
+		view, asNow := s.capSet().View(), f.asNow()
+		for _, line := range slices.DeleteFunc(lines, func(l log.Line) bool { return !s.isShown(l) }) { // a part that was added may be none
+			s.out = appendStored(s.out, view, extra, asNow(line))
 		}
 	})
 	s.svc.counts.replayed.Add(int64(len(lines)))
+}
+
+// isShown says whether the client is shown a stored line: nobody is what was redacted, and some want no events.
+func (s *session) isShown(line log.Line) bool {
+	return !line.Redacted() && (s.has(irc.CapEventPlayback) || isText(line))
 }
 
 // isText says whether a line is a message, rather than an event.
@@ -104,24 +106,24 @@ func (s *session) pick(f *feed, req irc.HistoryRequest) ([]log.Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := req.Limit
+	n, shown := req.Limit, s.isShown
 	switch req.Kind {
 	case "LATEST":
 		if req.From.IsZero() {
 			after = 0
 		}
-		return f.newest(after, end, n)
+		return f.newest(after, end, n, shown)
 	case "BEFORE":
-		return f.newest(0, min(from, end), n)
+		return f.newest(0, min(from, end), n, shown)
 	case "AFTER":
-		return f.ahead(after, end, n)
+		return f.ahead(after, end, n, shown)
 	case "AROUND":
-		before, err := f.newest(0, min(from, end), n/2)
+		before, err := f.newest(0, min(from, end), n/2, shown)
 		if err != nil {
 			return nil, err
 		}
 		before = fit(before, historyBytes/2)
-		behind, err := f.ahead(from, end, n-len(before))
+		behind, err := f.ahead(from, end, n-len(before), shown)
 		return append(before, fitFirst(behind, historyBytes/2)...), err
 	}
 	to, afterTo, err := f.place(req.To, end)
@@ -129,33 +131,42 @@ func (s *session) pick(f *feed, req irc.HistoryRequest) ([]log.Line, error) {
 		return nil, err
 	}
 	if from <= to {
-		return f.ahead(after, min(to, end), n)
+		return f.ahead(after, min(to, end), n, shown)
 	}
-	return f.newest(afterTo, min(from, end), n)
+	return f.newest(afterTo, min(from, end), n, shown)
 }
 
 // historyBytes bounds the lines of one answer, of which a client may take nothing: what is left out is farthest from where it asked.
 const historyBytes = Outbox / 2
 
-// newest are the last n lines from an offset to another, or fewer.
-func (f *feed) newest(from, before int64, n int) ([]log.Line, error) {
-	lines, err := f.log.Latest(n, before)
-	for len(lines) > 0 && lines[0].Offset() < from {
-		lines = lines[1:]
+// historyPages is how often an answer reads on for want of lines that the client is shown: beyond so many that it is not, it has fewer.
+const historyPages = 16
+
+// newest are the last n lines that the client is shown, from an offset to another, or fewer.
+func (f *feed) newest(from, before int64, n int, shown func(log.Line) bool) (got []log.Line, err error) {
+	for page := 0; len(got) < n && before > from && page < historyPages; page++ {
+		lines, err := f.log.Latest(n, before)
+		if err != nil || len(lines) == 0 {
+			return fit(got, historyBytes), err
+		}
+		before = lines[0].Offset()
+		lines = slices.DeleteFunc(lines, func(l log.Line) bool { return l.Offset() < from || !shown(l) })
+		got = append(lines, got...)
 	}
-	return fit(lines, historyBytes), err
+	return fit(got[max(0, len(got)-n):], historyBytes), nil
 }
 
-// ahead are the first n lines from an offset to another, or fewer.
-func (f *feed) ahead(from, before int64, n int) ([]log.Line, error) {
-	lines, err := f.log.After(from, n)
-	for i, line := range lines {
-		if line.Offset() >= before {
-			lines = lines[:i]
-			break
+// ahead are the first n lines that the client is shown, from an offset to another, or fewer.
+func (f *feed) ahead(from, before int64, n int, shown func(log.Line) bool) (got []log.Line, err error) {
+	for page := 0; len(got) < n && from < before && page < historyPages; page++ {
+		lines, err := f.log.After(from, n)
+		if err != nil || len(lines) == 0 {
+			return fitFirst(got, historyBytes), err
 		}
+		from = lines[len(lines)-1].Offset() + 1
+		got = append(got, slices.DeleteFunc(lines, func(l log.Line) bool { return l.Offset() >= before || !shown(l) })...)
 	}
-	return fitFirst(lines, historyBytes), err
+	return fitFirst(got[:min(n, len(got))], historyBytes), nil
 }
 
 // fitFirst drops the last lines until the rest has at most so many bytes.

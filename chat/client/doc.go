@@ -19,6 +19,6 @@
 // Servers without chathistory, message-tags or echo-message can be used, but what was missed is then what they replay,
 // and what was said while the connection broke may be lost. A message whose commit takes longer than the
 // reconnection is said twice; this client shows it once. SASL is SCRAM-SHA-256, and PLAIN where Config allows it. There is no
-// multiline: a long text is sent in parts. A conversation keeps its newest 20,000 messages. A page of history that
-// is empty because all in it was redacted looks like the history's end. What others type right now is not shown.
+// multiline: a long text is sent in parts. A conversation keeps its newest 20,000 messages. What others type right now is
+// not shown.
 package client

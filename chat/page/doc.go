@@ -38,6 +38,5 @@
 // be read on the way. A registration sends the password itself. The page keeps no password: when it is loaded
 // again it asks for it. A guest whose last connection the service still believes in comes back with a _ behind the name. Direct messages of guests are not stored by the service, so that what is said in them while the connection is
 // down is lost, and a message whose acknowledgement was lost may be sent again. A guest cannot take back a message or a reaction. Behind a proxy all clients have the
-// proxy's address. A run of a hundred messages that were all redacted ends the
-// scrolling back before the room's begin, and one of two hundred, said while the connection was down, hides what follows it until the page is loaded again: a page of history that is empty looks like its end.
+// proxy's address.
 package page
