@@ -41,7 +41,7 @@ func TestAChatInAMinute(t *testing.T) {
 			}
 		}
 	}
-	if found := manages(t, dir, "./weir chat search minute --data chat"); talked && !strings.Contains(found, "in a minute") {
+	if found := manages(t, dir, "./weir chat search minute --data mychat"); talked && !strings.Contains(found, "in a minute") {
 		t.Errorf("what was said in the browser is not found: %s", found)
 	}
 }

@@ -9,11 +9,10 @@ import (
 )
 
 type chatBackupCmd struct {
-	chatData
-
+	Data    string `placeholder:"DIR" help:"The chat's data directory, as weir chat serve has it; for --to and --restore."`
 	To      string `placeholder:"PATH" xor:"way" help:"The copy to make: a folder, or one file if the name ends in .tar, .tar.gz or .tgz."`
 	Restore string `placeholder:"PATH" xor:"way" help:"The copy out of which --data is made; nothing may be there yet."`
-	Verify  string `placeholder:"PATH" xor:"way" help:"The copy to read and compare with its sums; --data is not looked at."`
+	Verify  string `placeholder:"PATH" xor:"way" help:"The copy to read and compare with its sums."`
 	JSON    bool   `name:"json" help:"Write the counts as JSON."`
 }
 
@@ -26,6 +25,7 @@ not copied; it is made anew. A copy holds all that was said: keep it where only 
 Examples:
 
   weir chat backup --data chat --to backup-2026-11-21.tar.gz
+  weir chat backup --verify backup-2026-11-21.tar.gz
   weir chat backup --restore backup-2026-11-21.tar.gz --data chat-again`
 }
 
@@ -35,6 +35,8 @@ func (c *chatBackupCmd) Run(ctx context.Context, t *terminal) error {
 	var err error
 	what := ""
 	switch {
+	case c.Data == "" && c.Verify == "":
+		return usageError{errors.New("--data is missing: name the chat's data directory")}
 	case c.To != "":
 		what = c.To + " is made"
 		done, err = backup.Create(ctx, c.Data, c.To)
