@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"container/heap"
 	"fmt"
+	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +23,7 @@ type impaired struct {
 	queues []*impairQueue
 	out    *sending // nil: nothing is done to what is written
 	in     *way     // nil: nothing is done to what is read
+	closed atomic.Bool
 }
 
 // Impair is a link that does to frames what a bad way does. It takes l over. The same seed does the same to the same frames written in the same order
@@ -58,6 +61,7 @@ func (i *impaired) Queue(n int) Queue { return i.queues[n] }
 
 // Close implements Link.
 func (i *impaired) Close() error {
+	i.closed.Store(true)
 	if i.out != nil {
 		i.out.close()
 	}
@@ -201,6 +205,10 @@ func (q *impairQueue) Read(batch []Frame, wait time.Duration) (int, error) {
 	}
 	now := time.Now()
 	for end := now.Add(wait); ; {
+		if q.link.closed.Load() {
+			q.forget()
+			return 0, net.ErrClosed
+		}
 		if n := q.arrived(batch, now); n > 0 {
 			return n, nil
 		}
@@ -226,6 +234,14 @@ func (q *impairQueue) Read(batch []Frame, wait time.Duration) (int, error) {
 			return q.arrived(batch, now), nil
 		}
 	}
+}
+
+// forget drops what came and is not read any more: the link is closed.
+func (q *impairQueue) forget() {
+	for range q.coming {
+		q.counts.drop(DropClosed)
+	}
+	q.coming = nil
 }
 
 // take has frames that came be on their way.
