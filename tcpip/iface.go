@@ -99,7 +99,7 @@ func (i *iface) resolve(l *lane, hop netip.Addr, p *link.Parts) (mac wire.MAC, o
 		return n.MAC, true
 	}
 	i.neigh.Wait(hop, completed(p), now, actions{l})
-	return macNone, false
+	return wire.MAC{}, false
 }
 
 // completed is a frame as it is on a wire, without what a device would do: who waits for a neighbour is small.

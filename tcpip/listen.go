@@ -264,7 +264,7 @@ func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 		}
 		c = s.newConn(i.lanes[0], k)
 		iss, stamp := s.iss(k)
-		c.tcp = tcp.Dial(c.cfg, iss, stamp, s.now())
+		c.tcp = tcp.Dial(c.cfg, iss, stamp)
 		return s.conns.add(c)
 	})
 	return c, err

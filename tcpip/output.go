@@ -17,7 +17,7 @@ func (l *lane) sendARP(op wire.ARPOperation, to wire.MAC, targetMAC wire.MAC, ta
 	i := l.iface
 	b := wire.AppendEthernet(make([]byte, 0, 64), to, i.caps.MAC, wire.TypeARP)
 	if op == wire.ARPRequest {
-		targetMAC = macNone
+		targetMAC = wire.MAC{}
 	}
 	l.q.Write(&link.Parts{Head: wire.AppendARP(b, op, i.caps.MAC, i.source(target), targetMAC, target)})
 }
@@ -27,7 +27,7 @@ type actions struct{ l *lane }
 
 // Ask implements neigh.Actions.
 func (a actions) Ask(target netip.Addr, at wire.MAC) {
-	a.l.sendARP(wire.ARPRequest, at, macNone, target)
+	a.l.sendARP(wire.ARPRequest, at, wire.MAC{}, target)
 }
 
 // Release implements neigh.Actions.

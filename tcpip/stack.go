@@ -12,7 +12,6 @@ import (
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
 	"weir/tcpip/tcp"
-	"weir/wire"
 )
 
 // Stack is a host. Its methods may be called from any goroutine.
@@ -20,7 +19,7 @@ type Stack struct {
 	// Immutable.
 	cfg    Config
 	ifaces []*iface // the link's, if there is one, and the loopback
-	routes []route  // the longest prefix first
+	routes ip.Routes
 	began  time.Time
 	secret [16]byte // of sequence numbers and ports
 	done   sync.WaitGroup
@@ -110,32 +109,15 @@ func (s *Stack) owns(a netip.Addr) bool {
 	return false
 }
 
-// route is where packets for a network go.
-type route struct {
-	ip.Route
-	iface *iface
-}
-
 // addRoutes makes the table: what the user said, and the networks that the stack is in.
-func (s *Stack) addRoutes() error {
+func (s *Stack) addRoutes() (err error) {
 	var all []ip.Route
-	at := map[ip.Route]*iface{}
-	add := func(r ip.Route, i *iface) {
-		all = append(all, r)
-		at[r] = i
-	}
-	for _, i := range s.ifaces {
+	for n, i := range s.ifaces {
 		for _, a := range i.addrs {
-			add(ip.Route{To: a.Masked()}, i)
+			all = append(all, ip.Route{To: a.Masked(), Link: n})
 		}
 	}
-	for _, r := range s.cfg.Routes {
-		add(r, s.ifaces[0])
-	}
-	sorted, err := ip.NewRoutes(all...)
-	for _, r := range sorted {
-		s.routes = append(s.routes, route{r, at[r]})
-	}
+	s.routes, err = ip.NewRoutes(append(all, s.cfg.Routes...)...)
 	return err
 }
 
@@ -145,16 +127,12 @@ func (s *Stack) way(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool) {
 	if s.owns(dst) {
 		return s.ifaces[len(s.ifaces)-1], dst, dst, true
 	}
-	for _, r := range s.routes {
-		if r.To.Contains(dst) {
-			hop = dst
-			if r.Via.IsValid() {
-				hop = r.Via
-			}
-			return r.iface, hop, r.iface.source(hop), true
-		}
+	hop, n, ok := s.routes.Next(dst)
+	if !ok {
+		return nil, hop, hop, false
 	}
-	return nil, netip.Addr{}, netip.Addr{}, false
+	i = s.ifaces[n]
+	return i, hop, i.source(hop), true
 }
 
 // budget is what the buffers of all connections may hold.
@@ -176,6 +154,3 @@ func (b *budget) Put(p []byte) {
 }
 
 var _ tcp.Memory = (*budget)(nil)
-
-// macNone is nobody's address.
-var macNone wire.MAC

@@ -185,11 +185,11 @@ func TestRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dst, want := range map[string]string{"10.1.2.3": "10.1.2.3", "10.9.1.1": "10.0.0.1", "192.0.2.1": "10.0.0.2"} {
-		if got, ok := r.Next(netip.MustParseAddr(dst)); !ok || got.String() != want {
+		if got, _, ok := r.Next(netip.MustParseAddr(dst)); !ok || got.String() != want {
 			t.Errorf("%s goes to %v, want %s", dst, got, want)
 		}
 	}
-	if _, ok := (Routes{}).Next(bob); ok {
+	if _, _, ok := (Routes{}).Next(bob); ok {
 		t.Error("without routes there is one")
 	}
 	if _, err := NewRoutes(Route{To: netip.MustParsePrefix("::/0")}); err == nil {

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 )
 
 // Route is where packets for a network go.
 type Route struct {
 	To  netip.Prefix
 	Via netip.Addr // a neighbour that passes them on; zero: those in the network are neighbours themselves
+
+	Link int // which of the host's links leads there; 0: the first
 }
 
 // Routes are a host's. They are not changed while they are used.
@@ -28,28 +29,16 @@ func NewRoutes(all ...Route) (Routes, error) {
 	return routes, nil
 }
 
-// Next is the neighbour that a packet for an address goes to, and false when there is no route.
-func (r Routes) Next(dst netip.Addr) (netip.Addr, bool) {
+// Next is the neighbour that a packet for an address goes to, and on which link; ok is false when there is no route.
+func (r Routes) Next(dst netip.Addr) (hop netip.Addr, link int, ok bool) {
 	for _, route := range r {
-		if route.To.Contains(dst) {
-			if route.Via.IsValid() {
-				return route.Via, true
-			}
-			return dst, true
+		if !route.To.Contains(dst) {
+			continue
 		}
-	}
-	return netip.Addr{}, false
-}
-
-// String is a route a line.
-func (r Routes) String() string {
-	var b strings.Builder
-	for _, route := range r {
-		fmt.Fprintf(&b, "%v", route.To)
 		if route.Via.IsValid() {
-			fmt.Fprintf(&b, " via %v", route.Via)
+			return route.Via, route.Link, true
 		}
-		b.WriteByte('\n')
+		return dst, route.Link, true
 	}
-	return b.String()
+	return netip.Addr{}, 0, false
 }

@@ -69,7 +69,7 @@ func (c *Conn) synAcknowledged(s *Segment) {
 	c.una = s.Ack
 	c.fack = c.una
 	c.wl1, c.wl2 = s.Seq, s.Ack
-	c.rtoAt, c.backoff, c.synDue, c.deadUntil = 0, 0, false, 0
+	c.rtoAt, c.backoff, c.synDue = 0, 0, false
 	c.state = Established
 	if c.finAsked {
 		c.state = FinWait1

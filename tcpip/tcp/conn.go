@@ -79,12 +79,11 @@ type options struct {
 
 // Dial is a connection that opens actively: its SYN is the next Output. iss is the initial sequence number, skew where its timestamps begin (RFC 7323,
 // section 5.4): both are to be hard to guess.
-func Dial(cfg *Config, iss wire.Seq, skew uint32, now Time) *Conn {
+func Dial(cfg *Config, iss wire.Seq, skew uint32) *Conn {
 	c := newConn(cfg, iss, skew)
 	c.state = SynSent
 	c.stamps, c.sack = !cfg.NoStamps, !cfg.NoSACK
 	c.synDue = true
-	c.deadUntil = now
 	return c
 }
 

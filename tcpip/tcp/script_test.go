@@ -113,7 +113,7 @@ func (s *script) step(text string) {
 		s.config(words[1:])
 	case words[0] == "dial":
 		cfg := s.cfg.WithDefaults()
-		s.conn = Dial(&cfg, ourISS, 0, s.now)
+		s.conn = Dial(&cfg, ourISS, 0)
 		s.flush()
 	case words[0] == "accept":
 		s.await = true

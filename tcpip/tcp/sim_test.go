@@ -113,7 +113,7 @@ func (s *sim) put(from int, seg Segment, data []byte) {
 // connect makes both ends, and begins.
 func (s *sim) connect(a, b Config) {
 	a, b = a.WithDefaults(), b.WithDefaults()
-	s.ends[0] = &end{Conn: Dial(&a, 1000, 7, s.now)}
+	s.ends[0] = &end{Conn: Dial(&a, 1000, 7)}
 	s.ends[1] = &end{}
 	s.ends[0].Output(s.now, s.emit(0))
 	for s.ends[1].Conn == nil {

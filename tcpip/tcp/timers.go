@@ -1,7 +1,5 @@
 package tcp
 
-import "time"
-
 // timers are when a connection has something to do by itself; zero: it has not.
 type timers struct {
 	rtoAt     Time // send again what is under way
@@ -12,7 +10,6 @@ type timers struct {
 	keepAt    Time // probe a silent peer
 	waitUntil Time // TIME-WAIT ends
 	orphanAt  Time // FIN-WAIT-2 ends that nobody reads in
-	deadUntil Time // since when the peer's SYN is awaited
 
 	stalledAt    Time // since when nothing was acknowledged of what is under way, or a window was closed
 	persistTries int
@@ -180,6 +177,3 @@ func (c *Conn) persist() {
 		c.persistAt = c.now.Add(c.estimator.backedOff(c.persistTries))
 	}
 }
-
-// UserTimeout is how long data may stay without acknowledgment before the connection ends.
-func (c *Conn) UserTimeout() time.Duration { return c.cfg.UserTimeout }
