@@ -32,6 +32,7 @@ func faultyChat(t *testing.T, fault string) *subject.Subject {
 }
 
 func TestAGoodChatServerPasses(t *testing.T) {
+	t.Parallel()
 	all := Check(t.Context(), faultyChat(t, ""), Options{Hosts: []string{"127.0.0.1"}})
 	for _, o := range append(all, Check(t.Context(), faultyChat(t, ""), Options{Hosts: []string{"::1"}, Only: []string{"fan-out"}})...) {
 		if o.Err != nil {

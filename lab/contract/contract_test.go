@@ -37,6 +37,7 @@ run=[%q, "as", "--fault", %q, "--listen", "{addr}", "--workload", "{workload}", 
 }
 
 func TestAGoodServerPasses(t *testing.T) {
+	t.Parallel()
 	for _, o := range Check(t.Context(), faultySubject(t, "", "sink", "echo"), Options{Own: true}) {
 		if o.Err != nil {
 			t.Errorf("%s, %s, %s: %v", o.Name, o.Host, o.Workload, o.Err)

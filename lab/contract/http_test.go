@@ -37,6 +37,7 @@ run=[%q, "web", "--fault", %q, "--listen", "{addr}", "--workload", "{workload}",
 }
 
 func TestAGoodWebServerPasses(t *testing.T) {
+	t.Parallel()
 	all := Check(t.Context(), faultyWebSubject(t, "", "page", "files"), Options{Hosts: []string{"127.0.0.1"}})
 	for _, o := range append(all, Check(t.Context(), faultyWebSubject(t, "", "page"), Options{Hosts: []string{"::1"}, Only: []string{"body"}})...) {
 		if o.Err != nil {
