@@ -17,38 +17,27 @@ type ImpairConfig struct {
 	In   Impairment // of frames that are read
 }
 
-// impaired is a link that is spoilt.
-type impaired struct {
+// Impaired is a link that is spoilt. How it is, can change: see Set.
+type Impaired struct {
 	Link
 	queues []*impairQueue
-	out    *sending // nil: nothing is done to what is written
-	in     *way     // nil: nothing is done to what is read
+	out    sending
+	in     atomic.Pointer[way] // nil: nothing is done to what is read
 	closed atomic.Bool
 }
 
-// Impair is a link that does to frames what a bad way does. It takes l over. The same seed does the same to the same frames written in the same order
-// (with a Rate: at the same times, too), in real time and in virtual time (testing/synctest).
+// Impair does to frames what a bad way does. It takes l over. The same seed does the same to the same frames written in the same order
+// (with a Rate: at the same times, too), in real time and in virtual time (testing/synctest). Where nothing is to be done, frames pass as if it were not there.
 //
 // A superframe is cut into its segments, and each has its own fate, as on a wire. What is lost counts as sent for who writes it, and is counted as
 // lost or, for lack of room in the queue, full. The other counters are those of l.
 //
 // What is written and delayed is given to l by a timer's goroutine, which runs while frames are due; what is read and delayed is kept by the reader.
 // Close stops the timer, and drops what is on its way. How much that is, is bounded by the Delay alone.
-func Impair(l Link, c ImpairConfig) (Link, error) {
-	out, err := c.Out.withDefaults()
-	if err != nil {
-		return nil, fmt.Errorf("%w (Out)", err)
-	}
-	in, err := c.In.withDefaults()
-	if err != nil {
-		return nil, fmt.Errorf("%w (In)", err)
-	}
-	i := &impaired{Link: l}
-	if c.Out != (Impairment{}) {
-		i.out = &sending{way: newWay(out, c.Seed, 1)}
-	}
-	if c.In != (Impairment{}) {
-		i.in = newWay(in, c.Seed, 2)
+func Impair(l Link, c ImpairConfig) (*Impaired, error) {
+	i := &Impaired{Link: l}
+	if err := i.Set(c); err != nil {
+		return nil, err
 	}
 	for n := range l.Caps().Queues {
 		i.queues = append(i.queues, &impairQueue{link: i, behind: l.Queue(n)})
@@ -56,21 +45,43 @@ func Impair(l Link, c ImpairConfig) (Link, error) {
 	return i, nil
 }
 
+// Set has the link spoilt in another way from now on; the zero config ends it. What is on its way already comes when it would have come, and what is
+// sent later may come before it. Frames for a reader that waits already may still come as it was before. After an error nothing is changed.
+// It may be called at any time, by any goroutine.
+func (i *Impaired) Set(c ImpairConfig) error {
+	out, err := c.Out.withDefaults()
+	if err != nil {
+		return fmt.Errorf("%w (Out)", err)
+	}
+	in, err := c.In.withDefaults()
+	if err != nil {
+		return fmt.Errorf("%w (In)", err)
+	}
+	var outward, inward *way
+	if c.Out != (Impairment{}) {
+		outward = newWay(out, c.Seed, 1)
+	}
+	if c.In != (Impairment{}) {
+		inward = newWay(in, c.Seed, 2)
+	}
+	i.out.way.Store(outward)
+	i.in.Store(inward)
+	return nil
+}
+
 // Queue implements Link.
-func (i *impaired) Queue(n int) Queue { return i.queues[n] }
+func (i *Impaired) Queue(n int) Queue { return i.queues[n] }
 
 // Close implements Link.
-func (i *impaired) Close() error {
+func (i *Impaired) Close() error {
 	i.closed.Store(true)
-	if i.out != nil {
-		i.out.close()
-	}
+	i.out.close()
 	return i.Link.Close()
 }
 
 // sending is what is written and on its way, of all queues.
 type sending struct {
-	way *way
+	way atomic.Pointer[way] // nil: nothing is done to what is written
 
 	mu      sync.Mutex
 	going   parcels
@@ -81,7 +92,7 @@ type sending struct {
 }
 
 // write sends a frame, or each of its segments, on its way, or says why not.
-func (s *sending) write(q *impairQueue, p *Parts) (why Drop, ok bool) {
+func (s *sending) write(w *way, q *impairQueue, p *Parts) (why Drop, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -90,16 +101,16 @@ func (s *sending) write(q *impairQueue, p *Parts) (why Drop, ok bool) {
 	s.scratch = p.AppendTo(s.scratch[:0])
 	f := Frame{Bytes: s.scratch, Offload: p.Offload}
 	if p.Size == 0 {
-		s.admit(q, &f)
+		s.admit(w, q, &f)
 		return 0, true
 	}
-	return DropRefused, cut(&f, true, func(segment *Frame) { s.admit(q, segment) })
+	return DropRefused, cut(&f, true, func(segment *Frame) { s.admit(w, q, segment) })
 }
 
 // admit sends a frame on its way. Its bytes are the caller's again.
-func (s *sending) admit(q *impairQueue, f *Frame) {
+func (s *sending) admit(w *way, q *impairQueue, f *Frame) {
 	now := time.Now()
-	at, times, why := s.way.fate(now, len(f.Bytes))
+	at, times, why := w.fate(now, len(f.Bytes))
 	if times == 0 {
 		q.counts.drop(why)
 		return
@@ -157,7 +168,7 @@ func (s *sending) close() {
 
 // impairQueue is a queue that is spoilt.
 type impairQueue struct {
-	link   *impaired
+	link   *Impaired
 	behind Queue
 	counts counts // of drops only
 
@@ -184,13 +195,14 @@ func (q *impairQueue) pass(f *Frame) { q.behind.Write(&Parts{Head: f.Bytes, Offl
 
 // Write implements Queue.
 func (q *impairQueue) Write(p *Parts) bool {
-	s, caps := q.link.out, q.link.Caps()
-	if s == nil {
+	w := q.link.out.way.Load()
+	if w == nil {
 		return q.behind.Write(p)
 	}
+	caps := q.link.Caps()
 	why, ok := DropRefused, caps.takes(p)
 	if ok {
-		why, ok = s.write(q, p)
+		why, ok = q.link.out.write(w, q, p)
 	}
 	if !ok {
 		q.counts.drop(why)
@@ -200,7 +212,7 @@ func (q *impairQueue) Write(p *Parts) bool {
 
 // Read implements Queue.
 func (q *impairQueue) Read(batch []Frame, wait time.Duration) (int, error) {
-	if q.link.in == nil {
+	if q.link.in.Load() == nil && len(q.coming) == 0 {
 		return q.behind.Read(batch, wait)
 	}
 	now := time.Now()
@@ -256,7 +268,10 @@ func (q *impairQueue) take(now time.Time, frames []Frame) {
 
 // keep has a copy of a frame that came be read when it is its time.
 func (q *impairQueue) keep(now time.Time, f *Frame) {
-	at, times, why := q.link.in.fate(now, len(f.Bytes))
+	at, times, why := now, 1, Drop(0)
+	if w := q.link.in.Load(); w != nil {
+		at, times, why = w.fate(now, len(f.Bytes))
+	}
 	if times == 0 {
 		q.counts.drop(why)
 		return

@@ -315,6 +315,53 @@ func TestCloseDropsWhatIsOnItsWay(t *testing.T) {
 	})
 }
 
+// What is done changes while the link is used; what was on its way comes when it would have come.
+func TestTheWayChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := Pair(PairConfig{})
+		defer far.Close()
+		l, err := Impair(near, ImpairConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		set := func(i Impairment) {
+			if err := l.Set(ImpairConfig{Out: i, In: i}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		both := func(nth int) (lost bool) { // sends a frame each way
+			sent := l.Queue(0).Write(inParts(frame(nth, 100))) && far.Queue(0).Write(inParts(frame(nth, 100)))
+			if !sent {
+				t.Fatalf("frame %d was not taken", nth)
+			}
+			n, _ := far.Queue(0).Read(make([]Frame, 1), 0)
+			m, _ := l.Queue(0).Read(make([]Frame, 1), 0)
+			if n != m {
+				t.Fatalf("frame %d: %d came out, %d in", nth, n, m)
+			}
+			return n == 0
+		}
+		if both(1) {
+			t.Error("a frame is lost where nothing is done")
+		}
+		if set(Impairment{Loss: 1}); !both(2) {
+			t.Error("a frame came where all are lost")
+		}
+		if set(Impairment{Delay: time.Second}); !both(3) {
+			t.Error("a frame came at once where all come late")
+		}
+		if set(Impairment{}); both(4) {
+			t.Error("a frame is lost though nothing is done any more")
+		}
+		if err := l.Set(ImpairConfig{In: Impairment{Loss: 2}}); err == nil || both(5) {
+			t.Errorf("a wrong impairment changes something (%v)", err)
+		}
+		same(t, want(t, far.Queue(0), 1), [][]byte{frame(3, 100)})
+		same(t, want(t, l.Queue(0), 1), [][]byte{frame(3, 100)})
+	})
+}
+
 func TestImpairmentsThatCannotBe(t *testing.T) {
 	near, _ := Pair(PairConfig{})
 	nan := 0.0
