@@ -23,7 +23,7 @@ type lane struct {
 	frames  [batch]link.Frame
 	touched []*Conn
 	checked tcp.Time // when neighbours and fragments were last looked at
-	next    tcp.Time // when they are to be again; 0: not before something happens
+	next    tcp.Time // when they are to be again; 0: not before something comes
 }
 
 const (
@@ -43,6 +43,9 @@ func (l *lane) run() {
 			l.receive(&packet{lane: l, frame: &l.frames[i], now: now})
 		}
 		l.answer(now)
+		if n > 0 && l.next == 0 { // of a neighbour, or a fragment, perhaps
+			l.next = now.Add(lookEach)
+		}
 		l.tick(now)
 	}
 }

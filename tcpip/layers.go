@@ -27,6 +27,7 @@ const (
 	done layer = iota // nowhere: it was taken, or dropped and counted
 	arpLayer
 	ipv4Layer
+	fragmentsLayer
 	icmpLayer
 	udpLayer
 	tcpLayer
@@ -40,6 +41,8 @@ func (l *lane) receive(p *packet) {
 			next = p.arp()
 		case ipv4Layer:
 			next = p.ipv4()
+		case fragmentsLayer:
+			next = p.fragments()
 		case icmpLayer:
 			next = p.icmp()
 		case udpLayer:
@@ -95,7 +98,7 @@ func (p *packet) arp() layer {
 	return done
 }
 
-// ipv4 checks a packet, puts fragments together, and deals out by protocol.
+// ipv4 checks a packet, and deals out fragments, and whole packets by protocol.
 func (p *packet) ipv4() layer {
 	v, fault := wire.ParseIPv4(p.eth.Payload())
 	if fault != wire.OK || !p.good && !v.ChecksumOK() {
@@ -110,10 +113,13 @@ func (p *packet) ipv4() layer {
 		return p.drop(DropOptions)
 	}
 	if v.Fragment() {
-		if !p.assemble() {
-			return done
-		}
+		return fragmentsLayer
 	}
+	return p.whole()
+}
+
+// whole deals packets out by protocol.
+func (p *packet) whole() layer {
 	p.lane.s.sockets.raw(p)
 	switch p.ip.Protocol() {
 	case wire.TCPProtocol:
@@ -145,22 +151,18 @@ func routed(options []byte) bool {
 	return false
 }
 
-// assemble takes a fragment, and says whether its packet is whole now.
-func (p *packet) assemble() bool {
+// fragments takes a fragment, and goes on with its packet if that is whole now.
+func (p *packet) fragments() layer {
 	s := p.lane.s
 	s.fragsMu.Lock()
 	whole, outcome := s.fragments.Add(p.ip, ip.Time(p.now))
 	s.fragsMu.Unlock()
-	if p.lane.next == 0 {
-		p.lane.next = p.now.Add(lookEach)
-	}
 	switch outcome {
 	case ip.Whole:
 		p.ip, p.good = whole, false
-		return true
+		return p.whole()
 	case ip.Held, ip.Twice:
-		return false
+		return done
 	}
-	p.drop(DropFragment)
-	return false
+	return p.drop(DropFragment)
 }
