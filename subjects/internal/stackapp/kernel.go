@@ -1,0 +1,54 @@
+package stackapp
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+)
+
+// Kernel is the kernel's own stack. At an address the services are at their ports; without one they are on loopback, at ports that were free, and
+// can be dialled: that is the inside.
+func Kernel(at netip.Addr) Stack {
+	var listen net.ListenConfig
+	listen.SetMultipathTCP(false)
+	k := &kernel{listen: listen, ports: map[int]string{}}
+	if at.IsValid() {
+		return Stack{Listen: func(port int) (net.Listener, error) {
+			return listen.Listen(context.Background(), "tcp4", netip.AddrPortFrom(at, uint16(port)).String())
+		}}
+	}
+	return Stack{Listen: k.listenInside, Dial: k.dial}
+}
+
+// kernel knows where the services inside are.
+type kernel struct {
+	listen net.ListenConfig
+
+	mu    sync.Mutex
+	ports map[int]string // guarded by mu: the service's port to the address at which it is
+}
+
+func (k *kernel) listenInside(port int) (net.Listener, error) {
+	l, err := k.listen.Listen(context.Background(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ports[port] = l.Addr().String()
+	return l, nil
+}
+
+func (k *kernel) dial(ctx context.Context, port int) (net.Conn, error) {
+	k.mu.Lock()
+	address, ok := k.ports[port]
+	k.mu.Unlock()
+	if !ok {
+		address = "127.0.0.1:" + strconv.Itoa(port)
+	}
+	var d net.Dialer
+	d.SetMultipathTCP(false)
+	return d.DialContext(ctx, "tcp4", address)
+}

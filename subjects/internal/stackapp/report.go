@@ -1,0 +1,54 @@
+package stackapp
+
+import "time"
+
+// Report is what a stack did between two ends of its own. Counts are of the window.
+type Report struct {
+	Operation    string           `json:"operation"` // connect, bulk or rr
+	Connections  int              `json:"connections"`
+	Messages     int64            `json:"messages"` // operations; of bulk, each 65,536 bytes count as one
+	Bytes        int64            `json:"bytes"`    // that applications read: of connect and bulk at the far end, of rr at both
+	GbitS        float64          `json:"gbit_s"`
+	MessageRate  float64          `json:"message_rate"`        // messages a second
+	LatencyUS    Percentiles      `json:"latency_us,omitzero"` // of an operation; none of bulk
+	MeanUS       float64          `json:"mean_us,omitzero"`
+	Errors       map[string]int64 `json:"errors"` // what the errors said to their count, the whole run; empty when nothing went wrong
+	CPUNS        int64            `json:"cpu_ns"` // of this process: application and stack, both ends
+	WindowNS     int64            `json:"window_ns"`
+	WarmNS       int64            `json:"warm_ns"`       // before the window
+	WarmMessages int64            `json:"warm_messages"` // before the window
+	Collector    Collector        `json:"collector"`     // of the whole run
+}
+
+// Percentiles sum up times in microseconds.
+type Percentiles struct {
+	P01  float64 `json:"p01"`
+	P50  float64 `json:"p50"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p999"`
+	Max  float64 `json:"max"`
+}
+
+// report sums the workers up, who have all ended.
+func (i *inside) report() Report {
+	r := Report{Operation: i.Operation, Connections: i.Connections, Errors: i.errors, CPUNS: int64(i.cpu), WindowNS: int64(i.window), WarmNS: int64(i.warm),
+		Bytes: i.bytes, Collector: ReadCollector()}
+	var all histogram
+	for _, w := range i.workers {
+		all.add(&w.times)
+		r.WarmMessages += w.warm
+	}
+	r.Messages, r.LatencyUS, r.MeanUS = all.count, all.percentiles(), all.mean()
+	switch i.Operation {
+	case Connect:
+		r.Bytes = r.Messages * connectBytes
+	case RR:
+		r.Bytes = r.Messages * 2
+	case Bulk:
+		r.Messages, r.WarmMessages = r.Bytes/bulkMessage, i.warmBytes/bulkMessage
+	}
+	if seconds := time.Duration(r.WindowNS).Seconds(); seconds > 0 {
+		r.GbitS, r.MessageRate = float64(r.Bytes)*8/1e9/seconds, float64(r.Messages)/seconds
+	}
+	return r
+}

@@ -1,0 +1,154 @@
+package stackapp
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	echoSize  = 512       // bytes of an echo's buffer: an idle connection holds one
+	blockSize = 128 << 10 // bytes of a read or a write of the other services
+)
+
+// resting is how long nothing is accepted when that has failed, as it does for want of descriptors.
+const resting = 20 * time.Millisecond
+
+// blocks are read into by connections while something comes: a short one costs no allocation.
+var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
+
+// sourceBlock is what the source sends. Nobody writes to it.
+var sourceBlock [blockSize]byte
+
+// Services are the running ones of a stack.
+type Services struct {
+	listeners []net.Listener
+	running   sync.WaitGroup
+	discarded atomic.Int64 // bytes that the discard service read
+
+	mu     sync.Mutex
+	closed bool                  // guarded by mu
+	open   map[net.Conn]struct{} // guarded by mu
+}
+
+// Serve starts the services of s that it does not serve itself. They run until Close.
+func Serve(s Stack) (*Services, error) {
+	v := &Services{open: map[net.Conn]struct{}{}}
+	for port, handle := range map[int]func(net.Conn){Echo: echo, Discard: v.discard, Source: source} {
+		if slices.Contains(s.Served, port) {
+			continue
+		}
+		l, err := s.Listen(port)
+		if err != nil {
+			v.Close()
+			return nil, fmt.Errorf("listening on port %d: %w", port, err)
+		}
+		v.listeners = append(v.listeners, l)
+		v.running.Go(func() { v.accept(l, handle) }) // until Close closes l
+	}
+	return v, nil
+}
+
+// Close ends all listeners and connections, and returns when their goroutines have ended.
+func (v *Services) Close() {
+	v.mu.Lock()
+	v.closed = true
+	for _, l := range v.listeners {
+		l.Close() //nolint:errcheck // nothing is lost
+	}
+	for c := range v.open {
+		c.Close() //nolint:errcheck // nothing is lost
+	}
+	v.mu.Unlock()
+	v.running.Wait()
+}
+
+func (v *Services) accept(l net.Listener, handle func(net.Conn)) {
+	for {
+		c, err := l.Accept()
+		switch {
+		case err == nil:
+			if v.keep(c) {
+				v.running.Go(func() { v.session(c, handle) }) // until the peer ends it, or Close
+			}
+		case errors.Is(err, net.ErrClosed) || v.isClosed():
+			return
+		default:
+			time.Sleep(resting)
+		}
+	}
+}
+
+// keep notes a connection for Close, or closes it when that has been.
+func (v *Services) keep(c net.Conn) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		c.Close() //nolint:errcheck // nothing is lost
+		return false
+	}
+	v.open[c] = struct{}{}
+	return true
+}
+
+func (v *Services) isClosed() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.closed
+}
+
+func (v *Services) session(c net.Conn, handle func(net.Conn)) {
+	handle(c)
+	v.mu.Lock()
+	delete(v.open, c)
+	v.mu.Unlock()
+	c.Close() //nolint:errcheck // the peer sees it
+}
+
+// noDelay has small writes leave at once, on stacks that can be asked for it.
+func noDelay(c net.Conn) {
+	if c, ok := c.(interface{ SetNoDelay(bool) error }); ok {
+		c.SetNoDelay(true) //nolint:errcheck // it is slower then, which shows
+	}
+}
+
+func echo(c net.Conn) {
+	noDelay(c)
+	buffer := make([]byte, echoSize)
+	for {
+		n, err := c.Read(buffer)
+		if n > 0 {
+			if _, err := c.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// discard reads until the peer's end.
+func (v *Services) discard(c net.Conn) {
+	buffer := blocks.Get().(*[blockSize]byte)
+	defer blocks.Put(buffer)
+	for {
+		n, err := c.Read(buffer[:])
+		v.discarded.Add(int64(n))
+		if err != nil {
+			return
+		}
+	}
+}
+
+func source(c net.Conn) {
+	for {
+		if _, err := c.Write(sourceBlock[:]); err != nil {
+			return
+		}
+	}
+}
