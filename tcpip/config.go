@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
@@ -17,10 +18,11 @@ type Config struct {
 	Routes []ip.Route     // beside those to the networks of Addrs; a default route is one to 0.0.0.0/0
 	TCP    tcp.Config     // MSS and Superframe are the link's
 
-	Reassembly ip.Limits // of fragments
-	Memory     int       // bytes that the buffers of all connections may hold. Default 256 MiB
-	ErrorRate  int       // ICMP errors a second, ten times as many at once. Default 100
-	Backlog    int       // connections that wait to be accepted, for each listener, and as many that are being opened. Default 1,024
+	Reassembly ip.Limits        // of fragments
+	Memory     int              // bytes that the buffers of all connections may hold. Default 256 MiB
+	Resolver   []netip.AddrPort // servers of the domain name system, in the order in which they are asked; port 0 is 53. None: Dial takes addresses only
+	ErrorRate  int              // ICMP errors a second, ten times as many at once. Default 100
+	Backlog    int              // connections that wait to be accepted, for each listener, and as many that are being opened. Default 1,024
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -33,6 +35,15 @@ func (c Config) withDefaults() (Config, error) {
 	for _, a := range c.Addrs {
 		if !a.IsValid() || !a.Addr().Is4() || a.Addr().IsUnspecified() || a.Addr().IsMulticast() {
 			return c, fmt.Errorf("tcpip: Addrs has %v, which no host can have: write an IPv4 address with the length of its network, such as 10.0.0.2/24", a)
+		}
+	}
+	c.Resolver = slices.Clone(c.Resolver)
+	for i, r := range c.Resolver {
+		if !r.Addr().Is4() || r.Addr().IsUnspecified() || r.Addr().IsMulticast() {
+			return c, fmt.Errorf("tcpip: Resolver has %v, which is no server's address: write an IPv4 address with a port, such as 10.0.0.1:53", r)
+		}
+		if r.Port() == 0 {
+			c.Resolver[i] = netip.AddrPortFrom(r.Addr(), 53)
 		}
 	}
 	return c, nil

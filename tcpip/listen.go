@@ -195,56 +195,6 @@ func (l *Listener) Close() error {
 // Addr implements net.Listener.
 func (l *Listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
 
-// Dial connects to a TCP or UDP address: see DialContext.
-func (s *Stack) Dial(network, address string) (net.Conn, error) {
-	return s.DialContext(context.Background(), network, address)
-}
-
-// DialContext connects to a TCP or UDP address. A name is resolved over the stack, if it has a resolver.
-func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	remote, err := s.remoteAddr(ctx, network, address)
-	if err != nil {
-		return nil, opError("dial", network, err)
-	}
-	switch network {
-	case "tcp", "tcp4":
-		c, err := s.open(remote)
-		if err == nil {
-			err = c.connect(ctx)
-		}
-		if err != nil {
-			return nil, &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(remote), Err: err}
-		}
-		return c, nil
-	case "udp", "udp4":
-		return s.dialUDP(remote)
-	}
-	return nil, opError("dial", network, net.UnknownNetworkError(network))
-}
-
-// remoteAddr reads an address, by asking for its name if it is one.
-func (s *Stack) remoteAddr(ctx context.Context, network, address string) (netip.AddrPort, error) {
-	if a, err := netip.ParseAddrPort(address); err == nil {
-		return a, nil
-	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	n, err := net.DefaultResolver.LookupPort(ctx, network, port)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	if host == "" {
-		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(n)), nil
-	}
-	a, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("%q is no address, and this stack has no resolver", host)
-	}
-	return netip.AddrPortFrom(a, uint16(n)), nil
-}
-
 // open begins a connection.
 func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 	i, _, src, ok := s.way(remote.Addr())

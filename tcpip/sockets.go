@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"slices"
@@ -52,96 +53,6 @@ func (s *sockets) closeAll() {
 	for _, c := range all {
 		c.Close() //nolint:errcheck // it is
 	}
-}
-
-// datagram is one that came.
-type datagram struct {
-	from    netip.AddrPort
-	payload []byte
-}
-
-// inbox is where a socket's datagrams wait.
-type inbox struct {
-	reader waiter
-
-	mu     sync.Mutex
-	queue  []datagram
-	bytes  int
-	err    error // to be told once, by the next read
-	closed bool
-}
-
-// inboxMost is how many bytes may wait; what comes then is dropped.
-const inboxMost = 256 << 10
-
-func (b *inbox) put(d datagram) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed || b.bytes+len(d.payload)+64 > inboxMost {
-		return false
-	}
-	b.queue = append(b.queue, d)
-	b.bytes += len(d.payload) + 64
-	b.reader.wake()
-	return true
-}
-
-// fail has the next read, if nothing waits, return an error.
-func (b *inbox) fail(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.err = err
-	b.reader.wake()
-}
-
-func (b *inbox) take() (d datagram, deadline time.Time, ok bool, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	deadline = b.reader.deadline
-	if err = b.reader.refusal(b.closed); err != nil {
-		return d, deadline, false, err
-	}
-	if len(b.queue) > 0 {
-		d = b.queue[0]
-		b.queue = slices.Delete(b.queue, 0, 1)
-		b.bytes -= len(d.payload) + 64
-		return d, deadline, true, nil
-	}
-	err, b.err = b.err, nil
-	return d, deadline, false, err
-}
-
-// read waits for a datagram.
-func (b *inbox) read() (datagram, error) {
-	b.reader.busy.Lock()
-	defer b.reader.busy.Unlock()
-	for {
-		d, deadline, ok, err := b.take()
-		if ok || err != nil {
-			return d, err
-		}
-		b.reader.wait(deadline)
-	}
-}
-
-func (b *inbox) close() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	was := b.closed
-	b.closed, b.queue, b.bytes = true, nil, 0
-	b.reader.wake()
-	return !was
-}
-
-func (b *inbox) setDeadline(t time.Time) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return net.ErrClosed
-	}
-	b.reader.deadline = t
-	b.reader.wake()
-	return nil
 }
 
 // UDPConn is a UDP socket, a net.PacketConn, and a net.Conn when it was dialed.
@@ -245,15 +156,18 @@ func (s *Stack) ListenPacket(network, address string) (net.PacketConn, error) {
 	return u, nil
 }
 
-func (s *Stack) dialUDP(remote netip.AddrPort) (net.Conn, error) {
+func (s *Stack) dialUDP(_ context.Context, remote netip.AddrPort) (net.Conn, error) {
 	_, _, src, ok := s.way(remote.Addr())
-	if !ok {
-		return nil, opError("dial", "udp", syscall.ENETUNREACH)
+	switch {
+	case !ok:
+		return nil, syscall.ENETUNREACH
+	case remote.Port() == 0 || !remote.Addr().Is4():
+		return nil, syscall.EADDRNOTAVAIL
 	}
 	u := &UDPConn{s: s, local: netip.AddrPortFrom(src, 0), remote: remote}
 	u.reader = newWaiter()
 	if err := s.sockets.addUDP(u); err != nil {
-		return nil, opError("dial", "udp", err)
+		return nil, err
 	}
 	return u, nil
 }

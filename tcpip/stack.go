@@ -17,13 +17,14 @@ import (
 // Stack is a host. Its methods may be called from any goroutine.
 type Stack struct {
 	// Immutable.
-	cfg    Config
-	ifaces []*iface // the link's, if there is one, and the loopback
-	routes ip.Routes
-	began  time.Time
-	secret [16]byte // of sequence numbers and ports
-	done   sync.WaitGroup
-	budget budget
+	cfg      Config
+	ifaces   []*iface // the link's, if there is one, and the loopback
+	routes   ip.Routes
+	began    time.Time
+	secret   [16]byte // of sequence numbers and ports
+	done     sync.WaitGroup
+	budget   budget
+	resolver *resolver
 
 	closed atomic.Bool
 	drops  dropCounts
@@ -49,6 +50,7 @@ func New(cfg Config) (*Stack, error) {
 	s := &Stack{cfg: cfg, began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly), errors: icmp.NewLimiter(cfg.ErrorRate)}
 	rand.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.left.Store(int64(cfg.Memory))
+	s.resolver = newResolver(s)
 	s.conns.init()
 	s.sockets.init()
 	if cfg.Link != nil {

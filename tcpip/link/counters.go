@@ -67,3 +67,14 @@ func (c *counts) Counters() Counters {
 	}
 	return now
 }
+
+// Add adds what another queue has counted.
+func (c *Counters) Add(d Counters) {
+	c.Received += d.Received
+	c.ReceivedBytes += d.ReceivedBytes
+	c.Sent += d.Sent
+	c.SentBytes += d.SentBytes
+	for i, n := range d.Dropped {
+		c.Dropped[i] += n
+	}
+}

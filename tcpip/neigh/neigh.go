@@ -7,6 +7,8 @@
 package neigh
 
 import (
+	"iter"
+	"maps"
 	"net/netip"
 	"time"
 
@@ -229,3 +231,14 @@ func (t *Table) Tick(now Time, do Actions) (next Time) {
 	}
 	return next
 }
+
+// All are the neighbours, in no order. The table is not to be changed meanwhile.
+func (t *Table) All() iter.Seq[*Neighbour] { return maps.Values(t.all) }
+
+// Waiting is how many packets wait for the neighbour.
+func (n *Neighbour) Waiting() int { return len(n.waiting) }
+
+var stateNames = [...]string{"incomplete", "reachable", "stale", "probing", "failed"}
+
+// String is the state's name, as people and metrics have it.
+func (s State) String() string { return stateNames[s] }

@@ -102,6 +102,8 @@ func (c *Conn) sendSYN(emit Emit) {
 	}
 	if c.synTries == 0 {
 		c.synAt = c.now
+	} else {
+		c.resent++
 	}
 	c.synTries++
 	c.rtoAt = c.now.Add(c.rtoNow())
@@ -159,6 +161,7 @@ func (c *Conn) resend(i, most int, emit Emit) {
 	}
 	p := &c.flight.pieces()[i]
 	c.flight.sentAgain(p, c.now)
+	c.resent += uint64(max(1, (p.len()+c.payload()-1)/c.payload()))
 	c.prr.sent += p.len()
 	if c.phase != open && c.before.stamp == 0 && c.stamps {
 		c.before.stamp = c.stamp()

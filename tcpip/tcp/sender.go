@@ -27,6 +27,7 @@ type sender struct {
 	corked      bool     // only full segments go
 	small       wire.Seq // the end of the last small segment that was sent (Minshall's variant of Nagle)
 	full        bool     // the application was told that there is no room
+	resent      uint64   // segments that were sent again
 
 	flight
 	estimator

@@ -1,0 +1,103 @@
+package tcpip
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// Dial connects to a TCP or UDP address: see DialContext.
+func (s *Stack) Dial(network, address string) (net.Conn, error) {
+	return s.DialContext(context.Background(), network, address)
+}
+
+// DialContext connects to a TCP or UDP address: "10.0.0.2:80", or "host.example:http" if the stack has a resolver. Of a name with several addresses each is
+// tried in turn, with its share of the time that the context leaves. A name stands for itself: the machine's list of domains to search in is not used.
+func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := s.dialUDP
+	switch network {
+	case "tcp", "tcp4":
+		dial = s.dialTCP
+	case "udp", "udp4":
+	default:
+		return nil, opError("dial", network, net.UnknownNetworkError(network))
+	}
+	remotes, err := s.remoteAddrs(ctx, network, address)
+	if err != nil {
+		return nil, opError("dial", network, err)
+	}
+	var first error // of several it says most
+	for i, remote := range remotes {
+		c, err := dialOne(ctx, dial, remote, len(remotes)-i)
+		if err == nil {
+			return c, nil
+		}
+		err = &net.OpError{Op: "dial", Net: network, Addr: addrOf(network, remote), Err: err}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}
+
+// dialOne tries an address, for its share of the time that is left for so many.
+func dialOne(ctx context.Context, dial func(context.Context, netip.AddrPort) (net.Conn, error), remote netip.AddrPort, left int) (net.Conn, error) {
+	if end, ok := ctx.Deadline(); ok && left > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, max(time.Until(end)/time.Duration(left), leastShare))
+		defer cancel()
+	}
+	return dial(ctx, remote)
+}
+
+// leastShare is the least time that an address is tried for: less would give up those that answer.
+const leastShare = 2 * time.Second
+
+func addrOf(network string, a netip.AddrPort) net.Addr {
+	if network[0] == 'u' {
+		return net.UDPAddrFromAddrPort(a)
+	}
+	return net.TCPAddrFromAddrPort(a)
+}
+
+func (s *Stack) dialTCP(ctx context.Context, remote netip.AddrPort) (net.Conn, error) {
+	c, err := s.open(remote)
+	if err == nil {
+		err = c.connect(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+var errNoResolver = errors.New("it is a name, and the stack has no server to ask for it: give it one by Config.Resolver, or write an address")
+
+// remoteAddrs reads an address, by asking for its name if it is one.
+func (s *Stack) remoteAddrs(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	port, err := net.DefaultResolver.LookupPort(ctx, network, service)
+	if err != nil {
+		return nil, err
+	}
+	if host == "" {
+		return []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port))}, nil
+	}
+	addrs := make([]netip.Addr, 1)
+	if addrs[0], err = netip.ParseAddr(host); err != nil {
+		addrs, err = s.lookup(ctx, host)
+	}
+	var all []netip.AddrPort
+	for _, a := range addrs {
+		all = append(all, netip.AddrPortFrom(a.Unmap(), uint16(port)))
+	}
+	return all, err
+}

@@ -1,0 +1,41 @@
+package tcpip
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// An inbox is a queue: what comes out is what went in, in its order, and what it counts for is what is in it.
+func TestAnInboxIsAQueue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := inbox{reader: newWaiter()}
+		var model []datagram
+		cost, dropped := 0, uint64(0)
+		for range rapid.IntRange(1, 300).Draw(t, "steps") {
+			if len(model) > 0 && rapid.IntRange(0, 2).Draw(t, "take") == 0 {
+				d, err := b.read()
+				if err != nil || &d.payload[0] != &model[0].payload[0] {
+					t.Fatal("another than the oldest came out", err)
+				}
+				cost -= d.cost()
+				model = model[1:]
+				continue
+			}
+			d := datagram{payload: make([]byte, rapid.SampledFrom([]int{1, 1500, 65507}).Draw(t, "size"))}
+			fits := cost+d.cost() <= inboxMost
+			if b.put(d) != fits {
+				t.Fatalf("%d bytes on top of %d: fits %t", d.cost(), cost, fits)
+			}
+			if fits {
+				model = append(model, d)
+				cost += d.cost()
+			} else {
+				dropped++
+			}
+		}
+		if n, bytes, lost := b.fill(); n != len(model) || bytes != cost || lost != dropped {
+			t.Fatalf("%d datagrams of %d bytes, %d dropped; want %d, %d, %d", n, bytes, lost, len(model), cost, dropped)
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package tcpip
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/tcpip/neigh"
+	"weir/tcpip/tcp"
+)
+
+func TestARunningStackIsSeen(t *testing.T) {
+	a, b := hosts(t, link.PairConfig{})
+	l := listen(t, b, "10.0.0.2:80")
+	c := dial(t, a, "tcp", "10.0.0.2:80")
+	if _, err := c.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	d, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	eventually(t, func() bool { return len(b.Connections()) == 1 && b.Connections()[0].Unread == 5 })
+	got := b.Connections()[0]
+	if got.Local.String() != "10.0.0.2:80" || got.Remote.String() != c.LocalAddr().String() || got.State != tcp.Established || got.Window == 0 || got.MSS != 1448 || got.RTO == 0 {
+		t.Errorf("%+v", got)
+	}
+	eventually(t, func() bool { return a.Connections()[0].UnderWay == 0 && a.Connections()[0].RTT > 0 })
+	waiting := dial(t, a, "tcp", "10.0.0.2:80")
+	eventually(t, func() bool { ls := b.Listeners(); return len(ls) == 1 && ls[0].Waiting == 1 })
+	if got := b.Listeners()[0]; got.Local.String() != "10.0.0.2:80" || got.Backlog != 1024 {
+		t.Errorf("%+v", got)
+	}
+	waiting.Close()
+	if ns := a.Neighbours(); len(ns) != 1 || ns[0].Interface != "link" || ns[0].Addr.String() != "10.0.0.2" || ns[0].MAC != b.ifaces[0].caps.MAC || ns[0].State != neigh.Reachable {
+		t.Errorf("%+v", ns)
+	}
+	if i := a.Interfaces(); len(i) != 2 || i[0].Counters.Sent == 0 || i[0].Counters.Received == 0 || i[1].Name != "lo" {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestRoutesSocketsAndDropsAreSeen(t *testing.T) {
+	a, b := hosts(t, link.PairConfig{})
+	if r := a.Routes(); len(r) != 2 || r[0].To.String() != "10.0.0.0/24" || r[0].Interface != "link" || r[0].Source.String() != "10.0.0.1" || r[1].Interface != "lo" {
+		t.Errorf("%+v", r)
+	}
+	u, err := b.ListenPacket("udp", ":53")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer u.Close()
+	c := dial(t, a, "udp", "10.0.0.2:53")
+	for range 3 {
+		c.Write([]byte("four")) //nolint:errcheck // what comes tells
+	}
+	eventually(t, func() bool { s := b.Sockets(); return len(s) == 1 && s[0].Waiting == 3 })
+	if got := a.Sockets(); len(got) != 1 || got[0].Remote.String() != "10.0.0.2:53" {
+		t.Errorf("%+v", got)
+	}
+	dial(t, a, "udp", "10.0.0.2:54").Write([]byte("nobody")) //nolint:errcheck // likewise
+	eventually(t, func() bool { return maps.Collect(b.Drops())[DropUDPPort] == 1 })
+	if held, most := a.Memory(); held != 0 || most != 256<<20 {
+		t.Errorf("%d of %d bytes", held, most)
+	}
+}
+
+// eventually waits until something is so.
+func eventually(t testing.TB, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not happen")
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package tcpip
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"weir/tcpip/link"
+)
+
+// names is a server of the domain name system.
+type names struct {
+	of            map[string][]string // addresses, by name without its last dot
+	code          dnsmessage.RCode    // that everything is answered by
+	byUDP, byTCP  atomic.Int64        // questions
+}
+
+// serve answers at an address of a stack's, until the test is over.
+func (n *names) serve(t *testing.T, s *Stack, address string) *names {
+	t.Helper()
+	u, err := s.ListenPacket("udp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := listen(t, s, address)
+	done := make(chan struct{}, 2) // the two servers' ends
+	go func() { n.datagrams(u); done <- struct{}{} }()
+	go func() { n.streams(l); done <- struct{}{} }()
+	t.Cleanup(func() { u.Close(); l.Close(); <-done; <-done })
+	return n
+}
+
+func (n *names) datagrams(u net.PacketConn) {
+	p := make([]byte, 4096)
+	for {
+		length, from, err := u.ReadFrom(p)
+		if err != nil {
+			return
+		}
+		n.byUDP.Add(1)
+		u.WriteTo(n.answer(p[:length], 512), from) //nolint:errcheck // the client tells
+	}
+}
+
+func (n *names) streams(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		n.byTCP.Add(1)
+		var length [2]byte
+		io.ReadFull(c, length[:]) //nolint:errcheck // the client tells
+		p := make([]byte, binary.BigEndian.Uint16(length[:]))
+		io.ReadFull(c, p) //nolint:errcheck // likewise
+		a := n.answer(p, 1<<16)
+		c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(a))), a...)) //nolint:errcheck // likewise
+		c.Close()
+	}
+}
+
+// answer answers a question by a message of at most so many bytes.
+func (n *names) answer(p []byte, most int) []byte {
+	var m dnsmessage.Message
+	if m.Unpack(p) != nil || len(m.Questions) != 1 {
+		return nil
+	}
+	m.Response, m.RCode, m.Additionals = true, n.code, nil
+	q := m.Questions[0]
+	addrs, ok := n.of[strings.TrimSuffix(q.Name.String(), ".")]
+	if !ok && n.code == 0 {
+		m.RCode = dnsmessage.RCodeNameError
+	}
+	for _, a := range addrs {
+		m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 60}, Body: &dnsmessage.AResource{A: netip.MustParseAddr(a).As4()}})
+	}
+	b, _ := m.Pack()
+	if len(b) > most {
+		m.Truncated, m.Answers = true, nil
+		b, _ = m.Pack()
+	}
+	return b
+}
+
+// resolving are two stacks, the first of which asks servers that the second one has.
+func resolving(t *testing.T, servers ...string) (a, b *Stack) {
+	t.Helper()
+	la, lb := link.Pair(link.PairConfig{})
+	var at []netip.AddrPort
+	for _, s := range servers {
+		at = append(at, netip.MustParseAddrPort(s))
+	}
+	a, b = stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24"), Resolver: at}), stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
+	return a, b
+}
+
+func stack(t testing.TB, c Config) *Stack {
+	t.Helper()
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func prefixes(all ...string) (ps []netip.Prefix) {
+	for _, p := range all {
+		ps = append(ps, netip.MustParsePrefix(p))
+	}
+	return ps
+}
+
+func TestNamesAreDialed(t *testing.T) {
+	a, b := resolving(t, "10.0.0.2:0")
+	many := make([]string, 100)
+	for i := range many {
+		many[i] = netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}).String()
+	}
+	n := (&names{of: map[string][]string{"web.test": {"10.0.0.2"}, "two.test": {"127.0.0.1", "10.0.0.2"}, "many.test": many, "down.test": {"127.0.0.1"}}}).serve(t, b, ":53")
+	listen(t, b, ":80")
+	for _, name := range []string{"web.test:80", "two.test:http", "web.test.:80"} { // of two the first refuses
+		if c := dial(t, a, "tcp", name); c.RemoteAddr().String() != "10.0.0.2:80" {
+			t.Errorf("%s is at %v", name, c.RemoteAddr())
+		}
+	}
+	if c := dial(t, a, "udp", "web.test:53"); c.RemoteAddr().String() != "10.0.0.2:53" {
+		t.Errorf("by UDP it is at %v", c.RemoteAddr())
+	}
+	if n.byTCP.Load() != 0 {
+		t.Error("what fits is asked by TCP")
+	}
+	got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "many.test.")
+	if err != nil || len(got) != len(many) || n.byTCP.Load() == 0 {
+		t.Errorf("%d of %d addresses, %d questions by TCP (%v)", len(got), len(many), n.byTCP.Load(), err)
+	}
+	var missing *net.DNSError
+	if _, err := a.Dial("tcp", "gone.test:80"); !errors.As(err, &missing) || !missing.IsNotFound {
+		t.Errorf("no such name: %v", err)
+	}
+	if _, err := a.Dial("tcp", "down.test:80"); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("nobody listens there: %v", err)
+	}
+	if _, err := b.Dial("tcp", "web.test:80"); err == nil || !strings.Contains(err.Error(), "Config.Resolver") {
+		t.Errorf("no resolver: %v", err)
+	}
+	if _, err := b.Resolver().LookupHost(t.Context(), "web.test."); err == nil {
+		t.Error("a stack without servers finds a name")
+	}
+}
+
+// A server that refuses, and one that says that it cannot answer, are followed by the next one, which is then asked first.
+func TestTheNextServerIsAsked(t *testing.T) {
+	a, b := resolving(t, "10.0.0.2:5301", "10.0.0.2:5302")
+	good := (&names{of: map[string][]string{"web.test": {"10.0.0.2"}}}).serve(t, b, ":5302")
+	if got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "web.test."); err != nil || len(got) != 1 {
+		t.Fatalf("nobody is at the first: %v (%v)", got, err)
+	}
+	a, b = resolving(t, "10.0.0.2:5301", "10.0.0.2:5302")
+	bad := (&names{code: dnsmessage.RCodeServerFailure}).serve(t, b, ":5301")
+	(&names{of: good.of}).serve(t, b, ":5302")
+	for range 3 {
+		if got, err := a.Resolver().LookupNetIP(t.Context(), "ip4", "web.test."); err != nil || len(got) != 1 {
+			t.Fatalf("the first fails: %v (%v)", got, err)
+		}
+	}
+	if got := bad.byUDP.Load(); got != 1 {
+		t.Errorf("the server that fails was asked %d times", got)
+	}
+}
+
+func TestServersThatCannotBe(t *testing.T) {
+	for _, r := range []string{"0.0.0.0:53", "[::1]:53", "224.0.0.1:53"} {
+		if _, err := New(Config{Resolver: []netip.AddrPort{netip.MustParseAddrPort(r)}}); err == nil || !strings.Contains(err.Error(), "Resolver") {
+			t.Errorf("%s: %v", r, err)
+		}
+	}
+}
