@@ -31,7 +31,7 @@
 //
 // # Stop
 //
-// When the context of [Net.Run] ends: Put takes nothing more; callers of Put come home; what is under way
+// When the context of [Net.Run] ends, or [Net.Stop] is called: Put takes nothing more; callers of Put come home; what is under way
 // passes through to its end; when all edges have delivered what they took, the queues are closed and the workers
 // end; Run returns. At the deadline the queues are closed as they are: who waits is sent home, what is queued goes to
 // the error function with [ErrStopped], as does what is handed on later, and Run returns [ErrDeadline]. A Do that

@@ -15,6 +15,15 @@ const poll = time.Millisecond
 // Run runs the net until ctx ends and all that was under way has passed through, or the drain time has passed
 // since. A net runs once.
 func (n *Net[T]) Run(ctx context.Context, way Way) error {
+	if err := n.Start(way); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return n.Stop()
+}
+
+// Start is the begin of Run, for who has no goroutine to wait in: when it returns, Put takes items. [Net.Stop] is to follow.
+func (n *Net[T]) Start(way Way) error {
 	names := n.cycle(func(*edge[T]) bool { return true })
 	switch {
 	case way != Chain && way != Network:
@@ -24,7 +33,19 @@ func (n *Net[T]) Run(ctx context.Context, way Way) error {
 	case !n.begin(way):
 		return errors.New("flow: a net runs once: build another")
 	}
-	<-ctx.Done()
+	return nil
+}
+
+// Stop is the end of Run: it returns when all that was under way has passed through, or the drain time has passed. Of a net that does not run, or has
+// been stopped, it does nothing.
+func (n *Net[T]) Stop() error {
+	n.mu.Lock()
+	open := n.open
+	n.open = false
+	n.mu.Unlock()
+	if !open {
+		return nil
+	}
 	return n.stop()
 }
 
@@ -67,11 +88,8 @@ func (n *Net[T]) limited(s Stage[T]) func([]T, *Out[T]) {
 	}
 }
 
-// stop ends the run: no more Put, callers home, everything through, workers ended. See the package's comment.
+// stop ends the run, now that Put takes nothing any more: callers home, everything through, workers ended. See the package's comment.
 func (n *Net[T]) stop() (late error) {
-	n.mu.Lock()
-	n.open = false
-	n.mu.Unlock()
 	if !n.await(n.drain, n.quiet) {
 		late = ErrDeadline
 	}

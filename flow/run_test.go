@@ -1,0 +1,34 @@
+package flow
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestWhatIsPutBetweenStartAndStopPassesThrough(t *testing.T) {
+	ways(t, func(t *testing.T, way Way) {
+		var out []int
+		stages := []Stage[int]{{Name: "a", Do: func(in []int, _ *Out[int]) { out = append(out, in...) }}}
+		n, err := New(stages, []Edge{{To: "a"}}, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Stop(); err != nil || n.Put([]int{0}) != 0 {
+			t.Errorf("before Start, Stop returned %v, or Put took something", err)
+		}
+		if err := n.Start(way); err != nil {
+			t.Fatal(err)
+		}
+		if n.Put([]int{1}) != 1 || n.Start(way) == nil {
+			t.Error("it did not run, or it ran twice")
+		}
+		for range 2 {
+			if err := n.Stop(); err != nil || n.Put([]int{2}) != 0 {
+				t.Errorf("Stop returned %v, or Put took something after it", err)
+			}
+		}
+		if !slices.Equal(out, []int{1}) {
+			t.Errorf("%v came out", out)
+		}
+	})
+}
