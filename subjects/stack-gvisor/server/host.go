@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/link/loopback"
+	"gvisor.dev/gvisor/pkg/tcpip/network/arp"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/icmp"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
+	"gvisor.dev/gvisor/pkg/waiter"
+)
+
+// Buffers of a connection, in bytes.
+const (
+	firstBuffer = 1 << 20 // what one begins with, as netstack has it
+	mostBuffer  = 8 << 20 // what its tuning may come to
+)
+
+// nic is the number of the only interface.
+const nic tcpip.NICID = 1
+
+// host is a netstack.
+type host struct {
+	stack   *stack.Stack
+	address tcpip.Address
+}
+
+// newHost makes a host: on the TAP device, or, inside, on netstack's own loopback.
+func newHost(c config) (*host, error) {
+	h := &host{address: tcpip.AddrFrom4(c.addr.Addr().As4())}
+	h.stack = stack.New(stack.Options{
+		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
+		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol, icmp.NewProtocol4},
+		HandleLocal:        true,
+	})
+	if err := h.tune(); err != nil {
+		return nil, err
+	}
+	var link stack.LinkEndpoint = loopback.New()
+	if c.inside == "" {
+		fd, err := openTap(c.tap, c.offload)
+		if err != nil {
+			return nil, err
+		}
+		link = &tapLink{fd: fd, mtu: uint32(c.mtu), offload: c.offload, address: "\x02\x00\x00\x77\x00\x02"}
+	}
+	if err := h.stack.CreateNIC(nic, link); err != nil {
+		return nil, errors.New(err.String())
+	}
+	own := tcpip.ProtocolAddress{Protocol: ipv4.ProtocolNumber, AddressWithPrefix: tcpip.AddressWithPrefix{Address: h.address, PrefixLen: c.addr.Bits()}}
+	if err := h.stack.AddProtocolAddress(nic, own, stack.AddressProperties{}); err != nil {
+		return nil, errors.New(err.String())
+	}
+	h.stack.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}})
+	return h, nil
+}
+
+// tune sets what a user who knows netstack sets.
+func (h *host) tune() error {
+	sack, moderate, cubic := tcpip.TCPSACKEnabled(true), tcpip.TCPModerateReceiveBufferOption(true), tcpip.CongestionControlOption("cubic")
+	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: tcp.MinBufferSize, Default: firstBuffer, Max: mostBuffer}
+	send := tcpip.TCPSendBufferSizeRangeOption{Min: tcp.MinBufferSize, Default: firstBuffer, Max: mostBuffer}
+	for _, o := range []tcpip.SettableTransportProtocolOption{&sack, &moderate, &cubic, &receive, &send} {
+		if err := h.stack.SetTransportProtocolOption(tcp.ProtocolNumber, o); err != nil {
+			return fmt.Errorf("setting %T: %v", o, err)
+		}
+	}
+	return nil
+}
+
+// backlog is how many connections may wait to be accepted, as with the other stacks.
+const backlog = 4096
+
+func (h *host) listen(port uint16) (net.Listener, error) {
+	var queue waiter.Queue
+	end, err := h.stack.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &queue)
+	if err == nil {
+		err = end.Bind(tcpip.FullAddress{NIC: nic, Addr: h.address, Port: port})
+	}
+	if err == nil {
+		err = end.Listen(backlog)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listening on port %d: %v", port, err)
+	}
+	return gonet.NewTCPListener(h.stack, &queue, end), nil
+}
+
+func (h *host) dial(port uint16) (net.Conn, error) {
+	return gonet.DialTCP(h.stack, tcpip.FullAddress{NIC: nic, Addr: h.address, Port: port}, ipv4.ProtocolNumber)
+}
