@@ -33,10 +33,11 @@ type Conn struct {
 	tcp      *tcp.Conn
 	listener *Listener // until it is given to Accept
 	dst      wire.MAC
-	known    bool  // dst is
-	soft     error // what the network said of the way, for when the connection times out
-	closed   bool  // by the application
-	gone     bool  // from the stack's tables
+	known    bool   // dst is
+	soft     error  // what the network said of the way, for when the connection times out
+	closed   bool   // by the application
+	gone     bool   // from the stack's tables
+	resent   uint64 // segments sent again that are counted
 	reader   waiter
 	writer   waiter
 }
@@ -66,6 +67,10 @@ func (c *Conn) arrive(l *lane, seg *tcp.Segment, now tcp.Time) bool {
 func (c *Conn) flush(now tcp.Time) {
 	c.tcp.Output(now, c.send)
 	c.tell(c.tcp.Events())
+	if n := c.tcp.Resent(); n != c.resent {
+		c.lane.counts.resent.Add(n - c.resent)
+		c.resent = n
+	}
 	if at := c.tcp.Deadline(); at != 0 && c.lane.timers.set(c, at) {
 		c.lane.q.Wake()
 	}
@@ -142,6 +147,7 @@ func (c *Conn) emit(o *tcp.Sending) {
 		b = wire.AppendTCP(b, &f, o.Payload[0], o.Payload[1])
 	}
 	p.Head = b
+	c.lane.counts.went[carriesTCP].Add(1)
 	if (c.known || c.resolve(&p)) && !c.lane.q.Write(&p) {
 		c.s.drops.add(DropDevice)
 	}

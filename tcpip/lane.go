@@ -18,6 +18,7 @@ type lane struct {
 	iface  *iface
 	q      link.Queue
 	timers timers
+	counts laneCounts
 
 	// The reader's.
 	frames  [batch]link.Frame

@@ -120,6 +120,7 @@ func (p *packet) ipv4() layer {
 
 // whole deals packets out by protocol.
 func (p *packet) whole() layer {
+	p.lane.counts.came[carries(p.ip.Protocol())].Add(1)
 	p.lane.s.sockets.raw(p)
 	switch p.ip.Protocol() {
 	case wire.TCPProtocol:

@@ -63,6 +63,7 @@ func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
 	}
 	var err error
 	ip.Fragment(f, payload, mtu, func(header, piece []byte) {
+		i.lanes[0].counts.went[carries(f.Protocol)].Add(1)
 		if !s.sendFrame(i, hop, header, piece) {
 			err = syscall.ENOBUFS
 		}

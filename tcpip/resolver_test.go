@@ -17,9 +17,9 @@ import (
 
 // names is a server of the domain name system.
 type names struct {
-	of            map[string][]string // addresses, by name without its last dot
-	code          dnsmessage.RCode    // that everything is answered by
-	byUDP, byTCP  atomic.Int64        // questions
+	of           map[string][]string // addresses, by name without its last dot
+	code         dnsmessage.RCode    // that everything is answered by
+	byUDP, byTCP atomic.Int64        // questions
 }
 
 // serve answers at an address of a stack's, until the test is over.

@@ -233,5 +233,8 @@ func (a *Assembler) Tick(now Time, late func(first wire.IPv4)) (next Time) {
 	return 0
 }
 
-// Held is how many bytes unfinished packets hold.
+// Held is how many bytes unfinished packets hold, Most how many they may.
 func (a *Assembler) Held() int { return a.held }
+
+// Most is how many bytes unfinished packets may hold.
+func (a *Assembler) Most() int { return a.limits.Memory }

@@ -41,6 +41,8 @@ const (
 	Stale                   // it was, some time ago
 	Probing                 // it is used, and asked about
 	Failed                  // it does not answer
+
+	States // how many there are
 )
 
 // Neighbour is one that packets go to.

@@ -1,0 +1,124 @@
+package tcpip
+
+import (
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir/tcpip/link"
+)
+
+// gathered is what a stack tells Prometheus: values by name and labels.
+func gathered(t *testing.T, s *Stack) map[string]float64 {
+	t.Helper()
+	r := prometheus.NewPedanticRegistry()
+	if err := r.Register(s.Collector()); err != nil {
+		t.Fatal(err)
+	}
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			var labels []string
+			for _, l := range m.Label {
+				labels = append(labels, l.GetValue())
+			}
+			values[strings.TrimPrefix(f.GetName(), "weir_stack_")+"{"+strings.Join(labels, ",")+"}"] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return values
+}
+
+func TestWhatPrometheusIsTold(t *testing.T) {
+	a, b := hosts(t, link.PairConfig{})
+	l := listen(t, b, ":80")
+	c := dial(t, a, "tcp", "10.0.0.2:80")
+	d, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	go c.Write(make([]byte, 100_000)) //nolint:errcheck // what comes tells
+	if _, err := io.ReadFull(d, make([]byte, 99_000)); err != nil {
+		t.Fatal(err)
+	}
+	dial(t, a, "udp", "10.0.0.2:9").Write([]byte("nobody")) //nolint:errcheck // the drop tells
+	if _, err := a.Ping(t.Context(), b.ifaces[0].addrs[0].Addr(), 10); err != nil {
+		t.Fatal(err)
+	}
+	got := gathered(t, b)
+	for name, want := range map[string]float64{
+		"connections{ESTABLISHED}": 1, "connections{TIME-WAIT}": 0, "listeners{}": 1, "udp_sockets{}": 0, "packets_total{in,link,udp}": 1, "packets_total{in,link,icmp}": 1,
+		"packets_total{link,out,icmp}": 2, "packets_dropped_total{udp_port}": 1, "packets_dropped_total{memory}": 0, "frames_dropped_total{link,full}": 0,
+		"memory_limit_bytes{connections}": 256 << 20, "memory_limit_bytes{fragments}": 4 << 20, "segments_resent_total{}": 0,
+	} {
+		key := name
+		if have, ok := found(got, key); !ok || have != want {
+			t.Errorf("%s is %v (%t), want %v", name, have, ok, want)
+		}
+	}
+	known := 0.0
+	for name, n := range got {
+		if strings.HasPrefix(name, "neighbours{link") { // in whatever state it is by now
+			known += n
+		}
+	}
+	if known != 1 {
+		t.Errorf("%v neighbours", known)
+	}
+	for _, name := range []string{"frames_total{link,in}", "bytes_total{link,out}", "packets_total{link,in,tcp}", "packets_total{link,out,tcp}"} {
+		if have, ok := found(got, name); !ok || have == 0 {
+			t.Errorf("%s is %v (%t)", name, have, ok)
+		}
+	}
+}
+
+// found is a value, whose labels may be in any order.
+func found(all map[string]float64, name string) (float64, bool) {
+	family, labels, _ := strings.Cut(strings.TrimSuffix(name, "}"), "{")
+	want := strings.Split(labels, ",")
+	slices.Sort(want)
+	for k, v := range all {
+		f, ls, _ := strings.Cut(strings.TrimSuffix(k, "}"), "{")
+		have := strings.Split(ls, ",")
+		slices.Sort(have)
+		if f == family && slices.Equal(have, want) {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// What is lost is sent again, and counted.
+func TestWhatIsSentAgainIsCounted(t *testing.T) {
+	la, lb := link.Pair(link.PairConfig{})
+	lossy, err := link.Impair(la, link.ImpairConfig{Out: link.Impairment{Loss: 0.05}, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := stack(t, Config{Link: lossy, Addrs: prefixes("10.0.0.1/24")})
+	b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
+	l := listen(t, b, ":80")
+	c := dial(t, a, "tcp", "10.0.0.2:80")
+	go func(c net.Conn) { c.Write(make([]byte, 1<<20)); c.Close() }(c) //nolint:errcheck // what comes tells
+	d, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if n, err := io.Copy(io.Discard, d); err != nil || n != 1<<20 {
+		t.Fatal(n, err)
+	}
+	got := gathered(t, a)
+	lost := got["frames_dropped_total{link,lost}"]
+	if resent := got["segments_resent_total{}"]; resent == 0 || lost == 0 {
+		t.Errorf("%v frames were lost, %v segments sent again", lost, resent)
+	}
+}
