@@ -1,11 +1,14 @@
 // gVisor by itself, so that what it needs stays out of Weir's own module. The version is of gVisor's branch "go", which is the one that go build takes.
-module weir-stack-gvisor
+module weir/subjects/stack-gvisor/server
 
 go 1.26.3
+
+replace weir => ../../..
 
 require (
 	golang.org/x/sys v0.49.0
 	gvisor.dev/gvisor v0.0.0-20260701204157-69c2d17aea96
+	weir v0.0.0
 )
 
 require (

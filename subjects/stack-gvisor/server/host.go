@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -16,6 +17,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
 	"gvisor.dev/gvisor/pkg/waiter"
+
+	"weir/subjects/internal/stackapp"
 )
 
 // Buffers of a connection, in bytes.
@@ -33,34 +36,38 @@ type host struct {
 	address tcpip.Address
 }
 
-// newHost makes a host: on the TAP device, or, inside, on netstack's own loopback.
-func newHost(c config) (*host, error) {
-	h := &host{address: tcpip.AddrFrom4(c.addr.Addr().As4())}
+// open makes a host: on the TAP device, or, inside, on netstack's own loopback. The device ends with the process.
+func open(o stackapp.Options) (stackapp.Stack, error) {
+	h := &host{address: tcpip.AddrFrom4(o.Addr.Addr().As4())}
 	h.stack = stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol, icmp.NewProtocol4},
 		HandleLocal:        true,
 	})
 	if err := h.tune(); err != nil {
-		return nil, err
+		return stackapp.Stack{}, err
 	}
-	var link stack.LinkEndpoint = loopback.New()
-	if c.inside == "" {
-		fd, err := openTap(c.tap, c.offload)
+	link := loopback.New()
+	if !o.Inside() {
+		fd, err := openTap(o.TAP, o.Offload)
 		if err != nil {
-			return nil, err
+			return stackapp.Stack{}, err
 		}
-		link = &tapLink{fd: fd, mtu: uint32(c.mtu), offload: c.offload, address: "\x02\x00\x00\x77\x00\x02"}
+		link = &tapLink{fd: fd, mtu: uint32(o.MTU), offload: o.Offload, address: "\x02\x00\x00\x77\x00\x02"}
 	}
+	return stackapp.Stack{Listen: h.listen, Dial: h.dial}, h.attach(link, o.Addr.Bits())
+}
+
+func (h *host) attach(link stack.LinkEndpoint, bits int) error {
 	if err := h.stack.CreateNIC(nic, link); err != nil {
-		return nil, errors.New(err.String())
+		return errors.New(err.String())
 	}
-	own := tcpip.ProtocolAddress{Protocol: ipv4.ProtocolNumber, AddressWithPrefix: tcpip.AddressWithPrefix{Address: h.address, PrefixLen: c.addr.Bits()}}
+	own := tcpip.ProtocolAddress{Protocol: ipv4.ProtocolNumber, AddressWithPrefix: tcpip.AddressWithPrefix{Address: h.address, PrefixLen: bits}}
 	if err := h.stack.AddProtocolAddress(nic, own, stack.AddressProperties{}); err != nil {
-		return nil, errors.New(err.String())
+		return errors.New(err.String())
 	}
 	h.stack.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}})
-	return h, nil
+	return nil
 }
 
 // tune sets what a user who knows netstack sets.
@@ -79,11 +86,11 @@ func (h *host) tune() error {
 // backlog is how many connections may wait to be accepted, as with the other stacks.
 const backlog = 4096
 
-func (h *host) listen(port uint16) (net.Listener, error) {
+func (h *host) listen(port int) (net.Listener, error) {
 	var queue waiter.Queue
 	end, err := h.stack.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &queue)
 	if err == nil {
-		err = end.Bind(tcpip.FullAddress{NIC: nic, Addr: h.address, Port: port})
+		err = end.Bind(tcpip.FullAddress{NIC: nic, Addr: h.address, Port: uint16(port)})
 	}
 	if err == nil {
 		err = end.Listen(backlog)
@@ -91,9 +98,17 @@ func (h *host) listen(port uint16) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening on port %d: %v", port, err)
 	}
-	return gonet.NewTCPListener(h.stack, &queue, end), nil
+	return listener{gonet.NewTCPListener(h.stack, &queue, end)}, nil
 }
 
-func (h *host) dial(port uint16) (net.Conn, error) {
-	return gonet.DialTCP(h.stack, tcpip.FullAddress{NIC: nic, Addr: h.address, Port: port}, ipv4.ProtocolNumber)
+// listener ends an Accept that waits when it is closed.
+type listener struct{ *gonet.TCPListener }
+
+func (l listener) Close() error {
+	l.Shutdown()
+	return l.TCPListener.Close()
+}
+
+func (h *host) dial(ctx context.Context, port int) (net.Conn, error) {
+	return gonet.DialContextTCP(ctx, h.stack, tcpip.FullAddress{NIC: nic, Addr: h.address, Port: uint16(port)}, ipv4.ProtocolNumber)
 }
