@@ -22,8 +22,9 @@ type iface struct {
 	local bool // the loopback: everybody on it is the stack
 	tcp   tcp.Config
 
-	mu    sync.Mutex
-	neigh neigh.Table
+	mu        sync.Mutex
+	neigh     neigh.Table
+	unreached [][]byte // frames whose neighbour did not answer; at most unreachedMost
 }
 
 func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
@@ -99,6 +100,7 @@ func (i *iface) resolve(l *lane, hop netip.Addr, p *link.Parts) (mac wire.MAC, o
 		return n.MAC, true
 	}
 	i.neigh.Wait(hop, completed(p), now, actions{l})
+	l.look() // when to ask again
 	return wire.MAC{}, false
 }
 

@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"sync/atomic"
 	"time"
 
 	"weir/tcpip/ip"
@@ -19,6 +20,8 @@ type lane struct {
 	q      link.Queue
 	timers timers
 	counts laneCounts
+
+	looking atomic.Bool // the reader is to look at the neighbours now
 
 	// The reader's.
 	frames  [batch]link.Frame
@@ -88,11 +91,12 @@ func (l *lane) tick(now tcp.Time) {
 	for c := l.timers.due(now); c != nil; c = l.timers.due(now) {
 		c.tick(now)
 	}
-	if l.next != 0 && now < l.next && now.Sub(l.checked) < lookEach {
+	if !l.looking.Swap(false) && l.next != 0 && now < l.next && now.Sub(l.checked) < lookEach {
 		return
 	}
 	l.checked = now
 	l.next = l.neighbours(now)
+	l.unreached(now)
 	if at := l.fragments(now); at != 0 && (l.next == 0 || at < l.next) {
 		l.next = at
 	}

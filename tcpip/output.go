@@ -38,9 +38,6 @@ func (a actions) Release(n *neigh.Neighbour, frame []byte) {
 	}
 }
 
-// Unreachable implements neigh.Actions.
-func (a actions) Unreachable(netip.Addr, []byte) { a.l.s.drops.add(DropNeighbour) }
-
 // sendIP sends a packet of anything but TCP, cut where it has to be. Its source and what the header needs are filled in.
 func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
 	i, hop, src, ok := s.way(f.Dst)

@@ -1,0 +1,176 @@
+package tcpip
+
+import (
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"net"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// stream writes n bytes that do not repeat soon, and returns their sum.
+func stream(w io.Writer, n int, seed byte) (uint32, error) {
+	block := make([]byte, 1<<20+7) // no power of two: what comes at a wrong place shows
+	rand.NewChaCha8([32]byte{seed}).Read(block)
+	sum := uint32(0)
+	for n > 0 {
+		b := block[:min(n, len(block))]
+		sum = crc32.Update(sum, crc32.IEEETable, b)
+		if _, err := w.Write(b); err != nil {
+			return sum, err
+		}
+		n -= len(b)
+	}
+	return sum, nil
+}
+
+// drain reads to the end, and returns the sum of what came.
+func drain(r io.Reader) (sum uint32, n int, err error) {
+	for b := make([]byte, 256<<10); ; {
+		k, err := r.Read(b)
+		sum, n = crc32.Update(sum, crc32.IEEETable, b[:k]), n+k
+		if err == io.EOF {
+			return sum, n, nil
+		}
+		if err != nil {
+			return sum, n, err
+		}
+	}
+}
+
+// halfCloser is what both ends of a connection are.
+type halfCloser interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// exchange sends n bytes each way at once, and compares.
+func exchange(t *testing.T, a, b halfCloser, n int) {
+	t.Helper()
+	type result struct {
+		sum uint32
+		n   int
+		err error
+	}
+	ends := []halfCloser{a, b}
+	var sums [2][2]chan result // each of the four goroutines -> the test: one result; what was sent, and what has come
+	for i, from := range ends {
+		to, sent, got := ends[1-i], make(chan result, 1), make(chan result, 1)
+		sums[i] = [2]chan result{sent, got}
+		go func() {
+			sum, err := stream(from, n, byte(i))
+			if err == nil {
+				err = from.CloseWrite()
+			}
+			sent <- result{sum, n, err}
+		}()
+		go func() { sum, n, err := drain(to); got <- result{sum, n, err} }()
+	}
+	for i, way := range []string{"out", "in"} {
+		if sent, got := <-sums[i][0], <-sums[i][1]; sent != got {
+			t.Errorf("%s: %08x of %d bytes were sent (%v), %08x of %d have come (%v)", way, sent.sum, sent.n, sent.err, got.sum, got.n, got.err)
+		}
+	}
+}
+
+// A gigabyte each way at once, on one connection, and the sums of what was sent and of what has come are the same: under the race detector
+// too, which makes it several times as slow. Without offloads, which is slower, it is less.
+func TestKernelBulkBothWays(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		plain bool
+		size  int
+	}{{"superframes", false, 1 << 30}, {"segments", true, 128 << 20}} {
+		t.Run(c.name, func(t *testing.T) {
+			if raced && c.plain {
+				c.size /= 4
+			}
+			p := kernel(t, c.plain)
+			a, b := p.pair(t, true)
+			exchange(t, a, b, c.size)
+			a.Close()
+			b.Close()
+			until(t, "all buffers are given back", func() bool { return p.stack.held() == 0 })
+		})
+	}
+}
+
+// info is what the kernel knows of a connection of its own.
+func info(t *testing.T, c *net.TCPConn) unix.TCPInfo {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got *unix.TCPInfo
+	if e := raw.Control(func(fd uintptr) { got, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) }); e != nil || err != nil {
+		t.Fatal(e, err)
+	}
+	return *got
+}
+
+// alive says that somebody else's connection goes on.
+func alive(t *testing.T, p *peer) {
+	t.Helper()
+	a, b := p.pair(t, true)
+	exchange(t, a, b, 100_000)
+}
+
+// An application of the stack's that stops reading closes the window, and bounds what the stack holds: the peer waits, probes, and goes on when it reads.
+func TestKernelAReaderThatStops(t *testing.T) {
+	const size = 64 << 20
+	p := kernel(t, false)
+	a, b := p.pair(t, false)
+	sent := make(chan uint32, 1) // the kernel's end -> the test: the sum
+	go func() {
+		sum, err := stream(b, size, 1)
+		if err != nil {
+			t.Error(err)
+		}
+		b.CloseWrite() //nolint:errcheck // the reader tells
+		sent <- sum
+	}()
+	until(t, "the kernel probes a closed window", func() bool { return info(t, b).Backoff >= 2 })
+	if held, most := p.stack.held(), int64(2*a.cfg.Receive.Most); held > most {
+		t.Errorf("the stack holds %d bytes for a reader that stopped, at most %d are its", held, most)
+	}
+	alive(t, p)
+	sum, n, err := drain(a)
+	if want := <-sent; sum != want || n != size || err != nil {
+		t.Errorf("%08x of %d bytes have come, want %08x of %d (%v)", sum, n, want, size, err)
+	}
+}
+
+// The other way round: an application of the kernel's that stops reading.
+func TestKernelAPeerThatStopsReading(t *testing.T) {
+	const size = 64 << 20
+	p := kernel(t, false)
+	a, b := p.pair(t, true)
+	sent := make(chan uint32, 1) // the stack's end -> the test: the sum
+	go func() {
+		sum, err := stream(a, size, 2)
+		if err != nil {
+			t.Error(err)
+		}
+		a.CloseWrite() //nolint:errcheck // the reader tells
+		sent <- sum
+	}()
+	var stopped unix.TCPInfo // when the last byte had come
+	until(t, "the stack probes a closed window", func() bool {
+		now := info(t, b)
+		if now.Bytes_received != stopped.Bytes_received {
+			stopped = now
+		}
+		return now.Segs_in >= stopped.Segs_in+3
+	})
+	if held, most := p.stack.held(), int64(2*a.cfg.Send.Most); held > most {
+		t.Errorf("the stack holds %d bytes for a peer that does not read, at most %d are its", held, most)
+	}
+	alive(t, p)
+	sum, n, err := drain(b)
+	if want := <-sent; sum != want || n != size || err != nil {
+		t.Errorf("%08x of %d bytes have come, want %08x of %d (%v)", sum, n, want, size, err)
+	}
+}

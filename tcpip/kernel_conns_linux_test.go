@@ -1,0 +1,126 @@
+package tcpip
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/net/nettest"
+)
+
+// A connection between the stack and the kernel is the net package's at both ends, whoever dials, with offloads and without.
+func TestKernelConnsAreThoseOfNet(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		p := kernel(t, plain)
+		for _, stackDials := range []bool{true, false} {
+			t.Run(fmt.Sprintf("plain=%t/dialed=%t", plain, stackDials), func(t *testing.T) {
+				nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
+					a, b := p.pair(t, stackDials)
+					return a, b, func() { a.Close(); b.Close() }, nil
+				})
+			})
+		}
+	}
+}
+
+// Short connections, several at a time, half of them dialed by the kernel, half by the stack. Whoever dialed asks, the other answers; now the one
+// closes first, now the other.
+func TestKernelShortConnections(t *testing.T) {
+	const each, clients = 5000, 8
+	p := kernel(t, false)
+	ours := listen(t, p.stack, stackHost+":80")
+	kernels := p.listen(t, kernelHost+":80")
+	var served atomic.Int64
+	var servers sync.WaitGroup
+	for _, l := range []net.Listener{ours, kernels} {
+		servers.Go(func() { servePairs(l, &served) }) // until its listener is closed
+	}
+	errs := make(chan error, 2*clients) // clients -> the test: one result of each
+	for i := range clients {
+		go func() {
+			errs <- p.inside(func() error { return askOften(kernelDial, ours.Addr().String(), each/clients, i) })
+		}()
+		go func() {
+			dial := func(address string) (net.Conn, error) { return p.stack.Dial("tcp", address) }
+			errs <- askOften(dial, kernels.Addr().String(), each/clients, i)
+		}()
+	}
+	for range 2 * clients {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	ours.Close()
+	kernels.Close()
+	servers.Wait()
+	if served.Load() != 2*each {
+		t.Errorf("%d connections were served, want %d", served.Load(), 2*each)
+	}
+	if p.stack.held() != 0 {
+		t.Errorf("buffers of %d bytes are held by connections that are over", p.stack.held())
+	}
+}
+
+// servePairs answers each connection's question: its bytes, turned round. Every second one is closed by the server first.
+func servePairs(l net.Listener, served *atomic.Int64) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		wg.Go(func() {
+			defer c.Close()
+			var q [8]byte
+			if _, err := io.ReadFull(c, q[:]); err != nil {
+				return
+			}
+			a := q
+			for i := range a {
+				a[i] = q[len(q)-1-i]
+			}
+			c.Write(a[:]) //nolint:errcheck // the client tells
+			if q[7]%2 == 0 {
+				io.Copy(io.Discard, c) //nolint:errcheck // likewise
+			}
+			served.Add(1)
+		})
+	}
+}
+
+// askOften makes so many connections, one after the other.
+func askOften(dial func(string) (net.Conn, error), address string, n, who int) error {
+	for i := range n {
+		c, err := dial(address)
+		if err != nil {
+			return fmt.Errorf("connection %d of client %d: %w", i, who, err)
+		}
+		q := binary.BigEndian.AppendUint64(nil, uint64(who)<<32|uint64(i))
+		a := make([]byte, 8)
+		_, err = c.Write(q)
+		if err == nil {
+			_, err = io.ReadFull(c, a)
+		}
+		if err == nil && i%2 == 1 { // the server closes first
+			var end [1]byte
+			if _, err = c.Read(end[:]); errors.Is(err, io.EOF) {
+				err = nil
+			}
+		}
+		c.Close()
+		for k := range q[:4] {
+			q[k], q[7-k] = q[7-k], q[k]
+		}
+		if err != nil || !bytes.Equal(a, q) {
+			return fmt.Errorf("connection %d of client %d: %x, want %x (%v)", i, who, a, q, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package tcpip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"weir/tcpip/link"
+)
+
+// peer is the kernel as the other host: at one end of a TAP device, in a network namespace of its own. The stack is at the other end.
+type peer struct {
+	space  string
+	device string // the kernel's side of the link
+	tap    *link.Tap
+	stack  *Stack
+}
+
+// Their addresses.
+const (
+	kernelHost = "10.77.0.1"
+	stackHost  = "10.77.0.2"
+)
+
+// patience is how long a test waits for what has to happen.
+const patience = 60 * time.Second
+
+// peers numbers the namespaces of a run.
+var peers atomic.Int32
+
+// kernel makes a stack whose neighbour is the kernel. Plain is a device without offloads. Without the right to a namespace and a device, the test
+// is skipped.
+func kernel(t testing.TB, plain bool, change ...func(*Config)) *peer {
+	t.Helper()
+	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
+	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addr: netip.MustParsePrefix(kernelHost + "/24")}, plain)
+	p.stack = hostOn(t, p.tap, stackHost+"/24", change...)
+	return p
+}
+
+// device makes a TAP device in a namespace, until the test ends.
+func device(t testing.TB, c link.SetupConfig, plain bool) *link.Tap {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("a TAP device in a namespace of its own needs root")
+	}
+	undo, err := link.Setup(c)
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
+		t.Skipf("no device in a namespace of its own is to be had: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := undo(); err != nil {
+			t.Error(err)
+		}
+	})
+	tap, err := link.OpenTap(link.TapConfig{Name: c.Tap, Namespace: c.Namespace, Plain: plain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tap.Close() })
+	return tap
+}
+
+// hostOn makes a stack on a link, until the test ends.
+func hostOn(t testing.TB, l link.Link, addr string, change ...func(*Config)) *Stack {
+	t.Helper()
+	c := Config{Link: l, Addrs: []netip.Prefix{netip.MustParsePrefix(addr)}}
+	for _, f := range change {
+		f(&c)
+	}
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// inside calls do on a thread in the kernel's namespace, and returns its error. Sockets that it makes are the kernel's there, for ever.
+func (p *peer) inside(do func() error) error {
+	done := make(chan error, 1) // the goroutine below -> here: one answer
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		h, err := netns.GetFromName(p.space)
+		if err == nil {
+			err = netns.Set(h)
+			h.Close()
+		}
+		if err == nil {
+			err = do()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// onDevice calls do with the kernel's side of the link.
+func (p *peer) onDevice(t testing.TB, do func(netlink.Link) error) {
+	t.Helper()
+	if err := p.inside(func() error {
+		l, err := netlink.LinkByName(p.device)
+		if err != nil {
+			return err
+		}
+		return do(l)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cubic has a socket of the kernel's use CUBIC: where the system has another one, what is seen here is to be the same.
+func cubic(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) {
+		unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic") //nolint:errcheck // a datagram's socket has none
+	})
+}
+
+// kernelDial connects the kernel to a TCP address. To be called inside.
+func kernelDial(address string) (net.Conn, error) {
+	d := net.Dialer{Control: cubic}
+	d.SetMultipathTCP(false)
+	return d.Dial("tcp", address)
+}
+
+// kernelListen has the kernel listen. To be called inside.
+func kernelListen(address string) (net.Listener, error) {
+	c := net.ListenConfig{Control: cubic}
+	c.SetMultipathTCP(false)
+	return c.Listen(context.Background(), "tcp", address)
+}
+
+// dial connects the kernel to a TCP address until the test ends.
+func (p *peer) dial(t testing.TB, address string) net.Conn {
+	t.Helper()
+	var c net.Conn
+	if err := p.inside(func() (err error) { c, err = kernelDial(address); return err }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// listen has the kernel listen until the test ends.
+func (p *peer) listen(t testing.TB, address string) net.Listener {
+	t.Helper()
+	var l net.Listener
+	if err := p.inside(func() (err error) { l, err = kernelListen(address); return err }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// pair is a connection between the stack and the kernel: the one that the stack dials, or the one that it accepts.
+func (p *peer) pair(t *testing.T, stackDials bool) (ours *Conn, kernels *net.TCPConn) {
+	t.Helper()
+	var a, b net.Conn
+	var err error
+	if stackDials {
+		l := p.listen(t, kernelHost+":0")
+		a = dial(t, p.stack, "tcp", l.Addr().String())
+		b, err = l.Accept()
+	} else {
+		l := listen(t, p.stack, stackHost+":0")
+		b = p.dial(t, l.Addr().String())
+		a, err = l.Accept()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return a.(*Conn), b.(*net.TCPConn)
+}
+
+// until waits for something to become true.
+func until(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after %v it is not so that %s", patience, what)
+		}
+	}
+}
+
+// held is how many bytes the buffers of all connections hold.
+func (s *Stack) held() int64 { return int64(s.cfg.Memory) - s.budget.left.Load() }
+
+// unfinished is how many bytes of fragments wait for others.
+func (s *Stack) unfinished() int {
+	s.fragsMu.Lock()
+	defer s.fragsMu.Unlock()
+	return s.fragments.Held()
+}

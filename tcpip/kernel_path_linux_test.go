@@ -1,0 +1,154 @@
+package tcpip
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"weir/tcpip/ip"
+	"weir/tcpip/link"
+	"weir/wire"
+)
+
+// pingSizes are of echoes' data: nothing, what ping has, what just fits into a packet, what just does not, and the most.
+var pingSizes = []int{0, 56, 1472, 1473, 65507}
+
+// The kernel asks, and the stack answers; what does not fit into a packet goes in fragments both ways.
+func TestKernelPings(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		p := kernel(t, plain)
+		var c net.PacketConn
+		if err := p.inside(func() (err error) { c, err = net.ListenPacket("ip4:icmp", kernelHost); return err }); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		c.SetReadDeadline(time.Now().Add(patience))
+		for number, size := range pingSizes {
+			data := make([]byte, size)
+			rand.NewChaCha8([32]byte{byte(number)}).Read(data)
+			if _, err := c.WriteTo(wire.AppendICMP(nil, wire.EchoRequest, 0, wire.Echo(77, uint16(number)), data), &net.IPAddr{IP: net.ParseIP(stackHost)}); err != nil {
+				t.Fatalf("%d bytes: %v", size, err)
+			}
+			b := make([]byte, 70_000)
+			n, _, err := c.ReadFrom(b)
+			m, fault := wire.ParseICMP(b[:n])
+			if err != nil || fault != wire.OK || !m.ChecksumOK() || m.Type() != wire.EchoReply || m.Number() != uint16(number) || !bytes.Equal(m.Body(), data) {
+				t.Fatalf("%d bytes: %d came back (%v)", size, n, err)
+			}
+		}
+		if held := p.stack.unfinished(); held != 0 {
+			t.Errorf("%d bytes of fragments are held", held)
+		}
+	}
+}
+
+// The stack asks, and the kernel answers.
+func TestKernelIsPinged(t *testing.T) {
+	p := kernel(t, false)
+	for _, size := range pingSizes {
+		if _, err := p.stack.Ping(t.Context(), netip.MustParseAddr(kernelHost), size); err != nil {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
+// Packets to a neighbour that is not there: few wait, the application is told, and everybody else goes on.
+func TestKernelASilentNeighbour(t *testing.T) {
+	p := kernel(t, false)
+	a, b := p.pair(t, true)
+	silent := dial(t, p.stack, "udp", "10.77.0.99:9")
+	for range 300 {
+		if _, err := silent.Write(make([]byte, 1000)); err != nil && !errors.Is(err, syscall.EHOSTUNREACH) {
+			t.Fatal(err)
+		}
+	}
+	refused := make(chan error, 1) // the goroutine below -> the test
+	go func() {
+		_, err := p.stack.Dial("tcp", "10.77.0.98:9")
+		refused <- err
+	}()
+	exchange(t, a, b, 1_000_000)
+	silent.SetReadDeadline(time.Now().Add(patience))
+	if _, err := silent.Read(make([]byte, 1)); !errors.Is(err, syscall.EHOSTUNREACH) {
+		t.Errorf("reading from a silent neighbour: %v, want that there is no route to it", err)
+	}
+	if err := <-refused; !errors.Is(err, syscall.EHOSTUNREACH) {
+		t.Errorf("dialing a silent neighbour: %v, want that there is no route to it", err)
+	}
+	alive(t, p)
+}
+
+// The kernel's side of the link goes down while data is on its way, and comes up again: it goes on where it was.
+func TestKernelGoesDownAndUp(t *testing.T) {
+	p := kernel(t, false)
+	a, b := p.pair(t, true)
+	done := make(chan bool) // the goroutine below -> the test: closed when all has come
+	go func() { exchange(t, a, b, 256<<20); close(done) }()
+	until(t, "data is on its way both ways", func() bool { i := info(t, b); return i.Bytes_received > 8<<20 && i.Bytes_acked > 8<<20 })
+	p.onDevice(t, netlink.LinkSetDown)
+	until(t, "the device drops what the stack sends", func() bool { return p.tap.Queue(0).Counters().Dropped[link.DropDown] > 0 })
+	p.onDevice(t, netlink.LinkSetUp)
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Error("it does not go on")
+		a.Close()
+		b.Close()
+		<-done
+	}
+}
+
+// Between two stacks the kernel passes packets on. When the second link takes smaller ones than before, it says so (RFC 1191), and the connection
+// goes on with smaller ones; datagrams, which may be cut, still come.
+func TestKernelLowersThePathsMTU(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		p := kernel(t, plain, func(c *Config) {
+			c.Routes = []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr(kernelHost)}}
+		})
+		tap := device(t, link.SetupConfig{Namespace: p.space, Tap: "tap1", Addr: netip.MustParsePrefix("10.78.0.1/24")}, plain)
+		far := hostOn(t, tap, "10.78.0.2/24", func(c *Config) {
+			c.Routes = []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.78.0.1")}}
+		})
+		if err := p.inside(func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0) }); err != nil {
+			t.Skipf("the kernel cannot be told to pass packets on: %v", err)
+		}
+		l := listen(t, far, ":80")
+		a := dial(t, p.stack, "tcp", "10.78.0.2:80").(*Conn)
+		b, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { b.Close() })
+		done := make(chan bool) // the goroutine below -> the test: closed when all has come
+		go func() { exchange(t, a, b.(*Conn), 16<<20); close(done) }()
+		if err := p.inside(func() error {
+			l, err := netlink.LinkByName("tap1")
+			return errors.Join(err, netlink.LinkSetMTU(l, 1300))
+		}); err != nil {
+			t.Error(err)
+		}
+		<-done
+		dst := netip.MustParseAddr("10.78.0.2")
+		u := dial(t, p.stack, "udp", "10.78.0.2:53")
+		in, err := far.ListenPacket("udp", ":53")
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Write(make([]byte, 1472)) //nolint:errcheck // the other end tells
+		in.SetReadDeadline(time.Now().Add(patience))
+		if n, _, err := in.ReadFrom(make([]byte, 2000)); n != 1472 || err != nil {
+			t.Errorf("a datagram of 1472 bytes: %d came (%v)", n, err)
+		}
+		if mtu := p.stack.mtu(dst, p.stack.ifaces[0]); mtu != 1300 {
+			t.Errorf("the path takes %d bytes, want 1300", mtu)
+		}
+	}
+}
