@@ -98,26 +98,17 @@ func receive(l net.Listener) ([]byte, error) {
 	return all.Bytes(), err
 }
 
-// TestThroughput is a table of what a connection carries over paths of 100 Mbit/s, by delay and loss, beside a golden file: in virtual time it hardly differs
-// from run to run. WEIR_GOLDEN=write makes the file anew.
+// TestThroughput is tables of what a connection carries over paths of 100 Mbit/s, by round trip and loss, and by round trip and reordering, beside a golden
+// file: in virtual time it hardly differs from run to run. WEIR_GOLDEN=write makes the file anew. Where nothing is lost, doubling an initial window of ten segments in each
+// round trip of 200 ms gives 15.7 Mbit/s, with one for ARP and one for opening; of 100 ms, where the rate is reached, 29.5.
 func TestThroughput(t *testing.T) {
 	var table strings.Builder
-	fmt.Fprintf(&table, "Mbit/s of 100, 4 MB, one connection; a queue of 256 KB\n%9s", "delay")
-	losses := []float64{0, 0.001, 0.01, 0.03, 0.1}
-	for _, loss := range losses {
-		fmt.Fprintf(&table, "%9.1f%%", 100*loss)
-	}
-	table.WriteByte('\n')
-	for _, delay := range []time.Duration{0, time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond} {
-		fmt.Fprintf(&table, "%9v", 2*delay)
-		for _, loss := range losses {
-			synctest.Test(t, func(t *testing.T) {
-				took := transfer(t, link.Impairment{Delay: delay, Loss: loss, Rate: 100e6, Queue: 256 << 10}, 7, 4<<20, tcp.Config{})
-				fmt.Fprintf(&table, "%10.2f", float64(4<<20)*8/took.Seconds()/1e6)
-			})
-		}
-		table.WriteByte('\n')
-	}
+	fmt.Fprintf(&table, "Mbit/s of 100, 4 MB, one connection; a queue of 256 KB\n")
+	rows(t, &table, "lost", []float64{0, 0.001, 0.01, 0.03, 0.1}, []time.Duration{0, 2, 20, 100, 200}, func(p *link.Impairment, share float64) { p.Loss = share })
+	fmt.Fprintf(&table, "\nframes that are held back for 1 ms and an eighth of the way\n")
+	rows(t, &table, "late", []float64{0.01, 0.1}, []time.Duration{0, 20, 200}, func(p *link.Impairment, share float64) {
+		p.Reorder, p.Late = share, time.Millisecond+p.Delay/8
+	})
 	if os.Getenv("WEIR_GOLDEN") == "write" {
 		if err := os.WriteFile("testdata/throughput.txt", []byte(table.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -129,6 +120,28 @@ func TestThroughput(t *testing.T) {
 	}
 	if !alike(table.String(), string(golden)) {
 		t.Errorf("the table is\n%s\nand was\n%s", table.String(), golden)
+	}
+}
+
+// rows writes a table of round trips and shares of frames to which something is done.
+func rows(t *testing.T, table *strings.Builder, name string, shares []float64, trips []time.Duration, spoil func(*link.Impairment, float64)) {
+	fmt.Fprintf(table, "%9s", name)
+	for _, share := range shares {
+		fmt.Fprintf(table, "%9.1f%%", 100*share)
+	}
+	table.WriteByte('\n')
+	for _, trip := range trips {
+		delay := trip * time.Millisecond / 2
+		fmt.Fprintf(table, "%9v", 2*delay)
+		for _, share := range shares {
+			synctest.Test(t, func(t *testing.T) {
+				path := link.Impairment{Delay: delay, Rate: 100e6, Queue: 256 << 10}
+				spoil(&path, share)
+				took := transfer(t, path, 7, 4<<20, tcp.Config{})
+				fmt.Fprintf(table, "%10.2f", float64(4<<20)*8/took.Seconds()/1e6)
+			})
+		}
+		table.WriteByte('\n')
 	}
 }
 

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"slices"
 	"time"
 
 	"weir/wire"
@@ -10,8 +11,8 @@ import (
 func (c *Conn) acknowledged(s *Segment) {
 	d := delivery{rtt: -1, stamp: s.Options.Echo, stamped: c.stamps && s.Options.Stamped}
 	wasEmpty, before := c.flight.empty(), c.una
-	c.takeSACK(s, &d)
 	c.advance(s.Ack, &d)
+	c.takeSACK(s, &d)
 	opened := c.takeWindow(s)
 	if d.rtt >= 0 {
 		c.estimator.sample(d.rtt, c.now)
@@ -49,8 +50,9 @@ type delivery struct {
 	told    bool // of a duplicate
 }
 
-// takes notes that a piece was delivered.
-func (c *Conn) delivered(p *sent, d *delivery) {
+// delivered notes that a piece was delivered. Only of one that is acknowledged does the timestamp say whether that answers the last time that it was sent: what lies
+// behind a gap does not change what the peer echoes (RFC 7323, section 4.3).
+func (c *Conn) delivered(p *sent, d *delivery, acknowledged bool) {
 	if p.state == sacked {
 		return // it was told of before
 	}
@@ -62,7 +64,7 @@ func (c *Conn) delivered(p *sent, d *delivery) {
 		}
 	}
 	c.rack.delivered(p, c.now, &c.estimator, func(p *sent) bool {
-		return !d.stamped || c.stamp()-d.stamp <= wire.Stamp(c.now.Sub(p.at)/time.Millisecond)+1
+		return !acknowledged || !d.stamped || c.stamp()-d.stamp <= wire.Stamp(c.now.Sub(p.at)/time.Millisecond)+1
 	})
 }
 
@@ -74,7 +76,7 @@ func (c *Conn) advance(ack wire.Seq, d *delivery) {
 	resent := false
 	c.flight.acknowledge(ack, func(p *sent) {
 		resent = resent || p.again > 0
-		c.delivered(p, d)
+		c.delivered(p, d, true)
 	})
 	if resent {
 		d.rtt = -1 // what was sent once may have waited at the peer for what was sent again
@@ -90,22 +92,25 @@ func (c *Conn) advance(ack wire.Seq, d *delivery) {
 	}
 }
 
-// takeSACK takes what the peer says to have behind gaps, or twice (RFC 2018, RFC 2883).
+// takeSACK takes what the peer says to have behind gaps, or twice (RFC 2018, RFC 2883). Blocks are taken in the order of the stream: what comes later in it
+// and is told of first is no sign that the path reorders.
 func (c *Conn) takeSACK(s *Segment, d *delivery) {
-	if !c.sack {
+	if !c.sack || s.Options.SACKs == 0 {
 		return
 	}
-	blocks := s.Options.SACKBlocks()
-	for i, b := range blocks {
-		if i == 0 && (b.End.LessEq(s.Ack) || len(blocks) > 1 && blocks[1].First.LessEq(b.First) && b.End.LessEq(blocks[1].End)) {
-			d.told = true
-			if c.iss.Less(b.First) && b.End.LessEq(c.nxt) {
-				c.rack.duplicate(c.una, c.nxt)
-			}
-			continue
+	told := s.Options.SACK
+	blocks := told[:s.Options.SACKs]
+	if b := blocks[0]; b.End.LessEq(s.Ack) || len(blocks) > 1 && blocks[1].First.LessEq(b.First) && b.End.LessEq(blocks[1].End) {
+		d.told = true
+		if c.iss.Less(b.First) && b.End.LessEq(c.nxt) {
+			c.rack.duplicate(c.una, c.nxt)
 		}
+		blocks = blocks[1:]
+	}
+	slices.SortFunc(blocks, func(a, b wire.Block) int { return a.First.Sub(b.First) })
+	for _, b := range blocks {
 		if b.First.Less(b.End) && c.una.LessEq(b.First) && b.End.LessEq(c.nxt) {
-			c.flight.sack(b, func(p *sent) { c.delivered(p, d) })
+			c.flight.sack(b, func(p *sent) { c.delivered(p, d, false) })
 		}
 	}
 }

@@ -15,7 +15,7 @@
 //   - Window scaling, timestamps, PAWS (RFC 7323); SACK and duplicates told of (RFC 2018, RFC 2883); the options' order is Linux's.
 //   - Retransmission times (RFC 6298, with Linux's least of 200 ms); loss found by time, and tails probed (RACK-TLP, RFC 8985), or by duplicates where the
 //     peer has no SACK (RFC 6582); recovery paced by what arrives (RFC 6937); timeouts that were for nothing undone (RFC 3522).
-//   - CUBIC (RFC 9438) with HyStart++ (RFC 9406), or Reno (RFC 5681); initial window of ten segments (RFC 6928).
+//   - CUBIC (RFC 9438) with HyStart++ (RFC 9406), or Reno (RFC 5681); initial window of ten segments (RFC 6928); windows are paced where the round trip is long.
 //   - Nagle's algorithm in Minshall's variant, cork; delayed and quick acknowledgments as Linux; silly windows avoided; closed windows probed; keep-alive; user timeout.
 //   - Buffers that tune themselves; an idle connection holds none. Superframes both ways: what a device merges or cuts is one call.
 //

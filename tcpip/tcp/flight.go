@@ -1,6 +1,10 @@
 package tcp
 
-import "weir/wire"
+import (
+	"slices"
+
+	"weir/wire"
+)
 
 // sent is a piece of the stream that is under way: as it was sent last, so perhaps of many segments of the wire.
 type sent struct {
@@ -27,6 +31,7 @@ type flight struct {
 	all                 []sent
 	first               int // of all that is still there; what is before it was acknowledged
 	bytes, sacked, lost int
+	resent              wire.Seq // the greatest end of a piece that was sent again, of those still there: what begins there or behind it was sent in order
 }
 
 // pieces are those that are under way.
@@ -70,6 +75,7 @@ func (f *flight) mark(s *sent, to pieceState) {
 func (f *flight) sentAgain(s *sent, now Time) {
 	f.mark(s, underWay)
 	s.at = now
+	f.resent = s.end.Later(f.resent)
 	if s.again < 255 {
 		s.again++
 	}
@@ -94,6 +100,7 @@ func (f *flight) acknowledge(una wire.Seq, tell func(*sent)) {
 		f.count(s, -1)
 		f.first++
 	}
+	f.resent = una.Later(f.resent)
 	if f.empty() {
 		f.all, f.first = f.all[:0], 0
 		if cap(f.all) > keptPieces {
@@ -105,17 +112,21 @@ func (f *flight) acknowledge(una wire.Seq, tell func(*sent)) {
 // keptPieces is how many an idle connection keeps room for.
 const keptPieces = 8
 
-// sack marks what lies in a block as there, telling of each piece before it is marked.
+// sack marks what lies in a block as there, telling of each piece before it is marked. Pieces that are there and touch one another become one.
 func (f *flight) sack(b wire.Block, tell func(*sent)) {
-	for i := 0; i < len(f.pieces()); i++ {
+	i, _ := slices.BinarySearchFunc(f.pieces(), b.First, func(s sent, at wire.Seq) int { return s.end.Sub(at.Add(1)) }) // the first that ends behind it
+	begin := i
+	for ; i < len(f.pieces()); i++ {
 		s := &f.pieces()[i]
 		switch {
 		case b.End.LessEq(s.seq):
+			f.join(begin, i)
 			return
-		case s.end.LessEq(b.First) || s.state == sacked:
+		case s.state == sacked:
 			continue
 		case s.seq.Less(b.First):
 			f.split(i, b.First)
+			begin = i + 1
 			continue
 		case b.End.Less(s.end):
 			f.split(i, b.End)
@@ -124,4 +135,24 @@ func (f *flight) sack(b wire.Block, tell func(*sent)) {
 		tell(s)
 		f.mark(s, sacked)
 	}
+	f.join(begin, i)
+}
+
+// join makes one of the pieces from index first up to end, which all are there, and of the one before and the one behind if they are too.
+func (f *flight) join(first, end int) {
+	p := f.pieces()
+	if first > 0 && p[first-1].state == sacked {
+		first--
+	}
+	if end < len(p) && p[end].state == sacked {
+		end++
+	}
+	if end-first < 2 {
+		return
+	}
+	p[first].end = p[end-1].end
+	for _, s := range p[first+1 : end] {
+		p[first].again = max(p[first].again, s.again)
+	}
+	f.all = slices.Delete(f.all, f.first+first+1, f.first+end)
 }

@@ -119,6 +119,7 @@ func (c *Conn) transmit(emit Emit) {
 	if c.state == TimeWait || c.state == FinWait2 {
 		return
 	}
+	c.paceAt = 0
 	sentAny := false
 	if c.probeDue {
 		c.probeDue = false
@@ -142,12 +143,12 @@ func (c *Conn) transmit(emit Emit) {
 // sendLost sends the first lost piece again, as much of it as there is room for, and says whether it did.
 func (c *Conn) sendLost(emit Emit) bool {
 	budget := c.cwnd.size - c.flight.pipe()
-	if budget < c.cwnd.mss && c.flight.pipe() > 0 {
+	if budget < c.cwnd.mss && c.flight.pipe() > 0 || c.held() {
 		return false
 	}
 	for i := range c.flight.pieces() {
 		if c.flight.pieces()[i].state == lost {
-			c.resend(i, min(max(budget, c.cwnd.mss), c.superframe(c.segmentSize())), emit)
+			c.resend(i, min(max(budget, c.cwnd.mss), c.paceMost(c.segmentSize())), emit)
 			return true
 		}
 	}
@@ -163,6 +164,7 @@ func (c *Conn) resend(i, most int, emit Emit) {
 	c.flight.sentAgain(p, c.now)
 	c.resent += uint64(max(1, (p.len()+c.payload()-1)/c.payload()))
 	c.prr.sent += p.len()
+	c.spend(p.len())
 	if c.phase != open && c.before.stamp == 0 && c.stamps {
 		c.before.stamp = c.stamp()
 	}
@@ -206,11 +208,12 @@ func (c *Conn) superframe(segment int) int { return max(c.cfg.Superframe/segment
 func (c *Conn) sendNew(emit Emit) bool {
 	unsent, room, size := c.unsent(), c.sendWindow(), c.segmentSize()
 	budget := c.cwnd.size - c.flight.pipe()
-	n := min(unsent, room, budget, c.superframe(size))
+	most := c.paceMost(size)
+	n := min(unsent, room, budget, most)
 	switch {
 	case unsent > 0 && n <= 0, unsent == 0 && budget <= 0 && !c.flight.empty():
 		return false
-	case unsent > 0 && !c.worth(n, unsent, room, size):
+	case unsent > 0 && !c.worth(n, unsent, room, size, most), c.held():
 		return false
 	}
 	if n > size && n < unsent {
@@ -230,16 +233,17 @@ func (c *Conn) sendNew(emit Emit) bool {
 	c.flight.push(p)
 	c.nxt = p.end
 	c.prr.sent += p.len()
+	c.spend(n)
 	c.sendPiece(p, emit)
 	return true
 }
 
 // worth says whether n bytes are to go now (RFC 9293, sections 3.8.6.2.1 and 3.7.4).
-func (c *Conn) worth(n, unsent, room, size int) bool {
+func (c *Conn) worth(n, unsent, room, size, most int) bool {
 	switch {
 	case n >= size:
 		// A window that opens a little at a time does not make small superframes, while there is an acknowledgment to come.
-		return n >= min(unsent, room, c.superframe(size)) || n >= c.cwnd.size/8 || c.flight.empty()
+		return n >= min(unsent, room, most) || n >= c.cwnd.size/8 || c.flight.empty()
 	case n < unsent: // the window is what bounds it
 		return c.flight.empty() && room >= min(unsent, max(c.maxWnd/2, 1)) && n == room && room >= c.maxWnd/2
 	case c.finAsked, c.noDelay && !c.corked:

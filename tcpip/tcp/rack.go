@@ -76,7 +76,10 @@ func (r *rack) detect(f *flight, patience time.Duration, now Time) (wait time.Du
 	}
 	for i := range f.pieces() {
 		s := &f.pieces()[i]
-		if s.state != underWay || !after(r.at, r.end, s.at, s.end) {
+		if sentLater := !after(r.at, r.end, s.at, s.end); s.state != underWay || sentLater {
+			if sentLater && f.resent.LessEq(s.seq) {
+				break // and so were all behind it
+			}
 			continue
 		}
 		if left := s.at.Add(r.rtt + patience).Sub(now); left > 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 // maxRanges is how many pieces may lie behind gaps: a peer that sends every other byte must not make us search for ever.
-const maxRanges = 128
+const maxRanges = 1024
 
 // ranges are the pieces of a stream that have come behind a gap, in their order, not touching one another.
 type ranges struct {
@@ -18,7 +18,7 @@ type ranges struct {
 
 // add notes a piece, and says whether there is room for it.
 func (r *ranges) add(b wire.Block) bool {
-	from, _ := slices.BinarySearchFunc(r.all, b.First, func(x wire.Block, first wire.Seq) int { return x.End.Sub(first) }) // the first that ends at it or later
+	from := r.endsFrom(b.First)
 	to := from
 	for ; to < len(r.all) && r.all[to].First.LessEq(b.End); to++ {
 		if r.all[to].First.Less(b.First) {
@@ -36,12 +36,16 @@ func (r *ranges) add(b wire.Block) bool {
 
 // holds says whether a piece has come whole, and by which it is held.
 func (r *ranges) holds(b wire.Block) (wire.Block, bool) {
-	for _, x := range r.all {
-		if x.First.LessEq(b.First) && b.End.LessEq(x.End) {
-			return x, true
-		}
+	if i := r.endsFrom(b.End); i < len(r.all) && r.all[i].First.LessEq(b.First) {
+		return r.all[i], true
 	}
 	return wire.Block{}, false
+}
+
+// endsFrom is the first piece that ends at a place or behind it.
+func (r *ranges) endsFrom(at wire.Seq) int {
+	i, _ := slices.BinarySearchFunc(r.all, at, func(x wire.Block, at wire.Seq) int { return x.End.Sub(at) })
+	return i
 }
 
 // advance takes off what begins at or before next, and says up to where the stream is whole then.

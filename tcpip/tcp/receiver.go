@@ -97,6 +97,7 @@ func (c *Conn) window(scale uint8) uint16 {
 type tuning struct {
 	begun  Time
 	copied int           // bytes read since
+	space  int           // bytes read in the best round trip before
 	rtt    time.Duration // the receiver's own measure; 0: none
 	edge   wire.Seq      // when the stream is here, a window has come: a round trip has gone by
 	edgeAt Time
@@ -116,8 +117,13 @@ func (c *Conn) tuned(n int) {
 	if rtt == 0 || c.now.Sub(t.begun) < rtt {
 		return
 	}
-	if want := 2*t.copied + 16*c.mss; want > c.limit {
-		c.limit = min(want, c.cfg.Receive.Most)
+	if t.copied > t.space {
+		want := 2*t.copied + 16*c.mss
+		if t.space > 0 { // the peer goes faster and faster: in the next round trips too
+			want += int(2 * int64(want) * int64(t.copied-t.space) / int64(t.space))
+		}
+		c.limit = max(c.limit, min(want, c.cfg.Receive.Most))
+		t.space = t.copied
 	}
 	t.begun, t.copied = c.now, 0
 }

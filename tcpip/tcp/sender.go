@@ -33,6 +33,7 @@ type sender struct {
 	estimator
 	cwnd    window
 	control control
+	pacing  pacing
 	recovery
 }
 

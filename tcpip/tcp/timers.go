@@ -6,6 +6,7 @@ type timers struct {
 	probeAt   Time // probe for a lost tail
 	reorderAt Time // what was not delivered by then is lost
 	persistAt Time // probe a closed window
+	paceAt    Time // go on sending
 	ackAt     Time // send a delayed acknowledgment
 	keepAt    Time // probe a silent peer
 	waitUntil Time // TIME-WAIT ends
@@ -24,7 +25,7 @@ type timers struct {
 // Deadline is when Tick is to be called, if nothing happens before; 0: never.
 func (c *Conn) Deadline() Time {
 	var at Time
-	for _, t := range [...]Time{c.rtoAt, c.probeAt, c.reorderAt, c.persistAt, c.ackAt, c.keepAt, c.waitUntil, c.orphanAt} {
+	for _, t := range [...]Time{c.rtoAt, c.probeAt, c.reorderAt, c.persistAt, c.paceAt, c.ackAt, c.keepAt, c.waitUntil, c.orphanAt} {
 		at = sooner(at, t)
 	}
 	return at
@@ -46,6 +47,9 @@ func (c *Conn) Tick(now Time) {
 	}
 	if c.ackAt.due(now) {
 		c.ackNow = true
+	}
+	if c.paceAt.due(now) {
+		c.paceAt = 0 // Output goes on
 	}
 	switch {
 	case c.rtoAt.due(now):

@@ -1,0 +1,115 @@
+package tcp
+
+import (
+	"testing"
+	"time"
+
+	"weir/wire"
+)
+
+// BenchmarkBulk is what both ends cost, without a link: 32 segments or superframes a batch, an acknowledgment a batch, no byte lost.
+func BenchmarkBulk(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		conf Config
+		size int
+	}{{"segments", Config{}, 1448}, {"superframes", Config{Superframe: 62264}, 62264}} {
+		b.Run(c.name, func(b *testing.B) {
+			p := newPipe(c.conf)
+			data, sink := make([]byte, 32*c.size), make([]byte, 32*c.size)
+			b.SetBytes(int64(c.size))
+			b.ReportAllocs()
+			for n := 0; n < b.N; n += 32 {
+				p.carry(data, sink)
+			}
+		})
+	}
+}
+
+// BenchmarkRoundTrip is what both ends cost of one byte there and one back.
+func BenchmarkRoundTrip(b *testing.B) {
+	p := newPipe(Config{})
+	p.a.SetNoDelay(true)
+	p.b.SetNoDelay(true)
+	one, sink := make([]byte, 1), make([]byte, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.carry(one, sink)
+		p.a, p.b = p.b, p.a
+	}
+}
+
+// pipe is two ends and nothing between them.
+type pipe struct {
+	a, b *Conn
+	now  Time
+}
+
+// kept keeps the buffers of each size, as a pool would.
+type kept map[int][][]byte
+
+func (k kept) Get(size int) []byte {
+	last := len(k[size]) - 1
+	if last < 0 {
+		return make([]byte, size)
+	}
+	b := k[size][last]
+	k[size] = k[size][:last]
+	return b
+}
+
+func (k kept) Put(b []byte) { k[len(b)] = append(k[len(b)], b) }
+
+func newPipe(c Config) *pipe {
+	c.Memory = kept{}
+	c = c.WithDefaults()
+	p := &pipe{now: Time(time.Hour)}
+	p.a = Dial(&c, 1, 2)
+	p.a.Output(p.now, func(o *Sending) {
+		s := received(o)
+		p.b = Accept(&c, 3, 4, &s, p.now)
+	})
+	p.flush(p.b, p.a)
+	p.flush(p.a, p.b)
+	return p
+}
+
+func received(o *Sending) Segment {
+	return Segment{Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options, Payload: o.Payload[0]}
+}
+
+// flush gives what one end sends to the other.
+func (p *pipe) flush(from, to *Conn) {
+	from.Output(p.now, func(o *Sending) {
+		s := received(o)
+		second := o.Payload[1]
+		if len(second) > 0 {
+			s.Flags &^= wire.PSH | wire.FIN
+		}
+		to.Arrive(p.now, &s)
+		if len(second) > 0 {
+			s.Seq, s.Payload = s.Seq.Add(len(s.Payload)), second
+			to.Arrive(p.now, &s)
+		}
+	})
+}
+
+// carry sends data from a to b, which reads it into sink.
+func (p *pipe) carry(data, sink []byte) {
+	for read := 0; read < len(sink); {
+		p.now += 50_000
+		if len(data) > 0 {
+			data = data[p.a.Write(p.now, data):]
+		}
+		p.flush(p.a, p.b)
+		p.now += 50_000
+		for n := p.b.Read(p.now, sink); n > 0; n = p.b.Read(p.now, sink) {
+			read += n
+		}
+		p.flush(p.b, p.a)
+		if at := sooner(p.a.Deadline(), p.b.Deadline()); at.due(p.now) {
+			p.a.Tick(p.now)
+			p.b.Tick(p.now)
+		}
+	}
+}
