@@ -3,6 +3,10 @@ package tcpip
 import (
 	"math/bits"
 	"sync"
+	"unsafe"
+
+	"weir/tcpip/link"
+	"weir/wire"
 )
 
 // Buffers are of powers of two, of 4 KiB to 16 MiB, and kept for the next who needs one of that size.
@@ -11,7 +15,8 @@ const (
 	mostBits  = 24
 )
 
-var buffers [mostBits - leastBits + 1]sync.Pool // of *[]byte
+// buffers are kept by their first byte, so that keeping one allocates nothing.
+var buffers [mostBits - leastBits + 1]sync.Pool // of *byte
 
 func class(size int) int { return bits.Len(uint(size-1)) - leastBits }
 
@@ -20,14 +25,25 @@ func getBuffer(size int) []byte {
 	if c < 0 || c >= len(buffers) {
 		return make([]byte, size)
 	}
-	if b, ok := buffers[c].Get().(*[]byte); ok {
-		return *b
+	if first, ok := buffers[c].Get().(*byte); ok {
+		return unsafe.Slice(first, 1<<(c+leastBits))
 	}
 	return make([]byte, 1<<(c+leastBits))
 }
 
+// putBuffer keeps one that getBuffer gave.
 func putBuffer(b []byte) {
-	if c := class(len(b)); c >= 0 && c < len(buffers) {
-		buffers[c].Put(&b)
+	if c := class(len(b)); c >= 0 && c < len(buffers) && len(b) == 1<<(c+leastBits) {
+		buffers[c].Put(&b[0])
 	}
 }
+
+// outgoing is a frame that is being put together, with room for its headers. A link is an interface, so all that it is given would be allocated anew for
+// each segment.
+type outgoing struct {
+	link.Parts
+	head    [wire.EthernetHeader + wire.IPv4HeaderLargest + wire.TCPHeaderLargest]byte
+	options [40]byte
+}
+
+var outgoings = sync.Pool{New: func() any { return new(outgoing) }}

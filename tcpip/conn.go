@@ -63,10 +63,10 @@ func (c *Conn) arrive(l *lane, seg *tcp.Segment, now tcp.Time) bool {
 	return true
 }
 
-// flush lets the connection send what is due, and tells the application what happened. The caller holds mu.
-func (c *Conn) flush(now tcp.Time) {
+// flush lets the connection send what is due, and tells the application what happened: then it says that it has. The caller holds mu.
+func (c *Conn) flush(now tcp.Time) (told bool) {
 	c.tcp.Output(now, c.send)
-	c.tell(c.tcp.Events())
+	told = c.tell(c.tcp.Events())
 	if n := c.tcp.Resent(); n != c.resent {
 		c.lane.counts.resent.Add(n - c.resent)
 		c.resent = n
@@ -74,20 +74,24 @@ func (c *Conn) flush(now tcp.Time) {
 	if at := c.tcp.Deadline(); at != 0 && c.lane.timers.set(c, at) {
 		c.lane.q.Wake()
 	}
+	return told
 }
 
-// tick runs the connection's timers.
-func (c *Conn) tick(now tcp.Time) {
+// tick runs the connection's timers, and says whether the application was told of something.
+func (c *Conn) tick(now tcp.Time) (told bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at := c.tcp.Deadline(); at != 0 && at <= now {
 		c.tcp.Tick(now)
 	}
-	c.flush(now)
+	return c.flush(now)
 }
 
-// tell wakes who waits for what happened. The caller holds mu.
-func (c *Conn) tell(e tcp.Event) {
+// tell wakes who waits for what happened, and says whether anything has. The caller holds mu.
+func (c *Conn) tell(e tcp.Event) bool {
+	if e == 0 {
+		return false
+	}
 	if e&(tcp.Readable|tcp.Ended) != 0 {
 		c.reader.wake()
 	}
@@ -107,6 +111,7 @@ func (c *Conn) tell(e tcp.Event) {
 	if e&tcp.Ended != 0 {
 		c.end()
 	}
+	return true
 }
 
 // end takes the connection out of the stack.
@@ -132,14 +137,14 @@ func (c *Conn) abort() {
 
 // emit sends a segment. The caller holds mu.
 func (c *Conn) emit(o *tcp.Sending) {
-	var buffer [wire.EthernetHeader + wire.IPv4Header + wire.TCPHeaderLargest]byte
-	var options [40]byte
-	caps := &c.iface.caps
-	b := wire.AppendEthernet(buffer[:0], c.dst, caps.MAC, wire.TypeIPv4)
-	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options.Append(options[:0])}
+	out := outgoings.Get().(*outgoing)
+	defer outgoings.Put(out)
+	caps, p := &c.iface.caps, &out.Parts
+	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options.Append(out.options[:0])}
+	b := wire.AppendEthernet(out.head[:0], c.dst, caps.MAC, wire.TypeIPv4)
 	b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: 64, DontFragment: true, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
 		Payload: wire.TCPHeader + len(f.Options) + o.Len()})
-	p := link.Parts{Body: o.Payload}
+	*p = link.Parts{Body: o.Payload}
 	if caps.Checksum {
 		b = wire.AppendTCPPartial(b, &f, o.Len())
 		p.Partial, p.Start, p.Offset, p.Size = true, wire.EthernetHeader+wire.IPv4Header, 16, o.Size
@@ -148,7 +153,7 @@ func (c *Conn) emit(o *tcp.Sending) {
 	}
 	p.Head = b
 	c.lane.counts.went[carriesTCP].Add(1)
-	if (c.known || c.resolve(&p)) && !c.lane.q.Write(&p) {
+	if (c.known || c.resolve(p)) && !c.lane.q.Write(p) {
 		c.s.drops.add(DropDevice)
 	}
 }

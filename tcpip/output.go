@@ -71,19 +71,18 @@ func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
 // sendFrame sends a packet to a neighbour, and says whether it went, or waits for the neighbour.
 func (s *Stack) sendFrame(i *iface, hop netip.Addr, header, payload []byte) bool {
 	l := i.lanes[0]
-	dst := wire.Broadcast
-	var buffer [wire.EthernetHeader + wire.IPv4HeaderLargest]byte
-	p := link.Parts{Body: [2][]byte{payload}}
+	out := outgoings.Get().(*outgoing)
+	defer outgoings.Put(out)
+	p := &out.Parts
+	*p = link.Parts{Body: [2][]byte{payload}, Head: append(wire.AppendEthernet(out.head[:0], wire.Broadcast, i.caps.MAC, wire.TypeIPv4), header...)}
 	if !i.broadcast(hop) {
-		p.Head = append(wire.AppendEthernet(buffer[:0], dst, i.caps.MAC, wire.TypeIPv4), header...)
-		mac, ok := i.resolve(l, hop, &p)
+		mac, ok := i.resolve(l, hop, p)
 		if !ok {
 			return true
 		}
-		dst = mac
+		copy(p.Head, mac[:])
 	}
-	p.Head = append(wire.AppendEthernet(buffer[:0], dst, i.caps.MAC, wire.TypeIPv4), header...)
-	if !l.q.Write(&p) {
+	if !l.q.Write(p) {
 		s.drops.add(DropDevice)
 		return false
 	}
