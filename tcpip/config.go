@@ -8,6 +8,7 @@ import (
 
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
+	"weir/tcpip/neigh"
 	"weir/tcpip/tcp"
 )
 
@@ -20,6 +21,9 @@ type Config struct {
 
 	Reassembly ip.Limits        // of fragments
 	Memory     int              // bytes that the buffers of all connections may hold. Default 256 MiB
+	Probe      bool             // ask, before they are used, whether somebody has the addresses (RFC 5227): New takes 5 to 7 s then, and fails if somebody has
+	Conflicts  neigh.Policy     // what becomes of an address that somebody else uses too. Default: it is kept, and others are told so
+	OnConflict func(Conflict)   // is told; nil: nobody is. It is called by a goroutine that carries packets, and must not wait
 	Resolver   []netip.AddrPort // servers of the domain name system, in the order in which they are asked; port 0 is 53. None: Dial takes addresses only
 	ErrorRate  int              // ICMP errors a second, ten times as many at once. Default 100
 	Backlog    int              // connections that wait to be accepted, for each listener, and as many that are being opened. Default 1,024

@@ -33,11 +33,14 @@ type Conn struct {
 	tcp      *tcp.Conn
 	listener *Listener // until it is given to Accept
 	dst      wire.MAC
-	known    bool   // dst is
-	soft     error  // what the network said of the way, for when the connection times out
-	closed   bool   // by the application
-	gone     bool   // from the stack's tables
-	resent   uint64 // segments sent again that are counted
+	known    bool     // dst is
+	lost     bool     // its address is another's
+	changes  uint32   // the interface's, when dst was found
+	found    tcp.Time // when that was
+	soft     error    // what the network said of the way, for when the connection times out
+	closed   bool     // by the application
+	gone     bool     // from the stack's tables
+	resent   uint64   // segments sent again that are counted
 	reader   waiter
 	writer   waiter
 }
@@ -65,6 +68,9 @@ func (c *Conn) arrive(l *lane, seg *tcp.Segment, now tcp.Time) bool {
 
 // flush lets the connection send what is due, and tells the application what happened: then it says that it has. The caller holds mu.
 func (c *Conn) flush(now tcp.Time) (told bool) {
+	if c.known && (now.Sub(c.found) > believed || c.changes != c.iface.changes.Load()) {
+		c.known = false
+	}
 	c.tcp.Output(now, c.send)
 	told = c.tell(c.tcp.Events())
 	if n := c.tcp.Resent(); n != c.resent {
@@ -76,6 +82,9 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 	}
 	return told
 }
+
+// believed is how long a connection knows where its neighbour is; then it asks the table again, which asks the neighbour when it has to.
+const believed = 15 * time.Second
 
 // tick runs the connection's timers, and says whether the application was told of something.
 func (c *Conn) tick(now tcp.Time) (told bool) {
@@ -165,6 +174,7 @@ func (c *Conn) resolve(p *link.Parts) bool {
 		c.s.drops.add(DropRoute)
 		return false
 	}
+	c.changes, c.found = c.iface.changes.Load(), c.s.now()
 	if c.dst, c.known = c.iface.resolve(c.lane, hop, p); c.known {
 		copy(p.Head, c.dst[:])
 	}
@@ -196,6 +206,8 @@ func (c *Conn) reported(r icmp.Report, seq wire.Seq, now tcp.Time) bool {
 // failure is why the connection ended; io.EOF if it ended in good order. The caller holds mu.
 func (c *Conn) failure() error {
 	switch cause := c.tcp.Cause(); {
+	case c.lost:
+		return syscall.ECONNABORTED
 	case cause == tcp.Refused:
 		return syscall.ECONNREFUSED
 	case cause == tcp.Reset:

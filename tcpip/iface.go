@@ -3,6 +3,7 @@ package tcpip
 import (
 	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"weir/tcpip/link"
 	"weir/tcpip/neigh"
@@ -22,9 +23,15 @@ type iface struct {
 	local bool // the loopback: everybody on it is the stack
 	tcp   tcp.Config
 
+	own     atomic.Pointer[[]netip.Prefix] // those of addrs that are the stack's now (claims.go)
+	changes atomic.Uint32                  // neigh.Changes: what connections know of neighbours may be wrong when it rises
+	outcome chan claimed                   // claims -> New: of each address once; its capacity is their number; never closed
+
 	mu        sync.Mutex
 	neigh     neigh.Table
-	unreached [][]byte // frames whose neighbour did not answer; at most unreachedMost
+	claims    neigh.Claims
+	conflicts []Conflict // to be told
+	unreached [][]byte   // frames whose neighbour did not answer; at most unreachedMost
 }
 
 func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
@@ -34,15 +41,15 @@ func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 	i.tcp.Superframe = max(0, i.caps.Superframe-wire.IPv4Header-wire.TCPHeaderLargest)
 	i.tcp.Memory = &s.budget
 	i.tcp = i.tcp.WithDefaults()
-	i.neigh.MAC, i.neigh.Addr = i.caps.MAC, addrs[0].Addr()
 	for q := range i.caps.Queues {
 		i.lanes = append(i.lanes, &lane{s: s, iface: i, q: l.Queue(q)})
 	}
+	i.watch()
 	return i
 }
 
 func (i *iface) has(a netip.Addr) bool {
-	for _, own := range i.addrs {
+	for _, own := range *i.own.Load() {
 		if own.Addr() == a {
 			return true
 		}
@@ -60,7 +67,7 @@ func (i *iface) broadcast(a netip.Addr) bool {
 	if a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return true
 	}
-	for _, own := range i.addrs {
+	for _, own := range *i.own.Load() {
 		if own.Bits() < 31 && own.Contains(a) && last(own) == a {
 			return true
 		}
@@ -77,14 +84,18 @@ func last(p netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// source is the address to speak to a neighbour from.
+// source is the address to speak to a neighbour from: the first in the same network, or else the first. It is invalid when all are lost.
 func (i *iface) source(hop netip.Addr) netip.Addr {
-	for _, own := range i.addrs {
+	all := *i.own.Load()
+	for _, own := range all {
 		if own.Contains(hop) {
 			return own.Addr()
 		}
 	}
-	return i.addrs[0].Addr()
+	if len(all) == 0 {
+		return netip.Addr{}
+	}
+	return all[0].Addr()
 }
 
 // resolve finds a neighbour's hardware address. When it is not known yet, a copy of the frame waits for it, and ok is false.
@@ -99,7 +110,11 @@ func (i *iface) resolve(l *lane, hop netip.Addr, p *link.Parts) (mac wire.MAC, o
 		i.neigh.Used(n, now)
 		return n.MAC, true
 	}
-	i.neigh.Wait(hop, completed(p), now, actions{l})
+	var waits []byte
+	if p.Size == 0 { // a superframe is more than a link takes: TCP sends it again
+		waits = completed(p)
+	}
+	i.neigh.Wait(hop, waits, now, actions{l})
 	l.look() // when to ask again
 	return wire.MAC{}, false
 }

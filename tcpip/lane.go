@@ -109,16 +109,22 @@ func (l *lane) tick(now tcp.Time) {
 	l.checked = now
 	l.next = l.neighbours(now)
 	l.unreached(now)
+	l.conflicts(now)
 	if at := l.fragments(now); at != 0 && (l.next == 0 || at < l.next) {
 		l.next = at
 	}
 }
 
-// neighbours asks again for those that have not answered, and gives up those that will not.
+// neighbours asks again for those that have not answered, gives up those that will not, and claims the stack's own addresses.
 func (l *lane) neighbours(now tcp.Time) tcp.Time {
 	l.iface.mu.Lock()
 	defer l.iface.mu.Unlock()
-	return tcp.Time(l.iface.neigh.Tick(neigh.Time(now), actions{l}))
+	next := l.iface.neigh.Tick(neigh.Time(now), actions{l})
+	if at := l.iface.claims.Tick(neigh.Time(now), claiming{l}); at != 0 && (next == 0 || at < next) {
+		next = at
+	}
+	l.iface.changes.Store(l.iface.neigh.Changes)
+	return tcp.Time(next)
 }
 
 // fragments gives up packets that have not become whole in time.

@@ -90,10 +90,12 @@ func (p *packet) arp() layer {
 	}
 	i := p.lane.iface
 	i.mu.Lock()
+	i.claims.Receive(m, neigh.Time(p.now), claiming{p.lane})
 	asked := i.neigh.Receive(m, neigh.Time(p.now), actions{p.lane})
+	i.changes.Store(i.neigh.Changes)
 	i.mu.Unlock()
 	if asked {
-		p.lane.sendARP(wire.ARPReply, m.SenderMAC(), m.SenderMAC(), m.Sender())
+		p.lane.sendARP(wire.ARPReply, m.SenderMAC(), m.Target(), m.SenderMAC(), m.Sender())
 	}
 	return done
 }

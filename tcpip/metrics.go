@@ -21,6 +21,8 @@ var (
 	lostPackets  = describe("packets_dropped_total", "Packets that the stack dropped, by the reason.", "reason")
 	resentTotal  = describe("segments_resent_total", "Segments of TCP that were sent again.")
 
+	conflictsTotal = describe("address_conflicts_total", "Messages of others that used an address of the stack's.", "interface")
+
 	connections = describe("connections", "TCP connections, by their state.", "state")
 	listeners   = describe("listeners", "Addresses that take TCP connections.")
 	udpSockets  = describe("udp_sockets", "UDP sockets.")
@@ -37,7 +39,7 @@ type collector struct{ s *Stack }
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{framesTotal, bytesTotal, packetsTotal, lostFrames, lostPackets, resentTotal, connections, listeners, udpSockets, neighbours, memoryBytes, memoryLimit} {
+	for _, d := range []*prometheus.Desc{framesTotal, bytesTotal, packetsTotal, lostFrames, lostPackets, resentTotal, conflictsTotal, connections, listeners, udpSockets, neighbours, memoryBytes, memoryLimit} {
 		to <- d
 	}
 }
@@ -64,6 +66,12 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		for d, n := range i.Counters.Dropped {
 			t.counter(lostFrames, n, i.Name, link.Drop(d).String())
 		}
+	}
+	for _, i := range s.ifaces {
+		i.mu.Lock()
+		conflicts := i.claims.Conflicts
+		i.mu.Unlock()
+		t.counter(conflictsTotal, conflicts, i.name)
 	}
 	for d, n := range s.Drops() {
 		t.counter(lostPackets, n, d.String())

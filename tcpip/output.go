@@ -12,22 +12,14 @@ import (
 	"weir/wire"
 )
 
-// sendARP sends a message.
-func (l *lane) sendARP(op wire.ARPOperation, to wire.MAC, targetMAC wire.MAC, target netip.Addr) {
-	i := l.iface
-	b := wire.AppendEthernet(make([]byte, 0, 64), to, i.caps.MAC, wire.TypeARP)
-	if op == wire.ARPRequest {
-		targetMAC = wire.MAC{}
-	}
-	l.q.Write(&link.Parts{Head: wire.AppendARP(b, op, i.caps.MAC, i.source(target), targetMAC, target)})
-}
-
 // actions carries out what a table of neighbours wants. The table's lock is held.
 type actions struct{ l *lane }
 
 // Ask implements neigh.Actions.
 func (a actions) Ask(target netip.Addr, at wire.MAC) {
-	a.l.sendARP(wire.ARPRequest, at, wire.MAC{}, target)
+	if src := a.l.iface.source(target); src.IsValid() {
+		a.l.sendARP(wire.ARPRequest, at, src, wire.MAC{}, target)
+	}
 }
 
 // Release implements neigh.Actions.

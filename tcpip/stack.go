@@ -66,6 +66,12 @@ func New(cfg Config) (*Stack, error) {
 			s.done.Go(l.run) // until Close closes its link
 		}
 	}
+	if cfg.Link != nil && cfg.Probe {
+		if err := s.ifaces[0].claimed(); err != nil {
+			s.Close() //nolint:errcheck // what is wrong is known
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
@@ -93,7 +99,7 @@ func (s *Stack) now() tcp.Time { return tcp.Time(time.Since(s.began)) }
 // Addrs are the stack's addresses, that of the loopback last.
 func (s *Stack) Addrs() (all []netip.Prefix) {
 	for _, i := range s.ifaces {
-		all = append(all, i.addrs...)
+		all = append(all, *i.own.Load()...)
 	}
 	return all
 }
@@ -134,7 +140,8 @@ func (s *Stack) way(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool) {
 		return nil, hop, hop, false
 	}
 	i = s.ifaces[n]
-	return i, hop, i.source(hop), true
+	src = i.source(hop)
+	return i, hop, src, src.IsValid()
 }
 
 // budget is what the buffers of all connections may hold.

@@ -1,15 +1,19 @@
-// Package neigh finds the hardware addresses of neighbours by ARP (RFC 826), as a pure state machine: messages and times in, messages and the
-// next deadline out. States are those of RFC 4861, section 7.3.2, which fit ARP as well.
+// Package neigh finds the hardware addresses of neighbours by ARP (RFC 826), and watches over the host's own ([Claims], RFC 5227), as pure state machines:
+// messages and times in, messages and the next deadline out. States of neighbours are those of RFC 4861, section 7.3.2, which fit ARP as well.
+//
+// What a stranger can make it do is bounded: neighbours, packets that wait and their bytes, and requests, about one neighbour (one a second) and about all
+// (a hundred a second). Nobody becomes a neighbour by announcing himself; only who asks for the host, or was asked for, does.
 //
 // # Limitations
 //
-// A Table has one owner at a time. It keeps at most [Most] neighbours.
+// A Table has one owner at a time. It keeps at most [Most] neighbours. ARP proves nothing: who is on the link can claim any address.
 package neigh
 
 import (
 	"iter"
 	"maps"
 	"net/netip"
+	"slices"
 	"time"
 
 	"weir/wire"
@@ -22,6 +26,7 @@ type Time int64
 const (
 	Most    = 1024                  // neighbours in a table
 	Waiting = 32                    // packets that wait for one neighbour
+	Bytes   = 4 << 20               // of packets that wait for all
 	reach   = 30 * time.Second      // how long an address holds that was confirmed
 	retry   = time.Second           // between requests
 	tries   = 3                     // requests, before a neighbour counts as silent
@@ -57,14 +62,17 @@ type Neighbour struct {
 
 // Table is a link's neighbours.
 type Table struct {
-	MAC  wire.MAC   // the stack's
-	Addr netip.Addr // likewise
+	MAC   wire.MAC     // the host's
+	Addrs []netip.Addr // the host's, that it answers for
 
 	all      map[netip.Addr]*Neighbour
 	tokens   float64
 	tokensAt Time
 
+	bytes int // of packets that wait
+
 	Dropped uint64 // packets that waited for somebody who did not answer, or were too many
+	Changes uint32 // rises whenever a neighbour is no longer where it was
 }
 
 // Actions are what is to be done after a call.
@@ -83,7 +91,8 @@ func (t *Table) Lookup(addr netip.Addr, now Time) (*Neighbour, bool) {
 	return n, true
 }
 
-// Wait keeps a packet until the neighbour is known, and asks for it.
+// Wait keeps a packet, if there is one, until the neighbour is known, and asks for it. Of too many the oldest go. A neighbour that did not answer is not asked again for some
+// seconds: what is for it is unreachable at once.
 func (t *Table) Wait(addr netip.Addr, packet []byte, now Time, do Actions) {
 	if t.all == nil {
 		t.all = map[netip.Addr]*Neighbour{}
@@ -99,17 +108,25 @@ func (t *Table) Wait(addr netip.Addr, packet []byte, now Time, do Actions) {
 	}
 	if n.State == Failed && now < n.until {
 		t.Dropped++
-		do.Unreachable(addr, packet)
+		if packet != nil {
+			do.Unreachable(addr, packet)
+		}
 		return
 	}
 	if n.State == Failed || n.until == 0 {
 		n.State, n.tries, n.until = Incomplete, 0, now
 	}
-	if len(n.waiting) >= Waiting {
+	if packet != nil && len(n.waiting) >= Waiting {
+		t.bytes -= len(n.waiting[0])
 		n.waiting = n.waiting[1:]
 		t.Dropped++
 	}
-	n.waiting = append(n.waiting, packet)
+	if t.bytes+len(packet) > Bytes {
+		t.Dropped++
+	} else if packet != nil {
+		n.waiting = append(n.waiting, packet)
+		t.bytes += len(packet)
+	}
 	t.tick(n, now, do)
 }
 
@@ -167,11 +184,21 @@ func (t *Table) tick(n *Neighbour, now Time, do Actions) {
 
 func (t *Table) failed(n *Neighbour, now Time, do Actions) {
 	n.State, n.until = Failed, now+Time(silence)
-	for _, p := range n.waiting {
+	t.Changes++
+	for _, p := range t.taken(n) {
 		t.Dropped++
 		do.Unreachable(n.Addr, p)
 	}
+}
+
+// taken are the packets that wait for a neighbour, which wait no longer.
+func (t *Table) taken(n *Neighbour) [][]byte {
+	all := n.waiting
 	n.waiting = nil
+	for _, p := range all {
+		t.bytes -= len(p)
+	}
+	return all
 }
 
 // Used notes that a packet goes to a neighbour: one that is stale is asked about if nothing confirms it soon.
@@ -181,19 +208,15 @@ func (t *Table) Used(n *Neighbour, now Time) {
 	}
 }
 
-// Confirm notes that a neighbour was heard from, by what it could only say if our packets reach it.
-func (t *Table) Confirm(n *Neighbour, now Time) {
-	if n.State != Incomplete && n.State != Failed {
-		n.State, n.until, n.tries = Reachable, now+Time(reach), 0
-	}
-}
-
 // Receive takes a message, and says whether it asks for us.
 func (t *Table) Receive(m wire.ARP, now Time, do Actions) (asked bool) {
 	if m.SenderMAC().Group() || m.SenderMAC() == t.MAC {
 		return false
 	}
-	forUs := m.Target() == t.Addr
+	forUs := slices.Contains(t.Addrs, m.Target())
+	if m.Sender().IsUnspecified() || slices.Contains(t.Addrs, m.Sender()) { // a probe, or somebody with our address: no neighbour
+		return forUs && m.Operation() == wire.ARPRequest && m.Sender().IsUnspecified()
+	}
 	if n := t.all[m.Sender()]; n != nil {
 		t.learn(n, m, forUs && m.Operation() == wire.ARPReply, now, do)
 	} else if forUs && m.Operation() == wire.ARPRequest && len(t.all) < Most {
@@ -208,15 +231,16 @@ func (t *Table) Receive(m wire.ARP, now Time, do Actions) (asked bool) {
 // learn takes a neighbour's address. An answer confirms it; anything else only says what it may be.
 func (t *Table) learn(n *Neighbour, m wire.ARP, answer bool, now Time, do Actions) {
 	if n.State == Incomplete || n.State == Failed || n.MAC != m.SenderMAC() || answer {
+		if n.MAC != m.SenderMAC() {
+			t.Changes++
+		}
 		n.MAC = m.SenderMAC()
 		n.State, n.until, n.tries = Stale, 0, 0
 		if answer {
 			n.State, n.until = Reachable, now+Time(reach)
 		}
 	}
-	waiting := n.waiting
-	n.waiting = nil
-	for _, p := range waiting {
+	for _, p := range t.taken(n) {
 		do.Release(n, p)
 	}
 }

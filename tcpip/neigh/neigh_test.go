@@ -27,6 +27,8 @@ func (l *log) wants(t *testing.T, lines ...string) {
 
 var (
 	us, them     = netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	alsoUs       = netip.MustParseAddr("10.0.0.11")
+	nobody       = netip.IPv4Unspecified()
 	ours, theirs = wire.MAC{2, 0, 0, 0, 0, 1}, wire.MAC{2, 0, 0, 0, 0, 2}
 )
 
@@ -37,7 +39,7 @@ func message(op wire.ARPOperation, from wire.MAC, sender, target netip.Addr) wir
 	return m
 }
 
-func table() (*Table, *log) { return &Table{MAC: ours, Addr: us}, &log{} }
+func table() (*Table, *log) { return &Table{MAC: ours, Addrs: []netip.Addr{us, alsoUs}}, &log{} }
 
 func TestANeighbourIsAskedForAndAnswers(t *testing.T) {
 	n, l := table()
@@ -80,9 +82,56 @@ func TestAStaleAddressIsUsedAndAskedAbout(t *testing.T) {
 	n.Used(got, 40*second)
 	n.Tick(45*second, l)
 	l.wants(t, "ask 10.0.0.2 at 02:00:00:00:00:02")
-	n.Confirm(got, 46*second)
+	n.Receive(message(wire.ARPReply, theirs, them, us), 46*second, l)
 	n.Tick(60*second, l)
 	l.wants(t)
+	if got.State != Reachable || n.Changes != 1 {
+		t.Errorf("%+v, %d changes", got, n.Changes)
+	}
+}
+
+// One that is asked about and does not answer any more is no longer where it was.
+func TestOneWhoGoesAway(t *testing.T) {
+	n, l := table()
+	n.Wait(them, []byte("one"), second, l)
+	n.Receive(message(wire.ARPReply, theirs, them, us), second, l)
+	n.Tick(40*second, l)
+	got, _ := n.Lookup(them, 40*second)
+	n.Used(got, 40*second)
+	l.said = nil
+	for s := Time(45); s <= 48; s++ {
+		n.Tick(s*second, l)
+	}
+	l.wants(t, "ask 10.0.0.2 at 02:00:00:00:00:02", "ask 10.0.0.2 at 02:00:00:00:00:02", "ask 10.0.0.2 at 02:00:00:00:00:02")
+	if _, ok := n.Lookup(them, 48*second); ok || n.Changes != 2 {
+		t.Errorf("it is still there: %d changes", n.Changes)
+	}
+}
+
+// Every address of the host's is answered for. A probe (RFC 5227, section 2.1.1) is answered, but who sends it is no neighbour; nor is who has our address.
+func TestWhoIsAnswered(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		op             wire.ARPOperation
+		sender, target netip.Addr
+		asked, known   bool
+	}{
+		{"a question", wire.ARPRequest, them, us, true, true},
+		{"a question for the other address", wire.ARPRequest, them, alsoUs, true, true},
+		{"a question for somebody else", wire.ARPRequest, them, netip.MustParseAddr("10.0.0.9"), false, false},
+		{"an answer that nobody asked for", wire.ARPReply, them, us, false, false},
+		{"a probe", wire.ARPRequest, nobody, us, true, false},
+		{"an announcement of our address", wire.ARPRequest, us, us, false, false},
+		{"a question of who has our address", wire.ARPRequest, us, alsoUs, false, false},
+	} {
+		n, l := table()
+		if got := n.Receive(message(c.op, theirs, c.sender, c.target), second, l); got != c.asked {
+			t.Errorf("%s: asked for us: %t", c.name, got)
+		}
+		if got := len(n.all) > 0; got != c.known {
+			t.Errorf("%s: the sender is known: %t", c.name, got)
+		}
+	}
 }
 
 // A question makes the asker known, and an announcement changes only those who are known.
@@ -118,6 +167,13 @@ func TestPacketsForASilentNeighbourAreBounded(t *testing.T) {
 	}
 	if got := len(n.all[them].waiting); got != Waiting || n.Dropped != 300-Waiting {
 		t.Errorf("%d wait, %d were dropped", got, n.Dropped)
+	}
+	large := make([]byte, 60_000)
+	for range 200 {
+		n.Wait(netip.AddrFrom4([4]byte{10, 2, 0, byte(len(n.all))}), large, second, l)
+	}
+	if n.bytes > Bytes {
+		t.Errorf("%d bytes wait", n.bytes)
 	}
 	for i := range 5000 {
 		n.Wait(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), []byte("x"), second, l)

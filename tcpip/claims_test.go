@@ -1,0 +1,123 @@
+package tcpip
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/tcpip/neigh"
+	"weir/wire"
+)
+
+// Who is asked whether he has the address and does, keeps it: the other stack does not begin.
+func TestAnAddressThatIsTakenIsNotBegunWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24")})
+		began := time.Now()
+		_, err := New(Config{Link: lb, Addrs: prefixes("10.0.0.3/24", "10.0.0.2/24"), Probe: true})
+		if err == nil || !strings.Contains(err.Error(), "10.0.0.2 is taken: 02:00:00:00:00:01 has it") {
+			t.Errorf("%v", err)
+		}
+		if took := time.Since(began); took > time.Second { // the answer to the first probe says it
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestAnAddressThatIsFreeIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")})
+		began := time.Now()
+		b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.3/24", "10.0.0.2/24"), Probe: true})
+		if took := time.Since(began); took < 4*time.Second || took > 7*time.Second {
+			t.Errorf("probing took %v", took)
+		}
+		for _, dst := range b.ifaces[0].addrs {
+			if _, err := a.Ping(t.Context(), dst.Addr(), 8); err != nil {
+				t.Error(dst, err)
+			}
+		}
+	})
+}
+
+// Two hosts with one address: the one that yields loses it, with what runs over it; the other one is told.
+func TestTwoHostsWithOneAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		kept, lost := make(chan Conflict, 100), make(chan Conflict, 100) // what each stack says; more than it can
+		b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24"), Conflicts: neigh.Yield, OnConflict: func(c Conflict) { lost <- c }})
+		l := listen(t, b, ":80")
+		c := dial(t, b, "tcp", "10.0.0.1:80") // over the loopback, but from and to the address
+		if _, err := l.Accept(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		for frames := make([]link.Frame, 32); ; { // what was said before the other one came is not for it
+			if n, _ := la.Queue(0).Read(frames, 0); n == 0 {
+				break
+			}
+		}
+		stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24"), OnConflict: func(c Conflict) { kept <- c }})
+		if got := <-lost; got != (Conflict{netip.MustParseAddr("10.0.0.1"), wire.MAC{2, 0, 0, 0, 0, 1}, true}) {
+			t.Errorf("%+v", got)
+		}
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNABORTED) {
+			t.Errorf("the connection from the lost address: %v", err)
+		}
+		if _, err := b.ListenPacket("udp", "10.0.0.1:53"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			t.Errorf("the lost address can be listened at: %v", err)
+		}
+		if got := b.Addrs(); len(got) != 2 || got[0].Addr().String() != "10.0.0.2" {
+			t.Errorf("addresses: %v", got)
+		}
+		if _, err := b.Ping(t.Context(), netip.MustParseAddr("10.0.0.1"), 8); err != nil {
+			t.Errorf("the new holder is not reached: %v", err)
+		}
+		if n := len(kept); n != 0 {
+			t.Errorf("who keeps it was told of %d conflicts", n)
+		}
+	})
+}
+
+// A neighbour that moves to other hardware says so, and connections follow.
+func TestConnectionsFollowTheirNeighbour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")})
+		defer lb.Close()
+		q, first, second := lb.Queue(0), wire.MAC{2, 0, 0, 0, 1, 1}, wire.MAC{2, 0, 0, 0, 1, 2}
+		host, us := netip.MustParseAddr("10.0.0.9"), netip.MustParseAddr("10.0.0.1")
+		say := func(op wire.ARPOperation, mac wire.MAC, target netip.Addr) {
+			q.Write(&link.Parts{Head: wire.AppendARP(wire.AppendEthernet(nil, wire.Broadcast, mac, wire.TypeARP), op, mac, host, wire.MAC{}, target)})
+		}
+		done := make(chan error, 1) // the dial's end
+		go func() { _, err := a.Dial("tcp", "10.0.0.9:80"); done <- err }()
+		var to []wire.MAC // of SYNs
+		for frames := make([]link.Frame, 1); len(to) < 3; {
+			if _, err := q.Read(frames, -1); err != nil {
+				t.Fatal(err)
+			}
+			e, _ := wire.ParseEthernet(frames[0].Bytes)
+			switch m, _ := wire.ParseARP(e.Payload()); {
+			case e.Type() == wire.TypeARP && m.Target() == host:
+				say(wire.ARPReply, first, us)
+			case e.Type() == wire.TypeIPv4:
+				if to = append(to, e.Dst()); len(to) == 2 {
+					say(wire.ARPRequest, second, host)
+				}
+			}
+		}
+		if to[0] != first || to[1] != first || to[2] != second {
+			t.Errorf("SYNs went to %v", to)
+		}
+		a.Close()
+		<-done
+	})
+}
