@@ -62,6 +62,10 @@ func (c *Conn) arrive(l *lane, seg *tcp.Segment, now tcp.Time) bool {
 		c.tell(c.tcp.Events())
 		return false
 	}
+	if c.listener != nil && c.listener.full() && seg.Flags&wire.RST == 0 && c.tcp.State() == tcp.SynReceived {
+		c.s.drops.add(DropBacklog) // its SYN is answered again, until somebody accepts (as Linux)
+		return true
+	}
 	c.tcp.Arrive(now, seg)
 	return true
 }

@@ -52,6 +52,7 @@ type Listener struct {
 	once sync.Once
 
 	opening atomic.Int64 // connections that have not been given to Accept
+	pressed atomic.Int64 // until when SYN cookies may come back, in the stack's time; 0: none was given
 }
 
 // Listen takes connections at a TCP address of the stack's. The host may be empty, for all of them, and the port 0, for a free one.
@@ -140,6 +141,9 @@ func (l *Listener) begin() bool {
 	}
 	return true
 }
+
+// full says whether those that are open wait for Accept, as many as may.
+func (l *Listener) full() bool { return len(l.open) == cap(l.open) }
 
 // end counts one that is open, or will never be.
 func (l *Listener) end() { l.opening.Add(-1) }

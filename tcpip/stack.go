@@ -26,9 +26,10 @@ type Stack struct {
 	budget   budget
 	resolver *resolver
 
-	closed atomic.Bool
-	drops  dropCounts
-	ids    atomic.Uint32 // of IPv4 packets that may be cut
+	closed  atomic.Bool
+	drops   dropCounts
+	ids     atomic.Uint32 // of IPv4 packets that may be cut
+	cookies cookieCounts
 
 	conns     connTable
 	ports     ports

@@ -108,11 +108,17 @@ func newConn(cfg *Config, iss wire.Seq, skew uint32) *Conn {
 	c.estimator = newEstimator()
 	c.quick = quickAtFirst
 	if !cfg.NoScale {
-		for c.scale = 0; c.scale < 14 && 65535<<c.scale < cfg.Receive.Most; {
-			c.scale++
-		}
+		c.scale = scaleFor(cfg)
 	}
 	return c
+}
+
+// scaleFor is the window scale that the largest buffer needs.
+func scaleFor(cfg *Config) (scale uint8) {
+	for scale < 14 && 65535<<scale < cfg.Receive.Most {
+		scale++
+	}
+	return scale
 }
 
 // agree takes over what a SYN says.

@@ -95,7 +95,7 @@ func (c *Conn) sendSYN(emit Emit) {
 	}
 	o.Scaled = c.scale > 0 || c.state == SynSent && !c.cfg.NoScale
 	o.Scale = c.scale
-	s.Window = uint16(min(c.limit, 65535))
+	s.Window = firstWindow(c.cfg)
 	if c.state == SynReceived {
 		c.advertised = c.rcv.Add(int(s.Window))
 		c.lastAck = c.rcv
@@ -110,6 +110,9 @@ func (c *Conn) sendSYN(emit Emit) {
 	c.lastSent = c.now
 	emit(&s)
 }
+
+// firstWindow is what a SYN offers: it is not scaled.
+func firstWindow(cfg *Config) uint16 { return uint16(min(cfg.Receive.First, 65535)) }
 
 // waiting says whether there is something that has not been sent once.
 func (c *Conn) waiting() bool { return c.unsent() > 0 || c.finAsked && !c.finSent() }

@@ -18,6 +18,7 @@ import (
 //
 //	config KEY=VALUE...      before the first step; keys: mss superframe send receive nosack nostamps noscale reno tries user wait keepidle keepevery keeptries
 //	dial | accept            the end opens; accept waits for the SYN that follows
+//	accept cookie            the same, with a cookie: there is no connection until one comes back; its state is NONE
 //	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ts N ecr N] [sack A-B...]     the peer sends
 //	> FLAGS ...              the end sends exactly this, now; what is not named is not looked at, but for len
 //	> nothing                it sends nothing now
@@ -28,14 +29,16 @@ import (
 //
 // Sequence numbers count from the SYN of their sender, which is 0. Several segments that are sent at once stand on lines of their own.
 type script struct {
-	t     *testing.T
-	name  string
-	line  int
-	cfg   Config
-	conn  *Conn
-	now   Time
-	out   []Sending
-	await bool // for the SYN
+	t       *testing.T
+	name    string
+	line    int
+	cfg     Config
+	conn    *Conn
+	now     Time
+	out     []Sending
+	await   bool // for the SYN
+	iss     wire.Seq
+	cookies bool // are given
 }
 
 const (
@@ -78,7 +81,7 @@ func runScripts(t *testing.T, file string) {
 	}
 	for _, p := range parts {
 		t.Run(p.title, func(t *testing.T) {
-			s := &script{t: t, name: file, now: Time(time.Hour)}
+			s := &script{t: t, name: file, now: Time(time.Hour), iss: ourISS}
 			for i, text := range p.lines {
 				s.line = p.begin + i + 1
 				text, _, _ = strings.Cut(text, "#")
@@ -113,10 +116,10 @@ func (s *script) step(text string) {
 		s.config(words[1:])
 	case words[0] == "dial":
 		cfg := s.cfg.WithDefaults()
-		s.conn = Dial(&cfg, ourISS, 0)
+		s.conn = Dial(&cfg, s.iss, 0)
 		s.flush()
 	case words[0] == "accept":
-		s.await = true
+		s.await, s.cookies = true, len(words) > 1
 	case words[0] == "<":
 		s.arrives(words[1:])
 	case words[0] == ">":
@@ -124,8 +127,12 @@ func (s *script) step(text string) {
 	case words[0][0] == '+':
 		s.pass(words[0][1:])
 	case words[0] == "state":
-		got := s.conn.State().String()
-		if c := s.conn.Cause(); c != NoCause {
+		got := "NONE"
+		if s.conn != nil {
+			got = s.conn.State().String()
+		}
+		if s.conn == nil {
+		} else if c := s.conn.Cause(); c != NoCause {
 			got += " " + c.String()
 		}
 		if got != strings.Join(words[1:], " ") {
@@ -223,6 +230,10 @@ func (s *script) pass(text string) {
 		s.fail("%q is no duration", text)
 	}
 	for until := s.now.Add(d); s.now < until; {
+		if s.conn == nil {
+			s.now = until
+			return
+		}
 		next := s.conn.Deadline()
 		if next == 0 || next > until {
 			s.now = until
@@ -323,16 +334,30 @@ func (s *script) parse(words []string, from, to wire.Seq) scripted {
 var flagNames = [...]string{"FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"}
 
 func (s *script) arrives(words []string) {
-	p := s.parse(words, peerISS, ourISS)
+	p := s.parse(words, peerISS, s.iss)
+	cfg := s.cfg.WithDefaults()
+	if s.await && s.cookies {
+		s.await = false
+		o := CookieAnswer(&cfg, secret, 0, &p.Segment, s.now)
+		s.iss, s.out = o.Seq, append(s.out, o)
+		return
+	}
 	if s.await {
 		s.await = false
-		cfg := s.cfg.WithDefaults()
-		s.conn = Accept(&cfg, ourISS, 0, &p.Segment, s.now)
+		s.conn = Accept(&cfg, s.iss, 0, &p.Segment, s.now)
+	} else if s.conn == nil {
+		s.conn = AcceptCookie(&cfg, secret, 0, &p.Segment, s.now)
+		if s.conn == nil {
+			return
+		}
 	} else {
 		s.conn.Arrive(s.now, &p.Segment)
 	}
 	s.flush()
 }
+
+// secret is a keyed hash that scripts can do with.
+func secret(kind byte, count uint32) uint32 { return (uint32(kind)<<16 + count + 77) * 2654435761 }
 
 func (s *script) sends(words []string) {
 	s.t.Helper()
@@ -342,7 +367,7 @@ func (s *script) sends(words []string) {
 		}
 		return
 	}
-	want := s.parse(words, ourISS, peerISS)
+	want := s.parse(words, s.iss, peerISS)
 	if len(s.out) == 0 {
 		s.fail("the end sent nothing, want %s", strings.Join(words, " "))
 	}
@@ -360,9 +385,9 @@ func (s *script) sends(words []string) {
 }
 
 func (s *script) describe(o *Sending) string {
-	text := fmt.Sprintf("%v seq %d ack %d win %d len %d", o.Flags, o.Seq.Sub(ourISS), o.Ack.Sub(peerISS), o.Window, o.Len())
+	text := fmt.Sprintf("%v seq %d ack %d win %d len %d", o.Flags, o.Seq.Sub(s.iss), o.Ack.Sub(peerISS), o.Window, o.Len())
 	if o.Flags&wire.ACK == 0 {
-		text = fmt.Sprintf("%v seq %d win %d len %d", o.Flags, o.Seq.Sub(ourISS), o.Window, o.Len())
+		text = fmt.Sprintf("%v seq %d win %d len %d", o.Flags, o.Seq.Sub(s.iss), o.Window, o.Len())
 	}
 	if o.Options.MSS > 0 {
 		text += fmt.Sprintf(" mss %d", o.Options.MSS)

@@ -1,0 +1,160 @@
+package netsim
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip"
+	"weir/tcpip/ip"
+	"weir/tcpip/link"
+	"weir/tcpip/tcp"
+	"weir/wire"
+)
+
+// flooded is a host that listens, with a small backlog, and a peer on whose link somebody sends SYNs from addresses all over the world.
+type flooded struct {
+	peer, host *tcpip.Stack
+	wire       link.Link
+	listener   net.Listener
+}
+
+const backlog = 32
+
+func newFlooded(t *testing.T) *flooded {
+	t.Helper()
+	la, lb := link.Pair(link.PairConfig{Depth: 10_000})
+	f := &flooded{peer: stack(t, la, "10.0.0.1/24", tcp.Config{}), wire: la}
+	var err error
+	f.host, err = tcpip.New(tcpip.Config{Link: lb, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}, Backlog: backlog,
+		Routes: []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.0.0.1")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.listener, err = f.host.Listen("tcp", ":80"); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *flooded) close() {
+	f.peer.Close()
+	f.host.Close()
+}
+
+// flood sends so many SYNs, one every 100 us.
+func (f *flooded) flood(from, n int) {
+	for i := from; i < from+n; i++ {
+		src := netip.AddrFrom4([4]byte{byte(11 + i>>16), byte(i >> 8), byte(i), 9})
+		s := wire.TCPFields{Src: netip.AddrPortFrom(src, 7777), Dst: netip.MustParseAddrPort("10.0.0.2:80"), Seq: wire.Seq(i), Flags: wire.SYN, Window: 65535}
+		b := wire.AppendEthernet(nil, wire.MAC{2, 0, 0, 0, 0, 2}, f.wire.Caps().MAC, wire.TypeIPv4)
+		b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: 64, Protocol: wire.TCPProtocol, Src: src, Dst: s.Dst.Addr(), Payload: wire.TCPHeader})
+		f.wire.Queue(0).Write(&link.Parts{Head: wire.AppendTCP(b, &s)})
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// Others still connect during a flood of SYNs, with all that they ask for; what is kept for those that never answer is bounded by the backlog.
+func TestSYNFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFlooded(t)
+		defer f.close()
+		f.flood(0, 5000)
+		if n := len(f.host.Connections()); n > 2*backlog {
+			t.Errorf("%d connections are being opened, and the backlog is %d", n, backlog)
+		}
+		ended := make(chan error, 1) // the clients' result; one
+		go func() { ended <- f.clients(20) }()
+		go func() {
+			for i := range 20 {
+				f.flood(5000+100*i, 100)
+			}
+		}()
+		for range 20 {
+			c, err := f.listener.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				io.Copy(c, c) //nolint:errcheck // the client looks at what comes back
+				c.Close()
+			}()
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if given, taken := f.host.Cookies(); taken != 20 || given < 5000 {
+			t.Errorf("%d cookies were given, and %d connections came of them", given, taken)
+		}
+		time.Sleep(5 * time.Minute) // those that were half open are given up, and then there is room again
+		if n := len(f.host.Connections()); n != 0 {
+			t.Errorf("%d connections are left", n)
+		}
+		given, _ := f.host.Cookies()
+		c, err := f.peer.Dial("tcp", "10.0.0.2:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		if now, _ := f.host.Cookies(); now != given {
+			t.Error("a cookie was given with room in the backlog")
+		}
+	})
+}
+
+// clients connect one after the other, send, and get back what they have sent.
+func (f *flooded) clients(n int) error {
+	for range n {
+		c, err := f.peer.Dial("tcp", "10.0.0.2:80")
+		if err != nil {
+			return err
+		}
+		data := make([]byte, 100_000) // more than a window without a scale: the scale is in the cookie
+		go c.Write(data)              //nolint:errcheck // who reads sees it
+		back := make([]byte, len(data))
+		if _, err := io.ReadFull(c, back); err != nil || !bytes.Equal(back, data) {
+			return fmt.Errorf("what came back is not what was sent (%v)", err)
+		}
+		c.Close()
+	}
+	return nil
+}
+
+// What nobody accepts waits, as many as the backlog allows; the others' handshakes are not finished before somebody accepts, and then all are served.
+func TestNobodyAccepts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFlooded(t)
+		defer f.close()
+		const clients = backlog + 20
+		answers := make(chan error, clients) // of all clients
+		for range clients {
+			go func() {
+				c, err := f.peer.Dial("tcp", "10.0.0.2:80")
+				if err == nil {
+					_, err = c.Read(make([]byte, 1))
+					c.Close()
+				}
+				answers <- err
+			}()
+		}
+		time.Sleep(10 * time.Second)
+		for range clients {
+			c, err := f.listener.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Write([]byte{1}) //nolint:errcheck // the client sees it
+			c.Close()
+		}
+		for range clients {
+			if err := <-answers; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package tcpip
+
+import (
+	"sync/atomic"
+
+	"weir/tcpip/tcp"
+	"weir/wire"
+)
+
+// opened is the connection that a segment of no connection opens, if a listener takes it; otherwise whoever sent the segment is told.
+func (p *packet) opened(k tuple, seg *tcp.Segment) *Conn {
+	if l := p.lane.s.ports.listener(k.local); l != nil {
+		switch kind := seg.Flags & (wire.SYN | wire.ACK | wire.RST); {
+		case kind == wire.SYN:
+			return p.synced(l, k, seg)
+		case kind == wire.ACK && p.now < tcp.Time(l.pressed.Load()):
+			if c := p.returned(l, k, seg); c != nil {
+				return c
+			}
+		}
+	}
+	if seg.Flags&wire.RST == 0 {
+		p.lane.s.refuse(k, seg)
+	}
+	p.drop(DropTCPPort)
+	return nil
+}
+
+// synced is the connection that a SYN opens. When the listener has enough that are being opened, it is answered with a cookie, and nothing is kept; when
+// nobody accepts those that are open, it is dropped (as Linux).
+func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment) *Conn {
+	s := p.lane.s
+	if l.full() {
+		p.drop(DropBacklog)
+		return nil
+	}
+	iss, stamp := s.iss(k)
+	if !l.begin() {
+		l.pressed.Store(int64(p.now.Add(tcp.CookieLife)))
+		s.cookies.given.Add(1)
+		o := tcp.CookieAnswer(p.lane.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
+		s.sendAlone(k, &o)
+		return nil
+	}
+	c := s.newConn(p.lane, k)
+	c.listener = l
+	c.tcp = tcp.Accept(c.cfg, iss, stamp, seg, p.now)
+	if !s.conns.add(c) {
+		l.end()
+		return nil
+	}
+	return c
+}
+
+// returned is the connection that a cookie opens which comes back.
+func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) *Conn {
+	s := p.lane.s
+	_, stamp := s.iss(k)
+	state := tcp.AcceptCookie(p.lane.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
+	if state == nil {
+		return nil
+	}
+	if l.full() {
+		p.drop(DropBacklog) // its first data brings the cookie back once more
+		return nil
+	}
+	s.cookies.taken.Add(1)
+	c := s.newConn(p.lane, k)
+	c.listener = l
+	c.tcp = state
+	l.opening.Add(1) // until it is given to Accept
+	if !s.conns.add(c) {
+		l.end()
+		return nil
+	}
+	return c
+}
+
+// cookieCounts count the SYN cookies of a stack.
+type cookieCounts struct {
+	given atomic.Uint64 // SYNs answered with nothing kept
+	taken atomic.Uint64 // connections that they opened
+}
+
+// Cookies are how many SYNs were answered with cookies, because too many connections were being opened, and how many connections came of them.
+func (s *Stack) Cookies() (given, taken uint64) {
+	return s.cookies.given.Load(), s.cookies.taken.Load()
+}
+
+// cookieHash is what hides a connection's cookies.
+func (s *Stack) cookieHash(k tuple) tcp.Hash {
+	var name [18]byte
+	local, remote := k.local.Addr().As4(), k.remote.Addr().As4()
+	copy(name[:], local[:])
+	copy(name[4:], remote[:])
+	name[8], name[9] = byte(k.local.Port()>>8), byte(k.local.Port())
+	name[10], name[11] = byte(k.remote.Port()>>8), byte(k.remote.Port())
+	return func(kind byte, count uint32) uint32 {
+		name[12], name[13], name[14], name[15], name[16] = 'c', kind, byte(count>>16), byte(count>>8), byte(count)
+		return uint32(siphash(&s.secret, name[:]))
+	}
+}
+
+// refuse answers a segment that nobody waits for (RFC 9293, section 3.10.7.1).
+func (s *Stack) refuse(k tuple, seg *tcp.Segment) {
+	o := tcp.Sending{Flags: wire.RST}
+	if seg.Flags&wire.ACK != 0 {
+		o.Seq = seg.Ack
+	} else {
+		o.Flags |= wire.ACK
+		o.Ack = seg.End()
+	}
+	s.sendAlone(k, &o)
+}
+
+// sendAlone sends a segment of no connection, without payload.
+func (s *Stack) sendAlone(k tuple, o *tcp.Sending) {
+	var options [40]byte
+	f := wire.TCPFields{Src: k.local, Dst: k.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options.Append(options[:0])}
+	s.sendIP(wire.IPv4Fields{DontFragment: true, Protocol: wire.TCPProtocol, Src: k.local.Addr(), Dst: k.remote.Addr()}, wire.AppendTCP(nil, &f)) //nolint:errcheck // it is counted
+}

@@ -1,0 +1,95 @@
+package tcp
+
+import (
+	"time"
+
+	"weir/wire"
+)
+
+// Cookies are what a listener answers with that can keep no more half-open connections: the initial sequence number and the timestamp of the answer hold all
+// that there is to know, and come back with the handshake's last segment (RFC 4987, section 3.6). As in Linux, a sequence number holds the peer's own, the time
+// in minutes or so, and one of four segment sizes, hidden by a keyed hash; the last bits of the timestamp hold the window scale and whether there is SACK. A peer without
+// timestamps has neither.
+
+// Hash is a secret function of a connection's name, and of two numbers more.
+type Hash func(kind byte, count uint32) uint32
+
+const (
+	cookieTick = 64 * time.Second
+	cookieAges = 2 // ticks that a cookie lives: at least the one after its own
+
+	// CookieLife is for how long a cookie may come back.
+	CookieLife = cookieAges * cookieTick
+
+	stampBits = 6    // of the timestamp
+	scaleBits = 0x0f // of them: the window scale; noScale: none
+	noScale   = 0x0f
+	sackBit   = 0x10
+)
+
+// cookieSizes are the segment sizes that a cookie can say, in order: what there mostly is, as Linux has them.
+var cookieSizes = [...]uint16{536, 1300, 1440, 1460}
+
+func cookieCount(now Time) uint32 { return uint32(now / Time(cookieTick)) }
+
+// CookieAnswer is what answers a SYN, with nothing kept.
+func CookieAnswer(cfg *Config, h Hash, skew uint32, syn *Segment, now Time) Sending {
+	size := 0
+	for size+1 < len(cookieSizes) && cookieSizes[size+1] <= syn.Options.MSS {
+		size++
+	}
+	count := cookieCount(now)
+	iss := h(0, 0) + uint32(syn.Seq) + count<<24 + (h(1, count)+uint32(size))&0xff_ffff
+	s := Sending{Seq: wire.Seq(iss), Ack: syn.Seq.Add(1), Flags: wire.SYN | wire.ACK, Window: firstWindow(cfg)}
+	s.Options.MSS = uint16(cfg.MSS)
+	if syn.Options.Stamped && !cfg.NoStamps {
+		cookieOptions(cfg, &syn.Options, &s.Options, uint32(now/1e6)+skew)
+	}
+	return s
+}
+
+// cookieOptions are the answer's when there are timestamps.
+func cookieOptions(cfg *Config, syn, o *wire.TCPOptions, stamp uint32) {
+	bits := uint32(noScale)
+	if o.Scaled = syn.Scaled && !cfg.NoScale; o.Scaled {
+		o.Scale = scaleFor(cfg)
+		bits = uint32(min(syn.Scale, 14))
+	}
+	if o.SACKPermitted = syn.SACKPermitted && !cfg.NoSACK; o.SACKPermitted {
+		bits |= sackBit
+	}
+	told := stamp>>stampBits<<stampBits | bits
+	if told > stamp {
+		told -= 1 << stampBits // not later than now
+	}
+	o.Stamped, o.Stamp, o.Echo = true, wire.Stamp(told), syn.Stamp
+}
+
+// AcceptCookie is the connection that a segment opens which answers a cookie; nil: it answers none.
+func AcceptCookie(cfg *Config, h Hash, skew uint32, s *Segment, now Time) *Conn {
+	if s.Flags&(wire.ACK|wire.SYN|wire.RST) != wire.ACK {
+		return nil
+	}
+	count := cookieCount(now)
+	told := uint32(s.Ack.Add(-1)) - h(0, 0) - uint32(s.Seq.Add(-1))
+	age := (count - told>>24) & 0xff
+	size := (told - h(1, count-age)) & 0xff_ffff
+	if age >= cookieAges || size >= uint32(len(cookieSizes)) {
+		return nil
+	}
+	syn := Segment{Seq: s.Seq.Add(-1), Flags: wire.SYN, Window: s.Window}
+	o := &syn.Options
+	o.MSS = cookieSizes[size]
+	if s.Options.Stamped && !cfg.NoStamps {
+		bits := uint8(s.Options.Echo)
+		o.Stamped, o.Stamp = true, s.Options.Stamp
+		o.SACKPermitted = bits&sackBit != 0
+		o.Scaled, o.Scale = bits&scaleBits != noScale, bits&scaleBits
+	}
+	c := Accept(cfg, s.Ack.Add(-1), skew, &syn, now)
+	c.synDue = false
+	c.advertised = c.rcv.Add(int(firstWindow(cfg)))
+	c.lastAck = c.rcv
+	c.Arrive(now, s)
+	return c
+}
