@@ -11,7 +11,7 @@ import (
 
 // Limits of an Assembler. The zero value of a field gives its default.
 type Limits struct {
-	Memory int           // bytes that all unfinished packets may hold. Default 4 MiB, as Linux; the oldest go first
+	Memory int           // bytes that all unfinished packets may hold, their bookkeeping included. Default 4 MiB, as Linux; the oldest go first
 	Each   int           // unfinished packets of one source. Default 64
 	Pieces int           // pieces, gaps between them, of one packet. Default 64
 	Time   time.Duration // until a packet has to be whole. Default 30 s, as Linux (RFC 1122, section 3.3.2: 60 to 120)
@@ -25,7 +25,8 @@ type packetID struct {
 }
 
 // Assembler puts fragments together: one [assembly] for each packet. Fragments that overlap end their packet (RFC 5722, section 4, which is wise for IPv4 as well): who checks the one
-// and who uses the other would see different packets. A fragment that came twice is let pass.
+// and who uses the other would see different packets. A fragment that came twice is let pass. What is held counts by what has come, not by where in the packet it
+// belongs: eight bytes that claim to be a packet's last do not hold room for 64 KB.
 type Assembler struct {
 	limits Limits
 	all    map[packetID]*assembly
@@ -70,13 +71,27 @@ const (
 // assembly is one packet in the making.
 type assembly struct {
 	packetID
-	header  []byte // of the first fragment; nil until it has come
-	payload []byte // as far as it has come, with gaps
-	pieces  []piece
-	total   int // of the payload; below zero: the last has not come
-	until   Time
-	age     *list.Element
-	dead    bool // it is given up, and remembered so that what still comes of it is not taken for a new one
+	header []byte  // of the first fragment; nil until it has come
+	chunks []chunk // what has come, in the order in which it did
+	pieces []piece // what that covers, in the order of the packet; none touches the next
+	total  int     // of the payload; below zero: the last has not come
+	held   int     // bytes that it counts for
+	marked [4]bool // the marks of congestion notification that have come
+	until  Time
+	age    *list.Element
+	dead   bool // it is given up, and remembered so that what still comes of it is not taken for a new one
+}
+
+// What an unfinished packet, and each of its fragments, counts for beside its bytes.
+const (
+	assemblyCost = 512
+	chunkCost    = 64
+)
+
+// chunk is what a fragment carries, and where it belongs.
+type chunk struct {
+	first int
+	bytes []byte
 }
 
 // piece is from first to before end, in bytes of the payload.
@@ -106,20 +121,32 @@ func (a *Assembler) Add(p wire.IPv4, now Time) (wire.IPv4, Outcome) {
 	case Overlaps, Crowded:
 		a.kill(s)
 	case Held:
-		if s.whole() {
-			a.forget(s)
-			return s.packet(), Whole
+		if !s.whole() {
+			return nil, Held
 		}
+		if s.marked[congested] && s.marked[incapable] {
+			a.kill(s)
+			return nil, Wrong
+		}
+		a.forget(s)
+		return s.packet(), Whole
 	}
 	return nil, o
 }
 
+// Marks of explicit congestion notification (RFC 3168, section 5), in the last two bits of the octet. A packet is marked when one of its fragments is, and is dropped when others
+// say that its sender does not know of that (section 5.3).
+const (
+	incapable = 0
+	congested = 3
+)
+
 // begin makes room for a packet.
 func (a *Assembler) begin(id packetID, now Time) *assembly {
-	if a.of[id.src] >= a.limits.Each {
+	if a.of[id.src] >= a.limits.Each || !a.room(nil, assemblyCost) {
 		return nil
 	}
-	s := &assembly{packetID: id, total: -1, until: now + Time(a.limits.Time)}
+	s := &assembly{held: assemblyCost, packetID: id, total: -1, until: now + Time(a.limits.Time)}
 	a.all[id] = s
 	a.of[id.src]++
 	s.age = a.ages.PushBack(s)
@@ -141,34 +168,32 @@ func (a *Assembler) put(s *assembly, p wire.IPv4, at piece) Outcome {
 	case !p.MoreFragments() && len(s.pieces) > 0 && s.pieces[len(s.pieces)-1].end > at.end:
 		return Overlaps
 	}
+	cost := chunkCost + len(p.Payload())
+	if !a.room(s, cost) {
+		return Crowded
+	}
+	s.held += cost
 	if !p.MoreFragments() {
 		s.total = at.end
 	}
-	if !a.room(s, at.end) {
-		return Crowded
-	}
-	copy(s.payload[at.first:], p.Payload())
+	s.chunks = append(s.chunks, chunk{at.first, slices.Clone(p.Payload())})
+	s.marked[p.TOS()&3] = true
 	if at.first == 0 {
 		s.header = slices.Clone(p[:p.HeaderLen()])
 	}
 	return s.join(i, at, a.limits.Pieces)
 }
 
-// room has the payload reach to end, at the cost of older packets.
-func (a *Assembler) room(s *assembly, end int) bool {
-	if end <= len(s.payload) {
-		return true
-	}
-	more := end - len(s.payload)
+// room has so many bytes more be held, at the cost of older packets than s.
+func (a *Assembler) room(s *assembly, more int) bool {
 	for a.held+more > a.limits.Memory {
-		oldest := a.ages.Front().Value.(*assembly)
-		if oldest == s {
+		oldest := a.ages.Front()
+		if oldest == nil || oldest.Value.(*assembly) == s {
 			return false
 		}
-		a.forget(oldest)
+		a.forget(oldest.Value.(*assembly))
 	}
 	a.held += more
-	s.payload = append(s.payload, make([]byte, more)...)
 	return true
 }
 
@@ -197,19 +222,28 @@ func (s *assembly) whole() bool {
 // packet is the packet, whole.
 func (s *assembly) packet() wire.IPv4 {
 	h := wire.IPv4(s.header)
-	b := wire.AppendIPv4(make([]byte, 0, len(h)+s.total), &wire.IPv4Fields{TOS: h.TOS(), ID: h.ID(), TTL: h.TTL(), Protocol: h.Protocol(), Src: h.Src(), Dst: h.Dst(),
+	tos := h.TOS()
+	if s.marked[congested] {
+		tos |= congested
+	}
+	b := wire.AppendIPv4(make([]byte, 0, len(h)+s.total), &wire.IPv4Fields{TOS: tos, ID: h.ID(), TTL: h.TTL(), Protocol: h.Protocol(), Src: h.Src(), Dst: h.Dst(),
 		Options: h.Options(), Payload: s.total})
-	return append(b, s.payload[:s.total]...)
+	payload := b[len(b) : len(h)+s.total]
+	for _, c := range s.chunks {
+		copy(payload[c.first:], c.bytes)
+	}
+	return b[:len(h)+s.total]
 }
 
 // kill gives a packet up, and remembers that until its time is over.
 func (a *Assembler) kill(s *assembly) {
-	a.held -= len(s.payload)
-	s.payload, s.pieces, s.header, s.dead = nil, nil, nil, true
+	a.held -= s.held - assemblyCost
+	s.held = assemblyCost
+	s.chunks, s.pieces, s.header, s.dead = nil, nil, nil, true
 }
 
 func (a *Assembler) forget(s *assembly) {
-	a.held -= len(s.payload)
+	a.held -= s.held
 	a.ages.Remove(s.age)
 	delete(a.all, s.packetID)
 	if a.of[s.src]--; a.of[s.src] == 0 {
@@ -217,7 +251,7 @@ func (a *Assembler) forget(s *assembly) {
 	}
 }
 
-// Tick gives up packets whose time is over. Of each whose first fragment has come, that is told, header and as much as there is: its sender is to
+// Tick gives up packets whose time is over. Of each whose first fragment has come, that is told: its sender is to
 // hear of it (RFC 792, Time Exceeded, code 1). It says when it is to be called next; 0: not before a fragment has come.
 func (a *Assembler) Tick(now Time, late func(first wire.IPv4)) (next Time) {
 	for e := a.ages.Front(); e != nil; e = a.ages.Front() {
@@ -225,15 +259,15 @@ func (a *Assembler) Tick(now Time, late func(first wire.IPv4)) (next Time) {
 		if s.until > now {
 			return s.until
 		}
-		if s.header != nil && len(s.pieces) > 0 && s.pieces[0].first == 0 {
-			late(append(slices.Clone(s.header), s.payload[:s.pieces[0].end]...))
+		if i := slices.IndexFunc(s.chunks, func(c chunk) bool { return c.first == 0 }); i >= 0 && s.header != nil {
+			late(append(slices.Clone(s.header), s.chunks[i].bytes...))
 		}
 		a.forget(s)
 	}
 	return 0
 }
 
-// Held is how many bytes unfinished packets hold, Most how many they may.
+// Held is how many bytes unfinished packets hold, those given up included until they are forgotten.
 func (a *Assembler) Held() int { return a.held }
 
 // Most is how many bytes unfinished packets may hold.

@@ -85,8 +85,52 @@ func TestFragmentsThatContradictEndTheirPacket(t *testing.T) {
 			t.Errorf("outcome %v, want %v", o, c.want)
 		}
 	}
-	if a.Held() != 0 {
+	if a.Held() != assemblyCost {
 		t.Errorf("%d bytes are held", a.Held())
+	}
+	a.Tick(1<<62, func(wire.IPv4) { t.Error("a packet that was given up is told to be late") })
+	if a.Held() != 0 {
+		t.Errorf("%d bytes are held in the end", a.Held())
+	}
+}
+
+// Whatever fragments of a packet come, cut here or there, twice or never: nobody gets another packet than was sent.
+func TestNobodyGetsAnotherPacket(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		length := rapid.IntRange(1, 6000).Draw(t, "length")
+		all, payload := fragments(7, length, rapid.IntRange(68, 1500).Draw(t, "mtu"))
+		others, _ := fragments(7, length, rapid.IntRange(68, 1500).Draw(t, "other mtu"))
+		a := NewAssembler(Limits{})
+		for range rapid.IntRange(1, 200).Draw(t, "fragments") {
+			p := parse(t, rapid.SampledFrom(append(all, others...)).Draw(t, "fragment"))
+			if !p.Fragment() {
+				return
+			}
+			if got, o := a.Add(p, 1); o == Whole && !bytes.Equal(got.Payload(), payload) {
+				t.Fatalf("%d bytes of %d", len(got.Payload()), length)
+			}
+		}
+	})
+}
+
+// RFC 3168, section 5.3.
+func TestMarksOfCongestionAreKept(t *testing.T) {
+	for _, c := range []struct {
+		marks [3]uint8
+		tos   uint8
+		want  Outcome
+	}{{[3]uint8{2, 2, 2}, 2, Whole}, {[3]uint8{2, 3, 2}, 3, Whole}, {[3]uint8{1, 1, 3}, 3, Whole}, {[3]uint8{0, 0, 0}, 0, Whole}, {[3]uint8{0, 3, 0}, 0, Wrong}} {
+		a := NewAssembler(Limits{})
+		all, _ := fragments(1, 4000, 1500)
+		var o Outcome
+		var got wire.IPv4
+		for i, b := range all {
+			b[1] = c.marks[i]
+			got, o = a.Add(wire.IPv4(b), 1)
+		}
+		if o != c.want || o == Whole && got.TOS() != c.tos {
+			t.Errorf("%v: outcome %v", c.marks, o)
+		}
 	}
 }
 
@@ -124,8 +168,19 @@ func TestBounds(t *testing.T) {
 	for i := 0; i < 10; i += 2 {
 		b.Add(parse(t, all[i]), 1)
 	}
-	if b.Held() != 0 {
+	if b.Held() != assemblyCost {
 		t.Errorf("a packet of too many pieces is held")
+	}
+	c := NewAssembler(Limits{Memory: 100_000})
+	for i := range 5000 { // the last eight bytes of large packets, from many
+		f := fields(uint16(i))
+		f.Src, f.FragmentOffset, f.Payload = netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 65504, 8
+		if _, o := c.Add(parse(t, append(wire.AppendIPv4(nil, &f), make([]byte, 8)...)), 1); o != Held {
+			t.Fatalf("fragment %d: %v", i, o)
+		}
+	}
+	if c.Held() > 100_000 || len(c.all) < 100 {
+		t.Errorf("%d bytes of %d packets are held", c.Held(), len(c.all))
 	}
 	late := 0
 	if next := a.Tick(Time(time.Second)+17, func(first wire.IPv4) { late++ }); next == 0 || late == 0 {
