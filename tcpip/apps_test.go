@@ -50,8 +50,10 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, pool
 }
 
-func TestHTTP(t *testing.T) {
-	a, b := hosts(t, link.PairConfig{})
+func TestHTTP(t *testing.T) { ways(t, testHTTP) }
+
+func testHTTP(t *testing.T, run Run) {
+	a, b := hostsBy(t, run, link.PairConfig{})
 	certificate, pool := certificate(t)
 	page := bytes.Repeat([]byte("0123456789"), 100_000)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,8 +91,10 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-func TestSSH(t *testing.T) {
-	a, b := hosts(t, link.PairConfig{})
+func TestSSH(t *testing.T) { ways(t, testSSH) }
+
+func testSSH(t *testing.T, run Run) {
+	a, b := hostsBy(t, run, link.PairConfig{})
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)

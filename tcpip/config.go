@@ -18,6 +18,7 @@ type Config struct {
 	Addrs  []netip.Prefix // the stack's addresses on it, each with the length of its network: 10.0.0.2/24
 	Routes []ip.Route     // beside those to the networks of Addrs; a default route is one to 0.0.0.0/0
 	TCP    tcp.Config     // MSS and Superframe are the link's
+	Run    Run            // how packets are carried up. Default RunChain
 
 	Reassembly ip.Limits        // of fragments
 	Memory     int              // bytes that the buffers of all connections may hold. Default 256 MiB
@@ -33,6 +34,10 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Memory, 256<<20)
 	setDefault(&c.ErrorRate, 100)
 	setDefault(&c.Backlog, 1024)
+	setDefault(&c.Run, RunChain)
+	if c.Run != RunChain && c.Run != RunNetwork {
+		return c, fmt.Errorf("tcpip: Run is %q: choose %s or %s", c.Run, RunChain, RunNetwork)
+	}
 	if c.Link != nil && len(c.Addrs) == 0 {
 		return c, errors.New("tcpip: Addrs is empty: give the stack an address with the length of its network, such as 10.0.0.2/24")
 	}

@@ -25,11 +25,21 @@ const (
 	DropNeighbour             // the neighbour did not answer
 	DropRoute                 // nobody passes it on
 	DropDevice                // the device did not take it
+
+	// Run as a network, the queue before a layer was full.
+	DropEthernetQueue
+	DropARPQueue
+	DropIPv4Queue
+	DropFragmentsQueue
+	DropICMPQueue
+	DropUDPQueue
+	DropTCPQueue
 	drops
 )
 
 var dropNames = [drops]string{"frame", "arp", "ip_header", "not_ours", "options", "fragment", "protocol", "icmp", "udp_header", "udp_port", "udp_full",
-	"tcp_header", "tcp_port", "backlog", "memory", "neighbour", "route", "device"}
+	"tcp_header", "tcp_port", "backlog", "memory", "neighbour", "route", "device",
+	"ethernet_queue", "arp_queue", "ipv4_queue", "fragments_queue", "icmp_queue", "udp_queue", "tcp_queue"}
 
 // String is the reason's name, as metrics have it.
 func (d Drop) String() string { return dropNames[d] }

@@ -24,9 +24,11 @@ type lane struct {
 
 	looking atomic.Bool // the reader is to look at the neighbours now
 
+	network *intake // nil: packets are carried by calls
+	touched []*Conn // that have to answer: the reader's, or by a network the tcp dealer's
+
 	// The reader's.
 	frames  [batch]link.Frame
-	touched []*Conn
 	woke    bool     // somebody was, since it last let others run
 	checked tcp.Time // when neighbours and fragments were last looked at
 	next    tcp.Time // when they are to be again; 0: not before something comes
@@ -45,10 +47,15 @@ func (l *lane) run() {
 			return
 		}
 		now := l.s.now()
-		for i := range n {
-			l.receive(&packet{lane: l, frame: &l.frames[i], now: now})
+		if l.network != nil {
+			l.network.take(l.frames[:n], now)
+			l.woke = n > 0
+		} else {
+			for i := range n {
+				l.receive(&packet{lane: l, frame: &l.frames[i], now: now})
+			}
+			l.woke = l.answer(now)
 		}
-		l.answer(now)
 		if n > 0 && l.next == 0 { // of a neighbour, or a fragment, perhaps
 			l.next = now.Add(lookEach)
 		}
@@ -57,7 +64,7 @@ func (l *lane) run() {
 	}
 }
 
-// yield lets an application that was woken run on this very thread, at once: while the reader goes on to wait in a system call, another thread would have to be woken
+// yield lets an application, or a dealer, that was woken run on this very thread, at once: while the reader goes on to wait in a system call, another thread would have to be woken
 // to find it, which takes several times as long as all that the stack does.
 func (l *lane) yield() {
 	if l.woke {
@@ -78,16 +85,17 @@ func (l *lane) patience() time.Duration {
 	return wait
 }
 
-// answer lets the connections that the batch touched send.
-func (l *lane) answer(now tcp.Time) {
+// answer lets the connections that the batch touched send, and says whether somebody was woken.
+func (l *lane) answer(now tcp.Time) (woke bool) {
 	for i, c := range l.touched {
 		c.mu.Lock()
 		c.touched = false
-		l.woke = c.flush(now) || l.woke
+		woke = c.flush(now) || woke
 		c.mu.Unlock()
 		l.touched[i] = nil
 	}
 	l.touched = l.touched[:0]
+	return woke
 }
 
 // touch has c answer when the batch is through.

@@ -25,6 +25,7 @@ type layer uint8
 
 const (
 	done layer = iota // nowhere: it was taken, or dropped and counted
+	ethernetLayer
 	arpLayer
 	ipv4Layer
 	fragmentsLayer
@@ -33,7 +34,7 @@ const (
 	tcpLayer
 )
 
-// receive carries a packet up by calls.
+// receive carries a packet up by calls; network.go is the other way.
 func (l *lane) receive(p *packet) {
 	for next := p.ethernet(); next != done; {
 		switch next {

@@ -14,15 +14,27 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// ways runs a test once for each way to carry packets.
+func ways(t *testing.T, test func(*testing.T, Run)) {
+	for _, run := range []Run{RunChain, RunNetwork} {
+		t.Run(string(run), func(t *testing.T) { test(t, run) })
+	}
+}
+
 // hosts are two stacks with a link between them.
 func hosts(t testing.TB, c link.PairConfig) (a, b *Stack) {
 	t.Helper()
+	return hostsBy(t, RunChain, c)
+}
+
+func hostsBy(t testing.TB, run Run, c link.PairConfig) (a, b *Stack) {
+	t.Helper()
 	la, lb := link.Pair(c)
-	a, err := New(Config{Link: la, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
+	a, err := New(Config{Run: run, Link: la, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err = New(Config{Link: lb, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
+	b, err = New(Config{Run: run, Link: lb, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,10 +42,12 @@ func hosts(t testing.TB, c link.PairConfig) (a, b *Stack) {
 	return a, b
 }
 
-func TestConnsAreThoseOfNet(t *testing.T) {
+func TestConnsAreThoseOfNet(t *testing.T) { ways(t, testConnsAreThoseOfNet) }
+
+func testConnsAreThoseOfNet(t *testing.T, run Run) {
 	for name, c := range map[string]link.PairConfig{"segments": {}, "superframes": {Superframe: 65535, Checksum: true}} {
 		t.Run(name, func(t *testing.T) {
-			a, b := hosts(t, c)
+			a, b := hostsBy(t, run, c)
 			l, err := b.Listen("tcp", "10.0.0.2:80")
 			if err != nil {
 				t.Fatal(err)

@@ -25,6 +25,7 @@ type Stack struct {
 	done     sync.WaitGroup
 	budget   budget
 	resolver *resolver
+	network  *network // nil: packets are carried by calls
 
 	closed  atomic.Bool
 	drops   dropCounts
@@ -62,6 +63,11 @@ func New(cfg Config) (*Stack, error) {
 	if err := s.addRoutes(); err != nil {
 		return nil, err
 	}
+	if cfg.Run == RunNetwork {
+		if s.network, err = newNetwork(s); err != nil {
+			return nil, err
+		}
+	}
 	for _, i := range s.ifaces {
 		for _, l := range i.lanes {
 			s.done.Go(l.run) // until Close closes its link
@@ -91,6 +97,9 @@ func (s *Stack) Close() error {
 		errs = append(errs, i.link.Close())
 	}
 	s.done.Wait()
+	if s.network != nil {
+		errs = append(errs, s.network.net.Stop())
+	}
 	return errors.Join(errs...)
 }
 

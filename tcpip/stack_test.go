@@ -25,8 +25,10 @@ func dial(t *testing.T, s *Stack, network, address string) net.Conn {
 	return c
 }
 
-func TestDatagrams(t *testing.T) {
-	a, b := hosts(t, link.PairConfig{})
+func TestDatagrams(t *testing.T) { ways(t, testDatagrams) }
+
+func testDatagrams(t *testing.T, run Run) {
+	a, b := hostsBy(t, run, link.PairConfig{})
 	in, err := b.ListenPacket("udp", ":53")
 	if err != nil {
 		t.Fatal(err)
@@ -51,8 +53,10 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-func TestErrorsAreThoseOfNet(t *testing.T) {
-	a, b := hosts(t, link.PairConfig{})
+func TestErrorsAreThoseOfNet(t *testing.T) { ways(t, testErrorsAreThoseOfNet) }
+
+func testErrorsAreThoseOfNet(t *testing.T, run Run) {
+	a, b := hostsBy(t, run, link.PairConfig{})
 	if _, err := a.Dial("tcp", "10.0.0.2:81"); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("nobody listens: %v", err)
 	}
@@ -105,8 +109,10 @@ func (c *Conn) buffered() int {
 	return c.tcp.Buffered()
 }
 
-func TestPing(t *testing.T) {
-	a, _ := hosts(t, link.PairConfig{})
+func TestPing(t *testing.T) { ways(t, testPing) }
+
+func testPing(t *testing.T, run Run) {
+	a, _ := hostsBy(t, run, link.PairConfig{})
 	for _, dst := range []string{"10.0.0.2", "10.0.0.1", "127.0.0.1", "127.1.2.3"} {
 		for _, size := range []int{0, 56, 5000} {
 			if _, err := a.Ping(t.Context(), netip.MustParseAddr(dst), size); err != nil {
@@ -121,8 +127,10 @@ func TestPing(t *testing.T) {
 	}
 }
 
-func TestTheStackTalksToItself(t *testing.T) {
-	a, _ := hosts(t, link.PairConfig{})
+func TestTheStackTalksToItself(t *testing.T) { ways(t, testTheStackTalksToItself) }
+
+func testTheStackTalksToItself(t *testing.T, run Run) {
+	a, _ := hostsBy(t, run, link.PairConfig{})
 	l, err := a.Listen("tcp", ":80")
 	if err != nil {
 		t.Fatal(err)
@@ -143,8 +151,10 @@ func TestTheStackTalksToItself(t *testing.T) {
 }
 
 // Who binds to a protocol or a type gets what nobody else understands: the paper's way.
-func TestBinding(t *testing.T) {
-	a, b := hosts(t, link.PairConfig{})
+func TestBinding(t *testing.T) { ways(t, testBinding) }
+
+func testBinding(t *testing.T, run Run) {
+	a, b := hostsBy(t, run, link.PairConfig{})
 	out, err := a.ListenIP(89)
 	if err != nil {
 		t.Fatal(err)
