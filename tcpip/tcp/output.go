@@ -213,6 +213,9 @@ func (c *Conn) sendNew(emit Emit) bool {
 	budget := c.cwnd.size - c.flight.pipe()
 	most := c.paceMost(size)
 	n := min(unsent, room, budget, most)
+	if unsent == 0 {
+		n = 0 // FIN goes even if the peer has taken back some of its window: then room is below zero
+	}
 	switch {
 	case unsent > 0 && n <= 0, unsent == 0 && budget <= 0 && !c.flight.empty():
 		return false
