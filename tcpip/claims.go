@@ -29,12 +29,11 @@ type claimed struct {
 
 // watch begins to claim an interface's addresses. The reader does the rest.
 func (i *iface) watch() {
-	none := []netip.Prefix{}
-	i.own.Store(&none)
 	if i.local {
-		i.own.Store(&i.addrs)
+		i.own.Store(newAddresses(i.addrs))
 		return
 	}
+	i.own.Store(newAddresses(nil))
 	i.neigh.MAC = i.caps.MAC
 	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.Conflicts, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
 	i.outcome = make(chan claimed, len(i.addrs))
@@ -89,8 +88,7 @@ func (c claiming) Held(a netip.Addr) {
 
 // renew has those of the addresses be used that are held, in the order in which they were given.
 func (i *iface) renew() {
-	own := slices.DeleteFunc(slices.Clone(i.addrs), func(p netip.Prefix) bool { return !slices.Contains(i.neigh.Addrs, p.Addr()) })
-	i.own.Store(&own)
+	i.own.Store(newAddresses(slices.DeleteFunc(slices.Clone(i.addrs), func(p netip.Prefix) bool { return !slices.Contains(i.neigh.Addrs, p.Addr()) })))
 }
 
 // Conflict implements neigh.ClaimActions.

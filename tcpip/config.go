@@ -41,9 +41,12 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Link != nil && len(c.Addrs) == 0 {
 		return c, errors.New("tcpip: Addrs is empty: give the stack an address with the length of its network, such as 10.0.0.2/24")
 	}
-	for _, a := range c.Addrs {
-		if !a.IsValid() || !a.Addr().Is4() || a.Addr().IsUnspecified() || a.Addr().IsMulticast() {
+	for i, a := range c.Addrs {
+		if !possible(a) {
 			return c, fmt.Errorf("tcpip: Addrs has %v, which no host can have: write an IPv4 address with the length of its network, such as 10.0.0.2/24", a)
+		}
+		if slices.ContainsFunc(c.Addrs[:i], func(b netip.Prefix) bool { return a.Addr() == b.Addr() }) {
+			return c, fmt.Errorf("tcpip: Addrs has %v twice", a)
 		}
 	}
 	c.Resolver = slices.Clone(c.Resolver)
@@ -56,6 +59,16 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// possible says whether a host can have an address: none of a group, of the loopback, of all hosts in its network, or of the network.
+func possible(p netip.Prefix) bool {
+	if !p.IsValid() || !p.Addr().Is4() {
+		return false
+	}
+	w := word(p.Addr())
+	host := w & (allHosts >> p.Bits())
+	return w>>24 != 0 && w>>24 != 127 && w>>24 < 224 && (p.Bits() >= 31 || host != 0 && host != allHosts>>p.Bits())
 }
 
 func setDefault[T comparable](field *T, value T) {

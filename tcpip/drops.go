@@ -11,6 +11,7 @@ const (
 	DropARP                   // a broken message of ARP
 	DropIPHeader              // a broken IPv4 header, its checksum included
 	DropNotOurs               // for another host
+	DropSource                // from an address that nobody can have who is not the stack
 	DropOptions               // source routes, and options that are broken
 	DropFragment              // fragments that contradict each other, or too many
 	DropProtocol              // of a protocol that nobody wants
@@ -37,7 +38,7 @@ const (
 	drops
 )
 
-var dropNames = [drops]string{"frame", "arp", "ip_header", "not_ours", "options", "fragment", "protocol", "icmp", "udp_header", "udp_port", "udp_full",
+var dropNames = [drops]string{"frame", "arp", "ip_header", "not_ours", "source", "options", "fragment", "protocol", "icmp", "udp_header", "udp_port", "udp_full",
 	"tcp_header", "tcp_port", "backlog", "memory", "neighbour", "route", "device",
 	"ethernet_queue", "arp_queue", "ipv4_queue", "fragments_queue", "icmp_queue", "udp_queue", "tcp_queue"}
 

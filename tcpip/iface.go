@@ -23,9 +23,9 @@ type iface struct {
 	local bool // the loopback: everybody on it is the stack
 	tcp   tcp.Config
 
-	own     atomic.Pointer[[]netip.Prefix] // those of addrs that are the stack's now (claims.go)
-	changes atomic.Uint32                  // neigh.Changes: what connections know of neighbours may be wrong when it rises
-	outcome chan claimed                   // claims -> New: of each address once; its capacity is their number; never closed
+	own     atomic.Pointer[addresses] // those of addrs that are the stack's now (claims.go)
+	changes atomic.Uint32             // neigh.Changes: what connections know of neighbours may be wrong when it rises
+	outcome chan claimed              // claims -> New: of each address once; its capacity is their number; never closed
 
 	mu        sync.Mutex
 	neigh     neigh.Table
@@ -46,56 +46,6 @@ func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 	}
 	i.watch()
 	return i
-}
-
-func (i *iface) has(a netip.Addr) bool {
-	for _, own := range *i.own.Load() {
-		if own.Addr() == a {
-			return true
-		}
-	}
-	return false
-}
-
-// takes says whether a packet for an address is for the stack when it comes here: for one of its addresses, or for everybody.
-func (i *iface) takes(a netip.Addr) bool {
-	return i.has(a) || i.local && i.s.owns(a) || i.broadcast(a)
-}
-
-// broadcast says whether an address is everybody's on this link (RFC 1122, section 3.2.1.3).
-func (i *iface) broadcast(a netip.Addr) bool {
-	if a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
-		return true
-	}
-	for _, own := range *i.own.Load() {
-		if own.Bits() < 31 && own.Contains(a) && last(own) == a {
-			return true
-		}
-	}
-	return false
-}
-
-// last is the last address of a network.
-func last(p netip.Prefix) netip.Addr {
-	b := p.Addr().As4()
-	for bit := p.Bits(); bit < 32; bit++ {
-		b[bit/8] |= 0x80 >> (bit % 8)
-	}
-	return netip.AddrFrom4(b)
-}
-
-// source is the address to speak to a neighbour from: the first in the same network, or else the first. It is invalid when all are lost.
-func (i *iface) source(hop netip.Addr) netip.Addr {
-	all := *i.own.Load()
-	for _, own := range all {
-		if own.Contains(hop) {
-			return own.Addr()
-		}
-	}
-	if len(all) == 0 {
-		return netip.Addr{}
-	}
-	return all[0].Addr()
 }
 
 // resolve finds a neighbour's hardware address. When it is not known yet, a copy of the frame waits for it, and ok is false.

@@ -118,7 +118,11 @@ func (s *Stack) Routes() []RouteInfo {
 		if !hop.IsValid() {
 			hop = r.To.Addr()
 		}
-		all = append(all, RouteInfo{r.To, r.Via, i.name, i.source(hop)})
+		src := r.Src
+		if !src.IsValid() {
+			src = i.source(hop)
+		}
+		all = append(all, RouteInfo{r.To, r.Via, i.name, src})
 	}
 	return all
 }

@@ -1,6 +1,8 @@
 package tcpip
 
 import (
+	"encoding/binary"
+
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
 	"weir/tcpip/neigh"
@@ -107,12 +109,15 @@ func (p *packet) ipv4() layer {
 	if fault != wire.OK || !p.good && !v.ChecksumOK() {
 		return p.drop(DropIPHeader)
 	}
-	src, dst := v.Src(), v.Dst()
-	if !p.lane.iface.takes(dst) || src.IsMulticast() || src.IsLoopback() != p.lane.iface.local && !p.lane.iface.local {
+	takes, everybody := p.lane.iface.takes(binary.BigEndian.Uint32(v[16:20]))
+	if !takes {
 		return p.drop(DropNotOurs)
 	}
-	p.ip, p.everybody = v, p.lane.iface.broadcast(dst) || p.eth.Dst().Group()
-	if v.HeaderLen() > wire.IPv4Header && routed(v.Options()) {
+	if p.lane.iface.strange(binary.BigEndian.Uint32(v[12:16])) {
+		return p.drop(DropSource)
+	}
+	p.ip, p.everybody = v, everybody || p.eth.Dst().Group()
+	if v.HeaderLen() > wire.IPv4Header && !p.options() {
 		return p.drop(DropOptions)
 	}
 	if v.Fragment() {
@@ -140,19 +145,13 @@ func (p *packet) whole() layer {
 	return p.drop(DropProtocol)
 }
 
-// routed says whether options hold a source route, or are broken: such packets are an attack (RFC 6274, section 3.13.2.3).
-func routed(options []byte) bool {
-	for len(options) > 0 && options[0] != 0 {
-		if options[0] == 1 {
-			options = options[1:]
-			continue
-		}
-		if len(options) < 2 || options[1] < 2 || int(options[1]) > len(options) || options[0] == 131 || options[0] == 137 {
-			return true
-		}
-		options = options[options[1]:]
+// options looks through a header's options, and says whether the packet goes on. Who wrote broken ones is told (RFC 1122, section 3.2.2.5).
+func (p *packet) options() bool {
+	verdict, at := ip.Options(p.ip.Options()).Check()
+	if verdict == ip.Broken {
+		p.lane.s.complain(p.ip, p.everybody, wire.ParameterProblem, 0, uint32(wire.IPv4Header+at)<<24)
 	}
-	return false
+	return verdict == ip.Good
 }
 
 // fragments takes a fragment, and goes on with its packet if that is whole now.

@@ -3,7 +3,9 @@ package tcpip
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,6 +63,9 @@ func New(cfg Config) (*Stack, error) {
 	loopback := netip.MustParsePrefix("127.0.0.1/8")
 	s.ifaces = append(s.ifaces, newIface(s, "lo", link.Loopback(), []netip.Prefix{loopback}))
 	if err := s.addRoutes(); err != nil {
+		for _, i := range s.ifaces {
+			i.link.Close() //nolint:errcheck // what is wrong is known
+		}
 		return nil, err
 	}
 	if cfg.Run == RunNetwork {
@@ -109,7 +114,7 @@ func (s *Stack) now() tcp.Time { return tcp.Time(time.Since(s.began)) }
 // Addrs are the stack's addresses, that of the loopback last.
 func (s *Stack) Addrs() (all []netip.Prefix) {
 	for _, i := range s.ifaces {
-		all = append(all, *i.own.Load()...)
+		all = append(all, i.own.Load().prefixes...)
 	}
 	return all
 }
@@ -127,7 +132,7 @@ func (s *Stack) owns(a netip.Addr) bool {
 	return false
 }
 
-// addRoutes makes the table: what the user said, and the networks that the stack is in.
+// addRoutes makes the table: what the user said, and the networks that the stack is in. Who passes packets on has to be a neighbour.
 func (s *Stack) addRoutes() (err error) {
 	var all []ip.Route
 	for n, i := range s.ifaces {
@@ -135,8 +140,22 @@ func (s *Stack) addRoutes() (err error) {
 			all = append(all, ip.Route{To: a.Masked(), Link: n})
 		}
 	}
-	s.routes, err = ip.NewRoutes(append(all, s.cfg.Routes...)...)
-	return err
+	if s.routes, err = ip.NewRoutes(append(all, s.cfg.Routes...)...); err != nil {
+		return err
+	}
+	for _, r := range s.cfg.Routes {
+		if _, by, ok := s.routes.Next(r.Via); r.Via.IsValid() && (!ok || by.Via.IsValid() || by.Link != r.Link || s.configured(r.Via)) {
+			return fmt.Errorf("tcpip: the route to %v by %v: that is no neighbour; name a router in one of the networks of Addrs", r.To, r.Via)
+		}
+		if r.Src.IsValid() && !s.configured(r.Src) {
+			return fmt.Errorf("tcpip: the route to %v from %v: that is none of the stack's addresses", r.To, r.Src)
+		}
+	}
+	return nil
+}
+
+func (s *Stack) configured(a netip.Addr) bool {
+	return slices.ContainsFunc(s.cfg.Addrs, func(p netip.Prefix) bool { return p.Addr() == a })
 }
 
 // way is where a packet for an address goes: the interface, the neighbour there, and the address it is from. Packets for the stack itself
@@ -145,12 +164,14 @@ func (s *Stack) way(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool) {
 	if s.owns(dst) {
 		return s.ifaces[len(s.ifaces)-1], dst, dst, true
 	}
-	hop, n, ok := s.routes.Next(dst)
+	hop, r, ok := s.routes.Next(dst)
 	if !ok {
 		return nil, hop, hop, false
 	}
-	i = s.ifaces[n]
-	src = i.source(hop)
+	i, src = s.ifaces[r.Link], r.Src
+	if !src.IsValid() || !i.has(src) {
+		src = i.source(hop)
+	}
 	return i, hop, src, src.IsValid()
 }
 

@@ -10,6 +10,7 @@ import (
 type Route struct {
 	To  netip.Prefix
 	Via netip.Addr // a neighbour that passes them on; zero: those in the network are neighbours themselves
+	Src netip.Addr // the host's address that they are from; zero: one in the network of the neighbour that they go to
 
 	Link int // which of the host's links leads there; 0: the first
 }
@@ -20,7 +21,7 @@ type Routes []Route
 // NewRoutes puts routes in the order in which they are looked at: the longest prefix first, and of those alike the one that was named first.
 func NewRoutes(all ...Route) (Routes, error) {
 	for _, r := range all {
-		if !r.To.IsValid() || !r.To.Addr().Is4() || r.Via.IsValid() && !r.Via.Is4() {
+		if !r.To.IsValid() || !r.To.Addr().Is4() || r.Via.IsValid() && !r.Via.Is4() || r.Src.IsValid() && !r.Src.Is4() {
 			return nil, fmt.Errorf("ip: the route to %v by %v is none of IPv4", r.To, r.Via)
 		}
 	}
@@ -29,16 +30,16 @@ func NewRoutes(all ...Route) (Routes, error) {
 	return routes, nil
 }
 
-// Next is the neighbour that a packet for an address goes to, and on which link; ok is false when there is no route.
-func (r Routes) Next(dst netip.Addr) (hop netip.Addr, link int, ok bool) {
+// Next is the neighbour that a packet for an address goes to, and the route that leads there; ok is false when there is none.
+func (r Routes) Next(dst netip.Addr) (hop netip.Addr, by Route, ok bool) {
 	for _, route := range r {
 		if !route.To.Contains(dst) {
 			continue
 		}
 		if route.Via.IsValid() {
-			return route.Via, route.Link, true
+			return route.Via, route, true
 		}
-		return dst, route.Link, true
+		return dst, route, true
 	}
-	return netip.Addr{}, 0, false
+	return netip.Addr{}, Route{}, false
 }

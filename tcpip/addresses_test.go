@@ -1,0 +1,102 @@
+package tcpip
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"weir/tcpip/ip"
+	"weir/tcpip/link"
+)
+
+func TestWhoseAnAddressIs(t *testing.T) {
+	la, _ := link.Pair(link.PairConfig{})
+	s := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24", "192.0.2.9/31", "198.51.100.7/32")})
+	for _, c := range []struct {
+		addr                      string
+		takes, everybody, strange bool
+	}{
+		{"10.0.0.1", true, false, true},
+		{"10.0.0.2", true, false, true},
+		{"10.0.0.3", false, false, false},
+		{"10.0.0.255", true, true, true},
+		{"255.255.255.255", true, true, true},
+		{"192.0.2.9", true, false, true},
+		{"192.0.2.8", false, false, false}, // a network of two has no address for all
+		{"198.51.100.7", true, false, true},
+		{"127.0.0.1", false, false, true}, // not on this interface
+		{"0.0.0.0", false, false, true},
+		{"224.0.0.1", false, false, true},
+		{"240.0.0.1", false, false, true},
+		{"203.0.113.5", false, false, false},
+	} {
+		a := word(netip.MustParseAddr(c.addr))
+		if takes, everybody := s.ifaces[0].takes(a); takes != c.takes || everybody != c.everybody {
+			t.Errorf("%s is taken: %t, for everybody: %t", c.addr, takes, everybody)
+		}
+		if got := s.ifaces[0].strange(a); got != c.strange {
+			t.Errorf("packets can be from %s: %t", c.addr, !got)
+		}
+	}
+}
+
+// Packets are from the address that the route names, or that is in the neighbour's network.
+func TestSourcesAreSelectedByRoute(t *testing.T) {
+	la, lb := link.Pair(link.PairConfig{})
+	a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.1.0.1/16", "10.0.0.5/24"), Routes: []ip.Route{
+		{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.1.0.9")},
+		{To: netip.MustParsePrefix("203.0.113.0/24"), Via: netip.MustParseAddr("10.0.0.9"), Src: netip.MustParseAddr("10.0.0.5")},
+		{To: netip.MustParsePrefix("198.51.100.0/24")},
+	}})
+	b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.9/24", "10.1.0.9/16", "203.0.113.1/24", "192.0.2.1/24", "198.51.100.1/24")})
+	for dst, want := range map[string]string{"10.0.0.9": "10.0.0.1", "10.1.0.9": "10.1.0.1", "203.0.113.1": "10.0.0.5", "192.0.2.1": "10.1.0.1", "198.51.100.1": "10.0.0.1", "10.0.0.5": "10.0.0.5"} {
+		if c := dial(t, a, "udp", dst+":9"); !strings.HasPrefix(c.LocalAddr().String(), want+":") {
+			t.Errorf("%s is spoken to from %v, want %s", dst, c.LocalAddr(), want)
+		}
+	}
+	l, err := b.ListenPacket("udp", ":53")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, dst := range []string{"10.0.0.9:53", "203.0.113.1:53"} { // and they are answered
+		c := dial(t, a, "udp", dst)
+		c.Write([]byte("x")) //nolint:errcheck // what comes tells
+		p := make([]byte, 10)
+		if _, from, err := l.ReadFrom(p); err != nil || from.String() != c.LocalAddr().String() {
+			t.Errorf("%s: from %v (%v)", dst, from, err)
+		}
+	}
+}
+
+func TestAddressesAndRoutesThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		say    string
+		addrs  []netip.Prefix
+		routes []ip.Route
+	}{
+		{"10.0.0.255/24", prefixes("10.0.0.255/24"), nil},
+		{"10.0.0.0/24", prefixes("10.0.0.0/24"), nil},
+		{"127.0.0.2/8", prefixes("127.0.0.2/8"), nil},
+		{"240.0.0.1/24", prefixes("240.0.0.1/24"), nil},
+		{"10.0.0.1/24 twice", prefixes("10.0.0.1/24", "10.0.0.1/24"), nil},
+		{"by 10.9.0.1", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.9.0.1")}}},
+		{"by 10.0.0.1", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.0.0.1")}}},
+		{"from 10.0.0.7", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.0.0.9"), Src: netip.MustParseAddr("10.0.0.7")}}},
+		{"none of IPv4", prefixes("10.0.0.1/24"), []ip.Route{{To: netip.MustParsePrefix("::/0")}}},
+	} {
+		la, _ := link.Pair(link.PairConfig{})
+		if s, err := New(Config{Link: la, Addrs: c.addrs, Routes: c.routes}); err == nil || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%s: %v", c.say, err)
+			if s != nil {
+				s.Close()
+			}
+		}
+	}
+	la, _ := link.Pair(link.PairConfig{}) // a router that a route of its own leads to
+	s, err := New(Config{Link: la, Addrs: prefixes("10.0.0.1/32"), Routes: []ip.Route{{To: netip.MustParsePrefix("10.9.0.1/32")}, {To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.9.0.1")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
