@@ -35,6 +35,14 @@ func (w *Writer) WakeAt(t time.Time) { w.at = t }
 // A stop ends a hold early: see Session.Wake.
 func (w *Writer) Hold() { w.hold = true }
 
+// Take gives what one call of a session has left with the writer, and makes it ready for the next one: bytes to send, which live until then, when to wake the
+// session (zero: no change), and whether it holds. It is for those who call sessions themselves where [Run] cannot, as a network stack does.
+func (w *Writer) Take() (out []byte, wakeAt time.Time, hold bool) {
+	out, wakeAt, hold = w.buf, w.at, w.hold
+	w.reset()
+	return out, wakeAt, hold
+}
+
 // reset makes the writer ready for the next call.
 func (w *Writer) reset() {
 	if cap(w.buf) > keep {

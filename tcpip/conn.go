@@ -25,13 +25,15 @@ type Conn struct {
 	send  tcp.Emit // c.emit, made once
 
 	touched bool // the reader's: it answers when the batch is through
+	posted  bool // guarded by the lane's posts
 
 	timerAt    tcp.Time // guarded by the lane's timers
 	timerIndex int
 
 	mu       sync.Mutex
 	tcp      *tcp.Conn
-	listener *Listener // until it is given to Accept
+	listener *Listener // until it is given to Accept, or to a session
+	served   *served   // whose session it is; nil: the application's goroutines use it
 	dst      wire.MAC
 	known    bool     // dst is
 	lost     bool     // its address is another's
@@ -81,14 +83,23 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 		c.lane.counts.resent.Add(n - c.resent)
 		c.resent = n
 	}
-	if at := c.tcp.Deadline(); at != 0 && c.lane.timers.set(c, at) {
-		c.lane.q.Wake()
+	if at := c.deadline(); at != 0 && c.lane.timers.set(c, at) {
+		c.lane.rouse()
 	}
 	return told
 }
 
 // believed is how long a connection knows where its neighbour is; then it asks the table again, which asks the neighbour when it has to.
 const believed = 15 * time.Second
+
+// deadline is when tick is to be called; 0: never. The caller holds mu.
+func (c *Conn) deadline() tcp.Time {
+	at := c.tcp.Deadline()
+	if v := c.served; v != nil && v.wakeAt != 0 && (at == 0 || v.wakeAt < at) {
+		return v.wakeAt
+	}
+	return at
+}
 
 // tick runs the connection's timers, and says whether the application was told of something.
 func (c *Conn) tick(now tcp.Time) (told bool) {
@@ -97,7 +108,49 @@ func (c *Conn) tick(now tcp.Time) (told bool) {
 	if at := c.tcp.Deadline(); at != 0 && at <= now {
 		c.tcp.Tick(now)
 	}
-	return c.flush(now)
+	return c.settle(now)
+}
+
+// answer has the connection do what is due, once a batch is through or somebody has posted it, and says whether the application was told of something. A
+// session runs in the lane's reader alone: anybody else leaves it there.
+func (c *Conn) answer(now tcp.Time, reader bool) (told bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !reader && c.session() {
+		c.lane.post(c)
+		return false
+	}
+	return c.settle(now)
+}
+
+// session says whether the connection has a session, or may have one once it is open. The caller holds mu.
+func (c *Conn) session() bool {
+	return c.served != nil || c.listener != nil && c.listener.server != nil
+}
+
+// settle lets the session run, if there is one, and then sends what is due: an acknowledgment goes with the session's answer. The caller is the lane's reader, if there
+// may be a session, and holds mu.
+func (c *Conn) settle(now tcp.Time) (told bool) {
+	if !c.session() {
+		return c.flush(now)
+	}
+	if c.served != nil {
+		c.served.turning = true
+	}
+	c.tell(c.tcp.Events())
+	if c.served != nil {
+		c.served.turn(now)
+	}
+	c.flush(now)
+	return false
+}
+
+// accepted gives a connection that is open to Accept, or to a session, and says whether there is room. The caller holds mu.
+func (c *Conn) accepted(l *Listener) bool {
+	if l.server != nil {
+		return l.server.take(c)
+	}
+	return l.offer(c)
 }
 
 // tell wakes who waits for what happened, and says whether anything has. The caller holds mu.
@@ -114,7 +167,7 @@ func (c *Conn) tell(e tcp.Event) bool {
 	if l := c.listener; l != nil && e&(tcp.Connected|tcp.Ended) != 0 {
 		c.listener = nil
 		l.end()
-		if e&tcp.Ended != 0 || !l.offer(c) {
+		if e&tcp.Ended != 0 || !c.accepted(l) {
 			c.tcp.Abort(c.s.now())
 			c.closed = true
 			e |= c.tcp.Events()
@@ -123,6 +176,9 @@ func (c *Conn) tell(e tcp.Event) bool {
 	}
 	if e&tcp.Ended != 0 {
 		c.end()
+	}
+	if c.served != nil && !c.served.turning {
+		c.lane.post(c)
 	}
 	return true
 }
@@ -324,8 +380,17 @@ func (c *Conn) Close() error {
 	if c.closed {
 		return c.wrap("close", net.ErrClosed)
 	}
-	c.closed = true
 	now := c.s.now()
+	c.leave(now)
+	c.flush(now)
+	c.reader.wake()
+	c.writer.wake()
+	return nil
+}
+
+// leave ends both directions: nobody reads or writes any more. The caller holds mu, and lets the connection send.
+func (c *Conn) leave(now tcp.Time) {
+	c.closed = true
 	switch {
 	case c.tcp.State() == tcp.Closed:
 		c.tcp.Release()
@@ -334,10 +399,6 @@ func (c *Conn) Close() error {
 	default:
 		c.tcp.Orphan(now)
 	}
-	c.flush(now)
-	c.reader.wake()
-	c.writer.wake()
-	return nil
 }
 
 // LocalAddr implements net.Conn.

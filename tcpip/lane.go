@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weir/serve"
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
 	"weir/tcpip/neigh"
@@ -24,14 +25,18 @@ type lane struct {
 
 	looking atomic.Bool // the reader is to look at the neighbours now
 
+	posts  posts
+	asleep atomic.Bool // the reader waits, or is about to and has not yet looked what for
+
 	network *intake // nil: packets are carried by calls
 	touched []*Conn // that have to answer: the reader's, or by a network the tcp dealer's
 
 	// The reader's.
 	frames  [batch]link.Frame
-	woke    bool     // somebody was, since it last let others run
-	checked tcp.Time // when neighbours and fragments were last looked at
-	next    tcp.Time // when they are to be again; 0: not before something comes
+	writer  serve.Writer // of the session that is called
+	woke    bool         // somebody was, since it last let others run
+	checked tcp.Time     // when neighbours and fragments were last looked at
+	next    tcp.Time     // when they are to be again; 0: not before something comes
 }
 
 const (
@@ -42,7 +47,9 @@ const (
 // run reads until the link is closed.
 func (l *lane) run() {
 	for {
+		l.asleep.Store(true) // before it looks how long it may wait: who changes that wakes it
 		n, err := l.q.Read(l.frames[:], l.patience())
+		l.asleep.Store(false)
 		if err != nil {
 			return
 		}
@@ -60,6 +67,7 @@ func (l *lane) run() {
 			l.next = now.Add(lookEach)
 		}
 		l.tick(now)
+		l.attend(now)
 		l.yield()
 	}
 }
@@ -75,6 +83,9 @@ func (l *lane) yield() {
 
 // patience is how long the reader may wait; below zero for ever.
 func (l *lane) patience() time.Duration {
+	if !l.posts.empty() {
+		return 0
+	}
 	now := l.s.now()
 	wait := l.timers.wait(now)
 	if l.next != 0 {
@@ -88,10 +99,8 @@ func (l *lane) patience() time.Duration {
 // answer lets the connections that the batch touched send, and says whether somebody was woken.
 func (l *lane) answer(now tcp.Time) (woke bool) {
 	for i, c := range l.touched {
-		c.mu.Lock()
 		c.touched = false
-		woke = c.flush(now) || woke
-		c.mu.Unlock()
+		woke = c.answer(now, l.network == nil) || woke
 		l.touched[i] = nil
 	}
 	l.touched = l.touched[:0]

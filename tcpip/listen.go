@@ -51,17 +51,27 @@ type Listener struct {
 	over chan struct{} // closed by Close
 	once sync.Once
 
+	server *Server // whose sessions run on the connections; nil: they are for Accept
+
 	opening atomic.Int64 // connections that have not been given to Accept
 	pressed atomic.Int64 // until when SYN cookies may come back, in the stack's time; 0: none was given
 }
 
 // Listen takes connections at a TCP address of the stack's. The host may be empty, for all of them, and the port 0, for a free one.
 func (s *Stack) Listen(network, address string) (net.Listener, error) {
+	l, err := s.listen(network, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (s *Stack) listen(network, address string, v *Server) (*Listener, error) {
 	addr, err := s.localAddr("tcp", network, address)
 	if err != nil {
 		return nil, opError("listen", network, err)
 	}
-	l := &Listener{s: s, open: make(chan *Conn, s.cfg.Backlog), over: make(chan struct{})}
+	l := &Listener{s: s, open: make(chan *Conn, s.cfg.Backlog), over: make(chan struct{}), server: v}
 	p := &s.ports
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -105,6 +105,13 @@ func (s *Stack) Close() error {
 	if s.network != nil {
 		errs = append(errs, s.network.net.Stop())
 	}
+	for _, i := range s.ifaces {
+		for _, l := range i.lanes {
+			for !l.posts.empty() {
+				l.attend(s.now()) // sessions are told of the end
+			}
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -58,9 +58,7 @@ func (c *Conn) Read(now Time, p []byte) int {
 		return 0
 	}
 	c.in.get(0, p[:n])
-	c.in.discard(n, len(c.gaps.all) > 0, c.cfg.Memory)
-	c.tuned(n)
-	c.offer()
+	c.taken(n)
 	return n
 }
 

@@ -1,0 +1,270 @@
+package tcpip
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"weir/serve"
+	"weir/tcpip/tcp"
+)
+
+// Server runs a service's sessions in the goroutines that read the stack's links.
+type Server struct {
+	s        *Stack
+	l        *Listener
+	service  serve.Service
+	o        serve.Options
+	stopping atomic.Bool
+}
+
+// Serve takes connections at a TCP address of the stack's, as Listen does, and runs a session of the service on each, in the goroutine that reads the connection's
+// queue: from a segment to the answer there is no other goroutine, and an acknowledgment goes with the answer. It is for services that answer small requests from
+// memory. A session is what package serve has (a state machine that never blocks), and lives by the same promises; but here whatever takes it long, a lock or a file or a
+// computation, also holds up every other connection of the queue, and their acknowledgments. A goroutine that Listen's Accept feeds is for all others.
+//
+// A session's calls come from one goroutine, one after the other. Its output goes to the connection's buffer; while that is full, there is no Input. When the
+// session has ended by an error, what it had written is still sent, for as long as Options.Linger lets the peer take none of it. Of o, Read, Queue, Linger and
+// Panicked count.
+func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
+	setDefault(&o.Read, 4096)
+	setDefault(&o.Queue, 256<<10)
+	setDefault(&o.Linger, 30*time.Second)
+	v := &Server{s: s, service: service, o: o}
+	var err error
+	if v.l, err = s.listen("tcp", address, v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// Addr is where connections are taken.
+func (v *Server) Addr() net.Addr { return v.l.Addr() }
+
+// Close takes no more connections and has every session end, by serve.ErrStopped, when it has had what has come and been woken from its hold; Close does not wait for
+// that, the stack's Close does.
+func (v *Server) Close() error {
+	err := v.l.Close()
+	v.stopping.Store(true)
+	for _, c := range v.s.conns.all() {
+		c.mu.Lock()
+		mine := c.served != nil && c.served.server == v
+		c.mu.Unlock()
+		if mine {
+			c.lane.post(c)
+		}
+	}
+	return err
+}
+
+// take has a connection that is open run a session, when its lane comes to it. The caller holds mu.
+func (v *Server) take(c *Conn) bool {
+	if v.stopping.Load() {
+		return false
+	}
+	c.served = &served{c: c, server: v, turning: true}
+	return true
+}
+
+// served is a session on its connection. Its lane's goroutine calls the session; all else is guarded by the connection's lock.
+type served struct {
+	c       *Conn
+	server  *Server
+	session serve.Session // nil before it is opened, and when the connection was refused
+
+	rest    []byte   // of the output, what the connection's buffer had no room for
+	wakeAt  tcp.Time // when the session is to be woken; once it has ended, when rest is given up. 0: never
+	opened  bool
+	held    bool
+	cut     bool // a stop has ended this hold
+	over    bool // the session has ended
+	turning bool // the lane sees to it
+
+	posted, unwanted atomic.Bool
+}
+
+// turn calls the session as long as there is something to tell it. The caller is the lane's goroutine and holds the lock, which is let go of during the calls.
+func (v *served) turn(now tcp.Time) {
+	v.turning = true
+	for v.step(now) {
+	}
+	v.turning = false
+}
+
+func (v *served) step(now tcp.Time) (more bool) {
+	t, stopping := v.c.tcp, v.server.stopping.Load() || v.c.s.closed.Load()
+	if v.send(now, nil) && v.over {
+		v.wakeAt = now.Add(v.server.o.Linger)
+	}
+	switch {
+	case v.over:
+		v.linger(now)
+		return false
+	case !v.opened:
+		v.open(now)
+	case v.unwanted.Load():
+		v.finish(now, serve.ErrClosed)
+	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping):
+		v.finish(now, v.c.failure())
+	case v.posted.Swap(false) || v.due(now) || v.held && !v.cut && stopping:
+		v.wake(now)
+	case len(v.rest) > 0 || v.held:
+		return false
+	case t.Buffered() > 0:
+		v.input(now)
+	case t.AtEnd():
+		v.finish(now, io.EOF)
+	case stopping:
+		v.finish(now, serve.ErrStopped)
+	default:
+		return false
+	}
+	return true
+}
+
+// due says whether the session asked to be woken by now.
+func (v *served) due(now tcp.Time) bool { return v.wakeAt != 0 && v.wakeAt <= now }
+
+func (v *served) open(now tcp.Time) {
+	v.opened = true
+	err := v.call(func() error {
+		v.session = v.server.service.Open(v)
+		return nil
+	})
+	if v.session == nil || err != nil {
+		v.finish(now, err)
+	}
+}
+
+func (v *served) wake(now tcp.Time) {
+	v.cut = v.server.stopping.Load()
+	v.wakeAt, v.held = 0, false
+	v.took(now, v.call(func() error { return v.session.Wake(time.Now(), &v.c.lane.writer) }))
+}
+
+// input gives the session the bytes that have come next.
+func (v *served) input(now tcp.Time) {
+	p := v.c.tcp.Peek(v.server.o.Read)
+	v.cut = false
+	v.c.mu.Unlock()
+	err := v.give(p)
+	v.c.mu.Lock()
+	v.c.tcp.Discard(now, len(p))
+	v.took(now, err)
+}
+
+// give is call for Input, without what a closure costs.
+func (v *served) give(p []byte) (err error) {
+	defer v.contain(&err)
+	return v.session.Input(p, &v.c.lane.writer)
+}
+
+// call calls the session without the lock.
+func (v *served) call(do func() error) (err error) {
+	v.c.mu.Unlock()
+	defer v.c.mu.Lock()
+	defer v.contain(&err)
+	return do()
+}
+
+// contain makes an error of a panic: it ends this connection and no other.
+func (v *served) contain(err *error) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	p := &serve.PanicError{Remote: v.RemoteAddr(), Value: value, Stack: debug.Stack()}
+	if v.server.o.Panicked != nil {
+		v.server.o.Panicked(*p)
+	}
+	v.c.lane.writer.Take() // it is nobody's
+	*err = p
+}
+
+// took does what a call has left with the writer.
+func (v *served) took(now tcp.Time, err error) {
+	out, wakeAt, hold := v.c.lane.writer.Take()
+	v.send(now, out)
+	v.held = v.held || hold
+	if !wakeAt.IsZero() {
+		v.wakeAt = max(now.Add(time.Until(wakeAt)), 1)
+	}
+	if err != nil {
+		v.finish(now, err)
+	}
+}
+
+// send has bytes sent behind those that wait, and says whether the connection's buffer took any.
+func (v *served) send(now tcp.Time, p []byte) (some bool) {
+	waited := len(v.rest) > 0
+	if waited {
+		v.rest = append(v.rest, p...)
+		p = v.rest
+	}
+	n := len(p)
+	for k := 1; len(p) > 0 && k > 0; p = p[k:] {
+		k = v.c.tcp.Write(now, p)
+	}
+	switch {
+	case len(p) == 0:
+		v.rest = nil
+	case waited:
+		v.rest = p
+	default:
+		v.rest = bytes.Clone(p)
+	}
+	return len(p) < n
+}
+
+// finish ends the session. What it has written is still sent.
+func (v *served) finish(now tcp.Time, err error) {
+	v.over, v.wakeAt = true, now.Add(v.server.o.Linger)
+	if v.session != nil {
+		v.call(func() error { v.session.Close(err); return nil }) //nolint:errcheck // it ends in any case
+	}
+}
+
+// linger closes the connection once all of the output is in its buffer, or the peer has taken none of it for too long.
+func (v *served) linger(now tcp.Time) {
+	switch {
+	case v.c.closed:
+	case len(v.rest) == 0 || v.c.tcp.State() == tcp.Closed || v.unwanted.Load():
+		v.rest, v.wakeAt = nil, 0
+		v.c.leave(now)
+	case v.due(now):
+		v.rest, v.wakeAt, v.c.closed = nil, 0, true
+		v.c.tcp.Abort(now)
+	}
+}
+
+// Send implements serve.Conn.
+func (v *served) Send(p []byte) bool {
+	c := v.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v.over || c.tcp.State() == tcp.Closed || len(v.rest) > 0 && len(v.rest)+len(p) > v.server.o.Queue {
+		return false
+	}
+	now := c.s.now()
+	v.send(now, p)
+	c.flush(now)
+	return true
+}
+
+// Post implements serve.Conn.
+func (v *served) Post() {
+	v.posted.Store(true)
+	v.c.lane.post(v.c)
+}
+
+// Close implements serve.Conn.
+func (v *served) Close() {
+	v.unwanted.Store(true)
+	v.c.lane.post(v.c)
+}
+
+// RemoteAddr implements serve.Conn.
+func (v *served) RemoteAddr() net.Addr { return v.c.RemoteAddr() }

@@ -1,0 +1,234 @@
+package tcpip
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/serve"
+	"weir/tcpip/link"
+)
+
+// ordered is a session that does what the peer says.
+type ordered struct {
+	c      serve.Conn
+	opened chan *ordered // to the test; one for each connection
+	ended  chan error    // to the test: what Close was given
+	held   []byte
+}
+
+func (o *ordered) Input(in []byte, out *serve.Writer) error {
+	switch order := string(in); order {
+	case "panic":
+		panic("as ordered")
+	case "bye":
+		out.WriteString("goodbye")
+		return io.EOF
+	case "hold":
+		out.Hold()
+	case "late":
+		o.held = []byte("late it is")
+		out.WakeAt(time.Now().Add(5 * time.Millisecond))
+	case "much":
+		out.Write(bytes.Repeat([]byte("much "), 4<<20/5))
+		return io.EOF
+	default:
+		out.Write(in)
+	}
+	return nil
+}
+
+func (o *ordered) Wake(_ time.Time, out *serve.Writer) error {
+	out.Write(append(o.held, " woken"...))
+	return nil
+}
+
+func (o *ordered) Close(err error) { o.ended <- err }
+
+// orders is a service of such sessions on b, and a way to dial it from a.
+func orders(t *testing.T, run Run, o serve.Options) (b *Stack, v *Server, open func() (net.Conn, *ordered)) {
+	a, b := hostsBy(t, run, link.PairConfig{})
+	opened := make(chan *ordered, 16)
+	v, err := b.Serve(":7", serve.Service{Open: func(c serve.Conn) serve.Session {
+		s := &ordered{c: c, opened: opened, ended: make(chan error, 1)}
+		opened <- s
+		return s
+	}}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, v, func() (net.Conn, *ordered) { return dial(t, a, "tcp", "10.0.0.2:7"), <-opened }
+}
+
+// expect says what to send, and reads the answer.
+func expect(t *testing.T, c net.Conn, send, want string) {
+	t.Helper()
+	if _, err := io.WriteString(c, send); err != nil {
+		t.Fatal(send, err)
+	}
+	p := make([]byte, len(want))
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.ReadFull(c, p); err != nil || string(p) != want {
+		t.Fatalf("%q is answered by %q (%v), want %q", send, p, err, want)
+	}
+}
+
+func TestSessionsRunInTheReadersGoroutine(t *testing.T) { ways(t, testSessions) }
+
+func testSessions(t *testing.T, run Run) {
+	_, v, open := orders(t, run, serve.Options{})
+	if got := v.Addr().String(); got != "0.0.0.0:7" {
+		t.Errorf("it is at %s", got)
+	}
+	c, s := open()
+	expect(t, c, "hello", "hello")
+	expect(t, c, "late", "late it is woken")
+	s.held = nil // the session waits for us, so that nobody else looks at it
+	s.c.Post()
+	expect(t, c, "", " woken")
+	if !s.c.Send([]byte("from elsewhere")) {
+		t.Error("Send took nothing")
+	}
+	expect(t, c, "", "from elsewhere")
+	if s.c.RemoteAddr().String() != c.LocalAddr().String() {
+		t.Errorf("the peer is %v", s.c.RemoteAddr())
+	}
+	c.(*Conn).CloseWrite()
+	if err := <-s.ended; err != io.EOF {
+		t.Errorf("the peer's end is %v", err)
+	}
+	if rest, err := io.ReadAll(c); len(rest) > 0 || err != nil {
+		t.Errorf("behind the end there are %q (%v)", rest, err)
+	}
+	if s.c.Send([]byte("too late")) {
+		t.Error("a connection that has ended takes bytes")
+	}
+}
+
+func TestASessionThatHoldsHasNoInputUntilItIsWoken(t *testing.T) {
+	_, _, open := orders(t, RunChain, serve.Options{})
+	c, s := open()
+	expect(t, c, "x", "x")
+	io.WriteString(c, "hold") //nolint:errcheck // the next one fails then
+	for !s.holds() {
+		time.Sleep(time.Millisecond)
+	}
+	io.WriteString(c, "behind it") //nolint:errcheck // likewise
+	for s.c.(*served).c.buffered() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	s.c.Post()
+	expect(t, c, "", " wokenbehind it")
+}
+
+func (o *ordered) holds() bool {
+	v := o.c.(*served)
+	v.c.mu.Lock()
+	defer v.c.mu.Unlock()
+	return v.held
+}
+
+// What a session has written when it ends is sent, however long that takes, and more than the connection's buffer holds.
+func TestASessionsLastWordsAreSent(t *testing.T) {
+	_, _, open := orders(t, RunChain, serve.Options{})
+	for order, want := range map[string]string{"bye": "goodbye", "much": strings.Repeat("much ", 4<<20/5)} {
+		c, s := open()
+		io.WriteString(c, order) //nolint:errcheck // see what comes
+		if err := <-s.ended; err != io.EOF {
+			t.Errorf("%s: the session ended by %v", order, err)
+		}
+		if got, err := io.ReadAll(c); err != nil || string(got) != want {
+			t.Errorf("%s: %d bytes came, want %d (%v)", order, len(got), len(want), err)
+		}
+	}
+}
+
+func TestWhoTakesNothingIsGivenUpInTheEnd(t *testing.T) {
+	b, _, open := orders(t, RunChain, serve.Options{Linger: 50 * time.Millisecond})
+	c, s := open()
+	io.WriteString(c, "much") //nolint:errcheck // see below
+	<-s.ended
+	for len(b.conns.all()) > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.Copy(io.Discard, c); err == nil || errors.Is(err, net.ErrClosed) {
+		t.Errorf("who is given up reads to the end (%v)", err)
+	}
+}
+
+func TestAPanicEndsItsSessionAndNoOther(t *testing.T) {
+	heard := make(chan serve.PanicError, 1)
+	_, _, open := orders(t, RunChain, serve.Options{Panicked: func(p serve.PanicError) { heard <- p }})
+	c, s := open()
+	other, _ := open()
+	io.WriteString(c, "panic") //nolint:errcheck // see below
+	if p := <-heard; p.Value != "as ordered" || len(p.Stack) == 0 {
+		t.Errorf("Panicked hears of %v", p)
+	}
+	var p *serve.PanicError
+	if err := <-s.ended; !errors.As(err, &p) {
+		t.Errorf("the session ended by %v", err)
+	}
+	io.Copy(io.Discard, c) //nolint:errcheck // until it is closed
+	expect(t, other, "still there", "still there")
+}
+
+func TestSessionsEnd(t *testing.T) { ways(t, testSessionsEnd) }
+
+func testSessionsEnd(t *testing.T, run Run) {
+	ends := map[string]struct {
+		end  func(b *Stack, v *Server, c net.Conn, s *ordered)
+		want error
+	}{
+		"its owner closes it":    {func(_ *Stack, _ *Server, _ net.Conn, s *ordered) { s.c.Close() }, serve.ErrClosed},
+		"the service stops":      {func(_ *Stack, v *Server, _ net.Conn, _ *ordered) { v.Close() }, serve.ErrStopped},
+		"the stack stops":        {func(b *Stack, _ *Server, _ net.Conn, _ *ordered) { b.Close() }, net.ErrClosed},
+		"the peer closes":        {func(_ *Stack, _ *Server, c net.Conn, _ *ordered) { c.Close() }, io.EOF},
+		"the peer breaks it off": {func(_ *Stack, _ *Server, c net.Conn, _ *ordered) { c.(*Conn).abort() }, syscall.ECONNRESET},
+	}
+	for name, e := range ends {
+		for _, hold := range []bool{false, true} {
+			b, v, open := orders(t, run, serve.Options{})
+			c, s := open()
+			expect(t, c, "x", "x")
+			if hold {
+				io.WriteString(c, "hold") //nolint:errcheck // see below
+				for !s.holds() {
+					time.Sleep(time.Millisecond)
+				}
+				if e.want == io.EOF {
+					s.c.Post() // who holds does not see the end before
+				}
+			}
+			e.end(b, v, c, s)
+			if err := <-s.ended; !errors.Is(err, e.want) {
+				t.Errorf("%s (held: %v): the session ended by %v, want %v", name, hold, err, e.want)
+			}
+		}
+	}
+}
+
+func TestServiceThatRefuses(t *testing.T) {
+	a, b := hosts(t, link.PairConfig{})
+	v, err := b.Serve(":7", serve.Service{Open: func(serve.Conn) serve.Session { return nil }}, serve.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, a, "tcp", "10.0.0.2:7")
+	if rest, err := io.ReadAll(c); len(rest) > 0 || err != nil {
+		t.Errorf("who is refused reads %q (%v)", rest, err)
+	}
+	if _, err := b.Serve(":7", serve.Service{}, serve.Options{}); err == nil {
+		t.Error("two serve at one port")
+	}
+	v.Close()
+	if _, err := a.Dial("tcp", "10.0.0.2:7"); err == nil {
+		t.Error("a service that is closed takes connections")
+	}
+}

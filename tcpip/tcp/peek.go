@@ -1,0 +1,20 @@
+package tcp
+
+// Peek gives the bytes that have come next, as many as lie in a row, and at most so many. They live until Discard, or another Read, takes them off.
+func (c *Conn) Peek(most int) []byte {
+	first, _ := c.in.at(0, min(most, c.in.n))
+	return first
+}
+
+// Discard takes off bytes that Peek gave.
+func (c *Conn) Discard(now Time, n int) {
+	c.now = now
+	c.taken(n)
+}
+
+// taken takes off bytes that the application has.
+func (c *Conn) taken(n int) {
+	c.in.discard(n, len(c.gaps.all) > 0, c.cfg.Memory)
+	c.tuned(n)
+	c.offer()
+}
