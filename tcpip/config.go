@@ -28,12 +28,14 @@ type Config struct {
 	Resolver   []netip.AddrPort // servers of the domain name system, in the order in which they are asked; port 0 is 53. None: Dial takes addresses only
 	ErrorRate  int              // ICMP errors a second, ten times as many at once. Default 100
 	Backlog    int              // connections that wait to be accepted, for each listener, and as many that are being opened. Default 1,024
+	Waiting    int              // connections in TIME-WAIT, of some 120 bytes each; of more, the oldest are forgotten. Default 131,072
 }
 
 func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Memory, 256<<20)
 	setDefault(&c.ErrorRate, 100)
 	setDefault(&c.Backlog, 1024)
+	setDefault(&c.Waiting, 1<<17)
 	setDefault(&c.Run, RunChain)
 	if c.Run != RunChain && c.Run != RunNetwork {
 		return c, fmt.Errorf("tcpip: Run is %q: choose %s or %s", c.Run, RunChain, RunNetwork)

@@ -33,6 +33,7 @@ type Conn struct {
 	mu       sync.Mutex
 	tcp      *tcp.Conn
 	listener *Listener // until it is given to Accept, or to a session
+	kept     bool      // room is kept for it there
 	served   *served   // whose session it is; nil: the application's goroutines use it
 	dst      wire.MAC
 	known    bool     // dst is
@@ -55,21 +56,15 @@ func (s *Stack) newConn(l *lane, k tuple) *Conn {
 	return c
 }
 
-// arrive takes a segment, and says whether the connection wants it: in TIME-WAIT it makes room for a SYN that is later (RFC 6191).
-func (c *Conn) arrive(l *lane, seg *tcp.Segment, now tcp.Time) bool {
+// arrive takes a segment.
+func (c *Conn) arrive(seg *tcp.Segment, now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tcp.State() == tcp.TimeWait && seg.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN && c.tcp.Renewable(seg) {
-		c.tcp.Abort(now)
-		c.tell(c.tcp.Events())
-		return false
-	}
-	if c.listener != nil && c.listener.full() && seg.Flags&wire.RST == 0 && c.tcp.State() == tcp.SynReceived {
-		c.s.drops.add(DropBacklog) // its SYN is answered again, until somebody accepts (as Linux)
-		return true
+	if c.listener != nil && !c.kept {
+		c.finishing(seg, now)
+		return
 	}
 	c.tcp.Arrive(now, seg)
-	return true
 }
 
 // flush lets the connection send what is due, and tells the application what happened: then it says that it has. The caller holds mu.
@@ -78,6 +73,10 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 		c.known = false
 	}
 	c.tcp.Output(now, c.send)
+	if c.tcp.State() == tcp.TimeWait {
+		w, _ := c.tcp.Retire()
+		c.s.waits.add(c.key, c.cfg, w) // before the table loses it: a segment finds the one or the other
+	}
 	told = c.tell(c.tcp.Events())
 	if n := c.tcp.Resent(); n != c.resent {
 		c.lane.counts.resent.Add(n - c.resent)
@@ -147,10 +146,17 @@ func (c *Conn) settle(now tcp.Time) (told bool) {
 
 // accepted gives a connection that is open to Accept, or to a session, and says whether there is room. The caller holds mu.
 func (c *Conn) accepted(l *Listener) bool {
-	if l.server != nil {
-		return l.server.take(c)
+	if l.server == nil {
+		return l.offer(c)
 	}
-	return l.offer(c)
+	if !l.server.take(c) {
+		return false
+	}
+	if c.kept {
+		c.kept = false
+		l.leave() // it does not wait for Accept
+	}
+	return true
 }
 
 // tell wakes who waits for what happened, and says whether anything has. The caller holds mu.
@@ -168,6 +174,9 @@ func (c *Conn) tell(e tcp.Event) bool {
 		c.listener = nil
 		l.end()
 		if e&tcp.Ended != 0 || !c.accepted(l) {
+			if c.kept {
+				l.leave()
+			}
 			c.tcp.Abort(c.s.now())
 			c.closed = true
 			e |= c.tcp.Events()

@@ -28,6 +28,7 @@ func (s *Stack) Connections() []ConnInfo {
 		all = append(all, ConnInfo{c.key.local, c.key.remote, c.tcp.Info()})
 		c.mu.Unlock()
 	}
+	all = append(all, s.waits.all()...)
 	slices.SortFunc(all, func(a, b ConnInfo) int {
 		return cmp.Or(a.Local.Compare(b.Local), a.Remote.Compare(b.Remote))
 	})

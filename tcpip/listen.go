@@ -54,6 +54,7 @@ type Listener struct {
 	server *Server // whose sessions run on the connections; nil: they are for Accept
 
 	opening atomic.Int64 // connections that have not been given to Accept
+	kept    atomic.Int64 // room in open that is taken, or kept for a connection whose handshake is through
 	pressed atomic.Int64 // until when SYN cookies may come back, in the stack's time; 0: none was given
 }
 
@@ -153,31 +154,39 @@ func (l *Listener) begin() bool {
 }
 
 // full says whether those that are open wait for Accept, as many as may.
-func (l *Listener) full() bool { return len(l.open) == cap(l.open) }
+func (l *Listener) full() bool { return l.kept.Load() >= int64(cap(l.open)) }
+
+// keep keeps room in open for a connection, and says whether there is any.
+func (l *Listener) keep() bool {
+	if l.kept.Add(1) > int64(cap(l.open)) {
+		l.kept.Add(-1)
+		return false
+	}
+	return true
+}
+
+// leave gives the room back.
+func (l *Listener) leave() { l.kept.Add(-1) }
 
 // end counts one that is open, or will never be.
 func (l *Listener) end() { l.opening.Add(-1) }
 
-// offer gives a connection to Accept, and says whether there is room.
+// offer gives a connection to Accept, for which room is kept, and says whether the listener is still there.
 func (l *Listener) offer(c *Conn) bool {
 	select {
 	case <-l.over:
 		return false
 	default:
 	}
-	select {
-	case l.open <- c:
-		return true
-	default:
-		c.s.drops.add(DropBacklog)
-		return false
-	}
+	l.open <- c // there is room
+	return true
 }
 
 // Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.open:
+		l.leave()
 		return c, nil
 	case <-l.over:
 		return nil, opError("accept", "tcp", net.ErrClosed)
@@ -197,6 +206,7 @@ func (l *Listener) Close() error {
 		for {
 			select {
 			case c := <-l.open:
+				l.leave()
 				c.abort()
 			default:
 				return
@@ -221,17 +231,26 @@ func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 		return nil, syscall.EADDRNOTAVAIL
 	}
 	var c *Conn
-	_, err := choose(0, func(port uint16) bool {
-		k := tuple{netip.AddrPortFrom(src, port), remote}
-		if s.conns.get(k) != nil {
-			return false
+	for _, follow := range []bool{false, true} { // where all names are taken, one of those in TIME-WAIT will do
+		_, err := choose(0, func(port uint16) bool {
+			k := tuple{netip.AddrPortFrom(src, port), remote}
+			if s.conns.get(k) != nil {
+				return false
+			}
+			free, follows := s.waits.free(k, follow, s.now())
+			if !free {
+				return false
+			}
+			c = s.newConn(i.lanes[0], k)
+			iss, stamp := s.iss(k)
+			c.tcp = tcp.Dial(c.cfg, follows.iss(iss), stamp)
+			return s.conns.add(c)
+		})
+		if err == nil {
+			return c, nil
 		}
-		c = s.newConn(i.lanes[0], k)
-		iss, stamp := s.iss(k)
-		c.tcp = tcp.Dial(c.cfg, iss, stamp)
-		return s.conns.add(c)
-	})
-	return c, err
+	}
+	return nil, syscall.EADDRNOTAVAIL
 }
 
 // connect waits for the other end.

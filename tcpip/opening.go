@@ -9,10 +9,15 @@ import (
 
 // opened is the connection that a segment of no connection opens, if a listener takes it; otherwise whoever sent the segment is told.
 func (p *packet) opened(k tuple, seg *tcp.Segment) *Conn {
-	if l := p.lane.s.ports.listener(k.local); l != nil {
+	l := p.lane.s.ports.listener(k.local)
+	taken, follows := p.lane.s.waits.arrive(k, seg, l != nil, p.now)
+	if taken {
+		return nil
+	}
+	if l != nil {
 		switch kind := seg.Flags & (wire.SYN | wire.ACK | wire.RST); {
 		case kind == wire.SYN:
-			return p.synced(l, k, seg)
+			return p.synced(l, k, seg, follows)
 		case kind == wire.ACK && p.now < tcp.Time(l.pressed.Load()):
 			if c := p.returned(l, k, seg); c != nil {
 				return c
@@ -28,7 +33,7 @@ func (p *packet) opened(k tuple, seg *tcp.Segment) *Conn {
 
 // synced is the connection that a SYN opens. When the listener has enough that are being opened, it is answered with a cookie, and nothing is kept; when
 // nobody accepts those that are open, it is dropped (as Linux).
-func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment) *Conn {
+func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment, follows follower) *Conn {
 	s := p.lane.s
 	if l.full() {
 		p.drop(DropBacklog)
@@ -44,7 +49,7 @@ func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment) *Conn {
 	}
 	c := s.newConn(p.lane, k)
 	c.listener = l
-	c.tcp = tcp.Accept(c.cfg, iss, stamp, seg, p.now)
+	c.tcp = tcp.Accept(c.cfg, follows.iss(iss), stamp, seg, p.now)
 	if !s.conns.add(c) {
 		l.end()
 		return nil
@@ -60,20 +65,41 @@ func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) *Conn {
 	if state == nil {
 		return nil
 	}
-	if l.full() {
+	if !l.keep() {
 		p.drop(DropBacklog) // its first data brings the cookie back once more
 		return nil
 	}
 	s.cookies.taken.Add(1)
 	c := s.newConn(p.lane, k)
-	c.listener = l
+	c.listener, c.kept = l, true
 	c.tcp = state
 	l.opening.Add(1) // until it is given to Accept
 	if !s.conns.add(c) {
 		l.end()
+		l.leave()
 		return nil
 	}
 	return c
+}
+
+// finishing takes a segment of a connection that is being opened, if there is room for it at its listener when the handshake is through. When there is none, its
+// SYN is answered again until somebody accepts (as Linux). The caller holds mu.
+func (c *Conn) finishing(seg *tcp.Segment, now tcp.Time) {
+	l := c.listener
+	if !l.keep() {
+		if seg.Flags&wire.RST != 0 {
+			c.tcp.Arrive(now, seg)
+			return
+		}
+		c.s.drops.add(DropBacklog)
+		return
+	}
+	c.tcp.Arrive(now, seg)
+	if s := c.tcp.State(); s == tcp.SynReceived || s == tcp.Closed {
+		l.leave()
+		return
+	}
+	c.kept = true
 }
 
 // cookieCounts count the SYN cookies of a stack.

@@ -35,6 +35,7 @@ type Stack struct {
 	cookies cookieCounts
 
 	conns     connTable
+	waits     waits
 	ports     ports
 	sockets   sockets
 	errors    icmp.Limiter
@@ -56,6 +57,7 @@ func New(cfg Config) (*Stack, error) {
 	s.budget.left.Store(int64(cfg.Memory))
 	s.resolver = newResolver(s)
 	s.conns.init()
+	s.waits.s, s.waits.most = s, cfg.Waiting
 	s.sockets.init()
 	if cfg.Link != nil {
 		s.ifaces = append(s.ifaces, newIface(s, "link", cfg.Link, cfg.Addrs))
@@ -95,6 +97,7 @@ func (s *Stack) Close() error {
 	for _, c := range s.conns.all() {
 		c.abort()
 	}
+	s.waits.close()
 	s.ports.closeAll()
 	s.sockets.closeAll()
 	var errs []error

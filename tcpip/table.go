@@ -10,7 +10,7 @@ import (
 // tuple names a connection.
 type tuple struct{ local, remote netip.AddrPort }
 
-// connTable holds the connections, those in TIME-WAIT included.
+// connTable holds the connections but those in TIME-WAIT.
 type connTable struct {
 	mu sync.RWMutex
 	of map[tuple]*Conn

@@ -16,13 +16,10 @@ func (p *packet) tcp() layer {
 	k := tuple{netip.AddrPortFrom(p.ip.Dst(), v.DstPort()), netip.AddrPortFrom(p.ip.Src(), v.SrcPort())}
 	seg := tcp.ParseSegment(v)
 	c := p.lane.s.conns.get(k)
-	if c != nil && !c.arrive(p.lane, &seg, p.now) {
-		c = nil // it was in TIME-WAIT, and another begins
-	}
-	if c == nil {
-		if c = p.opened(k, &seg); c == nil {
-			return done
-		}
+	if c != nil {
+		c.arrive(&seg, p.now)
+	} else if c = p.opened(k, &seg); c == nil {
+		return done
 	}
 	p.lane.touch(c)
 	return done

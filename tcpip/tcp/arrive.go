@@ -13,6 +13,11 @@ func (c *Conn) Arrive(now Time, s *Segment) {
 	case Closed:
 	case SynSent:
 		c.inSynSent(s)
+	case TimeWait:
+		if c.wait.Arrive(c.cfg, now, s) {
+			c.ackNow = true
+		}
+		c.waitUntil = c.wait.Until
 	default:
 		c.inSynchronized(s)
 	}
@@ -140,9 +145,6 @@ func (c *Conn) unacceptable(s *Segment) {
 	if s.Flags&wire.ACK != 0 && s.Flags&wire.SYN == 0 && s.Seq.LessEq(c.rcv) && c.state.synchronized() && c.una.LessEq(s.Ack) && s.Ack.LessEq(c.nxt) {
 		c.acknowledged(s)
 	}
-	if c.state == TimeWait && s.Flags&wire.FIN != 0 {
-		c.waitUntil = c.now.Add(c.cfg.WaitTime)
-	}
 	c.answer()
 }
 
@@ -162,7 +164,6 @@ func (c *Conn) inRST(s *Segment) {
 		c.answer()
 	case c.state == SynReceived:
 		c.fail(Refused)
-	case c.state == TimeWait: // it stays (RFC 1337)
 	default:
 		c.fail(Reset)
 	}
@@ -213,9 +214,6 @@ func (c *Conn) takePayload(seq wire.Seq, s *Segment) {
 		return
 	}
 	if c.state != Established && c.state != FinWait1 && c.state != FinWait2 {
-		if c.state == TimeWait && fin {
-			c.ackNow, c.waitUntil = true, c.now.Add(c.cfg.WaitTime)
-		}
 		return
 	}
 	if c.orphan && len(s.Payload) > 0 && c.rcv.Less(seq.Add(len(s.Payload))) {
@@ -313,6 +311,7 @@ func (c *Conn) inFIN() {
 func (c *Conn) timeWait() {
 	c.state = TimeWait
 	c.timers = timers{waitUntil: c.now.Add(c.cfg.WaitTime)}
+	c.wait = &Wait{Until: c.waitUntil, next: c.nxt, rcv: c.rcv, recent: c.recent, skew: c.skew, window: c.window(c.scale), stamps: c.stamps}
 	c.out.free(c.cfg.Memory)
 	c.flight = flight{}
 	c.events |= Readable | Writable

@@ -42,15 +42,6 @@ func (c *Conn) SetPathMTU(now Time, mtu int) {
 	}
 }
 
-// Renewable says whether a SYN may begin a connection of the same name as this one, which is in TIME-WAIT (RFC 6191, and RFC 9293, section 3.10.7.4): by a
-// later timestamp, or a later sequence number.
-func (c *Conn) Renewable(syn *Segment) bool {
-	if c.stamps && syn.Options.Stamped && syn.Options.Stamp != c.recent {
-		return c.recent.Less(syn.Options.Stamp)
-	}
-	return c.rcv.Less(syn.Seq)
-}
-
 // orphanTime is how long FIN-WAIT-2 may last when nobody reads any more, as Linux.
 const orphanTime = 60 * time.Second
 

@@ -60,6 +60,7 @@ type Conn struct {
 	now    Time // of the call under way
 
 	sending Sending // what Emit is called with
+	wait    *Wait   // in TIME-WAIT
 
 	sender
 	receiver
