@@ -13,9 +13,10 @@ import (
 )
 
 type loadCmd struct {
-	Stream streamCmd   `cmd:"" help:"Send messages at a constant rate on many connections; example: weir load stream -c 64 --rate 125 127.0.0.1:7000"`
-	HTTP   httpCmd     `cmd:"" name:"http" help:"Send requests to a web server; example: weir load http -c 64 --rate 5000 http://127.0.0.1:8080/"`
-	Chat   chatLoadCmd `cmd:"" help:"Fill the rooms of an IRC server with members who talk; example: weir load chat -c 64 --rate 500 127.0.0.1:6667"`
+	Stream streamCmd    `cmd:"" help:"Send messages at a constant rate on many connections; example: weir load stream -c 64 --rate 125 127.0.0.1:7000"`
+	HTTP   httpCmd      `cmd:"" name:"http" help:"Send requests to a web server; example: weir load http -c 64 --rate 5000 http://127.0.0.1:8080/"`
+	Stack  stackLoadCmd `cmd:"" help:"Drive a TCP/IP stack from the kernel: pings, connections, bulk; example: weir load stack rr 10.77.0.2"`
+	Chat   chatLoadCmd  `cmd:"" help:"Fill the rooms of an IRC server with members who talk; example: weir load chat -c 64 --rate 500 127.0.0.1:6667"`
 }
 
 type streamCmd struct {

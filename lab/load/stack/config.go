@@ -1,0 +1,165 @@
+package stack
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir/lab/load"
+)
+
+// The operations.
+const (
+	Ping    = "ping"
+	Connect = "connect"
+	In      = "in"
+	Out     = "out"
+	RR      = "rr"
+	Idle    = "idle"
+)
+
+// Operations are all of them.
+var Operations = []string{Ping, Connect, In, Out, RR, Idle}
+
+// The limits of a Config, and what it says when it says nothing.
+const (
+	MaxConnections    = load.MaxConnections
+	MaxFlows          = 60_000           // identifiers of pings; they have 16 bits
+	MaxRate           = 200_000          // pings a second
+	MaxProcesses      = 5_000            //
+	MinSize           = 16               // bytes of a ping's payload, which holds its number
+	MaxSize           = 65_507           //
+	MinTimeout        = time.Millisecond //
+	MaxTimeout        = 4 * time.Minute  // a time that long can still be recorded
+	DefaultTimeout    = 5 * time.Second
+	DefaultSize       = 56 // as ping's
+	DefaultFlowRate   = 10 // pings a second of each flow
+	DefaultCongestion = "cubic"
+)
+
+// ports are the services of the operations.
+var ports = map[string]int{Connect: 9, In: 9, Out: 19, RR: 7, Idle: 7}
+
+// Config says what to do. It isn't modified.
+type Config struct {
+	Operation   string        // one of Operations
+	Address     string        // the stack's IP address
+	Port        int           // 0: the one of the operation's service
+	Connections int           // clients of connect, connections of in, out, rr and idle; 1 to MaxConnections; pings have none
+	Congestion  string        // control of the sockets here; empty: DefaultCongestion
+	Flows       int           // identifiers of ping; 0: 1
+	Rate        float64       // pings a second in all; 0: DefaultFlowRate for each flow, with Processes one for each
+	Size        int           // bytes of a ping's payload; 0: DefaultSize
+	Together    bool          // all flows ping at the same instants, in place of evenly apart
+	Processes   int           // ping by so many processes of the system's ping, as the paper did; 0: by this one
+	Duration    time.Duration // of the window; may be 0 when steered
+	Timeout     time.Duration // for a connection, for an operation, for bytes of bulk to go on, for an answer; 0: DefaultTimeout
+	CPUs        []int         // to which every thread of this process is bound; empty leaves them as they are
+}
+
+type usage struct{ text string }
+
+func (u usage) Error() string        { return "load: " + u.text }
+func (u usage) Is(target error) bool { return target == load.ErrUsage }
+
+// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs no Duration. Its errors are load.ErrUsage.
+func (c Config) Check(steered bool) error {
+	for _, check := range []func() string{c.checkWords, c.checkCounts, c.checkPings} {
+		if why := check(); why != "" {
+			return usage{why}
+		}
+	}
+	switch {
+	case steered && c.Duration == 0:
+	case c.Duration < load.MinDuration || c.Duration > load.MaxDuration:
+		return usage{fmt.Sprintf("a duration of %v is out of range: give %v to %v", c.Duration, load.MinDuration, load.MaxDuration)}
+	}
+	return nil
+}
+
+func (c Config) checkWords() string {
+	address, err := netip.ParseAddr(c.Address)
+	switch {
+	case !slices.Contains(Operations, c.Operation):
+		return fmt.Sprintf("the operation %q is unknown: use ping, connect, in, out, rr or idle", c.Operation)
+	case err != nil:
+		return fmt.Sprintf("the address %q is no IP address: write one such as 10.77.0.2; a port has a flag of its own", c.Address)
+	case c.Operation == Ping && !address.Unmap().Is4():
+		return fmt.Sprintf("pings are IPv4's and %s is not: give an IPv4 address", c.Address)
+	case c.Port < 0 || c.Port > 65535 || c.Port > 0 && c.Operation == Ping:
+		return fmt.Sprintf("a %s at port %d cannot be: give a port from 1 to 65535, and pings none", c.Operation, c.Port)
+	case len(c.Congestion) > 15:
+		return fmt.Sprintf("the congestion control %q is too long to be one: give a name such as cubic, reno or bbr", c.Congestion)
+	}
+	return ""
+}
+
+func (c Config) checkCounts() string {
+	switch {
+	case c.Operation != Ping && (c.Connections < 1 || c.Connections > MaxConnections):
+		return fmt.Sprintf("%d connections are out of range: give 1 to %d", c.Connections, MaxConnections)
+	case c.Timeout != 0 && (c.Timeout < MinTimeout || c.Timeout > MaxTimeout):
+		return fmt.Sprintf("a timeout of %v is out of range: give %v to %v", c.Timeout, MinTimeout, MaxTimeout)
+	case slices.ContainsFunc(c.CPUs, func(cpu int) bool { return cpu < 0 || cpu > 1023 }):
+		return fmt.Sprintf("the CPUs %v are out of range: give numbers from 0 to 1023", c.CPUs)
+	}
+	return ""
+}
+
+func (c Config) checkPings() string {
+	switch {
+	case c.Operation != Ping && (c.Flows != 0 || c.Rate != 0 || c.Size != 0 || c.Together || c.Processes != 0):
+		return fmt.Sprintf("flows, rate, size, together and processes are a ping's: leave them out for %s", c.Operation)
+	case c.Flows < 0 || c.Flows > MaxFlows:
+		return fmt.Sprintf("%d flows are out of range: give 1 to %d", c.Flows, MaxFlows)
+	case c.Processes < 0 || c.Processes > MaxProcesses:
+		return fmt.Sprintf("%d processes are out of range: give 1 to %d, or none for one sender", c.Processes, MaxProcesses)
+	case c.Processes > 0 && (c.Flows > 1 || c.Together):
+		return "each process of the system's ping is a flow, with a time of its own: leave flows and together out"
+	case c.Rate != 0 && !(c.Rate >= 1e-3 && c.Rate <= MaxRate):
+		return fmt.Sprintf("a rate of %v pings a second is out of range: give 0.001 to %d", c.Rate, MaxRate)
+	case c.Size != 0 && (c.Size < MinSize || c.Size > MaxSize):
+		return fmt.Sprintf("a ping of %d bytes is out of range: give %d to %d", c.Size, MinSize, MaxSize)
+	}
+	return ""
+}
+
+// withDefaults fills in what a caller may leave out.
+func (c Config) withDefaults() Config {
+	set := func(field *int, value int) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	set(&c.Port, ports[c.Operation])
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Operation != Ping {
+		if c.Congestion == "" {
+			c.Congestion = DefaultCongestion
+		}
+		return c
+	}
+	c.Congestion, c.Connections = "", 0
+	set(&c.Flows, 1)
+	set(&c.Size, DefaultSize)
+	if c.Rate == 0 {
+		if c.Rate = DefaultFlowRate * float64(c.Flows); c.Processes > 0 {
+			c.Rate = float64(c.Processes)
+		}
+	}
+	return c
+}
+
+// server is ADDRESS:PORT; of a ping the address alone. The Config has its defaults.
+func (c Config) server() string {
+	address, err := netip.ParseAddr(c.Address)
+	if err != nil || c.Operation == Ping {
+		return c.Address
+	}
+	n, _ := strconv.ParseUint(strconv.Itoa(c.Port), 10, 16)
+	return netip.AddrPortFrom(address, uint16(n)).String()
+}

@@ -1,0 +1,190 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"weir/lab/load/internal/oneloop"
+	"weir/lab/load/internal/raw"
+)
+
+type connState uint8
+
+const (
+	closed     connState = iota
+	connecting           //
+	open                 // what it is for is under way
+	ending               // shut down; the stack's end is awaited
+	refused              // closed; not tried again before retryAfter
+)
+
+// retryAfter is how long a connection that failed rests, in ns. It keeps a stack that refuses from being asked a hundred thousand times a second.
+const retryAfter = int64(50e6)
+
+// conn is a connection, or the place of one.
+type conn struct {
+	fd      int32 // -1 while there is none
+	state   connState
+	queued  bool  // in loop.again
+	counted bool  // in loop.busy
+	asked   bool  // rr and idle: a byte is under way
+	value   byte  // the byte
+	begun   int64 // ns; when the operation was begun
+	since   int64 // ns; when its state was entered, or something last moved
+	written int64 // bytes
+}
+
+// connectAll opens the connections before the load begins, some at a time. Clients that connect again and again have none then.
+func (l *loop) connectAll() error {
+	if l.Operation == Connect {
+		return nil
+	}
+	progress, made := l.Clock.Now(), int64(0)
+	for begun := 0; l.there < int64(len(l.conns)); {
+		for ; begun < len(l.conns) && int64(begun)-l.there < atOnce && l.dialing == nil; begun++ {
+			l.connect(begun)
+		}
+		l.turnOnce(l.Clock.Now() + oneloop.Nap)
+		now := l.Clock.Now()
+		if l.there > made {
+			progress, made = now, l.there
+		}
+		switch {
+		case l.Stop.Load():
+			return context.Canceled
+		case l.dialing != nil:
+			return raw.DialError(l.Config.server(), l.dialing)
+		case now-progress > int64(min(l.Timeout, raw.DialTimeout)):
+			return raw.DialError(l.Config.server(), os.ErrDeadlineExceeded)
+		}
+	}
+	return nil
+}
+
+// connect begins connection i.
+func (l *loop) connect(i int) {
+	c := &l.conns[i]
+	now := l.Clock.Now()
+	fd, err := l.server.Socket()
+	if err != nil {
+		l.notConnected(i, err)
+		return
+	}
+	*c = conn{fd: int32(fd), state: connecting, queued: c.queued, value: c.value, begun: now, since: now}
+	l.Alive.Add(1)
+	if l.Operation == Connect {
+		l.begin(c)
+	}
+	if err = setCongestion(fd, l.Congestion); err == nil {
+		err = l.server.Connect(fd)
+	}
+	if err == nil {
+		err = l.poll.Add(fd, i)
+	}
+	if err != nil {
+		l.notConnected(i, err)
+	}
+}
+
+// handle deals with what epoll says of connection i.
+func (l *loop) handle(i int, events uint32) {
+	c := &l.conns[i]
+	if c.fd < 0 {
+		return
+	}
+	if c.state == connecting {
+		if events&(unix.EPOLLOUT|unix.EPOLLERR|unix.EPOLLHUP) == 0 {
+			return
+		}
+		if err := oneloop.Connected(int(c.fd)); err != nil {
+			l.notConnected(i, err)
+			return
+		}
+		l.made(i)
+	}
+	if c.fd >= 0 {
+		l.task.turn(i, events)
+	}
+}
+
+// made notes that connection i is there.
+func (l *loop) made(i int) {
+	c := &l.conns[i]
+	now := l.Clock.Now()
+	l.opened++
+	if l.Start.Load() == 0 || l.Window.Holds(now) {
+		l.connects.Record(now - c.begun)
+	}
+	c.state, c.since = open, now
+	// Small segments leave at once. A connection that can't have that is broken, which shows when it is used.
+	unix.SetsockoptInt(int(c.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) //nolint:errcheck // see above
+	l.task.opened(i)
+}
+
+// notConnected ends the attempt to open connection i.
+func (l *loop) notConnected(i int, err error) {
+	kind := kindConnect
+	for _, own := range []error{unix.EMFILE, unix.ENFILE, unix.EADDRNOTAVAIL, unix.ENOBUFS, unix.ENOMEM} {
+		if errors.Is(err, own) {
+			kind = kindLocal
+		}
+	}
+	if l.Start.Load() == 0 {
+		l.dialing = err
+	}
+	l.fail(i, kind, "no connection: %v", err)
+}
+
+// broken deals with an error of connection i.
+func (l *loop) broken(i int, errno syscall.Errno) {
+	kind := kindReset
+	if errno == syscall.EPIPE {
+		kind = kindClosed
+	}
+	if errno == syscall.ETIMEDOUT {
+		kind = kindTimeout
+	}
+	l.fail(i, kind, "connection %d: %v", i, errno)
+}
+
+// fail ends connection i, for a reason that is counted. It is tried again after a while.
+func (l *loop) fail(i int, kind, detail string, args ...any) {
+	if l.Start.Load() == 0 && l.dialing == nil {
+		l.dialing = fmt.Errorf(kind+": "+detail, args...)
+	}
+	l.Failed.Add(1)
+	l.fails.Add(kind, 1, detail, args...)
+	l.shut(i)
+	c := &l.conns[i]
+	c.state, c.since = refused, l.Clock.Now()
+}
+
+// begin notes that connection c has something under way that has an end.
+func (l *loop) begin(c *conn) {
+	if !c.counted {
+		c.counted = true
+		l.busy++
+	}
+}
+
+// shut closes connection i.
+func (l *loop) shut(i int) {
+	c := &l.conns[i]
+	if c.counted {
+		c.counted = false
+		l.busy--
+	}
+	if c.fd >= 0 {
+		if l.Operation != Connect && l.Operation != Idle {
+			l.readOne(c, &l.gone)
+		}
+		unix.Close(int(c.fd)) //nolint:errcheck // nothing is lost
+		l.Alive.Add(-1)
+	}
+	c.fd, c.state = -1, closed
+}

@@ -1,0 +1,301 @@
+package stack
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"weir/lab/load/internal/oneloop"
+	"weir/lab/load/internal/raw"
+	"weir/wire"
+)
+
+// maxUnderWay is how many pings may be awaited at once.
+const maxUnderWay = 1 << 20
+
+// pinger sends pings on a schedule and takes the answers, from one locked thread. Ping k is of flow k modulo their number. Nothing in it allocates while all
+// goes well.
+type pinger struct {
+	Config
+	*oneloop.State
+	poll   *oneloop.Poll
+	socket *stampSocket
+
+	base   uint16 // identifier of flow 0
+	period float64
+	packet []byte // the one to send
+	magic  [8]byte
+	turn   int64     // number of the next ping that becomes due
+	oldest int64     // number of the oldest ping that may be awaited
+	awaits []awaited // by the number's lowest bits
+	left   int       // pings of the window that are not decided
+	counts
+}
+
+// awaited is a ping under way.
+type awaited struct {
+	number  int64
+	at      int64 // ns; when it was due
+	own     int64 // ns, CLOCK_REALTIME; when it was given to the socket
+	sent    int64 // ns, CLOCK_REALTIME; when the device got it, 0 when that was not told
+	waiting bool
+	counts  bool // it was due in the window
+}
+
+func newPinger(c Config, s *oneloop.State) (work, error) {
+	many := c.Rate*c.Timeout.Seconds() + float64(c.Flows)
+	if many > maxUnderWay {
+		return nil, usage{fmt.Sprintf("%g pings a second, each awaited for %v, are more than can be under way: give a lower rate or a shorter timeout", c.Rate, c.Timeout)}
+	}
+	socket, err := newStampSocket(c.Address)
+	if err != nil {
+		return nil, err
+	}
+	poll, err := oneloop.NewPoll()
+	if err == nil {
+		if err = poll.Add(socket.fd, 0); err != nil {
+			poll.Close()
+		}
+	}
+	if err != nil {
+		socket.close()
+		return nil, err
+	}
+	p := &pinger{Config: c, State: s, poll: poll, socket: socket, base: uint16(rand.Uint32()), period: 1e9 / c.Rate,
+		awaits: make([]awaited, 1<<bits.Len(uint(many)+1024)), counts: newCounts()}
+	binary.NativeEndian.PutUint64(p.magic[:], rand.Uint64())
+	body := make([]byte, c.Size)
+	copy(body, p.magic[:])
+	for i := MinSize; i < len(body); i++ {
+		body[i] = byte(i)
+	}
+	p.packet = wire.AppendICMP(nil, wire.EchoRequest, 0, 0, body)
+	return p, nil
+}
+
+func (p *pinger) found() *counts { return &p.counts }
+
+func (p *pinger) close() {
+	p.poll.Close()
+	p.socket.close()
+}
+
+// due is when ping k is due.
+func (p *pinger) due(k int64) int64 {
+	if p.Together {
+		k -= k % int64(p.Flows)
+	}
+	return p.Start.Load() + int64(float64(k)*p.period)
+}
+
+// run pings until the window is over, and waits for the last answers.
+func (p *pinger) run() {
+	defer close(p.Ended)
+	runtime.LockOSThread()
+	now := p.Clock.Now()
+	p.Connected.Store(now)
+	p.Begin(now+startDelay, p.Duration)
+	close(p.Ready)
+	for !p.Stop.Load() {
+		now := p.Clock.Now()
+		p.Open(now)
+		if now >= p.Window.To.Load() {
+			break
+		}
+		p.sendDue(now)
+		next := p.due(p.turn)
+		p.wait(p.Until(min(next, now+oneloop.Nap)), p.due(p.turn+1))
+	}
+	p.cut = p.Clock.Now() < p.Window.To.Load()
+	end := min(p.Window.To.Load(), p.Clock.Now())
+	p.Window.To.Store(end)
+	p.Shut(end)
+	close(p.Over)
+	p.sendDue(end - 1) // nothing that was due is left out
+	for !p.Stop.Load() && p.left > 0 {
+		p.wait(p.Clock.Now()+min(oneloop.Nap, max(int64(p.Timeout)/20, 1e6)), 0)
+	}
+	p.lost += int64(p.left) // of a run that was ended from outside
+}
+
+// wait waits for answers until the given time, and gives up on pings that were not answered in time.
+func (p *pinger) wait(until, then int64) {
+	p.poll.Wait(p.Clock, until, then, func(int, uint32) { p.receive() })
+	for now := p.Clock.Now(); p.oldest < p.turn; p.oldest++ {
+		a := p.await(p.oldest)
+		if a.waiting && now-a.at <= int64(p.Timeout) {
+			return
+		}
+		if a.waiting {
+			p.give(a)
+		}
+	}
+}
+
+// await is the place of ping k.
+func (p *pinger) await(k int64) *awaited { return &p.awaits[int(k)&(len(p.awaits)-1)] }
+
+// decided ends the wait for a ping.
+func (p *pinger) decided(a *awaited) {
+	a.waiting = false
+	if a.counts {
+		p.left--
+	}
+}
+
+// give gives a ping up for lost.
+func (p *pinger) give(a *awaited) {
+	p.decided(a)
+	p.Failed.Add(1)
+	if a.counts {
+		p.lost++
+	}
+}
+
+// sendDue sends the pings that are due by now.
+func (p *pinger) sendDue(now int64) {
+	for ; p.due(p.turn) <= now; p.turn++ {
+		if p.turn-p.oldest == int64(len(p.awaits)) {
+			if a := p.await(p.oldest); a.waiting {
+				p.give(a)
+			}
+			p.oldest++
+		}
+		p.send(p.turn)
+	}
+}
+
+// send sends ping k, whose turn it is.
+func (p *pinger) send(k int64) {
+	a := p.await(k)
+	*a = awaited{number: k, at: p.due(k), waiting: true}
+	a.counts = p.Window.Holds(a.at)
+	binary.BigEndian.PutUint16(p.packet[4:], p.base+uint16(k%int64(p.Flows)))
+	binary.BigEndian.PutUint16(p.packet[6:], uint16(k/int64(p.Flows)))
+	binary.BigEndian.PutUint64(p.packet[wire.ICMPHeader+len(p.magic):], uint64(k))
+	binary.BigEndian.PutUint16(p.packet[2:], 0)
+	binary.BigEndian.PutUint16(p.packet[2:], wire.Sum{}.Add(p.packet).Checksum())
+	late := p.Clock.Now() - a.at
+	p.Worst.Store(max(p.Worst.Load(), late))
+	if a.counts {
+		p.offered++
+		p.left++
+		p.lateness.Record(late)
+	}
+	a.own = realtime()
+	_, errno := raw.Write(int32(p.socket.fd), p.packet)
+	if unreachable(errno) { // that was about pings before
+		p.fails.Add(kindUnreachable, 1, "ping: %v", errno)
+		a.own = realtime()
+		_, errno = raw.Write(int32(p.socket.fd), p.packet)
+	}
+	if errno != 0 {
+		p.fails.Add(kindSend, 1, "ping %d: %v", k, errno)
+		p.give(a)
+	}
+}
+
+// unreachable says that the network has said of an earlier ping that it could not be delivered.
+func unreachable(errno syscall.Errno) bool {
+	switch errno {
+	case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ECONNREFUSED, syscall.EHOSTDOWN, syscall.ENOPROTOOPT, syscall.EPROTO:
+		return true
+	}
+	return false
+}
+
+// receive takes what has come, time stamps of sending first: they are there before the answer is.
+func (p *pinger) receive() {
+	p.stamps()
+	for {
+		packet, stamp, errno := p.socket.receive(0)
+		switch {
+		case errno == syscall.EINTR:
+		case unreachable(errno):
+			p.fails.Add(kindUnreachable, 1, "ping: %v", errno)
+		case errno != 0:
+			return
+		default:
+			p.answer(packet, stamp)
+		}
+	}
+}
+
+// stamps takes the time stamps of sending that have come.
+func (p *pinger) stamps() {
+	for {
+		packet, stamp, errno := p.socket.receive(unix.MSG_ERRQUEUE)
+		if errno == syscall.EINTR {
+			continue
+		}
+		if errno != 0 {
+			return
+		}
+		at := bytes.Index(packet[:min(len(packet), 128)], p.magic[:])
+		if at < 0 || len(packet) < at+MinSize {
+			continue
+		}
+		if k := int64(binary.BigEndian.Uint64(packet[at+len(p.magic):])); k >= 0 && p.await(k).number == k {
+			p.await(k).sent = stamp
+		}
+	}
+}
+
+// answer deals with an ICMP message from the stack.
+func (p *pinger) answer(packet []byte, stamp int64) {
+	header, fault := wire.ParseIPv4(packet)
+	if fault != 0 {
+		return
+	}
+	m, fault := wire.ParseICMP(header.Payload())
+	if fault != 0 || m.Type() != wire.EchoReply || !bytes.HasPrefix(m.Body(), p.magic[:]) || len(m.Body()) < MinSize {
+		return // somebody else's
+	}
+	k := int64(binary.BigEndian.Uint64(m.Body()[len(p.magic):]))
+	if k < 0 || k >= p.turn || p.await(k).number != k {
+		p.fails.Add(kindBody, 1, "an answer to ping %d, which is not under way", k)
+		return
+	}
+	a := p.await(k)
+	switch {
+	case !m.ChecksumOK():
+		p.fails.Add(kindChecksum, 1, "the answer to ping %d has a wrong checksum", k)
+	case !a.waiting && p.Clock.Now()-a.at <= int64(p.Timeout):
+		p.fails.Add(kindTwice, 1, "ping %d was answered again", k)
+	case !a.waiting: // too late
+	case m.ID() != p.base+uint16(k%int64(p.Flows)) || m.Number() != uint16(k/int64(p.Flows)) || !bytes.Equal(m.Body()[MinSize:], p.packet[wire.ICMPHeader+MinSize:]):
+		p.fails.Add(kindBody, 1, "the answer to ping %d is not what was sent", k)
+	default:
+		p.answered(a, stamp)
+	}
+}
+
+// answered counts a ping whose answer came, at the given time of CLOCK_REALTIME.
+func (p *pinger) answered(a *awaited, stamp int64) {
+	if a.sent == 0 {
+		p.stamps()
+	}
+	from := a.sent
+	if from == 0 {
+		from = a.own
+	}
+	p.decided(a)
+	p.Done.Add(1)
+	if !a.counts {
+		if a.at < p.Window.From.Load() {
+			p.warm++
+		}
+		return
+	}
+	p.messages++
+	if a.sent == 0 {
+		p.unstamped++
+	}
+	p.times.Record(stamp - from)
+}

@@ -1,0 +1,99 @@
+package stack
+
+import (
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// session is what a service does with a connection, which is closed afterwards. over is closed when the test is.
+type session func(c net.Conn, over <-chan struct{})
+
+func echo(c net.Conn, _ <-chan struct{}) { io.Copy(c, c) } //nolint:errcheck // the client sees it
+
+func discard(c net.Conn, _ <-chan struct{}) { io.Copy(io.Discard, c) } //nolint:errcheck // the client sees it
+
+func source(c net.Conn, _ <-chan struct{}) {
+	for block := make([]byte, 1<<16); ; {
+		if _, err := c.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+// counting has a discard add up what it read.
+func counting(n *atomic.Int64) session {
+	return func(c net.Conn, _ <-chan struct{}) {
+		got, _ := io.Copy(io.Discard, c)
+		n.Add(got)
+	}
+}
+
+// closes ends the connection when the first byte has come.
+func closes(c net.Conn, _ <-chan struct{}) { c.Read(make([]byte, 1)) } //nolint:errcheck // the client sees it
+
+// resets does so by a reset.
+func resets(c net.Conn, over <-chan struct{}) {
+	closes(c, over)
+	c.(*net.TCPConn).SetLinger(0) //nolint:errcheck // it is open
+}
+
+func silent(_ net.Conn, over <-chan struct{}) { <-over }
+
+// says writes after the first byte has come.
+func says(text string) session {
+	return func(c net.Conn, over <-chan struct{}) {
+		c.Read(make([]byte, 1)) //nolint:errcheck // the client sees it
+		c.Write([]byte(text))   //nolint:errcheck // the client sees it
+		<-over
+	}
+}
+
+// ends writes and closes.
+func ends(c net.Conn, _ <-chan struct{}) { c.Write(make([]byte, 1<<20)) } //nolint:errcheck // the client sees it
+
+// serve runs a service on loopback until the test is over, and says at which port.
+func serve(t *testing.T, handle session) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveOn(t, l, handle)
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	n, _ := strconv.Atoi(port)
+	return n
+}
+
+// serveOn runs a service until the test is over.
+func serveOn(t *testing.T, l net.Listener, handle session) {
+	over := make(chan struct{})
+	var running sync.WaitGroup
+	var mu sync.Mutex
+	var conns []net.Conn // guarded by mu
+	running.Go(func() {  // until l is closed
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, c)
+			mu.Unlock()
+			running.Go(func() { defer c.Close(); handle(c, over) }) // until c is closed
+		}
+	})
+	t.Cleanup(func() {
+		close(over)
+		l.Close()
+		mu.Lock()
+		for _, c := range conns {
+			c.Close()
+		}
+		mu.Unlock()
+		running.Wait()
+	})
+}

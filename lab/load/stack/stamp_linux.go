@@ -1,0 +1,101 @@
+package stack
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	socketBuffer = 16 << 20 // bytes; for answers and time stamps of a burst
+	icmpFilter   = 1        // the option ICMP_FILTER
+)
+
+// stampSocket is a raw socket for ICMP's echo replies from one address, with the kernel's time stamps: of receiving beside what it receives, of sending beside
+// the sent packet itself, which comes back by the error queue. It belongs to one thread.
+type stampSocket struct {
+	fd      int
+	packet  []byte
+	control [256]byte
+	vector  unix.Iovec
+	header  unix.Msghdr
+}
+
+func newStampSocket(address string) (*stampSocket, error) {
+	to, err := netip.ParseAddr(address)
+	if err != nil {
+		return nil, fmt.Errorf("load: the address %q is none: %w", address, err)
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		return nil, fmt.Errorf("load: pings need the right to open a raw socket (CAP_NET_RAW): run as root, or give the program that capability: %w", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load: can't open a raw socket: %w", err)
+	}
+	const stamps = unix.SOF_TIMESTAMPING_TX_SOFTWARE | unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
+	replies := [4]byte{}
+	binary.NativeEndian.PutUint32(replies[:], ^uint32(1))
+	err = errors.Join(
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_NEW, stamps),
+		unix.SetsockoptString(fd, unix.SOL_RAW, icmpFilter, string(replies[:])),
+		unix.Connect(fd, &unix.SockaddrInet4{Addr: to.Unmap().As4()}))
+	if err != nil {
+		unix.Close(fd) //nolint:errcheck // nothing is lost
+		return nil, fmt.Errorf("load: can't make a socket for pings to %s: %w", address, err)
+	}
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, socketBuffer) != nil {
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, socketBuffer) //nolint:errcheck // a smaller one loses pings, which shows
+	}
+	s := &stampSocket{fd: fd, packet: make([]byte, 1<<16)}
+	s.vector = unix.Iovec{Base: &s.packet[0]}
+	s.vector.SetLen(len(s.packet))
+	s.header = unix.Msghdr{Iov: &s.vector, Iovlen: 1, Control: &s.control[0]}
+	return s, nil
+}
+
+func (s *stampSocket) close() { unix.Close(s.fd) } //nolint:errcheck // nothing is lost
+
+// receive reads a packet and its time stamp, in ns of CLOCK_REALTIME; the present where the kernel has none. The packet is good until the next.
+func (s *stampSocket) receive(flags int) (packet []byte, stamp int64, errno syscall.Errno) {
+	s.header.SetControllen(len(s.control))
+	n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.header)), uintptr(flags))
+	if errno != 0 {
+		return nil, 0, errno
+	}
+	if stamp = stampIn(s.control[:s.header.Controllen]); stamp == 0 {
+		stamp = realtime()
+	}
+	return s.packet[:n], stamp, 0
+}
+
+// stampIn finds the time stamp among control messages, 0 when there is none.
+func stampIn(control []byte) int64 {
+	for len(control) >= unix.SizeofCmsghdr {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(&control[0]))
+		size := int(h.Len)
+		if size < unix.SizeofCmsghdr || size > len(control) {
+			return 0
+		}
+		if data := control[unix.CmsgLen(0):size]; h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPING_NEW && len(data) >= 16 {
+			seconds, nanoseconds := int64(binary.NativeEndian.Uint64(data)), int64(binary.NativeEndian.Uint64(data[8:]))
+			if at := seconds*1e9 + nanoseconds; at > 0 {
+				return at
+			}
+		}
+		control = control[min(len(control), unix.CmsgSpace(size-unix.CmsgLen(0))):]
+	}
+	return 0
+}
+
+// realtime reads the clock that the kernel's time stamps are of.
+func realtime() int64 {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_REALTIME, &ts) //nolint:errcheck // can't fail
+	return ts.Nano()
+}
