@@ -78,7 +78,7 @@ func split(line string) (words, flags []string) {
 	switch {
 	case words[0] == "serve" && (len(words) < 2 || !slices.Contains([]string{"check", "draw", "components", "password"}, words[1])):
 		words = []string{"serve", "run"} // what serve does by itself
-	case !slices.Contains([]string{"lab", "load", "serve", "chat"}, words[0]):
+	case !slices.Contains([]string{"lab", "load", "serve", "chat", "stack"}, words[0]):
 		words = words[:1]
 	}
 	return words, flags

@@ -20,7 +20,7 @@ func TestCompletion(t *testing.T) {
 		typed string
 		want  []string
 	}{
-		{"weir ", []string{"chat", "completion", "lab", "load", "serve", "version", "vet"}},
+		{"weir ", []string{"chat", "completion", "lab", "load", "serve", "stack", "version", "vet"}},
 		{"weir lab r", []string{"report", "run"}},
 		{"weir lab run --qu", []string{"--quick"}},
 		{"weir completion ", []string{"bash", "fish", "zsh"}},

@@ -22,6 +22,7 @@ type cli struct {
 	Lab   labCmd   `cmd:"" help:"Compare servers: run experiments, list subjects, measure commands."`
 	Load  loadCmd  `cmd:"" help:"Drive a controlled load at any server."`
 	Serve serveCmd `cmd:"" help:"Serve a folder, or a site composed of components."`
+	Stack stackCmd `cmd:"" help:"Run a host in user space, and use it from the shell."`
 	Chat  chatCmd  `cmd:"" help:"Host a chat that every IRC client can use."`
 	Vet   vetCmd   `cmd:"" help:"Find components that touch what they have passed on."`
 

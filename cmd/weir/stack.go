@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"weir/tcpip/host"
+)
+
+type stackCmd struct {
+	Up      stackUpCmd      `cmd:"" help:"Run a host in user space on a TAP device; example: weir stack up --addr 10.0.0.2/24 --setup"`
+	Ping    stackPingCmd    `cmd:"" help:"Ping from the host; example: weir stack ping 10.0.0.1"`
+	NC      stackNCCmd      `cmd:"" name:"nc" help:"Connect the terminal to an address, or listen, from the host; example: weir stack nc 10.0.0.1 8080"`
+	Get     stackGetCmd     `cmd:"" help:"Fetch a URL from the host; example: weir stack get http://10.0.0.1:8000/"`
+	DNS     stackDNSCmd     `cmd:"" name:"dns" help:"Ask the host's name servers; example: weir stack dns example.org MX"`
+	Netstat stackNetstatCmd `cmd:"" help:"Show the host's connections, listeners, neighbours, routes, drops and counters; example: weir stack netstat --watch"`
+	Impair  stackImpairCmd  `cmd:"" help:"Lose, delay or reorder the host's frames while it runs; example: weir stack impair loss=10%,delay=50ms"`
+}
+
+// Help is the long part of the command's help.
+func (c *stackCmd) Help() string {
+	return `A host in user space is a machine of its own, with an address of its own, inside a process: this machine's kernel sees it at the other end of
+a TAP device, as if it were on a cable. weir stack up runs it; the other commands use it from the shell while it runs, by a control socket in
+$XDG_RUNTIME_DIR/weir, or /run/weir where that is not set.
+
+Examples:
+
+  sudo weir stack up --addr 10.0.0.2/24 --setup --service echo=7 --service files=80:www
+  ping 10.0.0.2
+  curl http://10.0.0.2/
+  sudo weir stack netstat
+  sudo weir stack impair loss=10%
+  sudo weir stack impair off
+
+docs/host-in-user-space.md is a tutorial.`
+}
+
+// hostFlags say which of the hosts that run is meant.
+type hostFlags struct {
+	Tap       string `placeholder:"NAME" help:"Which host, by its device; the one that runs, if there is just one."`
+	Namespace string `placeholder:"NS" help:"And by the network namespace that the device is in."`
+}
+
+// controlFolders are where hosts have their control sockets: the first is where a new one has it.
+func controlFolders() []string {
+	system := "/run/weir"
+	if own := os.Getenv("XDG_RUNTIME_DIR"); own != "" {
+		return []string{filepath.Join(own, "weir"), system}
+	}
+	return []string{system}
+}
+
+// find is the host that is meant.
+func (f hostFlags) find(ctx context.Context) (host.Client, error) {
+	folders := controlFolders()
+	all, denied := host.Find(ctx, folders...)
+	var meant []host.Found
+	var names []string
+	for _, h := range all {
+		if (f.Tap == "" || h.Tap == f.Tap) && (f.Namespace == "" || h.Namespace == f.Namespace) {
+			meant = append(meant, h)
+			names = append(names, strings.TrimSuffix(filepath.Base(h.Path), ".sock"))
+		}
+	}
+	switch {
+	case len(meant) == 1:
+		return meant[0].Client, nil
+	case len(meant) > 1:
+		return host.Client{}, usageError{fmt.Errorf("several hosts run: %s: say which by --tap and --namespace", strings.Join(names, ", "))}
+	case denied != "":
+		return host.Client{}, fmt.Errorf("the host at %s belongs to another user: use sudo", denied)
+	case len(all) > 0:
+		return host.Client{}, fmt.Errorf("no host runs on %s: there is another one, %s", host.SocketName(f.Tap, f.Namespace), filepath.Base(all[0].Path))
+	}
+	return host.Client{}, fmt.Errorf("no host runs here (there is no control socket in %s): start one by weir stack up", strings.Join(folders, " or "))
+}
+
+type stackDNSCmd struct {
+	hostFlags
+
+	Name string `arg:"" help:"The name; of PTR an address."`
+	Type string `arg:"" default:"A" help:"The type of records: A, AAAA, CNAME, MX, NS, PTR, SRV or TXT."`
+	JSON bool   `name:"json" help:"Write the records as JSON."`
+}
+
+// Help is the long part of the command's help.
+func (c *stackDNSCmd) Help() string {
+	return `The host asks the servers that it was given by --dns, over its own stack.
+
+Examples:
+
+  weir stack dns example.org
+  weir stack dns example.org MX
+  weir stack dns 192.0.2.1 PTR
+
+Exit status: 0 there are such records, 1 there are none or it couldn't be done, 2 bad flags, 130 interrupted.`
+}
+
+// Run implements the command.
+func (c *stackDNSCmd) Run(ctx context.Context, t *terminal) error {
+	h, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	records, err := h.Lookup(ctx, c.Name, c.Type)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return t.json(records)
+	}
+	for _, r := range records {
+		fmt.Fprintln(t.out, r)
+	}
+	return nil
+}
+
+type stackImpairCmd struct {
+	hostFlags
+
+	Spec *string `arg:"" optional:"" help:"What to do to frames, both ways: some of loss=1%,delay=20ms,jitter=5ms,reorder=1%,duplicate=1%,rate=10Mbit; or off. Without it, say how it is."`
+}
+
+// Help is the long part of the command's help.
+func (c *stackImpairCmd) Help() string {
+	return `It holds from the next frame on, for both directions each, until it is changed again or the host ends. What is not said is not done: it does not
+add to what was asked for before.
+
+Examples:
+
+  weir stack impair loss=10%
+  weir stack impair delay=50ms,jitter=10ms,rate=10Mbit
+  weir stack impair off
+
+Exit status: 0 done, 1 it couldn't be done, 2 bad flags, 130 interrupted.`
+}
+
+// Run implements the command.
+func (c *stackImpairCmd) Run(ctx context.Context, t *terminal) error {
+	if c.Spec != nil {
+		if _, err := host.ParseImpairment(*c.Spec); err != nil {
+			return usageError{err}
+		}
+	}
+	h, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := h.Impair(ctx, c.Spec)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(t.out, now)
+	return nil
+}
+
+// errStillOpen is what is said when somebody ends a conversation that was not over.
+var errStillOpen = errors.New("the connection was still open")

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"weir/tcpip/host"
+)
+
+type stackNCCmd struct {
+	hostFlags
+
+	Host string  `arg:"" help:"The address to connect to, or a name; with -l and no port, the port."`
+	Port string  `arg:"" optional:"" help:"The port."`
+	L    bool    `name:"listen" short:"l" help:"Wait for one connection instead, at a port of the host's."`
+	UDP  bool    `name:"udp" short:"u" help:"By UDP: what is read at once is a datagram."`
+	Wait seconds `name:"wait" short:"w" placeholder:"D" help:"How long to wait for the connection; for UDP, also for answers once the input has ended (1)."`
+}
+
+// Help is the long part of the command's help.
+func (c *stackNCCmd) Help() string {
+	return `What the terminal or a file gives goes to the other end, what comes from there is written. The end of the input is told to the other end; it is over when
+that has ended too.
+
+Examples:
+
+  echo hello | weir stack nc 10.0.0.1 7
+  weir stack nc -l 8080                        one connection, from whoever comes
+  weir stack nc -u 10.0.0.1 5353 < datagram
+  weir stack nc 10.0.0.1 9000 < file
+
+Exit status: 0 it ended well, 1 it did not or couldn't be done, 2 bad flags, 130 interrupted.`
+}
+
+// Run implements the command.
+func (c *stackNCCmd) Run(ctx context.Context, t *terminal) error {
+	where, port := c.Host, c.Port
+	switch {
+	case port == "" && !c.L:
+		return usageError{errors.New("there is no port: write weir stack nc HOST PORT, or -l PORT to listen")}
+	case port == "":
+		where, port = "", where
+	}
+	h, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	conn, err := c.connect(ctx, h, t, net.JoinHostPort(where, port))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return c.talk(ctx, conn, t)
+}
+
+func (c *stackNCCmd) connect(ctx context.Context, h host.Client, t *terminal, addr string) (net.Conn, error) {
+	if c.Wait > 0 {
+		waiting, cancel := context.WithTimeout(ctx, time.Duration(c.Wait))
+		defer cancel()
+		ctx = waiting
+	}
+	network := "tcp"
+	if c.UDP {
+		network = "udp"
+	}
+	if !c.L {
+		return h.DialContext(ctx, network, addr)
+	}
+	w, err := h.Listen(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if t.errTTY {
+		fmt.Fprintf(t.err, "weir: listening on %s\n", w.Addr())
+	}
+	conn, err := w.Accept()
+	if err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("nobody came: %w", context.Cause(ctx))
+		}
+		return nil, err
+	}
+	if t.errTTY {
+		fmt.Fprintf(t.err, "weir: connected to %s\n", conn.RemoteAddr())
+	}
+	return conn, nil
+}
+
+// talk carries what is typed and what comes, until the other end has ended.
+func (c *stackNCCmd) talk(ctx context.Context, conn net.Conn, t *terminal) error {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	go func() { // until the input ends, or the process does
+		if err := typed(conn, os.Stdin); err != nil {
+			return // reading says why
+		}
+		conn.(interface{ CloseWrite() error }).CloseWrite() //nolint:errcheck // likewise
+		if c.UDP {
+			conn.SetReadDeadline(time.Now().Add(max(time.Duration(c.Wait), time.Second))) //nolint:errcheck // likewise
+		}
+	}()
+	_, err := io.Copy(t.out, conn)
+	switch {
+	case ctx.Err() != nil:
+		return errStillOpen
+	case c.UDP && errors.Is(err, os.ErrDeadlineExceeded):
+		return nil
+	}
+	return err
+}
+
+// typed sends what is read: each Read's bytes by one Write, so that a line that is typed is a datagram.
+func typed(conn net.Conn, in io.Reader) error {
+	for b := make([]byte, 32<<10); ; {
+		n, err := in.Read(b)
+		if n > 0 {
+			if _, err := conn.Write(b[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

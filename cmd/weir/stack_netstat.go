@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/tcpip/host"
+)
+
+type stackNetstatCmd struct {
+	hostFlags
+
+	Watch bool `short:"w" help:"Show it again each second, until Ctrl-C."`
+	Most  int  `default:"100" placeholder:"N" help:"Connections that are listed at most (100)."`
+	JSON  bool `name:"json" help:"Write all of it as JSON; with --watch, an object each second."`
+}
+
+// Help is the long part of the command's help.
+func (c *stackNetstatCmd) Help() string {
+	return `connections   unread: bytes that came and that nobody has read; unsent: bytes that were written and are not acknowledged; resent: segments that were
+              sent again; window: the congestion window
+drops         packets that the stack dropped, and frames that the link did, by their reasons
+
+Examples:
+
+  weir stack netstat
+  weir stack netstat --watch
+  weir stack netstat --json | jq .drops
+
+Exit status: 0 shown, 1 it couldn't be done, 2 bad flags. Ctrl-C ends --watch.`
+}
+
+// Run implements the command.
+func (c *stackNetstatCmd) Run(ctx context.Context, t *terminal) error {
+	if c.Most < 1 {
+		return usageError{fmt.Errorf("--most %d: make it 1 or more", c.Most)}
+	}
+	h, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		s, err := h.Status(ctx, c.Most)
+		if ctx.Err() != nil && c.Watch {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.show(s, t); err != nil || !c.Watch {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (c *stackNetstatCmd) show(s *host.Status, t *terminal) error {
+	if c.JSON {
+		return t.json(s)
+	}
+	var b strings.Builder
+	if c.Watch && t.outTTY {
+		b.WriteString("\x1b[H\x1b[2J") // to the top of an empty screen
+	}
+	writeStatus(&b, s, t.colour())
+	_, err := io.WriteString(t.out, b.String())
+	return err
+}
+
+// writeStatus writes it for people.
+func writeStatus(w io.Writer, s *host.Status, colour bool) {
+	where := s.Tap
+	if s.Namespace != "" {
+		where += " in " + s.Namespace
+	}
+	offload := map[bool]string{true: "on", false: "off"}[s.Offload]
+	fmt.Fprintf(w, "%s on %s (%s), up %v: MTU %d, %d queues, offloads %s, %s of %s in buffers\n", s.Addr, where, s.MAC, s.Up.Round(time.Second), s.MTU, s.Queues, offload,
+		size(int64(s.Memory)), size(int64(s.MemoryMost)))
+	if s.Impair != "off" {
+		fmt.Fprintf(w, "%s\n", tint(colour, yellow, "impaired: "+s.Impair))
+	}
+	section := func(title string, columns []column, rows [][]string) {
+		if len(rows) > 0 {
+			fmt.Fprintf(w, "\n%s\n", tint(colour, "1", title))
+			writeTable(w, columns, rows, 0, func(row, _ int, cell string) string { return tint(colour && row < 0, dim, cell) })
+		}
+	}
+	section("connections", columns("local", "remote", "state", ">unread", ">unsent", ">rtt", ">window", ">resent"), connectionRows(s))
+	if more := s.Total - len(s.Connections); more > 0 {
+		fmt.Fprintf(w, "and %d more\n", more)
+	}
+	section("listeners", columns("local", "service", ">opening", ">waiting", ">backlog"), rows(s.Listeners, func(l host.Listener) []string {
+		return []string{"tcp " + l.Local, l.Service, number(l.Opening), number(l.Waiting), number(l.Backlog)}
+	}))
+	section("sockets", columns("local", "remote", ">waiting", ">dropped"), rows(s.Sockets, func(u host.Socket) []string {
+		return []string{"udp " + u.Local, u.Remote, number(u.Waiting), number(u.Dropped)}
+	}))
+	section("neighbours", columns("address", "hardware address", "state"), rows(s.Neighbours, func(n host.Neighbour) []string { return []string{n.Addr, n.MAC, n.State} }))
+	section("routes", columns("to", "via", "by"), rows(s.Routes, func(r host.Route) []string { return []string{r.To, r.Via, r.Interface} }))
+	section("links", columns("name", ">frames in", ">bytes in", ">frames out", ">bytes out"), rows(s.Interfaces, func(i host.Interface) []string {
+		return []string{i.Name, number(i.Received), number(i.ReceivedBytes), number(i.Sent), number(i.SentBytes)}
+	}))
+	section("drops", columns("where", "why", ">packets"), dropRows(s))
+}
+
+// columns are those of a table; the titles of numbers begin with >.
+func columns(titles ...string) (all []column) {
+	for _, t := range titles {
+		title, right := strings.CutPrefix(t, ">")
+		all = append(all, column{title, right})
+	}
+	return all
+}
+
+func rows[T any](of []T, row func(T) []string) (all [][]string) {
+	for _, one := range of {
+		all = append(all, row(one))
+	}
+	return all
+}
+
+func number[T int | uint64](n T) string { return strconv.FormatUint(uint64(n), 10) }
+
+func connectionRows(s *host.Status) [][]string {
+	return rows(s.Connections, func(c host.Connection) []string {
+		rtt := ""
+		if c.RTT > 0 {
+			rtt = milliseconds(c.RTT)
+		}
+		return []string{c.Local, c.Remote, c.State, number(c.Unread), number(c.Unsent), rtt, number(c.Window), number(c.Resent)}
+	})
+}
+
+func dropRows(s *host.Status) (all [][]string) {
+	add := func(where string, drops map[string]uint64) {
+		for _, why := range slices.Sorted(maps.Keys(drops)) {
+			all = append(all, []string{where, strings.ReplaceAll(why, "_", " "), number(drops[why])})
+		}
+	}
+	add("stack", s.Drops)
+	for _, i := range s.Interfaces {
+		add(i.Name, i.Dropped)
+	}
+	return all
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"weir/tcpip/host"
+	"weir/web"
+	"weir/web/components/compress"
+	"weir/web/components/files"
+	"weir/web/server"
+)
+
+// stackServices reads what a host is to serve.
+func stackServices(said []string, t *terminal) (all []host.Service, err error) {
+	taken := map[uint16]string{}
+	for _, text := range said {
+		s, err := stackService(text, t)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		if other := taken[s.Port]; other != "" {
+			return nil, usageError{fmt.Errorf("--service %s and %s want the port %d: give one of them another", other, text, s.Port)}
+		}
+		taken[s.Port] = text
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func stackService(text string, t *terminal) (host.Service, error) {
+	name, rest, _ := strings.Cut(text, "=")
+	number, folder, isFolder := strings.Cut(rest, ":")
+	port, err := strconv.ParseUint(number, 10, 16)
+	simple := map[string]func(uint16) host.Service{"echo": host.Echo, "discard": host.Discard, "source": host.Source}[name]
+	switch {
+	case simple == nil && name != "files":
+		return host.Service{}, fmt.Errorf("--service %s: there is no service %q: take echo, discard, source or files", text, name)
+	case err != nil || port == 0:
+		return host.Service{}, fmt.Errorf("--service %s: %q is no port: write 1 to 65535, as in %s", text, number, example(name))
+	case name == "files" && folder == "" || simple != nil && isFolder:
+		return host.Service{}, fmt.Errorf("--service %s: write it as in %s", text, example(name))
+	case simple != nil:
+		return simple(uint16(port)), nil
+	}
+	return filesService(uint16(port), folder, t)
+}
+
+func example(service string) string {
+	return map[string]string{"echo": "echo=7", "discard": "discard=9", "source": "source=19", "files": "files=80:www"}[service]
+}
+
+// filesService is a web site of a folder.
+func filesService(port uint16, folder string, t *terminal) (host.Service, error) {
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return host.Service{}, fmt.Errorf("--service files=%d:%s: there is no folder %s", port, folder, folder)
+	}
+	source, err := files.New(files.Config{Dir: folder, List: true})
+	if err != nil {
+		return host.Service{}, err
+	}
+	zip, err := compress.New(compress.Config{})
+	if err != nil {
+		return host.Service{}, err
+	}
+	return host.Service{Name: "files", Port: port, Serve: func(ctx context.Context, l net.Listener) error {
+		defer closer(source)()
+		h, err := web.New(web.Chain(source, zip), web.Options{Panicked: t.panicked})
+		if err != nil {
+			return err
+		}
+		defer h.Close()
+		s, err := server.New(h, server.Config{Listener: l, Drain: drain, ErrorLog: t.errorLine})
+		if err != nil {
+			return err
+		}
+		if err = s.Run(ctx); errors.Is(err, server.ErrCutOff) {
+			return nil // who still fetches something does not keep the host
+		}
+		return err
+	}}, nil
+}
+
+// watchHost tells Prometheus of a host, until the context of what it returns ends. Without an address it waits only.
+func watchHost(ctx context.Context, addr string, h *host.Host, t *terminal) (func(context.Context) error, error) {
+	if addr == "" {
+		return func(ctx context.Context) error { <-ctx.Done(); return nil }, nil
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(h.Stack().Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})) // distinct names: it can't fail
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	s, err := server.New(mux, server.Config{Addr: addr, Drain: drain, ErrorLog: t.errorLine})
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(t.err, "weir: metrics on %smetrics\n", address(s.Addr(), false))
+	return func(ctx context.Context) error {
+		if err := s.Run(ctx); !errors.Is(err, server.ErrCutOff) {
+			return err
+		}
+		return nil
+	}, nil
+}
+
+// hostIsUp tells people what there is now, and how to reach it.
+func (t *terminal) hostIsUp(h *host.Host, c *host.Config) {
+	say := func(format string, args ...any) { fmt.Fprintf(t.err, "weir: "+format+"\n", args...) }
+	caps, addr := h.Caps(), c.Addr.Addr()
+	offload := map[bool]string{true: "on", false: "off"}[caps.Superframe > 0]
+	say("the host %s is up on %s (MTU %d, offloads %s)", tint(t.errTTY && os.Getenv("NO_COLOR") == "", green, addr.String()), c.Tap, caps.MTU, offload)
+	if kernel := c.KernelAddr(); kernel.IsValid() {
+		say("this machine is %s to it", kernel.Addr())
+	}
+	if c.Bridge != "" {
+		say("%s is joined to %s: others on it reach the host", c.Tap, c.Bridge)
+	}
+	for _, s := range c.Services {
+		where := netip.AddrPortFrom(addr, s.Port).String()
+		if s.Name == "files" {
+			where = "http://" + strings.TrimSuffix(where, ":80") + "/"
+		}
+		say("%s on %s", s.Name, where)
+	}
+	if c.Capture != "" {
+		say("frames are recorded in %s", c.Capture)
+	}
+	if i := host.ImpairmentText(h.Impairment()); i != "off" {
+		say("frames are impaired: %s", i)
+	}
+	in := ""
+	if c.Namespace != "" {
+		in = "ip netns exec " + c.Namespace + " "
+	}
+	say("try: %sping %s, weir stack netstat; Ctrl-C ends it", in, addr)
+}

@@ -1,0 +1,38 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+)
+
+// present says what is to be done when a device is not there, or cannot carry anything.
+func present(tap, namespace string) error {
+	space, where := netns.None(), ""
+	if namespace != "" {
+		var err error
+		if space, err = netns.GetFromName(namespace); err != nil {
+			return fmt.Errorf("host: opening the network namespace %s: %w: make it (ip netns add %s), or have it made", namespace, err, namespace)
+		}
+		defer space.Close()
+		where = "ip netns exec " + namespace + " "
+	}
+	h, err := netlink.NewHandleAt(space)
+	if err != nil {
+		return fmt.Errorf("host: looking for the device %s: %w", tap, err)
+	}
+	defer h.Close()
+	l, err := h.LinkByName(tap)
+	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		return fmt.Errorf("%w %s: have it set up, or make it (%sip tuntap add %s mode tap user NAME)", ErrNoDevice, tap, where, tap)
+	}
+	if err != nil {
+		return fmt.Errorf("host: looking for the device %s: %w", tap, err)
+	}
+	if l.Attrs().RawFlags&1 == 0 { // IFF_UP
+		return fmt.Errorf("host: the device %s is down, and passes nothing: start it (%sip link set %s up)", tap, where, tap)
+	}
+	return nil
+}

@@ -1,0 +1,347 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/tcpip"
+	"weir/tcpip/link"
+)
+
+// patience is for what should happen, and does not.
+const patience = 30 * time.Second
+
+// neighbours are a host with services and a control socket, and a stack that is its neighbour, in memory: the host is 10.0.0.2.
+func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
+	t.Helper()
+	near, far := link.Pair(link.PairConfig{})
+	h := &Host{began: time.Now(), failed: make(chan error, 1), config: Config{Tap: "weir0", Addr: netip.MustParsePrefix("10.0.0.2/24"), Services: services,
+		Control: filepath.Join(t.TempDir(), "control", SocketName("weir0", ""))}}
+	for _, step := range []func() error{h.open, func() error { return h.on(near) }, h.listen} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := tcpip.New(tcpip.Config{Link: far, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1) // Run's result, one
+	go func() { done <- h.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-done, h.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(h.config.Control); err == nil {
+			t.Error("the control socket is left")
+		}
+	})
+	return Client{h.config.Control}, s
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestServices(t *testing.T) {
+	_, s := neighbours(t, Echo(7), Discard(9), Source(19))
+	text := make([]byte, 300_000)
+	rand.Read(text) //nolint:errcheck // it never fails
+	for port, want := range map[string][]byte{"7": text, "9": {}} {
+		c, err := s.Dial("tcp", "10.0.0.2:"+port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { // until all is written, or the connection closed
+			c.Write(text) //nolint:errcheck // what comes back tells
+			closeWrite(c)
+		}()
+		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("port %s: %d bytes came back, want %d (%v)", port, len(got), len(want), err)
+		}
+		c.Close()
+	}
+	c, err := s.Dial("tcp", "10.0.0.2:19")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.ReadFull(c, make([]byte, 1_000_000)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAClientPings(t *testing.T) {
+	c, _ := neighbours(t)
+	ctx := within(t)
+	for _, size := range []int{0, 56, 3000} {
+		if addr, took, err := c.Ping(ctx, "10.0.0.1", size, patience); err != nil || addr.String() != "10.0.0.1" || took <= 0 {
+			t.Errorf("%d bytes: %v, %v, %v", size, addr, took, err)
+		}
+	}
+	_, _, err := c.Ping(ctx, "10.0.0.77", 1, 20*time.Millisecond)
+	if said, ok := errors.AsType[*Error](err); !ok || !said.Timeout() {
+		t.Errorf("nobody there: %v", err)
+	}
+	if _, _, err := c.Ping(ctx, "10.0.0.1", 70_000, patience); err == nil || !strings.Contains(err.Error(), "65507") {
+		t.Errorf("too large: %v", err)
+	}
+	if _, _, err := c.Ping(ctx, "name.test", 1, patience); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a name, and no server that knows it: %v", err)
+	}
+}
+
+func TestAClientConnects(t *testing.T) {
+	c, _ := neighbours(t, Echo(7))
+	conn, err := c.DialContext(within(t), "tcp", "127.0.0.1:7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if conn.RemoteAddr().String() != "127.0.0.1:7" || !strings.HasPrefix(conn.LocalAddr().String(), "127.0.0.1:") {
+		t.Errorf("from %v to %v", conn.LocalAddr(), conn.RemoteAddr())
+	}
+	text := make([]byte, 1_000_000)
+	rand.Read(text) //nolint:errcheck // it never fails
+	go func() {     // until all is written, or the connection closed
+		conn.Write(text) //nolint:errcheck // what comes back tells
+		closeWrite(conn)
+	}()
+	if got, err := io.ReadAll(conn); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%d bytes came back (%v)", len(got), err)
+	}
+}
+
+func TestAClientIsToldWhatWentWrong(t *testing.T) {
+	c, s := neighbours(t)
+	ctx := within(t)
+	if _, err := c.DialContext(ctx, "tcp", "10.0.0.1:80"); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("nobody listens: %v", err)
+	}
+	l, err := s.Listen("tcp", ":80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := c.DialContext(ctx, "tcp", "10.0.0.1:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte("unread")); err != nil {
+		t.Fatal(err)
+	}
+	other, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s.Connections()[0].Unread == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	other.Close() // what it has not read has it reset
+	if _, err := conn.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), syscall.ECONNRESET.Error()) {
+		t.Errorf("the other end has reset: %v", err)
+	}
+	if _, err := (Client{c.Path + "x"}).Status(ctx, 0); err == nil || !strings.Contains(err.Error(), "is it running") {
+		t.Errorf("no host: %v", err)
+	}
+}
+
+// A client that goes away takes with it what it asked for.
+func TestAClientThatGoesAwayLeavesNothing(t *testing.T) {
+	c, s := neighbours(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	w, err := c.Listen(ctx, "tcp", ":8080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := w.Accept(); err == nil {
+		t.Error("somebody came")
+	}
+	until(t, func() bool { now, err := c.Status(t.Context(), 0); return err == nil && len(now.Listeners) == 0 })
+	l, err := s.Listen("tcp", ":80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := c.DialContext(within(t), "tcp", "10.0.0.1:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	conn.Close()
+	other.SetReadDeadline(time.Now().Add(patience)) //nolint:errcheck // reading tells
+	if _, err := other.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the connection goes on: %v", err)
+	}
+}
+
+func until(t *testing.T, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it never came to be")
+		}
+	}
+}
+
+func TestAClientListens(t *testing.T) {
+	c, s := neighbours(t)
+	for _, network := range []string{"tcp", "udp"} {
+		w, err := c.Listen(within(t), network, ":8080")
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := s.Dial(network, "10.0.0.2:8080")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		if _, err := other.Write([]byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := w.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		b := make([]byte, 100)
+		if n, err := conn.Read(b); err != nil || string(b[:n]) != "hello" || conn.RemoteAddr().String() != other.LocalAddr().String() {
+			t.Errorf("%s: %q from %v (%v)", network, b[:n], conn.RemoteAddr(), err)
+		}
+		if _, err := conn.Write([]byte("and back")); err != nil {
+			t.Fatal(err)
+		}
+		other.SetReadDeadline(time.Now().Add(patience)) //nolint:errcheck // reading tells
+		if n, err := other.Read(b); err != nil || string(b[:n]) != "and back" {
+			t.Errorf("%s: %q came back (%v)", network, b[:n], err)
+		}
+	}
+}
+
+// Datagrams stay as they are, empty ones too, and the largest.
+func TestDatagramsOfAClient(t *testing.T) {
+	c, s := neighbours(t)
+	p, err := s.ListenPacket("udp", ":53")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := c.DialContext(within(t), "udp", "10.0.0.1:53")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	b, back := make([]byte, 70_000), make([]byte, 70_000)
+	for _, size := range []int{1, 0, 1472, 65507} {
+		if _, err := conn.Write(make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+		p.SetReadDeadline(time.Now().Add(patience)) //nolint:errcheck // reading tells
+		n, from, err := p.ReadFrom(b)
+		if err != nil || n != size {
+			t.Fatalf("of %d bytes %d came (%v)", size, n, err)
+		}
+		if _, err := p.WriteTo(b[:n], from); err != nil {
+			t.Fatal(err)
+		}
+		conn.SetReadDeadline(time.Now().Add(patience)) //nolint:errcheck // reading tells
+		if n, err := conn.Read(back); err != nil || n != size {
+			t.Fatalf("of %d bytes %d came back (%v)", size, n, err)
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	c, s := neighbours(t, Echo(7))
+	conn, err := s.Dial("tcp", "10.0.0.2:7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	other, err := s.Dial("tcp", "10.0.0.2:7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	now, err := c.Status(within(t), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now.Addr != "10.0.0.2/24" || now.Total != 2 || len(now.Connections) != 1 || now.Connections[0].State != "ESTABLISHED" || now.Connections[0].Local != "10.0.0.2:7" {
+		t.Errorf("%+v", now)
+	}
+	if len(now.Listeners) != 1 || now.Listeners[0].Service != "echo" || len(now.Neighbours) != 1 || now.Neighbours[0].Addr != "10.0.0.1" || len(now.Routes) == 0 {
+		t.Errorf("%+v", now)
+	}
+	if now.Interfaces[0].Name != "weir0" || now.Interfaces[0].Received == 0 {
+		t.Errorf("%+v", now.Interfaces)
+	}
+}
+
+func TestTheLinkIsBrokenAndMended(t *testing.T) {
+	c, _ := neighbours(t)
+	ctx := within(t)
+	say := func(text string) string {
+		now, err := c.Impair(ctx, &text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now
+	}
+	if now := say("loss=100%"); now != "loss=100%" {
+		t.Errorf("it is %q", now)
+	}
+	if _, _, err := c.Ping(ctx, "10.0.0.1", 1, 20*time.Millisecond); err == nil {
+		t.Error("an answer came by a link that loses all")
+	}
+	wrong := "loss=200%"
+	if _, err := c.Impair(ctx, &wrong); err == nil {
+		t.Error("200 % are lost")
+	}
+	if now, err := c.Impair(ctx, nil); err != nil || now != "loss=100%" {
+		t.Errorf("it is %q (%v)", now, err)
+	}
+	say("off")
+	until(t, func() bool { _, _, err := c.Ping(ctx, "10.0.0.1", 1, time.Second); return err == nil })
+}
+
+// What no client of ours would send is refused, and others are served all the same.
+func TestRubbishOnTheControlSocket(t *testing.T) {
+	c, _ := neighbours(t, Echo(7))
+	for _, text := range []string{"\n", "rubbish\n", strings.Repeat("x", 2*requestMost) + "\n", `{"do":"format"}` + "\n", `{"do":"dial","network":"carrier pigeon","address":"127.0.0.1:7"}` + "\n",
+		`{"do":"dial","network":"tcp","address":"127.0.0.1:7"}` + "\n" + strings.Repeat("\xff", 100)} {
+		conn, err := net.Dial("unix", c.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Write([]byte(text))                       //nolint:errcheck // it may be refused before its end
+		conn.SetReadDeadline(time.Now().Add(patience)) //nolint:errcheck // reading tells
+		said, err := io.ReadAll(conn)
+		if errors.Is(err, os.ErrDeadlineExceeded) || err == nil && len(said) == 0 {
+			t.Errorf("%.50q: %q, %v", text, said, err)
+		}
+		conn.Close()
+	}
+	if _, err := c.Status(within(t), 0); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,67 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+)
+
+// lookups are what names can be asked for.
+var lookups = map[string]func(context.Context, *net.Resolver, string) ([]string, error){
+	"A": func(ctx context.Context, r *net.Resolver, name string) ([]string, error) {
+		return texts(func(a net.IP) string { return a.String() })(r.LookupIP(ctx, "ip4", name))
+	},
+	"AAAA": func(ctx context.Context, r *net.Resolver, name string) ([]string, error) {
+		return texts(func(a net.IP) string { return a.String() })(r.LookupIP(ctx, "ip6", name))
+	},
+	"CNAME": func(ctx context.Context, r *net.Resolver, name string) ([]string, error) {
+		c, err := r.LookupCNAME(ctx, name)
+		return []string{c}, err
+	},
+	"MX": func(ctx context.Context, r *net.Resolver, name string) ([]string, error) {
+		return texts(func(m *net.MX) string { return fmt.Sprintf("%d %s", m.Pref, m.Host) })(r.LookupMX(ctx, name))
+	},
+	"NS": func(ctx context.Context, r *net.Resolver, name string) ([]string, error) {
+		return texts(func(n *net.NS) string { return n.Host })(r.LookupNS(ctx, name))
+	},
+	"PTR": func(ctx context.Context, r *net.Resolver, name string) ([]string, error) {
+		return r.LookupAddr(ctx, name)
+	},
+	"SRV": func(ctx context.Context, r *net.Resolver, name string) ([]string, error) {
+		_, all, err := r.LookupSRV(ctx, "", "", name)
+		return texts(func(s *net.SRV) string { return fmt.Sprintf("%d %d %d %s", s.Priority, s.Weight, s.Port, s.Target) })(all, err)
+	},
+	"TXT": func(ctx context.Context, r *net.Resolver, name string) ([]string, error) {
+		return r.LookupTXT(ctx, name)
+	},
+}
+
+// texts makes text of what was found.
+func texts[T any](text func(T) string) func([]T, error) ([]string, error) {
+	return func(all []T, err error) (found []string, _ error) {
+		for _, one := range all {
+			found = append(found, text(one))
+		}
+		return found, err
+	}
+}
+
+// LookupTypes are the types of records that can be looked up.
+func LookupTypes() []string {
+	var all []string
+	for t := range lookups {
+		all = append(all, t)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func lookup(ctx context.Context, r *net.Resolver, name, kind string) ([]string, error) {
+	look := lookups[strings.ToUpper(kind)]
+	if look == nil {
+		return nil, fmt.Errorf("host: records of the type %q cannot be looked up: take one of %s", kind, strings.Join(LookupTypes(), ", "))
+	}
+	return look(ctx, r, name)
+}

@@ -1,0 +1,175 @@
+package host
+
+import (
+	"time"
+
+	"weir/tcpip"
+	"weir/tcpip/link"
+)
+
+// Status is how a host is, for people and programs to look at. Addresses are text, times nanoseconds.
+type Status struct {
+	Tap       string        `json:"tap"`
+	Namespace string        `json:"namespace,omitempty"`
+	Addr      string        `json:"addr"`
+	MAC       string        `json:"mac"`
+	MTU       int           `json:"mtu"`
+	Queues    int           `json:"queues"`
+	Offload   bool          `json:"offload"`
+	Impair    string        `json:"impair"`
+	Up        time.Duration `json:"up_ns"`
+
+	Memory     int `json:"memory_bytes"` // that connections' buffers hold
+	MemoryMost int `json:"memory_most_bytes"`
+
+	Interfaces  []Interface       `json:"interfaces"`
+	Listeners   []Listener        `json:"listeners"`
+	Total       int               `json:"connections_total"` // of which Connections are the first
+	Connections []Connection      `json:"connections"`
+	Sockets     []Socket          `json:"sockets"`
+	Neighbours  []Neighbour       `json:"neighbours"`
+	Routes      []Route           `json:"routes"`
+	Drops       map[string]uint64 `json:"drops"` // packets, by their reason: those that there were
+}
+
+// Interface is a link of the stack's.
+type Interface struct {
+	Name          string            `json:"name"`
+	Received      uint64            `json:"received"`
+	ReceivedBytes uint64            `json:"received_bytes"`
+	Sent          uint64            `json:"sent"`
+	SentBytes     uint64            `json:"sent_bytes"`
+	Dropped       map[string]uint64 `json:"dropped"`
+}
+
+// Listener is who takes connections.
+type Listener struct {
+	Local   string `json:"local"`
+	Service string `json:"service,omitempty"`
+	Opening int    `json:"opening"`
+	Waiting int    `json:"waiting"`
+	Backlog int    `json:"backlog"`
+}
+
+// Connection is one of TCP.
+type Connection struct {
+	Local  string        `json:"local"`
+	Remote string        `json:"remote"`
+	State  string        `json:"state"`
+	Unread int           `json:"unread_bytes"` // that came, and that nobody has read
+	Unsent int           `json:"unsent_bytes"` // that were written, and that the peer has not acknowledged
+	RTT    time.Duration `json:"rtt_ns"`
+	Window int           `json:"window_bytes"` // congestion window
+	Resent uint64        `json:"resent"`       // segments that were sent again
+}
+
+// Socket is one of UDP.
+type Socket struct {
+	Local   string `json:"local"`
+	Remote  string `json:"remote,omitempty"`
+	Waiting int    `json:"waiting"`
+	Dropped uint64 `json:"dropped"`
+}
+
+// Neighbour is somebody on the link.
+type Neighbour struct {
+	Addr  string `json:"addr"`
+	MAC   string `json:"mac,omitempty"`
+	State string `json:"state"`
+}
+
+// Route is where packets for a network go.
+type Route struct {
+	To        string `json:"to"`
+	Via       string `json:"via,omitempty"`
+	Interface string `json:"interface"`
+}
+
+// listed is how many connections a status lists unless another number is asked for, and how many at most.
+const (
+	listed     = 1000
+	listedMost = 50000
+)
+
+// Status is how the host is. It lists at most so many connections; 0: 1,000.
+func (h *Host) Status(most int) *Status {
+	if most <= 0 {
+		most = listed
+	}
+	s := h.stack
+	now := &Status{Tap: h.config.Tap, Namespace: h.config.Namespace, Addr: h.config.Addr.String(), MAC: h.caps.MAC.String(), MTU: h.caps.MTU, Queues: h.caps.Queues,
+		Offload: h.caps.Superframe > 0, Impair: ImpairmentText(h.Impairment()), Up: time.Since(h.began), Drops: map[string]uint64{},
+		Listeners: []Listener{}, Connections: []Connection{}, Sockets: []Socket{}, Neighbours: []Neighbour{}, Routes: []Route{}}
+	now.Memory, now.MemoryMost = s.Memory()
+	for _, i := range s.Interfaces() {
+		now.Interfaces = append(now.Interfaces, interfaceOf(i, h.config.Tap))
+	}
+	for _, l := range s.Listeners() {
+		now.Listeners = append(now.Listeners, Listener{l.Local.String(), h.serviceAt(l.Local.Port()), l.Opening, l.Waiting, l.Backlog})
+	}
+	connections := s.Connections()
+	now.Total = len(connections)
+	for _, c := range connections[:min(len(connections), most, listedMost)] {
+		now.Connections = append(now.Connections, Connection{c.Local.String(), c.Remote.String(), c.State.String(), c.Unread, c.Unsent + c.UnderWay, c.RTT, c.Window, c.Resent})
+	}
+	for _, u := range s.Sockets() {
+		socket := Socket{u.Local.String(), "", u.Waiting, u.Dropped}
+		if u.Remote.IsValid() {
+			socket.Remote = u.Remote.String()
+		}
+		now.Sockets = append(now.Sockets, socket)
+	}
+	h.ways(now)
+	for why, n := range s.Drops() {
+		if n > 0 {
+			now.Drops[why.String()] = n
+		}
+	}
+	return now
+}
+
+// ways are who is on the link, and what is behind.
+func (h *Host) ways(now *Status) {
+	for _, n := range h.stack.Neighbours() {
+		one := Neighbour{Addr: n.Addr.String(), State: n.State.String()}
+		if n.MAC != [6]byte{} {
+			one.MAC = n.MAC.String()
+		}
+		now.Neighbours = append(now.Neighbours, one)
+	}
+	for _, r := range h.stack.Routes() {
+		one := Route{To: r.To.String(), Interface: nameOf(r.Interface, h.config.Tap)}
+		if r.Via.IsValid() {
+			one.Via = r.Via.String()
+		}
+		now.Routes = append(now.Routes, one)
+	}
+}
+
+// nameOf is what people call an interface: the stack's link is the device.
+func nameOf(name, tap string) string {
+	if name == "link" {
+		return tap
+	}
+	return name
+}
+
+func interfaceOf(i tcpip.InterfaceInfo, tap string) Interface {
+	c := i.Counters
+	one := Interface{nameOf(i.Name, tap), c.Received, c.ReceivedBytes, c.Sent, c.SentBytes, map[string]uint64{}}
+	for why, n := range c.Dropped {
+		if n > 0 {
+			one.Dropped[link.Drop(why).String()] = n
+		}
+	}
+	return one
+}
+
+func (h *Host) serviceAt(port uint16) string {
+	for _, s := range h.config.Services {
+		if s.Port == port {
+			return s.Name
+		}
+	}
+	return ""
+}

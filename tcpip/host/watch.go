@@ -1,0 +1,36 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"weir/tcpip/link"
+)
+
+// watched is a link that tells when its device is gone: the stack only ends its readers then.
+type watched struct {
+	link.Link
+	failed chan<- error
+}
+
+// Queue implements link.Link.
+func (w *watched) Queue(n int) link.Queue { return &watchedQueue{w.Link.Queue(n), w.failed} }
+
+type watchedQueue struct {
+	link.Queue
+	failed chan<- error
+}
+
+// Read implements link.Queue.
+func (q *watchedQueue) Read(batch []link.Frame, wait time.Duration) (int, error) {
+	n, err := q.Queue.Read(batch, wait)
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		select {
+		case q.failed <- fmt.Errorf("host: the device is gone: %w", err):
+		default:
+		}
+	}
+	return n, err
+}
