@@ -1,0 +1,140 @@
+package tcpip
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"weir/wire"
+)
+
+// FuzzConversations plays conversations that were changed where headers have their fields: what a number says is not looked at, it is what all changes are
+// drawn from. So changes reach deeper than those that know nothing of packets (FuzzFrames).
+func FuzzConversations(f *testing.F) {
+	for seed := range uint64(100) {
+		f.Add(seed)
+	}
+	whole := conversation(f)
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		all := garbled(rand.New(rand.NewPCG(seed, 7)), whole)
+		if seed%4 == 0 {
+			play(t, all)
+		} else {
+			both(t, all)
+		}
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+}
+
+// both plays to a stack that runs as a chain and to one that runs as a network: they say the same, when frames come one by one. How many of those that come
+// together are a batch, which is acknowledged once, is chance.
+func both(t *testing.T, all []record) {
+	t.Helper()
+	for i := range all {
+		all[i].op &^= together
+	}
+	chain := play(t, all)
+	network := play(t, all, func(c *Config) { c.Run = RunNetwork })
+	for i := range max(len(chain), len(network)) {
+		if i >= len(chain) || i >= len(network) || chain[i] != network[i] {
+			t.Errorf("the chain sent %d frames, the network %d. From the %dth on they differ:\n%s", len(chain), len(network), i+1,
+				strings.Join(append(append(chain[min(i, len(chain)):min(i+3, len(chain))], "---"), network[min(i, len(network)):min(i+3, len(network))]...), "\n"))
+			return
+		}
+	}
+}
+
+// garbled is a conversation with a few things changed.
+func garbled(r *rand.Rand, whole []record) []record {
+	var all []record
+	for _, x := range whole {
+		all = append(all, record{x.op, bytes.Clone(x.frame)})
+	}
+	if r.IntN(2) == 0 {
+		all = all[:1+r.IntN(len(all))]
+	}
+	for range 1 + r.IntN(8) {
+		i := r.IntN(len(all))
+		switch r.IntN(9) {
+		case 0:
+			if len(all) > 1 {
+				all = append(all[:i], all[i+1:]...)
+			}
+		case 1, 2:
+			j := r.IntN(len(all))
+			all = append(all, record{all[j].op, bytes.Clone(all[j].frame)})
+			k := len(all) - 1
+			all[i], all[k] = all[k], all[i]
+		case 3:
+			all[i].op ^= 1 << r.IntN(8)
+		case 4:
+			f := all[i].frame // anything in the headers
+			f[r.IntN(min(len(f), 90))] = []byte{0, 1, 0x7f, 0x80, 0xff, byte(r.Uint32())}[r.IntN(6)]
+		default:
+			garble(r, &all[i])
+		}
+	}
+	return all[:min(len(all), recordsMost)]
+}
+
+// garble changes a field of what a frame carries.
+func garble(r *rand.Rand, x *record) {
+	e, fault := wire.ParseEthernet(x.frame)
+	if fault != wire.OK || e.Type() != wire.TypeIPv4 || len(e.Payload()) < wire.IPv4Header {
+		return
+	}
+	p := e.Payload()
+	if r.IntN(8) == 0 { // fragments of it
+		binary.BigEndian.PutUint16(p[6:], uint16(r.IntN(4))<<13|uint16(r.IntN(3)*r.IntN(200)))
+		return
+	}
+	if len(p) < wire.IPv4Header+wire.TCPHeader {
+		return
+	}
+	switch b := p[wire.IPv4Header:]; wire.Protocol(p[9]) {
+	case wire.TCPProtocol:
+		garbleSegment(r, x, b)
+	case wire.ICMPv4Protocol:
+		b[0] = []byte{0, 3, 3, 3, 4, 5, 8, 11, 12, 13}[r.IntN(10)]
+		b[1] = byte(r.IntN(16))
+		binary.BigEndian.PutUint16(b[6:], []uint16{0, 1, 67, 68, 296, 576, 1280, 1499, 1500, 65535}[r.IntN(10)])
+	}
+}
+
+// offsets are how far a sequence number is moved.
+var offsets = []int32{-1, 1, 2, -2, 100, -100, 1448, -1448, 10_000, -10_000, 65_535, -65_535, 1 << 20, 1 << 30, -1 << 31, 1<<31 - 1}
+
+// optionBytes are options that change something.
+var optionBytes = []string{
+	"\x05\x0a\x00\x00\x00\x01\x00\x00\x05\xa9\x01\x01", "\x05\x12\x00\x00\x00\x01\x00\x00\x00\x09\x00\x00\x00\x05\x00\x00\x00\x07\x01\x01", "\x02\x04\x00\x01", "\x02\x04\xff\xff",
+	"\x03\x03\x0e\x00", "\x04\x02\x01\x01", "\x08\x0a\xff\xff\xff\xff\x00\x00\x00\x00\x01\x01", "\x08\x0a\x00\x00\x00\x00\xff\xff\xff\xff\x01\x01", "\x08\x00\x00\x00", "\x00\x00\x00\x00", "\x1c\x04\x00\x01", "\x22\x02\x01\x01",
+}
+
+func garbleSegment(r *rand.Rand, x *record, b []byte) {
+	switch r.IntN(7) {
+	case 0:
+		add32(b[4:], uint32(offsets[r.IntN(len(offsets))]))
+	case 1:
+		add32(b[8:], uint32(offsets[r.IntN(len(offsets))]))
+	case 2:
+		few := r.Uint32()
+		b[13] = byte(few & (few >> 8))
+	case 3:
+		b[13] ^= 1 << r.IntN(6)
+	case 4:
+		binary.BigEndian.PutUint16(b[14:], []uint16{0, 0, 1, 100, 1448, 65535}[r.IntN(6)])
+	case 5: // other options
+		o := optionBytes[r.IntN(len(optionBytes))]
+		header := min(int(b[12]>>4)*4, len(b))
+		x.frame = bytes.Join([][]byte{x.frame[:wire.EthernetHeader+wire.IPv4Header], b[:wire.TCPHeader], []byte(o), b[header:]}, nil)
+		x.frame[wire.EthernetHeader+wire.IPv4Header+12] = byte((wire.TCPHeader+len(o))/4) << 4
+	case 6: // another length
+		n := len(x.frame) - len(b) + wire.TCPHeader
+		x.frame = append(x.frame[:n:n], make([]byte, []int{0, 1, 100, 1400}[r.IntN(4)])...)
+		x.frame[n-8] = 5 << 4
+	}
+}

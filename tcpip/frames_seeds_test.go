@@ -1,0 +1,165 @@
+package tcpip
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/wire"
+)
+
+// A conversation of two stacks, of which the one is the bench's, in files: testdata/conversation.txt has the frames that it got, in hex, a line each: handshakes either way, data, the end,
+// datagrams, fragments, errors about its own packets, ARP. WEIR_GOLDEN=write makes the file anew.
+const conversationFile = "testdata/conversation.txt"
+
+// conversation is that, as records.
+func conversation(t testing.TB) (all []record) {
+	t.Helper()
+	text, err := os.ReadFile(conversationFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Fields(string(text)) {
+		f, err := hex.DecodeString(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, asRecord(f))
+	}
+	return all
+}
+
+// The records of a conversation, played, are one: data goes both ways on both connections, and whatever asks is answered.
+func TestAConversationPlayedIsOne(t *testing.T) {
+	if os.Getenv("WEIR_GOLDEN") == "write" {
+		synctest.Test(t, func(t *testing.T) {
+			var text strings.Builder
+			for _, f := range overheard(t) {
+				fmt.Fprintf(&text, "%x\n", f)
+			}
+			if err := os.WriteFile(conversationFile, []byte(text.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	said := strings.Join(play(t, conversation(t)), "\n")
+	for _, want := range []string{
+		"0> SYN|ACK 0 ", "0> FIN|ACK 2001 ", "1> SYN 0 ", "1> ACK 1 ", "1> FIN|PSH|ACK 49233 ", "10.0.0.2/17 0035", "10.0.0.2/1 0000",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+	}
+}
+
+// asRecord has a frame be taken wherever it is played: numbers of TCP count from what is right there.
+func asRecord(f []byte) record {
+	f = bytes.Clone(f)
+	r := record{op: mendEther | soon, frame: f}
+	e, _ := wire.ParseEthernet(f)
+	p, fault := wire.ParseIPv4(e.Payload())
+	if e.Type() != wire.TypeIPv4 || fault != wire.OK || p.Fragment() {
+		return r
+	}
+	r.op |= mendIP | mendTransport
+	if v, fault := wire.ParseTCP(p.Payload()); p.Protocol() == wire.TCPProtocol && fault == wire.OK {
+		r.op |= relative
+		if v.SrcPort() == 7 {
+			r.op |= ofDialed
+		}
+		o, _ := wire.ParseTCPOptions(v.Options())
+		o.Stamp, o.Echo = 0, 0
+		copy(v[4:], make([]byte, 8))
+		copy(v.Options(), o.Append(nil))
+	}
+	return r
+}
+
+// overheard are the frames that come to a stack which talks with another one.
+func overheard(t *testing.T) (frames [][]byte) {
+	la, ra := link.Pair(link.PairConfig{})
+	lb, rb := link.Pair(link.PairConfig{})
+	a := hostOn(t, la, netip.PrefixFrom(benchHost, 24).String())
+	b := hostOn(t, rb, netip.PrefixFrom(benchPeer, 24).String())
+	pass := func(from, to link.Link, note bool) { // until from is closed
+		var batch [32]link.Frame
+		for {
+			n, err := from.Queue(0).Read(batch[:], -1)
+			if err != nil {
+				return
+			}
+			for _, f := range batch[:n] {
+				if note {
+					frames = append(frames, bytes.Clone(f.Bytes))
+				}
+				to.Queue(0).Write(&link.Parts{Head: f.Bytes})
+			}
+		}
+	}
+	go pass(ra, lb, false)
+	go pass(lb, ra, true)
+	talk(a, b)
+	synctest.Wait()
+	for _, c := range []io.Closer{a, b, ra, lb} {
+		c.Close()
+	}
+	synctest.Wait()
+	return frames
+}
+
+// talk has two stacks say something of everything. What fails shows in the frames.
+func talk(a, b *Stack) {
+	la, _ := a.Listen("tcp", ":80")
+	lb, _ := b.Listen("tcp", ":7")
+	for _, l := range []net.Listener{la, lb} {
+		go func() {
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				io.Copy(c, c) //nolint:errcheck // see above
+				c.Close()
+			}
+		}()
+	}
+	for _, way := range []struct {
+		from *Stack
+		to   string
+	}{{b, "10.0.0.1:80"}, {a, "10.0.0.2:7"}} {
+		c, err := way.from.Dial("tcp", way.to)
+		if err != nil {
+			return
+		}
+		c.Write(make([]byte, 2000)) //nolint:errcheck // see above
+		io.ReadFull(c, make([]byte, 2000))
+		c.(*Conn).CloseWrite() //nolint:errcheck // see above
+		io.ReadAll(c)          //nolint:errcheck // see above
+		c.Close()
+	}
+	in, _ := a.ListenPacket("udp", ":53")
+	go bounce(in)
+	for _, way := range []struct {
+		from *Stack
+		to   string
+	}{{b, "10.0.0.1:53"}, {b, "10.0.0.1:54"}, {a, "10.0.0.2:99"}} {
+		c, err := way.from.Dial("udp", way.to)
+		if err != nil {
+			return
+		}
+		c.Write(make([]byte, 20)) //nolint:errcheck // see above
+		c.SetReadDeadline(time.Now().Add(time.Second))
+		c.Read(make([]byte, 20)) //nolint:errcheck // see above
+		c.Close()
+	}
+	b.Dial("tcp", "10.0.0.1:81") //nolint:errcheck // it is refused
+	for _, size := range []int{56, 3000} {
+		b.Ping(context.Background(), benchHost, size) //nolint:errcheck // see above
+	}
+}

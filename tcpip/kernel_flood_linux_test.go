@@ -1,0 +1,79 @@
+package tcpip
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"weir/tcpip/ip"
+	"weir/wire"
+)
+
+// More SYNs than a listener has room for, from everywhere, do not keep others out, and what they take is bounded.
+func TestKernelSYNFlood(t *testing.T) {
+	p := kernel(t, false, func(c *Config) {
+		c.Backlog = 64
+		c.Routes = []ip.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr(kernelHost)}}
+	})
+	l := listen(t, p.stack, ":80")
+	alive(t, p) // and the neighbour is known
+	flood := p.flooder(t)
+	stop, flooded := make(chan bool), make(chan int, 1) // the test -> the flood: closed to end it; the flood -> the test: how many SYNs
+	go func() {
+		n := 0
+		for ; n < 20_000; n++ {
+			select {
+			case <-stop:
+				flooded <- n
+				return
+			default:
+				flood(n)
+			}
+		}
+		flooded <- n
+	}()
+	for range 50 {
+		c := p.dial(t, stackHost+":80").(*net.TCPConn)
+		first := make(chan error, 1)                                 // the goroutine below -> here
+		go func() { _, err := c.Write([]byte("x")); first <- err }() // who speaks first is heard even if the end of the handshake is lost in the flood
+		d, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := d.Read(make([]byte, 1)); n != 1 || <-first != nil {
+			t.Fatal(err)
+		}
+		exchange(t, d.(*Conn), c, 5000)
+		d.Close()
+		c.Close()
+	}
+	close(stop)
+	t.Logf("%d SYNs", <-flooded)
+	if n := len(p.stack.conns.all()); n > 1000 {
+		t.Errorf("there are %d connections", n)
+	}
+}
+
+// flooder gives a function that sends the n-th SYN of a flood to the stack, each from another host.
+func (p *peer) flooder(t *testing.T) func(n int) {
+	t.Helper()
+	fd := -1
+	p.onDevice(t, func(l netlink.Link) (err error) {
+		if fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+			return err
+		}
+		return unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: l.Attrs().Index})
+	})
+	t.Cleanup(func() { unix.Close(fd) })
+	to := netip.AddrPortFrom(netip.MustParseAddr(stackHost), 80)
+	return func(n int) {
+		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)}), uint16(1024+n%50_000))
+		f := wire.TCPFields{Src: from, Dst: to, Seq: wire.Seq(n), Flags: wire.SYN, Window: 65535, Options: (&wire.TCPOptions{MSS: 1460, SACKPermitted: true}).Append(nil)}
+		b := wire.AppendEthernet(nil, p.tap.Caps().MAC, wire.MAC{2, 0, 0, 0, 0, 9}, wire.TypeIPv4)
+		b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: 64, Protocol: wire.TCPProtocol, Src: from.Addr(), Dst: to.Addr(), Payload: wire.TCPHeader + len(f.Options)})
+		unix.Write(fd, wire.AppendTCP(b, &f)) //nolint:errcheck // what does not get in is no flood
+	}
+}
