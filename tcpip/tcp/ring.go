@@ -15,11 +15,14 @@ func (plain) Put([]byte)          {}
 // smallest is the size of the smallest buffer.
 const smallest = 4 << 10
 
-// ring is a piece of a stream in a buffer that goes round. Its begin moves on as it is discarded; it holds no buffer while it is empty.
+// ring is a piece of a stream in a buffer that goes round. Its begin moves on as it is discarded; it holds no buffer while it is empty. The next buffer
+// is at once as large as the last had to be: one that grew step by step would be copied as often.
 type ring struct {
-	b    []byte // a power of two; nil while nothing is held
-	head int    // where the piece begins
-	n    int    // bytes in a row from the begin; there may be others behind a gap
+	b      []byte // a power of two; nil while nothing is held
+	head   int    // where the piece begins
+	n      int    // bytes in a row from the begin; there may be others behind a gap
+	most   int    // that had to have room in b
+	before int    // that had to have room in the last buffer
 }
 
 // free gives the buffer back.
@@ -27,19 +30,20 @@ func (r *ring) free(m Memory) {
 	if r.b != nil {
 		m.Put(r.b)
 	}
-	*r = ring{}
+	*r = ring{before: r.most}
 }
 
 // reserve makes room for the bytes from the begin up to size, and says whether there is: what lies behind n up to keep is kept too.
 func (r *ring) reserve(size, keep int, m Memory) bool {
+	r.most = max(r.most, size)
 	if size <= len(r.b) {
 		return true
 	}
-	length := max(smallest, len(r.b))
-	for length < size {
-		length *= 2
+	b := m.Get(r.length(max(size, r.before)))
+	if b == nil {
+		b = m.Get(r.length(size))
 	}
-	b := m.Get(length)
+	r.before = 0 // what comes now is what counts
 	if b == nil {
 		return false
 	}
@@ -50,6 +54,15 @@ func (r *ring) reserve(size, keep int, m Memory) bool {
 	}
 	r.b, r.head = b, 0
 	return true
+}
+
+// length is how large a buffer for so many bytes is.
+func (r *ring) length(size int) int {
+	length := max(smallest, len(r.b))
+	for length < size {
+		length *= 2
+	}
+	return length
 }
 
 // at is length bytes from an offset behind the begin on, in two pieces if they go round. There is room for them.
