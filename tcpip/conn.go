@@ -218,7 +218,7 @@ func (c *Conn) emit(o *tcp.Sending) {
 	out := outgoings.Get().(*outgoing)
 	defer outgoings.Put(out)
 	caps, p := &c.iface.caps, &out.Parts
-	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options.Append(out.options[:0])}
+	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Urgent: o.Urgent, Options: o.Options.Append(out.options[:0])}
 	b := wire.AppendEthernet(out.head[:0], c.dst, caps.MAC, wire.TypeIPv4)
 	b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: 64, DontFragment: true, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
 		Payload: wire.TCPHeader + len(f.Options) + o.Len()})
@@ -435,14 +435,5 @@ func (c *Conn) setDeadline(t time.Time, ws ...*waiter) error {
 		w.deadline = t
 		w.wake()
 	}
-	return nil
-}
-
-// SetNoDelay has small writes sent at once, which is the default, or joined (RFC 9293, section 3.7.4).
-func (c *Conn) SetNoDelay(yes bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tcp.SetNoDelay(yes)
-	c.flush(c.s.now())
 	return nil
 }

@@ -243,7 +243,7 @@ func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 			}
 			c = s.newConn(i.lanes[0], k)
 			iss, stamp := s.iss(k)
-			c.tcp = tcp.Dial(c.cfg, follows.iss(iss), stamp)
+			c.begin(tcp.Dial(c.cfg, follows.iss(iss), stamp))
 			return s.conns.add(c)
 		})
 		if err == nil {

@@ -49,7 +49,7 @@ func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment, follows follower
 	}
 	c := s.newConn(p.lane, k)
 	c.listener = l
-	c.tcp = tcp.Accept(c.cfg, follows.iss(iss), stamp, seg, p.now)
+	c.begin(tcp.Accept(c.cfg, follows.iss(iss), stamp, seg, p.now))
 	if !s.conns.add(c) {
 		l.end()
 		return nil
@@ -72,7 +72,7 @@ func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) *Conn {
 	s.cookies.taken.Add(1)
 	c := s.newConn(p.lane, k)
 	c.listener, c.kept = l, true
-	c.tcp = state
+	c.begin(state)
 	l.opening.Add(1) // until it is given to Accept
 	if !s.conns.add(c) {
 		l.end()
@@ -100,6 +100,12 @@ func (c *Conn) finishing(seg *tcp.Segment, now tcp.Time) {
 		return
 	}
 	c.kept = true
+}
+
+// begin gives a new connection its state. As in the net package, what is written goes at once.
+func (c *Conn) begin(state *tcp.Conn) {
+	state.SetNoDelay(true)
+	c.tcp = state
 }
 
 // cookieCounts count the SYN cookies of a stack.

@@ -83,6 +83,9 @@ func (c *Conn) advance(ack wire.Seq, d *delivery) {
 	}
 	d.inOrder = ack.Sub(c.una)
 	c.una = ack
+	if c.urgent.says && c.urgent.behind.LessEq(ack) {
+		c.urgent.says = false
+	}
 	if d.rtt < 0 && d.stamped && d.stamp != 0 {
 		d.rtt = c.stamp().Since(d.stamp, time.Millisecond)
 	}

@@ -189,6 +189,9 @@ func (c *Conn) inACK(s *Segment) {
 	}
 	c.heard()
 	c.remember(s)
+	if s.Flags&wire.URG != 0 {
+		c.pointed(s)
+	}
 	if c.una.LessEq(s.Ack) {
 		c.acknowledged(s)
 	}

@@ -47,9 +47,16 @@ const orphanTime = 60 * time.Second
 
 // Orphan closes both halves: what waits is sent, nobody reads any more. What the peer still sends is answered by RST (RFC 9293, section 3.6.1).
 func (c *Conn) Orphan(now Time) {
+	if c.lingers && c.linger == 0 {
+		c.Abort(now)
+		return
+	}
 	c.CloseWrite(now)
 	c.orphan = true
 	c.orphanAt = now.Add(orphanTime)
+	if c.lingers {
+		c.orphanAt = now.Add(c.linger)
+	}
 	c.in.free(c.cfg.Memory)
 	c.gaps = ranges{}
 }

@@ -64,6 +64,7 @@ type Conn struct {
 
 	sender
 	receiver
+	urgent urgent
 	options
 	timers
 }

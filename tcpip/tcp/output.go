@@ -38,6 +38,9 @@ func (c *Conn) segment(flags wire.Flags, seq wire.Seq) *Sending {
 		s.Options.Stamped, s.Options.Stamp, s.Options.Echo = true, c.stamp(), c.recent
 	}
 	c.report(&s.Options)
+	if c.urgent.says {
+		c.urgent.point(s)
+	}
 	return s
 }
 
@@ -205,7 +208,12 @@ func (c *Conn) segmentSize() int {
 }
 
 // superframe is how much one Sending may carry: a whole number of segments.
-func (c *Conn) superframe(segment int) int { return max(c.cfg.Superframe/segment, 1) * segment }
+func (c *Conn) superframe(segment int) int {
+	if c.urgent.says {
+		return segment // each has a pointer of its own
+	}
+	return max(c.cfg.Superframe/segment, 1) * segment
+}
 
 // sendNew sends what comes next, if it may, and says whether it did.
 func (c *Conn) sendNew(emit Emit) bool {
@@ -213,13 +221,15 @@ func (c *Conn) sendNew(emit Emit) bool {
 	budget := c.cwnd.size - c.flight.pipe()
 	most := c.paceMost(size)
 	n := min(unsent, room, budget, most)
+	pushed := c.pushDue && n > 0
+	c.pushDue = false
 	if unsent == 0 {
 		n = 0 // FIN goes even if the peer has taken back some of its window: then room is below zero
 	}
 	switch {
 	case unsent > 0 && n <= 0, unsent == 0 && budget <= 0 && !c.flight.empty():
 		return false
-	case unsent > 0 && !c.worth(n, unsent, room, size, most), c.held():
+	case unsent > 0 && !pushed && !c.worth(n, unsent, room, size, most), c.held():
 		return false
 	}
 	if n > size && n < unsent {

@@ -24,7 +24,9 @@ type receiver struct {
 	quick     int        // acknowledgments that are not delayed, still
 	duplicate wire.Block // to be reported (RFC 2883); empty: none
 
-	orphan bool // nobody reads any more
+	orphan  bool          // nobody reads any more
+	lingers bool          // linger is set
+	linger  time.Duration // what is not acknowledged so long after that is thrown away
 
 	tune tuning
 }

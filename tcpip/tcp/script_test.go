@@ -19,11 +19,13 @@ import (
 //	config KEY=VALUE...      before the first step; keys: mss superframe send receive nosack nostamps noscale reno tries user wait keepidle keepevery keeptries
 //	dial | accept            the end opens; accept waits for the SYN that follows
 //	accept cookie            the same, with a cookie: there is no connection until one comes back; its state is NONE
-//	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ts N ecr N] [sack A-B...]     the peer sends
+//	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [urg N] [ts N ecr N] [sack A-B...]     the peer sends
 //	> FLAGS ...              the end sends exactly this, now; what is not named is not looked at, but for len
 //	> nothing                it sends nothing now
 //	+DURATION                time goes by; whatever is due in between is done, and must send nothing but at the end
 //	write N | read N | closewrite | abort | nodelay | cork | uncork      the application's calls; read says how many bytes there are
+//	urge N | urgent N                                                    write N urgent bytes; so many to read next are urgent
+//	orphan | linger DURATION | user DURATION | keep IDLE EVERY TRIES     nobody reads or writes any more; settings
 //	state NAME [CAUSE...]    the state
 //	# ...                    said to people
 //
@@ -185,10 +187,20 @@ func (s *script) config(words []string) {
 
 func (s *script) call(words []string) {
 	n := 0
-	if len(words) > 1 {
+	if len(words) > 1 && !s.set(words) {
 		n = s.number(words[1])
 	}
 	switch words[0] {
+	case "linger", "user", "keep": // they were set
+	case "urge":
+		s.conn.Urge(n)
+		s.conn.Write(s.now, make([]byte, n))
+	case "urgent":
+		if got := s.conn.Urgent(); got != n {
+			s.fail("%d bytes are urgent", got)
+		}
+	case "orphan":
+		s.conn.Orphan(s.now)
 	case "write":
 		if got := s.conn.Write(s.now, make([]byte, n)); got != n {
 			s.fail("there was room for %d bytes", got)
@@ -213,6 +225,23 @@ func (s *script) call(words []string) {
 		s.fail("there is no step %q", words[0])
 	}
 	s.flush()
+}
+
+// set changes a setting, if the step is one.
+func (s *script) set(words []string) bool {
+	d, _ := time.ParseDuration(words[1])
+	switch words[0] {
+	case "linger":
+		s.conn.SetLinger(d)
+	case "user":
+		s.conn.SetUserTimeout(d)
+	case "keep":
+		every, _ := time.ParseDuration(words[2])
+		s.conn.SetKeepAlive(s.now, KeepAlive{d, every, s.number(words[3])})
+	default:
+		return false
+	}
+	return true
 }
 
 func (s *script) flush() {
@@ -312,6 +341,8 @@ func (s *script) parse(words []string, from, to wire.Seq) scripted {
 			p.Ack = to.Add(n)
 		case "win":
 			p.Window = uint16(n)
+		case "urg":
+			p.Urgent = uint16(n)
 		case "len":
 			p.Payload = make([]byte, n)
 		case "size":
@@ -377,7 +408,7 @@ func (s *script) sends(words []string) {
 	differs := got.Flags != want.Flags || got.Len() != len(want.Payload) ||
 		want.has["seq"] && got.Seq != want.Seq || want.has["ack"] && got.Ack != want.Ack || want.has["win"] && got.Window != want.Window ||
 		want.has["mss"] && o.MSS != w.MSS || want.has["scale"] && (!o.Scaled || o.Scale != w.Scale) || want.has["sackok"] && !o.SACKPermitted ||
-		want.has["ts"] && (!o.Stamped || o.Stamp != w.Stamp) || want.has["ecr"] && o.Echo != w.Echo || want.has["size"] && got.Size != want.size ||
+		want.Flags&wire.URG != 0 && got.Urgent != want.Urgent || want.has["ts"] && (!o.Stamped || o.Stamp != w.Stamp) || want.has["ecr"] && o.Echo != w.Echo || want.has["size"] && got.Size != want.size ||
 		o.SACKs != w.SACKs || o.SACK != w.SACK
 	if differs {
 		s.fail("the end sent %s, want %s", s.describe(&got), strings.Join(words, " "))
@@ -400,6 +431,9 @@ func (s *script) describe(o *Sending) string {
 	}
 	if o.Options.Stamped {
 		text += fmt.Sprintf(" ts %d ecr %d", o.Options.Stamp, o.Options.Echo)
+	}
+	if o.Flags&wire.URG != 0 {
+		text += fmt.Sprintf(" urg %d", o.Urgent)
 	}
 	if o.Size > 0 {
 		text += fmt.Sprintf(" size %d", o.Size)

@@ -7,6 +7,7 @@ type Segment struct {
 	Seq, Ack wire.Seq
 	Flags    wire.Flags
 	Window   uint16 // not scaled
+	Urgent   uint16 // with URG
 	Options  wire.TCPOptions
 	Payload  []byte // maybe of several segments of the wire, merged
 }
@@ -14,7 +15,7 @@ type Segment struct {
 // ParseSegment is a segment of its view. Options that are broken count as far as they could be read.
 func ParseSegment(v wire.TCP) Segment {
 	o, _ := wire.ParseTCPOptions(v.Options())
-	return Segment{Seq: v.Seq(), Ack: v.Ack(), Flags: v.Flags(), Window: v.Window(), Options: o, Payload: v.Payload()}
+	return Segment{Seq: v.Seq(), Ack: v.Ack(), Flags: v.Flags(), Window: v.Window(), Urgent: v.Urgent(), Options: o, Payload: v.Payload()}
 }
 
 // End is the place behind it in the stream.
@@ -34,6 +35,7 @@ type Sending struct {
 	Seq, Ack wire.Seq
 	Flags    wire.Flags
 	Window   uint16
+	Urgent   uint16 // with URG
 	Options  wire.TCPOptions
 	Payload  [2][]byte // one after the other
 	Size     int       // bytes of payload a segment of the wire carries, when there are more than one's: a device cuts it there
@@ -78,6 +80,7 @@ const (
 	Connected Event = 1 << iota // both ends are there
 	Readable                    // there is something to read, or the end
 	Writable                    // there is room to write again
+	Urgent                      // the peer says that what it sends is urgent, or more of it
 	Ended                       // the connection is CLOSED: it can be forgotten
 )
 

@@ -18,6 +18,7 @@ type sender struct {
 	finAsked    bool     // behind it comes FIN
 	synDue      bool     // a SYN is to be sent
 	probeDue    bool     // a tail loss probe is
+	pushDue     bool     // what waits is to go even if it is little
 	windowProbe bool     // a segment is that the peer answers by its window
 	rstDue      bool
 	rstSeq      wire.Seq // of an RST that answers a segment

@@ -10,7 +10,7 @@ type timers struct {
 	ackAt     Time // send a delayed acknowledgment
 	keepAt    Time // probe a silent peer
 	waitUntil Time // TIME-WAIT ends
-	orphanAt  Time // FIN-WAIT-2 ends that nobody reads in
+	orphanAt  Time // FIN-WAIT-2 ends that nobody reads in, or what is sent as long as the application lingers
 
 	stalledAt    Time // since when nothing was acknowledged of what is under way, or a window was closed
 	persistTries int
@@ -40,7 +40,13 @@ func (c *Conn) Tick(now Time) {
 	}
 	if c.orphanAt.due(now) {
 		c.orphanAt = 0
-		if c.state == FinWait2 {
+		switch {
+		case c.lingers && c.state != FinWait2:
+			c.Abort(now)
+			return
+		case c.lingers: // the peer has all
+			c.lingers, c.orphanAt = false, now.Add(orphanTime)
+		case c.state == FinWait2:
 			c.finish()
 			return
 		}
@@ -116,7 +122,11 @@ func (c *Conn) persistDue() {
 		return
 	}
 	c.persistTries++
-	c.windowProbe = true
+	if c.unsent() > 0 && c.sendWindow() > 0 {
+		c.pushDue = true // the window is silly, or it is corked: what can go, goes (RFC 9293, section 3.8.6.2.1)
+	} else {
+		c.windowProbe = true
+	}
 	c.persistAt = c.now.Add(c.estimator.backedOff(c.persistTries))
 }
 

@@ -1,0 +1,154 @@
+package tcpip
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/link"
+)
+
+// joined gives both ends of a connection in virtual time, and a way to cut what is between them.
+func joined(t *testing.T, do func(t *testing.T, a, b *Conn, cut func())) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		x, y := host(t, la, "10.0.0.1/24"), host(t, lb, "10.0.0.2/24")
+		defer x.Close()
+		defer y.Close()
+		l, err := y.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := x.Dial("tcp", "10.0.0.2:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(t, c.(*Conn), d.(*Conn), func() { lb.Close() })
+	})
+}
+
+// gone says whether an error is of a peer that does not answer; its neighbour does not either.
+func gone(err error) bool {
+	return errors.Is(err, syscall.ETIMEDOUT) || errors.Is(err, syscall.EHOSTUNREACH)
+}
+
+func TestKeepAlive(t *testing.T) {
+	joined(t, func(t *testing.T, a, _ *Conn, cut func()) {
+		if err := errors.Join(a.SetKeepAlive(true), a.SetKeepAlivePeriod(10*time.Second), a.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: -1, Interval: 5 * time.Second, Count: 3})); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if a.tcp.State().String() != "ESTABLISHED" {
+			t.Fatal("a peer that is there was given up")
+		}
+		cut()
+		begun := time.Now()
+		_, err := a.Read(make([]byte, 1))
+		if took := time.Since(begun); !gone(err) || took > 26*time.Second {
+			t.Errorf("reading from a peer that is gone: %v after %v", err, took)
+		}
+	})
+}
+
+func TestUserTimeout(t *testing.T) {
+	joined(t, func(t *testing.T, a, _ *Conn, cut func()) {
+		if err := a.SetUserTimeout(3 * time.Second); err != nil {
+			t.Fatal(err)
+		}
+		cut()
+		a.Write([]byte("x")) //nolint:errcheck // it is in the buffer
+		begun := time.Now()
+		_, err := a.Read(make([]byte, 1))
+		if took := time.Since(begun); !gone(err) || took < 3*time.Second || took > 10*time.Second {
+			t.Errorf("reading from a peer that is gone: %v after %v", err, took)
+		}
+	})
+}
+
+func TestLinger(t *testing.T) {
+	joined(t, func(t *testing.T, a, b *Conn, _ func()) {
+		if err := a.SetLinger(0); err != nil {
+			t.Fatal(err)
+		}
+		a.Close()
+		if _, err := b.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("the peer of one that does not linger reads %v", err)
+		}
+		if err := a.SetLinger(0); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("set after Close: %v", err)
+		}
+	})
+	joined(t, func(t *testing.T, a, _ *Conn, cut func()) {
+		if err := a.SetLinger(5); err != nil {
+			t.Fatal(err)
+		}
+		cut()
+		a.Write([]byte("x")) //nolint:errcheck // it is in the buffer
+		a.Close()
+		time.Sleep(4 * time.Second)
+		if n := len(a.s.Connections()); n != 1 {
+			t.Errorf("%d connections are there after 4 s of 5", n)
+		}
+		time.Sleep(2 * time.Second)
+		if n := len(a.s.Connections()); n != 0 {
+			t.Errorf("%d connections are there after 6 s of 5", n)
+		}
+	})
+}
+
+func TestCorkAndDelay(t *testing.T) {
+	joined(t, func(t *testing.T, a, b *Conn, _ func()) {
+		sent := func() uint64 { return a.iface.link.Queue(0).Counters().Sent }
+		write := func(n int) { a.Write(make([]byte, n)) } //nolint:errcheck // it is in the buffer
+		before := sent()
+		write(1)
+		write(1)
+		if n := sent() - before; n != 2 {
+			t.Errorf("two small writes were %d segments", n)
+		}
+		a.SetCork(true) //nolint:errcheck // it is open
+		before = sent()
+		write(1)
+		write(1)
+		if n := sent() - before; n != 0 {
+			t.Errorf("two small writes in a cork were %d segments", n)
+		}
+		a.SetCork(false)    //nolint:errcheck // likewise
+		a.SetNoDelay(false) //nolint:errcheck // likewise
+		if n := sent() - before; n != 1 {
+			t.Errorf("and %d without", n)
+		}
+		buf := make([]byte, 4)
+		if _, err := io.ReadFull(b, buf); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Urgent data is told of, and read in line.
+func TestUrgent(t *testing.T) {
+	joined(t, func(t *testing.T, a, b *Conn, _ func()) {
+		a.Write([]byte("all")) //nolint:errcheck // the peer sees it
+		if n, err := a.WriteUrgent([]byte("!")); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+		a.Write([]byte("well")) //nolint:errcheck // likewise
+		synctest.Wait()
+		if n := b.Urgent(); n != 4 {
+			t.Errorf("%d bytes are urgent", n)
+		}
+		buf := make([]byte, 8)
+		if _, err := io.ReadFull(b, buf); err != nil || string(buf) != "all!well" || b.Urgent() != 0 {
+			t.Errorf("%q %v, %d are urgent", buf, err, b.Urgent())
+		}
+	})
+}
