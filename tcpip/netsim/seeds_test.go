@@ -1,0 +1,254 @@
+package netsim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip"
+	"weir/tcpip/link"
+	"weir/tcpip/tcp"
+)
+
+// A seed draws a path, and what applications do on it: some connections at once, dialed from either side, with writes of all lengths both ways, pauses, and
+// ends in any order. All that is written has to come, in order, once, to the end; and when the last connection is over, nothing is left on either host:
+// no connection, no byte, no timer that would send anything, no goroutine.
+func TestSeeds(t *testing.T) {
+	for seed := range uint64(500) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { drawn(rand.New(rand.NewPCG(seed, 500))).run(t) })
+		})
+	}
+}
+
+// world is what a seed draws.
+type world struct {
+	pair     link.PairConfig
+	ways     [2]link.ImpairConfig
+	configs  [2]tcp.Config
+	sessions []session
+}
+
+// session is a connection: who dials it when, and what each end does.
+type session struct {
+	dials int
+	after time.Duration
+	ends  [2]habits
+}
+
+// habits are what an application does with its end.
+type habits struct {
+	writes []int           // lengths
+	pauses []time.Duration // before each
+	sip    int             // of a read, at most
+	idle   time.Duration   // between reads
+}
+
+func drawn(r *rand.Rand) *world {
+	w := &world{}
+	w.pair = link.PairConfig{MTU: []int{576, 1280, 1500, 1500, 9000}[r.IntN(5)], Depth: 10_000}
+	if r.IntN(2) == 0 {
+		w.pair.Superframe, w.pair.Checksum = 65535, true
+	}
+	for i := range w.ways {
+		w.ways[i] = link.ImpairConfig{Out: way(r), Seed: r.Uint64()}
+		w.configs[i] = tcp.Config{NoSACK: r.IntN(6) == 0, NoStamps: r.IntN(6) == 0, NoScale: r.IntN(6) == 0, Congestion: tcp.Algorithm(r.IntN(2)), WaitTime: 5 * time.Second}
+		if r.IntN(4) == 0 { // a buffer that is soon full
+			w.configs[i].Receive = tcp.Range{First: 4000, Most: 4000 + r.IntN(60_000)}
+		}
+	}
+	for range 1 + r.IntN(4) {
+		w.sessions = append(w.sessions, session{dials: r.IntN(2), after: time.Duration(r.IntN(300)) * time.Millisecond, ends: [2]habits{habit(r), habit(r)}})
+	}
+	return w
+}
+
+// way is what becomes of frames in one direction.
+func way(r *rand.Rand) link.Impairment {
+	some := func(of int) bool { return r.IntN(of) == 0 }
+	c := link.Impairment{Delay: time.Duration(r.IntN(60)) * time.Millisecond}
+	if some(2) {
+		c.Jitter = time.Duration(r.IntN(20)) * time.Millisecond
+	}
+	if some(2) {
+		c.Loss = 0.1 * r.Float64()
+	}
+	if some(6) {
+		c.Burst = link.Burst{Begin: 0.01, End: 0.3}
+	}
+	if some(3) {
+		c.Duplicate = 0.05 * r.Float64()
+	}
+	if some(3) {
+		c.Reorder, c.Late = 0.2*r.Float64(), time.Duration(r.IntN(30))*time.Millisecond
+	}
+	if some(3) {
+		c.Rate, c.Queue = 500_000+r.Int64N(50_000_000), 70_000+r.IntN(200_000)
+	}
+	return c
+}
+
+func habit(r *rand.Rand) (h habits) {
+	for range r.IntN(6) {
+		h.writes = append(h.writes, []int{1, 10, 100, 1000, 10_000, 50_000}[r.IntN(6)]*(1+r.IntN(2)))
+		h.pauses = append(h.pauses, time.Duration(r.IntN(3)*r.IntN(100))*time.Millisecond)
+	}
+	h.sip = 1 << (7 + r.IntN(10))
+	if r.IntN(4) == 0 {
+		h.sip, h.idle = 1<<12, time.Duration(r.IntN(20))*time.Millisecond
+	}
+	return h
+}
+
+// run plays it.
+func (w *world) run(t *testing.T) {
+	la, lb := link.Pair(w.pair)
+	var hosts [2]*tcpip.Stack
+	var links [2]link.Link
+	for i, l := range []link.Link{la, lb} {
+		impaired, err := link.Impair(l, w.ways[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		links[i] = impaired
+		hosts[i] = stack(t, impaired, fmt.Sprintf("10.0.0.%d/24", i+1), w.configs[i])
+	}
+	results := make(chan error, len(w.sessions)) // the sessions -> here: one of each
+	for i, s := range w.sessions {
+		go func() { results <- s.play(hosts, i) }()
+	}
+	for range w.sessions {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	quiet(t, hosts, links)
+	for _, s := range hosts {
+		s.Close()
+	}
+}
+
+// quiet says that nothing is left, in virtual time.
+func quiet(t *testing.T, hosts [2]*tcpip.Stack, links [2]link.Link) {
+	for range 600 {
+		if len(hosts[0].Connections()) == 0 && len(hosts[1].Connections()) == 0 {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	time.Sleep(5 * time.Second) // what is still on its way comes
+	var before [2]uint64
+	for i, s := range hosts {
+		if all := s.Connections(); len(all) > 0 {
+			t.Errorf("host %d keeps %d connections: %+v", i+1, len(all), all[0])
+		}
+		if held, _ := s.Memory(); held != 0 {
+			t.Errorf("host %d keeps %d bytes", i+1, held)
+		}
+		before[i] = links[i].Queue(0).Counters().Sent
+	}
+	time.Sleep(time.Hour)
+	for i, l := range links {
+		if now := l.Queue(0).Counters().Sent; now != before[i] {
+			t.Errorf("host %d sent %d frames when all was over", i+1, now-before[i])
+		}
+	}
+}
+
+// play plays a session: the first of its ends is the one that dials.
+func (s *session) play(hosts [2]*tcpip.Stack, number int) error {
+	port := strconv.Itoa(80 + number)
+	l, err := hosts[1-s.dials].Listen("tcp", ":"+port)
+	if err != nil {
+		return err
+	}
+	time.Sleep(s.after)
+	results := make(chan error, 2) // the ends -> here: one of each
+	go func() {
+		c, err := dial(hosts[s.dials], fmt.Sprintf("10.0.0.%d:%s", 2-s.dials, port))
+		if err != nil {
+			results <- err
+			l.Close()
+			return
+		}
+		results <- s.ends[0].live(c.(*tcpip.Conn), &s.ends[1], byte(number))
+	}()
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			results <- err
+			return
+		}
+		results <- s.ends[1].live(c.(*tcpip.Conn), &s.ends[0], byte(number))
+	}()
+	err = errors.Join(<-results, <-results)
+	return errors.Join(err, l.Close())
+}
+
+// dial is patient: where a tenth of all is lost, now and then three questions of ARP in a row are, and the neighbour is taken not to be there.
+func dial(s *tcpip.Stack, address string) (c net.Conn, err error) {
+	for range 5 {
+		if c, err = s.Dial("tcp", address); !errors.Is(err, syscall.EHOSTUNREACH) {
+			break
+		}
+		time.Sleep(5 * time.Second)
+	}
+	return c, err
+}
+
+// live writes and reads as its habits are, and compares what comes with what the other end writes.
+func (h *habits) live(c *tcpip.Conn, other *habits, seed byte) error {
+	written := make(chan error, 1) // the writer -> here
+	go func() { written <- h.write(c, seed) }()
+	got, err := h.read(c)
+	want := other.data(seed)
+	if err != nil || !bytes.Equal(got, want) {
+		err = fmt.Errorf("%d bytes have come, want %d (%w)", len(got), len(want), err)
+	}
+	return errors.Join(err, <-written, c.Close())
+}
+
+// data is all that an end with these habits writes.
+func (h *habits) data(seed byte) []byte {
+	n := 0
+	for _, k := range h.writes {
+		n += k
+	}
+	b := make([]byte, n)
+	rand.NewChaCha8([32]byte{seed}).Read(b)
+	return b
+}
+
+func (h *habits) write(c *tcpip.Conn, seed byte) error {
+	b := h.data(seed)
+	for i, n := range h.writes {
+		time.Sleep(h.pauses[i])
+		if _, err := c.Write(b[:n]); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return c.CloseWrite()
+}
+
+func (h *habits) read(c *tcpip.Conn) (all []byte, err error) {
+	for b := make([]byte, h.sip); ; time.Sleep(h.idle) {
+		n, err := c.Read(b)
+		all = append(all, b[:n]...)
+		if err == io.EOF {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+	}
+}
