@@ -31,10 +31,10 @@ type Experiment struct {
 // Settings are the part of an experiment that a variant, or a flag, may change.
 type Settings struct {
 	Question    string   `toml:"question"`       // what is asked, in one sentence
-	Workload    string   `toml:"workload"`       // sink or echo; page or files, whose messages are HTTP requests; chat, whose messages are deliveries
+	Workload    string   `toml:"workload"`       // sink or echo; page or files, whose messages are HTTP requests; chat, whose messages are deliveries; stack, whose messages are operations
 	Subjects    []string `toml:"subjects"`       // by name; those that cannot run here are skipped, with the reason
 	Connections []int    `toml:"connections"`    // that send, each 0 to 60,000; 0 only where short connections make the load
-	Patterns    []string `toml:"patterns"`       // staggered, together, poisson; with page, files and chat the loads tell
+	Patterns    []string `toml:"patterns"`       // staggered, together, poisson; with page, files, chat and stack the loads tell
 	Blocks      int      `toml:"blocks"`         // palindromic blocks a cell, 1 to 1,000
 	Busiest     int      `toml:"busiest_blocks"` // blocks in the cells with the most connections, where that is more than Blocks
 	Duration    Duration `toml:"duration"`       // of a trial's measured window, 200 ms to 1 h
@@ -157,10 +157,10 @@ func (e *Experiment) Validate() error {
 		ok   bool
 		what string
 	}{
-		{e.Workload == "sink" || e.Workload == "echo" || e.ownPatterns(), "workload: must be sink, echo, page, files or chat"},
+		{e.Workload == "sink" || e.Workload == "echo" || e.ownPatterns(), "workload: must be sink, echo, page, files, chat or stack"},
 		{len(e.Connections) > 0 && inRange(e.Connections, 0, load.MaxConnections), fmt.Sprintf("connections: must be numbers from 0 to %d", load.MaxConnections)},
-		{!e.ownPatterns() || inRange(e.Connections, 1, load.MaxConnections), "connections: requests and rooms need one at least"},
-		{!e.ownPatterns() || slices.Equal(e.Patterns, patterns), "patterns: requests and deliveries come as their loads say, evenly apart or in a closed loop: leave patterns out"},
+		{!e.ownPatterns() || inRange(e.Connections, 1, load.MaxConnections), "connections: requests, rooms and stacks need one at least"},
+		{!e.ownPatterns() || slices.Equal(e.Patterns, patterns), "patterns: requests, deliveries and operations come as their loads say, evenly apart or in a closed loop: leave patterns out"},
 		{len(e.Patterns) > 0 && among(e.Patterns, patterns), "patterns: must be among " + strings.Join(patterns, ", ")},
 		{e.Blocks >= 1 && e.Blocks <= 1000, "blocks: must be from 1 to 1000"},
 		{e.Busiest >= 0 && e.Busiest <= 1000, "busiest_blocks: must be from 0 to 1000"},

@@ -151,6 +151,17 @@ type loadReport struct {
 	BodyBytes int64 `json:"body_bytes"`
 
 	ReplayUS result.Percentiles `json:"replay_us"` // rooms: from asking for a history to its last message
+
+	// Stacks.
+
+	Operation     string  `json:"operation"`
+	Congestion    string  `json:"congestion"` // control of the peer's sockets
+	MeanUS        float64 `json:"mean_us"`
+	GbitS         float64 `json:"gbit_s"`
+	Lost          int64   `json:"lost"`
+	SegmentsOut   int64   `json:"segments_out"`
+	SegmentsIn    int64   `json:"segments_in"`
+	Retransmitted int64   `json:"retransmitted"`
 }
 
 // report is the generator's last word.

@@ -25,7 +25,7 @@ func (e *Experiment) unit() string { return result.Plan{Workload: e.Workload}.Un
 func (e *Experiment) units() string { return result.Plan{Workload: e.Workload}.Units() }
 
 // ownPatterns says whether the loads tell how messages come.
-func (e *Experiment) ownPatterns() bool { return e.http() || e.chat() }
+func (e *Experiment) ownPatterns() bool { return e.http() || e.chat() || e.stack() }
 
 // pages is what is asked for under each workload unless a load says otherwise.
 var pages = map[string]string{"page": "/" + pageFile, "files": "/" + textFile}
@@ -38,7 +38,7 @@ const maxRequests = 1_000_000_000
 
 // pattern is how the requests of l come: in open loop evenly apart, else when the answers before them are in.
 func (l Load) pattern() string {
-	if l.Rate == 0 {
+	if l.Rate == 0 && l.Operation != result.OperationPing && l.Operation != result.OperationIdle {
 		return result.Closed
 	}
 	return load.Staggered

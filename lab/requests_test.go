@@ -23,8 +23,8 @@ func TestABadLoadOfRequestsIsRefusedWithARemedy(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"messages' keys", smallWeb + "size = 10\n", "size, bits, idle, churn, work_us and wait_ms are for the workloads sink and echo"},
 		{"requests' keys with messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ngzip = true\n", "are for the workloads page and files"},
-		{"patterns", "patterns = [\"poisson\"]\n" + smallWeb + "rate = 1\n", "patterns: requests and deliveries come as their loads say"},
-		{"no connections", strings.Replace(smallWeb, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests and rooms need one at least"},
+		{"patterns", "patterns = [\"poisson\"]\n" + smallWeb + "rate = 1\n", "patterns: requests, deliveries and operations come as their loads say"},
+		{"no connections", strings.Replace(smallWeb, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests, rooms and stacks need one at least"},
 		{"a path that leads out", smallWeb + `path = "/../secret"` + "\n", `the path "/../secret" is not that of a file`},
 		{"no path", smallWeb + `path = "x"` + "\n", `the path "x" is not that of a file`},
 		{"a rate of next to nothing", smallWeb + "rate = 1e-9\n", "a rate of 1e-09 requests a second a connection is out of range"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/lab/compare"
+	"weir/lab/internal/network"
 	"weir/lab/result"
 	"weir/lab/sample"
 )
@@ -106,8 +107,13 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if r.site, err = newSite(r.options.ServerCPUs, r.experiment.loadCPUs(), r.options.Namespace); err != nil {
 		return err
 	}
+	if r.experiment.stack() {
+		if err := r.prepareStacks(); err != nil {
+			return err
+		}
+	}
 	if ns := r.site.server.Netns; ns != "" {
-		r.results.Machine.Congestion = congestionIn(ns)
+		r.results.Machine.Congestion = network.Setting(ns, "tcp_congestion_control")
 	}
 	p := &r.results.Plan
 	p.Quick, p.ServerCPUs, p.LoadCPUs, p.Namespace = r.options.Quick, r.site.server.CPUs, r.site.load.CPUs, r.options.Namespace
@@ -125,6 +131,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if err := r.refuseOtherPrograms(); err != nil {
 		return err
 	}
+	r.onlyWithInside()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
 	p.Twin = r.plan.Twin
 	r.sayUnmet()

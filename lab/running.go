@@ -23,14 +23,22 @@ type running struct {
 	group   *sample.Group
 	process *subject.Process
 	addr    string
-	here    bool          // nobody started it, and yet it stands on this machine
-	began   time.Duration // CLOCK_MONOTONIC
+	here    bool             // nobody started it, and yet it stands on this machine
+	load    sample.Placement // of its generator
+	shared  bool             // they use the same cores
+
+	onStack // of a TCP/IP stack alone
+
+	began time.Duration // CLOCK_MONOTONIC
 }
 
 func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, error) {
 	s := r.subjects[p.base()]
 	if s.Elsewhere != "" {
-		return &running{subject: s.Subject, addr: s.Elsewhere, here: s.Here}, nil
+		return &running{subject: s.Subject, addr: s.Elsewhere, here: s.Here, load: r.site.load, shared: r.site.shared}, nil
+	}
+	if r.experiment.stack() {
+		return r.startStack(ctx, s.Subject, l)
 	}
 	port, err := r.site.freePort()
 	if err != nil {
@@ -47,7 +55,8 @@ func (r *Runner) startSubject(ctx context.Context, p Place, l Load) (*running, e
 	if err != nil {
 		return nil, errors.Join(interrupted(ctx, err), group.Close())
 	}
-	return &running{subject: s.Subject, group: group, process: process, began: began, addr: net.JoinHostPort(params.Host, strconv.Itoa(params.Port))}, nil
+	return &running{subject: s.Subject, group: group, process: process, began: began, addr: net.JoinHostPort(params.Host, strconv.Itoa(params.Port)),
+		load: r.site.load, shared: r.site.shared}, nil
 }
 
 // interrupted is the end of ctx where that is what an error comes from.
@@ -96,7 +105,7 @@ func (s *running) end(t *result.Trial, err error) error {
 	if bad := s.process.Stop(); bad != nil && err == nil {
 		t.EndedBadly = bad.Error()
 	}
-	return errors.Join(err, s.group.Close())
+	return errors.Join(err, s.group.Close(), s.onStack.close())
 }
 
 func (s *running) cpu() (time.Duration, error) {

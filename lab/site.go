@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 
+	"weir/lab/internal/network"
 	"weir/lab/sample"
 	"weir/lab/subject"
 )
@@ -42,6 +43,18 @@ func newSite(serverCPUs, loadCPUs int, namespace bool) (*site, error) {
 	return s, s.separate()
 }
 
+// places are those of the two ends where the subject has so many cores of its own, the last ones; with 0, and where none would be left, both have all.
+func (s *site) places(cores int) (subject, load sample.Placement, shared bool, err error) {
+	all, err := allowedCPUs()
+	if err != nil {
+		return subject, load, false, err
+	}
+	if cores == 0 || cores >= len(all) {
+		return sample.Placement{CPUs: all}, sample.Placement{CPUs: all}, true, nil
+	}
+	return sample.Placement{CPUs: all[len(all)-cores:]}, sample.Placement{CPUs: all[:len(all)-cores]}, false, nil
+}
+
 // freePort finds a port for a subject. A namespace of its own has no other listeners.
 func (s *site) freePort() (int, error) {
 	if s.server.Netns != "" {
@@ -55,12 +68,12 @@ func (s *site) separate() error {
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 		return errors.New("lab: --namespace needs Linux and root: leave it out, or run as root")
 	}
-	pair, err := newVethPair(fmt.Sprintf("weir%d", os.Getpid()))
+	cable, err := network.Cable(fmt.Sprintf("weir%d", os.Getpid()))
 	if err != nil {
 		return fmt.Errorf("lab: cannot make the network namespaces: %w", err)
 	}
-	s.host, s.close = pair.serverAddr, pair.remove
-	s.server.Netns, s.load.Netns = pair.server, pair.load
+	s.host, s.close = cable.Host(), cable.Close
+	s.server.Netns, s.load.Netns = cable.Subject, cable.Peer
 	return nil
 }
 

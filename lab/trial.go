@@ -42,12 +42,15 @@ func (f failure) Error() string { return string(f) }
 func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t result.Trial, err error) {
 	t = result.Trial{Subject: p.Subject, Load: p.Load, Connections: p.Connections, Pattern: p.Pattern,
 		Block: p.Block, Position: p.Position, Started: time.Now(), RefusedBecause: []string{}}
+	if l.Inside {
+		return t, r.inside(ctx, p, l, &t)
+	}
 	s, err := r.startSubject(ctx, p, l)
 	if err != nil {
 		return t, err
 	}
 	defer func() { err = s.end(&t, err) }()
-	g, err := startGenerator(r.generatorArgs(p, l, s.addr), r.site.load)
+	g, err := startGenerator(r.generatorArgs(p, l, s.addr), s.load)
 	if err != nil {
 		return t, err
 	}
@@ -109,6 +112,9 @@ func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 	if r.experiment.chat() {
 		return append(args, l.roomArgs(p.Connections, addr)...)
 	}
+	if r.experiment.stack() {
+		return append(args, l.operationArgs(p.Connections, addr)...)
+	}
 	c := l.config(r.experiment.Workload, p.Connections, p.Pattern)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	args = append(args, "stream", "--steer", "--connections", strconv.Itoa(c.Connections), "--size", strconv.Itoa(c.Size), "--pattern", c.Pattern,
@@ -133,7 +139,9 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, 
 			return err
 		}
 	}
+	before := s.collected(ctx)
 	seen, err := r.window(ctx, g, s, r.windowOf(l))
+	collected := s.collected(ctx)
 	if err = errors.Join(err, after(seen.from)); err != nil {
 		return err
 	}
@@ -150,10 +158,12 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, 
 		fillRequests(t, report)
 	case r.experiment.chat():
 		fillRooms(t, report)
+	case r.experiment.stack():
+		s.fillOperation(t, report, before, collected)
 	}
 	r.noteRulers(seen.rulers)
 	seen.fill(t, time.Duration(r.experiment.Window))
-	seen.evidence.Shared, seen.evidence.Errors, seen.evidence.Cores = r.site.shared, report.Errors, r.coresFor(s.process != nil)
+	seen.evidence.Shared, seen.evidence.Errors, seen.evidence.Cores = s.shared, report.Errors, r.coresFor(s.process != nil)
 	decide(t, seen.evidence)
 	return nil
 }

@@ -49,8 +49,11 @@ func warmTime(messages int64, l Load, connections int) time.Duration {
 
 // warmUp is about how long a subject's warm-up takes at least.
 func (r *Runner) warmUp(subject string, l Load, connections int) time.Duration {
-	if l.Cold {
+	switch {
+	case l.Cold:
 		return 0
+	case l.Operation != "":
+		return stackWarm
 	}
 	return warmTime(int64(r.subjects[subject].WarmMessages), l, connections)
 }
@@ -86,6 +89,9 @@ func (w *warming) see(now time.Duration, sent int64, cpu time.Duration) (enough 
 // has stopped changing; what the warm-up cost is kept as the cold figure. One that never settles is measured
 // as it is, and the trial says so.
 func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *result.Trial) error {
+	if r.experiment.stack() {
+		return r.warmStack(ctx, g, s, l, t)
+	}
 	first, err := s.cpu()
 	if err != nil {
 		return err

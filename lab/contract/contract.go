@@ -19,6 +19,9 @@
 // Chat servers (the workload chat) have theirs too: what a member of a room says is told to all others once and in order, whatever
 // some of them do, and to nobody else.
 //
+// TCP/IP stacks (the workload stack) are no servers: each is given a device and an address in a network namespace of its own, and the kernel on the other
+// side talks to the services that stand on it.
+//
 // Programs that are kept as they were published (contract = "published") are checked for what they promise:
 // five connections of printable bytes, the escapes of Go's %q undone, and no care for SIGTERM or their children.
 //
@@ -41,6 +44,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/lab/internal/network"
 	"weir/lab/sample"
 	"weir/lab/subject"
 )
@@ -58,7 +62,7 @@ type Options struct {
 type Outcome struct {
 	Name     string // "integrity", "reset", …
 	Host     string // where the server listened
-	Workload string // "sink", "echo", "page", "files" or "chat"
+	Workload string // "sink", "echo", "page", "files", "chat" or "stack"
 	Err      error  // what was expected and what was seen
 	Skipped  string // why it was not tried
 }
@@ -66,6 +70,9 @@ type Outcome struct {
 // Own says whether a subject takes this project's flags, so that Options.Own fits it.
 func Own(s *subject.Subject) bool {
 	run := strings.Join(s.RunCmd, " ")
+	if s.IsStack() {
+		return strings.Contains(run, "--addr {net}")
+	}
 	return s.Contract != "published" && strings.Contains(run, "--listen {addr}") && strings.Contains(run, "--workload {workload}")
 }
 
@@ -101,10 +108,10 @@ var checks = []check{
 	{name: "port in use", full: true, own: true, alone: portInUse},
 }
 
-// Names lists the checks in the order in which they run: those of streams, then those of HTTP and of chat that have other names.
+// Names lists the checks in the order in which they run: those of streams, then those of HTTP, of chat and of stacks that have other names.
 func Names() []string {
 	var names []string
-	for _, c := range slices.Concat(checks, webChecks, chatChecks) {
+	for _, c := range slices.Concat(checks, webChecks, chatChecks, stackChecks) {
 		if !slices.Contains(names, c.name) {
 			names = append(names, c.name)
 		}
@@ -119,6 +126,8 @@ func checksOf(workload string) []check {
 		return webChecks
 	case isChat(workload):
 		return chatChecks
+	case workload == "stack":
+		return stackChecks
 	}
 	return checks
 }
@@ -132,6 +141,9 @@ func isWeb(workload string) bool { return workload == "page" || workload == "fil
 func Check(ctx context.Context, s *subject.Subject, o Options) []Outcome {
 	if o.Hosts == nil {
 		o.Hosts = []string{"127.0.0.1", "::1"}
+	}
+	if s.IsStack() {
+		o.Hosts = []string{"a device of its own"}
 	}
 	if o.Patience == 0 {
 		o.Patience = 20 * time.Second
@@ -154,11 +166,7 @@ func checkAt(ctx context.Context, s *subject.Subject, o Options, host, workload 
 			o.Each(found)
 		}
 	}
-	if _, err := subject.FreePort(host); err != nil {
-		report(Outcome{Name: "start", Skipped: fmt.Sprintf("this machine has no %s: %v", host, err)})
-		return all
-	}
-	if reason := deafTo(s, host); reason != "" {
+	if reason := nowhere(s, host); reason != "" {
 		report(Outcome{Name: "start", Skipped: reason})
 		return all
 	}
@@ -229,6 +237,7 @@ type bench struct {
 	process  *subject.Process // nil in checks that start it themselves
 	out      *os.File         // its standard output
 	www      *www             // what an HTTP server serves; nil for others
+	network  *network.Network // that a TCP/IP stack is in; nil for servers
 	stopped  bool             // stop was called
 	named    int              // nicks and rooms that a chat server was told
 }
@@ -266,9 +275,11 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 		}
 		b.params.Www = b.www.dir
 	}
-	if b.params.Port, err = subject.FreePort(host); err != nil {
+	leave, err := b.seat()
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, leave()) }()
 	if b.out, err = os.OpenFile(filepath.Join(dir, "output"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return err
 	}
@@ -288,8 +299,12 @@ func (b *bench) start() (end func(), err error) {
 	if err != nil {
 		group = nil // without accounting, its process group tells what it leaves behind
 	}
+	place := subject.Place{Stdout: b.out}
+	if b.network != nil {
+		place.Sample.Netns = b.network.Subject
+	}
 	for range ports {
-		b.process, err = b.subject.Start(b.ctx, group, b.params, subject.Place{Stdout: b.out})
+		b.process, err = b.subject.Start(b.ctx, group, b.params, place)
 		if !errors.Is(err, subject.ErrPortInUse) {
 			break
 		}

@@ -16,6 +16,8 @@ func (p Plan) Unit() string {
 		return "request"
 	case p.Chat():
 		return "delivery"
+	case p.Stack():
+		return "operation"
 	}
 	return "message"
 }

@@ -45,7 +45,7 @@ type Results struct {
 // Plan is what was to be run. Every combination of a subject, a number of connections and a pattern is a cell.
 type Plan struct {
 	Quick         bool     `json:"quick"`
-	Workload      string   `json:"workload"` // sink or echo; page or files, whose messages are HTTP requests; chat, whose messages are deliveries
+	Workload      string   `json:"workload"` // sink or echo; page or files, whose messages are HTTP requests; chat, whose messages are deliveries; stack, whose messages are operations
 	Loads         []Load   `json:"loads"`    // usually one; im-published has two
 	Connections   []int    `json:"connections"`
 	Patterns      []string `json:"patterns"`                // staggered, together, poisson; closed
@@ -73,6 +73,8 @@ type Load struct {
 
 	Requests Requests `json:"requests,omitzero"` // of loads of HTTP requests
 	Rooms    Rooms    `json:"rooms,omitzero"`    // of loads of members of rooms, who say Rate messages a second each
+
+	Operation Operation `json:"operation,omitzero"` // on a TCP/IP stack; Rate is that of each flow of pings
 }
 
 // Machine is where the run took place.
@@ -148,6 +150,7 @@ type Trial struct {
 	SpreadUS      Percentiles `json:"spread_us,omitzero"`   // together only; from a burst's first message to its last
 	Churn         *Churn      `json:"churn,omitempty"`      // loads with short connections
 	HTTP          *HTTP       `json:"http,omitempty"`       // loads of requests
+	Stack         *OnStack    `json:"stack,omitempty"`      // operations on TCP/IP stacks
 	LoadRunQueue  float64     `json:"load_run_queue_ratio"` // generator's run-queue wait / duration
 	WindowS       float64     `json:"window_s"`             // the measured window's length
 

@@ -16,6 +16,9 @@ const (
 // MetricRate is compared where the answers themselves set the pace.
 const MetricRate = "requests_per_s"
 
+// MetricLatency is compared on TCP/IP stacks: the mean time of an operation.
+const MetricLatency = "mean_us"
+
 // Closed is the pattern of loads in which a connection asks again when it has its answer.
 const Closed = "closed"
 

@@ -18,7 +18,14 @@ func (s *Subject) fill(words []string, p Params) []string {
 		"{addr}", net.JoinHostPort(p.Host, port), "{host}", p.Host, "{port}", port, "{workload}", p.Workload,
 		"{size}", strconv.Itoa(p.Size), "{work_us}", strconv.Itoa(p.WorkUS), "{wait_ms}", strconv.Itoa(p.WaitMS),
 		"{www}", p.Www, "{sleep_ms}", strconv.Itoa(p.SleepMS), "{sleep_every}", strconv.Itoa(p.SleepEvery),
-		"{filters}", strconv.Itoa(p.Filters), "{gzip}", digit(p.Gzip)))
+		"{filters}", strconv.Itoa(p.Filters), "{gzip}", digit(p.Gzip),
+		"{tap}", p.Tap, "{net}", p.Net, "{mtu}", strconv.Itoa(p.MTU), "{cores}", strconv.Itoa(p.Cores)))
+}
+
+// InsideCommand is the command line by which a stack measures its own loopback; empty where it has none.
+func (s *Subject) InsideCommand(i Inside) []string {
+	return replaceAll(s.InsideCmd, strings.NewReplacer("{dir}", s.Dir, "{out}", s.Out, "{root}", s.Root, "{operation}", i.Operation,
+		"{connections}", strconv.Itoa(i.Connections), "{duration}", i.Duration.String(), "{cores}", strconv.Itoa(i.Cores)))
 }
 
 // digit is how a command line says yes and no.

@@ -50,6 +50,9 @@ func parse(data []byte) (*Subject, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
+	if s.IsStack() && s.Network == "" {
+		s.Network = "tap"
+	}
 	if p := s.problem(); p != nil {
 		return nil, fmt.Errorf(":%d: %s: %s%s", lineOf(data, p.key), p.key, p.text, forInstance(p.key))
 	}

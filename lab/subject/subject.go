@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Subject is a server under test. Read returns only valid ones; nothing changes one afterwards.
@@ -31,12 +32,14 @@ type Subject struct {
 	About        string            `toml:"about"`         // what it does with a message
 	Differs      string            `toml:"differs"`       // where its work is not equal to the others'
 	Durability   string            `toml:"durability"`    // of a chat server: what becomes of an acknowledged message when it is killed
-	Workloads    []string          `toml:"workloads"`     // of the known ones: "sink", "echo", "page", "files"
+	Workloads    []string          `toml:"workloads"`     // of the known ones: "sink", "echo", "page", "files", "chat"; or "stack" alone
 	Needs        []string          `toml:"needs"`         // commands that must be on PATH to build or run it
 	CheckCmd     []string          `toml:"check"`         // exits 0 where the subject can work; optional
 	VersionCmd   []string          `toml:"version"`       // prints the version of what it runs on; optional
 	BuildCmd     []string          `toml:"build"`         // optional
 	RunCmd       []string          `toml:"run"`           //
+	InsideCmd    []string          `toml:"inside"`        // of a TCP/IP stack: measures its own loopback; optional
+	Network      string            `toml:"network"`       // of a TCP/IP stack: "tap", or "veth" for one that is a kernel's
 	Ready        string            `toml:"ready"`         // "listen", "connect" or "line: TEXT"
 	WarmMessages int               `toml:"warm_messages"` // messages the whole server needs to be warm; 2000 if not given
 	Sources      []string          `toml:"sources"`       // globs, relative to Dir, for counting lines
@@ -67,6 +70,21 @@ type Params struct {
 	SleepEvery int    // 0: no request sleeps
 	Filters    int    // components that pass everything through
 	Gzip       bool   // compress text for clients that take it
+
+	// What follows is for TCP/IP stacks, whose address is Host.
+
+	Tap   string // the device
+	Net   string // Host with the length of its network: 10.77.0.2/24
+	MTU   int    // bytes; 0 means 1500
+	Cores int    // to run on; 0: all
+}
+
+// Inside says what a stack is to do on its own loopback.
+type Inside struct {
+	Operation   string // "connect", "bulk" or "rr"
+	Connections int
+	Duration    time.Duration // of the window
+	Cores       int           // to run on; 0: all
 }
 
 // withDefaults fills what a caller may leave out.
@@ -76,6 +94,9 @@ func (p Params) withDefaults() Params {
 	}
 	if p.Size == 0 {
 		p.Size = 1000
+	}
+	if p.MTU == 0 {
+		p.MTU = 1500
 	}
 	return p
 }

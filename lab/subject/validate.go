@@ -27,6 +27,8 @@ var examples = map[string]string{
 	"dependencies":  `dependencies = 0`,
 	"binary":        `binary = "{out}/my-server"`,
 	"env":           `env = { GOGC = "100" }`,
+	"inside":        `inside = ["{out}/my-stack", "--inside", "{operation}", "--connections", "{connections}", "--duration", "{duration}"]`,
+	"network":       `network = "tap"`,
 	"contract":      `contract = "full"`,
 }
 
@@ -51,7 +53,7 @@ var (
 
 // problem returns the first thing that is wrong, nil for a description that can work.
 func (s *Subject) problem() *problem {
-	for _, check := range []func() *problem{s.wrongWords, s.wrongChoices, s.wrongNumbers, s.wrongPlaceholders, s.nowhereToListen} {
+	for _, check := range []func() *problem{s.wrongWords, s.wrongChoices, s.wrongNumbers, s.wrongPlaceholders, s.wrongStack, s.nowhereToListen} {
 		if p := check(); p != nil {
 			return p
 		}
@@ -116,14 +118,15 @@ func (s *Subject) wrongNumbers() *problem {
 	return nil
 }
 
-// workloads are what a server can be asked to do: two on messages, two on HTTP requests, one on rooms.
-var workloads = []string{"sink", "echo", "page", "files", "chat"}
+// workloads are what a server can be asked to do: two on messages, two on HTTP requests, one on rooms. The last is not a server's.
+var workloads = []string{"sink", "echo", "page", "files", "chat", stack}
 
 // placesOnly and everything are the placeholders that a key may hold.
 var (
 	placesOnly = []string{"{dir}", "{out}", "{root}"}
 	everything = append(slices.Clone(placesOnly), "{addr}", "{host}", "{port}", "{workload}", "{size}", "{work_us}", "{wait_ms}",
-		"{www}", "{sleep_ms}", "{sleep_every}", "{filters}", "{gzip}")
+		"{www}", "{sleep_ms}", "{sleep_every}", "{filters}", "{gzip}", "{tap}", "{net}", "{mtu}", "{cores}")
+	ofInside = append(slices.Clone(placesOnly), "{operation}", "{connections}", "{duration}", "{cores}")
 )
 
 func (s *Subject) wrongPlaceholders() *problem {
@@ -135,6 +138,7 @@ func (s *Subject) wrongPlaceholders() *problem {
 	}{
 		{"check", s.CheckCmd, placesOnly}, {"version", s.VersionCmd, placesOnly}, {"build", s.BuildCmd, placesOnly}, {"binary", []string{s.Binary}, placesOnly},
 		{"needs", s.Needs, nil}, {"sources", s.Sources, nil}, {"run", s.RunCmd, everything}, {"env", values, everything},
+		{"inside", s.InsideCmd, ofInside},
 	} {
 		for _, word := range k.words {
 			for _, p := range placeholder.FindAllString(word, -1) {
@@ -156,7 +160,7 @@ func unknownPlaceholder(p string, known []string) string {
 
 // nowhereToListen catches a server that the lab could not tell its address.
 func (s *Subject) nowhereToListen() *problem {
-	if s.told("{addr}") || s.told("{port}") {
+	if s.told("{addr}") || s.told("{port}") || s.IsStack() {
 		return nil
 	}
 	return &problem{"run", "holds neither {addr} nor {port}, so that the lab could not tell the server where to listen"}

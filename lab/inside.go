@@ -1,0 +1,128 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"weir/internal/tail"
+	"weir/lab/result"
+	"weir/lab/sample"
+	"weir/lab/subject"
+)
+
+// insideReport is what a stack says that measured its own loopback.
+type insideReport struct {
+	Messages     int64              `json:"messages"`
+	Bytes        int64              `json:"bytes"`
+	GbitS        float64            `json:"gbit_s"`
+	LatencyUS    result.Percentiles `json:"latency_us"`
+	MeanUS       float64            `json:"mean_us"`
+	Errors       map[string]int64   `json:"errors"`
+	CPUNS        int64              `json:"cpu_ns"`
+	WindowNS     int64              `json:"window_ns"`
+	WarmMessages int64              `json:"warm_messages"`
+	Collector    *result.Collected  `json:"collector"`
+}
+
+// insidePatience is how much longer than its window a measurement inside may take.
+const insidePatience = 15 * time.Second
+
+// inside runs a stack that measures its own loopback: both ends, and the generator, are in its process.
+func (r *Runner) inside(ctx context.Context, p Place, l Load, t *result.Trial) (err error) {
+	s := r.subjects[p.base()]
+	if s.Subject == nil || len(s.InsideCmd) == 0 {
+		return fmt.Errorf("lab: the subject %s has no inside: leave it out of the load %s", p.base(), l.Name)
+	}
+	net, err := makeNetwork(s.Subject)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, net.Close()) }()
+	group, err := sample.NewGroup(s.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, group.Close()) }()
+	place, _, _, err := r.site.places(l.Cores)
+	if err != nil {
+		return err
+	}
+	place.Netns = net.Subject
+	before, err := readInside(group)
+	if err != nil {
+		return err
+	}
+	r.progress(r.state(p))
+	said, err := runInside(ctx, group, place, s.Subject, subject.Inside{Operation: l.Operation, Connections: p.Connections, Duration: r.windowOf(l), Cores: l.Cores})
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	after, err := readInside(group)
+	if err != nil {
+		return err
+	}
+	said.fill(t, l)
+	seen := observed{before: before, after: after, packets: true}
+	ev := seen.judge((&watch{subject: &running{group: group}, generator: &generator{}}).ours())
+	ev.Shared, ev.Errors = true, said.Errors
+	decide(t, ev)
+	return nil
+}
+
+func readInside(g *sample.Group) (r reading, err error) {
+	if r.machine, err = sample.ReadMachine(); err == nil {
+		r.subject, err = g.CPU()
+	}
+	r.lab = ownCPU()
+	return r, err
+}
+
+// runInside runs the command to its end.
+func runInside(ctx context.Context, g *sample.Group, place sample.Placement, s *subject.Subject, i subject.Inside) (r insideReport, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, i.Duration*2+insidePatience, errors.New("it did not end in time"))
+	defer cancel()
+	words := s.InsideCommand(i)
+	var out bytes.Buffer
+	told := tail.New(4096)
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, &out, told
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := g.Start(cmd, place); err != nil {
+		return r, fmt.Errorf("lab: %s cannot start: %w", s.Name, err)
+	}
+	ended := make(chan error, 1) // one answer, from the goroutine below
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = errors.Join(context.Cause(ctx), syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
+		<-ended
+	}
+	if err == nil {
+		err = json.Unmarshal(out.Bytes(), &r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("lab: %s inside: %w: %s", s.Name, err, told.LastLine())
+	}
+	return r, nil
+}
+
+// fill writes what the stack says into a trial.
+func (i *insideReport) fill(t *result.Trial, l Load) {
+	t.Messages, t.Bytes, t.LatencyUS, t.WarmMessages = i.Messages, i.Bytes, i.LatencyUS, i.WarmMessages
+	t.WindowS, t.AchievedRatio = time.Duration(i.WindowNS).Seconds(), 1
+	if i.Messages > 0 {
+		t.CPUUSPerMessage = us(time.Duration(i.CPUNS)) / float64(i.Messages)
+		t.MachineUSPerMsg = t.CPUUSPerMessage
+	}
+	if i.WindowNS > 0 {
+		t.CPUPercentMean = 100 * float64(i.CPUNS) / float64(i.WindowNS)
+	}
+	t.Stack = &result.OnStack{Operation: l.Operation, MeanUS: i.MeanUS, GbitS: i.GbitS, After: i.Collector}
+}

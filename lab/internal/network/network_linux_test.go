@@ -1,0 +1,109 @@
+package network
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// made is a network of the kind, or the test is skipped: it takes root and a kernel that has what it needs.
+func made(t *testing.T, kind func(string) (*Network, error), name string) *Network {
+	t.Helper()
+	n, err := kind(fmt.Sprintf("weir%s%d", name, os.Getpid()))
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, namespace := range n.Namespaces() {
+			if _, err := os.Stat("/run/netns/" + namespace); err == nil {
+				t.Errorf("the namespace %s is left", namespace)
+			}
+		}
+	})
+	return n
+}
+
+func read(file string) string {
+	b, _ := os.ReadFile(filepath.Join(sysctls, file))
+	return strings.TrimSpace(string(b))
+}
+
+// What stands in the results holds for the connections of the trials, and for nobody else's.
+func TestSettingsAreTheNamespacesOwn(t *testing.T) {
+	const control = "tcp_congestion_control"
+	host := read(control)
+	n := made(t, Cable, "set")
+	chosen := 0
+	for _, c := range strings.Fields(read("tcp_available_congestion_control")) {
+		if err := n.Set(control, c); err != nil {
+			t.Logf("cannot choose %s there: %v", c, err)
+			continue
+		}
+		chosen++
+		for _, namespace := range n.Namespaces() {
+			if got := Setting(namespace, control); got != c {
+				t.Errorf("%s uses %q, and it says %q", namespace, c, got)
+			}
+		}
+	}
+	if chosen == 0 {
+		t.Skip("no congestion control can be chosen in a namespace here")
+	}
+	if got := read(control); got != host {
+		t.Errorf("this process has %q, had %q", got, host)
+	}
+	if got := Setting("weir-no-such-namespace", control); got != "" {
+		t.Errorf("a namespace that is not there uses %q", got)
+	}
+}
+
+// The two ends of a cable reach each other, and nobody else does.
+func TestTheEndsOfACableReachEachOther(t *testing.T) {
+	n := made(t, Cable, "cab")
+	var l net.Listener
+	err := In(n.Subject, func() (err error) {
+		l, err = net.Listen("tcp4", net.JoinHostPort(n.Host(), "7"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	err = In(n.Peer, func() error {
+		c, err := net.Dial("tcp4", l.Addr().String())
+		if err == nil {
+			c.Close()
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestADeviceIsReadyForAStack(t *testing.T) {
+	n := made(t, Tap, "tap")
+	if n.Host() != "10.77.0.2" || len(n.Namespaces()) != 1 {
+		t.Errorf("got %+v", n)
+	}
+	err := In(n.Peer, func() error {
+		device, err := net.InterfaceByName(n.Tap)
+		if err != nil || device.Flags&net.FlagUp == 0 {
+			return fmt.Errorf("the device: %+v, %v", device, err)
+		}
+		addrs, err := device.Addrs()
+		if err != nil || !strings.Contains(fmt.Sprint(addrs), tapPeer.String()) {
+			return fmt.Errorf("its addresses: %v, %v", addrs, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

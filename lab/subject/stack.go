@@ -1,0 +1,40 @@
+package subject
+
+import (
+	"fmt"
+	"strings"
+)
+
+// stack is the workload of TCP/IP stacks, which are no servers: the lab makes a network for each run, and talks to the services that stand on them.
+const stack = "stack"
+
+// IsStack says whether the subject is a TCP/IP stack.
+func (s *Subject) IsStack() bool { return s.Serves(stack) }
+
+// wrongStack is what is wrong with the keys of a TCP/IP stack, or with a server's that has them.
+func (s *Subject) wrongStack() *problem {
+	if !s.IsStack() {
+		switch {
+		case len(s.InsideCmd) > 0:
+			return &problem{"inside", "only a TCP/IP stack (workloads = [\"stack\"]) has an inside"}
+		case s.Network != "":
+			return &problem{"network", "only a TCP/IP stack (workloads = [\"stack\"]) has a network of its own"}
+		}
+		return nil
+	}
+	switch {
+	case len(s.Workloads) > 1:
+		return &problem{"workloads", "a TCP/IP stack is no server: let \"stack\" stand alone"}
+	case s.Network != "tap" && s.Network != "veth":
+		return &problem{"network", fmt.Sprintf("%q is neither tap nor veth", s.Network)}
+	case !s.told("{net}") && !s.told("{host}"):
+		return &problem{"run", "holds neither {net} nor {host}, so that the lab could not tell the stack its address"}
+	case s.Network == "tap" && !s.told("{tap}"):
+		return &problem{"run", "holds no {tap}, so that the lab could not tell the stack its device"}
+	case !strings.HasPrefix(s.Ready, "line:"):
+		return &problem{"ready", fmt.Sprintf("%q cannot be seen of a stack: let it print a line, and name that as line: TEXT", s.Ready)}
+	case len(s.InsideCmd) > 0 && s.InsideCmd[0] == "":
+		return &problem{"inside", "its first word, the command, is empty"}
+	}
+	return nil
+}
