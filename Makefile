@@ -35,9 +35,9 @@ portability: build ## get other compilers, build and test the C subjects and the
 	@build/weir lab portability
 	@WEIR_CHATTEST_COMPILERS=1 go test -count 1 -timeout 30m -run TestCompilers ./chat/chattest
 
-peers: build ## get the web and chat servers to compare with, and build them
+peers: build ## get the web and chat servers and the stack to compare with, and build them
 	@scripts/setup peers
-	@for get in subjects/http-*/get subjects/chat-*/get; do "$$get" || echo "make: going on without $$(basename "$$(dirname "$$get")")" >&2; done
+	@for get in subjects/http-*/get subjects/chat-*/get subjects/stack-*/get; do "$$get" || echo "make: going on without $$(basename "$$(dirname "$$get")")" >&2; done
 	@build/weir lab build
 
 web-bars: build ## what a web server has to bear: idle connections, slow attacks, a large file

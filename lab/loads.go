@@ -19,6 +19,8 @@ import (
 //
 // Where it is chat, connections are the members of a room, each of whom says Rate messages a second; without one, the next when
 // all have heard the last. What counts as a message then is a delivery.
+//
+// Where it is stack, Operation says what is done with a TCP/IP stack by so many clients, or flows of Rate pings a second.
 type Load struct {
 	Name   string  `toml:"name"`
 	Rate   float64 `toml:"rate"`    // messages a second a connection
@@ -32,7 +34,12 @@ type Load struct {
 	Replay int    `toml:"replay"` // messages of a history that newcomers read, instead of talking
 	Caps   string `toml:"caps"`   // capabilities that members ask for, by commas
 
-	Connections []int `toml:"connections"` // in place of the experiment's, where the workload is chat
+	Operation string `toml:"operation"` // on a TCP/IP stack: ping, connect, in, out, rr, idle; inside: connect, bulk, rr
+	Inside    bool   `toml:"inside"`    // both ends are on the stack, over its own loopback
+	Processes bool   `toml:"processes"` // pings by as many processes of the system's ping, at one a second each
+	Cores     int    `toml:"cores"`     // that the stack has, and its peer the others; 0: both have all
+
+	Connections []int `toml:"connections"` // in place of the experiment's, where the workload is chat or stack
 
 	Subjects []string `toml:"subjects"` // those of the experiment's that meet this load; empty: all
 	Blocks   int      `toml:"blocks"`   // at most so many in each of its cells; 0: as many as of the others
@@ -58,14 +65,15 @@ func (l Load) config(workload string, connections int, pattern string) load.Conf
 }
 
 // asksChat says whether anything is set that only members of rooms have.
-func (l Load) asksChat() bool { return l.Replay != 0 || l.Caps != "" || len(l.Connections) > 0 }
+func (l Load) asksChat() bool { return l.Replay != 0 || l.Caps != "" }
 
 // result is the load as the results tell it.
 func (l Load) result() result.Load {
 	return result.Load{Name: l.Name, Rate: l.Rate, Size: l.Size, Bits: l.Bits, Idle: l.Idle, Churn: l.Churn, WorkUS: l.WorkUS, WaitMS: l.WaitMS,
 		Requests: result.Requests{Path: l.Path, NoKeepAlive: l.NoKeepAlive, Count: l.Requests, SleepMS: l.SleepMS, SleepEvery: l.SleepEvery,
 			Filters: l.Filters, Gzip: l.Gzip, Cold: l.Cold, DurationS: time.Duration(l.Duration).Seconds()},
-		Rooms: result.Rooms{Replay: l.Replay, Caps: l.Caps}}
+		Rooms:     result.Rooms{Replay: l.Replay, Caps: l.Caps},
+		Operation: result.Operation{Name: l.Operation, Inside: l.Inside, Processes: l.Processes, Cores: l.Cores}}
 }
 
 // validateLoads names the loads that have no name, and makes sure that the generator can offer every load
@@ -83,9 +91,13 @@ func (e *Experiment) validateLoads() error {
 			bad = "blocks must be from 0 to 1000"
 		case l.Duration != 0 && !between(l.Duration, shortestWindow, time.Hour):
 			bad = "duration must be from 200ms to 1h"
+		case e.stack():
+			bad = e.badOperation(l)
+		case l.asksStack():
+			bad = "operation, inside, processes and cores are for the workload stack: leave them out, or set that"
 		case e.chat():
 			bad = e.badRooms(l)
-		case l.asksChat():
+		case l.asksChat() || len(l.Connections) > 0:
 			bad = "replay, caps and connections are for the workload chat: leave them out, or set that"
 		case e.http():
 			bad = e.badRequests(l)
