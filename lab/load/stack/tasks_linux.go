@@ -10,11 +10,10 @@ import (
 
 const (
 	connectBytes = 4096
-	writeSize    = 256 << 10 // bytes of a write of bulk
-	quantum      = 1 << 20   // bytes of bulk after which the other connections have their turn
+	quantum      = 1 << 20 // bytes of one write or read of bulk, after which the other connections have their turn; larger ones cost less for each byte
 )
 
-var block [writeSize]byte // what is sent; nobody writes to it
+var block [quantum]byte // what is sent; nobody writes to it
 
 // said are the events that tell of something to read: bytes, an end, an error.
 const said = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
