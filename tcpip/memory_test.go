@@ -1,0 +1,95 @@
+package tcpip
+
+import (
+	"io"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"weir/serve"
+	"weir/tcpip/link"
+)
+
+// idleMost is what an idle connection may take of memory, in bytes. An application's own goroutine is not the stack's.
+const idleMost = 4 << 10
+
+func TestAnIdleConnectionTakesLittleMemory(t *testing.T) {
+	const conns = 1000
+	a, b := hosts(t, link.PairConfig{Depth: 1 << 14})
+	l, err := b.Listen("tcp", ":7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Serve(":8", serve.Service{Open: func(serve.Conn) serve.Session { return echo{} }}, serve.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	used(t, a, nil, "10.0.0.2:8", 10) // what is made once
+	dialed := used(t, a, nil, "10.0.0.2:8", conns)
+	both := used(t, a, l, "10.0.0.2:7", conns)
+	t.Logf("two ends, a session at one: %d bytes; two ends with net.Conn: %d bytes", dialed, both)
+	if dialed > 2*idleMost || both > 2*idleMost {
+		t.Errorf("two ends take %d bytes, or %d with a session at one; they may take %d", both, dialed, 2*idleMost)
+	}
+}
+
+// used is how much each of so many connections takes once they are idle, both ends together. All have carried something, both ways.
+func used(t *testing.T, a *Stack, l net.Listener, address string, conns int) uint64 {
+	t.Helper()
+	said := make([]byte, 3000)
+	before, all := memory(), make([]net.Conn, 0, 2*conns)
+	for range conns {
+		c, err := a.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+		c.Write(said) //nolint:errcheck // it is read
+		if l != nil {
+			d, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, d)
+			if _, err := io.ReadFull(d, said); err != nil {
+				t.Fatal(err)
+			}
+			d.Write(said) //nolint:errcheck // likewise
+		}
+		if _, err := io.ReadFull(c, said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range all {
+		for c.(*Conn).held() > 0 { // until the last acknowledgment is there
+			time.Sleep(time.Millisecond)
+		}
+	}
+	after := memory()
+	runtime.KeepAlive(all)
+	return (after - before) / uint64(conns)
+}
+
+// held is how many bytes of data the connection has.
+func (c *Conn) held() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := c.tcp.Info()
+	return i.Unread + i.Unsent + i.UnderWay
+}
+
+// memory is what is in use, without what the collector could take.
+func memory() uint64 {
+	runtime.GC()
+	runtime.GC() // what pools keep is gone only after the second time
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// echo is a session.
+type echo struct{}
+
+func (echo) Input(in []byte, out *serve.Writer) error { _, err := out.Write(in); return err }
+func (echo) Wake(time.Time, *serve.Writer) error      { return nil }
+func (echo) Close(error)                              {}
