@@ -1,0 +1,135 @@
+package tcpip
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"weir/serve"
+	"weir/tcpip/link"
+	"weir/tcpip/tcp"
+)
+
+// The ways in which an application runs on a connection.
+var applications = map[string]func(b *testing.B, s *Stack){
+	"goroutine": func(b *testing.B, s *Stack) {
+		l, err := s.Listen("tcp", ":7")
+		if err != nil {
+			b.Fatal(err)
+		}
+		go func() { // until the stack closes
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer c.Close()
+					io.CopyBuffer(struct{ io.Writer }{c}, struct{ io.Reader }{c}, make([]byte, 4096)) //nolint:errcheck // until the peer closes
+				}()
+			}
+		}()
+	},
+	"session": func(b *testing.B, s *Stack) {
+		if _, err := s.Serve(":7", serve.Service{Open: func(serve.Conn) serve.Session { return echo{} }}, serve.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	},
+}
+
+// applied runs a benchmark with each of them, between two stacks in memory.
+func applied(b *testing.B, do func(b *testing.B, dial func() net.Conn)) {
+	for name, start := range applications {
+		b.Run(name, func(b *testing.B) {
+			la, ls := link.Pair(link.PairConfig{Superframe: 65535, Checksum: true})
+			short := tcp.Config{WaitTime: time.Millisecond} // or a connect benchmark runs out of ports
+			a := measured(b, Config{Link: la, TCP: short, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
+			s := measured(b, Config{Link: ls, TCP: short, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
+			start(b, s)
+			b.ReportAllocs()
+			do(b, func() net.Conn {
+				c, err := a.Dial("tcp", "10.0.0.2:7")
+				if err != nil {
+					b.Fatal(err)
+				}
+				return c
+			})
+		})
+	}
+}
+
+// measured is a host that lives as long as the benchmark.
+func measured(b *testing.B, c Config) *Stack {
+	s, err := New(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { s.Close() })
+	return s
+}
+
+// roundTrips sends a byte there and back, one after the other.
+func roundTrips(b *testing.B, dial func() net.Conn) {
+	c := dial()
+	defer c.Close()
+	p := make([]byte, 1)
+	for b.Loop() {
+		if _, err := c.Write(p); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// connects opens a connection, sends 4 kB, takes them back, and closes.
+func connects(b *testing.B, dial func() net.Conn) {
+	p := make([]byte, 4096)
+	for b.Loop() {
+		c := dial()
+		if _, err := c.Write(p); err != nil {
+			b.Fatal(err)
+		}
+		if err := c.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+			b.Fatal(err)
+		}
+		if n, err := io.Copy(io.Discard, c); n != 4096 || err != nil {
+			b.Fatal(n, err)
+		}
+		c.Close()
+	}
+}
+
+// streams sends 1 MiB and takes it back, again and again.
+func streams(b *testing.B, dial func() net.Conn) {
+	c := dial()
+	defer c.Close()
+	const piece = 1 << 20
+	b.SetBytes(piece)
+	out, in := make([]byte, piece), make([]byte, piece)
+	for b.Loop() {
+		sent := make(chan error, 1) // the goroutine below -> here
+		go func() {
+			_, err := c.Write(out)
+			sent <- err
+		}()
+		if _, err := io.ReadFull(c, in); err != nil {
+			b.Fatal(err)
+		}
+		if err := <-sent; err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A byte there and back between two stacks in memory: what the stack itself costs, at both ends, and goroutines.
+func BenchmarkRoundTrip(b *testing.B) { applied(b, roundTrips) }
+
+// A connection's whole life.
+func BenchmarkConnect(b *testing.B) { applied(b, connects) }
+
+// A stream there and back.
+func BenchmarkStream(b *testing.B) { applied(b, streams) }
