@@ -25,6 +25,7 @@ type Config struct {
 	Probe      bool             // ask, before they are used, whether somebody has the addresses (RFC 5227): New takes 5 to 7 s then, and fails if somebody has
 	Conflicts  neigh.Policy     // what becomes of an address that somebody else uses too. Default: it is kept, and others are told so
 	OnConflict func(Conflict)   // is told; nil: nobody is. It is called by a goroutine that carries packets, and must not wait
+	TTL        uint8            // how many hops packets may go. Default 64
 	Resolver   []netip.AddrPort // servers of the domain name system, in the order in which they are asked; port 0 is 53. None: Dial takes addresses only
 	ErrorRate  int              // ICMP errors a second, ten times as many at once. Default 100
 	Backlog    int              // connections that wait to be accepted, for each listener, and as many that are being opened. Default 1,024
@@ -34,6 +35,7 @@ type Config struct {
 func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Memory, 256<<20)
 	setDefault(&c.ErrorRate, 100)
+	setDefault(&c.TTL, 64)
 	setDefault(&c.Backlog, 1024)
 	setDefault(&c.Waiting, 1<<17)
 	setDefault(&c.Run, RunChain)

@@ -220,7 +220,7 @@ func (c *Conn) emit(o *tcp.Sending) {
 	caps, p := &c.iface.caps, &out.Parts
 	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Urgent: o.Urgent, Options: o.Options.Append(out.options[:0])}
 	b := wire.AppendEthernet(out.head[:0], c.dst, caps.MAC, wire.TypeIPv4)
-	b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: 64, DontFragment: true, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
+	b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: c.s.cfg.TTL, DontFragment: true, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
 		Payload: wire.TCPHeader + len(f.Options) + o.Len()})
 	*p = link.Parts{Body: o.Payload}
 	if caps.Checksum {

@@ -2,7 +2,9 @@ package tcpip
 
 import (
 	"net/netip"
+	"sync"
 	"syscall"
+	"time"
 
 	"weir/tcpip/icmp"
 	"weir/tcpip/ip"
@@ -22,8 +24,7 @@ func (p *packet) icmp() layer {
 		if p.everybody {
 			return p.drop(DropICMP) // nobody is to be flooded by everybody (RFC 1122, section 3.2.2.6, lets it be)
 		}
-		s.sendIP(wire.IPv4Fields{TOS: p.ip.TOS(), Protocol: wire.ICMPv4Protocol, Src: p.ip.Dst(), Dst: p.ip.Src()}, //nolint:errcheck // it is counted
-			wire.AppendICMP(nil, wire.EchoReply, 0, m.Rest(), m.Body()))
+		p.echo(m)
 		return done
 	case wire.EchoReply:
 		s.sockets.echoed(p.ip, m)
@@ -36,10 +37,27 @@ func (p *packet) icmp() layer {
 	return p.reported(r)
 }
 
+// messages are kept for the next echo. An echo's data is as long as its sender likes, so what is large is not.
+var messages = sync.Pool{New: func() any { return new([]byte) }}
+
+// echo answers an echo: the same data, by the same kind of service, and with what its options wanted to be told (RFC 1122, section 3.2.2.6).
+func (p *packet) echo(m wire.ICMP) {
+	f := wire.IPv4Fields{TOS: p.ip.TOS(), Protocol: wire.ICMPv4Protocol, Src: p.ip.Dst(), Dst: p.ip.Src()}
+	if o := p.ip.Options(); len(o) > 0 {
+		f.Options = ip.Options(o).Answer(p.ip.Dst(), uint32(time.Now().UnixMilli()%(24*time.Hour).Milliseconds()))
+	}
+	b := messages.Get().(*[]byte)
+	*b = wire.AppendICMP((*b)[:0], wire.EchoReply, 0, m.Rest(), m.Body())
+	p.lane.s.sendIP(f, *b) //nolint:errcheck // it is counted
+	if cap(*b) <= 4096 {
+		messages.Put(b)
+	}
+}
+
 // reported takes an error about a packet of ours. One that was never sent is somebody's invention (RFC 5927, section 4).
 func (p *packet) reported(r icmp.Report) layer {
 	s := p.lane.s
-	if !s.owns(r.About.Src()) {
+	if !s.owns(r.About.Src()) || r.Problem == icmp.TooBig && !r.Possible(p.lane.iface.caps.MTU) {
 		return p.drop(DropICMP)
 	}
 	transport := r.About[r.About.HeaderLen():]
@@ -52,12 +70,20 @@ func (p *packet) reported(r icmp.Report) layer {
 			return p.drop(DropICMP)
 		}
 	case wire.UDPProtocol:
+		u := s.sockets.udpFor(local, remote)
+		if u == nil || r.Problem == icmp.TooBig && !u.whole.Load() {
+			return p.drop(DropICMP)
+		}
 		if r.Problem == icmp.TooBig {
 			s.tooBig(remote.Addr(), r, p.now)
 		}
-		if !s.sockets.reported(local, remote, errorOf(r.Problem)) {
+		u.reported(errorOf(r.Problem))
+	case wire.ICMPv4Protocol:
+		if !s.sockets.unechoed(remote.Addr(), wire.ICMP(transport), errorOf(r.Problem)) {
 			return p.drop(DropICMP)
 		}
+	default:
+		return p.drop(DropICMP)
 	}
 	return done
 }
@@ -66,6 +92,7 @@ func (p *packet) reported(r icmp.Report) layer {
 func (s *Stack) tooBig(dst netip.Addr, r icmp.Report, now tcp.Time) int {
 	s.pathsMu.Lock()
 	defer s.pathsMu.Unlock()
+	defer func() { s.narrow.Store(int32(s.paths.Len())) }()
 	return s.paths.TooBig(dst, r.Length, r.NextMTU, ip.Time(now))
 }
 

@@ -83,6 +83,18 @@ func (b *inbox) fail(err error) {
 	b.reader.wake()
 }
 
+// failure is what a call that sends is told: that the socket is closed, or, once, what the network said of what was sent before.
+func (b *inbox) failure() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return net.ErrClosed
+	}
+	err := b.err
+	b.err = nil
+	return err
+}
+
 func (b *inbox) take() (d datagram, deadline time.Time, ok bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,7 +30,8 @@ func (a actions) Release(n *neigh.Neighbour, frame []byte) {
 	}
 }
 
-// sendIP sends a packet of anything but TCP, cut where it has to be. Its source and what the header needs are filled in.
+// sendIP sends a packet of anything but TCP, cut where it has to be. Its source and what the header needs are filled in. What the link or the neighbour does not take is counted, and is no
+// error, as with Linux.
 func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
 	i, hop, src, ok := s.way(f.Dst)
 	if !ok {
@@ -41,23 +42,23 @@ func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
 		f.Src = src
 	}
 	if f.TTL == 0 {
-		f.TTL = 64
+		f.TTL = s.cfg.TTL
 	}
 	mtu := s.mtu(f.Dst, i)
-	if f.DontFragment && wire.IPv4Header+len(f.Options)+len(payload) > mtu {
+	switch length := wire.IPv4Header + len(f.Options) + len(payload); {
+	case length > wire.IPv4Largest, f.DontFragment && length > mtu:
 		return syscall.EMSGSIZE
+	case !s.owns(f.Src):
+		return syscall.EADDRNOTAVAIL // it was another host's too (claims.go)
 	}
 	if !f.DontFragment {
 		f.ID = uint16(s.ids.Add(1))
 	}
-	var err error
 	ip.Fragment(f, payload, mtu, func(header, piece []byte) {
 		i.lanes[0].counts.went[carries(f.Protocol)].Add(1)
-		if !s.sendFrame(i, hop, header, piece) {
-			err = syscall.ENOBUFS
-		}
+		s.sendFrame(i, hop, header, piece)
 	})
-	return err
+	return nil
 }
 
 // sendFrame sends a packet to a neighbour, and says whether it went, or waits for the neighbour.
@@ -83,8 +84,12 @@ func (s *Stack) sendFrame(i *iface, hop netip.Addr, header, payload []byte) bool
 
 // mtu is how large a packet for an address may be.
 func (s *Stack) mtu(dst netip.Addr, i *iface) int {
+	if i.local || s.narrow.Load() == 0 {
+		return i.caps.MTU
+	}
 	s.pathsMu.Lock()
 	defer s.pathsMu.Unlock()
+	defer func() { s.narrow.Store(int32(s.paths.Len())) }()
 	return s.paths.MTU(dst, i.caps.MTU, ip.Time(s.now()))
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"weir/wire"
@@ -20,8 +21,15 @@ type pinger struct {
 	text []byte
 }
 
-// Ping asks a host whether it is there, with so many bytes of data, and says how long the answer took.
+// pingMost is the largest amount of data that an echo carries.
+const pingMost = wire.IPv4Largest - wire.IPv4Header - wire.ICMPHeader
+
+// Ping asks a host whether it is there, with so many bytes of data, at most 65,507, and says how long the answer took. Errors are EHOSTUNREACH and its like, when somebody says so, and
+// the context's. Any number may be under way, up to 65,536.
 func (s *Stack) Ping(ctx context.Context, dst netip.Addr, size int) (time.Duration, error) {
+	if size < 0 || size > pingMost || !dst.Is4() {
+		return 0, opError("ping", "ip", syscall.EINVAL)
+	}
 	p := &pinger{s: s, dst: dst, text: make([]byte, size)}
 	p.reader = newWaiter()
 	for i := range p.text {
@@ -48,6 +56,9 @@ func (s *sockets) addPing(p *pinger) error {
 	if s.closed {
 		return net.ErrClosed
 	}
+	if len(s.pings) > 1<<16-1 {
+		return syscall.EADDRNOTAVAIL
+	}
 	for p.id = uint16(rand.Uint32()); s.pings[p.id] != nil; p.id++ {
 	}
 	s.pings[p.id] = p
@@ -62,6 +73,18 @@ func (s *sockets) echoed(v wire.IPv4, m wire.ICMP) {
 	if p != nil && p.dst == v.Src() && bytes.Equal(p.text, m.Body()) {
 		p.put(datagram{})
 	}
+}
+
+// unechoed ends the wait for an echo that did not get there, and says whether somebody waits for it.
+func (s *sockets) unechoed(dst netip.Addr, m wire.ICMP, err error) bool {
+	s.mu.RLock()
+	p := s.pings[m.ID()]
+	s.mu.RUnlock()
+	if p == nil || m.Type() != wire.EchoRequest || p.dst != dst {
+		return false
+	}
+	p.fail(err)
+	return true
 }
 
 // Close ends the wait.

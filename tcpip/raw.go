@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"syscall"
 	"time"
 
 	"weir/tcpip/link"
@@ -81,7 +82,9 @@ func (s *sockets) ether(p *packet) {
 		src := p.eth.Src()
 		var a [16]byte // a hardware address, told apart from all of IP's by its length
 		copy(a[:], src[:])
-		c.put(datagram{netip.AddrPortFrom(netip.AddrFrom16(a), 0), slices.Clone(p.eth.Payload())})
+		if !c.put(datagram{netip.AddrPortFrom(netip.AddrFrom16(a), 0), slices.Clone(p.eth.Payload())}) {
+			p.drop(DropSocketFull)
+		}
 	}
 }
 
@@ -93,7 +96,9 @@ func (s *sockets) raw(p *packet) {
 		return
 	}
 	for _, c := range s.ip[p.ip.Protocol()] {
-		c.put(datagram{netip.AddrPortFrom(p.ip.Src(), 0), slices.Clone(p.ip.Payload())})
+		if !c.put(datagram{netip.AddrPortFrom(p.ip.Src(), 0), slices.Clone(p.ip.Payload())}) {
+			p.drop(DropSocketFull)
+		}
 	}
 }
 
@@ -108,7 +113,7 @@ func (s *sockets) bound(p wire.Protocol) bool {
 func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 	d, err := c.read()
 	if err != nil {
-		return 0, nil, opError("read", "ip", err)
+		return 0, nil, c.wrap("read", err)
 	}
 	if c.ether != 0 {
 		a := d.from.Addr().As16()
@@ -119,26 +124,50 @@ func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 
 // WriteTo implements net.PacketConn.
 func (c *PacketConn) WriteTo(p []byte, to net.Addr) (int, error) {
+	err := c.failure()
+	if err == nil {
+		err = c.send(p, to)
+	}
+	if err != nil {
+		return 0, c.wrap("write", err)
+	}
+	return len(p), nil
+}
+
+func (c *PacketConn) send(p []byte, to net.Addr) error {
 	switch a := to.(type) {
 	case EtherAddr:
+		if c.ether == 0 {
+			break
+		}
 		l := c.s.ifaces[0].lanes[0]
-		if c.ether == 0 || !l.q.Write(&link.Parts{Head: wire.AppendEthernet(make([]byte, 0, wire.EthernetHeader), a.MAC, l.iface.caps.MAC, c.ether), Body: [2][]byte{p}}) {
+		if len(p) > l.iface.caps.MTU {
+			return syscall.EMSGSIZE
+		}
+		if !l.q.Write(&link.Parts{Head: wire.AppendEthernet(make([]byte, 0, wire.EthernetHeader), a.MAC, l.iface.caps.MAC, c.ether), Body: [2][]byte{p}}) {
 			c.s.drops.add(DropDevice)
 		}
-		return len(p), nil
+		return nil
 	case *net.IPAddr:
-		dst, ok := netip.AddrFromSlice(a.IP.To4())
-		if ok && c.ether == 0 {
-			return len(p), c.s.sendIP(wire.IPv4Fields{Protocol: c.protocol, Dst: dst}, p)
+		if dst, ok := netip.AddrFromSlice(a.IP.To4()); ok && c.ether == 0 {
+			return c.s.sendIP(wire.IPv4Fields{Protocol: c.protocol, Dst: dst}, p)
 		}
 	}
-	return 0, opError("write", "ip", fmt.Errorf("%v is no address that this socket can send to", to))
+	return fmt.Errorf("%v is no address that this socket can send to", to)
+}
+
+func (c *PacketConn) wrap(op string, err error) error {
+	network := "ip"
+	if c.ether != 0 {
+		network = "ether"
+	}
+	return opError(op, network, err)
 }
 
 // Close implements net.PacketConn.
 func (c *PacketConn) Close() error {
 	if !c.close() {
-		return opError("close", "ip", net.ErrClosed)
+		return c.wrap("close", net.ErrClosed)
 	}
 	c.s.sockets.unbind(c)
 	return nil

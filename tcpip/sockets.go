@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -60,7 +61,12 @@ type UDPConn struct {
 	inbox
 	s             *Stack
 	local, remote netip.AddrPort // remote is zero when it was not dialed
+	whole         atomic.Bool    // what is sent must not be cut
 }
+
+// SetDontFragment has datagrams be sent whole or not at all: Write says syscall.EMSGSIZE for one that is larger than the way is known to take, and later for one that was. By default
+// a datagram is cut where it has to be.
+func (u *UDPConn) SetDontFragment(yes bool) { u.whole.Store(yes) }
 
 // udp takes a datagram to its socket.
 func (p *packet) udp() layer {
@@ -76,7 +82,7 @@ func (p *packet) udp() layer {
 		return p.drop(DropUDPPort)
 	}
 	if !u.put(datagram{remote, slices.Clone(d.Payload())}) {
-		return p.drop(DropUDPFull)
+		return p.drop(DropSocketFull)
 	}
 	return done
 }
@@ -95,16 +101,11 @@ func (s *sockets) udpFor(local, remote netip.AddrPort) *UDPConn {
 	return nil
 }
 
-// reported tells a socket what the network says of a datagram of its.
-func (s *sockets) reported(local, remote netip.AddrPort, err error) bool {
-	u := s.udpFor(local, remote)
-	if u == nil {
-		return false
-	}
-	if u.remote.IsValid() { // others could not know whom it is about
+// reported tells a socket what the network says of a datagram of its: the next call returns it. One that was not dialed could not know whom it is about.
+func (u *UDPConn) reported(err error) {
+	if u.remote.IsValid() {
 		u.fail(err)
 	}
-	return true
 }
 
 // addUDP puts a socket in, at a free port if it has none.
@@ -204,7 +205,10 @@ func (u *UDPConn) Read(p []byte) (int, error) {
 // WriteTo implements net.PacketConn.
 func (u *UDPConn) WriteTo(p []byte, to net.Addr) (int, error) {
 	a, ok := to.(*net.UDPAddr)
-	if !ok {
+	switch {
+	case u.remote.IsValid():
+		return 0, u.wrap("write", net.ErrWriteToConnected)
+	case !ok:
 		return 0, u.wrap("write", syscall.EINVAL)
 	}
 	ap := a.AddrPort()
@@ -223,14 +227,16 @@ func (u *UDPConn) Write(p []byte) (int, error) {
 const udpMost = wire.IPv4Largest - wire.IPv4Header - wire.UDPHeader
 
 func (u *UDPConn) send(p []byte, to netip.AddrPort) (int, error) {
-	u.mu.Lock()
-	closed := u.closed
-	u.mu.Unlock()
+	err := u.failure()
 	switch {
-	case closed:
-		return 0, u.wrap("write", net.ErrClosed)
+	case err != nil:
 	case len(p) > udpMost:
-		return 0, u.wrap("write", syscall.EMSGSIZE)
+		err = syscall.EMSGSIZE
+	case to.Port() == 0 || !to.Addr().Is4() || to.Addr().IsUnspecified():
+		err = syscall.EINVAL
+	}
+	if err != nil {
+		return 0, u.wrap("write", err)
 	}
 	from := u.local
 	if from.Addr().IsUnspecified() {
@@ -241,7 +247,7 @@ func (u *UDPConn) send(p []byte, to netip.AddrPort) (int, error) {
 		from = netip.AddrPortFrom(src, from.Port())
 	}
 	d := append(wire.AppendUDP(make([]byte, 0, wire.UDPHeader+len(p)), from, to, p), p...)
-	if err := u.s.sendIP(wire.IPv4Fields{Protocol: wire.UDPProtocol, Src: from.Addr(), Dst: to.Addr()}, d); err != nil {
+	if err := u.s.sendIP(wire.IPv4Fields{DontFragment: u.whole.Load(), Protocol: wire.UDPProtocol, Src: from.Addr(), Dst: to.Addr()}, d); err != nil {
 		return 0, u.wrap("write", err)
 	}
 	return len(p), nil

@@ -1,9 +1,10 @@
 package tcpip
 
 import (
-	"crypto/rand"
+	crypto "crypto/rand"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"sync"
@@ -42,6 +43,7 @@ type Stack struct {
 	errorsMu  sync.Mutex
 	pathsMu   sync.Mutex
 	paths     ip.Paths
+	narrow    atomic.Int32 // how many of them are known
 	fragsMu   sync.Mutex
 	fragments *ip.Assembler
 }
@@ -52,8 +54,8 @@ func New(cfg Config) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stack{cfg: cfg, began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly), errors: icmp.NewLimiter(cfg.ErrorRate)}
-	rand.Read(s.secret[:]) //nolint:errcheck // it never fails
+	s := &Stack{cfg: cfg, began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly), errors: icmp.NewLimiter(cfg.ErrorRate, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))}
+	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.left.Store(int64(cfg.Memory))
 	s.resolver = newResolver(s)
 	s.conns.init()

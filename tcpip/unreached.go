@@ -49,9 +49,11 @@ func (s *Stack) unreached(v wire.IPv4, now tcp.Time) {
 			c.unreached(now)
 		}
 	case wire.UDPProtocol:
-		s.sockets.reported(local, remote, syscall.EHOSTUNREACH)
+		if u := s.sockets.udpFor(local, remote); u != nil {
+			u.reported(syscall.EHOSTUNREACH)
+		}
 	case wire.ICMPv4Protocol:
-		s.sockets.unreached(wire.ICMP(transport))
+		s.sockets.unechoed(v.Dst(), wire.ICMP(transport), syscall.EHOSTUNREACH)
 	}
 }
 
@@ -62,14 +64,4 @@ func (c *Conn) unreached(now tcp.Time) {
 	c.soft = syscall.EHOSTUNREACH
 	c.tcp.Unreachable(now)
 	c.flush(now)
-}
-
-// unreached ends the wait for an echo.
-func (s *sockets) unreached(m wire.ICMP) {
-	s.mu.RLock()
-	p := s.pings[m.ID()]
-	s.mu.RUnlock()
-	if p != nil && m.Type() == wire.EchoRequest {
-		p.fail(syscall.EHOSTUNREACH)
-	}
 }

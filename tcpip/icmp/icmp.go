@@ -6,6 +6,7 @@
 package icmp
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"weir/wire"
@@ -55,6 +56,12 @@ type Report struct {
 	NextMTU int       // of TooBig; 0: not said
 }
 
+// Possible says whether a report that a packet was too big can be true (RFC 5927, section 7.2): the packet was not to be cut, was no larger than the link takes, and was larger than
+// what is said to be taken.
+func (r *Report) Possible(mtu int) bool {
+	return r.Problem == TooBig && r.About.DontFragment() && r.Length <= mtu && r.NextMTU < r.Length
+}
+
 // Read reads an error; ok is false for everything else, and for errors that quote too little.
 func Read(m wire.ICMP) (r Report, ok bool) {
 	body := m.Body()
@@ -95,14 +102,19 @@ func problem(m wire.ICMP) Problem {
 	return HostUnreachable
 }
 
-// Limiter is how often errors may be sent (RFC 1812, section 4.3.2.8). It has one owner at a time.
+// Limiter is how often errors may be sent (RFC 1812, section 4.3.2.8). What one takes of the allowance is left to chance: who could count how many are left
+// after those that he had sent with another's address would know which ports are open (Man et al., "DNS Cache Poisoning Attack Reloaded", 2020). It has
+// one owner at a time.
 type Limiter struct {
 	rate, tokens float64
 	at           time.Duration
+	rand         *rand.Rand
 }
 
-// NewLimiter lets so many a second pass, ten times as many at once.
-func NewLimiter(rate int) Limiter { return Limiter{rate: float64(rate), tokens: 10 * float64(rate)} }
+// NewLimiter lets so many a second pass on average, ten times as many at once.
+func NewLimiter(rate int, r *rand.Rand) Limiter {
+	return Limiter{rate: float64(rate), tokens: 10 * float64(rate), rand: r}
+}
 
 // Allow says whether one may be sent at a time, which does not go back.
 func (l *Limiter) Allow(now time.Duration) bool {
@@ -111,6 +123,6 @@ func (l *Limiter) Allow(now time.Duration) bool {
 	if l.tokens < 1 {
 		return false
 	}
-	l.tokens--
+	l.tokens -= 2 * l.rand.Float64()
 	return true
 }

@@ -1,6 +1,7 @@
 package icmp
 
 import (
+	"math/rand/v2"
 	"net/netip"
 	"testing"
 	"time"
@@ -56,15 +57,37 @@ func TestErrorsAreRead(t *testing.T) {
 }
 
 func TestErrorsAreFew(t *testing.T) {
-	l := NewLimiter(10)
+	l := NewLimiter(10, rand.New(rand.NewPCG(1, 2)))
 	sent := 0
 	for ms := range 2000 {
 		if l.Allow(time.Duration(ms) * time.Millisecond) {
 			sent++
 		}
 	}
-	if sent < 119 || sent > 121 { // 100 at once, 10 a second
+	if sent < 100 || sent > 140 { // 100 at once, 10 a second, on average
 		t.Errorf("%d errors in two seconds", sent)
+	}
+}
+
+// RFC 5927, section 7.2.
+func TestWhatIsTooBig(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		whole        bool
+		length, says int
+		want         bool
+	}{
+		{"as it should be", true, 1500, 1400, true},
+		{"of an old router", true, 1500, 0, true},
+		{"a packet that may be cut", false, 1500, 1400, false},
+		{"a packet larger than the link takes", true, 1501, 1400, false},
+		{"a packet that the path is said to take", true, 1400, 1400, false},
+	} {
+		f := wire.IPv4Fields{DontFragment: c.whole, TTL: 64, Protocol: wire.UDPProtocol, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), Payload: c.length - wire.IPv4Header}
+		r, ok := Read(wire.AppendICMP(nil, wire.Unreachable, wire.FragmentationNeeded, uint32(c.says), append(wire.AppendIPv4(nil, &f), make([]byte, 8)...)))
+		if !ok || r.Possible(1500) != c.want {
+			t.Errorf("%s: possible %t", c.name, r.Possible(1500))
+		}
 	}
 }
 

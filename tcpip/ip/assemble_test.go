@@ -254,7 +254,7 @@ func TestRoutes(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	var p Paths
-	for _, c := range []struct{ size, says, want int }{{1500, 1400, 1400}, {1400, 0, 1006}, {1006, 2000, 552}, {1500, 68, 552}} {
+	for _, c := range []struct{ size, says, want int }{{1500, 1400, 1400}, {1400, 0, 1006}, {1006, 2000, 1006}, {1006, 0, 552}, {1500, 68, 552}, {400, 0, 552}} {
 		if got := p.TooBig(bob, c.size, c.says, 1); got != c.want || p.MTU(bob, 1500, 2) != c.want {
 			t.Errorf("%d bytes are too big, %d are said not to be: %d, want %d", c.size, c.says, got, c.want)
 		}

@@ -26,20 +26,18 @@ var plateaus = [...]int{32000, 17914, 8166, 4352, 2002, 1492, 1006, 552}
 
 // MTU is the largest packet for an address, over a link that takes so much.
 func (p *Paths) MTU(dst netip.Addr, link int, now Time) int {
-	e, ok := p.all[dst]
-	if !ok {
-		return link
-	}
-	if now >= e.until {
+	if e, ok := p.all[dst]; ok && now >= e.until {
 		delete(p.all, dst)
-		return link
 	}
-	return min(e.mtu, link)
+	return min(p.now(dst, link, now), link)
 }
 
 // TooBig takes a router's word that a packet of some size was too big, and that so much would not be; zero: it does not say. It gives what holds now.
 func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
-	if next == 0 || next >= size {
+	if next >= size {
+		return p.now(dst, size, now) // nobody can mean that
+	}
+	if next == 0 {
 		next = pathLeast
 		for _, plateau := range plateaus {
 			if plateau < size {
@@ -61,6 +59,17 @@ func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
 	p.all[dst] = path{next, now + Time(pathTime)}
 	return next
 }
+
+// now is what is known of a path, or else so much.
+func (p *Paths) now(dst netip.Addr, otherwise int, now Time) int {
+	if e, ok := p.all[dst]; ok && now < e.until {
+		return e.mtu
+	}
+	return otherwise
+}
+
+// Len is how many paths are known.
+func (p *Paths) Len() int { return len(p.all) }
 
 func (p *Paths) expire(now Time) {
 	for a, e := range p.all {

@@ -25,7 +25,7 @@ type Time int64
 // Bounds.
 const (
 	Most    = 1024                  // neighbours in a table
-	Waiting = 32                    // packets that wait for one neighbour
+	Waiting = 64                    // packets that wait for one neighbour: the fragments of the largest fit
 	Bytes   = 4 << 20               // of packets that wait for all
 	reach   = 30 * time.Second      // how long an address holds that was confirmed
 	retry   = time.Second           // between requests

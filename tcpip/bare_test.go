@@ -1,0 +1,111 @@
+package tcpip
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/wire"
+)
+
+// bareHost is a host that is made of frames: what it sends and gets is what a test says. It answers questions of ARP. It is 10.0.0.9 to a stack that is 10.0.0.1. It lives in
+// virtual time (testing/synctest).
+type bareHost struct {
+	t     *testing.T
+	s     *Stack
+	q     link.Queue
+	mac   wire.MAC
+	stack wire.MAC
+}
+
+var bareAddr, stackAddr = netip.MustParseAddr("10.0.0.9"), netip.MustParseAddr("10.0.0.1")
+
+// bare are a stack and its only neighbour.
+func bare(t *testing.T, c Config) (*Stack, *bareHost) {
+	t.Helper()
+	la, lb := link.Pair(link.PairConfig{})
+	c.Link, c.Addrs = la, prefixes("10.0.0.1/24")
+	s := stack(t, c)
+	t.Cleanup(func() { lb.Close() })
+	return s, &bareHost{t: t, s: s, q: lb.Queue(0), mac: wire.MAC{2, 0, 0, 0, 0, 9}, stack: la.Caps().MAC}
+}
+
+// send sends a packet, from and to those whom f does not name otherwise.
+func (h *bareHost) send(f wire.IPv4Fields, payload []byte) { h.sendTo(h.stack, f, payload) }
+
+func (h *bareHost) sendTo(mac wire.MAC, f wire.IPv4Fields, payload []byte) {
+	if !f.Src.IsValid() {
+		f.Src = bareAddr
+	}
+	if !f.Dst.IsValid() {
+		f.Dst = stackAddr
+	}
+	if f.TTL == 0 {
+		f.TTL = 64
+	}
+	f.Payload = len(payload)
+	h.q.Write(&link.Parts{Head: wire.AppendIPv4(wire.AppendEthernet(nil, mac, h.mac, wire.TypeIPv4), &f), Body: [2][]byte{payload}})
+}
+
+// next is the next packet of the stack's, or nil when there is none for so long.
+func (h *bareHost) next(wait time.Duration) wire.IPv4 {
+	h.t.Helper()
+	frames, end := make([]link.Frame, 1), time.Now().Add(wait)
+	for time.Now().Before(end) {
+		n, err := h.q.Read(frames, time.Until(end))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if n == 0 {
+			continue
+		}
+		e, _ := wire.ParseEthernet(frames[0].Bytes)
+		if m, fault := wire.ParseARP(e.Payload()); e.Type() == wire.TypeARP && fault == wire.OK {
+			h.answer(m)
+			continue
+		}
+		v, fault := wire.ParseIPv4(append([]byte(nil), e.Payload()...))
+		if fault != wire.OK || !v.ChecksumOK() {
+			h.t.Fatal(fault)
+		}
+		return v
+	}
+	return nil
+}
+
+func (h *bareHost) answer(m wire.ARP) {
+	if m.Operation() == wire.ARPRequest && m.Target() == bareAddr {
+		h.q.Write(&link.Parts{Head: wire.AppendARP(wire.AppendEthernet(nil, m.SenderMAC(), h.mac, wire.TypeARP), wire.ARPReply, h.mac, bareAddr, m.SenderMAC(), m.Sender())})
+	}
+}
+
+// drops are how many packets the stack has dropped, by reason; those that are none are left out.
+func (h *bareHost) drops() map[Drop]uint64 {
+	all := map[Drop]uint64{}
+	for d, n := range h.s.Drops() {
+		if n > 0 {
+			all[d] = n
+		}
+	}
+	return all
+}
+
+// datagramTo is a datagram from port 5000 to a port of the stack's.
+func datagramTo(port uint16, payload string) []byte {
+	from, to := netip.AddrPortFrom(bareAddr, 5000), netip.AddrPortFrom(stackAddr, port)
+	return append(wire.AppendUDP(nil, from, to, []byte(payload)), payload...)
+}
+
+// icmpOf is the message in a packet.
+func icmpOf(t *testing.T, v wire.IPv4) wire.ICMP {
+	t.Helper()
+	if v == nil || v.Protocol() != wire.ICMPv4Protocol {
+		t.Fatalf("no message of ICMP but % x", []byte(v))
+	}
+	m, fault := wire.ParseICMP(v.Payload())
+	if fault != wire.OK || !m.ChecksumOK() {
+		t.Fatal(fault)
+	}
+	return m
+}

@@ -1,0 +1,132 @@
+package tcpip
+
+import (
+	"bytes"
+	"maps"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/wire"
+)
+
+// What comes is answered by an error, or by nothing (RFC 1122, sections 3.2.1 and 3.2.2).
+func TestWhatIsAnsweredByAnError(t *testing.T) {
+	udp := wire.UDPProtocol
+	from := func(a string) netip.Addr { return netip.MustParseAddr(a) }
+	for _, c := range []struct {
+		name    string
+		f       wire.IPv4Fields
+		to      wire.MAC // zero: the stack's
+		payload []byte
+		kind    wire.ICMPType // 0: silence
+		code    uint8
+		rest    uint32
+		why     Drop
+	}{
+		{name: "a datagram for a port that nobody has", f: wire.IPv4Fields{Protocol: udp}, payload: datagramTo(9, "x"), kind: wire.Unreachable, code: wire.PortUnreachable, why: DropUDPPort},
+		{name: "the same at its last hop", f: wire.IPv4Fields{Protocol: udp, TTL: 1}, payload: datagramTo(9, "x"), kind: wire.Unreachable, code: wire.PortUnreachable, why: DropUDPPort},
+		{name: "a protocol that nobody knows", f: wire.IPv4Fields{Protocol: 99}, payload: []byte("12345678"), kind: wire.Unreachable, code: wire.ProtocolUnreachable, why: DropProtocol},
+		{name: "an option that nobody knows", f: wire.IPv4Fields{Protocol: 99, Options: []byte{0x99, 4, 1, 2}}, payload: []byte("12345678"), kind: wire.Unreachable, code: wire.ProtocolUnreachable, why: DropProtocol},
+		{name: "an option that is longer than the header", f: wire.IPv4Fields{Protocol: udp, Options: []byte{1, 7, 9, 4}}, payload: datagramTo(9, "x"), kind: wire.ParameterProblem, rest: 21 << 24, why: DropOptions},
+		{name: "a source route", f: wire.IPv4Fields{Protocol: udp, Options: []byte{131, 7, 4, 10, 0, 0, 7, 0}}, payload: datagramTo(9, "x"), why: DropOptions},
+		{name: "for everybody", f: wire.IPv4Fields{Protocol: udp, Dst: from("10.0.0.255")}, payload: datagramTo(9, ""), why: DropUDPHeader},
+		{name: "for everybody, by a protocol that nobody knows", f: wire.IPv4Fields{Protocol: 99, Dst: from("255.255.255.255")}, payload: []byte("12345678"), why: DropProtocol},
+		{name: "for the stack, but sent to all", f: wire.IPv4Fields{Protocol: 99}, to: wire.Broadcast, payload: []byte("12345678"), why: DropProtocol},
+		{name: "for somebody else", f: wire.IPv4Fields{Protocol: 99, Dst: from("10.0.0.8")}, payload: []byte("12345678"), why: DropNotOurs},
+		{name: "for the loopback", f: wire.IPv4Fields{Protocol: 99, Dst: from("127.0.0.1")}, payload: []byte("12345678"), why: DropNotOurs},
+		{name: "from the stack's own address", f: wire.IPv4Fields{Protocol: 99, Src: stackAddr}, payload: []byte("12345678"), why: DropSource},
+		{name: "from everybody", f: wire.IPv4Fields{Protocol: 99, Src: from("10.0.0.255")}, payload: []byte("12345678"), why: DropSource},
+		{name: "from nobody", f: wire.IPv4Fields{Protocol: 99, Src: from("0.0.0.0")}, payload: []byte("12345678"), why: DropSource},
+		{name: "from a group", f: wire.IPv4Fields{Protocol: 99, Src: from("224.0.0.1")}, payload: []byte("12345678"), why: DropSource},
+		{name: "from the loopback", f: wire.IPv4Fields{Protocol: 99, Src: from("127.0.0.1")}, payload: []byte("12345678"), why: DropSource},
+		{name: "an error about nothing that was sent", f: wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, payload: wire.AppendICMP(nil, wire.Unreachable, wire.PortUnreachable, 0, make([]byte, 28)), why: DropICMP},
+		{name: "a message that nobody knows", f: wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, payload: wire.AppendICMP(nil, 99, 0, 0, nil), why: DropICMP},
+		{name: "an echo for everybody", f: wire.IPv4Fields{Protocol: wire.ICMPv4Protocol, Dst: from("10.0.0.255")}, payload: wire.AppendICMP(nil, wire.EchoRequest, 0, 0, nil), why: DropICMP},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, h := bare(t, Config{})
+				if c.to == (wire.MAC{}) {
+					c.to = h.stack
+				}
+				h.sendTo(c.to, c.f, c.payload)
+				v := h.next(5 * time.Second)
+				if got := h.drops(); !maps.Equal(got, map[Drop]uint64{c.why: 1}) {
+					t.Errorf("dropped: %v, want one for %v", got, c.why)
+				}
+				if c.kind == 0 {
+					if v != nil {
+						t.Errorf("the answer is % x", []byte(v))
+					}
+					return
+				}
+				m := icmpOf(t, v)
+				if m.Type() != c.kind || m.Code() != c.code || m.Rest() != c.rest || v.Src() != stackAddr || v.Dst() != bareAddr || v.TTL() != 64 {
+					t.Errorf("the answer is %d, %d, %#x from %v to %v, want %d, %d, %#x", m.Type(), m.Code(), m.Rest(), v.Src(), v.Dst(), c.kind, c.code, c.rest)
+				}
+				if !bytes.HasSuffix(m.Body(), c.payload) {
+					t.Errorf("it quotes % x", m.Body())
+				}
+			})
+		})
+	}
+}
+
+// A packet whose fragments do not all come is told of after 30 s, if the first of them has come (RFC 792).
+func TestFragmentsThatDoNotCome(t *testing.T) {
+	for offset, told := range map[int]bool{0: true, 8: false} {
+		synctest.Test(t, func(t *testing.T) {
+			_, h := bare(t, Config{})
+			began := time.Now()
+			h.send(wire.IPv4Fields{ID: 7, Protocol: wire.UDPProtocol, FragmentOffset: offset, MoreFragments: true}, make([]byte, 16))
+			v := h.next(time.Minute)
+			if took := time.Since(began); told && (took < 30*time.Second || took > 31*time.Second) {
+				t.Errorf("it took %v", took)
+			}
+			if (v != nil) != told {
+				t.Fatalf("from %d on: told %t", offset, v != nil)
+			}
+			if told {
+				if m := icmpOf(t, v); m.Type() != wire.TimeExceeded || m.Code() != wire.ReassemblyExceeded {
+					t.Errorf("it is told %d, %d", m.Type(), m.Code())
+				}
+			}
+		})
+	}
+}
+
+// Errors are few, whoever asks for them.
+func TestErrorsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, h := bare(t, Config{ErrorRate: 1})
+		told := 0
+		for range 100 {
+			h.send(wire.IPv4Fields{Protocol: 99}, []byte("12345678"))
+			if h.next(10*time.Millisecond) != nil {
+				told++
+			}
+		}
+		if told < 5 || told > 30 { // ten at once, on average
+			t.Errorf("%d of 100 were told", told)
+		}
+	})
+}
+
+// An echo is answered with its data, its kind of service, and the way that it took (RFC 1122, section 3.2.2.6), by as many hops as the stack is told.
+func TestEcho(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, h := bare(t, Config{TTL: 17})
+		request := wire.AppendICMP(nil, wire.EchoRequest, 0, wire.Echo(7, 9), []byte("data"))
+		h.send(wire.IPv4Fields{TOS: 0xb8, TTL: 1, Protocol: wire.ICMPv4Protocol, Options: []byte{7, 11, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0}}, request)
+		v := h.next(time.Second)
+		m := icmpOf(t, v)
+		if m.Type() != wire.EchoReply || m.ID() != 7 || m.Number() != 9 || string(m.Body()) != "data" || v.TOS() != 0xb8 || v.TTL() != 17 {
+			t.Errorf("% x", []byte(v))
+		}
+		if want := []byte{7, 11, 8, 10, 0, 0, 1, 0, 0, 0, 0, 0}; !bytes.Equal(v.Options(), want) {
+			t.Errorf("the way: % x, want % x", v.Options(), want)
+		}
+	})
+}

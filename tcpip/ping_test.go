@@ -1,0 +1,90 @@
+package tcpip
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/wire"
+)
+
+// Many echoes may be under way at once, and each wait is ended by its own answer.
+func TestManyPings(t *testing.T) {
+	a, _ := hosts(t, link.PairConfig{Depth: 4096})
+	var all sync.WaitGroup
+	for n := range 1000 {
+		all.Go(func() {
+			if _, err := a.Ping(t.Context(), netip.AddrFrom4([4]byte{10, 0, 0, 2}), n); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(a.sockets.pings); n != 0 {
+		t.Errorf("%d are still waited for", n)
+	}
+}
+
+// What ends the wait for an echo: its answer, an error about it, the context; and nothing else.
+func TestWhatEndsAPing(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer func(v wire.IPv4) []byte // of ICMP, to what was sent
+		want   error                    // nil: it was answered
+	}{
+		{"its answer", func(v wire.IPv4) []byte {
+			m := wire.ICMP(v.Payload())
+			return wire.AppendICMP(nil, wire.EchoReply, 0, m.Rest(), m.Body())
+		}, nil},
+		{"the answer to another", func(v wire.IPv4) []byte {
+			m := wire.ICMP(v.Payload())
+			return wire.AppendICMP(nil, wire.EchoReply, 0, m.Rest()+1<<16, m.Body())
+		}, context.DeadlineExceeded},
+		{"other data", func(v wire.IPv4) []byte {
+			return wire.AppendICMP(nil, wire.EchoReply, 0, wire.ICMP(v.Payload()).Rest(), []byte("other data"))
+		}, context.DeadlineExceeded},
+		{"nobody knows the host", func(v wire.IPv4) []byte { return errorAbout(wire.HostUnreachable, 0, v) }, syscall.EHOSTUNREACH},
+		{"an error about another host", func(v wire.IPv4) []byte { v[19] = 77; return errorAbout(wire.HostUnreachable, 0, v) }, context.DeadlineExceeded},
+		{"nothing", func(wire.IPv4) []byte { return nil }, context.DeadlineExceeded},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, h := bare(t, Config{})
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				done := make(chan error, 1) // the ping's end
+				go func() { _, err := s.Ping(ctx, bareAddr, 10); done <- err }()
+				if answer := c.answer(h.next(time.Second)); answer != nil {
+					h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, answer)
+				}
+				if err := <-done; !errors.Is(err, c.want) {
+					t.Errorf("%v, want %v", err, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestPingsThatCannotBe(t *testing.T) {
+	a, _ := hosts(t, link.PairConfig{})
+	for _, c := range []struct {
+		dst  string
+		size int
+		want error
+	}{{"10.0.0.2", 65508, syscall.EINVAL}, {"10.0.0.2", -1, syscall.EINVAL}, {"::1", 8, syscall.EINVAL}, {"192.0.2.1", 8, syscall.ENETUNREACH}} {
+		if _, err := a.Ping(t.Context(), netip.MustParseAddr(c.dst), c.size); !errors.Is(err, c.want) {
+			t.Errorf("%s with %d bytes: %v, want %v", c.dst, c.size, err, c.want)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := a.Ping(ctx, netip.MustParseAddr("10.0.0.2"), pingMost); err != nil {
+		t.Errorf("the largest: %v", err)
+	}
+}

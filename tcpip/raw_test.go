@@ -1,0 +1,149 @@
+package tcpip
+
+import (
+	"errors"
+	"maps"
+	"net"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/wire"
+)
+
+// The paper's binding to a protocol number: everybody who is bound gets every packet, and while somebody is nobody is told that the protocol is not known.
+func TestBindingToAProtocol(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{})
+		first, err := s.ListenIP(99)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := s.ListenIP(99)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.send(wire.IPv4Fields{Protocol: 99}, []byte("packet"))
+		for _, c := range []*PacketConn{first, second} {
+			p := make([]byte, 100)
+			if n, from, err := c.ReadFrom(p); err != nil || string(p[:n]) != "packet" || from.String() != "10.0.0.9" {
+				t.Errorf("%q from %v (%v)", p[:n], from, err)
+			}
+		}
+		second.Close()
+		if v := h.next(time.Second); v != nil || len(h.drops()) != 0 {
+			t.Errorf("the answer is % x, dropped are %v", []byte(v), h.drops())
+		}
+		for range 3 { // whatever is larger than the link takes is cut, and put together
+			if _, err := first.WriteTo(make([]byte, 4000), &net.IPAddr{IP: net.IPv4(10, 0, 0, 9)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if v := h.next(time.Second); v == nil || v.Protocol() != 99 || !v.MoreFragments() {
+			t.Errorf("% x", []byte(v))
+		}
+		first.Close()
+		h.send(wire.IPv4Fields{Protocol: 99}, []byte("nobody"))
+		synctest.Wait()
+		if got := h.drops(); !maps.Equal(got, map[Drop]uint64{DropProtocol: 1}) {
+			t.Errorf("with nobody bound dropped are %v", got)
+		}
+	})
+}
+
+// Who is bound to UDP, TCP or ICMP gets copies: the stack's own sockets get theirs.
+func TestBindingToAProtocolThatIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{})
+		raw, err := s.ListenIP(wire.UDPProtocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+		u, err := s.ListenPacket("udp", ":53")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer u.Close()
+		h.send(wire.IPv4Fields{Protocol: wire.UDPProtocol}, datagramTo(53, "both"))
+		p := make([]byte, 100)
+		if n, _, err := u.ReadFrom(p); err != nil || string(p[:n]) != "both" {
+			t.Errorf("%q (%v)", p[:n], err)
+		}
+		if n, _, err := raw.ReadFrom(p); err != nil || n != wire.UDPHeader+4 {
+			t.Errorf("%d bytes (%v)", n, err)
+		}
+	})
+}
+
+func TestWhatBoundSocketsRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := bare(t, Config{})
+		ip, err := s.ListenIP(99)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ether, err := s.ListenEther(0x88b5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, mac := &net.IPAddr{IP: net.IPv4(10, 0, 0, 9)}, EtherAddr{wire.Broadcast}
+		if _, err := ip.WriteTo(make([]byte, 65516), host); !errors.Is(err, syscall.EMSGSIZE) {
+			t.Errorf("more than a packet carries: %v", err)
+		}
+		if _, err := ether.WriteTo(make([]byte, 1501), mac); !errors.Is(err, syscall.EMSGSIZE) {
+			t.Errorf("more than a frame carries: %v", err)
+		}
+		if _, err := ip.WriteTo(nil, mac); err == nil {
+			t.Error("a packet is sent to hardware")
+		}
+		if _, err := ether.WriteTo(nil, host); err == nil {
+			t.Error("a frame is sent to an address of IP")
+		}
+		if _, err := s.ListenEther(1500); err == nil {
+			t.Error("a length is a type")
+		}
+		for _, c := range []*PacketConn{ip, ether} {
+			if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+				t.Error(err)
+			}
+			if _, _, err := c.ReadFrom(nil); !errors.Is(err, syscall.ETIMEDOUT) && !isTimeout(err) {
+				t.Errorf("nothing comes: %v", err)
+			}
+			c.Close()
+			if _, err := c.WriteTo(nil, host); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("closed: %v", err)
+			}
+			if err := c.Close(); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("closed twice: %v", err)
+			}
+		}
+	})
+}
+
+func isTimeout(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
+}
+
+// A socket that nobody reads holds so much and no more; what it loses is counted.
+func TestASocketThatNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{})
+		c, err := s.ListenIP(99)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		const each = 1400
+		for range 1000 {
+			h.send(wire.IPv4Fields{Protocol: 99}, make([]byte, each))
+			synctest.Wait()
+		}
+		waiting, bytes, dropped := c.fill()
+		if most := inboxMost / (each + 64); waiting != most || bytes > inboxMost || int(dropped) != 1000-most || h.drops()[DropSocketFull] != dropped {
+			t.Errorf("%d of %d bytes wait, %d were dropped (%v)", waiting, bytes, dropped, h.drops())
+		}
+	})
+}

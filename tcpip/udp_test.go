@@ -1,0 +1,177 @@
+package tcpip
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/wire"
+)
+
+// errorAbout is an error about a packet that the stack has sent, or that is said to be.
+func errorAbout(code uint8, rest uint32, about []byte) []byte {
+	return wire.AppendICMP(nil, wire.Unreachable, code, rest, about)
+}
+
+// sentBy is the packet that a socket's Write makes.
+func sentBy(t *testing.T, h *bareHost, c net.Conn, p []byte) wire.IPv4 {
+	t.Helper()
+	if _, err := c.Write(p); err != nil {
+		t.Fatal(err)
+	}
+	v := h.next(time.Second)
+	if v == nil {
+		t.Fatal("nothing was sent")
+	}
+	return v
+}
+
+// What the network says of a datagram is told to the socket that was dialed, by the next call, once; and only if it is about a datagram of its (RFC 5927).
+func TestErrorsOfDatagrams(t *testing.T) {
+	changed := func(at int, value byte) func(wire.IPv4) {
+		return func(v wire.IPv4) { v[at] = value }
+	}
+	for _, c := range []struct {
+		name   string
+		code   uint8
+		rest   uint32
+		change func(wire.IPv4) // of what is quoted
+		want   error           // nil: nothing is told
+	}{
+		{"nobody has the port", wire.PortUnreachable, 0, nil, syscall.ECONNREFUSED},
+		{"nobody knows the host", wire.HostUnreachable, 0, nil, syscall.EHOSTUNREACH},
+		{"nobody knows the network", wire.NetUnreachable, 0, nil, syscall.ENETUNREACH},
+		{"an administrator", wire.CommProhibited, 0, nil, syscall.EACCES},
+		{"from another port", wire.PortUnreachable, 0, changed(21, 1), nil},
+		{"to another port", wire.PortUnreachable, 0, changed(23, 1), nil},
+		{"to another host", wire.PortUnreachable, 0, changed(19, 8), nil},
+		{"from another host", wire.PortUnreachable, 0, changed(15, 8), nil},
+		{"too big, though it may be cut", wire.FragmentationNeeded, 600, nil, nil},
+		{"too big, and was said to be whole by who says so", wire.FragmentationNeeded, 600, changed(6, 0x40), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, h := bare(t, Config{})
+				conn := dial(t, s, "udp", "10.0.0.9:53")
+				about := sentBy(t, h, conn, []byte("question"))
+				if c.change != nil {
+					c.change(about)
+				}
+				h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(c.code, c.rest, about))
+				synctest.Wait()
+				if got := h.drops()[DropICMP]; (got == 0) != (c.want != nil) {
+					t.Errorf("%d errors were dropped", got)
+				}
+				if _, err := conn.Write([]byte("again")); !errors.Is(err, c.want) {
+					t.Errorf("writing: %v, want %v", err, c.want)
+				}
+				if _, err := conn.Write([]byte("and again")); err != nil {
+					t.Errorf("it is told twice: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A socket that has its datagrams stay whole is told when they are too big, and for ten minutes nobody is asked again (RFC 1191).
+func TestDatagramsThatStayWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{})
+		conn := dial(t, s, "udp", "10.0.0.9:53").(*UDPConn)
+		conn.SetDontFragment(true)
+		if _, err := conn.Write(make([]byte, 1473)); !errors.Is(err, syscall.EMSGSIZE) {
+			t.Errorf("more than the link takes: %v", err)
+		}
+		about := sentBy(t, h, conn, make([]byte, 1472))
+		if !about.DontFragment() {
+			t.Error("it may be cut")
+		}
+		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(wire.FragmentationNeeded, 1280, about[:28]))
+		synctest.Wait()
+		if _, err := conn.Read(nil); !errors.Is(err, syscall.EMSGSIZE) {
+			t.Errorf("it was too big: %v", err)
+		}
+		if _, err := conn.Write(make([]byte, 1253)); !errors.Is(err, syscall.EMSGSIZE) {
+			t.Errorf("more than the way takes: %v", err)
+		}
+		if v := sentBy(t, h, conn, make([]byte, 1252)); len(v) != 1280 {
+			t.Errorf("%d bytes", len(v))
+		}
+		time.Sleep(10 * time.Minute)
+		if v := sentBy(t, h, conn, make([]byte, 1472)); len(v) != 1500 {
+			t.Errorf("after ten minutes: %d bytes", len(v))
+		}
+		conn.SetDontFragment(false)
+		if v := sentBy(t, h, conn, make([]byte, 5000)); !v.MoreFragments() {
+			t.Error("it is not cut")
+		}
+	})
+}
+
+func TestSocketsOfDatagramsRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := bare(t, Config{})
+		conn := dial(t, s, "udp", "10.0.0.9:53").(*UDPConn)
+		pc, err := s.ListenPacket("udp", ":53")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pc.Close()
+		to := func(address string) net.Addr { return net.UDPAddrFromAddrPort(netip.MustParseAddrPort(address)) }
+		for _, c := range []struct {
+			name string
+			err  func() error
+			want error
+		}{
+			{"longer than a datagram can be", func() error { _, err := conn.Write(make([]byte, 65508)); return err }, syscall.EMSGSIZE},
+			{"to another than it was dialed to", func() error { _, err := conn.WriteTo(nil, to("10.0.0.9:54")); return err }, net.ErrWriteToConnected},
+			{"to nobody, from who was not dialed", func() error { _, err := pc.(*UDPConn).Write(nil); return err }, syscall.EDESTADDRREQ},
+			{"to port 0", func() error { _, err := pc.WriteTo(nil, to("10.0.0.9:0")); return err }, syscall.EINVAL},
+			{"to an address of IPv6", func() error { _, err := pc.WriteTo(nil, to("[fd00::1]:5")); return err }, syscall.EINVAL},
+			{"to another kind of address", func() error { _, err := pc.WriteTo(nil, &net.TCPAddr{}); return err }, syscall.EINVAL},
+			{"by no route", func() error { _, err := pc.WriteTo(nil, to("192.0.2.1:5")); return err }, syscall.ENETUNREACH},
+			{"dialing port 0", func() error { _, err := s.Dial("udp", "10.0.0.9:0"); return err }, syscall.EADDRNOTAVAIL},
+			{"an address that is taken", func() error { _, err := s.ListenPacket("udp", ":53"); return err }, syscall.EADDRINUSE},
+			{"an address of somebody else", func() error { _, err := s.ListenPacket("udp", "10.0.0.9:53"); return err }, syscall.EADDRNOTAVAIL},
+		} {
+			if err := c.err(); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", c.name, err, c.want)
+			}
+		}
+		conn.Close()
+		if _, err := conn.Write(nil); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+	})
+}
+
+// A datagram goes to the socket that knows its sender before one that takes all, and to one at its address before one at any.
+func TestWhoseADatagramIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{})
+		var said []string
+		for _, address := range []string{":53", "10.0.0.1:53"} {
+			pc, err := s.ListenPacket("udp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				p := make([]byte, 100)
+				for n, _, err := pc.ReadFrom(p); err == nil; n, _, err = pc.ReadFrom(p) {
+					said = append(said, fmt.Sprintf("%s: %s", address, p[:n]))
+				}
+			}()
+			h.send(wire.IPv4Fields{Protocol: wire.UDPProtocol}, datagramTo(53, "to all"))
+			synctest.Wait()
+			defer pc.Close()
+		}
+		if fmt.Sprint(said) != "[:53: to all 10.0.0.1:53: to all]" {
+			t.Errorf("%q", said)
+		}
+	})
+}
