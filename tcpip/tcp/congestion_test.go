@@ -1,0 +1,117 @@
+package tcp
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+const testRTT = 100 * time.Millisecond
+
+// round acknowledges a window, segment by segment, in a round trip, and gives the time behind it.
+func round(c control, w *window, now Time, rtt time.Duration) Time {
+	w.srtt = rtt
+	for n, size := 0, w.size; n < size; n += w.mss {
+		c.acked(w, acked{now: now.Add(time.Duration(float64(rtt) * float64(n) / float64(size))), bytes: w.mss, rtt: rtt, round: n == 0})
+	}
+	return now.Add(rtt)
+}
+
+// After a loss CUBIC is back at its window of before after K seconds, slowly near it, and beyond it faster and faster (RFC 9438, sections 4.2 and 4.6).
+func TestCubicGoesBackToWhereItWas(t *testing.T) {
+	const before = 1000 // segments
+	c, w := &cubic{}, newWindow(1000)
+	w.size, w.threshold = before*w.mss, before*w.mss
+	c.most = before
+	now := Time(time.Hour)
+	w.threshold = c.threshold(&w, now)
+	w.size = w.threshold
+	if got := w.size / w.mss; got != 700 {
+		t.Errorf("after a loss %d segments, want 700", got)
+	}
+	k := math.Cbrt(before * 0.3 / cubicC)
+	for at, want := range map[float64][2]int{0.5 * k: {960, 970}, k: {990, 1010}, 1.5 * k: {1030, 1050}, 2 * k: {1250, 1350}} {
+		c, w, now := *c, w, now
+		for end := now.Add(time.Duration(at * float64(time.Second))); now < end; {
+			now = round(&c, &w, now, testRTT)
+		}
+		if got := w.size / w.mss; got < want[0] || got > want[1] {
+			t.Errorf("after %.1f s %d segments, want %d to %d", at, got, want[0], want[1])
+		}
+	}
+}
+
+// A second loss below the window of before makes room for others (RFC 9438, section 4.7), and a loss that was none is taken back (section 4.9).
+func TestCubicMakesRoomAndGoesBack(t *testing.T) {
+	c, w := &cubic{}, newWindow(1000)
+	c.most = 1000
+	w.size = 800 * w.mss
+	if c.threshold(&w, 1); c.most != 800*(1+cubicBeta)/2 {
+		t.Errorf("fast convergence goes back to %v", c.most)
+	}
+	c.undo()
+	if c.most != 1000 {
+		t.Errorf("taken back it is %v", c.most)
+	}
+}
+
+// Where windows are small CUBIC grows as Reno does: as much in a round as Reno with its factors (RFC 9438, section 4.3).
+func TestCubicIsAsFastAsReno(t *testing.T) {
+	c, w := &cubic{}, newWindow(1000)
+	w.size, c.most = 20*w.mss, 20
+	w.threshold = c.threshold(&w, Time(time.Hour))
+	w.size = w.threshold
+	begun, now := w.size, Time(time.Hour)
+	for range 10 {
+		now = round(c, &w, now, 10*time.Millisecond)
+	}
+	if grown := float64(w.size-begun) / float64(w.mss); grown < 4 || grown > 7 {
+		t.Errorf("it has grown by %.1f segments in 10 rounds, want about 5.3", grown)
+	}
+}
+
+// Reno grows by a segment in a round, and halves (RFC 5681, section 3.1).
+func TestReno(t *testing.T) {
+	c, w := &reno{}, newWindow(1000)
+	w.size, w.threshold = 20*w.mss, 10*w.mss
+	now := Time(time.Hour)
+	for range 10 {
+		now = round(c, &w, now, testRTT)
+	}
+	if got := w.size / w.mss; got != 30 {
+		t.Errorf("after 10 rounds %d segments, want 30", got)
+	}
+	if got := c.threshold(&w, now) / w.mss; got != 15 {
+		t.Errorf("a loss leaves %d segments, want 15", got)
+	}
+	w.size = 3 * w.mss
+	if got := c.threshold(&w, now) / w.mss; got != leastSegments {
+		t.Errorf("a loss leaves %d segments at least, want %d", got, leastSegments)
+	}
+}
+
+// Slow start doubles in a round. When round trips grow longer it grows by a quarter of that, and after five such rounds it ends; when they were
+// longer for another reason, it goes on (RFC 9406, section 4.2).
+func TestHyStart(t *testing.T) {
+	c, w := &cubic{}, newWindow(1000)
+	now := Time(time.Hour)
+	for _, r := range []struct {
+		rtt  time.Duration
+		want float64 // how many times as large
+		css  bool
+	}{
+		{40, 2, false}, {40, 2, false}, {41, 2, false}, {48, 1.3, true}, {48, 1.25, true}, {39, 2, false}, {47, 1.3, true},
+		{48, 1.25, true}, {48, 1.25, true}, {48, 1.25, true}, {48, 1.25, true},
+	} {
+		before := w.size
+		now = round(c, &w, now, r.rtt*time.Millisecond)
+		if got := float64(w.size) / float64(before); got < r.want-0.1 || got > r.want+0.1 || c.css != r.css {
+			t.Errorf("a round of %d ms makes %.2f times as much, want %.2f, slower %t", r.rtt, got, r.want, c.css)
+		}
+	}
+	before := w.size
+	round(c, &w, now, 48*time.Millisecond)
+	if w.slowStart() || float64(w.size) > 1.1*float64(before) {
+		t.Errorf("slow start has not ended: %d of %d", w.size, w.threshold)
+	}
+}
