@@ -23,8 +23,11 @@ type benchUnit struct {
 // benchUnits is the figures of r's trials, the main one first.
 func benchUnits(r *result.Results) []benchUnit {
 	unit := "msg"
-	if r.Plan.HTTP() {
+	switch {
+	case r.Plan.HTTP():
 		unit = "req"
+	case r.Plan.Stack():
+		unit = "op"
 	}
 	units := []benchUnit{
 		{"us/" + unit, "lower", func(t *result.Trial) float64 { return t.CPUUSPerMessage }},
@@ -35,6 +38,9 @@ func benchUnits(r *result.Results) []benchUnit {
 		{"lateness-p99-us", "lower", func(t *result.Trial) float64 { return t.LatenessUS.P99 }},
 	}
 	switch {
+	case r.Plan.Stack():
+		units = append(units, benchUnit{"ops/s", "higher", (*result.Trial).Rate}, benchUnit{"gbit/s", "higher", func(t *result.Trial) float64 { return stackOf(t).GbitS }},
+			benchUnit{"mean-us", "lower", func(t *result.Trial) float64 { return stackOf(t).MeanUS }})
 	case r.Plan.Chat():
 		units = append(units, benchUnit{"deliveries/s", "higher", (*result.Trial).Rate},
 			benchUnit{"latency-p99-us", "lower", func(t *result.Trial) float64 { return t.LatencyUS.P99 }})

@@ -9,7 +9,7 @@
 // verdict, is corrected (Holm) over its family: all comparisons of the run in the same metric, those of all
 // loads, numbers of connections and patterns together, the twin's included. At most one run in 20 may hold even one
 // false "different" in CPU per message, at most one in 20 in its variation, and at most one in 20 in the requests a second of
-// closed loops, which are compared there alone: the answers set their pace. So verdicts of several cells may be joined
+// closed loops, which are compared there alone: the answers set their pace. The same holds for the mean time of operations on TCP/IP stacks. So verdicts of several cells may be joined
 // in one sentence, as where the order of two subjects turns with the pattern. Comparisons without an interval
 // test nothing and are not counted.
 //
@@ -37,8 +37,11 @@ import (
 )
 
 // metricsOf is what is compared in a cell, the main one first. Where every subject is offered the same rate there is none
-// to compare.
-func metricsOf(c cell) []string {
+// to compare. Of stacks the variation of CPU is none: how much they do is not set.
+func metricsOf(c cell, trials map[string][]*result.Trial) []string {
+	if s := onStack(trials); s != nil {
+		return metricsOnStack(c, s)
+	}
 	if c.pattern == result.Closed {
 		return []string{result.MetricCPU, result.MetricCV, result.MetricRate}
 	}
@@ -54,7 +57,7 @@ func All(r *result.Results) []result.Comparison {
 	var all families
 	for _, c := range cells(r) {
 		trials := c.trials(r)
-		for _, metric := range metricsOf(c) {
+		for _, metric := range metricsOf(c, trials) {
 			for _, p := range pairs(subjects(r)) {
 				if a, b := trials[p.a], trials[p.b]; len(a) > 0 && len(b) > 0 {
 					all.add(c.comparison(p.a, p.b, metric), within(metric, a, b, r.Plan.WindowMS))
@@ -72,6 +75,8 @@ func within(metric string, a, b []*result.Trial, windowMS float64) stat.Estimate
 		return stat.SpreadRatio(Records(a), Records(b), windowMS)
 	case result.MetricRate:
 		return stat.Ratio(rates(a), rates(b))
+	case result.MetricLatency:
+		return stat.Ratio(latencies(a), latencies(b))
 	}
 	return stat.Ratio(costs(a), costs(b))
 }

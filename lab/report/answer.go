@@ -22,6 +22,8 @@ func (d *digest) verdict() []string {
 			"The section on refusals gives the reasons; most go away on a machine with nothing else to do."}
 	case d.Plan.HTTP():
 		return d.requestsAnswer()
+	case d.Plan.Stack():
+		return d.stacksAnswer()
 	case d.asPublished():
 		return d.publishedAnswer()
 	}

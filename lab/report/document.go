@@ -99,6 +99,8 @@ func (d *digest) sections() []section {
 		return d.requestSections()
 	case d.Plan.Chat():
 		return d.roomSections()
+	case d.Plan.Stack():
+		return d.stackSections()
 	}
 	return []section{
 		d.publishedSection(), d.detailSection(), d.tableSection(), d.connectionsSection(), d.timeSection(), d.orderSection(), d.rulersSection(),
@@ -174,6 +176,9 @@ func (d *digest) caption(g *group) string {
 	s := conns(g.connections) + ", " + patternName(g.pattern)
 	if d.Plan.Chat() {
 		return fmt.Sprintf("%s, %s", g.load, members(g.connections))
+	}
+	if d.Plan.Stack() {
+		return fmt.Sprintf("%s, %s", g.load, d.clients(g))
 	}
 	if d.Plan.HTTP() {
 		return fmt.Sprintf("%s, %s", g.load, conns(g.connections)) // a load comes in one way

@@ -163,6 +163,8 @@ func (d *digest) describe(load string) string {
 			return describeRequests(l)
 		case d.Plan.Chat():
 			return describeRooms(l)
+		case d.Plan.Stack():
+			return describeOperation(l)
 		}
 		s := fmt.Sprintf("%s messages/s of %s bytes per connection", short(l.Rate), count(l.Size))
 		if l.Bits > 0 {

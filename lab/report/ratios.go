@@ -22,8 +22,11 @@ func (d *digest) ratiosSection() section {
 	if cv := d.perGroup("Ratios", d.forest(result.MetricCV, "variation of CPU")); len(cv) > 0 {
 		s.Blocks = append(s.Blocks, block{Fold: "Ratios of the variation of CPU", Inside: cv})
 	}
-	if rate := d.perGroup("Ratios", d.forest(result.MetricRate, "requests/s")); len(rate) > 0 {
-		s.Blocks = append(s.Blocks, block{Fold: "Ratios of the requests a second of closed loops", Inside: rate})
+	if rate := d.perGroup("Ratios", d.forest(result.MetricRate, d.Plan.Units()+"/s")); len(rate) > 0 {
+		s.Blocks = append(s.Blocks, block{Fold: "Ratios of the " + d.Plan.Units() + " a second of closed loops", Inside: rate})
+	}
+	if latency := d.perGroup("Ratios", d.forest(result.MetricLatency, "mean time")); len(latency) > 0 {
+		s.Blocks = append(s.Blocks, block{Fold: "Ratios of the mean time of an operation", Inside: latency})
 	}
 	s.Blocks = append(s.Blocks, block{Fold: fmt.Sprintf("All %s as a table", plural(len(d.Comparisons), "comparison", "comparisons")), Inside: []block{{Table: d.comparisonTable()}}})
 	return s
@@ -35,9 +38,17 @@ func (d *digest) ratiosHow() string {
 		margin = fmt.Sprintf("%s to %s, the grey band,", times(1/(1+m)), times(1+m))
 	}
 	return "A ratio of 1 is no difference. The whisker is the 95 % interval: repeated runs would cover the true ratio with such an interval 19 times in 20. " +
-		d.correction(result.MetricCPU) + " " + d.correction(result.MetricCV) + " " +
+		d.correction(result.MetricCPU) + " " + d.secondCorrection() + " " +
 		"A verdict is \"different\" when its p is under 0.05 after that correction, so an interval may miss 1 by a hair without one; " +
 		"it is \"equivalent\" when a ratio outside " + margin + " is as unlikely, corrected in the same way, and else \"undecided\"."
+}
+
+// secondCorrection is of what is compared beside CPU.
+func (d *digest) secondCorrection() string {
+	if d.Plan.Stack() {
+		return d.correction(result.MetricRate) + " " + d.correction(result.MetricLatency)
+	}
+	return d.correction(result.MetricCV)
 }
 
 // forest draws the ratios of one metric in a group.
@@ -106,7 +117,9 @@ func (d *digest) metricName(m string) string {
 	case result.MetricCPU:
 		return "CPU per " + d.unit()
 	case result.MetricRate:
-		return "requests/s"
+		return d.Plan.Units() + "/s"
+	case result.MetricLatency:
+		return "mean time"
 	case result.MetricCV:
 		return "variation"
 	}

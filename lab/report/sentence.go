@@ -251,7 +251,9 @@ func (d *digest) metricNoun(metric string) string {
 	case result.MetricCV:
 		return "the variation of CPU"
 	case result.MetricRate:
-		return "requests a second"
+		return d.Plan.Units() + " a second"
+	case result.MetricLatency:
+		return "the mean time of an operation"
 	}
 	return "CPU per " + d.unit()
 }

@@ -94,6 +94,10 @@ func (s *screen) tables(d *digest) {
 		s.requests(d)
 		return
 	}
+	if d.Plan.Stack() {
+		s.operations(d)
+		return
+	}
 	for _, g := range d.groups {
 		s.WriteString("\n")
 		s.para(bold, "", upper(d.caption(g))+": CPU per "+d.unit()+", cheapest first")
@@ -130,6 +134,15 @@ func (s *screen) requests(d *digest) {
 			s.para(bold, "", t.Caption)
 			s.grid(cleaned(t), t.Align)
 		}
+	}
+}
+
+// operations is what a run on TCP/IP stacks shows.
+func (s *screen) operations(d *digest) {
+	for _, b := range d.operationsSection().Blocks {
+		s.WriteString("\n")
+		s.para(bold, "", b.Table.Caption)
+		s.grid(cleaned(b.Table), b.Table.Align)
 	}
 }
 

@@ -1,0 +1,237 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"weir/lab/result"
+)
+
+// coresSection sets what a stack does with a core of its own against what it does with all of them.
+func (d *digest) coresSection() section {
+	s := section{ID: "cores", Title: "One core against all",
+		How: "The same operation, with a core for the stack and the others for its peer, and with all cores for both. The two are cells of their own: their ratio is less exact than one within a block."}
+	t := &table{Caption: "Of one core's figure, all cores make", Align: "lrlrrrrr",
+		Head: []string{"Operation", "Clients", "Subject", "Measure", "One core", "All cores", "Ratio", "CPU, ratio"}}
+	for _, g := range d.groups {
+		l := d.loadOf(g.load)
+		if l.Operation.Cores != 1 {
+			continue
+		}
+		whole := d.withAllCores(g, l)
+		if whole == nil {
+			continue
+		}
+		f, _ := mainOf(l.Operation)
+		for _, c := range d.inOrder(g) {
+			o := whole.cell(c.subject)
+			if o == nil || len(o.trials) == 0 || len(c.trials) == 0 {
+				continue
+			}
+			one, all := estimateOf(c.trials, f.of).mean, estimateOf(o.trials, f.of).mean
+			t.add(whole.load, count(g.connections), c.subject, f.head, sig(one), sig(all), times(all/one), times(o.perMessage.mean/c.perMessage.mean))
+		}
+	}
+	if len(t.Rows) > 0 {
+		s.Blocks = []block{{Table: t}}
+	}
+	return s
+}
+
+// withAllCores is the group that differs from g by its cores alone.
+func (d *digest) withAllCores(g *group, l result.Load) *group {
+	l.Operation.Cores = 0
+	for _, other := range d.groups {
+		o := d.loadOf(other.load)
+		l.Name, l.Requests = o.Name, o.Requests
+		if o == l && other.connections == g.connections {
+			return other
+		}
+	}
+	return nil
+}
+
+// collectorSection is heap growth and pauses.
+func (d *digest) collectorSection() section {
+	s := section{ID: "collector", Title: "The heap and its collector",
+		How: "Of stacks whose language has a collector: how much the heap's objects grew from the window's begin to its end, medians; collections a second; the collector's share of the stack's CPU; the longest pause of the whole process in any trial, and the median of the trials' 99th percentiles. Pauses are upper ends of the runtime's own buckets."}
+	t := &table{Caption: "By load", Align: "lrlrrrrr", Head: []string{"Load", "Clients", "Subject", "Heap growth, KB", "Collections/s", "CPU, %", "Longest pause, µs", "p99, µs"}}
+	for _, g := range d.groups {
+		for _, c := range d.inOrder(g) {
+			if row := c.collections(); row != nil {
+				t.add(append([]string{g.load, count(g.connections), c.subject}, row...)...)
+			}
+		}
+	}
+	if len(t.Rows) > 0 {
+		s.Blocks = []block{{Table: t.trim()}}
+	}
+	return s
+}
+
+// collections is the row of a cell, nil without a collector.
+func (c *cell) collections() []string {
+	var grown, share, p99 []float64
+	most, cycles, seconds := 0.0, 0.0, 0.0
+	for _, t := range c.trials {
+		s := stackOf(t)
+		if s.After == nil {
+			continue
+		}
+		p99 = append(p99, float64(s.After.PausesNS.P99)/1e3)
+		most = math.Max(most, float64(s.After.PausesNS.Max)/1e3)
+		if s.Before != nil {
+			grown = append(grown, float64(s.After.HeapBytes-s.Before.HeapBytes)/1024)
+			cycles, seconds = cycles+float64(s.After.Collections-s.Before.Collections), seconds+t.WindowS
+		}
+		if t.GC != nil {
+			share = append(share, t.GC.SharePercent)
+		}
+	}
+	if len(p99) == 0 {
+		return nil
+	}
+	row := []string{absent, absent, absent, sig(most), sig(middle(p99))}
+	if len(grown) > 0 {
+		row[0], row[1] = fixed(middle(grown), 0), sig(cycles/seconds)
+	}
+	if len(share) > 0 {
+		row[2] = fixed(middle(share), 1)
+	}
+	return row
+}
+
+// paperRow is what "Toward a Go network stack" (paper 002) prints of its two stacks: tapip, in C with threads, and GoNet, in Go with goroutines.
+type paperRow struct {
+	what         string
+	tapip, goNet string
+	here         func(d *digest, subject string) string
+}
+
+var paperRows = []paperRow{
+	{"Ping, 1 at once, mean, ms", "0.074", "0.234", func(d *digest, s string) string { return d.pingMS(s, 1) }},
+	{"Ping, 1,000 at once, mean, ms", "3.279", "0.717", func(d *digest, s string) string { return d.pingMS(s, 1000) }},
+	{"Connections of 4 kB over its own loopback, 1 client, Mbit/s", "4.6", "7.3", func(d *digest, s string) string { return d.insideMbit(s, 1) }},
+	{"The same, 100 clients, Mbit/s", "195.0", "284.9", func(d *digest, s string) string { return d.insideMbit(s, 100) }},
+}
+
+// paperSection sets the paper's figures beside this run's.
+func (d *digest) paperSection() section {
+	s := section{ID: "paper", Title: "Beside the paper",
+		How: "The published figures come from another machine, and from a test that measured other things, too: up to 1,000 processes of ping, whose own scheduling is in the mean; and connections over each stack's own loopback. GoNet verified no checksum, had no congestion control and ignored its peer's window; tapip sent nothing again. They are no comparison with the stacks here, only what the question began with. Pings here are those of one paced sender unless the load says otherwise."}
+	t := &table{Caption: "As published, and here", Align: "lrr", Head: []string{"Measure", "tapip, published", "GoNet, published"}}
+	for _, name := range d.subjects {
+		t.Head, t.Align = append(t.Head, name), t.Align+"r"
+	}
+	said := false
+	for _, p := range paperRows {
+		row := []string{p.what, p.tapip, p.goNet}
+		for _, name := range d.subjects {
+			v := p.here(d, name)
+			said = said || v != absent
+			row = append(row, v)
+		}
+		t.add(row...)
+	}
+	if said {
+		s.Blocks = []block{{Table: t.trim()}}
+	}
+	return s
+}
+
+// on is a subject's cell under the first load that has the operation and so many clients; nil where there is none.
+func (d *digest) on(subject string, clients int, is func(result.Operation) bool) *cell {
+	for _, g := range d.groups {
+		if c := g.cell(subject); g.connections == clients && is(d.loadOf(g.load).Operation) && c != nil && len(c.trials) > 0 {
+			return c
+		}
+	}
+	return nil
+}
+
+func (d *digest) pingMS(subject string, flows int) string {
+	c := d.on(subject, flows, func(o result.Operation) bool { return o.Name == result.OperationPing && !o.Processes && o.Cores == 0 })
+	if c == nil {
+		return absent
+	}
+	return sig(estimateOf(c.trials, func(t *result.Trial) float64 { return stackOf(t).MeanUS / 1000 }).mean)
+}
+
+func (d *digest) insideMbit(subject string, clients int) string {
+	c := d.on(subject, clients, func(o result.Operation) bool { return o.Name == result.OperationConnect && o.Inside })
+	if c == nil {
+		return absent
+	}
+	return sig(estimateOf(c.trials, func(t *result.Trial) float64 { return 1000 * stackOf(t).GbitS }).mean)
+}
+
+// stackLimitsSection is what such figures do not say.
+func (d *digest) stackLimitsSection() section {
+	return section{ID: "limitations", Title: "Limitations", How: "What these figures do not say.", Blocks: []block{{Items: []string{
+		fmt.Sprintf("The peer's sockets use %s, set for each of them. What a stack sends is under its own congestion control.", orElse(d.congestion(), "the congestion control of their namespace")),
+		"Nothing is lost on the way, and it takes no time: how a stack does on a long or a bad path is not in these figures.",
+		"Stack and peer share one machine, and with all cores for both, each other's: what one saves the other can use.",
+		"The kernel's own stack pays for no device and for no system calls between its two ends, and its memory is not the process's.",
+		"A CPU's time in interrupts is on the account of whoever was interrupted.",
+		"Intervals describe the noise of this run. They do not cover another kernel, another machine or another version of a runtime.",
+	}}}}
+}
+
+// congestion is the control of the peer's sockets.
+func (d *digest) congestion() string {
+	for i := range d.Trials {
+		if c := stackOf(&d.Trials[i]).Congestion; c != "" {
+			return strings.ToUpper(c)
+		}
+	}
+	return ""
+}
+
+// stacksAnswer is the answer of a run on stacks: for each operation by the fewest clients, how the stack that the run is about stands to the
+// reference.
+func (d *digest) stacksAnswer() []string {
+	var said []string
+	seen := map[string]bool{}
+	for _, g := range d.groups {
+		o := d.loadOf(g.load).Operation
+		if o.Inside || o.Cores > 0 || o.Name == result.OperationIdle || seen[o.Name] {
+			continue
+		}
+		if s := d.operationSaid(g, o); s != "" {
+			said, seen[o.Name] = append(said, s), true
+		}
+	}
+	if len(said) == 0 {
+		return []string{"No two stacks have accepted trials under the same load, so nothing is compared."}
+	}
+	return said
+}
+
+// operationSaid is one sentence: "Bulk in, 1 connection: stack-weir-chain 36 Gbit/s, 1.7 times stack-gvisor (different), for 0.5 times its CPU (different)."
+func (d *digest) operationSaid(g *group, o result.Operation) string {
+	var parts []string
+	f, metric := mainOf(o)
+	for _, c := range d.inOrder(g) {
+		v, ok := d.versus(metric, g, c.subject, d.reference())
+		cpu, measured := d.versus(result.MetricCPU, g, c.subject, d.reference())
+		if len(c.trials) == 0 || c.subject == d.reference() || !ok || !measured || len(parts) == 3 {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s %s, %s times %s (%s), for %s times its CPU (%s)", c.subject, f.say(estimateOf(c.trials, f.of).mean), times(v.Ratio), d.reference(), verdictWord(v), times(cpu.Ratio), verdictWord(cpu)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s: %s.", upper(g.load), d.clients(g), strings.Join(parts, "; "))
+}
+
+// clients is how many there are, and what: "10 flows", "1 connection".
+func (d *digest) clients(g *group) string {
+	many := strings.ToLower(clientsHead(d.loadOf(g.load).Operation))
+	one := strings.TrimSuffix(many, "s")
+	if many == "processes" {
+		one = "process"
+	}
+	return plural(g.connections, one, many)
+}

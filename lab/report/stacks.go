@@ -1,0 +1,293 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"weir/lab/report/figure"
+	"weir/lab/result"
+)
+
+// What reports on TCP/IP stacks have of their own: what a message is differs from load to load, and so does what is asked of it.
+
+// stackSections is the sections of such a report.
+func (d *digest) stackSections() []section {
+	return []section{
+		d.operationsSection(), d.growthSection(), d.coresSection(), d.collectorSection(), d.paperSection(), d.memorySection(),
+		d.ratiosSection(), d.twinSection(), d.subjectsSection(), d.refusalsSection(), d.machineSection(), d.stackLimitsSection(), d.commandSection(),
+	}
+}
+
+// stackOf is what a trial says of its operation; nothing where it had none.
+func stackOf(t *result.Trial) result.OnStack {
+	if t.Stack == nil {
+		return result.OnStack{}
+	}
+	return *t.Stack
+}
+
+// stackFigure is a figure of a trial on a stack.
+type stackFigure struct {
+	head string // "Gbit/s", "Mean, µs"
+	of   func(*result.Trial) float64
+}
+
+// say is a value with its unit: "36 Gbit/s", "25 µs".
+func (f stackFigure) say(v float64) string {
+	if _, unit, ok := strings.Cut(f.head, ", "); ok {
+		return sig(v) + " " + unit
+	}
+	if strings.HasPrefix(f.head, "Gbit") {
+		return sig(v) + " " + f.head
+	}
+	return short(v) + " " + strings.ToLower(f.head)
+}
+
+// perGB turns microseconds of CPU a message of bulk into seconds a gigabyte.
+const perGB = 1e9 / result.BulkMessage / 1e6
+
+// mainOf is what an operation is judged by, and the metric in which it is compared.
+func mainOf(o result.Operation) (stackFigure, string) {
+	switch {
+	case o.Bulk():
+		return stackFigure{"Gbit/s", func(t *result.Trial) float64 { return stackOf(t).GbitS }}, result.MetricRate
+	case o.Name == result.OperationConnect:
+		return stackFigure{"Connections/s", (*result.Trial).Rate}, result.MetricRate
+	}
+	return stackFigure{"Mean, µs", func(t *result.Trial) float64 { return stackOf(t).MeanUS }}, result.MetricLatency
+}
+
+// cpuOf is the CPU of an operation: of the stack, its peer, the machine.
+func cpuOf(o result.Operation) (unit string, all []stackFigure) {
+	unit, factor := "µs", 1.0
+	if o.Bulk() {
+		unit, factor = "s/GB", perGB
+	}
+	of := func(v func(*result.Trial) float64) func(*result.Trial) float64 {
+		return func(t *result.Trial) float64 { return factor * v(t) }
+	}
+	all = []stackFigure{{"Stack", of(func(t *result.Trial) float64 { return t.CPUUSPerMessage })}}
+	if !o.Inside {
+		all = append(all, stackFigure{"Peer", of(func(t *result.Trial) float64 { return t.LoadUSPerMsg })}, stackFigure{"Machine", of(func(t *result.Trial) float64 { return t.MachineUSPerMsg })})
+	}
+	return unit, all
+}
+
+// operationsSection is a table for each load.
+func (d *digest) operationsSection() section {
+	s := section{ID: "operations", Title: "What each stack did, and what it cost",
+		How: "Means over the accepted trials. CPU is that of an operation, of bulk that of a gigabyte: of the stack's process, application included; of the peer, which is the load generator on the kernel's sockets; and of the whole machine. " +
+			"What a stack writes to its device the kernel takes to the peer's socket in the stack's CPU time, and a kernel does much of its work in its peer's: compare the machine's. Lost are pings that nobody answered in time, sent again the segments that the peer sent twice, both in all trials together. " + d.correction(result.MetricRate) + " " + d.correction(result.MetricLatency)}
+	for _, load := range d.loads() {
+		switch o := d.loadOf(load).Operation; {
+		case o.Name == result.OperationIdle:
+			s.Blocks = append(s.Blocks, block{Table: d.idleTable(load)})
+		default:
+			s.Blocks = append(s.Blocks, block{Table: d.operationTable(load, o)})
+		}
+	}
+	s.Blocks = slices.DeleteFunc(s.Blocks, func(b block) bool { return len(b.Table.Rows) == 0 })
+	return s
+}
+
+// reference is the stack that the others are set against: the peer of the same kind, or the first.
+func (d *digest) reference() string {
+	if len(d.subjects) == 0 || slices.Contains(d.subjects, "stack-gvisor") {
+		return "stack-gvisor"
+	}
+	return d.subjects[0]
+}
+
+// operationTable is the subjects under one load, a group of rows for each number of clients.
+func (d *digest) operationTable(load string, o result.Operation) *table {
+	first, metric := mainOf(o)
+	unit, cpu := cpuOf(o)
+	t := &table{Caption: upper(load) + ": " + describeOperation(d.loadOf(load)), Align: "rl", Head: []string{clientsHead(o), "Subject"}}
+	column := func(head string) { t.Head, t.Align = append(t.Head, head), t.Align+"r" }
+	column(first.head)
+	column("95 % interval")
+	column("Of " + d.reference())
+	column("CPU of " + d.reference())
+	for _, f := range cpu {
+		column(f.head + ", " + unit)
+	}
+	for _, head := range []string{"p50, µs", "p99, µs", "Lost", "Sent again", "Trials"} {
+		column(head)
+	}
+	for _, g := range d.groups {
+		if g.load != load {
+			continue
+		}
+		t.Groups = append(t.Groups, len(t.Rows))
+		for _, c := range d.inOrder(g) {
+			t.add(d.operationRow(g, c, first, metric, cpu)...)
+		}
+	}
+	if len(t.Groups) > 0 {
+		t.Groups = t.Groups[1:]
+	}
+	return t.trim()
+}
+
+// inOrder is the cells of a group in the order of the run's subjects.
+func (d *digest) inOrder(g *group) []*cell {
+	cells := slices.Clone(g.cells)
+	slices.SortFunc(cells, func(a, b *cell) int { return a.index - b.index })
+	return cells
+}
+
+func (d *digest) operationRow(g *group, c *cell, first stackFigure, metric string, cpu []stackFigure) []string {
+	e := estimateOf(c.trials, first.of)
+	row := []string{count(g.connections), c.subject, sig(e.mean), e.interval(), d.besideReference(metric, g, c), d.besideReference(result.MetricCPU, g, c)}
+	for _, f := range cpu {
+		row = append(row, sig(estimateOf(c.trials, f.of).mean))
+	}
+	if len(c.trials) == 0 {
+		return append(row, absent, absent, absent, absent, c.counted())
+	}
+	us := func(of func(result.Percentiles) float64) string {
+		v := median(c.trials, func(t *result.Trial) float64 { return of(t.LatencyUS) })
+		if v == 0 {
+			return absent
+		}
+		return sig(v)
+	}
+	return append(row, us(p50), us(p99), c.lost(), c.resent(), c.counted())
+}
+
+// besideReference is a cell beside the reference's, with the verdict: "1.7 times, different".
+func (d *digest) besideReference(metric string, g *group, c *cell) string {
+	if c.subject == d.reference() || len(c.trials) == 0 {
+		return absent
+	}
+	v, ok := d.versus(metric, g, c.subject, d.reference())
+	if !ok {
+		return absent
+	}
+	return times(v.Ratio) + ", " + verdictWord(v)
+}
+
+// lost is the pings of all trials that nobody answered.
+func (c *cell) lost() string {
+	var lost, due int64
+	for _, t := range c.trials {
+		lost, due = lost+stackOf(t).Lost, due+stackOf(t).Due
+	}
+	if due == 0 {
+		return absent
+	}
+	return fmt.Sprintf("%s of %s", count(lost), count(due))
+}
+
+// resent is the segments that the peer sent again, in all trials.
+func (c *cell) resent() string {
+	var again, all int64
+	for _, t := range c.trials {
+		again, all = again+stackOf(t).Retransmitted, all+stackOf(t).SegmentsOut
+	}
+	if all == 0 {
+		return absent
+	}
+	return count(again)
+}
+
+// idleTable is what a connection takes on which nothing happens.
+func (d *digest) idleTable(load string) *table {
+	t := &table{Caption: upper(load) + ": memory of a connection on which nothing happens, KB", Align: "rlrrrr",
+		Head: []string{"Connections", "Subject", "Process (PSS)", "Heap", "Goroutines' stacks", "Trials"}}
+	for _, g := range d.groups {
+		if g.load != load {
+			continue
+		}
+		for _, c := range d.inOrder(g) {
+			if len(c.trials) == 0 {
+				continue
+			}
+			each := func(of func(*result.Trial) float64) string {
+				return sig(median(c.trials, of) / float64(g.connections))
+			}
+			grown := func(of func(result.Collected) int64) func(*result.Trial) float64 {
+				return func(t *result.Trial) float64 {
+					s := stackOf(t)
+					if s.Bare == nil || s.After == nil {
+						return math.NaN()
+					}
+					return float64(of(*s.After)-of(*s.Bare)) / 1024
+				}
+			}
+			t.add(count(g.connections), c.subject, each(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB - stackOf(t).BarePSSKB) }),
+				each(grown(func(c result.Collected) int64 { return c.HeapBytes })), each(grown(func(c result.Collected) int64 { return c.StackBytes })), c.counted())
+		}
+	}
+	return t
+}
+
+// clientsHead is what the connections of a load are.
+func clientsHead(o result.Operation) string {
+	switch {
+	case o.Processes:
+		return "Processes"
+	case o.Name == result.OperationPing:
+		return "Flows"
+	case o.Name == result.OperationConnect:
+		return "Clients"
+	}
+	return "Connections"
+}
+
+// describeOperation is a load in words.
+func describeOperation(l result.Load) string {
+	o := l.Operation
+	words := map[string]string{
+		result.OperationPing: fmt.Sprintf("one sender, %s pings/s of each flow, evenly apart", short(l.Rate)), result.OperationConnect: "connect, 4 kB, close, again and again",
+		result.OperationIn: "as much as goes into the stack", result.OperationOut: "as much as the stack sends", result.OperationBulk: "as much as goes",
+		result.OperationRR: "a byte to the stack and back, one at a time on each connection", result.OperationIdle: "connections that are held",
+	}[o.Name]
+	if o.Processes {
+		words = "as many processes of the system's ping, a ping a second each"
+	}
+	if o.Inside {
+		words += ", over the stack's own loopback"
+	}
+	if o.Cores > 0 {
+		words += fmt.Sprintf("; the stack on %s, its peer on the others", plural(o.Cores, "core", "cores"))
+	}
+	return words
+}
+
+// growthSection draws each load that has several numbers of clients.
+func (d *digest) growthSection() section {
+	s := section{ID: "growth", Title: "With more clients",
+		How: "Both scales are logarithmic; whiskers are 95 % intervals. The paper's figure 3 is the mean time of pings, its figure 4 what connections of 4 kB carry."}
+	var all []*figure.Figure
+	for _, load := range d.loads() {
+		o := d.loadOf(load).Operation
+		if counts := d.connections(load); len(counts) > 1 && o.Name != result.OperationIdle {
+			all = append(all, d.growth(load, o, counts))
+		}
+	}
+	if len(all) > 0 {
+		s.Blocks = []block{{Figures: all}}
+	}
+	return s
+}
+
+func (d *digest) growth(load string, o result.Operation, counts []int) *figure.Figure {
+	f, _ := mainOf(o)
+	x := connectionAxis(counts)
+	x.Label = strings.ToLower(clientsHead(o))
+	c := figure.Lines{Name: "growth-" + load, Title: upper(load) + ": " + f.head, Desc: "One curve for each subject, with 95 % intervals.", X: x, Y: figure.Axis{Label: f.head, Log: true}}
+	for i, subject := range d.subjects {
+		curve := figure.Curve{Name: strings.TrimPrefix(subject, "stack-"), Style: i}
+		for _, g := range d.groups {
+			if x := g.cell(subject); g.load == load && x != nil && len(x.trials) > 0 {
+				e := estimateOf(x.trials, f.of)
+				curve.Points = append(curve.Points, figure.XY{X: float64(g.connections), Y: e.mean, Low: e.low, High: e.high, Hover: fmt.Sprintf("%s, %s: %s", subject, count(g.connections), e)})
+			}
+		}
+		c.Curves = append(c.Curves, curve)
+	}
+	return c.Draw()
+}
