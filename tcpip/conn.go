@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/tcpip/icmp"
+	"weir/tcpip/ip"
 	"weir/tcpip/link"
 	"weir/tcpip/tcp"
 	"weir/wire"
@@ -30,22 +31,23 @@ type Conn struct {
 	timerAt    tcp.Time // guarded by the lane's timers
 	timerIndex int
 
-	mu       sync.Mutex
-	tcp      *tcp.Conn
-	listener *Listener // until it is given to Accept, or to a session
-	kept     bool      // room is kept for it there
-	served   *served   // whose session it is; nil: the application's goroutines use it
-	dst      wire.MAC
-	known    bool     // dst is
-	lost     bool     // its address is another's
-	changes  uint32   // the interface's, when dst was found
-	found    tcp.Time // when that was
-	soft     error    // what the network said of the way, for when the connection times out
-	closed   bool     // by the application
-	gone     bool     // from the stack's tables
-	resent   uint64   // segments sent again that are counted
-	reader   waiter
-	writer   waiter
+	mu        sync.Mutex
+	tcp       *tcp.Conn
+	listener  *Listener // until it is given to Accept, or to a session
+	kept      bool      // room is kept for it there
+	served    *served   // whose session it is; nil: the application's goroutines use it
+	dst       wire.MAC
+	known     bool     // dst is
+	measureAt tcp.Time // when the path may take more than it did; 0: it takes what the link does
+	lost      bool     // its address is another's
+	changes   uint32   // the interface's, when dst was found
+	found     tcp.Time // when that was
+	soft      error    // what the network said of the way, for when the connection times out
+	closed    bool     // by the application
+	gone      bool     // from the stack's tables
+	resent    uint64   // segments sent again that are counted
+	reader    waiter
+	writer    waiter
 }
 
 // newConn makes a connection without its state.
@@ -69,6 +71,9 @@ func (c *Conn) arrive(seg *tcp.Segment, now tcp.Time) {
 
 // flush lets the connection send what is due, and tells the application what happened: then it says that it has. The caller holds mu.
 func (c *Conn) flush(now tcp.Time) (told bool) {
+	if c.measureAt != 0 && now >= c.measureAt {
+		c.measure(now)
+	}
 	if c.known && (now.Sub(c.found) > believed || c.changes != c.iface.changes.Load()) {
 		c.known = false
 	}
@@ -86,6 +91,16 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 		c.lane.rouse()
 	}
 	return told
+}
+
+// measure has segments be as large as the path is known to take, and looks again when that may have changed.
+func (c *Conn) measure(now tcp.Time) {
+	mtu := c.s.mtu(c.key.remote.Addr(), c.iface)
+	c.tcp.SetPathMTU(now, mtu)
+	c.measureAt = 0
+	if mtu < c.iface.caps.MTU {
+		c.measureAt = now.Add(ip.PathTime)
+	}
 }
 
 // believed is how long a connection knows where its neighbour is; then it asks the table again, which asks the neighbour when it has to.
@@ -163,6 +178,9 @@ func (c *Conn) accepted(l *Listener) bool {
 func (c *Conn) tell(e tcp.Event) bool {
 	if e == 0 {
 		return false
+	}
+	if e&tcp.Connected != 0 && c.s.narrow.Load() != 0 {
+		c.measure(c.s.now())
 	}
 	if e&(tcp.Readable|tcp.Ended) != 0 {
 		c.reader.wake()
@@ -260,7 +278,8 @@ func (c *Conn) reported(r icmp.Report, seq wire.Seq, now tcp.Time) bool {
 	}
 	switch {
 	case r.Problem == icmp.TooBig:
-		c.tcp.SetPathMTU(now, c.s.tooBig(c.key.remote.Addr(), r, now))
+		c.s.tooBig(c.key.remote.Addr(), r, now)
+		c.measure(now)
 		c.flush(now)
 	case c.tcp.State() == tcp.SynSent && (r.Problem == icmp.PortUnreachable || r.Problem == icmp.ProtocolUnreachable):
 		c.soft = syscall.ECONNREFUSED

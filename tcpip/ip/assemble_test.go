@@ -259,7 +259,7 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%d bytes are too big, %d are said not to be: %d, want %d", c.size, c.says, got, c.want)
 		}
 	}
-	if got := p.MTU(bob, 1500, 1+Time(pathTime)); got != 1500 {
+	if got := p.MTU(bob, 1500, 1+Time(PathTime)); got != 1500 {
 		t.Errorf("after ten minutes it is %d", got)
 	}
 }

@@ -15,10 +15,12 @@ type path struct {
 	until Time
 }
 
+// PathTime is how long it is known that a path takes less than the link; then a larger size is tried (RFC 1191, section 6.3).
+const PathTime = 10 * time.Minute
+
 const (
 	pathsMost = 4096
-	pathTime  = 10 * time.Minute // RFC 1191, section 6.3: then a larger size is tried
-	pathLeast = 552              // less than this is believed of nobody, as Linux (an attack on our throughput)
+	pathLeast = 552 // less than this is believed of nobody, as Linux (an attack on our throughput)
 )
 
 // plateaus are what a router that does not say the next hop's size may mean (RFC 1191, section 7.1).
@@ -56,7 +58,7 @@ func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
 			return next
 		}
 	}
-	p.all[dst] = path{next, now + Time(pathTime)}
+	p.all[dst] = path{next, now + Time(PathTime)}
 	return next
 }
 

@@ -19,16 +19,20 @@ func (c *Conn) UnderWay(seq wire.Seq) bool {
 	return c.state != Closed && c.state != TimeWait && c.una.LessEq(seq) && seq.Less(c.nxt)
 }
 
-// SetPathMTU has segments be no larger than a packet of so many bytes takes. What was larger is sent again at once (RFC 1191, section 6.5).
+// SetPathMTU has segments be as large as a packet of so many bytes takes, and both ends. When that is less than before, what was larger is sent again at once (RFC 1191,
+// section 6.5).
 func (c *Conn) SetPathMTU(now Time, mtu int) {
 	c.now = now
-	mss := max(mtu-wire.IPv4Header-wire.TCPHeader, leastMSS)
-	if mss >= c.mss || !c.state.synchronized() {
+	mss := min(max(mtu-wire.IPv4Header-wire.TCPHeader, leastMSS), c.agreed)
+	if mss == c.mss || !c.state.synchronized() {
 		return
 	}
+	smaller, was := mss < c.mss, c.cwnd.mss
 	c.mss = mss
-	was := c.cwnd.mss
 	c.cwnd.mss = c.payload()
+	if !smaller {
+		return
+	}
 	c.cwnd.size = max(c.cwnd.size/was, leastSegments) * c.cwnd.mss
 	for i := range c.flight.pieces() {
 		if p := &c.flight.pieces()[i]; p.state == underWay {

@@ -77,6 +77,7 @@ type options struct {
 	skew   uint32     // our timestamps' begin
 	sack   bool
 	mss    int // largest payload, with no options
+	agreed int // what both links take of that, whatever the path does
 }
 
 // Dial is a connection that opens actively: its SYN is the next Output. iss is the initial sequence number, skew where its timestamps begin (RFC 7323,
@@ -146,6 +147,7 @@ func (c *Conn) agree(syn *Segment) {
 		c.mss = min(536, c.cfg.MSS)
 	}
 	c.mss = max(c.mss, leastMSS)
+	c.agreed = c.mss
 	c.cwnd = newWindow(c.payload())
 	c.control = newControl(c.cfg.Congestion)
 }

@@ -1,0 +1,109 @@
+package tcpip
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/wire"
+)
+
+// tcpOf is what a packet carries.
+func tcpOf(t *testing.T, v wire.IPv4) wire.TCP {
+	t.Helper()
+	if v == nil {
+		t.Fatal("nothing was sent")
+	}
+	s, fault := wire.ParseTCP(v.Payload())
+	if v.Protocol() != wire.TCPProtocol || fault != wire.OK || !s.ChecksumOK(v.Src(), v.Dst()) {
+		t.Fatalf("no segment but % x", []byte(v))
+	}
+	return s
+}
+
+// reply answers a segment: with flags, what it acknowledges, and an MSS of 1,460 if it is a SYN.
+func (h *bareHost) reply(to wire.TCP, flags wire.Flags, seq wire.Seq) {
+	f := wire.TCPFields{Src: netip.AddrPortFrom(bareAddr, to.DstPort()), Dst: netip.AddrPortFrom(stackAddr, to.SrcPort()), Seq: seq, Ack: to.Seq().Add(to.Len()), Flags: flags | wire.ACK, Window: 65535}
+	if flags&wire.SYN != 0 {
+		f.Options = (&wire.TCPOptions{MSS: 1460}).Append(nil)
+	}
+	h.send(wire.IPv4Fields{Protocol: wire.TCPProtocol}, wire.AppendTCP(nil, &f))
+}
+
+// connected is a connection of the stack's to the host, which has answered.
+func connected(t *testing.T, s *Stack, h *bareHost) net.Conn {
+	t.Helper()
+	conns := make(chan net.Conn, 1) // the one
+	go func() {
+		c, err := s.Dial("tcp", "10.0.0.9:80")
+		if err != nil {
+			t.Error(err)
+		}
+		conns <- c
+	}()
+	h.reply(tcpOf(t, h.next(time.Second)), wire.SYN, 1000)
+	h.next(time.Second) // its ACK
+	return <-conns
+}
+
+// first is the first packet that a Write makes; everything of it is acknowledged.
+func (h *bareHost) first(c net.Conn, bytes int) wire.IPv4 {
+	h.t.Helper()
+	if _, err := c.Write(make([]byte, bytes)); err != nil {
+		h.t.Fatal(err)
+	}
+	all := h.burst()
+	for _, v := range all {
+		h.reply(tcpOf(h.t, v), 0, 1001)
+	}
+	for rest := h.burst(); len(rest) > 0; rest = h.burst() {
+		for _, v := range rest {
+			h.reply(tcpOf(h.t, v), 0, 1001)
+		}
+	}
+	return all[0]
+}
+
+// burst are the packets that come without a pause.
+func (h *bareHost) burst() (all []wire.IPv4) {
+	for v := h.next(time.Millisecond); v != nil; v = h.next(time.Millisecond) {
+		all = append(all, v)
+	}
+	return all
+}
+
+// A path that takes less than the link makes segments smaller, of the connections that come later too, for ten minutes (RFC 1191).
+func TestSegmentsFitThePath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{})
+		c := connected(t, s, h)
+		if _, err := c.Write(make([]byte, 3000)); err != nil {
+			t.Fatal(err)
+		}
+		all := h.burst()
+		if len(all[0]) != 1500 || !all[0].DontFragment() {
+			t.Fatalf("the first packet has %d bytes", len(all[0]))
+		}
+		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(wire.FragmentationNeeded, 1000, all[0][:28]))
+		again := h.burst()
+		if len(again) == 0 || len(again[0]) != 1000 || tcpOf(t, again[0]).Seq() != tcpOf(t, all[0]).Seq() {
+			t.Fatalf("it is not sent again in pieces that fit: %d packets", len(again))
+		}
+		last := again[len(again)-1]
+		h.reply(tcpOf(t, last), 0, 1001)
+		h.burst()
+		if v := h.first(connected(t, s, h), 3000); len(v) != 1000 {
+			t.Errorf("another connection begins with %d bytes", len(v))
+		}
+		time.Sleep(9 * time.Minute)
+		if v := h.first(c, 3000); len(v) != 1000 {
+			t.Errorf("after nine minutes %d bytes", len(v))
+		}
+		time.Sleep(time.Minute)
+		if v := h.first(c, 3000); len(v) != 1500 {
+			t.Errorf("after ten minutes %d bytes", len(v))
+		}
+	})
+}
