@@ -22,7 +22,7 @@ type stackLoadCmd struct {
 	Rate        float64       `placeholder:"R" help:"Of ping: pings a second in all; 10 for each flow if not given."`
 	Size        int           `placeholder:"56" help:"Of ping: bytes of payload."`
 	Together    bool          `help:"Of ping: all flows at the same instants in place of evenly apart."`
-	Processes   int           `placeholder:"N" help:"Of ping: by so many processes of the system's ping, each once a second, as the paper measured."`
+	Processes   int           `placeholder:"N" help:"Of ping: by so many processes of the system's ping, each once a second if --rate says nothing else, as the paper measured."`
 	Duration    time.Duration `default:"10s" help:"How long to measure."`
 	Timeout     time.Duration `default:"5s" help:"How long a connection, an operation, an answer or more of the bytes are awaited."`
 	CPUs        []int         `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
@@ -49,7 +49,7 @@ Examples:
   weir load stack rr --port 7007 --json 127.0.0.1
   ip netns exec NAME weir load stack out 10.77.0.2            the generator must be where the stack's device is
 
-Clients leave their ports in TIME-WAIT. For more than some 28,000 connections a minute, in the namespace of the generator:
+Clients leave their ports in TIME-WAIT. For more than some 14,000 connections a minute, in the namespace of the generator:
 
   sysctl -w net.ipv4.tcp_tw_reuse=1 net.ipv4.ip_local_port_range="1024 65535"
 

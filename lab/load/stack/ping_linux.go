@@ -195,9 +195,14 @@ func (p *pinger) send(k int64) {
 		a.own = realtime()
 		_, errno = raw.Write(int32(p.socket.fd), p.packet)
 	}
-	if errno != 0 {
-		p.fails.Add(kindSend, 1, "ping %d: %v", k, errno)
+	switch {
+	case errno == 0:
+	case unreachable(errno):
 		p.give(a)
+	default: // a queue here was full: that is no loss of the stack's
+		p.fails.Add(kindSend, 1, "ping %d: %v", k, errno)
+		p.Failed.Add(1)
+		p.decided(a)
 	}
 }
 
@@ -236,6 +241,10 @@ func (p *pinger) stamps() {
 		}
 		if errno != 0 {
 			return
+		}
+		if why := p.socket.why; why != 0 { // an ICMP error, which comes by the same queue
+			p.fails.Add(kindUnreachable, 1, "ping: %v", why)
+			continue
 		}
 		at := bytes.Index(packet[:min(len(packet), 128)], p.magic[:])
 		if at < 0 || len(packet) < at+MinSize {

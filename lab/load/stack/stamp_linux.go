@@ -24,6 +24,8 @@ type stampSocket struct {
 	control [256]byte
 	vector  unix.Iovec
 	header  unix.Msghdr
+	stamp   int64         // ns of CLOCK_REALTIME; of what was received last, 0 without one
+	why     syscall.Errno // of what the error queue gave last: 0 for a packet that was sent
 }
 
 func newStampSocket(address string) (*stampSocket, error) {
@@ -43,6 +45,7 @@ func newStampSocket(address string) (*stampSocket, error) {
 	binary.NativeEndian.PutUint32(replies[:], ^uint32(1))
 	err = errors.Join(
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_NEW, stamps),
+		unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVERR, 1), // a ping for which a queue here has no room is told of
 		unix.SetsockoptString(fd, unix.SOL_RAW, icmpFilter, string(replies[:])),
 		unix.Connect(fd, &unix.SockaddrInet4{Addr: to.Unmap().As4()}))
 	if err != nil {
@@ -68,29 +71,30 @@ func (s *stampSocket) receive(flags int) (packet []byte, stamp int64, errno sysc
 	if errno != 0 {
 		return nil, 0, errno
 	}
-	if stamp = stampIn(s.control[:s.header.Controllen]); stamp == 0 {
+	s.why, s.stamp = 0, 0
+	for control := s.control[:s.header.Controllen]; len(control) >= unix.SizeofCmsghdr; {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(&control[0]))
+		size := int(h.Len)
+		if size < unix.SizeofCmsghdr || size > len(control) {
+			break
+		}
+		s.note(h, control[unix.CmsgLen(0):size])
+		control = control[min(len(control), unix.CmsgSpace(size-unix.CmsgLen(0))):]
+	}
+	if stamp = s.stamp; stamp == 0 {
 		stamp = realtime()
 	}
 	return s.packet[:n], stamp, 0
 }
 
-// stampIn finds the time stamp among control messages, 0 when there is none.
-func stampIn(control []byte) int64 {
-	for len(control) >= unix.SizeofCmsghdr {
-		h := (*unix.Cmsghdr)(unsafe.Pointer(&control[0]))
-		size := int(h.Len)
-		if size < unix.SizeofCmsghdr || size > len(control) {
-			return 0
-		}
-		if data := control[unix.CmsgLen(0):size]; h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPING_NEW && len(data) >= 16 {
-			seconds, nanoseconds := int64(binary.NativeEndian.Uint64(data)), int64(binary.NativeEndian.Uint64(data[8:]))
-			if at := seconds*1e9 + nanoseconds; at > 0 {
-				return at
-			}
-		}
-		control = control[min(len(control), unix.CmsgSpace(size-unix.CmsgLen(0))):]
+// note takes what a control message says: a time stamp, or what is the matter with a packet that was sent.
+func (s *stampSocket) note(h *unix.Cmsghdr, data []byte) {
+	switch {
+	case h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPING_NEW && len(data) >= 16:
+		s.stamp = int64(binary.NativeEndian.Uint64(data))*1e9 + int64(binary.NativeEndian.Uint64(data[8:]))
+	case h.Level == unix.SOL_IP && h.Type == unix.IP_RECVERR && len(data) >= 5 && data[4] != unix.SO_EE_ORIGIN_TIMESTAMPING:
+		s.why = syscall.Errno(binary.NativeEndian.Uint32(data))
 	}
-	return 0
 }
 
 // realtime reads the clock that the kernel's time stamps are of.
