@@ -179,6 +179,9 @@ func (c *Conn) tell(e tcp.Event) bool {
 	if e == 0 {
 		return false
 	}
+	if e&tcp.Starved != 0 {
+		c.s.drops[DropMemory].Add(uint64(c.tcp.Starved()))
+	}
 	if e&tcp.Connected != 0 && c.s.narrow.Load() != 0 {
 		c.measure(c.s.now())
 	}
@@ -380,7 +383,7 @@ func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
 		return 0, deadline, err
 	}
 	now := c.s.now()
-	if n = c.tcp.Write(now, p); n > 0 {
+	if n = c.tcp.Write(now, p); n > 0 || c.tcp.Hungry() {
 		c.flush(now)
 	}
 	return n, deadline, nil

@@ -56,7 +56,7 @@ func New(cfg Config) (*Stack, error) {
 	}
 	s := &Stack{cfg: cfg, began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly), errors: icmp.NewLimiter(cfg.ErrorRate, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))}
 	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
-	s.budget.left.Store(int64(cfg.Memory))
+	s.budget.init(cfg.Memory)
 	s.resolver = newResolver(s)
 	s.conns.init()
 	s.waits.s, s.waits.most = s, cfg.Waiting
@@ -186,23 +186,3 @@ func (s *Stack) way(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool) {
 	}
 	return i, hop, src, src.IsValid()
 }
-
-// budget is what the buffers of all connections may hold.
-type budget struct{ left atomic.Int64 }
-
-// Get implements tcp.Memory.
-func (b *budget) Get(size int) []byte {
-	if b.left.Add(-int64(size)) < 0 {
-		b.left.Add(int64(size))
-		return nil
-	}
-	return getBuffer(size)
-}
-
-// Put implements tcp.Memory.
-func (b *budget) Put(p []byte) {
-	b.left.Add(int64(len(p)))
-	putBuffer(p)
-}
-
-var _ tcp.Memory = (*budget)(nil)

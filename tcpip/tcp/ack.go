@@ -125,6 +125,10 @@ func (c *Conn) takeWindow(s *Segment) (changed bool) {
 	}
 	window := int(s.Window) << c.peerScale
 	changed = window != c.wnd
+	if c.wnd == 0 && window > 0 && c.phase == timedOut && c.backoff > 0 {
+		c.again() // what was sent into the closed window was dropped: it can go now
+		c.backoff = 0
+	}
 	c.wnd, c.wl1, c.wl2 = window, s.Seq, s.Ack
 	c.maxWnd = max(c.maxWnd, window)
 	if window > 0 && c.persistAt != 0 {

@@ -249,6 +249,7 @@ func (c *Conn) store(seq wire.Seq, p []byte) bool {
 	}
 	offset := c.in.n + seq.Sub(c.rcv)
 	if !c.in.reserve(offset+len(p), max(c.span(), c.in.n), c.cfg.Memory) {
+		c.starve()
 		return false // as if it had been lost
 	}
 	end := seq.Add(len(p))

@@ -58,6 +58,8 @@ func (k kept) Get(size int) []byte {
 	return b
 }
 
+func (k kept) Share() int { return Plenty }
+
 func (k kept) Put(b []byte) { k[len(b)] = append(k[len(b)], b) }
 
 func newPipe(c Config) *pipe {

@@ -16,5 +16,8 @@ func (c *Conn) Discard(now Time, n int) {
 func (c *Conn) taken(n int) {
 	c.in.discard(n, len(c.gaps.all) > 0, c.cfg.Memory)
 	c.tuned(n)
+	if c.shut {
+		c.reopen()
+	}
 	c.offer()
 }

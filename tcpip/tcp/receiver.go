@@ -28,6 +28,9 @@ type receiver struct {
 	lingers bool          // linger is set
 	linger  time.Duration // what is not acknowledged so long after that is thrown away
 
+	shut    bool // there was no memory: the window is closed, even if the peer was told otherwise before
+	starved int  // segments that there was no memory for, and that nobody was told of yet
+
 	tune tuning
 }
 
@@ -64,6 +67,34 @@ func (c *Conn) Read(now Time, p []byte) int {
 	return n
 }
 
+// starve notes that there was no memory for a segment. The window is closed: peers that send for nothing would wait longer and longer until they send again, when one
+// that finds it closed goes on as soon as it opens (as Linux since 6.6).
+func (c *Conn) starve() {
+	c.starved++
+	c.events |= Starved
+	c.shut, c.ackNow = true, true
+	if edge := c.rcv.Add(c.room()); edge.Less(c.advertised) {
+		c.advertised = edge
+	}
+	c.roomAt = c.now.Add(roomEvery)
+}
+
+// reopen opens the window again when there is memory.
+func (c *Conn) reopen() {
+	if c.room() < min(c.limit/2, c.mss) {
+		c.roomAt = c.now.Add(roomEvery)
+		return
+	}
+	c.shut, c.ackNow = false, true
+}
+
+// Starved is how many segments had to be dropped since this was last called, because there was no memory: the event of this name says that there are any.
+func (c *Conn) Starved() int {
+	n := c.starved
+	c.starved = 0
+	return n
+}
+
 // offer has an acknowledgment sent if the window can now be opened by enough to be worth it (RFC 9293, section 3.8.6.2.2).
 func (c *Conn) offer() {
 	if c.state == Closed || c.fin {
@@ -76,10 +107,15 @@ func (c *Conn) offer() {
 }
 
 // room is how many bytes from rcv on there is room for.
-func (c *Conn) room() int { return min(max(0, c.limit-c.in.n), 65535<<c.scale) }
+func (c *Conn) room() int {
+	return min(max(0, min(c.limit, c.cfg.Memory.Share())-c.in.n), 65535<<c.scale)
+}
 
 // window is what to tell the peer, scaled. It never takes back what was told.
 func (c *Conn) window(scale uint8) uint16 {
+	if c.shut {
+		return 0
+	}
 	told := c.advertised.Sub(c.rcv)
 	room := c.room()
 	if room > told && room-told < min(c.limit/2, c.mss) {
@@ -117,7 +153,7 @@ func (c *Conn) tuned(n int) {
 	if rtt == 0 || c.now.Sub(t.begun) < rtt {
 		return
 	}
-	if t.copied > t.space {
+	if t.copied > t.space && c.cfg.Memory.Share() == Plenty {
 		want := 2*t.copied + 16*c.mss
 		if t.space > 0 { // the peer goes faster and faster: in the next round trips too
 			want += int(2 * int64(want) * int64(t.copied-t.space) / int64(t.space))

@@ -188,11 +188,7 @@ func (c *Conn) timeout() {
 	if c.phase != timedOut || c.backoff == 1 {
 		c.enter(timedOut)
 	}
-	for i := range c.flight.pieces() {
-		if p := &c.flight.pieces()[i]; p.state == underWay {
-			c.flight.mark(p, lost)
-		}
-	}
+	c.again()
 	if c.backoff > 3 { // a receiver may take back what it said by SACK (RFC 2018, section 8)
 		for i := range c.flight.pieces() {
 			c.flight.mark(&c.flight.pieces()[i], lost)
@@ -201,6 +197,15 @@ func (c *Conn) timeout() {
 	c.cwnd.size = c.cwnd.mss
 	c.duplicates, c.reorderAt, c.probeAt = 0, 0, 0
 	c.rtoAt = c.now.Add(c.rtoNow())
+}
+
+// again has all that is not known to have come sent again.
+func (c *Conn) again() {
+	for i := range c.flight.pieces() {
+		if p := &c.flight.pieces()[i]; p.state == underWay {
+			c.flight.mark(p, lost)
+		}
+	}
 }
 
 // probeDelay is when to probe for the loss of a tail (RFC 8985, section 7.2).

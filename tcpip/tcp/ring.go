@@ -4,6 +4,7 @@ package tcp
 type Memory interface {
 	Get(size int) []byte // of this length; nil: there is none left
 	Put(b []byte)        // one that Get gave, and nobody uses any more
+	Share() int          // bytes of each buffer that a connection is to make do with: small where little is left
 }
 
 // plain is the Memory of those who need no cap.
@@ -11,6 +12,10 @@ type plain struct{}
 
 func (plain) Get(size int) []byte { return make([]byte, size) }
 func (plain) Put([]byte)          {}
+func (plain) Share() int          { return Plenty }
+
+// Plenty is a share that bounds nothing.
+const Plenty = 1 << 40
 
 // smallest is the size of the smallest buffer.
 const smallest = 4 << 10

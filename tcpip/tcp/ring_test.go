@@ -20,6 +20,7 @@ func (a *asked) Get(size int) []byte {
 }
 
 func (a *asked) Put([]byte) {}
+func (a *asked) Share() int { return Plenty }
 
 // A buffer is at once as large as the last one had to be, if there is that much, and no larger than what it was for.
 func TestARingRemembersHowLargeItWas(t *testing.T) {

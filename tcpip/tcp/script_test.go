@@ -16,7 +16,7 @@ import (
 
 // Scripts are conversations of one end with a peer that the script plays, in virtual time. A line is one of
 //
-//	config KEY=VALUE...      before the first step; keys: mss superframe send receive nosack nostamps noscale reno tries user wait keepidle keepevery keeptries
+//	config KEY=VALUE...      before the first step; keys: mss superframe send receive memory nosack nostamps noscale reno tries user wait keepidle keepevery keeptries
 //	dial | accept            the end opens; accept waits for the SYN that follows
 //	accept cookie            the same, with a cookie: there is no connection until one comes back; its state is NONE
 //	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [urg N] [ts N ecr N] [sack A-B...]     the peer sends
@@ -25,6 +25,7 @@ import (
 //	+DURATION                time goes by; whatever is due in between is done, and must send nothing but at the end
 //	write N | read N | closewrite | abort | nodelay | cork | uncork      the application's calls; read says how many bytes there are
 //	urge N | urgent N                                                    write N urgent bytes; so many to read next are urgent
+//	memory N                                                             so much there is from now on
 //	orphan | linger DURATION | user DURATION | keep IDLE EVERY TRIES     nobody reads or writes any more; settings
 //	state NAME [CAUSE...]    the state
 //	# ...                    said to people
@@ -159,6 +160,8 @@ func (s *script) config(words []string) {
 			s.cfg.Send = Range{n, n}
 		case "receive":
 			s.cfg.Receive = Range{n, n}
+		case "memory":
+			s.cfg.Memory = &capped{n}
 		case "nosack":
 			s.cfg.NoSACK = true
 		case "nostamps":
@@ -199,6 +202,9 @@ func (s *script) call(words []string) {
 		if got := s.conn.Urgent(); got != n {
 			s.fail("%d bytes are urgent", got)
 		}
+	case "memory":
+		s.cfg.Memory.(*capped).left = n
+		return
 	case "orphan":
 		s.conn.Orphan(s.now)
 	case "write":
@@ -386,6 +392,21 @@ func (s *script) arrives(words []string) {
 	}
 	s.flush()
 }
+
+// capped is a little memory.
+type capped struct{ left int }
+
+func (c *capped) Get(size int) []byte {
+	if size > c.left {
+		return nil
+	}
+	c.left -= size
+	return make([]byte, size)
+}
+
+func (c *capped) Put(b []byte) { c.left += len(b) }
+
+func (c *capped) Share() int { return c.left }
 
 // secret is a keyed hash that scripts can do with.
 func secret(kind byte, count uint32) uint32 { return (uint32(kind)<<16 + count + 77) * 2654435761 }

@@ -81,6 +81,7 @@ const (
 	Readable                    // there is something to read, or the end
 	Writable                    // there is room to write again
 	Urgent                      // the peer says that what it sends is urgent, or more of it
+	Starved                     // there was no memory: Conn.Starved says how often
 	Ended                       // the connection is CLOSED: it can be forgotten
 )
 

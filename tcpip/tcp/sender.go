@@ -56,6 +56,7 @@ func (c *Conn) Write(now Time, p []byte) int {
 	}
 	n := min(len(p), c.sendLimit()-c.out.n)
 	for ; n > 0 && !c.out.reserve(c.out.n+n, c.out.n, c.cfg.Memory); n /= 2 {
+		c.roomAt = now.Add(roomEvery) // nobody tells when there is memory again
 	}
 	if n <= 0 {
 		c.full = true
@@ -72,8 +73,14 @@ func (c *Conn) Room() int { return max(0, c.sendLimit()-c.out.n) }
 
 // sendLimit is how much may wait to be sent or acknowledged: two windows, so that the next is there when one is acknowledged.
 func (c *Conn) sendLimit() int {
-	return min(max(2*c.cwnd.size, c.cfg.Send.First), c.cfg.Send.Most)
+	return min(max(2*c.cwnd.size, c.cfg.Send.First), c.cfg.Send.Most, c.cfg.Memory.Share())
 }
+
+// Hungry says whether a Write found no memory: Deadline is when to look again.
+func (c *Conn) Hungry() bool { return c.roomAt != 0 }
+
+// roomEvery is how often a connection looks whether there is memory again.
+const roomEvery = 100 * time.Millisecond
 
 // CloseWrite ends the stream: FIN goes behind what waits.
 func (c *Conn) CloseWrite(now Time) {

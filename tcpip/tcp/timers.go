@@ -8,6 +8,7 @@ type timers struct {
 	persistAt Time // probe a closed window
 	paceAt    Time // go on sending
 	ackAt     Time // send a delayed acknowledgment
+	roomAt    Time // look for memory again
 	keepAt    Time // probe a silent peer
 	waitUntil Time // TIME-WAIT ends
 	orphanAt  Time // FIN-WAIT-2 ends that nobody reads in, or what is sent as long as the application lingers
@@ -25,7 +26,7 @@ type timers struct {
 // Deadline is when Tick is to be called, if nothing happens before; 0: never.
 func (c *Conn) Deadline() Time {
 	var at Time
-	for _, t := range [...]Time{c.rtoAt, c.probeAt, c.reorderAt, c.persistAt, c.paceAt, c.ackAt, c.keepAt, c.waitUntil, c.orphanAt} {
+	for _, t := range [...]Time{c.rtoAt, c.probeAt, c.reorderAt, c.persistAt, c.paceAt, c.ackAt, c.roomAt, c.keepAt, c.waitUntil, c.orphanAt} {
 		at = sooner(at, t)
 	}
 	return at
@@ -53,6 +54,15 @@ func (c *Conn) Tick(now Time) {
 	}
 	if c.ackAt.due(now) {
 		c.ackNow = true
+	}
+	if c.roomAt.due(now) {
+		c.roomAt = 0
+		if c.full {
+			c.events |= Writable
+		}
+		if c.shut {
+			c.reopen()
+		}
 	}
 	if c.paceAt.due(now) {
 		c.paceAt = 0 // Output goes on

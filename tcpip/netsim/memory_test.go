@@ -1,0 +1,162 @@
+package netsim
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip"
+	"weir/tcpip/link"
+	"weir/tcpip/tcp"
+)
+
+// crowd is many connections to a host with little memory: each sends as much as it can, and nobody reads.
+type crowd struct {
+	t          *testing.T
+	peer, host *tcpip.Stack
+	listener   net.Listener
+	data       []byte
+	sending    sync.WaitGroup
+}
+
+const (
+	little  = 2 << 20 // bytes of memory
+	crowded = 150     // connections
+)
+
+func newCrowd(t *testing.T) *crowd {
+	t.Helper()
+	la, lb := link.Pair(link.PairConfig{Depth: 10_000})
+	c := &crowd{t: t, peer: stack(t, la, "10.0.0.1/24", tcp.Config{}), data: make([]byte, 100_000)}
+	for i := range c.data {
+		c.data[i] = byte(i * 7 / 3)
+	}
+	var err error
+	c.host, err = tcpip.New(tcpip.Config{Link: lb, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}, Memory: little})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.listener, err = c.host.Listen("tcp", ":80"); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c *crowd) close() {
+	c.sending.Wait()
+	c.peer.Close()
+	c.host.Close()
+}
+
+// connect opens a connection whose peer sends all and closes; it gives the host's end.
+func (c *crowd) connect() net.Conn {
+	c.t.Helper()
+	p, err := c.peer.Dial("tcp", "10.0.0.2:80")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.sending.Go(func() {
+		p.Write(c.data) //nolint:errcheck // the other end sees it
+		p.Close()
+	})
+	h, err := c.listener.Accept()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return h
+}
+
+// all reads what a peer has sent.
+func (c *crowd) all(h net.Conn) error {
+	got, err := io.ReadAll(h)
+	h.Close()
+	if err != nil || !bytes.Equal(got, c.data) {
+		return fmt.Errorf("%d bytes came of %d (%v)", len(got), len(c.data), err)
+	}
+	return nil
+}
+
+// held fails when the host has more memory than it may, and gives how much it has.
+func (c *crowd) held() int {
+	c.t.Helper()
+	held, most := c.host.Memory()
+	if held > most || most != little {
+		c.t.Errorf("%d bytes are held, of %d", held, most)
+	}
+	return held
+}
+
+// Connections whose readers stop hold no more than the memory that there is, together; one that is read goes on beside them; and when they are read again, all is there.
+func TestMemoryIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		defer c.close()
+		var stopped []net.Conn
+		for range crowded {
+			stopped = append(stopped, c.connect())
+			c.held()
+		}
+		for range 60 {
+			time.Sleep(time.Second)
+			c.held()
+		}
+		if held := c.held(); held < little/2 {
+			t.Errorf("%d connections hold %d bytes: there is no pressure", crowded, held)
+		}
+		if dropped(c.host, tcpip.DropMemory) == 0 {
+			t.Error("nothing was dropped for want of memory")
+		}
+		begun := time.Now()
+		if err := c.all(c.connect()); err != nil {
+			t.Errorf("one that is read beside them: %v", err)
+		}
+		t.Logf("%d bytes are held, %d segments were dropped; one that is read beside them takes %v", c.held(), dropped(c.host, tcpip.DropMemory), time.Since(begun))
+		for i, h := range stopped {
+			if err := c.all(h); err != nil {
+				t.Errorf("number %d: %v", i, err)
+			}
+		}
+		synctest.Wait()
+		if held := c.held(); held != 0 {
+			t.Errorf("%d bytes are held when all is over", held)
+		}
+	})
+}
+
+func dropped(s *tcpip.Stack, why tcpip.Drop) uint64 {
+	for d, n := range s.Drops() {
+		if d == why {
+			return n
+		}
+	}
+	return 0
+}
+
+// One connection cannot take all: with as much to send as it can get rid of, it leaves a quarter to others.
+func TestOneConnectionDoesNotTakeAllMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		defer c.close()
+		h := c.connect()
+		ended := make(chan error, 1) // the writer's; one
+		go func() {
+			_, err := h.Write(make([]byte, 3*little)) // nobody reads it
+			ended <- err
+		}()
+		time.Sleep(time.Minute)
+		if held := c.held(); held > little*3/4 {
+			t.Errorf("one connection holds %d of %d", held, little)
+		}
+		if err := c.all(c.connect()); err != nil {
+			t.Errorf("another beside it: %v", err)
+		}
+		h.Close()
+		<-ended
+	})
+}
