@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"net"
 	"net/netip"
 	"strconv"
@@ -15,30 +16,55 @@ import (
 	"weir/tcpip/link"
 )
 
-func main() { stackapp.Main(nil, open) }
+// ways are the flags that only this stack has.
+type ways struct {
+	run   string // chain or network
+	serve bool   // echo and discard are sessions in the goroutine that reads the device, and not goroutines of their own
+}
+
+func main() {
+	var w ways
+	own := func(f *flag.FlagSet) {
+		f.StringVar(&w.run, "run", string(tcpip.RunChain), "")
+		f.BoolVar(&w.serve, "serve", false, "")
+	}
+	stackapp.Main(own, w.open)
+}
 
 // open makes a host: on the TAP device, or, inside, on the stack's own loopback.
-func open(o stackapp.Options) (stackapp.Stack, error) {
+func (w *ways) open(o stackapp.Options) (stackapp.Stack, error) {
+	c := tcpip.Config{Run: tcpip.Run(w.run)}
 	if o.Inside() {
-		return host(tcpip.Config{}, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+		return w.host(c, netip.AddrFrom4([4]byte{127, 0, 0, 1}), stackapp.Echo)
 	}
 	tap, err := link.OpenTap(link.TapConfig{Name: o.TAP, Plain: !o.Offload, MTU: o.MTU})
 	if err != nil {
 		return stackapp.Stack{}, err
 	}
-	return host(tcpip.Config{Link: tap, Addrs: []netip.Prefix{o.Addr}}, o.Addr.Addr())
+	c.Link, c.Addrs = tap, []netip.Prefix{o.Addr}
+	return w.host(c, o.Addr.Addr(), stackapp.Echo, stackapp.Discard)
 }
 
-// host is a stack whose services are at the address.
-func host(c tcpip.Config, at netip.Addr) (stackapp.Stack, error) {
+// host is a stack whose services are at the address. Those on the given ports may be sessions.
+func (w *ways) host(c tcpip.Config, at netip.Addr, small ...int) (app stackapp.Stack, err error) {
 	s, err := tcpip.New(c)
 	if err != nil {
-		return stackapp.Stack{}, err
+		return app, err
 	}
 	address := func(port int) string { return net.JoinHostPort(at.String(), strconv.Itoa(port)) }
-	return stackapp.Stack{
+	app = stackapp.Stack{
 		Listen: func(port int) (net.Listener, error) { return s.Listen("tcp", address(port)) },
 		Dial:   func(ctx context.Context, port int) (net.Conn, error) { return s.DialContext(ctx, "tcp", address(port)) },
 		Close:  s.Close,
-	}, nil
+	}
+	if !w.serve {
+		return app, nil
+	}
+	for _, port := range small {
+		if _, err := s.Serve(address(port), services[port], sessionOptions); err != nil { // the stack's Close ends it
+			return app, err
+		}
+	}
+	app.Served = small
+	return app, nil
 }

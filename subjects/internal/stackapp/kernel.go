@@ -9,9 +9,9 @@ import (
 )
 
 // Kernel is the kernel's own stack. At an address the services are at their ports; without one they are on loopback, at ports that were free, and
-// can be dialled: that is the inside.
+// can be dialled: that is the inside. On Linux the congestion control is CUBIC, which takes root where the system does not allow it to everybody.
 func Kernel(at netip.Addr) Stack {
-	var listen net.ListenConfig
+	listen := net.ListenConfig{Control: cubic}
 	listen.SetMultipathTCP(false)
 	k := &kernel{listen: listen, ports: map[int]string{}}
 	if at.IsValid() {
@@ -48,7 +48,7 @@ func (k *kernel) dial(ctx context.Context, port int) (net.Conn, error) {
 	if !ok {
 		address = "127.0.0.1:" + strconv.Itoa(port)
 	}
-	var d net.Dialer
+	d := net.Dialer{Control: cubic}
 	d.SetMultipathTCP(false)
 	return d.DialContext(ctx, "tcp4", address)
 }
