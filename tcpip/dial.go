@@ -97,6 +97,9 @@ func (s *Stack) remoteAddrs(ctx context.Context, network, address string) ([]net
 	}
 	var all []netip.AddrPort
 	for _, a := range addrs {
+		if a.IsUnspecified() {
+			a = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // as without a host: this one
+		}
 		all = append(all, netip.AddrPortFrom(a.Unmap(), uint16(port)))
 	}
 	return all, err

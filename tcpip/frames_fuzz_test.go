@@ -243,12 +243,15 @@ func byKind(a, b string) int {
 // end ends the applications, and looks for what is left.
 func (b *bench) end() {
 	close(b.stop)
-	for range 120 { // of a peer that is silent: what it opened, fragments, neighbours; in all two minutes
+	for range 1200 { // a peer that is silent is given up, if late: a closed window has to be probed some times
 		b.step(time.Second)
+		if len(b.s.Connections()) == 0 && b.s.unfinished() == 0 {
+			break
+		}
 	}
 	b.apps.Wait()
-	if left := b.s.conns.all(); len(left) > 0 {
-		b.t.Errorf("%d connections are left: %v is in state %v", len(left), left[0].key, left[0].tcp.State())
+	if left := b.s.Connections(); len(left) > 0 {
+		b.t.Errorf("%d connections are left: %+v", len(left), left[0])
 	}
 	if held := b.s.held(); held != 0 {
 		b.t.Errorf("%d bytes of buffers are left", held)

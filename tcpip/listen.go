@@ -219,13 +219,18 @@ func (l *Listener) Close() error {
 // Addr implements net.Listener.
 func (l *Listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
 
+// many says whether an address is no host's but several ones': there are no connections with those (RFC 9293, section 3.9.2.3).
+func many(i *iface, a netip.Addr) bool {
+	return a.Is4() && (a.As4()[0] >= 224 || !i.local && i.broadcast(a))
+}
+
 // open begins a connection.
 func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 	i, _, src, ok := s.way(remote.Addr())
 	switch {
 	case s.closed.Load():
 		return nil, net.ErrClosed
-	case !ok:
+	case !ok || many(i, remote.Addr()):
 		return nil, syscall.ENETUNREACH
 	case remote.Port() == 0 || !remote.Addr().Is4():
 		return nil, syscall.EADDRNOTAVAIL

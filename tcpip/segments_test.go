@@ -1,0 +1,262 @@
+package tcpip
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/tcpip/tcp"
+	"weir/wire"
+)
+
+// segment sends a segment from port 5000 of the bare host.
+func (h *bareHost) segment(dst netip.AddrPort, s wire.TCPFields, payload string) {
+	s.Src, s.Dst = netip.AddrPortFrom(bareAddr, 5000), dst
+	h.send(wire.IPv4Fields{Protocol: wire.TCPProtocol, Dst: dst.Addr()}, append(wire.AppendTCP(nil, &s, []byte(payload)), payload...))
+}
+
+// segmentOf is the segment in a packet.
+func segmentOf(t *testing.T, v wire.IPv4) (wire.TCP, tcp.Segment) {
+	t.Helper()
+	if v == nil || v.Protocol() != wire.TCPProtocol {
+		t.Fatalf("no segment but % x", []byte(v))
+	}
+	s, fault := wire.ParseTCP(v.Payload())
+	if fault != wire.OK || !s.ChecksumOK(v.Src(), v.Dst()) {
+		t.Fatalf("a wrong segment: %v", fault)
+	}
+	return s, tcp.ParseSegment(s)
+}
+
+// deaf answers nothing but questions of ARP any more, until the link is closed.
+func (h *bareHost) deaf() {
+	go func() {
+		for frames := make([]link.Frame, 1); ; {
+			if _, err := h.q.Read(frames, -1); err != nil {
+				return
+			}
+			if e, _ := wire.ParseEthernet(frames[0].Bytes); e.Type() == wire.TypeARP {
+				h.answer(wire.ARP(e.Payload()))
+			}
+		}
+	}()
+}
+
+// Segments that no connection wants are answered by RST (RFC 9293, section 3.10.7.1), or not at all.
+func TestSegmentsOfNoConnection(t *testing.T) {
+	to := func(a string) netip.AddrPort { return netip.MustParseAddrPort(a) }
+	options := string((&wire.TCPOptions{MSS: 1460}).Append(nil))
+	for _, c := range []struct {
+		name    string
+		dst     netip.AddrPort
+		s       wire.TCPFields
+		payload string
+		want    wire.Flags // 0: silence
+		seq     wire.Seq
+		ack     wire.Seq
+	}{
+		{"a SYN for nobody", to("10.0.0.1:81"), wire.TCPFields{Seq: 7, Flags: wire.SYN}, "", wire.RST | wire.ACK, 0, 8},
+		{"a SYN with data", to("10.0.0.1:81"), wire.TCPFields{Seq: 7, Flags: wire.SYN}, "data", wire.RST | wire.ACK, 0, 12},
+		{"an acknowledgment", to("10.0.0.1:81"), wire.TCPFields{Seq: 7, Ack: 99, Flags: wire.ACK}, "", wire.RST, 99, 0},
+		{"an acknowledgment for who listens", to("10.0.0.1:80"), wire.TCPFields{Seq: 7, Ack: 99, Flags: wire.ACK}, "", wire.RST, 99, 0},
+		{"data without one", to("10.0.0.1:81"), wire.TCPFields{Seq: 7}, "data", wire.RST | wire.ACK, 0, 11},
+		{"RST", to("10.0.0.1:81"), wire.TCPFields{Seq: 7, Flags: wire.RST}, "", 0, 0, 0},
+		{"RST for who listens", to("10.0.0.1:80"), wire.TCPFields{Seq: 7, Flags: wire.RST}, "", 0, 0, 0},
+		{"a SYN for everybody", to("10.0.0.255:80"), wire.TCPFields{Seq: 7, Flags: wire.SYN}, "", 0, 0, 0},
+		{"a SYN for another", to("10.0.0.8:80"), wire.TCPFields{Seq: 7, Flags: wire.SYN}, "", 0, 0, 0},
+		{"a SYN for who listens", to("10.0.0.1:80"), wire.TCPFields{Seq: 7, Flags: wire.SYN, Options: []byte(options)}, "", wire.SYN | wire.ACK, 0, 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, h := bare(t, Config{})
+				if _, err := s.Listen("tcp", ":80"); err != nil {
+					t.Fatal(err)
+				}
+				h.segment(c.dst, c.s, c.payload)
+				v := h.next(100 * time.Millisecond)
+				if c.want == 0 {
+					if v != nil {
+						t.Errorf("the answer is % x", []byte(v))
+					}
+					return
+				}
+				w, got := segmentOf(t, v)
+				if got.Flags != c.want || got.Ack != c.ack || c.want&wire.SYN == 0 && got.Seq != c.seq || w.DstPort() != 5000 || w.SrcPort() != c.dst.Port() {
+					t.Errorf("the answer is %v seq %d ack %d, want %v seq %d ack %d", got.Flags, got.Seq, got.Ack, c.want, c.seq, c.ack)
+				}
+			})
+		})
+	}
+}
+
+// A segment whose checksum is wrong is as if it had never come.
+func TestSegmentsWithAWrongChecksum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, h := bare(t, Config{})
+		f := wire.TCPFields{Src: netip.AddrPortFrom(bareAddr, 5000), Dst: netip.AddrPortFrom(stackAddr, 81), Flags: wire.SYN}
+		b := wire.AppendTCP(nil, &f)
+		b[17]++
+		h.send(wire.IPv4Fields{Protocol: wire.TCPProtocol}, b)
+		if v := h.next(time.Second); v != nil {
+			t.Errorf("the answer is % x", []byte(v))
+		}
+		if h.drops()[DropTCPHeader] != 1 {
+			t.Errorf("dropped: %v", h.drops())
+		}
+	})
+}
+
+// What the network says of a connection that is being opened: a hard error ends it at once, a soft one is told if it never opens, and what cannot be
+// about it is not believed (RFC 1122, section 4.2.3.9, and RFC 5927, section 4.1).
+func TestErrorsAboutSYNs(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		kind   wire.ICMPType
+		code   uint8
+		change func(quoted []byte)
+		want   error
+		soon   bool
+	}{
+		{"nobody has the port", wire.Unreachable, wire.PortUnreachable, func([]byte) {}, syscall.ECONNREFUSED, true},
+		{"nobody knows the protocol", wire.Unreachable, wire.ProtocolUnreachable, func([]byte) {}, syscall.ECONNREFUSED, true},
+		{"nobody knows the host", wire.Unreachable, wire.HostUnreachable, func([]byte) {}, syscall.EHOSTUNREACH, false},
+		{"nobody knows the network", wire.Unreachable, wire.NetUnreachable, func([]byte) {}, syscall.ENETUNREACH, false},
+		{"it went too far", wire.TimeExceeded, wire.TransitExceeded, func([]byte) {}, syscall.EHOSTUNREACH, false},
+		{"a source quench (RFC 6633)", 4, 0, func([]byte) {}, syscall.ETIMEDOUT, false},
+		{"about another place in the stream", wire.Unreachable, wire.PortUnreachable, func(q []byte) { q[27]++ }, syscall.ETIMEDOUT, false},
+		{"about another port", wire.Unreachable, wire.PortUnreachable, func(q []byte) { q[21]++ }, syscall.ETIMEDOUT, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, h := bare(t, Config{})
+				failed, begun := make(chan error, 1), time.Now() // Dial -> the test
+				go func() { _, err := s.Dial("tcp", "10.0.0.9:80"); failed <- err }()
+				about := h.next(time.Second)[:28]
+				c.change(about)
+				h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, wire.AppendICMP(nil, c.kind, c.code, 0, about))
+				h.deaf()
+				if err := <-failed; !errors.Is(err, c.want) || c.soon != (time.Since(begun) < time.Second) {
+					t.Errorf("after %v: %v, want %v", time.Since(begun), err, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A connection that is open outlives errors (RFC 5927, section 5.2): they are told when it ends for want of answers.
+func TestErrorsAboutConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, h, about := opened(t)
+		for _, code := range []uint8{wire.PortUnreachable, wire.ProtocolUnreachable, wire.HostUnreachable} {
+			h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, wire.AppendICMP(nil, wire.Unreachable, code, 0, about))
+		}
+		synctest.Wait()
+		if n, err := c.Write([]byte("more")); n != 4 || err != nil {
+			t.Errorf("after errors: %v", err)
+		}
+		c.(*Conn).SetUserTimeout(time.Minute)
+		h.deaf()
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.EHOSTUNREACH) {
+			t.Errorf("in the end: %v", err)
+		}
+	})
+}
+
+// A packet that was too big is sent again in smaller ones, at once; what cannot be about it is not believed (RFC 1191, RFC 5927, section 7).
+func TestSegmentsThatAreTooBig(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, h, _ := opened(t)
+		c.Write(make([]byte, 1400))
+		about := h.next(time.Second)
+		wrong := append([]byte(nil), about[:28]...)
+		wrong[24] ^= 0x80
+		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, wire.AppendICMP(nil, wire.Unreachable, wire.FragmentationNeeded, 700, wrong))
+		synctest.Wait()
+		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, wire.AppendICMP(nil, wire.Unreachable, wire.FragmentationNeeded, 1000, about[:28]))
+		h.next(10 * time.Millisecond) // what was under way before it
+		if v := h.next(10 * time.Millisecond); len(v) != 1000 {
+			t.Errorf("sent again in a packet of %d bytes, want 1000", len(v))
+		}
+	})
+}
+
+// opened is a connection of a stack's to the bare host, and the begin of a packet with data of it.
+func opened(t *testing.T) (net.Conn, *bareHost, []byte) {
+	s, h := bare(t, Config{})
+	dialed := make(chan net.Conn, 1) // Dial -> the test
+	go func() {
+		c, err := s.Dial("tcp", "10.0.0.9:5000")
+		if err != nil {
+			t.Error(err)
+		}
+		dialed <- c
+	}()
+	w, syn := segmentOf(t, h.next(time.Second))
+	answer := wire.TCPFields{Seq: 100, Ack: syn.Seq.Add(1), Flags: wire.SYN | wire.ACK, Window: 65535, Options: (&wire.TCPOptions{MSS: 1460}).Append(nil)}
+	h.segment(netip.AddrPortFrom(stackAddr, w.SrcPort()), answer, "")
+	c := <-dialed
+	if _, got := segmentOf(t, h.next(time.Second)); got.Flags != wire.ACK {
+		t.Fatalf("the handshake ends by %v", got.Flags)
+	}
+	c.Write([]byte("x")) //nolint:errcheck // the frame tells
+	about := h.next(time.Second)
+	return c, h, about[:28]
+}
+
+// A connection is with one host (RFC 9293, section 3.9.2.3).
+func TestDialingMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := bare(t, Config{})
+		for _, to := range []string{"10.0.0.255:80", "255.255.255.255:80", "224.0.0.1:80", "240.0.0.1:80"} {
+			if _, err := s.Dial("tcp", to); !errors.Is(err, syscall.ENETUNREACH) {
+				t.Errorf("%s: %v", to, err)
+			}
+		}
+		listen(t, s, ":80")
+		dial(t, s, "tcp", "0.0.0.0:80") // as in the net package: the host itself
+	})
+}
+
+// Initial sequence numbers rise by one each 4 us for a name, and are of different begins for different names and stacks (RFC 6528); those of timestamps depend
+// on the hosts alone (RFC 7323, section 5.4).
+func TestWhereStreamsBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := bare(t, Config{})
+		other, _ := bare(t, Config{})
+		name := func(port uint16) tuple {
+			return tuple{netip.AddrPortFrom(stackAddr, port), netip.AddrPortFrom(bareAddr, 80)}
+		}
+		first, stamp := s.iss(name(5000))
+		time.Sleep(time.Second)
+		if later, again := s.iss(name(5000)); later.Sub(first) != 250_000 || again != stamp {
+			t.Errorf("after a second it has risen by %d, and timestamps begin at %d, before at %d", later.Sub(first), again, stamp)
+		}
+		if b, again := s.iss(name(5001)); b.Sub(first) == 250_000 || again != stamp {
+			t.Errorf("another name begins at the same place, or with other timestamps: %d and %d", again, stamp)
+		}
+		if b, _ := other.iss(name(5000)); b.Sub(first) == 250_000 {
+			t.Error("another stack begins at the same place")
+		}
+	})
+}
+
+// Several listen at one port, each at an address of its own, and one for what is left (RFC 9293, section 3.9.1.1).
+func TestListenersAtOnePort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := bare(t, Config{})
+		for _, at := range []string{"10.0.0.1:80", "127.0.0.1:80", ":80"} {
+			listen(t, s, at)
+		}
+		for to, at := range map[string]string{"10.0.0.1:80": "10.0.0.1:80", "127.0.0.1:80": "127.0.0.1:80", "127.0.0.2:80": "0.0.0.0:80"} {
+			dial(t, s, "tcp", to)
+			if l := s.ports.listener(netip.MustParseAddrPort(to)); l == nil || l.Addr().String() != at {
+				t.Errorf("%s is taken by %v, want %s", to, l, at)
+			}
+		}
+	})
+}
