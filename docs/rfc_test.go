@@ -1,0 +1,121 @@
+package docs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// requirement is a row of rfc.md.
+type requirement struct{ number, what, where, test string }
+
+// requirements are the rows of all its tables, without their heads.
+func requirements(t *testing.T) (all []requirement) {
+	t.Helper()
+	text, err := os.ReadFile("rfc.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if strings.HasPrefix(line, "| ") && strings.Contains(line, "| | ") {
+			cells = strings.Split(strings.Trim(strings.ReplaceAll(line, "| | ", "|  | "), "| "), " | ")
+		}
+		if !strings.HasPrefix(line, "| ") || cells[0] == "No." || cells[0] == "RFC" || strings.HasPrefix(cells[0], "---") {
+			continue
+		}
+		if len(cells) != 4 {
+			t.Errorf("a row of %d cells: %s", len(cells), line)
+			continue
+		}
+		all = append(all, requirement{cells[0], cells[1], strings.TrimSpace(cells[2]), cells[3]})
+	}
+	if len(all) < 100 {
+		t.Fatalf("%d rows", len(all))
+	}
+	return all
+}
+
+var quoted = regexp.MustCompile("`([^`]+)`")
+
+// names are what stands in backticks.
+func names(cell string) (all []string) {
+	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// TestEveryRequirementNamesWhatThereIs holds files, tests and conversations that rfc.md names against the tree. A row that names no test says that there is
+// none, or a gap.
+func TestEveryRequirementNamesWhatThereIs(t *testing.T) {
+	for _, r := range requirements(t) {
+		for _, file := range names(r.where) {
+			if !exists("../tcpip/"+file) && !exists("../"+file) {
+				t.Errorf("%s: there is no file %s", r.number, file)
+			}
+		}
+		gap := strings.Contains(r.test, "**Gap**")
+		if r.where == "" && !gap && !strings.Contains(r.test, "no test") {
+			t.Errorf("%s names no file, and no gap", r.number)
+		}
+		tests := names(r.test)
+		if len(tests) == 0 && !gap && !strings.Contains(r.test, "no test") {
+			t.Errorf("%s names no test, and does not say so", r.number)
+		}
+		for _, name := range tests {
+			if err := shows(name); err != nil {
+				t.Errorf("%s: %v", r.number, err)
+			}
+		}
+	}
+}
+
+func exists(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && !info.IsDir()
+}
+
+// shows says whether there is a test: "tcp.TestReno", or a conversation, "close.txt: both at once".
+func shows(name string) error {
+	if file, title, ok := strings.Cut(name, ".txt: "); ok {
+		text, err := os.ReadFile("../tcpip/tcp/testdata/" + file + ".txt")
+		if err == nil && !strings.Contains(string(text), "\n== "+title+"\n") {
+			err = fmt.Errorf("%s.txt has no conversation %q", file, title)
+		}
+		return err
+	}
+	pkg, test, _ := strings.Cut(name, ".")
+	dirs := map[string]string{"tcpip": "../tcpip", "wire": "../wire"}
+	dir, ok := dirs[pkg]
+	if !ok {
+		dir = "../tcpip/" + pkg
+	}
+	files, _ := filepath.Glob(dir + "/*_test.go")
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err == nil && strings.Contains(string(text), "\nfunc "+test+"(") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has no test %s", dir, test)
+}
+
+// TestEveryNumberOfRFC9293IsThere looks for all requirements that the RFC has numbered (its appendix B).
+func TestEveryNumberOfRFC9293IsThere(t *testing.T) {
+	said := map[string]int{}
+	for _, r := range requirements(t) {
+		for _, n := range strings.Split(r.number, ", ") {
+			said[n]++
+		}
+	}
+	for kind, most := range map[string]int{"MUST": 69, "SHLD": 31, "MAY": 18, "REC": 1} {
+		for n := 1; n <= most; n++ {
+			if number := fmt.Sprintf("%s-%d", kind, n); said[number] != 1 {
+				t.Errorf("%s is there %d times", number, said[number])
+			}
+		}
+	}
+}
