@@ -12,7 +12,8 @@ import (
 
 const (
 	echoSize  = 512       // bytes of an echo's buffer: an idle connection holds one
-	blockSize = 128 << 10 // bytes of a read or a write of the other services
+	blockSize = 128 << 10 // bytes of a read of discard
+	writeSize = 512 << 10 // bytes of a write of source, and of bulk inside: with 128 KiB the kernel's stack sends a quarter less
 )
 
 // resting is how long nothing is accepted when that has failed, as it does for want of descriptors.
@@ -22,7 +23,7 @@ const resting = 20 * time.Millisecond
 var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 
 // sourceBlock is what the source sends. Nobody writes to it.
-var sourceBlock [blockSize]byte
+var sourceBlock [writeSize]byte
 
 // Services are the running ones of a stack.
 type Services struct {
