@@ -66,7 +66,7 @@ func (c *Conn) arrive(seg *tcp.Segment, now tcp.Time) {
 		c.finishing(seg, now)
 		return
 	}
-	c.tcp.Arrive(now, seg)
+	c.tcp.ArriveLent(now, seg) // it is settled before the batch is over: whoever a segment has come for answers
 }
 
 // flush lets the connection send what is due, and tells the application what happened: then it says that it has. The caller holds mu.
@@ -77,6 +77,7 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 	if c.known && (now.Sub(c.found) > believed || c.changes != c.iface.changes.Load()) {
 		c.known = false
 	}
+	c.tcp.Settle()
 	c.tcp.Output(now, c.send)
 	if c.tcp.State() == tcp.TimeWait {
 		w, _ := c.tcp.Retire()
@@ -131,6 +132,7 @@ func (c *Conn) answer(now tcp.Time, reader bool) (told bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !reader && c.session() {
+		c.tcp.Settle()
 		c.lane.post(c)
 		return false
 	}
@@ -146,6 +148,8 @@ func (c *Conn) session() bool {
 // may be a session, and holds mu.
 func (c *Conn) settle(now tcp.Time) (told bool) {
 	if !c.session() {
+		c.reader.got += c.tcp.Read(now, c.reader.into)
+		c.reader.into = nil
 		return c.flush(now)
 	}
 	if c.served != nil {
@@ -338,6 +342,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if n, c.reader.got, c.reader.into = c.reader.got, 0, nil; n > 0 {
+		return n, deadline, nil
+	}
 	deadline = c.reader.deadline
 	if err = c.reader.refusal(c.closed); err != nil {
 		return 0, deadline, err
@@ -350,9 +357,10 @@ func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
 		return n, deadline, nil
 	}
 	if c.tcp.AtEnd() {
-		err = c.failure()
+		return 0, deadline, c.failure()
 	}
-	return 0, deadline, err
+	c.reader.into = p
+	return 0, deadline, nil
 }
 
 // Write implements net.Conn. It returns when all is in the connection's buffer: how much of it the peer has got is not known then.

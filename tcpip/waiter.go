@@ -12,7 +12,10 @@ type waiter struct {
 	busy   sync.Mutex    // one call at a time
 	signal chan struct{} // the stack, deadlines and Close -> who waits: look again; capacity 1, never closed
 
-	deadline time.Time // guarded by the owner's lock
+	// Guarded by the owner's lock.
+	deadline time.Time
+	into     []byte // of a read that waits: the reader's goroutine copies there what comes, straight from its packet
+	got      int    // how much it has, which the read has not seen yet
 }
 
 func newWaiter() waiter { return waiter{signal: make(chan struct{}, 1)} }

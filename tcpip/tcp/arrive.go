@@ -265,7 +265,12 @@ func (c *Conn) store(seq wire.Seq, p []byte) bool {
 		}
 		return false
 	}
-	c.in.put(offset, p)
+	if c.lending && len(c.gaps.all) == 0 {
+		c.in.lend(p)
+	} else {
+		c.in.settle()
+		c.in.put(offset, p)
+	}
 	next := end
 	if len(c.gaps.all) > 0 {
 		next = c.gaps.advance(end)

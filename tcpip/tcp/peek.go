@@ -1,10 +1,7 @@
 package tcp
 
 // Peek gives the bytes that have come next, as many as lie in a row, and at most so many. They live until Discard, or another Read, takes them off.
-func (c *Conn) Peek(most int) []byte {
-	first, _ := c.in.at(0, min(most, c.in.n))
-	return first
-}
+func (c *Conn) Peek(most int) []byte { return c.in.next(most) }
 
 // Discard takes off bytes that Peek gave.
 func (c *Conn) Discard(now Time, n int) {

@@ -9,7 +9,8 @@ import (
 // receiver is the half of a connection that receives. rcv is RCV.NXT.
 type receiver struct {
 	irs, rcv   wire.Seq
-	in         ring // what has come; n bytes of it in order
+	in         inbound // what has come; n bytes of it in order
+	lending    bool    // the segment that arrives may stay where it is
 	gaps       ranges
 	advertised wire.Seq // the right edge of the window that the peer was told
 	limit      int      // of in, as it is tuned
@@ -62,7 +63,7 @@ func (c *Conn) Read(now Time, p []byte) int {
 	if n == 0 {
 		return 0
 	}
-	c.in.get(0, p[:n])
+	c.in.get(p[:n])
 	c.taken(n)
 	return n
 }
