@@ -1,0 +1,101 @@
+package tcpip
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/wire"
+)
+
+// spy is a link that notes the TCP headers that pass.
+type spy struct {
+	link.Link
+	mu       sync.Mutex
+	in, out  []wire.TCP
+	ttl, tos [2]byte // of what came, and of what was sent
+}
+
+type spyQueue struct {
+	link.Queue
+	s *spy
+}
+
+func (s *spy) Queue(i int) link.Queue { return &spyQueue{s.Link.Queue(i), s} }
+
+func (q *spyQueue) Read(batch []link.Frame, wait time.Duration) (int, error) {
+	n, err := q.Queue.Read(batch, wait)
+	for _, f := range batch[:n] {
+		q.s.note(f.Bytes, &q.s.in, 0)
+	}
+	return n, err
+}
+
+func (q *spyQueue) Write(p *link.Parts) bool {
+	q.s.note(p.AppendTo(nil), &q.s.out, 1)
+	return q.Queue.Write(p)
+}
+
+func (s *spy) note(b []byte, to *[]wire.TCP, way int) {
+	e, fault := wire.ParseEthernet(slices.Clone(b))
+	if fault != wire.OK || e.Type() != wire.TypeIPv4 {
+		return
+	}
+	v, fault := wire.ParseIPv4(e.Payload())
+	if fault != wire.OK || v.Protocol() != wire.TCPProtocol {
+		return
+	}
+	t, fault := wire.ParseTCP(v.Payload())
+	if fault != wire.OK {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*to = append(*to, t)
+	s.ttl[way], s.tos[way] = v.TTL(), e.Payload()[1]
+}
+
+// kinds are a header's options, in their order, with the lengths that they have.
+func kinds(t wire.TCP) (all []byte) {
+	for o := t.Options(); len(o) > 0; {
+		n := 1
+		if o[0] > 1 {
+			n = int(o[1])
+		}
+		all = append(all, o[0])
+		o = o[n:]
+	}
+	return all
+}
+
+// What opens a connection has the options that the kernel's has, in its order, whoever begins: peers and middleboxes know that.
+func TestSYNsAreAsTheKernels(t *testing.T) {
+	space := fmt.Sprintf("weirlike%d", os.Getpid())
+	tap := device(t, link.SetupConfig{Namespace: space, Tap: "tap0", Addr: netip.MustParsePrefix(kernelHost + "/24")}, false)
+	s := &spy{Link: tap}
+	p := &peer{space: space, device: "tap0", tap: tap, stack: hostOn(t, s, stackHost+"/24")}
+	for _, stackDials := range []bool{true, false} {
+		s.mu.Lock()
+		s.in, s.out = nil, nil
+		s.mu.Unlock()
+		p.pair(t, stackDials)
+		s.mu.Lock()
+		kernels, ours := s.in[0], s.out[0]
+		s.mu.Unlock()
+		theirs, fault := wire.ParseTCPOptions(kernels.Options())
+		our, fault2 := wire.ParseTCPOptions(ours.Options())
+		if fault != wire.OK || fault2 != wire.OK || kernels.Flags()&wire.SYN == 0 || ours.Flags()&wire.SYN == 0 {
+			t.Fatalf("the first segments are %v and %v", kernels.Flags(), ours.Flags())
+		}
+		t.Logf("the kernel's %v: options %v MSS %d scale %d window %d TTL %d", kernels.Flags(), kinds(kernels), theirs.MSS, theirs.Scale, kernels.Window(), s.ttl[0])
+		t.Logf("the stack's %v: options %v MSS %d scale %d window %d TTL %d", ours.Flags(), kinds(ours), our.MSS, our.Scale, ours.Window(), s.ttl[1])
+		if !slices.Equal(kinds(kernels), kinds(ours)) || theirs.MSS != our.MSS || s.ttl[0] != s.ttl[1] {
+			t.Error("they differ")
+		}
+	}
+}
