@@ -30,6 +30,12 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "rooms" {
 		serveRooms(os.Args[2], os.Args[3])
 	}
+	if len(os.Args) == 3 && os.Args[1] == "stack" {
+		serveStack(os.Args[2])
+	}
+	if len(os.Args) == 4 && os.Args[1] == "inside" {
+		insideStack(os.Args[2], os.Args[3])
+	}
 	if len(os.Args) == 7 && os.Args[1] == "web" {
 		serveWeb(os.Args[2], os.Args[3], os.Args[4], os.Args[5], os.Args[6])
 	}

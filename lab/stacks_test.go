@@ -1,0 +1,200 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/lab/internal/network"
+	"weir/lab/report"
+	"weir/lab/result"
+	"weir/lab/subject"
+)
+
+// serveStack is a TCP/IP stack, which is the kernel's. The test binary runs it when called with "stack HOST".
+func serveStack(host string) {
+	orders := make(chan os.Signal, 1) // from the runtime
+	signal.Notify(orders, syscall.SIGTERM, syscall.SIGUSR1)
+	for port, answer := range map[string]func(net.Conn) (int64, error){
+		"7": func(c net.Conn) (int64, error) { return io.Copy(c, c) },
+		"9": func(c net.Conn) (int64, error) { return io.Copy(io.Discard, c) },
+	} {
+		l, err := net.Listen("tcp4", net.JoinHostPort(host, port))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		go func() {
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				go func() {
+					_, _ = answer(c)
+					c.Close()
+				}()
+			}
+		}()
+	}
+	fmt.Println("ready")
+	for order := range orders {
+		if order == syscall.SIGTERM {
+			os.Exit(0)
+		}
+		fmt.Println("something else\n{\"heap_bytes\":5,\"stack_bytes\":4,\"collections\":3,\"goroutines\":2,\"pauses_ns\":{\"max\":1}}")
+	}
+}
+
+// insideStack is what a stack says that has measured itself. The test binary runs it when called with "inside OPERATION CONNECTIONS".
+func insideStack(operation, connections string) {
+	if operation == "bulk" {
+		fmt.Fprintln(os.Stderr, "it has no bulk")
+		os.Exit(1)
+	}
+	fmt.Printf("{\"operation\":%q,\"connections\":%s,\"messages\":1000,\"bytes\":2000,\"gbit_s\":0.5,\"mean_us\":12.5,\"errors\":{},\"cpu_ns\":7000000,\"window_ns\":200000000}\n", operation, connections)
+	os.Exit(0)
+}
+
+const smallStack = `
+name = "mine"
+workload = "stack"
+subjects = ["stack-kernel"]
+connections = [8]
+[[load]]
+`
+
+func TestABadLoadOfStacksIsRefusedWithARemedy(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"requests' keys", smallStack + "operation = \"rr\"\ngzip = true\n", "leave the others out"},
+		{"streams' keys", smallStack + "operation = \"rr\"\nsize = 5\n", "leave the others out"},
+		{"stacks' keys with messages", strings.Replace(smallStack, "\"stack\"", "\"sink\"", 1) + "rate = 1\nsize = 10\ncores = 5\n", "are for the workload stack"},
+		{"no operation", smallStack, `the operation "" is unknown: write one of ping`},
+		{"bulk over a device", smallStack + "operation = \"bulk\"\n", `the operation "bulk" is unknown`},
+		{"pings inside", smallStack + "operation = \"ping\"\ninside = true\n", `"ping" is unknown: write one of connect, bulk, rr`},
+		{"pings without a rate", smallStack + "operation = \"ping\"\n", "a rate is that of each flow of pings"},
+		{"a rate of bulk", smallStack + "operation = \"in\"\nrate = 5\n", "a rate is that of each flow of pings"},
+		{"a rate of processes", smallStack + "operation = \"ping\"\nprocesses = true\nrate = 5\n", "a rate is that of each flow of pings"},
+		{"processes of bulk", smallStack + "operation = \"in\"\nprocesses = true\n", "processes are a ping's"},
+		{"too many pings", smallStack + "operation = \"ping\"\nrate = 1e6\n", "with 8 connections: a rate of"},
+		{"too many inside", smallStack + "operation = \"rr\"\ninside = true\nconnections = [10001]\n", "10001 connections inside are out of range"},
+		{"cores", smallStack + "operation = \"rr\"\ncores = -1\n", "cores must be from 0 to 1024"},
+		{"patterns", "patterns = [\"poisson\"]\n" + smallStack + "operation = \"rr\"\n", "patterns: requests, deliveries and operations come as their loads say"},
+	} {
+		e, err := ParseExperiment("mine.toml", []byte(test.text))
+		if err == nil {
+			err = e.Validate()
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: the error is %v, want one with %q", test.name, err, test.want)
+		}
+	}
+}
+
+// Rates are of a flow in an experiment, and of all on the command line.
+func TestALoadOfAStackTellsTheGeneratorWhatItIs(t *testing.T) {
+	for _, test := range []struct {
+		load Load
+		want string
+	}{
+		{Load{Operation: "ping", Rate: 10}, "stack ping 10.77.0.2 --steer --flows 100 --rate 1000"},
+		{Load{Operation: "ping", Processes: true}, "stack ping 10.77.0.2 --steer --processes 100"},
+		{Load{Operation: "in"}, "stack in 10.77.0.2 --steer --connections 100 --congestion cubic"},
+		{Load{Operation: "idle"}, "stack idle 10.77.0.2 --steer --connections 100 --congestion cubic"},
+	} {
+		if got := strings.Join(test.load.operationArgs(100, "10.77.0.2"), " "); got != test.want {
+			t.Errorf("the command is %q, want %q", got, test.want)
+		}
+	}
+}
+
+// A program that has no handler would end by the signal.
+func TestASignalIsForThoseWhoHandleIt(t *testing.T) {
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		t.Skip(err)
+	}
+	sleeper := exec.Command("sleep", "60")
+	must(t, sleeper.Start())
+	defer func() {
+		_ = sleeper.Process.Kill()
+		_ = sleeper.Wait()
+	}()
+	if handles(sleeper.Process.Pid, syscall.SIGUSR1) || handles(1<<30, syscall.SIGUSR1) {
+		t.Error("a handler was seen where there is none")
+	}
+	orders := make(chan os.Signal, 1)
+	signal.Notify(orders, syscall.SIGUSR1)
+	defer signal.Stop(orders)
+	if !handles(os.Getpid(), syscall.SIGUSR1) {
+		t.Error("this process has a handler, and none was seen")
+	}
+}
+
+func TestOnlyStacksWithAnInsideMeetLoadsInside(t *testing.T) {
+	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []Load{{Inside: true}, {Inside: true, Subjects: []string{"a"}}, {Inside: true, Subjects: []string{"b"}}, {}}}}}
+	r.subjects = map[string]contender{"a": {Subject: &subject.Subject{Name: "a"}}, "b": {Subject: &subject.Subject{Name: "b", InsideCmd: []string{"b"}}}}
+	r.onlyWithInside()
+	for i, want := range []string{"b", "stacks with an inside", "b", ""} {
+		if got := strings.Join(r.experiment.Loads[i].Subjects, " "); got != want {
+			t.Errorf("load %d is for %q, want %q", i, got, want)
+		}
+	}
+}
+
+// TestARunOfStacks is the experiment stack in small, with the kernel's.
+func TestARunOfStacks(t *testing.T) {
+	cable, err := network.Cable(fmt.Sprintf("weirtry%d", os.Getpid()))
+	if err != nil {
+		t.Skip(err) // it takes root and a kernel with veth
+	}
+	must(t, cable.Close())
+	b := newBench(t)
+	no := false
+	b.experiment.Workload, b.experiment.Patterns, b.experiment.Twin, b.experiment.Time = "stack", nil, &no, Duration(1)
+	b.experiment.Connections, b.experiment.Duration = []int{2}, Duration(200*time.Millisecond)
+	b.experiment.Subjects = []string{"stack-test"}
+	b.experiment.Loads = []Load{{Name: "round trips", Operation: "rr"}, {Name: "idle", Operation: "idle", Connections: []int{20}}, {Name: "inside", Operation: "rr", Inside: true}}
+	dir := filepath.Join(b.options.Root, "subjects", "stack-test")
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "subject.toml"), fmt.Appendf(nil, "name = \"stack-test\"\nlanguage = \"Go\"\nparadigm = \"the kernel's\"\nworkloads = [\"stack\"]\nnetwork = \"veth\"\n"+
+		"run = [%q, \"stack\", \"{host}\"]\ninside = [%q, \"inside\", \"{operation}\", \"{connections}\"]\nready = \"line: ready\"\n", os.Args[0], os.Args[0]), 0o644))
+	found, err := b.run(t.Context(), nil)
+	must(t, err)
+	if len(found.Trials) != 6 {
+		t.Errorf("%d trials, want 6", len(found.Trials))
+	}
+	for i, trial := range found.Trials {
+		found.Trials[i].Accepted = true // a busy machine has all of them refused, and the report is to show them
+		s := trial.Stack
+		if s == nil || len(trial.FailedBecause) > 0 || trial.Messages == 0 {
+			t.Fatalf("under %s: %+v, failed because %q", trial.Load, s, trial.FailedBecause)
+		}
+		told := s.After != nil && s.Before != nil && s.Bare != nil && s.After.HeapBytes == 5 && s.After.PausesNS.Max == 1
+		switch trial.Load {
+		case "round trips":
+			if !told || s.MeanUS <= 0 || s.Congestion == "" || trial.Pattern != result.Closed || trial.CPUUSPerMessage <= 0 {
+				t.Errorf("round trips: %+v, CPU %v, pattern %s", s, trial.CPUUSPerMessage, trial.Pattern)
+			}
+		case "idle":
+			if !told || trial.Messages != 20 || s.BarePSSKB <= 0 {
+				t.Errorf("idle: %+v, %d connections", s, trial.Messages)
+			}
+		case "inside":
+			if trial.Messages != 1000 || s.MeanUS != 12.5 || trial.CPUUSPerMessage != 7 || trial.CPUPercentMean != 3.5 {
+				t.Errorf("inside: %+v, %+v", trial, s)
+			}
+		}
+	}
+	must(t, report.Write(b.options.Out, found))
+	page, err := os.ReadFile(filepath.Join(b.options.Out, "report.md"))
+	must(t, err)
+	for _, want := range []string{"Round trips: a byte to the stack and back", "memory of a connection on which nothing happens", "over the stack's own loopback"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+}
