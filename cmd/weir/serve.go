@@ -36,6 +36,9 @@ type serveRunCmd struct {
 	Way    string `name:"run" placeholder:"chain|network" help:"How components run: as calls, or as communicating processes."`
 	Admin  string `placeholder:"HOST:PORT" help:"Where to show the network while it runs, with /metrics and /debug/pprof."`
 	Log    string `placeholder:"FILE" help:"Of a folder: write a line for each request; - is standard output."`
+	Stack  string `placeholder:"SPEC" help:"Listen on a host in user space: addr=10.0.0.2/24, and tap=weir0, setup and more as weir stack up has them."`
+
+	onStack *stackUpCmd // what Stack says; nil: it says nothing
 }
 
 // Help is the long part of the command's help.
@@ -50,6 +53,10 @@ Examples:
   weir serve www --listen :8080         for every address of this machine
   weir serve site.hcl --admin 127.0.0.1:9090
   weir serve site.hcl --run network     each component a process of its own
+  sudo weir serve www --stack addr=10.0.0.2/24,setup     on a TCP/IP stack of its own, at http://10.0.0.2/
+
+--stack takes what weir stack up takes, with commas between: addr, tap, gateway, dns, mtu, offload, queues, pcap, setup, namespace, peer, bridge
+and metrics. Without --listen it listens on port 80 of the host's address; weir stack netstat and the others use the host while it runs.
 
 SIGTERM and Ctrl-C stop: what is being answered is finished first. A second one ends that at once.
 
@@ -109,6 +116,12 @@ func (c *componentsCmd) Run(t *terminal) error {
 
 // Run implements the command.
 func (c *serveRunCmd) Run(ctx context.Context, t *terminal) error {
+	if c.Stack != "" {
+		var err error
+		if c.onStack, err = stackSpec(c.Stack); err != nil {
+			return err
+		}
+	}
 	info, err := os.Stat(c.Target)
 	if err != nil {
 		return fmt.Errorf("%w: give a folder, or a site file", err)

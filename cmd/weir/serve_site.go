@@ -52,7 +52,7 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	if config.Addr = first(c.Listen, said.Listen, defaultListen); c.Admin == "" {
+	if config.Addr = first(c.Listen, said.Listen, c.usualListen()); c.Admin == "" {
 		c.Admin = said.Admin
 	}
 	config.ErrorLog = t.errorLine
@@ -64,7 +64,7 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	watcher.Go(func() { live.Watch(watching, hangup) })
 	defer watcher.Wait()
 	defer stop()
-	return serveWeb(ctx, t, live, config, beside{address: c.Admin, running: live.Handler, counts: live.Metrics()})
+	return c.serveOn(ctx, t, live, config, beside{address: c.Admin, running: live.Handler, counts: live.Metrics()})
 }
 
 // settings turns what a site file says of its server into the server's.

@@ -35,8 +35,8 @@ func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
 		return err
 	}
 	defer h.Close()
-	config := server.Config{Addr: first(c.Listen, defaultListen), ErrorLog: t.errorLine}
-	return serveWeb(ctx, t, h, config, beside{address: c.Admin, running: func() *web.Handler { return h }})
+	config := server.Config{Addr: first(c.Listen, c.usualListen()), ErrorLog: t.errorLine}
+	return c.serveOn(ctx, t, h, config, beside{address: c.Admin, running: func() *web.Handler { return h }})
 }
 
 // folder is the composition that serves a folder, and what closes it.

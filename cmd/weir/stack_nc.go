@@ -100,7 +100,11 @@ func (c *stackNCCmd) talk(ctx context.Context, conn net.Conn, t *terminal) error
 		}
 		conn.(interface{ CloseWrite() error }).CloseWrite() //nolint:errcheck // likewise
 		if c.UDP {
-			conn.SetReadDeadline(time.Now().Add(max(time.Duration(c.Wait), time.Second))) //nolint:errcheck // likewise
+			wait := time.Duration(c.Wait)
+			if wait == 0 {
+				wait = time.Second
+			}
+			conn.SetReadDeadline(time.Now().Add(wait)) //nolint:errcheck // likewise
 		}
 	}()
 	_, err := io.Copy(t.out, conn)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -55,7 +56,7 @@ Without root, on a device that was made for you:
 
 --setup leaves things as they were, also after errors. Where the process was killed, remove the device by ip link del weir0.
 
-Exit status: 0 ended, 1 it couldn't be done or the device went away, 2 bad flags, 130 or 143 after a second Ctrl-C or SIGTERM.`
+Exit status: 0 ended, 1 it couldn't be done or the device went away, 2 bad flags.`
 }
 
 // config is the host that the flags ask for.
@@ -142,45 +143,33 @@ func (c *stackUpCmd) Run(ctx context.Context, t *terminal) (err error) {
 
 // startHost starts one; where it may not, it says what to do.
 func startHost(c host.Config) (*host.Host, error) {
+	if err := os.MkdirAll(filepath.Dir(c.Control), 0o700); err != nil {
+		return nil, fmt.Errorf("the control socket's folder: %w: set XDG_RUNTIME_DIR to a folder of yours, or use sudo", err)
+	}
 	h, err := host.Start(c)
 	switch {
 	case errors.Is(err, host.ErrNoDevice):
-		return nil, fmt.Errorf("%w; --setup makes it", err)
+		return nil, fmt.Errorf("%w (--setup)", err)
 	case errors.Is(err, fs.ErrPermission) && c.Setup:
-		return nil, fmt.Errorf("%w: --setup needs root: use sudo, or have a device made for you (weir stack up --help says how)", err)
-	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("%w: use sudo, or have a device made for you (weir stack up --help says how)", err)
+		return nil, fmt.Errorf("%w; --setup needs root: use sudo", err)
 	}
 	return h, err
 }
 
-// runHost runs a host until ctx ends, and what runs beside it, and takes everything down.
+// runHost runs a host until ctx ends, and what runs beside it, and takes everything down. It takes a few seconds at most, so that nothing has to be cut short.
 func runHost(ctx context.Context, h *host.Host, beside func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	hurry, cut := context.WithCancel(context.Background())
-	defer cut()
-	second := await(cut)
 	var others sync.WaitGroup
 	var otherErr error
 	others.Go(func() {
 		otherErr = beside(ctx)
 		stop()
 	})
-	done := make(chan error, 1) // the goroutine below -> here: the host's end
-	go func() { done <- h.Run(ctx) }()
-	var err error
-	select {
-	case err = <-done:
-	case <-hurry.Done(): // the device is to be removed all the same
-	}
+	err := h.Run(ctx)
 	stop()
-	err = errors.Join(err, h.Close())
-	if sig := second.stop(); sig != nil {
-		return lastWords(ctx, &signalled{*sig, err})
-	}
 	others.Wait()
-	return errors.Join(err, otherErr)
+	return errors.Join(err, otherErr, h.Close())
 }
 
 // drain is how long what a host's services are doing may take when it ends.

@@ -101,6 +101,7 @@ func (c *chunks) next() (empty bool, err error) {
 			if c.end = io.EOF; n > 0 {
 				c.end = errors.New(string(h[chunkHeader:]))
 			}
+			c.r.Discard(chunkHeader + n) //nolint:errcheck // it was peeked
 		}
 	}
 	return false, c.end

@@ -26,7 +26,7 @@ func present(tap, namespace string) error {
 	defer h.Close()
 	l, err := h.LinkByName(tap)
 	if errors.As(err, new(netlink.LinkNotFoundError)) {
-		return fmt.Errorf("%w %s: have it set up, or make it (%sip tuntap add %s mode tap user NAME)", ErrNoDevice, tap, where, tap)
+		return fmt.Errorf("%w %s: make it (%sip tuntap add %s mode tap user NAME), or have it set up", ErrNoDevice, tap, where, tap)
 	}
 	if err != nil {
 		return fmt.Errorf("host: looking for the device %s: %w", tap, err)

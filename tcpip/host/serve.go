@@ -203,20 +203,25 @@ func (c *client) listen(ctx context.Context, q *request) error {
 // relay carries a connection's bytes to the client, and the client's to it, until both have said that there are no more, or one is gone.
 func (c *client) relay(conn net.Conn, network string) {
 	s := newChunks(c.conn, c.r, network)
-	var up sync.WaitGroup
-	up.Go(func() { // until the connection ends, at the latest because it is closed below
-		err := pour(s, conn)
-		if err == nil || !errors.Is(err, net.ErrClosed) {
-			s.finish(err) //nolint:errcheck // it is told, or gone
+	sent := make(chan struct{}) // no values, closed when the client has said that there is no more, or is gone
+	var down sync.WaitGroup
+	down.Go(func() { // until the client is gone, at the latest because it is closed below
+		defer conn.Close()
+		<-c.more
+		err := pour(conn, s)
+		close(sent)
+		if err != nil {
+			return
 		}
-	})
-	<-c.more
-	if err := pour(conn, s); err == nil {
 		closeWrite(conn)
-	} else {
-		conn.Close()
+		c.r.Peek(1) //nolint:errcheck // there is no more: it returns when the client is gone
+	})
+	if err := pour(s, conn); err == nil || !errors.Is(err, net.ErrClosed) {
+		s.finish(err) //nolint:errcheck // it is told, or gone
 	}
-	up.Wait()
+	<-sent
+	c.conn.Close()
+	down.Wait()
 }
 
 // pour copies until the end. Each Read is one Write, so that a datagram stays one.

@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"time"
 
@@ -28,7 +27,7 @@ func (q *watchedQueue) Read(batch []link.Frame, wait time.Duration) (int, error)
 	n, err := q.Queue.Read(batch, wait)
 	if err != nil && !errors.Is(err, net.ErrClosed) {
 		select {
-		case q.failed <- fmt.Errorf("host: the device is gone: %w", err):
+		case q.failed <- err:
 		default:
 		}
 	}

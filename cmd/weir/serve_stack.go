@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"weir/web/server"
+)
+
+// usualListen is where to listen when nobody says it.
+func (c *serveRunCmd) usualListen() string {
+	if c.Stack != "" {
+		return ":80"
+	}
+	return defaultListen
+}
+
+// serveOn serves by this machine's kernel, or on a host in user space.
+func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, config server.Config, b beside) error {
+	if c.onStack == nil {
+		return serveWeb(ctx, t, h, config, b)
+	}
+	if config.HTTP3 {
+		return usageError{errors.New("--stack with http3 in the site file: HTTP/3 is not served on a host in user space: leave one of them out")}
+	}
+	settings, err := c.onStack.config(t)
+	if err != nil {
+		return err
+	}
+	machine, err := startHost(settings)
+	if err != nil {
+		return err
+	}
+	where, port, err := net.SplitHostPort(config.Addr)
+	if err == nil {
+		where = net.JoinHostPort(first(where, settings.Addr.Addr().String()), port)
+		config.Listener, err = machine.Stack().Listen("tcp", where)
+	}
+	var metrics func(context.Context) error
+	if err == nil {
+		metrics, err = watchHost(ctx, c.onStack.Metrics, machine, t)
+	}
+	if err != nil {
+		return errors.Join(err, machine.Close())
+	}
+	t.hostIsUp(machine, &settings)
+	running, stop := context.WithCancel(context.WithoutCancel(ctx)) // the host outlives what is served on it
+	defer stop()
+	serving, failed := context.WithCancel(ctx)
+	defer failed()
+	ended := make(chan error, 1) // the goroutine below -> here: how the host ended
+	go func() {
+		ended <- runHost(running, machine, metrics)
+		failed()
+	}()
+	err = serveWeb(serving, t, h, config, b)
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// stackSpec reads --stack: what weir stack up takes as flags, with commas between.
+func stackSpec(text string) (*stackUpCmd, error) {
+	c := &stackUpCmd{Tap: "weir0", Offload: "on", Queues: 1}
+	texts := map[string]*string{"tap": &c.Tap, "addr": &c.Addr, "gateway": &c.Gateway, "offload": &c.Offload, "pcap": &c.Pcap, "namespace": &c.Namespace, "peer": &c.Peer,
+		"bridge": &c.Bridge, "metrics": &c.Metrics}
+	numbers := map[string]*int{"mtu": &c.MTU, "queues": &c.Queues}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, valued := strings.Cut(strings.TrimSpace(part), "=")
+		switch {
+		case key == "setup" && !valued:
+			c.Setup = true
+		case key == "dns" && valued:
+			c.DNS = append(c.DNS, value)
+		case texts[key] != nil && value != "":
+			*texts[key] = value
+		case numbers[key] != nil:
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 {
+				return nil, usageError{fmt.Errorf("--stack: %s is %q: write a number", key, value)}
+			}
+			*numbers[key] = n
+		default:
+			return nil, usageError{fmt.Errorf("--stack has a part %q: write it as in addr=10.0.0.2/24,setup (weir serve run --help says more)", part)}
+		}
+	}
+	switch {
+	case c.Addr == "":
+		return nil, usageError{errors.New("--stack needs an address: write it as in addr=10.0.0.2/24,setup")}
+	case c.Offload != "on" && c.Offload != "off":
+		return nil, usageError{fmt.Errorf("--stack: offload is %q: write on or off", c.Offload)}
+	}
+	if c.Pcap != "" {
+		c.Pcap = kong.ExpandPath(c.Pcap) // as the flag of weir stack up; a site's folder is entered later
+	}
+	return c, nil
+}

@@ -1,0 +1,381 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/net/dns/dnsmessage"
+
+	"weir/tcpip/host"
+)
+
+// onStack is a host that runs in a network namespace of its own, with this machine's kernel as its neighbour 10.0.0.1.
+type onStack struct {
+	served
+	space string   // the namespace
+	env   []string // of commands that use it
+	peer  http.Client
+}
+
+// stackNamespace is a name for one; where none may be made, the test is skipped.
+func stackNamespace(t *testing.T) string {
+	t.Helper()
+	if _, err := os.Stat("/dev/net/tun"); os.Getuid() != 0 || err != nil {
+		t.Skipf("a host on a TAP device in a namespace of its own needs root and /dev/net/tun (%v)", err)
+	}
+	return fmt.Sprintf("weircmd%d-%d", os.Getpid(), time.Now().UnixNano()%1e6)
+}
+
+// inSpace calls do on a thread in the host's namespace: sockets that it makes are there.
+func (s *onStack) inSpace(t *testing.T, do func() error) {
+	t.Helper()
+	done := make(chan error, 1) // the goroutine below -> here: one
+	go func() {
+		runtime.LockOSThread() // and never unlocked: so the thread ends
+		h, err := netns.GetFromName(s.space)
+		if err == nil {
+			defer h.Close()
+			err = netns.Set(h)
+		}
+		if err == nil {
+			err = do()
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// dial connects from the kernel's side.
+func (s *onStack) dial(t *testing.T, network, addr string) (c net.Conn) {
+	t.Helper()
+	s.inSpace(t, func() (err error) {
+		c, err = net.DialTimeout(network, addr, 30*time.Second)
+		return err
+	})
+	if c == nil {
+		t.FailNow()
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(30 * time.Second)) //nolint:errcheck // reading tells
+	return c
+}
+
+// startOnStack runs weir with these arguments and a namespace, and waits until it says so.
+func startOnStack(t *testing.T, words string, args ...string) *onStack {
+	t.Helper()
+	s := &onStack{space: stackNamespace(t)}
+	folder, err := os.MkdirTemp("", "weir") // a short path, as sockets have to have
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	s.env = append(os.Environ(), "XDG_RUNTIME_DIR="+folder)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "NAMESPACE", s.space)
+	}
+	s.Cmd = exec.Command(binary(t), args...)
+	s.Env = s.env
+	s.start(t, words)
+	s.peer = http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
+		return s.dial(t, network, addr), nil
+	}}}
+	return s
+}
+
+// weir runs a command that uses the host.
+func (s *onStack) weir(t *testing.T, input string, args ...string) (out, wrong string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary(t), append([]string{"stack"}, args...)...)
+	cmd.Env, cmd.Stdin = s.env, strings.NewReader(input)
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return o.String(), e.String(), code
+}
+
+func TestAHostOnTheStack(t *testing.T) {
+	www := t.TempDir()
+	capture := filepath.Join(t.TempDir(), "up.pcapng")
+	write(t, filepath.Join(www, "page.html"), "a page of the host's")
+	s := startOnStack(t, "try:", "stack", "up", "--addr", "10.0.0.2/24", "--setup", "--namespace", "NAMESPACE", "--service", "echo=7", "--service", "files=80:"+www,
+		"--pcap", capture, "--dns", "10.0.0.1:5353", "--metrics", "127.0.0.1:0")
+	t.Run("is reached", func(t *testing.T) { isReached(t, s) })
+	t.Run("gets", func(t *testing.T) { gets(t, s) })
+	t.Run("pings", func(t *testing.T) { pings(t, s) })
+	t.Run("connects", func(t *testing.T) { connects(t, s) })
+	t.Run("listens", func(t *testing.T) { listens(t, s) })
+	t.Run("asks for names", func(t *testing.T) { asksForNames(t, s) })
+	t.Run("shows itself", func(t *testing.T) { showsItself(t, s) })
+	again := exec.Command(binary(t), "stack", "up", "--addr", "10.0.0.3/24", "--namespace", s.space)
+	again.Env = s.env
+	if out, err := again.CombinedOutput(); err == nil || !strings.Contains(string(out), "runs on weir0 already") {
+		t.Errorf("a second host on the device: %v, %s", err, out)
+	}
+	s.stop(t)
+	if _, err := os.Stat("/run/netns/" + s.space); err == nil {
+		t.Error("the namespace is left")
+	}
+	recorded, err := os.ReadFile(capture)
+	if err != nil || !bytes.HasPrefix(recorded, []byte{0x0a, 0x0d, 0x0d, 0x0a}) || !bytes.Contains(recorded, []byte("a page of the host's")) {
+		t.Errorf("the capture has %d bytes, and is none or holds no page (%v)", len(recorded), err)
+	}
+	if out, wrong, code := s.weir(t, "", "netstat"); code != 1 || !strings.Contains(wrong, "no host runs here") {
+		t.Errorf("it has ended: %d, %s%s", code, out, wrong)
+	}
+}
+
+func isReached(t *testing.T, s *onStack) {
+	resp, err := s.peer.Get("http://10.0.0.2/page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if page, err := io.ReadAll(resp.Body); err != nil || string(page) != "a page of the host's" {
+		t.Errorf("%q, %v", page, err)
+	}
+	c := s.dial(t, "tcp", "10.0.0.2:7")
+	if _, err := io.WriteString(c, "hello"); err != nil {
+		t.Fatal(err)
+	}
+	c.(*net.TCPConn).CloseWrite() //nolint:errcheck // reading tells
+	if back, err := io.ReadAll(c); err != nil || string(back) != "hello" {
+		t.Errorf("%q came back, %v", back, err)
+	}
+}
+
+func gets(t *testing.T, s *onStack) {
+	var l net.Listener
+	s.inSpace(t, func() (err error) { l, err = net.Listen("tcp", "10.0.0.1:8000"); return err })
+	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/page" {
+			http.NotFound(w, r)
+			return
+		}
+		io.WriteString(w, "the kernel's page") //nolint:errcheck // the client tells
+	})}
+	go web.Serve(l) //nolint:errcheck // until Close
+	defer web.Close()
+	if out, wrong, code := s.weir(t, "", "get", "http://10.0.0.1:8000/page"); code != 0 || out != "the kernel's page" {
+		t.Errorf("%d, %q, %s", code, out, wrong)
+	}
+	file := filepath.Join(t.TempDir(), "page")
+	out, wrong, code := s.weir(t, "", "get", "-o", file, "10.0.0.1:8000/page")
+	if page, _ := os.ReadFile(file); code != 0 || out != "" || string(page) != "the kernel's page" {
+		t.Errorf("%d, %q, %s", code, page, wrong)
+	}
+	if _, wrong, code := s.weir(t, "", "get", "10.0.0.1:8000/other"); code != 1 || !strings.Contains(wrong, "404") {
+		t.Errorf("%d, %s", code, wrong)
+	}
+	if _, wrong, code := s.weir(t, "", "get", "-o", file, "10.0.0.1:8001/"); code != 1 || !strings.Contains(wrong, "refused") {
+		t.Errorf("%d, %s", code, wrong)
+	}
+}
+
+func pings(t *testing.T, s *onStack) {
+	out, wrong, code := s.weir(t, "", "ping", "-c", "3", "-i", "0.01", "-W", "30", "10.0.0.1")
+	if code != 0 || !strings.Contains(out, "64 bytes from 10.0.0.1: seq=3 time=") || !strings.Contains(out, "3 packets sent, 3 received, 0% lost\nrtt min/avg/max/mdev = ") {
+		t.Errorf("%d, %s%s", code, out, wrong)
+	}
+	if out, _, code := s.weir(t, "", "impair", "loss=100%"); code != 0 || out != "loss=100%\n" {
+		t.Errorf("%d, %s", code, out)
+	}
+	var report pingReport
+	out, wrong, code = s.weir(t, "", "ping", "-c", "2", "-i", "0.01", "-W", "0.05", "--json", "10.0.0.1")
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 1 || report.Sent != 2 || report.Received != 0 || !strings.Contains(wrong, "nobody answered") {
+		t.Errorf("by a link that loses all: %d, %s%s (%v)", code, out, wrong, err)
+	}
+	if out, _, code := s.weir(t, "", "impair", "off"); code != 0 || out != "off\n" {
+		t.Errorf("%d, %s", code, out)
+	}
+	out, wrong, code = s.weir(t, "", "ping", "-c", "1", "-W", "30", "-s", "3000", "--json", "10.0.0.1")
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 0 || report.Received != 1 || report.RTT.Min <= 0 {
+		t.Errorf("in fragments: %d, %s%s (%v)", code, out, wrong, err)
+	}
+}
+
+func connects(t *testing.T, s *onStack) {
+	if out, wrong, code := s.weir(t, "hello\n", "nc", "127.0.0.1", "7"); code != 0 || out != "hello\n" {
+		t.Errorf("%d, %q, %s", code, out, wrong)
+	}
+	if _, wrong, code := s.weir(t, "", "nc", "10.0.0.1", "9"); code != 1 || !strings.Contains(wrong, "refused") {
+		t.Errorf("%d, %s", code, wrong)
+	}
+	var p net.PacketConn
+	s.inSpace(t, func() (err error) { p, err = net.ListenPacket("udp", "10.0.0.1:9999"); return err })
+	defer p.Close()
+	go func() { // until p is closed
+		b := make([]byte, 100)
+		for {
+			n, from, err := p.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			p.WriteTo(bytes.ToUpper(b[:n]), from) //nolint:errcheck // the client tells
+		}
+	}()
+	cmd := exec.Command(binary(t), "stack", "nc", "-u", "-w", "60", "10.0.0.1", "9999")
+	cmd.Env, cmd.Stdin = s.env, strings.NewReader("datagram")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, len("datagram"))
+	if _, err := io.ReadFull(out, b); err != nil || string(b) != "DATAGRAM" {
+		t.Errorf("%q, %v", b, err)
+	}
+	cmd.Process.Signal(os.Interrupt) //nolint:errcheck // Wait tells
+	if cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Errorf("interrupted: %v", cmd.ProcessState)
+	}
+}
+
+func listens(t *testing.T, s *onStack) {
+	cmd := exec.Command(binary(t), "stack", "nc", "-l", "8080")
+	cmd.Env, cmd.Stdin = s.env, strings.NewReader("from the host")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for listening := false; !listening; time.Sleep(time.Millisecond) {
+		now, _, _ := s.weir(t, "", "netstat", "--json")
+		listening = strings.Contains(now, `"0.0.0.0:8080"`)
+	}
+	c := s.dial(t, "tcp", "10.0.0.2:8080")
+	if _, err := io.WriteString(c, "from the kernel"); err != nil {
+		t.Fatal(err)
+	}
+	c.(*net.TCPConn).CloseWrite() //nolint:errcheck // reading tells
+	if got, err := io.ReadAll(c); err != nil || string(got) != "from the host" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := cmd.Wait(); err != nil || out.String() != "from the kernel" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+// asksForNames has a server on the kernel's side that knows one name.
+func asksForNames(t *testing.T, s *onStack) {
+	var p net.PacketConn
+	s.inSpace(t, func() (err error) { p, err = net.ListenPacket("udp", "10.0.0.1:5353"); return err })
+	defer p.Close()
+	go func() { // until p is closed
+		b := make([]byte, 1000)
+		for {
+			n, from, err := p.ReadFrom(b)
+			var m dnsmessage.Message
+			if err != nil || m.Unpack(b[:n]) != nil {
+				return
+			}
+			m.Response, m.Additionals = true, nil
+			if q := m.Questions[0]; q.Name.String() == "page.test." && q.Type == dnsmessage.TypeA {
+				m.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 1}, Body: &dnsmessage.AResource{A: [4]byte{10, 0, 0, 1}}}}
+			} else {
+				m.RCode = dnsmessage.RCodeNameError
+			}
+			if said, err := m.Pack(); err == nil {
+				p.WriteTo(said, from) //nolint:errcheck // the client tells
+			}
+		}
+	}()
+	if out, wrong, code := s.weir(t, "", "dns", "page.test."); code != 0 || out != "10.0.0.1\n" {
+		t.Errorf("%d, %q, %s", code, out, wrong)
+	}
+	if out, wrong, code := s.weir(t, "", "ping", "-c", "1", "-W", "30", "page.test."); code != 0 || !strings.Contains(out, "from 10.0.0.1") {
+		t.Errorf("%d, %q, %s", code, out, wrong)
+	}
+	if _, wrong, code := s.weir(t, "", "dns", "other.test."); code != 1 || !strings.Contains(wrong, "no such host") {
+		t.Errorf("%d, %s", code, wrong)
+	}
+	if _, wrong, code := s.weir(t, "", "dns", "page.test", "XX"); code != 1 || !strings.Contains(wrong, "AAAA") {
+		t.Errorf("%d, %s", code, wrong)
+	}
+}
+
+func showsItself(t *testing.T, s *onStack) {
+	c := s.dial(t, "tcp", "10.0.0.2:7")
+	if _, err := io.WriteString(c, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	out, wrong, code := s.weir(t, "", "netstat")
+	for _, want := range []string{"10.0.0.2/24 on weir0 in " + s.space, c.LocalAddr().String(), "ESTABLISHED", "tcp 0.0.0.0:80", "files", "10.0.0.0/24", "neighbours"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%q is not in %s%s", want, out, wrong)
+		}
+	}
+	out, _, _ = s.weir(t, "", "netstat", "--json")
+	var now host.Status
+	if err := json.Unmarshal([]byte(out), &now); err != nil || now.Addr != "10.0.0.2/24" || now.Namespace != s.space || len(now.Connections) == 0 {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// A host whose device goes away says so, and ends.
+func TestAHostWithoutItsDevice(t *testing.T) {
+	s := startOnStack(t, "try:", "stack", "up", "--addr", "10.0.0.2/24", "--setup", "--namespace", "NAMESPACE")
+	s.inSpace(t, func() error {
+		l, err := netlink.LinkByName("weir0")
+		if err != nil {
+			return err
+		}
+		return netlink.LinkDel(l)
+	})
+	s.says(t, "the device is gone")
+	if err := s.Wait(); err == nil || s.ProcessState.ExitCode() != 1 {
+		t.Errorf("it ended by %v, want exit status 1", err)
+	}
+	if _, err := os.Stat("/run/netns/" + s.space); err == nil {
+		t.Error("the namespace is left")
+	}
+}
+
+func TestServeOnAHostInUserSpace(t *testing.T) {
+	www := t.TempDir()
+	write(t, filepath.Join(www, "index.html"), "a site on the stack")
+	s := startOnStack(t, "serving on http://10.0.0.2:80/", "serve", www, "--stack", "addr=10.0.0.2/24,setup,namespace=NAMESPACE")
+	resp, err := s.peer.Get("http://10.0.0.2/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if page, err := io.ReadAll(resp.Body); err != nil || string(page) != "a site on the stack" {
+		t.Errorf("%q, %v", page, err)
+	}
+	if out, wrong, code := s.weir(t, "", "ping", "-c", "1", "-W", "30", "10.0.0.1"); code != 0 {
+		t.Errorf("%s%s", out, wrong)
+	}
+	s.stop(t)
+	if _, err := os.Stat("/run/netns/" + s.space); err == nil {
+		t.Error("the namespace is left")
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestHostsThatCannotBe(t *testing.T) {
+	capture := filepath.Join(t.TempDir(), "there.pcapng")
+	write(t, capture, "")
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"up", 2, "--addr"},
+		{"up --addr 10.0.0.2", 2, "length of its network"},
+		{"up --addr 10.0.0.2/33", 2, "length of its network"},
+		{"up --addr fe80::1/64", 2, "IPv4"},
+		{"up --addr 10.0.0.2/24 --gateway x", 2, "--gateway"},
+		{"up --addr 10.0.0.2/24 --dns x", 2, "--dns"},
+		{"up --addr 10.0.0.2/24 --impair x", 2, "loss=1%"},
+		{"up --addr 10.0.0.2/24 --offload x", 2, "--offload"},
+		{"up --addr 10.0.0.2/24 --peer 10.0.0.1/24", 2, "--setup"},
+		{"up --addr 10.0.0.2/32 --setup", 2, "no room"},
+		{"up --addr 10.0.0.2/24 --service x=1", 2, "echo, discard"},
+		{"up --addr 10.0.0.2/24 --service echo=0", 2, "1 to 65535"},
+		{"up --addr 10.0.0.2/24 --service echo=7:x", 2, "echo=7"},
+		{"up --addr 10.0.0.2/24 --service files=80", 2, "files=80:www"},
+		{"up --addr 10.0.0.2/24 --service files=80:nowhere", 2, "no folder nowhere"},
+		{"up --addr 10.0.0.2/24 --service echo=7 --service discard=7", 2, "another"},
+		{"up --addr 10.0.0.2/24 --tap weir-not-there", 1, ""},
+		{"ping", 2, "<host>"},
+		{"ping -i 0 10.0.0.1", 2, "-i"},
+		{"ping 10.0.0.1", 1, "no host runs here"},
+		{"nc 10.0.0.1", 2, "no port"},
+		{"netstat --most 0", 2, "--most"},
+		{"impair loss=2", 2, "share"},
+	} {
+		cmd := exec.Command(binary(t), append([]string{"stack"}, strings.Fields(c.args)...)...)
+		cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir())
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("weir stack %s: exit status %d, want %d, and one line that says %q:\n%s", c.args, code, c.code, c.says, out)
+		}
+	}
+}
+
+func TestStackSpecs(t *testing.T) {
+	c, err := stackSpec("addr=10.0.0.2/24, tap=x0,setup,mtu=9000,dns=10.0.0.1,dns=10.0.0.3,offload=off")
+	if err != nil || c.Addr != "10.0.0.2/24" || c.Tap != "x0" || !c.Setup || c.MTU != 9000 || len(c.DNS) != 2 || c.Offload != "off" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, text := range []string{"setup", "addr", "addr=", "addr=10.0.0.2/24,x=1", "addr=10.0.0.2/24,mtu=x", "addr=10.0.0.2/24,setup=yes", "addr=10.0.0.2/24,offload=maybe", "addr=10.0.0.2/24,"} {
+		if c, err := stackSpec(text); err == nil {
+			t.Errorf("%q was taken, as %+v", text, c)
+		}
+	}
+}
