@@ -1,0 +1,150 @@
+package report
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"weir/lab/compare"
+	"weir/lab/result"
+)
+
+// stackRun is a run of two stacks, of which stack-a does twice as much for half the CPU, in every operation.
+func stackRun() *result.Results {
+	r := &result.Results{Version: result.Version, Experiment: "stack", Subjects: []result.Subject{{Name: "stack-a", Language: "Go"}, {Name: "stack-gvisor", Language: "Go"}},
+		Plan: result.Plan{Workload: "stack", Connections: []int{1}, Patterns: []string{result.Closed, "staggered"}, Blocks: 6, Margin: 0.05, WindowMS: 500}}
+	r.Plan.Loads = []result.Load{
+		{Name: "pings", Rate: 10, Operation: result.Operation{Name: "ping"}}, {Name: "bulk", Operation: result.Operation{Name: "in"}},
+		{Name: "bulk, one core", Operation: result.Operation{Name: "in", Cores: 1}}, {Name: "idle", Operation: result.Operation{Name: "idle"}},
+		{Name: "connections", Operation: result.Operation{Name: "connect", Inside: true}}}
+	random := rand.New(rand.NewPCG(1, 1))
+	for block := range 6 {
+		for _, l := range r.Plan.Loads {
+			for _, n := range map[string][]int{"pings": {1, 1000}, "idle": {1000}}[l.Name] {
+				stackBlock(r, l, n, block, random)
+			}
+			if l.Name != "pings" && l.Name != "idle" {
+				stackBlock(r, l, 1, block, random)
+			}
+		}
+	}
+	r.Comparisons = compare.All(r)
+	return r
+}
+
+func stackBlock(r *result.Results, l result.Load, n, block int, random *rand.Rand) {
+	for p, name := range []string{"stack-a", "stack-gvisor", "stack-gvisor", "stack-a"} {
+		noise := math.Exp(0.02 * random.NormFloat64())
+		slower := 1.0
+		if name == "stack-gvisor" {
+			slower = 2
+		}
+		t := result.Trial{ID: len(r.Trials) + 1, Subject: name, Load: l.Name, Connections: n, Pattern: result.Closed, Block: block, Position: p, Accepted: true, WindowS: 2,
+			Messages: int64(100_000 / slower * noise), CPUUSPerMessage: 10 * slower * noise, LoadUSPerMsg: 5, MachineUSPerMsg: 20,
+			Memory: result.Memory{PSSKB: 1000 + int64(4000*slower)}}
+		t.Stack = &result.OnStack{Operation: l.Operation.Name, GbitS: 20 / slower * noise, Congestion: "cubic", SegmentsOut: 1e6, Retransmitted: 3, BarePSSKB: 1000,
+			Bare: &result.Collected{HeapBytes: 1 << 20}, Before: &result.Collected{HeapBytes: 1 << 20, Collections: 1}, After: &result.Collected{HeapBytes: 3 << 20, StackBytes: 1 << 20, Collections: 5, PausesNS: result.PausesNS{P99: 50_000, Max: 70_000}}}
+		if !l.Operation.Bulk() && l.Name != "idle" {
+			t.Stack.MeanUS, t.LatencyUS = 40*slower*noise, result.Percentiles{P50: 30 * slower, P99: 90}
+		}
+		if l.Name == "pings" {
+			t.Pattern, t.Stack.Due, t.Stack.Lost = "staggered", 1000, 1
+		}
+		r.Trials = append(r.Trials, t)
+	}
+}
+
+func TestStacksStandBesideOneAnotherInEveryOperation(t *testing.T) {
+	d := digestOf(stackRun())
+	tables := d.operationsSection().Blocks
+	if len(tables) != 5 {
+		t.Fatalf("%d tables, want one for each load", len(tables))
+	}
+	for i, want := range []string{
+		"1|stack-a|~40|~0.5, different|~0.5, different|~10|5.00|20.0|30.0|90.0|12 of 12,000|36|12",
+		"1|stack-a|~20|~2, different|~0.5, different|~0.153|0.0763|0.305|36|12",
+		"1|stack-a|~20|~2, different|~0.5, different|~0.153|0.0763|0.305|36|12",
+		"1,000|stack-a|4.00|2.05|1.02|12",
+		"1|stack-a|~50,000|~2, different|~0.5, different|~10|30.0|90.0|36|12",
+	} {
+		table := tables[i].Table
+		row := table.Rows[0]
+		interval := 3 // left out: it is the noise's
+		if table.Head[3] == "95 % interval" {
+			row = append(append([]string{}, row[:interval]...), row[interval+1:]...)
+		}
+		if got := strings.Join(row, "|"); !alike(got, want) {
+			t.Errorf("%s: the first row is %s, want %s", table.Caption, got, want)
+		}
+	}
+	if heads := strings.Join(tables[4].Table.Head, " "); strings.Contains(heads, "Peer") {
+		t.Errorf("a load inside has a peer: %s", heads)
+	}
+}
+
+// alike says whether fields are the same; of those that begin with ~ the number, to a tenth.
+func alike(got, want string) bool {
+	a, b := strings.Split(got, "|"), strings.Split(want, "|")
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		about, ok := strings.CutPrefix(b[i], "~")
+		if !ok && a[i] != b[i] || ok && !near(a[i], about) {
+			return false
+		}
+	}
+	return true
+}
+
+func near(got, want string) bool {
+	gotNumber, gotWord, _ := strings.Cut(got, ", ")
+	wantNumber, wantWord, _ := strings.Cut(want, ", ")
+	a, b := figureOf(gotNumber), figureOf(wantNumber)
+	return gotWord == wantWord && math.Abs(a-b) <= b/10
+}
+
+func TestTheAnswerOfStacksIsWhatWasCompared(t *testing.T) {
+	said := strings.Join(digestOf(stackRun()).answer(), "\n")
+	for _, want := range []string{"Pings, 1 flow: stack-a ", " µs, ", " times stack-gvisor (different), for 0.", "Bulk, 1 connection: stack-a ", " Gbit/s, "} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the answer does not say %q:\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, "one core") || strings.Contains(said, "onnections, 1 client") {
+		t.Errorf("the answer has loads that are for other sections:\n%s", said)
+	}
+}
+
+func TestOneCoreStandsBesideAll(t *testing.T) {
+	blocks := digestOf(stackRun()).coresSection().Blocks
+	if len(blocks) != 1 || len(blocks[0].Table.Rows) != 2 || blocks[0].Table.Rows[0][0] != "bulk" || !near(blocks[0].Table.Rows[0][6], "1") {
+		t.Errorf("got %+v", blocks)
+	}
+}
+
+func TestTheWholeReportOfStacks(t *testing.T) {
+	page := string(documentOf(stackRun()).markdown())
+	for _, want := range []string{"With more clients", "The heap and its collector", "GoNet, published", "CUBIC, set for each of them", "mean time"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+	for _, not := range []string{"NaN", "requests/s", "requests a second", "per message"} {
+		if strings.Contains(page, not) {
+			at := strings.Index(page, not)
+			t.Errorf("the report says %q: %s", not, page[max(0, at-80):at+40])
+		}
+	}
+}
+
+// figureOf reads a figure as reports write it.
+func figureOf(s string) float64 {
+	v, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}
