@@ -49,9 +49,10 @@ Examples:
   weir load stack rr --port 7007 --json 127.0.0.1
   ip netns exec NAME weir load stack out 10.77.0.2            the generator must be where the stack's device is
 
-Clients leave their ports in TIME-WAIT. For more than some 14,000 connections a minute, in the namespace of the generator:
+Clients leave their ports in TIME-WAIT. For more than some 14,000 connections a minute, in the namespace of the generator (the last where the
+kernel has it; without it 32,000 a second are the end):
 
-  sysctl -w net.ipv4.tcp_tw_reuse=1 net.ipv4.ip_local_port_range="1024 65535"
+  sysctl -w net.ipv4.tcp_tw_reuse=1 net.ipv4.ip_local_port_range="1024 65535" net.ipv4.tcp_tw_reuse_delay=10
 
 Exit status: 0 all went well, 1 it couldn't be done or there were errors, 2 bad flags, 130 interrupted.`
 }

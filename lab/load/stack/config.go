@@ -39,8 +39,8 @@ const (
 	DefaultCongestion = "cubic"
 )
 
-// ports are the services of the operations.
-var ports = map[string]int{Connect: 9, In: 9, Out: 19, RR: 7, Idle: 7}
+// services has the ports of the operations.
+var services = map[string]int{Connect: 9, In: 9, Out: 19, RR: 7, Idle: 7}
 
 // Config says what to do. It isn't modified.
 type Config struct {
@@ -133,7 +133,7 @@ func (c Config) withDefaults() Config {
 			*field = value
 		}
 	}
-	set(&c.Port, ports[c.Operation])
+	set(&c.Port, services[c.Operation])
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
 	}

@@ -19,8 +19,8 @@
 // # Limitations
 //
 // Linux only: other systems are refused; pings need the right to open a raw socket, and are IPv4's. One thread: its core is the end (see docs/load-stack.md), and over
-// a device the kernel's part of the sending is done on it. Acknowledged bytes lie in the stack, perhaps unread. Connections that end here leave their ports in
-// TIME-WAIT: without net.ipv4.tcp_tw_reuse=1 in the namespace, after some 14,000 connections within a minute the kernel's search for a free port takes longer than all
-// else, and nothing fails; the report has a note then. A ping's time stamps are
+// a device the kernel's part of the sending is done on it. Acknowledged bytes lie in the stack, perhaps unread. Connections that end here leave their
+// ports in TIME-WAIT, and when these run short the kernel's search for one takes longer than all else, and nothing fails: the report has a note then, and
+// docs/load-stack.md the settings. A ping's time stamps are
 // CLOCK_REALTIME: a clock that is set meanwhile is in the figure. While it runs, Run changes the whole process as the stream generator does.
 package stack

@@ -3,7 +3,6 @@ package stack
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"strings"
 	"syscall"
@@ -58,18 +57,4 @@ func controls(which string) string {
 func receiveAway(fd int32, most int) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0, uintptr(most), unix.MSG_TRUNC, 0, 0)
 	return int(n), errno
-}
-
-// notes says what here is likely to spoil the figures of c.
-func notes(c Config) []string {
-	if c.Operation != Connect {
-		return nil
-	}
-	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_tw_reuse")
-	reuse := strings.TrimSpace(string(text))
-	if address, bad := netip.ParseAddr(c.Address); err != nil || bad != nil || reuse == "1" || reuse == "2" && address.IsLoopback() {
-		return nil
-	}
-	return []string{"ports in TIME-WAIT are not used again (net.ipv4.tcp_tw_reuse is " + reuse + "): after some 14,000 connections a minute the kernel searches " +
-		"for a free port longer than all else takes; set it to 1 in the namespace of the generator"}
 }

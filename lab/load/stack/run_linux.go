@@ -72,7 +72,7 @@ func makeReport(c Config, s *oneloop.State, f *counts) Report {
 		Offered: f.offered, Messages: f.messages, Bytes: f.bytes, WarmMessages: f.warm, Opened: f.opened, Confirmed: f.confirmed,
 		LatencyUS: f.times.Percentiles(), OperationUS: f.times.Times(), ConnectUS: f.connects.Times(), LatenessUS: f.lateness.Percentiles(),
 		Lost: f.lost, Unstamped: f.unstamped, SegmentsOut: f.segments.out, SegmentsIn: f.segments.in, Retransmitted: f.segments.again,
-		Errors: map[string]int64{}, Details: f.fails.Details, Notes: notes(c), Interrupt: f.cut,
+		Errors: map[string]int64{}, Details: f.fails.Details, Interrupt: f.cut,
 		CPUNS: s.CPU(), ChildrenCPUNS: f.children, RunQueueNS: s.RunQueue(), WindowNS: s.Length(), StartedNS: s.From}
 	for kind, n := range f.fails.Kinds {
 		r.Errors[kind] = n
@@ -98,6 +98,11 @@ func makeReport(c Config, s *oneloop.State, f *counts) Report {
 	if span > 0 {
 		r.OfferedRate, r.MessageRate = float64(r.Offered)*1e9/float64(span), float64(r.Messages)*1e9/float64(span)
 		r.GbitS = float64(r.Bytes) * 8 / float64(span)
+	}
+	if c.Operation == Connect {
+		if note := portsHere(c.Address).note(r.MessageRate); note != "" {
+			r.Notes = append(r.Notes, note)
+		}
 	}
 	return r
 }
