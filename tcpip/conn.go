@@ -39,6 +39,7 @@ type Conn struct {
 	dst       wire.MAC
 	known     bool     // dst is
 	measureAt tcp.Time // when the path may take more than it did; 0: it takes what the link does
+	cut       bool     // packets may be cut on the way: it takes less than is asked of a way
 	lost      bool     // its address is another's
 	changes   uint32   // the interface's, when dst was found
 	found     tcp.Time // when that was
@@ -96,7 +97,8 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 
 // measure has segments be as large as the path is known to take, and looks again when that may have changed.
 func (c *Conn) measure(now tcp.Time) {
-	mtu := c.s.mtu(c.key.remote.Addr(), c.iface)
+	mtu, cut := c.s.mtu(c.key.remote.Addr(), c.iface)
+	c.cut = cut
 	c.tcp.SetPathMTU(now, mtu)
 	c.measureAt = 0
 	if mtu < c.iface.caps.MTU {
@@ -245,7 +247,11 @@ func (c *Conn) emit(o *tcp.Sending) {
 	caps, p := &c.iface.caps, &out.Parts
 	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Urgent: o.Urgent, Options: o.Options.Append(out.options[:0])}
 	b := wire.AppendEthernet(out.head[:0], c.dst, caps.MAC, wire.TypeIPv4)
-	b = wire.AppendIPv4(b, &wire.IPv4Fields{TTL: c.s.cfg.TTL, DontFragment: true, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
+	var id uint16 // of what is not cut it means nothing
+	if c.cut {
+		id = c.s.id(c.key.local.Addr(), c.key.remote.Addr())
+	}
+	b = wire.AppendIPv4(b, &wire.IPv4Fields{ID: id, TTL: c.s.cfg.TTL, DontFragment: !c.cut, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
 		Payload: wire.TCPHeader + len(f.Options) + o.Len()})
 	*p = link.Parts{Body: o.Payload}
 	if caps.Checksum {

@@ -44,7 +44,7 @@ func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
 	if f.TTL == 0 {
 		f.TTL = s.cfg.TTL
 	}
-	mtu := s.mtu(f.Dst, i)
+	mtu, _ := s.mtu(f.Dst, i)
 	switch length := wire.IPv4Header + len(f.Options) + len(payload); {
 	case length > wire.IPv4Largest, f.DontFragment && length > mtu:
 		return syscall.EMSGSIZE
@@ -52,7 +52,7 @@ func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
 		return syscall.EADDRNOTAVAIL // it was another host's too (claims.go)
 	}
 	if !f.DontFragment {
-		f.ID = uint16(s.ids.Add(1))
+		f.ID = s.id(f.Src, f.Dst)
 	}
 	ip.Fragment(f, payload, mtu, func(header, piece []byte) {
 		i.lanes[0].counts.went[carries(f.Protocol)].Add(1)
@@ -82,10 +82,21 @@ func (s *Stack) sendFrame(i *iface, hop netip.Addr, header, payload []byte) bool
 	return true
 }
 
-// mtu is how large a packet for an address may be.
-func (s *Stack) mtu(dst netip.Addr, i *iface) int {
+// id is the identification of a packet that may be cut: of those between two hosts each has another one, for as long as can be, and those between others tell nothing of them
+// (RFC 7739, section 5.3, and RFC 6274, section 3.5.2.1).
+func (s *Stack) id(src, dst netip.Addr) uint16 {
+	a, b := src.As4(), dst.As4()
+	var name [8]byte
+	copy(name[:], a[:])
+	copy(name[4:], b[:])
+	h := siphash(&s.secret, name[:])
+	return uint16(h>>48) + uint16(s.ids[h%uint64(len(s.ids))].Add(1))
+}
+
+// mtu is how large a packet for an address may be, and whether somebody on the way has to be allowed to cut it.
+func (s *Stack) mtu(dst netip.Addr, i *iface) (mtu int, cut bool) {
 	if i.local || s.narrow.Load() == 0 {
-		return i.caps.MTU
+		return i.caps.MTU, false
 	}
 	s.pathsMu.Lock()
 	defer s.pathsMu.Unlock()

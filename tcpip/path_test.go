@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"weir/tcpip/link"
 	"weir/wire"
 )
 
@@ -106,4 +107,38 @@ func TestSegmentsFitThePath(t *testing.T) {
 			t.Errorf("after ten minutes %d bytes", len(v))
 		}
 	})
+}
+
+// A path that takes less than 552 bytes is not believed to: what is larger may be cut on the way instead, as Linux has it.
+func TestAPathThatTakesTooLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{})
+		c := connected(t, s, h)
+		if _, err := c.Write(make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+		h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(wire.FragmentationNeeded, 296, h.burst()[0][:28]))
+		again := h.burst()
+		if len(again) != 2 || len(again[0]) != 552 || again[0].DontFragment() || again[0].ID() == again[1].ID() {
+			t.Fatalf("%d packets, the first of %d bytes, which may be cut: %t", len(again), len(again[0]), !again[0].DontFragment())
+		}
+	})
+}
+
+// Identifications between two hosts follow each other; those between others tell nothing of them.
+func TestIdentifications(t *testing.T) {
+	s, _ := hosts(t, link.PairConfig{})
+	other, same := netip.MustParseAddr("10.0.0.7"), 0
+	for range 100 {
+		id := s.id(stackAddr, bareAddr)
+		if next := s.id(stackAddr, bareAddr); next != id+1 {
+			t.Fatalf("%d follows %d", next, id)
+		}
+		if s.id(stackAddr, other) == id+2 {
+			same++
+		}
+	}
+	if same > 50 { // unless they share a counter and by a rare chance their begin
+		t.Error("other hosts see the same identifications")
+	}
 }

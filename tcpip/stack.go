@@ -32,7 +32,7 @@ type Stack struct {
 
 	closed  atomic.Bool
 	drops   dropCounts
-	ids     atomic.Uint32 // of IPv4 packets that may be cut
+	ids     [256]atomic.Uint32 // of packets that may be cut, of each two hosts one counter of these
 	cookies cookieCounts
 
 	conns     connTable

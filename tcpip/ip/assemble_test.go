@@ -254,12 +254,16 @@ func TestRoutes(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	var p Paths
-	for _, c := range []struct{ size, says, want int }{{1500, 1400, 1400}, {1400, 0, 1006}, {1006, 2000, 1006}, {1006, 0, 552}, {1500, 68, 552}, {400, 0, 552}} {
-		if got := p.TooBig(bob, c.size, c.says, 1); got != c.want || p.MTU(bob, 1500, 2) != c.want {
-			t.Errorf("%d bytes are too big, %d are said not to be: %d, want %d", c.size, c.says, got, c.want)
+	for _, c := range []struct {
+		size, says, want int
+		cut              bool
+	}{{1500, 1400, 1400, false}, {1400, 0, 1006, false}, {1006, 2000, 1006, false}, {1006, 0, 552, false}, {1500, 68, 552, true}, {552, 0, 552, true}} {
+		got := p.TooBig(bob, c.size, c.says, 1)
+		if now, cut := p.MTU(bob, 1500, 2); got != c.want || now != c.want || cut != c.cut {
+			t.Errorf("%d bytes are too big, %d are said not to be: %d, want %d; cut: %t", c.size, c.says, got, c.want, cut)
 		}
 	}
-	if got := p.MTU(bob, 1500, 1+Time(PathTime)); got != 1500 {
-		t.Errorf("after ten minutes it is %d", got)
+	if got, cut := p.MTU(bob, 1500, 1+Time(PathTime)); got != 1500 || cut {
+		t.Errorf("after ten minutes it is %d, cut: %t", got, cut)
 	}
 }

@@ -12,6 +12,7 @@ type Paths struct {
 
 type path struct {
 	mtu   int
+	cut   bool // it takes less than pathLeast: what is larger has to be cut on the way
 	until Time
 }
 
@@ -20,18 +21,23 @@ const PathTime = 10 * time.Minute
 
 const (
 	pathsMost = 4096
-	pathLeast = 552 // less than this is believed of nobody, as Linux (an attack on our throughput)
+	pathLeast = 552 // less than this is believed of nobody, as Linux (an attack on our throughput): packets may be cut instead
 )
 
 // plateaus are what a router that does not say the next hop's size may mean (RFC 1191, section 7.1).
 var plateaus = [...]int{32000, 17914, 8166, 4352, 2002, 1492, 1006, 552}
 
-// MTU is the largest packet for an address, over a link that takes so much.
-func (p *Paths) MTU(dst netip.Addr, link int, now Time) int {
-	if e, ok := p.all[dst]; ok && now >= e.until {
+// MTU is the largest packet for an address, over a link that takes so much, and whether somebody on the way has to be allowed to cut it.
+func (p *Paths) MTU(dst netip.Addr, link int, now Time) (mtu int, cut bool) {
+	e, ok := p.all[dst]
+	switch {
+	case !ok:
+		return link, false
+	case now >= e.until:
 		delete(p.all, dst)
+		return link, false
 	}
-	return min(p.now(dst, link, now), link)
+	return min(e.mtu, link), e.cut
 }
 
 // TooBig takes a router's word that a packet of some size was too big, and that so much would not be; zero: it does not say. It gives what holds now.
@@ -48,6 +54,7 @@ func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
 			}
 		}
 	}
+	cut := next < pathLeast || size <= pathLeast
 	next = max(next, pathLeast)
 	if p.all == nil {
 		p.all = map[netip.Addr]path{}
@@ -58,7 +65,7 @@ func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
 			return next
 		}
 	}
-	p.all[dst] = path{next, now + Time(PathTime)}
+	p.all[dst] = path{next, cut, now + Time(PathTime)}
 	return next
 }
 
