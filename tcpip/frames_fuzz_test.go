@@ -129,9 +129,9 @@ func newBench(t *testing.T, change ...func(*Config)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.secret = [16]byte{} // what is drawn by lot is the same each time, but for ports
+	s.secret = [16]byte{} // what is drawn by lot is the same each time
 	b.s = s
-	b.flows = [2]told{{ours: 80, peers: 1000}, {peers: 7}}
+	b.flows = [2]told{{ours: 80, peers: 1000}, {ours: 50_000, peers: 7}}
 	l, err1 := s.Listen("tcp", ":80")
 	u, err2 := s.ListenPacket("udp", ":53")
 	raw, err3 := s.ListenIP(89)
@@ -172,14 +172,15 @@ func (b *bench) accepts(l net.Listener) {
 
 // dials connects, sends more than a few segments, and reads.
 func (b *bench) dials() {
-	c, err := b.s.Dial("tcp", netip.AddrPortFrom(benchPeer, b.flows[1].peers).String())
-	if err != nil {
+	dialed := &b.flows[1]
+	c := b.s.openFrom(b.s.ifaces[0], tuple{netip.AddrPortFrom(benchHost, dialed.ours), netip.AddrPortFrom(benchPeer, dialed.peers)}, false) // from a port that is no chance's
+	if err := c.connect(b.t.Context()); err != nil {
 		return
 	}
 	b.closeAtEnd(c)
 	b.apps.Go(func() { io.Copy(io.Discard, c) }) //nolint:errcheck // likewise
 	c.Write(make([]byte, 50_000))                //nolint:errcheck // likewise
-	c.(*Conn).CloseWrite()                       //nolint:errcheck // likewise
+	c.CloseWrite()                               //nolint:errcheck // likewise
 }
 
 // bounce sends each packet back.
@@ -402,10 +403,9 @@ func (b *bench) seeSegment(p wire.IPv4) {
 	s := tcp.ParseSegment(v)
 	for i := range b.flows {
 		fl := &b.flows[i]
-		if v.DstPort() != fl.peers || p.Dst() != benchPeer || fl.ours != 0 && v.SrcPort() != fl.ours {
+		if v.DstPort() != fl.peers || p.Dst() != benchPeer || v.SrcPort() != fl.ours {
 			continue
 		}
-		fl.ours = v.SrcPort()
 		if s.Flags&wire.SYN != 0 {
 			fl.from, fl.next = s.Seq, s.End()
 		}

@@ -76,18 +76,19 @@ func exchange(t *testing.T, a, b halfCloser, n int) {
 }
 
 // A gigabyte each way at once, on one connection, and the sums of what was sent and of what has come are the same: under the race detector
-// too, which makes it several times as slow. Without offloads, which is slower, it is less.
+// too, which makes it several times as slow. Without offloads, and as a network, it is less.
 func TestKernelBulkBothWays(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		plain bool
+		run   Run
 		size  int
-	}{{"superframes", false, 1 << 30}, {"segments", true, 128 << 20}} {
+	}{{"superframes", false, RunChain, 1 << 30}, {"segments", true, RunChain, 128 << 20}, {"network", false, RunNetwork, 256 << 20}} {
 		t.Run(c.name, func(t *testing.T) {
-			if raced && c.plain {
+			if raced && c.size < 1<<30 {
 				c.size /= 4
 			}
-			p := kernel(t, c.plain)
+			p := kernel(t, c.plain, func(cfg *Config) { cfg.Run = c.run })
 			a, b := p.pair(t, true)
 			exchange(t, a, b, c.size)
 			a.Close()

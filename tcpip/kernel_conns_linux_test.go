@@ -14,12 +14,16 @@ import (
 	"golang.org/x/net/nettest"
 )
 
-// A connection between the stack and the kernel is the net package's at both ends, whoever dials, with offloads and without.
+// A connection between the stack and the kernel is the net package's at both ends, whoever dials, with offloads and without, as a chain and as a network.
 func TestKernelConnsAreThoseOfNet(t *testing.T) {
-	for _, plain := range []bool{false, true} {
-		p := kernel(t, plain)
+	for _, c := range []struct {
+		name  string
+		plain bool
+		run   Run
+	}{{"superframes", false, RunChain}, {"segments", true, RunChain}, {"network", false, RunNetwork}} {
+		p := kernel(t, c.plain, func(cfg *Config) { cfg.Run = c.run })
 		for _, stackDials := range []bool{true, false} {
-			t.Run(fmt.Sprintf("plain=%t/dialed=%t", plain, stackDials), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/dialed=%t", c.name, stackDials), func(t *testing.T) {
 				nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 					a, b := p.pair(t, stackDials)
 					return a, b, func() { a.Close(); b.Close() }, nil

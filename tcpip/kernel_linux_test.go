@@ -87,7 +87,12 @@ func hostOn(t testing.TB, l link.Link, addr string, change ...func(*Config)) *St
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() {
+		s.Close()
+		if held := s.held(); held != 0 {
+			t.Errorf("buffers of %d bytes are left", held)
+		}
+	})
 	return s
 }
 

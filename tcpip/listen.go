@@ -238,24 +238,32 @@ func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 	var c *Conn
 	for _, follow := range []bool{false, true} { // where all names are taken, one of those in TIME-WAIT will do
 		_, err := choose(0, func(port uint16) bool {
-			k := tuple{netip.AddrPortFrom(src, port), remote}
-			if s.conns.get(k) != nil {
-				return false
-			}
-			free, follows := s.waits.free(k, follow, s.now())
-			if !free {
-				return false
-			}
-			c = s.newConn(i.lanes[0], k)
-			iss, stamp := s.iss(k)
-			c.begin(tcp.Dial(c.cfg, follows.iss(iss), stamp))
-			return s.conns.add(c)
+			c = s.openFrom(i, tuple{netip.AddrPortFrom(src, port), remote}, follow)
+			return c != nil
 		})
 		if err == nil {
 			return c, nil
 		}
 	}
 	return nil, syscall.EADDRNOTAVAIL
+}
+
+// openFrom begins a connection of a name, if that is free.
+func (s *Stack) openFrom(i *iface, k tuple, follow bool) *Conn {
+	if s.conns.get(k) != nil {
+		return nil
+	}
+	free, follows := s.waits.free(k, follow, s.now())
+	if !free {
+		return nil
+	}
+	c := s.newConn(i.lanes[0], k)
+	iss, stamp := s.iss(k)
+	c.begin(tcp.Dial(c.cfg, follows.iss(iss), stamp))
+	if !s.conns.add(c) {
+		return nil
+	}
+	return c
 }
 
 // connect waits for the other end.
