@@ -240,6 +240,12 @@ func (c *Conn) abort() {
 	c.flush(now)
 }
 
+// Explicit congestion notification in an IP header (RFC 3168, section 5).
+const (
+	ecnCapable = 2 // ECT(0)
+	ecnMarked  = 3 // CE
+)
+
 // emit sends a segment. The caller holds mu.
 func (c *Conn) emit(o *tcp.Sending) {
 	out := outgoings.Get().(*outgoing)
@@ -247,11 +253,15 @@ func (c *Conn) emit(o *tcp.Sending) {
 	caps, p := &c.iface.caps, &out.Parts
 	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Urgent: o.Urgent, Options: o.Options.Append(out.options[:0])}
 	b := wire.AppendEthernet(out.head[:0], c.dst, caps.MAC, wire.TypeIPv4)
+	tos := uint8(0)
+	if o.Capable {
+		tos = ecnCapable
+	}
 	var id uint16 // of what is not cut it means nothing
 	if c.cut {
 		id = c.s.id(c.key.local.Addr(), c.key.remote.Addr())
 	}
-	b = wire.AppendIPv4(b, &wire.IPv4Fields{ID: id, TTL: c.s.cfg.TTL, DontFragment: !c.cut, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
+	b = wire.AppendIPv4(b, &wire.IPv4Fields{TOS: tos, ID: id, TTL: c.s.cfg.TTL, DontFragment: !c.cut, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
 		Payload: wire.TCPHeader + len(f.Options) + o.Len()})
 	*p = link.Parts{Body: o.Payload}
 	if caps.Checksum {

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"weir/tcpip/link"
+	"weir/tcpip/tcp"
 	"weir/wire"
 )
 
@@ -73,12 +76,18 @@ func kinds(t wire.TCP) (all []byte) {
 	return all
 }
 
-// What opens a connection has the options that the kernel's has, in its order, whoever begins: peers and middleboxes know that.
-func TestSYNsAreAsTheKernels(t *testing.T) {
-	space := fmt.Sprintf("weirlike%d", os.Getpid())
+// spied makes a stack on a link that notes what passes, with the kernel at its other end.
+func spied(t *testing.T, change ...func(*Config)) (*peer, *spy) {
+	t.Helper()
+	space := fmt.Sprintf("weirlike%d-%d", os.Getpid(), peers.Add(1))
 	tap := device(t, link.SetupConfig{Namespace: space, Tap: "tap0", Addr: netip.MustParsePrefix(kernelHost + "/24")}, false)
 	s := &spy{Link: tap}
-	p := &peer{space: space, device: "tap0", tap: tap, stack: hostOn(t, s, stackHost+"/24")}
+	return &peer{space: space, device: "tap0", tap: tap, stack: hostOn(t, s, stackHost+"/24", change...)}, s
+}
+
+// What opens a connection has the options that the kernel's has, in its order, whoever begins: peers and middleboxes know that.
+func TestSYNsAreAsTheKernels(t *testing.T) {
+	p, s := spied(t)
 	for _, stackDials := range []bool{true, false} {
 		s.mu.Lock()
 		s.in, s.out = nil, nil
@@ -97,5 +106,39 @@ func TestSYNsAreAsTheKernels(t *testing.T) {
 		if !slices.Equal(kinds(kernels), kinds(ours)) || theirs.MSS != our.MSS || s.ttl[0] != s.ttl[1] {
 			t.Error("they differ")
 		}
+	}
+}
+
+// A kernel that asks for explicit congestion notification gets it, and one that is asked agrees (RFC 3168).
+func TestECNWithTheKernel(t *testing.T) {
+	p, s := spied(t, func(c *Config) { c.TCP.ECN = tcp.AskECN })
+	if err := p.inside(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_ecn", []byte("1"), 0) }); err != nil {
+		t.Skip("the kernel cannot be told to ask: ", err)
+	}
+	for _, stackDials := range []bool{true, false} {
+		a, b := p.pair(t, stackDials)
+		if _, err := a.Write([]byte("data")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Read(make([]byte, 4)); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := b.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var info *unix.TCPInfo
+		if err := raw.Control(func(fd uintptr) { info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) }); err != nil || info == nil {
+			t.Fatal(err)
+		}
+		const agreed, seen = 8, 16 // TCPI_OPT_ECN, TCPI_OPT_ECN_SEEN
+		if info.Options&agreed == 0 || info.Options&seen == 0 {
+			t.Errorf("the stack dials: %v; the kernel's options are %#x: no ECN, or none of our segments may be marked", stackDials, info.Options)
+		}
+		s.mu.Lock()
+		if s.tos[1] != ecnCapable && s.tos[1] != 0 {
+			t.Errorf("TOS %d", s.tos[1])
+		}
+		s.mu.Unlock()
 	}
 }

@@ -15,6 +15,7 @@ func (p *packet) tcp() layer {
 	}
 	k := tuple{netip.AddrPortFrom(p.ip.Dst(), v.DstPort()), netip.AddrPortFrom(p.ip.Src(), v.SrcPort())}
 	seg := tcp.ParseSegment(v)
+	seg.Marked = p.ip.TOS()&ecnMarked == ecnMarked
 	c := p.lane.s.conns.get(k)
 	if c != nil {
 		c.arrive(&seg, p.now)

@@ -9,7 +9,7 @@ import (
 
 // acknowledged takes a segment's acknowledgment, which is between una and nxt, its window and its SACK blocks.
 func (c *Conn) acknowledged(s *Segment) {
-	d := delivery{rtt: -1, stamp: s.Options.Echo, stamped: c.stamps && s.Options.Stamped}
+	d := delivery{crowded: c.notice.agreed && s.Flags&wire.ECE != 0, rtt: -1, stamp: s.Options.Echo, stamped: c.stamps && s.Options.Stamped}
 	wasEmpty, before := c.flight.empty(), c.una
 	c.advance(s.Ack, &d)
 	c.takeSACK(s, &d)
@@ -48,6 +48,7 @@ type delivery struct {
 	stamp   wire.Stamp    // our timestamp that it answers
 	stamped bool
 	told    bool // of a duplicate
+	crowded bool // the path is (RFC 3168)
 }
 
 // delivered notes that a piece was delivered. Only of one that is acknowledged does the timestamp say whether that answers the last time that it was sent: what lies

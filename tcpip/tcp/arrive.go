@@ -195,6 +195,9 @@ func (c *Conn) inACK(s *Segment) {
 	if c.una.LessEq(s.Ack) {
 		c.acknowledged(s)
 	}
+	if c.notice.agreed {
+		c.marked(s)
+	}
 	if c.state != Closed {
 		c.takePayload(s.Seq, s)
 	}

@@ -14,6 +14,7 @@ type Config struct {
 	Receive     Range // of the buffer of what has come. Default 128 KiB to 6 MiB
 	Memory      Memory
 	Congestion  Algorithm
+	ECN         ECN
 	NoStamps    bool          // timestamps (RFC 7323) are neither offered nor taken
 	NoScale     bool          // likewise window scaling
 	NoSACK      bool          // likewise selective acknowledgments (RFC 2018)
@@ -65,6 +66,7 @@ type Conn struct {
 	sender
 	receiver
 	urgent urgent
+	notice notice
 	options
 	timers
 }
@@ -139,6 +141,7 @@ func (c *Conn) agree(syn *Segment) {
 	} else {
 		c.scale = 0
 	}
+	c.notify(syn)
 	c.wnd = int(syn.Window) // of a SYN it is never scaled
 	c.maxWnd = c.wnd
 	c.wl1, c.wl2 = syn.Seq, c.una

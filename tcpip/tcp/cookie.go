@@ -8,7 +8,7 @@ import (
 
 // Cookies are what a listener answers with that can keep no more half-open connections: the initial sequence number and the timestamp of the answer hold all
 // that there is to know, and come back with the handshake's last segment (RFC 4987, section 3.6). As in Linux, a sequence number holds the peer's own, the time
-// in minutes or so, and one of four segment sizes, hidden by a keyed hash; the last bits of the timestamp hold the window scale and whether there is SACK. A peer without
+// in minutes or so, and one of four segment sizes, hidden by a keyed hash; the last bits of the timestamp hold the window scale and whether there are SACK and ECN. A peer without
 // timestamps has neither.
 
 // Hash is a secret function of a connection's name, and of two numbers more.
@@ -25,6 +25,7 @@ const (
 	scaleBits = 0x0f // of them: the window scale; noScale: none
 	noScale   = 0x0f
 	sackBit   = 0x10
+	ecnBit    = 0x20
 )
 
 // cookieSizes are the segment sizes that a cookie can say, in order: what there mostly is, as Linux has them.
@@ -43,14 +44,20 @@ func CookieAnswer(cfg *Config, h Hash, skew uint32, syn *Segment, now Time) Send
 	s := Sending{Seq: wire.Seq(iss), Ack: syn.Seq.Add(1), Flags: wire.SYN | wire.ACK, Window: firstWindow(cfg)}
 	s.Options.MSS = uint16(cfg.MSS)
 	if syn.Options.Stamped && !cfg.NoStamps {
-		cookieOptions(cfg, &syn.Options, &s.Options, uint32(now/1e6)+skew)
+		bits := cookieOptions(cfg, &syn.Options, &s.Options)
+		if cfg.ECN != NoECN && syn.Flags&marks == marks {
+			bits |= ecnBit
+			s.Flags |= wire.ECE
+		}
+		s.Options.Stamp = cookieStamp(uint32(now/1e6)+skew, bits)
 	}
 	return s
 }
 
-// cookieOptions are the answer's when there are timestamps.
-func cookieOptions(cfg *Config, syn, o *wire.TCPOptions, stamp uint32) {
-	bits := uint32(noScale)
+// cookieOptions are the answer's when there are timestamps, and what the timestamp is to say of them.
+func cookieOptions(cfg *Config, syn, o *wire.TCPOptions) (bits uint32) {
+	o.Stamped, o.Echo = true, syn.Stamp
+	bits = noScale
 	if o.Scaled = syn.Scaled && !cfg.NoScale; o.Scaled {
 		o.Scale = scaleFor(cfg)
 		bits = uint32(min(syn.Scale, 14))
@@ -58,11 +65,16 @@ func cookieOptions(cfg *Config, syn, o *wire.TCPOptions, stamp uint32) {
 	if o.SACKPermitted = syn.SACKPermitted && !cfg.NoSACK; o.SACKPermitted {
 		bits |= sackBit
 	}
-	told := stamp>>stampBits<<stampBits | bits
-	if told > stamp {
-		told -= 1 << stampBits // not later than now
+	return bits
+}
+
+// cookieStamp is a timestamp that says something in its last bits, and is not later than now.
+func cookieStamp(now, bits uint32) wire.Stamp {
+	told := now>>stampBits<<stampBits | bits
+	if told > now {
+		told -= 1 << stampBits
 	}
-	o.Stamped, o.Stamp, o.Echo = true, wire.Stamp(told), syn.Stamp
+	return wire.Stamp(told)
 }
 
 // AcceptCookie is the connection that a segment opens which answers a cookie; nil: it answers none.
@@ -84,6 +96,9 @@ func AcceptCookie(cfg *Config, h Hash, skew uint32, s *Segment, now Time) *Conn 
 		bits := uint8(s.Options.Echo)
 		o.Stamped, o.Stamp = true, s.Options.Stamp
 		o.SACKPermitted = bits&sackBit != 0
+		if bits&ecnBit != 0 {
+			syn.Flags |= marks
+		}
 		o.Scaled, o.Scale = bits&scaleBits != noScale, bits&scaleBits
 	}
 	c := Accept(cfg, s.Ack.Add(-1), skew, &syn, now)

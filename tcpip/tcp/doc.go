@@ -17,7 +17,9 @@
 //     peer has no SACK (RFC 6582); recovery paced by what arrives (RFC 6937); timeouts that were for nothing undone (RFC 3522).
 //   - CUBIC (RFC 9438) with HyStart++ (RFC 9406), or Reno (RFC 5681); initial window of ten segments (RFC 6928); windows are paced where the round trip is long.
 //   - Nagle's algorithm in Minshall's variant, cork; delayed and quick acknowledgments as Linux; silly windows avoided; closed windows probed; keep-alive; user timeout.
-//   - Buffers that tune themselves; an idle connection holds none. Superframes both ways: what a device merges or cuts is one call.
+//   - Explicit congestion notification (RFC 3168); SYN cookies (RFC 4987); urgent data, read in line (RFC 6093).
+//   - Buffers that tune themselves; an idle connection holds none. Where memory is short, windows are small, and closed where there is none.
+//   - Superframes both ways: what a device merges or cuts is one call.
 //
 // # Ownership
 //
@@ -25,5 +27,5 @@
 //
 // # Limitations
 //
-// No urgent pointer is kept: urgent data is read in line. No Fast Open, no ECN. The window of a SYN is not above 65,535 bytes.
+// No Fast Open. The user timeout is not told to the peer (RFC 5482), nor taken from it. The window of a SYN is not above 65,535 bytes.
 package tcp

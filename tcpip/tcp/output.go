@@ -41,6 +41,9 @@ func (c *Conn) segment(flags wire.Flags, seq wire.Seq) *Sending {
 	if c.urgent.says {
 		c.urgent.point(s)
 	}
+	if c.notice.echo {
+		s.Flags |= wire.ECE
+	}
 	return s
 }
 
@@ -84,7 +87,7 @@ func (c *Conn) sendRST(emit Emit) {
 // sendSYN sends SYN, or SYN and ACK, and has it sent again in time.
 func (c *Conn) sendSYN(emit Emit) {
 	c.synDue = false
-	s := Sending{Seq: c.iss, Flags: wire.SYN}
+	s := Sending{Seq: c.iss, Flags: wire.SYN | c.synMarks()}
 	if c.state == SynReceived {
 		s.Flags |= wire.ACK
 		s.Ack = c.rcv
@@ -194,6 +197,9 @@ func (c *Conn) sendPiece(p sent, emit Emit) {
 	if n > size {
 		s.Size = size
 	}
+	if c.notice.agreed && n > 0 && p.again == 0 {
+		c.mark(s)
+	}
 	c.emit(s, emit)
 }
 
@@ -209,8 +215,8 @@ func (c *Conn) segmentSize() int {
 
 // superframe is how much one Sending may carry: a whole number of segments.
 func (c *Conn) superframe(segment int) int {
-	if c.urgent.says {
-		return segment // each has a pointer of its own
+	if c.urgent.says || c.notice.slowed {
+		return segment // each has a pointer of its own, or only the first says CWR
 	}
 	return max(c.cfg.Superframe/segment, 1) * segment
 }

@@ -109,6 +109,7 @@ func (c *Conn) enter(to phase) {
 		c.cwnd.threshold = c.control.threshold(&c.cwnd, c.now)
 	}
 	c.phase, c.point = to, c.nxt
+	c.notice.slowed = c.notice.agreed
 	c.prr = prr{flight: max(c.flight.bytes, 1)}
 	c.probe = probe{}
 }
@@ -153,7 +154,7 @@ func (c *Conn) recovered() {
 
 // grow opens the window when it was what held the sender back.
 func (c *Conn) grow(d *delivery) {
-	if d.inOrder == 0 {
+	if d.inOrder == 0 || d.crowded {
 		return
 	}
 	round := c.roundEnd.LessEq(c.una)

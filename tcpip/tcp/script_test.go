@@ -16,11 +16,12 @@ import (
 
 // Scripts are conversations of one end with a peer that the script plays, in virtual time. A line is one of
 //
-//	config KEY=VALUE...      before the first step; keys: mss superframe send receive memory nosack nostamps noscale reno tries user wait keepidle keepevery keeptries
+//	config KEY=VALUE...      before the first step; keys: mss superframe send receive memory nosack nostamps noscale reno ecn tries user wait keepidle keepevery keeptries
 //	dial | accept            the end opens; accept waits for the SYN that follows
 //	accept cookie            the same, with a cookie: there is no connection until one comes back; its state is NONE
-//	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [urg N] [ts N ecr N] [sack A-B...]     the peer sends
+//	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ce] [urg N] [ts N ecr N] [sack A-B...]     the peer sends
 //	> FLAGS ...              the end sends exactly this, now; what is not named is not looked at, but for len
+//	> ... ect                a segment that the network may mark; without, it may not
 //	> nothing                it sends nothing now
 //	+DURATION                time goes by; whatever is due in between is done, and must send nothing but at the end
 //	write N | read N | closewrite | abort | nodelay | cork | uncork      the application's calls; read says how many bytes there are
@@ -170,6 +171,8 @@ func (s *script) config(words []string) {
 			s.cfg.NoScale = true
 		case "reno":
 			s.cfg.Congestion = Reno
+		case "ecn":
+			s.cfg.ECN = map[string]ECN{"accept": AcceptECN, "ask": AskECN, "no": NoECN}[value]
 		case "tries":
 			s.cfg.Tries = n
 		case "user":
@@ -321,8 +324,12 @@ func (s *script) parse(words []string, from, to wire.Seq) scripted {
 	for i := 1; i < len(words); i++ {
 		key := words[i]
 		p.has[key] = true
-		if key == "sackok" {
+		switch key {
+		case "sackok":
 			o.SACKPermitted = true
+			continue
+		case "ce", "ect":
+			p.Marked = key == "ce"
 			continue
 		}
 		if key == "sack" {
@@ -429,7 +436,7 @@ func (s *script) sends(words []string) {
 	differs := got.Flags != want.Flags || got.Len() != len(want.Payload) ||
 		want.has["seq"] && got.Seq != want.Seq || want.has["ack"] && got.Ack != want.Ack || want.has["win"] && got.Window != want.Window ||
 		want.has["mss"] && o.MSS != w.MSS || want.has["scale"] && (!o.Scaled || o.Scale != w.Scale) || want.has["sackok"] && !o.SACKPermitted ||
-		want.Flags&wire.URG != 0 && got.Urgent != want.Urgent || want.has["ts"] && (!o.Stamped || o.Stamp != w.Stamp) || want.has["ecr"] && o.Echo != w.Echo || want.has["size"] && got.Size != want.size ||
+		want.has["ect"] != got.Capable || want.Flags&wire.URG != 0 && got.Urgent != want.Urgent || want.has["ts"] && (!o.Stamped || o.Stamp != w.Stamp) || want.has["ecr"] && o.Echo != w.Echo || want.has["size"] && got.Size != want.size ||
 		o.SACKs != w.SACKs || o.SACK != w.SACK
 	if differs {
 		s.fail("the end sent %s, want %s", s.describe(&got), strings.Join(words, " "))
@@ -452,6 +459,9 @@ func (s *script) describe(o *Sending) string {
 	}
 	if o.Options.Stamped {
 		text += fmt.Sprintf(" ts %d ecr %d", o.Options.Stamp, o.Options.Echo)
+	}
+	if o.Capable {
+		text += " ect"
 	}
 	if o.Flags&wire.URG != 0 {
 		text += fmt.Sprintf(" urg %d", o.Urgent)

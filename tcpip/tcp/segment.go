@@ -8,6 +8,7 @@ type Segment struct {
 	Flags    wire.Flags
 	Window   uint16 // not scaled
 	Urgent   uint16 // with URG
+	Marked   bool   // by the network, which is crowded (CE of RFC 3168)
 	Options  wire.TCPOptions
 	Payload  []byte // maybe of several segments of the wire, merged
 }
@@ -36,6 +37,7 @@ type Sending struct {
 	Flags    wire.Flags
 	Window   uint16
 	Urgent   uint16 // with URG
+	Capable  bool   // the network may mark it instead of dropping it (ECT(0) of RFC 3168)
 	Options  wire.TCPOptions
 	Payload  [2][]byte // one after the other
 	Size     int       // bytes of payload a segment of the wire carries, when there are more than one's: a device cuts it there
