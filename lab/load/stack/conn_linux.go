@@ -101,9 +101,11 @@ func (l *loop) handle(i int, events uint32) {
 		if events&(unix.EPOLLOUT|unix.EPOLLERR|unix.EPOLLHUP) == 0 {
 			return
 		}
-		if err := oneloop.Connected(int(c.fd)); err != nil {
-			l.notConnected(i, err)
-			return
+		if events&(unix.EPOLLERR|unix.EPOLLHUP) != 0 { // otherwise it is there: no call is needed to know that
+			if err := oneloop.Connected(int(c.fd)); err != nil {
+				l.notConnected(i, err)
+				return
+			}
 		}
 		l.made(i)
 	}

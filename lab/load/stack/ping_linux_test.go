@@ -126,3 +126,17 @@ func TestPingsLines(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a ping of another system prints, nothing is read from it that cannot be.
+func FuzzPingsLines(f *testing.F) {
+	f.Add("64 bytes from 10.77.0.2: icmp_seq=1 ttl=64 time=0.074 ms")
+	f.Add("3 packets transmitted, 1 received, 66% packet loss, time 2003ms")
+	f.Fuzz(func(t *testing.T, line string) {
+		if took, ok := pingTime(line); took < 0 || !ok && took != 0 {
+			t.Errorf("%q took %d, %v", line, took, ok)
+		}
+		if lost, ok := pingLoss(line); lost < 0 || !ok && lost != 0 {
+			t.Errorf("%q lost %d, %v", line, lost, ok)
+		}
+	})
+}
