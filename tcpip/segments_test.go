@@ -260,3 +260,25 @@ func TestListenersAtOnePort(t *testing.T) {
 		}
 	})
 }
+
+// Ports that nobody names are drawn by lot from the dynamic ones (RFC 6056, section 3.3.1, and RFC 6335).
+func TestPortsAreDrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := bare(t, Config{})
+		one, halves := 0, map[bool]int{}
+		for last, n := 0, 0; n < 100; n++ {
+			port := listen(t, s, ":0").Addr().(*net.TCPAddr).Port
+			if port < firstPort {
+				t.Fatalf("port %d", port)
+			}
+			if port == last+1 {
+				one++
+			}
+			last = port
+			halves[port < firstPort+portCount/2]++
+		}
+		if one > 5 || halves[true] < 20 || halves[false] < 20 {
+			t.Errorf("of 100 ports %d follow the one before, %d are of the lower half, %d of the upper", one, halves[true], halves[false])
+		}
+	})
+}
