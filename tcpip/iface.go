@@ -48,6 +48,12 @@ func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 	return i
 }
 
+// lane is the one for what goes to a place, a port or an address. What comes from there then comes to the same: a device of several queues gives a flow's frames to the
+// queue that a frame of the flow was last written to. Connections that others open stay where their first frame has come.
+func (i *iface) lane(place uint32) *lane {
+	return i.lanes[(place*2654435761>>16)%uint32(len(i.lanes))] // Fibonacci's hash: places side by side are spread
+}
+
 // resolve finds a neighbour's hardware address. When it is not known yet, a copy of the frame waits for it, and ok is false.
 func (i *iface) resolve(l *lane, hop netip.Addr, p *link.Parts) (mac wire.MAC, ok bool) {
 	if i.local {

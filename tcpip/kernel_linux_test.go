@@ -68,7 +68,7 @@ func device(t testing.TB, c link.SetupConfig, plain bool) *link.Tap {
 			t.Error(err)
 		}
 	})
-	tap, err := link.OpenTap(link.TapConfig{Name: c.Tap, Namespace: c.Namespace, Plain: plain})
+	tap, err := link.OpenTap(link.TapConfig{Name: c.Tap, Namespace: c.Namespace, Plain: plain, Queues: c.Queues})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -257,7 +257,7 @@ func (s *Stack) openFrom(i *iface, k tuple, follow bool) *Conn {
 	if !free {
 		return nil
 	}
-	c := s.newConn(i.lanes[0], k)
+	c := s.newConn(i.lane(uint32(k.local.Port())), k)
 	iss, stamp := s.iss(k)
 	c.begin(tcp.Dial(c.cfg, follows.iss(iss), stamp))
 	if !s.conns.add(c) {

@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"syscall"
 	"time"
@@ -54,16 +55,18 @@ func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
 	if !f.DontFragment {
 		f.ID = s.id(f.Src, f.Dst)
 	}
+	a := f.Dst.As4()
+	l := i.lane(binary.BigEndian.Uint32(a[:]))
 	ip.Fragment(f, payload, mtu, func(header, piece []byte) {
-		i.lanes[0].counts.went[carries(f.Protocol)].Add(1)
-		s.sendFrame(i, hop, header, piece)
+		l.counts.went[carries(f.Protocol)].Add(1)
+		l.sendFrame(hop, header, piece)
 	})
 	return nil
 }
 
 // sendFrame sends a packet to a neighbour, and says whether it went, or waits for the neighbour.
-func (s *Stack) sendFrame(i *iface, hop netip.Addr, header, payload []byte) bool {
-	l := i.lanes[0]
+func (l *lane) sendFrame(hop netip.Addr, header, payload []byte) bool {
+	i := l.iface
 	out := outgoings.Get().(*outgoing)
 	defer outgoings.Put(out)
 	p := &out.Parts
@@ -76,7 +79,7 @@ func (s *Stack) sendFrame(i *iface, hop netip.Addr, header, payload []byte) bool
 		copy(p.Head, mac[:])
 	}
 	if !l.q.Write(p) {
-		s.drops.add(DropDevice)
+		l.s.drops.add(DropDevice)
 		return false
 	}
 	return true

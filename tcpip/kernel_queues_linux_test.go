@@ -1,0 +1,67 @@
+package tcpip
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"testing"
+
+	"weir/tcpip/link"
+)
+
+// On a device of two queues connections are spread over both, whoever opened them, and all that they carry arrives.
+func TestQueuesShareConnections(t *testing.T) {
+	const conns, bytesEach = 16, 200_000
+	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
+	tap := device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Queues: 2, Addr: netip.MustParsePrefix(kernelHost + "/24")}, false)
+	s := hostOn(t, tap, stackHost+"/24")
+	l, err := s.Listen("tcp", ":7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels := p.listen(t, kernelHost+":7")
+	said := bytes.Repeat([]byte("to and fro "), bytesEach/11)
+	var ends sync.WaitGroup
+	echo := func(l net.Listener) {
+		for range conns {
+			c, err := l.Accept()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ends.Go(func() {
+				defer c.Close()
+				io.Copy(c, c) //nolint:errcheck // the other end tells
+			})
+		}
+	}
+	ends.Go(func() { echo(l) })
+	ends.Go(func() { echo(kernels) })
+	for range conns {
+		theirs := p.dial(t, stackHost+":7")
+		ours := dial(t, s, "tcp", kernelHost+":7")
+		ends.Go(func() { there(t, ours, said) })
+		ends.Go(func() { there(t, theirs, said) })
+	}
+	ends.Wait()
+	for i := range 2 {
+		if n := tap.Queue(i).Counters(); n.Received < conns || n.Sent < conns {
+			t.Errorf("queue %d took part with %d frames in and %d out", i, n.Received, n.Sent)
+		}
+	}
+}
+
+// there sends bytes to an echo, and takes them back.
+func there(t *testing.T, c net.Conn, said []byte) {
+	go func() { // until all is sent, or the connection closes
+		c.Write(said)                                    //nolint:errcheck // the reader tells
+		c.(interface{ CloseWrite() error }).CloseWrite() //nolint:errcheck // likewise
+	}()
+	if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, said) {
+		t.Errorf("%d bytes came back of %d (%v)", len(got), len(said), err)
+	}
+}
