@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
@@ -107,6 +108,23 @@ type listener struct{ *gonet.TCPListener }
 func (l listener) Close() error {
 	l.Shutdown()
 	return l.TCPListener.Close()
+}
+
+// Accept implements net.Listener.
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.TCPListener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return conn{c.(*gonet.TCPConn)}, nil
+}
+
+// conn ends a Read and a Write that wait when it is closed, as net.Conn has it: netstack's leaves them waiting.
+type conn struct{ *gonet.TCPConn }
+
+func (c conn) Close() error {
+	c.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // it has none
+	return c.TCPConn.Close()
 }
 
 func (h *host) dial(ctx context.Context, port int) (net.Conn, error) {
