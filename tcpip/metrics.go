@@ -23,6 +23,9 @@ var (
 
 	conflictsTotal = describe("address_conflicts_total", "Messages of others that used an address of the stack's.", "interface")
 
+	cookiesTotal = describe("syn_cookies_total", "SYN cookies: given to those who open a connection, and taken from those who have.", "what")
+	forgotten    = describe("time_wait_forgotten_total", "Connections in TIME-WAIT that were forgotten before their time, for want of room.")
+
 	connections = describe("connections", "TCP connections, by their state.", "state")
 	listeners   = describe("listeners", "Addresses that take TCP connections.")
 	udpSockets  = describe("udp_sockets", "UDP sockets.")
@@ -39,7 +42,7 @@ type collector struct{ s *Stack }
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{framesTotal, bytesTotal, packetsTotal, lostFrames, lostPackets, resentTotal, conflictsTotal, connections, listeners, udpSockets, neighbours, memoryBytes, memoryLimit} {
+	for _, d := range []*prometheus.Desc{framesTotal, bytesTotal, packetsTotal, lostFrames, lostPackets, resentTotal, conflictsTotal, cookiesTotal, forgotten, connections, listeners, udpSockets, neighbours, memoryBytes, memoryLimit} {
 		to <- d
 	}
 }
@@ -111,9 +114,17 @@ func (c collector) packets(t telling) {
 // states tells of what there is.
 func (c collector) states(t telling) {
 	var of [tcp.TimeWait + 1]int
-	for _, conn := range c.s.Connections() {
-		of[conn.State]++
+	for _, conn := range c.s.conns.all() {
+		conn.mu.Lock()
+		of[conn.tcp.State()]++
+		conn.mu.Unlock()
 	}
+	waiting, lost := c.s.Waiting()
+	of[tcp.TimeWait] += waiting
+	t.counter(forgotten, lost)
+	given, taken := c.s.Cookies()
+	t.counter(cookiesTotal, given, "given")
+	t.counter(cookiesTotal, taken, "taken")
 	for state, n := range of[1:] { // one that is CLOSED is none
 		t.gauge(connections, n, tcp.State(state+1).String())
 	}

@@ -58,6 +58,7 @@ func TestWhatPrometheusIsTold(t *testing.T) {
 		"connections{ESTABLISHED}": 1, "connections{TIME-WAIT}": 0, "listeners{}": 1, "udp_sockets{}": 0, "packets_total{in,link,udp}": 1, "packets_total{in,link,icmp}": 1,
 		"packets_total{link,out,icmp}": 2, "packets_dropped_total{udp_port}": 1, "packets_dropped_total{memory}": 0, "frames_dropped_total{link,full}": 0,
 		"memory_limit_bytes{connections}": 256 << 20, "memory_limit_bytes{fragments}": 4 << 20, "segments_resent_total{}": 0,
+		"syn_cookies_total{given}": 0, "syn_cookies_total{taken}": 0, "time_wait_forgotten_total{}": 0,
 	} {
 		key := name
 		if have, ok := found(got, key); !ok || have != want {
