@@ -8,28 +8,49 @@
 //
 // # The network
 //
-// A packet on its way up, in the goroutine that reads the link's queue (lane.go, layers.go); every arrow is a call:
+// A packet on its way up goes through layers, which deal it to the next layer by what it is (layers.go):
 //
-//	link.Queue ──> ethernet ──> arp ──────────────────────> neighbours
-//	                  │
-//	                  ├──> ListenEther
-//	                  └──> ipv4 ──> fragments ──┐
-//	                         ├<─────────────────┘
-//	                         ├──> ListenIP
-//	                         ├──> icmp ──> echo | errors ──> tcp, udp
-//	                         ├──> udp ───> socket's queue ··> application
-//	                         └──> tcp ───> connection ──────> application
-//	                                          │ once a batch is through
-//	                                          └──> link.Queue
+//	link's queue ──> reader ──> ethernet ──> arp ─────────────> neighbours
+//	                               │
+//	                               ├··> ListenEther
+//	                               └──> ipv4 ──> fragments ──┐ (whole)
+//	                                     │                   │
+//	                                     ├··> ListenIP <·····┤
+//	                                     ├──> icmp <─────────┤  ··> echo | errors, for tcp and udp | Ping
+//	                                     ├──> udp <──────────┤  ··> a socket's queue ··> application
+//	                                     └──> tcp <──────────┘  ··> connections ··> application
+//	                                           │
+//	                                           └ once a batch is through ──> link's queue
 //
-// The dotted arrow and the last but one wake a goroutine of the application's; nothing else does. A connection is a pure state machine (package
-// tcp) under a lock of its own: the reader hands it segments, the application bytes, and whoever did lets it send what is then due, from its own
-// goroutine, straight to the link. Acknowledgments are sent when a batch is through, so one stands for all segments of the batch.
+// An arrow of a line is an edge of a net of package flow (network.go), which takes packets in batches: what one read of the queue has given, 1 to 32 packets, or of that what
+// goes one way. A dotted arrow is a call. Config.Run says how the edges are:
+//
+//	RunChain, the default         An edge is a call. All is done in the goroutine that reads the link's queue; nothing waits in an edge.
+//	RunNetwork, the paper's way   Each of the seven layers has a goroutine of its own, a packet dealer, and an edge has room for 64
+//	                              batches. All edges into a layer are one queue: 64 before ethernet, arp, ipv4 and fragments, 128
+//	                              before icmp, udp and tcp. What finds no room is dropped, and counted: DropEthernetQueue to DropTCPQueue.
+//
+// Either way a reader has one batch under way, and reads again when all of it is through: the frames lie in the queue's own buffers, and what comes meanwhile waits in the
+// device, which drops when it is full, and counts that (link.Counters). There is a reader for each queue of the link and one for the loopback; their batches are dealt with
+// side by side. A reader waits for dealers, and dealers, who write to the loopback and so come before its reader, wait for nobody: no cycle waits.
+//
+// A connection is a pure state machine (package tcp) under a lock of its own: the tcp layer hands it segments, the application bytes, and whoever did lets it send what is then
+// due, from its own goroutine, straight to the link. Acknowledgments are sent when a batch is through, so one stands for all segments of the batch. Stack.Topology is the
+// net as it runs, with what has passed each edge, for package flow/draw.
+//
+// # Goroutines
+//
+//	who                        how many                                   until
+//	reader (lane.go)           one for each queue of a link and loopback  its link is closed
+//	packet dealer (network.go) seven by RunNetwork, none by RunChain      the net has come to rest
+//
+// A reader also runs the timers of its connections, asks again for neighbours, gives up fragments, and calls the sessions of Serve. Nothing else has a goroutine: the
+// application's calls do what they are for in its own. To be woken is all that an application waits for.
 //
 // # Ownership, in the order of locks
 //
-// The goroutine of a lane owns its batch and its list of connections that have to answer. A connection's lock guards its state; behind it come those of the neighbours, of
-// paths, and of the lane's timers. The tables' locks (connections, listeners, sockets) are leaves, held for a lookup.
+// Who has a batch owns it and its lane's list of connections that have to answer: the reader, and by RunNetwork the dealer that it has come to. A connection's lock guards its
+// state; behind it come those of the neighbours, of paths, and of the lane's timers. The tables' locks (connections, listeners, sockets) are leaves, held for a lookup.
 //
 // # When something is full
 //
@@ -38,7 +59,8 @@
 //
 // # Stop
 //
-// Close resets every connection, ends every wait by net.ErrClosed, closes the links, and returns when their readers have ended.
+// Close, in this order: connections are reset, and every call that waits returns net.ErrClosed; links are closed, and with that their readers end, each once the batch that it has
+// under way is through; the net comes to rest, and the dealers end, within a second; sessions of Serve that are left are told. Then Close returns, and no goroutine is left.
 //
 // # Limitations
 //

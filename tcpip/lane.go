@@ -13,7 +13,7 @@ import (
 	"weir/wire"
 )
 
-// lane is a queue of a link with the goroutine that reads it. Frames are carried to their connections by calls (layers.go), and when a batch is
+// lane is a queue of a link with the goroutine that reads it. Frames are carried to their connections a batch at a time (network.go), and when a batch is
 // through, the connections that it touched answer: one acknowledgment stands for all that came. The same goroutine runs the timers of
 // the connections that the lane owns, when it would otherwise sleep.
 type lane struct {
@@ -28,11 +28,11 @@ type lane struct {
 	posts  posts
 	asleep atomic.Bool // the reader waits, or is about to and has not yet looked what for
 
-	network *intake // nil: packets are carried by calls
-	touched []*Conn // that have to answer: the reader's, or by a network the tcp dealer's
+	intake *intake
 
-	// The reader's.
+	// The reader's; of a network, while a batch is under way, the dealers'.
 	frames  [batch]link.Frame
+	touched []*Conn      // that have to answer when the batch is through
 	writer  serve.Writer // of the session that is called
 	woke    bool         // somebody was, since it last let others run
 	checked tcp.Time     // when neighbours and fragments were last looked at
@@ -54,15 +54,7 @@ func (l *lane) run() {
 			return
 		}
 		now := l.s.now()
-		if l.network != nil {
-			l.network.take(l.frames[:n], now)
-			l.woke = n > 0
-		} else {
-			for i := range n {
-				l.receive(&packet{lane: l, frame: &l.frames[i], now: now})
-			}
-			l.woke = l.answer(now)
-		}
+		l.intake.take(l.frames[:n], now)
 		if n > 0 && l.next == 0 { // of a neighbour, or a fragment, perhaps
 			l.next = now.Add(lookEach)
 		}
@@ -72,7 +64,7 @@ func (l *lane) run() {
 	}
 }
 
-// yield lets an application, or a dealer, that was woken run on this very thread, at once: while the reader goes on to wait in a system call, another thread would have to be woken
+// yield lets an application that was woken run on this very thread, at once: while the reader goes on to wait in a system call, another thread would have to be woken
 // to find it, which takes several times as long as all that the stack does.
 func (l *lane) yield() {
 	if l.woke {
@@ -100,7 +92,7 @@ func (l *lane) patience() time.Duration {
 func (l *lane) answer(now tcp.Time) (woke bool) {
 	for i, c := range l.touched {
 		c.touched = false
-		woke = c.answer(now, l.network == nil) || woke
+		woke = c.answer(now, l.s.cfg.Run == RunChain && c.lane == l) || woke
 		l.touched[i] = nil
 	}
 	l.touched = l.touched[:0]

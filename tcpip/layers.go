@@ -15,6 +15,7 @@ type packet struct {
 	lane  *lane
 	frame *link.Frame
 	now   tcp.Time
+	next  layer
 
 	eth       wire.Ethernet
 	ip        wire.IPv4
@@ -22,7 +23,7 @@ type packet struct {
 	good      bool // the transport's checksum needs no looking at
 }
 
-// layer is where a packet goes next.
+// layer is where a packet goes next: network.go carries it there.
 type layer uint8
 
 const (
@@ -35,26 +36,6 @@ const (
 	udpLayer
 	tcpLayer
 )
-
-// receive carries a packet up by calls; network.go is the other way.
-func (l *lane) receive(p *packet) {
-	for next := p.ethernet(); next != done; {
-		switch next {
-		case arpLayer:
-			next = p.arp()
-		case ipv4Layer:
-			next = p.ipv4()
-		case fragmentsLayer:
-			next = p.fragments()
-		case icmpLayer:
-			next = p.icmp()
-		case udpLayer:
-			next = p.udp()
-		case tcpLayer:
-			next = p.tcp()
-		}
-	}
-}
 
 // drop counts a packet that ends here.
 func (p *packet) drop(why Drop) layer {

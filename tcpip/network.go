@@ -2,6 +2,7 @@ package tcpip
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"weir/flow"
@@ -12,151 +13,172 @@ import (
 // Run is how packets are carried from the links to the connections.
 type Run string
 
-// The ways.
+// The ways. They are those of package flow.
 const (
 	RunChain   Run = "chain"   // by calls, in the goroutine that reads the link's queue
 	RunNetwork Run = "network" // by packet dealers: a goroutine for each layer, joined by queues
 )
 
-// dealer is a layer with the goroutine that does its work, and the layers that it deals packets to.
+// dealer is a layer, and those that it deals packets to.
 type dealer struct {
 	layer layer
 	name  string
 	do    func(*packet) layer
-	to    []room
-	full  Drop // of what finds no room before it
+	to    []layer
+	full  Drop // of what finds no room before it, in a network
 }
 
-// room is the way to a layer: how many batches may wait there.
-type room struct {
-	layer   layer
-	batches int
-}
-
-// dealers are the paper's. A batch is what one read has given, or of that what goes to one layer: 1 to 32 packets. While the tcp dealer sends a window, as many
-// acknowledgments may come for it, one by one.
+// dealers are the paper's.
 var dealers = [...]dealer{
-	{ethernetLayer, "ethernet", (*packet).ethernet, []room{{arpLayer, 64}, {ipv4Layer, 1024}}, DropEthernetQueue},
+	{ethernetLayer, "ethernet", (*packet).ethernet, []layer{arpLayer, ipv4Layer}, DropEthernetQueue},
 	{arpLayer, "arp", (*packet).arp, nil, DropARPQueue},
-	{ipv4Layer, "ipv4", (*packet).ipv4, []room{{fragmentsLayer, 256}, {icmpLayer, 256}, {udpLayer, 256}, {tcpLayer, 1024}}, DropIPv4Queue},
-	{fragmentsLayer, "fragments", (*packet).fragments, []room{{icmpLayer, 64}, {udpLayer, 64}, {tcpLayer, 64}}, DropFragmentsQueue},
+	{ipv4Layer, "ipv4", (*packet).ipv4, []layer{fragmentsLayer, icmpLayer, udpLayer, tcpLayer}, DropIPv4Queue},
+	{fragmentsLayer, "fragments", (*packet).fragments, []layer{icmpLayer, udpLayer, tcpLayer}, DropFragmentsQueue},
 	{icmpLayer, "icmp", (*packet).icmp, nil, DropICMPQueue},
 	{udpLayer, "udp", (*packet).udp, nil, DropUDPQueue},
 	{tcpLayer, "tcp", (*packet).tcp, nil, DropTCPQueue},
 }
 
 const (
-	entryRoom    = 1024        // batches before the first dealer
+	edgeRoom     = 64          // batches that may wait in an edge: one of each of so many queues of links
 	networkDrain = time.Second // how long what is under way may take when the stack closes
 )
 
 // dealerOf is the dealer of a layer: they stand in the order of layers.
 func dealerOf(l layer) *dealer { return &dealers[l-ethernetLayer] }
 
-// edges are those of the network. None waits when it is full: the tcp dealer's acknowledgments may come back by the loopback, and it would wait for itself.
-func edges() []flow.Edge {
-	all := []flow.Edge{{To: dealers[0].name, Cap: entryRoom, Full: flow.Refuse}}
+// edges are those between dealers. By calls nothing waits in them; in a network, none waits when it is full: the dealers write acknowledgments to the loopback, whose
+// reader is before them.
+func edges(run Run) []flow.Edge {
+	to := func(e flow.Edge) flow.Edge {
+		if run == RunNetwork {
+			e.Cap, e.Full = edgeRoom, flow.Refuse
+		}
+		return e
+	}
+	all := []flow.Edge{to(flow.Edge{To: dealers[0].name})}
 	for _, d := range dealers {
-		for _, r := range d.to {
-			all = append(all, flow.Edge{From: d.name, Port: int(r.layer), To: dealerOf(r.layer).name, Cap: r.batches, Full: flow.Refuse})
+		for _, l := range d.to {
+			all = append(all, to(flow.Edge{From: d.name, Port: int(l), To: dealerOf(l).name}))
 		}
 	}
 	return all
 }
 
-// network carries the packets of all links of a stack.
+// network carries the packets of all links of a stack, by either way.
 type network struct {
-	s     *Stack
-	net   *flow.Net[*kept]
-	store store
+	s   *Stack
+	net *flow.Net[*packet]
 }
 
-// newNetwork starts the dealers, and has the lanes give it what they read.
+// newNetwork starts the dealers, and has the lanes give them what they read.
 func newNetwork(s *Stack) (*network, error) {
 	n := &network{s: s}
-	var stages []flow.Stage[*kept]
+	var stages []flow.Stage[*packet]
 	for i := range dealers {
-		stages = append(stages, flow.Stage[*kept]{Name: dealers[i].name, Width: 1, Do: n.stage(&dealers[i])})
+		stages = append(stages, flow.Stage[*packet]{Name: dealers[i].name, Do: n.stage(&dealers[i])})
 	}
 	var err error
-	if n.net, err = flow.New(stages, edges(), n.lost, networkDrain); err != nil {
+	if n.net, err = flow.New(stages, edges(s.cfg.Run), n.lost, networkDrain); err != nil {
 		return nil, err
 	}
 	for _, i := range s.ifaces {
 		for _, l := range i.lanes {
-			l.network = &intake{n: n, lane: l}
+			l.intake = n.intake(l)
 		}
 	}
-	return n, n.net.Start(flow.Network)
+	return n, n.net.Start(flow.Way(s.cfg.Run))
 }
 
-// stage is what a dealer does with a batch. The layer's work is that of the chain.
-func (n *network) stage(d *dealer) func([]*kept, *flow.Out[*kept]) {
-	var spent []*kept // the dealer's goroutine's
-	return func(in []*kept, out *flow.Out[*kept]) {
-		now := n.s.now()
-		spent = spent[:0]
-		for _, k := range in {
-			k.now = now
-			if k.to = d.do(&k.packet); k.to != done {
-				out.Send(int(k.to), k)
-			} else {
-				spent = append(spent, k)
+// stage is what a dealer does with a batch, or what has been dealt of one: all of it is one lane's.
+func (n *network) stage(d *dealer) func([]*packet, *flow.Out[*packet]) {
+	return func(in []*packet, out *flow.Out[*packet]) {
+		l, now, ended, same := in[0].lane, in[0].now, 0, true
+		for _, p := range in {
+			if p.next = d.do(p); p.next == done {
+				ended++
 			}
+			same = same && p.next == in[0].next
 		}
 		if d.layer == tcpLayer {
-			for _, k := range in {
-				k.lane.answer(now) // once for each lane: the second time nobody has to
-			}
+			l.woke = l.answer(now) || l.woke
 		}
-		n.store.give(spent)
+		switch {
+		case ended == len(in):
+		case same:
+			out.Pass(int(in[0].next), in)
+		default:
+			deal(in, out)
+		}
+		l.intake.end(ended)
 	}
 }
 
-// lost counts what a full queue has refused. A dealer that panics holds locks that nobody else would ever get: the process ends, as it does by calls.
-func (n *network) lost(k *kept, why error) {
+// deal sends packets where they go.
+func deal(in []*packet, out *flow.Out[*packet]) {
+	for _, p := range in {
+		if p.next != done {
+			out.Send(int(p.next), p)
+		}
+	}
+}
+
+// lost counts what a full queue has refused. A dealer that panics holds locks that nobody else would ever get: the process ends, as it would without flow.
+func (n *network) lost(p *packet, why error) {
 	if p, ok := errors.AsType[*flow.PanicError](why); ok {
 		panic(p)
 	}
-	n.s.drops.add(dealerOf(k.to).full)
-	n.store.give([]*kept{k})
+	n.s.drops.add(dealerOf(p.next).full)
+	p.lane.intake.end(1)
 }
 
-// intake is where a lane's packets enter the network.
+// intake is where a lane's packets enter. It has one batch under way: its frames are the queue's again at the next Read. With several, the frames would have to be
+// copied, or buffers to be exchanged, and layers would work on one connection's bytes by several processors: docs/adr/0010-packet-dealers.md has what that costs.
+// Batches of several queues, and the packets of a batch that go different ways, are dealt with side by side.
 type intake struct {
-	n     *network
-	lane  *lane
-	batch [batch]*kept // the reader's
+	n       *network
+	lane    *lane
+	packets [batch]packet
+	batch   [batch]*packet // they, for Put
+	under   atomic.Int64   // packets of the batch that are under way
+	through chan struct{}  // the last dealer of a batch -> take: it is through; capacity 1, never closed. Nil by calls: Put returns when it is
 }
 
-// take carries what was read into the network. What finds no room is dropped, and counted.
+func (n *network) intake(l *lane) *intake {
+	i := &intake{n: n, lane: l}
+	if n.s.cfg.Run == RunNetwork {
+		i.through = make(chan struct{}, 1)
+	}
+	for j := range i.packets {
+		i.batch[j] = &i.packets[j]
+	}
+	return i
+}
+
+// take carries what was read through the network. What finds no room is dropped, and counted. No dealer waits for who reads, so this wait ends.
 func (i *intake) take(frames []link.Frame, now tcp.Time) {
-	taken := i.batch[:i.n.store.take(i.batch[:], frames)]
-	for range len(frames) - len(taken) {
-		i.n.s.drops.add(DropMemory)
+	if len(frames) == 0 {
+		return
 	}
-	for j, k := range taken {
-		k.packet = packet{lane: i.lane, frame: &k.frame, now: now}
-		k.to = ethernetLayer
-		k.keep(j, &frames[j], i.lane.q)
+	for j := range frames {
+		i.packets[j] = packet{lane: i.lane, frame: &frames[j], now: now, next: ethernetLayer}
 	}
-	for _, k := range taken[i.n.net.Put(taken):] {
-		i.n.lost(k, flow.ErrFull)
+	all := i.batch[:len(frames)]
+	i.under.Store(int64(len(all)))
+	for _, p := range all[i.n.net.Put(all):] {
+		i.n.lost(p, flow.ErrFull)
+	}
+	if i.through != nil {
+		<-i.through
 	}
 }
 
-// Topology is the network with what has passed through it, for package flow/draw. Of a stack that carries packets by calls it has no counts.
-func (s *Stack) Topology() flow.Topology {
-	if s.network != nil {
-		return s.network.net.Snapshot()
+// end says that packets have come to their end.
+func (i *intake) end(packets int) {
+	if i.through != nil && packets > 0 && i.under.Add(int64(-packets)) == 0 {
+		i.through <- struct{}{}
 	}
-	t := flow.Topology{Way: flow.Chain}
-	for _, d := range dealers {
-		t.Stages = append(t.Stages, flow.StageReading{Name: d.name})
-	}
-	for _, e := range edges() {
-		e.Cap, e.Full = 0, flow.Wait
-		t.Edges = append(t.Edges, flow.EdgeReading{Edge: e})
-	}
-	return t
 }
+
+// Topology is the network with what has passed through it, for package flow/draw.
+func (s *Stack) Topology() flow.Topology { return s.network.net.Snapshot() }

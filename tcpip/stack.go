@@ -28,7 +28,7 @@ type Stack struct {
 	done     sync.WaitGroup
 	budget   budget
 	resolver *resolver
-	network  *network // nil: packets are carried by calls
+	network  *network
 
 	closed  atomic.Bool
 	drops   dropCounts
@@ -66,16 +66,14 @@ func New(cfg Config) (*Stack, error) {
 	}
 	loopback := netip.MustParsePrefix("127.0.0.1/8")
 	s.ifaces = append(s.ifaces, newIface(s, "lo", link.Loopback(), []netip.Prefix{loopback}))
-	if err := s.addRoutes(); err != nil {
+	if err = s.addRoutes(); err == nil {
+		s.network, err = newNetwork(s)
+	}
+	if err != nil {
 		for _, i := range s.ifaces {
 			i.link.Close() //nolint:errcheck // what is wrong is known
 		}
 		return nil, err
-	}
-	if cfg.Run == RunNetwork {
-		if s.network, err = newNetwork(s); err != nil {
-			return nil, err
-		}
 	}
 	for _, i := range s.ifaces {
 		for _, l := range i.lanes {
@@ -107,9 +105,7 @@ func (s *Stack) Close() error {
 		errs = append(errs, i.link.Close())
 	}
 	s.done.Wait()
-	if s.network != nil {
-		errs = append(errs, s.network.net.Stop())
-	}
+	errs = append(errs, s.network.net.Stop())
 	for _, i := range s.ifaces {
 		for _, l := range i.lanes {
 			for !l.posts.empty() {

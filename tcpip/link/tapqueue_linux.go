@@ -134,16 +134,6 @@ func (q *tapQueue) parse(b []byte, f *Frame) bool {
 	return len(b) >= wire.EthernetHeader
 }
 
-// Keep implements Keeper.
-func (q *tapQueue) Keep(i int, spare []byte) []byte {
-	b := q.buffers[i]
-	if len(spare) < tapBuffer {
-		spare = make([]byte, tapBuffer)
-	}
-	q.buffers[i] = spare[:tapBuffer]
-	return b
-}
-
 // Write implements Queue.
 func (q *tapQueue) Write(p *Parts) bool {
 	q.using.RLock()
