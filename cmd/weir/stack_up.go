@@ -22,7 +22,7 @@ type stackUpCmd struct {
 	MTU     int      `name:"mtu" placeholder:"N" help:"Largest packet, in bytes; what the device has, or 1500."`
 	Offload string   `enum:"on,off" default:"on" placeholder:"on|off" help:"Let the device cut and merge segments and complete checksums, if it can (on)."`
 	Queues  int      `default:"1" placeholder:"N" help:"Queues of the device, each with a reader of its own (1)."`
-	Pcap    string   `name:"pcap" type:"path" placeholder:"FILE" help:"Record every frame in a new file, which Wireshark and tcpdump read."`
+	Pcap    string   `name:"pcap" placeholder:"FILE" help:"Record every frame in a new file, which Wireshark and tcpdump read."`
 
 	Setup     bool   `help:"Make the device, and this machine's address on it, and remove them at the end. Needs root."`
 	Namespace string `placeholder:"NS" help:"The network namespace that the device is in; with --setup it is made if it is not there."`
