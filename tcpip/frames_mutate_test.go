@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/tcpip/link"
 	"weir/wire"
 )
 
@@ -19,9 +20,14 @@ func FuzzConversations(f *testing.F) {
 	whole := conversation(f)
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		all := garbled(rand.New(rand.NewPCG(seed, 7)), whole)
-		if seed%4 == 0 {
+		switch seed % 4 {
+		case 0:
 			play(t, all)
-		} else {
+		case 1:
+			playOn(t, link.PairConfig{Superframe: 65535, Checksum: true}, all)
+		case 2: // with too few buffers
+			play(t, all, func(c *Config) { c.Memory = 16 << 10 })
+		case 3:
 			both(t, all)
 		}
 		if t.Failed() {
