@@ -12,8 +12,8 @@ import (
 func (d *digest) coresSection() section {
 	s := section{ID: "cores", Title: "One core against all",
 		How: "The same operation, with a core for the stack and the others for its peer, and with all cores for both. The two are cells of their own: their ratio is less exact than one within a block."}
-	t := &table{Caption: "Of one core's figure, all cores make", Align: "lrlrrrrr",
-		Head: []string{"Operation", "Clients", "Subject", "Measure", "One core", "All cores", "Ratio", "CPU, ratio"}}
+	t := &table{Caption: "Of one core's figure, all cores make", Align: "llrlrrrr",
+		Head: []string{"Operation", "Subject", "Clients", "Measure", "One core", "All cores", "Ratio", "CPU, ratio"}}
 	for _, g := range d.groups {
 		l := d.loadOf(g.load)
 		if l.Operation.Cores != 1 {
@@ -30,7 +30,7 @@ func (d *digest) coresSection() section {
 				continue
 			}
 			one, all := estimateOf(c.trials, f.of).mean, estimateOf(o.trials, f.of).mean
-			t.add(whole.load, count(g.connections), c.subject, f.head, sig(one), sig(all), times(all/one), times(o.perMessage.mean/c.perMessage.mean))
+			t.add(whole.load, brief(c.subject), count(g.connections), f.head, sig(one), sig(all), times(all/one), times(o.perMessage.mean/c.perMessage.mean))
 		}
 	}
 	if len(t.Rows) > 0 {
@@ -56,11 +56,14 @@ func (d *digest) withAllCores(g *group, l result.Load) *group {
 func (d *digest) collectorSection() section {
 	s := section{ID: "collector", Title: "The heap and its collector",
 		How: "Of stacks whose language has a collector: how much the heap's objects grew from the window's begin to its end, medians; collections a second; the collector's share of the stack's CPU; the longest pause of the whole process in any trial, and the median of the trials' 99th percentiles. Pauses are upper ends of the runtime's own buckets."}
-	t := &table{Caption: "By load", Align: "lrlrrrrr", Head: []string{"Load", "Clients", "Subject", "Heap growth, KB", "Collections/s", "CPU, %", "Longest pause, µs", "p99, µs"}}
+	t := &table{Caption: "By load", Align: "llrrrrrr", Head: []string{"Load", "Subject", "Clients", "Heap growth, KB", "Collections/s", "CPU, %", "Longest pause, µs", "p99, µs"}}
 	for _, g := range d.groups {
+		if len(t.Rows) > 0 {
+			t.Groups = append(t.Groups, len(t.Rows))
+		}
 		for _, c := range d.inOrder(g) {
 			if row := c.collections(); row != nil {
-				t.add(append([]string{g.load, count(g.connections), c.subject}, row...)...)
+				t.add(append([]string{g.load, brief(c.subject), count(g.connections)}, row...)...)
 			}
 		}
 	}
@@ -122,7 +125,7 @@ func (d *digest) paperSection() section {
 		How: "The published figures come from another machine, and from a test that measured other things, too: up to 1,000 processes of ping, whose own scheduling is in the mean; and connections over each stack's own loopback. GoNet verified no checksum, had no congestion control and ignored its peer's window; tapip sent nothing again. They are no comparison with the stacks here, only what the question began with. Pings here are those of one paced sender unless the load says otherwise."}
 	t := &table{Caption: "As published, and here", Align: "lrr", Head: []string{"Measure", "tapip, published", "GoNet, published"}}
 	for _, name := range d.subjects {
-		t.Head, t.Align = append(t.Head, name), t.Align+"r"
+		t.Head, t.Align = append(t.Head, brief(name)), t.Align+"r"
 	}
 	said := false
 	for _, p := range paperRows {
@@ -208,7 +211,7 @@ func (d *digest) stacksAnswer() []string {
 	return said
 }
 
-// operationSaid is one sentence: "Bulk in, 1 connection: stack-weir-chain 36 Gbit/s, 1.7 times stack-gvisor (different), for 0.5 times its CPU (different)."
+// operationSaid is one sentence: "Bulk in, 1 connection: weir-chain 36 Gbit/s, 1.7 times gvisor (different), for 0.5 times its CPU (different)."
 func (d *digest) operationSaid(g *group, o result.Operation) string {
 	var parts []string
 	f, metric := mainOf(o)
@@ -218,7 +221,7 @@ func (d *digest) operationSaid(g *group, o result.Operation) string {
 		if len(c.trials) == 0 || c.subject == d.reference() || !ok || !measured || len(parts) == 3 {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s %s, %s times %s (%s), for %s times its CPU (%s)", c.subject, f.say(estimateOf(c.trials, f.of).mean), times(v.Ratio), d.reference(), verdictWord(v), times(cpu.Ratio), verdictWord(cpu)))
+		parts = append(parts, fmt.Sprintf("%s %s, %s times %s (%s), for %s times its CPU (%s)", brief(c.subject), f.say(estimateOf(c.trials, f.of).mean), times(v.Ratio), brief(d.reference()), verdictWord(v), times(cpu.Ratio), verdictWord(cpu)))
 	}
 	if len(parts) == 0 {
 		return ""

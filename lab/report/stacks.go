@@ -92,6 +92,9 @@ func (d *digest) operationsSection() section {
 	return s
 }
 
+// brief is a subject's name without what all of them begin with.
+func brief(subject string) string { return strings.TrimPrefix(subject, "stack-") }
+
 // reference is the stack that the others are set against: the peer of the same kind, or the first.
 func (d *digest) reference() string {
 	if len(d.subjects) == 0 || slices.Contains(d.subjects, "stack-gvisor") {
@@ -104,12 +107,12 @@ func (d *digest) reference() string {
 func (d *digest) operationTable(load string, o result.Operation) *table {
 	first, metric := mainOf(o)
 	unit, cpu := cpuOf(o)
-	t := &table{Caption: upper(load) + ": " + describeOperation(d.loadOf(load)), Align: "rl", Head: []string{clientsHead(o), "Subject"}}
+	t := &table{Caption: upper(load) + ": " + describeOperation(d.loadOf(load)), Align: "lr", Head: []string{"Subject", clientsHead(o)}}
 	column := func(head string) { t.Head, t.Align = append(t.Head, head), t.Align+"r" }
 	column(first.head)
 	column("95 % interval")
-	column("Of " + d.reference())
-	column("CPU of " + d.reference())
+	column("Of " + brief(d.reference()) + "'s")
+	column("CPU, of " + brief(d.reference()) + "'s")
 	for _, f := range cpu {
 		column(f.head + ", " + unit)
 	}
@@ -140,7 +143,7 @@ func (d *digest) inOrder(g *group) []*cell {
 
 func (d *digest) operationRow(g *group, c *cell, first stackFigure, metric string, cpu []stackFigure) []string {
 	e := estimateOf(c.trials, first.of)
-	row := []string{count(g.connections), c.subject, sig(e.mean), e.interval(), d.besideReference(metric, g, c), d.besideReference(result.MetricCPU, g, c)}
+	row := []string{brief(c.subject), count(g.connections), sig(e.mean), e.interval(), d.besideReference(metric, g, c), d.besideReference(result.MetricCPU, g, c)}
 	for _, f := range cpu {
 		row = append(row, sig(estimateOf(c.trials, f.of).mean))
 	}
@@ -166,7 +169,7 @@ func (d *digest) besideReference(metric string, g *group, c *cell) string {
 	if !ok {
 		return absent
 	}
-	return times(v.Ratio) + ", " + verdictWord(v)
+	return times(v.Ratio) + ",\u00a0" + verdictWord(v)
 }
 
 // lost is the pings of all trials that nobody answered.
@@ -178,7 +181,7 @@ func (c *cell) lost() string {
 	if due == 0 {
 		return absent
 	}
-	return fmt.Sprintf("%s of %s", count(lost), count(due))
+	return count(lost)
 }
 
 // resent is the segments that the peer sent again, in all trials.
@@ -195,8 +198,8 @@ func (c *cell) resent() string {
 
 // idleTable is what a connection takes on which nothing happens.
 func (d *digest) idleTable(load string) *table {
-	t := &table{Caption: upper(load) + ": memory of a connection on which nothing happens, KB", Align: "rlrrrr",
-		Head: []string{"Connections", "Subject", "Process (PSS)", "Heap", "Goroutines' stacks", "Trials"}}
+	t := &table{Caption: upper(load) + ": memory of a connection on which nothing happens, KB", Align: "lrrrrr",
+		Head: []string{"Subject", "Connections", "Process (PSS)", "Heap", "Goroutines' stacks", "Trials"}}
 	for _, g := range d.groups {
 		if g.load != load {
 			continue
@@ -217,7 +220,7 @@ func (d *digest) idleTable(load string) *table {
 					return float64(of(*s.After)-of(*s.Bare)) / 1024
 				}
 			}
-			t.add(count(g.connections), c.subject, each(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB - stackOf(t).BarePSSKB) }),
+			t.add(brief(c.subject), count(g.connections), each(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB - stackOf(t).BarePSSKB) }),
 				each(grown(func(c result.Collected) int64 { return c.HeapBytes })), each(grown(func(c result.Collected) int64 { return c.StackBytes })), c.counted())
 		}
 	}
@@ -280,7 +283,7 @@ func (d *digest) growth(load string, o result.Operation, counts []int) *figure.F
 	x.Label = strings.ToLower(clientsHead(o))
 	c := figure.Lines{Name: "growth-" + load, Title: upper(load) + ": " + f.head, Desc: "One curve for each subject, with 95 % intervals.", X: x, Y: figure.Axis{Label: f.head, Log: true}}
 	for i, subject := range d.subjects {
-		curve := figure.Curve{Name: strings.TrimPrefix(subject, "stack-"), Style: i}
+		curve := figure.Curve{Name: brief(subject), Style: i}
 		for _, g := range d.groups {
 			if x := g.cell(subject); g.load == load && x != nil && len(x.trials) > 0 {
 				e := estimateOf(x.trials, f.of)
