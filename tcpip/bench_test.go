@@ -60,8 +60,8 @@ func applied(b *testing.B, do func(b *testing.B, dial func() net.Conn)) {
 	}
 }
 
-// measured is a host that lives as long as the benchmark.
-func measured(b *testing.B, c Config) *Stack {
+// measured is a host that lives as long as the test.
+func measured(b testing.TB, c Config) *Stack {
 	s, err := New(c)
 	if err != nil {
 		b.Fatal(err)

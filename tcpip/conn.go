@@ -59,7 +59,7 @@ func (s *Stack) newConn(l *lane, k tuple) *Conn {
 	return c
 }
 
-// arrive takes a segment.
+// arrive takes a segment that has come in its lane, in which it answers.
 func (c *Conn) arrive(seg *tcp.Segment, now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,6 +68,22 @@ func (c *Conn) arrive(seg *tcp.Segment, now tcp.Time) {
 		return
 	}
 	c.tcp.ArriveLent(now, seg) // it is settled before the batch is over: whoever a segment has come for answers
+}
+
+// astray takes a segment that has come in another lane than the connection's, and answers at once: what a lane does once a batch is through is that lane's alone.
+func (c *Conn) astray(seg *tcp.Segment, now tcp.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listener != nil && !c.kept {
+		c.finishing(seg, now)
+	} else {
+		c.tcp.Arrive(now, seg)
+	}
+	if c.session() {
+		c.lane.post(c)
+		return
+	}
+	c.flush(now)
 }
 
 // flush lets the connection send what is due, and tells the application what happened: then it says that it has. The caller holds mu.

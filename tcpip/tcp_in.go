@@ -16,12 +16,16 @@ func (p *packet) tcp() layer {
 	k := tuple{netip.AddrPortFrom(p.ip.Dst(), v.DstPort()), netip.AddrPortFrom(p.ip.Src(), v.SrcPort())}
 	seg := tcp.ParseSegment(v)
 	seg.Marked = p.ip.TOS()&ecnMarked == ecnMarked
-	c := p.lane.s.conns.get(k)
-	if c != nil {
+	switch c := p.lane.s.conns.get(k); {
+	case c == nil:
+		if c = p.opened(k, &seg); c != nil {
+			p.lane.touch(c)
+		}
+	case c.lane == p.lane:
 		c.arrive(&seg, p.now)
-	} else if c = p.opened(k, &seg); c == nil {
-		return done
+		p.lane.touch(c)
+	default: // the device forgets whose queue a flow's is that was silent for some seconds: what is sent now tells it
+		c.astray(&seg, p.now)
 	}
-	p.lane.touch(c)
 	return done
 }
