@@ -202,7 +202,7 @@ func (w *worker) bulk(ctx context.Context) error {
 	}
 	defer release()
 	for {
-		if _, err := c.Write(sourceBlock[:]); err != nil {
+		if _, err := c.Write(sourceBlock); err != nil {
 			return err
 		}
 	}
