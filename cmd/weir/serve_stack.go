@@ -67,8 +67,8 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, 
 
 // stackSpec reads --stack: what weir stack up takes as flags, with commas between.
 func stackSpec(text string) (*stackUpCmd, error) {
-	c := &stackUpCmd{Tap: "weir0", Offload: "on", Queues: 1}
-	texts := map[string]*string{"tap": &c.Tap, "addr": &c.Addr, "gateway": &c.Gateway, "offload": &c.Offload, "pcap": &c.Pcap, "namespace": &c.Namespace, "peer": &c.Peer,
+	c := &stackUpCmd{Tap: "weir0", Offload: "on", Queues: 1, Way: "chain"}
+	texts := map[string]*string{"tap": &c.Tap, "addr": &c.Addr, "gateway": &c.Gateway, "offload": &c.Offload, "run": &c.Way, "pcap": &c.Pcap, "namespace": &c.Namespace, "peer": &c.Peer,
 		"bridge": &c.Bridge, "metrics": &c.Metrics}
 	numbers := map[string]*int{"mtu": &c.MTU, "queues": &c.Queues}
 	for part := range strings.SplitSeq(text, ",") {
@@ -95,6 +95,8 @@ func stackSpec(text string) (*stackUpCmd, error) {
 		return nil, usageError{errors.New("--stack needs an address: write it as in addr=10.0.0.2/24,setup")}
 	case c.Offload != "on" && c.Offload != "off":
 		return nil, usageError{fmt.Errorf("--stack: offload is %q: write on or off", c.Offload)}
+	case c.Way != "chain" && c.Way != "network":
+		return nil, usageError{fmt.Errorf("--stack: run is %q: write chain or network", c.Way)}
 	}
 	if c.Pcap != "" {
 		c.Pcap = kong.ExpandPath(c.Pcap) // as the flag of weir stack up; a site's folder is entered later

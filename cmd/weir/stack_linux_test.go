@@ -362,7 +362,7 @@ func TestAHostWithoutItsDevice(t *testing.T) {
 func TestServeOnAHostInUserSpace(t *testing.T) {
 	www := t.TempDir()
 	write(t, filepath.Join(www, "index.html"), "a site on the stack")
-	s := startOnStack(t, "serving on http://10.0.0.2:80/", "serve", www, "--stack", "addr=10.0.0.2/24,setup,namespace=NAMESPACE")
+	s := startOnStack(t, "serving on http://10.0.0.2:80/", "serve", www, "--stack", "addr=10.0.0.2/24,setup,run=network,offload=off,namespace=NAMESPACE")
 	resp, err := s.peer.Get("http://10.0.0.2/")
 	if err != nil {
 		t.Fatal(err)

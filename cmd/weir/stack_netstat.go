@@ -84,7 +84,7 @@ func writeStatus(w io.Writer, s *host.Status, colour bool) {
 		where += " in " + s.Namespace
 	}
 	offload := map[bool]string{true: "on", false: "off"}[s.Offload]
-	fmt.Fprintf(w, "%s on %s (%s), up %v: MTU %d, %d queues, offloads %s, %s of %s in buffers\n", s.Addr, where, s.MAC, s.Up.Round(time.Second), s.MTU, s.Queues, offload,
+	fmt.Fprintf(w, "%s on %s (%s), up %v: MTU %d, %s, offloads %s, %s, %s of %s in buffers\n", s.Addr, where, s.MAC, s.Up.Round(time.Second), s.MTU, count(s.Queues, "queue", "s"), offload, s.Run,
 		size(int64(s.Memory)), size(int64(s.MemoryMost)))
 	if s.Impair != "off" {
 		fmt.Fprintf(w, "%s\n", tint(colour, yellow, "impaired: "+s.Impair))

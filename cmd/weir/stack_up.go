@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/tcpip"
 	"weir/tcpip/host"
 )
 
@@ -22,6 +23,7 @@ type stackUpCmd struct {
 	MTU     int      `name:"mtu" placeholder:"N" help:"Largest packet, in bytes; what the device has, or 1500."`
 	Offload string   `enum:"on,off" default:"on" placeholder:"on|off" help:"Let the device cut and merge segments and complete checksums, if it can (on)."`
 	Queues  int      `default:"1" placeholder:"N" help:"Queues of the device, each with a reader of its own (1)."`
+	Way     string   `name:"run" enum:"chain,network" default:"chain" placeholder:"chain|network" help:"How packets are carried up: by calls, or by communicating processes (chain)."`
 	Pcap    string   `name:"pcap" placeholder:"FILE" help:"Record every frame in a new file, which Wireshark and tcpdump read."`
 
 	Setup     bool   `help:"Make the device, and this machine's address on it, and remove them at the end. Needs root."`
@@ -61,7 +63,7 @@ Exit status: 0 ended, 1 it couldn't be done or the device went away, 2 bad flags
 
 // config is the host that the flags ask for.
 func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
-	h := host.Config{Tap: c.Tap, Namespace: c.Namespace, MTU: c.MTU, Queues: c.Queues, Plain: c.Offload == "off", Setup: c.Setup, Bridge: c.Bridge, Capture: c.Pcap,
+	h := host.Config{Tap: c.Tap, Namespace: c.Namespace, MTU: c.MTU, Queues: c.Queues, Plain: c.Offload == "off", Run: tcpip.Run(c.Way), Setup: c.Setup, Bridge: c.Bridge, Capture: c.Pcap,
 		Control: filepath.Join(controlFolders()[0], host.SocketName(c.Tap, c.Namespace))}
 	var err error
 	if h.Addr, err = prefix("--addr", c.Addr); err != nil {

@@ -16,6 +16,9 @@ func chunked(b []byte, network string) *chunks {
 	return newChunks(nil, bufio.NewReaderSize(bytes.NewReader(b), chunkMost), network)
 }
 
+// reader hides what else a connection can do, so that io.Copy reads.
+type reader struct{ io.Reader }
+
 // sink is a connection that keeps what is written.
 type sink struct {
 	net.Conn

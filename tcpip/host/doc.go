@@ -20,7 +20,7 @@
 //
 // # Goroutines
 //
-// Run owns one for each service and one for the control socket's listener; each connection of a service or of a client has one or two. All have
+// Run owns one for each service that is not of sessions, and one for the control socket's listener; each connection of a service or of a client has one or two. All have
 // ended when Close returns.
 //
 // # Limitations

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/serve"
 	"weir/tcpip"
 	"weir/tcpip/ip"
 	"weir/tcpip/link"
@@ -30,6 +31,7 @@ type Config struct {
 	MTU       int              // largest packet in bytes; 0: what the device has, or 1,500
 	Queues    int              // of the device, each with a reader of its own; default 1
 	Plain     bool             // no superframes, and no checksums left to the device
+	Run       tcpip.Run        // how packets are carried up; default tcpip.RunChain
 
 	Setup  bool         // make the device ready on the kernel's side, and leave things as they were at the end
 	Peer   netip.Prefix // with Setup: the kernel's own address on it; zero: see KernelAddr
@@ -87,7 +89,7 @@ type Host struct {
 	control  net.Listener // nil: there is none
 	failed   chan error   // from the link's readers -> Run; capacity 1, what finds no room is dropped; never closed
 
-	listeners []net.Listener // of the services, in their order
+	listeners []net.Listener // of the services, in their order; nil for those of sessions
 	capture   bool           // the file was made
 	undo      []func() error // what Close does, the last one first
 	once      sync.Once
@@ -188,17 +190,23 @@ func (h *Host) discard() error {
 
 // stack is the stack's config on a link.
 func (c *Config) stack(l link.Link) tcpip.Config {
-	s := tcpip.Config{Link: l, Addrs: []netip.Prefix{c.Addr}, Resolver: c.DNS}
+	s := tcpip.Config{Link: l, Addrs: []netip.Prefix{c.Addr}, Resolver: c.DNS, Run: c.Run}
 	if c.Gateway.IsValid() {
 		s.Routes = []ip.Route{{To: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Via: c.Gateway}}
 	}
 	return s
 }
 
-// listen takes the services' ports.
+// listen takes the services' ports. Sessions are run from then on.
 func (h *Host) listen() error {
 	for _, s := range h.config.Services {
-		l, err := h.stack.Listen("tcp", fmt.Sprintf(":%d", s.Port))
+		var l net.Listener
+		var err error
+		if address := fmt.Sprintf(":%d", s.Port); s.Serve == nil {
+			_, err = h.stack.Serve(address, s.Sessions, serve.Options{Read: sessionRead}) // until the stack ends
+		} else {
+			l, err = h.stack.Listen("tcp", address)
+		}
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return fmt.Errorf("host: the port %d is taken already: give the service %s another one", s.Port, s.Name)
 		}
@@ -218,6 +226,9 @@ func (h *Host) Run(ctx context.Context) error {
 	failed := make(chan error, len(h.listeners)) // from the services to here, one each at most
 	var all sync.WaitGroup
 	for n, s := range h.config.Services {
+		if s.Serve == nil {
+			continue
+		}
 		all.Go(func() {
 			if err := s.Serve(ctx, h.listeners[n]); err != nil {
 				failed <- fmt.Errorf("host: the service %s: %w", s.Name, err)

@@ -4,15 +4,20 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io"
 	"net"
 	"sync"
+	"time"
+
+	"weir/serve"
 )
 
-// Service is what a host does at a TCP port.
+// Service is what a host does at a TCP port: either sessions or Serve.
 type Service struct {
 	Name string
 	Port uint16
+
+	// Sessions are run in the goroutines that read the link, without another one for each connection: for what answers from memory.
+	Sessions serve.Service
 
 	// Serve takes connections until ctx ends, then ends them, closes l and returns nil. An error ends the host.
 	Serve func(ctx context.Context, l net.Listener) error
@@ -20,19 +25,35 @@ type Service struct {
 
 // Echo sends back what comes (RFC 862).
 func Echo(port uint16) Service {
-	return Service{"echo", port, each(func(c net.Conn) {
-		if _, err := io.Copy(c, reader{c}); err == nil {
-			closeWrite(c)
-		}
-	})}
+	return Service{Name: "echo", Port: port, Sessions: serve.Service{Open: func(serve.Conn) serve.Session { return echo{} }}}
 }
 
 // Discard reads all, and closes when the peer does (RFC 863).
 func Discard(port uint16) Service {
-	return Service{"discard", port, each(func(c net.Conn) {
-		io.Copy(io.Discard, reader{c}) //nolint:errcheck // the peer's to end, in whatever way
-	})}
+	return Service{Name: "discard", Port: port, Sessions: serve.Service{Open: func(serve.Conn) serve.Session { return discard{} }}}
 }
+
+type echo struct{ discard }
+
+// Input implements serve.Session.
+func (echo) Input(in []byte, out *serve.Writer) error {
+	_, err := out.Write(in)
+	return err
+}
+
+type discard struct{}
+
+// Input implements serve.Session.
+func (discard) Input([]byte, *serve.Writer) error { return nil }
+
+// Wake implements serve.Session. Nothing is waited for.
+func (discard) Wake(time.Time, *serve.Writer) error { return nil }
+
+// Close implements serve.Session.
+func (discard) Close(error) {}
+
+// sessionRead is how much a session is given at once.
+const sessionRead = 64 << 10
 
 // Source sends without end, letters and digits, until the peer goes away (in the manner of RFC 864).
 func Source(port uint16) Service {
@@ -40,7 +61,7 @@ func Source(port uint16) Service {
 	for len(lines) < cap(lines) {
 		lines = append(lines, rand.Text()[:15]+"\n"...)
 	}
-	return Service{"source", port, each(func(c net.Conn) {
+	return Service{Name: "source", Port: port, Serve: each(func(c net.Conn) {
 		for {
 			if _, err := c.Write(lines); err != nil {
 				return
@@ -48,9 +69,6 @@ func Source(port uint16) Service {
 		}
 	})}
 }
-
-// reader hides what else a connection can do, so that io.Copy uses a buffer of its own size.
-type reader struct{ io.Reader }
 
 func closeWrite(c net.Conn) {
 	if c, ok := c.(interface{ CloseWrite() error }); ok {

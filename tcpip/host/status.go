@@ -16,6 +16,7 @@ type Status struct {
 	MTU       int           `json:"mtu"`
 	Queues    int           `json:"queues"`
 	Offload   bool          `json:"offload"`
+	Run       tcpip.Run     `json:"run"`
 	Impair    string        `json:"impair"`
 	Up        time.Duration `json:"up_ns"`
 
@@ -98,7 +99,7 @@ func (h *Host) Status(most int) *Status {
 	}
 	s := h.stack
 	now := &Status{Tap: h.config.Tap, Namespace: h.config.Namespace, Addr: h.config.Addr.String(), MAC: h.caps.MAC.String(), MTU: h.caps.MTU, Queues: h.caps.Queues,
-		Offload: h.caps.Superframe > 0, Impair: ImpairmentText(h.Impairment()), Up: time.Since(h.began), Drops: map[string]uint64{},
+		Offload: h.caps.Superframe > 0, Run: h.run(), Impair: ImpairmentText(h.Impairment()), Up: time.Since(h.began), Drops: map[string]uint64{},
 		Listeners: []Listener{}, Connections: []Connection{}, Sockets: []Socket{}, Neighbours: []Neighbour{}, Routes: []Route{}}
 	now.Memory, now.MemoryMost = s.Memory()
 	for _, i := range s.Interfaces() {
@@ -163,6 +164,14 @@ func interfaceOf(i tcpip.InterfaceInfo, tap string) Interface {
 		}
 	}
 	return one
+}
+
+// run is how packets are carried up.
+func (h *Host) run() tcpip.Run {
+	if h.config.Run == "" {
+		return tcpip.RunChain
+	}
+	return h.config.Run
 }
 
 func (h *Host) serviceAt(port uint16) string {
