@@ -49,13 +49,14 @@ func (s *Subject) binary() string {
 	return filepath.Join(s.Dir, file)
 }
 
-// SourceFiles are the files that the sources' globs match, each once, sorted.
+// SourceFiles are the files that the sources' globs match, each once, sorted; not Go's tests, which are no part of a program.
 func (s *Subject) SourceFiles() []string {
 	var files []string
 	for _, glob := range s.Sources {
 		found, _ := filepath.Glob(filepath.Join(s.Dir, glob))
 		files = append(files, found...)
 	}
+	files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 	slices.Sort(files)
 	return slices.Compact(files)
 }
