@@ -125,10 +125,10 @@ func (c *Conn) waiting() bool { return c.unsent() > 0 || c.finAsked && !c.finSen
 
 // transmit sends again what is lost, and then what is new, as the windows allow.
 func (c *Conn) transmit(emit Emit) {
+	c.pacing.waited, c.paceAt = c.paceAt != 0, 0
 	if c.state == TimeWait || c.state == FinWait2 {
 		return
 	}
-	c.paceAt = 0
 	sentAny := false
 	if c.probeDue {
 		c.probeDue = false

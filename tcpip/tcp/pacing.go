@@ -8,11 +8,15 @@ const (
 	paceLeast   = 64 << 10             // the smallest window that is paced: what any queue takes at once
 	paceFrom    = 4 * time.Millisecond // the shortest round trip that is paced
 	paceQuantum = time.Millisecond     // what may go at once, in time: as much as a superframe of Linux's takes
-	paceCredit  = 4 * paceQuantum      // what a late timer may make up for
+	paceCredit  = 4 * paceQuantum      // what is made up for of the time in which there was nothing to send
+	paceLate    = 4                    // and by what part of a round trip a timer may be late
 )
 
 // pacing is when the sender may go on.
-type pacing struct{ free Time }
+type pacing struct {
+	free   Time
+	waited bool // for that, since it sent last
+}
 
 // held says whether the sender has to wait for its pace, and has the timer set for that.
 func (c *Conn) held() bool {
@@ -31,7 +35,11 @@ func (c *Conn) paced() bool {
 // spend notes bytes that were sent.
 func (c *Conn) spend(bytes int) {
 	if c.paced() {
-		c.pacing.free = max(c.pacing.free, c.now.Add(-paceCredit)).Add(c.paceOf(bytes))
+		credit := paceCredit
+		if c.pacing.waited {
+			credit = max(credit, c.estimator.srtt/paceLate)
+		}
+		c.pacing.free = max(c.pacing.free, c.now.Add(-credit)).Add(c.paceOf(bytes))
 	}
 }
 

@@ -26,6 +26,7 @@ type sim struct {
 	busy          [2]Time
 	room          int // bytes that may wait for the rate
 	trace         bool
+	sends         func(from int, bytes int) // is told of each segment; may be nil
 	dropped       int
 }
 
@@ -88,6 +89,9 @@ func (s *sim) emit(from int) Emit {
 
 func (s *sim) put(from int, seg Segment, data []byte) {
 	s.ends[from].segments++
+	if s.sends != nil {
+		s.sends(from, len(data))
+	}
 	if s.trace {
 		s.t.Logf("%9.3f ms %d> %s seq %d ack %d win %d len %d sack %v", float64(s.now-Time(time.Second))/1e6, from, seg.Flags, seg.Seq, seg.Ack, seg.Window, len(data), seg.Options.SACKBlocks())
 	}

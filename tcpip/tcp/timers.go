@@ -64,9 +64,6 @@ func (c *Conn) Tick(now Time) {
 			c.reopen()
 		}
 	}
-	if c.paceAt.due(now) {
-		c.paceAt = 0 // Output goes on
-	}
 	switch {
 	case c.rtoAt.due(now):
 		c.rtoDue()
