@@ -10,6 +10,7 @@ import (
 // datagram is one that came.
 type datagram struct {
 	from    netip.AddrPort
+	to      netip.Addr // of UDP
 	payload []byte
 }
 

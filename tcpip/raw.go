@@ -82,7 +82,7 @@ func (s *sockets) ether(p *packet) {
 		src := p.eth.Src()
 		var a [16]byte // a hardware address, told apart from all of IP's by its length
 		copy(a[:], src[:])
-		if !c.put(datagram{netip.AddrPortFrom(netip.AddrFrom16(a), 0), slices.Clone(p.eth.Payload())}) {
+		if !c.put(datagram{from: netip.AddrPortFrom(netip.AddrFrom16(a), 0), payload: slices.Clone(p.eth.Payload())}) {
 			p.drop(DropSocketFull)
 		}
 	}
@@ -96,7 +96,7 @@ func (s *sockets) raw(p *packet) {
 		return
 	}
 	for _, c := range s.ip[p.ip.Protocol()] {
-		if !c.put(datagram{netip.AddrPortFrom(p.ip.Src(), 0), slices.Clone(p.ip.Payload())}) {
+		if !c.put(datagram{from: netip.AddrPortFrom(p.ip.Src(), 0), payload: slices.Clone(p.ip.Payload())}) {
 			p.drop(DropSocketFull)
 		}
 	}

@@ -62,11 +62,18 @@ type UDPConn struct {
 	s             *Stack
 	local, remote netip.AddrPort // remote is zero when it was not dialed
 	whole         atomic.Bool    // what is sent must not be cut
+	ttl, tos      atomic.Uint32  // of what is sent; ttl 0: the stack's
 }
 
 // SetDontFragment has datagrams be sent whole or not at all: Write says syscall.EMSGSIZE for one that is larger than the way is known to take, and later for one that was. By default
 // a datagram is cut where it has to be.
 func (u *UDPConn) SetDontFragment(yes bool) { u.whole.Store(yes) }
+
+// SetTTL is how many hops datagrams may go; 0: as many as the stack's packets.
+func (u *UDPConn) SetTTL(hops uint8) { u.ttl.Store(uint32(hops)) }
+
+// SetTOS is the octet of differentiated services and congestion notification that datagrams have. Default 0.
+func (u *UDPConn) SetTOS(octet uint8) { u.tos.Store(uint32(octet)) }
 
 // udp takes a datagram to its socket.
 func (p *packet) udp() layer {
@@ -81,7 +88,7 @@ func (p *packet) udp() layer {
 		s.complain(p.ip, p.everybody, wire.Unreachable, wire.PortUnreachable, 0)
 		return p.drop(DropUDPPort)
 	}
-	if !u.put(datagram{remote, slices.Clone(d.Payload())}) {
+	if !u.put(datagram{remote, local.Addr(), slices.Clone(d.Payload())}) {
 		return p.drop(DropSocketFull)
 	}
 	return done
@@ -202,6 +209,26 @@ func (u *UDPConn) Read(p []byte) (int, error) {
 	return copy(p, d.payload), nil
 }
 
+// ReadMsg is ReadFrom, and tells to which address the datagram was sent: one of the stack's, or everybody's (RFC 1122, section 4.1.3.5).
+func (u *UDPConn) ReadMsg(p []byte) (n int, from netip.AddrPort, to netip.Addr, err error) {
+	d, err := u.read()
+	if err != nil {
+		return 0, from, to, u.wrap("read", err)
+	}
+	return copy(p, d.payload), d.from, d.to, nil
+}
+
+// WriteMsg is WriteTo, from one of the stack's addresses: that to which a question came is where its answer should come from. The socket was not dialed.
+func (u *UDPConn) WriteMsg(p []byte, to netip.AddrPort, from netip.Addr) (int, error) {
+	switch bound := u.local.Addr(); {
+	case u.remote.IsValid():
+		return 0, u.wrap("write", net.ErrWriteToConnected)
+	case !u.s.owns(from), !bound.IsUnspecified() && from != bound:
+		return 0, u.wrap("write", syscall.EADDRNOTAVAIL)
+	}
+	return u.send(p, to, from)
+}
+
 // WriteTo implements net.PacketConn.
 func (u *UDPConn) WriteTo(p []byte, to net.Addr) (int, error) {
 	a, ok := to.(*net.UDPAddr)
@@ -212,7 +239,7 @@ func (u *UDPConn) WriteTo(p []byte, to net.Addr) (int, error) {
 		return 0, u.wrap("write", syscall.EINVAL)
 	}
 	ap := a.AddrPort()
-	return u.send(p, netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
+	return u.send(p, netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), u.local.Addr())
 }
 
 // Write implements net.Conn.
@@ -220,13 +247,13 @@ func (u *UDPConn) Write(p []byte) (int, error) {
 	if !u.remote.IsValid() {
 		return 0, u.wrap("write", syscall.EDESTADDRREQ)
 	}
-	return u.send(p, u.remote)
+	return u.send(p, u.remote, u.local.Addr())
 }
 
 // udpMost is the largest payload of a datagram.
 const udpMost = wire.IPv4Largest - wire.IPv4Header - wire.UDPHeader
 
-func (u *UDPConn) send(p []byte, to netip.AddrPort) (int, error) {
+func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error) {
 	err := u.failure()
 	switch {
 	case err != nil:
@@ -238,16 +265,15 @@ func (u *UDPConn) send(p []byte, to netip.AddrPort) (int, error) {
 	if err != nil {
 		return 0, u.wrap("write", err)
 	}
-	from := u.local
-	if from.Addr().IsUnspecified() {
-		_, _, src, ok := u.s.way(to.Addr())
-		if !ok {
+	if src.IsUnspecified() {
+		var ok bool
+		if _, _, src, ok = u.s.way(to.Addr()); !ok {
 			return 0, u.wrap("write", syscall.ENETUNREACH)
 		}
-		from = netip.AddrPortFrom(src, from.Port())
 	}
+	from := netip.AddrPortFrom(src, u.local.Port())
 	d := append(wire.AppendUDP(make([]byte, 0, wire.UDPHeader+len(p)), from, to, p), p...)
-	if err := u.s.sendIP(wire.IPv4Fields{DontFragment: u.whole.Load(), Protocol: wire.UDPProtocol, Src: from.Addr(), Dst: to.Addr()}, d); err != nil {
+	if err := u.s.sendIP(wire.IPv4Fields{TOS: uint8(u.tos.Load()), TTL: uint8(u.ttl.Load()), DontFragment: u.whole.Load(), Protocol: wire.UDPProtocol, Src: from.Addr(), Dst: to.Addr()}, d); err != nil {
 		return 0, u.wrap("write", err)
 	}
 	return len(p), nil

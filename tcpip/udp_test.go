@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"weir/tcpip/link"
 	"weir/wire"
 )
 
@@ -172,6 +173,49 @@ func TestWhoseADatagramIs(t *testing.T) {
 		}
 		if fmt.Sprint(said) != "[:53: to all 10.0.0.1:53: to all]" {
 			t.Errorf("%q", said)
+		}
+	})
+}
+
+// A server at all addresses learns at which it was asked, and answers from there; and how far and by which service its datagrams go is its to say.
+func TestDatagramsSayWhereTheyCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		server := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24")})
+		client := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.9/24")})
+		pc, err := server.ListenPacket("udp", ":53")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pc.Close()
+		u, p := pc.(*UDPConn), make([]byte, 100)
+		for _, at := range []string{"10.0.0.1", "10.0.0.2"} {
+			c := dial(t, client, "udp", at+":53")
+			if _, err := c.Write([]byte("where?")); err != nil {
+				t.Fatal(err)
+			}
+			n, from, to, err := u.ReadMsg(p)
+			if err != nil || string(p[:n]) != "where?" || from.String() != c.LocalAddr().String() || to.String() != at {
+				t.Errorf("%q from %v to %v (%v)", p[:n], from, to, err)
+			}
+			if _, err := u.WriteMsg([]byte("here"), from, to); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := c.Read(p); err != nil || string(p[:n]) != "here" { // it takes answers of whom it asked alone
+				t.Errorf("%q (%v)", p[:n], err)
+			}
+		}
+		if _, err := u.WriteMsg(nil, netip.MustParseAddrPort("10.0.0.9:9"), bareAddr); !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			t.Errorf("from another's address: %v", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{})
+		c := dial(t, s, "udp", "10.0.0.9:53").(*UDPConn)
+		c.SetTTL(3)
+		c.SetTOS(0xb8)
+		if v := sentBy(t, h, c, []byte("x")); v.TTL() != 3 || v.TOS() != 0xb8 {
+			t.Errorf("%d hops, service %#x", v.TTL(), v.TOS())
 		}
 	})
 }
