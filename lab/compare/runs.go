@@ -145,6 +145,14 @@ func (t *twoRuns) cell(c cell) {
 			add(name, result.MetricRate, t.warning, stat.Apart(rates(at[name]), rates(bt[name])))
 		}
 	}
+	if s := onStack(at); s != nil {
+		for _, name := range names {
+			if s.MeanUS > 0 {
+				add(name, result.MetricLatency, t.warning, stat.Apart(latencies(at[name]), latencies(bt[name])))
+			}
+		}
+		return
+	}
 	for _, name := range names {
 		add(name, result.MetricCV, t.warning, stat.SpreadApart(Records(at[name]), Records(bt[name]), t.a.Plan.WindowMS))
 	}

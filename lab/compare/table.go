@@ -27,8 +27,11 @@ func WriteRuns(w io.Writer, aName, bName string, a, b *result.Results, found []r
 
 // orAnswered is what a ratio over 1 means where answers were counted.
 func orAnswered(r *result.Results) string {
-	if r.Plan.HTTP() {
+	switch {
+	case r.Plan.HTTP():
 		return ", or answered more requests a second"
+	case r.Plan.Stack():
+		return ", or took longer, or did more operations a second"
 	}
 	return ""
 }
@@ -80,7 +83,9 @@ func (t *runsTable) heading(metric string) string {
 	case result.MetricCPU:
 		return "CPU, us a " + t.a.Plan.Unit()
 	case result.MetricRate:
-		return "requests a second"
+		return t.a.Plan.Units() + " a second"
+	case result.MetricLatency:
+		return "mean time, us"
 	case result.MetricCV:
 		return "variation of CPU"
 	}
@@ -100,6 +105,9 @@ func (t *runsTable) mean(r *result.Results, c result.Comparison) string {
 	v := meanCost(trials[c.A])
 	if c.Metric == result.MetricRate {
 		v = meanOf(rates(trials[c.A]))
+	}
+	if c.Metric == result.MetricLatency {
+		v = meanOf(latencies(trials[c.A]))
 	}
 	if reference := strings.TrimPrefix(c.Metric, result.MetricCPU+"/"); reference != c.Metric {
 		v /= meanCost(trials[reference])

@@ -140,6 +140,13 @@ func TestTheWholeReportOfStacks(t *testing.T) {
 	}
 }
 
+func TestTheTablesForLaTeXAreThoseOfThePage(t *testing.T) {
+	text := string(tex(stackRun()))
+	if n := strings.Count(text, "\\begin{tabular}"); n != 5 || strings.Count(text, "\\label{tab_results}") != 1 || strings.Contains(text, "?") {
+		t.Errorf("%d tables: %s", n, text)
+	}
+}
+
 // figureOf reads a figure as reports write it.
 func figureOf(s string) float64 {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)

@@ -18,6 +18,9 @@ func tex(r *result.Results) []byte {
 	if r.Plan.HTTP() && len(d.groups) > 0 {
 		return d.texRequests()
 	}
+	if r.Plan.Stack() && len(d.groups) > 0 {
+		return d.texStacks()
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%% Needs \\usepackage{multirow} and \\usepackage{colortbl}.\n")
 	if len(d.loads()) == 0 {
