@@ -54,8 +54,10 @@ func (s *sockets) bind(c *PacketConn) error {
 	}
 	if c.ether != 0 {
 		s.eth[c.ether] = append(s.eth[c.ether], c)
+		s.boundEther.Add(1)
 	} else {
 		s.ip[c.protocol] = append(s.ip[c.protocol], c)
+		s.boundIP.Add(1)
 	}
 	return nil
 }
@@ -66,18 +68,20 @@ func (s *sockets) unbind(c *PacketConn) {
 	other := func(d *PacketConn) bool { return d == c }
 	if c.ether != 0 {
 		s.eth[c.ether] = slices.DeleteFunc(s.eth[c.ether], other)
+		s.boundEther.Add(-1)
 	} else {
 		s.ip[c.protocol] = slices.DeleteFunc(s.ip[c.protocol], other)
+		s.boundIP.Add(-1)
 	}
 }
 
 // ether gives a frame to those who are bound to its type.
 func (s *sockets) ether(p *packet) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if len(s.eth) == 0 || p.eth.Tagged() {
+	if s.boundEther.Load() == 0 || p.eth.Tagged() {
 		return
 	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	for _, c := range s.eth[p.eth.Type()] {
 		src := p.eth.Src()
 		var a [16]byte // a hardware address, told apart from all of IP's by its length
@@ -90,11 +94,11 @@ func (s *sockets) ether(p *packet) {
 
 // raw gives a packet to those who are bound to its protocol.
 func (s *sockets) raw(p *packet) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if len(s.ip) == 0 {
+	if s.boundIP.Load() == 0 {
 		return
 	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	for _, c := range s.ip[p.ip.Protocol()] {
 		if !c.put(datagram{from: netip.AddrPortFrom(p.ip.Src(), 0), payload: slices.Clone(p.ip.Payload())}) {
 			p.drop(DropSocketFull)

@@ -15,6 +15,8 @@ import (
 
 // sockets are those who take packets of their own: UDP sockets, and those bound to a protocol of IP or a type of Ethernet frames.
 type sockets struct {
+	boundIP, boundEther atomic.Int32 // how many are in ip and eth: packets pass without the lock while there are none
+
 	mu     sync.RWMutex
 	closed bool
 	udp    map[netip.AddrPort][]*UDPConn // by local address, which may be unspecified, and port; those that are connected first
