@@ -84,8 +84,8 @@ func writeStatus(w io.Writer, s *host.Status, colour bool) {
 		where += " in " + s.Namespace
 	}
 	offload := map[bool]string{true: "on", false: "off"}[s.Offload]
-	fmt.Fprintf(w, "%s on %s (%s), up %v: MTU %d, %s, offloads %s, %s, %s of %s in buffers\n", s.Addr, where, s.MAC, s.Up.Round(time.Second), s.MTU, count(s.Queues, "queue", "s"), offload, s.Run,
-		size(int64(s.Memory)), size(int64(s.MemoryMost)))
+	fmt.Fprintf(w, "%s on %s (%s), up %v\n", tint(colour, green, s.Addr), where, s.MAC, s.Up.Round(time.Second))
+	fmt.Fprintf(w, "MTU %d, %s, offloads %s, run by %s, %s of %s in buffers\n", s.MTU, count(s.Queues, "queue", "s"), offload, s.Run, size(int64(s.Memory)), size(int64(s.MemoryMost)))
 	if s.Impair != "off" {
 		fmt.Fprintf(w, "%s\n", tint(colour, yellow, "impaired: "+s.Impair))
 	}
@@ -110,7 +110,7 @@ func writeStatus(w io.Writer, s *host.Status, colour bool) {
 	section("links", columns("name", ">frames in", ">bytes in", ">frames out", ">bytes out"), rows(s.Interfaces, func(i host.Interface) []string {
 		return []string{i.Name, number(i.Received), number(i.ReceivedBytes), number(i.Sent), number(i.SentBytes)}
 	}))
-	section("drops", columns("where", "why", ">packets"), dropRows(s))
+	section("drops", columns("where", ">packets", "why"), dropRows(s))
 }
 
 // columns are those of a table; the titles of numbers begin with >.
@@ -144,7 +144,8 @@ func connectionRows(s *host.Status) [][]string {
 func dropRows(s *host.Status) (all [][]string) {
 	add := func(where string, drops map[string]uint64) {
 		for _, why := range slices.Sorted(maps.Keys(drops)) {
-			all = append(all, []string{where, strings.ReplaceAll(why, "_", " "), number(drops[why])})
+			meant := first(dropMeanings[why], strings.ReplaceAll(why, "_", " "))
+			all = append(all, []string{where, number(drops[why]), meant})
 		}
 	}
 	add("stack", s.Drops)
@@ -152,4 +153,42 @@ func dropRows(s *host.Status) (all [][]string) {
 		add(i.Name, i.Dropped)
 	}
 	return all
+}
+
+// dropMeanings are what the reasons of drops are to people: those of the stack, and of its links.
+var dropMeanings = map[string]string{
+	"frame":       "a frame too short, or of a type that nobody takes, such as IPv6",
+	"arp":         "a broken message of ARP",
+	"ip_header":   "a broken header of IPv4",
+	"not_ours":    "for another host",
+	"source":      "from an address that nobody can have",
+	"options":     "with source routes, or broken options",
+	"fragment":    "fragments that do not fit together, or too many",
+	"protocol":    "of a protocol that nobody takes",
+	"icmp":        "a broken message of ICMP, or an error about nothing that was sent",
+	"udp_header":  "a broken datagram",
+	"udp_port":    "a datagram for a port that nobody has",
+	"socket_full": "for a socket whose queue was full",
+	"tcp_header":  "a broken segment",
+	"tcp_port":    "a segment of no connection",
+	"backlog":     "a new connection for a listener that had enough",
+	"memory":      "there was no buffer",
+	"neighbour":   "the neighbour did not answer",
+	"route":       "there is no way there",
+	"device":      "the device did not take it",
+
+	"ethernet_queue":  "run as a network: the queue before Ethernet was full",
+	"arp_queue":       "run as a network: the queue before ARP was full",
+	"ipv4_queue":      "run as a network: the queue before IPv4 was full",
+	"fragments_queue": "run as a network: the queue before fragments was full",
+	"icmp_queue":      "run as a network: the queue before ICMP was full",
+	"udp_queue":       "run as a network: the queue before UDP was full",
+	"tcp_queue":       "run as a network: the queue before TCP was full",
+
+	"full":      "there was no room on the link",
+	"refused":   "the link takes no such frame",
+	"down":      "the device was down",
+	"closed":    "the link was closed",
+	"malformed": "from the device, with a header that cannot be",
+	"lost":      "lost by the impairment",
 }

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weir/tcpip"
+	"weir/tcpip/link"
 )
 
 func TestHostsThatCannotBe(t *testing.T) {
@@ -57,6 +61,26 @@ func TestStackSpecs(t *testing.T) {
 	for _, text := range []string{"setup", "addr", "addr=", "addr=10.0.0.2/24,x=1", "addr=10.0.0.2/24,mtu=x", "addr=10.0.0.2/24,setup=yes", "addr=10.0.0.2/24,offload=maybe", "addr=10.0.0.2/24,"} {
 		if c, err := stackSpec(text); err == nil {
 			t.Errorf("%q was taken, as %+v", text, c)
+		}
+	}
+}
+
+func TestEveryDropHasAMeaning(t *testing.T) {
+	near, far := link.Pair(link.PairConfig{})
+	defer far.Close()
+	s, err := tcpip.New(tcpip.Config{Link: near, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for why := range s.Drops() {
+		if dropMeanings[why.String()] == "" {
+			t.Errorf("weir stack netstat does not say what the drop %s means", why)
+		}
+	}
+	for why := range link.Drops {
+		if name := link.Drop(why).String(); dropMeanings[name] == "" {
+			t.Errorf("weir stack netstat does not say what a link's drop %s means", name)
 		}
 	}
 }

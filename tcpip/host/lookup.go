@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -58,10 +59,20 @@ func LookupTypes() []string {
 	return all
 }
 
-func lookup(ctx context.Context, r *net.Resolver, name, kind string) ([]string, error) {
+// lookup asks the host's servers.
+func (h *Host) lookup(ctx context.Context, name, kind string) ([]string, error) {
 	look := lookups[strings.ToUpper(kind)]
 	if look == nil {
 		return nil, fmt.Errorf("host: records of the type %q cannot be looked up: take one of %s", kind, strings.Join(LookupTypes(), ", "))
 	}
-	return look(ctx, r, name)
+	if len(h.config.DNS) == 0 {
+		return nil, fmt.Errorf("host: %s is a name, and this host has no server to ask for it: give it one, or write an address", name)
+	}
+	records, err := look(ctx, h.stack.Resolver(), name)
+	if wrong, ok := errors.AsType[*net.DNSError](err); ok { // which names the machine's servers, though the host's were asked
+		ours := *wrong
+		ours.Server = h.config.DNS[0].String()
+		err = &ours
+	}
+	return records, err
 }

@@ -91,7 +91,7 @@ func (c *client) do(ctx context.Context, q *request) error {
 	case "ping":
 		return c.ping(ctx, q)
 	case "lookup":
-		records, err := lookup(ctx, c.h.stack.Resolver(), q.Address, q.Type)
+		records, err := c.h.lookup(ctx, q.Address, q.Type)
 		if err != nil {
 			return err
 		}
@@ -129,11 +129,11 @@ func (c *client) resolve(ctx context.Context, name string) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return a, nil
 	}
-	all, err := c.h.stack.Resolver().LookupNetIP(ctx, "ip4", name)
+	all, err := c.h.lookup(ctx, name, "A")
 	if err != nil {
 		return netip.Addr{}, err
 	}
-	return all[0].Unmap(), nil
+	return netip.ParseAddr(all[0])
 }
 
 func (c *client) impair(q *request) error {
