@@ -92,7 +92,7 @@ func (l *lane) patience() time.Duration {
 func (l *lane) answer(now tcp.Time) (woke bool) {
 	for i, c := range l.touched {
 		c.touched = false
-		woke = c.answer(now, l.s.cfg.Run == RunChain && c.lane == l) || woke
+		woke = c.answer(now, l.s.cfg.Run == RunChain) || woke
 		l.touched[i] = nil
 	}
 	l.touched = l.touched[:0]

@@ -204,6 +204,7 @@ func testSessionsEnd(t *testing.T, run Run) {
 				}
 				if e.want == io.EOF {
 					s.c.Post() // who holds does not see the end before
+					expect(t, c, "", " woken")
 				}
 			}
 			e.end(b, v, c, s)
