@@ -28,6 +28,14 @@ func (s *Stack) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, opError("dial", network, err)
 	}
+	return dialEach(ctx, network, dial, remotes)
+}
+
+// dialer connects to an address.
+type dialer func(context.Context, netip.AddrPort) (net.Conn, error)
+
+// dialEach tries addresses in turn, until one answers.
+func dialEach(ctx context.Context, network string, dial dialer, remotes []netip.AddrPort) (net.Conn, error) {
 	var first error // of several it says most
 	for i, remote := range remotes {
 		c, err := dialOne(ctx, dial, remote, len(remotes)-i)
@@ -46,7 +54,7 @@ func (s *Stack) DialContext(ctx context.Context, network, address string) (net.C
 }
 
 // dialOne tries an address, for its share of the time that is left for so many.
-func dialOne(ctx context.Context, dial func(context.Context, netip.AddrPort) (net.Conn, error), remote netip.AddrPort, left int) (net.Conn, error) {
+func dialOne(ctx context.Context, dial dialer, remote netip.AddrPort, left int) (net.Conn, error) {
 	if end, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, max(time.Until(end)/time.Duration(left), leastShare))

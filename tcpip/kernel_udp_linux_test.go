@@ -1,0 +1,70 @@
+package tcpip
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/tcpip/link"
+)
+
+// The kernel's sockets get the stack's datagrams, of every size, and the stack's get the kernel's; a port that nobody has is told of.
+func TestKernelDatagrams(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		p := kernel(t, plain)
+		var pc net.PacketConn
+		if err := p.inside(func() (err error) {
+			pc, err = net.ListenPacket("udp", kernelHost+":53")
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		defer pc.Close()
+		c := dial(t, p.stack, "udp", kernelHost+":53")
+		c.SetReadDeadline(time.Now().Add(patience))
+		pc.SetReadDeadline(time.Now().Add(patience))
+		got := make([]byte, 1<<16)
+		for _, size := range []int{0, 1, 1472, 1473, 9000, 65507} {
+			sent := bytes.Repeat([]byte{byte(size)}, size)
+			if _, err := c.Write(sent); err != nil {
+				t.Fatal(err)
+			}
+			n, from, err := pc.ReadFrom(got)
+			if err != nil || !bytes.Equal(got[:n], sent) || from.String() != c.LocalAddr().String() {
+				t.Fatalf("%d bytes: %d came from %v (%v)", size, n, from, err)
+			}
+			if _, err := pc.WriteTo(sent, from); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := c.Read(got); err != nil || !bytes.Equal(got[:n], sent) {
+				t.Fatalf("%d bytes: %d came back (%v)", size, n, err)
+			}
+		}
+		nobody := dial(t, p.stack, "udp", kernelHost+":54")
+		nobody.Write([]byte("x")) //nolint:errcheck // the read tells
+		nobody.SetReadDeadline(time.Now().Add(patience))
+		if _, err := nobody.Read(got); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("nobody has the port: %v", err)
+		}
+	}
+}
+
+// The kernel says that an address is its own: the stack does not begin with it.
+func TestKernelHasTheAddress(t *testing.T) {
+	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
+	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addr: netip.MustParsePrefix(kernelHost + "/24")}, false)
+	s, err := New(Config{Link: p.tap, Addrs: prefixes(kernelHost + "/24"), Probe: true})
+	if err == nil {
+		s.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), kernelHost+" is taken") {
+		t.Errorf("%v", err)
+	}
+}
