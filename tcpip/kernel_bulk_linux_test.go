@@ -91,6 +91,9 @@ func TestKernelBulkBothWays(t *testing.T) {
 			p := kernel(t, c.plain, func(cfg *Config) { cfg.Run = c.run })
 			a, b := p.pair(t, true)
 			exchange(t, a, b, c.size)
+			if old := p.counted(t, "PAWSEstab"); old != "0" {
+				t.Errorf("the kernel took %s segments for old ones, by their timestamps", old)
+			}
 			a.Close()
 			b.Close()
 			until(t, "all buffers are given back", func() bool { return p.stack.held() == 0 })

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -210,4 +212,22 @@ func (s *Stack) unfinished() int {
 	s.fragsMu.Lock()
 	defer s.fragsMu.Unlock()
 	return s.fragments.Held()
+}
+
+// counted is what the kernel has counted of something in its namespace (Linux, TcpExt of /proc/net/netstat).
+func (p *peer) counted(t *testing.T, what string) string {
+	t.Helper()
+	var text []byte
+	if err := p.inside(func() (err error) { text, err = os.ReadFile("/proc/thread-self/net/netstat"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	for i := 0; i+1 < len(lines); i += 2 {
+		names, values := strings.Fields(lines[i]), strings.Fields(lines[i+1])
+		if k := slices.Index(names, what); k >= 0 && k < len(values) {
+			return values[k]
+		}
+	}
+	t.Fatalf("the kernel does not count %s", what)
+	return ""
 }

@@ -121,14 +121,18 @@ func TestKernelLowersThePathsMTU(t *testing.T) {
 			t.Skipf("the kernel cannot be told to pass packets on: %v", err)
 		}
 		l := listen(t, far, ":80")
-		a := dial(t, p.stack, "tcp", "10.78.0.2:80").(*Conn)
-		b, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
+		meet := func() (a, b *Conn) {
+			a = dial(t, p.stack, "tcp", "10.78.0.2:80").(*Conn)
+			c, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			return a, c.(*Conn)
 		}
-		t.Cleanup(func() { b.Close() })
+		a, b := meet()
 		done := make(chan bool) // the goroutine below -> the test: closed when all has come
-		go func() { exchange(t, a, b.(*Conn), 16<<20); close(done) }()
+		go func() { exchange(t, a, b, 4<<20); close(done) }()
 		if err := p.inside(func() error {
 			l, err := netlink.LinkByName("tap1")
 			return errors.Join(err, netlink.LinkSetMTU(l, 1300))
@@ -136,6 +140,8 @@ func TestKernelLowersThePathsMTU(t *testing.T) {
 			t.Error(err)
 		}
 		<-done
+		a, b = meet() // if that was all there before
+		exchange(t, a, b, 100_000)
 		dst := netip.MustParseAddr("10.78.0.2")
 		u := dial(t, p.stack, "udp", "10.78.0.2:53")
 		in, err := far.ListenPacket("udp", ":53")

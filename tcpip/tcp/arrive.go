@@ -8,7 +8,7 @@ import (
 
 // Arrive takes a segment that has come for this connection (RFC 9293, section 3.10.7). What it answers is sent by Output.
 func (c *Conn) Arrive(now Time, s *Segment) {
-	c.now = now
+	c.at(now)
 	switch c.state {
 	case Closed:
 	case SynSent:

@@ -8,7 +8,7 @@ import (
 
 // Unreachable ends a connection that is being opened: the network says that nobody is there (RFC 1122, section 4.2.3.9).
 func (c *Conn) Unreachable(now Time) {
-	c.now = now
+	c.at(now)
 	if c.state == SynSent {
 		c.fail(Unreachable)
 	}
@@ -22,7 +22,7 @@ func (c *Conn) UnderWay(seq wire.Seq) bool {
 // SetPathMTU has segments be as large as a packet of so many bytes takes, and both ends. When that is less than before, what was larger is sent again at once (RFC 1191,
 // section 6.5).
 func (c *Conn) SetPathMTU(now Time, mtu int) {
-	c.now = now
+	c.at(now)
 	mss := min(max(mtu-wire.IPv4Header-wire.TCPHeader, leastMSS), c.agreed)
 	if mss == c.mss || !c.state.synchronized() {
 		return

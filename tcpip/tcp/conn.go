@@ -95,7 +95,7 @@ func Dial(cfg *Config, iss wire.Seq, skew uint32) *Conn {
 // Accept is a connection that answers a SYN.
 func Accept(cfg *Config, iss wire.Seq, skew uint32, syn *Segment, now Time) *Conn {
 	c := newConn(cfg, iss, skew)
-	c.now = now
+	c.at(now)
 	c.state = SynReceived
 	c.passive = true
 	c.agree(syn)
@@ -172,6 +172,10 @@ func (o *options) payload() int {
 	}
 	return o.mss
 }
+
+// at is the time of a call. Goroutines that take turns may have looked at the clock in another order: the connection's time does not go back all the same, since to
+// the peer a segment with an earlier timestamp is an old one.
+func (c *Conn) at(now Time) { c.now = max(c.now, now) }
 
 // State is the connection's.
 func (c *Conn) State() State { return c.state }

@@ -4,7 +4,7 @@ import "weir/wire"
 
 // Output sends what is due. It is called after every other call, or once after several: an acknowledgment then stands for all of them.
 func (c *Conn) Output(now Time, emit Emit) {
-	c.now = now
+	c.at(now)
 	switch {
 	case c.rstDue:
 		c.sendRST(emit)

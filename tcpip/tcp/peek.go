@@ -5,7 +5,7 @@ func (c *Conn) Peek(most int) []byte { return c.in.next(most) }
 
 // Discard takes off bytes that Peek gave.
 func (c *Conn) Discard(now Time, n int) {
-	c.now = now
+	c.at(now)
 	c.taken(n)
 }
 

@@ -58,7 +58,7 @@ func (c *Conn) AtEnd() bool { return c.in.n == 0 && (c.fin || c.state == Closed)
 
 // Read gives bytes that have come, in order. When there are none, Readable tells of more; AtEnd says whether there will be.
 func (c *Conn) Read(now Time, p []byte) int {
-	c.now = now
+	c.at(now)
 	n := min(len(p), c.in.n)
 	if n == 0 {
 		return 0

@@ -50,7 +50,7 @@ func (s *sender) finSent() bool { return s.finAsked && s.end().Less(s.nxt) }
 // Write takes bytes to be sent, and says how many there was room for. When it is not all, Writable tells of more.
 // There is no room any more behind CloseWrite.
 func (c *Conn) Write(now Time, p []byte) int {
-	c.now = now
+	c.at(now)
 	if c.finAsked || c.state != Established && c.state != CloseWait && c.state != SynSent && c.state != SynReceived {
 		return 0
 	}
@@ -84,7 +84,7 @@ const roomEvery = 100 * time.Millisecond
 
 // CloseWrite ends the stream: FIN goes behind what waits.
 func (c *Conn) CloseWrite(now Time) {
-	c.now = now
+	c.at(now)
 	if c.finAsked {
 		return
 	}
@@ -103,7 +103,7 @@ func (c *Conn) CloseWrite(now Time) {
 
 // Abort ends the connection at once; the peer is told by RST.
 func (c *Conn) Abort(now Time) {
-	c.now = now
+	c.at(now)
 	told := c.state != Closed && c.state != SynSent && c.state != TimeWait
 	c.fail(Aborted)
 	c.rstDue = told

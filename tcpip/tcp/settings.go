@@ -16,7 +16,7 @@ func (c *Conn) KeepAlive() KeepAlive {
 
 // SetKeepAlive has the peer probed otherwise.
 func (c *Conn) SetKeepAlive(now Time, k KeepAlive) {
-	c.now = now
+	c.at(now)
 	c.change(func(cfg *Config) { cfg.KeepIdle, cfg.KeepEvery, cfg.KeepTries = k.Idle, k.Every, k.Tries })
 	c.keepTries, c.keepAt = 0, 0
 	if k.Idle > 0 && c.state.synchronized() && c.state != TimeWait {

@@ -34,7 +34,7 @@ func (c *Conn) Deadline() Time {
 
 // Tick does what is due. What it sends is sent by Output.
 func (c *Conn) Tick(now Time) {
-	c.now = now
+	c.at(now)
 	if c.state == TimeWait && c.waitUntil.due(now) {
 		c.finish()
 		return

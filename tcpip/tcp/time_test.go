@@ -1,0 +1,33 @@
+package tcp
+
+import (
+	"testing"
+	"time"
+
+	"weir/wire"
+)
+
+// A goroutine that has looked at the clock before another one, and calls behind it, does not have the peer see an older timestamp, which would be dropped.
+func TestTimestampsDoNotGoBack(t *testing.T) {
+	cfg := Config{}.WithDefaults()
+	now := Time(time.Hour)
+	syn := Segment{Flags: wire.SYN, Window: 65535, Options: wire.TCPOptions{MSS: 1000, Stamped: true, Stamp: 1}}
+	c := Accept(&cfg, 0, 0, &syn, now)
+	var last wire.Stamp
+	note := func(o *Sending) {
+		if o.Options.Stamp.Less(last) {
+			t.Errorf("%v has timestamp %d, behind one with %d", o.Flags, o.Options.Stamp, last)
+		}
+		last = o.Options.Stamp
+	}
+	c.Output(now, note)
+	stamps := wire.TCPOptions{Stamped: true, Stamp: 2}
+	c.Arrive(now, &Segment{Seq: 1, Ack: 1, Flags: wire.ACK, Window: 65535, Options: stamps})
+	c.Write(now.Add(20*time.Millisecond), make([]byte, 100)) // the application
+	c.Output(now.Add(20*time.Millisecond), note)
+	c.Arrive(now.Add(10*time.Millisecond), &Segment{Seq: 1, Ack: 1, Flags: wire.ACK, Window: 65535, Options: stamps, Payload: make([]byte, 10)}) // the reader
+	c.Output(now.Add(10*time.Millisecond), note)
+	if c.Read(now.Add(5*time.Millisecond), make([]byte, 10)); last == 0 {
+		t.Error("nothing was sent")
+	}
+}
