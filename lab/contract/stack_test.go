@@ -1,0 +1,106 @@
+package contract
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/lab/subject"
+)
+
+// serveStack is a TCP/IP stack, which is the kernel's, or one with a fault. The test binary runs it when called with "stack FAULT HOST".
+func serveStack(fault, host string) {
+	orders := make(chan os.Signal, 4) // from the runtime
+	signal.Notify(orders, syscall.SIGTERM, syscall.SIGUSR1)
+	for port, answer := range map[string]func(net.Conn){
+		"7": func(c net.Conn) {
+			if fault == "swallows" {
+				_, _ = io.CopyN(c, c, 1000)
+				_, _ = io.CopyN(io.Discard, c, 1)
+			}
+			_, _ = io.Copy(c, c)
+		},
+		"9": func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
+		"19": func(c net.Conn) {
+			for block := make([]byte, 1<<16); ; {
+				if _, err := c.Write(block); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		l, err := net.Listen("tcp4", net.JoinHostPort(host, port))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		go func() {
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				go func() {
+					answer(c)
+					c.Close()
+				}()
+			}
+		}()
+	}
+	fmt.Println("ready")
+	for order := range orders {
+		switch {
+		case order == syscall.SIGTERM && fault == "ends badly":
+			os.Exit(3)
+		case order == syscall.SIGTERM:
+			os.Exit(0)
+		case fault != "is mute":
+			fmt.Println(`{"heap_bytes":1,"pauses_ns":{"max":1}}`)
+		}
+	}
+}
+
+// faultyStack describes the stack of the tests with a fault ("" for none).
+func faultyStack(t *testing.T, fault string) *subject.Subject {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "subject.toml")
+	text := fmt.Sprintf("name=\"faulty\"\nlanguage=\"Go\"\nparadigm=\"the kernel's\"\nworkloads=[\"stack\"]\nnetwork=\"veth\"\nready=\"line: ready\"\nrun=[%q, \"stack\", %q, \"{host}\"]\n", self, fault)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := subject.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestStacksPassAndFailAsTheyShould(t *testing.T) {
+	for fault, want := range map[string]string{"": "", "swallows": "echo: expected 1048576 bytes back", "ends badly": "SIGTERM", "is mute": "SIGUSR1: expected a line of JSON"} {
+		t.Run("it "+fault, func(t *testing.T) {
+			t.Parallel()
+			said, o := "", Options{}
+			if fault == "is mute" {
+				o = Options{Only: []string{"SIGUSR1"}, Patience: time.Second} // which is waited for in vain
+			}
+			for _, o := range Check(t.Context(), faultyStack(t, fault), o) {
+				if o.Skipped != "" && o.Name == "start" {
+					t.Skip(o.Skipped)
+				}
+				if o.Err != nil {
+					said += o.Name + ": " + o.Err.Error() + "\n"
+				}
+			}
+			if (want == "") != (said == "") || !strings.Contains(said, want) {
+				t.Errorf("it failed because %q, want %q", said, want)
+			}
+		})
+	}
+}
