@@ -50,9 +50,11 @@ func (b *budget) Put(p []byte) {
 	putBuffer(p)
 }
 
-// Share implements tcp.Memory.
-func (b *budget) Share() int {
+// Share implements tcp.Memory. The last sixteenth is for what comes.
+func (b *budget) Share(sending bool) int {
 	switch left := b.left.Load(); {
+	case sending && left < b.all/16:
+		return 0
 	case left > b.all/2:
 		return tcp.Plenty
 	case left > b.all/8*3:

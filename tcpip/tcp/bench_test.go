@@ -58,7 +58,7 @@ func (k kept) Get(size int) []byte {
 	return b
 }
 
-func (k kept) Share() int { return Plenty }
+func (k kept) Share(bool) int { return Plenty }
 
 func (k kept) Put(b []byte) { k[len(b)] = append(k[len(b)], b) }
 

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// burst sends 8 MB over a path that nothing is lost on, and gives the most that went at once, as a share of the window then.
+// burst sends 3 MB over a path that nothing is lost on, and gives the most that went at once, as a share of the window then.
 func burst(t *testing.T, delay time.Duration) (most float64) {
 	s := newSim(t, 1)
 	s.delay = delay
 	s.connect(Config{Superframe: 60000}, Config{})
 	a, b := s.ends[0], s.ends[1]
-	a.send = random(8<<20, 1)
+	a.send = random(3<<20, 1)
 	var at Time
 	at0 := 0
 	s.sends = func(from, bytes int) {
@@ -22,7 +22,7 @@ func burst(t *testing.T, delay time.Duration) (most float64) {
 			at, at0 = s.now, 0
 		}
 		at0 += bytes
-		if a.cwnd.size > 4*paceLeast {
+		if a.cwnd.size > 2*paceLeast {
 			most = max(most, float64(at0)/float64(a.cwnd.size))
 		}
 	}

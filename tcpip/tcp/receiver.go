@@ -109,7 +109,7 @@ func (c *Conn) offer() {
 
 // room is how many bytes from rcv on there is room for.
 func (c *Conn) room() int {
-	return min(max(0, min(c.limit, c.cfg.Memory.Share())-c.in.n), 65535<<c.scale)
+	return min(max(0, min(c.limit, c.cfg.Memory.Share(false))-c.in.n), 65535<<c.scale)
 }
 
 // window is what to tell the peer, scaled. It never takes back what was told.
@@ -154,7 +154,7 @@ func (c *Conn) tuned(n int) {
 	if rtt == 0 || c.now.Sub(t.begun) < rtt {
 		return
 	}
-	if t.copied > t.space && c.cfg.Memory.Share() == Plenty {
+	if t.copied > t.space && c.cfg.Memory.Share(false) == Plenty {
 		want := 2*t.copied + 16*c.mss
 		if t.space > 0 { // the peer goes faster and faster: in the next round trips too
 			want += int(2 * int64(want) * int64(t.copied-t.space) / int64(t.space))

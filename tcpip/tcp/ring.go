@@ -4,7 +4,10 @@ package tcp
 type Memory interface {
 	Get(size int) []byte // of this length; nil: there is none left
 	Put(b []byte)        // one that Get gave, and nobody uses any more
-	Share() int          // bytes of each buffer that a connection is to make do with: small where little is left
+
+	// Share is how many bytes of what it sends, or of what has come, a connection is to make do with: few where little is left. There has to be some left for
+	// what comes when there is none for what is sent: two ends that both wait for memory to receive would wait for ever.
+	Share(sending bool) int
 }
 
 // plain is the Memory of those who need no cap.
@@ -12,7 +15,7 @@ type plain struct{}
 
 func (plain) Get(size int) []byte { return make([]byte, size) }
 func (plain) Put([]byte)          {}
-func (plain) Share() int          { return Plenty }
+func (plain) Share(bool) int      { return Plenty }
 
 // Plenty is a share that bounds nothing.
 const Plenty = 1 << 40
@@ -59,6 +62,14 @@ func (r *ring) reserve(size, keep int, m Memory) bool {
 	}
 	r.b, r.head = b, 0
 	return true
+}
+
+// wants is how large a buffer has to be had for so many bytes; 0: none, there is room.
+func (r *ring) wants(size int) int {
+	if size <= len(r.b) {
+		return 0
+	}
+	return r.length(size)
 }
 
 // length is how large a buffer for so many bytes is.

@@ -162,7 +162,7 @@ func (s *script) config(words []string) {
 		case "receive":
 			s.cfg.Receive = Range{n, n}
 		case "memory":
-			s.cfg.Memory = &capped{n}
+			s.cfg.Memory = &capped{left: n}
 		case "nosack":
 			s.cfg.NoSACK = true
 		case "nostamps":
@@ -401,7 +401,10 @@ func (s *script) arrives(words []string) {
 }
 
 // capped is a little memory.
-type capped struct{ left int }
+type capped struct {
+	left int
+	kept int // for what comes
+}
 
 func (c *capped) Get(size int) []byte {
 	if size > c.left {
@@ -413,7 +416,12 @@ func (c *capped) Get(size int) []byte {
 
 func (c *capped) Put(b []byte) { c.left += len(b) }
 
-func (c *capped) Share() int { return c.left }
+func (c *capped) Share(sending bool) int {
+	if sending {
+		return max(0, c.left-c.kept)
+	}
+	return c.left
+}
 
 // secret is a keyed hash that scripts can do with.
 func secret(kind byte, count uint32) uint32 { return (uint32(kind)<<16 + count + 77) * 2654435761 }

@@ -54,12 +54,16 @@ func (c *Conn) Write(now Time, p []byte) int {
 	if c.finAsked || c.state != Established && c.state != CloseWait && c.state != SynSent && c.state != SynReceived {
 		return 0
 	}
+	share := c.cfg.Memory.Share(true)
 	n := min(len(p), c.sendLimit()-c.out.n)
-	for ; n > 0 && !c.out.reserve(c.out.n+n, c.out.n, c.cfg.Memory); n /= 2 {
+	for ; n > 0 && (c.out.wants(c.out.n+n) > share || !c.out.reserve(c.out.n+n, c.out.n, c.cfg.Memory)); n /= 2 {
 		c.roomAt = now.Add(roomEvery) // nobody tells when there is memory again
 	}
 	if n <= 0 {
 		c.full = true
+		if c.out.n == 0 {
+			c.roomAt = now.Add(roomEvery)
+		}
 		return 0
 	}
 	c.out.put(c.out.n, p[:n])
@@ -73,7 +77,7 @@ func (c *Conn) Room() int { return max(0, c.sendLimit()-c.out.n) }
 
 // sendLimit is how much may wait to be sent or acknowledged: two windows, so that the next is there when one is acknowledged.
 func (c *Conn) sendLimit() int {
-	return min(max(2*c.cwnd.size, c.cfg.Send.First), c.cfg.Send.Most, c.cfg.Memory.Share())
+	return min(max(2*c.cwnd.size, c.cfg.Send.First), c.cfg.Send.Most, c.cfg.Memory.Share(true))
 }
 
 // Hungry says whether a Write found no memory: Deadline is when to look again.

@@ -28,6 +28,7 @@ type sim struct {
 	trace         bool
 	sends         func(from int, bytes int) // is told of each segment; may be nil
 	dropped       int
+	marks         float64 // the share of segments that are marked, of those that may be
 }
 
 // end is one end, with what it sends and has received.
@@ -76,7 +77,8 @@ func (s *sim) emit(from int) Emit {
 		}
 		for first := true; first || len(data) > 0; first = false {
 			n := min(size, len(data))
-			seg := Segment{Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options}
+			seg := Segment{Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Urgent: o.Urgent, Options: o.Options}
+			seg.Marked = o.Capable && s.rand.Float64() < s.marks
 			if n < len(data) {
 				seg.Flags &^= wire.FIN | wire.PSH
 			}
@@ -247,6 +249,9 @@ func TestAllArrives(t *testing.T) {
 	}
 }
 
+// newCapped is a little memory, half of which is for what comes.
+func newCapped(n int) *capped { return &capped{left: n, kept: n / 2} }
+
 func TestSeeds(t *testing.T) {
 	for seed := range uint64(500) {
 		s := newSim(t, seed)
@@ -257,8 +262,9 @@ func TestSeeds(t *testing.T) {
 		if r.IntN(3) == 0 {
 			s.rate, s.room = 1e5+r.Float64()*1e7, 3000+r.IntN(100_000)
 		}
+		s.marks = float64(r.IntN(2)) * r.Float64() * 0.2
 		conf := func() Config {
-			return Config{NoSACK: r.IntN(4) == 0, NoStamps: r.IntN(4) == 0, NoScale: r.IntN(4) == 0, Congestion: Algorithm(r.IntN(2)), Superframe: r.IntN(2) * 60000,
+			return Config{ECN: ECN(r.IntN(3)), Memory: newCapped(16<<10 + r.IntN(200_000)), NoSACK: r.IntN(4) == 0, NoStamps: r.IntN(4) == 0, NoScale: r.IntN(4) == 0, Congestion: Algorithm(r.IntN(2)), Superframe: r.IntN(2) * 60000,
 				MSS: 500 + r.IntN(960), Receive: Range{2000 + r.IntN(60_000), 4000 + r.IntN(500_000)}}
 		}
 		s.connect(conf(), conf())
