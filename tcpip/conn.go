@@ -7,8 +7,6 @@ import (
 	"syscall"
 	"time"
 
-	"weir/tcpip/icmp"
-	"weir/tcpip/ip"
 	"weir/tcpip/link"
 	"weir/tcpip/tcp"
 	"weir/wire"
@@ -109,17 +107,6 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 		c.lane.rouse()
 	}
 	return told
-}
-
-// measure has segments be as large as the path is known to take, and looks again when that may have changed.
-func (c *Conn) measure(now tcp.Time) {
-	mtu, cut := c.s.mtu(c.key.remote.Addr(), c.iface)
-	c.cut = cut
-	c.tcp.SetPathMTU(now, mtu)
-	c.measureAt = 0
-	if mtu < c.iface.caps.MTU {
-		c.measureAt = now.Add(ip.PathTime)
-	}
 }
 
 // believed is how long a connection knows where its neighbour is; then it asks the table again, which asks the neighbour when it has to.
@@ -305,29 +292,6 @@ func (c *Conn) resolve(p *link.Parts) bool {
 		copy(p.Head, c.dst[:])
 	}
 	return c.known
-}
-
-// reported takes what the network says of a packet of the connection's, and says whether that can be true: the sequence number has to be of what is
-// under way (RFC 5927, section 4.1).
-func (c *Conn) reported(r icmp.Report, seq wire.Seq, now tcp.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.tcp.UnderWay(seq) {
-		return false
-	}
-	switch {
-	case r.Problem == icmp.TooBig:
-		c.s.tooBig(c.key.remote.Addr(), r, now)
-		c.measure(now)
-		c.flush(now)
-	case c.tcp.State() == tcp.SynSent && (r.Problem == icmp.PortUnreachable || r.Problem == icmp.ProtocolUnreachable):
-		c.soft = syscall.ECONNREFUSED
-		c.tcp.Unreachable(now)
-		c.flush(now)
-	default:
-		c.soft = errorOf(r.Problem) // a connection outlives it (RFC 5461, section 4)
-	}
-	return true
 }
 
 // failure is why the connection ended; io.EOF if it ended in good order. The caller holds mu.

@@ -8,7 +8,6 @@ import (
 
 	"weir/tcpip/icmp"
 	"weir/tcpip/ip"
-	"weir/tcpip/tcp"
 	"weir/wire"
 )
 
@@ -86,14 +85,6 @@ func (p *packet) reported(r icmp.Report) layer {
 		return p.drop(DropICMP)
 	}
 	return done
-}
-
-// tooBig remembers how large packets may be, and says so.
-func (s *Stack) tooBig(dst netip.Addr, r icmp.Report, now tcp.Time) int {
-	s.pathsMu.Lock()
-	defer s.pathsMu.Unlock()
-	defer func() { s.narrow.Store(int32(s.paths.Len())) }()
-	return s.paths.TooBig(dst, r.Length, r.NextMTU, ip.Time(now))
 }
 
 // errorOf is what an application is told.

@@ -96,17 +96,6 @@ func (s *Stack) id(src, dst netip.Addr) uint16 {
 	return uint16(h>>48) + uint16(s.ids[h%uint64(len(s.ids))].Add(1))
 }
 
-// mtu is how large a packet for an address may be, and whether somebody on the way has to be allowed to cut it.
-func (s *Stack) mtu(dst netip.Addr, i *iface) (mtu int, cut bool) {
-	if i.local || s.narrow.Load() == 0 {
-		return i.caps.MTU, false
-	}
-	s.pathsMu.Lock()
-	defer s.pathsMu.Unlock()
-	defer func() { s.narrow.Store(int32(s.paths.Len())) }()
-	return s.paths.MTU(dst, i.caps.MTU, ip.Time(s.now()))
-}
-
 // complain sends an ICMP error about a packet, if there may be one, and not too often.
 func (s *Stack) complain(about wire.IPv4, everybody bool, t wire.ICMPType, code uint8, rest uint32) {
 	quote, ok := icmp.Quote(about, everybody)
