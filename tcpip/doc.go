@@ -31,7 +31,7 @@
 //	                              before icmp, udp and tcp. What finds no room is dropped, and counted: DropEthernetQueue to DropTCPQueue.
 //
 // Either way a reader has one batch under way, and reads again when all of it is through: the frames lie in the queue's own buffers, and what comes meanwhile waits in the
-// device, which drops when it is full, and counts that (link.Counters). There is a reader for each queue of the link and one for the loopback; their batches are dealt with
+// device, which drops when it is full, and counts that: a pair and the loopback in link.Counters, a TAP device where the kernel does (ip -s link, TX dropped). There is a reader for each queue of the link and one for the loopback; their batches are dealt with
 // side by side. A reader waits for dealers, and dealers, who write to the loopback and so come before its reader, wait for nobody: no cycle waits.
 //
 // A connection is a pure state machine (package tcp) under a lock of its own: the tcp layer hands it segments, the application bytes, and whoever did lets it send what is then

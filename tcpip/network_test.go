@@ -2,9 +2,11 @@ package tcpip
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -195,4 +197,21 @@ func TestAStackIsDrawn(t *testing.T) {
 			t.Errorf("what happens when a queue is full: %v in\n%s", waits, mermaid)
 		}
 	})
+}
+
+// The package's comment draws the net that there is.
+func TestTheCommentDrawsTheNet(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{fmt.Sprintf("room for %d\n", edgeRoom)}
+	for _, d := range dealers {
+		names = append(names, "> "+d.name+" ")
+	}
+	for _, name := range names {
+		if !strings.Contains(string(text), name) {
+			t.Errorf("doc.go has no %q", name)
+		}
+	}
 }
