@@ -55,8 +55,8 @@ Examples:
   weir serve site.hcl --run network     each component a process of its own
   sudo weir serve www --stack addr=10.0.0.2/24,setup     on a TCP/IP stack of its own, at http://10.0.0.2/
 
---stack takes what weir stack up takes, with commas between: addr, tap, gateway, dns, mtu, offload, queues, run, pcap, setup, namespace, peer,
-bridge and metrics. Without --listen it listens on port 80 of the host's address; weir stack netstat and the others use the host while it runs.
+--stack takes what weir stack up takes, with commas between: addr, tap, gateway, dns, mtu, offload, queues, run, pcap, setup, probe,
+namespace, peer, bridge and metrics. Without --listen it listens on port 80 of the host's address; weir stack netstat and the others use the host while it runs.
 
 SIGTERM and Ctrl-C stop: what is being answered is finished first. A second one ends that at once.
 

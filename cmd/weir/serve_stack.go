@@ -76,6 +76,8 @@ func stackSpec(text string) (*stackUpCmd, error) {
 		switch {
 		case key == "setup" && !valued:
 			c.Setup = true
+		case key == "probe" && !valued:
+			c.Probe = true
 		case key == "dns" && valued:
 			c.DNS = append(c.DNS, value)
 		case texts[key] != nil && value != "":

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"weir/tcpip"
 	"weir/tcpip/host"
 	"weir/web"
 	"weir/web/components/compress"
@@ -139,9 +140,22 @@ func (t *terminal) hostIsUp(h *host.Host, c *host.Config) {
 	if i := host.ImpairmentText(h.Impairment()); i != "off" {
 		say("frames are impaired: %s", i)
 	}
-	in := ""
-	if c.Namespace != "" {
-		in = "ip netns exec " + c.Namespace + " "
+	from := ""
+	if c.Bridge != "" && !c.Peer.IsValid() { // this machine has no address there
+		say("try: ping %s from another machine, weir stack netstat; Ctrl-C ends it", addr)
+		return
 	}
-	say("try: %sping %s, weir stack netstat; Ctrl-C ends it", in, addr)
+	if c.Namespace != "" {
+		from = "ip netns exec " + c.Namespace + " "
+	}
+	say("try: %sping %s, weir stack netstat; Ctrl-C ends it", from, addr)
+}
+
+// conflict tells that somebody else uses the host's address.
+func (t *terminal) conflict(with tcpip.Conflict) {
+	so := "give one of them another address"
+	if with.Lost {
+		so = "it was given up here"
+	}
+	fmt.Fprintf(t.err, "weir: %s is used by %s too: %s\n", with.Addr, with.By, so)
 }

@@ -31,6 +31,7 @@ type stackUpCmd struct {
 	Peer      string `placeholder:"CIDR" help:"With --setup: this machine's address on the device; the first other one of the host's network."`
 	Bridge    string `placeholder:"IF" help:"With --setup: join the device to this interface, so that others on it reach the host."`
 
+	Probe   bool     `help:"Ask first, for some seconds, whether somebody else has the address; end if so."`
 	Metrics string   `placeholder:"HOST:PORT" help:"Where on this machine to tell Prometheus of the host, at /metrics."`
 	Impair  string   `placeholder:"SPEC" help:"What to do to frames, both ways, as weir stack impair says it: loss=1%,delay=20ms."`
 	Service []string `sep:"none" placeholder:"NAME=PORT" help:"What to do at a port: echo=7, discard=9, source=19 or files=80:DIR; may be said several times."`
@@ -47,7 +48,7 @@ Examples:
 
   sudo weir stack up --addr 10.0.0.2/24 --setup --service files=80:www
   sudo weir stack up --addr 10.0.0.2/24 --setup --namespace lab --service echo=7 --pcap lab.pcapng
-  sudo weir stack up --addr 192.168.1.77/24 --setup --bridge eth1 --gateway 192.168.1.1 --dns 192.168.1.1
+  sudo weir stack up --addr 192.168.1.77/24 --probe --setup --bridge eth1 --gateway 192.168.1.1 --dns 192.168.1.1
 
 Without root, on a device that was made for you:
 
@@ -63,7 +64,7 @@ Exit status: 0 ended, 1 it couldn't be done or the device went away, 2 bad flags
 
 // config is the host that the flags ask for.
 func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
-	h := host.Config{Tap: c.Tap, Namespace: c.Namespace, MTU: c.MTU, Queues: c.Queues, Plain: c.Offload == "off", Run: tcpip.Run(c.Way), Setup: c.Setup, Bridge: c.Bridge, Capture: c.Pcap,
+	h := host.Config{Tap: c.Tap, Namespace: c.Namespace, MTU: c.MTU, Queues: c.Queues, Plain: c.Offload == "off", Run: tcpip.Run(c.Way), Probe: c.Probe, Conflict: t.conflict, Setup: c.Setup, Bridge: c.Bridge, Capture: c.Pcap,
 		Control: filepath.Join(controlFolders()[0], host.SocketName(c.Tap, c.Namespace))}
 	var err error
 	if h.Addr, err = prefix("--addr", c.Addr); err != nil {
@@ -126,6 +127,9 @@ func (c *stackUpCmd) Run(ctx context.Context, t *terminal) (err error) {
 	config, err := c.config(t)
 	if err != nil {
 		return err
+	}
+	if c.Probe {
+		fmt.Fprintf(t.err, "weir: asking whether somebody has %s, for some seconds\n", config.Addr.Addr())
 	}
 	h, err := startHost(config)
 	if err != nil {

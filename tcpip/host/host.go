@@ -33,6 +33,9 @@ type Config struct {
 	Plain     bool             // no superframes, and no checksums left to the device
 	Run       tcpip.Run        // how packets are carried up; default tcpip.RunChain
 
+	Probe    bool                 // ask first whether somebody has the address: Start takes 5 to 7 s then, and fails if somebody has
+	Conflict func(tcpip.Conflict) // is told by Run that somebody else uses the address; nil: nobody is. What comes while it runs, but one, it is not told
+
 	Setup  bool         // make the device ready on the kernel's side, and leave things as they were at the end
 	Peer   netip.Prefix // with Setup: the kernel's own address on it; zero: see KernelAddr
 	Bridge string       // with Setup: an interface that is joined to the device by a bridge
@@ -89,6 +92,8 @@ type Host struct {
 	control  net.Listener // nil: there is none
 	failed   chan error   // from the link's readers -> Run; capacity 1, what finds no room is dropped; never closed
 
+	conflicts chan tcpip.Conflict // from the stack -> Run; capacity 1, what finds no room is dropped; never closed
+
 	listeners []net.Listener // of the services, in their order; nil for those of sessions
 	capture   bool           // the file was made
 	undo      []func() error // what Close does, the last one first
@@ -104,7 +109,7 @@ func Start(c Config) (*Host, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	h := &Host{config: c, began: time.Now(), failed: make(chan error, 1)}
+	h := &Host{config: c, began: time.Now(), failed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1)}
 	for _, step := range []func() error{h.open, h.setup, h.start, h.listen} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, h.Close(), h.discard())
@@ -152,7 +157,7 @@ func (h *Host) on(way link.Link) (err error) {
 	if h.impaired, err = link.Impair(way, h.both(h.impairment)); err != nil {
 		return err
 	}
-	if h.stack, err = tcpip.New(h.config.stack(&watched{h.impaired, h.failed})); err != nil {
+	if h.stack, err = tcpip.New(h.stackConfig(&watched{h.impaired, h.failed})); err != nil {
 		return errors.Join(err, h.impaired.Close())
 	}
 	h.later(h.stack.Close)
@@ -188,9 +193,16 @@ func (h *Host) discard() error {
 	return os.Remove(h.config.Capture)
 }
 
-// stack is the stack's config on a link.
-func (c *Config) stack(l link.Link) tcpip.Config {
-	s := tcpip.Config{Link: l, Addrs: []netip.Prefix{c.Addr}, Resolver: c.DNS, Run: c.Run}
+// stackConfig is the stack's on a link.
+func (h *Host) stackConfig(l link.Link) tcpip.Config {
+	c := &h.config
+	s := tcpip.Config{Link: l, Addrs: []netip.Prefix{c.Addr}, Resolver: c.DNS, Run: c.Run, Probe: c.Probe}
+	s.OnConflict = func(with tcpip.Conflict) {
+		select {
+		case h.conflicts <- with:
+		default:
+		}
+	}
 	if c.Gateway.IsValid() {
 		s.Routes = []ip.Route{{To: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Via: c.Gateway}}
 	}
@@ -238,6 +250,7 @@ func (h *Host) Run(ctx context.Context) error {
 	if h.control != nil {
 		all.Go(func() { h.serve(ctx) })
 	}
+	all.Go(func() { h.tell(ctx) })
 	var err error
 	select {
 	case <-ctx.Done():
@@ -250,6 +263,20 @@ func (h *Host) Run(ctx context.Context) error {
 		err = errors.Join(err, <-failed)
 	}
 	return err
+}
+
+// tell tells of conflicts until ctx ends.
+func (h *Host) tell(ctx context.Context) {
+	for {
+		select {
+		case with := <-h.conflicts:
+			if h.config.Conflict != nil {
+				h.config.Conflict(with)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Close ends the host: first the stack and with it all connections, then its link, whose capture is written whole, then what Setup made. It may be called

@@ -27,7 +27,7 @@ const patience = 30 * time.Second
 func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
 	t.Helper()
 	near, far := link.Pair(link.PairConfig{})
-	h := &Host{began: time.Now(), failed: make(chan error, 1), config: Config{Tap: "weir0", Addr: netip.MustParsePrefix("10.0.0.2/24"), Services: services,
+	h := &Host{began: time.Now(), failed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1), config: Config{Tap: "weir0", Addr: netip.MustParsePrefix("10.0.0.2/24"), Services: services,
 		Control: filepath.Join(t.TempDir(), "control", SocketName("weir0", ""))}}
 	for _, step := range []func() error{h.open, func() error { return h.on(near) }, h.listen} {
 		if err := step(); err != nil {
