@@ -163,3 +163,33 @@ func talk(a, b *Stack) {
 		b.Ping(context.Background(), benchHost, size) //nolint:errcheck // see above
 	}
 }
+
+// hostOn makes a stack on a link, until the test ends.
+func hostOn(t testing.TB, l link.Link, addr string, change ...func(*Config)) *Stack {
+	t.Helper()
+	c := Config{Link: l, Addrs: []netip.Prefix{netip.MustParsePrefix(addr)}}
+	for _, f := range change {
+		f(&c)
+	}
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		if held := s.held(); held != 0 {
+			t.Errorf("buffers of %d bytes are left", held)
+		}
+	})
+	return s
+}
+
+// held is how many bytes the buffers of all connections hold.
+func (s *Stack) held() int64 { return int64(s.cfg.Memory) - s.budget.left.Load() }
+
+// unfinished is how many bytes of fragments wait for others.
+func (s *Stack) unfinished() int {
+	s.fragsMu.Lock()
+	defer s.fragsMu.Unlock()
+	return s.fragments.Held()
+}

@@ -78,26 +78,6 @@ func device(t testing.TB, c link.SetupConfig, plain bool) *link.Tap {
 	return tap
 }
 
-// hostOn makes a stack on a link, until the test ends.
-func hostOn(t testing.TB, l link.Link, addr string, change ...func(*Config)) *Stack {
-	t.Helper()
-	c := Config{Link: l, Addrs: []netip.Prefix{netip.MustParsePrefix(addr)}}
-	for _, f := range change {
-		f(&c)
-	}
-	s, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		s.Close()
-		if held := s.held(); held != 0 {
-			t.Errorf("buffers of %d bytes are left", held)
-		}
-	})
-	return s
-}
-
 // inside calls do on a thread in the kernel's namespace, and returns its error. Sockets that it makes are the kernel's there, for ever.
 func (p *peer) inside(do func() error) error {
 	done := make(chan error, 1) // the goroutine below -> here: one answer
@@ -202,16 +182,6 @@ func until(t testing.TB, what string, is func() bool) {
 			t.Fatalf("after %v it is not so that %s", patience, what)
 		}
 	}
-}
-
-// held is how many bytes the buffers of all connections hold.
-func (s *Stack) held() int64 { return int64(s.cfg.Memory) - s.budget.left.Load() }
-
-// unfinished is how many bytes of fragments wait for others.
-func (s *Stack) unfinished() int {
-	s.fragsMu.Lock()
-	defer s.fragsMu.Unlock()
-	return s.fragments.Held()
 }
 
 // counted is what the kernel has counted of something in its namespace (Linux, TcpExt of /proc/net/netstat).
