@@ -5,7 +5,8 @@
 // trials run, made from a seed alone. A trial starts one subject afresh, warms it, measures it and judges
 // whether the measurement may count; a Runner carries out a plan, keeps every trial the moment it ends,
 // and goes on where an interrupted run stopped. What was found is a result.Results. A load is of messages on
-// connections or, where the workload is page or files, of HTTP requests, which are called messages too.
+// connections or, by the workload, of HTTP requests, of what members of a chat's rooms are told, or of operations on a TCP/IP
+// stack, for which each trial has a network of its own; all are called messages.
 //
 // The parts stand in folders of their own: subject (servers under test), contract (what makes them
 // comparable), load (the generator), sample (accounting), reason (system calls and wake-ups), stat and

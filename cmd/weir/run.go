@@ -22,7 +22,7 @@ import (
 )
 
 type runCmd struct {
-	Experiment string `arg:"" optional:"" default:"im" help:"A built-in experiment (im, im-published, web, pipes) or the path of a .toml file."`
+	Experiment string `arg:"" optional:"" default:"im" help:"A built-in experiment (im, im-published, web, pipes, chat, stack) or the path of a .toml file."`
 
 	Quick      bool `xor:"form" help:"As many short blocks as fit four minutes."`
 	Paper      bool `xor:"form" help:"The published plan, for im 60 seconds and 1 to 64 connections: about 2 hours."`
@@ -66,6 +66,7 @@ Examples:
   $ weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
   $ weir lab run im --quick --subject my-server/subject.toml
   $ weir lab run pipes --quick
+  $ weir lab run stack --quick
   $ weir lab run --resume runs/first`
 }
 
