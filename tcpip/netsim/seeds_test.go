@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"strconv"
 	"syscall"
 	"testing"
@@ -18,7 +19,7 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// A seed draws a path, and what applications do on it: some connections at once, dialed from either side, with writes of all lengths both ways, pauses, and
+// A seed draws a path, how the two stacks run, and what applications do on it: some connections at once, dialed from either side, with writes of all lengths both ways, pauses, and
 // ends in any order. All that is written has to come, in order, once, to the end; and when the last connection is over, nothing is left on either host:
 // no connection, no byte, no timer that would send anything, no goroutine.
 func TestSeeds(t *testing.T) {
@@ -35,6 +36,7 @@ type world struct {
 	pair     link.PairConfig
 	ways     [2]link.ImpairConfig
 	configs  [2]tcp.Config
+	runs     [2]tcpip.Run
 	sessions []session
 }
 
@@ -62,6 +64,10 @@ func drawn(r *rand.Rand) *world {
 	for i := range w.ways {
 		w.ways[i] = link.ImpairConfig{Out: way(r), Seed: r.Uint64()}
 		w.configs[i] = tcp.Config{NoSACK: r.IntN(6) == 0, NoStamps: r.IntN(6) == 0, NoScale: r.IntN(6) == 0, Congestion: tcp.Algorithm(r.IntN(2)), WaitTime: 5 * time.Second}
+		if w.runs[i] = tcpip.RunChain; r.IntN(4) == 0 {
+			w.runs[i] = tcpip.RunNetwork
+		}
+		w.configs[i].ECN = tcp.ECN(r.IntN(3))
 		if r.IntN(4) == 0 { // a buffer that is soon full
 			w.configs[i].Receive = tcp.Range{First: 4000, Most: 4000 + r.IntN(60_000)}
 		}
@@ -120,7 +126,10 @@ func (w *world) run(t *testing.T) {
 			t.Fatal(err)
 		}
 		links[i] = impaired
-		hosts[i] = stack(t, impaired, fmt.Sprintf("10.0.0.%d/24", i+1), w.configs[i])
+		own := netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
+		if hosts[i], err = tcpip.New(tcpip.Config{Link: impaired, Addrs: []netip.Prefix{netip.PrefixFrom(own, 24)}, TCP: w.configs[i], Run: w.runs[i]}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	results := make(chan error, len(w.sessions)) // the sessions -> here: one of each
 	for i, s := range w.sessions {
