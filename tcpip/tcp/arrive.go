@@ -198,6 +198,7 @@ func (c *Conn) inACK(s *Segment) {
 	if c.notice.agreed {
 		c.marked(s)
 	}
+	c.toldTimeout(s.Options.UserTimeout)
 	if c.state != Closed {
 		c.takePayload(s.Seq, s)
 	}

@@ -20,6 +20,7 @@ type Config struct {
 	NoSACK      bool          // likewise selective acknowledgments (RFC 2018)
 	Tries       int           // times a SYN is sent again. Default 6
 	UserTimeout time.Duration // how long data may stay without acknowledgment. Default 15 min
+	TellTimeout bool          // the peer is told of UserTimeout, and its own counts if it is longer (RFC 5482)
 	WaitTime    time.Duration // of TIME-WAIT. Default 60 s
 	KeepIdle    time.Duration // 0: no keep-alive
 	KeepEvery   time.Duration // between probes. Default 75 s
@@ -67,6 +68,10 @@ type Conn struct {
 	receiver
 	urgent urgent
 	notice notice
+
+	patience   time.Duration // the peer's user timeout; 0: none counts
+	timeoutSet bool          // the application has said how long the user timeout is
+	timeoutDue bool          // the peer is to be told
 	options
 	timers
 }
@@ -142,6 +147,7 @@ func (c *Conn) agree(syn *Segment) {
 		c.scale = 0
 	}
 	c.notify(syn)
+	c.toldTimeout(o.UserTimeout)
 	c.wnd = int(syn.Window) // of a SYN it is never scaled
 	c.maxWnd = c.wnd
 	c.wl1, c.wl2 = syn.Seq, c.una

@@ -27,5 +27,5 @@
 //
 // # Limitations
 //
-// No Fast Open. The user timeout is not told to the peer (RFC 5482), nor taken from it. The window of a SYN is not above 65,535 bytes.
+// No Fast Open. The window of a SYN is not above 65,535 bytes.
 package tcp

@@ -26,6 +26,7 @@ func (c *Conn) Output(now Time, emit Emit) {
 	}
 	if c.ackNow {
 		s := c.segment(wire.ACK, c.nxt)
+		c.tellTimeout(&s.Options)
 		c.emit(s, emit)
 	}
 }
@@ -101,6 +102,9 @@ func (c *Conn) sendSYN(emit Emit) {
 	}
 	o.Scaled = c.scale > 0 || c.state == SynSent && !c.cfg.NoScale
 	o.Scale = c.scale
+	if c.cfg.TellTimeout {
+		o.UserTimeout = c.cfg.UserTimeout
+	}
 	s.Window = firstWindow(c.cfg)
 	if c.state == SynReceived {
 		c.advertised = c.rcv.Add(int(s.Window))

@@ -16,10 +16,10 @@ import (
 
 // Scripts are conversations of one end with a peer that the script plays, in virtual time. A line is one of
 //
-//	config KEY=VALUE...      before the first step; keys: mss superframe send receive memory nosack nostamps noscale reno ecn tries user wait keepidle keepevery keeptries
+//	config KEY=VALUE...      before the first step; keys: mss superframe send receive memory nosack nostamps noscale reno ecn tries user uto wait keepidle keepevery keeptries
 //	dial | accept            the end opens; accept waits for the SYN that follows
 //	accept cookie            the same, with a cookie: there is no connection until one comes back; its state is NONE
-//	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ce] [urg N] [ts N ecr N] [sack A-B...]     the peer sends
+//	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ce] [urg N] [uto SECONDS] [ts N ecr N] [sack A-B...]     the peer sends
 //	> FLAGS ...              the end sends exactly this, now; what is not named is not looked at, but for len
 //	> ... ect                a segment that the network may mark; without, it may not
 //	> nothing                it sends nothing now
@@ -177,6 +177,8 @@ func (s *script) config(words []string) {
 			s.cfg.Tries = n
 		case "user":
 			s.cfg.UserTimeout = d
+		case "uto":
+			s.cfg.TellTimeout = true
 		case "wait":
 			s.cfg.WaitTime = d
 		case "keepidle":
@@ -356,6 +358,8 @@ func (s *script) parse(words []string, from, to wire.Seq) scripted {
 			p.Window = uint16(n)
 		case "urg":
 			p.Urgent = uint16(n)
+		case "uto":
+			o.UserTimeout = time.Duration(n) * time.Second
 		case "len":
 			p.Payload = make([]byte, n)
 		case "size":
@@ -444,7 +448,7 @@ func (s *script) sends(words []string) {
 	differs := got.Flags != want.Flags || got.Len() != len(want.Payload) ||
 		want.has["seq"] && got.Seq != want.Seq || want.has["ack"] && got.Ack != want.Ack || want.has["win"] && got.Window != want.Window ||
 		want.has["mss"] && o.MSS != w.MSS || want.has["scale"] && (!o.Scaled || o.Scale != w.Scale) || want.has["sackok"] && !o.SACKPermitted ||
-		want.has["ect"] != got.Capable || want.Flags&wire.URG != 0 && got.Urgent != want.Urgent || want.has["ts"] && (!o.Stamped || o.Stamp != w.Stamp) || want.has["ecr"] && o.Echo != w.Echo || want.has["size"] && got.Size != want.size ||
+		want.has["ect"] != got.Capable || o.UserTimeout != w.UserTimeout || want.Flags&wire.URG != 0 && got.Urgent != want.Urgent || want.has["ts"] && (!o.Stamped || o.Stamp != w.Stamp) || want.has["ecr"] && o.Echo != w.Echo || want.has["size"] && got.Size != want.size ||
 		o.SACKs != w.SACKs || o.SACK != w.SACK
 	if differs {
 		s.fail("the end sent %s, want %s", s.describe(&got), strings.Join(words, " "))
@@ -467,6 +471,9 @@ func (s *script) describe(o *Sending) string {
 	}
 	if o.Options.Stamped {
 		text += fmt.Sprintf(" ts %d ecr %d", o.Options.Stamp, o.Options.Echo)
+	}
+	if o.Options.UserTimeout > 0 {
+		text += fmt.Sprint(" uto ", o.Options.UserTimeout.Seconds())
 	}
 	if o.Capable {
 		text += " ect"

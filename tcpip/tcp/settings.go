@@ -28,6 +28,10 @@ func (c *Conn) SetKeepAlive(now Time, k KeepAlive) {
 // TCP_USER_TIMEOUT).
 func (c *Conn) SetUserTimeout(d time.Duration) {
 	c.change(func(cfg *Config) { cfg.UserTimeout = d })
+	c.timeoutSet, c.patience = true, 0
+	if c.cfg.TellTimeout {
+		c.timeoutDue, c.ackNow = true, true
+	}
 }
 
 // SetLinger is what Orphan does with what is not acknowledged then: below zero, which is the default, it is sent as long as that takes; 0: it is thrown away, and the

@@ -103,7 +103,7 @@ func (c *Conn) overdue() bool {
 	if c.stalledAt == 0 {
 		c.stalledAt = c.now
 	}
-	return c.now.Sub(c.stalledAt) >= c.cfg.UserTimeout
+	return c.now.Sub(c.stalledAt) >= c.userTimeout()
 }
 
 func (c *Conn) reorderDue() {
@@ -124,7 +124,7 @@ func (c *Conn) persistDue() {
 	if c.stalledAt == 0 {
 		c.stalledAt = c.now
 	}
-	if c.now.Sub(c.stalledAt) >= c.cfg.UserTimeout && c.persistTries > 3 && c.now.Sub(c.heardAt) >= c.cfg.UserTimeout {
+	if c.now.Sub(c.stalledAt) >= c.userTimeout() && c.persistTries > 3 && c.now.Sub(c.heardAt) >= c.userTimeout() {
 		c.fail(TimedOut)
 		return
 	}
