@@ -68,6 +68,18 @@ func (r *Runner) prepareStacks() (err error) {
 	return n.Close()
 }
 
+// guests are the subjects that somebody brought by a file and that are not in the list: a load that is for some of an experiment's own is for them too.
+func (r *Runner) guests(besides []string) (names []string) {
+	for name, s := range r.subjects {
+		brought := slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir) // a folder stands for the file in it
+		if brought && !slices.Contains(besides, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // onlyWithInside leaves subjects out of the loads that they cannot meet: those inside, where they have none; pings by processes, where there is no ping.
 func (r *Runner) onlyWithInside() {
 	for i := range r.experiment.Loads {
@@ -76,6 +88,9 @@ func (r *Runner) onlyWithInside() {
 			if _, err := exec.LookPath("ping"); err != nil {
 				l.Subjects = []string{"a machine with the command ping (iputils-ping)"}
 			}
+		}
+		if len(l.Subjects) > 0 {
+			l.Subjects = append(l.Subjects, r.guests(l.Subjects)...)
 		}
 		if !l.Inside {
 			continue

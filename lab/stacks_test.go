@@ -135,10 +135,11 @@ func TestASignalIsForThoseWhoHandleIt(t *testing.T) {
 }
 
 func TestOnlyStacksWithAnInsideMeetLoadsInside(t *testing.T) {
-	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []Load{{Inside: true}, {Inside: true, Subjects: []string{"a"}}, {Inside: true, Subjects: []string{"b"}}, {}}}}}
-	r.subjects = map[string]contender{"a": {Subject: &subject.Subject{Name: "a"}}, "b": {Subject: &subject.Subject{Name: "b", InsideCmd: []string{"b"}}}}
+	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []Load{{Inside: true}, {Inside: true, Subjects: []string{"a"}}, {Inside: true, Subjects: []string{"b"}}, {}, {Subjects: []string{"a"}}}}}}
+	r.subjects = map[string]contender{"a": {Subject: &subject.Subject{Name: "a"}}, "b": {Subject: &subject.Subject{Name: "b", InsideCmd: []string{"b"}}}, "mine": {Subject: &subject.Subject{Name: "mine", File: "/mine/subject.toml"}}}
+	r.options.SubjectFiles = []string{"/mine/subject.toml"}
 	r.onlyWithInside()
-	for i, want := range []string{"b", "stacks with an inside", "b", ""} {
+	for i, want := range []string{"b", "stacks with an inside", "b", "", "a mine"} {
 		if got := strings.Join(r.experiment.Loads[i].Subjects, " "); got != want {
 			t.Errorf("load %d is for %q, want %q", i, got, want)
 		}
