@@ -90,10 +90,12 @@ func TestKernelASilentNeighbour(t *testing.T) {
 func TestKernelGoesDownAndUp(t *testing.T) {
 	p := kernel(t, false)
 	a, b := p.pair(t, true)
+	other, others := p.pair(t, true)
 	done := make(chan bool) // the goroutine below -> the test: closed when all has come
 	go func() { exchange(t, a, b, 256<<20); close(done) }()
 	until(t, "data is on its way both ways", func() bool { i := info(t, b); return i.Bytes_received > 8<<20 && i.Bytes_acked > 8<<20 })
 	p.onDevice(t, netlink.LinkSetDown)
+	other.Write([]byte("x")) //nolint:errcheck // the other end tells
 	until(t, "the device drops what the stack sends", func() bool { return p.tap.Queue(0).Counters().Dropped[link.DropDown] > 0 })
 	p.onDevice(t, netlink.LinkSetUp)
 	select {
@@ -103,6 +105,10 @@ func TestKernelGoesDownAndUp(t *testing.T) {
 		a.Close()
 		b.Close()
 		<-done
+	}
+	others.SetReadDeadline(time.Now().Add(patience))
+	if n, err := others.Read(make([]byte, 1)); n != 1 {
+		t.Errorf("what was written while it was down: %v", err)
 	}
 }
 
