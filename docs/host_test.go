@@ -58,7 +58,7 @@ func TestAHostInUserSpace(t *testing.T) {
 func (r *room) typed(t *testing.T, line string) string {
 	t.Helper()
 	line = strings.ReplaceAll(strings.ReplaceAll(line, "sudo ", ""), "./weir", theCommand(t))
-	line = strings.NewReplacer("rate=1Mbit", "rate=5Mbit", "2000000", "400000").Replace(line) // a person needs time to break it
+	line = strings.NewReplacer("rate=1Mbit", "rate=5Mbit", "2000000", "400000", "ping -c 3", "ping -i 0.2 -c 3").Replace(line) // a person needs time
 	line = strings.Replace(line, "ping -c 2 10", "ping -i 0.01 -W 0.05 -c 2 10", 1)
 	first, _, _ := strings.Cut(line, " ")
 	if _, err := exec.LookPath(first); err != nil {

@@ -25,7 +25,7 @@ type stackNCCmd struct {
 // Help is the long part of the command's help.
 func (c *stackNCCmd) Help() string {
 	return `What the terminal or a file gives goes to the other end, what comes from there is written. The end of the input is told to the other end; it is over when
-that has ended too.
+both have ended, on a terminal when the other end has.
 
 Examples:
 
@@ -91,10 +91,12 @@ func (c *stackNCCmd) connect(ctx context.Context, h host.Client, t *terminal, ad
 	return conn, nil
 }
 
-// talk carries what is typed and what comes, until the other end has ended.
+// talk carries what is typed and what comes, until both have ended; what nobody has typed yet on a terminal is not waited for.
 func (c *stackNCCmd) talk(ctx context.Context, conn net.Conn, t *terminal) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	go func() { // until the input ends, or the process does
+	sent := make(chan struct{}) // no values, closed when the input is sent, or cannot be
+	go func() {                 // until the input ends, or the process does
+		defer close(sent)
 		if err := typed(conn, os.Stdin); err != nil {
 			return // reading says why
 		}
@@ -108,6 +110,12 @@ func (c *stackNCCmd) talk(ctx context.Context, conn net.Conn, t *terminal) error
 		}
 	}()
 	_, err := io.Copy(t.out, conn)
+	if err == nil && !isTerminal(os.Stdin) {
+		select {
+		case <-sent:
+		case <-ctx.Done():
+		}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return errStillOpen
