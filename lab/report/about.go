@@ -29,13 +29,21 @@ func (d *digest) subjectsSection() section {
 	}
 	s.Blocks = []block{{Table: t.trim()}}
 	if len(about) > 0 {
-		s.Blocks = append(s.Blocks, block{Fold: "What each does with a " + d.unit(), Inside: []block{{Items: about}}})
+		s.Blocks = append(s.Blocks, block{Fold: d.aboutTitle(), Inside: []block{{Items: about}}})
 	}
 	return s
 }
 
 // refusalsSection counts refusals by reason; the numbers in a reason differ from trial to trial, so that
 // reasons are joined up to their first colon or digit.
+// aboutTitle stands above what the subjects say of themselves.
+func (d *digest) aboutTitle() string {
+	if d.Plan.Stack() {
+		return "What each is"
+	}
+	return "What each does with a " + d.unit()
+}
+
 func (d *digest) refusalsSection() section {
 	s := section{ID: "refusals", Title: "Refusals",
 		How: "A trial that its own generator, the lab, a neighbour or the hypervisor spoiled is refused and run again. It counts for nothing above, whatever it showed. " +
