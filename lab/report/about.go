@@ -34,8 +34,6 @@ func (d *digest) subjectsSection() section {
 	return s
 }
 
-// refusalsSection counts refusals by reason; the numbers in a reason differ from trial to trial, so that
-// reasons are joined up to their first colon or digit.
 // aboutTitle stands above what the subjects say of themselves.
 func (d *digest) aboutTitle() string {
 	if d.Plan.Stack() {
@@ -44,6 +42,8 @@ func (d *digest) aboutTitle() string {
 	return "What each does with a " + d.unit()
 }
 
+// refusalsSection counts refusals by reason; the numbers in a reason differ from trial to trial, so that
+// reasons are joined up to their first colon or digit.
 func (d *digest) refusalsSection() section {
 	s := section{ID: "refusals", Title: "Refusals",
 		How: "A trial that its own generator, the lab, a neighbour or the hypervisor spoiled is refused and run again. It counts for nothing above, whatever it showed. " +
