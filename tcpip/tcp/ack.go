@@ -34,9 +34,11 @@ func (c *Conn) acknowledged(s *Segment) {
 	c.recover(&d)
 	c.closing()
 	c.rearm(c.una != before)
-	if c.full && c.Room() >= min(c.sendLimit()/3, 64<<10) {
-		c.full = false
-		c.events |= Writable
+	if c.full {
+		if limit := c.sendLimit(c.cfg.Memory.Share(true)); limit-c.out.n >= min(limit/3, 64<<10) {
+			c.full = false
+			c.events |= Writable
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func (c *Conn) Write(now Time, p []byte) int {
 		return 0
 	}
 	share := c.cfg.Memory.Share(true)
-	n := min(len(p), c.sendLimit()-c.out.n)
+	n := min(len(p), c.sendLimit(share)-c.out.n)
 	for ; n > 0 && (c.out.wants(c.out.n+n) > share || !c.out.reserve(c.out.n+n, c.out.n, c.cfg.Memory)); n /= 2 {
 		c.roomAt = now.Add(roomEvery) // nobody tells when there is memory again
 	}
@@ -73,11 +73,11 @@ func (c *Conn) Write(now Time, p []byte) int {
 }
 
 // Room is how many bytes Write would take now.
-func (c *Conn) Room() int { return max(0, c.sendLimit()-c.out.n) }
+func (c *Conn) Room() int { return max(0, c.sendLimit(c.cfg.Memory.Share(true))-c.out.n) }
 
 // sendLimit is how much may wait to be sent or acknowledged: two windows, so that the next is there when one is acknowledged.
-func (c *Conn) sendLimit() int {
-	return min(max(2*c.cwnd.size, c.cfg.Send.First), c.cfg.Send.Most, c.cfg.Memory.Share(true))
+func (c *Conn) sendLimit(share int) int {
+	return min(max(2*c.cwnd.size, c.cfg.Send.First), c.cfg.Send.Most, share)
 }
 
 // Hungry says whether a Write found no memory: Deadline is when to look again.

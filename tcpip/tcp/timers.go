@@ -25,11 +25,10 @@ type timers struct {
 
 // Deadline is when Tick is to be called, if nothing happens before; 0: never.
 func (c *Conn) Deadline() Time {
-	var at Time
-	for _, t := range [...]Time{c.rtoAt, c.probeAt, c.reorderAt, c.persistAt, c.paceAt, c.ackAt, c.roomAt, c.keepAt, c.waitUntil, c.orphanAt} {
-		at = sooner(at, t)
-	}
-	return at
+	// One less than a moment that is none is more than any other: so the least is found without asking.
+	at := min(uint64(c.rtoAt)-1, uint64(c.probeAt)-1, uint64(c.reorderAt)-1, uint64(c.persistAt)-1, uint64(c.paceAt)-1,
+		uint64(c.ackAt)-1, uint64(c.roomAt)-1, uint64(c.keepAt)-1, uint64(c.waitUntil)-1, uint64(c.orphanAt)-1)
+	return Time(at + 1)
 }
 
 // Tick does what is due. What it sends is sent by Output.
