@@ -72,7 +72,7 @@ func (f hostFlags) find(ctx context.Context) (host.Client, error) {
 	case len(meant) > 1:
 		return host.Client{}, usageError{fmt.Errorf("several hosts run: %s: say which by --tap and --namespace", strings.Join(names, ", "))}
 	case denied != "":
-		return host.Client{}, fmt.Errorf("the host at %s belongs to another user: use sudo", denied)
+		return host.Client{}, fmt.Errorf("what runs at %s belongs to another user: use sudo", denied)
 	case len(all) > 0:
 		return host.Client{}, fmt.Errorf("no host runs on %s: there is another one, %s", host.SocketName(f.Tap, f.Namespace), filepath.Base(all[0].Path))
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -22,16 +23,19 @@ type Found struct {
 	Tap, Namespace string
 }
 
-// Find gives the hosts whose control sockets are in these folders and answer. denied is the path of one that the caller may not use; empty: there is
-// none.
+// Find gives the hosts whose control sockets are in these folders and answer. denied is the path of one that the caller may not use, or of a folder that he
+// may not look into; empty: there is none.
 func Find(ctx context.Context, folders ...string) (all []Found, denied string) {
 	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*.sock"))
-		if err != nil {
-			continue // such a folder can have no pattern of its own
+		files, err := os.ReadDir(folder)
+		if errors.Is(err, fs.ErrPermission) {
+			denied = folder
 		}
-		for _, f := range files {
-			f := Found{Client: Client{f}}
+		for _, file := range files {
+			if filepath.Ext(file.Name()) != ".sock" {
+				continue
+			}
+			f := Found{Client: Client{filepath.Join(folder, file.Name())}}
 			f.Tap, f.Namespace = named(f.Path)
 			c, err := f.connect(ctx)
 			if errors.Is(err, fs.ErrPermission) {

@@ -310,6 +310,26 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+func TestHostsAreFound(t *testing.T) {
+	c, _ := neighbours(t)
+	folder := filepath.Dir(c.Path)
+	for name, text := range map[string]string{"old@space.sock": "", "other": ""} { // what is left of a host, and what never was one
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, denied := Find(within(t), filepath.Join(folder, "none"), folder)
+	if len(all) != 1 || all[0].Tap != "weir0" || all[0].Namespace != "" || denied != "" {
+		t.Errorf("%+v, %q", all, denied)
+	}
+	if tap, space := named("/x/" + SocketName("weir0", "lab")); tap != "weir0" || space != "lab" {
+		t.Errorf("%q in %q", tap, space)
+	}
+	if info, err := os.Stat(c.Path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
 func TestTheLinkIsBrokenAndMended(t *testing.T) {
 	c, _ := neighbours(t)
 	ctx := within(t)
