@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // transfer sends so many bytes from one stack to another over a path, in virtual time, and says how long that took.
 func transfer(t *testing.T, path link.Impairment, seed uint64, size int, cfg tcp.Config) time.Duration {
 	t.Helper()
-	la, lb := link.Pair(link.PairConfig{Depth: 100_000})
+	la, lb := link.Pair(link.PairConfig{Depth: 100_000, Checksum: true})
 	ia, err := link.Impair(la, link.ImpairConfig{Out: path, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func receive(l net.Listener) ([]byte, error) {
 func TestThroughput(t *testing.T) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "Mbit/s of 100, 4 MB, one connection; a queue of 256 KB\n")
-	rows(t, &table, "lost", []float64{0, 0.001, 0.01, 0.03, 0.1}, []time.Duration{0, 2, 20, 100, 200}, func(p *link.Impairment, share float64) { p.Loss = share })
+	rows(t, &table, "lost", []float64{0, 0.01, 0.03, 0.1}, []time.Duration{0, 2, 20, 100, 200}, func(p *link.Impairment, share float64) { p.Loss = share })
 	fmt.Fprintf(&table, "\nframes that are held back for 1 ms and an eighth of the way\n")
 	rows(t, &table, "late", []float64{0.01, 0.1}, []time.Duration{0, 20, 200}, func(p *link.Impairment, share float64) {
 		p.Reorder, p.Late = share, time.Millisecond+p.Delay/8

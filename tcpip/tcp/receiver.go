@@ -155,11 +155,11 @@ func (c *Conn) tuned(n int) {
 		return
 	}
 	if t.copied > t.space && c.cfg.Memory.Share(false) == Plenty {
-		want := 2*t.copied + 16*c.mss
+		want := int64(2*t.copied + 16*c.mss)
 		if t.space > 0 { // the peer goes faster and faster: in the next round trips too
-			want += int(2 * int64(want) * int64(t.copied-t.space) / int64(t.space))
+			want += 2 * want * int64(t.copied-t.space) / int64(t.space)
 		}
-		c.limit = max(c.limit, min(want, c.cfg.Receive.Most))
+		c.limit = max(c.limit, int(min(want, int64(c.cfg.Receive.Most))))
 		t.space = t.copied
 	}
 	t.begun, t.copied = c.now, 0

@@ -1,5 +1,7 @@
 package tcp
 
+import "math"
+
 // Memory gives the buffers of connections. Sizes are powers of two, of 4 KiB and up. A stack counts there what all its connections hold.
 type Memory interface {
 	Get(size int) []byte // of this length; nil: there is none left
@@ -18,7 +20,7 @@ func (plain) Put([]byte)          {}
 func (plain) Share(bool) int      { return Plenty }
 
 // Plenty is a share that bounds nothing.
-const Plenty = 1 << 40
+const Plenty = math.MaxInt32
 
 // smallest is the size of the smallest buffer.
 const smallest = 4 << 10
