@@ -92,7 +92,8 @@ func startOnStack(t *testing.T, words string, args ...string) *onStack {
 	}
 	s.Cmd = exec.Command(binary(t), args...)
 	s.Env = s.env
-	s.start(t, words)
+	t.Cleanup(func() { netns.DeleteNamed(s.space) }) //nolint:errcheck // it is there after a failure only, when the host was killed
+	s.url = s.start(t, words)
 	s.peer = http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
 		return s.dial(t, network, addr), nil
 	}}}
@@ -121,8 +122,12 @@ func TestAHostOnTheStack(t *testing.T) {
 	www := t.TempDir()
 	capture := filepath.Join(t.TempDir(), "up.pcapng")
 	write(t, filepath.Join(www, "page.html"), "a page of the host's")
-	s := startOnStack(t, "try:", "stack", "up", "--addr", "10.0.0.2/24", "--setup", "--namespace", "NAMESPACE", "--service", "echo=7", "--service", "files=80:"+www,
+	s := startOnStack(t, "metrics on", "stack", "up", "--addr", "10.0.0.2/24", "--setup", "--namespace", "NAMESPACE", "--service", "echo=7", "--service", "files=80:"+www,
 		"--pcap", capture, "--dns", "10.0.0.1:5353", "--metrics", "127.0.0.1:0")
+	s.says(t, "try:")
+	if code, told := s.get(t, ""); code != 200 || !strings.Contains(told, `weir_stack_frames_total{direction="in",interface="link"}`) {
+		t.Errorf("Prometheus is told %d, %s", code, told)
+	}
 	t.Run("is reached", func(t *testing.T) { isReached(t, s) })
 	t.Run("gets", func(t *testing.T) { gets(t, s) })
 	t.Run("pings", func(t *testing.T) { pings(t, s) })
