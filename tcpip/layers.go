@@ -146,6 +146,9 @@ func (p *packet) fragments() layer {
 		p.ip, p.good = whole, false
 		return p.whole()
 	case ip.Held, ip.Twice:
+		if s.cfg.Run == RunNetwork {
+			p.lane.look() // the reader may have looked before there was a fragment, and sleep
+		}
 		return done
 	}
 	return p.drop(DropFragment)

@@ -282,3 +282,20 @@ func TestPortsAreDrawn(t *testing.T) {
 		}
 	})
 }
+
+// Whoever carries packets up, a fragment that comes when all is quiet is given up in time: the reader may have looked before it was there.
+func TestLoneFragments(t *testing.T) {
+	for _, run := range []Run{RunChain, RunNetwork} {
+		synctest.Test(t, func(t *testing.T) {
+			s, h := bare(t, Config{Run: run})
+			for range 20 {
+				time.Sleep(10 * time.Minute)
+				h.send(wire.IPv4Fields{Protocol: wire.UDPProtocol, MoreFragments: true, FragmentOffset: 8}, make([]byte, 8))
+				time.Sleep(time.Minute)
+				if held := s.unfinished(); held != 0 {
+					t.Fatalf("%s: %d bytes are held after a minute", run, held)
+				}
+			}
+		})
+	}
+}

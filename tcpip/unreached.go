@@ -20,10 +20,11 @@ func (a actions) Unreachable(_ netip.Addr, frame []byte) {
 	}
 }
 
-// look has the reader look at the neighbours now.
+// look has the reader look at neighbours and fragments now.
 func (l *lane) look() {
-	l.looking.Store(true)
-	l.q.Wake()
+	if !l.looking.Swap(true) { // who set it before has woken it
+		l.q.Wake()
+	}
 }
 
 // unreached tells those whose packets waited for a neighbour in vain, as Linux does.
