@@ -51,7 +51,7 @@ type Conn struct {
 
 // newConn makes a connection without its state.
 func (s *Stack) newConn(l *lane, k tuple) *Conn {
-	c := &Conn{s: s, lane: l, iface: l.iface, key: k, timerIndex: -1, reader: newWaiter(), writer: newWaiter()}
+	c := &Conn{s: s, lane: l, iface: l.iface, key: k, timerIndex: -1}
 	c.cfg = l.iface.tcpConfig()
 	c.send = c.emit
 	return c
@@ -356,6 +356,7 @@ func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
 		return 0, deadline, c.failure()
 	}
 	c.reader.into = p
+	c.reader.arm()
 	return 0, deadline, nil
 }
 
@@ -389,6 +390,9 @@ func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
 	now := c.s.now()
 	if n = c.tcp.Write(now, p); n > 0 || c.tcp.Hungry() {
 		c.flush(now)
+	}
+	if n < len(p) {
+		c.writer.arm()
 	}
 	return n, deadline, nil
 }

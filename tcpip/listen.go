@@ -269,6 +269,7 @@ func (s *Stack) openFrom(i *iface, k tuple, follow bool) *Conn {
 // connect waits for the other end.
 func (c *Conn) connect(ctx context.Context) error {
 	c.mu.Lock()
+	c.writer.arm()
 	c.flush(c.s.now())
 	c.mu.Unlock()
 	defer context.AfterFunc(ctx, c.writer.wake)()

@@ -20,9 +20,16 @@ type waiter struct {
 
 func newWaiter() waiter { return waiter{signal: make(chan struct{}, 1)} }
 
-// wake has who waits look again.
+// arm makes a waiter that was not made by newWaiter ready for a wait: many a connection never has one. The owner's lock is held.
+func (w *waiter) arm() {
+	if w.signal == nil {
+		w.signal = make(chan struct{}, 1)
+	}
+}
+
+// wake has who waits look again. Where arm is used, the owner's lock is held.
 func (w *waiter) wake() {
-	select {
+	select { // which nobody's channel, nil, passes by
 	case w.signal <- struct{}{}:
 	default:
 	}

@@ -89,6 +89,7 @@ const spareMost = 256
 type pipe struct {
 	depth  int
 	signal chan struct{} // writers, Wake and close -> the reader: look again; capacity 1, never closed
+	timer  *time.Timer   // the reader's; nil before it has waited for a time
 
 	mu     sync.Mutex
 	come   []Frame  // that wait, behind those in next
@@ -152,9 +153,13 @@ func (p *pipe) read(batch []Frame, wait time.Duration) (int, error) {
 	}
 	var timeout <-chan time.Time // from a timer of the runtime; nil: never
 	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		timeout = timer.C
+		if p.timer == nil {
+			p.timer = time.NewTimer(wait)
+		} else {
+			p.timer.Reset(wait)
+		}
+		defer p.timer.Stop()
+		timeout = p.timer.C
 	}
 	for {
 		select {

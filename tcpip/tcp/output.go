@@ -118,7 +118,8 @@ func (c *Conn) sendSYN(emit Emit) {
 	c.synTries++
 	c.rtoAt = c.now.Add(c.rtoNow())
 	c.lastSent = c.now
-	emit(&s)
+	c.sending = s
+	emit(&c.sending)
 }
 
 // firstWindow is what a SYN offers: it is not scaled.
