@@ -182,6 +182,9 @@ func (c *Conn) resend(i, most int, emit Emit) {
 	if c.phase != open && c.before.stamp == 0 && c.stamps {
 		c.before.stamp = c.stamp()
 	}
+	if i == 0 && c.phase == recovering {
+		c.rtoAt = c.now.Add(c.rtoNow()) // its answer is a round trip away (RFC 6675, section 6, and Linux)
+	}
 	c.sendPiece(*p, emit)
 }
 

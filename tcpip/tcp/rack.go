@@ -13,7 +13,7 @@ type rack struct {
 	rtt       time.Duration // of it
 	fack      wire.Seq      // the greatest end delivered
 	reordered bool          // the path reorders
-	mult      int           // of the reordering window, in quarters of the shortest round trip
+	mult      int           // of the reordering window, in quarters of the shortest round trip; 0 is 1
 	persist   int           // recoveries until mult is 1 again
 	round     wire.Seq      // a duplicate was told of in the round that ends here
 	inRound   bool
@@ -48,7 +48,7 @@ func (r *rack) duplicate(una, next wire.Seq) {
 		return
 	}
 	r.inRound, r.round = true, next
-	r.mult++
+	r.mult = max(r.mult, 1) + 1
 	r.persist = rackPersist
 }
 

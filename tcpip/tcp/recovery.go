@@ -227,13 +227,15 @@ func (c *Conn) probeAnswered(s *Segment, d *delivery) {
 		return
 	}
 	switch {
-	case !c.probe.again, d.told:
+	case !c.probe.again, d.told: // what was new has come, or what was sent again has come twice
 		c.probe = probe{}
-	case c.probe.end.Less(s.Ack) || c.una == s.Ack && len(s.Options.SACKBlocks()) == 0:
+	case c.probe.end.Less(s.Ack): // and it has come once: the probe mended a loss, which says something about the path
 		c.probe = probe{}
-		if c.phase == open { // it mended a loss, which says something about the path
+		if c.phase == open {
 			c.cwnd.threshold = c.control.threshold(&c.cwnd, c.now)
 			c.cwnd.size = min(c.cwnd.size, c.cwnd.threshold)
 		}
+	case d.inOrder == 0 && len(s.Payload) == 0 && len(s.Options.SACKBlocks()) == 0: // twice, of a peer that does not tell of it
+		c.probe = probe{}
 	}
 }

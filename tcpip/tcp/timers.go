@@ -64,12 +64,12 @@ func (c *Conn) Tick(now Time) {
 		}
 	}
 	switch {
+	case c.probeAt.due(now): // it may be in the timeout's place
+		c.probeAt, c.probeDue = 0, true
 	case c.rtoAt.due(now):
 		c.rtoDue()
 	case c.reorderAt.due(now):
 		c.reorderDue()
-	case c.probeAt.due(now):
-		c.probeAt, c.probeDue = 0, true
 	}
 	if c.persistAt.due(now) {
 		c.persistDue()
@@ -180,10 +180,7 @@ func (c *Conn) rearm(anew bool) {
 	}
 	c.probeAt = 0
 	if c.sack && c.phase == open && c.flight.sacked == 0 && !c.probe.sent && c.reorderAt == 0 {
-		c.probeAt = min(c.now.Add(c.probeDelay()), c.rtoAt)
-		if c.probeAt == c.rtoAt {
-			c.probeAt = 0
-		}
+		c.probeAt = min(c.now.Add(c.probeDelay()), c.rtoAt) // in the timeout's place, if that is sooner (RFC 8985, section 7.2)
 	}
 }
 
