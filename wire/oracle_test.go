@@ -44,11 +44,26 @@ func drawIPv4(t *rapid.T, p Protocol) (IPv4Fields, *layers.IPv4) {
 	return f, l
 }
 
+// drawTCPOptions is one of the two kinds of options that segments have: those of a SYN, and those of all others.
+func drawTCPOptions(t *rapid.T) TCPOptions {
+	if rapid.Bool().Draw(t, "syn's options") {
+		return TCPOptions{MSS: rapid.Uint16Min(1).Draw(t, "mss"), Scaled: true, Scale: rapid.Uint8Range(0, 14).Draw(t, "scale"), SACKPermitted: rapid.Bool().Draw(t, "sack")}
+	}
+	o := TCPOptions{Stamped: rapid.Bool().Draw(t, "stamped"), SACKs: rapid.Uint8Range(0, 3).Draw(t, "blocks")}
+	if o.Stamped {
+		o.Stamp, o.Echo = Stamp(rapid.Uint32().Draw(t, "stamp")), Stamp(rapid.Uint32().Draw(t, "echo"))
+	}
+	for i := range o.SACKs {
+		o.SACK[i] = Block{First: Seq(rapid.Uint32().Draw(t, "first")), End: Seq(rapid.Uint32().Draw(t, "end"))}
+	}
+	return o
+}
+
 func TestSegmentsAreWrittenAsTheOracleWritesThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dst, src, text := macs.Draw(t, "to"), macs.Draw(t, "from"), texts.Draw(t, "payload")
 		ip, ipLayer := drawIPv4(t, TCPProtocol)
-		o := TCPOptions{MSS: rapid.Uint16Min(1).Draw(t, "mss"), Scaled: true, Scale: rapid.Uint8Range(0, 14).Draw(t, "scale"), SACKPermitted: rapid.Bool().Draw(t, "sack")}
+		o := drawTCPOptions(t)
 		f := TCPFields{Src: addrPort(ip.Src, ports.Draw(t, "sport")), Dst: addrPort(ip.Dst, ports.Draw(t, "dport")), Seq: Seq(rapid.Uint32().Draw(t, "seq")),
 			Ack: Seq(rapid.Uint32().Draw(t, "ack")), Flags: Flags(rapid.Uint8().Draw(t, "flags")), Window: rapid.Uint16().Draw(t, "window"),
 			Urgent: rapid.Uint16().Draw(t, "urgent"), Options: o.Append(nil)}
@@ -111,6 +126,36 @@ func TestMessagesAreWrittenAsTheOracleWritesThem(t *testing.T) {
 			SourceHwAddress: a[:], SourceProtAddress: b.AsSlice(), DstHwAddress: c[:], DstProtAddress: d.AsSlice()})
 		if got := AppendARP(nil, ARPOperation(op), a, b, c, d); !bytes.Equal(got, want) {
 			t.Fatalf("ARP is written % x\n want % x", got, want)
+		}
+	})
+}
+
+func TestFramesWithTagsAndOptionsAreWrittenAsTheOracleWritesThem(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dst, src, text := macs.Draw(t, "to"), macs.Draw(t, "from"), rapid.SliceOfN(rapid.Byte(), 60, 200).Draw(t, "payload")
+		priority, eligible, network := rapid.IntRange(0, 7).Draw(t, "priority"), rapid.Bool().Draw(t, "eligible"), rapid.IntRange(0, 4095).Draw(t, "network")
+		f, l := drawIPv4(t, Protocol(rapid.Uint8().Draw(t, "protocol")))
+		f.MoreFragments, f.FragmentOffset, f.Payload = rapid.Bool().Draw(t, "more"), 8*rapid.IntRange(0, 8191).Draw(t, "offset"), len(text)
+		l.FragOffset = uint16(f.FragmentOffset / 8)
+		if f.MoreFragments {
+			l.Flags |= layers.IPv4MoreFragments
+		}
+		if route := rapid.SliceOfN(rapid.Byte(), 0, 36).Draw(t, "route"); len(route)%4 == 1 { // a pointer, and addresses
+			f.Options = append([]byte{7, byte(2 + len(route))}, append(route, 0)...) // one more ends the options, in the word's last byte
+			l.Options = []layers.IPv4Option{{OptionType: 7, OptionLength: f.Options[1], OptionData: route}, {OptionType: 0, OptionLength: 1}}
+		}
+		want := serialize(t, &layers.Ethernet{SrcMAC: src[:], DstMAC: dst[:], EthernetType: layers.EthernetTypeDot1Q},
+			&layers.Dot1Q{Priority: uint8(priority), DropEligible: eligible, VLANIdentifier: uint16(network), Type: layers.EthernetTypeIPv4}, l, gopacket.Payload(text))
+		got := append(AppendIPv4(AppendTagged(nil, dst, src, NewTag(priority, eligible, network), TypeIPv4), &f), text...)
+		if !bytes.Equal(got, want) {
+			t.Fatalf("written % x\n  want % x", got, want)
+		}
+		e, fault := ParseEthernet(want)
+		if tag := e.Tag(); fault != OK || e.Type() != TypeIPv4 || tag.Priority() != priority || tag.Eligible() != eligible || tag.Network() != network {
+			t.Fatalf("the tag is read as %x of %v (%v)", tag, e.Type(), fault)
+		}
+		if p, fault := ParseIPv4(e.Payload()); fault != OK || !p.ChecksumOK() || !bytes.Equal(p.Options(), f.Options) || p.MoreFragments() != f.MoreFragments || !bytes.Equal(p.Payload(), text) {
+			t.Fatalf("the packet is read as % x (%v)", p, fault)
 		}
 	})
 }
