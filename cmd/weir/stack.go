@@ -18,6 +18,7 @@ type stackCmd struct {
 	Get     stackGetCmd     `cmd:"" help:"Fetch a URL from the host; example: weir stack get http://10.0.0.1:8000/"`
 	DNS     stackDNSCmd     `cmd:"" name:"dns" help:"Ask the host's name servers; example: weir stack dns example.org MX"`
 	Netstat stackNetstatCmd `cmd:"" help:"Show the host's connections, listeners, neighbours, routes, drops and counters; example: weir stack netstat --watch"`
+	Draw    stackDrawCmd    `cmd:"" help:"Draw the network that the host's packets go through; example: weir stack draw > stack.svg"`
 	Impair  stackImpairCmd  `cmd:"" help:"Lose, delay or reorder the host's frames while it runs; example: weir stack impair loss=10%,delay=50ms"`
 }
 

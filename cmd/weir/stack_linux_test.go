@@ -343,6 +343,12 @@ func showsItself(t *testing.T, s *onStack) {
 	if err := json.Unmarshal([]byte(out), &now); err != nil || now.Addr != "10.0.0.2/24" || now.Namespace != s.space || len(now.Connections) == 0 {
 		t.Errorf("%s, %v", out, err)
 	}
+	if out, wrong, code := s.weir(t, "", "draw"); code != 0 || !strings.HasPrefix(out, "<svg") || !strings.Contains(out, "ipv4") {
+		t.Errorf("%d, %s%s", code, out, wrong)
+	}
+	if out, wrong, code := s.weir(t, "", "draw", "--format", "mermaid"); code != 0 || !strings.HasPrefix(out, "flowchart") {
+		t.Errorf("%d, %s%s", code, out, wrong)
+	}
 }
 
 // A host whose device goes away says so, and ends.

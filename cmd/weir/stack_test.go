@@ -43,6 +43,7 @@ func TestHostsThatCannotBe(t *testing.T) {
 		{"nc 10.0.0.1", 2, "no port"},
 		{"netstat --most 0", 2, "--most"},
 		{"impair loss=2", 2, "share"},
+		{"draw --format oil", 2, "svg"},
 	} {
 		cmd := exec.Command(binary(t), append([]string{"stack"}, strings.Fields(c.args)...)...)
 		cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir())

@@ -135,6 +135,12 @@ func (c Client) Status(ctx context.Context, most int) (*Status, error) {
 	return a.Status, err
 }
 
+// Draw is the network that packets go through, with what has passed each edge, as Host.Draw gives it.
+func (c Client) Draw(ctx context.Context, form string) (string, error) {
+	a, err := c.once(ctx, request{Do: "draw", Type: form})
+	return a.Drawing, err
+}
+
 // Ping asks a host, by its address or its name, whether it is there, with size bytes of data; the answer says which address that is, and how long it took.
 // The error has a method Timeout when there was no answer in time.
 func (c Client) Ping(ctx context.Context, host string, size int, wait time.Duration) (netip.Addr, time.Duration, error) {

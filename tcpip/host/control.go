@@ -24,12 +24,12 @@ const (
 
 // request is what a client asks for.
 type request struct {
-	Do      string        `json:"do"` // status, ping, lookup, dial, listen or impair
+	Do      string        `json:"do"` // status, draw, ping, lookup, dial, listen or impair
 	Network string        `json:"network,omitempty"`
 	Address string        `json:"address,omitempty"` // of dial and listen HOST:PORT, of ping a host
 	Size    int           `json:"size,omitempty"`    // of ping: bytes of data
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
-	Type    string        `json:"type,omitempty"`   // of lookup
+	Type    string        `json:"type,omitempty"`   // of lookup and draw
 	Impair  *string       `json:"impair,omitempty"` // nil: only say how it is
 	Most    int           `json:"most,omitempty"`   // of status: how many connections it lists
 }
@@ -43,6 +43,7 @@ type answer struct {
 	Took    time.Duration `json:"took_ns,omitempty"`
 	Records []string      `json:"records,omitempty"`
 	Impair  string        `json:"impair,omitempty"`
+	Drawing string        `json:"drawing,omitempty"`
 	Status  *Status       `json:"status,omitempty"`
 }
 

@@ -310,6 +310,21 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+func TestAHostIsDrawn(t *testing.T) {
+	c, s := neighbours(t)
+	if _, err := s.Ping(within(t), netip.MustParseAddr("10.0.0.2"), 1); err != nil {
+		t.Fatal(err)
+	}
+	for form, begin := range map[string]string{"svg": "<svg", "dot": "digraph", "mermaid": "flowchart"} {
+		if text, err := c.Draw(within(t), form); err != nil || !strings.HasPrefix(text, begin) || !strings.Contains(text, "fragments") {
+			t.Errorf("%s: %v, %s", form, err, text)
+		}
+	}
+	if _, err := c.Draw(within(t), "oil"); err == nil || !strings.Contains(err.Error(), "choose svg") {
+		t.Errorf("in oil: %v", err)
+	}
+}
+
 func TestHostsAreFound(t *testing.T) {
 	c, _ := neighbours(t)
 	folder := filepath.Dir(c.Path)

@@ -88,6 +88,12 @@ func (c *client) do(ctx context.Context, q *request) error {
 	switch q.Do {
 	case "status":
 		return c.tell(answer{Status: c.h.Status(q.Most)})
+	case "draw":
+		drawing, err := c.h.Draw(q.Type)
+		if err != nil {
+			return err
+		}
+		return c.tell(answer{Drawing: drawing})
 	case "ping":
 		return c.ping(ctx, q)
 	case "lookup":

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"io"
+)
+
+type stackDrawCmd struct {
+	hostFlags
+
+	Format string `default:"svg" enum:"svg,dot,mermaid" help:"svg (for a browser), dot (for Graphviz) or mermaid (for Markdown)."`
+}
+
+// Help is the long part of the command's help.
+func (c *stackDrawCmd) Help() string {
+	return `Each box is a layer of the stack, each arrow a way that packets take up through it, with how many have taken it since the host is up. Of a host
+that is run as a network the boxes are processes, and the arrows queues: how many packets wait or were dropped stands there, too.
+
+Examples:
+
+  weir stack draw > stack.svg
+  weir stack draw --format mermaid
+
+Exit status: 0 drawn, 1 it couldn't be done, 2 bad flags, 130 interrupted.`
+}
+
+// Run implements the command.
+func (c *stackDrawCmd) Run(ctx context.Context, t *terminal) error {
+	h, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	drawing, err := h.Draw(ctx, c.Format)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(t.out, drawing)
+	return err
+}
