@@ -236,9 +236,11 @@ func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 		return nil, syscall.EADDRNOTAVAIL
 	}
 	var c *Conn
-	for _, follow := range []bool{false, true} { // where all names are taken, one of those in TIME-WAIT will do
+	tried := 0
+	for range 2 { // where few names are free, one of those in TIME-WAIT will do
 		_, err := choose(0, func(port uint16) bool {
-			c = s.openFrom(i, tuple{netip.AddrPortFrom(src, port), remote}, follow)
+			tried++
+			c = s.openFrom(i, tuple{netip.AddrPortFrom(src, port), remote}, tried > triedFirst)
 			return c != nil
 		})
 		if err == nil {
@@ -248,12 +250,15 @@ func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 	return nil, syscall.EADDRNOTAVAIL
 }
 
+// triedFirst is how many names are tried until one may be taken that is in TIME-WAIT.
+const triedFirst = 256
+
 // openFrom begins a connection of a name, if that is free.
 func (s *Stack) openFrom(i *iface, k tuple, follow bool) *Conn {
-	if s.conns.get(k) != nil {
+	if s.conns.get(k) != nil || i.local && s.conns.get(tuple{k.remote, k.local}) != nil {
 		return nil
 	}
-	free, follows := s.waits.free(k, follow, s.now())
+	free, follows := s.waits.free(k, follow, i.local, s.now())
 	if !free {
 		return nil
 	}

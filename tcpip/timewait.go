@@ -2,6 +2,7 @@ package tcpip
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,7 +42,8 @@ func (f follower) iss(chosen wire.Seq) wire.Seq {
 // waiting is a connection in TIME-WAIT.
 type waiting struct {
 	tcp.Wait
-	cfg *tcp.Config
+	cfg   *tcp.Config
+	noted tcp.Time // at which of its ends in order: others of the name are of connections that it followed
 }
 
 // waitName is its name: addresses and ports, local and remote.
@@ -89,20 +91,27 @@ func (w *waits) add(k tuple, cfg *tcp.Config, wait tcp.Wait) {
 		w.of = map[waitName]waiting{}
 	}
 	name := nameOf(k)
-	w.of[name] = waiting{wait, cfg}
-	w.push(waitEnd{name, wait.Until})
+	w.push(name, waiting{Wait: wait, cfg: cfg})
 	if len(w.of) == 1 {
 		w.arm(w.s.now())
 	}
 }
 
-// push notes when one ends.
-func (w *waits) push(e waitEnd) {
-	if w.first > 1024 && w.first > len(w.order)/2 {
-		w.order = w.order[:copy(w.order, w.order[w.first:])]
+// push keeps one, and notes when it ends.
+func (w *waits) push(name waitName, x waiting) {
+	if gone := len(w.order) - len(w.of); gone > 1024 && gone > len(w.order)/2 {
+		w.order = slices.DeleteFunc(append(w.order[:0], w.order[w.first:]...), func(e waitEnd) bool { return !w.holds(e) })
 		w.first = 0
 	}
-	w.order = append(w.order, e)
+	x.noted = x.Until
+	w.of[name] = x
+	w.order = append(w.order, waitEnd{name, x.Until})
+}
+
+// holds says whether the end that was noted is still one's.
+func (w *waits) holds(e waitEnd) bool {
+	x, ok := w.of[e.name]
+	return ok && x.noted == e.at
 }
 
 // oldest forgets the one that came first.
@@ -110,7 +119,7 @@ func (w *waits) oldest() {
 	for w.first < len(w.order) {
 		e := w.order[w.first]
 		w.first++
-		if _, ok := w.of[e.name]; ok {
+		if w.holds(e) {
 			delete(w.of, e.name)
 			return
 		}
@@ -135,10 +144,11 @@ func (w *waits) expire() {
 	for w.first < len(w.order) && w.order[w.first].at <= now {
 		e := w.order[w.first]
 		w.first++
-		if x, ok := w.of[e.name]; !ok {
+		if !w.holds(e) {
 			continue
-		} else if x.Until > now {
-			w.push(waitEnd{e.name, x.Until})
+		}
+		if x := w.of[e.name]; x.Until > now {
+			w.push(e.name, x)
 			continue
 		}
 		delete(w.of, e.name)
@@ -186,18 +196,25 @@ func (w *waits) arrive(k tuple, seg *tcp.Segment, listened bool, now tcp.Time) (
 	return true, f
 }
 
-// free says whether a connection of a name may be opened from here: there is none in TIME-WAIT, or, where it has to be, one that it does no harm to follow.
-func (w *waits) free(k tuple, follow bool, now tcp.Time) (free bool, f follower) {
+// free says whether a connection of a name may be opened from here: there is none in TIME-WAIT, or, if it may follow, one that it does no harm to follow. Of a
+// name of the loopback's the other end is the stack's too.
+func (w *waits) free(k tuple, follow, loopback bool, now tcp.Time) (free bool, f follower) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	x, ok := w.of[nameOf(k)]
-	if !ok {
-		return true, f
+	if loopback {
+		if x, ok := w.of[nameOf(tuple{k.remote, k.local})]; ok && !x.Later(now) {
+			return false, f
+		}
 	}
-	if !follow || !x.Safe(x.cfg, now) {
+	name := nameOf(k)
+	x, ok := w.of[name]
+	switch {
+	case !ok:
+		return true, f
+	case loopback && !x.Later(now), !loopback && !(follow && x.Safe(x.cfg, now)):
 		return false, f
 	}
-	delete(w.of, nameOf(k))
+	delete(w.of, name)
 	return true, follower{true, x.Behind()}
 }
 

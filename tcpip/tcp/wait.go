@@ -13,6 +13,7 @@ type Wait struct {
 	answered  Time // when something was last answered; 0: never
 	next, rcv wire.Seq
 	recent    wire.Stamp
+	said      wire.Stamp // the last timestamp that this end sent
 	skew      uint32
 	window    uint16
 	stamps    bool
@@ -24,6 +25,7 @@ func (c *Conn) Retire() (w Wait, ok bool) {
 		return w, false
 	}
 	w = *c.wait
+	w.said = c.stamp()
 	c.finish()
 	return w, true
 }
@@ -47,7 +49,8 @@ func (w *Wait) Arrive(cfg *Config, now Time, s *Segment) (answer bool) {
 func (w *Wait) Answer(now Time) Sending {
 	s := Sending{Seq: w.next, Ack: w.rcv, Flags: wire.ACK, Window: w.window}
 	if w.stamps {
-		s.Options.Stamped, s.Options.Stamp, s.Options.Echo = true, wire.Stamp(uint32(now/1e6)+w.skew), w.recent
+		w.said = w.stamp(now)
+		s.Options.Stamped, s.Options.Stamp, s.Options.Echo = true, w.said, w.recent
 	}
 	return s
 }
@@ -69,3 +72,10 @@ func (w *Wait) Behind() wire.Seq { return w.next.Add(1<<16 + 1) }
 func (w *Wait) Safe(cfg *Config, now Time) bool {
 	return w.stamps && now.Sub(w.Until.Add(-cfg.WaitTime)) > time.Second
 }
+
+// Later says whether timestamps are later by now than all of the connection's, where both ends go by one clock: then either may begin another at once. In the
+// millisecond of the last they are not.
+func (w *Wait) Later(now Time) bool { return w.stamps && w.said.Less(w.stamp(now)) }
+
+// stamp is the connection's clock for timestamps.
+func (w *Wait) stamp(now Time) wire.Stamp { return wire.Stamp(uint32(now/1e6) + w.skew) }
