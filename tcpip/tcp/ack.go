@@ -108,7 +108,8 @@ func (c *Conn) takeSACK(s *Segment, d *delivery) {
 	blocks := told[:s.Options.SACKs]
 	if b := blocks[0]; b.End.LessEq(s.Ack) || len(blocks) > 1 && blocks[1].First.LessEq(b.First) && b.End.LessEq(blocks[1].End) {
 		d.told = true
-		if c.iss.Less(b.First) && b.End.LessEq(c.nxt) {
+		probed := c.probe.again && b.End == c.probe.end
+		if c.iss.Less(b.First) && b.End.LessEq(c.nxt) && c.rack.reordered && !probed { // as Linux: what else came twice was not taken for lost because the path reorders
 			c.rack.duplicate(c.una, c.nxt)
 		}
 		blocks = blocks[1:]
