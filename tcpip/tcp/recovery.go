@@ -214,12 +214,15 @@ func (c *Conn) probeDelay() time.Duration {
 	if c.estimator.srtt == 0 {
 		return rtoFirst
 	}
-	delay := 2 * c.estimator.srtt
 	if c.flight.bytes <= c.cwnd.mss {
-		delay += rtoLeast // the peer may delay its acknowledgment
+		return 2*c.estimator.srtt + rtoLeast // the peer may delay its acknowledgment
 	}
-	return delay
+	return 2*c.estimator.srtt + probeSlack
 }
+
+// probeSlack is what a probe waits for beyond two round trips: where those are short, a peer whose turn it is not is silent for longer, and nothing is lost (as Linux: two
+// ticks of its clock).
+const probeSlack = 4 * time.Millisecond
 
 // probeAnswered decides a probe (RFC 8985, section 7.4).
 func (c *Conn) probeAnswered(s *Segment, d *delivery) {
