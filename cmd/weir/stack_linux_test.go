@@ -80,7 +80,13 @@ func (s *onStack) dial(t *testing.T, network, addr string) (c net.Conn) {
 // startOnStack runs weir with these arguments and a namespace, and waits until it says so.
 func startOnStack(t *testing.T, words string, args ...string) *onStack {
 	t.Helper()
-	s := &onStack{space: stackNamespace(t)}
+	return startIn(t, stackNamespace(t), words, args...)
+}
+
+// startIn does so with a namespace that has a name already.
+func startIn(t *testing.T, space, words string, args ...string) *onStack {
+	t.Helper()
+	s := &onStack{space: space}
 	folder, err := os.MkdirTemp("", "weir") // a short path, as sockets have to have
 	if err != nil {
 		t.Fatal(err)
