@@ -37,8 +37,11 @@ type host struct {
 	address tcpip.Address
 }
 
-// open makes a host: on the TAP device, or, inside, on netstack's own loopback. The device ends with the process.
-func open(o stackapp.Options) (stackapp.Stack, error) {
+// linkAddress is the interface's on a device.
+const linkAddress tcpip.LinkAddress = "\x02\x00\x00\x77\x00\x02"
+
+// open makes a host with a link of a kind, "reader" or "channel": on the TAP device, or, inside, on netstack's own loopback. The device ends with the process.
+func open(o stackapp.Options, kind string) (stackapp.Stack, error) {
 	h := &host{address: tcpip.AddrFrom4(o.Addr.Addr().As4())}
 	h.stack = stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
@@ -50,11 +53,15 @@ func open(o stackapp.Options) (stackapp.Stack, error) {
 	}
 	link := loopback.New()
 	if !o.Inside() {
-		fd, err := openTap(o.TAP, o.Offload)
+		t, err := openTap(o.TAP, o.Offload)
 		if err != nil {
 			return stackapp.Stack{}, err
 		}
-		link = &tapLink{fd: fd, mtu: uint32(o.MTU), offload: o.Offload, address: "\x02\x00\x00\x77\x00\x02"}
+		if kind == "channel" {
+			link = channelLink(t, o.MTU, linkAddress)
+		} else {
+			link = &tapLink{tap: t, mtu: uint32(o.MTU), address: linkAddress}
+		}
 	}
 	return stackapp.Stack{Listen: h.listen, Dial: h.dial}, h.attach(link, o.Addr.Bits())
 }
