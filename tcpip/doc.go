@@ -64,5 +64,5 @@
 //
 // # Limitations
 //
-// IPv4 only, no multicast, no forwarding, no DHCP; addresses are those it is given.
+// IPv4 only, no multicast, no forwarding, no DHCP; addresses and routes are those it is made with. Of virtual networks (802.1Q) it is in none: a tag is taken when it says a priority only.
 package tcpip

@@ -56,7 +56,7 @@ func (p *packet) ethernet() layer {
 	}
 	p.lane.s.sockets.ether(p)
 	switch {
-	case e.Tagged():
+	case e.Tag().Network() != 0: // network 0 is the link's own: the tag says a priority only (802.1Q), which is taken as Linux does
 		return p.drop(DropFrame)
 	case e.Type() == wire.TypeARP:
 		return arpLayer

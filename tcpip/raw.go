@@ -77,7 +77,7 @@ func (s *sockets) unbind(c *PacketConn) {
 
 // ether gives a frame to those who are bound to its type.
 func (s *sockets) ether(p *packet) {
-	if s.boundEther.Load() == 0 || p.eth.Tagged() {
+	if s.boundEther.Load() == 0 || p.eth.Tag().Network() != 0 {
 		return
 	}
 	s.mu.RLock()
