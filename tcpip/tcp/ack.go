@@ -89,7 +89,7 @@ func (c *Conn) advance(ack wire.Seq, d *delivery) {
 	if c.urgent.says && c.urgent.behind.LessEq(ack) {
 		c.urgent.says = false
 	}
-	if d.rtt < 0 && d.stamped && d.stamp != 0 {
+	if d.rtt < 0 && d.stamped && d.stamp != 0 && c.plausible(d.stamp) {
 		d.rtt = c.stamp().Since(d.stamp, time.Millisecond)
 	}
 	if bytes := min(ack.Sub(c.outSeq), c.out.n); bytes > 0 {
@@ -149,6 +149,9 @@ func (c *Conn) closing() {
 	switch c.state {
 	case FinWait1:
 		c.state = FinWait2
+		if c.orphan {
+			c.orphanAt = c.now.Add(orphanTime)
+		}
 	case Closing:
 		c.timeWait()
 	case LastAck:

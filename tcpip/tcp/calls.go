@@ -57,8 +57,10 @@ func (c *Conn) Orphan(now Time) {
 	}
 	c.CloseWrite(now)
 	c.orphan = true
-	c.orphanAt = now.Add(orphanTime)
-	if c.lingers {
+	switch {
+	case c.state == FinWait2:
+		c.orphanAt = now.Add(orphanTime)
+	case c.lingers:
 		c.orphanAt = now.Add(c.linger)
 	}
 	c.in.free(c.cfg.Memory)

@@ -39,17 +39,12 @@ func (c *Conn) Tick(now Time) {
 		return
 	}
 	if c.orphanAt.due(now) {
-		c.orphanAt = 0
-		switch {
-		case c.lingers && c.state != FinWait2:
-			c.Abort(now)
-			return
-		case c.lingers: // the peer has all
-			c.lingers, c.orphanAt = false, now.Add(orphanTime)
-		case c.state == FinWait2:
+		if c.state == FinWait2 { // the peer has all
 			c.finish()
-			return
+		} else {
+			c.Abort(now)
 		}
+		return
 	}
 	if c.ackAt.due(now) {
 		c.ackNow = true
@@ -118,12 +113,14 @@ func (c *Conn) reorderDue() {
 	c.rearm(false)
 }
 
-// persistDue probes a window that is closed (RFC 9293, section 3.8.6.1).
+// persistDue probes a window that is closed (RFC 9293, section 3.8.6.1). It may be for as long as the peer answers, but not when nobody is left here who could lose
+// patience (as Linux): what is to be sent would be kept for ever.
 func (c *Conn) persistDue() {
 	if c.stalledAt == 0 {
 		c.stalledAt = c.now
 	}
-	if c.now.Sub(c.stalledAt) >= c.userTimeout() && c.persistTries > 3 && c.now.Sub(c.heardAt) >= c.userTimeout() {
+	silent := c.orphan || c.now.Sub(c.heardAt) >= c.userTimeout()
+	if c.now.Sub(c.stalledAt) >= c.userTimeout() && c.persistTries > 3 && silent {
 		c.fail(TimedOut)
 		return
 	}

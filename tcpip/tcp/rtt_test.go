@@ -1,0 +1,33 @@
+package tcp
+
+import (
+	"testing"
+	"time"
+
+	"weir/wire"
+)
+
+// Nobody's echo makes a round trip of weeks.
+func TestAnEchoThatCannotBeIsNoRoundTrip(t *testing.T) {
+	cfg := Config{}.WithDefaults()
+	now := Time(time.Hour)
+	syn := Segment{Seq: peerISS, Flags: wire.SYN, Window: 65535}
+	syn.Options.MSS, syn.Options.Stamped, syn.Options.Stamp = 1000, true, 1
+	c := Accept(&cfg, ourISS, 0, &syn, now)
+	silent := func(*Sending) {}
+	c.Output(now, silent)
+	for i := range 5 {
+		now = now.Add(10 * time.Millisecond)
+		ack := Segment{Seq: peerISS.Add(1), Ack: ourISS.Add(1 + 1000*i), Flags: wire.ACK, Window: 65535}
+		ack.Options.Stamped, ack.Options.Stamp, ack.Options.Echo = true, wire.Stamp(2+i), c.stamp()+1000
+		c.Arrive(now, &ack)
+		c.Write(now, make([]byte, 1000))
+		c.Output(now, silent)
+		now = now.Add(300 * time.Millisecond)
+		c.Tick(now) // it is sent again, so that only the echo could tell the round trip
+		c.Output(now, silent)
+	}
+	if c.estimator.srtt > time.Minute || c.estimator.rto > 10*time.Second {
+		t.Errorf("the round trip is %v, the retransmission time %v", c.estimator.srtt, c.estimator.rto)
+	}
+}
