@@ -112,8 +112,13 @@ func (f *flight) acknowledge(una wire.Seq, tell func(*sent)) {
 // keptPieces is how many an idle connection keeps room for.
 const keptPieces = 8
 
-// sack marks what lies in a block as there, telling of each piece before it is marked. Pieces that are there and touch one another become one.
+// mostPieces is from how many on none is cut because of what a peer says: one that told of every second byte would have us keep, and look through, a record of each.
+const mostPieces = 4096
+
+// sack marks what lies in a block as there, telling of each piece before it is marked. Pieces that are there and touch one another become one. Where there are too many,
+// those that lie in it in part stay as they are.
 func (f *flight) sack(b wire.Block, tell func(*sent)) {
+	whole := len(f.pieces()) >= mostPieces
 	i, _ := slices.BinarySearchFunc(f.pieces(), b.First, func(s sent, at wire.Seq) int { return s.end.Sub(at.Add(1)) }) // the first that ends behind it
 	begin := i
 	for ; i < len(f.pieces()); i++ {
@@ -125,10 +130,16 @@ func (f *flight) sack(b wire.Block, tell func(*sent)) {
 		case s.state == sacked:
 			continue
 		case s.seq.Less(b.First):
-			f.split(i, b.First)
+			if !whole {
+				f.split(i, b.First)
+			}
 			begin = i + 1
 			continue
 		case b.End.Less(s.end):
+			if whole {
+				f.join(begin, i)
+				return
+			}
 			f.split(i, b.End)
 			s = &f.pieces()[i]
 		}

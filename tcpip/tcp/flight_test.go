@@ -1,0 +1,35 @@
+package tcp
+
+import (
+	"testing"
+	"time"
+
+	"weir/wire"
+)
+
+// A peer that tells of every second byte does not have us keep a record of each: there is a bound on how finely what is under way is known.
+func TestSACKDoesNotCutWhatIsUnderWayToDust(t *testing.T) {
+	const bytes = 200_000
+	cfg := Config{Superframe: 60000, Send: Range{1 << 20, 1 << 20}}.WithDefaults()
+	now := Time(time.Hour)
+	syn := Segment{Seq: peerISS, Flags: wire.SYN, Window: 65535}
+	syn.Options = wire.TCPOptions{MSS: 1460, SACKPermitted: true, Scaled: true, Scale: 8}
+	c := Accept(&cfg, ourISS, 0, &syn, now)
+	silent := func(*Sending) {}
+	c.Output(now, silent)
+	c.Arrive(now, &Segment{Seq: peerISS.Add(1), Ack: ourISS.Add(1), Flags: wire.ACK, Window: 65535})
+	c.cwnd.size = 1 << 20
+	c.Write(now, make([]byte, bytes))
+	c.Output(now, silent)
+	for at := 2; at+6 < bytes; at += 6 {
+		s := Segment{Seq: peerISS.Add(1), Ack: ourISS.Add(1), Flags: wire.ACK, Window: 65535}
+		for i := range 3 {
+			s.Options.SACK[i] = wire.Block{First: ourISS.Add(at + 2*i), End: ourISS.Add(at + 2*i + 1)}
+		}
+		s.Options.SACKs = 3
+		c.Arrive(now, &s)
+	}
+	if n := len(c.flight.pieces()); n > mostPieces+bytes/1000 {
+		t.Errorf("%d bytes under way are kept as %d pieces", bytes, n)
+	}
+}
