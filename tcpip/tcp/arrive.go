@@ -64,7 +64,7 @@ func (c *Conn) plausible(echo wire.Stamp) bool {
 func (c *Conn) synAcknowledged(s *Segment) {
 	if c.synTries == 1 {
 		c.estimator.sample(c.now.Sub(c.synAt), c.now)
-	} else if c.stamps && s.Options.Stamped && s.Options.Echo != 0 {
+	} else if c.stamps && s.Options.Stamped && s.Options.Echo != 0 && c.plausible(s.Options.Echo) {
 		c.estimator.sample(c.stamp().Since(s.Options.Echo, time.Millisecond), c.now)
 	}
 	if c.synTries > 1 { // RFC 6298, section 5.7, and RFC 5681, section 3.1
@@ -142,7 +142,8 @@ func (c *Conn) unacceptable(s *Segment) {
 		c.duplicate = wire.Block{First: s.Seq, End: s.End()} // RFC 2883: it came twice
 		c.ackNow = true
 	}
-	if s.Flags&wire.ACK != 0 && s.Flags&wire.SYN == 0 && s.Seq.LessEq(c.rcv) && c.state.synchronized() && c.una.LessEq(s.Ack) && s.Ack.LessEq(c.nxt) {
+	recent := s.Seq.LessEq(c.rcv) && c.rcv.Sub(s.Seq) <= c.limit // others could be anybody's, who need not guess then where the stream is
+	if s.Flags&wire.ACK != 0 && s.Flags&wire.SYN == 0 && recent && c.state.synchronized() && c.una.LessEq(s.Ack) && s.Ack.LessEq(c.nxt) {
 		c.acknowledged(s)
 	}
 	c.answer()

@@ -42,7 +42,7 @@ const (
 	answerEvery  = 500 * time.Millisecond // RFC 5961, section 7, and as Linux
 )
 
-// buffered is how many bytes of the limit are taken: those in order, and up to the end of those behind gaps.
+// span is how many bytes of the limit are taken: those in order, and up to the end of those behind gaps.
 func (r *receiver) span() int {
 	if len(r.gaps.all) > 0 {
 		return r.in.n + r.gaps.end().Sub(r.rcv)
@@ -117,7 +117,7 @@ func (c *Conn) window(scale uint8) uint16 {
 	if c.shut {
 		return 0
 	}
-	told := c.advertised.Sub(c.rcv)
+	told := max(0, c.advertised.Sub(c.rcv)) // a FIN may lie one behind the edge
 	room := c.room()
 	if room > told && room-told < min(c.limit/2, c.mss) {
 		room = told // a little more is not worth a silly window
