@@ -21,7 +21,8 @@ type rack struct {
 
 const rackPersist = 16
 
-// delivered takes a piece that was delivered for the first time (6.2, steps 2 and 3). Spurious says that it came from being sent before it was sent again.
+// delivered takes a piece that was delivered for the first time (6.2, steps 2 and 3). Echoed says whether what is known of timestamps lets that be an answer to the last
+// time that it was sent.
 func (r *rack) delivered(s *sent, now Time, e *estimator, echoed func(*sent) bool) {
 	if s.end.Less(r.fack) && s.again == 0 {
 		r.reordered = true

@@ -29,6 +29,7 @@ type sender struct {
 	small       wire.Seq // the end of the last small segment that was sent (Minshall's variant of Nagle)
 	full        bool     // the application was told that there is no room
 	resent      uint64   // segments that were sent again
+	proven      int      // the largest payload of a segment that the peer is known to have got
 
 	flight
 	estimator
@@ -125,7 +126,7 @@ func (c *Conn) SetCork(yes bool) { c.corked = yes }
 // sendWindow is how many bytes from nxt on the peer takes.
 func (s *sender) sendWindow() int { return s.una.Add(s.wnd).Sub(s.nxt) }
 
-// idle says for how long nothing was sent, when nothing is under way.
+// restartAfterIdle has the window be smaller the longer nothing was sent: what it knew of the path grows old.
 func (c *Conn) restartAfterIdle() {
 	if !c.flight.empty() || c.lastSent == 0 {
 		return
