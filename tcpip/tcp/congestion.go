@@ -17,7 +17,9 @@ type control interface {
 	acked(w *window, a acked)
 	// threshold is where slow start ends from now on, as a loss of this round says.
 	threshold(w *window, now Time) int
-	// undo takes the last threshold back: nothing was lost.
+	// silence is told, after threshold, when it was a timeout that said so: the path may have become another one.
+	silence()
+	// undo takes the last threshold back, and silence with it: nothing was lost.
 	undo()
 }
 
@@ -84,5 +86,7 @@ func (r *reno) threshold(w *window, _ Time) int {
 	r.counted = 0
 	return max(w.size/2, leastSegments*w.mss)
 }
+
+func (r *reno) silence() {}
 
 func (r *reno) undo() {}

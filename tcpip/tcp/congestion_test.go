@@ -55,6 +55,39 @@ func TestCubicMakesRoomAndGoesBack(t *testing.T) {
 	}
 }
 
+// After silence the window before counts no more: it grows from where slow start ends (RFC 9438, section 4.8). That is taken back, too.
+func TestCubicAfterSilence(t *testing.T) {
+	c, w := &cubic{}, newWindow(1000)
+	w.size, c.most = 100*w.mss, 100
+	w.threshold = c.threshold(&w, Time(time.Hour))
+	c.silence()
+	w.size = w.threshold
+	begun := float64(w.size) / float64(w.mss)
+	round(c, &w, Time(time.Hour), testRTT)
+	if c.k != 0 || c.most != begun {
+		t.Errorf("it goes back to %v segments in %v s, want %v in 0", c.most, c.k, begun)
+	}
+	if c.undo(); c.most != 100 {
+		t.Errorf("taken back it is %v", c.most)
+	}
+}
+
+// A window that made room for others still grows with CUBIC's own factor up to where it was, and as Reno's from there (RFC 9438, section 4.3).
+func TestCubicGrowsAsRenoFromWhereItWas(t *testing.T) {
+	c, w := &cubic{}, newWindow(1000)
+	w.size, c.most = 20*w.mss, 30 // so that it goes back to 17 only
+	w.threshold = c.threshold(&w, Time(time.Hour))
+	w.size = w.threshold
+	now := Time(time.Hour)
+	for c.estimate < 19 {
+		now = round(c, &w, now, 10*time.Millisecond)
+	}
+	before := c.estimate
+	if round(c, &w, now, 10*time.Millisecond); c.estimate-before > 0.7 {
+		t.Errorf("from %.1f segments the estimate grew by %.2f in a round, want 0.53: the window was 20", before, c.estimate-before)
+	}
+}
+
 // Where windows are small CUBIC grows as Reno does: as much in a round as Reno with its factors (RFC 9438, section 4.3).
 func TestCubicIsAsFastAsReno(t *testing.T) {
 	c, w := &cubic{}, newWindow(1000)

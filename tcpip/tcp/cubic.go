@@ -15,6 +15,7 @@ const (
 type cubic struct {
 	hystart
 	most     float64 // W_max: the window before the last loss
+	prior    float64 // cwnd_prior: the window when it was last made smaller
 	k        float64 // seconds from the epoch's begin until most is reached again
 	estimate float64 // W_est: what Reno would have
 	from     float64 // the window at the epoch's begin
@@ -44,7 +45,7 @@ func (c *cubic) avoid(w *window, now Time, segments float64) {
 	target := cubicC*math.Pow(t-c.k, 3) + c.most
 	target = min(max(target, size), 1.5*size)
 	alpha := 3 * (1 - cubicBeta) / (1 + cubicBeta)
-	if c.estimate >= c.most {
+	if c.estimate >= c.prior {
 		alpha = 1 // as fast as Reno, where there is nothing to catch up with
 	}
 	c.estimate += alpha * segments / size
@@ -62,7 +63,7 @@ func (c *cubic) avoid(w *window, now Time, segments float64) {
 // begin begins an epoch.
 func (c *cubic) begin(size float64, now Time) {
 	c.epoch, c.from, c.estimate, c.fraction = now, size, size, 0
-	if c.most <= size { // slow start ended without a loss
+	if c.most <= size { // slow start ended without a loss, or came after silence
 		c.most, c.k = size, 0
 		return
 	}
@@ -74,7 +75,7 @@ func (c *cubic) threshold(w *window, now Time) int {
 	before.saved = nil
 	c.saved = &before
 	size := float64(w.size) / float64(w.mss)
-	c.epoch = 0
+	c.epoch, c.prior = 0, size
 	if size < c.most { // fast convergence (section 4.7): others need room
 		c.most = size * (1 + cubicBeta) / 2
 	} else {
@@ -83,6 +84,9 @@ func (c *cubic) threshold(w *window, now Time) int {
 	c.hystart.lost()
 	return max(int(float64(w.size)*cubicBeta), leastSegments*w.mss)
 }
+
+// silence has the next epoch begin where slow start ends, with nothing to go back to (RFC 9438, section 4.8).
+func (c *cubic) silence() { c.most = 0 }
 
 func (c *cubic) undo() {
 	if c.saved != nil {

@@ -108,6 +108,9 @@ func (c *Conn) enter(to phase) {
 	if c.phase != recovering || to != timedOut || c.una == c.point {
 		c.cwnd.threshold = c.control.threshold(&c.cwnd, c.now)
 	}
+	if to == timedOut {
+		c.control.silence()
+	}
 	c.phase, c.point = to, c.nxt
 	c.notice.slowed = c.notice.agreed
 	c.prr = prr{flight: max(c.flight.bytes, 1)}
