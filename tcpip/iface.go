@@ -63,7 +63,9 @@ func (i *iface) resolve(l *lane, hop netip.Addr, p *link.Parts) (mac wire.MAC, o
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if n, ok := i.neigh.Lookup(hop, now); ok {
-		i.neigh.Used(n, now)
+		if i.neigh.Used(n, now) {
+			l.look() // who sends datagrams and hears nothing would not find out that nobody is there any more
+		}
 		return n.MAC, true
 	}
 	var waits []byte

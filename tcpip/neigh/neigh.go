@@ -201,11 +201,13 @@ func (t *Table) taken(n *Neighbour) [][]byte {
 	return all
 }
 
-// Used notes that a packet goes to a neighbour: one that is stale is asked about if nothing confirms it soon.
-func (t *Table) Used(n *Neighbour, now Time) {
-	if n.State == Stale {
-		n.State, n.until, n.tries = Probing, now+Time(grace), 0
+// Used notes that a packet goes to a neighbour: one that is stale is asked about if nothing confirms it soon. It says whether Tick has to be called for that, sooner than it said.
+func (t *Table) Used(n *Neighbour, now Time) (soon bool) {
+	if n.State != Stale {
+		return false
 	}
+	n.State, n.until, n.tries = Probing, now+Time(grace), 0
+	return true
 }
 
 // Receive takes a message, and says whether it asks for us.

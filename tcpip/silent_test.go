@@ -1,0 +1,49 @@
+package tcpip
+
+import (
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/wire"
+)
+
+// Who only sends datagrams, and hears nothing, still finds out that a neighbour has gone: it is asked about 5 s after its address had become old (RFC 1122, section 2.3.2.1).
+func TestASilentNeighbourIsAskedAboutThoughNothingComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{})
+		c, err := s.Dial("udp", bareAddr.String()+":9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for range 2 {
+			if _, err := io.WriteString(c, "hello"); err != nil {
+				t.Fatal(err)
+			}
+			if v := h.next(5 * time.Second); v == nil || v.Protocol() != wire.UDPProtocol {
+				t.Fatalf("no datagram but % x", []byte(v))
+			}
+			time.Sleep(time.Minute) // from the second time on the neighbour is silent
+		}
+		asked, frames := 0, make([]link.Frame, 1)
+		for {
+			n, err := h.q.Read(frames, time.Millisecond)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				break
+			}
+			e, _ := wire.ParseEthernet(frames[0].Bytes)
+			if m, fault := wire.ParseARP(e.Payload()); fault == wire.OK && e.Type() == wire.TypeARP && m.Operation() == wire.ARPRequest && e.Dst() == h.mac {
+				asked++
+			}
+		}
+		if asked != 3 {
+			t.Errorf("the neighbour was asked %d times, want 3", asked)
+		}
+	})
+}
