@@ -128,6 +128,10 @@ func (a *Assembler) Add(p wire.IPv4, now Time) (wire.IPv4, Outcome) {
 			a.kill(s)
 			return nil, Wrong
 		}
+		if len(s.header)+s.total > wire.IPv4Largest { // by the first fragment's options, which no other has
+			a.kill(s)
+			return nil, TooLarge
+		}
 		a.forget(s)
 		return s.packet(), Whole
 	}

@@ -153,6 +153,27 @@ func TestFragmentsThatCannotBe(t *testing.T) {
 	}
 }
 
+// A packet that only the options of its first fragment make too large is given up once that is known, in whatever order its fragments come.
+func TestOptionsMakeAPacketTooLarge(t *testing.T) {
+	for options, want := range map[int]Outcome{0: Whole, 4: TooLarge, 40: TooLarge} {
+		for _, order := range [][2]int{{0, 1}, {1, 0}} {
+			a := NewAssembler(Limits{})
+			one, two := fields(1), fields(1)
+			one.Options, one.MoreFragments, one.Payload = bytes.Repeat([]byte{1}, options), true, 1480
+			two.FragmentOffset, two.Payload = 1480, wire.IPv4Largest-wire.IPv4Header-1480
+			var all [2][]byte
+			for i, f := range []wire.IPv4Fields{one, two} {
+				all[i] = append(wire.AppendIPv4(nil, &f), make([]byte, f.Payload)...)
+			}
+			a.Add(parse(t, all[order[0]]), 1)
+			whole, o := a.Add(parse(t, all[order[1]]), 1)
+			if o != want || o == Whole && (len(whole) != wire.IPv4Largest || len(parse(t, whole)) != wire.IPv4Largest) {
+				t.Errorf("with %d bytes of options, %v: %v, want %v", options, order, o, want)
+			}
+		}
+	}
+}
+
 // Memory, time and the number of packets have their bounds.
 func TestBounds(t *testing.T) {
 	a := NewAssembler(Limits{Memory: 10_000, Each: 8, Time: time.Second})
