@@ -140,6 +140,23 @@ func TestTheWholeReportOfStacks(t *testing.T) {
 	}
 }
 
+// The paper's pings were by processes: those of this run stand beside them in rows of their own, and what a run has not measured has none.
+func TestThePapersFiguresStandBesideThoseOfTheRun(t *testing.T) {
+	for processes, want := range map[bool]string{false: "Ping, 1 at once", true: "Ping by a process"} {
+		r := stackRun()
+		r.Plan.Loads[0].Operation.Processes = processes
+		table := digestOf(r).paperSection().Blocks[0].Table
+		var said []string
+		for _, row := range table.Rows {
+			said = append(said, strings.Join(row, "|"))
+		}
+		all := strings.Join(said, "\n")
+		if len(said) != 3 || !strings.HasPrefix(said[0], want+", mean, ms|0.074|0.234|0.0") || !strings.Contains(all, "1,000") || strings.Contains(all, "100 clients") {
+			t.Errorf("processes %t: %s", processes, all)
+		}
+	}
+}
+
 func TestTheTablesForLaTeXAreThoseOfThePage(t *testing.T) {
 	text := string(tex(stackRun()))
 	if n := strings.Count(text, "\\begin{tabular}"); n != 5 || strings.Count(text, "\\label{tab_results}") != 1 || strings.Contains(text, "?") {
