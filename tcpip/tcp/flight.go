@@ -112,7 +112,8 @@ func (f *flight) acknowledge(una wire.Seq, tell func(*sent)) {
 // keptPieces is how many an idle connection keeps room for.
 const keptPieces = 8
 
-// mostPieces is from how many on none is cut because of what a peer says: one that told of every second byte would have us keep, and look through, a record of each.
+// mostPieces is how many there are, nearly: all are looked through when some are lost. A peer that tells of every second byte does not have them cut beyond that, and to
+// one that takes tiny segments no more are sent meanwhile.
 const mostPieces = 4096
 
 // sack marks what lies in a block as there, telling of each piece before it is marked. Pieces that are there and touch one another become one. Where there are too many,

@@ -33,3 +33,30 @@ func TestSACKDoesNotCutWhatIsUnderWayToDust(t *testing.T) {
 		t.Errorf("%d bytes under way are kept as %d pieces", bytes, n)
 	}
 }
+
+// Nor does one that takes tiny segments only have us keep one of each byte of a large window. What waits goes when some are acknowledged.
+func TestTinySegmentsUnderWayAreBounded(t *testing.T) {
+	const bytes = 1 << 20
+	cfg := Config{Send: Range{bytes, bytes}}.WithDefaults()
+	now := Time(time.Hour)
+	syn := Segment{Seq: peerISS, Flags: wire.SYN, Window: 65535}
+	syn.Options = wire.TCPOptions{MSS: 1, SACKPermitted: true, Scaled: true, Scale: 14}
+	c := Accept(&cfg, ourISS, 0, &syn, now)
+	sent := 0
+	count := func(o *Sending) { sent += o.Len() }
+	c.Output(now, count)
+	ack := func() {
+		c.Arrive(now, &Segment{Seq: peerISS.Add(1), Ack: ourISS.Add(1 + sent), Flags: wire.ACK, Window: 65535})
+		c.cwnd.size = 2 * bytes
+	}
+	ack()
+	c.Write(now, make([]byte, bytes))
+	for rounds := 0; sent < bytes; rounds++ {
+		before := sent
+		c.Output(now, count)
+		if n := len(c.flight.pieces()); n > mostPieces || sent == before {
+			t.Fatalf("round %d: %d pieces are under way, %d bytes were sent", rounds, n, sent-before)
+		}
+		ack()
+	}
+}

@@ -231,6 +231,9 @@ func (c *Conn) superframe(segment int) int {
 
 // sendNew sends what comes next, if it may, and says whether it did.
 func (c *Conn) sendNew(emit Emit) bool {
+	if len(c.flight.pieces()) >= mostPieces {
+		return false // until some are acknowledged
+	}
 	unsent, room, size := c.unsent(), c.sendWindow(), c.segmentSize()
 	budget := c.cwnd.size - c.flight.pipe()
 	most := c.paceMost(size)
