@@ -7,6 +7,9 @@ type inbound struct {
 	lent  [][]byte
 	first int // of lent that is not taken
 	bytes int // of those
+
+	peeked bool   // somebody looks at bytes in the ring's buffer
+	kept   []byte // the buffer that they are in, when the ring has another by now; nil: it has that
 }
 
 // keptLent is how many pieces an idle connection keeps room for.
@@ -14,7 +17,40 @@ const keptLent = 4
 
 func (r *inbound) free(m Memory) {
 	r.returned()
+	r.unpeek(m)
 	r.ring.free(m)
+}
+
+// reserve is the ring's. A buffer that somebody looks at is kept until discard.
+func (r *inbound) reserve(size, keep int, m Memory) bool {
+	if r.peeked && size > len(r.b) {
+		m = keeping{m, r}
+	}
+	return r.ring.reserve(size, keep, m)
+}
+
+// keeping is a Memory that is not given the buffer that somebody looks at.
+type keeping struct {
+	Memory
+	r *inbound
+}
+
+// Put implements Memory.
+func (k keeping) Put(b []byte) {
+	if k.r.kept != nil { // what is looked at was in an earlier one
+		k.Memory.Put(b)
+		return
+	}
+	k.r.kept = b
+}
+
+// unpeek says that nobody looks any more.
+func (r *inbound) unpeek(m Memory) {
+	r.peeked = false
+	if r.kept != nil {
+		m.Put(r.kept)
+		r.kept = nil
+	}
 }
 
 // lend puts a piece behind what is in order, where it lies. The caller counts it in n.
@@ -45,10 +81,11 @@ func (r *inbound) returned() {
 	}
 }
 
-// next is bytes from the begin on, as many as lie in a row, and at most so many.
+// next is bytes from the begin on, as many as lie in a row, and at most so many. Those in the ring stay as they are until discard, whatever comes.
 func (r *inbound) next(most int) []byte {
 	if held := r.n - r.bytes; held > 0 {
 		row, _ := r.at(0, min(most, held))
+		r.peeked = true
 		return row
 	}
 	if r.bytes == 0 {
@@ -80,6 +117,7 @@ func (r *inbound) discard(length int, keep bool, m Memory) {
 	if r.bytes == 0 && len(r.lent) > 0 {
 		r.returned()
 	}
+	r.unpeek(m)
 	r.ring.discard(length, keep, m)
 }
 
