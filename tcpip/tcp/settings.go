@@ -25,9 +25,12 @@ func (c *Conn) SetKeepAlive(now Time, k KeepAlive) {
 }
 
 // SetUserTimeout is how long what was sent may stay without acknowledgment, and a window closed to a peer that does not answer (RFC 5482, section 3, and Linux's
-// TCP_USER_TIMEOUT).
+// TCP_USER_TIMEOUT). 0 or less is the default.
 func (c *Conn) SetUserTimeout(d time.Duration) {
-	c.change(func(cfg *Config) { cfg.UserTimeout = d })
+	c.change(func(cfg *Config) {
+		cfg.UserTimeout = max(d, 0)
+		*cfg = cfg.WithDefaults()
+	})
 	c.timeoutSet, c.patience = true, 0
 	if c.cfg.TellTimeout {
 		c.timeoutDue, c.ackNow = true, true
