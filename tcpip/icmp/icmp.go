@@ -62,14 +62,14 @@ func (r *Report) Possible(mtu int) bool {
 	return r.Problem == TooBig && r.About.DontFragment() && r.Length <= mtu && r.NextMTU < r.Length
 }
 
-// Read reads an error; ok is false for everything else, and for errors that quote too little.
+// Read reads an error; ok is false for everything else, and for errors that quote too little, or a fragment but the first: whose that was it does not say.
 func Read(m wire.ICMP) (r Report, ok bool) {
 	body := m.Body()
 	if len(body) < wire.IPv4Header || body[0]>>4 != 4 {
 		return r, false
 	}
 	header := int(body[0]&15) * 4
-	if header < wire.IPv4Header || len(body) < header+8 {
+	if header < wire.IPv4Header || len(body) < header+8 || wire.IPv4(body).FragmentOffset() > 0 {
 		return r, false
 	}
 	r.About, r.Length = wire.IPv4(body), int(body[2])<<8|int(body[3])

@@ -54,6 +54,10 @@ func TestErrorsAreRead(t *testing.T) {
 	if _, ok := Read(wire.AppendICMP(nil, wire.Unreachable, 3, 0, about[:27])); ok {
 		t.Error("an error that quotes 27 bytes is read")
 	}
+	later := packet(wire.UDPProtocol, "10.0.0.2", 8, make([]byte, 100))
+	if _, ok := Read(wire.AppendICMP(nil, wire.Unreachable, 3, 0, later)); ok {
+		t.Error("an error about a later fragment is read: its first bytes are nobody's ports")
+	}
 }
 
 func TestErrorsAreFew(t *testing.T) {
