@@ -56,6 +56,9 @@ func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
 	}
 	cut := next < pathLeast || size <= pathLeast
 	next = max(next, pathLeast)
+	if known := p.now(dst, next, now); known < next {
+		return known // what was too big does not make a path take more (RFC 1191, section 3)
+	}
 	if p.all == nil {
 		p.all = map[netip.Addr]path{}
 	}
