@@ -187,12 +187,11 @@ func (w *waits) arrive(k tuple, seg *tcp.Segment, listened bool, now tcp.Time) (
 		delete(w.of, name)
 		return false, follower{true, x.Behind()}
 	}
-	answer := x.Arrive(x.cfg, now, seg)
-	w.of[name] = x
-	if answer {
+	if x.Arrive(x.cfg, now, seg) {
 		o := x.Answer(now)
 		w.s.sendAlone(k, &o)
 	}
+	w.of[name] = x
 	return true, f
 }
 
