@@ -1,8 +1,10 @@
 package tcpip
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 
 	"weir/tcpip/ip"
@@ -99,4 +101,36 @@ func TestAddressesAndRoutesThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
+}
+
+// The stack has no address of IPv6, that of the loopback included: who asks for one is told so, and "[::]" is all that there are.
+func TestAddressesOfIPv6AreNotTheStacks(t *testing.T) {
+	s := stack(t, Config{})
+	for _, host := range []string{"[::1]", "[fd00::1]"} {
+		if _, err := s.Listen("tcp", host+":80"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			t.Errorf("TCP at %s: %v", host, err)
+		}
+		if _, err := s.ListenPacket("udp", host+":80"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			t.Errorf("UDP at %s: %v", host, err)
+		}
+		if _, err := s.Dial("tcp", host+":80"); err == nil {
+			t.Errorf("there is a connection to %s", host)
+		}
+	}
+	for _, host := range []string{"[::]", "[::ffff:127.0.0.1]"} {
+		l, err := s.Listen("tcp", host+":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dial(t, s, "tcp", "127.0.0.1:80")
+		l.Close()
+	}
+	u, err := s.ListenPacket("udp", "[::]:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer u.Close()
+	if _, err := u.(*UDPConn).WriteMsg([]byte("x"), netip.MustParseAddrPort("127.0.0.1:9"), netip.IPv6Loopback()); !errors.Is(err, syscall.EADDRNOTAVAIL) {
+		t.Errorf("from the loopback of IPv6: %v", err)
+	}
 }

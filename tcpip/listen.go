@@ -133,6 +133,9 @@ func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error)
 		if a, err = netip.ParseAddr(host); err != nil {
 			return netip.AddrPort{}, err
 		}
+		if a = a.Unmap(); a.IsUnspecified() {
+			a = netip.IPv4Unspecified() // "[::]" too is all of them
+		}
 	}
 	if !a.IsUnspecified() && !s.owns(a) {
 		return netip.AddrPort{}, syscall.EADDRNOTAVAIL

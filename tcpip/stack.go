@@ -129,7 +129,7 @@ func (s *Stack) Addrs() (all []netip.Prefix) {
 
 // owns says whether an address is the stack's: it is one that it was given, or any of the loopback's network.
 func (s *Stack) owns(a netip.Addr) bool {
-	if a.IsLoopback() {
+	if a.Is4() && a.IsLoopback() {
 		return true
 	}
 	for _, i := range s.ifaces {
