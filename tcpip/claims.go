@@ -137,7 +137,7 @@ func (l *lane) conflicts(now tcp.Time) {
 	}
 }
 
-// lose resets a connection whose address is another's (RFC 5227, section 2.4: that of the host should be reset before it ends).
+// lose resets a connection whose address is another's (RFC 5227, section 2.4: that of the host should be reset before it ends), or whose link is gone.
 func (c *Conn) lose(now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

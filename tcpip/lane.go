@@ -24,6 +24,7 @@ type lane struct {
 	counts laneCounts
 
 	looking atomic.Bool // the reader is to look at the neighbours now
+	gone    atomic.Bool // the link is, though the stack runs: there is no reader
 
 	posts  posts
 	asleep atomic.Bool // the reader waits, or is about to and has not yet looked what for
@@ -51,6 +52,7 @@ func (l *lane) run() {
 		n, err := l.q.Read(l.frames[:], l.patience())
 		l.asleep.Store(false)
 		if err != nil {
+			l.end()
 			return
 		}
 		now := l.s.now()
@@ -61,6 +63,20 @@ func (l *lane) run() {
 		l.tick(now)
 		l.attend(now)
 		l.yield()
+	}
+}
+
+// end resets the lane's connections when its link is gone, and not because the stack closes: nobody runs their timers any more, so who waits for one of them would wait
+// for ever.
+func (l *lane) end() {
+	l.gone.Store(true)
+	if l.s.closed.Load() {
+		return
+	}
+	for _, c := range l.s.conns.all() {
+		if c.lane == l {
+			c.lose(l.s.now())
+		}
 	}
 }
 

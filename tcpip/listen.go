@@ -51,6 +51,8 @@ type Listener struct {
 	over chan struct{} // closed by Close
 	once sync.Once
 
+	handing sync.Mutex // over is closed, or somebody looks whether it is and puts a connection into open: not both at once. A leaf
+
 	server *Server // whose sessions run on the connections; nil: they are for Accept
 
 	opening atomic.Int64 // connections that have not been given to Accept
@@ -176,6 +178,8 @@ func (l *Listener) end() { l.opening.Add(-1) }
 
 // offer gives a connection to Accept, for which room is kept, and says whether the listener is still there.
 func (l *Listener) offer(c *Conn) bool {
+	l.handing.Lock()
+	defer l.handing.Unlock()
 	select {
 	case <-l.over:
 		return false
@@ -201,7 +205,9 @@ func (l *Listener) Close() error {
 	err := opError("close", "tcp", net.ErrClosed)
 	l.once.Do(func() {
 		err = nil
+		l.handing.Lock()
 		close(l.over)
+		l.handing.Unlock()
 		p := &l.s.ports
 		p.mu.Lock()
 		delete(p.of, l.addr)
@@ -210,7 +216,8 @@ func (l *Listener) Close() error {
 			select {
 			case c := <-l.open:
 				l.leave()
-				c.abort()
+				c.SetLinger(0) //nolint:errcheck // it is open
+				c.Close()      //nolint:errcheck // likewise
 			default:
 				return
 			}
@@ -244,11 +251,14 @@ func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 		_, err := choose(0, func(port uint16) bool {
 			tried++
 			c = s.openFrom(i, tuple{netip.AddrPortFrom(src, port), remote}, tried > triedFirst)
-			return c != nil
+			return c != nil || s.closed.Load()
 		})
-		if err == nil {
+		if err == nil && c != nil {
 			return c, nil
 		}
+	}
+	if s.closed.Load() {
+		return nil, net.ErrClosed
 	}
 	return nil, syscall.EADDRNOTAVAIL
 }
@@ -270,6 +280,9 @@ func (s *Stack) openFrom(i *iface, k tuple, follow bool) *Conn {
 	c.begin(tcp.Dial(c.cfg, follows.iss(iss), stamp))
 	if !s.conns.add(c) {
 		return nil
+	}
+	if c.lane.gone.Load() { // it may have been since before the table had c
+		c.lose(s.now())
 	}
 	return c
 }

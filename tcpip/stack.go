@@ -94,7 +94,7 @@ func (s *Stack) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	for _, c := range s.conns.all() {
+	for _, c := range s.conns.close() {
 		c.abort()
 	}
 	s.waits.close()

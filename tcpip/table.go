@@ -12,8 +12,9 @@ type tuple struct{ local, remote netip.AddrPort }
 
 // connTable holds the connections but those in TIME-WAIT.
 type connTable struct {
-	mu sync.RWMutex
-	of map[tuple]*Conn
+	mu     sync.RWMutex
+	of     map[tuple]*Conn
+	closed bool // the stack is: nobody would end what is put in
 }
 
 func (t *connTable) init() { t.of = map[tuple]*Conn{} }
@@ -24,11 +25,11 @@ func (t *connTable) get(k tuple) *Conn {
 	return t.of[k]
 }
 
-// add puts c in, if its name is free.
+// add puts c in, if its name is free and the stack runs.
 func (t *connTable) add(c *Conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.of[c.key] != nil {
+	if t.closed || t.of[c.key] != nil {
 		return false
 	}
 	t.of[c.key] = c
@@ -41,6 +42,14 @@ func (t *connTable) remove(c *Conn) {
 	if t.of[c.key] == c {
 		delete(t.of, c.key)
 	}
+}
+
+// close gives all there are, and has no others be put in.
+func (t *connTable) close() []*Conn {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	return t.all()
 }
 
 func (t *connTable) all() (all []*Conn) {

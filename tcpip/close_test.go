@@ -1,0 +1,135 @@
+package tcpip
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/tcpip/link"
+	"weir/tcpip/tcp"
+	"weir/wire"
+)
+
+// A call that begins while the stack closes ends all the same: nobody would ever wake it.
+func TestCloseEndsADialThatBeginsMeanwhile(t *testing.T) {
+	for range 100 {
+		la, lb := link.Pair(link.PairConfig{})
+		s, err := New(Config{Link: la, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := make(chan error, 64) // from each dial, once
+		begin := make(chan struct{})   // closed when all are to begin
+		for range cap(failed) {
+			go func() {
+				<-begin
+				_, err := s.Dial("tcp", "10.0.0.2:80")
+				failed <- err
+			}()
+		}
+		close(begin)
+		s.Close()
+		for range cap(failed) {
+			select {
+			case err := <-failed:
+				if !errors.Is(err, net.ErrClosed) {
+					t.Errorf("a dial ended by %v", err)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatal("a dial waits for ever")
+			}
+		}
+		lb.Close()
+	}
+}
+
+// A connection whose handshake ends while its listener closes is not left behind in the queue, where nobody would take it.
+func TestNobodyIsLeftInTheQueueOfAListenerThatCloses(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cfg := tcp.Config{}.WithDefaults()
+	for i := range 20_000 {
+		l, err := s.listen("tcp", "127.0.0.1:80", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.newConn(s.ifaces[0].lanes[0], nth(i))
+		c.begin(tcp.Accept(&cfg, 1, 1, &tcp.Segment{Flags: wire.SYN}, s.now()))
+		l.keep()
+		var offered bool
+		var both sync.WaitGroup
+		both.Go(func() { offered = l.offer(c) })
+		both.Go(func() { l.Close() })
+		both.Wait()
+		if offered && len(l.open) > 0 {
+			t.Fatalf("connection %d is in the queue of a listener that is closed", i)
+		}
+	}
+}
+
+// What came for connections that nobody has accepted is memory that others can have when the listener closes.
+func TestAListenerThatClosesGivesBackItsMemory(t *testing.T) {
+	for _, reset := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := stack(t, Config{})
+			l := listen(t, s, "127.0.0.1:80")
+			c := dial(t, s, "tcp", "127.0.0.1:80")
+			c.Write(make([]byte, 3000)) //nolint:errcheck // the memory tells
+			synctest.Wait()
+			if reset { // before the listener closes
+				c.(*Conn).SetLinger(0) //nolint:errcheck // likewise
+				c.Close()
+				synctest.Wait()
+			}
+			if held, _ := s.Memory(); held == 0 {
+				t.Fatal("nothing has come")
+			}
+			l.Close()
+			synctest.Wait()
+			if _, err := c.Read(make([]byte, 1)); err == nil || err == io.EOF {
+				t.Errorf("a connection that nobody has accepted ends by %v", err)
+			}
+			c.Close()
+			if held, _ := s.Memory(); held != 0 {
+				t.Errorf("%d bytes are held by nobody", held)
+			}
+		})
+	}
+}
+
+// A link that is pulled out ends the connections over it: their timers were its reader's. Those of the loopback go on.
+func TestALinkThatIsGoneEndsItsConnections(t *testing.T) {
+	la, lb := link.Pair(link.PairConfig{})
+	a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")})
+	b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
+	listen(t, b, ":80")
+	within := listen(t, a, "127.0.0.1:80")
+	c := dial(t, a, "tcp", "10.0.0.2:80")
+	read := make(chan error, 1) // the result of a read, once
+	go func() {
+		_, err := c.Read(make([]byte, 1))
+		read <- err
+	}()
+	la.Close()
+	if err := <-read; !errors.Is(err, syscall.ECONNABORTED) {
+		t.Errorf("a read ends by %v", err)
+	}
+	for range 3 {
+		if _, err := a.Dial("tcp", "10.0.0.2:80"); !errors.Is(err, syscall.ECONNABORTED) {
+			t.Errorf("a dial ends by %v", err)
+		}
+	}
+	d := dial(t, a, "tcp", within.Addr().String())
+	if _, err := d.Write([]byte("x")); err != nil {
+		t.Error(err)
+	}
+}
