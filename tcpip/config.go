@@ -30,6 +30,10 @@ type Config struct {
 	ErrorRate  int              // ICMP errors a second, ten times as many at once. Default 100
 	Backlog    int              // connections that wait to be accepted, for each listener, and as many that are being opened. Default 1,024
 	Waiting    int              // connections in TIME-WAIT, of some 120 bytes each; of more, the oldest are forgotten. Default 131,072
+
+	// Connections is how many there may be at once, but for those in TIME-WAIT. Each takes some 2 KB beside its buffers, and none is asked for more than a few segments: without
+	// a bound, who opens ever more of them and says nothing takes all of the machine's memory. SYNs of others are dropped. Default 262,144.
+	Connections int
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -38,9 +42,13 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.TTL, 64)
 	setDefault(&c.Backlog, 1024)
 	setDefault(&c.Waiting, 1<<17)
+	setDefault(&c.Connections, 1<<18)
 	setDefault(&c.Run, RunChain)
 	if c.Run != RunChain && c.Run != RunNetwork {
 		return c, fmt.Errorf("tcpip: Run is %q: choose %s or %s", c.Run, RunChain, RunNetwork)
+	}
+	if err := c.numbers(); err != nil {
+		return c, err
 	}
 	if c.Link != nil && len(c.Addrs) == 0 {
 		return c, errors.New("tcpip: Addrs is empty: give the stack an address with the length of its network, such as 10.0.0.2/24")
@@ -63,6 +71,19 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// numbers says which of those that count something is below zero.
+func (c *Config) numbers() error {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"Memory", c.Memory}, {"ErrorRate", c.ErrorRate}, {"Backlog", c.Backlog}, {"Waiting", c.Waiting}, {"Connections", c.Connections}} {
+		if n.value < 0 {
+			return fmt.Errorf("tcpip: %s is %d: make it 1 or more, or 0 for the default", n.name, n.value)
+		}
+	}
+	return nil
 }
 
 // possible says whether a host can have an address: none of a group, of the loopback, of all hosts in its network, or of the network.

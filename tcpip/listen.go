@@ -244,6 +244,8 @@ func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 		return nil, syscall.ENETUNREACH
 	case remote.Port() == 0 || !remote.Addr().Is4():
 		return nil, syscall.EADDRNOTAVAIL
+	case s.conns.full():
+		return nil, syscall.ENOBUFS
 	}
 	var c *Conn
 	tried := 0

@@ -19,7 +19,7 @@ func (p *packet) opened(k tuple, seg *tcp.Segment) *Conn {
 		case kind == wire.SYN:
 			return p.synced(l, k, seg, follows)
 		case kind == wire.ACK && p.now < tcp.Time(l.pressed.Load()):
-			if c := p.returned(l, k, seg); c != nil {
+			if c, is := p.returned(l, k, seg); is {
 				return c
 			}
 		}
@@ -52,34 +52,38 @@ func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment, follows follower
 	c.begin(tcp.Accept(c.cfg, follows.iss(iss), stamp, seg, p.now))
 	if !s.conns.add(c) {
 		l.end()
+		p.drop(DropBacklog)
 		return nil
 	}
 	return c
 }
 
-// returned is the connection that a cookie opens which comes back.
-func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) *Conn {
+// returned says whether a segment brings a cookie back, and is the connection that it opens, if there is room.
+func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) (c *Conn, is bool) {
 	s := p.lane.s
 	_, stamp := s.iss(k)
 	state := tcp.AcceptCookie(p.lane.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
 	if state == nil {
-		return nil
+		return nil, false
 	}
 	if !l.keep() {
-		p.drop(DropBacklog) // its first data brings the cookie back once more
-		return nil
+		p.drop(DropBacklog) // its next segment brings the cookie back once more
+		state.Release()
+		return nil, true
 	}
 	s.cookies.taken.Add(1)
-	c := s.newConn(p.lane, k)
+	c = s.newConn(p.lane, k)
 	c.listener, c.kept = l, true
 	c.begin(state)
 	l.opening.Add(1) // until it is given to Accept
 	if !s.conns.add(c) {
 		l.end()
 		l.leave()
-		return nil
+		p.drop(DropBacklog)
+		state.Release()
+		return nil, true
 	}
-	return c
+	return c, true
 }
 
 // finishing takes a segment of a connection that is being opened, if there is room for it at its listener when the handshake is through. When there is none, its

@@ -58,7 +58,7 @@ func New(cfg Config) (*Stack, error) {
 	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.init(cfg.Memory)
 	s.resolver = newResolver(s)
-	s.conns.init()
+	s.conns.init(cfg.Connections)
 	s.waits.s, s.waits.most = s, cfg.Waiting
 	s.sockets.init()
 	if cfg.Link != nil {

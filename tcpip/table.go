@@ -14,10 +14,18 @@ type tuple struct{ local, remote netip.AddrPort }
 type connTable struct {
 	mu     sync.RWMutex
 	of     map[tuple]*Conn
+	most   int  // that there may be
 	closed bool // the stack is: nobody would end what is put in
 }
 
-func (t *connTable) init() { t.of = map[tuple]*Conn{} }
+func (t *connTable) init(most int) { t.of, t.most = map[tuple]*Conn{}, most }
+
+// full says whether there are as many as there may be.
+func (t *connTable) full() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.of) >= t.most
+}
 
 func (t *connTable) get(k tuple) *Conn {
 	t.mu.RLock()
@@ -25,11 +33,11 @@ func (t *connTable) get(k tuple) *Conn {
 	return t.of[k]
 }
 
-// add puts c in, if its name is free and the stack runs.
+// add puts c in, if its name is free, there is room and the stack runs.
 func (t *connTable) add(c *Conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || t.of[c.key] != nil {
+	if t.closed || len(t.of) >= t.most || t.of[c.key] != nil {
 		return false
 	}
 	t.of[c.key] = c

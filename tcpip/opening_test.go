@@ -1,0 +1,104 @@
+package tcpip
+
+import (
+	"errors"
+	"net/netip"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/wire"
+)
+
+// from sends a segment from a port of the bare host to port 80 of the stack.
+func (h *bareHost) from(port uint16, f wire.TCPFields, payload string) {
+	f.Src, f.Dst = netip.AddrPortFrom(bareAddr, port), netip.AddrPortFrom(stackAddr, 80)
+	h.send(wire.IPv4Fields{Protocol: wire.TCPProtocol}, append(wire.AppendTCP(nil, &f, []byte(payload)), payload...))
+}
+
+// asks sends a SYN from a port, with sequence number 7, and gives the answer's.
+func (h *bareHost) asks(port uint16) wire.Seq {
+	h.t.Helper()
+	h.from(port, wire.TCPFields{Seq: 7, Flags: wire.SYN, Window: 65535}, "")
+	v, seg := segmentOf(h.t, h.next(100*time.Millisecond))
+	if seg.Flags != wire.SYN|wire.ACK || v.DstPort() != port {
+		h.t.Fatalf("a SYN from port %d is answered by %v to %d", port, seg.Flags, v.DstPort())
+	}
+	return seg.Seq
+}
+
+// Who brings a cookie back while the listener's queue is full is not sent away, and holds no memory; with the next segment there may be room.
+func TestACookieThatFindsNoRoomMayComeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{Backlog: 1})
+		l, err := s.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := h.asks(5001)
+		h.asks(5002)
+		cookie := h.asks(5003) // two are enough
+		if given, _ := s.Cookies(); given != 1 {
+			t.Fatalf("%d cookies were given", given)
+		}
+		h.from(5001, wire.TCPFields{Seq: 8, Ack: first + 1, Flags: wire.ACK, Window: 65535}, "")
+		h.from(5003, wire.TCPFields{Seq: 8, Ack: cookie + 1, Flags: wire.ACK, Window: 65535}, "hello")
+		if v := h.next(100 * time.Millisecond); v != nil {
+			t.Errorf("a cookie that finds no room is answered by % x", []byte(v))
+		}
+		if held, _ := s.Memory(); held != 0 {
+			t.Errorf("%d bytes are held for what was dropped", held)
+		}
+		if n := h.drops(); len(n) != 1 || n[DropBacklog] != 1 {
+			t.Errorf("what was dropped: %v", n)
+		}
+		if _, err := l.Accept(); err != nil {
+			t.Fatal(err)
+		}
+		h.from(5003, wire.TCPFields{Seq: 8, Ack: cookie + 1, Flags: wire.ACK, Window: 65535}, "hello")
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := make([]byte, 10)
+		if n, err := c.Read(said); err != nil || string(said[:n]) != "hello" {
+			t.Errorf("it says %q (%v)", said[:n], err)
+		}
+	})
+}
+
+// There is a bound on how many connections there are, whoever opens them.
+func TestConnectionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{Connections: 2})
+		if _, err := s.Listen("tcp", ":80"); err != nil {
+			t.Fatal(err)
+		}
+		h.asks(5001)
+		h.asks(5002)
+		h.from(5003, wire.TCPFields{Seq: 7, Flags: wire.SYN, Window: 65535}, "")
+		if v := h.next(100 * time.Millisecond); v != nil {
+			t.Errorf("the third is answered by % x", []byte(v))
+		}
+		if n := h.drops(); len(n) != 1 || n[DropBacklog] != 1 {
+			t.Errorf("what was dropped: %v", n)
+		}
+		if _, err := s.Dial("tcp", "10.0.0.9:80"); !errors.Is(err, syscall.ENOBUFS) {
+			t.Errorf("one from here: %v", err)
+		}
+		h.from(5001, wire.TCPFields{Seq: 8, Flags: wire.RST}, "")
+		synctest.Wait()
+		h.asks(5003)
+	})
+}
+
+// A number that cannot be is said to be wrong before there is a stack.
+func TestNumbersBelowZeroAreRefused(t *testing.T) {
+	for _, c := range []Config{{Memory: -1}, {ErrorRate: -1}, {Backlog: -1}, {Waiting: -1}, {Connections: -1}} {
+		if s, err := New(c); err == nil {
+			s.Close()
+			t.Errorf("%+v is a stack's", c)
+		}
+	}
+}
