@@ -130,7 +130,8 @@ func (c *Conn) reduce(d *delivery, lost bool) {
 	}
 	var allowed int
 	if pipe > c.cwnd.threshold {
-		allowed = (c.prr.delivered*c.cwnd.threshold+c.prr.flight-1)/c.prr.flight - c.prr.sent
+		arrived, flight := int64(c.prr.delivered), int64(c.prr.flight)
+		allowed = int((arrived*int64(c.cwnd.threshold)+flight-1)/flight) - c.prr.sent
 	} else {
 		allowed = max(c.prr.delivered-c.prr.sent, delivered)
 		if d.inOrder > 0 && !lost {
