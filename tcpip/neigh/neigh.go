@@ -130,15 +130,29 @@ func (t *Table) Wait(addr netip.Addr, packet []byte, now Time, do Actions) {
 	t.tick(n, now, do)
 }
 
-// evict forgets somebody who is not needed.
+// evict forgets somebody who is not needed: one who has never answered before one who has. Who sends from addresses that nobody has, so that they are asked for, does not
+// have those forgotten that are there.
 func (t *Table) evict() bool {
-	for a, n := range t.all {
-		if n.State == Stale || n.State == Failed {
-			delete(t.all, a)
+	var old *Neighbour
+	for _, n := range t.all {
+		switch n.State {
+		case Incomplete, Failed:
+			t.forget(n)
 			return true
+		case Stale:
+			old = n
 		}
 	}
-	return false
+	if old != nil {
+		t.forget(old)
+	}
+	return old != nil
+}
+
+// forget drops a neighbour, and what waits for it.
+func (t *Table) forget(n *Neighbour) {
+	t.Dropped += uint64(len(t.taken(n)))
+	delete(t.all, n.Addr)
 }
 
 // allowed says whether a request may be sent now.

@@ -191,3 +191,30 @@ func TestPacketsForASilentNeighbourAreBounded(t *testing.T) {
 		t.Errorf("%d requests at once", asked)
 	}
 }
+
+// Those who are there are not forgotten for many who are not, and one who comes then is found.
+func TestManyWhoAreNotThereDoNotDriveOutThoseWhoAre(t *testing.T) {
+	n, l := table()
+	now := second
+	n.Receive(message(wire.ARPRequest, theirs, them, us), now, l) // it asked for us: its address is known, and old
+	for i := range 5 * Most {
+		now += second / 100
+		n.Wait(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), []byte("to nobody"), now, l)
+	}
+	if _, ok := n.Lookup(them, now); !ok || len(n.all) > Most {
+		t.Errorf("of %d neighbours the one that is there is known: %t", len(n.all), ok)
+	}
+	late := netip.MustParseAddr("10.0.0.3")
+	n.Wait(late, []byte("to somebody"), now, l)
+	n.Receive(message(wire.ARPReply, theirs, late, us), now, l)
+	if got, ok := n.Lookup(late, now); !ok || got.State != Reachable {
+		t.Error("one who answers is not found")
+	}
+	waiting := 0
+	for _, x := range n.all {
+		waiting += x.Waiting()
+	}
+	if n.bytes != waiting*len("to nobody") {
+		t.Errorf("%d packets wait, and count for %d bytes", waiting, n.bytes)
+	}
+}
