@@ -31,8 +31,8 @@ type Config struct {
 	Backlog    int              // connections that wait to be accepted, for each listener, and as many that are being opened. Default 1,024
 	Waiting    int              // connections in TIME-WAIT, of some 120 bytes each; of more, the oldest are forgotten. Default 131,072
 
-	// Connections is how many there may be at once, but for those in TIME-WAIT. Each takes some 2 KB beside its buffers, and none is asked for more than a few segments: without
-	// a bound, who opens ever more of them and says nothing takes all of the machine's memory. SYNs of others are dropped. Default 262,144.
+	// Connections is how many there may be at once, but for those in TIME-WAIT. Each takes some 2 KB beside its buffers, and costs who opens it two segments: without a bound,
+	// who opens ever more of them and says nothing takes all of the machine's memory. SYNs of others are dropped then. Default 262,144.
 	Connections int
 }
 
