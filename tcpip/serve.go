@@ -117,6 +117,8 @@ func (v *served) step(now tcp.Time) (more bool) {
 		v.input(now)
 	case t.AtEnd():
 		v.finish(now, io.EOF)
+	case v.c.s.closed.Load():
+		v.finish(now, net.ErrClosed)
 	case stopping:
 		v.finish(now, serve.ErrStopped)
 	default:
