@@ -32,7 +32,7 @@ const (
 
 func newCrowd(t *testing.T) *crowd {
 	t.Helper()
-	la, lb := link.Pair(link.PairConfig{Depth: 10_000})
+	la, lb := link.Pair(link.PairConfig{Depth: 10_000, Checksum: true})
 	c := &crowd{t: t, peer: stack(t, la, "10.0.0.1/24", tcp.Config{}), data: make([]byte, 100_000)}
 	for i := range c.data {
 		c.data[i] = byte(i * 7 / 3)
