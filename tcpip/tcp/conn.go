@@ -18,7 +18,7 @@ type Config struct {
 	NoStamps    bool          // timestamps (RFC 7323) are neither offered nor taken
 	NoScale     bool          // likewise window scaling
 	NoSACK      bool          // likewise selective acknowledgments (RFC 2018)
-	Tries       int           // times a SYN is sent again. Default 6
+	Tries       int           // times a SYN is sent again; its answer is so at most six times. Default 7: four minutes
 	UserTimeout time.Duration // how long data may stay without acknowledgment. Default 15 min
 	TellTimeout bool          // the peer is told of UserTimeout, and its own counts if it is longer (RFC 5482)
 	WaitTime    time.Duration // of TIME-WAIT. Default 60 s
@@ -35,7 +35,7 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.MSS, 1460)
 	setDefault(&c.Send, Range{64 << 10, 4 << 20})
 	setDefault(&c.Receive, Range{128 << 10, 6 << 20})
-	setDefault(&c.Tries, 6)
+	setDefault(&c.Tries, 7)
 	setDefault(&c.UserTimeout, 15*time.Minute)
 	setDefault(&c.WaitTime, time.Minute)
 	setDefault(&c.KeepEvery, 75*time.Second)

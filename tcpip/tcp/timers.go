@@ -77,7 +77,7 @@ func (c *Conn) Tick(now Time) {
 // rtoDue is the retransmission timer.
 func (c *Conn) rtoDue() {
 	if c.state == SynSent || c.state == SynReceived {
-		if c.synTries > c.cfg.Tries {
+		if c.synTries > c.tries() {
 			c.fail(TimedOut)
 			return
 		}
@@ -91,6 +91,17 @@ func (c *Conn) rtoDue() {
 	}
 	c.timeout()
 }
+
+// tries is how often a SYN is sent again. Who sends one waits for three minutes at least (RFC 9293, MUST-23); who answers one keeps what anybody may have asked
+// for, for two.
+func (c *Conn) tries() int {
+	if c.passive {
+		return min(c.cfg.Tries, mostAnswers)
+	}
+	return c.cfg.Tries
+}
+
+const mostAnswers = 6
 
 // overdue says whether the peer has been silent for too long.
 func (c *Conn) overdue() bool {
