@@ -42,6 +42,8 @@ type Conn struct {
 	measureAt tcp.Time // when the path may take more than it did; 0: it takes what the link does
 	cut       bool     // packets may be cut on the way: it takes less than is asked of a way
 	lost      bool     // its address is another's
+	service   uint8    // what the application says of the kind of service (RFC 2474)
+	doubted   *doubt   // a smaller path that the network has told of; nil: none
 	changes   uint32   // the interface's, when dst was found
 	found     tcp.Time // when that was
 	soft      error    // what the network said of the way, for when the connection times out
@@ -95,6 +97,9 @@ func (c *Conn) astray(seg *tcp.Segment, now tcp.Time) {
 func (c *Conn) flush(now tcp.Time) (told bool) {
 	if c.measureAt != 0 && now >= c.measureAt {
 		c.measure(now)
+	}
+	if c.doubted != nil {
+		c.decide(now)
 	}
 	if c.known && (now.Sub(c.found) > believed || c.changes != c.iface.changes.Load()) {
 		c.known = false
@@ -263,9 +268,9 @@ func (c *Conn) emit(o *tcp.Sending) {
 	caps, p := &c.iface.caps, &out.Parts
 	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Urgent: o.Urgent, Options: o.Options.Append(out.options[:0])}
 	b := wire.AppendEthernet(out.head[:0], c.dst, caps.MAC, wire.TypeIPv4)
-	tos := uint8(0)
+	tos := c.service
 	if o.Capable {
-		tos = ecnCapable
+		tos |= ecnCapable
 	}
 	var id uint16 // of what is not cut it means nothing
 	if c.cut {

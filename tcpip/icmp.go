@@ -74,7 +74,7 @@ func (p *packet) reported(r icmp.Report) layer {
 			return p.drop(DropICMP)
 		}
 		if r.Problem == icmp.TooBig {
-			s.tooBig(remote.Addr(), r, p.now)
+			s.tooBig(remote.Addr(), r.Length, r.NextMTU, p.now)
 		}
 		u.reported(errorOf(r.Problem))
 	case wire.ICMPv4Protocol:

@@ -22,11 +22,11 @@ func (s *Stack) mtu(dst netip.Addr, i *iface) (mtu int, cut bool) {
 }
 
 // tooBig remembers how large packets may be, and says so.
-func (s *Stack) tooBig(dst netip.Addr, r icmp.Report, now tcp.Time) int {
+func (s *Stack) tooBig(dst netip.Addr, length, next int, now tcp.Time) int {
 	s.pathsMu.Lock()
 	defer s.pathsMu.Unlock()
 	defer func() { s.narrow.Store(int32(s.paths.Len())) }()
-	return s.paths.TooBig(dst, r.Length, r.NextMTU, ip.Time(now))
+	return s.paths.TooBig(dst, length, next, ip.Time(now))
 }
 
 // measure has segments be as large as the path is known to take, and looks again when that may have changed.
@@ -40,6 +40,26 @@ func (c *Conn) measure(now tcp.Time) {
 	}
 }
 
+// doubt is what the network has told of a packet that was too big, and that is not believed yet.
+type doubt struct {
+	length, next int // of the packet, and what would not be too big; 0: it was not said
+	seq          wire.Seq
+	at           tcp.Time // when it was told
+}
+
+// decide believes that a path takes less than it did, or does not. As long as nothing so large has come through there is no reason not to believe it; otherwise the
+// packet has to be one that is not acknowledged within a retransmission time (RFC 5927, section 7.2). The caller holds mu.
+func (c *Conn) decide(now tcp.Time) {
+	switch d := c.doubted; {
+	case !c.tcp.UnderWay(d.seq):
+		c.doubted = nil // it has come
+	case d.next >= c.tcp.Proven(), c.tcp.Late(now, d.at):
+		c.doubted = nil
+		c.s.tooBig(c.key.remote.Addr(), d.length, d.next, now)
+		c.measure(now)
+	}
+}
+
 // reported takes what the network says of a packet of the connection's, and says whether that can be true: the sequence number has to be of what is
 // under way (RFC 5927, section 4.1).
 func (c *Conn) reported(r icmp.Report, seq wire.Seq, now tcp.Time) bool {
@@ -50,8 +70,9 @@ func (c *Conn) reported(r icmp.Report, seq wire.Seq, now tcp.Time) bool {
 	}
 	switch {
 	case r.Problem == icmp.TooBig:
-		c.s.tooBig(c.key.remote.Addr(), r, now)
-		c.measure(now)
+		if c.doubted == nil {
+			c.doubted = &doubt{r.Length, r.NextMTU, seq, now}
+		}
 		c.flush(now)
 	case c.tcp.State() == tcp.SynSent && (r.Problem == icmp.PortUnreachable || r.Problem == icmp.ProtocolUnreachable):
 		c.soft = syscall.ECONNREFUSED

@@ -109,6 +109,36 @@ func TestSegmentsFitThePath(t *testing.T) {
 	})
 }
 
+// When packets as large have come through, a report that one was too big is believed once that has not come for a retransmission time: anybody may have sent it
+// (RFC 5927, section 7.2).
+func TestSmallerPathsAreDoubted(t *testing.T) {
+	for _, comes := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s, h := bare(t, Config{})
+			c := connected(t, s, h)
+			h.first(c, 3000)
+			if _, err := c.Write(make([]byte, 3000)); err != nil {
+				t.Fatal(err)
+			}
+			all := h.burst()
+			h.send(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol}, errorAbout(wire.FragmentationNeeded, 1000, all[0][:28]))
+			if again := h.burst(); len(again) > 0 {
+				t.Fatalf("%d packets are sent at once, the first of %d bytes", len(again), len(again[0]))
+			}
+			if !comes {
+				if v := h.next(time.Second); len(v) != 1000 || tcpOf(t, v).Seq() != tcpOf(t, all[0]).Seq() {
+					t.Errorf("it is sent again in a packet of %d bytes", len(v))
+				}
+				return
+			}
+			h.reply(tcpOf(t, all[len(all)-1]), 0, 1001)
+			if v := h.first(c, 3000); len(v) != 1500 {
+				t.Errorf("it has come, and the next packet has %d bytes", len(v))
+			}
+		})
+	}
+}
+
 // A path that takes less than 552 bytes is not believed to: what is larger may be cut on the way instead, as Linux has it.
 func TestAPathThatTakesTooLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

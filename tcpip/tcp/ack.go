@@ -60,6 +60,7 @@ func (c *Conn) delivered(p *sent, d *delivery, acknowledged bool) {
 		return // it was told of before
 	}
 	d.bytes += p.len()
+	c.proven = max(c.proven, min(p.len(), c.payload()))
 	if p.again == 0 {
 		d.rtt = c.now.Sub(p.at)
 		if p.limited {

@@ -19,6 +19,17 @@ func (c *Conn) UnderWay(seq wire.Seq) bool {
 	return c.state != Closed && c.state != TimeWait && c.una.LessEq(seq) && seq.Less(c.nxt)
 }
 
+// Proven is the size of the largest packet of this connection's that is known to have come; 0: none that carried anything.
+func (c *Conn) Proven() int {
+	if c.proven == 0 {
+		return 0
+	}
+	return c.proven + c.mss - c.payload() + wire.IPv4Header + wire.TCPHeader
+}
+
+// Late says whether what was sent at a moment, or before, and is not acknowledged now, has not been for a retransmission time.
+func (c *Conn) Late(now, sent Time) bool { return c.backoff > 0 || now.Sub(sent) >= c.estimator.rto }
+
 // SetPathMTU has segments be as large as a packet of so many bytes takes, and both ends. When that is less than before, what was larger is sent again at once (RFC 1191,
 // section 6.5).
 func (c *Conn) SetPathMTU(now Time, mtu int) {
@@ -30,6 +41,7 @@ func (c *Conn) SetPathMTU(now Time, mtu int) {
 	smaller, was := mss < c.mss, c.cwnd.mss
 	c.mss = mss
 	c.cwnd.mss = c.payload()
+	c.proven = min(c.proven, c.payload())
 	if !smaller {
 		return
 	}
