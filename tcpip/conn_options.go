@@ -90,6 +90,12 @@ func (c *Conn) SetUserTimeout(d time.Duration) error {
 	return c.set(func(tcp.Time) { c.tcp.SetUserTimeout(d) })
 }
 
+// SetTOS is the octet of differentiated services that segments have from now on (RFC 2474). Its two lowest bits are not looked at: congestion notification is TCP's own.
+// Default 0, or what Dialer says.
+func (c *Conn) SetTOS(octet uint8) error {
+	return c.set(func(tcp.Time) { c.service = octet &^ ecnMarked })
+}
+
 // WriteUrgent is Write of bytes that the peer is told to be urgent, with all that was written before. It stays in line: no protocol should need it (RFC 6093).
 func (c *Conn) WriteUrgent(p []byte) (int, error) {
 	if err := c.set(func(tcp.Time) { c.tcp.Urge(len(p)) }); err != nil {

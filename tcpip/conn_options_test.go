@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/tcpip/link"
+	"weir/wire"
 )
 
 // joined gives both ends of a connection in virtual time, and a way to cut what is between them.
@@ -149,6 +150,31 @@ func TestUrgent(t *testing.T) {
 		buf := make([]byte, 8)
 		if _, err := io.ReadFull(b, buf); err != nil || string(buf) != "all!well" || b.Urgent() != 0 {
 			t.Errorf("%q %v, %d are urgent", buf, err, b.Urgent())
+		}
+	})
+}
+
+// Segments say the kind of service that the application says, the SYN too; congestion notification is not the application's.
+func TestKindOfService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := bare(t, Config{})
+		conns := make(chan net.Conn, 1) // the one
+		go func() {
+			c, err := (&Dialer{Stack: s, TOS: 0xb8 | ecnMarked}).Dial("tcp", "10.0.0.9:80")
+			if err != nil {
+				t.Error(err)
+			}
+			conns <- c
+		}()
+		syn := h.next(time.Second)
+		h.reply(tcpOf(t, syn), wire.SYN, 1000)
+		ack, c := h.next(time.Second), (<-conns).(*Conn)
+		if err := c.SetTOS(0x20 | ecnCapable); err != nil {
+			t.Fatal(err)
+		}
+		c.Write([]byte("data")) //nolint:errcheck // the frame tells
+		if data := h.next(time.Second); syn.TOS() != 0xb8 || ack.TOS() != 0xb8 || data.TOS() != 0x20 {
+			t.Errorf("the SYN says %#x, the acknowledgment %#x, data %#x", syn.TOS(), ack.TOS(), data.TOS())
 		}
 	})
 }

@@ -8,6 +8,18 @@ import (
 	"time"
 )
 
+// Dialer says how to connect where Stack.DialContext is not told enough.
+type Dialer struct {
+	Stack     *Stack
+	LocalAddr netip.AddrPort // where connections come from; the stack chooses the address where that is invalid or unspecified, and the port where it is 0
+	TOS       uint8          // the octet of differentiated services of all that is sent, the SYN too: see Conn.SetTOS, UDPConn.SetTOS. Default 0
+}
+
+// Dial connects to a TCP or UDP address: see Stack.DialContext.
+func (d *Dialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, address)
+}
+
 // Dial connects to a TCP or UDP address: see DialContext.
 func (s *Stack) Dial(network, address string) (net.Conn, error) {
 	return s.DialContext(context.Background(), network, address)
@@ -16,26 +28,32 @@ func (s *Stack) Dial(network, address string) (net.Conn, error) {
 // DialContext connects to a TCP or UDP address: "10.0.0.2:80", or "host.example:http" if the stack has a resolver. Of a name with several addresses each is
 // tried in turn, with its share of the time that the context leaves. A name stands for itself: the machine's list of domains to search in is not used.
 func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	dial := s.dialUDP
+	return (&Dialer{Stack: s}).DialContext(ctx, network, address)
+}
+
+// DialContext connects as Stack.DialContext does. Besides, its errors are EADDRNOTAVAIL where LocalAddr is not the stack's on the way there, and EADDRINUSE where that
+// port has a connection to the same place already, or had one a moment ago.
+func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := d.dialUDP
 	switch network {
 	case "tcp", "tcp4":
-		dial = s.dialTCP
+		dial = d.dialTCP
 	case "udp", "udp4":
 	default:
 		return nil, opError("dial", network, net.UnknownNetworkError(network))
 	}
-	remotes, err := s.remoteAddrs(ctx, network, address)
+	remotes, err := d.Stack.remoteAddrs(ctx, network, address)
 	if err != nil {
 		return nil, opError("dial", network, err)
 	}
 	return dialEach(ctx, network, dial, remotes)
 }
 
-// dialer connects to an address.
-type dialer func(context.Context, netip.AddrPort) (net.Conn, error)
+// dialing connects to an address.
+type dialing func(context.Context, netip.AddrPort) (net.Conn, error)
 
 // dialEach tries addresses in turn, until one answers.
-func dialEach(ctx context.Context, network string, dial dialer, remotes []netip.AddrPort) (net.Conn, error) {
+func dialEach(ctx context.Context, network string, dial dialing, remotes []netip.AddrPort) (net.Conn, error) {
 	var first error // of several it says most
 	for i, remote := range remotes {
 		c, err := dialOne(ctx, dial, remote, len(remotes)-i)
@@ -54,7 +72,7 @@ func dialEach(ctx context.Context, network string, dial dialer, remotes []netip.
 }
 
 // dialOne tries an address, for its share of the time that is left for so many.
-func dialOne(ctx context.Context, dial dialer, remote netip.AddrPort, left int) (net.Conn, error) {
+func dialOne(ctx context.Context, dial dialing, remote netip.AddrPort, left int) (net.Conn, error) {
 	if end, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, max(time.Until(end)/time.Duration(left), leastShare))
@@ -73,10 +91,10 @@ func addrOf(network string, a netip.AddrPort) net.Addr {
 	return net.TCPAddrFromAddrPort(a)
 }
 
-func (s *Stack) dialTCP(ctx context.Context, remote netip.AddrPort) (net.Conn, error) {
-	c, err := s.open(remote)
+func (d *Dialer) dialTCP(ctx context.Context, remote netip.AddrPort) (net.Conn, error) {
+	c, err := d.Stack.open(d.LocalAddr, remote)
 	if err == nil {
-		err = c.connect(ctx)
+		err = c.connect(ctx, d.TOS)
 	}
 	if err != nil {
 		return nil, err

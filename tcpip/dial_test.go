@@ -3,11 +3,15 @@ package tcpip
 import (
 	"context"
 	"errors"
+	"net"
 	"net/netip"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"weir/tcpip/link"
 )
 
 // Of several addresses one that is silent has its share of the time, and one that nobody has is given up by the network; the error of the first says what was wrong.
@@ -39,7 +43,7 @@ func TestAddressesAreTriedInTurn(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				began := time.Now()
-				conn, err := dialEach(ctx, "tcp", s.dialTCP, c.remotes)
+				conn, err := dialEach(ctx, "tcp", (&Dialer{Stack: s}).dialTCP, c.remotes)
 				if took := time.Since(began); took < c.took || took > c.took+time.Second {
 					t.Errorf("it took %v, want %v", took, c.took)
 				}
@@ -53,4 +57,105 @@ func TestAddressesAreTriedInTurn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who dials can say from where.
+func TestWhereConnectionsComeFrom(t *testing.T) {
+	for _, c := range []struct {
+		name, network, local, to string
+		from                     string // as the other end sees it; without a port, any
+		want                     error
+	}{
+		{"nothing is said", "tcp", "", "10.0.0.2:80", "10.0.0.1", nil},
+		{"an address", "tcp", "10.0.0.3:0", "10.0.0.2:80", "10.0.0.3", nil},
+		{"a port", "tcp", "0.0.0.0:4000", "10.0.0.2:80", "10.0.0.1:4000", nil},
+		{"both", "tcp", "10.0.0.3:4000", "10.0.0.2:80", "10.0.0.3:4000", nil},
+		{"to this host", "tcp", "10.0.0.3:4000", "10.0.0.1:80", "10.0.0.3:4000", nil},
+		{"from the loopback to this host", "tcp", "127.0.0.7:4000", "10.0.0.1:80", "127.0.0.7:4000", nil},
+		{"from the loopback to another", "tcp", "127.0.0.1:0", "10.0.0.2:80", "", syscall.EADDRNOTAVAIL},
+		{"from another's", "tcp", "10.0.0.2:0", "10.0.0.2:80", "", syscall.EADDRNOTAVAIL},
+		{"datagrams", "udp", "10.0.0.3:4000", "10.0.0.2:53", "10.0.0.3:4000", nil},
+		{"datagrams from another's", "udp", "10.0.0.9:4000", "10.0.0.2:53", "", syscall.EADDRNOTAVAIL},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				la, lb := link.Pair(link.PairConfig{})
+				s := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.3/24")})
+				peer := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
+				from := make(chan net.Addr, 3) // who waits -> the test: of each at most one
+				seen(t, from, s, peer)
+				d := Dialer{Stack: s}
+				if c.local != "" {
+					d.LocalAddr = netip.MustParseAddrPort(c.local)
+				}
+				conn, err := d.Dial(c.network, c.to)
+				if !errors.Is(err, c.want) {
+					t.Fatalf("%v, want %v", err, c.want)
+				}
+				if err != nil {
+					return
+				}
+				defer conn.Close()
+				conn.Write([]byte("x")) //nolint:errcheck // the other end sees it
+				if got := (<-from).String(); got != c.from && !strings.HasPrefix(got, c.from+":") || got != conn.LocalAddr().String() {
+					t.Errorf("it comes from %s, want %s; for the stack it is %v", got, c.from, conn.LocalAddr())
+				}
+			})
+		})
+	}
+}
+
+// seen tells of who connects to, or sends to, the ports 80 of two stacks, and 53 of the second.
+func seen(t *testing.T, from chan<- net.Addr, s, peer *Stack) {
+	for _, l := range []net.Listener{listen(t, s, ":80"), listen(t, peer, ":80")} {
+		go func() {
+			if c, err := l.Accept(); err == nil {
+				from <- c.RemoteAddr()
+				c.Close()
+			}
+		}()
+	}
+	u, err := peer.ListenPacket("udp", ":53")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { u.Close() })
+	go func() {
+		if _, a, err := u.ReadFrom(make([]byte, 1)); err == nil {
+			from <- a
+		}
+	}()
+}
+
+// A name is taken as long as it has a connection, and a second longer.
+func TestANameThatIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		s := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")})
+		l := listen(t, stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")}), ":80")
+		d := Dialer{Stack: s, LocalAddr: netip.MustParseAddrPort("0.0.0.0:4000")}
+		refused := func(when string) {
+			t.Helper()
+			if _, err := d.Dial("tcp", "10.0.0.2:80"); !errors.Is(err, syscall.EADDRINUSE) {
+				t.Errorf("%s: %v", when, err)
+			}
+		}
+		for range 2 {
+			c, err := d.Dial("tcp", "10.0.0.2:80")
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused("beside it")
+			other, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Close()
+			synctest.Wait()
+			other.Close()
+			synctest.Wait()
+			refused("at once")
+			time.Sleep(1100 * time.Millisecond)
+		}
+	})
 }

@@ -180,7 +180,7 @@ func (b *bench) accepts(l net.Listener) {
 func (b *bench) dials() {
 	dialed := &b.flows[1]
 	c := b.s.openFrom(b.s.ifaces[0], tuple{netip.AddrPortFrom(benchHost, dialed.ours), netip.AddrPortFrom(benchPeer, dialed.peers)}, false) // from a port that is no chance's
-	if err := c.connect(b.t.Context()); err != nil {
+	if err := c.connect(b.t.Context(), 0); err != nil {
 		return
 	}
 	b.closeAtEnd(c)

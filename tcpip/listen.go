@@ -234,8 +234,19 @@ func many(i *iface, a netip.Addr) bool {
 	return a.Is4() && (a.As4()[0] >= 224 || !i.local && i.broadcast(a))
 }
 
-// open begins a connection.
-func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
+// from is the address that packets over an interface come from: the one that is asked for, if it is the stack's there, and the chosen one where none is.
+func (s *Stack) from(asked netip.Addr, i *iface, chosen netip.Addr) (netip.Addr, error) {
+	switch asked = asked.Unmap(); {
+	case !asked.IsValid() || asked.IsUnspecified():
+		return chosen, nil
+	case i.local && s.owns(asked) || i.has(asked):
+		return asked, nil
+	}
+	return asked, syscall.EADDRNOTAVAIL
+}
+
+// open begins a connection; of the local address, what is not said is chosen.
+func (s *Stack) open(local, remote netip.AddrPort) (*Conn, error) {
 	i, _, src, ok := s.way(remote.Addr())
 	switch {
 	case s.closed.Load():
@@ -247,10 +258,17 @@ func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 	case s.conns.full():
 		return nil, syscall.ENOBUFS
 	}
+	src, err := s.from(local.Addr(), i, src)
+	if err != nil {
+		return nil, err
+	}
 	var c *Conn
 	tried := 0
+	if local.Port() != 0 {
+		tried = triedFirst
+	}
 	for range 2 { // where few names are free, one of those in TIME-WAIT will do
-		_, err := choose(0, func(port uint16) bool {
+		_, err = choose(local.Port(), func(port uint16) bool {
 			tried++
 			c = s.openFrom(i, tuple{netip.AddrPortFrom(src, port), remote}, tried > triedFirst)
 			return c != nil || s.closed.Load()
@@ -262,7 +280,7 @@ func (s *Stack) open(remote netip.AddrPort) (*Conn, error) {
 	if s.closed.Load() {
 		return nil, net.ErrClosed
 	}
-	return nil, syscall.EADDRNOTAVAIL
+	return nil, err
 }
 
 // triedFirst is how many names are tried until one may be taken that is in TIME-WAIT.
@@ -290,8 +308,9 @@ func (s *Stack) openFrom(i *iface, k tuple, follow bool) *Conn {
 }
 
 // connect waits for the other end.
-func (c *Conn) connect(ctx context.Context) error {
+func (c *Conn) connect(ctx context.Context, tos uint8) error {
 	c.mu.Lock()
+	c.service = tos &^ ecnMarked
 	c.writer.arm()
 	c.flush(c.s.now())
 	c.mu.Unlock()

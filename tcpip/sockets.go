@@ -166,15 +166,21 @@ func (s *Stack) ListenPacket(network, address string) (net.PacketConn, error) {
 	return u, nil
 }
 
-func (s *Stack) dialUDP(_ context.Context, remote netip.AddrPort) (net.Conn, error) {
-	_, _, src, ok := s.way(remote.Addr())
+func (d *Dialer) dialUDP(_ context.Context, remote netip.AddrPort) (net.Conn, error) {
+	s := d.Stack
+	i, _, src, ok := s.way(remote.Addr())
 	switch {
 	case !ok:
 		return nil, syscall.ENETUNREACH
 	case remote.Port() == 0 || !remote.Addr().Is4():
 		return nil, syscall.EADDRNOTAVAIL
 	}
-	u := &UDPConn{s: s, local: netip.AddrPortFrom(src, 0), remote: remote}
+	src, err := s.from(d.LocalAddr.Addr(), i, src)
+	if err != nil {
+		return nil, err
+	}
+	u := &UDPConn{s: s, local: netip.AddrPortFrom(src, d.LocalAddr.Port()), remote: remote}
+	u.SetTOS(d.TOS)
 	u.reader = newWaiter()
 	if err := s.sockets.addUDP(u); err != nil {
 		return nil, err
