@@ -34,11 +34,15 @@ fi
 inspircd --nofork --nopid $root --config "$state/inspircd.conf" >/dev/null &
 server=$!
 unset LD_PRELOAD
-trap 'kill -TERM $server 2>/dev/null || true' TERM INT
-while :; do
-	status=0
-	wait $server || status=$?
-	kill -0 $server 2>/dev/null || break # else it was a signal that ended the wait
+stopped=
+trap 'stopped=1; kill -TERM $server 2>/dev/null || true' TERM INT
+status=0
+wait $server || status=$?
+while [ -n "$stopped" ]; do # it was a signal that ended the wait, or has come since: the server's own end is what counts
+	stopped=
+	ended=0
+	wait $server || ended=$?
+	if [ $ended != 127 ]; then status=$ended; fi # of which a shell that has told it before knows nothing any more
 done
 if [ $status = 10 ]; then status=0; fi # that is how InspIRCd ends by SIGTERM
 exit $status
