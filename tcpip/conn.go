@@ -24,13 +24,10 @@ type Conn struct {
 	send  tcp.Emit // c.emit, made once
 
 	touched bool // the reader's: it answers when the batch is through
-	lent    bool // the reader's: it has bytes of the batch, so that the reader has to be there
 	posted  bool // guarded by the lane's posts
 
 	timerAt    tcp.Time // guarded by the lane's timers
 	timerIndex int
-
-	backlog backlog
 
 	mu        sync.Mutex
 	tcp       *tcp.Conn
@@ -64,10 +61,6 @@ func (s *Stack) newConn(l *lane, k tuple) *Conn {
 
 // arrive takes a segment that has come in its lane, in which it answers.
 func (c *Conn) arrive(seg *tcp.Segment, now tcp.Time) {
-	if c.backlog.leave(seg) {
-		return
-	}
-	c.lent = c.lent || len(seg.Payload) > 0
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listener != nil && !c.kept {
@@ -400,14 +393,12 @@ func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
 		return 0, deadline, err
 	}
 	now := c.s.now()
-	c.backlog.begin()
 	if n = c.tcp.Write(now, p); n > 0 || c.tcp.Hungry() {
 		c.flush(now)
 	}
 	if n < len(p) {
 		c.writer.arm()
 	}
-	c.catchUp()
 	return n, deadline, nil
 }
 

@@ -108,10 +108,7 @@ func (l *lane) patience() time.Duration {
 func (l *lane) answer(now tcp.Time) (woke bool) {
 	for i, c := range l.touched {
 		c.touched = false
-		if lent := c.lent; lent || !c.backlog.excuse() {
-			c.lent = false
-			woke = c.answer(now, l.s.cfg.Run == RunChain) || woke
-		}
+		woke = c.answer(now, l.s.cfg.Run == RunChain) || woke
 		l.touched[i] = nil
 	}
 	l.touched = l.touched[:0]
