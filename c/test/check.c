@@ -23,6 +23,16 @@ check(bool so, const char *sentence, ...)
 	exit(1);
 }
 
+void
+check_folder(char dir[FOLDER_BYTES])
+{
+	const char *below = getenv("TMPDIR");
+	int n = snprintf(dir, FOLDER_BYTES, "%s/chatd-test-XXXXXX", below != NULL && *below != '\0' ? below : "/tmp");
+
+	check(n < FOLDER_BYTES, "TMPDIR is shorter than %d bytes", FOLDER_BYTES - 18);
+	check(mkdtemp(dir) != NULL, "a folder can be made: %s", dir);
+}
+
 unsigned
 checks_passed(void)
 {

@@ -75,8 +75,7 @@ server_make(struct server *s, const char *program)
 	whose = getpid();
 	current = s;
 	*s = (struct server){ .program = program };
-	snprintf(s->data, sizeof s->data, "/tmp/chatd-test-XXXXXX");
-	check(mkdtemp(s->data) != NULL, "a data folder can be made");
+	check_folder(s->data);
 	snprintf(name, sizeof name, "%s/secret", s->data);
 	f = fopen(name, "w");
 	check(f != NULL && fprintf(f, "%064d\n", 0) == 65 && fclose(f) == 0, "a secret can be written");

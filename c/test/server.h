@@ -2,6 +2,8 @@
 #ifndef SERVER_H
 #define SERVER_H
 
+#include "check.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +19,7 @@ struct server {
 	pid_t pid;          /* 0: it does not run */
 	pid_t keeper;       /* the one process that is no client's */
 	uint16_t port;
-	char data[64];
+	char data[FOLDER_BYTES];
 };
 
 /* Makes a data folder of its own; nothing runs yet. */

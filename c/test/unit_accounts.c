@@ -18,7 +18,7 @@
 static void
 test_finding(void)
 {
-	char dir[] = "/tmp/chatd-unit-XXXXXX", path[64];
+	char dir[FOLDER_BYTES], path[FOLDER_BYTES + 16];
 	struct verifier v, again;
 	struct account a;
 	struct slice name;
@@ -26,7 +26,7 @@ test_finding(void)
 	int data;
 	FILE *f;
 
-	check(mkdtemp(dir) != NULL, "a folder can be made");
+	check_folder(dir);
 	snprintf(path, sizeof path, "%s/accounts", dir);
 	f = fopen(path, "w");
 	check(f != NULL, "accounts can be written");
@@ -156,12 +156,13 @@ test_bans(void)
 		{ "ann x-unknown=1", true, true }, { "ann\001", false, false }, { "ann \xff", false, false }, { "ann\r", true, true },
 	};
 	struct ban_client old = { slice_of("Ann"), slice_of("192.0.2.7"), slice_of("ann!~x@ann.account") }, new = old;
-	char dir[] = "/tmp/chatd-unit-XXXXXX", path[64], reason[BAN_REASON_MAX + 1];
+	char dir[FOLDER_BYTES], path[FOLDER_BYTES + 16], reason[BAN_REASON_MAX + 1];
 	uint64_t now;
 	int data;
 
 	new.address = slice_of("2001:db8::7");
-	check(mkdtemp(dir) != NULL && clock_parse(slice_of("2026-11-21T11:30:00.000Z"), &now), "a folder can be made");
+	check_folder(dir);
+	check(clock_parse(slice_of("2026-11-21T11:30:00.000Z"), &now), "a time can be read");
 	snprintf(path, sizeof path, "%s/bans", dir);
 	data = open(dir, O_RDONLY | O_DIRECTORY);
 	check(!ban_find(data, &old, now, reason), "without a file nobody is banned");

@@ -32,12 +32,11 @@ run(const char *format, const char *a, const char *b)
 }
 
 static int
-make_folder(char dir[32])
+make_folder(char dir[FOLDER_BYTES])
 {
 	int data;
 
-	snprintf(dir, 32, "/tmp/chatd-unit-XXXXXX");
-	check(mkdtemp(dir) != NULL, "a folder can be made");
+	check_folder(dir);
 	data = open(dir, O_RDONLY | O_DIRECTORY);
 	check(data >= 0, "and opened");
 	return data;
@@ -129,7 +128,7 @@ check_cut(const char *dir, uint64_t base, uint64_t size, const char *name)
 static void
 test_vector(const char *vectors, const char *name)
 {
-	char dir[32], path[PATH_BYTES], *buffer = malloc(ROOM_BYTES);
+	char dir[FOLDER_BYTES], path[PATH_BYTES], *buffer = malloc(ROOM_BYTES);
 	int data = make_folder(dir);
 	struct log_recovery found;
 	struct log l;
@@ -218,7 +217,7 @@ test_writing(const char *vectors)
 static void
 test_order(void)
 {
-	char dir[32];
+	char dir[FOLDER_BYTES];
 	int data = make_folder(dir);
 	struct log_recovery found;
 	struct log l;
@@ -250,7 +249,7 @@ static void
 test_rolling(void)
 {
 	enum { TEXT = 8000, LINES = 2300 };
-	char dir[32], *body = malloc(TEXT + 64), *buffer = malloc(ROOM_BYTES);
+	char dir[FOLDER_BYTES], *body = malloc(TEXT + 64), *buffer = malloc(ROOM_BYTES);
 	int data = make_folder(dir);
 	struct log_recovery found;
 	struct log l;
@@ -292,7 +291,7 @@ test_rolling(void)
 static void
 test_cuts(void)
 {
-	char dir[32], path[PATH_BYTES];
+	char dir[FOLDER_BYTES], path[PATH_BYTES];
 	int data = make_folder(dir);
 	struct log_recovery found;
 	struct log l;
@@ -333,7 +332,7 @@ limit_file(uint64_t bytes)
 static void
 test_full_disk(void)
 {
-	char dir[32];
+	char dir[FOLDER_BYTES];
 	int data = make_folder(dir);
 	struct log_recovery found;
 	struct log l;
@@ -358,7 +357,7 @@ test_full_disk(void)
 static void
 test_too_long(void)
 {
-	char dir[32], *body = malloc(STORED_MAX);
+	char dir[FOLDER_BYTES], *body = malloc(STORED_MAX);
 	int data = make_folder(dir);
 	struct log_recovery found;
 	struct log l;

@@ -49,14 +49,14 @@ status_of(pid_t pid)
 }
 
 static struct common *
-begin(char dir[32], int *data)
+begin(char dir[FOLDER_BYTES], int *data)
 {
 	struct common *c = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct log_recovery found;
 	struct log l;
 
-	snprintf(dir, 32, "/tmp/chatd-unit-XXXXXX");
-	check(c != MAP_FAILED && mkdtemp(dir) != NULL, "there is memory, and a folder");
+	check(c != MAP_FAILED, "there is memory");
+	check_folder(dir);
 	*data = open(dir, O_RDONLY | O_DIRECTORY);
 	log_shared_init(&c->shared);
 	check(log_open(&l, *data, "room", &c->shared, true, &found), "the log is made");
@@ -78,7 +78,7 @@ end(struct common *c, const char *dir, int data)
 static void
 test_side_by_side(void)
 {
-	char dir[32];
+	char dir[FOLDER_BYTES];
 	int data;
 	struct common *c = begin(dir, &data);
 	pid_t writers[WRITERS], readers[READERS];
@@ -104,7 +104,7 @@ test_killed_writers(void)
 	enum { ROUNDS = 12 };
 
 	for (int round = 0; round < ROUNDS; round++) {
-		char dir[32];
+		char dir[FOLDER_BYTES];
 		int data, next[WRITERS] = { 0 };
 		struct common *c = begin(dir, &data);
 		pid_t writers[WRITERS];
