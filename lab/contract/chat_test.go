@@ -1,9 +1,6 @@
 package contract
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,20 +12,8 @@ import (
 // faultyChat describes the chat server of the tests with a fault ("" for none).
 func faultyChat(t *testing.T, fault string) *subject.Subject {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "subject.toml")
-	text := fmt.Sprintf("name=\"faulty\"\nlanguage=\"Go\"\nparadigm=\"goroutine per connection\"\nworkloads=[\"chat\"]\nrun=[%q, \"chat\", \"--fault\", %q, \"--listen\", \"{addr}\"]\n", self, fault)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := subject.Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return ownSubject(t, `paradigm="goroutine per connection"
+workloads=["chat"]`, "chat", "--fault", fault, "--listen", "{addr}")
 }
 
 func TestAGoodChatServerPasses(t *testing.T) {

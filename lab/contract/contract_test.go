@@ -15,18 +15,24 @@ import (
 // faultySubject describes the test server with a fault ("" for none).
 func faultySubject(t *testing.T, fault string, workloads ...string) *subject.Subject {
 	t.Helper()
+	return ownSubject(t, `paradigm="goroutine per connection"
+workloads=["`+strings.Join(workloads, `", "`)+`"]`, "as", "--fault", fault, "--listen", "{addr}", "--workload", "{workload}", "--size", "{size}", "--work-us", "{work_us}",
+		"--wait-ms", "{wait_ms}")
+}
+
+// ownSubject is the test binary as a subject: what its description says beside its name and language, and how it is called.
+func ownSubject(t *testing.T, says string, args ...string) *subject.Subject {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	run := fmt.Sprintf("%q", self)
+	for _, a := range args {
+		run += fmt.Sprintf(", %q", a)
+	}
 	file := filepath.Join(t.TempDir(), "subject.toml")
-	text := fmt.Sprintf(`name="faulty"
-language="Go"
-paradigm="goroutine per connection"
-workloads=["%s"]
-run=[%q, "as", "--fault", %q, "--listen", "{addr}", "--workload", "{workload}", "--size", "{size}", "--work-us", "{work_us}", "--wait-ms", "{wait_ms}"]
-`, strings.Join(workloads, `", "`), self, fault)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, "name=\"faulty\"\nlanguage=\"Go\"\n%s\nrun=[%s]\n", says, run), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s, err := subject.Read(file)

@@ -1,9 +1,6 @@
 package contract
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,25 +12,9 @@ import (
 // faultyWebSubject describes the HTTP server of the tests with a fault ("" for none).
 func faultyWebSubject(t *testing.T, fault string, workloads ...string) *subject.Subject {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "subject.toml")
-	text := fmt.Sprintf(`name="faulty"
-language="Go"
-paradigm="goroutine per connection"
-workloads=["%s"]
-run=[%q, "web", "--fault", %q, "--listen", "{addr}", "--workload", "{workload}", "--www", "{www}", "--sleep-ms", "{sleep_ms}", "--sleep-every", "{sleep_every}", "--gzip={gzip}"]
-`, strings.Join(workloads, `", "`), self, fault)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := subject.Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return ownSubject(t, `paradigm="goroutine per connection"
+workloads=["`+strings.Join(workloads, `", "`)+`"]`, "web", "--fault", fault, "--listen", "{addr}", "--workload", "{workload}", "--www", "{www}", "--sleep-ms", "{sleep_ms}",
+		"--sleep-every", "{sleep_every}", "--gzip={gzip}")
 }
 
 func TestAGoodWebServerPasses(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -66,20 +65,10 @@ func serveStack(fault, host string) {
 // faultyStack describes the stack of the tests with a fault ("" for none).
 func faultyStack(t *testing.T, fault string) *subject.Subject {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "subject.toml")
-	text := fmt.Sprintf("name=\"faulty\"\nlanguage=\"Go\"\nparadigm=\"the kernel's\"\nworkloads=[\"stack\"]\nnetwork=\"veth\"\nready=\"line: ready\"\nrun=[%q, \"stack\", %q, \"{host}\"]\n", self, fault)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := subject.Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return ownSubject(t, `paradigm="the kernel's"
+workloads=["stack"]
+network="veth"
+ready="line: ready"`, "stack", fault, "{host}")
 }
 
 func TestStacksPassAndFailAsTheyShould(t *testing.T) {

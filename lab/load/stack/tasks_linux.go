@@ -161,12 +161,7 @@ func (t *inward) confirm(i int) {
 	t.shut(i)
 }
 
-func (t *inward) waits(c *conn) int64 {
-	if t.Start.Load() == 0 {
-		return 0
-	}
-	return max(c.since, t.Start.Load())
-}
+func (t *inward) waits(c *conn) int64 { return t.silentSince(c) }
 
 // outward takes what comes and drops it in the kernel.
 type outward struct{ *loop }
@@ -197,11 +192,14 @@ func (t *outward) turn(i int, _ uint32) {
 
 func (t *outward) measured() {}
 
-func (t *outward) waits(c *conn) int64 {
-	if t.Start.Load() == 0 {
+func (t *outward) waits(c *conn) int64 { return t.silentSince(c) }
+
+// silentSince is when a byte last moved on a connection that is to be busy all the time; 0 before the load begins.
+func (l *loop) silentSince(c *conn) int64 {
+	if l.Start.Load() == 0 {
 		return 0
 	}
-	return max(c.since, t.Start.Load())
+	return max(c.since, l.Start.Load())
 }
 
 // roundTrips sends a byte, waits for it, and sends the next.
