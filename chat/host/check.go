@@ -118,6 +118,7 @@ func (c *Config) Check() error {
 	c.Limits.check(&k)
 	c.Retention.check(&k)
 	k.addresses("web.listen", c.Web.Listen)
+	c.Web.checkHosts(&k)
 	for _, o := range c.Web.Origins {
 		if _, err := path.Match(o, ""); err != nil || o == "" {
 			k.wrong("web.origins", "%q is no pattern: write a host such as *.example.org", o)

@@ -66,6 +66,7 @@ type Retention struct {
 // Web is the chat's page, and IRC over WebSocket at /irc.
 type Web struct {
 	Listen  []string `toml:"listen"`  // HOST:PORT for browsers. Default none: there is no page
+	Hosts   []string `toml:"hosts"`   // names that browsers reach the page by, beside localhost, addresses, server.name, this machine's name, and those of upload.url and the certificate. Default none
 	Origins []string `toml:"origins"` // hosts whose pages may connect beside the page's own, such as *.example.org. Default none
 	Proxies []string `toml:"proxies"` // addresses and networks of proxies that say by X-Forwarded-For who their clients are. Default none
 }

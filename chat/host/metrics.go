@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"weir/chat/front"
 	"weir/serve"
 	"weir/web/server"
 )
@@ -126,7 +127,7 @@ func (h *Host) openMetrics(c *Config) error {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { report(w, h.unhealthy()) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { report(w, h.unready()) })
-	if h.asked, err = server.New(mux, server.Config{Listener: l, Drain: time.Second, MaxConns: 100, ErrorLog: h.webError}); err != nil {
+	if h.asked, err = server.New(front.OwnHosts(h.ownName, hostsKey, mux), server.Config{Listener: l, Drain: time.Second, MaxConns: 100, ErrorLog: h.webError}); err != nil {
 		l.Close()
 	}
 	return err

@@ -5,6 +5,9 @@
 // message, without CR LF, in text messages (text.ircv3.net, also for who asks for no subprotocol) or binary ones (binary.ircv3.net).
 // Any client that speaks this may connect, from a page of the same host or without an Origin; others only if Config.Origins lets them.
 //
+// Every request has to name the page's host by localhost, an IP address, or a name that Config.OwnHost knows; others are answered 421. So a
+// page of another host whose name was made to lead here (DNS rebinding) reaches nothing.
+//
 // # How a connection is run
 //
 // Its session is one of [chat.Service], like those of every other connection, and is run by package serve with a goroutine for each connection:

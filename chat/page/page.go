@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/chat"
+	"weir/chat/front"
 	"weir/chat/upload"
 	"weir/serve"
 )
@@ -28,6 +29,11 @@ type Config struct {
 	// "https://example.org". Nil: no other host. Who sends no Origin is no browser, and may connect.
 	Origins []string
 
+	// OwnHost reports whether a host name, in lower case and without a dot at the end, is one by which
+	// this page is reached. Requests by other names are refused; localhost and IP addresses need none.
+	// Several goroutines call it at once. Nil: no name is.
+	OwnHost func(name string) bool
+
 	Uploads *upload.Store // where files go that are uploaded. Nil: none are taken
 
 	Queue    int                    // bytes that may wait for a slow client. 0: chat.Outbox
@@ -38,9 +44,10 @@ type Config struct {
 
 // Page is the page and the WebSocket end. Any number of goroutines may use it.
 type Page struct {
-	cfg   Config
-	mux   *http.ServeMux
-	doors *doors
+	cfg     Config
+	mux     *http.ServeMux
+	guarded http.Handler // mux, for requests by the page's own host names
+	doors   *doors
 
 	uploadWithin time.Duration // see upload.go; tests are in a hurry
 
@@ -77,6 +84,7 @@ func New(cfg Config) (*Page, error) {
 		p.serveUploads()
 	}
 	p.mux.Handle("GET /", files())
+	p.guarded = front.OwnHosts(cfg.OwnHost, "hosts under [web]", p.mux)
 	go func() { p.over <- p.run(ctx) }() // until Close
 	return p, nil
 }
@@ -100,7 +108,7 @@ func (p *Page) SetOrigins(all []string) error {
 }
 
 // ServeHTTP implements http.Handler.
-func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.guarded.ServeHTTP(w, r) }
 
 // run runs the sessions until ctx ends.
 func (p *Page) run(ctx context.Context) error {

@@ -19,7 +19,7 @@ import (
 // filesHost is a host that takes files, with two accounts.
 func filesHost(t *testing.T, o upload.Options) *host {
 	t.Helper()
-	h := &host{t: t, dir: t.TempDir(), addr: "127.0.0.1:0", o: chat.Options{Upload: "https://chat.example.org/upload"}, cfg: Config{Origins: []string{"*.friends.example"}}}
+	h := &host{t: t, dir: t.TempDir(), addr: "127.0.0.1:0", o: chat.Options{Upload: "https://chat.example.org/upload"}, cfg: Config{Origins: []string{"*.friends.example"}, OwnHost: func(name string) bool { return name == "chat.example.org" }}}
 	h.account("ann", "correct-horse")
 	h.account("bob", "battery-staple")
 	var err error

@@ -26,6 +26,7 @@ type chatFlags struct {
 	Connections  int    `placeholder:"N" help:"Connections at once (10000)."`
 
 	Web     []string `placeholder:"HOST:PORT" help:"Where to serve the chat's web page too, and IRC over WebSocket at /irc. Without it there is none."`
+	Hosts   []string `name:"web-host" placeholder:"NAME" help:"Names that browsers reach the page by, such as that of a proxy in front; localhost, addresses and the server's own name need none."`
 	Origins []string `name:"web-origin" placeholder:"HOST" help:"Hosts whose pages may connect by WebSocket, beside the page's own; such as *.example.org."`
 
 	Metrics  string `placeholder:"HOST:PORT" help:"Where to tell how the server is: /metrics for Prometheus, /healthz and /readyz. Without it, nowhere."`
@@ -60,6 +61,7 @@ func (c *chatFlags) flags() []host.Flag {
 		{c.Replay != 0, "--replay", "limits.replay", func(o *host.Config) { o.Limits.Replay = c.Replay }},
 		{c.Connections != 0, "--connections", "limits.connections", func(o *host.Config) { o.Limits.Connections = c.Connections }},
 		{len(c.Web) > 0, "--web", "web.listen", func(o *host.Config) { o.Web.Listen = c.Web }},
+		{len(c.Hosts) > 0, "--web-host", "web.hosts", func(o *host.Config) { o.Web.Hosts = c.Hosts }},
 		{len(c.Origins) > 0, "--web-origin", "web.origins", func(o *host.Config) { o.Web.Origins = c.Origins }},
 		{c.Metrics != "", "--metrics", "metrics.listen", func(o *host.Config) { o.Metrics.Listen = c.Metrics }},
 		{c.Log != "", "--log", "log.format", func(o *host.Config) { o.Log.Format = c.Log }},

@@ -1,0 +1,57 @@
+package host
+
+import (
+	"crypto/x509"
+	"net/url"
+	"slices"
+
+	"weir/chat/front"
+)
+
+// hostsKey is where the configuration has the names of ownName, as a refusal says it.
+const hostsKey = "hosts under [web]"
+
+// ownName reports whether a host name in its canonical form is one of this server's: of web.hosts,
+// of those that the server is called by otherwise, or of its certificate. Names are looked up at each
+// request, so that a reload holds at once.
+func (h *Host) ownName(name string) bool {
+	c := h.Config()
+	same := func(other string) bool {
+		other, ok := front.CanonicalHost(other)
+		return ok && other == name
+	}
+	if slices.ContainsFunc(c.Web.Hosts, same) || slices.ContainsFunc(c.TLS.ACME, same) || slices.ContainsFunc(c.names(), same) {
+		return true
+	}
+	if at, err := url.Parse(c.Upload.URL); err == nil && same(at.Hostname()) {
+		return true
+	}
+	return h.certified(name)
+}
+
+// certified reports whether the certificate is for a name.
+func (h *Host) certified(name string) bool {
+	if h.certificate == nil || len(h.Config().TLS.ACME) > 0 {
+		return false
+	}
+	shown, err := h.certificate.Get(nil)
+	if err != nil {
+		return false
+	}
+	leaf := shown.Leaf
+	if leaf == nil {
+		if leaf, err = x509.ParseCertificate(shown.Certificate[0]); err != nil {
+			return false
+		}
+	}
+	return leaf.VerifyHostname(name) == nil
+}
+
+// checkHosts rejects what cannot be a host name.
+func (w *Web) checkHosts(k *checker) {
+	for _, name := range w.Hosts {
+		if _, ok := front.CanonicalHost(name); !ok {
+			k.wrong("web.hosts", "%q is no host name: write one such as chat.example.org, without a port; an international name as browsers send it (xn--…)", name)
+		}
+	}
+}

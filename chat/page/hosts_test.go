@@ -1,0 +1,57 @@
+package page
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"weir/chat/upload"
+)
+
+// A page of another host whose name leads here (DNS rebinding) reaches nothing.
+func TestARequestByAForeignHostNameReachesNothing(t *testing.T) {
+	h := filesHost(t, upload.Options{})
+	request := func(method, path, host string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequest(method, "http://"+h.addr+path, strings.NewReader("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		r.Header.Set("Origin", "http://"+host)
+		res, err := h.server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res
+	}
+	for _, path := range []string{"GET /", "GET /page.js", "GET /irc", "OPTIONS /upload", "POST /upload", "PUT /upload/a", "GET /file/" + strings.Repeat("0", 64) + "/a"} {
+		method, path, _ := strings.Cut(path, " ")
+		for _, host := range []string{"evil", "evil:8080", "evil.localhost", "chat.example.org.evil"} {
+			if got := request(method, path, host).StatusCode; got != http.StatusMisdirectedRequest {
+				t.Errorf("%s %s with Host %s: %d, want 421", method, path, host, got)
+			}
+		}
+		for _, host := range []string{"chat.example.org", "Chat.Example.Org.:443", "localhost:1", "[::1]:8080"} {
+			if got := request(method, path, host).StatusCode; got == http.StatusMisdirectedRequest {
+				t.Errorf("%s %s with Host %s: %d", method, path, host, got)
+			}
+		}
+	}
+}
+
+func TestAWebSocketByAForeignHostNameIsRefused(t *testing.T) {
+	h := filesHost(t, upload.Options{})
+	for host, want := range map[string]int{"evil": 421, "chat.example.org": 101, "CHAT.example.org.": 101, "localhost": 101} {
+		ws, res, err := websocket.Dial(t.Context(), "ws://"+h.addr+"/irc", &websocket.DialOptions{Host: host, HTTPHeader: http.Header{"Origin": {"http://" + host}}})
+		if err == nil {
+			_ = ws.CloseNow()
+		}
+		if res == nil || res.StatusCode != want {
+			t.Errorf("Host and Origin %s: %v %v, want %d", host, res, err, want)
+		}
+	}
+}
