@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
 
 	"weir/web"
+	"weir/web/components/internal/bucket"
 	"weir/web/components/internal/unit"
+	"weir/web/internal/client"
 )
 
 // LimitRateConfig says how often a client may come to [LimitRate].
@@ -46,7 +47,7 @@ func LimitRate(cfg LimitRateConfig) (web.Component, error) {
 		return nil, fmt.Errorf("limit_rate: %v requests in %v with a burst of %d: a request must take a nanosecond at least, and a burst a year at most", cfg.Rate, per, burst)
 	}
 	l := &rateLimit{
-		buckets: newBuckets(time.Duration(interval), burst, cmp.Or(cfg.Clients, 1<<16)), header: cfg.Header, start: time.Now(),
+		buckets: bucket.New(time.Duration(interval), burst, cmp.Or(cfg.Clients, 1<<16)), header: cfg.Header, start: time.Now(),
 		policy: web.NewField("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, burst, seconds(time.Duration(interval*float64(burst))))),
 	}
 	return named("limit_rate", web.Pipe(l.handle)), nil
@@ -56,7 +57,7 @@ func LimitRate(cfg LimitRateConfig) (web.Component, error) {
 const maxRefill = 365 * 24 * time.Hour
 
 type rateLimit struct {
-	buckets *buckets
+	buckets *bucket.Buckets
 	header  string
 	start   time.Time // of the clock that the buckets have
 	policy  web.Field
@@ -66,38 +67,23 @@ func (l *rateLimit) handle(c *web.Conn) {
 	if c.Answered() {
 		return
 	}
-	s := l.buckets.take(l.client(c), time.Since(l.start))
-	if !s.ok {
+	s := l.buckets.Take(l.client(c), time.Since(l.start))
+	if !s.OK {
 		c.Reply(http.StatusTooManyRequests)
-		c.SetHeader("Retry-After", strconv.Itoa(seconds(s.wait)))
+		c.SetHeader("Retry-After", strconv.Itoa(seconds(s.Wait)))
 	}
 	c.Set(l.policy)
-	c.SetHeader("RateLimit", `"default";r=`+strconv.Itoa(s.left)+";t="+strconv.Itoa(seconds(s.full)))
+	c.SetHeader("RateLimit", `"default";r=`+strconv.Itoa(s.Left)+";t="+strconv.Itoa(seconds(s.Full)))
 }
 
 // client is who has sent the request.
-func (l *rateLimit) client(c *web.Conn) client {
+func (l *rateLimit) client(c *web.Conn) bucket.Client {
 	if l.header != "" {
 		if key := c.RequestHeader(l.header); key != "" {
-			return client{key: key}
+			return bucket.Client{Key: key}
 		}
 	}
-	return client{addr: network(c.RemoteAddr())}
-}
-
-// network is what counts as one client of an address HOST:PORT: the address itself, or 64 bits of one of version 6. What is no address (a Unix
-// socket's) counts as one client.
-func network(remote string) netip.Prefix {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	addr, bits := at.Addr().Unmap().WithZone(""), 32
-	if addr.Is6() {
-		bits = 64
-	}
-	p, _ := addr.Prefix(bits)
-	return p
+	return bucket.Client{Addr: client.Network(c.RemoteAddr())}
 }
 
 // seconds are whole ones, rounded up.

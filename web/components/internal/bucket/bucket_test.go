@@ -1,8 +1,7 @@
-package basic
+package bucket
 
 import (
 	"fmt"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -10,20 +9,20 @@ import (
 )
 
 func TestABucketGivesItsBurstAndThenOneTokenAnInterval(t *testing.T) {
-	b := newBuckets(time.Second, 3, 10)
+	b := New(time.Second, 3, 10)
 	for _, step := range []struct {
 		at   time.Duration
-		want standing
+		want Standing
 	}{
-		{0, standing{true, 2, time.Second, 0}},
-		{0, standing{true, 1, 2 * time.Second, 0}},
-		{0, standing{true, 0, 3 * time.Second, time.Second}},
-		{0, standing{false, 0, 3 * time.Second, time.Second}},
-		{400 * time.Millisecond, standing{false, 0, 2600 * time.Millisecond, 600 * time.Millisecond}},
-		{time.Second, standing{true, 0, 3 * time.Second, time.Second}},
-		{time.Hour, standing{true, 2, time.Second, 0}},
+		{0, Standing{true, 2, time.Second, 0}},
+		{0, Standing{true, 1, 2 * time.Second, 0}},
+		{0, Standing{true, 0, 3 * time.Second, time.Second}},
+		{0, Standing{false, 0, 3 * time.Second, time.Second}},
+		{400 * time.Millisecond, Standing{false, 0, 2600 * time.Millisecond, 600 * time.Millisecond}},
+		{time.Second, Standing{true, 0, 3 * time.Second, time.Second}},
+		{time.Hour, Standing{true, 2, time.Second, 0}},
 	} {
-		if got := b.take(client{key: "a"}, step.at); got != step.want {
+		if got := b.Take(Client{Key: "a"}, step.at); got != step.want {
 			t.Errorf("at %v: %+v, want %+v", step.at, got, step.want)
 		}
 	}
@@ -49,7 +48,7 @@ func TestBucketsAreTokenBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		interval := time.Duration(rapid.Int64Range(1, 1000).Draw(t, "interval")) * time.Millisecond
 		burst := rapid.IntRange(1, 5).Draw(t, "burst")
-		b := newBuckets(interval, burst, 8)
+		b := New(interval, burst, 8)
 		models := map[string]*model{}
 		now := time.Duration(0)
 		for range rapid.IntRange(1, 50).Draw(t, "requests") {
@@ -58,7 +57,7 @@ func TestBucketsAreTokenBuckets(t *testing.T) {
 			if models[who] == nil {
 				models[who] = &model{tokens: float64(burst), at: now}
 			}
-			if want, got := models[who].take(interval, burst, now), b.take(client{key: who}, now); got.ok != want {
+			if want, got := models[who].take(interval, burst, now), b.Take(Client{Key: who}, now); got.OK != want {
 				t.Fatalf("%s at %v: %+v, want %v", who, now, got, want)
 			}
 		}
@@ -66,7 +65,7 @@ func TestBucketsAreTokenBuckets(t *testing.T) {
 }
 
 func TestWhoHasNotComeForLongestIsForgotten(t *testing.T) {
-	b := newBuckets(time.Hour, 1, 3)
+	b := New(time.Hour, 1, 3)
 	for _, step := range []struct {
 		who string
 		ok  bool
@@ -78,31 +77,29 @@ func TestWhoHasNotComeForLongestIsForgotten(t *testing.T) {
 		{"b", true}, // as if it were new; d is forgotten
 		{"d", true},
 	} {
-		if got := b.take(client{key: step.who}, 0).ok; got != step.ok {
+		if got := b.Take(Client{Key: step.who}, 0).OK; got != step.ok {
 			t.Errorf("%s: %v, want %v", step.who, got, step.ok)
 		}
 	}
 	for i := range 1000 {
-		b.take(client{key: fmt.Sprint(i)}, 0)
+		b.Take(Client{Key: fmt.Sprint(i)}, 0)
 	}
 	if len(b.of) != 3 || b.used.Len() != 3 {
 		t.Errorf("%d buckets, %d in the list, want 3", len(b.of), b.used.Len())
 	}
 }
 
-func TestWhatCountsAsOneClient(t *testing.T) {
-	for remote, want := range map[string]string{
-		"192.0.2.1:99":              "192.0.2.1/32",
-		"[::ffff:192.0.2.1]:99":     "192.0.2.1/32",
-		"[2001:db8:1:2:3:4:5:6]:99": "2001:db8:1:2::/64",
-		"[fe80::1%eth0]:99":         "fe80::/64",
-		"@":                         "invalid Prefix",
-	} {
-		if got := network(remote).String(); got != want {
-			t.Errorf("%s: %s, want %s", remote, got, want)
-		}
+func TestATokenThatIsReturnedCanBeTakenAgain(t *testing.T) {
+	b := New(time.Second, 2, 10)
+	who := Client{Key: "a"}
+	b.Take(who, 0)
+	b.Take(who, 0)
+	b.Return(who)
+	if got := b.Take(who, 0); !got.OK {
+		t.Errorf("after a token was returned: %+v, want another", got)
 	}
-	if network("@") != (netip.Prefix{}) {
-		t.Error("what is no address is no client of its own")
+	if got := b.Take(who, 0); got.OK {
+		t.Errorf("more tokens than the bucket has: %+v", got)
 	}
+	b.Return(Client{Key: "never came"})
 }

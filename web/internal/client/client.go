@@ -1,0 +1,34 @@
+// Package client says who a client is: which addresses count as one client, and from where a request came when
+// a front, such as a load balancer, has passed it on.
+//
+// # Limitations
+//
+// People behind one address translator are one client. A front is believed by its address alone.
+package client
+
+import "net/netip"
+
+// Network is what counts as one client of an address, with a port or without: the address itself, or the first 64 bits of
+// one of version 6, which is what a customer has. What is no address, such as a Unix socket's, gives the zero prefix.
+func Network(address string) netip.Prefix {
+	a, ok := Parse(address)
+	if !ok {
+		return netip.Prefix{}
+	}
+	bits := 32
+	if a.Is6() {
+		bits = 64
+	}
+	p, _ := a.Prefix(bits)
+	return p
+}
+
+// Parse reads ADDRESS or ADDRESS:PORT. An address of version 4 in one of version 6 is one of version 4.
+func Parse(address string) (a netip.Addr, ok bool) {
+	if at, err := netip.ParseAddrPort(address); err == nil {
+		a = at.Addr()
+	} else if a, err = netip.ParseAddr(address); err != nil {
+		return a, false
+	}
+	return a.Unmap().WithZone(""), true
+}
