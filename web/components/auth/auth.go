@@ -14,6 +14,12 @@
 // Files are read again when they have changed, and looked at once a second at most. One that has become unreadable changes nothing: who
 // was known stays known, and Config.Broken is told.
 //
+// # Guessing
+//
+// Checking a password is dear on purpose. So that nobody keeps others out by guessing, an address may send some wrong passwords a minute,
+// and then is answered by 429; those that wait for a check take turns by address; and a pair that was right before is
+// let in without a check, from wherever it comes. Behind a proxy all clients have its address, unless it is a trusted front of the server.
+//
 // Nothing of a password, a token or a key is ever part of an error.
 //
 // # Limitations
@@ -37,6 +43,7 @@ var (
 	errNone      = errors.New("auth: no credentials")
 	errMalformed = errors.New("auth: malformed credentials")
 	errWrong     = errors.New("auth: wrong user or password")
+	errTooMany   = errors.New("auth: too many wrong passwords from this address")
 )
 
 // guard decides who may come in.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/base64"
 	"errors"
+	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -21,8 +23,14 @@ type BasicConfig struct {
 	Realm string `hcl:"realm,optional"`
 	// Width is how many passwords are checked at once, each of which keeps a CPU busy for 50 ms and more. 0: half the CPUs, at least one.
 	Width int `hcl:"width,optional"`
-	// Queue is how many exchanges wait for that; more are answered by 503. Pairs that were right before do not wait. 0: 4 times Width.
+	// Queue is how many exchanges wait for that, clients taking turns; more are answered by 503. Pairs that were right before do not
+	// wait. 0: 64 times Width.
 	Queue int `hcl:"queue,optional"`
+	// Attempts is how many wrong passwords a client's address may send at once, and then in a minute; more is answered by 429. 64 bits of an
+	// address of version 6 count as one. Pairs that were right before are let in all the same. 0: 20.
+	Attempts int `hcl:"attempts,optional"`
+	// Memory is what is remembered of clients, which another component may have left. Nil: nothing yet.
+	Memory *Memory
 	// Broken is told when the file has changed to one that can't be read, by the goroutine of an exchange; nil: nobody is.
 	Broken func(error)
 }
@@ -33,8 +41,16 @@ func Basic(cfg BasicConfig, inside web.Component, outside ...web.Component) (web
 	if cfg.Users == "" {
 		return nil, errors.New("auth: users is not set: name the file of users and bcrypt hashes")
 	}
-	if cfg.Width < 0 || cfg.Queue < 0 {
-		return nil, errors.New("auth: width and queue cannot be less than 0")
+	b, err := newBasic(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return b.compose(cfg, inside, outside), nil
+}
+
+func newBasic(cfg BasicConfig) (*basic, error) {
+	if cfg.Width < 0 || cfg.Queue < 0 || cfg.Attempts < 0 {
+		return nil, errors.New("auth: width, queue and attempts cannot be less than 0")
 	}
 	realm, err := quoted(cmp.Or(cfg.Realm, "private"))
 	if err != nil {
@@ -44,22 +60,25 @@ func Basic(cfg BasicConfig, inside web.Component, outside ...web.Component) (web
 	if err != nil {
 		return nil, err
 	}
-	b := &basic{users: file, verified: newVerified(), compare: bcrypt.CompareHashAndPassword}
+	b := &basic{users: file, memory: cfg.Memory, compare: bcrypt.CompareHashAndPassword}
+	if b.memory == nil {
+		b.memory = NewMemory(cfg.Attempts)
+	}
 	b.guard = guard{decide: b.decide, challenge: func(error) string { return "Basic realm=" + realm + `, charset="UTF-8"` }}
-	return b.compose(cfg, inside, outside), nil
+	return b, nil
 }
 
 type basic struct {
 	guard
-	users    *watched[*users]
-	verified *verified
-	compare  func(hash, password []byte) error
+	users   *watched[*users]
+	memory  *Memory
+	compare func(hash, password []byte) error
 }
 
 // compose puts the check of passwords, which blocks, into a stage of its own that only new pairs go through.
 func (b *basic) compose(cfg BasicConfig, inside web.Component, outside []web.Component) web.Component {
 	width := cmp.Or(cfg.Width, max(1, runtime.GOMAXPROCS(0)/2))
-	check := web.With(web.Pipe(b.check), web.Traits{Name: "bcrypt", Width: width, Queue: cfg.Queue})
+	check := web.With(web.Pipe(b.check), web.Traits{Name: "bcrypt", Width: width, Queue: cmp.Or(cfg.Queue, 64*width)})
 	return web.Chain(web.When("password?", b.unverified, check), b.guard.compose(inside, outside))
 }
 
@@ -71,8 +90,8 @@ type pair struct {
 	right          bool
 }
 
-// unverified says whether the exchange has a pair that bcrypt is to be asked about. It leaves the pair under b for
-// the stages that follow.
+// unverified reports whether the exchange has a pair that bcrypt is to be asked about. It leaves the pair under b for
+// the stages that follow. A client that has guessed too often is answered by 429.
 func (b *basic) unverified(c *web.Conn) bool {
 	if lost(c) {
 		return false
@@ -83,18 +102,29 @@ func (b *basic) unverified(c *web.Conn) bool {
 		return false
 	}
 	p.hash, p.known = b.users.get().hash(p.name)
-	seen := b.verified.has(b.verified.digest(p.hash, p.name, p.password))
+	seen := b.memory.has(b.memory.digest(p.hash, p.name, p.password))
 	p.right = seen && p.known
 	c.SetValue(b, p)
-	return !p.right && p.hash != nil
+	if p.right || p.hash == nil {
+		return false
+	}
+	if wait := b.memory.attempt(c.RemoteAddr()); wait > 0 {
+		c.SetValue(b, errTooMany)
+		c.Answer(c.Fail(http.StatusTooManyRequests, errTooMany))
+		c.SetHeader("Retry-After", strconv.Itoa(wait))
+		return false
+	}
+	return true
 }
 
 // check is the stage that blocks.
 func (b *basic) check(c *web.Conn) {
 	p := c.Value(b).(*pair)
-	same := b.compare(p.hash, []byte(p.password)) == nil
+	d := b.memory.digest(p.hash, p.name, p.password)
+	same := b.memory.has(d) || b.compare(p.hash, []byte(p.password)) == nil // another exchange may have had the same pair meanwhile
 	if p.right = same && p.known; p.right {
-		b.verified.add(b.verified.digest(p.hash, p.name, p.password))
+		b.memory.add(d)
+		b.memory.excuse(c.RemoteAddr())
 	}
 }
 

@@ -102,7 +102,7 @@ func counting(t *testing.T, file string) (c web.Component, checks *[32]atomic.In
 		t.Fatal(err)
 	}
 	checks = new([32]atomic.Int32)
-	b := &basic{users: w, verified: newVerified(), compare: func(hash, password []byte) error {
+	b := &basic{users: w, memory: NewMemory(1000), compare: func(hash, password []byte) error {
 		cost, err := bcrypt.Cost(hash)
 		if err != nil {
 			return err
@@ -216,6 +216,7 @@ func TestBasicIsRefused(t *testing.T) {
 		{BasicConfig{Users: written(t, good), Realm: "Ä"}, "realm"},
 		{BasicConfig{Users: written(t, good), Realm: "a\r\nb"}, "realm"},
 		{BasicConfig{Users: written(t, good), Width: -1}, "width"},
+		{BasicConfig{Users: written(t, good), Attempts: -1}, "attempts"},
 		{BasicConfig{Users: written(t, good+"\n# again\n"+good)}, "line 4: this user has a line before"},
 		{BasicConfig{Users: written(t, "ann\n")}, "line 1: write NAME:HASH"},
 		{BasicConfig{Users: written(t, ":"+strings.TrimPrefix(good, "ann:"))}, "line 1: write NAME:HASH"},
