@@ -3,43 +3,44 @@ package stat
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// fromDifferences makes an estimate from independent observations of the logarithm of a ratio and their
-// weights, which add up to 1, by Student's t. With equal weights that is the ordinary interval; unequal ones
-// count as the smaller number of equal ones that would scatter as much (Kish 1965).
-func fromDifferences(diffs, weights []float64) Estimate {
+// fromDifferences makes an estimate from independent observations of the logarithm of a ratio, by Student's t.
+func fromDifferences(diffs []float64) Estimate {
 	e := Estimate{Blocks: len(diffs), P: 1}
-	if len(diffs) == 0 {
+	switch len(diffs) {
+	case 0:
+		return e
+	case 1:
+		e.mean, e.Ratio = diffs[0], exp(diffs[0])
 		return e
 	}
-	var mean, scatter, squares float64
-	for i, d := range diffs {
-		mean += weights[i] * d
-		squares += weights[i] * weights[i]
-	}
-	if len(diffs) == 1 {
-		e.mean, e.Ratio = mean, exp(mean)
-		return e
-	}
-	for i, d := range diffs {
-		scatter += weights[i] * weights[i] * (d - mean) * (d - mean) / (1 - weights[i])
-	}
-	return fromT(e, mean, math.Sqrt(scatter), 1/squares-1)
+	n := float64(len(diffs))
+	mean, sd := stat.MeanStdDev(diffs, nil)
+	return fromT(e, mean, stat.StdErr(sd, n), n-1)
 }
 
 // fromT completes an estimate whose logarithm has the given mean, standard error and degrees of freedom.
 func fromT(e Estimate, mean, err, df float64) Estimate {
 	e.mean, e.err, e.df = mean, err, df
-	half := err * quantile(1-(1-Confidence)/2, df)
-	e.Ratio, e.Low, e.High = exp(mean), exp(mean-half), exp(mean+half)
+	e.Ratio = exp(mean)
+	e.Low, e.High = e.at(1 - Confidence)
 	e.P = min(1, 2*tail(math.Abs(mean), err, df))
 	return e
 }
 
-// exp stays finite, since not every format of data has infinity.
-func exp(log float64) float64 { return min(math.Exp(log), math.MaxFloat64) }
+// at is the two-sided interval that misses the truth at the given level.
+func (e Estimate) at(level float64) (low, high float64) {
+	half := e.err * quantile(1-level/2, e.df)
+	return exp(e.mean - half), exp(e.mean + half)
+}
+
+// exp stays finite, since not every format of data has infinity, and over 0, so that its inverse does too.
+func exp(log float64) float64 {
+	return min(max(math.Exp(log), 1/math.MaxFloat64), math.MaxFloat64)
+}
 
 // tail is the chance that noise alone puts an estimate at distance or further to one side. Without any
 // noise it is a certainty: 1 at no distance, 0 at any other.

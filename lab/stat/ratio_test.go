@@ -134,7 +134,9 @@ func TestTooFewBlocksAreSaid(t *testing.T) {
 		{1, "one block gives no interval"},
 		{2, "2 blocks: the interval rests on the noise being normal, 5 are needed"},
 		{4, "4 blocks: the interval rests on the noise being normal, 5 are needed"},
-		{5, ""},
+		{5, "5 blocks may not show what is dear in one trial of ten: 14 are needed"},
+		{13, "13 blocks may not show"},
+		{14, ""},
 	} {
 		pair := mirrored(c.blocks, 2, func(b, p, s int) float64 { return float64(1 + b + p + s) })
 		e := Ratio(pair[0], pair[1])

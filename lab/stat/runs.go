@@ -33,19 +33,11 @@ func ApartRelative(a, aReference, b, bReference []Trial) Estimate {
 	return e
 }
 
-func differences(a, b []Trial) (diffs []float64, dropped int) {
-	blocks, dropped := pairBlocks(a, b)
-	for _, block := range blocks {
-		diffs = append(diffs, block.diff)
-	}
-	return diffs, dropped
-}
-
 // blockMeans is the mean logarithm of each block that counts.
 func blockMeans(trials []Trial) (means []float64, dropped int) {
 	blocks := byBlock(trials)
 	for _, block := range union(blocks, nil) {
-		if m, _, ok := mirror(blocks[block]); ok {
+		if m, ok := mirror(blocks[block]); ok {
 			means = append(means, m)
 		} else {
 			dropped++

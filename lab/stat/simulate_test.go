@@ -22,6 +22,7 @@ const (
 	quickSubjects = 4
 	quickCells    = 3 // one for each arrival pattern
 	doubled       = 2 * QuickBlocks
+	tenthBlocks   = 12 // with which a tenth is found in nine of ten
 )
 
 // A series is one server's trials in the order in which they ran.
@@ -171,16 +172,19 @@ func falseAlarms(s series, blocks int, estimate estimator) (twin, anyPair, misse
 	return twin, anyPair, missed
 }
 
-func TestATenthIsFound(t *testing.T) {
+// The power that docs/experiments.md states, in whole quick runs with the recorded drift: found in percent.
+func TestTheStatedPowerIsThere(t *testing.T) {
 	for name, s := range readSeries(t, "testdata/drift.txt", "us/msg") {
-		for _, blocks := range []int{4, QuickBlocks, doubled} {
-			found := findings(s, blocks, 1.1)
-			t.Logf("%s, %d blocks: 10 %% more is found in %.1f %%", name, blocks, found.percent())
-			if fifth := findings(s, blocks, 1.2); blocks == QuickBlocks {
-				t.Logf("%s, %d blocks: 20 %% more is found in %.1f %%", name, blocks, fifth.percent())
-			}
-			if blocks >= doubled && found.percent() < 90 {
-				t.Errorf("in less than 90 %%")
+		for _, c := range []struct {
+			blocks        int
+			factor, least float64
+		}{
+			{QuickBlocks, 1.1, 0}, {QuickBlocks, 1.2, 75}, {doubled, 1.1, 85}, {tenthBlocks, 1.1, 90},
+		} {
+			found := findings(s, c.blocks, c.factor)
+			t.Logf("%s, %d blocks: %.0f %% more is found in %.1f %%", name, c.blocks, 100*(c.factor-1), found.percent())
+			if found.percent() < c.least {
+				t.Errorf("in less than %v %%", c.least)
 			}
 		}
 	}

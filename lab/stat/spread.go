@@ -211,7 +211,7 @@ func wholeBlocks(trials []scatter) map[int]scatter {
 
 func spreadRatio(a, b []scatter) Estimate {
 	as, bs := wholeBlocks(a), wholeBlocks(b)
-	var diffs, equal []float64
+	var diffs []float64
 	var aAll, bAll scatter
 	numbers := union(as, bs)
 	for _, number := range numbers {
@@ -220,10 +220,7 @@ func spreadRatio(a, b []scatter) Estimate {
 			aAll, bAll = aAll.add(x), bAll.add(y)
 		}
 	}
-	for range diffs {
-		equal = append(equal, 1/float64(len(diffs)))
-	}
-	e := fromDifferences(diffs, equal)
+	e := fromDifferences(diffs)
 	e.Dropped = len(numbers) - len(diffs)
 	return e.restingOn(aAll.df, bAll.df)
 }

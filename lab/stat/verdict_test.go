@@ -59,11 +59,7 @@ func exact(ratio, sd float64, blocks int) Estimate {
 	for i := range diffs {
 		diffs[i] = math.Log(ratio) + sd*float64(1-2*(i%2))
 	}
-	equal := make([]float64, blocks)
-	for i := range equal {
-		equal[i] = 1 / float64(blocks)
-	}
-	return fromDifferences(diffs, equal)
+	return fromDifferences(diffs)
 }
 
 func TestVerdicts(t *testing.T) {
