@@ -13,6 +13,9 @@
 // in one sentence, as where the order of two subjects turns with the pattern. Comparisons without an interval
 // test nothing and are not counted.
 //
+// Each comparison has two intervals: an ordinary one of 95 %, and the one that its verdict rests on, corrected in the same way.
+// Reports show the second: it says the same as the word beside it.
+//
 // # Variation
 //
 // The variation of CPU is compared by the windows of all trials pooled (lab/stat, Spread), cut from the
@@ -25,8 +28,7 @@
 //
 // # Limitations
 //
-// Intervals are not corrected, only p is: an interval that just excludes 1 can stand beside
-// "undecided". Trials whose CPU was not measured (subjects elsewhere) are not compared.
+// Trials whose CPU was not measured (subjects elsewhere) are not compared.
 package compare
 
 import (
@@ -107,6 +109,7 @@ func (f *families) judged(margin float64) []result.Comparison {
 			e, c := estimates[k], &f.found[family[k]]
 			c.Ratio, c.Low, c.High, c.Pairs = e.Ratio, e.Low, e.High, e.Blocks
 			c.P, c.Verdict, c.Warning = v.P, v.Word, join(v.Warning, c.Warning)
+			c.VerdictLow, c.VerdictHigh = v.Low, v.High
 		}
 	}
 	return f.found

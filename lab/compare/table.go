@@ -16,7 +16,7 @@ import (
 func WriteRuns(w io.Writer, aName, bName string, a, b *result.Results, found []result.Comparison) error {
 	t := runsTable{w: bufio.NewWriter(w), a: a, b: b}
 	fmt.Fprintf(t.w, "A  %s (%s)\nB  %s (%s)\n\n", aName, summary(a), bName, summary(b))
-	fmt.Fprintf(t.w, "Over 1, A cost more%s. Intervals hold 95 %%; p is corrected for all comparisons in its metric.\n", orAnswered(a))
+	fmt.Fprintf(t.w, "Over 1, A cost more%s. Intervals of 95 %% and p are corrected for all comparisons in their metric.\n", orAnswered(a))
 	fmt.Fprintf(t.w, "Beware: %s.\n", caution(a, b))
 	for _, c := range found {
 		t.line(c)
@@ -61,7 +61,7 @@ func (t *runsTable) line(c result.Comparison) {
 	}
 	if c.Metric != t.metric {
 		t.metric = c.Metric
-		fmt.Fprintf(t.w, "\n  %-24s %9s %9s   %6s  %-14s %5s  %7s  %s\n", t.heading(c.Metric), "A", "B", "A / B", "95 % interval", "pairs", "p", "verdict")
+		fmt.Fprintf(t.w, "\n  %-24s %9s %9s   %6s  %-14s %5s  %7s  %s\n", t.heading(c.Metric), "A", "B", "A / B", "interval", "pairs", "p", "verdict")
 	}
 	av, bv := t.mean(t.a, c), t.mean(t.b, c)
 	fmt.Fprintf(t.w, "  %-24s %9s %9s   %6s  %-14s %5d  %7s  %s\n", c.A, av, bv, ratio(c), interval(c), c.Pairs, pText(c.P), t.verdict(c))
@@ -123,10 +123,10 @@ func ratio(c result.Comparison) string {
 }
 
 func interval(c result.Comparison) string {
-	if c.High == 0 {
+	if c.VerdictHigh == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%.3f to %.3f", c.Low, c.High)
+	return fmt.Sprintf("%.3f to %.3f", c.VerdictLow, c.VerdictHigh)
 }
 
 func pText(p float64) string {

@@ -47,8 +47,8 @@ func TestThePairClauseSaysNoMoreThanVerdicts(t *testing.T) {
 			}
 		}
 		r.Comparisons = []result.Comparison{
-			{A: "c-fork", B: "go-goroutine", Metric: result.MetricCPU, Connections: 64, Pattern: "staggered", Ratio: 1 / 1.8, Low: 0.5, High: 1 / 1.6, Pairs: 3, Verdict: c.staggered},
-			{A: "go-goroutine", B: "c-fork", Metric: result.MetricCPU, Connections: 64, Pattern: "together", Ratio: c.ratio, Low: 0.4, High: 2, Pairs: 3, Verdict: c.together}}
+			{A: "c-fork", B: "go-goroutine", Metric: result.MetricCPU, Connections: 64, Pattern: "staggered", Ratio: 1 / 1.8, VerdictLow: 0.5, VerdictHigh: 1 / 1.6, Pairs: 3, Verdict: c.staggered},
+			{A: "go-goroutine", B: "c-fork", Metric: result.MetricCPU, Connections: 64, Pattern: "together", Ratio: c.ratio, VerdictLow: 0.4, VerdictHigh: 2, Pairs: 3, Verdict: c.together}}
 		if got := digestOf(r).cpuSentence(); !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s, %s: %s", c.staggered, c.together, got)
 		}
@@ -131,7 +131,7 @@ func twoSubjects(verdict string) *result.Results {
 			result.Trial{Subject: "b", Connections: 64, Pattern: "staggered", Block: block, CPUUSPerMessage: 9, Accepted: true})
 	}
 	if verdict != "" {
-		r.Comparisons = []result.Comparison{{A: "b", B: "a", Metric: result.MetricCPU, Connections: 64, Pattern: "staggered", Ratio: 1.8, Low: 1.6, High: 2, Pairs: 3, Verdict: verdict}}
+		r.Comparisons = []result.Comparison{{A: "b", B: "a", Metric: result.MetricCPU, Connections: 64, Pattern: "staggered", Ratio: 1.8, VerdictLow: 1.6, VerdictHigh: 2, Pairs: 3, Verdict: verdict}}
 	}
 	return r
 }
@@ -142,6 +142,33 @@ func TestVersusTurnsRound(t *testing.T) {
 	v, ok := d.versus(result.MetricCPU, d.groups[0], "a", "b")
 	if !ok || v.A != "a" || v.Ratio != 1/1.8 || v.Low != 0.5 || v.High != 1/1.6 {
 		t.Errorf("a over b: %+v, %v", v, ok)
+	}
+}
+
+// TestTheIntervalBesideAVerdictIsTheOneItRestsOn, in every table that has both.
+func TestTheIntervalBesideAVerdictIsTheOneItRestsOn(t *testing.T) {
+	r := twoSubjects(result.Different)
+	r.Comparisons[0].Low, r.Comparisons[0].High = 1.7, 1.9 // not corrected
+	d := digestOf(r)
+	for where, said := range map[string]string{
+		"the ranking": strings.Join(d.rankTable(d.groups[0]).Rows[1], "|"), "the comparisons": strings.Join(d.comparisonTable().Rows[0], "|"),
+	} {
+		if !strings.Contains(said, "1.60 to 2.00") || strings.Contains(said, "1.70 to 1.90") {
+			t.Errorf("%s: %s, want the interval 1.60 to 2.00 of the verdict", where, said)
+		}
+	}
+}
+
+// TestOlderComparisonsAreMadeAgain: they have no interval of their verdict, and their blocks had weights.
+func TestOlderComparisonsAreMadeAgain(t *testing.T) {
+	r := quick()
+	want := digestOf(r).Comparisons
+	for i := range r.Comparisons {
+		c := &r.Comparisons[i]
+		c.VerdictLow, c.VerdictHigh, c.Ratio, c.Verdict = 0, 0, 3*c.Ratio, result.Different
+	}
+	if got := digestOf(r).Comparisons; !slices.Equal(got, want) {
+		t.Errorf("of older results: %+v, want %+v", got, want)
 	}
 }
 

@@ -119,7 +119,7 @@ func (g *group) byRate() []*cell {
 func (d *digest) loopTable(g *group) *table {
 	l := d.loadOf(g.load)
 	t := &table{Caption: upper(d.caption(g)) + ": requests/s, fastest first", Align: "lrrrrlrrrrrrl",
-		Head: []string{"Subject", "Requests/s", "Of the ceiling", "95 % interval", "Of the fastest", "Verdict on that", "Seconds for " + count(l.Requests.Count), "Floor, s", "Published requests/s", "Published, s", "p50, ms", "p99, ms", "Errors"}}
+		Head: []string{"Subject", "Requests/s", "Of the ceiling", "95 % interval of the mean", "Of the fastest (interval of the verdict)", "Verdict on that", "Seconds for " + count(l.Requests.Count), "Floor, s", "Published requests/s", "Published, s", "p50, ms", "p99, ms", "Errors"}}
 	cells := g.byRate()
 	for i, c := range cells {
 		of, verdict := "1", "highest mean"
@@ -163,7 +163,7 @@ func (d *digest) versusFastest(g *group, c, first *cell) (ratio, verdict string)
 	if !ok {
 		return times(c.rate().mean / first.rate().mean), "not compared"
 	}
-	return times(v.Ratio), v.Verdict
+	return ratioWithin(v), v.Verdict
 }
 
 // loopFigure shows the rates of a group, with a line at the ceiling where it is near.

@@ -68,11 +68,25 @@ func digestOf(r *result.Results) *digest {
 		d.place(&r.Trials[i])
 	}
 	d.sortGroups()
-	d.Comparisons = slices.DeleteFunc(slices.Clone(r.Comparisons), func(c result.Comparison) bool { return c.Pairs == 0 })
+	d.Comparisons = comparisons(r)
 	for _, c := range d.Comparisons {
 		d.pairs[keyOf(c.Metric, c.Load, c.Connections, c.Pattern, c.A, c.B)] = c
 	}
 	return d
+}
+
+// comparisons is those that have pairs, each with the interval that its verdict rests on. Comparisons of older versions have none,
+// and were made by statistics that are not used any more: they are made again from the trials.
+func comparisons(r *result.Results) []result.Comparison {
+	all := r.Comparisons
+	if slices.ContainsFunc(all, func(c result.Comparison) bool { return c.High > 0 && c.VerdictHigh == 0 }) {
+		all = compare.All(r)
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(c result.Comparison) bool { return c.Pairs == 0 })
+	for i := range all {
+		all[i].Low, all[i].High = all[i].VerdictLow, all[i].VerdictHigh
+	}
+	return all
 }
 
 func keyOf(metric, load string, connections int, pattern, a, b string) pairKey {

@@ -37,10 +37,10 @@ func (d *digest) ratiosHow() string {
 	if m := d.Plan.Margin; m > 0 {
 		margin = fmt.Sprintf("%s to %s, the grey band,", times(1/(1+m)), times(1+m))
 	}
-	return "A ratio of 1 is no difference. The whisker is the 95 % interval: repeated runs would cover the true ratio with such an interval 19 times in 20. " +
-		d.correction(result.MetricCPU) + " " + d.secondCorrection() + " " +
-		"A verdict is \"different\" when its p is under 0.05 after that correction, so an interval may miss 1 by a hair without one; " +
-		"it is \"equivalent\" when a ratio outside " + margin + " is as unlikely, corrected in the same way, and else \"undecided\"."
+	return "A ratio of 1 is no difference. " + d.correction(result.MetricCPU) + " " + d.secondCorrection() + " " +
+		"The whisker is the 95 % interval that the verdict rests on, corrected in the same way. " +
+		"A verdict is \"different\" when that leaves out 1; " +
+		"it is \"equivalent\" when a ratio outside " + margin + " is as unlikely, and else \"undecided\"."
 }
 
 // secondCorrection is of what is compared beside CPU.
@@ -55,7 +55,7 @@ func (d *digest) secondCorrection() string {
 func (d *digest) forest(metric, what string) func(*group) *figure.Figure {
 	return func(g *group) *figure.Figure {
 		c := figure.Rows{Name: "ratios-" + metric + "-" + d.tag(g), Title: "Ratios of " + what + ": " + d.caption(g),
-			Desc: "One row for each pair of subjects: the ratio, its 95 % interval, its verdict.", X: figure.Axis{Label: "first / second", Log: true}, Mark: []float64{1}}
+			Desc: "One row for each pair of subjects: the ratio, the 95 % interval of its verdict, the verdict.", X: figure.Axis{Label: "first / second", Log: true}, Mark: []float64{1}}
 		if d.Plan.Margin > 0 {
 			c.Between = [2]float64{1 / (1 + d.Plan.Margin), 1 + d.Plan.Margin}
 		}
@@ -96,7 +96,7 @@ func probability(p float64) string {
 }
 
 func (d *digest) comparisonTable() *table {
-	t := &table{Caption: "Ratios of the first subject to the second; p is corrected, the interval is not", Align: "llllrlrrrl",
+	t := &table{Caption: "Ratios of the first subject to the second; p and the interval are corrected", Align: "llllrlrrrl",
 		Head: []string{"First / second", "Metric", "Load", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "p", "Pairs and warnings"}}
 	for _, c := range d.Comparisons {
 		note := plural(c.Pairs, "pair", "pairs")

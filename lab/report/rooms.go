@@ -129,7 +129,7 @@ func (d *digest) loopsSection() section {
 			continue
 		}
 		t := &table{Caption: upper(d.caption(g)) + ": deliveries/s, fastest first", Align: "lrrrlrr",
-			Head: []string{"Subject", "Deliveries/s", "95 % interval", "Of the fastest", "Verdict on that", "p50, ms", "p99, ms"}}
+			Head: []string{"Subject", "Deliveries/s", "95 % interval of the mean", "Of the fastest (interval of the verdict)", "Verdict on that", "p50, ms", "p99, ms"}}
 		cells := g.byRate()
 		for i, c := range cells {
 			of, verdict := "1", "highest mean"

@@ -116,7 +116,7 @@ func (l lead) names() string {
 		return l.first.subject + ", alone there,"
 	case len(l.tied) == l.rivals && l.rivals > 1:
 		return l.first.subject + ", not told from any other,"
-	case len(l.tied) > 2:
+	case len(l.tied) > 1:
 		return fmt.Sprintf("%s, not told from %d others,", l.first.subject, len(l.tied))
 	case len(l.tied) > 0:
 		return l.first.subject + ", not told from " + list(l.tied) + ","
@@ -186,6 +186,14 @@ func ratioOf(v result.Comparison) string {
 		return absent
 	}
 	return times(v.Ratio)
+}
+
+// ratioWithin is the ratio and the interval that its verdict rests on, where there are such: "1.7 (1.5 to 1.9)".
+func ratioWithin(v result.Comparison) string {
+	if tooShort(v) || v.High == 0 {
+		return ratioOf(v)
+	}
+	return fmt.Sprintf("%s (%s)", times(v.Ratio), between(v.Low, v.High))
 }
 
 // detailSection is the two sentences by arrival pattern. The published pair has a section of its own instead.

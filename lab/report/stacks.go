@@ -110,7 +110,7 @@ func (d *digest) operationTable(load string, o result.Operation) *table {
 	t := &table{Caption: upper(load) + ": " + describeOperation(d.loadOf(load)), Align: "lr", Head: []string{"Subject", clientsHead(o)}}
 	column := func(head string) { t.Head, t.Align = append(t.Head, head), t.Align+"r" }
 	column(first.head)
-	column("95 % interval")
+	column("95 % interval of the mean")
 	column("Of " + brief(d.reference()) + "'s")
 	column("CPU, of " + brief(d.reference()) + "'s")
 	for _, f := range cpu {
@@ -160,7 +160,7 @@ func (d *digest) operationRow(g *group, c *cell, first stackFigure, metric strin
 	return append(row, us(p50), us(p99), c.lost(), c.resent(), c.counted())
 }
 
-// besideReference is a cell beside the reference's, with the verdict: "1.7 times, different".
+// besideReference is a cell beside the reference's, with its interval and the verdict: "1.7 (1.5 to 1.9), different".
 func (d *digest) besideReference(metric string, g *group, c *cell) string {
 	if c.subject == d.reference() || len(c.trials) == 0 {
 		return absent
@@ -169,7 +169,7 @@ func (d *digest) besideReference(metric string, g *group, c *cell) string {
 	if !ok {
 		return absent
 	}
-	return times(v.Ratio) + ",\u00a0" + verdictWord(v)
+	return ratioWithin(v) + ",\u00a0" + verdictWord(v)
 }
 
 // lost is the pings of all trials that nobody answered.

@@ -72,7 +72,7 @@ func (d *digest) publishedRow(subject string, connections int, cells []*cell) []
 // rankTable is the order of the subjects in a group, cheapest first, with what their CPU stands beside.
 func (d *digest) rankTable(g *group) *table {
 	t := &table{Caption: upper(d.caption(g)) + ": CPU per " + d.unit() + ", cheapest first", Align: "lrrrlrrrr",
-		Head: []string{"Subject", "CPU, µs per " + d.unit(), "95 % interval", "Times the first", "Verdict on that", "σ/µ (degrees of freedom)", "Generator, µs", "Machine, µs", "Trials"}}
+		Head: []string{"Subject", "CPU, µs per " + d.unit(), "95 % interval of the mean", "Times the first (interval of the verdict)", "Verdict on that", "σ/µ (degrees of freedom)", "Generator, µs", "Machine, µs", "Trials"}}
 	for i, c := range g.cells {
 		ratio, verdict := d.versusFirst(g, i)
 		t.Rows = append(t.Rows, []string{c.subject, sig(c.perMessage.mean), c.perMessage.interval(), ratio, verdict, c.varied(),
@@ -106,5 +106,5 @@ func (d *digest) versusFirst(g *group, i int) (ratio, verdict string) {
 	if !ok {
 		return times(c.perMessage.mean / first.perMessage.mean), "not compared"
 	}
-	return times(v.Ratio), v.Verdict
+	return ratioWithin(v), v.Verdict
 }

@@ -107,13 +107,13 @@ func (s *screen) tables(d *digest) {
 
 // table is a group's ranking.
 func (s *screen) table(d *digest, g *group) {
-	rows := [][]string{{"subject", "µs/" + d.unit(), "95 % interval", "times first", "verdict", "σ/µ (df)", "generator", "machine", "trials"}}
+	rows := [][]string{{"subject", "µs/" + d.unit(), "times first (interval)", "verdict", "σ/µ (df)", "generator", "machine", "trials"}}
 	for i, c := range g.cells {
 		ratio, verdict := d.versusFirst(g, i)
-		rows = append(rows, []string{figure.Clean(c.subject), sig(c.perMessage.mean), c.perMessage.interval(), ratio, verdict,
+		rows = append(rows, []string{figure.Clean(c.subject), sig(c.perMessage.mean), ratio, verdict,
 			c.varied(), sig(c.load.mean), sig(c.machine.mean), c.counted()})
 	}
-	s.grid(rows, "lrrrlrrrr")
+	s.grid(rows, "lrrlrrrr")
 }
 
 // requests is what a run of HTTP loads shows: one ranking, then what only such loads have.

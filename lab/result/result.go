@@ -222,6 +222,8 @@ type Comparison struct {
 	Ratio       float64 `json:"ratio"` // A / B
 	Low         float64 `json:"low"`   // 95 % interval, not corrected; low and high are 0 when there is none
 	High        float64 `json:"high"`
+	VerdictLow  float64 `json:"verdict_low,omitempty"` // interval that the verdict rests on, corrected as p is; absent without one, and in older results
+	VerdictHigh float64 `json:"verdict_high,omitempty"`
 	Pairs       int     `json:"pairs"`   // blocks in which both have accepted trials
 	P           float64 `json:"p"`       // corrected over all comparisons in this metric
 	Verdict     string  `json:"verdict"` // different, equivalent, undecided

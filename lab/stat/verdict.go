@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +16,11 @@ type Verdict struct {
 	Word    string  // result.Different, Equivalent or Undecided
 	P       float64 // two-sided, of a ratio of 1, corrected for the family
 	Warning string  // what a reader must know beside the word; else empty
+
+	// Low and High are the interval that the word rests on, at the level at which Holm's procedure tested this comparison.
+	// It leaves out 1 where the word is Different, lies within the margin where it is Equivalent, and else does neither.
+	// Both are 0 without an interval.
+	Low, High float64
 }
 
 // Judge gives the verdicts of a family: the comparisons among which no more than 5 % of runs may have
@@ -32,11 +38,25 @@ func Judge(family []Estimate, margin float64) []Verdict {
 			differ, same = append(differ, e.P), append(same, e.outside(margin))
 		}
 	}
+	apart, within := holmLevels(differ), holmLevels(same)
 	differ, same = Holm(differ), Holm(same)
 	for k, i := range tested {
 		verdicts[i] = family[i].judge(differ[k], same[k], margin, len(tested))
+		verdicts[i].Low, verdicts[i].High = family[i].interval(verdicts[i].Word, apart[k], within[k])
 	}
 	return verdicts
+}
+
+// interval is the interval of a verdict: two-sided at the level of the test for a difference, at twice the level of the one-sided
+// tests for equivalence (Schuirmann 1987), and the wider of the two where neither decided.
+func (e Estimate) interval(word string, apart, within float64) (low, high float64) {
+	switch word {
+	case result.Different:
+		return e.at(apart)
+	case result.Equivalent:
+		return e.at(2 * within)
+	}
+	return e.at(min(apart, 2*within))
 }
 
 func (e Estimate) judge(differ, same, margin float64, family int) Verdict {
@@ -93,26 +113,38 @@ func BlocksNeeded(sd, difference float64, family int) int {
 	return int(min(math.Ceil(max(d*d+z*z/2, 2)), maxAdvised+1))
 }
 
-// Holm corrects the p values of a family of tests (Holm 1979): a corrected value under a level rejects
-// its hypothesis, and the chance of one or more false rejections is at most that level, whatever the
-// dependence between the tests.
-func Holm(p []float64) []float64 {
+// holmLevels is the level at which Holm's procedure tests each p: the whole level divided by the number of the tests that
+// are left when its turn comes. The procedure ends with the first that is not rejected; its level is that of all after it.
+func holmLevels(p []float64) []float64 {
+	levels := make([]float64, len(p))
+	level, ended := 0.0, false
+	for k, i := range ascending(p) {
+		if !ended {
+			level = (1 - Confidence) / float64(len(p)-k)
+			ended = p[i] >= level
+		}
+		levels[i] = level
+	}
+	return levels
+}
+
+// ascending is the indices of p in the order of its values.
+func ascending(p []float64) []int {
 	rank := make([]int, len(p))
 	for i := range rank {
 		rank[i] = i
 	}
-	slices.SortStableFunc(rank, func(i, j int) int {
-		switch {
-		case p[i] < p[j]:
-			return -1
-		case p[i] > p[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(rank, func(i, j int) int { return cmp.Compare(p[i], p[j]) })
+	return rank
+}
+
+// Holm corrects the p values of a family of tests (Holm 1979): a corrected value under a level rejects
+// its hypothesis, and the chance of one or more false rejections is at most that level, whatever the
+// dependence between the tests.
+func Holm(p []float64) []float64 {
 	corrected := make([]float64, len(p))
 	highest := 0.0
-	for k, i := range rank {
+	for k, i := range ascending(p) {
 		highest = max(highest, min(1, p[i]*float64(len(p)-k)))
 		corrected[i] = highest
 	}

@@ -98,6 +98,36 @@ func TestACorrectedVerdictIsNoBolder(t *testing.T) {
 	}
 }
 
+// Whatever the family: the interval that stands beside a word says the same as the word.
+func TestAVerdictsIntervalSaysWhatItsWordSays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		one := rapid.Custom(func(t *rapid.T) Estimate {
+			return exact(rapid.Float64Range(0.8, 1.25).Draw(t, "ratio"), rapid.Float64Range(0.001, 0.2).Draw(t, "noise"), rapid.IntRange(1, 20).Draw(t, "blocks"))
+		})
+		const margin = 0.05
+		for i, v := range Judge(rapid.SliceOfN(one, 1, 30).Draw(t, "family"), margin) {
+			different := v.Low > 1 || v.High < 1
+			within := v.Low > 1/(1+margin) && v.High < 1+margin
+			switch {
+			case v.High == 0 && v.Word == result.Undecided: // one block
+			case v.Word == result.Different && !different:
+				t.Fatalf("%d is different, and its interval from %v to %v holds 1", i, v.Low, v.High)
+			case v.Word == result.Equivalent && !within:
+				t.Fatalf("%d is equivalent within %v, and its interval is %v to %v", i, margin, v.Low, v.High)
+			case v.Word == result.Undecided && (different || within):
+				t.Fatalf("%d is undecided, and its interval from %v to %v decides", i, v.Low, v.High)
+			}
+		}
+	})
+}
+
+func TestAVerdictAloneHasTheOrdinaryInterval(t *testing.T) {
+	e := exact(1.5, 0.05, 10)
+	if v := Judge([]Estimate{e}, 0.05)[0]; !near(v.Low, e.Low) || !near(v.High, e.High) {
+		t.Errorf("alone its interval is %v to %v, want %v to %v", v.Low, v.High, e.Low, e.High)
+	}
+}
+
 func TestBlocksNeeded(t *testing.T) {
 	// A textbook case: a difference of one standard deviation, alone, power 90 %, takes 13 pairs (Cohen 1988: 12.6).
 	if n := BlocksNeeded(math.Log(1.1), 0.1, 1); n < 12 || n > 14 {
