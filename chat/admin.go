@@ -14,6 +14,7 @@ import (
 	"weir/chat/data"
 	"weir/chat/irc"
 	"weir/chat/log"
+	"weir/internal/durable"
 )
 
 // Errors of what an administrator asks for.
@@ -267,14 +268,14 @@ func (s *Service) DeleteRoom(name string) error {
 		}
 	}
 	room, _ := data.Named(name) // exists has seen it
-	trash, err := os.MkdirTemp(s.dir, ".deleted-")
+	trash, err := os.MkdirTemp(s.dir, deleting)
 	if err != nil {
 		return err
 	}
 	if err := os.Rename(filepath.Join(s.dir, filepath.FromSlash(room.Path)), filepath.Join(trash, "room")); err != nil {
 		return errors.Join(err, os.Remove(trash))
 	}
-	return errors.Join(syncDir(filepath.Join(s.dir, "rooms")), os.RemoveAll(trash))
+	return errors.Join(durable.SyncDir(filepath.Join(s.dir, "rooms")), os.RemoveAll(trash))
 }
 
 // letGo closes a room that nobody is in and nobody may enter.

@@ -11,6 +11,7 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 
 	"weir/chat/irc"
+	"weir/internal/durable"
 )
 
 // A file of metadata has a line "METADATA NAME KEY * :VALUE" for each key: rooms have it beside their log, accounts in the folder
@@ -40,10 +41,10 @@ func writeMetadata(path, name string, values map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		b = irc.AppendLine(b, "", "METADATA", name, key, "*", values[key])
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return replaceFile(path, b)
+	return durable.ReplaceFile(path, b, 0o600)
 }
 
 // loadMetadata takes over what the account has said of itself, unless another of its sessions has, and tells the session. It runs at the

@@ -19,6 +19,7 @@ import (
 	"weir/chat/internal/lobby"
 	"weir/chat/search"
 	"weir/flow"
+	"weir/internal/durable"
 	"weir/serve"
 )
 
@@ -85,7 +86,7 @@ const seedSize = 16
 
 // Open opens the chat of a data directory, which is made if it is not there. Nobody else may have it open.
 func Open(dir string, o Options) (*Service, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}
 	lock, err := lockData(dir)
@@ -100,6 +101,9 @@ func open(dir string, o Options, lock *os.File) (*Service, error) {
 	o, err := o.withDefaults()
 	if err == nil {
 		err = takeLock(dir, lock)
+	}
+	if err == nil {
+		err = tidy(dir)
 	}
 	if err != nil {
 		lock.Close()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 
 	"weir/chat/irc"
+	"weir/internal/durable"
 )
 
 // The state of a room: what it is now, in IRC lines, in the file state beside its log. Names are in the room's own spelling:
@@ -117,32 +117,7 @@ func stamp(s string) time.Time {
 // writeState replaces a room's state file: whoever reads it finds the old one or the new one whole. A failure is
 // logged; the next change tries again.
 func (s *Service) writeState(f *feed, state []byte) {
-	if err := replaceFile(f.room.path, state); err != nil {
+	if err := durable.ReplaceFile(f.room.path, state, 0o600); err != nil {
 		s.o.Log.Error("a room's state cannot be written", "log", f.key, "error", err)
 	}
-}
-
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".state-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -38,7 +38,7 @@ func (s *Store) change(f func(*files) error) error {
 		return fmt.Errorf("account: %w", err)
 	}
 	defer held.Close()
-	s.o.step(stepLocked)
+	s.o.reached(stepLocked)
 	now, err := s.readAll()
 	if err != nil {
 		return fmt.Errorf("account: nothing was changed: %w", err)
@@ -48,7 +48,7 @@ func (s *Store) change(f func(*files) error) error {
 	}
 	for _, name := range []string{"accounts", "bans", "invites"} { // an account before its invite goes
 		if t := now.dirty[name]; t != nil {
-			if err := replace(s.path(name), t.bytes(), true, s.o.step); err != nil {
+			if err := s.o.replace(s.path(name), t.bytes()); err != nil {
 				return fmt.Errorf("account: %s can't be written: %w", s.path(name), err)
 			}
 		}

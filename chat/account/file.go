@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/durable"
 )
 
 // maxFile bounds what is read of a file, in bytes.
@@ -74,7 +75,7 @@ func lock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := keepOwner(f, filepath.Dir(path)); err != nil {
+	if err := durable.KeepOwner(f, filepath.Dir(path)); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -90,80 +91,16 @@ func lock(path string) (*os.File, error) {
 	}
 }
 
-// Steps of replace, in their order: a test stops the process at each.
-const (
-	stepLocked  = "locked"
-	stepWritten = "written"
-	stepSynced  = "synced"
-	stepRenamed = "renamed"
-	stepDone    = "done"
-)
+// stepLocked is the step before those of durable.
+const stepLocked durable.Step = "locked"
 
-// replace gives the file new contents, all or nothing, on disk when it returns: a temporary file beside it,
-// fsync, rename, fsync of the folder. The caller holds the lock, so nobody else writes the temporary file; what
-// a crash left of it is replaced. step is told how far it is.
-func replace(path string, data []byte, durable bool, step func(string)) error {
-	folder, name := filepath.Split(path)
-	temporary := filepath.Join(folder, "."+name+".tmp")
-	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+func (o Options) reached(step durable.Step) {
+	if o.step != nil {
+		o.step(step)
 	}
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := fill(f, path, data, durable, step); err != nil {
-		os.Remove(temporary)
-		return err
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		os.Remove(temporary)
-		return err
-	}
-	step(stepRenamed)
-	if durable {
-		err = syncFolder(folder)
-	}
-	step(stepDone)
-	return err
 }
 
-func fill(f *os.File, path string, data []byte, durable bool, step func(string)) error {
-	like := path
-	if _, err := os.Stat(path); err != nil {
-		like = filepath.Dir(path)
-	}
-	err := keepOwner(f, like)
-	if err == nil {
-		_, err = f.Write(data)
-	}
-	step(stepWritten)
-	if err == nil && durable {
-		err = f.Sync()
-	}
-	step(stepSynced)
-	return errors.Join(err, f.Close())
-}
-
-// keepOwner gives f the owner of like, so that what root changes stays readable for the server's own user.
-func keepOwner(f *os.File, like string) error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	info, err := os.Stat(like)
-	if err != nil {
-		return err
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return f.Chown(int(st.Uid), int(st.Gid))
-	}
-	return nil
-}
-
-func syncFolder(folder string) error {
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+// replace replaces a file durably. The caller holds the lock, so nobody else writes the temporary file.
+func (o Options) replace(path string, data []byte) error {
+	return durable.Replacer{Step: o.step}.ReplaceFile(path, data, 0o600)
 }

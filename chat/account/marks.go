@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/chat/irc"
+	"weir/internal/durable"
 )
 
 // MaxDevices is how many devices of an account have marks: one more, and the marks of the device that was not
@@ -219,7 +220,8 @@ func (m *marks) writeOne(name string, places map[place]int64) error {
 	t := parseTable(data)
 	t.merge(places, formatTime(m.store.o.Now()))
 	m.dropDevices(name, t)
-	if err := replace(m.path(name), t.bytes(), false, m.store.o.step); err != nil {
+	lazily := durable.Replacer{Unsynced: true, Step: m.store.o.step}
+	if err := lazily.ReplaceFile(m.path(name), t.bytes(), 0o600); err != nil {
 		return err
 	}
 	m.written(name, places)

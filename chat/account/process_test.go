@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"weir/internal/durable"
 )
 
 // work is what a worker does: one operation a line, and a line of answer to each, "ok" or the error.
@@ -20,8 +22,8 @@ func work(dir string, crash []string) {
 	o := Options{Iterations: minIterations, MarkEvery: time.Hour}
 	if len(crash) == 2 {
 		left, _ := strconv.Atoi(crash[1])
-		o.step = func(step string) {
-			if step != crash[0] {
+		o.step = func(step durable.Step) {
+			if string(step) != crash[0] {
 				return
 			}
 			if left--; left == 0 {
@@ -184,7 +186,7 @@ func checkProcesses(t *testing.T, s *Store, scripts, answers [][]string) {
 // TestCrash kills a process at every step of every change: a file is then as before or as after, nothing else
 // is touched, the lock is free, an invite is good if and only if nobody was registered with it, and the next change works.
 func TestCrash(t *testing.T) {
-	steps := []string{stepLocked, stepWritten, stepSynced, stepRenamed, stepDone}
+	steps := []durable.Step{stepLocked, durable.Written, durable.Synced, durable.Renamed, durable.Done}
 	for _, operation := range []string{"add new", "register new CODE", "ban 192.0.2.1", "cert old " + strings.Repeat("ab", 32), "mark old room 17\nflush"} {
 		for _, step := range steps {
 			for number := 1; number <= 2; number++ {
@@ -197,7 +199,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-func crashAt(t *testing.T, operation, step string, number int) {
+func crashAt(t *testing.T, operation string, step durable.Step, number int) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
 	add(t, s, "old", "correct horse")
@@ -209,7 +211,7 @@ func crashAt(t *testing.T, operation, step string, number int) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.ReplaceAll(operation, "CODE", code), "\n")
-	answers := run(t, dir, lines, step, strconv.Itoa(number))
+	answers := run(t, dir, lines, string(step), strconv.Itoa(number))
 	ok := len(answers) == len(lines) && answers[len(answers)-1] == "ok" // the step was not reached so often
 	later := open(t, dir, Options{})
 	if _, err := later.Plain("old", "correct horse"); err != nil || len(later.Problems()) > 0 {
@@ -218,7 +220,7 @@ func crashAt(t *testing.T, operation, step string, number int) {
 	added, banned, certs := later.Lookup("new") != nil, len(later.Bans()) == 2, len(later.Lookup("old").Certs) == 1
 	mark, marked := later.Mark("old", "", "room")
 	happened := slices.Contains([]bool{added, banned, certs, marked && mark == 17}, true)
-	if ok && !happened || !ok && step == stepRenamed && number == 1 && !happened || !ok && step == stepWritten && number == 1 && happened {
+	if ok && !happened || !ok && step == durable.Renamed && number == 1 && !happened || !ok && step == durable.Written && number == 1 && happened {
 		t.Errorf("answered %q, and it happened: %v", answers, happened)
 	}
 	_, first := later.Register("second", "correct horse", code)
@@ -235,11 +237,10 @@ func crashAt(t *testing.T, operation, step string, number int) {
 	}
 }
 
-// leftovers are files that are none of the data directory's; a temporary one of a file that was not written
-// again may be left.
+// leftovers are files that are none of the data directory's.
 func leftovers(t *testing.T, dir string) []string {
 	t.Helper()
-	known := []string{"accounts", "accounts.lock", "bans", "invites", ".invites.tmp", "marks", "secret"}
+	known := []string{"accounts", "accounts.lock", "bans", "invites", "marks", "secret"}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)

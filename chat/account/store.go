@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir/chat/irc"
+	"weir/internal/durable"
 )
 
 // Registration says who may make an account for himself.
@@ -41,8 +42,8 @@ type Options struct {
 	Report       func(error)      // told of damaged lines and files that can't be read, from any goroutine; must not call the Store; nil: nobody
 	Now          func() time.Time // nil: time.Now
 
-	step  func(string)  // tests stop the process at a step of a change
-	nonce func() string // tests know the server's nonce
+	step  func(durable.Step) // tests stop the process at a step of a change
+	nonce func() string      // tests know the server's nonce
 }
 
 func (o Options) validate() (Options, error) {
@@ -63,9 +64,6 @@ func (o Options) validate() (Options, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.step == nil {
-		o.step = func(string) {}
 	}
 	return o, nil
 }
@@ -145,12 +143,15 @@ func (s *Store) readSecret() ([]byte, error) {
 		return nil, err
 	}
 	defer held.Close()
+	if err := durable.RemoveTempOf(s.path("accounts"), s.path("bans"), s.path("invites"), s.path("secret")); err != nil {
+		return nil, err
+	}
 	path := s.path("secret")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		secret := make([]byte, secretBytes)
 		rand.Read(secret)
-		return secret, replace(path, []byte(hex.EncodeToString(secret)+"\n"), true, s.o.step)
+		return secret, s.o.replace(path, []byte(hex.EncodeToString(secret)+"\n"))
 	}
 	if err != nil {
 		return nil, err

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"weir/internal/durable"
 )
 
 // Sums is the file with the sums of all others.
@@ -52,7 +54,7 @@ func Create(ctx context.Context, dir, to string) (Result, error) {
 	if err != nil {
 		return c.done, errors.Join(err, os.RemoveAll(out.name()))
 	}
-	return c.done, syncDir(filepath.Dir(to))
+	return c.done, durable.SyncDir(filepath.Dir(to))
 }
 
 // outside refuses a copy that would be in the way or hold itself.

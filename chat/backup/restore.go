@@ -17,6 +17,7 @@ import (
 
 	"weir/chat/data"
 	"weir/chat/log"
+	"weir/internal/durable"
 )
 
 // ErrDamaged means that a copy is not what was written.
@@ -53,7 +54,7 @@ func Restore(ctx context.Context, from, dir string) (Result, error) {
 	if err != nil {
 		return done, errors.Join(err, os.RemoveAll(temp))
 	}
-	return done, syncDir(filepath.Dir(dir))
+	return done, durable.SyncDir(filepath.Dir(dir))
 }
 
 // inspect reads every line of every room of a restored directory.

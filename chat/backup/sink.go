@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"weir/internal/durable"
 )
 
 // sink is where a copy goes, under a name of its own until it is whole.
@@ -96,17 +98,9 @@ func (d *folder) put(name string, mode fs.FileMode, _ int64, r io.Reader) (int64
 
 func (d *folder) close() error {
 	for _, dir := range append(d.dirs, d.root) {
-		if err := syncDir(dir); err != nil {
+		if err := durable.SyncDir(dir); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func syncDir(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

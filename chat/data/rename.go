@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"weir/internal/durable"
 )
 
 // ErrTaken means that a room has a name already, or had it and leads those who look for it to its new one.
@@ -29,7 +31,7 @@ func Rename(dir, from, to string) error {
 	if err := exchange(rooms, old, name); err != nil {
 		return errors.Join(err, os.Remove(filepath.Join(rooms, name)))
 	}
-	return syncFolder(rooms)
+	return durable.SyncDir(rooms)
 }
 
 // free says why a folder cannot be called so. A link to that folder is none of another room's, and one that leads nowhere says nothing.
@@ -97,12 +99,4 @@ func Relink(dir, old, now string) error {
 		return err
 	}
 	return link(rooms, Folder(old), Folder(now))
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

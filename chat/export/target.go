@@ -12,6 +12,7 @@ import (
 
 	"weir/chat/irc"
 	"weir/chat/log"
+	"weir/internal/durable"
 )
 
 // target is what a room, into which messages are imported, has already.
@@ -91,16 +92,8 @@ func nameRoom(dir, name string, made time.Time) error {
 	if _, err := os.Stat(state); err == nil {
 		return nil
 	}
-	f, err := os.CreateTemp(dir, ".state-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(irc.AppendLine(nil, "weir", "CREATED", name, strconv.FormatInt(made.Unix(), 10)))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err = os.Link(f.Name(), state); err != nil && !errors.Is(err, os.ErrExist) { // a server made it meanwhile
+	err := durable.CreateFile(state, irc.AppendLine(nil, "weir", "CREATED", name, strconv.FormatInt(made.Unix(), 10)), 0o600)
+	if err != nil && !errors.Is(err, os.ErrExist) { // a server made it meanwhile
 		return fmt.Errorf("a room can't be given its name: %w", err)
 	}
 	return nil

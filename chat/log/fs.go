@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/durable"
 )
 
 // FS is what holds the segments. The zero of Options.FS is the system's; tests pass one that fails.
@@ -48,15 +49,7 @@ func (systemFS) Open(name string, flag int, mode os.FileMode) (File, error) {
 func (systemFS) Rename(from, to string) error              { return os.Rename(from, to) }
 func (systemFS) Remove(name string) error                  { return os.Remove(name) }
 func (systemFS) Chmod(name string, mode os.FileMode) error { return os.Chmod(name, mode) }
-
-func (systemFS) SyncDir(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
+func (systemFS) SyncDir(name string) error                 { return durable.SyncDir(name) }
 
 type systemFile struct {
 	*os.File
@@ -98,25 +91,3 @@ func (k lock) take() error {
 
 // release cannot fail on a lock that is held.
 func (k lock) release() { _ = unix.Flock(int(k.f.Fd()), unix.LOCK_UN) }
-
-// replace writes a small file so that after a crash it is there as it was or as it is to be.
-func replace(dir, name string, data []byte) error {
-	aside := filepath.Join(dir, name+".tmp")
-	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = f.Write(data); err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(aside, filepath.Join(dir, name))
-	}
-	if err == nil {
-		err = systemFS{}.SyncDir(dir)
-	}
-	return err
-}

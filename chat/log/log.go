@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/durable"
 )
 
 // Errors that say why a room takes no messages now. It can be read all the same, and may take the next one.
@@ -106,7 +108,7 @@ func Open(dir string, o Options) (*Log, error) {
 }
 
 func (l *Log) openToWrite() error {
-	if err := makeFolder(l.dir); err != nil {
+	if err := durable.MkdirAll(l.dir, 0o700); err != nil {
 		return fmt.Errorf("chat/log: %w", err)
 	}
 	var err error
@@ -128,17 +130,6 @@ func (l *Log) openToWrite() error {
 		}
 		return l.publishWords()
 	})
-}
-
-// makeFolder makes dir, and its name durable if it is new.
-func makeFolder(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return systemFS{}.SyncDir(filepath.Dir(dir))
 }
 
 // inOrder calls do with both locks held.
@@ -205,7 +196,7 @@ func (l *Log) prepareID() error {
 		_, _ = rand.Read(b[:]) // never fails
 		l.id = strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 	}
-	if err := replace(l.dir, "id", []byte(l.id+"\n")); err != nil {
+	if err := durable.ReplaceFile(filepath.Join(l.dir, "id"), []byte(l.id+"\n"), 0o600); err != nil {
 		return l.failing("make the file id", err)
 	}
 	return nil

@@ -108,7 +108,7 @@ func (l *Log) tidy() ([]int64, error) {
 		return nil, fmt.Errorf("chat/log: %w", err)
 	}
 	for _, name := range others {
-		if strings.HasSuffix(name, ".tmp") {
+		if strings.HasSuffix(name, ".tmp") && !strings.HasPrefix(name, ".") { // those are durable's, of files that are none of the log's
 			if err := l.fs.Remove(filepath.Join(l.dir, name)); err != nil {
 				return nil, l.failing("remove "+name, err)
 			}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"weir/internal/durable"
 )
 
 // Outcome is how an upgrade went. It is kept in the data directory, for who has asked for the upgrade.
@@ -30,10 +32,10 @@ func (o Outcome) Write(dir string) error {
 		return err
 	}
 	name := filepath.Join(dir, outcomeFile)
-	if err := os.WriteFile(name+".new", append(data, '\n'), 0o600); err != nil {
+	if err := durable.ReplaceFile(name, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("upgrade: %w", err)
 	}
-	return os.Rename(name+".new", name)
+	return nil
 }
 
 // Last is the last outcome, the zero value if there is none.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"weir/internal/durable"
 )
 
 // File is a file as an administrator sees it.
@@ -74,7 +76,7 @@ func Remove(dir, hash string, now time.Time) (File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	return f, syncDir(folder)
+	return f, durable.SyncDir(folder)
 }
 
 // find is the one file that is meant.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"weir/internal/durable"
 )
 
 // Sharing is an upload of a file by somebody.
@@ -128,30 +130,8 @@ func readRecord(root, hash string) (record, error) {
 	return parseRecord(text), nil
 }
 
-// writeRecord writes a file's record aside, and renames it. The folder is still to be synced.
+// writeRecord writes a file's record, durably.
 func writeRecord(root, hash string, r record) error {
-	folder, path := place(root, hash)
-	f, err := os.CreateTemp(folder, ".info-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(r.text())
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path+infoEnding)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	_, path := place(root, hash)
+	return durable.ReplaceFile(path+infoEnding, r.text(), 0o600)
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/durable"
 )
 
 // Errors of uploads; those around them say more, to whoever uploads.
@@ -88,7 +90,7 @@ const day = 24 * time.Hour
 // Open opens the store of a data directory, and makes it if it is not there.
 func Open(dir string, o Options) (*Store, error) {
 	s := &Store{root: filepath.Join(dir, "uploads"), o: o.withDefaults(), files: map[string]*file{}, members: map[string]*member{}}
-	if err := os.MkdirAll(s.root, 0o700); err != nil {
+	if err := durable.MkdirAll(s.root, 0o700); err != nil {
 		return nil, err
 	}
 	if err := removeLeft(s.root); err != nil {
@@ -143,7 +145,23 @@ func removeLeft(root string) error {
 			return err
 		}
 	}
-	return nil
+	return removeRecords(root)
+}
+
+// removeRecords removes records that a server that was killed was writing.
+func removeRecords(root string) error {
+	unlock, err := lockFolder(root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	folders, err := os.ReadDir(root)
+	for _, folder := range folders {
+		if folder.IsDir() {
+			err = errors.Join(err, durable.RemoveTemps(filepath.Join(root, folder.Name()), ".info-*")) // older versions' names
+		}
+	}
+	return err
 }
 
 // Configure has other limits hold from now on.
@@ -286,7 +304,7 @@ func (s *Store) expire(hash string, now time.Time) error {
 			return err
 		}
 	}
-	return syncDir(folder)
+	return durable.SyncDir(folder)
 }
 
 // missing forgets a file if it is not there any more.

@@ -325,6 +325,25 @@ func TestARemovalThatWasInterrupted(t *testing.T) {
 	}
 }
 
+func TestAStartRemovesRecordsThatAKilledServerWasWriting(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := open(t, dir, Options{})
+	shared := mustShare(t, s, "ann", "a.txt", "text")
+	folder, path := place(s.root, shared.Hash)
+	for _, name := range []string{filepath.Join(folder, ".info-123"), filepath.Join(folder, "."+filepath.Base(path)+".info.tmp")} {
+		if err := os.WriteFile(name, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, _ = open(t, dir, Options{})
+	if got, err := os.ReadDir(folder); err != nil || len(got) != 2 {
+		t.Errorf("the folder has %v (%v), want the file and its record", got, err)
+	}
+	if text, _ := read(t, s, shared.Hash, "a.txt"); text != "text" {
+		t.Errorf("the file is %q", text)
+	}
+}
+
 func TestManyAtOnce(t *testing.T) {
 	s, _ := open(t, t.TempDir(), Options{})
 	var group sync.WaitGroup

@@ -8,11 +8,12 @@ import (
 	"hash"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/durable"
 )
 
 const (
@@ -192,7 +193,7 @@ func (s *Store) keep(aside string, shared Shared, by Sharing) (kept int64, err e
 	if !r.removed.IsZero() {
 		return 0, ErrRemoved
 	}
-	if err := s.makeFolder(folder); err != nil {
+	if err := durable.MkdirAll(folder, 0o700); err != nil {
 		return 0, err
 	}
 	r.add(by)
@@ -205,7 +206,7 @@ func (s *Store) keep(aside string, shared Shared, by Sharing) (kept int64, err e
 			return 0, err
 		}
 	}
-	if err := syncDir(folder); err != nil {
+	if err := durable.SyncDir(folder); err != nil {
 		return 0, err
 	}
 	s.mu.Lock()
@@ -215,16 +216,4 @@ func (s *Store) keep(aside string, shared Shared, by Sharing) (kept int64, err e
 	}
 	s.files[shared.Hash] = &file{shared.Size, r}
 	return kept, nil
-}
-
-// makeFolder makes a folder that lasts.
-func (s *Store) makeFolder(folder string) error {
-	err := os.Mkdir(folder, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(folder))
-	}
-	return err
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/internal/durable"
 	"weir/lab/result"
 	"weir/lab/subject"
 )
@@ -48,10 +49,10 @@ func save(root, key string, found []result.Portability) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("cannot keep what was found: %w", err)
 	}
-	if err := os.WriteFile(file+".new", append(text, '\n'), 0o644); err != nil {
+	if err := durable.ReplaceFile(file, append(text, '\n'), 0o644); err != nil {
 		return fmt.Errorf("cannot keep what was found: %w", err)
 	}
-	return os.Rename(file+".new", file)
+	return nil
 }
 
 // contentKey changes when a finding could: with a subject's files, a command, the compilers or the machine.

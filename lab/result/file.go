@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"weir/internal/durable"
 )
 
 // File is the name of the results in the directory of a run.
@@ -44,9 +46,5 @@ func WriteJSON(file string, v any) error {
 	if err != nil {
 		return fmt.Errorf("cannot encode %s: %w", filepath.Base(file), err)
 	}
-	tmp := file + ".new"
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, file)
+	return durable.ReplaceFile(file, append(b, '\n'), 0o644)
 }

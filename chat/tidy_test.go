@@ -1,0 +1,43 @@
+package chat
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAStartRemovesWhatAKilledServerWasWriting(t *testing.T) {
+	s := startServer(t, testWays()[0], Options{})
+	a := s.run().user("ann")
+	a.send("JOIN #one", "TOPIC #one :something", "PRIVMSG #one :hello", "PING stored")
+	a.until("stored")
+	s.halt()
+	for _, name := range []string{
+		"rooms/#one/.state-123456", "rooms/#one/.state.tmp", "rooms/#one/.metadata.tmp", "rooms/#one/state.new", "metadata/.ann.tmp",
+		".accounts.tmp", ".deleted-1/room/00000000000000000000.log",
+	} {
+		path := filepath.Join(s.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.run()
+	err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
+		name := filepath.Base(path)
+		if strings.HasPrefix(name, ".") && name != ".lock" || strings.HasSuffix(name, ".new") {
+			t.Errorf("%s is left behind by a killed server", strings.TrimPrefix(path, s.dir))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	b := s.user("bob")
+	b.send("JOIN #one")
+	b.until("something")
+}

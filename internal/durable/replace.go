@@ -1,0 +1,165 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Step is how far a replacement is.
+type Step string
+
+// The steps of a replacement, in their order.
+const (
+	Written Step = "written" // the temporary file has its contents
+	Synced  Step = "synced"  // these are on the disk
+	Renamed Step = "renamed" // the file has its new contents
+	Done    Step = "done"    // the folder is on the disk too
+)
+
+// Replacer replaces files. The zero value is right for everything that is acknowledged.
+type Replacer struct {
+	Unsynced bool       // whole or not at all, but a loss of power may take the new contents back
+	Step     func(Step) // called at each step, if not nil: tests stop the process there
+}
+
+// ReplaceFile gives the file at path new contents, durably and all or nothing. A file that root replaces keeps
+// its owner, a new one gets its folder's.
+func ReplaceFile(path string, data []byte, mode os.FileMode) error {
+	return Replacer{}.ReplaceFile(path, data, mode)
+}
+
+// ReplaceFile is as the function of that name.
+func (r Replacer) ReplaceFile(path string, data []byte, mode os.FileMode) error {
+	temp := tempName(path)
+	if err := r.write(temp, path, data, mode); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		os.Remove(temp)
+		return err
+	}
+	r.reached(Renamed)
+	if !r.Unsynced {
+		if err := SyncDir(filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
+	r.reached(Done)
+	return nil
+}
+
+// CreateFile is ReplaceFile for a file that must not be there: of several callers one makes it, and the others
+// get an error that is fs.ErrExist.
+func CreateFile(path string, data []byte, mode os.FileMode) error {
+	temp := tempName(path + ".new") // a ReplaceFile beside it leaves this one alone
+	if err := (Replacer{}).write(temp, path, data, mode); err != nil {
+		return err
+	}
+	if err := errors.Join(os.Link(temp, path), os.Remove(temp)); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+func (r Replacer) reached(step Step) {
+	if r.Step != nil {
+		r.Step(step)
+	}
+}
+
+func tempName(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
+}
+
+// write makes the temporary file of path, in the place of one that a crash left. It leaves none after an error.
+func (r Replacer) write(temp, path string, data []byte, mode os.FileMode) error {
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	if err := r.fill(f, path, data); err != nil {
+		os.Remove(temp)
+		return err
+	}
+	return nil
+}
+
+func (r Replacer) fill(f *os.File, path string, data []byte) error {
+	like := path
+	if _, err := os.Stat(path); err != nil {
+		like = filepath.Dir(path)
+	}
+	err := KeepOwner(f, like)
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	r.reached(Written)
+	if err == nil && !r.Unsynced {
+		err = f.Sync()
+	}
+	r.reached(Synced)
+	return errors.Join(err, f.Close())
+}
+
+// KeepOwner gives f the owner of like if the process is root's, so that what root changes stays readable for the
+// user whose file it is.
+func KeepOwner(f *os.File, like string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(like)
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return f.Chown(int(st.Uid), int(st.Gid))
+	}
+	return nil
+}
+
+// RemoveTemps removes the temporary files that crashes left in a folder, and those of the patterns in others (see
+// filepath.Match). Nobody may be replacing a file of the folder meanwhile. A folder that is not there has none.
+func RemoveTemps(dir string, others ...string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !isTemp(e.Name(), others) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			errs = append(errs, fmt.Errorf("a crash's temporary file cannot be removed: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func isTemp(name string, others []string) bool {
+	for _, pattern := range others {
+		if ok, _ := filepath.Match(pattern, name); ok {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp")
+}
+
+// RemoveTempOf removes the temporary files that crashes left of these files. Nobody may be replacing them meanwhile.
+func RemoveTempOf(paths ...string) error {
+	var errs []error
+	for _, path := range paths {
+		if err := os.Remove(tempName(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
