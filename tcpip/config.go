@@ -17,7 +17,7 @@ type Config struct {
 	Link   link.Link      // the way to others; nil: the stack has nobody but itself
 	Addrs  []netip.Prefix // the stack's addresses on it, each with the length of its network: 10.0.0.2/24
 	Routes []ip.Route     // beside those to the networks of Addrs; a default route is one to 0.0.0.0/0
-	TCP    tcp.Config     // MSS and Superframe are the link's
+	TCP    tcp.Config     // MSS and Superframe are the link's. Keep-alive is the net package's: on (15 s, 15 s, 9) unless KeepIdle is below zero
 	Run    Run            // how packets are carried up. Default RunChain
 
 	Reassembly ip.Limits        // of fragments

@@ -108,7 +108,7 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 		c.lane.counts.resent.Add(n - c.resent)
 		c.resent = n
 	}
-	if at := c.deadline(); at != 0 && c.lane.timers.set(c, at) {
+	if at := c.deadline(); at != 0 && !c.gone && c.lane.timers.set(c, at) {
 		c.lane.rouse()
 	}
 	return told
@@ -358,6 +358,9 @@ func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
 		return n, deadline, nil
 	}
 	if c.tcp.AtEnd() {
+		if c.tcp.Finished() { // in good order, whatever came behind that
+			return 0, deadline, io.EOF
+		}
 		return 0, deadline, c.failure()
 	}
 	c.reader.into = p

@@ -14,6 +14,14 @@ const (
 	keepTries = 9
 )
 
+// keepAlive has silent peers probed as the net package does, where c does not say otherwise.
+func keepAlive(c *tcp.Config) {
+	setDefault(&c.KeepIdle, keepIdle)
+	setDefault(&c.KeepEvery, keepEvery)
+	setDefault(&c.KeepTries, keepTries)
+	c.KeepIdle = max(c.KeepIdle, 0) // which is never
+}
+
 // set changes something of the connection, and lets it send what is due then.
 func (c *Conn) set(change func(now tcp.Time)) error {
 	c.mu.Lock()
@@ -53,19 +61,22 @@ func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
 
 // SetKeepAliveConfig says how a silent peer is probed, with the meanings of net.TCPConn: 0 is the net package's default (15 s, 15 s, 9), below zero leaves what is.
 func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
-	return c.set(func(now tcp.Time) {
-		k := c.tcp.KeepAlive()
-		set(&k.Idle, config.Idle, keepIdle)
-		set(&k.Every, config.Interval, keepEvery)
-		set(&k.Tries, config.Count, keepTries)
-		switch {
-		case !config.Enable:
-			k.Idle = 0
-		case k.Idle == 0: // it was off, and nothing else was said
-			k.Idle = keepIdle
-		}
-		c.tcp.SetKeepAlive(now, k)
-	})
+	return c.set(func(now tcp.Time) { c.keepAlive(now, config) })
+}
+
+// keepAlive is SetKeepAliveConfig. The caller holds mu.
+func (c *Conn) keepAlive(now tcp.Time, config net.KeepAliveConfig) {
+	k := c.tcp.KeepAlive()
+	set(&k.Idle, config.Idle, keepIdle)
+	set(&k.Every, config.Interval, keepEvery)
+	set(&k.Tries, config.Count, keepTries)
+	switch {
+	case !config.Enable:
+		k.Idle = 0
+	case k.Idle == 0: // it was off, and nothing else was said
+		k.Idle = keepIdle
+	}
+	c.tcp.SetKeepAlive(now, k)
 }
 
 // set is what a field of net.KeepAliveConfig does.

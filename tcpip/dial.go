@@ -13,6 +13,11 @@ type Dialer struct {
 	Stack     *Stack
 	LocalAddr netip.AddrPort // where connections come from; the stack chooses the address where that is invalid or unspecified, and the port where it is 0
 	TOS       uint8          // the octet of differentiated services of all that is sent, the SYN too: see Conn.SetTOS, UDPConn.SetTOS. Default 0
+
+	// KeepAlive and KeepAliveConfig say how a silent peer is probed, with the meanings of net.Dialer: KeepAlive is how long the peer may be silent until the first probe, and
+	// below zero turns probes off; it does not count where KeepAliveConfig.Enable is set. Default: as Config.TCP says.
+	KeepAlive       time.Duration
+	KeepAliveConfig net.KeepAliveConfig
 }
 
 // Dial connects to a TCP or UDP address: see Stack.DialContext.
@@ -94,12 +99,28 @@ func addrOf(network string, a netip.AddrPort) net.Addr {
 func (d *Dialer) dialTCP(ctx context.Context, remote netip.AddrPort) (net.Conn, error) {
 	c, err := d.Stack.open(d.LocalAddr, remote)
 	if err == nil {
+		d.probe(c)
 		err = c.connect(ctx, d.TOS)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// probe has the peer be probed as the dialer says, if it says anything.
+func (d *Dialer) probe(c *Conn) {
+	config := d.KeepAliveConfig
+	switch {
+	case config.Enable:
+	case d.KeepAlive == 0:
+		return
+	default:
+		config = net.KeepAliveConfig{Enable: d.KeepAlive > 0, Idle: d.KeepAlive}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keepAlive(c.s.now(), config)
 }
 
 var errNoResolver = errors.New("it is a name, and the stack has no server to ask for it: give it one by Config.Resolver, or write an address")

@@ -40,6 +40,7 @@ func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 	i.tcp.MSS = i.caps.MTU - wire.IPv4Header - wire.TCPHeader
 	i.tcp.Superframe = max(0, i.caps.Superframe-wire.IPv4Header-wire.TCPHeaderLargest)
 	i.tcp.Memory = &s.budget
+	keepAlive(&i.tcp)
 	i.tcp = i.tcp.WithDefaults()
 	for q := range i.caps.Queues {
 		i.lanes = append(i.lanes, &lane{s: s, iface: i, q: l.Queue(q)})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/tcpip/link"
+	"weir/tcpip/tcp"
 	"weir/wire"
 )
 
@@ -78,7 +79,7 @@ func (h *bareHost) burst() (all []wire.IPv4) {
 // A path that takes less than the link makes segments smaller, of the connections that come later too, for ten minutes (RFC 1191).
 func TestSegmentsFitThePath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, h := bare(t, Config{})
+		s, h := bare(t, Config{TCP: tcp.Config{KeepIdle: -1}}) // the host is silent for minutes
 		c := connected(t, s, h)
 		if _, err := c.Write(make([]byte, 3000)); err != nil {
 			t.Fatal(err)

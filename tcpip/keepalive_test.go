@@ -1,0 +1,87 @@
+package tcpip
+
+import (
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/serve"
+	"weir/tcpip/link"
+	"weir/tcpip/tcp"
+)
+
+// keptAlive is how the peer of a connection is probed.
+func (c *Conn) keptAlive() tcp.KeepAlive {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tcp.KeepAlive()
+}
+
+// Connections are probed as those of the net package are: after 15 s, every 15 s, 9 times (net.KeepAliveConfig), unless somebody has said otherwise.
+func TestKeepAliveIsTheNetPackages(t *testing.T) {
+	standard := tcp.KeepAlive{Idle: 15 * time.Second, Every: 15 * time.Second, Tries: 9}
+	off := tcp.KeepAlive{Every: 15 * time.Second, Tries: 9}
+	for name, c := range map[string]struct {
+		config           tcp.Config
+		dialer           Dialer
+		dialed, accepted tcp.KeepAlive
+	}{
+		"nothing is said":            {tcp.Config{}, Dialer{}, standard, standard},
+		"the stack does not":         {tcp.Config{KeepIdle: -1}, Dialer{}, off, off},
+		"the stack does otherwise":   {tcp.Config{KeepIdle: time.Second, KeepEvery: 2 * time.Second, KeepTries: 3}, Dialer{}, tcp.KeepAlive{Idle: time.Second, Every: 2 * time.Second, Tries: 3}, tcp.KeepAlive{Idle: time.Second, Every: 2 * time.Second, Tries: 3}},
+		"the dialer does not":        {tcp.Config{}, Dialer{KeepAlive: -1}, off, standard},
+		"the dialer does otherwise":  {tcp.Config{}, Dialer{KeepAlive: time.Minute}, tcp.KeepAlive{Idle: time.Minute, Every: 15 * time.Second, Tries: 9}, standard},
+		"the dialer says everything": {tcp.Config{KeepIdle: -1}, Dialer{KeepAlive: -1, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Hour, Interval: time.Minute, Count: 2}}, tcp.KeepAlive{Idle: time.Hour, Every: time.Minute, Tries: 2}, off},
+	} {
+		s := stack(t, Config{TCP: c.config})
+		l := listen(t, s, "127.0.0.1:80")
+		c.dialer.Stack = s
+		d, err := c.dialer.Dial("tcp", "127.0.0.1:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.(*Conn).keptAlive(); got != c.dialed {
+			t.Errorf("%s: a connection that was dialed has %+v, want %+v", name, got, c.dialed)
+		}
+		if got := a.(*Conn).keptAlive(); got != c.accepted {
+			t.Errorf("%s: a connection that was accepted has %+v, want %+v", name, got, c.accepted)
+		}
+	}
+}
+
+// A peer that is gone without a word is found out, whoever the connection is for, 150 s after it was last heard of.
+func TestAPeerThatIsGoneIsFoundOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		la, lb := link.Pair(link.PairConfig{})
+		a, b := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")}), stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24")})
+		ended := make(chan error, 1) // from the session, once
+		if _, err := b.Serve(":7", serve.Service{Open: func(c serve.Conn) serve.Session { return &ordered{c: c, ended: ended} }}, serve.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		l := listen(t, b, ":80")
+		dial(t, a, "tcp", "10.0.0.2:7")
+		dial(t, a, "tcp", "10.0.0.2:80")
+		accepted, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer accepted.Close()
+		la.Close()
+		begun := time.Now()
+		if _, err := io.ReadAll(accepted); !gone(err) {
+			t.Errorf("reading from a peer that is gone gives %v, want that it does not answer", err)
+		}
+		if err := <-ended; !gone(err) {
+			t.Errorf("a session whose peer is gone ends by %v, want that it does not answer", err)
+		}
+		if took := time.Since(begun).Round(time.Second); took != 150*time.Second {
+			t.Errorf("that was found out after %v, want 2m30s", took)
+		}
+	})
+}
