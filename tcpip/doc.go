@@ -60,8 +60,8 @@
 // # Stop
 //
 // Close, in this order: connections are reset, and every call that waits returns net.ErrClosed; links are closed, and with that their readers end, each once the batch that it has
-// under way is through; the net comes to rest, and the dealers end, within a second; sessions of Serve that are left are told. Then Close returns, and no goroutine is left.
-// A link that is gone before that ends its readers, and the connections that were theirs by ECONNABORTED.
+// under way is through and the sessions of Serve that are left are told; the net comes to rest, and the dealers end, within a second. Then Close returns, and no goroutine is left.
+// A link that is gone before that ends its readers, and the connections that were theirs by ECONNABORTED, with their sessions.
 //
 // # Limitations
 //

@@ -32,12 +32,15 @@ type lane struct {
 	intake *intake
 
 	// The reader's; of a network, while a batch is under way, the dealers'.
-	frames  [batch]link.Frame
-	touched []*Conn      // that have to answer when the batch is through
-	writer  serve.Writer // of the session that is called
-	woke    bool         // somebody was, since it last let others run
-	checked tcp.Time     // when neighbours and fragments were last looked at
-	next    tcp.Time     // when they are to be again; 0: not before something comes
+	frames   [batch]link.Frame
+	touched  []*Conn      // that have to answer when the batch is through
+	answered int          // how many of touched have
+	posted   []*Conn      // that were posted, and are still to be seen to
+	writer   serve.Writer // of the session that is called
+	woke     bool         // somebody was, since it last let others run
+	ended    bool         // the link is gone, and all that ran over it was told
+	checked  tcp.Time     // when neighbours and fragments were last looked at
+	next     tcp.Time     // when they are to be again; 0: not before something comes
 }
 
 const (
@@ -47,12 +50,15 @@ const (
 
 // run reads until the link is closed.
 func (l *lane) run() {
+	defer l.revive()
+	l.settle(l.s.now()) // what a reader before has left
 	for {
 		l.asleep.Store(true) // before it looks how long it may wait: who changes that wakes it
 		n, err := l.q.Read(l.frames[:], l.patience())
 		l.asleep.Store(false)
 		if err != nil {
 			l.end()
+			l.ended = true
 			return
 		}
 		now := l.s.now()
@@ -60,23 +66,37 @@ func (l *lane) run() {
 		if n > 0 && l.next == 0 { // of a neighbour, or a fragment, perhaps
 			l.next = now.Add(lookEach)
 		}
-		l.tick(now)
-		l.attend(now)
-		l.yield()
+		l.settle(now)
 	}
 }
 
-// end resets the lane's connections when its link is gone, and not because the stack closes: nobody runs their timers any more, so who waits for one of them would wait
-// for ever.
+// settle does all that is due behind a batch. Its frames are the queue's again then.
+func (l *lane) settle(now tcp.Time) {
+	l.woke = l.answer(now, true) || l.woke
+	l.tick(now)
+	l.attend(now)
+	l.yield()
+}
+
+// revive has another goroutine read when a session has ended this one by runtime.Goexit: the other connections of the lane go on.
+func (l *lane) revive() {
+	if !l.ended {
+		l.s.done.Go(l.run) // until Close closes its link
+	}
+}
+
+// end ends what runs over the lane when its link is gone: nobody runs the timers of its connections any more, so they are reset, and their sessions are told.
 func (l *lane) end() {
 	l.gone.Store(true)
-	if l.s.closed.Load() {
-		return
-	}
-	for _, c := range l.s.conns.all() {
-		if c.lane == l {
-			c.lose(l.s.now())
+	if !l.s.closed.Load() { // otherwise Close resets them
+		for _, c := range l.s.conns.all() {
+			if c.lane == l {
+				c.lose(l.s.now())
+			}
 		}
+	}
+	for !l.posts.empty() {
+		l.attend(l.s.now())
 	}
 }
 
@@ -104,14 +124,16 @@ func (l *lane) patience() time.Duration {
 	return wait
 }
 
-// answer lets the connections that the batch touched send, and says whether somebody was woken.
-func (l *lane) answer(now tcp.Time) (woke bool) {
-	for i, c := range l.touched {
+// answer lets the connections that the batch touched send, and says whether somebody was woken. A session that ends the goroutine leaves the others of them to the next.
+func (l *lane) answer(now tcp.Time, reader bool) (woke bool) {
+	for l.answered < len(l.touched) {
+		c := l.touched[l.answered]
+		l.touched[l.answered] = nil
+		l.answered++
 		c.touched = false
-		woke = c.answer(now, l.s.cfg.Run == RunChain) || woke
-		l.touched[i] = nil
+		woke = c.answer(now, reader) || woke
 	}
-	l.touched = l.touched[:0]
+	l.touched, l.answered = l.touched[:0], 0
 	return woke
 }
 

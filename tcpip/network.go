@@ -100,8 +100,8 @@ func (n *network) stage(d *dealer) func([]*packet, *flow.Out[*packet]) {
 			}
 			same = same && p.next == in[0].next
 		}
-		if d.layer == tcpLayer {
-			l.woke = l.answer(now) || l.woke
+		if d.layer == tcpLayer && n.s.cfg.Run == RunNetwork { // by calls the reader does
+			l.woke = l.answer(now, false) || l.woke
 		}
 		switch {
 		case ended == len(in):

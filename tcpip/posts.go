@@ -48,9 +48,13 @@ func (l *lane) rouse() {
 	}
 }
 
-// attend sees to those that were posted.
+// attend sees to those that were posted. A session that ends the goroutine leaves the others of them to the next.
 func (l *lane) attend(now tcp.Time) {
-	for _, c := range l.posts.take() {
+	l.posted = append(l.posted, l.posts.take()...)
+	for len(l.posted) > 0 {
+		c := l.posted[0]
+		l.posted = l.posted[1:]
 		l.woke = c.answer(now, true) || l.woke
 	}
+	l.posted = nil
 }

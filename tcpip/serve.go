@@ -2,6 +2,7 @@ package tcpip
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"runtime/debug"
@@ -27,8 +28,9 @@ type Server struct {
 // computation, also holds up every other connection of the queue, and their acknowledgments. A goroutine that Listen's Accept feeds is for all others.
 //
 // A session's calls come from one goroutine, one after the other. Its output goes to the connection's buffer; while that is full, there is no Input. When the
-// session has ended by an error, what it had written is still sent, for as long as Options.Linger lets the peer take none of it. Of o, Read, Queue, Linger and
-// Panicked count.
+// session has ended by an error, what it had written is still sent, for as long as Options.Linger lets the peer take none of it. When the peer resets the connection, a session
+// that holds, or whose output waits, ends at once; any other first gets the input that has come. A call that ends its goroutine (runtime.Goexit) ends its session as a panic does.
+// Of o, Read, Queue, Linger and Panicked count.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
 	setDefault(&o.Read, 4096)
 	setDefault(&o.Queue, 256<<10)
@@ -79,9 +81,12 @@ type served struct {
 	wakeAt  tcp.Time // when the session is to be woken; once it has ended, when rest is given up. 0: never
 	opened  bool
 	held    bool
-	cut     bool // a stop has ended this hold
-	over    bool // the session has ended
-	turning bool // the lane sees to it
+	cut     bool  // a stop has ended this hold
+	over    bool  // the session has ended
+	turning bool  // the lane sees to it
+	running bool  // a call of the session is under way; the lane's goroutine only
+	given   int   // bytes of input that the call under way was given
+	exited  error // a call of the session ended the goroutine it ran in; nil: none did
 
 	posted, unwanted atomic.Bool
 }
@@ -105,10 +110,12 @@ func (v *served) step(now tcp.Time) (more bool) {
 		return false
 	case !v.opened:
 		v.open(now)
+	case v.exited != nil:
+		v.finish(now, v.exited)
 	case v.unwanted.Load():
 		v.finish(now, serve.ErrClosed)
-	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping):
-		v.finish(now, v.c.failure())
+	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping || len(v.rest) > 0 || v.held):
+		v.finish(now, v.c.failure()) // its output reaches nobody, or it waits for what may never happen
 	case v.posted.Swap(false) || v.due(now) || v.held && !v.cut && stopping:
 		v.wake(now)
 	case len(v.rest) > 0 || v.held:
@@ -150,33 +157,48 @@ func (v *served) wake(now tcp.Time) {
 // input gives the session the bytes that have come next.
 func (v *served) input(now tcp.Time) {
 	p := v.c.tcp.Peek(v.server.o.Read)
-	v.cut = false
-	v.c.mu.Unlock()
+	v.cut, v.given = false, len(p)
 	err := v.give(p)
-	v.c.mu.Lock()
-	v.c.tcp.Discard(now, len(p))
+	v.c.tcp.Discard(now, v.given)
+	v.given = 0
 	v.took(now, err)
 }
 
 // give is call for Input, without what a closure costs.
 func (v *served) give(p []byte) (err error) {
+	v.c.mu.Unlock()
+	v.running = true
 	defer v.contain(&err)
-	return v.session.Input(p, &v.c.lane.writer)
+	err = v.session.Input(p, &v.c.lane.writer)
+	v.running = false
+	return err
 }
 
 // call calls the session without the lock.
 func (v *served) call(do func() error) (err error) {
 	v.c.mu.Unlock()
-	defer v.c.mu.Lock()
+	v.running = true
 	defer v.contain(&err)
-	return do()
+	err = do()
+	v.running = false
+	return err
 }
 
-// contain makes an error of a panic: it ends this connection and no other.
+var errGoexit = errors.New("the session called runtime.Goexit")
+
+// contain takes the lock again after a call, and makes an error of a panic, or of a Goexit: it ends this connection and no other. After a Goexit the lane's goroutine ends; the
+// one that follows it ends the session.
 func (v *served) contain(err *error) {
 	value := recover()
-	if value == nil {
+	died := v.running
+	v.running = false
+	if !died {
+		v.c.mu.Lock()
 		return
+	}
+	goexit := value == nil // panic(nil) is none: its value is a *runtime.PanicNilError
+	if goexit {
+		value = errGoexit
 	}
 	p := &serve.PanicError{Remote: v.RemoteAddr(), Value: value, Stack: debug.Stack()}
 	if v.server.o.Panicked != nil {
@@ -184,6 +206,12 @@ func (v *served) contain(err *error) {
 	}
 	v.c.lane.writer.Take() // it is nobody's
 	*err = p
+	v.c.mu.Lock()
+	if goexit {
+		v.c.tcp.Discard(v.c.s.now(), v.given)
+		v.given, v.exited, v.turning = 0, p, false
+		v.c.lane.post(v.c)
+	}
 }
 
 // took does what a call has left with the writer.

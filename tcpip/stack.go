@@ -105,15 +105,7 @@ func (s *Stack) Close() error {
 		errs = append(errs, i.link.Close())
 	}
 	s.done.Wait()
-	errs = append(errs, s.network.net.Stop())
-	for _, i := range s.ifaces {
-		for _, l := range i.lanes {
-			for !l.posts.empty() {
-				l.attend(s.now()) // sessions are told of the end
-			}
-		}
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.network.net.Stop())...)
 }
 
 // now is the stack's time. It began an hour before the stack, so that no moment is zero.
