@@ -22,6 +22,9 @@ func (p *packet) opened(k tuple, seg *tcp.Segment) *Conn {
 			if c, is := p.returned(l, k, seg); is {
 				return c
 			}
+		case kind == 0: // RFC 9293, section 3.10.7.2
+			p.drop(DropTCPPort)
+			return nil
 		}
 	}
 	if seg.Flags&wire.RST == 0 {
