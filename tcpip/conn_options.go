@@ -35,7 +35,8 @@ func (c *Conn) set(change func(now tcp.Time)) error {
 	return nil
 }
 
-// SetNoDelay has small writes sent at once, which is the default, or joined (RFC 9293, section 3.7.4).
+// SetNoDelay has small writes sent at once, which is the default, or joined (RFC 9293, section 3.7.4). With yes, what waits is sent, also if a cork holds it back (as
+// Linux's TCP_NODELAY).
 func (c *Conn) SetNoDelay(yes bool) error {
 	return c.set(func(tcp.Time) { c.tcp.SetNoDelay(yes) })
 }

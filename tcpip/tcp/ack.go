@@ -42,6 +42,16 @@ func (c *Conn) acknowledged(s *Segment) {
 	}
 }
 
+// overtaken takes an acknowledgment of less than is acknowledged by now: what it says of gaps is recorded (RFC 2018, section 5).
+func (c *Conn) overtaken(s *Segment) {
+	d := delivery{rtt: -1}
+	c.takeSACK(s, &d)
+	if d.bytes > 0 {
+		c.recover(&d)
+		c.rearm(false)
+	}
+}
+
 // delivery is what one segment said to have been delivered.
 type delivery struct {
 	bytes   int           // for the first time, acknowledged or by SACK
@@ -63,9 +73,6 @@ func (c *Conn) delivered(p *sent, d *delivery, acknowledged bool) {
 	c.proven = max(c.proven, min(p.len(), c.payload()))
 	if p.again == 0 {
 		d.rtt = c.now.Sub(p.at)
-		if p.limited {
-			c.limited = true
-		}
 	}
 	c.rack.delivered(p, c.now, &c.estimator, func(p *sent) bool {
 		return !acknowledged || !d.stamped || c.stamp()-d.stamp <= wire.Stamp(c.now.Sub(p.at)/time.Millisecond)+1
@@ -90,6 +97,8 @@ func (c *Conn) advance(ack wire.Seq, d *delivery) {
 	if c.urgent.says && c.urgent.behind.LessEq(ack) {
 		c.urgent.says = false
 	}
+	c.small, c.pushTo = ack.Later(c.small), ack.Later(c.pushTo) // places of long ago would seem to lie ahead after 2 GB
+	c.notice.until = ack.Add(-1).Later(c.notice.until)
 	if d.rtt < 0 && d.stamped && d.stamp != 0 && c.plausible(d.stamp) {
 		d.rtt = c.stamp().Since(d.stamp, time.Millisecond)
 	}
@@ -117,6 +126,9 @@ func (c *Conn) takeSACK(s *Segment, d *delivery) {
 	}
 	slices.SortFunc(blocks, func(a, b wire.Block) int { return a.First.Sub(b.First) })
 	for _, b := range blocks {
+		if s.Ack.Less(c.una) { // it was overtaken: what it tells of may be acknowledged by now, in part
+			b.First = c.una.Later(b.First)
+		}
 		if b.First.Less(b.End) && c.una.LessEq(b.First) && b.End.LessEq(c.nxt) {
 			c.flight.sack(b, func(p *sent) { c.delivered(p, d, false) })
 		}

@@ -143,8 +143,8 @@ func (c *Conn) unacceptable(s *Segment) {
 		c.ackNow = true
 	}
 	recent := s.Seq.LessEq(c.rcv) && c.rcv.Sub(s.Seq) <= c.limit // others could be anybody's, who need not guess then where the stream is
-	if s.Flags&wire.ACK != 0 && s.Flags&wire.SYN == 0 && recent && c.state.synchronized() && c.una.LessEq(s.Ack) && s.Ack.LessEq(c.nxt) {
-		c.acknowledged(s)
+	if s.Flags&wire.ACK != 0 && s.Flags&wire.SYN == 0 && recent && c.state.synchronized() && c.acceptableACK(s.Ack) {
+		c.takeACK(s)
 	}
 	c.answer()
 }
@@ -184,7 +184,7 @@ func (c *Conn) inACK(s *Segment) {
 		c.maxWnd = c.wnd
 		c.synAcknowledged(s)
 	}
-	if c.nxt.Less(s.Ack) || s.Ack.Less(c.una.Add(-c.maxWnd)) { // RFC 5961, section 5
+	if !c.acceptableACK(s.Ack) {
 		c.answer()
 		return
 	}
@@ -193,9 +193,7 @@ func (c *Conn) inACK(s *Segment) {
 	if s.Flags&wire.URG != 0 {
 		c.pointed(s)
 	}
-	if c.una.LessEq(s.Ack) {
-		c.acknowledged(s)
-	}
+	c.takeACK(s)
 	if c.notice.agreed {
 		c.marked(s)
 	}
@@ -203,6 +201,20 @@ func (c *Conn) inACK(s *Segment) {
 	if c.state != Closed {
 		c.takePayload(s.Seq, s)
 	}
+}
+
+// acceptableACK reports whether an acknowledgment is of the last windows (RFC 5961, section 5).
+func (c *Conn) acceptableACK(ack wire.Seq) bool {
+	return ack.LessEq(c.nxt) && c.una.Add(-c.maxWnd).LessEq(ack)
+}
+
+// takeACK takes an acceptable acknowledgment.
+func (c *Conn) takeACK(s *Segment) {
+	if s.Ack.Less(c.una) {
+		c.overtaken(s)
+		return
+	}
+	c.acknowledged(s)
 }
 
 // remember takes the peer's timestamp (RFC 7323, section 4.3).
@@ -213,7 +225,7 @@ func (c *Conn) remember(s *Segment) {
 }
 
 // answerRST has a RST sent to a segment that acknowledges what was never sent.
-func (c *Conn) answerRST(ack wire.Seq) { c.rstDue, c.rstSeq = true, ack }
+func (c *Conn) answerRST(ack wire.Seq) { c.rstDue, c.rstSeq, c.rstAcks = true, ack, false }
 
 // takePayload takes what a segment carries, its first byte at seq (section 3.10.7.4, seventh and eighth check).
 func (c *Conn) takePayload(seq wire.Seq, s *Segment) {
@@ -226,7 +238,7 @@ func (c *Conn) takePayload(seq wire.Seq, s *Segment) {
 	}
 	if c.orphan && len(s.Payload) > 0 && c.rcv.Less(seq.Add(len(s.Payload))) {
 		c.fail(Aborted)
-		c.rstDue = true
+		c.answerRST(s.Ack) // where the peer is in the stream: ours may not have come (as Linux)
 		return
 	}
 	p := s.Payload

@@ -1,6 +1,10 @@
 package tcp
 
-import "time"
+import (
+	"time"
+
+	"weir/wire"
+)
 
 // Algorithm is how a connection finds out how much the path takes.
 type Algorithm uint8
@@ -49,6 +53,22 @@ const farAway = 1 << 30 // a threshold that nobody has set
 
 func newWindow(mss int) window {
 	return window{size: initialSegments * mss, threshold: farAway, mss: mss}
+}
+
+// usage is how much of the congestion window was in use in the last window of data (as Linux's tcp_cwnd_validate): a window that is not used is not known to fit.
+type usage struct {
+	limited bool     // the congestion window held the sender back
+	most    int      // bytes that were under way at once, if it did not
+	end     wire.Seq // where that window of data ends
+}
+
+// noteUsage takes note of what is under way, after all was sent that may be.
+func (c *Conn) noteUsage() {
+	pipe := c.flight.pipe()
+	limited := pipe+c.cwnd.mss > c.cwnd.size || c.waiting() && pipe+c.cwnd.mss > c.cwnd.size/2
+	if limited || c.usage.end.LessEq(c.una) || !c.usage.limited && c.flight.bytes > c.usage.most {
+		c.usage = usage{limited, c.flight.bytes, c.nxt}
+	}
 }
 
 // slowStart says whether the window is still searched for.

@@ -12,7 +12,6 @@ type sent struct {
 	at       Time  // when it was sent last
 	again    uint8 // how often it was sent again, up to 255
 	state    pieceState
-	limited  bool // when it was sent, the application had no more: it says nothing about the path
 }
 
 // pieceState is what is known of a piece.

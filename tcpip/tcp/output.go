@@ -79,8 +79,11 @@ func (c *Conn) emit(s *Sending, emit Emit) {
 func (c *Conn) sendRST(emit Emit) {
 	c.rstDue = false
 	s := Sending{Seq: c.rstSeq, Flags: wire.RST}
-	if c.state == Closed && c.cause == Aborted {
-		s = Sending{Seq: c.nxt, Ack: c.rcv, Flags: wire.RST | wire.ACK}
+	if c.rstAcks {
+		s.Ack, s.Flags = c.rcv, wire.RST|wire.ACK
+	}
+	if c.stamps && c.state != SynSent { // once they are agreed on (RFC 7323, section 3.2)
+		s.Options.Stamped, s.Options.Stamp, s.Options.Echo = true, c.stamp(), c.recent
 	}
 	emit(&s)
 }
@@ -146,7 +149,7 @@ func (c *Conn) transmit(emit Emit) {
 	for c.flight.lost == 0 && c.waiting() && c.sendNew(emit) {
 		sentAny = true
 	}
-	c.wasLimited = c.waiting() && c.flight.pipe()+c.cwnd.mss > c.cwnd.size/2 || c.flight.pipe()+c.cwnd.mss > c.cwnd.size
+	c.noteUsage()
 	if sentAny {
 		c.rearm(false)
 	} else if c.flight.empty() {
@@ -204,6 +207,7 @@ func (c *Conn) sendPiece(p sent, emit Emit) {
 	}
 	if n > size {
 		s.Size = size
+		s.Flags |= wire.PSH // the device puts it in the last segment: a receiver that merges segments delivers them at once (as Linux)
 	}
 	if c.notice.agreed && n > 0 && p.again == 0 {
 		c.mark(s)
@@ -235,24 +239,38 @@ func (c *Conn) sendNew(emit Emit) bool {
 		return false // until some are acknowledged
 	}
 	unsent, room, size := c.unsent(), c.sendWindow(), c.segmentSize()
-	budget := c.cwnd.size - c.flight.pipe()
 	most := c.paceMost(size)
-	n := min(unsent, room, budget, most)
+	n := min(unsent, room, c.budget(unsent, size), most)
 	pushed := c.pushDue && n > 0
 	c.pushDue = false
 	if unsent == 0 {
 		n = 0 // FIN goes even if the peer has taken back some of its window: then room is below zero
 	}
-	switch {
-	case unsent > 0 && n <= 0, unsent == 0 && budget <= 0 && !c.flight.empty():
-		return false
-	case unsent > 0 && !pushed && !c.worth(n, unsent, room, size, most), c.held():
+	if unsent > 0 && (n <= 0 || !pushed && !c.worth(n, unsent, room, size, most)) || c.held() {
 		return false
 	}
 	if n > size && n < unsent {
 		n -= n % size // the rest can go with what comes later
 	}
-	fin := c.finAsked && n == unsent
+	c.sendNext(n, size, emit)
+	return true
+}
+
+// budget is how many bytes the congestion window has room for.
+func (c *Conn) budget(unsent, size int) int {
+	n := c.cwnd.size - c.flight.pipe()
+	if !c.sack && c.phase == open {
+		n += min(c.duplicates, duplicateThreshold-1) * c.cwnd.mss // limited transmit: each has left the network (RFC 3042); SACK says which
+	}
+	if c.finAsked && unsent <= size {
+		n = max(n, size) // the last segment does not wait for the window (as Linux): the peer can close
+	}
+	return n
+}
+
+// sendNext sends the next n bytes of the stream, and FIN if they are the last.
+func (c *Conn) sendNext(n, size int, emit Emit) {
+	fin := c.finAsked && n == c.unsent()
 	p := sent{seq: c.nxt, end: c.nxt.Add(n), at: c.now}
 	if fin {
 		p.end = p.end.Add(1)
@@ -268,18 +286,18 @@ func (c *Conn) sendNew(emit Emit) bool {
 	c.prr.sent += p.len()
 	c.spend(n)
 	c.sendPiece(p, emit)
-	return true
 }
 
 // worth says whether n bytes are to go now (RFC 9293, sections 3.8.6.2.1 and 3.7.4).
 func (c *Conn) worth(n, unsent, room, size, most int) bool {
 	switch {
 	case n >= size:
-		// A window that opens a little at a time does not make small superframes, while there is an acknowledgment to come.
-		return n >= min(unsent, room, most) || n >= c.cwnd.size/8 || c.flight.empty()
+		// A window that opens a little at a time does not make small superframes, while there is an acknowledgment to come. Where something may be lost each segment
+		// counts: it is what tells (RFC 3042).
+		return n >= min(unsent, room, most) || n >= c.cwnd.size/8 || c.flight.empty() || c.phase != open || c.duplicates > 0 || c.flight.sacked > 0
 	case n < unsent: // the window is what bounds it
 		return c.flight.empty() && room >= min(unsent, max(c.maxWnd/2, 1)) && n == room && room >= c.maxWnd/2
-	case c.finAsked, c.noDelay && !c.corked:
+	case c.finAsked, c.noDelay && !c.corked, c.nxt.Less(c.pushTo):
 		return true
 	case c.corked:
 		return false
@@ -294,17 +312,13 @@ func (c *Conn) sendProbe(emit Emit) bool {
 	}
 	end := c.nxt
 	c.rtoAt = c.now.Add(c.rtoNow())
-	if c.unsent() > 0 && c.sendWindow() >= min(c.unsent(), c.payload()) {
-		size := c.cwnd.size
-		c.cwnd.size = c.flight.pipe() + c.payload()
-		sent := c.sendNew(emit)
-		c.cwnd.size = size
-		if sent {
-			c.probe = probe{end: c.nxt, sent: true}
-			return true
-		}
+	size := c.segmentSize()
+	if n := min(c.unsent(), size); n > 0 && n <= c.sendWindow() && len(c.flight.pieces()) < mostPieces { // whatever the congestion window, the pace and a cork say
+		c.sendNext(n, size, emit)
+		c.probe = probe{end: c.nxt, sent: true}
+		return true
 	}
-	last, size := len(c.flight.pieces())-1, c.segmentSize()
+	last := len(c.flight.pieces()) - 1
 	if p := &c.flight.pieces()[last]; p.len() > size {
 		c.flight.split(last, p.end.Add(-size))
 		last++

@@ -23,7 +23,6 @@ type recovery struct {
 	duplicates int      // acknowledgments in a row that said nothing new, of a peer without SACK
 	backoff    int      // timeouts in a row
 	roundEnd   wire.Seq // a round trip of the congestion control ends when this is acknowledged
-	limited    bool     // the application had no more to send in this round
 	prr        prr
 	probe      probe
 	before     before
@@ -165,7 +164,7 @@ func (c *Conn) grow(d *delivery) {
 	if round {
 		c.roundEnd = c.nxt
 	}
-	if c.wasLimited {
+	if c.usage.limited || c.cwnd.slowStart() && 2*c.usage.most > c.cwnd.size {
 		c.control.acked(&c.cwnd, acked{now: c.now, bytes: d.inOrder, rtt: d.rtt, round: round})
 	}
 }

@@ -22,6 +22,7 @@ import (
 //	< FLAGS seq N [ack N] [win N] [len N] [mss N] [scale N] [sackok] [ce] [urg N] [uto SECONDS] [ts N ecr N] [sack A-B...]     the peer sends
 //	> FLAGS ...              the end sends exactly this, now; what is not named is not looked at, but for len
 //	> ... ect                a segment that the network may mark; without, it may not
+//	> ... nots               a segment without timestamps
 //	> nothing                it sends nothing now
 //	+DURATION                time goes by; whatever is due in between is done, and must send nothing but at the end
 //	write N | read N | closewrite | abort | nodelay | cork | uncork      the application's calls; read says how many bytes there are
@@ -327,11 +328,8 @@ func (s *script) parse(words []string, from, to wire.Seq) scripted {
 		key := words[i]
 		p.has[key] = true
 		switch key {
-		case "sackok":
-			o.SACKPermitted = true
-			continue
-		case "ce", "ect":
-			p.Marked = key == "ce"
+		case "sackok", "ce", "ect", "nots":
+			o.SACKPermitted, p.Marked = o.SACKPermitted || key == "sackok", p.Marked || key == "ce"
 			continue
 		}
 		if key == "sack" {
@@ -448,7 +446,7 @@ func (s *script) sends(words []string) {
 	differs := got.Flags != want.Flags || got.Len() != len(want.Payload) ||
 		want.has["seq"] && got.Seq != want.Seq || want.has["ack"] && got.Ack != want.Ack || want.has["win"] && got.Window != want.Window ||
 		want.has["mss"] && o.MSS != w.MSS || want.has["scale"] && (!o.Scaled || o.Scale != w.Scale) || want.has["sackok"] && !o.SACKPermitted ||
-		want.has["ect"] != got.Capable || o.UserTimeout != w.UserTimeout || want.Flags&wire.URG != 0 && got.Urgent != want.Urgent || want.has["ts"] && (!o.Stamped || o.Stamp != w.Stamp) || want.has["ecr"] && o.Echo != w.Echo || want.has["size"] && got.Size != want.size ||
+		want.has["nots"] && o.Stamped || want.has["ect"] != got.Capable || o.UserTimeout != w.UserTimeout || want.Flags&wire.URG != 0 && got.Urgent != want.Urgent || want.has["ts"] && (!o.Stamped || o.Stamp != w.Stamp) || want.has["ecr"] && o.Echo != w.Echo || want.has["size"] && got.Size != want.size ||
 		o.SACKs != w.SACKs || o.SACK != w.SACK
 	if differs {
 		s.fail("the end sent %s, want %s", s.describe(&got), strings.Join(words, " "))

@@ -19,10 +19,11 @@ type sender struct {
 	synDue      bool     // a SYN is to be sent
 	probeDue    bool     // a tail loss probe is
 	pushDue     bool     // what waits is to go even if it is little
+	pushTo      wire.Seq // what is before it goes even if it is little, and corked
 	windowProbe bool     // a segment is that the peer answers by its window
 	rstDue      bool
-	rstSeq      wire.Seq // of an RST that answers a segment
-	wasLimited  bool     // the congestion window is what holds the sender back
+	rstSeq      wire.Seq // of the RST
+	rstAcks     bool     // it carries an acknowledgment
 	passive     bool     // it began by the peer's SYN
 	noDelay     bool     // small segments go at once (RFC 9293, section 3.7.4)
 	corked      bool     // only full segments go
@@ -34,6 +35,7 @@ type sender struct {
 	flight
 	estimator
 	cwnd    window
+	usage   usage
 	control control
 	pacing  pacing
 	recovery
@@ -111,14 +113,20 @@ func (c *Conn) Abort(now Time) {
 	c.at(now)
 	told := c.state != Closed && c.state != SynSent && c.state != TimeWait
 	c.fail(Aborted)
-	c.rstDue = told
+	c.rstDue, c.rstSeq, c.rstAcks = told, c.nxt, true
 }
 
 // Closing says whether CloseWrite was called.
 func (c *Conn) Closing() bool { return c.finAsked }
 
-// SetNoDelay has small segments sent at once (yes), or only when nothing small is under way (RFC 9293, section 3.7.4).
-func (c *Conn) SetNoDelay(yes bool) { c.noDelay = yes }
+// SetNoDelay has small segments sent at once (yes), or only when nothing small is under way (RFC 9293, section 3.7.4). What waits then is sent, also if it is corked
+// (as Linux).
+func (c *Conn) SetNoDelay(yes bool) {
+	c.noDelay = yes
+	if yes {
+		c.pushTo = c.end()
+	}
+}
 
 // SetCork has only full segments sent until it is taken back.
 func (c *Conn) SetCork(yes bool) { c.corked = yes }
