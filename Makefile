@@ -4,7 +4,7 @@ SHELL := /bin/sh
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 OUT ?= runs/$(shell date +%Y-%m-%d-%H%M%S)
 
-.PHONY: help lab test setup setup-lab setup-test build subjects portability peers web-bars lint rules fuzz c-test cross clean
+.PHONY: help lab test soak setup setup-lab setup-test build subjects portability peers web-bars lint rules fuzz c-test cross clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -15,6 +15,9 @@ lab: setup-lab build ## set up what is missing, build, compare the paradigms, wr
 
 test: setup-test ## set up what is missing, run every test
 	@scripts/test
+
+soak: setup-test build ## run the long tests: seeds, kills, fuzzing, spellings; an hour, goes on where it stopped
+	@scripts/soak
 
 setup: setup-lab setup-test ## install, or name, what is missing
 

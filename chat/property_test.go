@@ -17,6 +17,7 @@ import (
 
 	"weir/chat/account"
 	"weir/chat/irc"
+	"weir/internal/testsize"
 	"weir/serve"
 )
 
@@ -76,10 +77,7 @@ const stepsPerRun = 200
 
 // TestRandomLinesKeepEverythingConsistent tells servers some thousand random lines, most of them legal. WEIR_CHAT_STEPS=1000000 makes it a million.
 func TestRandomLinesKeepEverythingConsistent(t *testing.T) {
-	steps := 4000
-	if text := os.Getenv("WEIR_CHAT_STEPS"); text != "" {
-		steps = number(text)
-	}
+	steps := testsize.Of(t, "WEIR_CHAT_STEPS", 4000)
 	checks := flag.Lookup("rapid.checks")
 	before := checks.Value.String()
 	checks.Value.Set(itoa(max(1, steps/stepsPerRun)))

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"weir/internal/testsize"
 )
 
 // stream writes n bytes that do not repeat soon, and returns their sum.
@@ -75,19 +77,18 @@ func exchange(t *testing.T, a, b halfCloser, n int) {
 	}
 }
 
-// A gigabyte each way at once, on one connection, and the sums of what was sent and of what has come are the same: under the race detector
-// too, which makes it several times as slow. Without offloads, and as a network, it is less.
+// TestKernelBulkBothWays sends WEIR_BULK_MIB MiB (256 without it) each way at once on one connection
+// and compares the checksums of what was sent and what arrived. Without offloads, and as a network,
+// it sends less.
 func TestKernelBulkBothWays(t *testing.T) {
+	whole := testsize.Of(t, "WEIR_BULK_MIB", 256) << 20
 	for _, c := range []struct {
 		name  string
 		plain bool
 		run   Run
 		size  int
-	}{{"superframes", false, RunChain, 1 << 30}, {"segments", true, RunChain, 128 << 20}, {"network", false, RunNetwork, 256 << 20}} {
+	}{{"superframes", false, RunChain, whole}, {"segments", true, RunChain, whole / 8}, {"network", false, RunNetwork, whole / 4}} {
 		t.Run(c.name, func(t *testing.T) {
-			if raced && c.size < 1<<30 {
-				c.size /= 4
-			}
 			p := kernel(t, c.plain, func(cfg *Config) { cfg.Run = c.run })
 			a, b := p.pair(t, true)
 			exchange(t, a, b, c.size)

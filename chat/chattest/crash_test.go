@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir/chat/log"
+	"weir/internal/testsize"
 )
 
 const (
@@ -30,8 +31,8 @@ type crashes struct {
 // A server that is killed at any moment, and whose log is then cut or corrupted at any byte behind what was acknowledged, has everything that
 // was acknowledged: once, and in its order.
 func TestCrash(t *testing.T) {
-	kills := number(t, "WEIR_CHATTEST_KILLS", 15)
-	seed := uint64(number(t, "WEIR_CHATTEST_SEED", int(time.Now().UnixNano()&0xffffff)))
+	kills := testsize.Of(t, "WEIR_CHATTEST_KILLS", 15)
+	seed := uint64(testsize.Of(t, "WEIR_CHATTEST_SEED", int(time.Now().UnixNano()&0xffffff)))
 	everyProgram(t, func(t *testing.T, p *program) { crashAgain(t, p, kills, seed) })
 }
 
@@ -49,19 +50,6 @@ func crashAgain(t *testing.T, p *program, kills int, seed uint64) {
 	}
 	t.Logf("seed %d: %d kills; %d messages acknowledged, %d lines shown to others, %d kept that were neither; tails: %d cut, %d bits flipped, %d with rubbish behind, %d without committed: 0 lost, 0 doubled, 0 out of order",
 		seed, sum.kills, sum.acknowledged, sum.shown, sum.kept, sum.cut, sum.flipped, sum.appended, sum.forgotten)
-}
-
-// number is a setting of the environment.
-func number(t *testing.T, name string, unset int) int {
-	text := os.Getenv(name)
-	if text == "" {
-		return unset
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		t.Fatalf("%s=%q is no number", name, text)
-	}
-	return n
 }
 
 // crash is one round: talk, kill, damage, start, read. It returns the history.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"weir/chat/account"
+	"weir/internal/testsize"
 )
 
 // hear reads so many messages of the room.
@@ -281,7 +282,7 @@ func TestAFlood(t *testing.T) {
 
 // A thousand who say nothing are in nobody's way, and are there still.
 func TestIdleClients(t *testing.T) {
-	wanted := number(t, "WEIR_CHATTEST_IDLE", 1000)
+	wanted := testsize.Of(t, "WEIR_CHATTEST_IDLE", 1000)
 	everyProgram(t, func(t *testing.T, p *program) {
 		many := wanted
 		if p.idle > 0 {

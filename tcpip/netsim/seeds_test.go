@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"weir/internal/testsize"
 	"weir/tcpip"
 	"weir/tcpip/link"
 	"weir/tcpip/tcp"
@@ -23,7 +24,7 @@ import (
 // ends in any order. All that is written has to come, in order, once, to the end; and when the last connection is over, nothing is left on either host:
 // no connection, no byte, no timer that would send anything, no goroutine.
 func TestSeeds(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(testsize.Of(t, "WEIR_NETSIM_SEEDS", 100)) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { drawn(rand.New(rand.NewPCG(seed, 500))).run(t) })

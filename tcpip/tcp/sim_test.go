@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/testsize"
 	"weir/wire"
 )
 
@@ -253,7 +254,7 @@ func TestAllArrives(t *testing.T) {
 func newCapped(n int) *capped { return &capped{left: n, kept: n / 2} }
 
 func TestSeeds(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(testsize.Of(t, "WEIR_TCP_SEEDS", 150)) {
 		s := newSim(t, seed)
 		r := s.rand
 		s.delay = time.Duration(r.IntN(50)) * time.Millisecond
