@@ -33,6 +33,8 @@ type builder struct {
 	byName map[string]*stage
 	edges  []flow.Edge
 	filter bool // there is one
+
+	rawPath bool // a component has the trait
 }
 
 // stage is a component, or a branch, in a net.
@@ -234,6 +236,7 @@ func (b *builder) addStage(c Component, at reached, path string) (reached, error
 	if t.Width > 0 && t.Queue == 0 {
 		t.Queue = 4 * t.Width
 	}
+	b.rawPath = b.rawPath || t.RawPath
 	s := b.stage(t, at)
 	s.Do = s.each(calls(c))
 	if t.Width > 0 && b.way == flow.Chain {

@@ -66,6 +66,10 @@ type Traits struct {
 	Role  Role
 	Once  string // at most one component with this mark on a path: what it does must not be done twice
 
+	// RawPath is for a component that sends [Conn.RawPath] on: in the whole composition an encoded slash then
+	// counts as a slash, instead of being answered by 400.
+	RawPath bool
+
 	// A component that blocks says how many calls of Handle may go on at once, and how many exchanges may wait
 	// for that; what comes beyond is answered by 503. A Width of 0 means that it does not block; a Queue of 0 means 4 times Width.
 	// By Chain who has gone leaves the line at once; by Network it keeps its place until its turn comes.
@@ -101,5 +105,6 @@ func (d described) Traits() Traits {
 	return Traits{
 		Name: cmp.Or(t.Name, own.Name), Place: cmp.Or(t.Place, own.Place), Role: own.Role,
 		Once: cmp.Or(t.Once, own.Once), Width: cmp.Or(t.Width, own.Width), Queue: cmp.Or(t.Queue, own.Queue),
+		RawPath: t.RawPath || own.RawPath,
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+
+	"weir/web/internal/canonical"
 )
 
 // Conn carries one exchange: the request, the head of the response until it is sent, and the body as a value.
@@ -18,9 +20,12 @@ type Conn struct {
 	ownership
 	w    http.ResponseWriter
 	r    *http.Request // as components see it
-	orig *http.Request // as it came
+	orig *http.Request // as it came, in canonical form
 	home *home
 	via  *stage // that a line asks about: the one before, nil for the entry
+
+	target string  // as the client wrote it
+	raw    rawPath // as the client escaped it
 
 	status    int
 	header    http.Header // of the response
@@ -54,7 +59,7 @@ func newConn() *Conn {
 
 // begin makes c carry a request.
 func (c *Conn) begin(w http.ResponseWriter, r *http.Request) {
-	c.w, c.r, c.orig, c.header = w, r, r, w.Header()
+	c.w, c.r, c.orig, c.header, c.target = w, r, r, w.Header(), r.RequestURI
 	c.home.conn, c.home.batch[0] = c, c
 }
 
@@ -70,7 +75,8 @@ func (c *Conn) reset() {
 // Method is the request's method.
 func (c *Conn) Method() string { c.own(); return c.r.Method }
 
-// Path is the path of the request, decoded, as earlier components left it.
+// Path is the path of the request, decoded, in canonical form, as earlier components left it: it begins with
+// a slash, and has no empty and no dot segment. Decisions are made on it.
 func (c *Conn) Path() string { c.own(); return c.r.URL.Path }
 
 // RawQuery is the query of the request as it came, without the question mark.
@@ -79,10 +85,12 @@ func (c *Conn) RawQuery() string { c.own(); return c.r.URL.RawQuery }
 // Query is the first value of a parameter of the query, "" when there is none.
 func (c *Conn) Query(name string) string { c.own(); return c.r.URL.Query().Get(name) }
 
-// Target is the request's target as the client wrote it (RFC 9112 section 3.2); no component changes it.
-func (c *Conn) Target() string { c.own(); return c.orig.RequestURI }
+// Target is the request's target as the client wrote it (RFC 9112 section 3.2); no component changes it. It is
+// for logs: many targets mean one path, so decisions are made on [Conn.Path].
+func (c *Conn) Target() string { c.own(); return c.target }
 
-// Host is the host that was asked for, with its port if one was given.
+// Host is the host that was asked for, in lower case, with its port if that is not the scheme's; "" when
+// there was none.
 func (c *Conn) Host() string { c.own(); return c.r.Host }
 
 // Proto is the version of the protocol that the client speaks, such as "HTTP/1.1".
@@ -127,14 +135,16 @@ func (c *Conn) AddRequestHeader(name, value string) { c.own(); c.changing().Head
 // DelRequestHeader takes a field out of the request for the components that follow.
 func (c *Conn) DelRequestHeader(name string) { c.own(); c.changing().Header.Del(name) }
 
-// Rewrite changes path and query for the components that follow. The path is decoded, the query is not.
+// Rewrite changes path and query for the components that follow. The path is decoded, the query is not. Empty
+// and dot segments of the path are resolved.
 func (c *Conn) Rewrite(path, rawQuery string) {
 	c.own()
 	r := c.changing()
-	r.URL = &url.URL{Path: path, RawQuery: rawQuery}
+	r.URL = &url.URL{Path: canonical.Resolve(path), RawQuery: rawQuery}
+	c.raw = rawPath{lost: c.raw.lost || c.raw.slash}
 }
 
-// HTTPRequest is the request as package net/http sees it. It must not be changed, but for its body being read.
+// HTTPRequest is the request as package net/http sees it, with path and host in canonical form. It must not be changed, but for its body being read.
 func (c *Conn) HTTPRequest() *http.Request { c.own(); return c.r }
 
 // WithContext gives the components that follow another context, which must be derived from [Conn.Context].

@@ -41,6 +41,7 @@ type Handler struct {
 	leaves   []string // stages behind which a response is sent
 	lines    map[string]*line
 	filtered bool // there is a filter: sources are not asked for ranges
+	slashes  bool // an encoded slash counts as one: a component has the trait RawPath
 	stop     context.CancelFunc
 	ended    chan struct{} // closed by the owner of the net's Run when that has returned
 	err      error         // what it returned
@@ -57,7 +58,7 @@ func New(c Component, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.filtered, h.leaves, h.lines = b.filter, b.leaves(), b.lines()
+	h.filtered, h.slashes, h.leaves, h.lines = b.filter, b.rawPath, b.leaves(), b.lines()
 	if h.net, err = b.net(h.lose, o.Drain); err != nil {
 		return nil, err
 	}
@@ -110,6 +111,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.active.Add(1)
 	c := h.conns.Get().(*Conn)
 	c.begin(w, r)
+	if !isCanonical(r) {
+		c.canonicalize(h.slashes)
+	}
 	if h.filtered && r.Header["Range"] != nil {
 		c.DelRequestHeader("Range")
 	}

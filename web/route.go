@@ -1,12 +1,14 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"regexp"
 	"strings"
+
+	"weir/web/internal/canonical"
 )
 
 // Arm is a branch of [Routes]: what goes through it, under a pattern of [http.ServeMux], such as "/js/", "GET /{$}" or "example.org/".
@@ -15,15 +17,16 @@ type Arm struct {
 	Component
 }
 
-// Routes is a branch by the request's method, host and path, with the patterns and the precedence of [http.ServeMux]. A path that the mux would have
-// written otherwise is answered by a redirect, a method that the path's patterns exclude by 405; what else fits no pattern goes straight to what
-// follows. A single arm "/" takes every path as it is. What fits one has it under the key [Route]. The error names the pattern that is malformed or in conflict with another.
+// Routes is a branch by the request's method, host and path, with the patterns and the precedence of [http.ServeMux], matched on the canonical forms
+// of host and path. A folder that was asked for without the slash at its end is answered by a redirect, a method that the path's patterns exclude by
+// 405; what else fits no pattern goes straight to what follows. What fits one has it under the key [Route]. The error names the pattern that
+// is malformed, can never match or is in conflict with another.
 func Routes(arms ...Arm) (Component, error) {
 	mux := http.NewServeMux()
 	b := &branch{traits: Traits{Name: "routes"}}
 	patterns := make([]any, len(arms)) // made once, for SetValue
 	for i, a := range arms {
-		if err := register(mux, a.Pattern, arm(i)); err != nil {
+		if err := route(mux, a.Pattern, arm(i)); err != nil {
 			return nil, err
 		}
 		b.arms = append(b.arms, a.Component)
@@ -37,10 +40,11 @@ func Routes(arms ...Arm) (Component, error) {
 		return b, nil
 	}
 	b.choose = func(c *Conn) int {
-		if c.Target() == "*" { // of OPTIONS (RFC 9112 section 3.2.4): no path that could be written otherwise
-			return -1
+		r := c.HTTPRequest()
+		if r.Method == http.MethodConnect { // for which the mux would look at the port, too
+			r = &http.Request{Method: r.Method, URL: r.URL, Host: canonical.Name(r.Host)}
 		}
-		h, _ := mux.Handler(c.HTTPRequest())
+		h, _ := mux.Handler(r)
 		if i, ok := h.(arm); ok {
 			c.SetValue(Route, patterns[i])
 			return int(i)
@@ -51,33 +55,23 @@ func Routes(arms ...Arm) (Component, error) {
 	return b, nil
 }
 
-// answerOf answers with what the mux says of a request that takes no arm, unless that is only that it takes none: that the path is to be
-// written otherwise, or the method is not allowed.
+// answerOf answers with what the mux says of a request that takes no arm, unless that is only that it takes none: that the path is a folder's
+// without its slash, or the method is not allowed.
 func answerOf(c *Conn, h http.Handler) {
+	if c.Answered() {
+		return
+	}
 	said := said{header: http.Header{}}
 	h.ServeHTTP(&said, c.HTTPRequest())
-	if said.status == http.StatusNotFound || c.Answered() {
+	if said.status == http.StatusNotFound {
 		return
 	}
 	c.Reply(said.status)
-	if v := said.header.Get("Allow"); v != "" {
-		c.SetHeader("Allow", v)
+	for _, name := range [...]string{"Allow", "Location"} {
+		if v := said.header.Get(name); v != "" {
+			c.SetHeader(name, v)
+		}
 	}
-	if v := said.header.Get("Location"); v != "" {
-		c.SetHeader("Location", onceEscaped(v, c.HTTPRequest().URL.EscapedPath()))
-	}
-}
-
-// onceEscaped is the mux's location for a path: what it has only cleaned, it escapes a second time.
-func onceEscaped(location, escaped string) string {
-	clean := path.Clean("/" + escaped)
-	if strings.HasSuffix(escaped, "/") && clean != "/" {
-		clean += "/"
-	}
-	if query, ok := strings.CutPrefix(location, (&url.URL{Path: clean}).String()); ok && (query == "" || query[0] == '?') {
-		return clean + query
-	}
-	return location
 }
 
 // said is the head of a response that is not sent.
@@ -94,6 +88,48 @@ func (s *said) WriteHeader(status int)      { s.status = status }
 type arm int
 
 func (arm) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// route gives the mux a pattern, with its host in canonical form. An address of IPv6 stands there twice, since
+// the mux takes the brackets off together with a port.
+func route(mux *http.ServeMux, pattern string, h http.Handler) error {
+	start := strings.LastIndexAny(pattern[:max(0, strings.IndexByte(pattern, '/'))], " \t") + 1
+	method, rest := pattern[:start], pattern[start:]
+	slash := strings.IndexByte(rest, '/')
+	if slash < 0 {
+		return register(mux, pattern, h) // which says what is wrong
+	}
+	if err := matchable(rest[slash:]); err != nil {
+		return fmt.Errorf("web: route %q: %w", pattern, err)
+	}
+	if slash == 0 {
+		return register(mux, pattern, h)
+	}
+	host, err := canonical.ParseHost(rest[:slash], 0)
+	switch {
+	case err != nil:
+		return fmt.Errorf("web: route %q: %w: write a name such as example.org, or an address", pattern, err)
+	case canonical.Name(host) != host:
+		return fmt.Errorf("web: route %q: it has a port, which routes do not look at: leave it out", pattern)
+	}
+	if inside, ok := strings.CutPrefix(host, "["); ok {
+		if err := register(mux, method+strings.TrimSuffix(inside, "]")+rest[slash:], h); err != nil {
+			return err
+		}
+	}
+	return register(mux, method+host+rest[slash:], h)
+}
+
+// matchable is why no canonical path can match the path of a pattern; nil where one can.
+func matchable(path string) error {
+	decoded, err := url.PathUnescape(path)
+	if err != nil { // for the mux, what is not encoded is literal
+		decoded = path
+	}
+	if !canonical.IsPath(decoded, "") || strings.Contains(strings.ToLower(path), "%2f") {
+		return errors.New("no path can match it: write it without empty and dot segments, backslashes, control characters and %2F, since paths are matched in canonical form")
+	}
+	return nil
+}
 
 // registeredAt is what the mux says of the caller's source, which is always this file.
 var registeredAt = regexp.MustCompile(` \(registered at [^)]*\)`)

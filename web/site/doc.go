@@ -15,7 +15,8 @@
 //	  compress {}
 //	}
 //
-// The routes of a pipeline are one branch of it, with the patterns of net/http's ServeMux; what fits none goes on behind them. [Kinds] lists the components.
+// The routes of a pipeline are one branch of it, with the patterns of net/http's ServeMux, matched on the
+// canonical path and host; what fits none goes on behind them. [Kinds] lists the components.
 // A block's label is its name in drawings.
 //
 // [Load] reads and checks a file. [Live] serves one, and changes to what the file says when it changes.

@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
+	"regexp"
 	"strings"
 
 	"weir/web"
+	"weir/web/internal/canonical"
 )
 
 // condition is the attributes of a when: it holds when all that are given hold.
 type condition struct {
-	Path   string   `hcl:"path,optional"`   // a pattern of path.Match for the whole path, or one that ends in /** for all below
+	Path   string   `hcl:"path,optional"`   // a pattern of path.Match for the whole path, or a folder and /** for it and all below
 	Method []string `hcl:"method,optional"` // one of these
 	Host   string   `hcl:"host,optional"`   // without port
 	Header string   `hcl:"header,optional"` // NAME, which is there, or NAME: VALUE, which is part of it, in any case
@@ -41,26 +43,21 @@ func when() Kind {
 func (c condition) test() (func(*web.Conn) bool, error) {
 	var all []func(*web.Conn) bool
 	if c.Path != "" {
-		below, isBelow := strings.CutSuffix(c.Path, "/**")
-		if _, err := path.Match(c.Path, ""); err != nil {
-			return nil, fmt.Errorf("path %q is no pattern: * stands for a part without /, [ begins a class", c.Path)
+		matches, err := pathTest(c.Path)
+		if err != nil {
+			return nil, err
 		}
-		if isBelow && strings.ContainsAny(below, `*?[\`) {
-			return nil, fmt.Errorf("path %q has a pattern before /**, where only names can stand: write them all, in a when each", c.Path)
-		}
-		all = append(all, func(conn *web.Conn) bool {
-			if isBelow {
-				return strings.HasPrefix(conn.Path(), below+"/")
-			}
-			ok, _ := path.Match(c.Path, conn.Path())
-			return ok
-		})
+		all = append(all, matches)
 	}
 	if len(c.Method) > 0 {
 		all = append(all, func(conn *web.Conn) bool { return contains(c.Method, conn.Method()) })
 	}
 	if c.Host != "" {
-		all = append(all, func(conn *web.Conn) bool { return strings.EqualFold(hostOf(conn.Host()), c.Host) })
+		host, err := canonical.ParseHost(c.Host, 0)
+		if err != nil || canonical.Name(host) != host {
+			return nil, fmt.Errorf("host %q is no host: write a name such as example.org, or an address, without a port", c.Host)
+		}
+		all = append(all, func(conn *web.Conn) bool { return canonical.Name(conn.Host()) == host })
 	}
 	if c.Header != "" {
 		all = append(all, headerTest(c.Header))
@@ -87,6 +84,30 @@ func (c condition) test() (func(*web.Conn) bool, error) {
 		return !c.Not
 	}, nil
 }
+
+// pathTest is the condition on the canonical path.
+func pathTest(pattern string) (func(*web.Conn) bool, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("path %q is no pattern: * stands for a part without /, [ begins a class", pattern)
+	}
+	if !canonical.IsPath(strings.ReplaceAll(pattern, `\`, ""), "") || encoded.MatchString(pattern) {
+		return nil, fmt.Errorf("path %q can never match: write it from / on, decoded, and without empty and dot segments", pattern)
+	}
+	folder, isBelow := strings.CutSuffix(pattern, "/**")
+	if !isBelow {
+		return func(conn *web.Conn) bool {
+			ok, _ := path.Match(pattern, conn.Path())
+			return ok
+		}, nil
+	}
+	if strings.ContainsAny(folder, `*?[\`) {
+		return nil, fmt.Errorf("path %q has a pattern before /**, where only names can stand: write them all, in a when each", pattern)
+	}
+	return func(conn *web.Conn) bool { return canonical.IsBelow(folder, conn.Path()) }, nil
+}
+
+// encoded finds a byte that is percent-encoded.
+var encoded = regexp.MustCompile("%[0-9A-Fa-f]{2}")
 
 func headerTest(spec string) func(*web.Conn) bool {
 	name, value, hasValue := strings.Cut(spec, ":")
@@ -135,12 +156,4 @@ func contains(list []string, s string) bool {
 		}
 	}
 	return false
-}
-
-// hostOf is the name in HOST or HOST:PORT.
-func hostOf(s string) string {
-	if i := strings.LastIndexByte(s, ':'); i > strings.LastIndexByte(s, ']') {
-		return s[:i]
-	}
-	return s
 }

@@ -47,11 +47,11 @@ func TestRedirect(t *testing.T) {
 		{"//, for the path", cfg{To: "{path}"}, "http://h//evil.example/x", 302, "/evil.example/x"},
 		{"//, encoded", cfg{To: "{path}"}, "http://h/%2Fevil.example/", 302, "/evil.example/"},
 		{"//, for the rest", cfg{From: "/out/*", To: "/{rest}"}, "http://h/out//evil.example/", 302, "/evil.example/"},
-		{"backslashes", cfg{To: "{path}"}, `http://h/%5Cevil.example`, 302, "/%5Cevil.example"},
-		{"backslashes behind a slash", cfg{From: "/out/*", To: "/{rest}"}, `http://h/out/%5C%5Cevil.example`, 302, "/%5C%5Cevil.example"},
-		{"a tab", cfg{To: "{path}"}, "http://h/%09/evil.example", 302, "/%09/evil.example"},
-		{"a line end", cfg{To: "{path}"}, "http://h/%0D%0ASet-Cookie:%20a=b", 302, "/%0D%0ASet-Cookie:%20a=b"},
-		{"an address in the path", cfg{To: "{path}"}, "http://h/https://evil.example", 302, "/https://evil.example"},
+		{"backslashes", cfg{To: "{path}"}, `http://h/%5Cevil.example`, 400, ""},
+		{"backslashes behind a slash", cfg{From: "/out/*", To: "/{rest}"}, `http://h/out/%5C%5Cevil.example`, 400, ""},
+		{"a tab", cfg{To: "{path}"}, "http://h/%09/evil.example", 400, ""},
+		{"a line end", cfg{To: "{path}"}, "http://h/%0D%0ASet-Cookie:%20a=b", 400, ""},
+		{"an address in the path", cfg{To: "{path}"}, "http://h/https://evil.example", 302, "/https:/evil.example"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, err := web.New(web.Chain(must(basic.Redirect(c.cfg)), web.Pipe(func(c *web.Conn) {
@@ -128,6 +128,9 @@ func FuzzRedirect(f *testing.F) {
 			asked.URL.Path, asked.URL.RawQuery = path, query
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, asked)
+			if w.Code == 400 { // no path at all
+				continue
+			}
 			u, err := asked.URL.Parse(w.Header().Get("Location"))
 			if err != nil || u.Host != want || u.Fragment != "" {
 				t.Errorf("%q %q leads to %q (%v), want host %s", path, query, w.Header().Get("Location"), err, want)

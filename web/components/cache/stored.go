@@ -10,15 +10,17 @@ import (
 	"weir/web"
 )
 
-// key is what a request asks for. Both the target and what earlier components made of it are part of it, since both can decide what
-// is answered.
+// key is what a request asks for, in canonical form, so that all spellings of a name are one key. Both what the client asked for and
+// what earlier components made of it are part of it, since both can decide what is answered, and so is the raw path where an
+// upstream may be given it.
 type key struct {
-	secure                    bool
-	host, target, path, query string
+	secure                      bool
+	host, uri, raw, path, query string
 }
 
 func keyOf(c *web.Conn) key {
-	return key{c.Secure(), c.Host(), c.Target(), c.Path(), c.RawQuery()}
+	raw, _ := c.RawPath()
+	return key{c.Secure(), c.Host(), c.RequestURI(), raw, c.Path(), c.RawQuery()}
 }
 
 // resource is what is kept under a key: the last first. It does not change.

@@ -34,7 +34,9 @@ func TestPrograms(t *testing.T) {
 			{"/cgi-bin/hello", 200, "hello \n"},
 			{"/cgi-bin/hello/", 200, "hello /\n"},
 			{"/cgi-bin/hello/a/b%20c", 200, "hello /a/b c\n"},
-			{"/cgi-bin/hello/../..", 200, "hello /../..\n"},
+			{"/cgi-bin/hello/a/../b//c", 200, "hello /b/c\n"},
+			{"/cgi-bin//deep/../hello", 200, "hello \n"},
+			{"/x/..//cgi-bin/%68ello", 200, "hello \n"},
 			{"/cgi-bin/deep/hello", 200, "deep in deep\n"},
 			{"/cgi-bin/length", 200, "hello"},
 			{"/cgi-bin/status", 404, "<p>none"},
@@ -51,12 +53,12 @@ func TestPrograms(t *testing.T) {
 			{"/hello", 404, "404 Not Found\n"},
 			{"/cgi-bin/text.txt", 404, "404 Not Found\n"}, // it is not executable
 			{"/cgi-bin/.hidden/hello", 404, "404 Not Found\n"},
-			{"/cgi-bin//hello", 404, "404 Not Found\n"},
-			{"/cgi-bin/deep/../hello", 404, "404 Not Found\n"},
+			{"/cgi-bin/hello/../..", 404, "404 Not Found\n"},
 			{"/cgi-bin/%2e%2e/bin/hello", 404, "404 Not Found\n"},
 			{"/cgi-bin/%2e%2e/%2e%2e/cgi.go", 404, "404 Not Found\n"},
-			{"/cgi-bin/hello%00", 404, "404 Not Found\n"},
-			{"/cgi-bin/hello/a%00b", 404, "404 Not Found\n"},
+			{"/cgi-bin/hello%00", 400, "400 Bad Request: the path has a control character\n"},
+			{"/cgi-bin/hello/a%00b", 400, "400 Bad Request: the path has a control character\n"},
+			{"/cgi-bin/hello%2fa", 400, "400 Bad Request: the path has an encoded slash (%2F)\n"},
 		} {
 			resp, body := webtest.Get(t, url+c.path)
 			if resp.StatusCode != c.status || body != c.body || resp.Header.Get("X-Before") != "kept" {

@@ -41,7 +41,7 @@ func variables(c *web.Conn, at place, size int64) []fcgi.Param {
 		{Name: "SERVER_NAME", Value: cmp.Or(strings.Trim(name, "[]"), "localhost")},
 		{Name: "SERVER_PORT", Value: port},
 		{Name: "REQUEST_METHOD", Value: c.Method()},
-		{Name: "REQUEST_URI", Value: c.Target()},
+		{Name: "REQUEST_URI", Value: c.RequestURI()},
 		{Name: "SCRIPT_NAME", Value: at.name},
 		{Name: "QUERY_STRING", Value: c.RawQuery()},
 		{Name: "REMOTE_ADDR", Value: addr},

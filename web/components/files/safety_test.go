@@ -71,15 +71,15 @@ func TestNothingOutside(t *testing.T) {
 			"/../secret.txt", "/%2e%2e/secret.txt", "/%2E%2E%2Fsecret.txt", "/..%2fsecret.txt", "/sub/../../secret.txt", "/sub/..%5c..%5csecret.txt", `/..\secret.txt`, `/..%5csecret.txt`,
 			"/%252e%252e/secret.txt", "/..%c0%afsecret.txt", "/..%00/secret.txt", "/page.html%00", "/page.html%00.txt", "/..;/secret.txt", "/...//secret.txt", "/./../secret.txt",
 			"/../www-2/secret.txt", "/up.txt", "/absolute.txt", "/dir/secret.txt", "/dir/", "/dir", "/sub/deeper/secret.txt", "/chain.txt", "/loop", "/loop/", "/" + outside + "/secret.txt",
-			"//" + outside + "/secret.txt", "/C:/secret.txt", "/~/secret.txt", "/sub/../page.html",
+			"//" + outside + "/secret.txt", "/C:/secret.txt", "/~/secret.txt", "/sub%2f..%2fpage.html",
 		} {
 			if resp, body := get(t, s, target); resp.StatusCode != 404 && resp.StatusCode != 400 || strings.Contains(body, "secret\n") || body == "secret" {
 				t.Errorf("GET %s: %d %q, want 404 or 400", target, resp.StatusCode, body)
 			}
 		}
-		for _, target := range []string{"/within.txt", "/around.txt"} {
+		for _, target := range []string{"/within.txt", "/around.txt", "/sub/../page.html", "/../page.html"} {
 			if resp, body := get(t, s, target); resp.StatusCode != 200 || body != "page" {
-				t.Errorf("GET %s: %d %q, want a link that stays inside to be followed", target, resp.StatusCode, body)
+				t.Errorf("GET %s: %d %q, want a link, and a path, that stay inside to be followed", target, resp.StatusCode, body)
 			}
 		}
 		if _, body := get(t, s, "/"); strings.Contains(body, "up.txt") || strings.Contains(body, `"./dir`) || !strings.Contains(body, "within.txt") {

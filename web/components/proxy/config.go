@@ -26,6 +26,11 @@ type Config struct {
 	// Host is the host that upstreams are asked for. Empty: the one that the client asked for. "upstream": the upstream's own.
 	Host string `hcl:"host,optional"`
 
+	// RawPath gives upstreams the path as the client escaped it, for those that tell an encoded slash from a slash (npm's /@a%2fb, signed
+	// addresses). In the whole site %2F then counts as a slash when routes and conditions are matched. A path with empty or dot
+	// segments is answered by 400, since upstreams may resolve them in another way.
+	RawPath bool `hcl:"raw_path,optional"`
+
 	// Trusted are the proxies before this server whose word on X-Forwarded-* and Forwarded is passed on: addresses or prefixes,
 	// such as "10.0.0.0/8". Nil: there is none.
 	Trusted []string `hcl:"trusted,optional"`

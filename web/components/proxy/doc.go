@@ -23,10 +23,14 @@
 // it came; and by HTTP/1 a client's connection ends behind a request whose body was not kept, because an upstream may answer before all of it was looked
 // at.
 //
+// Upstreams are asked for the canonical path (unreserved characters decoded, empty and dot segments resolved). With RawPath they get it as the
+// client escaped it, and 400 answers what they might resolve in another way than the routes before. A request without a host is answered by
+// 400 unless Host is set: no other name is put in its place.
+//
 // Of the fields of the response that earlier components have set, those that the upstream sets too are replaced; Vary and Set-Cookie are added to.
 //
 // Errors are short answers, and the reason is [web.Conn.Err]: 502 for an upstream that can't be reached or makes no sense, 504 for one that is too
-// slow, 503 when there is none to ask, 400 and 413 for a request body that breaks off or is too large, 501 for CONNECT. An exchange whose client
+// slow, 503 when there is none to ask, 400 for a path or host that cannot be sent on, 400 and 413 for a request body that breaks off or is too large, 501 for CONNECT. An exchange whose client
 // has gone meanwhile has the status 499, which nobody receives. A response that breaks off cuts the client's connection.
 // [web.Upstream] names the upstream whose response it is.
 //

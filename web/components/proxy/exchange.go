@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"net/http/httputil"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -25,6 +26,8 @@ const kept = 64 << 10
 var (
 	errNone    = errors.New("proxy: no upstream is well")
 	errConnect = errors.New("proxy: CONNECT asks for a tunnel, which this is not")
+	errNoHost  = errors.New("proxy: the request names no host that upstreams could be asked for: set host if they do not need the client's")
+	errRawPath = errors.New("proxy: the path has segments to resolve, or slashes in a part that was rewritten: upstreams that need raw_path may read it in another way")
 )
 
 // exchange is one request on its way to an upstream. It is owned by the goroutine that runs the handler.
@@ -32,6 +35,7 @@ type exchange struct {
 	p        *Proxy
 	user     string
 	key      string
+	rawPath  string // what upstreams are asked for in place of the canonical path; "": that
 	tried    []*upstream
 	upstream *upstream // whose response it is; taken from the pool
 	body     io.ReadCloser
@@ -41,6 +45,22 @@ type exchange struct {
 	unwanted bool // the body
 	broken   error
 	err      error // why there is no response, or no whole one
+}
+
+// address finds out what upstreams are asked for, and why they cannot be asked.
+func (x *exchange) address(c *web.Conn) error {
+	if c.Host() == "" && x.p.Host == "" {
+		return errNoHost // or net/http would send the upstream's own
+	}
+	if !x.p.RawPath {
+		return nil
+	}
+	raw, ok := c.RawPath()
+	if !ok {
+		return errRawPath
+	}
+	x.rawPath = raw
+	return nil
 }
 
 // serve is the handler: the set-up up to the head, and the body.
@@ -132,6 +152,9 @@ func (x *exchange) try(r *http.Request, u *upstream, replay func() io.ReadCloser
 	at := *r.URL
 	out.URL = &at
 	(&httputil.ProxyRequest{In: r, Out: out}).SetURL(u.target)
+	if x.rawPath != "" {
+		at.Opaque = strings.TrimSuffix(u.target.EscapedPath(), "/") + x.rawPath // sent as it is
+	}
 	switch x.p.Host {
 	case "":
 		out.Host = r.Host

@@ -31,9 +31,16 @@ func TestWhatAnUpstreamSees(t *testing.T) {
 		fields    []string
 		want, not []string
 	}{
-		{name: "the request as it was sent", method: "POST", path: "/a%2Fb/c%20d?x=1;y=%zz&z", fields: []string{"X-A", "1", "Authorization", "Basic eDp5"},
-			want: []string{"POST /a%2Fb/c%20d?x=1;y=%zz&z body\n", "X-A: 1\n", "Authorization: Basic eDp5\n", "Via: 1.1 weir\n"}, not: []string{"Accept-Encoding", "User-Agent: \n"}},
-		{name: "a path before its own", cfg: Config{Upstreams: []string{s.URL + "/base/"}}, path: "/a%2Fb", want: []string{"GET /base/a%2Fb "}},
+		{name: "the request as it was sent", method: "POST", path: "/a(b)/%28c%20d;e?x=1;y=%zz&z", fields: []string{"X-A", "1", "Authorization", "Basic eDp5"},
+			want: []string{"POST /a(b)/%28c%20d;e?x=1;y=%zz&z body\n", "X-A: 1\n", "Authorization: Basic eDp5\n", "Via: 1.1 weir\n"}, not: []string{"Accept-Encoding", "User-Agent: \n"}},
+		{name: "a path before its own", cfg: Config{Upstreams: []string{s.URL + "/base/"}}, path: "/a%3Fb", want: []string{"GET /base/a%3Fb "}},
+		{name: "the path in canonical form", path: "/x/..//%61/./%7Eb%c3%a4|?", want: []string{"GET /a/~b%C3%A4%7C? "}},
+		{name: "no encoded slash", path: "/a%2fb", want: []string{"400 Bad Request: the path has an encoded slash"}},
+		{name: "the path as it was escaped, when asked for", cfg: Config{RawPath: true}, path: "/@a%2fb/%7e%C3%a4(%28)?q=%2f", want: []string{"GET /@a%2fb/%7e%C3%a4(%28)?q=%2f "}},
+		{name: "the path as it was escaped, behind its own", cfg: Config{RawPath: true, Upstreams: []string{s.URL + "/base/"}}, path: "/@a%2fb?", want: []string{"GET /base/@a%2fb? "}},
+		{name: "a canonical path, when the raw one is asked for", cfg: Config{RawPath: true}, path: "/a/b?c", want: []string{"GET /a/b?c "}},
+		{name: "no raw path that it may resolve in another way", cfg: Config{RawPath: true}, path: "/a/..%2fb", want: []string{"400 Bad Request\n"}},
+		{name: "no raw path with empty segments", cfg: Config{RawPath: true}, path: "//a", want: []string{"400 Bad Request\n"}},
 		{name: "no hop-by-hop fields", fields: []string{"Connection", "X-Mine", "X-Mine", "1", "Keep-Alive", "5", "Te", "trailers, deflate", "Proxy-Authorization", "a", "Proxy-Connection", "keep-alive"},
 			want: []string{"Te: trailers\n"}, not: []string{"X-Mine", "Keep-Alive", "Proxy-", "deflate", "\nConnection"}},
 		{name: "no upgrade but to WebSocket", fields: []string{"Connection", "Upgrade, HTTP2-Settings", "Upgrade", "h2c", "HTTP2-Settings", "AAMAAABkAARAAAAAAAIAAAAA"}, not: []string{"Upgrade", "Http2-Settings"}},

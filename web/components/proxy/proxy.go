@@ -66,7 +66,7 @@ func prepare(cfg Config) (*Proxy, error) {
 
 // Traits says how the component is composed.
 func (p *Proxy) Traits() web.Traits {
-	return web.Traits{Name: "proxy", Role: web.IsSource, Width: p.Width, Queue: p.Queue}
+	return web.Traits{Name: "proxy", Role: web.IsSource, Width: p.Width, Queue: p.Queue, RawPath: p.RawPath}
 }
 
 // Handle implements [web.Component].
@@ -79,6 +79,10 @@ func (p *Proxy) Handle(c *web.Conn) {
 		return
 	}
 	x := &exchange{p: p, user: c.Text(web.User)}
+	if why := x.address(c); why != nil {
+		c.Answer(c.Fail(http.StatusBadRequest, why))
+		return
+	}
 	if p.key != nil {
 		if x.key = p.key(c); x.key == "" {
 			x.key = p.trusted.client(c.RemoteAddr(), c.RequestHeaders("X-Forwarded-For"))

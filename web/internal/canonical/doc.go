@@ -1,0 +1,22 @@
+// Package canonical computes the one form of a request's path and host on which every access decision
+// is made, so that no two spellings of a name are treated differently.
+//
+// # Paths
+//
+// The canonical path begins with a slash, is percent-decoded once, and has no empty segment and no dot
+// segment (RFC 3986, 5.2.4 and 6.2.2). Its escaped form, which upstreams are sent, differs from it only in
+// percent encoding: unreserved characters are decoded, hexadecimal digits are upper case, reserved
+// characters stay as the client wrote them, and everything else is encoded.
+//
+// An error names what has no canonical form, because programs disagree on what it means: an encoded
+// slash, a backslash, a control character, a '#', a dot segment with parameters ("..;x"). A caller that
+// serves an upstream which needs encoded slashes can have them read as slashes instead.
+//
+// A ';' elsewhere, a second layer of encoding (%252F) and bytes that are no UTF-8 are data like any other.
+//
+// # Hosts
+//
+// The canonical host is in lower case, without a trailing dot and without the default port of the scheme
+// (RFC 9110, 4.2.3). IPv6 addresses have the form of RFC 5952. An error names what is neither a name nor an
+// address: an address with a zone, a user, a path, an empty label.
+package canonical

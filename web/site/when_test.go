@@ -1,0 +1,75 @@
+package site
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"weir/web"
+)
+
+// takes reports whether a request takes a when with these attributes.
+func takes(t *testing.T, attributes, method, host, target string) bool {
+	t.Helper()
+	s, err := Parse("site.hcl", []byte("when {\n"+attributes+"\n status { code = 403 }\n}"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h, err := web.New(s.Pipe, web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	r := httptest.NewRequest(method, target, nil)
+	r.Host = host
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Code == 403
+}
+
+func TestAPathConditionHoldsForEverySpelling(t *testing.T) {
+	for _, c := range []struct {
+		pattern, target string
+		want            bool
+	}{
+		{"/admin/**", "/admin/x", true}, {"/admin/**", "/admin", true}, {"/admin/**", "/admin/", true}, {"/admin/**", "//admin/x", true}, {"/admin/**", "/./admin/x", true},
+		{"/admin/**", "/x/../admin/x", true}, {"/admin/**", "/%61dmin/x", true}, {"/admin/**", "/%2e/admin", true}, {"/admin/**", "/x/%2E%2e//admin", true},
+		{"/admin/**", "/administrator", false}, {"/admin/**", "/x/admin", false}, {"/admin/**", "/admin/..", false}, {"/admin/**", "/Admin", false},
+		{"/**", "/", true}, {"/**", "/x/y", true}, {"/a b/**", "/a%20b/c", true},
+		{"/*.html", "/a.html", true}, {"/*.html", "//a.%68tml", true}, {"/*.html", "/a/b.html", false}, {"/admin", "/admin", true}, {"/admin", "/admin/", false},
+	} {
+		if got := takes(t, `path = "`+c.pattern+`"`, "GET", "a.org", c.target); got != c.want {
+			t.Errorf("path = %q, %s: got %v, want %v", c.pattern, c.target, got, c.want)
+		}
+	}
+}
+
+func TestAHostConditionHoldsForEverySpelling(t *testing.T) {
+	for _, c := range []struct {
+		condition, host string
+		want            bool
+	}{
+		{"admin.example.org", "Admin.Example.ORG", true}, {"Admin.Example.Org.", "admin.example.org", true}, {"admin.example.org", "admin.example.org.:8080", true}, {"admin.example.org", "admin.example.org:", true},
+		{"[::1]", "[0:0::1]:80", true}, {"admin.example.org", "example.org", false}, {"admin.example.org", "", false},
+	} {
+		if got := takes(t, `host = "`+c.condition+`"`, "GET", c.host, "/"); got != c.want {
+			t.Errorf("host = %q, Host: %s: got %v, want %v", c.condition, c.host, got, c.want)
+		}
+	}
+}
+
+func TestAConditionThatNothingCanMeetIsRefused(t *testing.T) {
+	for attribute, want := range map[string]string{
+		`path = "admin/**"`: "can never match", `path = "//admin/**"`: "can never match", `path = "/a/../b"`: "can never match", `path = "/./**"`: "can never match",
+		`path = "/a%20b/**"`: "can never match", `path = "/adm%69n"`: "can never match", `host = "example.org:80"`: "is no host", `host = "a/b"`: "is no host", `host = "*.org"`: "is no host",
+	} {
+		s, err := Parse("site.hcl", []byte("when {\n"+attribute+"\n security {}\n}"), nil)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", attribute, err, want)
+		}
+	}
+}
