@@ -12,11 +12,15 @@
 // slash, a backslash, a control character, a '#', a dot segment with parameters ("..;x"). A caller that
 // serves an upstream which needs encoded slashes can have them read as slashes instead.
 //
-// A ';' elsewhere, a second layer of encoding (%252F) and bytes that are no UTF-8 are data like any other.
-//
 // # Hosts
 //
 // The canonical host is in lower case, without a trailing dot and without the default port of the scheme
 // (RFC 9110, 4.2.3). IPv6 addresses have the form of RFC 5952. An error names what is neither a name nor an
 // address: an address with a zone, a user, a path, an empty label.
+//
+// # Limitations
+//
+// A ';' elsewhere, a second layer of encoding (%252F) and bytes that are no UTF-8 are data like any other.
+// Upper and lower case differ in a path, and so do the several ways to write a letter in Unicode, even where
+// a file system does not tell them apart. Other ways to write an IPv4 address (127.1) are names.
 package canonical
