@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/chat/account"
 	"weir/chat/search"
@@ -122,4 +123,19 @@ func TestSearchIsOff(t *testing.T) {
 	alice.send("CAP REQ draft/search", "CAP END", "NICK alice", "USER a 0 * :A", "SEARCH text=a")
 	alice.until(" NAK ")
 	alice.until(" 421 alice SEARCH ")
+}
+
+// TestTheIndexLeavesABusyServerItsProcessors: at most a thirtieth of one, and half of one when little is said.
+func TestTheIndexLeavesABusyServerItsProcessors(t *testing.T) {
+	s := new(Service)
+	rest := s.indexRest()
+	rest(0)
+	const took = 10 * time.Millisecond
+	s.counts.deliveries.Add(1_000_000)
+	if got := rest(took); got < 29*took {
+		t.Errorf("after %v of work the index of a busy server rests %v, want %v", took, got, 29*took)
+	}
+	if got := rest(took); got != took {
+		t.Errorf("after %v of work that of a quiet server rests %v, want %v", took, got, took)
+	}
 }

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,15 +11,23 @@ import (
 	"weir/chat/search"
 )
 
-// The index for searching is kept while the service runs, by a goroutine of its own: what is said waits for it nowhere. What a search asks for is
-// brought up to date before it, so that a message is found as soon as it is seen.
+// The index for searching is kept while the service runs, by a goroutine of its own: what is said waits for it nowhere. It works in batches with rests
+// between them, so that a busy server keeps its processors. A search reads the end of the logs that the index does not have yet, so that a message is found
+// as soon as it is seen.
 
-// followEvery is how soon what was said or redacted is in the index, or gone from it, without a search: a room in which somebody spoke costs
-// half a millisecond each time. Tests are in a hurry.
+// followEvery is how soon the index is looked after when something was said or redacted. Tests are in a hurry.
 var followEvery = 5 * time.Second
 
 // reviewEvery is how often all rooms are looked at, also those that nobody is in.
 const reviewEvery = 10 * time.Minute
+
+// How long the index rests after a batch, as a multiple of what the batch took. A server that
+// delivers busyRate lines a second or more is busy: there, the index has a thirtieth of one processor.
+const (
+	restBusy  = 29
+	restQuiet = 1
+	busyRate  = 1000
+)
 
 var errNoIndex = errors.New("there is no index for searching")
 
@@ -31,9 +40,26 @@ func (s *Service) searchIndex() (*search.Index, error) {
 		if err != nil {
 			return nil, errors.Join(errNoIndex, err)
 		}
+		x.Rest = s.indexRest()
 		s.index = x
 	}
 	return s.index, nil
+}
+
+// indexRest returns how long the index rests after a batch. It is called by one goroutine at a time.
+func (s *Service) indexRest() func(took time.Duration) time.Duration {
+	var last int64
+	var asked time.Time
+	return func(took time.Duration) time.Duration {
+		now, sent := time.Now(), s.counts.deliveries.Load()
+		since := max(now.Sub(asked), time.Millisecond)
+		busy := float64(sent-last) >= busyRate*since.Seconds()
+		last, asked = sent, now
+		if busy {
+			return restBusy * took
+		}
+		return restQuiet * took
+	}
 }
 
 // followRooms keeps the index until ctx ends.
@@ -47,14 +73,15 @@ func (s *Service) followRooms(ctx context.Context) {
 		case <-tick.C:
 		}
 		x, err := s.searchIndex()
-		switch {
-		case err != nil:
-		case time.Since(reviewed) >= reviewEvery:
-			if err = x.Update(ctx); err == nil {
-				reviewed = time.Now()
+		for more := err == nil; more && err == nil; {
+			if time.Since(reviewed) >= reviewEvery {
+				if err = s.review(ctx, x); err == nil {
+					reviewed = time.Now()
+				}
+			} else {
+				err = s.follow(ctx, x)
 			}
-		default:
-			err = s.follow(ctx, x, func(*feed) bool { return true })
+			more = s.indexIsLate()
 		}
 		if ctx.Err() == nil {
 			s.indexFails(err)
@@ -75,40 +102,86 @@ func (s *Service) indexFails(err error) {
 	}
 }
 
-// follow brings the index up to date in those of the open conversations where something was said since.
-func (s *Service) follow(ctx context.Context, x *search.Index, wanted func(*feed) bool) error {
-	type moved struct {
-		f  *feed
-		to int64
-	}
-	var behind []moved
-	var rooms []data.Room
+// review has the index look at all rooms.
+func (s *Service) review(ctx context.Context, x *search.Index) error {
+	late, err := x.Review(ctx)
 	s.mu.Lock()
-	add := func(f *feed) {
-		if f.indexed < f.delivered && wanted(f) {
-			behind = append(behind, moved{f, f.delivered})
-			rooms = append(rooms, data.Room{Name: f.name, Path: f.path(), Direct: f.room == nil})
-		}
+	defer s.mu.Unlock()
+	s.setLate(late)
+	s.indexReviewed = s.indexReviewed || err == nil
+	return err
+}
+
+// follow has the index take a batch of each conversation that it is behind in.
+func (s *Service) follow(ctx context.Context, x *search.Index) error {
+	type moved struct {
+		path string
+		to   int64
 	}
-	for _, r := range s.rooms {
-		add(&r.feed)
-	}
-	for _, f := range s.directs {
-		add(f)
+	was := map[*feed]moved{}
+	s.mu.Lock()
+	rooms := s.unindexed()
+	for _, f := range s.feeds() {
+		was[f] = moved{f.path(), f.delivered}
 	}
 	s.mu.Unlock()
 	if len(rooms) == 0 {
 		return nil
 	}
-	if err := x.Follow(ctx, rooms); err != nil {
-		return err
-	}
+	late, err := x.Follow(ctx, rooms)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range behind {
-		m.f.indexed = max(m.f.indexed, m.to)
+	if err != nil {
+		late = rooms
 	}
-	return nil
+	s.setLate(late)
+	for f, m := range was {
+		if _, late := s.indexLate[m.path]; !late && f.path() == m.path {
+			f.indexed = max(f.indexed, m.to)
+		}
+	}
+	return err
+}
+
+// setLate sets what the index has not caught up with. The caller holds the lock.
+func (s *Service) setLate(rooms []data.Room) {
+	s.indexLate = make(map[string]data.Room, len(rooms))
+	for _, r := range rooms {
+		s.indexLate[r.Path] = r
+	}
+}
+
+func (s *Service) indexIsLate() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.indexLate) > 0
+}
+
+// unindexed are the conversations in which the index may not have everything. The caller holds the lock.
+func (s *Service) unindexed() (rooms []data.Room) {
+	for _, f := range s.feeds() {
+		if path := f.path(); f.indexed < f.delivered && s.indexLate[path].Path == "" {
+			rooms = append(rooms, data.Room{Name: f.name, Path: path, Direct: f.room == nil})
+		}
+	}
+	for _, r := range s.indexLate {
+		rooms = append(rooms, r)
+	}
+	return rooms
+}
+
+// searchedByLine are those of some conversations of which a search has to read the log's end, by path.
+func (s *Service) searchedByLine(mine map[string]bool) (rooms []data.Room) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.indexReviewed {
+		return slices.DeleteFunc(s.unindexed(), func(r data.Room) bool { return !mine[r.Path] })
+	}
+	for path := range mine { // nobody knows yet what was said before the service began
+		kind, folder, _ := strings.Cut(path, "/")
+		rooms = append(rooms, data.Room{Name: data.NameOf(folder), Path: path, Direct: kind == data.Direct})
+	}
+	return rooms
 }
 
 // path is where the feed's log is, below the data directory. The caller holds the lock.

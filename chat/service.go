@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/chat/account"
+	"weir/chat/data"
 	"weir/chat/internal/lobby"
 	"weir/chat/search"
 	"weir/flow"
@@ -50,27 +51,29 @@ type Service struct {
 
 	opening sync.Mutex // one log is opened at a time; before mu
 
-	mu         sync.Mutex                       // guards what follows, and all that it leads to
-	closed     bool                             // nobody is let in any more
-	over       bool                             // the nets end
-	users      map[string]*user                 // by folded nick
-	rooms      map[string]*room                 // by folded name; those that are open
-	directs    map[string]*feed                 // by direct's key; those that are open
-	monitors   map[string]map[*session]struct{} // by folded nick: who wants to know
-	perAddr    map[netip.Prefix]*visitors       // by lobby.Network
-	waiting    *lobby.Lobby[*session]           // those who have not registered
-	paces      map[string]*pace                 // by account
-	sessions   int
-	unknown    int // of these, not registered
-	peak       int
-	generation uint64        // of the accounts, when enforce last looked
-	leavers    leavers       // for WHOWAS
-	guesses    guesses       // at passwords
-	stamp      uint64        // of walks over users, and of deliveries
-	batches    atomic.Uint64 // names of batches; shared
-	starting   []*feed       // got something to commit since mu was taken
-	handedOut  sync.Cond     // on mu: deliver has handed a batch out; for those in waitSent
-	jobs       int           // for the desk, under way
+	mu            sync.Mutex                       // guards what follows, and all that it leads to
+	closed        bool                             // nobody is let in any more
+	over          bool                             // the nets end
+	users         map[string]*user                 // by folded nick
+	rooms         map[string]*room                 // by folded name; those that are open
+	directs       map[string]*feed                 // by direct's key; those that are open
+	monitors      map[string]map[*session]struct{} // by folded nick: who wants to know
+	perAddr       map[netip.Prefix]*visitors       // by lobby.Network
+	waiting       *lobby.Lobby[*session]           // those who have not registered
+	paces         map[string]*pace                 // by account
+	sessions      int
+	unknown       int // of these, not registered
+	peak          int
+	generation    uint64               // of the accounts, when enforce last looked
+	leavers       leavers              // for WHOWAS
+	guesses       guesses              // at passwords
+	indexLate     map[string]data.Room // by path: conversations that the index has not caught up with
+	indexReviewed bool                 // the index has looked at all conversations since Open
+	stamp         uint64               // of walks over users, and of deliveries
+	batches       atomic.Uint64        // names of batches; shared
+	starting      []*feed              // got something to commit since mu was taken
+	handedOut     sync.Cond            // on mu: deliver has handed a batch out; for those in waitSent
+	jobs          int                  // for the desk, under way
 
 	// See handover.go; guarded by mu.
 	frozen                 map[*session]struct{} // nil: nothing is frozen; otherwise those who wait until it is over

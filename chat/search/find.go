@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +29,8 @@ type Options struct {
 	Limit    int      // 1 to MaxLimit; 0: 20
 	Oldest   bool     // the oldest, and first, instead of the newest
 	Messages bool     // PRIVMSG and NOTICE only, no topics
+
+	Behind []data.Room // rooms of which the index may not have all: the ends of their logs are searched too
 }
 
 // Result is a message that was found.
@@ -55,13 +56,20 @@ func (x *Index) Find(ctx context.Context, q Query, o Options) ([]Result, error) 
 	}
 	f := &finder{x: x, logs: map[string]*log.Log{}, limit: limit}
 	defer f.close()
-	for f.skip = 0; ; {
+	next, err := x.tails(ctx, o.Behind) // before the index is asked: what it gets meanwhile is found twice
+	if err != nil {
+		return nil, err
+	}
+	if err := f.searchTails(ctx, q, o, next); err != nil {
+		return nil, err
+	}
+	for {
 		n, err := f.page(ctx, q, o)
 		if err != nil {
 			return nil, err
 		}
 		if n < limit || len(f.found) == limit {
-			return f.found, nil
+			return f.merge(!o.Oldest), nil
 		}
 		f.skip += n
 	}
@@ -72,7 +80,8 @@ type finder struct {
 	x           *Index
 	logs        map[string]*log.Log // by path
 	limit, skip int
-	found       []Result
+	found       []Result // in the index
+	tail        []Result // in what is not indexed yet
 }
 
 func (f *finder) close() {
@@ -105,12 +114,18 @@ func (f *finder) page(ctx context.Context, q Query, o Options) (n int, err error
 		if line == nil || len(f.found) == f.limit || o.Messages && !isMessage(line) {
 			continue
 		}
-		r.MsgID, r.Time, r.Line = line.MsgID(), line.Time(), line
-		r.Nick, _, _ = strings.Cut(strings.TrimPrefix(string(line.Plain()), ":"), "!")
-		r.Nick, _, _ = strings.Cut(r.Nick, " ")
+		r = resultOf(r, line)
 		f.found = append(f.found, r)
 	}
 	return n, rows.Err()
+}
+
+// resultOf is a result with what its line says.
+func resultOf(r Result, line log.Line) Result {
+	r.MsgID, r.Time, r.Line = line.MsgID(), line.Time(), line
+	r.Nick, _, _ = strings.Cut(strings.TrimPrefix(string(line.Plain()), ":"), "!")
+	r.Nick, _, _ = strings.Cut(r.Nick, " ")
+	return r
 }
 
 // isMessage says whether a line is what somebody said.
@@ -121,14 +136,7 @@ func isMessage(line log.Line) bool {
 
 // line is a hit in its log, nil if it is not there any more.
 func (f *finder) line(path, id string, place int64) (log.Line, error) {
-	l, known := f.logs[path]
-	if !known {
-		var err error
-		if l, err = log.Open(filepath.Join(f.x.dir, path), log.Options{ReadOnly: true}); err != nil {
-			l = nil // the room is gone, or can't be read: neither can its messages
-		}
-		f.logs[path] = l
-	}
+	l := f.open(path)
 	if l == nil || l.ID() != id {
 		return nil, nil
 	}
@@ -139,17 +147,28 @@ func (f *finder) line(path, id string, place int64) (log.Line, error) {
 	return line, err
 }
 
+// snippet is a Result's Snippet, in SQL.
+var snippet = "snippet(texts, 0, char(" + strconv.Itoa(MarkOn) + "), char(" + strconv.Itoa(MarkOff) + "), '…', 24)"
+
+// foldedName is what a query calls a room or conversation, folded.
+func foldedName(in string) string {
+	if r, err := data.Named(in); err == nil {
+		return irc.Fold(r.Name)
+	}
+	return irc.Fold(in)
+}
+
 // statement is a query in SQL, without the limit. What has to match is looked up first, in the order in which it is wanted, so that the limit ends it.
 func statement(q Query, o Options) (text string, values []any) {
 	wants, not := q.match()
 	var b strings.Builder
-	from, snippet := "messages CROSS JOIN texts ON texts.rowid = messages.n", "substr(texts.text, 1, 100)"
+	from, shown := "messages CROSS JOIN texts ON texts.rowid = messages.n", "substr(texts.text, 1, 100)"
 	order := "messages.n"
 	if wants != "" {
 		from, order = "texts CROSS JOIN messages ON messages.n = texts.rowid", "texts.rowid"
-		snippet = "snippet(texts, 0, char(" + strconv.Itoa(MarkOn) + "), char(" + strconv.Itoa(MarkOff) + "), '…', 24)"
+		shown = snippet
 	}
-	b.WriteString("SELECT rooms.name, rooms.path, rooms.id, messages.place, " + snippet + " FROM " + from + " CROSS JOIN rooms ON rooms.n = messages.room WHERE TRUE")
+	b.WriteString("SELECT rooms.name, rooms.path, rooms.id, messages.place, " + shown + " FROM " + from + " CROSS JOIN rooms ON rooms.n = messages.room WHERE TRUE")
 	where := func(condition string, value ...any) {
 		b.WriteString(" AND " + condition)
 		values = append(values, value...)
@@ -166,11 +185,7 @@ func statement(q Query, o Options) (text string, values []any) {
 		where("? IN (messages.nick, messages.account)", irc.Fold(q.From))
 	}
 	if q.In != "" {
-		name := irc.Fold(q.In)
-		if r, err := data.Named(q.In); err == nil {
-			name = irc.Fold(r.Name)
-		}
-		where("rooms.folded = ?", name)
+		where("rooms.folded = ?", foldedName(q.In))
 	}
 	if !q.After.IsZero() {
 		where(order+" >= ?", firstAt(q.After.Add(time.Millisecond-1))) // not before it

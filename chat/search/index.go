@@ -23,13 +23,19 @@ const tables = `
 CREATE TABLE rooms (n INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL, next INTEGER NOT NULL, first INTEGER NOT NULL);
 CREATE TABLE segments (room INTEGER NOT NULL, base INTEGER NOT NULL, sign TEXT NOT NULL, PRIMARY KEY (room, base)) WITHOUT ROWID;
 CREATE TABLE messages (n INTEGER PRIMARY KEY, room INTEGER NOT NULL, place INTEGER NOT NULL, nick TEXT NOT NULL, account TEXT NOT NULL, UNIQUE (room, place));
-CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2');
+` + textsTable + `
 INSERT INTO texts (texts, rank) VALUES ('secure-delete', 1);
 `
+
+const textsTable = "CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2');"
 
 // Index is the index of one data directory. Any number of goroutines may use it.
 type Index struct {
 	dir, file string
+
+	// Rest says how long to rest after a batch that took so long, so that others have the processor
+	// too. Nil: not at all. It is not changed once anybody uses the Index.
+	Rest func(took time.Duration) time.Duration
 
 	life sync.RWMutex // held to replace what follows
 	db   *sql.DB

@@ -11,9 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
-	"github.com/ergochat/irc-go/ircmsg"
 	"golang.org/x/sys/unix"
 
 	"weir/chat/data"
@@ -22,14 +20,34 @@ import (
 )
 
 // step is how many lines are indexed in one transaction.
-const step = 2000
+const step = 1000
 
-// Update brings the index up to what is committed now, in all rooms. It waits for another Update or Follow that is under way, until ctx ends.
-func (x *Index) Update(ctx context.Context) error { return x.alone(ctx, x.all) }
+// Update brings the index up to what is committed now, in all rooms. It waits for another update that is under way, until ctx ends.
+func (x *Index) Update(ctx context.Context) error {
+	behind, err := x.Review(ctx)
+	for len(behind) > 0 && err == nil {
+		behind, err = x.Follow(ctx, behind)
+	}
+	return err
+}
 
-// Follow brings the index up to what is committed now in some rooms, as Update does in all. One that is not there is passed over.
-func (x *Index) Follow(ctx context.Context, rooms []data.Room) error {
-	return x.alone(ctx, func(ctx context.Context) error { return x.some(ctx, rooms) })
+// Review indexes one batch of each room that has something new, forgets rooms that are gone, and
+// returns those that are behind still.
+func (x *Index) Review(ctx context.Context) (behind []data.Room, err error) {
+	err = x.alone(ctx, func(ctx context.Context) error {
+		behind, err = x.all(ctx)
+		return err
+	})
+	return behind, err
+}
+
+// Follow indexes one batch of each of some rooms, and returns those that are behind still. One that is not there is passed over.
+func (x *Index) Follow(ctx context.Context, rooms []data.Room) (behind []data.Room, err error) {
+	err = x.alone(ctx, func(ctx context.Context) error {
+		behind, err = x.some(ctx, rooms)
+		return err
+	})
+	return behind, err
 }
 
 // alone calls update while nobody else updates, and again in a new index if this one turns out to be unusable.
@@ -53,14 +71,14 @@ func (x *Index) alone(ctx context.Context, update func(context.Context) error) e
 	return update(ctx)
 }
 
-// all indexes all rooms, and forgets those that are gone.
-func (x *Index) all(ctx context.Context) error {
+// all indexes a batch of all rooms, and forgets those that are gone.
+func (x *Index) all(ctx context.Context) (behind []data.Room, err error) {
 	rooms, err := data.List(x.dir)
 	if err != nil && !errors.Is(err, data.ErrNone) {
-		return err
+		return nil, err
 	}
-	if err = x.some(ctx, rooms); ctx.Err() != nil {
-		return err
+	if behind, err = x.some(ctx, rooms); ctx.Err() != nil {
+		return behind, err
 	}
 	there := map[string]bool{}
 	for _, room := range rooms {
@@ -68,23 +86,45 @@ func (x *Index) all(ctx context.Context) error {
 	}
 	x.life.RLock()
 	defer x.life.RUnlock()
-	return errors.Join(err, x.forgetRooms(ctx, there))
+	return behind, errors.Join(err, x.forgetRooms(ctx, there))
 }
 
-// some indexes rooms.
-func (x *Index) some(ctx context.Context, rooms []data.Room) error {
+// some indexes a batch of some rooms, and rests after each.
+func (x *Index) some(ctx context.Context, rooms []data.Room) (behind []data.Room, err error) {
 	x.life.RLock()
 	defer x.life.RUnlock()
 	var all []error
 	for _, room := range rooms {
-		if err := x.room(ctx, room); err != nil && !errors.Is(err, os.ErrNotExist) {
+		began := time.Now()
+		worked, more, err := x.room(ctx, room)
+		failed := err != nil && !errors.Is(err, os.ErrNotExist)
+		if failed {
 			all = append(all, fmt.Errorf("search: %s: %w", room.Name, err))
 		}
+		if more || failed {
+			behind = append(behind, room)
+		}
+		if worked {
+			x.rest(ctx, time.Since(began))
+		}
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return behind, ctx.Err()
 		}
 	}
-	return errors.Join(all...)
+	return behind, errors.Join(all...)
+}
+
+// rest waits as long as Rest says after work that took so long, or until ctx ends.
+func (x *Index) rest(ctx context.Context, took time.Duration) {
+	if x.Rest == nil {
+		return
+	}
+	timer := time.NewTimer(x.Rest(took))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // state is a room in the index.
@@ -93,33 +133,34 @@ type state struct {
 	forgot         bool // something left the index
 }
 
-// room indexes a room from where it stopped.
-func (x *Index) room(ctx context.Context, room data.Room) error {
+// room indexes a batch of a room from where it stopped. Worked means that there was something to do,
+// more that the room is behind still.
+func (x *Index) room(ctx context.Context, room data.Room) (worked, more bool, err error) {
 	dir := filepath.Join(x.dir, room.Path)
-	folder, err := os.Stat(dir)
+	folder, err := os.Lstat(dir)
 	if err != nil {
-		return err
+		return false, false, err
+	}
+	if !folder.IsDir() {
+		return false, false, nil // a room of another name, which that is indexed by
 	}
 	l, err := log.Open(dir, log.Options{ReadOnly: true})
 	if err != nil {
 		if all, e := segments(dir); e == nil && len(all) == 0 {
-			return nil // being made
+			return false, false, nil // being made
 		}
-		return err
+		return false, false, err
 	}
 	defer l.Close()
 	last, known := x.seen[room.Path]
 	unchanged := known && last.folder.Equal(folder.ModTime())
 	if unchanged && last.next == l.Committed() {
-		return nil
+		return false, false, nil
 	}
-	for more := true; more; unchanged = true {
-		if last.next, more, err = x.step(ctx, room, l, unchanged); err != nil {
-			return err
-		}
+	if last.next, more, err = x.step(ctx, room, l, unchanged); err == nil {
+		x.seen[room.Path] = look{folder.ModTime(), last.next}
 	}
-	x.seen[room.Path] = look{folder.ModTime(), last.next}
-	return nil
+	return true, more, err
 }
 
 // segments are the bases of a room's segments, in order, and how to tell each file from another.
@@ -171,23 +212,8 @@ func (x *Index) step(ctx context.Context, room data.Room, l *log.Log, unchanged 
 	if err != nil {
 		return 0, false, err
 	}
-	lines := l.Stream(max(s.next, l.First()))
-	defer lines.Close()
-	for i := 0; ; i++ {
-		line, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return 0, false, err
-		}
-		if more = i == step; more {
-			break
-		}
-		if err := s.add(tx, l, line); err != nil {
-			return 0, false, err
-		}
-		s.next = line.Offset() + int64(len(line))
+	if more, err = s.addLines(tx, l); err != nil {
+		return 0, false, err
 	}
 	if _, err := tx.Exec("UPDATE rooms SET next = ?, first = ? WHERE n = ?", s.next, s.first, s.n); err != nil {
 		return 0, false, err
@@ -224,67 +250,6 @@ func (x *Index) begin(tx *sql.Tx, room data.Room, l *log.Log) (*state, error) {
 		_, err = tx.Exec("UPDATE rooms SET name = ? WHERE n = ?", room.Name, s.n)
 	}
 	return s, err
-}
-
-// add indexes a line.
-func (s *state) add(tx *sql.Tx, l *log.Log, line log.Line) error {
-	m, err := ircmsg.ParseLine(string(line.Plain()))
-	if err != nil || len(m.Params) < 2 {
-		return nil
-	}
-	text := m.Params[1]
-	switch m.Command {
-	case "PRIVMSG", "NOTICE", "TOPIC":
-	case "REDACT":
-		return s.redacted(tx, l, text)
-	default:
-		return nil
-	}
-	if line.Redacted() {
-		return nil
-	}
-	text = strings.TrimSpace(strings.Map(visible, strings.ToValidUTF8(strings.TrimPrefix(text, "\x01ACTION"), " ")))
-	if text == "" {
-		return nil
-	}
-	nick, _, _ := strings.Cut(m.Source, "!")
-	account, _ := line.Tag("account")
-	n, err := numberAt(tx, line.Time())
-	if err == nil {
-		_, err = tx.Exec("INSERT INTO messages (n, room, place, nick, account) VALUES (?, ?, ?, ?, ?)", n, s.n, line.Offset(), irc.Fold(nick), irc.Fold(account))
-	}
-	if err == nil {
-		_, err = tx.Exec("INSERT INTO texts (rowid, text) VALUES (?, ?)", n, text)
-	}
-	return err
-}
-
-// firstAt is the first number of messages of a time.
-func firstAt(t time.Time) int64 { return t.UnixMilli() << 12 }
-
-// numberAt is a number for one more message of a time.
-func numberAt(tx *sql.Tx, t time.Time) (int64, error) {
-	for first := firstAt(t); ; first += 1 << 12 { // all numbers of a time are hardly ever taken
-		next := first + 1<<12
-		var last sql.NullInt64
-		if err := tx.QueryRow("SELECT max(n) FROM messages WHERE n >= ? AND n < ?", first, next).Scan(&last); err != nil {
-			return 0, err
-		}
-		if !last.Valid {
-			return first, nil
-		}
-		if last.Int64+1 < next {
-			return last.Int64 + 1, nil
-		}
-	}
-}
-
-// visible takes out controls, among them the marks of a snippet.
-func visible(r rune) rune {
-	if unicode.IsControl(r) {
-		return ' '
-	}
-	return r
 }
 
 // redacted follows the line that a redaction leaves in the log.

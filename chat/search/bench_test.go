@@ -1,0 +1,61 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/chat/log"
+)
+
+// words are what people say in a benchmark: a few hundred, so that some are common and some are rare.
+func words(i int) string {
+	var b strings.Builder
+	for n := range 8 + i%5 {
+		x := uint32(i*31+n*n*7+1) * 2654435761
+		fmt.Fprintf(&b, "%s%d ", []string{"boat", "harbour", "sail", "wind", "sea", "blue", "anchor"}[x%7], x>>8%(1+x>>28*40))
+	}
+	return b.String()
+}
+
+// fill says n messages in a room, 30 in each millisecond.
+func fill(b testing.TB, dir string, n int) {
+	l, err := log.Open(dir+"/rooms/#busy", log.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	var batch []log.Entry
+	for i := range n {
+		batch = append(batch, log.Entry{Time: noon.Add(time.Duration(i/30) * time.Millisecond), Tags: "account=ann", Body: ":ann!u@h PRIVMSG #busy :" + words(i)})
+		if len(batch) == 1000 || i == n-1 {
+			if _, err := l.Append(batch); err != nil {
+				b.Fatal(err)
+			}
+			batch = batch[:0]
+		}
+	}
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	const n = 30_000
+	dir := b.TempDir()
+	fill(b, dir, n)
+	for b.Loop() {
+		x, err := Open(b.Context(), dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := x.Update(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := x.remove(); err != nil {
+			b.Fatal(err)
+		}
+		x.Close()
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/n, "us/message")
+}
