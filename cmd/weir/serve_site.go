@@ -69,7 +69,7 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 
 // settings turns what a site file says of its server into the server's.
 func settings(s site.Server) (server.Config, error) {
-	c := server.Config{MaxConns: s.MaxConnections, HeadBytes: s.MaxHeaderBytes}
+	c := server.Config{MaxConns: s.MaxConnections, HeadBytes: s.MaxHeaderBytes, MaxConnsPerClient: s.MaxConnectionsPerClient, Trusted: s.Trusted}
 	for _, d := range []struct {
 		said string
 		into *time.Duration

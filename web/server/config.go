@@ -8,6 +8,7 @@ import (
 
 	"weir/internal/certificate"
 	"weir/web/http1"
+	"weir/web/internal/client"
 	"weir/web/internal/conn"
 )
 
@@ -26,7 +27,17 @@ type Config struct {
 	Rate          int           // bytes a second; 500
 	Drain         time.Duration // how long a stop waits for what is being done; 10 s, negative: not at all
 
-	MaxConns  int // connections at a time, without HTTP/3's; further ones wait to be accepted; 3/4 of the descriptors the process may have, at most 50,000
+	// MaxConns is how many connections may be open at a time; 3/4 of the descriptors the process may have, at most 50,000. A new
+	// one takes the place of the longest idle; when none is idle, it waits to be accepted (by HTTP/3, it is refused).
+	MaxConns int
+	// MaxConnsPerClient is how many a client's address may have open of these, 64 bits of an address of version 6 being one; an eighth of
+	// MaxConns, at least 16. Its own longest idle one gives way to a further one; when none is idle, that is closed. Loopback, Unix
+	// sockets and trusted fronts have no such limit.
+	MaxConnsPerClient int
+	// Trusted are the fronts, such as load balancers, that tell by X-Forwarded-For and X-Forwarded-Proto where a request came from:
+	// addresses or prefixes, such as "10.0.0.0/8". The request then is its client's for all that handle it. Nil: there is none.
+	Trusted []string
+
 	HeadBytes int // of a request's head; 64 KiB, negative: the default
 	Fields    int // in a request's head; 100, negative: the default
 
@@ -61,7 +72,11 @@ func (c *Config) validate() error {
 		return errors.New("server: no address to listen on: set Addr or Listener")
 	case c.HTTP3 && c.TLS == nil:
 		return errors.New("server: HTTP/3 needs TLS: set TLS, or leave HTTP3 out")
-	case c.TLS == nil:
+	}
+	if _, err := client.ReadFronts(c.Trusted); err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	if c.TLS == nil {
 		return nil
 	}
 	return c.TLS.validate()
@@ -94,6 +109,12 @@ func (c *Config) rules() conn.Rules {
 		Rate:   int64(or(c.Rate, 500, 0)),
 		HTTP:   http1.Limits{HeadBytes: c.headBytes(), Fields: max(c.Fields, 0)},
 	}
+}
+
+func (c *Config) maxConns() int { return or(c.MaxConns, usualConns(), 0) }
+
+func (c *Config) maxConnsPerClient() int {
+	return or(c.MaxConnsPerClient, max(c.maxConns()/8, 16), 0)
 }
 
 func (c *Config) headBytes() int { return or(c.HeadBytes, 64<<10, 64<<10) }

@@ -8,15 +8,13 @@ import (
 	"weir/web/internal/conn"
 )
 
-// gate accepts connections, at most so many at a time, and puts them under watch. Those beyond wait in the
-// kernel's queue.
+// gate accepts connections, at most so many at a time, and puts them under watch. A new one takes the place of the longest idle. When
+// none is idle, those beyond wait in the kernel's queue; those that are too many of one client are closed.
 type gate struct {
 	net.Listener
-	watch *conn.Watch
-
-	// slots has a value for each open connection: put by Accept, taken by the connection's end. Its capacity
-	// is the limit; nil: there is none. Nobody closes it.
-	slots chan struct{}
+	watch   *conn.Watch
+	places  *conn.Places
+	crowded func(net.Addr) // is told whose connection was closed
 
 	closing sync.Once
 	closed  chan struct{} // no values, closed by Close
@@ -33,34 +31,44 @@ func usualConns() int {
 	return int(min(uint64(files.Cur)/4*3, most))
 }
 
-func newGate(l net.Listener, w *conn.Watch, most int) *gate {
-	g := &gate{Listener: l, watch: w, closed: make(chan struct{})}
-	if most > 0 {
-		g.slots = make(chan struct{}, most)
-	}
-	return g
+func newGate(l net.Listener, w *conn.Watch, p *conn.Places, crowded func(net.Addr)) *gate {
+	return &gate{Listener: l, watch: w, places: p, crowded: crowded, closed: make(chan struct{})}
 }
 
-// accept waits for room, then for a connection.
+// accept waits for a connection, then for a place for it.
 func (g *gate) accept() (*conn.Line, error) {
-	if g.slots != nil {
-		select {
-		case g.slots <- struct{}{}:
-		case <-g.closed:
+	for {
+		c, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		place, err := g.place(c.RemoteAddr())
+		if err == nil {
+			return g.watch.Line(c, place), nil
+		}
+		c.Close()
+		if err != conn.ErrCrowded {
+			return nil, err
+		}
+		g.crowded(c.RemoteAddr())
+	}
+}
+
+// place waits for a place for a connection.
+func (g *gate) place(from net.Addr) (*conn.Place, error) {
+	defer g.places.Want(false)
+	for {
+		place, err := g.places.Take(from.String())
+		if err != conn.ErrFull {
+			return place, err
+		}
+		g.places.Want(true)
+		if place, err = g.places.Take(from.String()); err != conn.ErrFull { // what ended in between did not tell
+			return place, err
+		}
+		if g.places.Wait(g.closed) {
 			return nil, net.ErrClosed
 		}
-	}
-	c, err := g.Listener.Accept()
-	if err != nil {
-		g.leave()
-		return nil, err
-	}
-	return g.watch.Line(c, g.leave), nil
-}
-
-func (g *gate) leave() {
-	if g.slots != nil {
-		<-g.slots
 	}
 }
 

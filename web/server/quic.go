@@ -16,8 +16,9 @@ import (
 // quicServer serves HTTP/3 beside the others, on the UDP port of the same number.
 type quicServer struct {
 	http3.Server
-	packets net.PacketConn
-	altSvc  string
+	packets   net.PacketConn
+	transport *quic.Transport
+	altSvc    string
 }
 
 func newQUIC(s *Server) (*quicServer, error) {
@@ -29,21 +30,45 @@ func newQUIC(s *Server) (*quicServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: HTTP/3: %w", err)
 	}
-	q := &quicServer{packets: packets, altSvc: fmt.Sprintf(`h3=":%d"; ma=2592000`, at.Port)}
+	places := s.gate.places
+	q := &quicServer{packets: packets, transport: &quic.Transport{Conn: packets, VerifySourceAddress: func(net.Addr) bool { return places.Busy() }},
+		altSvc: fmt.Sprintf(`h3=":%d"; ma=2592000`, at.Port)}
 	rules := s.config.rules()
 	q.Server = http3.Server{
 		Handler: s, TLSConfig: http3.ConfigureTLSConfig(s.certs.config.Clone()), MaxHeaderBytes: s.config.headBytes(), IdleTimeout: rules.Idle,
-		ConnContext: func(ctx context.Context, _ *quic.Conn) context.Context { return conn.WithStopping(ctx, s.ending) },
-		QUICConfig:  &quic.Config{HandshakeIdleTimeout: rules.Header, MaxIdleTimeout: rules.Idle, MaxIncomingStreams: 250},
+		ConnContext: func(ctx context.Context, c *quic.Conn) context.Context {
+			return s.place(conn.WithStopping(ctx, s.ending), c)
+		},
+		QUICConfig: &quic.Config{HandshakeIdleTimeout: rules.Header, MaxIdleTimeout: rules.Idle, MaxIncomingStreams: 250},
 	}
 	return q, nil
+}
+
+// place gives a connection of HTTP/3 its place, or ends it.
+func (s *Server) place(ctx context.Context, c *quic.Conn) context.Context {
+	end := func() { _ = c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "") }
+	place, err := s.gate.places.Take(c.RemoteAddr().String())
+	if err != nil {
+		end()
+		if err == conn.ErrCrowded {
+			s.crowded(c.RemoteAddr())
+		}
+		return ctx
+	}
+	place.Opened(end)
+	context.AfterFunc(c.Context(), place.Leave)
+	return conn.WithPlace(ctx, place)
 }
 
 // advertise tells a client of HTTP/1 and 2 that there is HTTP/3.
 func (q *quicServer) advertise(h http.Header) { h["Alt-Svc"] = []string{q.altSvc} }
 
 func (q *quicServer) serve() error {
-	err := q.Serve(q.packets)
+	listener, err := q.transport.ListenEarly(q.TLSConfig, q.QUICConfig)
+	if err != nil {
+		return err
+	}
+	err = q.ServeListener(listener)
 	if errors.Is(err, quic.ErrServerClosed) || errors.Is(err, http.ErrServerClosed) {
 		return http.ErrServerClosed
 	}
@@ -56,4 +81,6 @@ func (q *quicServer) shutdown(ctx context.Context) {
 	q.close()
 }
 
-func (q *quicServer) close() error { return errors.Join(q.Server.Close(), q.packets.Close()) }
+func (q *quicServer) close() error {
+	return errors.Join(q.Server.Close(), q.transport.Close(), q.packets.Close())
+}

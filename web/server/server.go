@@ -11,12 +11,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weir/internal/lograte"
+	"weir/web/internal/client"
 	"weir/web/internal/conn"
 )
 
 // Server serves one address.
 type Server struct {
 	config  Config
+	fronts  client.Fronts
+	faults  *lograte.Limiter // before ErrorLog, for what may come often
 	gate    *gate
 	watch   *conn.Watch
 	handler atomic.Pointer[http.Handler]
@@ -36,6 +40,8 @@ func New(h http.Handler, c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, watch: conn.NewWatch(c.rules()), ending: make(chan struct{})}
+	s.fronts, _ = client.ReadFronts(c.Trusted) // validate has read them
+	s.faults = lograte.New(time.Minute, c.logf)
 	s.base = conn.WithStopping(context.Background(), s.ending)
 	s.hurry, s.cut = context.WithCancel(context.Background())
 	s.SetHandler(h)
@@ -43,9 +49,8 @@ func New(h http.Handler, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.gate = newGate(l, s.watch, or(c.MaxConns, usualConns(), 0))
+	s.gate = newGate(l, s.watch, s.watch.Places(c.maxConns(), c.maxConnsPerClient(), s.fronts), s.crowded)
 	s.h1 = s.engine()
-	s.h1.ConnContext = conn.NewContext
 	if c.TLS == nil {
 		return s, nil
 	}
@@ -71,7 +76,7 @@ func listen(c Config) (net.Listener, error) {
 func (s *Server) engine() *http.Server {
 	return &http.Server{
 		Handler: s, ErrorLog: log.New(lines(s.config.ErrorLog), "", 0), MaxHeaderBytes: s.config.headBytes(),
-		BaseContext: func(net.Listener) context.Context { return s.base },
+		BaseContext: func(net.Listener) context.Context { return s.base }, ConnContext: conn.NewContext,
 	}
 }
 
@@ -107,6 +112,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		r = turning
 	}
+	if place := conn.PlaceOf(r.Context()); place != nil {
+		place.Begin()
+		defer place.End()
+	}
+	if s.fronts != nil {
+		r = s.behindFront(r)
+	}
 	if rules := s.config.rules(); r.ProtoMajor > 1 && rules.Grace > 0 {
 		guarded := newStream(w, r, rules)
 		defer guarded.end()
@@ -115,8 +127,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(*s.handler.Load()).ServeHTTP(w, r)
 }
 
-// Connections is how many are open, idle ones included, without those of HTTP/3.
-func (s *Server) Connections() int { return s.watch.Open() }
+// Connections is how many are open, idle ones included.
+func (s *Server) Connections() int { return s.gate.places.Open() }
+
+// crowded tells that a client has as many connections as it may have.
+func (s *Server) crowded(from net.Addr) {
+	who := client.Network(from.String())
+	s.faults.Say(who.String(), fmt.Sprintf("server: %v has %d connections open, which is the limit for one client: another was closed", who, s.config.maxConnsPerClient()))
+}
 
 // Dropped is how many connections were ended because the client was too slow, or idle for too long.
 func (s *Server) Dropped() int64 { return s.watch.Dropped() }

@@ -121,6 +121,7 @@ func TestRefusesWhatCannotWork(t *testing.T) {
 		{Config{}, "no address"},
 		{Config{Addr: busy.Addr().String()}, "choose another address"},
 		{Config{Addr: "127.0.0.1:0", HTTP3: true}, "HTTP/3 needs TLS"},
+		{Config{Addr: "127.0.0.1:0", Trusted: []string{"lb"}}, `trusted has "lb"`},
 		{Config{Addr: "127.0.0.1:0", TLS: &TLS{}}, "CertFile and KeyFile, or ACME"},
 		{Config{Addr: "127.0.0.1:0", TLS: &TLS{CertFile: "a", KeyFile: "b", ACME: &ACME{}}}, "leave one out"},
 		{Config{Addr: "127.0.0.1:0", TLS: &TLS{CertFile: "no-such", KeyFile: "no-such"}}, "cannot use the certificate"},
@@ -299,19 +300,26 @@ func TestAnUpgradeThatDoesNotHappenLeavesHTTP(t *testing.T) {
 	}
 }
 
-func TestLimitPausesAccepting(t *testing.T) {
-	s := start(t, Config{MaxConns: 2}, saying("here"))
-	first, second, third := dial(t, s.addr), dial(t, s.addr), dial(t, s.addr)
-	wait(t, "two connections are open", func() bool { return s.Connections() == 2 })
-	io.WriteString(third, get)
+func TestLimitPausesAcceptingWhileAllConnectionsAreBusy(t *testing.T) {
+	entered, leave := make(chan struct{}, 4), make(chan struct{}) // from the handler; from the test, one for each
+	s := start(t, Config{MaxConns: 2}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		entered <- struct{}{}
+		<-leave
+		io.WriteString(w, "here")
+	}))
+	first, second := dial(t, s.addr), dial(t, s.addr)
 	for _, c := range []net.Conn{first, second} {
 		io.WriteString(c, get)
-		answer(t, bufio.NewReader(c))
+		<-entered
 	}
-	if n := s.Connections(); n > 2 {
-		t.Errorf("%d connections are open, want two at most", n)
+	third := dial(t, s.addr)
+	io.WriteString(third, get)
+	if n := s.Connections(); n != 2 {
+		t.Errorf("%d connections are open, want two", n)
 	}
-	first.Close()
+	leave <- struct{}{}
+	<-entered // the third: the one that was answered has become idle, and given way
+	close(leave)
 	if _, body := answer(t, bufio.NewReader(third)); body != "here" {
 		t.Errorf("answer %q to the one that waited", body)
 	}

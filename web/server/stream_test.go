@@ -16,7 +16,7 @@ import (
 func multiplexed(t *testing.T, a *certtest.Authority, s *running) map[string]*http.Client {
 	h3 := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: a.Pool, ServerName: "weir.test"}}
 	t.Cleanup(func() { h3.Close() })
-	return map[string]*http.Client{"HTTP/2": client(t, a, s.addr), "HTTP/3": {Transport: h3, Timeout: patience}}
+	return map[string]*http.Client{"HTTP/2": browser(t, a, s.addr), "HTTP/3": {Transport: h3, Timeout: patience}}
 }
 
 // at is a URL that either client finds the server by.

@@ -42,8 +42,8 @@ func write(t *testing.T, name string, text []byte) {
 	}
 }
 
-// client trusts the authority and resolves every name to addr.
-func client(t *testing.T, a *certtest.Authority, addr string, protocols ...string) *http.Client {
+// browser trusts the authority and resolves every name to addr.
+func browser(t *testing.T, a *certtest.Authority, addr string, protocols ...string) *http.Client {
 	tr := &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: a.Pool, NextProtos: protocols, ServerName: "weir.test"},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -75,10 +75,10 @@ func fetch(t *testing.T, c *http.Client) (*http.Response, string) {
 func TestOverTLSEveryVersionIsServed(t *testing.T) {
 	a := certtest.New(t)
 	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), HTTP3: true}, shows)
-	if _, body := fetch(t, client(t, a, s.addr, "http/1.1")); body != "HTTP/1.1 http/1.1 hello" {
+	if _, body := fetch(t, browser(t, a, s.addr, "http/1.1")); body != "HTTP/1.1 http/1.1 hello" {
 		t.Errorf("HTTP/1.1 is answered %q", body)
 	}
-	resp, body := fetch(t, client(t, a, s.addr))
+	resp, body := fetch(t, browser(t, a, s.addr))
 	if body != "HTTP/2.0 h2 hello" {
 		t.Errorf("HTTP/2 is answered %q", body)
 	}
@@ -173,7 +173,7 @@ func TestPlainHTTPOnATLSPortIsTold(t *testing.T) {
 func TestStopWithIdleHTTP2Connections(t *testing.T) {
 	a := certtest.New(t)
 	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test")}, shows)
-	fetch(t, client(t, a, s.addr))
+	fetch(t, browser(t, a, s.addr))
 	if err := s.stop(); err != nil {
 		t.Error(err)
 	}
@@ -234,7 +234,7 @@ func TestCertificatesByACME(t *testing.T) {
 	}
 	s = start(t, config, shows)
 	close(started)
-	c := client(t, a, s.addr)
+	c := browser(t, a, s.addr)
 	wait(t, "the certificate is there", func() bool {
 		resp, err := c.Get("https://weir.test/")
 		if err != nil {

@@ -23,6 +23,7 @@ type loading struct {
 	diags   hcl.Diagnostics
 	closers []io.Closer
 	counts  *metrics.Metrics
+	server  *Server              // what the block server says
 	looking bool                 // nothing outside is to be made: see Check
 	whole   hcl.Range            // where the file begins, for what has no place in it
 	places  map[string]hcl.Range // of components, by what the composition calls them

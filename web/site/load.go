@@ -118,6 +118,7 @@ func parse(file string, text []byte, counts *metrics.Metrics, looking bool) (*Si
 func (l *loading) site(s *Site, body *hclsyntax.Body) {
 	rest := *body
 	rest.Blocks = nil
+	l.server = &s.Server
 	seen := false
 	for _, b := range body.Blocks {
 		if b.Type != "server" {

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weir/flow"
+	"weir/web/internal/client"
 )
 
 // Server is how a site is served: the block server. What is empty has a good default.
@@ -22,6 +23,11 @@ type Server struct {
 	DrainTimeout      string `hcl:"drain_timeout,optional"`       // how long a stop waits for what is under way
 	MaxConnections    int    `hcl:"max_connections,optional"`
 	MaxHeaderBytes    int    `hcl:"max_header_bytes,optional"`
+
+	// Of these, so many for one client's address; 0: an eighth.
+	MaxConnectionsPerClient int `hcl:"max_connections_per_client,optional"`
+	// Trusted are the fronts, such as load balancers, that say in X-Forwarded-For and X-Forwarded-Proto where requests came from.
+	Trusted []string `hcl:"trusted,optional"`
 
 	TLS *TLS `hcl:"tls,block"`
 
@@ -68,8 +74,11 @@ func (s Server) validate() error {
 			return fmt.Errorf("%s is %q: write a duration such as \"10s\"", name, d)
 		}
 	}
-	if s.MaxConnections < 0 || s.MaxHeaderBytes < 0 {
-		return fmt.Errorf("max_connections and max_header_bytes are 0, which means the default, or more")
+	if s.MaxConnections < 0 || s.MaxHeaderBytes < 0 || s.MaxConnectionsPerClient < 0 {
+		return fmt.Errorf("max_connections, max_connections_per_client and max_header_bytes are 0, which means the default, or more")
+	}
+	if _, err := client.ReadFronts(s.Trusted); err != nil {
+		return err
 	}
 	return s.TLS.validate()
 }

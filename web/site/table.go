@@ -1,6 +1,9 @@
 package site
 
 import (
+	"errors"
+	"fmt"
+
 	"weir/web"
 	"weir/web/components/accesslog"
 	"weir/web/components/auth"
@@ -32,13 +35,13 @@ func init() { // the kinds with components inside refer to the table
 		"inject":            of("puts a text into HTML pages", basic.Inject),
 		"limit_body":        of("refuses requests whose body is too long", basic.LimitBody),
 		"limit_concurrency": of("refuses what comes while too many requests are under way", basic.LimitConcurrency),
-		"limit_rate":        of("refuses what comes too often from one client", basic.LimitRate),
+		"limit_rate":        {About: "refuses what comes too often from one client", build: limitRate},
 		"log":               checked("writes a line about each exchange", accesslog.New, accesslog.Check),
 		"lower_quality":     of("makes pictures smaller for who saves data", images.LowerQuality),
 		"metrics":           {About: "counts exchanges for the admin address's /metrics", build: countedBy},
 		"pass":              plain("lets everything through", basic.Pass),
 		"pass_piped":        plain("lets everything through by a pipe, as the paper does", basic.PassPiped),
-		"proxy":             checked("answers with what other servers answer", proxy.New, proxy.Check),
+		"proxy":             checked("answers with what other servers answer", moved(proxy.New), moved(proxy.Check)),
 		"recover":           of("says what the client reads when a component panics", basic.Recover),
 		"redirect":          of("sends the client elsewhere", basic.Redirect),
 		"replace":           of("replaces a text in bodies", basic.Replace),
@@ -69,4 +72,26 @@ func countedBy(b *block) web.Component {
 		return nil
 	}
 	return b.finish(b.counts.Component())
+}
+
+// limitRate makes the component limit_rate, which may tell clients apart by a field only where not every client can invent it.
+func limitRate(b *block) web.Component {
+	return of("", func(c basic.LimitRateConfig) (web.Component, error) {
+		if c.Header != "" && len(b.server.Trusted) == 0 {
+			return nil, fmt.Errorf("limit_rate: header is %q, which every client can make up, and so escape the limit: name the fronts that set it in the "+
+				"block server, as trusted = [\"10.0.0.0/8\"], or leave header out to limit by address", c.Header)
+		}
+		c.Fronts = true
+		return basic.LimitRate(c)
+	}).build(b)
+}
+
+// moved is a maker of proxies for sites, in which all components trust the same fronts.
+func moved(make func(proxy.Config) (web.Component, error)) func(proxy.Config) (web.Component, error) {
+	return func(c proxy.Config) (web.Component, error) {
+		if len(c.Trusted) > 0 {
+			return nil, errors.New("proxy: trusted has moved: write it in the block server, where it holds for the log, the limits and the conditions too")
+		}
+		return make(c)
+	}
 }

@@ -18,10 +18,11 @@ import (
 
 // LimitRateConfig says how often a client may come to [LimitRate].
 type LimitRateConfig struct {
-	Rate    float64 `hcl:"rate"`             // requests in each Per, more than 0
-	Per     string  `hcl:"per,optional"`     // the time that Rate is for; empty: "1s"
-	Burst   int     `hcl:"burst,optional"`   // requests at once, after a pause; 0: as many as Rate, at least 1
-	Header  string  `hcl:"header,optional"`  // clients are told apart by this field of the request where it is there; empty: by their addresses
+	Rate    float64 `hcl:"rate"`            // requests in each Per, more than 0
+	Per     string  `hcl:"per,optional"`    // the time that Rate is for; empty: "1s"
+	Burst   int     `hcl:"burst,optional"`  // requests at once, after a pause; 0: as many as Rate, at least 1
+	Header  string  `hcl:"header,optional"` // clients are told apart by this field of the request where it is there; empty: by their addresses
+	Fronts  bool    // Header counts only in requests that one of the server's trusted fronts has passed on
 	Clients int     `hcl:"clients,optional"` // so many are told apart; 0: 65,536. Beyond, those are forgotten that have not come for longest
 }
 
@@ -47,7 +48,7 @@ func LimitRate(cfg LimitRateConfig) (web.Component, error) {
 		return nil, fmt.Errorf("limit_rate: %v requests in %v with a burst of %d: a request must take a nanosecond at least, and a burst a year at most", cfg.Rate, per, burst)
 	}
 	l := &rateLimit{
-		buckets: bucket.New(time.Duration(interval), burst, cmp.Or(cfg.Clients, 1<<16)), header: cfg.Header, start: time.Now(),
+		buckets: bucket.New(time.Duration(interval), burst, cmp.Or(cfg.Clients, 1<<16)), header: cfg.Header, fronts: cfg.Fronts, start: time.Now(),
 		policy: web.NewField("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, burst, seconds(time.Duration(interval*float64(burst))))),
 	}
 	return named("limit_rate", web.Pipe(l.handle)), nil
@@ -59,6 +60,7 @@ const maxRefill = 365 * 24 * time.Hour
 type rateLimit struct {
 	buckets *bucket.Buckets
 	header  string
+	fronts  bool      // header counts only from there
 	start   time.Time // of the clock that the buckets have
 	policy  web.Field
 }
@@ -78,7 +80,7 @@ func (l *rateLimit) handle(c *web.Conn) {
 
 // client is who has sent the request.
 func (l *rateLimit) client(c *web.Conn) bucket.Client {
-	if l.header != "" {
+	if l.header != "" && !(l.fronts && client.Peer(c.Context()) == "") {
 		if key := c.RequestHeader(l.header); key != "" {
 			return bucket.Client{Key: key}
 		}

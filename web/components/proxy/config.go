@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/web/components/internal/unit"
+	"weir/web/internal/client"
 )
 
 // Config says what upstreams there are, and how they are asked. The zero value of every field but Upstreams is a good one.
@@ -31,8 +32,9 @@ type Config struct {
 	// segments is answered by 400, since upstreams may resolve them in another way.
 	RawPath bool `hcl:"raw_path,optional"`
 
-	// Trusted are the proxies before this server whose word on X-Forwarded-* and Forwarded is passed on: addresses or prefixes,
-	// such as "10.0.0.0/8". Nil: there is none.
+	// Trusted are further fronts before this server whose word on X-Forwarded-* and Forwarded is passed on, beside those that the server
+	// trusts: addresses or prefixes, such as "10.0.0.0/8". A site says it in its block server instead, where it holds for all
+	// components. Nil: there is none.
 	Trusted []string `hcl:"trusted,optional"`
 
 	// UserField is a request field that tells upstreams who [web.User] is, such as "X-Remote-User"; the client's own is
@@ -83,7 +85,7 @@ type settings struct {
 	Config
 	dial, head, idle, aside, interval time.Duration
 	retries, maxFails                 int
-	trusted                           trusted
+	trusted                           client.Fronts
 	key                               keyOf
 	choose                            func(*pool, []*upstream, string) *upstream
 }
@@ -121,8 +123,8 @@ func read(cfg Config) (s settings, err error) {
 	if cfg.HealthPath != "" && !strings.HasPrefix(cfg.HealthPath, "/") {
 		return s, fmt.Errorf("proxy: health_path is %q, which is no path: write one such as \"/healthz\"", cfg.HealthPath)
 	}
-	if s.trusted, err = readTrusted(cfg.Trusted); err != nil {
-		return s, err
+	if s.trusted, err = client.ReadFronts(cfg.Trusted); err != nil {
+		return s, fmt.Errorf("proxy: %w", err)
 	}
 	if s.choose, err = readPolicy(cfg.Policy); err != nil {
 		return s, err

@@ -20,7 +20,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{Config{Upstreams: up, Policy: "best"}, "policy"},
 		{Config{Upstreams: up, HashBy: "address"}, "hash_by"},
 		{Config{Upstreams: up, Policy: "hash", HashBy: "header"}, "hash_by"},
-		{Config{Upstreams: up, Trusted: []string{"10.0.0.0/99"}}, "trusted"},
+		{Config{Upstreams: up, Trusted: []string{"10.0.0.0/99"}}, "proxy: trusted"},
 		{Config{Upstreams: up, DialTimeout: "soon"}, "dial_timeout"},
 		{Config{Upstreams: up, DialTimeout: "0s"}, "dial_timeout"},
 		{Config{Upstreams: up, IdleTimeout: "-1s"}, "idle_timeout"},

@@ -1,68 +1,31 @@
 package proxy
 
 import (
-	"fmt"
-	"net"
 	"net/http"
 	"net/http/httputil"
-	"net/netip"
 	"strings"
+
+	"weir/web/internal/client"
 )
 
-// trusted are the networks of proxies whose word counts.
-type trusted []netip.Prefix
-
-func readTrusted(texts []string) (trusted, error) {
-	var t trusted
-	for _, text := range texts {
-		p, err := netip.ParsePrefix(text)
-		if err != nil {
-			a, isAddr := netip.ParseAddr(text)
-			if isAddr != nil {
-				return nil, fmt.Errorf("proxy: trusted has %q, which is neither an address nor a prefix: write one such as \"10.0.0.0/8\"", text)
-			}
-			p = netip.PrefixFrom(a, a.BitLen())
-		}
-		t = append(t, p.Masked())
+// front is the address of the trusted front that passed a request on, "" when none did: the server has seen it, or it is one of
+// the component's own.
+func (p *Proxy) front(r *http.Request) string {
+	if peer := client.Peer(r.Context()); peer != "" {
+		return peer
 	}
-	return t, nil
+	if a, ok := client.Parse(r.RemoteAddr); ok && p.trusted.Has(a) {
+		return r.RemoteAddr
+	}
+	return ""
 }
 
-// has says whether an address is a trusted proxy's.
-func (t trusted) has(addr string) bool {
-	a, err := netip.ParseAddr(addr)
-	if err != nil {
-		return false
+// client is the address of the client: who has connected, or whom a front of the component's own names.
+func (p *Proxy) client(remote string, forwardedFor []string) string {
+	if a, ok := client.Parse(remote); ok {
+		return p.trusted.Client(a, forwardedFor).String()
 	}
-	a = a.Unmap().WithZone("")
-	for _, p := range t {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
-}
-
-// client is the address of the client: of who has connected, or the last in X-Forwarded-For that is no trusted proxy's.
-func (t trusted) client(remote string, forwardedFor []string) string {
-	addr := hostOf(remote)
-	hops := strings.Split(strings.Join(forwardedFor, ","), ",")
-	for t.has(addr) && len(hops) > 0 {
-		said := strings.TrimSpace(hops[len(hops)-1])
-		if _, err := netip.ParseAddr(said); err != nil {
-			break
-		}
-		addr, hops = said, hops[:len(hops)-1]
-	}
-	return addr
-}
-
-func hostOf(hostPort string) string {
-	host, _, err := net.SplitHostPort(hostPort)
-	if err != nil {
-		return hostPort
-	}
-	return host
+	return remote
 }
 
 // hyphens is how some upstreams read a field's name.
@@ -77,7 +40,8 @@ func told(name string) bool {
 // rewrite makes the request that upstreams get, apart from where it goes to.
 func (x *exchange) rewrite(r *httputil.ProxyRequest) {
 	in, out := r.In.Header, r.Out.Header
-	believed := x.p.trusted.has(hostOf(r.In.RemoteAddr))
+	front := x.p.front(r.In)
+	believed := front != ""
 	field := x.p.UserField
 	for name := range out {
 		if told(name) && !believed || field != "" && strings.EqualFold(hyphens(name), hyphens(field)) {
@@ -90,6 +54,10 @@ func (x *exchange) rewrite(r *httputil.ProxyRequest) {
 				out[name] = v
 			}
 		}
+	}
+	if believed { // it is the front that passed the request on
+		from := *r.In
+		from.RemoteAddr, r.In = front, &from
 	}
 	r.SetXForwarded()
 	if believed {

@@ -85,7 +85,7 @@ func (p *Proxy) Handle(c *web.Conn) {
 	}
 	if p.key != nil {
 		if x.key = p.key(c); x.key == "" {
-			x.key = p.trusted.client(c.RemoteAddr(), c.RequestHeaders("X-Forwarded-For"))
+			x.key = p.client(c.RemoteAddr(), c.RequestHeaders("X-Forwarded-For"))
 		}
 	}
 	web.FromHTTP(http.HandlerFunc(x.serve)).Handle(c)

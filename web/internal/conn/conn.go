@@ -94,6 +94,10 @@ type key struct{}
 // finds it (http.Server.ConnContext). Other connections leave ctx as it is.
 func NewContext(ctx context.Context, c net.Conn) context.Context {
 	switch c := c.(type) {
+	case *tls.Conn: // of HTTP/2
+		if l, ok := c.NetConn().(*Line); ok && l.place != nil {
+			return WithPlace(ctx, l.place)
+		}
 	case *TLS:
 		return context.WithValue(ctx, key{}, c.Conn)
 	case *Conn:

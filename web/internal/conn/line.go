@@ -12,8 +12,8 @@ type Line struct {
 	tcp    *net.TCPConn // the same when it is TCP
 	direct direct       // over tcp
 	watch  *Watch
-	closed func()
-	index  int // in watch.lines, guarded by watch.mu; -1: no longer there
+	place  *Place // nil: it is not counted
+	index  int    // in watch.lines, guarded by watch.mu; -1: no longer there
 
 	// By when, by the watch's clock, the read that is pending must end; 0 when none is or it may last.
 	readBy atomic.Int64
@@ -76,8 +76,8 @@ func (l *Line) writePieces(p []byte) (n int, err error) {
 // Close ends the line.
 func (l *Line) Close() error {
 	err := l.Conn.Close()
-	if l.watch.forget(l) && l.closed != nil {
-		l.closed()
+	if l.watch.forget(l) && l.place != nil {
+		l.place.Leave()
 	}
 	return err
 }

@@ -76,7 +76,14 @@ func (c *Conn) wait(p []byte) (int, error) {
 	now := &c.line.watch.clock
 	began := now.Load()
 	c.line.readBy.Store(c.latest(began))
+	idle := c.phase <= atIdle && c.line.place != nil
+	if idle {
+		c.line.place.Idle()
+	}
 	n, err := c.below(p)
+	if idle {
+		c.line.place.Asked()
+	}
 	c.line.readBy.Store(0)
 	if c.phase == atFirst && n > 0 {
 		c.line.used.Store(true)

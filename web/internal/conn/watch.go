@@ -97,10 +97,10 @@ func (w *Watch) Open() int {
 	return len(w.lines)
 }
 
-// Line takes a connection into the watch until it is closed. closed, if not nil, is called once then.
-func (w *Watch) Line(c net.Conn, closed func()) *Line {
+// Line takes a connection into the watch until it is closed. Its place, if not nil, is left then.
+func (w *Watch) Line(c net.Conn, place *Place) *Line {
 	tcp, _ := c.(*net.TCPConn)
-	l := &Line{Conn: c, tcp: tcp, watch: w, closed: closed, next: w.clock.Load() + int64(w.rules.Grace)/4}
+	l := &Line{Conn: c, tcp: tcp, watch: w, place: place, next: w.clock.Load() + int64(w.rules.Grace)/4}
 	if tcp != nil {
 		l.direct.over(tcp)
 	}
@@ -111,6 +111,9 @@ func (w *Watch) Line(c net.Conn, closed func()) *Line {
 	w.mu.Unlock()
 	if stopping {
 		l.tell()
+	}
+	if place != nil {
+		place.Opened(func() { l.Close() })
 	}
 	return l
 }

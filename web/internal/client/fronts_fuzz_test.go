@@ -1,0 +1,56 @@
+package client_test
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/web/internal/client"
+)
+
+// FuzzClient holds that nobody who is not trusted is believed: not who has connected, and nobody before the last that a trusted front names.
+func FuzzClient(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"192.0.2.1", "1.1.1.1"}, {"10.0.0.1", "6.6.6.6, 1.1.1.1, 10.2.3.4"}, {"10.0.0.1", "unknown, 10.1.1.1"}, {"10.0.0.1", ",,"},
+		{"::1", "2001:db8::1\n10.0.0.1"}, {"::ffff:10.0.0.1%eth0", "::ffff:1.1.1.1"}, {"10.0.0.1", "[::1]:80, \"::1\""},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	in, err := client.ReadFronts([]string{"10.0.0.0/8", "::1", "fd00::/8"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, remote, field string) {
+		peer, ok := client.Parse(remote)
+		if !ok {
+			return
+		}
+		lines := strings.Split(field, "\n")
+		got := in.Client(peer, lines)
+		var said []netip.Addr // the zero address for what is none
+		for hop := range strings.SplitSeq(strings.Join(lines, ","), ",") {
+			a, _ := client.Parse(strings.TrimSpace(hop))
+			said = append(said, a)
+		}
+		switch at := len(said) - 1; {
+		case got == peer:
+		case !in.Has(peer):
+			t.Fatalf("%v, which is not trusted, is taken for %v", peer, got)
+		case !slices.Contains(said, got):
+			t.Fatalf("%v is none of those named in %q", got, lines)
+		default:
+			for ; said[at] != got; at-- {
+				if !in.Has(said[at]) {
+					t.Fatalf("%v stands before %v, which is not trusted, in %q", got, said[at], lines)
+				}
+			}
+		}
+		if more := in.Client(peer, append([]string{"6.6.6.6"}, lines...)); !in.Has(got) && more != got {
+			t.Fatalf("%q was %v, and is %v when the client names somebody before", lines, got, more)
+		}
+		if one := in.Client(peer, []string{strings.Join(lines, ", ")}); one != got {
+			t.Fatalf("%q as one line: %v, as several: %v", lines, one, got)
+		}
+	})
+}

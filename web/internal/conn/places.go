@@ -1,0 +1,266 @@
+package conn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"weir/web/internal/client"
+)
+
+// Why a connection has no place.
+var (
+	ErrCrowded = errors.New("server: its client has as many connections open as one may have")
+	ErrFull    = errors.New("server: as many connections are open as may be")
+)
+
+// Places are those of the connections that a server has open, of whatever protocol: at most Most in all, and Each of one client. A
+// connection on which nothing is asked gives way to a new one, the longest idle first. Methods may be called from any goroutine.
+type Places struct {
+	most, each int // 0: no limit
+	exempt     client.Fronts
+	clock      *atomic.Int64 // of the watch: nanoseconds
+
+	wanted atomic.Bool   // somebody waits for room
+	room   chan struct{} // from a connection that ends or becomes idle -> to who waits; capacity 1, never closed
+
+	mu     sync.Mutex // guards what follows, and the indices of places
+	number uint64     // of the place that was given last
+	open   []*Place
+	of     map[netip.Prefix]int // open connections of a client, without those that are exempt
+	idle   []candidate          // found by the last look, the longest idle first
+}
+
+// candidate is a place that was idle when it was looked at.
+type candidate struct {
+	*Place
+	since int64
+}
+
+// batch is how many candidates a look at all connections finds, so that not every new connection costs one.
+const batch = 64
+
+// Place is one connection's.
+type Place struct {
+	of      *Places
+	network netip.Prefix // of its client; the zero prefix: it is not counted
+	number  uint64       // in the order of opening
+	index   int          // in of.open, guarded by of.mu; -1: no longer there
+	close   func()       // ends the connection; set before the place is first idle
+	since   atomic.Int64 // when it became idle, by the clock; 0: something is asked on it, or it was not told
+	streams atomic.Int64 // requests under way, where there may be several
+}
+
+// Places has the watch's connections count: at most most in all and each of one client, 0 being no limit. Those of loopback, of
+// Unix sockets and of fronts count in all only.
+func (w *Watch) Places(most, each int, fronts client.Fronts) *Places {
+	return &Places{most: most, each: each, exempt: fronts, clock: &w.clock, room: make(chan struct{}, 1), of: map[netip.Prefix]int{}}
+}
+
+// Take gives a connection from an address a place. When there is none it ends the longest idle connection: of the same client, if
+// that has as many as it may. If none is idle, the error is ErrCrowded or ErrFull.
+func (p *Places) Take(address string) (*Place, error) {
+	network := p.counted(address)
+	p.mu.Lock()
+	evicted, err := p.makeRoom(network)
+	var mine *Place
+	if err == nil {
+		p.number++
+		mine = &Place{of: p, network: network, number: p.number, index: len(p.open)}
+		p.open = append(p.open, mine)
+		if network.IsValid() {
+			p.of[network]++
+		}
+	}
+	p.mu.Unlock()
+	for _, e := range evicted {
+		e.close()
+	}
+	return mine, err
+}
+
+// counted is what a client's connections are counted by; the zero prefix: they are not.
+func (p *Places) counted(address string) netip.Prefix {
+	a, ok := client.Parse(address)
+	if !ok || a.IsLoopback() || p.exempt.Has(a) {
+		return netip.Prefix{}
+	}
+	return client.Network(address)
+}
+
+// makeRoom takes out what a new connection of a client takes the place of; the caller ends those. The caller holds mu.
+func (p *Places) makeRoom(network netip.Prefix) (evicted []*Place, err error) {
+	if p.each > 0 && network.IsValid() && p.of[network] >= p.each {
+		e := p.longestIdleOf(network)
+		if e == nil {
+			return nil, ErrCrowded
+		}
+		p.remove(e)
+		evicted = append(evicted, e)
+	}
+	if p.most > 0 && len(p.open) >= p.most {
+		e := p.longestIdle()
+		if e == nil {
+			return evicted, ErrFull
+		}
+		p.remove(e)
+		evicted = append(evicted, e)
+	}
+	return evicted, nil
+}
+
+// longer orders candidates: the longest idle first, of several the one that was opened first.
+func longer(a, b candidate) int {
+	return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.number, b.number))
+}
+
+// longestIdleOf is a client's longest idle connection, nil when none is idle. The caller holds mu.
+func (p *Places) longestIdleOf(network netip.Prefix) *Place {
+	var best candidate
+	for _, o := range p.open {
+		if since := o.since.Load(); since != 0 && o.network == network {
+			if c := (candidate{o, since}); best.Place == nil || longer(c, best) < 0 {
+				best = c
+			}
+		}
+	}
+	return best.Place
+}
+
+// longestIdle is the longest idle connection, nil when none is idle. The caller holds mu.
+func (p *Places) longestIdle() *Place {
+	for looked := false; ; looked = true {
+		for len(p.idle) > 0 {
+			c := p.idle[0]
+			p.idle = p.idle[1:]
+			if c.index >= 0 && c.Place.since.Load() == c.since {
+				return c.Place
+			}
+		}
+		if looked {
+			return nil
+		}
+		p.look()
+	}
+}
+
+// look finds the candidates. The caller holds mu.
+func (p *Places) look() {
+	var all []candidate
+	for _, o := range p.open {
+		if since := o.since.Load(); since != 0 {
+			all = append(all, candidate{o, since})
+		}
+	}
+	slices.SortFunc(all, longer)
+	p.idle = slices.Clone(all[:min(len(all), batch)])
+}
+
+// remove takes a place out, and reports whether it was in. The caller holds mu.
+func (p *Places) remove(o *Place) bool {
+	if o.index < 0 {
+		return false
+	}
+	last := len(p.open) - 1
+	p.open[o.index] = p.open[last]
+	p.open[o.index].index = o.index
+	p.open[last] = nil
+	p.open, o.index = p.open[:last], -1
+	if o.network.IsValid() {
+		if p.of[o.network]--; p.of[o.network] == 0 {
+			delete(p.of, o.network)
+		}
+	}
+	return true
+}
+
+// Open is how many connections are open.
+func (p *Places) Open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.open)
+}
+
+// Busy reports whether more than half of the places are taken.
+func (p *Places) Busy() bool { return p.most > 0 && p.Open() > p.most/2 }
+
+// Wait returns when there may be room, or done is closed, which it reports.
+func (p *Places) Wait(done <-chan struct{}) (closed bool) {
+	select {
+	case <-p.room:
+		return false
+	case <-done:
+		return true
+	}
+}
+
+// Want says whether somebody is about to wait for room, and then Take is to be tried once more before.
+func (p *Places) Want(wanted bool) { p.wanted.Store(wanted) }
+
+// tell wakes who waits for room.
+func (p *Places) tell() {
+	if !p.wanted.Load() {
+		return
+	}
+	select {
+	case p.room <- struct{}{}:
+	default:
+	}
+}
+
+// Opened says how the connection is ended. From then on it is idle until something is asked on it.
+func (o *Place) Opened(end func()) {
+	o.close = end
+	o.Idle()
+}
+
+// Idle says that nothing is asked on the connection.
+func (o *Place) Idle() {
+	o.since.Store(o.of.clock.Load())
+	o.of.tell()
+}
+
+// Asked says that something is.
+func (o *Place) Asked() { o.since.Store(0) }
+
+// Begin and End enclose a request, where several may be under way on a connection.
+func (o *Place) Begin() {
+	o.streams.Add(1)
+	o.Asked()
+}
+
+// End ends what Begin began.
+func (o *Place) End() {
+	if o.streams.Add(-1) > 0 {
+		return
+	}
+	o.Idle()
+	if o.streams.Load() > 0 { // another has begun meanwhile
+		o.Asked()
+	}
+}
+
+// Leave is called when the connection has ended. It may be called several times.
+func (o *Place) Leave() {
+	o.of.mu.Lock()
+	o.of.remove(o)
+	o.of.mu.Unlock()
+	o.of.tell()
+}
+
+type placed struct{}
+
+// WithPlace gives the requests of a connection on which several may be under way a context in which PlaceOf finds its place.
+func WithPlace(ctx context.Context, o *Place) context.Context {
+	return context.WithValue(ctx, placed{}, o)
+}
+
+// PlaceOf is the place of such a request's connection; nil: it has none.
+func PlaceOf(ctx context.Context) *Place {
+	o, _ := ctx.Value(placed{}).(*Place)
+	return o
+}

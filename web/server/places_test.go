@@ -1,0 +1,234 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+
+	"weir/internal/certificate/certtest"
+)
+
+// claimed is a listener whose connections seem to come from the addresses that the test gives, in turn.
+type claimed struct {
+	net.Listener
+	mu    sync.Mutex
+	froms []string
+}
+
+type claim struct {
+	net.Conn
+	from *net.TCPAddr
+}
+
+func (c claim) RemoteAddr() net.Addr { return c.from }
+
+func (l *claimed) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from, err := net.ResolveTCPAddr("tcp", l.froms[0])
+	if err != nil {
+		return nil, err
+	}
+	l.froms = l.froms[1:]
+	return claim{c, from}, nil
+}
+
+func claiming(t *testing.T, froms ...string) *claimed {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &claimed{Listener: l, froms: froms}
+}
+
+// asks asks on a connection, and reports whether it is answered.
+func asks(t *testing.T, c net.Conn) bool {
+	t.Helper()
+	if _, err := io.WriteString(c, get); err != nil {
+		return false
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+	}
+	if timedOut(err) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// gone reports whether the server has ended a connection, which it waits for.
+func gone(t *testing.T, c net.Conn) {
+	t.Helper()
+	if _, err := c.Read(make([]byte, 1)); err == nil || timedOut(err) {
+		t.Errorf("a connection that should have given way is still open: %v", err)
+	}
+}
+
+func TestTheLongestIdleConnectionGivesWayToANewOne(t *testing.T) {
+	s := start(t, Config{MaxConns: 3}, saying("here"))
+	idle := []net.Conn{dial(t, s.addr), dial(t, s.addr), dial(t, s.addr)}
+	for _, c := range idle {
+		if !asks(t, c) {
+			t.Fatal("a connection within the limit is not answered")
+		}
+	}
+	for i := range 2 { // each renewed by a request: they are idle for as long as the clock can tell
+		if c := dial(t, s.addr); !asks(t, c) {
+			t.Errorf("new connection %d is not answered, though all others are idle", i)
+		}
+		gone(t, idle[i])
+	}
+	if !asks(t, idle[2]) {
+		t.Error("the connection that was not the longest idle was ended")
+	}
+	if n := s.Connections(); n != 3 {
+		t.Errorf("%d connections are open, want 3", n)
+	}
+}
+
+func TestAClientHasSoManyConnectionsAtMost(t *testing.T) {
+	lines := make(chan string, 16)
+	many := []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.2:1", "192.0.2.1:3"}
+	l := claiming(t, append(many, "[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8::3]:1", "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3")...)
+	s := start(t, Config{Listener: l, MaxConns: 100, MaxConnsPerClient: 2, Trusted: []string{"10.0.0.0/8"}, ErrorLog: func(line string) { lines <- line }}, saying("here"))
+	var open []net.Conn
+	next := func() net.Conn {
+		c := dial(t, s.addr)
+		open = append(open, c)
+		if !asks(t, c) {
+			t.Errorf("connection %d is not answered", len(open))
+		}
+		return c
+	}
+	first := next()
+	for range 3 {
+		next()
+	}
+	gone(t, first) // its client has three; the other client's are left alone
+	for i, c := range open[1:] {
+		if !asks(t, c) {
+			t.Errorf("connection %d was ended", i+2)
+		}
+	}
+	sixth := next()
+	next()
+	next()
+	gone(t, sixth)
+	for range 6 {
+		next()
+	}
+	for i, c := range open[7:] {
+		if !asks(t, c) {
+			t.Errorf("connection %d of loopback, or of a front, was ended", i+8)
+		}
+	}
+}
+
+func TestAClientWhoseConnectionsAreAllBusyGetsNoMore(t *testing.T) {
+	entered, leave := make(chan struct{}, 4), make(chan struct{}) // from the handler; closed by the test
+	lines := make(chan string, 16)
+	l := claiming(t, "192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "192.0.2.2:1")
+	s := start(t, Config{Listener: l, MaxConns: 100, MaxConnsPerClient: 1, ErrorLog: func(line string) { lines <- line }}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		entered <- struct{}{}
+		<-leave
+	}))
+	busy := dial(t, s.addr)
+	io.WriteString(busy, get)
+	<-entered
+	gone(t, dial(t, s.addr))
+	gone(t, dial(t, s.addr))
+	if said := <-lines; !strings.Contains(said, "192.0.2.1/32 has 1 connections") || len(lines) != 0 {
+		t.Errorf("the operator was told %q and %d lines more, want one line that names the client", said, len(lines))
+	}
+	other := dial(t, s.addr)
+	io.WriteString(other, get)
+	<-entered
+	close(leave)
+	answer(t, bufio.NewReader(other))
+	answer(t, bufio.NewReader(busy))
+}
+
+// read asks for a page, and reads it whole.
+func read(c *http.Client, url string) error {
+	resp, err := c.Get(url)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
+}
+
+func TestConnectionsOfHTTP2And3Count(t *testing.T) {
+	a := certtest.New(t)
+	entered, leave := make(chan struct{}, 4), make(chan struct{}) // from the handler; closed by the test
+	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), HTTP3: true, MaxConns: 2}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/busy" {
+			entered <- struct{}{}
+			<-leave
+		}
+		io.WriteString(w, r.Proto)
+	}))
+	config := &tls.Config{RootCAs: a.Pool, ServerName: "weir.test", NextProtos: []string{"h3"}}
+	third := func() *quic.Conn {
+		c, err := quic.DialAddr(t.Context(), s.addr, config, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.CloseWithError(0, "") })
+		return c
+	}
+	ask := func(c *http.Client, path string) error { return read(c, "https://"+s.addr+path) }
+	over2 := browser(t, a, s.addr)
+	if _, body := fetch(t, over2); body != "HTTP/2.0" {
+		t.Fatalf("HTTP/2 is answered %q", body)
+	}
+	first := third()
+	wait(t, "HTTP/2's and HTTP/3's connection count", func() bool { return s.Connections() == 2 })
+	h3 := &http3.Transport{TLSClientConfig: config}
+	defer h3.Close()
+	over3 := &http.Client{Transport: h3, Timeout: patience}
+	if err := ask(over3, "/"); err != nil {
+		t.Errorf("a new connection of HTTP/3 while others are idle: %v", err)
+	}
+	if err := ask(over3, "/"); err != nil {
+		t.Errorf("another request on it: %v", err)
+	}
+	second := third() // the first two have given way: now over3's is the longest idle
+	<-first.Context().Done()
+	ended := make(chan error, 1) // from the request to the test, one
+	go func() { ended <- ask(over2, "/busy") }()
+	<-entered // on a new connection of HTTP/2: over3's gave way
+	if n := s.Connections(); n != 2 {
+		t.Errorf("%d connections are open, want 2", n)
+	}
+	if err := ask(over2, "/"); err != nil {
+		t.Errorf("a second stream: %v", err)
+	}
+	last := third() // second is idle; a connection with a stream under way is not
+	<-second.Context().Done()
+	if err := context.Cause(second.Context()); !errors.As(err, new(*quic.ApplicationError)) {
+		t.Errorf("a connection of HTTP/3 that gave way ended with %v, want an application's error", err)
+	}
+	close(leave)
+	if err := <-ended; err != nil {
+		t.Errorf("a connection of HTTP/2 with a request under way was ended: %v", err)
+	}
+	_ = last
+}
