@@ -44,10 +44,10 @@ func ReadRoom(dir string, which data.Room) (RoomState, error) {
 	if err != nil {
 		return RoomState{}, fmt.Errorf("%w: %s", ErrNoRoom, which.Name)
 	}
-	r := &room{ranks: map[string]string{}, flags: "nt", made: info.ModTime(), path: filepath.Join(path, "state")}
+	r := &room{settings: newSettings(info.ModTime()), path: filepath.Join(path, "state")}
 	r.name = which.Name
 	err = r.readState()
-	s := RoomState{Name: r.name, Made: r.made, Topic: r.topic, TopicBy: r.topicBy, TopicAt: r.topicAt, Flags: r.flags, Key: r.key, Limit: r.limit, Ranks: r.ranks, Bans: []string{}}
+	s := RoomState{Name: r.name, Made: r.made, Topic: r.topic, TopicBy: r.topicBy, TopicAt: r.topicAt, Flags: r.flags, Key: r.joinKey, Limit: r.limit, Ranks: r.ranks, Bans: []string{}}
 	for _, b := range r.bans {
 		s.Bans = append(s.Bans, b.mask)
 	}
@@ -92,35 +92,23 @@ func (s *Service) ChangeRoom(name string, c RoomChange) error {
 	if err != nil {
 		return err
 	}
-	by := &agent{}
-	author := &session{svc: s, conn: by}
-	s.locked(func() {
-		if err = r.mayChange(); err != nil {
-			return
+	return s.putAndWait(func(author *session) error {
+		if err := r.mayChange(); err != nil {
+			return err
 		}
-		if c.Key != nil {
-			s.giveKey(r, *c.Key)
-		}
-		for account, ranks := range c.Ranks {
-			s.giveRanks(r, account, ranks)
-		}
+		r.put(post{from: author, last: true, change: func(d *draft) {
+			if c.Key != nil {
+				s.giveKey(r, d, *c.Key)
+			}
+			for account, ranks := range c.Ranks {
+				s.giveRanks(r, d, account, ranks)
+			}
+		}})
 		if c.Topic != nil {
 			s.giveTopic(r, author, irc.Cut(*c.Topic, irc.MaxTopic))
-		} else {
-			r.stateless = true
-			s.wants(&r.feed)
 		}
+		return nil
 	})
-	if err == nil {
-		err = s.reaches(&r.feed)
-	}
-	if err != nil {
-		return err
-	}
-	if by.refused.Load() {
-		return errors.New("chat: the disk did not take it")
-	}
-	return nil
 }
 
 // mayChange says why an administrator cannot change the room now. The caller holds the lock.
@@ -172,19 +160,20 @@ func (s *Service) serverNews(command string, params ...string) *news {
 	return &news{tags: irc.AppendTime(nil, s.o.Now()), body: irc.AppendLine(nil, s.o.Name, command, params...)}
 }
 
-func (s *Service) giveKey(r *room, key string) {
-	switch {
-	case key == r.key:
-	case key == "":
-		s.serverNews("MODE", r.name, "-k", "*").toRoom(r)
-	default:
-		s.serverNews("MODE", r.name, "+k", key).toRoom(r)
+func (s *Service) giveKey(r *room, d *draft, key string) {
+	if key == d.joinKey {
+		return
 	}
-	r.key = key
+	d.joinKey = key
+	words := []string{"+k", key}
+	if key == "" {
+		words = []string{"-k", "*"}
+	}
+	d.once(func() { s.serverNews("MODE", r.name, words[0], words[1]).toRoom(r) })
 }
 
 // giveRanks changes the ranks of an account, and of whoever is there as it.
-func (s *Service) giveRanks(r *room, account, changes string) {
+func (s *Service) giveRanks(r *room, d *draft, account, changes string) {
 	key, on := irc.Fold(account), true
 	for i := range len(changes) {
 		rank := changes[i]
@@ -192,14 +181,17 @@ func (s *Service) giveRanks(r *room, account, changes string) {
 			on = rank == '+'
 			continue
 		}
-		if r.ranks[key] = setLetter(r.ranks[key], rank, on, irc.RoomRanks); r.ranks[key] == "" {
-			delete(r.ranks, key)
-		}
-		for u, m := range r.members {
-			if irc.Fold(u.account) == key && strings.IndexByte(m.ranks, rank) >= 0 != on {
-				m.ranks = setLetter(m.ranks, rank, on, irc.RoomRanks)
-				s.serverNews("MODE", r.name, map[bool]string{true: "+", false: "-"}[on]+string(rank), u.nick).toRoom(r)
-			}
+		d.rank(key, setLetter(d.ranks[key], rank, on, irc.RoomRanks))
+		d.once(func() { s.rankMembers(r, key, rank, on) })
+	}
+}
+
+// rankMembers gives or takes a rank of those in a room who are an account, and tells the room.
+func (s *Service) rankMembers(r *room, account string, rank byte, on bool) {
+	for u, m := range r.members {
+		if irc.Fold(u.account) == account && strings.IndexByte(m.ranks, rank) >= 0 != on {
+			m.ranks = setLetter(m.ranks, rank, on, irc.RoomRanks)
+			s.serverNews("MODE", r.name, map[bool]string{true: "+", false: "-"}[on]+string(rank), u.nick).toRoom(r)
 		}
 	}
 }
@@ -209,16 +201,40 @@ func (s *Service) giveTopic(r *room, author *session, text string) {
 	by, now := s.o.Name, s.o.Now()
 	r.put(post{from: author, last: true,
 		entry: log.Entry{Time: now, Body: ":" + by + " TOPIC " + r.name + " :" + text},
-		apply: func() {
-			r.topic, r.topicBy, r.topicAt = text, by, now
+		change: func(d *draft) {
+			d.topic, d.topicBy, d.topicAt = text, by, now
 		}})
 }
 
-// agent is the connection of an administrator's session: all that it may be told is that something was refused.
-type agent struct{ refused atomic.Bool }
+// errNotStored is what somebody is told whose change the disk refused. The log has the reason.
+var errNotStored = errors.New("chat: the disk did not take it")
+
+// putAndWait has the server itself change feeds: put is called under the lock with the session that posts come from. It returns when all of
+// them are done: nil if they hold. It must not be called with the lock.
+func (s *Service) putAndWait(put func(author *session) error) (err error) {
+	by := &agent{done: make(chan struct{}, 1)}
+	author := &session{svc: s, conn: by}
+	author.pending.Add(1) // until all are put
+	author.waiting.Store(true)
+	s.locked(func() { err = put(author) })
+	if author.pending.Add(-1) == 0 && author.waiting.Swap(false) {
+		return err // there were none, or they are done already
+	}
+	<-by.done // settle is called for every post, whatever becomes of it
+	if err == nil && by.refused.Load() {
+		err = errNotStored
+	}
+	return err
+}
+
+// agent is the connection of a session of the server's own: all that it may be told is that something was refused.
+type agent struct {
+	refused atomic.Bool
+	done    chan struct{} // settle -> putAndWait: all posts are done; capacity 1: settle does not wait
+}
 
 func (a *agent) Send([]byte) bool     { a.refused.Store(true); return true }
-func (a *agent) Post()                {}
+func (a *agent) Post()                { a.done <- struct{}{} }
 func (a *agent) Close()               {}
 func (a *agent) RemoteAddr() net.Addr { return nil }
 

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"weir/chat/log"
@@ -10,8 +11,8 @@ import (
 
 // The way of a message is one stage of a net, four at once, in which a feed is once at most, so that its batches come in order:
 //
-//  1. commit takes what is pending, appends it to the log in one write and one sync, and writes the room's state when
-//     that changed: a topic is on the disk as both before anybody is shown it.
+//  1. commit takes what is pending, writes the room's state if that changes, and appends lines to the log in one write and one sync: a topic
+//     is on the disk as both before anybody is shown it.
 //  2. deliver hands it to everybody who is there: see deliver.go.
 //  3. When something is pending again, the feed is put back.
 //
@@ -32,7 +33,7 @@ func (s *Service) carry(f *feed, _ *flow.Out[*feed]) {
 	s.deliveries.Put(d)
 }
 
-// commit has the disk take what is pending.
+// commit has the disk take what is pending: what changes the room first, see change.go, then what the log has a line of.
 func (s *Service) commit(f *feed) {
 	s.mu.Lock()
 	f.taken, f.pending = f.pending, f.taken[:0]
@@ -40,8 +41,16 @@ func (s *Service) commit(f *feed) {
 	s.mu.Unlock()
 	f.entries = f.entries[:0]
 	for i := range f.taken {
+		changes = changes || f.taken[i].change != nil
+	}
+	var d *draft
+	if changes {
+		d = f.changeRoom()
+	}
+	lines := false // some are changes too
+	for i := range f.taken {
 		f.entries = append(f.entries, f.taken[i].entry)
-		changes = changes || f.taken[i].apply != nil
+		lines = lines || f.taken[i].change != nil
 	}
 	f.batch, f.err = log.Batch{}, nil
 	if len(f.entries) > 0 {
@@ -49,22 +58,12 @@ func (s *Service) commit(f *feed) {
 		f.batch, f.err = f.log.Append(f.entries)
 		s.o.Committed(time.Since(began), f.err)
 	}
-	if changes {
-		s.writeState(f, f.change())
+	if f.err != nil && lines {
+		d = f.retract()
 	}
-}
-
-// change has what was stored hold, and returns what the room is then.
-func (f *feed) change() (state []byte) {
-	f.svc.mu.Lock()
-	defer f.svc.mu.Unlock()
-	for i := range f.taken {
-		if apply := f.taken[i].apply; apply != nil && f.err == nil {
-			apply()
-		}
+	if d != nil {
+		f.hold(d)
 	}
-	f.stateless = false
-	return f.room.state()
 }
 
 // lost settles a feed that fell out of the net: a stage panicked, or the service stops.
@@ -74,13 +73,13 @@ func (s *Service) lost(f *feed, why error) {
 	}
 	s.o.Log.Error("messages lost before they were acknowledged, or not delivered to all", "log", f.key, "error", why)
 	s.mu.Lock()
-	posts := append(f.taken, f.pending...)
+	posts := slices.Concat(f.changes, f.taken, f.pending)
 	stored := 0
 	if f.sending {
 		stored = len(f.taken)
 		f.breakOff()
 	}
-	f.taken, f.pending = nil, nil
+	f.changes, f.taken, f.pending = nil, nil, nil
 	f.queued = false
 	s.mu.Unlock()
 	f.refuse(posts[stored:], why)

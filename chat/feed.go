@@ -37,7 +37,8 @@ type feed struct {
 
 	// Owned by the stage that has the feed.
 	entries []log.Entry
-	taken   []post // of the batch under way
+	taken   []post // of the batch under way; once it is committed, those that have a line in the log
+	changes []post // of the batch under way, those that have none
 	batch   log.Batch
 	err     error  // why the batch was refused
 	stamp   uint64 // of its delivery
@@ -47,10 +48,12 @@ type feed struct {
 type post struct {
 	from  *session
 	label string
-	entry log.Entry
-	text  bool   // an echo goes only to who asked for echoes: PRIVMSG, NOTICE, TAGMSG
-	last  bool   // of a message of several lines, or of one
-	apply func() // called by commit under Service.mu once it is durable, to change the room; nil: nothing
+	entry log.Entry // for the log; without a Body there is none
+	text  bool      // an echo goes only to who asked for echoes: PRIVMSG, NOTICE, TAGMSG
+	last  bool      // of a message of several lines, or of one
+
+	change  func(*draft) // has the draft say what the room is to be, called under Service.mu; nil: it stays. See change.go
+	command string       // of a change: what is refused if the disk does
 }
 
 // seat is a session's place at a feed.
@@ -78,8 +81,10 @@ func (f *feed) put(posts ...post) {
 	}
 	f.pending = append(f.pending, posts...)
 	f.svc.wants(f)
-	if len(posts) > 0 {
-		f.svc.counts.messages.Add(int64(len(posts)))
+	for i := range posts {
+		if posts[i].entry.Body != "" {
+			f.svc.counts.messages.Add(1)
+		}
 	}
 }
 

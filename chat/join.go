@@ -41,6 +41,9 @@ func (s *session) join(name, key string) {
 			r, err = s.svc.openRoom(elsewhere.now)
 		}
 	}
+	if err == nil {
+		err = s.found(r, key)
+	}
 	var seats []*seat
 	s.svc.locked(func() {
 		switch {
@@ -77,10 +80,43 @@ func (s *Service) bringIn(seat *seat) {
 	to.catchUp(seat)
 }
 
+// found makes the user the operator of a room that nobody has, durably, if it is about to come in as the first. It runs at the desk.
+func (s *session) found(r *room, key string) error {
+	account, founds := "", false
+	mayFound := func() bool {
+		code, _ := s.keptOut(r, key)
+		return code == "" && len(r.members) == 0 && len(r.ranks) == 0
+	}
+	s.svc.locked(func() {
+		if founds = s.user != nil && !s.gone && s.user.account != "" && mayFound(); founds {
+			account = irc.Fold(s.user.account)
+		}
+	})
+	if !founds {
+		return nil
+	}
+	return s.svc.putAndWait(func(author *session) error {
+		r.put(post{from: author, last: true, change: func(d *draft) {
+			if len(r.members) == 0 && len(d.ranks) == 0 { // of several who come at once it is the first
+				d.rank(account, "o")
+			}
+		}})
+		return nil
+	})
+}
+
 // mayJoin says whether the user may come in, and tells it if not.
 func (s *session) mayJoin(r *room, key string) bool {
+	code, why := s.keptOut(r, key)
+	if code != "" {
+		s.num(code, r.name, why)
+	}
+	return code == ""
+}
+
+// keptOut is why the user may not come in, as a numeric says it; "" if it may.
+func (s *session) keptOut(r *room, key string) (code, why string) {
 	u := s.user
-	code, why := "", ""
 	switch invited := u.invited[r]; {
 	case r.deleted:
 		code, why = irc.ErrNoSuchChannel, "It is being deleted: join again to have a new one"
@@ -91,31 +127,23 @@ func (s *session) mayJoin(r *room, key string) bool {
 		code, why = irc.ErrBannedFromChan, "Cannot join channel (+b): you are banned"
 	case r.has('i') && !invited:
 		code, why = irc.ErrInviteOnly, "Cannot join channel (+i): you need an invite"
-	case r.key != "" && r.key != key && !invited:
+	case r.joinKey != "" && r.joinKey != key && !invited:
 		code, why = irc.ErrBadChannelKey, "Cannot join channel (+k): wrong key"
 	case r.limit > 0 && len(r.members) >= r.limit && !invited:
 		code, why = irc.ErrChannelIsFull, "Cannot join channel (+l): it is full"
 	}
-	if code != "" {
-		s.num(code, r.name, why)
-	}
-	return code == ""
+	return code, why
 }
 
 // enter makes the user a member, with a seat for each of its sessions, the first of which is this one's. They are live once they have caught up.
 func (s *session) enter(r *room) (seats []*seat) {
-	svc, u := s.svc, s.user
+	u := s.user
 	m := &member{user: u}
 	if u.account != "" {
 		m.ranks = r.ranks[irc.Fold(u.account)]
 	}
-	if len(r.members) == 0 && len(r.ranks) == 0 { // the first to come to a room that nobody has
+	if u.account == "" && len(r.members) == 0 && len(r.ranks) == 0 { // a guest who is the first in a room that nobody has; of accounts see found
 		m.ranks = "o"
-		if u.account != "" {
-			r.ranks[irc.Fold(u.account)] = "o"
-			r.stateless = true
-			svc.wants(&r.feed)
-		}
 	}
 	r.members[u] = m
 	u.rooms[r] = m

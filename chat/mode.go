@@ -71,26 +71,44 @@ func (s *session) roomMode(m *irc.Message) {
 		return
 	}
 	changes, unknown := irc.Changes(m.Params[1:])
-	for _, c := range unknown {
-		s.num(irc.ErrUnknownMode, string(rune(c)), "is unknown mode char to me")
-	}
 	if len(changes) == 1 && changes[0].Mode == 'b' && changes[0].Param == "" {
+		s.unknownModes(unknown)
 		s.banList(r)
 		return
 	}
 	if len(changes) == 0 || s.roomOfOps(r.name) == nil {
+		s.unknownModes(unknown)
+		return
+	}
+	s.change(r, "MODE", func(to *session, d *draft) {
+		to.unknownModes(unknown)
+		to.planModes(r, d, changes, s)
+	})
+}
+
+func (s *session) unknownModes(letters []byte) {
+	for _, c := range letters {
+		s.num(irc.ErrUnknownMode, string(rune(c)), "is unknown mode char to me")
+	}
+}
+
+// planModes plans changes that asker has asked for. The session is the one that collects its replies.
+func (s *session) planModes(r *room, d *draft, changes []irc.Change, asker *session) {
+	if in := r.members[s.user]; !s.user.oper && (in == nil || strings.IndexByte(d.ranksOf(in), 'o') < 0) { // no more, since the command came
+		s.num(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
 		return
 	}
 	var done []irc.Change
 	for _, c := range changes {
-		if c, ok := s.changeRoom(r, c); ok {
+		if c, ok := s.planMode(r, d, c); ok {
 			done = append(done, c)
 		}
 	}
 	if len(done) > 0 {
-		s.svc.news(s.user, s, "MODE", append([]string{r.name}, irc.FormatChanges(done)...)...).toRoom(r)
-		r.stateless = true
-		s.svc.wants(&r.feed)
+		d.once(func() {
+			words := append([]string{r.name}, irc.FormatChanges(done)...)
+			s.svc.news(s.user, nil, "MODE", words...).tellChange(r, asker, s)
+		})
 	}
 }
 
@@ -101,34 +119,34 @@ func (s *session) banList(r *room) {
 	s.num(irc.RplEndOfBanList, r.name, "End of channel ban list")
 }
 
-// changeRoom makes one change, and returns it as others see it; ok is false when nothing changed.
-func (s *session) changeRoom(r *room, c irc.Change) (_ irc.Change, ok bool) {
+// planMode plans one change, and returns it as others see it; ok is false when nothing changes.
+func (s *session) planMode(r *room, d *draft, c irc.Change) (_ irc.Change, ok bool) {
 	switch c.Mode {
 	case 'b':
-		return s.changeBan(r, c)
+		return s.planBan(r, d, c)
 	case 'k':
-		return s.changeKey(r, c)
+		return s.planKey(r, d, c)
 	case 'l':
 		n := number(c.Param)
 		if c.On && n <= 0 {
 			s.num(irc.ErrInvalidModeParam, r.name, "l", irc.Word(irc.Cut(c.Param, 32)), "A limit is a number above 0")
 		}
-		if c.On == (n == 0) || n < 0 || r.limit == n {
+		if c.On == (n == 0) || n < 0 || d.limit == n {
 			return c, false
 		}
-		r.limit = n
+		d.limit = n
 		return c, true
 	case 'o', 'v':
-		return s.changeRank(r, c)
+		return s.planRank(r, d, c)
 	}
-	if r.has(c.Mode) == c.On {
+	if d.has(c.Mode) == c.On {
 		return c, false
 	}
-	r.flags = setLetter(r.flags, c.Mode, c.On, irc.RoomFlags)
+	d.flags = setLetter(d.flags, c.Mode, c.On, irc.RoomFlags)
 	return c, true
 }
 
-func (s *session) changeBan(r *room, c irc.Change) (irc.Change, bool) {
+func (s *session) planBan(r *room, d *draft, c irc.Change) (irc.Change, bool) {
 	if c.Param == "" {
 		return c, false
 	}
@@ -137,24 +155,24 @@ func (s *session) changeBan(r *room, c irc.Change) (irc.Change, bool) {
 		return c, false
 	}
 	c.Param = irc.Cut(irc.CleanMask(c.Param), 128)
-	i := slices.IndexFunc(r.bans, func(b ban) bool { return irc.Fold(b.mask) == irc.Fold(c.Param) })
+	i := slices.IndexFunc(d.bans, func(b ban) bool { return irc.Fold(b.mask) == irc.Fold(c.Param) })
 	switch {
-	case c.On && i < 0 && len(r.bans) < maxBans:
-		r.bans = append(r.bans, ban{c.Param, s.user.nick, s.svc.o.Now()})
+	case c.On && i < 0 && len(d.bans) < maxBans:
+		d.bans = append(d.bans, ban{c.Param, s.user.nick, s.svc.o.Now()})
 		return c, true
 	case c.On && i < 0:
 		s.num(irc.ErrBanListFull, r.name, "b", "Channel ban list is full")
 	case !c.On && i >= 0:
-		r.bans = slices.Delete(r.bans, i, i+1)
+		d.bans = slices.Delete(d.bans, i, i+1)
 		return c, true
 	}
 	return c, false
 }
 
-func (s *session) changeKey(r *room, c irc.Change) (irc.Change, bool) {
+func (s *session) planKey(r *room, d *draft, c irc.Change) (irc.Change, bool) {
 	switch {
-	case !c.On && r.key != "":
-		r.key, c.Param = "", "*"
+	case !c.On && d.joinKey != "":
+		d.joinKey, c.Param = "", "*"
 		return c, true
 	case !c.On:
 		return c, false
@@ -162,26 +180,25 @@ func (s *session) changeKey(r *room, c irc.Change) (irc.Change, bool) {
 		s.num(irc.ErrInvalidKey, r.name, "Key is not well-formed")
 		return c, false
 	}
-	r.key = c.Param
+	d.joinKey = c.Param
 	return c, true
 }
 
-// changeRank gives or takes a rank. An account keeps it when it is not there.
-func (s *session) changeRank(r *room, c irc.Change) (irc.Change, bool) {
+// planRank gives or takes a rank. An account keeps it when it is not there.
+func (s *session) planRank(r *room, d *draft, c irc.Change) (irc.Change, bool) {
 	u := s.svc.find(c.Param)
 	if u == nil || r.members[u] == nil {
 		s.num(irc.ErrUserNotIn, irc.Cut(c.Param, irc.MaxNick), r.name, "They aren't on that channel")
 		return c, false
 	}
-	m := r.members[u]
-	if strings.IndexByte(m.ranks, c.Mode) >= 0 == c.On {
+	ranks := d.ranksOf(r.members[u])
+	if strings.IndexByte(ranks, c.Mode) >= 0 == c.On {
 		return c, false
 	}
-	m.ranks = setLetter(m.ranks, c.Mode, c.On, irc.RoomRanks)
+	ranks = setLetter(ranks, c.Mode, c.On, irc.RoomRanks)
+	d.members[u] = ranks
 	if u.account != "" {
-		if r.ranks[irc.Fold(u.account)] = m.ranks; m.ranks == "" {
-			delete(r.ranks, irc.Fold(u.account))
-		}
+		d.rank(irc.Fold(u.account), ranks)
 	}
 	c.Param = u.nick
 	return c, true

@@ -9,6 +9,7 @@ import (
 	"weir/chat/data"
 	"weir/chat/irc"
 	"weir/chat/log"
+	"weir/internal/durable"
 )
 
 // A room may be given another name (draft/channel-rename). Its folder is renamed, so the log goes on with its id, its msgids and the
@@ -51,14 +52,15 @@ func (s *session) cmdRename(m *irc.Message) {
 
 // respell changes the letters of a room's name from small to capital or back.
 func (s *session) respell(r *room, name, why string) {
-	change := s.svc.news(s.user, s, "RENAME", r.name, name, why)
-	r.name, r.stateless = name, true
-	s.svc.wants(&r.feed)
-	for _, seat := range r.seats {
-		if seat.session.has(irc.CapRename) {
-			change.tell(seat.session)
-		}
-	}
+	s.change(r, "RENAME", func(to *session, d *draft) {
+		old := d.name
+		d.name = name
+		d.once(func() {
+			n := s.svc.news(to.user, nil, "RENAME", old, name, why)
+			n.need = irc.CapRename
+			n.tellChange(r, s, to)
+		})
+	})
 }
 
 // renameRoom runs at the desk. What is said meanwhile waits, and is stored under the new name.
@@ -79,8 +81,14 @@ func (s *session) renameRoom(old, name, why string) {
 		return
 	}
 	err := r.settle()
+	var d *draft
 	if err == nil {
-		err = data.Rename(svc.dir, old, name)
+		svc.locked(func() {
+			d = r.draft()
+			d.name = name
+			d.former = append(slices.DeleteFunc(d.former, func(f string) bool { return f == irc.Fold(name) }), irc.Fold(r.name))
+		})
+		err = svc.storeRename(old, d)
 	}
 	svc.locked(func() {
 		switch r.moving = false; {
@@ -90,7 +98,7 @@ func (s *session) renameRoom(old, name, why string) {
 			s.complain(&r.feed, err)
 			s.fail("RENAME", "CANNOT_RENAME", r.name, name, publicError(err))
 		default:
-			svc.renamed(r, name)
+			svc.renamed(r, d)
 			s.tellRenamed(r, old, why)
 		}
 		if len(r.pending) > 0 || r.stateless {
@@ -115,15 +123,28 @@ func (r *room) settle() error {
 	}
 }
 
+// storeRename has the disk take a new name: the folder's, and that in its state. If it does not, the room has its old one.
+func (s *Service) storeRename(old string, d *draft) error {
+	if err := data.Rename(s.dir, old, d.name); err != nil {
+		return err
+	}
+	err := durable.ReplaceFile(s.statePath(d.name), d.state(s.o.Name, d.name), 0o600)
+	if err != nil {
+		err = errors.Join(err, data.Undo(s.dir, old, d.name))
+	}
+	return err
+}
+
 // renamed takes over the new name. The caller holds the lock.
-func (s *Service) renamed(r *room, name string) {
-	was := irc.Fold(r.name)
-	delete(s.rooms, was)
+func (s *Service) renamed(r *room, d *draft) {
+	name := d.name
+	delete(s.rooms, irc.Fold(r.name))
 	s.rooms[irc.Fold(name)] = r
-	r.name, r.path, r.renamed, r.stateless, r.indexed = name, s.statePath(name), s.o.Now(), true, 0
-	r.former = append(slices.DeleteFunc(r.former, func(f string) bool { return f == irc.Fold(name) }), was)
+	r.settings, r.name, r.path, r.renamed, r.indexed = d.settings, name, s.statePath(name), s.o.Now(), 0
 	for i := range r.pending {
-		r.pending[i].entry.Body = retarget(r.pending[i].entry.Body, name)
+		if p := &r.pending[i]; p.entry.Body != "" {
+			p.entry.Body = retarget(p.entry.Body, name)
+		}
 	}
 }
 

@@ -47,6 +47,10 @@ func (s *session) refusal(f *feed, p post, why error) []byte {
 	}
 	s.svc.mu.Unlock()
 	line := irc.AppendLine(nil, s.svc.o.Name, irc.ErrCannotSend, nick, name, text)
+	if p.change != nil {
+		line = irc.AppendLine(nil, s.svc.o.Name, "FAIL", p.command, "TEMPORARILY_UNAVAILABLE", name,
+			"It was not stored, and stays as it is: "+publicError(why))
+	}
 	if p.label != "" {
 		return appendLabeled(nil, p.label, line)
 	}

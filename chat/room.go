@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,32 +17,18 @@ import (
 // room is a room that is open. Guarded by Service.mu, but for its feed.
 type room struct {
 	feed
-	path    string // of its state file
-	members map[*user]*member
-	made    time.Time
-	renamed time.Time // when it got its name, if that was since it was opened
-	former  []string  // folded names that it had
-
-	topic, topicBy string
-	topicAt        time.Time
-	flags          string // of irc.RoomFlags
-	key            string
-	limit          int
-	bans           []ban
-	ranks          map[string]string // by folded account: of irc.RoomRanks
-	deleted        bool              // by an administrator: nobody may enter
-	metadata       map[string]string // see metadata.go
+	settings
+	path     string // of its state file
+	members  map[*user]*member
+	renamed  time.Time         // when it got its name, if that was since it was opened
+	deleted  bool              // by an administrator: nobody may enter
+	metadata map[string]string // see metadata.go
 }
 
 // member is a user in a room.
 type member struct {
 	user  *user
 	ranks string // of irc.RoomRanks, highest first
-}
-
-type ban struct {
-	mask, by string
-	at       time.Time
 }
 
 func (m *member) op() bool    { return strings.Contains(m.ranks, "o") }
@@ -63,8 +48,6 @@ func (m *member) prefix(all bool) string {
 	return p
 }
 
-func (r *room) has(flag byte) bool { return strings.IndexByte(r.flags, flag) >= 0 }
-
 // sees says whether a user may know that the room is there.
 func (r *room) sees(u *user) bool { return !r.has('s') || r.members[u] != nil || u.oper }
 
@@ -80,22 +63,6 @@ func (r *room) remove(u *user) {
 	for _, s := range u.sessions {
 		r.stand(s)
 	}
-}
-
-// modes are the room's modes as 324 shows them; the key is shown to members only.
-func (r *room) modes(member bool) []string {
-	words := []string{"+" + r.flags}
-	if r.key != "" {
-		words[0] += "k"
-		if words = append(words, "*"); member {
-			words[1] = r.key
-		}
-	}
-	if r.limit > 0 {
-		words[0] += "l"
-		words = append(words, strconv.Itoa(r.limit))
-	}
-	return words
 }
 
 var errRooms = errors.New("there are as many rooms as there may be")
@@ -120,7 +87,7 @@ func (s *Service) openRoom(name string) (*room, error) {
 	if now, ok := data.Renamed(s.dir, name); ok {
 		return nil, &renamedError{now}
 	}
-	r = &room{members: map[*user]*member{}, ranks: map[string]string{}, flags: "nt", made: s.o.Now()}
+	r = &room{members: map[*user]*member{}, settings: newSettings(s.o.Now())}
 	if err := s.openFeed(&r.feed, filepath.Join(data.Rooms, data.Folder(name)), name); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 
 	"weir/chat/irc"
-	"weir/internal/durable"
 )
 
 // The state of a room: what it is now, in IRC lines, in the file state beside its log. Names are in the room's own spelling:
@@ -26,24 +25,23 @@ import (
 //	:weir.chat MODE #Room +o alice               an account
 //	:alice MODE #Room +b mask 1763730000
 
-// state is the room's state file. The caller holds the lock.
-func (r *room) state() []byte {
-	server := r.svc.o.Name
-	b := irc.AppendLine(nil, server, "CREATED", r.name, epoch(r.made))
-	for _, name := range r.former {
-		b = irc.AppendLine(b, server, "RENAMED", r.name, name)
+// state is the state file of a room of these settings.
+func (x *settings) state(server, name string) []byte {
+	b := irc.AppendLine(nil, server, "CREATED", name, epoch(x.made))
+	for _, former := range x.former {
+		b = irc.AppendLine(b, server, "RENAMED", name, former)
 	}
-	if r.topic != "" {
-		b = irc.AppendLine(b, r.topicBy, "TOPIC", r.name, r.topic)
-		b = irc.AppendLine(b, server, irc.RplTopicWhoTime, r.name, r.topicBy, epoch(r.topicAt))
+	if x.topic != "" {
+		b = irc.AppendLine(b, x.topicBy, "TOPIC", name, x.topic)
+		b = irc.AppendLine(b, server, irc.RplTopicWhoTime, name, x.topicBy, epoch(x.topicAt))
 	}
-	b = irc.AppendLine(b, server, "MODE", append([]string{r.name}, r.modes(true)...)...)
-	for _, account := range slices.Sorted(maps.Keys(r.ranks)) {
-		ranks := r.ranks[account]
-		b = irc.AppendLine(b, server, "MODE", append([]string{r.name, "+" + ranks}, repeat(account, len(ranks))...)...)
+	b = irc.AppendLine(b, server, "MODE", append([]string{name}, x.modes(true)...)...)
+	for _, account := range slices.Sorted(maps.Keys(x.ranks)) {
+		ranks := x.ranks[account]
+		b = irc.AppendLine(b, server, "MODE", append([]string{name, "+" + ranks}, repeat(account, len(ranks))...)...)
 	}
-	for _, ban := range r.bans {
-		b = irc.AppendLine(b, ban.by, "MODE", r.name, "+b", ban.mask, epoch(ban.at))
+	for _, ban := range x.bans {
+		b = irc.AppendLine(b, ban.by, "MODE", name, "+b", ban.mask, epoch(ban.at))
 	}
 	return b
 }
@@ -88,19 +86,13 @@ func (r *room) readLine(m *irc.Message) {
 	}
 }
 
-func (r *room) wasCalled(name string) {
-	if name = irc.Fold(name); !slices.Contains(r.former, name) {
-		r.former = append(r.former, name)
-	}
-}
-
 func (r *room) readModes(params []string) {
 	r.flags = ""
 	changes, _ := irc.Changes(params)
 	for _, c := range changes {
 		switch c.Mode {
 		case 'k':
-			r.key = c.Param
+			r.joinKey = c.Param
 		case 'l':
 			r.limit = number(c.Param)
 		default:
@@ -112,12 +104,4 @@ func (r *room) readModes(params []string) {
 func stamp(s string) time.Time {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return time.Unix(n, 0)
-}
-
-// writeState replaces a room's state file: whoever reads it finds the old one or the new one whole. A failure is
-// logged; the next change tries again.
-func (s *Service) writeState(f *feed, state []byte) {
-	if err := durable.ReplaceFile(f.room.path, state, 0o600); err != nil {
-		s.o.Log.Error("a room's state cannot be written", "log", f.key, "error", err)
-	}
 }

@@ -34,9 +34,9 @@ func (s *session) setTopic(r *room, text string) {
 	u, now := s.user, s.svc.o.Now()
 	by := u.source
 	r.put(post{from: s, label: s.label, last: true,
-		entry: log.Entry{Time: now, Tags: u.tags(), Body: ":" + by + " TOPIC " + r.name + " :" + text},
-		apply: func() {
-			r.topic, r.topicBy, r.topicAt = text, by, now
+		entry:   log.Entry{Time: now, Tags: u.tags(), Body: ":" + by + " TOPIC " + r.name + " :" + text},
+		command: "TOPIC", change: func(d *draft) {
+			d.topic, d.topicBy, d.topicAt = text, by, now
 		}})
 	s.later = true
 }

@@ -34,6 +34,18 @@ func Rename(dir, from, to string) error {
 	return durable.SyncDir(rooms)
 }
 
+// Undo gives a folder that was renamed its old name back, and no link leads to it by the new one.
+func Undo(dir, from, to string) error {
+	if err := Rename(dir, to, from); err != nil {
+		return err
+	}
+	rooms := filepath.Join(dir, Rooms)
+	if err := os.Remove(filepath.Join(rooms, Folder(to))); err != nil {
+		return err
+	}
+	return durable.SyncDir(rooms)
+}
+
 // free says why a folder cannot be called so. A link to that folder is none of another room's, and one that leads nowhere says nothing.
 func free(folder, name string) error {
 	there, err := os.Lstat(name)

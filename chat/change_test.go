@@ -1,0 +1,170 @@
+package chat
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"weir/chat/account"
+)
+
+// stateFile is what the state file of a room says.
+func (s *server) stateFile(room string) string {
+	s.t.Helper()
+	state, err := os.ReadFile(filepath.Join(s.dir, "rooms", room, "state"))
+	if err != nil {
+		s.t.Error(err)
+	}
+	return string(state)
+}
+
+// Who is shown a change of a room finds it again, whenever the server dies.
+func TestAChangeOfARoomIsOnTheDiskBeforeItIsShown(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		s.account("ann", "correct horse", account.Member)
+		s.account("bob", "correct horse", account.Member)
+		ann, bob := s.loggedIn("ann", "draft/channel-rename"), s.loggedIn("bob")
+		ann.send("JOIN #r")
+		ann.until(" 366 ")
+		if state := s.stateFile("#r"); !strings.Contains(state, "+o ann") {
+			t.Errorf("ann was shown to be the operator, and the state is %q", state)
+		}
+		bob.send("JOIN #r")
+		bob.until(" 366 ")
+		for _, c := range []struct{ command, shown, stored string }{
+			{"MODE #r +k secret", "MODE #r +k secret", "k secret"},
+			{"MODE #r +b bad!*@*", "MODE #r +b bad!*@*", "+b bad!*@*"},
+			{"MODE #r +s", "MODE #r +s", "MODE #r +nst"},
+			{"MODE #r +l 17", "MODE #r +l 17", "17"},
+			{"MODE #r +v bob", "MODE #r +v bob", "+v bob"},
+			{"RENAME #r #R :larger", "RENAME #r #R", "CREATED #R"},
+			{"MODE #r -k *", "MODE #R -k *", "MODE #R +nstl 17"},
+			{"RENAME #r #Other :why", "RENAME #R #Other", "CREATED #Other"},
+		} {
+			ann.send(c.command)
+			ann.until(c.shown)
+			room := "#r"
+			if strings.Contains(c.command, "Other") {
+				room = "#other"
+			}
+			if state := s.stateFile(room); !strings.Contains(state, c.stored) {
+				t.Errorf("%q was shown, and the state is %q", c.command, state)
+			}
+		}
+	})
+}
+
+func TestAChangeThatTheDiskRefusesIsRefusedAndNothingOfItIsLeft(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		ann, bob := s.user("ann", "labeled-response", "batch", "draft/channel-rename"), s.user("bob")
+		for _, c := range []*client{ann, bob} {
+			c.send("JOIN #r")
+			c.until(" 366 ")
+		}
+		ann.send("TOPIC #r :as it was", "MODE #r +k old")
+		bob.until("+k old")
+		before := s.stateFile("#r")
+		dir := filepath.Join(s.dir, "rooms", "#r")
+		blocked := filepath.Join(dir, ".state.tmp", "in the way") // no temporary file can be made
+		if err := os.MkdirAll(blocked, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []string{"MODE #r +k new", "MODE #r +b bad!*@*", "TOPIC #r :as it is not", "RENAME #r #R"} {
+			command, _, _ := strings.Cut(c, " ")
+			ann.send("@label=x " + c)
+			if line := ann.until("@label=x"); !strings.HasPrefix(line, "@label=x :weir.chat FAIL "+command+" TEMPORARILY_UNAVAILABLE #r :It was not stored") {
+				t.Errorf("%s: ann is told %q, want that it was not stored", c, line)
+			}
+		}
+		ann.send("RENAME #r #elsewhere")
+		ann.until("FAIL RENAME CANNOT_RENAME #r #elsewhere")
+		for _, line := range bob.settled() {
+			t.Errorf("bob is told %q of what was not stored", line)
+		}
+		ann.send("MODE #r", "MODE #r +b", "TOPIC #r", "NAMES #r", "CHATHISTORY LATEST #r * 10", "PING end")
+		for line := ann.next(); !strings.Contains(line, "PONG"); line = ann.next() {
+			for _, not := range []string{"new", "bad!", "is not", "elsewhere"} {
+				if strings.Contains(line, not) {
+					t.Errorf("the room is %q after what was not stored", line)
+				}
+			}
+		}
+		if err := os.RemoveAll(filepath.Dir(blocked)); err != nil {
+			t.Fatal(err)
+		}
+		if after := s.stateFile("#r"); after != before {
+			t.Errorf("the state is %q, want %q", after, before)
+		}
+		if _, err := os.Lstat(filepath.Join(s.dir, "rooms", "#elsewhere")); err == nil {
+			t.Error("the name that was refused leads somewhere")
+		}
+		ann.send("MODE #r +k new")
+		bob.until("+k new")
+	})
+}
+
+func TestOfManyChangesAtOnceAllHoldInTheOrderThatIsShown(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		ann := s.user("ann")
+		ann.send("JOIN #r")
+		ann.until(" 366 ")
+		const n = 8
+		var all sync.WaitGroup
+		var users []*client
+		for i := range n {
+			c := s.user(fmt.Sprintf("user%d", i))
+			users = append(users, c)
+			c.send("JOIN #r")
+			c.until(" 366 ")
+			ann.send(fmt.Sprintf("MODE #r +o user%d", i))
+			c.until("MODE #r +o " + c.name)
+		}
+		for i, c := range users {
+			all.Go(func() {
+				for k := range 5 {
+					c.send(fmt.Sprintf("MODE #r +k key%d.%d", i, k), fmt.Sprintf("MODE #r +b mask%d.%d!*@*", i, k), "PING done")
+				}
+				for range 5 {
+					c.until("done")
+				}
+			})
+		}
+		all.Wait()
+		ann.send("PING end")
+		last, bans := "", 0
+		for line := ann.next(); !strings.Contains(line, "PONG"); line = ann.next() {
+			if _, key, ok := strings.Cut(line, "MODE #r +k "); ok {
+				last = key
+			}
+			bans += strings.Count(line, "mask")
+		}
+		state := s.stateFile("#r")
+		if !strings.Contains(state, "+ntk "+last) || strings.Count(state, "+b mask") != 5*n || bans != 5*n {
+			t.Errorf("the last key that was shown is %q, and %d bans were: the state is %q", last, bans, state)
+		}
+	})
+}
+
+// loggedIn is a client that has logged in to an account with the password "correct horse".
+func (s *server) loggedIn(name string, caps ...string) *client {
+	s.t.Helper()
+	c := s.client(name)
+	c.send("CAP REQ :"+strings.Join(append([]string{"sasl"}, caps...), " "), "NICK "+name, "USER "+name+" 0 * :"+name, "AUTHENTICATE PLAIN")
+	c.until("AUTHENTICATE +")
+	c.send("AUTHENTICATE "+plain(name, "correct horse"), "CAP END")
+	c.until(" 221 " + name)
+	return c
+}
+
+// next is the next line.
+func (c *client) next() string {
+	c.t.Helper()
+	line, ok := c.line()
+	if !ok {
+		c.t.Fatalf("%s: the connection ended", c.name)
+	}
+	return line
+}
