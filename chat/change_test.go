@@ -106,6 +106,45 @@ func TestAChangeThatTheDiskRefusesIsRefusedAndNothingOfItIsLeft(t *testing.T) {
 	})
 }
 
+func TestAReadMarkerIsOnTheDiskBeforeItIsAnsweredAndRefusedIfTheDiskRefusesIt(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		s.account("ann", "correct horse", account.Member)
+		ann, other := s.loggedIn("ann"), s.loggedIn("ann", "draft/read-marker")
+		ann.send("JOIN #r", "PRIVMSG #r :hello", "PING said")
+		ann.until("PONG")
+		ann.send("MARKREAD #r timestamp=2100-01-01T00:00:00.000Z")
+		ann.until("MARKREAD #r timestamp=")
+		marks := filepath.Join(s.dir, "marks", "ann")
+		before, err := os.ReadFile(marks)
+		if err != nil || !strings.Contains(string(before), " * ") {
+			t.Errorf("the marker was answered, and the file is %q, %v", before, err)
+		}
+		blocked := filepath.Join(s.dir, "marks", ".ann.tmp")
+		if err := os.MkdirAll(filepath.Join(blocked, "in the way"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		ann.send("PRIVMSG #r :more", "MARKREAD #r")
+		marker := ann.until("MARKREAD #r timestamp=")
+		other.settled()
+		ann.send("MARKREAD #r timestamp=2100-01-01T00:00:00.000Z")
+		if line := ann.until("MARKREAD"); !strings.HasPrefix(line, ":weir.chat FAIL MARKREAD INTERNAL_ERROR #r :The marker was not stored") {
+			t.Errorf("ann is told %q, want that it was not stored", line)
+		}
+		ann.send("MARKREAD #r")
+		if line := ann.until("MARKREAD"); line != marker {
+			t.Errorf("the marker is %q, want %q", line, marker)
+		}
+		for _, line := range other.settled() {
+			if strings.Contains(line, "MARKREAD") {
+				t.Errorf("the other client is told %q of what was not stored", line)
+			}
+		}
+		if err := os.RemoveAll(blocked); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestOfManyChangesAtOnceAllHoldInTheOrderThatIsShown(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		ann := s.user("ann")

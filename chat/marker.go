@@ -43,7 +43,11 @@ func (s *session) markRead(target, value string) {
 	if value != "" {
 		offset, err := f.log.Seek(at.Truncate(time.Millisecond).Add(time.Millisecond))
 		s.complain(f, err)
-		s.svc.accounts.SetMark(s.login.Name, account.ReadMarker, f.key, offset)
+		if err := s.svc.accounts.SaveMark(s.login.Name, account.ReadMarker, f.key, offset); err != nil {
+			s.svc.o.Log.Error("a read marker cannot be written", "account", s.login.Name, "error", err)
+			s.fail("MARKREAD", "INTERNAL_ERROR", irc.Cut(target, irc.MaxRoom), "The marker was not stored, and stays where it is: "+publicError(err))
+			return
+		}
 	}
 	line := s.markerLine(f)
 	s.svc.mu.Lock()

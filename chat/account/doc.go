@@ -23,6 +23,6 @@
 // Limitations: names are ASCII. Passwords are what SASLprep (RFC 4013) takes, which has no emoji. There is no channel
 // binding (SCRAM-SHA-256-PLUS). A verifier with other iterations than Options.Iterations (brought along, or made
 // before the setting changed) tells by them, and by its time, that its name is known, until its password is set
-// again. Who holds an account can have 32 devices. Marks are not synced to disk: a power cut loses some, and
-// messages since are shown again.
+// again. Who holds an account can have 32 devices. Marks that SetMark moves are not synced to disk: a power cut loses
+// some, and messages since are shown again.
 package account

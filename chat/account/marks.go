@@ -82,6 +82,41 @@ func (s *Store) SetMark(account, device, room string, offset int64) {
 	}
 }
 
+// SaveMark is SetMark for a mark that somebody is told of: it is on the disk when SaveMark returns, and after an error it is where it was.
+// It waits for other processes and for the disk, unless the mark is there already.
+func (s *Store) SaveMark(account, device, room string, offset int64) error {
+	if offset < 0 || !goodRoom(room) || device != ReadMarker && CheckDevice(device) != nil {
+		return nil
+	}
+	m, name, p := s.marks, irc.Fold(account), place{device, room}
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	m.mu.Lock()
+	a := m.of(account)
+	old, ok := a.offsets[p]
+	there := ok && old >= offset && !a.dirty[p]
+	offset = max(offset, old)
+	m.mu.Unlock()
+	if there {
+		return nil
+	}
+	held, err := m.lock()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if err := m.writeOne(name, map[place]int64{p: offset}, durable.Replacer{Step: s.o.step}); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a.offsets[p] <= offset {
+		a.offsets[p] = offset
+		delete(a.dirty, p)
+	}
+	return nil
+}
+
 // goodRoom says whether a room can be a word of the file.
 func goodRoom(room string) bool {
 	return room != "" && len(room) <= maxRoom && room[0] != '#' && !strings.ContainsFunc(room, func(r rune) bool { return r <= ' ' || r == 0x7f })
@@ -178,9 +213,23 @@ func (m *marks) flush() error {
 	}
 	defer held.Close()
 	for name, places := range dirty {
-		err = errors.Join(err, m.writeOne(name, places))
+		err = errors.Join(err, m.writeOne(name, places, durable.Replacer{Unsynced: true, Step: m.store.o.step}))
 	}
 	return err
+}
+
+// tidy removes what a process that was killed was writing.
+func (m *marks) tidy() error {
+	folder := m.store.path("marks")
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return nil // nobody has marks, or they can't be written, of which who writes them tells
+	}
+	held, err := m.lock()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	return durable.RemoveTemps(folder)
 }
 
 // written says that places are on file, whatever was marked since.
@@ -200,7 +249,7 @@ func (m *marks) written(name string, places map[place]int64) {
 
 func (m *marks) lock() (*os.File, error) {
 	folder := m.store.path("marks")
-	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := durable.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
 	return lock(folder + "/.lock")
@@ -208,7 +257,7 @@ func (m *marks) lock() (*os.File, error) {
 
 // writeOne merges places into the account's file: other processes may have moved marks of their own. Those of
 // an account that was removed meanwhile are dropped.
-func (m *marks) writeOne(name string, places map[place]int64) error {
+func (m *marks) writeOne(name string, places map[place]int64, by durable.Replacer) error {
 	if m.store.Lookup(name) == nil {
 		m.written(name, places)
 		return nil
@@ -220,8 +269,7 @@ func (m *marks) writeOne(name string, places map[place]int64) error {
 	t := parseTable(data)
 	t.merge(places, formatTime(m.store.o.Now()))
 	m.dropDevices(name, t)
-	lazily := durable.Replacer{Unsynced: true, Step: m.store.o.step}
-	if err := lazily.ReplaceFile(m.path(name), t.bytes(), 0o600); err != nil {
+	if err := by.ReplaceFile(m.path(name), t.bytes(), 0o600); err != nil {
 		return err
 	}
 	m.written(name, places)

@@ -57,6 +57,9 @@ func operate(s *Store, words []string) (err error) {
 		err = s.AddCert(words[1], words[2])
 	case "ban":
 		_, err = s.Ban(Ban{Pattern: words[1]})
+	case "marker":
+		offset, _ := strconv.ParseInt(words[3], 10, 64)
+		err = s.SaveMark(words[1], ReadMarker, words[2], offset)
 	case "mark":
 		offset, _ := strconv.ParseInt(words[3], 10, 64)
 		s.SetMark(words[1], "", words[2], offset)
@@ -187,7 +190,7 @@ func checkProcesses(t *testing.T, s *Store, scripts, answers [][]string) {
 // is touched, the lock is free, an invite is good if and only if nobody was registered with it, and the next change works.
 func TestCrash(t *testing.T) {
 	steps := []durable.Step{stepLocked, durable.Written, durable.Synced, durable.Renamed, durable.Done}
-	for _, operation := range []string{"add new", "register new CODE", "ban 192.0.2.1", "cert old " + strings.Repeat("ab", 32), "mark old room 17\nflush"} {
+	for _, operation := range []string{"add new", "register new CODE", "ban 192.0.2.1", "cert old " + strings.Repeat("ab", 32), "mark old room 17\nflush", "marker old room 17"} {
 		for _, step := range steps {
 			for number := 1; number <= 2; number++ {
 				t.Run(fmt.Sprintf("%s/%s/%d", strings.Fields(operation)[0], step, number), func(t *testing.T) {
@@ -219,7 +222,8 @@ func crashAt(t *testing.T, operation string, step durable.Step, number int) {
 	}
 	added, banned, certs := later.Lookup("new") != nil, len(later.Bans()) == 2, len(later.Lookup("old").Certs) == 1
 	mark, marked := later.Mark("old", "", "room")
-	happened := slices.Contains([]bool{added, banned, certs, marked && mark == 17}, true)
+	marker, _ := later.Mark("old", ReadMarker, "room")
+	happened := slices.Contains([]bool{added, banned, certs, marked && mark == 17, marker == 17}, true)
 	if ok && !happened || !ok && step == durable.Renamed && number == 1 && !happened || !ok && step == durable.Written && number == 1 && happened {
 		t.Errorf("answered %q, and it happened: %v", answers, happened)
 	}

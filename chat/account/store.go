@@ -102,7 +102,10 @@ func Open(dir string, o Options) (*Store, error) {
 	s.accounts.path, s.bans.path = s.path("accounts"), s.path("bans")
 	s.registration.Store(&o.Registration)
 	s.marks = newMarks(s)
-	if s.secret, err = s.readSecret(); err != nil {
+	if s.secret, err = s.readSecret(); err == nil {
+		err = s.marks.tidy()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("account: %w", err)
 	}
 	if err := errors.Join(s.readAccounts(), s.readBans()); err != nil {
