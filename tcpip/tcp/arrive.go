@@ -140,7 +140,7 @@ func (c *Conn) unacceptable(s *Segment) {
 	}
 	if len(s.Payload) > 0 && s.End().LessEq(c.rcv) {
 		c.duplicate = wire.Block{First: s.Seq, End: s.End()} // RFC 2883: it came twice
-		c.ackNow = true
+		c.hurry()
 	}
 	recent := s.Seq.LessEq(c.rcv) && c.rcv.Sub(s.Seq) <= c.limit // others could be anybody's, who need not guess then where the stream is
 	if s.Flags&wire.ACK != 0 && s.Flags&wire.SYN == 0 && recent && c.state.synchronized() && c.acceptableACK(s.Ack) {
@@ -244,7 +244,7 @@ func (c *Conn) takePayload(seq wire.Seq, s *Segment) {
 	p := s.Payload
 	if before := c.rcv.Sub(seq); before > 0 { // it begins with what is here already
 		c.duplicate = wire.Block{First: seq, End: seq.Add(min(before, len(p)))}
-		c.ackNow = true
+		c.hurry()
 		p, seq = p[min(before, len(p)):], c.rcv
 	}
 	if beyond := seq.Add(len(p)).Sub(c.advertised); beyond > 0 {
@@ -274,8 +274,7 @@ func (c *Conn) store(seq wire.Seq, p []byte) bool {
 		if held, ok := c.gaps.holds(wire.Block{First: seq, End: end}); ok && held.First.LessEq(seq) {
 			c.duplicate = wire.Block{First: seq, End: end}
 		}
-		c.ackNow = true
-		c.quick = max(c.quick, 2)
+		c.hurry()
 		if c.gaps.add(wire.Block{First: seq, End: end}) {
 			c.in.put(offset, p)
 			return true
@@ -304,6 +303,10 @@ func (c *Conn) store(seq wire.Seq, p []byte) bool {
 // received decides when to acknowledge bytes in order: at every second full segment, at once in the beginning, or a little later.
 func (c *Conn) received(n int) {
 	c.pending += n
+	if c.dataAt != 0 && c.now.Sub(c.dataAt) > c.estimator.rto {
+		c.quick = quickMost // the peer may have begun anew (as Linux)
+	}
+	c.dataAt = c.now
 	switch {
 	case c.quick > 0:
 		c.quick--
@@ -314,6 +317,10 @@ func (c *Conn) received(n int) {
 		c.ackAt = c.now.Add(ackDelay)
 	}
 }
+
+// hurry has an acknowledgment sent now, and the next ones not delayed: the peer has lost something, or takes something for lost. Its window is small for a while, and
+// an acknowledgment that is late by 40 ms is four round trips of a path of 10 ms (as Linux's tcp_enter_quickack_mode).
+func (c *Conn) hurry() { c.ackNow, c.quick = true, quickMost }
 
 // inFIN takes the end of the peer's stream.
 func (c *Conn) inFIN() {

@@ -116,7 +116,7 @@ func newConn(cfg *Config, iss wire.Seq, skew uint32) *Conn {
 	c.mss = min(536, cfg.MSS)
 	c.limit = cfg.Receive.First
 	c.estimator = newEstimator()
-	c.quick = quickAtFirst
+	c.quick = quickMost
 	if !cfg.NoScale {
 		c.scale = scaleFor(cfg)
 	}

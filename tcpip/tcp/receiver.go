@@ -23,6 +23,7 @@ type receiver struct {
 	ackNow    bool       // an acknowledgment is to be sent with this Output
 	pending   int        // bytes received and not acknowledged
 	quick     int        // acknowledgments that are not delayed, still
+	dataAt    Time       // when data last came in order; 0: never
 	duplicate wire.Block // to be reported (RFC 2883); empty: none
 
 	orphan  bool          // nobody reads any more
@@ -37,9 +38,9 @@ type receiver struct {
 
 // Acknowledgments.
 const (
-	quickAtFirst = 16                     // the peer is in slow start, and needs every one (as Linux)
-	ackDelay     = 40 * time.Millisecond  // as Linux' least; RFC 9293 has at most 500
-	answerEvery  = 500 * time.Millisecond // RFC 5961, section 7, and as Linux
+	quickMost   = 16                     // in a row that are not delayed: at first, when the peer is in slow start and needs every one, and behind gaps (as Linux)
+	ackDelay    = 40 * time.Millisecond  // as Linux' least; RFC 9293 has at most 500
+	answerEvery = 500 * time.Millisecond // RFC 5961, section 7, and as Linux
 )
 
 // span is how many bytes of the limit are taken: those in order, and up to the end of those behind gaps.

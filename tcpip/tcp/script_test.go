@@ -26,6 +26,7 @@ import (
 //	> nothing                it sends nothing now
 //	+DURATION                time goes by; whatever is due in between is done, and must send nothing but at the end
 //	write N | read N | closewrite | abort | nodelay | cork | uncork      the application's calls; read says how many bytes there are
+//	quick N                  so many acknowledgments are not delayed from now on; 0 makes it so
 //	urge N | urgent N                                                    write N urgent bytes; so many to read next are urgent
 //	memory N                                                             so much there is from now on
 //	orphan | linger DURATION | user DURATION | keep IDLE EVERY TRIES     nobody reads or writes any more; settings
@@ -201,6 +202,8 @@ func (s *script) call(words []string) {
 	}
 	switch words[0] {
 	case "linger", "user", "keep": // they were set
+	case "quick":
+		s.quicks(n)
 	case "urge":
 		s.conn.Urge(n)
 		s.conn.Write(s.now, make([]byte, n))
@@ -237,6 +240,16 @@ func (s *script) call(words []string) {
 		s.fail("there is no step %q", words[0])
 	}
 	s.flush()
+}
+
+// quicks expects so many quick acknowledgments to be left; of 0 it sees to that.
+func (s *script) quicks(n int) {
+	if n == 0 {
+		s.conn.quick = 0
+	}
+	if s.conn.quick != n {
+		s.fail("%d acknowledgments are quick, want %d", s.conn.quick, n)
+	}
 }
 
 // set changes a setting, if the step is one.
@@ -400,29 +413,6 @@ func (s *script) arrives(words []string) {
 		s.conn.Arrive(s.now, &p.Segment)
 	}
 	s.flush()
-}
-
-// capped is a little memory.
-type capped struct {
-	left int
-	kept int // for what comes
-}
-
-func (c *capped) Get(size int) []byte {
-	if size > c.left {
-		return nil
-	}
-	c.left -= size
-	return make([]byte, size)
-}
-
-func (c *capped) Put(b []byte) { c.left += len(b) }
-
-func (c *capped) Share(sending bool) int {
-	if sending {
-		return max(0, c.left-c.kept)
-	}
-	return c.left
 }
 
 // secret is a keyed hash that scripts can do with.
