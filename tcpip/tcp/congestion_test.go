@@ -123,7 +123,7 @@ func TestReno(t *testing.T) {
 	}
 }
 
-// Slow start doubles in a round. When round trips grow longer it grows by a quarter of that, and after five such rounds it ends; when they were
+// On a short path slow start doubles in a round. When round trips grow longer it grows by a quarter of that, and after five such rounds it ends; when they were
 // longer for another reason, it goes on (RFC 9406, section 4.2).
 func TestHyStart(t *testing.T) {
 	c, w := &cubic{}, newWindow(1000)
@@ -133,8 +133,8 @@ func TestHyStart(t *testing.T) {
 		want float64 // how many times as large
 		css  bool
 	}{
-		{40, 2, false}, {40, 2, false}, {41, 2, false}, {48, 1.3, true}, {48, 1.25, true}, {39, 2, false}, {47, 1.3, true},
-		{48, 1.25, true}, {48, 1.25, true}, {48, 1.25, true}, {48, 1.25, true},
+		{2, 2, false}, {2, 2, false}, {3, 2, false}, {8, 1.3, true}, {8, 1.25, true}, {2, 2, false}, {7, 1.3, true},
+		{8, 1.25, true}, {8, 1.25, true}, {8, 1.25, true}, {8, 1.25, true},
 	} {
 		before := w.size
 		now = round(c, &w, now, r.rtt*time.Millisecond)
@@ -143,8 +143,56 @@ func TestHyStart(t *testing.T) {
 		}
 	}
 	before := w.size
-	round(c, &w, now, 48*time.Millisecond)
+	round(c, &w, now, 8*time.Millisecond)
 	if w.slowStart() || float64(w.size) > 1.1*float64(before) {
 		t.Errorf("slow start has not ended: %d of %d", w.size, w.threshold)
+	}
+}
+
+// On a long path a delay is known a round trip late, and slow start has doubled the window by then: it goes back to what was under way when the delay began. When it comes
+// back as the window grows again, slow start ends where the path is full; otherwise it goes on when the window is what it was.
+func TestHyStartGoesBackOnALongPath(t *testing.T) {
+	const base, longer = 200 * time.Millisecond, 220 * time.Millisecond
+	for _, c := range []struct {
+		name   string
+		trips  []time.Duration // of the rounds behind the first long one
+		least  float64         // of the window before it, when they are over
+		most   float64
+		search bool // slow start goes on
+	}{
+		{"the delay was none", []time.Duration{base, base, base, base, base}, 1, 2.1, true},
+		{"it comes back", []time.Duration{base, base, longer}, 0.35, 0.6, false},
+		{"it stays for a round: what is answered was sent before", []time.Duration{longer, base, base, base, base}, 1, 2.1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			control, w, now := &cubic{}, newWindow(1000), Time(time.Hour)
+			for range 4 {
+				now = round(control, &w, now, base)
+			}
+			before := w.size
+			now = round(control, &w, now, longer)
+			if share := float64(w.size) / float64(before); share > 0.75 || share < 0.4 {
+				t.Errorf("when round trips grow longer the window is %.2f of what it was, want about half", share)
+			}
+			for _, trip := range c.trips {
+				now = round(control, &w, now, trip)
+			}
+			if share := float64(w.size) / float64(before); share < c.least || share > c.most || w.slowStart() != c.search {
+				t.Errorf("then it is %.2f of that, want %.2f to %.2f; slow start goes on: %t, want %t", share, c.least, c.most, w.slowStart(), c.search)
+			}
+		})
+	}
+}
+
+// What is lost of what was sent before the window went back does not make it smaller once more.
+func TestALossBehindADelayCountsOnce(t *testing.T) {
+	control, w, now := &cubic{}, newWindow(1000), Time(time.Hour)
+	for range 4 {
+		now = round(control, &w, now, 200*time.Millisecond)
+	}
+	before := w.size
+	now = round(control, &w, now, 220*time.Millisecond)
+	if got := control.threshold(&w, now); got != w.size || got > before*7/10 {
+		t.Errorf("a loss leaves %d bytes of %d, and of %d before the delay; want what the delay left", got, w.size, before)
 	}
 }

@@ -1,9 +1,6 @@
 package tcp
 
-import (
-	"math"
-	"time"
-)
+import "math"
 
 // CUBIC's constants (RFC 9438, section 4.1).
 const (
@@ -81,8 +78,8 @@ func (c *cubic) threshold(w *window, now Time) int {
 	} else {
 		c.most = size
 	}
-	c.hystart.lost()
-	return max(int(float64(w.size)*cubicBeta), leastSegments*w.mss)
+	left := c.hystart.lost(w, int(float64(w.size)*cubicBeta))
+	return max(left, leastSegments*w.mss)
 }
 
 // silence has the next epoch begin where slow start ends, with nothing to go back to (RFC 9438, section 4.8).
@@ -93,68 +90,3 @@ func (c *cubic) undo() {
 		*c = *c.saved
 	}
 }
-
-// hystart is HyStart++ (RFC 9406): slow start ends, gently, when round trips grow longer.
-type hystart struct {
-	css           bool          // conservative slow start
-	rounds        int           // of conservative slow start
-	base          time.Duration // the shortest round trip when it began
-	last, current time.Duration // the shortest of the last round and of this; 0: none
-	samples       int           // of this round
-	remainder     int           // bytes acknowledged in conservative slow start that did not make it grow
-	ended         bool          // slow start will not end this way any more
-}
-
-// HyStart++'s constants (RFC 9406, section 4.3).
-const (
-	hystartLeast   = 4 * time.Millisecond
-	hystartMost    = 16 * time.Millisecond
-	hystartSamples = 8
-	cssGrowth      = 4
-	cssRounds      = 5
-)
-
-// slowStart opens the window, and gives the bytes that are left over for congestion avoidance.
-func (h *hystart) slowStart(w *window, a acked) (left int) {
-	if a.round {
-		h.last, h.current, h.samples = h.current, 0, 0
-		if h.css {
-			h.rounds++
-		}
-	}
-	if a.rtt >= 0 && !h.ended {
-		h.sample(a.rtt)
-	}
-	if h.css && h.rounds >= cssRounds {
-		h.css, h.ended = false, true
-		w.threshold = w.size
-		return a.bytes
-	}
-	if !h.css {
-		return w.slowly(a.bytes)
-	}
-	h.remainder += a.bytes
-	grow := h.remainder / cssGrowth
-	h.remainder -= grow * cssGrowth
-	return w.slowly(grow)
-}
-
-// sample looks for a delay that grows, or that was none.
-func (h *hystart) sample(rtt time.Duration) {
-	if h.current == 0 || rtt < h.current {
-		h.current = rtt
-	}
-	h.samples++
-	if h.samples < hystartSamples || h.last == 0 {
-		return
-	}
-	switch bound := min(max(h.last/8, hystartLeast), hystartMost); {
-	case h.css && h.current < h.base:
-		h.css, h.rounds = false, 0 // it was none
-	case !h.css && h.current >= h.last+bound:
-		h.css, h.rounds, h.base = true, 0, h.current
-	}
-}
-
-// lost ends the search: the first loss says where the end is.
-func (h *hystart) lost() { *h = hystart{ended: true} }
