@@ -1,0 +1,191 @@
+package tcpip
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/tcpip/link"
+)
+
+// place is an end of a bad path at which the kernel is, or a stack.
+type place struct {
+	link   link.Link // the path's end of it
+	addr   string
+	dial   func(address string) (net.Conn, error)
+	listen func(address string) (net.Listener, error)
+}
+
+// kernelPlace is the kernel in a namespace of its own.
+func kernelPlace(t testing.TB, addr string) place {
+	p := &peer{space: fmt.Sprintf("weirpath%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
+	tap := device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addr: netip.MustParsePrefix(addr + "/24")}, true)
+	return place{tap, addr,
+		func(a string) (c net.Conn, err error) {
+			return c, errors.Join(p.inside(func() (err error) { c, err = kernelDial(a); return err }))
+		},
+		func(a string) (l net.Listener, err error) {
+			return l, errors.Join(p.inside(func() (err error) { l, err = kernelListen(a); return err }))
+		}}
+}
+
+// stackPlace is a stack.
+func stackPlace(t testing.TB, addr string) place {
+	ours, path := link.Pair(link.PairConfig{Depth: 4096})
+	s := hostOn(t, ours, addr+"/24")
+	return place{path, addr, func(a string) (net.Conn, error) { return s.Dial("tcp", a) }, func(a string) (net.Listener, error) { return s.Listen("tcp", a) }}
+}
+
+// transferred is a connection along the path, and what has come of it.
+type transferred struct {
+	bytes int
+	err   error
+}
+
+// carry has one place send to another for a while, and says how many bytes came.
+func carry(from, to place, port int, d time.Duration) transferred {
+	l, err := to.listen(net.JoinHostPort(to.addr, strconv.Itoa(port)))
+	if err != nil {
+		return transferred{0, err}
+	}
+	defer l.Close()
+	got := make(chan transferred, 1) // the goroutine below -> here: one answer
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			got <- transferred{0, err}
+			return
+		}
+		defer c.Close()
+		c.SetReadDeadline(time.Now().Add(d)) //nolint:errcheck // the reads tell
+		n := 0
+		for b := make([]byte, 256<<10); err == nil; {
+			var k int
+			k, err = c.Read(b)
+			n += k
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) || err == io.EOF {
+			err = nil
+		}
+		got <- transferred{n, err}
+	}()
+	c, err := from.dial(l.Addr().String())
+	if err != nil {
+		l.Close()
+		<-got
+		return transferred{0, err}
+	}
+	defer c.Close()
+	c.SetWriteDeadline(time.Now().Add(d)) //nolint:errcheck // the writes tell
+	for b := make([]byte, 256<<10); err == nil; {
+		_, err = c.Write(b)
+	}
+	return <-got
+}
+
+// trial is one transfer along a fresh path.
+type trial struct {
+	mbps    float64
+	excess  float64 // bytes that were sent for each that came, less one and the path's loss
+	wait    time.Duration
+	longest time.Duration
+}
+
+// badTrial has the kernel and somebody at the other end of a path exchange data: the other one sends, or the kernel does.
+func badTrial(t *testing.T, path badPath, seed uint64, stack, sends bool, d time.Duration) (got trial) {
+	t.Run("", func(t *testing.T) { // so that namespaces and links are gone when it ends
+		left, right := kernelPlace(t, "10.79.0.1"), place{}
+		if stack {
+			right = stackPlace(t, "10.79.0.2")
+		} else {
+			right = kernelPlace(t, "10.79.0.2")
+		}
+		e := emulate(t, path, seed, left.link, right.link)
+		from, to, way := left, right, e.seen[1]
+		if sends {
+			from, to, way = right, left, e.seen[0]
+		}
+		f := carry(from, to, 80, d)
+		if f.err != nil {
+			t.Fatal(f.err)
+		}
+		s := way.since()
+		got = trial{float64(f.bytes) * 8 / d.Seconds() / 1e6, float64(s.bytes)*(1-path.loss)/float64(f.bytes) - 1, s.meanWait(), s.longest}
+	})
+	return got
+}
+
+// TestABadPathBesideTheKernel measures a stack beside the kernel (CUBIC) in its place, at one end of an emulated path whose other end is the kernel. It takes minutes,
+// and is run by WEIR_BADPATH=ROUNDS; WEIR_BADPATH_CELLS names the cells, all if it is empty. Rounds alternate, and have a seed each.
+func TestABadPathBesideTheKernel(t *testing.T) {
+	rounds, _ := strconv.Atoi(os.Getenv("WEIR_BADPATH"))
+	if rounds == 0 {
+		t.Skip("it takes minutes of real time: set WEIR_BADPATH to a number of rounds")
+	}
+	for _, c := range []struct {
+		name  string
+		path  badPath
+		sends bool
+		least float64       // of the kernel's throughput
+		most  float64       // of it; 0: whatever
+		queue float64       // at most so many times the kernel's queueing
+		d     time.Duration // of a trial
+	}{
+		{"receive 1%", badPath{50e6, 10 * time.Millisecond, 0.01, 256 << 10}, false, 0.9, 0, 0, 5 * time.Second},
+		{"receive 5%", badPath{50e6, 10 * time.Millisecond, 0.05, 256 << 10}, false, 0.9, 0, 0, 5 * time.Second},
+		{"receive 10%", badPath{50e6, 10 * time.Millisecond, 0.1, 256 << 10}, false, 0.9, 0, 0, 10 * time.Second},
+		{"send 1%", badPath{50e6, 10 * time.Millisecond, 0.01, 256 << 10}, true, 0.9, 0, 0, 5 * time.Second},
+		{"send 5%", badPath{50e6, 10 * time.Millisecond, 0.05, 256 << 10}, true, 0.9, 0, 0, 5 * time.Second},
+		{"send 10%", badPath{50e6, 10 * time.Millisecond, 0.1, 256 << 10}, true, 0.9, 0, 0, 10 * time.Second},
+		{"send far", badPath{50e6, 200 * time.Millisecond, 0, 1 << 20}, true, 0.8, 0, 1.2, 10 * time.Second},
+		{"send far, short queue", badPath{50e6, 200 * time.Millisecond, 0, 256 << 10}, true, 0.8, 0, 1.2, 10 * time.Second},
+		{"receive far", badPath{50e6, 200 * time.Millisecond, 0, 1 << 20}, false, 0.9, 0, 1.2, 10 * time.Second},
+	} {
+		if only := os.Getenv("WEIR_BADPATH_CELLS"); only != "" && !slices.Contains(strings.Split(only, ";"), c.name) {
+			continue
+		}
+		var got [2][]trial // the kernel's, and the stack's
+		for round := range rounds {
+			for turn := range 2 {
+				who := (turn + round) % 2
+				got[who] = append(got[who], badTrial(t, c.path, uint64(round+1), who == 1, c.sends, c.d))
+			}
+		}
+		kernels, ours := medians(got[0]), medians(got[1])
+		share := ours.mbps / kernels.mbps
+		t.Logf("%-22s kernel %6.2f Mbit/s, %5.1f%% in excess, queue %6.1f ms (%v most); stack %6.2f, %5.1f%%, %6.1f ms (%v); share %.2f", c.name,
+			kernels.mbps, 100*kernels.excess, millis(kernels.wait), kernels.longest.Round(time.Millisecond), ours.mbps, 100*ours.excess, millis(ours.wait), ours.longest.Round(time.Millisecond), share)
+		if share < c.least {
+			t.Errorf("%s: the stack has %.2f of the kernel's throughput, want %.2f", c.name, share, c.least)
+		}
+		if queue := float64(ours.wait) / float64(max(kernels.wait, time.Millisecond)); c.queue > 0 && queue > c.queue {
+			t.Errorf("%s: segments wait %.2f times as long in the path's queue as the kernel's, want at most %.2f", c.name, queue, c.queue)
+		}
+	}
+}
+
+func millis(d time.Duration) float64 { return float64(d) / 1e6 }
+
+// medians are those of each figure.
+func medians(all []trial) (m trial) {
+	middle := func(figure func(trial) float64) float64 {
+		var v []float64
+		for _, x := range all {
+			v = append(v, figure(x))
+		}
+		slices.Sort(v)
+		return v[len(v)/2]
+	}
+	m.mbps, m.excess = middle(func(x trial) float64 { return x.mbps }), middle(func(x trial) float64 { return x.excess })
+	m.wait = time.Duration(middle(func(x trial) float64 { return float64(x.wait) }))
+	m.longest = time.Duration(middle(func(x trial) float64 { return float64(x.longest) }))
+	return m
+}
