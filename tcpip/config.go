@@ -21,7 +21,7 @@ type Config struct {
 	Run    Run            // how packets are carried up. Default RunChain
 
 	Reassembly ip.Limits        // of fragments
-	Memory     int              // bytes that the buffers of all connections may hold. Default 256 MiB
+	Memory     int              // bytes that the buffers of all connections may hold, with the output of sessions that waits for room in them. Default 256 MiB
 	Probe      bool             // ask, before they are used, whether somebody has the addresses (RFC 5227): New takes 5 to 7 s then, and fails if somebody has
 	Conflicts  neigh.Policy     // what becomes of an address that somebody else uses too. Default: it is kept, and others are told so
 	OnConflict func(Conflict)   // is told; nil: nobody is. It is called by a goroutine that carries packets, and must not wait

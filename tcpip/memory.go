@@ -44,6 +44,22 @@ func (b *budget) reserved(size int) int64 {
 	return 0
 }
 
+// charge counts bytes that are in no buffer of Get's, of size bytes that somebody has then, and reports whether there is room for them.
+func (b *budget) charge(more, size int) bool {
+	for {
+		left := b.left.Load()
+		if left-int64(more) < b.reserved(size) {
+			return false
+		}
+		if b.left.CompareAndSwap(left, left-int64(more)) {
+			return true
+		}
+	}
+}
+
+// refund gives back what was charged.
+func (b *budget) refund(n int) { b.left.Add(int64(n)) }
+
 // Put implements tcp.Memory.
 func (b *budget) Put(p []byte) {
 	b.left.Add(int64(len(p)))

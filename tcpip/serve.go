@@ -1,7 +1,7 @@
 package tcpip
 
 import (
-	"bytes"
+	"container/list"
 	"errors"
 	"io"
 	"net"
@@ -86,7 +86,12 @@ type served struct {
 	turning bool  // the lane sees to it
 	running bool  // a call of the session is under way; the lane's goroutine only
 	given   int   // bytes of input that the call under way was given
-	exited  error // a call of the session ended the goroutine it ran in; nil: none did
+	failed  error // why the session is to end that the stack ends; nil: it is not to
+
+	counted   int           // bytes that rest counts for
+	place     *list.Element // in unsent.order; nil: rest is empty
+	tookAt    tcp.Time      // when the peer last took some of rest, or rest began to wait
+	truncated bool          // some of the output was thrown away
 
 	posted, unwanted atomic.Bool
 }
@@ -110,8 +115,8 @@ func (v *served) step(now tcp.Time) (more bool) {
 		return false
 	case !v.opened:
 		v.open(now)
-	case v.exited != nil:
-		v.finish(now, v.exited)
+	case v.failed != nil:
+		v.finish(now, v.failed)
 	case v.unwanted.Load():
 		v.finish(now, serve.ErrClosed)
 	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping || len(v.rest) > 0 || v.held):
@@ -209,7 +214,7 @@ func (v *served) contain(err *error) {
 	v.c.mu.Lock()
 	if goexit {
 		v.c.tcp.Discard(v.c.s.now(), v.given)
-		v.given, v.exited, v.turning = 0, p, false
+		v.given, v.failed, v.turning = 0, p, false
 		v.c.lane.post(v.c)
 	}
 }
@@ -227,28 +232,6 @@ func (v *served) took(now tcp.Time, err error) {
 	}
 }
 
-// send has bytes sent behind those that wait, and says whether the connection's buffer took any.
-func (v *served) send(now tcp.Time, p []byte) (some bool) {
-	waited := len(v.rest) > 0
-	if waited {
-		v.rest = append(v.rest, p...)
-		p = v.rest
-	}
-	n := len(p)
-	for k := 1; len(p) > 0 && k > 0; p = p[k:] {
-		k = v.c.tcp.Write(now, p)
-	}
-	switch {
-	case len(p) == 0:
-		v.rest = nil
-	case waited:
-		v.rest = p
-	default:
-		v.rest = bytes.Clone(p)
-	}
-	return len(p) < n
-}
-
 // finish ends the session. What it has written is still sent.
 func (v *served) finish(now tcp.Time, err error) {
 	v.over, v.wakeAt = true, now.Add(v.server.o.Linger)
@@ -261,27 +244,22 @@ func (v *served) finish(now tcp.Time, err error) {
 func (v *served) linger(now tcp.Time) {
 	switch {
 	case v.c.closed:
+	case v.truncated && v.c.tcp.State() != tcp.Closed:
+		v.abort(now)
 	case len(v.rest) == 0 || v.c.tcp.State() == tcp.Closed || v.unwanted.Load():
-		v.rest, v.wakeAt = nil, 0
+		v.release()
+		v.wakeAt = 0
 		v.c.leave(now)
 	case v.due(now):
-		v.rest, v.wakeAt, v.c.closed = nil, 0, true
-		v.c.tcp.Abort(now)
+		v.abort(now)
 	}
 }
 
-// Send implements serve.Conn.
-func (v *served) Send(p []byte) bool {
-	c := v.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if v.over || c.tcp.State() == tcp.Closed || len(v.rest) > 0 && len(v.rest)+len(p) > v.server.o.Queue {
-		return false
-	}
-	now := c.s.now()
-	v.send(now, p)
-	c.flush(now)
-	return true
+// abort resets the connection of a session that has ended.
+func (v *served) abort(now tcp.Time) {
+	v.release()
+	v.wakeAt, v.c.closed = 0, true
+	v.c.tcp.Abort(now)
 }
 
 // Post implements serve.Conn.

@@ -27,6 +27,7 @@ type Stack struct {
 	secret   [16]byte // of sequence numbers and ports
 	done     sync.WaitGroup
 	budget   budget
+	unsent   unsent
 	resolver *resolver
 	network  *network
 
@@ -57,6 +58,7 @@ func New(cfg Config) (*Stack, error) {
 	s := &Stack{cfg: cfg, began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly), errors: icmp.NewLimiter(cfg.ErrorRate, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))}
 	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.init(cfg.Memory)
+	s.unsent.s = s
 	s.resolver = newResolver(s)
 	s.conns.init(cfg.Connections)
 	s.waits.s, s.waits.most = s, cfg.Waiting

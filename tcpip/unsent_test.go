@@ -1,0 +1,137 @@
+package tcpip
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/serve"
+	"weir/tcpip/link"
+)
+
+// talker is a session that answers every byte with a MiB. The test hears how it ended.
+type talker struct{ ended chan<- error }
+
+func (s talker) Input(in []byte, out *serve.Writer) error {
+	for range in {
+		out.Write(make([]byte, 1<<20))
+	}
+	return nil
+}
+func (talker) Wake(time.Time, *serve.Writer) error { return nil }
+func (s talker) Close(err error)                   { s.ended <- err }
+
+// talkers are a stack with 8 MiB that serves such sessions, and one that dials it from an address, one of 10.0.0.1 to 10.0.0.9.
+func talkers(t *testing.T) (b *Stack, ended chan error, open func(from string) net.Conn) {
+	la, lb := link.Pair(link.PairConfig{})
+	a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.3/24", "10.0.0.4/24", "10.0.0.5/24")})
+	b = stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.2/24"), Memory: 8 << 20})
+	ended = make(chan error, 1000) // of each session once
+	if _, err := b.Serve(":7", serve.Service{Open: func(serve.Conn) serve.Session { return talker{ended} }}, serve.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return b, ended, func(from string) net.Conn {
+		c, err := (&Dialer{Stack: a, LocalAddr: netip.AddrPortFrom(netip.MustParseAddr(from), 0)}).Dial("tcp", "10.0.0.2:7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		io.WriteString(c, ".") //nolint:errcheck // its answer is looked at
+		return c
+	}
+}
+
+// What sessions have written counts against Config.Memory while it waits, and is given back when it is taken.
+func TestUnsentOutputCountsAgainstMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _, open := talkers(t)
+		c := open("10.0.0.1")
+		time.Sleep(time.Second)
+		waits := 1<<20 - c.(*Conn).buffered() // in b's buffer or behind it
+		if held, _ := b.Memory(); held < waits {
+			t.Errorf("%d bytes wait to be sent, and the stack counts %d", waits, held)
+		}
+		if _, err := io.ReadFull(c, make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if held, _ := b.Memory(); held != 0 {
+			t.Errorf("%d bytes are held when all is sent, want 0", held)
+		}
+	})
+}
+
+// Peers that take nothing of what they ask for hold no more than Config.Memory, and one address not more than a quarter of it: the connections beyond are reset.
+func TestOneAddressDoesNotHoldAllMemoryOfOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, ended, open := talkers(t)
+		for range 50 {
+			open("10.0.0.1")
+			time.Sleep(100 * time.Millisecond)
+			if held, most := b.Memory(); held > most {
+				t.Fatalf("%d bytes are held of %d", held, most)
+			}
+		}
+		if len(ended) < 40 {
+			t.Errorf("of 50 sessions whose peers take nothing %d have ended, want 40 or more", len(ended))
+		}
+		for range len(ended) {
+			if err := <-ended; !errors.Is(err, syscall.ENOBUFS) {
+				t.Errorf("a session that there is no memory for ended by %v, want ENOBUFS", err)
+			}
+		}
+		c := open("10.0.0.3")
+		if _, err := io.ReadFull(c, make([]byte, 1<<20)); err != nil {
+			t.Errorf("another address, which reads, beside them: %v", err)
+		}
+	})
+}
+
+// Peers at many addresses that take nothing give way to one that reads, once they have stalled for some seconds. What they have read does not look whole.
+func TestStalledOutputGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, ended, open := talkers(t)
+		var stalled []net.Conn
+		for _, from := range []string{"10.0.0.1", "10.0.0.3", "10.0.0.4"} {
+			for range 3 {
+				stalled = append(stalled, open(from))
+			}
+		}
+		time.Sleep(3 * time.Second)
+		before := len(ended)
+		for range 5 {
+			c := open("10.0.0.5")
+			if _, err := io.ReadFull(c, make([]byte, 1<<20)); err != nil {
+				t.Fatalf("one that reads, beside them: %v", err)
+			}
+			c.Close()
+		}
+		time.Sleep(time.Second)
+		if len(ended) == before {
+			t.Error("no session gave way")
+		}
+		reset := 0
+		for _, c := range stalled {
+			c.SetReadDeadline(time.Now().Add(10 * time.Second))
+			n, err := io.ReadFull(c, make([]byte, 1<<20))
+			if errors.Is(err, syscall.ECONNRESET) {
+				reset++
+			} else if err != nil {
+				t.Errorf("one that stalled reads %d bytes, and then %v", n, err)
+			}
+			c.Close()
+		}
+		if reset == 0 {
+			t.Error("none of those that stalled was reset")
+		}
+		time.Sleep(3 * time.Minute)
+		if left := b.accounts(); left != (accounts{}) || len(b.unsent.of) != 0 || b.unsent.order.Len() != 0 {
+			t.Errorf("when all are gone the stack holds %+v, and output for %d addresses, want nothing", left, len(b.unsent.of))
+		}
+	})
+}
