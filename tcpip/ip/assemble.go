@@ -11,8 +11,8 @@ import (
 
 // Limits of an Assembler. The zero value of a field gives its default.
 type Limits struct {
-	Memory int           // bytes that all unfinished packets may hold, their bookkeeping included. Default 4 MiB, as Linux; the oldest go first
-	Each   int           // unfinished packets of one source. Default 64
+	Memory int           // bytes that all unfinished packets may hold, their bookkeeping included. Default 4 MiB, as Linux; the oldest go first. One source may have a quarter, or one packet
+	Each   int           // unfinished packets of one source; of more the oldest go, as with Linux. Default 64
 	Pieces int           // pieces, gaps between them, of one packet. Default 64
 	Time   time.Duration // until a packet has to be whole. Default 30 s, as Linux (RFC 1122, section 3.3.2: 60 to 120)
 }
@@ -32,7 +32,13 @@ type Assembler struct {
 	all    map[packetID]*assembly
 	ages   list.List // of *assembly, the oldest first
 	held   int       // bytes
-	of     map[netip.Addr]int
+	of     map[netip.Addr]*source
+}
+
+// source is what one sender has not finished. Who floods, by its own address or by another's that it claims, pushes out what that address has sent first, and nobody else's.
+type source struct {
+	ages list.List // of *assembly, the oldest first
+	held int       // bytes
 }
 
 // NewAssembler makes one.
@@ -49,7 +55,7 @@ func NewAssembler(l Limits) *Assembler {
 	if l.Time == 0 {
 		l.Time = 30 * time.Second
 	}
-	a := &Assembler{limits: l, all: map[packetID]*assembly{}, of: map[netip.Addr]int{}}
+	a := &Assembler{limits: l, all: map[packetID]*assembly{}, of: map[netip.Addr]*source{}}
 	a.ages.Init()
 	return a
 }
@@ -78,8 +84,10 @@ type assembly struct {
 	held   int     // bytes that it counts for
 	marked [4]bool // the marks of congestion notification that have come
 	until  Time
-	age    *list.Element
-	dead   bool // it is given up, and remembered so that what still comes of it is not taken for a new one
+	from   *source
+	age    *list.Element // in the assembler's ages
+	own    *list.Element // in its source's
+	dead   bool          // it is given up, and remembered so that what still comes of it is not taken for a new one
 }
 
 // What an unfinished packet, and each of its fragments, counts for beside its bytes.
@@ -147,13 +155,21 @@ const (
 
 // begin makes room for a packet.
 func (a *Assembler) begin(id packetID, now Time) *assembly {
-	if a.of[id.src] >= a.limits.Each || !a.room(nil, assemblyCost) {
+	from := a.of[id.src]
+	if from != nil && from.ages.Len() >= a.limits.Each {
+		a.forget(from.ages.Front().Value.(*assembly))
+	}
+	if from = a.of[id.src]; from == nil {
+		from = &source{}
+		a.of[id.src] = from
+	}
+	s := &assembly{from: from, packetID: id, total: -1, until: now + Time(a.limits.Time)}
+	s.age, s.own = a.ages.PushBack(s), from.ages.PushBack(s)
+	a.all[id] = s
+	if !a.room(s, assemblyCost) {
+		a.forget(s)
 		return nil
 	}
-	s := &assembly{held: assemblyCost, packetID: id, total: -1, until: now + Time(a.limits.Time)}
-	a.all[id] = s
-	a.of[id.src]++
-	s.age = a.ages.PushBack(s)
 	return s
 }
 
@@ -176,7 +192,6 @@ func (a *Assembler) put(s *assembly, p wire.IPv4, at piece) Outcome {
 	if !a.room(s, cost) {
 		return Crowded
 	}
-	s.held += cost
 	if !p.MoreFragments() {
 		s.total = at.end
 	}
@@ -188,17 +203,40 @@ func (a *Assembler) put(s *assembly, p wire.IPv4, at piece) Outcome {
 	return s.join(i, at, a.limits.Pieces)
 }
 
-// room has so many bytes more be held, at the cost of older packets than s.
+// packetMost is what a packet counts for that comes in pieces of a usual size.
+const packetMost = 128 << 10
+
+// room has s hold so many bytes more, at the cost of older packets: of its source's, where that has too much, and then of anybody's.
 func (a *Assembler) room(s *assembly, more int) bool {
-	for a.held+more > a.limits.Memory {
-		oldest := a.ages.Front()
-		if oldest == nil || oldest.Value.(*assembly) == s {
+	for s.from.held+more > max(a.limits.Memory/4, packetMost) {
+		if !a.pushOut(&s.from.ages, s) {
 			return false
 		}
-		a.forget(oldest.Value.(*assembly))
 	}
-	a.held += more
+	for a.held+more > a.limits.Memory {
+		if !a.pushOut(&a.ages, s) {
+			return false
+		}
+	}
+	a.count(s, more)
 	return true
+}
+
+// pushOut forgets the oldest of some packets, unless that is s.
+func (a *Assembler) pushOut(ages *list.List, s *assembly) bool {
+	oldest := ages.Front().Value.(*assembly)
+	if oldest == s {
+		return false
+	}
+	a.forget(oldest)
+	return true
+}
+
+// count has s hold so many bytes more, or less.
+func (a *Assembler) count(s *assembly, more int) {
+	a.held += more
+	s.held += more
+	s.from.held += more
 }
 
 // join adds a piece before the one with index i, and joins it with those that it touches.
@@ -241,16 +279,16 @@ func (s *assembly) packet() wire.IPv4 {
 
 // kill gives a packet up, and remembers that until its time is over.
 func (a *Assembler) kill(s *assembly) {
-	a.held -= s.held - assemblyCost
-	s.held = assemblyCost
+	a.count(s, assemblyCost-s.held)
 	s.chunks, s.pieces, s.header, s.dead = nil, nil, nil, true
 }
 
 func (a *Assembler) forget(s *assembly) {
-	a.held -= s.held
+	a.count(s, -s.held)
 	a.ages.Remove(s.age)
+	s.from.ages.Remove(s.own)
 	delete(a.all, s.packetID)
-	if a.of[s.src]--; a.of[s.src] == 0 {
+	if s.from.ages.Len() == 0 {
 		delete(a.of, s.src)
 	}
 }

@@ -213,6 +213,56 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// eightBytes is a fragment of eight bytes of a packet that never comes whole.
+func eightBytes(t *testing.T, src netip.Addr, id uint16) wire.IPv4 {
+	f := fields(id)
+	f.Src, f.MoreFragments, f.Payload = src, true, 8
+	return parse(t, append(wire.AppendIPv4(nil, &f), make([]byte, 8)...))
+}
+
+// Whoever floods with fragments, in whose name ever, does not keep a host from putting packets together: of each source the oldest go (as with Linux).
+func TestAFloodOfFragmentsDeniesNobodyReassembly(t *testing.T) {
+	mallory := netip.MustParseAddr("10.0.0.66")
+	for name, flooder := range map[string]netip.Addr{"in the sender's name": alice, "in another's": mallory} {
+		a := NewAssembler(Limits{})
+		now := Time(1)
+		for id := range uint16(10_000) {
+			a.Add(eightBytes(t, flooder, 1000+id), now)
+		}
+		all, payload := fragments(7, 4000, 1500)
+		for i, b := range all {
+			got, o := a.Add(parse(t, b), now)
+			if last := i == len(all)-1; last && (o != Whole || !bytes.Equal(got.Payload(), payload)) || !last && o != Held {
+				t.Errorf("a flood %s: fragment %d of %d of a packet is %v", name, i+1, len(all), o)
+			}
+			for id := range uint16(20) { // it goes on between the fragments
+				a.Add(eightBytes(t, flooder, 20_000+uint16(i)*20+id), now)
+			}
+		}
+	}
+}
+
+// One source, which sends large packets and never their ends, does not push out what others have begun.
+func TestOneSourceDoesNotPushOutOthersFragments(t *testing.T) {
+	a := NewAssembler(Limits{Each: 1 << 20})
+	all, _ := fragments(7, 4000, 1500)
+	a.Add(parse(t, all[0]), 1)
+	mallory := netip.MustParseAddr("10.0.0.66")
+	for id := range uint16(5000) {
+		f := fields(id)
+		f.Src, f.MoreFragments, f.Payload = mallory, true, 1480
+		a.Add(parse(t, append(wire.AppendIPv4(nil, &f), make([]byte, 1480)...)), 2)
+	}
+	if held := a.of[mallory].held; held > a.Most()/4 {
+		t.Errorf("one source holds %d bytes of %d, want a quarter at most", held, a.Most())
+	}
+	for i, b := range all[1:] {
+		if _, o := a.Add(parse(t, b), 3); i == len(all)-2 && o != Whole {
+			t.Errorf("the packet of another source is %v, want whole", o)
+		}
+	}
+}
+
 func FuzzAssembler(f *testing.F) {
 	all, _ := fragments(3, 3000, 1000)
 	f.Add(bytes.Join(all, nil), uint8(100))
