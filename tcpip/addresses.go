@@ -83,6 +83,26 @@ func (i *iface) strange(src uint32) bool {
 	return false
 }
 
+// martian reports whether no host on the link can have an address: it is everybody's, a group's, the loopback's, or that of a network.
+func (i *iface) martian(a netip.Addr) bool {
+	w := word(a)
+	if first := w >> 24; first == 0 || first >= 224 || first == 127 {
+		return true
+	}
+	for _, p := range i.addrs {
+		if rest := uint32(allHosts) >> p.Bits(); p.Bits() < 31 && p.Contains(a) && (w&rest == 0 || w&rest == rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// onLink reports whether a host with an address is a neighbour.
+func (i *iface) onLink(a netip.Addr) bool {
+	_, r, ok := i.s.routes.Next(a)
+	return ok && !r.Via.IsValid() && i.s.ifaces[r.Link] == i
+}
+
 // broadcast says whether an address is everybody's on this link.
 func (i *iface) broadcast(a netip.Addr) bool {
 	_, everybody := i.takes(word(a))

@@ -34,7 +34,7 @@ func (i *iface) watch() {
 		return
 	}
 	i.own.Store(newAddresses(nil))
-	i.neigh.MAC = i.caps.MAC
+	i.neigh.MAC, i.neigh.OnLink = i.caps.MAC, i.onLink
 	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.Conflicts, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
 	i.outcome = make(chan claimed, len(i.addrs))
 	i.mu.Lock()

@@ -73,6 +73,9 @@ func (p *packet) arp() layer {
 		return p.drop(DropARP)
 	}
 	i := p.lane.iface
+	if !m.Sender().IsUnspecified() && i.martian(m.Sender()) {
+		return p.drop(DropSource)
+	}
 	i.mu.Lock()
 	i.claims.Receive(m, neigh.Time(p.now), claiming{p.lane})
 	asked := i.neigh.Receive(m, neigh.Time(p.now), actions{p.lane})

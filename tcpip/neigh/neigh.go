@@ -34,6 +34,8 @@ const (
 	grace   = 5 * time.Second       // how long a stale address is used before it is asked about
 	perRate = 10 * time.Millisecond // between two requests about different neighbours, on average
 	burst   = 64                    // requests at once
+	inUse   = 30 * time.Second      // how long after a packet has gone to a neighbour it is not forgotten for others
+	sample  = 64                    // neighbours that are looked at to find one that can be forgotten
 )
 
 // State is what is known of a neighbour.
@@ -56,6 +58,7 @@ type Neighbour struct {
 	MAC     wire.MAC
 	State   State
 	until   Time // when State ends
+	used    Time // when a packet last went there; 0: none has
 	tries   int
 	waiting [][]byte
 }
@@ -64,6 +67,8 @@ type Neighbour struct {
 type Table struct {
 	MAC   wire.MAC     // the host's
 	Addrs []netip.Addr // the host's, that it answers for
+
+	OnLink func(netip.Addr) bool // reports whether an address can be a neighbour's: of others nothing is learnt. Nil: all can
 
 	all      map[netip.Addr]*Neighbour
 	tokens   float64
@@ -99,7 +104,7 @@ func (t *Table) Wait(addr netip.Addr, packet []byte, now Time, do Actions) {
 	}
 	n := t.all[addr]
 	if n == nil {
-		if len(t.all) >= Most && !t.evict() {
+		if !t.room(now) {
 			t.Dropped++
 			return
 		}
@@ -130,23 +135,36 @@ func (t *Table) Wait(addr netip.Addr, packet []byte, now Time, do Actions) {
 	t.tick(n, now, do)
 }
 
-// evict forgets somebody who is not needed: one who has never answered before one who has. Who sends from addresses that nobody has, so that they are asked for, does not
-// have those forgotten that are there.
-func (t *Table) evict() bool {
-	var old *Neighbour
+// room reports whether there is room for one more, if need be by forgetting another: one that has not answered, or one that is not in use, of whichever there are more. So a flood of
+// one kind, of packets from addresses that nobody has or of requests that make their senders known, drives out its own. Of all that could be forgotten a few are looked at.
+func (t *Table) room(now Time) bool {
+	if len(t.all) < Most {
+		return true
+	}
+	var silent, idle *Neighbour
+	var silents, idles, seen int
 	for _, n := range t.all {
-		switch n.State {
-		case Incomplete, Failed:
-			t.forget(n)
-			return true
-		case Stale:
-			old = n
+		switch seen++; {
+		case n.State == Incomplete || n.State == Failed:
+			silent = n
+			silents++
+		case n.used == 0 || now-n.used >= Time(inUse):
+			idle = n
+			idles++
+		}
+		if seen >= sample && silents+idles > 0 {
+			break
 		}
 	}
-	if old != nil {
-		t.forget(old)
+	switch {
+	case silents > 0 && silents >= idles:
+		t.forget(silent)
+	case idles > 0:
+		t.forget(idle)
+	default:
+		return false
 	}
-	return old != nil
+	return true
 }
 
 // forget drops a neighbour, and what waits for it.
@@ -217,6 +235,7 @@ func (t *Table) taken(n *Neighbour) [][]byte {
 
 // Used notes that a packet goes to a neighbour: one that is stale is asked about if nothing confirms it soon. It says whether Tick has to be called for that, sooner than it said.
 func (t *Table) Used(n *Neighbour, now Time) (soon bool) {
+	n.used = now
 	if n.State != Stale {
 		return false
 	}
@@ -235,7 +254,7 @@ func (t *Table) Receive(m wire.ARP, now Time, do Actions) (asked bool) {
 	}
 	if n := t.all[m.Sender()]; n != nil {
 		t.learn(n, m, forUs && m.Operation() == wire.ARPReply, now, do)
-	} else if forUs && m.Operation() == wire.ARPRequest && len(t.all) < Most {
+	} else if forUs && m.Operation() == wire.ARPRequest && (t.OnLink == nil || t.OnLink(m.Sender())) && t.room(now) {
 		if t.all == nil {
 			t.all = map[netip.Addr]*Neighbour{}
 		}

@@ -218,3 +218,40 @@ func TestManyWhoAreNotThereDoNotDriveOutThoseWhoAre(t *testing.T) {
 		t.Errorf("%d packets wait, and count for %d bytes", waiting, n.bytes)
 	}
 }
+
+// Neither packets from addresses that nobody has nor requests that make their senders known drive out a neighbour that is in use; one that comes then is found, and known.
+func TestAFloodDoesNotDisplaceANeighbourInUse(t *testing.T) {
+	for name, flood := range map[string]func(n *Table, a netip.Addr, now Time, l *log){
+		"packets": func(n *Table, a netip.Addr, now Time, l *log) { n.Wait(a, []byte("to nobody"), now, l) },
+		"requests": func(n *Table, a netip.Addr, now Time, l *log) {
+			n.Receive(message(wire.ARPRequest, wire.MAC{2, 0, 0, 0, 1, 1}, a, us), now, l)
+		},
+	} {
+		n, l := table()
+		now := second
+		n.Receive(message(wire.ARPRequest, theirs, them, us), now, l)
+		neighbour, _ := n.Lookup(them, now)
+		asked := netip.MustParseAddr("10.0.0.4")
+		for i := range 20 * Most {
+			now += second / 1000
+			if i%1000 == 0 {
+				n.Used(neighbour, now)
+			}
+			if i == 19*Most {
+				n.Wait(asked, []byte("to somebody"), now, l)
+			}
+			flood(n, netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), now, l)
+			if i == 19*Most+1 {
+				n.Receive(message(wire.ARPReply, wire.MAC{2, 0, 0, 0, 0, 4}, asked, us), now, l)
+			}
+		}
+		if got, ok := n.Lookup(them, now); !ok || got != neighbour || len(n.all) > Most {
+			t.Errorf("a flood of %s: of %d neighbours the one in use is known: %t, want that it is", name, len(n.all), ok)
+		}
+		late := netip.MustParseAddr("10.0.0.3")
+		n.Receive(message(wire.ARPRequest, theirs, late, us), now, l)
+		if _, ok := n.Lookup(late, now); !ok {
+			t.Errorf("a flood of %s: one that asks for us then is not known", name)
+		}
+	}
+}
