@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"weir/flow"
@@ -26,6 +29,17 @@ type Options struct {
 	// [Response], of a stream or a filter while the body was sent, and the connection is cut. Nil: nobody is told of stages, and
 	// net/http's log of the rest.
 	Panicked func(stage string, value any, stack []byte)
+
+	// Failed is told of an exchange that was answered by 500 and more for a reason that is known, or whose body the server broke off,
+	// by the goroutine of the request. Nil: nobody is.
+	Failed func(Failure)
+}
+
+// Failure is an exchange that could not be answered as it should.
+type Failure struct {
+	Method, Host, Target string // as they came
+	Status               int
+	Err                  error
 }
 
 // Handler is a composition that runs, as a handler of package net/http. Its methods may be called from any goroutine.
@@ -48,11 +62,12 @@ type Handler struct {
 	conns    sync.Pool     // of *Conn
 	active   atomic.Int64
 	panicked func(string, any, []byte)
+	failed   func(Failure)
 }
 
 // New runs a composition. What can't work is refused with a [CompositionError]. Who calls New calls Close.
 func New(c Component, o Options) (*Handler, error) {
-	h := &Handler{way: cmp.Or(o.Way, flow.Chain), ended: make(chan struct{}), panicked: o.Panicked}
+	h := &Handler{way: cmp.Or(o.Way, flow.Chain), ended: make(chan struct{}), panicked: o.Panicked, failed: o.Failed}
 	h.conns.New = func() any { return newConn() }
 	b, err := compile(c, h.way, queue(o), h.exit())
 	if err != nil {
@@ -170,12 +185,31 @@ func (h *Handler) end(home *home) {
 	if late := h.finish(c); cut == nil {
 		cut = late
 	}
+	if c.err != nil && h.failed != nil {
+		h.tell(c, cut != nil)
+	}
 	c.reset()
 	h.conns.Put(c)
 	h.active.Add(-1)
 	if cut != nil {
 		panic(cut)
 	}
+}
+
+// tell tells of an exchange that failed, if it was the server that did; broken says that its body was broken off.
+func (h *Handler) tell(c *Conn, broken bool) {
+	if c.status < 500 && (!broken || c.orig.Context().Err() != nil || clientLeft(c.err)) {
+		return
+	}
+	h.failed(Failure{c.orig.Method, c.orig.Host, c.orig.RequestURI, c.status, c.err})
+}
+
+// clientLeft reports whether writing to the client has failed: it has gone, or was too slow.
+func clientLeft(err error) bool {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Op != "read" && op.Op != "dial"
+	}
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // finish calls what was registered by After and lets go of the body, all of it even if some panics. It returns what the connection is to be cut with.

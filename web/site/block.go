@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"weir/web"
-	"weir/web/components/metrics"
+	"weir/web/components/proxy"
 )
 
 // block is a block of a site file that is being turned into a component.
@@ -20,13 +20,15 @@ type block struct {
 
 // loading is what is known of a file while it is read.
 type loading struct {
-	diags   hcl.Diagnostics
-	closers []io.Closer
-	counts  *metrics.Metrics
-	server  *Server              // what the block server says
-	looking bool                 // nothing outside is to be made: see Check
-	whole   hcl.Range            // where the file begins, for what has no place in it
-	places  map[string]hcl.Range // of components, by what the composition calls them
+	surroundings
+	diags     hcl.Diagnostics
+	closers   []io.Closer
+	server    *Server        // what the block server says
+	scope     []string       // the blocks around what is read, the outermost first
+	alike     map[string]int // how many have had an identity so far
+	upstreams []upstreams
+	whole     hcl.Range            // where the file begins, for what has no place in it
+	places    map[string]hcl.Range // of components, by what the composition calls them
 }
 
 // fail notes what is wrong, where, and what to do.
@@ -71,6 +73,14 @@ func (l *loading) place(b *hclsyntax.Block) string {
 func (b *block) finish(c web.Component) web.Component {
 	if closer, ok := c.(io.Closer); ok {
 		b.closers = append(b.closers, closer)
+	}
+	return b.named(c)
+}
+
+// named gives a component its name and place.
+func (b *block) named(c web.Component) web.Component {
+	if p, ok := c.(*proxy.Proxy); ok {
+		b.upstreams = append(b.upstreams, upstreams{b.name(b.Type), p.Upstreams})
 	}
 	if len(b.Labels) > 1 {
 		b.fail(b.LabelRanges[1], "Too many labels", fmt.Sprintf("%s has one label at most: its name in drawings.", b.Type))

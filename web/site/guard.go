@@ -7,7 +7,7 @@ import (
 )
 
 // guard is a kind with two pipelines inside: allowed and refused. Without them it stands in its pipeline as a plain component.
-func guard[C any](about string, make func(config C, allowed web.Component, refused ...web.Component) (web.Component, error)) Kind {
+func guard[C any](about string, make func(b *block, config C, allowed web.Component, refused ...web.Component) (web.Component, error)) Kind {
 	return Kind{About: about, build: func(b *block) web.Component {
 		var config C
 		var allowed web.Component
@@ -30,7 +30,7 @@ func guard[C any](about string, make func(config C, allowed web.Component, refus
 		if !b.decode(&config) || b.diags.HasErrors() {
 			return nil
 		}
-		c, err := make(config, allowed, refused...)
+		c, err := make(b, config, allowed, refused...)
 		if err != nil {
 			b.fail(b.TypeRange, "Invalid "+b.Type, err.Error())
 			return nil

@@ -41,15 +41,30 @@ func of[C any, P web.Component](about string, make func(C) (P, error)) Kind {
 	}}
 }
 
-// checked is of for a component that would leave a trace: when the site is only looked at, check stands for make.
-func checked[C any, P web.Component](about string, make, check func(C) (P, error)) Kind {
-	serves, looks := of(about, make), of(about, check)
+// lasting is of for a component that holds something which must survive when the site is read again: as long as its block says the same in the
+// same place, it is the same component. Where its config names a folder, dir gives it; nil: it names none.
+func lasting[C any, P web.Component](about string, make func(*block, C) (P, error), dir func(C) string) Kind {
 	return Kind{About: about, build: func(b *block) web.Component {
-		if b.looking {
-			return looks.build(b)
+		var config C
+		if !b.decode(&config) || !b.hasNoBlocks() {
+			return nil
 		}
-		return serves.build(b)
+		identity := b.identity()
+		if dir != nil {
+			identity += folder(dir(config))
+		}
+		c, err := b.keep(identity, func() (any, error) { return make(b, config) })
+		if err != nil {
+			b.fail(b.TypeRange, "Invalid "+b.Type, err.Error())
+			return nil
+		}
+		return b.named(c.(web.Component))
 	}}
+}
+
+// simply is a maker that needs nothing but the config.
+func simply[C any, P web.Component](make func(C) (P, error)) func(*block, C) (P, error) {
+	return func(_ *block, c C) (P, error) { return make(c) }
 }
 
 // plain is a kind without attributes.

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"weir/flow"
+	"weir/internal/lograte"
 	"weir/web"
 	"weir/web/components/metrics"
 )
 
 // Event is something that happened to a [Live] site.
 type Event struct {
-	What string // "reloaded", "refused", "panic", "restart"
+	What string // "reloaded", "refused", "panic", "restart", "trouble"
 	Err  error  // of "refused": the old site goes on; of "panic"
 	Text string // one line more
 }
@@ -27,8 +28,9 @@ type Live struct {
 	file    string
 	read    string   // the file's stamp before it was first read, for Watch
 	way     flow.Way // in place of the file's, if not empty
-	counts  *metrics.Metrics
+	in      surroundings
 	report  func(Event)
+	faults  *lograte.Limiter // of "trouble", which may come with each exchange
 	current atomic.Pointer[generation]
 	mu      sync.Mutex // one change at a time
 }
@@ -48,7 +50,9 @@ func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 	if report == nil {
 		report = func(Event) {}
 	}
-	l := &Live{file: file, read: stamp(file), way: way, counts: metrics.New(), report: report}
+	l := &Live{file: file, read: stamp(file), way: way, in: alone(nil, false), report: report}
+	l.faults = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{What: "trouble", Text: fmt.Sprintf(format, args...)}) })
+	l.in.tell = func(kind, line string) { l.faults.Say(kind, printable(line)) }
 	g, err := l.generate()
 	if err != nil {
 		return nil, err
@@ -59,7 +63,11 @@ func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 
 // generate reads the file and runs what it says.
 func (l *Live) generate() (*generation, error) {
-	s, err := Load(l.file, l.counts)
+	text, err := read(l.file)
+	if err != nil {
+		return nil, err
+	}
+	s, err := parse(l.file, text, l.in)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +75,7 @@ func (l *Live) generate() (*generation, error) {
 	if way == "" {
 		way = s.Server.Way()
 	}
-	h, err := web.New(s.Pipe, web.Options{Way: way, Panicked: l.panicked})
+	h, err := web.New(s.Pipe, web.Options{Way: way, Panicked: l.panicked, Failed: l.failed})
 	if err != nil {
 		_ = s.Close()
 		return nil, err
@@ -84,7 +92,7 @@ func (l *Live) generate() (*generation, error) {
 func (l *Live) Server() Server { return l.current.Load().site.Server }
 
 // Metrics are what the components metrics of the site count in, whichever file they stood in.
-func (l *Live) Metrics() *metrics.Metrics { return l.counts }
+func (l *Live) Metrics() *metrics.Metrics { return l.in.counts }
 
 // Handler is the composition that runs now.
 func (l *Live) Handler() *web.Handler { return l.current.Load().Handler }
@@ -132,6 +140,9 @@ func (l *Live) Reload() error {
 	}
 	old := l.current.Swap(g)
 	l.report(Event{What: "reloaded", Text: l.file})
+	if err := l.in.keeper.reopen(); err != nil {
+		l.report(Event{What: "trouble", Text: err.Error()})
+	}
 	if !old.site.Server.same(g.site.Server) {
 		l.report(Event{What: "restart", Text: "what the block server says has changed, and holds from the next start on"})
 	}
@@ -152,6 +163,7 @@ func (l *Live) Watch(ctx context.Context, reload <-chan os.Signal) {
 			seen = stamp(l.file)
 			_ = l.Reload()
 		case <-ticker.C:
+			l.faults.Flush(false)
 			if now := stamp(l.file); now != seen && now != "" {
 				seen = now
 				_ = l.Reload()
@@ -174,6 +186,7 @@ func (l *Live) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.current.Load().retire()
+	l.faults.Flush(true)
 }
 
 func (l *Live) panicked(stage string, value any, stack []byte) {

@@ -21,9 +21,10 @@ const MaxSize = 1 << 20
 
 // Site is what a site file says.
 type Site struct {
-	Server  Server
-	Pipe    web.Component
-	closers []io.Closer
+	Server    Server
+	Pipe      web.Component
+	closers   []io.Closer
+	upstreams []upstreams
 }
 
 // Close closes what the components hold. Nothing may be under way in them.
@@ -60,6 +61,22 @@ func Load(file string, counts *metrics.Metrics) (*Site, error) {
 	return Parse(file, text, counts)
 }
 
+// surroundings are what a site that is read finds.
+type surroundings struct {
+	counts  *metrics.Metrics
+	keeper  *keeper                 // what earlier readings of the file have left
+	tell    func(kind, line string) // is told what goes wrong while the site runs, by several goroutines at once
+	looking bool                    // nothing outside is to be made: see Check
+}
+
+// alone are the surroundings of a site that is read once.
+func alone(counts *metrics.Metrics, looking bool) surroundings {
+	if counts == nil {
+		counts = metrics.New()
+	}
+	return surroundings{counts, newKeeper(), func(string, string) {}, looking}
+}
+
 // Check is [Load] for who only looks: what serving would make or write to is not touched, but what stands in its way is an error. The
 // site is not to be served.
 func Check(file string) (*Site, error) {
@@ -67,7 +84,7 @@ func Check(file string) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(file, text, nil, true)
+	return parse(file, text, alone(nil, true))
 }
 
 // read reads a site file, and a byte more than it may have at most.
@@ -85,15 +102,12 @@ func read(file string) ([]byte, error) {
 
 // Parse is [Load] of a text; file is its name in errors.
 func Parse(file string, text []byte, counts *metrics.Metrics) (*Site, error) {
-	return parse(file, text, counts, false)
+	return parse(file, text, alone(counts, false))
 }
 
-func parse(file string, text []byte, counts *metrics.Metrics, looking bool) (*Site, error) {
+func parse(file string, text []byte, in surroundings) (*Site, error) {
 	parser := hclparse.NewParser()
-	if counts == nil {
-		counts = metrics.New()
-	}
-	l := &loading{places: map[string]hcl.Range{}, counts: counts, looking: looking, whole: hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.InitialPos}}
+	l := &loading{surroundings: in, places: map[string]hcl.Range{}, alike: map[string]int{}, whole: hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.InitialPos}}
 	s := &Site{}
 	if len(text) > MaxSize {
 		l.fail(l.whole, "File too long", "A site file has one megabyte at most.")
@@ -104,7 +118,7 @@ func parse(file string, text []byte, counts *metrics.Metrics, looking bool) (*Si
 	} else {
 		l.site(s, parsed.Body.(*hclsyntax.Body))
 	}
-	s.closers = l.closers
+	s.closers, s.upstreams = l.closers, l.upstreams
 	if !l.diags.HasErrors() {
 		l.check(s)
 	}

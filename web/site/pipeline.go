@@ -43,7 +43,14 @@ func (l *loading) component(b *hclsyntax.Block) web.Component {
 		l.fail(b.TypeRange, "Unknown component", fmt.Sprintf("There is no component %q%s", b.Type, suggestion(b.Type)))
 		return nil
 	}
+	defer l.within(b)()
 	return k.build(&block{b, l})
+}
+
+// within notes that what is read now stands in a block. What it returns is called behind the block.
+func (l *loading) within(b *hclsyntax.Block) func() {
+	l.scope = append(l.scope, fmt.Sprintf("%s%q", b.Type, b.Labels))
+	return func() { l.scope = l.scope[:len(l.scope)-1] }
 }
 
 // suggestion is the name that was probably meant.
@@ -92,7 +99,9 @@ func (l *loading) branch(blocks []*hclsyntax.Block) web.Component {
 			l.fail(b.TypeRange, "A route has one label", `It is the pattern of the requests that take it, such as route "/js/" { ... }.`)
 			continue
 		}
+		behind := l.within(b)
 		arms = append(arms, web.Arm{Pattern: b.Labels[0], Component: l.pipeline(b.Body, false)})
+		behind()
 		if _, err := web.Routes(arms...); err != nil {
 			l.fail(b.LabelRanges[0], "Invalid route", err.Error())
 			arms = arms[:len(arms)-1]

@@ -1,20 +1,13 @@
 package site
 
 import (
-	"errors"
-	"fmt"
-
 	"weir/web"
-	"weir/web/components/accesslog"
-	"weir/web/components/auth"
 	"weir/web/components/basic"
-	"weir/web/components/cache"
 	"weir/web/components/cgi"
 	"weir/web/components/compress"
 	"weir/web/components/events"
 	"weir/web/components/files"
 	"weir/web/components/images"
-	"weir/web/components/proxy"
 )
 
 // kinds are the components, by the names that site files call them by.
@@ -22,26 +15,26 @@ var kinds map[string]Kind
 
 func init() { // the kinds with components inside refer to the table
 	kinds = map[string]Kind{
-		"authenticate":      guard("lets in whom a file of passwords knows (HTTP Basic)", auth.Basic),
-		"bearer":            guard("lets in who has a signed token (JWT)", auth.Bearer),
+		"authenticate":      guard("lets in whom a file of passwords knows (HTTP Basic)", passwords),
+		"bearer":            guard("lets in who has a signed token (JWT)", tokens),
 		"echo":              of("a WebSocket that says what it hears", events.Echo),
-		"cache":             around("keeps what its components answer, as HTTP allows (RFC 9111)", cache.Around),
-		"cgi":               of("answers with what programs of a folder write (CGI)", cgi.New),
-		"compress":          of("compresses bodies as the client accepts it", compress.New),
+		"cache":             {About: "keeps what its components answer, as HTTP allows (RFC 9111)", build: cached},
+		"cgi":               lasting("answers with what programs of a folder write (CGI)", programs, func(c cgi.Config) string { return c.Dir }),
+		"compress":          lasting("compresses bodies as the client accepts it", simply(compress.New), nil),
 		"error_pages":       of("gives answers of some statuses a page", basic.ErrorPages),
-		"fastcgi":           of("answers with what an application writes (FastCGI)", cgi.NewFastCGI),
-		"files":             of("answers with files of a folder", files.New),
+		"fastcgi":           lasting("answers with what an application writes (FastCGI)", application, func(c cgi.FastCGIConfig) string { return c.Dir }),
+		"files":             lasting("answers with files of a folder", simply(files.New), func(c files.Config) string { return c.Dir }),
 		"headers":           of("sets and takes out fields of both heads", basic.Headers),
 		"inject":            of("puts a text into HTML pages", basic.Inject),
 		"limit_body":        of("refuses requests whose body is too long", basic.LimitBody),
-		"limit_concurrency": of("refuses what comes while too many requests are under way", basic.LimitConcurrency),
-		"limit_rate":        {About: "refuses what comes too often from one client", build: limitRate},
-		"log":               checked("writes a line about each exchange", accesslog.New, accesslog.Check),
+		"limit_concurrency": lasting("refuses what comes while too many requests are under way", simply(basic.LimitConcurrency), nil),
+		"limit_rate":        lasting("refuses what comes too often from one client", limitRate, nil),
+		"log":               lasting("writes a line about each exchange", logged, nil),
 		"lower_quality":     of("makes pictures smaller for who saves data", images.LowerQuality),
 		"metrics":           {About: "counts exchanges for the admin address's /metrics", build: countedBy},
 		"pass":              plain("lets everything through", basic.Pass),
 		"pass_piped":        plain("lets everything through by a pipe, as the paper does", basic.PassPiped),
-		"proxy":             checked("answers with what other servers answer", moved(proxy.New), moved(proxy.Check)),
+		"proxy":             lasting("answers with what other servers answer", proxied, nil),
 		"recover":           of("says what the client reads when a component panics", basic.Recover),
 		"redirect":          of("sends the client elsewhere", basic.Redirect),
 		"replace":           of("replaces a text in bodies", basic.Replace),
@@ -72,26 +65,4 @@ func countedBy(b *block) web.Component {
 		return nil
 	}
 	return b.finish(b.counts.Component())
-}
-
-// limitRate makes the component limit_rate, which may tell clients apart by a field only where not every client can invent it.
-func limitRate(b *block) web.Component {
-	return of("", func(c basic.LimitRateConfig) (web.Component, error) {
-		if c.Header != "" && len(b.server.Trusted) == 0 {
-			return nil, fmt.Errorf("limit_rate: header is %q, which every client can make up, and so escape the limit: name the fronts that set it in the "+
-				"block server, as trusted = [\"10.0.0.0/8\"], or leave header out to limit by address", c.Header)
-		}
-		c.Fronts = true
-		return basic.LimitRate(c)
-	}).build(b)
-}
-
-// moved is a maker of proxies for sites, in which all components trust the same fronts.
-func moved(make func(proxy.Config) (web.Component, error)) func(proxy.Config) (web.Component, error) {
-	return func(c proxy.Config) (web.Component, error) {
-		if len(c.Trusted) > 0 {
-			return nil, errors.New("proxy: trusted has moved: write it in the block server, where it holds for the log, the limits and the conditions too")
-		}
-		return make(c)
-	}
 }

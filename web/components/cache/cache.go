@@ -40,7 +40,19 @@ type cache struct {
 	let [64]atomic.Uint32
 }
 
-// Around is inner with a cache around it.
+// Cache is what is kept, with the rules for it.
+type Cache struct{ cache *cache }
+
+// New makes an empty cache.
+func New(cfg Config) (*Cache, error) {
+	k, err := newCache(cfg)
+	return &Cache{k}, err
+}
+
+// Around is inner with the cache around it. What was kept of another inner is an answer of this one too: so it must be one that answers alike.
+func (c *Cache) Around(inner web.Component) web.Component { return c.cache.around(inner) }
+
+// Around is inner with an empty cache around it.
 func Around(cfg Config, inner web.Component) (web.Component, error) {
 	k, err := newCache(cfg)
 	if err != nil {

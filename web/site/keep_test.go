@@ -1,0 +1,189 @@
+package site
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"weir/web/internal/webtest"
+)
+
+// status asks for a path, and gives the status of the answer.
+func (l *lived) status(t *testing.T, path string, header ...string) int {
+	t.Helper()
+	resp, _ := webtest.Get(t, l.url+path, header...)
+	return resp.StatusCode
+}
+
+// change puts another file in place, and has it read.
+func (l *lived) change(t *testing.T, text string) {
+	t.Helper()
+	l.write(t, text)
+	if err := l.Reload(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const limited = `
+	route "/a" {
+	  limit_rate {
+	    rate = 1
+	    per  = "1h"
+	  }
+	  text { text = "a" }
+	}
+`
+
+func TestARateLimitSurvivesAReload(t *testing.T) {
+	l := live(t, "", limited)
+	if got := l.status(t, "/a"); got != 200 {
+		t.Fatalf("the first request: got %d, want 200", got)
+	}
+	l.change(t, "route \"/b\" {\n text { text = \"b\" }\n}\n# a comment\n"+strings.ReplaceAll(limited, `"a" }`, `"changed" }`))
+	if got := l.status(t, "/a"); got != 429 {
+		t.Errorf("the second request, after the site changed elsewhere: got %d, want 429", got)
+	}
+	l.write(t, "nonsense {}")
+	if err := l.Reload(); err == nil {
+		t.Error("a wrong file is taken")
+	}
+	l.change(t, limited)
+	if got := l.status(t, "/a"); got != 429 {
+		t.Errorf("after a wrong file: got %d, want 429", got)
+	}
+	l.change(t, strings.ReplaceAll(limited, "rate = 1", "rate = 2"))
+	if got := l.status(t, "/a"); got != 200 {
+		t.Errorf("after the limit itself changed: got %d, want 200", got)
+	}
+}
+
+func TestTwoLimitsThatSayTheSameAreTwo(t *testing.T) {
+	l := live(t, "", limited+strings.ReplaceAll(limited, `"/a"`, `"/b"`))
+	for _, path := range []string{"/a", "/b"} {
+		if got := l.status(t, path); got != 200 {
+			t.Errorf("%s: got %d, want 200", path, got)
+		}
+	}
+	l.change(t, strings.ReplaceAll(limited, `"/a"`, `"/b"`)+limited)
+	for _, path := range []string{"/a", "/b"} {
+		if got := l.status(t, path); got != 429 {
+			t.Errorf("%s, when the routes have changed places: got %d, want 429", path, got)
+		}
+	}
+}
+
+func TestACacheAndItsUpstreamsSurviveAReload(t *testing.T) {
+	var asked atomic.Int32
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Cache-Control", "max-age=600")
+	}))
+	defer up.Close()
+	text := `
+		cache {
+		  proxy {
+		    upstreams   = ["http://127.0.0.1:1", "` + up.URL + `"]
+		    max_fails   = 1
+		    aside       = "1h"
+		    health_path = "/"
+		    health_interval = "1h"
+		  }
+		}
+	`
+	l := live(t, "", text)
+	for _, path := range []string{"/1", "/2", "/1"} {
+		if got := l.status(t, path); got != 200 {
+			t.Errorf("%s: got %d, want 200", path, got)
+		}
+	}
+	before := asked.Load()
+	l.change(t, "security {}\n"+text)
+	if got := l.status(t, "/1"); got != 200 || asked.Load() != before {
+		t.Errorf("what is in the cache: got %d and %d questions to the upstream, want 200 and none", got, asked.Load()-before)
+	}
+	first := l.Upstreams()["proxy"][0]
+	if !first.Aside.After(time.Now()) || first.Failures == 0 {
+		t.Errorf("the upstream that was put aside: %+v, want it still put aside", first)
+	}
+}
+
+func TestWhoWasVerifiedStaysSoOverAReload(t *testing.T) {
+	hash, err := bcrypt.GenerateFromPassword([]byte("sesame"), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(users, fmt.Appendf(nil, "ann:%s\n", hash), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := "authenticate {\n users = \"" + users + "\"\n attempts = 1\n}\ntext { text = \"in\" }\n"
+	l := live(t, "", text)
+	right := []string{"Authorization", "Basic YW5uOnNlc2FtZQ=="}
+	wrong := []string{"Authorization", "Basic YW5uOndyb25n"}
+	for i, want := range []int{200, 401, 429} {
+		if got := l.status(t, "/", [][]string{right, wrong, wrong}[i]...); got != want {
+			t.Errorf("request %d: got %d, want %d", i, got, want)
+		}
+	}
+	l.change(t, "security {}\n"+text)
+	if got := l.status(t, "/", right...); got != 200 {
+		t.Errorf("who was verified before the reload: got %d, want 200", got)
+	}
+	if got := l.status(t, "/", wrong...); got != 429 {
+		t.Errorf("who guessed before the reload: got %d, want 429", got)
+	}
+}
+
+func TestALogIsOpenedAgainAtAReload(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log")
+	l := live(t, "", "log { file = \""+name+"\" }\ntext { text = \"x\" }")
+	l.status(t, "/before")
+	if err := os.Rename(name, name+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	l.status(t, "/after")
+	for file, want := range map[string]string{name + ".1": "/before", name: "/after"} {
+		webtest.Until(t, file+" has "+want, func() bool {
+			got, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(got), want) && strings.Count(string(got), "\n") == 1
+		})
+	}
+}
+
+func TestAFolderThatWasReplacedIsServedAfterAReload(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "www")
+	put := func(text string) {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("old")
+	l := live(t, "", "files { dir = \""+dir+"\" }")
+	if got := l.get(t); got != "old" {
+		t.Fatalf("got %q", got)
+	}
+	if err := os.Rename(dir, dir+".old"); err != nil {
+		t.Fatal(err)
+	}
+	put("new")
+	if err := l.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.get(t); got != "new" {
+		t.Errorf("got %q, want what is in the new folder", got)
+	}
+}

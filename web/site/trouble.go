@@ -1,0 +1,51 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"weir/web"
+	"weir/web/components/proxy"
+)
+
+// repeatAfter is how often trouble of one kind is told of.
+const repeatAfter = 10 * time.Second
+
+// failed tells of an exchange that the server could not answer as it should.
+func (l *Live) failed(f web.Failure) {
+	why := f.Err.Error()
+	l.in.tell(fmt.Sprint(f.Status, why[:min(len(why), 40)]), fmt.Sprintf("%s %s%s is answered by %d: %s", f.Method, f.Host, f.Target, f.Status, why))
+}
+
+// longest is how much of a line about trouble is told, in bytes.
+const longest = 1000
+
+// printable is a line without what would disturb a terminal, since clients and programs have a say in it.
+func printable(line string) string {
+	if len(line) > longest {
+		line = line[:longest] + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, line)
+}
+
+// Upstreams says how the upstreams of each proxy of the site fare. Of several proxies with one name, the further ones are numbered.
+func (l *Live) Upstreams() map[string][]proxy.UpstreamReading {
+	g := l.enter()
+	defer g.leave()
+	all := map[string][]proxy.UpstreamReading{}
+	for _, u := range g.site.upstreams {
+		name := u.name
+		for n := 2; all[name] != nil; n++ {
+			name = fmt.Sprintf("%s-%d", u.name, n)
+		}
+		all[name] = u.read()
+	}
+	return all
+}

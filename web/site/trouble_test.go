@@ -1,0 +1,109 @@
+package site
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/flow"
+	"weir/web/internal/webtest"
+)
+
+// trouble waits for an event of trouble that says something.
+func (l *lived) trouble(t *testing.T, says string) {
+	t.Helper()
+	for {
+		select {
+		case e := <-l.events:
+			if e.What == "trouble" && strings.Contains(e.Text, says) {
+				return
+			}
+			t.Logf("%+v", e)
+		case <-time.After(webtest.Patience):
+			t.Fatalf("the operator was not told of %q", says)
+		}
+	}
+}
+
+func TestAFullDiskBelowTheLogReachesTheOperator(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("it needs /dev/full")
+	}
+	l := live(t, "", "log {\n file = \"/dev/full\"\n flush = \"0s\"\n}\ntext { text = \"x\" }")
+	for range 20 {
+		l.status(t, "/")
+	}
+	l.trouble(t, "no space left on device")
+	n := 0
+	for len(l.events) > 0 {
+		if e := <-l.events; e.What == "trouble" {
+			n++
+		}
+	}
+	if n > 0 {
+		t.Errorf("the same trouble was told %d times more, want once in %v", n, repeatAfter)
+	}
+}
+
+func TestTheReasonOfA502ReachesTheOperator(t *testing.T) {
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		l := live(t, way, `proxy { upstreams = ["http://127.0.0.1:1"] }`)
+		if got := l.status(t, "/some/page"); got != 502 {
+			t.Errorf("got %d, want 502", got)
+		}
+		l.trouble(t, "/some/page is answered by 502: proxy: http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused")
+	})
+}
+
+func TestABodyThatAnUpstreamBreaksOffReachesTheOperator(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = w.Write([]byte("half"))
+		panic(http.ErrAbortHandler)
+	}))
+	defer up.Close()
+	l := live(t, "", `proxy { upstreams = ["`+up.URL+`"] }`)
+	c, err := net.Dial("tcp", strings.TrimPrefix(l.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	l.trouble(t, "proxy: "+up.URL)
+}
+
+func TestWhatAProgramSaysReachesTheOperator(t *testing.T) {
+	dir := t.TempDir()
+	script := "#!/bin/sh\nprintf 'a warning \\033[31mof it\\n' >&2\necho Content-Type: text/plain\necho\necho well\n"
+	if err := os.WriteFile(filepath.Join(dir, "app"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l := live(t, "", `cgi { dir = "`+dir+`" }`)
+	if got := l.status(t, "/app"); got != 200 {
+		t.Errorf("got %d, want 200", got)
+	}
+	l.trouble(t, "cgi says: a warning \uFFFD[31mof it")
+}
+
+func TestAUsersFileThatBreaksReachesTheOperator(t *testing.T) {
+	users := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(users, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := live(t, "", "authenticate { users = \""+users+"\" }\ntext { text = \"in\" }")
+	if err := os.WriteFile(users, []byte("ann:sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	webtest.Until(t, "it is looked at again", func() bool {
+		l.status(t, "/", "Authorization", "Basic YW5uOnNlc2FtZQ==")
+		return len(l.events) > 0
+	})
+	l.trouble(t, "no bcrypt hash")
+}
