@@ -26,9 +26,8 @@ const (
 
 // Errors of those who upload.
 var (
-	ErrNotLoggedIn  = errors.New("chat: there is no such account and password, or the token was used or is too old")
-	ErrTooManyTries = errors.New("chat: too many logins have failed: try again later")
-	ErrBanned       = errors.New("chat: banned from this server")
+	ErrNotLoggedIn = errors.New("chat: there is no such account and password, or the token was used or is too old")
+	ErrBanned      = errors.New("chat: banned from this server")
 )
 
 // filehost is what the service knows of those who upload.
@@ -95,24 +94,28 @@ func (s *Service) ByToken(from netip.Addr, text string) (name string, err error)
 }
 
 // ByPassword is the account of a name, or NAME@DEVICE, and a password. It waits until others are checked, or ctx ends. Tries that fail are
-// limited together with those of sessions.
+// limited together with those of sessions: then the error is a *ThrottledError.
 func (s *Service) ByPassword(ctx context.Context, from netip.Addr, name, password string) (string, error) {
+	p := Peer{Addr: from}
+	if err := s.mayTry(p, name); err != nil {
+		return "", err
+	}
 	select {
 	case s.filehost.checking <- struct{}{}:
 		defer func() { <-s.filehost.checking }()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	p := Peer{Addr: from}
-	if s.mayTry(p, name) != nil {
-		return "", ErrTooManyTries
+	if err := s.mayTry(p, name); err != nil { // others have failed meanwhile
+		return "", err
 	}
 	login, err := s.accounts.Plain(name, password)
 	if err != nil {
 		s.noteRefusal(name, from, err)
-		s.locked(func() { s.tryFailed(p, name) })
+		s.locked(func() { s.tryFailed(p, name, err) })
 		return "", ErrNotLoggedIn
 	}
+	s.locked(func() { s.acquainted.note(irc.Fold(login.Name), from) })
 	return s.mayUpload(from, login.Name)
 }
 

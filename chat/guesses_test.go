@@ -14,21 +14,21 @@ import (
 func TestGuessesAreBoundedAndForgotten(t *testing.T) {
 	g, now := guesses{}, time.Unix(1000, 0)
 	for range guessNetwork {
-		if g.tooMany("x", guessNetwork, now) {
+		if g.tooMany("x", guessNetwork, now) > 0 {
 			t.Fatal("it was too many too early")
 		}
 		g.failed("x", now)
 	}
-	if !g.tooMany("x", guessNetwork, now) {
+	if g.tooMany("x", guessNetwork, now) <= 0 {
 		t.Error("it is not too many")
 	}
-	if g.tooMany("x", guessNetwork, now.Add(guessEvery+1)) {
+	if g.tooMany("x", guessNetwork, now.Add(guessEvery+1)) > 0 {
 		t.Error("one is not forgotten in time")
 	}
 	for range 10_000 {
 		g.failed("x", now)
 	}
-	if later := now.Add((guessName + 2) * guessEvery); g.tooMany("x", 1, later) {
+	if later := now.Add((guessName + 2) * guessEvery); g.tooMany("x", 1, later) > 0 {
 		t.Error("who goes on guessing keeps the owner out for longer than that")
 	}
 	if g.forget(now.Add(time.Hour)); len(g) > 0 {
@@ -48,7 +48,7 @@ func TestWhoGuessedTooOftenIsRefusedWhateverHeSays(t *testing.T) {
 	for range guessNetwork + 1 {
 		s.chat.locked(func() { s.chat.guesses.failed(x.peer.guessKey(), s.chat.o.Now()) })
 	}
-	if _, err := x.plain("alice@phone", "correct-horse"); err != errGuesses {
+	if _, err := x.plain("alice@phone", "correct-horse"); throttled(err) == nil {
 		t.Errorf("it is told %v", err)
 	}
 	there := &session{svc: s.chat, peer: Peer{Addr: netip.MustParseAddr("192.0.2.2")}}
@@ -58,7 +58,7 @@ func TestWhoGuessedTooOftenIsRefusedWhateverHeSays(t *testing.T) {
 	for range guessName + 1 {
 		s.chat.locked(func() { s.chat.guesses.failed("alice", s.chat.o.Now()) })
 	}
-	if _, err := there.plain("Alice@phone", "correct-horse"); err != errGuesses {
+	if _, err := there.plain("Alice@phone", "correct-horse"); throttled(err) == nil {
 		t.Errorf("for a name that was guessed at it is told %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"strings"
@@ -79,8 +80,8 @@ func (s *session) stepSASL(answer []byte) {
 		login, err = s.svc.accounts.External(string(answer), s.peer.Fingerprint)
 	default:
 		more, done, login, err = x.scram.Step(string(answer))
-		if who = x.scram.Key(); err == nil && done {
-			err = s.mayTry(who)
+		if who = x.scram.Key(); err != nil || done { // whatever the proof: otherwise the answer would say whether it is right
+			err = cmp.Or(s.mayTry(who), err)
 		}
 	}
 	s.svc.mu.Lock()
@@ -107,8 +108,8 @@ func (s *session) stepSASL(answer []byte) {
 func (s *session) refuseLogin(who string, err error) {
 	s.sasl = nil
 	s.noteRefusal(who, err)
-	s.num(irc.ErrSASLFail, "SASL authentication failed")
-	s.loginFailed(who)
+	s.num(irc.ErrSASLFail, refusedAs("SASL authentication failed", err))
+	s.loginFailed(who, err)
 }
 
 func (s *session) noteRefusal(who string, err error) { s.svc.noteRefusal(who, s.peer.Addr, err) }
@@ -145,6 +146,7 @@ func (s *session) logIn(login account.Login) {
 // loggedIn notes a login.
 func (s *session) loggedIn(login account.Login) {
 	s.login, s.pace = login, nil
+	s.svc.acquainted.note(irc.Fold(login.Name), s.peer.Addr)
 	s.svc.counts.logins.Add(1)
 	mask := s.nick() + "!*@*"
 	if s.user != nil {

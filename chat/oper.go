@@ -27,8 +27,12 @@ func (s *session) cmdOper(m *irc.Message) {
 				err = errNotOperator
 			}
 			s.noteRefusal(name, err)
-			s.num(irc.ErrPasswdMismatch, "Password incorrect")
-			s.loginFailed(name)
+			if throttled(err) != nil {
+				s.num(irc.ErrPasswdMismatch, wrongLogin(err))
+			} else {
+				s.num(irc.ErrPasswdMismatch, "Password incorrect")
+			}
+			s.loginFailed(name, err)
 			return
 		}
 		s.user.oper = true

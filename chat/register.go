@@ -124,13 +124,21 @@ func (s *session) loginByPass(name, password string) {
 	defer s.svc.unlock()
 	if err != nil {
 		s.noteRefusal(name, err)
-		s.loginFailed(name)
-		s.num(irc.ErrPasswdMismatch, "The name or the password is wrong")
+		s.loginFailed(name, err)
+		s.num(irc.ErrPasswdMismatch, wrongLogin(err))
 		s.end("Bad password")
 		return
 	}
 	s.loggedIn(login)
 	s.register()
+}
+
+// wrongLogin is what a client is told of a password that was not taken.
+func wrongLogin(err error) string {
+	if e := throttled(err); e != nil {
+		return "Nobody can log in so now: " + e.Error()
+	}
+	return "The name or the password is wrong"
 }
 
 // end ends the session with words to it and to others.

@@ -67,6 +67,7 @@ type Service struct {
 	generation    uint64               // of the accounts, when enforce last looked
 	leavers       leavers              // for WHOWAS
 	guesses       guesses              // at passwords
+	acquainted    acquainted           // with accounts: where these were logged in to from
 	indexLate     map[string]data.Room // by path: conversations that the index has not caught up with
 	indexReviewed bool                 // the index has looked at all conversations since Open
 	stamp         uint64               // of walks over users, and of deliveries
@@ -120,7 +121,7 @@ func open(dir string, o Options, lock *os.File) (*Service, error) {
 	}
 	s := &Service{o: o, dir: dir, lock: lock, accounts: accounts, began: o.Now(), filehost: newFilehost(),
 		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*feed{}, monitors: map[string]map[*session]struct{}{},
-		perAddr: map[netip.Prefix]*visitors{}, waiting: lobby.New[*session](o.Unknown, o.UnknownEach), paces: map[string]*pace{}, guesses: guesses{}}
+		perAddr: map[netip.Prefix]*visitors{}, waiting: lobby.New[*session](o.Unknown, o.UnknownEach), paces: map[string]*pace{}, guesses: guesses{}, acquainted: acquainted{}}
 	rand.Read(s.seed[:])
 	s.current.Store(&s.o)
 	s.handedOut.L = &s.mu

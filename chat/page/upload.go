@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -74,17 +75,18 @@ func (p *Page) uploadOptions(w http.ResponseWriter, r *http.Request) {
 type refusal struct {
 	status int
 	text   string
+	wait   int // seconds after which it may be tried again; 0: not said
 }
 
 // upload takes a file: the request's body.
 func (p *Page) upload(w http.ResponseWriter, r *http.Request) {
 	if !p.mayUpload(w, r) {
-		refuse(w, refusal{http.StatusForbidden, "This comes from a page of another host"})
+		refuse(w, refusal{status: http.StatusForbidden, text: "This comes from a page of another host"})
 		return
 	}
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if strings.HasPrefix(kind, "multipart/") {
-		refuse(w, refusal{http.StatusUnsupportedMediaType, "Send the file alone as the body, not a form"})
+		refuse(w, refusal{status: http.StatusUnsupportedMediaType, text: "Send the file alone as the body, not a form"})
 		return
 	}
 	account, err := p.uploader(r)
@@ -178,16 +180,19 @@ func refusalOf(err error) refusal {
 		is     error
 		status int
 	}{
-		{chat.ErrNotLoggedIn, http.StatusUnauthorized}, {chat.ErrBanned, http.StatusForbidden}, {chat.ErrTooManyTries, http.StatusTooManyRequests},
+		{chat.ErrNotLoggedIn, http.StatusUnauthorized}, {chat.ErrBanned, http.StatusForbidden},
 		{upload.ErrTooLarge, http.StatusRequestEntityTooLarge}, {upload.ErrQuota, http.StatusTooManyRequests}, {upload.ErrBusy, http.StatusTooManyRequests},
 		{upload.ErrFull, http.StatusInsufficientStorage}, {upload.ErrRemoved, http.StatusForbidden}, {errBroken, http.StatusBadRequest},
 		{context.Canceled, http.StatusBadRequest},
 	} {
 		if errors.Is(err, c.is) {
-			return refusal{c.status, sentence(err, c.is)}
+			return refusal{status: c.status, text: sentence(err, c.is)}
 		}
 	}
-	return refusal{http.StatusInternalServerError, "The file could not be stored"}
+	if e, ok := errors.AsType[*chat.ThrottledError](err); ok {
+		return refusal{http.StatusTooManyRequests, sentence(e, e), e.Seconds()}
+	}
+	return refusal{status: http.StatusInternalServerError, text: "The file could not be stored"}
 }
 
 // sentence is what may be told of an error: for one of the store's, with its limits.
@@ -204,6 +209,9 @@ func refuse(w http.ResponseWriter, why refusal) {
 	h := w.Header()
 	if why.status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="upload"`) // not Basic: browsers would remember a password, and send it for pages of others
+	}
+	if why.wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(why.wait))
 	}
 	h.Set("Connection", "close")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -160,6 +160,9 @@ func TestPasswordsCannotBeTriedQuickly(t *testing.T) {
 	for range 70 {
 		res, _ := h.ask("POST", "/upload", "x", "Basic", "ann:wrong-password")
 		counts[res.StatusCode]++
+		if wait := res.Header.Get("Retry-After"); (res.StatusCode == 429) != (wait != "") {
+			t.Errorf("%s comes with Retry-After: %q", res.Status, wait)
+		}
 	}
 	if counts[401] < 10 || counts[429] < 5 || counts[401]+counts[429] != 70 {
 		t.Errorf("%v", counts)

@@ -29,7 +29,10 @@ function capabilities(c, m) {
 }
 
 // notIn is the answer to a wrong name or password.
-const notIn = (c) => c.refuse("The name or the password is wrong.");
+const notIn = (c, m) => {
+  const [many] = m.params.at(-1).match(/too many attempts.*/) ?? [];
+  c.refuse(many ? `Nobody can log in so now: ${many}.` : "The name or the password is wrong.");
+};
 
 function nickTaken(c) {
   if (c.ready) c.ui.wrong(null, "That name is taken.");
