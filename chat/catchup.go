@@ -37,7 +37,7 @@ func (s *session) catchUp(seat *seat) {
 		s.replay(seat, upTo)
 	}
 	s.readMarker(f)
-	asNow := f.asNow()
+	asNow, show := f.asNow(), shown{}
 	for {
 		s.svc.mu.Lock()
 		if f.delivered <= upTo || seat.session.gone || seat.left {
@@ -48,7 +48,8 @@ func (s *session) catchUp(seat *seat) {
 		most := s.svc.opts().Replay
 		lines := s.between(f, upTo, now, most)
 		for _, line := range lines {
-			s.out = appendStored(s.out, s.capSet().View(), "", asNow(line))
+			show.view = s.capSet().View()
+			s.out = show.append(s.out, "", asNow(line))
 		}
 		if upTo = now; len(lines) == most { // there may be more
 			last := lines[len(lines)-1]
@@ -99,9 +100,9 @@ func (s *session) replay(seat *seat, upTo int64) {
 		extra = "batch=" + id
 		s.say("BATCH", "+"+id, "chathistory", f.target(s))
 	}
-	asNow, before := f.asNow(), len(s.out)
+	asNow, show, before := f.asNow(), shown{view: caps.View()}, len(s.out)
 	for _, line := range lines {
-		s.out = appendStored(s.out, caps.View(), extra, asNow(line))
+		s.out = show.append(s.out, extra, asNow(line))
 	}
 	seat.session.replayed.Add(int64(len(s.out) - before))
 	if id != "" {

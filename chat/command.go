@@ -49,9 +49,9 @@ func (s *session) command(m *irc.Message) {
 func (s *session) allowed(m *irc.Message) bool {
 	c, known := irc.Commands[m.Command]
 	switch {
-	case !known && s.user != nil:
-		s.num(irc.ErrUnknownCommand, m.Command, "Unknown command")
-	case !known || s.user == nil && c.When == irc.Registered:
+	case !known:
+		s.num(irc.ErrUnknownCommand, irc.Word(irc.Cut(m.Command, 32)), "Unknown command")
+	case s.user == nil && c.When == irc.Registered:
 		s.num(irc.ErrNotRegistered, "You have not registered")
 	case len(m.Params) < c.Min:
 		s.num(irc.ErrNeedMoreParams, m.Command, "Not enough parameters")

@@ -104,7 +104,7 @@ func (d *delivery) send(f *feed, seat *seat) {
 	caps := s.capSet()
 	e := d.view(f, caps.View())
 	text := e.text
-	if seat.said && (seat.labeled || !caps.Has(irc.CapEchoMessage)) {
+	if seat.said && (seat.labeled || !caps.Has(irc.CapEchoMessage) || f.isSelf()) {
 		text = d.forSender(f, s, caps, e)
 	}
 	if len(text) > 0 && !s.conn.Send(text) {
@@ -127,10 +127,19 @@ func (d *delivery) forSender(f *feed, s *session, caps irc.Caps, e *encoded) []b
 			if p.label != "" && p.last {
 				d.own = f.svc.appendAck(d.own, p.label)
 			}
-		case p.label != "":
+		case p.label != "" && len(e.line(i)) > 0:
 			d.own = appendLabeled(d.own, p.label, e.line(i))
+		case p.label != "": // the client lacks the capability that the line needs
+			d.own = f.svc.appendAck(d.own, p.label)
 		default:
 			d.own = append(d.own, e.line(i)...)
+		}
+	}
+	if f.isSelf() { // besides the echo, it is told what it was told
+		for i := range f.taken {
+			if p := &f.taken[i]; p.from == s && p.text {
+				d.own = append(d.own, e.line(i)...)
+			}
 		}
 	}
 	return d.own
@@ -159,8 +168,9 @@ func (d *delivery) view(f *feed, v irc.View) *encoded {
 		return e
 	}
 	e.batch, e.text, e.ends = f.stamp, e.text[:0], e.ends[:0]
+	show := shown{view: v}
 	for _, line := range f.batch.Lines {
-		e.text = appendStored(e.text, v, "", line)
+		e.text = show.append(e.text, "", line)
 		e.ends = append(e.ends, len(e.text))
 	}
 	return e
@@ -170,12 +180,19 @@ var (
 	ownTag     = []byte(irc.OwnTags)
 	tagmsgWord = []byte("TAGMSG ")
 	redactWord = []byte("REDACT ")
+	blankText  = []byte(":\r\n")
 )
 
-// appendStored appends a stored line as a view shows it; nothing, where that view cannot show it. Extra are
+// shown shows lines that follow each other in a log.
+type shown struct {
+	view  irc.View
+	first []byte // tags of the long message's first line, which was blank and not shown; nil: it was shown
+}
+
+// append appends a stored line as the view shows it; nothing, where that view cannot show it. Extra are
 // tags without "@".
-func appendStored(dst []byte, v irc.View, extra string, line log.Line) []byte {
-	body := line.Plain()
+func (sh *shown) append(dst []byte, extra string, line log.Line) []byte {
+	v, body := sh.view, line.Plain()
 	tags := bytes.TrimSuffix(line.Tagged()[:len(line.Tagged())-len(body)], []byte{' '})
 	if v&irc.ViewTags == 0 && isCommand(body, tagmsgWord) || v&irc.ViewRedact == 0 && isCommand(body, redactWord) {
 		return dst
@@ -185,7 +202,7 @@ func appendStored(dst []byte, v irc.View, extra string, line log.Line) []byte {
 			return dst
 		}
 		if p, ok := partOf(line); ok {
-			return appendPart(dst, v, extra, line, p, tags, body)
+			return sh.appendPart(dst, extra, line, p, tags, body)
 		}
 	}
 	return irc.AppendView(dst, v, extra, tags, body)
@@ -198,15 +215,26 @@ func isCommand(body, command []byte) bool {
 }
 
 // appendPart appends a line that is a part of a long message: in a batch of its own to who knows such, as a
-// message to others, of which only the first has an id.
-func appendPart(dst []byte, v irc.View, extra string, line log.Line, p longPart, tags, body []byte) []byte {
+// message to others, of which only the first has an id, and none is blank.
+func (sh *shown) appendPart(dst []byte, extra string, line log.Line, p longPart, tags, body []byte) []byte {
+	v, words := sh.view, bytes.SplitN(body, []byte{' '}, 4)
 	if v&irc.ViewMultiline == 0 {
-		if p.n > 0 {
+		if p.n == 0 {
+			sh.first = nil
+		}
+		switch blank := bytes.Equal(words[3], blankText); {
+		case blank && p.n == 0:
+			sh.first = bytes.Clone(tags)
+			return dst
+		case blank:
+			return dst
+		case sh.first != nil:
+			tags, sh.first = sh.first, nil
+		case p.n > 0:
 			v &^= irc.ViewTags
 		}
 		return irc.AppendView(dst, v, extra, tags, body)
 	}
-	words := bytes.SplitN(body, []byte{' '}, 4)
 	if p.n == 0 {
 		start := []byte(string(words[0]) + " BATCH +" + p.message + " draft/multiline " + string(words[2]) + "\r\n")
 		dst = irc.AppendView(dst, v, extra, tags, start)

@@ -12,6 +12,9 @@ import (
 
 // Direct messages. Between accounts they have a log, in direct/A,B, whether the other is there or not.
 
+// isSelf reports whether the feed is what an account says to itself.
+func (f *feed) isSelf() bool { return f.room == nil && f.pair[0] == f.pair[1] }
+
 // toUser sends a message to a user, or to an account that is not there.
 func (s *session) toUser(m *message) {
 	to := s.svc.find(m.target)
@@ -36,6 +39,8 @@ func (s *session) toUser(m *message) {
 			n.to(s.user)
 			if to != s.user {
 				n.to(to)
+			} else {
+				s.behind = append(s.behind, n.line(s)...)
 			}
 		})
 		return

@@ -22,7 +22,7 @@ var fates = []struct {
 		"job": "not at the desk", "stuffed": "looked at anew", "replayed": "counted anew",
 		"seeks": "not at the desk", "lastRoom": "none is under way", "launched": "none is under way", "said": "of a delivery", "labeled": "of a delivery",
 		"sasl": "not moved with one", "over": "not moved with one", "killed": "its connection is closed", "fresh": "it is posted anyway",
-		"out": "sent before", "label": "of a command", "from": "of a command", "batch": "of a command", "later": "of a command",
+		"out": "sent before", "label": "of a command", "from": "of a command", "batch": "of a command", "later": "of a command", "behind": "of a command",
 	}},
 	{user{}, map[string]string{
 		"nick": handedOver, "name": handedOver, "host": handedOver, "real": handedOver, "account": handedOver, "away": handedOver, "bot": handedOver,

@@ -329,8 +329,9 @@ func (s *session) seatFrom(f *feed, seen int64) (missed []byte) {
 	if seen >= f.delivered {
 		return nil
 	}
+	show := shown{view: s.capSet().View()}
 	for _, line := range s.between(f, seen, f.delivered, s.svc.opts().Replay) {
-		missed = appendStored(missed, s.capSet().View(), "", line)
+		missed = show.append(missed, "", line)
 	}
 	return missed
 }

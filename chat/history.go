@@ -46,9 +46,9 @@ func (s *session) history(req irc.HistoryRequest) {
 		return
 	}
 	s.batchOf("chathistory", req.Target, func(extra string) {
-		view, asNow := s.capSet().View(), f.asNow()
+		show, asNow := shown{view: s.capSet().View()}, f.asNow()
 		for _, line := range slices.DeleteFunc(lines, func(l log.Line) bool { return !s.isShown(l) }) { // a part that was added may be none
-			s.out = appendStored(s.out, view, extra, asNow(line))
+			s.out = show.append(s.out, extra, asNow(line))
 		}
 	})
 	s.svc.counts.replayed.Add(int64(len(lines)))

@@ -11,9 +11,8 @@ func (s *session) cmdKick(m *irc.Message) {
 	if r == nil {
 		return
 	}
-	u := s.svc.find(m.Params[1])
-	if u == nil || r.members[u] == nil {
-		s.num(irc.ErrUserNotIn, irc.Cut(m.Params[1], irc.MaxNick), r.name, "They aren't on that channel")
+	u := s.memberOf(r, m.Params[1])
+	if u == nil {
 		return
 	}
 	why := irc.Cut(irc.Param(m, 2), irc.MaxTopic)
@@ -26,6 +25,19 @@ func (s *session) cmdKick(m *irc.Message) {
 		kick.tell(s)
 	}
 	r.remove(u)
+}
+
+// memberOf is who of a room is called so. The client is told when there is nobody, or somebody who is not in the room.
+func (s *session) memberOf(r *room, nick string) *user {
+	u := s.svc.find(nick)
+	switch {
+	case u == nil:
+		s.num(irc.ErrNoSuchNick, irc.Word(irc.Cut(nick, irc.MaxNick)), "No such nick")
+	case r.members[u] == nil:
+		s.num(irc.ErrUserNotIn, u.nick, r.name, "They aren't on that channel")
+		return nil
+	}
+	return u
 }
 
 func (s *session) cmdInvite(m *irc.Message) {

@@ -179,14 +179,17 @@ func (s *session) cmdRegister(m *irc.Message) {
 	if name == "*" {
 		name = s.nick()
 	}
+	shown := irc.Word(irc.Cut(name, irc.MaxNick))
 	switch {
 	case s.login.Account != nil:
-		s.fail("REGISTER", "ALREADY_AUTHENTICATED", "You are logged in")
-	case s.user != nil && irc.Fold(name) != irc.Fold(s.user.nick) && s.svc.find(name) != nil:
-		s.fail("REGISTER", "USERNAME_EXISTS", name, "Somebody is called so")
+		s.fail("REGISTER", "ALREADY_AUTHENTICATED", shown, "You are logged in")
+	case s.nick() == "*":
+		s.fail("REGISTER", "NEED_NICK", "*", "Send NICK first")
+	case irc.Fold(name) != irc.Fold(s.nick()) && s.svc.find(name) != nil:
+		s.fail("REGISTER", "ACCOUNT_EXISTS", shown, "Somebody is called so")
 	default:
 		if err := s.svc.mayRegister(s.peer); err != nil {
-			s.fail("REGISTER", "TEMPORARILY_UNAVAILABLE", irc.Word(irc.Cut(name, irc.MaxNick)), publicError(err))
+			s.fail("REGISTER", "TEMPORARILY_UNAVAILABLE", shown, publicError(err))
 			return
 		}
 		invite := m.Params[1] // where others ask for a mail address, we ask for an invite
@@ -204,13 +207,13 @@ func (s *session) makeAccount(name, password, invite string) {
 	defer s.svc.unlock()
 	if err != nil {
 		code := "TEMPORARILY_UNAVAILABLE"
-		for cause, c := range map[error]string{account.ErrClosed: "DISALLOWED", account.ErrInvite: "INVALID_EMAIL", account.ErrName: "BAD_ACCOUNT_NAME",
+		for cause, c := range map[error]string{account.ErrClosed: "TEMPORARILY_UNAVAILABLE", account.ErrInvite: "INVALID_EMAIL", account.ErrName: "BAD_ACCOUNT_NAME",
 			account.ErrPassword: "WEAK_PASSWORD", account.ErrExists: "ACCOUNT_EXISTS"} {
 			if errors.Is(err, cause) {
 				code = c
 			}
 		}
-		s.fail("REGISTER", code, name, publicError(err))
+		s.fail("REGISTER", code, irc.Word(irc.Cut(name, irc.MaxNick)), publicError(err))
 		return
 	}
 	s.say("REGISTER", "SUCCESS", a.Name, "Account created")
@@ -225,7 +228,12 @@ func (s *session) makeAccount(name, password, invite string) {
 }
 
 func (s *session) cmdVerify(m *irc.Message) {
-	s.fail("VERIFY", "INVALID_CODE", m.Params[0], "No account waits to be verified")
+	name := irc.Word(irc.Cut(m.Params[0], irc.MaxNick))
+	if s.login.Account != nil {
+		s.fail("VERIFY", "ALREADY_AUTHENTICATED", name, "You are logged in")
+		return
+	}
+	s.fail("VERIFY", "INVALID_CODE", name, "No account waits to be verified")
 }
 
 // publicError is what users may read of an error: its text, without places on this machine.

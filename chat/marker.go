@@ -65,18 +65,43 @@ func (s *session) markRead(target, value string) {
 
 // markerLine says where the marker is.
 func (s *session) markerLine(f *feed) []byte {
-	stamp := "*"
-	if offset, ok := s.svc.accounts.Mark(s.login.Name, account.ReadMarker, f.key); ok && offset > 0 {
+	return irc.AppendLine(nil, s.svc.o.Name, "MARKREAD", f.target(s), f.markerOf(s.login))
+}
+
+// markerOf is where the marker of a login is, as MARKREAD has it: "*" for none, as for a guest. It waits for the disk.
+func (f *feed) markerOf(login account.Login) string {
+	if login.Account == nil {
+		return "*"
+	}
+	if offset, ok := f.svc.accounts.Mark(login.Name, account.ReadMarker, f.key); ok && offset > 0 {
 		if lines, err := f.log.Latest(1, offset); err == nil && len(lines) == 1 {
-			stamp = "timestamp=" + lines[0].Time().UTC().Format(irc.TimeFormat)
+			return "timestamp=" + lines[0].Time().UTC().Format(irc.TimeFormat)
 		}
 	}
-	return irc.AppendLine(nil, s.svc.o.Name, "MARKREAD", f.target(s), stamp)
+	return "*"
+}
+
+// markers are the markers of the accounts in a room, by account, for clients that have no other way to learn that it is called otherwise. The
+// caller does not hold the lock.
+func (r *room) markers() map[string]string {
+	logins := map[string]account.Login{}
+	r.svc.locked(func() {
+		for _, seat := range r.seats {
+			if to := seat.session; to.user != nil && to.user.account != "" && to.has(irc.CapReadMarker) && !to.has(irc.CapRename) {
+				logins[to.user.account] = to.login
+			}
+		}
+	})
+	all := map[string]string{"": "*"}
+	for name, login := range logins {
+		all[name] = r.markerOf(login)
+	}
+	return all
 }
 
 // readMarker tells a client that knows it where the marker is, as it joins.
 func (s *session) readMarker(f *feed) {
-	if f.room != nil && s.login.Account != nil && s.has(irc.CapReadMarker) {
+	if f.room != nil && s.has(irc.CapReadMarker) {
 		s.out = append(s.out, s.markerLine(f)...)
 	}
 }

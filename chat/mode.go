@@ -186,9 +186,8 @@ func (s *session) planKey(r *room, d *draft, c irc.Change) (irc.Change, bool) {
 
 // planRank gives or takes a rank. An account keeps it when it is not there.
 func (s *session) planRank(r *room, d *draft, c irc.Change) (irc.Change, bool) {
-	u := s.svc.find(c.Param)
-	if u == nil || r.members[u] == nil {
-		s.num(irc.ErrUserNotIn, irc.Cut(c.Param, irc.MaxNick), r.name, "They aren't on that channel")
+	u := s.memberOf(r, c.Param)
+	if u == nil {
 		return c, false
 	}
 	ranks := d.ranksOf(r.members[u])

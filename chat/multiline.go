@@ -13,7 +13,7 @@ type multiline struct {
 	ref, label string
 	message    message
 	bytes      int
-	bad        string // the code of the FAIL that its end is answered with; "" so far
+	bad        string // the code of the FAIL that its end is answered with, and a context behind a space; "" so far
 }
 
 func (s *session) cmdBatch(m *irc.Message) {
@@ -45,8 +45,9 @@ func (s *session) addPart(ref string, m *irc.Message) {
 		b.bytes++ // the line end
 	}
 	switch {
-	case ref != b.ref || m.Params == nil || irc.Fold(m.Params[0]) != irc.Fold(b.message.target),
-		b.message.verb != "" && b.message.verb != m.Command, concat && text == "":
+	case ref == b.ref && irc.Fold(irc.Param(m, 0)) != irc.Fold(b.message.target):
+		b.bad = "MULTILINE_INVALID_TARGET " + irc.Word(irc.Cut(irc.Param(m, 0), irc.MaxRoom))
+	case ref != b.ref, b.message.verb != "" && b.message.verb != m.Command, concat && text == "":
 		b.bad = "MULTILINE_INVALID"
 	case len(b.message.lines) == irc.MultilineLines:
 		b.bad = "MULTILINE_MAX_LINES"
@@ -70,17 +71,19 @@ func (s *session) endMultiline() {
 	if b.bad == "" && blank {
 		b.bad = "MULTILINE_INVALID"
 	}
-	switch b.bad {
+	switch code, context, _ := strings.Cut(b.bad, " "); code {
 	case "":
 		b.message.batch = "ml" + s.svc.passingID()
 		s.user.spoke = s.svc.o.Now()
 		s.message(&b.message)
 	case "MULTILINE_MAX_LINES":
-		s.fail("BATCH", b.bad, itoa(irc.MultilineLines), "The message has too many lines")
+		s.fail("BATCH", code, itoa(irc.MultilineLines), "The message has too many lines")
 	case "MULTILINE_MAX_BYTES":
-		s.fail("BATCH", b.bad, itoa(irc.MultilineBytes), "The message has too many bytes")
+		s.fail("BATCH", code, itoa(irc.MultilineBytes), "The message has too many bytes")
+	case "MULTILINE_INVALID_TARGET":
+		s.fail("BATCH", code, irc.Word(irc.Cut(b.message.target, irc.MaxRoom)), context, "The lines of a message have the target of their batch")
 	default:
-		s.fail("BATCH", b.bad, "The lines of a message have one target and one command, and are not all empty")
+		s.fail("BATCH", code, "The lines of a message have one target and one command, and are not all empty")
 	}
 }
 

@@ -61,8 +61,8 @@ func (s *session) rename(nick string) {
 }
 
 func (s *session) cmdSetname(m *irc.Message) {
-	if real := m.Params[0]; len(real) > irc.MaxReal {
-		s.fail("SETNAME", "INVALID_REALNAME", "The name is too long")
+	if real := m.Params[0]; real == "" || len(real) > irc.MaxReal {
+		s.fail("SETNAME", "INVALID_REALNAME", "A name has 1 to "+itoa(irc.MaxReal)+" bytes")
 	} else {
 		s.user.real = real
 		change := s.svc.news(s.user, s, "SETNAME", real)

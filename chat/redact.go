@@ -17,8 +17,13 @@ func (s *session) cmdRedact(m *irc.Message) {
 	target, msgid, why := m.Params[0], m.Params[1], irc.Cut(irc.Param(m, 2), irc.MaxTopic)
 	s.slow(func() {
 		code, text := s.redact(target, msgid, why)
-		if code != "" {
-			s.fail("REDACT", code, irc.Cut(target, irc.MaxRoom), irc.Cut(msgid, 64), text)
+		target, msgid := irc.Word(irc.Cut(target, irc.MaxRoom)), irc.Word(irc.Cut(msgid, 64))
+		switch code {
+		case "":
+		case "INVALID_TARGET":
+			s.fail("REDACT", code, target, text)
+		default:
+			s.fail("REDACT", code, target, msgid, text)
 		}
 	})
 }
@@ -46,7 +51,7 @@ func (s *session) redact(target, msgid, why string) (code, text string) {
 	}
 	if err != nil {
 		s.complain(f, err)
-		return "UNKNOWN_MSGID", "The message could not be deleted: " + publicError(err)
+		return "INTERNAL_ERROR", "The message could not be deleted: " + publicError(err)
 	}
 	s.svc.mu.Lock()
 	defer s.svc.unlock()

@@ -18,7 +18,7 @@ func (s *session) cmdCap(m *irc.Message) {
 		s.negotiate(v302)
 		s.capLines("LS", s.offers().List(s.capValues(), v302), v302)
 	case "LIST":
-		s.capLines("LIST", s.capSet().Names(), true)
+		s.capLines("LIST", s.capSet().Names(), s.has(irc.Version302))
 	case "REQ":
 		s.negotiate(false)
 		before := s.capSet()
@@ -46,22 +46,26 @@ func (s *session) cmdCap(m *irc.Message) {
 func (s *session) negotiate(v302 bool) {
 	if s.reg != nil {
 		s.reg.Negotiating = true
-		s.reg.Version302 = s.reg.Version302 || v302
 	}
-	if v302 { // implies cap-notify
-		s.caps.Store(uint64(s.capSet() | irc.CapCapNotify))
+	if v302 { // implies cap-notify, for good
+		s.caps.Store(uint64(s.capSet() | irc.CapCapNotify | irc.Version302))
 	}
 }
 
-// capLines sends a list of capabilities, in several lines to who understands these.
+// capLines sends a list of capabilities, in several lines to clients that understand these. Others
+// are sent one line, of as many as fit into the length that lines of the protocol have.
 func (s *session) capLines(verb string, words []string, several bool) {
+	head := ":" + s.svc.o.Name + " CAP " + s.nick() + " " + verb
 	lines := irc.Wrap(words, 400)
+	if !several {
+		lines = irc.Wrap(irc.Fitting(words, irc.MaxBody-len(head+" :\r\n")), irc.MaxBody)
+	}
 	for i, line := range lines {
-		params := []string{s.nick(), verb}
-		if several && i < len(lines)-1 {
-			params = append(params, "*")
+		more := ""
+		if i < len(lines)-1 {
+			more = " *"
 		}
-		s.out = append(s.out, ":"+s.svc.o.Name+" CAP "+strings.Join(params, " ")+" :"+line+"\r\n"...)
+		s.out = append(s.out, head+more+" :"+line+"\r\n"...)
 	}
 }
 
@@ -74,15 +78,15 @@ func (s *session) offers() irc.Caps {
 	if s.svc.o.NoSearch {
 		all &^= irc.CapSearch | irc.CapSojuSearch
 	}
+	if o.Registration == account.ByNobody {
+		all &^= irc.CapRegistration
+	}
 	return all
 }
 
 func (s *session) capValues() map[irc.Caps]string {
-	register, o := "", s.svc.opts()
-	if o.Registration != account.ByNobody {
-		register = "before-connect,custom-account-name"
-	}
-	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: o.STS.value(s.peer.Secure), irc.CapRegistration: register,
+	o := s.svc.opts()
+	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: o.STS.value(s.peer.Secure), irc.CapRegistration: "before-connect,custom-account-name",
 		irc.CapMultiline: "max-bytes=" + strconv.Itoa(irc.MultilineBytes) + ",max-lines=" + strconv.Itoa(irc.MultilineLines),
 		irc.CapMetadata:  "max-subs=" + strconv.Itoa(maxSubs) + ",max-keys=" + strconv.Itoa(maxKeys) + ",max-value-bytes=" + strconv.Itoa(maxValue)}
 }
@@ -98,6 +102,10 @@ func (s *session) cmdPass(m *irc.Message) {
 func (s *session) cmdUser(m *irc.Message) {
 	if s.reg == nil || s.reg.User != "" {
 		s.num(irc.ErrAlreadyReg, "You may not reregister")
+		return
+	}
+	if m.Params[0] == "" || m.Params[3] == "" {
+		s.num(irc.ErrNeedMoreParams, m.Command, "The user name and the real name cannot be empty")
 		return
 	}
 	s.reg.User, s.reg.Real = irc.CleanUser(m.Params[0]), irc.Cut(m.Params[3], irc.MaxReal)

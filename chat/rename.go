@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -90,6 +91,7 @@ func (s *session) renameRoom(old, name, why string) {
 		})
 		err = svc.storeRename(old, d)
 	}
+	markers := r.markers()
 	svc.locked(func() {
 		switch r.moving = false; {
 		case errors.Is(err, data.ErrTaken):
@@ -99,7 +101,7 @@ func (s *session) renameRoom(old, name, why string) {
 			s.fail("RENAME", "CANNOT_RENAME", r.name, name, publicError(err))
 		default:
 			svc.renamed(r, d)
-			s.tellRenamed(r, old, why)
+			s.tellRenamed(r, old, why, markers)
 		}
 		if len(r.pending) > 0 || r.stateless {
 			svc.wants(&r.feed)
@@ -149,7 +151,7 @@ func (s *Service) renamed(r *room, d *draft) {
 }
 
 // tellRenamed tells the members. Who does not know RENAME sees its user part and join.
-func (s *session) tellRenamed(r *room, old, why string) {
+func (s *session) tellRenamed(r *room, old, why string, markers map[string]string) {
 	change := s.svc.news(s.user, s, "RENAME", old, r.name, why)
 	part := []string{old}
 	if why != "" {
@@ -167,11 +169,19 @@ func (s *session) tellRenamed(r *room, old, why string) {
 			join = append(join, accountWord(to.user), to.user.real)
 		}
 		s.svc.news(to.user, s, "JOIN", join...).tell(to)
-		if to == s {
-			s.topic(r)
-			s.names(r)
-		} else {
-			to.conn.Send(to.topicAndNames(r))
+		about := to
+		if to != s {
+			about = to.standIn()
+		}
+		about.topic(r)
+		if to.has(irc.CapReadMarker) {
+			about.say("MARKREAD", r.name, cmp.Or(markers[to.user.account], "*"))
+		}
+		if !to.has(irc.CapNoImplicitNames) {
+			about.names(r)
+		}
+		if to != s {
+			to.conn.Send(about.out)
 		}
 	}
 	if s.user.rooms[r] == nil { // an operator from outside

@@ -62,8 +62,14 @@ func (s *session) begin(label string) {
 	s.label, s.from, s.batch, s.later = label, len(s.out), "", false
 }
 
-// finish is the end of a command: its replies are labeled, see ircv3.net, labeled-response.
+// finish is the end of a command: its replies are labeled, see ircv3.net, labeled-response. What it brought besides replies follows.
 func (s *session) finish() {
+	s.labelReplies()
+	s.out, s.behind = append(s.out, s.behind...), nil
+}
+
+// labelReplies gives the replies of a command its label.
+func (s *session) labelReplies() {
 	if s.label == "" {
 		return
 	}
@@ -186,21 +192,26 @@ func (s *Service) news(u *user, by *session, command string, params ...string) *
 
 // tell tells a session.
 func (n *news) tell(s *session) {
+	switch line := n.line(s); {
+	case s == n.by && n.quiet, line == nil:
+	case s == n.by:
+		s.out = append(s.out, line...)
+	case !s.conn.Send(line):
+		s.svc.tooSlow(s)
+	}
+}
+
+// line is the line as a session sees it, nil if that lacks what it needs to be told. It is shared.
+func (n *news) line(s *session) []byte {
 	caps := s.capSet()
 	if !caps.Has(n.need) {
-		return
+		return nil
 	}
 	v := caps.View()
 	if n.views[v] == nil {
 		n.views[v] = irc.AppendView(nil, v, "", n.tags, n.body)
 	}
-	if s == n.by {
-		if !n.quiet {
-			s.out = append(s.out, n.views[v]...)
-		}
-	} else if !s.conn.Send(n.views[v]) {
-		s.svc.tooSlow(s)
-	}
+	return n.views[v]
 }
 
 // to tells a user's sessions.

@@ -203,14 +203,15 @@ func fitting(found []search.Result) []search.Result {
 // appendFound appends a message that was found. A part of a long message comes by itself, with the id of the whole.
 func (s *session) appendFound(dst []byte, extra string, h search.Result) []byte {
 	v := s.capSet().View()
+	show := shown{view: v &^ irc.ViewMultiline}
 	f := s.svc.feedAt(h.Path)
 	if f == nil { // a direct conversation in which nobody says anything
-		return appendStored(dst, v&^irc.ViewMultiline, extra, h.Line)
+		return show.append(dst, extra, h.Line)
 	}
 	if id := f.wholeID(h.Line); v&irc.ViewTags != 0 && id != "" {
 		extra = irc.JoinTags(extra, "msgid="+id)
 	}
-	return appendStored(dst, v&^irc.ViewMultiline, extra, f.asNow()(h.Line))
+	return show.append(dst, extra, f.asNow()(h.Line))
 }
 
 // wholeID is the id of the message that a line is a further part of; "" if it is none, or that can't be said.

@@ -64,11 +64,12 @@ type session struct {
 	launched bool              // some of the input went on its way to a log
 
 	// The command under way.
-	out   []byte // replies; nil while idle
-	label string
-	from  int    // where its replies begin in out
-	batch string // the labeled batch that was begun; "" for none
-	later bool   // deliver sends its reply
+	out    []byte // replies; nil while idle
+	label  string
+	from   int    // where its replies begin in out
+	batch  string // the labeled batch that was begun; "" for none
+	later  bool   // deliver sends its reply
+	behind []byte // what the session is told by the command besides its replies; nil: nothing
 }
 
 func newSession(s *Service, c serve.Conn, p Peer) *session {

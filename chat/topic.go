@@ -93,11 +93,3 @@ func (s *session) standIn() *session {
 	to.caps.Store(s.caps.Load())
 	return to
 }
-
-// topicAndNames is what another session than the one whose command it is is told of a room.
-func (s *session) topicAndNames(r *room) []byte {
-	to := s.standIn()
-	to.topic(r)
-	to.names(r)
-	return to.out
-}

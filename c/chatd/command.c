@@ -100,9 +100,9 @@ command_run(struct client *c, struct slice line)
 		batch_flush(c); /* answers come in the order of commands */
 	if (fault != LINE_FINE)
 		refuse_line(c, fault);
-	else if (what == NULL && c->registered)
+	else if (what == NULL)
 		numeric(c, 421, "%.*s :Unknown command", (int)l.command.length, l.command.at);
-	else if (!c->registered && (what == NULL || !what->early))
+	else if (!c->registered && !what->early)
 		numeric(c, 451, ":You have not registered");
 	else
 		what->run(c, &l);

@@ -43,6 +43,9 @@ const (
 	CapSojuSearch // draft/search, but for the name of its batch
 
 	AllCaps = CapSojuSearch<<1 - 1
+
+	// Version302 is no capability: the client has said that it knows version 302 of their negotiation.
+	Version302 = AllCaps + 1
 )
 
 var capNames = []string{
@@ -88,6 +91,16 @@ func capOf(name string) Caps {
 	return 0
 }
 
+// Fitting drops the last words that do not fit into size bytes, joined by spaces.
+func Fitting(words []string, size int) []string {
+	for i, w := range words {
+		if size -= len(w) + 1; size < -1 {
+			return words[:i]
+		}
+	}
+	return words
+}
+
 // Request applies a CAP REQ to the set: "-NAME" takes a capability away. It is all or nothing: ok is false when
 // one is not on offer, or must not be asked for.
 func (s Caps) Request(request string, offered Caps) (_ Caps, ok bool) {
@@ -95,7 +108,7 @@ func (s Caps) Request(request string, offered Caps) (_ Caps, ok bool) {
 	for name := range strings.FieldsSeq(request) {
 		name, off := strings.CutPrefix(name, "-")
 		c := capOf(name)
-		if c == 0 || offered&c == 0 || c == CapSTS {
+		if c == 0 || offered&c == 0 || c == CapSTS || off && c == CapCapNotify && s.Has(Version302) {
 			return before, false
 		}
 		if off {

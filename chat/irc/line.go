@@ -53,6 +53,9 @@ func (s *Splitter) Next(in []byte) (line, rest []byte, whole bool, err error) {
 	return bytes.TrimSuffix(in[:end], []byte{'\r'}), in[end+1:], true, nil
 }
 
+// commandBytes are those that a command may have, so that one that is not known can be named to who sent it.
+const commandBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
 // Parse parses a client's line. The message does not share memory with it.
 func Parse(line []byte) (Message, error) {
 	if !utf8.Valid(line) {
@@ -60,7 +63,7 @@ func Parse(line []byte) (Message, error) {
 	}
 	m, err := ircmsg.ParseLineStrict(string(line), true, MaxBody)
 	switch {
-	case err == nil && strings.Trim(m.Command, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "":
+	case err == nil && strings.Trim(m.Command, commandBytes) != "":
 		return m, ErrSyntax
 	case err == nil:
 		m.Source = "" // a client cannot speak for another

@@ -4,7 +4,6 @@ package irc
 type Registration struct {
 	Nick, User, Real, Pass string
 	Negotiating            bool // CAP LS or REQ came, and no CAP END yet
-	Version302             bool
 }
 
 // Ready says that all is there that a user needs.

@@ -10,8 +10,6 @@ const wanted = ["message-tags", "server-time", "batch", "labeled-response", "ech
 const refusals = {
   INVALID_EMAIL: "That invite code is not good: it was used, is over, or has a letter wrong.",
   ACCOUNT_EXISTS: "Somebody has that name. Choose another one, or come in with your account.",
-  USERNAME_EXISTS: "Somebody has that name. Choose another one, or come in with your account.",
-  DISALLOWED: "Nobody can register here. Ask who runs this chat for an account.",
 };
 
 // negotiate asks for what both know.
