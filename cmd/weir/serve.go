@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"weir/web/site"
 )
@@ -32,11 +33,13 @@ Examples:
 type serveRunCmd struct {
 	Target string `arg:"" default:"." help:"A folder, or a site file (name it ./check if it is called like a command)."`
 
-	Listen string `placeholder:"HOST:PORT" help:"Where to listen: what the site file says, otherwise 127.0.0.1:8080."`
-	Way    string `name:"run" placeholder:"chain|network" help:"How components run: as calls, or as communicating processes."`
-	Admin  string `placeholder:"HOST:PORT" help:"Where to show the network while it runs, with /metrics and /debug/pprof."`
-	Log    string `placeholder:"FILE" help:"Of a folder: write a line for each request; - is standard output."`
-	Stack  string `placeholder:"SPEC" help:"Listen on a host in user space: addr=10.0.0.2/24, and tap=weir0, setup and more as weir stack up has them."`
+	Listen     string `placeholder:"HOST:PORT" help:"Where to listen: what the site file says, otherwise 127.0.0.1:8080."`
+	Way        string `name:"run" placeholder:"chain|network" help:"How components run: as calls, or as communicating processes."`
+	Admin      string `placeholder:"HOST:PORT" help:"Where to show the network while it runs, with /metrics and /debug/pprof."`
+	AdminUsers string `placeholder:"FILE" help:"Who may look there, as weir serve password makes the file; needed for an address that is not loopback."`
+
+	Log   string `placeholder:"FILE" help:"Of a folder: write a line for each request; - is standard output."`
+	Stack string `placeholder:"SPEC" help:"Listen on a host in user space: addr=10.0.0.2/24, and tap=weir0, setup and more as weir stack up has them."`
 
 	onStack *stackUpCmd // what Stack says; nil: it says nothing
 }
@@ -57,6 +60,8 @@ Examples:
 
 --stack takes what weir stack up takes, with commas between: addr, tap, gateway, dns, mtu, offload, queues, run, pcap, setup, probe,
 namespace, peer, bridge and metrics. Without --listen it listens on port 80 of the host's address; weir stack netstat and the others use the host while it runs.
+
+The admin page has no login on a loopback address, such as 127.0.0.1:9090; for any other, --admin-users names a file of those who may look.
 
 SIGTERM and Ctrl-C stop: what is being answered is finished first. A second one ends that at once.
 
@@ -119,6 +124,12 @@ func (c *serveRunCmd) Run(ctx context.Context, t *terminal) error {
 	if c.Stack != "" {
 		var err error
 		if c.onStack, err = stackSpec(c.Stack); err != nil {
+			return err
+		}
+	}
+	if c.AdminUsers != "" { // before the site's own folder is gone to
+		var err error
+		if c.AdminUsers, err = filepath.Abs(c.AdminUsers); err != nil {
 			return err
 		}
 	}

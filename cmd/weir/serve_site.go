@@ -64,7 +64,7 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	watcher.Go(func() { live.Watch(watching, hangup) })
 	defer watcher.Wait()
 	defer stop()
-	return c.serveOn(ctx, t, live, config, beside{address: c.Admin, running: live.Handler, counts: live.Metrics()})
+	return c.serveOn(ctx, t, live, config, beside{address: c.Admin, users: first(c.AdminUsers, said.AdminUsers), running: live.Handler, counts: live.Metrics(), upstreams: live.Upstreams})
 }
 
 // settings turns what a site file says of its server into the server's.

@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"weir/flow"
+	"weir/internal/lograte"
 	"weir/web"
 	"weir/web/admin"
 	"weir/web/components/accesslog"
+	"weir/web/components/auth"
 	"weir/web/components/compress"
 	"weir/web/components/files"
 	"weir/web/components/metrics"
@@ -25,22 +27,26 @@ const defaultListen = "127.0.0.1:8080"
 
 // serveFolder serves a folder.
 func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
-	composition, closeAll, err := c.folder(t)
+	faults := lograte.New(10*time.Second, func(format string, args ...any) { t.errorLine(fmt.Sprintf(format, args...)) })
+	defer faults.Flush(true)
+	composition, closeAll, err := c.folder(faults)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), Panicked: t.panicked})
+	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), Panicked: t.panicked, Failed: func(f web.Failure) {
+		faults.Say(fmt.Sprint(f.Status), fmt.Sprintf("%s %q is answered by %d: %v", f.Method, f.Target, f.Status, f.Err))
+	}})
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 	config := server.Config{Addr: first(c.Listen, c.usualListen()), ErrorLog: t.errorLine}
-	return c.serveOn(ctx, t, h, config, beside{address: c.Admin, running: func() *web.Handler { return h }})
+	return c.serveOn(ctx, t, h, config, beside{address: c.Admin, users: c.AdminUsers, running: func() *web.Handler { return h }})
 }
 
 // folder is the composition that serves a folder, and what closes it.
-func (c *serveRunCmd) folder(t *terminal) (web.Component, func(), error) {
+func (c *serveRunCmd) folder(faults *lograte.Limiter) (web.Component, func(), error) {
 	source, err := files.New(files.Config{Dir: c.Target, List: true})
 	if err != nil {
 		return nil, nil, err
@@ -53,7 +59,7 @@ func (c *serveRunCmd) folder(t *terminal) (web.Component, func(), error) {
 	if c.Log == "" {
 		return web.Chain(parts...), closer(source), nil
 	}
-	where := accesslog.Config{File: c.Log, Failed: func(err error) { t.errorLine(err.Error()) }}
+	where := accesslog.Config{File: c.Log, Failed: func(err error) { faults.Say("log", err.Error()) }}
 	if c.Log == "-" {
 		where.File, where.Writer, where.Flush = "", os.Stdout, "100ms"
 	}
@@ -77,9 +83,11 @@ func closer(all ...any) func() {
 
 // beside is the admin page of what is served.
 type beside struct {
-	address string // empty: there is none
-	running func() *web.Handler
-	counts  *metrics.Metrics // nil: what Go knows of the process
+	address   string // empty: there is none
+	users     string // the file of those who may look; empty: all who reach a loopback address
+	running   func() *web.Handler
+	counts    *metrics.Metrics          // nil: what Go knows of the process
+	upstreams func() []metrics.Upstream // nil: there are none
 }
 
 // serveWeb serves until ctx ends, with the admin page beside it if it has an address.
@@ -93,10 +101,11 @@ func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Co
 	var page sync.WaitGroup
 	var pageErr error
 	if b.address != "" {
-		a, err := b.server(t)
+		a, closePage, err := b.server(t)
 		if err != nil {
 			return errors.Join(err, s.Close())
 		}
+		defer closePage()
 		fmt.Fprintf(t.err, "weir: admin page on %s\n", address(a.Addr(), false))
 		page.Go(func() {
 			if pageErr = a.Run(ctx); errors.Is(pageErr, server.ErrCutOff) {
@@ -117,22 +126,62 @@ func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Co
 }
 
 // server is the admin page's.
-func (b beside) server(t *terminal) (*server.Server, error) {
+func (b beside) server(t *terminal) (*server.Server, func(), error) {
+	host, _, err := net.SplitHostPort(b.address)
+	if err != nil {
+		return nil, nil, usageError{fmt.Errorf("the admin address is %q: write HOST:PORT", b.address)}
+	}
+	h, err := b.page(host)
+	if err != nil {
+		return nil, nil, err
+	}
+	closePage := func() {}
+	if b.users != "" {
+		asks, err := guarded(h, b.users, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		h, closePage = asks, func() { _ = asks.Close() }
+	}
+	s, err := server.New(h, server.Config{Addr: b.address, Drain: time.Second, ErrorLog: t.errorLine})
+	if err != nil {
+		closePage()
+		return nil, nil, err
+	}
+	if at, ok := s.Addr().(*net.TCPAddr); b.users == "" && !(ok && at.IP.IsLoopback()) {
+		closePage()
+		return nil, nil, errors.Join(usageError{fmt.Errorf("the admin address %s can be reached from elsewhere, and its page, profiles and command line would be "+
+			"without a login: write 127.0.0.1:PORT, or give a file of users (admin_users in the block server, or --admin-users), as weir serve password makes it", b.address)}, s.Close())
+	}
+	return s, closePage, nil
+}
+
+// page is the admin page, for requests to a host.
+func (b beside) page(host string) (http.Handler, error) {
 	counts := b.counts
 	if counts == nil {
 		counts = metrics.New()
 	}
-	host, _, err := net.SplitHostPort(b.address)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("the admin address is %q: write HOST:PORT", b.address)}
+	var hosts []string
+	if host != "" {
+		hosts = []string{host}
 	}
-	h, err := admin.New(admin.Config{Metrics: counts, Hosts: []string{host}, Source: func() []metrics.Site {
-		return []metrics.Site{{Name: "site", Site: b.running()}}
+	return admin.New(admin.Config{Metrics: counts, Hosts: hosts, Source: func() []metrics.Site {
+		site := metrics.Site{Name: "site", Site: b.running()}
+		if b.upstreams != nil {
+			site.Upstreams = b.upstreams()
+		}
+		return []metrics.Site{site}
 	}})
+}
+
+// guarded is a handler for those in a file of users.
+func guarded(h http.Handler, users string, t *terminal) (*web.Handler, error) {
+	login, err := auth.Basic(auth.BasicConfig{Users: users, Realm: "weir admin", Broken: func(err error) { t.errorLine(err.Error()) }}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return server.New(h, server.Config{Addr: b.address, Drain: time.Second, ErrorLog: t.errorLine})
+	return web.New(web.Chain(login, web.FromHTTP(h)), web.Options{Panicked: t.panicked})
 }
 
 // address is where a browser finds what listens there.

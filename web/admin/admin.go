@@ -15,7 +15,7 @@
 // # Limitations
 //
 // There is no login: whoever reaches the address may look, take profiles, and see the command line of the process. Listen on loopback, or put a
-// composition with authentication before it. Rates are made in the browser, of two snapshots; a snapshot of a busy stage lags by up to 64
+// composition with authentication before it, as weir serve does for its admin_users. Rates are made in the browser, of two snapshots; a snapshot of a busy stage lags by up to 64
 // batches (see package flow).
 package admin
 
@@ -55,7 +55,8 @@ type Site struct {
 	Name   string `json:"name"`
 	Active int    `json:"active"` // exchanges under way
 	flow.Topology
-	Layout draw.Layout `json:"layout"`
+	Layout    draw.Layout        `json:"layout"`
+	Upstreams []metrics.Upstream `json:"upstreams"`
 }
 
 // New makes the handler. With Metrics, it has them watch the compositions.
@@ -89,7 +90,7 @@ func topologyHandler(source func() []metrics.Site, began time.Time) http.Handler
 		r := Report{Sites: []Site{}}
 		for _, s := range source() {
 			t := s.Site.Topology()
-			r.Sites = append(r.Sites, Site{s.Name, s.Site.Active(), t, draw.Lay(t)})
+			r.Sites = append(r.Sites, Site{s.Name, s.Site.Active(), t, draw.Lay(t), s.Upstreams})
 		}
 		r.AtNS = int64(time.Since(began))
 		w.Header().Set("Content-Type", "application/json")

@@ -162,3 +162,29 @@ func TestNewIsRefused(t *testing.T) {
 		t.Error("metrics that watch others already are taken")
 	}
 }
+
+func TestTheReportSaysHowUpstreamsFare(t *testing.T) {
+	h, err := web.New(source("page"), web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	up := metrics.Upstream{Proxy: "app", Name: "http://a", State: "down", Requests: 3, Failures: 2, Last: "connection refused"}
+	a, err := New(Config{Source: func() []metrics.Site { return []metrics.Site{{Name: "s", Site: h, Upstreams: []metrics.Upstream{up}}} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "/api/topology", nil)
+	r.Host = "localhost"
+	a.ServeHTTP(w, r)
+	var report struct {
+		Sites []struct{ Upstreams []metrics.Upstream }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &report); err != nil {
+		t.Fatal(err)
+	}
+	if got := report.Sites[0].Upstreams; len(got) != 1 || got[0] != up {
+		t.Errorf("got %+v, want %+v", got, up)
+	}
+}

@@ -83,6 +83,8 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"a front that is none":         {"server { trusted = [\"lb\"] }\ntext { text = \"x\" }", `site.hcl:1,1-7: Invalid server; trusted has "lb"`},
 		"a limit by what all invent":   {"limit_rate {\n rate = 1\n header = \"X-Key\"\n}\ntext { text = \"x\" }", `header is "X-Key", which every client can make up`},
 		"fronts of a proxy":            {"proxy {\n upstreams = [\"http://a\"]\n trusted = [\"10.0.0.1\"]\n}", "proxy: trusted has moved: write it in the block server"},
+		"an admin page for all":        {"server { admin = \":9393\" }\ntext { text = \"x\" }", `site.hcl:1,1-7: Invalid server; admin is ":9393", which can be reached from elsewhere`},
+		"an admin page for a network":  {"server { admin = \"192.0.2.1:9393\" }\ntext { text = \"x\" }", `which can be reached from elsewhere`},
 		"two servers":                  {"server {}\nserver {}\ntext { text = \"x\" }", "site.hcl:2,1-7: Second server"},
 		"a server that cannot be":      {"server { run = \"fast\" }\ntext { text = \"x\" }", `site.hcl:1,1-7: Invalid server; run is "fast": write "chain" or "network"`},
 		"a route without a pattern":    {"route {\n text { text = \"x\" }\n}", "A route has one label"},

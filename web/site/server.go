@@ -24,6 +24,8 @@ type Server struct {
 	MaxConnections    int    `hcl:"max_connections,optional"`
 	MaxHeaderBytes    int    `hcl:"max_header_bytes,optional"`
 
+	// AdminUsers is a file of those who may see the admin page, as for authenticate; needed for an address that is not loopback.
+	AdminUsers string `hcl:"admin_users,optional"`
 	// Of these, so many for one client's address; 0: an eighth.
 	MaxConnectionsPerClient int `hcl:"max_connections_per_client,optional"`
 	// Trusted are the fronts, such as load balancers, that say in X-Forwarded-For and X-Forwarded-Proto where requests came from.
@@ -80,7 +82,17 @@ func (s Server) validate() error {
 	if _, err := client.ReadFronts(s.Trusted); err != nil {
 		return err
 	}
+	if host, _, err := net.SplitHostPort(s.Admin); err == nil && s.AdminUsers == "" && !loopback(host) {
+		return fmt.Errorf("admin is %q, which can be reached from elsewhere, and its page, profiles and command line would be without a login: "+
+			"write \"127.0.0.1:PORT\", or name a file of users in admin_users, as weir serve password makes it", s.Admin)
+	}
 	return s.TLS.validate()
+}
+
+// loopback reports whether an address is one of this machine alone, or a name that may be: that shows when it is listened on.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host != "" && (ip == nil || ip.IsLoopback())
 }
 
 func (t *TLS) validate() error {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"weir/web"
-	"weir/web/components/proxy"
+	"weir/web/components/metrics"
 )
 
 // repeatAfter is how often trouble of one kind is told of.
@@ -36,16 +36,19 @@ func printable(line string) string {
 }
 
 // Upstreams says how the upstreams of each proxy of the site fare. Of several proxies with one name, the further ones are numbered.
-func (l *Live) Upstreams() map[string][]proxy.UpstreamReading {
+func (l *Live) Upstreams() []metrics.Upstream {
 	g := l.enter()
 	defer g.leave()
-	all := map[string][]proxy.UpstreamReading{}
-	for _, u := range g.site.upstreams {
-		name := u.name
-		for n := 2; all[name] != nil; n++ {
-			name = fmt.Sprintf("%s-%d", u.name, n)
+	var all []metrics.Upstream
+	named := map[string]int{}
+	for _, p := range g.site.upstreams {
+		name := p.name
+		if named[p.name]++; named[p.name] > 1 {
+			name = fmt.Sprintf("%s-%d", p.name, named[p.name])
 		}
-		all[name] = u.read()
+		for _, u := range p.read() {
+			all = append(all, metrics.Upstream{Proxy: name, Name: u.Name, State: u.State(), Active: u.Active, Requests: u.Requests, Failures: u.Failures, Last: u.Last})
+		}
 	}
 	return all
 }

@@ -56,7 +56,7 @@ function take(report) {
 
 function section(name) {
   const s = document.createElement("section");
-  s.innerHTML = '<h2></h2><p class="sum"></p><div class="net"></div><details><summary>the same as a table</summary><div class="table"></div></details>';
+  s.innerHTML = '<h2></h2><p class="sum"></p><div class="net"></div><div class="upstreams"></div><details><summary>the same as a table</summary><div class="table"></div></details>';
   s.querySelector("h2").textContent = name;
   s.querySelector("details").addEventListener("toggle", render);
   $("sites").append(s);
@@ -81,6 +81,7 @@ function render() {
     show(known.drawing, site, rates, index);
     const total = rates ? site.edges.reduce((n, e, i) => n + (e.from === "" ? rates.edges[i] : 0), 0) : 0;
     section.querySelector(".sum").textContent = `${ways[site.way] ?? "not running"}, ${count(total)} requests/s, ${count(site.active)} under way`;
+    section.querySelector(".upstreams").replaceChildren(...upstreams(site.upstreams ?? []));
     if (section.querySelector("details").open) section.querySelector(".table").replaceChildren(...tables(site, rates));
   }
   renderFigures();
@@ -135,6 +136,15 @@ function tables(site, rates) {
   const stages = rows.map((s) => [s, site.stages.indexOf(s)]).map(([s, i]) => [s.name, `${count(rates?.stages[i] ?? 0)}/s`, s.service_ns ? time(s.service_ns) : "–", s.width || "any", count(s.items), count(s.failed)]);
   const edges = site.edges.map((e, i) => edgeRow({ ...e, rate: rates?.edges[i] ?? 0 }));
   return [table("stages", ["stage", "rate", "time each", "at once", "done", "failed"], stages), table("edges", edgeHead, edges)];
+}
+
+// upstreams is how the servers fare that the site's proxies ask; nothing where there are none.
+function upstreams(all) {
+  if (!all.length) return [];
+  const t = table("upstreams", ["proxy", "upstream", "state", "under way", "requests", "failures", "latest failure"],
+    all.map((u) => [u.proxy, u.name, u.state, count(u.active), count(u.requests), count(u.failures), u.last]));
+  all.forEach((u, i) => t.querySelectorAll("tbody tr")[i].classList.toggle("bad", u.state !== "up"));
+  return [t];
 }
 
 function list(rows) {

@@ -12,6 +12,8 @@
 //	weir_stage_{calls,items,failed}_total{site,stage}   see [flow.StageReading]
 //	weir_stage_{service_seconds,width}{site,stage}      the mean of the sampled service times an item; calls at once, 0 for any number
 //	weir_edge_{items,dropped,refused}_total{site,from,port,to}, weir_edge_{depth,capacity}{…}   see [flow.EdgeReading]; capacity is in batches
+//	weir_upstream_{up,active}{site,proxy,upstream}      whether a proxy's upstream is asked, and exchanges under way
+//	weir_upstream_{requests,failures}_total{site,proxy,upstream}
 //
 // The route is what a component behind has left under [web.Route].
 //

@@ -183,3 +183,37 @@ type discard struct{}
 func (discard) Header() http.Header         { return http.Header{} }
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) WriteHeader(int)             {}
+
+func TestUpstreamsAreCounted(t *testing.T) {
+	m, h := metrics.New(), mustHandler(t)
+	site := metrics.Site{Name: "s", Site: h, Upstreams: []metrics.Upstream{
+		{Proxy: "p", Name: "http://a", State: metrics.Up, Active: 2, Requests: 7, Failures: 1},
+		{Proxy: "p", Name: "http://b", State: "down"},
+		{Proxy: "p", Name: "http://b", State: "aside"},
+	}}
+	if err := m.Watch(func() []metrics.Site { return []metrics.Site{site} }); err != nil {
+		t.Fatal(err)
+	}
+	values := scrape(t, m)
+	for name, want := range map[string]float64{
+		`weir_upstream_up{proxy="p",site="s",upstream="http://a"}`:             1,
+		`weir_upstream_active{proxy="p",site="s",upstream="http://a"}`:         2,
+		`weir_upstream_requests_total{proxy="p",site="s",upstream="http://a"}`: 7,
+		`weir_upstream_failures_total{proxy="p",site="s",upstream="http://a"}`: 1,
+		`weir_upstream_up{proxy="p",site="s",upstream="http://b"}`:             0,
+	} {
+		if got, ok := values[name]; !ok || got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}
+
+func mustHandler(t *testing.T) *web.Handler {
+	t.Helper()
+	h, err := web.New(web.Named("page", web.Source(func(*web.Conn) web.Body { return web.String("hello") })), web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	return h
+}

@@ -16,7 +16,22 @@ type Site struct {
 		Topology() flow.Topology
 		Active() int
 	}
+	Upstreams []Upstream // of its proxies
 }
+
+// Upstream is a server that a proxy of a composition asks.
+type Upstream struct {
+	Proxy    string `json:"proxy"` // its name
+	Name     string `json:"name"`
+	State    string `json:"state"`    // "up", "aside" after failures, "down" by its health checks
+	Active   int    `json:"active"`   // exchanges under way
+	Requests int64  `json:"requests"` // so far
+	Failures int64  `json:"failures"` // so far
+	Last     string `json:"last"`     // the latest failure of a request or a check; "" when there was none
+}
+
+// Up is the state of an upstream that is asked.
+const Up = "up"
 
 // Watch has the metrics tell of compositions too. Source gives those that run, whenever the metrics are asked for; of two with the same name
 // the first counts. Watch is called once.
@@ -38,6 +53,27 @@ func ofEdge(name, help string) *prometheus.Desc {
 }
 
 var active = describe("site_exchanges_active", "Exchanges under way.")
+
+func ofUpstream(name, help string) *prometheus.Desc {
+	return describe("upstream_"+name, help, "proxy", "upstream")
+}
+
+// upstreamMetrics say what is told of each upstream.
+var upstreamMetrics = []struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	of   func(Upstream) float64
+}{
+	{ofUpstream("up", "1: it is asked; 0: it is put aside, or fails its health checks."), prometheus.GaugeValue, func(u Upstream) float64 {
+		if u.State == Up {
+			return 1
+		}
+		return 0
+	}},
+	{ofUpstream("active", "Exchanges under way."), prometheus.GaugeValue, func(u Upstream) float64 { return float64(u.Active) }},
+	{ofUpstream("requests_total", "Requests, tries included."), prometheus.CounterValue, func(u Upstream) float64 { return float64(u.Requests) }},
+	{ofUpstream("failures_total", "Requests that failed."), prometheus.CounterValue, func(u Upstream) float64 { return float64(u.Failures) }},
+}
 
 // stageMetrics and edgeMetrics say what is told of each.
 var (
@@ -74,6 +110,9 @@ func (s *sites) Describe(to chan<- *prometheus.Desc) {
 	for _, m := range edgeMetrics {
 		to <- m.desc
 	}
+	for _, m := range upstreamMetrics {
+		to <- m.desc
+	}
 }
 
 // Collect implements [prometheus.Collector].
@@ -95,6 +134,21 @@ func (s *sites) Collect(to chan<- prometheus.Metric) {
 			for _, m := range edgeMetrics {
 				to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.of(e), site.Name, e.From, strconv.Itoa(e.Port), e.To)
 			}
+		}
+		site.collectUpstreams(to)
+	}
+}
+
+// collectUpstreams tells of a site's upstreams. Of two under one name in a proxy, the first counts.
+func (s Site) collectUpstreams(to chan<- prometheus.Metric) {
+	told := map[[2]string]bool{}
+	for _, u := range s.Upstreams {
+		if told[[2]string{u.Proxy, u.Name}] {
+			continue
+		}
+		told[[2]string{u.Proxy, u.Name}] = true
+		for _, m := range upstreamMetrics {
+			to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.of(u), s.Name, u.Proxy, u.Name)
 		}
 	}
 }

@@ -23,6 +23,17 @@ type UpstreamReading struct {
 	Last     string    // the latest failure of a request or check; "" when there was none
 }
 
+// State is "down" when the upstream fails its health checks, "aside" when it is put aside, and otherwise "up".
+func (u UpstreamReading) State() string {
+	switch {
+	case u.Down:
+		return "down"
+	case time.Now().Before(u.Aside):
+		return "aside"
+	}
+	return "up"
+}
+
 // upstream is one server. What its reading and counters hold is guarded by the pool's lock.
 type upstream struct {
 	target    *url.URL
