@@ -97,6 +97,7 @@ type measurement struct {
 	Ruler       string         `json:"ruler"`
 	RulerAbout  string         `json:"ruler_about"` // what it counts and what it misses
 	CPUNS       int64          `json:"cpu_ns"`
+	Warning     string         `json:"warning,omitempty"` // what cpu_ns does not hold of processes that ended unseen
 	WallNS      int64          `json:"wall_ns"`
 	CPUPercent  float64        `json:"cpu_percent"`
 	CPUCV       *float64       `json:"cpu_cv"` // over windows of window_ms; null for fewer than two of them
@@ -126,7 +127,7 @@ type rulerReading struct {
 }
 
 func measured(command []string, u sample.Usage) measurement {
-	m := measurement{Command: command, Ruler: u.Ruler.Name, RulerAbout: u.Ruler.About, CPUNS: int64(u.CPU), WallNS: int64(u.Wall),
+	m := measurement{Command: command, Ruler: u.Ruler.Name, RulerAbout: u.Ruler.About, CPUNS: int64(u.CPU), Warning: u.Missed, WallNS: int64(u.Wall),
 		CPUPercent: percent(u.CPU, u.Wall), WindowMS: rulerWindow.Milliseconds(),
 		PeakRSSKB: u.Peak.PeakRSS >> 10, PSSKB: u.Peak.PSS >> 10, Processes: u.Peak.Processes, Threads: u.Peak.Threads,
 		Voluntary: u.Peak.Voluntary, Involuntary: u.Peak.Involuntary, RunQueueNS: int64(u.Peak.RunQueueWait),
@@ -183,6 +184,9 @@ func (m measurement) print(t *terminal) {
 	}
 	if m.CPUCV != nil {
 		rows = slices.Insert(rows, 1, [2]string{"variation", fmt.Sprintf("%.3f in windows of %d ms (standard deviation / mean)", *m.CPUCV, m.WindowMS)})
+	}
+	if m.Warning != "" {
+		rows = slices.Insert(rows, 1, [2]string{"warning", "not all CPU was counted: " + m.Warning})
 	}
 	bold, plain := "", ""
 	if t.colour() {

@@ -137,6 +137,8 @@ func parseCPUStat(text []byte) (time.Duration, error) {
 	return 0, errors.New("cpu.stat has no usage_usec line")
 }
 
+func (c *cgroup) uncounted() string { return "" }
+
 func (c *cgroup) pids() ([]int, error) {
 	text, err := os.ReadFile(filepath.Join(c.dir, "cgroup.procs"))
 	if err != nil {

@@ -23,6 +23,7 @@ type account interface {
 	attach(cmd *exec.Cmd) (detach func() error, err error)
 	cpu() (time.Duration, error)
 	pids() ([]int, error) // the living
+	uncounted() string    // what cpu has missed, or may have; empty where nothing is
 	close() error         // kills the living, waits until they are gone, frees everything; called once
 }
 
@@ -101,6 +102,10 @@ func (g *Group) Ruler() result.Ruler { return g.account.ruler() }
 
 // CPU is the time on a core of everything that ever ran in the group.
 func (g *Group) CPU() (time.Duration, error) { return g.account.cpu() }
+
+// Uncounted says what CPU has missed of processes that ended unseen, in a phrase with what to do about it; empty where
+// the ruler misses nothing.
+func (g *Group) Uncounted() string { return g.account.uncounted() }
 
 // PIDs lists the living processes.
 func (g *Group) PIDs() ([]int, error) { return g.account.pids() }

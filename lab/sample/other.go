@@ -20,6 +20,7 @@ type Group struct{}
 func NewGroup(name string) (*Group, error)               { return nil, errLinux }
 func (g *Group) Ruler() result.Ruler                     { return result.Ruler{} }
 func (g *Group) CPU() (time.Duration, error)             { return 0, errLinux }
+func (g *Group) Uncounted() string                       { return "" }
 func (g *Group) PIDs() ([]int, error)                    { return nil, errLinux }
 func (g *Group) Dir() string                             { return "" }
 func (g *Group) Close() error                            { return errLinux }

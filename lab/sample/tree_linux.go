@@ -25,6 +25,7 @@ type member struct {
 	clock time.Duration // its CPU clock when last read
 	root  bool          // started by us, so waited for by the caller
 	alone bool          // its parent ignores SIGCHLD: the kernel will tell nobody what it used
+	drops bool          // it ignores SIGCHLD itself: of a child that ends between two scans nothing is known
 }
 
 // tree is an account kept without the kernel's help: the members are found by descent and by a mark in their
@@ -33,10 +34,12 @@ type tree struct {
 	waits bool
 	mark  string
 
-	mu      sync.Mutex
-	members map[int]*member
-	others  map[int]int64 // processes seen not to be members, with their start times
-	exited  time.Duration // what members that are gone have used; guarded by books.mu when waits
+	mu       sync.Mutex
+	members  map[int]*member
+	others   map[int]int64 // processes seen not to be members, with their start times
+	exited   time.Duration // what members that are gone have used; guarded by books.mu when waits
+	partly   int           // members that are gone and count only as far as they were seen alive
+	droppers int           // members that were seen to ignore SIGCHLD
 }
 
 func newWaitTree(name string) (account, error) {
@@ -98,13 +101,39 @@ func (t *tree) scan() (living map[int]procStat, vanished map[int]*member) {
 	for pid, s := range all {
 		if t.belongs(pid, s, all) {
 			living[pid] = s
+			t.noteDropper(pid)
 		}
 	}
 	return living, vanished
 }
 
+func (t *tree) noteDropper(pid int) {
+	if m := t.members[pid]; t.waits && !m.drops && ignoresChildren(pid) {
+		m.drops = true
+		t.droppers++
+	}
+}
+
+// uncounted says what this account has missed, or may have; empty where it missed nothing.
+func (t *tree) uncounted() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case !t.waits:
+		return "what its processes used after they were last seen alive is missing; " + delegate
+	case t.partly > 0:
+		return fmt.Sprintf("%d of its processes ended without being waited for and count only as far as they were seen alive; what lived shorter is missing; %s", t.partly, delegate)
+	case t.droppers > 0:
+		return "it ignores SIGCHLD: children of it that lived for less than a reading are missing; " + delegate
+	}
+	return ""
+}
+
 func (t *tree) forget(vanished map[int]*member) {
-	for pid := range vanished {
+	for pid, m := range vanished {
+		if m.alone {
+			t.partly++
+		}
 		delete(t.members, pid)
 	}
 }
@@ -119,7 +148,7 @@ func (t *tree) belongs(pid int, s procStat, all map[int]procStat) bool {
 		return false
 	}
 	parent, known := all[s.parent]
-	if known && s.parent != os.Getpid() && t.belongs(s.parent, parent, all) || t.marked(pid) {
+	if known && s.parent != os.Getpid() && t.belongs(s.parent, parent, all) || t.marked(pid) || t.adopted(pid, s) {
 		t.members[pid] = &member{start: s.start, alone: ignoresChildren(s.parent)}
 		return true
 	}
@@ -139,6 +168,17 @@ func ignoresChildren(pid int) bool {
 func (t *tree) marked(pid int) bool {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+t.mark+"\x00"))
+}
+
+// adopted reports whether a process is an orphan that came to us and that no mark names another tree for: a daemon that
+// forked twice and cleared its environment.
+func (t *tree) adopted(pid int, s procStat) bool {
+	if !t.waits || s.parent != os.Getpid() || s.state == 'Z' {
+		return false
+	}
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	held := heldProcesses()
+	return err == nil && !bytes.Contains(env, []byte(markName+"=")) && len(held) > 1 && !held[pid]
 }
 
 func (t *tree) cpu() (time.Duration, error) {

@@ -29,6 +29,7 @@ type Options struct {
 type Usage struct {
 	Ruler    result.Ruler
 	CPU      time.Duration
+	Missed   string // what CPU does not hold of processes that ended unseen, and what to do about it; else empty
 	Wall     time.Duration
 	Points   []Point
 	Peak     Census        // the highest of each count seen; switches and waits are the last seen
@@ -49,6 +50,11 @@ func Measure(ctx context.Context, cmd *exec.Cmd, o Options) (u Usage, err error)
 	if err != nil {
 		return u, err
 	}
+	return measureIn(ctx, g, cmd, o)
+}
+
+// measureIn is Measure with a group of its own, which it closes.
+func measureIn(ctx context.Context, g *Group, cmd *exec.Cmd, o Options) (u Usage, err error) {
 	defer func() { err = errors.Join(err, g.Close()) }()
 	u.Ruler = g.Ruler()
 	before, err := ReadMachine()
@@ -66,6 +72,7 @@ func Measure(ctx context.Context, cmd *exec.Cmd, o Options) (u Usage, err error)
 	stop()
 	u.CPU, err = g.CPU()
 	u.Wall, u.Machine, u.Steal, u.Exact = after.At-before.At, after.CPU-before.CPU, after.Steal-before.Steal, after.Exact
+	u.Missed = g.Uncounted()
 	u.Left = terminate(g)
 	_ = g.Close()
 	if !u.ByItself {
