@@ -2,6 +2,7 @@
 
 SHELL := /bin/sh
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
+BINARY ?= build/weir
 OUT ?= runs/$(shell date +%Y-%m-%d-%H%M%S)
 
 .PHONY: help lab test soak setup setup-lab setup-test build subjects portability peers web-bars lint rules fuzz c-test cross clean
@@ -28,7 +29,7 @@ setup-test:
 	@scripts/setup test
 
 build: ## build the binary, build/weir
-	@go build -trimpath -ldflags '-X main.version=$(VERSION)' -o build/weir ./cmd/weir
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BINARY) ./cmd/weir
 
 subjects: build ## build the subjects whose toolchain is there
 	@build/weir lab build
