@@ -7,7 +7,7 @@ import (
 
 const (
 	trialAround = 450 * time.Millisecond // of a trial beside warm-up and window: two processes begin, connect and end
-	leastWarmUp = 250 * time.Millisecond // five pieces of progress, twenty a second
+	leastWarmUp = time.Second            // twenty pieces of progress: fewer where the noise is under 2 %, more where a change is seen
 )
 
 // announce says before the trials how many there are and about how long they take.

@@ -13,7 +13,8 @@ import (
 
 const (
 	warmMinSteps   = 5                // pieces of progress, twenty a second
-	warmMaxFactor  = 10               // times the least warm-up, then it is measured as it is
+	warmUnclear    = 5                // times the least warm-up, then it is measured as it is where the noise hides any change
+	warmMaxFactor  = 10               // times the least warm-up, then it is measured as it is in any case
 	warmGrace      = time.Minute      // beyond twice the time that the messages take
 	stalledAfter   = 10 * time.Second // without a message taken,
 	stalledPeriods = 20               // and without so many of a connection that sends
@@ -30,7 +31,7 @@ type warming struct {
 	cpu         time.Duration // of the subject so far
 	values      []float64     // CPU per message between pieces of progress, us
 	least       int           // of these, when the subject had had what it asks for
-	steady      bool          // the values have stopped changing
+	settling    stat.Settling // of the values
 }
 
 func newWarming(need int64, l Load, connections int, now, cpu time.Duration) *warming {
@@ -72,7 +73,7 @@ func (w *warming) see(now time.Duration, sent int64, cpu time.Duration) (enough 
 			w.least = len(w.values)
 		}
 		if w.least > 0 {
-			_, w.steady = stat.Steady(w.values)
+			_, w.settling = stat.Steady(w.values)
 		}
 	}
 	late := now-w.began > w.limit
@@ -82,7 +83,18 @@ func (w *warming) see(now time.Duration, sent int64, cpu time.Duration) (enough 
 	case late && w.sent < w.need:
 		return false, failure(fmt.Sprintf("slow in the warm-up: took %d messages in %v and asks for %d", w.sent, w.limit.Round(time.Second), w.need))
 	}
-	return w.least > 0 && (w.steady || late || len(w.values) >= warmMaxFactor*w.least), nil
+	return w.least > 0 && (late || len(w.values) >= w.most()), nil
+}
+
+// most is the pieces of progress that the warm-up takes, by what its values show.
+func (w *warming) most() int {
+	switch w.settling {
+	case stat.Settled:
+		return w.least
+	case stat.Unclear:
+		return warmUnclear * w.least
+	}
+	return warmMaxFactor * w.least
 }
 
 // warm lets the load run until the subject has had the messages that it needs and its CPU per message
@@ -110,7 +122,7 @@ func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *
 	if w.sent > 0 {
 		t.WarmMessages, t.ColdUSPerMsg = w.sent, us(w.cpu-first)/float64(w.sent)
 	}
-	t.Unsteady = err == nil && !w.steady
+	t.Unsteady = err == nil && w.settling != stat.Settled
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/lab/result"
+	"weir/lab/stat"
 	"weir/lab/subject"
 )
 
@@ -60,8 +61,8 @@ func TestWarmUps(t *testing.T) {
 			if d := steps - test.steps; d < -1 || d > 1 {
 				t.Errorf("it ended after %d pieces of progress, want about %d", steps, test.steps)
 			}
-			if test.failed == "" && w.steady != test.steady {
-				t.Errorf("steady is %v", w.steady)
+			if test.failed == "" && (w.settling == stat.Settled) != test.steady {
+				t.Errorf("settling is %v", w.settling)
 			}
 		})
 	}
