@@ -45,6 +45,7 @@ const (
 	minAchieved  = 0.999
 	maxBehind    = 0.001 // of the messages
 	maxRunQueue  = 0.05  // of the window: the generator ready, but not running
+	minAnswering = 0.9   // of the connections of a closed loop, on average: the rest wait for the generator
 	maxSteal     = 0.01  // of the window, of one core
 	maxNeighbour = 0.05  // of the window, of one core; for the lab itself too
 	maxUnread    = 0.1   // of the window's bytes,
@@ -113,6 +114,8 @@ func refusals(t *result.Trial, ev Evidence, failing bool) []string {
 	why.add(!failing && t.LatenessUS.P99 > us(l.latenessP99), result.GeneratorLate+": 99th percentile %.0f us, limit %.0f us", t.LatenessUS.P99, us(l.latenessP99))
 	why.add(ev.Errors[ownKind] > 0, "generator without ports or descriptors: %d times", ev.Errors[ownKind])
 	why.add(t.HTTP != nil && generatorGaveOut(t, ev), result.GeneratorGaveOut+": it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))
+	why.add(loopIsTheGenerators(t, ev), result.GeneratorGaveOut+": in a closed loop it used or waited for %.0f %% of a core, and the subject had CPU to spare", loadPercent(t))
+	why.add(t.HTTP != nil && t.Pattern == result.Closed && answering(t) < minAnswering, result.GeneratorGaveOut+": requests were with the subject for at most %.0f %% of the time of the connections (Little's law)", 100*answering(t))
 	why.add(t.LoadRunQueue > maxRunQueue && !ev.Shared, "generator waited %.1f %% of the window for its core", 100*t.LoadRunQueue)
 	why.add(share(ev.Steal) > maxSteal, result.HypervisorTook+" %.1f %% of a core", 100*share(ev.Steal))
 	why.add(share(ev.Neighbour) > maxNeighbour && !ev.Here, result.NeighbourTook+" %.1f %% of a core: %s", 100*share(ev.Neighbour), ev.NeighbourWho)

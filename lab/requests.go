@@ -135,6 +135,23 @@ func requestFailures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	return wrong, slow
 }
 
+// loopIsTheGenerators reports whether the rate of a closed loop was the generator's: it had nothing left of its core, and the
+// subject had. On shared cores neither has one of its own; and of a stack the generator is the peer.
+func loopIsTheGenerators(t *result.Trial, ev Evidence) bool {
+	return t.Pattern == result.Closed && t.Stack == nil && !ev.Shared && generatorBusy(t) && !subjectBusy(t, Load{}, ev.Cores)
+}
+
+// answering is the share of the connections of a closed loop whose request is with the subject, on average and at most: the rate
+// times the mean time of a request, over the connections (Little 1961). The mean is taken as large as the percentiles allow.
+func answering(t *result.Trial) float64 {
+	l := t.LatencyUS
+	if t.Connections == 0 || l.Max <= 0 {
+		return 1
+	}
+	mean := (0.01*l.P01 + 0.49*l.P50 + 0.49*l.P99 + 0.009*l.P999 + 0.001*l.Max) / 1e6
+	return min(1, t.Rate()*mean/float64(t.Connections))
+}
+
 // generatorGaveOut says whether fewer answers came than requests were due, and it was the generator that could not do more.
 func generatorGaveOut(t *result.Trial, ev Evidence) bool {
 	short := t.Pattern != result.Closed && float64(t.Messages) < keptShare*float64(t.HTTP.Attempted)

@@ -222,6 +222,20 @@ func TestWhatRequestsShow(t *testing.T) {
 		{"a closed loop has no schedule", func(x *result.Trial, _ *Evidence) {
 			x.Pattern, x.LatenessUS.P99, x.LatenessUS.P50, x.AchievedRatio = result.Closed, 1e6, 1e6, 0.5
 		}, "", ""},
+		{"a closed loop whose generator has nothing left of its core measures the generator", func(x *result.Trial, ev *Evidence) {
+			x.Pattern, x.WindowS, x.Messages, x.LoadUSPerMsg, x.CPUPercentMean, ev.Cores = result.Closed, 1, 4000, 230, 70, 1
+		}, "generator gave out first: in a closed loop it used or waited for 92 %", ""},
+		{"where the subject has nothing left either, it is the subject's", func(x *result.Trial, ev *Evidence) {
+			x.Pattern, x.WindowS, x.Messages, x.LoadUSPerMsg, x.CPUPercentMean, ev.Cores = result.Closed, 1, 4000, 230, 95, 1
+		}, "", ""},
+		{"a closed loop whose connections wait for the generator measures the generator", func(x *result.Trial, _ *Evidence) {
+			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
+			x.LatencyUS = result.Percentiles{P01: 100, P50: 200, P99: 900, P999: 2000, Max: 3000}
+		}, "Little's law", ""},
+		{"one whose connections wait for the subject does not", func(x *result.Trial, _ *Evidence) {
+			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
+			x.LatencyUS = result.Percentiles{P01: 9000, P50: 16_000, P99: 20_000, P999: 22_000, Max: 25_000}
+		}, "", ""},
 		{"a closed loop offers no more than is answered", func(x *result.Trial, ev *Evidence) {
 			x.Pattern, ev.Errors = result.Closed, map[string]int64{"reset": 1}
 		}, "", "reset, 1 times"},

@@ -1,0 +1,4 @@
+#!/bin/sh
+# nginx as ../http-nginx/run.sh, without its cache of open files: as it comes.
+open_files=
+. ../http-nginx/run.sh
