@@ -52,11 +52,21 @@ func (h *Host) listen(what, key, address string) (net.Listener, error) {
 	if err != nil {
 		return nil, &Problem{key, fmt.Sprintf("cannot listen on %s: %v: choose another address, or end what has it", address, cause(err))}
 	}
-	h.log.Info("listening", "entrance", what, "address", l.Addr().String())
-	if h.events.Listening != nil {
-		h.events.Listening(what, l.Addr())
-	}
+	h.listening = append(h.listening, func() {
+		h.log.Info("listening", "entrance", what, "address", l.Addr().String())
+		if h.events.Listening != nil {
+			h.events.Listening(what, l.Addr())
+		}
+	})
 	return l, nil
+}
+
+// tellListening tells where the host listens, once all is open.
+func (h *Host) tellListening() {
+	for _, tell := range h.listening {
+		tell()
+	}
+	h.listening = nil
 }
 
 // cause is an error of package net without the address, which was said.

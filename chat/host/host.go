@@ -57,6 +57,8 @@ type Host struct {
 	serving, stopping atomic.Bool
 	config            atomic.Pointer[Config] // what holds; replaced under reloading, never changed
 
+	listening []func() // tell of each listener; only while the host is opened
+
 	reloading sync.Mutex // one Reload at a time
 }
 
@@ -79,6 +81,7 @@ func open(c Config, e Events, from upgrade.Handed) (*Host, error) {
 			return nil, errors.Join(err, h.Close())
 		}
 	}
+	h.tellListening()
 	h.log.Info("open", "data", c.Data)
 	h.succession.ready()
 	return h, nil

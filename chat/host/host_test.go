@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -209,5 +211,22 @@ func TestAListenerThatFailsEndsTheRun(t *testing.T) {
 	h.ways[0].listener.Close()
 	if err := h.Run(t.Context()); err == nil {
 		t.Error("no error")
+	}
+}
+
+func TestAHostThatCannotOpenItsDataDoesNotSayThatItListens(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	if err := os.WriteFile(data, []byte("no folder"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := new(journal)
+	h, err := Open(Config{Data: data, Listen: []string{"127.0.0.1:0"}}, Events{Output: said,
+		Listening: func(what string, a net.Addr) { t.Errorf("it is told that %s listens on %s", what, a) }})
+	if err == nil {
+		h.Close()
+		t.Fatal("a file was opened as a data folder")
+	}
+	if strings.Contains(said.String(), "listening") {
+		t.Errorf("the log has %q", said)
 	}
 }
