@@ -10,6 +10,7 @@ const (
 	RequestID Key = "request id" // the name of the exchange in logs, here and upstream
 	Upstream  Key = "upstream"   // the address that a proxy has taken the response from
 	Route     Key = "route"      // the name of the route that the exchange takes
+	Personal  Key = "personal"   // what a component has decided on that a cache around it does not know: the answer is not for others
 )
 
 // Text is what was left under a key, "" when nothing was.

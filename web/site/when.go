@@ -113,6 +113,7 @@ func headerTest(spec string) func(*web.Conn) bool {
 	name, value, hasValue := strings.Cut(spec, ":")
 	value = strings.ToLower(strings.TrimSpace(value))
 	return func(conn *web.Conn) bool {
+		conn.Vary(name) // or a cache would give the answer to those of whom this does not hold
 		got := conn.RequestHeaders(name)
 		if !hasValue {
 			return len(got) > 0
@@ -136,6 +137,7 @@ func fromTest(specs []string) (func(*web.Conn) bool, error) {
 		prefixes = append(prefixes, p)
 	}
 	return func(conn *web.Conn) bool {
+		conn.SetValue(web.Personal, "the client's address")
 		a, err := netip.ParseAddrPort(conn.RemoteAddr())
 		if err != nil {
 			return false

@@ -73,3 +73,39 @@ func TestAConditionThatNothingCanMeetIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestACacheDoesNotSpreadWhatAConditionLetThrough(t *testing.T) {
+	for name, condition := range map[string]string{"an address": `from = ["192.0.2.1/32"]`, "a field": `header = "X-Key: sesame"`} {
+		text := `cache {
+			when {
+				` + condition + `
+				not = true
+				status { code = 403 }
+			}
+			static { text = "secret" }
+			headers { set = { "Cache-Control" = "public, max-age=100" } }
+		}`
+		s, err := Parse("site.hcl", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		h, err := web.New(s.Pipe, web.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		for _, c := range []struct {
+			from, key string
+			want      bool
+		}{{"192.0.2.1:1", "sesame", true}, {"192.0.2.2:1", "", false}} {
+			r := httptest.NewRequest("GET", "/", nil)
+			r.RemoteAddr = c.from
+			r.Header.Set("X-Key", c.key)
+			w := httptest.NewRecorder()
+			if h.ServeHTTP(w, r); strings.Contains(w.Body.String(), "secret") != c.want {
+				t.Errorf("%s: %+v: got %d %q (%s)", name, c, w.Code, w.Body, w.Header().Get("Cache-Status"))
+			}
+		}
+	}
+}

@@ -93,6 +93,7 @@ func lost(c *web.Conn) bool { return c.Answered() && c.Status() >= 400 }
 
 // admit says whether an exchange may come in, and names its user, or keeps the reason why it may not.
 func (g *guard) admit(c *web.Conn) bool {
+	c.SetValue(web.Personal, "the client's credentials")
 	user, why := g.decide(c)
 	if why != nil {
 		c.SetErr(why)

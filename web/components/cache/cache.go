@@ -94,7 +94,10 @@ type asked struct {
 	before  map[string][]string // fields of the response that earlier components set
 	control control             // of the request
 	keeps   bool                // the response may be kept, as far as the request goes
-	stale   *stored             // what the request asks again for
+	user    string              // whom a component before the cache has let in
+
+	personal string  // what a component before the cache has decided on
+	stale    *stored // what the request asks again for
 }
 
 // choose looks for a response.
@@ -180,6 +183,7 @@ func (s *stored) awaited(now time.Time) bool {
 func (k *cache) pass(c *web.Conn, why string, keeps bool, stale *stored) int {
 	a := &asked{key: keyOf(c), method: c.Method(), at: k.now(), control: requestControl(c), before: map[string][]string{}}
 	a.let = k.counter(a.key).Load()
+	a.user, a.personal = c.Text(web.User), c.Text(web.Personal)
 	c.SetHeader("Cache-Status", "weir; fwd="+why)
 	for name, values := range c.Fields() {
 		a.before[name] = values

@@ -24,9 +24,15 @@ func (k *cache) keep(c *web.Conn) {
 		k.unsafe(a, status)
 	case a.stale != nil && status == http.StatusNotModified:
 		k.freshen(c, a)
-	case a.keeps:
+	case a.keeps && !a.decided(c):
 		k.consider(c, a, status)
 	}
+}
+
+// decided reports whether a component inside the part has let this client in, or not, by what is no part of the key: whatever the
+// response says of itself, the next client has to be decided on.
+func (a *asked) decided(c *web.Conn) bool {
+	return c.Text(web.User) != a.user || c.Text(web.Personal) != a.personal
 }
 
 // unsafe lets go of what a request may have changed: "A cache MUST invalidate the target URI when it receives a non-error status code in

@@ -1,0 +1,67 @@
+package cache
+
+import (
+	"strings"
+	"testing"
+
+	"weir/flow"
+	"weir/web"
+	"weir/web/internal/webtest"
+)
+
+// What a component inside the cache has let one client see is not shown to others, whatever the answer says of itself.
+func TestAnAnswerThatAClientWasLetInForIsNotKept(t *testing.T) {
+	open := web.Source(func(c *web.Conn) web.Body {
+		c.SetHeader("Cache-Control", "public, max-age=100")
+		return web.String("secret")
+	})
+	byUser := web.Pipe(func(c *web.Conn) {
+		if c.RequestHeader("Authorization") == "" {
+			c.Reply(401)
+			return
+		}
+		c.SetValue(web.User, "ann")
+	})
+	byAddress := web.Pipe(func(c *web.Conn) {
+		c.SetValue(web.Personal, "the client's address")
+		if c.RequestHeader("X-Test-From") == "" {
+			c.Reply(403)
+		}
+	})
+	for name, guard := range map[string]web.Component{"user": byUser, "address": byAddress} {
+		webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+			url := webtest.Serve(t, way, cached(t, Config{}, web.Chain(guard, open)))
+			if _, body := webtest.Get(t, url, "Authorization", "Basic x", "X-Test-From", "inside"); body != "secret" {
+				t.Fatalf("%s: let in: got %q, want the secret", name, body)
+			}
+			if resp, body := webtest.Get(t, url); strings.Contains(body, "secret") {
+				t.Errorf("%s: not let in: got %d %q (%s)", name, resp.StatusCode, body, resp.Header.Get("Cache-Status"))
+			}
+		})
+	}
+}
+
+// What was decided before the cache is the same for all that come so far.
+func TestAnAnswerBehindALoginIsKeptForAllWhoHaveOne(t *testing.T) {
+	source, n := counted("x")
+	user := web.Pipe(func(c *web.Conn) { c.SetValue(web.User, c.RequestHeader("X-User")) })
+	url := webtest.Serve(t, flow.Chain, web.Chain(user, cached(t, Config{}, source)))
+	for _, name := range []string{"ann", "bob"} {
+		webtest.Get(t, url, "X-User", name)
+	}
+	if *n != 1 {
+		t.Errorf("the source was asked %d times, want once", *n)
+	}
+}
+
+// All spellings of a name are one key.
+func TestSpellingsOfAPathShareAnAnswer(t *testing.T) {
+	source, n := counted("x")
+	url := webtest.Serve(t, flow.Chain, cached(t, Config{}, source))
+	for _, target := range []string{"/a/b", "//a/./%62", "/x/../a/b", "http://TEST.:80/a/b"} {
+		webtest.Raw(t, url, "GET "+target+" HTTP/1.1")
+	}
+	if *n != 1 {
+		t.Errorf("the source was asked %d times, want once", *n)
+	}
+}
