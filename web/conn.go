@@ -126,14 +126,31 @@ func (c *Conn) LimitInput(n int64) {
 	c.changing().Body = http.MaxBytesReader(c.w, c.r.Body, n)
 }
 
-// SetRequestHeader changes the request for the components that follow.
-func (c *Conn) SetRequestHeader(name, value string) { c.own(); c.changing().Header.Set(name, value) }
+// SetRequestHeader changes the request for the components that follow. The field is the component's from then on: what the client
+// wrote under names that some programs take for the same goes, and the client's Connection does not name it.
+func (c *Conn) SetRequestHeader(name, value string) {
+	c.own()
+	h := c.changing().Header
+	claim(h, name)
+	h.Set(name, value)
+}
 
-// AddRequestHeader adds a field to the request for the components that follow.
-func (c *Conn) AddRequestHeader(name, value string) { c.own(); c.changing().Header.Add(name, value) }
+// AddRequestHeader adds a field to the request for the components that follow, as SetRequestHeader does.
+func (c *Conn) AddRequestHeader(name, value string) {
+	c.own()
+	h := c.changing().Header
+	claim(h, name)
+	h.Add(name, value)
+}
 
-// DelRequestHeader takes a field out of the request for the components that follow.
-func (c *Conn) DelRequestHeader(name string) { c.own(); c.changing().Header.Del(name) }
+// DelRequestHeader takes a field out of the request for the components that follow, with those of names that some programs take
+// for the same.
+func (c *Conn) DelRequestHeader(name string) {
+	c.own()
+	h := c.changing().Header
+	claim(h, name)
+	h.Del(name)
+}
 
 // Rewrite changes path and query for the components that follow. The path is decoded, the query is not. Empty
 // and dot segments of the path are resolved.

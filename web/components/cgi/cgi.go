@@ -77,6 +77,7 @@ type CGI struct {
 
 // Why there is no program for a request.
 var (
+	errTunnel = errors.New("cgi: CONNECT asks for a tunnel, which no program is")
 	errBusy   = errors.New("cgi: as many programs run as max_running says")
 	errChoice = errors.New("cgi: give either dir, a folder of programs, or program, the file of one")
 )
@@ -190,7 +191,7 @@ func (g *CGI) Traits() web.Traits {
 
 // Handle implements [web.Component].
 func (g *CGI) Handle(c *web.Conn) {
-	if c.Answered() {
+	if c.Answered() || noTunnel(c) {
 		return
 	}
 	at, ok := g.find(c.Path())
@@ -214,12 +215,21 @@ func (g *CGI) Handle(c *web.Conn) {
 	cmd := exec.Command(at.file, g.Args...)
 	cmd.Dir, cmd.Stdin, cmd.Stderr = filepath.Dir(at.file), in.reader(), said
 	cmd.Env = slices.Clone(g.env)
-	for _, v := range variables(c, at, in.size) {
+	for _, v := range variables(c, at, in.size, g.Env) {
 		if v.Name != "HTTP_AUTHORIZATION" {
 			cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 		}
 	}
 	g.start(c, cmd, said)
+}
+
+// noTunnel answers a CONNECT, and reports whether the request was one.
+func noTunnel(c *web.Conn) bool {
+	if c.Method() != http.MethodConnect {
+		return false
+	}
+	c.Answer(c.Fail(http.StatusNotImplemented, errTunnel))
+	return true
 }
 
 // start runs the program, and answers by it.

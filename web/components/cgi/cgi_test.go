@@ -15,13 +15,57 @@ import (
 	"syscall"
 	"testing"
 
+	"weir/flow"
 	"weir/web"
+	"weir/web/internal/client"
 	"weir/web/internal/webtest"
 )
 
 func bin(cfg Config) func() (web.Component, error) {
 	cfg.Dir, cfg.Prefix = "testdata/bin", "/cgi-bin"
 	return func() (web.Component, error) { return New(cfg) }
+}
+
+// TestAClientCannotSayWhereItComesFromOrWhatItAsksFor: programs read these fields without asking who wrote them.
+func TestAClientCannotSayWhereItComesFromOrWhatItAsksFor(t *testing.T) {
+	at := place{name: "/p", info: "/x"}
+	fields := []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwarded-Host", "X-Original-Url", "X-Rewrite-Url", "Client-Ip", "Mine"}
+	for _, peer := range []string{"", "10.0.0.1:1"} {
+		variable := map[string]string{}
+		webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+			webtest.Get(t, webtest.Serve(t, way, web.Pipe(func(c *web.Conn) {
+				if peer != "" {
+					c.WithContext(client.WithPeer(c.Context(), peer))
+				}
+				for _, name := range fields {
+					c.SetRequestHeader(name, "/admin")
+				}
+				for _, v := range variables(c, at, -1, map[string]string{"HTTP_MINE": "config"}) {
+					variable[v.Name] = v.Value
+				}
+				c.Reply(204)
+			})))
+		})
+		for _, name := range fields {
+			name = "HTTP_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+			want := ""
+			if peer != "" && name != "HTTP_MINE" { // what the configuration says is not the client's to say
+				want = "/admin"
+			}
+			if got := variable[name]; got != want {
+				t.Errorf("behind the front %q: %s is %q, want %q", peer, name, got, want)
+			}
+		}
+	}
+}
+
+func TestProgramsAreNotAskedForTunnels(t *testing.T) {
+	component := func() (web.Component, error) { return New(Config{Program: "testdata/bin/hello"}) }
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, _ <-chan webtest.Ended) {
+		if resp, body := webtest.Raw(t, url, "CONNECT a.org:443 HTTP/1.1"); resp.StatusCode != 501 || strings.Contains(body, "hello") {
+			t.Errorf("CONNECT: got %d %q, want 501", resp.StatusCode, body)
+		}
+	})
 }
 
 func TestPrograms(t *testing.T) {

@@ -8,8 +8,10 @@
 // # What a program sees
 //
 // A clean environment: the variables of RFC 3875 section 4.1, a few that programs have come to expect (REQUEST_URI, DOCUMENT_ROOT,
-// SCRIPT_FILENAME, HTTPS, REMOTE_PORT), the request's fields as HTTP_*, those of the Config, and nothing of the server's own. The field Proxy and fields with
-// other characters than letters, digits and hyphens are left out, since they could be taken for others. The request's body is read before the program is
+// SCRIPT_FILENAME, HTTPS, REMOTE_PORT), the request's fields as HTTP_*, those of the Config, and nothing of the server's own. PATH_INFO and
+// REQUEST_URI have the canonical path. The field Proxy and fields with other characters than letters, digits and hyphens are left out, since they
+// could be taken for others, and so are X-Forwarded-For and its like, unless a trusted front has passed the request on. A variable of
+// the Config is never the client's to set. The request's body is read before the program is
 // asked, into a file without a name: a program must be told its length, and neither waits for a slow client nor takes half a body for a whole one.
 //
 // # What is done about a program

@@ -129,7 +129,7 @@ func (g *FastCGI) Traits() web.Traits {
 
 // Handle implements [web.Component].
 func (g *FastCGI) Handle(c *web.Conn) {
-	if c.Answered() {
+	if c.Answered() || noTunnel(c) {
 		return
 	}
 	at, ok := g.find(c.Path())
@@ -144,7 +144,7 @@ func (g *FastCGI) Handle(c *web.Conn) {
 	said := &tail{copy: g.stderr}
 	r := &run{name: "fastcgi: " + g.Address, said: said, exit: func() error { return nil }}
 	ctx := c.Context()
-	request, err := g.begin(ctx, append(slices.Clone(g.env), variables(c, at, in.size)...), in, said)
+	request, err := g.begin(ctx, append(slices.Clone(g.env), variables(c, at, in.size, g.Env)...), in, said)
 	if err != nil {
 		in.close()
 		c.Answer(c.Fail(status(ctx, err), r.because(err)))

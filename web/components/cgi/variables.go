@@ -1,14 +1,15 @@
 package cgi
 
 import (
-	"cmp"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"weir/web"
 	"weir/web/components/cgi/fcgi"
+	"weir/web/internal/client"
 )
 
 // place is where in its folder, and in its URL, a program is.
@@ -20,7 +21,8 @@ type place struct {
 }
 
 // variables are the request as programs see it (RFC 3875 section 4.1). Size is that of the body, -1 for none.
-func variables(c *web.Conn, at place, size int64) []fcgi.Param {
+// What the configuration says, env, is left out.
+func variables(c *web.Conn, at place, size int64, env map[string]string) []fcgi.Param {
 	port, https := "80", ""
 	if c.Secure() {
 		port, https = "443", "on"
@@ -38,7 +40,7 @@ func variables(c *web.Conn, at place, size int64) []fcgi.Param {
 		{Name: "GATEWAY_INTERFACE", Value: "CGI/1.1"},
 		{Name: "SERVER_SOFTWARE", Value: "weir"},
 		{Name: "SERVER_PROTOCOL", Value: c.Proto()},
-		{Name: "SERVER_NAME", Value: cmp.Or(strings.Trim(name, "[]"), "localhost")},
+		{Name: "SERVER_NAME", Value: serverName(c, name)},
 		{Name: "SERVER_PORT", Value: port},
 		{Name: "REQUEST_METHOD", Value: c.Method()},
 		{Name: "REQUEST_URI", Value: c.RequestURI()},
@@ -64,7 +66,21 @@ func variables(c *web.Conn, at place, size int64) []fcgi.Param {
 			vars = append(vars, v)
 		}
 	}
-	return append(vars, fields(c.HTTPRequest().Header)...)
+	vars = append(vars, fields(c.HTTPRequest().Header, client.Peer(c.Context()) != "")...)
+	return slices.DeleteFunc(vars, func(v fcgi.Param) bool { _, ok := env[v.Name]; return ok })
+}
+
+// serverName is the name that the request was sent to; of one without a host, the address.
+func serverName(c *web.Conn, host string) string {
+	if host != "" {
+		return strings.Trim(host, "[]")
+	}
+	if a, ok := c.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		if addr, _, err := net.SplitHostPort(a.String()); err == nil {
+			return addr
+		}
+	}
+	return "localhost"
 }
 
 // translated is where the path behind the program would be, where it can be nowhere else.
@@ -89,11 +105,12 @@ var hidden = map[string]bool{
 	"Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
 }
 
-// fields are the request's as variables (section 4.1.18).
-func fields(h http.Header) []fcgi.Param {
+// fields are the request's as variables (section 4.1.18). Those by which a front says where it came from count when a
+// trusted one has passed it on.
+func fields(h http.Header, fronted bool) []fcgi.Param {
 	var vars []fcgi.Param
 	for name, values := range h {
-		if hidden[name] || !plain(name) {
+		if hidden[name] || !plain(name) || client.Claims(name) && !fronted {
 			continue
 		}
 		between := ", "

@@ -31,12 +31,6 @@ func (p *Proxy) client(remote string, forwardedFor []string) string {
 // hyphens is how some upstreams read a field's name.
 func hyphens(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
-// told says whether a field is one by which proxies tell where a request came from.
-func told(name string) bool {
-	name = strings.ToLower(hyphens(name))
-	return name == "forwarded" || name == "x-real-ip" || strings.HasPrefix(name, "x-forwarded-")
-}
-
 // rewrite makes the request that upstreams get, apart from where it goes to.
 func (x *exchange) rewrite(r *httputil.ProxyRequest) {
 	in, out := r.In.Header, r.Out.Header
@@ -44,7 +38,7 @@ func (x *exchange) rewrite(r *httputil.ProxyRequest) {
 	believed := front != ""
 	field := x.p.UserField
 	for name := range out {
-		if told(name) && !believed || field != "" && strings.EqualFold(hyphens(name), hyphens(field)) {
+		if client.Claims(name) && !believed || field != "" && strings.EqualFold(hyphens(name), hyphens(field)) {
 			delete(out, name)
 		}
 	}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -47,7 +48,7 @@ func TestWhatAnUpstreamSees(t *testing.T) {
 		{name: "no hop-by-hop fields", fields: []string{"Connection", "X-Mine", "X-Mine", "1", "Keep-Alive", "5", "Te", "trailers, deflate", "Proxy-Authorization", "a", "Proxy-Connection", "keep-alive"},
 			want: []string{"Te: trailers\n"}, not: []string{"X-Mine", "Keep-Alive", "Proxy-", "deflate", "\nConnection"}},
 		{name: "no upgrade but to WebSocket", fields: []string{"Connection", "Upgrade, HTTP2-Settings", "Upgrade", "h2c", "HTTP2-Settings", "AAMAAABkAARAAAAAAAIAAAAA"}, not: []string{"Upgrade", "Http2-Settings"}},
-		{name: "where it came from, whatever it says", fields: []string{"X-Forwarded-For", "1.2.3.4", "X-Forwarded-Proto", "https", "X_Forwarded_For", "9.9.9.9", "Forwarded", "for=1.2.3.4", "X-Real-Ip", "1.2.3.4", "X-Forwarded-Port", "1"},
+		{name: "where it came from, whatever it says", fields: []string{"X-Forwarded-For", "1.2.3.4", "X-Forwarded-Proto", "https", "X_Forwarded_For", "9.9.9.9", "Forwarded", "for=1.2.3.4", "X-Real-Ip", "1.2.3.4", "X-Forwarded-Port", "1", "X-Original-URL", "1.2.3.4", "X_Rewrite_Url", "1.2.3.4", "True-Client-Ip", "1.2.3.4"},
 			want: []string{"X-Forwarded-For: 127.0.0.1\n", "X-Forwarded-Proto: http\n", "X-Forwarded-Host: 127.0.0.1:"}, not: []string{"1.2.3.4", "9.9.9.9", "https", "Port"}},
 		{name: "where it came from, as a trusted proxy says", cfg: Config{Trusted: []string{"127.0.0.0/8"}},
 			fields: []string{"X-Forwarded-For", "1.2.3.4", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "example.org", "Forwarded", "for=1.2.3.4"},
@@ -124,5 +125,42 @@ func TestAFrontThatTheServerTrustsIsBelieved(t *testing.T) {
 	}
 	if got := out.Header.Get("X-Forwarded-Host"); got != "shop.example" {
 		t.Errorf("X-Forwarded-Host: got %q, want the front's word", got)
+	}
+}
+
+// What a component before the proxy says to upstreams, no client takes back or says in its place.
+func TestAFieldThatAComponentSetsIsNotTheClients(t *testing.T) {
+	s := upstreamOf(t, mirror)
+	says := web.Pipe(func(c *web.Conn) {
+		c.SetRequestHeader("X-Role", "guest")
+		c.DelRequestHeader("X-Admin")
+	})
+	bothWays(t, Config{Upstreams: []string{s.URL}}, func(p web.Component) web.Component { return web.Chain(says, p) }, func(t *testing.T, url string, _ *Proxy) {
+		_, got := do(t, "GET", url, "", "Connection", "close, x-role, X-Other", "X-Role", "root", "X_Role", "root", "X_Admin", "root", "X-Admin", "root", "X-Other", "root", "X_Mine", "1")
+		if !strings.Contains(got, "X-Role: guest\n") || strings.Contains(got, "root") || !strings.Contains(got, "X_mine: 1\n") && !strings.Contains(got, "X_Mine: 1\n") {
+			t.Errorf("the upstream sees\n%swant X-Role: guest, X_Mine, and nothing else of the client's", got)
+		}
+	})
+}
+
+func TestARequestWithoutAHostIsSentOnUnderNoOther(t *testing.T) {
+	s := upstreamOf(t, mirror)
+	for _, c := range []struct {
+		host, want string
+	}{{"", "400 Bad Request\n"}, {"app.internal", "Host: app.internal\n"}} {
+		bothWays(t, Config{Upstreams: []string{s.URL}, Host: c.host}, nil, func(t *testing.T, url string, _ *Proxy) {
+			for _, head := range []string{"GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n"} {
+				conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				io.WriteString(conn, head)
+				got, err := io.ReadAll(conn)
+				conn.Close()
+				if err != nil || !strings.Contains(string(got), c.want) {
+					t.Errorf("host = %q, %q: got %q, %v, want %q", c.host, head, got, err, c.want)
+				}
+			}
+		})
 	}
 }
