@@ -13,7 +13,7 @@ import (
 )
 
 // Conn is a TCP connection, a net.Conn. Errors are those of the net package: errors.Is knows ECONNREFUSED, ECONNRESET, ETIMEDOUT,
-// EHOSTUNREACH, ENETUNREACH, EPIPE, os.ErrDeadlineExceeded and net.ErrClosed.
+// EHOSTUNREACH, ENETUNREACH, EPIPE, os.ErrDeadlineExceeded and net.ErrClosed, as of a connection of the kernel (errors_linux_test.go).
 type Conn struct {
 	// Immutable.
 	s     *Stack
@@ -358,7 +358,7 @@ func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
 		return n, deadline, nil
 	}
 	if c.tcp.AtEnd() {
-		if c.tcp.Finished() { // in good order, whatever came behind that
+		if c.tcp.PeerFinished() { // in good order, whatever came behind that
 			return 0, deadline, io.EOF
 		}
 		return 0, deadline, c.failure()
@@ -390,7 +390,7 @@ func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
 		return 0, deadline, err
 	}
 	if c.tcp.State() == tcp.Closed || c.tcp.Closing() {
-		if err = c.failure(); err == io.EOF {
+		if err = c.failure(); err == io.EOF || err == syscall.ECONNRESET && c.tcp.PeerFinished() { // as Linux
 			err = syscall.EPIPE
 		}
 		return 0, deadline, err
@@ -467,7 +467,7 @@ func (c *Conn) setDeadline(t time.Time, ws ...*waiter) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return c.wrap("set", net.ErrClosed)
+		return &net.OpError{Op: "set", Net: "tcp", Addr: c.LocalAddr(), Err: net.ErrClosed}
 	}
 	for _, w := range ws {
 		w.deadline = t

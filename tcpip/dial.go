@@ -78,6 +78,9 @@ func dialEach(ctx context.Context, network string, dial dialing, remotes []netip
 
 // dialOne tries an address, for its share of the time that is left for so many.
 func dialOne(ctx context.Context, dial dialing, remote netip.AddrPort, left int) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, contextError(err)
+	}
 	if end, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, max(time.Until(end)/time.Duration(left), leastShare))

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -72,19 +73,19 @@ func (s *Stack) Listen(network, address string) (net.Listener, error) {
 func (s *Stack) listen(network, address string, v *Server) (*Listener, error) {
 	addr, err := s.localAddr("tcp", network, address)
 	if err != nil {
-		return nil, opError("listen", network, err)
+		return nil, listenError(network, addr, err)
 	}
 	l := &Listener{s: s, open: make(chan *Conn, s.cfg.Backlog), over: make(chan struct{}), server: v}
 	p := &s.ports
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.closed.Load() {
-		return nil, opError("listen", network, net.ErrClosed)
+		return nil, listenError(network, addr, net.ErrClosed)
 	}
 	free := func(port uint16) bool { return p.of[netip.AddrPortFrom(addr.Addr(), port)] == nil }
 	port, err := choose(addr.Port(), free)
 	if err != nil {
-		return nil, opError("listen", network, err)
+		return nil, listenError(network, addr, err)
 	}
 	l.addr = netip.AddrPortFrom(addr.Addr(), port)
 	if p.of == nil {
@@ -140,9 +141,17 @@ func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error)
 		}
 	}
 	if !a.IsUnspecified() && !s.owns(a) {
-		return netip.AddrPort{}, syscall.EADDRNOTAVAIL
+		err = syscall.EADDRNOTAVAIL
 	}
-	return netip.AddrPortFrom(a, uint16(n)), nil
+	return netip.AddrPortFrom(a, uint16(n)), err
+}
+
+// listenError has the address, if there is one.
+func listenError(network string, a netip.AddrPort, err error) error {
+	if !a.IsValid() {
+		return opError("listen", network, err)
+	}
+	return &net.OpError{Op: "listen", Net: network, Addr: addrOf(network, a), Err: err}
 }
 
 func opError(op, network string, err error) error {
@@ -196,13 +205,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 		l.leave()
 		return c, nil
 	case <-l.over:
-		return nil, opError("accept", "tcp", net.ErrClosed)
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
 	}
 }
 
 // Close implements net.Listener. Connections that nobody has accepted are reset.
 func (l *Listener) Close() error {
-	err := opError("close", "tcp", net.ErrClosed)
+	var err error = &net.OpError{Op: "close", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
 	l.once.Do(func() {
 		err = nil
 		l.handing.Lock()
@@ -326,13 +335,28 @@ func (c *Conn) connect(ctx context.Context, tos uint8) error {
 			return nil
 		case ctx.Err() != nil:
 			c.Close() //nolint:errcheck // it is
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return syscall.ETIMEDOUT
-			}
-			return ctx.Err()
+			return contextError(ctx.Err())
 		}
 		<-c.writer.signal
 	}
+}
+
+// contextError is a context's error as package net has it.
+func contextError(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return dialTimeout{}
+	}
+	return err
+}
+
+// dialTimeout is the error of a Dial whose context ended by its deadline. Of package net's, errors.Is says sometimes the one and sometimes the other.
+type dialTimeout struct{}
+
+func (dialTimeout) Error() string   { return "i/o timeout" }
+func (dialTimeout) Timeout() bool   { return true }
+func (dialTimeout) Temporary() bool { return true }
+func (dialTimeout) Is(target error) bool {
+	return target == context.DeadlineExceeded || target == os.ErrDeadlineExceeded
 }
 
 // tcpConfig is how the connections over an interface are.

@@ -161,7 +161,7 @@ func (s *Stack) ListenPacket(network, address string) (net.PacketConn, error) {
 		err = s.sockets.addUDP(u)
 	}
 	if err != nil {
-		return nil, opError("listen", network, err)
+		return nil, listenError(network, local, err)
 	}
 	return u, nil
 }
@@ -199,6 +199,11 @@ func (u *UDPConn) wrap(op string, err error) error {
 	return e
 }
 
+// notWritten is why nothing was sent to somebody.
+func (u *UDPConn) notWritten(to netip.AddrPort, err error) error {
+	return &net.OpError{Op: "write", Net: "udp", Source: u.LocalAddr(), Addr: net.UDPAddrFromAddrPort(to), Err: err}
+}
+
 // ReadFrom implements net.PacketConn. What does not fit into p is lost.
 func (u *UDPConn) ReadFrom(p []byte) (int, net.Addr, error) {
 	d, err := u.read()
@@ -230,9 +235,9 @@ func (u *UDPConn) ReadMsg(p []byte) (n int, from netip.AddrPort, to netip.Addr, 
 func (u *UDPConn) WriteMsg(p []byte, to netip.AddrPort, from netip.Addr) (int, error) {
 	switch bound := u.local.Addr(); {
 	case u.remote.IsValid():
-		return 0, u.wrap("write", net.ErrWriteToConnected)
+		return 0, u.notWritten(to, net.ErrWriteToConnected)
 	case !u.s.owns(from), !bound.IsUnspecified() && from != bound:
-		return 0, u.wrap("write", syscall.EADDRNOTAVAIL)
+		return 0, u.notWritten(to, syscall.EADDRNOTAVAIL)
 	}
 	return u.send(p, to, from)
 }
@@ -240,14 +245,14 @@ func (u *UDPConn) WriteMsg(p []byte, to netip.AddrPort, from netip.Addr) (int, e
 // WriteTo implements net.PacketConn.
 func (u *UDPConn) WriteTo(p []byte, to net.Addr) (int, error) {
 	a, ok := to.(*net.UDPAddr)
-	switch {
-	case u.remote.IsValid():
-		return 0, u.wrap("write", net.ErrWriteToConnected)
-	case !ok:
-		return 0, u.wrap("write", syscall.EINVAL)
+	if !ok {
+		return 0, &net.OpError{Op: "write", Net: "udp", Source: u.LocalAddr(), Addr: to, Err: syscall.EINVAL}
 	}
-	ap := a.AddrPort()
-	return u.send(p, netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), u.local.Addr())
+	ap := netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), a.AddrPort().Port())
+	if u.remote.IsValid() {
+		return 0, u.notWritten(ap, net.ErrWriteToConnected)
+	}
+	return u.send(p, ap, u.local.Addr())
 }
 
 // Write implements net.Conn.
@@ -271,18 +276,18 @@ func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error)
 		err = syscall.EINVAL
 	}
 	if err != nil {
-		return 0, u.wrap("write", err)
+		return 0, u.notWritten(to, err)
 	}
 	if src.IsUnspecified() {
 		var ok bool
 		if _, _, src, ok = u.s.way(to.Addr()); !ok {
-			return 0, u.wrap("write", syscall.ENETUNREACH)
+			return 0, u.notWritten(to, syscall.ENETUNREACH)
 		}
 	}
 	from := netip.AddrPortFrom(src, u.local.Port())
 	d := append(wire.AppendUDP(make([]byte, 0, wire.UDPHeader+len(p)), from, to, p), p...)
 	if err := u.s.sendIP(wire.IPv4Fields{TOS: uint8(u.tos.Load()), TTL: uint8(u.ttl.Load()), DontFragment: u.whole.Load(), Protocol: wire.UDPProtocol, Src: from.Addr(), Dst: to.Addr()}, d); err != nil {
-		return 0, u.wrap("write", err)
+		return 0, u.notWritten(to, err)
 	}
 	return len(p), nil
 }
@@ -311,7 +316,12 @@ func (u *UDPConn) RemoteAddr() net.Addr {
 func (u *UDPConn) SetDeadline(t time.Time) error { return u.SetReadDeadline(t) }
 
 // SetReadDeadline implements net.Conn.
-func (u *UDPConn) SetReadDeadline(t time.Time) error { return u.wrap("set", u.setDeadline(t)) }
+func (u *UDPConn) SetReadDeadline(t time.Time) error {
+	if err := u.setDeadline(t); err != nil {
+		return &net.OpError{Op: "set", Net: "udp", Addr: u.LocalAddr(), Err: err}
+	}
+	return nil
+}
 
 // SetWriteDeadline implements net.Conn. Writes never wait.
 func (u *UDPConn) SetWriteDeadline(time.Time) error { return nil }

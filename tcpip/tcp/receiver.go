@@ -57,8 +57,8 @@ func (c *Conn) Buffered() int { return c.in.n }
 // AtEnd says whether there is nothing to read any more, nor will be.
 func (c *Conn) AtEnd() bool { return c.in.n == 0 && (c.fin || c.state == Closed) }
 
-// Finished reports whether all that the peer sent has been read, up to its FIN.
-func (c *Conn) Finished() bool { return c.in.n == 0 && c.fin }
+// PeerFinished reports whether all that the peer has to send has come, up to its FIN.
+func (c *Conn) PeerFinished() bool { return c.fin }
 
 // Read gives bytes that have come, in order. When there are none, Readable tells of more; AtEnd says whether there will be.
 func (c *Conn) Read(now Time, p []byte) int {

@@ -1,0 +1,391 @@
+package tcpip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/tcpip/link"
+)
+
+// hostOfConns is what the kernel's and the stack's hosts have in common.
+type hostOfConns struct {
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	listen func(network, address string) (net.Listener, error)
+	packet func(network, address string) (net.PacketConn, error)
+	silent string // an address at which nobody answers
+}
+
+// kernelOf is the kernel's, with package net.
+func kernelOf(t *testing.T) hostOfConns {
+	return hostOfConns{new(net.Dialer).DialContext, net.Listen, net.ListenPacket, fullListener(t)}
+}
+
+// fullListener is a TCP address whose queue is full: a SYN is not answered.
+func fullListener(t *testing.T) string {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	a, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", a.(*syscall.SockaddrInet4).Port)
+	for range 8 {
+		c, err := net.DialTimeout("tcp", address, 50*time.Millisecond)
+		if err != nil {
+			return address
+		}
+		t.Cleanup(func() { c.Close() })
+	}
+	t.Skip("a listener's queue that is full takes connections here")
+	return ""
+}
+
+// stackOf is a stack's, with nobody on its link.
+func stackOf(t *testing.T) hostOfConns {
+	a, _ := hosts(t, link.PairConfig{})
+	return hostOfConns{a.DialContext, a.Listen, a.ListenPacket, "10.0.0.77:80"}
+}
+
+// pair is a connection and its other end.
+func (h hostOfConns) pair(t *testing.T) (c, d conn) {
+	l, err := h.listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	x, err := h.dial(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close(); y.Close() })
+	return x.(conn), y.(conn)
+}
+
+// conn is what *net.TCPConn and *Conn have in common.
+type conn interface {
+	net.Conn
+	CloseWrite() error
+	SetLinger(int) error
+}
+
+// askedFor are what errors.Is is asked.
+var askedFor = []error{io.EOF, net.ErrClosed, os.ErrDeadlineExceeded, context.DeadlineExceeded, context.Canceled, net.ErrWriteToConnected, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE,
+	syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EADDRINUSE, syscall.EADDRNOTAVAIL, syscall.EMSGSIZE, syscall.ENOTCONN, syscall.EINVAL, syscall.EDESTADDRREQ}
+
+// kind is what an application can find out about an error.
+func kind(err error) string {
+	if err == nil {
+		return "none"
+	}
+	var is []string
+	var of *net.OpError
+	errors.As(err, &of)
+	dial := of != nil && of.Op == "dial" // of one that is late package net says sometimes the one, and sometimes the other
+	for _, k := range askedFor {
+		switch {
+		case !errors.Is(err, k):
+		case dial && (k == os.ErrDeadlineExceeded || k == context.DeadlineExceeded):
+			is = append(is, "late")
+		default:
+			is = append(is, k.Error())
+		}
+	}
+	is = slices.Compact(is)
+	if of != nil {
+		is = append(is, "an OpError of "+of.Op+" "+of.Net, fmt.Sprintf("with source %t and address %t", of.Source != nil, of.Addr != nil))
+	}
+	var timed net.Error
+	if errors.As(err, &timed) {
+		is = append(is, fmt.Sprintf("timeout %t", timed.Timeout()))
+	}
+	return strings.Join(is, ", ")
+}
+
+// expiring is a context that ends soon, or has.
+func expiring(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// failures are what goes wrong on a host, by name.
+var failures = map[string]func(t *testing.T, h hostOfConns) error{
+	"dial where nobody listens": func(t *testing.T, h hostOfConns) error {
+		_, err := h.dial(t.Context(), "tcp", "127.0.0.1:1")
+		return err
+	},
+	"dial everybody": func(t *testing.T, h hostOfConns) error {
+		_, err := h.dial(t.Context(), "tcp", "255.255.255.255:80")
+		return err
+	},
+	"dial without a port": func(t *testing.T, h hostOfConns) error { _, err := h.dial(t.Context(), "tcp", "127.0.0.1"); return err },
+	"dial an unknown port": func(t *testing.T, h hostOfConns) error {
+		_, err := h.dial(t.Context(), "tcp", "127.0.0.1:99999")
+		return err
+	},
+	"dial an unknown network": func(t *testing.T, h hostOfConns) error {
+		_, err := h.dial(t.Context(), "tcq", "127.0.0.1:1")
+		return err
+	},
+	"dial until it is late": func(t *testing.T, h hostOfConns) error {
+		_, err := h.dial(expiring(t, 30*time.Millisecond), "tcp", h.silent)
+		return err
+	},
+	"dial when it is late": func(t *testing.T, h hostOfConns) error {
+		_, err := h.dial(expiring(t, -1), "tcp", h.silent)
+		return err
+	},
+	"dial until it is cancelled": func(t *testing.T, h hostOfConns) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(30*time.Millisecond, cancel)
+		_, err := h.dial(ctx, "tcp", h.silent)
+		return err
+	},
+	"dial when it is cancelled": func(t *testing.T, h hostOfConns) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := h.dial(ctx, "tcp", "127.0.0.1:1")
+		return err
+	},
+	"listen twice": func(t *testing.T, h hostOfConns) error {
+		l, err := h.listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		_, err = h.listen("tcp", l.Addr().String())
+		return err
+	},
+	"listen at another's address":  func(t *testing.T, h hostOfConns) error { _, err := h.listen("tcp", "192.0.2.1:80"); return err },
+	"listen on an unknown network": func(t *testing.T, h hostOfConns) error { _, err := h.listen("tcq", "127.0.0.1:0"); return err },
+	"accept of a listener that is closed": func(t *testing.T, h hostOfConns) error {
+		l, err := h.listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil
+		}
+		l.Close()
+		_, err = l.Accept()
+		return err
+	},
+	"close a listener twice": func(t *testing.T, h hostOfConns) error {
+		l, err := h.listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil
+		}
+		l.Close()
+		return l.Close()
+	},
+	"read what is closed":       func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return readOne(c) },
+	"write what is closed":      func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return writeOne(c) },
+	"close twice":               func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return c.Close() },
+	"close half what is closed": func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return c.CloseWrite() },
+	"set a deadline of what is closed": func(t *testing.T, h hostOfConns) error {
+		c, _ := h.pair(t)
+		c.Close()
+		return c.SetDeadline(time.Time{})
+	},
+	"set how what is closed lingers": func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.Close(); return c.SetLinger(1) },
+	"read while it is closed": func(t *testing.T, h hostOfConns) error {
+		c, _ := h.pair(t)
+		time.AfterFunc(20*time.Millisecond, func() { c.Close() })
+		return readOne(c)
+	},
+	"read when it is late": func(t *testing.T, h hostOfConns) error {
+		c, _ := h.pair(t)
+		c.SetDeadline(time.Unix(1, 0))
+		return readOne(c)
+	},
+	"write when it is late": func(t *testing.T, h hostOfConns) error {
+		c, _ := h.pair(t)
+		c.SetDeadline(time.Unix(1, 0))
+		return writeOne(c)
+	},
+	"read until it is late": func(t *testing.T, h hostOfConns) error {
+		c, _ := h.pair(t)
+		c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+		return readOne(c)
+	},
+	"write until it is late": func(t *testing.T, h hostOfConns) error {
+		c, _ := h.pair(t)
+		c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+		for {
+			if _, err := c.Write(make([]byte, 1<<20)); err != nil {
+				return err
+			}
+		}
+	},
+	"write what is half closed": func(t *testing.T, h hostOfConns) error { c, _ := h.pair(t); c.CloseWrite(); return writeOne(c) },
+	"read to the end":           func(t *testing.T, h hostOfConns) error { c, d := h.pair(t); d.Close(); return readOne(c) },
+	"read what was reset": func(t *testing.T, h hostOfConns) error {
+		c, d := h.pair(t)
+		d.SetLinger(0)
+		d.Close()
+		return readOne(c)
+	},
+	"read what was reset by a close with unread bytes": func(t *testing.T, h hostOfConns) error {
+		c, d := h.pair(t)
+		c.Write([]byte("xx"))
+		d.Read(make([]byte, 1))
+		d.Close()
+		return readOne(c)
+	},
+	"write what was reset": func(t *testing.T, h hostOfConns) error {
+		c, d := h.pair(t)
+		d.SetLinger(0)
+		d.Close()
+		return writeUntil(c)
+	},
+	"write to one who has closed": func(t *testing.T, h hostOfConns) error {
+		c, d := h.pair(t)
+		d.Close()
+		readOne(c)
+		return writeUntil(c)
+	},
+	"read after writing to one who has closed": func(t *testing.T, h hostOfConns) error {
+		c, d := h.pair(t)
+		d.Close()
+		readOne(c)
+		writeUntil(c)
+		return readOne(c)
+	},
+	"read a datagram's refusal": func(t *testing.T, h hostOfConns) error {
+		c, err := h.dial(t.Context(), "udp", "127.0.0.1:1")
+		if err != nil {
+			return nil
+		}
+		defer c.Close()
+		writeOne(c)
+		return readOne(c)
+	},
+	"read a socket that is closed": func(t *testing.T, h hostOfConns) error {
+		p, err := h.packet("udp", "127.0.0.1:0")
+		if err != nil {
+			return nil
+		}
+		p.Close()
+		_, _, err = p.ReadFrom(make([]byte, 1))
+		return err
+	},
+	"read a socket until it is late": func(t *testing.T, h hostOfConns) error {
+		p, err := h.packet("udp", "127.0.0.1:0")
+		if err != nil {
+			return nil
+		}
+		defer p.Close()
+		p.SetDeadline(time.Now().Add(10 * time.Millisecond))
+		_, _, err = p.ReadFrom(make([]byte, 1))
+		return err
+	},
+	"write a socket that is closed": func(t *testing.T, h hostOfConns) error {
+		p, err := h.packet("udp", "127.0.0.1:0")
+		if err != nil {
+			return nil
+		}
+		p.Close()
+		_, err = p.WriteTo([]byte("x"), &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9})
+		return err
+	},
+	"set a deadline of a socket that is closed": func(t *testing.T, h hostOfConns) error {
+		p, err := h.packet("udp", "127.0.0.1:0")
+		if err != nil {
+			return nil
+		}
+		p.Close()
+		return p.SetReadDeadline(time.Time{})
+	},
+	"listen for datagrams at another's address": func(t *testing.T, h hostOfConns) error {
+		_, err := h.packet("udp", "192.0.2.1:80")
+		return err
+	},
+	"close a socket twice": func(t *testing.T, h hostOfConns) error {
+		p, err := h.packet("udp", "127.0.0.1:0")
+		if err != nil {
+			return nil
+		}
+		p.Close()
+		return p.Close()
+	},
+	"write a datagram that is too large": func(t *testing.T, h hostOfConns) error {
+		c, err := h.dial(t.Context(), "udp", "127.0.0.1:9")
+		if err != nil {
+			return nil
+		}
+		defer c.Close()
+		_, err = c.Write(make([]byte, 65508))
+		return err
+	},
+	"write to somebody by a socket that is connected": func(t *testing.T, h hostOfConns) error {
+		c, err := h.dial(t.Context(), "udp", "127.0.0.1:9")
+		if err != nil {
+			return nil
+		}
+		defer c.Close()
+		_, err = c.(net.PacketConn).WriteTo([]byte("x"), c.RemoteAddr())
+		return err
+	},
+}
+
+func readOne(c net.Conn) error {
+	_, err := c.Read(make([]byte, 1))
+	return err
+}
+
+func writeOne(c net.Conn) error {
+	_, err := c.Write([]byte("x"))
+	return err
+}
+
+// writeUntil writes until it cannot.
+func writeUntil(c net.Conn) (err error) {
+	for err == nil {
+		time.Sleep(5 * time.Millisecond)
+		err = writeOne(c)
+	}
+	return err
+}
+
+// A Dial whose context ends by its deadline is late by every name, and is a timeout.
+func TestADialThatIsLate(t *testing.T) {
+	for _, d := range []time.Duration{-1, 30 * time.Millisecond} {
+		_, err := stackOf(t).dial(expiring(t, d), "tcp", "10.0.0.77:80")
+		var timed net.Error
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT) || !errors.As(err, &timed) || !timed.Timeout() {
+			t.Errorf("with %v left, a dial ends by %v (%s), want context.DeadlineExceeded and a timeout", d, err, kind(err))
+		}
+	}
+}
+
+// What an application can find out about an error is the same with the stack as with the kernel and package net.
+func TestErrorsAreTheKernels(t *testing.T) {
+	kernel, own := kernelOf(t), stackOf(t)
+	var names []string
+	for name := range failures {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		want, got := failures[name](t, kernel), failures[name](t, own)
+		if kind(got) != kind(want) {
+			t.Errorf("%s\n  is here %s (%v)\n     want %s (%v)", name, kind(got), got, kind(want), want)
+		}
+	}
+}
