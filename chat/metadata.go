@@ -8,13 +8,14 @@ import (
 	"weir/chat/irc"
 )
 
-// Metadata (draft/metadata-2) is what users say of themselves, and operators of their rooms, in keys and values. What
+// Metadata (draft/metadata-2 and its successor draft/metadata-3, https://github.com/ircv3/ircv3-specifications/pull/613) is what users say of themselves, and operators of their rooms, in keys and values. What
 // belongs to an account or a room is on the disk before it is answered; a guest's goes with the guest.
 
 // Limits of draft/metadata-2.
 const (
 	maxKeys  = 16  // of a user or room
 	maxSubs  = 32  // of a session
+	maxKey   = 64  // bytes
 	maxValue = 300 // bytes
 	maxSync  = 500 // values that a session is told at once: they fit into its outbox
 )
@@ -66,9 +67,13 @@ func (s *session) describedBy(target string) (d described, ok bool) {
 
 func (s *session) cmdMetadata(m *irc.Message) {
 	target, sub, args := m.Params[0], strings.ToUpper(m.Params[1]), m.Params[2:]
+	if target == allTargets && sub == "SYNC" && s.has(irc.CapMetadata3) {
+		s.syncAll(s.subs)
+		return
+	}
 	d, ok := s.describedBy(target)
-	if !ok {
-		s.fail("METADATA", "INVALID_TARGET", irc.Cut(target, irc.MaxRoom), "There is no such user or room")
+	if !ok || strings.Contains(sub, "SUB") && s.has(irc.CapMetadata3) && d.user != s.user {
+		s.fail("METADATA", "INVALID_TARGET", irc.Word(irc.Cut(target, irc.MaxRoom)), "There is no such user or room")
 		return
 	}
 	for i := range args {
@@ -96,8 +101,16 @@ func (s *session) cmdMetadata(m *irc.Message) {
 	case "SUBS":
 		s.batchReplies("metadata-subs", "", func() { s.keysIn(irc.RplMetadataSubs, s.subs) })
 	default:
-		s.fail("METADATA", "SUBCOMMAND_INVALID", irc.Cut(sub, 32), "Unknown subcommand")
+		s.metadataFault("SUBCOMMAND_INVALID", "INVALID_PARAMS", irc.Word(irc.Cut(sub, 32)), "Unknown subcommand")
 	}
+}
+
+// metadataFault is a FAIL by the code of draft/metadata-2, or by that of draft/metadata-3.
+func (s *session) metadataFault(code, code3 string, context ...string) {
+	if s.has(irc.CapMetadata3) {
+		code = code3
+	}
+	s.fail("METADATA", code, context...)
 }
 
 // getMetadata says what keys are.
@@ -105,29 +118,40 @@ func (s *session) getMetadata(d described, keys []string) {
 	for _, key := range keys {
 		if value, ok := d.values()[key]; ok {
 			s.num(irc.RplKeyValue, d.name, key, "*", value)
-		} else if s.goodKey(key) {
+		} else if s.goodKey(key, "WARN") {
 			s.num(irc.RplKeyNotSet, d.name, key, "key not set")
 		}
 	}
 }
 
-// goodKey says whether a key may be called so, and tells the client if not.
-func (s *session) goodKey(key string) bool {
-	good := key != "" && len(key) <= 64 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_./-") == ""
+// goodKey says whether a key may be called so, and tells the client if not: by a FAIL, or as severe as is said to clients of draft/metadata-3.
+func (s *session) goodKey(key, severity string) bool {
+	good := key != "" && len(key) <= maxKey && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_./-") == ""
 	if !good {
-		s.fail("METADATA", "KEY_INVALID", irc.Cut(irc.Word(key), 64), "A key is letters, digits and _ . / -")
+		const why = "A key is letters, digits and _ . / -"
+		if key := irc.Word(irc.Cut(key, maxKey)); s.has(irc.CapMetadata3) {
+			s.say(severity, "METADATA", "INVALID_KEY", key, why)
+		} else {
+			s.fail("METADATA", "KEY_INVALID", key, why)
+		}
 	}
 	return good
 }
 
 func (s *session) setMetadata(target string, args []string) {
 	if len(args) == 0 {
-		s.fail("METADATA", "KEY_INVALID", "*", "Missing key")
+		if s.has(irc.CapMetadata3) {
+			s.fail("METADATA", "INVALID_PARAMS", "SET", "Missing key")
+		} else {
+			s.fail("METADATA", "KEY_INVALID", "*", "Missing key")
+		}
 		return
 	}
 	key, value := args[0], strings.Join(args[1:], " ")
 	switch {
-	case !s.goodKey(key):
+	case !s.goodKey(key, "FAIL"):
+	case len(value) > maxValue && s.has(irc.CapMetadata3):
+		s.fail("METADATA", "INVALID_VALUE", key, "A value has at most "+itoa(maxValue)+" bytes")
 	case len(value) > maxValue:
 		s.fail("METADATA", "VALUE_INVALID", "A value has at most "+itoa(maxValue)+" bytes")
 	default:
@@ -175,8 +199,12 @@ func (s *session) describe(target, key, value string) (d described, next map[str
 		s.fail("METADATA", "KEY_NO_PERMISSION", d.name, key, "You may not change what is said of others")
 	case key == "*":
 		return d, map[string]string{}
+	case value == "" && !had && s.has(irc.CapMetadata3):
+		s.getMetadata(d, []string{key}) // it is as it is to be
 	case value == "" && !had:
 		s.fail("METADATA", "KEY_NOT_SET", d.name, key, "The key is not set")
+	case value != "" && !had && len(d.values()) >= maxKeys && s.has(irc.CapMetadata3):
+		s.fail("METADATA", "LIMIT_REACHED", d.name, itoa(maxKeys), "There are as many keys as there may be")
 	case value != "" && !had && len(d.values()) >= maxKeys:
 		s.fail("METADATA", "LIMIT_REACHED", d.name, "There are as many keys as there may be")
 	default:

@@ -58,13 +58,15 @@ func (s *session) loadMetadata() {
 		if s.user.metadata == nil {
 			s.user.metadata = values
 		}
-		s.ownMetadata()
+		if !s.has(irc.CapMetadata3) { // which had it before the end of the MOTD
+			s.ownMetadata()
+		}
 	})
 }
 
 // ownMetadata tells a session what is said of its user, as the draft wants once it can hear it.
 func (s *session) ownMetadata() {
-	if s.has(irc.CapMetadata) {
+	if s.capSet().HearsMetadata() {
 		u := s.user
 		s.batchReplies("metadata", u.nick, func() { s.metadataLines(u.nick, u.metadata, slices.Sorted(maps.Keys(u.metadata)), maxSync) })
 	}

@@ -78,15 +78,17 @@ func (s *Service) unmonitor(session *session) {
 // monitorState says who of the nicks is there.
 func (s *session) monitorState(nicks []string) {
 	var on, off []string
+	var there []*user
 	for _, nick := range nicks {
 		if u := s.svc.find(nick); u != nil {
-			on = append(on, u.source)
+			on, there = append(on, u.source), append(there, u)
 		} else {
 			off = append(off, nick)
 		}
 	}
 	s.monitorList(irc.RplMonOnline, on)
 	s.monitorList(irc.RplMonOffline, off)
+	s.monitoredMetadata(there...)
 }
 
 func (s *session) monitorList(code string, words []string) {
@@ -99,7 +101,12 @@ func (s *session) monitorList(code string, words []string) {
 func (s *Service) watchers(nick, code, what string) {
 	for session := range s.monitors[irc.Fold(nick)] {
 		if session.user != nil {
-			session.conn.Send(irc.AppendLine(nil, s.o.Name, code, session.user.nick, what))
+			to := session.standIn()
+			to.num(code, what)
+			if u := s.find(nick); u != nil && code == irc.RplMonOnline {
+				to.monitoredMetadata(u)
+			}
+			session.conn.Send(to.out)
 		}
 	}
 }

@@ -29,8 +29,11 @@ func (s *session) cmdCap(m *irc.Message) {
 			s.caps.Store(uint64(caps))
 		}
 		s.out = append(s.out, ":"+s.svc.o.Name+" CAP "+s.nick()+" "+verb+" :"+strings.TrimSpace(irc.Param(m, 1))+"\r\n"...)
-		if s.user != nil && !before.Has(irc.CapMetadata) {
+		if s.user != nil && !before.HearsMetadata() && s.has(irc.CapMetadata) && !s.has(irc.CapMetadata3) {
 			s.ownMetadata()
+		}
+		if !s.capSet().HearsMetadata() {
+			s.subs = nil
 		}
 	case "END":
 		if s.reg != nil {
@@ -88,6 +91,7 @@ func (s *session) capValues() map[irc.Caps]string {
 	o := s.svc.opts()
 	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: o.STS.value(s.peer.Secure), irc.CapRegistration: "before-connect,custom-account-name",
 		irc.CapMultiline: "max-bytes=" + strconv.Itoa(irc.MultilineBytes) + ",max-lines=" + strconv.Itoa(irc.MultilineLines),
+		irc.CapMetadata3: "max-subs=" + strconv.Itoa(maxSubs) + ",max-keys=" + strconv.Itoa(maxKeys) + ",max-key-bytes=" + strconv.Itoa(maxKey) + ",max-value-bytes=" + strconv.Itoa(maxValue),
 		irc.CapMetadata:  "max-subs=" + strconv.Itoa(maxSubs) + ",max-keys=" + strconv.Itoa(maxKeys) + ",max-value-bytes=" + strconv.Itoa(maxValue)}
 }
 
@@ -123,11 +127,22 @@ func (s *session) tryRegister() {
 		s.slow(func() { s.loginByPass(name, password) })
 		return
 	}
-	s.register()
+	if s.login.Account != nil { // its metadata is told as it comes in
+		s.slow(func() {
+			values := s.svc.readMetadata(s.svc.accounts.MetadataPath(s.login.Name))
+			s.svc.locked(func() { s.register(values) })
+		})
+		return
+	}
+	s.register(nil)
 }
 
 func (s *session) loginByPass(name, password string) {
 	login, err := s.plain(name, password)
+	var values map[string]string
+	if err == nil {
+		values = s.svc.readMetadata(s.svc.accounts.MetadataPath(login.Name))
+	}
 	s.svc.mu.Lock()
 	defer s.svc.unlock()
 	if err != nil {
@@ -138,7 +153,7 @@ func (s *session) loginByPass(name, password string) {
 		return
 	}
 	s.loggedIn(login)
-	s.register()
+	s.register(values)
 }
 
 // wrongLogin is what a client is told of a password that was not taken.
@@ -155,8 +170,9 @@ func (s *session) end(words string) {
 	s.over = &quitting{words}
 }
 
-// register makes the session one of a user: of its account's, if that is there already, or of a new one. The caller holds the lock.
-func (s *session) register() {
+// register makes the session one of a user: of its account's, if that is there already, or of a new one. Values are its account's metadata, nil if they are
+// to be read later. The caller holds the lock.
+func (s *session) register(values map[string]string) {
 	svc := s.svc
 	if svc.opts().LoginOnly && s.login.Account == nil {
 		s.fail("*", "ACCOUNT_REQUIRED", "You have to log in by SASL to come in")
@@ -182,6 +198,9 @@ func (s *session) register() {
 	svc.unknown--
 	svc.waiting.Leave(s.place)
 	s.place = nil
+	if u.account != "" && u.metadata == nil {
+		u.metadata = values
+	}
 	svc.peak = max(svc.peak, svc.sessions-svc.unknown)
 	s.welcome(said)
 	if first {
@@ -192,7 +211,7 @@ func (s *session) register() {
 	}
 	if s.login.Account != nil {
 		s.slow(s.resume)
-	} else {
+	} else if !s.has(irc.CapMetadata3) {
 		s.ownMetadata()
 	}
 }
@@ -248,6 +267,9 @@ func (s *session) welcome(said string) {
 	s.num(irc.RplMyInfo, svc.o.Name, version, "Bio", "Cbiklmnostv", "bklov")
 	s.isupport()
 	s.cmdLusers(nil)
+	if s.has(irc.CapMetadata3) {
+		s.ownMetadata()
+	}
 	s.cmdMOTD(nil)
 	s.num(irc.RplUModeIs, u.modes())
 }

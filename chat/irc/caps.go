@@ -41,11 +41,12 @@ const (
 	CapPreAway
 	CapSearch
 	CapSojuSearch // draft/search, but for the name of its batch
+	CapMetadata3
 
-	AllCaps = CapSojuSearch<<1 - 1
+	AllCaps = CapMetadata3<<1 - 1
 
 	// Version302 is no capability: the client has said that it knows version 302 of their negotiation.
-	Version302 = AllCaps + 1
+	Version302 Caps = 1 << 63
 )
 
 var capNames = []string{
@@ -53,11 +54,14 @@ var capNames = []string{
 	"extended-join", "away-notify", "multi-prefix", "setname", "userhost-in-names", "invite-notify", "chghost", "cap-notify", "sasl", "sts",
 	"extended-monitor", "draft/no-implicit-names", "draft/chathistory", "draft/event-playback", "draft/read-marker",
 	"draft/message-redaction", "draft/multiline", "draft/account-registration", "draft/metadata-2", "draft/channel-rename", "draft/pre-away",
-	"draft/search", "soju.im/search",
+	"draft/search", "soju.im/search", "draft/metadata-3",
 }
 
 // Has says whether all of c are in the set.
 func (s Caps) Has(c Caps) bool { return s&c == c }
+
+// HearsMetadata says whether one of the versions of draft/metadata is in the set.
+func (s Caps) HearsMetadata() bool { return s&(CapMetadata|CapMetadata3) != 0 }
 
 // Names lists the set, without values.
 func (s Caps) Names() []string {
