@@ -143,7 +143,7 @@ func (c *Conn) takeWindow(s *Segment) (changed bool) {
 	window := int(s.Window) << c.peerScale
 	changed = window != c.wnd
 	if c.wnd == 0 && window > 0 && c.phase == timedOut && c.backoff > 0 {
-		c.again() // what was sent into the closed window was dropped: it can go now
+		c.flight.loseAll(false) // what was sent into the closed window was dropped: it can go now
 		c.backoff = 0
 	}
 	c.wnd, c.wl1, c.wl2 = window, s.Seq, s.Ack

@@ -46,11 +46,7 @@ func (c *Conn) SetPathMTU(now Time, mtu int) {
 		return
 	}
 	c.cwnd.size = max(c.cwnd.size/was, leastSegments) * c.cwnd.mss
-	for i := range c.flight.pieces() {
-		if p := &c.flight.pieces()[i]; p.state == underWay {
-			c.flight.mark(p, lost)
-		}
-	}
+	c.flight.loseAll(false)
 	if c.flight.lost > 0 && c.phase == open {
 		c.phase, c.point = recovering, c.nxt // nothing was lost for want of room: the threshold stays
 		c.before = before{size: c.cwnd.size, threshold: c.cwnd.threshold}

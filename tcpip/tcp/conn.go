@@ -111,7 +111,7 @@ func Accept(cfg *Config, iss wire.Seq, skew uint32, syn *Segment, now Time) *Con
 func newConn(cfg *Config, iss wire.Seq, skew uint32) *Conn {
 	c := &Conn{cfg: cfg}
 	c.iss, c.una, c.nxt, c.outSeq = iss, iss, iss.Add(1), iss.Add(1)
-	c.small, c.pushTo, c.usage.end, c.point, c.roundEnd, c.fack, c.rack.end, c.flight.resent = iss, iss, iss, iss, iss, iss, iss, iss
+	c.small, c.pushTo, c.usage.end, c.point, c.roundEnd, c.fack, c.rack.end = iss, iss, iss, iss, iss, iss, iss
 	c.skew = skew
 	c.mss = min(536, cfg.MSS)
 	c.limit = cfg.Receive.First

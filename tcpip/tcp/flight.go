@@ -9,8 +9,9 @@ import (
 // sent is a piece of the stream that is under way: as it was sent last, so perhaps of many segments of the wire.
 type sent struct {
 	seq, end wire.Seq
-	at       Time  // when it was sent last
-	again    uint8 // how often it was sent again, up to 255
+	at       Time   // when it was sent last
+	size     uint16 // payload of its segments; the last one may have less
+	again    uint8  // how often it was sent again, up to 255
 	state    pieceState
 }
 
@@ -25,29 +26,81 @@ const (
 
 func (s *sent) len() int { return s.end.Sub(s.seq) }
 
-// flight is what is under way, in the order of the stream. Its bytes are counted by what is known of them; SYN and FIN count as one each.
-type flight struct {
-	all                 []sent
-	first               int // of all that is still there; what is before it was acknowledged
-	bytes, sacked, lost int
-	resent              wire.Seq // the greatest end of a piece that was sent again, of those still there: what begins there or behind it was sent in order
+// cut gives the segments of the piece that lie in a block whole: from the first one's begin to the last one's end. What lies in it in part does not count: who has received
+// a part of a segment has not received a segment of ours.
+func (s *sent) cut(b wire.Block) (first, end wire.Seq) {
+	first, end = s.seq, s.end
+	size := max(int(s.size), 1)
+	if ahead := b.First.Sub(s.seq); ahead > 0 {
+		first = s.seq.Add((ahead + size - 1) / size * size)
+	}
+	if b.End.Less(s.end) {
+		end = s.seq.Add(b.End.Sub(s.seq) / size * size)
+	}
+	return first, end
 }
 
-// pieces are those that are under way.
-func (f *flight) pieces() []sent { return f.all[f.first:] }
+// flight is what is under way. Its bytes are counted by what is known of them; SYN and FIN count as one each.
+//
+// A slot is what was sent at once, for the first time; slots stand in the order of the stream, which is the order of time too. A slot of which not all is alike has parts, no
+// more of them than segments. What is looked for is found without looking at all: what is lost by the order of time, of what was sent once from the slot fresh on, and of what
+// was sent again in a queue; what is to be sent again in two queues, each in its order; and slots that the peer has whole are leapt over.
+type flight struct {
+	slots               []slot
+	first               int // of slots that is still there; what is before it was acknowledged
+	bytes, sacked, lost int
 
-func (f *flight) empty() bool { return f.first == len(f.all) }
+	fresh  int      // in slots before it, what was sent once is lost, or there
+	resent spans    // what was sent again, by the time of that
+	missed [2]spans // what is lost: of what was sent once, and of what was sent again
+}
+
+// slot is what was sent at once.
+type slot struct {
+	sent
+	leap  int32   // of one that the peer has whole: so many slots further on is the next that may not be so
+	parts *[]sent // nil: it is all alike
+}
+
+// whole reports whether the peer has all of it.
+func (s *slot) whole() bool { return s.parts == nil && s.state == sacked }
+
+// place is one of a slot's pieces.
+type place struct{ slot, part int }
+
+// piece is the piece at a place.
+func (f *flight) piece(p place) *sent {
+	if s := &f.slots[p.slot]; s.parts != nil {
+		return &(*s.parts)[p.part]
+	}
+	return &f.slots[p.slot].sent
+}
+
+func (f *flight) empty() bool { return f.first == len(f.slots) }
+
+// sends is how many slots are under way.
+func (f *flight) sends() int { return len(f.slots) - f.first }
 
 // pipe is how many bytes are in the network, as far as is known (RFC 6675, section 4). A lost piece that was sent again is under way again.
 func (f *flight) pipe() int { return f.bytes - f.sacked - f.lost }
 
+// full reports whether there are too many slots to take more. A peer that takes tiny segments does not have one kept of each byte of a large window.
+func (f *flight) full() bool { return f.sends() >= mostSends && f.bytes < f.sends()*tinySend }
+
+const (
+	mostSends = 4096 // tiny ones under way at once
+	tinySend  = 512  // bytes that they have at most, on average
+	keptSlots = 4    // that an idle connection keeps room for
+)
+
 // push notes a piece that is sent for the first time.
 func (f *flight) push(s sent) {
-	if f.first > 64 && f.first > len(f.all)/2 {
-		f.all = f.all[:copy(f.all, f.all[f.first:])]
-		f.first = 0
+	if f.first > 64 && f.first > len(f.slots)/2 {
+		n := copy(f.slots, f.slots[f.first:])
+		clear(f.slots[n:])
+		f.slots, f.fresh, f.first = f.slots[:n], max(0, f.fresh-f.first), 0
 	}
-	f.all = append(f.all, s)
+	f.slots = append(f.slots, slot{sent: s})
 	f.count(&s, 1)
 }
 
@@ -70,100 +123,152 @@ func (f *flight) mark(s *sent, to pieceState) {
 	f.count(s, 1)
 }
 
-// sentAgain notes that a piece was sent once more.
-func (f *flight) sentAgain(s *sent, now Time) {
+// lose notes that a piece is lost.
+func (f *flight) lose(s *sent) {
+	f.mark(s, lost)
+	f.missed[min(s.again, 1)].push(span{s.seq, s.end, 0})
+}
+
+// sentAgain notes that a piece was sent once more, in segments of a size.
+func (f *flight) sentAgain(s *sent, size int, now Time) {
 	f.mark(s, underWay)
-	s.at = now
-	f.resent = s.end.Later(f.resent)
+	s.at, s.size = now, uint16(size)
 	if s.again < 255 {
 		s.again++
 	}
+	f.resent.push(span{s.seq, s.end, now})
 }
 
-// split cuts a piece, by its index in pieces, at a place inside it.
-func (f *flight) split(i int, at wire.Seq) {
-	i += f.first
-	f.all = append(f.all, sent{})
-	copy(f.all[i+1:], f.all[i:])
-	f.all[i].end, f.all[i+1].seq = at, at
+// split cuts the piece at a place into two; the first is at the place then.
+func (f *flight) split(p place, at wire.Seq) {
+	s := &f.slots[p.slot]
+	if s.parts == nil {
+		s.parts = &[]sent{s.sent}
+	}
+	*s.parts = slices.Insert(*s.parts, p.part+1, (*s.parts)[p.part])
+	(*s.parts)[p.part].end, (*s.parts)[p.part+1].seq = at, at
 }
 
 // acknowledge takes off what lies before una, telling of each piece before it goes.
 func (f *flight) acknowledge(una wire.Seq, tell func(*sent)) {
-	for !f.empty() && f.all[f.first].seq.Less(una) {
-		if una.Less(f.all[f.first].end) {
-			f.split(0, una)
+	for ; !f.empty() && f.slots[f.first].seq.Less(una); f.first++ {
+		s := &f.slots[f.first]
+		for s.parts != nil && len(*s.parts) > 0 && (*s.parts)[0].end.LessEq(una) {
+			f.take(&(*s.parts)[0], tell)
+			*s.parts = (*s.parts)[1:]
 		}
-		s := &f.all[f.first]
-		tell(s)
-		f.count(s, -1)
-		f.first++
-	}
-	f.resent = una.Later(f.resent)
-	if f.empty() {
-		f.all, f.first = f.all[:0], 0
-		if cap(f.all) > keptPieces {
-			f.all = nil
-		}
-	}
-}
-
-// keptPieces is how many an idle connection keeps room for.
-const keptPieces = 8
-
-// mostPieces is how many there are, nearly: all are looked through when some are lost. A peer that tells of every second byte does not have them cut beyond that, and to
-// one that takes tiny segments no more are sent meanwhile.
-const mostPieces = 4096
-
-// sack marks what lies in a block as there, telling of each piece before it is marked. Pieces that are there and touch one another become one. Where there are too many,
-// those that lie in it in part stay as they are.
-func (f *flight) sack(b wire.Block, tell func(*sent)) {
-	whole := len(f.pieces()) >= mostPieces
-	i, _ := slices.BinarySearchFunc(f.pieces(), b.First, func(s sent, at wire.Seq) int { return s.end.Sub(at.Add(1)) }) // the first that ends behind it
-	begin := i
-	for ; i < len(f.pieces()); i++ {
-		s := &f.pieces()[i]
-		switch {
-		case b.End.LessEq(s.seq):
-			f.join(begin, i)
+		if una.Less(s.end) {
+			f.trim(s, una, tell)
 			return
-		case s.state == sacked:
-			continue
-		case s.seq.Less(b.First):
-			if !whole {
-				f.split(i, b.First)
-			}
-			begin = i + 1
-			continue
-		case b.End.Less(s.end):
-			if whole {
-				f.join(begin, i)
-				return
-			}
-			f.split(i, b.End)
-			s = &f.pieces()[i]
 		}
-		tell(s)
-		f.mark(s, sacked)
+		if s.parts == nil {
+			f.take(&s.sent, tell)
+		}
+		s.parts = nil
 	}
-	f.join(begin, i)
+	f.fresh = max(f.fresh, f.first)
+	if f.empty() {
+		*f = flight{slots: f.slots[:0]}
+		if cap(f.slots) > keptSlots {
+			f.slots = nil
+		}
+	}
 }
 
-// join makes one of the pieces from index first up to end, which all are there, and of the one before and the one behind if they are too.
-func (f *flight) join(first, end int) {
-	p := f.pieces()
-	if first > 0 && p[first-1].state == sacked {
-		first--
+// trim takes off what lies before una of a slot that it lies in.
+func (f *flight) trim(s *slot, una wire.Seq, tell func(*sent)) {
+	p := &s.sent
+	if s.parts != nil {
+		p = &(*s.parts)[0]
 	}
-	if end < len(p) && p[end].state == sacked {
-		end++
+	if before := *p; before.seq.Less(una) {
+		before.end = una
+		f.take(&before, tell)
+		p.seq = una
 	}
-	if end-first < 2 {
-		return
+	s.seq = una
+	f.fresh = max(f.fresh, f.first)
+}
+
+func (f *flight) take(s *sent, tell func(*sent)) {
+	tell(s)
+	f.count(s, -1)
+}
+
+// slotAt is the first slot that ends behind a place in the stream.
+func (f *flight) slotAt(at wire.Seq) int {
+	i, _ := slices.BinarySearchFunc(f.slots[f.first:], at, func(s slot, at wire.Seq) int { return s.end.Sub(at.Add(1)) })
+	return f.first + i
+}
+
+// past is the first slot from i on that the peer does not have whole. Those that it has are leapt over from then on.
+func (f *flight) past(i int) int {
+	to := i
+	for to < len(f.slots) && f.slots[to].whole() {
+		to += max(1, int(f.slots[to].leap))
 	}
-	p[first].end = p[end-1].end
-	for _, s := range p[first+1 : end] {
-		p[first].again = max(p[first].again, s.again)
+	for i < to {
+		next := i + max(1, int(f.slots[i].leap))
+		f.slots[i].leap = int32(to - i)
+		i = next
 	}
-	f.all = slices.Delete(f.all, f.first+first+1, f.first+end)
+	return to
+}
+
+// sack marks what lies in a block as there, telling of each piece before it is marked.
+func (f *flight) sack(b wire.Block, tell func(*sent)) {
+	for i := f.slotAt(b.First); i < len(f.slots) && f.slots[i].seq.Less(b.End); i++ {
+		if f.slots[i].whole() {
+			i = f.past(i) - 1
+			continue
+		}
+		f.sackSlot(i, b, tell)
+	}
+}
+
+// sackSlot marks what lies in a block of one slot.
+func (f *flight) sackSlot(i int, b wire.Block, tell func(*sent)) {
+	s := &f.slots[i]
+	for at := (place{i, 0}); at.part < f.parts(i); at.part++ {
+		p := f.piece(at)
+		first, end := p.cut(b)
+		if p.state == sacked || end.LessEq(first) {
+			continue
+		}
+		if p.seq != first {
+			f.split(at, first)
+			at.part++
+		}
+		if f.piece(at).end != end {
+			f.split(at, end)
+		}
+		tell(f.piece(at))
+		f.mark(f.piece(at), sacked)
+	}
+	if s.parts != nil {
+		f.join(s)
+	}
+}
+
+// parts is how many pieces a slot is of.
+func (f *flight) parts(i int) int {
+	if f.slots[i].parts == nil {
+		return 1
+	}
+	return len(*f.slots[i].parts)
+}
+
+// join makes one of parts that touch and that the peer has.
+func (f *flight) join(s *slot) {
+	all := (*s.parts)[:1]
+	for _, p := range (*s.parts)[1:] {
+		if last := &all[len(all)-1]; last.state == sacked && p.state == sacked {
+			last.end = p.end
+			continue
+		}
+		all = append(all, p)
+	}
+	if *s.parts = all; len(all) == 1 {
+		s.sent, s.parts = all[0], nil
+	}
 }

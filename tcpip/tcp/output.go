@@ -163,29 +163,30 @@ func (c *Conn) sendLost(emit Emit) bool {
 	if budget < c.cwnd.mss && c.flight.pipe() > 0 || c.held() {
 		return false
 	}
-	for i := range c.flight.pieces() {
-		if c.flight.pieces()[i].state == lost {
-			c.resend(i, min(max(budget, c.cwnd.mss), c.paceMost(c.segmentSize())), emit)
-			return true
-		}
+	at, ok := c.flight.nextLost()
+	if ok {
+		c.resend(at, min(max(budget, c.cwnd.mss), c.paceMost(c.segmentSize())), emit)
 	}
-	return false
+	return ok
 }
 
-// resend sends a piece again, at most so much of it.
-func (c *Conn) resend(i, most int, emit Emit) {
-	if p, size := &c.flight.pieces()[i], c.segmentSize(); p.len() > most {
-		c.flight.split(i, p.seq.Add(most/size*size))
+// resend sends the piece at a place again, at most so much of it.
+func (c *Conn) resend(at place, most int, emit Emit) {
+	if p := c.flight.piece(at); p.len() > most {
+		if size := int(p.size); size > 0 && size <= most {
+			most -= most % size // as it was cut before, so that what comes late of it is known
+		}
+		c.flight.split(at, p.seq.Add(most))
 	}
-	p := &c.flight.pieces()[i]
-	c.flight.sentAgain(p, c.now)
+	p := c.flight.piece(at)
+	c.flight.sentAgain(p, c.segmentSize(), c.now)
 	c.resent += uint64(max(1, (p.len()+c.payload()-1)/c.payload()))
 	c.prr.sent += p.len()
 	c.spend(p.len())
 	if c.phase != open && c.before.stamp == 0 && c.stamps {
 		c.before.stamp = c.stamp()
 	}
-	if i == 0 && c.phase == recovering {
+	if p.seq == c.una && c.phase == recovering {
 		c.rtoAt = c.now.Add(c.rtoNow()) // its answer is a round trip away (RFC 6675, section 6, and Linux)
 	}
 	c.sendPiece(*p, emit)
@@ -235,7 +236,7 @@ func (c *Conn) superframe(segment int) int {
 
 // sendNew sends what comes next, if it may, and says whether it did.
 func (c *Conn) sendNew(emit Emit) bool {
-	if len(c.flight.pieces()) >= mostPieces {
+	if c.flight.full() {
 		return false // until some are acknowledged
 	}
 	unsent, room, size := c.unsent(), c.sendWindow(), c.segmentSize()
@@ -271,7 +272,7 @@ func (c *Conn) budget(unsent, size int) int {
 // sendNext sends the next n bytes of the stream, and FIN if they are the last.
 func (c *Conn) sendNext(n, size int, emit Emit) {
 	fin := c.finAsked && n == c.unsent()
-	p := sent{seq: c.nxt, end: c.nxt.Add(n), at: c.now}
+	p := sent{seq: c.nxt, end: c.nxt.Add(n), at: c.now, size: uint16(size)}
 	if fin {
 		p.end = p.end.Add(1)
 	}
@@ -313,15 +314,16 @@ func (c *Conn) sendProbe(emit Emit) bool {
 	end := c.nxt
 	c.rtoAt = c.now.Add(c.rtoNow())
 	size := c.segmentSize()
-	if n := min(c.unsent(), size); n > 0 && n <= c.sendWindow() && len(c.flight.pieces()) < mostPieces { // whatever the congestion window, the pace and a cork say
+	if n := min(c.unsent(), size); n > 0 && n <= c.sendWindow() && !c.flight.full() { // whatever the congestion window, the pace and a cork say
 		c.sendNext(n, size, emit)
 		c.probe = probe{end: c.nxt, sent: true}
 		return true
 	}
-	last := len(c.flight.pieces()) - 1
-	if p := &c.flight.pieces()[last]; p.len() > size {
-		c.flight.split(last, p.end.Add(-size))
-		last++
+	last := place{slot: len(c.flight.slots) - 1}
+	last.part = c.flight.parts(last.slot) - 1
+	if p := c.flight.piece(last); p.len() > int(p.size) && p.size > 0 {
+		c.flight.split(last, p.seq.Add((p.len()-1)/int(p.size)*int(p.size)))
+		last.part++
 	}
 	c.resend(last, size, emit)
 	c.probe = probe{end: end, sent: true, again: true}

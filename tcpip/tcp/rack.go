@@ -70,25 +70,23 @@ func (r *rack) patience(e *estimator, impatient bool) time.Duration {
 	return min(time.Duration(max(r.mult, 1))*e.least.value()/4, e.srtt)
 }
 
-// detect marks what is lost (6.2, step 5), and says how long to wait for what may yet be; 0 when there is none.
+// detect marks what is lost (6.2, step 5), and says how long to wait for what may yet be; 0 when there is none. By then all is overdue that was sent before what was
+// delivered.
 func (r *rack) detect(f *flight, patience time.Duration, now Time) (wait time.Duration, any bool) {
 	if r.at == 0 {
 		return 0, false
 	}
-	for i := range f.pieces() {
-		s := &f.pieces()[i]
-		if sentLater := !after(r.at, r.end, s.at, s.end); s.state != underWay || sentLater {
-			if sentLater && f.resent.LessEq(s.seq) {
-				break // and so were all behind it
-			}
-			continue
+	any, soon := f.loseOverdue(func(at Time, end wire.Seq) verdict {
+		switch {
+		case !after(r.at, r.end, at, end):
+			return sentLater
+		case at.Add(r.rtt+patience) > now:
+			return early
 		}
-		if left := s.at.Add(r.rtt + patience).Sub(now); left > 0 {
-			wait = max(wait, left)
-			continue
-		}
-		f.mark(s, lost)
-		any = true
+		return overdue
+	})
+	if soon {
+		wait = r.at.Add(r.rtt + patience).Sub(now)
 	}
 	return wait, any
 }

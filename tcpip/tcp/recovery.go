@@ -86,16 +86,17 @@ func (c *Conn) detect(d *delivery) bool {
 
 // detectByDuplicates is NewReno (RFC 6582): three duplicates, and in a recovery every acknowledgment of a part, say that the first piece is lost.
 func (c *Conn) detectByDuplicates(d *delivery) bool {
-	first := &c.flight.pieces()[0]
+	at := place{c.flight.first, 0}
+	first := c.flight.piece(at)
 	partial := c.phase == recovering && d.inOrder > 0
 	if first.state == lost || !partial && (c.phase != open || c.duplicates < duplicateThreshold) {
 		return false
 	}
 	if first.len() > c.cwnd.mss {
-		c.flight.split(0, first.seq.Add(c.cwnd.mss))
-		first = &c.flight.pieces()[0]
+		c.flight.split(at, first.seq.Add(c.cwnd.mss))
+		first = c.flight.piece(at)
 	}
-	c.flight.mark(first, lost)
+	c.flight.lose(first)
 	return true
 }
 
@@ -176,11 +177,7 @@ func (c *Conn) spurious(d *delivery) bool {
 
 // undo goes back to where a recovery began that was for nothing.
 func (c *Conn) undo() {
-	for i := range c.flight.pieces() {
-		if p := &c.flight.pieces()[i]; p.state == lost {
-			c.flight.mark(p, underWay)
-		}
-	}
+	c.flight.findAll()
 	c.cwnd.size, c.cwnd.threshold = max(c.cwnd.size, c.before.size), max(c.cwnd.threshold, c.before.threshold)
 	c.control.undo()
 	c.phase, c.backoff, c.before.stamp = open, 0, 0
@@ -192,24 +189,10 @@ func (c *Conn) timeout() {
 	if c.phase != timedOut || c.backoff == 1 {
 		c.enter(timedOut)
 	}
-	c.again()
-	if c.backoff > 3 { // a receiver may take back what it said by SACK (RFC 2018, section 8)
-		for i := range c.flight.pieces() {
-			c.flight.mark(&c.flight.pieces()[i], lost)
-		}
-	}
+	c.flight.loseAll(c.backoff > 3) // a receiver may take back what it said by SACK (RFC 2018, section 8)
 	c.cwnd.size = c.cwnd.mss
 	c.duplicates, c.reorderAt, c.probeAt = 0, 0, 0
 	c.rtoAt = c.now.Add(c.rtoNow())
-}
-
-// again has all that is not known to have come sent again.
-func (c *Conn) again() {
-	for i := range c.flight.pieces() {
-		if p := &c.flight.pieces()[i]; p.state == underWay {
-			c.flight.mark(p, lost)
-		}
-	}
 }
 
 // probeDelay is when to probe for the loss of a tail (RFC 8985, section 7.2).

@@ -1,0 +1,163 @@
+package tcp
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"weir/wire"
+)
+
+// What is kept of what is under way agrees with a look at all of it, whatever is sent, told of, lost and sent again: the counts, and where the search for what is lost, or
+// overdue, has to find it.
+func TestWhatIsUnderWayIsFoundWithoutLookingAtAllOfIt(t *testing.T) {
+	for seed := range uint64(200) {
+		w := newFlightWorld(seed)
+		for step := range 300 {
+			w.step()
+			if fault := w.fault(); fault != "" {
+				t.Fatalf("seed %d, step %d: %s", seed, step, fault)
+			}
+		}
+	}
+}
+
+// flightWorld is a flight, to which things happen by lot. It begins below the place where sequence numbers go round.
+type flightWorld struct {
+	flight
+	r        *rand.Rand
+	una, nxt wire.Seq
+	now      Time
+	told     int // bytes that were told of as delivered
+}
+
+func newFlightWorld(seed uint64) *flightWorld {
+	return &flightWorld{r: rand.New(rand.NewPCG(seed, 1)), una: ourISS, nxt: ourISS, now: Time(time.Hour)}
+}
+
+func (w *flightWorld) step() {
+	w.now = w.now.Add(time.Duration(w.r.IntN(3)) * time.Millisecond)
+	tell := func(s *sent) {
+		if s.state != sacked {
+			w.told += s.len()
+		}
+	}
+	switch w.r.IntN(9) {
+	case 0, 1, 2: // a superframe, of up to 40 segments
+		n := 1 + w.r.IntN(40_000)
+		w.push(sent{seq: w.nxt, end: w.nxt.Add(n), at: w.now, size: 1000})
+		w.nxt = w.nxt.Add(n)
+	case 3, 4:
+		w.sack(w.block(), tell)
+	case 5:
+		if n := w.nxt.Sub(w.una); n > 0 {
+			una := w.una.Add(1 + w.r.IntN(n)/(1+w.r.IntN(4)))
+			w.acknowledge(una, tell)
+			w.una = una
+		}
+	case 6:
+		limit := w.now.Add(-time.Duration(w.r.IntN(30)) * time.Millisecond)
+		w.loseOverdue(func(at Time, _ wire.Seq) verdict {
+			if at < limit {
+				return overdue
+			}
+			return sentLater
+		})
+	case 7:
+		for range w.r.IntN(5) {
+			w.resendNext()
+		}
+	case 8:
+		switch w.r.IntN(20) {
+		case 0:
+			taken := w.r.IntN(4) == 0
+			if taken { // the peer has taken back what it told
+				w.told -= w.sacked
+			}
+			w.loseAll(taken)
+		case 1:
+			w.findAll()
+		}
+	}
+}
+
+// block is one that lies in what is under way, of whole segments mostly.
+func (w *flightWorld) block() wire.Block {
+	n := max(1, w.nxt.Sub(w.una))
+	b := wire.Block{First: w.una.Add(w.r.IntN(n))}
+	b.End = b.First.Add(1 + w.r.IntN(max(1, w.nxt.Sub(b.First))))
+	return b
+}
+
+func (w *flightWorld) resendNext() {
+	at, ok := w.nextLost()
+	if !ok {
+		return
+	}
+	if p := w.piece(at); p.len() > 2000 {
+		w.split(at, p.seq.Add(2000))
+	}
+	w.sentAgain(w.piece(at), 1000, w.now)
+}
+
+// fault is what does not agree; empty: all does.
+func (w *flightWorld) fault() string {
+	var bytes, there, missing int
+	next := w.una
+	for i := w.first; i < len(w.slots); i++ {
+		if w.slots[i].seq != next {
+			return "slots do not follow one another"
+		}
+		for p := (place{i, 0}); p.part < w.parts(i); p.part++ {
+			s := w.piece(p)
+			if s.seq != next || s.len() <= 0 {
+				return "pieces do not follow one another"
+			}
+			next = s.end
+			bytes += s.len()
+			switch {
+			case s.state == sacked:
+				there += s.len()
+			case s.state == lost && !covered(&w.missed[0], s, 0) && !covered(&w.missed[1], s, 0):
+				return "what is lost is in no queue"
+			case s.state == lost:
+				missing += s.len()
+			case s.again == 0 && i < w.fresh:
+				return "what was sent once is not looked at any more"
+			case s.again > 0 && !covered(&w.resent, s, s.at):
+				return "what was sent again is in no queue"
+			}
+		}
+		if w.slots[i].end != next {
+			return "a slot does not end where its pieces do"
+		}
+	}
+	switch {
+	case next != w.nxt:
+		return "something is missing at the end"
+	case bytes != w.bytes || there != w.sacked || missing != w.lost:
+		return "the counts are not those of the pieces"
+	case w.told != w.una.Sub(ourISS)+there:
+		return "what was delivered was not told of once"
+	}
+	return ""
+}
+
+// covered reports whether spans of a time, 0 for any, cover a piece.
+func covered(q *spans, s *sent, at Time) bool {
+	from := s.seq
+	for _, x := range q.all[q.head:] {
+		if (at == 0 || x.at == at) && x.first.LessEq(from) && from.Less(x.end) {
+			from = x.end
+		}
+	}
+	if s.end.LessEq(from) {
+		return true
+	}
+	for _, x := range q.all[q.head:] { // out of order
+		if (at == 0 || x.at == at) && x.first.LessEq(from) && from.Less(x.end) {
+			from = x.end
+		}
+	}
+	return s.end.LessEq(from)
+}
