@@ -11,8 +11,12 @@ func (l *loop) accept() {
 		fd, sa, err := syscall.Accept4(l.listener, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
 		switch {
 		case err == nil:
+			if !l.heirs { // it may have been in the queue before the listener was prepared
+				prepareSocket(fd)
+			}
 			l.open(fd, address(sa), nil)
 		case err == syscall.EAGAIN:
+			l.heirs = true
 			return
 		case err == syscall.EINTR || err == syscall.ECONNABORTED:
 			// One connection, gone already.
@@ -26,7 +30,6 @@ func (l *loop) accept() {
 // open begins a connection. Moved is nil for one that was accepted.
 func (l *loop) open(fd int, remote net.Addr, m *Moved) {
 	l.lane.accepted.add(1)
-	syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1) // fails on what is not TCP
 	c := &conn{l: l, fd: fd, remote: remote}
 	c.timer = timer{place: never, of: c}
 	for fd >= len(l.conns) {
@@ -39,6 +42,7 @@ func (l *loop) open(fd int, remote net.Addr, m *Moved) {
 		c.close()
 		return
 	}
+	l.watchIdle(c)
 	l.call(c)
 	switch {
 	case l.work.handle != nil:

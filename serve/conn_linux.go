@@ -20,8 +20,12 @@ type conn struct {
 	readable bool // a read may give something
 	hup      bool // the end, or an error, is there to be read: no further edge will tell
 	queued   bool // stands in the loop's again
+	broken   bool // reset, or failed otherwise: no further edge will tell
+	over     bool // the peer has finished, or the connection is broken: nothing to linger for
+	ended    bool // the session or handler has ended; implied by closed
 	closed   bool
 	timer    timer
+	idle     *idler // nil without Options.Idle
 
 	// Shared.
 	out      outbox
@@ -48,12 +52,17 @@ func (c *conn) read(p []byte) (int, error) {
 		c.readable = false
 		return 0, syscall.EAGAIN
 	case errno != 0:
+		c.over = true
 		return 0, os.NewSyscallError("read", errno)
 	case n == 0:
+		c.over = true
 		return 0, io.EOF
 	}
 	if n < len(p) && !c.hup {
 		c.readable = false
+	}
+	if c.idle != nil {
+		c.idle.passed.Add(1)
 	}
 	c.l.lane.reads.add(1)
 	c.l.lane.readBytes.add(int64(n))
@@ -68,6 +77,9 @@ func (c *conn) tryWrite(p []byte) (int, error) {
 		return 0, nil
 	case errno != 0:
 		return 0, os.NewSyscallError("write", errno)
+	}
+	if c.idle != nil {
+		c.idle.passed.Add(1)
 	}
 	c.l.lane.writes.Add(1)
 	c.l.lane.writtenBytes.Add(int64(n))
@@ -88,13 +100,20 @@ func (c *conn) close() {
 	if c.closed {
 		return
 	}
-	c.closed = true
+	c.closed, c.ended = true, true
 	c.out.close()
-	c.l.timers.unset(&c.timer)
+	c.unsetTimers()
 	c.l.conns[c.fd] = nil
 	c.l.live--
 	c.l.dead = append(c.l.dead, c.fd)
 	c.l.lane.closed.add(1)
+}
+
+func (c *conn) unsetTimers() {
+	c.l.timers.unset(&c.timer)
+	if c.idle != nil {
+		c.l.timers.unset(&c.idle.timer)
+	}
 }
 
 // Send implements Conn.

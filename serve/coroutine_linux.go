@@ -57,7 +57,7 @@ func startCoroutine(c *conn, handle func(net.Conn)) {
 func (c *coroutine) resume() {
 	c.wants, c.spent = nothing, 0
 	if _, more := c.next(); !more {
-		c.conn.close()
+		c.finish()
 	}
 }
 
@@ -65,6 +65,10 @@ func (c *coroutine) resume() {
 func (c *coroutine) wait(w want, until time.Time) error {
 	if err := c.usable(until); err != nil {
 		return err
+	}
+	if c.broken && (w == aPost || w == nothingElse) {
+		c.err = c.failure()
+		return c.err
 	}
 	if c.poked && (w == toRead || w == toWrite || w == aPost) {
 		c.poked = false
@@ -105,7 +109,10 @@ func (c *coroutine) ready() {
 	case toRead, aTurn:
 		c.resume()
 	case aPost, nothingElse:
-		if c.l.deadline != 0 {
+		if c.broken {
+			c.err = c.failure()
+		}
+		if c.l.deadline != 0 || c.broken {
 			c.resume()
 		}
 	}
@@ -171,6 +178,7 @@ func (c *coroutine) Write(p []byte) (int, error) {
 			return done, err
 		}
 		n, err := c.tryWrite(p[done:])
+		c.over = c.over || err != nil
 		if done += n; err != nil || done == len(p) {
 			return done, err
 		}
@@ -188,7 +196,7 @@ func (c *coroutine) Write(p []byte) (int, error) {
 // usable says why nothing can be read or written any more.
 func (c *coroutine) usable(by time.Time) error {
 	switch {
-	case c.closed:
+	case c.ended:
 		return net.ErrClosed
 	case c.err != nil:
 		return c.err
@@ -200,10 +208,10 @@ func (c *coroutine) usable(by time.Time) error {
 
 // Close implements net.Conn.
 func (c *coroutine) Close() error {
-	if c.closed {
+	if c.ended {
 		return net.ErrClosed
 	}
-	c.conn.close()
+	c.finish()
 	return nil
 }
 

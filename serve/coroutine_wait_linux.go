@@ -48,7 +48,7 @@ func (c *coroutine) await(f func()) error {
 	return nil
 }
 
-// poke, abandon, pause, arm and stops implement host.
+// poke, abandon, hold, arm and stops implement host.
 func (c *coroutine) poke() {
 	c.pokes.Store(true)
 	c.l.post(c.conn)
@@ -56,7 +56,7 @@ func (c *coroutine) poke() {
 
 func (c *coroutine) abandon() { c.conn.Close() }
 
-func (c *coroutine) pause(until time.Time) error {
+func (c *coroutine) hold(until time.Time) error {
 	if err := c.wait(aPost, until); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}

@@ -11,9 +11,12 @@ func (c *conn) delivered() (sent, taken bool) { return c.out.delivered(c) }
 func (c *conn) inFlight() bool { return inFlight(c.fd) }
 
 // inFlight implements taker.
-func (s *stream) inFlight() (yes bool) {
-	if s.raw != nil {
-		_ = s.raw.Control(func(fd uintptr) { yes = inFlight(int(fd)) })
+func (s *stream) inFlight() bool { return unacknowledged(s.raw) }
+
+// unacknowledged reports whether the peer's kernel has yet to acknowledge some of what was written to a socket; nil has none.
+func unacknowledged(raw syscall.RawConn) (yes bool) {
+	if raw != nil {
+		_ = raw.Control(func(fd uintptr) { yes = inFlight(int(fd)) })
 	}
 	return yes
 }

@@ -13,7 +13,11 @@
 // a session or handler ends its connection and no other. When the context ends, accepting stops, what has
 // already arrived is handled, what was written is sent, and Run returns within Options.Drain. A session that
 // waits for a slow peer is still woken, and once it has ended the peer keeps its descriptor no longer than
-// Options.Linger. Running out of file descriptors pauses accepting until one is free.
+// Options.Linger without taking any, nor longer than that and a second for each 1,024 bytes. Then comes the lingering close: the connection is shut
+// down for writing, and its input discarded until the peer closes, for Options.LingerClose at the longest, because a
+// kernel that closes with input unread throws away what the peer has not taken; when the service stops, until the peer's
+// kernel has acknowledged the output, within Options.Drain. A session that does not read, because it holds or because its output is stuck, is
+// told of a reset at once (in TLS too). TCP keep-alive is on, as package net has it, and Options.Idle ends connections on which nothing passes. Running out of file descriptors pauses accepting until one is free.
 //
 // # Handing over
 //

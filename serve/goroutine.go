@@ -60,7 +60,8 @@ func runPool(ctx context.Context, l net.Listener, w work, o Options) error {
 //
 // Stop: the listener is closed; reads give what has arrived and then ErrStopped; whoever has finished
 // leaves; at Options.Drain the connections that are left are closed, and Run returns ErrDeadline without
-// waiting for those whose handlers do something else than use their connection.
+// waiting for those whose handlers do something else than use their connection. Lingering closes are cut short then, which
+// is no error.
 type crowd struct {
 	l       net.Listener
 	work    work
@@ -108,14 +109,20 @@ const grace = 100 * time.Millisecond
 
 // end closes what is left at the deadline.
 func (c *crowd) end(gonec <-chan struct{}) error {
+	late := false // a connection is there that lingers for nothing
 	c.mu.Lock()
 	for s := range c.open {
-		s.Close()
+		late = late || !s.ended.Load()
+		s.cut()
 	}
 	c.mu.Unlock()
 	select {
 	case <-gonec:
 	case <-time.After(grace):
+		late = true
+	}
+	if !late {
+		return nil
 	}
 	return ErrDeadline
 }
@@ -181,10 +188,12 @@ func (c *crowd) adopt(m *Moved) {
 func (c *crowd) serve(conn net.Conn, m *Moved) {
 	n := c.o.Meter.lane()
 	n.accepted.add(1)
-	s := newStream(conn, n)
+	s := newStream(conn, n, &c.o)
 	c.enter(s)
+	awake := s.watchIdle(c.o.Idle)
 	defer func() {
-		s.Close()
+		awake()
+		s.finish()
 		c.leave(s)
 		n.closed.add(1)
 		c.o.Meter.retire(n)

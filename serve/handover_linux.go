@@ -86,6 +86,7 @@ func (s *stream) detach(ask func() bool) (int, bool) {
 		syscall.Close(dup)
 		return 0, false
 	}
+	s.over.Store(true) // the other descriptor goes on
 	return dup, true
 }
 

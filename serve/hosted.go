@@ -12,12 +12,12 @@ import (
 type host interface {
 	net.Conn
 	taker
-	poke()                       // ends a Read or Write, by os.ErrDeadlineExceeded, or a pause; any goroutine
-	abandon()                    // a poke that breaks the connection rather than let a Write go on; any goroutine
-	arm(until time.Time)         // has Read and Write end by os.ErrDeadlineExceeded then (zero: never); forgets pokes
-	pause(until time.Time) error // waits until then (zero: for ever), for a poke or for the stop
-	stops() bool                 // the service is stopping
-	handsOver() bool             // likewise, by ErrHandOver
+	poke()                      // ends a Read or Write, by os.ErrDeadlineExceeded, or a pause; any goroutine
+	abandon()                   // a poke that breaks the connection rather than let a Write go on; any goroutine
+	arm(until time.Time)        // has Read and Write end by os.ErrDeadlineExceeded then (zero: never); forgets pokes
+	hold(until time.Time) error // waits until then (zero: for ever), for a poke, for the stop, or for the connection to break
+	stops() bool                // the service is stopping
+	handsOver() bool            // likewise, by ErrHandOver
 
 	canMove() bool
 
@@ -157,21 +157,24 @@ func (h *hosted) flush(own []byte) error {
 }
 
 // linger lets the peer take what was sent before the end, as long as it takes some within Options.Linger.
+// Whatever little it takes at a time, there is an end to it.
 func (h *hosted) linger() {
 	h.out.close()
-	until := time.Now().Add(h.o.Linger)
-	for left := h.out.length(); left > 0; {
+	left, now := h.out.length(), time.Now()
+	last := now.Add(h.o.flushBound(left))
+	for until := now.Add(h.o.Linger); left > 0 && now.Before(last); {
 		h.SetDeadline(until)
 		if h.unwanted.Load() || h.moves() && h.canMove() {
 			return
 		}
 		err := h.out.drain(nil, h.Write)
-		still, now := h.out.length(), time.Now()
+		still := h.out.length()
+		now = time.Now()
 		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || still == left && !now.Before(until)) {
 			return
 		}
 		if still < left {
-			left, until = still, now.Add(h.o.Linger)
+			left, until = still, earlier(now.Add(h.o.Linger), last)
 		}
 	}
 }
@@ -182,7 +185,8 @@ func (h *hosted) rest() error {
 		h.cut = true
 		return h.wake(time.Now())
 	}
-	if err := h.pause(h.wakeAt); err != nil {
+	h.rearm = true
+	if err := h.hold(h.wakeAt); err != nil {
 		return err
 	}
 	return h.wakeIfDue()

@@ -44,6 +44,7 @@ type loop struct {
 	conns    []*conn // by descriptor
 	live     int
 	buf      []byte // what is read, for sessions
+	heirs    bool   // what is accepted has the listener's settings
 	out      Writer // what sessions write
 	timers   timers
 	again    []*conn // may read more, but had their turn; each stands there once
@@ -175,6 +176,7 @@ func newLoop(number, listener int, w work, o Options) (*loop, error) {
 		p.close()
 		return nil, err
 	}
+	prepareSocket(listener)
 	return &loop{number: number, work: w, o: o, poller: p, lane: o.Meter.lane(), began: time.Now(),
 		buf: make([]byte, o.Read), listener: listener}, nil
 }
@@ -251,6 +253,7 @@ func (l *loop) event(e *syscall.EpollEvent) {
 	const gone = syscall.EPOLLRDHUP | syscall.EPOLLHUP | syscall.EPOLLERR
 	c.hup = c.hup || e.Events&gone != 0
 	c.readable = c.readable || e.Events&(syscall.EPOLLIN|gone) != 0
+	c.broken = c.broken || e.Events&(syscall.EPOLLERR|syscall.EPOLLHUP) != 0
 	l.call(c)
 	if e.Events&(syscall.EPOLLOUT|syscall.EPOLLERR|syscall.EPOLLHUP) != 0 {
 		c.driver.writable()
@@ -300,16 +303,19 @@ func (l *loop) runTimers() error {
 	wall := time.Now()
 	now := l.at(wall)
 	for len(l.timers) > 0 && l.timers[0].at <= now {
-		c := l.timers[0].of
-		l.timers.unset(&c.timer)
-		l.call(c)
-		c.driver.due(wall)
+		t := l.timers[0]
+		l.timers.unset(t)
+		l.call(t.of)
+		if t == &t.of.timer {
+			t.of.driver.due(wall)
+		} else {
+			l.lookIdle(t.of)
+		}
 	}
 	if l.paused != 0 && now >= l.paused {
 		l.resumeAccepting()
 	}
-	if l.deadline != 0 && now >= l.deadline && l.live > 0 {
-		l.endAll()
+	if l.deadline != 0 && now >= l.deadline && l.endAll() {
 		return ErrDeadline
 	}
 	return nil
@@ -343,7 +349,7 @@ func (l *loop) runPosts() {
 	var now time.Time
 	for _, c := range posts {
 		c.posted.Store(false)
-		if c.closed {
+		if c.ended {
 			continue
 		}
 		if now.IsZero() {
@@ -378,13 +384,17 @@ func (l *loop) drain(move bool) {
 	}
 }
 
-func (l *loop) endAll() {
+// endAll closes what is left at the stop's deadline, and reports whether there was more than lingering closes.
+func (l *loop) endAll() (late bool) {
 	for _, c := range l.conns {
 		if c != nil {
+			late = late || !c.ended
 			l.call(c)
 			c.driver.end(ErrStopped)
+			c.close() // and does not linger
 		}
 	}
+	return late
 }
 
 func (l *loop) endTurn() {

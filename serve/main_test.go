@@ -41,7 +41,8 @@ func beChild(what string) int {
 	part := strings.Split(what, "/")
 	way, err := ParseWay(part[0])
 	if err == nil {
-		err = runForm(ctx, way, form(part[1]), services[part[2]], nil, Options{Inherited: true, Linger: patience})
+		s := services[part[2]]
+		err = runForm(ctx, way, form(part[1]), s, nil, Options{Inherited: true, Linger: patience, LingerClose: s.lingerClose(), Idle: s.idle})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)

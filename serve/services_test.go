@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,17 +25,28 @@ type service struct {
 	name   string
 	open   func(Conn) Session
 	handle func(net.Conn)
+	linger time.Duration // Options.LingerClose; 0: patience
+	idle   time.Duration // Options.Idle
 }
 
-var services = map[string]service{
-	"echo":  {"echo", func(Conn) Session { return &echo{} }, func(c net.Conn) { echoTo(c, 0) }},
-	"late":  {"late", func(Conn) Session { return &echo{late: lateness} }, func(c net.Conn) { echoTo(c, lateness) }},
-	"await": {"await", nil, func(c net.Conn) { awaitAndEcho(c) }},
-	"beat":  {"beat", func(c Conn) Session { c.Post(); return &beat{} }, nil},
+// lingerClose is what the tests of the service set Options.LingerClose to.
+func (s service) lingerClose() time.Duration { return cmp.Or(s.linger, patience) }
 
-	"impatient": {"impatient", func(c Conn) Session { return &impatient{conn: c} }, sayMuch},
-	"parting":   {"parting", func(Conn) Session { return parting{} }, sayMuch},
-	"asleep":    {"asleep", func(Conn) Session { return &sleeper{} }, sleepAndEcho},
+var services = map[string]service{
+	"echo":  {name: "echo", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }},
+	"late":  {name: "late", open: func(Conn) Session { return &echo{late: lateness} }, handle: func(c net.Conn) { echoTo(c, lateness) }},
+	"await": {name: "await", open: nil, handle: func(c net.Conn) { awaitAndEcho(c) }},
+	"beat":  {name: "beat", open: func(c Conn) Session { c.Post(); return &beat{} }, handle: nil},
+
+	"impatient": {name: "impatient", open: func(c Conn) Session { return &impatient{conn: c} }, handle: sayMuch},
+	"parting":   {name: "parting", open: func(Conn) Session { return parting{} }, handle: sayMuch},
+	"asleep":    {name: "asleep", open: func(Conn) Session { return &sleeper{} }, handle: sleepAndEcho},
+
+	"idle": {name: "idle", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }, idle: patience},
+
+	"answer":       {name: "answer", open: func(Conn) Session { return answer{last: true} }, handle: func(c net.Conn) { giveAnswer(c) }, linger: tooLong},
+	"answer-close": {name: "answer-close", open: func(c Conn) Session { return answer{conn: c} }, handle: func(c net.Conn) { giveAnswer(c); c.Close() }, linger: tooLong},
+	"answer-stop":  {name: "answer-stop", open: func(Conn) Session { return answer{} }, handle: answerOn, linger: tooLong},
 }
 
 // tooLong is longer than a stop may take, and than any test waits.
@@ -255,7 +267,10 @@ func beginOver(t testing.TB, l net.Listener, w Way, f form, s service, o Options
 	if o.Drain == 0 {
 		o.Drain = 20 * time.Second // a stop that hangs must not pass for one that drained
 	}
-	o.Linger = patience
+	o.Linger, o.Idle = patience, cmp.Or(o.Idle, s.idle)
+	if o.LingerClose == 0 {
+		o.LingerClose = s.lingerClose()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	var result error

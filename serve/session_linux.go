@@ -9,9 +9,10 @@ import (
 type looped struct {
 	*conn
 	session Session
-	held    bool  // no Input until woken
-	cut     bool  // a stop has ended this hold, or the one before, ahead of its time
-	ending  error // why to close once the output is gone; nil: it goes on
+	held    bool      // no Input until woken
+	cut     bool      // a stop has ended this hold, or the one before, ahead of its time
+	ending  error     // why to close once the output is gone; nil: it goes on
+	last    time.Time // with ending: when to close in any case
 }
 
 func startSession(c *conn, open func(Conn) Session) {
@@ -21,8 +22,12 @@ func startSession(c *conn, open func(Conn) Session) {
 		s.session = open(c)
 		return nil
 	})
-	if s.session == nil || err != nil {
-		c.close()
+	switch {
+	case s.session != nil && err == nil:
+	case s.out.waiting.Load(): // it was told why
+		s.finishLater(ErrClosed)
+	default:
+		s.end(ErrClosed)
 	}
 }
 
@@ -35,7 +40,8 @@ func (s *looped) ready() {
 			s.cut = true
 			s.callWake(time.Now())
 		}
-		if s.closed || s.held || s.ending != nil || s.out.waiting.Load() {
+		if s.ended || s.held || s.ending != nil || s.out.waiting.Load() {
+			s.notice()
 			return
 		}
 		if !s.readable {
@@ -53,11 +59,18 @@ func (s *looped) ready() {
 			err = s.input(s.l.buf[:n])
 		}
 		s.settle(err)
-		if s.closed {
+		if s.ended {
 			return
 		}
 	}
 	s.l.later(s.conn)
+}
+
+// notice ends a session that does not read when its connection has broken.
+func (s *looped) notice() {
+	if s.broken && !s.ended {
+		s.end(s.failure())
+	}
 }
 
 // settle does what the session asked of its writer, and ends it if err is not nil.
@@ -74,15 +87,21 @@ func (s *looped) settle(err error) {
 	if err == nil {
 		return
 	}
-	if s.ending = err; !s.out.waiting.Load() {
+	if !s.out.waiting.Load() {
 		s.end(err)
 		return
 	}
+	s.finishLater(err)
+}
+
+// finishLater ends the session once its output has gone, within bounds.
+func (s *looped) finishLater(err error) {
+	s.ending, s.last = err, time.Now().Add(s.l.o.flushBound(s.out.length()))
 	s.linger()
 }
 
 // linger gives the peer its time to take what waits, from now on.
-func (s *looped) linger() { s.setTimer(time.Now().Add(s.l.o.Linger)) }
+func (s *looped) linger() { s.setTimer(earlier(time.Now().Add(s.l.o.Linger), s.last)) }
 
 func (s *looped) writable() {
 	if !s.out.waiting.Load() {
@@ -91,6 +110,7 @@ func (s *looped) writable() {
 	gone, err := s.out.flush(s)
 	switch {
 	case err != nil:
+		s.over = true
 		s.end(err)
 	case gone && s.ending != nil:
 		s.end(s.ending)
@@ -114,7 +134,7 @@ func (s *looped) woken(now time.Time) {
 		return
 	}
 	s.callWake(now)
-	if !s.closed {
+	if !s.ended {
 		s.ready()
 	}
 }
@@ -145,9 +165,12 @@ func (s *looped) recover(err *error) {
 }
 
 func (s *looped) end(err error) {
-	if s.closed {
+	if s.ended {
 		return
 	}
-	s.close()
+	s.finish()
+	if s.session == nil { // refused
+		return
+	}
 	contain(s.l.o, s.l.lane, s.remote, func() error { s.session.Close(err); return nil })
 }

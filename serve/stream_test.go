@@ -40,7 +40,7 @@ func TestAStopThatComesBetweenLosesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			stops := 3
-			s := newStream(wrap(lateStop{accepted.(*net.TCPConn), &stops}), new(lane))
+			s := newStream(wrap(lateStop{accepted.(*net.TCPConn), &stops}), new(lane), &Options{})
 			defer s.Close()
 			peer.Write([]byte("arrived"))
 			s.Conn.SetReadDeadline(time.Time{})
