@@ -2,33 +2,15 @@ package serve
 
 import (
 	"net"
+	"os"
 	"syscall"
 )
 
-// accept takes the connections that wait, some of them in this turn.
-func (l *loop) accept() {
-	for range acceptsPerTurn {
-		fd, sa, err := syscall.Accept4(l.listener, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
-		switch {
-		case err == nil:
-			if !l.heirs { // it may have been in the queue before the listener was prepared
-				prepareSocket(fd)
-			}
-			l.open(fd, address(sa), nil)
-		case err == syscall.EAGAIN:
-			l.heirs = true
-			return
-		case err == syscall.EINTR || err == syscall.ECONNABORTED:
-			// One connection, gone already.
-		default: // for want of descriptors or memory; whatever it is, trying on would spin
-			l.pauseAccepting()
-			return
-		}
-	}
-}
+// ofSystem are errors of one connection that other systems do not have.
+var ofSystem = []syscall.Errno{syscall.ENONET}
 
-// open begins a connection. Moved is nil for one that was accepted.
-func (l *loop) open(fd int, remote net.Addr, m *Moved) {
+// begin begins a connection. Moved is nil for one that was accepted.
+func (l *loop) begin(fd int, remote net.Addr, m *Moved) {
 	l.lane.accepted.add(1)
 	c := &conn{l: l, fd: fd, remote: remote}
 	c.timer = timer{place: never, of: c}
@@ -36,10 +18,11 @@ func (l *loop) open(fd int, remote net.Addr, m *Moved) {
 		l.conns = append(l.conns, nil)
 	}
 	l.conns[fd] = c
-	l.live++
+	l.open++
 	const edges = syscall.EPOLLIN | syscall.EPOLLOUT | syscall.EPOLLRDHUP | epollEdge
-	if l.poller.add(fd, edges) != nil {
+	if l.poller.add(fd, edges) != nil { // the kernel has no room for one more
 		c.close()
+		l.pauseAccepting()
 		return
 	}
 	l.watchIdle(c)
@@ -56,6 +39,10 @@ func (l *loop) open(fd int, remote net.Addr, m *Moved) {
 }
 
 func (l *loop) pauseAccepting() {
+	if l.listener < 0 || l.paused != 0 {
+		return
+	}
+	l.strays = 0
 	l.lane.pauses.add(1)
 	l.poller.remove(l.listener)
 	l.paused = l.now() + int64(acceptPause)
@@ -76,6 +63,13 @@ func (l *loop) stopAccepting() {
 		l.listener = -1
 	}
 	l.paused = 0
+}
+
+// fail ends the run of all loops: the listener is of no use any more.
+func (l *loop) fail(err error) {
+	l.failed = os.NewSyscallError("accept4", err)
+	l.stopAccepting()
+	l.cancel()
 }
 
 // address is sa as package net writes it.

@@ -26,6 +26,7 @@ var suite = []struct {
 	{"many connections are open at once", "echo", 0, holdsMany},
 	{"a wait delays its own connection, and nothing is lost meanwhile", "late", 0, waits},
 	{"a panic ends its connection and no other", "echo", 0, containsPanic},
+	{"a Goexit ends its connection and no other", "echo", 0, containsGoexit},
 	{"a stop handles what has arrived", "late", 0, drains},
 	{"a stop does not wait for a wait, and what was read before it is handled", "asleep", 0, drains},
 	{"a peer that does not take what a session has for it can be shut out in time", "impatient", 0, letsGo},
@@ -210,18 +211,24 @@ func waits(t *testing.T, r *running, _ Way) {
 	r.stopsCleanly()
 }
 
-func containsPanic(t *testing.T, r *running, w Way) {
+func containsPanic(t *testing.T, r *running, w Way)  { contains(t, r, w, panicWord) }
+func containsGoexit(t *testing.T, r *running, w Way) { contains(t, r, w, exitWord) }
+
+func contains(t *testing.T, r *running, w Way, word []byte) {
 	stays := r.dial()
 	exchange(t, stays, "before")
-	c := r.dial()
-	exchange(t, c, "x")
-	c.Write(panicWord)
-	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("after a panic: read %d, %v, want the end", n, err)
+	const times = 3
+	for range times {
+		c := r.dial()
+		exchange(t, c, "x")
+		c.Write(word)
+		if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("after %s: read %d, %v, want the end", word, n, err)
+		}
 	}
 	exchange(t, stays, "after")
-	if s := r.meter.Snapshot(); !Ways[w].Splits && s.Panics != 1 {
-		t.Errorf("one panic, counted %d", s.Panics)
+	if !Ways[w].Splits {
+		eventually(t, "three panics counted", func() bool { return r.meter.Snapshot().Panics == times })
 	}
 	r.stopsCleanly()
 }

@@ -104,7 +104,8 @@ func (c *conn) close() {
 	c.out.close()
 	c.unsetTimers()
 	c.l.conns[c.fd] = nil
-	c.l.live--
+	c.l.open--
+	c.l.load.Add(-1)
 	c.l.dead = append(c.l.dead, c.fd)
 	c.l.lane.closed.add(1)
 }

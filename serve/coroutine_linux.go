@@ -48,6 +48,10 @@ func startCoroutine(c *conn, handle func(net.Conn)) {
 	co.next, _ = iter.Pull(func(yield func(struct{}) bool) {
 		co.yield = yield
 		c.noteGoroutine()
+		if c.l.work.handle == nil {
+			containPanic(c.l.o, c.l.lane, c.remote, func() { handle(co) })
+			return
+		}
 		contain(c.l.o, c.l.lane, c.remote, func() error { handle(co); return nil })
 	})
 	co.resume()
@@ -56,7 +60,10 @@ func startCoroutine(c *conn, handle func(net.Conn)) {
 // resume lets the handler run until it waits again.
 func (c *coroutine) resume() {
 	c.wants, c.spent = nothing, 0
-	if _, more := c.next(); !more {
+	c.l.resumed = c
+	_, more := c.next() // does not return when the handler calls Goexit
+	c.l.resumed = nil
+	if !more {
 		c.finish()
 	}
 }

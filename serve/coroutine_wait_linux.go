@@ -29,14 +29,18 @@ func (c *coroutine) await(f func()) error {
 	var done atomic.Bool
 	var failure any
 	go func() {
+		returned := false
 		defer func() {
-			failure = recover()
+			if failure = recover(); failure == nil && !returned {
+				failure = ErrGoexit
+			}
 			done.Store(true)
 			c.l.post(c.conn)
 		}()
 		f()
+		returned = true
 	}()
-	c.l.handed = true
+	c.l.handed.Store(true)
 	for !done.Load() {
 		if err := c.wait(aPost, time.Time{}); err != nil {
 			return err

@@ -10,14 +10,16 @@
 //
 // Every way keeps the same promises. A session has one owner at a time. Input is not read while output
 // waits for a slow peer or while the session holds, so that a connection's memory stays bounded. A panic in
-// a session or handler ends its connection and no other. When the context ends, accepting stops, what has
+// a session or handler ends its connection and no other, and so does a call of runtime.Goexit. When the context ends, accepting stops, what has
 // already arrived is handled, what was written is sent, and Run returns within Options.Drain. A session that
 // waits for a slow peer is still woken, and once it has ended the peer keeps its descriptor no longer than
 // Options.Linger without taking any, nor longer than that and a second for each 1,024 bytes. Then comes the lingering close: the connection is shut
 // down for writing, and its input discarded until the peer closes, for Options.LingerClose at the longest, because a
 // kernel that closes with input unread throws away what the peer has not taken; when the service stops, until the peer's
 // kernel has acknowledged the output, within Options.Drain. A session that does not read, because it holds or because its output is stuck, is
-// told of a reset at once (in TLS too). TCP keep-alive is on, as package net has it, and Options.Idle ends connections on which nothing passes. Running out of file descriptors pauses accepting until one is free.
+// told of a reset at once (in TLS too). TCP keep-alive is on, as package net has it, and Options.Idle ends connections on which nothing passes. Running out of file descriptors
+// or memory pauses accepting until one is free, an error of accept(2) that belongs to one connection is passed over, and any other ends Run.
+// Connections are spread evenly over loops and over pre-forked processes. A pre-forked process that ends is started again.
 //
 // # Handing over
 //

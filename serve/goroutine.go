@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -46,13 +45,14 @@ func runPool(ctx context.Context, l net.Listener, w work, o Options) error {
 	return c.run(ctx, func() error {
 		errs := make(chan error, o.Width) // workers -> here, one each; never closed
 		for range o.Width {
-			c.members.Go(func() { errs <- c.labour() })
+			c.hire(errs)
 		}
-		var failed error
 		for range o.Width {
-			failed = errors.Join(failed, <-errs)
+			if err := <-errs; err != nil {
+				return err // the others will find the same
+			}
 		}
-		return failed
+		return nil
 	})
 }
 
@@ -82,7 +82,11 @@ func newCrowd(l net.Listener, w work, o Options) *crowd {
 // run accepts by accept, which returns when the listener is closed, until ctx ends, and then stops.
 func (c *crowd) run(ctx context.Context, accept func() error) error {
 	failedc := make(chan error, 1) // accept -> here, once
-	c.members.Go(func() { failedc <- accept() })
+	c.members.Go(func() {
+		err := ErrGoexit // by the listener
+		defer func() { failedc <- err }()
+		err = accept()
+	})
 	var failed error
 	select {
 	case failed = <-failedc:
@@ -100,9 +104,6 @@ func (c *crowd) run(ctx context.Context, accept func() error) error {
 	}
 	return errors.Join(failed, c.end(gonec))
 }
-
-// acceptPause is how long accepting pauses for want of descriptors, unless it is known before that one is free.
-const acceptPause = 100 * time.Millisecond
 
 // grace is how long handlers may take to return once their connection was closed under them.
 const grace = 100 * time.Millisecond
@@ -140,7 +141,7 @@ func (c *crowd) stop(move bool) {
 
 // accept returns the next connection; nil when the listener has failed, or, without an error, on a stop.
 func (c *crowd) accept(n *lane) (net.Conn, error) {
-	for {
+	for strays := 0; ; {
 		conn, err := c.l.Accept()
 		if err == nil {
 			return conn, nil
@@ -150,15 +151,36 @@ func (c *crowd) accept(n *lane) (net.Conn, error) {
 			return nil, nil
 		default:
 		}
-		if !exhausted(err) {
+		switch judge(err) {
+		case acceptFailed:
 			return nil, err
+		case acceptAgain:
+			if strays++; strays < acceptsPerTurn {
+				continue
+			}
 		}
+		strays = 0
 		n.pauses.add(1)
 		select {
 		case <-c.stopc:
 		case <-time.After(acceptPause):
 		}
 	}
+}
+
+// hire starts a worker of a pool, and another in its place should a handler end its goroutine.
+func (c *crowd) hire(errs chan<- error) {
+	c.members.Go(func() {
+		returned := false
+		defer func() {
+			if !returned {
+				c.hire(errs)
+			}
+		}()
+		err := c.labour()
+		returned = true
+		errs <- err
+	})
 }
 
 // labour is a worker of a pool: it serves one connection after the other.
@@ -198,11 +220,11 @@ func (c *crowd) serve(conn net.Conn, m *Moved) {
 		n.closed.add(1)
 		c.o.Meter.retire(n)
 	}()
-	handle := c.work.handle
-	if handle == nil {
-		handle = hostSession(c.work, c.o, n, m)
+	if c.work.handle == nil {
+		containPanic(c.o, n, s.RemoteAddr(), func() { hostSession(c.work, c.o, n, m)(s) })
+		return
 	}
-	contain(c.o, n, s.RemoteAddr(), func() error { handle(s); return nil })
+	contain(c.o, n, s.RemoteAddr(), func() error { c.work.handle(s); return nil })
 }
 
 func (c *crowd) enter(s *stream) {
@@ -218,10 +240,4 @@ func (c *crowd) leave(s *stream) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.open, s)
-}
-
-// exhausted says whether accepting failed for want of descriptors or memory: waiting helps.
-func exhausted(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
-		errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
 }

@@ -27,7 +27,9 @@ func (s *looped) handOver() {
 	}
 	w := &s.l.out
 	defer w.reset()
+	s.l.calling = s
 	state, ok := askToMove(s.session, s.l.o, s.l.lane, s, w)
+	s.l.calling = nil
 	if !ok {
 		return
 	}
@@ -57,13 +59,14 @@ func (c *coroutine) detach(ask func() bool) (int, bool) {
 
 // adopt begins with the loop's share of the connections that were handed over.
 func (l *loop) adopt() {
-	for range l.share {
+	for ; l.share > 0; l.share-- {
 		m := l.work.arrivals.next()
 		if m == nil {
 			return
 		}
 		sa, _ := syscall.Getpeername(m.FD) // fails when the peer has gone, which the first read tells
-		l.open(m.FD, address(sa), m)
+		l.load.Add(1)
+		l.begin(m.FD, address(sa), m)
 	}
 }
 

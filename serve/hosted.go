@@ -32,6 +32,7 @@ type hosted struct {
 	o       Options
 	lane    *lane
 	session Session
+	exit    *error // why serve ends, should a Goexit end it
 	buf     []byte
 
 	w      Writer
@@ -39,6 +40,8 @@ type hosted struct {
 	held   bool
 	cut    bool // a stop has ended this hold, or the one before, ahead of its time
 	rearm  bool // the deadlines are not wakeAt
+	inCall bool // the session is being called
+	ended  bool // it has been told of its end
 	early  bool // a write has ended before all was taken: by wakeAt or by a poke
 	asked  bool // whether it moves
 
@@ -57,28 +60,49 @@ func hostSession(w work, o Options, n *lane, m *Moved) func(net.Conn) {
 }
 
 func (h *hosted) serve(open func(Conn) Session) {
-	defer h.out.close() // whoever was given the Conn may still hold it, and its descriptor be somebody else's
+	err := ErrGoexit // unless serve returns
+	defer func() {
+		h.end(err)
+		h.out.close() // whoever was given the Conn may still hold it, and its descriptor be somebody else's
+	}()
+	h.exit = &err
+	err = h.run(open)
+}
+
+// run runs the session, and returns why it is to end; nil when it was handed over.
+func (h *hosted) run(open func(Conn) Session) error {
 	err := contain(h.o, h.lane, h.RemoteAddr(), func() error {
 		h.session = open(h)
 		return nil
 	})
 	if err != nil || h.session == nil {
-		h.linger() // it may have been told why
-		return
+		return ErrClosed
 	}
 	for err == nil {
 		if h.move() {
-			return
+			h.ended = true
+			return nil
 		}
 		if err = h.step(); err == ErrStopped && (h.moves() || h.posted.Load()) {
 			err = nil // it has to be asked, or woken, first
 		}
 	}
+	return err
+}
+
+// end lets the peer take what it was told, and tells the session, if there is one, why it has ended.
+func (h *hosted) end(err error) {
+	if h.ended {
+		return
+	}
+	h.ended = true
 	h.linger()
 	if h.unwanted.Load() {
 		err = ErrClosed
 	}
-	contain(h.o, h.lane, h.RemoteAddr(), func() error { h.session.Close(err); return nil })
+	if h.session != nil {
+		contain(h.o, h.lane, h.RemoteAddr(), func() error { h.session.Close(err); return nil })
+	}
 }
 
 // moves says whether the session is to be asked for its state.
@@ -228,19 +252,32 @@ func (h *hosted) settle(err error) error {
 
 func (h *hosted) input(in []byte) (err error) {
 	defer h.recover(&err)
-	return h.session.Input(in, &h.w)
+	h.inCall = true
+	err = h.session.Input(in, &h.w)
+	h.inCall = false
+	return err
 }
 
 func (h *hosted) callWake(now time.Time) (err error) {
 	defer h.recover(&err)
-	return h.session.Wake(now, &h.w)
+	h.inCall = true
+	err = h.session.Wake(now, &h.w)
+	h.inCall = false
+	return err
 }
 
 func (h *hosted) recover(err *error) {
-	if v := recover(); v != nil {
-		h.w.reset()
-		*err = panicked(h.o, h.lane, h.RemoteAddr(), v)
+	v := recover()
+	if v == nil && !h.inCall {
+		return
 	}
+	h.inCall = false
+	h.w.reset()
+	if v != nil {
+		*err = panicked(h.o, h.lane, h.RemoteAddr(), v)
+		return
+	}
+	*h.exit = panicked(h.o, h.lane, h.RemoteAddr(), ErrGoexit) // nobody receives *err
 }
 
 // Send implements Conn.

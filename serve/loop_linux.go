@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"runtime"
@@ -37,39 +39,55 @@ type loop struct {
 	lane   *lane
 	began  time.Time
 
-	coroutines bool // sessions too are run by coroutines
-	share      int  // connections to adopt at most
+	coroutines bool    // sessions too are run by coroutines
+	all        []*loop // of the run
+	cancel     func()  // stops all
 
-	// Owned by the loop's goroutine.
+	// Owned by the loop's goroutine, or by the next one when a session has ended that by a Goexit. What it works through
+	// in a turn stands here, and not in its variables, so that the next one goes on where it was.
 	conns    []*conn // by descriptor
-	live     int
+	open     int
 	buf      []byte // what is read, for sessions
 	heirs    bool   // what is accepted has the listener's settings
 	out      Writer // what sessions write
 	timers   timers
 	again    []*conn // may read more, but had their turn; each stands there once
-	dead     []int   // descriptors to close after the turn, so that no event of the turn meets a reused one
-	listener int     // below zero: none
-	paused   int64   // when to accept again, in loop time; 0: accepting
-	deadline int64   // when to give up, in loop time; 0: not stopping
-	events   int     // since the last yield
-	handed   bool    // a goroutine was started in this turn
-	moving   bool    // with deadline: it hands over
+	turn     []*conn // of those, who have their next turn now
+	letters  []*conn // posted
+	told     int     // of those, told
+	comers   []arrival
+	ready    int        // events of this turn
+	done     int        // of those, handled
+	draining int        // connections, by descriptor, that the stop has told
+	calling  *looped    // whose session is being called; nil: none
+	resumed  *coroutine // that is running; nil: none
+	share    int        // connections to adopt at most
+	dead     []int      // descriptors to close after the turn, so that no event of the turn meets a reused one
+	listener int        // below zero: none
+	paused   int64      // when to accept again, in loop time; 0: accepting
+	deadline int64      // when to give up, in loop time; 0: not stopping
+	events   int        // since the last yield
+	strays   int        // errors of one connection in a row, from accept
+	failed   error      // the listener is of no use any more
+	moving   bool       // with deadline: it hands over
+	asked    bool       // to stop
+	late     bool       // at the deadline there was more than lingering closes
 
 	// Shared.
-	mu     sync.Mutex
-	posts  []*conn              // any goroutine -> loop
-	stop   bool                 // likewise
-	move   bool                 // likewise, with stop
-	calls  atomic.Uint64        // loop -> watchdog: how many calls there were
-	called atomic.Pointer[conn] // likewise: whom the loop is calling; nil: it waits
-	goid   uint64               // of the loop's goroutine; set before the first call
+	mu       sync.Mutex
+	posts    []*conn              // any goroutine -> loop
+	arrivals []arrival            // another loop -> loop
+	stop     bool                 // likewise
+	move     bool                 // likewise, with stop
+	calls    atomic.Uint64        // loop -> watchdog: how many calls there were
+	called   atomic.Pointer[conn] // likewise: whom the loop is calling; nil: it waits
+	goid     atomic.Uint64        // of the loop's goroutine; set before its first call
+	handed   atomic.Bool          // a goroutine was started in this turn
+	load     atomic.Int64         // connections that it has or is to have
 }
 
-const (
-	readsPerTurn   = 16 // reads of one connection before the others have their turn
-	acceptsPerTurn = 64
-)
+// readsPerTurn is how many reads of one connection there are before the others have their turn.
+const readsPerTurn = 16
 
 // runLoop runs Loop.
 func runLoop(ctx context.Context, l net.Listener, w work, o Options) error {
@@ -134,8 +152,11 @@ func loopsOver(ctx context.Context, listeners []int, w work, o Options, coroutin
 			}
 			return err
 		}
-		l.coroutines, l.share = coroutines, (len(o.Adopt)+len(listeners)-1)/len(listeners)
+		l.cancel, l.coroutines, l.share = cancel, coroutines, (len(o.Adopt)+len(listeners)-1)/len(listeners)
 		loops = append(loops, l)
+	}
+	for _, l := range loops {
+		l.all = loops
 	}
 	defer watch(loops, o)()
 	return runAll(ctx, cancel, loops)
@@ -148,7 +169,7 @@ func runAll(ctx context.Context, stop func(), loops []*loop) error {
 	for i, l := range loops {
 		running.Go(func() {
 			defer context.AfterFunc(ctx, func() { l.askToStop(handsOver(ctx, l.o)) })()
-			errs[i] = l.run()
+			errs[i] = l.live()
 			stop()
 		})
 	}
@@ -187,19 +208,40 @@ func (l *loop) now() int64 { return int64(time.Since(l.began)) }
 // at is the loop time of t.
 func (l *loop) at(t time.Time) int64 { return max(1, int64(t.Sub(l.began))) }
 
+// live runs the loop to its end. A session or handler that calls runtime.Goexit ends the loop's goroutine: then another
+// goes on.
+func (l *loop) live() (err error) {
+	defer l.close()
+	for returned := false; !returned; {
+		endedc := make(chan struct{}) // closed by the goroutine, however it ends
+		go func() {
+			defer close(endedc)
+			err = l.run()
+			returned = true
+		}()
+		<-endedc
+	}
+	return errors.Join(err, l.failed)
+}
+
 // run is the loop's goroutine.
 func (l *loop) run() error {
-	defer l.close()
 	if l.o.Stalled != nil {
-		l.goid = goroutineID()
+		l.goid.Store(goroutineID())
 	}
+	l.endCasualties()
 	l.adopt()
-	for l.deadline == 0 || l.live > 0 {
-		n := l.poller.wait(l.patience())
-		l.lane.turns.add(1)
-		l.events += n
-		for i := range n {
-			l.event(&l.poller.events[i])
+	for l.deadline == 0 || l.open > 0 {
+		if l.done == l.ready { // or the goroutine before this one has left some
+			l.ready, l.done = l.poller.wait(l.patience()), 0
+			l.lane.turns.add(1)
+			l.events += l.ready
+		}
+		l.runPosts()
+		l.drain()
+		for l.done < l.ready {
+			l.done++
+			l.event(&l.poller.events[l.done-1])
 		}
 		l.runAgain()
 		if err := l.runTimers(); err != nil {
@@ -208,6 +250,18 @@ func (l *loop) run() error {
 		l.endTurn()
 	}
 	return nil
+}
+
+// endCasualties ends the connection whose session or handler has ended the goroutine before this one.
+func (l *loop) endCasualties() {
+	if s := l.calling; s != nil {
+		l.calling = nil
+		s.end(cmp.Or(s.exit, ErrGoexit))
+	}
+	if c := l.resumed; c != nil {
+		l.resumed = nil
+		c.finish()
+	}
 }
 
 // patience is how long to wait, in milliseconds, rounded up; below zero for ever.
@@ -240,7 +294,9 @@ func (l *loop) event(e *syscall.EpollEvent) {
 	switch fd {
 	case l.poller.event:
 		l.poller.rearm()
+		l.collect()
 		l.runPosts()
+		l.drain()
 		return
 	case l.listener:
 		l.accept()
@@ -281,18 +337,21 @@ func (l *loop) later(c *conn) {
 
 // runAgain gives those that had more to read their next turn.
 func (l *loop) runAgain() {
-	again := l.again
-	l.again = nil
-	for _, c := range again {
+	if len(l.turn) == 0 {
+		l.turn, l.again = l.again, l.turn
+	}
+	for i := range l.turn {
+		c := l.turn[i]
+		if l.turn[i] = nil; c == nil {
+			continue // the goroutine before this one has seen to it
+		}
 		c.queued = false
 		if !c.closed {
 			l.call(c)
 			c.driver.ready()
 		}
 	}
-	if l.again == nil {
-		l.again = again[:0]
-	}
+	l.turn = l.turn[:0]
 }
 
 // runTimers wakes what has fallen due. It returns ErrDeadline when a stop took too long.
@@ -321,58 +380,16 @@ func (l *loop) runTimers() error {
 	return nil
 }
 
-// post has the loop call c.driver.posted. Any goroutine.
-func (l *loop) post(c *conn) {
-	if c.posted.Swap(true) {
-		return
+// drain begins the stop, once it was asked for: it tells each connection.
+func (l *loop) drain() {
+	if l.asked && l.deadline == 0 {
+		l.stopAccepting()
+		l.deadline = l.now() + int64(l.o.Drain)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.posts = append(l.posts, c)
-	l.poller.wake()
-}
-
-// askToStop may be called from any goroutine.
-func (l *loop) askToStop(move bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.stop, l.move = true, move
-	l.poller.wake()
-}
-
-// runPosts handles what others asked for.
-func (l *loop) runPosts() {
-	l.mu.Lock()
-	posts, stop, move := l.posts, l.stop, l.move
-	l.posts = nil
-	l.mu.Unlock()
-	var now time.Time
-	for _, c := range posts {
-		c.posted.Store(false)
-		if c.ended {
-			continue
-		}
-		if now.IsZero() {
-			now = time.Now()
-		}
-		l.call(c)
-		if c.unwanted.Load() {
-			c.driver.end(ErrClosed)
-		} else {
-			c.driver.woken(now)
-		}
-	}
-	if stop && l.deadline == 0 {
-		l.drain(move)
-	}
-}
-
-// drain begins the stop.
-func (l *loop) drain(move bool) {
-	l.stopAccepting()
-	l.deadline, l.moving = l.now()+int64(l.o.Drain), move
-	for _, c := range l.conns {
-		if c != nil && move {
+	for l.deadline != 0 && l.draining < len(l.conns) {
+		c := l.conns[l.draining]
+		l.draining++
+		if c != nil && l.moving {
 			l.call(c)
 			c.driver.handOver()
 		}
@@ -385,24 +402,24 @@ func (l *loop) drain(move bool) {
 }
 
 // endAll closes what is left at the stop's deadline, and reports whether there was more than lingering closes.
-func (l *loop) endAll() (late bool) {
+func (l *loop) endAll() bool {
 	for _, c := range l.conns {
 		if c != nil {
-			late = late || !c.ended
+			l.late = l.late || !c.ended
 			l.call(c)
 			c.driver.end(ErrStopped)
 			c.close() // and does not linger
 		}
 	}
-	return late
+	return l.late
 }
 
 func (l *loop) endTurn() {
 	if l.o.Stalled != nil {
 		l.called.Store(nil)
 	}
-	if l.handed { // a raw wait would leave the new goroutine on this thread's queue until it is stolen
-		l.handed = false
+	if l.handed.Load() { // a raw wait would leave the new goroutine on this thread's queue until it is stolen
+		l.handed.Store(false)
 		runtime.Gosched()
 	}
 	if l.events >= yieldEvery {

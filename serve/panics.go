@@ -1,18 +1,39 @@
 package serve
 
 import (
+	"errors"
 	"net"
 	"runtime/debug"
 )
 
-// contain calls f and returns a panic in it as an error.
+// ErrGoexit is the Value of a PanicError that stands for a call of runtime.Goexit, which is treated as a panic.
+var ErrGoexit = errors.New("serve: the session or handler called runtime.Goexit")
+
+// contain calls f and returns a panic in it as an error. A Goexit is counted and told likewise; it goes on when that is done.
 func contain(o Options, n *lane, remote net.Addr, f func() error) (err error) {
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
+		v := recover()
+		if v == nil && !returned {
+			v = ErrGoexit
+		}
+		if v != nil {
 			err = panicked(o, n, remote, v)
 		}
 	}()
-	return f()
+	err = f()
+	returned = true
+	return err
+}
+
+// containPanic is contain for what counts the Goexits in it itself.
+func containPanic(o Options, n *lane, remote net.Addr, f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			panicked(o, n, remote, v)
+		}
+	}()
+	f()
 }
 
 // panicked counts and reports the panic v. It is called while the stack of the panic stands.
@@ -23,4 +44,10 @@ func panicked(o Options, n *lane, remote net.Addr, v any) error {
 		o.Panicked(*e)
 	}
 	return e
+}
+
+// Unwrap is the panic's value, if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -19,8 +20,12 @@ import (
 // listener with a descriptor will do. The price is that a busy child may leave more to an idle one than its
 // share.
 //
-// A child that ends unasked is started again; one that ends within a second of its start ends the run,
-// because the next would as well.
+// A child that ends unasked is started again; after one that ended within a second of its start, only after a while, which
+// doubles each time. When children have ended like that time and again, and none has lived longer, the run ends: the program
+// cannot serve.
+//
+// Spread: whoever has accepted goes to the end of the kernel's queue, so that connections that come one after another go to one child after the other.
+// The parent does not know how many each has.
 //
 // Stop: the parent closes its listener and stops the children: see there.
 func runPrefork(ctx context.Context, l net.Listener, w work, o Options) error {
@@ -38,40 +43,90 @@ func runPrefork(ctx context.Context, l net.Listener, w work, o Options) error {
 	return errors.Join(failed, kids.stop())
 }
 
-// soon is how young a child is whose end is no accident.
-const soon = time.Second
+const (
+	soon       = time.Second            // a child that lived less long died young
+	firstDelay = 100 * time.Millisecond // before a child is started again that died young
+	longDelay  = 10 * time.Second       // at most
+	hopeless   = 4                      // deaths in a row for each child, all young and nobody older, that end the run
+)
+
+// errStillborn is what Run returns when no child lives.
+var errStillborn = errors.New("serve: the child processes end as soon as they are started")
+
+// nursery keeps children running. One goroutine has it; timers and the reaper reach it by its channels.
+type nursery struct {
+	kids   *children
+	socket syscall.Conn
+	endedc chan *place // reaper -> nursery, one for each that runs; never closed
+	duec   chan *place // timers -> nursery, one for each that waits to be started; never closed
+	places []*place
+	young  int // deaths in a row
+}
+
+// place is where a child runs, or is to run. The reaper sets status, before it gives the place back.
+type place struct {
+	began  time.Time // zero: nobody runs
+	delay  time.Duration
+	status syscall.WaitStatus
+}
 
 // keepChildren keeps o.Width children running until ctx ends.
 func keepChildren(ctx context.Context, kids *children, listener syscall.Conn) error {
-	endedc := make(chan error, kids.o.Width) // reaper -> here, one for each that runs; never closed
-	start := func() error {
-		began := time.Now()
-		return kids.start(listener, func(s syscall.WaitStatus) {
-			if time.Since(began) < soon {
-				endedc <- fmt.Errorf("serve: a child process ended as soon as it was started, with exit status %d", s.ExitStatus())
-				return
-			}
-			endedc <- nil
-		})
-	}
-	for range kids.o.Width {
-		if err := start(); err != nil {
+	width := kids.o.Width
+	n := &nursery{kids: kids, socket: listener, endedc: make(chan *place, width), duec: make(chan *place, width)}
+	for range width {
+		p := new(place)
+		if err := n.start(p); err != nil {
 			return err
 		}
+		n.places = append(n.places, p)
 	}
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return nil
-		case err := <-endedc:
-			if err == nil {
-				err = start()
+		case p := <-n.duec:
+			if n.start(p) != nil { // it may be possible later
+				err = n.ended(p)
 			}
-			if err != nil && ctx.Err() == nil {
-				return err
-			}
+		case p := <-n.endedc:
+			err = n.ended(p)
+		}
+		if err != nil && ctx.Err() == nil {
+			return err
 		}
 	}
+}
+
+func (n *nursery) start(p *place) error {
+	p.began = time.Now()
+	return n.kids.start(n.socket, func(s syscall.WaitStatus) {
+		p.status = s
+		n.endedc <- p
+	})
+}
+
+// ended sees to it that the place of a child that has ended, or could not be started, is filled again. It returns an error when there is no hope.
+func (n *nursery) ended(p *place) error {
+	lived := time.Since(p.began)
+	p.began = time.Time{}
+	if lived >= soon {
+		n.young, p.delay = 0, 0
+	} else {
+		n.young++
+		p.delay = min(max(2*p.delay, firstDelay), longDelay)
+	}
+	if n.young >= hopeless*len(n.places) && !n.anyOlder() {
+		return fmt.Errorf("%w, the last with exit status %d", errStillborn, p.status.ExitStatus())
+	}
+	time.AfterFunc(p.delay, func() { n.duec <- p })
+	return nil
+}
+
+// anyOlder reports whether a child runs that did not die young.
+func (n *nursery) anyOlder() bool {
+	return slices.ContainsFunc(n.places, func(p *place) bool { return !p.began.IsZero() && time.Since(p.began) >= soon })
 }
 
 // loopsInherited is the child's part.

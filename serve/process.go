@@ -98,7 +98,15 @@ func serveInherited(ctx context.Context, w work, o Options) error {
 		return err
 	}
 	c := newCrowd(nobody{}, w, o)
-	return c.run(ctx, func() error { c.serve(conn, nil); return nil })
+	return c.run(ctx, func() error {
+		servedc := make(chan struct{}) // closed by the goroutine, however it ends
+		c.members.Go(func() {
+			defer close(servedc)
+			c.serve(conn, nil)
+		})
+		<-servedc
+		return nil
+	})
 }
 
 // nobody is the listener of a child that has its connection.

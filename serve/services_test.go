@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -42,6 +44,7 @@ var services = map[string]service{
 	"parting":   {name: "parting", open: func(Conn) Session { return parting{} }, handle: sayMuch},
 	"asleep":    {name: "asleep", open: func(Conn) Session { return &sleeper{} }, handle: sleepAndEcho},
 
+	"pid":  {name: "pid", open: func(Conn) Session { return told(strconv.Itoa(os.Getpid())) }},
 	"idle": {name: "idle", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }, idle: patience},
 
 	"answer":       {name: "answer", open: func(Conn) Session { return answer{last: true} }, handle: func(c net.Conn) { giveAnswer(c) }, linger: tooLong},
@@ -55,19 +58,27 @@ const tooLong = time.Hour
 // lateness is how long the late service waits before it echoes what it read.
 const lateness = 20 * time.Millisecond
 
-// echo says again what it hears, late if it is told so, and panics when it hears panicWord.
+// echo says again what it hears, late if it is told so, and panics when it hears panicWord, exits when exitWord.
 type echo struct {
 	late  time.Duration
 	held  []byte
 	until time.Time
 }
 
-var panicWord = []byte("PANIC")
+var panicWord, exitWord = []byte("PANIC"), []byte("GOEXIT")
 
-func (e *echo) Input(in []byte, out *Writer) error {
+// misbehave panics, or ends its goroutine, if it is told so.
+func misbehave(in []byte) {
 	if bytes.Contains(in, panicWord) {
 		panic("told to")
 	}
+	if bytes.Contains(in, exitWord) {
+		runtime.Goexit()
+	}
+}
+
+func (e *echo) Input(in []byte, out *Writer) error {
+	misbehave(in)
 	if e.late == 0 {
 		out.Write(in)
 		return nil
@@ -102,9 +113,7 @@ func echoTo(c net.Conn, late time.Duration) {
 		if err != nil {
 			return
 		}
-		if bytes.Contains(buf[:n], panicWord) {
-			panic("told to")
-		}
+		misbehave(buf[:n])
 		if late > 0 {
 			if err := Sleep(c, late); err != nil && err != ErrStopped {
 				return
@@ -228,6 +237,17 @@ func (b *beat) Wake(now time.Time, out *Writer) error {
 
 func (*beat) Close(error) {}
 
+// told says one thing, and ends.
+type told string
+
+func (s told) Input(_ []byte, out *Writer) error {
+	out.WriteString(string(s))
+	return io.EOF
+}
+
+func (told) Wake(time.Time, *Writer) error { return nil }
+func (told) Close(error)                   {}
+
 func runForm(ctx context.Context, w Way, f form, s service, l net.Listener, o Options) error {
 	if f == sessions {
 		return Run(ctx, w, l, Service{Open: s.open, State: PerConnection}, o)
@@ -240,6 +260,7 @@ type running struct {
 	t     testing.TB
 	addr  string
 	meter *Meter
+	ends  func() error // waits for its end and returns what Run returned
 	stop  func() error // ends it and returns what Run returned; may be called again
 }
 
@@ -278,6 +299,9 @@ func beginOver(t testing.TB, l net.Listener, w Way, f form, s service, o Options
 	r := &running{t: t, addr: l.Addr().String(), meter: o.Meter}
 	r.stop = func() error {
 		cancel()
+		return r.ends()
+	}
+	r.ends = func() error {
 		select {
 		case <-ended:
 		case <-time.After(60 * time.Second):

@@ -11,6 +11,7 @@ type looped struct {
 	session Session
 	held    bool      // no Input until woken
 	cut     bool      // a stop has ended this hold, or the one before, ahead of its time
+	exit    error     // after a Goexit
 	ending  error     // why to close once the output is gone; nil: it goes on
 	last    time.Time // with ending: when to close in any case
 }
@@ -18,10 +19,7 @@ type looped struct {
 func startSession(c *conn, open func(Conn) Session) {
 	s := &looped{conn: c}
 	c.driver = s
-	err := contain(c.l.o, c.l.lane, c.remote, func() error {
-		s.session = open(c)
-		return nil
-	})
+	err := s.contained(func() { s.session = open(c) })
 	switch {
 	case s.session != nil && err == nil:
 	case s.out.waiting.Load(): // it was told why
@@ -148,20 +146,43 @@ func (s *looped) callWake(now time.Time) {
 
 func (s *looped) input(in []byte) (err error) {
 	defer s.recover(&err)
-	return s.session.Input(in, &s.l.out)
+	s.l.calling = s
+	err = s.session.Input(in, &s.l.out)
+	s.l.calling = nil
+	return err
 }
 
 func (s *looped) wake(now time.Time) (err error) {
 	defer s.recover(&err)
-	return s.session.Wake(now, &s.l.out)
+	s.l.calling = s
+	err = s.session.Wake(now, &s.l.out)
+	s.l.calling = nil
+	return err
 }
 
-// recover turns a panic of the session into the end of its connection. What it was writing is dropped.
+// contained calls f, which calls the session.
+func (s *looped) contained(f func()) (err error) {
+	defer s.recover(&err)
+	s.l.calling = s
+	f()
+	s.l.calling = nil
+	return nil
+}
+
+// recover turns a panic of the session into the end of its connection. What it was writing is dropped. After a Goexit,
+// which this goroutine does not survive, the loop's next goroutine does that.
 func (s *looped) recover(err *error) {
-	if v := recover(); v != nil {
-		s.l.out.reset()
-		*err = panicked(s.l.o, s.l.lane, s.remote, v)
+	v := recover()
+	if v == nil && s.l.calling == nil {
+		return
 	}
+	s.l.out.reset()
+	if v != nil {
+		s.l.calling = nil
+		*err = panicked(s.l.o, s.l.lane, s.remote, v)
+		return
+	}
+	s.exit = panicked(s.l.o, s.l.lane, s.remote, ErrGoexit)
 }
 
 func (s *looped) end(err error) {
@@ -172,5 +193,5 @@ func (s *looped) end(err error) {
 	if s.session == nil { // refused
 		return
 	}
-	contain(s.l.o, s.l.lane, s.remote, func() error { s.session.Close(err); return nil })
+	s.contained(func() { s.session.Close(err) })
 }

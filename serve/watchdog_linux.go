@@ -51,7 +51,7 @@ func (s *sighting) look(l *loop, now time.Time) {
 		s.told = true
 		goid := c.goid.Load()
 		if goid == 0 {
-			goid = l.goid
+			goid = l.goid.Load()
 		}
 		l.o.Stalled(Stall{Loop: l.number, Remote: c.remote, For: stalled, Stack: stackOf(goid)})
 	}

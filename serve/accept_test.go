@@ -1,0 +1,112 @@
+package serve
+
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// accept(2) tells which errors belong to one connection.
+func TestErrorsOfAcceptAreToldApart(t *testing.T) {
+	wrapped := func(e syscall.Errno) error { return &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", e)} }
+	for _, c := range []struct {
+		err  error
+		want verdict
+	}{
+		{wrapped(syscall.ECONNABORTED), acceptAgain}, {wrapped(syscall.EPROTO), acceptAgain}, {wrapped(syscall.EPERM), acceptAgain},
+		{wrapped(syscall.ENETDOWN), acceptAgain}, {wrapped(syscall.ENOPROTOOPT), acceptAgain}, {wrapped(syscall.EHOSTDOWN), acceptAgain},
+		{wrapped(syscall.EHOSTUNREACH), acceptAgain}, {wrapped(syscall.EOPNOTSUPP), acceptAgain}, {wrapped(syscall.ENETUNREACH), acceptAgain},
+		{syscall.EINTR, acceptAgain},
+		{wrapped(syscall.EMFILE), acceptLater}, {wrapped(syscall.ENFILE), acceptLater}, {syscall.ENOBUFS, acceptLater}, {syscall.ENOMEM, acceptLater},
+		{wrapped(syscall.EBADF), acceptFailed}, {syscall.EINVAL, acceptFailed}, {net.ErrClosed, acceptFailed}, {errors.New("other"), acceptFailed},
+	} {
+		if got := judge(c.err); got != c.want {
+			t.Errorf("%v: verdict %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+// fickle is a listener some of whose connections fail before they are accepted.
+type fickle struct {
+	net.Listener
+	errs chan error // test -> Accept; what is in it comes first
+}
+
+func (f fickle) Accept() (net.Conn, error) {
+	select {
+	case err := <-f.errs:
+		return nil, err
+	default:
+		return f.Listener.Accept()
+	}
+}
+
+// Errors of one connection keep nobody waiting.
+func TestAnErrorOfOneConnectionIsNoPause(t *testing.T) {
+	for _, w := range []Way{Goroutine, Pool} {
+		errs := make(chan error, 10)
+		for range cap(errs) {
+			errs <- os.NewSyscallError("accept4", syscall.EPROTO)
+		}
+		r := beginOver(t, fickle{listen(t), errs}, w, sessions, services["echo"], Options{Width: 1})
+		exchange(t, r.dial(), "served")
+		if n := r.meter.Snapshot().Pauses; n != 0 {
+			t.Errorf("%s: %d pauses, want none", w, n)
+		}
+		r.stopsCleanly()
+	}
+}
+
+// Every way ends by the error of a listener that is of no use any more, and so tells who could make another.
+func TestAListenerThatFailsEndsRun(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		l := listen(t).(*net.TCPListener)
+		file, err := l.File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		r := beginOver(t, l, w, sessions, services["echo"], Options{Loops: 2, Width: 2})
+		c := r.dial()
+		exchange(t, c, "served")
+		raw, _ := file.SyscallConn()
+		raw.Control(func(fd uintptr) { syscall.Shutdown(int(fd), syscall.SHUT_RDWR) }) // accept(2): EINVAL
+		if err := r.ends(); err == nil || errors.Is(err, ErrDeadline) {
+			t.Errorf("Run returned %v, want why nothing can be accepted", err)
+		}
+	})
+}
+
+// A Goexit in any call of a session is told to Close as a panic, and the others go on.
+func TestAGoexitIsAPanicInEveryCall(t *testing.T) {
+	for _, call := range []string{"open", "input", "wake", "close"} {
+		eachInProcess(t, func(t *testing.T, w Way) {
+			t.Run(call, func(t *testing.T) {
+				closed := make(chan error, 8) // sessions -> test
+				s := service{open: func(c Conn) Session { return newQuitter(c, call, closed) }}
+				r := begin(t, w, sessions, s, Options{Loops: 1, Width: 2})
+				const times = 4
+				for range times {
+					c := r.dial()
+					c.Write([]byte("go"))
+					if call == "close" {
+						c.CloseWrite()
+					}
+					if n, _ := c.Read(make([]byte, 1)); n != 0 {
+						t.Error("a session that is gone has answered")
+					}
+					if call == "input" || call == "wake" {
+						if err := <-closed; !errors.Is(err, ErrGoexit) {
+							t.Errorf("Close was told %v, want ErrGoexit", err)
+						}
+					}
+				}
+				eventually(t, "the panics counted", func() bool { return r.meter.Snapshot().Panics == times })
+				eventually(t, "the connections closed", func() bool { return r.meter.Snapshot().Open == 0 })
+				r.stopsCleanly()
+			})
+		})
+	}
+}
