@@ -24,7 +24,8 @@
 // By Network, edges into one stage share its queue, which holds the sum of their Caps in batches of at most
 // [MaxBatch] items. What happens when it is full is the edge's [Policy]: wait, drop and count, or refuse, which
 // gives the items to the net's error function; of a full entry, Put's caller hears. A cycle of waiting edges could
-// wait for itself, and is refused by [New].
+// wait for itself, and is refused by [New]. Where an edge leads back to a stage, or does not wait, beside another one, each has the room of its own Cap:
+// what is retried does not starve beside an entry that is always full. A Put from inside a stage never waits for the net it is in: see [Net.Put].
 //
 // By Chain an edge is never full. Callers beyond a stage's Width wait before it, however many there are: who
 // wants to turn some away does so before Put, or in a stage ahead.
@@ -44,9 +45,12 @@
 // single item and one behind it panics on what it was handed, its own Do ends there too, by the same panic: deferred
 // calls run, what follows does not.
 //
+// A stage that ends its goroutine (runtime.Goexit) has panicked with [ErrGoexit]: no later item passes it by. By Network another goroutine
+// takes the worker's place. By Chain the goroutine is the caller's of Put, which ends, as Go demands, when the rest of the batch of
+// at most MaxBatch has passed through.
+//
 // # Limitations
 //
 // One item type for a net. A net runs once, in one process, and is not rewired while it runs. The order of items is kept
-// along a path whose stages have a Width of at most one by Network, and for each caller by Chain. A Do that ends
-// its goroutine (runtime.Goexit) ends its worker for good.
+// along a path whose stages have a Width of at most one by Network, and for each caller by Chain.
 package flow

@@ -5,6 +5,9 @@ import "runtime/debug"
 // A panic costs the item in hand and no other. A guard costs more than a stage, so that a single item handed on by Chain
 // gets none: the stages before it have nothing else in hand. The guard where their path began takes all of
 // them out of their calls.
+//
+// A Goexit is a panic of the item in hand too. The goroutine ends: before it does, each guard that it passes has what its stage
+// has yet to do done, and another goroutine takes a worker's place.
 
 // guarded runs the stage on a batch, and after a panic again on what is left to do. It times the batch if it is to be timed.
 func (o *Out[T]) guarded(batch []T) {
@@ -21,10 +24,19 @@ func (o *Out[T]) guarded(batch []T) {
 func (o *Out[T]) guard(batch []T) (rest []T) {
 	defer func() {
 		if o.batch != nil { // asking recover each time would cost more than the rest of the call
-			rest = o.collapse(&PanicError{Value: recover(), Stack: debug.Stack()})
+			rest = o.died(recover())
 		}
 	}()
 	o.call(batch)
+	return nil
+}
+
+// died deals with the end of the stage's call by the panic v, or by a Goexit, which is nil: nobody will take what it returns then.
+func (o *Out[T]) died(v any) (rest []T) {
+	if v != nil {
+		return o.collapse(&PanicError{Value: v, Stack: debug.Stack()})
+	}
+	o.guarded(o.collapse(&PanicError{Value: ErrGoexit, Stack: debug.Stack()}))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/flow/internal/ring"
@@ -22,6 +23,8 @@ var (
 	ErrFull = errors.New("flow: queue full")
 	// ErrStopped is the error of an item that was still queued when a stop passed its deadline.
 	ErrStopped = errors.New("flow: stopped")
+	// ErrGoexit is the Value of a PanicError that stands for a stage's call of runtime.Goexit.
+	ErrGoexit = errors.New("flow: the stage called runtime.Goexit")
 	// ErrDeadline is what Run returns when a stop took longer than New's drain.
 	ErrDeadline = errors.New("flow: stopped at the deadline, before everything had passed through")
 )
@@ -35,6 +38,12 @@ type PanicError struct {
 
 func (e *PanicError) Error() string {
 	return fmt.Sprintf("flow: stage %s panicked: %v", e.Stage, e.Value)
+}
+
+// Unwrap is the panic's value, if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
 }
 
 // Stage is a step of the work. Do takes 1 to MaxBatch items and hands on what should go on by out; it is
@@ -87,13 +96,16 @@ type Net[T any] struct {
 	drain   time.Duration
 	parcels sync.Pool     // of empty *parcel[T]: from whoever emptied one -> to whoever fills one
 	done    chan struct{} // closed by Run, when nobody may wait any longer
+	stopped chan struct{} // closed when the stop is done
 
-	mu      sync.Mutex  // guards what follows
-	way     Way         // empty before Run
-	open    bool        // Put takes items
-	workers int         // goroutines of stages, from Run to its end
-	owners  []*owner[T] // all: of workers, and of callers of Put
-	rest    []*owner[T] // of those, who are not at work
+	mu      sync.Mutex      // guards what follows
+	way     Way             // empty before Run
+	err     error           // of the stop; after stopped
+	open    bool            // Put takes items
+	workers int             // goroutines of stages, from Run to its end
+	owners  []*owner[T]     // all: of workers, and of callers of Put
+	rest    []*owner[T]     // of those, who are not at work
+	insides map[uint64]bool // the goroutines of workers, by their numbers
 }
 
 // node is a stage, or the entry, with what joins it to the others.
@@ -104,20 +116,25 @@ type node[T any] struct {
 	room    int        // of all edges that lead here, in batches
 	senders int        // at work on them at once
 	queue   *ring.Queue[parcel[T]]
+
+	spilt   atomic.Int32 // parcels in over
+	spillMu sync.Mutex   // guards over
+	over    []*parcel[T] // put from inside when the queue was full
 }
 
 // edge is an Edge that is joined to where it leads.
 type edge[T any] struct {
 	Edge
-	row int // of its counts
-	to  *node[T]
+	row    int // of its counts
+	to     *node[T]
+	places chan struct{} // with room for Cap, of parcels that wait: from who sends -> to the worker who takes; never closed. nil: the queue's room will do
 }
 
 // New builds a net and refuses, with the place named, what could not work. Failed is given each item that is
 // lost to a panic, a refusal or a deadline, by the goroutine that lost it: it must not block or panic, and may be called
 // by several at once. Nil means that nobody asks. Drain is how long a stop may take, 0 meaning 5 s.
 func New[T any](stages []Stage[T], edges []Edge, failed func(item T, why error), drain time.Duration) (*Net[T], error) {
-	n := &Net[T]{failed: failed, drain: cmp.Or(drain, 5*time.Second), done: make(chan struct{})}
+	n := &Net[T]{failed: failed, drain: cmp.Or(drain, 5*time.Second), done: make(chan struct{}), stopped: make(chan struct{})}
 	n.parcels.New = func() any { return &parcel[T]{items: make([]T, 0, MaxBatch)} }
 	n.nodes = []*node[T]{{Stage: Stage[T]{Width: 1 << 16}}} // as many as there are callers of Put
 	byName := map[string]*node[T]{Entry: n.nodes[0]}

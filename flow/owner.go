@@ -1,16 +1,23 @@
 package flow
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // owner is who runs stages, one at a time: a caller of Put while it is at work, or a worker, which is a
 // goroutine of a stage.
 type owner[T any] struct {
-	net     *Net[T]
-	lane    lane
-	clock   clock
-	batches uint
-	first   *Out[T]   // a caller's entry, or a worker's stage
-	taken   []*counts // a worker's, by the row of the edge that a batch came by
+	net       *Net[T]
+	lane      lane
+	clock     clock
+	batches   uint
+	first     *Out[T]     // a caller's entry, or a worker's stage
+	done      *uint64     // a worker's: the count of the parcel in hand
+	amount    uint64      // likewise, its items
+	late      *time.Timer // of a caller that waits
+	goroutine uint64      // a worker's
+	taken     []*counts   // a worker's, by the row of the edge that a batch came by
 }
 
 // newOwner makes an owner that begins at s. The caller holds the lock.
@@ -46,7 +53,8 @@ func (o *owner[T]) out(s *node[T], made map[*node[T]]*Out[T]) *Out[T] {
 }
 
 // Put gives the net a batch and returns how many of its items were taken, from the front: by Chain all, when they
-// have passed through; by Network those that found room. None are taken before Run has begun and after its
+// have passed through; by Network those that found room. A stage may put items into its own net: that never waits. By Network there is room for
+// what stages put, whatever others wait for; by Chain, items for which a stage's Width has no place go to the error function with ErrFull. None are taken before Run has begun and after its
 // context has ended. The batch is the caller's again; by Chain, stages may have changed what is in it.
 func (n *Net[T]) Put(batch []T) (accepted int) {
 	o := n.borrow()

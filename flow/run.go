@@ -36,17 +36,22 @@ func (n *Net[T]) Start(way Way) error {
 	return nil
 }
 
-// Stop is the end of Run: it returns when all that was under way has passed through, or the drain time has passed. Of a net that does not run, or has
-// been stopped, it does nothing.
+// Stop is the end of Run: it returns when all that was under way has passed through, or the drain time has passed. Further calls wait for the first, and return
+// the same. Of a net that does not run it does nothing.
 func (n *Net[T]) Stop() error {
 	n.mu.Lock()
-	open := n.open
+	first, began := n.open, n.way != ""
 	n.open = false
 	n.mu.Unlock()
-	if !open {
+	switch {
+	case first:
+		n.err = n.stop()
+		close(n.stopped)
+	case !began:
 		return nil
 	}
-	return n.stop()
+	<-n.stopped
+	return n.err
 }
 
 // begin makes what the way needs, starts the workers and opens the net. It reports false when that was done before.
@@ -60,6 +65,7 @@ func (n *Net[T]) begin(way Way) bool {
 	for _, s := range n.nodes[1:] {
 		if way == Network {
 			s.queue = ring.New[parcel[T]](s.room, s.senders > 1, s.Width > 1)
+			n.part(s)
 			for range max(1, s.Width) {
 				n.workers++
 				go n.newOwner(s).work()
@@ -76,10 +82,8 @@ func (n *Net[T]) limited(s Stage[T]) func([]T, *Out[T]) {
 	seats := make(chan struct{}, s.Width) // from the call that enters -> to itself when it leaves; never closed
 	return func(in []T, out *Out[T]) {
 		before := out.owner.clock.charge(nil)
-		select {
-		case seats <- struct{}{}:
-		case <-n.done:
-			n.fail(in, ErrStopped)
+		if why := n.sit(seats); why != nil {
+			n.fail(in, why)
 			return
 		}
 		defer func() { <-seats }()
@@ -97,6 +101,9 @@ func (n *Net[T]) stop() (late error) {
 	for _, s := range n.nodes {
 		if s.queue != nil {
 			for _, p := range s.queue.Close() {
+				n.fail(p.items, ErrStopped)
+			}
+			for p := s.unspill(); p != nil; p = s.unspill() {
 				n.fail(p.items, ErrStopped)
 			}
 		}

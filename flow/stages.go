@@ -7,7 +7,7 @@ func Each[T any](f func(item T, out *Out[T])) func([]T, *Out[T]) {
 			out.at, out.moved = i, 0
 			f(item, out)
 		}
-		out.at = -1
+		out.at, out.moved = -1, len(in)
 	}
 }
 

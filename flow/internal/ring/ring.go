@@ -11,6 +11,7 @@ package ring
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Queue is a queue of *P. Its methods may be called by any of its senders, or of its receivers.
@@ -62,13 +63,14 @@ func (q *Queue[P]) Offer(p *P) (done bool) {
 	return done
 }
 
-// Put waits until it could put p into the queue. It reports false when the queue is closed.
-func (q *Queue[P]) Put(p *P) (done bool) {
-	q.freed.wait(func() bool {
+// Put waits until it could put p into the queue. It is not done when the queue is closed, or when something came by latec, which
+// may be nil, before.
+func (q *Queue[P]) Put(p *P, latec <-chan time.Time) (done, late bool) {
+	late = q.freed.wait(func() bool {
 		done = q.Offer(p)
 		return done || q.closed.Load()
-	})
-	return done
+	}, latec)
+	return done, late
 }
 
 // Poll takes an element out of the queue, nil when there is none.
@@ -96,7 +98,7 @@ func (q *Queue[P]) Take() (p *P) {
 	q.filled.wait(func() bool {
 		p = q.Poll()
 		return p != nil || q.closed.Load()
-	})
+	}, nil)
 	return p
 }
 
@@ -145,16 +147,29 @@ func (b *bell) countOut() bool {
 	return false
 }
 
-// wait returns when it is so.
-func (b *bell) wait(so func() bool) {
+// wait returns when it is so, or when something has come by latec.
+func (b *bell) wait(so func() bool, latec <-chan time.Time) (late bool) {
 	for !so() {
 		b.waiting.Add(1)
 		if so() { // meanwhile
 			if !b.countOut() {
 				<-b.rung // somebody rings already
 			}
-			return
+			return false
 		}
-		<-b.rung
+		if latec == nil { // a select costs more
+			<-b.rung
+			continue
+		}
+		select {
+		case <-b.rung:
+		case <-latec:
+			if !b.countOut() {
+				<-b.rung // somebody rings already, and another may wait for what that was about
+				b.ring()
+			}
+			return true
+		}
 	}
+	return false
 }

@@ -5,12 +5,19 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// putAny is Put without an end.
+func putAny(q *Queue[int], p *int) bool {
+	done, _ := q.Put(p, nil)
+	return done
+}
 
 func pointer(i int) *int { return &i }
 
@@ -39,7 +46,7 @@ func TestAQueueIsASliceWithABound(t *testing.T) {
 		if rest := q.Close(); len(rest) != len(model) {
 			t.Fatalf("Close returned %d elements, want %d", len(rest), len(model))
 		}
-		if q.Offer(pointer(0)) || q.Put(pointer(0)) || q.Take() != nil {
+		if putAny(q, pointer(0)) || q.Offer(pointer(0)) || q.Take() != nil {
 			t.Fatal("a closed queue took or gave something")
 		}
 	})
@@ -54,7 +61,7 @@ func TestEverythingPutIsTakenOnce(t *testing.T) {
 		for s := range many.senders {
 			senders.Go(func() {
 				for i := range each {
-					if !q.Put(pointer(s*each + i)) {
+					if !putAny(q, pointer(s*each+i)) {
 						t.Error("an open queue refused")
 					}
 				}
@@ -94,7 +101,7 @@ func TestCloseSendsEverybodyHome(t *testing.T) {
 		full.Offer(pointer(1))
 		for range 5 {
 			go func() {
-				if full.Put(pointer(2)) {
+				if putAny(full, pointer(2)) {
 					t.Error("Put got into a full queue")
 				}
 			}()
@@ -113,6 +120,26 @@ func TestCloseSendsEverybodyHome(t *testing.T) {
 	})
 }
 
+// TestAPutThatComesTooLateLeavesTheQueueAsItWas has a sender give up, and another get its room.
+func TestAPutThatComesTooLateLeavesTheQueueAsItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[int](1, true, false)
+		q.Offer(pointer(1))
+		if done, late := q.Put(pointer(2), time.After(time.Second)); done || !late {
+			t.Errorf("Put said %v, %v to a full queue, want that it was late", done, late)
+		}
+		patient := make(chan bool)
+		go func() { patient <- putAny(q, pointer(3)) }()
+		synctest.Wait()
+		if p := q.Take(); *p != 1 || !<-patient {
+			t.Error("the sender that went on waiting did not get the room")
+		}
+		if p := q.Take(); *p != 3 {
+			t.Errorf("took %d, want 3", *p)
+		}
+	})
+}
+
 // TestNothingIsLostBetweenPutAndClose closes a queue under load: what Put took was taken or is in the rest.
 func TestNothingIsLostBetweenPutAndClose(t *testing.T) {
 	for range 300 {
@@ -123,7 +150,7 @@ func TestNothingIsLostBetweenPutAndClose(t *testing.T) {
 		busy := make(chan struct{}) // closed by the receiver that takes the twentieth element
 		for range 2 {
 			work.Go(func() {
-				for q.Put(new(int)) {
+				for putAny(q, new(int)) {
 					mu.Lock()
 					put++
 					mu.Unlock()

@@ -1,0 +1,162 @@
+package flow
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// exitOn is a stage that ends its goroutine at one item, and marks all others, as a check would.
+func exitOn(bad int) func([]int, *Out[int]) {
+	return Each(func(item int, out *Out[int]) {
+		if item == bad {
+			runtime.Goexit()
+		}
+		out.Send(0, item+100)
+	})
+}
+
+// apart puts items by a goroutine that a stage may end, and waits for its end.
+func (n *testNet) apart(items ...int) {
+	endedc := make(chan struct{})
+	go func() {
+		defer close(endedc)
+		n.Put(items)
+	}()
+	<-endedc
+}
+
+// A stage that calls Goexit loses the item in hand, and no later item passes that stage by.
+func TestAGoexitIsAPanicOfItsItem(t *testing.T) {
+	ways(t, func(t *testing.T, way Way) {
+		n := run(t, way, []Stage[int]{{Name: "check", Do: exitOn(3)}, {Name: "end"}}, line("check", "end"))
+		n.apart(1, 2, 3, 4)
+		n.apart(3)
+		n.apart(5)
+		synctest.Wait()
+		n.put(6)
+		n.stop(nil)
+		n.wantOut(101, 102, 104, 105, 106)
+		n.wantLost(ErrGoexit.Error(), 3, 3)
+	})
+}
+
+// Behind other stages too, what they had yet to do is done.
+func TestAGoexitBehindOtherStagesLosesOneItem(t *testing.T) {
+	ways(t, func(t *testing.T, way Way) {
+		pass := func(in []int, out *Out[int]) { out.Pass(0, in) }
+		n := run(t, way, []Stage[int]{{Name: "pass", Do: pass}, {Name: "each", Do: add(0)}, {Name: "check", Width: 2, Do: exitOn(3)}, {Name: "end"}},
+			line("pass", "each", "check", "end"))
+		for range 5 {
+			n.apart(1, 2, 3, 4)
+		}
+		n.put(7)
+		n.stop(nil)
+		n.wantOut(slices.Concat(slices.Repeat([]int{101}, 5), slices.Repeat([]int{102}, 5), slices.Repeat([]int{104}, 5), []int{107})...)
+		n.wantLost(ErrGoexit.Error(), 3, 3, 3, 3, 3)
+	})
+}
+
+// What comes back to a stage has room of its own there, however many new items wait at the entry.
+func TestARetryEdgeDoesNotStarveBesideAFullEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers, each = 50, 4
+		try := Each(func(item int, out *Out[int]) { time.Sleep(time.Millisecond); out.Send(0, item) })
+		again := Each(func(item int, out *Out[int]) {
+			if item < 1000 {
+				out.Send(1, item+1000) // the first time
+			} else {
+				out.Send(0, item)
+			}
+		})
+		n := run(t, Network, []Stage[int]{{Name: "try", Do: try}, {Name: "again", Do: again}, {Name: "end"}},
+			[]Edge{{To: "try", Cap: 2}, {From: "try", To: "again", Cap: 1}, {From: "again", Port: 1, To: "try", Cap: 4, Full: Refuse}, {From: "again", To: "end"}})
+		var all sync.WaitGroup
+		for range callers {
+			all.Go(func() {
+				for range each {
+					n.put(1)
+				}
+			})
+		}
+		all.Wait()
+		n.stop(nil)
+		if len(n.out) != callers*each || len(n.lost) > 0 {
+			t.Errorf("%d of %d items came out, %d were refused", len(n.out), callers*each, len(n.lost[ErrFull.Error()]))
+		}
+	})
+}
+
+// A stage that puts items into its own net does not wait for itself.
+func TestAPutFromInsideDoesNotWaitForItself(t *testing.T) {
+	ways(t, func(t *testing.T, way Way) {
+		var n *testNet
+		split := Each(func(item int, out *Out[int]) {
+			if item < 64 {
+				if n.Put([]int{2 * item}) != 1 || n.Put([]int{2*item + 1}) != 1 {
+					t.Error("a Put from inside took nothing")
+				}
+				return
+			}
+			out.Send(0, item)
+		})
+		n = run(t, way, []Stage[int]{{Name: "split", Do: split}, {Name: "end", Width: 3}}, []Edge{{To: "split", Cap: 1}, {From: "split", To: "end", Cap: 1}})
+		n.put(1)
+		if way == Network {
+			time.Sleep(time.Second)
+		}
+		n.stop(nil)
+		n.wantOut(upTo(128)[64:]...)
+	})
+}
+
+// By Chain, what would wait for a place that its own caller has is refused.
+func TestAPutFromInsideAFullStageIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n *testNet
+		nest := Each(func(item int, out *Out[int]) {
+			if item < 3 {
+				n.Put([]int{item + 1})
+			}
+			out.Send(0, item)
+		})
+		n = run(t, Chain, []Stage[int]{{Name: "nest", Width: 2, Do: nest}, {Name: "end"}}, line("nest", "end"))
+		n.put(1)
+		n.stop(nil)
+		n.wantOut(1, 2)
+		n.wantLost(ErrFull.Error(), 3)
+	})
+}
+
+// Whoever calls Stop has it done when it returns.
+func TestEveryStopReturnsWhenTheNetHasStopped(t *testing.T) {
+	ways(t, func(t *testing.T, way Way) {
+		out := 0
+		slow := func([]int, *Out[int]) { time.Sleep(10 * time.Second); out++ }
+		n, err := New([]Stage[int]{{Name: "slow", Do: slow}}, line("slow"), nil, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Start(way); err != nil {
+			t.Fatal(err)
+		}
+		go n.Put([]int{1})
+		synctest.Wait()
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				if err := n.Stop(); !errors.Is(err, ErrDeadline) || time.Since(began) < time.Second {
+					t.Errorf("Stop returned %v after %v, want ErrDeadline after the drain", err, time.Since(began))
+				}
+			})
+		}
+		all.Wait()
+		synctest.Wait()
+		time.Sleep(time.Minute) // for the stage
+	})
+}
