@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"syscall"
 
 	"weir/chat/host"
 )
@@ -67,16 +66,12 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 	if print := h.Fingerprint(); print != "" {
 		fmt.Fprintf(t.err, "weir: its certificate is its own: weir chat connect --fingerprint %s\n", print)
 	}
-	second := await(func() { _ = lastWords(ctx, &signalled{syscall.SIGTERM, errNotDone}) })
-	err = k.Keep(ctx, h)
-	if sig := second.stop(); sig != nil {
-		return lastWords(ctx, &signalled{*sig, err})
-	}
-	return err
+	defer onSecond(ctx, func() {})() // the process ends; a program that follows it goes on
+	return k.Keep(ctx, h)
 }
 
-// errNotDone is what is said when a second signal ends a stop that hangs. What was acknowledged is on the disk all the same.
-var errNotDone = errors.New("clients took nothing any more")
+// errNotDone is what is said when a second signal ends a stop that hangs. What a chat has acknowledged is on the disk all the same.
+var errNotDone = errors.New("what was under way was not done")
 
 // listening tells people where the chat is.
 func (t *terminal) listening(what string, addr net.Addr, c *host.Config) {

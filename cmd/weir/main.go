@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
@@ -44,8 +42,12 @@ type labCmd struct {
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, signals := watchInterrupts()
+	return exitCode(ctx, signals.stop(command(ctx, args)))
+}
+
+// command runs the command that the arguments name.
+func command(ctx context.Context, args []string) error {
 	var c cli
 	t := newTerminal(os.Stdout, os.Stderr)
 	parser, err := kong.New(&c, kong.Name("weir"), kong.UsageOnError(),
@@ -53,16 +55,14 @@ func run(args []string) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(t))
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "weir:", err)
-		return 1
+		return err
 	}
 	kongcompletion.Register(parser) // answers a shell that asks for a completion
 	k, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "weir:", err)
-		return 2
+		return usageError{err}
 	}
-	return exitCode(ctx, k.Run())
+	return k.Run()
 }
 
 // exitCode prints err and says how the process ends.

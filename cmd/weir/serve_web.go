@@ -115,12 +115,9 @@ func serveWeb(ctx context.Context, t *terminal, h http.Handler, config server.Co
 		})
 	}
 	fmt.Fprintf(t.err, "weir: serving on %s\n", address(s.Addr(), config.TLS != nil))
-	second := await(s.Cut)
+	defer onSecond(ctx, s.Cut)()
 	err = s.Run(ctx)
 	stop()
-	if sig := second.stop(); sig != nil {
-		return lastWords(ctx, &signalled{*sig, err})
-	}
 	page.Wait()
 	return errors.Join(err, pageErr)
 }

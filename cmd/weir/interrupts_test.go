@@ -58,3 +58,27 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Every command stops so, one that waits for a program that it has started too.
+func TestASecondSignalEndsACommandThatWaitsForAProgram(t *testing.T) {
+	dir := t.TempDir()
+	ready := filepath.Join(dir, "ready")
+	cmd := exec.Command(binary(t), "lab", "measure", "--", "sh", "-c", `trap "" TERM INT; : > "$0"; while :; do sleep 0.1; done`, ready)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(ready); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	_ = cmd.Process.Signal(syscall.SIGTERM) // the kernel may deliver it before the other
+	exit, ok := errors.AsType[*exec.ExitError](cmd.Wait())
+	if !ok || exit.ExitCode() != 130 && exit.ExitCode() != 143 || !strings.Contains(said.String(), "stopped at once by a second signal") {
+		t.Errorf("%v, want exit status 130 or 143 and that a second signal came:\n%s", exit, said.String())
+	}
+}
