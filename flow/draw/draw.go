@@ -9,6 +9,7 @@ package draw
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"weir/flow"
 )
@@ -18,10 +19,12 @@ func DOT(t flow.Topology) string {
 	var b strings.Builder
 	b.WriteString("digraph net {\n\trankdir=LR;\n\tnode [shape=box, style=rounded];\n\t\"\" [shape=point];\n")
 	for _, s := range t.Stages {
-		fmt.Fprintf(&b, "\t%q [label=%q];\n", s.Name, stage(s, "\n"))
+		named := s
+		named.Name = oneLine(s.Name)
+		fmt.Fprintf(&b, "\t%s [label=%s];\n", dotText(oneLine(s.Name)), dotText(stage(named, "\n")))
 	}
 	for _, e := range t.Edges {
-		fmt.Fprintf(&b, "\t%q -> %q [label=%q];\n", e.From, e.To, lines("\n", edge(e), room(t.Way, e)))
+		fmt.Fprintf(&b, "\t%s -> %s [label=%s];\n", dotText(oneLine(e.From)), dotText(oneLine(e.To)), dotText(lines("\n", edge(e), room(t.Way, e))))
 	}
 	b.WriteString("}\n")
 	return b.String()
@@ -31,11 +34,12 @@ func DOT(t flow.Topology) string {
 func Mermaid(t flow.Topology) string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n\tentry(( ))\n")
-	quoted := strings.NewReplacer("#", "#35;", `"`, "#quot;")
 	id := map[string]string{flow.Entry: "entry"}
 	for i, s := range t.Stages {
 		id[s.Name] = fmt.Sprintf("s%d", i)
-		fmt.Fprintf(&b, "\t%s[\"%s\"]\n", id[s.Name], quoted.Replace(stage(s, "<br>")))
+		named := s
+		named.Name = mermaidText.Replace(oneLine(s.Name))
+		fmt.Fprintf(&b, "\t%s[\"%s\"]\n", id[s.Name], stage(named, "<br>"))
 	}
 	for _, e := range t.Edges {
 		arrow := "-->"
@@ -45,6 +49,25 @@ func Mermaid(t flow.Topology) string {
 		fmt.Fprintf(&b, "\t%s %s %s\n", id[e.From], arrow, id[e.To])
 	}
 	return b.String()
+}
+
+// mermaidText writes what Mermaid, and the page that its drawing becomes part of, would read as more than text in the codes that Mermaid has
+// for that. A backtick would begin Markdown.
+var mermaidText = strings.NewReplacer("#", "#35;", `"`, "#quot;", "&", "#38;", "<", "#lt;", ">", "#gt;", "`", "#96;", `\`, "#92;")
+
+// oneLine is a name without characters that end a line, or that can't be seen.
+func oneLine(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, name)
+}
+
+// dotText quotes a text for Graphviz, in which a backslash stands for itself.
+func dotText(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }
 
 // stage is what is written on a stage.

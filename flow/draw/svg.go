@@ -73,17 +73,18 @@ func (p plan) y(s Spot) float64 { return edgeOfPage + boxH/2 + (s.Row-p.top)*ste
 func (p plan) box(b *strings.Builder, at Spot, s flow.StageReading) {
 	x, y := p.x(at), p.y(at)
 	fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.0f" height="%.0f" rx="6"/>`, x-boxW/2, y-boxH/2, boxW, boxH)
+	s.Name = oneLine(s.Name)
 	name, more, _ := strings.Cut(stage(s, "\n"), "\n")
 	if more == "" {
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text>`+"\n", x, y+4, html.EscapeString(name))
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text>`+"\n", x, y+4, html.EscapeString(oneLine(name)))
 		return
 	}
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text><text class="small" x="%.1f" y="%.1f">%s</text>`+"\n", x, y-3, html.EscapeString(name), x, y+13, html.EscapeString(more))
+	fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text><text class="small" x="%.1f" y="%.1f">%s</text>`+"\n", x, y-3, html.EscapeString(oneLine(name)), x, y+13, html.EscapeString(more))
 }
 
 func (p plan) end(b *strings.Builder, at Spot, name string) {
 	x, y := p.x(at), p.y(at)
-	fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="%.0f"/><text class="small" x="%.1f" y="%.1f">%s</text>`+"\n", x, y, dot, x, y-12, html.EscapeString(name))
+	fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="%.0f"/><text class="small" x="%.1f" y="%.1f">%s</text>`+"\n", x, y, dot, x, y-12, html.EscapeString(oneLine(name)))
 }
 
 // link draws a line, with what has passed its edges.
@@ -93,7 +94,7 @@ func (p plan) link(b *strings.Builder, t flow.Topology, l Link) {
 	if holds == "" {
 		b.WriteString("/>")
 	} else {
-		fmt.Fprintf(b, "><title>%s</title></path>", holds)
+		fmt.Fprintf(b, "><title>%s</title></path>", html.EscapeString(holds))
 	}
 	if said != "" {
 		from, to := p.Nodes[l.From], p.Nodes[l.To]
