@@ -109,6 +109,9 @@ func (k *cache) choose(c *web.Conn) int {
 	if m != http.MethodGet && m != http.MethodHead {
 		return k.pass(c, "method", false, nil)
 	}
+	if c.InputSize() != 0 { // the answer may be to what is in the body (RFC 9110 section 9.3.1 gives it no meaning, programs do)
+		return k.pass(c, "bypass", false, nil)
+	}
 	if c.RequestHeader("If-Match") != "" || c.RequestHeader("If-Unmodified-Since") != "" || c.RequestHeader("Upgrade") != "" {
 		return k.pass(c, "bypass", false, nil)
 	}

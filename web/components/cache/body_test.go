@@ -1,0 +1,29 @@
+package cache
+
+import (
+	"strings"
+	"testing"
+
+	"weir/web/internal/webtest"
+)
+
+func TestAnAnswerToAGETWithABodyIsNeitherStoredNorServedFromTheCache(t *testing.T) {
+	source, n := counted("answer")
+	url := webtest.Serve(t, "chain", cached(t, Config{}, source))
+	for i, body := range []string{"a", "b", "a"} {
+		webtest.Do(t, "GET", url, strings.NewReader(body))
+		if *n != i+1 {
+			t.Errorf("request %d with a body: the source was asked %d times, want each time", i, *n)
+		}
+	}
+	for range 2 {
+		webtest.Get(t, url)
+	}
+	if *n != 4 {
+		t.Errorf("two requests without a body: the source was asked %d times more, want once", *n-3)
+	}
+	webtest.Do(t, "GET", url, strings.NewReader("c"))
+	if *n != 5 {
+		t.Error("a request with a body was answered by what is stored for one without")
+	}
+}
