@@ -21,6 +21,9 @@
 //
 // [Load] reads and checks a file. [Live] serves one, and changes to what the file says when it changes.
 //
+// A component that holds something (counts of a limit, a cache, what is known of upstreams) goes on with it when the file is read again, as long as its block
+// says the same in the same place: see ADR 0013.
+//
 // # Limitations
 //
 // A file has no variables and includes no other. Secrets are not written in it: it names files that hold them. Paths are relative to the working
