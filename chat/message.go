@@ -30,6 +30,9 @@ func (s *session) cmdMessage(m *irc.Message) {
 	s.user.spoke = s.svc.o.Now()
 	targets := strings.Split(m.Params[0], ",")
 	if len(targets) > maxTargets {
+		if !irc.Silent(m.Command) {
+			s.num(irc.ErrTooManyTargets, irc.Word(irc.Cut(targets[maxTargets], irc.MaxRoom)), "Too many targets: it goes to the first "+itoa(maxTargets))
+		}
 		targets = targets[:maxTargets]
 	}
 	s.charge(len(targets) - 1)

@@ -75,7 +75,11 @@ func (s *Service) Configure(o Options) (kept []string, err error) {
 		}
 	}
 	o.Now, o.Log, o.Committed = s.o.Now, s.o.Log, s.o.Committed
-	s.current.Store(&o)
+	s.locked(func() {
+		before := s.opts()
+		s.current.Store(&o)
+		s.offerAnew(before, &o)
+	})
 	return kept, nil
 }
 

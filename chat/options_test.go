@@ -87,3 +87,26 @@ func TestConfigureWhileEverybodyTalks(t *testing.T) {
 	close(stop)
 	<-over
 }
+
+func TestWhoKnowsCapNotifyIsToldOfCapabilitiesThatComeAndGo(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody}).run()
+	new, old := s.client("new"), s.user("old")
+	new.send("CAP LS 302", "NICK new", "USER new 0 * :New", "CAP END")
+	new.until(" 221 ")
+	o := s.o
+	o.Registration, o.STS = account.ByNobody, &STS{Port: 6697, Duration: time.Hour}
+	for _, want := range [][]string{{"CAP new DEL :draft/account-registration", "CAP new NEW :sts=port=6697"}, {"CAP new DEL :sts", "CAP new NEW :draft/account-registration=before-connect,custom-account-name"}} {
+		if _, err := s.chat.Configure(o); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range want {
+			if got, _ := new.line(); got != ":weir.chat "+line {
+				t.Errorf("told %q, want %q", got, line)
+			}
+		}
+		o = s.o
+	}
+	if lines := old.settled(); len(lines) > 0 {
+		t.Errorf("who does not know CAP NEW is told %q", lines)
+	}
+}

@@ -87,6 +87,40 @@ func (s *session) offers() irc.Caps {
 	return all
 }
 
+// offerAnew tells users that know CAP NEW and DEL which capabilities are offered, or not any more, since the options were others. The caller
+// holds the lock.
+func (s *Service) offerAnew(before, now *Options) {
+	for _, u := range s.users {
+		for _, session := range u.sessions {
+			secure := session.peer.Secure
+			sts := before.STS.value(secure) != now.STS.value(secure)
+			register := (before.Registration == account.ByNobody) != (now.Registration == account.ByNobody)
+			if session.has(irc.CapCapNotify) && (sts || register) {
+				session.conn.Send(session.standIn().capChanges(sts, register))
+			}
+		}
+	}
+}
+
+// capChanges says how the offers have become others, of the capabilities that may.
+func (s *session) capChanges(sts, register bool) []byte {
+	var changed irc.Caps
+	if register {
+		changed |= irc.CapRegistration
+	}
+	if sts {
+		changed |= irc.CapSTS
+	}
+	offers := s.offers()
+	if lost := changed &^ offers; lost != 0 {
+		s.capLines("DEL", lost.Names(), true)
+	}
+	if found := (changed & offers).List(s.capValues(), s.has(irc.Version302)); len(found) > 0 {
+		s.capLines("NEW", found, true)
+	}
+	return s.out
+}
+
 func (s *session) capValues() map[irc.Caps]string {
 	o := s.svc.opts()
 	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: o.STS.value(s.peer.Secure), irc.CapRegistration: "before-connect,custom-account-name",
@@ -120,6 +154,10 @@ func (s *session) cmdUser(m *irc.Message) {
 func (s *session) tryRegister() {
 	if s.reg == nil || !s.reg.Ready() || s.over != nil {
 		return
+	}
+	if s.sasl != nil {
+		s.sasl = nil
+		s.num(irc.ErrSASLAborted, "SASL authentication aborted")
 	}
 	name, password, both := strings.Cut(s.reg.Pass, ":")
 	s.reg.Pass = ""

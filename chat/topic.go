@@ -89,7 +89,7 @@ func (s *session) names(r *room) {
 
 // standIn collects what a session is to be told whose owner is somebody else. The caller holds the lock.
 func (s *session) standIn() *session {
-	to := &session{svc: s.svc, conn: s.conn, user: s.user, login: s.login, subs: s.subs}
+	to := &session{svc: s.svc, conn: s.conn, user: s.user, peer: s.peer, login: s.login, subs: s.subs}
 	to.caps.Store(s.caps.Load())
 	return to
 }

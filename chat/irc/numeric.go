@@ -67,6 +67,7 @@ const (
 	ErrCannotSend       = "404"
 	ErrTooManyChannels  = "405"
 	ErrWasNoSuchNick    = "406"
+	ErrTooManyTargets   = "407"
 	ErrInvalidCap       = "410"
 	ErrNoRecipient      = "411"
 	ErrNoTextToSend     = "412"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"weir/chat"
 	"weir/chat/upload"
 )
 
@@ -52,6 +53,27 @@ func TestAWebSocketByAForeignHostNameIsRefused(t *testing.T) {
 		}
 		if res == nil || res.StatusCode != want {
 			t.Errorf("Host and Origin %s: %v %v, want %d", host, res, err, want)
+		}
+	}
+}
+
+func TestASubprotocolIsChosenInTheClientsOrder(t *testing.T) {
+	h := startHost(t, Config{}, chat.Options{})
+	for _, c := range []struct {
+		asked []string
+		want  string
+	}{
+		{nil, ""}, {[]string{textProtocol}, textProtocol}, {[]string{binaryProtocol}, binaryProtocol},
+		{[]string{binaryProtocol, textProtocol}, binaryProtocol}, {[]string{textProtocol, binaryProtocol}, textProtocol},
+		{[]string{"irc", binaryProtocol, textProtocol}, binaryProtocol}, {[]string{"irc"}, ""}, {[]string{"BINARY.ircv3.net", textProtocol}, binaryProtocol},
+	} {
+		ws, res, err := h.dial(nil, c.asked...)
+		if err != nil {
+			t.Fatalf("%q: %v", c.asked, err)
+		}
+		_ = ws.CloseNow()
+		if got := res.Header.Get("Sec-WebSocket-Protocol"); !strings.EqualFold(got, c.want) {
+			t.Errorf("asked for %q, the answer is %q, want %q", c.asked, got, c.want)
 		}
 	}
 }

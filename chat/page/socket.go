@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -18,7 +19,7 @@ import (
 	"weir/chat"
 )
 
-// The subprotocols of IRC over WebSocket, the wanted one first.
+// The subprotocols of IRC over WebSocket.
 const (
 	textProtocol   = "text.ircv3.net"
 	binaryProtocol = "binary.ircv3.net"
@@ -60,7 +61,7 @@ func (e *end) RemoteAddr() net.Addr { return e.from }
 
 // talk is a WebSocket connection, from its begin to its end.
 func (p *Page) talk(w http.ResponseWriter, r *http.Request) {
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{textProtocol, binaryProtocol}, OriginPatterns: *p.origins.Load()})
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: subprotocol(r), OriginPatterns: *p.origins.Load()})
 	if err != nil {
 		return // it has been answered
 	}
@@ -84,6 +85,18 @@ func (p *Page) talk(w http.ResponseWriter, r *http.Request) {
 	}
 	defer context.AfterFunc(r.Context(), func() { _ = ours.Close() })() // an HTTP server that stops does not wait for ever
 	s.run(ctx, cancel, p.doors.closec)
+}
+
+// subprotocol is the first of those that a client asks for that is known here; none, if no one is.
+func subprotocol(r *http.Request) []string {
+	for word := range strings.SplitSeq(strings.Join(r.Header["Sec-Websocket-Protocol"], ","), ",") {
+		for _, known := range []string{textProtocol, binaryProtocol} {
+			if strings.EqualFold(strings.TrimSpace(word), known) {
+				return []string{known}
+			}
+		}
+	}
+	return nil
 }
 
 // socket carries lines between a WebSocket and a pipe.
