@@ -4,6 +4,7 @@
  */
 #include "client.h"
 #include "daemon.h"
+#include "log.h"
 #include "net.h"
 #include "options.h"
 #include "parent.h"
@@ -28,10 +29,13 @@ open_folder(const struct options *o)
 {
 	int fd;
 
-	if (mkdir(o->data, 0700) == 0)
+	if (mkdir(o->data, 0700) == 0) {
 		daemon_give(o->data, o->user);
-	else if (errno != EEXIST)
+		if (!folder_sync_parent(AT_FDCWD, o->data))
+			fatal("the folder of %s cannot be written: %s", o->data, strerror(errno));
+	} else if (errno != EEXIST) {
 		fatal("%s cannot be made: %s", o->data, strerror(errno));
+	}
 	fd = open(o->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		fatal("%s cannot be opened: %s", o->data, strerror(errno));
@@ -44,7 +48,7 @@ make_folders(const struct options *o, int data)
 	static const char *const names[] = { "rooms", "direct" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (mkdirat(data, names[i], 0700) != 0 && errno != EEXIST)
+		if (!folder_make(data, names[i]))
 			fatal("%s/%s cannot be made: %s", o->data, names[i], strerror(errno));
 }
 

@@ -50,6 +50,13 @@ void log_shared_init(struct log_shared *s);
 void log_shared_reset(struct log_shared *s);
 
 /*
+ * Makes a folder where it is not there yet, and has the disk keep it: it stands in its parent folder after a loss of
+ * power too. False: errno says why. folder_sync_parent does the latter for a folder that was made already.
+ */
+bool folder_make(int at, const char *path);
+bool folder_sync_parent(int at, const char *path);
+
+/*
  * Opens the log in the folder path below the folder data. With recover the folder is made when it is not there
  * and brought in order, which the first of a server's processes does. False: errno says why.
  */

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { PATH_BYTES = 4096 };
+
 void
 log_shared_init(struct log_shared *s)
 {
@@ -108,10 +110,35 @@ log_map_ends(struct log *l)
 	return l->ends != MAP_FAILED;
 }
 
+bool
+folder_sync_parent(int at, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char parent[PATH_BYTES] = ".";
+	int fd;
+	bool fine;
+
+	if (slash != NULL && !slice_copy(slice_between(path, slash == path ? slash + 1 : slash), parent, sizeof parent)) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	fd = openat(at, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fine = fd >= 0 && fsync(fd) == 0;
+	if (fd >= 0)
+		close(fd);
+	return fine;
+}
+
+bool
+folder_make(int at, const char *path)
+{
+	return (mkdirat(at, path, 0700) == 0 || errno == EEXIST) && folder_sync_parent(at, path);
+}
+
 static bool
 open_files(struct log *l, int data, const char *path, bool make)
 {
-	if (make && mkdirat(data, path, 0700) != 0 && errno != EEXIST)
+	if (make && !folder_make(data, path))
 		return false;
 	l->dir = openat(data, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (l->dir < 0)
