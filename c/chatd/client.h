@@ -56,6 +56,8 @@ struct client {
 	unsigned caps;
 	char pass[SASL_MAX];
 	unsigned failures;  /* of logging in */
+	struct login trying; /* who it says it is */
+	unsigned wait;      /* seconds until it may try again; 0 when it was not refused for that */
 	char reason[LINE_REST_MAX]; /* why it ends, for the rooms that it was in */
 
 	enum sasl_how how;

@@ -23,7 +23,7 @@ static const char usage[] =
     "  --user USER         to become, when started as root\n"
     "  --daemon            into the background, reporting to syslog\n"
     "  --clients N         at once, at most; 512 unless told\n"
-    "  --per-host N        at once from one address, but for this machine's own; 16 unless told\n"
+    "  --per-host N        at once from one address (IPv6: /64), but for this machine's own; 16 unless told\n"
     "  --flood LINES       a second that a client may send for long; the rest waits; 0: no limit; 50 unless told\n"
     "  --replay LINES      that a client that cannot ask for history is shown of a room, at most; 1000 unless told\n"
     "  --accounts-only     nobody without an account\n"

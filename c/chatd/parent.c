@@ -171,10 +171,12 @@ reap(struct parent *p)
 static bool
 crowded(const struct parent *p, const char *host)
 {
+	char network[NET_HOST_MAX + 1];
 	unsigned n = 0;
 
+	net_network(host, network);
 	for (unsigned i = 0; i < table_sessions(); i++)
-		n += atomic_load(&p->t->sessions[i].live) && strcmp(p->t->sessions[i].address, host) == 0;
+		n += atomic_load(&p->t->sessions[i].live) && strcmp(p->t->sessions[i].network, network) == 0;
 	return n >= p->o->per_host;
 }
 

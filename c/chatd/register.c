@@ -228,7 +228,9 @@ check_pass(struct client *c)
 	login = slice_cut(&password, ':');
 	fine = log_in_plain(c, login, password);
 	memset(c->pass, 0, sizeof c->pass);
-	if (!fine)
+	if (!fine && c->wait > 0)
+		numeric(c, 464, ":The login was refused: too many attempts, try again in %u s", c->wait);
+	else if (!fine)
 		numeric(c, 464, ":The name or the password is wrong; PASS takes ACCOUNT:PASSWORD");
 	return fine;
 }

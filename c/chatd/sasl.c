@@ -3,6 +3,7 @@
 
 #include "account.h"
 #include "base64.h"
+#include "clock.h"
 #include "report.h"
 
 #include <errno.h>
@@ -122,15 +123,48 @@ logged_in(struct client *c, const char *name, const char *device)
 	names_release(c->t);
 }
 
+/* Whether somebody may try to log in now; if not, for how long not is in wait. */
+static bool
+may_try(struct client *c, struct slice login)
+{
+	struct slice name = slice_cut(&login, '@');
+
+	c->trying = (struct login){ .name = "" };
+	if (!name_fold(name, c->trying.name, sizeof c->trying.name))
+		c->trying.name[0] = '\0';
+	if (!c->loopback)
+		memcpy(c->trying.network, c->me->network, sizeof c->trying.network);
+	names_take(c->t);
+	c->wait = guess_wait(&c->t->guesses, &c->trying, clock_steady());
+	names_release(c->t);
+	return c->wait == 0;
+}
+
+/* Counts what came of it, and says it again. */
+static bool
+tried(struct client *c, bool right)
+{
+	names_take(c->t);
+	if (right)
+		guess_right(&c->t->guesses, &c->trying, clock_steady());
+	else
+		guess_failed(&c->t->guesses, &c->trying, clock_steady());
+	names_release(c->t);
+	return right;
+}
+
 bool
 log_in_plain(struct client *c, struct slice login, struct slice password)
 {
 	struct account a;
 	char device[DEVICE_MAX + 1];
-	bool known = find(c, login, &a, device);
-	bool proven = account_checkable(password) && verifier_proves(&a.verifier, password);
+	bool known, proven;
 
-	if (!known || !proven)
+	if (!may_try(c, login))
+		return false;
+	known = find(c, login, &a, device);
+	proven = account_checkable(password) && verifier_proves(&a.verifier, password);
+	if (!tried(c, known && proven))
 		return false;
 	logged_in(c, a.name, device);
 	return true;
@@ -146,7 +180,10 @@ end(struct client *c, bool fine)
 		    c->me->user[0] != '\0' ? c->me->user : "*", c->me->host, c->me->account, c->me->account);
 		numeric(c, 903, ":SASL authentication successful");
 	} else {
-		numeric(c, 904, ":SASL authentication failed: the name or the password is wrong");
+		if (c->wait > 0)
+			numeric(c, 904, ":SASL authentication failed: too many attempts, try again in %u s", c->wait);
+		else
+			numeric(c, 904, ":SASL authentication failed: the name or the password is wrong");
 		if (++c->failures >= FAILURES_MAX)
 			close_client(c, "too many failed logins");
 	}
@@ -195,6 +232,10 @@ scram_first(struct client *c, struct slice message)
 		end(c, false);
 		return;
 	}
+	if (!may_try(c, login)) {
+		end(c, false);
+		return;
+	}
 	known = find(c, login, &a, c->me->device);
 	base64_encode(random, sizeof random, own);
 	if (!scram_challenge(&c->scram, &a.verifier, own, text, sizeof text)) {
@@ -213,7 +254,7 @@ scram_last(struct client *c, struct slice message)
 {
 	char text[SCRAM_MESSAGE_MAX];
 
-	if (!scram_finish(&c->scram, message, text, sizeof text) || c->scram_name[0] == '\0') {
+	if (!tried(c, scram_finish(&c->scram, message, text, sizeof text) && c->scram_name[0] != '\0')) {
 		end(c, false);
 		return;
 	}
@@ -283,6 +324,7 @@ command_authenticate(struct client *c, const struct line *l)
 	} else if (slice_is(text, "SCRAM-SHA-256") || (slice_is(text, "PLAIN") && plain_allowed(c))) {
 		c->how = slice_is(text, "PLAIN") ? SASL_PLAIN : SASL_SCRAM;
 		c->scram.step = 0;
+		c->wait = 0;
 		answer(c, "AUTHENTICATE +");
 	} else {
 		numeric(c, 908, "%s :are available SASL mechanisms", plain_allowed(c) ? "PLAIN,SCRAM-SHA-256" : "SCRAM-SHA-256");

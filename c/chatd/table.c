@@ -2,6 +2,7 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "net.h"
 #include "report.h"
 
 #include <errno.h>
@@ -59,6 +60,7 @@ session_claim(struct table *t, const char *address)
 		names_take(t);
 		clear(s);
 		snprintf(s->address, sizeof s->address, "%s", address);
+		net_network(address, s->network);
 		names_release(t);
 		mail_init(&t->boxes[i].mail);
 		atomic_store(&s->live, true);

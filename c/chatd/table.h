@@ -9,6 +9,7 @@
 #ifndef TABLE_H
 #define TABLE_H
 
+#include "guess.h"
 #include "lock.h"
 #include "log.h"
 #include "mail.h"
@@ -75,6 +76,7 @@ struct session {
 	char nick[NICK_MAX + 1], user[USER_MAX + 2];
 	char host[HOST_MAX + 1];       /* as others see it */
 	char address[HOST_MAX + 1];    /* where it comes from */
+	char network[HOST_MAX + 1];    /* and the network that it is counted under */
 	char account[NICK_MAX + 1], device[DEVICE_MAX + 1];
 	char ended[ENDED_MAX + 1];     /* why it is ended from outside, for its rooms; "" when it is not */
 };
@@ -91,6 +93,7 @@ struct table {
 	sem_t came;                    /* posted when a client has come: the keeper sleeps while there is none */
 	struct session sessions[SESSIONS_MAX];
 	struct room rooms[ROOMS_MAX];
+	struct guesses guesses;        /* under names */
 	struct box boxes[SESSIONS_MAX];
 };
 

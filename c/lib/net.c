@@ -115,6 +115,20 @@ net_peer(const struct sockaddr *address, char host[NET_HOST_MAX + 1])
 	snprintf(host, NET_HOST_MAX + 1, "%s%s", fine != NULL && text[0] == ':' ? "0" : "", fine != NULL ? text : "unknown");
 }
 
+void
+net_network(const char *host, char network[NET_HOST_MAX + 1])
+{
+	struct in6_addr in6;
+	char text[INET6_ADDRSTRLEN];
+
+	snprintf(network, NET_HOST_MAX + 1, "%s", host);
+	if (inet_pton(AF_INET6, host, &in6) != 1)
+		return;
+	memset(in6.s6_addr + 8, 0, 8);
+	if (inet_ntop(AF_INET6, &in6, text, sizeof text) != NULL)
+		snprintf(network, NET_HOST_MAX + 1, "%s/64", text);
+}
+
 bool
 net_is_loopback(const struct sockaddr *address)
 {

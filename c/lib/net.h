@@ -21,6 +21,9 @@ void net_nodelay(int fd);
 /* The peer's address as text, fit for a line of IRC: it never begins with ':'. */
 void net_peer(const struct sockaddr *address, char host[NET_HOST_MAX + 1]);
 
+/* The network that an address, as net_peer writes it, is counted under: itself, or the first 64 bits of an IPv6 one, which one customer has. */
+void net_network(const char *host, char network[NET_HOST_MAX + 1]);
+
 bool net_is_loopback(const struct sockaddr *address);
 
 #endif

@@ -24,6 +24,7 @@ void test_marks_of_the_killed(void);
 
 /* talk_login.c */
 void test_login(void);
+void test_guessing(void);
 void test_scram_login(void);
 void test_client(void);
 

@@ -91,6 +91,44 @@ test_login(void)
 	server_remove(&s);
 }
 
+/* Fifty wrong passwords of a name, and the right one is refused too, with what it is; so is PASS. Another name is not. */
+void
+test_guessing(void)
+{
+	server_make(&s, chatd);
+	server_account(&s, "ann", "long password");
+	server_account(&s, "bob", "long password");
+	server_start(&s, arguments);
+	for (int i = 0; i < 50; i++) {
+		if (i % 5 == 0)
+			begin_login(&bob, "eve", "PLAIN");
+		else
+			peer_say(&bob, "AUTHENTICATE PLAIN");
+		plain(&bob, "ann", "\x80"); /* no password can be that: it is not even hashed */
+		peer_expect_without(&bob, " 904 ", "too many");
+		if (i % 5 == 4)
+			peer_close(&bob);
+	}
+	begin_login(&bob, "eve", "PLAIN");
+	plain(&bob, "Ann@desk", "long password");
+	peer_expect(&bob, " 904 ");
+	check(strstr(bob.line, "too many attempts, try again in ") != NULL, "the refusal says what it is: %s", bob.line);
+	peer_say(&bob, "AUTHENTICATE PLAIN");
+	peer_expect(&bob, "AUTHENTICATE +");
+	plain(&bob, "bob", "long password");
+	peer_expect(&bob, " 903 ");
+	peer_close(&bob);
+	peer_connect(&bob, &s);
+	peer_say(&bob, "PASS ann:long password");
+	peer_say(&bob, "NICK x");
+	peer_say(&bob, "USER x 0 * :x");
+	peer_expect(&bob, " 464 ");
+	check(strstr(bob.line, "too many attempts") != NULL, "so does that of PASS: %s", bob.line);
+	peer_close(&bob);
+	check(server_stop(&s) == 0, "the server ends well");
+	server_remove(&s);
+}
+
 struct program {
 	pid_t pid;
 	int in, out;

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "feed.h"
+#include "guess.h"
 #include "lock.h"
 #include "mail.h"
 #include "table.h"
@@ -133,6 +134,55 @@ test_table(void)
 	munmap(t, sizeof *t);
 }
 
+static unsigned
+fail(struct guesses *g, const char *name, const char *network, unsigned times, uint64_t now)
+{
+	struct login l = { .name = "" };
+
+	snprintf(l.name, sizeof l.name, "%s", name);
+	snprintf(l.network, sizeof l.network, "%s", network);
+	for (unsigned i = 0; i < times; i++)
+		if (guess_wait(g, &l, now) == 0)
+			guess_failed(g, &l, now);
+	return guess_wait(g, &l, now);
+}
+
+static void
+test_guesses(void)
+{
+	static struct guesses g;
+	struct login owner = { .name = "ann", .network = "192.0.2.9" };
+	char name[16], network[32];
+
+	guess_right(&g, &owner, 1000);
+	check(fail(&g, "ann", "192.0.2.1", 19, 1000) == 0, "19 logins of a network may fail");
+	check(fail(&g, "ann", "192.0.2.1", 1, 1000) == 6, "after 20 it waits for six seconds");
+	check(fail(&g, "bob", "192.0.2.1", 0, 1000) == 6, "whatever the name");
+	check(fail(&g, "bob", "192.0.2.1", 0, 7000) == 0, "and then one may be tried");
+	for (int i = 2; i < 5; i++) {
+		snprintf(network, sizeof network, "192.0.2.%d", i);
+		fail(&g, "ann", network, 20, 1000);
+	}
+	check(fail(&g, "ann", "192.0.2.8", 0, 1000) > 0, "after 50 of a name another network waits for it too");
+	check(fail(&g, "ann", "192.0.2.9", 0, 1000) == 0, "but not one from which the owner has logged in");
+	check(fail(&g, "bob", "192.0.2.8", 0, 1000) == 0, "nor another name");
+	check(fail(&g, "ann", "", 0, 1000) > 0, "clients of this machine are bounded by name");
+	check(fail(&g, "eve", "", 49, 1000) == 0 && fail(&g, "eve", "", 1, 1000) == 6, "so is one that nobody has");
+	check(fail(&g, "eve", "", 0, 1000000) == 0, "it is forgotten");
+	for (int i = 0; i < 2 * GUESSES_MAX; i++) {
+		snprintf(name, sizeof name, "n%d", i);
+		fail(&g, name, "", 1, 2000000);
+	}
+	check(fail(&g, "last", "", 50, 2000000) == 6, "with no place left the one that is forgotten soonest makes it");
+	for (uint64_t i = 0; i < 3 * KNOWN_EACH; i++) {
+		snprintf(owner.network, sizeof owner.network, "10.0.0.%u", (unsigned)i);
+		guess_right(&g, &owner, 3000000 + i);
+	}
+	fail(&g, "ann", "", 50, 4000000);
+	check(fail(&g, "ann", "10.0.0.47", 0, 4000000) == 0 && fail(&g, "ann", "10.0.0.32", 0, 4000000) == 0, "the last 16 networks of an account are known");
+	check(fail(&g, "ann", "10.0.0.31", 0, 4000000) > 0, "and no others");
+}
+
 void
 test_shared(void)
 {
@@ -140,4 +190,5 @@ test_shared(void)
 	test_mail();
 	test_feed();
 	test_table();
+	test_guesses();
 }

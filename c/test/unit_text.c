@@ -161,7 +161,15 @@ test_addresses(void)
 	char host[NET_HOST_MAX + 1];
 	uint16_t port;
 	static const char *const wrong[] = { "", ":1", "a", "a:", "a:0", "a:65536", "::1:6667", "a:1x" };
+	static const char *const networks[][2] = {
+		{ "192.0.2.1", "192.0.2.1" }, { "192.0.2.2", "192.0.2.2" }, { "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64" },
+		{ "2001:db8:1:2::9", "2001:db8:1:2::/64" }, { "2001:db8:1:3::9", "2001:db8:1:3::/64" }, { "unknown", "unknown" },
+	};
 
+	for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+		net_network(networks[i][0], host);
+		check(strcmp(host, networks[i][1]) == 0, "%s is counted under %s, not %s", networks[i][0], networks[i][1], host);
+	}
 	check(net_parse("127.0.0.1:6667", host, &port) && strcmp(host, "127.0.0.1") == 0 && port == 6667, "an IPv4 address is parted");
 	check(net_parse("[::1]:1", host, &port) && strcmp(host, "::1") == 0 && port == 1, "an IPv6 address is parted");
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
