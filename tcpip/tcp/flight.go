@@ -26,9 +26,9 @@ const (
 
 func (s *sent) len() int { return s.end.Sub(s.seq) }
 
-// cut gives the segments of the piece that lie in a block whole: from the first one's begin to the last one's end. What lies in it in part does not count: who has received
+// segments gives those segments of the piece that lie in a block whole: from the first one's start to the last one's end. What lies in it in part does not count: who has received
 // a part of a segment has not received a segment of ours.
-func (s *sent) cut(b wire.Block) (first, end wire.Seq) {
+func (s *sent) segments(b wire.Block) (first, end wire.Seq) {
 	first, end = s.seq, s.end
 	size := max(int(s.size), 1)
 	if ahead := b.First.Sub(s.seq); ahead > 0 {
@@ -47,7 +47,9 @@ func (s *sent) cut(b wire.Block) (first, end wire.Seq) {
 // was sent again in a queue; what is to be sent again in two queues, each in its order; and slots that the peer has whole are leapt over.
 type flight struct {
 	slots               []slot
-	first               int // of slots that is still there; what is before it was acknowledged
+	cuts                [][]sent // the parts of slots that have some; nil: free
+	free                []int32  // of cuts: which are
+	first               int      // of slots that is still there; what is before it was acknowledged
 	bytes, sacked, lost int
 
 	fresh  int      // in slots before it, what was sent once is lost, or there
@@ -58,20 +60,20 @@ type flight struct {
 // slot is what was sent at once.
 type slot struct {
 	sent
-	leap  int32   // of one that the peer has whole: so many slots further on is the next that may not be so
-	parts *[]sent // nil: it is all alike
+	leap int32 // of one that the peer has whole: so many slots further on is the next that may not be so
+	cut  int32 // one more than where its parts are in cuts; 0: it is all alike. An index, so that slots are nothing to the collector
 }
 
 // whole reports whether the peer has all of it.
-func (s *slot) whole() bool { return s.parts == nil && s.state == sacked }
+func (s *slot) whole() bool { return s.cut == 0 && s.state == sacked }
 
 // place is one of a slot's pieces.
 type place struct{ slot, part int }
 
 // piece is the piece at a place.
 func (f *flight) piece(p place) *sent {
-	if s := &f.slots[p.slot]; s.parts != nil {
-		return &(*s.parts)[p.part]
+	if s := &f.slots[p.slot]; s.cut > 0 {
+		return &f.cuts[s.cut-1][p.part]
 	}
 	return &f.slots[p.slot].sent
 }
@@ -91,14 +93,17 @@ const (
 	mostSends = 4096 // tiny ones under way at once
 	tinySend  = 512  // bytes that they have at most, on average
 	keptSlots = 4    // that an idle connection keeps room for
+	mostGrown = 28   // that there is room for at once when these are too few
 )
 
 // push notes a piece that is sent for the first time.
 func (f *flight) push(s sent) {
 	if f.first > 64 && f.first > len(f.slots)/2 {
-		n := copy(f.slots, f.slots[f.first:])
-		clear(f.slots[n:])
-		f.slots, f.fresh, f.first = f.slots[:n], max(0, f.fresh-f.first), 0
+		f.slots = f.slots[:copy(f.slots, f.slots[f.first:])]
+		f.fresh, f.first = max(0, f.fresh-f.first), 0
+	}
+	if n := len(f.slots); n == cap(f.slots) && n >= keptSlots {
+		f.slots = slices.Grow(f.slots, max(n, mostGrown))
 	}
 	f.slots = append(f.slots, slot{sent: s})
 	f.count(&s, 1)
@@ -142,44 +147,71 @@ func (f *flight) sentAgain(s *sent, size int, now Time) {
 // split cuts the piece at a place into two; the first is at the place then.
 func (f *flight) split(p place, at wire.Seq) {
 	s := &f.slots[p.slot]
-	if s.parts == nil {
-		s.parts = &[]sent{s.sent}
+	if s.cut == 0 {
+		f.divide(s)
 	}
-	*s.parts = slices.Insert(*s.parts, p.part+1, (*s.parts)[p.part])
-	(*s.parts)[p.part].end, (*s.parts)[p.part+1].seq = at, at
+	parts := &f.cuts[s.cut-1]
+	*parts = slices.Insert(*parts, p.part+1, (*parts)[p.part])
+	(*parts)[p.part].end, (*parts)[p.part+1].seq = at, at
+}
+
+// divide gives a slot parts, one as yet.
+func (f *flight) divide(s *slot) {
+	if n := len(f.free); n > 0 {
+		s.cut, f.free = f.free[n-1], f.free[:n-1]
+	} else {
+		f.cuts = append(f.cuts, nil)
+		s.cut = int32(len(f.cuts))
+	}
+	f.cuts[s.cut-1] = []sent{s.sent}
+}
+
+// unite has a slot have no parts.
+func (f *flight) unite(s *slot) {
+	f.cuts[s.cut-1] = nil
+	f.free = append(f.free, s.cut)
+	s.cut = 0
 }
 
 // acknowledge takes off what lies before una, telling of each piece before it goes.
 func (f *flight) acknowledge(una wire.Seq, tell func(*sent)) {
 	for ; !f.empty() && f.slots[f.first].seq.Less(una); f.first++ {
 		s := &f.slots[f.first]
-		for s.parts != nil && len(*s.parts) > 0 && (*s.parts)[0].end.LessEq(una) {
-			f.take(&(*s.parts)[0], tell)
-			*s.parts = (*s.parts)[1:]
+		if s.cut > 0 {
+			parts := &f.cuts[s.cut-1]
+			for len(*parts) > 0 && (*parts)[0].end.LessEq(una) {
+				f.take(&(*parts)[0], tell)
+				*parts = (*parts)[1:]
+			}
 		}
 		if una.Less(s.end) {
 			f.trim(s, una, tell)
 			return
 		}
-		if s.parts == nil {
-			f.take(&s.sent, tell)
+		if s.cut > 0 {
+			f.unite(s)
+			continue
 		}
-		s.parts = nil
+		f.take(&s.sent, tell)
 	}
 	f.fresh = max(f.fresh, f.first)
-	if f.empty() {
-		*f = flight{slots: f.slots[:0]}
-		if cap(f.slots) > keptSlots {
-			f.slots = nil
-		}
+	if !f.empty() {
+		return
+	}
+	f.slots, f.first, f.fresh = f.slots[:0], 0, 0
+	if f.cuts != nil || f.resent.all != nil || f.missed[0].all != nil || f.missed[1].all != nil {
+		f.cuts, f.free, f.resent, f.missed = nil, nil, spans{}, [2]spans{}
+	}
+	if cap(f.slots) > keptSlots {
+		f.slots = nil
 	}
 }
 
 // trim takes off what lies before una of a slot that it lies in.
 func (f *flight) trim(s *slot, una wire.Seq, tell func(*sent)) {
 	p := &s.sent
-	if s.parts != nil {
-		p = &(*s.parts)[0]
+	if s.cut > 0 {
+		p = &f.cuts[s.cut-1][0]
 	}
 	if before := *p; before.seq.Less(una) {
 		before.end = una
@@ -231,7 +263,7 @@ func (f *flight) sackSlot(i int, b wire.Block, tell func(*sent)) {
 	s := &f.slots[i]
 	for at := (place{i, 0}); at.part < f.parts(i); at.part++ {
 		p := f.piece(at)
-		first, end := p.cut(b)
+		first, end := p.segments(b)
 		if p.state == sacked || end.LessEq(first) {
 			continue
 		}
@@ -245,30 +277,32 @@ func (f *flight) sackSlot(i int, b wire.Block, tell func(*sent)) {
 		tell(f.piece(at))
 		f.mark(f.piece(at), sacked)
 	}
-	if s.parts != nil {
+	if s.cut > 0 {
 		f.join(s)
 	}
 }
 
 // parts is how many pieces a slot is of.
 func (f *flight) parts(i int) int {
-	if f.slots[i].parts == nil {
-		return 1
+	if s := &f.slots[i]; s.cut > 0 {
+		return len(f.cuts[s.cut-1])
 	}
-	return len(*f.slots[i].parts)
+	return 1
 }
 
 // join makes one of parts that touch and that the peer has.
 func (f *flight) join(s *slot) {
-	all := (*s.parts)[:1]
-	for _, p := range (*s.parts)[1:] {
+	parts := f.cuts[s.cut-1]
+	all := parts[:1]
+	for _, p := range parts[1:] {
 		if last := &all[len(all)-1]; last.state == sacked && p.state == sacked {
 			last.end = p.end
 			continue
 		}
 		all = append(all, p)
 	}
-	if *s.parts = all; len(all) == 1 {
-		s.sent, s.parts = all[0], nil
+	if f.cuts[s.cut-1] = all; len(all) == 1 {
+		s.sent = all[0]
+		f.unite(s)
 	}
 }
