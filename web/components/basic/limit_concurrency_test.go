@@ -3,6 +3,7 @@ package basic_test
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"weir/flow"
@@ -72,4 +73,38 @@ func TestLimitConcurrency(t *testing.T) {
 	})
 	c, err := basic.LimitConcurrency(basic.LimitConcurrencyConfig{})
 	wantError(t, c, err, "limit_concurrency: max is 0")
+}
+
+func TestOneClientTakesHalfOfTheConcurrency(t *testing.T) {
+	entered, leave := make(chan struct{}, 4), make(chan struct{}) // from the source; closed by the test
+	slow := web.Source(func(*web.Conn) web.Body {
+		entered <- struct{}{}
+		<-leave
+		return web.String("slow")
+	})
+	h, err := web.New(web.Chain(must(basic.LimitConcurrency(basic.LimitConcurrencyConfig{Max: 2})), slow), web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	ask := func(from string) int {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = from
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	ended := make(chan int, 2) // from those that are let in to the test, one each
+	go func() { ended <- ask("192.0.2.1:1") }()
+	<-entered
+	if got := ask("192.0.2.1:2"); got != 503 {
+		t.Errorf("a second of the same client: got %d, want 503", got)
+	}
+	go func() { ended <- ask("192.0.2.2:1") }()
+	<-entered
+	close(leave)
+	for range 2 {
+		if got := <-ended; got != 200 {
+			t.Errorf("who was let in: got %d, want 200", got)
+		}
+	}
 }

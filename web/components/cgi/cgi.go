@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"weir/web"
+	"weir/web/components/internal/share"
 	"weir/web/components/internal/unit"
 )
 
@@ -54,8 +54,8 @@ type Config struct {
 	// Queue is how many exchanges may wait for that. 0: four times Width.
 	Queue int `hcl:"queue,optional"`
 
-	// MaxRunning is how many programs may run at once, those included whose bodies are on their way to slow clients; beyond, the
-	// answer is 503. 0: four times Width.
+	// MaxRunning is how many programs may run at once, those included whose bodies are on their way to slow clients, and half of them for one
+	// client's address, but for loopback; beyond, the answer is 503. 0: four times Width.
 	MaxRunning int `hcl:"max_running,optional"`
 
 	// Stderr gets what programs write to their standard error, a piece at a time, one after the other. Nil: only the end of it is kept, for errors.
@@ -72,7 +72,7 @@ type CGI struct {
 	env    []string
 	limits
 	stderr  io.Writer
-	running atomic.Int64
+	running *share.Limit
 }
 
 // Why there is no program for a request.
@@ -97,6 +97,7 @@ func New(cfg Config) (web.Component, error) {
 	}
 	g.Width = cmp.Or(cfg.Width, 16)
 	g.MaxRunning = cmp.Or(cfg.MaxRunning, 4*g.Width)
+	g.running = share.New(g.MaxRunning)
 	env := map[string]string{"PATH": defaultPath}
 	maps.Copy(env, cfg.Env)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -199,15 +200,14 @@ func (g *CGI) Handle(c *web.Conn) {
 		c.Reply(http.StatusNotFound)
 		return
 	}
-	if n := g.running.Add(1); n > int64(g.MaxRunning) {
-		g.running.Add(-1)
+	if !g.running.Enter(c.RemoteAddr()) {
 		c.Answer(c.Fail(http.StatusServiceUnavailable, errBusy))
 		c.SetHeader("Retry-After", "1")
 		return
 	}
 	in, ok := takeInput(c, g.maxInput)
 	if !ok {
-		g.running.Add(-1)
+		g.running.Leave(c.RemoteAddr())
 		return
 	}
 	defer in.close() // the program has its own
@@ -236,23 +236,24 @@ func noTunnel(c *web.Conn) bool {
 func (g *CGI) start(c *web.Conn, cmd *exec.Cmd, said *tail) {
 	p, err := start(c.Context(), g.timeout, cmd)
 	if err != nil {
-		g.running.Add(-1)
+		g.running.Leave(c.RemoteAddr())
 		c.Answer(c.Fail(http.StatusInternalServerError, fmt.Errorf("cgi: %s can't be started: %w", cmd.Path, err)))
 		return
 	}
-	r := &run{ReadCloser: counted{p, &g.running}, name: "cgi: " + cmd.Path, said: said, exit: p.exit, settle: p.settle}
+	r := &run{ReadCloser: counted{p, g.running, c.RemoteAddr()}, name: "cgi: " + cmd.Path, said: said, exit: p.exit, settle: p.settle}
 	r.answer(c, g.maxHead)
 }
 
 // counted is a process that is one of those that run.
 type counted struct {
 	*process
-	running *atomic.Int64
+	running *share.Limit
+	client  string // its address
 }
 
 // Close implements [io.Closer].
 func (r counted) Close() error {
-	defer r.running.Add(-1)
+	defer r.running.Leave(r.client)
 	return r.process.Close()
 }
 
@@ -270,7 +271,7 @@ func (g *CGI) find(urlPath string) (place, bool) {
 }
 
 // Running is how many programs run. It may be called from any goroutine.
-func (g *CGI) Running() int { return int(g.running.Load()) }
+func (g *CGI) Running() int { return g.running.Inside() }
 
 // Close lets go of the folder. Programs that run end with their exchanges. It may be called several times.
 func (g *CGI) Close() error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/components/internal/share"
 )
 
 // errFull is why a client is answered by 503.
@@ -19,8 +20,8 @@ const drain = 15 * time.Second
 
 // ends are the clients of a component that are connected.
 type ends struct {
-	name string
-	max  int // 0: as many as come
+	name  string
+	limit *share.Limit // nil: as many as come
 
 	stopping context.Context // ends with Close
 	stop     context.CancelFunc
@@ -34,7 +35,10 @@ func newEnds(name string, maxOpen int) (*ends, error) {
 	if maxOpen < 0 {
 		return nil, fmt.Errorf("events: max_open is %d: write how many clients may be connected at once, or 0 for any number", maxOpen)
 	}
-	e := &ends{name: name, max: maxOpen}
+	e := &ends{name: name}
+	if maxOpen > 0 {
+		e.limit = share.New(maxOpen)
+	}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	return e, nil
 }
@@ -43,12 +47,15 @@ func newEnds(name string, maxOpen int) (*ends, error) {
 func (e *ends) enter(c *web.Conn) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.stopping.Err() != nil || e.max > 0 && e.open >= e.max {
+	if e.stopping.Err() != nil || e.limit != nil && !e.limit.Enter(c.RemoteAddr()) {
 		c.Answer(c.Fail(http.StatusServiceUnavailable, errFull))
 		c.SetHeader("Retry-After", "5")
 		return false
 	}
 	e.open++
+	if e.limit != nil {
+		c.After(func(c *web.Conn) { e.limit.Leave(c.RemoteAddr()) })
+	}
 	return true
 }
 

@@ -21,7 +21,7 @@ type SSEConfig struct {
 	// Retry is how long a client waits before it comes again, told at the beginning. Empty: as the client likes.
 	Retry string `hcl:"retry,optional"`
 
-	// MaxOpen is how many may be connected at once; to others the answer is 503. 0: any number.
+	// MaxOpen is how many may be connected at once; half of them from one address, but for loopback; to others the answer is 503. 0: any number.
 	MaxOpen int `hcl:"max_open,optional"`
 }
 

@@ -30,7 +30,7 @@ type WebSocketConfig struct {
 	// Ping is the time between pings; a client that does not answer one in as long again has gone. Empty: "30s"; "0s": there are none.
 	Ping string `hcl:"ping,optional"`
 
-	// MaxOpen is how many may be connected at once; to others the answer is 503. 0: any number.
+	// MaxOpen is how many may be connected at once; half of them from one address, but for loopback; to others the answer is 503. 0: any number.
 	MaxOpen int `hcl:"max_open,optional"`
 }
 

@@ -1,0 +1,37 @@
+package share_test
+
+import (
+	"testing"
+
+	"weir/web/components/internal/share"
+)
+
+func TestOneClientLeavesHalfToOthers(t *testing.T) {
+	l := share.New(4)
+	for i, step := range []struct {
+		from string
+		in   bool
+	}{
+		{"[2001:db8::1]:1", true}, {"[2001:db8::2]:1", true}, {"[2001:db8::3]:1", false}, // one network
+		{"192.0.2.1:1", true}, {"127.0.0.1:1", true}, {"192.0.2.2:1", false}, // all is taken
+	} {
+		if got := l.Enter(step.from); got != step.in {
+			t.Errorf("step %d, %s: got %v, want %v", i, step.from, got, step.in)
+		}
+	}
+	l.Leave("[2001:db8::2]:1")
+	if !l.Enter("[2001:db8::9]:1") {
+		t.Error("a client that has left one may not take another")
+	}
+	for _, from := range []string{"[2001:db8::1]:1", "[2001:db8::9]:1", "192.0.2.1:1", "127.0.0.1:1"} {
+		l.Leave(from)
+	}
+	if n := l.Inside(); n != 0 {
+		t.Errorf("%d are in, want none", n)
+	}
+	for range 4 {
+		if !l.Enter("127.0.0.1:1") {
+			t.Error("loopback may not take all")
+		}
+	}
+}
