@@ -47,6 +47,9 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, 
 	if err == nil {
 		metrics, err = watchHost(ctx, c.onStack.Metrics, machine, t)
 	}
+	if err == nil {
+		err = machine.DropPrivileges()
+	}
 	if err != nil {
 		return errors.Join(err, machine.Close())
 	}

@@ -57,6 +57,9 @@ Without root, on a device that was made for you:
   sudo ip link set weir0 up
   weir stack up --addr 10.0.0.2/24
 
+Once the host is up, the process has no capabilities in effect, on Linux: root reads root's files then, and those that everybody may read.
+To remove at the end what --setup has made, it keeps CAP_NET_ADMIN permitted, and with --namespace CAP_SYS_ADMIN.
+
 --setup leaves things as they were, also after errors. Where the process was killed, remove the device by ip link del weir0.
 
 Exit status: 0 ended, 1 it couldn't be done or the device went away, 2 bad flags.`
@@ -136,6 +139,9 @@ func (c *stackUpCmd) Run(ctx context.Context, t *terminal) (err error) {
 		return err
 	}
 	metrics, err := watchHost(ctx, c.Metrics, h, t)
+	if err == nil {
+		err = h.DropPrivileges()
+	}
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}

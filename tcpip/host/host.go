@@ -96,6 +96,7 @@ type Host struct {
 
 	listeners []net.Listener // of the services, in their order; nil for those of sessions
 	capture   bool           // the file was made
+	dropped   bool           // DropPrivileges was called
 	undo      []func() error // what Close does, the last one first
 	once      sync.Once
 	err       error // Close's
@@ -283,7 +284,7 @@ func (h *Host) tell(ctx context.Context) {
 // more than once.
 func (h *Host) Close() error {
 	h.once.Do(func() {
-		var errs []error
+		errs := []error{h.regain()}
 		for n := len(h.undo) - 1; n >= 0; n-- {
 			errs = append(errs, h.undo[n]())
 		}
