@@ -128,8 +128,7 @@ func serverBans(s *stateServer, _ *client) (func(int) bool, error) {
 
 // marker says something and moves the marker behind it. The number that is acknowledged is that of what was said.
 func marker(_ *stateServer, it *item) bool {
-	n := it.sent + 1
-	it.sent = n
+	n := it.next()
 	if it.client.say(fmt.Sprintf("PRIVMSG #state :said %d", n), "MARKREAD #state timestamp=2100-01-01T00:00:00.000Z") != nil {
 		return false
 	}
@@ -138,8 +137,11 @@ func marker(_ *stateServer, it *item) bool {
 		if err != nil {
 			return false
 		}
-		if strings.Contains(line, " MARKREAD #state timestamp=") {
-			it.acked = n
+		if strings.Contains(line, " 404 ") || strings.Contains(line, " FAIL ") {
+			it.refused = line
+		}
+		if strings.Contains(line, " MARKREAD #state ") || strings.Contains(line, "FAIL MARKREAD ") {
+			it.answered(n)
 			return true
 		}
 	}
@@ -177,13 +179,12 @@ func markers(s *stateServer, _ *client) (func(int) bool, error) {
 
 // register makes an account by a connection of its own.
 func register(s *stateServer, it *item) bool {
-	n := it.sent + 1
 	c, err := dial(s.addr, "new")
 	if err != nil {
 		return false
 	}
 	defer c.conn.Close()
-	it.sent = n
+	n := it.next()
 	if c.comeIn(fmt.Sprintf("new%d", n), "") != nil || c.say(fmt.Sprintf("REGISTER new%d * %s", n, statePassword)) != nil {
 		return false
 	}
@@ -192,8 +193,11 @@ func register(s *stateServer, it *item) bool {
 		if err != nil {
 			return false
 		}
-		if strings.Contains(line, "REGISTER SUCCESS") {
-			it.acked = n
+		if strings.Contains(line, " FAIL ") {
+			it.refused = line
+		}
+		if strings.Contains(line, " FAIL ") || strings.Contains(line, "REGISTER SUCCESS") {
+			it.answered(n)
 			return true
 		}
 	}
@@ -222,8 +226,7 @@ func accounts(s *stateServer, _ *client) (func(int) bool, error) {
 func content(n int) string { return fmt.Sprintf("this is file number %d\n", n) }
 
 func upload(s *stateServer, it *item) bool {
-	n := it.sent + 1
-	it.sent = n
+	n := it.next()
 	r, err := http.NewRequest(http.MethodPost, "http://"+s.web+"/upload", strings.NewReader(content(n)))
 	if err != nil {
 		panic(err)
@@ -238,9 +241,9 @@ func upload(s *stateServer, it *item) bool {
 	}
 	answer.Body.Close()
 	if answer.StatusCode != http.StatusCreated {
-		panic(answer.Status)
+		it.refused = answer.Status
 	}
-	it.acked = n
+	it.answered(n)
 	return true
 }
 

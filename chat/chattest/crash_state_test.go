@@ -135,6 +135,9 @@ func (s *stateServer) changeUntilKilled(t *testing.T, items []*item, round int, 
 		changing.Go(func() {
 			defer over()
 			for it.change(s, it) {
+				if it.refused != "" {
+					t.Errorf("%s: number %d was refused: %s", it.name, it.sent, it.refused)
+				}
 				if heard.Add(1) >= enough {
 					over()
 				}
@@ -193,7 +196,8 @@ func (s *stateServer) tidy(t *testing.T) {
 // item is a part of the state that is changed again and again, to number 1, 2, 3...
 type item struct {
 	name, room          string
-	sent, acked, before int // the number that was asked for, and acknowledged, last; acked when the round began
+	sent, acked, before int    // the number that was asked for, and acknowledged, last; acked when the round began
+	refused             string // what the last change was answered, if it was refused
 	client              *client
 	seen                string // what read found
 
@@ -213,8 +217,7 @@ func (it *item) device() string {
 // by changes by a command, which is acknowledged by a line that has a text in it or, every second time, by a PONG.
 func by(command, acknowledged func(n int) string) func(*stateServer, *item) bool {
 	return func(_ *stateServer, it *item) bool {
-		n := it.sent + 1
-		it.sent = n
+		n := it.next()
 		sought := acknowledged(n)
 		lines := []string{command(n)}
 		if n%2 == 0 {
@@ -230,12 +233,26 @@ func by(command, acknowledged func(n int) string) func(*stateServer, *item) bool
 				return false
 			}
 			if strings.Contains(line, " FAIL ") {
-				panic(it.name + ": " + line)
+				it.refused = line
 			}
-			if strings.Contains(line+" ", sought) {
-				it.acked = n
+			if strings.Contains(line+" ", sought) || it.refused != "" && n%2 == 1 {
+				it.answered(n)
 				return true
 			}
 		}
+	}
+}
+
+// next is the number that is asked for now.
+func (it *item) next() int {
+	it.sent++
+	it.refused = ""
+	return it.sent
+}
+
+// answered notes the answer to a number.
+func (it *item) answered(n int) {
+	if it.refused == "" {
+		it.acked = n
 	}
 }

@@ -1,0 +1,125 @@
+//go:build linux
+
+package chattest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"weir/internal/testsize"
+)
+
+const (
+	fullDisk  = "size=12m" // of the disk: the index for searching has some of it
+	fullTries = 50         // to have a change refused; what removes files meanwhile makes room
+)
+
+// On a full disk every change of state is refused to whoever asks for it, and nothing of it is left: not for those who look, and not after a
+// kill and a start with room on the disk. What was acknowledged before holds.
+func TestWhatAFullDiskRefusesIsRefusedWithoutATrace(t *testing.T) {
+	rounds := testsize.Of(t, "WEIR_CHATTEST_FULL", 1)
+	data := smallDisk(t)
+	s := newStateServer(t, programs()[0], data)
+	if s.command[0] != "weir" {
+		t.Skipf("%s has no such state", s.name)
+	}
+	items := s.items()
+	filler := &filler{path: filepath.Join(data, "filler")}
+	for range rounds {
+		bob := s.logIn(t, "bob", "bob", stateRoom)
+		for _, it := range items {
+			it.client = s.logIn(t, "ann", it.device(), it.room)
+			if !it.change(s, it) || it.refused != "" {
+				t.Fatalf("%s: with room on the disk it is refused: %q", it.name, it.refused)
+			}
+		}
+		for _, it := range items {
+			s.refuseOnFull(t, it, filler)
+		}
+		if err := s.kill(); err != nil {
+			t.Fatal(err)
+		}
+		bob.conn.Close()
+		filler.empty(t)
+		s.mustRestart(t)
+		s.judge(t, items)
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+}
+
+// refuseOnFull has the disk full, and a change refused: then what was is still so.
+func (s *stateServer) refuseOnFull(t *testing.T, it *item, f *filler) {
+	t.Helper()
+	for range fullTries {
+		f.fill(t)
+		if !it.change(s, it) {
+			t.Fatalf("%s: the connection ended on a full disk", it.name)
+		}
+		if it.refused != "" {
+			break
+		}
+	}
+	if it.refused == "" {
+		t.Errorf("%s: nothing of it is refused on a full disk", it.name)
+		return
+	}
+	if it.sent != it.acked+1 {
+		t.Errorf("%s: number %d is refused behind number %d", it.name, it.sent, it.acked)
+	}
+	it.sent = it.acked // judge has no other hold from now on
+	fits, err := it.read(s, it.client)
+	if err != nil || !fits(it.acked) {
+		t.Errorf("%s: after %q it is not number %d any more: %s %v", it.name, it.refused, it.acked, it.seen, err)
+	}
+}
+
+// smallDisk is a folder on a disk of its own that is soon full.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a small disk")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("weir-chattest", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fullDisk); err != nil {
+		t.Skipf("a small disk cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// filler is a file that takes all the room there is.
+type filler struct{ path string }
+
+func (f *filler) fill(t *testing.T) {
+	t.Helper()
+	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for size := 1 << 20; size > 0; {
+		_, err := file.Write(make([]byte, size))
+		switch {
+		case errors.Is(err, syscall.ENOSPC):
+			size /= 4
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+}
+
+func (f *filler) empty(t *testing.T) {
+	t.Helper()
+	if err := os.Remove(f.path); err != nil {
+		t.Fatal(err)
+	}
+}
