@@ -3,7 +3,6 @@ package host
 import (
 	"net/http"
 
-	"weir/chat/front"
 	"weir/chat/page"
 	"weir/web/server"
 )
@@ -31,7 +30,7 @@ func (h *Host) openWeb(c *Config) (err error) {
 				return err
 			}
 		}
-		s, err := server.New(handler, server.Config{Listener: l, TLS: h.webTLS(c), Drain: c.drain(), ErrorLog: h.webError})
+		s, err := server.New(handler, server.Config{Listener: l, TLS: h.webTLS(c), Drain: c.drain(), Trusted: c.Web.Proxies, MaxConnsPerClient: c.webEach(), ErrorLog: h.webError})
 		if err != nil {
 			l.Close()
 			return err
@@ -45,8 +44,16 @@ func (h *Host) openWeb(c *Config) (err error) {
 func (h *Host) site(c *Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", h.page)
-	proxies, _ := front.ParseProxies(c.Web.Proxies) // Check has seen them
-	return proxies.Forwarded(mux)
+	return mux
+}
+
+// webEach is how many connections browsers of one address may have open: twice as many as it may have in the chat, because a page takes some
+// besides. Proxies have no such limit.
+func (c *Config) webEach() int {
+	if c.Limits.PerAddress == 0 {
+		return 128
+	}
+	return 2 * c.Limits.PerAddress
 }
 
 func (h *Host) webError(line string) { h.log.Warn("web", "error", line) }
