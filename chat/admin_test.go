@@ -64,7 +64,7 @@ func TestARoomThatNobodyIsInIsChanged(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	s.account("ann", "secret of ann", account.Member)
 	c := s.user("bob")
-	c.send("JOIN #a")
+	c.send("JOIN #a", "PRIVMSG #a :so that it stays")
 	c.settled()
 	s.halt()
 	s.run()

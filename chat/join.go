@@ -2,8 +2,10 @@ package chat
 
 import (
 	"errors"
+	"net/netip"
 	"strings"
 
+	"weir/chat/internal/lobby"
 	"weir/chat/irc"
 )
 
@@ -32,22 +34,15 @@ var errRoomName = errors.New("a name begins with #, and has no space, comma or w
 
 // join joins a room. It runs at the desk.
 func (s *session) join(name, key string) {
-	var r *room
-	err := errRoomName
-	var elsewhere *renamedError
-	if irc.ValidRoom(name) {
-		r, err = s.svc.openRoom(name)
-		if errors.As(err, &elsewhere) {
-			r, err = s.svc.openRoom(elsewhere.now)
-		}
-	}
+	r, elsewhere, err := s.openToJoin(name)
 	if err == nil {
+		defer s.cameIn(r)
 		err = s.found(r, key)
 	}
 	var seats []*seat
 	s.svc.locked(func() {
 		switch {
-		case s.gone || s.user == nil:
+		case s.gone || s.user == nil || err == errTold:
 		case err != nil:
 			s.num(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel: "+publicError(err))
 		case elsewhere != nil && !s.redirected(name, r):
@@ -66,6 +61,48 @@ func (s *session) join(name, key string) {
 	})
 	for _, seat := range seats[1:] {
 		s.svc.bringIn(seat)
+	}
+}
+
+// openToJoin opens a room of a name, or of the name that it has now. Who has it calls cameIn.
+func (s *session) openToJoin(name string) (r *room, elsewhere *renamedError, err error) {
+	if !irc.ValidRoom(name) {
+		return nil, nil, errRoomName
+	}
+	guest, full := netip.Prefix{}, false
+	s.svc.locked(func() {
+		if s.user == nil || s.gone {
+			return
+		}
+		if full = len(s.user.rooms) >= s.svc.opts().UserRooms && s.svc.rooms[irc.Fold(name)] == nil; full {
+			s.num(irc.ErrTooManyChannels, irc.Cut(name, irc.MaxRoom), "You have joined too many channels")
+		}
+		if s.user.account == "" && !s.peer.local() {
+			guest = lobby.Network(s.peer.Addr)
+		}
+	})
+	if full {
+		return nil, nil, errTold
+	}
+	r, err = s.svc.openToCome(name, guest)
+	if errors.As(err, &elsewhere) {
+		r, err = s.svc.openToCome(elsewhere.now, guest)
+	}
+	return r, elsewhere, err
+}
+
+// errTold is of somebody who was told already.
+var errTold = errors.New("chat: told")
+
+// cameIn ends a join, whatever became of it. A room that was opened for nobody is closed.
+func (s *session) cameIn(r *room) {
+	empty := false
+	s.svc.locked(func() {
+		r.coming--
+		empty = r.coming == 0 && len(r.members) == 0
+	})
+	if empty {
+		s.svc.closeBlank(r)
 	}
 }
 

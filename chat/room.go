@@ -3,6 +3,7 @@ package chat
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,8 @@ type room struct {
 	path     string // of its state file
 	members  map[*user]*member
 	renamed  time.Time         // when it got its name, if that was since it was opened
+	guest    netip.Prefix      // the network of the guest who had it opened; zero: somebody else
+	coming   int               // joins under way: it is not closed before they end
 	deleted  bool              // by an administrator: nobody may enter
 	metadata map[string]string // see metadata.go
 }
@@ -65,29 +68,43 @@ func (r *room) remove(u *user) {
 	}
 }
 
-var errRooms = errors.New("there are as many rooms as there may be")
+var (
+	errRooms      = errors.New("there are as many rooms as there may be")
+	errGuestRooms = errors.New("guests from your address have as many rooms open as they may: log in, or join one of them")
+)
 
 // openRoom is the room of a name; it is made if it is not there. It waits for the disk, and must not be called
 // with the lock.
 func (s *Service) openRoom(name string) (*room, error) {
+	r, err := s.openToCome(name, netip.Prefix{})
+	if err == nil {
+		s.locked(func() { r.coming-- })
+	}
+	return r, err
+}
+
+// openToCome is openRoom for somebody who comes in: see cameIn. Guests of a network, as package lobby counts, have only so many rooms opened;
+// the zero value is for others.
+func (s *Service) openToCome(name string, guest netip.Prefix) (*room, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.mu.Lock()
-	r, full := s.rooms[irc.Fold(name)], len(s.rooms)+len(s.directs) >= s.opts().MaxRooms
+	r, full := s.rooms[irc.Fold(name)], s.mayOpen(guest)
 	if r != nil {
 		r.used = s.o.Now() // so that it is not closed before it is
+		r.coming++
 	}
 	s.mu.Unlock()
 	switch {
 	case r != nil:
 		return r, nil
-	case full:
-		return nil, errRooms
+	case full != nil:
+		return nil, full
 	}
 	if now, ok := data.Renamed(s.dir, name); ok {
 		return nil, &renamedError{now}
 	}
-	r = &room{members: map[*user]*member{}, settings: newSettings(s.o.Now())}
+	r = &room{members: map[*user]*member{}, settings: newSettings(s.o.Now()), guest: guest, coming: 1}
 	if err := s.openFeed(&r.feed, filepath.Join(data.Rooms, data.Folder(name)), name); err != nil {
 		return nil, err
 	}
@@ -106,6 +123,48 @@ func (s *Service) openRoom(name string) (*room, error) {
 	s.rooms[irc.Fold(r.name)] = r
 	s.mu.Unlock()
 	return r, nil
+}
+
+// mayOpen says why no further room can be opened. The caller holds the lock.
+func (s *Service) mayOpen(guest netip.Prefix) error {
+	if len(s.rooms)+len(s.directs) >= s.opts().MaxRooms {
+		return errRooms
+	}
+	if !guest.IsValid() {
+		return nil
+	}
+	n := 0
+	for _, r := range s.rooms {
+		if r.guest == guest {
+			n++
+		}
+	}
+	if n >= s.opts().UserRooms { // as many as one account may be in
+		return errGuestRooms
+	}
+	return nil
+}
+
+// closeBlank closes a room that nobody is in and in which nothing ever was, and removes its folder. Where somebody is coming in, it is
+// left to closeIdle. It must not be called with the lock.
+func (s *Service) closeBlank(r *room) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	blank := false
+	s.locked(func() {
+		blank = r.coming == 0 && len(r.members) == 0 && len(r.seats) == 0 && len(r.pending) == 0 && !r.queued && !r.stateless &&
+			s.frozen == nil && s.rooms[irc.Fold(r.name)] == r && r.isBlank()
+		if blank {
+			delete(s.rooms, irc.Fold(r.name))
+		}
+	})
+	if !blank {
+		return
+	}
+	if err := r.log.Close(); err != nil {
+		s.o.Log.Error("a log cannot be closed", "log", r.feed.key, "error", err)
+	}
+	r.removeBlank()
 }
 
 func (s *Service) statePath(name string) string {
@@ -128,18 +187,27 @@ func (s *Service) openFeed(f *feed, dir, name string) error {
 	return nil
 }
 
-// removeBlank removes the folder of a conversation that was opened, and in which nothing ever was said or set. Its log is closed, and Service.opening held.
-func (f *feed) removeBlank() {
+// isBlank says whether in a conversation nothing ever was said or set.
+func (f *feed) isBlank() bool {
 	if f.log.Committed() > 0 || f.log.First() > 0 {
-		return
+		return false
 	}
-	dir := filepath.Join(f.svc.dir, filepath.FromSlash(f.path()))
 	for _, kept := range []string{"state", "metadata"} {
-		if _, err := os.Lstat(filepath.Join(dir, kept)); !errors.Is(err, os.ErrNotExist) {
-			return
+		if _, err := os.Lstat(filepath.Join(f.folder(), kept)); !errors.Is(err, os.ErrNotExist) {
+			return false
 		}
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	return true
+}
+
+func (f *feed) folder() string { return filepath.Join(f.svc.dir, filepath.FromSlash(f.path())) }
+
+// removeBlank removes the folder of a conversation that was opened, and in which nothing ever was said or set. Its log is closed, and Service.opening held.
+func (f *feed) removeBlank() {
+	if !f.isBlank() {
+		return
+	}
+	if err := os.RemoveAll(f.folder()); err != nil {
 		f.svc.o.Log.Error("an empty room cannot be removed", "log", f.key, "error", err)
 	}
 }

@@ -209,6 +209,9 @@ func (s *Service) Close() error {
 	s.mu.Unlock()
 	for _, f := range feeds {
 		errs = append(errs, f.log.Close())
+		if s.frozen == nil { // otherwise another process goes on with them
+			f.removeBlank()
+		}
 	}
 	if s.index != nil {
 		errs = append(errs, s.index.Close())

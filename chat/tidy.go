@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"weir/chat/data"
@@ -21,11 +22,28 @@ func tidy(dir string) error {
 		}
 		for _, folder := range folders {
 			if folder.IsDir() { // .state-* are of older versions, state.new is of the C server
-				errs = append(errs, durable.RemoveTemps(filepath.Join(dir, kind, folder.Name()), ".state-*", "state.new"))
+				path := filepath.Join(dir, kind, folder.Name())
+				errs = append(errs, durable.RemoveTemps(path, ".state-*", "state.new"), removeUnused(path))
 			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// removeUnused removes the folder of a conversation in which nothing ever was said or set: a server that was killed had it open.
+func removeUnused(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		first := strings.Trim(e.Name(), "0") == ".log"
+		if err != nil || !slices.Contains([]string{"id", "lock", "committed", "id.tmp"}, e.Name()) && !(first && info.Size() == 0) {
+			return nil
+		}
+	}
+	return os.RemoveAll(dir)
 }
 
 // deleting is how the names of folders begin into which DeleteRoom moves a room.

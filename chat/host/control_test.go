@@ -61,7 +61,7 @@ func TestAServerThatRunsChangesRooms(t *testing.T) {
 func TestWithoutAServerRoomsAreChangedInTheFiles(t *testing.T) {
 	data := t.TempDir()
 	r := start(t, Config{Data: data})
-	r.user("ann", "JOIN #a").until(" 366 ")
+	r.user("ann", "JOIN #a", "TOPIC #a :so that it stays").until("TOPIC #a")
 	r.stop()
 	a := admin(t, data)
 	if a.Running() {

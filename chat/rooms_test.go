@@ -1,0 +1,101 @@
+package chat
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// folders are the rooms that have a folder.
+func (s *server) folders() (names []string) {
+	s.t.Helper()
+	entries, err := os.ReadDir(filepath.Join(s.dir, "rooms"))
+	if err != nil && !os.IsNotExist(err) {
+		s.t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// guestAt is a guest of a network address, which need not be this machine's.
+func (s *server) guestAt(p Peer, nick string) *client {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", s.at(p))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c := s.clientOn(nick, conn)
+	c.send("NICK "+nick, "USER x 0 * :x")
+	c.until(" 221 " + nick)
+	return c
+}
+
+func TestARoomThatSomebodyIsRefusedInLeavesNoFolder(t *testing.T) {
+	s := startServer(t, testWays()[0], Options{UserRooms: 3}).run()
+	ann := s.user("ann")
+	for i := range 10 {
+		ann.send(fmt.Sprintf("JOIN #r%d", i))
+	}
+	ann.settled()
+	if got := s.folders(); len(got) != 3 {
+		t.Errorf("%q have a folder, want those of the three rooms that ann may be in", got)
+	}
+	s.halt()
+	if got := s.folders(); len(got) != 0 {
+		t.Errorf("%q are left after a stop, want none: nothing was said in them", got)
+	}
+}
+
+func TestAKilledServersEmptyRoomsAreRemovedByTheNext(t *testing.T) {
+	s := startServer(t, testWays()[0], Options{}).run()
+	ann := s.user("ann")
+	ann.send("JOIN #empty,#said,#set", "PRIVMSG #said :x", "MODE #set +k x")
+	ann.settled()
+	for _, name := range s.folders() { // as it would be left
+		if err := os.CopyFS(filepath.Join(s.dir, "rooms", "left-"+name), os.DirFS(filepath.Join(s.dir, "rooms", name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.halt()
+	for _, name := range s.folders() {
+		if from, ok := strings.CutPrefix(name, "left-"); ok {
+			os.RemoveAll(filepath.Join(s.dir, "rooms", from))
+			if err := os.Rename(filepath.Join(s.dir, "rooms", name), filepath.Join(s.dir, "rooms", from)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.run()
+	if got := fmt.Sprint(s.folders()); got != "[#said #set]" {
+		t.Errorf("after a start there are %s, want those in which something was said or set", got)
+	}
+}
+
+func TestGuestsOfOneAddressCannotUseUpTheRooms(t *testing.T) {
+	s := startServer(t, testWays()[0], Options{UserRooms: 4, MaxRooms: 20}).run()
+	home := address(1)
+	for i := range 8 {
+		c := s.guestAt(home, fmt.Sprint("guest", i))
+		for k := range 4 {
+			c.send(fmt.Sprintf("JOIN #r%d.%d", i, k))
+		}
+		lines := strings.Join(c.settled(), "\n")
+		if got, want := strings.Count(lines, " 366 "), map[bool]int{true: 4}[i == 0]; got != want {
+			t.Errorf("guest %d of the address has %d new rooms opened, want %d: %s", i, got, want, lines)
+		}
+		if i > 0 && !strings.Contains(lines, "403 guest"+fmt.Sprint(i)+" #r"+fmt.Sprint(i)+".0 :No such channel: guests from your address") {
+			t.Errorf("guest %d is told %q, want the reason", i, lines)
+		}
+	}
+	again := s.guestAt(home, "again")
+	again.send("JOIN #r0.0")
+	again.until(" 366 ") // a room that is there
+	other := s.guestAt(address(2), "other")
+	other.send("JOIN #other")
+	other.until(" 366 ")
+}
