@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/chat/data"
 	"weir/chat/log"
 )
 
@@ -58,4 +59,30 @@ func BenchmarkUpdate(b *testing.B) {
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/n, "us/message")
+}
+
+// BenchmarkTail searches messages of which none is indexed: what a search costs while the index is behind.
+func BenchmarkTail(b *testing.B) {
+	const n = 100_000
+	dir := b.TempDir()
+	fill(b, dir, n)
+	x, err := Open(b.Context(), dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	for _, words := range []string{"nowhere", "boat*", "harbour7"} {
+		b.Run(words, func(b *testing.B) {
+			q, err := Parse(words)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := x.Find(b.Context(), q, Options{Limit: 100, Behind: []data.Room{{Name: "#busy", Path: "rooms/#busy"}}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/n, "us/message")
+		})
+	}
 }
