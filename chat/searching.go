@@ -22,9 +22,9 @@ var followEvery = 5 * time.Second
 const reviewEvery = 10 * time.Minute
 
 // How long the index rests after a batch, as a multiple of what the batch took. A server that
-// delivers busyRate lines a second or more is busy: there, the index has a thirtieth of one processor.
+// delivers busyRate lines a second or more is busy: there, the index has a fiftieth of one processor.
 const (
-	restBusy  = 29
+	restBusy  = 49
 	restQuiet = 1
 	busyRate  = 1000
 )
