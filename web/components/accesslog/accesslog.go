@@ -42,7 +42,7 @@ type Config struct {
 	Flush string `hcl:"flush,optional"`
 	// Writer is written to in place of a file, whole lines at a time, by one goroutine at a time.
 	Writer io.Writer
-	// Failed is told of lines that could not be written, and must not call the log's methods; nil: nobody is.
+	// Failed is told of lines that could not be written, or found no room, and must not call the log's methods; nil: nobody is.
 	Failed func(error)
 }
 

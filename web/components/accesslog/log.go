@@ -35,6 +35,7 @@ type Log struct {
 	mu      sync.Mutex // guards what follows
 	waiting []byte
 	lines   uint64 // that wait
+	missed  uint64 // that found no room, and nobody was told of yet
 	closed  bool
 }
 
@@ -53,6 +54,7 @@ func (l *Log) add(line []byte) {
 	l.mu.Lock()
 	before := len(l.waiting)
 	if l.closed || before+len(line) > l.room {
+		l.missed++
 		l.mu.Unlock()
 		l.dropped.Add(1)
 		return
@@ -103,9 +105,12 @@ func (l *Log) write() {
 // writeOut writes all that waits. The caller holds out.
 func (l *Log) writeOut() {
 	l.mu.Lock()
-	lines, n := l.waiting, l.lines
-	l.waiting, l.lines = l.spare[:0], 0
+	lines, n, missed := l.waiting, l.lines, l.missed
+	l.waiting, l.lines, l.missed = l.spare[:0], 0, 0
 	l.mu.Unlock()
+	if missed > 0 && l.failed != nil {
+		l.failed(fmt.Errorf("accesslog: %d lines are lost: they came faster than they could be written, and more waited than buffer says", missed))
+	}
 	if len(lines) > 0 {
 		if _, err := l.w.Write(lines); err != nil {
 			l.dropped.Add(n)
