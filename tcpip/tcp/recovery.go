@@ -189,7 +189,9 @@ func (c *Conn) timeout() {
 	if c.phase != timedOut || c.backoff == 1 {
 		c.enter(timedOut)
 	}
-	c.flight.loseAll(c.backoff > 3) // a receiver may take back what it said by SACK (RFC 2018, section 8)
+	// A receiver may take back what it told by SACK, and has done so if that is where the window begins (RFC 2018, section 8).
+	takenBack := !c.flight.empty() && c.flight.piece(place{c.flight.first, 0}).state == sacked
+	c.flight.loseAll(takenBack || c.backoff > 3)
 	c.cwnd.size = c.cwnd.mss
 	c.duplicates, c.reorderAt, c.probeAt = 0, 0, 0
 	c.rtoAt = c.now.Add(c.rtoNow())
