@@ -84,9 +84,9 @@ func (s *protectedSite) compose(r *rapid.T, w *world) string {
 	var text string
 	switch rapid.SampledFrom([]string{"routes", "nested", "when"}).Draw(r, "shape") {
 	case "routes":
-		text = routes(pattern, s.folder, guard, source)
+		text = s.routes(r, pattern, guard, source)
 	case "nested":
-		text = fmt.Sprintf("route \"/\" {\n%s}\nroute \"/other/\" {\n%s}\n", routes(pattern, s.folder, guard, source), source)
+		text = fmt.Sprintf("route \"/\" {\n%s}\nroute \"/other/\" {\n%s}\n", s.routes(r, pattern, guard, source), source)
 	case "when":
 		conditions := ""
 		if s.folder != "" {
@@ -103,10 +103,11 @@ func (s *protectedSite) compose(r *rapid.T, w *world) string {
 	return text
 }
 
-// routes protects a folder, itself and below, and leaves the rest open.
-func routes(pattern, folder, guard, source string) string {
+// routes protects a folder, and leaves the rest open. The name of the folder without the slash has a route of its
+// own, or is redirected.
+func (s *protectedSite) routes(r *rapid.T, pattern, guard, source string) string {
 	text := fmt.Sprintf("route \"/\" {\n%s}\nroute %q {\n%s}\n", source, pattern+"/", guard)
-	if folder != "" {
+	if s.folder != "" && rapid.Bool().Draw(r, "two routes") {
 		text += fmt.Sprintf("route %q {\n%s}\n", pattern, guard)
 	}
 	return text
