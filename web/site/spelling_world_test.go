@@ -35,7 +35,8 @@ type world struct {
 	dir, users, program string
 	upstream, fastcgi   string
 	guarded             atomic.Pointer[guarded] // what the upstreams have as secret
-	servers             []*server.Server        // plain, TLS
+	servers             []*server.Server        // all
+	tls                 *server.TLS
 	h1                  overHTTP1
 	h2                  overHTTP2
 }
@@ -68,14 +69,15 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { l.Close(); <-done })
 	w.fastcgi = "unix:" + l.Addr().String()
 	cert, key := certtest.New(t).Files(t, w.dir, "weir.test")
-	w.h1.addr = w.serve(t, nil)
-	w.h2.addr = w.serve(t, &server.TLS{CertFile: cert, KeyFile: key})
+	w.tls = &server.TLS{CertFile: cert, KeyFile: key}
+	w.h1.addr = w.serveWith(t, server.Config{Addr: "127.0.0.1:0"})
+	w.h2.addr = w.serveWith(t, server.Config{Addr: "127.0.0.1:0", TLS: w.tls})
 	return w
 }
 
-// serve runs a server until the test ends.
-func (w *world) serve(t *testing.T, tls *server.TLS) (addr string) {
-	s, err := server.New(http.NotFoundHandler(), server.Config{Addr: "127.0.0.1:0", TLS: tls})
+// serveWith runs a server until the test ends.
+func (w *world) serveWith(t *testing.T, config server.Config) (addr string) {
+	s, err := server.New(http.NotFoundHandler(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
