@@ -27,7 +27,7 @@ type Config struct {
 	OnConflict func(Conflict)   // is told; nil: nobody is. It is called by a goroutine that carries packets, and must not wait
 	TTL        uint8            // how many hops packets may go. Default 64
 	Resolver   []netip.AddrPort // servers of the domain name system, in the order in which they are asked; port 0 is 53. None: Dial takes addresses only
-	ErrorRate  int              // ICMP errors a second, ten times as many at once. Default 100
+	ErrorRate  int              // ICMP errors a second, ten times as many at once; to one address a tenth of both, or 10 at once. Default 100
 	Backlog    int              // connections that wait to be accepted, for each listener, and as many that are being opened. Default 1,024
 	Waiting    int              // connections in TIME-WAIT, of some 120 bytes each; of more, the oldest are forgotten. Default 131,072
 

@@ -102,8 +102,10 @@ func (s *Stack) complain(about wire.IPv4, everybody bool, t wire.ICMPType, code 
 	if !ok || !s.owns(about.Dst()) {
 		return
 	}
+	to := about.Src().As4()
+	now := time.Duration(s.now())
 	s.errorsMu.Lock()
-	ok = s.errors.Allow(time.Duration(s.now()))
+	ok = s.shares.Allow(siphash(&s.secret, to[:]), now) && s.errors.Allow(now)
 	s.errorsMu.Unlock()
 	if !ok {
 		return

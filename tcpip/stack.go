@@ -41,6 +41,7 @@ type Stack struct {
 	ports     ports
 	sockets   sockets
 	errors    icmp.Limiter
+	shares    *icmp.Shares // of errors
 	errorsMu  sync.Mutex
 	pathsMu   sync.Mutex
 	paths     ip.Paths
@@ -55,7 +56,7 @@ func New(cfg Config) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stack{cfg: cfg, began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly), errors: icmp.NewLimiter(cfg.ErrorRate, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))}
+	s := &Stack{cfg: cfg, shares: icmp.NewShares(cfg.ErrorRate), began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly), errors: icmp.NewLimiter(cfg.ErrorRate, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))}
 	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.init(cfg.Memory)
 	s.unsent.s = s

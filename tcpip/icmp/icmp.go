@@ -111,6 +111,37 @@ type Limiter struct {
 	rand         *rand.Rand
 }
 
+// shares are how many groups of addresses have allowances of their own.
+const shares = 256
+
+// Shares are how often errors may be sent to those of one group of addresses, so that whoever has many sent to one does not use up the allowance of all. They have one owner at
+// a time.
+type Shares struct {
+	rate float64
+	all  [shares]struct {
+		spent float64 // of burst
+		at    time.Duration
+	}
+}
+
+// leastShare is how many errors may go to a group at once where the rate is low.
+const leastShare = 10
+
+// NewShares lets a tenth of so many a second pass to each group on average, and so many at once.
+func NewShares(rate int) *Shares { return &Shares{rate: float64(rate)} }
+
+// Allow reports whether one may be sent to an address of this hash at a time, which does not go back.
+func (s *Shares) Allow(hash uint64, now time.Duration) bool {
+	b := &s.all[hash%shares]
+	b.spent = max(0, b.spent-(now-b.at).Seconds()*s.rate/10)
+	b.at = now
+	if b.spent+1 > max(s.rate, leastShare) {
+		return false
+	}
+	b.spent++
+	return true
+}
+
 // NewLimiter lets so many a second pass on average, ten times as many at once.
 func NewLimiter(rate int, r *rand.Rand) Limiter {
 	return Limiter{rate: float64(rate), tokens: 10 * float64(rate), rand: r}

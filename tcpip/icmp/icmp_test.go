@@ -107,3 +107,20 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Whoever has many errors sent to one address does not use up those of others; to one address a tenth of the rate goes.
+func TestErrorsToOneAddressLeaveOthersTheirs(t *testing.T) {
+	s := NewShares(100)
+	sent := 0
+	for i := range 10_000 {
+		if s.Allow(1, time.Second+time.Duration(i)*time.Millisecond) {
+			sent++
+		}
+	}
+	if sent < 195 || sent > 205 {
+		t.Errorf("%d errors went to one address in 10 s, want 100 at once and 10 a second", sent)
+	}
+	if !s.Allow(2, 11*time.Second) {
+		t.Error("another address gets none")
+	}
+}

@@ -65,7 +65,7 @@ func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
 	if _, ok := p.all[dst]; !ok && len(p.all) >= pathsMost {
 		p.expire(now)
 		if len(p.all) >= pathsMost {
-			return next
+			p.oldest()
 		}
 	}
 	p.all[dst] = path{next, cut, now + Time(PathTime)}
@@ -82,6 +82,17 @@ func (p *Paths) now(dst netip.Addr, otherwise int, now Time) int {
 
 // Len is how many paths are known.
 func (p *Paths) Len() int { return len(p.all) }
+
+// oldest forgets the path that was learnt first: of many that somebody has invented, those that are true are learnt again.
+func (p *Paths) oldest() {
+	var first netip.Addr
+	for a, e := range p.all {
+		if f, ok := p.all[first]; !ok || e.until < f.until {
+			first = a
+		}
+	}
+	delete(p.all, first)
+}
 
 func (p *Paths) expire(now Time) {
 	for a, e := range p.all {

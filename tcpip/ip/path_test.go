@@ -32,3 +32,15 @@ func TestWhatWasTooBigMakesNoPathWider(t *testing.T) {
 		t.Errorf("what was known before counts: %d", mtu)
 	}
 }
+
+// More paths than are remembered do not keep out those that are learnt later.
+func TestALaterPathIsRememberedWhenThereAreMany(t *testing.T) {
+	var p Paths
+	for i := range pathsMost + 64 {
+		a := netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})
+		p.TooBig(a, 1500, 1000, Time(i+1))
+		if mtu, _ := p.MTU(a, 1500, Time(i+1)); mtu != 1000 || p.Len() > pathsMost {
+			t.Fatalf("path %d takes %d bytes, want 1000; %d are remembered", i, mtu, p.Len())
+		}
+	}
+}
