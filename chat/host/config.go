@@ -43,7 +43,7 @@ type Accounts struct {
 // Limits bound what clients may do.
 type Limits struct {
 	Connections            int      `toml:"connections"`              // connections at once, 1 to 65,536; more than at the start only from the next start on. Default 10,000
-	PerAddress             int      `toml:"per_address"`              // connections of one address that is not this machine's; an IPv6 address counts by its first 64 bits, 1 to 65,536. Default 64
+	PerAddress             int      `toml:"per_address"`              // connections of one address that is not this machine's; an IPv6 address counts by its first 64 bits, 1 to 65,536. The page takes twice as many of an address, from the next start on; a proxy of the page has no limit. Default 64
 	Unregistered           int      `toml:"unregistered"`             // of these, those that have not registered: when there are more the oldest has to go, 1 to 65,536. Default half of connections, at least 256
 	UnregisteredPerAddress int      `toml:"unregistered_per_address"` // of these, those of one address, 1 to 65,536. Default half of per_address, at least 16
 	Rooms                  int      `toml:"rooms"`                    // rooms and direct conversations that are open at once, 1 to 65,536; more than at the start only from the next start on. Default 16,384
