@@ -190,7 +190,8 @@ func (d *digest) loopFigure(g *group) *figure.Figure {
 	return c.Draw()
 }
 
-// generatorBound is the subjects in whose trials the generator had nothing left of its core, and the server had.
+// generatorBound is the subjects in whose trials the generator had nothing left of its core, and the server had. Newer runs refuse such
+// trials; results of older ones may hold them.
 func (g *group) generatorBound(d *digest) []string {
 	const busy = 90 // percent of a core
 	var names []string
