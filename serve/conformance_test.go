@@ -32,6 +32,7 @@ var suite = []struct {
 	{"a peer that does not take what a session has for it can be shut out in time", "impatient", 0, letsGo},
 	{"a peer that does not take what a session has left it is let go", "parting", 0, letsGo},
 	{"a stop does not wait for a peer who never stops sending", "echo", 300 * time.Millisecond, stopsBusy},
+	{"a session answers after the end of its input", "count", 0, answersAfterTheEnd},
 	{"a connection on which nothing passes is ended when it has been idle for too long", "idle", 0, endsIdle},
 	{"what a session has written arrives, though its peer's input is unread when it ends", "answer", 0, answersInFull},
 	{"what a session has written arrives, though its peer's input is unread when it closes", "answer-close", 0, answersInFull},

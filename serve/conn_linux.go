@@ -117,6 +117,9 @@ func (c *conn) unsetTimers() {
 	}
 }
 
+// started implements Go.
+func (c *conn) started() { c.l.handed.Store(true) }
+
 // Send implements Conn.
 func (c *conn) Send(p []byte) bool {
 	if c.out.put(p, c, c.l.o.Queue) {

@@ -35,15 +35,16 @@ type hosted struct {
 	exit    *error // why serve ends, should a Goexit end it
 	buf     []byte
 
-	w      Writer
-	wakeAt time.Time // zero: no time
-	held   bool
-	cut    bool // a stop has ended this hold, or the one before, ahead of its time
-	rearm  bool // the deadlines are not wakeAt
-	inCall bool // the session is being called
-	ended  bool // it has been told of its end
-	early  bool // a write has ended before all was taken: by wakeAt or by a poke
-	asked  bool // whether it moves
+	w       Writer
+	wakeAt  time.Time // zero: no time
+	held    bool
+	noInput bool // the peer has finished, and the session goes on
+	cut     bool // a stop has ended this hold, or the one before, ahead of its time
+	rearm   bool // the deadlines are not wakeAt
+	inCall  bool // the session is being called
+	ended   bool // it has been told of its end
+	early   bool // a write has ended before all was taken: by wakeAt or by a poke
+	asked   bool // whether it moves
 
 	out      outbox
 	posted   atomic.Bool
@@ -147,6 +148,8 @@ func (h *hosted) step() error {
 		return h.flush(nil)
 	case h.held:
 		return h.rest()
+	case h.noInput:
+		return h.listen()
 	}
 	n, err := h.Read(h.buf)
 	if n > 0 {
@@ -157,6 +160,30 @@ func (h *hosted) step() error {
 		h.rearm = true
 		return h.wakeIfDue()
 	}
+	if half := halfCloser(h.session, err); half != nil {
+		h.noInput = true
+		return h.settle(h.inputEnd(half))
+	}
+	return err
+}
+
+// listen waits for what may come after the end of input.
+func (h *hosted) listen() error {
+	if h.stops() {
+		return ErrStopped
+	}
+	h.rearm = true
+	if err := h.hold(h.wakeAt); err != nil {
+		return err
+	}
+	return h.wakeIfDue()
+}
+
+func (h *hosted) inputEnd(half HalfCloser) (err error) {
+	defer h.recover(&err)
+	h.inCall = true
+	err = half.InputEnd(&h.w)
+	h.inCall = false
 	return err
 }
 

@@ -35,6 +35,7 @@ func (e *PanicError) Error() string {
 type Session interface {
 	// Input takes the next bytes, between 1 and Options.Read of them. They are dead once it returns. An
 	// error ends the connection after what was written has been sent; io.EOF is the error of a good end.
+	// A session that is to go on after the end of its input is a HalfCloser.
 	Input(in []byte, out *Writer) error
 	// Wake is called once the time given to Writer.WakeAt has come, and after Conn.Post, also while output
 	// waits for a slow peer. It ends a hold. When the service stops, each hold that Input has asked for is

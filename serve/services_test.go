@@ -44,8 +44,9 @@ var services = map[string]service{
 	"parting":   {name: "parting", open: func(Conn) Session { return parting{} }, handle: sayMuch},
 	"asleep":    {name: "asleep", open: func(Conn) Session { return &sleeper{} }, handle: sleepAndEcho},
 
-	"pid":  {name: "pid", open: func(Conn) Session { return told(strconv.Itoa(os.Getpid())) }},
-	"idle": {name: "idle", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }, idle: patience},
+	"count": {name: "count", open: func(Conn) Session { return &tally{} }, handle: countAll},
+	"pid":   {name: "pid", open: func(Conn) Session { return told(strconv.Itoa(os.Getpid())) }},
+	"idle":  {name: "idle", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }, idle: patience},
 
 	"answer":       {name: "answer", open: func(Conn) Session { return answer{last: true} }, handle: func(c net.Conn) { giveAnswer(c) }, linger: tooLong},
 	"answer-close": {name: "answer-close", open: func(c Conn) Session { return answer{conn: c} }, handle: func(c net.Conn) { giveAnswer(c); c.Close() }, linger: tooLong},

@@ -9,6 +9,7 @@ import (
 type looped struct {
 	*conn
 	session Session
+	noInput bool      // the peer has finished, and the session goes on
 	held    bool      // no Input until woken
 	cut     bool      // a stop has ended this hold, or the one before, ahead of its time
 	exit    error     // after a Goexit
@@ -42,9 +43,11 @@ func (s *looped) ready() {
 			s.notice()
 			return
 		}
-		if !s.readable {
+		if !s.readable || s.noInput {
 			if s.l.deadline != 0 {
 				s.end(ErrStopped)
+			} else if s.noInput {
+				s.notice()
 			}
 			return
 		}
@@ -55,6 +58,9 @@ func (s *looped) ready() {
 		if err == nil {
 			s.cut = false
 			err = s.input(s.l.buf[:n])
+		} else if half := halfCloser(s.session, err); half != nil {
+			s.noInput = true
+			err = s.inputEnd(half)
 		}
 		s.settle(err)
 		if s.ended {
@@ -148,6 +154,14 @@ func (s *looped) input(in []byte) (err error) {
 	defer s.recover(&err)
 	s.l.calling = s
 	err = s.session.Input(in, &s.l.out)
+	s.l.calling = nil
+	return err
+}
+
+func (s *looped) inputEnd(half HalfCloser) (err error) {
+	defer s.recover(&err)
+	s.l.calling = s
+	err = half.InputEnd(&s.l.out)
 	s.l.calling = nil
 	return err
 }

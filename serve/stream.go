@@ -28,6 +28,7 @@ type stream struct {
 	moving   atomic.Bool           // with stopping: it hands over
 	over     atomic.Bool           // the peer has finished, or the connection is broken
 	ended    atomic.Bool           // the handler has returned
+	broken   atomic.Pointer[error] // why a write has failed that its owner did not make; nil: none has
 	cause    atomic.Pointer[error] // what reads and writes return from now on; nil: they go on
 	pokec    chan struct{}         // anybody -> a pause of the owner; one suffices, never closed
 	closec   chan struct{}         // closed by the first Close
@@ -196,7 +197,10 @@ func (s *stream) tryWrite(p []byte) (int, error) {
 	case err == syscall.EAGAIN:
 		return 0, nil
 	case err != nil:
-		return 0, os.NewSyscallError("write", err)
+		err = os.NewSyscallError("write", err)
+		s.broken.CompareAndSwap(nil, &err) // the kernel tells it once
+		s.poke()
+		return 0, err
 	}
 	s.wrote(n)
 	return n, nil
@@ -334,9 +338,16 @@ func (s *stream) hold(until time.Time) (err error) {
 	}
 	var broken error
 	err = s.socket.Read(func(fd uintptr) bool {
-		broken = socketError(fd)
+		if told := s.broken.Load(); told != nil {
+			broken = *told
+		} else {
+			broken = socketError(fd)
+		}
 		return broken != nil
 	})
+	if told := s.broken.Load(); told != nil {
+		broken = *told
+	}
 	if broken != nil {
 		s.over.Store(true)
 		return broken

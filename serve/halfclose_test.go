@@ -1,0 +1,137 @@
+package serve
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// tally is a session that tells how many bytes it was sent, after their end, and some time after that.
+type tally struct {
+	n     int
+	ended bool
+}
+
+func (c *tally) Input(in []byte, _ *Writer) error {
+	if c.ended {
+		panic("input after its end")
+	}
+	c.n += len(in)
+	return nil
+}
+
+func (c *tally) InputEnd(out *Writer) error {
+	c.ended = true
+	out.WriteString("sum ")
+	out.WakeAt(time.Now().Add(5 * time.Millisecond))
+	return nil
+}
+
+func (c *tally) Wake(_ time.Time, out *Writer) error {
+	out.WriteString(strconv.Itoa(c.n))
+	return io.EOF
+}
+
+func (*tally) Close(error) {}
+
+// countAll is tally, straight down.
+func countAll(c net.Conn) {
+	n, _ := io.Copy(io.Discard, c)
+	io.WriteString(c, "sum "+strconv.Itoa(int(n)))
+}
+
+func answersAfterTheEnd(t *testing.T, r *running, _ Way) {
+	for _, n := range []int{0, 1, 100_000} {
+		c := r.dial()
+		c.Write(make([]byte, n))
+		c.CloseWrite()
+		if got, err := io.ReadAll(c); string(got) != "sum "+strconv.Itoa(n) || err != nil {
+			t.Errorf("after the end of %d bytes: got %q, %v, want their sum", n, got, err)
+		}
+	}
+	r.stopsCleanly()
+}
+
+// lasting is a session that goes on after the end of its input.
+type lasting struct {
+	conn   Conn
+	ends   chan struct{} // session -> test, one
+	closed chan error    // capacity 1: Close is called once
+}
+
+func (*lasting) Input([]byte, *Writer) error   { return nil }
+func (*lasting) Wake(time.Time, *Writer) error { return nil }
+func (l *lasting) InputEnd(*Writer) error      { l.ends <- struct{}{}; return nil }
+func (l *lasting) Close(err error)             { l.closed <- err }
+
+// After the end of its input a session is reached, told of a reset, and ended by a stop.
+func TestASessionGoesOnAfterTheEndOfItsInput(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		opened := make(chan *lasting, 1)
+		r := begin(t, w, sessions, service{open: func(c Conn) Session {
+			l := &lasting{c, make(chan struct{}, 1), make(chan error, 1)}
+			opened <- l
+			return l
+		}}, Options{})
+		half := func() (*lasting, *net.TCPConn) {
+			c := r.dial()
+			c.CloseWrite()
+			l := <-opened
+			<-l.ends
+			return l, c
+		}
+		told, c := half()
+		if told.conn.Send([]byte("still here")); true {
+			got := make([]byte, 10)
+			if _, err := io.ReadFull(c, got); string(got) != "still here" {
+				t.Errorf("sent after the end of input: got %q, %v", got, err)
+			}
+		}
+		reset, c := half()
+		c.SetLinger(0)
+		c.Close()
+		reset.conn.Send([]byte("x")) // or a peer that is gone looks like one that listens
+		if err := <-reset.closed; err == nil || err == io.EOF || errors.Is(err, ErrStopped) {
+			t.Errorf("after a reset Close was told %v", err)
+		}
+		r.stopsCleanly()
+		if err := <-told.closed; err != ErrStopped {
+			t.Errorf("after a stop Close was told %v", err)
+		}
+	})
+}
+
+// starter is a session that starts a goroutine and waits for it.
+type starter struct {
+	conn Conn
+	done chan struct{} // goroutine -> session, closed
+}
+
+func (s *starter) Input(_ []byte, out *Writer) error {
+	out.Hold()
+	Go(s.conn, func() { close(s.done); s.conn.Post() })
+	return nil
+}
+
+func (s *starter) Wake(_ time.Time, out *Writer) error {
+	<-s.done
+	out.WriteString("done")
+	return io.EOF
+}
+
+func (*starter) Close(error) {}
+
+func TestGoRunsAGoroutineOfASession(t *testing.T) {
+	eachInProcess(t, func(t *testing.T, w Way) {
+		r := begin(t, w, sessions, service{open: func(c Conn) Session { return &starter{c, make(chan struct{})} }}, Options{})
+		c := r.dial()
+		c.Write([]byte("?"))
+		if got, err := io.ReadAll(c); string(got) != "done" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		r.stopsCleanly()
+	})
+}
