@@ -31,7 +31,7 @@ func (l *loop) begin(fd int, remote net.Addr, m *Moved) {
 	case l.work.handle != nil:
 		startCoroutine(c, l.work.handle)
 	case l.coroutines:
-		startCoroutine(c, hostSession(l.work, l.o, l.lane, m))
+		startCoroutine(c, hostSession(&l.work, &l.o, l.lane, m))
 	default:
 		c.out.begin(m.unsent())
 		startSession(c, l.work.opener(m))

@@ -67,6 +67,24 @@ func (c *coroutine) hold(until time.Time) error {
 	return nil
 }
 
+// sharedBuffer implements host. The loop's coroutines read into one buffer: a session has used what was read before its coroutine
+// yields.
+func (c *coroutine) sharedBuffer() []byte { return c.l.buf }
+
+// lend and takeBack implement host: a coroutine has a buffer to write from a session's call until the kernel has taken it.
+func (c *coroutine) lend(w *Writer) {
+	if last := len(c.l.spare) - 1; w.buf == nil && last >= 0 {
+		w.buf, c.l.spare = c.l.spare[last], c.l.spare[:last]
+	}
+}
+
+func (c *coroutine) takeBack(w *Writer) {
+	if len(c.l.spare) < spares && cap(w.buf) > 0 {
+		c.l.spare = append(c.l.spare, w.buf)
+	}
+	w.buf = nil
+}
+
 func (c *coroutine) arm(until time.Time) { c.SetDeadline(until) }
 
 func (c *coroutine) stops() bool { return c.l.deadline != 0 }

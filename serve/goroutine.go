@@ -221,7 +221,7 @@ func (c *crowd) serve(conn net.Conn, m *Moved) {
 		c.o.Meter.retire(n)
 	}()
 	if c.work.handle == nil {
-		containPanic(c.o, n, s.RemoteAddr(), func() { hostSession(c.work, c.o, n, m)(s) })
+		containPanic(c.o, n, s.RemoteAddr(), func() { hostSession(&c.work, &c.o, n, m)(s) })
 		return
 	}
 	contain(c.o, n, s.RemoteAddr(), func() error { c.work.handle(s); return nil })

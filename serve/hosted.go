@@ -21,6 +21,10 @@ type host interface {
 
 	canMove() bool
 
+	sharedBuffer() []byte // to read into, by whoever is at work; nil: there is none
+	lend(w *Writer)       // gives w a buffer, if it may do without one between calls
+	takeBack(w *Writer)   // takes it back
+
 	// detach returns the connection's descriptor, which is the caller's, if there is one and ask agrees.
 	detach(ask func() bool) (fd int, ok bool)
 }
@@ -29,7 +33,7 @@ type host interface {
 // alone calls the session; others leave word in posted and in the outbox, and poke it.
 type hosted struct {
 	host
-	o       Options
+	o       *Options
 	lane    *lane
 	session Session
 	exit    *error // why serve ends, should a Goexit end it
@@ -52,9 +56,12 @@ type hosted struct {
 }
 
 // hostSession makes a handler of a service of sessions. Moved is nil for a connection that was accepted.
-func hostSession(w work, o Options, n *lane, m *Moved) func(net.Conn) {
+func hostSession(w *work, o *Options, n *lane, m *Moved) func(net.Conn) {
 	return func(c net.Conn) {
-		h := &hosted{host: c.(host), o: o, lane: n, buf: make([]byte, o.Read)}
+		h := &hosted{host: c.(host), o: o, lane: n}
+		if h.buf = h.sharedBuffer(); h.buf == nil {
+			h.buf = make([]byte, o.Read)
+		}
 		h.out.begin(m.unsent())
 		h.serve(w.opener(m))
 	}
@@ -72,7 +79,7 @@ func (h *hosted) serve(open func(Conn) Session) {
 
 // run runs the session, and returns why it is to end; nil when it was handed over.
 func (h *hosted) run(open func(Conn) Session) error {
-	err := contain(h.o, h.lane, h.RemoteAddr(), func() error {
+	err := contain(*h.o, h.lane, h.RemoteAddr(), func() error {
 		h.session = open(h)
 		return nil
 	})
@@ -102,7 +109,7 @@ func (h *hosted) end(err error) {
 		err = ErrClosed
 	}
 	if h.session != nil {
-		contain(h.o, h.lane, h.RemoteAddr(), func() error { h.session.Close(err); return nil })
+		contain(*h.o, h.lane, h.RemoteAddr(), func() error { h.session.Close(err); return nil })
 	}
 }
 
@@ -120,7 +127,7 @@ func (h *hosted) move() bool {
 	}
 	var state []byte
 	fd, ok := h.detach(func() (ok bool) {
-		state, ok = askToMove(h.session, h.o, h.lane, h, &h.w)
+		state, ok = askToMove(h.session, *h.o, h.lane, h, &h.w)
 		return ok
 	})
 	if !ok {
@@ -259,6 +266,7 @@ func (h *hosted) wake(now time.Time) (err error) {
 // settle does what the session asked of its writer.
 func (h *hosted) settle(err error) error {
 	w := &h.w
+	defer h.takeBack(w)
 	defer w.reset()
 	h.held = h.held || w.hold
 	if !w.at.IsZero() {
@@ -279,6 +287,7 @@ func (h *hosted) settle(err error) error {
 
 func (h *hosted) input(in []byte) (err error) {
 	defer h.recover(&err)
+	h.lend(&h.w)
 	h.inCall = true
 	err = h.session.Input(in, &h.w)
 	h.inCall = false
@@ -287,6 +296,7 @@ func (h *hosted) input(in []byte) (err error) {
 
 func (h *hosted) callWake(now time.Time) (err error) {
 	defer h.recover(&err)
+	h.lend(&h.w)
 	h.inCall = true
 	err = h.session.Wake(now, &h.w)
 	h.inCall = false
@@ -301,10 +311,10 @@ func (h *hosted) recover(err *error) {
 	h.inCall = false
 	h.w.reset()
 	if v != nil {
-		*err = panicked(h.o, h.lane, h.RemoteAddr(), v)
+		*err = panicked(*h.o, h.lane, h.RemoteAddr(), v)
 		return
 	}
-	*h.exit = panicked(h.o, h.lane, h.RemoteAddr(), ErrGoexit) // nobody receives *err
+	*h.exit = panicked(*h.o, h.lane, h.RemoteAddr(), ErrGoexit) // nobody receives *err
 }
 
 // Send implements Conn.

@@ -47,9 +47,10 @@ type loop struct {
 	// in a turn stands here, and not in its variables, so that the next one goes on where it was.
 	conns    []*conn // by descriptor
 	open     int
-	buf      []byte // what is read, for sessions
-	heirs    bool   // what is accepted has the listener's settings
-	out      Writer // what sessions write
+	buf      []byte   // what is read, for sessions
+	heirs    bool     // what is accepted has the listener's settings
+	spare    [][]byte // to write into, for sessions run by coroutines
+	out      Writer   // what sessions write
 	timers   timers
 	again    []*conn // may read more, but had their turn; each stands there once
 	turn     []*conn // of those, who have their next turn now
@@ -85,6 +86,9 @@ type loop struct {
 	handed   atomic.Bool          // a goroutine was started in this turn
 	load     atomic.Int64         // connections that it has or is to have
 }
+
+// spares is how many buffers a loop keeps for its coroutines to write into.
+const spares = 16
 
 // readsPerTurn is how many reads of one connection there are before the others have their turn.
 const readsPerTurn = 16
@@ -256,7 +260,7 @@ func (l *loop) run() error {
 func (l *loop) endCasualties() {
 	if s := l.calling; s != nil {
 		l.calling = nil
-		s.end(cmp.Or(s.exit, ErrGoexit))
+		s.end(cmp.Or(s.ending, ErrGoexit))
 	}
 	if c := l.resumed; c != nil {
 		l.resumed = nil

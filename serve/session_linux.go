@@ -9,12 +9,11 @@ import (
 type looped struct {
 	*conn
 	session Session
-	noInput bool      // the peer has finished, and the session goes on
-	held    bool      // no Input until woken
-	cut     bool      // a stop has ended this hold, or the one before, ahead of its time
-	exit    error     // after a Goexit
-	ending  error     // why to close once the output is gone; nil: it goes on
-	last    time.Time // with ending: when to close in any case
+	noInput bool  // the peer has finished, and the session goes on
+	held    bool  // no Input until woken
+	cut     bool  // a stop has ended this hold, or the one before, ahead of its time
+	ending  error // why to close once the output is gone; nil: it goes on
+	last    int64 // with ending: when to close in any case, in loop time
 }
 
 func startSession(c *conn, open func(Conn) Session) {
@@ -100,12 +99,14 @@ func (s *looped) settle(err error) {
 
 // finishLater ends the session once its output has gone, within bounds.
 func (s *looped) finishLater(err error) {
-	s.ending, s.last = err, time.Now().Add(s.l.o.flushBound(s.out.length()))
+	s.ending, s.last = err, s.l.now()+int64(s.l.o.flushBound(s.out.length()))
 	s.linger()
 }
 
 // linger gives the peer its time to take what waits, from now on.
-func (s *looped) linger() { s.setTimer(earlier(time.Now().Add(s.l.o.Linger), s.last)) }
+func (s *looped) linger() {
+	s.l.timers.set(&s.timer, min(s.l.now()+int64(s.l.o.Linger), s.last))
+}
 
 func (s *looped) writable() {
 	if !s.out.waiting.Load() {
@@ -196,7 +197,7 @@ func (s *looped) recover(err *error) {
 		*err = panicked(s.l.o, s.l.lane, s.remote, v)
 		return
 	}
-	s.exit = panicked(s.l.o, s.l.lane, s.remote, ErrGoexit)
+	s.ending = panicked(s.l.o, s.l.lane, s.remote, ErrGoexit)
 }
 
 func (s *looped) end(err error) {

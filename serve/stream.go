@@ -101,6 +101,11 @@ func (s *stream) fail(err error) {
 	s.Conn.SetDeadline(past)
 }
 
+// sharedBuffer, lend and takeBack implement host: a goroutine has buffers of its own.
+func (*stream) sharedBuffer() []byte { return nil }
+func (*stream) lend(*Writer)         {}
+func (*stream) takeBack(*Writer)     {}
+
 // readLast reads what has arrived, and gives ErrStopped when there is no more. The stop, or a poke, may set the
 // deadline under it, which says nothing about what has arrived: it tries again then.
 func (s *stream) readLast(p []byte) (n int, err error) {
