@@ -6,7 +6,8 @@
 // out, it never blocks and needs no lock. A [Handler] is a function that is given a net.Conn and reads and
 // writes straight down. The table [Ways] says which way runs which form. What does not fit (a service whose
 // connections share memory, spread over processes; an event loop over a listener that has no file
-// descriptor) is refused when it starts, with the reason.
+// descriptor) is refused when it starts, with the reason. A session that is to answer after the end of its
+// input is a [HalfCloser].
 //
 // Every way keeps the same promises. A session has one owner at a time. Input is not read while output
 // waits for a slow peer or while the session holds, so that a connection's memory stays bounded. A panic in
