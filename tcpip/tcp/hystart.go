@@ -13,6 +13,7 @@ type hystart struct {
 	last, current time.Duration // the shortest round trip of the last round and of this; 0: none
 	samples       int           // of this round
 	above         int           // samples in a row that were longer by the bound
+	since         Time          // when the first of them came
 	remainder     int           // bytes acknowledged in conservative slow start that did not make it grow
 	ended         bool          // slow start will not end this way any more
 }
@@ -35,7 +36,7 @@ func (h *hystart) slowStart(w *window, a acked) (left int) {
 		}
 	}
 	if a.rtt >= 0 && !h.ended {
-		h.sample(w, a.rtt)
+		h.sample(w, a)
 	}
 	if h.css && h.rounds >= cssRounds+h.settling() {
 		h.end(w)
@@ -74,13 +75,14 @@ func (h *hystart) end(w *window) {
 }
 
 // sample looks for a delay that grows, or that was none.
-func (h *hystart) sample(w *window, rtt time.Duration) {
+func (h *hystart) sample(w *window, a acked) {
+	rtt := a.rtt
 	if h.current == 0 || rtt < h.current {
 		h.current = rtt
 	}
 	h.samples++
 	if h.before > 0 || !h.css && h.last >= paceFrom {
-		h.sampleFar(w, rtt)
+		h.sampleFar(w, a)
 		return
 	}
 	if h.samples < hystartSamples || h.last == 0 {
@@ -100,16 +102,19 @@ func hystartBound(rtt time.Duration) time.Duration {
 }
 
 // sampleFar is sample where round trips are long.
-func (h *hystart) sampleFar(w *window, rtt time.Duration) {
+func (h *hystart) sampleFar(w *window, a acked) {
 	base := h.last
 	if h.css {
 		base = h.base
 	}
-	if rtt < base+hystartBound(base) {
+	if a.rtt < base+hystartBound(base) {
 		h.above = 0
 		return
 	}
-	if h.above++; h.above < hystartSamples {
+	if h.above == 0 {
+		h.since = a.now
+	}
+	if h.above++; h.above < hystartSamples || a.now.Sub(h.since) < base/8 { // what a host held up comes at once, and is no queue
 		return
 	}
 	h.above = 0
