@@ -106,7 +106,7 @@ func (v *served) turn(now tcp.Time) {
 
 func (v *served) step(now tcp.Time) (more bool) {
 	t, stopping := v.c.tcp, v.server.stopping.Load() || v.c.s.closed.Load()
-	if v.send(now, nil) && v.over {
+	if len(v.rest) > 0 && v.send(now, nil) && v.over {
 		v.wakeAt = now.Add(v.server.o.Linger)
 	}
 	switch {
@@ -222,7 +222,9 @@ func (v *served) contain(err *error) {
 // took does what a call has left with the writer.
 func (v *served) took(now tcp.Time, err error) {
 	out, wakeAt, hold := v.c.lane.writer.Take()
-	v.send(now, out)
+	if len(out) > 0 {
+		v.send(now, out)
+	}
 	v.held = v.held || hold
 	if !wakeAt.IsZero() {
 		v.wakeAt = max(now.Add(time.Until(wakeAt)), 1)
