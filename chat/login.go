@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+	"syscall"
 
 	"weir/chat/account"
 	"weir/chat/irc"
@@ -239,7 +240,7 @@ func (s *session) cmdVerify(m *irc.Message) {
 // publicError is what users may read of an error: its text, without places on this machine.
 func publicError(err error) string {
 	switch {
-	case errors.Is(err, log.ErrFull):
+	case errors.Is(err, log.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "the disk is full"
 	case errors.Is(err, log.ErrFailing):
 		return "the disk is failing"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -67,6 +68,9 @@ func (s *stateServer) refuseOnFull(t *testing.T, it *item, f *filler) {
 	if it.refused == "" {
 		t.Errorf("%s: nothing of it is refused on a full disk", it.name)
 		return
+	}
+	if strings.HasPrefix(it.refused, ":") && !strings.Contains(it.refused, "disk is full") {
+		t.Errorf("%s: it is refused by %q, which does not say that the disk is full", it.name, it.refused)
 	}
 	if it.sent != it.acked+1 {
 		t.Errorf("%s: number %d is refused behind number %d", it.name, it.sent, it.acked)
