@@ -160,9 +160,9 @@ func TestHyStartGoesBackOnALongPath(t *testing.T) {
 		most   float64
 		search bool // slow start goes on
 	}{
-		{"the delay was none", []time.Duration{base, base, base, base, base}, 1, 2.1, true},
+		{"the delay was none", []time.Duration{base, base, base, base, base}, 1, 2.3, true},
 		{"it comes back", []time.Duration{base, base, longer}, 0.35, 0.6, false},
-		{"it stays for a round: what is answered was sent before", []time.Duration{longer, base, base, base, base}, 1, 2.1, true},
+		{"it stays for a round: what is answered was sent before", []time.Duration{longer, base, base, base, base}, 1, 2.3, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			control, w, now := &cubic{}, newWindow(1000), Time(time.Hour)
