@@ -6,14 +6,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"os"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"weir/internal/testsize"
 	"weir/serve"
 	"weir/tcpip/link"
 )
@@ -151,8 +150,7 @@ func TestAPeerThatResetsLeavesNothingBehind(t *testing.T) {
 
 // Whatever peers do, the stack keeps nothing for them once they are gone.
 func TestHostilePeersLeaveNothingBehind(t *testing.T) {
-	seeds, _ := strconv.Atoi(os.Getenv("WEIR_HOSTILE_SEEDS"))
-	for seed := range max(seeds, 6) {
+	for seed := range testsize.Of(t, "WEIR_HOSTILE_SEEDS", 6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { (&hostility{rand.New(rand.NewPCG(uint64(seed), 1))}).run(t) })
 		})

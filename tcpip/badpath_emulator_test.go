@@ -34,8 +34,7 @@ type direction struct {
 	random *rand.Rand
 
 	mu      sync.Mutex
-	places  map[wire.MAC]link.Queue // where an address was seen; shared by both directions
-	free    time.Time               // when the rate has let all through
+	free    time.Time // when the rate has let all through
 	waiting []underWayFrame
 	stats   pathStats
 }

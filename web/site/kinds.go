@@ -71,20 +71,3 @@ func simply[C any, P web.Component](make func(C) (P, error)) func(*block, C) (P,
 func plain(about string, make func() web.Component) Kind {
 	return of(about, func(struct{}) (web.Component, error) { return make(), nil })
 }
-
-// around is a kind with a pipeline inside.
-func around[C any](about string, make func(C, web.Component) (web.Component, error)) Kind {
-	return Kind{About: about, build: func(b *block) web.Component {
-		var config C
-		inner := b.pipeline(b.Body, true)
-		if !b.decode(&config) || inner == nil {
-			return nil
-		}
-		c, err := make(config, inner)
-		if err != nil {
-			b.fail(b.TypeRange, "Invalid "+b.Type, err.Error())
-			return nil
-		}
-		return b.finish(c)
-	}}
-}
