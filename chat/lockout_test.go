@@ -32,6 +32,9 @@ func (s *server) at(p Peer) (where string) {
 	return l.Addr().String()
 }
 
+// guests numbers the nicks of guests: the nick of a connection that was closed may be in use for a while.
+var guests atomic.Int64
+
 // attempt logs in by a name and a password, and returns what the client is told; it contains "welcome" if it is let in.
 type attempt func(s *server, p Peer, name, password string) string
 
@@ -46,7 +49,7 @@ var attempts = map[string]attempt{
 		return s.tries(p, "welcome :You are now logged in", "PASS :"+name+":"+password, "NICK "+name, "USER x 0 * :x")
 	},
 	"OPER": func(s *server, p Peer, name, password string) string {
-		return s.tries(p, "welcome :You are now an IRC operator", "NICK guest", "USER x 0 * :x", "OPER "+name+" :"+password)
+		return s.tries(p, "welcome :You are now an IRC operator", fmt.Sprintf("NICK guest%d", guests.Add(1)), "USER x 0 * :x", "OPER "+name+" :"+password)
 	},
 	"upload": func(s *server, p Peer, name, password string) string {
 		_, err := s.chat.ByPassword(context.Background(), p.Addr, name, password)

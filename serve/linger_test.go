@@ -139,8 +139,8 @@ func TestALingeringCloseIsBounded(t *testing.T) {
 			r := begin(t, w, f, services["answer"], Options{Width: 1, LingerClose: bound})
 			for range 2 {
 				c := r.dial()
-				c.Write([]byte("?"))
 				began := time.Now()
+				c.Write([]byte("?"))
 				for {
 					if _, err := c.Write([]byte("?")); err != nil {
 						break

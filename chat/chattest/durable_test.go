@@ -41,7 +41,7 @@ func TestNewFoldersAreStoredInTheirParents(t *testing.T) {
 		t.Fatal(err)
 	}
 	var waiting, all []string
-	for line := range strings.Lines(string(text)) {
+	for _, line := range wholeCalls(string(text)) {
 		if m := made.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			path := m[2]
 			if !filepath.IsAbs(path) {
@@ -59,4 +59,23 @@ func TestNewFoldersAreStoredInTheirParents(t *testing.T) {
 	if len(waiting) > 0 {
 		t.Errorf("of the folders that it made, %q were not stored in their parents:\n%s", waiting, text)
 	}
+}
+
+// wholeCalls returns the lines of a trace by strace. A call that another process interrupts is
+// written in two pieces ("<unfinished ...>", "<... NAME resumed>"), which are joined here.
+func wholeCalls(trace string) (lines []string) {
+	begun := map[string]string{} // by process
+	for line := range strings.Lines(trace) {
+		line = strings.TrimSpace(line)
+		process, call, _ := strings.Cut(line, " ")
+		if first, ok := strings.CutSuffix(line, " <unfinished ...>"); ok {
+			begun[process] = first
+			continue
+		}
+		if _, rest, ok := strings.Cut(call, " resumed>"); ok {
+			line = begun[process] + rest
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

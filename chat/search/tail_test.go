@@ -11,6 +11,7 @@ import (
 
 	"weir/chat/data"
 	"weir/chat/log"
+	"weir/internal/testsize"
 )
 
 // TestWhatIsNotIndexedYetIsFoundAsWhatIs: a search whose index is behind answers as one whose index has all.
@@ -25,13 +26,16 @@ func TestWhatIsNotIndexedYetIsFoundAsWhatIs(t *testing.T) {
 	x := index(t, dir)
 	queries := []string{"boat", "boat*", "uber", "über", "BLUE boat", `"blue boat"`, "boat -blue", "лодка", "zurich*", "don't", "k", "from:ann", "from:BOB fish", "日本語", "cafe -a -from",
 		"in:#A boat", "in:bob,ann a", "from:ann -boat", "2", "x2", "after:2026-11-21T12:00:00Z before:2026-11-21T12:00:00.2Z boat", "nothing"}
+	options := []Options{{}, {Limit: 500}, {Limit: 7, Oldest: true, Messages: true}, {Limit: 500, Oldest: true, Rooms: []string{rooms[0].Path, rooms[2].Path}}}
+	asked := testsize.Of(t, "WEIR_SEARCH_OPTIONS", 1) // of the options with which each query is asked in a round, at most 4
 	for round := range 3 {
 		talk(t, random, logs, 60)
 		type answer struct{ was, is []string }
 		answers := map[string]*answer{}
 		ask := func(into func(*answer) *[]string) {
-			for _, text := range queries {
-				for _, o := range []Options{{}, {Limit: 500}, {Limit: 7, Oldest: true, Messages: true}, {Limit: 500, Oldest: true, Rooms: []string{rooms[0].Path, rooms[2].Path}}} {
+			for i, text := range queries {
+				for turn := range asked {
+					o := options[(i+round+turn)%len(options)]
 					q, err := Parse(text)
 					if err != nil {
 						t.Fatal(err)
@@ -117,8 +121,9 @@ func TestTheFilterPassesWhatTheIndexFinds(t *testing.T) {
 			all = append(all, candidate{text: "x" + string(r) + "x"})
 		}
 	}
-	for i := range 26 {
-		r := rune('a' + i)
+	wanted := testsize.Of(t, "WEIR_SEARCH_LETTERS", 6) // at most 26
+	for i := range wanted {
+		r := rune('a' + i*26/wanted)
 		q, err := Parse("x" + string(r) + "x")
 		if err != nil {
 			t.Fatal(err)
