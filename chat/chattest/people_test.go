@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -103,15 +105,31 @@ func run(t *testing.T, command []string) *screen {
 		t.Fatal(err)
 	}
 	s := &screen{t: t, socket: filepath.Join(dir, "s")}
+	pid := 0
 	t.Cleanup(func() {
 		s.tmux("kill-server")
+		gone(t, pid) // a client that was told to quit writes its files first, into a folder of the test's
 		os.RemoveAll(dir)
 	})
 	args := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "50", "--", "env", "LC_ALL=C.UTF-8", "HOME=" + dir}, command...)
 	if out, err := s.tmux(args...); err != nil {
 		t.Fatalf("%s does not start: %v: %s", command[0], err, out)
 	}
+	if out, err := s.tmux("display-message", "-p", "#{pane_pid}"); err == nil {
+		pid, _ = strconv.Atoi(strings.TrimSpace(out))
+	}
 	return s
+}
+
+// gone waits until a process is gone. Process 0 is none.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(patience); pid != 0 && syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("process %d, a client in tmux, does not end", pid)
+			return
+		}
+	}
 }
 
 func (s *screen) tmux(args ...string) (string, error) {
