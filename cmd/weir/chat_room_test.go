@@ -105,7 +105,7 @@ func TestChatRoom(t *testing.T) {
 	if out := do("", "room", "list", "--json"); out != "[]\n" {
 		t.Errorf("before anybody has spoken the rooms are %s", out)
 	}
-	bob := h.talk(t, ":stored", "NICK bob", "USER bob 0 * :bob", "JOIN #Garden,#old", "PRIVMSG #Garden :hello", "PING :stored")
+	bob := h.talk(t, ":stored", "NICK bob", "USER bob 0 * :bob", "JOIN #Garden,#old", "PRIVMSG #Garden :hello", "PRIVMSG #old :hello", "PING :stored")
 
 	do("", "room", "topic", "#garden", "Roses")
 	hear(t, bob, "TOPIC #Garden :Roses")
