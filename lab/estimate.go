@@ -32,7 +32,11 @@ func (r *Runner) announce(skip map[Place]bool) {
 // expected is about how long the trial at p takes on a quiet machine; refused ones come on top.
 func (r *Runner) expected(p Place) time.Duration {
 	l := r.load(p.Load)
-	return trialAround + max(leastWarmUp, r.warmUp(p.base(), l, p.Connections)) + r.windowOf(l)
+	settle := leastWarmUp
+	if most := time.Duration(r.experiment.WarmLimit); most > 0 {
+		settle = min(settle, most)
+	}
+	return trialAround + max(settle, r.warmUp(p.base(), l, p.Connections)) + r.windowOf(l)
 }
 
 // windowOf is how long the measured window of l is.

@@ -40,6 +40,7 @@ type Settings struct {
 	Duration    Duration `toml:"duration"`       // of a trial's measured window, 200 ms to 1 h
 	Window      Duration `toml:"window"`         // of the coefficient of variation, 50 ms to Duration
 	Time        Duration `toml:"time"`           // stop starting blocks when it is used up; 0: run them all
+	WarmLimit   Duration `toml:"warm_limit"`     // of a warm-up, from when the subject has had the messages that it asks for; 250 ms and more, 0: none
 	Margin      float64  `toml:"margin"`         // ratios within 1+margin count as equivalent, 0.001 to 1
 	Rulers      bool     `toml:"rulers"`         // also read the rulers that the figures do not use
 	Twin        *bool    `toml:"twin"`           // put one subject in twice; default true, and false with Saturation
@@ -49,6 +50,9 @@ type Settings struct {
 
 // shortestWindow is the shortest that CPU can be accounted for.
 const shortestWindow = 200 * time.Millisecond
+
+// shortestWarmUp is the shortest in which a warm-up is judged: five pieces of progress.
+const shortestWarmUp = warmMinSteps * progressEvery
 
 // Duration is a time.Duration that reads Go's notation ("1.5s") from a file.
 type Duration time.Duration
@@ -167,6 +171,7 @@ func (e *Experiment) Validate() error {
 		{between(e.Duration, shortestWindow, time.Hour), "duration: must be from 200ms to 1h"},
 		{between(e.Window, 50*time.Millisecond, time.Duration(e.Duration)), "window: must be from 50ms to the duration"},
 		{between(e.Time, 0, 1000*time.Hour), "time: must not be negative"},
+		{e.WarmLimit == 0 || between(e.WarmLimit, shortestWarmUp, time.Hour), "warm_limit: must be from 250ms to 1h"},
 		{e.Margin >= 0.001 && e.Margin <= 1, "margin: must be from 0.001 to 1"},
 		{inRange(e.Saturation, 1, 100), "saturation: shares must be from 1 to 100 percent"},
 		{len(e.Saturation) == 0 || e.Workload == "echo", "saturation: only echoes show whether a subject keeps up: set the workload echo"},

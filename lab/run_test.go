@@ -36,7 +36,7 @@ func newBench(t *testing.T, limits ...int64) *bench {
 	must(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module test\n"), 0o644))
 	e := &Experiment{Name: "test", Settings: Settings{
 		Connections: []int{4}, Patterns: []string{"staggered"}, Blocks: 1,
-		Duration: Duration(300 * time.Millisecond), Window: Duration(100 * time.Millisecond),
+		Duration: Duration(300 * time.Millisecond), Window: Duration(100 * time.Millisecond), WarmLimit: Duration(shortestWarmUp),
 		Loads: []Load{{Name: "messages", Rate: 100, Size: 100}},
 	}}
 	for i, limit := range limits {

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	warmMinSteps   = 5                // pieces of progress, twenty a second
+	warmMinSteps   = 5                // pieces of progress
+	progressEvery  = time.Second / 20 // a piece of progress
 	warmUnclear    = 5                // times the least warm-up, then it is measured as it is where the noise hides any change
 	warmMaxFactor  = 10               // times the least warm-up, then it is measured as it is in any case
 	warmGrace      = time.Minute      // beyond twice the time that the messages take
@@ -25,6 +26,7 @@ type warming struct {
 	need     int64         // messages that the subject asks for
 	patience time.Duration // without progress
 	limit    time.Duration // of the whole
+	further  int           // pieces of progress after the least, at most; -1: what the values ask for
 
 	began, grew time.Duration // CLOCK_MONOTONIC; grew is when a message was last taken
 	sent        int64
@@ -34,8 +36,12 @@ type warming struct {
 	settling    stat.Settling // of the values
 }
 
-func newWarming(need int64, l Load, connections int, now, cpu time.Duration) *warming {
-	w := &warming{need: need, patience: stalledAfter, limit: warmGrace, began: now, grew: now, cpu: cpu}
+// newWarming begins a warm-up. Most is Settings.WarmLimit.
+func newWarming(need int64, l Load, connections int, most, now, cpu time.Duration) *warming {
+	w := &warming{need: need, patience: stalledAfter, limit: warmGrace, further: -1, began: now, grew: now, cpu: cpu}
+	if most > 0 {
+		w.further = int((most - shortestWarmUp) / progressEvery)
+	}
 	if l.Rate > 0 && connections > 0 {
 		w.patience = max(w.patience, seconds(stalledPeriods/l.Rate))
 	}
@@ -86,15 +92,19 @@ func (w *warming) see(now time.Duration, sent int64, cpu time.Duration) (enough 
 	return w.least > 0 && (late || len(w.values) >= w.most()), nil
 }
 
-// most is the pieces of progress that the warm-up takes, by what its values show.
+// most is the pieces of progress that the warm-up takes, by what its values show, within the limit.
 func (w *warming) most() int {
+	n := warmMaxFactor * w.least
 	switch w.settling {
 	case stat.Settled:
 		return w.least
 	case stat.Unclear:
-		return warmUnclear * w.least
+		n = warmUnclear * w.least
 	}
-	return warmMaxFactor * w.least
+	if w.further >= 0 {
+		n = min(n, w.least+w.further)
+	}
+	return n
 }
 
 // warm lets the load run until the subject has had the messages that it needs and its CPU per message
@@ -108,7 +118,7 @@ func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *
 	if err != nil {
 		return err
 	}
-	w := newWarming(int64(s.subject.WarmMessages), l, t.Connections, sample.Monotonic(), first)
+	w := newWarming(int64(s.subject.WarmMessages), l, t.Connections, time.Duration(r.experiment.WarmLimit), sample.Monotonic(), first)
 	err = g.each(ctx, sayLimit, func(ev generatorEvent) (bool, error) {
 		if ev.Event != "progress" {
 			return false, nil

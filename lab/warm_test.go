@@ -40,19 +40,23 @@ func TestWarmUps(t *testing.T) {
 		steps  int // 0: any
 		steady bool
 		failed string // part of the failure
+		most   time.Duration
 	}{
-		{"five pieces of progress are the least", 100, load, 64, linear, even, 5, true, ""},
-		{"the messages that were asked for come first", 8000, load, 64, linear, even, 20, true, ""},
-		{"one that never settles is measured after ten times the least", 100, load, 64, linear, restless, 50, false, ""},
-		{"or after twice the time of its messages and a minute", 2000, load, 1, func(i int) int64 { return int64(i * 125 / 20) }, restless, (32 + 60) * 20, false, ""},
-		{"one that takes nothing fails", 100, load, 64, func(int) int64 { return 0 }, even, 200, false, "took nothing for 10s"},
-		{"one that stops taking fails", 8000, load, 64, func(i int) int64 { return min(400, linear(i)) }, even, 201, false, "took nothing for 10s"},
-		{"a slow load is waited for", 3, Load{Rate: 0.5}, 1, func(i int) int64 { return int64(i / 40) }, even, 5 * 40, true, ""},
-		{"one that takes half of a load fails", 8000, load, 64, func(i int) int64 { return int64(i) }, even, 62*20 + 1, false, "messages in 1m2s and asks for 8000"},
-		{"short connections are a load", 400, Load{Churn: 400}, 0, func(i int) int64 { return int64(20 * i) }, even, 20, true, ""},
+		{"five pieces of progress are the least", 100, load, 64, linear, even, 5, true, "", 0},
+		{"the messages that were asked for come first", 8000, load, 64, linear, even, 20, true, "", 0},
+		{"one that never settles is measured after ten times the least", 100, load, 64, linear, restless, 50, false, "", 0},
+		{"or after twice the time of its messages and a minute", 2000, load, 1, func(i int) int64 { return int64(i * 125 / 20) }, restless, (32 + 60) * 20, false, "", 0},
+		{"one that takes nothing fails", 100, load, 64, func(int) int64 { return 0 }, even, 200, false, "took nothing for 10s", 0},
+		{"one that stops taking fails", 8000, load, 64, func(i int) int64 { return min(400, linear(i)) }, even, 201, false, "took nothing for 10s", 0},
+		{"a slow load is waited for", 3, Load{Rate: 0.5}, 1, func(i int) int64 { return int64(i / 40) }, even, 5 * 40, true, "", 0},
+		{"one that takes half of a load fails", 8000, load, 64, func(i int) int64 { return int64(i) }, even, 62*20 + 1, false, "messages in 1m2s and asks for 8000", 0},
+		{"short connections are a load", 400, Load{Churn: 400}, 0, func(i int) int64 { return int64(20 * i) }, even, 20, true, "", 0},
+		{"one that never settles is measured at the limit", 100, load, 64, linear, restless, 12, false, "", 600 * time.Millisecond},
+		{"the limit counts from the messages that were asked for", 8000, load, 64, linear, restless, 27, false, "", 600 * time.Millisecond},
+		{"the limit does not hold up one that settles", 100, load, 64, linear, even, 5, true, "", time.Hour},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWarming(test.need, test.load, test.conns, 0, 0)
+			w := newWarming(test.need, test.load, test.conns, test.most, 0, 0)
 			steps, err := progressing(w, test.sent, test.cost)
 			var failed failure
 			if errors.As(err, &failed) != (test.failed != "") || !strings.Contains(string(failed), test.failed) {
