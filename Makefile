@@ -55,7 +55,7 @@ lint: ## check the formatting, go vet, staticcheck
 rules: ## check the import rules and what the tree may hold
 	@scripts/test rules
 
-fuzz: ## run every fuzz target for FUZZTIME (2s)
+fuzz: ## run every fuzz target for FUZZTIME (1s)
 	@scripts/test fuzz
 
 c-test: setup-test ## test the C parts under the address and undefined-behaviour sanitizers

@@ -26,6 +26,7 @@ connections = [2]
 patterns    = ["staggered"]
 blocks      = 3
 duration    = "400ms"
+warm_limit  = "250ms"
 window      = "50ms"
 twin        = false
 
