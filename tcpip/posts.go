@@ -50,7 +50,11 @@ func (l *lane) rouse() {
 
 // attend sees to those that were posted. A session that ends the goroutine leaves the others of them to the next.
 func (l *lane) attend(now tcp.Time) {
-	l.posted = append(l.posted, l.posts.take()...)
+	if len(l.posted) == 0 {
+		l.posted = l.posts.take()
+	} else {
+		l.posted = append(l.posted, l.posts.take()...)
+	}
 	for len(l.posted) > 0 {
 		c := l.posted[0]
 		l.posted = l.posted[1:]

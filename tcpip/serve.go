@@ -30,11 +30,14 @@ type Server struct {
 // A session's calls come from one goroutine, one after the other. Its output goes to the connection's buffer; while that is full, there is no Input. When the
 // session has ended by an error, what it had written is still sent, for as long as Options.Linger lets the peer take none of it. When the peer resets the connection, a session
 // that holds, or whose output waits, ends at once; any other first gets the input that has come. A call that ends its goroutine (runtime.Goexit) ends its session as a panic does.
-// Of o, Read, Queue, Linger and Panicked count.
+// A session that is a serve.HalfCloser goes on when its peer has finished. A connection whose session has ended is shut down for sending, and its input is discarded until the peer
+// finishes too, for Options.LingerClose at most: a reset would lose output that is under way.
+// Of o, Read, Queue, Linger, LingerClose and Panicked count.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
 	setDefault(&o.Read, 4096)
 	setDefault(&o.Queue, 256<<10)
 	setDefault(&o.Linger, 30*time.Second)
+	setDefault(&o.LingerClose, 2*time.Second)
 	v := &Server{s: s, service: service, o: o}
 	var err error
 	if v.l, err = s.listen("tcp", address, v); err != nil {
@@ -67,7 +70,7 @@ func (v *Server) take(c *Conn) bool {
 	if v.stopping.Load() {
 		return false
 	}
-	c.served = &served{c: c, server: v, turning: true}
+	c.served = &served{c: c, server: v, turning: true, discards: discardMost}
 	return true
 }
 
@@ -78,15 +81,19 @@ type served struct {
 	session serve.Session // nil before it is opened, and when the connection was refused
 
 	rest    []byte   // of the output, what the connection's buffer had no room for
-	wakeAt  tcp.Time // when the session is to be woken; once it has ended, when rest is given up. 0: never
+	wakeAt  tcp.Time // when the session is to be woken; once it has ended, when rest is given up, or discarding input. 0: never
 	opened  bool
 	held    bool
 	cut     bool  // a stop has ended this hold
+	noInput bool  // the peer has finished, and the session was told
 	over    bool  // the session has ended
 	turning bool  // the lane sees to it
 	running bool  // a call of the session is under way; the lane's goroutine only
 	given   int   // bytes of input that the call under way was given
 	failed  error // why the session is to end that the stack ends; nil: it is not to
+
+	discards   int  // bytes of input that are still discarded once the session has ended
+	discarding bool // its output is in the connection's buffer, with the end behind it
 
 	counted   int           // bytes that rest counts for
 	place     *list.Element // in unsent.order; nil: rest is empty
@@ -127,8 +134,8 @@ func (v *served) step(now tcp.Time) (more bool) {
 		return false
 	case t.Buffered() > 0:
 		v.input(now)
-	case t.AtEnd():
-		v.finish(now, io.EOF)
+	case t.AtEnd() && !v.noInput:
+		v.inputEnd(now)
 	case v.c.s.closed.Load():
 		v.finish(now, net.ErrClosed)
 	case stopping:
@@ -167,6 +174,17 @@ func (v *served) input(now tcp.Time) {
 	v.c.tcp.Discard(now, v.given)
 	v.given = 0
 	v.took(now, err)
+}
+
+// inputEnd tells the session that its peer has finished, which ends it unless it is a HalfCloser.
+func (v *served) inputEnd(now tcp.Time) {
+	v.noInput = true
+	half, ok := v.session.(serve.HalfCloser)
+	if !ok {
+		v.finish(now, io.EOF)
+		return
+	}
+	v.took(now, v.call(func() error { return half.InputEnd(&v.c.lane.writer) }))
 }
 
 // give is call for Input, without what a closure costs.
@@ -242,19 +260,44 @@ func (v *served) finish(now tcp.Time, err error) {
 	}
 }
 
+// discardMost is how many bytes of input are discarded behind the end of a session.
+const discardMost = 16 << 20
+
 // linger closes the connection once all of the output is in its buffer, or the peer has taken none of it for too long.
 func (v *served) linger(now tcp.Time) {
 	switch {
 	case v.c.closed:
-	case v.truncated && v.c.tcp.State() != tcp.Closed:
+	case v.c.tcp.State() == tcp.Closed || v.c.s.closed.Load():
+		v.leave(now)
+	case v.truncated:
 		v.abort(now)
-	case len(v.rest) == 0 || v.c.tcp.State() == tcp.Closed || v.unwanted.Load():
-		v.release()
-		v.wakeAt = 0
-		v.c.leave(now)
+	case len(v.rest) == 0 || v.unwanted.Load():
+		v.discard(now)
 	case v.due(now):
 		v.abort(now)
 	}
+}
+
+// discard sends the end behind the output, and throws away what the peer still sends, until it has finished too or a bound is reached.
+func (v *served) discard(now tcp.Time) {
+	t := v.c.tcp
+	if !v.discarding {
+		v.release()
+		v.discarding, v.wakeAt = true, now.Add(v.server.o.LingerClose)
+		t.CloseWrite(now)
+	}
+	n := t.Buffered()
+	t.Discard(now, n)
+	if v.discards -= n; t.PeerFinished() || v.discards <= 0 || v.due(now) {
+		v.leave(now)
+	}
+}
+
+// leave closes the connection of a session that has ended.
+func (v *served) leave(now tcp.Time) {
+	v.release()
+	v.wakeAt = 0
+	v.c.leave(now)
 }
 
 // abort resets the connection of a session that has ended.

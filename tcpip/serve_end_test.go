@@ -1,0 +1,86 @@
+package tcpip
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/serve"
+	"weir/tcpip/link"
+)
+
+// adder is a session that tells how many bytes it was sent, after their end, and some time after that.
+type adder struct{ n int }
+
+func (a *adder) Input(in []byte, _ *serve.Writer) error {
+	a.n += len(in)
+	return nil
+}
+
+func (a *adder) InputEnd(out *serve.Writer) error {
+	out.WriteString("sum ")
+	out.WakeAt(time.Now().Add(time.Second))
+	return nil
+}
+
+func (a *adder) Wake(_ time.Time, out *serve.Writer) error {
+	out.WriteString(strconv.Itoa(a.n))
+	return io.EOF
+}
+
+func (*adder) Close(error) {}
+
+// A session that is a HalfCloser answers after the end of its input.
+func TestASessionAnswersAfterTheEndOfItsInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := hosts(t, link.PairConfig{})
+		if _, err := b.Serve(":7", serve.Service{Open: func(serve.Conn) serve.Session { return &adder{} }}, serve.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{0, 1, 100_000} {
+			c := dial(t, a, "tcp", "10.0.0.2:7")
+			c.Write(make([]byte, n))
+			c.(*Conn).CloseWrite()
+			if got, err := io.ReadAll(c); string(got) != "sum "+strconv.Itoa(n) || err != nil {
+				t.Errorf("after the end of %d bytes: got %q, %v, want their sum", n, got, err)
+			}
+		}
+	})
+}
+
+// answerer is a session that answers its first input in full, and ends.
+type answerer struct{ full []byte }
+
+func (a answerer) Input(_ []byte, out *serve.Writer) error {
+	out.Write(a.full)
+	return io.EOF
+}
+func (answerer) Wake(time.Time, *serve.Writer) error { return nil }
+func (answerer) Close(error)                         {}
+
+// What a session has written arrives, though its peer's input is unread when it ends. A peer that does not close is let go in the end.
+func TestASessionsOutputArrivesThoughInputIsUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := hosts(t, link.PairConfig{})
+		full := bytes.Repeat([]byte("answer"), 50_000)
+		if _, err := b.Serve(":7", serve.Service{Open: func(serve.Conn) serve.Session { return answerer{full} }}, serve.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			c := dial(t, a, "tcp", "10.0.0.2:7")
+			go c.Write(make([]byte, 1<<20))
+			time.Sleep(time.Second)
+			if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, full) {
+				t.Errorf("got %d of %d bytes and %v, want all and the end", len(got), len(full), err)
+			}
+			c.Write([]byte("?")) // keeps its end open
+		}
+		time.Sleep(5 * time.Minute)
+		if left := b.accounts(); left != (accounts{}) {
+			t.Errorf("the stack holds %+v, want nothing", left)
+		}
+	})
+}
