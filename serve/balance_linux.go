@@ -95,6 +95,9 @@ func (l *loop) refused(err error) bool {
 		l.fail(err)
 		return false
 	}
+	if v == acceptLater {
+		l.cutLingering()
+	}
 	l.pauseAccepting() // also when every connection fails
 	return false
 }

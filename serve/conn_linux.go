@@ -31,6 +31,7 @@ type conn struct {
 	out      outbox
 	posted   atomic.Bool // stands in the loop's list of posts
 	unwanted atomic.Bool // Close was called
+	output   atomic.Bool // something was written
 	goid     atomic.Uint64
 }
 
@@ -77,6 +78,9 @@ func (c *conn) tryWrite(p []byte) (int, error) {
 		return 0, nil
 	case errno != 0:
 		return 0, os.NewSyscallError("write", errno)
+	}
+	if !c.output.Load() {
+		c.output.Store(true)
 	}
 	if c.idle != nil {
 		c.idle.passed.Add(1)

@@ -16,6 +16,9 @@ import (
 // spare is about how many descriptors a starved server may open once it runs.
 const spare = 12
 
+// starvedFarewell is the environment variable that has a starved server's sessions say goodbye and end, and linger.
+const starvedFarewell = "WEIR_SERVE_STARVED_FAREWELL"
+
 // beStarved prints its address, a line once it pauses, and how often it did when its standard input has ended.
 func beStarved(name string) int {
 	way, err := ParseWay(name)
@@ -41,7 +44,11 @@ func beStarved(name string) int {
 		fmt.Println("paused")
 		bufio.NewReader(os.Stdin).ReadString('\n')
 	}()
-	err = Run(ctx, way, l, Service{Open: services["echo"].open, State: PerConnection}, Options{Meter: meter})
+	s, o := services["echo"].open, Options{Meter: meter}
+	if os.Getenv(starvedFarewell) != "" {
+		s, o.LingerClose = sayGoodbye, tooLong
+	}
+	err = Run(ctx, way, l, Service{Open: s, State: PerConnection}, o)
 	fmt.Println(meter.Snapshot().Pauses, err)
 	return 0
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"net"
@@ -36,12 +37,13 @@ func runGoroutines(ctx context.Context, l net.Listener, w work, o Options) error
 //
 // Ownership: each of o.Width workers accepts for itself and serves one connection to its end, so there is
 // no queue between accepting and serving: connections beyond the pool wait in the kernel's backlog, where
-// the peer sees them connected and unanswered.
+// the peer sees them connected and unanswered. A lingering close has a goroutine of its own.
 //
 // Stop: see crowd.
 func runPool(ctx context.Context, l net.Listener, w work, o Options) error {
 	setDefault(&o.Width, 256)
 	c := newCrowd(l, w, o)
+	c.pooled = true
 	return c.run(ctx, func() error {
 		errs := make(chan error, o.Width) // workers -> here, one each; never closed
 		for range o.Width {
@@ -68,11 +70,13 @@ type crowd struct {
 	o       Options
 	members sync.WaitGroup // the goroutines that serve
 	stopc   chan struct{}  // closed by the stop
+	pooled  bool           // workers serve one connection after the other
 
-	mu       sync.Mutex
-	open     map[*stream]struct{}
-	stopping bool
-	moving   bool // with stopping: it hands over
+	mu        sync.Mutex
+	open      map[*stream]struct{}
+	lingering list.List // of *stream, the oldest first
+	stopping  bool
+	moving    bool // with stopping: it hands over
 }
 
 func newCrowd(l net.Listener, w work, o Options) *crowd {
@@ -154,6 +158,10 @@ func (c *crowd) accept(n *lane) (net.Conn, error) {
 		switch judge(err) {
 		case acceptFailed:
 			return nil, err
+		case acceptLater:
+			if c.cutLingering() {
+				continue
+			}
 		case acceptAgain:
 			if strays++; strays < acceptsPerTurn {
 				continue
@@ -212,13 +220,16 @@ func (c *crowd) serve(conn net.Conn, m *Moved) {
 	n.accepted.add(1)
 	s := newStream(conn, n, &c.o)
 	c.enter(s)
+	s.output.Store(m != nil) // by whoever handed it over
 	awake := s.watchIdle(c.o.Idle)
 	defer func() {
 		awake()
-		s.finish()
-		c.leave(s)
-		n.closed.add(1)
-		c.o.Meter.retire(n)
+		s.ended.Store(true)
+		if c.pooled && s.output.Load() && !s.over.Load() {
+			c.members.Go(func() { c.finish(s) }) // which may take its time
+			return
+		}
+		c.finish(s)
 	}()
 	if c.work.handle == nil {
 		containPanic(c.o, n, s.RemoteAddr(), func() { hostSession(&c.work, &c.o, n, m)(s) })
@@ -236,8 +247,46 @@ func (c *crowd) enter(s *stream) {
 	}
 }
 
-func (c *crowd) leave(s *stream) {
+// finish ends a connection whose handler has returned.
+func (c *crowd) finish(s *stream) {
+	place := c.linger(s)
+	s.finish()
+	c.mu.Lock()
+	delete(c.open, s)
+	if place != nil {
+		c.lingering.Remove(place)
+	}
+	c.mu.Unlock()
+	s.lane.closed.add(1)
+	c.o.Meter.retire(s.lane)
+}
+
+// linger notes that a connection lingers, if it does, at the cost of the oldest where there are too many.
+func (c *crowd) linger(s *stream) *list.Element {
+	if !s.half() {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.open, s)
+	place := c.lingering.PushBack(s)
+	if c.lingering.Len() > lingerMost {
+		c.cutOldest()
+	}
+	return place
+}
+
+// cutOldest ends the lingering close that began first. The caller holds mu.
+func (c *crowd) cutOldest() {
+	c.lingering.Remove(c.lingering.Front()).(*stream).cut()
+}
+
+// cutLingering ends all lingering closes, whose descriptors are wanted, and reports whether there were any.
+func (c *crowd) cutLingering() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	some := c.lingering.Len() > 0
+	for c.lingering.Len() > 0 {
+		c.cutOldest()
+	}
+	return some
 }

@@ -18,6 +18,9 @@ const (
 	lingerBytes = 16 << 20
 	// lingerPoll is how often a lingering close looks for the last acknowledgment while the service stops.
 	lingerPoll = 5 * time.Millisecond
+	// lingerMost is how many lingering closes a loop, or all goroutines of a run, have at once. Of more the oldest are cut short, and all
+	// when descriptors are wanted: a peer that does not close keeps nobody else away.
+	lingerMost = 1 << 10
 	// lingerRate is how many bytes a second the peer of an ended session must take, beside Options.Linger.
 	lingerRate = 1 << 10
 )
@@ -33,18 +36,17 @@ func lingers(remote net.Addr) bool {
 	return !unix
 }
 
-// half shuts the connection down for writing, once, and reports whether there is anything to linger for.
+// half shuts the connection down for writing, once, and reports whether there is anything to linger for: not without output.
 func (s *stream) half() bool {
 	s.halving.Do(func() {
 		c, ok := s.Conn.(interface{ CloseWrite() error })
-		s.halved = ok && !s.over.Load() && lingers(s.RemoteAddr()) && c.CloseWrite() == nil
+		s.halved = ok && s.output.Load() && !s.over.Load() && lingers(s.RemoteAddr()) && c.CloseWrite() == nil
 	})
 	return s.halved
 }
 
 // finish is the lingering close of a connection whose handler has returned. It returns when the connection is closed.
 func (s *stream) finish() {
-	s.ended.Store(true)
 	defer s.Conn.Close()
 	s.closing.Do(func() { close(s.closec) })
 	if !s.half() {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"container/list"
 	"os"
 	"syscall"
 	"time"
@@ -10,8 +11,9 @@ import (
 // lingerer drives the lingering close of a loop's connection, whose session or handler has ended.
 type lingerer struct {
 	*conn
-	left  int   // bytes that are still discarded
-	until int64 // when to close in any case, in loop time
+	left  int           // bytes that are still discarded
+	until int64         // when to close in any case, in loop time
+	place *list.Element // in the loop's lingering
 }
 
 // finish ends the connection for its driver: by a lingering close where output could be lost.
@@ -22,12 +24,15 @@ func (c *conn) finish() {
 	c.ended = true
 	c.out.close()
 	c.unsetTimers()
-	if c.over || !lingers(c.remote) || syscall.Shutdown(c.fd, syscall.SHUT_WR) != nil {
+	if c.over || !c.output.Load() || !lingers(c.remote) || syscall.Shutdown(c.fd, syscall.SHUT_WR) != nil {
 		c.close()
 		return
 	}
 	l := &lingerer{conn: c, left: lingerBytes, until: c.l.now() + int64(c.l.o.LingerClose)}
 	c.driver = l
+	if l.place = c.l.lingering.PushBack(l); c.l.lingering.Len() > lingerMost {
+		c.l.lingering.Front().Value.(*lingerer).close()
+	}
 	l.wait()
 	c.readable = true
 	c.l.later(c)
@@ -40,6 +45,19 @@ func (l *lingerer) wait() {
 		at = min(at, l.l.now()+int64(lingerPoll))
 	}
 	l.l.timers.set(&l.timer, at)
+}
+
+// close closes the connection.
+func (l *lingerer) close() {
+	l.l.lingering.Remove(l.place)
+	l.conn.close()
+}
+
+// cutLingering closes the connections that only linger: their descriptors are wanted.
+func (l *loop) cutLingering() {
+	for l.lingering.Len() > 0 {
+		l.lingering.Front().Value.(*lingerer).close()
+	}
 }
 
 // ready implements driver: it discards what has arrived, some of it in this turn.

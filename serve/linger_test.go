@@ -128,7 +128,7 @@ func TestAnswersArriveInFullOverTLS(t *testing.T) {
 	}
 }
 
-// A peer that neither reads nor closes keeps its place in a pool for Options.LingerClose and no longer.
+// A peer that neither reads nor closes keeps its connection for Options.LingerClose and no longer.
 func TestALingeringCloseIsBounded(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		for _, f := range []form{sessions, handlers} {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -45,34 +46,35 @@ type loop struct {
 
 	// Owned by the loop's goroutine, or by the next one when a session has ended that by a Goexit. What it works through
 	// in a turn stands here, and not in its variables, so that the next one goes on where it was.
-	conns    []*conn // by descriptor
-	open     int
-	buf      []byte   // what is read, for sessions
-	heirs    bool     // what is accepted has the listener's settings
-	spare    [][]byte // to write into, for sessions run by coroutines
-	out      Writer   // what sessions write
-	timers   timers
-	again    []*conn // may read more, but had their turn; each stands there once
-	turn     []*conn // of those, who have their next turn now
-	letters  []*conn // posted
-	told     int     // of those, told
-	comers   []arrival
-	ready    int        // events of this turn
-	done     int        // of those, handled
-	draining int        // connections, by descriptor, that the stop has told
-	calling  *looped    // whose session is being called; nil: none
-	resumed  *coroutine // that is running; nil: none
-	share    int        // connections to adopt at most
-	dead     []int      // descriptors to close after the turn, so that no event of the turn meets a reused one
-	listener int        // below zero: none
-	paused   int64      // when to accept again, in loop time; 0: accepting
-	deadline int64      // when to give up, in loop time; 0: not stopping
-	events   int        // since the last yield
-	strays   int        // errors of one connection in a row, from accept
-	failed   error      // the listener is of no use any more
-	moving   bool       // with deadline: it hands over
-	asked    bool       // to stop
-	late     bool       // at the deadline there was more than lingering closes
+	conns     []*conn // by descriptor
+	open      int
+	buf       []byte   // what is read, for sessions
+	heirs     bool     // what is accepted has the listener's settings
+	spare     [][]byte // to write into, for sessions run by coroutines
+	out       Writer   // what sessions write
+	timers    timers
+	again     []*conn // may read more, but had their turn; each stands there once
+	turn      []*conn // of those, who have their next turn now
+	letters   []*conn // posted
+	told      int     // of those, told
+	comers    []arrival
+	ready     int        // events of this turn
+	done      int        // of those, handled
+	draining  int        // connections, by descriptor, that the stop has told
+	calling   *looped    // whose session is being called; nil: none
+	resumed   *coroutine // that is running; nil: none
+	share     int        // connections to adopt at most
+	lingering list.List  // of *lingerer, the oldest first
+	dead      []int      // descriptors to close after the turn, so that no event of the turn meets a reused one
+	listener  int        // below zero: none
+	paused    int64      // when to accept again, in loop time; 0: accepting
+	deadline  int64      // when to give up, in loop time; 0: not stopping
+	events    int        // since the last yield
+	strays    int        // errors of one connection in a row, from accept
+	failed    error      // the listener is of no use any more
+	moving    bool       // with deadline: it hands over
+	asked     bool       // to stop
+	late      bool       // at the deadline there was more than lingering closes
 
 	// Shared.
 	mu       sync.Mutex

@@ -28,6 +28,7 @@ type stream struct {
 	moving   atomic.Bool           // with stopping: it hands over
 	over     atomic.Bool           // the peer has finished, or the connection is broken
 	ended    atomic.Bool           // the handler has returned
+	output   atomic.Bool           // something was written
 	broken   atomic.Pointer[error] // why a write has failed that its owner did not make; nil: none has
 	cause    atomic.Pointer[error] // what reads and writes return from now on; nil: they go on
 	pokec    chan struct{}         // anybody -> a pause of the owner; one suffices, never closed
@@ -179,6 +180,9 @@ func (s *stream) writeParts(p []byte) (n int, err error) {
 
 func (s *stream) wrote(n int) {
 	if n > 0 {
+		if !s.output.Load() {
+			s.output.Store(true)
+		}
 		s.lane.writes.Add(1)
 		s.lane.writtenBytes.Add(int64(n))
 	}
