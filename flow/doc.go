@@ -25,7 +25,7 @@
 // [MaxBatch] items. What happens when it is full is the edge's [Policy]: wait, drop and count, or refuse, which
 // gives the items to the net's error function; of a full entry, Put's caller hears. A cycle of waiting edges could
 // wait for itself, and is refused by [New]. Where an edge leads back to a stage, or does not wait, beside another one, each has the room of its own Cap:
-// what is retried does not starve beside an entry that is always full. A Put from inside a stage never waits for the net it is in: see [Net.Put].
+// what is retried does not starve beside an entry that is always full. A Put from inside a stage does not wait for itself: see [Net.Put].
 //
 // By Chain an edge is never full. Callers beyond a stage's Width wait before it, however many there are: who
 // wants to turn some away does so before Put, or in a stage ahead.

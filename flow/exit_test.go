@@ -114,6 +114,25 @@ func TestAPutFromInsideDoesNotWaitForItself(t *testing.T) {
 	})
 }
 
+// By Chain, a stage may put into another net, and waits for a place there as any other caller does.
+func TestAPutIntoAnotherNetWaitsForItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := Each(func(item int, out *Out[int]) { time.Sleep(10 * time.Millisecond); out.Send(0, item) })
+		inner := run(t, Chain, []Stage[int]{{Name: "slow", Width: 1, Do: slow}, {Name: "end"}}, line("slow", "end"))
+		outer := run(t, Chain, []Stage[int]{{Name: "outer", Width: 4, Do: func(in []int, out *Out[int]) { inner.Put(in); out.Pass(0, in) }}, {Name: "end"}},
+			line("outer", "end"))
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() { outer.put(i) })
+		}
+		all.Wait()
+		outer.stop(nil)
+		inner.stop(nil)
+		outer.wantOut(0, 1, 2, 3)
+		inner.wantOut(0, 1, 2, 3)
+	})
+}
+
 // By Chain, what would wait for a place that its own caller has is refused.
 func TestAPutFromInsideAFullStageIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

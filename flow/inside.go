@@ -62,7 +62,7 @@ func (o *owner[T]) spill(e *edge[T], full *parcel[T]) bool {
 	s := e.to
 	s.spillMu.Lock()
 	defer s.spillMu.Unlock()
-	if len(s.over) >= maxSpilt {
+	if len(s.over) >= maxSpilt || ended(o.net.done) {
 		return false
 	}
 	full.spilt = true
@@ -73,6 +73,16 @@ func (o *owner[T]) spill(e *edge[T], full *parcel[T]) bool {
 		s.spilt.Store(int32(len(s.over)))
 	}
 	return true
+}
+
+// ended reports whether a channel is closed that carries nothing.
+func ended(donec <-chan struct{}) bool {
+	select {
+	case <-donec:
+		return true
+	default:
+		return false
+	}
 }
 
 // enqueue puts a parcel into the queue that has a place there now.
@@ -122,29 +132,42 @@ func (n *Net[T]) reaches(s *node[T], over *edge[T], seen map[*node[T]]bool) bool
 	return slices.ContainsFunc(s.ports, func(e *edge[T]) bool { return e != nil && (e == over || n.reaches(e.to, over, seen)) })
 }
 
-// sit takes one of a stage's seats, or says why there is none. It does not wait inside another call of a limited stage: that may be this
-// one's, which would wait for itself.
+// nestedWait is how long a call waits for a seat inside another call of a limited stage.
+const nestedWait = time.Second
+
+// sit takes one of a stage's seats, or says why there is none. Inside another call of a limited stage it does not wait for ever: that may
+// be this one's, which would wait for itself, or another net's, which will go on.
 func (n *Net[T]) sit(seats chan struct{}) error {
 	select {
 	case seats <- struct{}{}:
 		return nil
 	default:
 	}
+	var latec <-chan time.Time // nil: not nested
 	if nested() {
-		return ErrFull
+		late := time.NewTimer(nestedWait)
+		defer late.Stop()
+		latec = late.C
 	}
 	select {
 	case seats <- struct{}{}:
 		return nil
+	case <-latec:
+		return ErrFull
 	case <-n.done:
 		return ErrStopped
 	}
 }
 
-// nested reports whether this goroutine is in a Put that a limited stage has called, of a net of the same type.
+// nested reports whether this goroutine is in a Put that a limited stage has called. The net may be another, of a type of the same shape.
 func nested() bool {
-	var callers [256]uintptr
-	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])]) // from sit on
+	callers := make([]uintptr, 256)
+	n := runtime.Callers(2, callers) // from sit on
+	for n == len(callers) {
+		callers = make([]uintptr, 2*n)
+		n = runtime.Callers(2, callers)
+	}
+	frames := runtime.CallersFrames(callers[:n])
 	var limited, put uintptr
 	for {
 		f, more := frames.Next()

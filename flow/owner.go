@@ -53,8 +53,8 @@ func (o *owner[T]) out(s *node[T], made map[*node[T]]*Out[T]) *Out[T] {
 }
 
 // Put gives the net a batch and returns how many of its items were taken, from the front: by Chain all, when they
-// have passed through; by Network those that found room. A stage may put items into its own net: that never waits. By Network there is room for
-// what stages put, whatever others wait for; by Chain, items for which a stage's Width has no place go to the error function with ErrFull. None are taken before Run has begun and after its
+// have passed through; by Network those that found room. A stage may put items into its own net: by Network there is room for
+// what stages put, whatever others wait for; by Chain, items for which a stage's Width has no place for a second go to the error function with ErrFull. None are taken before Run has begun and after its
 // context has ended. The batch is the caller's again; by Chain, stages may have changed what is in it.
 func (n *Net[T]) Put(batch []T) (accepted int) {
 	o := n.borrow()
