@@ -56,7 +56,9 @@ func New(cfg Config) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stack{cfg: cfg, shares: icmp.NewShares(cfg.ErrorRate), began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly), errors: icmp.NewLimiter(cfg.ErrorRate, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))}
+	chance := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) // by errorsMu
+	s := &Stack{cfg: cfg, began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly)}
+	s.shares, s.errors = icmp.NewShares(cfg.ErrorRate, chance), icmp.NewLimiter(cfg.ErrorRate, chance)
 	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.init(cfg.Memory)
 	s.unsent.s = s

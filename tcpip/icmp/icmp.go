@@ -111,6 +111,9 @@ type Limiter struct {
 	rand         *rand.Rand
 }
 
+// spent is what one error takes of an allowance, 1 on average: who could count how many are left would know what others had (see Limiter).
+func spent(r *rand.Rand) float64 { return 2 * r.Float64() }
+
 // shares are how many groups of addresses have allowances of their own.
 const shares = 256
 
@@ -118,6 +121,7 @@ const shares = 256
 // a time.
 type Shares struct {
 	rate float64
+	rand *rand.Rand
 	all  [shares]struct {
 		spent float64 // of burst
 		at    time.Duration
@@ -128,7 +132,7 @@ type Shares struct {
 const leastShare = 10
 
 // NewShares lets a tenth of so many a second pass to each group on average, and so many at once.
-func NewShares(rate int) *Shares { return &Shares{rate: float64(rate)} }
+func NewShares(rate int, r *rand.Rand) *Shares { return &Shares{rate: float64(rate), rand: r} }
 
 // Allow reports whether one may be sent to an address of this hash at a time, which does not go back.
 func (s *Shares) Allow(hash uint64, now time.Duration) bool {
@@ -138,7 +142,7 @@ func (s *Shares) Allow(hash uint64, now time.Duration) bool {
 	if b.spent+1 > max(s.rate, leastShare) {
 		return false
 	}
-	b.spent++
+	b.spent += spent(s.rand)
 	return true
 }
 
@@ -154,6 +158,6 @@ func (l *Limiter) Allow(now time.Duration) bool {
 	if l.tokens < 1 {
 		return false
 	}
-	l.tokens -= 2 * l.rand.Float64()
+	l.tokens -= spent(l.rand)
 	return true
 }

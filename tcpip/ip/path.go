@@ -21,6 +21,7 @@ const PathTime = 10 * time.Minute
 
 const (
 	pathsMost = 4096
+	pathsLook = 32  // of which one is forgotten
 	pathLeast = 552 // less than this is believed of nobody, as Linux (an attack on our throughput): packets may be cut instead
 )
 
@@ -63,10 +64,7 @@ func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
 		p.all = map[netip.Addr]path{}
 	}
 	if _, ok := p.all[dst]; !ok && len(p.all) >= pathsMost {
-		p.expire(now)
-		if len(p.all) >= pathsMost {
-			p.oldest()
-		}
+		p.forgetOne()
 	}
 	p.all[dst] = path{next, cut, now + Time(PathTime)}
 	return next
@@ -83,21 +81,17 @@ func (p *Paths) now(dst netip.Addr, otherwise int, now Time) int {
 // Len is how many paths are known.
 func (p *Paths) Len() int { return len(p.all) }
 
-// oldest forgets the path that was learnt first: of many that somebody has invented, those that are true are learnt again.
-func (p *Paths) oldest() {
+// forgetOne forgets the path that was learnt first of some that are looked at: of many that somebody has invented, those that are true are learnt again.
+func (p *Paths) forgetOne() {
 	var first netip.Addr
+	seen := 0
 	for a, e := range p.all {
 		if f, ok := p.all[first]; !ok || e.until < f.until {
 			first = a
 		}
-	}
-	delete(p.all, first)
-}
-
-func (p *Paths) expire(now Time) {
-	for a, e := range p.all {
-		if now >= e.until {
-			delete(p.all, a)
+		if seen++; seen == pathsLook {
+			break
 		}
 	}
+	delete(p.all, first)
 }
