@@ -296,6 +296,7 @@ func (s *Service) DeleteRoom(name string) error {
 
 // letGo closes a room that nobody is in and nobody may enter.
 func (s *Service) letGo(r *room) error {
+	s.locked(s.retryStates) // the sweeper may be waiting for us
 	if err := s.reaches(&r.feed); err != nil {
 		s.locked(func() { r.deleted = false })
 		return err

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"os"
 	"slices"
 
 	"weir/internal/durable"
@@ -81,10 +82,19 @@ func (f *feed) changeRoom() *draft {
 		return d
 	}
 	f.svc.o.Log.Error("a room's state cannot be written", "log", f.key, "error", err)
+	f.distrust(state)
 	f.changes, f.taken = split(f.changes[:0], f.taken, func(p post) bool { return p.change != nil })
 	f.refuse(f.changes, err)
 	f.settleChanges()
 	return nil
+}
+
+// distrust marks the state file as behind if it contains the change that was refused. That happens
+// where the file was renamed and its folder could not be synced.
+func (f *feed) distrust(refused []byte) {
+	if there, err := os.ReadFile(f.room.path); err == nil && bytes.Equal(there, refused) {
+		f.svc.locked(func() { f.stateless = true })
+	}
 }
 
 // split moves what is to move to the end of moved.
@@ -113,6 +123,17 @@ func (f *feed) plan(posts []post) (d *draft, state []byte) {
 		}
 	})
 	return d, state
+}
+
+// retryStates writes state files again that lag behind their rooms because the disk refused them.
+// The sweeper calls it: an immediate retry would take a processor and fill the report for as long as
+// the disk is full. The caller holds the lock.
+func (s *Service) retryStates() {
+	for _, r := range s.rooms {
+		if r.stateless {
+			s.wants(&r.feed)
+		}
+	}
 }
 
 // retract makes a draft without the changes of posts that the log has refused.

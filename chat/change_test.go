@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"weir/chat/account"
+	"weir/serve"
 )
 
 // stateFile is what the state file of a room says.
@@ -104,6 +106,73 @@ func TestAChangeThatTheDiskRefusesIsRefusedAndNothingOfItIsLeft(t *testing.T) {
 		ann.send("MODE #r +k new")
 		bob.until("+k new")
 	})
+}
+
+// An immediate retry would fill the report, and keep an upgrade waiting for ever.
+func TestAStateThatTheDiskDoesNotTakeBackIsTriedNowAndThen(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	ann := s.user("ann")
+	ann.send("JOIN #r", "MODE #r +k key")
+	ann.settled()
+	dir := filepath.Join(s.dir, "rooms", "#r")
+	blocked := filepath.Join(dir, ".state.tmp")
+	if err := os.MkdirAll(filepath.Join(blocked, "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "state")); err != nil {
+		t.Fatal(err)
+	}
+	s.chat.locked(func() {
+		s.chat.rooms["#r"].stateless = true // as retract leaves it
+		s.chat.retryStates()
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), patience/3)
+	defer cancel()
+	if err := s.chat.Freeze(ctx); err != nil {
+		t.Error("something is under way for ever:", err)
+	}
+	s.chat.Thaw()
+	if err := os.RemoveAll(blocked); err != nil {
+		t.Fatal(err)
+	}
+	s.chat.locked(s.chat.retryStates)
+	ann.send("MODE #r +l 5")
+	ann.until("+l 5")
+	if state := s.stateFile("#r"); !strings.Contains(state, "+ntkl key 5") {
+		t.Errorf("once the disk takes it, the state is %q", state)
+	}
+}
+
+// This happens where the file was renamed and its folder could not be synced.
+func TestAChangeThatWasRefusedAndIsInTheFileIsTakenBack(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	ann := s.user("ann")
+	ann.send("JOIN #r", "MODE #r +k key", "PING x")
+	ann.until("PONG")
+	before := s.stateFile("#r")
+	path := filepath.Join(s.dir, "rooms", "#r", "state")
+	refused := []byte(strings.Replace(before, "+ntk key", "+nt", 1))
+	for _, there := range []string{before, string(refused)} {
+		if err := os.WriteFile(path, []byte(there), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var r *room
+		again := false
+		s.chat.locked(func() { r = s.chat.rooms["#r"] })
+		r.distrust(refused)
+		s.chat.locked(func() {
+			if again = r.stateless; again != (there != before) {
+				t.Errorf("with %q in the file, it is written again: %v", there, again)
+			}
+			s.chat.retryStates()
+		})
+		for again {
+			s.chat.locked(func() { again = r.stateless || r.queued })
+		}
+		if after := s.stateFile("#r"); after != before {
+			t.Errorf("the state is %q, want %q", after, before)
+		}
+	}
 }
 
 func TestAReadMarkerIsOnTheDiskBeforeItIsAnsweredAndRefusedIfTheDiskRefusesIt(t *testing.T) {

@@ -68,7 +68,7 @@ func (f *feed) handOut(d *delivery) {
 }
 
 // again puts a feed back if something is pending, or has it leave the net. Who left while the batch was sent has it: the mark
-// of that seat was kept too early.
+// of that seat was kept too early. A state that the disk refused waits for retryStates.
 func (s *Service) again(f *feed, d *delivery) {
 	s.mu.Lock()
 	for _, seat := range d.seats {
@@ -79,7 +79,7 @@ func (s *Service) again(f *feed, d *delivery) {
 	clear(d.seats)
 	f.queued, f.sending = false, false
 	s.handedOut.Broadcast()
-	if len(f.pending) > 0 || f.stateless {
+	if len(f.pending) > 0 {
 		s.wants(f)
 	}
 	s.unlock()

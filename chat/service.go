@@ -197,6 +197,7 @@ func (s *Service) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
+	s.locked(s.retryStates)
 	for end := time.Now().Add(closeWithin); s.underWay() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
@@ -270,6 +271,11 @@ func (s *Service) sweep(ctx context.Context) {
 			s.keepMarks()
 			s.enforce()
 			s.locked(s.forgive)
+			s.locked(func() {
+				if s.frozen == nil { // otherwise nothing begins
+					s.retryStates()
+				}
+			})
 			s.closeIdle()
 		}
 	}
