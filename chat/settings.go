@@ -23,6 +23,10 @@ type settings struct {
 	limit          int    // 0: none
 	bans           []ban
 	ranks          map[string]string // by folded account: of irc.RoomRanks
+
+	// What the state file says that this version does not know: it is written again as it was.
+	otherFlags string        // letters of modes
+	otherLines []irc.Message // never changed; the first parameter is a name of the room
 }
 
 type ban struct {

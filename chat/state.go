@@ -24,6 +24,8 @@ import (
 //	:weir.chat MODE #Room +ntk key
 //	:weir.chat MODE #Room +o alice               an account
 //	:alice MODE #Room +b mask 1763730000
+//
+// Lines that this version does not know are kept, behind all others.
 
 // state is the state file of a room of these settings.
 func (x *settings) state(server, name string) []byte {
@@ -35,13 +37,18 @@ func (x *settings) state(server, name string) []byte {
 		b = irc.AppendLine(b, x.topicBy, "TOPIC", name, x.topic)
 		b = irc.AppendLine(b, server, irc.RplTopicWhoTime, name, x.topicBy, epoch(x.topicAt))
 	}
-	b = irc.AppendLine(b, server, "MODE", append([]string{name}, x.modes(true)...)...)
+	modes := x.modes(true)
+	modes[0] += x.otherFlags
+	b = irc.AppendLine(b, server, "MODE", append([]string{name}, modes...)...)
 	for _, account := range slices.Sorted(maps.Keys(x.ranks)) {
 		ranks := x.ranks[account]
 		b = irc.AppendLine(b, server, "MODE", append([]string{name, "+" + ranks}, repeat(account, len(ranks))...)...)
 	}
 	for _, ban := range x.bans {
 		b = irc.AppendLine(b, ban.by, "MODE", name, "+b", ban.mask, epoch(ban.at))
+	}
+	for _, m := range x.otherLines {
+		b = irc.AppendLine(b, m.Source, m.Command, append([]string{name}, m.Params[1:]...)...)
 	}
 	return b
 }
@@ -55,7 +62,7 @@ func (r *room) readState() error {
 	for line := range bytes.Lines(data) {
 		m, err := ircmsg.ParseLine(string(line))
 		switch {
-		case err != nil || len(m.Params) < 2:
+		case err != nil || len(m.Params) == 0:
 			continue
 		case irc.Fold(m.Params[0]) == irc.Fold(r.name):
 			r.name = m.Params[0]
@@ -69,26 +76,43 @@ func (r *room) readState() error {
 
 func (r *room) readLine(m *irc.Message) {
 	switch {
+	case len(m.Params) == 1:
+		r.otherLines = append(r.otherLines, *m)
 	case m.Command == "RENAMED":
 		r.wasCalled(m.Params[1])
 	case m.Command == "CREATED":
 		r.made = stamp(m.Params[1])
 	case m.Command == "TOPIC":
 		r.topic, r.topicBy, r.topicAt = m.Params[1], m.Source, r.made
-	case m.Command == irc.RplTopicWhoTime && m.Params[1] == r.topicBy: // otherwise it is of an older topic
-		r.topicAt = stamp(irc.Param(m, 2))
-	case m.Command == "MODE" && m.Params[1] == "+b" && len(m.Params) > 2:
-		r.bans = append(r.bans, ban{m.Params[2], m.Source, stamp(irc.Param(m, 3))})
-	case m.Command == "MODE" && strings.Trim(m.Params[1], "+"+irc.RoomRanks) == "" && len(m.Params) > 2:
-		r.ranks[irc.Fold(m.Params[2])] = strings.TrimPrefix(m.Params[1], "+")
+	case m.Command == irc.RplTopicWhoTime:
+		if m.Params[1] == r.topicBy { // otherwise it is of an older topic
+			r.topicAt = stamp(irc.Param(m, 2))
+		}
 	case m.Command == "MODE":
+		r.readMode(m)
+	default:
+		r.otherLines = append(r.otherLines, *m)
+	}
+}
+
+// readMode reads a line of MODE: a ban, the ranks of an account, or the modes of the room. A line that
+// sets none of these is kept as it is.
+func (r *room) readMode(m *irc.Message) {
+	switch letters := m.Params[1]; {
+	case letters == "+b" && len(m.Params) > 2:
+		r.bans = append(r.bans, ban{m.Params[2], m.Source, stamp(irc.Param(m, 3))})
+	case strings.Trim(letters, "+"+irc.RoomRanks) == "" && len(m.Params) > 2:
+		r.ranks[irc.Fold(m.Params[2])] = strings.TrimPrefix(letters, "+")
+	case len(m.Params) == 2 || strings.ContainsAny(letters, irc.RoomFlags+irc.RoomKeyed+irc.RoomLimited):
 		r.readModes(m.Params[1:])
+	default:
+		r.otherLines = append(r.otherLines, *m)
 	}
 }
 
 func (r *room) readModes(params []string) {
-	r.flags = ""
-	changes, _ := irc.Changes(params)
+	changes, unknown := irc.Changes(params)
+	r.flags, r.otherFlags = "", string(unknown)
 	for _, c := range changes {
 		switch c.Mode {
 		case 'k':
