@@ -115,7 +115,7 @@ func (s *Service) ByPassword(ctx context.Context, from netip.Addr, name, passwor
 		s.locked(func() { s.tryFailed(p, name, err) })
 		return "", ErrNotLoggedIn
 	}
-	s.locked(func() { s.acquainted.note(irc.Fold(login.Name), from) })
+	s.locked(func() { s.cameFrom(login.Name, from) })
 	return s.mayUpload(from, login.Name)
 }
 

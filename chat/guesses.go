@@ -3,7 +3,6 @@ package chat
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -53,22 +52,6 @@ func (g guesses) failed(key string, now time.Time) {
 		until = until.Add(guessEvery)
 	}
 	g[key] = until
-}
-
-// acquainted are the networks that an account was logged in to from, the latest last. It is not kept across restarts, as guesses are not.
-// Guarded by Service.mu.
-type acquainted map[string][]netip.Prefix // by folded account
-
-// acquaintedEach is how many networks of an account are remembered.
-const acquaintedEach = 16
-
-func (a acquainted) note(account string, from netip.Addr) {
-	network := lobby.Network(from)
-	all := slices.DeleteFunc(a[account], func(p netip.Prefix) bool { return p == network })
-	if len(all) >= acquaintedEach {
-		all = slices.Delete(all, 0, 1)
-	}
-	a[account] = append(all, network)
 }
 
 // nameKey is what a login by a name is counted under besides its network. The caller holds the lock.

@@ -147,7 +147,7 @@ func (s *session) logIn(login account.Login) {
 // loggedIn notes a login.
 func (s *session) loggedIn(login account.Login) {
 	s.login, s.pace = login, nil
-	s.svc.acquainted.note(irc.Fold(login.Name), s.peer.Addr)
+	s.svc.cameFrom(login.Name, s.peer.Addr)
 	s.svc.counts.logins.Add(1)
 	mask := s.nick() + "!*@*"
 	if s.user != nil {

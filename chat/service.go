@@ -68,6 +68,7 @@ type Service struct {
 	leavers       leavers              // for WHOWAS
 	guesses       guesses              // at passwords
 	acquainted    acquainted           // with accounts: where these were logged in to from
+	strange       bool                 // a network is missing in their file
 	indexLate     map[string]data.Room // by path: conversations that the index has not caught up with
 	indexReviewed bool                 // the index has looked at all conversations since Open
 	stamp         uint64               // of walks over users, and of deliveries
@@ -124,6 +125,7 @@ func open(dir string, o Options, lock *os.File) (*Service, error) {
 		perAddr: map[netip.Prefix]*visitors{}, waiting: lobby.New[*session](o.Unknown, o.UnknownEach), paces: map[string]*pace{}, guesses: guesses{}, acquainted: acquainted{}}
 	rand.Read(s.seed[:])
 	s.current.Store(&s.o)
+	s.readAcquainted()
 	s.handedOut.L = &s.mu
 	s.deliveries.New = func() any { return new(delivery) }
 	if err := s.start(); err != nil {
@@ -204,6 +206,7 @@ func (s *Service) Close() error {
 	s.locked(func() { s.over = true })
 	s.stop()
 	s.running.Wait()
+	s.saveAcquainted()
 	var errs []error
 	s.mu.Lock()
 	feeds := s.feeds()
@@ -260,8 +263,9 @@ const sweepEvery = 2 * time.Second
 
 // sweep looks after what changes slowly, until ctx ends.
 func (s *Service) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
+	tick, save := time.NewTicker(sweepEvery), time.NewTicker(acquaintedEvery)
 	defer tick.Stop()
+	defer save.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -277,6 +281,8 @@ func (s *Service) sweep(ctx context.Context) {
 				}
 			})
 			s.closeIdle()
+		case <-save.C:
+			s.saveAcquainted()
 		}
 	}
 }
