@@ -101,7 +101,9 @@ func (f *feed) breakOff() {
 func (f *feed) refuse(posts []post, why error) {
 	f.svc.counts.notStored.Add(int64(len(posts)))
 	for _, p := range posts {
-		if p.last {
+		if p.unstored != nil {
+			f.svc.locked(p.unstored)
+		} else if p.last {
 			p.from.conn.Send(p.from.refusal(f, p, why))
 		}
 	}

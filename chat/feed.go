@@ -54,6 +54,9 @@ type post struct {
 
 	change  func(*draft) // has the draft say what the room is to be, called under Service.mu; nil: it stays. See change.go
 	command string       // of a change: what is refused if the disk does
+
+	// unstored is called under Service.mu if the log refuses the line; nil: the session is told so.
+	unstored func()
 }
 
 // seat is a session's place at a feed.

@@ -66,9 +66,33 @@ func (s *session) redact(target, msgid, why string) (code, text string) {
 	if why != "" {
 		body += " :" + why
 	}
-	f.put(post{from: s, label: s.label, last: true, entry: log.Entry{Time: s.svc.o.Now(), Tags: s.user.tags(), Body: body}})
+	f.put(post{from: s, label: s.label, last: true, entry: log.Entry{Time: s.svc.o.Now(), Tags: s.user.tags(), Body: body}, unstored: s.unstoredRedaction(f, body)})
 	s.later = true
 	return "", ""
+}
+
+// unstoredRedaction returns what happens if the log refuses the line of a redaction, whose text is
+// gone already: the members are told nevertheless, because their clients still show the text. The
+// caller holds the lock.
+func (s *session) unstoredRedaction(f *feed, body string) func() {
+	to, label := s.standIn(), s.label
+	n := &news{tags: irc.AppendTime(nil, s.svc.o.Now()), body: []byte(body + "\r\n"), need: irc.CapRedaction}
+	if more := s.user.tags(); more != "" {
+		n.tags = append(append(n.tags, ';'), more...)
+	}
+	return func() {
+		n.by, n.quiet = s, true
+		for _, seat := range f.audience(nil) {
+			n.tell(seat.session)
+		}
+		n.by, n.quiet = to, false
+		to.begin(label)
+		n.tell(to)
+		to.finish()
+		if len(to.out) > 0 {
+			s.conn.Send(to.out)
+		}
+	}
 }
 
 // mayRedact says whether the session's user wrote a line, or has a say where it stands.
