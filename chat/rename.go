@@ -55,6 +55,10 @@ func (s *session) cmdRename(m *irc.Message) {
 func (s *session) respell(r *room, name, why string) {
 	s.change(r, "RENAME", func(to *session, d *draft) {
 		old := d.name
+		if irc.Fold(old) != irc.Fold(name) { // renamed since the command came
+			to.fail("RENAME", "CANNOT_RENAME", old, name, "It has another name by now")
+			return
+		}
 		d.name = name
 		d.once(func() {
 			n := s.svc.news(to.user, nil, "RENAME", old, name, why)

@@ -58,6 +58,39 @@ func TestARoomThatIsRenamedWhileItTalksLosesNothing(t *testing.T) {
 	both.Wait()
 }
 
+// A respelling that waited while the room was renamed must not bring the old name back.
+func TestALetterIsNotChangedOfANameThatARoomHadBefore(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{})
+	s.account("root", "correct-horse", account.Operator)
+	s.run()
+	root, ann := s.client("root"), s.user("ann", "draft/channel-rename")
+	root.send("PASS root:correct-horse", "NICK root", "USER r 0 * :R")
+	root.until(" 221 ")
+	ann.send("JOIN #a", "PRIVMSG #a :said")
+	ann.settled()
+	var r *room
+	s.chat.locked(func() {
+		r = s.chat.rooms["#a"]
+		r.moving = true // as while it is renamed
+	})
+	ann.send("RENAME #a #A")
+	for queued := false; !queued; {
+		s.chat.locked(func() { queued = len(r.pending) > 0 })
+	}
+	root.send("RENAME #a #b")
+	if line := ann.until("RENAME CANNOT_RENAME"); !strings.Contains(line, " #b #A ") {
+		t.Errorf("ann is told %q, want that the name is another one", line)
+	}
+	s.chat.locked(func() {
+		if r.name != "#b" || s.chat.rooms["#b"] != r {
+			t.Errorf("the room is called %s, want #b", r.name)
+		}
+	})
+	if state := s.stateFile("#b"); !strings.Contains(state, "CREATED #b ") {
+		t.Errorf("its state is %q, want that of #b", state)
+	}
+}
+
 // A server that dies between the rename of the folder and the writing of the state goes on under the new name, with what the room was.
 func TestAStateOfTheOldNameIsTheRooms(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
