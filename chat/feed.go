@@ -156,7 +156,7 @@ func (s *Service) closeIdle() {
 	s.mu.Lock()
 	before := s.o.Now().Add(-idleFeed)
 	for key, r := range s.rooms {
-		if r.isIdle(before) {
+		if r.coming == 0 && r.isIdle(before) {
 			idle = append(idle, &r.feed)
 			delete(s.rooms, key)
 		}

@@ -133,6 +133,9 @@ func (s *session) found(r *room, key string) error {
 		return nil
 	}
 	return s.svc.putAndWait(func(author *session) error {
+		if r.deleted {
+			return nil // as mayJoin says
+		}
 		r.put(post{from: author, last: true, change: func(d *draft) {
 			if len(r.members) == 0 && len(d.ranks) == 0 { // of several who come at once it is the first
 				d.rank(account, "o")

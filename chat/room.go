@@ -106,6 +106,9 @@ func (s *Service) openToCome(name string, guest netip.Prefix) (*room, error) {
 	}
 	r = &room{members: map[*user]*member{}, settings: newSettings(s.o.Now()), guest: guest, coming: 1}
 	if err := s.openFeed(&r.feed, filepath.Join(data.Rooms, data.Folder(name)), name); err != nil {
+		if e := removeUnused(filepath.Dir(s.statePath(name))); e != nil && !errors.Is(e, os.ErrNotExist) {
+			s.o.Log.Error("the folder of a room that cannot be opened is left", "room", name, "error", e)
+		}
 		return nil, err
 	}
 	r.feed.room = r

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -30,8 +31,13 @@ func tidy(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeUnused removes the folder of a conversation in which nothing ever was said or set: a server that was killed had it open.
+// removeUnused removes the folder of a conversation in which nothing ever was said or set: a server
+// that was killed had it open. A folder whose file committed tells of acknowledged messages stays:
+// whoever opens it reports them as missing.
 func removeUnused(dir string) error {
+	if ends, err := os.ReadFile(filepath.Join(dir, "committed")); err == nil && len(bytes.Trim(ends, "\x00")) > 0 {
+		return nil
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err

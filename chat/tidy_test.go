@@ -8,6 +8,30 @@ import (
 	"testing"
 )
 
+// A log that the disk has lost must be reported, not removed.
+func TestAStartLeavesARoomWhoseMessagesAreMissing(t *testing.T) {
+	dir := t.TempDir()
+	for name, end := range map[string]byte{"#new": 0, "#missing": 1} {
+		room := filepath.Join(dir, "rooms", name)
+		if err := os.MkdirAll(room, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{"id": "abcdefgh\n", "lock": "", "00000000000000000000.log": "", "committed": string([]byte{end, 15: 0})} {
+			if err := os.WriteFile(filepath.Join(room, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := tidy(dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"#new": false, "#missing": true} {
+		if _, err := os.Stat(filepath.Join(dir, "rooms", name)); (err == nil) != want {
+			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
+		}
+	}
+}
+
 func TestAStartRemovesWhatAKilledServerWasWriting(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{})
 	a := s.run().user("ann")

@@ -4,6 +4,7 @@ package chattest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,5 +126,31 @@ func (f *filler) empty(t *testing.T) {
 	t.Helper()
 	if err := os.Remove(f.path); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A client that joins new rooms on a full disk must not leave a folder for each of them.
+func TestARoomThatAFullDiskDoesNotTakeLeavesNoFolder(t *testing.T) {
+	data := smallDisk(t)
+	s := newStateServer(t, programs()[0], data)
+	if s.command[0] != "weir" {
+		t.Skipf("%s leaves them", s.name)
+	}
+	c := s.guest(t, "guest")
+	c.join(t, "#there")
+	c.must(t, c.say("PRIVMSG #there :said"))
+	_, err := c.settled()
+	c.must(t, err)
+	(&filler{path: filepath.Join(data, "filler")}).fill(t)
+	refused := 0
+	for i := range 20 {
+		c.must(t, c.say(fmt.Sprintf("JOIN #new%d", i)))
+		lines, err := c.settled()
+		c.must(t, err)
+		refused += strings.Count(strings.Join(lines, "\n"), " 403 ")
+	}
+	folders, err := filepath.Glob(filepath.Join(data, "rooms", "#new*"))
+	if err != nil || refused == 0 || len(folders) > 20-refused {
+		t.Errorf("%d of 20 rooms were refused on a full disk, and %d have a folder (%v)", refused, len(folders), err)
 	}
 }
