@@ -125,7 +125,9 @@ void joined_close(struct joined *j);
 void command_message(struct client *c, const struct line *l);
 /* Writes what waits and waits until it is on the disk. */
 void batch_flush(struct client *c);
-/* Stores a change of topic; false when the disk refuses, which the client is told. */
+/* Waits until the client's own mail has room for what is said of its own lines: storing them does not wait for that then. */
+void make_room(struct client *c);
+/* Stores a change of topic in the log; false when the disk refuses. */
 bool store_topic(struct client *c, struct joined *j, struct slice text);
 
 /* history.c */

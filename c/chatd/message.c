@@ -55,7 +55,7 @@ note_own(void *context, uint64_t first, uint64_t end)
 }
 
 /* Waits until the client's own mail has room for what note_own says: others may fill no more than MAIL_OTHERS of it. */
-static void
+void
 make_room(struct client *c)
 {
 	for (;;) {
@@ -71,6 +71,10 @@ make_room(struct client *c)
 static void
 not_stored(struct client *c, const char *why)
 {
+	if (c->show_own) { /* a topic, of which store_topic tells */
+		report("a topic is not stored: %s", why);
+		return;
+	}
 	for (size_t i = 0; i < c->batch.count; i++)
 		numeric(c, 404, "%s :Not stored, so nobody has seen it: %s", c->batch.target, why);
 }

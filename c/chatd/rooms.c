@@ -337,17 +337,67 @@ command_part(struct client *c, const struct line *l)
 	}
 }
 
-/* Holds the topic that was stored in the log, and writes it to the room's state. */
+/* Tells the client that a topic was not stored: docs/protocol.md, "state and metadata". */
 static void
-hold_topic(struct client *c, struct room *r, struct slice text)
+topic_refused(struct client *c, const struct room *r, const char *why)
 {
+	answer(c, ":%s FAIL TOPIC TEMPORARILY_UNAVAILABLE %s :It was not stored, and stays as it is: %s", c->o->name, r->name, why);
+}
+
+/* What the room's topic is. Under topics: nobody else changes it. */
+static struct topic
+topic_of(const struct room *r)
+{
+	return (struct topic){ r->topic, r->topic_by, r->topic_at };
+}
+
+/*
+ * Stores a topic in the room's state, then in its log, and only then in the table. If the log refuses
+ * it, the state gets the old topic back. Under topics.
+ */
+static void
+store_and_hold(struct client *c, struct joined *j, struct slice text)
+{
+	char topic[TOPIC_MAX + 1], by[SOURCE_MAX + 1];
+	struct room *r = &c->t->rooms[j->room];
+	struct topic now = { topic, by, clock_now() / 1000 }, before = topic_of(r);
+	const char *why;
+
+	(void)slice_copy(text, topic, sizeof topic);
+	snprintf(by, sizeof by, "%s!%s@%s", c->me->nick, c->me->user, c->me->host);
+	if (!state_write(c->data, c->o->name, r, &now)) {
+		why = strerror(errno);
+		report("%s/state cannot be written: %s", r->path, why);
+		topic_refused(c, r, why);
+		(void)state_write(c->data, c->o->name, r, &before); /* it may be there: only its folder was not synced */
+		return;
+	}
+	if (!store_topic(c, j, text)) {
+		topic_refused(c, r, "the log does not take it");
+		if (!state_write(c->data, c->o->name, r, &before))
+			report("%s/state has a topic that its log has not: %s", r->path, strerror(errno));
+		return;
+	}
 	names_take(c->t);
-	(void)slice_copy(text, r->topic, sizeof r->topic);
-	snprintf(r->topic_by, sizeof r->topic_by, "%s!%s@%s", c->me->nick, c->me->user, c->me->host);
-	r->topic_at = clock_now() / 1000;
-	if (!state_write(c->data, c->o->name, r))
-		report("%s/state cannot be written: %s; the log has the topic", r->path, strerror(errno));
+	memcpy(r->topic, topic, sizeof topic);
+	memcpy(r->topic_by, by, sizeof by);
+	r->topic_at = now.at;
 	names_release(c->t);
+}
+
+/*
+ * The client waits for its own output before it takes the lock: a client that does not read must not
+ * hold it.
+ */
+static void
+set_topic(struct client *c, struct joined *j, struct slice text)
+{
+	batch_flush(c);
+	answers_flush(c);
+	make_room(c);
+	(void)lock_take(&c->t->topics);
+	store_and_hold(c, j, text);
+	lock_release(&c->t->topics);
 }
 
 void
@@ -375,6 +425,5 @@ command_topic(struct client *c, const struct line *l)
 		numeric(c, 482, "%s :You're not channel operator", r->name);
 		return;
 	}
-	if (store_topic(c, j, text))
-		hold_topic(c, r, text);
+	set_topic(c, j, text);
 }

@@ -189,7 +189,7 @@ static void
 make_new(int data, const char *server, struct room *r)
 {
 	snprintf(r->modes, sizeof r->modes, ":%s CREATED %s %" PRIu64 "\r\n", server, r->name, clock_now() / 1000);
-	(void)state_write(data, server, r); /* without one the room is new once more, no worse */
+	(void)state_write(data, server, r, &(struct topic){ "", "", 0 }); /* without one the room is new once more, no worse */
 }
 
 void
@@ -226,7 +226,7 @@ state_read(int data, const char *server, struct room *r)
 }
 
 bool
-state_write(int data, const char *server, const struct room *r)
+state_write(int data, const char *server, const struct room *r, const struct topic *topic)
 {
 	char name[PATH_MAX_ROOM + 16], new_name[PATH_MAX_ROOM + 16];
 	static char text[STATE_MAX];
@@ -239,18 +239,26 @@ state_write(int data, const char *server, const struct room *r)
 		return false;
 	}
 	buffer_text(&b, r->modes);
-	if (r->topic[0] != '\0')
-		buffer_format(&b, ":%s TOPIC %s :%s\r\n:%s 333 %s %s %" PRIu64 "\r\n", r->topic_by, r->name, r->topic, server, r->name, r->topic_by, r->topic_at);
+	if (topic->text[0] != '\0')
+		buffer_format(&b, ":%s TOPIC %s :%s\r\n:%s 333 %s %s %" PRIu64 "\r\n", topic->by, r->name, topic->text, server, r->name, topic->by, topic->at);
 	file_of(r, "state", name, sizeof name);
 	file_of(r, "state.new", new_name, sizeof new_name);
 	fd = openat(data, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
+	errno = ENOSPC; /* what a short write means */
 	fine = !b.full && write(fd, text, b.length) == (ssize_t)b.length && fsync(fd) == 0;
 	close(fd);
 	fine = fine && renameat(data, new_name, data, name) == 0;
+	if (!fine) { /* or it would take what little room the disk has */
+		int why = errno;
+
+		(void)unlinkat(data, new_name, 0);
+		errno = b.full ? EFBIG : why;
+		return false;
+	}
 	dir = openat(data, r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fine = fine && dir >= 0 && fsync(dir) == 0;
+	fine = dir >= 0 && fsync(dir) == 0;
 	if (dir >= 0)
 		close(dir);
 	return fine;

@@ -12,8 +12,17 @@
  */
 void state_read(int data, const char *server, struct room *r);
 
-/* Writes the room's topic, and the other lines as they were read; false, and errno, when it can't. Under names. */
-bool state_write(int data, const char *server, const struct room *r);
+/* What a topic is, who set it and when. */
+struct topic {
+	const char *text, *by;
+	uint64_t at;
+};
+
+/*
+ * Writes the room's state with a topic, and the other lines as they were read; false, and errno, when it can't. Under
+ * topics, or names where nobody is in the room.
+ */
+bool state_write(int data, const char *server, const struct room *r, const struct topic *topic);
 
 /*
  * What follows looks at what does not change while somebody is in the room. flag is a letter of the room's modes that

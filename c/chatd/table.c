@@ -22,6 +22,7 @@ table_make(unsigned sessions)
 	if (t == MAP_FAILED)
 		fatal("no shared memory of %zu bytes: %s", sizeof *t, strerror(errno));
 	lock_init(&t->names);
+	lock_init(&t->topics);
 	sem_init(&t->came, 1, 0);
 	for (unsigned i = 0; i < ROOMS_MAX; i++)
 		log_shared_init(&t->rooms[i].log);

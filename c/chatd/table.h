@@ -89,6 +89,7 @@ struct box {
 
 struct table {
 	struct lock names;
+	struct lock topics;            /* one topic is set at a time, in its log and its state alike; taken before names */
 	_Atomic bool stop;
 	sem_t came;                    /* posted when a client has come: the keeper sleeps while there is none */
 	struct session sessions[SESSIONS_MAX];

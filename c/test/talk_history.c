@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct server s;
 static struct peer ann, bob;
@@ -165,6 +167,24 @@ modes(void)
 	peer_close(&dora);
 }
 
+/* What the disk does not take holds for nobody, is told to nobody else, and is neither in the room's log nor in its state. */
+static void
+refused_topic(void)
+{
+	char in_the_way[256];
+
+	snprintf(in_the_way, sizeof in_the_way, "%s/rooms/#room/state.new", s.data);
+	check(mkdir(in_the_way, 0700) == 0, "no state can be written");
+	peer_say(&ann, "TOPIC #room :what is not stored");
+	peer_expect_without(&ann, "FAIL TOPIC TEMPORARILY_UNAVAILABLE #room :It was not stored", "ann TOPIC");
+	peer_say(&bob, "TOPIC #room");
+	peer_expect_without(&bob, " 332 bob #room :what we talk about", "what is not stored");
+	check(rmdir(in_the_way) == 0, "it is as it was");
+	peer_say(&ann, "PART #room");
+	peer_say(&ann, "JOIN #room");
+	peer_expect_without(&ann, " 366 ", "what is not stored");
+}
+
 /* Topics are stored as messages are, and last; modes that another server has set are kept to. */
 void
 test_topic(void)
@@ -182,6 +202,7 @@ test_topic(void)
 	peer_say(&ann, "TOPIC #room :what we talk about");
 	peer_expect(&ann, ":ann!~ann@" GUEST " TOPIC #room :what we talk about");
 	peer_expect(&bob, ":ann!~ann@" GUEST " TOPIC #room :what we talk about");
+	refused_topic();
 	peer_say(&ann, "JOIN #locked");
 	peer_expect(&ann, " 475 ");
 	peer_say(&ann, "JOIN #private");
