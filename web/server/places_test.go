@@ -80,6 +80,12 @@ func gone(t *testing.T, c net.Conn) {
 	}
 }
 
+// rests waits until nothing is asked on any connection: a client has its answer a little before the server waits again.
+func rests(t *testing.T, s *running) {
+	t.Helper()
+	wait(t, "all connections are idle", func() bool { return s.gate.places.Idle() == s.gate.places.Open() })
+}
+
 func TestTheLongestIdleConnectionGivesWayToANewOne(t *testing.T) {
 	s := start(t, Config{MaxConns: 3}, saying("here"))
 	idle := []net.Conn{dial(t, s.addr), dial(t, s.addr), dial(t, s.addr)}
@@ -87,11 +93,13 @@ func TestTheLongestIdleConnectionGivesWayToANewOne(t *testing.T) {
 		if !asks(t, c) {
 			t.Fatal("a connection within the limit is not answered")
 		}
+		rests(t, s)
 	}
 	for i := range 2 { // each renewed by a request: they are idle for as long as the clock can tell
 		if c := dial(t, s.addr); !asks(t, c) {
 			t.Errorf("new connection %d is not answered, though all others are idle", i)
 		}
+		rests(t, s)
 		gone(t, idle[i])
 	}
 	if !asks(t, idle[2]) {
@@ -114,6 +122,7 @@ func TestAClientHasSoManyConnectionsAtMost(t *testing.T) {
 		if !asks(t, c) {
 			t.Errorf("connection %d is not answered", len(open))
 		}
+		rests(t, s)
 		return c
 	}
 	first := next()
@@ -125,6 +134,7 @@ func TestAClientHasSoManyConnectionsAtMost(t *testing.T) {
 		if !asks(t, c) {
 			t.Errorf("connection %d was ended", i+2)
 		}
+		rests(t, s)
 	}
 	sixth := next()
 	next()
@@ -199,6 +209,7 @@ func TestConnectionsOfHTTP2And3Count(t *testing.T) {
 	if _, body := fetch(t, over2); body != "HTTP/2.0" {
 		t.Fatalf("HTTP/2 is answered %q", body)
 	}
+	rests(t, s)
 	first := third()
 	wait(t, "HTTP/2's and HTTP/3's connection count", func() bool { return s.Connections() == 2 })
 	h3 := &http3.Transport{TLSClientConfig: config}
@@ -210,6 +221,7 @@ func TestConnectionsOfHTTP2And3Count(t *testing.T) {
 	if err := ask(over3, "/"); err != nil {
 		t.Errorf("another request on it: %v", err)
 	}
+	rests(t, s)
 	second := third() // the first two have given way: now over3's is the longest idle
 	<-first.Context().Done()
 	ended := make(chan error, 1) // from the request to the test, one

@@ -1,11 +1,9 @@
 package conn
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -28,28 +26,19 @@ type Places struct {
 	wanted atomic.Bool   // somebody waits for room
 	room   chan struct{} // from a connection that ends or becomes idle -> to who waits; capacity 1, never closed
 
-	mu     sync.Mutex // guards what follows, and the indices of places
+	mu     sync.Mutex // guards what follows, and what is said so of places
 	number uint64     // of the place that was given last
-	open   []*Place
-	of     map[netip.Prefix]int // open connections of a client, without those that are exempt
-	idle   []candidate          // found by the last look, the longest idle first
+	all    group
+	of     map[netip.Prefix]*group // the open connections of a client, without those that are exempt; none is empty
 }
-
-// candidate is a place that was idle when it was looked at.
-type candidate struct {
-	*Place
-	since int64
-}
-
-// batch is how many candidates a look at all connections finds, so that not every new connection costs one.
-const batch = 64
 
 // Place is one connection's.
 type Place struct {
 	of      *Places
 	network netip.Prefix // of its client; the zero prefix: it is not counted
 	number  uint64       // in the order of opening
-	index   int          // in of.open, guarded by of.mu; -1: no longer there
+	index   [2]int       // in the groups, by their kind; guarded by of.mu
+	gone    bool         // from the groups; guarded by of.mu
 	close   func()       // ends the connection; set before the place is first idle
 	since   atomic.Int64 // when it became idle, by the clock; 0: something is asked on it, or it was not told
 	streams atomic.Int64 // requests under way, where there may be several
@@ -58,7 +47,7 @@ type Place struct {
 // Places has the watch's connections count: at most most in all and each of one client, 0 being no limit. Those of loopback, of
 // Unix sockets and of fronts count in all only.
 func (w *Watch) Places(most, each int, fronts client.Fronts) *Places {
-	return &Places{most: most, each: each, exempt: fronts, clock: &w.clock, room: make(chan struct{}, 1), of: map[netip.Prefix]int{}}
+	return &Places{most: most, each: each, exempt: fronts, clock: &w.clock, room: make(chan struct{}, 1), all: group{kind: ofAll}, of: map[netip.Prefix]*group{}}
 }
 
 // Take gives a connection from an address a place. When there is none it ends the longest idle connection: of the same client, if
@@ -70,11 +59,8 @@ func (p *Places) Take(address string) (*Place, error) {
 	var mine *Place
 	if err == nil {
 		p.number++
-		mine = &Place{of: p, network: network, number: p.number, index: len(p.open)}
-		p.open = append(p.open, mine)
-		if network.IsValid() {
-			p.of[network]++
-		}
+		mine = &Place{of: p, network: network, number: p.number}
+		p.add(mine)
 	}
 	p.mu.Unlock()
 	for _, e := range evicted {
@@ -94,16 +80,16 @@ func (p *Places) counted(address string) netip.Prefix {
 
 // makeRoom takes out what a new connection of a client takes the place of; the caller ends those. The caller holds mu.
 func (p *Places) makeRoom(network netip.Prefix) (evicted []*Place, err error) {
-	if p.each > 0 && network.IsValid() && p.of[network] >= p.each {
-		e := p.longestIdleOf(network)
+	if g := p.of[network]; g != nil && p.each > 0 && len(g.open) >= p.each {
+		e := g.longestIdle()
 		if e == nil {
 			return nil, ErrCrowded
 		}
 		p.remove(e)
 		evicted = append(evicted, e)
 	}
-	if p.most > 0 && len(p.open) >= p.most {
-		e := p.longestIdle()
+	if p.most > 0 && len(p.all.open) >= p.most {
+		e := p.all.longestIdle()
 		if e == nil {
 			return evicted, ErrFull
 		}
@@ -113,76 +99,51 @@ func (p *Places) makeRoom(network netip.Prefix) (evicted []*Place, err error) {
 	return evicted, nil
 }
 
-// longer orders candidates: the longest idle first, of several the one that was opened first.
-func longer(a, b candidate) int {
-	return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.number, b.number))
+// add puts a place in. The caller holds mu.
+func (p *Places) add(o *Place) {
+	p.all.add(o)
+	if !o.network.IsValid() {
+		return
+	}
+	g := p.of[o.network]
+	if g == nil {
+		g = &group{kind: ofClient}
+		p.of[o.network] = g
+	}
+	g.add(o)
 }
 
-// longestIdleOf is a client's longest idle connection, nil when none is idle. The caller holds mu.
-func (p *Places) longestIdleOf(network netip.Prefix) *Place {
-	var best candidate
-	for _, o := range p.open {
-		if since := o.since.Load(); since != 0 && o.network == network {
-			if c := (candidate{o, since}); best.Place == nil || longer(c, best) < 0 {
-				best = c
-			}
-		}
+// remove takes a place out, if it is in. The caller holds mu.
+func (p *Places) remove(o *Place) {
+	if o.gone {
+		return
 	}
-	return best.Place
-}
-
-// longestIdle is the longest idle connection, nil when none is idle. The caller holds mu.
-func (p *Places) longestIdle() *Place {
-	for looked := false; ; looked = true {
-		for len(p.idle) > 0 {
-			c := p.idle[0]
-			p.idle = p.idle[1:]
-			if c.index >= 0 && c.Place.since.Load() == c.since {
-				return c.Place
-			}
-		}
-		if looked {
-			return nil
-		}
-		p.look()
-	}
-}
-
-// look finds the candidates. The caller holds mu.
-func (p *Places) look() {
-	var all []candidate
-	for _, o := range p.open {
-		if since := o.since.Load(); since != 0 {
-			all = append(all, candidate{o, since})
-		}
-	}
-	slices.SortFunc(all, longer)
-	p.idle = slices.Clone(all[:min(len(all), batch)])
-}
-
-// remove takes a place out, and reports whether it was in. The caller holds mu.
-func (p *Places) remove(o *Place) bool {
-	if o.index < 0 {
-		return false
-	}
-	last := len(p.open) - 1
-	p.open[o.index] = p.open[last]
-	p.open[o.index].index = o.index
-	p.open[last] = nil
-	p.open, o.index = p.open[:last], -1
-	if o.network.IsValid() {
-		if p.of[o.network]--; p.of[o.network] == 0 {
+	o.gone = true
+	p.all.remove(o)
+	if g := p.of[o.network]; g != nil {
+		if g.remove(o); len(g.open) == 0 {
 			delete(p.of, o.network)
 		}
 	}
-	return true
 }
 
 // Open is how many connections are open.
 func (p *Places) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.open)
+	return len(p.all.open)
+}
+
+// Idle is how many of these are idle.
+func (p *Places) Idle() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range p.all.open {
+		if o.since.Load() != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Busy reports whether more than half of the places are taken.
