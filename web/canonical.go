@@ -16,6 +16,7 @@ var (
 	errQuery   = errors.New("the query has a space or a '#', which must be encoded")
 	errTwoHost = errors.New("the request names more than one host")
 	errMethod  = errors.New("methods are written in capital letters")
+	errParams  = errors.New("the path has parameters (;x) without which it would be served by other rules")
 )
 
 // rawPath is what a request's path was before it was canonical, for [Conn.RawPath].
@@ -47,8 +48,22 @@ func (c *Conn) canonicalize(slashes bool) {
 	}
 	if err != nil {
 		r.URL, r.RequestURI = &url.URL{Path: "/"}, "/"
-		c.Fail(http.StatusBadRequest, err)
-		c.answer(String("400 Bad Request: " + err.Error() + "\n"))
+		c.refuse(err)
+	}
+}
+
+// refuse answers by 400, and tells the client why.
+func (c *Conn) refuse(why error) {
+	c.Fail(http.StatusBadRequest, why)
+	c.answer(String("400 Bad Request: " + why.Error() + "\n"))
+}
+
+// RefuseParams answers an exchange by 400 on whose path a decision would be another one without the parameters of its
+// segments (";x"): what the path means to a program behind depends on whether that program knows such. An error that is
+// the answer already stays.
+func (c *Conn) RefuseParams() {
+	if c.own(); !c.answered {
+		c.refuse(errParams)
 	}
 }
 

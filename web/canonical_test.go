@@ -163,3 +163,33 @@ func TestAnEncodedSlashCountsAsOneWhereAComponentNeedsTheRawPath(t *testing.T) {
 		}
 	})
 }
+
+func TestParametersLeadPastNoRoute(t *testing.T) {
+	routes, err := web.Routes(web.Arm{Pattern: "/", Component: see}, web.Arm{Pattern: "/private/", Component: text("private")}, web.Arm{Pattern: "/plans", Component: text("plans")},
+		web.Arm{Pattern: "/odd;a/", Component: text("odd")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	webtest.BothWays(t, web.Named("site", routes), func(t *testing.T, url string) {
+		for target, want := range map[string]int{
+			"/private;x/plans": 400, "/private%3Bx/plans": 400, "/private;/plans": 400, "/private;x": 400, "/;x/private/plans": 400, "/x;y/../private;z/plans": 400, "/plans;x": 400,
+			"/private/plans;x": 200, "/private/;x/plans": 200, "/page;jsessionid=1": 200, "/a;b/c;d": 200, "/odd;a/x": 200,
+		} {
+			resp, body := webtest.Raw(t, url, "GET "+target+" HTTP/1.1")
+			if resp.StatusCode != want || want == 400 && !strings.HasPrefix(body, "400 Bad Request: the path has parameters") {
+				t.Errorf("%s: got %d %q, want %d", target, resp.StatusCode, body, want)
+			}
+		}
+	})
+	alone, err := web.Routes(web.Arm{Pattern: "/private/", Component: text("private")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	webtest.BothWays(t, web.Chain(alone, see), func(t *testing.T, url string) {
+		for target, want := range map[string]int{"/private;x": 400, "/private;x/": 400, "/other;x": 200} {
+			if resp, _ := webtest.Raw(t, url, "GET "+target+" HTTP/1.1"); resp.StatusCode != want {
+				t.Errorf("%s, with a source behind the routes: got %d, want %d", target, resp.StatusCode, want)
+			}
+		}
+	})
+}

@@ -44,7 +44,14 @@ func Routes(arms ...Arm) (Component, error) {
 		if r.Method == http.MethodConnect { // for which the mux would look at the port, too
 			r = &http.Request{Method: r.Method, URL: r.URL, Host: canonical.Name(r.Host)}
 		}
-		h, _ := mux.Handler(r)
+		h, pattern := mux.Handler(r)
+		if bare, ok := canonical.WithoutParams(r.URL.Path); ok && !strings.Contains(pattern, ";") {
+			other, _ := mux.Handler(&http.Request{Method: r.Method, URL: &url.URL{Path: bare}, Host: r.Host})
+			if decision(h, r) != decision(other, r) {
+				c.RefuseParams()
+				return -1
+			}
+		}
 		if i, ok := h.(arm); ok {
 			c.SetValue(Route, patterns[i])
 			return int(i)
@@ -53,6 +60,16 @@ func Routes(arms ...Arm) (Component, error) {
 		return -1
 	}
 	return b, nil
+}
+
+// decision is what a handler of the mux stands for: an arm, or, as a negative number, the status of its answer.
+func decision(h http.Handler, r *http.Request) int {
+	if i, ok := h.(arm); ok {
+		return int(i)
+	}
+	said := said{header: http.Header{}}
+	h.ServeHTTP(&said, r)
+	return -said.status
 }
 
 // answerOf answers with what the mux says of a request that takes no arm, unless that is only that it takes none: that the path is a folder's

@@ -218,3 +218,6 @@ func encode(path string) string {
 
 // dotParams finds dots with parameters, which some programs take for a dot segment.
 var dotParams = regexp.MustCompile(`(/\.\.?);[^/]*`)
+
+// params are those of segments, as servlets have them.
+var params = regexp.MustCompile(`;[^/]*`)

@@ -149,7 +149,7 @@ func (w *world) application(rw http.ResponseWriter, r *http.Request) {
 }
 
 // readings are the paths that programs may take an escaped path for: decoded or not, with an encoded slash
-// as a slash or as data, with dot segments resolved or not.
+// as a slash or as data, with dot segments resolved or not, and with parameters of segments or without.
 func readings(escaped string) (all []string) {
 	data := strings.NewReplacer("%2f", "\x01", "%2F", "\x01").Replace(escaped)
 	for _, path := range []string{escaped, data} {
@@ -161,7 +161,7 @@ func readings(escaped string) (all []string) {
 	for _, path := range all {
 		path = strings.ReplaceAll(path, `\`, "/")
 		path = dotParams.ReplaceAllString(path, "$1")
-		all = append(all, canonical.Resolve(path))
+		all = append(all, canonical.Resolve(path), canonical.Resolve(params.ReplaceAllString(path, "")))
 	}
 	return all
 }

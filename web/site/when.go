@@ -5,10 +5,12 @@ import (
 	"net/netip"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"weir/web"
 	"weir/web/internal/canonical"
+	"weir/web/internal/client"
 )
 
 // condition is the attributes of a when: it holds when all that are given hold.
@@ -59,6 +61,9 @@ func (c condition) test() (func(*web.Conn) bool, error) {
 		}
 		all = append(all, func(conn *web.Conn) bool { return canonical.Name(conn.Host()) == host })
 	}
+	if name, _, _ := strings.Cut(c.Header, ":"); strings.EqualFold(name, "Host") {
+		return nil, fmt.Errorf("header %q can never match, since the host is no field here: write host = ...", c.Header)
+	}
 	if c.Header != "" {
 		all = append(all, headerTest(c.Header))
 	}
@@ -95,15 +100,30 @@ func pathTest(pattern string) (func(*web.Conn) bool, error) {
 	}
 	folder, isBelow := strings.CutSuffix(pattern, "/**")
 	if !isBelow {
-		return func(conn *web.Conn) bool {
-			ok, _ := path.Match(pattern, conn.Path())
+		return withOrWithoutParams(pattern, func(name string) bool {
+			ok, _ := path.Match(pattern, name)
 			return ok
-		}, nil
+		}), nil
 	}
 	if strings.ContainsAny(folder, `*?[\`) {
 		return nil, fmt.Errorf("path %q has a pattern before /**, where only names can stand: write them all, in a when each", pattern)
 	}
-	return func(conn *web.Conn) bool { return canonical.IsBelow(folder, conn.Path()) }, nil
+	return withOrWithoutParams(pattern, func(name string) bool { return canonical.IsBelow(folder, name) }), nil
+}
+
+// withOrWithoutParams holds when a path matches. One that would match, or not, only without the parameters of its segments is
+// refused, unless the pattern itself has some.
+func withOrWithoutParams(pattern string, matches func(path string) bool) func(*web.Conn) bool {
+	if strings.Contains(pattern, ";") {
+		return func(conn *web.Conn) bool { return matches(conn.Path()) }
+	}
+	return func(conn *web.Conn) bool {
+		ok := matches(conn.Path())
+		if bare, has := canonical.WithoutParams(conn.Path()); has && matches(bare) != ok {
+			conn.RefuseParams()
+		}
+		return ok
+	}
 }
 
 // encoded finds a byte that is percent-encoded.
@@ -131,23 +151,15 @@ func fromTest(specs []string) (func(*web.Conn) bool, error) {
 	var prefixes []netip.Prefix
 	for _, s := range specs {
 		p, err := netip.ParsePrefix(s)
-		if err != nil {
+		if err != nil || p.Addr().Is4In6() { // as which no client's address is seen
 			return nil, fmt.Errorf("from has %q: write a prefix such as 10.0.0.0/8 or ::1/128", s)
 		}
 		prefixes = append(prefixes, p)
 	}
 	return func(conn *web.Conn) bool {
 		conn.SetValue(web.Personal, "the client's address")
-		a, err := netip.ParseAddrPort(conn.RemoteAddr())
-		if err != nil {
-			return false
-		}
-		for _, p := range prefixes {
-			if p.Contains(a.Addr().Unmap()) {
-				return true
-			}
-		}
-		return false
+		a, ok := client.Parse(conn.RemoteAddr())
+		return ok && slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(a) })
 	}, nil
 }
 

@@ -11,6 +11,12 @@ import (
 // takes reports whether a request takes a when with these attributes.
 func takes(t *testing.T, attributes, method, host, target string) bool {
 	t.Helper()
+	return statusBehind(t, attributes, method, host, target) == 403
+}
+
+// statusBehind is the status of a request to a site that has 403 in a when with these attributes, and else nothing.
+func statusBehind(t *testing.T, attributes, method, host, target string) int {
+	t.Helper()
 	s, err := Parse("site.hcl", []byte("when {\n"+attributes+"\n status { code = 403 }\n}"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +31,21 @@ func takes(t *testing.T, attributes, method, host, target string) bool {
 	r.Host = host
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w.Code == 403
+	return w.Code
+}
+
+func TestParametersLeadPastNoCondition(t *testing.T) {
+	for _, c := range []struct {
+		attributes, target string
+		want               int
+	}{
+		{`path = "/admin/**"`, "/admin;x", 400}, {`path = "/admin/**"`, "/admin;x/y", 400}, {`path = "/admin/**"`, "/;x/admin/y", 400}, {`path = "/*.php"`, "/a.php;x", 400},
+		{"path = \"/public/**\"\nnot = true", "/public;x/y", 400}, {`path = "/admin/**"`, "/admin/x;y", 403}, {`path = "/admin/**"`, "/other;x", 404}, {`path = "/odd;x"`, "/odd;x", 403},
+	} {
+		if got := statusBehind(t, c.attributes, "GET", "a.org", c.target); got != c.want {
+			t.Errorf("%s, %s: got %d, want %d", c.attributes, c.target, got, c.want)
+		}
+	}
 }
 
 func TestAPathConditionHoldsForEverySpelling(t *testing.T) {
@@ -59,10 +79,32 @@ func TestAHostConditionHoldsForEverySpelling(t *testing.T) {
 	}
 }
 
+func TestAnAddressConditionHoldsForEveryFormOfAnAddress(t *testing.T) {
+	s, err := Parse("site.hcl", []byte("when {\nfrom = [\"fe80::/10\", \"192.0.2.0/24\"]\n status { code = 403 }\n}"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h, err := web.New(s.Pipe, web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for from, want := range map[string]int{"[fe80::1%eth0]:1": 403, "[fe80::1]:1": 403, "192.0.2.1:1": 403, "[::ffff:192.0.2.1]:1": 403, "198.51.100.1:1": 404, "@": 404} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = from
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("from %s: got %d, want %d", from, w.Code, want)
+		}
+	}
+}
+
 func TestAConditionThatNothingCanMeetIsRefused(t *testing.T) {
 	for attribute, want := range map[string]string{
 		`path = "admin/**"`: "can never match", `path = "//admin/**"`: "can never match", `path = "/a/../b"`: "can never match", `path = "/./**"`: "can never match",
 		`path = "/a%20b/**"`: "can never match", `path = "/adm%69n"`: "can never match", `host = "example.org:80"`: "is no host", `host = "a/b"`: "is no host", `host = "*.org"`: "is no host",
+		`header = "Host: a.org"`: "can never match", `from = ["::ffff:10.0.0.0/104"]`: "write a prefix",
 	} {
 		s, err := Parse("site.hcl", []byte("when {\n"+attribute+"\n security {}\n}"), nil)
 		if err == nil {

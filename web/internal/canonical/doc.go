@@ -20,7 +20,8 @@
 //
 // # Limitations
 //
-// A ';' elsewhere, a second layer of encoding (%252F) and bytes that are no UTF-8 are data like any other.
+// A ';' elsewhere, a second layer of encoding (%252F) and bytes that are no UTF-8 are data like any other. Who
+// decides on a path that may go to a program which gives segments parameters (";x") looks at WithoutParams, too.
 // Upper and lower case differ in a path, and so do the several ways to write a letter in Unicode, even where
 // a file system does not tell them apart. Other ways to write an IPv4 address (127.1) are names.
 package canonical

@@ -21,12 +21,13 @@ type Path struct {
 
 // Why a path has no canonical form. The texts are for the client.
 var (
-	errSlash     = errors.New("the path has an encoded slash (%2F)")
-	errBackslash = errors.New("the path has a backslash")
-	errControl   = errors.New("the path has a control character")
-	errFragment  = errors.New("the path has a '#', which must be written %23")
-	errEncoding  = errors.New("the path has a '%' without two hexadecimal digits")
-	errDotParams = errors.New("the path has a dot segment with parameters (..;)")
+	errSlash      = errors.New("the path has an encoded slash (%2F)")
+	errBackslash  = errors.New("the path has a backslash")
+	errControl    = errors.New("the path has a control character")
+	errFragment   = errors.New("the path has a '#', which must be written %23")
+	errEncoding   = errors.New("the path has a '%' without two hexadecimal digits")
+	errSlashParam = errors.New("the path has an encoded slash in the parameters of a segment (;x%2F)")
+	errDotParams  = errors.New("the path has a dot segment with parameters (..;)")
 )
 
 // Classes of bytes in a path.
@@ -134,6 +135,7 @@ func hex(c byte) byte {
 func ParsePath(u *url.URL, slashes bool) (p Path, err error) {
 	p.Raw = rawPath(u)
 	var b strings.Builder
+	inParams := false // of a segment
 	for i := 0; i < len(p.Raw); i++ {
 		c, encoded := p.Raw[i], false
 		if c == '%' {
@@ -144,6 +146,9 @@ func ParsePath(u *url.URL, slashes bool) (p Path, err error) {
 		}
 		if err := refuse(c, encoded, slashes); err != nil {
 			return p, err
+		}
+		if inParams = c == ';' || inParams && (c != '/' || encoded); inParams && c == '/' {
+			return p, errSlashParam
 		}
 		p.Slash = p.Slash || c == '/' && encoded
 		writeEscaped(&b, c, encoded)
@@ -226,6 +231,19 @@ func Resolve(path string) string {
 		resolved += "/"
 	}
 	return resolved
+}
+
+// WithoutParams is a canonical path as programs read it that give segments parameters (";x"): without these.
+// It reports false where there are none.
+func WithoutParams(path string) (bare string, ok bool) {
+	if strings.IndexByte(path, ';') < 0 {
+		return path, false
+	}
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		segments[i], _, _ = strings.Cut(segment, ";")
+	}
+	return Resolve(strings.Join(segments, "/")), true
 }
 
 // IsBelow reports whether a canonical path is a folder, or below it. A folder has no slash at its end; the

@@ -68,6 +68,25 @@ func TestAnEncodedSlashIsReadAsOneWhereAskedFor(t *testing.T) {
 	}
 }
 
+func TestAnEncodedSlashInParametersIsRefused(t *testing.T) {
+	for in, want := range map[string]error{"/a;x%2fb": errSlashParam, "/a%3Bx/b%2fc;%2F": errSlashParam, "/a%2fb;x/c": nil, "/a;x/b%2fc": nil} {
+		if _, err := ParsePath(parse(t, in), true); err != want {
+			t.Errorf("%s: got %v, want %v", in, err, want)
+		}
+	}
+}
+
+func TestWithoutParams(t *testing.T) {
+	for path, want := range map[string]string{"/a;x/b;y=z;w": "/a/b", "/a/;x": "/a/", "/;x/a": "/a", "/;": "/", "/a;": "/a"} {
+		if got, ok := WithoutParams(path); got != want || !ok {
+			t.Errorf("%q: got %q, %v, want %q", path, got, ok, want)
+		}
+	}
+	if got, ok := WithoutParams("/a/b"); got != "/a/b" || ok {
+		t.Errorf("a path without: got %q, %v, want it as it was", got, ok)
+	}
+}
+
 func TestIsBelow(t *testing.T) {
 	for _, c := range []struct {
 		folder, path string
