@@ -31,7 +31,7 @@ type Config struct {
 	// one takes the place of the longest idle; when none is idle, it waits to be accepted (by HTTP/3, it is refused).
 	MaxConns int
 	// MaxConnsPerClient is how many a client's address may have open of these, 64 bits of an address of version 6 being one; an eighth of
-	// MaxConns, at least 16. Its own longest idle one gives way to a further one; when none is idle, that is closed. Loopback, Unix
+	// MaxConns, at least 16. Its own longest idle one gives way to a further one; when none is idle, that is closed, after an answer 429 unless there is TLS. Loopback, Unix
 	// sockets and trusted fronts have no such limit.
 	MaxConnsPerClient int
 	// Trusted are the fronts, such as load balancers, that tell by X-Forwarded-For and X-Forwarded-Proto where a request came from:

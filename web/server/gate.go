@@ -1,9 +1,11 @@
 package server
 
 import (
+	"io"
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"weir/web/internal/conn"
 )
@@ -15,6 +17,7 @@ type gate struct {
 	watch   *conn.Watch
 	places  *conn.Places
 	crowded func(net.Addr) // is told whose connection was closed
+	plain   bool           // connections speak HTTP at once: who is turned away can be told why
 
 	closing sync.Once
 	closed  chan struct{} // no values, closed by Close
@@ -46,12 +49,25 @@ func (g *gate) accept() (*conn.Line, error) {
 		if err == nil {
 			return g.watch.Line(c, place), nil
 		}
+		if err == conn.ErrCrowded && g.plain {
+			turnAway(c)
+		}
 		c.Close()
 		if err != conn.ErrCrowded {
 			return nil, err
 		}
 		g.crowded(c.RemoteAddr())
 	}
+}
+
+// tooMany is what a client is answered that has too many connections open.
+const tooMany = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 76\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" +
+	"429 Too Many Requests: your address has as many connections open as it may.\n"
+
+// turnAway tells a client why its connection is closed. A new connection has room for that, so it does not wait.
+func turnAway(c net.Conn) {
+	_ = c.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
+	_, _ = io.WriteString(c, tooMany)
 }
 
 // place waits for a place for a connection.

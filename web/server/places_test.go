@@ -161,8 +161,15 @@ func TestAClientWhoseConnectionsAreAllBusyGetsNoMore(t *testing.T) {
 	busy := dial(t, s.addr)
 	io.WriteString(busy, get)
 	<-entered
-	gone(t, dial(t, s.addr))
-	gone(t, dial(t, s.addr))
+	for range 2 {
+		c := bufio.NewReader(dial(t, s.addr))
+		if resp, body := answer(t, c); resp.StatusCode != 429 || !strings.Contains(body, "your address has as many connections open as it may") {
+			t.Errorf("a further connection: got %d %q, want 429 and the reason", resp.StatusCode, body)
+		}
+		if _, err := c.ReadByte(); err == nil || timedOut(err) {
+			t.Errorf("a further connection is still open: %v", err)
+		}
+	}
 	if said := <-lines; !strings.Contains(said, "192.0.2.1/32 has 1 connections") || len(lines) != 0 {
 		t.Errorf("the operator was told %q and %d lines more, want one line that names the client", said, len(lines))
 	}

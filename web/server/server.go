@@ -52,6 +52,7 @@ func New(h http.Handler, c Config) (*Server, error) {
 	s.gate = newGate(l, s.watch, s.watch.Places(c.maxConns(), c.maxConnsPerClient(), s.fronts), s.crowded)
 	s.h1 = s.engine()
 	if c.TLS == nil {
+		s.gate.plain = true
 		return s, nil
 	}
 	if err := s.secure(); err != nil {
@@ -133,7 +134,8 @@ func (s *Server) Connections() int { return s.gate.places.Open() }
 // crowded tells that a client has as many connections as it may have.
 func (s *Server) crowded(from net.Addr) {
 	who := client.Network(from.String())
-	s.faults.Say(who.String(), fmt.Sprintf("server: %v has %d connections open, which is the limit for one client: another was closed", who, s.config.maxConnsPerClient()))
+	s.faults.Say(who.String(), fmt.Sprintf("server: %v has %d connections open, which is the limit for one client: another was closed; "+
+		"raise the limit (max_connections_per_client in a site), or name the address in trusted if it is a load balancer's", who, s.config.maxConnsPerClient()))
 }
 
 // Dropped is how many connections were ended because the client was too slow, or idle for too long.
