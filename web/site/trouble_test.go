@@ -1,6 +1,7 @@
 package site
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"weir/flow"
+	"weir/web/components/cgi/fcgi"
 	"weir/web/internal/webtest"
 )
 
@@ -90,6 +92,34 @@ func TestWhatAProgramSaysReachesTheOperator(t *testing.T) {
 		t.Errorf("got %d, want 200", got)
 	}
 	l.trouble(t, "cgi says: a warning \uFFFD[31mof it")
+}
+
+func TestWhatAnApplicationSaysReachesTheOperator(t *testing.T) {
+	app, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1) // from the application -> to the test, one
+	go func() {
+		c, err := app.Accept()
+		if err == nil {
+			b := fcgi.AppendRecord(nil, fcgi.Stderr, 1, []byte("PHP Warning: of it\n"))
+			b = fcgi.AppendRecord(b, fcgi.Stdout, 1, []byte("Content-Type: text/plain\r\n\r\nwell"))
+			_, err = c.Write(fcgi.AppendRecord(b, fcgi.EndRequest, 1, make([]byte, 8)))
+			_, _ = io.Copy(io.Discard, c)
+			c.Close()
+		}
+		ended <- err
+	}()
+	l := live(t, "", `fastcgi { address = "`+app.Addr().String()+`" }`)
+	if got := l.status(t, "/app"); got != 200 {
+		t.Errorf("got %d, want 200", got)
+	}
+	l.trouble(t, "fastcgi "+app.Addr().String()+" says: PHP Warning: of it")
+	app.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAUsersFileThatBreaksReachesTheOperator(t *testing.T) {
