@@ -207,6 +207,26 @@ func TestASilentApplication(t *testing.T) {
 	close(hold)
 }
 
+func TestAnApplicationThatIsSilentAfterItsHead(t *testing.T) {
+	hold := make(chan struct{}) // closed by the test: applications end
+	address := application(t, "tcp", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "9")
+		_, _ = io.WriteString(w, "half")
+		w.(http.Flusher).Flush()
+		<-hold
+	}))
+	component := func() (web.Component, error) {
+		return NewFastCGI(FastCGIConfig{Address: address, Timeout: "50ms"})
+	}
+	bothWays(t, component, func(t *testing.T, url string, _ web.Component, end <-chan webtest.Ended) {
+		broken(t, url)
+		if e := <-end; e.Err == nil || !strings.Contains(e.Err.Error(), "timeout") {
+			t.Errorf("%+v, want the timeout", e)
+		}
+	})
+	close(hold)
+}
+
 func TestFastCGIConfigs(t *testing.T) {
 	const a = "127.0.0.1:9000"
 	for _, c := range []struct {

@@ -37,7 +37,8 @@ type Request struct {
 
 // Begin sends a request over a connection that it then owns. Input is read by a goroutine, which ends when input does, or when reading it or the
 // connection fails; nil: there is none. What the application says to its standard error goes to stderr, as long as Read is called.
-// When nothing has passed in either direction for silence, Read and Write fail with a timeout; when ctx ends, at once.
+// When nothing has passed in either direction for silence, while Read waits or input is sent, that fails with a timeout; when ctx ends, at
+// once.
 func Begin(ctx context.Context, conn net.Conn, params []Param, input io.Reader, stderr io.Writer, silence time.Duration) (*Request, error) {
 	r := &Request{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), stderr: stderr, silence: silence}
 	r.forget = context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -92,6 +93,9 @@ func (r *Request) send(input io.Reader) {
 
 // Read implements [io.Reader]. The end is io.EOF only when the application has said that it is.
 func (r *Request) Read(p []byte) (int, error) {
+	if r.ended == nil {
+		r.passed() // what counts is how long the application is waited for, not how long the client took for what came before
+	}
 	for r.ended == nil && r.content == 0 {
 		if r.ended = r.next(); r.ended == io.EOF {
 			r.ended = io.ErrUnexpectedEOF // the connection's end is not the request's

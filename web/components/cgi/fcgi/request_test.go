@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -166,6 +167,36 @@ func TestSilence(t *testing.T) {
 	if ne, ok := errors.AsType[net.Error](err); !ok || !ne.Timeout() {
 		t.Errorf("%v, want a timeout", err)
 	}
+}
+
+func TestOnlyTheSilenceOfTheApplicationCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		ended := make(chan error, 1) // from the application -> to the test, one
+		go func() {
+			drain(there)
+			_ = there.SetDeadline(time.Time{})
+			_, err := there.Write(AppendStream(nil, Stdout, id, make([]byte, 1<<20)))
+			ended <- err
+			there.Close()
+		}()
+		r, err := Begin(t.Context(), here, get, nil, io.Discard, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for left := 1 << 20; left > 0; {
+			n, err := r.Read(make([]byte, 1<<16))
+			if err != nil {
+				t.Fatalf("with %d bytes left: %v, though only the client is slow", left, err)
+			}
+			left -= n
+			time.Sleep(time.Hour) // the client takes it
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestTheContextEndsARequest(t *testing.T) {
