@@ -1,6 +1,12 @@
 package flow
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
+
+// yields is how often a caller of Put lets others run before it sets a timer and waits.
+const yields = 4
 
 // parcel is a batch under way: the stages pass it on, and who is done with it gives it back.
 type parcel[T any] struct {
@@ -122,6 +128,12 @@ func (o *owner[T]) reserve(e *edge[T]) bool {
 func (o *owner[T]) wait(e *edge[T], full *parcel[T]) bool {
 	var latec <-chan time.Time // nil: not from outside the stages
 	if e.From == Entry {
+		for range yields {
+			runtime.Gosched() // there often is room then, and a timer costs more
+			if (e.places == nil || o.reserve(e)) && e.to.queue.Offer(full) {
+				return true
+			}
+		}
 		latec = o.alarm()
 		defer o.late.Stop()
 	}
