@@ -108,8 +108,10 @@ func split(moved, posts []post, moves func(post) bool) (_, left []post) {
 }
 
 // plan makes the changes of posts to a draft, and returns its state file, nil if that is the one that is there.
+// The files are put together without the lock, which a room of many ranks would hold for long: nobody
+// else changes the draft, or the room's settings and name while the stage has its feed.
 func (f *feed) plan(posts []post) (d *draft, state []byte) {
-	server := f.svc.o.Name
+	server, stateless := f.svc.o.Name, false
 	f.svc.locked(func() {
 		d = f.room.draft()
 		for _, p := range posts {
@@ -117,11 +119,12 @@ func (f *feed) plan(posts []post) (d *draft, state []byte) {
 				p.change(d)
 			}
 		}
-		state = d.state(server, d.name)
-		if !f.stateless && bytes.Equal(state, f.room.state(server, f.room.name)) {
-			state = nil
-		}
+		stateless = f.stateless
 	})
+	state = d.state(server, d.name)
+	if !stateless && bytes.Equal(state, f.room.state(server, f.room.name)) {
+		state = nil
+	}
 	return d, state
 }
 
