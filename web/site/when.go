@@ -62,7 +62,7 @@ func (c condition) test() (func(*web.Conn) bool, error) {
 		all = append(all, func(conn *web.Conn) bool { return canonical.Name(conn.Host()) == host })
 	}
 	if name, _, _ := strings.Cut(c.Header, ":"); strings.EqualFold(name, "Host") {
-		return nil, fmt.Errorf("header %q can never match, since the host is no field here: write host = ...", c.Header)
+		return nil, fmt.Errorf("header %q can never match, since the host is no field here: write the attribute host", c.Header)
 	}
 	if c.Header != "" {
 		all = append(all, headerTest(c.Header))
