@@ -240,6 +240,7 @@ func TestConnectionsOfHTTP2And3Count(t *testing.T) {
 	if err := ask(over2, "/"); err != nil {
 		t.Errorf("a second stream: %v", err)
 	}
+	wait(t, "second is no longer new", func() bool { return s.gate.places.Idle() == 1 })
 	last := third() // second is idle; a connection with a stream under way is not
 	<-second.Context().Done()
 	if err := context.Cause(second.Context()); !errors.As(err, new(*quic.ApplicationError)) {

@@ -38,8 +38,8 @@ func (g *group) remove(o *Place) {
 	g.open = g.open[:last]
 }
 
-// longestIdle is the longest idle connection, nil when none is idle.
-func (g *group) longestIdle() *Place {
+// longestIdle is the connection that is idle for longest at a time of the clock, nil when none is.
+func (g *group) longestIdle(now int64) *Place {
 	for looked := false; ; looked = true {
 		for len(g.idle) > 0 {
 			c := g.idle[0]
@@ -51,16 +51,16 @@ func (g *group) longestIdle() *Place {
 		if looked {
 			return nil
 		}
-		g.look()
+		g.look(now)
 	}
 }
 
 // look finds the candidates: a part of those that are idle, so that not every new connection costs a look, and that
 // connections which have ended are not kept for long.
-func (g *group) look() {
+func (g *group) look(now int64) {
 	var all []candidate
 	for _, o := range g.open {
-		if since := o.since.Load(); since != 0 {
+		if since, idle := o.idleAt(now); idle {
 			all = append(all, candidate{o, since})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"weir/web/internal/client"
 )
@@ -15,6 +16,10 @@ var (
 	ErrCrowded = errors.New("server: its client has as many connections open as one may have")
 	ErrFull    = errors.New("server: as many connections are open as may be")
 )
+
+// freshFor is how long a new connection that has asked nothing yet does not give way: its request may
+// be on its way, or wait for this program to read it.
+const freshFor = time.Second
 
 // Places are those of the connections that a server has open, of whatever protocol: at most Most in all, and Each of one client. A
 // connection on which nothing is asked gives way to a new one, the longest idle first. Methods may be called from any goroutine.
@@ -41,6 +46,7 @@ type Place struct {
 	gone    bool         // from the groups; guarded by of.mu
 	close   func()       // ends the connection; set before the place is first idle
 	since   atomic.Int64 // when it became idle, by the clock; 0: something is asked on it, or it was not told
+	fresh   atomic.Bool  // nothing was asked or waited for yet
 	streams atomic.Int64 // requests under way, where there may be several
 }
 
@@ -81,7 +87,7 @@ func (p *Places) counted(address string) netip.Prefix {
 // makeRoom takes out what a new connection of a client takes the place of; the caller ends those. The caller holds mu.
 func (p *Places) makeRoom(network netip.Prefix) (evicted []*Place, err error) {
 	if g := p.of[network]; g != nil && p.each > 0 && len(g.open) >= p.each {
-		e := g.longestIdle()
+		e := g.longestIdle(p.clock.Load())
 		if e == nil {
 			return nil, ErrCrowded
 		}
@@ -89,7 +95,7 @@ func (p *Places) makeRoom(network netip.Prefix) (evicted []*Place, err error) {
 		evicted = append(evicted, e)
 	}
 	if p.most > 0 && len(p.all.open) >= p.most {
-		e := p.all.longestIdle()
+		e := p.all.longestIdle(p.clock.Load())
 		if e == nil {
 			return evicted, ErrFull
 		}
@@ -138,8 +144,9 @@ func (p *Places) Open() int {
 func (p *Places) Idle() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	now := p.clock.Load()
 	for _, o := range p.all.open {
-		if o.since.Load() != 0 {
+		if _, idle := o.idleAt(now); idle {
 			n++
 		}
 	}
@@ -151,8 +158,12 @@ func (p *Places) Busy() bool { return p.most > 0 && p.Open() > p.most/2 }
 
 // Wait returns when there may be room, or done is closed, which it reports.
 func (p *Places) Wait(done <-chan struct{}) (closed bool) {
+	fresh := time.NewTimer(freshFor) // nobody tells of a connection that is no longer new
+	defer fresh.Stop()
 	select {
 	case <-p.room:
+		return false
+	case <-fresh.C:
 		return false
 	case <-done:
 		return true
@@ -173,14 +184,24 @@ func (p *Places) tell() {
 	}
 }
 
-// Opened says how the connection is ended. From then on it is idle until something is asked on it.
+// Opened says how the connection is ended. It is idle from then on, and gives way after freshFor.
 func (o *Place) Opened(end func()) {
 	o.close = end
-	o.Idle()
+	o.fresh.Store(true)
+	o.since.Store(o.of.clock.Load())
+}
+
+// idleAt reports whether the connection is idle at a time of the clock and may give way, and since when.
+func (o *Place) idleAt(now int64) (since int64, idle bool) {
+	since = o.since.Load()
+	return since, since != 0 && (!o.fresh.Load() || now-since >= int64(freshFor))
 }
 
 // Idle says that nothing is asked on the connection.
 func (o *Place) Idle() {
+	if o.fresh.Load() {
+		o.fresh.Store(false)
+	}
 	o.since.Store(o.of.clock.Load())
 	o.of.tell()
 }

@@ -34,7 +34,32 @@ func (c *crowd) take(t *testing.T, address string) *Place {
 		t.Fatalf("%s: %v", address, err)
 	}
 	o.Opened(func() { c.ended = append(c.ended, address) })
+	o.Idle()
 	return o
+}
+
+// A connection whose request has not been read yet looks idle: a burst of connections from one client
+// must not end itself.
+func TestANewConnectionDoesNotGiveWayAtOnce(t *testing.T) {
+	c := newCrowd(3, 2)
+	c.at(1)
+	for i, want := range []error{nil, nil, ErrCrowded} {
+		o, err := c.Take("192.0.2.1:1")
+		if err != want {
+			t.Fatalf("connection %d of a client that may have 2: got %v, want %v", i+1, err, want)
+		}
+		if o != nil {
+			o.Opened(func() { c.ended = append(c.ended, "a new one") })
+		}
+	}
+	c.take(t, "192.0.2.2:1").Asked()
+	if _, err := c.Take("192.0.2.3:1"); err != ErrFull {
+		t.Errorf("while all places have new or busy connections: got %v, want %v", err, ErrFull)
+	}
+	c.at(1+int64(freshFor)).take(t, "192.0.2.3:1")
+	if len(c.ended) != 1 {
+		t.Errorf("when the new ones have asked nothing for %v, %d of them gave way, want 1", freshFor, len(c.ended))
+	}
 }
 
 func TestTheLongestIdleGivesWayInTheOrderOfBecomingIdle(t *testing.T) {
@@ -99,13 +124,15 @@ func BenchmarkTakeInACrowd(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if o.Opened(func() {}); busy {
+				o.Opened(func() {})
+				if o.Idle(); busy {
 					o.Asked()
 				}
 			}
 			for b.Loop() {
 				if o, err := c.Take("192.0.2.1:1"); err == nil {
 					o.Opened(func() {})
+					o.Idle()
 				}
 			}
 		})
