@@ -116,6 +116,9 @@ func rank(s *stateServer, _ *client) (func(int) bool, error) {
 
 func serverBans(s *stateServer, _ *client) (func(int) bool, error) {
 	bans, err := os.ReadFile(filepath.Join(s.data, "bans"))
+	if os.IsNotExist(err) { // killed before the first ban
+		err = nil
+	}
 	return func(n int) bool { // all up to it
 		for i := 1; i <= n; i++ {
 			if !bytes.Contains(bans, fmt.Appendf(nil, "k%d!*@* ", i)) {
