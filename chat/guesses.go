@@ -10,14 +10,25 @@ import (
 	"weir/chat/internal/lobby"
 )
 
-// Logins that fail are bounded, so many at once and then one each guessEvery. First by network, as package lobby counts. Then by name, known or
-// not, for all networks together from which nobody has logged in as it: so that strangers, however many, cannot keep the owner out, a network
-// that the account was logged in to from is bounded by itself, and so is a client that holds a certificate of the account. Clients of this
-// machine are bounded by name only: a proxy may stand there.
+// Logins that fail are limited: so many at once, and then one each guessEvery. What a login counts for depends on
+// where it comes from:
+//
+//   - A network from which the account was logged in to before, and a client that holds a certificate of the
+//     account, have a limit of their own for this account, and no other. Neither strangers nor neighbours behind
+//     the same NAT that guess at other accounts keep the owner out there.
+//   - A network that has not failed for this name within guessFirst counts for its own limit, and for one that
+//     such networks share by name. So a few networks that guess all the time do not keep the owner out at a new
+//     address: to fill the shared limit they need one network more each guessEvery.
+//   - All others count for the limit of their network and for the one of the name.
+//
+// A name counts whether there is an account of it or not. Clients of this machine have no limit by network: a proxy
+// may stand there.
 const (
 	guessEvery   = 6 * time.Second
 	guessNetwork = 20
 	guessName    = 50
+	guessFirst   = time.Hour
+	guessesMost  = 1 << 16 // are remembered
 )
 
 // ThrottledError is the answer to a login that comes after too many that have failed: nobody has looked whether it is right.
@@ -54,18 +65,53 @@ func (g guesses) failed(key string, now time.Time) {
 	g[key] = until
 }
 
-// nameKey is what a login by a name is counted under besides its network. The caller holds the lock.
-func (s *Service) nameKey(p Peer, who string) string {
-	key := account.Key(who)
-	a := s.accounts.Lookup(key)
+// guessLimit is one of the limits that a login counts for.
+type guessLimit struct {
+	key  string
+	most int // at once
+}
+
+// limitsOf are the limits that a login by a name counts for. The caller holds the lock.
+func (s *Service) limitsOf(p Peer, who string) (limits []guessLimit) {
+	name := account.Key(who)
+	if own := s.ownLimit(p, name); own != "" {
+		return []guessLimit{{own, guessName}}
+	}
+	if !p.local() {
+		limits = append(limits, guessLimit{p.guessKey(), guessNetwork})
+	}
+	switch {
+	case name == "":
+	case !p.local() && !s.guesses[pairOf(p, name)].After(s.o.Now()):
+		limits = append(limits, guessLimit{name + " first", guessName})
+	default:
+		limits = append(limits, guessLimit{name, guessName})
+	}
+	return limits
+}
+
+// ownLimit is the key of the limit that a known network, or the holder of a certificate, has for an account; "" for
+// others.
+func (s *Service) ownLimit(p Peer, name string) string {
+	a := s.accounts.Lookup(name)
 	switch {
 	case a == nil:
 	case p.Fingerprint != "" && slices.Contains(a.Certs, p.Fingerprint):
-		key += " " + p.Fingerprint
-	case slices.Contains(s.acquainted[key], lobby.Network(p.Addr)):
-		key += " " + p.guessKey()
+		return name + " " + p.Fingerprint
+	case slices.Contains(s.acquainted[name], lobby.Network(p.Addr)):
+		return name + " " + p.guessKey()
 	}
-	return key
+	return ""
+}
+
+// pairOf is the key under which a network that has failed for a name is remembered. Of IPv6 it has 48 bits, as one
+// customer may have that many networks.
+func pairOf(p Peer, name string) string {
+	network := lobby.Network(p.Addr)
+	if network.Addr().Is6() {
+		network, _ = p.Addr.WithZone("").Prefix(48)
+	}
+	return name + " from " + network.String()
 }
 
 // Accounts that anybody may make are bounded by network too: so many at once, and then one each registerEvery.
@@ -116,10 +162,9 @@ func (s *Service) mayTry(p Peer, who string) error {
 	now := s.o.Now()
 	var wait time.Duration
 	s.locked(func() {
-		if !p.local() {
-			wait = s.guesses.tooMany(p.guessKey(), guessNetwork, now)
+		for _, l := range s.limitsOf(p, who) {
+			wait = max(wait, s.guesses.tooMany(l.key, l.most, now))
 		}
-		wait = max(wait, s.guesses.tooMany(s.nameKey(p, who), guessName, now))
 	})
 	if wait > 0 {
 		return &ThrottledError{wait}
@@ -142,9 +187,22 @@ func (s *Service) tryFailed(p Peer, who string, err error) {
 		return
 	}
 	now := s.o.Now()
-	s.guesses.failed(p.guessKey(), now)
-	if key := s.nameKey(p, who); key != "" {
-		s.guesses.failed(key, now)
+	for _, l := range s.limitsOf(p, who) {
+		s.guesses.failed(l.key, now)
+	}
+	if name := account.Key(who); name != "" && !p.local() {
+		s.guesses[pairOf(p, name)] = now.Add(guessFirst)
+	}
+	s.guesses.trim()
+}
+
+// trim forgets some if there are too many: which ones is left to chance.
+func (g guesses) trim() {
+	for key := range g {
+		if len(g) <= guessesMost {
+			return
+		}
+		delete(g, key)
 	}
 }
 

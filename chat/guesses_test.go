@@ -56,7 +56,10 @@ func TestWhoGuessedTooOftenIsRefusedWhateverHeSays(t *testing.T) {
 		t.Errorf("another address is told %v", err)
 	}
 	for range guessName + 1 {
-		s.chat.locked(func() { s.chat.guesses.failed("alice", s.chat.o.Now()) })
+		s.chat.locked(func() {
+			s.chat.guesses.failed("alice", s.chat.o.Now())
+			s.chat.guesses.failed("alice first", s.chat.o.Now())
+		})
 	}
 	if _, err := there.plain("Alice@phone", "correct-horse"); throttled(err) == nil {
 		t.Errorf("for a name that was guessed at it is told %v", err)

@@ -106,11 +106,11 @@ func address(i int) Peer {
 	return Peer{Addr: netip.AddrFrom4([4]byte{192, 0, byte(2 + i/250), byte(i%250 + 1)})}
 }
 
-// guess has strangers guess at an account until nobody else may, from addresses as they need.
+// guess has strangers guess at an account, two times from each address, until no other address may.
 func (s *server) guess(name string) {
 	s.t.Helper()
-	for i := range guessName + 1 {
-		s.chat.locked(func() { s.chat.tryFailed(address(100+i/(guessNetwork-1)), name, account.ErrRefused) })
+	for i := range 2 * (guessName + 1) {
+		s.chat.locked(func() { s.chat.tryFailed(address(100+i/2), name, account.ErrRefused) })
 	}
 }
 
@@ -170,6 +170,79 @@ func TestWhoHoldsACertificateOfTheAccountIsNotLockedOut(t *testing.T) {
 	}
 }
 
+// Three networks that guess as often as they may, for as long as they like, are few: others that have not
+// failed lately have their own share of the tries.
+func TestAFewNetworksThatGuessDoNotLockTheOwnerOutAtANewAddress(t *testing.T) {
+	var now atomic.Int64
+	s := startServer(t, serve.Goroutine, Options{Now: func() time.Time { return time.Now().Add(time.Duration(now.Load()) * time.Second) }})
+	s.account("ann", "correct horse", account.Member)
+	s.run()
+	for second := range int64(600) {
+		now.Store(second)
+		for i := range 3 {
+			if p := address(100 + i); s.chat.mayTry(p, "ann") == nil {
+				s.chat.locked(func() { s.chat.tryFailed(p, "ann", account.ErrRefused) })
+			}
+		}
+	}
+	if told := attempts["SASL PLAIN"](s, address(100), "ann", "correct horse"); !strings.Contains(told, "too many attempts") {
+		t.Errorf("one of the networks is told %q after its guesses, want that there were too many", told)
+	}
+	for way, try := range attempts {
+		if way == "OPER" { // is for clients that are in
+			continue
+		}
+		if told := try(s, address(1), "ann", "correct horse"); told != "welcome" {
+			t.Errorf("by %s the owner at a new address is told %q, want that she is let in", way, told)
+		}
+	}
+}
+
+func TestANetworkOfIPv6HasOneFirstTry(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{}).run()
+	for i := range 3 {
+		p := Peer{Addr: netip.MustParseAddr(fmt.Sprintf("2001:db8:1:%d::1", i))}
+		s.chat.locked(func() { s.chat.tryFailed(p, "ann", account.ErrRefused) })
+	}
+	s.chat.locked(func() {
+		left := time.Until(s.chat.guesses["ann first"])
+		if left <= 0 || left > guessEvery {
+			t.Errorf("three /64 of one /48 count as first tries for %v, want those of one for %v", left, guessEvery)
+		}
+	})
+}
+
+// A neighbour behind the same NAT may guess at other accounts all day.
+func TestANeighbourWhoGuessesDoesNotLockOutWhoHasLoggedInThere(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{})
+	s.account("ann", "correct horse", account.Member)
+	s.account("bob", "correct horse", account.Member)
+	s.run()
+	nat, try := address(1), attempts["SASL PLAIN"]
+	if told := try(s, nat, "ann", "correct horse"); told != "welcome" {
+		t.Fatalf("ann is told %q before anybody has guessed", told)
+	}
+	for i := range guessNetwork + 1 {
+		s.chat.locked(func() { s.chat.tryFailed(nat, fmt.Sprint("name", i), account.ErrRefused) })
+	}
+	if told := try(s, nat, "ann", "correct horse"); told != "welcome" {
+		t.Errorf("ann is told %q where she has logged in before, want that she is let in", told)
+	}
+	if told := try(s, nat, "bob", "correct horse"); !strings.Contains(told, "too many attempts") {
+		t.Errorf("bob is told %q, who never logged in there, want that there were too many attempts", told)
+	}
+}
+
+func TestGuessesThatAreRememberedAreLimited(t *testing.T) {
+	g, until := guesses{}, time.Now()
+	for i := range guessesMost + 10 {
+		g[itoa(i)] = until
+	}
+	if g.trim(); len(g) != guessesMost {
+		t.Errorf("%d are remembered, want %d", len(g), guessesMost)
+	}
+}
+
 func TestAnAddressThatGuessesWaitsAndNotTheOthers(t *testing.T) {
 	var now atomic.Int64
 	s := startServer(t, serve.Goroutine, Options{Now: func() time.Time { return time.Now().Add(time.Duration(now.Load()) * time.Second) }})
@@ -199,15 +272,17 @@ func TestAnAttemptThatIsRefusedUnseenDoesNotMakeTheWaitLonger(t *testing.T) {
 	s.account("ann", "correct horse", account.Member)
 	s.run()
 	s.guess("ann")
-	before := s.chat.guesses["ann"]
+	wait := func() (at [2]time.Time) {
+		s.chat.locked(func() { at = [2]time.Time{s.chat.guesses["ann"], s.chat.guesses["ann first"]} })
+		return at
+	}
+	before := wait()
 	for range 3 {
 		attempts["SASL PLAIN"](s, address(9), "ann", "correct horse")
 	}
-	s.chat.locked(func() {
-		if after := s.chat.guesses["ann"]; after != before {
-			t.Errorf("the wait is %v longer", after.Sub(before))
-		}
-	})
+	if after := wait(); after != before {
+		t.Errorf("the waits end at %v, and ended at %v before", after, before)
+	}
 }
 
 func TestOfAnAccountSoManyNetworksAreRemembered(t *testing.T) {
