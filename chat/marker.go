@@ -15,6 +15,10 @@ func parseInt(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 // The read marker (draft/read-marker) is what the clients of a person share: a mark of the account's, besides
 // those of its devices. Who has no account has none.
 
+// markerCost is how many commands a MARKREAD with a time counts as: it takes two fsyncs, of the file and of
+// its folder, where a message takes one.
+const markerCost = 2
+
 func (s *session) cmdMarkRead(m *irc.Message) {
 	target := irc.Param(m, 0)
 	switch {
@@ -23,6 +27,9 @@ func (s *session) cmdMarkRead(m *irc.Message) {
 	case s.login.Account == nil:
 		s.fail("MARKREAD", "ACCOUNT_REQUIRED", "You have to log in")
 	default:
+		if irc.Param(m, 1) != "" {
+			s.charge(markerCost - 1)
+		}
 		s.slow(func() { s.markRead(target, irc.Param(m, 1)) })
 	}
 }
