@@ -29,7 +29,8 @@ type serviceState struct {
 	Paces    map[string]int64    // of accounts
 	Visitors map[string][2]int64 // paces of networks: commands and searches
 	Guesses  map[string]time.Time
-	Tokens   []tokenState // for uploads
+	Tokens   []tokenState      // for uploads
+	Openers  map[string]string `json:",omitempty"` // of rooms, by name
 }
 
 type tokenState struct {
@@ -107,7 +108,12 @@ func (s *Service) State() []byte {
 			st.Visitors[network.String()] = at
 		}
 	}
-	st.Guesses = s.guesses
+	st.Guesses, st.Openers = s.guesses, map[string]string{}
+	for _, r := range s.rooms {
+		if r.opener != "" {
+			st.Openers[r.name] = r.opener
+		}
+	}
 	s.filehost.mu.Lock()
 	for _, t := range s.filehost.tokens {
 		st.Tokens = append(st.Tokens, tokenState{t.sum[:], t.account, t.until})
@@ -214,6 +220,11 @@ func (s *Service) restore(st serviceState) error {
 	for _, u := range st.Users {
 		if err := s.restoreUser(u); err != nil {
 			return err
+		}
+	}
+	for name, opener := range st.Openers {
+		if r := s.rooms[irc.Fold(name)]; r != nil { // it has members: others were not opened again
+			r.opener = opener
 		}
 	}
 	return nil

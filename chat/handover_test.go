@@ -445,6 +445,23 @@ func mustLock(t *testing.T, s *Service) *os.File {
 	return lock
 }
 
+// The rooms that an account or a network has open count for it after a handover too.
+func TestWhoOpenedARoomIsHandedOver(t *testing.T) {
+	r := startRelay(t, serve.Goroutine, Options{})
+	ann := r.user("ann")
+	ann.send("JOIN #a,#b")
+	ann.settled()
+	r.chat.locked(func() { r.chat.rooms["#a"].opener = "@192.0.2.1/32" })
+	r.handOver(serve.Goroutine, nil)
+	r.chat.locked(func() {
+		for name, want := range map[string]string{"#a": "@192.0.2.1/32", "#b": ""} {
+			if room := r.chat.rooms[name]; room == nil || room.opener != want {
+				t.Errorf("after the handover %s is opened by %v, want %q", name, room, want)
+			}
+		}
+	})
+}
+
 // What limits those who guess passwords, and what lets people upload, goes along.
 func TestLimitsAndTokensAreHandedOver(t *testing.T) {
 	r := startRelay(t, serve.Goroutine, Options{})

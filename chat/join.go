@@ -2,10 +2,8 @@ package chat
 
 import (
 	"errors"
-	"net/netip"
 	"strings"
 
-	"weir/chat/internal/lobby"
 	"weir/chat/irc"
 )
 
@@ -69,7 +67,7 @@ func (s *session) openToJoin(name string) (r *room, elsewhere *renamedError, err
 	if !irc.ValidRoom(name) {
 		return nil, nil, errRoomName
 	}
-	guest, full := netip.Prefix{}, false
+	opener, full := "", false
 	s.svc.locked(func() {
 		if s.user == nil || s.gone {
 			return
@@ -77,18 +75,29 @@ func (s *session) openToJoin(name string) (r *room, elsewhere *renamedError, err
 		if full = len(s.user.rooms) >= s.svc.opts().UserRooms && s.svc.rooms[irc.Fold(name)] == nil; full {
 			s.num(irc.ErrTooManyChannels, irc.Cut(name, irc.MaxRoom), "You have joined too many channels")
 		}
-		if s.user.account == "" && !s.peer.local() {
-			guest = lobby.Network(s.peer.Addr)
-		}
+		opener = s.opener()
 	})
 	if full {
 		return nil, nil, errTold
 	}
-	r, err = s.svc.openToCome(name, guest)
+	r, err = s.svc.openToCome(name, opener)
 	if errors.As(err, &elsewhere) {
-		r, err = s.svc.openToCome(elsewhere.now, guest)
+		r, err = s.svc.openToCome(elsewhere.now, opener)
 	}
 	return r, elsewhere, err
+}
+
+// opener is the one that the rooms count for that the session has opened: its account, or the network of
+// a guest, as "@NETWORK". It is "" for server operators and for guests of this machine, who are not
+// limited: a proxy may stand there. The caller holds the lock.
+func (s *session) opener() string {
+	switch {
+	case s.user.oper, s.user.account == "" && s.peer.local():
+		return ""
+	case s.user.account == "":
+		return s.peer.guessKey()
+	}
+	return irc.Fold(s.user.account)
 }
 
 // errTold is of somebody who was told already.

@@ -3,7 +3,6 @@ package chat
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +21,7 @@ type room struct {
 	path     string // of its state file
 	members  map[*user]*member
 	renamed  time.Time         // when it got its name, if that was since it was opened
-	guest    netip.Prefix      // the network of the guest who had it opened; zero: somebody else
+	opener   string            // the account or network that had it opened: see session.opener; "" for none that is limited
 	coming   int               // joins under way: it is not closed before they end
 	deleted  bool              // by an administrator: nobody may enter
 	metadata map[string]string // see metadata.go
@@ -71,25 +70,25 @@ func (r *room) remove(u *user) {
 var (
 	errRooms      = errors.New("there are as many rooms as there may be")
 	errGuestRooms = errors.New("guests from your address have as many rooms open as they may: log in, or join one of them")
+	errOwnRooms   = errors.New("your account has as many rooms open as it may: join one of them, or wait until some are closed")
 )
 
 // openRoom is the room of a name; it is made if it is not there. It waits for the disk, and must not be called
 // with the lock.
 func (s *Service) openRoom(name string) (*room, error) {
-	r, err := s.openToCome(name, netip.Prefix{})
+	r, err := s.openToCome(name, "")
 	if err == nil {
 		s.locked(func() { r.coming-- })
 	}
 	return r, err
 }
 
-// openToCome is openRoom for somebody who comes in: see cameIn. Guests of a network, as package lobby counts, have only so many rooms opened;
-// the zero value is for others.
-func (s *Service) openToCome(name string, guest netip.Prefix) (*room, error) {
+// openToCome is openRoom for a join: see cameIn. The opener is limited to so many open rooms; "" is not.
+func (s *Service) openToCome(name, opener string) (*room, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.mu.Lock()
-	r, full := s.rooms[irc.Fold(name)], s.mayOpen(guest)
+	r, full := s.rooms[irc.Fold(name)], s.mayOpen(opener)
 	if r != nil {
 		r.used = s.o.Now() // so that it is not closed before it is
 		r.coming++
@@ -104,7 +103,7 @@ func (s *Service) openToCome(name string, guest netip.Prefix) (*room, error) {
 	if now, ok := data.Renamed(s.dir, name); ok {
 		return nil, &renamedError{now}
 	}
-	r = &room{members: map[*user]*member{}, settings: newSettings(s.o.Now()), guest: guest, coming: 1}
+	r = &room{members: map[*user]*member{}, settings: newSettings(s.o.Now()), opener: opener, coming: 1}
 	if err := s.openFeed(&r.feed, filepath.Join(data.Rooms, data.Folder(name)), name); err != nil {
 		if e := removeUnused(filepath.Dir(s.statePath(name))); e != nil && !errors.Is(e, os.ErrNotExist) {
 			s.o.Log.Error("the folder of a room that cannot be opened is left", "room", name, "error", e)
@@ -129,23 +128,26 @@ func (s *Service) openToCome(name string, guest netip.Prefix) (*room, error) {
 }
 
 // mayOpen says why no further room can be opened. The caller holds the lock.
-func (s *Service) mayOpen(guest netip.Prefix) error {
+func (s *Service) mayOpen(opener string) error {
 	if len(s.rooms)+len(s.directs) >= s.opts().MaxRooms {
 		return errRooms
 	}
-	if !guest.IsValid() {
+	if opener == "" {
 		return nil
 	}
 	n := 0
 	for _, r := range s.rooms {
-		if r.guest == guest {
+		if r.opener == opener {
 			n++
 		}
 	}
-	if n >= s.opts().UserRooms { // as many as one account may be in
+	switch {
+	case n < s.opts().UserRooms: // as many as one account may be in
+		return nil
+	case opener[0] == '@':
 		return errGuestRooms
 	}
-	return nil
+	return errOwnRooms
 }
 
 // closeBlank closes a room that nobody is in and in which nothing ever was, and removes its folder. Where somebody is coming in, it is

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weir/chat/account"
 )
 
 // folders are the rooms that have a folder.
@@ -74,6 +76,31 @@ func TestAKilledServersEmptyRoomsAreRemovedByTheNext(t *testing.T) {
 	if got := fmt.Sprint(s.folders()); got != "[#said #set]" {
 		t.Errorf("after a start there are %s, want those in which something was said or set", got)
 	}
+}
+
+func TestAnAccountCannotUseUpTheRooms(t *testing.T) {
+	s := startServer(t, testWays()[0], Options{UserRooms: 4, MaxRooms: 20})
+	s.account("ann", "correct horse", account.Member)
+	s.account("bob", "correct horse", account.Member)
+	s.account("root", "correct horse", account.Operator)
+	s.run()
+	open := func(c *client) (opened int, lines string) {
+		for i := range 8 { // said, so that the room stays open for a while when nobody is in it
+			room := fmt.Sprintf("#%s%d", c.name, i)
+			c.send("JOIN "+room, "PRIVMSG "+room+" :said", "PART "+room)
+		}
+		lines = strings.Join(c.settled(), "\n")
+		return strings.Count(lines, " 366 "), lines
+	}
+	for name, want := range map[string]int{"ann": 4, "bob": 4, "root": 8} {
+		c := s.loggedIn(name)
+		if got, lines := open(c); got != want || want < 8 && !strings.Contains(lines, "No such channel: your account has as many rooms open as it may") {
+			t.Errorf("%s has %d rooms opened, want %d and the reason: %s", name, got, want, lines)
+		}
+	}
+	again := s.loggedIn("ann")
+	again.send("JOIN #bob0")
+	again.until(" 366 ") // a room that is there
 }
 
 func TestGuestsOfOneAddressCannotUseUpTheRooms(t *testing.T) {
