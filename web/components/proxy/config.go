@@ -47,8 +47,10 @@ type Config struct {
 	// HeadTimeout is how long an upstream may take to begin its response once it has the request. Empty: "60s"; "0s": for ever.
 	HeadTimeout string `hcl:"head_timeout,optional"`
 
-	// IdleTimeout is for how long nothing of a response's body may come, while it is waited for: then the response breaks off. It does
-	// not hold for WebSockets and event streams. Empty: "60s"; "0s": for ever.
+	// IdleTimeout is for how long an upstream may take nothing of a request's body while that is sent (then
+	// the answer is 504), and for how long nothing of a response's body may come while it is waited for
+	// (then the response breaks off). The latter does not hold for WebSockets and event streams.
+	// Empty: "60s"; "0s": for ever.
 	IdleTimeout string `hcl:"idle_timeout,optional"`
 
 	// Retries is on how many further upstreams a request is tried. 0: two; negative: none.

@@ -36,14 +36,18 @@
 //
 // # Silence
 //
-// A body of which nothing comes for IdleTimeout while it is waited for breaks off, and the upstream's connection is closed. How long the whole takes is
-// free, and so is how long the client takes: that is the server's to limit. WebSockets and text/event-stream are silent when they have nothing to
-// say, and have no such limit: they end with the client, with the upstream (TCP's keep-alive finds one that is no longer there), or when
-// the server stops. A long poll of another type needs an IdleTimeout longer than its silence.
+// A response's body of which nothing comes for IdleTimeout while it is waited for breaks off, and
+// the upstream's connection is closed. An upstream that takes nothing of a request's body for
+// IdleTimeout is given up in the same way, unless it has begun to answer: it may read later then. A
+// piece of up to 32 KB must be taken in that time. How long the whole takes is free, and so is how
+// long the client takes: that is the server's to limit. WebSockets and text/event-stream are silent
+// when they have nothing to say, and have no such limit: they end with the client, with the upstream
+// (TCP's keep-alive finds one that is no longer there), or when the server stops. A long poll of
+// another type needs an IdleTimeout longer than its silence.
 //
 // # Limitations
 //
-// Upstreams are asked by HTTP/1.1, and over TLS by HTTP/2 if they offer it. An upstream that does not take a
-// request's body is waited for until the client goes. No cookie is set to keep a client at an upstream: the hash takes one that is there. A field that the client names in
+// Upstreams are asked by HTTP/1.1, and over TLS by HTTP/2 if they offer it. No cookie is set to keep
+// a client at an upstream: the hash takes one that is there. A field that the client names in
 // Connection goes no further, even if an earlier component has set it.
 package proxy

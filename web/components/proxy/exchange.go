@@ -40,9 +40,10 @@ type exchange struct {
 	upstream *upstream // whose response it is; taken from the pool
 	body     io.ReadCloser
 	input    *input
-	gone     bool // the client, before there was a response
-	raw      bool // the client's connection was taken over
-	unwanted bool // the body
+	gone     bool                    // the client, before there was a response
+	raw      bool                    // the client's connection was taken over
+	unwanted bool                    // the body
+	release  context.CancelCauseFunc // the try whose response it is; nil: there is nothing to release
 	broken   error
 	err      error // why there is no response, or no whole one
 }
@@ -86,6 +87,9 @@ func (x *exchange) failed(why error) {
 
 // end gives the upstream back, and swallows the panic by which ReverseProxy ends a copy that was ended on purpose.
 func (x *exchange) end() {
+	if x.release != nil {
+		x.release(nil)
+	}
 	if u := x.upstream; u != nil {
 		x.p.pool.give(u, x.broken)
 	}
@@ -168,9 +172,37 @@ func (x *exchange) try(r *http.Request, u *upstream, replay func() io.ReadCloser
 	} else {
 		out.Body = x.input
 	}
-	resp, err := u.transport.RoundTrip(out)
+	resp, err := x.send(out, u)
 	*began = first.Load()
 	return resp, err
+}
+
+// send sends a request, whose body must be taken without a pause of IdleTimeout until the response has a head.
+func (x *exchange) send(r *http.Request, u *upstream) (*http.Response, error) {
+	if x.input == nil || x.p.idle == 0 { // there is no body, or no limit
+		return u.transport.RoundTrip(r)
+	}
+	r, limit := limitSend(r, x.p.idle)
+	r.Body = sent{r.Body, limit}
+	if again := r.GetBody; again != nil {
+		r.GetBody = func() (io.ReadCloser, error) {
+			body, err := again()
+			return sent{body, limit}, err
+		}
+	}
+	resp, err := u.transport.RoundTrip(r)
+	if limit.end() {
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		resp, err = nil, idleError(x.p.idle)
+	}
+	if err != nil {
+		limit.cancel(nil)
+		return nil, err
+	}
+	x.release = limit.cancel
+	return resp, nil
 }
 
 // blame gives a failed upstream back, and says whether it was its fault.

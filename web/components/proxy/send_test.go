@@ -1,0 +1,195 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/web/internal/webtest"
+)
+
+// zeros is a request body that is larger than what sockets buffer.
+func zeros(stated bool) (body io.Reader, length int64) {
+	if length = -1; stated {
+		length = 1 << 30
+	}
+	return io.LimitReader(endless{}, 1<<30), length
+}
+
+type endless struct{}
+
+// Read implements [io.Reader].
+func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// stalls asserts that a large request is answered by 504 and that the upstream is blamed.
+func stalls(t *testing.T, url string, stated bool, p *Proxy, ended <-chan webtest.Ended) {
+	t.Helper()
+	body, length := zeros(stated)
+	r, _ := http.NewRequestWithContext(t.Context(), "PUT", url, body)
+	r.ContentLength = length
+	if resp, err := webtest.Client(t).Do(r); err == nil { // otherwise the server closed while the client was sending
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusGatewayTimeout {
+			t.Errorf("got %d, want 504", resp.StatusCode)
+		}
+	}
+	if end := <-ended; end.Status != 504 || end.Err == nil || !strings.Contains(end.Err.Error(), "took nothing of the request's body for 20ms") {
+		t.Errorf("the exchange ended with %+v, want 504 and its reason", end)
+	}
+	if u := p.Upstreams()[0]; u.Active != 0 || u.Failures != 1 {
+		t.Errorf("the upstream's reading is %+v, want it blamed and nothing under way", u)
+	}
+}
+
+// A proxy closes the connection of an upstream that takes the head and never reads the body.
+func TestAnUpstreamThatNeverReadsTheBodyIsGivenUp(t *testing.T) {
+	for name, stated := range map[string]bool{"of a stated length": true, "in chunks": false} {
+		t.Run(name, func(t *testing.T) {
+			answered, closed := make(chan bool, 1), make(chan bool, 1) // one value each
+			up := raw(t, func(c net.Conn) {
+				if _, ok := request(c); ok {
+					<-answered
+					_, err := io.Copy(io.Discard, c)
+					closed <- !errors.Is(err, net.ErrClosed)
+				}
+			})
+			to := make(chan webtest.Ended, 1)
+			bothWays(t, Config{Upstreams: []string{up}, IdleTimeout: "20ms"}, noting(to), func(t *testing.T, url string, p *Proxy) {
+				stalls(t, url, stated, p, to)
+				answered <- true
+				if !<-closed {
+					t.Error("the proxy did not close the upstream's connection")
+				}
+			})
+		})
+	}
+}
+
+// By HTTP/2 the stream ends, and the connection serves on.
+func TestAnUpstreamThatNeverReadsTheBodyByHTTP2IsGivenUp(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "PUT" {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, r.Proto+" "+r.RemoteAddr)
+	}))
+	s.EnableHTTP2, s.Config.ErrorLog = true, silent
+	s.StartTLS()
+	defer s.Close()
+	cfg := Config{Upstreams: []string{s.URL}, IdleTimeout: "20ms", TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}
+	to := make(chan webtest.Ended, 2)
+	bothWays(t, cfg, noting(to), func(t *testing.T, url string, p *Proxy) {
+		_, before := do(t, "GET", url, "")
+		<-to
+		stalls(t, url, true, p, to)
+		if _, after := do(t, "GET", url, ""); after != before || !strings.HasPrefix(after, "HTTP/2.0 ") {
+			t.Errorf("the next request came by %q, want the same connection as before, %q", after, before)
+		}
+		<-to
+	})
+}
+
+// sends sends five pieces through a proxy to an upstream that pauses before it reads each, and gives what the upstream answers.
+func sends(t *testing.T, limit, expect string, client, upstream time.Duration, early bool) error {
+	p, err := prepare(Config{Upstreams: []string{"http://up"}, IdleTimeout: limit, HeadTimeout: "0s", Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, far := net.Pipe()
+	u := p.pool.upstreams[0]
+	u.transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return near, nil }
+	defer u.transport.CloseIdleConnections()
+	body, more := io.Pipe()
+	var both sync.WaitGroup
+	defer both.Wait()
+	both.Go(func() {
+		defer more.Close()
+		for range 5 {
+			time.Sleep(client)
+			if _, err := more.Write(make([]byte, 20_000)); err != nil {
+				return
+			}
+		}
+	})
+	both.Go(func() {
+		defer far.Close()
+		in := bufio.NewReader(far)
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		if early {
+			_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
+		}
+		for err == nil {
+			time.Sleep(upstream)
+			_, err = io.ReadFull(r.Body, make([]byte, 20_000))
+		}
+		if !early {
+			_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
+		}
+		_, _ = io.WriteString(far, "done")
+	})
+	r, _ := http.NewRequest("POST", "http://up/", body)
+	r.ContentLength = 100_000
+	if expect != "" {
+		r.Header.Set("Expect", expect)
+	}
+	x := &exchange{p: p}
+	defer x.end()
+	resp, err := x.RoundTrip(r)
+	defer body.Close()
+	if err != nil {
+		far.Close()
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.ReadAll(resp.Body)
+	return err
+}
+
+// The limit is on how long an upstream takes nothing, not on how long a body takes, nor on how long the client takes.
+func TestOnlyAnUpstreamThatTakesNothingIsTooSlow(t *testing.T) {
+	for _, c := range []struct {
+		limit, expect    string
+		client, upstream time.Duration // how long each pauses before a piece
+		early            bool          // the upstream answers before it reads
+		whole            bool
+	}{
+		{"", "", 0, 59 * time.Second, false, true},
+		{"", "", 0, 61 * time.Second, false, false},
+		{"", "", time.Hour, 0, false, true},
+		{"2h", "", 0, time.Hour, false, true},
+		{"0s", "", 0, 1000 * time.Hour, false, true},
+		{"500ms", "100-continue", 0, 0, false, true}, // the upstream says nothing to that for a second
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			err := sends(t, c.limit, c.expect, c.client, c.upstream, c.early)
+			if (err == nil) != c.whole {
+				t.Errorf("%+v: got %v", c, err)
+			}
+			if late, ok := errors.AsType[net.Error](err); !c.whole && (!ok || !late.Timeout()) {
+				t.Errorf("%+v: got %v, want a timeout", c, err)
+			}
+		})
+	}
+}
+
+// From the head of the response on, the limit of its body holds: an upstream may answer without haste to read.
+func TestAnUpstreamThatAnswersFirstMayReadLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if err := sends(t, "", "", 0, 10*time.Minute, true); err != nil {
+			t.Errorf("got %v, want the whole response", err)
+		}
+	})
+}
