@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"strings"
@@ -21,6 +22,7 @@ type run struct {
 	name   string // in errors
 	said   *tail
 	exit   func() error // how it ended, if not well, as far as is known
+	headed func()       // called when the head has come, unless events follow; nil: nothing is to be done
 	settle func()       // waits a little for the end of a program whose body is whole; nil: there is nothing to wait for
 }
 
@@ -35,6 +37,9 @@ func (r *run) answer(c *web.Conn, maxHead int64) {
 		return
 	}
 	h.set(c)
+	if kind, _, _ := mime.ParseMediaType(h.fields.Get("Content-Type")); r.headed != nil && kind != "text/event-stream" {
+		r.headed()
+	}
 	c.Answer(web.Stream(h.length, func(w io.Writer) error {
 		if err := copyBody(w, in, h.length); err != nil {
 			return r.because(err)

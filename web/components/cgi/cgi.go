@@ -41,6 +41,10 @@ type Config struct {
 	// Timeout is how long a program may run in all. Empty: "60s".
 	Timeout string `hcl:"timeout,optional"`
 
+	// IdleTimeout is for how long nothing of the body may come behind the head, while it is waited for:
+	// then the program is killed. It does not hold for event streams. Empty: "60s"; "0s": for ever.
+	IdleTimeout string `hcl:"idle_timeout,optional"`
+
 	// MaxHead is the size of the largest head that a program may write. Empty: "32KB".
 	MaxHead string `hcl:"max_head,optional"`
 
@@ -71,6 +75,7 @@ type CGI struct {
 	folder *folder // nil: there is one program
 	env    []string
 	limits
+	idle    time.Duration // 0: no limit
 	stderr  io.Writer
 	running *share.Limit
 }
@@ -87,6 +92,9 @@ func New(cfg Config) (web.Component, error) {
 	g := &CGI{Config: cfg, stderr: oneByOne(cfg.Stderr)}
 	var err error
 	if g.limits, err = readLimits("cgi: ", cfg.Timeout, cfg.MaxHead, cfg.MaxInput); err != nil {
+		return nil, err
+	}
+	if g.idle, err = unit.Duration("cgi: idle_timeout", cfg.IdleTimeout, time.Minute); err != nil {
 		return nil, err
 	}
 	if cfg.Width < 0 || cfg.Queue < 0 || cfg.MaxRunning < 0 {
@@ -241,6 +249,9 @@ func (g *CGI) start(c *web.Conn, cmd *exec.Cmd, said *tail) {
 		return
 	}
 	r := &run{ReadCloser: counted{p, g.running, c.RemoteAddr()}, name: "cgi: " + cmd.Path, said: said, exit: p.exit, settle: p.settle}
+	if g.idle > 0 {
+		r.headed = func() { p.limitSilence(g.idle) }
+	}
 	r.answer(c, g.maxHead)
 }
 

@@ -447,6 +447,7 @@ func TestConfigs(t *testing.T) {
 		{Config{Dir: "testdata/bin", Prefix: "cgi-bin"}, "prefix"},
 		{Config{Dir: "testdata/bin", Timeout: "0s"}, "timeout"},
 		{Config{Dir: "testdata/bin", Timeout: "long"}, "timeout"},
+		{Config{Dir: "testdata/bin", IdleTimeout: "-1s"}, "idle_timeout"},
 		{Config{Dir: "testdata/bin", MaxHead: "1"}, "max_head"},
 		{Config{Dir: "testdata/bin", MaxInput: "x"}, "max_input"},
 		{Config{Dir: "testdata/bin", Width: -1}, "width"},

@@ -20,11 +20,14 @@
 // up, and when the response has been sent: children that keep the output open do not hold an exchange up, and nothing is left behind. One that
 // leaves its group and keeps the output is not waited for.
 //
-// Its head has a largest size. What can't be understood, ends too early, or is a whole response with a status line (a
-// "non-parsed header" program) is answered by 502, what takes too long by 504, and the reason, with the last words from the program's
-// standard error, is [web.Conn.Err]. A program that is ended by a signal behind its head cuts the client's connection; an exit status other
-// than 0 does not, since many programs do not mind theirs, and goes to Err too. A program that takes longer than a second to exit after it has closed its
-// output is killed.
+// Its head has a largest size. What can't be understood, ends too early, or is a whole response with
+// a status line (a "non-parsed header" program) is answered by 502, what takes too long by 504, and
+// the reason, with the last words from the program's standard error, is [web.Conn.Err]. A body of
+// which nothing comes for a while breaks off; a request's body cannot stall on its way to a program,
+// since it is in a file. A program that is ended by a signal behind its head cuts the client's
+// connection; an exit status other than 0 does not, since many programs do not mind theirs, and goes
+// to Err too. A program that takes longer than a second to exit after it has closed its output is
+// killed.
 //
 // # Limitations
 //

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -27,6 +28,10 @@ type process struct {
 	forget func() bool
 	exited chan struct{} // closed by reap
 	state  error         // of Wait, once exited
+
+	idle    time.Duration // the limit on silence; 0: there is none
+	silence *time.Timer   // runs while the program is waited for; nil: there is no limit
+	stalled atomic.Bool   // it ran out, and the group is killed
 
 	mu     sync.Mutex
 	reaped bool // the group's number may be another's
@@ -61,6 +66,26 @@ func (p *process) kill() {
 	}
 }
 
+// limitSilence limits from now on how long nothing may come while it is waited for. It is called before Read is called again.
+func (p *process) limitSilence(idle time.Duration) {
+	p.idle = idle
+	p.silence = time.AfterFunc(idle, func() {
+		p.stalled.Store(true)
+		p.kill()
+	})
+	p.silence.Stop() // until Read is called
+}
+
+// readPipe reads from the pipe, for as long as the program may be silent.
+func (p *process) readPipe(b []byte) (int, error) {
+	if p.silence == nil {
+		return p.out.Read(b)
+	}
+	p.silence.Reset(p.idle)
+	defer p.silence.Stop()
+	return p.out.Read(b)
+}
+
 // reap waits for the program, and kills what it leaves behind.
 func (p *process) reap() {
 	p.state = p.wait()
@@ -70,7 +95,7 @@ func (p *process) reap() {
 
 // Read gives what the program writes. The end is io.EOF only if it has exited by itself, with whatever status.
 func (p *process) Read(b []byte) (int, error) {
-	n, err := p.out.Read(b)
+	n, err := p.readPipe(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		n, err = p.rest(b)
 	}
@@ -87,6 +112,8 @@ func (p *process) Read(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	switch why := p.ctx.Err(); {
+	case p.stalled.Load():
+		return 0, fmt.Errorf("nothing came for %v", p.idle)
 	case why == context.DeadlineExceeded:
 		return 0, errTime
 	case why != nil:
