@@ -47,7 +47,9 @@ func (s *Stack) accounts() (a accounts) {
 	s.ports.mu.RLock()
 	for _, l := range s.ports.of {
 		a.Opening += int(l.opening.Load())
-		a.Kept += int(l.kept.Load())
+		l.keeping.Lock()
+		a.Kept += l.kept.held + len(l.kept.of)
+		l.keeping.Unlock()
 	}
 	s.ports.mu.RUnlock()
 	s.fragsMu.Lock()

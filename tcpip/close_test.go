@@ -64,7 +64,7 @@ func TestNobodyIsLeftInTheQueueOfAListenerThatCloses(t *testing.T) {
 		}
 		c := s.newConn(s.ifaces[0].lanes[0], nth(i))
 		c.begin(tcp.Accept(&cfg, 1, 1, &tcp.Segment{Flags: wire.SYN}, s.now()))
-		l.keep()
+		l.keep(netip.Addr{})
 		var offered bool
 		var both sync.WaitGroup
 		both.Go(func() { offered = l.offer(c) })

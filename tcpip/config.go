@@ -28,11 +28,12 @@ type Config struct {
 	TTL        uint8            // how many hops packets may go. Default 64
 	Resolver   []netip.AddrPort // servers of the domain name system, in the order in which they are asked; port 0 is 53. None: Dial takes addresses only
 	ErrorRate  int              // ICMP errors a second, ten times as many at once; to one address a tenth of both, or 10 at once. Default 100
-	Backlog    int              // connections that wait to be accepted, for each listener, and as many that are being opened. Default 1,024
+	Backlog    int              // connections of one address that wait to be accepted, for each listener; of all, and being opened, twice as many. Default 1,024
 	Waiting    int              // connections in TIME-WAIT, of some 120 bytes each; of more, the oldest are forgotten. Default 131,072
 
 	// Connections is how many there may be at once, but for those in TIME-WAIT. Each takes some 2 KB beside its buffers, and costs who opens it two segments: without a bound,
 	// who opens ever more of them and says nothing takes all of the machine's memory. SYNs of others are dropped then. Default 262,144.
+	// One address may open at most as many as it leaves free, so that it does not keep others out; this host's own addresses may open all.
 	Connections int
 }
 

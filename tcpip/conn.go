@@ -3,6 +3,7 @@ package tcpip
 import (
 	"io"
 	"net"
+	"net/netip"
 	"sync"
 	"syscall"
 	"time"
@@ -16,12 +17,13 @@ import (
 // EHOSTUNREACH, ENETUNREACH, EPIPE, os.ErrDeadlineExceeded and net.ErrClosed, as of a connection of the kernel (errors_linux_test.go).
 type Conn struct {
 	// Immutable.
-	s     *Stack
-	lane  *lane
-	iface *iface
-	key   tuple
-	cfg   *tcp.Config
-	send  tcp.Emit // c.emit, made once
+	s      *Stack
+	lane   *lane
+	iface  *iface
+	key    tuple
+	client netip.Addr // the client that opened it; zero: this host
+	cfg    *tcp.Config
+	send   tcp.Emit // c.emit, made once
 
 	touched bool // the reader's: it answers when the batch is through
 	posted  bool // guarded by the lane's posts
@@ -183,7 +185,7 @@ func (c *Conn) accepted(l *Listener) bool {
 	}
 	if c.kept {
 		c.kept = false
-		l.leave() // it does not wait for Accept
+		l.leave(c.client) // it does not wait for Accept
 	}
 	return true
 }
@@ -210,7 +212,7 @@ func (c *Conn) tell(e tcp.Event) bool {
 		l.end()
 		if e&tcp.Ended != 0 || !c.accepted(l) {
 			if c.kept {
-				l.leave()
+				l.leave(c.client)
 			}
 			c.tcp.Abort(c.s.now())
 			c.closed = true

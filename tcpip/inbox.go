@@ -25,20 +25,25 @@ type inbox struct {
 	queue   []datagram // a ring: its length is a power of two, or zero
 	head    int        // where the oldest is
 	waiting int        // datagrams in it
-	bytes   int        // what they count for
+	shares  shares     // of the bytes, by sender
 	dropped uint64     // datagrams that found no room
 	err     error      // to be told once, by the next read
 	closed  bool
 }
 
-// inboxMost is how many bytes may wait; what comes then is dropped.
-const inboxMost = 256 << 10
+// inboxMost is how many bytes of one sender may wait, inboxesMost how many of all senders together.
+// What comes then is dropped.
+const (
+	inboxMost   = 256 << 10
+	inboxesMost = 2 * inboxMost
+)
 
 // put has a datagram wait, and says whether there was room.
 func (b *inbox) put(d datagram) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || b.bytes+d.cost() > inboxMost {
+	b.shares.most = inboxesMost
+	if b.closed || !b.shares.take(client(d.from.Addr()), d.cost()) {
 		b.dropped++
 		return false
 	}
@@ -47,7 +52,6 @@ func (b *inbox) put(d datagram) bool {
 	}
 	b.queue[(b.head+b.waiting)&(len(b.queue)-1)] = d
 	b.waiting++
-	b.bytes += d.cost()
 	b.reader.wake()
 	return true
 }
@@ -69,7 +73,7 @@ func (b *inbox) next() datagram {
 	b.queue[b.head] = datagram{}
 	b.head = (b.head + 1) & (len(b.queue) - 1)
 	b.waiting--
-	b.bytes -= d.cost()
+	b.shares.give(client(d.from.Addr()), d.cost())
 	if b.waiting == 0 && len(b.queue) > idleRing {
 		b.queue, b.head = nil, 0
 	}
@@ -128,7 +132,7 @@ func (b *inbox) close() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	was := b.closed
-	b.closed, b.queue, b.head, b.waiting, b.bytes = true, nil, 0, 0, 0
+	b.closed, b.queue, b.head, b.waiting, b.shares = true, nil, 0, 0, shares{}
 	b.reader.wake()
 	return !was
 }
@@ -148,5 +152,5 @@ func (b *inbox) setDeadline(t time.Time) error {
 func (b *inbox) fill() (waiting, bytes int, dropped uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.waiting, b.bytes, b.dropped
+	return b.waiting, b.shares.held, b.dropped
 }

@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"net/netip"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -22,7 +23,7 @@ func TestAnInboxIsAQueue(t *testing.T) {
 				model = model[1:]
 				continue
 			}
-			d := datagram{payload: make([]byte, rapid.SampledFrom([]int{1, 1500, 65507}).Draw(t, "size"))}
+			d := datagram{from: netip.MustParseAddrPort("10.0.0.1:5"), payload: make([]byte, rapid.SampledFrom([]int{1, 1500, 65507}).Draw(t, "size"))}
 			fits := cost+d.cost() <= inboxMost
 			if b.put(d) != fits {
 				t.Fatalf("%d bytes on top of %d: fits %t", d.cost(), cost, fits)

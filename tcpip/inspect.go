@@ -40,7 +40,7 @@ type ListenerInfo struct {
 	Local   netip.AddrPort
 	Opening int // connections whose handshake is under way
 	Waiting int // connections that wait for Accept
-	Backlog int // how many may wait
+	Backlog int // how many of one address may wait
 }
 
 // Listeners are those who take TCP connections, in the order of their addresses.
@@ -49,7 +49,7 @@ func (s *Stack) Listeners() []ListenerInfo {
 	defer s.ports.mu.RUnlock()
 	var all []ListenerInfo
 	for _, l := range s.ports.of {
-		all = append(all, ListenerInfo{l.addr, int(l.opening.Load()), len(l.open), cap(l.open)})
+		all = append(all, ListenerInfo{l.addr, int(l.opening.Load()), len(l.open), s.cfg.Backlog})
 	}
 	slices.SortFunc(all, func(a, b ListenerInfo) int { return a.Local.Compare(b.Local) })
 	return all

@@ -48,7 +48,7 @@ func (p *ports) closeAll() {
 type Listener struct {
 	s    *Stack
 	addr netip.AddrPort
-	open chan *Conn    // the stack -> Accept; its capacity is the backlog; never closed
+	open chan *Conn    // the stack -> Accept; its capacity is twice the backlog; never closed
 	over chan struct{} // closed by Close
 	once sync.Once
 
@@ -57,7 +57,9 @@ type Listener struct {
 	server *Server // whose sessions run on the connections; nil: they are for Accept
 
 	opening atomic.Int64 // connections that have not been given to Accept
-	kept    atomic.Int64 // room in open that is taken, or kept for a connection whose handshake is through
+
+	keeping sync.Mutex   // guards kept. A leaf
+	kept    shares       // of the room in open: taken, or kept for a connection whose handshake is through
 	pressed atomic.Int64 // until when SYN cookies may come back, in the stack's time; 0: none was given
 }
 
@@ -75,7 +77,8 @@ func (s *Stack) listen(network, address string, v *Server) (*Listener, error) {
 	if err != nil {
 		return nil, listenError(network, addr, err)
 	}
-	l := &Listener{s: s, open: make(chan *Conn, s.cfg.Backlog), over: make(chan struct{}), server: v}
+	l := &Listener{s: s, open: make(chan *Conn, 2*s.cfg.Backlog), over: make(chan struct{}), server: v}
+	l.kept.most = cap(l.open)
 	p := &s.ports
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,27 +163,33 @@ func opError(op, network string, err error) error {
 
 // begin counts a connection that is being opened, and says whether there is room for it.
 func (l *Listener) begin() bool {
-	if l.opening.Add(1) > 2*int64(cap(l.open)) {
+	if l.opening.Add(1) > int64(cap(l.open)) {
 		l.opening.Add(-1)
 		return false
 	}
 	return true
 }
 
-// full says whether those that are open wait for Accept, as many as may.
-func (l *Listener) full() bool { return l.kept.Load() >= int64(cap(l.open)) }
+// full reports whether as many of a client's connections as may wait for Accept.
+func (l *Listener) full(from netip.Addr) bool {
+	l.keeping.Lock()
+	defer l.keeping.Unlock()
+	return !l.kept.fits(from, 1)
+}
 
-// keep keeps room in open for a connection, and says whether there is any.
-func (l *Listener) keep() bool {
-	if l.kept.Add(1) > int64(cap(l.open)) {
-		l.kept.Add(-1)
-		return false
-	}
-	return true
+// keep keeps room in open for a client's connection, and reports whether there is any.
+func (l *Listener) keep(from netip.Addr) bool {
+	l.keeping.Lock()
+	defer l.keeping.Unlock()
+	return l.kept.take(from, 1)
 }
 
 // leave gives the room back.
-func (l *Listener) leave() { l.kept.Add(-1) }
+func (l *Listener) leave(from netip.Addr) {
+	l.keeping.Lock()
+	defer l.keeping.Unlock()
+	l.kept.give(from, 1)
+}
 
 // end counts one that is open, or will never be.
 func (l *Listener) end() { l.opening.Add(-1) }
@@ -202,7 +211,7 @@ func (l *Listener) offer(c *Conn) bool {
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.open:
-		l.leave()
+		l.leave(c.client)
 		return c, nil
 	case <-l.over:
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
@@ -224,7 +233,7 @@ func (l *Listener) Close() error {
 		for {
 			select {
 			case c := <-l.open:
-				l.leave()
+				l.leave(c.client)
 				c.SetLinger(0) //nolint:errcheck // it is open
 				c.Close()      //nolint:errcheck // likewise
 			default:

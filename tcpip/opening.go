@@ -1,6 +1,7 @@
 package tcpip
 
 import (
+	"net/netip"
 	"sync/atomic"
 
 	"weir/tcpip/tcp"
@@ -38,7 +39,7 @@ func (p *packet) opened(k tuple, seg *tcp.Segment) *Conn {
 // nobody accepts those that are open, it is dropped (as Linux).
 func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment, follows follower) *Conn {
 	s := p.lane.s
-	if l.full() {
+	if l.full(p.client()) {
 		p.drop(DropBacklog)
 		return nil
 	}
@@ -51,7 +52,7 @@ func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment, follows follower
 		return nil
 	}
 	c := s.newConn(p.lane, k)
-	c.listener = l
+	c.client, c.listener = p.client(), l
 	c.begin(tcp.Accept(c.cfg, follows.iss(iss), stamp, seg, p.now))
 	if !s.conns.add(c) {
 		l.end()
@@ -69,19 +70,20 @@ func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) (c *Conn, is b
 	if state == nil {
 		return nil, false
 	}
-	if !l.keep() {
+	from := p.client()
+	if !l.keep(from) {
 		p.drop(DropBacklog) // its next segment brings the cookie back once more
 		state.Release()
 		return nil, true
 	}
 	s.cookies.taken.Add(1)
 	c = s.newConn(p.lane, k)
-	c.listener, c.kept = l, true
+	c.client, c.listener, c.kept = from, l, true
 	c.begin(state)
 	l.opening.Add(1) // until it is given to Accept
 	if !s.conns.add(c) {
 		l.end()
-		l.leave()
+		l.leave(from)
 		p.drop(DropBacklog)
 		state.Release()
 		return nil, true
@@ -93,7 +95,7 @@ func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) (c *Conn, is b
 // SYN is answered again until somebody accepts (as Linux). The caller holds mu.
 func (c *Conn) finishing(seg *tcp.Segment, now tcp.Time) {
 	l := c.listener
-	if !l.keep() {
+	if !l.keep(c.client) {
 		if seg.Flags&wire.RST != 0 {
 			c.tcp.Arrive(now, seg)
 			return
@@ -103,10 +105,18 @@ func (c *Conn) finishing(seg *tcp.Segment, now tcp.Time) {
 	}
 	c.tcp.Arrive(now, seg)
 	if s := c.tcp.State(); s == tcp.SynReceived || s == tcp.Closed {
-		l.leave()
+		l.leave(c.client)
 		return
 	}
 	c.kept = true
+}
+
+// client is the client that sent the packet; zero: this host.
+func (p *packet) client() netip.Addr {
+	if p.lane.iface.local {
+		return netip.Addr{}
+	}
+	return client(p.ip.Src())
 }
 
 // begin gives a new connection its state. As in the net package, what is written goes at once.

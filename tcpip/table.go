@@ -14,17 +14,22 @@ type tuple struct{ local, remote netip.AddrPort }
 type connTable struct {
 	mu     sync.RWMutex
 	of     map[tuple]*Conn
-	most   int  // that there may be
-	closed bool // the stack is: nobody would end what is put in
+	shares shares // of the connections; those that this host dialed have no client
+	closed bool   // the stack is: nobody would end what is put in
 }
 
-func (t *connTable) init(most int) { t.of, t.most = map[tuple]*Conn{}, most }
+// leastConns is how many connections a client may have whatever others leave.
+const leastConns = 16
+
+func (t *connTable) init(most int) {
+	t.of, t.shares = map[tuple]*Conn{}, shares{most: most, least: leastConns}
+}
 
 // full says whether there are as many as there may be.
 func (t *connTable) full() bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return len(t.of) >= t.most
+	return !t.shares.fits(netip.Addr{}, 1)
 }
 
 func (t *connTable) get(k tuple) *Conn {
@@ -33,11 +38,11 @@ func (t *connTable) get(k tuple) *Conn {
 	return t.of[k]
 }
 
-// add puts c in, if its name is free, there is room and the stack runs.
+// add puts c in, if its name is free, there is room for one more of its client and the stack runs.
 func (t *connTable) add(c *Conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || len(t.of) >= t.most || t.of[c.key] != nil {
+	if t.closed || t.of[c.key] != nil || !t.shares.take(c.client, 1) {
 		return false
 	}
 	t.of[c.key] = c
@@ -49,6 +54,7 @@ func (t *connTable) remove(c *Conn) {
 	defer t.mu.Unlock()
 	if t.of[c.key] == c {
 		delete(t.of, c.key)
+		t.shares.give(c.client, 1)
 	}
 }
 
