@@ -95,8 +95,6 @@ func (t *terminal) report(e site.Event) {
 	switch e.What {
 	case "refused":
 		fmt.Fprintf(t.err, "weir: %v; the site goes on as it was\n", explain(t, e.Err))
-	case "panic":
-		fmt.Fprintf(t.err, "weir: component %s panicked: %v\n", e.Text, e.Err)
 	case "reloaded":
 		fmt.Fprintln(t.err, "weir: serving what", e.Text, "says now")
 	default:

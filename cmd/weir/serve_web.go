@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,10 @@ func (c *serveRunCmd) serveFolder(ctx context.Context, t *terminal) error {
 		return err
 	}
 	defer closeAll()
-	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), Panicked: t.panicked, Failed: func(f web.Failure) {
+	panicked := func(stage string, value any, stack []byte) {
+		faults.Say("panic in "+stage, fmt.Sprintf("component %s panicked: %v\n%s", stage, value, bytes.TrimSpace(stack)))
+	}
+	h, err := web.New(composition, web.Options{Way: flow.Way(c.Way), Panicked: panicked, Failed: func(f web.Failure) {
 		faults.Say(fmt.Sprint(f.Status), fmt.Sprintf("%s %q is answered by %d: %v", f.Method, f.Target, f.Status, f.Err))
 	}})
 	if err != nil {

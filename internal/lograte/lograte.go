@@ -1,9 +1,11 @@
 // Package lograte keeps what happens often from filling an operator's screen: the first line of a kind is passed on at once, and
-// then at most one in an interval, which says how many were left out.
+// then at most one in an interval, which says how many were left out. Lines are written by a goroutine
+// of the limiter, so that a slow disk or a full pipe below the log stops nothing else.
 //
 // # Limitations
 //
 // Lines that are left out are counted, not kept. What was left out last is told by the next line of its kind, or by Flush.
+// While the log takes nothing, up to 512 lines wait; further ones are left out.
 package lograte
 
 import (
@@ -12,16 +14,21 @@ import (
 	"time"
 )
 
-// maxKinds is how many kinds are told apart; the others share one.
-const maxKinds = 256
+const (
+	maxKinds   = 256          // that are told apart; the others share one
+	maxWaiting = 2 * maxKinds // lines that wait to be written
+	flushLimit = time.Second  // how long Flush waits for lines to be written
+)
 
 // Limiter limits lines by their kind. Its methods may be called from any goroutine.
 type Limiter struct {
 	interval time.Duration
 	out      func(format string, args ...any)
 
-	mu    sync.Mutex
-	kinds map[string]*kind
+	mu      sync.Mutex // guards what follows
+	kinds   map[string]*kind
+	waiting []string      // lines that are to be written, the first first
+	written chan struct{} // closed when no line waits any more; nil: none waits, and no goroutine writes
 }
 
 // kind is what is known of lines of one kind.
@@ -31,18 +38,19 @@ type kind struct {
 	line string    // the last of those
 }
 
-// New makes a limiter that passes lines on to out, which must not call it.
+// New makes a limiter that passes lines on to out, one after the other, by a goroutine that runs while
+// lines wait.
 func New(interval time.Duration, out func(format string, args ...any)) *Limiter {
 	return &Limiter{interval: interval, out: out, kinds: map[string]*kind{}}
 }
 
-// Say passes a line on, or leaves it out.
+// Say passes a line on, or leaves it out. It does not wait for the line to be written.
 func (l *Limiter) Say(of, line string) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := l.find(of, now)
-	if now.Before(k.next) {
+	if now.Before(k.next) || len(l.waiting) >= maxWaiting {
 		k.left++
 		k.line = line
 		return
@@ -82,18 +90,50 @@ func (l *Limiter) tell(k *kind, line string, now time.Time) {
 		line += fmt.Sprintf(" (and %d more like this)", k.left)
 	}
 	k.next, k.left = now.Add(l.interval), 0
-	l.out("%s", line)
+	l.waiting = append(l.waiting, line)
+	if l.written == nil {
+		l.written = make(chan struct{})
+		go l.write(l.written)
+	}
 }
 
-// Flush tells of lines that were left out for an interval; with all, of others too.
+// write writes lines until none waits. It is the limiter's goroutine; Flush waits for it.
+func (l *Limiter) write(written chan<- struct{}) {
+	for {
+		l.mu.Lock()
+		if len(l.waiting) == 0 {
+			l.waiting, l.written = nil, nil
+			close(written)
+			l.mu.Unlock()
+			return
+		}
+		line := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		l.mu.Unlock()
+		l.out("%s", line)
+	}
+}
+
+// Flush tells of lines that were left out for an interval. With all, it tells of others too, and
+// returns when all lines are written, or after a second.
 func (l *Limiter) Flush(all bool) {
-	now := time.Now()
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	now := time.Now()
 	for _, k := range l.kinds {
-		if k.left > 0 && (all || !now.Before(k.next)) {
+		if k.left > 0 && (all || !now.Before(k.next)) && len(l.waiting) < maxWaiting {
 			k.left--
 			l.tell(k, k.line, now)
 		}
+	}
+	written := l.written
+	l.mu.Unlock()
+	if !all || written == nil {
+		return
+	}
+	late := time.NewTimer(flushLimit)
+	defer late.Stop()
+	select {
+	case <-written:
+	case <-late.C:
 	}
 }

@@ -39,7 +39,66 @@ func TestKindsAreBounded(t *testing.T) {
 	for i := range 10000 {
 		l.Say(fmt.Sprint(i), "line")
 	}
+	l.Flush(true)
 	if n > 300 {
 		t.Errorf("10000 kinds within an hour: %d lines, want a few hundred at most", n)
 	}
+}
+
+// A disk that hangs, or a pipe that is full, must stop no request: each may have something to say.
+func TestALogThatTakesNothingStopsOnlyTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		takes := make(chan struct{}) // closed by the test: the log takes lines from then on
+		l := lograte.New(time.Second, func(f string, args ...any) {
+			<-takes
+			got = append(got, fmt.Sprintf(f, args...))
+		})
+		said := 0
+		for range 10 {
+			for i := range 200 {
+				l.Say(fmt.Sprint("kind ", i), "line")
+				said++
+			}
+			time.Sleep(time.Second)
+		}
+		before := time.Now()
+		l.Flush(true)
+		if took := time.Since(before); took > time.Second {
+			t.Errorf("Flush waited %v, want a second at most", took)
+		}
+		close(takes)
+		synctest.Wait()
+		if len(got) < 500 || len(got) > 513 {
+			t.Errorf("%d lines waited, want 512 at most", len(got))
+		}
+		l.Flush(true)
+		told := 0
+		for _, line := range got {
+			more := 0
+			_, _ = fmt.Sscanf(line, "line (and %d more like this)", &more)
+			told += 1 + more
+		}
+		if told != said {
+			t.Errorf("%d lines are told or counted, want all %d", told, said)
+		}
+	})
+}
+
+func TestLinesAreWrittenInTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got, want strings.Builder
+		l := lograte.New(time.Second, func(f string, args ...any) {
+			time.Sleep(time.Millisecond)
+			fmt.Fprintf(&got, f, args...)
+		})
+		for i := range 100 {
+			l.Say(fmt.Sprint(i), fmt.Sprint(i, " "))
+			fmt.Fprint(&want, i, " ")
+		}
+		l.Flush(true)
+		if got.String() != want.String() {
+			t.Errorf("got %s, want %s", &got, &want)
+		}
+	})
 }

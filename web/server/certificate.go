@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"weir/internal/certificate"
+	"weir/internal/lograte"
 )
 
 // ACME obtains certificates, and renews them before they run out (RFC 8555, by the TLS-ALPN-01 challenge:
@@ -20,9 +21,9 @@ type certificates struct {
 	shared bool // the source is somebody else's
 }
 
-func newCertificates(t *TLS, c *Config, at net.Addr) (_ *certificates, err error) {
+func newCertificates(t *TLS, faults *lograte.Limiter, at net.Addr) (_ *certificates, err error) {
 	own := &certificates{shared: t.Source != nil, config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
-	if own.Source, err = source(t, c, at); err != nil {
+	if own.Source, err = source(t, faults, at); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	own.config.GetCertificate = own.Get
@@ -32,8 +33,11 @@ func newCertificates(t *TLS, c *Config, at net.Addr) (_ *certificates, err error
 	return own, nil
 }
 
-func source(t *TLS, c *Config, at net.Addr) (*certificate.Source, error) {
-	logf := func(format string, args ...any) { c.logf("server: "+format, args...) }
+func source(t *TLS, faults *lograte.Limiter, at net.Addr) (*certificate.Source, error) {
+	logf := func(format string, args ...any) {
+		line := fmt.Sprintf("server: "+format, args...)
+		faults.Say(line, line)
+	}
 	if t.Source != nil {
 		return t.Source, nil
 	}

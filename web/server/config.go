@@ -41,9 +41,10 @@ type Config struct {
 	HeadBytes int // of a request's head; 64 KiB, negative: the default
 	Fields    int // in a request's head; 100, negative: the default
 
-	// ErrorLog gets a line, without a line end, for each fault that no request can be told: a failed
-	// handshake, a handler's panic, a certificate that cannot be loaded. It may be called from several
-	// goroutines at once. Nil: they are dropped.
+	// ErrorLog gets a line, without a line end, for faults that no request can be told: a failed
+	// handshake, a handler's panic, a certificate that cannot be loaded. Of one kind it gets the first,
+	// and then one a minute with the number of those left out. It is called by one goroutine at a time,
+	// and serving does not wait for it; a stop waits a second at most. Nil: they are dropped.
 	ErrorLog func(line string)
 }
 

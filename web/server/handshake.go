@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"time"
 
 	"weir/internal/certificate"
+	"weir/web/internal/client"
 	"weir/web/internal/conn"
 )
 
@@ -29,7 +31,7 @@ func (s *Server) accept(ctx context.Context, first, second *queue) error {
 			return err
 		default: // descriptors have run out, say: wait, as net/http does
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-			s.config.logf("server: %v; accepting again in %v", err, pause)
+			s.faults.Say("accept", fmt.Sprintf("server: %v; accepting again in %v", err, pause))
 			sleep(ctx, pause)
 		}
 	}
@@ -57,7 +59,8 @@ func (s *Server) handshake(ctx context.Context, line *conn.Line, first, second *
 	if err := t.HandshakeContext(ctx); err != nil {
 		refuse(err)
 		line.Close()
-		s.config.logf("server: TLS handshake with %v: %v", line.RemoteAddr(), err)
+		who := line.RemoteAddr().String()
+		s.faults.Say("TLS "+client.Network(who).String(), fmt.Sprintf("server: TLS handshake with %v: %v", who, err))
 		return
 	}
 	line.Arrived()

@@ -20,7 +20,7 @@ import (
 type Server struct {
 	config  Config
 	fronts  client.Fronts
-	faults  *lograte.Limiter // before ErrorLog, for what may come often
+	faults  *lograte.Limiter // before ErrorLog, so that strangers cannot fill it, nor stop the server where it takes nothing
 	gate    *gate
 	watch   *conn.Watch
 	handler atomic.Pointer[http.Handler]
@@ -76,14 +76,14 @@ func listen(c Config) (net.Listener, error) {
 // engine is net/http with what it shares over versions. Its own timeouts are off for HTTP/1: the watch's hold.
 func (s *Server) engine() *http.Server {
 	return &http.Server{
-		Handler: s, ErrorLog: log.New(lines(s.config.ErrorLog), "", 0), MaxHeaderBytes: s.config.headBytes(),
+		Handler: s, ErrorLog: log.New(lines(s.said), "", 0), MaxHeaderBytes: s.config.headBytes(),
 		BaseContext: func(net.Listener) context.Context { return s.base }, ConnContext: conn.NewContext,
 	}
 }
 
 // secure makes what TLS adds: certificates, HTTP/2, HTTP/3.
 func (s *Server) secure() (err error) {
-	if s.certs, err = newCertificates(s.config.TLS, &s.config, s.gate.Addr()); err != nil {
+	if s.certs, err = newCertificates(s.config.TLS, s.faults, s.gate.Addr()); err != nil {
 		return err
 	}
 	s.h2 = s.engine()
@@ -138,6 +138,9 @@ func (s *Server) crowded(from net.Addr) {
 		"raise the limit (max_connections_per_client in a site), or name the address in trusted if it is a load balancer's", who, s.config.maxConnsPerClient()))
 }
 
+// said takes a line of net/http.
+func (s *Server) said(line string) { s.faults.Say(line[:min(len(line), 40)], line) }
+
 // Dropped is how many connections were ended because the client was too slow, or idle for too long.
 func (s *Server) Dropped() int64 { return s.watch.Dropped() }
 
@@ -184,6 +187,7 @@ func (s *Server) Run(ctx context.Context) error {
 	err = errors.Join(err, s.stop(&engines))
 	close(watched)
 	watcher.Wait()
+	s.faults.Flush(true)
 	return err
 }
 

@@ -384,3 +384,19 @@ func TestAPanicEndsItsConnectionOnly(t *testing.T) {
 	io.WriteString(other, get)
 	answer(t, bufio.NewReader(other))
 }
+
+func TestALogThatTakesNothingHoldsNothingUp(t *testing.T) {
+	takes := make(chan struct{}) // closed by the test: the log takes lines from then on
+	s := start(t, Config{ErrorLog: func(string) { <-takes }}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("on purpose") }))
+	for range 3 {
+		c := dial(t, s.addr)
+		io.WriteString(c, get)
+		if n, err := io.Copy(io.Discard, c); n != 0 || err != nil {
+			t.Errorf("a handler that panics: got %d bytes and %v, want the connection's end", n, err)
+		}
+	}
+	if err := s.stop(); err != nil {
+		t.Errorf("the stop: %v", err)
+	}
+	close(takes)
+}

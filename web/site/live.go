@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -18,8 +19,8 @@ import (
 // Event is something that happened to a [Live] site.
 type Event struct {
 	What string // "reloaded", "refused", "panic", "restart", "trouble"
-	Err  error  // of "refused": the old site goes on; of "panic"
-	Text string // one line more
+	Err  error  // of "refused": the old site goes on
+	Text string // one line more; of "panic", with the stack below
 }
 
 // Live serves what a site file says, and changes to what it says when it changes. Connections stay: an exchange ends under the
@@ -31,6 +32,7 @@ type Live struct {
 	in      surroundings
 	report  func(Event)
 	faults  *lograte.Limiter // of "trouble", which may come with each exchange
+	panics  *lograte.Limiter // of "panic", in the same way
 	current atomic.Pointer[generation]
 	mu      sync.Mutex // one change at a time
 }
@@ -52,6 +54,7 @@ func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 	}
 	l := &Live{file: file, read: stamp(file), way: way, in: alone(nil, false), report: report}
 	l.faults = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{What: "trouble", Text: fmt.Sprintf(format, args...)}) })
+	l.panics = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{What: "panic", Text: fmt.Sprintf(format, args...)}) })
 	l.in.tell = func(kind, line string) { l.faults.Say(kind, printable(line)) }
 	g, err := l.generate()
 	if err != nil {
@@ -164,6 +167,7 @@ func (l *Live) Watch(ctx context.Context, reload <-chan os.Signal) {
 			_ = l.Reload()
 		case <-ticker.C:
 			l.faults.Flush(false)
+			l.panics.Flush(false)
 			if now := stamp(l.file); now != seen && now != "" {
 				seen = now
 				_ = l.Reload()
@@ -187,8 +191,10 @@ func (l *Live) Close() {
 	defer l.mu.Unlock()
 	l.current.Load().retire()
 	l.faults.Flush(true)
+	l.panics.Flush(true)
 }
 
 func (l *Live) panicked(stage string, value any, stack []byte) {
-	l.report(Event{What: "panic", Text: stage, Err: fmt.Errorf("%v\n%s", value, stack)})
+	what := fmt.Sprintf("component %s panicked: %v", stage, value)
+	l.panics.Say(what[:min(len(what), 60)], fmt.Sprintf("%s\n%s", what, bytes.TrimSpace(stack)))
 }

@@ -137,3 +137,34 @@ func TestAUsersFileThatBreaksReachesTheOperator(t *testing.T) {
 	})
 	l.trouble(t, "no bcrypt hash")
 }
+
+func TestAnOperatorsScreenThatTakesNothingHoldsNoRequestUp(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "site.hcl")
+	if err := os.WriteFile(file, []byte(`proxy { upstreams = ["http://127.0.0.1:1"] }`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	takes := make(chan struct{})      // closed by the test: the screen takes lines from then on
+	panics := make(chan string, 1000) // from the site -> to the test
+	l, err := NewLive(file, "", func(e Event) {
+		<-takes
+		if e.What == "panic" {
+			panics <- e.Text
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(l)
+	defer s.Close()
+	for range 3 {
+		if resp, _ := webtest.Get(t, s.URL); resp.StatusCode != 502 {
+			t.Errorf("got %d, want 502", resp.StatusCode)
+		}
+		l.panicked("stage", "on purpose", []byte("where\n"))
+	}
+	close(takes)
+	l.Close()
+	if first, last := <-panics, <-panics; first != "component stage panicked: on purpose\nwhere" || last != first+" (and 1 more like this)" {
+		t.Errorf("of three panics the operator gets %q and %q, want the first, the last, and how many more", first, last)
+	}
+}
