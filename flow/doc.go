@@ -21,21 +21,27 @@
 //
 // # Queues
 //
-// By Network, edges into one stage share its queue, which holds the sum of their Caps in batches of at most
-// [MaxBatch] items. What happens when it is full is the edge's [Policy]: wait, drop and count, or refuse, which
-// gives the items to the net's error function; of a full entry, Put's caller hears. A cycle of waiting edges could
-// wait for itself, and is refused by [New]. Where an edge leads back to a stage, or does not wait, beside another one, each has the room of its own Cap:
-// what is retried does not starve beside an entry that is always full. A Put from inside a stage does not wait for itself: see [Net.Put].
+// By Network, edges into one stage share its queue, which holds the sum of their Caps in batches of
+// at most [MaxBatch] items. What happens when it is full is the edge's [Policy]: wait, drop and
+// count, or refuse, which gives the items to the net's error function; of a full entry, Put's
+// caller hears. A cycle of waiting edges could wait for itself, and is refused by [New]. Where an
+// edge leads back to a stage, or does not wait, beside another one, each has the room of its own
+// Cap: what is retried does not starve beside an entry that is always full.
 //
 // By Chain an edge is never full. Callers beyond a stage's Width wait before it, however many there are: who
 // wants to turn some away does so before Put, or in a stage ahead.
 //
+// A stage puts items into its own net by [Out.Put], which never waits: the batch is kept beside the
+// entry's queue, or by Chain until the outermost stage has returned. [Net.Put] is for callers
+// outside the net. It waits, and a stage that called it could wait for itself.
+//
 // # Stop
 //
-// When the context of [Net.Run] ends, or [Net.Stop] is called: Put takes nothing more; callers of Put come home; what is under way
-// passes through to its end; when all edges have delivered what they took, the queues are closed and the workers
-// end; Run returns. At the deadline the queues are closed as they are: who waits is sent home, what is queued goes to
-// the error function with [ErrStopped], as does what is handed on later, and Run returns [ErrDeadline]. A Do that
+// When the context of [Net.Run] ends, or [Net.Stop] is called: [Net.Put] takes nothing more; its
+// callers come home; what is under way passes through to its end; when all edges have delivered
+// what they took, the queues are closed and the workers end; Run returns. At the deadline the
+// queues are closed as they are: who waits is sent home, what is queued goes to the error function
+// with [ErrStopped], as does what is handed on later, and Run returns [ErrDeadline]. A Do that
 // never returns keeps its goroutine, for Go cannot end it.
 //
 // # Panics

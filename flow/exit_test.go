@@ -91,66 +91,6 @@ func TestARetryEdgeDoesNotStarveBesideAFullEntry(t *testing.T) {
 	})
 }
 
-// A stage that puts items into its own net does not wait for itself.
-func TestAPutFromInsideDoesNotWaitForItself(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
-		var n *testNet
-		split := Each(func(item int, out *Out[int]) {
-			if item < 64 {
-				if n.Put([]int{2 * item}) != 1 || n.Put([]int{2*item + 1}) != 1 {
-					t.Error("a Put from inside took nothing")
-				}
-				return
-			}
-			out.Send(0, item)
-		})
-		n = run(t, way, []Stage[int]{{Name: "split", Do: split}, {Name: "end", Width: 3}}, []Edge{{To: "split", Cap: 1}, {From: "split", To: "end", Cap: 1}})
-		n.put(1)
-		if way == Network {
-			time.Sleep(time.Second)
-		}
-		n.stop(nil)
-		n.wantOut(upTo(128)[64:]...)
-	})
-}
-
-// By Chain, a stage may put into another net, and waits for a place there as any other caller does.
-func TestAPutIntoAnotherNetWaitsForItsPlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := Each(func(item int, out *Out[int]) { time.Sleep(10 * time.Millisecond); out.Send(0, item) })
-		inner := run(t, Chain, []Stage[int]{{Name: "slow", Width: 1, Do: slow}, {Name: "end"}}, line("slow", "end"))
-		outer := run(t, Chain, []Stage[int]{{Name: "outer", Width: 4, Do: func(in []int, out *Out[int]) { inner.Put(in); out.Pass(0, in) }}, {Name: "end"}},
-			line("outer", "end"))
-		var all sync.WaitGroup
-		for i := range 4 {
-			all.Go(func() { outer.put(i) })
-		}
-		all.Wait()
-		outer.stop(nil)
-		inner.stop(nil)
-		outer.wantOut(0, 1, 2, 3)
-		inner.wantOut(0, 1, 2, 3)
-	})
-}
-
-// By Chain, what would wait for a place that its own caller has is refused.
-func TestAPutFromInsideAFullStageIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var n *testNet
-		nest := Each(func(item int, out *Out[int]) {
-			if item < 3 {
-				n.Put([]int{item + 1})
-			}
-			out.Send(0, item)
-		})
-		n = run(t, Chain, []Stage[int]{{Name: "nest", Width: 2, Do: nest}, {Name: "end"}}, line("nest", "end"))
-		n.put(1)
-		n.stop(nil)
-		n.wantOut(1, 2)
-		n.wantLost(ErrFull.Error(), 3)
-	})
-}
-
 // Whoever calls Stop has it done when it returns.
 func TestEveryStopReturnsWhenTheNetHasStopped(t *testing.T) {
 	ways(t, func(t *testing.T, way Way) {

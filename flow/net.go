@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"weir/flow/internal/ring"
@@ -98,14 +97,13 @@ type Net[T any] struct {
 	done    chan struct{} // closed by Run, when nobody may wait any longer
 	stopped chan struct{} // closed when the stop is done
 
-	mu      sync.Mutex      // guards what follows
-	way     Way             // empty before Run
-	err     error           // of the stop; after stopped
-	open    bool            // Put takes items
-	workers int             // goroutines of stages, from Run to its end
-	owners  []*owner[T]     // all: of workers, and of callers of Put
-	rest    []*owner[T]     // of those, who are not at work
-	insides map[uint64]bool // the goroutines of workers, by their numbers
+	mu      sync.Mutex  // guards what follows
+	way     Way         // empty before Run
+	err     error       // of the stop; after stopped
+	open    bool        // Put takes items
+	workers int         // goroutines of stages, from Run to its end
+	owners  []*owner[T] // all: of workers, and of callers of Put
+	rest    []*owner[T] // of those, who are not at work
 }
 
 // node is a stage, or the entry, with what joins it to the others.
@@ -116,10 +114,6 @@ type node[T any] struct {
 	room    int        // of all edges that lead here, in batches
 	senders int        // at work on them at once
 	queue   *ring.Queue[parcel[T]]
-
-	spilt   atomic.Int32 // parcels in over
-	spillMu sync.Mutex   // guards over
-	over    []*parcel[T] // put from inside when the queue was full
 }
 
 // edge is an Edge that is joined to where it leads.

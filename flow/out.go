@@ -2,7 +2,8 @@ package flow
 
 import "slices"
 
-// Out is where a stage hands its items on. It is valid during the call of Do, for the goroutine that called.
+// Out is where a stage hands its items on, and puts new ones into the net. It is valid during the
+// call of Do, for the goroutine that called.
 type Out[T any] struct {
 	owner *owner[T]
 	node  *node[T]

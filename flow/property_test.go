@@ -29,6 +29,7 @@ type graph struct {
 	kind   []int
 	ports  [][]int // by stage and port: the stage ahead, -1 for none
 	trip   []int   // by stage: items with this remainder by 7 make it panic, -1 for none
+	puts   []int   // by stage: of items with this remainder by 23 it puts a child, -1 for none
 	width  []int
 	policy []Policy // of what leads to the stage
 	room   []int    // likewise
@@ -53,11 +54,16 @@ func drawGraph(t *rapid.T, lossy bool) *graph {
 			trip = rapid.IntRange(-1, 6).Draw(t, "trip")
 		}
 		g.trip = append(g.trip, trip)
+		puts := rapid.IntRange(-23, 22).Draw(t, "puts")
+		g.puts = append(g.puts, max(-1, puts))
 		g.width = append(g.width, rapid.IntRange(0, 3).Draw(t, "width"))
 		g.room = append(g.room, rapid.IntRange(1, 3).Draw(t, "room"))
 		g.policy = append(g.policy, Wait)
 		if lossy {
 			g.policy[i] = Policy(rapid.IntRange(0, 2).Draw(t, "policy"))
+		}
+		if puts >= 0 {
+			g.policy[0] = Wait // what stages put is all taken then
 		}
 		var ports []int
 		if i+1 < stages {
@@ -85,6 +91,18 @@ func (g *graph) choose(stage, item int) int { return item%(len(g.ports[stage])+1
 
 // trips says whether an item makes the stage panic.
 func (g *graph) trips(stage, item int) bool { return g.trip[stage] >= 0 && item%7 == g.trip[stage] }
+
+// generation is by how much an item's child is more than the item. Children of the second
+// generation have none.
+const generation = 1_000_000
+
+// child is what a stage puts when it is given an item, -1 for nothing.
+func (g *graph) child(stage, item int) int {
+	if item >= 2*generation || g.puts[stage] < 0 || item%23 != g.puts[stage] {
+		return -1
+	}
+	return item + generation
+}
 
 // tally counts items, by stage or by reason.
 type tally map[string]map[int]int
@@ -114,6 +132,10 @@ func (g *graph) model(items []int) tally {
 			return
 		}
 		c.add(name(stage), item)
+		if child := g.child(stage, item); child >= 0 {
+			c.add("put", child)
+			deliver(0, child)
+		}
 		if g.trips(stage, item) {
 			c.add("lost", item)
 			return
@@ -138,7 +160,7 @@ type trial struct {
 	ended  chan error // from Run, one answer -> stop
 
 	mu   sync.Mutex
-	seen tally // what each stage was given, and what was lost
+	seen tally // what each stage was given, what stages put, and what was lost
 }
 
 func (r *trial) add(where string, item int) {
@@ -149,36 +171,40 @@ func (r *trial) add(where string, item int) {
 
 // do is the Do of a stage of a graph, which takes its time over each item.
 func (r *trial) do(stage int, slow time.Duration) func([]int, *Out[int]) {
-	meet := func(item int) {
+	meet := func(item int, out *Out[int]) {
 		r.add(name(stage), item)
 		time.Sleep(slow)
+		if child := r.g.child(stage, item); child >= 0 {
+			r.add("put", child)
+			out.Put([]int{child})
+		}
 		if r.g.trips(stage, item) {
 			panic("tripped")
 		}
 	}
-	all := func(in []int) {
+	all := func(in []int, out *Out[int]) {
 		for _, item := range in {
-			meet(item)
+			meet(item, out)
 		}
 	}
 	switch r.g.kind[stage] {
 	case passes:
-		return func(in []int, out *Out[int]) { all(in); out.Pass(0, in) }
+		return func(in []int, out *Out[int]) { all(in, out); out.Pass(0, in) }
 	case halves:
 		return func(in []int, out *Out[int]) {
-			all(in)
+			all(in, out)
 			out.Pass(0, in[:len(in)/2])
 			out.Pass(0, in[len(in)/2:])
 		}
 	case sends:
-		return Each(func(item int, out *Out[int]) { meet(item); out.Send(0, item) })
+		return Each(func(item int, out *Out[int]) { meet(item, out); out.Send(0, item) })
 	case singles:
-		return Each(func(item int, out *Out[int]) { meet(item); out.Pass(0, []int{item}) })
+		return Each(func(item int, out *Out[int]) { meet(item, out); out.Pass(0, []int{item}) })
 	case branches:
-		return Branch(func(item int) int { meet(item); return r.g.choose(stage, item) })
+		return Each(func(item int, out *Out[int]) { meet(item, out); out.Send(r.g.choose(stage, item), item) })
 	}
 	broadcast := Broadcast[int](len(r.g.ports[stage]))
-	return func(in []int, out *Out[int]) { all(in); broadcast(in, out) }
+	return func(in []int, out *Out[int]) { all(in, out); broadcast(in, out) }
 }
 
 // start runs a graph.
@@ -208,8 +234,8 @@ func (g *graph) start(t *rapid.T, way Way, slow time.Duration) *trial {
 // wantSums compares a snapshot with itself and with what was seen.
 func (r *trial) wantSums(t *rapid.T, accepted int) {
 	s := r.Snapshot()
-	if s.Edges[0].Items != uint64(accepted) {
-		t.Fatalf("the entry counted %d items, and Put took %d", s.Edges[0].Items, accepted)
+	if put := r.seen.sum("put"); s.Edges[0].Items != uint64(accepted)+put {
+		t.Fatalf("the entry counted %d items, Net.Put took %d, and stages put %d", s.Edges[0].Items, accepted, put)
 	}
 	var lost uint64
 	for i, stage := range s.Stages {
@@ -317,7 +343,7 @@ func TestNothingIsLostUntold(t *testing.T) {
 func TestADeadlineTellsEveryItemsFate(t *testing.T) {
 	property(t, func(t *rapid.T, way Way) {
 		var mu sync.Mutex
-		fate := map[int]int{}
+		fate, put := map[int]int{}, map[int]int{}
 		tell := func(item int) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -329,9 +355,18 @@ func TestADeadlineTellsEveryItemsFate(t *testing.T) {
 		var names []string
 		for i := range length {
 			hangs := rapid.IntRange(0, 20).Draw(t, "hangs") // by which item
+			puts := rapid.IntRange(-1, 4).Draw(t, "puts")   // another item after those with this remainder by 5
 			stages = append(stages, Stage[int]{Name: name(i), Width: rapid.IntRange(0, 2).Draw(t, "width"), Do: func(in []int, out *Out[int]) {
 				if in[0] == hangs {
 					<-release
+				}
+				for _, item := range in {
+					if item%5 == puts && item < 20 {
+						mu.Lock()
+						put[item+20]++
+						mu.Unlock()
+						out.Put([]int{item + 20})
+					}
 				}
 				if i < length-1 {
 					out.Pass(0, in)
@@ -371,6 +406,9 @@ func TestADeadlineTellsEveryItemsFate(t *testing.T) {
 		for i, taken := range accepted {
 			if fate[i] != taken {
 				t.Fatalf("item %d: Put took %d, and its fate was told %d times", i, taken, fate[i])
+			}
+			if child := i + 20; fate[child] != put[child] {
+				t.Fatalf("item %d: stages put %d, and its fate was told %d times", child, put[child], fate[child])
 			}
 		}
 	})

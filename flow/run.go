@@ -82,8 +82,10 @@ func (n *Net[T]) limited(s Stage[T]) func([]T, *Out[T]) {
 	seats := make(chan struct{}, s.Width) // from the call that enters -> to itself when it leaves; never closed
 	return func(in []T, out *Out[T]) {
 		before := out.owner.clock.charge(nil)
-		if why := n.sit(seats); why != nil {
-			n.fail(in, why)
+		select {
+		case seats <- struct{}{}:
+		case <-n.done:
+			n.fail(in, ErrStopped)
 			return
 		}
 		defer func() { <-seats }()
@@ -101,9 +103,6 @@ func (n *Net[T]) stop() (late error) {
 	for _, s := range n.nodes {
 		if s.queue != nil {
 			for _, p := range s.queue.Close() {
-				n.fail(p.items, ErrStopped)
-			}
-			for p := s.unspill(); p != nil; p = s.unspill() {
 				n.fail(p.items, ErrStopped)
 			}
 		}

@@ -1,18 +1,10 @@
 package flow
 
-import (
-	"runtime"
-	"time"
-)
-
-// yields is how often a caller of Put lets others run before it sets a timer and waits.
-const yields = 4
-
 // parcel is a batch under way: the stages pass it on, and who is done with it gives it back.
 type parcel[T any] struct {
-	items []T // with room for MaxBatch
-	edge  *edge[T]
-	spilt bool // it has no place on its edge
+	items  []T // with room for MaxBatch
+	edge   *edge[T]
+	placed bool // it has one of its edge's places
 }
 
 // fill is a parcel with a copy of a batch.
@@ -25,7 +17,7 @@ func (n *Net[T]) fill(batch []T) *parcel[T] {
 // recycle keeps a parcel that nobody has any more.
 func (n *Net[T]) recycle(p *parcel[T]) {
 	clear(p.items)
-	p.items = p.items[:0]
+	p.items, p.placed = p.items[:0], false
 	n.parcels.Put(p)
 }
 
@@ -35,19 +27,18 @@ func (o *owner[T]) work() {
 	returned := false
 	defer func() {
 		if returned {
-			o.net.leave(o)
+			o.net.giveBack(o)
 			return
 		}
 		o.handled()
 		go o.work()
 	}()
-	o.net.enter(o)
-	node := o.first.node
+	queue := o.first.node.queue
 	for {
-		p := node.next()
+		p := queue.Poll()
 		if p == nil {
 			o.lane.show()
-			if p = node.queue.Take(); p == nil {
+			if p = queue.Take(); p == nil {
 				returned = true
 				return
 			}
@@ -56,21 +47,10 @@ func (o *owner[T]) work() {
 	}
 }
 
-// next is a parcel that waits, nil when there is none.
-func (s *node[T]) next() *parcel[T] {
-	if s.spilt.Load() > 0 {
-		if p := s.unspill(); p != nil {
-			return p
-		}
-	}
-	return s.queue.Poll()
-}
-
 // handle runs a worker's stage on a parcel.
 func (o *owner[T]) handle(p *parcel[T]) {
-	if p.spilt {
-		p.spilt = false
-	} else if p.edge.places != nil {
+	if p.placed {
+		p.placed = false
 		<-p.edge.places
 	}
 	o.tick()
@@ -93,85 +73,34 @@ func (o *owner[T]) handled() {
 func (o *owner[T]) send(p *port[T], full *parcel[T]) (done bool) {
 	amount, queue, policy := uint64(len(full.items)), p.edge.to.queue, p.edge.Full
 	full.edge = p.edge
-	if done = (p.edge.places == nil || o.reserve(p.edge)) && queue.Offer(full); !done && policy == Wait {
+	if p.edge.places == nil || p.edge.reserve(full) {
+		done = queue.Offer(full)
+	}
+	if !done && policy == Wait {
 		before := o.clock.charge(nil)
-		done = o.wait(p.edge, full)
+		done = o.net.wait(p.edge, full)
 		o.clock.charge(before)
 	}
 	if done { // and the parcel is another's
 		p.count[sent] += amount
 		return true
 	}
-	p.count[lost+policy] += amount
-	switch {
-	case p.edge.From == Entry: // Put tells its caller
-	case policy == Refuse:
-		o.net.fail(full.items, ErrFull)
-	case policy == Wait: // in vain, past a stop's deadline
-		o.net.fail(full.items, ErrStopped)
-	}
-	o.net.recycle(full)
+	o.lose(p, full, policy, p.edge.From != Entry) // of the entry, Put tells its caller
 	return false
 }
 
-// reserve takes a place on an edge that has places of its own, and reports false if none is free.
-func (o *owner[T]) reserve(e *edge[T]) bool {
-	select {
-	case e.places <- struct{}{}:
-		return true
-	default:
-		return false
+// lose counts a parcel that its edge did not take. The error function gets the items if tell is
+// set, unless they are dropped: those of an edge that waits were too late for a stop's deadline.
+func (o *owner[T]) lose(p *port[T], full *parcel[T], policy Policy, tell bool) {
+	p.count[lost+policy] += uint64(len(full.items))
+	switch {
+	case !tell:
+	case policy == Refuse:
+		o.net.fail(full.items, ErrFull)
+	case policy == Wait:
+		o.net.fail(full.items, ErrStopped)
 	}
-}
-
-// wait puts a parcel on its way when there is room. Only a stop's deadline is too late.
-func (o *owner[T]) wait(e *edge[T], full *parcel[T]) bool {
-	var latec <-chan time.Time // nil: not from outside the stages
-	if e.From == Entry {
-		for range yields {
-			runtime.Gosched() // there often is room then, and a timer costs more
-			if (e.places == nil || o.reserve(e)) && e.to.queue.Offer(full) {
-				return true
-			}
-		}
-		latec = o.alarm()
-		defer o.late.Stop()
-	}
-	for {
-		done, late := o.waitUntil(e, full, latec)
-		if !late {
-			return done
-		}
-		if o.net.inside() {
-			return o.spill(e, full)
-		}
-		latec = nil
-	}
-}
-
-// alarm is the owner's timer, set.
-func (o *owner[T]) alarm() <-chan time.Time {
-	if o.late == nil {
-		o.late = time.NewTimer(insideWait)
-	} else {
-		o.late.Reset(insideWait)
-	}
-	return o.late.C
-}
-
-// waitUntil is wait, but for a time that may come before.
-func (o *owner[T]) waitUntil(e *edge[T], full *parcel[T], latec <-chan time.Time) (done, late bool) {
-	if e.places == nil {
-		return e.to.queue.Put(full, latec)
-	}
-	select {
-	case e.places <- struct{}{}:
-		return e.to.queue.Offer(full), false
-	case <-o.net.done:
-		return false, false
-	case <-latec:
-		return false, true
-	}
+	o.net.recycle(full)
 }
 
 func (n *Net[T]) fail(items []T, why error) {

@@ -3,27 +3,35 @@
 // free, so that sender and receiver need not read one another's position. Several senders take turns by a lock,
 // and so do several receivers.
 //
+// A sender that must not wait can have an element kept beside the slots ([Queue.Spill]). Receivers
+// take turns between the slots and what is beside them, so that neither starves.
+//
 // # Limitations
 //
-// Elements of one sender keep their order; senders that wait are not served in theirs. A queue cannot stand in a select.
+// Elements that one sender puts into slots keep their order, and so do those beside them; senders
+// that wait are not served in theirs. A queue cannot stand in a select.
 package ring
 
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Queue is a queue of *P. Its methods may be called by any of its senders, or of its receivers.
 type Queue[P any] struct {
-	slots  []atomic.Pointer[P]
-	closed atomic.Bool
-	filled bell // rung by senders
-	freed  bell // rung by receivers
-	_      [64]byte
-	tail   end // where senders put; away from the receivers' cache line
-	_      [64]byte
-	head   end // where receivers take
+	slots   []atomic.Pointer[P]
+	closed  atomic.Bool
+	spilled atomic.Int32 // length of beside
+	filled  bell         // rung by senders
+	freed   bell         // rung by receivers
+	_       [64]byte
+	tail    end // where senders put; away from the receivers' cache line
+	_       [64]byte
+	head    end  // where receivers take
+	turn    bool // the receivers': the last element came from beside the slots
+
+	besideMu sync.Mutex // guards beside
+	beside   []*P       // spilled elements, the first to take first
 }
 
 // end is one end of a queue.
@@ -63,14 +71,28 @@ func (q *Queue[P]) Offer(p *P) (done bool) {
 	return done
 }
 
-// Put waits until it could put p into the queue. It is not done when the queue is closed, or when something came by latec, which
-// may be nil, before.
-func (q *Queue[P]) Put(p *P, latec <-chan time.Time) (done, late bool) {
-	late = q.freed.wait(func() bool {
+// Put waits until it could put p into the queue. It reports false when the queue is closed.
+func (q *Queue[P]) Put(p *P) (done bool) {
+	q.freed.wait(func() bool {
 		done = q.Offer(p)
 		return done || q.closed.Load()
-	}, latec)
-	return done, late
+	})
+	return done
+}
+
+// Spill keeps p, which is not nil, beside the slots and does not wait. It reports false when so
+// many elements as limit says are there, or the queue is closed.
+func (q *Queue[P]) Spill(p *P, limit int) (done bool) {
+	q.besideMu.Lock()
+	if done = len(q.beside) < limit && !q.closed.Load(); done {
+		q.beside = append(q.beside, p)
+		q.spilled.Store(int32(len(q.beside)))
+	}
+	q.besideMu.Unlock()
+	if done {
+		q.filled.ring()
+	}
+	return done
 }
 
 // Poll takes an element out of the queue, nil when there is none.
@@ -78,8 +100,9 @@ func (q *Queue[P]) Poll() (p *P) {
 	if q.head.shared {
 		q.head.mu.Lock()
 	}
-	slot := &q.slots[q.head.next]
-	if slot.Load() != nil {
+	if q.spilled.Load() > 0 {
+		p = q.pollBoth()
+	} else if slot := &q.slots[q.head.next]; slot.Load() != nil {
 		if p = slot.Swap(nil); p != nil { // nil: Close was faster
 			q.head.step(len(q.slots))
 		}
@@ -93,12 +116,43 @@ func (q *Queue[P]) Poll() (p *P) {
 	return p
 }
 
+// pollBoth takes an element out of the slots or from beside them, in turns. The caller is the only
+// receiver or holds the lock of the head.
+func (q *Queue[P]) pollBoth() (p *P) {
+	if q.turn = !q.turn; q.turn {
+		if p = q.unspill(); p != nil {
+			return p
+		}
+	}
+	if p = q.slots[q.head.next].Swap(nil); p != nil {
+		q.head.step(len(q.slots))
+		return p
+	}
+	return q.unspill()
+}
+
+// unspill takes the first element from beside the slots, nil when there is none.
+func (q *Queue[P]) unspill() (p *P) {
+	q.besideMu.Lock()
+	defer q.besideMu.Unlock()
+	if len(q.beside) == 0 {
+		return nil
+	}
+	p, q.beside[0] = q.beside[0], nil
+	q.beside = q.beside[1:]
+	if len(q.beside) == 0 {
+		q.beside = nil
+	}
+	q.spilled.Store(int32(len(q.beside)))
+	return p
+}
+
 // Take waits for an element. It returns nil when the queue is closed.
 func (q *Queue[P]) Take() (p *P) {
 	q.filled.wait(func() bool {
 		p = q.Poll()
 		return p != nil || q.closed.Load()
-	}, nil)
+	})
 	return p
 }
 
@@ -110,6 +164,9 @@ func (q *Queue[P]) Close() (rest []*P) {
 		if p := q.slots[i].Swap(nil); p != nil {
 			rest = append(rest, p)
 		}
+	}
+	for p := q.unspill(); p != nil; p = q.unspill() { // Spill adds none once closed is set
+		rest = append(rest, p)
 	}
 	for q.filled.ring() || q.freed.ring() {
 	}
@@ -147,29 +204,16 @@ func (b *bell) countOut() bool {
 	return false
 }
 
-// wait returns when it is so, or when something has come by latec.
-func (b *bell) wait(so func() bool, latec <-chan time.Time) (late bool) {
+// wait returns when it is so.
+func (b *bell) wait(so func() bool) {
 	for !so() {
 		b.waiting.Add(1)
 		if so() { // meanwhile
 			if !b.countOut() {
 				<-b.rung // somebody rings already
 			}
-			return false
+			return
 		}
-		if latec == nil { // a select costs more
-			<-b.rung
-			continue
-		}
-		select {
-		case <-b.rung:
-		case <-latec:
-			if !b.countOut() {
-				<-b.rung // somebody rings already, and another may wait for what that was about
-				b.ring()
-			}
-			return true
-		}
+		<-b.rung
 	}
-	return false
 }

@@ -5,19 +5,12 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// putAny is Put without an end.
-func putAny(q *Queue[int], p *int) bool {
-	done, _ := q.Put(p, nil)
-	return done
-}
 
 func pointer(i int) *int { return &i }
 
@@ -46,13 +39,57 @@ func TestAQueueIsASliceWithABound(t *testing.T) {
 		if rest := q.Close(); len(rest) != len(model) {
 			t.Fatalf("Close returned %d elements, want %d", len(rest), len(model))
 		}
-		if putAny(q, pointer(0)) || q.Offer(pointer(0)) || q.Take() != nil {
+		if q.Offer(pointer(0)) || q.Put(pointer(0)) || q.Spill(pointer(0), 1) || q.Take() != nil {
 			t.Fatal("a closed queue took or gave something")
 		}
 	})
 }
 
-// TestEverythingPutIsTakenOnce has senders and receivers wait for one another at a small ring.
+// What is spilled is a second queue with a bound of its own, and both have every other turn.
+func TestReceiversTakeTurnsBetweenSlotsAndWhatIsBesideThem(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const room, limit = 3, 4
+		q := New[int](room, rapid.Bool().Draw(t, "senders"), rapid.Bool().Draw(t, "receivers"))
+		models, last := [2][]int{}, 0 // what is in the slots and beside them; where the last element came from
+		for i, step := range rapid.SliceOf(rapid.IntRange(0, 3)).Draw(t, "steps") {
+			switch step {
+			case 0, 1:
+				bound, put := room, q.Offer
+				if step == 1 {
+					bound, put = limit, func(p *int) bool { return q.Spill(p, limit) }
+				}
+				if got, want := put(pointer(i)), len(models[step]) < bound; got != want {
+					t.Fatalf("step %d: put said %v with %d of %d there, want %v", i, got, len(models[step]), bound, want)
+				} else if got {
+					models[step] = append(models[step], i)
+				}
+			default:
+				from := 0
+				if len(models[1]) > 0 {
+					from = 1 - last
+					if len(models[from]) == 0 {
+						from = 1
+					}
+					last = 1 - last
+				}
+				switch got := q.Poll(); {
+				case len(models[from]) == 0 && got != nil:
+					t.Fatalf("step %d: Poll returned %d, want nil", i, *got)
+				case len(models[from]) > 0 && (got == nil || *got != models[from][0]):
+					t.Fatalf("step %d: Poll returned %v, want %d", i, got, models[from][0])
+				case got != nil:
+					models[from] = models[from][1:]
+				}
+			}
+		}
+		if got, want := len(q.Close()), len(models[0])+len(models[1]); got != want {
+			t.Fatalf("Close returned %d elements, want %d", got, want)
+		}
+	})
+}
+
+// TestEverythingPutIsTakenOnce has senders and receivers wait for one another at a small ring. One
+// sender in three spills and does not wait.
 func TestEverythingPutIsTakenOnce(t *testing.T) {
 	for _, many := range []struct{ senders, receivers int }{{1, 1}, {3, 1}, {1, 3}, {3, 3}} {
 		const each = 3000
@@ -61,7 +98,7 @@ func TestEverythingPutIsTakenOnce(t *testing.T) {
 		for s := range many.senders {
 			senders.Go(func() {
 				for i := range each {
-					if !putAny(q, pointer(s*each+i)) {
+					if p := pointer(s*each + i); s%3 == 2 && !q.Spill(p, each) || s%3 != 2 && !q.Put(p) {
 						t.Error("an open queue refused")
 					}
 				}
@@ -101,7 +138,7 @@ func TestCloseSendsEverybodyHome(t *testing.T) {
 		full.Offer(pointer(1))
 		for range 5 {
 			go func() {
-				if putAny(full, pointer(2)) {
+				if full.Put(pointer(2)) {
 					t.Error("Put got into a full queue")
 				}
 			}()
@@ -120,26 +157,6 @@ func TestCloseSendsEverybodyHome(t *testing.T) {
 	})
 }
 
-// TestAPutThatComesTooLateLeavesTheQueueAsItWas has a sender give up, and another get its room.
-func TestAPutThatComesTooLateLeavesTheQueueAsItWas(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := New[int](1, true, false)
-		q.Offer(pointer(1))
-		if done, late := q.Put(pointer(2), time.After(time.Second)); done || !late {
-			t.Errorf("Put said %v, %v to a full queue, want that it was late", done, late)
-		}
-		patient := make(chan bool)
-		go func() { patient <- putAny(q, pointer(3)) }()
-		synctest.Wait()
-		if p := q.Take(); *p != 1 || !<-patient {
-			t.Error("the sender that went on waiting did not get the room")
-		}
-		if p := q.Take(); *p != 3 {
-			t.Errorf("took %d, want 3", *p)
-		}
-	})
-}
-
 // TestNothingIsLostBetweenPutAndClose closes a queue under load: what Put took was taken or is in the rest.
 func TestNothingIsLostBetweenPutAndClose(t *testing.T) {
 	for range 300 {
@@ -148,9 +165,9 @@ func TestNothingIsLostBetweenPutAndClose(t *testing.T) {
 		var mu sync.Mutex
 		put, taken := 0, 0
 		busy := make(chan struct{}) // closed by the receiver that takes the twentieth element
-		for range 2 {
+		for i := range 3 {
 			work.Go(func() {
-				for putAny(q, new(int)) {
+				for i < 2 && q.Put(new(int)) || i == 2 && q.Spill(new(int), 64) {
 					mu.Lock()
 					put++
 					mu.Unlock()
