@@ -22,14 +22,14 @@ import (
 var errStopping = errors.New("the server is stopping")
 
 // carry is the stage.
-func (s *Service) carry(f *feed, _ *flow.Out[*feed]) {
+func (s *Service) carry(f *feed, out *flow.Out[*feed]) {
 	if f == nil { // Open asks whether the net runs
 		return
 	}
 	s.commit(f)
 	d := s.deliveries.Get().(*delivery)
 	s.deliver(f, d)
-	s.again(f, d)
+	s.again(f, d, out)
 	s.deliveries.Put(d)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"weir/chat/irc"
 	"weir/chat/log"
+	"weir/flow"
 )
 
 // delivery is what is kept from batch to batch, so that a delivery allocates nothing.
@@ -69,7 +70,7 @@ func (f *feed) handOut(d *delivery) {
 
 // again puts a feed back if something is pending, or has it leave the net. Who left while the batch was sent has it: the mark
 // of that seat was kept too early. A state that the disk refused waits for retryStates.
-func (s *Service) again(f *feed, d *delivery) {
+func (s *Service) again(f *feed, d *delivery, out *flow.Out[*feed]) {
 	s.mu.Lock()
 	for _, seat := range d.seats {
 		if seat.left {
@@ -82,7 +83,7 @@ func (s *Service) again(f *feed, d *delivery) {
 	if len(f.pending) > 0 {
 		s.wants(f)
 	}
-	s.unlock()
+	s.release(func(feeds []*feed) int { out.Put(feeds); return len(feeds) })
 }
 
 // audience appends the seats that a batch is for. The caller holds the lock.

@@ -97,7 +97,7 @@ func TestWhoLeavesWhileABatchIsSentHasIt(t *testing.T) {
 	sinks[1].then = func() { f.svc.locked(func() { f.stand(seat.session) }) }
 	d := new(delivery)
 	f.svc.deliver(f, d)
-	f.svc.again(f, d)
+	f.svc.again(f, d, nil)
 	if at, ok := f.svc.accounts.Mark("bob", "", f.key); !ok || at != f.batch.End {
 		t.Errorf("its mark is %d (%v), want the end of what it was sent, %d", at, ok, f.batch.End)
 	}

@@ -108,14 +108,17 @@ func (s *Service) locked(f func()) (launched bool) {
 }
 
 // unlock ends a hold of mu, and sends the feeds on their way that got something to commit meanwhile. It says
-// whether there was any.
-func (s *Service) unlock() (launched bool) {
+// whether there was any. Put does not wait: the queue has room for every feed there may be.
+func (s *Service) unlock() (launched bool) { return s.release(s.commits.Put) }
+
+// release is unlock with the way by which feeds are put into the net.
+func (s *Service) release(put func([]*feed) int) (launched bool) {
 	var few [4]*feed
 	start := append(few[:0], s.starting...)
 	s.starting = s.starting[:0]
 	s.mu.Unlock()
 	for _, f := range start {
-		if s.commits.Put(f.self[:]) == 0 { // stopping
+		if put(f.self[:]) == 0 { // stopping
 			s.lost(f, errStopping)
 		}
 	}
