@@ -89,6 +89,7 @@ int
 main(int argc, char **argv)
 {
 	struct options o;
+	struct table *t;
 	int data, listener;
 
 	report_as(argv[0]);
@@ -110,6 +111,8 @@ main(int argc, char **argv)
 	sasl_init(data);
 	if (o.daemon)
 		daemon_ready();
-	parent_run(table_make(o.clients), listener, data, &o);
+	t = table_make(o.clients);
+	known_read(&t->guesses, data);
+	parent_run(t, listener, data, &o);
 	return 0;
 }

@@ -13,83 +13,118 @@ is_known(const struct guesses *g, const struct login *l)
 	return false;
 }
 
-/* What a login is counted under besides its network. */
-static void
-key_of(const struct guesses *g, const struct login *l, char key[sizeof g->all[0].key])
-{
-	snprintf(key, sizeof g->all[0].key, is_known(g, l) ? "%s @%s" : "%s", l->name, l->network);
-}
+/* One of the limits that a login counts for. */
+struct limit {
+	char key[GUESS_KEY + 1];
+	uint64_t most; /* at once */
+};
 
+enum { LIMITS_MAX = 2 };
+
+/* Where a network that failed for a name is remembered. */
 static void
-network_of(const struct login *l, char key[sizeof ((struct guess *)0)->key])
+pair_of(const struct login *l, char key[GUESS_KEY + 1])
 {
-	snprintf(key, sizeof ((struct guess *)0)->key, "@%s", l->network);
+	char customer[NET_HOST_MAX + 1];
+
+	net_customer(l->network, customer);
+	snprintf(key, GUESS_KEY + 1, "%s @%s", l->name, customer);
 }
 
 static uint64_t
-wait_for(const struct guesses *g, const char *key, uint64_t most, uint64_t now)
+until_of(const struct guess all[GUESSES_MAX], const char *key)
 {
-	for (int i = 0; i < GUESSES_MAX; i++) {
-		uint64_t from = now + (most - 1) * GUESS_EVERY_MS;
-
-		if (g->all[i].until > from && strcmp(g->all[i].key, key) == 0)
-			return g->all[i].until - from;
-	}
+	for (int i = 0; i < GUESSES_MAX; i++)
+		if (all[i].until != 0 && strcmp(all[i].key, key) == 0)
+			return all[i].until;
 	return 0;
+}
+
+/* Whether a login comes from a network that has not failed for its name lately. */
+static bool
+is_first(const struct guesses *g, const struct login *l, uint64_t now)
+{
+	char key[GUESS_KEY + 1];
+
+	if (l->network[0] == '\0')
+		return false;
+	pair_of(l, key);
+	return until_of(g->pairs, key) <= now;
+}
+
+static unsigned
+limits_of(const struct guesses *g, const struct login *l, uint64_t now, struct limit to[LIMITS_MAX])
+{
+	unsigned n = 0;
+
+	if (l->name[0] != '\0' && is_known(g, l)) {
+		snprintf(to[0].key, sizeof to[0].key, "%s @%s", l->name, l->network);
+		to[0].most = GUESS_NAME;
+		return 1;
+	}
+	if (l->network[0] != '\0') {
+		snprintf(to[n].key, sizeof to[n].key, "@%s", l->network);
+		to[n++].most = GUESS_NETWORK;
+	}
+	if (l->name[0] != '\0') {
+		snprintf(to[n].key, sizeof to[n].key, is_first(g, l, now) ? "%s first" : "%s", l->name);
+		to[n++].most = GUESS_NAME;
+	}
+	return n;
 }
 
 unsigned
 guess_wait(const struct guesses *g, const struct login *l, uint64_t now)
 {
-	char key[sizeof g->all[0].key];
-	uint64_t by_network = 0, by_name = 0;
+	struct limit limits[LIMITS_MAX];
+	unsigned n = limits_of(g, l, now, limits);
+	uint64_t longest = 0;
 
-	if (l->network[0] != '\0') {
-		network_of(l, key);
-		by_network = wait_for(g, key, GUESS_NETWORK, now);
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t from = now + (limits[i].most - 1) * GUESS_EVERY_MS, until = until_of(g->all, limits[i].key);
+
+		if (until > from && until - from > longest)
+			longest = until - from;
 	}
-	if (l->name[0] != '\0') {
-		key_of(g, l, key);
-		by_name = wait_for(g, key, GUESS_NAME, now);
-	}
-	return (unsigned)(((by_network > by_name ? by_network : by_name) + 999) / 1000);
+	return (unsigned)((longest + 999) / 1000);
 }
 
-/* When there is no place left, the one that is forgotten soonest is. */
-static void
-count(struct guesses *g, const char *key, uint64_t now)
+/* The place of a key: its own, or that of the one that is forgotten soonest. */
+static struct guess *
+place_of(struct guess all[GUESSES_MAX], const char *key, uint64_t now)
 {
-	struct guess *at = &g->all[0];
+	struct guess *at = &all[0];
 
 	for (int i = 0; i < GUESSES_MAX; i++) {
-		struct guess *each = &g->all[i];
-
-		if (each->until != 0 && strcmp(each->key, key) == 0) {
-			at = each;
+		if (all[i].until != 0 && strcmp(all[i].key, key) == 0) {
+			at = &all[i];
 			break;
 		}
-		if (each->until < at->until)
-			at = each;
+		if (all[i].until < at->until)
+			at = &all[i];
 	}
 	if (strcmp(at->key, key) != 0 || at->until < now)
 		at->until = now;
 	snprintf(at->key, sizeof at->key, "%s", key);
-	if (at->until < now + (uint64_t)GUESS_NAME * GUESS_EVERY_MS) /* it is over soon after they stop */
-		at->until += GUESS_EVERY_MS;
+	return at;
 }
 
 void
 guess_failed(struct guesses *g, const struct login *l, uint64_t now)
 {
-	char key[sizeof g->all[0].key];
+	struct limit limits[LIMITS_MAX];
+	unsigned n = limits_of(g, l, now, limits);
+	char pair[GUESS_KEY + 1];
 
-	if (l->network[0] != '\0') {
-		network_of(l, key);
-		count(g, key, now);
+	for (unsigned i = 0; i < n; i++) {
+		struct guess *at = place_of(g->all, limits[i].key, now);
+
+		if (at->until < now + (uint64_t)GUESS_NAME * GUESS_EVERY_MS) /* it is over soon after they stop */
+			at->until += GUESS_EVERY_MS;
 	}
-	if (l->name[0] != '\0') {
-		key_of(g, l, key);
-		count(g, key, now);
+	if (l->name[0] != '\0' && l->network[0] != '\0') {
+		pair_of(l, pair);
+		place_of(g->pairs, pair, now)->until = now + GUESS_FIRST_MS;
 	}
 }
 
@@ -119,4 +154,5 @@ guess_right(struct guesses *g, const struct login *l, uint64_t now)
 	snprintf(oldest->account, sizeof oldest->account, "%s", l->name);
 	snprintf(oldest->network, sizeof oldest->network, "%s", l->network);
 	oldest->at = now + 1;
+	g->changes++;
 }

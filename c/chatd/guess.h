@@ -1,7 +1,8 @@
 /*
- * Logins that failed, as docs/protocol.md bounds them: so many at once, then one each GUESS_EVERY_MS. First by network, which no client of this
- * machine has; then by name, for all networks together from which nobody has logged in as it. Such a network is bounded by itself, so that
- * strangers keep no owner out. All of it lies in the table, under names, and is lost with the server.
+ * Logins that failed, as docs/protocol.md limits them: so many at once, then one each GUESS_EVERY_MS. A network from which the account was
+ * logged in to has a limit of its own for it. Others count for their network, which no client of this machine has, and for the name: networks
+ * that have not failed for it within GUESS_FIRST_MS for one limit, the rest for another. All of it lies in the table, under names. The known
+ * networks are in the file "networks" too, as the Go server writes it; the guesses are lost with the server.
  */
 #ifndef GUESS_H
 #define GUESS_H
@@ -9,12 +10,13 @@
 #include "names.h"
 #include "net.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { GUESS_EVERY_MS = 6000, GUESS_NETWORK = 20, GUESS_NAME = 50, GUESSES_MAX = 1024, KNOWN_MAX = 1024, KNOWN_EACH = 16 };
+enum { GUESS_EVERY_MS = 6000, GUESS_NETWORK = 20, GUESS_NAME = 50, GUESS_FIRST_MS = 3600000, GUESSES_MAX = 1024, KNOWN_MAX = 1024, KNOWN_EACH = 16, GUESS_KEY = NICK_MAX + NET_HOST_MAX + 2 };
 
 struct guess {
-	char key[NICK_MAX + NET_HOST_MAX + 3]; /* "@NETWORK", "NAME" or "NAME @NETWORK" */
+	char key[GUESS_KEY + 1]; /* "@NETWORK", "NAME", "NAME first" or "NAME @NETWORK" */
 	uint64_t until;                        /* when all of them are forgotten; 0: the place is free */
 };
 
@@ -26,7 +28,9 @@ struct known {
 
 struct guesses {
 	struct guess all[GUESSES_MAX];
+	struct guess pairs[GUESSES_MAX]; /* networks that failed for a name, until they count as first again */
 	struct known known[KNOWN_MAX];
+	unsigned changes; /* counts the networks that became known */
 };
 
 /* A login: the folded name, "" where it is none, and the network, "" for a client of this machine. */
@@ -41,5 +45,9 @@ unsigned guess_wait(const struct guesses *g, const struct login *l, uint64_t now
 /* Counts a login that failed; remembers where one that did not came from. */
 void guess_failed(struct guesses *g, const struct login *l, uint64_t now);
 void guess_right(struct guesses *g, const struct login *l, uint64_t now);
+
+/* Reads the known networks from the file, and replaces it, durably. Reading passes over lines that it does not understand. */
+void known_read(struct guesses *g, int data);
+bool known_write(const struct guesses *g, int data);
 
 #endif

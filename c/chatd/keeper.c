@@ -1,6 +1,7 @@
 /*
  * KEEPER: one process a server. Once a second, while there is a client, it writes down how far each device of an
- * account was sent each room, where that has moved: so a server that is killed repeats a second at most. And it
+ * account was sent each room, where that has moved: so a server that is killed repeats a second at most. It writes
+ * the networks that accounts are known by, so that a restart locks no owner out while strangers guess. And it
  * looks whether the files of accounts and bans are others than a second ago, and ends those who may not be there
  * any more. It serves nobody: all others go on without it.
  */
@@ -133,6 +134,23 @@ save(int data, unsigned number, const struct person *p)
 		saved[number] = sum;
 }
 
+/* Writes the known networks down if there are new ones. The copy is so that nobody waits for the disk. */
+static void
+save_known(struct table *t, int data)
+{
+	static struct guesses copy;
+	static unsigned written;
+	bool new_ones;
+
+	names_take(t);
+	new_ones = t->guesses.changes != written;
+	if (new_ones)
+		copy = t->guesses;
+	names_release(t);
+	if (new_ones && known_write(&copy, data))
+		written = copy.changes;
+}
+
 static bool
 anybody(const struct table *t)
 {
@@ -160,6 +178,7 @@ keeper_run(struct table *t, int data)
 			save(data, i, &p);
 		}
 		(void)poll(NULL, 0, EVERY_MS);
+		save_known(t, data);
 		while (!anybody(t))
 			(void)sem_wait(&t->came);
 	}

@@ -115,8 +115,9 @@ net_peer(const struct sockaddr *address, char host[NET_HOST_MAX + 1])
 	snprintf(host, NET_HOST_MAX + 1, "%s%s", fine != NULL && text[0] == ':' ? "0" : "", fine != NULL ? text : "unknown");
 }
 
-void
-net_network(const char *host, char network[NET_HOST_MAX + 1])
+/* Writes the first bytes of an IPv6 address as a network; anything else as it is. */
+static void
+first_bytes(const char *host, size_t bytes, char network[NET_HOST_MAX + 1])
 {
 	struct in6_addr in6;
 	char text[INET6_ADDRSTRLEN];
@@ -124,9 +125,24 @@ net_network(const char *host, char network[NET_HOST_MAX + 1])
 	snprintf(network, NET_HOST_MAX + 1, "%s", host);
 	if (inet_pton(AF_INET6, host, &in6) != 1)
 		return;
-	memset(in6.s6_addr + 8, 0, 8);
+	memset(in6.s6_addr + bytes, 0, sizeof in6.s6_addr - bytes);
 	if (inet_ntop(AF_INET6, &in6, text, sizeof text) != NULL)
-		snprintf(network, NET_HOST_MAX + 1, "%s/64", text);
+		snprintf(network, NET_HOST_MAX + 1, "%s/%u", text, (unsigned)(8 * bytes));
+}
+
+void
+net_network(const char *host, char network[NET_HOST_MAX + 1])
+{
+	first_bytes(host, 8, network);
+}
+
+void
+net_customer(const char *network, char customer[NET_HOST_MAX + 1])
+{
+	char host[NET_HOST_MAX + 1];
+
+	snprintf(host, sizeof host, "%.*s", (int)strcspn(network, "/"), network);
+	first_bytes(host, 6, customer);
 }
 
 bool

@@ -8,6 +8,7 @@
 #include "mail.h"
 #include "table.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,9 +164,19 @@ test_guesses(void)
 		snprintf(network, sizeof network, "192.0.2.%d", i);
 		fail(&g, "ann", network, 20, 1000);
 	}
-	check(fail(&g, "ann", "192.0.2.8", 0, 1000) > 0, "after 50 of a name another network waits for it too");
+	check(fail(&g, "ann", "192.0.2.8", 0, 1000) == 0, "after 50 of a name a network that has not failed for it may try");
+	check(fail(&g, "ann", "192.0.2.8", 1, 1000) > 0, "but only once");
+	for (int i = 0; i < 50; i++) {
+		snprintf(network, sizeof network, "198.51.100.%d", i);
+		fail(&g, "ann", network, 1, 1000);
+	}
+	check(fail(&g, "ann", "192.0.2.7", 0, 1000) > 0, "after 50 of these another network waits for it too");
+	check(fail(&g, "cat", "192.0.2.9", 20, 1000) > 0, "a neighbour of the owner guesses at another name");
 	check(fail(&g, "ann", "192.0.2.9", 0, 1000) == 0, "but not one from which the owner has logged in");
 	check(fail(&g, "bob", "192.0.2.8", 0, 1000) == 0, "nor another name");
+	check(fail(&g, "ivy", "", 50, 1000) > 0 && fail(&g, "ivy", "2001:db8:1:1::/64", 0, 1000) == 0, "an IPv6 network has a first try too");
+	fail(&g, "ivy", "2001:db8:1:1::/64", 1, 1000);
+	check(fail(&g, "ivy", "2001:db8:1:2::/64", 0, 1000) > 0 && fail(&g, "ivy", "2001:db8:2::/64", 0, 1000) == 0, "one for each /48");
 	check(fail(&g, "ann", "", 0, 1000) > 0, "clients of this machine are bounded by name");
 	check(fail(&g, "eve", "", 49, 1000) == 0 && fail(&g, "eve", "", 1, 1000) == 6, "so is one that nobody has");
 	check(fail(&g, "eve", "", 0, 1000000) == 0, "it is forgotten");
@@ -180,7 +191,41 @@ test_guesses(void)
 	}
 	fail(&g, "ann", "", 50, 4000000);
 	check(fail(&g, "ann", "10.0.0.47", 0, 4000000) == 0 && fail(&g, "ann", "10.0.0.32", 0, 4000000) == 0, "the last 16 networks of an account are known");
-	check(fail(&g, "ann", "10.0.0.31", 0, 4000000) > 0, "and no others");
+	check(fail(&g, "ann", "10.0.0.31", 1, 4000000) > 0, "and no others");
+}
+
+/* What the server knows of an account's networks outlives it. */
+static void
+test_known(void)
+{
+	static struct guesses before, after;
+	static const char want[] = "bob 2001:db8:1:2::/64\nann 192.0.2.9/32\n";
+	static const char junk[] = "\nann\nann 192.0.2.7\nann 1 2/32\n averylongnamethatnoaccountcanhavebecauseitislongerthanall 192.0.2.7/32\n";
+	struct login ann = { .name = "ann", .network = "192.0.2.9" }, bob = { .name = "bob", .network = "2001:db8:1:2::/64" }, here = { .name = "ann" };
+	char dir[FOLDER_BYTES], text[256];
+	ssize_t n;
+	int data, fd;
+
+	check_folder(dir);
+	data = open(dir, O_RDONLY | O_DIRECTORY);
+	known_read(&after, data);
+	check(after.changes == 0, "without a file no network is known");
+	guess_right(&before, &bob, 1000);
+	guess_right(&before, &ann, 2000);
+	guess_right(&before, &here, 3000);
+	check(known_write(&before, data), "the file is written");
+	fd = openat(data, "networks", O_RDWR);
+	n = read(fd, text, sizeof text);
+	check(n == (ssize_t)strlen(want) && memcmp(text, want, (size_t)n) == 0, "the file has a line for each network, the latest last: %.*s", (int)n, text);
+	check(write(fd, junk, strlen(junk)) == (ssize_t)strlen(junk), "there are lines that are none");
+	close(fd);
+	known_read(&after, data);
+	check(after.changes == 2, "the next server knows two networks and not %u", after.changes);
+	fail(&after, "ann", "192.0.2.1", 50, 1000);
+	check(fail(&after, "ann", "192.0.2.9", 19, 1000) == 0 && fail(&after, "bob", "2001:db8:1:2::/64", 49, 1000) == 0, "and has limits of their own for them");
+	check(unlinkat(data, "networks", 0) == 0, "the file is removed");
+	close(data);
+	check(rmdir(dir) == 0, "nothing is left beside it");
 }
 
 void
@@ -191,4 +236,5 @@ test_shared(void)
 	test_feed();
 	test_table();
 	test_guesses();
+	test_known();
 }

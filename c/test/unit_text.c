@@ -170,6 +170,10 @@ test_addresses(void)
 		net_network(networks[i][0], host);
 		check(strcmp(host, networks[i][1]) == 0, "%s is counted under %s, not %s", networks[i][0], networks[i][1], host);
 	}
+	net_customer("2001:db8:1:2::/64", host);
+	check(strcmp(host, "2001:db8:1::/48") == 0, "a customer has 48 bits, not %s", host);
+	net_customer("192.0.2.1", host);
+	check(strcmp(host, "192.0.2.1") == 0, "or an IPv4 address, not %s", host);
 	check(net_parse("127.0.0.1:6667", host, &port) && strcmp(host, "127.0.0.1") == 0 && port == 6667, "an IPv4 address is parted");
 	check(net_parse("[::1]:1", host, &port) && strcmp(host, "::1") == 0 && port == 1, "an IPv6 address is parted");
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
