@@ -39,6 +39,11 @@ func (r Replacer) ReplaceFile(path string, data []byte, mode os.FileMode) error 
 	if err := r.write(temp, path, data, mode); err != nil {
 		return err
 	}
+	undo := func() {}
+	if !r.Unsynced {
+		undo = keepOld(path)
+		defer os.Remove(oldName(path)) // whatever is left of it the next one removes
+	}
 	if err := os.Rename(temp, path); err != nil {
 		os.Remove(temp)
 		return err
@@ -46,11 +51,27 @@ func (r Replacer) ReplaceFile(path string, data []byte, mode os.FileMode) error 
 	r.reached(Renamed)
 	if !r.Unsynced {
 		if err := SyncDir(filepath.Dir(path)); err != nil {
+			undo()
 			return err
 		}
 	}
 	r.reached(Done)
 	return nil
+}
+
+// keepOld gives the file of a path a second name until its replacement is durable. Undo takes the replacement
+// back: by a rename, which needs no space on the disk and no descriptor. It does nothing on a file system
+// without hard links.
+func keepOld(path string) (undo func()) {
+	old := oldName(path)
+	os.Remove(old) // of a crash
+	switch err := os.Link(path, old); {
+	case errors.Is(err, fs.ErrNotExist):
+		return func() { os.Remove(path) }
+	case err != nil:
+		return func() {}
+	}
+	return func() { os.Rename(old, path) }
 }
 
 // CreateFile is ReplaceFile for a file that must not be there: of several callers one makes it, and the others
@@ -75,6 +96,8 @@ func (r Replacer) reached(step Step) {
 func tempName(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
 }
+
+func oldName(path string) string { return tempName(path + ".old") }
 
 // write makes the temporary file of path, in the place of one that a crash left. It leaves none after an error.
 func (r Replacer) write(temp, path string, data []byte, mode os.FileMode) error {
@@ -157,8 +180,10 @@ func isTemp(name string, others []string) bool {
 func RemoveTempOf(paths ...string) error {
 	var errs []error
 	for _, path := range paths {
-		if err := os.Remove(tempName(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
+		for _, name := range []string{tempName(path), oldName(path)} {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errors.Join(errs...)

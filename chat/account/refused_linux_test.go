@@ -1,0 +1,60 @@
+package account
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"weir/internal/durable"
+)
+
+// The folder of a file cannot be synced where it cannot be opened. What was answered by an error does not hold
+// after a restart either.
+func TestWhatIsRefusedBecauseItsFolderIsNotSyncedDoesNotHoldAfterARestart(t *testing.T) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	dir, refusing := t.TempDir(), false
+	if err := os.WriteFile(filepath.Join(dir, "accounts"), []byte("ann -\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(dir, Options{step: func(at durable.Step) {
+		if none := limit; refusing && at == durable.Renamed {
+			none.Cur = 0
+			syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveMark("ann", ReadMarker, "room", 10); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, change func() error) {
+		t.Helper()
+		refusing = true
+		err := change()
+		syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
+		if refusing = false; err == nil {
+			t.Errorf("%s was not refused", what)
+		}
+	}
+	refused("a marker", func() error { return s.SaveMark("ann", ReadMarker, "room", 20) })
+	refused("a certificate", func() error { return s.AddCert("ann", strings.Repeat("ab", 32)) })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if offset, _ := s.Mark("ann", ReadMarker, "room"); offset != 10 {
+		t.Errorf("after a restart the marker is at %d, want 10, as 20 was refused", offset)
+	}
+	if certs := s.Lookup("ann").Certs; len(certs) != 0 {
+		t.Errorf("after a restart ann has the certificates %q, want none, as it was refused", certs)
+	}
+}
