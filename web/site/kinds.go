@@ -27,12 +27,17 @@ func Kinds() []Kind {
 
 // of is a kind that is made of the attributes of its block, which are the fields of C that are tagged `hcl`.
 func of[C any, P web.Component](about string, make func(C) (P, error)) Kind {
+	return inSite(about, simply(make))
+}
+
+// inSite is of for a maker that needs more than the config.
+func inSite[C any, P web.Component](about string, make func(*block, C) (P, error)) Kind {
 	return Kind{About: about, build: func(b *block) web.Component {
 		var config C
 		if !b.decode(&config) || !b.hasNoBlocks() {
 			return nil
 		}
-		c, err := make(config)
+		c, err := make(b, config)
 		if err != nil {
 			b.fail(b.TypeRange, "Invalid "+b.Type, err.Error())
 			return nil

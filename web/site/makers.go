@@ -12,6 +12,7 @@ import (
 	"weir/web/components/basic"
 	"weir/web/components/cache"
 	"weir/web/components/cgi"
+	"weir/web/components/events"
 	"weir/web/components/proxy"
 )
 
@@ -80,9 +81,33 @@ func tokens(b *block, c auth.BearerConfig, allowed web.Component, refused ...web
 	return auth.Bearer(c, allowed, refused...)
 }
 
+// crowded has the operator told of clients that are refused because of their share of a component.
+func (b *block) crowded(of string) func(line string) {
+	tell := b.tell
+	return func(line string) { tell("crowded "+of, of+": "+line) }
+}
+
+// limitConcurrency makes the component limit_concurrency.
+func limitConcurrency(b *block, c basic.LimitConcurrencyConfig) (web.Component, error) {
+	c.Crowded = b.crowded("limit_concurrency")
+	return basic.LimitConcurrency(c)
+}
+
+// echo makes the component echo.
+func echo(b *block, c events.WebSocketConfig) (web.Component, error) {
+	c.Crowded = b.crowded("echo")
+	return events.Echo(c)
+}
+
+// watched makes the component watch.
+func watched(b *block, c events.WatchConfig) (web.Component, error) {
+	c.Crowded = b.crowded("watch")
+	return events.Watch(c)
+}
+
 // programs makes the component cgi.
 func programs(b *block, c cgi.Config) (web.Component, error) {
-	c.Stderr = complaints(b, "cgi")
+	c.Stderr, c.Crowded = complaints(b, "cgi"), b.crowded("cgi")
 	return cgi.New(c)
 }
 

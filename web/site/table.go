@@ -5,7 +5,6 @@ import (
 	"weir/web/components/basic"
 	"weir/web/components/cgi"
 	"weir/web/components/compress"
-	"weir/web/components/events"
 	"weir/web/components/files"
 	"weir/web/components/images"
 )
@@ -17,7 +16,7 @@ func init() { // the kinds with components inside refer to the table
 	kinds = map[string]Kind{
 		"authenticate":      guard("lets in whom a file of passwords knows (HTTP Basic)", passwords),
 		"bearer":            guard("lets in who has a signed token (JWT)", tokens),
-		"echo":              of("a WebSocket that says what it hears", events.Echo),
+		"echo":              inSite("a WebSocket that says what it hears", echo),
 		"cache":             {About: "keeps what its components answer, as HTTP allows (RFC 9111)", build: cached},
 		"cgi":               lasting("answers with what programs of a folder write (CGI)", programs, func(c cgi.Config) string { return c.Dir }),
 		"compress":          lasting("compresses bodies as the client accepts it", simply(compress.New), nil),
@@ -27,7 +26,7 @@ func init() { // the kinds with components inside refer to the table
 		"headers":           of("sets and takes out fields of both heads", basic.Headers),
 		"inject":            of("puts a text into HTML pages", basic.Inject),
 		"limit_body":        of("refuses requests whose body is too long", basic.LimitBody),
-		"limit_concurrency": lasting("refuses what comes while too many requests are under way", simply(basic.LimitConcurrency), nil),
+		"limit_concurrency": lasting("refuses what comes while too many requests are under way", limitConcurrency, nil),
 		"limit_rate":        lasting("refuses what comes too often from one client", limitRate, nil),
 		"log":               lasting("writes a line about each exchange", logged, nil),
 		"lower_quality":     of("makes pictures smaller for who saves data", images.LowerQuality),
@@ -47,7 +46,7 @@ func init() { // the kinds with components inside refer to the table
 		"status":            of("answers with a status", basic.Status),
 		"template":          of("answers with a template that is filled in", basic.Template),
 		"text":              of("answers with a text", func(c textConfig) (web.Component, error) { return basic.Text(c.Text), nil }),
-		"watch":             of("tells browsers when a file of a folder changes (server-sent events)", events.Watch),
+		"watch":             inSite("tells browsers when a file of a folder changes (server-sent events)", watched),
 		"watermark":         of("puts a mark on pictures", images.Watermark),
 		"when":              when(),
 	}

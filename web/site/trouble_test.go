@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -166,5 +168,32 @@ func TestAnOperatorsScreenThatTakesNothingHoldsNoRequestUp(t *testing.T) {
 	l.Close()
 	if first, last := <-panics, <-panics; first != "component stage panicked: on purpose\nwhere" || last != first+" (and 1 more like this)" {
 		t.Errorf("of three panics the operator gets %q and %q, want the first, the last, and how many more", first, last)
+	}
+}
+
+// Behind a load balancer that trusted does not name, all users have one share: the operator must see why they are refused.
+func TestAClientThatHasItsShareReachesTheOperator(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "app"), []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for of, text := range map[string]string{
+		"limit_concurrency": "limit_concurrency { max = 2 }\nwatch { dir = \"" + dir + "\" }",
+		"watch":             "watch {\n dir = \"" + dir + "\"\n max_open = 2\n}",
+		"cgi":               "cgi {\n dir = \"" + dir + "\"\n max_running = 2\n}",
+	} {
+		l := live(t, "", text)
+		ctx, cancel := context.WithCancel(t.Context())
+		var clients sync.WaitGroup
+		for range 2 { // one of them is let in
+			clients.Go(func() {
+				r := httptest.NewRequestWithContext(ctx, "GET", "/app", nil)
+				r.RemoteAddr = "192.0.2.1:1"
+				l.ServeHTTP(httptest.NewRecorder(), r)
+			})
+		}
+		l.trouble(t, of+": 192.0.2.1/32 has 1 of 2 places")
+		cancel()
+		clients.Wait()
 	}
 }

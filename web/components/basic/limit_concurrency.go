@@ -10,7 +10,13 @@ import (
 
 // LimitConcurrencyConfig says how many exchanges may be behind [LimitConcurrency] at once.
 type LimitConcurrencyConfig struct {
-	Max int `hcl:"max"` // 1 or more
+	// Max is how many, 1 or more. Half of these may be of one client's address, but for loopback. Behind a load
+	// balancer, name its address in the server's trusted: otherwise all users are that one client.
+	Max int `hcl:"max"`
+
+	// Crowded gets a line for the operator when a client is refused because it has its half. It is called by
+	// goroutines of exchanges. Nil: there is no such line.
+	Crowded func(line string)
 }
 
 // LimitConcurrency is a pipe behind which there are at most so many exchanges at once: others are answered by 503 with Retry-After. An exchange counts
@@ -20,7 +26,7 @@ func LimitConcurrency(cfg LimitConcurrencyConfig) (web.Component, error) {
 	if cfg.Max < 1 {
 		return nil, fmt.Errorf("limit_concurrency: max is %d: write how many exchanges may be under way, 1 or more", cfg.Max)
 	}
-	limit := share.New(cfg.Max)
+	limit := share.New(cfg.Max, cfg.Crowded)
 	leave := func(c *web.Conn) { limit.Leave(c.RemoteAddr()) }
 	return named("limit_concurrency", web.Pipe(func(c *web.Conn) {
 		if c.Answered() {

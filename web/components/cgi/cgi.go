@@ -58,12 +58,18 @@ type Config struct {
 	// Queue is how many exchanges may wait for that. 0: four times Width.
 	Queue int `hcl:"queue,optional"`
 
-	// MaxRunning is how many programs may run at once, those included whose bodies are on their way to slow clients, and half of them for one
-	// client's address, but for loopback; beyond, the answer is 503. 0: four times Width.
+	// MaxRunning is how many programs may run at once, those included whose bodies are on their way to slow
+	// clients, and half of them for one client's address, but for loopback; beyond, the answer is 503. Behind
+	// a load balancer, name its address in the server's trusted: otherwise all users are that one client. 0:
+	// four times Width.
 	MaxRunning int `hcl:"max_running,optional"`
 
 	// Stderr gets what programs write to their standard error, a piece at a time, one after the other. Nil: only the end of it is kept, for errors.
 	Stderr io.Writer
+
+	// Crowded gets a line for the operator when a client is refused because it has its half of MaxRunning. It
+	// is called by goroutines of exchanges. Nil: there is no such line.
+	Crowded func(line string)
 }
 
 // defaultPath is where programs find others.
@@ -105,7 +111,7 @@ func New(cfg Config) (web.Component, error) {
 	}
 	g.Width = cmp.Or(cfg.Width, 16)
 	g.MaxRunning = cmp.Or(cfg.MaxRunning, 4*g.Width)
-	g.running = share.New(g.MaxRunning)
+	g.running = share.New(g.MaxRunning, cfg.Crowded)
 	env := map[string]string{"PATH": defaultPath}
 	maps.Copy(env, cfg.Env)
 	for _, name := range slices.Sorted(maps.Keys(env)) {

@@ -31,13 +31,13 @@ type ends struct {
 	idle chan struct{} // closed by the last that leaves, when Close waits
 }
 
-func newEnds(name string, maxOpen int) (*ends, error) {
+func newEnds(name string, maxOpen int, crowded func(line string)) (*ends, error) {
 	if maxOpen < 0 {
 		return nil, fmt.Errorf("events: max_open is %d: write how many clients may be connected at once, or 0 for any number", maxOpen)
 	}
 	e := &ends{name: name}
 	if maxOpen > 0 {
-		e.limit = share.New(maxOpen)
+		e.limit = share.New(maxOpen, crowded)
 	}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	return e, nil

@@ -21,8 +21,14 @@ type SSEConfig struct {
 	// Retry is how long a client waits before it comes again, told at the beginning. Empty: as the client likes.
 	Retry string `hcl:"retry,optional"`
 
-	// MaxOpen is how many may be connected at once; half of them from one address, but for loopback; to others the answer is 503. 0: any number.
+	// MaxOpen is how many may be connected at once, half of them from one address, but for loopback; to others
+	// the answer is 503. Behind a load balancer, name its address in the server's trusted: otherwise all users
+	// have one address. 0: any number.
 	MaxOpen int `hcl:"max_open,optional"`
+
+	// Crowded gets a line for the operator when a client is refused because it has its half. It is called by
+	// goroutines of exchanges. Nil: there is no such line.
+	Crowded func(line string)
 }
 
 // Streams is the component that [SSE] makes.
@@ -44,7 +50,7 @@ func SSE(cfg SSEConfig, tell func(context.Context, *Stream) error) (web.Componen
 	if s.retry, err = unit.Duration("events: retry", cfg.Retry, 0); err != nil {
 		return nil, err
 	}
-	s.ends, err = newEnds("sse", cfg.MaxOpen)
+	s.ends, err = newEnds("sse", cfg.MaxOpen, cfg.Crowded)
 	if err != nil {
 		return nil, err
 	}

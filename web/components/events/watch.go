@@ -23,8 +23,14 @@ type WatchConfig struct {
 	// Interval is the time between two looks. Empty: "1s".
 	Interval string `hcl:"interval,optional"`
 
-	// MaxOpen is how many clients may watch at once; to others the answer is 503. 0: sixteen.
+	// MaxOpen is how many clients may watch at once, half of them from one address, but for loopback; to others
+	// the answer is 503. Behind a load balancer, name its address in the server's trusted: otherwise all users
+	// have one address. 0: sixteen.
 	MaxOpen int `hcl:"max_open,optional"`
+
+	// Crowded gets a line for the operator when a client is refused because it has its half. It is called by
+	// goroutines of exchanges. Nil: there is no such line.
+	Crowded func(line string)
 }
 
 // mostFiles is how many files a watched folder may have.
@@ -45,7 +51,7 @@ func Watch(cfg WatchConfig) (web.Component, error) {
 		return nil, fmt.Errorf("events: dir is %q, which is no folder that can be read", cfg.Dir)
 	}
 	files := os.DirFS(cfg.Dir)
-	c, err := SSE(SSEConfig{MaxOpen: cmp.Or(cfg.MaxOpen, 16)}, func(ctx context.Context, to *Stream) error {
+	c, err := SSE(SSEConfig{MaxOpen: cmp.Or(cfg.MaxOpen, 16), Crowded: cfg.Crowded}, func(ctx context.Context, to *Stream) error {
 		return watch(ctx, to, files, interval)
 	})
 	if err == nil {

@@ -30,8 +30,14 @@ type WebSocketConfig struct {
 	// Ping is the time between pings; a client that does not answer one in as long again has gone. Empty: "30s"; "0s": there are none.
 	Ping string `hcl:"ping,optional"`
 
-	// MaxOpen is how many may be connected at once; half of them from one address, but for loopback; to others the answer is 503. 0: any number.
+	// MaxOpen is how many may be connected at once, half of them from one address, but for loopback; to others
+	// the answer is 503. Behind a load balancer, name its address in the server's trusted: otherwise all users
+	// have one address. 0: any number.
 	MaxOpen int `hcl:"max_open,optional"`
+
+	// Crowded gets a line for the operator when a client is refused because it has its half. It is called by
+	// goroutines of exchanges. Nil: there is no such line.
+	Crowded func(line string)
 }
 
 // WebSockets is the component that [WebSocket] makes.
@@ -64,7 +70,7 @@ func WebSocket(cfg WebSocketConfig, talk func(context.Context, *websocket.Conn) 
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEnds("websocket", cfg.MaxOpen)
+	e, err := newEnds("websocket", cfg.MaxOpen, cfg.Crowded)
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,11 @@
 // # Limitations
 //
 // Two clients can take all. Clients of loopback, and what has no address, have no share: they may take all.
+// All users behind a load balancer that the server does not trust are one client.
 package share
 
 import (
+	"fmt"
 	"net/netip"
 	"sync"
 
@@ -14,30 +16,50 @@ import (
 
 // Limit lets so many in at once, and half of these of one client. Its methods may be called from any goroutine.
 type Limit struct {
-	most int
+	most    int
+	crowded func(line string)
 
 	mu    sync.Mutex
 	total int
 	of    map[netip.Prefix]int // of clients with a share
 }
 
-// New makes a limit of most, at least 1.
-func New(most int) *Limit { return &Limit{most: most, of: map[netip.Prefix]int{}} }
+// New makes a limit of most, at least 1. Crowded gets a line for the operator whenever a client is
+// refused because of its share, while others would be let in; nil: there is no such line.
+func New(most int, crowded func(line string)) *Limit {
+	return &Limit{most: most, crowded: crowded, of: map[netip.Prefix]int{}}
+}
 
 // Enter lets an exchange from an address in, and reports whether it did. Who was let in leaves.
 func (l *Limit) Enter(address string) bool {
 	who := counted(address)
+	in, crowded := l.enter(who)
+	if crowded && l.crowded != nil {
+		l.crowded(fmt.Sprintf("%v has %d of %d places, which is the share of one client: its further requests are answered by 503; "+
+			"if it is the address of a load balancer, name it in trusted, and each client behind it has a share", who, l.share(), l.most))
+	}
+	return in
+}
+
+// enter reports whether a client was let in, and whether it would have been but for its share.
+func (l *Limit) enter(who netip.Prefix) (in, crowded bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.total >= l.most || who.IsValid() && l.of[who] >= (l.most+1)/2 {
-		return false
+	if l.total >= l.most {
+		return false, false
 	}
-	l.total++
 	if who.IsValid() {
+		if l.of[who] >= l.share() {
+			return false, true
+		}
 		l.of[who]++
 	}
-	return true
+	l.total++
+	return true, false
 }
+
+// share is how many of one client are let in.
+func (l *Limit) share() int { return (l.most + 1) / 2 }
 
 // Leave ends what Enter began, with the same address.
 func (l *Limit) Leave(address string) {

@@ -1,13 +1,15 @@
 package share_test
 
 import (
+	"strings"
 	"testing"
 
 	"weir/web/components/internal/share"
 )
 
 func TestOneClientLeavesHalfToOthers(t *testing.T) {
-	l := share.New(4)
+	var told []string
+	l := share.New(4, func(line string) { told = append(told, line) })
 	for i, step := range []struct {
 		from string
 		in   bool
@@ -18,6 +20,9 @@ func TestOneClientLeavesHalfToOthers(t *testing.T) {
 		if got := l.Enter(step.from); got != step.in {
 			t.Errorf("step %d, %s: got %v, want %v", i, step.from, got, step.in)
 		}
+	}
+	if len(told) != 1 || !strings.HasPrefix(told[0], "2001:db8::/64 has 2 of 4 places") || !strings.Contains(told[0], "name it in trusted") {
+		t.Errorf("the operator gets %q, want one line, of the client that has its share", told)
 	}
 	l.Leave("[2001:db8::2]:1")
 	if !l.Enter("[2001:db8::9]:1") {
