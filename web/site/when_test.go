@@ -1,6 +1,7 @@
 package site
 
 import (
+	"errors"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -8,88 +9,96 @@ import (
 	"weir/web"
 )
 
-// takes reports whether a request takes a when with these attributes.
-func takes(t *testing.T, attributes, method, host, target string) bool {
+// handling runs a site until the test ends.
+func handling(t *testing.T, text string) *web.Handler {
 	t.Helper()
-	return statusBehind(t, attributes, method, host, target) == 403
-}
-
-// statusBehind is the status of a request to a site that has 403 in a when with these attributes, and else nothing.
-func statusBehind(t *testing.T, attributes, method, host, target string) int {
-	t.Helper()
-	s, err := Parse("site.hcl", []byte("when {\n"+attributes+"\n status { code = 403 }\n}"), nil)
+	s, err := Parse("site.hcl", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
 	h, err := web.New(s.Pipe, web.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
-	r := httptest.NewRequest(method, target, nil)
-	r.Host = host
+	t.Cleanup(func() {
+		if err := errors.Join(h.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// asked is a request to a site that has 403 in a when with these attributes, and else nothing.
+type asked struct {
+	attributes, host, target string
+	want                     int // the status
+}
+
+func (a asked) check(t *testing.T) {
+	t.Helper()
+	r := httptest.NewRequest("GET", a.target, nil)
+	r.Host = a.host
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w.Code
+	if handling(t, "when {\n"+a.attributes+"\n status { code = 403 }\n}").ServeHTTP(w, r); w.Code != a.want {
+		t.Errorf("%s: http://%s%s: got %d, want %d", a.attributes, a.host, a.target, w.Code, a.want)
+	}
 }
 
 func TestParametersLeadPastNoCondition(t *testing.T) {
-	for _, c := range []struct {
-		attributes, target string
-		want               int
-	}{
-		{`path = "/admin/**"`, "/admin;x", 400}, {`path = "/admin/**"`, "/admin;x/y", 400}, {`path = "/admin/**"`, "/;x/admin/y", 400}, {`path = "/*.php"`, "/a.php;x", 400},
-		{"path = \"/public/**\"\nnot = true", "/public;x/y", 400}, {`path = "/admin/**"`, "/admin/x;y", 403}, {`path = "/admin/**"`, "/other;x", 404}, {`path = "/odd;x"`, "/odd;x", 403},
+	const admin, public = `path = "/admin/**"`, "path = \"/public/**\"\nnot = true"
+	for _, c := range []asked{
+		{admin, "a.org", "/admin;x", 400},
+		{admin, "a.org", "/admin;x/y", 400},
+		{admin, "a.org", "/;x/admin/y", 400},
+		{admin, "a.org", "/admin/x;y", 403},
+		{admin, "a.org", "/other;x", 404},
+		{public, "a.org", "/public;x/y", 400},
+		{`path = "/*.php"`, "a.org", "/a.php;x", 400},
+		{`path = "/odd;x"`, "a.org", "/odd;x", 403},
 	} {
-		if got := statusBehind(t, c.attributes, "GET", "a.org", c.target); got != c.want {
-			t.Errorf("%s, %s: got %d, want %d", c.attributes, c.target, got, c.want)
-		}
+		c.check(t)
 	}
 }
 
-func TestAPathConditionHoldsForEverySpelling(t *testing.T) {
-	for _, c := range []struct {
-		pattern, target string
-		want            bool
-	}{
-		{"/admin/**", "/admin/x", true}, {"/admin/**", "/admin", true}, {"/admin/**", "/admin/", true}, {"/admin/**", "//admin/x", true}, {"/admin/**", "/./admin/x", true},
-		{"/admin/**", "/x/../admin/x", true}, {"/admin/**", "/%61dmin/x", true}, {"/admin/**", "/%2e/admin", true}, {"/admin/**", "/x/%2E%2e//admin", true},
-		{"/admin/**", "/administrator", false}, {"/admin/**", "/x/admin", false}, {"/admin/**", "/admin/..", false}, {"/admin/**", "/Admin", false},
-		{"/**", "/", true}, {"/**", "/x/y", true}, {"/a b/**", "/a%20b/c", true},
-		{"/*.html", "/a.html", true}, {"/*.html", "//a.%68tml", true}, {"/*.html", "/a/b.html", false}, {"/admin", "/admin", true}, {"/admin", "/admin/", false},
-	} {
-		if got := takes(t, `path = "`+c.pattern+`"`, "GET", "a.org", c.target); got != c.want {
-			t.Errorf("path = %q, %s: got %v, want %v", c.pattern, c.target, got, c.want)
-		}
-	}
-}
+func TestAConditionHoldsForEverySpelling(t *testing.T) {
+	const admin, host = `path = "/admin/**"`, `host = "admin.example.org"`
+	for _, c := range []asked{
+		{admin, "a.org", "/admin/x", 403},
+		{admin, "a.org", "/admin", 403},
+		{admin, "a.org", "/admin/", 403},
+		{admin, "a.org", "//admin/x", 403},
+		{admin, "a.org", "/./admin/x", 403},
+		{admin, "a.org", "/x/../admin/x", 403},
+		{admin, "a.org", "/%61dmin/x", 403},
+		{admin, "a.org", "/%2e/admin", 403},
+		{admin, "a.org", "/x/%2E%2e//admin", 403},
+		{admin, "a.org", "/administrator", 404},
+		{admin, "a.org", "/x/admin", 404},
+		{admin, "a.org", "/admin/..", 404},
+		{admin, "a.org", "/Admin", 404},
+		{`path = "/**"`, "a.org", "/", 403},
+		{`path = "/**"`, "a.org", "/x/y", 403},
+		{`path = "/a b/**"`, "a.org", "/a%20b/c", 403},
+		{`path = "/*.html"`, "a.org", "/a.html", 403},
+		{`path = "/*.html"`, "a.org", "//a.%68tml", 403},
+		{`path = "/*.html"`, "a.org", "/a/b.html", 404},
+		{`path = "/admin"`, "a.org", "/admin", 403},
+		{`path = "/admin"`, "a.org", "/admin/", 404},
 
-func TestAHostConditionHoldsForEverySpelling(t *testing.T) {
-	for _, c := range []struct {
-		condition, host string
-		want            bool
-	}{
-		{"admin.example.org", "Admin.Example.ORG", true}, {"Admin.Example.Org.", "admin.example.org", true}, {"admin.example.org", "admin.example.org.:8080", true}, {"admin.example.org", "admin.example.org:", true},
-		{"[::1]", "[0:0::1]:80", true}, {"admin.example.org", "example.org", false}, {"admin.example.org", "", false},
+		{host, "Admin.Example.ORG", "/", 403},
+		{host, "admin.example.org.:8080", "/", 403},
+		{host, "admin.example.org:", "/", 403},
+		{`host = "Admin.Example.Org."`, "admin.example.org", "/", 403},
+		{`host = "[::1]"`, "[0:0::1]:80", "/", 403},
+		{host, "example.org", "/", 404},
+		{host, "", "/", 404},
 	} {
-		if got := takes(t, `host = "`+c.condition+`"`, "GET", c.host, "/"); got != c.want {
-			t.Errorf("host = %q, Host: %s: got %v, want %v", c.condition, c.host, got, c.want)
-		}
+		c.check(t)
 	}
 }
 
 func TestAnAddressConditionHoldsForEveryFormOfAnAddress(t *testing.T) {
-	s, err := Parse("site.hcl", []byte("when {\nfrom = [\"fe80::/10\", \"192.0.2.0/24\"]\n status { code = 403 }\n}"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	h, err := web.New(s.Pipe, web.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
+	h := handling(t, "when {\nfrom = [\"fe80::/10\", \"192.0.2.0/24\"]\n status { code = 403 }\n}")
 	for from, want := range map[string]int{"[fe80::1%eth0]:1": 403, "[fe80::1]:1": 403, "192.0.2.1:1": 403, "[::ffff:192.0.2.1]:1": 403, "198.51.100.1:1": 404, "@": 404} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = from
@@ -127,16 +136,7 @@ func TestACacheDoesNotSpreadWhatAConditionLetThrough(t *testing.T) {
 			static { text = "secret" }
 			headers { set = { "Cache-Control" = "public, max-age=100" } }
 		}`
-		s, err := Parse("site.hcl", []byte(text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		h, err := web.New(s.Pipe, web.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer h.Close()
+		h := handling(t, text)
 		for _, c := range []struct {
 			from, key string
 			want      bool
