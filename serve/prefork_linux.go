@@ -20,12 +20,13 @@ import (
 // listener with a descriptor will do. The price is that a busy child may leave more to an idle one than its
 // share.
 //
-// A child that ends unasked is started again; after one that ended within a second of its start, only after a while, which
-// doubles each time. When children have ended like that time and again, and none has lived longer, the run ends: the program
-// cannot serve.
+// A child that ends unasked is started again. A child that ended within a second of its start is
+// replaced after a delay, which doubles each time. When children have ended like that time and again
+// and no child of the run has ever lived longer, the run ends: the program cannot serve. Once a child
+// has lived longer the run goes on, so that a request that crashes children does not end it.
 //
-// Spread: whoever has accepted goes to the end of the kernel's queue, so that connections that come one after another go to one child after the other.
-// The parent does not know how many each has.
+// Spread: a child that has accepted goes to the end of the kernel's queue, so that successive
+// connections go to successive children. The parent does not know how many each child has.
 //
 // Stop: the parent closes its listener and stops the children: see there.
 func runPrefork(ctx context.Context, l net.Listener, w work, o Options) error {
@@ -47,20 +48,21 @@ const (
 	soon       = time.Second            // a child that lived less long died young
 	firstDelay = 100 * time.Millisecond // before a child is started again that died young
 	longDelay  = 10 * time.Second       // at most
-	hopeless   = 4                      // deaths in a row for each child, all young and nobody older, that end the run
+	hopeless   = 4                      // early deaths in a row for each child that end the run
 )
 
 // errStillborn is what Run returns when no child lives.
 var errStillborn = errors.New("serve: the child processes end as soon as they are started")
 
-// nursery keeps children running. One goroutine has it; timers and the reaper reach it by its channels.
+// nursery keeps children running. One goroutine owns it; timers and the reaper send to its channels.
 type nursery struct {
 	kids   *children
 	socket syscall.Conn
 	endedc chan *place // reaper -> nursery, one for each that runs; never closed
 	duec   chan *place // timers -> nursery, one for each that waits to be started; never closed
 	places []*place
-	young  int // deaths in a row
+	young  int  // early deaths in a row
+	lived  bool // a child of this run has lived longer
 }
 
 // place is where a child runs, or is to run. The reaper sets status, before it gives the place back.
@@ -107,17 +109,18 @@ func (n *nursery) start(p *place) error {
 	})
 }
 
-// ended sees to it that the place of a child that has ended, or could not be started, is filled again. It returns an error when there is no hope.
+// ended has the place of a child that ended, or could not be started, filled again. It returns an
+// error when the program cannot serve.
 func (n *nursery) ended(p *place) error {
 	lived := time.Since(p.began)
 	p.began = time.Time{}
 	if lived >= soon {
-		n.young, p.delay = 0, 0
+		n.young, n.lived, p.delay = 0, true, 0
 	} else {
 		n.young++
 		p.delay = min(max(2*p.delay, firstDelay), longDelay)
 	}
-	if n.young >= hopeless*len(n.places) && !n.anyOlder() {
+	if n.young >= hopeless*len(n.places) && !n.lived && !n.anyOlder() {
 		return fmt.Errorf("%w, the last with exit status %d", errStillborn, p.status.ExitStatus())
 	}
 	time.AfterFunc(p.delay, func() { n.duec <- p })

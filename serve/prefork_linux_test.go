@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // The death of a child, however young, is no reason to end what others serve.
@@ -27,6 +29,24 @@ func TestAChildThatDiesYoungIsStartedAgain(t *testing.T) {
 	}
 	eventually(t, "children started again", func() bool { return r.meter.Snapshot().Children >= 5 })
 	r.stopsCleanly()
+}
+
+// Once a child has lived, no number of early deaths ends Run: a client that crashes each child by its
+// request does not end the service.
+func TestEarlyDeathsDoNotEndARunThatHasServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &nursery{duec: make(chan *place, 100), places: []*place{{}, {}}}
+		for i := range 100 {
+			p := n.places[i%2]
+			p.began = time.Now()
+			if i == 0 {
+				time.Sleep(2 * soon)
+			}
+			if err := n.ended(p); err != nil {
+				t.Fatalf("early death %d after a child that lived ends Run: %v", i, err)
+			}
+		}
+	})
 }
 
 // A program that cannot serve is found out.
