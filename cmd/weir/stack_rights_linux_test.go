@@ -96,3 +96,32 @@ func TestAHostRunsWithoutCapabilities(t *testing.T) {
 		s.stop(t)
 	})
 }
+
+// A host whose device is all that --setup made keeps no capability at all. The device ends with it, also
+// when it is killed.
+func TestAHostWhoseDeviceIsTransientKeepsNoCapability(t *testing.T) {
+	www := t.TempDir()
+	write(t, filepath.Join(www, "page.html"), "a page of the host's")
+	const none = "0000000000000000"
+	space := stackNamespace(t)
+	if out, err := exec.Command("ip", "netns", "add", space).CombinedOutput(); err != nil {
+		t.Fatalf("ip netns add: %s (%v)", out, err)
+	}
+	t.Cleanup(func() { exec.Command("ip", "netns", "del", space).Run() }) //nolint:errcheck // it is there
+	for _, killed := range []bool{false, true} {
+		s := startIn(t, space, "metrics on", "stack", "up", "--addr", "10.0.0.2/24", "--setup", "--namespace", space, "--service", "files=80:"+www, "--metrics", "127.0.0.1:0")
+		givesPage(t, s)
+		if got := rights(t, s.Process.Pid); !got["CapPrm: "+none] || !got["CapEff: "+none] || len(got) != 6 {
+			t.Errorf("its threads have %v, want no capability, permitted or in effect", got)
+		}
+		if killed {
+			s.Process.Kill() //nolint:errcheck // it runs
+			s.Wait()         //nolint:errcheck // it was killed
+		} else {
+			s.stop(t)
+		}
+		if out, err := exec.Command("ip", "-n", space, "link", "show", "weir0").CombinedOutput(); err == nil {
+			t.Errorf("killed %t: the device is left: %s", killed, out)
+		}
+	}
+}

@@ -58,9 +58,10 @@ Without root, on a device that was made for you:
   weir stack up --addr 10.0.0.2/24
 
 Once the host is up, the process has no capabilities in effect, on Linux: root reads root's files then, and those that everybody may read.
-To remove at the end what --setup has made, it keeps CAP_NET_ADMIN permitted, and with --namespace CAP_SYS_ADMIN.
+A device that --setup made ends with the process. To remove a bridge or a namespace that --setup made, or to put back
+what it changed of a device, it keeps CAP_NET_ADMIN permitted, and with --namespace CAP_SYS_ADMIN.
 
---setup leaves things as they were, also after errors. Where the process was killed, remove the device by ip link del weir0.
+--setup leaves things as they were, also after errors. Where the process was killed, remove a bridge by ip link del br-weir0.
 
 Exit status: 0 ended, 1 it couldn't be done or the device went away, 2 bad flags.`
 }

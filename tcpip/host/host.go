@@ -96,6 +96,7 @@ type Host struct {
 
 	listeners []net.Listener // of the services, in their order; nil for those of sessions
 	capture   bool           // the file was made
+	transient bool           // the device is removed when it is closed: there is nothing else to undo
 	dropped   bool           // DropPrivileges was called
 	undo      []func() error // what Close does, the last one first
 	once      sync.Once
@@ -128,6 +129,7 @@ func (h *Host) setup() error {
 	if !c.Setup {
 		return present(c.Tap, c.Namespace)
 	}
+	h.transient = c.Bridge == "" && errors.Is(present(c.Tap, c.Namespace), ErrNoDevice)
 	undo, err := link.Setup(link.SetupConfig{Tap: c.Tap, Namespace: c.Namespace, Addr: c.KernelAddr(), MTU: c.MTU, Queues: c.Queues, Bridge: c.Bridge})
 	if err == nil {
 		h.later(undo)
@@ -142,6 +144,9 @@ func (h *Host) start() error {
 	if err != nil {
 		return err
 	}
+	if err := h.release(tap); err != nil {
+		return errors.Join(err, tap.Close())
+	}
 	way, err := h.recorded(tap)
 	if err == nil {
 		err = h.on(way)
@@ -150,6 +155,19 @@ func (h *Host) start() error {
 		return errors.Join(err, tap.Close())
 	}
 	return nil
+}
+
+// release has a device that setup made alone end with the host, so that Close needs no rights to
+// remove it.
+func (h *Host) release(tap *link.Tap) error {
+	if !h.transient {
+		return nil
+	}
+	err := tap.SetTransient()
+	if err == nil {
+		h.undo = h.undo[:len(h.undo)-1] // setup's
+	}
+	return err
 }
 
 // on runs the stack on a link. After an error the link is the caller's.

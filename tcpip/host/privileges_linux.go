@@ -9,8 +9,8 @@ import (
 )
 
 // DropPrivileges gives up what the process may beyond its user's rights, on all threads and for all programs that it starts: no capability is in effect from then on, the bounding
-// and the ambient set are empty, and no program gains any (no_new_privs). With Config.Setup, what Close needs to undo it stays permitted, out of effect until Close: CAP_NET_ADMIN,
-// and CAP_SYS_ADMIN with a namespace. Root without capabilities reads the files that are root's, or that everybody may read, and no others.
+// and the ambient set are empty, and no program gains any (no_new_privs). With Config.Setup, what Close needs to undo it stays permitted, out of effect until Close, where more than the
+// device was made (a bridge, a namespace) or the device was there before: CAP_NET_ADMIN, and CAP_SYS_ADMIN with a namespace. Root without capabilities reads the files that are root's, or that everybody may read, and no others.
 func (h *Host) DropPrivileges() error {
 	held := cap.GetProc()
 	if may, err := held.GetFlag(cap.Effective, cap.SETPCAP); err == nil && may {
@@ -42,7 +42,7 @@ func (h *Host) DropPrivileges() error {
 // needed are the capabilities that undo needs.
 func (h *Host) needed() []cap.Value {
 	switch {
-	case !h.config.Setup:
+	case !h.config.Setup || h.transient:
 		return nil
 	case h.config.Namespace != "":
 		return []cap.Value{cap.NET_ADMIN, cap.SYS_ADMIN}

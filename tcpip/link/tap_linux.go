@@ -87,6 +87,15 @@ func (t *Tap) Name() string { return t.name }
 // Caps implements Link.
 func (t *Tap) Caps() Caps { return t.caps }
 
+// SetTransient has the device, one that Setup made, be removed when its last user closes it or ends.
+// It needs no capability.
+func (t *Tap) SetTransient() error {
+	if err := unix.IoctlSetInt(t.queues[0].fd, unix.TUNSETPERSIST, 0); err != nil {
+		return fmt.Errorf("link: having %s end with its user: %w", t.name, err)
+	}
+	return nil
+}
+
 // Queue implements Link.
 func (t *Tap) Queue(i int) Queue { return t.queues[i] }
 
