@@ -33,8 +33,8 @@ func isCanonical(r *http.Request) bool {
 		canonical.IsHost(r.Host, defaultPort(r)) && (r.ProtoMajor < 2 || r.Header["Host"] == nil && isQuery(u.RawQuery))
 }
 
-// canonicalize makes a request that is not canonical so, or answers it by 400. What components see then has
-// the path and the host in one form only; what the client wrote is in Target and RawPath.
+// canonicalize makes a request that is not canonical so, or answers it by 400. What components see
+// then has the path and the host in one form only; what the client wrote is in Target and RawPath.
 func (c *Conn) canonicalize(slashes bool) {
 	r := new(http.Request)
 	*r = *c.orig
@@ -58,9 +58,9 @@ func (c *Conn) refuse(why error) {
 	c.answer(String("400 Bad Request: " + why.Error() + "\n"))
 }
 
-// RefuseParams answers an exchange by 400 on whose path a decision would be another one without the parameters of its
-// segments (";x"): what the path means to a program behind depends on whether that program knows such. An error that is
-// the answer already stays.
+// RefuseParams answers an exchange by 400. It is for a component whose decision on the path would
+// differ without the parameters of its segments (";x"): an upstream that knows such parameters
+// takes it for another path. An answer that is an error already stays.
 func (c *Conn) RefuseParams() {
 	if c.own(); !c.answered {
 		c.refuse(errParams)
@@ -119,7 +119,8 @@ func sameHost(field string, r *http.Request) bool {
 	return err == nil && err2 == nil && a == b
 }
 
-// defaultPort is the port of the request's scheme. A CONNECT has none: its port is what it asks for.
+// defaultPort is the port of the request's scheme. A CONNECT has none: its port is what it asks
+// for.
 func defaultPort(r *http.Request) int {
 	switch {
 	case r.Method == http.MethodConnect:
@@ -130,8 +131,8 @@ func defaultPort(r *http.Request) int {
 	return 80
 }
 
-// isMethod reports whether a method has no small letters: methods are case-sensitive (RFC 9110, 9.1), and
-// not every program behind this one knows that.
+// isMethod reports whether a method has no small letters: methods are case-sensitive (RFC 9110,
+// 9.1), and not every program behind this one knows that.
 func isMethod(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost:
@@ -143,13 +144,12 @@ func isMethod(method string) bool {
 // isQuery reports whether a query ends where it ends.
 func isQuery(query string) bool { return !strings.ContainsAny(query, " #") }
 
-// RawPath is the path as the client escaped it, for an upstream that needs it so; "" means as the canonical
-// one. It is known in a composition that has a component with the trait RawPath. It reports false where a
-// program that resolves segments, or reads encoded slashes, in another way may take it for another path than
-// the one that was decided on: where segments were resolved, or an earlier component has rewritten a path
-// with encoded slashes.
+// RawPath is the path as the client escaped it, for an upstream that needs it so; "" means as the
+// canonical one. It is known in a composition that has a component with the trait RawPath. It
+// reports false where an upstream may take it for another path than the decisions were made on:
+// where segments were resolved, or an earlier component has rewritten a path with encoded slashes.
 func (c *Conn) RawPath() (path string, ok bool) { c.own(); return c.raw.path, !c.raw.lost }
 
-// RequestURI is the path, escaped, and the query that the client asked for, in canonical form. No component
-// changes it.
+// RequestURI is the path, escaped, and the query that the client asked for, in canonical form. No
+// component changes it.
 func (c *Conn) RequestURI() string { c.own(); return c.orig.URL.RequestURI() }

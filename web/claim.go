@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// claim makes a field of a request a component's own. Fields whose names differ from it in underscores only
-// go, since programs that know fields as variables take them for one; and Connection no longer lists it, or
-// a proxy would take it out as the client's (RFC 9110, 7.6.1).
+// claim makes a field of a request a component's own. Fields whose names differ from it in
+// underscores only go, since programs that know fields as variables take them for one; and
+// Connection no longer lists it, or a proxy would take it out as the client's (RFC 9110, 7.6.1).
 func claim(h http.Header, name string) {
 	name = textproto.CanonicalMIMEHeaderKey(name)
 	for other := range h {

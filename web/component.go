@@ -66,8 +66,8 @@ type Traits struct {
 	Role  Role
 	Once  string // at most one component with this mark on a path: what it does must not be done twice
 
-	// RawPath is for a component that sends [Conn.RawPath] on: in the whole composition an encoded slash then
-	// counts as a slash, instead of being answered by 400.
+	// RawPath is for a component that sends [Conn.RawPath] on: in the whole composition an encoded
+	// slash then counts as a slash, instead of being answered by 400.
 	RawPath bool
 
 	// A component that blocks says how many calls of Handle may go on at once, and how many exchanges may wait

@@ -75,8 +75,8 @@ func (c *Conn) reset() {
 // Method is the request's method.
 func (c *Conn) Method() string { c.own(); return c.r.Method }
 
-// Path is the path of the request, decoded, in canonical form, as earlier components left it: it begins with
-// a slash, and has no empty and no dot segment. Decisions are made on it.
+// Path is the path of the request, decoded, in canonical form, as earlier components left it: it
+// begins with a slash, and has no empty and no dot segment. Decisions are made on it.
 func (c *Conn) Path() string { c.own(); return c.r.URL.Path }
 
 // RawQuery is the query of the request as it came, without the question mark.
@@ -85,12 +85,12 @@ func (c *Conn) RawQuery() string { c.own(); return c.r.URL.RawQuery }
 // Query is the first value of a parameter of the query, "" when there is none.
 func (c *Conn) Query(name string) string { c.own(); return c.r.URL.Query().Get(name) }
 
-// Target is the request's target as the client wrote it (RFC 9112 section 3.2); no component changes it. It is
-// for logs: many targets mean one path, so decisions are made on [Conn.Path].
+// Target is the request's target as the client wrote it (RFC 9112 section 3.2); no component
+// changes it. It is for logs: many targets mean one path, so decisions are made on [Conn.Path].
 func (c *Conn) Target() string { c.own(); return c.target }
 
-// Host is the host that was asked for, in lower case, with its port if that is not the scheme's; "" when
-// there was none.
+// Host is the host that was asked for, in lower case, with its port if that is not the scheme's; ""
+// when there was none.
 func (c *Conn) Host() string { c.own(); return c.r.Host }
 
 // Proto is the version of the protocol that the client speaks, such as "HTTP/1.1".
@@ -126,8 +126,9 @@ func (c *Conn) LimitInput(n int64) {
 	c.changing().Body = http.MaxBytesReader(c.w, c.r.Body, n)
 }
 
-// SetRequestHeader changes the request for the components that follow. The field is the component's from then on: what the client
-// wrote under names that some programs take for the same goes, and the client's Connection does not name it.
+// SetRequestHeader changes the request for the components that follow. From then on the client has
+// no say in the field: fields of the client whose names some programs take for the same are
+// removed, and the client's Connection does not list it.
 func (c *Conn) SetRequestHeader(name, value string) {
 	c.own()
 	h := c.changing().Header
@@ -135,7 +136,8 @@ func (c *Conn) SetRequestHeader(name, value string) {
 	h.Set(name, value)
 }
 
-// AddRequestHeader adds a field to the request for the components that follow, as SetRequestHeader does.
+// AddRequestHeader adds a field to the request for the components that follow, as SetRequestHeader
+// does.
 func (c *Conn) AddRequestHeader(name, value string) {
 	c.own()
 	h := c.changing().Header
@@ -143,8 +145,8 @@ func (c *Conn) AddRequestHeader(name, value string) {
 	h.Add(name, value)
 }
 
-// DelRequestHeader takes a field out of the request for the components that follow, with those of names that some programs take
-// for the same.
+// DelRequestHeader removes a field from the request for the components that follow, and fields
+// whose names some programs take for the same.
 func (c *Conn) DelRequestHeader(name string) {
 	c.own()
 	h := c.changing().Header
@@ -152,8 +154,8 @@ func (c *Conn) DelRequestHeader(name string) {
 	h.Del(name)
 }
 
-// Rewrite changes path and query for the components that follow. The path is decoded, the query is not. Empty
-// and dot segments of the path are resolved.
+// Rewrite changes path and query for the components that follow. The path is decoded, the query is
+// not. Empty and dot segments of the path are resolved.
 func (c *Conn) Rewrite(path, rawQuery string) {
 	c.own()
 	r := c.changing()
@@ -161,7 +163,8 @@ func (c *Conn) Rewrite(path, rawQuery string) {
 	c.raw = rawPath{lost: c.raw.lost || c.raw.slash}
 }
 
-// HTTPRequest is the request as package net/http sees it, with path and host in canonical form. It must not be changed, but for its body being read.
+// HTTPRequest is the request as package net/http sees it, with path and host in canonical form. It
+// must not be changed; its body may be read.
 func (c *Conn) HTTPRequest() *http.Request { c.own(); return c.r }
 
 // WithContext gives the components that follow another context, which must be derived from [Conn.Context].

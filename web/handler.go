@@ -30,8 +30,8 @@ type Options struct {
 	// net/http's log of the rest.
 	Panicked func(stage string, value any, stack []byte)
 
-	// Failed is told of an exchange that was answered by 500 and more for a reason that is known, or whose body the server broke off,
-	// by the goroutine of the request. Nil: nobody is.
+	// Failed gets each exchange that was answered by 500 and more for a known reason, or whose body
+	// the server broke off. The goroutine of the request calls it. Nil: they are dropped.
 	Failed func(Failure)
 }
 
@@ -196,7 +196,8 @@ func (h *Handler) end(home *home) {
 	}
 }
 
-// tell tells of an exchange that failed, if it was the server that did; broken says that its body was broken off.
+// tell reports an exchange that failed because of the server; broken says that its body was broken
+// off.
 func (h *Handler) tell(c *Conn, broken bool) {
 	if c.status < 500 && (!broken || c.orig.Context().Err() != nil || clientLeft(c.err)) {
 		return

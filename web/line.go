@@ -17,8 +17,9 @@ const StatusGone = 499
 // line is, by Chain, who is at a stage that blocks: of what comes at once Width are at work, Queue wait, and the rest is refused. By
 // Network the stage's queue is that line.
 //
-// Those that wait take turns by client, so that one client that sends much does not keep others waiting behind all of it. When the line is
-// full, the last of the client with the most in it makes room for a client that has fewer.
+// Waiters take turns by client, so that the many requests of one client do not delay the others.
+// When the line is full, the last of the client with the most in it makes room for a client that
+// has fewer.
 type line struct {
 	width, room int
 	ways        map[*stage]*arrival // by where from, nil being the entry; not changed once the net runs
@@ -39,7 +40,7 @@ type party struct {
 // waiter is an exchange that waits.
 type waiter struct {
 	of   *party
-	turn chan error // from whoever takes it out of the line -> to the exchange, one value: nil when it may work; capacity 1, never closed
+	turn chan error // to the exchange, one value: nil when it may work; capacity 1, never closed
 }
 
 // arrival counts what comes to a line from one stage, as flow counts it of an edge that is a queue.
@@ -117,7 +118,8 @@ func (l *line) join(who netip.Prefix) *waiter {
 	return w
 }
 
-// makeRoom takes the last of the largest party out of the line, if that is larger than p, nil being an empty one, would be with one more. The caller holds mu.
+// makeRoom takes the last waiter of the largest party out of the line, if that party is larger than
+// p would be with one waiter more. A nil p is an empty party. The caller holds mu.
 func (l *line) makeRoom(p *party) bool {
 	least := 1
 	if p != nil {
@@ -151,7 +153,8 @@ func (l *line) remove(w *waiter) {
 	}
 }
 
-// leave ends what enter began, and lets the next work: the first of the party whose turn it is, which then is behind the others.
+// leave ends what enter began, and wakes the first waiter of the party whose turn it is. That
+// party's next turn comes after the others'.
 func (l *line) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,10 +17,12 @@ type Arm struct {
 	Component
 }
 
-// Routes is a branch by the request's method, host and path, with the patterns and the precedence of [http.ServeMux], matched on the canonical forms
-// of host and path. A folder that was asked for without the slash at its end is answered by a redirect, a method that the path's patterns exclude by
-// 405; what else fits no pattern goes straight to what follows. What fits one has it under the key [Route]. The error names the pattern that
-// is malformed, can never match or is in conflict with another.
+// Routes is a branch by the request's method, host and path, with the patterns and the precedence
+// of [http.ServeMux], matched on the canonical forms of host and path. A folder that was asked for
+// without the slash at its end is answered by a redirect, a method that the path's patterns exclude
+// by 405; what else fits no pattern goes straight to what follows. What fits one has it under the
+// key [Route]. The error names the pattern that is malformed, can never match or is in conflict
+// with another.
 func Routes(arms ...Arm) (Component, error) {
 	mux := http.NewServeMux()
 	b := &branch{traits: Traits{Name: "routes"}}
@@ -62,7 +64,8 @@ func Routes(arms ...Arm) (Component, error) {
 	return b, nil
 }
 
-// decision is what a handler of the mux stands for: an arm, or, as a negative number, the status of its answer.
+// decision is what a handler of the mux stands for: an arm, or, as a negative number, the status of
+// its answer.
 func decision(h http.Handler, r *http.Request) int {
 	if i, ok := h.(arm); ok {
 		return int(i)
@@ -72,8 +75,8 @@ func decision(h http.Handler, r *http.Request) int {
 	return -said.status
 }
 
-// answerOf answers with what the mux says of a request that takes no arm, unless that is only that it takes none: that the path is a folder's
-// without its slash, or the method is not allowed.
+// answerOf answers a request that takes no arm as the mux does, unless the mux answers 404: the
+// path is a folder's without its slash, or the method is not allowed.
 func answerOf(c *Conn, h http.Handler) {
 	if c.Answered() {
 		return
@@ -106,8 +109,8 @@ type arm int
 
 func (arm) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
-// route gives the mux a pattern, with its host in canonical form. An address of IPv6 stands there twice, since
-// the mux takes the brackets off together with a port.
+// route gives the mux a pattern, with its host in canonical form. An address of IPv6 stands there
+// twice, since the mux takes the brackets off together with a port.
 func route(mux *http.ServeMux, pattern string, h http.Handler) error {
 	start := strings.LastIndexAny(pattern[:max(0, strings.IndexByte(pattern, '/'))], " \t") + 1
 	method, rest := pattern[:start], pattern[start:]

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// signalled is how a command ends that was told to stop a second time, while it finished what was under way.
+// signalled is the error of a command that got a second signal while it was draining.
 type signalled struct {
 	signal syscall.Signal // the second
 	err    error          // what was cut off; nil: nothing was left
@@ -29,8 +29,8 @@ func (s *signalled) Unwrap() error { return s.err }
 // atOnce is how long what is closed in good order may take, after a second signal.
 const atOnce = time.Second
 
-// interrupts are the signals that stop a command, SIGINT and SIGTERM: the first ends its context, and with a second the process ends within
-// atOnce, whatever the command is doing.
+// interrupts are the signals that stop a command, SIGINT and SIGTERM: the first ends its context,
+// and with a second the process ends within atOnce, whatever the command is doing.
 type interrupts struct {
 	signals chan os.Signal // from the runtime, capacity 2: the first begins the stop, the second cuts it short
 	over    chan struct{}  // no values, closed by stop
@@ -43,7 +43,7 @@ type interrupts struct {
 
 type interruptsKey struct{}
 
-// watchInterrupts gives the context of a command. Who calls it calls stop.
+// watchInterrupts gives the context of a command. The caller calls stop.
 func watchInterrupts() (context.Context, *interrupts) {
 	i := &interrupts{signals: make(chan os.Signal, 2), over: make(chan struct{}), ended: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), interruptsKey{}, i))
@@ -70,7 +70,8 @@ func (i *interrupts) wait(cancel func()) {
 	}
 }
 
-// end cuts the command short, which then ends by itself; should it not, the process ends all the same.
+// end cuts the command short, which then ends by itself; should it not, the process ends all the
+// same.
 func (i *interrupts) end(sig syscall.Signal) {
 	i.mu.Lock()
 	cut := i.cut
@@ -86,7 +87,8 @@ func (i *interrupts) end(sig syscall.Signal) {
 	cut()
 }
 
-// onSecond has cut called on the second signal of the process with this context. What it returns takes that back.
+// onSecond has cut called on the second signal of the process with this context. What it returns
+// takes that back.
 func onSecond(ctx context.Context, cut func()) (forget func()) {
 	i, ok := ctx.Value(interruptsKey{}).(*interrupts)
 	if !ok {
@@ -101,7 +103,8 @@ func onSecond(ctx context.Context, cut func()) (forget func()) {
 	return func() { set(nil) }
 }
 
-// stop ends the wait for signals, and says how the command ended, which returned err: as signalled, if a second one came.
+// stop ends the wait for signals, and says how the command ended, which returned err: as signalled,
+// if a second one came.
 func (i *interrupts) stop(err error) error {
 	signal.Stop(i.signals)
 	close(i.over)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A second signal, while an answer is being finished that nobody takes, ends the server at once.
+// A second signal ends the server at once, while it finishes an answer that the client does not read.
 func TestASecondSignalEndsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large")

@@ -1,10 +1,11 @@
-// Package lograte keeps what happens often from filling an operator's screen: the first line of a kind is passed on at once, and
-// then at most one in an interval, which says how many were left out. Lines are written by a goroutine
-// of the limiter, so that a slow disk or a full pipe below the log stops nothing else.
+// Package lograte keeps what happens often from filling an operator's screen: the first line of a
+// kind is passed on at once, and then at most one in an interval, which says how many were left
+// out. Lines are written by a goroutine of the limiter, so that a slow disk or a full pipe below
+// the log stops nothing else.
 //
 // # Limitations
 //
-// Lines that are left out are counted, not kept. What was left out last is told by the next line of its kind, or by Flush.
+// Lines that are left out are counted, not kept. The next line of a kind, or Flush, says how many.
 // While the log takes nothing, up to 512 lines wait; further ones are left out.
 package lograte
 
@@ -38,8 +39,8 @@ type kind struct {
 	line string    // the last of those
 }
 
-// New makes a limiter that passes lines on to out, one after the other, by a goroutine that runs while
-// lines wait.
+// New makes a limiter that passes lines on to out, one after the other, by a goroutine that runs
+// while lines wait.
 func New(interval time.Duration, out func(format string, args ...any)) *Limiter {
 	return &Limiter{interval: interval, out: out, kinds: map[string]*kind{}}
 }
@@ -114,8 +115,8 @@ func (l *Limiter) write(written chan<- struct{}) {
 	}
 }
 
-// Flush tells of lines that were left out for an interval. With all, it tells of others too, and
-// returns when all lines are written, or after a second.
+// Flush passes on the last line of each kind of which some were left out, once the interval is
+// over. With all, it does so at once, and returns when all lines are written, or after a second.
 func (l *Limiter) Flush(all bool) {
 	l.mu.Lock()
 	now := time.Now()

@@ -14,9 +14,10 @@
 //
 // # Limitations
 //
-// There is no login: whoever reaches the address may look, take profiles, and see the command line of the process. Listen on loopback, or put a
-// composition with authentication before it, as weir serve does for its admin_users. Rates are made in the browser, of two snapshots; a snapshot of a busy stage lags by up to 64
-// batches (see package flow).
+// There is no login: whoever reaches the address may look, take profiles, and see the command line
+// of the process. Listen on loopback, or put a composition with authentication before it, as weir
+// serve does for its admin_users. Rates are made in the browser, of two snapshots; a snapshot of a
+// busy stage lags by up to 64 batches (see package flow).
 package admin
 
 import (

@@ -27,24 +27,28 @@ type Config struct {
 	Rate          int           // bytes a second; 500
 	Drain         time.Duration // how long a stop waits for what is being done; 10 s, negative: not at all
 
-	// MaxConns is how many connections may be open at a time; 3/4 of the descriptors the process may have, at most 50,000. A new
-	// one takes the place of the longest idle; when none is idle, it waits to be accepted (by HTTP/3, it is refused).
+	// MaxConns is how many connections may be open at a time; 3/4 of the descriptors the process
+	// may have, at most 50,000. A new one takes the place of the longest idle; when none is idle,
+	// it waits to be accepted (by HTTP/3, it is refused).
 	MaxConns int
-	// MaxConnsPerClient is how many a client's address may have open of these, 64 bits of an address of version 6 being one; an eighth of
-	// MaxConns, at least 16. Its own longest idle one gives way to a further one; when none is idle, that is closed, after an answer 429 unless there is TLS. Loopback, Unix
-	// sockets and trusted fronts have no such limit.
+	// MaxConnsPerClient is how many a client's address may have open of these, 64 bits of an
+	// address of version 6 being one; an eighth of MaxConns, at least 16. Its own longest idle one
+	// gives way to a further one; when none is idle, that is closed, after an answer 429 unless
+	// there is TLS. Loopback, Unix sockets and trusted fronts have no such limit.
 	MaxConnsPerClient int
-	// Trusted are the fronts, such as load balancers, that tell by X-Forwarded-For and X-Forwarded-Proto where a request came from:
-	// addresses or prefixes, such as "10.0.0.0/8". The request then is its client's for all that handle it. Nil: there is none.
+	// Trusted are the fronts, such as load balancers, that tell by X-Forwarded-For and
+	// X-Forwarded-Proto where a request came from: addresses or prefixes, such as "10.0.0.0/8". The
+	// request then is its client's for all that handle it. Nil: there is none.
 	Trusted []string
 
 	HeadBytes int // of a request's head; 64 KiB, negative: the default
 	Fields    int // in a request's head; 100, negative: the default
 
 	// ErrorLog gets a line, without a line end, for faults that no request can be told: a failed
-	// handshake, a handler's panic, a certificate that cannot be loaded. Of one kind it gets the first,
-	// and then one a minute with the number of those left out. It is called by one goroutine at a time,
-	// and serving does not wait for it; a stop waits a second at most. Nil: they are dropped.
+	// handshake, a handler's panic, a certificate that cannot be loaded. Of one kind it gets the
+	// first, and then one a minute with the number of those left out. It is called by one goroutine
+	// at a time, and serving does not wait for it; a stop waits a second at most. Nil: they are
+	// dropped.
 	ErrorLog func(line string)
 }
 

@@ -12,8 +12,9 @@ import (
 // overTLS stands for the connection between a client and the front before this server.
 var overTLS = new(tls.ConnectionState)
 
-// behindFront is a request as its client has sent it, when a trusted front has passed it on: from the client's address, whose port is not
-// known, and over TLS or not as X-Forwarded-Proto says. Requests of others are left alone.
+// behindFront is a request as its client has sent it, when a trusted front has passed it on: from
+// the client's address, whose port is not known, and over TLS or not as X-Forwarded-Proto says.
+// Requests of others are left alone.
 func (s *Server) behindFront(r *http.Request) *http.Request {
 	peer, ok := client.Parse(r.RemoteAddr)
 	if !ok || !s.fronts.Has(peer) {

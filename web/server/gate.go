@@ -10,14 +10,15 @@ import (
 	"weir/web/internal/conn"
 )
 
-// gate accepts connections, at most so many at a time, and puts them under watch. A new one takes the place of the longest idle. When
-// none is idle, those beyond wait in the kernel's queue; those that are too many of one client are closed.
+// gate accepts connections, at most so many at a time, and puts them under watch. A new one takes
+// the place of the longest idle. When none is idle, those beyond wait in the kernel's queue; those
+// that are too many of one client are closed.
 type gate struct {
 	net.Listener
 	watch   *conn.Watch
 	places  *conn.Places
-	crowded func(net.Addr) // is told whose connection was closed
-	plain   bool           // connections speak HTTP at once: who is turned away can be told why
+	crowded func(net.Addr) // gets the address whose connection was closed
+	plain   bool           // connections speak HTTP at once: a refusal can be answered
 
 	closing sync.Once
 	closed  chan struct{} // no values, closed by Close
@@ -64,7 +65,8 @@ func (g *gate) accept() (*conn.Line, error) {
 const tooMany = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 76\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" +
 	"429 Too Many Requests: your address has as many connections open as it may.\n"
 
-// turnAway tells a client why its connection is closed. A new connection has room for that, so it does not wait.
+// turnAway tells a client why its connection is closed. A new connection has room for that, so it
+// does not wait.
 func turnAway(c net.Conn) {
 	_ = c.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
 	_, _ = io.WriteString(c, tooMany)

@@ -18,7 +18,8 @@ import (
 	"weir/internal/certificate/certtest"
 )
 
-// claimed is a listener whose connections seem to come from the addresses that the test gives, in turn.
+// claimed is a listener whose connections seem to come from the addresses that the test gives, in
+// turn.
 type claimed struct {
 	net.Listener
 	mu    sync.Mutex
@@ -80,7 +81,8 @@ func gone(t *testing.T, c net.Conn) {
 	}
 }
 
-// rests waits until nothing is asked on any connection: a client has its answer a little before the server waits again.
+// rests waits until nothing is asked on any connection: a client has its answer a little before the
+// server waits again.
 func rests(t *testing.T, s *running) {
 	t.Helper()
 	wait(t, "all connections are idle", func() bool { return s.gate.places.Idle() == s.gate.places.Open() })

@@ -15,14 +15,15 @@
 //	  compress {}
 //	}
 //
-// The routes of a pipeline are one branch of it, with the patterns of net/http's ServeMux, matched on the
-// canonical path and host; what fits none goes on behind them. [Kinds] lists the components.
+// The routes of a pipeline are one branch of it, with the patterns of net/http's ServeMux, matched
+// on the canonical path and host; what fits none goes on behind them. [Kinds] lists the components.
 // A block's label is its name in drawings.
 //
 // [Load] reads and checks a file. [Live] serves one, and changes to what the file says when it changes.
 //
-// A component that holds something (counts of a limit, a cache, what is known of upstreams) goes on with it when the file is read again, as long as its block
-// says the same in the same place: see ADR 0013.
+// A component that holds something (counts of a limit, a cache, what is known of upstreams) goes on
+// with it when the file is read again, as long as its block says the same in the same place: see
+// ADR 0013.
 //
 // # Limitations
 //

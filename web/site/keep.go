@@ -17,8 +17,9 @@ import (
 	"weir/web/components/proxy"
 )
 
-// keeper keeps what components hold (counts, caches, connections, what is known of upstreams) from one reading of a site file to the
-// next. It belongs to the component's identity: where its block stands, and what it says. Methods may be called from any goroutine.
+// keeper keeps what components hold (counts, caches, connections, what is known of upstreams) from
+// one reading of a site file to the next. It belongs to the component's identity: where its block
+// stands, and what it says. Methods may be called from any goroutine.
 type keeper struct {
 	mu sync.Mutex
 	of map[string]*kept
@@ -32,7 +33,8 @@ type kept struct {
 
 func newKeeper() *keeper { return &keeper{of: map[string]*kept{}} }
 
-// take gives what is kept under an identity, and makes it if nothing is. Each take that succeeds is followed by a release.
+// take gives what is kept under an identity, and makes it if nothing is. Each take that succeeds is
+// followed by a release.
 func (k *keeper) take(identity string, make func() (any, error)) (any, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -89,8 +91,8 @@ type closeFunc func() error
 // Close implements [io.Closer].
 func (f closeFunc) Close() error { return f() }
 
-// keep gives what a component of this identity holds, made when there is nothing yet. Of several blocks with the same identity each has
-// its own.
+// keep gives what a component of this identity holds, made when there is nothing yet. Of several
+// blocks with the same identity each has its own.
 func (b *block) keep(identity string, make func() (any, error)) (any, error) {
 	b.alike[identity]++
 	return b.share(fmt.Sprintf("%s, number %d", identity, b.alike[identity]), make)

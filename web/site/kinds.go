@@ -46,8 +46,9 @@ func inSite[C any, P web.Component](about string, make func(*block, C) (P, error
 	}}
 }
 
-// lasting is of for a component that holds something which must survive when the site is read again: as long as its block says the same in the
-// same place, it is the same component. Where its config names a folder, dir gives it; nil: it names none.
+// lasting is of for a component that holds something which must survive when the site is read
+// again: as long as its block says the same in the same place, it is the same component. Where its
+// config names a folder, dir gives it; nil: it names none.
 func lasting[C any, P web.Component](about string, make func(*block, C) (P, error), dir func(C) string) Kind {
 	return Kind{About: about, build: func(b *block) web.Component {
 		var config C

@@ -65,7 +65,7 @@ func Load(file string, counts *metrics.Metrics) (*Site, error) {
 type surroundings struct {
 	counts  *metrics.Metrics
 	keeper  *keeper                 // what earlier readings of the file have left
-	tell    func(kind, line string) // is told what goes wrong while the site runs, by several goroutines at once
+	tell    func(kind, line string) // reports what goes wrong while the site runs; called by several goroutines at once
 	looking bool                    // nothing outside is to be made: see Check
 }
 

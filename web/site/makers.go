@@ -16,7 +16,8 @@ import (
 	"weir/web/components/proxy"
 )
 
-// limitRate makes the component limit_rate, which may tell clients apart by a field only where not every client can invent it.
+// limitRate makes the component limit_rate, which may tell clients apart by a field only where not
+// every client can invent it.
 func limitRate(b *block, c basic.LimitRateConfig) (web.Component, error) {
 	if c.Header != "" && len(b.server.Trusted) == 0 {
 		return nil, fmt.Errorf("limit_rate: header is %q, which every client can make up, and so escape the limit: name the fronts that set it in the "+
@@ -62,7 +63,8 @@ func cached(b *block) web.Component {
 	return b.finish(store.(*cache.Cache).Around(inner))
 }
 
-// passwords makes the component authenticate. What is known of clients belongs to the file of users.
+// passwords makes the component authenticate. What is known of clients belongs to the file of
+// users.
 func passwords(b *block, c auth.BasicConfig, allowed web.Component, refused ...web.Component) (web.Component, error) {
 	memory, err := b.share(fmt.Sprintf("users %q, %d attempts", c.Users, c.Attempts), func() (any, error) { return auth.NewMemory(c.Attempts), nil })
 	if err != nil {
@@ -81,7 +83,8 @@ func tokens(b *block, c auth.BearerConfig, allowed web.Component, refused ...web
 	return auth.Bearer(c, allowed, refused...)
 }
 
-// crowded has the operator told of clients that are refused because of their share of a component.
+// crowded reports to the operator the clients that are refused because of their share of a
+// component.
 func (b *block) crowded(of string) func(line string) {
 	tell := b.tell
 	return func(line string) { tell("crowded "+of, of+": "+line) }

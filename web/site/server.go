@@ -24,11 +24,13 @@ type Server struct {
 	MaxConnections    int    `hcl:"max_connections,optional"`
 	MaxHeaderBytes    int    `hcl:"max_header_bytes,optional"`
 
-	// AdminUsers is a file of those who may see the admin page, as for authenticate; needed for an address that is not loopback.
+	// AdminUsers is a file of those who may see the admin page, as for authenticate; needed for an
+	// address that is not loopback.
 	AdminUsers string `hcl:"admin_users,optional"`
 	// Of these, so many for one client's address; 0: an eighth.
 	MaxConnectionsPerClient int `hcl:"max_connections_per_client,optional"`
-	// Trusted are the fronts, such as load balancers, that say in X-Forwarded-For and X-Forwarded-Proto where requests came from.
+	// Trusted are the fronts, such as load balancers, that say in X-Forwarded-For and
+	// X-Forwarded-Proto where requests came from.
 	Trusted []string `hcl:"trusted,optional"`
 
 	TLS *TLS `hcl:"tls,block"`
@@ -89,7 +91,8 @@ func (s Server) validate() error {
 	return s.TLS.validate()
 }
 
-// loopback reports whether an address is one of this machine alone, or a name that may be: that shows when it is listened on.
+// loopback reports whether an address is one of this machine alone, or a name that may be: that
+// shows when it is listened on.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host != "" && (ip == nil || ip.IsLoopback())

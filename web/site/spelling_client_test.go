@@ -15,13 +15,14 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// spelled is a request as its bytes are written: nothing of it is checked or changed on the way out.
+// spelled is a request as its bytes are written: nothing of it is checked or changed on the way
+// out.
 type spelled struct {
 	method, host, target, credentials string
 }
 
-// answered is what came back. A connection that was closed, or a stream that was reset, in place of an
-// answer has the status 0.
+// answered is what came back. A connection that was closed, or a stream that was reset, in place of
+// an answer has the status 0.
 type answered struct {
 	status int
 	body   string
@@ -29,7 +30,8 @@ type answered struct {
 
 const clientPatience = time.Minute
 
-// overHTTP1 sends requests one after the other on a connection, and makes another one when it was closed.
+// overHTTP1 sends requests one after the other on a connection, and makes another one when it was
+// closed.
 type overHTTP1 struct {
 	addr string
 	conn net.Conn
@@ -72,8 +74,8 @@ func (c *overHTTP1) ask(r spelled) (a answered, err error) {
 	return answered{resp.StatusCode, string(body)}, err
 }
 
-// overHTTP2 sends requests one after the other on a connection of HTTP/2, with pseudo-header fields that no
-// library would send.
+// overHTTP2 sends requests one after the other on a connection of HTTP/2, with pseudo-header fields
+// that no library would send.
 type overHTTP2 struct {
 	addr   string
 	conn   net.Conn

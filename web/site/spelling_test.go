@@ -15,9 +15,9 @@ import (
 	"weir/internal/testsize"
 )
 
-// TestNoSpellingOfAProtectedNameIsServedWithoutCredentials composes random sites that protect a folder or a
-// host, and asks for what is protected in spellings that are, or nearly are, the same to some program.
-// WEIR_WEB_SPELLINGS says how many.
+// TestNoSpellingOfAProtectedNameIsServedWithoutCredentials composes random sites that protect a
+// folder or a host, and asks for what is protected in spellings that are, or nearly are, the same
+// to some program. WEIR_WEB_SPELLINGS says how many.
 func TestNoSpellingOfAProtectedNameIsServedWithoutCredentials(t *testing.T) {
 	const sites = 100 // that rapid draws unless its flag says otherwise
 	each := max(1, testsize.Of(t, "WEIR_WEB_SPELLINGS", 2000)/sites)
@@ -107,8 +107,8 @@ func (s *protectedSite) compose(r *rapid.T, w *world) string {
 	return text
 }
 
-// routes protects a folder, and leaves the rest open. The name of the folder without the slash has a route of its
-// own, or is redirected.
+// routes protects a folder, and leaves the rest open. The name of the folder without the slash has
+// a route of its own, or is redirected.
 func (s *protectedSite) routes(r *rapid.T, pattern, guard, source string) string {
 	text := fmt.Sprintf("route \"/\" {\n%s}\nroute %q {\n%s}\n", source, pattern+"/", guard)
 	if s.folder != "" && rapid.Bool().Draw(r, "two routes") {
@@ -165,7 +165,8 @@ func (s *protectedSite) plainHost() string {
 	return s.host
 }
 
-// control asks for what is protected as everybody does: with credentials it is there, without it is not.
+// control asks for what is protected in its usual spelling: with credentials it is there, without
+// it is not.
 func (s *protectedSite) control(r *rapid.T, w *world) {
 	ask := spelled{method: "GET", host: s.plainHost(), target: encode(s.folder + "/plans.txt"), credentials: "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:sesame"))}
 	for _, c := range []asker{&w.h1, &w.h2} {

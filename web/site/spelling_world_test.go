@@ -23,11 +23,11 @@ import (
 	"weir/web/server"
 )
 
-// secret is what nobody gets without credentials.
+// secret is what no request gets without credentials.
 const secret = "TOP-SECRET"
 
-// guarded is what a site protects: all below a folder, or all of a host, or that folder of that host. An
-// empty part is any.
+// guarded is what a site protects: all below a folder, or all of a host, or that folder of that
+// host. An empty part is any.
 type guarded struct{ folder, host string }
 
 // world is what is behind the sites of the test, and what they are served by.
@@ -113,8 +113,8 @@ func (w *world) run(text string, way flow.Way, f func()) error {
 	return nil
 }
 
-// program is a CGI program that has a secret under FOLDER, or for HOST, by either of the names that it is
-// given.
+// program is a CGI program that has a secret under FOLDER, or for HOST, by either of the names that
+// it is given.
 const program = `#!/bin/sh
 printf 'Content-Type: text/plain\r\n\r\n'
 host=${HTTP_HOST%%:*}
@@ -127,8 +127,8 @@ done
 echo public
 `
 
-// application is an upstream that has a secret in what is guarded, in whichever way the request can be read:
-// it is the most careless of all upstreams.
+// application is an upstream that has a secret in what is guarded, in whichever way the request can
+// be read: it is the most careless of all upstreams.
 func (w *world) application(rw http.ResponseWriter, r *http.Request) {
 	g := w.guarded.Load()
 	if g.host != "" && !strings.EqualFold(strings.TrimSuffix(canonical.Name(r.Host), "."), g.host) {
@@ -148,8 +148,9 @@ func (w *world) application(rw http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(rw, "public")
 }
 
-// readings are the paths that programs may take an escaped path for: decoded or not, with an encoded slash
-// as a slash or as data, with dot segments resolved or not, and with parameters of segments or without.
+// readings are the paths that programs may take an escaped path for: decoded or not, with an
+// encoded slash as a slash or as data, with dot segments resolved or not, and with parameters of
+// segments or without.
 func readings(escaped string) (all []string) {
 	data := strings.NewReplacer("%2f", "\x01", "%2F", "\x01").Replace(escaped)
 	for _, path := range []string{escaped, data} {

@@ -10,19 +10,20 @@ import (
 	"weir/web/components/metrics"
 )
 
-// repeatAfter is how often trouble of one kind is told of.
+// repeatAfter is the interval in which trouble of one kind is reported once.
 const repeatAfter = 10 * time.Second
 
-// failed tells of an exchange that the server could not answer as it should.
+// failed reports an exchange that the server could not answer as it should.
 func (l *Live) failed(f web.Failure) {
 	why := f.Err.Error()
 	l.in.tell(fmt.Sprint(f.Status, why[:min(len(why), 40)]), fmt.Sprintf("%s %s%s is answered by %d: %s", f.Method, f.Host, f.Target, f.Status, why))
 }
 
-// longest is how much of a line about trouble is told, in bytes.
+// longest is the size of the longest line about trouble, in bytes.
 const longest = 1000
 
-// printable is a line without what would disturb a terminal, since clients and programs have a say in it.
+// printable is a line without what would disturb a terminal, since clients and programs have a say
+// in it.
 func printable(line string) string {
 	if len(line) > longest {
 		line = line[:longest] + "..."
@@ -35,7 +36,8 @@ func printable(line string) string {
 	}, line)
 }
 
-// Upstreams says how the upstreams of each proxy of the site fare. Of several proxies with one name, the further ones are numbered.
+// Upstreams says how the upstreams of each proxy of the site fare. Of several proxies with one
+// name, the further ones are numbered.
 func (l *Live) Upstreams() []metrics.Upstream {
 	g := l.enter()
 	defer g.leave()

@@ -171,7 +171,8 @@ func TestAnOperatorsScreenThatTakesNothingHoldsNoRequestUp(t *testing.T) {
 	}
 }
 
-// Behind a load balancer that trusted does not name, all users have one share: the operator must see why they are refused.
+// Behind a load balancer that trusted does not name, all users have one share: the operator must
+// see why they are refused.
 func TestAClientThatHasItsShareReachesTheOperator(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "app"), []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755); err != nil {

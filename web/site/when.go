@@ -111,8 +111,8 @@ func pathTest(pattern string) (func(*web.Conn) bool, error) {
 	return withOrWithoutParams(pattern, func(name string) bool { return canonical.IsBelow(folder, name) }), nil
 }
 
-// withOrWithoutParams holds when a path matches. One that would match, or not, only without the parameters of its segments is
-// refused, unless the pattern itself has some.
+// withOrWithoutParams holds when a path matches. One that would match, or not, only without the
+// parameters of its segments is refused, unless the pattern itself has some.
 func withOrWithoutParams(pattern string, matches func(path string) bool) func(*web.Conn) bool {
 	if strings.Contains(pattern, ";") {
 		return func(conn *web.Conn) bool { return matches(conn.Path()) }

@@ -42,7 +42,8 @@ type Config struct {
 	Flush string `hcl:"flush,optional"`
 	// Writer is written to in place of a file, whole lines at a time, by one goroutine at a time.
 	Writer io.Writer
-	// Failed is told of lines that could not be written, or found no room, and must not call the log's methods; nil: nobody is.
+	// Failed gets an error for lines that could not be written, or found no room. It must not call
+	// the log's methods. Nil: such errors are dropped.
 	Failed func(error)
 }
 

@@ -35,7 +35,7 @@ type Log struct {
 	mu      sync.Mutex // guards what follows
 	waiting []byte
 	lines   uint64 // that wait
-	missed  uint64 // that found no room, and nobody was told of yet
+	missed  uint64 // that found no room and have not been reported
 	closed  bool
 }
 

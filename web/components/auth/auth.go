@@ -16,9 +16,10 @@
 //
 // # Guessing
 //
-// Checking a password is dear on purpose. So that nobody keeps others out by guessing, an address may send some wrong passwords a minute,
-// and then is answered by 429; those that wait for a check take turns by address; and a pair that was right before is
-// let in without a check, from wherever it comes. Behind a proxy all clients have its address, unless it is a trusted front of the server.
+// Checking a password is dear on purpose. So that guesses keep no other client out, an address may
+// send some wrong passwords a minute, and then is answered by 429; those that wait for a check take
+// turns by address; and a pair that was right before is let in without a check, from wherever it
+// comes. Behind a proxy all clients have its address, unless it is a trusted front of the server.
 //
 // Nothing of a password, a token or a key is ever part of an error.
 //

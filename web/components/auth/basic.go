@@ -23,13 +23,15 @@ type BasicConfig struct {
 	Realm string `hcl:"realm,optional"`
 	// Width is how many passwords are checked at once, each of which keeps a CPU busy for 50 ms and more. 0: half the CPUs, at least one.
 	Width int `hcl:"width,optional"`
-	// Queue is how many exchanges wait for that, clients taking turns; more are answered by 503. Pairs that were right before do not
-	// wait. 0: 64 times Width.
+	// Queue is how many exchanges wait for that, clients taking turns; more are answered by 503.
+	// Pairs that were right before do not wait. 0: 64 times Width.
 	Queue int `hcl:"queue,optional"`
-	// Attempts is how many wrong passwords a client's address may send at once, and then in a minute; more is answered by 429. 64 bits of an
-	// address of version 6 count as one. Pairs that were right before are let in all the same. 0: 20.
+	// Attempts is how many wrong passwords a client's address may send at once, and then in a
+	// minute; more is answered by 429. 64 bits of an address of version 6 count as one. Pairs that
+	// were right before are let in all the same. 0: 20.
 	Attempts int `hcl:"attempts,optional"`
-	// Memory is what is remembered of clients, which another component may have left. Nil: nothing yet.
+	// Memory is what is remembered of clients, which another component may have left. Nil: nothing
+	// yet.
 	Memory *Memory
 	// Broken is told when the file has changed to one that can't be read, by the goroutine of an exchange; nil: nobody is.
 	Broken func(error)
@@ -90,8 +92,8 @@ type pair struct {
 	right          bool
 }
 
-// unverified reports whether the exchange has a pair that bcrypt is to be asked about. It leaves the pair under b for
-// the stages that follow. A client that has guessed too often is answered by 429.
+// unverified reports whether the exchange has a pair that bcrypt must check. It leaves the pair
+// under b for the stages that follow. A client that has guessed too often is answered by 429.
 func (b *basic) unverified(c *web.Conn) bool {
 	if lost(c) {
 		return false

@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// usualAttempts is how many wrong passwords an address may send at once, and in a minute, if nothing else is said.
+	// usualAttempts is how many wrong passwords an address may send at once, and in a minute, if
+	// nothing else is said.
 	usualAttempts = 20
-	// maxAddresses is how many addresses that sent wrong passwords are told apart.
+	// maxAddresses is how many addresses that sent wrong passwords are counted.
 	maxAddresses = 1 << 16
 )
 
-// Memory is what [Basic] remembers of clients: which pairs of name and password were right, as digests, and which addresses have sent wrong
-// ones. Several components, also one after the other, may share one.
+// Memory is what [Basic] remembers of clients: which pairs of name and password were right, as
+// digests, and which addresses have sent wrong ones. Several components, also one after the other,
+// may share one.
 type Memory struct {
 	*verified
 	guesses *bucket.Buckets
@@ -29,7 +31,8 @@ func NewMemory(attempts int) *Memory {
 	return &Memory{verified: newVerified(), guesses: bucket.New(time.Minute/time.Duration(burst), burst, maxAddresses), start: time.Now()}
 }
 
-// attempt counts a password that may be wrong. It returns after how many seconds one may be tried, 0: now.
+// attempt counts a password that may be wrong. It returns after how many seconds one may be tried,
+// 0: now.
 func (m *Memory) attempt(address string) (wait int) {
 	s := m.guesses.Take(bucket.Client{Addr: client.Network(address)}, time.Since(m.start))
 	if s.OK {

@@ -9,7 +9,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// What a component inside the cache has let one client see is not shown to others, whatever the answer says of itself.
+// What a component inside the cache has let one client see is not shown to others, whatever the
+// answer says of itself.
 func TestAnAnswerThatAClientWasLetInForIsNotKept(t *testing.T) {
 	open := web.Source(func(c *web.Conn) web.Body {
 		c.SetHeader("Cache-Control", "public, max-age=100")

@@ -49,7 +49,8 @@ func New(cfg Config) (*Cache, error) {
 	return &Cache{k}, err
 }
 
-// Around is inner with the cache around it. What was kept of another inner is an answer of this one too: so it must be one that answers alike.
+// Around is inner with the cache around it. What was kept of another inner is an answer of this one
+// too: so it must be one that answers alike.
 func (c *Cache) Around(inner web.Component) web.Component { return c.cache.around(inner) }
 
 // Around is inner with an empty cache around it.

@@ -15,8 +15,9 @@
 // Bytes, and streams of limited size once they have been written to their end. Of what the part's own filters change it keeps what comes out of them: a cache around
 // compression keeps compressed bodies, one for each value of Accept-Encoding.
 //
-// What a component inside the part has let a client see ([web.User], [web.Personal]: a login, a condition on the client's address) is never kept,
-// even if it is public by its Cache-Control. A condition on a field of the request adds that field to Vary. Put a login before the cache if all
+// What a component inside the part has let a client see ([web.User], [web.Personal]: a login, a
+// condition on the client's address) is never kept, even if it is public by its Cache-Control. A
+// condition on a field of the request adds that field to Vary. Put a login before the cache if all
 // who have one may see the same.
 //
 // # Limitations

@@ -29,8 +29,8 @@ func (k *cache) keep(c *web.Conn) {
 	}
 }
 
-// decided reports whether a component inside the part has let this client in, or not, by what is no part of the key: whatever the
-// response says of itself, the next client has to be decided on.
+// decided reports whether a component inside the part has let this client in, or not, by what is no
+// part of the key: whatever the response says of itself, the next client has to be decided on.
 func (a *asked) decided(c *web.Conn) bool {
 	return c.Text(web.User) != a.user || c.Text(web.Personal) != a.personal
 }

@@ -10,9 +10,9 @@ import (
 	"weir/web"
 )
 
-// key is what a request asks for, in canonical form, so that all spellings of a name are one key. Both what the client asked for and
-// what earlier components made of it are part of it, since both can decide what is answered, and so is the raw path where an
-// upstream may be given it.
+// key is what a request asks for, in canonical form, so that all spellings of a name are one key.
+// Both what the client asked for and what earlier components made of it are part of it, since both
+// can decide what is answered, and so is the raw path where an upstream may be given it.
 type key struct {
 	secure                      bool
 	host, uri, raw, path, query string

@@ -22,7 +22,7 @@ type run struct {
 	name   string // in errors
 	said   *tail
 	exit   func() error // how it ended, if not well, as far as is known
-	headed func()       // called when the head has come, unless events follow; nil: nothing is to be done
+	headed func()       // called when the head has come, unless events follow; nil: there is nothing to do
 	settle func()       // waits a little for the end of a program whose body is whole; nil: there is nothing to wait for
 }
 

@@ -41,8 +41,9 @@ type Config struct {
 	// Timeout is how long a program may run in all. Empty: "60s".
 	Timeout string `hcl:"timeout,optional"`
 
-	// IdleTimeout is for how long nothing of the body may come behind the head, while it is waited for:
-	// then the program is killed. It does not hold for event streams. Empty: "60s"; "0s": for ever.
+	// IdleTimeout is for how long nothing of the body may come behind the head, while it is waited
+	// for: then the program is killed. It does not hold for event streams. Empty: "60s"; "0s": for
+	// ever.
 	IdleTimeout string `hcl:"idle_timeout,optional"`
 
 	// MaxHead is the size of the largest head that a program may write. Empty: "32KB".
@@ -58,17 +59,17 @@ type Config struct {
 	// Queue is how many exchanges may wait for that. 0: four times Width.
 	Queue int `hcl:"queue,optional"`
 
-	// MaxRunning is how many programs may run at once, those included whose bodies are on their way to slow
-	// clients, and half of them for one client's address, but for loopback; beyond, the answer is 503. Behind
-	// a load balancer, name its address in the server's trusted: otherwise all users are that one client. 0:
-	// four times Width.
+	// MaxRunning is how many programs may run at once, those included whose bodies are on their way
+	// to slow clients, and half of them for one client's address, but for loopback; beyond, the
+	// answer is 503. Behind a load balancer, name its address in the server's trusted: otherwise
+	// all users are that one client. 0: four times Width.
 	MaxRunning int `hcl:"max_running,optional"`
 
 	// Stderr gets what programs write to their standard error, a piece at a time, one after the other. Nil: only the end of it is kept, for errors.
 	Stderr io.Writer
 
-	// Crowded gets a line for the operator when a client is refused because it has its half of MaxRunning. It
-	// is called by goroutines of exchanges. Nil: there is no such line.
+	// Crowded gets a line for the operator when a client is refused because it has its half of
+	// MaxRunning. It is called by goroutines of exchanges. Nil: there is no such line.
 	Crowded func(line string)
 }
 

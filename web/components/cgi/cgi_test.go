@@ -26,7 +26,8 @@ func bin(cfg Config) func() (web.Component, error) {
 	return func() (web.Component, error) { return New(cfg) }
 }
 
-// TestAClientCannotSayWhereItComesFromOrWhatItAsksFor: programs read these fields without asking who wrote them.
+// TestAClientCannotSayWhereItComesFromOrWhatItAsksFor: programs read these fields without asking
+// who wrote them.
 func TestAClientCannotSayWhereItComesFromOrWhatItAsksFor(t *testing.T) {
 	at := place{name: "/p", info: "/x"}
 	fields := []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwarded-Host", "X-Original-Url", "X-Rewrite-Url", "Client-Ip", "Mine"}

@@ -13,7 +13,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// A program that stops writing behind its head is killed with its children, long before its time is up; events may be silent.
+// A program that stops writing behind its head is killed with its children, long before its time is
+// up; events may be silent.
 func TestABodyThatStopsComing(t *testing.T) {
 	for kind, stops := range map[string]bool{"text/plain": true, "text/event-stream; charset=utf-8": false} {
 		dir := t.TempDir()

@@ -66,7 +66,8 @@ func (p *process) kill() {
 	}
 }
 
-// limitSilence limits from now on how long nothing may come while it is waited for. It is called before Read is called again.
+// limitSilence limits from now on how long nothing may come while it is waited for. It is called
+// before Read is called again.
 func (p *process) limitSilence(idle time.Duration) {
 	p.idle = idle
 	p.silence = time.AfterFunc(idle, func() {

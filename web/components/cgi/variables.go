@@ -105,8 +105,8 @@ var hidden = map[string]bool{
 	"Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
 }
 
-// fields are the request's as variables (section 4.1.18). Those by which a front says where it came from count when a
-// trusted one has passed it on.
+// fields are the request's as variables (section 4.1.18). Those by which a front says where it came
+// from count when a trusted one has passed it on.
 func fields(h http.Header, fronted bool) []fcgi.Param {
 	var vars []fcgi.Param
 	for name, values := range h {

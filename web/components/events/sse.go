@@ -21,13 +21,13 @@ type SSEConfig struct {
 	// Retry is how long a client waits before it comes again, told at the beginning. Empty: as the client likes.
 	Retry string `hcl:"retry,optional"`
 
-	// MaxOpen is how many may be connected at once, half of them from one address, but for loopback; to others
-	// the answer is 503. Behind a load balancer, name its address in the server's trusted: otherwise all users
-	// have one address. 0: any number.
+	// MaxOpen is how many may be connected at once, half of them from one address, but for
+	// loopback; to others the answer is 503. Behind a load balancer, name its address in the
+	// server's trusted: otherwise all users have one address. 0: any number.
 	MaxOpen int `hcl:"max_open,optional"`
 
-	// Crowded gets a line for the operator when a client is refused because it has its half. It is called by
-	// goroutines of exchanges. Nil: there is no such line.
+	// Crowded gets a line for the operator when a client is refused because it has its half. It is
+	// called by goroutines of exchanges. Nil: there is no such line.
 	Crowded func(line string)
 }
 

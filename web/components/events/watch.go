@@ -23,13 +23,13 @@ type WatchConfig struct {
 	// Interval is the time between two looks. Empty: "1s".
 	Interval string `hcl:"interval,optional"`
 
-	// MaxOpen is how many clients may watch at once, half of them from one address, but for loopback; to others
-	// the answer is 503. Behind a load balancer, name its address in the server's trusted: otherwise all users
-	// have one address. 0: sixteen.
+	// MaxOpen is how many clients may watch at once, half of them from one address, but for
+	// loopback; to others the answer is 503. Behind a load balancer, name its address in the
+	// server's trusted: otherwise all users have one address. 0: sixteen.
 	MaxOpen int `hcl:"max_open,optional"`
 
-	// Crowded gets a line for the operator when a client is refused because it has its half. It is called by
-	// goroutines of exchanges. Nil: there is no such line.
+	// Crowded gets a line for the operator when a client is refused because it has its half. It is
+	// called by goroutines of exchanges. Nil: there is no such line.
 	Crowded func(line string)
 }
 

@@ -32,8 +32,9 @@
 //
 // # Limitations
 //
-// A folder can be protected by its path, a single file cannot, as it has other names: an index file that of its folder, a precompressed sibling its own. A
-// file system that ignores case has more. Serve what is private from a folder of its own.
+// A folder can be protected by its path, a single file cannot, as it has other names: an index file
+// that of its folder, a precompressed sibling its own. A file system that ignores case has more.
+// Serve what is private from a folder of its own.
 //
 // What is written through a shared mapping is seen when the kernel dates it, which may take half a minute. What the kernel has queued of a large file but not yet put on the
 // wire is the file's own pages: one that is overwritten in place during its last moments can still give a mix. A

@@ -57,9 +57,11 @@ func (f *files) directory(c *web.Conn, clean string) web.Body {
 	return f.failed(c, err)
 }
 
-// slash answers for a directory that was asked for without the slash at its end: relative references in its page would lead
-// elsewhere, so the client is sent to the same name with one. The reference to there is relative too, so that it holds whatever stands before this
-// server, and can't be taken for one to another host. Where the path that was asked for has a slash, an earlier component took it off.
+// slash answers for a directory that was asked for without the slash at its end: relative
+// references in its page would lead elsewhere, so the client is sent to the same name with one. The
+// reference to there is relative too, so that it holds whatever stands before this server, and
+// can't be taken for one to another host. Where the path that was asked for has a slash, an earlier
+// component took it off.
 func (f *files) slash(c *web.Conn, clean string) web.Body {
 	target, query, asked := strings.Cut(c.RequestURI(), "?")
 	if strings.HasSuffix(target, "/") {

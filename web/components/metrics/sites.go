@@ -58,7 +58,7 @@ func ofUpstream(name, help string) *prometheus.Desc {
 	return describe("upstream_"+name, help, "proxy", "upstream")
 }
 
-// upstreamMetrics say what is told of each upstream.
+// upstreamMetrics are the metrics of each upstream.
 var upstreamMetrics = []struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -139,7 +139,8 @@ func (s *sites) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// collectUpstreams tells of a site's upstreams. Of two under one name in a proxy, the first counts.
+// collectUpstreams collects the metrics of a site's upstreams. Of two under one name in a proxy,
+// the first counts.
 func (s Site) collectUpstreams(to chan<- prometheus.Metric) {
 	told := map[[2]string]bool{}
 	for _, u := range s.Upstreams {

@@ -27,14 +27,16 @@ type Config struct {
 	// Host is the host that upstreams are asked for. Empty: the one that the client asked for. "upstream": the upstream's own.
 	Host string `hcl:"host,optional"`
 
-	// RawPath gives upstreams the path as the client escaped it, for those that tell an encoded slash from a slash (npm's /@a%2fb, signed
-	// addresses). In the whole site %2F then counts as a slash when routes and conditions are matched. A path with empty or dot
-	// segments is answered by 400, since upstreams may resolve them in another way.
+	// RawPath gives upstreams the path as the client escaped it, for those that tell an encoded
+	// slash from a slash (npm's /@a%2fb, signed addresses). In the whole site %2F then counts as a
+	// slash when routes and conditions are matched. A path with empty or dot segments is answered
+	// by 400, since upstreams may resolve them in another way.
 	RawPath bool `hcl:"raw_path,optional"`
 
-	// Trusted are further fronts before this server whose word on X-Forwarded-* and Forwarded is passed on, beside those that the server
-	// trusts: addresses or prefixes, such as "10.0.0.0/8". A site says it in its block server instead, where it holds for all
-	// components. Nil: there is none.
+	// Trusted are further fronts before this server whose word on X-Forwarded-* and Forwarded is
+	// passed on, beside those that the server trusts: addresses or prefixes, such as "10.0.0.0/8".
+	// A site says it in its block server instead, where it holds for all components. Nil: there is
+	// none.
 	Trusted []string `hcl:"trusted,optional"`
 
 	// UserField is a request field that tells upstreams who [web.User] is, such as "X-Remote-User"; the client's own is
@@ -47,10 +49,10 @@ type Config struct {
 	// HeadTimeout is how long an upstream may take to begin its response once it has the request. Empty: "60s"; "0s": for ever.
 	HeadTimeout string `hcl:"head_timeout,optional"`
 
-	// IdleTimeout is for how long an upstream may take nothing of a request's body while that is sent (then
-	// the answer is 504), and for how long nothing of a response's body may come while it is waited for
-	// (then the response breaks off). The latter does not hold for WebSockets and event streams.
-	// Empty: "60s"; "0s": for ever.
+	// IdleTimeout is for how long an upstream may take nothing of a request's body while that is
+	// sent (then the answer is 504), and for how long nothing of a response's body may come while
+	// it is waited for (then the response breaks off). The latter does not hold for WebSockets and
+	// event streams. Empty: "60s"; "0s": for ever.
 	IdleTimeout string `hcl:"idle_timeout,optional"`
 
 	// Retries is on how many further upstreams a request is tried. 0: two; negative: none.

@@ -23,16 +23,19 @@
 // it came; and by HTTP/1 a client's connection ends behind a request whose body was not kept, because an upstream may answer before all of it was looked
 // at.
 //
-// Upstreams are asked for the canonical path (unreserved characters decoded, empty and dot segments resolved). With RawPath they get it as the
-// client escaped it, and 400 answers what they might resolve in another way than the routes before. A request without a host is answered by
-// 400 unless Host is set: no other name is put in its place.
+// Upstreams are asked for the canonical path (unreserved characters decoded, empty and dot segments
+// resolved). With RawPath they get it as the client escaped it, and 400 answers what they might
+// resolve in another way than the routes before. A request without a host is answered by 400 unless
+// Host is set: no other name is put in its place.
 //
 // Of the fields of the response that earlier components have set, those that the upstream sets too are replaced; Vary and Set-Cookie are added to.
 //
-// Errors are short answers, and the reason is [web.Conn.Err]: 502 for an upstream that can't be reached or makes no sense, 504 for one that is too
-// slow, 503 when there is none to ask, 400 for a path or host that cannot be sent on, 400 and 413 for a request body that breaks off or is too large, 501 for CONNECT. An exchange whose client
-// has gone meanwhile has the status 499, which nobody receives. A response that breaks off cuts the client's connection.
-// [web.Upstream] names the upstream whose response it is.
+// Errors are short answers, and the reason is [web.Conn.Err]: 502 for an upstream that can't be
+// reached or makes no sense, 504 for one that is too slow, 503 when there is none to ask, 400 for a
+// path or host that cannot be sent on, 400 and 413 for a request body that breaks off or is too
+// large, 501 for CONNECT. An exchange whose client has gone meanwhile has the status 499, which
+// nobody receives. A response that breaks off cuts the client's connection. [web.Upstream] names
+// the upstream whose response it is.
 //
 // # Silence
 //
@@ -41,13 +44,13 @@
 // IdleTimeout is given up in the same way, unless it has begun to answer: it may read later then. A
 // piece of up to 32 KB must be taken in that time. How long the whole takes is free, and so is how
 // long the client takes: that is the server's to limit. WebSockets and text/event-stream are silent
-// when they have nothing to say, and have no such limit: they end with the client, with the upstream
-// (TCP's keep-alive finds one that is no longer there), or when the server stops. A long poll of
-// another type needs an IdleTimeout longer than its silence.
+// when they have nothing to say, and have no such limit: they end with the client, with the
+// upstream (TCP's keep-alive finds one that is no longer there), or when the server stops. A long
+// poll of another type needs an IdleTimeout longer than its silence.
 //
 // # Limitations
 //
-// Upstreams are asked by HTTP/1.1, and over TLS by HTTP/2 if they offer it. No cookie is set to keep
-// a client at an upstream: the hash takes one that is there. A field that the client names in
+// Upstreams are asked by HTTP/1.1, and over TLS by HTTP/2 if they offer it. No cookie is set to
+// keep a client at an upstream: the hash takes one that is there. A field that the client names in
 // Connection goes no further, even if an earlier component has set it.
 package proxy

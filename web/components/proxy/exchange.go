@@ -177,7 +177,8 @@ func (x *exchange) try(r *http.Request, u *upstream, replay func() io.ReadCloser
 	return resp, err
 }
 
-// send sends a request, whose body must be taken without a pause of IdleTimeout until the response has a head.
+// send sends a request, whose body must be taken without a pause of IdleTimeout until the response
+// has a head.
 func (x *exchange) send(r *http.Request, u *upstream) (*http.Response, error) {
 	if x.input == nil || x.p.idle == 0 { // there is no body, or no limit
 		return u.transport.RoundTrip(r)

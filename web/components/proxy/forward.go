@@ -8,8 +8,8 @@ import (
 	"weir/web/internal/client"
 )
 
-// front is the address of the trusted front that passed a request on, "" when none did: the server has seen it, or it is one of
-// the component's own.
+// front is the address of the trusted front that passed a request on, "" when none did: the server
+// has seen it, or it is one of the component's own.
 func (p *Proxy) front(r *http.Request) string {
 	if peer := client.Peer(r.Context()); peer != "" {
 		return peer
@@ -20,7 +20,8 @@ func (p *Proxy) front(r *http.Request) string {
 	return ""
 }
 
-// client is the address of the client: who has connected, or whom a front of the component's own names.
+// client is the address of the client: of the connection, or as a front of the component's own
+// names it.
 func (p *Proxy) client(remote string, forwardedFor []string) string {
 	if a, ok := client.Parse(remote); ok {
 		return p.trusted.Client(a, forwardedFor).String()

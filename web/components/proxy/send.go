@@ -22,9 +22,9 @@ func (e idleError) Error() string {
 func (e idleError) Timeout() bool   { return true }
 func (e idleError) Temporary() bool { return false }
 
-// sendLimit ends a try whose upstream takes nothing of the request's body for a while. It counts from
-// when a connection is there or a piece was read from the client, to when the transport asks for the
-// next piece. Its methods may be called from any goroutine.
+// sendLimit ends a try whose upstream takes nothing of the request's body for a while. It counts
+// from when a connection is there or a piece was read from the client, to when the transport asks
+// for the next piece. Its methods may be called from any goroutine.
 type sendLimit struct {
 	idle   time.Duration
 	cancel context.CancelCauseFunc // of the try

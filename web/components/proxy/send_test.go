@@ -99,7 +99,8 @@ func TestAnUpstreamThatNeverReadsTheBodyByHTTP2IsGivenUp(t *testing.T) {
 	})
 }
 
-// sends sends five pieces through a proxy to an upstream that pauses before it reads each, and gives what the upstream answers.
+// sends sends five pieces through a proxy to an upstream that pauses before it reads each, and
+// gives what the upstream answers.
 func sends(t *testing.T, limit, expect string, client, upstream time.Duration, early bool) error {
 	p, err := prepare(Config{Upstreams: []string{"http://up"}, IdleTimeout: limit, HeadTimeout: "0s", Retries: -1})
 	if err != nil {
@@ -158,7 +159,8 @@ func sends(t *testing.T, limit, expect string, client, upstream time.Duration, e
 	return err
 }
 
-// The limit is on how long an upstream takes nothing, not on how long a body takes, nor on how long the client takes.
+// The limit is on how long an upstream takes nothing, not on how long a body takes, nor on how long
+// the client takes.
 func TestOnlyAnUpstreamThatTakesNothingIsTooSlow(t *testing.T) {
 	for _, c := range []struct {
 		limit, expect    string
@@ -185,7 +187,8 @@ func TestOnlyAnUpstreamThatTakesNothingIsTooSlow(t *testing.T) {
 	}
 }
 
-// From the head of the response on, the limit of its body holds: an upstream may answer without haste to read.
+// From the head of the response on, the limit of its body holds: an upstream may answer without
+// haste to read.
 func TestAnUpstreamThatAnswersFirstMayReadLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if err := sends(t, "", "", 0, 10*time.Minute, true); err != nil {

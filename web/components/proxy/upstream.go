@@ -23,7 +23,8 @@ type UpstreamReading struct {
 	Last     string    // the latest failure of a request or check; "" when there was none
 }
 
-// State is "down" when the upstream fails its health checks, "aside" when it is put aside, and otherwise "up".
+// State is "down" when the upstream fails its health checks, "aside" when it is put aside, and
+// otherwise "up".
 func (u UpstreamReading) State() string {
 	switch {
 	case u.Down:

@@ -19,8 +19,9 @@ func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// IsHost reports whether a host, with or without a port, is canonical as it is and needs no parsing. The
-// empty one, which names none, is. DefaultPort is the port of the scheme, 0 for none. It does not allocate.
+// IsHost reports whether a host, with or without a port, is canonical as it is and needs no
+// parsing. The empty one, which names none, is. DefaultPort is the port of the scheme, 0 for none.
+// It does not allocate.
 func IsHost(host string, defaultPort int) bool {
 	dot := true // the byte before was a dot, or there was none
 	for i := range len(host) {
@@ -50,8 +51,8 @@ func isPort(port string, defaultPort int) bool {
 	return port != "" && port[0] != '0' && n <= 65535 && n != defaultPort
 }
 
-// ParseHost is the canonical form of a host with or without a port. DefaultPort is the port of the scheme,
-// which is left out; 0: none is.
+// ParseHost is the canonical form of a host with or without a port. DefaultPort is the port of the
+// scheme, which is left out; 0: none is.
 func ParseHost(host string, defaultPort int) (string, error) {
 	if IsHost(host, defaultPort) {
 		return host, nil

@@ -12,8 +12,8 @@ type Path struct {
 	Escaped string // what upstreams are sent
 	Raw     string // as the client escaped it
 
-	// Resolved reports whether empty or dot segments were resolved: Raw may then mean something else to a
-	// program that resolves them in another way.
+	// Resolved reports whether empty or dot segments were resolved: Raw may then mean something
+	// else to a program that resolves them in another way.
 	Resolved bool
 	// Slash reports whether Raw has an encoded slash, which Decoded has as a slash.
 	Slash bool
@@ -55,8 +55,8 @@ var classes = func() (t [256]uint8) {
 
 func isControl(c byte) bool { return c < ' ' || c == 0x7f }
 
-// IsPath reports whether the path of a URL (its fields Path and RawPath) is canonical as it is. It does not
-// allocate.
+// IsPath reports whether the path of a URL (its fields Path and RawPath) is canonical as it is. It
+// does not allocate.
 func IsPath(path, raw string) bool {
 	return isDecoded(path) && (raw == "" || isEscaped(raw))
 }
@@ -130,8 +130,8 @@ func hex(c byte) byte {
 	return 16
 }
 
-// ParsePath is the canonical form of the path of a URL. With slashes, an encoded slash is read as a slash;
-// otherwise it is an error.
+// ParsePath is the canonical form of the path of a URL. With slashes, an encoded slash is read as a
+// slash; otherwise it is an error.
 func ParsePath(u *url.URL, slashes bool) (p Path, err error) {
 	p.Raw = rawPath(u)
 	var b strings.Builder
@@ -176,7 +176,8 @@ func refuse(c byte, encoded, slashes bool) error {
 	return nil
 }
 
-// writeEscaped writes a byte of a path in its canonical encoding: reserved characters stay as they were.
+// writeEscaped writes a byte of a path in its canonical encoding: reserved characters stay as they
+// were.
 func writeEscaped(b *strings.Builder, c byte, encoded bool) {
 	const digits = "0123456789ABCDEF"
 	if class := classes[c]; c == '/' || class&unreserved != 0 || class&plain != 0 && !encoded {
@@ -188,8 +189,8 @@ func writeEscaped(b *strings.Builder, c byte, encoded bool) {
 	b.WriteByte(digits[c&15])
 }
 
-// rawPath is the path of a URL as the client escaped it. A RawPath that does not belong to Path, because
-// somebody has changed that alone, is ignored as package url does.
+// rawPath is the path of a URL as the client escaped it. A RawPath that does not belong to Path,
+// because a caller has changed that alone, is ignored as package url does.
 func rawPath(u *url.URL) string {
 	if u.RawPath != "" {
 		if path, err := url.PathUnescape(u.RawPath); err == nil && path == u.Path {
@@ -199,8 +200,8 @@ func rawPath(u *url.URL) string {
 	return (&url.URL{Path: u.Path}).EscapedPath()
 }
 
-// hasDotParams reports whether a path has a dot segment with parameters, which some programs take for
-// one without.
+// hasDotParams reports whether a path has a dot segment with parameters, which some programs take
+// for one without.
 func hasDotParams(path string) bool {
 	for segment := range strings.SplitSeq(path, "/") {
 		if name, _, ok := strings.Cut(segment, ";"); ok && (name == "." || name == "..") {
@@ -210,7 +211,8 @@ func hasDotParams(path string) bool {
 	return false
 }
 
-// Resolve is a path from / on without empty and dot segments (RFC 3986, 5.2.4). A slash at its end stays.
+// Resolve is a path from / on without empty and dot segments (RFC 3986, 5.2.4). A slash at its end
+// stays.
 func Resolve(path string) string {
 	if isDecoded(path) {
 		return path
@@ -233,8 +235,8 @@ func Resolve(path string) string {
 	return resolved
 }
 
-// WithoutParams is a canonical path as programs read it that give segments parameters (";x"): without these.
-// It reports false where there are none.
+// WithoutParams is a canonical path as programs read it that give segments parameters (";x"):
+// without these. It reports false where there are none.
 func WithoutParams(path string) (bare string, ok bool) {
 	if strings.IndexByte(path, ';') < 0 {
 		return path, false
@@ -246,8 +248,8 @@ func WithoutParams(path string) (bare string, ok bool) {
 	return Resolve(strings.Join(segments, "/")), true
 }
 
-// IsBelow reports whether a canonical path is a folder, or below it. A folder has no slash at its end; the
-// root is "".
+// IsBelow reports whether a canonical path is a folder, or below it. A folder has no slash at its
+// end; the root is "".
 func IsBelow(folder, path string) bool {
 	rest, ok := strings.CutPrefix(path, folder)
 	return ok && (rest == "" || rest[0] == '/')

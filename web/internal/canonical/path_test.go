@@ -111,8 +111,8 @@ func parse(t testing.TB, target string) *url.URL {
 	return u
 }
 
-// FuzzPath holds the rules against each other: what is canonical stays as it is, and has nothing left to
-// interpret.
+// FuzzPath holds the rules against each other: what is canonical stays as it is, and has nothing
+// left to interpret.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"/", "/a%2fb", "/%2e%2E/a", "/a//./../b/..", "/..;x", `/\`, "/%5c", "/a(b)%28", "/\xff%c0%af", "/%25%32%66", "/;/.;", "/a%3b"} {
 		f.Add(seed, false)

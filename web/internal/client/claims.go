@@ -2,9 +2,10 @@ package client
 
 import "strings"
 
-// Claims reports whether a field of a request says where the request came from, or what it asked for, before
-// somebody passed it on. Programs believe such fields without asking who wrote them, so they go on only from
-// a trusted front. An underscore counts as a hyphen, which many programs do not tell from one.
+// Claims reports whether a field of a request says where the request came from, or what it asked
+// for, before it reached this server. Programs believe such fields from any client, so they pass
+// only from a trusted front. An underscore counts as a hyphen, which many programs do not tell from
+// one.
 func Claims(field string) bool {
 	field = strings.ToLower(strings.ReplaceAll(field, "_", "-"))
 	switch field {

@@ -1,5 +1,5 @@
-// Package client says who a client is: which addresses count as one client, and from where a request came when
-// a front, such as a load balancer, has passed it on.
+// Package client identifies clients: which addresses count as one client, and where a request came
+// from when a front, such as a load balancer, has passed it on.
 //
 // # Limitations
 //
@@ -8,8 +8,9 @@ package client
 
 import "net/netip"
 
-// Network is what counts as one client of an address, with a port or without: the address itself, or the first 64 bits of
-// one of version 6, which is what a customer has. What is no address, such as a Unix socket's, gives the zero prefix.
+// Network is what counts as one client of an address, with a port or without: the address itself,
+// or the first 64 bits of one of version 6, which is what a customer has. What is no address, such
+// as a Unix socket's, gives the zero prefix.
 func Network(address string) netip.Prefix {
 	a, ok := Parse(address)
 	if !ok {
@@ -23,7 +24,8 @@ func Network(address string) netip.Prefix {
 	return p
 }
 
-// Parse reads ADDRESS or ADDRESS:PORT. An address of version 4 in one of version 6 is one of version 4.
+// Parse reads ADDRESS or ADDRESS:PORT. An address of version 4 in one of version 6 is one of
+// version 4.
 func Parse(address string) (a netip.Addr, ok bool) {
 	if at, err := netip.ParseAddrPort(address); err == nil {
 		a = at.Addr()

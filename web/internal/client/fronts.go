@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Fronts are the networks of trusted fronts: proxies and load balancers whose word on where a request came from counts.
+// Fronts are the networks of trusted fronts: proxies and load balancers whose word on where a
+// request came from counts.
 type Fronts []netip.Prefix
 
 // ReadFronts reads addresses and prefixes, such as "10.0.0.0/8".
@@ -38,8 +39,9 @@ func (f Fronts) Has(a netip.Addr) bool {
 	return false
 }
 
-// Client is the address of the client of a connection from peer: the last one in X-Forwarded-For that is no trusted front's,
-// or the last that can be read, when peer is a trusted front; otherwise peer.
+// Client is the address of the client of a connection from peer: the last one in X-Forwarded-For
+// that is no trusted front's, or the last that can be read, when peer is a trusted front; otherwise
+// peer.
 func (f Fronts) Client(peer netip.Addr, forwardedFor []string) netip.Addr {
 	if !f.Has(peer) {
 		return peer
@@ -57,12 +59,14 @@ func (f Fronts) Client(peer netip.Addr, forwardedFor []string) netip.Addr {
 
 type peer struct{}
 
-// WithPeer gives the context of a request that a trusted front passed on the address of that front, with its port.
+// WithPeer gives the context of a request that a trusted front passed on the address of that front,
+// with its port.
 func WithPeer(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, peer{}, address)
 }
 
-// Peer is the address of the trusted front that passed the request of this context on; "" when none did.
+// Peer is the address of the trusted front that passed the request of this context on; "" when none
+// did.
 func Peer(ctx context.Context) string {
 	s, _ := ctx.Value(peer{}).(string)
 	return s

@@ -9,7 +9,8 @@ import (
 	"weir/web/internal/client"
 )
 
-// FuzzClient holds that nobody who is not trusted is believed: not who has connected, and nobody before the last that a trusted front names.
+// FuzzClient asserts that only trusted fronts are believed: neither an untrusted peer, nor an
+// address before the last that a trusted front names.
 func FuzzClient(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"192.0.2.1", "1.1.1.1"}, {"10.0.0.1", "6.6.6.6, 1.1.1.1, 10.2.3.4"}, {"10.0.0.1", "unknown, 10.1.1.1"}, {"10.0.0.1", ",,"},

@@ -35,10 +35,11 @@ type Request struct {
 	exit    uint32 // the application's, once it has ended
 }
 
-// Begin sends a request over a connection that it then owns. Input is read by a goroutine, which ends when input does, or when reading it or the
-// connection fails; nil: there is none. What the application says to its standard error goes to stderr, as long as Read is called.
-// When nothing has passed in either direction for silence, while Read waits or input is sent, that fails with a timeout; when ctx ends, at
-// once.
+// Begin sends a request over a connection that it then owns. Input is read by a goroutine, which
+// ends when input does, or when reading it or the connection fails; nil: there is none. What the
+// application says to its standard error goes to stderr, as long as Read is called. When nothing
+// has passed in either direction for silence, while Read waits or input is sent, that fails with a
+// timeout; when ctx ends, at once.
 func Begin(ctx context.Context, conn net.Conn, params []Param, input io.Reader, stderr io.Writer, silence time.Duration) (*Request, error) {
 	r := &Request{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), stderr: stderr, silence: silence}
 	r.forget = context.AfterFunc(ctx, func() { _ = conn.Close() })

@@ -2,7 +2,8 @@
 //
 // # Limitations
 //
-// When there are too many clients, the one that has not come for longest is forgotten, as if its bucket were full.
+// When there are too many clients, the one that has not come for longest is forgotten, as if its
+// bucket were full.
 package bucket
 
 import (
@@ -18,8 +19,9 @@ type Client struct {
 	Key  string
 }
 
-// Buckets are token buckets by client, at most so many. Each is one number, as in the generic cell rate algorithm: the time at which
-// the bucket would be full again. Methods may be called from any goroutine.
+// Buckets are token buckets by client, at most so many. Each is one number, as in the generic cell
+// rate algorithm: the time at which the bucket would be full again. Methods may be called from any
+// goroutine.
 type Buckets struct {
 	interval time.Duration // between two tokens
 	burst    int           // tokens in a full bucket
@@ -43,7 +45,8 @@ type Standing struct {
 	Wait time.Duration // from now until there is a token; 0 when there is one
 }
 
-// New makes buckets of burst tokens for at most so many clients, each of which gets a token back in each interval.
+// New makes buckets of burst tokens for at most so many clients, each of which gets a token back in
+// each interval.
 func New(interval time.Duration, burst, most int) *Buckets {
 	return &Buckets{interval: interval, burst: burst, most: most, of: map[Client]*list.Element{}}
 }

@@ -1,9 +1,10 @@
-// Package share limits how many exchanges are somewhere at once, so that one client leaves room for others.
+// Package share limits how many exchanges are somewhere at once, so that one client leaves room for
+// others.
 //
 // # Limitations
 //
-// Two clients can take all. Clients of loopback, and what has no address, have no share: they may take all.
-// All users behind a load balancer that the server does not trust are one client.
+// Two clients can take all. Clients of loopback, and what has no address, have no share: they may
+// take all. All users behind a load balancer that the server does not trust are one client.
 package share
 
 import (
@@ -14,7 +15,8 @@ import (
 	"weir/web/internal/client"
 )
 
-// Limit lets so many in at once, and half of these of one client. Its methods may be called from any goroutine.
+// Limit lets so many in at once, and half of these of one client. Its methods may be called from
+// any goroutine.
 type Limit struct {
 	most    int
 	crowded func(line string)
@@ -30,7 +32,8 @@ func New(most int, crowded func(line string)) *Limit {
 	return &Limit{most: most, crowded: crowded, of: map[netip.Prefix]int{}}
 }
 
-// Enter lets an exchange from an address in, and reports whether it did. Who was let in leaves.
+// Enter lets an exchange from an address in, and reports whether it did. The caller calls Leave for
+// each that was let in.
 func (l *Limit) Enter(address string) bool {
 	who := counted(address)
 	in, crowded := l.enter(who)
@@ -82,7 +85,7 @@ func (l *Limit) Inside() int {
 	return l.total
 }
 
-// counted is who has a share; the zero prefix: nobody.
+// counted is the client whose share an address counts against; the zero prefix: there is none.
 func counted(address string) netip.Prefix {
 	if a, ok := client.Parse(address); !ok || a.IsLoopback() {
 		return netip.Prefix{}
