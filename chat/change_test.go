@@ -23,6 +23,21 @@ func (s *server) stateFile(room string) string {
 	return string(state)
 }
 
+// block keeps a file of the data directory from being replaced: there is a folder in the place of the temporary
+// file. Unblock ends that.
+func (s *server) block(file string) (unblock func()) {
+	s.t.Helper()
+	temp := filepath.Join(s.dir, filepath.Dir(file), "."+filepath.Base(file)+".tmp")
+	if err := os.MkdirAll(filepath.Join(temp, "in the way"), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	return func() {
+		if err := os.RemoveAll(temp); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
 // Who is shown a change of a room finds it again, whenever the server dies.
 func TestAChangeOfARoomIsOnTheDiskBeforeItIsShown(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
@@ -69,11 +84,7 @@ func TestAChangeThatTheDiskRefusesIsRefusedAndNothingOfItIsLeft(t *testing.T) {
 		ann.send("TOPIC #r :as it was", "MODE #r +k old")
 		bob.until("+k old")
 		before := s.stateFile("#r")
-		dir := filepath.Join(s.dir, "rooms", "#r")
-		blocked := filepath.Join(dir, ".state.tmp", "in the way") // no temporary file can be made
-		if err := os.MkdirAll(blocked, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		unblock := s.block("rooms/#r/state")
 		for _, c := range []string{"MODE #r +k new", "MODE #r +b bad!*@*", "TOPIC #r :as it is not", "RENAME #r #R"} {
 			command, _, _ := strings.Cut(c, " ")
 			ann.send("@label=x " + c)
@@ -94,9 +105,7 @@ func TestAChangeThatTheDiskRefusesIsRefusedAndNothingOfItIsLeft(t *testing.T) {
 				}
 			}
 		}
-		if err := os.RemoveAll(filepath.Dir(blocked)); err != nil {
-			t.Fatal(err)
-		}
+		unblock()
 		if after := s.stateFile("#r"); after != before {
 			t.Errorf("the state is %q, want %q", after, before)
 		}
@@ -114,12 +123,8 @@ func TestAStateThatTheDiskDoesNotTakeBackIsTriedNowAndThen(t *testing.T) {
 	ann := s.user("ann")
 	ann.send("JOIN #r", "MODE #r +k key")
 	ann.settled()
-	dir := filepath.Join(s.dir, "rooms", "#r")
-	blocked := filepath.Join(dir, ".state.tmp")
-	if err := os.MkdirAll(filepath.Join(blocked, "in the way"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "state")); err != nil {
+	unblock := s.block("rooms/#r/state")
+	if err := os.Remove(filepath.Join(s.dir, "rooms/#r/state")); err != nil {
 		t.Fatal(err)
 	}
 	s.chat.locked(func() {
@@ -132,9 +137,7 @@ func TestAStateThatTheDiskDoesNotTakeBackIsTriedNowAndThen(t *testing.T) {
 		t.Error("something is under way for ever:", err)
 	}
 	s.chat.Thaw()
-	if err := os.RemoveAll(blocked); err != nil {
-		t.Fatal(err)
-	}
+	unblock()
 	s.chat.locked(s.chat.retryStates)
 	ann.send("MODE #r +l 5")
 	ann.until("+l 5")
@@ -188,10 +191,7 @@ func TestAReadMarkerIsOnTheDiskBeforeItIsAnsweredAndRefusedIfTheDiskRefusesIt(t 
 		if err != nil || !strings.Contains(string(before), " * ") {
 			t.Errorf("the marker was answered, and the file is %q, %v", before, err)
 		}
-		blocked := filepath.Join(s.dir, "marks", ".ann.tmp")
-		if err := os.MkdirAll(filepath.Join(blocked, "in the way"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		unblock := s.block("marks/ann")
 		ann.send("PRIVMSG #r :more", "MARKREAD #r")
 		marker := ann.until("MARKREAD #r timestamp=")
 		other.settled()
@@ -208,9 +208,7 @@ func TestAReadMarkerIsOnTheDiskBeforeItIsAnsweredAndRefusedIfTheDiskRefusesIt(t 
 				t.Errorf("the other client is told %q of what was not stored", line)
 			}
 		}
-		if err := os.RemoveAll(blocked); err != nil {
-			t.Fatal(err)
-		}
+		unblock()
 	})
 }
 

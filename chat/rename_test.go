@@ -15,11 +15,9 @@ import (
 // What is said while a room is renamed is heard once, in order, under the name that it has then.
 func TestARoomThatIsRenamedWhileItTalksLosesNothing(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
-	s.account("root", "correct-horse", account.Operator)
+	s.account("root", "correct horse", account.Operator)
 	s.run()
-	root, talker, hearer := s.client("root"), s.user("talker"), s.user("hearer", "draft/channel-rename")
-	root.send("PASS root:correct-horse", "NICK root", "USER r 0 * :R")
-	root.until(" 221 ")
+	root, talker, hearer := s.loggedIn("root"), s.user("talker"), s.user("hearer", "draft/channel-rename")
 	for _, c := range []*client{root, talker, hearer} {
 		c.send("JOIN #a")
 		c.until(" 366 ")
@@ -61,11 +59,9 @@ func TestARoomThatIsRenamedWhileItTalksLosesNothing(t *testing.T) {
 // A respelling that waited while the room was renamed must not bring the old name back.
 func TestALetterIsNotChangedOfANameThatARoomHadBefore(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
-	s.account("root", "correct-horse", account.Operator)
+	s.account("root", "correct horse", account.Operator)
 	s.run()
-	root, ann := s.client("root"), s.user("ann", "draft/channel-rename")
-	root.send("PASS root:correct-horse", "NICK root", "USER r 0 * :R")
-	root.until(" 221 ")
+	root, ann := s.loggedIn("root"), s.user("ann", "draft/channel-rename")
 	ann.send("JOIN #a", "PRIVMSG #a :said")
 	ann.settled()
 	var r *room

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,33 +121,18 @@ func (s *stateServer) changeUntilKilled(t *testing.T, items []*item, round int, 
 			}
 		}
 	}()
-	var heard atomic.Int64
-	reached := make(chan struct{}) // closed by whoever hears enough, once
-	over := sync.OnceFunc(func() { close(reached) })
 	for _, it := range items {
 		it.before = it.acked
 		it.client = s.logIn(t, "ann", it.device(), it.room)
 	}
-	var changing sync.WaitGroup
-	for _, it := range items {
-		changing.Go(func() {
-			defer over()
-			for it.change(s, it) {
-				if it.refused != "" {
-					t.Errorf("%s: number %d was refused: %s", it.name, it.sent, it.refused)
-				}
-				if heard.Add(1) >= enough {
-					over()
-				}
+	workUntilKilled(t, s.server, enough, moment, items, func(it *item, acknowledged func()) {
+		for it.change(s, it) {
+			if it.refused != "" {
+				t.Errorf("%s: number %d was refused: %s", it.name, it.sent, it.refused)
 			}
-		})
-	}
-	<-reached
-	time.Sleep(moment) // not to wait for something: to kill at any point of a change
-	if err := s.kill(); err != nil {
-		t.Error(err)
-	}
-	changing.Wait()
+			acknowledged()
+		}
+	})
 	for _, it := range items {
 		it.client.conn.Close()
 	}

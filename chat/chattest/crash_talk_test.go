@@ -40,14 +40,25 @@ func talkUntilKilled(t *testing.T, s *server, round int, random *rand.Rand) []*t
 		c.join(t, crashRoom)
 		all = append(all, c)
 	}
-	var heard atomic.Int64
-	reached := make(chan struct{}) // closed by whoever hears enough, once
-	over := sync.OnceFunc(func() { close(reached) })
-	var talk sync.WaitGroup
+	workUntilKilled(t, s, enough, moment, all, (*talker).talk)
 	for _, c := range all {
-		talk.Go(func() {
+		c.conn.Close()
+	}
+	return all
+}
+
+// workUntilKilled has all workers work until so much is acknowledged, kills the server a moment later, and waits
+// until the workers have noticed. One that ends before has the server killed too.
+func workUntilKilled[W any](t *testing.T, s *server, enough int64, moment time.Duration, workers []W, work func(w W, acknowledged func())) {
+	t.Helper()
+	var heard atomic.Int64
+	reached := make(chan struct{}) // closed once, by the first worker that hears enough
+	over := sync.OnceFunc(func() { close(reached) })
+	var working sync.WaitGroup
+	for _, w := range workers {
+		working.Go(func() {
 			defer over()
-			c.talk(func() {
+			work(w, func() {
 				if heard.Add(1) >= enough {
 					over()
 				}
@@ -59,11 +70,7 @@ func talkUntilKilled(t *testing.T, s *server, round int, random *rand.Rand) []*t
 	if err := s.kill(); err != nil {
 		t.Error(err)
 	}
-	talk.Wait()
-	for _, c := range all {
-		c.conn.Close()
-	}
-	return all
+	working.Wait()
 }
 
 // talk sends, a few messages ahead of what is acknowledged, and listens, until the connection is gone.
