@@ -59,3 +59,38 @@ func TestATopicIsOnTheDiskBeforeItIsShown(t *testing.T) {
 		}
 	})
 }
+
+// A topic is in the state before the log has its line: where the log refuses that, the state is taken back.
+func TestATopicThatTheLogRefusesIsNotInTheState(t *testing.T) {
+	everyWay(t, func(t *testing.T, s *server) {
+		ann, bob := s.user("ann"), s.user("bob")
+		for _, c := range []*client{ann, bob} {
+			c.send("JOIN #r")
+			c.until(" 366 ")
+		}
+		ann.send("TOPIC #r :as it was", "MODE #r +k key")
+		bob.until("+k key")
+		before := s.stateFile("#r")
+		var r *room
+		s.chat.locked(func() { r = s.chat.rooms["#r"] })
+		if err := r.log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ann.send("TOPIC #r :as it is not")
+		if line := ann.until("FAIL"); !strings.Contains(line, "FAIL TOPIC TEMPORARILY_UNAVAILABLE #r :It was not stored") {
+			t.Errorf("ann is told %q, want that it was not stored", line)
+		}
+		if after := s.stateFile("#r"); after != before {
+			t.Errorf("the state is %q after the refusal, want %q", after, before)
+		}
+		ann.send("TOPIC #r", "MODE #r +l 5")
+		if line := ann.until(" 332 "); !strings.HasSuffix(line, ":as it was") {
+			t.Errorf("the topic is %q after the refusal", line)
+		}
+		for _, line := range bob.settled() {
+			if strings.Contains(line, "TOPIC") {
+				t.Errorf("bob is told %q of what was not stored", line)
+			}
+		}
+	})
+}
