@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// acceptPause is how long accepting pauses for want of descriptors, unless it is known before that one is free.
+// acceptPause is how long accepting pauses for want of descriptors, unless it is known before that
+// one is free.
 const acceptPause = 100 * time.Millisecond
 
-// acceptsPerTurn is how many connections, or errors of one connection, are accepted in a row before something else has its turn.
+// acceptsPerTurn is how many connections, or errors of one connection, are accepted in a row before
+// something else has its turn.
 const acceptsPerTurn = 64
 
 // verdict is what to do when accepting has failed.
@@ -22,7 +24,8 @@ const (
 	acceptFailed                // the listener is of no use any more
 )
 
-// errorsOfOne are the errors of accept(2) that belong to one connection: Linux passes on what is pending on the new socket.
+// errorsOfOne are the errors of accept(2) that belong to one connection: Linux returns the pending
+// error of the new socket.
 var errorsOfOne = append(ofSystem, syscall.ECONNABORTED, syscall.EPROTO, syscall.EPERM, syscall.ENETDOWN, syscall.ENOPROTOOPT,
 	syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.EOPNOTSUPP, syscall.ENETUNREACH, syscall.EINTR)
 

@@ -13,7 +13,7 @@ var ofSystem = []syscall.Errno{syscall.ENONET}
 func (l *loop) begin(fd int, remote net.Addr, m *Moved) {
 	l.lane.accepted.add(1)
 	c := &conn{l: l, fd: fd, remote: remote}
-	c.output.Store(m != nil) // by whoever handed it over
+	c.output.Store(m != nil) // by the run that handed it over
 	c.timer = timer{place: never, of: c}
 	for fd >= len(l.conns) {
 		l.conns = append(l.conns, nil)

@@ -43,7 +43,7 @@ func (f fickle) Accept() (net.Conn, error) {
 	}
 }
 
-// Errors of one connection keep nobody waiting.
+// Errors of one connection do not pause accepting.
 func TestAnErrorOfOneConnectionIsNoPause(t *testing.T) {
 	for _, w := range []Way{Goroutine, Pool} {
 		errs := make(chan error, 10)
@@ -59,7 +59,7 @@ func TestAnErrorOfOneConnectionIsNoPause(t *testing.T) {
 	}
 }
 
-// Every way ends by the error of a listener that is of no use any more, and so tells who could make another.
+// An error of the listener itself ends Run in every way, and Run returns it.
 func TestAListenerThatFailsEndsRun(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		l := listen(t).(*net.TCPListener)

@@ -7,10 +7,11 @@ import (
 
 // Connections are spread over the loops of a run, and over pre-forked processes.
 //
-// All of them wait for one listener, exclusively: the kernel wakes the first in its queue that waits, which would always be the same
-// one while connections come one after another. So a loop that has accepted goes to the end of the queue: two system calls,
-// and no thread is woken in vain. Within a process a loop also knows how many connections the others have: what comes to
-// a loop that has more than another is handed to the one that has fewest, which evens out what closing has left uneven.
+// All loops wait for one listener, exclusively: the kernel wakes the first waiter in its queue,
+// which would always be the same loop while connections come one after another. A loop that has
+// accepted therefore moves to the end of the queue, by two system calls that wake no thread. Within
+// a process a loop also knows how many connections the others have, and hands a new connection to
+// the loop that has fewest.
 
 // arrival is a connection that another loop has accepted.
 type arrival struct {
@@ -29,7 +30,8 @@ func (l *loop) take(fd int, remote net.Addr) {
 	}
 }
 
-// least is the loop that is to have the next connection: this one unless another has fewer by more than the slack.
+// least returns the loop for the next connection: this one unless another has fewer connections by
+// more than the slack.
 func (l *loop) least() *loop {
 	least, fewest := l, l.load.Load()-slack
 	for _, other := range l.all {
@@ -56,7 +58,7 @@ func (l *loop) hand(a arrival) bool {
 // requeue has the loop be the last that the kernel wakes for the listener.
 func (l *loop) requeue() {
 	if l.listener < 0 || l.paused != 0 || len(l.all) == 1 && !l.o.Inherited {
-		return // there is nobody else
+		return // no other loop waits
 	}
 	l.poller.remove(l.listener)
 	l.resumeAccepting()

@@ -20,7 +20,8 @@ func wantSpread(t *testing.T, when string, count map[int]int, loops int) {
 	}
 }
 
-// Connections that come one after another are spread over the loops, and new ones go where others have gone.
+// Connections that come one after another are spread over the loops, and new ones go where others
+// have gone.
 func TestConnectionsAreSpreadOverLoops(t *testing.T) {
 	for _, w := range []Way{Loop, Coroutine} {
 		t.Run(w.String(), func(t *testing.T) {

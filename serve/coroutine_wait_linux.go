@@ -67,11 +67,12 @@ func (c *coroutine) hold(until time.Time) error {
 	return nil
 }
 
-// sharedBuffer implements host. The loop's coroutines read into one buffer: a session has used what was read before its coroutine
-// yields.
+// sharedBuffer implements host. The loop's coroutines read into one buffer: a session has used what
+// was read before its coroutine yields.
 func (c *coroutine) sharedBuffer() []byte { return c.l.buf }
 
-// lend and takeBack implement host: a coroutine has a buffer to write from a session's call until the kernel has taken it.
+// lend and takeBack implement host: a coroutine has a buffer to write from a session's call until
+// the kernel has taken it.
 func (c *coroutine) lend(w *Writer) {
 	if last := len(c.l.spare) - 1; w.buf == nil && last >= 0 {
 		w.buf, c.l.spare = c.l.spare[last], c.l.spare[:last]

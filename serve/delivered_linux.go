@@ -13,7 +13,8 @@ func (c *conn) inFlight() bool { return inFlight(c.fd) }
 // inFlight implements taker.
 func (s *stream) inFlight() bool { return unacknowledged(s.raw) }
 
-// unacknowledged reports whether the peer's kernel has yet to acknowledge some of what was written to a socket; nil has none.
+// unacknowledged reports whether the peer's kernel has yet to acknowledge some of what was written
+// to a socket; nil has none.
 func unacknowledged(raw syscall.RawConn) (yes bool) {
 	if raw != nil {
 		_ = raw.Control(func(fd uintptr) { yes = inFlight(int(fd)) })

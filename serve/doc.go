@@ -2,25 +2,36 @@
 // a goroutine for each, a bounded pool, an event loop, a coroutine for each on an event loop, pre-forked
 // processes, or a process for each.
 //
-// A service is written once, in one of two forms. A [Session] is a state machine: bytes come in, bytes go
-// out, it never blocks and needs no lock. A [Handler] is a function that is given a net.Conn and reads and
-// writes straight down. The table [Ways] says which way runs which form. What does not fit (a service whose
-// connections share memory, spread over processes; an event loop over a listener that has no file
-// descriptor) is refused when it starts, with the reason. A session that is to answer after the end of its
-// input is a [HalfCloser].
+// A service is written once, in one of two forms. A [Session] is a state machine: bytes come in,
+// bytes go out, it never blocks and needs no lock. A [Handler] is a function that is given a
+// net.Conn and reads and writes straight down. The table [Ways] says which way runs which form.
+// What does not fit (a service whose connections share memory, spread over processes; an event loop
+// over a listener that has no file descriptor) is refused when it starts, with the reason. A
+// session that is to answer after the end of its input is a [HalfCloser].
 //
-// Every way keeps the same promises. A session has one owner at a time. Input is not read while output
-// waits for a slow peer or while the session holds, so that a connection's memory stays bounded. A panic in
-// a session or handler ends its connection and no other, and so does a call of runtime.Goexit. When the context ends, accepting stops, what has
-// already arrived is handled, what was written is sent, and Run returns within Options.Drain. A session that
-// waits for a slow peer is still woken, and once it has ended the peer keeps its descriptor no longer than
-// Options.Linger without taking any, nor longer than that and a second for each 1,024 bytes. Then comes the lingering close: the connection is shut
-// down for writing, and its input discarded until the peer closes, for Options.LingerClose at the longest, because a
-// kernel that closes with input unread throws away what the peer has not taken; when the service stops, until the peer's
-// kernel has acknowledged the output, within Options.Drain. A session that does not read, because it holds or because its output is stuck, is
-// told of a reset at once (in TLS too). TCP keep-alive is on, as package net has it, and Options.Idle ends connections on which nothing passes. Running out of file descriptors
-// or memory pauses accepting until one is free, an error of accept(2) that belongs to one connection is passed over, and any other ends Run.
-// Connections are spread evenly over loops and over pre-forked processes. A pre-forked process that ends is started again.
+// Every way keeps the same promises:
+//
+//   - A session has one owner at a time. Input is not read while output waits for a slow peer or
+//     while the session holds, so that the memory of a connection stays bounded.
+//   - A panic in a session or handler, or a call of runtime.Goexit, ends its connection and no
+//     other.
+//   - A connection whose session does not read, because it holds or because its output is stuck,
+//     is ended at once by a reset of its peer, in TLS too.
+//   - A session that waits for a slow peer is still woken. Once it has ended, a peer that takes no
+//     output keeps its descriptor for Options.Linger, and a peer that takes little for that and a
+//     second for each 1,024 bytes.
+//   - The lingering close follows: the connection is shut down for writing, and its input
+//     discarded until the peer closes, for at most Options.LingerClose. A kernel that closes a
+//     connection with unread input discards output that the peer has not received.
+//   - When the context ends, accepting stops, input that has arrived is handled, output is sent,
+//     and Run returns within Options.Drain. A lingering close then ends when the peer's kernel has
+//     acknowledged the output.
+//   - TCP keep-alive is on, as in package net. Options.Idle ends connections on which nothing
+//     passes.
+//   - When file descriptors or memory run out, accepting pauses until some are free. An error of
+//     accept(2) that belongs to one connection is passed over. Any other error ends Run.
+//   - Connections are spread evenly over loops and over pre-forked processes. A pre-forked process
+//     that ends is started again.
 //
 // # Handing over
 //

@@ -16,7 +16,8 @@ import (
 // spare is about how many descriptors a starved server may open once it runs.
 const spare = 12
 
-// starvedFarewell is the environment variable that has a starved server's sessions say goodbye and end, and linger.
+// starvedFarewell is the environment variable that has a starved server's sessions say goodbye and
+// end, and linger.
 const starvedFarewell = "WEIR_SERVE_STARVED_FAREWELL"
 
 // beStarved prints its address, a line once it pauses, and how often it did when its standard input has ended.

@@ -60,10 +60,10 @@ func runPool(ctx context.Context, l net.Listener, w work, o Options) error {
 
 // crowd is the connections that have goroutines of their own.
 //
-// Stop: the listener is closed; reads give what has arrived and then ErrStopped; whoever has finished
-// leaves; at Options.Drain the connections that are left are closed, and Run returns ErrDeadline without
-// waiting for those whose handlers do something else than use their connection. Lingering closes are cut short then, which
-// is no error.
+// Stop: the listener is closed; reads give what has arrived and then ErrStopped; whoever has
+// finished leaves; at Options.Drain the connections that are left are closed, and Run returns
+// ErrDeadline without waiting for those whose handlers do something else than use their connection.
+// Lingering closes are cut short then, which is no error.
 type crowd struct {
 	l       net.Listener
 	work    work
@@ -220,7 +220,7 @@ func (c *crowd) serve(conn net.Conn, m *Moved) {
 	n.accepted.add(1)
 	s := newStream(conn, n, &c.o)
 	c.enter(s)
-	s.output.Store(m != nil) // by whoever handed it over
+	s.output.Store(m != nil) // by the run that handed it over
 	awake := s.watchIdle(c.o.Idle)
 	defer func() {
 		awake()
@@ -261,7 +261,8 @@ func (c *crowd) finish(s *stream) {
 	c.o.Meter.retire(s.lane)
 }
 
-// linger notes that a connection lingers, if it does, at the cost of the oldest where there are too many.
+// linger notes that a connection lingers, if it does, at the cost of the oldest where there are too
+// many.
 func (c *crowd) linger(s *stream) *list.Element {
 	if !s.half() {
 		return nil
@@ -280,7 +281,8 @@ func (c *crowd) cutOldest() {
 	c.lingering.Remove(c.lingering.Front()).(*stream).cut()
 }
 
-// cutLingering ends all lingering closes, whose descriptors are wanted, and reports whether there were any.
+// cutLingering ends all lingering closes, whose descriptors are wanted, and reports whether there
+// were any.
 func (c *crowd) cutLingering() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// tally is a session that tells how many bytes it was sent, after their end, and some time after that.
+// tally is a session that tells how many bytes it was sent, after their end, and some time after
+// that.
 type tally struct {
 	n     int
 	ended bool

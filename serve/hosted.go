@@ -12,16 +12,16 @@ import (
 type host interface {
 	net.Conn
 	taker
-	poke()                      // ends a Read or Write, by os.ErrDeadlineExceeded, or a pause; any goroutine
-	abandon()                   // a poke that breaks the connection rather than let a Write go on; any goroutine
-	arm(until time.Time)        // has Read and Write end by os.ErrDeadlineExceeded then (zero: never); forgets pokes
-	hold(until time.Time) error // waits until then (zero: for ever), for a poke, for the stop, or for the connection to break
+	poke()                      // ends a Read or Write, as a deadline does, or a pause; any goroutine
+	abandon()                   // a poke that breaks the connection if a Write waits; any goroutine
+	arm(until time.Time)        // sets the deadline of Read and Write (zero: none); forgets pokes
+	hold(until time.Time) error // waits until then (zero: for ever), a poke, the stop or a reset
 	stops() bool                // the service is stopping
 	handsOver() bool            // likewise, by ErrHandOver
 
 	canMove() bool
 
-	sharedBuffer() []byte // to read into, by whoever is at work; nil: there is none
+	sharedBuffer() []byte // to read into, for the session that runs; nil: none
 	lend(w *Writer)       // gives w a buffer, if it may do without one between calls
 	takeBack(w *Writer)   // takes it back
 
@@ -71,7 +71,7 @@ func (h *hosted) serve(open func(Conn) Session) {
 	err := ErrGoexit // unless serve returns
 	defer func() {
 		h.end(err)
-		h.out.close() // whoever was given the Conn may still hold it, and its descriptor be somebody else's
+		h.out.close() // the Conn may still be in use, and its descriptor reused
 	}()
 	h.exit = &err
 	err = h.run(open)
@@ -98,7 +98,7 @@ func (h *hosted) run(open func(Conn) Session) error {
 	return err
 }
 
-// end lets the peer take what it was told, and tells the session, if there is one, why it has ended.
+// end lets the peer take the output that waits, and calls Close of the session, if there is one.
 func (h *hosted) end(err error) {
 	if h.ended {
 		return

@@ -8,7 +8,8 @@ import (
 // ErrIdle is the error of a connection on which nothing has passed for Options.Idle.
 var ErrIdle = errors.New("serve: connection idle for too long")
 
-// idleLooks is how often in Options.Idle a connection is looked at, so that it ends between that and a quarter more.
+// idleLooks is how often in Options.Idle a connection is looked at, so that it ends between that
+// and a quarter more.
 const idleLooks = 4
 
 // idleness finds out that nothing passes a connection. It has one owner.
@@ -17,7 +18,8 @@ type idleness struct {
 	looks  int   // in a row that have found nothing new
 }
 
-// look reports whether nothing has passed for long, given how many reads and writes there have been.
+// look reports whether nothing has passed for long, given how many reads and writes there have
+// been.
 func (i *idleness) look(passed int64) bool {
 	if passed != i.passed {
 		i.passed, i.looks = passed, 0
@@ -52,5 +54,6 @@ func (s *stream) watchIdle(bound time.Duration) (stop func()) {
 	return func() { close(donec) }
 }
 
-// idleWrite is how many bytes of one Write pass between two looks at least, so that a large one is no idle one.
+// idleWrite is how many bytes of one Write pass between two looks at least, so that a large one is
+// no idle one.
 const idleWrite = 64 << 10

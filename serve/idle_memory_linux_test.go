@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// idleConns is how many idle connections are weighed: WEIR_SERVETEST_IDLE, by default as many as descriptors are no matter.
+// idleConns is how many idle connections are weighed: WEIR_SERVETEST_IDLE, by default as many as
+// descriptors are no matter.
 func idleConns() int {
 	if n, err := strconv.Atoi(os.Getenv("WEIR_SERVETEST_IDLE")); err == nil {
 		return n
@@ -20,7 +21,8 @@ func idleConns() int {
 // underRace reports whether the race detector keeps memory of its own.
 var underRace bool
 
-// knock connects without package net, whose connections would weigh as much as those that are weighed.
+// knock connects without package net, whose connections would weigh as much as those that are
+// weighed.
 func knock(t *testing.T, to *net.TCPAddr) int {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -43,7 +45,8 @@ func inUse() int {
 	return int(m.HeapAlloc + m.StackInuse)
 }
 
-// What an idle connection keeps beyond the kernel's memory is bounded: no buffer is kept for what may come.
+// What an idle connection keeps beyond the kernel's memory is bounded: no buffer is kept for what
+// may come.
 func TestAnIdleConnectionKeepsLittle(t *testing.T) {
 	for _, c := range []struct {
 		way  Way

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// endsIdle expects the end of a connection on which nothing passes, and of one on which nothing passes any more.
+// endsIdle expects the end of a connection on which nothing passes, and of one on which nothing
+// passes any more.
 func endsIdle(t *testing.T, r *running, _ Way) {
 	silent, spoke := r.dial(), r.dial()
 	if _, err := io.WriteString(spoke, "here"); err != nil {

@@ -35,8 +35,8 @@ const (
 	keepAliveProbes  = 9
 )
 
-// prepareSocket sets what package net sets on a TCP connection that it accepts. It fails, harmlessly, on what is not TCP.
-// What is accepted from a listener has the listener's settings.
+// prepareSocket sets what package net sets on a TCP connection that it accepts. It fails,
+// harmlessly, on what is not TCP. What is accepted from a listener has the listener's settings.
 func prepareSocket(fd int) {
 	syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
 	syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)

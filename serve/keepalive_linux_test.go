@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Connections are kept alive as package net keeps them, those that came before Run and those that come later.
+// Connections are kept alive as package net keeps them, those that came before Run and those that
+// come later.
 func TestLoopsKeepConnectionsAliveAsPackageNetDoes(t *testing.T) {
 	l := listen(t)
 	c, err := net.Dial("tcp", l.Addr().String())

@@ -8,35 +8,41 @@ import (
 	"time"
 )
 
-// The lingering close: a kernel that closes a TCP socket with input unread, or that receives more input afterwards, sends a
-// reset, and the output that the peer has not taken by then is lost. So a connection that ends on this side is shut down
-// for writing, and its input is discarded until the peer closes too, within bounds of time (Options.LingerClose) and of
-// bytes. When the service stops, it is closed as soon as the peer's kernel has acknowledged the output.
+// The lingering close. A kernel that closes a TCP socket with unread input, or that receives input
+// afterwards, sends a reset, and the peer loses output that it has not received. A connection that
+// this side ends is therefore shut down for writing, and its input is discarded until the peer
+// closes too, within Options.LingerClose and lingerBytes. When the service stops, the connection is
+// closed as soon as the peer's kernel has acknowledged the output.
 
 const (
-	// lingerBytes is how much input a lingering close discards at most.
+	// lingerBytes is how many bytes of input a lingering close discards at most.
 	lingerBytes = 16 << 20
-	// lingerPoll is how often a lingering close looks for the last acknowledgment while the service stops.
+	// lingerPoll is how often a lingering close looks for the last acknowledgment while the service
+	// stops.
 	lingerPoll = 5 * time.Millisecond
-	// lingerMost is how many lingering closes a loop, or all goroutines of a run, have at once. Of more the oldest are cut short, and all
-	// when descriptors are wanted: a peer that does not close keeps nobody else away.
+	// lingerMost is how many lingering closes a loop, or all goroutines of a run, have at once. The
+	// oldest beyond that are cut short. When descriptors run out, all are, so that peers that do
+	// not close keep no other peer out.
 	lingerMost = 1 << 10
-	// lingerRate is how many bytes a second the peer of an ended session must take, beside Options.Linger.
+	// lingerRate is how many bytes a second the peer of an ended session must take, beside
+	// Options.Linger.
 	lingerRate = 1 << 10
 )
 
-// flushBound is how long so many bytes may wait for the peer of an ended session, however little it takes at a time.
+// flushBound is how long so many bytes may wait for the peer of an ended session, however little it
+// takes at a time.
 func (o *Options) flushBound(bytes int) time.Duration {
 	return o.Linger + time.Duration(bytes)*(time.Second/lingerRate)
 }
 
-// lingers reports whether a connection of that kind loses output when it is closed while input is unread.
+// lingers reports whether a connection loses output when it is closed with unread input.
 func lingers(remote net.Addr) bool {
 	_, unix := remote.(*net.UnixAddr) // the peer's queue outlives the socket
 	return !unix
 }
 
-// half shuts the connection down for writing, once, and reports whether there is anything to linger for: not without output.
+// half shuts the connection down for writing, once, and reports whether output was sent that could
+// be lost.
 func (s *stream) half() bool {
 	s.halving.Do(func() {
 		c, ok := s.Conn.(interface{ CloseWrite() error })
@@ -45,7 +51,8 @@ func (s *stream) half() bool {
 	return s.halved
 }
 
-// finish is the lingering close of a connection whose handler has returned. It returns when the connection is closed.
+// finish is the lingering close of a connection whose handler has returned. It returns when the
+// connection is closed.
 func (s *stream) finish() {
 	defer s.Conn.Close()
 	s.closing.Do(func() { close(s.closec) })
@@ -98,7 +105,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// socketError is the error that the kernel has for a socket, nil when there is none. Asking takes it away.
+// socketError returns the pending error of a socket, nil when there is none, and clears it.
 func socketError(fd uintptr) error {
 	errno, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
 	if err != nil || errno == 0 {

@@ -22,7 +22,8 @@ func hears(t *testing.T, r *running) {
 	}
 }
 
-// Peers that do not close keep no more connections than lingerMost for each loop: the oldest is cut short.
+// Peers that do not close keep no more connections than lingerMost for each loop: the oldest is cut
+// short.
 func TestLingeringClosesAreLimited(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		r := begin(t, w, sessions, service{open: sayGoodbye}, Options{Loops: 1, Width: 4, LingerClose: tooLong})

@@ -102,7 +102,8 @@ func (l *lingerer) writable()       {}
 func (l *lingerer) woken(time.Time) {}
 func (l *lingerer) end(error)       { l.close() }
 
-// discard has the kernel drop up to max bytes of what a TCP socket has received (tcp(7), MSG_TRUNC).
+// discard has the kernel drop up to max bytes of what a TCP socket has received (tcp(7),
+// MSG_TRUNC).
 func discard(fd, max int) (int, syscall.Errno) {
 	var b [1]byte
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b)), uintptr(max),

@@ -60,7 +60,8 @@ func answerOn(c net.Conn) {
 	}
 }
 
-// answersInFull asks and goes on sending. It keeps its end open, which keeps no other connection waiting, nor the stop.
+// answersInFull asks and goes on sending. It keeps its end open, which keeps no other connection
+// waiting, nor the stop.
 func answersInFull(t *testing.T, r *running, _ Way) {
 	for i := range 3 {
 		c := r.dial()

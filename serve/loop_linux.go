@@ -44,8 +44,9 @@ type loop struct {
 	all        []*loop // of the run
 	cancel     func()  // stops all
 
-	// Owned by the loop's goroutine, or by the next one when a session has ended that by a Goexit. What it works through
-	// in a turn stands here, and not in its variables, so that the next one goes on where it was.
+	// Owned by the loop's goroutine, or by the next one when a session has ended that by a Goexit.
+	// What it works through in a turn stands here, and not in its variables, so that the next one
+	// goes on where it was.
 	conns     []*conn // by descriptor
 	open      int
 	buf       []byte   // what is read, for sessions
@@ -65,7 +66,7 @@ type loop struct {
 	resumed   *coroutine // that is running; nil: none
 	share     int        // connections to adopt at most
 	lingering list.List  // of *lingerer, the oldest first
-	dead      []int      // descriptors to close after the turn, so that no event of the turn meets a reused one
+	dead      []int      // to close after the turn, so that none is reused within it
 	listener  int        // below zero: none
 	paused    int64      // when to accept again, in loop time; 0: accepting
 	deadline  int64      // when to give up, in loop time; 0: not stopping
@@ -214,8 +215,8 @@ func (l *loop) now() int64 { return int64(time.Since(l.began)) }
 // at is the loop time of t.
 func (l *loop) at(t time.Time) int64 { return max(1, int64(t.Sub(l.began))) }
 
-// live runs the loop to its end. A session or handler that calls runtime.Goexit ends the loop's goroutine: then another
-// goes on.
+// live runs the loop to its end. A session or handler that calls runtime.Goexit ends the loop's
+// goroutine: then another goes on.
 func (l *loop) live() (err error) {
 	defer l.close()
 	for returned := false; !returned; {
@@ -258,7 +259,8 @@ func (l *loop) run() error {
 	return nil
 }
 
-// endCasualties ends the connection whose session or handler has ended the goroutine before this one.
+// endCasualties ends the connection whose session or handler has ended the goroutine before this
+// one.
 func (l *loop) endCasualties() {
 	if s := l.calling; s != nil {
 		l.calling = nil
@@ -407,7 +409,8 @@ func (l *loop) drain() {
 	}
 }
 
-// endAll closes what is left at the stop's deadline, and reports whether there was more than lingering closes.
+// endAll closes what is left at the stop's deadline, and reports whether there was more than
+// lingering closes.
 func (l *loop) endAll() bool {
 	for _, c := range l.conns {
 		if c != nil {
@@ -424,7 +427,7 @@ func (l *loop) endTurn() {
 	if l.o.Stalled != nil {
 		l.called.Store(nil)
 	}
-	if l.handed.Load() { // a raw wait would leave the new goroutine on this thread's queue until it is stolen
+	if l.handed.Load() { // a raw wait would leave the new goroutine on this thread's queue
 		l.handed.Store(false)
 		runtime.Gosched()
 	}

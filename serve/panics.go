@@ -6,10 +6,12 @@ import (
 	"runtime/debug"
 )
 
-// ErrGoexit is the Value of a PanicError that stands for a call of runtime.Goexit, which is treated as a panic.
+// ErrGoexit is the Value of a PanicError that stands for a call of runtime.Goexit, which is treated
+// as a panic.
 var ErrGoexit = errors.New("serve: the session or handler called runtime.Goexit")
 
-// contain calls f and returns a panic in it as an error. A Goexit is counted and told likewise; it goes on when that is done.
+// contain calls f and returns a panic in it as an error. A Goexit is counted and reported in the
+// same way, and continues.
 func contain(o Options, n *lane, remote net.Addr, f func() error) (err error) {
 	returned := false
 	defer func() {

@@ -21,9 +21,10 @@ import (
 // share.
 //
 // A child that ends unasked is started again. A child that ended within a second of its start is
-// replaced after a delay, which doubles each time. When children have ended like that time and again
-// and no child of the run has ever lived longer, the run ends: the program cannot serve. Once a child
-// has lived longer the run goes on, so that a request that crashes children does not end it.
+// replaced after a delay, which doubles each time. When children have ended like that time and
+// again and no child of the run has ever lived longer, the run ends: the program cannot serve. Once
+// a child has lived longer the run goes on, so that a request that crashes children does not end
+// it.
 //
 // Spread: a child that has accepted goes to the end of the kernel's queue, so that successive
 // connections go to successive children. The parent does not know how many each child has.
@@ -54,7 +55,8 @@ const (
 // errStillborn is what Run returns when no child lives.
 var errStillborn = errors.New("serve: the child processes end as soon as they are started")
 
-// nursery keeps children running. One goroutine owns it; timers and the reaper send to its channels.
+// nursery keeps children running. One goroutine owns it; timers and the reaper send to its
+// channels.
 type nursery struct {
 	kids   *children
 	socket syscall.Conn
@@ -65,7 +67,8 @@ type nursery struct {
 	lived  bool // a child of this run has lived longer
 }
 
-// place is where a child runs, or is to run. The reaper sets status, before it gives the place back.
+// place is where a child runs, or is to run. The reaper sets status, before it gives the place
+// back.
 type place struct {
 	began  time.Time // zero: nobody runs
 	delay  time.Duration

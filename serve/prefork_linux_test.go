@@ -31,8 +31,8 @@ func TestAChildThatDiesYoungIsStartedAgain(t *testing.T) {
 	r.stopsCleanly()
 }
 
-// Once a child has lived, no number of early deaths ends Run: a client that crashes each child by its
-// request does not end the service.
+// Once a child has lived, no number of early deaths ends Run: a client that crashes each child by
+// its request does not end the service.
 func TestEarlyDeathsDoNotEndARunThatHasServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &nursery{duec: make(chan *place, 100), places: []*place{{}, {}}}

@@ -97,13 +97,14 @@ type Options struct {
 	// for it, before the connection is closed without. Default 30 s.
 	Linger time.Duration
 
-	// LingerClose is how long a connection that this side has ended stays half-open after its output has gone: its input is
-	// read and discarded until the peer closes too, because a close with input unread would reset the connection and lose
-	// output that is on its way. Default 2 s.
+	// LingerClose is how long a connection that this side has ended stays half-open after its
+	// output has gone: its input is read and discarded until the peer closes too, because a close
+	// with input unread would reset the connection and lose output that is on its way. Default 2 s.
 	LingerClose time.Duration
 
-	// Idle is how long a connection may pass no bytes in either direction before it is ended by ErrIdle, also while its
-	// session holds or its handler sleeps. It may take up to a quarter longer. Zero: for ever.
+	// Idle is how long a connection may pass no bytes in either direction before it is ended by
+	// ErrIdle, also while its session holds or its handler sleeps. It may take up to a quarter
+	// longer. Zero: for ever.
 	Idle time.Duration
 
 	Watchdog time.Duration    // how long one call may hold up a loop before Stalled hears of it. Default 100 ms

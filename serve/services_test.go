@@ -59,7 +59,8 @@ const tooLong = time.Hour
 // lateness is how long the late service waits before it echoes what it read.
 const lateness = 20 * time.Millisecond
 
-// echo says again what it hears, late if it is told so, and panics when it hears panicWord, exits when exitWord.
+// echo says again what it hears, late if it is told so, and panics when it hears panicWord, exits
+// when exitWord.
 type echo struct {
 	late  time.Duration
 	held  []byte

@@ -184,8 +184,9 @@ func (s *looped) contained(f func()) (err error) {
 	return nil
 }
 
-// recover turns a panic of the session into the end of its connection. What it was writing is dropped. After a Goexit,
-// which this goroutine does not survive, the loop's next goroutine does that.
+// recover turns a panic of the session into the end of its connection. What it was writing is
+// dropped. After a Goexit, which this goroutine does not survive, the loop's next goroutine does
+// that.
 func (s *looped) recover(err *error) {
 	v := recover()
 	if v == nil && s.l.calling == nil {

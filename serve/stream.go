@@ -15,7 +15,8 @@ import (
 // stream is the net.Conn of a connection that has a goroutine of its own. It adds to the one that was
 // accepted: counting, the drain of a stop, and being poked out of a wait.
 //
-// The goroutine that serves it owns it; stop, poke, tryWrite, fail, cut and Close are for everybody.
+// The goroutine that serves it owns it; stop, poke, tryWrite, fail, cut and Close are for
+// everybody.
 type stream struct {
 	net.Conn
 	lane   *lane
@@ -84,7 +85,8 @@ func (s *stream) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// failure is what a Read or Write returns that has failed by err. It notes when the connection cannot be used any more.
+// failure is what a Read or Write returns that has failed by err. It notes when the connection
+// cannot be used any more.
 func (s *stream) failure(err error) error {
 	if cause := s.cause.Load(); cause != nil {
 		return *cause
@@ -238,8 +240,8 @@ func (s *stream) SetWriteDeadline(t time.Time) error {
 	return err
 }
 
-// Close implements net.Conn. Where output could be lost, it begins a lingering close, which ends when the handler has
-// returned, or after its bound.
+// Close implements net.Conn. Where output could be lost, it begins a lingering close, which ends
+// when the handler has returned, or after its bound.
 func (s *stream) Close() (err error) {
 	err = net.ErrClosed
 	s.closing.Do(func() {
@@ -340,7 +342,8 @@ func (s *stream) pause(until time.Time) error {
 	return nil
 }
 
-// hold is pause for a session's owner, which has armed the deadlines: it also ends when the connection breaks.
+// hold is pause for a session's owner, which has armed the deadlines: it also ends when the
+// connection breaks.
 func (s *stream) hold(until time.Time) (err error) {
 	if s.socket == nil || s.stopping.Load() {
 		return s.pause(until)
