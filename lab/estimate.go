@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	trialAround = 450 * time.Millisecond // of a trial beside warm-up and window: two processes begin, connect and end
-	leastWarmUp = time.Second            // twenty pieces of progress: fewer where the noise is under 2 %, more where a change is seen
+	trialAround = 450 * time.Millisecond  // of a trial beside warm-up and window: two processes begin, connect and end
+	leastWarmUp = 1350 * time.Millisecond // 27 pieces of progress: fewer at noise under 2 %, more where a change is seen
 )
 
 // announce says before the trials how many there are and about how long they take.

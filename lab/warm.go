@@ -14,8 +14,8 @@ import (
 const (
 	warmMinSteps   = 5                // pieces of progress
 	progressEvery  = time.Second / 20 // a piece of progress
-	warmUnclear    = 5                // times the least warm-up, then it is measured as it is where the noise hides any change
-	warmMaxFactor  = 10               // times the least warm-up, then it is measured as it is in any case
+	warmMaxFactor  = 2                // times the least warm-up,
+	warmMaxSteps   = 90               // and so many pieces of progress, then it is measured as it is
 	warmGrace      = time.Minute      // beyond twice the time that the messages take
 	stalledAfter   = 10 * time.Second // without a message taken,
 	stalledPeriods = 20               // and without so many of a connection that sends
@@ -33,7 +33,7 @@ type warming struct {
 	cpu         time.Duration // of the subject so far
 	values      []float64     // CPU per message between pieces of progress, us
 	least       int           // of these, when the subject had had what it asks for
-	settling    stat.Settling // of the values
+	settled     bool          // the values show a steady level
 }
 
 // newWarming begins a warm-up. Most is Settings.WarmLimit.
@@ -79,7 +79,7 @@ func (w *warming) see(now time.Duration, sent int64, cpu time.Duration) (enough 
 			w.least = len(w.values)
 		}
 		if w.least > 0 {
-			_, w.settling = stat.Steady(w.values)
+			_, w.settled = stat.Steady(w.values)
 		}
 	}
 	late := now-w.began > w.limit
@@ -94,13 +94,10 @@ func (w *warming) see(now time.Duration, sent int64, cpu time.Duration) (enough 
 
 // most is the pieces of progress that the warm-up takes, by what its values show, within the limit.
 func (w *warming) most() int {
-	n := warmMaxFactor * w.least
-	switch w.settling {
-	case stat.Settled:
+	if w.settled {
 		return w.least
-	case stat.Unclear:
-		n = warmUnclear * w.least
 	}
+	n := warmMaxFactor*w.least + warmMaxSteps
 	if w.further >= 0 {
 		n = min(n, w.least+w.further)
 	}
@@ -132,7 +129,7 @@ func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *
 	if w.sent > 0 {
 		t.WarmMessages, t.ColdUSPerMsg = w.sent, us(w.cpu-first)/float64(w.sent)
 	}
-	t.Unsteady = err == nil && w.settling != stat.Settled
+	t.Unsteady = err == nil && !w.settled
 	return err
 }
 

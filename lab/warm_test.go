@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"weir/lab/result"
-	"weir/lab/stat"
 	"weir/lab/subject"
 )
 
@@ -44,8 +43,8 @@ func TestWarmUps(t *testing.T) {
 	}{
 		{"five pieces of progress are the least", 100, load, 64, linear, even, 5, true, "", 0},
 		{"the messages that were asked for come first", 8000, load, 64, linear, even, 20, true, "", 0},
-		{"one that never settles is measured after ten times the least", 100, load, 64, linear, restless, 50, false, "", 0},
-		{"or after twice the time of its messages and a minute", 2000, load, 1, func(i int) int64 { return int64(i * 125 / 20) }, restless, (32 + 60) * 20, false, "", 0},
+		{"one that never settles is measured after twice the least and 4.5 s", 100, load, 64, linear, restless, 100, false, "", 0},
+		{"or after twice the time of its messages and a minute", 2000, load, 1, func(i int) int64 { return int64(i * 125 / 57) }, restless, (32 + 60) * 20, false, "", 0},
 		{"one that takes nothing fails", 100, load, 64, func(int) int64 { return 0 }, even, 200, false, "took nothing for 10s", 0},
 		{"one that stops taking fails", 8000, load, 64, func(i int) int64 { return min(400, linear(i)) }, even, 201, false, "took nothing for 10s", 0},
 		{"a slow load is waited for", 3, Load{Rate: 0.5}, 1, func(i int) int64 { return int64(i / 40) }, even, 5 * 40, true, "", 0},
@@ -65,8 +64,8 @@ func TestWarmUps(t *testing.T) {
 			if d := steps - test.steps; d < -1 || d > 1 {
 				t.Errorf("it ended after %d pieces of progress, want about %d", steps, test.steps)
 			}
-			if test.failed == "" && (w.settling == stat.Settled) != test.steady {
-				t.Errorf("settling is %v", w.settling)
+			if test.failed == "" && w.settled != test.steady {
+				t.Errorf("settled is %v, want %v", w.settled, test.steady)
 			}
 		})
 	}
