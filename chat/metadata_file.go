@@ -3,6 +3,7 @@ package chat
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -41,10 +42,14 @@ func writeMetadata(path, name string, values map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		b = irc.AppendLine(b, "", "METADATA", name, key, "*", values[key])
 	}
-	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+	err := durable.ReplaceFile(path, b, 0o600)
+	if errors.Is(err, fs.ErrNotExist) { // the first of all
+		if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		return durable.ReplaceFile(path, b, 0o600)
 	}
-	return durable.ReplaceFile(path, b, 0o600)
+	return err
 }
 
 // loadMetadata takes over what the account has said of itself, unless another of its sessions has, and tells the session. It runs at the

@@ -3,6 +3,7 @@ package account
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -249,10 +250,14 @@ func (m *marks) written(name string, places map[place]int64) {
 
 func (m *marks) lock() (*os.File, error) {
 	folder := m.store.path("marks")
-	if err := durable.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
+	held, err := lock(folder + "/.lock")
+	if errors.Is(err, fs.ErrNotExist) { // the first of all
+		if err := durable.MkdirAll(folder, 0o700); err != nil {
+			return nil, err
+		}
+		return lock(folder + "/.lock")
 	}
-	return lock(folder + "/.lock")
+	return held, err
 }
 
 // writeOne merges places into the account's file: other processes may have moved marks of their own. Those of

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // SyncDir makes the names in a folder durable: what was created, renamed or removed in it.
@@ -20,14 +21,19 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// MkdirAll makes a folder and those above it that are not there, durably: the name of each is on the disk.
+// MkdirAll makes a folder and the missing ones above it durably: the name of each is on the disk. It
+// syncs the parent of a folder that exists too: its maker may have been killed before, or have failed.
 func MkdirAll(dir string, mode os.FileMode) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
+	return mkdirAll(dir, mode, SyncDir)
+}
+
+func mkdirAll(dir string, mode os.FileMode, sync func(dir string) error) error {
 	parent := filepath.Dir(dir)
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return beyondUs(sync(parent))
+	}
 	if parent != dir {
-		if err := MkdirAll(parent, mode); err != nil {
+		if err := mkdirAll(parent, mode, sync); err != nil {
 			return err
 		}
 	}
@@ -39,5 +45,14 @@ func MkdirAll(dir string, mode os.FileMode) error {
 	} else if !info.IsDir() {
 		return fmt.Errorf("%s is there, and is no folder", dir)
 	}
-	return SyncDir(parent)
+	return sync(parent)
+}
+
+// beyondUs ignores that the parent of a folder that exists cannot be synced by this process: because
+// of its permissions, or because its file system does not know how. An administrator made the folder.
+func beyondUs(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) {
+		return nil
+	}
+	return err
 }

@@ -1,11 +1,16 @@
 package durable
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
@@ -136,5 +141,64 @@ func TestMkdirAllMakesFoldersAndTakesThoseThatAreThere(t *testing.T) {
 	}
 	if err := SyncDir(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("syncing a folder that is not there gives %v, want fs.ErrNotExist", err)
+	}
+}
+
+// A folder whose parent could not be synced, or whose maker was killed before that, is not durable by being there.
+func TestMkdirAllSyncsTheNameOfAFolderThatIsThere(t *testing.T) {
+	for _, test := range []struct{ name, there string }{
+		{"the parent's sync failed before", ""},
+		{"a process was killed between mkdir and sync", "a"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := t.TempDir()
+			if test.there != "" {
+				if err := os.Mkdir(filepath.Join(root, test.there), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var synced []string
+			failing := test.there == ""
+			sync := func(dir string) error {
+				if failing {
+					return syscall.EIO
+				}
+				synced = append(synced, dir)
+				return nil
+			}
+			dir := filepath.Join(root, "a")
+			if err := mkdirAll(dir, 0o700, sync); failing && !errors.Is(err, syscall.EIO) {
+				t.Errorf("the failed sync gives %v, want EIO", err)
+			}
+			failing = false
+			if err := mkdirAll(dir, 0o700, sync); err != nil || !slices.Contains(synced, root) {
+				t.Errorf("again: %v, synced %q, want the parent %q synced", err, synced, root)
+			}
+		})
+	}
+}
+
+func TestOfSeveralCallersOfCreateFileOneMakesTheFileWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	var wg sync.WaitGroup
+	var made atomic.Int64
+	for i := range 8 {
+		wg.Go(func() {
+			contents := bytes.Repeat([]byte{byte('a' + i)}, 100_000)
+			switch err := CreateFile(path, contents, 0o600); {
+			case err == nil:
+				made.Add(1)
+			case !errors.Is(err, fs.ErrExist):
+				t.Errorf("a caller gets %v, want nil or fs.ErrExist", err)
+			}
+		})
+	}
+	wg.Wait()
+	got, err := os.ReadFile(path)
+	if err != nil || made.Load() != 1 || len(got) != 100_000 || len(bytes.Trim(got, string(got[0]))) != 0 {
+		t.Errorf("%d callers made a file of %d bytes (%v), want one and 100,000 bytes of one caller", made.Load(), len(got), err)
+	}
+	if all := names(t, filepath.Dir(path)); all != "state" {
+		t.Errorf("the folder has %q, want only the file", all)
 	}
 }

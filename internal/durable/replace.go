@@ -74,17 +74,25 @@ func keepOld(path string) (undo func()) {
 	return func() { os.Rename(old, path) }
 }
 
-// CreateFile is ReplaceFile for a file that must not be there: of several callers one makes it, and the others
-// get an error that is fs.ErrExist.
+// CreateFile is ReplaceFile for a file that must not exist: one of several callers makes it, and the
+// others get an error that is fs.ErrExist. Each caller writes a temporary file of its own.
 func CreateFile(path string, data []byte, mode os.FileMode) error {
-	temp := tempName(path + ".new") // a ReplaceFile beside it leaves this one alone
-	if err := (Replacer{}).write(temp, path, data, mode); err != nil {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
 		return err
 	}
-	if err := errors.Join(os.Link(temp, path), os.Remove(temp)); err != nil {
+	defer os.Remove(f.Name()) // what remains after a failure is RemoveTemps' to remove
+	if err := errors.Join(f.Chmod(mode), (Replacer{}).fill(f, path, data)); err != nil {
 		return err
 	}
-	return SyncDir(filepath.Dir(path))
+	if err := os.Link(f.Name(), path); err != nil {
+		return err
+	}
+	if err := SyncDir(filepath.Dir(path)); err != nil {
+		os.Remove(path)
+		return err
+	}
+	return nil
 }
 
 func (r Replacer) reached(step Step) {
