@@ -35,6 +35,8 @@ open_folder(const struct options *o)
 			fatal("the folder of %s cannot be written: %s", o->data, strerror(errno));
 	} else if (errno != EEXIST) {
 		fatal("%s cannot be made: %s", o->data, strerror(errno));
+	} else { /* its maker may have been killed; an administrator's folder may be where we cannot sync */
+		(void)folder_sync_parent(AT_FDCWD, o->data);
 	}
 	fd = open(o->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

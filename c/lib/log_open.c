@@ -113,12 +113,16 @@ log_map_ends(struct log *l)
 bool
 folder_sync_parent(int at, const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *end = path + strlen(path);
 	char parent[PATH_BYTES] = ".";
 	int fd;
 	bool fine;
 
-	if (slash != NULL && !slice_copy(slice_between(path, slash == path ? slash + 1 : slash), parent, sizeof parent)) {
+	while (end > path && end[-1] == '/') /* "data/" is in ".", not in "data" */
+		end--;
+	while (end > path && end[-1] != '/')
+		end--;
+	if (end > path && !slice_copy(slice_between(path, end), parent, sizeof parent)) {
 		errno = ENAMETOOLONG;
 		return false;
 	}

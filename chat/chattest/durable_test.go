@@ -17,8 +17,9 @@ var (
 	synced = regexp.MustCompile(`^\d+ +fsync\(\d+<([^>]*)>\) += 0$`)
 )
 
-// A folder that a loss of power takes away takes all that was acknowledged in it: chatd has the disk store it in its parent
-// (docs/protocol.md) before anything is written there.
+// chatd has the disk store a new folder in its parent before anything is written there
+// (docs/protocol.md): a loss of power would take the folder with all that was acknowledged in it.
+// That its data folder exists already does not show that the disk has its name.
 func TestNewFoldersAreStoredInTheirParents(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed: scripts/setup test gets it")
@@ -26,10 +27,30 @@ func TestNewFoldersAreStoredInTheirParents(t *testing.T) {
 	if _, err := chatdBinary(); err != nil {
 		t.Skip(err)
 	}
+	for _, test := range []struct {
+		name, data string
+		exists     bool
+	}{
+		{"a new data folder", "{data}", false},
+		{"a new data folder with a slash at its end", "{data}/", false},
+		{"a data folder that exists", "{data}", true},
+	} {
+		t.Run(test.name, func(t *testing.T) { checkFoldersAreStored(t, test.data, test.exists) })
+	}
+}
+
+func checkFoldersAreStored(t *testing.T, data string, exists bool) {
 	dir := t.TempDir()
 	trace := filepath.Join(dir, "trace")
-	s := &server{data: filepath.Join(dir, "data"), program: &program{name: "chatd under strace", command: []string{"chatd", "--data", "{data}", "--listen", "{addr}"},
+	s := &server{data: filepath.Join(dir, "data"), program: &program{name: "chatd under strace", command: []string{"chatd", "--data", data, "--listen", "{addr}"},
 		runner: []string{"strace", "-D", "-f", "-y", "-qq", "-o", trace, "-e", "trace=mkdir,mkdirat,fsync"}}}
+	waiting, want := []string{dir}, 4 // data, rooms, direct, the room
+	if exists {
+		if err := os.Mkdir(s.data, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		want = 3
+	}
 	s.mustStart(t)
 	c := s.guest(t, "ann")
 	c.join(t, "#new")
@@ -40,24 +61,25 @@ func TestNewFoldersAreStoredInTheirParents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var waiting, all []string
+	var all []string
 	for _, line := range wholeCalls(string(text)) {
 		if m := made.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			path := m[2]
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(m[1], path)
 			}
+			path = filepath.Clean(path)
 			waiting, all = append(waiting, filepath.Dir(path)), append(all, path)
 		}
 		if m := synced.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			waiting = slices.DeleteFunc(waiting, func(parent string) bool { return parent == m[1] })
 		}
 	}
-	if len(all) < 4 { // data, rooms, direct, the room
+	if len(all) < want {
 		t.Errorf("it made %q, want its folders and the room's:\n%s", all, text)
 	}
 	if len(waiting) > 0 {
-		t.Errorf("of the folders that it made, %q were not stored in their parents:\n%s", waiting, text)
+		t.Errorf("the folders %q, in which it made or found its own, were not synced:\n%s", waiting, text)
 	}
 }
 
