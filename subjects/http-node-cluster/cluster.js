@@ -28,7 +28,7 @@ function lead() {
   });
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  for (let i = 0; i < Math.max(2, os.availableParallelism()); i++) cluster.fork();
+  for (let i = 0; i < os.availableParallelism(); i++) cluster.fork();
 }
 
 if (cluster.isPrimary) lead();
