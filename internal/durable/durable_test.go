@@ -14,6 +14,16 @@ import (
 	"testing"
 )
 
+// childEnv names the file that a child process of a test replaces; see TestMain.
+const childEnv = "WEIR_DURABLE_CHILD"
+
+func replaceAndCreate(path string) (status int) {
+	if ReplaceFile(path, []byte("new"), 0o600) != nil || CreateFile(path+"-created", []byte("new"), 0o600) != nil {
+		return 1
+	}
+	return 0
+}
+
 func names(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
