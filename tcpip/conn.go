@@ -295,7 +295,7 @@ func (c *Conn) resolve(p *link.Parts) bool {
 		return false
 	}
 	c.changes, c.found = c.iface.changes.Load(), c.s.now()
-	if c.dst, c.known = c.iface.resolve(c.lane, hop, p); c.known {
+	if c.dst, c.known = c.iface.resolve(c.lane, hop, !c.client.IsValid() || hop != c.key.remote.Addr(), p); c.known {
 		copy(p.Head, c.dst[:])
 	}
 	return c.known

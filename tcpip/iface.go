@@ -55,8 +55,9 @@ func (i *iface) lane(place uint32) *lane {
 	return i.lanes[(place*2654435761>>16)%uint32(len(i.lanes))] // Fibonacci's hash: places side by side are spread
 }
 
-// resolve finds a neighbour's hardware address. When it is not known yet, a copy of the frame waits for it, and ok is false.
-func (i *iface) resolve(l *lane, hop netip.Addr, p *link.Parts) (mac wire.MAC, ok bool) {
+// resolve finds a neighbour's hardware address. When it is not known yet, a copy of the frame waits for
+// it, and ok is false. With own, the neighbour is a gateway or one that this host dials.
+func (i *iface) resolve(l *lane, hop netip.Addr, own bool, p *link.Parts) (mac wire.MAC, ok bool) {
 	if i.local {
 		return i.caps.MAC, true
 	}
@@ -73,7 +74,11 @@ func (i *iface) resolve(l *lane, hop netip.Addr, p *link.Parts) (mac wire.MAC, o
 	if p.Size == 0 { // a superframe is more than a link takes: TCP sends it again
 		waits = completed(p)
 	}
-	i.neigh.Wait(hop, waits, now, actions{l})
+	wait := i.neigh.Wait
+	if own {
+		wait = i.neigh.WaitOwn
+	}
+	wait(hop, waits, now, actions{l})
 	l.look() // when to ask again
 	return wire.MAC{}, false
 }

@@ -72,7 +72,7 @@ func (l *lane) sendFrame(hop netip.Addr, header, payload []byte) bool {
 	p := &out.Parts
 	*p = link.Parts{Body: [2][]byte{payload}, Head: append(wire.AppendEthernet(out.head[:0], wire.Broadcast, i.caps.MAC, wire.TypeIPv4), header...)}
 	if !i.broadcast(hop) {
-		mac, ok := i.resolve(l, hop, p)
+		mac, ok := i.resolve(l, hop, hop != wire.IPv4(header).Dst(), p)
 		if !ok {
 			return true
 		}

@@ -2,7 +2,7 @@
 // messages and times in, messages and the next deadline out. States of neighbours are those of RFC 4861, section 7.3.2, which fit ARP as well.
 //
 // What a stranger can make it do is bounded: neighbours, packets that wait and their bytes, and requests, about one neighbour (one a second) and about all
-// (a hundred a second). Nobody becomes a neighbour by announcing himself; only who asks for the host, or was asked for, does.
+// (a hundred a second, a part of which is for the host's own packets alone). Nobody becomes a neighbour by announcing himself; only who asks for the host, or was asked for, does.
 //
 // # Limitations
 //
@@ -34,6 +34,7 @@ const (
 	grace   = 5 * time.Second       // how long a stale address is used before it is asked about
 	perRate = 10 * time.Millisecond // between two requests about different neighbours, on average
 	burst   = 64                    // requests at once
+	spared  = 16                    // of them, that are for neighbours of the host's own packets alone
 	inUse   = 30 * time.Second      // how long after a packet has gone to a neighbour it is not forgotten for others
 	sample  = 64                    // neighbours that are looked at to find one that can be forgotten
 )
@@ -60,6 +61,7 @@ type Neighbour struct {
 	until   Time // when State ends
 	used    Time // when a packet last went there; 0: none has
 	tries   int
+	own     bool // the host's own packets go there: see WaitOwn
 	waiting [][]byte
 }
 
@@ -99,6 +101,17 @@ func (t *Table) Lookup(addr netip.Addr, now Time) (*Neighbour, bool) {
 // Wait keeps a packet, if there is one, until the neighbour is known, and asks for it. Of too many the oldest go. A neighbour that did not answer is not asked again for some
 // seconds: what is for it is unreachable at once.
 func (t *Table) Wait(addr netip.Addr, packet []byte, now Time, do Actions) {
+	t.wait(addr, packet, false, now, do)
+}
+
+// WaitOwn is Wait for a packet that the host sends on its own account, or to a gateway. Answers to
+// strangers, who may claim any address, leave a part of the requests to such neighbours, and do not
+// displace them while they are asked for.
+func (t *Table) WaitOwn(addr netip.Addr, packet []byte, now Time, do Actions) {
+	t.wait(addr, packet, true, now, do)
+}
+
+func (t *Table) wait(addr netip.Addr, packet []byte, own bool, now Time, do Actions) {
 	if t.all == nil {
 		t.all = map[netip.Addr]*Neighbour{}
 	}
@@ -111,6 +124,7 @@ func (t *Table) Wait(addr netip.Addr, packet []byte, now Time, do Actions) {
 		n = &Neighbour{Addr: addr}
 		t.all[addr] = n
 	}
+	n.own = n.own || own
 	if n.State == Failed && now < n.until {
 		t.Dropped++
 		if packet != nil {
@@ -145,6 +159,7 @@ func (t *Table) room(now Time) bool {
 	var silents, idles, seen int
 	for _, n := range t.all {
 		switch seen++; {
+		case n.State == Incomplete && n.own:
 		case n.State == Incomplete || n.State == Failed:
 			silent = n
 			silents++
@@ -173,14 +188,14 @@ func (t *Table) forget(n *Neighbour) {
 	delete(t.all, n.Addr)
 }
 
-// allowed says whether a request may be sent now.
-func (t *Table) allowed(now Time) bool {
+// allowed reports whether a request may be sent now.
+func (t *Table) allowed(own bool, now Time) bool {
 	t.tokens = min(burst, t.tokens+float64(now-t.tokensAt)/float64(perRate))
 	if t.tokensAt == 0 {
 		t.tokens = burst
 	}
 	t.tokensAt = now
-	if t.tokens < 1 {
+	if t.tokens < 1 || !own && t.tokens < 1+spared {
 		return false
 	}
 	t.tokens--
@@ -201,7 +216,7 @@ func (t *Table) tick(n *Neighbour, now Time, do Actions) {
 			return
 		}
 		n.until = now + Time(retry)
-		if t.allowed(now) {
+		if t.allowed(n.own, now) {
 			n.tries++
 			at := wire.Broadcast
 			if n.State == Probing {

@@ -255,3 +255,30 @@ func TestAFloodDoesNotDisplaceANeighbourInUse(t *testing.T) {
 		}
 	}
 }
+
+// Answers to strangers, who claim ever more addresses, do not use up the requests: a neighbour that the
+// host dials is asked for at once, and is not displaced before it answers.
+func TestAFloodLeavesRequestsToTheHostsOwnPackets(t *testing.T) {
+	n, l := table()
+	now := second
+	flood := func(turn int) {
+		for i := range 2 * Most {
+			now += second / 2000
+			n.Wait(netip.AddrFrom4([4]byte{10, byte(turn), byte(i >> 8), byte(i)}), []byte("to nobody"), now, l)
+		}
+	}
+	flood(1)
+	for turn := range 5 {
+		l.said = nil
+		n.WaitOwn(netip.AddrFrom4([4]byte{10, 0, 1, byte(turn)}), []byte("ours"), now, l)
+		if len(l.said) != 1 || l.said[0][:3] != "ask" {
+			t.Fatalf("behind a flood neighbour %d that the host dials gives %q, want a request at once", turn, l.said)
+		}
+	}
+	flood(2)
+	for turn := range 5 {
+		l.said = nil
+		n.Receive(message(wire.ARPReply, theirs, netip.AddrFrom4([4]byte{10, 0, 1, byte(turn)}), us), now, l)
+		l.wants(t, "send ours to "+theirs.String())
+	}
+}
