@@ -116,8 +116,17 @@ func TestAnIPv6NetworkIsOneClientInALine(t *testing.T) {
 	if got := <-l.ask("[2001:db8::4]:1"); got != 503 {
 		t.Errorf("another address of the network that fills the line: got %d, want 503", got)
 	}
+	other := l.ask("192.0.2.1:1")
+	select {
+	case got := <-all[2]:
+		if got != 503 {
+			t.Errorf("the last of the network that fills the line: got %d, want 503 in favour of another client", got)
+		}
+	case got := <-other:
+		t.Fatalf("another client: got %d, want the place of the network's last", got)
+	}
 	close(l.gate)
-	for _, a := range all {
+	for _, a := range append(all[:2], other) {
 		if got := <-a; got != 200 {
 			t.Errorf("got %d, want 200", got)
 		}
