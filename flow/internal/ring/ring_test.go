@@ -88,6 +88,28 @@ func TestReceiversTakeTurnsBetweenSlotsAndWhatIsBesideThem(t *testing.T) {
 	})
 }
 
+func TestWhatIsSpilledWakesAReceiverThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[int](1, true, true)
+		took := make(chan *int) // from the receiver -> below
+		go func() { took <- q.Take() }()
+		synctest.Wait()
+		want := pointer(1)
+		q.Spill(want, 1)
+		synctest.Wait()
+		select {
+		case got := <-took:
+			if got != want {
+				t.Errorf("Take returned %v, want what was spilled", got)
+			}
+		default:
+			t.Error("the receiver still waits")
+			q.Close()
+			<-took
+		}
+	})
+}
+
 // TestEverythingPutIsTakenOnce has senders and receivers wait for one another at a small ring. One
 // sender in three spills and does not wait.
 func TestEverythingPutIsTakenOnce(t *testing.T) {
