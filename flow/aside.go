@@ -56,14 +56,8 @@ func (o *owner[T]) putAside(full *parcel[T]) {
 }
 
 // runAside takes through the net what the owner's stages have put aside, with all that these put
-// aside meanwhile. The owner is in no stage's call.
+// aside meanwhile. The owner is in no stage's call. If a stage calls Goexit, giveBack has the rest run.
 func (o *owner[T]) runAside() {
-	returned := false
-	defer func() {
-		if !returned { // but a stage has called Goexit
-			o.runAside()
-		}
-	}()
 	for len(o.aside) > 0 {
 		full := o.aside[0]
 		o.aside[0], o.aside = nil, o.aside[1:]
@@ -76,11 +70,10 @@ func (o *owner[T]) runAside() {
 		o.net.recycle(full)
 	}
 	o.aside = nil
-	returned = true
 }
 
-// endAside gives the owner back when it has run what is put aside, be it that another stage calls
-// Goexit.
+// endAside runs what is still put aside after a Goexit and then gives the owner back, which begins
+// anew if this, too, ends by a Goexit.
 func (o *owner[T]) endAside() {
 	defer o.net.giveBack(o)
 	o.runAside()
