@@ -72,8 +72,8 @@ func (o *owner[T]) runAside() {
 	o.aside = nil
 }
 
-// endAside runs what is still put aside after a Goexit and then gives the owner back, which begins
-// anew if this, too, ends by a Goexit.
+// endAside runs what is still put aside and then gives the owner back, which begins anew if a stage
+// has ended this by a Goexit.
 func (o *owner[T]) endAside() {
 	defer o.net.giveBack(o)
 	o.runAside()

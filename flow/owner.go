@@ -71,14 +71,14 @@ func (n *Net[T]) Put(batch []T) (accepted int) {
 	}
 	defer n.giveBack(o)
 	for part := range slices.Chunk(batch, MaxBatch) {
+		if accepted > 0 {
+			o.runAside() // of the part before; giveBack runs that of the last
+		}
 		o.tick()
 		if !o.first.hand(&o.first.ports[0], part) {
 			break
 		}
 		accepted += len(part)
-		if len(o.aside) > 0 {
-			o.runAside()
-		}
 	}
 	return accepted
 }
@@ -99,7 +99,7 @@ func (n *Net[T]) borrow() (o *owner[T]) {
 
 // giveBack has an owner be at rest.
 func (n *Net[T]) giveBack(o *owner[T]) {
-	if len(o.aside) > 0 { // a Goexit in a stage has ended Put early
+	if len(o.aside) > 0 {
 		o.endAside()
 		return
 	}
