@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/bcrypt"
 )
@@ -26,7 +28,9 @@ func TestAnAdminPageThatCanBeReachedFromElsewhereNeedsALogin(t *testing.T) {
 		{"--listen 127.0.0.1:0 " + site, 1},
 		{"check " + site, 1},
 	} {
-		out, err := exec.Command(binary(t), append([]string{"serve"}, strings.Fields(c.args)...)...).CombinedOutput()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for one that serves after all
+		out, err := exec.CommandContext(ctx, binary(t), append([]string{"serve"}, strings.Fields(c.args)...)...).CombinedOutput()
+		cancel()
 		exit, ok := errors.AsType[*exec.ExitError](err)
 		if !ok || exit.ExitCode() != c.code || !strings.Contains(string(out), "can be reached from elsewhere") || strings.Contains(string(out), "serving on") {
 			t.Errorf("weir serve %s: %v, want exit status %d and why:\n%s", c.args, err, c.code, out)
