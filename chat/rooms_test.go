@@ -53,6 +53,24 @@ func TestARoomThatSomebodyIsRefusedInLeavesNoFolder(t *testing.T) {
 	}
 }
 
+// A client may be gone, or be refused, once its room is open.
+func TestARoomThatIsOpenedForAJoinThatFailsIsClosed(t *testing.T) {
+	s := startServer(t, testWays()[0], Options{}).run()
+	r, err := s.chat.openToCome("#r", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	(&session{svc: s.chat}).cameIn(r)
+	if got := s.folders(); len(got) != 0 {
+		t.Errorf("%q are left after the join, want none", got)
+	}
+	s.chat.locked(func() {
+		if n := len(s.chat.rooms); n != 0 {
+			t.Errorf("%d rooms are open after the join, want none", n)
+		}
+	})
+}
+
 func TestAKilledServersEmptyRoomsAreRemovedByTheNext(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{}).run()
 	ann := s.user("ann")
