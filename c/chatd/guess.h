@@ -1,8 +1,10 @@
 /*
- * Logins that failed, as docs/protocol.md limits them: so many at once, then one each GUESS_EVERY_MS. A network from which the account was
- * logged in to has a limit of its own for it. Others count for their network, which no client of this machine has, and for the name: networks
- * that have not failed for it within GUESS_FIRST_MS for one limit, the rest for another. All of it lies in the table, under names. The known
- * networks are in the file "networks" too, as the Go server writes it; the guesses are lost with the server.
+ * Logins that failed, as docs/protocol.md limits them: so many at once, then one each GUESS_EVERY_MS.
+ * A network from which the account was logged in to has a limit of its own for it. Others count for
+ * their network, which no client of this machine has, and for the name: networks that have not failed
+ * for it within GUESS_FIRST_MS for one limit, the rest for another. All of it lies in the table, under
+ * names. The known networks are in the file "networks" too, as the Go server writes it; the guesses
+ * are lost with the server.
  */
 #ifndef GUESS_H
 #define GUESS_H
@@ -46,7 +48,10 @@ unsigned guess_wait(const struct guesses *g, const struct login *l, uint64_t now
 void guess_failed(struct guesses *g, const struct login *l, uint64_t now);
 void guess_right(struct guesses *g, const struct login *l, uint64_t now);
 
-/* Reads the known networks from the file, and replaces it, durably. Reading passes over lines that it does not understand. */
+/*
+ * Read the known networks from the file, and replace it, durably. Reading passes over lines that it
+ * does not understand.
+ */
 void known_read(struct guesses *g, int data);
 bool known_write(const struct guesses *g, int data);
 

@@ -134,7 +134,7 @@ save(int data, unsigned number, const struct person *p)
 		saved[number] = sum;
 }
 
-/* Writes the known networks down if there are new ones. The copy is so that nobody waits for the disk. */
+/* Writes the known networks if there are new ones: a copy, so that no client waits for the disk. */
 static void
 save_known(struct table *t, int data)
 {

@@ -1,4 +1,4 @@
-/* The file "networks": a line "NAME NETWORK" for each network that an account was logged in to from, the latest last. */
+/* The file "networks": a line "NAME NETWORK" for each network that an account was logged in to from. */
 #include "guess.h"
 
 #include "buffer.h"

@@ -24,7 +24,7 @@ void net_peer(const struct sockaddr *address, char host[NET_HOST_MAX + 1]);
 /* The network that an address, as net_peer writes it, is counted under: itself, or the first 64 bits of an IPv6 one, which one customer has. */
 void net_network(const char *host, char network[NET_HOST_MAX + 1]);
 
-/* The first 48 bits of an IPv6 network that net_network wrote, which one customer may have; others are as they were. */
+/* The first 48 bits of an IPv6 network as net_network writes it: one customer may have all of it. */
 void net_customer(const char *network, char customer[NET_HOST_MAX + 1]);
 
 bool net_is_loopback(const struct sockaddr *address);
