@@ -12,7 +12,10 @@
 // not known to be on the disk; a crash of the process or a restart does not. On a file system without hard
 // links the new contents stay after that error.
 //
-// The temporary files have one name each, so that a crash leaves at most two beside each file: the callers that
-// replace the same file from several goroutines or processes serialise them. RemoveTemps removes what crashes
-// left.
+// ReplaceFile's temporary files have one name each, so that a crash leaves at most two beside each
+// file: goroutines and processes that replace the same file take turns by a lock of their own. Callers
+// of CreateFile need none. RemoveTemps removes what crashes left.
+//
+// MkdirAll syncs the name of a folder that existed before, unless the process may not open its parent,
+// or the parent's file system has no fsync of folders.
 package durable
