@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"io"
 	"net"
 	"syscall"
 	"testing"
@@ -106,5 +107,43 @@ func TestPatienceFitsTheKernel(t *testing.T) {
 			t.Errorf("a timer in %v: waits %d ms, want %d to %d", c.at, ms, c.low, c.high)
 		}
 		l.timers.unset(&one)
+	}
+}
+
+// yielder is a session that starts a goroutine by Go, and tells whether its loop is to yield before and
+// after.
+type yielder struct {
+	conn   Conn
+	yields chan bool // session -> test, two for each Input
+}
+
+func (y *yielder) loop() *loop {
+	if h, ok := y.conn.(*hosted); ok {
+		return h.host.(*coroutine).l
+	}
+	return y.conn.(*conn).l
+}
+
+func (y *yielder) Input([]byte, *Writer) error {
+	y.yields <- y.loop().handed.Load()
+	Go(y.conn, func() {})
+	y.yields <- y.loop().handed.Load()
+	return io.EOF
+}
+
+func (*yielder) Wake(time.Time, *Writer) error { return nil }
+func (*yielder) Close(error)                   {}
+
+// A loop yields to a goroutine that a session has started by Go before it waits for the kernel.
+func TestGoHasALoopYield(t *testing.T) {
+	for _, w := range []Way{Loop, Coroutine} {
+		yields := make(chan bool, 2)
+		r := begin(t, w, sessions, service{open: func(c Conn) Session { return &yielder{c, yields} }}, Options{})
+		c := r.dial()
+		c.Write([]byte("?"))
+		if before, after := <-yields, <-yields; before || !after {
+			t.Errorf("%s: before Go the loop is to yield: %t, after it %t, want false and true", w, before, after)
+		}
+		r.stopsCleanly()
 	}
 }
