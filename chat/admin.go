@@ -37,7 +37,8 @@ type RoomState struct {
 	Bans    []string          `json:"bans"`  // masks
 }
 
-// ReadRoom reads what a room of a data directory is, whether a server runs on that or not. What changed within the last moments may be missing.
+// ReadRoom reads what a room of a data directory is, whether a server runs on that or not. What
+// changed within the last moments may be missing.
 func ReadRoom(dir string, which data.Room) (RoomState, error) {
 	path := filepath.Join(dir, filepath.FromSlash(which.Path))
 	info, err := os.Stat(path)
@@ -77,13 +78,14 @@ func (s *Service) Members(name string) []Member {
 
 // RoomChange is what an administrator changes of a room. What is nil stays.
 type RoomChange struct {
-	Topic *string           `json:"topic,omitempty"` // "": none
-	Key   *string           `json:"key,omitempty"`   // "": none
-	Ranks map[string]string `json:"ranks,omitempty"` // by account, what it gets and loses: "+o", "-v", "+o-v"
+	Topic *string `json:"topic,omitempty"` // "": none
+	Key   *string `json:"key,omitempty"`   // "": none
+	// by account, what it gets and loses: "+o", "-v", "+o-v"
+	Ranks map[string]string `json:"ranks,omitempty"`
 }
 
-// ChangeRoom changes a room that is there, whoever is in it, and tells them. It returns when the change is on the disk. Errors are ErrNoRoom, ErrChange, or
-// the disk's.
+// ChangeRoom changes a room that is there, whoever is in it, and tells them. It returns when the
+// change is on the disk. Errors are ErrNoRoom, ErrChange, or the disk's.
 func (s *Service) ChangeRoom(name string, c RoomChange) error {
 	if err := s.checkChange(name, c); err != nil {
 		return err
@@ -209,8 +211,9 @@ func (s *Service) giveTopic(r *room, author *session, text string) {
 // errNotStored is what somebody is told whose change the disk refused. The log has the reason.
 var errNotStored = errors.New("chat: the disk did not take it")
 
-// putAndWait has the server itself change feeds: put is called under the lock with the session that posts come from. It returns when all of
-// them are done: nil if they hold. It must not be called with the lock.
+// putAndWait has the server itself change feeds: put is called under the lock with the session that
+// posts come from. It returns when all of them are done: nil if they hold. It must not be called
+// with the lock.
 func (s *Service) putAndWait(put func(author *session) error) (err error) {
 	by := &agent{done: make(chan struct{}, 1)}
 	author := &session{svc: s, conn: by}
@@ -227,10 +230,12 @@ func (s *Service) putAndWait(put func(author *session) error) (err error) {
 	return err
 }
 
-// agent is the connection of a session of the server's own: all that it may be told is that something was refused.
+// agent is the connection of a session of the server's own: all that it may be told is that
+// something was refused.
 type agent struct {
 	refused atomic.Bool
-	done    chan struct{} // settle -> putAndWait: all posts are done; capacity 1: settle does not wait
+	// settle -> putAndWait: all posts are done; capacity 1: settle does not wait
+	done chan struct{}
 }
 
 func (a *agent) Send([]byte) bool     { a.refused.Store(true); return true }
@@ -256,8 +261,9 @@ func (s *Service) reaches(f *feed) error {
 	}
 }
 
-// DeleteRoom deletes a room with all its messages. Who is in it is put out. Its text is gone from the data directory when it returns; backups and the index
-// for searching keep it until they are made anew or brought up to date.
+// DeleteRoom deletes a room with all its messages. Who is in it is put out. Its text is gone from
+// the data directory when it returns; backups and the index for searching keep it until they are
+// made anew or brought up to date.
 func (s *Service) DeleteRoom(name string) error {
 	s.opening.Lock() // nobody opens a room meanwhile
 	defer s.opening.Unlock()

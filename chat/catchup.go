@@ -7,13 +7,16 @@ import (
 )
 
 const (
-	// replayBytes bounds what is replayed in one room, so that it fits into the outbox of a client that has taken nothing yet.
+	// replayBytes bounds what is replayed in one room, so that it fits into the outbox of a client
+	// that has taken nothing yet.
 	replayBytes = Outbox / 4
-	// leastReplay is what is replayed in each of many rooms to a client that has not taken what it was replayed in the first of them.
+	// leastReplay is what is replayed in each of many rooms to a client that has not taken what it
+	// was replayed in the first of them.
 	leastReplay = log.MaxLine
 )
 
-// mayReplay is how many bytes of a room the session may be replayed now: it must not be closed as too slow because it comes back to many.
+// mayReplay is how many bytes of a room the session may be replayed now: it must not be closed as
+// too slow because it comes back to many.
 func (s *session) mayReplay() int {
 	if sent, _ := serve.Delivered(s.conn); sent {
 		s.replayed.Store(0)
@@ -21,9 +24,10 @@ func (s *session) mayReplay() int {
 	return min(replayBytes, max(leastReplay, Outbox/2-int(s.replayed.Load())))
 }
 
-// catchUp makes a new seat live. A client without chathistory is replayed what its device missed; then every one is
-// given what was delivered since it sat down, and the topic and the names; and from then on deliver sends to it. It runs at the desk. The session may
-// stand in for that of the seat.
+// catchUp makes a new seat live. A client without chathistory is replayed what its device missed;
+// then every one is given what was delivered since it sat down, and the topic and the names; and
+// from then on deliver sends to it. It runs at the desk. The session may stand in for that of the
+// seat.
 func (s *session) catchUp(seat *seat) {
 	f := seat.feed
 	s.svc.mu.Lock()
@@ -71,14 +75,16 @@ func (s *session) catchUp(seat *seat) {
 	}
 }
 
-// waitSent waits while deliver sends a batch: then all who are to have it were sent it. The caller holds the lock.
+// waitSent waits while deliver sends a batch: then all who are to have it were sent it. The caller
+// holds the lock.
 func (f *feed) waitSent() {
 	for f.sending {
 		f.svc.handedOut.Wait()
 	}
 }
 
-// sent is the offset up to which everybody was sent what they are to have, and behind which nobody was sent anything.
+// sent is the offset up to which everybody was sent what they are to have, and behind which nobody
+// was sent anything.
 func (f *feed) sent() int64 {
 	f.svc.mu.Lock()
 	defer f.svc.mu.Unlock()
@@ -111,8 +117,8 @@ func (s *session) replay(seat *seat, upTo int64) {
 	s.svc.counts.replayed.Add(int64(len(lines)))
 }
 
-// missed are the lines that the session's device has not seen, the newest if they are too many. Who has no account,
-// or was never here, has no mark, and gets a few.
+// missed are the lines that the session's device has not seen, the newest if they are too many. Who
+// has no account, or was never here, has no mark, and gets a few.
 func (s *session) missed(f *feed, upTo int64) []log.Line {
 	from, marked := int64(0), false
 	if s.login.Account != nil {
@@ -183,8 +189,9 @@ func (s *Service) keepMarks() {
 	}
 }
 
-// keepMark passes on how far a seat has come, if its session has an account, and nothing of that waits here; surely: if the client has all of it.
-// Who is to have seen what was lost on its way would never be told it. The caller holds the lock.
+// keepMark passes on how far a seat has come, if its session has an account, and nothing of that
+// waits here; surely: if the client has all of it. Who is to have seen what was lost on its way
+// would never be told it. The caller holds the lock.
 func (s *Service) keepMark(seat *seat, surely bool) {
 	login, seen := seat.session.login, seat.seen.Load()
 	if login.Account == nil || seen == seat.kept || !seat.live || seat.session.lost {

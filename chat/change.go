@@ -8,15 +8,18 @@ import (
 	"weir/internal/durable"
 )
 
-// A change of a room (MODE, TOPIC, a new spelling of its name, what an administrator changes) is a post in the room's one order, as a message
-// is. It is durable before it holds, and holds before anybody is shown it:
+// A change of a room (MODE, TOPIC, a new spelling of its name, what an administrator changes) is a
+// post in the room's one order, as a message is. It is durable before it holds, and holds before
+// anybody is shown it:
 //
-//  1. plan: under the lock, the changes of a batch are made to a draft of the room's settings, one after the other.
+//  1. plan: under the lock, the changes of a batch are made to a draft of the room's settings, one
+//     after the other.
 //  2. The draft replaces the state file, without the lock.
 //  3. hold: under the lock, the draft becomes the room's settings, and those concerned are told.
 //
-// If the file cannot be written, all changes of the batch are refused, and nothing of them is left. Only the stage that has the feed changes
-// settings, so they are the same in 1 and 3; members come and go.
+// If the file cannot be written, all changes of the batch are refused, and nothing of them is left.
+// Only the stage that has the feed changes settings, so they are the same in 1 and 3; members come
+// and go.
 
 // draft is what a room is to be.
 type draft struct {
@@ -41,8 +44,9 @@ func (d *draft) ranksOf(m *member) string {
 	return m.ranks
 }
 
-// change puts a change of a room on its way, for a command of the session. Plan makes it, and may be called twice: on a copy of the session
-// that collects the replies, which the client is sent when the change holds. The caller holds the lock.
+// change puts a change of a room on its way, for a command of the session. Plan makes it, and may
+// be called twice: on a copy of the session that collects the replies, which the client is sent
+// when the change holds. The caller holds the lock.
 func (s *session) change(r *room, command string, plan func(to *session, d *draft)) {
 	to, label := s.standIn(), s.label
 	r.put(post{from: s, label: label, last: true, command: command, change: func(d *draft) {
@@ -69,8 +73,9 @@ func (n *news) tellChange(r *room, asker, to *session) {
 	}
 }
 
-// changeRoom plans the changes of the batch that was taken, and has the disk take them. It returns the draft, nil if there is none: then those
-// who wanted changes were told so, and their posts are out of the batch. Those without a line for the log go from taken to changes.
+// changeRoom plans the changes of the batch that was taken, and has the disk take them. It returns
+// the draft, nil if there is none: then those who wanted changes were told so, and their posts are
+// out of the batch. Those without a line for the log go from taken to changes.
 func (f *feed) changeRoom() *draft {
 	d, state := f.plan(f.taken)
 	var err error
@@ -107,9 +112,10 @@ func split(moved, posts []post, moves func(post) bool) (_, left []post) {
 	return moved, slices.DeleteFunc(posts, moves)
 }
 
-// plan makes the changes of posts to a draft, and returns its state file, nil if that is the one that is there.
-// The files are put together without the lock, which a room of many ranks would hold for long: nobody
-// else changes the draft, or the room's settings and name while the stage has its feed.
+// plan makes the changes of posts to a draft, and returns its state file, nil if that is the one
+// that is there. The files are put together without the lock, which a room of many ranks would hold
+// for long: nobody else changes the draft, or the room's settings and name while the stage has its
+// feed.
 func (f *feed) plan(posts []post) (d *draft, state []byte) {
 	server, stateless := f.svc.o.Name, false
 	f.svc.locked(func() {
@@ -129,8 +135,8 @@ func (f *feed) plan(posts []post) (d *draft, state []byte) {
 }
 
 // retryStates writes state files again that lag behind their rooms because the disk refused them.
-// The sweeper calls it: an immediate retry would take a processor and fill the report for as long as
-// the disk is full. The caller holds the lock.
+// The sweeper calls it: an immediate retry would take a processor and fill the report for as long
+// as the disk is full. The caller holds the lock.
 func (s *Service) retryStates() {
 	for _, r := range s.rooms {
 		if r.stateless {

@@ -23,8 +23,8 @@ func (s *server) stateFile(room string) string {
 	return string(state)
 }
 
-// block keeps a file of the data directory from being replaced: there is a folder in the place of the temporary
-// file. Unblock ends that.
+// block keeps a file of the data directory from being replaced: there is a folder in the place of
+// the temporary file. Unblock ends that.
 func (s *server) block(file string) (unblock func()) {
 	s.t.Helper()
 	temp := filepath.Join(s.dir, filepath.Dir(file), "."+filepath.Base(file)+".tmp")

@@ -6,7 +6,8 @@ import (
 	"weir/chat/irc"
 )
 
-// handlers run commands that irc.Commands lets through. They are called with Service.mu held, and never block.
+// handlers run commands that irc.Commands lets through. They are called with Service.mu held, and
+// never block.
 var handlers map[string]func(*session, *irc.Message)
 
 // Filled when the program starts, because some handlers run others.

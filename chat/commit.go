@@ -9,15 +9,16 @@ import (
 	"weir/flow"
 )
 
-// The way of a message is one stage of a net, four at once, in which a feed is once at most, so that its batches come in order:
+// The way of a message is one stage of a net, four at once, in which a feed is once at most, so
+// that its batches come in order:
 //
-//  1. commit takes what is pending, writes the room's state if that changes, and appends lines to the log in one write and one sync: a topic
-//     is on the disk as both before anybody is shown it.
+//  1. commit takes what is pending, writes the room's state if that changes, and appends lines to
+//     the log in one write and one sync: a topic is on the disk as both before anybody is shown it.
 //  2. deliver hands it to everybody who is there: see deliver.go.
 //  3. When something is pending again, the feed is put back.
 //
-// Commit and deliver are not two stages because at a few hundred messages a second waking up another goroutine would cost more than it
-// frees.
+// Commit and deliver are not two stages because at a few hundred messages a second waking up
+// another goroutine would cost more than it frees.
 
 var errStopping = errors.New("the server is stopping")
 
@@ -33,7 +34,8 @@ func (s *Service) carry(f *feed, out *flow.Out[*feed]) {
 	s.deliveries.Put(d)
 }
 
-// commit has the disk take what is pending: what changes the room first, see change.go, then what the log has a line of.
+// commit has the disk take what is pending: what changes the room first, see change.go, then what
+// the log has a line of.
 func (s *Service) commit(f *feed) {
 	s.mu.Lock()
 	f.taken, f.pending = f.pending, f.taken[:0]
@@ -86,7 +88,8 @@ func (s *Service) lost(f *feed, why error) {
 	f.settle(posts)
 }
 
-// breakOff ends a delivery in its middle. Who was not sent what the log has must come again, and read it there. The caller holds the lock.
+// breakOff ends a delivery in its middle. Who was not sent what the log has must come again, and
+// read it there. The caller holds the lock.
 func (f *feed) breakOff() {
 	for _, seat := range f.seats {
 		if seat.live && seat.seen.Load() < f.delivered {

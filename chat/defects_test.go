@@ -9,7 +9,8 @@ import (
 	"weir/serve"
 )
 
-// The published defects of the chat that this one is made after. Each was seen in the program as it was published.
+// The published defects of the chat that this one is made after. Each was seen in the program as it
+// was published.
 
 // everyWay runs a test under each way of running.
 func everyWay(t *testing.T, f func(t *testing.T, s *server)) { everyWayWith(t, Options{}, f) }
@@ -23,7 +24,8 @@ func everyWayWith(t *testing.T, o Options, f func(t *testing.T, s *server)) {
 	}
 }
 
-// "One read per signal, and signals that merge: the tail of a 19 kB burst waits for the next message."
+// "One read per signal, and signals that merge: the tail of a 19 kB burst waits for the next
+// message."
 func TestABurstOf19KilobytesArrivesWhole(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		alice, bob := s.user("alice"), s.user("bob")
@@ -75,7 +77,8 @@ func TestALineMayComeInPieces(t *testing.T) {
 	})
 }
 
-// "flock over a shared description excludes nobody: 3 to 12 messages lost and as many doubled at 16 to 64 clients."
+// "flock over a shared description excludes nobody: 3 to 12 messages lost and as many doubled at 16
+// to 64 clients."
 func TestManyTalkAndEveryoneHearsEverythingOnceInOneOrder(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		const members, each = 16, 20

@@ -51,7 +51,8 @@ func (s *Service) deliver(f *feed, d *delivery) {
 	f.taken = f.taken[:0]
 }
 
-// handOut begins a delivery: what is in the batch holds from now on, and who has a seat now gets it. The caller holds the lock.
+// handOut begins a delivery: what is in the batch holds from now on, and who has a seat now gets
+// it. The caller holds the lock.
 func (f *feed) handOut(d *delivery) {
 	f.delivered = f.batch.End
 	f.sending, f.told, f.lately = true, time.Now(), len(f.taken)
@@ -68,8 +69,9 @@ func (f *feed) handOut(d *delivery) {
 	}
 }
 
-// again puts a feed back if something is pending, or has it leave the net. Who left while the batch was sent has it: the mark
-// of that seat was kept too early. A state that the disk refused waits for retryStates.
+// again puts a feed back if something is pending, or has it leave the net. Who left while the batch
+// was sent has it: the mark of that seat was kept too early. A state that the disk refused waits
+// for retryStates.
 func (s *Service) again(f *feed, d *delivery, out *flow.Out[*feed]) {
 	s.mu.Lock()
 	for _, seat := range d.seats {
@@ -115,8 +117,8 @@ func (d *delivery) send(f *feed, seat *seat) {
 	seat.seen.Store(f.batch.End)
 }
 
-// forSender is the batch for a session that some of it comes from: without its own messages if it wants no
-// echo, with its labels if it has some.
+// forSender is the batch for a session that some of it comes from: without its own messages if it
+// wants no echo, with its labels if it has some.
 func (d *delivery) forSender(f *feed, s *session, caps irc.Caps, e *encoded) []byte {
 	d.own = d.own[:0]
 	for i := range f.taken {
@@ -186,12 +188,13 @@ var (
 
 // shown shows lines that follow each other in a log.
 type shown struct {
-	view  irc.View
-	first []byte // tags of the long message's first line, which was blank and not shown; nil: it was shown
+	view irc.View
+	// tags of the long message's first line, which was blank and not shown; nil: it was shown
+	first []byte
 }
 
-// append appends a stored line as the view shows it; nothing, where that view cannot show it. Extra are
-// tags without "@".
+// append appends a stored line as the view shows it; nothing, where that view cannot show it. Extra
+// are tags without "@".
 func (sh *shown) append(dst []byte, extra string, line log.Line) []byte {
 	v, body := sh.view, line.Plain()
 	tags := bytes.TrimSuffix(line.Tagged()[:len(line.Tagged())-len(body)], []byte{' '})
@@ -209,14 +212,15 @@ func (sh *shown) append(dst []byte, extra string, line log.Line) []byte {
 	return irc.AppendView(dst, v, extra, tags, body)
 }
 
-// isCommand says whether a line ":source COMMAND ..." has that command, given with the space behind it.
+// isCommand says whether a line ":source COMMAND ..." has that command, given with the space behind
+// it.
 func isCommand(body, command []byte) bool {
 	_, rest, _ := bytes.Cut(body, []byte{' '})
 	return bytes.HasPrefix(rest, command)
 }
 
-// appendPart appends a line that is a part of a long message: in a batch of its own to who knows such, as a
-// message to others, of which only the first has an id, and none is blank.
+// appendPart appends a line that is a part of a long message: in a batch of its own to who knows
+// such, as a message to others, of which only the first has an id, and none is blank.
 func (sh *shown) appendPart(dst []byte, extra string, line log.Line, p longPart, tags, body []byte) []byte {
 	v, words := sh.view, bytes.SplitN(body, []byte{' '}, 4)
 	if v&irc.ViewMultiline == 0 {

@@ -86,7 +86,8 @@ func TestADeliveryAllocatesNothingAndIsOneWriteAMember(t *testing.T) {
 	}
 }
 
-// A client that leaves as soon as it has read a message has read it: it is not replayed when it comes back.
+// A client that leaves as soon as it has read a message has read it: it is not replayed when it
+// comes back.
 func TestWhoLeavesWhileABatchIsSentHasIt(t *testing.T) {
 	f, sinks := crowd(t, 2, 1)
 	if _, err := f.svc.accounts.Add("bob", "battery-staple", account.Member, false); err != nil {
@@ -103,7 +104,8 @@ func TestWhoLeavesWhileABatchIsSentHasIt(t *testing.T) {
 	}
 }
 
-// What was stored is not said to be lost because a delivery broke off, nobody waits for its end, and who was not sent it has to come again.
+// What was stored is not said to be lost because a delivery broke off, nobody waits for its end,
+// and who was not sent it has to come again.
 func TestADeliveryThatBreaksOffLeavesNoGap(t *testing.T) {
 	f, sinks := crowd(t, 3, 0)
 	sinks[1].then = func() { panic("a fault") }

@@ -10,7 +10,8 @@ import (
 	"weir/chat/irc"
 )
 
-// Direct messages. Between accounts they have a log, in direct/A,B, whether the other is there or not.
+// Direct messages. Between accounts they have a log, in direct/A,B, whether the other is there or
+// not.
 
 // isSelf reports whether the feed is what an account says to itself.
 func (f *feed) isSelf() bool { return f.room == nil && f.pair[0] == f.pair[1] }
@@ -76,7 +77,8 @@ func pairKey(a, b string) string {
 	return pair[0] + "," + pair[1]
 }
 
-// openDirect is the conversation of two accounts. It waits for the disk, and must not be called with the lock.
+// openDirect is the conversation of two accounts. It waits for the disk, and must not be called
+// with the lock.
 func (s *Service) openDirect(a, b string) (*feed, error) {
 	key := pairKey(a, b)
 	s.opening.Lock()
@@ -150,7 +152,8 @@ func (f *feed) seatPair() {
 	}
 }
 
-// resumeDirect replays what the session's account was told while it was away, and lets it take part from now on. It runs at the desk.
+// resumeDirect replays what the session's account was told while it was away, and lets it take part
+// from now on. It runs at the desk.
 func (s *session) resumeDirect() {
 	s.svc.mu.Lock()
 	s.resumed = resuming

@@ -37,7 +37,8 @@ type feed struct {
 
 	// Owned by the stage that has the feed.
 	entries []log.Entry
-	taken   []post // of the batch under way; once it is committed, those that have a line in the log
+	// of the batch under way; once it is committed, those that have a line in the log
+	taken   []post
 	changes []post // of the batch under way, those that have none
 	batch   log.Batch
 	err     error  // why the batch was refused
@@ -52,8 +53,10 @@ type post struct {
 	text  bool      // an echo goes only to who asked for echoes: PRIVMSG, NOTICE, TAGMSG
 	last  bool      // of a message of several lines, or of one
 
-	change  func(*draft) // has the draft say what the room is to be, called under Service.mu; nil: it stays. See change.go
-	command string       // of a change: what is refused if the disk does
+	// has the draft say what the room is to be, called under Service.mu; nil: it stays. See
+	// change.go
+	change  func(*draft)
+	command string // of a change: what is refused if the disk does
 
 	// unstored is called under Service.mu if the log refuses the line; nil: the session is told so.
 	unstored func()
@@ -66,9 +69,10 @@ type seat struct {
 	live    bool         // guarded by Service.mu: messages are sent to it
 	left    bool         // likewise: the session has it no more
 	seen    atomic.Int64 // the offset up to which it was sent everything
-	said    bool         // of the batch under way, some is from the session: owned by the stage that has the feed
-	labeled bool         // and with a label; likewise
-	kept    int64        // guarded by Service.mu: what of this the account's mark has
+	// of the batch under way, some is from the session: owned by the stage that has the feed
+	said    bool
+	labeled bool  // and with a label; likewise
+	kept    int64 // guarded by Service.mu: what of this the account's mark has
 }
 
 // pendingLines is how many messages of a session may be under way.
@@ -107,8 +111,9 @@ func (s *Service) locked(f func()) (launched bool) {
 	return false
 }
 
-// unlock ends a hold of mu, and sends the feeds on their way that got something to commit meanwhile. It says
-// whether there was any. Put does not wait: the queue has room for every feed there may be.
+// unlock ends a hold of mu, and sends the feeds on their way that got something to commit
+// meanwhile. It says whether there was any. Put does not wait: the queue has room for every feed
+// there may be.
 func (s *Service) unlock() (launched bool) { return s.release(s.commits.Put) }
 
 // release is unlock with the way by which feeds are put into the net.

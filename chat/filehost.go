@@ -15,8 +15,10 @@ import (
 	"weir/chat/irc"
 )
 
-// Files are uploaded by HTTP, to Options.Upload (draft/FILEHOST, https://github.com/ircv3/ircv3-specifications/pull/562, and soju.im/FILEHOST). Who
-// uploads proves who he is by a token that his session asked for, by FILEHOST TOKEN, or by his account's name and password.
+// Files are uploaded by HTTP, to Options.Upload (draft/FILEHOST,
+// https://github.com/ircv3/ircv3-specifications/pull/562, and soju.im/FILEHOST). Who uploads proves
+// who he is by a token that his session asked for, by FILEHOST TOKEN, or by his account's name and
+// password.
 
 const (
 	tokenLasts  = 5 * time.Minute
@@ -32,7 +34,8 @@ var (
 
 // filehost is what the service knows of those who upload.
 type filehost struct {
-	checking chan struct{} // full while as many passwords are checked as may be; capacity triesAtOnce, never closed
+	// full while as many passwords are checked as may be; capacity triesAtOnce, never closed
+	checking chan struct{}
 
 	mu     sync.Mutex // guards what follows
 	tokens []token    // the oldest first
@@ -84,7 +87,8 @@ func (h *filehost) take(text string, now time.Time) (account string, ok bool) {
 	return t.account, now.Before(t.until)
 }
 
-// ByToken is the account whose session was given a token for uploading, which is good once. The client's address is for bans.
+// ByToken is the account whose session was given a token for uploading, which is good once. The
+// client's address is for bans.
 func (s *Service) ByToken(from netip.Addr, text string) (name string, err error) {
 	name, ok := s.filehost.take(text, s.o.Now())
 	if !ok {
@@ -93,8 +97,9 @@ func (s *Service) ByToken(from netip.Addr, text string) (name string, err error)
 	return s.mayUpload(from, name)
 }
 
-// ByPassword is the account of a name, or NAME@DEVICE, and a password. It waits until others are checked, or ctx ends. Tries that fail are
-// limited together with those of sessions: then the error is a *ThrottledError.
+// ByPassword is the account of a name, or NAME@DEVICE, and a password. It waits until others are
+// checked, or ctx ends. Tries that fail are limited together with those of sessions: then the error
+// is a *ThrottledError.
 func (s *Service) ByPassword(ctx context.Context, from netip.Addr, name, password string) (string, error) {
 	p := Peer{Addr: from}
 	if err := s.mayTry(p, name); err != nil {

@@ -8,7 +8,8 @@ import (
 	"weir/serve"
 )
 
-// Who was handed over would not hear what an administrator changes, and a line of it could be sent twice.
+// Who was handed over would not hear what an administrator changes, and a line of it could be sent
+// twice.
 func TestAnAdministratorChangesNothingInAFreeze(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	ann := s.user("ann")

@@ -11,10 +11,13 @@ import (
 	"weir/serve"
 )
 
-// FuzzSession has one client say anything, in two pieces, while another is there: the server goes on, its bookkeeping is right, the other is heard,
-// and nothing lies in the data directory but what belongs there.
+// FuzzSession has one client say anything, in two pieces, while another is there: the server goes
+// on, its bookkeeping is right, the other is heard, and nothing lies in the data directory but what
+// belongs there.
 func FuzzSession(f *testing.F) {
-	flag.Set("test.fuzzminimizetime", "1x") // what a server covers differs from run to run: the fuzzer would spend its time making inputs smaller
+	// what a server covers differs from run to run: the fuzzer would spend its time making inputs
+	// smaller
+	flag.Set("test.fuzzminimizetime", "1x")
 	for _, seed := range []string{
 		"NICK a\r\nUSER a 0 * :A\r\nJOIN #a,#b\r\nPRIVMSG #a :x\r\nRENAME #a #c :y\r\nTOPIC #c :t\r\nMODE #c +bk a!*@* k\r\n",
 		"CAP LS 302\r\nCAP REQ :sasl batch draft/multiline message-tags labeled-response\r\nAUTHENTICATE PLAIN\r\nAUTHENTICATE AGFubgBhbm4=\r\nNICK a\r\nUSER a 0 * :A\r\nCAP END\r\n",

@@ -10,19 +10,21 @@ import (
 	"weir/chat/internal/lobby"
 )
 
-// Logins that fail are limited: so many at once, and then one each guessEvery. What a login counts for depends on
-// where it comes from:
+// Logins that fail are limited: so many at once, and then one each guessEvery. What a login counts
+// for depends on where it comes from:
 //
-//   - A network from which the account was logged in to before, and a client that holds a certificate of the
-//     account, have a limit of their own for this account, and no other. Neither strangers nor neighbours behind
-//     the same NAT that guess at other accounts keep the owner out there.
-//   - A network that has not failed for this name within guessFirst counts for its own limit, and for one that
-//     such networks share by name. So a few networks that guess all the time do not keep the owner out at a new
-//     address: to fill the shared limit they need one network more each guessEvery.
+//   - A network from which the account was logged in to before, and a client that holds a
+//     certificate of the account, have a limit of their own for this account, and no other. Neither
+//     strangers nor neighbours behind the same NAT that guess at other accounts keep the owner out
+//     there.
+//   - A network that has not failed for this name within guessFirst counts for its own limit, and
+//     for one that such networks share by name. So a few networks that guess all the time do not
+//     keep the owner out at a new address: to fill the shared limit they need one network more each
+//     guessEvery.
 //   - All others count for the limit of their network and for the one of the name.
 //
-// A name counts whether there is an account of it or not. Clients of this machine have no limit by network: a proxy
-// may stand there.
+// A name counts whether there is an account of it or not. Clients of this machine have no limit by
+// network: a proxy may stand there.
 const (
 	guessEvery   = 6 * time.Second
 	guessNetwork = 20
@@ -31,7 +33,8 @@ const (
 	guessesMost  = 1 << 16 // are remembered
 )
 
-// ThrottledError is the answer to a login that comes after too many that have failed: nobody has looked whether it is right.
+// ThrottledError is the answer to a login that comes after too many that have failed: nobody has
+// looked whether it is right.
 type ThrottledError struct{ Wait time.Duration }
 
 // Error implements error.
@@ -42,7 +45,8 @@ func (e *ThrottledError) Error() string {
 // Seconds is the wait, in whole seconds, one at least.
 func (e *ThrottledError) Seconds() int { return max(1, int((e.Wait+time.Second-1)/time.Second)) }
 
-// guesses are the failed logins, and the accounts that were asked for, that are not yet forgotten. Guarded by Service.mu.
+// guesses are the failed logins, and the accounts that were asked for, that are not yet forgotten.
+// Guarded by Service.mu.
 type guesses map[string]time.Time // by network or name: when all of them are
 
 // tooMany is how long somebody has to wait who may fail so often; 0 if not at all.
@@ -59,7 +63,8 @@ func (g guesses) failed(key string, now time.Time) {
 	if until.Before(now) {
 		until = now
 	}
-	if most := now.Add(guessName * guessEvery); until.Before(most) { // it is over soon after they stop
+	// it is over soon after they stop
+	if most := now.Add(guessName * guessEvery); until.Before(most) {
 		until = until.Add(guessEvery)
 	}
 	g[key] = until
@@ -90,8 +95,8 @@ func (s *Service) limitsOf(p Peer, who string) (limits []guessLimit) {
 	return limits
 }
 
-// ownLimit is the key of the limit that a known network, or the holder of a certificate, has for an account; "" for
-// others.
+// ownLimit is the key of the limit that a known network, or the holder of a certificate, has for an
+// account; "" for others.
 func (s *Service) ownLimit(p Peer, name string) string {
 	a := s.accounts.Lookup(name)
 	switch {
@@ -104,8 +109,8 @@ func (s *Service) ownLimit(p Peer, name string) string {
 	return ""
 }
 
-// pairOf is the key under which a network that has failed for a name is remembered. Of IPv6 it has 48 bits, as one
-// customer may have that many networks.
+// pairOf is the key under which a network that has failed for a name is remembered. Of IPv6 it has
+// 48 bits, as one customer may have that many networks.
 func pairOf(p Peer, name string) string {
 	network := lobby.Network(p.Addr)
 	if network.Addr().Is6() {
@@ -114,7 +119,8 @@ func pairOf(p Peer, name string) string {
 	return name + " from " + network.String()
 }
 
-// Accounts that anybody may make are bounded by network too: so many at once, and then one each registerEvery.
+// Accounts that anybody may make are bounded by network too: so many at once, and then one each
+// registerEvery.
 const (
 	registerEvery   = time.Minute
 	registerNetwork = 10
@@ -122,7 +128,8 @@ const (
 
 var errRegisters = errors.New("too many accounts were asked for from your address: try again later")
 
-// mayRegister counts somebody who asks for an account, where no invite is needed, unless there were too many. The caller holds the lock.
+// mayRegister counts somebody who asks for an account, where no invite is needed, unless there were
+// too many. The caller holds the lock.
 func (s *Service) mayRegister(p Peer) error {
 	if p.local() || s.opts().Registration != account.ByAnybody {
 		return nil
@@ -154,7 +161,8 @@ func (s *Service) forgive() {
 
 func (p Peer) guessKey() string { return "@" + lobby.Network(p.Addr).String() }
 
-// mayTry says whether somebody may log in by a password now: what the client calls itself, or "*". It must not be called with the lock.
+// mayTry says whether somebody may log in by a password now: what the client calls itself, or "*".
+// It must not be called with the lock.
 func (s *session) mayTry(who string) error { return s.svc.mayTry(s.peer, who) }
 
 // mayTry is the same for any client. The error is a *ThrottledError.
@@ -172,8 +180,9 @@ func (s *Service) mayTry(p Peer, who string) error {
 	return nil
 }
 
-// loginFailed remembers a login that failed, and ends the connection when too many did. One that was refused because there were too many does
-// not make it worse for others. The caller holds the lock.
+// loginFailed remembers a login that failed, and ends the connection when too many did. One that
+// was refused because there were too many does not make it worse for others. The caller holds the
+// lock.
 func (s *session) loginFailed(who string, err error) {
 	if s.svc.tryFailed(s.peer, who, err); s.failures+1 >= maxFailures {
 		s.end("Too many failed logins")
@@ -213,7 +222,8 @@ func throttled(err error) *ThrottledError {
 	return e
 }
 
-// refusedAs is what a client is told of a login that failed: this, unless there were too many attempts.
+// refusedAs is what a client is told of a login that failed: this, unless there were too many
+// attempts.
 func refusedAs(text string, err error) string {
 	if e := throttled(err); e != nil {
 		return text + ": " + e.Error()
@@ -221,7 +231,8 @@ func refusedAs(text string, err error) string {
 	return text
 }
 
-// plain checks a password, unless too many were wrong. It takes a while, and must not be called with the lock.
+// plain checks a password, unless too many were wrong. It takes a while, and must not be called
+// with the lock.
 func (s *session) plain(name, password string) (account.Login, error) {
 	if err := s.mayTry(name); err != nil {
 		return account.Login{}, err

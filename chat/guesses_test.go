@@ -36,7 +36,8 @@ func TestGuessesAreBoundedAndForgotten(t *testing.T) {
 	}
 }
 
-// The right password is refused too while too many were wrong, or the answer would say which one it is.
+// The right password is refused too while too many were wrong, or the answer would say which one it
+// is.
 func TestWhoGuessedTooOftenIsRefusedWhateverHeSays(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
 	s.account("alice", "correct-horse", account.Member)
@@ -66,7 +67,8 @@ func TestWhoGuessedTooOftenIsRefusedWhateverHeSays(t *testing.T) {
 	}
 }
 
-// Where anybody may have an account nobody may have thousands; and who has an invite needs no other leave.
+// Where anybody may have an account nobody may have thousands; and who has an invite needs no other
+// leave.
 func TestAccountsAreBoundedByNetworkWhereAnybodyMayHaveOne(t *testing.T) {
 	var now atomic.Int64
 	now.Store(1000)
@@ -155,7 +157,8 @@ func TestNamingManyRoomsAtOnceCountsAsManyCommands(t *testing.T) {
 	}
 }
 
-// A client that registers and speaks in one breath, when its account has said too much, has its turn in time.
+// A client that registers and speaks in one breath, when its account has said too much, has its
+// turn in time.
 func TestWhoIsThrottledAsItRegistersIsHeardInTime(t *testing.T) {
 	everyWayWith(t, Options{Flood: 10, Alive: time.Hour}, func(t *testing.T, s *server) {
 		s.account("alice", "correct-horse", account.Member)

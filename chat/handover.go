@@ -15,24 +15,32 @@ import (
 	"weir/serve"
 )
 
-// A service is handed over to another, mostly of another process, that goes on with the same clients and the same data directory:
+// A service is handed over to another, mostly of another process, that goes on with the same
+// clients and the same data directory:
 //
-//  1. Freeze has commands wait from now on, until what was said is on the disk and delivered, and the desk has nothing to do. Thaw undoes it.
-//  2. Dismiss tells those who cannot be handed over (package serve says who), or all, to connect again, and ends them.
+//  1. Freeze has commands wait from now on, until what was said is on the disk and delivered, and
+//     the desk has nothing to do. Thaw undoes it.
+//  2. Dismiss tells those who cannot be handed over (package serve says who), or all, to connect
+//     again, and ends them.
 //  3. The runs of sessions hand over (serve.ErrHandOver). State is the service's own.
-//  4. Close. The lock of the data directory is kept by who has called KeepLock, and is handed over too, so that nobody else can have it meanwhile.
-//  5. Resume opens the same data directory with that lock and state; its runs begin with the connections. It is frozen until
-//     the last of them has been adopted, so that all hear what is said next. Those whose sessions did not come have quit.
+//  4. Close. The lock of the data directory is kept by who has called KeepLock, and is handed over
+//     too, so that nobody else can have it meanwhile.
+//  5. Resume opens the same data directory with that lock and state; its runs begin with the
+//     connections. It is frozen until the last of them has been adopted, so that all hear what is
+//     said next. Those whose sessions did not come have quit.
 //
-// Nothing is in two services at once: a message is accepted before the freeze by the first, or after the last adoption by the second.
+// Nothing is in two services at once: a message is accepted before the freeze by the first, or
+// after the last adoption by the second.
 
 // errFrozen is the error of a freeze that took too long.
 var errFrozen = errors.New("chat: what was under way did not come to its end in time")
 
-// errUpgrading is what an administrator is told whose change those would not hear of who have been handed over.
+// errUpgrading is what an administrator is told whose change those would not hear of who have been
+// handed over.
 var errUpgrading = errors.New("chat: the server is being upgraded: try again")
 
-// Freeze has all commands wait, and returns when nothing is under way any more. When ctx ends before, it is undone, which is an error.
+// Freeze has all commands wait, and returns when nothing is under way any more. When ctx ends
+// before, it is undone, which is an error.
 func (s *Service) Freeze(ctx context.Context) error {
 	s.mu.Lock()
 	s.frozen = map[*session]struct{}{}
@@ -48,7 +56,8 @@ func (s *Service) Freeze(ctx context.Context) error {
 	return nil
 }
 
-// quiet says whether nothing is under way: in one hold of the lock, because the last that the desk does may be to put a line into a room.
+// quiet says whether nothing is under way: in one hold of the lock, because the last that the desk
+// does may be to put a line into a room.
 func (s *Service) quiet() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,8 +99,9 @@ func (s *Service) freezes(session *session) bool {
 // reconnect is what a client is told whose connection cannot be handed over.
 const reconnect = "ERROR :Closing link (The server is being upgraded: connect again)\r\n"
 
-// Dismiss ends the sessions whose connections cannot be handed over, or all, and tells them to connect again. The service is frozen. Those
-// who have not registered and say nothing hear nothing: they end with their run. It returns how many sessions there are.
+// Dismiss ends the sessions whose connections cannot be handed over, or all, and tells them to
+// connect again. The service is frozen. Those who have not registered and say nothing hear nothing:
+// they end with their run. It returns how many sessions there are.
 func (s *Service) Dismiss(all bool) (sessions int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +128,8 @@ func (s *session) leaves() bool {
 
 var errUpgrade = errors.New("chat: the server is being upgraded")
 
-// KeepLock is a duplicate of the data directory's lock: nobody else can have the directory until both, and what was made of both, are closed.
+// KeepLock is a duplicate of the data directory's lock: nobody else can have the directory until
+// both, and what was made of both, are closed.
 func (s *Service) KeepLock() (*os.File, error) {
 	raw, err := s.lock.SyscallConn()
 	if err != nil {

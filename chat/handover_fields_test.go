@@ -41,7 +41,8 @@ var fates = []struct {
 	{filehost{}, map[string]string{"tokens": handedOver, "checking": "ends beside", "mu": "a lock"}},
 }
 
-// A field that is added to what a service is made of has to be handed over, or it has to be said why not.
+// A field that is added to what a service is made of has to be handed over, or it has to be said
+// why not.
 func TestEveryFieldHasAFateAtAHandOver(t *testing.T) {
 	for _, f := range fates {
 		of, left := reflect.TypeOf(f.of), maps.Clone(f.fields)

@@ -16,7 +16,8 @@ import (
 	"weir/serve"
 )
 
-// StateVersion is the version of what a service and its sessions hand over. One that is not known is refused.
+// StateVersion is the version of what a service and its sessions hand over. One that is not known
+// is refused.
 const StateVersion = 1
 
 // serviceState is what a service is, beside its data directory and its sessions.
@@ -64,12 +65,13 @@ type sessionState struct {
 	In              []byte            `json:",omitempty"` // lines that wait, and half a line
 	Skipping        bool              `json:",omitempty"`
 	Heard           time.Time
-	Asked           bool             `json:",omitempty"`
-	Resumed         bool             `json:",omitempty"`
-	Rooms           map[string]int64 `json:",omitempty"` // up to which offset it was sent everything
-	Directs         map[string]int64 `json:",omitempty"`
-	Monitors, Subs  []string         `json:",omitempty"`
-	Batch           *batchState      `json:",omitempty"`
+	Asked           bool `json:",omitempty"`
+	Resumed         bool `json:",omitempty"`
+	// up to which offset it was sent everything
+	Rooms          map[string]int64 `json:",omitempty"`
+	Directs        map[string]int64 `json:",omitempty"`
+	Monitors, Subs []string         `json:",omitempty"`
+	Batch          *batchState      `json:",omitempty"`
 }
 
 // batchState is a message of several lines that is being sent.
@@ -307,7 +309,8 @@ func (s *Service) comesBack(x *session, user string) bool {
 	return true
 }
 
-// seatAgain gives a session its seats and what it watches, and returns what it was not sent. The caller holds the lock.
+// seatAgain gives a session its seats and what it watches, and returns what it was not sent. The
+// caller holds the lock.
 func (s *Service) seatAgain(x *session, st *sessionState) (missed []byte) {
 	for name, seen := range st.Rooms {
 		if r := s.rooms[irc.Fold(name)]; r != nil && x.user.rooms[r] != nil {
@@ -333,7 +336,8 @@ func (s *Service) seatAgain(x *session, st *sessionState) (missed []byte) {
 	return missed
 }
 
-// seatFrom gives a session a seat where it was, and returns what has come to the log since: nothing, unless a delivery failed.
+// seatFrom gives a session a seat where it was, and returns what has come to the log since:
+// nothing, unless a delivery failed.
 func (s *session) seatFrom(f *feed, seen int64) (missed []byte) {
 	seat := f.sit(s)
 	seat.live = true

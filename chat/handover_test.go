@@ -152,7 +152,8 @@ func noticeNothing(t *testing.T, from, to serve.Way) {
 	carol.send("JOIN #room")
 	carol.settled()
 	alice.send("MODE #room +v bob", "INVITE bob #room", "PRIVMSG #room :before")
-	for _, c := range []*client{bob, carol, alice, bob, carol} { // all that was done is done, and heard of
+	// all that was done is done, and heard of
+	for _, c := range []*client{bob, carol, alice, bob, carol} {
 		c.settled()
 	}
 	asks := map[*client][]string{
@@ -201,7 +202,8 @@ func raw(t *testing.T, c *client, text string) {
 	}
 }
 
-// sameAnswers compares what clients are told, but for the names of batches and the seconds that somebody is idle.
+// sameAnswers compares what clients are told, but for the names of batches and the seconds that
+// somebody is idle.
 func sameAnswers(a, b []string) bool {
 	plain := func(lines []string) (out []string) {
 		for _, line := range lines {
@@ -263,7 +265,8 @@ func TestManyTalkWhileAServiceIsHandedOver(t *testing.T) {
 	}
 }
 
-// talkAndListen says numbered lines, each after the echo of the one before, and wants the lines of everybody in their order.
+// talkAndListen says numbered lines, each after the echo of the one before, and wants the lines of
+// everybody in their order.
 func talkAndListen(c *client, me, rooms int, stop chan struct{}) (said int, heard map[string]int) {
 	heard = map[string]int{}
 	name := fmt.Sprintf("t%d", me)
@@ -347,7 +350,8 @@ func TestComingAndGoingDuringAHandOver(t *testing.T) {
 	for r.chat.waitingOrGone() < 1 {
 		time.Sleep(time.Millisecond)
 	}
-	early := r.client("early") // waits in the queue of the listener, or is handed over before it has registered
+	// waits in the queue of the listener, or is handed over before it has registered
+	early := r.client("early")
 	early.send("NICK early", "USER early 0 * :Early")
 	r.goOn(serve.Goroutine, nil)
 	ann.until(":bob!")

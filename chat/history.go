@@ -47,14 +47,16 @@ func (s *session) history(req irc.HistoryRequest) {
 	}
 	s.batchOf("chathistory", req.Target, func(extra string) {
 		show, asNow := shown{view: s.capSet().View()}, f.asNow()
-		for _, line := range slices.DeleteFunc(lines, func(l log.Line) bool { return !s.isShown(l) }) { // a part that was added may be none
+		// a part that was added may be none
+		for _, line := range slices.DeleteFunc(lines, func(l log.Line) bool { return !s.isShown(l) }) {
 			s.out = show.append(s.out, extra, asNow(line))
 		}
 	})
 	s.svc.counts.replayed.Add(int64(len(lines)))
 }
 
-// isShown says whether the client is shown a stored line: nobody is what was redacted, and some want no events.
+// isShown says whether the client is shown a stored line: nobody is what was redacted, and some
+// want no events.
 func (s *session) isShown(line log.Line) bool {
 	return !line.Redacted() && (s.has(irc.CapEventPlayback) || isText(line))
 }
@@ -97,9 +99,10 @@ func (s *session) feedOf(target string) (*feed, error) {
 	return s.svc.openDirect(mine, target)
 }
 
-// pick reads what a request asks for, oldest first. What a client can rely on: nothing that the answer holds comes live behind it, and
-// all that is later than the end that the answer knew does, or has come already: an answer to LATEST and what comes
-// live meet without a gap and without a double.
+// pick reads what a request asks for, oldest first. What a client can rely on: nothing that the
+// answer holds comes live behind it, and all that is later than the end that the answer knew does,
+// or has come already: an answer to LATEST and what comes live meet without a gap and without a
+// double.
 func (s *session) pick(f *feed, req irc.HistoryRequest) ([]log.Line, error) {
 	end := f.sent()
 	from, after, err := f.place(req.From, end)
@@ -136,10 +139,12 @@ func (s *session) pick(f *feed, req irc.HistoryRequest) ([]log.Line, error) {
 	return f.newest(afterTo, min(from, end), n, shown)
 }
 
-// historyBytes bounds the lines of one answer, of which a client may take nothing: what is left out is farthest from where it asked.
+// historyBytes bounds the lines of one answer, of which a client may take nothing: what is left out
+// is farthest from where it asked.
 const historyBytes = Outbox / 2
 
-// historyPages is how often an answer reads on for want of lines that the client is shown: beyond so many that it is not, it has fewer.
+// historyPages is how often an answer reads on for want of lines that the client is shown: beyond
+// so many that it is not, it has fewer.
 const historyPages = 16
 
 // newest are the last n lines that the client is shown, from an offset to another, or fewer.
@@ -180,8 +185,8 @@ func fitFirst(lines []log.Line, most int) []log.Line {
 	return lines
 }
 
-// place is the offset of a point, and where it goes on behind it: of a message, or of the first that is not
-// earlier than a time and the first that is later. "*" is the end.
+// place is the offset of a point, and where it goes on behind it: of a message, or of the first
+// that is not earlier than a time and the first that is later. "*" is the end.
 func (f *feed) place(p irc.Point, end int64) (at, after int64, err error) {
 	switch {
 	case p.MsgID != "":

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// watcher is a member that reads the room and its history at once, and notes by which way each message came.
+// watcher is a member that reads the room and its history at once, and notes by which way each
+// message came.
 type watcher struct {
 	*client
 	live, read map[string]bool // by msgid
@@ -85,7 +86,8 @@ func TestHistoryEndsWhereTheLiveMessagesBegin(t *testing.T) {
 	}
 }
 
-// A thousand of the longest lines are some megabytes: what is answered is what is nearest to where the client asked.
+// A thousand of the longest lines are some megabytes: what is answered is what is nearest to where
+// the client asked.
 func TestAnAnswerFromHistoryHasABoundInBytes(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{}).run()
 	c := s.user("alice", "batch", "message-tags", "draft/chathistory", "echo-message")

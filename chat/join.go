@@ -87,9 +87,9 @@ func (s *session) openToJoin(name string) (r *room, elsewhere *renamedError, err
 	return r, elsewhere, err
 }
 
-// opener is the one that the rooms count for that the session has opened: its account, or the network of
-// a guest, as "@NETWORK". It is "" for server operators and for guests of this machine, who are not
-// limited: a proxy may stand there. The caller holds the lock.
+// opener is the one that the rooms count for that the session has opened: its account, or the
+// network of a guest, as "@NETWORK". It is "" for server operators and for guests of this machine,
+// who are not limited: a proxy may stand there. The caller holds the lock.
 func (s *session) opener() string {
 	switch {
 	case s.user.oper, s.user.account == "" && s.peer.local():
@@ -115,8 +115,8 @@ func (s *session) cameIn(r *room) {
 	}
 }
 
-// bringIn tells a session that another one of its user has joined a room, and has it catch up too: each device has missed something else. It
-// runs at the desk of the other.
+// bringIn tells a session that another one of its user has joined a room, and has it catch up too:
+// each device has missed something else. It runs at the desk of the other.
 func (s *Service) bringIn(seat *seat) {
 	var to *session
 	s.locked(func() {
@@ -126,7 +126,8 @@ func (s *Service) bringIn(seat *seat) {
 	to.catchUp(seat)
 }
 
-// found makes the user the operator of a room that nobody has, durably, if it is about to come in as the first. It runs at the desk.
+// found makes the user the operator of a room that nobody has, durably, if it is about to come in
+// as the first. It runs at the desk.
 func (s *session) found(r *room, key string) error {
 	account, founds := "", false
 	mayFound := func() bool {
@@ -146,7 +147,8 @@ func (s *session) found(r *room, key string) error {
 			return nil // as mayJoin says
 		}
 		r.put(post{from: author, last: true, change: func(d *draft) {
-			if len(r.members) == 0 && len(d.ranks) == 0 { // of several who come at once it is the first
+			// of several who come at once it is the first
+			if len(r.members) == 0 && len(d.ranks) == 0 {
 				d.rank(account, "o")
 			}
 		}})
@@ -184,14 +186,16 @@ func (s *session) keptOut(r *room, key string) (code, why string) {
 	return code, why
 }
 
-// enter makes the user a member, with a seat for each of its sessions, the first of which is this one's. They are live once they have caught up.
+// enter makes the user a member, with a seat for each of its sessions, the first of which is this
+// one's. They are live once they have caught up.
 func (s *session) enter(r *room) (seats []*seat) {
 	u := s.user
 	m := &member{user: u}
 	if u.account != "" {
 		m.ranks = r.ranks[irc.Fold(u.account)]
 	}
-	if u.account == "" && len(r.members) == 0 && len(r.ranks) == 0 { // a guest who is the first in a room that nobody has; of accounts see found
+	// a guest who is the first in a room that nobody has; of accounts see found
+	if u.account == "" && len(r.members) == 0 && len(r.ranks) == 0 {
 		m.ranks = "o"
 	}
 	r.members[u] = m
@@ -268,11 +272,12 @@ func (s *session) toOthers(n *news, r *room) {
 	}
 }
 
-// resume gives a session of an account its seats, and what it missed: in the rooms that its user is in, and in direct
-// conversations. It runs at the desk.
+// resume gives a session of an account its seats, and what it missed: in the rooms that its user is
+// in, and in direct conversations. It runs at the desk.
 func (s *session) resume() {
 	s.loadMetadata()
-	s.svc.accounts.Mark(s.login.Name, s.login.Device, "") // reads the file, which the first mark would do with the lock held
+	// reads the file, which the first mark would do with the lock held
+	s.svc.accounts.Mark(s.login.Name, s.login.Device, "")
 	var seats []*seat
 	s.svc.locked(func() {
 		if s.gone || s.user == nil {

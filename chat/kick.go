@@ -27,7 +27,8 @@ func (s *session) cmdKick(m *irc.Message) {
 	r.remove(u)
 }
 
-// memberOf is who of a room is called so. The client is told when there is nobody, or somebody who is not in the room.
+// memberOf is who of a room is called so. The client is told when there is nobody, or somebody who
+// is not in the room.
 func (s *session) memberOf(r *room, nick string) *user {
 	u := s.svc.find(nick)
 	switch {
@@ -87,7 +88,8 @@ func (s *session) invite(r *room, u *user) {
 // maxInvited is how many invitations of a user hold at once.
 const maxInvited = 64
 
-// invite has an invitation hold until the user comes. When there are too many another goes, and first those to rooms that were closed.
+// invite has an invitation hold until the user comes. When there are too many another goes, and
+// first those to rooms that were closed.
 func (u *user) invite(r *room) {
 	if u.invited == nil {
 		u.invited = map[*room]bool{}

@@ -88,7 +88,8 @@ func TestThousandsThatDoNotRegisterKeepNobodyOut(t *testing.T) {
 			first = l
 		}
 	}
-	s.from("198.18.1.143", "Too many connections from your address that have not registered") // 399th address
+	// 399th address
+	s.from("198.18.1.143", "Too many connections from your address that have not registered")
 	if !first.closed || !strings.Contains(string(first.said), "Others want to come in") {
 		t.Errorf("who has waited longest is told %q and closed: %v", first.said, first.closed)
 	}
@@ -222,7 +223,8 @@ func TestWhowasIsBounded(t *testing.T) {
 	})
 }
 
-// A client that asks for much at once is answered as it takes the answers, and what waits for it stays small.
+// A client that asks for much at once is answered as it takes the answers, and what waits for it
+// stays small.
 func TestWhoTakesNoAnswersIsGivenNoMore(t *testing.T) {
 	const asked = 240
 	everyWayWith(t, Options{MOTD: strings.Repeat(strings.Repeat("x", 380)+"\n", 500)}, func(t *testing.T, s *server) {

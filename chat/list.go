@@ -12,7 +12,8 @@ import (
 const (
 	maxList      = 1500 // rooms of an answer to LIST at most: the largest
 	maxListWords = 32   // that a LIST may ask by: each is compared with each room
-	walk         = 256  // users, or rooms, that a command looks at: as many more count as one more command
+	// users, or rooms, that a command looks at: as many more count as one more command
+	walk = 256
 )
 
 // listed is what a LIST asks for (ELIST=CMNTU). The zero value is all.
@@ -22,8 +23,8 @@ func (l listed) holds(key string, r *room) bool {
 	return !slices.ContainsFunc(l, func(f func(string, *room) bool) bool { return !f(key, r) })
 }
 
-// parseList understands names and masks, of which one has to fit, !MASK, >N, <N members, C>N, C<N minutes since the room was made, T>N, T<N since
-// its topic was set.
+// parseList understands names and masks, of which one has to fit, !MASK, >N, <N members, C>N, C<N
+// minutes since the room was made, T>N, T<N since its topic was set.
 func parseList(words string, now time.Time) (l listed) {
 	var masks []string
 	all := strings.Split(words, ",")

@@ -32,10 +32,12 @@ func (s *server) at(p Peer) (where string) {
 	return l.Addr().String()
 }
 
-// guests numbers the nicks of guests: the nick of a connection that was closed may be in use for a while.
+// guests numbers the nicks of guests: the nick of a connection that was closed may be in use for a
+// while.
 var guests atomic.Int64
 
-// attempt logs in by a name and a password, and returns what the client is told; it contains "welcome" if it is let in.
+// attempt logs in by a name and a password, and returns what the client is told; it contains
+// "welcome" if it is let in.
 type attempt func(s *server, p Peer, name, password string) string
 
 var attempts = map[string]attempt{
@@ -57,7 +59,8 @@ var attempts = map[string]attempt{
 	},
 }
 
-// tries says something, and returns the line that answers a login. Good is what a good one is answered.
+// tries says something, and returns the line that answers a login. Good is what a good one is
+// answered.
 func (s *server) tries(p Peer, good string, lines ...string) string {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.at(p))
@@ -170,8 +173,8 @@ func TestWhoHoldsACertificateOfTheAccountIsNotLockedOut(t *testing.T) {
 	}
 }
 
-// Three networks that guess as often as they may, for as long as they like, are few: others that have not
-// failed lately have their own share of the tries.
+// Three networks that guess as often as they may, for as long as they like, are few: others that
+// have not failed lately have their own share of the tries.
 func TestAFewNetworksThatGuessDoNotLockTheOwnerOutAtANewAddress(t *testing.T) {
 	var now atomic.Int64
 	s := startServer(t, serve.Goroutine, Options{Now: func() time.Time { return time.Now().Add(time.Duration(now.Load()) * time.Second) }})

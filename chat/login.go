@@ -81,7 +81,8 @@ func (s *session) stepSASL(answer []byte) {
 		login, err = s.svc.accounts.External(string(answer), s.peer.Fingerprint)
 	default:
 		more, done, login, err = x.scram.Step(string(answer))
-		if who = x.scram.Key(); err != nil || done { // whatever the proof: otherwise the answer would say whether it is right
+		// whatever the proof: otherwise the answer would say whether it is right
+		if who = x.scram.Key(); err != nil || done {
 			err = cmp.Or(s.mayTry(who), err)
 		}
 	}
@@ -105,7 +106,8 @@ func (s *session) stepSASL(answer []byte) {
 	}
 }
 
-// refuseLogin ends an exchange that failed, and the connection when too many did. The caller holds the lock.
+// refuseLogin ends an exchange that failed, and the connection when too many did. The caller holds
+// the lock.
 func (s *session) refuseLogin(who string, err error) {
 	s.sasl = nil
 	s.noteRefusal(who, err)
@@ -115,7 +117,8 @@ func (s *session) refuseLogin(who string, err error) {
 
 func (s *session) noteRefusal(who string, err error) { s.svc.noteRefusal(who, s.peer.Addr, err) }
 
-// noteRefusal counts and logs a login that was refused. The log has no name that no account has: it may be a password, typed one field too early.
+// noteRefusal counts and logs a login that was refused. The log has no name that no account has: it
+// may be a password, typed one field too early.
 func (s *Service) noteRefusal(who string, from netip.Addr, err error) {
 	s.counts.loginFailed.Add(1)
 	name := account.Key(who)
@@ -156,7 +159,8 @@ func (s *session) loggedIn(login account.Login) {
 	s.num(irc.RplLoggedIn, mask, login.Name, "You are now logged in as "+login.Name)
 }
 
-// becomes has a user that is there already be that of an account: nick, host and account change, as others see. The caller holds the lock.
+// becomes has a user that is there already be that of an account: nick, host and account change, as
+// others see. The caller holds the lock.
 func (s *session) becomes(login account.Login) {
 	svc, u := s.svc, s.user
 	host := irc.Fold(login.Name) + ".account"
@@ -218,7 +222,8 @@ func (s *session) makeAccount(name, password, invite string) {
 		return
 	}
 	s.say("REGISTER", "SUCCESS", a.Name, "Account created")
-	if u := s.svc.find(a.Name); s.user != nil && u != nil && u != s.user { // he came while the password was hashed
+	// he came while the password was hashed
+	if u := s.svc.find(a.Name); s.user != nil && u != nil && u != s.user {
 		s.say("NOTE", "REGISTER", "NICKNAME_IN_USE", a.Name, "Somebody has taken this name meanwhile: log in when he has left")
 		return
 	}

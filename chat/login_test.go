@@ -56,7 +56,8 @@ func (c *client) scram(t *testing.T, login, password string) string {
 	}
 }
 
-// Acknowledged means durable: who reads the files when the PONG is there finds what was said before the PING.
+// Acknowledged means durable: who reads the files when the PONG is there finds what was said before
+// the PING.
 func TestAPongSaysThatWhatWasSaidIsOnTheDisk(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		alice := s.user("alice")

@@ -12,11 +12,11 @@ import (
 // parseInt reads an offset.
 func parseInt(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
-// The read marker (draft/read-marker) is what the clients of a person share: a mark of the account's, besides
-// those of its devices. Who has no account has none.
+// The read marker (draft/read-marker) is what the clients of a person share: a mark of the
+// account's, besides those of its devices. Who has no account has none.
 
-// markerCost is how many commands a MARKREAD with a time counts as: it takes two fsyncs, of the file and of
-// its folder, where a message takes one.
+// markerCost is how many commands a MARKREAD with a time counts as: it takes two fsyncs, of the
+// file and of its folder, where a message takes one.
 const markerCost = 2
 
 func (s *session) cmdMarkRead(m *irc.Message) {
@@ -75,7 +75,8 @@ func (s *session) markerLine(f *feed) []byte {
 	return irc.AppendLine(nil, s.svc.o.Name, "MARKREAD", f.target(s), f.markerOf(s.login))
 }
 
-// markerOf is where the marker of a login is, as MARKREAD has it: "*" for none, as for a guest. It waits for the disk.
+// markerOf is where the marker of a login is, as MARKREAD has it: "*" for none, as for a guest. It
+// waits for the disk.
 func (f *feed) markerOf(login account.Login) string {
 	if login.Account == nil {
 		return "*"
@@ -88,8 +89,8 @@ func (f *feed) markerOf(login account.Login) string {
 	return "*"
 }
 
-// markers are the markers of the accounts in a room, by account, for clients that have no other way to learn that it is called otherwise. The
-// caller does not hold the lock.
+// markers are the markers of the accounts in a room, by account, for clients that have no other way
+// to learn that it is called otherwise. The caller does not hold the lock.
 func (r *room) markers() map[string]string {
 	logins := map[string]account.Login{}
 	r.svc.locked(func() {

@@ -14,7 +14,8 @@ import (
 	"weir/serve"
 )
 
-// Who does not know chathistory is replayed what has not reached him, also when the server had sent it: his connection was lost with it under way.
+// Who does not know chathistory is replayed what has not reached him, also when the server had sent
+// it: his connection was lost with it under way.
 func TestWhatWasLostWithAConnectionIsReplayed(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		s.account("ann", "secret of ann", account.Member)
@@ -46,7 +47,8 @@ func TestWhatWasLostWithAConnectionIsReplayed(t *testing.T) {
 	})
 }
 
-// Who comes back to many rooms is not too slow, though it takes nothing yet: else it would be each time.
+// Who comes back to many rooms is not too slow, though it takes nothing yet: else it would be each
+// time.
 func TestWhatWasMissedInManyRoomsIsNotTooMuch(t *testing.T) {
 	const rooms = 32
 	s := startServer(t, testWays()[0], Options{})

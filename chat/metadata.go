@@ -8,8 +8,10 @@ import (
 	"weir/chat/irc"
 )
 
-// Metadata (draft/metadata-2 and its successor draft/metadata-3, https://github.com/ircv3/ircv3-specifications/pull/613) is what users say of themselves, and operators of their rooms, in keys and values. What
-// belongs to an account or a room is on the disk before it is answered; a guest's goes with the guest.
+// Metadata (draft/metadata-2 and its successor draft/metadata-3,
+// https://github.com/ircv3/ircv3-specifications/pull/613) is what users say of themselves, and
+// operators of their rooms, in keys and values. What belongs to an account or a room is on the disk
+// before it is answered; a guest's goes with the guest.
 
 // Limits of draft/metadata-2.
 const (
@@ -20,7 +22,8 @@ const (
 	maxSync  = 500 // values that a session is told at once: they fit into its outbox
 )
 
-// described is a user or a room. Its values are replaced and never changed, so that they can be read without the lock.
+// described is a user or a room. Its values are replaced and never changed, so that they can be
+// read without the lock.
 type described struct {
 	name string
 	user *user
@@ -124,7 +127,8 @@ func (s *session) getMetadata(d described, keys []string) {
 	}
 }
 
-// goodKey says whether a key may be called so, and tells the client if not: by a FAIL, or as severe as is said to clients of draft/metadata-3.
+// goodKey says whether a key may be called so, and tells the client if not: by a FAIL, or as severe
+// as is said to clients of draft/metadata-3.
 func (s *session) goodKey(key, severity string) bool {
 	good := key != "" && len(key) <= maxKey && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_./-") == ""
 	if !good {
@@ -159,7 +163,8 @@ func (s *session) setMetadata(target string, args []string) {
 	}
 }
 
-// storeMetadata sets a key, takes it away if the value is "", or takes all away if it is "*". It runs at the desk.
+// storeMetadata sets a key, takes it away if the value is "", or takes all away if it is "*". It
+// runs at the desk.
 func (s *session) storeMetadata(target, key, value string) {
 	svc := s.svc
 	svc.opening.Lock() // one writer, and no room is closed or renamed meanwhile
@@ -188,7 +193,8 @@ func (s *session) storeMetadata(target, key, value string) {
 	})
 }
 
-// describe is what a change makes of somebody's values; nil when it cannot be, of which the client is told.
+// describe is what a change makes of somebody's values; nil when it cannot be, of which the client
+// is told.
 func (s *session) describe(target, key, value string) (d described, next map[string]string) {
 	d, ok := s.describedBy(target)
 	_, had := d.valuesOf(ok)[key]
@@ -226,7 +232,8 @@ func (d described) valuesOf(known bool) map[string]string {
 	return d.values()
 }
 
-// mayDescribe says whether the session may change what is said of somebody: of itself, and of a room that it operates.
+// mayDescribe says whether the session may change what is said of somebody: of itself, and of a
+// room that it operates.
 func (s *session) mayDescribe(d described) bool {
 	if s.user.oper || d.user == s.user {
 		return true
@@ -234,7 +241,8 @@ func (s *session) mayDescribe(d described) bool {
 	return d.room != nil && s.user.rooms[d.room] != nil && s.user.rooms[d.room].op()
 }
 
-// answerMetadata tells the session, and those who want to hear of it, what has changed since before.
+// answerMetadata tells the session, and those who want to hear of it, what has changed since
+// before.
 func (s *session) answerMetadata(d described, key string, before map[string]string) {
 	if key != "*" {
 		s.getMetadata(d, []string{key})

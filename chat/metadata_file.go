@@ -15,8 +15,8 @@ import (
 	"weir/internal/durable"
 )
 
-// A file of metadata has a line "METADATA NAME KEY * :VALUE" for each key: rooms have it beside their log, accounts in the folder
-// metadata.
+// A file of metadata has a line "METADATA NAME KEY * :VALUE" for each key: rooms have it beside
+// their log, accounts in the folder metadata.
 
 func (r *room) metadataPath() string { return filepath.Join(filepath.Dir(r.path), "metadata") }
 
@@ -52,8 +52,8 @@ func writeMetadata(path, name string, values map[string]string) error {
 	return err
 }
 
-// loadMetadata takes over what the account has said of itself, unless another of its sessions has, and tells the session. It runs at the
-// desk.
+// loadMetadata takes over what the account has said of itself, unless another of its sessions has,
+// and tells the session. It runs at the desk.
 func (s *session) loadMetadata() {
 	values := s.svc.readMetadata(s.svc.accounts.MetadataPath(s.login.Name))
 	s.svc.locked(func() {

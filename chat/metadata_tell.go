@@ -6,8 +6,8 @@ import (
 	"weir/chat/irc"
 )
 
-// tellMetadata tells those who subscribed to a key what it is now: members of the room, or those who share a room with the user or watch
-// it.
+// tellMetadata tells those who subscribed to a key what it is now: members of the room, or those
+// who share a room with the user or watch it.
 func (s *session) tellMetadata(d described, key string) {
 	params := []string{d.name, key, "*"}
 	if value, ok := d.values()[key]; ok {
@@ -48,7 +48,8 @@ func (s *session) tellMetadata(d described, key string) {
 	}
 }
 
-// metadataLines tells at most so many of the values that keys have, and returns how many more it may.
+// metadataLines tells at most so many of the values that keys have, and returns how many more it
+// may.
 func (s *session) metadataLines(name string, values map[string]string, keys []string, most int) int {
 	for _, key := range keys {
 		value, ok := values[key]
@@ -65,7 +66,8 @@ func (s *session) metadataLines(name string, values map[string]string, keys []st
 	return most
 }
 
-// syncMetadata tells the values of keys: a user's, or a room's and its members'. The room's own come first, if they are too many.
+// syncMetadata tells the values of keys: a user's, or a room's and its members'. The room's own
+// come first, if they are too many.
 func (s *session) syncMetadata(d described, keys []string) {
 	s.batchReplies("metadata", d.name, func() {
 		left := s.metadataLines(d.name, d.values(), keys, maxSync)
@@ -108,7 +110,8 @@ func (s *session) valuesOfAll(keys []string) {
 	}
 }
 
-// monitoredMetadata tells a client of draft/metadata-3 what it subscribed to of users that it watches, who are there.
+// monitoredMetadata tells a client of draft/metadata-3 what it subscribed to of users that it
+// watches, who are there.
 func (s *session) monitoredMetadata(watched ...*user) {
 	if !s.has(irc.CapMetadata3 | irc.CapBatch) {
 		return

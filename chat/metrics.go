@@ -9,17 +9,18 @@ type counters struct {
 
 // Counts is what was counted since Open, and what there is now.
 type Counts struct {
-	Connections  int64 // accepted, the refused ones included
-	Refused      int64 // connections turned away at once
-	Commands     int64 // lines that were understood
-	Messages     int64 // put on their way to a log
-	Batches      int64 // commits; messages by batches is how many share a sync
-	Deliveries   int64 // messages times the sessions they were sent to
-	Replayed     int64 // lines of history sent
-	NotStored    int64 // messages that the log refused
-	TooSlow      int64 // connections closed because they took nothing
-	Throttled    int64 // commands that waited for their turn
-	Crowded      int64 // connections that had to go, not registered, because there were too many such
+	Connections int64 // accepted, the refused ones included
+	Refused     int64 // connections turned away at once
+	Commands    int64 // lines that were understood
+	Messages    int64 // put on their way to a log
+	Batches     int64 // commits; messages by batches is how many share a sync
+	Deliveries  int64 // messages times the sessions they were sent to
+	Replayed    int64 // lines of history sent
+	NotStored   int64 // messages that the log refused
+	TooSlow     int64 // connections closed because they took nothing
+	Throttled   int64 // commands that waited for their turn
+	// connections that had to go, not registered, because there were too many such
+	Crowded      int64
 	Logins       int64
 	LoginsFailed int64
 	Searches     int64 // SEARCHes that were run

@@ -92,9 +92,11 @@ func (s *session) unknownModes(letters []byte) {
 	}
 }
 
-// planModes plans changes that asker has asked for. The session is the one that collects its replies.
+// planModes plans changes that asker has asked for. The session is the one that collects its
+// replies.
 func (s *session) planModes(r *room, d *draft, changes []irc.Change, asker *session) {
-	if in := r.members[s.user]; !s.user.oper && (in == nil || strings.IndexByte(d.ranksOf(in), 'o') < 0) { // no more, since the command came
+	// no more, since the command came
+	if in := r.members[s.user]; !s.user.oper && (in == nil || strings.IndexByte(d.ranksOf(in), 'o') < 0) {
 		s.num(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
 		return
 	}

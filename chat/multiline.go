@@ -13,7 +13,8 @@ type multiline struct {
 	ref, label string
 	message    message
 	bytes      int
-	bad        string // the code of the FAIL that its end is answered with, and a context behind a space; "" so far
+	// the code of the FAIL that its end is answered with, and a context behind a space; "" so far
+	bad string
 }
 
 func (s *session) cmdBatch(m *irc.Message) {
@@ -87,7 +88,8 @@ func (s *session) endMultiline() {
 	}
 }
 
-// A long message is several lines of the log, which stand behind each other and were stored at once.
+// A long message is several lines of the log, which stand behind each other and were stored at
+// once.
 
 // multilineTag joins the lines of one long message: its value is BATCH.NUMBER.OF, the number from 0.
 const multilineTag = irc.OwnTags + "batch"
@@ -116,7 +118,8 @@ func (f *feed) partsFrom(line log.Line) (parts []int64, err error) {
 	return parts, err
 }
 
-// whole adds to lines that follow each other what they lack of the messages that they begin and end in.
+// whole adds to lines that follow each other what they lack of the messages that they begin and end
+// in.
 func (f *feed) whole(lines []log.Line) ([]log.Line, error) {
 	if len(lines) == 0 {
 		return nil, nil

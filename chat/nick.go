@@ -17,7 +17,8 @@ func (s *session) cmdNick(m *irc.Message) {
 	case s.user == nil && s.login.Account != nil: // it will have its account's name
 		s.reg.Nick = nick
 		s.tryRegister()
-	case s.user == nil && (s.reg.Negotiating || strings.Contains(s.reg.Pass, ":")): // it may log in yet
+	case s.user == nil && (s.reg.Negotiating || strings.Contains(s.reg.Pass, ":")):
+		// it may log in yet
 		s.reg.Nick = nick
 		s.tryRegister()
 	case s.user != nil && s.user.account != "" && irc.Fold(nick) != irc.Fold(s.user.account):
@@ -34,7 +35,8 @@ func (s *session) cmdNick(m *irc.Message) {
 	}
 }
 
-// isBannedAs says whether a ban of the server would keep the session's user out, if it were called so.
+// isBannedAs says whether a ban of the server would keep the session's user out, if it were called
+// so.
 func (s *session) isBannedAs(nick string) bool {
 	c := account.Client{Account: s.user.account, Addr: s.peer.Addr, Mask: nick + "!" + s.user.name + "@" + s.user.host}
 	_, banned := s.svc.accounts.Banned(c, s.svc.o.Now())

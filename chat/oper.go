@@ -70,7 +70,8 @@ func (s *Service) kill(u *user, why string) {
 	}
 }
 
-// cmdKline keeps an account, an address or a mask out of the server: KLINE [MINUTES] PATTERN [:REASON]; without any it lists who is.
+// cmdKline keeps an account, an address or a mask out of the server: KLINE [MINUTES] PATTERN
+// [:REASON]; without any it lists who is.
 func (s *session) cmdKline(m *irc.Message) {
 	if !s.isOper() {
 		return
@@ -121,7 +122,8 @@ func (s *session) cmdUnkline(m *irc.Message) {
 	})
 }
 
-// enforce looks whether somebody who is there was banned, or his account removed, since it last did: by whatever process.
+// enforce looks whether somebody who is there was banned, or his account removed, since it last
+// did: by whatever process.
 func (s *Service) enforce() {
 	generation := s.accounts.Generation()
 	s.mu.Lock()

@@ -12,7 +12,8 @@ import (
 	"weir/chat/account"
 )
 
-// Options are set before Open, and not changed after but by Configure. The zero value of a field gives its default.
+// Options are set before Open, and not changed after but by Configure. The zero value of a field
+// gives its default.
 type Options struct {
 	Name    string // of the server, in sources: a word with a dot. Default "weir.chat"
 	Network string // a word. Default "Weir"
@@ -23,34 +24,49 @@ type Options struct {
 	STS          *STS                 // has clients come by TLS; default none
 
 	Connections int // at once, 1 to 65,536. Default 10,000
-	PerAddress  int // connections of one address that is not loopback; the 64 bits of an IPv6 address that one household has count as one. Default 64
-	Unknown     int // connections at once that have not registered: the oldest has to go when there are more. Default half of Connections, at least 256
-	UnknownEach int // of these, of one address as in PerAddress. Default half of PerAddress, at least 16
+	// connections of one address that is not loopback; the 64 bits of an IPv6 address that one
+	// household has count as one. Default 64
+	PerAddress int
+	// connections at once that have not registered: the oldest has to go when there are more.
+	// Default half of Connections, at least 256
+	Unknown int
+	// of these, of one address as in PerAddress. Default half of PerAddress, at least 16
+	UnknownEach int
 	MaxRooms    int // rooms and direct conversations, 1 to 65,536. Default 16,384
 	UserRooms   int // rooms a user may be in. Default 256
 
-	Flood int           // commands a second of an account or address, ten times as many at once; loopback without an account is free. Default 10; below zero: no limit
-	Alive time.Duration // a client that says nothing for so long is asked, and gone after half of it again. Default 2 min
+	// commands a second of an account or address, ten times as many at once; loopback without an
+	// account is free. Default 10; below zero: no limit
+	Flood int
+	// a client that says nothing for so long is asked, and gone after half of it again. Default 2
+	// min
+	Alive time.Duration
 	Begin time.Duration // how long registration may take. Default 30 s
 
-	Prompt   bool   // what is said in a large room is told at once, and not together with what is said some milliseconds later: see rest.go
-	Upload   string // URL that files are uploaded to, see package chat/page; without a / at its end. Default none
-	NoSearch bool   // no SEARCH, and no index is kept for it
+	// what is said in a large room is told at once, and not together with what is said some
+	// milliseconds later: see rest.go
+	Prompt bool
+	// URL that files are uploaded to, see package chat/page; without a / at its end. Default none
+	Upload   string
+	NoSearch bool // no SEARCH, and no index is kept for it
 
-	Replay  int // lines at most that a client without chathistory is replayed in a room. Default 500
+	// lines at most that a client without chathistory is replayed in a room. Default 500
+	Replay  int
 	History int // lines at most of one CHATHISTORY. Default 1000
 
 	Now func() time.Time // the clock. Default time.Now
 	Log *slog.Logger     // never told a message's text. Default none
 
-	// Committed is told of each batch how long the disk took to have it, and whether it refused. Called by several goroutines at once, before
-	// the batch is delivered; must not block. Default nobody.
+	// Committed is told of each batch how long the disk took to have it, and whether it refused.
+	// Called by several goroutines at once, before the batch is delivered; must not block. Default
+	// nobody.
 	Committed func(took time.Duration, err error)
 }
 
-// Configure has other options hold from now on, for everybody: what somebody is told or allowed next is as they say. Name, Network, and what is no value, stay
-// what they were at Open, and Connections and MaxRooms go no higher than they were then; kept names those of these four that were to be changed. An
-// error means that nothing was changed.
+// Configure has other options hold from now on, for everybody: what somebody is told or allowed
+// next is as they say. Name, Network, and what is no value, stay what they were at Open, and
+// Connections and MaxRooms go no higher than they were then; kept names those of these four that
+// were to be changed. An error means that nothing was changed.
 func (s *Service) Configure(o Options) (kept []string, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return nil, err
@@ -112,10 +128,12 @@ func (o Options) withDefaults() (Options, error) {
 	return o, o.check()
 }
 
-// STS tells clients that know of it to come by TLS, and to come by nothing else for a while. The page ircv3.net/specs/extensions/sts
-// says what this means: there has to be TLS with a certificate that clients trust, as long as the longest of them remembers.
+// STS tells clients that know of it to come by TLS, and to come by nothing else for a while. The
+// page ircv3.net/specs/extensions/sts says what this means: there has to be TLS with a certificate
+// that clients trust, as long as the longest of them remembers.
 type STS struct {
-	Port     int           // where TLS is, for those who come in clear text. 0: they are told nothing
+	// where TLS is, for those who come in clear text. 0: they are told nothing
+	Port     int
 	Duration time.Duration // how long those who come by TLS remember. 0: they forget
 }
 

@@ -60,7 +60,8 @@ func TestConfigureWithABadValueChangesNothing(t *testing.T) {
 	}
 }
 
-// Options are replaced while many read them, under the race detector; nobody is told anything but what one of them says.
+// Options are replaced while many read them, under the race detector; nobody is told anything but
+// what one of them says.
 func TestConfigureWhileEverybodyTalks(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{Flood: -1, MOTD: "0"}).run()
 	stop, over := make(chan struct{}), make(chan struct{})

@@ -25,10 +25,12 @@ type visitors struct {
 	pace, searches pace
 }
 
-// pace limits how often something is done: by the theoretical arrival time of GCRA, in nanoseconds. Shared by goroutines.
+// pace limits how often something is done: by the theoretical arrival time of GCRA, in nanoseconds.
+// Shared by goroutines.
 type pace struct{ at atomic.Int64 }
 
-// wait is how long to wait before one more, at so many a second and ten times as many at once. None is taken while it waits.
+// wait is how long to wait before one more, at so many a second and ten times as many at once. None
+// is taken while it waits.
 func (p *pace) wait(now time.Time, perSecond int) time.Duration {
 	step := int64(time.Second) / int64(perSecond)
 	for {
@@ -68,15 +70,17 @@ func addrOf(a net.Addr) netip.Addr {
 // local says that a client is on this machine, or has no address.
 func (p Peer) local() bool { return !p.Addr.IsValid() || p.Addr.IsLoopback() }
 
-// cloak is the host that others see instead of an address: the same for the same address while the service runs.
+// cloak is the host that others see instead of an address: the same for the same address while the
+// service runs.
 func (s *Service) cloak(a netip.Addr) string {
 	b := a.As16()
 	sum := sha256.Sum256(append(s.seed[:], b[:]...))
 	return hex.EncodeToString(sum[:5]) + ".cloak"
 }
 
-// Session is the session of a new connection, nil when it is refused, of which the client was told. Serve calls it by way of Sessions; a
-// listener that knows more about its clients calls it with what it knows.
+// Session is the session of a new connection, nil when it is refused, of which the client was told.
+// Serve calls it by way of Sessions; a listener that knows more about its clients calls it with
+// what it knows.
 func (s *Service) Session(c serve.Conn, p Peer) serve.Session {
 	if !p.Addr.IsValid() {
 		p.Addr = addrOf(c.RemoteAddr())
@@ -141,8 +145,8 @@ func (s *Service) dismiss(p Peer) {
 	s.forgetVisitors(from)
 }
 
-// forgetVisitors forgets a network that nobody is here from, but not what it has said too much: who comes again at once is not let off. The caller
-// holds the lock.
+// forgetVisitors forgets a network that nobody is here from, but not what it has said too much: who
+// comes again at once is not let off. The caller holds the lock.
 func (s *Service) forgetVisitors(from netip.Prefix) {
 	now := s.o.Now().UnixNano()
 	if v := s.perAddr[from]; v.n == 0 && v.pace.at.Load() <= now && v.searches.at.Load() <= now {

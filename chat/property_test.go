@@ -21,7 +21,8 @@ import (
 	"weir/serve"
 )
 
-// What clients say at random: whole commands with parameters that are right now and then, and rubbish.
+// What clients say at random: whole commands with parameters that are right now and then, and
+// rubbish.
 var (
 	someCommands = []string{"JOIN", "PART", "PRIVMSG", "NOTICE", "TAGMSG", "NICK", "MODE", "TOPIC", "KICK", "INVITE", "NAMES", "WHO", "WHOIS", "LIST",
 		"AWAY", "SETNAME", "MONITOR", "ISON", "USERHOST", "CAP", "CHATHISTORY", "SEARCH", "FILEHOST", "MARKREAD", "REDACT", "BATCH", "METADATA", "RENAME", "LUSERS", "MOTD",
@@ -75,7 +76,8 @@ func randomLine(t *rapid.T, msgid string) string {
 // stepsPerRun is how many lines a server is told before another takes its place, on the average.
 const stepsPerRun = 200
 
-// TestRandomLinesKeepEverythingConsistent tells servers some thousand random lines, most of them legal. WEIR_CHAT_STEPS=1000000 makes it a million.
+// TestRandomLinesKeepEverythingConsistent tells servers some thousand random lines, most of them
+// legal. WEIR_CHAT_STEPS=1000000 makes it a million.
 func TestRandomLinesKeepEverythingConsistent(t *testing.T) {
 	steps := testsize.Of(t, "WEIR_CHAT_STEPS", 4000)
 	checks := flag.Lookup("rapid.checks")
@@ -83,7 +85,8 @@ func TestRandomLinesKeepEverythingConsistent(t *testing.T) {
 	checks.Value.Set(itoa(max(1, steps/stepsPerRun)))
 	defer checks.Value.Set(before)
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp("", "weir-chat-*") // not the test's: a million steps would fill the disk until its end
+		// not the test's: a million steps would fill the disk until its end
+		dir, err := os.MkdirTemp("", "weir-chat-*")
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -164,7 +167,8 @@ func (x *randomTalk) leave() {
 	})
 }
 
-// stillThere waits until the server has handled what was said, and checks each line that it answers; false: it ended the connection.
+// stillThere waits until the server has handled what was said, and checks each line that it
+// answers; false: it ended the connection.
 func (x *randomTalk) stillThere(c *client) bool {
 	c.conn.Write([]byte("PING :settled?\r\n"))
 	for {

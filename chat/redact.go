@@ -8,10 +8,12 @@ import (
 	"weir/chat/log"
 )
 
-// rewrite is how many commands one counts as that has a file written anew: of a redaction it is a segment of some megabytes, while the room waits.
+// rewrite is how many commands one counts as that has a file written anew: of a redaction it is a
+// segment of some megabytes, while the room waits.
 const rewrite = 10
 
-// cmdRedact takes a message's text away (draft/message-redaction): who wrote it may, and a room's operators.
+// cmdRedact takes a message's text away (draft/message-redaction): who wrote it may, and a room's
+// operators.
 func (s *session) cmdRedact(m *irc.Message) {
 	s.charge(rewrite - 1)
 	target, msgid, why := m.Params[0], m.Params[1], irc.Cut(irc.Param(m, 2), irc.MaxTopic)
@@ -62,7 +64,8 @@ func (s *session) redact(target, msgid, why string) (code, text string) {
 	if f.room == nil {
 		where = string(bytes.Fields(line.Plain())[2])
 	}
-	body := ":" + s.user.source + " REDACT " + where + " " + line.MsgID() // as all know it, whatever zeros the sender writes
+	// as all know it, whatever zeros the sender writes
+	body := ":" + s.user.source + " REDACT " + where + " " + line.MsgID()
 	if why != "" {
 		body += " :" + why
 	}

@@ -60,7 +60,8 @@ func TestATopicIsOnTheDiskBeforeItIsShown(t *testing.T) {
 	})
 }
 
-// A topic is in the state before the log has its line: where the log refuses that, the state is taken back.
+// A topic is in the state before the log has its line: where the log refuses that, the state is
+// taken back.
 func TestATopicThatTheLogRefusesIsNotInTheState(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		ann, bob := s.user("ann"), s.user("bob")

@@ -8,7 +8,8 @@ import (
 	"weir/chat/irc"
 )
 
-// Registration: NICK, USER, PASS and CAP, in any order, until irc.Registration says that all is there.
+// Registration: NICK, USER, PASS and CAP, in any order, until irc.Registration says that all is
+// there.
 
 func (s *session) cmdCap(m *irc.Message) {
 	sub := strings.ToUpper(m.Params[0])
@@ -87,8 +88,8 @@ func (s *session) offers() irc.Caps {
 	return all
 }
 
-// offerAnew tells users that know CAP NEW and DEL which capabilities are offered, or not any more, since the options were others. The caller
-// holds the lock.
+// offerAnew tells users that know CAP NEW and DEL which capabilities are offered, or not any more,
+// since the options were others. The caller holds the lock.
 func (s *Service) offerAnew(before, now *Options) {
 	for _, u := range s.users {
 		for _, session := range u.sessions {
@@ -208,8 +209,9 @@ func (s *session) end(words string) {
 	s.over = &quitting{words}
 }
 
-// register makes the session one of a user: of its account's, if that is there already, or of a new one. Values are its account's metadata, nil if they are
-// to be read later. The caller holds the lock.
+// register makes the session one of a user: of its account's, if that is there already, or of a new
+// one. Values are its account's metadata, nil if they are to be read later. The caller holds the
+// lock.
 func (s *session) register(values map[string]string) {
 	svc := s.svc
 	if svc.opts().LoginOnly && s.login.Account == nil {
@@ -261,7 +263,8 @@ func (s *session) accountName() string {
 	return s.login.Name
 }
 
-// newUser is a user as registration says, nil when it cannot have its nick: of an account, that has the account's name.
+// newUser is a user as registration says, nil when it cannot have its nick: of an account, that has
+// the account's name.
 func (s *session) newUser() *user {
 	svc, now := s.svc, s.svc.o.Now()
 	nick := s.reg.Nick
@@ -282,7 +285,8 @@ func (s *session) newUser() *user {
 	return u
 }
 
-// taken says whether a session cannot be called so: somebody is, or an account that is not its own has the name.
+// taken says whether a session cannot be called so: somebody is, or an account that is not its own
+// has the name.
 func (s *Service) taken(nick string, by *session) bool {
 	if u := s.find(nick); u != nil && u != by.user {
 		return true

@@ -52,7 +52,8 @@ func TestAListIsAskedForByAFewWords(t *testing.T) {
 	}
 }
 
-// A message has one id, as it is stored: who takes it back by another way of writing it does so for all.
+// A message has one id, as it is stored: who takes it back by another way of writing it does so for
+// all.
 func TestARedactionNamesTheMessageAsAllKnowIt(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	s.account("alice", "correct-horse", account.Member)

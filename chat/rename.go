@@ -13,13 +13,14 @@ import (
 	"weir/internal/durable"
 )
 
-// A room may be given another name (draft/channel-rename). Its folder is renamed, so the log goes on with its id, its msgids and the
-// marks of those who read it; the old name leads to the new one. Lines of the log name the room as it was called then: who reads them is
-// told its name of today.
+// A room may be given another name (draft/channel-rename). Its folder is renamed, so the log goes
+// on with its id, its msgids and the marks of those who read it; the old name leads to the new one.
+// Lines of the log name the room as it was called then: who reads them is told its name of today.
 
 const (
-	maxFormer   = 16          // names that lead to a room
-	renameAgain = time.Minute // after which a room may be renamed again, but by operators of the server
+	maxFormer = 16 // names that lead to a room
+	// after which a room may be renamed again, but by operators of the server
+	renameAgain = time.Minute
 	settleFor   = 5 * time.Second
 )
 
@@ -113,7 +114,8 @@ func (s *session) renameRoom(old, name, why string) {
 	})
 }
 
-// settle waits until nothing of the room is under way: no batch, and nobody who catches up. It must not be called with the lock.
+// settle waits until nothing of the room is under way: no batch, and nobody who catches up. It must
+// not be called with the lock.
 func (r *room) settle() error {
 	busy := func(seat *seat) bool { return !seat.live }
 	for end := time.Now().Add(settleFor); ; time.Sleep(time.Millisecond) {
@@ -129,7 +131,8 @@ func (r *room) settle() error {
 	}
 }
 
-// storeRename has the disk take a new name: the folder's, and that in its state. If it does not, the room has its old one.
+// storeRename has the disk take a new name: the folder's, and that in its state. If it does not,
+// the room has its old one.
 func (s *Service) storeRename(old string, d *draft) error {
 	if err := data.Rename(s.dir, old, d.name); err != nil {
 		return err
@@ -198,8 +201,8 @@ type renamedError struct{ now string }
 
 func (e *renamedError) Error() string { return "it is called " + e.now + " now" }
 
-// redirected says whether who joins by an old name comes in by the new one. Who knows RENAME joins himself, and a room that one may not
-// know of has no other name.
+// redirected says whether who joins by an old name comes in by the new one. Who knows RENAME joins
+// himself, and a room that one may not know of has no other name.
 func (s *session) redirected(old string, r *room) bool {
 	old = irc.Cut(old, irc.MaxRoom)
 	switch {
@@ -225,7 +228,8 @@ func retarget(body, target string) string {
 	return source + " " + command + " " + target + rest[end:]
 }
 
-// asNow returns what has a line of the log name the room as it is called now. The caller does not hold the lock.
+// asNow returns what has a line of the log name the room as it is called now. The caller does not
+// hold the lock.
 func (f *feed) asNow() func(log.Line) log.Line {
 	if f.room == nil {
 		return func(l log.Line) log.Line { return l }

@@ -87,7 +87,8 @@ func TestALetterIsNotChangedOfANameThatARoomHadBefore(t *testing.T) {
 	}
 }
 
-// A server that dies between the rename of the folder and the writing of the state goes on under the new name, with what the room was.
+// A server that dies between the rename of the folder and the writing of the state goes on under
+// the new name, with what the room was.
 func TestAStateOfTheOldNameIsTheRooms(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	alice := s.user("alice")

@@ -62,7 +62,8 @@ func (s *session) begin(label string) {
 	s.label, s.from, s.batch, s.later = label, len(s.out), "", false
 }
 
-// finish is the end of a command: its replies are labeled, see ircv3.net, labeled-response. What it brought besides replies follows.
+// finish is the end of a command: its replies are labeled, see ircv3.net, labeled-response. What it
+// brought besides replies follows.
 func (s *session) finish() {
 	s.labelReplies()
 	s.out, s.behind = append(s.out, s.behind...), nil
@@ -93,7 +94,8 @@ func (s *session) labelReplies() {
 	}
 }
 
-// isOneBatch says whether lines are a batch and nothing besides, which takes a label as one line does.
+// isOneBatch says whether lines are a batch and nothing besides, which takes a label as one line
+// does.
 func isOneBatch(lines string) bool {
 	source, rest, is := strings.Cut(lines, " BATCH +")
 	if !is || strings.ContainsAny(source, " \r") { // tags, or something before it
@@ -112,13 +114,15 @@ func (s *session) openBatch(label string) {
 	s.out = append(s.out, replies...)
 }
 
-// intoBatch marks the replies as parts of the labeled batch, but for those that are in one of their own.
+// intoBatch marks the replies as parts of the labeled batch, but for those that are in one of their
+// own.
 func (s *session) intoBatch() {
 	s.out = tagBatch(s.out, s.from, s.batch)
 	s.from = len(s.out)
 }
 
-// tagBatch marks lines, which begin at from, as parts of a batch, but for those that are in one already.
+// tagBatch marks lines, which begin at from, as parts of a batch, but for those that are in one
+// already.
 func tagBatch(out []byte, from int, batch string) []byte {
 	replies := string(out[from:])
 	out = out[:from]
@@ -153,8 +157,8 @@ func (s *session) batchReplies(kind, target string, reply func()) {
 	s.say("BATCH", "-"+id)
 }
 
-// flush sends the replies so far, before what others may send the session from now on. The label's batch stays
-// open. The caller holds the lock.
+// flush sends the replies so far, before what others may send the session from now on. The label's
+// batch stays open. The caller holds the lock.
 func (s *session) flush() bool {
 	if s.label != "" {
 		if s.batch == "" {
@@ -230,7 +234,8 @@ func (n *news) toRoom(r *room) {
 	}
 }
 
-// tooSlow ends a session that does not take what it is sent. It comes back, and the log has what it missed.
+// tooSlow ends a session that does not take what it is sent. It comes back, and the log has what it
+// missed.
 func (s *Service) tooSlow(session *session) {
 	s.counts.tooSlow.Add(1)
 	session.conn.Close()

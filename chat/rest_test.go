@@ -6,7 +6,8 @@ import (
 )
 
 func TestAFeedRests(t *testing.T) {
-	const soon, longAgo = time.Hour, -time.Hour // when it was delivered to last: seen from now, whatever the machine does meanwhile
+	// when it was delivered to last: seen from now, whatever the machine does meanwhile
+	const soon, longAgo = time.Hour, -time.Hour
 	for _, c := range []struct {
 		why                    string
 		seats, lately, pending int

@@ -13,7 +13,8 @@ import (
 	"weir/chat/log"
 )
 
-// Retention says how long messages are kept: so long, and so many bytes of a log. 0 sets no limit. See [log.Log.Retain].
+// Retention says how long messages are kept: so long, and so many bytes of a log. 0 sets no limit.
+// See [log.Log.Retain].
 type Retention struct {
 	Age   time.Duration
 	Bytes int64
@@ -27,9 +28,10 @@ type Retained struct {
 	Err    error // why not all could be removed
 }
 
-// Retain removes old messages: of rooms, and of direct conversations, whether somebody has them open or not. Told is called for each log of which
-// something was removed, or could not be. It waits for the disk, and may be called at any time from one goroutine. The error is of ctx, or says
-// that the logs could not be listed.
+// Retain removes old messages: of rooms, and of direct conversations, whether somebody has them
+// open or not. Told is called for each log of which something was removed, or could not be. It
+// waits for the disk, and may be called at any time from one goroutine. The error is of ctx, or
+// says that the logs could not be listed.
 func (s *Service) Retain(ctx context.Context, rooms, directs Retention, told func(Retained)) error {
 	all, err := data.List(s.dir)
 	if err != nil && !errors.Is(err, data.ErrNone) {
@@ -61,7 +63,8 @@ func (s *Service) retain(r data.Room, keep Retention) (removed int64, err error)
 		return f.log.Retain(keep.Age, keep.Bytes, s.o.Now())
 	}
 	dir := filepath.Join(s.dir, filepath.FromSlash(r.Path))
-	if n := size(dir); n == 0 || keep.Age == 0 && n <= keep.Bytes/4 { // it was deleted since it was listed, or is not even to be rolled
+	// it was deleted since it was listed, or is not even to be rolled
+	if n := size(dir); n == 0 || keep.Age == 0 && n <= keep.Bytes/4 {
 		return 0, nil
 	}
 	l, err := log.Open(dir, log.Options{})
@@ -72,7 +75,8 @@ func (s *Service) retain(r data.Room, keep Retention) (removed int64, err error)
 	return removed, errors.Join(err, l.Close())
 }
 
-// openOne is a room's or conversation's feed if it is open. The caller holds opening, so that it stays so.
+// openOne is a room's or conversation's feed if it is open. The caller holds opening, so that it
+// stays so.
 func (s *Service) openOne(r data.Room) *feed {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 	"weir/serve"
 )
 
-// A room that somebody is in, one that nobody has open, and a direct conversation: each by its own limits.
+// A room that somebody is in, one that nobody has open, and a direct conversation: each by its own
+// limits.
 func TestRetainRemovesWhatIsOldWhetherSomebodyHasItOpenOrNot(t *testing.T) {
 	var ahead atomic.Int64 // how far the server's clock is
 	s := startServer(t, serve.Goroutine, Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})

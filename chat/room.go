@@ -18,10 +18,11 @@ import (
 type room struct {
 	feed
 	settings
-	path     string // of its state file
-	members  map[*user]*member
-	renamed  time.Time         // when it got its name, if that was since it was opened
-	opener   string            // the account or network that had it opened: see session.opener; "" for none that is limited
+	path    string // of its state file
+	members map[*user]*member
+	renamed time.Time // when it got its name, if that was since it was opened
+	// the account or network that had it opened: see session.opener; "" for none that is limited
+	opener   string
 	coming   int               // joins under way: it is not closed before they end
 	deleted  bool              // by an administrator: nobody may enter
 	metadata map[string]string // see metadata.go
@@ -73,8 +74,8 @@ var (
 	errOwnRooms   = errors.New("your account has as many rooms open as it may: join one of them, or wait until some are closed")
 )
 
-// openRoom is the room of a name; it is made if it is not there. It waits for the disk, and must not be called
-// with the lock.
+// openRoom is the room of a name; it is made if it is not there. It waits for the disk, and must
+// not be called with the lock.
 func (s *Service) openRoom(name string) (*room, error) {
 	r, err := s.openToCome(name, "")
 	if err == nil {
@@ -83,7 +84,8 @@ func (s *Service) openRoom(name string) (*room, error) {
 	return r, err
 }
 
-// openToCome is openRoom for a join: see cameIn. The opener is limited to so many open rooms; "" is not.
+// openToCome is openRoom for a join: see cameIn. The opener is limited to so many open rooms; "" is
+// not.
 func (s *Service) openToCome(name, opener string) (*room, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -150,8 +152,8 @@ func (s *Service) mayOpen(opener string) error {
 	return errOwnRooms
 }
 
-// closeBlank closes a room that nobody is in and in which nothing ever was, and removes its folder. Where somebody is coming in, it is
-// left to closeIdle. It must not be called with the lock.
+// closeBlank closes a room that nobody is in and in which nothing ever was, and removes its folder.
+// Where somebody is coming in, it is left to closeIdle. It must not be called with the lock.
 func (s *Service) closeBlank(r *room) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -207,7 +209,8 @@ func (f *feed) isBlank() bool {
 
 func (f *feed) folder() string { return filepath.Join(f.svc.dir, filepath.FromSlash(f.path())) }
 
-// removeBlank removes the folder of a conversation that was opened, and in which nothing ever was said or set. Its log is closed, and Service.opening held.
+// removeBlank removes the folder of a conversation that was opened, and in which nothing ever was
+// said or set. Its log is closed, and Service.opening held.
 func (f *feed) removeBlank() {
 	if !f.isBlank() {
 		return

@@ -29,7 +29,8 @@ import (
 //	NAME leaves                       closes its connection, and the server has seen that
 //	restart                           the server stops and starts on the same data
 //
-// In a pattern * stands for any text, and {NAME} for a word without space, ; and comma: the same one wherever NAME stands.
+// In a pattern * stands for any text, and {NAME} for a word without space, ; and comma: the same
+// one wherever NAME stands.
 type script struct {
 	t       *testing.T
 	s       *server

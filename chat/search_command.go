@@ -16,14 +16,17 @@ import (
 	"weir/chat/search"
 )
 
-// SEARCH (draft/search, https://github.com/ircv3/ircv3-specifications/pull/496, and soju.im/search, which is the same but for its batch's
-// name). Searches have workers of their own, so that logins and histories do not wait for them.
+// SEARCH (draft/search, https://github.com/ircv3/ircv3-specifications/pull/496, and soju.im/search,
+// which is the same but for its batch's name). Searches have workers of their own, so that logins
+// and histories do not wait for them.
 
 const (
-	searchHits   = 100              // messages at most of one SEARCH
-	searchWithin = 5 * time.Second  // how long one may take
-	searchPace   = 2                // a second of an account or address, ten times as many at once
-	searchUsual  = time.Second / 10 // how long a search may take; one that takes longer counts as more, so that nobody has more than a fifth of a processor
+	searchHits   = 100             // messages at most of one SEARCH
+	searchWithin = 5 * time.Second // how long one may take
+	searchPace   = 2               // a second of an account or address, ten times as many at once
+	// how long a search may take; one that takes longer counts as more, so that nobody has more
+	// than a fifth of a processor
+	searchUsual = time.Second / 10
 )
 
 // searchRequest is a SEARCH that was understood.
@@ -56,7 +59,8 @@ func (s *session) cmdSearch(m *irc.Message) {
 	s.slow(func() { s.search(r) })
 }
 
-// searchRequest reads what a client asks for: attributes if it knows them, and otherwise a query as people type it.
+// searchRequest reads what a client asks for: attributes if it knows them, and otherwise a query as
+// people type it.
 func (s *session) searchRequest(text string) (r searchRequest, bad *search.AttributeError) {
 	var err error
 	switch {
@@ -82,7 +86,8 @@ func (s *session) searchRequest(text string) (r searchRequest, bad *search.Attri
 	return r, nil
 }
 
-// searchPace is the pace of the searches of the session's account, or address. The caller holds the lock.
+// searchPace is the pace of the searches of the session's account, or address. The caller holds the
+// lock.
 func (s *session) searchPace() *pace {
 	if s.login.Account == nil {
 		return &s.svc.perAddr[lobby.Network(s.peer.Addr)].searches
@@ -189,7 +194,8 @@ func (s *session) pathOf(name string) string {
 	return directPath(s.login.Name, name)
 }
 
-// fitting drops the last results until the rest fits into the outbox of a client that has taken nothing yet.
+// fitting drops the last results until the rest fits into the outbox of a client that has taken
+// nothing yet.
 func fitting(found []search.Result) []search.Result {
 	size := 0
 	for i, h := range found {
@@ -200,7 +206,8 @@ func fitting(found []search.Result) []search.Result {
 	return found
 }
 
-// appendFound appends a message that was found. A part of a long message comes by itself, with the id of the whole.
+// appendFound appends a message that was found. A part of a long message comes by itself, with the
+// id of the whole.
 func (s *session) appendFound(dst []byte, extra string, h search.Result) []byte {
 	v := s.capSet().View()
 	show := shown{view: v &^ irc.ViewMultiline}
@@ -214,7 +221,8 @@ func (s *session) appendFound(dst []byte, extra string, h search.Result) []byte 
 	return show.append(dst, extra, f.asNow()(h.Line))
 }
 
-// wholeID is the id of the message that a line is a further part of; "" if it is none, or that can't be said.
+// wholeID is the id of the message that a line is a further part of; "" if it is none, or that
+// can't be said.
 func (f *feed) wholeID(line log.Line) string {
 	p, _ := partOf(line)
 	if p.n == 0 {

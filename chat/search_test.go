@@ -93,7 +93,8 @@ func TestResultsFitIntoAnOutbox(t *testing.T) {
 	}
 }
 
-// TestTheIndexFollows: what is said is in the index though nobody searches, and what is redacted leaves it.
+// TestTheIndexFollows: what is said is in the index though nobody searches, and what is redacted
+// leaves it.
 func TestTheIndexFollows(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, serve.Goroutine, Options{}).run()
@@ -125,7 +126,8 @@ func TestSearchIsOff(t *testing.T) {
 	alice.until(" 421 alice SEARCH ")
 }
 
-// TestTheIndexLeavesABusyServerItsProcessors: at most a fiftieth of one, and half of one when little is said.
+// TestTheIndexLeavesABusyServerItsProcessors: at most a fiftieth of one, and half of one when
+// little is said.
 func TestTheIndexLeavesABusyServerItsProcessors(t *testing.T) {
 	s := new(Service)
 	rest := s.indexRest()

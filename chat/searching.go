@@ -11,18 +11,21 @@ import (
 	"weir/chat/search"
 )
 
-// The index for searching is kept while the service runs, by a goroutine of its own: what is said waits for it nowhere. It works in batches with rests
-// between them, so that a busy server keeps its processors. A search reads the end of the logs that the index does not have yet, so that a message is found
-// as soon as it is seen.
+// The index for searching is kept while the service runs, by a goroutine of its own: what is said
+// waits for it nowhere. It works in batches with rests between them, so that a busy server keeps
+// its processors. A search reads the end of the logs that the index does not have yet, so that a
+// message is found as soon as it is seen.
 
-// followEvery is how soon the index is looked after when something was said or redacted. Tests are in a hurry.
+// followEvery is how soon the index is looked after when something was said or redacted. Tests are
+// in a hurry.
 var followEvery = 5 * time.Second
 
 // reviewEvery is how often all rooms are looked at, also those that nobody is in.
 const reviewEvery = 10 * time.Minute
 
 // How long the index rests after a batch, as a multiple of what the batch took. A server that
-// delivers busyRate lines a second or more is busy: there, the index has a fiftieth of one processor.
+// delivers busyRate lines a second or more is busy: there, the index has a fiftieth of one
+// processor.
 const (
 	restBusy  = 49
 	restQuiet = 1
@@ -31,7 +34,8 @@ const (
 
 var errNoIndex = errors.New("there is no index for searching")
 
-// searchIndex is the index, which is opened when it is first needed. It waits for the disk, and must not be called with mu.
+// searchIndex is the index, which is opened when it is first needed. It waits for the disk, and
+// must not be called with mu.
 func (s *Service) searchIndex() (*search.Index, error) {
 	s.indexing.Lock()
 	defer s.indexing.Unlock()
@@ -46,7 +50,8 @@ func (s *Service) searchIndex() (*search.Index, error) {
 	return s.index, nil
 }
 
-// indexRest returns how long the index rests after a batch. It is called by one goroutine at a time.
+// indexRest returns how long the index rests after a batch. It is called by one goroutine at a
+// time.
 func (s *Service) indexRest() func(took time.Duration) time.Duration {
 	var last int64
 	var asked time.Time
@@ -157,7 +162,8 @@ func (s *Service) indexIsLate() bool {
 	return len(s.indexLate) > 0
 }
 
-// unindexed are the conversations in which the index may not have everything. The caller holds the lock.
+// unindexed are the conversations in which the index may not have everything. The caller holds the
+// lock.
 func (s *Service) unindexed() (rooms []data.Room) {
 	for _, f := range s.feeds() {
 		if path := f.path(); f.indexed < f.delivered && s.indexLate[path].Path == "" {
@@ -170,7 +176,8 @@ func (s *Service) unindexed() (rooms []data.Room) {
 	return rooms
 }
 
-// searchedByLine are those of some conversations of which a search has to read the log's end, by path.
+// searchedByLine are those of some conversations of which a search has to read the log's end, by
+// path.
 func (s *Service) searchedByLine(mine map[string]bool) (rooms []data.Room) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

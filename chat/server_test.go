@@ -168,7 +168,8 @@ func (c *client) until(text string) string {
 	}
 }
 
-// settled waits until all that the client said has been handled, and returns what it was told meanwhile.
+// settled waits until all that the client said has been handled, and returns what it was told
+// meanwhile.
 func (c *client) settled() (lines []string) {
 	c.t.Helper()
 	c.send("PING :settled?")

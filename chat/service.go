@@ -41,7 +41,8 @@ type Service struct {
 	stop      func()          // ends life, and so the goroutines of Open
 	running   sync.WaitGroup  // these
 
-	deliveries sync.Pool // of *delivery: from whoever has carried a batch -> to whoever carries the next
+	// of *delivery: from whoever has carried a batch -> to whoever carries the next
+	deliveries sync.Pool
 	counts     counters
 	current    atomic.Pointer[Options] // never nil; what it points to is never changed
 
@@ -51,37 +52,41 @@ type Service struct {
 
 	opening sync.Mutex // one log is opened at a time; before mu
 
-	mu            sync.Mutex                       // guards what follows, and all that it leads to
-	closed        bool                             // nobody is let in any more
-	over          bool                             // the nets end
-	users         map[string]*user                 // by folded nick
-	rooms         map[string]*room                 // by folded name; those that are open
-	directs       map[string]*feed                 // by direct's key; those that are open
-	monitors      map[string]map[*session]struct{} // by folded nick: who wants to know
-	perAddr       map[netip.Prefix]*visitors       // by lobby.Network
-	waiting       *lobby.Lobby[*session]           // those who have not registered
-	paces         map[string]*pace                 // by account
-	sessions      int
-	unknown       int // of these, not registered
-	peak          int
-	generation    uint64               // of the accounts, when enforce last looked
-	leavers       leavers              // for WHOWAS
-	guesses       guesses              // at passwords
-	acquainted    acquainted           // with accounts: where these were logged in to from
-	strange       bool                 // a network is missing in their file
-	indexLate     map[string]data.Room // by path: conversations that the index has not caught up with
-	indexReviewed bool                 // the index has looked at all conversations since Open
-	stamp         uint64               // of walks over users, and of deliveries
-	batches       atomic.Uint64        // names of batches; shared
-	starting      []*feed              // got something to commit since mu was taken
-	handedOut     sync.Cond            // on mu: deliver has handed a batch out; for those in waitSent
-	jobs          int                  // for the desk, under way
+	mu         sync.Mutex                       // guards what follows, and all that it leads to
+	closed     bool                             // nobody is let in any more
+	over       bool                             // the nets end
+	users      map[string]*user                 // by folded nick
+	rooms      map[string]*room                 // by folded name; those that are open
+	directs    map[string]*feed                 // by direct's key; those that are open
+	monitors   map[string]map[*session]struct{} // by folded nick: who wants to know
+	perAddr    map[netip.Prefix]*visitors       // by lobby.Network
+	waiting    *lobby.Lobby[*session]           // those who have not registered
+	paces      map[string]*pace                 // by account
+	sessions   int
+	unknown    int // of these, not registered
+	peak       int
+	generation uint64     // of the accounts, when enforce last looked
+	leavers    leavers    // for WHOWAS
+	guesses    guesses    // at passwords
+	acquainted acquainted // with accounts: where these were logged in to from
+	strange    bool       // a network is missing in their file
+	// by path: conversations that the index has not caught up with
+	indexLate     map[string]data.Room
+	indexReviewed bool          // the index has looked at all conversations since Open
+	stamp         uint64        // of walks over users, and of deliveries
+	batches       atomic.Uint64 // names of batches; shared
+	starting      []*feed       // got something to commit since mu was taken
+	// on mu: deliver has handed a batch out; for those in waitSent
+	handedOut sync.Cond
+	jobs      int // for the desk, under way
 
 	// See handover.go; guarded by mu.
-	frozen                 map[*session]struct{} // nil: nothing is frozen; otherwise those who wait until it is over
-	departed               []departure           // who went meanwhile
-	dismissing, dismissAll bool                  // who cannot be handed over has to go, or everybody
-	missing                int                   // connections still to be adopted
+	// nil: nothing is frozen; otherwise those who wait until it is over
+	frozen   map[*session]struct{}
+	departed []departure // who went meanwhile
+	// who cannot be handed over has to go, or everybody
+	dismissing, dismissAll bool
+	missing                int // connections still to be adopted
 	settled                bool
 	late                   *time.Timer // calls settle
 }
@@ -89,7 +94,8 @@ type Service struct {
 // seedSize is how long the seed of cloaks is, in bytes.
 const seedSize = 16
 
-// Open opens the chat of a data directory, which is made if it is not there. Nobody else may have it open.
+// Open opens the chat of a data directory, which is made if it is not there. Nobody else may have
+// it open.
 func Open(dir string, o Options) (*Service, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
@@ -184,13 +190,15 @@ func (s *Service) start() (err error) {
 		s.running.Go(func() { s.followRooms(ctx) }) // until Close
 	}
 	nobody := []*session{nil}
-	for s.commits.Put([]*feed{nil}) == 0 || s.desk.Put(nobody) == 0 || s.searchers.Put(nobody) == 0 { // until all take something
+	// until all take something
+	for s.commits.Put([]*feed{nil}) == 0 || s.desk.Put(nobody) == 0 || s.searchers.Put(nobody) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	return nil
 }
 
-// Close stops the chat: what was accepted is committed, marks are written and files closed. Sessions must have ended.
+// Close stops the chat: what was accepted is committed, marks are written and files closed.
+// Sessions must have ended.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	if s.closed {

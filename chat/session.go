@@ -17,7 +17,8 @@ import (
 	"weir/serve"
 )
 
-// session is one connection: a serve.Session. Its owner is who serve calls it by, and the desk while it is busy.
+// session is one connection: a serve.Session. Its owner is who serve calls it by, and the desk
+// while it is busy.
 type session struct {
 	// Immutable.
 	svc  *Service
@@ -51,17 +52,19 @@ type session struct {
 	login    account.Login     // who it has proven to be
 	failures int               // logins that were refused
 	away     string            // said before there was a user
-	lastRoom string            // folded: that all pending messages are for; "": another place, or several
-	job      func()            // for the desk
-	seeks    bool              // the job is a search, for the searchers
-	multi    *multiline        // a BATCH under way
-	pace     *pace             // its share of commands
-	heard    time.Time         // when it last said something
-	fresh    bool              // it has registered, and is still to be woken as one that has not
-	asked    bool              // and was asked since
-	stuffed  time.Time         // since when its client has taken too little for it to go on; zero: it goes on
-	over     error             // why it ends, once its replies are sent
-	launched bool              // some of the input went on its way to a log
+	// folded: that all pending messages are for; "": another place, or several
+	lastRoom string
+	job      func()     // for the desk
+	seeks    bool       // the job is a search, for the searchers
+	multi    *multiline // a BATCH under way
+	pace     *pace      // its share of commands
+	heard    time.Time  // when it last said something
+	fresh    bool       // it has registered, and is still to be woken as one that has not
+	asked    bool       // and was asked since
+	// since when its client has taken too little for it to go on; zero: it goes on
+	stuffed  time.Time
+	over     error // why it ends, once its replies are sent
+	launched bool  // some of the input went on its way to a log
 
 	// The command under way.
 	out    []byte // replies; nil while idle
@@ -130,12 +133,13 @@ func (s *session) standing() (busy, leaves bool) {
 // enoughOut is how many bytes of replies are sent before further commands are run.
 const enoughOut = Outbox / 4
 
-// isStuffed says whether more than Outbox waits for a client that has asked for still more. It is asked again soon; who takes too little for
-// too long is too slow.
+// isStuffed says whether more than Outbox waits for a client that has asked for still more. It is
+// asked again soon; who takes too little for too long is too slow.
 func (s *session) isStuffed(now time.Time, w *serve.Writer) bool {
 	takes := s.conn.Send(nil)
 	if !takes {
-		takes, _ = serve.Delivered(s.conn) // a connection that is broken takes nothing, and nothing waits for it
+		// a connection that is broken takes nothing, and nothing waits for it
+		takes, _ = serve.Delivered(s.conn)
 	}
 	switch {
 	case takes:
@@ -187,7 +191,8 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 	s.out = append((*buffer)[:0], s.out...)
 	held := false
 	for s.over == nil && s.job == nil {
-		if held = len(in) > 0 && len(s.out) > enoughOut; held { // the rest waits until this is on its way
+		// the rest waits until this is on its way
+		if held = len(in) > 0 && len(s.out) > enoughOut; held {
 			w.Hold()
 			s.conn.Post()
 			break
@@ -204,13 +209,16 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 		in = rest
 	}
 	s.keep(in)
-	if s.launched { // who commits it is woken here and now: another thread would find that goroutine only after 60 us
+	// who commits it is woken here and now: another thread would find that goroutine only after 60
+	// us
+	if s.launched {
 		s.launched = false
 		runtime.Gosched()
 	}
 	out := s.out
 	if s.out = nil; s.job != nil {
-		if s.from > 0 && !s.conn.Send(out[:s.from]) { // not by w: what the desk sends comes behind it
+		// not by w: what the desk sends comes behind it
+		if s.from > 0 && !s.conn.Send(out[:s.from]) {
 			s.svc.tooSlow(s)
 		}
 		s.out, s.from = slices.Clone(out[s.from:]), 0
@@ -242,7 +250,8 @@ func (s *session) keep(in []byte) {
 	s.in = append(s.in[:0:0], in...)
 }
 
-// step handles a line. It reports false when it has to wait: for messages before it, or for its turn.
+// step handles a line. It reports false when it has to wait: for messages before it, or for its
+// turn.
 func (s *session) step(line []byte, err error, w *serve.Writer) bool {
 	var m irc.Message
 	if err == nil {
@@ -276,7 +285,8 @@ func (s *session) step(line []byte, err error, w *serve.Writer) bool {
 	return ran
 }
 
-// mayGoOn says whether a command may be run now: behind messages that are not yet delivered only another to the same place may.
+// mayGoOn says whether a command may be run now: behind messages that are not yet delivered only
+// another to the same place may.
 func (s *session) mayGoOn(m *irc.Message) bool {
 	n := s.pending.Load()
 	if n == 0 || n < pendingLines && s.follows(m) {
@@ -317,7 +327,8 @@ func (s *session) charge(n int) {
 	}
 }
 
-// slow has the desk do what may take time. It runs without Service.mu, with the session all its own; the command under way ends with it.
+// slow has the desk do what may take time. It runs without Service.mu, with the session all its
+// own; the command under way ends with it.
 func (s *session) slow(job func()) {
 	if first := s.job; first != nil {
 		s.job = func() { first(); job() }
@@ -404,7 +415,8 @@ func (s *session) depart(err error) {
 	s.svc.dismiss(s.peer)
 }
 
-// orderly says whether a session ended while its client was still there: by what that said, or by a stop.
+// orderly says whether a session ended while its client was still there: by what that said, or by a
+// stop.
 func orderly(err error) bool {
 	var q *quitting
 	return errors.As(err, &q) || errors.Is(err, io.EOF) || errors.Is(err, serve.ErrStopped) || errors.Is(err, errUpgrade)

@@ -10,8 +10,9 @@ import (
 	"weir/chat/irc"
 )
 
-// settings are what a room is besides its name, its messages and its members: what its state file says. Guarded by Service.mu. Only the stage
-// that has the room's feed changes them, when the change is on the disk: see change.go.
+// settings are what a room is besides its name, its messages and its members: what its state file
+// says. Guarded by Service.mu. Only the stage that has the room's feed changes them, when the
+// change is on the disk: see change.go.
 type settings struct {
 	made   time.Time
 	former []string // folded names that the room had

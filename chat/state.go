@@ -15,7 +15,8 @@ import (
 	"weir/chat/irc"
 )
 
-// The state of a room: what it is now, in IRC lines, in the file state beside its log. Names are in the room's own spelling:
+// The state of a room: what it is now, in IRC lines, in the file state beside its log. Names are in
+// the room's own spelling:
 //
 //	:weir.chat CREATED #Room 1763730000
 //	:weir.chat RENAMED #Room #old                         a name that it had, folded
@@ -95,8 +96,8 @@ func (r *room) readLine(m *irc.Message) {
 	}
 }
 
-// readMode reads a line of MODE: a ban, the ranks of an account, or the modes of the room. A line that
-// sets none of these is kept as it is.
+// readMode reads a line of MODE: a ban, the ranks of an account, or the modes of the room. A line
+// that sets none of these is kept as it is.
 func (r *room) readMode(m *irc.Message) {
 	switch letters := m.Params[1]; {
 	case letters == "+b" && len(m.Params) > 2:

@@ -12,9 +12,9 @@ import (
 	"weir/internal/durable"
 )
 
-// tidy removes what a server that was killed was writing: temporary files beside states and metadata, and rooms
-// that it was deleting. It syncs the names of the folders that such a server may have just made. The
-// caller has the data directory's lock.
+// tidy removes what a server that was killed was writing: temporary files beside states and
+// metadata, and rooms that it was deleting. It syncs the names of the folders that such a server
+// may have just made. The caller has the data directory's lock.
 func tidy(dir string) error {
 	errs := []error{durable.SyncDir(dir), durable.RemoveTemps(filepath.Join(dir, "metadata"), ".state-*"), removeDeleted(dir)}
 	for _, kind := range []string{data.Rooms, data.Direct} {

@@ -87,7 +87,8 @@ func (s *session) names(r *room) {
 	s.num(irc.RplEndOfNames, r.name, "End of NAMES list")
 }
 
-// standIn collects what a session is to be told whose owner is somebody else. The caller holds the lock.
+// standIn collects what a session is to be told whose owner is somebody else. The caller holds the
+// lock.
 func (s *session) standIn() *session {
 	to := &session{svc: s.svc, conn: s.conn, user: s.user, peer: s.peer, login: s.login, subs: s.subs}
 	to.caps.Store(s.caps.Load())

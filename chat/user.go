@@ -19,12 +19,14 @@ type user struct {
 	metadata               map[string]string // see metadata.go; nil: not yet read
 	since, spoke           time.Time
 	stamp                  uint64 // of the last walk that met it
-	parting                string // what others are told if nobody adopts a session of it: see settle
+	// what others are told if nobody adopts a session of it: see settle
+	parting string
 }
 
 func (u *user) resource() { u.source = u.nick + "!" + u.name + "@" + u.host }
 
-// tags are those of what the user says: its account, and whether it is a bot. "" where there is none.
+// tags are those of what the user says: its account, and whether it is a bot. "" where there is
+// none.
 func (u *user) tags() string {
 	tags := ""
 	if u.account != "" {
@@ -68,7 +70,8 @@ func (u *user) flags() string {
 // find is the user of a nick, nil if there is none.
 func (s *Service) find(nick string) *user { return s.users[irc.Fold(nick)] }
 
-// sees says whether one user may know that the other is there: by a room that both are in, or because the other is not invisible.
+// sees says whether one user may know that the other is there: by a room that both are in, or
+// because the other is not invisible.
 func (u *user) sees(other *user) bool {
 	if u == other || u.oper || !other.invisible {
 		return true

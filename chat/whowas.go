@@ -7,7 +7,8 @@ import (
 	"weir/chat/irc"
 )
 
-// maxGone is how many users who left, or took another nick, WHOWAS knows. Who restarts the server forgets them.
+// maxGone is how many users who left, or took another nick, WHOWAS knows. Who restarts the server
+// forgets them.
 const maxGone = 500
 
 // maxWhowas is how many users of a nick WHOWAS tells of at most.
@@ -62,7 +63,8 @@ func (s *session) cmdWhowas(m *irc.Message) {
 	s.num(irc.RplEndOfWhowas, irc.Cut(nicks, irc.MaxTopic), "End of WHOWAS")
 }
 
-// whowas tells of the last so many users of a nick; of as many as it may, if most is not above zero.
+// whowas tells of the last so many users of a nick; of as many as it may, if most is not above
+// zero.
 func (s *session) whowas(nick string, most int) {
 	if most <= 0 || most > maxWhowas {
 		most = maxWhowas

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,7 +16,8 @@ import (
 	"weir/chat/host"
 )
 
-// fieldComments are the comments behind the fields of chat/host's structs, by type and key.
+// fieldComments are the comments of the fields of chat/host's structs, by type and key: those before
+// a field, or else those behind it.
 func fieldComments(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("../chat/host/*.go")
@@ -38,7 +40,8 @@ func fieldComments(t *testing.T) map[string]map[string]string {
 				for _, field := range s.Fields.List {
 					if field.Tag != nil {
 						key := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Get("toml")
-						all[spec.Name.Name][key] = strings.TrimSpace(field.Comment.Text())
+						text := cmp.Or(field.Doc.Text(), field.Comment.Text())
+						all[spec.Name.Name][key] = strings.Join(strings.Fields(text), " ")
 					}
 				}
 			}
@@ -86,7 +89,8 @@ func configTables(t *testing.T) (headings []string, tables map[string][]string) 
 	return headings, tables
 }
 
-// TestEveryKeyOfAChatsConfigurationIsDocumented compares the tables with the comments of the struct's fields, of which they are a copy.
+// TestEveryKeyOfAChatsConfigurationIsDocumented compares the tables with the comments of the
+// struct's fields, of which they are a copy.
 func TestEveryKeyOfAChatsConfigurationIsDocumented(t *testing.T) {
 	data, err := os.ReadFile("chat-config.md")
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"weir/internal/chromium"
 )
 
-// TestAChatInAMinute types what the tutorial says to type, and says something in a browser. WEIR_SHOTS=img makes its pictures anew.
+// TestAChatInAMinute types what the tutorial says to type, and says something in a browser.
+// WEIR_SHOTS=img makes its pictures anew.
 func TestAChatInAMinute(t *testing.T) {
 	dir := t.TempDir()
 	var said string // by the server, as it starts
@@ -58,7 +59,8 @@ func words(t *testing.T, line string) []string {
 	return strings.Fields(line)
 }
 
-// serves starts the server as a line says, at ports that are free, and gives its page's address once it serves, and what it said to people.
+// serves starts the server as a line says, at ports that are free, and gives its page's address
+// once it serves, and what it said to people.
 func serves(t *testing.T, dir, line string) (url, said string) {
 	t.Helper()
 	args := words(t, ports.ReplaceAllString(line, ":0"))
@@ -92,7 +94,8 @@ func serves(t *testing.T, dir, line string) (url, said string) {
 	return "", ""
 }
 
-// manages runs another command of the tutorial, with a password for whoever asks for one, and returns what it printed.
+// manages runs another command of the tutorial, with a password for whoever asks for one, and
+// returns what it printed.
 func manages(t *testing.T, dir, line string) string {
 	t.Helper()
 	cmd := exec.Command(theCommand(t), words(t, line)...)
@@ -147,7 +150,8 @@ func picture(t *testing.T, p *chromium.Page, name string) {
 	}
 }
 
-// TestTheDeploymentIsRight has the server check the tutorial's configuration, and systemd its units where there is one.
+// TestTheDeploymentIsRight has the server check the tutorial's configuration, and systemd its units
+// where there is one.
 func TestTheDeploymentIsRight(t *testing.T) {
 	dir := t.TempDir()
 	var units []string

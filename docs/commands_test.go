@@ -41,7 +41,8 @@ var (
 	subcommand  = regexp.MustCompile(`^[a-z]+$`)
 )
 
-// mentions collects the weir command lines of a document, from blocks of commands and from running text.
+// mentions collects the weir command lines of a document, from blocks of commands and from running
+// text.
 func mentions(t *testing.T, document string) []string {
 	t.Helper()
 	text, err := os.ReadFile(document)
@@ -62,8 +63,8 @@ func mentions(t *testing.T, document string) []string {
 	return all
 }
 
-// split parts a command line into the words that name the command and its flags. What stands behind " -- "
-// belongs to another program.
+// split parts a command line into the words that name the command and its flags. What stands behind
+// " -- " belongs to another program.
 func split(line string) (words, flags []string) {
 	line, _, _ = strings.Cut(line, " -- ")
 	for _, m := range flag.FindAllStringSubmatch(line, -1) {

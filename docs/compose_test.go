@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestTheSiteTutorial writes the files that the tutorial shows, sees that its drawings and outputs are those that come, and asks
-// the last site what the tutorial asks it, run both ways.
+// TestTheSiteTutorial writes the files that the tutorial shows, sees that its drawings and outputs
+// are those that come, and asks the last site what the tutorial asks it, run both ways.
 func TestTheSiteTutorial(t *testing.T) {
 	dir := t.TempDir()
 	users := exec.Command(theCommand(t), "serve", "password", "--cost", "4", "ann")
@@ -47,7 +47,8 @@ func TestTheSiteTutorial(t *testing.T) {
 	}
 }
 
-// TestThePictureOfTheREADMEsSite sees that the picture is the drawing of the site file above it. WEIR_DRAW=write makes it anew.
+// TestThePictureOfTheREADMEsSite sees that the picture is the drawing of the site file above it.
+// WEIR_DRAW=write makes it anew.
 func TestThePictureOfTheREADMEsSite(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "users", "ann:$2a$04$bP3iqHyeHPhkwEjMT4w7CO5IuVJhZcCmGUE7mjLMhPG/lmGVdl4bm\n")
@@ -83,8 +84,9 @@ func says(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(theCommand(t), append([]string{"serve"}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=2") // a drawing says how many are at work at once, which goes by the CPUs
-	out, _ := cmd.CombinedOutput()                 // a wrong file is an error on purpose
+	// a drawing says how many are at work at once, which goes by the CPUs
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	out, _ := cmd.CombinedOutput() // a wrong file is an error on purpose
 	return string(out)
 }
 

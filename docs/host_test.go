@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// room is where the tutorial of the host in user space is typed: a folder, and a network namespace for the device and this machine's side of it.
+// room is where the tutorial of the host in user space is typed: a folder, and a network namespace
+// for the device and this machine's side of it.
 type room struct {
 	dir, space string
 	env        []string
@@ -58,7 +59,8 @@ func TestAHostInUserSpace(t *testing.T) {
 func (r *room) typed(t *testing.T, line string) string {
 	t.Helper()
 	line = strings.ReplaceAll(strings.ReplaceAll(line, "sudo ", ""), "./weir", theCommand(t))
-	line = strings.NewReplacer("rate=1Mbit", "rate=5Mbit", "2000000", "400000", "ping -c 3", "ping -i 0.2 -c 3").Replace(line) // a person needs time
+	// a person needs time
+	line = strings.NewReplacer("rate=1Mbit", "rate=5Mbit", "2000000", "400000", "ping -c 3", "ping -i 0.2 -c 3").Replace(line)
 	line = strings.Replace(line, "ping -c 2 10", "ping -i 0.01 -W 0.05 -c 2 10", 1)
 	first, _, _ := strings.Cut(line, " ")
 	if _, err := exec.LookPath(first); err != nil {
@@ -114,7 +116,8 @@ func (r *room) run(t *testing.T, line string) string {
 	return string(out)
 }
 
-// starts runs a host, in place of the one that runs, and gives what it says until it has said these words.
+// starts runs a host, in place of the one that runs, and gives what it says until it has said these
+// words.
 func (r *room) starts(t *testing.T, line, words string) (said string) {
 	t.Helper()
 	r.end(t)

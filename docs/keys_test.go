@@ -12,7 +12,8 @@ import (
 	"weir/lab/subject"
 )
 
-// tomlKeys collects the keys of a struct, those of embedded structs and of lists of structs included.
+// tomlKeys collects the keys of a struct, those of embedded structs and of lists of structs
+// included.
 func tomlKeys(v reflect.Type) []string {
 	var keys []string
 	for i := range v.NumField() {
@@ -68,8 +69,8 @@ func TestEveryKeyOfASubjectIsDocumented(t *testing.T) {
 	same(t, "subject.md", firsts(string(text), row), tomlKeys(reflect.TypeFor[subject.Subject]()))
 }
 
-// TestTheExamplesOfExperimentsAreCompleteAndValid reads the files that the document shows, which have names. Together they
-// hold every key.
+// TestTheExamplesOfExperimentsAreCompleteAndValid reads the files that the document shows, which
+// have names. Together they hold every key.
 func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
 	var told []string
 	for _, b := range blocks(t, "experiments.md") {

@@ -9,7 +9,8 @@ import (
 	"weir/internal/chromium"
 )
 
-var built string // the folder of the command that tests built, for TestMain to remove; empty when none did
+// the folder of the command that tests built, for TestMain to remove; empty when none did
+var built string
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(chromium.Main(m), goleak.Cleanup(func(code int) {

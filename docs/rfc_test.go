@@ -49,8 +49,8 @@ func names(cell string) (all []string) {
 	return all
 }
 
-// TestEveryRequirementNamesWhatThereIs holds files, tests and conversations that rfc.md names against the tree. A row that names no test says that there is
-// none, or a gap.
+// TestEveryRequirementNamesWhatThereIs holds files, tests and conversations that rfc.md names
+// against the tree. A row that names no test says that there is none, or a gap.
 func TestEveryRequirementNamesWhatThereIs(t *testing.T) {
 	for _, r := range requirements(t) {
 		for _, file := range names(r.where) {
@@ -103,7 +103,8 @@ func shows(name string) error {
 	return fmt.Errorf("%s has no test %s", dir, test)
 }
 
-// TestEveryNumberOfRFC9293IsThere looks for all requirements that the RFC has numbered (its appendix B).
+// TestEveryNumberOfRFC9293IsThere looks for all requirements that the RFC has numbered (its
+// appendix B).
 func TestEveryNumberOfRFC9293IsThere(t *testing.T) {
 	said := map[string]int{}
 	for _, r := range requirements(t) {

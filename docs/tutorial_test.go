@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestTheTutorialWorks writes the files that the tutorial shows, types its commands, and sees what it shows as their
-// output. The comparison takes minutes and wants a quiet machine: it is made short, and left out unless WEIR_TUTORIAL
-// is "run".
+// TestTheTutorialWorks writes the files that the tutorial shows, types its commands, and sees what
+// it shows as their output. The comparison takes minutes and wants a quiet machine: it is made
+// short, and left out unless WEIR_TUTORIAL is "run".
 func TestTheTutorialWorks(t *testing.T) {
 	if _, err := exec.LookPath("perl"); err != nil {
 		t.Skip("perl is missing: the tutorial's server is written in it")
@@ -38,7 +38,8 @@ func TestTheTutorialWorks(t *testing.T) {
 	}
 }
 
-// typed runs a line of the tutorial in the root of the project, with its files in dir, and returns what it printed.
+// typed runs a line of the tutorial in the root of the project, with its files in dir, and returns
+// what it printed.
 func typed(t *testing.T, dir, line string) string {
 	t.Helper()
 	if strings.Contains(line, " lab run ") {

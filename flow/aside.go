@@ -56,7 +56,8 @@ func (o *owner[T]) putAside(full *parcel[T]) {
 }
 
 // runAside takes through the net what the owner's stages have put aside, with all that these put
-// aside meanwhile. The owner is in no stage's call. If a stage calls Goexit, giveBack has the rest run.
+// aside meanwhile. The owner is in no stage's call. If a stage calls Goexit, giveBack has the rest
+// run.
 func (o *owner[T]) runAside() {
 	for len(o.aside) > 0 {
 		full := o.aside[0]

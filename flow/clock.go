@@ -2,7 +2,8 @@ package flow
 
 import "time"
 
-// sampleEvery is how many batches an owner runs for one that it times, and for each time that it shows its counts.
+// sampleEvery is how many batches an owner runs for one that it times, and for each time that it
+// shows its counts.
 const sampleEvery = 64
 
 // clock takes the time of one batch in sampleEvery: reading it costs more than a stage.
@@ -12,7 +13,8 @@ type clock struct {
 	since time.Time
 }
 
-// charge has the time from now on count as a stage's work, or as nobody's, and returns whose it was before.
+// charge has the time from now on count as a stage's work, or as nobody's, and returns whose it was
+// before.
 func (c *clock) charge(stage *counts) (before *counts) {
 	if !c.on {
 		return nil

@@ -2,11 +2,12 @@ package flow
 
 import "sync"
 
-// counts are what one owner counts of a stage or of an edge. They fill a cache line of their own, which no
-// other owner writes.
+// counts are what one owner counts of a stage or of an edge. They fill a cache line of their own,
+// which no other owner writes.
 type counts [8]uint64
 
-// The places of a stage's counts, and of an edge's. All but the calls and the nanoseconds are items.
+// The places of a stage's counts, and of an edge's. All but the calls and the nanoseconds are
+// items.
 const (
 	calls   = iota // of Do
 	left           // sent to a port without an edge
@@ -16,10 +17,12 @@ const (
 
 	sent  = 0 // that the edge took
 	taken = 1 // of those, that the receiver is done with (Network)
-	lost  = 2 // that it did not take, at lost plus its Policy; of Wait, those after a stop's deadline
+	// that it did not take, at lost plus its Policy; of Wait, those after a stop's deadline
+	lost = 2
 )
 
-// lane holds the counts of one owner. Only the owner touches them, without a lock; others see what it shows.
+// lane holds the counts of one owner. Only the owner touches them, without a lock; others see what
+// it shows.
 type lane struct {
 	rows   []int // of the net's stages and edges: which of them counts[i] is about
 	counts []*counts
@@ -35,8 +38,8 @@ func (l *lane) add(row int) *counts {
 	return c
 }
 
-// show copies the counts to where others look. It is the owner's to call, and between two batches: what a batch
-// led to is then shown together with the batch's being done, on which the stop relies.
+// show copies the counts to where others look. It is the owner's to call, and between two batches:
+// what a batch led to is then shown together with the batch's being done, on which the stop relies.
 func (l *lane) show() {
 	l.mu.Lock()
 	for i, c := range l.counts {
@@ -45,7 +48,8 @@ func (l *lane) show() {
 	l.mu.Unlock()
 }
 
-// total is what all owners have shown, and those at rest have counted, by row. The caller holds the net's lock.
+// total is what all owners have shown, and those at rest have counted, by row. The caller holds the
+// net's lock.
 func (n *Net[T]) total() []counts {
 	for _, o := range n.rest {
 		o.lane.show()

@@ -45,11 +45,12 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// Stage is a step of the work. Do takes 1 to MaxBatch items and hands on what should go on by out; it is
-// called by several goroutines at once unless Width says otherwise.
+// Stage is a step of the work. Do takes 1 to MaxBatch items and hands on what should go on by out;
+// it is called by several goroutines at once unless Width says otherwise.
 type Stage[T any] struct {
-	Name  string // unique, not empty
-	Width int    // calls of Do at once: 0 means any number by Chain and 1 by Network; at most 65,536
+	Name string // unique, not empty
+	// calls of Do at once: 0 means any number by Chain and 1 by Network; at most 65,536
+	Width int
 	Do    func(in []T, out *Out[T])
 }
 
@@ -58,9 +59,10 @@ type Policy int
 
 // The policies.
 const (
-	Wait   Policy = iota // the sender waits
-	Drop                 // the batch is dropped, and counted
-	Refuse               // its items go to the error function with ErrFull; at the Entry, Put returns
+	Wait Policy = iota // the sender waits
+	Drop               // the batch is dropped, and counted
+	// its items go to the error function with ErrFull; at the Entry, Put returns
+	Refuse
 )
 
 func (p Policy) String() string { return [...]string{"wait", "drop", "refuse"}[p] }
@@ -68,8 +70,8 @@ func (p Policy) String() string { return [...]string{"wait", "drop", "refuse"}[p
 // MarshalText writes the policy's name.
 func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// Edge leads from a port of one stage to another. A port has one edge at most; what is sent to a port
-// without one leaves the net.
+// Edge leads from a port of one stage to another. A port has one edge at most; what is sent to a
+// port without one leaves the net.
 type Edge struct {
 	From string `json:"from"` // a stage, or Entry: exactly one edge begins there
 	Port int    `json:"port"` // of From, 0 to 63
@@ -119,14 +121,17 @@ type node[T any] struct {
 // edge is an Edge that is joined to where it leads.
 type edge[T any] struct {
 	Edge
-	row    int // of its counts
-	to     *node[T]
-	places chan struct{} // with room for Cap, of parcels that wait: from who sends -> to the worker who takes; never closed. nil: the queue's room will do
+	row int // of its counts
+	to  *node[T]
+	// with room for Cap, of parcels that wait: from who sends -> to the worker who takes; never
+	// closed. nil: the queue's room will do
+	places chan struct{}
 }
 
-// New builds a net and refuses, with the place named, what could not work. Failed is given each item that is
-// lost to a panic, a refusal or a deadline, by the goroutine that lost it: it must not block or panic, and may be called
-// by several at once. Nil means that nobody asks. Drain is how long a stop may take, 0 meaning 5 s.
+// New builds a net and refuses, with the place named, what could not work. Failed is given each
+// item that is lost to a panic, a refusal or a deadline, by the goroutine that lost it: it must not
+// block or panic, and may be called by several at once. Nil means that nobody asks. Drain is how
+// long a stop may take, 0 meaning 5 s.
 func New[T any](stages []Stage[T], edges []Edge, failed func(item T, why error), drain time.Duration) (*Net[T], error) {
 	n := &Net[T]{failed: failed, drain: cmp.Or(drain, 5*time.Second), done: make(chan struct{}), stopped: make(chan struct{})}
 	n.parcels.New = func() any { return &parcel[T]{items: make([]T, 0, MaxBatch)} }

@@ -338,7 +338,8 @@ func TestWidthBoundsCalls(t *testing.T) {
 func TestBranchMergeBroadcast(t *testing.T) {
 	ways(t, func(t *testing.T, way Way) {
 		n := run(t, way, []Stage[int]{
-			{Name: "sign", Do: Branch(func(i int) int { return i%3 - 1 })}, // 0: leaves; 1: port 0; 2: port 1
+			// 0: leaves; 1: port 0; 2: port 1
+			{Name: "sign", Do: Branch(func(i int) int { return i%3 - 1 })},
 			{Name: "more", Do: add(100)}, {Name: "both", Do: Broadcast[int](2)},
 			{Name: "merge", Do: Merge[int]()}, {Name: "end"},
 		}, []Edge{{To: "sign"}, {From: "sign", Port: 0, To: "more"}, {From: "sign", Port: 1, To: "both"},

@@ -42,15 +42,16 @@ func (o *Out[T]) Send(number int, item T) {
 	}
 }
 
-// Pass hands a batch on by a port: in, a part of it, or a slice of the stage's own. The stage must not
-// touch it again.
+// Pass hands a batch on by a port: in, a part of it, or a slice of the stage's own. The stage must
+// not touch it again.
 func (o *Out[T]) Pass(number int, batch []T) {
 	p := o.port(number, len(batch))
 	if p == nil {
 		return
 	}
 	if next := p.next; next != nil && len(batch) == 1 && o.pending == 0 && o.bare() {
-		p.count[sent]++ // straight away: fewer frames keep deep chains within the processor's return stack
+		// straight away: fewer frames keep deep chains within the processor's return stack
+		p.count[sent]++
 		next.call(batch)
 		return
 	}
@@ -102,7 +103,8 @@ func (o *Out[T]) flushPort(p *port[T]) {
 	o.owner.net.recycle(full)
 }
 
-// hand calls the next stage of a chain, or puts a copy of the batch on its way. It reports false when it is lost.
+// hand calls the next stage of a chain, or puts a copy of the batch on its way. It reports false
+// when it is lost.
 func (o *Out[T]) hand(p *port[T], batch []T) bool {
 	if p.next == nil {
 		return o.owner.send(p, o.owner.net.fill(batch))
@@ -116,7 +118,8 @@ func (o *Out[T]) hand(p *port[T], batch []T) bool {
 	return true
 }
 
-// bare says whether what is behind needs no guard of its own: nothing else is in hand, and the time is not taken.
+// bare says whether what is behind needs no guard of its own: nothing else is in hand, and the time
+// is not taken.
 func (o *Out[T]) bare() bool { return len(o.batch) == 1 && !o.owner.clock.on }
 
 // call runs the stage on a batch.

@@ -2,8 +2,8 @@ package flow
 
 import "slices"
 
-// owner is who runs stages, one at a time: a caller of Put while it is at work, or a worker, which is a
-// goroutine of a stage.
+// owner is who runs stages, one at a time: a caller of Put while it is at work, or a worker, which
+// is a goroutine of a stage.
 type owner[T any] struct {
 	net     *Net[T]
 	lane    lane

@@ -266,7 +266,8 @@ func (r *trial) wantSums(t *rapid.T, accepted int) {
 // bubbled is a test in virtual time, of whose deadline rapid must not ask.
 type bubbled struct{ *testing.T }
 
-// property checks a property of random graphs in virtual time: whatever blocks for good fails the test.
+// property checks a property of random graphs in virtual time: whatever blocks for good fails the
+// test.
 func property(t *testing.T, check func(*rapid.T, Way)) {
 	for _, way := range []Way{Chain, Network} {
 		t.Run(string(way), func(t *testing.T) {
@@ -275,8 +276,8 @@ func property(t *testing.T, check func(*rapid.T, Way)) {
 	}
 }
 
-// TestEveryNetDoesWhatItsDrawingSays compares both ways with a model, with panics at random places: only the item
-// in hand is lost, and all others go where they should.
+// TestEveryNetDoesWhatItsDrawingSays compares both ways with a model, with panics at random places:
+// only the item in hand is lost, and all others go where they should.
 func TestEveryNetDoesWhatItsDrawingSays(t *testing.T) {
 	property(t, func(t *rapid.T, way Way) {
 		g := drawGraph(t, false)
@@ -339,7 +340,8 @@ func TestNothingIsLostUntold(t *testing.T) {
 	})
 }
 
-// TestADeadlineTellsEveryItemsFate stops a line whose stages hang, and lets them go on after the deadline.
+// TestADeadlineTellsEveryItemsFate stops a line whose stages hang, and lets them go on after the
+// deadline.
 func TestADeadlineTellsEveryItemsFate(t *testing.T) {
 	property(t, func(t *rapid.T, way Way) {
 		var mu sync.Mutex
@@ -355,7 +357,8 @@ func TestADeadlineTellsEveryItemsFate(t *testing.T) {
 		var names []string
 		for i := range length {
 			hangs := rapid.IntRange(0, 20).Draw(t, "hangs") // by which item
-			puts := rapid.IntRange(-1, 4).Draw(t, "puts")   // another item after those with this remainder by 5
+			// another item after those with this remainder by 5
+			puts := rapid.IntRange(-1, 4).Draw(t, "puts")
 			stages = append(stages, Stage[int]{Name: name(i), Width: rapid.IntRange(0, 2).Draw(t, "width"), Do: func(in []int, out *Out[int]) {
 				if in[0] == hangs {
 					<-release

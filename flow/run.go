@@ -12,8 +12,8 @@ import (
 // poll is how often a stop looks whether everything has passed through.
 const poll = time.Millisecond
 
-// Run runs the net until ctx ends and all that was under way has passed through, or the drain time has passed
-// since. A net runs once.
+// Run runs the net until ctx ends and all that was under way has passed through, or the drain time
+// has passed since. A net runs once.
 func (n *Net[T]) Run(ctx context.Context, way Way) error {
 	if err := n.Start(way); err != nil {
 		return err
@@ -22,7 +22,8 @@ func (n *Net[T]) Run(ctx context.Context, way Way) error {
 	return n.Stop()
 }
 
-// Start is the begin of Run, for who has no goroutine to wait in: when it returns, Put takes items. [Net.Stop] is to follow.
+// Start is the begin of Run, for who has no goroutine to wait in: when it returns, Put takes items.
+// [Net.Stop] is to follow.
 func (n *Net[T]) Start(way Way) error {
 	names := n.cycle(func(*edge[T]) bool { return true })
 	switch {
@@ -36,8 +37,9 @@ func (n *Net[T]) Start(way Way) error {
 	return nil
 }
 
-// Stop is the end of Run: it returns when all that was under way has passed through, or the drain time has passed. Further calls wait for the first, and return
-// the same. Of a net that does not run it does nothing.
+// Stop is the end of Run: it returns when all that was under way has passed through, or the drain
+// time has passed. Further calls wait for the first, and return the same. Of a net that does not
+// run it does nothing.
 func (n *Net[T]) Stop() error {
 	n.mu.Lock()
 	first, began := n.open, n.way != ""
@@ -54,7 +56,8 @@ func (n *Net[T]) Stop() error {
 	return n.err
 }
 
-// begin makes what the way needs, starts the workers and opens the net. It reports false when that was done before.
+// begin makes what the way needs, starts the workers and opens the net. It reports false when that
+// was done before.
 func (n *Net[T]) begin(way Way) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -79,7 +82,8 @@ func (n *Net[T]) begin(way Way) bool {
 
 // limited is the Do of a stage by Chain that lets Width calls in at once.
 func (n *Net[T]) limited(s Stage[T]) func([]T, *Out[T]) {
-	seats := make(chan struct{}, s.Width) // from the call that enters -> to itself when it leaves; never closed
+	// from the call that enters -> to itself when it leaves; never closed
+	seats := make(chan struct{}, s.Width)
 	return func(in []T, out *Out[T]) {
 		before := out.owner.clock.charge(nil)
 		select {
@@ -94,7 +98,8 @@ func (n *Net[T]) limited(s Stage[T]) func([]T, *Out[T]) {
 	}
 }
 
-// stop ends the run, now that Put takes nothing any more: callers home, everything through, workers ended. See the package's comment.
+// stop ends the run, now that Put takes nothing any more: callers home, everything through, workers
+// ended. See the package's comment.
 func (n *Net[T]) stop() (late error) {
 	if !n.await(n.drain, n.quiet) {
 		late = ErrDeadline
@@ -123,9 +128,9 @@ func (n *Net[T]) await(long time.Duration, so func() bool) bool {
 	}
 }
 
-// quiet says whether every caller of Put has come home, and every edge's receiver is done with all that the edge
-// took. The receivers are read first: what is sent after that was sent by one that is not done yet, and so by
-// an edge that is not even. The caller holds the lock.
+// quiet says whether every caller of Put has come home, and every edge's receiver is done with all
+// that the edge took. The receivers are read first: what is sent after that was sent by one that is
+// not done yet, and so by an edge that is not even. The caller holds the lock.
 func (n *Net[T]) quiet() bool {
 	before, after := n.total(), n.total()
 	for _, e := range n.edges {

@@ -9,26 +9,29 @@ type Topology struct {
 
 // StageReading is what a stage has done.
 type StageReading struct {
-	Name      string  `json:"name"`
-	Width     int     `json:"width"`
-	Calls     uint64  `json:"calls"`      // of Do
-	Items     uint64  `json:"items"`      // that it is done with
-	Left      uint64  `json:"left"`       // sent by it to a port without an edge, where they left the net
-	Failed    uint64  `json:"failed"`     // lost to its panics
-	ServiceNS float64 `json:"service_ns"` // nanoseconds an item, mean of the sampled ones, without what lies behind; 0: none yet
+	Name  string `json:"name"`
+	Width int    `json:"width"`
+	Calls uint64 `json:"calls"` // of Do
+	Items uint64 `json:"items"` // that it is done with
+	// sent by it to a port without an edge, where they left the net
+	Left   uint64 `json:"left"`
+	Failed uint64 `json:"failed"` // lost to its panics
+	// nanoseconds an item, mean of the sampled ones, without what lies behind; 0: none yet
+	ServiceNS float64 `json:"service_ns"`
 }
 
 // EdgeReading is what has passed an edge, in items.
 type EdgeReading struct {
 	Edge
-	Items   uint64 `json:"items"`   // taken by the edge
-	Depth   uint64 `json:"depth"`   // of those, still waiting or in the hands of the stage it leads to
+	Items uint64 `json:"items"` // taken by the edge
+	// of those, still waiting or in the hands of the stage it leads to
+	Depth   uint64 `json:"depth"`
 	Dropped uint64 `json:"dropped"` // when it was full
 	Refused uint64 `json:"refused"`
 }
 
-// Snapshot describes the net and what has passed. It may be called at any time; see the package's comment
-// for how fresh it is.
+// Snapshot describes the net and what has passed. It may be called at any time; see the package's
+// comment for how fresh it is.
 func (n *Net[T]) Snapshot() Topology {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -21,8 +21,8 @@ func (n *Net[T]) recycle(p *parcel[T]) {
 	n.parcels.Put(p)
 }
 
-// work is a worker's goroutine. Run starts it, and it ends when its stage's queue is closed. When a stage ends it by a Goexit,
-// another goes on in its place.
+// work is a worker's goroutine. Run starts it, and it ends when its stage's queue is closed. When a
+// stage ends it by a Goexit, another goes on in its place.
 func (o *owner[T]) work() {
 	returned := false
 	defer func() {
@@ -69,7 +69,8 @@ func (o *owner[T]) handled() {
 	*o.done += o.amount
 }
 
-// send puts a parcel on its way if the edge's policy finds room. Otherwise its items are lost, as the policy says.
+// send puts a parcel on its way if the edge's policy finds room. Otherwise its items are lost, as
+// the policy says.
 func (o *owner[T]) send(p *port[T], full *parcel[T]) (done bool) {
 	amount, queue, policy := uint64(len(full.items)), p.edge.to.queue, p.edge.Full
 	full.edge = p.edge

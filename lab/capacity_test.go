@@ -10,9 +10,9 @@ import (
 	"weir/lab/result"
 )
 
-// TestASearchEnclosesTheCapacity: whatever the capacity and wherever it begins, a search ends with the
-// highest rate kept up with and the lowest not kept up with on either side of it, within the stated precision,
-// and never asks for more than the generator offers.
+// TestASearchEnclosesTheCapacity: whatever the capacity and wherever it begins, a search ends with
+// the highest rate kept up with and the lowest not kept up with on either side of it, within the
+// stated precision, and never asks for more than the generator offers.
 func TestASearchEnclosesTheCapacity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Float64Range(1000, 2e6).Draw(t, "limit")
@@ -114,8 +114,8 @@ func keptUp() result.Trial {
 		LatenessUS: result.Percentiles{P99: 300}, LatencyUS: result.Percentiles{P99: 900}}
 }
 
-// TestALoadThatWaitsIsJudgedWithoutTheSubjectsCores: it reaches its limit without using them, or uses them
-// for something else.
+// TestALoadThatWaitsIsJudgedWithoutTheSubjectsCores: it reaches its limit without using them, or
+// uses them for something else.
 func TestALoadThatWaitsIsJudgedWithoutTheSubjectsCores(t *testing.T) {
 	trial := keptUp()
 	trial.LatencyUS.P99, trial.CPUPercentMean, trial.LoadUSPerMsg = 300_000, 99, 95

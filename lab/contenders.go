@@ -23,8 +23,9 @@ type contender struct {
 	Here      bool   // Elsewhere is on this machine all the same
 }
 
-// findSubjects gathers and builds what takes part. A subject of the experiment's own that cannot is skipped,
-// with the reason; without one that somebody asked for by name, or without any, there is no run.
+// findSubjects gathers and builds what takes part. A subject of the experiment's own that cannot is
+// skipped, with the reason; without one that somebody asked for by name, or without any, there is
+// no run.
 func (r *Runner) findSubjects(ctx context.Context) error {
 	r.subjects = map[string]contender{}
 	if err := checkTargets(r.options.Targets); err != nil {
@@ -58,7 +59,8 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 	return fmt.Errorf("lab: no subject can take part: %s", skipped(r.results.Skipped))
 }
 
-// checkTargets finds out before anything is built what the generator would say in the middle of the run.
+// checkTargets finds out before anything is built what the generator would say in the middle of the
+// run.
 func checkTargets(targets []string) error {
 	for i, target := range targets {
 		if err := load.CheckTarget(target); err != nil {
@@ -76,8 +78,8 @@ func (r *Runner) take(c contender, d result.Subject) {
 	r.results.Subjects = append(r.results.Subjects, d)
 }
 
-// those are the subjects that can, by which is meant something that takes its time. One that cannot is an
-// error if it is required, and else skipped.
+// those are the subjects that can, by which is meant something that takes its time. One that cannot
+// is an error if it is required, and else skipped.
 func (r *Runner) those(ctx context.Context, all []*subject.Subject, can func(context.Context, *subject.Subject) error) (able []*subject.Subject, err error) {
 	for _, s := range all {
 		err := can(ctx, s)
@@ -95,15 +97,16 @@ func (r *Runner) those(ctx context.Context, all []*subject.Subject, can func(con
 	return able, nil
 }
 
-// skip goes on without a subject of the experiment's own, and says so at once: the report comes much later.
+// skip goes on without a subject of the experiment's own, and says so at once: the report comes
+// much later.
 func (r *Runner) skip(name string, why error) {
 	reason, _, _ := strings.Cut(why.Error(), "\n") // what a compiler says has many lines
 	r.results.Skipped = append(r.results.Skipped, result.Skip{Subject: name, Reason: reason})
 	r.progress(Progress{Phase: "leaving out", What: name + ": " + reason, CPU: -1})
 }
 
-// chosen is the experiment's subjects and those of the given files; of these, a resumed run takes the ones
-// that it was begun with. A broken subject that nobody asked for is nobody's trouble.
+// chosen is the experiment's subjects and those of the given files; of these, a resumed run takes
+// the ones that it was begun with. A broken subject that nobody asked for is nobody's trouble.
 func (r *Runner) chosen() ([]*subject.Subject, error) {
 	names := slices.Clone(r.experiment.Subjects)
 	if r.begun != nil {
@@ -116,8 +119,8 @@ func (r *Runner) chosen() ([]*subject.Subject, error) {
 	return subject.Select(r.options.Root, names, r.options.SubjectFiles)
 }
 
-// withoutAbsent leaves out the subjects of a built-in experiment that this checkout does not have, if it has others of
-// them. In anybody else's experiment such a name is a slip of the finger.
+// withoutAbsent leaves out the subjects of a built-in experiment that this checkout does not have,
+// if it has others of them. In anybody else's experiment such a name is a slip of the finger.
 func (r *Runner) withoutAbsent(names []string) []string {
 	absent := func(name string) bool {
 		_, err := os.Stat(filepath.Join(r.options.Root, "subjects", name))
@@ -160,7 +163,8 @@ func (r *Runner) canServe(_ context.Context, s *subject.Subject) error {
 // build builds a subject, or says why it cannot.
 func (r *Runner) build(ctx context.Context, s *subject.Subject) error {
 	if r.begun != nil && s.Binary != "" && s.Program() == r.begun.Programs[s.Name] {
-		return nil // built again it might differ, if only in what the build writes down of its time and place
+		// built again it might differ, if only in what the build writes down of its time and place
+		return nil
 	}
 	r.progress(Progress{Phase: "building", What: s.Name, CPU: -1})
 	if err := s.Build(ctx, io.Discard); err != nil {

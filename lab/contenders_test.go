@@ -106,7 +106,8 @@ func TestABrokenSubjectThatNobodyAskedForIsNobodysTrouble(t *testing.T) {
 	}
 }
 
-// TestASubjectThatIsNotThere is left out of an experiment that came with the lab, and an error in anybody else's.
+// TestASubjectThatIsNotThere is left out of an experiment that came with the lab, and an error in
+// anybody else's.
 func TestASubjectThatIsNotThere(t *testing.T) {
 	b := newBench(t, 0)
 	b.experiment.Subjects = []string{"server-0", "server-9"}

@@ -6,8 +6,10 @@ import (
 )
 
 const (
-	trialAround = 450 * time.Millisecond  // of a trial beside warm-up and window: two processes begin, connect and end
-	leastWarmUp = 1350 * time.Millisecond // 27 pieces of progress: fewer at noise under 2 %, more where a change is seen
+	// of a trial beside warm-up and window: two processes begin, connect and end
+	trialAround = 450 * time.Millisecond
+	// 27 pieces of progress: fewer at noise under 2 %, more where a change is seen
+	leastWarmUp = 1350 * time.Millisecond
 )
 
 // announce says before the trials how many there are and about how long they take.

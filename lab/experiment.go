@@ -17,8 +17,8 @@ import (
 	"weir/lab/result"
 )
 
-// An Experiment says what is asked of which subjects under which loads. It is plain data: the zero value
-// of a field means its default, which validate fills in.
+// An Experiment says what is asked of which subjects under which loads. It is plain data: the zero
+// value of a field means its default, which validate fills in.
 type Experiment struct {
 	Name    string `toml:"name"`
 	BuiltIn bool   `toml:"-"` // it came with the lab
@@ -30,22 +30,35 @@ type Experiment struct {
 
 // Settings are the part of an experiment that a variant, or a flag, may change.
 type Settings struct {
-	Question    string   `toml:"question"`       // what is asked, in one sentence
-	Workload    string   `toml:"workload"`       // sink or echo; page or files, whose messages are HTTP requests; chat, whose messages are deliveries; stack, whose messages are operations
-	Subjects    []string `toml:"subjects"`       // by name; those that cannot run here are skipped, with the reason
-	Connections []int    `toml:"connections"`    // that send, each 0 to 60,000; 0 only where short connections make the load
-	Patterns    []string `toml:"patterns"`       // staggered, together, poisson; with page, files, chat and stack the loads tell
-	Blocks      int      `toml:"blocks"`         // palindromic blocks a cell, 1 to 1,000
-	Busiest     int      `toml:"busiest_blocks"` // blocks in the cells with the most connections, where that is more than Blocks
-	Duration    Duration `toml:"duration"`       // of a trial's measured window, 200 ms to 1 h
-	Window      Duration `toml:"window"`         // of the coefficient of variation, 50 ms to Duration
-	Time        Duration `toml:"time"`           // stop starting blocks when it is used up; 0: run them all
-	WarmLimit   Duration `toml:"warm_limit"`     // of a warm-up, from when the subject has had the messages that it asks for; 250 ms and more, 0: none
-	Margin      float64  `toml:"margin"`         // ratios within 1+margin count as equivalent, 0.001 to 1
-	Rulers      bool     `toml:"rulers"`         // also read the rulers that the figures do not use
-	Twin        *bool    `toml:"twin"`           // put one subject in twice; default true, and false with Saturation
-	Saturation  []int    `toml:"saturation"`     // shares of capacity in percent, measured instead of the loads' own rates; empty: none
-	Loads       []Load   `toml:"load"`
+	Question string `toml:"question"` // what is asked, in one sentence
+	// sink or echo; page or files, whose messages are HTTP requests; chat, whose messages are
+	// deliveries; stack, whose messages are operations
+	Workload string `toml:"workload"`
+	// by name; those that cannot run here are skipped, with the reason
+	Subjects []string `toml:"subjects"`
+	// that send, each 0 to 60,000; 0 only where short connections make the load
+	Connections []int `toml:"connections"`
+	// staggered, together, poisson; with page, files, chat and stack the loads tell
+	Patterns []string `toml:"patterns"`
+	Blocks   int      `toml:"blocks"` // palindromic blocks a cell, 1 to 1,000
+	// blocks in the cells with the most connections, where that is more than Blocks
+	Busiest  int      `toml:"busiest_blocks"`
+	Duration Duration `toml:"duration"` // of a trial's measured window, 200 ms to 1 h
+	// of the coefficient of variation, 50 ms to Duration
+	Window Duration `toml:"window"`
+	// stop starting blocks when it is used up; 0: run them all
+	Time Duration `toml:"time"`
+	// of a warm-up, from when the subject has had the messages that it asks for; 250 ms and more,
+	// 0: none
+	WarmLimit Duration `toml:"warm_limit"`
+	// ratios within 1+margin count as equivalent, 0.001 to 1
+	Margin float64 `toml:"margin"`
+	Rulers bool    `toml:"rulers"` // also read the rulers that the figures do not use
+	// put one subject in twice; default true, and false with Saturation
+	Twin *bool `toml:"twin"`
+	// shares of capacity in percent, measured instead of the loads' own rates; empty: none
+	Saturation []int  `toml:"saturation"`
+	Loads      []Load `toml:"load"`
 }
 
 // shortestWindow is the shortest that CPU can be accounted for.
@@ -103,8 +116,8 @@ func ReadExperiment(nameOrFile string) (*Experiment, error) {
 	return e, err
 }
 
-// ParseExperiment reads the text of an experiment file. Unknown keys are errors, and errors name the
-// place. The experiment is not yet validated: flags may still change it.
+// ParseExperiment reads the text of an experiment file. Unknown keys are errors, and errors name
+// the place. The experiment is not yet validated: flags may still change it.
 func ParseExperiment(name string, text []byte) (*Experiment, error) {
 	var e Experiment
 	if err := decodeStrict(text, &e); err != nil {
@@ -132,7 +145,8 @@ func (e *Experiment) Apply(variant string) error {
 	return nil
 }
 
-// decodeStrict decodes TOML, refusing keys that v does not have, with the line and the key in the error.
+// decodeStrict decodes TOML, refusing keys that v does not have, with the line and the key in the
+// error.
 func decodeStrict(text []byte, v any) error {
 	d := toml.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -188,8 +202,8 @@ func (e *Experiment) Validate() error {
 	return e.validateLoads()
 }
 
-// repeated names a subject, a number of connections, a pattern or a share that stands twice, or is empty.
-// A block would hold four trials of such a subject, a round two blocks of such a cell.
+// repeated names a subject, a number of connections, a pattern or a share that stands twice, or is
+// empty. A block would hold four trials of such a subject, a round two blocks of such a cell.
 func (e *Experiment) repeated() string {
 	return cmp.Or(twice("subjects", e.Subjects), twice("connections", e.Connections), twice("patterns", e.Patterns), twice("saturation", e.Saturation))
 }

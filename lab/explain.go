@@ -15,9 +15,9 @@ import (
 	"weir/lab/sample"
 )
 
-// explain finds out, once the trials are over, why the subjects cost what they cost: the kernel events of
-// each, in trials of their own, and the price of a switch. What cannot be had on this machine, or of a
-// subject, is left out of the results, with the reason in a note.
+// explain finds out, once the trials are over, why the subjects cost what they cost: the kernel
+// events of each, in trials of their own, and the price of a switch. What cannot be had on this
+// machine, or of a subject, is left out of the results, with the reason in a note.
 func (r *Runner) explain(ctx context.Context) error {
 	if !r.options.Reasons {
 		return nil
@@ -40,9 +40,9 @@ func (r *Runner) explain(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// countEvents counts a subject's system calls, wake-ups and switches at the plan's largest number of
-// connections, under each arrival pattern: where the order of subjects turns with the pattern, the reason is
-// in what each pattern makes them do.
+// countEvents counts a subject's system calls, wake-ups and switches at the plan's largest number
+// of connections, under each arrival pattern: where the order of subjects turns with the pattern,
+// the reason is in what each pattern makes them do.
 func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 	if s.Elsewhere {
 		return nil
@@ -67,8 +67,8 @@ func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 	return nil
 }
 
-// tellingPlace is where a subject's events are counted under a pattern: the first load that comes in it and that the subject
-// meets, with the most connections.
+// tellingPlace is where a subject's events are counted under a pattern: the first load that comes
+// in it and that the subject meets, with the most connections.
 func (r *Runner) tellingPlace(pattern, subject string) (Place, bool) {
 	for _, l := range r.experiment.Loads {
 		c := Cell{l.Name, slices.Max(r.experiment.connectionsOf(l)), pattern}
@@ -93,7 +93,8 @@ func (r *Runner) reasons(ctx context.Context, p Place) (result.Reasons, error) {
 			return err
 		}, err
 	})
-	wrong := slices.Concat(t.FailedBecause, t.RefusedBecause) // being watched slows a subject down: what was counted counts
+	// being watched slows a subject down: what was counted counts
+	wrong := slices.Concat(t.FailedBecause, t.RefusedBecause)
 	if err == nil && t.Messages == 0 {
 		err = errors.New(strings.Join(append(wrong, "nothing was measured"), "; "))
 	}
@@ -108,8 +109,9 @@ func (r *Runner) reasons(ctx context.Context, p Place) (result.Reasons, error) {
 	return found, nil
 }
 
-// sentAhead is how many messages were sent in so much time before the window of t. The generator keeps its
-// rate from the first message on, and begins the window with a burst where messages come together.
+// sentAhead is how many messages were sent in so much time before the window of t. The generator
+// keeps its rate from the first message on, and begins the window with a burst where messages come
+// together.
 func sentAhead(t *result.Trial, l Load, ahead time.Duration) int64 {
 	if t.Pattern == load.Together && l.Rate > 0 {
 		return int64(ahead.Seconds()*l.Rate) * int64(t.Connections)
@@ -123,10 +125,11 @@ func (r *Runner) hasReasons(p Place) bool {
 	})
 }
 
-// portability builds and tests the C subjects with what is at hand, before the trials: it is building. Its findings are kept between runs and
-// found again unless something changed.
+// portability builds and tests the C subjects with what is at hand, before the trials: it is
+// building. Its findings are kept between runs and found again unless something changed.
 func (r *Runner) portability(ctx context.Context) {
-	if !r.options.Reasons || r.experiment.ownPatterns() { // the subjects in C are neither web nor chat servers
+	// the subjects in C are neither web nor chat servers
+	if !r.options.Reasons || r.experiment.ownPatterns() {
 		return
 	}
 	r.forget("portability", "")

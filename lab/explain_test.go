@@ -19,7 +19,8 @@ func TestMessagesAheadOfTheWindowAreCounted(t *testing.T) {
 		{"staggered", 0, 0},
 		{"staggered", 50 * time.Millisecond, 40}, // 8 connections x 100 messages a second
 		{"poisson", 2500 * time.Microsecond, 2},
-		{"together", 9 * time.Millisecond, 0}, // the burst before the one that begins the window was 10 ms earlier
+		// the burst before the one that begins the window was 10 ms earlier
+		{"together", 9 * time.Millisecond, 0},
 		{"together", 10 * time.Millisecond, 8},
 		{"together", 35 * time.Millisecond, 24},
 	} {

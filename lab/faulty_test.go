@@ -20,8 +20,8 @@ import (
 	"weir/lab/subject"
 )
 
-// misbehave is a server that echoes, or has the fault that kind names. The test binary runs it when called with
-// "faulty ADDR KIND".
+// misbehave is a server that echoes, or has the fault that kind names. The test binary runs it when
+// called with "faulty ADDR KIND".
 func misbehave(addr, kind string) {
 	term := make(chan os.Signal, 1) // from the runtime
 	signal.Notify(term, syscall.SIGTERM)
@@ -135,8 +135,9 @@ func groupsLeft() (left []string) {
 	return left
 }
 
-// TestServersThatFail: one that dies or never gets ready ends the run with one sentence; every other fault
-// stands in its trials, and the run goes on. Nothing is left behind, and what was finished is kept.
+// TestServersThatFail: one that dies or never gets ready ends the run with one sentence; every
+// other fault stands in its trials, and the run goes on. Nothing is left behind, and what was
+// finished is kept.
 func TestServersThatFail(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -188,7 +189,8 @@ func TestServersThatFail(t *testing.T) {
 	}
 }
 
-// A server may die so late that its trial still comes to its end: then the connections that broke tell.
+// A server may die so late that its trial still comes to its end: then the connections that broke
+// tell.
 func TestADeathAtTheEndOfAWindowIsADeath(t *testing.T) {
 	b := faulty(t, "leaves")
 	r, err := NewRunner(t.Context(), b.experiment, b.options, nil)

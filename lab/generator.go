@@ -19,13 +19,16 @@ import (
 )
 
 // generator is a running load, in a process of its own so that its CPU can be told from everybody
-// else's. It speaks the steering protocol of weir load stream, http and chat: commands on its standard input, events on
-// its standard output. One goroutine owns it; a second, ended by the process's exit, reads its events.
+// else's. It speaks the steering protocol of weir load stream, http and chat: commands on its
+// standard input, events on its standard output. One goroutine owns it; a second, ended by the
+// process's exit, reads its events.
 type generator struct {
-	group  *sample.Group
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	events chan generatorEvent // reader -> owner; 64 are more than a generator sends in a warm-up's second; closed by the reader
+	group *sample.Group
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	// reader -> owner; 64 are more than a generator sends in a warm-up's second; closed by the
+	// reader
+	events chan generatorEvent
 	stderr *tail.Buffer
 	quit   chan struct{} // closed by the owner: nobody receives events any more
 	pulse  func()        // called by the owner while it waits
@@ -53,7 +56,8 @@ func startGenerator(argv []string, place sample.Placement) (*generator, error) {
 	g := &generator{group: group, cmd: exec.Command(argv[0], argv[1:]...), stderr: tail.New(4096),
 		events: make(chan generatorEvent, 64), quit: make(chan struct{}), pulse: func() {}}
 	g.cmd.Stderr = g.stderr
-	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for the lab, which ends the generator
+	// a Ctrl-C is for the lab, which ends the generator
+	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdout, err := g.cmd.StdoutPipe()
 	if err == nil {
 		g.stdin, err = g.cmd.StdinPipe()
@@ -85,8 +89,8 @@ func (g *generator) read(stdout io.Reader) {
 	}
 }
 
-// each passes the generator's events to f until f has seen what it waits for, or fails. The limit is on the
-// time in which the generator says nothing.
+// each passes the generator's events to f until f has seen what it waits for, or fails. The limit
+// is on the time in which the generator says nothing.
 func (g *generator) each(ctx context.Context, limit time.Duration, f func(generatorEvent) (enough bool, err error)) error {
 	timeout, pulse := time.NewTimer(limit), time.NewTicker(pulseEvery)
 	defer timeout.Stop()
@@ -150,7 +154,8 @@ type loadReport struct {
 	Failed    int64 `json:"failed"`
 	BodyBytes int64 `json:"body_bytes"`
 
-	ReplayUS result.Percentiles `json:"replay_us"` // rooms: from asking for a history to its last message
+	// rooms: from asking for a history to its last message
+	ReplayUS result.Percentiles `json:"replay_us"`
 
 	// Stacks.
 
@@ -174,8 +179,8 @@ func (g *generator) report(ctx context.Context) (loadReport, error) {
 	return r, err
 }
 
-// close ends the generator, whatever it is doing, and removes its group. The order: tell it that nobody
-// listens, kill what is left, collect it.
+// close ends the generator, whatever it is doing, and removes its group. The order: tell it that
+// nobody listens, kill what is left, collect it.
 func (g *generator) close() error {
 	close(g.quit)
 	g.stdin.Close()

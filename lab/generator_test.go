@@ -13,7 +13,8 @@ import (
 	"weir/lab/sample"
 )
 
-// A Ctrl-C reaches every process of the terminal's group at once; the generator is not for it to end.
+// A Ctrl-C reaches every process of the terminal's group at once; the generator is not for it to
+// end.
 func TestTheGeneratorHasAProcessGroupOfItsOwn(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("accounting needs Linux")

@@ -33,7 +33,8 @@ type insideReport struct {
 // insidePatience is how much longer than its window a measurement inside may take.
 const insidePatience = 15 * time.Second
 
-// inside runs a stack that measures its own loopback: both ends, and the generator, are in its process.
+// inside runs a stack that measures its own loopback: both ends, and the generator, are in its
+// process.
 func (r *Runner) inside(ctx context.Context, p Place, l Load, t *result.Trial) (err error) {
 	s := r.subjects[p.base()]
 	if s.Subject == nil || len(s.InsideCmd) == 0 {

@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 )
 
-// journal is a file that only grows: a JSON value a line, on disk the moment it is added, so that a run
-// that is cut off at any instant has lost no more than the line that was being written. One goroutine owns it.
+// journal is a file that only grows: a JSON value a line, on disk the moment it is added, so that a
+// run that is cut off at any instant has lost no more than the line that was being written. One
+// goroutine owns it.
 type journal[T any] struct{ file *os.File }
 
-// openJournal opens or makes the file and returns what it holds. A last line that was cut off is what was
-// being written when the run ended: it is dropped from the file.
+// openJournal opens or makes the file and returns what it holds. A last line that was cut off is
+// what was being written when the run ended: it is dropped from the file.
 func openJournal[T any](name string) (*journal[T], []T, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {

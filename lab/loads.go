@@ -9,18 +9,21 @@ import (
 	"weir/lab/result"
 )
 
-// Load is what a subject is offered. Each connection sends Rate messages of Size bytes a second, or Bits a
-// second cut into writes the way tcpkali's bandwidth mode does. Beside them Idle connections may be held
-// open, and Churn short ones a second connect, send one message of Size bytes and close. The message of a
-// short connection counts as any other.
+// Load is what a subject is offered. Each connection sends Rate messages of Size bytes a second, or
+// Bits a second cut into writes the way tcpkali's bandwidth mode does. Beside them Idle connections
+// may be held open, and Churn short ones a second connect, send one message of Size bytes and
+// close. The message of a short connection counts as any other.
 //
-// Where the workload is page or files a message is an HTTP request, the keys of the last group say which, and Size, Bits, Idle, Churn,
-// WorkUS and WaitMS have no meaning. Without a Rate the loop is closed: a connection asks again when it has its answer.
+// Where the workload is page or files a message is an HTTP request, the keys of the last group say
+// which, and Size, Bits, Idle, Churn, WorkUS and WaitMS have no meaning. Without a Rate the loop is
+// closed: a connection asks again when it has its answer.
 //
-// Where it is chat, connections are the members of a room, each of whom says Rate messages a second; without one, the next when
-// all have heard the last. What counts as a message then is a delivery.
+// Where it is chat, connections are the members of a room, each of whom says Rate messages a
+// second; without one, the next when all have heard the last. What counts as a message then is a
+// delivery.
 //
-// Where it is stack, Operation says what is done with a TCP/IP stack by so many clients, or flows of Rate pings a second.
+// Where it is stack, Operation says what is done with a TCP/IP stack by so many clients, or flows
+// of Rate pings a second.
 type Load struct {
 	Name   string  `toml:"name"`
 	Rate   float64 `toml:"rate"`    // messages a second a connection
@@ -34,25 +37,34 @@ type Load struct {
 	Replay int    `toml:"replay"` // messages of a history that newcomers read, instead of talking
 	Caps   string `toml:"caps"`   // capabilities that members ask for, by commas
 
-	Operation string `toml:"operation"` // on a TCP/IP stack: ping, connect, in, out, rr, idle; inside: connect, bulk, rr
-	Inside    bool   `toml:"inside"`    // both ends are on the stack, over its own loopback
-	Processes bool   `toml:"processes"` // pings by as many processes of the system's ping, at one a second each
-	Cores     int    `toml:"cores"`     // that the stack has, and its peer the others; 0: both have all
+	// on a TCP/IP stack: ping, connect, in, out, rr, idle; inside: connect, bulk, rr
+	Operation string `toml:"operation"`
+	Inside    bool   `toml:"inside"` // both ends are on the stack, over its own loopback
+	// pings by as many processes of the system's ping, at one a second each
+	Processes bool `toml:"processes"`
+	// that the stack has, and its peer the others; 0: both have all
+	Cores int `toml:"cores"`
 
-	Connections []int `toml:"connections"` // in place of the experiment's, where the workload is chat or stack
+	// in place of the experiment's, where the workload is chat or stack
+	Connections []int `toml:"connections"`
 
 	Subjects []string `toml:"subjects"` // those of the experiment's that meet this load; empty: all
-	Blocks   int      `toml:"blocks"`   // at most so many in each of its cells; 0: as many as of the others
+	// at most so many in each of its cells; 0: as many as of the others
+	Blocks   int      `toml:"blocks"`
 	Duration Duration `toml:"duration"` // of its measured windows; 0: the experiment's
 
-	Path        string `toml:"path"`          // to ask for; "/page.html" or "/4k.html" by the workload
+	// to ask for; "/page.html" or "/4k.html" by the workload
+	Path        string `toml:"path"`
 	NoKeepAlive bool   `toml:"no_keep_alive"` // a connection for each request
-	Requests    int    `toml:"requests"`      // in a closed loop: also say how long so many take, and their floor; windows end by time
-	SleepMS     int    `toml:"sleep_ms"`      // milliseconds that every SleepEvery-th request sleeps in the subject
-	SleepEvery  int    `toml:"sleep_every"`   // 0: none
-	Filters     int    `toml:"filters"`       // components in the subject that pass everything through
-	Gzip        bool   `toml:"gzip"`          // compressed by the subject
-	Cold        bool   `toml:"cold"`          // measure from the first request on
+	// in a closed loop: also say how long so many take, and their floor; windows end by time
+	Requests int `toml:"requests"`
+	// milliseconds that every SleepEvery-th request sleeps in the subject
+	SleepMS    int `toml:"sleep_ms"`
+	SleepEvery int `toml:"sleep_every"` // 0: none
+	// components in the subject that pass everything through
+	Filters int  `toml:"filters"`
+	Gzip    bool `toml:"gzip"` // compressed by the subject
+	Cold    bool `toml:"cold"` // measure from the first request on
 }
 
 // config is what the generator is told to send under l; its target is for the caller to fill in.
@@ -76,8 +88,8 @@ func (l Load) result() result.Load {
 		Operation: result.Operation{Name: l.Operation, Inside: l.Inside, Processes: l.Processes, Cores: l.Cores}}
 }
 
-// validateLoads names the loads that have no name, and makes sure that the generator can offer every load
-// to every number of connections in every pattern: a run would find out in its middle.
+// validateLoads names the loads that have no name, and makes sure that the generator can offer
+// every load to every number of connections in every pattern: a run would find out in its middle.
 func (e *Experiment) validateLoads() error {
 	seen := map[string]bool{}
 	for i := range e.Loads {

@@ -7,7 +7,8 @@ import (
 	"weir/lab/result"
 )
 
-// Short connections and idle ones are a load like any other: warmed with, counted and accounted for.
+// Short connections and idle ones are a load like any other: warmed with, counted and accounted
+// for.
 func TestShortConnectionsAreALoadOfAnExperiment(t *testing.T) {
 	b := newBench(t, 0)
 	b.experiment.Connections = []int{0}

@@ -14,7 +14,8 @@ import (
 // congestionFile shows the setting of the network namespace of whoever reads it.
 const congestionFile = "/proc/sys/net/ipv4/tcp_congestion_control"
 
-// describeMachine says where a run takes place, and by which version of the lab. What cannot be found out stays empty.
+// describeMachine says where a run takes place, and by which version of the lab. What cannot be
+// found out stays empty.
 func describeMachine(weir string) result.Machine {
 	m := result.Machine{
 		Kernel:     firstLine("/proc/sys/kernel/osrelease"),

@@ -21,7 +21,8 @@ import (
 	"weir/lab/subject"
 )
 
-// onStack is what a running TCP/IP stack has beside a server: a network that is made for one trial, and what it says on standard output.
+// onStack is what a running TCP/IP stack has beside a server: a network that is made for one trial,
+// and what it says on standard output.
 type onStack struct {
 	network *network.Network
 	said    *sayings
@@ -43,7 +44,8 @@ func makeNetwork(s *subject.Subject) (*network.Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: cannot make a network for %s, which needs Linux, root and /dev/net/tun: %w", s.Name, err)
 	}
-	// A client's port is free a minute after its connection, or earlier where that is allowed: without it ports, not stacks, bound what is connected.
+	// A client's port is free a minute after its connection, or earlier where that is allowed:
+	// without it ports, not stacks, bound what is connected.
 	for _, set := range [][2]string{{"ip_local_port_range", "1024 65535"}, {"tcp_tw_reuse", "1"}} {
 		if err := n.Set(set[0], set[1]); err != nil {
 			return nil, errors.Join(fmt.Errorf("lab: %w", err), n.Close())
@@ -53,7 +55,8 @@ func makeNetwork(s *subject.Subject) (*network.Network, error) {
 	return n, nil
 }
 
-// prepareStacks finds out before anything is built whether there can be networks for the trials, and gives both ends all cores.
+// prepareStacks finds out before anything is built whether there can be networks for the trials,
+// and gives both ends all cores.
 func (r *Runner) prepareStacks() (err error) {
 	if len(r.options.Targets) > 0 || r.options.Namespace {
 		return errors.New("lab: a TCP/IP stack runs on a device that the lab makes for each trial: leave --target and --namespace out")
@@ -68,10 +71,12 @@ func (r *Runner) prepareStacks() (err error) {
 	return n.Close()
 }
 
-// guests are the subjects that somebody brought by a file and that are not in the list: a load that is for some of an experiment's own is for them too.
+// guests are the subjects that somebody brought by a file and that are not in the list: a load that
+// is for some of an experiment's own is for them too.
 func (r *Runner) guests(besides []string) (names []string) {
 	for name, s := range r.subjects {
-		brought := slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir) // a folder stands for the file in it
+		// a folder stands for the file in it
+		brought := slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir)
 		if brought && !slices.Contains(besides, name) {
 			names = append(names, name)
 		}
@@ -80,7 +85,8 @@ func (r *Runner) guests(besides []string) (names []string) {
 	return names
 }
 
-// onlyWithInside leaves subjects out of the loads that they cannot meet: those inside, where they have none; pings by processes, where there is no ping.
+// onlyWithInside leaves subjects out of the loads that they cannot meet: those inside, where they
+// have none; pings by processes, where there is no ping.
 func (r *Runner) onlyWithInside() {
 	for i := range r.experiment.Loads {
 		l := &r.experiment.Loads[i]
@@ -119,7 +125,8 @@ func (o *onStack) close() error {
 	return o.network.Close()
 }
 
-// startStack starts a stack in a network of its own, and looks at its memory before there is any connection.
+// startStack starts a stack in a network of its own, and looks at its memory before there is any
+// connection.
 func (r *Runner) startStack(ctx context.Context, sub *subject.Subject, l Load) (s *running, err error) {
 	s = &running{subject: sub}
 	if s.network, err = makeNetwork(sub); err != nil {

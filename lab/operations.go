@@ -76,8 +76,8 @@ func (e *Experiment) impossibleOperation(l Load) string {
 	return ""
 }
 
-// operationArgs is the generator's command for l. The peer's congestion control is set for each of its sockets: a namespace has the host's, which need
-// not be the stacks'.
+// operationArgs is the generator's command for l. The peer's congestion control is set for each of
+// its sockets: a namespace has the host's, which need not be the stacks'.
 func (l Load) operationArgs(connections int, host string) []string {
 	args := []string{"stack", l.Operation, host, "--steer"}
 	n := strconv.Itoa(connections)
@@ -90,8 +90,9 @@ func (l Load) operationArgs(connections int, host string) []string {
 	return append(args, "--connections", n, "--congestion", loadstack.DefaultCongestion)
 }
 
-// stackWarm is how long operations go on before the window: connections fill their paths, neighbours and buffers are found. Nothing in a stack has to be
-// compiled while it runs, so no rule has to see when it is warm.
+// stackWarm is how long operations go on before the window: connections fill their paths,
+// neighbours and buffers are found. Nothing in a stack has to be compiled while it runs, so no rule
+// has to see when it is warm.
 const stackWarm = 500 * time.Millisecond
 
 // warmStack lets the load run that long.
@@ -114,8 +115,8 @@ func (r *Runner) warmStack(ctx context.Context, g *generator, s *running, l Load
 	return err
 }
 
-// fillOperation adds to a trial what the generator says of its operations, and the stack of itself. What is not answered is lost, and no fault of
-// the generator's.
+// fillOperation adds to a trial what the generator says of its operations, and the stack of itself.
+// What is not answered is lost, and no fault of the generator's.
 func (s *running) fillOperation(t *result.Trial, g loadReport, before, after *result.Collected) {
 	t.Stack = &result.OnStack{Operation: g.Operation, Congestion: g.Congestion, MeanUS: g.MeanUS, GbitS: g.GbitS, Lost: g.Lost,
 		SegmentsOut: g.SegmentsOut, SegmentsIn: g.SegmentsIn, Retransmitted: g.Retransmitted,

@@ -23,13 +23,14 @@ type Place struct {
 	Subject  string // with result.TwinSuffix for the twin
 }
 
-// A Plan is the order in which the trials of a run take place. It depends on its fields alone, so that an
-// interrupted run finds its way back.
+// A Plan is the order in which the trials of a run take place. It depends on its fields alone, so
+// that an interrupted run finds its way back.
 //
-// The unit is the block: every subject once in random order, then once more in the mirrored order, all in
-// the same cell. Whatever drifts evenly while a block runs falls on all subjects alike. A round holds one
-// block of each cell, in random order, so that a run that is cut short has about the same number of
-// blocks everywhere; rounds beyond Blocks hold the cells with the most connections alone.
+// The unit is the block: every subject once in random order, then once more in the mirrored order,
+// all in the same cell. Whatever drifts evenly while a block runs falls on all subjects alike. A
+// round holds one block of each cell, in random order, so that a run that is cut short has about
+// the same number of blocks everywhere; rounds beyond Blocks hold the cells with the most
+// connections alone.
 type Plan struct {
 	Seed     uint64
 	Cells    []Cell
@@ -38,12 +39,13 @@ type Plan struct {
 	Blocks   int    // in each cell
 	Busiest  int    // in the cells with the most connections, where that is more than Blocks
 
-	Only   map[string][]string // of Subjects, those that meet the load of this name; a load that is not in it meets all
-	Fewest map[string]int      // blocks in each cell of the load of this name, where that is fewer
+	// of Subjects, those that meet the load of this name; a load that is not in it meets all
+	Only   map[string][]string
+	Fewest map[string]int // blocks in each cell of the load of this name, where that is fewer
 }
 
-// NewPlan lays out an experiment's cells for the given subjects. With a twin wanted, the seed chooses it among
-// those whose CPU is measured: only these are compared.
+// NewPlan lays out an experiment's cells for the given subjects. With a twin wanted, the seed
+// chooses it among those whose CPU is measured: only these are compared.
 func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
 	p := Plan{Seed: seed, Subjects: subjectNames(subjects), Blocks: e.Blocks, Busiest: e.Busiest, Only: map[string][]string{}, Fewest: map[string]int{}}
 	measured := subjectNames(slices.DeleteFunc(slices.Clone(subjects), func(s result.Subject) bool { return s.Elsewhere }))
@@ -81,8 +83,8 @@ func (p Plan) limit(l Load) {
 	}
 }
 
-// random gives each purpose a stream of its own, so that skipping what is already done changes nothing
-// about what follows.
+// random gives each purpose a stream of its own, so that skipping what is already done changes
+// nothing about what follows.
 func (p Plan) random(purpose uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(p.Seed, purpose))
 }
@@ -115,7 +117,8 @@ func (p Plan) cellsOf(round int) []Cell {
 	})
 }
 
-// meeting is the subjects that meet the load of c, without the twin. It is not for the caller to change.
+// meeting is the subjects that meet the load of c, without the twin. It is not for the caller to
+// change.
 func (p Plan) meeting(c Cell) []string {
 	if only, ok := p.Only[c.Load]; ok {
 		return only

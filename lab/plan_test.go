@@ -58,7 +58,8 @@ func TestEveryBlockIsAPalindromeOfAllSubjects(t *testing.T) {
 	})
 }
 
-// TestTheBusiestCellsGetMoreBlocks: rounds beyond Blocks hold the cells with the most connections alone.
+// TestTheBusiestCellsGetMoreBlocks: rounds beyond Blocks hold the cells with the most connections
+// alone.
 func TestTheBusiestCellsGetMoreBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPlan(t)

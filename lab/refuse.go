@@ -16,15 +16,17 @@ const maxAttempts = 3
 // Evidence is what a trial saw beside its own figures, from which it is judged.
 type Evidence struct {
 	Window       time.Duration
-	Steal        time.Duration    // taken by the hypervisor, all cores
-	Neighbour    time.Duration    // CPU that processes outside the trial used, all cores
-	NeighbourWho string           // the one that used most of it
-	Lab          time.Duration    // CPU of this process itself
-	Shared       bool             // generator and subject stand on the same cores
-	Here         bool             // the subject is on this machine, and nobody knows which processes are its
-	Unread       int64            // bytes that had arrived for the subject and that it had not read when the window was over
-	Errors       map[string]int64 // what the generator found wrong, by kind
-	Cores        int              // that the subject could use; 0 where its CPU is not known
+	Steal        time.Duration // taken by the hypervisor, all cores
+	Neighbour    time.Duration // CPU that processes outside the trial used, all cores
+	NeighbourWho string        // the one that used most of it
+	Lab          time.Duration // CPU of this process itself
+	Shared       bool          // generator and subject stand on the same cores
+	// the subject is on this machine, and nobody knows which processes are its
+	Here bool
+	// bytes that had arrived for the subject and that it had not read when the window was over
+	Unread int64
+	Errors map[string]int64 // what the generator found wrong, by kind
+	Cores  int              // that the subject could use; 0 where its CPU is not known
 }
 
 // limits on how late a generator may be. They depend on the arrival pattern, because a burst of 64
@@ -41,26 +43,27 @@ var patternLimits = map[string]limits{
 var apart = limits{latenessP99: 5 * time.Millisecond, latenessP50: time.Millisecond}
 
 const (
-	perSend      = 10 * time.Microsecond // of a burst over more than 64 connections
-	minAchieved  = 0.999
-	maxBehind    = 0.001 // of the messages
-	maxRunQueue  = 0.05  // of the window: the generator ready, but not running
-	minAnswering = 0.9   // of the connections of a closed loop, on average: the rest wait for the generator
-	maxSteal     = 0.01  // of the window, of one core
-	maxNeighbour = 0.05  // of the window, of one core; for the lab itself too
-	maxUnread    = 0.1   // of the window's bytes,
-	maxQueued    = 4     // and of messages a connection
+	perSend     = 10 * time.Microsecond // of a burst over more than 64 connections
+	minAchieved = 0.999
+	maxBehind   = 0.001 // of the messages
+	maxRunQueue = 0.05  // of the window: the generator ready, but not running
+	// of the connections of a closed loop, on average: the rest wait for the generator
+	minAnswering = 0.9
+	maxSteal     = 0.01 // of the window, of one core
+	maxNeighbour = 0.05 // of the window, of one core; for the lab itself too
+	maxUnread    = 0.1  // of the window's bytes,
+	maxQueued    = 4    // and of messages a connection
 )
 
-// settled says whether the place of t needs no further trial: t may count, or the subject failed in it,
-// which a better try would not undo, or it was the last try.
+// settled says whether the place of t needs no further trial: t may count, or the subject failed in
+// it, which a better try would not undo, or it was the last try.
 func settled(t *result.Trial) bool {
 	return t.Accepted || len(t.FailedBecause) > 0 || t.Attempt >= maxAttempts
 }
 
-// decide judges a trial. What spoiled the measurement refuses it. What the subject did wrong is its failure;
-// but that it did not keep up is one only where nothing else was wrong: on a disturbed machine it is part
-// of the refusal.
+// decide judges a trial. What spoiled the measurement refuses it. What the subject did wrong is its
+// failure; but that it did not keep up is one only where nothing else was wrong: on a disturbed
+// machine it is part of the refusal.
 func decide(t *result.Trial, ev Evidence) {
 	wrong, slow := failures(t, ev)
 	spoiled := refusals(t, ev, len(wrong)+len(slow) > 0)
@@ -89,7 +92,8 @@ func failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(ev.Errors)) {
 		to := &wrong
-		if kind == "echo missing" || kind == "missing" { // within the time that echoes and deliveries are given
+		// within the time that echoes and deliveries are given
+		if kind == "echo missing" || kind == "missing" {
 			to = &slow
 		}
 		to.add(true, result.LoadError+": %s, %d times", kind, ev.Errors[kind])
@@ -100,10 +104,11 @@ func failures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	return wrong, slow
 }
 
-// refusals says what spoiled a measurement. Messages that a failing subject did not take are late, or not
-// sent at all, by no fault of the generator, which is not judged by them then. The limits on lateness are
-// relaxed sixteenfold where generator and subject share their cores, since then each is late by the other's work. How many
-// requests are answered is the subject's, and their lateness is that of those whose connection was free.
+// refusals says what spoiled a measurement. Messages that a failing subject did not take are late,
+// or not sent at all, by no fault of the generator, which is not judged by them then. The limits on
+// lateness are relaxed sixteenfold where generator and subject share their cores, since then each
+// is late by the other's work. How many requests are answered is the subject's, and their lateness
+// is that of those whose connection was free.
 func refusals(t *result.Trial, ev Evidence, failing bool) []string {
 	var why findings
 	l := limitsFor(t, ev.Shared)
@@ -123,9 +128,9 @@ func refusals(t *result.Trial, ev Evidence, failing bool) []string {
 	return why
 }
 
-// limitsFor widens a pattern's limits for many connections. A burst grows with them: it cannot be sent at
-// once. Messages that come apart are late only by what the generator does between them, however many
-// connections they are on.
+// limitsFor widens a pattern's limits for many connections. A burst grows with them: it cannot be
+// sent at once. Messages that come apart are late only by what the generator does between them,
+// however many connections they are on.
 func limitsFor(t *result.Trial, shared bool) limits {
 	l := patternLimits[t.Pattern]
 	if shared {

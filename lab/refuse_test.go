@@ -64,8 +64,8 @@ func TestWhatSpoilsATrialRefusesIt(t *testing.T) {
 	}
 }
 
-// TestWhatTheSubjectDoesWrongIsItsFailure, whoever else disturbed the trial; that it did not keep up is one
-// only if nobody did.
+// TestWhatTheSubjectDoesWrongIsItsFailure, whoever else disturbed the trial; that it did not keep
+// up is one only if nobody did.
 func TestWhatTheSubjectDoesWrongIsItsFailure(t *testing.T) {
 	for _, test := range []struct {
 		name   string

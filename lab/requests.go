@@ -30,13 +30,15 @@ func (e *Experiment) ownPatterns() bool { return e.http() || e.chat() || e.stack
 // pages is what is asked for under each workload unless a load says otherwise.
 var pages = map[string]string{"page": "/" + pageFile, "files": "/" + textFile}
 
-// guessedRate is what a closed loop is taken to make in a second, before anything is known, to estimate how long a run will take.
+// guessedRate is what a closed loop is taken to make in a second, before anything is known, to
+// estimate how long a run will take.
 const guessedRate = 5000
 
 // maxRequests is more than anybody waits for.
 const maxRequests = 1_000_000_000
 
-// pattern is how the requests of l come: in open loop evenly apart, else when the answers before them are in.
+// pattern is how the requests of l come: in open loop evenly apart, else when the answers before
+// them are in.
 func (l Load) pattern() string {
 	if l.Rate == 0 && l.Operation != result.OperationPing && l.Operation != result.OperationIdle {
 		return result.Closed
@@ -89,8 +91,8 @@ func (l Load) perSecond(connections int) float64 {
 	return math.Min(guessedRate, l.result().Requests.Ceiling(connections))
 }
 
-// requestArgs is the generator's command for l. What the subject should answer is compared with the file in www, which is
-// empty where the subject serves files of its own.
+// requestArgs is the generator's command for l. What the subject should answer is compared with the
+// file in www, which is empty where the subject serves files of its own.
 func (l Load) requestArgs(connections int, addr, www string) []string {
 	args := []string{"http", "--steer", "--connections", strconv.Itoa(connections)}
 	if l.Rate > 0 {
@@ -108,7 +110,8 @@ func (l Load) requestArgs(connections int, addr, www string) []string {
 	return append(args, "http://"+addr+l.Path)
 }
 
-// fillRequests adds to a trial what the generator says of its requests. A closed loop offers what is answered.
+// fillRequests adds to a trial what the generator says of its requests. A closed loop offers what
+// is answered.
 func fillRequests(t *result.Trial, g loadReport) {
 	t.HTTP = &result.HTTP{Attempted: g.Offered, Answered: g.Answered, Failed: g.Failed, BodyBytes: g.BodyBytes, Errors: g.Errors}
 	if t.Pattern == result.Closed {
@@ -116,16 +119,18 @@ func fillRequests(t *result.Trial, g loadReport) {
 	}
 }
 
-// strainKinds are the errors of requests that a server makes when it is offered more than it can do. At a rate of the generator's
-// choice they are a finding and not a failure: how many requests are answered is what such a load asks.
-// "limit" is that all connections were taken where each request has its own.
+// strainKinds are the errors of requests that a server makes when it is offered more than it can
+// do. At a rate of the generator's choice they are a finding and not a failure: how many requests
+// are answered is what such a load asks. "limit" is that all connections were taken where each
+// request has its own.
 var strainKinds = []string{"connect", "timeout", "reset", "closed", "limit"}
 
 // ownKind is an error that is the generator's: it has no descriptor or no port left.
 const ownKind = "local"
 
-// requestFailures says what the subject did wrong with its requests, and what it only did not keep up with. Whatever the load, an answer that is
-// not the right one is wrong. Any other error in a closed loop, which offers no more than is answered, is of the second kind.
+// requestFailures says what the subject did wrong with its requests, and what it only did not keep
+// up with. Whatever the load, an answer that is not the right one is wrong. Any other error in a
+// closed loop, which offers no more than is answered, is of the second kind.
 func requestFailures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	for _, kind := range slices.Sorted(maps.Keys(ev.Errors)) {
 		strain := slices.Contains(strainKinds, kind)
@@ -135,14 +140,16 @@ func requestFailures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	return wrong, slow
 }
 
-// loopIsTheGenerators reports whether the rate of a closed loop was the generator's: it had nothing left of its core, and the
-// subject had. On shared cores neither has one of its own; and of a stack the generator is the peer.
+// loopIsTheGenerators reports whether the rate of a closed loop was the generator's: it had nothing
+// left of its core, and the subject had. On shared cores neither has one of its own; and of a stack
+// the generator is the peer.
 func loopIsTheGenerators(t *result.Trial, ev Evidence) bool {
 	return t.Pattern == result.Closed && t.Stack == nil && !ev.Shared && generatorBusy(t) && !subjectBusy(t, Load{}, ev.Cores)
 }
 
-// answering is the share of the connections of a closed loop whose request is with the subject, on average and at most: the rate
-// times the mean time of a request, over the connections (Little 1961). The mean is taken as large as the percentiles allow.
+// answering is the share of the connections of a closed loop whose request is with the subject, on
+// average and at most: the rate times the mean time of a request, over the connections (Little 1961).
+// The mean is taken as large as the percentiles allow.
 func answering(t *result.Trial) float64 {
 	l := t.LatencyUS
 	if t.Connections == 0 || l.Max <= 0 {
@@ -152,7 +159,8 @@ func answering(t *result.Trial) float64 {
 	return min(1, t.Rate()*mean/float64(t.Connections))
 }
 
-// generatorGaveOut says whether fewer answers came than requests were due, and it was the generator that could not do more.
+// generatorGaveOut says whether fewer answers came than requests were due, and it was the generator
+// that could not do more.
 func generatorGaveOut(t *result.Trial, ev Evidence) bool {
 	short := t.Pattern != result.Closed && float64(t.Messages) < keptShare*float64(t.HTTP.Attempted)
 	return short && generatorBusy(t) && !subjectBusy(t, Load{}, ev.Cores)

@@ -48,7 +48,8 @@ func TestABadLoadOfRequestsIsRefusedWithARemedy(t *testing.T) {
 	}
 }
 
-// TestALoadOfRequestsTellsTheGeneratorWhatItIs: rates are of a connection in an experiment, and of all on the command line.
+// TestALoadOfRequestsTellsTheGeneratorWhatItIs: rates are of a connection in an experiment, and of
+// all on the command line.
 func TestALoadOfRequestsTellsTheGeneratorWhatItIs(t *testing.T) {
 	for _, test := range []struct {
 		load Load
@@ -98,7 +99,8 @@ subjects = ["d"]
 	}
 }
 
-// checkPalindrome wants every subject that meets the load twice, and the twin beside its subject alone.
+// checkPalindrome wants every subject that meets the load twice, and the twin beside its subject
+// alone.
 func checkPalindrome(t *testing.T, p Plan, block []Place) {
 	t.Helper()
 	want := []string{"a", "b", "c"}
@@ -121,7 +123,8 @@ func checkPalindrome(t *testing.T, p Plan, block []Place) {
 	}
 }
 
-// TestThePublishedLoadIsThePublishedOne, in every form of the experiment: its floor stands in each report.
+// TestThePublishedLoadIsThePublishedOne, in every form of the experiment: its floor stands in each
+// report.
 func TestThePublishedLoadIsThePublishedOne(t *testing.T) {
 	for _, form := range []string{"", "quick", "paper"} {
 		e := builtinForm(t, "web", form)
@@ -147,7 +150,8 @@ func builtinForm(t *testing.T, name, form string) *Experiment {
 	return e
 }
 
-// TestQuickFormsOfRequestsFitFourMinutes: the first round is run whatever the time, and what explains the trials comes on top.
+// TestQuickFormsOfRequestsFitFourMinutes: the first round is run whatever the time, and what
+// explains the trials comes on top.
 func TestQuickFormsOfRequestsFitFourMinutes(t *testing.T) {
 	for _, name := range []string{"web", "pipes"} {
 		e := builtinForm(t, name, "quick")
@@ -166,7 +170,8 @@ func TestQuickFormsOfRequestsFitFourMinutes(t *testing.T) {
 	}
 }
 
-// TestEveryVariantOfPipesHasItsPlainLoad: without it there is nothing that a component's cost could be told from.
+// TestEveryVariantOfPipesHasItsPlainLoad: without it there is nothing that a component's cost could
+// be told from.
 func TestEveryVariantOfPipesHasItsPlainLoad(t *testing.T) {
 	for _, form := range []string{"", "quick"} {
 		loads := builtinForm(t, "pipes", form).Loads
@@ -197,7 +202,8 @@ func TestClosedLoopsAreEstimatedByTheirSleeps(t *testing.T) {
 	}
 }
 
-// TestWhatRequestsShow: how many are answered in open loop is a finding, whatever else goes wrong is somebody's.
+// TestWhatRequestsShow: how many are answered in open loop is a finding, whatever else goes wrong
+// is somebody's.
 func TestWhatRequestsShow(t *testing.T) {
 	for _, test := range []struct {
 		name            string

@@ -12,9 +12,9 @@ import (
 	"weir/lab/subject"
 )
 
-// Resume prepares to go on with the run in dir, with the generator's command as it is now. Trials of one run
-// are compared with one another, so everything else must be as it was when the run began: an error names
-// what is not. Progress and Close are NewRunner's.
+// Resume prepares to go on with the run in dir, with the generator's command as it is now. Trials
+// of one run are compared with one another, so everything else must be as it was when the run
+// began: an error names what is not. Progress and Close are NewRunner's.
 func Resume(ctx context.Context, dir string, generator []string, progress func(Progress)) (*Runner, error) {
 	store, h, err := openStore(dir)
 	if err != nil {
@@ -38,7 +38,8 @@ func (r *Runner) refuseOtherPlace() error {
 	return r.refuse(otherPlace(&r.begun.Results, r.results))
 }
 
-// refuseOtherPrograms is an error if a resumed run would go on with other programs. They are built by then.
+// refuseOtherPrograms is an error if a resumed run would go on with other programs. They are built
+// by then.
 func (r *Runner) refuseOtherPrograms() error {
 	r.programs["weir"] = (&subject.Subject{Binary: r.options.Generator[0]}).Program()
 	if r.begun == nil {
@@ -54,8 +55,8 @@ func (r *Runner) refuse(changed []string) error {
 	return fmt.Errorf("lab: %s cannot be resumed: since it began, %s: put that back as it was, or start a new run", r.options.Out, strings.Join(changed, ", and "))
 }
 
-// otherPlace says what differs between the machine, cores and accounting of two results. Toolchains may have
-// been added, and memory is what the hypervisor gives at the moment.
+// otherPlace says what differs between the machine, cores and accounting of two results. Toolchains
+// may have been added, and memory is what the hypervisor gives at the moment.
 func otherPlace(then, now *result.Results) (changed []string) {
 	differ := func(what string, a, b any) {
 		if a, b := fmt.Sprint(a), fmt.Sprint(b); a != b {

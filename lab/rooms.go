@@ -62,8 +62,8 @@ func (l Load) roomArgs(members int, addr string) []string {
 	return append(args, addr)
 }
 
-// fillRooms corrects a trial by what the generator says of its rooms. A closed loop offers what is delivered. The time of a replay is
-// the latency of a load that has one.
+// fillRooms corrects a trial by what the generator says of its rooms. A closed loop offers what is
+// delivered. The time of a replay is the latency of a load that has one.
 func fillRooms(t *result.Trial, g loadReport) {
 	if t.Pattern == result.Closed {
 		t.OfferedRate, t.AchievedRatio = 0, 1

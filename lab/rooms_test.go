@@ -16,7 +16,8 @@ import (
 	"weir/lab/result"
 )
 
-// serveRooms is a chat server, or one with a fault. The test binary runs it when called with "rooms ADDR FAULT".
+// serveRooms is a chat server, or one with a fault. The test binary runs it when called with "rooms
+// ADDR FAULT".
 func serveRooms(addr, fault string) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -44,17 +44,18 @@ type Runner struct {
 	begun      *head             // what a resumed run was begun with; nil for a new one
 	programs   map[string]string // a digest of each subject's program, and of the lab's own
 	progress   func(Progress)
-	www        string // the folder that subjects serve, absolute; empty where the workload is not HTTP's
-	began      time.Time
-	ranTrials  int
+	// the folder that subjects serve, absolute; empty where the workload is not HTTP's
+	www       string
+	began     time.Time
+	ranTrials int
 
 	readyWithin time.Duration // for a subject to get ready; 0: the usual time
 	shares      *saturation   // while capacities are searched and shares of them measured
 }
 
-// NewRunner prepares a run of e: makes the directory, chooses the cores, finds and builds the subjects, lays
-// out the plan. Progress, which may be nil, is called from the goroutine that calls Run and must return
-// soon. Close must be called. After an error nothing is left of the run.
+// NewRunner prepares a run of e: makes the directory, chooses the cores, finds and builds the
+// subjects, lays out the plan. Progress, which may be nil, is called from the goroutine that calls
+// Run and must return soon. Close must be called. After an error nothing is left of the run.
 func NewRunner(ctx context.Context, e *Experiment, o Options, progress func(Progress)) (*Runner, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
@@ -167,9 +168,9 @@ func (r *Runner) Close() error {
 	return r.site.close()
 }
 
-// Run runs the trials that are still to be run, compares, and writes results.json. When ctx ends, or a
-// subject fails, it stops early, and what was finished is kept and compared all the same: the results are
-// valid even beside an error.
+// Run runs the trials that are still to be run, compares, and writes results.json. When ctx ends,
+// or a subject fails, it stops early, and what was finished is kept and compared all the same: the
+// results are valid even beside an error.
 func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 	r.portability(ctx)
 	r.began = time.Now()
@@ -191,8 +192,8 @@ func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 	return r.results, errors.Join(err, r.store.save(r.results))
 }
 
-// trials runs the blocks of the plan, as many as fit the experiment's time. The first round is always run:
-// without it there is nothing to compare.
+// trials runs the blocks of the plan, as many as fit the experiment's time. The first round is
+// always run: without it there is nothing to compare.
 func (r *Runner) trials(ctx context.Context) error {
 	skip := done(r.results.Trials)
 	r.announce(skip)
@@ -228,13 +229,14 @@ func (r *Runner) outOfTime(n int) bool {
 	return limit > 0 && r.ranTrials > 0 && !fits(limit, time.Since(r.began), r.ranTrials, n)
 }
 
-// fits says whether more trials end within the limit, if each takes as long as those that ran did on average.
+// fits says whether more trials end within the limit, if each takes as long as those that ran did
+// on average.
 func fits(limit, spent time.Duration, ran, more int) bool {
 	return spent+time.Duration(more)*spent/time.Duration(ran) <= limit
 }
 
-// place runs a place of the plan until it is settled. A refused trial is run again only while that leaves
-// enough time for the places to come, which have had no trial at all.
+// place runs a place of the plan until it is settled. A refused trial is run again only while that
+// leaves enough time for the places to come, which have had no trial at all.
 func (r *Runner) place(ctx context.Context, p Place, toCome int) error {
 	for attempt := r.attempts(p) + 1; attempt <= maxAttempts; attempt++ {
 		r.progress(r.state(p))

@@ -75,7 +75,8 @@ func (b *bench) finish(ctx context.Context, r *Runner) (*result.Results, error) 
 	return found, err
 }
 
-// nothingLeft wants no process that this one has started and not collected, whichever of its threads did.
+// nothingLeft wants no process that this one has started and not collected, whichever of its
+// threads did.
 func nothingLeft(t *testing.T) {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/self/task/*/children")
@@ -261,8 +262,8 @@ func TestWhatFitsIntoTheTime(t *testing.T) {
 	}
 }
 
-// TestOnABusyMachineTheTimeStillHolds: a neighbour spoils every trial, and when the time is up each place of the
-// first round has had its trial, none has had a second, and there is no second round.
+// TestOnABusyMachineTheTimeStillHolds: a neighbour spoils every trial, and when the time is up each
+// place of the first round has had its trial, none has had a second, and there is no second round.
 func TestOnABusyMachineTheTimeStillHolds(t *testing.T) {
 	b := newBench(t, 0)
 	no := false

@@ -67,8 +67,8 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// blame turns an error of a trial, or the loss of connections in it, into the subject's death where that was
-// the cause. Its connections break before the news of its end comes: it is waited for.
+// blame turns an error of a trial, or the loss of connections in it, into the subject's death where
+// that was the cause. Its connections break before the news of its end comes: it is waited for.
 func (s *running) blame(ctx context.Context, t *result.Trial, err error) error {
 	lost := len(beginning(result.LoadError, t.FailedBecause)) > 0 || t.HTTP != nil && len(t.HTTP.Errors) > 0
 	if err == nil && !lost || s.process == nil || ctx.Err() != nil {
@@ -92,9 +92,9 @@ func (s *running) death() error {
 	return nil
 }
 
-// end stops the subject of a trial that came to err, and removes its group. A server that ends badly when
-// it is told to is noted in the trial, whose figures were complete by then; only what leaves processes
-// behind is an error.
+// end stops the subject of a trial that came to err, and removes its group. A server that ends
+// badly when it is told to is noted in the trial, whose figures were complete by then; only what
+// leaves processes behind is an error.
 func (s *running) end(t *result.Trial, err error) error {
 	if s.process == nil {
 		return err
@@ -115,7 +115,8 @@ func (s *running) cpu() (time.Duration, error) {
 	return s.group.CPU()
 }
 
-// unread is how many bytes have arrived for the subject that it has not read, 0 where nobody can tell.
+// unread is how many bytes have arrived for the subject that it has not read, 0 where nobody can
+// tell.
 func (s *running) unread() int64 {
 	if s.process == nil {
 		return 0
@@ -123,9 +124,10 @@ func (s *running) unread() int64 {
 	return s.process.Unread()
 }
 
-// collector is what the Go collector did in a window in which the subject used so much CPU; nil for other
-// languages. The times in the collector's lines are since the start of the process that wrote them, so
-// those of later processes seem to come earlier than they did, and some fall out of the window.
+// collector is what the Go collector did in a window in which the subject used so much CPU; nil for
+// other languages. The times in the collector's lines are since the start of the process that wrote
+// them, so those of later processes seem to come earlier than they did, and some fall out of the
+// window.
 func (s *running) collector(from, to, cpu time.Duration) *result.GC {
 	if s.subject.Language != "Go" {
 		return nil

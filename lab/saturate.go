@@ -23,14 +23,15 @@ const sharesPurpose = 1 << 32
 // typicalProbes is how many a search is expected to take.
 const typicalProbes = 9
 
-// A sharePlace is one measurement to be made: a place, and the share of its subject's capacity in percent.
+// A sharePlace is one measurement to be made: a place, and the share of its subject's capacity in
+// percent.
 type sharePlace struct {
 	Place
 	Share int
 }
 
-// Shares yields the rounds of measurements at shares of capacity: in each, every subject at every share of a
-// cell in random order, and once more in the mirrored order.
+// Shares yields the rounds of measurements at shares of capacity: in each, every subject at every
+// share of a cell in random order, and once more in the mirrored order.
 func (p Plan) Shares(shares []int) iter.Seq[[]sharePlace] {
 	return func(yield func([]sharePlace) bool) {
 		for round := range p.Blocks {
@@ -70,9 +71,9 @@ type saturation struct {
 	rate     float64 // messages a second that are being offered, all connections
 }
 
-// saturate finds the capacity of every subject in every cell, and then measures the shares of it. Each probe
-// and each measurement is a trial of its own, with a fresh process, and is kept the moment it ends: a run
-// that was cut goes on where it was.
+// saturate finds the capacity of every subject in every cell, and then measures the shares of it.
+// Each probe and each measurement is a trial of its own, with a fresh process, and is kept the
+// moment it ends: a run that was cut goes on where it was.
 func (r *Runner) saturate(ctx context.Context) error {
 	s := &saturation{Runner: r}
 	if err := s.open(); err != nil {
@@ -134,8 +135,8 @@ func (s *saturation) search(ctx context.Context, p Place) error {
 	return nil
 }
 
-// probe tries the current rate. A trial that was disturbed from outside proves nothing unless the subject
-// kept up all the same: it is run again, and the last one counts as it is.
+// probe tries the current rate. A trial that was disturbed from outside proves nothing unless the
+// subject kept up all the same: it is run again, and the last one counts as it is.
 func (s *saturation) probe(ctx context.Context, p Place) (result.Probe, error) {
 	for attempt := 1; ; attempt++ {
 		t, l, err := s.offer(ctx, p)
@@ -174,8 +175,8 @@ func (s *saturation) measureAll(ctx context.Context) error {
 	return nil
 }
 
-// measureShare measures a place until a measurement is accepted or maxAttempts were refused. A subject
-// whose capacity was not found has no shares.
+// measureShare measures a place until a measurement is accepted or maxAttempts were refused. A
+// subject whose capacity was not found has no shares.
 func (s *saturation) measureShare(ctx context.Context, p sharePlace) error {
 	kept, gaveOut := s.bracket(p.Place)
 	if kept.Rate == 0 {

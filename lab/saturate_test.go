@@ -49,8 +49,8 @@ func TestEveryRoundOfSharesIsAPalindromeOfAllOfThem(t *testing.T) {
 	})
 }
 
-// saturating is a bench with one server that echoes and takes 2 ms for each message, whichever connection it
-// is on: it can do 500 messages a second and no more.
+// saturating is a bench with one server that echoes and takes 2 ms for each message, whichever
+// connection it is on: it can do 500 messages a second and no more.
 func saturating(t *testing.T) *bench {
 	b := newBench(t, 0)
 	text := fmt.Sprintf("name = \"slow\"\nlanguage = \"Go\"\nparadigm = \"goroutine per connection\"\nabout = \"Echoes, one message at a time.\"\n"+
@@ -63,7 +63,8 @@ func saturating(t *testing.T) *bench {
 	return b
 }
 
-// TestCapacityIsFoundAndItsSharesMeasuredAcrossAnInterruption: nothing that was found is lost or tried again.
+// TestCapacityIsFoundAndItsSharesMeasuredAcrossAnInterruption: nothing that was found is lost or
+// tried again.
 func TestCapacityIsFoundAndItsSharesMeasuredAcrossAnInterruption(t *testing.T) {
 	b := saturating(t)
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -108,8 +109,8 @@ func doneShares(r *result.Results) map[sharePlace]bool {
 	return m
 }
 
-// checkCapacity holds what was found against what the server can do. Overloads that a window of 600 ms
-// cannot show are under 100/600, and a busy machine makes any server slower.
+// checkCapacity holds what was found against what the server can do. Overloads that a window of 600
+// ms cannot show are under 100/600, and a busy machine makes any server slower.
 func checkCapacity(t *testing.T, r *result.Results) {
 	t.Helper()
 	low, high := r.Bracket("slow", "messages", 4, "staggered")
@@ -139,8 +140,8 @@ func TestSaturationNeedsEchoes(t *testing.T) {
 	}
 }
 
-// serveSlowly is the server of the bench: "slow-server ADDR SIZE TIME" echoes messages of SIZE bytes and
-// works for TIME on each, one at a time over all connections.
+// serveSlowly is the server of the bench: "slow-server ADDR SIZE TIME" echoes messages of SIZE
+// bytes and works for TIME on each, one at a time over all connections.
 func serveSlowly(addr, size, each string) {
 	bytes, err := strconv.Atoi(size)
 	work, badTime := time.ParseDuration(each)

@@ -20,8 +20,8 @@ type site struct {
 	close        func() error
 }
 
-// newSite gives the subject its last serverCPUs cores and the generator the first of the others, loadCPUs at
-// most. Where none is left they share, and every trial is judged with that in mind.
+// newSite gives the subject its last serverCPUs cores and the generator the first of the others,
+// loadCPUs at most. Where none is left they share, and every trial is judged with that in mind.
 func newSite(serverCPUs, loadCPUs int, namespace bool) (*site, error) {
 	cores, err := allowedCPUs()
 	if err != nil {
@@ -43,7 +43,8 @@ func newSite(serverCPUs, loadCPUs int, namespace bool) (*site, error) {
 	return s, s.separate()
 }
 
-// places are those of the two ends where the subject has so many cores of its own, the last ones; with 0, and where none would be left, both have all.
+// places are those of the two ends where the subject has so many cores of its own, the last ones;
+// with 0, and where none would be left, both have all.
 func (s *site) places(cores int) (subject, load sample.Placement, shared bool, err error) {
 	all, err := allowedCPUs()
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 	"weir/lab/subject"
 )
 
-// serveStack is a TCP/IP stack, which is the kernel's. The test binary runs it when called with "stack HOST".
+// serveStack is a TCP/IP stack, which is the kernel's. The test binary runs it when called with
+// "stack HOST".
 func serveStack(host string) {
 	orders := make(chan os.Signal, 1) // from the runtime
 	signal.Notify(orders, syscall.SIGTERM, syscall.SIGUSR1)
@@ -50,7 +51,8 @@ func serveStack(host string) {
 	}
 }
 
-// insideStack is what a stack says that has measured itself. The test binary runs it when called with "inside OPERATION CONNECTIONS".
+// insideStack is what a stack says that has measured itself. The test binary runs it when called
+// with "inside OPERATION CONNECTIONS".
 func insideStack(operation, connections string) {
 	if operation == "bulk" {
 		fmt.Fprintln(os.Stderr, "it has no bulk")
@@ -169,7 +171,8 @@ func TestARunOfStacks(t *testing.T) {
 		t.Errorf("%d trials, want 6", len(found.Trials))
 	}
 	for i, trial := range found.Trials {
-		found.Trials[i].Accepted = true // a busy machine has all of them refused, and the report is to show them
+		// a busy machine has all of them refused, and the report is to show them
+		found.Trials[i].Accepted = true
 		s := trial.Stack
 		if s == nil || len(trial.FailedBecause) > 0 || trial.Messages == 0 {
 			t.Fatalf("under %s: %+v, failed because %q", trial.Load, s, trial.FailedBecause)

@@ -11,10 +11,11 @@ import (
 	"weir/lab/result"
 )
 
-// The files of a run's directory that the lab itself writes. A trial is appended to trialsFile the moment
-// it ends; results.json is written whole when a phase of the run ends or it is interrupted.
+// The files of a run's directory that the lab itself writes. A trial is appended to trialsFile the
+// moment it ends; results.json is written whole when a phase of the run ends or it is interrupted.
 const (
-	headFile   = "run.json"     // the results without trials, and the experiment: what resuming needs
+	// the results without trials, and the experiment: what resuming needs
+	headFile   = "run.json"
 	trialsFile = "trials.jsonl" // a result.Trial a line
 )
 
@@ -33,7 +34,8 @@ type store struct {
 	trials *journal[result.Trial]
 }
 
-// createStore makes dir, for a run that begin will begin. A directory that already holds one is refused.
+// createStore makes dir, for a run that begin will begin. A directory that already holds one is
+// refused.
 func createStore(dir string) (*store, error) {
 	s := &store{dir: dir}
 	for _, name := range []string{headFile, result.File} {
@@ -92,12 +94,13 @@ func openStore(dir string) (*store, head, error) {
 	if err != nil {
 		return nil, h, fmt.Errorf("lab: cannot resume %s: %w", dir, err)
 	}
-	h.Results.Trials = append([]result.Trial{}, h.Results.Trials...) // an empty list, where there is none
+	// an empty list, where there is none
+	h.Results.Trials = append([]result.Trial{}, h.Results.Trials...)
 	return s, h, nil
 }
 
-// recall takes from results.json what an interrupted run found beside its trials. A run that was killed may
-// have left none.
+// recall takes from results.json what an interrupted run found beside its trials. A run that was
+// killed may have left none.
 func (h *head) recall(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, result.File)); errors.Is(err, fs.ErrNotExist) {
 		return nil

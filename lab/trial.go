@@ -21,24 +21,24 @@ const (
 	sayLimit     = 30 * time.Second // for anything else
 )
 
-// observer looks at a subject during the measured window, beside what every trial records: it is called
-// shortly before the window, and what it returns right after it, with the CLOCK_MONOTONIC of the window's
-// begin.
+// observer looks at a subject during the measured window, beside what every trial records: it is
+// called shortly before the window, and what it returns right after it, with the CLOCK_MONOTONIC of
+// the window's begin.
 type observer func(*running) (after func(window time.Duration) error, err error)
 
-// failure is what a subject did wrong in its trial while it went on running. It is no error of a run: the
-// trial is kept and says so.
+// failure is what a subject did wrong in its trial while it went on running. It is no error of a
+// run: the trial is kept and says so.
 type failure string
 
 func (f failure) Error() string { return string(f) }
 
-// trial runs one place of the plan: a fresh subject, warmed, measured and judged. What was spoiled (by the
-// generator, the machine, the lab) is refused, what the subject did wrong is its failure, and neither is an
-// error. An error ends the run: a subject that died, never got ready or could not be reached, or a
-// generator that gave up.
+// trial runs one place of the plan: a fresh subject, warmed, measured and judged. What was spoiled
+// (by the generator, the machine, the lab) is refused, what the subject did wrong is its failure,
+// and neither is an error. An error ends the run: a subject that died, never got ready or could not
+// be reached, or a generator that gave up.
 //
-// During may be nil. The order: subject, generator, warm-up, measured window, census, then down in reverse. Whatever
-// happens, both process trees and their groups are gone when it returns.
+// During may be nil. The order: subject, generator, warm-up, measured window, census, then down in
+// reverse. Whatever happens, both process trees and their groups are gone when it returns.
 func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t result.Trial, err error) {
 	t = result.Trial{Subject: p.Subject, Load: p.Load, Connections: p.Connections, Pattern: p.Pattern,
 		Block: p.Block, Position: p.Position, Started: time.Now(), RefusedBecause: []string{}}
@@ -77,8 +77,8 @@ func (r *Runner) drive(ctx context.Context, g *generator, s *running, l Load, t 
 	return r.measure(ctx, g, s, l, t, during)
 }
 
-// maxRuled is the most connections with which the other rulers are read: they look at every process in every window,
-// which with thousands would take longer than the window.
+// maxRuled is the most connections with which the other rulers are read: they look at every process
+// in every window, which with thousands would take longer than the window.
 const maxRuled = 256
 
 // rulerWindow is the window of the rulers that the figures do not use, 0 when they are not read.
@@ -99,7 +99,8 @@ func (r *Runner) noteRulers(rulers []sample.Reading) {
 	}
 }
 
-// generatorArgs is the command of the load of place p. All subjects of a block meet the same arrivals.
+// generatorArgs is the command of the load of place p. All subjects of a block meet the same
+// arrivals.
 func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 	args := append([]string{}, r.options.Generator...)
 	if r.experiment.http() {
@@ -168,8 +169,8 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, 
 	return nil
 }
 
-// window watches the subject from the generator's word that the window has begun to its word that it is
-// over, which comes after d.
+// window watches the subject from the generator's word that the window has begun to its word that
+// it is over, which comes after d.
 func (r *Runner) window(ctx context.Context, g *generator, s *running, d time.Duration) (o observed, err error) {
 	w := newWatch(s, g, r.rulerWindow())
 	defer w.stop()

@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	warmMinSteps   = 5                // pieces of progress
-	progressEvery  = time.Second / 20 // a piece of progress
-	warmMaxFactor  = 2                // times the least warm-up,
-	warmMaxSteps   = 90               // and so many pieces of progress, then it is measured as it is
+	warmMinSteps  = 5                // pieces of progress
+	progressEvery = time.Second / 20 // a piece of progress
+	warmMaxFactor = 2                // times the least warm-up,
+	// and so many pieces of progress, then it is measured as it is
+	warmMaxSteps   = 90
 	warmGrace      = time.Minute      // beyond twice the time that the messages take
 	stalledAfter   = 10 * time.Second // without a message taken,
 	stalledPeriods = 20               // and without so many of a connection that sends
@@ -26,7 +27,8 @@ type warming struct {
 	need     int64         // messages that the subject asks for
 	patience time.Duration // without progress
 	limit    time.Duration // of the whole
-	further  int           // pieces of progress after the least, at most; -1: what the values ask for
+	// pieces of progress after the least, at most; -1: what the values ask for
+	further int
 
 	began, grew time.Duration // CLOCK_MONOTONIC; grew is when a message was last taken
 	sent        int64
@@ -70,7 +72,8 @@ func seconds(s float64) time.Duration {
 	return time.Duration(math.Min(s, 365*24*3600) * float64(time.Second))
 }
 
-// see takes a piece of progress: the messages and the subject's CPU so far. A failure is the subject's.
+// see takes a piece of progress: the messages and the subject's CPU so far. A failure is the
+// subject's.
 func (w *warming) see(now time.Duration, sent int64, cpu time.Duration) (enough bool, err error) {
 	if sent > w.sent {
 		w.values = append(w.values, us(cpu-w.cpu)/float64(sent-w.sent))
@@ -104,9 +107,9 @@ func (w *warming) most() int {
 	return n
 }
 
-// warm lets the load run until the subject has had the messages that it needs and its CPU per message
-// has stopped changing; what the warm-up cost is kept as the cold figure. One that never settles is measured
-// as it is, and the trial says so.
+// warm lets the load run until the subject has had the messages that it needs and its CPU per
+// message has stopped changing; what the warm-up cost is kept as the cold figure. One that never
+// settles is measured as it is, and the trial says so.
 func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *result.Trial) error {
 	if r.experiment.stack() {
 		return r.warmStack(ctx, g, s, l, t)
@@ -133,8 +136,8 @@ func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *
 	return err
 }
 
-// warnOfWarmUps says beforehand that the warm-ups will take longer than the measured windows, and whose
-// takes longest: whoever waits would not know why.
+// warnOfWarmUps says beforehand that the warm-ups will take longer than the measured windows, and
+// whose takes longest: whoever waits would not know why.
 func (r *Runner) warnOfWarmUps() {
 	var all, windows, longest time.Duration
 	var whose Place

@@ -11,8 +11,8 @@ import (
 	"weir/lab/subject"
 )
 
-// progressing is a warm-up that is told of progress 20 times a second: after i of them sent(i) messages, and
-// cost(i) microseconds for each message since the last.
+// progressing is a warm-up that is told of progress 20 times a second: after i of them sent(i)
+// messages, and cost(i) microseconds for each message since the last.
 func progressing(w *warming, sent func(i int) int64, cost func(i int) float64) (steps int, err error) {
 	var cpu time.Duration
 	for i := 1; i < 1_000_000; i++ {

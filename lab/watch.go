@@ -14,9 +14,9 @@ import (
 	"weir/lab/sample"
 )
 
-// watch observes a subject and the machine over a measured window. Its goroutines sample the subject's CPU,
-// and look through the other rulers if asked, from newWatch to stop; everything else is read at the
-// window's two ends.
+// watch observes a subject and the machine over a measured window. Its goroutines sample the
+// subject's CPU, and look through the other rulers if asked, from newWatch to stop; everything else
+// is read at the window's two ends.
 type watch struct {
 	subject   *running
 	generator *generator
@@ -61,8 +61,8 @@ func (w *watch) stop() ([]sample.Point, []sample.Reading) {
 	return <-w.points, <-w.rulers
 }
 
-// look counts the subject's processes, threads and switches. It comes before the window: it costs the lab
-// more the more processes there are, and holds each up for a moment.
+// look counts the subject's processes, threads and switches. It comes before the window: it costs
+// the lab more the more processes there are, and holds each up for a moment.
 func (w *watch) look() (err error) {
 	if w.subject.group == nil {
 		return nil
@@ -78,7 +78,8 @@ func (w *watch) begin() (err error) {
 	return err
 }
 
-// read reads the lab's own CPU last, so that what reading the machine costs is the lab's at both ends.
+// read reads the lab's own CPU last, so that what reading the machine costs is the lab's at both
+// ends.
 func (w *watch) read() (r reading, err error) {
 	var errs [3]error
 	r.machine, errs[0] = sample.ReadMachine()
@@ -102,8 +103,8 @@ type observed struct {
 	packets  bool // the kernel's threads that handle packets work for the trial
 }
 
-// end closes the window that lay between two CLOCK_MONOTONIC times. The census comes last: it is dear, and
-// the more so the more processes there are.
+// end closes the window that lay between two CLOCK_MONOTONIC times. The census comes last: it is
+// dear, and the more so the more processes there are.
 func (w *watch) end(from, to time.Duration) (o observed, err error) {
 	o.from, o.before, o.packets = from, w.before, w.subject.network != nil
 	if o.after, err = w.read(); err != nil {
@@ -144,8 +145,9 @@ func (w *watch) ours() func(pid int) bool {
 	return func(pid int) bool { return slices.Contains(mine, pid) }
 }
 
-// judge gathers what the rest of the machine did meanwhile. Processes that began and ended within the
-// window are in no list, but in the machine's account: what that holds beyond the trial is a neighbour's.
+// judge gathers what the rest of the machine did meanwhile. Processes that began and ended within
+// the window are in no list, but in the machine's account: what that holds beyond the trial is a
+// neighbour's.
 func (o *observed) judge(ours func(int) bool) Evidence {
 	a, b := o.before, o.after
 	ev := Evidence{Window: b.machine.At - a.machine.At, Steal: b.machine.Steal - a.machine.Steal, Lab: b.lab - a.lab}
@@ -169,13 +171,15 @@ func (o *observed) judge(ours func(int) bool) Evidence {
 	return ev
 }
 
-// errand says whether a thread of the kernel's works for a disk. It does so for who has written, which in a run of servers that sync is the
-// subject: it is no neighbour, and what it uses is in the machine's CPU, beside the subject's.
+// errand says whether a thread of the kernel's works for a disk. It does so for who has written,
+// which in a run of servers that sync is the subject: it is no neighbour, and what it uses is in
+// the machine's CPU, beside the subject's.
 func errand(name string) bool {
 	return strings.HasPrefix(name, "kworker/") && strings.HasSuffix(name, "-kblockd")
 }
 
-// within cuts samples to a window and interpolates its two ends. The points are in the order of time.
+// within cuts samples to a window and interpolates its two ends. The points are in the order of
+// time.
 func within(points []sample.Point, from, to time.Duration) []sample.Point {
 	var cut []sample.Point
 	for i := 1; i < len(points); i++ {

@@ -21,8 +21,8 @@ import (
 	"weir/lab/subject"
 )
 
-// serveWeb is an HTTP server, or one with the fault that kind names. The test binary runs it when called with "web ADDR WWW SLEEP_MS
-// SLEEP_EVERY KIND".
+// serveWeb is an HTTP server, or one with the fault that kind names. The test binary runs it when
+// called with "web ADDR WWW SLEEP_MS SLEEP_EVERY KIND".
 func serveWeb(addr, www, sleepMS, sleepEvery, kind string) {
 	var sleep, every, requests int64
 	_, _ = fmt.Sscan(sleepMS, &sleep)
@@ -119,7 +119,8 @@ func TestTheFilesToServeAreTheSameForEver(t *testing.T) {
 	}
 }
 
-// TestARunOfRequests is the experiment web in small: two servers, one load whose sleeps set a ceiling, one without.
+// TestARunOfRequests is the experiment web in small: two servers, one load whose sleeps set a
+// ceiling, one without.
 func TestARunOfRequests(t *testing.T) {
 	b := newWebBench(t, "page", []Load{
 		{Name: "free", NoKeepAlive: true, Duration: Duration(200 * time.Millisecond)},
@@ -169,7 +170,8 @@ func TestAWebServerElsewhere(t *testing.T) {
 	}
 }
 
-// TestARunOfRates is the experiment pipes in small, with a server that cannot keep up and one that lies.
+// TestARunOfRates is the experiment pipes in small, with a server that cannot keep up and one that
+// lies.
 func TestARunOfRates(t *testing.T) {
 	b := newWebBench(t, "files", []Load{
 		{Name: "plain", Rate: 50},

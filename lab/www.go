@@ -25,7 +25,8 @@ func page() string {
 	return head + strings.Repeat(".", pageBytes-len(head)-len(foot)) + foot
 }
 
-// words make a text that compresses about as English does: it has no sense and few repetitions beyond single words.
+// words make a text that compresses about as English does: it has no sense and few repetitions
+// beyond single words.
 var words = strings.Fields("a weir is the low dam across river that both steers stream and measures it water rises behind until runs over crest in one smooth sheet whose depth tells how much passes each second nothing turns no dial needed who reads staff at bank knows flow old mills had several of them built from oak stone or clay they failed every flood were mended by summer boats went through gate left open for an hour while miller waited fish used ladders beside later came concrete gauges paper drums floats wires finally numbers sent to town where nobody had seen place")
 
 // text is a page of exactly textBytes.
@@ -45,8 +46,8 @@ func text() string {
 	return b.String()[:textBytes-len(foot)] + foot
 }
 
-// makeWWW makes the folder that subjects serve, in the directory of a run, and returns its path. Making it again changes nothing.
-// Everybody may read it: servers that leave their privileges must.
+// makeWWW makes the folder that subjects serve, in the directory of a run, and returns its path.
+// Making it again changes nothing. Everybody may read it: servers that leave their privileges must.
 func makeWWW(run string) (string, error) {
 	dir, err := filepath.Abs(filepath.Join(run, wwwDir))
 	if err == nil {

@@ -56,7 +56,8 @@ func (l *loop) resumeAccepting() {
 	}
 }
 
-// stopAccepting leaves what waits in the listener's queue to the other loops and processes that share it.
+// stopAccepting leaves what waits in the listener's queue to the other loops and processes that
+// share it.
 func (l *loop) stopAccepting() {
 	if l.listener >= 0 {
 		l.poller.remove(l.listener)

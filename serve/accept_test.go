@@ -72,7 +72,8 @@ func TestAListenerThatFailsEndsRun(t *testing.T) {
 		c := r.dial()
 		exchange(t, c, "served")
 		raw, _ := file.SyscallConn()
-		raw.Control(func(fd uintptr) { syscall.Shutdown(int(fd), syscall.SHUT_RDWR) }) // accept(2): EINVAL
+		// accept(2): EINVAL
+		raw.Control(func(fd uintptr) { syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
 		if err := r.ends(); err == nil || errors.Is(err, ErrDeadline) {
 			t.Errorf("Run returned %v, want why nothing can be accepted", err)
 		}

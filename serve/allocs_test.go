@@ -15,7 +15,8 @@ func TestMessagesAllocateNothing(t *testing.T) {
 		if Ways[w].Linux && !onLinux {
 			continue
 		}
-		r := begin(t, w, sessions, services["echo"], Options{Width: 2}) // a pool of 256 may still be starting
+		// a pool of 256 may still be starting
+		r := begin(t, w, sessions, services["echo"], Options{Width: 2})
 		c := r.dial()
 		exchangeMany(t, c, 100)
 		var before, after runtime.MemStats

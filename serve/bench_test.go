@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// BenchmarkEcho is one message of 1,000 bytes there and back, on one connection after the other of 16, so
-// that each wakes whoever serves it.
+// BenchmarkEcho is one message of 1,000 bytes there and back, on one connection after the other of
+// 16, so that each wakes whoever serves it.
 func BenchmarkEcho(b *testing.B) {
 	for w, trait := range Ways {
 		if trait.Splits || trait.Linux && !onLinux {
@@ -43,8 +43,8 @@ func benchmarkEcho(b *testing.B, w Way, f form) {
 	}
 }
 
-// BenchmarkConnect is a connection, a message there and back, and its end. For Process and Prefork it is
-// where starting the program again shows.
+// BenchmarkConnect is a connection, a message there and back, and its end. For Process and Prefork
+// it is where starting the program again shows.
 func BenchmarkConnect(b *testing.B) {
 	for w, trait := range Ways {
 		if trait.Linux && !onLinux {

@@ -21,19 +21,22 @@ const (
 
 // children are the processes of a way that splits.
 //
-// Ownership: the parent holds the write end of a pipe, the lifeline, whose read end every child has. One
-// goroutine, the reaper, waits for all children; a blocking wait for each would cost a thread for each.
+// Ownership: the parent holds the write end of a pipe, the lifeline, whose read end every child
+// has. One goroutine, the reaper, waits for all children; a blocking wait for each would cost a
+// thread for each.
 //
-// Stop: closing the lifeline tells all children at once, and so does the parent's death, whatever it died
-// of. Each child then drains as its own way says. Those that are there longer than Options.Drain and the
-// grace are killed. The reaper ends when none is left.
+// Stop: closing the lifeline tells all children at once, and so does the parent's death, whatever
+// it died of. Each child then drains as its own way says. Those that are there longer than
+// Options.Drain and the grace are killed. The reaper ends when none is left.
 type children struct {
 	o      Options
-	theirs *os.File       // read end of the lifeline
-	fd     uintptr        // of theirs; asked for once, because asking makes it block, for the children too
-	ours   *os.File       // write end
-	sigc   chan os.Signal // runtime, stop -> reaper: look for children that ended; one suffices, never closed
-	gonec  chan struct{}  // closed by the reaper
+	theirs *os.File // read end of the lifeline
+	// of theirs; asked for once, because asking makes it block, for the children too
+	fd   uintptr
+	ours *os.File // write end
+	// runtime, stop -> reaper: look for children that ended; one suffices, never closed
+	sigc  chan os.Signal
+	gonec chan struct{} // closed by the reaper
 
 	mu       sync.Mutex
 	lane     *lane
@@ -150,8 +153,8 @@ func (c *children) kill() {
 	}
 }
 
-// inherited opens what a child inherits: the socket, and a context that ends with ctx or with the parent.
-// The returned function ends the watch over the parent.
+// inherited opens what a child inherits: the socket, and a context that ends with ctx or with the
+// parent. The returned function ends the watch over the parent.
 func inherited(ctx context.Context) (*os.File, context.Context, func(), error) {
 	if err := syscall.SetNonblock(lifeline, true); err != nil {
 		return nil, nil, nil, errors.New("serve: nothing is inherited: this program was not started as a child")

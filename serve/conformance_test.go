@@ -254,8 +254,8 @@ func drains(t *testing.T, r *running, _ Way) {
 	}
 }
 
-// letsGo asks and never reads. Its peer reads nothing meanwhile, so that what it writes on fails when the
-// connection has been closed, and not before.
+// letsGo asks and never reads. Its peer reads nothing meanwhile, so that what it writes on fails
+// when the connection has been closed, and not before.
 func letsGo(t *testing.T, r *running, _ Way) {
 	c := r.dial()
 	for {

@@ -53,7 +53,8 @@ func TestSendFromManyGoroutines(t *testing.T) {
 				line := append(bytes.Repeat([]byte{byte('a' + i)}, 99), '\n')
 				for range 200 {
 					for !session.conn.Send(line) {
-						time.Sleep(time.Millisecond) // its queue is full: the peer reads, so it will empty
+						// its queue is full: the peer reads, so it will empty
+						time.Sleep(time.Millisecond)
 					}
 				}
 			})
@@ -193,7 +194,8 @@ func TestDrainEndsAtItsDeadline(t *testing.T) {
 		r := begin(t, w, sessions, s, Options{Drain: 50 * time.Millisecond})
 		c := r.dial()
 		session := <-opened
-		if !session.conn.Send(make([]byte, 64<<20)) { // more than the kernel takes for a peer that does not read
+		// more than the kernel takes for a peer that does not read
+		if !session.conn.Send(make([]byte, 64<<20)) {
 			t.Error("an empty queue did not take a message")
 		}
 		if err := r.stop(); !errors.Is(err, ErrDeadline) {

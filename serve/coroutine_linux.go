@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// coroutine drives a handler. It is the net.Conn that the handler is given: what would block yields to the
-// loop, which resumes it when it may go on. Handler and loop take turns and never run at once, so all of
-// its state has one owner.
+// coroutine drives a handler. It is the net.Conn that the handler is given: what would block yields
+// to the loop, which resumes it when it may go on. Handler and loop take turns and never run at
+// once, so all of its state has one owner.
 //
-// Only the handler may call its methods, except poke. At the stop's deadline everything that would block
-// returns ErrStopped at once; a handler that then still doesn't return keeps its loop, and Run waits for it.
+// Only the handler may call its methods, except poke. At the stop's deadline everything that would
+// block returns ErrStopped at once; a handler that then still doesn't return keeps its loop, and
+// Run waits for it.
 type coroutine struct {
 	*conn
 	next  func() (struct{}, bool) // resumes the handler until it yields; false: it has returned
@@ -68,7 +69,8 @@ func (c *coroutine) resume() {
 	}
 }
 
-// wait yields until what is wanted may be there, until the time, or until the end. The time zero is never.
+// wait yields until what is wanted may be there, until the time, or until the end. The time zero is
+// never.
 func (c *coroutine) wait(w want, until time.Time) error {
 	if err := c.usable(until); err != nil {
 		return err

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// What a peer that does not read was sent is known not to have reached it, until it reads; and what waits when its connection is cut never will.
+// What a peer that does not read was sent is known not to have reached it, until it reads; and what
+// waits when its connection is cut never will.
 func TestDeliveredSaysWhatHasReachedThePeer(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		s, opened := reachable()

@@ -20,7 +20,8 @@ const spare = 12
 // end, and linger.
 const starvedFarewell = "WEIR_SERVE_STARVED_FAREWELL"
 
-// beStarved prints its address, a line once it pauses, and how often it did when its standard input has ended.
+// beStarved prints its address, a line once it pauses, and how often it did when its standard input
+// has ended.
 func beStarved(name string) int {
 	way, err := ParseWay(name)
 	if err != nil {
@@ -75,7 +76,8 @@ func TestDescriptorExhaustionPausesAccepting(t *testing.T) {
 			for i := range conns {
 				conns[i] = r.dial()
 			}
-			if line, err := lines.ReadString('\n'); err != nil { // a quick client would have made room before all were taken
+			// a quick client would have made room before all were taken
+			if line, err := lines.ReadString('\n'); err != nil {
 				t.Fatalf("it never paused: %q, %v", line, err)
 			}
 			for _, c := range conns { // each one's end makes room for another

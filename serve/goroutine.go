@@ -11,8 +11,9 @@ import (
 
 // runGoroutines runs Goroutine.
 //
-// Ownership: the goroutine of a connection owns its session or is its handler; the goroutine that called
-// Run accepts. When descriptors run out accepting pauses. Nothing is queued beside Conn.Send's queues.
+// Ownership: the goroutine of a connection owns its session or is its handler; the goroutine that
+// called Run accepts. When descriptors run out accepting pauses. Nothing is queued beside
+// Conn.Send's queues.
 //
 // Stop: see crowd.
 func runGoroutines(ctx context.Context, l net.Listener, w work, o Options) error {
@@ -35,9 +36,10 @@ func runGoroutines(ctx context.Context, l net.Listener, w work, o Options) error
 
 // runPool runs Pool.
 //
-// Ownership: each of o.Width workers accepts for itself and serves one connection to its end, so there is
-// no queue between accepting and serving: connections beyond the pool wait in the kernel's backlog, where
-// the peer sees them connected and unanswered. A lingering close has a goroutine of its own.
+// Ownership: each of o.Width workers accepts for itself and serves one connection to its end, so
+// there is no queue between accepting and serving: connections beyond the pool wait in the kernel's
+// backlog, where the peer sees them connected and unanswered. A lingering close has a goroutine of
+// its own.
 //
 // Stop: see crowd.
 func runPool(ctx context.Context, l net.Listener, w work, o Options) error {
@@ -143,7 +145,8 @@ func (c *crowd) stop(move bool) {
 	}
 }
 
-// accept returns the next connection; nil when the listener has failed, or, without an error, on a stop.
+// accept returns the next connection; nil when the listener has failed, or, without an error, on a
+// stop.
 func (c *crowd) accept(n *lane) (net.Conn, error) {
 	for strays := 0; ; {
 		conn, err := c.l.Accept()

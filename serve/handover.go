@@ -7,27 +7,30 @@ import (
 	"syscall"
 )
 
-// ErrHandOver is the cause (context.WithCancelCause) of a context's end by which a run that has Options.Moved hands
-// its connections over instead of ending them.
+// ErrHandOver is the cause (context.WithCancelCause) of a context's end by which a run that has
+// Options.Moved hands its connections over instead of ending them.
 var ErrHandOver = errors.New("serve: handing over")
 
 // Movable is a Session that can go on elsewhere: in another Run, of this process or of another.
 type Movable interface {
 	Session
-	// Move is called once, between two other calls, when the run hands its connections over. The state is what
-	// Service.Adopt will make the session of; what is written to out is sent before anything else is. Nothing is called after it.
-	// When it reports false the session stays, and is ended as by a stop.
+	// Move is called once, between two other calls, when the run hands its connections over. The
+	// state is what Service.Adopt will make the session of; what is written to out is sent before
+	// anything else is. Nothing is called after it. When it reports false the session stays, and is
+	// ended as by a stop.
 	Move(out *Writer) (state []byte, ok bool)
 }
 
 // Moved is a connection that was handed over. Whoever has it owns the descriptor.
 type Moved struct {
-	FD     int    // of the socket; it does not block, and programs that are started do not inherit it
+	// of the socket; it does not block, and programs that are started do not inherit it
+	FD     int
 	Unsent []byte // written by the session, not yet taken by the kernel
 	State  []byte // of the session
 }
 
-// CanMove says whether a connection could be handed over: it has a file descriptor, and runs by a way that hands over.
+// CanMove says whether a connection could be handed over: it has a file descriptor, and runs by a
+// way that hands over.
 func CanMove(c Conn) bool {
 	m, ok := c.(interface{ canMove() bool })
 	return ok && m.canMove()
@@ -36,7 +39,8 @@ func CanMove(c Conn) bool {
 // Close gives the connection up.
 func (m Moved) Close() error { return syscall.Close(m.FD) }
 
-// refusesMoving says why connections cannot be handed over or adopted, nil when they can or nobody asks.
+// refusesMoving says why connections cannot be handed over or adopted, nil when they can or nobody
+// asks.
 func (w Way) refusesMoving(k work, o Options) error {
 	switch {
 	case o.Moved == nil && len(o.Adopt) == 0:

@@ -38,7 +38,8 @@ func (s *looped) handOver() {
 	s.l.o.Moved(Moved{FD: s.detach(), Unsent: unsent, State: state})
 }
 
-// handOver implements driver: the session's owner asks it, as soon as it has left what it waits for.
+// handOver implements driver: the session's owner asks it, as soon as it has left what it waits
+// for.
 func (c *coroutine) handOver() {
 	c.pokes.Store(true)
 	c.woken(time.Time{})
@@ -64,7 +65,8 @@ func (l *loop) adopt() {
 		if m == nil {
 			return
 		}
-		sa, _ := syscall.Getpeername(m.FD) // fails when the peer has gone, which the first read tells
+		// fails when the peer has gone, which the first read tells
+		sa, _ := syscall.Getpeername(m.FD)
 		l.load.Add(1)
 		l.begin(m.FD, address(sa), m)
 	}

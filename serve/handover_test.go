@@ -88,7 +88,8 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// act runs until the returned function ends it by a hand-over, and keeps what was moved for the next act.
+// act runs until the returned function ends it by a hand-over, and keeps what was moved for the
+// next act.
 func (s *stage) act(w Way, o Options) (end func() error) {
 	s.t.Helper()
 	file, err := s.l.File()
@@ -173,8 +174,8 @@ func eachPair(t *testing.T, f func(t *testing.T, from, to Way)) {
 	}
 }
 
-// A connection goes on where it was: half a line is kept, bytes that nobody has read are read by the next run, and
-// what the session says last comes first.
+// A connection goes on where it was: half a line is kept, bytes that nobody has read are read by
+// the next run, and what the session says last comes first.
 func TestAConnectionIsHandedOver(t *testing.T) {
 	before := descriptors(t)
 	eachPair(t, func(t *testing.T, from, to Way) {
@@ -205,7 +206,8 @@ func TestAConnectionIsHandedOver(t *testing.T) {
 	eventually(t, "all descriptors closed", func() bool { return descriptors(t) <= before })
 }
 
-// Clients that never stop talking lose nothing, hear nothing twice, and all in order, while the run under them changes.
+// Clients that never stop talking lose nothing, hear nothing twice, and all in order, while the run
+// under them changes.
 func TestManyTalkWhileTheyAreHandedOver(t *testing.T) {
 	if !onLinux {
 		t.Skip("connections are handed over on Linux only")
@@ -293,7 +295,8 @@ func TestWhatWaitsForASlowPeerIsHandedOver(t *testing.T) {
 	})
 }
 
-// Who cannot be handed over is ended as by a stop: what has arrived is handled, and then ErrStopped.
+// Who cannot be handed over is ended as by a stop: what has arrived is handled, and then
+// ErrStopped.
 func TestWhoStaysIsEndedAsByAStop(t *testing.T) {
 	if !onLinux {
 		t.Skip("connections are handed over on Linux only")
@@ -386,7 +389,8 @@ func exchangeLine(t *testing.T, c net.Conn, said, want string) {
 	}
 }
 
-// A peer whose session has ended, and that takes none of what is left for it, does not hold up a hand-over.
+// A peer whose session has ended, and that takes none of what is left for it, does not hold up a
+// hand-over.
 func TestAHandOverDoesNotWaitForWhoHasEnded(t *testing.T) {
 	if !onLinux {
 		t.Skip("connections are handed over on Linux only")

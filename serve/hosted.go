@@ -8,11 +8,13 @@ import (
 	"time"
 )
 
-// host is a net.Conn that can run a session: written straight down by its owner, and poked by others.
+// host is a net.Conn that can run a session: written straight down by its owner, and poked by
+// others.
 type host interface {
 	net.Conn
 	taker
-	poke()                      // ends a Read or Write, as a deadline does, or a pause; any goroutine
+	// ends a Read or Write, as a deadline does, or a pause; any goroutine
+	poke()
 	abandon()                   // a poke that breaks the connection if a Write waits; any goroutine
 	arm(until time.Time)        // sets the deadline of Read and Write (zero: none); forgets pokes
 	hold(until time.Time) error // waits until then (zero: for ever), a poke, the stop or a reset
@@ -25,12 +27,13 @@ type host interface {
 	lend(w *Writer)       // gives w a buffer, if it may do without one between calls
 	takeBack(w *Writer)   // takes it back
 
-	// detach returns the connection's descriptor, which is the caller's, if there is one and ask agrees.
+	// detach returns the connection's descriptor, which is the caller's, if there is one and ask
+	// agrees.
 	detach(ask func() bool) (fd int, ok bool)
 }
 
-// hosted runs a session straight down on a host. Its owner is the goroutine or coroutine of serve, which
-// alone calls the session; others leave word in posted and in the outbox, and poke it.
+// hosted runs a session straight down on a host. Its owner is the goroutine or coroutine of serve,
+// which alone calls the session; others leave word in posted and in the outbox, and poke it.
 type hosted struct {
 	host
 	o       *Options
@@ -55,7 +58,8 @@ type hosted struct {
 	unwanted atomic.Bool
 }
 
-// hostSession makes a handler of a service of sessions. Moved is nil for a connection that was accepted.
+// hostSession makes a handler of a service of sessions. Moved is nil for a connection that was
+// accepted.
 func hostSession(w *work, o *Options, n *lane, m *Moved) func(net.Conn) {
 	return func(c net.Conn) {
 		h := &hosted{host: c.(host), o: o, lane: n}
@@ -194,8 +198,9 @@ func (h *hosted) inputEnd(half HalfCloser) (err error) {
 	return err
 }
 
-// setDeadlines has reads and writes end when the session is to be woken. It forgets pokes: one that came
-// before is seen by what was stored before it, and repeated; one that comes later finds the deadlines set.
+// setDeadlines has reads and writes end when the session is to be woken. It forgets pokes: one that
+// came before is seen by what was stored before it, and repeated; one that comes later finds the
+// deadlines set.
 func (h *hosted) setDeadlines() {
 	h.rearm = false
 	h.arm(h.wakeAt)
@@ -204,7 +209,8 @@ func (h *hosted) setDeadlines() {
 	}
 }
 
-// flush writes what waits and then own. What is left when the session must be woken first waits for step.
+// flush writes what waits and then own. What is left when the session must be woken first waits for
+// step.
 func (h *hosted) flush(own []byte) error {
 	err := h.out.drain(own, h.Write)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -214,8 +220,8 @@ func (h *hosted) flush(own []byte) error {
 	return err
 }
 
-// linger lets the peer take what was sent before the end, as long as it takes some within Options.Linger.
-// Whatever little it takes at a time, there is an end to it.
+// linger lets the peer take what was sent before the end, as long as it takes some within
+// Options.Linger. Whatever little it takes at a time, there is an end to it.
 func (h *hosted) linger() {
 	h.out.close()
 	left, now := h.out.length(), time.Now()

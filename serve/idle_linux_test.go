@@ -18,7 +18,8 @@ func switches(t *testing.T) (n int) {
 		t.Fatal(err)
 	}
 	for _, task := range tasks {
-		status, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/status") // a thread may have ended
+		// a thread may have ended
+		status, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/status")
 		_, rest, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
 		line, _, _ := strings.Cut(rest, "\n")
 		v, _ := strconv.Atoi(strings.TrimSpace(line))

@@ -45,7 +45,8 @@ func TestLoopsKeepConnectionsAliveAsPackageNetDoes(t *testing.T) {
 			case <-time.After(20 * time.Second):
 				t.Fatal("not opened")
 			}
-			exchange(t, early, "up") // the loop has seen its queue empty, or will before the next one
+			// the loop has seen its queue empty, or will before the next one
+			exchange(t, early, "up")
 			r.dial()
 		}
 		r.stopsCleanly()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// beside measures what else goes on in the process while loops wait raw: a 1 ms ticker and the collector.
+// beside measures what else goes on in the process while loops wait raw: a 1 ms ticker and the
+// collector.
 type beside struct {
 	ticks     int
 	tickLate  time.Duration // latest tick against its schedule
@@ -43,8 +44,8 @@ func observe(d time.Duration) beside {
 	return b
 }
 
-// BenchmarkBeside tells how late a 1 ms ticker comes and how long the collector stops the world beside a
-// loop that is idle or busy; Goroutine is there to compare with.
+// BenchmarkBeside tells how late a 1 ms ticker comes and how long the collector stops the world
+// beside a loop that is idle or busy; Goroutine is there to compare with.
 func BenchmarkBeside(b *testing.B) {
 	for _, w := range []Way{Goroutine, Loop, Coroutine} {
 		for _, load := range []string{"idle", "busy"} {

@@ -45,10 +45,10 @@ func chatter(r *running, n int) (stop func()) {
 	}
 }
 
-// A raw wait keeps its P and must not keep the rest of the program from running, nor the collector from
-// stopping it. What is counted is messages, not time: beside loops to which nothing comes, collections and
-// ticks can only follow one another if none of them waits for a message. A program that stands still cannot
-// say so itself, which is why it is a child.
+// A raw wait keeps its P and must not keep the rest of the program from running, nor the collector
+// from stopping it. What is counted is messages, not time: beside loops to which nothing comes,
+// collections and ticks can only follow one another if none of them waits for a message. A program
+// that stands still cannot say so itself, which is why it is a child.
 func TestTickerAndCollectorGoOnBesideLoops(t *testing.T) {
 	for _, w := range []Way{Loop, Coroutine} {
 		for _, loops := range []string{"1", "2"} {
@@ -95,8 +95,8 @@ func goesOn(t *testing.T, w Way, loops string, busy bool) {
 // rounds is how many collections must finish beside loops, each before a tick.
 const rounds = 30
 
-// beLively serves, collects and ticks once it is told to, prints how often, and how many messages came, and
-// ends with its standard input.
+// beLively serves, collects and ticks once it is told to, prints how often, and how many messages
+// came, and ends with its standard input.
 func beLively(what string) int {
 	name, number, _ := strings.Cut(what, "/")
 	way, err := ParseWay(name)

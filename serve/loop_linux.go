@@ -16,21 +16,22 @@ import (
 
 // The event loop.
 //
-// Ownership: a loop's goroutine owns its connections, their sessions and coroutines, and its timers. Others
-// reach it by post, which puts a connection into a list under a lock and wakes the loop; a connection stands
-// in that list at most once, so the list is bounded by the connections. What is written to a connection is
-// guarded by its outbox.
+// Ownership: a loop's goroutine owns its connections, their sessions and coroutines, and its
+// timers. Others reach it by post, which puts a connection into a list under a lock and wakes the
+// loop; a connection stands in that list at most once, so the list is bounded by the connections.
+// What is written to a connection is guarded by its outbox.
 //
-// Readiness is edge-triggered, for reading and writing at once, and registered once: pausing to read, for a
-// hold or for a slow peer, is a flag and costs no system call. A read that gave less than was asked has
-// emptied the socket, so a message costs one wait and one read.
+// Readiness is edge-triggered, for reading and writing at once, and registered once: pausing to
+// read, for a hold or for a slow peer, is a flag and costs no system call. A read that gave less
+// than was asked has emptied the socket, so a message costs one wait and one read.
 //
 // When a queue is full: see Conn.Send. A connection with output waiting is not read.
 //
-// Stop: the context's end is posted; the loop closes its listener, cuts holds and sleeps short, lets every
-// connection handle what has arrived until a read would block, ends it with ErrStopped once its hold is over
-// and its output gone, and returns. At Options.Drain the rest is ended as it is, and the loop returns
-// ErrDeadline. When the stop hands over, every session is asked for its state first; those that stay are drained.
+// Stop: the context's end is posted; the loop closes its listener, cuts holds and sleeps short,
+// lets every connection handle what has arrived until a read would block, ends it with ErrStopped
+// once its hold is over and its output gone, and returns. At Options.Drain the rest is ended as it
+// is, and the loop returns ErrDeadline. When the stop hands over, every session is asked for its
+// state first; those that stay are drained.
 type loop struct {
 	// Immutable.
 	number int
@@ -114,7 +115,9 @@ func runLoops(ctx context.Context, l net.Listener, w work, o Options, coroutines
 		return err
 	}
 	if _, ok := l.(*net.TCPListener); ok {
-		l.Close() // or each new connection would wake Go's netpoller too; a socket file would be removed, though
+		// or each new connection would wake Go's netpoller too; a socket file would be removed,
+		// though
+		l.Close()
 	}
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	return loopsOver(ctx, dups, w, o, coroutines)
@@ -293,7 +296,8 @@ func (l *loop) patience() int {
 	return int(min((left-1)/1_000_000+1, farthest))
 }
 
-// farthest is the longest wait, in milliseconds: the kernel takes a C int. Who has to wait longer waits again.
+// farthest is the longest wait, in milliseconds: the kernel takes a C int. Who has to wait longer
+// waits again.
 const farthest = 1 << 30
 
 // event handles one descriptor that is ready.
@@ -456,7 +460,8 @@ func (l *loop) close() {
 	l.stopAccepting()
 	l.bury()
 	l.mu.Lock()
-	l.poller.woken.Store(true) // a late post must not write to a descriptor that is somebody else's by then
+	// a late post must not write to a descriptor that is somebody else's by then
+	l.poller.woken.Store(true)
 	l.poller.close()
 	l.mu.Unlock()
 	l.o.Meter.retire(l.lane)

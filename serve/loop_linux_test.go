@@ -16,7 +16,8 @@ func waitingBytes(fd int) int {
 	return int(n)
 }
 
-// A peer that sends faster than it is served has one place in its loop's queue, however long it goes on.
+// A peer that sends faster than it is served has one place in its loop's queue, however long it
+// goes on.
 func TestAFloodHasOnePlaceInTheQueue(t *testing.T) {
 	for _, c := range []struct {
 		way  Way
@@ -24,8 +25,9 @@ func TestAFloodHasOnePlaceInTheQueue(t *testing.T) {
 	}{{Loop, sessions}, {Coroutine, handlers}, {Coroutine, sessions}} {
 		t.Run(c.way.String()+"/"+string(c.form), func(t *testing.T) {
 			const enough = 50 * readsPerTurn
-			readc := make(chan struct{}) // loop -> sender, after each read; closed by the loop after enough of them
-			reads, longest := 0, 0       // the loop's
+			// loop -> sender, after each read; closed by the loop after enough of them
+			readc := make(chan struct{})
+			reads, longest := 0, 0 // the loop's
 			flooded := func(c *conn) {
 				if reads++; reads > enough {
 					return
@@ -110,8 +112,8 @@ func TestPatienceFitsTheKernel(t *testing.T) {
 	}
 }
 
-// yielder is a session that starts a goroutine by Go, and tells whether its loop is to yield before and
-// after.
+// yielder is a session that starts a goroutine by Go, and tells whether its loop is to yield before
+// and after.
 type yielder struct {
 	conn   Conn
 	yields chan bool // session -> test, two for each Input

@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], livelyFlag) {
 		os.Exit(beLively(strings.TrimPrefix(os.Args[1], livelyFlag)))
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // or every child of a test under the race detector ends a second late
+	// or every child of a test under the race detector ends a second late
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m)
 }
 

@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Meter counts what passes through a run. One meter may count several runs. It may be read at any time.
+// Meter counts what passes through a run. One meter may count several runs. It may be read at any
+// time.
 type Meter struct {
 	mu    sync.Mutex
 	lanes map[*lane]struct{}

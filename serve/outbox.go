@@ -8,12 +8,15 @@ import (
 
 // taker passes bytes to the kernel without waiting.
 type taker interface {
-	tryWrite(p []byte) (int, error) // returns how many it took; an error means that none will ever be taken again
-	inFlight() bool                 // whether the peer has not acknowledged some of them, as far as that is known
+	// returns how many it took; an error means that none will ever be taken again
+	tryWrite(p []byte) (int, error)
+	// whether the peer has not acknowledged some of them, as far as that is known
+	inFlight() bool
 }
 
-// outbox keeps the order of what a connection's owner and others write to it, and holds what the kernel
-// has not taken. It is bounded for others by limit; the owner stops reading while anything waits.
+// outbox keeps the order of what a connection's owner and others write to it, and holds what the
+// kernel has not taken. It is bounded for others by limit; the owner stops reading while anything
+// waits.
 type outbox struct {
 	waiting atomic.Bool // queue is not empty; written under mu
 
@@ -23,7 +26,8 @@ type outbox struct {
 	closed bool
 }
 
-// put writes p now or queues it. Above limit it takes nothing and reports false; a limit below zero is none.
+// put writes p now or queues it. Above limit it takes nothing and reports false; a limit below zero
+// is none.
 func (b *outbox) put(p []byte, t taker, limit int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,8 +67,8 @@ func (b *outbox) flush(t taker) (bool, error) {
 	return true, nil
 }
 
-// drain writes own, after what was queued before it, by a write that blocks without the lock. What a write
-// that fails has left is queued, before what others have sent meanwhile.
+// drain writes own, after what was queued before it, by a write that blocks without the lock. What
+// a write that fails has left is queued, before what others have sent meanwhile.
 func (b *outbox) drain(own []byte, write func([]byte) (int, error)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -24,7 +24,8 @@ type poller struct {
 	epoll, event int // descriptors: the epoll instance, the eventfd that wakes it
 	events       [256]syscall.EpollEvent
 	woken        atomic.Bool // the eventfd is set and was not read yet
-	interrupted  int         // waits in a row that the runtime has ended and that found nothing, 10 ms or more each
+	// waits in a row that the runtime has ended and that found nothing, 10 ms or more each
+	interrupted int
 }
 
 // idleFrom is how many such waits make a loop an idle one: about a second.
@@ -85,7 +86,8 @@ func (p *poller) remove(fd int) {
 //go:noinline
 func (p *poller) wait(ms int) int {
 	if p.interrupted >= idleFrom {
-		n, _ := syscall.EpollWait(p.epoll, p.events[:], ms) // EINTR is nothing, like a time that has passed
+		// EINTR is nothing, like a time that has passed
+		n, _ := syscall.EpollWait(p.epoll, p.events[:], ms)
 		if n > 0 {
 			p.interrupted = 0
 		}
@@ -112,7 +114,8 @@ func (p *poller) wake() {
 	rawWrite(p.event, one[:])
 }
 
-// rearm is called by the owner when the eventfd was reported, before it looks for what it was woken for.
+// rearm is called by the owner when the eventfd was reported, before it looks for what it was woken
+// for.
 func (p *poller) rearm() {
 	var b [8]byte
 	rawRead(p.event, b[:])

@@ -13,12 +13,12 @@ import (
 
 // runPrefork runs Prefork.
 //
-// Ownership: the parent holds the listener and starts o.Width children, each of which runs o.Loops event
-// loops over it (sessions called directly, handlers as coroutines) and accepts for itself. The listener is
-// one, inherited, and not one for each process by SO_REUSEPORT: a connection then waits for whichever child
-// is free instead of for the child that the kernel's hash chose, none is lost when a child ends, and any
-// listener with a descriptor will do. The price is that a busy child may leave more to an idle one than its
-// share.
+// Ownership: the parent holds the listener and starts o.Width children, each of which runs o.Loops
+// event loops over it (sessions called directly, handlers as coroutines) and accepts for itself.
+// The listener is one, inherited, and not one for each process by SO_REUSEPORT: a connection then
+// waits for whichever child is free instead of for the child that the kernel's hash chose, none is
+// lost when a child ends, and any listener with a descriptor will do. The price is that a busy
+// child may leave more to an idle one than its share.
 //
 // A child that ends unasked is started again. A child that ended within a second of its start is
 // replaced after a delay, which doubles each time. When children have ended like that time and

@@ -9,14 +9,14 @@ import (
 
 // runProcesses runs Process.
 //
-// Ownership: the parent accepts and starts a child for each connection, then forgets the connection; the
-// child serves it in a goroutine and exits. At o.Width children, or when descriptors run out, accepting
-// pauses and connections wait in the kernel's backlog.
+// Ownership: the parent accepts and starts a child for each connection, then forgets the
+// connection; the child serves it in a goroutine and exits. At o.Width children, or when
+// descriptors run out, accepting pauses and connections wait in the kernel's backlog.
 //
 // Stop: the parent stops accepting and then stops the children: see there.
 //
-// The price: Go cannot fork, so each connection starts the program again, which costs the CPU time of some
-// milliseconds and the memory of a Go runtime. BenchmarkChildStart tells both.
+// The price: Go cannot fork, so each connection starts the program again, which costs the CPU time
+// of some milliseconds and the memory of a Go runtime. BenchmarkChildStart tells both.
 func runProcesses(ctx context.Context, l net.Listener, w work, o Options) error {
 	if o.Inherited {
 		return serveInherited(ctx, w, o)
@@ -35,8 +35,9 @@ func runProcesses(ctx context.Context, l net.Listener, w work, o Options) error 
 // parent hands connections to children. Its crowd has one member, who accepts.
 type parent struct {
 	*crowd
-	kids   *children
-	placec chan struct{} // full when Width children are there; the acceptor puts, who waits for a child takes
+	kids *children
+	// full when Width children are there; the acceptor puts, who waits for a child takes
+	placec chan struct{}
 }
 
 func (p *parent) accept() error {

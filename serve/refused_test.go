@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Whom Open refuses still gets what Open has sent, also where only the owner can write: over TLS or a WebSocket.
+// Whom Open refuses still gets what Open has sent, also where only the owner can write: over TLS or
+// a WebSocket.
 func TestWhoIsRefusedIsToldWhy(t *testing.T) {
 	const why = "ERROR :full\r\n"
 	refusing := service{open: func(c Conn) Session {

@@ -22,7 +22,8 @@ const (
 	handlers form = "handler"
 )
 
-// service is one service in both forms, as the conformance suite runs it. Children find it by its name.
+// service is one service in both forms, as the conformance suite runs it. Children find it by its
+// name.
 type service struct {
 	name   string
 	open   func(Conn) Session
@@ -148,7 +149,8 @@ func awaitAndEcho(c net.Conn) {
 	}
 }
 
-// sleeper says again what it hears, the first at once, the rest too late for any test that waits for it.
+// sleeper says again what it hears, the first at once, the rest too late for any test that waits
+// for it.
 type sleeper struct {
 	awake bool
 	held  []byte

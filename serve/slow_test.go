@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// slow is a session with more to say than its peer takes. It tells of each wake, and adds a word to what waits.
+// slow is a session with more to say than its peer takes. It tells of each wake, and adds a word to
+// what waits.
 type slow struct {
 	conn  Conn
 	woken chan int // session -> test: the number of the wake; the test takes them all
@@ -39,8 +40,8 @@ func (s *slow) again(out *Writer) error {
 
 func (*slow) Close(error) {}
 
-// While output waits for a slow peer, wakes by time and by Post come through, and all of it arrives once
-// and in order.
+// While output waits for a slow peer, wakes by time and by Post come through, and all of it arrives
+// once and in order.
 func TestASessionWithASlowPeerIsReached(t *testing.T) {
 	const wakes = 20
 	for name, every := range map[string]time.Duration{"by time": 2 * time.Millisecond, "by Post": 0} {
@@ -90,7 +91,8 @@ func waitsFor(c Conn) bool {
 	return h.out.busy || len(h.out.queue) > 0
 }
 
-// Whoever was given the Conn of a session that Open refused reaches nobody by it: its descriptor is another's.
+// Whoever was given the Conn of a session that Open refused reaches nobody by it: its descriptor is
+// another's.
 func TestTheConnOfARefusedSessionIsClosed(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		refused := make(chan Conn, 1) // Open -> test

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// stream is the net.Conn of a connection that has a goroutine of its own. It adds to the one that was
-// accepted: counting, the drain of a stop, and being poked out of a wait.
+// stream is the net.Conn of a connection that has a goroutine of its own. It adds to the one that
+// was accepted: counting, the drain of a stop, and being poked out of a wait.
 //
 // The goroutine that serves it owns it; stop, poke, tryWrite, fail, cut and Close are for
 // everybody.
@@ -26,17 +26,18 @@ type stream struct {
 	idles  bool            // it ends when it is idle
 
 	stopping atomic.Bool
-	moving   atomic.Bool           // with stopping: it hands over
-	over     atomic.Bool           // the peer has finished, or the connection is broken
-	ended    atomic.Bool           // the handler has returned
-	output   atomic.Bool           // something was written
-	broken   atomic.Pointer[error] // why a write has failed that its owner did not make; nil: none has
-	cause    atomic.Pointer[error] // what reads and writes return from now on; nil: they go on
-	pokec    chan struct{}         // anybody -> a pause of the owner; one suffices, never closed
-	closec   chan struct{}         // closed by the first Close
-	closing  sync.Once
-	halving  sync.Once
-	halved   bool // there is something to linger for; by halving
+	moving   atomic.Bool // with stopping: it hands over
+	over     atomic.Bool // the peer has finished, or the connection is broken
+	ended    atomic.Bool // the handler has returned
+	output   atomic.Bool // something was written
+	// why a write has failed that its owner did not make; nil: none has
+	broken  atomic.Pointer[error]
+	cause   atomic.Pointer[error] // what reads and writes return from now on; nil: they go on
+	pokec   chan struct{}         // anybody -> a pause of the owner; one suffices, never closed
+	closec  chan struct{}         // closed by the first Close
+	closing sync.Once
+	halving sync.Once
+	halved  bool // there is something to linger for; by halving
 }
 
 // quiet is how long a connection without a file descriptor must give nothing to count as drained.
@@ -109,8 +110,8 @@ func (*stream) sharedBuffer() []byte { return nil }
 func (*stream) lend(*Writer)         {}
 func (*stream) takeBack(*Writer)     {}
 
-// readLast reads what has arrived, and gives ErrStopped when there is no more. The stop, or a poke, may set the
-// deadline under it, which says nothing about what has arrived: it tries again then.
+// readLast reads what has arrived, and gives ErrStopped when there is no more. The stop, or a poke,
+// may set the deadline under it, which says nothing about what has arrived: it tries again then.
 func (s *stream) readLast(p []byte) (n int, err error) {
 	for until := time.Now().Add(quiet); s.cause.Load() == nil; {
 		if s.raw == nil {
@@ -266,7 +267,8 @@ func (s *stream) cut() {
 	s.Conn.Close()
 }
 
-// stop has reads give what has arrived and then ErrStopped, and ends a pause; to hand over, writes too.
+// stop has reads give what has arrived and then ErrStopped, and ends a pause; to hand over, writes
+// too.
 func (s *stream) stop(move bool) {
 	s.moving.Store(move)
 	s.stopping.Store(true)
@@ -283,8 +285,8 @@ func (s *stream) handsOver() bool { return s.moving.Load() }
 func (s *stream) stops() bool { return s.stopping.Load() }
 
 // poke ends a Read, Write or pause that is under way, or the next one. A poked Read or Write gives
-// os.ErrDeadlineExceeded; its owner must arm them again. Without a file descriptor a Write goes on: in TLS,
-// one that is interrupted breaks the connection.
+// os.ErrDeadlineExceeded; its owner must arm them again. Without a file descriptor a Write goes on:
+// in TLS, one that is interrupted breaks the connection.
 func (s *stream) poke() {
 	s.rouse()
 	if s.raw == nil {
@@ -308,7 +310,8 @@ func (s *stream) abandon() {
 	s.Conn.SetWriteDeadline(past)
 }
 
-// arm implements host; a Write without a file descriptor has no deadline, for the reason told at poke.
+// arm implements host; a Write without a file descriptor has no deadline, for the reason told at
+// poke.
 func (s *stream) arm(until time.Time) {
 	if s.raw == nil {
 		s.SetReadDeadline(until) // which knows of the cause

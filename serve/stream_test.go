@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lateStop is a connection that a stop reaches at the worst moment: its owner has seen that the service stops and has
-// set a deadline for its last reads, and only then does the stop set its own.
+// lateStop is a connection that a stop reaches at the worst moment: its owner has seen that the
+// service stops and has set a deadline for its last reads, and only then does the stop set its own.
 type lateStop struct {
 	*net.TCPConn
 	left *int // stops to come

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Stall is a call of a session or handler that holds up its event loop, and with it the loop's other
-// connections.
+// Stall is a call of a session or handler that holds up its event loop, and with it the loop's
+// other connections.
 type Stall struct {
 	Loop   int
 	Remote net.Addr      // the connection that was being served

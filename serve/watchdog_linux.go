@@ -8,13 +8,15 @@ import (
 	"time"
 )
 
-// watch starts the watchdog of the loops if anybody wants to hear of it: one goroutine, which the returned
-// function stops and waits for. It looks twice in each Options.Watchdog and tells of each call once.
+// watch starts the watchdog of the loops if anybody wants to hear of it: one goroutine, which the
+// returned function stops and waits for. It looks twice in each Options.Watchdog and tells of each
+// call once.
 func watch(loops []*loop, o Options) (stop func()) {
 	if o.Stalled == nil {
 		return func() {}
 	}
-	stopc, donec := make(chan struct{}), make(chan struct{}) // both closed only: caller -> watchdog -> caller
+	// both closed only: caller -> watchdog -> caller
+	stopc, donec := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(donec)
 		tick := time.NewTicker(max(o.Watchdog/2, time.Millisecond))
@@ -72,7 +74,8 @@ func goroutineID() uint64 {
 	return id
 }
 
-// stackOf is that goroutine's part of a dump of all stacks, "" when it is not in the first megabyte.
+// stackOf is that goroutine's part of a dump of all stacks, "" when it is not in the first
+// megabyte.
 func stackOf(goid uint64) string {
 	dump := make([]byte, 1<<20)
 	dump = dump[:runtime.Stack(dump, true)]

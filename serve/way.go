@@ -15,11 +15,16 @@ type Way int
 // The ways.
 const (
 	Goroutine Way = iota // a goroutine for each connection, woken by Go's scheduler
-	Pool                 // a fixed number of goroutines, each with one connection to its end; further ones wait to be accepted
-	Loop                 // event loops that call sessions; nothing waits but the loop
-	Coroutine            // a coroutine for each connection, resumed by an event loop: straight-line code at the loop's price
-	Prefork              // processes started beforehand that accept from one listener, an event loop in each
-	Process              // a process started for each connection
+	// a fixed number of goroutines, each with one connection to its end; further ones wait to be
+	// accepted
+	Pool
+	Loop // event loops that call sessions; nothing waits but the loop
+	// a coroutine for each connection, resumed by an event loop: straight-line code at the loop's
+	// price
+	Coroutine
+	// processes started beforehand that accept from one listener, an event loop in each
+	Prefork
+	Process // a process started for each connection
 )
 
 // Trait is a row of the table of ways.

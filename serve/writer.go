@@ -2,9 +2,10 @@ package serve
 
 import "time"
 
-// Writer takes what a session has to say during one call of Input or Wake. It is dead once that call
-// returns. What was written is sent then, together; until the kernel has taken all of it the session gets
-// no further Input. The bytes of one call stand in memory: a session with much to say says it in parts.
+// Writer takes what a session has to say during one call of Input or Wake. It is dead once that
+// call returns. What was written is sent then, together; until the kernel has taken all of it the
+// session gets no further Input. The bytes of one call stand in memory: a session with much to say
+// says it in parts.
 type Writer struct {
 	buf  []byte
 	at   time.Time // when to wake; zero: no change
@@ -26,17 +27,19 @@ func (w *Writer) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
-// WakeAt has Wake called at t. There is one such time: a later call replaces it, and being woken, for
-// whatever reason, clears it.
+// WakeAt has Wake called at t. There is one such time: a later call replaces it, and being woken,
+// for whatever reason, clears it.
 func (w *Writer) WakeAt(t time.Time) { w.at = t }
 
-// Hold keeps Input away until Wake has been called, by time or by Conn.Post. What the peer sends meanwhile
-// waits in the kernel, so that a session that waits costs no memory. A Wake that came too early holds again.
-// A stop ends a hold early: see Session.Wake.
+// Hold keeps Input away until Wake has been called, by time or by Conn.Post. What the peer sends
+// meanwhile waits in the kernel, so that a session that waits costs no memory. A Wake that came too
+// early holds again. A stop ends a hold early: see Session.Wake.
 func (w *Writer) Hold() { w.hold = true }
 
-// Take gives what one call of a session has left with the writer, and makes it ready for the next one: bytes to send, which live until then, when to wake the
-// session (zero: no change), and whether it holds. It is for those who call sessions themselves where [Run] cannot, as a network stack does.
+// Take gives what one call of a session has left with the writer, and makes it ready for the next
+// one: bytes to send, which live until then, when to wake the session (zero: no change), and
+// whether it holds. It is for those who call sessions themselves where [Run] cannot, as a network
+// stack does.
 func (w *Writer) Take() (out []byte, wakeAt time.Time, hold bool) {
 	out, wakeAt, hold = w.buf, w.at, w.hold
 	w.reset()

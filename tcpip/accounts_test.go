@@ -108,7 +108,8 @@ func obey(t *testing.T, s *Stack) (v *Server, alive *atomic.Int64) {
 	return v, alive
 }
 
-// A peer that does not read, and resets while what it has sent is unread, leaves nothing behind, whatever its session was about to do.
+// A peer that does not read, and resets while what it has sent is unread, leaves nothing behind,
+// whatever its session was about to do.
 func TestAPeerThatResetsLeavesNothingBehind(t *testing.T) {
 	for name, orders := range map[string][]string{
 		"while output waits":                      {"m"},
@@ -207,7 +208,8 @@ func (h *hostility) run(t *testing.T) {
 	}
 }
 
-// accept takes some connections, as applications do: some read, some write to who does not read, all close in the end.
+// accept takes some connections, as applications do: some read, some write to who does not read,
+// all close in the end.
 func (h *hostility) accept(l net.Listener, r *rand.Rand, stopped chan struct{}) {
 	defer close(stopped)
 	for {

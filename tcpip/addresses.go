@@ -5,13 +5,15 @@ import (
 	"net/netip"
 )
 
-// addresses are those of an interface that are the stack's now. They are not changed, but exchanged for others.
+// addresses are those of an interface that are the stack's now. They are not changed, but exchanged
+// for others.
 type addresses struct {
 	prefixes []netip.Prefix // in the order in which they were given
 	words    []ownWords     // the same as numbers: every packet is held against them
 }
 
-// ownWords are an address, and everybody's in its network; without one (RFC 3021) it is that of all networks.
+// ownWords are an address, and everybody's in its network; without one (RFC 3021) it is that of all
+// networks.
 type ownWords struct{ own, everybody uint32 }
 
 const allHosts = 1<<32 - 1 // 255.255.255.255
@@ -47,8 +49,9 @@ func (i *iface) has(a netip.Addr) bool {
 	return false
 }
 
-// takes says whether a packet for an address is for the stack when it comes here, and whether it is for everybody on the link as well (RFC 1122, section 3.2.1.3).
-// Addresses belong to their interface: what comes by another one is not taken (the strong model of section 3.3.4.2).
+// takes says whether a packet for an address is for the stack when it comes here, and whether it is
+// for everybody on the link as well (RFC 1122, section 3.2.1.3). Addresses belong to their
+// interface: what comes by another one is not taken (the strong model of section 3.3.4.2).
 func (i *iface) takes(dst uint32) (takes, everybody bool) {
 	if dst == allHosts {
 		return true, true
@@ -64,8 +67,9 @@ func (i *iface) takes(dst uint32) (takes, everybody bool) {
 	return i.local && i.s.owns(netip.AddrFrom4([4]byte{byte(dst >> 24), byte(dst >> 16), byte(dst >> 8), byte(dst)})), false
 }
 
-// strange says whether no packet can be from an address when it comes here: it is nobody's, everybody's, a group's, the loopback's or the stack's own
-// (RFC 1122, section 3.2.1.3: it must be dropped silently).
+// strange says whether no packet can be from an address when it comes here: it is nobody's,
+// everybody's, a group's, the loopback's or the stack's own (RFC 1122, section 3.2.1.3: it must be
+// dropped silently).
 func (i *iface) strange(src uint32) bool {
 	switch first := src >> 24; {
 	case first == 0 || first >= 224:
@@ -83,7 +87,8 @@ func (i *iface) strange(src uint32) bool {
 	return false
 }
 
-// martian reports whether no host on the link can have an address: it is everybody's, a group's, the loopback's, or that of a network.
+// martian reports whether no host on the link can have an address: it is everybody's, a group's,
+// the loopback's, or that of a network.
 func (i *iface) martian(a netip.Addr) bool {
 	w := word(a)
 	if first := w >> 24; first == 0 || first >= 224 || first == 127 {
@@ -109,7 +114,8 @@ func (i *iface) broadcast(a netip.Addr) bool {
 	return everybody
 }
 
-// source is the address to speak to a neighbour from: the first in the same network, or else the first. It is invalid when all are lost.
+// source is the address to speak to a neighbour from: the first in the same network, or else the
+// first. It is invalid when all are lost.
 func (i *iface) source(hop netip.Addr) netip.Addr {
 	all := i.own.Load().prefixes
 	for _, own := range all {

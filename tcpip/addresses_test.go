@@ -103,7 +103,8 @@ func TestAddressesAndRoutesThatCannotBe(t *testing.T) {
 	s.Close()
 }
 
-// The stack has no address of IPv6, that of the loopback included: who asks for one is told so, and "[::]" is all that there are.
+// The stack has no address of IPv6, that of the loopback included: who asks for one is told so, and
+// "[::]" is all that there are.
 func TestAddressesOfIPv6AreNotTheStacks(t *testing.T) {
 	s := stack(t, Config{})
 	for _, host := range []string{"[::1]", "[fd00::1]"} {

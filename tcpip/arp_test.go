@@ -10,7 +10,8 @@ import (
 	"weir/wire"
 )
 
-// A request from an address that no host on the link can have is not answered, and teaches nothing; one from another network is answered, and teaches nothing.
+// A request from an address that no host on the link can have is not answered, and teaches nothing;
+// one from another network is answered, and teaches nothing.
 func TestWhoIsLearntFromARP(t *testing.T) {
 	for sender, want := range map[string]struct{ learnt, answered bool }{
 		"10.0.0.7":        {true, true},

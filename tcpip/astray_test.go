@@ -14,7 +14,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// fickle is a link of two queues, which gives each frame to the one or the other, whatever flow it is of.
+// fickle is a link of two queues, which gives each frame to the one or the other, whatever flow it
+// is of.
 type fickle struct {
 	link.Link
 	queues [2]*fickleQueue
@@ -78,7 +79,8 @@ func (q *fickleQueue) Wake() {
 	}
 }
 
-// Read gives one frame. The bytes of the one before are garbled: they are not the reader's any more.
+// Read gives one frame. The bytes of the one before are garbled: they are not the reader's any
+// more.
 func (q *fickleQueue) Read(batch []link.Frame, wait time.Duration) (int, error) {
 	clear(batch[0].Bytes)
 	var late <-chan time.Time
@@ -98,7 +100,8 @@ func (q *fickleQueue) Read(batch []link.Frame, wait time.Duration) (int, error) 
 	return 0, nil
 }
 
-// Frames of a connection that come in another queue than its own are taken all the same, and nothing of it is used by two at once.
+// Frames of a connection that come in another queue than its own are taken all the same, and
+// nothing of it is used by two at once.
 func TestFramesThatComeInAnotherQueue(t *testing.T) {
 	la, lb := link.Pair(link.PairConfig{})
 	a := measured(t, Config{Link: newFickle(la), Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})

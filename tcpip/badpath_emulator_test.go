@@ -19,8 +19,8 @@ type badPath struct {
 	queue int           // bytes that may wait for the rate
 }
 
-// emulator is a path between one link at its left and one or more at its right, which share the path's queues. Frames go to the links that their destination
-// address was seen at.
+// emulator is a path between one link at its left and one or more at its right, which share the
+// path's queues. Frames go to the links that their destination address was seen at.
 type emulator struct {
 	path badPath
 	done sync.WaitGroup
@@ -56,7 +56,8 @@ type pathStats struct {
 // meanWait is how long a segment waited for the rate.
 func (s pathStats) meanWait() time.Duration { return s.waited / time.Duration(max(1, s.sent)) }
 
-// emulate joins links by a path, until the test ends and the links are closed. The same seed loses the same frames, by their number.
+// emulate joins links by a path, until the test ends and the links are closed. The same seed loses
+// the same frames, by their number.
 func emulate(t testing.TB, path badPath, seed uint64, left link.Link, right ...link.Link) *emulator {
 	e := &emulator{path: path}
 	places := make(map[wire.MAC]link.Queue)
@@ -134,7 +135,8 @@ func (d *direction) admit(now time.Time, frame []byte) {
 	d.waiting = append(d.waiting, underWayFrame{d.free.Add(d.path.trip / 2), bytes.Clone(frame)})
 }
 
-// deliver gives on what is due, and says how long it is until the next; below zero: nothing is under way.
+// deliver gives on what is due, and says how long it is until the next; below zero: nothing is
+// under way.
 func (d *direction) deliver(now time.Time, find func(wire.MAC) link.Queue) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -99,7 +99,8 @@ type trial struct {
 	longest time.Duration
 }
 
-// badTrial has the kernel and somebody at the other end of a path exchange data: the other one sends, or the kernel does.
+// badTrial has the kernel and somebody at the other end of a path exchange data: the other one
+// sends, or the kernel does.
 func badTrial(t *testing.T, path badPath, seed uint64, stack, sends bool, d time.Duration) (got trial) {
 	t.Run("", func(t *testing.T) { // so that namespaces and links are gone when it ends
 		left, right := kernelPlace(t, "10.79.0.1"), place{}
@@ -134,9 +135,9 @@ type pathCell struct {
 	d     time.Duration // of a trial
 }
 
-// checkQueue compares how long segments wait in the path's queue, without regard to what is carried. A
-// kernel that carries less than 0.9 of what the stack does keeps the queue empty and is no measure:
-// then segments may wait for a tenth of the round trip on average.
+// checkQueue compares how long segments wait in the path's queue, without regard to what is
+// carried. A kernel that carries less than 0.9 of what the stack does keeps the queue empty and is
+// no measure: then segments may wait for a tenth of the round trip on average.
 func (c *pathCell) checkQueue(t *testing.T, kernels, ours trial) {
 	most := time.Duration(c.queue * float64(max(kernels.wait, time.Millisecond)))
 	if kernels.mbps < 0.9*ours.mbps {
@@ -147,8 +148,10 @@ func (c *pathCell) checkQueue(t *testing.T, kernels, ours trial) {
 	}
 }
 
-// TestABadPathBesideTheKernel measures a stack beside the kernel (CUBIC) in its place, at one end of an emulated path whose other end is the kernel. It takes minutes,
-// and is run by WEIR_BADPATH=ROUNDS; WEIR_BADPATH_CELLS names the cells, all if it is empty. Rounds alternate, and have a seed each.
+// TestABadPathBesideTheKernel measures a stack beside the kernel (CUBIC) in its place, at one end
+// of an emulated path whose other end is the kernel. It takes minutes, and is run by
+// WEIR_BADPATH=ROUNDS; WEIR_BADPATH_CELLS names the cells, all if it is empty. Rounds alternate,
+// and have a seed each.
 func TestABadPathBesideTheKernel(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("WEIR_BADPATH"))
 	if rounds == 0 {
@@ -206,8 +209,9 @@ func medians(all []trial) (m trial) {
 	return m
 }
 
-// TestABottleneckIsShared has two senders fill one path: the kernel beside the kernel, and a stack beside the kernel. Nobody takes much more than its share. It is run by
-// WEIR_BADPATH=ROUNDS, as the test above.
+// TestABottleneckIsShared has two senders fill one path: the kernel beside the kernel, and a stack
+// beside the kernel. Nobody takes much more than its share. It is run by WEIR_BADPATH=ROUNDS, as
+// the test above.
 func TestABottleneckIsShared(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("WEIR_BADPATH"))
 	if rounds == 0 {

@@ -9,8 +9,9 @@ import (
 	"weir/wire"
 )
 
-// bareHost is a host that is made of frames: what it sends and gets is what a test says. It answers questions of ARP. It is 10.0.0.9 to a stack that is 10.0.0.1. It lives in
-// virtual time (testing/synctest).
+// bareHost is a host that is made of frames: what it sends and gets is what a test says. It answers
+// questions of ARP. It is 10.0.0.9 to a stack that is 10.0.0.1. It lives in virtual time
+// (testing/synctest).
 type bareHost struct {
 	t     *testing.T
 	s     *Stack

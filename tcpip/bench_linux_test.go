@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// withKernel runs a benchmark between the kernel and a stack on a TAP device, with each way for the stack's application. Processor time is that of both ends.
+// withKernel runs a benchmark between the kernel and a stack on a TAP device, with each way for the
+// stack's application. Processor time is that of both ends.
 func withKernel(b *testing.B, do func(b *testing.B, dial func() net.Conn)) {
 	for name, start := range applications {
 		b.Run(name, func(b *testing.B) {

@@ -44,7 +44,8 @@ func applied(b *testing.B, do func(b *testing.B, dial func() net.Conn)) {
 	for name, start := range applications {
 		b.Run(name, func(b *testing.B) {
 			la, ls := link.Pair(link.PairConfig{Superframe: 65535, Checksum: true})
-			short := tcp.Config{WaitTime: time.Millisecond} // or a connect benchmark runs out of ports
+			// or a connect benchmark runs out of ports
+			short := tcp.Config{WaitTime: time.Millisecond}
 			a := measured(b, Config{Link: la, TCP: short, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
 			s := measured(b, Config{Link: ls, TCP: short, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
 			start(b, s)
@@ -125,7 +126,8 @@ func streams(b *testing.B, dial func() net.Conn) {
 	}
 }
 
-// A byte there and back between two stacks in memory: what the stack itself costs, at both ends, and goroutines.
+// A byte there and back between two stacks in memory: what the stack itself costs, at both ends,
+// and goroutines.
 func BenchmarkRoundTrip(b *testing.B) { applied(b, roundTrips) }
 
 // A connection's whole life.

@@ -9,7 +9,8 @@ import (
 	"weir/wire"
 )
 
-// Buffers are of powers of two, of 4 KiB to 16 MiB, and kept for the next who needs one of that size.
+// Buffers are of powers of two, of 4 KiB to 16 MiB, and kept for the next who needs one of that
+// size.
 const (
 	leastBits = 12
 	mostBits  = 24
@@ -38,8 +39,8 @@ func putBuffer(b []byte) {
 	}
 }
 
-// outgoing is a frame that is being put together, with room for its headers. A link is an interface, so all that it is given would be allocated anew for
-// each segment.
+// outgoing is a frame that is being put together, with room for its headers. A link is an
+// interface, so all that it is given would be allocated anew for each segment.
 type outgoing struct {
 	link.Parts
 	head    [wire.EthernetHeader + wire.IPv4HeaderLargest + wire.TCPHeaderLargest]byte

@@ -17,7 +17,9 @@ import (
 type Conflict struct {
 	Addr netip.Addr
 	By   wire.MAC
-	Lost bool // the address was given up: its connections are reset, and nothing is sent from it or taken for it any more
+	// the address was given up: its connections are reset, and nothing is sent from it or taken for
+	// it any more
+	Lost bool
 }
 
 // claimed is what became of an address that was probed for.
@@ -137,7 +139,8 @@ func (l *lane) conflicts(now tcp.Time) {
 	}
 }
 
-// lose resets a connection whose address is another's (RFC 5227, section 2.4: that of the host should be reset before it ends), or whose link is gone.
+// lose resets a connection whose address is another's (RFC 5227, section 2.4: that of the host
+// should be reset before it ends), or whose link is gone.
 func (c *Conn) lose(now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

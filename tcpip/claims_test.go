@@ -47,11 +47,13 @@ func TestAnAddressThatIsFreeIsUsed(t *testing.T) {
 	})
 }
 
-// Two hosts with one address: the one that yields loses it, with what runs over it; the other one is told.
+// Two hosts with one address: the one that yields loses it, with what runs over it; the other one
+// is told.
 func TestTwoHostsWithOneAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
-		kept, lost := make(chan Conflict, 100), make(chan Conflict, 100) // what each stack says; more than it can
+		// what each stack says; more than it can
+		kept, lost := make(chan Conflict, 100), make(chan Conflict, 100)
 		b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24"), Conflicts: neigh.Yield, OnConflict: func(c Conflict) { lost <- c }})
 		l := listen(t, b, ":80")
 		c := dial(t, b, "tcp", "10.0.0.1:80") // over the loopback, but from and to the address
@@ -59,7 +61,8 @@ func TestTwoHostsWithOneAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		for frames := make([]link.Frame, 32); ; { // what was said before the other one came is not for it
+		// what was said before the other one came is not for it
+		for frames := make([]link.Frame, 32); ; {
 			if n, _ := la.Queue(0).Read(frames, 0); n == 0 {
 				break
 			}

@@ -49,7 +49,8 @@ func TestCloseEndsADialThatBeginsMeanwhile(t *testing.T) {
 	}
 }
 
-// A connection whose handshake ends while its listener closes is not left behind in the queue, where nobody would take it.
+// A connection whose handshake ends while its listener closes is not left behind in the queue,
+// where nobody would take it.
 func TestNobodyIsLeftInTheQueueOfAListenerThatCloses(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {
@@ -76,7 +77,8 @@ func TestNobodyIsLeftInTheQueueOfAListenerThatCloses(t *testing.T) {
 	}
 }
 
-// What came for connections that nobody has accepted is memory that others can have when the listener closes.
+// What came for connections that nobody has accepted is memory that others can have when the
+// listener closes.
 func TestAListenerThatClosesGivesBackItsMemory(t *testing.T) {
 	for _, reset := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -106,7 +108,8 @@ func TestAListenerThatClosesGivesBackItsMemory(t *testing.T) {
 	}
 }
 
-// A link that is pulled out ends the connections over it: their timers were its reader's. Those of the loopback go on.
+// A link that is pulled out ends the connections over it: their timers were its reader's. Those of
+// the loopback go on.
 func TestALinkThatIsGoneEndsItsConnections(t *testing.T) {
 	la, lb := link.Pair(link.PairConfig{})
 	a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")})

@@ -12,28 +12,50 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// Config says what a stack is. The zero value of a field gives its default. It is not changed after New has it.
+// Config says what a stack is. The zero value of a field gives its default. It is not changed after
+// New has it.
 type Config struct {
-	Link   link.Link      // the way to others; nil: the stack has nobody but itself
-	Addrs  []netip.Prefix // the stack's addresses on it, each with the length of its network: 10.0.0.2/24
-	Routes []ip.Route     // beside those to the networks of Addrs; a default route is one to 0.0.0.0/0
-	TCP    tcp.Config     // MSS and Superframe are the link's. Keep-alive is the net package's: on (15 s, 15 s, 9) unless KeepIdle is below zero
-	Run    Run            // how packets are carried up. Default RunChain
+	Link link.Link // the way to others; nil: the stack has nobody but itself
+	// the stack's addresses on it, each with the length of its network: 10.0.0.2/24
+	Addrs []netip.Prefix
+	// beside those to the networks of Addrs; a default route is one to 0.0.0.0/0
+	Routes []ip.Route
+	// MSS and Superframe are the link's. Keep-alive is the net package's: on (15 s, 15 s, 9) unless
+	// KeepIdle is below zero
+	TCP tcp.Config
+	Run Run // how packets are carried up. Default RunChain
 
-	Reassembly ip.Limits        // of fragments
-	Memory     int              // bytes that the buffers of all connections may hold, with the output of sessions that waits for room in them. Default 256 MiB
-	Probe      bool             // ask, before they are used, whether somebody has the addresses (RFC 5227): New takes 5 to 7 s then, and fails if somebody has
-	Conflicts  neigh.Policy     // what becomes of an address that somebody else uses too. Default: it is kept, and others are told so
-	OnConflict func(Conflict)   // is told; nil: nobody is. It is called by a goroutine that carries packets, and must not wait
-	TTL        uint8            // how many hops packets may go. Default 64
-	Resolver   []netip.AddrPort // servers of the domain name system, in the order in which they are asked; port 0 is 53. None: Dial takes addresses only
-	ErrorRate  int              // ICMP errors a second, ten times as many at once; to one address a tenth of both, or 10 at once. Default 100
-	Backlog    int              // connections of one address that wait to be accepted, for each listener; of all, and being opened, twice as many. Default 1,024
-	Waiting    int              // connections in TIME-WAIT, of some 120 bytes each; of more, the oldest are forgotten. Default 131,072
+	Reassembly ip.Limits // of fragments
+	// bytes that the buffers of all connections may hold, with the output of sessions that waits
+	// for room in them. Default 256 MiB
+	Memory int
+	// ask, before they are used, whether somebody has the addresses (RFC 5227): New takes 5 to 7 s
+	// then, and fails if somebody has
+	Probe bool
+	// what becomes of an address that somebody else uses too. Default: it is kept, and others are
+	// told so
+	Conflicts neigh.Policy
+	// is told; nil: nobody is. It is called by a goroutine that carries packets, and must not wait
+	OnConflict func(Conflict)
+	TTL        uint8 // how many hops packets may go. Default 64
+	// servers of the domain name system, in the order in which they are asked; port 0 is 53. None:
+	// Dial takes addresses only
+	Resolver []netip.AddrPort
+	// ICMP errors a second, ten times as many at once; to one address a tenth of both, or 10 at
+	// once. Default 100
+	ErrorRate int
+	// connections of one address that wait to be accepted, for each listener; of all, and being
+	// opened, twice as many. Default 1,024
+	Backlog int
+	// connections in TIME-WAIT, of some 120 bytes each; of more, the oldest are forgotten. Default
+	// 131,072
+	Waiting int
 
-	// Connections is how many there may be at once, but for those in TIME-WAIT. Each takes some 2 KB beside its buffers, and costs who opens it two segments: without a bound,
-	// who opens ever more of them and says nothing takes all of the machine's memory. SYNs of others are dropped then. Default 262,144.
-	// One address may open at most as many as it leaves free, so that it does not keep others out; this host's own addresses may open all.
+	// Connections is how many there may be at once, but for those in TIME-WAIT. Each takes some 2
+	// KB beside its buffers, and costs who opens it two segments: without a bound, who opens ever
+	// more of them and says nothing takes all of the machine's memory. SYNs of others are dropped
+	// then. Default 262,144. One address may open at most as many as it leaves free, so that it
+	// does not keep others out; this host's own addresses may open all.
 	Connections int
 }
 
@@ -87,7 +109,8 @@ func (c *Config) numbers() error {
 	return nil
 }
 
-// possible says whether a host can have an address: none of a group, of the loopback, of all hosts in its network, or of the network.
+// possible says whether a host can have an address: none of a group, of the loopback, of all hosts
+// in its network, or of the network.
 func possible(p netip.Prefix) bool {
 	if !p.IsValid() || !p.Addr().Is4() {
 		return false

@@ -13,8 +13,9 @@ import (
 	"weir/wire"
 )
 
-// Conn is a TCP connection, a net.Conn. Errors are those of the net package: errors.Is knows ECONNREFUSED, ECONNRESET, ETIMEDOUT,
-// EHOSTUNREACH, ENETUNREACH, EPIPE, os.ErrDeadlineExceeded and net.ErrClosed, as of a connection of the kernel (errors_linux_test.go).
+// Conn is a TCP connection, a net.Conn. Errors are those of the net package: errors.Is knows
+// ECONNREFUSED, ECONNRESET, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, EPIPE, os.ErrDeadlineExceeded and
+// net.ErrClosed, as of a connection of the kernel (errors_linux_test.go).
 type Conn struct {
 	// Immutable.
 	s      *Stack
@@ -69,10 +70,12 @@ func (c *Conn) arrive(seg *tcp.Segment, now tcp.Time) {
 		c.finishing(seg, now)
 		return
 	}
-	c.tcp.ArriveLent(now, seg) // it is settled before the batch is over: whoever a segment has come for answers
+	// it is settled before the batch is over: whoever a segment has come for answers
+	c.tcp.ArriveLent(now, seg)
 }
 
-// astray takes a segment that has come in another lane than the connection's, and answers at once: what a lane does once a batch is through is that lane's alone.
+// astray takes a segment that has come in another lane than the connection's, and answers at once:
+// what a lane does once a batch is through is that lane's alone.
 func (c *Conn) astray(seg *tcp.Segment, now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +91,8 @@ func (c *Conn) astray(seg *tcp.Segment, now tcp.Time) {
 	c.flush(now)
 }
 
-// flush lets the connection send what is due, and tells the application what happened: then it says that it has. The caller holds mu.
+// flush lets the connection send what is due, and tells the application what happened: then it says
+// that it has. The caller holds mu.
 func (c *Conn) flush(now tcp.Time) (told bool) {
 	if c.measureAt != 0 && now >= c.measureAt {
 		c.measure(now)
@@ -103,7 +107,8 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 	c.tcp.Output(now, c.send)
 	if c.tcp.State() == tcp.TimeWait {
 		w, _ := c.tcp.Retire()
-		c.s.waits.add(c.key, c.cfg, w) // before the table loses it: a segment finds the one or the other
+		// before the table loses it: a segment finds the one or the other
+		c.s.waits.add(c.key, c.cfg, w)
 	}
 	told = c.tell(c.tcp.Events())
 	if n := c.tcp.Resent(); n != c.resent {
@@ -116,7 +121,8 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 	return told
 }
 
-// believed is how long a connection knows where its neighbour is; then it asks the table again, which asks the neighbour when it has to.
+// believed is how long a connection knows where its neighbour is; then it asks the table again,
+// which asks the neighbour when it has to.
 const believed = 15 * time.Second
 
 // deadline is when tick is to be called; 0: never. The caller holds mu.
@@ -138,8 +144,9 @@ func (c *Conn) tick(now tcp.Time) (told bool) {
 	return c.settle(now)
 }
 
-// answer has the connection do what is due, once a batch is through or somebody has posted it, and says whether the application was told of something. A
-// session runs in the lane's reader alone: anybody else leaves it there.
+// answer has the connection do what is due, once a batch is through or somebody has posted it, and
+// says whether the application was told of something. A session runs in the lane's reader alone:
+// anybody else leaves it there.
 func (c *Conn) answer(now tcp.Time, reader bool) (told bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,13 +158,15 @@ func (c *Conn) answer(now tcp.Time, reader bool) (told bool) {
 	return c.settle(now)
 }
 
-// session says whether the connection has a session, or may have one once it is open. The caller holds mu.
+// session says whether the connection has a session, or may have one once it is open. The caller
+// holds mu.
 func (c *Conn) session() bool {
 	return c.served != nil || c.listener != nil && c.listener.server != nil
 }
 
-// settle lets the session run, if there is one, and then sends what is due: an acknowledgment goes with the session's answer. The caller is the lane's reader, if there
-// may be a session, and holds mu.
+// settle lets the session run, if there is one, and then sends what is due: an acknowledgment goes
+// with the session's answer. The caller is the lane's reader, if there may be a session, and holds
+// mu.
 func (c *Conn) settle(now tcp.Time) (told bool) {
 	if !c.session() {
 		c.reader.got += c.tcp.Read(now, c.reader.into)
@@ -175,7 +184,8 @@ func (c *Conn) settle(now tcp.Time) (told bool) {
 	return false
 }
 
-// accepted gives a connection that is open to Accept, or to a session, and says whether there is room. The caller holds mu.
+// accepted gives a connection that is open to Accept, or to a session, and says whether there is
+// room. The caller holds mu.
 func (c *Conn) accepted(l *Listener) bool {
 	if l.server == nil {
 		return l.offer(c)
@@ -370,7 +380,8 @@ func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
 	return 0, deadline, nil
 }
 
-// Write implements net.Conn. It returns when all is in the connection's buffer: how much of it the peer has got is not known then.
+// Write implements net.Conn. It returns when all is in the connection's buffer: how much of it the
+// peer has got is not known then.
 func (c *Conn) Write(p []byte) (int, error) {
 	c.writer.busy.Lock()
 	defer c.writer.busy.Unlock()
@@ -392,7 +403,8 @@ func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
 		return 0, deadline, err
 	}
 	if c.tcp.State() == tcp.Closed || c.tcp.Closing() {
-		if err = c.failure(); err == io.EOF || err == syscall.ECONNRESET && c.tcp.PeerFinished() { // as Linux
+		// as Linux
+		if err = c.failure(); err == io.EOF || err == syscall.ECONNRESET && c.tcp.PeerFinished() {
 			err = syscall.EPIPE
 		}
 		return 0, deadline, err
@@ -421,8 +433,8 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// Close implements net.Conn. What was written is still sent; when something was received that nobody has read, the peer is told by a reset
-// (RFC 2525, section 2.17).
+// Close implements net.Conn. What was written is still sent; when something was received that
+// nobody has read, the peer is told by a reset (RFC 2525, section 2.17).
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -437,7 +449,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// leave ends both directions: nobody reads or writes any more. The caller holds mu, and lets the connection send.
+// leave ends both directions: nobody reads or writes any more. The caller holds mu, and lets the
+// connection send.
 func (c *Conn) leave(now tcp.Time) {
 	c.closed = true
 	switch {

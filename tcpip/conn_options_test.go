@@ -154,7 +154,8 @@ func TestUrgent(t *testing.T) {
 	})
 }
 
-// Segments say the kind of service that the application says, the SYN too; congestion notification is not the application's.
+// Segments say the kind of service that the application says, the SYN too; congestion notification
+// is not the application's.
 func TestKindOfService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})

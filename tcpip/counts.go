@@ -31,13 +31,15 @@ func carries(p wire.Protocol) carried {
 	return carriesOther
 }
 
-// laneCounts are a lane's counters. What the reader counts has a line of the cache of its own, so that it is never taken from it but to be looked at. A superframe is
-// one packet: a device cuts it, or has merged it.
+// laneCounts are a lane's counters. What the reader counts has a line of the cache of its own, so
+// that it is never taken from it but to be looked at. A superframe is one packet: a device cuts it,
+// or has merged it.
 type laneCounts struct {
 	_    [64]byte
 	came [carriedKinds]atomic.Uint64 // packets that were whole and for the stack; the reader's
 	_    [64]byte
-	went [carriedKinds]atomic.Uint64 // packets that were given to the link, or to a neighbour's queue; anybody's
+	// packets that were given to the link, or to a neighbour's queue; anybody's
+	went [carriedKinds]atomic.Uint64
 
 	resent atomic.Uint64 // segments that were sent again; anybody's
 	_      [64]byte

@@ -10,12 +10,18 @@ import (
 
 // Dialer says how to connect where Stack.DialContext is not told enough.
 type Dialer struct {
-	Stack     *Stack
-	LocalAddr netip.AddrPort // where connections come from; the stack chooses the address where that is invalid or unspecified, and the port where it is 0
-	TOS       uint8          // the octet of differentiated services of all that is sent, the SYN too: see Conn.SetTOS, UDPConn.SetTOS. Default 0
+	Stack *Stack
+	// where connections come from; the stack chooses the address where that is invalid or
+	// unspecified, and the port where it is 0
+	LocalAddr netip.AddrPort
+	// the octet of differentiated services of all that is sent, the SYN too: see Conn.SetTOS,
+	// UDPConn.SetTOS. Default 0
+	TOS uint8
 
-	// KeepAlive and KeepAliveConfig say how a silent peer is probed, with the meanings of net.Dialer: KeepAlive is how long the peer may be silent until the first probe, and
-	// below zero turns probes off; it does not count where KeepAliveConfig.Enable is set. Default: as Config.TCP says.
+	// KeepAlive and KeepAliveConfig say how a silent peer is probed, with the meanings of
+	// net.Dialer: KeepAlive is how long the peer may be silent until the first probe, and below
+	// zero turns probes off; it does not count where KeepAliveConfig.Enable is set. Default: as
+	// Config.TCP says.
 	KeepAlive       time.Duration
 	KeepAliveConfig net.KeepAliveConfig
 }
@@ -30,14 +36,17 @@ func (s *Stack) Dial(network, address string) (net.Conn, error) {
 	return s.DialContext(context.Background(), network, address)
 }
 
-// DialContext connects to a TCP or UDP address: "10.0.0.2:80", or "host.example:http" if the stack has a resolver. Of a name with several addresses each is
-// tried in turn, with its share of the time that the context leaves. A name stands for itself: the machine's list of domains to search in is not used.
+// DialContext connects to a TCP or UDP address: "10.0.0.2:80", or "host.example:http" if the stack
+// has a resolver. Of a name with several addresses each is tried in turn, with its share of the
+// time that the context leaves. A name stands for itself: the machine's list of domains to search
+// in is not used.
 func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&Dialer{Stack: s}).DialContext(ctx, network, address)
 }
 
-// DialContext connects as Stack.DialContext does. Besides, its errors are EADDRNOTAVAIL where LocalAddr is not the stack's on the way there, and EADDRINUSE where that
-// port has a connection to the same place already, or had one a moment ago.
+// DialContext connects as Stack.DialContext does. Besides, its errors are EADDRNOTAVAIL where
+// LocalAddr is not the stack's on the way there, and EADDRINUSE where that port has a connection to
+// the same place already, or had one a moment ago.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	dial := d.dialUDP
 	switch network {

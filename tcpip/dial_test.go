@@ -14,7 +14,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// Of several addresses one that is silent has its share of the time, and one that nobody has is given up by the network; the error of the first says what was wrong.
+// Of several addresses one that is silent has its share of the time, and one that nobody has is
+// given up by the network; the error of the first says what was wrong.
 func TestAddressesAreTriedInTurn(t *testing.T) {
 	silent, absent, here := netip.MustParseAddrPort("10.0.0.9:80"), netip.MustParseAddrPort("10.0.0.77:80"), netip.MustParseAddrPort("127.0.0.1:80")
 	for _, c := range []struct {

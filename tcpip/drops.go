@@ -21,11 +21,12 @@ const (
 	DropSocketFull             // a datagram, packet or frame for a socket whose queue is full
 	DropTCPHeader              // a broken segment
 	DropTCPPort                // a segment of no connection
-	DropBacklog                // a SYN for a listener that has enough of them, or for a stack that has enough connections
-	DropMemory                 // there was no buffer
-	DropNeighbour              // the neighbour did not answer
-	DropRoute                  // nobody passes it on
-	DropDevice                 // the device did not take it
+	// a SYN for a listener that has enough of them, or for a stack that has enough connections
+	DropBacklog
+	DropMemory    // there was no buffer
+	DropNeighbour // the neighbour did not answer
+	DropRoute     // nobody passes it on
+	DropDevice    // the device did not take it
 
 	// Run as a network, the queue before a layer was full.
 	DropEthernetQueue

@@ -99,7 +99,8 @@ func kind(err error) string {
 	var is []string
 	var of *net.OpError
 	errors.As(err, &of)
-	dial := of != nil && of.Op == "dial" // of one that is late package net says sometimes the one, and sometimes the other
+	// of one that is late package net says sometimes the one, and sometimes the other
+	dial := of != nil && of.Op == "dial"
 	for _, k := range askedFor {
 		switch {
 		case !errors.Is(err, k):
@@ -374,7 +375,8 @@ func TestADialThatIsLate(t *testing.T) {
 	}
 }
 
-// What an application can find out about an error is the same with the stack as with the kernel and package net.
+// What an application can find out about an error is the same with the stack as with the kernel and
+// package net.
 func TestErrorsAreTheKernels(t *testing.T) {
 	kernel, own := kernelOf(t), stackOf(t)
 	var names []string

@@ -21,9 +21,11 @@ import (
 	"weir/wire"
 )
 
-// What is fuzzed is a whole stack in virtual time, with a listener, a connection that it dials, a datagram socket, and sockets bound to a protocol and to
-// a type of frames. The input is a list of frames for it. Whatever they are, no more may come of it than that they are dropped and counted: the stack does
-// not panic, sends nothing that is broken, and not much, and when all is over nothing is left, no goroutine, connection, or byte.
+// What is fuzzed is a whole stack in virtual time, with a listener, a connection that it dials, a
+// datagram socket, and sockets bound to a protocol and to a type of frames. The input is a list of
+// frames for it. Whatever they are, no more may come of it than that they are dropped and counted:
+// the stack does not panic, sends nothing that is broken, and not much, and when all is over
+// nothing is left, no goroutine, connection, or byte.
 func FuzzFrames(f *testing.F) {
 	var whole []byte
 	for _, r := range conversation(f) { // the whole, and each begin of it
@@ -53,7 +55,8 @@ func playOn(t *testing.T, on link.PairConfig, all []record, change ...func(*Conf
 	return said
 }
 
-// record is a frame with what is to be mended in it, so that a change somewhere gets further than the first checksum.
+// record is a frame with what is to be mended in it, so that a change somewhere gets further than
+// the first checksum.
 type record struct {
 	op    op
 	frame []byte
@@ -63,17 +66,22 @@ type record struct {
 type op byte
 
 const (
-	mendEther     op = 1 << iota // it is for the stack
-	mendIP                       // its IPv4 header has the stack's address, a length and a checksum that are right
-	mendTransport                // what it carries has ports that are used, and a checksum that is right
-	ofDialed                     // the ports are those of the connection that the stack dials; otherwise of one that it accepts
-	relative                     // numbers of TCP, timestamps too, count from those that would be right
-	together                     // the next frame comes in the same batch
-	soon                         // time goes by behind it: 40 ms
-	late                         // likewise 1 s; with soon 10 s
+	mendEther op = 1 << iota // it is for the stack
+	// its IPv4 header has the stack's address, a length and a checksum that are right
+	mendIP
+	// what it carries has ports that are used, and a checksum that is right
+	mendTransport
+	// the ports are those of the connection that the stack dials; otherwise of one that it accepts
+	ofDialed
+	// numbers of TCP, timestamps too, count from those that would be right
+	relative
+	together // the next frame comes in the same batch
+	soon     // time goes by behind it: 40 ms
+	late     // likewise 1 s; with soon 10 s
 )
 
-// answersMost is how many frames may answer one: all that the application has to send, in the smallest segments that a peer may ask for.
+// answersMost is how many frames may answer one: all that the application has to send, in the
+// smallest segments that a peer may ask for.
 const answersMost = 1000
 
 // recordsMost is how many records of an input are played.
@@ -179,7 +187,8 @@ func (b *bench) accepts(l net.Listener) {
 // dials connects, sends more than a few segments, and reads.
 func (b *bench) dials() {
 	dialed := &b.flows[1]
-	c := b.s.openFrom(b.s.ifaces[0], tuple{netip.AddrPortFrom(benchHost, dialed.ours), netip.AddrPortFrom(benchPeer, dialed.peers)}, false) // from a port that is no chance's
+	// from a port that is no chance's
+	c := b.s.openFrom(b.s.ifaces[0], tuple{netip.AddrPortFrom(benchHost, dialed.ours), netip.AddrPortFrom(benchPeer, dialed.peers)}, false)
 	if err := c.connect(b.t.Context(), 0); err != nil {
 		return
 	}
@@ -226,7 +235,8 @@ func (b *bench) step(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 	before := len(b.said)
-	defer func() { slices.SortStableFunc(b.said[before:], byKind) }() // who is first of two kinds is nobody's promise
+	// who is first of two kinds is nobody's promise
+	defer func() { slices.SortStableFunc(b.said[before:], byKind) }()
 	var batch [32]link.Frame
 	for {
 		n, err := b.link.Queue(0).Read(batch[:], 0)
@@ -240,7 +250,8 @@ func (b *bench) step(d time.Duration) {
 	}
 }
 
-// byKind puts what was said in order by its first word: whom it is for, and of which protocol or connection.
+// byKind puts what was said in order by its first word: whom it is for, and of which protocol or
+// connection.
 func byKind(a, b string) int {
 	x, _, _ := strings.Cut(a, " ")
 	y, _, _ := strings.Cut(b, " ")
@@ -250,7 +261,8 @@ func byKind(a, b string) int {
 // end ends the applications, and looks for what is left.
 func (b *bench) end() {
 	close(b.stop)
-	for range 1200 { // a peer that is silent is given up, if late: a closed window has to be probed some times
+	// a peer that is silent is given up, if late: a closed window has to be probed some times
+	for range 1200 {
 		b.step(time.Second)
 		if len(b.s.Connections()) == 0 && b.s.unfinished() == 0 {
 			break
@@ -346,7 +358,8 @@ func (b *bench) mendQuote(fl *told, p []byte) {
 	}
 }
 
-// mendStamps has a segment's timestamps count from the peer's clock and from what the stack sent last.
+// mendStamps has a segment's timestamps count from the peer's clock and from what the stack sent
+// last.
 func (b *bench) mendStamps(fl *told, p []byte) {
 	header := min(int(p[12]>>4)*4, len(p))
 	for o := p[min(wire.TCPHeader, header):header]; len(o) > 1 && o[0] != 0; {

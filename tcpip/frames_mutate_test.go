@@ -11,8 +11,9 @@ import (
 	"weir/wire"
 )
 
-// FuzzConversations plays conversations that were changed where headers have their fields: what a number says is not looked at, it is what all changes are
-// drawn from. So changes reach deeper than those that know nothing of packets (FuzzFrames).
+// FuzzConversations plays conversations that were changed where headers have their fields: what a
+// number says is not looked at, it is what all changes are drawn from. So changes reach deeper than
+// those that know nothing of packets (FuzzFrames).
 func FuzzConversations(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(seed)
@@ -36,8 +37,9 @@ func FuzzConversations(f *testing.F) {
 	})
 }
 
-// both plays to a stack that runs as a chain and to one that runs as a network: they say the same, when frames come one by one. How many of those that come
-// together are a batch, which is acknowledged once, is chance.
+// both plays to a stack that runs as a chain and to one that runs as a network: they say the same,
+// when frames come one by one. How many of those that come together are a batch, which is
+// acknowledged once, is chance.
 func both(t *testing.T, all []record) {
 	t.Helper()
 	for i := range all {

@@ -18,8 +18,10 @@ import (
 	"weir/wire"
 )
 
-// A conversation of two stacks, of which the one is the bench's, in files: testdata/conversation.txt has the frames that it got, in hex, a line each: handshakes either way, data, the end,
-// datagrams, fragments, errors about its own packets, ARP. WEIR_GOLDEN=write makes the file anew.
+// A conversation of two stacks, of which the one is the bench's, in files:
+// testdata/conversation.txt has the frames that it got, in hex, a line each: handshakes either way,
+// data, the end, datagrams, fragments, errors about its own packets, ARP. WEIR_GOLDEN=write makes
+// the file anew.
 const conversationFile = "testdata/conversation.txt"
 
 // conversation is that, as records.
@@ -39,7 +41,8 @@ func conversation(t testing.TB) (all []record) {
 	return all
 }
 
-// The records of a conversation, played, are one: data goes both ways on both connections, and whatever asks is answered.
+// The records of a conversation, played, are one: data goes both ways on both connections, and
+// whatever asks is answered.
 func TestAConversationPlayedIsOne(t *testing.T) {
 	if os.Getenv("WEIR_GOLDEN") == "write" {
 		synctest.Test(t, func(t *testing.T) {
@@ -62,7 +65,8 @@ func TestAConversationPlayedIsOne(t *testing.T) {
 	}
 }
 
-// asRecord has a frame be taken wherever it is played: numbers of TCP count from what is right there.
+// asRecord has a frame be taken wherever it is played: numbers of TCP count from what is right
+// there.
 func asRecord(f []byte) record {
 	f = bytes.Clone(f)
 	r := record{op: mendEther | soon, frame: f}

@@ -18,7 +18,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// ftpServer is as much of a server (RFC 959, RFC 2428) as a client needs that sends and fetches files. It has a session at a time.
+// ftpServer is as much of a server (RFC 959, RFC 2428) as a client needs that sends and fetches
+// files. It has a session at a time.
 type ftpServer struct {
 	s     *Stack
 	files map[string][]byte

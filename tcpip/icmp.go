@@ -21,7 +21,8 @@ func (p *packet) icmp() layer {
 	switch m.Type() {
 	case wire.EchoRequest:
 		if p.everybody {
-			return p.drop(DropICMP) // nobody is to be flooded by everybody (RFC 1122, section 3.2.2.6, lets it be)
+			// nobody is to be flooded by everybody (RFC 1122, section 3.2.2.6, lets it be)
+			return p.drop(DropICMP)
 		}
 		p.echo(m)
 		return done
@@ -36,10 +37,12 @@ func (p *packet) icmp() layer {
 	return p.reported(r)
 }
 
-// messages are kept for the next echo. An echo's data is as long as its sender likes, so what is large is not.
+// messages are kept for the next echo. An echo's data is as long as its sender likes, so what is
+// large is not.
 var messages = sync.Pool{New: func() any { return new([]byte) }}
 
-// echo answers an echo: the same data, by the same kind of service, and with what its options wanted to be told (RFC 1122, section 3.2.2.6).
+// echo answers an echo: the same data, by the same kind of service, and with what its options
+// wanted to be told (RFC 1122, section 3.2.2.6).
 func (p *packet) echo(m wire.ICMP) {
 	f := wire.IPv4Fields{TOS: p.ip.TOS(), Protocol: wire.ICMPv4Protocol, Src: p.ip.Dst(), Dst: p.ip.Src()}
 	if o := p.ip.Options(); len(o) > 0 {
@@ -53,7 +56,8 @@ func (p *packet) echo(m wire.ICMP) {
 	}
 }
 
-// reported takes an error about a packet of ours. One that was never sent is somebody's invention (RFC 5927, section 4).
+// reported takes an error about a packet of ours. One that was never sent is somebody's invention
+// (RFC 5927, section 4).
 func (p *packet) reported(r icmp.Report) layer {
 	s := p.lane.s
 	if !s.owns(r.About.Src()) || r.Problem == icmp.TooBig && !r.Possible(p.lane.iface.caps.MTU) {

@@ -23,9 +23,11 @@ type iface struct {
 	local bool // the loopback: everybody on it is the stack
 	tcp   tcp.Config
 
-	own     atomic.Pointer[addresses] // those of addrs that are the stack's now (claims.go)
-	changes atomic.Uint32             // neigh.Changes: what connections know of neighbours may be wrong when it rises
-	outcome chan claimed              // claims -> New: of each address once; its capacity is their number; never closed
+	own atomic.Pointer[addresses] // those of addrs that are the stack's now (claims.go)
+	// neigh.Changes: what connections know of neighbours may be wrong when it rises
+	changes atomic.Uint32
+	// claims -> New: of each address once; its capacity is their number; never closed
+	outcome chan claimed
 
 	mu        sync.Mutex
 	neigh     neigh.Table
@@ -49,14 +51,16 @@ func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
 	return i
 }
 
-// lane is the one for what goes to a place, a port or an address. What comes from there then comes to the same: a device of several queues gives a flow's frames to the
-// queue that a frame of the flow was last written to. Connections that others open stay where their first frame has come.
+// lane is the one for what goes to a place, a port or an address. What comes from there then comes
+// to the same: a device of several queues gives a flow's frames to the queue that a frame of the
+// flow was last written to. Connections that others open stay where their first frame has come.
 func (i *iface) lane(place uint32) *lane {
-	return i.lanes[(place*2654435761>>16)%uint32(len(i.lanes))] // Fibonacci's hash: places side by side are spread
+	// Fibonacci's hash: places side by side are spread
+	return i.lanes[(place*2654435761>>16)%uint32(len(i.lanes))]
 }
 
-// resolve finds a neighbour's hardware address. When it is not known yet, a copy of the frame waits for
-// it, and ok is false. With own, the neighbour is a gateway or one that this host dials.
+// resolve finds a neighbour's hardware address. When it is not known yet, a copy of the frame waits
+// for it, and ok is false. With own, the neighbour is a gateway or one that this host dials.
 func (i *iface) resolve(l *lane, hop netip.Addr, own bool, p *link.Parts) (mac wire.MAC, ok bool) {
 	if i.local {
 		return i.caps.MAC, true
@@ -66,7 +70,9 @@ func (i *iface) resolve(l *lane, hop netip.Addr, own bool, p *link.Parts) (mac w
 	defer i.mu.Unlock()
 	if n, ok := i.neigh.Lookup(hop, now); ok {
 		if i.neigh.Used(n, now) {
-			l.look() // who sends datagrams and hears nothing would not find out that nobody is there any more
+			// who sends datagrams and hears nothing would not find out that nobody is there any
+			// more
+			l.look()
 		}
 		return n.MAC, true
 	}
@@ -83,7 +89,8 @@ func (i *iface) resolve(l *lane, hop netip.Addr, own bool, p *link.Parts) (mac w
 	return wire.MAC{}, false
 }
 
-// completed is a frame as it is on a wire, without what a device would do: who waits for a neighbour is small.
+// completed is a frame as it is on a wire, without what a device would do: who waits for a
+// neighbour is small.
 func completed(p *link.Parts) []byte {
 	b := p.AppendTo(nil)
 	if p.Partial {

@@ -88,7 +88,8 @@ func (b *inbox) fail(err error) {
 	b.reader.wake()
 }
 
-// failure is what a call that sends is told: that the socket is closed, or, once, what the network said of what was sent before.
+// failure is what a call that sends is told: that the socket is closed, or, once, what the network
+// said of what was sent before.
 func (b *inbox) failure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

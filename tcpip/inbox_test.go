@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An inbox is a queue: what comes out is what went in, in its order, and what it counts for is what is in it.
+// An inbox is a queue: what comes out is what went in, in its order, and what it counts for is what
+// is in it.
 func TestAnInboxIsAQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := inbox{reader: newWaiter()}

@@ -12,7 +12,8 @@ import (
 	"weir/wire"
 )
 
-// What follows is for people and programs that look at a running stack: each call takes the locks for a moment and gives what was there then.
+// What follows is for people and programs that look at a running stack: each call takes the locks
+// for a moment and gives what was there then.
 
 // ConnInfo is a TCP connection.
 type ConnInfo struct {
@@ -20,7 +21,8 @@ type ConnInfo struct {
 	tcp.Info
 }
 
-// Connections are the TCP connections, those being opened and those in TIME-WAIT included, in the order of their addresses.
+// Connections are the TCP connections, those being opened and those in TIME-WAIT included, in the
+// order of their addresses.
 func (s *Stack) Connections() []ConnInfo {
 	var all []ConnInfo
 	for _, c := range s.conns.all() {
@@ -149,7 +151,8 @@ func (s *Stack) Interfaces() []InterfaceInfo {
 	return all
 }
 
-// Drops are how many packets were dropped since the stack began, for each reason, in the order of the reasons.
+// Drops are how many packets were dropped since the stack began, for each reason, in the order of
+// the reasons.
 func (s *Stack) Drops() iter.Seq2[Drop, uint64] {
 	return func(yield func(Drop, uint64) bool) {
 		for d := range drops {

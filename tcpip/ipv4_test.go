@@ -74,7 +74,8 @@ func TestWhatIsAnsweredByAnError(t *testing.T) {
 	}
 }
 
-// A packet whose fragments do not all come is told of after 30 s, if the first of them has come (RFC 792).
+// A packet whose fragments do not all come is told of after 30 s, if the first of them has come
+// (RFC 792).
 func TestFragmentsThatDoNotCome(t *testing.T) {
 	for offset, told := range map[int]bool{0: true, 8: false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -114,7 +115,8 @@ func TestErrorsAreLimited(t *testing.T) {
 	})
 }
 
-// An echo is answered with its data, its kind of service, and the way that it took (RFC 1122, section 3.2.2.6), by as many hops as the stack is told.
+// An echo is answered with its data, its kind of service, and the way that it took (RFC 1122,
+// section 3.2.2.6), by as many hops as the stack is told.
 func TestEcho(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, h := bare(t, Config{TTL: 17})

@@ -19,7 +19,8 @@ func (c *Conn) keptAlive() tcp.KeepAlive {
 	return c.tcp.KeepAlive()
 }
 
-// Connections are probed as those of the net package are: after 15 s, every 15 s, 9 times (net.KeepAliveConfig), unless somebody has said otherwise.
+// Connections are probed as those of the net package are: after 15 s, every 15 s, 9 times
+// (net.KeepAliveConfig), unless somebody has said otherwise.
 func TestKeepAliveIsTheNetPackages(t *testing.T) {
 	standard := tcp.KeepAlive{Idle: 15 * time.Second, Every: 15 * time.Second, Tries: 9}
 	off := tcp.KeepAlive{Every: 15 * time.Second, Tries: 9}
@@ -55,7 +56,8 @@ func TestKeepAliveIsTheNetPackages(t *testing.T) {
 	}
 }
 
-// A peer that is gone without a word is found out, whoever the connection is for, 150 s after it was last heard of.
+// A peer that is gone without a word is found out, whoever the connection is for, 150 s after it
+// was last heard of.
 func TestAPeerThatIsGoneIsFoundOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})

@@ -57,7 +57,8 @@ func exchange(t *testing.T, a, b halfCloser, n int) {
 		err error
 	}
 	ends := []halfCloser{a, b}
-	var sums [2][2]chan result // each of the four goroutines -> the test: one result; what was sent, and what has come
+	// each of the four goroutines -> the test: one result; what was sent, and what has come
+	var sums [2][2]chan result
 	for i, from := range ends {
 		to, sent, got := ends[1-i], make(chan result, 1), make(chan result, 1)
 		sums[i] = [2]chan result{sent, got}
@@ -77,9 +78,9 @@ func exchange(t *testing.T, a, b halfCloser, n int) {
 	}
 }
 
-// TestKernelBulkBothWays sends WEIR_BULK_MIB MiB (256 without it) each way at once on one connection
-// and compares the checksums of what was sent and what arrived. Without offloads, and as a network,
-// it sends less.
+// TestKernelBulkBothWays sends WEIR_BULK_MIB MiB (256 without it) each way at once on one
+// connection and compares the checksums of what was sent and what arrived. Without offloads, and as
+// a network, it sends less.
 func TestKernelBulkBothWays(t *testing.T) {
 	whole := testsize.Of(t, "WEIR_BULK_MIB", 256) << 20
 	for _, c := range []struct {
@@ -123,7 +124,8 @@ func alive(t *testing.T, p *peer) {
 	exchange(t, a, b, 100_000)
 }
 
-// An application of the stack's that stops reading closes the window, and bounds what the stack holds: the peer waits, probes, and goes on when it reads.
+// An application of the stack's that stops reading closes the window, and bounds what the stack
+// holds: the peer waits, probes, and goes on when it reads.
 func TestKernelAReaderThatStops(t *testing.T) {
 	const size = 64 << 20
 	p := kernel(t, false)

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/net/nettest"
 )
 
-// A connection between the stack and the kernel is the net package's at both ends, whoever dials, with offloads and without, as a chain and as a network.
+// A connection between the stack and the kernel is the net package's at both ends, whoever dials,
+// with offloads and without, as a chain and as a network.
 func TestKernelConnsAreThoseOfNet(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -33,8 +34,8 @@ func TestKernelConnsAreThoseOfNet(t *testing.T) {
 	}
 }
 
-// Short connections, several at a time, half of them dialed by the kernel, half by the stack. Whoever dialed asks, the other answers; now the one
-// closes first, now the other.
+// Short connections, several at a time, half of them dialed by the kernel, half by the stack.
+// Whoever dialed asks, the other answers; now the one closes first, now the other.
 func TestKernelShortConnections(t *testing.T) {
 	const each, clients = 5000, 8
 	p := kernel(t, false)
@@ -71,7 +72,8 @@ func TestKernelShortConnections(t *testing.T) {
 	}
 }
 
-// servePairs answers each connection's question: its bytes, turned round. Every second one is closed by the server first.
+// servePairs answers each connection's question: its bytes, turned round. Every second one is
+// closed by the server first.
 func servePairs(l net.Listener, served *atomic.Int64) {
 	var wg sync.WaitGroup
 	defer wg.Wait()

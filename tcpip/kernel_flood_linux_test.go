@@ -12,7 +12,8 @@ import (
 	"weir/wire"
 )
 
-// More SYNs than a listener has room for, from everywhere, do not keep others out, and what they take is bounded.
+// More SYNs than a listener has room for, from everywhere, do not keep others out, and what they
+// take is bounded.
 func TestKernelSYNFlood(t *testing.T) {
 	p := kernel(t, false, func(c *Config) {
 		c.Backlog = 64
@@ -21,7 +22,8 @@ func TestKernelSYNFlood(t *testing.T) {
 	l := listen(t, p.stack, ":80")
 	alive(t, p) // and the neighbour is known
 	flood := p.flooder(t)
-	stop, flooded := make(chan bool), make(chan int, 1) // the test -> the flood: closed to end it; the flood -> the test: how many SYNs
+	// the test -> the flood: closed to end it; the flood -> the test: how many SYNs
+	stop, flooded := make(chan bool), make(chan int, 1)
 	go func() {
 		n := 0
 		for ; n < 20_000; n++ {
@@ -37,8 +39,9 @@ func TestKernelSYNFlood(t *testing.T) {
 	}()
 	for range 50 {
 		c := p.dial(t, stackHost+":80").(*net.TCPConn)
-		first := make(chan error, 1)                                 // the goroutine below -> here
-		go func() { _, err := c.Write([]byte("x")); first <- err }() // who speaks first is heard even if the end of the handshake is lost in the flood
+		first := make(chan error, 1) // the goroutine below -> here
+		// who speaks first is heard even if the end of the handshake is lost in the flood
+		go func() { _, err := c.Write([]byte("x")); first <- err }()
 		d, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)

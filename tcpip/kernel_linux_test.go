@@ -22,7 +22,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// peer is the kernel as the other host: at one end of a TAP device, in a network namespace of its own. The stack is at the other end.
+// peer is the kernel as the other host: at one end of a TAP device, in a network namespace of its
+// own. The stack is at the other end.
 type peer struct {
 	space  string
 	device string // the kernel's side of the link
@@ -42,8 +43,8 @@ const patience = 60 * time.Second
 // peers numbers the namespaces of a run.
 var peers atomic.Int32
 
-// kernel makes a stack whose neighbour is the kernel. Plain is a device without offloads. Without the right to a namespace and a device, the test
-// is skipped.
+// kernel makes a stack whose neighbour is the kernel. Plain is a device without offloads. Without
+// the right to a namespace and a device, the test is skipped.
 func kernel(t testing.TB, plain bool, change ...func(*Config)) *peer {
 	t.Helper()
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
@@ -78,7 +79,8 @@ func device(t testing.TB, c link.SetupConfig, plain bool) *link.Tap {
 	return tap
 }
 
-// inside calls do on a thread in the kernel's namespace, and returns its error. Sockets that it makes are the kernel's there, for ever.
+// inside calls do on a thread in the kernel's namespace, and returns its error. Sockets that it
+// makes are the kernel's there, for ever.
 func (p *peer) inside(do func() error) error {
 	done := make(chan error, 1) // the goroutine below -> here: one answer
 	go func() {
@@ -110,7 +112,8 @@ func (p *peer) onDevice(t testing.TB, do func(netlink.Link) error) {
 	}
 }
 
-// cubic has a socket of the kernel's use CUBIC: where the system has another one, what is seen here is to be the same.
+// cubic has a socket of the kernel's use CUBIC: where the system has another one, what is seen here
+// is to be the same.
 func cubic(_, _ string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) {
 		unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic") //nolint:errcheck // a datagram's socket has none
@@ -153,7 +156,8 @@ func (p *peer) listen(t testing.TB, address string) net.Listener {
 	return l
 }
 
-// pair is a connection between the stack and the kernel: the one that the stack dials, or the one that it accepts.
+// pair is a connection between the stack and the kernel: the one that the stack dials, or the one
+// that it accepts.
 func (p *peer) pair(t *testing.T, stackDials bool) (ours *Conn, kernels *net.TCPConn) {
 	t.Helper()
 	var a, b net.Conn
@@ -184,7 +188,8 @@ func until(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// counted is what the kernel has counted of something in its namespace (Linux, TcpExt of /proc/net/netstat).
+// counted is what the kernel has counted of something in its namespace (Linux, TcpExt of
+// /proc/net/netstat).
 func (p *peer) counted(t *testing.T, what string) string {
 	t.Helper()
 	var text []byte

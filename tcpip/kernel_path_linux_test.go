@@ -18,10 +18,12 @@ import (
 	"weir/wire"
 )
 
-// pingSizes are of echoes' data: nothing, what ping has, what just fits into a packet, what just does not, and the most.
+// pingSizes are of echoes' data: nothing, what ping has, what just fits into a packet, what just
+// does not, and the most.
 var pingSizes = []int{0, 56, 1472, 1473, 65507}
 
-// The kernel asks, and the stack answers; what does not fit into a packet goes in fragments both ways.
+// The kernel asks, and the stack answers; what does not fit into a packet goes in fragments both
+// ways.
 func TestKernelPings(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		p := kernel(t, plain)
@@ -60,7 +62,8 @@ func TestKernelIsPinged(t *testing.T) {
 	}
 }
 
-// Packets to a neighbour that is not there: few wait, the application is told, and everybody else goes on.
+// Packets to a neighbour that is not there: few wait, the application is told, and everybody else
+// goes on.
 func TestKernelASilentNeighbour(t *testing.T) {
 	p := kernel(t, false)
 	a, b := p.pair(t, true)
@@ -86,7 +89,8 @@ func TestKernelASilentNeighbour(t *testing.T) {
 	alive(t, p)
 }
 
-// The kernel's side of the link goes down while data is on its way, and comes up again: it goes on where it was.
+// The kernel's side of the link goes down while data is on its way, and comes up again: it goes on
+// where it was.
 func TestKernelGoesDownAndUp(t *testing.T) {
 	p := kernel(t, false)
 	a, b := p.pair(t, true)
@@ -112,8 +116,9 @@ func TestKernelGoesDownAndUp(t *testing.T) {
 	}
 }
 
-// Between two stacks the kernel passes packets on. When the second link takes smaller ones than before, it says so (RFC 1191), and the connection
-// goes on with smaller ones; datagrams, which may be cut, still come.
+// Between two stacks the kernel passes packets on. When the second link takes smaller ones than
+// before, it says so (RFC 1191), and the connection goes on with smaller ones; datagrams, which may
+// be cut, still come.
 func TestKernelLowersThePathsMTU(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		p := kernel(t, plain, func(c *Config) {

@@ -13,7 +13,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// On a device of two queues connections are spread over both, whoever opened them, and all that they carry arrives.
+// On a device of two queues connections are spread over both, whoever opened them, and all that
+// they carry arrives.
 func TestQueuesShareConnections(t *testing.T) {
 	const conns, bytesEach = 16, 200_000
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}

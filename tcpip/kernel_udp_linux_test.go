@@ -15,7 +15,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// The kernel's sockets get the stack's datagrams, of every size, and the stack's get the kernel's; a port that nobody has is told of.
+// The kernel's sockets get the stack's datagrams, of every size, and the stack's get the kernel's;
+// a port that nobody has is told of.
 func TestKernelDatagrams(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		p := kernel(t, plain)

@@ -13,9 +13,10 @@ import (
 	"weir/wire"
 )
 
-// lane is a queue of a link with the goroutine that reads it. Frames are carried to their connections a batch at a time (network.go), and when a batch is
-// through, the connections that it touched answer: one acknowledgment stands for all that came. The same goroutine runs the timers of
-// the connections that the lane owns, when it would otherwise sleep.
+// lane is a queue of a link with the goroutine that reads it. Frames are carried to their
+// connections a batch at a time (network.go), and when a batch is through, the connections that it
+// touched answer: one acknowledgment stands for all that came. The same goroutine runs the timers
+// of the connections that the lane owns, when it would otherwise sleep.
 type lane struct {
 	s      *Stack
 	iface  *iface
@@ -44,8 +45,9 @@ type lane struct {
 }
 
 const (
-	batch    = 32                     // frames that are read at once
-	lookEach = 100 * time.Millisecond // at most between two looks at neighbours and fragments while there are any
+	batch = 32 // frames that are read at once
+	// at most between two looks at neighbours and fragments while there are any
+	lookEach = 100 * time.Millisecond
 )
 
 // run reads until the link is closed.
@@ -78,14 +80,16 @@ func (l *lane) settle(now tcp.Time) {
 	l.yield()
 }
 
-// revive has another goroutine read when a session has ended this one by runtime.Goexit: the other connections of the lane go on.
+// revive has another goroutine read when a session has ended this one by runtime.Goexit: the other
+// connections of the lane go on.
 func (l *lane) revive() {
 	if !l.ended {
 		l.s.done.Go(l.run) // until Close closes its link
 	}
 }
 
-// end ends what runs over the lane when its link is gone: nobody runs the timers of its connections any more, so they are reset, and their sessions are told.
+// end ends what runs over the lane when its link is gone: nobody runs the timers of its connections
+// any more, so they are reset, and their sessions are told.
 func (l *lane) end() {
 	l.gone.Store(true)
 	if !l.s.closed.Load() { // otherwise Close resets them
@@ -100,8 +104,9 @@ func (l *lane) end() {
 	}
 }
 
-// yield lets an application that was woken run on this very thread, at once: while the reader goes on to wait in a system call, another thread would have to be woken
-// to find it, which takes several times as long as all that the stack does.
+// yield lets an application that was woken run on this very thread, at once: while the reader goes
+// on to wait in a system call, another thread would have to be woken to find it, which takes
+// several times as long as all that the stack does.
 func (l *lane) yield() {
 	if l.woke {
 		l.woke = false
@@ -124,7 +129,8 @@ func (l *lane) patience() time.Duration {
 	return wait
 }
 
-// answer lets the connections that the batch touched send, and says whether somebody was woken. A session that ends the goroutine leaves the others of them to the next.
+// answer lets the connections that the batch touched send, and says whether somebody was woken. A
+// session that ends the goroutine leaves the others of them to the next.
 func (l *lane) answer(now tcp.Time, reader bool) (woke bool) {
 	for l.answered < len(l.touched) {
 		c := l.touched[l.answered]
@@ -162,7 +168,8 @@ func (l *lane) tick(now tcp.Time) {
 	}
 }
 
-// neighbours asks again for those that have not answered, gives up those that will not, and claims the stack's own addresses.
+// neighbours asks again for those that have not answered, gives up those that will not, and claims
+// the stack's own addresses.
 func (l *lane) neighbours(now tcp.Time) tcp.Time {
 	l.iface.mu.Lock()
 	defer l.iface.mu.Unlock()

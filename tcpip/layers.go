@@ -56,7 +56,9 @@ func (p *packet) ethernet() layer {
 	}
 	p.lane.s.sockets.ether(p)
 	switch {
-	case e.Tag().Network() != 0: // network 0 is the link's own: the tag says a priority only (802.1Q), which is taken as Linux does
+	case e.Tag().Network() != 0:
+		// network 0 is the link's own: the tag says a priority only (802.1Q), which is taken as
+		// Linux does
 		return p.drop(DropFrame)
 	case e.Type() == wire.TypeARP:
 		return arpLayer
@@ -129,7 +131,8 @@ func (p *packet) whole() layer {
 	return p.drop(DropProtocol)
 }
 
-// options looks through a header's options, and says whether the packet goes on. Who wrote broken ones is told (RFC 1122, section 3.2.2.5).
+// options looks through a header's options, and says whether the packet goes on. Who wrote broken
+// ones is told (RFC 1122, section 3.2.2.5).
 func (p *packet) options() bool {
 	verdict, at := ip.Options(p.ip.Options()).Check()
 	if verdict == ip.Broken {

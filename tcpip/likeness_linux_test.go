@@ -85,7 +85,8 @@ func spied(t *testing.T, change ...func(*Config)) (*peer, *spy) {
 	return &peer{space: space, device: "tap0", tap: tap, stack: hostOn(t, s, stackHost+"/24", change...)}, s
 }
 
-// What opens a connection has the options that the kernel's has, in its order, whoever begins: peers and middleboxes know that.
+// What opens a connection has the options that the kernel's has, in its order, whoever begins:
+// peers and middleboxes know that.
 func TestSYNsAreAsTheKernels(t *testing.T) {
 	p, s := spied(t)
 	for _, stackDials := range []bool{true, false} {
@@ -109,7 +110,8 @@ func TestSYNsAreAsTheKernels(t *testing.T) {
 	}
 }
 
-// A kernel that asks for explicit congestion notification gets it, and one that is asked agrees (RFC 3168).
+// A kernel that asks for explicit congestion notification gets it, and one that is asked agrees
+// (RFC 3168).
 func TestECNWithTheKernel(t *testing.T) {
 	p, s := spied(t, func(c *Config) { c.TCP.ECN = tcp.AskECN })
 	if err := p.inside(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_ecn", []byte("1"), 0) }); err != nil {

@@ -19,7 +19,8 @@ import (
 // ports are the TCP ports that somebody listens at.
 type ports struct {
 	mu sync.RWMutex
-	of map[netip.AddrPort]*Listener // by address and port; the address is unspecified for who listens at all
+	// by address and port; the address is unspecified for who listens at all
+	of map[netip.AddrPort]*Listener
 }
 
 // listener is who takes connections at an address, if somebody does.
@@ -52,18 +53,23 @@ type Listener struct {
 	over chan struct{} // closed by Close
 	once sync.Once
 
-	handing sync.Mutex // over is closed, or somebody looks whether it is and puts a connection into open: not both at once. A leaf
+	// over is closed, or somebody looks whether it is and puts a connection into open: not both at
+	// once. A leaf
+	handing sync.Mutex
 
 	server *Server // whose sessions run on the connections; nil: they are for Accept
 
 	opening atomic.Int64 // connections that have not been given to Accept
 
-	keeping sync.Mutex   // guards kept. A leaf
-	kept    shares       // of the room in open: taken, or kept for a connection whose handshake is through
-	pressed atomic.Int64 // until when SYN cookies may come back, in the stack's time; 0: none was given
+	keeping sync.Mutex // guards kept. A leaf
+	// of the room in open: taken, or kept for a connection whose handshake is through
+	kept shares
+	// until when SYN cookies may come back, in the stack's time; 0: none was given
+	pressed atomic.Int64
 }
 
-// Listen takes connections at a TCP address of the stack's. The host may be empty, for all of them, and the port 0, for a free one.
+// Listen takes connections at a TCP address of the stack's. The host may be empty, for all of them,
+// and the port 0, for a free one.
 func (s *Stack) Listen(network, address string) (net.Listener, error) {
 	l, err := s.listen(network, address, nil)
 	if err != nil {
@@ -104,7 +110,8 @@ const (
 	portCount = 1<<16 - firstPort
 )
 
-// choose is the port that is asked for, if it is free, and any free one for 0, at random (RFC 6056, section 3.3.1).
+// choose is the port that is asked for, if it is free, and any free one for 0, at random (RFC 6056,
+// section 3.3.1).
 func choose(port uint16, free func(uint16) bool) (uint16, error) {
 	if port != 0 {
 		if !free(port) {
@@ -194,7 +201,8 @@ func (l *Listener) leave(from netip.Addr) {
 // end counts one that is open, or will never be.
 func (l *Listener) end() { l.opening.Add(-1) }
 
-// offer gives a connection to Accept, for which room is kept, and says whether the listener is still there.
+// offer gives a connection to Accept, for which room is kept, and says whether the listener is
+// still there.
 func (l *Listener) offer(c *Conn) bool {
 	l.handing.Lock()
 	defer l.handing.Unlock()
@@ -247,12 +255,14 @@ func (l *Listener) Close() error {
 // Addr implements net.Listener.
 func (l *Listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
 
-// many says whether an address is no host's but several ones': there are no connections with those (RFC 9293, section 3.9.2.3).
+// many says whether an address is no host's but several ones': there are no connections with those
+// (RFC 9293, section 3.9.2.3).
 func many(i *iface, a netip.Addr) bool {
 	return a.Is4() && (a.As4()[0] >= 224 || !i.local && i.broadcast(a))
 }
 
-// from is the address that packets over an interface come from: the one that is asked for, if it is the stack's there, and the chosen one where none is.
+// from is the address that packets over an interface come from: the one that is asked for, if it is
+// the stack's there, and the chosen one where none is.
 func (s *Stack) from(asked netip.Addr, i *iface, chosen netip.Addr) (netip.Addr, error) {
 	switch asked = asked.Unmap(); {
 	case !asked.IsValid() || asked.IsUnspecified():
@@ -358,7 +368,8 @@ func contextError(err error) error {
 	return err
 }
 
-// dialTimeout is the error of a Dial whose context ended by its deadline. Of package net's, errors.Is says sometimes the one and sometimes the other.
+// dialTimeout is the error of a Dial whose context ended by its deadline. Of package net's,
+// errors.Is says sometimes the one and sometimes the other.
 type dialTimeout struct{}
 
 func (dialTimeout) Error() string   { return "i/o timeout" }

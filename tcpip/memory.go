@@ -6,8 +6,10 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// budget is what the buffers of all connections may hold together. So that a few with much cannot take it from many with little, nor those whose readers have stopped
-// from those that are read, the less is left, the smaller the buffers are that are given, and the less peers are asked to send (as Linux under pressure).
+// budget is what the buffers of all connections may hold together. So that a few with much cannot
+// take it from many with little, nor those whose readers have stopped from those that are read, the
+// less is left, the smaller the buffers are that are given, and the less peers are asked to send
+// (as Linux under pressure).
 type budget struct {
 	left atomic.Int64
 	all  int64 // Immutable
@@ -31,7 +33,8 @@ func (b *budget) Get(size int) []byte {
 	}
 }
 
-// reserved is what has to be left for smaller buffers. The last quarter is for the smallest, of which one is enough for a connection to go on, if slowly.
+// reserved is what has to be left for smaller buffers. The last quarter is for the smallest, of
+// which one is enough for a connection to go on, if slowly.
 func (b *budget) reserved(size int) int64 {
 	switch {
 	case size > 64<<10:
@@ -44,7 +47,8 @@ func (b *budget) reserved(size int) int64 {
 	return 0
 }
 
-// charge counts bytes that are in no buffer of Get's, of size bytes that somebody has then, and reports whether there is room for them.
+// charge counts bytes that are in no buffer of Get's, of size bytes that somebody has then, and
+// reports whether there is room for them.
 func (b *budget) charge(more, size int) bool {
 	for {
 		left := b.left.Load()

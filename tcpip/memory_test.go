@@ -11,7 +11,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// idleMost is what an idle connection may take of memory, in bytes. An application's own goroutine is not the stack's.
+// idleMost is what an idle connection may take of memory, in bytes. An application's own goroutine
+// is not the stack's.
 const idleMost = 4 << 10
 
 func TestAnIdleConnectionTakesLittleMemory(t *testing.T) {
@@ -33,7 +34,8 @@ func TestAnIdleConnectionTakesLittleMemory(t *testing.T) {
 	}
 }
 
-// used is how much each of so many connections takes once they are idle, both ends together. All have carried something, both ways.
+// used is how much each of so many connections takes once they are idle, both ends together. All
+// have carried something, both ways.
 func used(t *testing.T, a *Stack, l net.Listener, address string, conns int) uint64 {
 	t.Helper()
 	said := make([]byte, 3000)

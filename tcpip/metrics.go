@@ -12,7 +12,8 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("weir_stack_"+name, help, labels, nil)
 }
 
-// What is told of a stack. A packet's direction is in or out; that of TCP is a segment, or a superframe of several.
+// What is told of a stack. A packet's direction is in or out; that of TCP is a segment, or a
+// superframe of several.
 var (
 	framesTotal  = describe("frames_total", "Frames that passed a link.", "interface", "direction")
 	bytesTotal   = describe("bytes_total", "Bytes of frames that passed a link.", "interface", "direction")
@@ -34,8 +35,9 @@ var (
 	memoryLimit = describe("memory_limit_bytes", "What buffers may hold.", "of")
 )
 
-// Collector tells Prometheus of the stack: frames, packets and segments in and out, what was dropped and why, connections by state, neighbours, memory. Two stacks in
-// one registry are told apart by prometheus.WrapRegistererWith. Being asked takes each connection's lock for a moment.
+// Collector tells Prometheus of the stack: frames, packets and segments in and out, what was
+// dropped and why, connections by state, neighbours, memory. Two stacks in one registry are told
+// apart by prometheus.WrapRegistererWith. Being asked takes each connection's lock for a moment.
 func (s *Stack) Collector() prometheus.Collector { return collector{s} }
 
 type collector struct{ s *Stack }

@@ -40,15 +40,16 @@ var dealers = [...]dealer{
 }
 
 const (
-	edgeRoom     = 64          // batches that may wait in an edge: one of each of so many queues of links
+	// batches that may wait in an edge: one of each of so many queues of links
+	edgeRoom     = 64
 	networkDrain = time.Second // how long what is under way may take when the stack closes
 )
 
 // dealerOf is the dealer of a layer: they stand in the order of layers.
 func dealerOf(l layer) *dealer { return &dealers[l-ethernetLayer] }
 
-// edges are those between dealers. By calls nothing waits in them; in a network, none waits when it is full: the dealers write acknowledgments to the loopback, whose
-// reader is before them.
+// edges are those between dealers. By calls nothing waits in them; in a network, none waits when it
+// is full: the dealers write acknowledgments to the loopback, whose reader is before them.
 func edges(run Run) []flow.Edge {
 	to := func(e flow.Edge) flow.Edge {
 		if run == RunNetwork {
@@ -123,7 +124,8 @@ func deal(in []*packet, out *flow.Out[*packet]) {
 	}
 }
 
-// lost counts what a full queue has refused. A dealer that panics holds locks that nobody else would ever get: the process ends, as it would without flow.
+// lost counts what a full queue has refused. A dealer that panics holds locks that nobody else
+// would ever get: the process ends, as it would without flow.
 func (n *network) lost(p *packet, why error) {
 	if p, ok := errors.AsType[*flow.PanicError](why); ok {
 		panic(p)
@@ -132,16 +134,20 @@ func (n *network) lost(p *packet, why error) {
 	p.lane.intake.end(1)
 }
 
-// intake is where a lane's packets enter. It has one batch under way: its frames are the queue's again at the next Read. With several, the frames would have to be
-// copied, or buffers to be exchanged, and layers would work on one connection's bytes by several processors: docs/adr/0010-packet-dealers.md has what that costs.
-// Batches of several queues, and the packets of a batch that go different ways, are dealt with side by side.
+// intake is where a lane's packets enter. It has one batch under way: its frames are the queue's
+// again at the next Read. With several, the frames would have to be copied, or buffers to be
+// exchanged, and layers would work on one connection's bytes by several processors:
+// docs/adr/0010-packet-dealers.md has what that costs. Batches of several queues, and the packets
+// of a batch that go different ways, are dealt with side by side.
 type intake struct {
 	n       *network
 	lane    *lane
 	packets [batch]packet
 	batch   [batch]*packet // they, for Put
 	under   atomic.Int64   // packets of the batch that are under way
-	through chan struct{}  // the last dealer of a batch -> take: it is through; capacity 1, never closed. Nil by calls: Put returns when it is
+	// the last dealer of a batch -> take: it is through; capacity 1, never closed. Nil by calls:
+	// Put returns when it is
+	through chan struct{}
 }
 
 func (n *network) intake(l *lane) *intake {
@@ -155,7 +161,8 @@ func (n *network) intake(l *lane) *intake {
 	return i
 }
 
-// take carries what was read through the network. What finds no room is dropped, and counted. No dealer waits for who reads, so this wait ends.
+// take carries what was read through the network. What finds no room is dropped, and counted. No
+// dealer waits for who reads, so this wait ends.
 func (i *intake) take(frames []link.Frame, now tcp.Time) {
 	if len(frames) == 0 {
 		return

@@ -101,7 +101,8 @@ func send(q link.Queue, frames []link.Frame) {
 	}
 }
 
-// Nobody waits for room: a queue that is full drops, and each packet is counted once. The dealers beside go on.
+// Nobody waits for room: a queue that is full drops, and each packet is counted once. The dealers
+// beside go on.
 func TestAFullQueueDropsAndCounts(t *testing.T) {
 	a, b := hostsBy(t, RunNetwork, link.PairConfig{})
 	i := b.ifaces[0]

@@ -17,7 +17,8 @@ func ntpTime(t time.Time) uint64 {
 	return uint64(t.Unix()+since1900)<<32 | uint64(t.Nanosecond())<<32/1e9
 }
 
-// tellTime answers questions about the time by a clock that is so much ahead, until the socket is closed.
+// tellTime answers questions about the time by a clock that is so much ahead, until the socket is
+// closed.
 func tellTime(u net.PacketConn, ahead time.Duration) {
 	p := make([]byte, 1000)
 	for {
@@ -55,7 +56,8 @@ func TestNTP(t *testing.T) {
 	if err := r.Validate(); err != nil {
 		t.Error(err)
 	}
-	if off := (r.ClockOffset - time.Hour).Abs(); off > r.RTT+time.Millisecond { // what a question and its answer can tell at best
+	// what a question and its answer can tell at best
+	if off := (r.ClockOffset - time.Hour).Abs(); off > r.RTT+time.Millisecond {
 		t.Errorf("the clock is %v ahead, with a round trip of %v", r.ClockOffset, r.RTT)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"weir/wire"
 )
 
-// opened is the connection that a segment of no connection opens, if a listener takes it; otherwise whoever sent the segment is told.
+// opened is the connection that a segment of no connection opens, if a listener takes it; otherwise
+// whoever sent the segment is told.
 func (p *packet) opened(k tuple, seg *tcp.Segment) *Conn {
 	l := p.lane.s.ports.listener(k.local)
 	taken, follows := p.lane.s.waits.arrive(k, seg, l != nil, p.now)
@@ -35,8 +36,9 @@ func (p *packet) opened(k tuple, seg *tcp.Segment) *Conn {
 	return nil
 }
 
-// synced is the connection that a SYN opens. When the listener has enough that are being opened, it is answered with a cookie, and nothing is kept; when
-// nobody accepts those that are open, it is dropped (as Linux).
+// synced is the connection that a SYN opens. When the listener has enough that are being opened, it
+// is answered with a cookie, and nothing is kept; when nobody accepts those that are open, it is
+// dropped (as Linux).
 func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment, follows follower) *Conn {
 	s := p.lane.s
 	if l.full(p.client()) {
@@ -62,7 +64,8 @@ func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment, follows follower
 	return c
 }
 
-// returned says whether a segment brings a cookie back, and is the connection that it opens, if there is room.
+// returned says whether a segment brings a cookie back, and is the connection that it opens, if
+// there is room.
 func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) (c *Conn, is bool) {
 	s := p.lane.s
 	_, stamp := s.iss(k)
@@ -91,8 +94,9 @@ func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) (c *Conn, is b
 	return c, true
 }
 
-// finishing takes a segment of a connection that is being opened, if there is room for it at its listener when the handshake is through. When there is none, its
-// SYN is answered again until somebody accepts (as Linux). The caller holds mu.
+// finishing takes a segment of a connection that is being opened, if there is room for it at its
+// listener when the handshake is through. When there is none, its SYN is answered again until
+// somebody accepts (as Linux). The caller holds mu.
 func (c *Conn) finishing(seg *tcp.Segment, now tcp.Time) {
 	l := c.listener
 	if !l.keep(c.client) {
@@ -131,7 +135,8 @@ type cookieCounts struct {
 	taken atomic.Uint64 // connections that they opened
 }
 
-// Cookies are how many SYNs were answered with cookies, because too many connections were being opened, and how many connections came of them.
+// Cookies are how many SYNs were answered with cookies, because too many connections were being
+// opened, and how many connections came of them.
 func (s *Stack) Cookies() (given, taken uint64) {
 	return s.cookies.given.Load(), s.cookies.taken.Load()
 }

@@ -28,7 +28,8 @@ func (h *bareHost) asks(port uint16) wire.Seq {
 	return seg.Seq
 }
 
-// Who brings a cookie back while the listener's queue is full is not sent away, and holds no memory; with the next segment there may be room.
+// Who brings a cookie back while the listener's queue is full is not sent away, and holds no
+// memory; with the next segment there may be room.
 func TestACookieThatFindsNoRoomMayComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{Backlog: 1})

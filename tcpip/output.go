@@ -31,8 +31,9 @@ func (a actions) Release(n *neigh.Neighbour, frame []byte) {
 	}
 }
 
-// sendIP sends a packet of anything but TCP, cut where it has to be. Its source and what the header needs are filled in. What the link or the neighbour does not take is counted, and is no
-// error, as with Linux.
+// sendIP sends a packet of anything but TCP, cut where it has to be. Its source and what the header
+// needs are filled in. What the link or the neighbour does not take is counted, and is no error, as
+// with Linux.
 func (s *Stack) sendIP(f wire.IPv4Fields, payload []byte) error {
 	i, hop, src, ok := s.way(f.Dst)
 	if !ok {
@@ -85,8 +86,9 @@ func (l *lane) sendFrame(hop netip.Addr, header, payload []byte) bool {
 	return true
 }
 
-// id is the identification of a packet that may be cut: of those between two hosts each has another one, for as long as can be, and those between others tell nothing of them
-// (RFC 7739, section 5.3, and RFC 6274, section 3.5.2.1).
+// id is the identification of a packet that may be cut: of those between two hosts each has another
+// one, for as long as can be, and those between others tell nothing of them (RFC 7739, section 5.3,
+// and RFC 6274, section 3.5.2.1).
 func (s *Stack) id(src, dst netip.Addr) uint16 {
 	a, b := src.As4(), dst.As4()
 	var name [8]byte

@@ -10,7 +10,8 @@ import (
 	"weir/wire"
 )
 
-// mtu is how large a packet for an address may be, and whether somebody on the way has to be allowed to cut it.
+// mtu is how large a packet for an address may be, and whether somebody on the way has to be
+// allowed to cut it.
 func (s *Stack) mtu(dst netip.Addr, i *iface) (mtu int, cut bool) {
 	if i.local || s.narrow.Load() == 0 {
 		return i.caps.MTU, false
@@ -29,7 +30,8 @@ func (s *Stack) tooBig(dst netip.Addr, length, next int, now tcp.Time) int {
 	return s.paths.TooBig(dst, length, next, ip.Time(now))
 }
 
-// measure has segments be as large as the path is known to take, and looks again when that may have changed.
+// measure has segments be as large as the path is known to take, and looks again when that may have
+// changed.
 func (c *Conn) measure(now tcp.Time) {
 	mtu, cut := c.s.mtu(c.key.remote.Addr(), c.iface)
 	c.cut = cut
@@ -47,8 +49,9 @@ type doubt struct {
 	at           tcp.Time // when it was told
 }
 
-// decide believes that a path takes less than it did, or does not. As long as nothing so large has come through there is no reason not to believe it; otherwise the
-// packet has to be one that is not acknowledged within a retransmission time (RFC 5927, section 7.2). The caller holds mu.
+// decide believes that a path takes less than it did, or does not. As long as nothing so large has
+// come through there is no reason not to believe it; otherwise the packet has to be one that is not
+// acknowledged within a retransmission time (RFC 5927, section 7.2). The caller holds mu.
 func (c *Conn) decide(now tcp.Time) {
 	switch d := c.doubted; {
 	case !c.tcp.UnderWay(d.seq):
@@ -60,8 +63,8 @@ func (c *Conn) decide(now tcp.Time) {
 	}
 }
 
-// reported takes what the network says of a packet of the connection's, and says whether that can be true: the sequence number has to be of what is
-// under way (RFC 5927, section 4.1).
+// reported takes what the network says of a packet of the connection's, and says whether that can
+// be true: the sequence number has to be of what is under way (RFC 5927, section 4.1).
 func (c *Conn) reported(r icmp.Report, seq wire.Seq, now tcp.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

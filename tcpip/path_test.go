@@ -76,7 +76,8 @@ func (h *bareHost) burst() (all []wire.IPv4) {
 	return all
 }
 
-// A path that takes less than the link makes segments smaller, of the connections that come later too, for ten minutes (RFC 1191).
+// A path that takes less than the link makes segments smaller, of the connections that come later
+// too, for ten minutes (RFC 1191).
 func TestSegmentsFitThePath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{TCP: tcp.Config{KeepIdle: -1}}) // the host is silent for minutes
@@ -110,8 +111,8 @@ func TestSegmentsFitThePath(t *testing.T) {
 	})
 }
 
-// When packets as large have come through, a report that one was too big is believed once that has not come for a retransmission time: anybody may have sent it
-// (RFC 5927, section 7.2).
+// When packets as large have come through, a report that one was too big is believed once that has
+// not come for a retransmission time: anybody may have sent it (RFC 5927, section 7.2).
 func TestSmallerPathsAreDoubted(t *testing.T) {
 	for _, comes := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -140,7 +141,8 @@ func TestSmallerPathsAreDoubted(t *testing.T) {
 	}
 }
 
-// A path that takes less than 552 bytes is not believed to: what is larger may be cut on the way instead, as Linux has it.
+// A path that takes less than 552 bytes is not believed to: what is larger may be cut on the way
+// instead, as Linux has it.
 func TestAPathThatTakesTooLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})

@@ -24,8 +24,9 @@ type pinger struct {
 // pingMost is the largest amount of data that an echo carries.
 const pingMost = wire.IPv4Largest - wire.IPv4Header - wire.ICMPHeader
 
-// Ping asks a host whether it is there, with so many bytes of data, at most 65,507, and says how long the answer took. Errors are EHOSTUNREACH and its like, when somebody says so, and
-// the context's. Any number may be under way, up to 65,536.
+// Ping asks a host whether it is there, with so many bytes of data, at most 65,507, and says how
+// long the answer took. Errors are EHOSTUNREACH and its like, when somebody says so, and the
+// context's. Any number may be under way, up to 65,536.
 func (s *Stack) Ping(ctx context.Context, dst netip.Addr, size int) (time.Duration, error) {
 	if size < 0 || size > pingMost || !dst.Is4() {
 		return 0, opError("ping", "ip", syscall.EINVAL)
@@ -75,7 +76,8 @@ func (s *sockets) echoed(v wire.IPv4, m wire.ICMP) {
 	}
 }
 
-// unechoed ends the wait for an echo that did not get there, and says whether somebody waits for it.
+// unechoed ends the wait for an echo that did not get there, and says whether somebody waits for
+// it.
 func (s *sockets) unechoed(dst netip.Addr, m wire.ICMP, err error) bool {
 	s.mu.RLock()
 	p := s.pings[m.ID()]

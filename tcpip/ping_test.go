@@ -20,7 +20,8 @@ func TestManyPings(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	dst := netip.MustParseAddr("10.0.0.2")
-	if _, err := a.Ping(ctx, dst, 0); err != nil { // the neighbour is known from now on: not all would wait for it
+	// the neighbour is known from now on: not all would wait for it
+	if _, err := a.Ping(ctx, dst, 0); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup

@@ -6,7 +6,8 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// posts are connections that their lane is to see to, though nothing has come for them: somebody has word for their sessions.
+// posts are connections that their lane is to see to, though nothing has come for them: somebody
+// has word for their sessions.
 type posts struct {
 	mu  sync.Mutex
 	all []*Conn
@@ -48,7 +49,8 @@ func (l *lane) rouse() {
 	}
 }
 
-// attend sees to those that were posted. A session that ends the goroutine leaves the others of them to the next.
+// attend sees to those that were posted. A session that ends the goroutine leaves the others of
+// them to the next.
 func (l *lane) attend(now tcp.Time) {
 	if len(l.posted) == 0 {
 		l.posted = l.posts.take()

@@ -12,8 +12,8 @@ import (
 	"weir/wire"
 )
 
-// PacketConn is bound to a protocol of IP, or to a type of Ethernet frames: a net.PacketConn. It gets a copy of every packet of that kind, beside whoever
-// else takes it.
+// PacketConn is bound to a protocol of IP, or to a type of Ethernet frames: a net.PacketConn. It
+// gets a copy of every packet of that kind, beside whoever else takes it.
 type PacketConn struct {
 	inbox
 	s        *Stack
@@ -30,13 +30,15 @@ func (EtherAddr) Network() string { return "ether" }
 // String implements net.Addr.
 func (a EtherAddr) String() string { return a.MAC.String() }
 
-// ListenIP takes packets of a protocol of IP. What is read and written is what the IP header carries.
+// ListenIP takes packets of a protocol of IP. What is read and written is what the IP header
+// carries.
 func (s *Stack) ListenIP(p wire.Protocol) (*PacketConn, error) {
 	c := &PacketConn{s: s, protocol: p}
 	return c, s.sockets.bind(c)
 }
 
-// ListenEther takes frames of a type, without a tag, that come by the stack's link. What is read and written is what the Ethernet header carries.
+// ListenEther takes frames of a type, without a tag, that come by the stack's link. What is read
+// and written is what the Ethernet header carries.
 func (s *Stack) ListenEther(t wire.EtherType) (*PacketConn, error) {
 	if t < 0x600 {
 		return nil, fmt.Errorf("tcpip: %#04x is no type of a frame but a length: types begin at 0x0600", uint16(t))

@@ -12,7 +12,8 @@ import (
 	"weir/wire"
 )
 
-// The paper's binding to a protocol number: everybody who is bound gets every packet, and while somebody is nobody is told that the protocol is not known.
+// The paper's binding to a protocol number: everybody who is bound gets every packet, and while
+// somebody is nobody is told that the protocol is not known.
 func TestBindingToAProtocol(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})

@@ -22,9 +22,11 @@ func newResolver(s *Stack) *resolver {
 	return r
 }
 
-// Resolver is Go's own resolver over the stack: it asks the servers of Config.Resolver and no others, by UDP, and by TCP what does not fit. When there are none, lookups
-// fail. /etc/hosts is looked into first, and timeouts, attempts and the domains that a name without a dot at its end may be in are as
-// the machine's /etc/resolv.conf says; its servers are not asked. A server that does not answer is followed by the next one, which is then asked first.
+// Resolver is Go's own resolver over the stack: it asks the servers of Config.Resolver and no
+// others, by UDP, and by TCP what does not fit. When there are none, lookups fail. /etc/hosts is
+// looked into first, and timeouts, attempts and the domains that a name without a dot at its end
+// may be in are as the machine's /etc/resolv.conf says; its servers are not asked. A server that
+// does not answer is followed by the next one, which is then asked first.
 func (s *Stack) Resolver() *net.Resolver { return s.resolver.over }
 
 // lookup gives a name's addresses. The name is whole.
@@ -38,8 +40,8 @@ func (s *Stack) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
 	return s.resolver.over.LookupNetIP(ctx, "ip4", name)
 }
 
-// dial connects to a server of ours, whichever Go would ask. It is called again, for TCP, when what the server said was cut, and again when a server did not
-// answer: then another has its turn.
+// dial connects to a server of ours, whichever Go would ask. It is called again, for TCP, when what
+// the server said was cut, and again when a server did not answer: then another has its turn.
 func (r *resolver) dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	servers := r.s.cfg.Resolver
 	if len(servers) == 0 {
@@ -101,7 +103,8 @@ func (q *datagramQuestion) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What a server says when it cannot answer (RFC 1035, section 4.1.1): the low half of the fourth byte of its answer.
+// What a server says when it cannot answer (RFC 1035, section 4.1.1): the low half of the fourth
+// byte of its answer.
 const (
 	serverFailure = 2
 	refused       = 5

@@ -126,7 +126,8 @@ func TestNamesAreDialed(t *testing.T) {
 	}
 	n := (&names{of: map[string][]string{"web.test": {"10.0.0.2"}, "two.test": {"127.0.0.1", "10.0.0.2"}, "many.test": many, "down.test": {"127.0.0.1"}}}).serve(t, b, ":53")
 	listen(t, b, ":80")
-	for _, name := range []string{"web.test:80", "two.test:http", "web.test.:80"} { // of two the first refuses
+	// of two the first refuses
+	for _, name := range []string{"web.test:80", "two.test:http", "web.test.:80"} {
 		if c := dial(t, a, "tcp", name); c.RemoteAddr().String() != "10.0.0.2:80" {
 			t.Errorf("%s is at %v", name, c.RemoteAddr())
 		}
@@ -156,7 +157,8 @@ func TestNamesAreDialed(t *testing.T) {
 	}
 }
 
-// A server that refuses, and one that says that it cannot answer, are followed by the next one, which is then asked first.
+// A server that refuses, and one that says that it cannot answer, are followed by the next one,
+// which is then asked first.
 func TestTheNextServerIsAsked(t *testing.T) {
 	a, b := resolving(t, "10.0.0.2:5301", "10.0.0.2:5302")
 	good := (&names{of: map[string][]string{"web.test": {"10.0.0.2"}}}).serve(t, b, ":5302")

@@ -47,7 +47,8 @@ func (h *bareHost) deaf() {
 	}()
 }
 
-// Segments that no connection wants are answered by RST (RFC 9293, section 3.10.7.1), or not at all.
+// Segments that no connection wants are answered by RST (RFC 9293, section 3.10.7.1), or not at
+// all.
 func TestSegmentsOfNoConnection(t *testing.T) {
 	to := func(a string) netip.AddrPort { return netip.MustParseAddrPort(a) }
 	options := string((&wire.TCPOptions{MSS: 1460}).Append(nil))
@@ -114,8 +115,9 @@ func TestSegmentsWithAWrongChecksum(t *testing.T) {
 	})
 }
 
-// What the network says of a connection that is being opened: a hard error ends it at once, a soft one is told if it never opens, and what cannot be
-// about it is not believed (RFC 1122, section 4.2.3.9, and RFC 5927, section 4.1).
+// What the network says of a connection that is being opened: a hard error ends it at once, a soft
+// one is told if it never opens, and what cannot be about it is not believed (RFC 1122, section 4.2.3.9,
+// and RFC 5927, section 4.1).
 func TestErrorsAboutSYNs(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -151,7 +153,8 @@ func TestErrorsAboutSYNs(t *testing.T) {
 	}
 }
 
-// A connection that is open outlives errors (RFC 5927, section 5.2): they are told when it ends for want of answers.
+// A connection that is open outlives errors (RFC 5927, section 5.2): they are told when it ends for
+// want of answers.
 func TestErrorsAboutConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, h, about := opened(t)
@@ -170,7 +173,8 @@ func TestErrorsAboutConnections(t *testing.T) {
 	})
 }
 
-// A packet that was too big is sent again in smaller ones, at once; what cannot be about it is not believed (RFC 1191, RFC 5927, section 7).
+// A packet that was too big is sent again in smaller ones, at once; what cannot be about it is not
+// believed (RFC 1191, RFC 5927, section 7).
 func TestSegmentsThatAreTooBig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, h, _ := opened(t)
@@ -225,8 +229,9 @@ func TestDialingMany(t *testing.T) {
 	})
 }
 
-// Initial sequence numbers rise by one each 4 us for a name, and are of different begins for different names and stacks (RFC 6528); those of timestamps depend
-// on the hosts alone (RFC 7323, section 5.4).
+// Initial sequence numbers rise by one each 4 us for a name, and are of different begins for
+// different names and stacks (RFC 6528); those of timestamps depend on the hosts alone (RFC 7323,
+// section 5.4).
 func TestWhereStreamsBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
@@ -248,7 +253,8 @@ func TestWhereStreamsBegin(t *testing.T) {
 	})
 }
 
-// Several listen at one port, each at an address of its own, and one for what is left (RFC 9293, section 3.9.1.1).
+// Several listen at one port, each at an address of its own, and one for what is left (RFC 9293,
+// section 3.9.1.1).
 func TestListenersAtOnePort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := bare(t, Config{})
@@ -286,7 +292,8 @@ func TestPortsAreDrawn(t *testing.T) {
 	})
 }
 
-// Whoever carries packets up, a fragment that comes when all is quiet is given up in time: the reader may have looked before it was there.
+// Whoever carries packets up, a fragment that comes when all is quiet is given up in time: the
+// reader may have looked before it was there.
 func TestLoneFragments(t *testing.T) {
 	for _, run := range []Run{RunChain, RunNetwork} {
 		synctest.Test(t, func(t *testing.T) {

@@ -22,17 +22,23 @@ type Server struct {
 	stopping atomic.Bool
 }
 
-// Serve takes connections at a TCP address of the stack's, as Listen does, and runs a session of the service on each, in the goroutine that reads the connection's
-// queue: from a segment to the answer there is no other goroutine, and an acknowledgment goes with the answer. It is for services that answer small requests from
-// memory. A session is what package serve has (a state machine that never blocks), and lives by the same promises; but here whatever takes it long, a lock or a file or a
-// computation, also holds up every other connection of the queue, and their acknowledgments. A goroutine that Listen's Accept feeds is for all others.
+// Serve takes connections at a TCP address of the stack's, as Listen does, and runs a session of
+// the service on each, in the goroutine that reads the connection's queue: from a segment to the
+// answer there is no other goroutine, and an acknowledgment goes with the answer. It is for
+// services that answer small requests from memory. A session is what package serve has (a state
+// machine that never blocks), and lives by the same promises; but here whatever takes it long, a
+// lock or a file or a computation, also holds up every other connection of the queue, and their
+// acknowledgments. A goroutine that Listen's Accept feeds is for all others.
 //
-// A session's calls come from one goroutine, one after the other. Its output goes to the connection's buffer; while that is full, there is no Input. When the
-// session has ended by an error, what it had written is still sent, for as long as Options.Linger lets the peer take none of it. When the peer resets the connection, a session
-// that holds, or whose output waits, ends at once; any other first gets the input that has come. A call that ends its goroutine (runtime.Goexit) ends its session as a panic does.
-// A session that is a serve.HalfCloser goes on when its peer has finished. A connection whose session has ended is shut down for sending, and its input is discarded until the peer
-// finishes too, for Options.LingerClose at most: a reset would lose output that is under way.
-// Of o, Read, Queue, Linger, LingerClose and Panicked count.
+// A session's calls come from one goroutine, one after the other. Its output goes to the
+// connection's buffer; while that is full, there is no Input. When the session has ended by an
+// error, what it had written is still sent, for as long as Options.Linger lets the peer take none
+// of it. When the peer resets the connection, a session that holds, or whose output waits, ends at
+// once; any other first gets the input that has come. A call that ends its goroutine
+// (runtime.Goexit) ends its session as a panic does. A session that is a serve.HalfCloser goes on
+// when its peer has finished. A connection whose session has ended is shut down for sending, and
+// its input is discarded until the peer finishes too, for Options.LingerClose at most: a reset
+// would lose output that is under way. Of o, Read, Queue, Linger, LingerClose and Panicked count.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
 	setDefault(&o.Read, 4096)
 	setDefault(&o.Queue, 256<<10)
@@ -49,8 +55,8 @@ func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*
 // Addr is where connections are taken.
 func (v *Server) Addr() net.Addr { return v.l.Addr() }
 
-// Close takes no more connections and has every session end, by serve.ErrStopped, when it has had what has come and been woken from its hold; Close does not wait for
-// that, the stack's Close does.
+// Close takes no more connections and has every session end, by serve.ErrStopped, when it has had
+// what has come and been woken from its hold; Close does not wait for that, the stack's Close does.
 func (v *Server) Close() error {
 	err := v.l.Close()
 	v.stopping.Store(true)
@@ -74,14 +80,17 @@ func (v *Server) take(c *Conn) bool {
 	return true
 }
 
-// served is a session on its connection. Its lane's goroutine calls the session; all else is guarded by the connection's lock.
+// served is a session on its connection. Its lane's goroutine calls the session; all else is
+// guarded by the connection's lock.
 type served struct {
 	c       *Conn
 	server  *Server
 	session serve.Session // nil before it is opened, and when the connection was refused
 
-	rest    []byte   // of the output, what the connection's buffer had no room for
-	wakeAt  tcp.Time // when the session is to be woken; once it has ended, when rest is given up, or discarding input. 0: never
+	rest []byte // of the output, what the connection's buffer had no room for
+	// when the session is to be woken; once it has ended, when rest is given up, or discarding
+	// input. 0: never
+	wakeAt  tcp.Time
 	opened  bool
 	held    bool
 	cut     bool  // a stop has ended this hold
@@ -103,7 +112,8 @@ type served struct {
 	posted, unwanted atomic.Bool
 }
 
-// turn calls the session as long as there is something to tell it. The caller is the lane's goroutine and holds the lock, which is let go of during the calls.
+// turn calls the session as long as there is something to tell it. The caller is the lane's
+// goroutine and holds the lock, which is let go of during the calls.
 func (v *served) turn(now tcp.Time) {
 	v.turning = true
 	for v.step(now) {
@@ -127,7 +137,8 @@ func (v *served) step(now tcp.Time) (more bool) {
 	case v.unwanted.Load():
 		v.finish(now, serve.ErrClosed)
 	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping || len(v.rest) > 0 || v.held):
-		v.finish(now, v.c.failure()) // its output reaches nobody, or it waits for what may never happen
+		// its output reaches nobody, or it waits for what may never happen
+		v.finish(now, v.c.failure())
 	case v.posted.Swap(false) || v.due(now) || v.held && !v.cut && stopping:
 		v.wake(now)
 	case len(v.rest) > 0 || v.held:
@@ -209,8 +220,9 @@ func (v *served) call(do func() error) (err error) {
 
 var errGoexit = errors.New("the session called runtime.Goexit")
 
-// contain takes the lock again after a call, and makes an error of a panic, or of a Goexit: it ends this connection and no other. After a Goexit the lane's goroutine ends; the
-// one that follows it ends the session.
+// contain takes the lock again after a call, and makes an error of a panic, or of a Goexit: it ends
+// this connection and no other. After a Goexit the lane's goroutine ends; the one that follows it
+// ends the session.
 func (v *served) contain(err *error) {
 	value := recover()
 	died := v.running
@@ -263,7 +275,8 @@ func (v *served) finish(now tcp.Time, err error) {
 // discardMost is how many bytes of input are discarded behind the end of a session.
 const discardMost = 16 << 20
 
-// linger closes the connection once all of the output is in its buffer, or the peer has taken none of it for too long.
+// linger closes the connection once all of the output is in its buffer, or the peer has taken none
+// of it for too long.
 func (v *served) linger(now tcp.Time) {
 	switch {
 	case v.c.closed:
@@ -278,7 +291,8 @@ func (v *served) linger(now tcp.Time) {
 	}
 }
 
-// discard sends the end behind the output, and throws away what the peer still sends, until it has finished too or a bound is reached.
+// discard sends the end behind the output, and throws away what the peer still sends, until it has
+// finished too or a bound is reached.
 func (v *served) discard(now tcp.Time) {
 	t := v.c.tcp
 	if !v.discarding {

@@ -133,7 +133,8 @@ func (o *ordered) holds() bool {
 	return v.held
 }
 
-// What a session has written when it ends is sent, however long that takes, and more than the connection's buffer holds.
+// What a session has written when it ends is sent, however long that takes, and more than the
+// connection's buffer holds.
 func TestASessionsLastWordsAreSent(t *testing.T) {
 	_, _, open := orders(t, RunChain, serve.Options{})
 	for order, want := range map[string]string{"bye": "goodbye", "much": strings.Repeat("much ", 4<<20/5)} {

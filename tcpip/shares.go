@@ -2,9 +2,9 @@ package tcpip
 
 import "net/netip"
 
-// shares bounds what clients hold of something that all of them need, so that a stranger cannot take
-// all of it. A client may hold at most as much as is left free: n clients that take all they can
-// leave one part of n+1 free, and a new client always finds room. It has no lock of its own.
+// shares bounds what clients hold of something that all of them need, so that a stranger cannot
+// take all of it. A client may hold at most as much as is left free: n clients that take all they
+// can leave one part of n+1 free, and a new client always finds room. It has no lock of its own.
 type shares struct {
 	most  int                // held by all clients together, at most
 	least int                // one client may hold as much as this whatever is left
@@ -12,8 +12,8 @@ type shares struct {
 	of    map[netip.Addr]int // held by each client, above zero
 }
 
-// client is what counts as one client: an IPv4 address, or the /64 network of an IPv6 address. It is
-// the zero Addr, which has no share of its own, for this host.
+// client is what counts as one client: an IPv4 address, or the /64 network of an IPv6 address. It
+// is the zero Addr, which has no share of its own, for this host.
 func client(a netip.Addr) netip.Addr {
 	if a = a.Unmap(); a.IsLoopback() {
 		return netip.Addr{}

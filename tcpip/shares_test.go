@@ -162,7 +162,8 @@ func TestOneAddressDoesNotFillAnInbox(t *testing.T) {
 	})
 }
 
-// The addresses of an IPv6 /64 network are one client, each IPv4 address is one, and this host is none.
+// The addresses of an IPv6 /64 network are one client, each IPv4 address is one, and this host is
+// none.
 func TestWhatCountsAsOneClient(t *testing.T) {
 	for _, c := range []struct{ addr, want string }{
 		{"192.0.2.7", "192.0.2.7"}, {"::ffff:192.0.2.7", "192.0.2.7"},

@@ -10,7 +10,8 @@ import (
 	"weir/wire"
 )
 
-// Who only sends datagrams, and hears nothing, still finds out that a neighbour has gone: it is asked about 5 s after its address had become old (RFC 1122, section 2.3.2.1).
+// Who only sends datagrams, and hears nothing, still finds out that a neighbour has gone: it is
+// asked about 5 s after its address had become old (RFC 1122, section 2.3.2.1).
 func TestASilentNeighbourIsAskedAboutThoughNothingComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// siphash is SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed function of short inputs whose output tells nothing of the key. RFC 6528 asks for such a
-// one; Linux takes the same.
+// siphash is SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed function of short inputs whose
+// output tells nothing of the key. RFC 6528 asks for such a one; Linux takes the same.
 func siphash(key *[16]byte, b []byte) uint64 {
 	k0, k1 := binary.LittleEndian.Uint64(key[:8]), binary.LittleEndian.Uint64(key[8:])
 	v := [4]uint64{k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573}

@@ -13,16 +13,19 @@ import (
 	"weir/wire"
 )
 
-// sockets are those who take packets of their own: UDP sockets, and those bound to a protocol of IP or a type of Ethernet frames.
+// sockets are those who take packets of their own: UDP sockets, and those bound to a protocol of IP
+// or a type of Ethernet frames.
 type sockets struct {
-	boundIP, boundEther atomic.Int32 // how many are in ip and eth: packets pass without the lock while there are none
+	// how many are in ip and eth: packets pass without the lock while there are none
+	boundIP, boundEther atomic.Int32
 
 	mu     sync.RWMutex
 	closed bool
-	udp    map[netip.AddrPort][]*UDPConn // by local address, which may be unspecified, and port; those that are connected first
-	ip     map[wire.Protocol][]*PacketConn
-	eth    map[wire.EtherType][]*PacketConn
-	pings  map[uint16]*pinger
+	// by local address, which may be unspecified, and port; those that are connected first
+	udp   map[netip.AddrPort][]*UDPConn
+	ip    map[wire.Protocol][]*PacketConn
+	eth   map[wire.EtherType][]*PacketConn
+	pings map[uint16]*pinger
 }
 
 func (s *sockets) init() {
@@ -67,14 +70,16 @@ type UDPConn struct {
 	ttl, tos      atomic.Uint32  // of what is sent; ttl 0: the stack's
 }
 
-// SetDontFragment has datagrams be sent whole or not at all: Write says syscall.EMSGSIZE for one that is larger than the way is known to take, and later for one that was. By default
-// a datagram is cut where it has to be.
+// SetDontFragment has datagrams be sent whole or not at all: Write says syscall.EMSGSIZE for one
+// that is larger than the way is known to take, and later for one that was. By default a datagram
+// is cut where it has to be.
 func (u *UDPConn) SetDontFragment(yes bool) { u.whole.Store(yes) }
 
 // SetTTL is how many hops datagrams may go; 0: as many as the stack's packets.
 func (u *UDPConn) SetTTL(hops uint8) { u.ttl.Store(uint32(hops)) }
 
-// SetTOS is the octet of differentiated services and congestion notification that datagrams have. Default 0.
+// SetTOS is the octet of differentiated services and congestion notification that datagrams have.
+// Default 0.
 func (u *UDPConn) SetTOS(octet uint8) { u.tos.Store(uint32(octet)) }
 
 // udp takes a datagram to its socket.
@@ -96,7 +101,8 @@ func (p *packet) udp() layer {
 	return done
 }
 
-// udpFor is the socket that a datagram is for: one connected to its sender before one that takes all, and one with the address before one with any.
+// udpFor is the socket that a datagram is for: one connected to its sender before one that takes
+// all, and one with the address before one with any.
 func (s *sockets) udpFor(local, remote netip.AddrPort) *UDPConn {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -110,7 +116,8 @@ func (s *sockets) udpFor(local, remote netip.AddrPort) *UDPConn {
 	return nil
 }
 
-// reported tells a socket what the network says of a datagram of its: the next call returns it. One that was not dialed could not know whom it is about.
+// reported tells a socket what the network says of a datagram of its: the next call returns it. One
+// that was not dialed could not know whom it is about.
 func (u *UDPConn) reported(err error) {
 	if u.remote.IsValid() {
 		u.fail(err)
@@ -222,7 +229,8 @@ func (u *UDPConn) Read(p []byte) (int, error) {
 	return copy(p, d.payload), nil
 }
 
-// ReadMsg is ReadFrom, and tells to which address the datagram was sent: one of the stack's, or everybody's (RFC 1122, section 4.1.3.5).
+// ReadMsg is ReadFrom, and tells to which address the datagram was sent: one of the stack's, or
+// everybody's (RFC 1122, section 4.1.3.5).
 func (u *UDPConn) ReadMsg(p []byte) (n int, from netip.AddrPort, to netip.Addr, err error) {
 	d, err := u.read()
 	if err != nil {
@@ -231,7 +239,8 @@ func (u *UDPConn) ReadMsg(p []byte) (n int, from netip.AddrPort, to netip.Addr, 
 	return copy(p, d.payload), d.from, d.to, nil
 }
 
-// WriteMsg is WriteTo, from one of the stack's addresses: that to which a question came is where its answer should come from. The socket was not dialed.
+// WriteMsg is WriteTo, from one of the stack's addresses: that to which a question came is where
+// its answer should come from. The socket was not dialed.
 func (u *UDPConn) WriteMsg(p []byte, to netip.AddrPort, from netip.Addr) (int, error) {
 	switch bound := u.local.Addr(); {
 	case u.remote.IsValid():

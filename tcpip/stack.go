@@ -124,7 +124,8 @@ func (s *Stack) Addrs() (all []netip.Prefix) {
 	return all
 }
 
-// owns says whether an address is the stack's: it is one that it was given, or any of the loopback's network.
+// owns says whether an address is the stack's: it is one that it was given, or any of the
+// loopback's network.
 func (s *Stack) owns(a netip.Addr) bool {
 	if a.Is4() && a.IsLoopback() {
 		return true
@@ -137,7 +138,8 @@ func (s *Stack) owns(a netip.Addr) bool {
 	return false
 }
 
-// addRoutes makes the table: what the user said, and the networks that the stack is in. Who passes packets on has to be a neighbour.
+// addRoutes makes the table: what the user said, and the networks that the stack is in. Who passes
+// packets on has to be a neighbour.
 func (s *Stack) addRoutes() (err error) {
 	var all []ip.Route
 	for n, i := range s.ifaces {
@@ -163,8 +165,8 @@ func (s *Stack) configured(a netip.Addr) bool {
 	return slices.ContainsFunc(s.cfg.Addrs, func(p netip.Prefix) bool { return p.Addr() == a })
 }
 
-// way is where a packet for an address goes: the interface, the neighbour there, and the address it is from. Packets for the stack itself
-// go to the loopback.
+// way is where a packet for an address goes: the interface, the neighbour there, and the address it
+// is from. Packets for the stack itself go to the loopback.
 func (s *Stack) way(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool) {
 	if s.owns(dst) {
 		return s.ifaces[len(s.ifaces)-1], dst, dst, true

@@ -33,7 +33,8 @@ func testDatagrams(t *testing.T, run Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, size := range []int{0, 1, 1472, 1473, 8000, 65507} { // beyond 1,472 bytes they are cut, and put together
+	// beyond 1,472 bytes they are cut, and put together
+	for _, size := range []int{0, 1, 1472, 1473, 8000, 65507} {
 		c := dial(t, a, "udp", "10.0.0.2:53")
 		sent := bytes.Repeat([]byte{byte(size)}, size)
 		if _, err := c.Write(sent); err != nil {

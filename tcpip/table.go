@@ -75,8 +75,10 @@ func (t *connTable) all() (all []*Conn) {
 	return all
 }
 
-// iss is an initial sequence number (RFC 6528): a clock that ticks every 4 us, and a secret function of the connection's name. The second number is where its
-// timestamps begin, which depends on the two hosts alone, so that a connection that follows another has later ones (RFC 7323, section 5.4).
+// iss is an initial sequence number (RFC 6528): a clock that ticks every 4 us, and a secret
+// function of the connection's name. The second number is where its timestamps begin, which depends
+// on the two hosts alone, so that a connection that follows another has later ones (RFC 7323,
+// section 5.4).
 func (s *Stack) iss(k tuple) (wire.Seq, uint32) {
 	local, remote := k.local.Addr().As16(), k.remote.Addr().As16()
 	var name [36]byte

@@ -24,7 +24,9 @@ func (p *packet) tcp() layer {
 	case c.lane == p.lane:
 		c.arrive(&seg, p.now)
 		p.lane.touch(c)
-	default: // the device forgets whose queue a flow's is that was silent for some seconds: what is sent now tells it
+	default:
+		// the device forgets whose queue a flow's is that was silent for some seconds: what is sent
+		// now tells it
 		c.astray(&seg, p.now)
 	}
 	return done

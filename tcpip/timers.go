@@ -8,8 +8,9 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// timers are a lane's: a heap of connections by when they are next due, at the latest. A connection whose deadline has moved on stays where it is, and is
-// put right when it comes up: most deadlines move on with every segment.
+// timers are a lane's: a heap of connections by when they are next due, at the latest. A connection
+// whose deadline has moved on stays where it is, and is put right when it comes up: most deadlines
+// move on with every segment.
 type timers struct {
 	mu    sync.Mutex
 	heap  []*Conn
@@ -17,8 +18,9 @@ type timers struct {
 }
 
 const (
-	nap     = 100 * time.Millisecond // the longest sleep while anything is due at all
-	trifle  = 2 * time.Millisecond   // how late a timer may be that somebody else than the reader has set
+	nap = 100 * time.Millisecond // the longest sleep while anything is due at all
+	// how late a timer may be that somebody else than the reader has set
+	trifle  = 2 * time.Millisecond
 	forever = 1 << 62
 )
 

@@ -10,7 +10,8 @@ import (
 	"weir/wire"
 )
 
-// waits are connections in TIME-WAIT, of which little has to be kept. There is a bound on how many: of more, those that have waited longest are forgotten.
+// waits are connections in TIME-WAIT, of which little has to be kept. There is a bound on how many:
+// of more, those that have waited longest are forgotten.
 type waits struct {
 	s    *Stack
 	most int
@@ -25,7 +26,8 @@ type waits struct {
 	forgotten uint64 // for want of room
 }
 
-// follower is where the stream of a connection has to begin that takes the name of one in TIME-WAIT. The zero value is one that takes nobody's.
+// follower is where the stream of a connection has to begin that takes the name of one in
+// TIME-WAIT. The zero value is one that takes nobody's.
 type follower struct {
 	of     bool
 	behind wire.Seq
@@ -42,8 +44,9 @@ func (f follower) iss(chosen wire.Seq) wire.Seq {
 // waiting is a connection in TIME-WAIT.
 type waiting struct {
 	tcp.Wait
-	cfg   *tcp.Config
-	noted tcp.Time // at which of its ends in order: others of the name are of connections that it followed
+	cfg *tcp.Config
+	// at which of its ends in order: others of the name are of connections that it followed
+	noted tcp.Time
 }
 
 // waitName is its name: addresses and ports, local and remote.
@@ -136,7 +139,8 @@ func (w *waits) arm(now tcp.Time) {
 	w.timer.Reset(wait)
 }
 
-// expire forgets those that have waited for long enough. A FIN that came again has made some of them wait longer.
+// expire forgets those that have waited for long enough. A FIN that came again has made some of
+// them wait longer.
 func (w *waits) expire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,8 +177,9 @@ func (w *waits) close() {
 	}
 }
 
-// arrive takes a segment of no connection. If one of its name is in TIME-WAIT, the segment is for that, which may answer; when it is a SYN that opens another, and
-// somebody listens, that may follow.
+// arrive takes a segment of no connection. If one of its name is in TIME-WAIT, the segment is for
+// that, which may answer; when it is a SYN that opens another, and somebody listens, that may
+// follow.
 func (w *waits) arrive(k tuple, seg *tcp.Segment, listened bool, now tcp.Time) (taken bool, f follower) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -195,8 +200,9 @@ func (w *waits) arrive(k tuple, seg *tcp.Segment, listened bool, now tcp.Time) (
 	return true, f
 }
 
-// free says whether a connection of a name may be opened from here: there is none in TIME-WAIT, or, if it may follow, one that it does no harm to follow. Of a
-// name of the loopback's the other end is the stack's too.
+// free says whether a connection of a name may be opened from here: there is none in TIME-WAIT, or,
+// if it may follow, one that it does no harm to follow. Of a name of the loopback's the other end
+// is the stack's too.
 func (w *waits) free(k tuple, follow, loopback bool, now tcp.Time) (free bool, f follower) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -217,7 +223,8 @@ func (w *waits) free(k tuple, follow, loopback bool, now tcp.Time) (free bool, f
 	return true, follower{true, x.Behind()}
 }
 
-// Waiting is how many connections are in TIME-WAIT, and how many were forgotten before their time because there were more than Config.Waiting.
+// Waiting is how many connections are in TIME-WAIT, and how many were forgotten before their time
+// because there were more than Config.Waiting.
 func (s *Stack) Waiting() (now int, forgotten uint64) {
 	s.waits.mu.Lock()
 	defer s.waits.mu.Unlock()

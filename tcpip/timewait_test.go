@@ -85,7 +85,8 @@ func TestTooManyInTimeWait(t *testing.T) {
 	})
 }
 
-// Names of connections in TIME-WAIT can be used again: by a peer at once, when its timestamps are later (RFC 6191), and from here when no name is left.
+// Names of connections in TIME-WAIT can be used again: by a peer at once, when its timestamps are
+// later (RFC 6191), and from here when no name is left.
 func TestTimeWaitMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
@@ -135,8 +136,9 @@ func TestTimeWaitMakesRoom(t *testing.T) {
 	})
 }
 
-// A stack that talks to itself does not run out of names: both clocks are its own, so a name can be used again in the next millisecond, whoever closes first. What is
-// kept of connections in TIME-WAIT does not grow.
+// A stack that talks to itself does not run out of names: both clocks are its own, so a name can be
+// used again in the next millisecond, whoever closes first. What is kept of connections in
+// TIME-WAIT does not grow.
 func TestTheLoopbackDoesNotRunOutOfNames(t *testing.T) {
 	many, few := 100_000, 20_000 // more than there are names
 	if raced {
@@ -155,7 +157,8 @@ func TestTheLoopbackDoesNotRunOutOfNames(t *testing.T) {
 				for port := uint16(firstPort); raced && port >= firstPort; port++ {
 					if port%80 > 0 {
 						k := tuple{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port), netip.MustParseAddrPort("127.0.0.1:80")}
-						s.waits.add(k, &cfg, tcp.Wait{Until: s.now().Add(time.Hour)}) // without timestamps, so that it stays
+						// without timestamps, so that it stays
+						s.waits.add(k, &cfg, tcp.Wait{Until: s.now().Add(time.Hour)})
 					}
 				}
 				begun := time.Now()
@@ -176,7 +179,8 @@ func TestTheLoopbackDoesNotRunOutOfNames(t *testing.T) {
 	}
 }
 
-// A FIN that came again was answered by a later timestamp than all before: in that millisecond the name is not free.
+// A FIN that came again was answered by a later timestamp than all before: in that millisecond the
+// name is not free.
 func TestWhatIsSaidInTimeWaitCountsAsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{})

@@ -32,7 +32,8 @@ func sentBy(t *testing.T, h *bareHost, c net.Conn, p []byte) wire.IPv4 {
 	return v
 }
 
-// What the network says of a datagram is told to the socket that was dialed, by the next call, once; and only if it is about a datagram of its (RFC 5927).
+// What the network says of a datagram is told to the socket that was dialed, by the next call,
+// once; and only if it is about a datagram of its (RFC 5927).
 func TestErrorsOfDatagrams(t *testing.T) {
 	changed := func(at int, value byte) func(wire.IPv4) {
 		return func(v wire.IPv4) { v[at] = value }
@@ -79,7 +80,8 @@ func TestErrorsOfDatagrams(t *testing.T) {
 	}
 }
 
-// A socket that has its datagrams stay whole is told when they are too big, and for ten minutes nobody is asked again (RFC 1191).
+// A socket that has its datagrams stay whole is told when they are too big, and for ten minutes
+// nobody is asked again (RFC 1191).
 func TestDatagramsThatStayWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
@@ -151,7 +153,8 @@ func TestSocketsOfDatagramsRefuse(t *testing.T) {
 	})
 }
 
-// A datagram goes to the socket that knows its sender before one that takes all, and to one at its address before one at any.
+// A datagram goes to the socket that knows its sender before one that takes all, and to one at its
+// address before one at any.
 func TestWhoseADatagramIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := bare(t, Config{})
@@ -177,7 +180,8 @@ func TestWhoseADatagramIs(t *testing.T) {
 	})
 }
 
-// A server at all addresses learns at which it was asked, and answers from there; and how far and by which service its datagrams go is its to say.
+// A server at all addresses learns at which it was asked, and answers from there; and how far and
+// by which service its datagrams go is its to say.
 func TestDatagramsSayWhereTheyCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
@@ -201,7 +205,8 @@ func TestDatagramsSayWhereTheyCame(t *testing.T) {
 			if _, err := u.WriteMsg([]byte("here"), from, to); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := c.Read(p); err != nil || string(p[:n]) != "here" { // it takes answers of whom it asked alone
+			// it takes answers of whom it asked alone
+			if n, err := c.Read(p); err != nil || string(p[:n]) != "here" {
 				t.Errorf("%q (%v)", p[:n], err)
 			}
 		}

@@ -11,7 +11,8 @@ import (
 // unreachedMost is how many packets may wait to be reported as not delivered.
 const unreachedMost = 64
 
-// Unreachable implements neigh.Actions. Who sent the packet is told by the reader, which holds no locks: its name is in the packet.
+// Unreachable implements neigh.Actions. Who sent the packet is told by the reader, which holds no
+// locks: its name is in the packet.
 func (a actions) Unreachable(_ netip.Addr, frame []byte) {
 	a.l.s.drops.add(DropNeighbour)
 	if i := a.l.iface; len(i.unreached) < unreachedMost {

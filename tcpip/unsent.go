@@ -10,8 +10,9 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// unsent is the output of sessions that their connections' buffers had no room for. It counts against Config.Memory. One address may have a quarter of that. When there is no
-// room for more, the sessions whose peers have taken nothing for the longest time are ended.
+// unsent is the output of sessions that their connections' buffers had no room for. It counts
+// against Config.Memory. One address may have a quarter of that. When there is no room for more,
+// the sessions whose peers have taken nothing for the longest time are ended.
 type unsent struct {
 	s *Stack
 
@@ -20,10 +21,12 @@ type unsent struct {
 	order list.List // of *served, by when the peer last took something
 }
 
-// stalled is how long a peer has taken nothing whose session may be ended so that others have memory.
+// stalled is how long a peer has taken nothing whose session may be ended so that others have
+// memory.
 const stalled = 2 * time.Second
 
-// resize has v's output count for so many bytes, and reports whether there is room. The caller holds v's connection's lock.
+// resize has v's output count for so many bytes, and reports whether there is room. The caller
+// holds v's connection's lock.
 func (u *unsent) resize(v *served, size int, now tcp.Time) bool {
 	more := size - v.counted
 	if more == 0 {
@@ -78,7 +81,8 @@ func (u *unsent) took(v *served, now tcp.Time) {
 	}
 }
 
-// evict ends the session that has stalled for the longest time, and reports whether there was one. The caller holds mu, and the lock of by's connection.
+// evict ends the session that has stalled for the longest time, and reports whether there was one.
+// The caller holds mu, and the lock of by's connection.
 func (u *unsent) evict(by *served, now tcp.Time) bool {
 	for e := u.order.Front(); e != nil; e = e.Next() {
 		v := e.Value.(*served)
@@ -96,14 +100,15 @@ func (u *unsent) evict(by *served, now tcp.Time) bool {
 	return false
 }
 
-// overflow ends a session whose output there is no memory for. The connection is reset: its peer is not to take what came for all. The caller holds the connection's lock.
+// overflow ends a session whose output there is no memory for. The connection is reset: its peer is
+// not to take what came for all. The caller holds the connection's lock.
 func (v *served) overflow() {
 	v.rest, v.failed, v.truncated = nil, syscall.ENOBUFS, true
 	v.c.lane.post(v.c)
 }
 
-// send has bytes sent behind those that wait, and reports whether the connection's buffer took any. What is left of them waits; when there is no memory for that, the session
-// ends.
+// send has bytes sent behind those that wait, and reports whether the connection's buffer took any.
+// What is left of them waits; when there is no memory for that, the session ends.
 func (v *served) send(now tcp.Time, p []byte) (some bool) {
 	waited, n := len(v.rest), len(p)
 	if waited > 0 {
@@ -132,7 +137,8 @@ func (v *served) write(now tcp.Time, p []byte) []byte {
 	return p
 }
 
-// await has bytes wait behind those that do, in at most twice the memory that they need, and reports whether there is any.
+// await has bytes wait behind those that do, in at most twice the memory that they need, and
+// reports whether there is any.
 func (v *served) await(p []byte, now tcp.Time) bool {
 	size, room := len(v.rest)+len(p), v.counted
 	switch {

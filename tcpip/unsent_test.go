@@ -26,7 +26,8 @@ func (s talker) Input(in []byte, out *serve.Writer) error {
 func (talker) Wake(time.Time, *serve.Writer) error { return nil }
 func (s talker) Close(err error)                   { s.ended <- err }
 
-// talkers are a stack with 8 MiB that serves such sessions, and one that dials it from an address, one of 10.0.0.1 to 10.0.0.9.
+// talkers are a stack with 8 MiB that serves such sessions, and one that dials it from an address,
+// one of 10.0.0.1 to 10.0.0.9.
 func talkers(t *testing.T) (b *Stack, ended chan error, open func(from string) net.Conn) {
 	la, lb := link.Pair(link.PairConfig{})
 	a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.3/24", "10.0.0.4/24", "10.0.0.5/24")})
@@ -46,7 +47,8 @@ func talkers(t *testing.T) (b *Stack, ended chan error, open func(from string) n
 	}
 }
 
-// What sessions have written counts against Config.Memory while it waits, and is given back when it is taken.
+// What sessions have written counts against Config.Memory while it waits, and is given back when it
+// is taken.
 func TestUnsentOutputCountsAgainstMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _, open := talkers(t)
@@ -66,7 +68,8 @@ func TestUnsentOutputCountsAgainstMemory(t *testing.T) {
 	})
 }
 
-// Peers that take nothing of what they ask for hold no more than Config.Memory, and one address not more than a quarter of it: the connections beyond are reset.
+// Peers that take nothing of what they ask for hold no more than Config.Memory, and one address not
+// more than a quarter of it: the connections beyond are reset.
 func TestOneAddressDoesNotHoldAllMemoryOfOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, ended, open := talkers(t)
@@ -92,7 +95,8 @@ func TestOneAddressDoesNotHoldAllMemoryOfOutput(t *testing.T) {
 	})
 }
 
-// Peers at many addresses that take nothing give way to one that reads, once they have stalled for some seconds. What they have read does not look whole.
+// Peers at many addresses that take nothing give way to one that reads, once they have stalled for
+// some seconds. What they have read does not look whole.
 func TestStalledOutputGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, ended, open := talkers(t)

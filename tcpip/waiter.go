@@ -9,18 +9,22 @@ import (
 
 // waiter is where an application waits for one direction of something: for data, or for room.
 type waiter struct {
-	busy   sync.Mutex    // one call at a time
-	signal chan struct{} // the stack, deadlines and Close -> who waits: look again; capacity 1, never closed
+	busy sync.Mutex // one call at a time
+	// the stack, deadlines and Close -> who waits: look again; capacity 1, never closed
+	signal chan struct{}
 
 	// Guarded by the owner's lock.
 	deadline time.Time
-	into     []byte // of a read that waits: the reader's goroutine copies there what comes, straight from its packet
-	got      int    // how much it has, which the read has not seen yet
+	// of a read that waits: the reader's goroutine copies there what comes, straight from its
+	// packet
+	into []byte
+	got  int // how much it has, which the read has not seen yet
 }
 
 func newWaiter() waiter { return waiter{signal: make(chan struct{}, 1)} }
 
-// arm makes a waiter that was not made by newWaiter ready for a wait: many a connection never has one. The owner's lock is held.
+// arm makes a waiter that was not made by newWaiter ready for a wait: many a connection never has
+// one. The owner's lock is held.
 func (w *waiter) arm() {
 	if w.signal == nil {
 		w.signal = make(chan struct{}, 1)

@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// FromHTTP makes a source of a handler of package net/http. The handler runs until it has sent its head, which makes it
-// the set-up of the response, and goes on when the body is sent. Up to then it is a coroutine, not a goroutine, and what it wrote in
-// few bytes before returning is a body of bytes. It can flush, take the connection over, send informational responses and set
-// trailers. The context of its request ends when it returns, or nobody wants its body any more.
+// FromHTTP makes a source of a handler of package net/http. The handler runs until it has sent its
+// head, which makes it the set-up of the response, and goes on when the body is sent. Up to then it
+// is a coroutine, not a goroutine, and what it wrote in few bytes before returning is a body of
+// bytes. It can flush, take the connection over, send informational responses and set trailers. The
+// context of its request ends when it returns, or nobody wants its body any more.
 func FromHTTP(h http.Handler) Component {
 	return With(Source(func(c *Conn) Body { return newHandling(c, h).begin(c) }), Traits{Name: "handler"})
 }
@@ -71,7 +72,8 @@ func (h *handling) statusOf(c *Conn) {
 	h.sent = going
 }
 
-// sniff finds the type of what the handler has written, p at last, if it has not said so: filters look for it.
+// sniff finds the type of what the handler has written, p at last, if it has not said so: filters
+// look for it.
 func (h *handling) sniff(p []byte) {
 	if h.header["Content-Type"] == nil && h.header["Content-Encoding"] == nil && len(h.head)+len(p) > 0 {
 		h.header.Set("Content-Type", http.DetectContentType(append(slices.Clip(h.head), p[:min(len(p), 512)]...)))
@@ -94,7 +96,8 @@ func (h *handling) begin(c *Conn) Body {
 	case h.raw:
 		return Body{kind: rawBody, run: func(*Conn) error { h.next(); return nil }}.Closing(h.end)
 	case !h.sent && len(h.head) == 0 && c.orig.Method == http.MethodHead:
-		return Stream(-1, func(io.Writer) error { return nil }) // that it wrote nothing does not mean that there is nothing
+		// that it wrote nothing does not mean that there is nothing
+		return Stream(-1, func(io.Writer) error { return nil })
 	case !h.sent:
 		return Bytes(h.head)
 	}
@@ -203,8 +206,8 @@ func (h *handling) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return http.NewResponseController(h.engine).Hijack()
 }
 
-// canHijack says whether connections can be taken over from an engine. Asked before the handler is taken for one that does, so that it can
-// answer otherwise.
+// canHijack says whether connections can be taken over from an engine. Asked before the handler is
+// taken for one that does, so that it can answer otherwise.
 func canHijack(w http.ResponseWriter) bool {
 	for {
 		switch inner := w.(type) {

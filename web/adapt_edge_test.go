@@ -34,7 +34,8 @@ func says(t *testing.T, url, request string) string {
 	return string(all)
 }
 
-// A handler whose body nobody wants is told by its context and by its writes; with HEAD and behind another's answer alike.
+// A handler whose body nobody wants is told by its context and by its writes; with HEAD and behind
+// another's answer alike.
 func TestAHandlerWithoutEndWhoseBodyNobodyWants(t *testing.T) {
 	wrote := make(chan error, 1)
 	events := func(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +76,8 @@ func TestAHandlerThatAbortsWhenNobodyWantsItsBody(t *testing.T) {
 	})
 }
 
-// RFC 9110 section 8.6: a server must not send Content-Length in response to HEAD unless it is what GET would get.
+// RFC 9110 section 8.6: a server must not send Content-Length in response to HEAD unless it is what
+// GET would get.
 func TestHEADOfAHandlerThatWritesNothing(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodHead {
@@ -103,7 +105,8 @@ func TestAnOldClientGetsNoInformationalResponse(t *testing.T) {
 	})
 }
 
-// Where the connection can't be taken over, as with HTTP/2, a handler can say so, and a component's exchange is answered by 501.
+// Where the connection can't be taken over, as with HTTP/2, a handler can say so, and a component's
+// exchange is answered by 501.
 func TestAConnectionThatCannotBeTakenOver(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		if _, _, err := http.NewResponseController(w).Hijack(); err != nil {

@@ -107,7 +107,8 @@ func TestTakingTheConnectionOver(t *testing.T) {
 		}
 		talk(c, rw)
 	}
-	byHead := func(w http.ResponseWriter, r *http.Request) { // net/http sends the head, as libraries for WebSocket have it do
+	// net/http sends the head, as libraries for WebSocket have it do
+	byHead := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "Upgrade")
 		w.Header().Set("Upgrade", "echo")
 		w.WriteHeader(http.StatusSwitchingProtocols)
@@ -205,7 +206,8 @@ func TestServeFileThroughTheAdapter(t *testing.T) {
 	})
 }
 
-// A component that changes a field behind one that changes the context leaves the request as it came to the server alone.
+// A component that changes a field behind one that changes the context leaves the request as it
+// came to the server alone.
 func TestAnotherContextIsNoWayToTheServersRequest(t *testing.T) {
 	var came *http.Request
 	c := web.Chain(web.Pipe(func(c *web.Conn) { came = c.HTTPRequest(); c.WithContext(c.Context()) }),

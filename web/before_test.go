@@ -7,7 +7,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// Before sees what the client would get, whether a source, nobody or a panic has made it; the last word is with who came first.
+// Before sees what the client would get, whether a source, nobody or a panic has made it; the last
+// word is with who came first.
 func TestBefore(t *testing.T) {
 	say := func(word string) web.Component {
 		return web.Pipe(func(c *web.Conn) {

@@ -17,7 +17,8 @@ func (n *nowhere) Header() http.Header         { return n.header }
 func (n *nowhere) WriteHeader(int)             {}
 func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
-// cpu is the time that the process has had, in nanoseconds: a neighbour disturbs it less than the clock's.
+// cpu is the time that the process has had, in nanoseconds: a neighbour disturbs it less than the
+// clock's.
 func cpu(b *testing.B) int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -26,7 +27,8 @@ func cpu(b *testing.B) int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// BenchmarkPassThrough is what components that let everything pass add to an exchange: compare the numbers of them.
+// BenchmarkPassThrough is what components that let everything pass add to an exchange: compare the
+// numbers of them.
 func BenchmarkPassThrough(b *testing.B) {
 	body := web.Bytes(make([]byte, 4096))
 	kind := web.NewField("Content-Type", "text/html; charset=utf-8")

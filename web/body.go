@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Body is the body of a response as a value: bytes, a range of a file, or a stream. The zero Body is empty.
-// Nothing of it is read or run before the head is sent.
+// Body is the body of a response as a value: bytes, a range of a file, or a stream. The zero Body
+// is empty. Nothing of it is read or run before the head is sent.
 type Body struct {
 	kind  bodyKind
 	size  int64 // -1: not known
@@ -18,7 +18,8 @@ type Body struct {
 	same  func() error
 	write func(io.Writer) error
 	run   func(*Conn) error
-	held  *held // what is let go of when the exchange is over, whether the body was sent or not; nil: nothing
+	// what is let go of when the exchange is over, whether the body was sent or not; nil: nothing
+	held *held
 }
 
 // held is what a body holds, the last first.
@@ -54,22 +55,24 @@ func Bytes(b []byte) Body { return Body{data: b, size: int64(len(b))} }
 // String is a body of text.
 func String(s string) Body { return Bytes([]byte(s)) }
 
-// File is n bytes of a file from an offset on. The file is closed when the exchange is over. As long as no filter changes it,
-// the kernel sends it.
+// File is n bytes of a file from an offset on. The file is closed when the exchange is over. As
+// long as no filter changes it, the kernel sends it.
 func File(f *os.File, from, n int64) Body {
 	return Body{kind: fileBody, file: f, from: from, size: n}.holding(f)
 }
 
-// Checked is b, a file, with a question that is asked before the last piece of it is sent, when it has been read: whether the file still is
-// what it was. An error cuts the connection, so that the client sees that the body is not whole.
+// Checked is b, a file, with a question that is asked before the last piece of it is sent, when it
+// has been read: whether the file still is what it was. An error cuts the connection, so that the
+// client sees that the body is not whole.
 func (b Body) Checked(same func() error) Body {
 	b.same = same
 	return b
 }
 
-// Stream is a body that is written when it is sent; size is -1 when it is not known. Write is called once at most, by the
-// goroutine of the request, so it may take its time. Its writer has Flush, which sends what was written so far
-// through all filters to the client: see [Flush]. An error cuts the connection, so that the client sees that the body is not whole.
+// Stream is a body that is written when it is sent; size is -1 when it is not known. Write is
+// called once at most, by the goroutine of the request, so it may take its time. Its writer has
+// Flush, which sends what was written so far through all filters to the client: see [Flush]. An
+// error cuts the connection, so that the client sees that the body is not whole.
 func Stream(size int64, write func(io.Writer) error) Body {
 	return Body{kind: streamBody, size: size, write: write}
 }
@@ -102,7 +105,8 @@ func (b Body) Size() int64 {
 // Bytes are the body's bytes, and whether it is a body of bytes. They must not be changed.
 func (b Body) Bytes() ([]byte, bool) { return b.data, b.kind == bytesBody }
 
-// Streaming says whether the body is a stream: its bytes come when they come, and who changes them should let Flush through.
+// Streaming says whether the body is a stream: its bytes come when they come, and who changes them
+// should let Flush through.
 func (b Body) Streaming() bool { return b.kind == streamBody }
 
 // Raw says whether the body is a connection that was taken over, which filters never see.

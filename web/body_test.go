@@ -21,7 +21,8 @@ type counted struct {
 
 func (c counted) Close() error { *c.closed++; return nil }
 
-// An answer may be made of the one that was there: what that holds is closed once, when the exchange is over. Another one closes it at once.
+// An answer may be made of the one that was there: what that holds is closed once, when the
+// exchange is over. Another one closes it at once.
 func TestAnAnswerMadeOfTheOneBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		again func(b web.Body, f func()) web.Body

@@ -41,12 +41,14 @@ type builder struct {
 type stage struct {
 	flow.Stage[*Conn]
 	traits Traits
-	ports  int         // ways out
-	joined uint64      // bits of the ports that lead to another stage: by the others the exchange leaves the net
+	ports  int // ways out
+	// bits of the ports that lead to another stage: by the others the exchange leaves the net
+	joined uint64
 	exit   func(*Conn) // what is done then
 
 	line *line // by Chain, of one that blocks; nil: there is none
-	told bool  // by Chain: exchanges are to know, behind it, where they come from, since a line asks
+	// by Chain: exchanges are to know, behind it, where they come from, since a line asks
+	told bool
 }
 
 // hand passes an exchange on, or lets it leave. The stage must not touch it again.
@@ -89,8 +91,9 @@ func compile(c Component, way flow.Way, queue int, exit func(*Conn)) (*builder, 
 	return b, nil
 }
 
-// limit says what the edges hold. What may wait for a stage that blocks is shared out among those that lead there, at least one each, since a
-// network's queue holds the sum; the line by Chain holds as much.
+// limit says what the edges hold. What may wait for a stage that blocks is shared out among those
+// that lead there, at least one each, since a network's queue holds the sum; the line by Chain
+// holds as much.
 func (b *builder) limit(queue int) {
 	into := map[*stage][]*flow.Edge{}
 	for i := range b.edges {
@@ -320,8 +323,9 @@ func (b *builder) leaves() []string {
 	return names
 }
 
-// each is the Do of a stage that does not block. What hand does stands here once more, since each call less that is open while the stages
-// behind run keeps deep chains within the processor's return stack.
+// each is the Do of a stage that does not block. What hand does stands here once more, since each
+// call less that is open while the stages behind run keeps deep chains within the processor's
+// return stack.
 func (s *stage) each(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 	return func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, c := range in {
@@ -350,7 +354,8 @@ func calls(c Component) func(*Conn) {
 	return c.Handle
 }
 
-// seated is the Do, by Chain, of a stage that blocks: who does not get its turn leaves the net, with 503 if there was no room.
+// seated is the Do, by Chain, of a stage that blocks: who does not get its turn leaves the net,
+// with 503 if there was no room.
 func (s *stage) seated(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 	return func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, c := range in {

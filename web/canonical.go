@@ -76,7 +76,8 @@ func (c *Conn) canonicalURL(r *http.Request, slashes bool) error {
 		return nil
 	case u.Opaque != "", absolute && (r.ProtoMajor > 1 || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"):
 		return errTarget
-	case u.User != nil: // "SHOULD parse for userinfo and treat its presence as an error" (RFC 9110, 4.2.4)
+	case u.User != nil:
+		// "SHOULD parse for userinfo and treat its presence as an error" (RFC 9110, 4.2.4)
 		return errUser
 	case u.Path == "*" && r.Method == http.MethodOptions:
 		r.URL = &url.URL{Path: "/"}

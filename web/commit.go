@@ -11,8 +11,8 @@ import (
 	"weir/web/internal/conn"
 )
 
-// commit sends the response. Everything that depends on what filters do to the body is decided here, when it is
-// known: length, validators, conditions and ranges.
+// commit sends the response. Everything that depends on what filters do to the body is decided
+// here, when it is known: length, validators, conditions and ranges.
 func (c *Conn) commit() {
 	if c.abort {
 		panic(http.ErrAbortHandler)
@@ -79,7 +79,8 @@ func (c *Conn) describe() {
 
 var acceptRanges = NewField("Accept-Ranges", "bytes")
 
-// hasParts says whether ranges of the body can be sent. The body of a source that has made a part of its own cannot.
+// hasParts says whether ranges of the body can be sent. The body of a source that has made a part
+// of its own cannot.
 func (c *Conn) hasParts() bool {
 	return len(c.transform) == 0 && (c.body.kind == bytesBody || c.body.kind == fileBody) && c.header["Content-Range"] == nil && c.header["Etag"] != nil
 }
@@ -121,7 +122,8 @@ func (c *Conn) sendRange() {
 		c.send(c.body.part(from, n))
 		return
 	}
-	only := &http.Request{Method: http.MethodGet, Header: http.Header{"Range": ranges}} // its conditions are decided
+	// its conditions are decided
+	only := &http.Request{Method: http.MethodGet, Header: http.Header{"Range": ranges}}
 	http.ServeContent(statusWriter{c.w, c}, only, "", time.Time{}, c.body.seeker())
 }
 
@@ -142,7 +144,8 @@ func (w statusWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// send sends head and body, in one write where that can be. What can't be sent whole cuts the connection.
+// send sends head and body, in one write where that can be. What can't be sent whole cuts the
+// connection.
 func (c *Conn) send(b Body) {
 	var err error
 	out := output{c: c}

@@ -2,17 +2,21 @@ package web
 
 import "cmp"
 
-// Component is a part of a server. Handle sets up the response of an exchange: its status, its fields, its body as a
-// value. It is called by several goroutines at once, unless its [Traits] say otherwise, and it must not keep the Conn.
+// Component is a part of a server. Handle sets up the response of an exchange: its status, its
+// fields, its body as a value. It is called by several goroutines at once, unless its [Traits] say
+// otherwise, and it must not keep the Conn.
 //
-// A component may have a method Traits() Traits, which says how it wants to be composed. Without it, it is a pipe.
+// A component may have a method Traits() Traits, which says how it wants to be composed. Without
+// it, it is a pipe.
 type Component interface{ Handle(*Conn) }
 
 // The paper's classes of components.
 type (
-	// Source gives an exchange its body, having set status and fields. It is not called when the exchange has an answer.
+	// Source gives an exchange its body, having set status and fields. It is not called when the
+	// exchange has an answer.
 	Source func(*Conn) Body
-	// Filter changes the body: it says how, having seen status, fields and the body as a value, or nil to leave it as it is.
+	// Filter changes the body: it says how, having seen status, fields and the body as a value, or
+	// nil to leave it as it is.
 	Filter func(*Conn) Transform
 	// Pipe looks at an exchange, and may change its heads or answer it.
 	Pipe func(*Conn)
@@ -64,15 +68,17 @@ type Traits struct {
 	Name  string // in drawings and errors; numbered where it is not the only one
 	Place string // where it was written, such as "site.hcl:12"; for errors
 	Role  Role
-	Once  string // at most one component with this mark on a path: what it does must not be done twice
+	// at most one component with this mark on a path: what it does must not be done twice
+	Once string
 
 	// RawPath is for a component that sends [Conn.RawPath] on: in the whole composition an encoded
 	// slash then counts as a slash, instead of being answered by 400.
 	RawPath bool
 
-	// A component that blocks says how many calls of Handle may go on at once, and how many exchanges may wait
-	// for that; what comes beyond is answered by 503. A Width of 0 means that it does not block; a Queue of 0 means 4 times Width.
-	// By Chain who has gone leaves the line at once; by Network it keeps its place until its turn comes.
+	// A component that blocks says how many calls of Handle may go on at once, and how many
+	// exchanges may wait for that; what comes beyond is answered by 503. A Width of 0 means that it
+	// does not block; a Queue of 0 means 4 times Width. By Chain who has gone leaves the line at
+	// once; by Network it keeps its place until its turn comes.
 	Width, Queue int
 }
 
@@ -90,7 +96,8 @@ func With(c Component, t Traits) Component { return described{c, t} }
 // Named is c under a name.
 func Named(name string, c Component) Component { return With(c, Traits{Name: name}) }
 
-// Blocking is c, of which so many calls may go on at once, and so many exchanges wait for that: see [Traits].
+// Blocking is c, of which so many calls may go on at once, and so many exchanges wait for that: see
+// [Traits].
 func Blocking(width, queue int, c Component) Component {
 	return With(c, Traits{Width: width, Queue: queue})
 }

@@ -1,7 +1,7 @@
 package web
 
-// Chain is a composition: its parts follow one another. An exchange that a part has answered still goes through the rest:
-// sources are not called then, filters and pipes are.
+// Chain is a composition: its parts follow one another. An exchange that a part has answered still
+// goes through the rest: sources are not called then, filters and pipes are.
 func Chain(parts ...Component) Component { return chain(parts) }
 
 type chain []Component
@@ -12,8 +12,9 @@ func (parts chain) Handle(c *Conn) {
 	}
 }
 
-// Branch is a composition: each exchange goes through the arm whose number choose gives, and all meet behind it. With a number
-// that no arm has, or a nil arm, it goes straight there. The name stands in drawings. At most 63 arms.
+// Branch is a composition: each exchange goes through the arm whose number choose gives, and all
+// meet behind it. With a number that no arm has, or a nil arm, it goes straight there. The name
+// stands in drawings. At most 63 arms.
 func Branch(name string, choose func(*Conn) int, arms ...Component) Component {
 	return &branch{traits: Traits{Name: name}, choose: choose, arms: arms}
 }

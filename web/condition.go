@@ -21,8 +21,8 @@ func (c *Conn) conditional() bool {
 	return h["If-None-Match"] != nil || h["If-Modified-Since"] != nil || h["If-Match"] != nil || h["If-Unmodified-Since"] != nil
 }
 
-// condition evaluates the preconditions in the order of RFC 9110 section 13.2.2. A response without a validator is
-// not held against conditions on it: its source may have done that.
+// condition evaluates the preconditions in the order of RFC 9110 section 13.2.2. A response without
+// a validator is not held against conditions on it: its source may have done that.
 func (c *Conn) condition() {
 	h := c.orig.Header
 	tag, modified := first(c.header["Etag"]), httpTime(first(c.header["Last-Modified"]))
@@ -64,7 +64,8 @@ func strong(a, b string) bool { return a == b && strings.HasPrefix(a, `"`) }
 
 func weak(a, b string) bool { return strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/") }
 
-// listed says whether a list of entity tags has one that is equal to tag. A malformed list ends where it is.
+// listed says whether a list of entity tags has one that is equal to tag. A malformed list ends
+// where it is.
 func listed(lists []string, tag string, equal func(a, b string) bool) bool {
 	for _, list := range lists {
 		for {
@@ -107,7 +108,8 @@ func entityTag(s string) (tag, rest string, ok bool) {
 	return s[:end], s[end:], true
 }
 
-// singleRange is the range of a request for exactly one range of a body of size bytes; n is 0 when it can't be satisfied.
+// singleRange is the range of a request for exactly one range of a body of size bytes; n is 0 when
+// it can't be satisfied.
 func singleRange(values []string, size int64) (from, n int64, ok bool) {
 	if len(values) != 1 {
 		return 0, 0, false
@@ -142,8 +144,9 @@ func singleRange(values []string, size int64) (from, n int64, ok bool) {
 	return from, end - from + 1, true
 }
 
-// rangeSet is a list of ranges without what asks for nothing: empty members, and the last 0 bytes, of which net/http would send a part
-// that ends before it begins. A list of nothing else asks for the last 0 bytes. It is nil when a member is malformed.
+// rangeSet is a list of ranges without what asks for nothing: empty members, and the last 0 bytes,
+// of which net/http would send a part that ends before it begins. A list of nothing else asks for
+// the last 0 bytes. It is nil when a member is malformed.
 func rangeSet(value string) []string {
 	spec, _ := strings.CutPrefix(value, "bytes=")
 	var kept []string

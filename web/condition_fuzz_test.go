@@ -9,8 +9,8 @@ import (
 	"weir/web"
 )
 
-// FuzzConditions asks with whatever clients may write as conditions and ranges: an answer is whole, or the part that it says it is, or one of the
-// statuses that have neither.
+// FuzzConditions asks with whatever clients may write as conditions and ranges: an answer is whole,
+// or the part that it says it is, or one of the statuses that have neither.
 func FuzzConditions(f *testing.F) {
 	at := changed.Format("Mon, 02 Jan 2006 15:04:05 GMT")
 	f.Add(`"v1"`, "", "", "", "", "")

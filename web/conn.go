@@ -11,11 +11,13 @@ import (
 	"weir/web/internal/canonical"
 )
 
-// Conn carries one exchange: the request, the head of the response until it is sent, and the body as a value.
+// Conn carries one exchange: the request, the head of the response until it is sent, and the body
+// as a value.
 //
-// Exactly one component holds a Conn at a time: from the call of its Handle to its return. A component that
-// keeps a Conn longer, or hands it to a goroutine, races with the next one; a build with the tag webdebug panics
-// where that is seen. After the exchange a Conn is used for another one.
+// Exactly one component holds a Conn at a time: from the call of its Handle to its return. A
+// component that keeps a Conn longer, or hands it to a goroutine, races with the next one; a build
+// with the tag webdebug panics where that is seen. After the exchange a Conn is used for another
+// one.
 type Conn struct {
 	ownership
 	w    http.ResponseWriter
@@ -46,9 +48,11 @@ type value struct{ key, value any }
 
 // home is where an exchange comes back to: the goroutine of the request, which waits there.
 type home struct {
-	conn  *Conn         // the one that is valid: always the same but in a debug build
-	batch [1]*Conn      // what Put is given
-	done  chan struct{} // from whoever ends the set-up (the last stage, the net's error function) -> to the request's goroutine; capacity 1, never closed
+	conn  *Conn    // the one that is valid: always the same but in a debug build
+	batch [1]*Conn // what Put is given
+	// from whoever ends the set-up (the last stage, the net's error function) -> to the request's
+	// goroutine; capacity 1, never closed
+	done chan struct{}
 }
 
 func newConn() *Conn {
@@ -167,7 +171,8 @@ func (c *Conn) Rewrite(path, rawQuery string) {
 // must not be changed; its body may be read.
 func (c *Conn) HTTPRequest() *http.Request { c.own(); return c.r }
 
-// WithContext gives the components that follow another context, which must be derived from [Conn.Context].
+// WithContext gives the components that follow another context, which must be derived from
+// [Conn.Context].
 func (c *Conn) WithContext(ctx context.Context) { c.own(); c.r = c.changing().WithContext(ctx) }
 
 // changing is the request as one that may be changed: what came belongs to the server.
@@ -181,7 +186,8 @@ func (c *Conn) changing() *http.Request {
 	return c.r
 }
 
-// SetValue leaves something for other components under a key, which should be of a type of the package's own.
+// SetValue leaves something for other components under a key, which should be of a type of the
+// package's own.
 func (c *Conn) SetValue(key, v any) {
 	c.own()
 	for i := range c.values {
@@ -204,16 +210,18 @@ func (c *Conn) Value(key any) any {
 	return nil
 }
 
-// Before has f called when the set-up is over and before the head is sent: last registered, first called, by the goroutine of the
-// request. It may still change status, fields and body. It is called for lost exchanges too, but not for a connection that was taken over.
+// Before has f called when the set-up is over and before the head is sent: last registered, first
+// called, by the goroutine of the request. It may still change status, fields and body. It is
+// called for lost exchanges too, but not for a connection that was taken over.
 func (c *Conn) Before(f func(*Conn)) { c.own(); c.before = append(c.before, f) }
 
-// After has f called when the exchange is over, however it ended: last registered, first called, by the goroutine of the request.
-// Status, Sent, Err and the fields of both heads are then final.
+// After has f called when the exchange is over, however it ended: last registered, first called, by
+// the goroutine of the request. Status, Sent, Err and the fields of both heads are then final.
 func (c *Conn) After(f func(*Conn)) { c.own(); c.after = append(c.after, f) }
 
-// Inform sends an informational response (RFC 9110 section 15.2) at once, with the fields set so far; status is 100 to 199, but not 101.
-// A client of HTTP/1.0, which does not know such, gets none.
+// Inform sends an informational response (RFC 9110 section 15.2) at once, with the fields set so
+// far; status is 100 to 199, but not 101. A client of HTTP/1.0, which does not know such, gets
+// none.
 func (c *Conn) Inform(status int) {
 	c.own()
 	if c.orig.ProtoAtLeast(1, 1) {
@@ -221,15 +229,17 @@ func (c *Conn) Inform(status int) {
 	}
 }
 
-// SetTrailer sets a field that follows the body. A stream, which comes later, has the function [SetTrailer] for it.
+// SetTrailer sets a field that follows the body. A stream, which comes later, has the function
+// [SetTrailer] for it.
 func (c *Conn) SetTrailer(name, value string) {
 	c.own()
 	c.trailers = true
 	c.header.Set(http.TrailerPrefix+name, value)
 }
 
-// Hijack answers by taking the connection over: f is called with it in place of a response. Filters do not
-// touch what passes then. Where the engine can't, as with HTTP/2 and HTTP/3, the exchange is answered by 501.
+// Hijack answers by taking the connection over: f is called with it in place of a response. Filters
+// do not touch what passes then. Where the engine can't, as with HTTP/2 and HTTP/3, the exchange is
+// answered by 501.
 func (c *Conn) Hijack(f func(net.Conn, *bufio.ReadWriter)) {
 	c.answer(Body{kind: rawBody, run: func(c *Conn) error {
 		inner, rw, err := c.hijack()

@@ -17,7 +17,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// The example servers of the paper, each as its figure draws it. dir has the files; users the passwords.
+// The example servers of the paper, each as its figure draws it. dir has the files; users the
+// passwords.
 
 // figure1 is a file server that compresses what is below js/ and css/.
 func figure1(dir string) (web.Component, error) {
@@ -36,7 +37,8 @@ func figure1(dir string) (web.Component, error) {
 	)
 }
 
-// figure2 is the same with the content's way drawn in: from a source through a filter. The filter here is one of the paper's own.
+// figure2 is the same with the content's way drawn in: from a source through a filter. The filter
+// here is one of the paper's own.
 func figure2(dir string) (web.Component, error) {
 	pages, err := files.New(files.Config{Dir: dir})
 	if err != nil {

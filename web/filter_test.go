@@ -96,7 +96,8 @@ func (b *bracketed) Close() error { _, err := io.WriteString(b.Writer, "]"); ret
 
 // A stream's Flush comes to the client through filters that hold bytes back.
 func TestFlushPassesFilters(t *testing.T) {
-	gate := make(chan struct{}) // from the client -> to the stream, one for each part; closed by nobody
+	// from the client -> to the stream, one for each part; closed by nobody
+	gate := make(chan struct{})
 	c := web.Chain(web.Source(func(c *web.Conn) web.Body {
 		return web.Stream(-1, func(w io.Writer) error {
 			for _, part := range []string{"one ", "two"} {
@@ -192,7 +193,8 @@ func TestAStreamSetsTrailers(t *testing.T) {
 	}
 }
 
-// A filter in the paper's style that fails, panics, or is followed by one that fails costs its exchange, and leaves nobody waiting.
+// A filter in the paper's style that fails, panics, or is followed by one that fails costs its
+// exchange, and leaves nobody waiting.
 func TestAPipedFilterThatFailsIsOver(t *testing.T) {
 	through := web.Piped(func(w io.Writer, r io.Reader) error { _, err := io.Copy(w, r); return err })
 	for name, c := range map[string]web.Component{
@@ -252,9 +254,11 @@ func TestAnAnswerInPlaceOfACodedOne(t *testing.T) {
 	})
 }
 
-// A stream's Flush comes to the client through filters in the paper's style, whose goroutines write meanwhile.
+// A stream's Flush comes to the client through filters in the paper's style, whose goroutines write
+// meanwhile.
 func TestFlushPassesPipedFilters(t *testing.T) {
-	gate := make(chan struct{}) // from the client -> to the stream, one for each part; closed by nobody
+	// from the client -> to the stream, one for each part; closed by nobody
+	gate := make(chan struct{})
 	through := web.Piped(func(w io.Writer, r io.Reader) error { _, err := io.Copy(w, r); return err })
 	c := web.Chain(web.Source(func(c *web.Conn) web.Body {
 		return web.Stream(-1, func(w io.Writer) error {

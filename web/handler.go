@@ -25,9 +25,10 @@ type Options struct {
 	Queue int           // exchanges that may wait between stages that do not block; 0: 256
 	Drain time.Duration // how long Close waits for the set-up of responses; 0: 5 s
 
-	// Panicked is told of a panic, by the goroutine that panicked: of a stage, and the exchange is answered with 500; or, under the name
-	// [Response], of a stream or a filter while the body was sent, and the connection is cut. Nil: nobody is told of stages, and
-	// net/http's log of the rest.
+	// Panicked is told of a panic, by the goroutine that panicked: of a stage, and the exchange is
+	// answered with 500; or, under the name [Response], of a stream or a filter while the body was
+	// sent, and the connection is cut. Nil: nobody is told of stages, and net/http's log of the
+	// rest.
 	Panicked func(stage string, value any, stack []byte)
 
 	// Failed gets each exchange that was answered by 500 and more for a known reason, or whose body
@@ -42,10 +43,11 @@ type Failure struct {
 	Err                  error
 }
 
-// Handler is a composition that runs, as a handler of package net/http. Its methods may be called from any goroutine.
+// Handler is a composition that runs, as a handler of package net/http. Its methods may be called
+// from any goroutine.
 //
-// The response is set up in the net. The rest, which waits for the client, is done by the goroutine of the request: so
-// a slow client holds up no stage.
+// The response is set up in the net. The rest, which waits for the client, is done by the goroutine
+// of the request: so a slow client holds up no stage.
 type Handler struct {
 	net      *flow.Net[*Conn] // nil: the exchanges go into the user's own network
 	in       chan<- *Conn     // from requests -> to that network, never closed by us
@@ -65,7 +67,8 @@ type Handler struct {
 	failed   func(Failure)
 }
 
-// New runs a composition. What can't work is refused with a [CompositionError]. Who calls New calls Close.
+// New runs a composition. What can't work is refused with a [CompositionError]. Who calls New calls
+// Close.
 func New(c Component, o Options) (*Handler, error) {
 	h := &Handler{way: cmp.Or(o.Way, flow.Chain), ended: make(chan struct{}), panicked: o.Panicked, failed: o.Failed}
 	h.conns.New = func() any { return newConn() }
@@ -213,7 +216,8 @@ func clientLeft(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// finish calls what was registered by After and lets go of the body, all of it even if some panics. It returns what the connection is to be cut with.
+// finish calls what was registered by After and lets go of the body, all of it even if some panics.
+// It returns what the connection is to be cut with.
 func (h *Handler) finish(c *Conn) (cut any) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -243,10 +247,12 @@ func (h *Handler) blame(c *Conn, p any) any {
 	return http.ErrAbortHandler // or net/http would say it again
 }
 
-// Response is the name, in a Topology, of where responses are sent: no stage, but where all paths end.
+// Response is the name, in a Topology, of where responses are sent: no stage, but where all paths
+// end.
 const Response = "response"
 
-// Topology is the net with what has passed through it, and its end. Of a handler made by [Ends], it is empty.
+// Topology is the net with what has passed through it, and its end. Of a handler made by [Ends], it
+// is empty.
 func (h *Handler) Topology() flow.Topology {
 	if h.net == nil {
 		return flow.Topology{Way: h.way}
@@ -287,8 +293,9 @@ func merged(edges []flow.EdgeReading) (all []flow.EdgeReading) {
 // Active is how many exchanges are under way, set up or not.
 func (h *Handler) Active() int { return int(h.active.Load()) }
 
-// Close ends the net: exchanges whose responses are being set up come through, later ones are answered by 503. It does not
-// wait for responses that are being sent. It may be called several times.
+// Close ends the net: exchanges whose responses are being set up come through, later ones are
+// answered by 503. It does not wait for responses that are being sent. It may be called several
+// times.
 func (h *Handler) Close() error {
 	h.stop()
 	<-h.ended

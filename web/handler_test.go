@@ -64,7 +64,8 @@ func TestAPanicCostsItsExchangeAlone(t *testing.T) {
 	}
 }
 
-// A panic while the body is sent cuts the connection, is told, and is over before what was registered with After.
+// A panic while the body is sent cuts the connection, is told, and is over before what was
+// registered with After.
 func TestAPanicOfAStream(t *testing.T) {
 	seen := make(chan string, 2)
 	c := web.Chain(web.Pipe(func(c *web.Conn) { c.After(func(c *web.Conn) { seen <- fmt.Sprint(c.Err()) }) }),
@@ -93,7 +94,8 @@ func TestAPanicOfAStream(t *testing.T) {
 	}
 }
 
-// What comes beyond the width of a component that blocks waits, up to its queue, and is refused beyond that; others pass.
+// What comes beyond the width of a component that blocks waits, up to its queue, and is refused
+// beyond that; others pass.
 func TestAComponentThatBlocks(t *testing.T) {
 	const width, waiting, more = 2, 3, 4
 	gate := make(chan struct{}) // closed when the blocked may go on
@@ -250,7 +252,8 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// A panic of what is called when an exchange is over leaves nothing behind: what else was to be called is, and the body is closed.
+// A panic of what is called when an exchange is over leaves nothing behind: what else was to be
+// called is, and the body is closed.
 func TestAPanicAfterAnExchange(t *testing.T) {
 	bad := func(*web.Conn) { panic("no") }
 	for name, panics := range map[string]web.Component{

@@ -11,18 +11,20 @@ import (
 	"weir/web/internal/client"
 )
 
-// StatusGone is the status of an exchange whose client has gone before there was a response: nobody receives it, but logs and metrics show it.
+// StatusGone is the status of an exchange whose client has gone before there was a response: nobody
+// receives it, but logs and metrics show it.
 const StatusGone = 499
 
-// line is, by Chain, who is at a stage that blocks: of what comes at once Width are at work, Queue wait, and the rest is refused. By
-// Network the stage's queue is that line.
+// line is, by Chain, who is at a stage that blocks: of what comes at once Width are at work, Queue
+// wait, and the rest is refused. By Network the stage's queue is that line.
 //
 // Waiters take turns by client, so that the many requests of one client do not delay the others.
 // When the line is full, the last of the client with the most in it makes room for a client that
 // has fewer.
 type line struct {
 	width, room int
-	ways        map[*stage]*arrival // by where from, nil being the entry; not changed once the net runs
+	// by where from, nil being the entry; not changed once the net runs
+	ways map[*stage]*arrival
 
 	mu      sync.Mutex // guards what follows
 	working int
@@ -54,8 +56,8 @@ func newLine(width int) *line {
 // open says how many may wait.
 func (l *line) open(room int) { l.room = room }
 
-// call calls do when the exchange's turn has come; the error says why it did not come. Who has gone leaves the line; who need
-// not wait is not asked.
+// call calls do when the exchange's turn has come; the error says why it did not come. Who has gone
+// leaves the line; who need not wait is not asked.
 func (l *line) call(c *Conn, do func(*Conn)) error {
 	from := l.ways[c.via]
 	from.inside.Add(1)
@@ -169,7 +171,8 @@ func (l *line) leave() {
 	w.turn <- nil
 }
 
-// show makes a topology one of a queue before the stage of this name: for flow, to be called is to be done, refused or not.
+// show makes a topology one of a queue before the stage of this name: for flow, to be called is to
+// be done, refused or not.
 func (l *line) show(t *flow.Topology, name string) {
 	at := slices.IndexFunc(t.Stages, func(s flow.StageReading) bool { return s.Name == name })
 	s := &t.Stages[at]

@@ -24,7 +24,8 @@ func readings(t flow.Topology) string {
 	return said
 }
 
-// What a stage that blocks has refused, and what waits for it, shows at the edges by which it came, the same both ways.
+// What a stage that blocks has refused, and what waits for it, shows at the edges by which it came,
+// the same both ways.
 func TestTheLineShows(t *testing.T) {
 	var after []string
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
@@ -126,7 +127,8 @@ func TestWhoHasGoneLeavesTheLine(t *testing.T) {
 			t.Errorf("%+v", end)
 		}
 	}
-	// Who need not wait is served, gone or not: a client may have ended its own half of the connection.
+	// Who need not wait is served, gone or not: a client may have ended its own half of the
+	// connection.
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	ask(gone)

@@ -10,9 +10,10 @@ import (
 	"weir/flow"
 )
 
-// Open runs a composition as a process network with open ends: exchanges come by in, and go on by out when they
-// have been through it, in the order in which that happens. It returns when the context has ended or in is closed, after what is
-// under way has gone out or been lost; it closes neither. Out may be nil: then exchanges are sent when they have been through. With [Ends], larger
+// Open runs a composition as a process network with open ends: exchanges come by in, and go on by
+// out when they have been through it, in the order in which that happens. It returns when the
+// context has ended or in is closed, after what is under way has gone out or been lost; it closes
+// neither. Out may be nil: then exchanges are sent when they have been through. With [Ends], larger
 // networks can be made over channels of the user's own.
 func Open(ctx context.Context, c Component, in <-chan *Conn, out chan<- *Conn, o Options) error {
 	o.Way = flow.Network
@@ -58,12 +59,14 @@ func (c *Conn) forward(ctx context.Context, out chan<- *Conn) {
 	}
 }
 
-// Ends makes a handler of a network of the user's own: exchanges go in by in, and are sent when they come out by out, which nobody else may
-// receive from. The network must give back each exchange once, or end it with [Conn.Lose]. Who calls Ends calls Close,
-// after which requests are answered by 503; the channels stay open. Since the network may have filters, its sources do not see that a range was asked
-// for.
+// Ends makes a handler of a network of the user's own: exchanges go in by in, and are sent when
+// they come out by out, which nobody else may receive from. The network must give back each
+// exchange once, or end it with [Conn.Lose]. Who calls Ends calls Close, after which requests are
+// answered by 503; the channels stay open. Since the network may have filters, its sources do not
+// see that a range was asked for.
 func Ends(in chan<- *Conn, out <-chan *Conn) *Handler {
-	h := &Handler{way: flow.Network, in: in, ended: make(chan struct{}), filtered: true} // as far as is known here
+	// as far as is known here
+	h := &Handler{way: flow.Network, in: in, ended: make(chan struct{}), filtered: true}
 	h.conns.New = func() any { return newConn() }
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop, h.closing = stop, ctx.Done()
@@ -74,7 +77,8 @@ func Ends(in chan<- *Conn, out <-chan *Conn) *Handler {
 	return h
 }
 
-// collect sends home what comes out of the user's network, until Close was called and nothing is inside.
+// collect sends home what comes out of the user's network, until Close was called and nothing is
+// inside.
 func (h *Handler) collect(out <-chan *Conn) error {
 	closing := h.closing
 	var poll, deadline <-chan time.Time // from timers; nil before Close
@@ -100,7 +104,8 @@ func (h *Handler) collect(out <-chan *Conn) error {
 	}
 }
 
-// setUpOutside takes an exchange through the user's network. It reports false when it did not come back before Close was through.
+// setUpOutside takes an exchange through the user's network. It reports false when it did not come
+// back before Close was through.
 func (h *Handler) setUpOutside(c *Conn) bool {
 	home := c.home
 	h.inside.Add(1)
@@ -122,8 +127,8 @@ func (h *Handler) setUpOutside(c *Conn) bool {
 	}
 }
 
-// goesIn gives the exchange to the user's network if that still takes some: after Close nothing goes in, since nobody waits for it, nor when what
-// collects has ended.
+// goesIn gives the exchange to the user's network if that still takes some: after Close nothing
+// goes in, since nobody waits for it, nor when what collects has ended.
 func (h *Handler) goesIn(c *Conn) bool {
 	select {
 	case <-h.closing:
@@ -141,7 +146,8 @@ func (h *Handler) goesIn(c *Conn) bool {
 	return false
 }
 
-// Lose ends an exchange in a network of the user's own that has no way for it: it is answered by 503, and is no longer the caller's.
+// Lose ends an exchange in a network of the user's own that has no way for it: it is answered by
+// 503, and is no longer the caller's.
 func (c *Conn) Lose(why error) {
 	c.own()
 	c.lost(http.StatusServiceUnavailable, why)

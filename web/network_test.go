@@ -9,7 +9,8 @@ import (
 	"weir/web"
 )
 
-// A network over the user's own channels: two compositions in a row, with a process of the user's own between.
+// A network over the user's own channels: two compositions in a row, with a process of the user's
+// own between.
 func TestOpenEnds(t *testing.T) {
 	in, between, after, out := make(chan *web.Conn), make(chan *web.Conn, 4), make(chan *web.Conn), make(chan *web.Conn)
 	ctx, stop := context.WithCancel(t.Context())
@@ -78,7 +79,8 @@ func TestANetworkThatNeverGivesBack(t *testing.T) {
 	}
 }
 
-// After Close nothing goes into the user's network, even if there is room; nor once it has closed what exchanges come out by.
+// After Close nothing goes into the user's network, even if there is room; nor once it has closed
+// what exchanges come out by.
 func TestEndsThatAreClosed(t *testing.T) {
 	for name, end := range map[string]func(h *web.Handler, out chan *web.Conn){
 		"by Close":       func(h *web.Handler, _ chan *web.Conn) { _ = h.Close() },
@@ -139,7 +141,8 @@ func TestRangesInANetworkOfTheUsersOwn(t *testing.T) {
 	}
 }
 
-// A network whose first component blocks, and has no room, loses what comes: the others are answered when it goes on.
+// A network whose first component blocks, and has no room, loses what comes: the others are
+// answered when it goes on.
 func TestOpenEndsWithoutRoom(t *testing.T) {
 	in, out := make(chan *web.Conn), make(chan *web.Conn)
 	gate := make(chan struct{}) // closed when the blocked may go on

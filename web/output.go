@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// Transform makes a writer that changes what is written to it and writes it to next. Its Close ends the change and writes what is left,
-// and leaves next open. A writer may have more:
+// Transform makes a writer that changes what is written to it and writes it to next. Its Close ends
+// the change and writes what is left, and leaves next open. A writer may have more:
 //
 //   - Flush() error writes what it holds back to next, so that streams pass;
-//   - CloseWithError(error) is called in place of Close when the body breaks off: it lets go of what the writer holds.
+//   - CloseWithError(error) is called in place of Close when the body breaks off: it lets go of
+//     what the writer holds.
 type Transform func(next io.Writer) io.WriteCloser
 
 // output is the end of a body's way: the engine.
@@ -86,7 +87,8 @@ func (s *stack) flushFrom(first int) error {
 	return s.end.Flush()
 }
 
-// breakOff tells the layers that no more comes, the first before the others, each even if one before it panics.
+// breakOff tells the layers that no more comes, the first before the others, each even if one
+// before it panics.
 func (s *stack) breakOff() {
 	for _, l := range slices.Backward(s.layers) {
 		if a, ok := l.(interface{ CloseWithError(error) error }); ok {
@@ -95,7 +97,8 @@ func (s *stack) breakOff() {
 	}
 }
 
-// SetTrailer sets a field that follows the body (RFC 9110 section 6.5); w is the writer of a stream, which may call it until it returns.
+// SetTrailer sets a field that follows the body (RFC 9110 section 6.5); w is the writer of a
+// stream, which may call it until it returns.
 func SetTrailer(w io.Writer, name, value string) {
 	switch w := w.(type) {
 	case *output:

@@ -4,7 +4,8 @@ package web
 
 const debugBuild = true
 
-// ownership follows who holds a Conn: each component gets one of its own, which is dead when the component has passed it on.
+// ownership follows who holds a Conn: each component gets one of its own, which is dead when the
+// component has passed it on.
 type ownership struct{ passed string }
 
 // own panics when the Conn was passed on.

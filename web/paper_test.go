@@ -22,7 +22,8 @@ func zip(c *web.Conn) web.Transform {
 	return func(next io.Writer) io.WriteCloser { return gzip.NewWriter(next) }
 }
 
-// get gives the response, and the body as the client sees it, who decodes gzip and keeps connections.
+// get gives the response, and the body as the client sees it, who decodes gzip and keeps
+// connections.
 func get(t *testing.T, url string, header ...string) (*http.Response, string) {
 	t.Helper()
 	return webtest.Fetch(t, http.DefaultClient, "GET", url, nil, header...)

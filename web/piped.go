@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// Piped makes a transform in the style of the paper: f reads the body from r and writes what becomes of it to w, in a goroutine of
-// its own. The goroutine ends when f does, which it must when reading gives an error. It costs a
-// copy and two changes of goroutines a write; a writer that changes what passes is cheaper.
+// Piped makes a transform in the style of the paper: f reads the body from r and writes what
+// becomes of it to w, in a goroutine of its own. The goroutine ends when f does, which it must when
+// reading gives an error. It costs a copy and two changes of goroutines a write; a writer that
+// changes what passes is cheaper.
 func Piped(f func(w io.Writer, r io.Reader) error) Transform {
 	return func(next io.Writer) io.WriteCloser {
 		r, w := io.Pipe()
@@ -27,20 +28,24 @@ func Piped(f func(w io.Writer, r io.Reader) error) Transform {
 // piped is the writer's end.
 type piped struct {
 	*io.PipeWriter
-	out      *pipedWriter
-	done     chan struct{} // no values, closed by the goroutine at its end; what follows is readable then
-	err      error         // what f returned
-	panicked any           // what f panicked with
+	out *pipedWriter
+	// no values, closed by the goroutine at its end; what follows is readable then
+	done     chan struct{}
+	err      error // what f returned
+	panicked any   // what f panicked with
 }
 
-// pipedWriter is what f writes to. Two goroutines come by it: f's, which writes, and the request's, when the stream is flushed.
+// pipedWriter is what f writes to. Two goroutines come by it: f's, which writes, and the request's,
+// when the stream is flushed.
 type pipedWriter struct {
-	mu     sync.Mutex // held while what is behind is at work; of several in a row, the first's is taken first
+	// held while what is behind is at work; of several in a row, the first's is taken first
+	mu     sync.Mutex
 	next   io.Writer
 	behind func() error // flushes what is behind; nil until the stream is flushed
 }
 
-// Write implements [io.Writer]. Once the stream was flushed, each write is: what f had in hand then would be late otherwise.
+// Write implements [io.Writer]. Once the stream was flushed, each write is: what f had in hand then
+// would be late otherwise.
 func (w *pipedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +83,8 @@ func (p *piped) CloseWithError(why error) error {
 	return p.end()
 }
 
-// end waits for f. A panic of f goes on in the goroutine of the request, where it costs this exchange alone.
+// end waits for f. A panic of f goes on in the goroutine of the request, where it costs this
+// exchange alone.
 func (p *piped) end() error {
 	<-p.done
 	if p.panicked != nil {

@@ -50,12 +50,13 @@ func (c *Conn) Vary(name string) {
 	}
 }
 
-// Answered says whether a component has answered. Sources are not called then; filters and pipes are.
+// Answered says whether a component has answered. Sources are not called then; filters and pipes
+// are.
 func (c *Conn) Answered() bool { c.own(); return c.answered }
 
-// Answer gives the exchange its body; the status is 200 unless it is set. An answer that was there is replaced, and what
-// filters had registered for it stays. The body that was there is closed, unless b was made of it by its own methods, as in
-// c.Answer(c.Body().Closing(f)).
+// Answer gives the exchange its body; the status is 200 unless it is set. An answer that was there
+// is replaced, and what filters had registered for it stays. The body that was there is closed,
+// unless b was made of it by its own methods, as in c.Answer(c.Body().Closing(f)).
 func (c *Conn) Answer(b Body) { c.own(); c.answer(b) }
 
 func (c *Conn) answer(b Body) {
@@ -68,8 +69,8 @@ func (c *Conn) answer(b Body) {
 	c.body, c.answered = b, true
 }
 
-// discard lets go of a body that another takes the place of. A panic on the way costs nothing more, and is kept for the log: the net's error
-// function comes by here, and must not panic.
+// discard lets go of a body that another takes the place of. A panic on the way costs nothing more,
+// and is kept for the log: the net's error function comes by here, and must not panic.
 func (c *Conn) discard() {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler && c.err == nil {
@@ -79,11 +80,13 @@ func (c *Conn) discard() {
 	c.body.close()
 }
 
-// Reply answers with a status and a short text that says what it means. What described an earlier body is taken back.
+// Reply answers with a status and a short text that says what it means. What described an earlier
+// body is taken back.
 func (c *Conn) Reply(status int) { c.own(); c.Answer(c.Canned(status)) }
 
-// Canned is what a source returns to say a status in a few words. What described an earlier body is taken back; if that was coded (RFC 9110
-// section 8.4), what filters had registered for it goes with that, since one of them may be what codes.
+// Canned is what a source returns to say a status in a few words. What described an earlier body is
+// taken back; if that was coded (RFC 9110 section 8.4), what filters had registered for it goes
+// with that, since one of them may be what codes.
 func (c *Conn) Canned(status int) Body {
 	c.own()
 	if c.header["Content-Encoding"] != nil {
@@ -121,11 +124,13 @@ func (c *Conn) SetErr(why error) { c.own(); c.err = why }
 // Body is the answer's body, before what filters do to it.
 func (c *Conn) Body() Body { c.own(); return c.body }
 
-// Changed says whether a filter has registered for the body: what [Conn.Body] gives is not what is sent.
+// Changed says whether a filter has registered for the body: what [Conn.Body] gives is not what is
+// sent.
 func (c *Conn) Changed() bool { c.own(); return len(c.transform) > 0 }
 
-// Transform registers a change of the body, to be done when it is sent, after those registered before. The fields
-// that no longer hold (Content-Length, a strong ETag, Accept-Ranges) are mended when the head is sent.
+// Transform registers a change of the body, to be done when it is sent, after those registered
+// before. The fields that no longer hold (Content-Length, a strong ETag, Accept-Ranges) are mended
+// when the head is sent.
 func (c *Conn) Transform(t Transform) { c.own(); c.transform = append(c.transform, t) }
 
 // unfilter takes back what filters have registered.
@@ -134,8 +139,9 @@ func (c *Conn) unfilter() {
 	c.transform = c.transform[:0]
 }
 
-// Sent is how many bytes of the body, as filters made it, have gone out: to the kernel for bytes and files over HTTP/1 of web/server, to
-// the engine otherwise. It is final for functions of [Conn.After]; of a body that broke off it is what went before.
+// Sent is how many bytes of the body, as filters made it, have gone out: to the kernel for bytes
+// and files over HTTP/1 of web/server, to the engine otherwise. It is final for functions of
+// [Conn.After]; of a body that broke off it is what went before.
 func (c *Conn) Sent() int64 { c.own(); return c.sent }
 
 // lost makes the exchange one that a stage lost: what the client gets says no more than that.

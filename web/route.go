@@ -11,7 +11,8 @@ import (
 	"weir/web/internal/canonical"
 )
 
-// Arm is a branch of [Routes]: what goes through it, under a pattern of [http.ServeMux], such as "/js/", "GET /{$}" or "example.org/".
+// Arm is a branch of [Routes]: what goes through it, under a pattern of [http.ServeMux], such as
+// "/js/", "GET /{$}" or "example.org/".
 type Arm struct {
 	Pattern string
 	Component

@@ -12,7 +12,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// A client that goes in the middle of a large body: what was sent is not all, however the body is made.
+// A client that goes in the middle of a large body: what was sent is not all, however the body is
+// made.
 func TestSentOfABodyThatBrokeOff(t *testing.T) {
 	const size, read = 64 << 20, 100_000
 	name := filepath.Join(t.TempDir(), "f")

@@ -6,12 +6,15 @@ import (
 	"maps"
 )
 
-// Fields are the names and values of the response's fields so far, in no order. The values must not be changed.
+// Fields are the names and values of the response's fields so far, in no order. The values must not
+// be changed.
 func (c *Conn) Fields() iter.Seq2[string, []string] { c.own(); return maps.All(c.header) }
 
-// Tap has what is written of the answer's body seen as it is here: behind the filters before, before those behind. End is
-// called once when the body has been written or has broken off, unless a panic ended it, and not at all when the body is not wanted (HEAD, 304). Tap
-// does nothing and reports false for bytes and files that no filter changes, which can be had from [Conn.Body] as they are.
+// Tap has what is written of the answer's body seen as it is here: behind the filters before,
+// before those behind. End is called once when the body has been written or has broken off, unless
+// a panic ended it, and not at all when the body is not wanted (HEAD, 304). Tap does nothing and
+// reports false for bytes and files that no filter changes, which can be had from [Conn.Body] as
+// they are.
 func (c *Conn) Tap(see func(p []byte), end func(whole bool)) bool {
 	c.own()
 	switch {

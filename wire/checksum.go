@@ -6,11 +6,12 @@ import (
 	"net/netip"
 )
 
-// Sum is a one's complement sum in the making (RFC 1071). The zero value is the sum of nothing. Parts are added in their order, and may be of odd
-// length: the next part then begins in the middle of a word.
+// Sum is a one's complement sum in the making (RFC 1071). The zero value is the sum of nothing.
+// Parts are added in their order, and may be of odd length: the next part then begins in the middle
+// of a word.
 //
-// It adds eight bytes at a time in the machine's own order, and turns the result: the sum does not depend on the order of bytes but
-// for that (RFC 1071, section 2 B).
+// It adds eight bytes at a time in the machine's own order, and turns the result: the sum does not
+// depend on the order of bytes but for that (RFC 1071, section 2 B).
 type Sum struct {
 	sum uint16 // in the order of the wire
 	odd bool   // an odd number of bytes was added
@@ -31,7 +32,8 @@ func (s Sum) Add16(v uint16) Sum { return Sum{addOnes(s.sum, v), s.odd} }
 // Add32 adds a number of four bytes. What was added before has an even length.
 func (s Sum) Add32(v uint32) Sum { return s.Add16(uint16(v >> 16)).Add16(uint16(v)) }
 
-// Pseudo adds the pseudo-header of what is carried by IP: of IPv4 when both addresses are (RFC 9293, section 3.1), otherwise of IPv6 (RFC 8200, section 8.1).
+// Pseudo adds the pseudo-header of what is carried by IP: of IPv4 when both addresses are (RFC
+// 9293, section 3.1), otherwise of IPv6 (RFC 8200, section 8.1).
 func (s Sum) Pseudo(src, dst netip.Addr, protocol Protocol, length int) Sum {
 	if src.Is4() && dst.Is4() {
 		a, b := src.As4(), dst.As4()
@@ -41,7 +43,8 @@ func (s Sum) Pseudo(src, dst netip.Addr, protocol Protocol, length int) Sum {
 	return s.Add(a[:]).Add(b[:]).Add32(uint32(length)).Add16(uint16(protocol))
 }
 
-// Partial is the sum as it stands: what stands in a checksum's place when a device is to add the rest.
+// Partial is the sum as it stands: what stands in a checksum's place when a device is to add the
+// rest.
 func (s Sum) Partial() uint16 { return s.sum }
 
 // Checksum is what stands in a checksum's place when that was added as zero.
@@ -58,7 +61,8 @@ func addOnes(a, b uint16) uint16 {
 // sum adds the bytes as 16-bit words, the last one filled up with zero, in the order of the wire.
 func sum(b []byte) uint16 {
 	var acc, carry uint64
-	for len(b) >= 128 { // one chain of additions with carry, which is what a processor does one of each cycle
+	// one chain of additions with carry, which is what a processor does one of each cycle
+	for len(b) >= 128 {
 		block := b[:128:128]
 		acc, carry = bits.Add64(acc, binary.LittleEndian.Uint64(block[0:8]), carry)
 		acc, carry = bits.Add64(acc, binary.LittleEndian.Uint64(block[8:16]), carry)

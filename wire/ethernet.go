@@ -57,7 +57,8 @@ func (e Ethernet) Src() MAC { return MAC(e[6:12]) }
 // Tagged says whether it has an 802.1Q tag.
 func (e Ethernet) Tagged() bool { return EtherType(binary.BigEndian.Uint16(e[12:14])) == TypeVLAN }
 
-// Tag is its 802.1Q tag: priority (0 to 7), drop eligible, and the network's number (0 to 4,095). Of a frame without it is zero.
+// Tag is its 802.1Q tag: priority (0 to 7), drop eligible, and the network's number (0 to 4,095).
+// Of a frame without it is zero.
 func (e Ethernet) Tag() Tag {
 	if !e.Tagged() {
 		return 0

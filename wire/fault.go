@@ -10,8 +10,9 @@ const (
 	WrongVersion        // not IPv4
 	WrongLength         // a length in the header that cannot be
 	WrongHardware       // ARP of something else than IPv4 over Ethernet
-	WrongOption         // an option that ends behind its header, or has a length that it cannot have
-	WrongChecksum       // ChecksumOK says no: never a parser's fault
+	// an option that ends behind its header, or has a length that it cannot have
+	WrongOption
+	WrongChecksum // ChecksumOK says no: never a parser's fault
 	faults
 )
 

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Whatever is read is written again as it was, but for what a header has no say in: reserved bits, and a checksum that was wrong.
+// Whatever is read is written again as it was, but for what a header has no say in: reserved bits,
+// and a checksum that was wrong.
 
 func FuzzEthernet(f *testing.F) {
 	f.Add(append(AppendTagged(nil, bob, alice, NewTag(1, false, 2), TypeIPv4), "payload"...))

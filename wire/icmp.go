@@ -60,7 +60,8 @@ func (m ICMP) Number() uint16 { return binary.BigEndian.Uint16(m[6:8]) }
 // NextMTU is what FragmentationNeeded says of the next hop (RFC 1191); of old routers it is zero.
 func (m ICMP) NextMTU() int { return int(binary.BigEndian.Uint16(m[6:8])) }
 
-// Body is what follows the header: an echo's data, or the begin of the packet that an error is about.
+// Body is what follows the header: an echo's data, or the begin of the packet that an error is
+// about.
 func (m ICMP) Body() []byte { return m[ICMPHeader:] }
 
 // ChecksumOK says whether the checksum is right.

@@ -25,8 +25,8 @@ const (
 // IPv4 is a packet of IPv4: header with options, and payload (RFC 791).
 type IPv4 []byte
 
-// ParseIPv4 gives the view of a packet, cut to the length that it says: frames are padded. A packet that says zero, as superframes of some
-// devices do, is taken as long as it is.
+// ParseIPv4 gives the view of a packet, cut to the length that it says: frames are padded. A packet
+// that says zero, as superframes of some devices do, is taken as long as it is.
 func ParseIPv4(b []byte) (IPv4, Fault) {
 	if len(b) < IPv4Header {
 		return nil, Short

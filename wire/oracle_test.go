@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The oracle is gopacket: what it writes is read here, what is written here is what it writes, and what it reads in any bytes is read here.
+// The oracle is gopacket: what it writes is read here, what is written here is what it writes, and
+// what it reads in any bytes is read here.
 
 var whole = gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
 
@@ -44,7 +45,8 @@ func drawIPv4(t *rapid.T, p Protocol) (IPv4Fields, *layers.IPv4) {
 	return f, l
 }
 
-// drawTCPOptions is one of the two kinds of options that segments have: those of a SYN, and those of all others.
+// drawTCPOptions is one of the two kinds of options that segments have: those of a SYN, and those
+// of all others.
 func drawTCPOptions(t *rapid.T) TCPOptions {
 	if rapid.Bool().Draw(t, "syn's options") {
 		return TCPOptions{MSS: rapid.Uint16Min(1).Draw(t, "mss"), Scaled: true, Scale: rapid.Uint8Range(0, 14).Draw(t, "scale"), SACKPermitted: rapid.Bool().Draw(t, "sack")}
@@ -140,8 +142,10 @@ func TestFramesWithTagsAndOptionsAreWrittenAsTheOracleWritesThem(t *testing.T) {
 		if f.MoreFragments {
 			l.Flags |= layers.IPv4MoreFragments
 		}
-		if route := rapid.SliceOfN(rapid.Byte(), 0, 36).Draw(t, "route"); len(route)%4 == 1 { // a pointer, and addresses
-			f.Options = append([]byte{7, byte(2 + len(route))}, append(route, 0)...) // one more ends the options, in the word's last byte
+		// a pointer, and addresses
+		if route := rapid.SliceOfN(rapid.Byte(), 0, 36).Draw(t, "route"); len(route)%4 == 1 {
+			// one more ends the options, in the word's last byte
+			f.Options = append([]byte{7, byte(2 + len(route))}, append(route, 0)...)
 			l.Options = []layers.IPv4Option{{OptionType: 7, OptionLength: f.Options[1], OptionData: route}, {OptionType: 0, OptionLength: 1}}
 		}
 		want := serialize(t, &layers.Ethernet{SrcMAC: src[:], DstMAC: dst[:], EthernetType: layers.EthernetTypeDot1Q},
@@ -168,7 +172,8 @@ func FuzzOracle(f *testing.F) {
 		p := gopacket.NewPacket(b, layers.LayerTypeEthernet, gopacket.NoCopy)
 		e, fault := ParseEthernet(b)
 		l, ok := p.Layer(layers.LayerTypeIPv4).(*layers.IPv4)
-		if fault != OK || !ok || e.Tagged() || l.Version != 4 || [2]byte(e.Payload()[2:]) == [2]byte{} { // the oracle takes any version and length zero
+		// the oracle takes any version and length zero
+		if fault != OK || !ok || e.Tagged() || l.Version != 4 || [2]byte(e.Payload()[2:]) == [2]byte{} {
 			return
 		}
 		sameIPv4(t, e, p, l)

@@ -2,7 +2,8 @@ package wire
 
 import "time"
 
-// Seq is a TCP sequence number: a place in a stream, modulo 2^32 (RFC 9293, section 3.4). Two are comparable as long as they are less than 2^31 apart.
+// Seq is a TCP sequence number: a place in a stream, modulo 2^32 (RFC 9293, section 3.4). Two are
+// comparable as long as they are less than 2^31 apart.
 type Seq uint32
 
 // Less says whether s comes before t.
@@ -28,7 +29,8 @@ func (s Seq) Later(t Seq) Seq {
 	return s
 }
 
-// Stamp is a timestamp of RFC 7323: it counts a clock's ticks modulo 2^32, and compares as a Seq does.
+// Stamp is a timestamp of RFC 7323: it counts a clock's ticks modulo 2^32, and compares as a Seq
+// does.
 type Stamp uint32
 
 // Less says whether s is older than t.

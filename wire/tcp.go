@@ -104,7 +104,8 @@ func (s TCP) ChecksumOK(src, dst netip.Addr) bool {
 	return Sum{}.Pseudo(src, dst, TCPProtocol, len(s)).Add(s).OK()
 }
 
-// TCPFields are what a header says. Options are built by TCPOptions.Append; their length is a multiple of 4, and at most 40.
+// TCPFields are what a header says. Options are built by TCPOptions.Append; their length is a
+// multiple of 4, and at most 40.
 type TCPFields struct {
 	Src, Dst netip.AddrPort
 	Seq, Ack Seq
@@ -114,7 +115,8 @@ type TCPFields struct {
 	Options  []byte
 }
 
-// AppendTCP appends the header of a segment that carries these parts, one after the other, which are not appended.
+// AppendTCP appends the header of a segment that carries these parts, one after the other, which
+// are not appended.
 func AppendTCP(b []byte, f *TCPFields, payload ...[]byte) []byte {
 	begin := len(b)
 	b = appendTCP(b, f)
@@ -131,8 +133,8 @@ func AppendTCP(b []byte, f *TCPFields, payload ...[]byte) []byte {
 	return b
 }
 
-// AppendTCPPartial appends the header of a segment with so many bytes of payload, whose checksum a device completes: in its place
-// stands the pseudo-header's sum.
+// AppendTCPPartial appends the header of a segment with so many bytes of payload, whose checksum a
+// device completes: in its place stands the pseudo-header's sum.
 func AppendTCPPartial(b []byte, f *TCPFields, payload int) []byte {
 	begin := len(b)
 	b = appendTCP(b, f)

@@ -39,10 +39,12 @@ type TCPOptions struct {
 // SACKBlocks are those that are given.
 func (o *TCPOptions) SACKBlocks() []Block { return o.SACK[:o.SACKs] }
 
-// ParseTCPOptions reads options. Those that are not known are passed over, and so are known ones of another length than theirs. At one that does
-// not fit into the header reading ends: o is what was read before, and the fault says so.
+// ParseTCPOptions reads options. Those that are not known are passed over, and so are known ones of
+// another length than theirs. At one that does not fit into the header reading ends: o is what was
+// read before, and the fault says so.
 func ParseTCPOptions(b []byte) (o TCPOptions, fault Fault) {
-	if len(b) == 12 && binary.BigEndian.Uint32(b) == optionNop<<24|optionNop<<16|optionTimestamps<<8|10 { // what nearly every segment has
+	// what nearly every segment has
+	if len(b) == 12 && binary.BigEndian.Uint32(b) == optionNop<<24|optionNop<<16|optionTimestamps<<8|10 {
 		o.readStamps(b[4:12])
 		return o, OK
 	}
@@ -96,8 +98,9 @@ func readTimeout(v uint16) time.Duration {
 	return time.Duration(v) * time.Second
 }
 
-// Append appends the options in the order and with the padding of Linux. Their length is a multiple of 4, and at most 40 when they are those of a SYN,
-// or at most stamps and three blocks. A UserTimeout is rounded up to seconds, or to minutes from 2^15 seconds on.
+// Append appends the options in the order and with the padding of Linux. Their length is a multiple
+// of 4, and at most 40 when they are those of a SYN, or at most stamps and three blocks. A
+// UserTimeout is rounded up to seconds, or to minutes from 2^15 seconds on.
 func (o *TCPOptions) Append(b []byte) []byte {
 	if o.MSS != 0 {
 		b = append(b, optionMSS, 4, byte(o.MSS>>8), byte(o.MSS))

@@ -11,7 +11,8 @@ const UDPHeader = 8
 // UDP is a datagram: header and payload (RFC 768).
 type UDP []byte
 
-// ParseUDP gives the view of a datagram, cut to the length that it says. Length zero, as superframes of some devices have it, stands for all.
+// ParseUDP gives the view of a datagram, cut to the length that it says. Length zero, as
+// superframes of some devices have it, stands for all.
 func ParseUDP(b []byte) (UDP, Fault) {
 	if len(b) < UDPHeader {
 		return nil, Short
@@ -38,7 +39,8 @@ func (d UDP) DstPort() uint16 { return binary.BigEndian.Uint16(d[2:4]) }
 // Payload is what it carries.
 func (d UDP) Payload() []byte { return d[UDPHeader:] }
 
-// ChecksumOK says whether the checksum is right. Over IPv4 there may be none (zero), which is right too.
+// ChecksumOK says whether the checksum is right. Over IPv4 there may be none (zero), which is right
+// too.
 func (d UDP) ChecksumOK(src, dst netip.Addr) bool {
 	if d[6] == 0 && d[7] == 0 && src.Is4() {
 		return true

@@ -157,7 +157,8 @@ talk(struct chat *c)
 	struct pollfd ends[2] = { { .fd = c->fd, .events = POLLIN }, { .fd = STDIN_FILENO, .events = POLLIN } };
 
 	while (!c->failed) {
-		ends[1].fd = c->welcome && !c->leaving ? STDIN_FILENO : -1; /* what is typed waits until we are in */
+		/* what is typed waits until we are in */
+		ends[1].fd = c->welcome && !c->leaving ? STDIN_FILENO : -1;
 		if (poll(ends, 2, -1) < 0 && errno != EINTR)
 			return false;
 		if (ends[0].revents != 0) {

@@ -16,7 +16,8 @@ struct chat {
 	char nick[NICK_MAX + 1];
 	const char *account;             /* NAME or NAME@DEVICE; NULL: none */
 	char password[CHATC_PASSWORD];
-	char target[CHATC_TARGET];       /* where what is typed goes: a room or a nick; "" for nowhere */
+	/* where what is typed goes: a room or a nick; "" for nowhere */
+	char target[CHATC_TARGET];
 	char **rooms;                    /* to join first, NULL at the end */
 	bool welcome;                    /* the server has let us in */
 	bool leaving;                    /* we said QUIT */
@@ -28,14 +29,16 @@ struct chat {
 
 /* wire.c: sends "format" and a line end; what cannot be sent ends the client. */
 void wire_say(struct chat *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A number that says how the connecting went: a descriptor, or -1 after a sentence on standard error. */
+/* A number that says how the connecting went: a descriptor, or -1 after a sentence on standard
+ * error. */
 int wire_connect(const char *host, const char *port);
 
 /* login.c */
 void login_begin(struct chat *c);
 /* Takes an AUTHENTICATE, or a numeric of SASL's; false when the line is none of them. */
 bool login_take(struct chat *c, const struct line *l);
-/* Reads a password from a file, or from the terminal without showing it when file is NULL; false after a sentence. */
+/* Reads a password from a file, or from the terminal without showing it when file is NULL; false
+ * after a sentence. */
 bool login_password(const char *file, char *to, size_t room);
 
 /* show.c: prints a line of the server for a person. */

@@ -1,4 +1,5 @@
-/* The client's side of SASL SCRAM-SHA-256 (RFC 5802): the password does not leave this machine, and the server has to prove that it knew it. */
+/* The client's side of SASL SCRAM-SHA-256 (RFC 5802): the password does not leave this machine, and
+ * the server has to prove that it knew it. */
 #include "chatc.h"
 
 #include "base64.h"

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Who wrote a line cannot move the cursor, ring the bell or pretend to be another: control characters are shown as '?'. */
+/* Who wrote a line cannot move the cursor, ring the bell or pretend to be another: control
+ * characters are shown as '?'. */
 static void
 put(struct slice s)
 {

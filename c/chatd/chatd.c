@@ -35,7 +35,8 @@ open_folder(const struct options *o)
 			fatal("the folder of %s cannot be written: %s", o->data, strerror(errno));
 	} else if (errno != EEXIST) {
 		fatal("%s cannot be made: %s", o->data, strerror(errno));
-	} else { /* its maker may have been killed; an administrator's folder may be where we cannot sync */
+	/* its maker may have been killed; an administrator's folder may be where we cannot sync */
+	} else {
 		(void)folder_sync_parent(AT_FDCWD, o->data);
 	}
 	fd = open(o->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -83,7 +84,8 @@ raise_limits(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files); /* best effort: fewer files only mean fewer rooms a client */
+		/* best effort: fewer files only mean fewer rooms a client */
+		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
 }
 

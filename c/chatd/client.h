@@ -24,7 +24,8 @@ enum {
 /* A room that the client is in, or a conversation that it writes to. */
 struct joined {
 	bool used;
-	bool unmarked;    /* something was written since the last answer: it has to be sent before the next */
+	/* something was written since the last answer: it has to be sent before the next */
+	bool unmarked;
 	unsigned room;    /* number in the table */
 	struct log log;
 	uint64_t end;     /* of what the client wrote last */
@@ -62,7 +63,8 @@ struct client {
 
 	enum sasl_how how;
 	struct scram scram;
-	char scram_name[NICK_MAX + 1], scram_device[DEVICE_MAX + 1]; /* who it will be when the proof is right; "": nobody */
+	/* who it will be when the proof is right; "": nobody */
+	char scram_name[NICK_MAX + 1], scram_device[DEVICE_MAX + 1];
 	char sasl_text[2 * SASL_MAX]; /* base 64, of the chunks so far */
 	size_t sasl_length;
 
@@ -73,7 +75,8 @@ struct client {
 	char answers_bytes[ANSWERS_BYTES];
 };
 
-/* answer.c: what the client is told. Answers go out together, when the input is used up or something else must follow. */
+/* answer.c: what the client is told. Answers go out together, when the input is used up or
+ * something else must follow. */
 void answer(struct client *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* ":SERVER NUMERIC NICK rest" */
 void numeric(struct client *c, int number, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -115,7 +118,8 @@ void command_who(struct client *c, const struct line *l);
 void names_of(struct client *c, struct slice room);
 /* Leaves a room that the client is in. */
 void part(struct client *c, struct joined *j, struct slice reason);
-/* The number of a room, whose log is checked when nobody was in it; -1, and errno. Under names. Who becomes no member clears its flag "used". */
+/* The number of a room, whose log is checked when nobody was in it; -1, and errno. Under names. Who
+ * becomes no member clears its flag "used". */
 int room_open(struct client *c, struct slice name, bool direct);
 struct joined *joined_find(struct client *c, struct slice name);
 struct joined *joined_open(struct client *c, unsigned room);
@@ -125,7 +129,8 @@ void joined_close(struct joined *j);
 void command_message(struct client *c, const struct line *l);
 /* Writes what waits and waits until it is on the disk. */
 void batch_flush(struct client *c);
-/* Waits until the client's own mail has room for what is said of its own lines: storing them does not wait for that then. */
+/* Waits until the client's own mail has room for what is said of its own lines: storing them does
+ * not wait for that then. */
 void make_room(struct client *c);
 /* Stores a change of topic in the log; false when the disk refuses. */
 bool store_topic(struct client *c, struct joined *j, struct slice text);
@@ -133,9 +138,11 @@ bool store_topic(struct client *c, struct joined *j, struct slice text);
 /* history.c */
 void command_history(struct client *c, const struct line *l);
 void replay_missed(struct client *c, struct joined *j, uint64_t end);
-/* Has SEND replay the newest count lines in [from, end) of the log in the folder path, said to be of the room or person name. */
+/* Has SEND replay the newest count lines in [from, end) of the log in the folder path, said to be
+ * of the room or person name. */
 void replay_lines(struct client *c, const char *path, struct slice name, uint64_t from, uint64_t end, unsigned count);
-/* How far the client's device has been sent the room with this id, by all of its sessions; waits for one that ends, two seconds at most. */
+/* How far the client's device has been sent the room with this id, by all of its sessions; waits
+ * for one that ends, two seconds at most. */
 uint64_t mark_of(struct client *c, const char *id);
 /* Writes down how far the client's device has been sent a room. */
 void mark_save(struct client *c, const struct joined *j);

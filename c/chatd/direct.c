@@ -180,7 +180,8 @@ other_of(const struct client *c, const char *pair, struct slice *other)
 	return name_same(first, me) || name_same(rest, me);
 }
 
-/* Follows a conversation that somebody writes to; whether something of it may have been missed. Under names. */
+/* Follows a conversation that somebody writes to; whether something of it may have been missed.
+ * Under names. */
 static bool
 enter(struct client *c, struct past *p)
 {
@@ -243,7 +244,8 @@ conversations_replay(struct client *c)
 		memcpy(marks[count].id, pasts[i].id, sizeof marks[count].id);
 		marks[count++].offset = pasts[i].end;
 	}
-	if (count == 0 || (c->caps & CAP_CHATHISTORY)) /* who asks for history by itself has marks of its own */
+	/* who asks for history by itself has marks of its own */
+	if (count == 0 || (c->caps & CAP_CHATHISTORY))
 		return;
 	wait_for_send(c);
 	if (!atomic_load(&c->me->closing))

@@ -4,10 +4,12 @@
 
 #include "client.h"
 
-/* The conversation of the client's account and another, open to be written to; NULL, and nothing, when it cannot be. */
+/* The conversation of the client's account and another, open to be written to; NULL, and nothing,
+ * when it cannot be. */
 struct joined *conversation(struct client *c, const char *other);
 
-/* Where the log of the conversation with an account is, and how far it reaches; false when there is none. */
+/* Where the log of the conversation with an account is, and how far it reaches; false when there is
+ * none. */
 bool conversation_find(struct client *c, struct slice other, char path[PATH_MAX_ROOM], uint64_t *end);
 
 /*

@@ -119,7 +119,8 @@ guess_failed(struct guesses *g, const struct login *l, uint64_t now)
 	for (unsigned i = 0; i < n; i++) {
 		struct guess *at = place_of(g->all, limits[i].key, now);
 
-		if (at->until < now + (uint64_t)GUESS_NAME * GUESS_EVERY_MS) /* it is over soon after they stop */
+		/* it is over soon after they stop */
+		if (at->until < now + (uint64_t)GUESS_NAME * GUESS_EVERY_MS)
 			at->until += GUESS_EVERY_MS;
 	}
 	if (l->name[0] != '\0' && l->network[0] != '\0') {

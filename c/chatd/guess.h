@@ -19,7 +19,8 @@ enum { GUESS_EVERY_MS = 6000, GUESS_NETWORK = 20, GUESS_NAME = 50, GUESS_FIRST_M
 
 struct guess {
 	char key[GUESS_KEY + 1]; /* "@NETWORK", "NAME", "NAME first" or "NAME @NETWORK" */
-	uint64_t until;                        /* when all of them are forgotten; 0: the place is free */
+	/* when all of them are forgotten; 0: the place is free */
+	uint64_t until;
 };
 
 /* A network that an account was logged in to from. */
@@ -30,7 +31,8 @@ struct known {
 
 struct guesses {
 	struct guess all[GUESSES_MAX];
-	struct guess pairs[GUESSES_MAX]; /* networks that failed for a name, until they count as first again */
+	/* networks that failed for a name, until they count as first again */
+	struct guess pairs[GUESSES_MAX];
 	struct known known[KNOWN_MAX];
 	unsigned changes; /* counts the networks that became known */
 };
@@ -41,7 +43,8 @@ struct login {
 	char network[NET_HOST_MAX + 1];
 };
 
-/* How many seconds a login has to wait; 0: it may be tried. Times are milliseconds of a clock that only goes on. */
+/* How many seconds a login has to wait; 0: it may be tried. Times are milliseconds of a clock that
+ * only goes on. */
 unsigned guess_wait(const struct guesses *g, const struct login *l, uint64_t now);
 
 /* Counts a login that failed; remembers where one that did not came from. */

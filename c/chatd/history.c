@@ -1,4 +1,5 @@
-/* What was said before: replayed on joining to who does not ask by itself, and CHATHISTORY LATEST for who does. */
+/* What was said before: replayed on joining to who does not ask by itself, and CHATHISTORY LATEST
+ * for who does. */
 #include "client.h"
 
 #include "clock.h"
@@ -57,7 +58,8 @@ predecessor_ends(struct client *c)
 	return ends;
 }
 
-/* How far another session of the same device, which goes on, was sent the room; 0 when there is none. */
+/* How far another session of the same device, which goes on, was sent the room; 0 when there is
+ * none. */
 static uint64_t
 sent_elsewhere(struct client *c, const char *id)
 {

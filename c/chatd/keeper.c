@@ -39,7 +39,8 @@ struct person {
 	unsigned count;
 };
 
-static uint64_t saved[SESSIONS_MAX]; /* a sum of what was written last; as much of it is in memory as was ever used */
+/* a sum of what was written last; as much of it is in memory as was ever used */
+static uint64_t saved[SESSIONS_MAX];
 
 static bool
 changed(int data, const char *name, struct version *last)

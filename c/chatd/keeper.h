@@ -1,4 +1,5 @@
-/* KEEPER: one process a server. It writes read marks in the background, and ends who is banned while it is there. */
+/* KEEPER: one process a server. It writes read marks in the background, and ends who is banned
+ * while it is there. */
 #ifndef KEEPER_H
 #define KEEPER_H
 

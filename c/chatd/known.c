@@ -1,4 +1,5 @@
-/* The file "networks": a line "NAME NETWORK" for each network that an account was logged in to from. */
+/* The file "networks": a line "NAME NETWORK" for each network that an account was logged in to
+ * from. */
 #include "guess.h"
 
 #include "buffer.h"

@@ -19,18 +19,22 @@
 enum {
 	MAIL_BYTES = 16384,      /* of a ring: a power of two */
 	MAIL_TEXT_MAX = 6144,    /* bytes of one item's text */
-	MAIL_OTHERS = MAIL_BYTES * 3 / 4, /* what others may fill; the rest is for the client's own RECV */
+	/* what others may fill; the rest is for the client's own RECV */
+	MAIL_OTHERS = MAIL_BYTES * 3 / 4,
 };
 
 enum mail_type {
 	MAIL_SKIP,   /* nothing: the ring begins again at its front */
 	MAIL_TEXT,   /* lines for the client, as they are; RECV's answers */
-	MAIL_LINE,   /* one line in the form of a stored one, without a sum: what the client does not know is left out */
+	/* one line in the form of a stored one, without a sum: what the client does not know is left
+	 * out */
+	MAIL_LINE,
 	MAIL_MARK,   /* nothing but the condition below */
 	MAIL_FOLLOW, /* the room's log is to be sent from end on; the text is its folder */
 	MAIL_LEAVE,  /* and from now on no more */
 	MAIL_OWN,    /* the client's own lines [first, end): not sent back to it */
-	MAIL_REPLAY, /* old lines: [first, end) of a log, the newest count of them; the text says which, see send.c */
+	/* old lines: [first, end) of a log, the newest count of them; the text says which, see send.c */
+	MAIL_REPLAY,
 	MAIL_CLOSE,  /* from RECV: the text is the last line; then the connection ends */
 	MAIL_END,    /* the same from somebody else: RECV does not know of it */
 };
@@ -54,7 +58,8 @@ struct mail {
 	char ring[MAIL_BYTES];
 };
 
-/* Makes it empty, for a new client: while no process of the last one is left, before those of the new one are forked. */
+/* Makes it empty, for a new client: while no process of the last one is left, before those of the
+ * new one are forked. */
 void mail_init(struct mail *m);
 
 /* Writes an item within limit bytes of the ring; false, and nothing, when there is no room. */
@@ -67,10 +72,12 @@ bool mail_has_room(const struct mail *m, size_t length, uint64_t limit);
 uint64_t mail_written(const struct mail *m);
 uint64_t mail_read(const struct mail *m);
 
-/* Waits until SEND has read more than so much, or posts emptied for another reason; a second at most. */
+/* Waits until SEND has read more than so much, or posts emptied for another reason; a second at
+ * most. */
 void mail_wait(struct mail *m, uint64_t read);
 
-/* The oldest item that was not taken yet, and its text, which stay until mail_done; NULL when there is none. */
+/* The oldest item that was not taken yet, and its text, which stay until mail_done; NULL when there
+ * is none. */
 const struct mail_item *mail_next(struct mail *m, struct slice *text);
 void mail_done(struct mail *m);
 

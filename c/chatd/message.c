@@ -26,7 +26,8 @@ struct message {
 	bool quiet;        /* a NOTICE is never answered */
 };
 
-/* Puts together what the log keeps of the tags: the account, and the client-only tags as they were sent. */
+/* Puts together what the log keeps of the tags: the account, and the client-only tags as they were
+ * sent. */
 static void
 keep_tags(const struct client *c, struct slice sent, struct buffer *b)
 {
@@ -54,7 +55,8 @@ note_own(void *context, uint64_t first, uint64_t end)
 		(void)mail_write(c->mail, &own, (struct slice){ "", 0 }, MAIL_BYTES);
 }
 
-/* Waits until the client's own mail has room for what note_own says: others may fill no more than MAIL_OTHERS of it. */
+/* Waits until the client's own mail has room for what note_own says: others may fill no more than
+ * MAIL_OTHERS of it. */
 void
 make_room(struct client *c)
 {

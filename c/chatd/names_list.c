@@ -1,4 +1,5 @@
-/* Who and what is there: NAMES, LIST, WHO, MODE. What is asked for is copied under the lock, and said after it. */
+/* Who and what is there: NAMES, LIST, WHO, MODE. What is asked for is copied under the lock, and
+ * said after it. */
 #include "client.h"
 
 #include "state.h"

@@ -14,7 +14,8 @@ struct options {
 	const char *user;    /* to become, when started as root; NULL: stay */
 	const char *name;    /* of the server, as clients see it */
 	unsigned clients;    /* at once */
-	unsigned per_host;   /* at once from one address, or 64 bits of an IPv6 one, other than loopback */
+	/* at once from one address, or 64 bits of an IPv6 one, other than loopback */
+	unsigned per_host;
 	unsigned flood;      /* lines a second that a client may send for long; 0: no limit */
 	unsigned replay;     /* lines that a client is shown on joining, at most */
 	bool daemon;         /* in the background, reporting to syslog */

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Waits until the client takes something; false when it does not. A signal ends the wait: hurry may be set then. */
+/* Waits until the client takes something; false when it does not. A signal ends the wait: hurry may
+ * be set then. */
 static bool
 wait_for_client(const struct outbox *o)
 {

@@ -24,7 +24,8 @@ struct outbox {
 
 void outbox_add(struct outbox *o, struct slice bytes);
 
-/* Room for n bytes at its end, n at most OUTBOX_BYTES: what is there goes out first when there is none. The caller adds to length. */
+/* Room for n bytes at its end, n at most OUTBOX_BYTES: what is there goes out first when there is
+ * none. The caller adds to length. */
 char *outbox_room(struct outbox *o, size_t n);
 
 void outbox_flush(struct outbox *o);

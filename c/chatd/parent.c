@@ -34,9 +34,12 @@ struct parent {
 	const struct options *o;
 	struct { pid_t recv, send; } clients[SESSIONS_MAX]; /* 0: reaped, or never there */
 	unsigned count;                                      /* of processes of clients */
-	pid_t keeper;                                        /* 0: it is gone; the next client brings another */
-	bool paused;                                         /* out of descriptors or processes: not accepting */
-	sigset_t outside;                                    /* the mask while it waits, and of its children */
+	/* 0: it is gone; the next client brings another */
+	pid_t keeper;
+	/* out of descriptors or processes: not accepting */
+	bool paused;
+	/* the mask while it waits, and of its children */
+	sigset_t outside;
 };
 
 static volatile sig_atomic_t stop_signals;
@@ -103,7 +106,8 @@ fork_child(const struct parent *p)
 	return 0;
 }
 
-/* One that ends by itself leaves the other to: RECV tells SEND to, and without SEND nothing is to be read. */
+/* One that ends by itself leaves the other to: RECV tells SEND to, and without SEND nothing is to
+ * be read. */
 static void
 end_other(struct parent *p, unsigned i, bool was_recv, bool badly)
 {
@@ -293,7 +297,8 @@ signal_all(struct parent *p, int signal)
 	}
 }
 
-/* It has nothing to do any more: every RECV has written its marks. What it was writing is whole or not there. */
+/* It has nothing to do any more: every RECV has written its marks. What it was writing is whole or
+ * not there. */
 static void
 end_keeper(struct parent *p)
 {
@@ -307,7 +312,8 @@ end_keeper(struct parent *p)
 		continue;
 }
 
-/* Every RECV makes durable what it has read and tells its SEND to say goodbye. Who is not done in time is killed. */
+/* Every RECV makes durable what it has read and tells its SEND to say goodbye. Who is not done in
+ * time is killed. */
 static void
 stop(struct parent *p)
 {
@@ -336,7 +342,8 @@ parent_run(struct table *t, int listener, int data, const struct options *o)
 	static struct parent p;
 
 	p = (struct parent){ .t = t, .listener = listener, .data = data, .o = o };
-	fcntl(listener, F_SETFL, fcntl(listener, F_GETFL) | O_NONBLOCK); /* a client may be gone before it is accepted */
+	/* a client may be gone before it is accepted */
+	fcntl(listener, F_SETFL, fcntl(listener, F_GETFL) | O_NONBLOCK);
 	catch_signals(&p);
 	begin_keeper(&p);
 	serve(&p);

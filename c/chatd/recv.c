@@ -131,7 +131,8 @@ held_back(const struct client *c)
 	return c->o->flood != 0 && slice_has((struct slice){ input.bytes, input.length }, '\n');
 }
 
-/* Asks a silent client whether it is there, ends one that is not; how long to wait for the next look. */
+/* Asks a silent client whether it is there, ends one that is not; how long to wait for the next
+ * look. */
 static int
 look_at_clock(struct client *c, struct pace *p, uint64_t now)
 {
@@ -203,7 +204,8 @@ over(const struct client *c)
 	return c->quitting || atomic_load(&c->me->closing);
 }
 
-/* Waits until SEND has sent what it will, which takes no longer than a client that takes nothing has. */
+/* Waits until SEND has sent what it will, which takes no longer than a client that takes nothing
+ * has. */
 static void
 wait_until_sent(struct client *c)
 {
@@ -211,7 +213,8 @@ wait_until_sent(struct client *c)
 		mail_wait(c->mail, mail_read(c->mail));
 }
 
-/* Tells the rooms, writes down how far they were sent, and lets SEND close the connection: then the marks are right. */
+/* Tells the rooms, writes down how far they were sent, and lets SEND close the connection: then the
+ * marks are right. */
 static _Noreturn void
 end(struct client *c)
 {
@@ -239,7 +242,8 @@ end(struct client *c)
 void
 recv_run(struct table *t, unsigned number, int fd, int data, bool loopback, const struct options *o)
 {
-	struct client *c = &client; /* all zero, and as much of it in memory as is used: to assign it whole would touch all */
+	/* all zero, and as much of it in memory as is used: to assign it whole would touch all */
+	struct client *c = &client;
 	struct pace p = { .began = clock_steady() };
 	sigset_t waiting;
 	bool more = true;

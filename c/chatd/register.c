@@ -164,7 +164,8 @@ nick_taken(struct client *c, struct slice nick)
 	numeric(c, 433, "%.*s :Nickname is in use, or another account's", (int)nick.length, nick.at);
 }
 
-/* Before the welcome a nick is only wished for: who logs in later may share it with another session of the account. */
+/* Before the welcome a nick is only wished for: who logs in later may share it with another session
+ * of the account. */
 void
 command_nick(struct client *c, const struct line *l)
 {

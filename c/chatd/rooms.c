@@ -24,7 +24,8 @@ joined_find(struct client *c, struct slice name)
 	return NULL;
 }
 
-/* A place for one more room, or conversation: for that, in the place of one which nothing waits for. */
+/* A place for one more room, or conversation: for that, in the place of one which nothing waits
+ * for. */
 static struct joined *
 joined_free(struct client *c, bool direct)
 {
@@ -108,7 +109,8 @@ recover(struct client *c, struct room *r)
 	return true;
 }
 
-/* A room that was renamed has left a link to its folder of today: whoever followed it would be in a room of his own on the same log. */
+/* A room that was renamed has left a link to its folder of today: whoever followed it would be in a
+ * room of his own on the same log. */
 static bool
 renamed(const struct client *c, const struct room *r)
 {
@@ -196,7 +198,8 @@ refusal(const struct client *c, const struct room *r, struct slice key, const ch
 	return 0;
 }
 
-/* Becomes a member: what is committed from *start on will be sent to the client, and others see it come. */
+/* Becomes a member: what is committed from *start on will be sent to the client, and others see it
+ * come. */
 static struct joined *
 enter(struct client *c, struct slice name, struct slice key, uint64_t *start, int *refused, const char **why)
 {
@@ -272,7 +275,8 @@ join(struct client *c, struct slice name, struct slice key)
 	answer(c, ":%s!%s@%s JOIN %s", c->me->nick, c->me->user, c->me->host, r->name);
 	tell_topic(c, r, false);
 	replay_missed(c, j, start);
-	/* After the replay: or what is said meanwhile would come before it, and be taken for sent when the replay is not. */
+	/* After the replay: or what is said meanwhile would come before it, and be taken for sent when
+	 * the replay is not. */
 	tell_self(c, &(struct mail_item){ .type = MAIL_FOLLOW, .room = (uint16_t)j->room, .end = start }, slice_of(r->path));
 	names_of(c, slice_of(r->name));
 }
@@ -369,7 +373,8 @@ store_and_hold(struct client *c, struct joined *j, struct slice text)
 		why = strerror(errno);
 		report("%s/state cannot be written: %s", r->path, why);
 		topic_refused(c, r, why);
-		(void)state_write(c->data, c->o->name, r, &before); /* it may be there: only its folder was not synced */
+		/* it may be there: only its folder was not synced */
+		(void)state_write(c->data, c->o->name, r, &before);
 		return;
 	}
 	if (!store_topic(c, j, text)) {

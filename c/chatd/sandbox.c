@@ -60,7 +60,8 @@ enum { LOAD = 0x20, JUMP_EQUAL = 0x15, JUMP_ANY_BIT = 0x45, RETURN = 0x06, MODE_
 #define FAIL     0x00050000u /* and an errno */
 #define KILL_ALL 0x80000000u
 
-/* What both kinds of process do: read files, sleep and wake, use memory, say something to whoever runs them, end. */
+/* What both kinds of process do: read files, sleep and wake, use memory, say something to whoever
+ * runs them, end. */
 static const int both[] = {
 	SYS_read, SYS_pread64, SYS_write, SYS_writev, SYS_close, SYS_lseek, SYS_fstat, SYS_fcntl, SYS_getdents64,
 	SYS_futex, SYS_set_robust_list, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_mremap, SYS_brk, SYS_ppoll, SYS_clock_gettime,
@@ -156,7 +157,8 @@ allow(struct program *p, const int *calls, size_t count)
 	}
 }
 
-/* openat passes when it can change nothing. Its flags are the third argument, their low half first where bytes are so ordered. */
+/* openat passes when it can change nothing. Its flags are the third argument, their low half first
+ * where bytes are so ordered. */
 static void
 allow_reading(struct program *p)
 {

@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* Whether the functions below do anything: not under a debugger of memory or an emulator, which need more. */
+/* Whether the functions below do anything: not under a debugger of memory or an emulator, which
+ * need more. */
 void sandbox_use(bool use);
 
 /* RECV: the connection, and files below folders that are open. No new connection, no other program. */

@@ -1,4 +1,5 @@
-/* AUTHENTICATE (IRCv3 SASL 3.2): PLAIN and SCRAM-SHA-256. The slow hash of PLAIN is this process's own time. */
+/* AUTHENTICATE (IRCv3 SASL 3.2): PLAIN and SCRAM-SHA-256. The slow hash of PLAIN is this process's
+ * own time. */
 #include "client.h"
 
 #include "account.h"
@@ -14,10 +15,12 @@
 
 enum { CHUNK = 400, FAILURES_MAX = 5, NONCE_BYTES = 18 };
 
-/* What names that nobody has are answered with: the file "secret" of the data folder, the same for all processes and after each start. */
+/* What names that nobody has are answered with: the file "secret" of the data folder, the same for
+ * all processes and after each start. */
 static unsigned char secret[SHA256_SIZE];
 
-static int random_source = -1; /* opened before a process gives up to open what has no folder of its own */
+/* opened before a process gives up to open what has no folder of its own */
+static int random_source = -1;
 
 static bool
 random_bytes(unsigned char *to, size_t n)
@@ -77,7 +80,8 @@ sasl_init(int data)
 	close(lock);
 }
 
-/* The host that others see of who has no account: the same for the same address, which it does not tell. */
+/* The host that others see of who has no account: the same for the same address, which it does not
+ * tell. */
 void
 cloak(struct client *c)
 {

@@ -70,12 +70,14 @@ wanted(const struct lines *l, struct slice line, uint64_t offset)
 		return false;
 	if (l->own != NULL)
 		return !feed_is_own(l->own, offset);
-	if (offset < l->after || !stored_whole(line, offset)) /* old lines may be damaged; new ones we wrote ourselves */
+	/* old lines may be damaged; new ones we wrote ourselves */
+	if (offset < l->after || !stored_whole(line, offset))
 		return false;
 	return l->since == 0 || (stored_time(line, &ms) && ms > l->since);
 }
 
-/* Turns the stored lines at the end of the outbox, in place, into what the client gets of them: never more. */
+/* Turns the stored lines at the end of the outbox, in place, into what the client gets of them:
+ * never more. */
 static void
 show_lines(struct sender *s, const struct lines *l)
 {
@@ -152,7 +154,8 @@ follow(struct sender *s, const struct mail_item *item, struct slice folder)
 
 	for (i = 0; i < MY_FEEDS_MAX - 1 && s->feeds[i].used; i++)
 		continue;
-	if (s->feeds[i].used || !slice_copy(folder, path, sizeof path)) { /* it will find what it misses when it comes back */
+	/* it will find what it misses when it comes back */
+	if (s->feeds[i].used || !slice_copy(folder, path, sizeof path)) {
 		outbox_add(&out, slice_of("ERROR :Closing link: too many conversations at once\r\n"));
 		s->cut = true;
 		return;
@@ -189,7 +192,8 @@ note_own(struct sender *s, const struct mail_item *item)
 
 	if (f == NULL || feed_own(f, item->first, item->end))
 		return;
-	deliver_feed(s, f, reader_committed(&f->reader)); /* all but the newest own ones are committed: RECV waits for each */
+	/* all but the newest own ones are committed: RECV waits for each */
+	deliver_feed(s, f, reader_committed(&f->reader));
 	(void)feed_own(f, item->first, item->end);
 }
 
@@ -256,7 +260,8 @@ handle(struct sender *s, const struct mail_item *item, struct slice text)
 	}
 }
 
-/* One look at everything. What is committed is read first: what must come before it is in the mail then. */
+/* One look at everything. What is committed is read first: what must come before it is in the mail
+ * then. */
 static void
 look(struct sender *s)
 {
@@ -316,7 +321,8 @@ wait_for_marks(struct sender *s)
 void
 send_run(struct table *t, unsigned number, int fd, int data)
 {
-	static struct sender s; /* all zero, and as much of it in memory as is used: to assign it whole would touch all */
+	/* all zero, and as much of it in memory as is used: to assign it whole would touch all */
+	static struct sender s;
 	struct sigaction act = { .sa_handler = hurry };
 
 	s.t = t;

@@ -145,7 +145,8 @@ take_modes(struct room *r)
 			r->limit = (unsigned)limit;
 		else if (!has_parameter(m.letter) && n + 1 < sizeof flags && memchr(flags, m.letter, n) == NULL)
 			flags[n++] = m.letter;
-		if (strchr("bov", m.letter) == NULL) { /* the room's own modes are said: it has those alone */
+		/* the room's own modes are said: it has those alone */
+		if (strchr("bov", m.letter) == NULL) {
 			memcpy(r->flags, flags, n);
 			r->flags[n] = '\0';
 		}
@@ -189,7 +190,8 @@ static void
 make_new(int data, const char *server, struct room *r)
 {
 	snprintf(r->modes, sizeof r->modes, ":%s CREATED %s %" PRIu64 "\r\n", server, r->name, clock_now() / 1000);
-	(void)state_write(data, server, r, &(struct topic){ "", "", 0 }); /* without one the room is new once more, no worse */
+	/* without one the room is new once more, no worse */
+	(void)state_write(data, server, r, &(struct topic){ "", "", 0 });
 }
 
 void

@@ -1,4 +1,5 @@
-/* The file "state" of a room: its topic, modes, ranks and bans, in lines of IRC (docs/protocol.md, "Data directory"). */
+/* The file "state" of a room: its topic, modes, ranks and bans, in lines of IRC (docs/protocol.md,
+ * "Data directory"). */
 #ifndef STATE_H
 #define STATE_H
 
@@ -30,7 +31,8 @@ bool state_write(int data, const char *server, const struct room *r, const struc
  */
 bool state_has(const struct room *r, char flag);
 
-/* The sign before the nick of a member of that account: '@' of operators, '+' of who has a voice, '\0'. */
+/* The sign before the nick of a member of that account: '@' of operators, '+' of who has a voice,
+ * '\0'. */
 char state_rank(const struct room *r, struct slice account);
 
 /* Whether the account is an operator of the room; everybody is where nobody has a rank. */

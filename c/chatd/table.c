@@ -38,7 +38,8 @@ table_sessions(void)
 	return in_use;
 }
 
-/* All but wake and news: somebody may just be about to wake the one before, which does no harm to the next. */
+/* All but wake and news: somebody may just be about to wake the one before, which does no harm to
+ * the next. */
 static void
 clear(struct session *s)
 {
@@ -84,7 +85,8 @@ session_free(struct table *t, unsigned number)
 void
 names_take(struct table *t)
 {
-	/* Of a process that died in it nothing is half done: see above. What it had not done yet the parent does. */
+	/* Of a process that died in it nothing is half done: see above. What it had not done yet the
+	 * parent does. */
 	(void)lock_take(&t->names);
 }
 
@@ -125,7 +127,8 @@ room_wake(struct table *t, const struct room *r)
 void
 room_seat(struct table *t, unsigned room, unsigned session)
 {
-	atomic_store(&t->boxes[session].sent[room], 0); /* or what is to be replayed first would count as sent */
+	/* or what is to be replayed first would count as sent */
+	atomic_store(&t->boxes[session].sent[room], 0);
 	room_set(&t->rooms[room], session, true);
 }
 
@@ -207,7 +210,8 @@ nick_elsewhere(const struct table *t, const struct room *room, unsigned number)
 	return false;
 }
 
-/* Tells a session, which is in some of the rooms of a leaving one, where the logs of these stood, then the line. */
+/* Tells a session, which is in some of the rooms of a leaving one, where the logs of these stood,
+ * then the line. */
 static void
 tell_quit(struct table *t, unsigned to, unsigned from, struct slice line)
 {

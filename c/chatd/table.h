@@ -41,13 +41,16 @@ enum {
 struct room {
 	bool used;                     /* under names */
 	bool direct;                   /* a conversation of two accounts: name is "a,b" */
-	char name[2 * NICK_MAX + 2 > ROOM_MAX + 1 ? 2 * NICK_MAX + 2 : ROOM_MAX + 1]; /* as who made it spells it */
+	/* as who made it spells it */
+	char name[2 * NICK_MAX + 2 > ROOM_MAX + 1 ? 2 * NICK_MAX + 2 : ROOM_MAX + 1];
 	char path[PATH_MAX_ROOM];      /* of its folder below the data folder */
 	char id[STORED_ID + 1];        /* of its log, by which read marks know it */
 	char topic[TOPIC_MAX + 1];     /* under names, as are all that follow */
 	char topic_by[SOURCE_MAX + 1]; /* NICK!USER@HOST */
 	uint64_t topic_at;             /* seconds since 1970 */
-	char modes[MODES_MAX];         /* the other lines of its file "state", as are those that follow; they do not change while somebody is in it */
+	/* the other lines of its file "state", as are those that follow; they do not change while
+	 * somebody is in it */
+	char modes[MODES_MAX];
 	char flags[FLAGS_MAX + 1];     /* letters of modes that have no parameter */
 	char key[KEY_MAX + 1];
 	unsigned limit;                /* of members; 0: none */
@@ -63,7 +66,8 @@ struct room {
  */
 enum ending { GOING_ON, ALL_SENT, MARKS_SAVED };
 
-/* A client. Its number is its place in the table. These lie close together: to go through them all is cheap. */
+/* A client. Its number is its place in the table. These lie close together: to go through them all
+ * is cheap. */
 struct session {
 	_Atomic bool live;             /* from before its processes are forked until both are reaped */
 	_Atomic bool closing;          /* SEND is gone, or about to: RECV ends too */
@@ -72,26 +76,31 @@ struct session {
 	_Atomic unsigned news;         /* 1: there is something that SEND has not seen */
 	sem_t wake;
 	_Atomic unsigned ending;       /* enum ending */
-	bool registered, left;         /* under names, as are all that follow; left: its rooms know that it is gone */
+	/* under names, as are all that follow; left: its rooms know that it is gone */
+	bool registered, left;
 	char nick[NICK_MAX + 1], user[USER_MAX + 2];
 	char host[HOST_MAX + 1];       /* as others see it */
 	char address[HOST_MAX + 1];    /* where it comes from */
 	char network[HOST_MAX + 1];    /* and the network that it is counted under */
 	char account[NICK_MAX + 1], device[DEVICE_MAX + 1];
-	char ended[ENDED_MAX + 1];     /* why it is ended from outside, for its rooms; "" when it is not */
+	/* why it is ended from outside, for its rooms; "" when it is not */
+	char ended[ENDED_MAX + 1];
 };
 
 /* What only a client's own processes, and who tells it something, touch. */
 struct box {
 	struct mail mail;
-	_Atomic uint64_t sent[ROOMS_MAX]; /* by SEND: how far a room's log was sent; 0: it does not follow it yet */
+	/* by SEND: how far a room's log was sent; 0: it does not follow it yet */
+	_Atomic uint64_t sent[ROOMS_MAX];
 };
 
 struct table {
 	struct lock names;
-	struct lock topics;            /* one topic is set at a time, in its log and its state alike; taken before names */
+	/* one topic is set at a time, in its log and its state alike; taken before names */
+	struct lock topics;
 	_Atomic bool stop;
-	sem_t came;                    /* posted when a client has come: the keeper sleeps while there is none */
+	/* posted when a client has come: the keeper sleeps while there is none */
+	sem_t came;
 	struct session sessions[SESSIONS_MAX];
 	struct room rooms[ROOMS_MAX];
 	struct guesses guesses;        /* under names */
@@ -101,7 +110,8 @@ struct table {
 /* Called once, before any fork. */
 struct table *table_make(unsigned sessions);
 
-/* By the parent: takes a free place for a client from an address, -1 when there is none; gives it back. */
+/* By the parent: takes a free place for a client from an address, -1 when there is none; gives it
+ * back. */
 int session_claim(struct table *t, const char *address);
 void session_free(struct table *t, unsigned number);
 
@@ -127,7 +137,8 @@ bool room_has(const struct room *r, unsigned session);
 void room_set(struct room *r, unsigned session, bool member);
 bool room_empty(const struct room *r);
 
-/* Whether no session before this one is the same user in the room; how many users are in it. Under names. */
+/* Whether no session before this one is the same user in the room; how many users are in it. Under
+ * names. */
 bool room_first(const struct table *t, const struct room *r, unsigned session);
 unsigned room_members(const struct table *t, const struct room *r);
 
@@ -137,7 +148,8 @@ int room_find(const struct table *t, struct slice name);
 /* Tells a session something without waiting; one whose mailbox is full is ended as too slow. */
 void session_tell(struct table *t, unsigned number, const struct mail_item *item, struct slice text);
 
-/* Whether another session than number has this nick in the room (any where room is NULL). Under names. */
+/* Whether another session than number has this nick in the room (any where room is NULL). Under
+ * names. */
 bool nick_elsewhere(const struct table *t, const struct room *room, unsigned number);
 
 /* Says QUIT for a session to all who share a room with it, and takes it out of them. Idempotent. */

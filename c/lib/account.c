@@ -11,7 +11,8 @@ struct search {
 	struct account *account;
 };
 
-/* Whether the keys that follow the verifier say that the account is gone. Those that nobody knows are passed over. */
+/* Whether the keys that follow the verifier say that the account is gone. Those that nobody knows
+ * are passed over. */
 static bool
 is_removed(struct slice rest)
 {
@@ -23,7 +24,8 @@ is_removed(struct slice rest)
 	return false;
 }
 
-/* Whether the line begins with the account's name: the first that does counts, even when it can't be used. */
+/* Whether the line begins with the account's name: the first that does counts, even when it can't
+ * be used. */
 static bool
 take_line(void *context, struct slice line)
 {

@@ -96,7 +96,8 @@ struct search {
 	char *reason;
 };
 
-/* Whether the ban that the line says holds for who is looked for. One with a time that can't be read does not. */
+/* Whether the ban that the line says holds for who is looked for. One with a time that can't be
+ * read does not. */
 static bool
 take_ban(void *context, struct slice line)
 {

@@ -1,4 +1,5 @@
-/* Bytes that are put together in memory of a fixed size. What does not fit is left out whole, and said. */
+/* Bytes that are put together in memory of a fixed size. What does not fit is left out whole, and
+ * said. */
 #ifndef BUFFER_H
 #define BUFFER_H
 
@@ -19,7 +20,8 @@ struct buffer {
 void buffer_add(struct buffer *b, struct slice s);
 void buffer_text(struct buffer *b, const char *text);
 
-/* As printf does, but for its NUL, which takes no room in the end (it needs one byte of room meanwhile). */
+/* As printf does, but for its NUL, which takes no room in the end (it needs one byte of room
+ * meanwhile). */
 void buffer_format(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct slice buffer_slice(const struct buffer *b);

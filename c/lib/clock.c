@@ -101,5 +101,6 @@ clock_parse(struct slice text, uint64_t *ms)
 		return false;
 	*ms = (uint64_t)days_of(year, month, day) * 86400000 + (uint64_t)(hour * 3600000 + minute * 60000 + second * 1000 + thousandth);
 	clock_text(*ms, again);
-	return memcmp(again, text.at, CLOCK_TEXT) == 0; /* so 31 February and a wrong separator are none */
+	/* so 31 February and a wrong separator are none */
+	return memcmp(again, text.at, CLOCK_TEXT) == 0;
 }

@@ -109,7 +109,8 @@ sequence(unsigned char first)
 	return first >= 0xF0 && first <= 0xF4 ? 4 : 0;
 }
 
-/* Whether the second byte may follow the first: this is where overlong forms and surrogates are refused. */
+/* Whether the second byte may follow the first: this is where overlong forms and surrogates are
+ * refused. */
 static bool
 second_fits(unsigned char first, unsigned char second)
 {

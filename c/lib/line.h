@@ -33,7 +33,8 @@ enum line_fault {
 /* Takes apart text, a line without its line end, as a client may send it. */
 enum line_fault line_parse(struct slice text, struct line *l);
 
-/* The same for one as a server sends it, which may be longer: a client's line with its source and tags in front. */
+/* The same for one as a server sends it, which may be longer: a client's line with its source and
+ * tags in front. */
 enum line_fault line_parse_any(struct slice text, struct line *l);
 
 /* The parameter i, empty when there is none. */

@@ -1,4 +1,5 @@
-/* A lock between processes, in memory that they share. Whoever dies holding it leaves it free to the next. */
+/* A lock between processes, in memory that they share. Whoever dies holding it leaves it free to
+ * the next. */
 #ifndef LOCK_H
 #define LOCK_H
 

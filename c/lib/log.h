@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The file "committed", mapped by everybody who has the room open. Offsets of the room's whole history. */
+/* The file "committed", mapped by everybody who has the room open. Offsets of the room's whole
+ * history. */
 struct log_ends {
 	_Atomic uint64_t committed; /* readers stop here: everything before is on the disk */
 	_Atomic uint64_t end;       /* where the next line goes; changed under the write lock */
@@ -24,14 +25,18 @@ struct log_ends {
 
 /* What the writers of this program share beside the files, in memory made before they are forked. */
 struct log_shared {
-	struct lock syncing;        /* the queue for the sync lock, which it saves them from fighting for */
-	_Atomic uint64_t last_end;  /* the end of the last line that this program wrote; changed under the write lock, */
+	/* the queue for the sync lock, which it saves them from fighting for */
+	struct lock syncing;
+	/* the end of the last line that this program wrote; changed under the write lock, */
+	_Atomic uint64_t last_end;
 	_Atomic uint64_t last_ms;   /* as is its time */
-	_Atomic bool broken;        /* a failed sync could not be undone: whoever writes next brings the log in order first */
+	/* a failed sync could not be undone: whoever writes next brings the log in order first */
+	_Atomic bool broken;
 };
 
 struct log {
-	int dir, lock, sync, segment; /* descriptors, this process's own: sync is "committed", segment -1 before the first append */
+	/* descriptors, this process's own: sync is "committed", segment -1 before the first append */
+	int dir, lock, sync, segment;
 	uint64_t base;                /* of the open segment */
 	struct log_ends *ends;
 	struct log_shared *shared;

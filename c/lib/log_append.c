@@ -42,7 +42,8 @@ in_order(const struct log *l)
 	return l->segment >= 0 && !atomic_load(&l->shared->broken) && segment_in_use(l->segment, &size) && l->base + size == atomic_load(&l->ends->end);
 }
 
-/* Takes the write lock with the last segment open. When somebody went on to another, or died, the log is brought in order first. */
+/* Takes the write lock with the last segment open. When somebody went on to another, or died, the
+ * log is brought in order first. */
 static bool
 take_write_lock(struct log *l)
 {
@@ -66,7 +67,8 @@ take_write_lock(struct log *l)
 	return fine;
 }
 
-/* Puts the lines of the batch together as if they began at first; their bytes, 0 when one or all are too long. */
+/* Puts the lines of the batch together as if they began at first; their bytes, 0 when one or all
+ * are too long. */
 static size_t
 format(const struct log *l, const struct log_batch *b, uint64_t first, uint64_t ms)
 {
@@ -95,7 +97,8 @@ write_whole(struct log *l, const char *bytes, size_t n, uint64_t end)
 	if (w == (ssize_t)n)
 		return true;
 	error = w < 0 ? errno : ENOSPC;
-	(void)!ftruncate(l->segment, (off_t)(end - l->base)); /* where it fails, END tells the next writer */
+	/* where it fails, END tells the next writer */
+	(void)!ftruncate(l->segment, (off_t)(end - l->base));
 	errno = error;
 	return false;
 }

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Cuts a segment at COMMITTED, and removes it when nothing is left. False when there are no more of them to cut. */
+/* Cuts a segment at COMMITTED, and removes it when nothing is left. False when there are no more of
+ * them to cut. */
 static bool
 cut(struct log *l, uint64_t base, uint64_t committed)
 {
@@ -52,7 +53,8 @@ give_up_locked(struct log *l)
 	return true;
 }
 
-/* A failed sync has said nothing about what is on the disk: all that was not committed is taken back. */
+/* A failed sync has said nothing about what is on the disk: all that was not committed is taken
+ * back. */
 static void
 give_up(struct log *l)
 {

@@ -40,7 +40,8 @@ scan_line(struct scan *s, struct slice line)
 	s->position += line.length;
 }
 
-/* Goes through the lines of the n bytes at block; the bytes that it used up. What has no end is a line when it is the last, or too long to be one. */
+/* Goes through the lines of the n bytes at block; the bytes that it used up. What has no end is a
+ * line when it is the last, or too long to be one. */
 static size_t
 scan_block(struct scan *s, const char *block, size_t n, bool last)
 {
@@ -153,7 +154,8 @@ last_with_lines(int dir, uint64_t *base)
 	}
 }
 
-/* Writes what was found whole again, in place: it may stem from a sync that failed. Cuts each segment at s->whole too, and removes what is left empty. */
+/* Writes what was found whole again, in place: it may stem from a sync that failed. Cuts each
+ * segment at s->whole too, and removes what is left empty. */
 static bool
 settle_segment(int dir, uint64_t base, const struct scan *s, bool last)
 {
@@ -192,7 +194,8 @@ settle(struct log *l, uint64_t base, const struct scan *s)
 	return true;
 }
 
-/* The base of the segment to write to next, which is made when it has to be: beyond all that there ever was. */
+/* The base of the segment to write to next, which is made when it has to be: beyond all that there
+ * ever was. */
 static bool
 open_last(struct log *l, const struct scan *s, uint64_t committed, uint64_t end)
 {

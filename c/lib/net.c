@@ -61,7 +61,8 @@ net_listen(const char *host, uint16_t port)
 	fd = socket(address.ss_family, SOCK_STREAM, 0);
 	if (fd < 0)
 		return -1;
-	if (address.ss_family == AF_INET6) /* what systems do unasked differs; where it can't be had, IPv6 alone is served */
+	/* what systems do unasked differs; where it can't be had, IPv6 alone is served */
+	if (address.ss_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
 	    bind(fd, (struct sockaddr *)&address, length) != 0 || listen(fd, BACKLOG) != 0) {

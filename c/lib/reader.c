@@ -112,7 +112,8 @@ read_here(struct reader *r, char *buffer, size_t room, uint64_t until)
 	return got;
 }
 
-/* How many of n bytes are whole lines. Bytes without an end that no line can be are one, for who checks it. */
+/* How many of n bytes are whole lines. Bytes without an end that no line can be are one, for who
+ * checks it. */
 static size_t
 whole_lines(const char *buffer, size_t n)
 {
@@ -126,7 +127,9 @@ whole_lines(const char *buffer, size_t n)
 long
 reader_read(struct reader *r, char *buffer, size_t room, uint64_t until, uint64_t *first)
 {
-	bool again = false; /* the segment was opened once more, by its name: a redaction puts another file in its place, which then grows */
+	/* the segment was opened once more, by its name: a redaction puts another file in its place,
+	 * which then grows */
+	bool again = false;
 
 	if (r->segment < 0 && r->position < until && !open_here(r))
 		return -1;
@@ -154,7 +157,8 @@ reader_read(struct reader *r, char *buffer, size_t room, uint64_t until, uint64_
 	return 0;
 }
 
-/* Looks for the count-th line end before the offset end of the open segment; tells how many are still to be found. */
+/* Looks for the count-th line end before the offset end of the open segment; tells how many are
+ * still to be found. */
 static unsigned long
 back_in_segment(struct reader *r, uint64_t end, unsigned long count)
 {

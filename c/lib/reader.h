@@ -19,7 +19,8 @@ struct reader {
 	const struct log_ends *ends;
 };
 
-/* Opens the log in the folder path below the folder data, which is there, at position: a line's first byte, or 0. */
+/* Opens the log in the folder path below the folder data, which is there, at position: a line's
+ * first byte, or 0. */
 bool reader_open(struct reader *r, int data, const char *path, uint64_t position);
 void reader_close(struct reader *r);
 

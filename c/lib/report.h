@@ -1,4 +1,5 @@
-/* What a process has to say to whoever runs it: a line to standard error, or to syslog for a daemon. Never a message's text. */
+/* What a process has to say to whoever runs it: a line to standard error, or to syslog for a
+ * daemon. Never a message's text. */
 #ifndef REPORT_H
 #define REPORT_H
 

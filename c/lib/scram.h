@@ -32,15 +32,19 @@ bool verifier_proves(const struct verifier *v, struct slice password);
 struct scram {
 	int step; /* 0: nothing came; 1: the first message was answered */
 	char nonce[SCRAM_NONCE_MAX + 1];
-	char first[SCRAM_MESSAGE_MAX];  /* the client's first message without its header, a comma, the server's */
-	char header[96];                /* such as "n,,": which the last message must repeat, in base 64 */
+	/* the client's first message without its header, a comma, the server's */
+	char first[SCRAM_MESSAGE_MAX];
+	/* such as "n,,": which the last message must repeat, in base 64 */
+	char header[96];
 	struct verifier verifier;
 };
 
-/* Takes apart the client's first message: the name it is about (still with =2C and =3D, of which no account has any), false when it is malformed. */
+/* Takes apart the client's first message: the name it is about (still with =2C and =3D, of which no
+ * account has any), false when it is malformed. */
 bool scram_begin(struct scram *s, struct slice message, struct slice *login);
 
-/* Writes the server's first message, a NUL at its end, for the verifier of that login. own is the server's part of the nonce. */
+/* Writes the server's first message, a NUL at its end, for the verifier of that login. own is the
+ * server's part of the nonce. */
 bool scram_challenge(struct scram *s, const struct verifier *v, const char *own, char *to, size_t room);
 
 /* Checks the client's last message; writes the server's proof. False: refused. */

@@ -32,7 +32,8 @@ bool segment_finish(int fd);
 
 bool segment_remove(int dir, uint64_t base);
 
-/* Bytes in an open segment, and whether it may be written to: it still has its name, and is not finished. */
+/* Bytes in an open segment, and whether it may be written to: it still has its name, and is not
+ * finished. */
 bool segment_size(int fd, uint64_t *size);
 bool segment_in_use(int fd, uint64_t *size);
 

@@ -26,7 +26,8 @@ bool slice_starts(struct slice s, const char *text);
 /* Whether s holds the byte anywhere. */
 bool slice_has(struct slice s, char byte);
 
-/* Takes what stands before the first separator off the front of rest, and the separator; all of it when there is none. */
+/* Takes what stands before the first separator off the front of rest, and the separator; all of it
+ * when there is none. */
 struct slice slice_cut(struct slice *rest, char separator);
 
 /* Copies s and a NUL to to; false, and nothing copied, when it does not fit in room bytes. */

@@ -18,7 +18,8 @@ enum {
 	STORED_MAX = 16384, /* bytes of a line, CR and LF included */
 	STORED_SUM = 19,    /* bytes of "@weir/sum=SSSSSSSS;", after which "time=" stands */
 	STORED_ID = 8,      /* bytes of a room's id, of a-z and 2-7 */
-	STORED_SPARE = 16,  /* bytes of source, tags and text at least, so that a line can be redacted in place */
+	/* bytes of source, tags and text at least, so that a line can be redacted in place */
+	STORED_SPARE = 16,
 };
 
 struct entry {
@@ -26,10 +27,12 @@ struct entry {
 	struct slice body; /* ":nick!user@host PRIVMSG #room :text", no CR, no LF */
 };
 
-/* Writes the line that begins at offset of the room's log to to; its length, 0 when it is longer than room or STORED_MAX. */
+/* Writes the line that begins at offset of the room's log to to; its length, 0 when it is longer
+ * than room or STORED_MAX. */
 size_t stored_write(char *to, size_t room, const char *id, uint64_t offset, uint64_t ms, const struct entry *e);
 
-/* Whether line, its CR and LF included, is one that was written whole to offset: form, checksum, msgid. */
+/* Whether line, its CR and LF included, is one that was written whole to offset: form, checksum,
+ * msgid. */
 bool stored_whole(struct slice line, uint64_t offset);
 
 /* Whether line at least looks like one, so that its parts can be taken, whatever they hold. */

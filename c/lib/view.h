@@ -15,7 +15,8 @@ enum {
 	CAP_ACCOUNT_TAG = 64,
 };
 
-enum { VIEW_EXTRA_MAX = 17 }; /* bytes of an extra tag: with '@' and ';' it stands where the sum stood */
+/* bytes of an extra tag: with '@' and ';' it stands where the sum stood */
+enum { VIEW_EXTRA_MAX = 17 };
 
 /*
  * Writes line (tags from "time=" on to before the space; plain from ':' on, line end included) for a client with

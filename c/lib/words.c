@@ -121,7 +121,8 @@ word_value(struct slice value, char *to, size_t room)
 		}
 		to[n++] = (unsigned char)c < ' ' || c == 0x7F ? ' ' : c;
 	}
-	while (n > 0 && n + 1 == room && ((unsigned char)to[n - 1] & 0x80)) /* perhaps in the middle of a character */
+	/* perhaps in the middle of a character */
+	while (n > 0 && n + 1 == room && ((unsigned char)to[n - 1] & 0x80))
 		n--;
 	to[n] = '\0';
 }

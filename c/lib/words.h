@@ -1,4 +1,5 @@
-/* The files of the data folder that people may edit too: lines of words (docs/protocol.md, "The files"). */
+/* The files of the data folder that people may edit too: lines of words (docs/protocol.md, "The
+ * files"). */
 #ifndef WORDS_H
 #define WORDS_H
 
@@ -19,10 +20,12 @@ bool lines_find(int data, const char *name, bool (*take)(void *context, struct s
 /* Takes the first word off the front of rest; an empty one when there is none. */
 struct slice word_cut(struct slice *rest);
 
-/* Whether the line can be read: UTF-8 without control characters, and not too long. A CR at its end is its end's. */
+/* Whether the line can be read: UTF-8 without control characters, and not too long. A CR at its end
+ * is its end's. */
 bool words_readable(struct slice line);
 
-/* The value of KEY=VALUE with %XX undone, and a NUL; what has no place in a line of IRC is a blank. Cut where it is too long. */
+/* The value of KEY=VALUE with %XX undone, and a NUL; what has no place in a line of IRC is a blank.
+ * Cut where it is too long. */
 void word_value(struct slice value, char *to, size_t room);
 
 /* Reads a time such as 2026-11-21T11:30:00Z, in milliseconds. */

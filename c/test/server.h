@@ -1,4 +1,5 @@
-/* A chatd that a test runs, and clients of it: sockets, no mocks. Every wait has a generous end, at which the test fails. */
+/* A chatd that a test runs, and clients of it: sockets, no mocks. Every wait has a generous end, at
+ * which the test fails. */
 #ifndef SERVER_H
 #define SERVER_H
 
@@ -11,7 +12,8 @@
 
 enum { PEER_BYTES = 1 << 18, PATIENCE_MS = 30000, CHILDREN_MAX = 64 };
 
-/* The host of a client of this machine that has no account, with the secret that server_make gives the server. */
+/* The host of a client of this machine that has no account, with the secret that server_make gives
+ * the server. */
 #define GUEST "d2d70205d0.cloak"
 
 struct server {
@@ -26,7 +28,8 @@ struct server {
 void server_make(struct server *s, const char *program);
 /* Starts it with further arguments, NULL at the end, and waits until it listens. */
 void server_start(struct server *s, const char *const *more);
-/* SIGTERM, and its exit status; fails the test when it takes longer than two seconds and patience for a busy machine. */
+/* SIGTERM, and its exit status; fails the test when it takes longer than two seconds and patience
+ * for a busy machine. */
 int server_stop(struct server *s);
 /* kill -9 to the parent alone. */
 void server_kill(struct server *s);

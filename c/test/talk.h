@@ -1,4 +1,5 @@
-/* The tests of chatd, a function for each; each makes a server and its clients, and takes them down. */
+/* The tests of chatd, a function for each; each makes a server and its clients, and takes them
+ * down. */
 #ifndef TALK_H
 #define TALK_H
 

@@ -43,7 +43,8 @@ expect_refused(const char *bans, const char *login, const char *nick, const char
 	peer_close(&eve);
 }
 
-/* Who is banned, by whatever server wrote it, does not come in; who is there already is gone a moment later. */
+/* Who is banned, by whatever server wrote it, does not come in; who is there already is gone a
+ * moment later. */
 void
 test_bans(void)
 {
@@ -97,7 +98,8 @@ marked(unsigned long long offset)
 	return found;
 }
 
-/* A server that is killed with all its processes has written down what it sent a moment before, so that it is not sent again. */
+/* A server that is killed with all its processes has written down what it sent a moment before, so
+ * that it is not sent again. */
 void
 test_marks_of_the_killed(void)
 {

@@ -50,7 +50,8 @@ test_talk(void)
 	server_remove(&s);
 }
 
-/* As published, the tail of a burst waited for the next message: one read for each signal, and signals merge. */
+/* As published, the tail of a burst waited for the next message: one read for each signal, and
+ * signals merge. */
 void
 test_burst(void)
 {
@@ -76,7 +77,8 @@ test_burst(void)
 	server_remove(&s);
 }
 
-/* As published, a NUL sent heap bytes to the others. Nothing of a line with one is taken; nothing else of the client is lost. */
+/* As published, a NUL sent heap bytes to the others. Nothing of a line with one is taken; nothing
+ * else of the client is lost. */
 void
 test_hostile(void)
 {
@@ -146,7 +148,8 @@ listen_to_all(int member, int heard[MEMBERS * MESSAGES])
 	}
 }
 
-/* As published, with 16 clients 3 to 12 messages were lost and as many doubled. Here everybody hears all, each once, in one order. */
+/* As published, with 16 clients 3 to 12 messages were lost and as many doubled. Here everybody
+ * hears all, each once, in one order. */
 void
 test_everybody(void)
 {

@@ -11,7 +11,8 @@
 static struct server s;
 static struct peer ann, bob;
 
-/* As published, a newcomer got the last 7 lines. Here it gets what was said, also by a server that was stopped since. */
+/* As published, a newcomer got the last 7 lines. Here it gets what was said, also by a server that
+ * was stopped since. */
 void
 test_history(void)
 {
@@ -125,7 +126,8 @@ put_state(const char *room, const char *text)
 	check(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "a room's state can be written");
 }
 
-/* What the room's state says holds: who may come in and speak, who is an operator, what is seen from outside, how its name is spelt. */
+/* What the room's state says holds: who may come in and speak, who is an operator, what is seen
+ * from outside, how its name is spelt. */
 static void
 modes(void)
 {
@@ -167,7 +169,8 @@ modes(void)
 	peer_close(&dora);
 }
 
-/* What the disk does not take holds for nobody, is told to nobody else, and is neither in the room's log nor in its state. */
+/* What the disk does not take holds for nobody, is told to nobody else, and is neither in the
+ * room's log nor in its state. */
 static void
 refused_topic(void)
 {
@@ -239,7 +242,8 @@ comes_back(struct peer *p, const char *login, const char *caps)
 	peer_expect(p, " 422 ");
 }
 
-/* Who was away is told what was said to it meanwhile, by whatever server, once a device; who knows chathistory asks. */
+/* Who was away is told what was said to it meanwhile, by whatever server, once a device; who knows
+ * chathistory asks. */
 static void
 missed_direct(void)
 {

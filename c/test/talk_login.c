@@ -41,7 +41,8 @@ plain(struct peer *p, const char *login, const char *password)
 	peer_say(p, "AUTHENTICATE %s", text);
 }
 
-/* As published, the key was refused when it came in two segments, and everybody could read it on the way. */
+/* As published, the key was refused when it came in two segments, and everybody could read it on
+ * the way. */
 void
 test_login(void)
 {
@@ -91,7 +92,8 @@ test_login(void)
 	server_remove(&s);
 }
 
-/* Fifty wrong passwords of a name, and the right one is refused too, with what it is; so is PASS. Another name is not. */
+/* Fifty wrong passwords of a name, and the right one is refused too, with what it is; so is PASS.
+ * Another name is not. */
 void
 test_guessing(void)
 {

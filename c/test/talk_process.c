@@ -43,7 +43,8 @@ test_slow_reader(void)
 	server_remove(&s);
 }
 
-/* Processes of a client that are killed leave nothing behind: neither their other half, nor the client in its rooms, nor a lock. */
+/* Processes of a client that are killed leave nothing behind: neither their other half, nor the
+ * client in its rooms, nor a lock. */
 void
 test_death(void)
 {
@@ -215,7 +216,8 @@ locked_by(void)
 	return (pid_t)pid;
 }
 
-/* In the background: the command ends when the server listens; the server has no terminal, and no session of anybody's. */
+/* In the background: the command ends when the server listens; the server has no terminal, and no
+ * session of anybody's. */
 void
 test_daemon(void)
 {

@@ -117,7 +117,8 @@ take_vector(struct vector *v, struct slice line)
 	} else if (slice_equal(word, slice_of("decoy"))) {
 		check_decoy(v, whole);
 	} else {
-		v->done--; /* a comment; what is reported or logs in by a certificate, which this part does not */
+		/* a comment; what is reported or logs in by a certificate, which this part does not */
+		v->done--;
 	}
 }
 

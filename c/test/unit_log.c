@@ -287,7 +287,8 @@ test_rolling(void)
 	free(buffer);
 }
 
-/* The file cut at every byte of its last line, and below what was committed: what is whole stays, and no offset comes twice. */
+/* The file cut at every byte of its last line, and below what was committed: what is whole stays,
+ * and no offset comes twice. */
 static void
 test_cuts(void)
 {
@@ -328,7 +329,8 @@ limit_file(uint64_t bytes)
 	return setrlimit(RLIMIT_FSIZE, &limit) == 0;
 }
 
-/* A disk that is full: by the limit on a file's size, which the kernel says as EFBIG. The batch is refused whole, and the log goes on after. */
+/* A disk that is full: by the limit on a file's size, which the kernel says as EFBIG. The batch is
+ * refused whole, and the log goes on after. */
 static void
 test_full_disk(void)
 {

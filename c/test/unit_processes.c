@@ -1,4 +1,5 @@
-/* What the paper asks of the log, between processes: no message over another, no reader sees a part of one, readers do not wait. */
+/* What the paper asks of the log, between processes: no message over another, no reader sees a part
+ * of one, readers do not wait. */
 #include "unit.h"
 
 #include "check.h"
@@ -97,7 +98,8 @@ test_side_by_side(void)
 	end(c, dir, data);
 }
 
-/* Writers are killed at any moment. What they knew to be durable is there, once and in order; the others go on. */
+/* Writers are killed at any moment. What they knew to be durable is there, once and in order; the
+ * others go on. */
 static void
 test_killed_writers(void)
 {

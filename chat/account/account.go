@@ -32,9 +32,10 @@ func (r Role) AtLeast(other Role) bool { return r.rank() >= other.rank() }
 
 // Account is one account as the file had it when it was asked for; it never changes.
 type Account struct {
-	Name    string    `json:"name"` // in its own spelling
-	Role    Role      `json:"role"`
-	Certs   []string  `json:"certs,omitempty"` // fingerprints of client certificates, see Fingerprint
+	Name string `json:"name"` // in its own spelling
+	Role Role   `json:"role"`
+	// fingerprints of client certificates, see Fingerprint
+	Certs   []string  `json:"certs,omitempty"`
 	Created time.Time `json:"created,omitzero"`
 
 	Removed bool `json:"-"` // nobody's now: the name is kept from being registered again
@@ -47,7 +48,8 @@ type Account struct {
 // Password says whether the account has one.
 func (a *Account) Password() bool { return a.verifier != nil }
 
-// Fingerprint is how a client's certificate is told: SHA-256 of its DER form in 64 lower-case hex digits.
+// Fingerprint is how a client's certificate is told: SHA-256 of its DER form in 64 lower-case hex
+// digits.
 func Fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:])
@@ -64,8 +66,8 @@ func cleanFingerprint(text string) (string, error) {
 	return clean, nil
 }
 
-// parseAccount reads NAME VERIFIER KEY=VALUE... Without an account the one error says why the line can't be
-// used; with one, the errors are of keys that are passed over.
+// parseAccount reads NAME VERIFIER KEY=VALUE... Without an account the one error says why the line
+// can't be used; with one, the errors are of keys that are passed over.
 func parseAccount(r *record) (*Account, []error) {
 	if r.err != nil {
 		return nil, []error{r.err}
@@ -114,15 +116,16 @@ func (a *Account) parseKeys() (odd []error) {
 
 // book is what a file of accounts says.
 type book struct {
-	table    *table
-	names    map[string]*Account // by folded name
-	certs    map[string]*Account // by fingerprint
-	lines    map[string]int      // by folded name, the line that counts for it, whether it can be read or not
-	problems []error             // one for each damaged line and each key that was passed over
+	table *table
+	names map[string]*Account // by folded name
+	certs map[string]*Account // by fingerprint
+	// by folded name, the line that counts for it, whether it can be read or not
+	lines    map[string]int
+	problems []error // one for each damaged line and each key that was passed over
 }
 
-// parseBook gives every account whose line can be read. Of two lines that begin with the same name, and of two
-// for a certificate, the first counts. path is for the problems.
+// parseBook gives every account whose line can be read. Of two lines that begin with the same name,
+// and of two for a certificate, the first counts. path is for the problems.
 func parseBook(path string, data []byte) *book {
 	b := &book{table: parseTable(data), names: map[string]*Account{}, certs: map[string]*Account{}, lines: map[string]int{}}
 	for _, r := range b.table.lines {

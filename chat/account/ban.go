@@ -23,8 +23,8 @@ var ErrBan = errors.New("account: not a ban")
 
 // Ban keeps somebody out.
 type Ban struct {
-	// Pattern is an account's name, an address (192.0.2.7, 2001:db8::1), a network (192.0.2.0/24), or a mask of
-	// NICK!USER@HOST with * for any bytes and ? for one.
+	// Pattern is an account's name, an address (192.0.2.7, 2001:db8::1), a network (192.0.2.0/24),
+	// or a mask of NICK!USER@HOST with * for any bytes and ? for one.
 	Pattern string    `json:"pattern"`
 	Reason  string    `json:"reason,omitempty"` // shown to who is kept out
 	By      string    `json:"by,omitempty"`
@@ -42,8 +42,8 @@ type Client struct {
 	Mask    string     // nick!user@host
 }
 
-// parsePattern says what kind of ban a pattern is; the kinds can't be mistaken for one another, because no name
-// of an account begins with a digit or holds a colon.
+// parsePattern says what kind of ban a pattern is; the kinds can't be mistaken for one another,
+// because no name of an account begins with a digit or holds a colon.
 func parsePattern(pattern string) (b Ban, err error) {
 	b.Pattern = pattern
 	if pattern == "" || len(pattern) > maxPattern || strings.ContainsFunc(pattern, notInPattern) || !utf8.ValidString(pattern) {
@@ -142,8 +142,8 @@ func (b Ban) bans(c Client) bool {
 	return irc.Fold(b.Pattern) == irc.Fold(c.Account)
 }
 
-// matches says whether text is what the pattern says, * for any bytes and ? for one. It takes at most
-// len(pattern) x len(text) steps.
+// matches says whether text is what the pattern says, * for any bytes and ? for one. It takes at
+// most len(pattern) x len(text) steps.
 func matches(pattern, text string) bool {
 	star, from, p := -1, 0, 0
 	for t := 0; t < len(text); {
@@ -163,8 +163,9 @@ func matches(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// Banned is the ban that keeps c out at the time now, if there is one. Ask when a client connects (address),
-// when it is logged in (account) and when its mask is known; and for all who are there when Generation grew.
+// Banned is the ban that keeps c out at the time now, if there is one. Ask when a client connects
+// (address), when it is logged in (account) and when its mask is known; and for all who are there
+// when Generation grew.
 func (s *Store) Banned(c Client, now time.Time) (Ban, bool) {
 	banned := s.nowBans()
 	if b, ok := banned.accounts[irc.Fold(c.Account)]; ok && c.Account != "" && !b.over(now) {
@@ -190,7 +191,8 @@ func (s *Store) Bans() []Ban {
 	return slices.DeleteFunc(append(all, banned.others...), func(b Ban) bool { return b.over(now) })
 }
 
-// Ban keeps out whom b.Pattern says, in the place of an older ban of the same pattern. Created is set here.
+// Ban keeps out whom b.Pattern says, in the place of an older ban of the same pattern. Created is
+// set here.
 func (s *Store) Ban(b Ban) (Ban, error) {
 	clean, err := parsePattern(b.Pattern)
 	if err != nil {

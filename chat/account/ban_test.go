@@ -73,7 +73,8 @@ func TestBansThatCantBe(t *testing.T) {
 	}
 }
 
-// A ban ends by itself, the next change takes it out of the file, and one of the same pattern takes its place.
+// A ban ends by itself, the next change takes it out of the file, and one of the same pattern takes
+// its place.
 func TestBansEnd(t *testing.T) {
 	dir, clock := t.TempDir(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	s := open(t, dir, Options{Now: func() time.Time { return clock }})

@@ -28,8 +28,8 @@ type files struct {
 	dirty   map[string]*table // by name of the file
 }
 
-// change runs f on what the files say now and writes what it made dirty, one process at a time. It is slow: it
-// waits for other processes and for the disk.
+// change runs f on what the files say now and writes what it made dirty, one process at a time. It
+// is slow: it waits for other processes and for the disk.
 func (s *Store) change(f func(*files) error) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -46,7 +46,8 @@ func (s *Store) change(f func(*files) error) error {
 	if err := f(now); err != nil {
 		return err
 	}
-	for _, name := range []string{"accounts", "bans", "invites"} { // an account before its invite goes
+	// an account before its invite goes
+	for _, name := range []string{"accounts", "bans", "invites"} {
 		if t := now.dirty[name]; t != nil {
 			if err := s.o.replace(s.path(name), t.bytes()); err != nil {
 				return fmt.Errorf("account: %s can't be written: %w", s.path(name), err)
@@ -83,9 +84,10 @@ func (s *Store) account(name string, f func(*Account) error) error {
 	})
 }
 
-// Register makes an account for a person who asks for one, as Options.Registration has it. invite is the code,
-// "" for none. It is slow: a PBKDF2 and the disk. Errors are ErrClosed, ErrInvite, ErrName, ErrPassword and
-// ErrExists (in this order, so that names can't be asked for without a code), or the disk's.
+// Register makes an account for a person who asks for one, as Options.Registration has it. invite
+// is the code, "" for none. It is slow: a PBKDF2 and the disk. Errors are ErrClosed, ErrInvite,
+// ErrName, ErrPassword and ErrExists (in this order, so that names can't be asked for without a
+// code), or the disk's.
 func (s *Store) Register(name, password, invite string) (*Account, error) {
 	policy := *s.registration.Load()
 	if policy == ByNobody {
@@ -101,8 +103,8 @@ func (s *Store) Register(name, password, invite string) (*Account, error) {
 	return s.add(name, password, Member, hash, false)
 }
 
-// Add makes an account, whatever the policy. reuse lets it have the name of an account that was removed, and
-// with it that account's direct messages. It is slow.
+// Add makes an account, whatever the policy. reuse lets it have the name of an account that was
+// removed, and with it that account's direct messages. It is slow.
 func (s *Store) Add(name, password string, role Role, reuse bool) (*Account, error) {
 	if role.rank() < 0 {
 		return nil, ErrRole
@@ -235,10 +237,12 @@ func (s *Store) RemoveCert(name, fingerprint string) error {
 	})
 }
 
-// Remove ends an account and forgets its marks and what it said of itself. Its name stays taken, because direct messages are found by the
-// names of those who wrote them; free lets anybody register it again. Sessions notice by Generation.
+// Remove ends an account and forgets its marks and what it said of itself. Its name stays taken,
+// because direct messages are found by the names of those who wrote them; free lets anybody
+// register it again. Sessions notice by Generation.
 func (s *Store) Remove(name string, free bool) error {
-	// What shows that its invite was used may go with the line: first the invite, as a change of its own.
+	// What shows that its invite was used may go with the line: first the invite, as a change of
+	// its own.
 	err := s.change(func(now *files) error { now.dropSpent(); return nil })
 	if err != nil {
 		return err

@@ -76,7 +76,8 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// What a change does not mean stays byte for byte: comments, empty lines, damaged lines, keys of others.
+// What a change does not mean stays byte for byte: comments, empty lines, damaged lines, keys of
+// others.
 func TestOthersSurvive(t *testing.T) {
 	dir := t.TempDir()
 	head := "# my family\n\nbroken SCRAM-SHA-256$4096:nonsense role=admin\nANN - x\n"

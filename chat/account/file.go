@@ -16,8 +16,8 @@ import (
 // maxFile bounds what is read of a file, in bytes.
 const maxFile = 64 << 20
 
-// watched is a file that others replace by renaming, or edit in place. The version that was read is kept open:
-// its inode can't be used again meanwhile, so a replaced file is always seen.
+// watched is a file that others replace by renaming, or edit in place. The version that was read is
+// kept open: its inode can't be used again meanwhile, so a replaced file is always seen.
 type watched struct {
 	path string
 	open *os.File    // nil: there was no file
@@ -35,7 +35,8 @@ func (w *watched) changed() bool {
 	return w.open == nil || !os.SameFile(now, w.info) || now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
 }
 
-// read reads the file and makes it the version that changed compares with. A file that is not there is empty.
+// read reads the file and makes it the version that changed compares with. A file that is not there
+// is empty.
 func (w *watched) read() ([]byte, error) {
 	f, err := os.Open(w.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +70,8 @@ func (w *watched) close() {
 	w.open, w.info = nil, nil
 }
 
-// lock waits for the exclusive lock of path, which it makes if need be, until the returned file is closed.
+// lock waits for the exclusive lock of path, which it makes if need be, until the returned file is
+// closed.
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -100,7 +102,8 @@ func (o Options) reached(step durable.Step) {
 	}
 }
 
-// replace replaces a file durably. The caller holds the lock, so nobody else writes the temporary file.
+// replace replaces a file durably. The caller holds the lock, so nobody else writes the temporary
+// file.
 func (o Options) replace(path string, data []byte) error {
 	return durable.Replacer{Step: o.step}.ReplaceFile(path, data, 0o600)
 }

@@ -70,8 +70,8 @@ func hashCode(code string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// NewInvite makes a code that is good for one account until the given time (zero: for ever). The code is shown
-// here once: only its hash is stored. by says who asked for it.
+// NewInvite makes a code that is good for one account until the given time (zero: for ever). The
+// code is shown here once: only its hash is stored. by says who asked for it.
 func (s *Store) NewInvite(by string, until time.Time) (code string, invite Invite, err error) {
 	text := rand.Text()
 	code = strings.Join(slices.Collect(chunks(text, 5)), "-")
@@ -132,8 +132,8 @@ func (s *Store) checkInvite(hash string) error {
 	return now.spend(hash, s.o.Now())
 }
 
-// spend takes the invite out. The account that it is for carries its hash and is written first, so a crash
-// between the two files leaves an invite that dropSpent knows to be used.
+// spend takes the invite out. The account that it is for carries its hash and is written first, so
+// a crash between the two files leaves an invite that dropSpent knows to be used.
 func (now *files) spend(hash string, at time.Time) error {
 	now.dropSpent()
 	for _, i := range now.invites.invites {

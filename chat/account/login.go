@@ -10,8 +10,9 @@ import (
 	"weir/chat/irc"
 )
 
-// ErrRefused is the only answer to a login that failed: it doesn't tell a name that nobody has from a password
-// that is wrong. Count it against the client's address and against Key of what it called itself.
+// ErrRefused is the only answer to a login that failed: it doesn't tell a name that nobody has from
+// a password that is wrong. Count it against the client's address and against Key of what it called
+// itself.
 var ErrRefused = errors.New("account: the name or the password is wrong")
 
 // ErrMalformed means that a client's SASL message is no message of the mechanism.
@@ -26,8 +27,8 @@ type Login struct {
 	Device string // folded, "" if the client named none
 }
 
-// Key is what attempts are to be counted under for a client that calls itself authcid: the folded name of the
-// account, whether there is one or not, "" if there can't be one.
+// Key is what attempts are to be counted under for a client that calls itself authcid: the folded
+// name of the account, whether there is one or not, "" if there can't be one.
 func Key(authcid string) string {
 	name, _, err := Split(authcid)
 	if err != nil {
@@ -36,8 +37,8 @@ func Key(authcid string) string {
 	return irc.Fold(name)
 }
 
-// SplitPlain reads a message of SASL PLAIN (RFC 4616): [authzid] NUL authcid NUL password. Who acts for another
-// account is refused.
+// SplitPlain reads a message of SASL PLAIN (RFC 4616): [authzid] NUL authcid NUL password. Who acts
+// for another account is refused.
 func SplitPlain(message []byte) (authcid, password string, err error) {
 	parts := bytes.Split(message, []byte{0})
 	if len(parts) != 3 || !utf8.Valid(message) || len(message) > maxMessage {
@@ -55,8 +56,9 @@ func acts(authzid, authcid string) bool {
 	return authzid == "" || irc.Fold(authzid) == irc.Fold(authcid) || Key(authzid) != "" && Key(authzid) == Key(authcid)
 }
 
-// Plain checks a password. authcid is NAME or NAME@DEVICE. It is slow (one PBKDF2, see DefaultIterations)
-// whoever asks and whatever the answer, so never call it on an event loop, and bound how many run at once.
+// Plain checks a password. authcid is NAME or NAME@DEVICE. It is slow (one PBKDF2, see
+// DefaultIterations) whoever asks and whatever the answer, so never call it on an event loop, and
+// bound how many run at once.
 func (s *Store) Plain(authcid, password string) (Login, error) {
 	if len(password) > MaxPassword {
 		return Login{}, ErrRefused // no account has it: says nothing about the name
@@ -89,8 +91,8 @@ func (s *Store) login(name, device string) (Login, error) {
 	return Login{}, ErrRefused
 }
 
-// External checks SASL EXTERNAL: fingerprint is that of the certificate that TLS has verified the client to
-// hold, authzid the client's message: "", NAME or NAME@DEVICE.
+// External checks SASL EXTERNAL: fingerprint is that of the certificate that TLS has verified the
+// client to hold, authzid the client's message: "", NAME or NAME@DEVICE.
 func (s *Store) External(authzid, fingerprint string) (Login, error) {
 	cert, err := cleanFingerprint(fingerprint)
 	if err != nil {
@@ -147,10 +149,10 @@ func (c *Scram) lookup(authcid string) (scram.StoredCredentials, error) {
 // Key is what attempts are to be counted under, see the function Key; "" before the first message.
 func (c *Scram) Key() string { return Key(c.authcid) }
 
-// Step takes the client's next message, decoded from base64, and gives the server's. With done the client is
-// logged in: server is the last message, with the proof that the server knows the verifier, and is to be sent
-// before the numerics that say so. With an error the conversation is over: ErrRefused after a wrong name or
-// password, ErrMalformed after rubbish.
+// Step takes the client's next message, decoded from base64, and gives the server's. With done the
+// client is logged in: server is the last message, with the proof that the server knows the
+// verifier, and is to be sent before the numerics that say so. With an error the conversation is
+// over: ErrRefused after a wrong name or password, ErrMalformed after rubbish.
 func (c *Scram) Step(client string) (server string, done bool, login Login, err error) {
 	c.steps++
 	if c.over || len(client) > maxMessage || !utf8.ValidString(client) {

@@ -15,12 +15,12 @@ import (
 	"weir/internal/durable"
 )
 
-// MaxDevices is how many devices of an account have marks: one more, and the marks of the device that was not
-// seen for longest are forgotten.
+// MaxDevices is how many devices of an account have marks: one more, and the marks of the device
+// that was not seen for longest are forgotten.
 const MaxDevices = 32
 
-// ReadMarker is the device under which the mark that a person's clients share (MARKREAD) is kept. No client can
-// name a device so.
+// ReadMarker is the device under which the mark that a person's clients share (MARKREAD) is kept.
+// No client can name a device so.
 const ReadMarker = "*"
 
 // maxRoom bounds the name of a room in a mark, in bytes.
@@ -52,9 +52,9 @@ type accountMarks struct {
 
 func newMarks(s *Store) *marks { return &marks{store: s, accounts: map[string]*accountMarks{}} }
 
-// Mark is the offset up to which a device (folded, "" for none, or ReadMarker) has read a room of the account;
-// ok is false if it never did. room is the room's id, which outlives its name. The first call for an account
-// reads a file.
+// Mark is the offset up to which a device (folded, "" for none, or ReadMarker) has read a room of
+// the account; ok is false if it never did. room is the room's id, which outlives its name. The
+// first call for an account reads a file.
 func (s *Store) Mark(account, device, room string) (offset int64, ok bool) {
 	m := s.marks
 	m.mu.Lock()
@@ -63,9 +63,10 @@ func (s *Store) Mark(account, device, room string) (offset int64, ok bool) {
 	return offset, ok
 }
 
-// SetMark moves a mark forward, never back. It is quick but for the first call for an account, which reads a
-// file. The mark is written within Options.MarkEvery, or on Close; one that a crash loses only repeats messages.
-// A room or device that can't be written into the file, and an offset below 0, are not marked.
+// SetMark moves a mark forward, never back. It is quick but for the first call for an account,
+// which reads a file. The mark is written within Options.MarkEvery, or on Close; one that a crash
+// loses only repeats messages. A room or device that can't be written into the file, and an offset
+// below 0, are not marked.
 func (s *Store) SetMark(account, device, room string, offset int64) {
 	if offset < 0 || !goodRoom(room) || device != ReadMarker && CheckDevice(device) != nil {
 		return
@@ -83,8 +84,9 @@ func (s *Store) SetMark(account, device, room string, offset int64) {
 	}
 }
 
-// SaveMark is SetMark for a mark that somebody is told of: it is on the disk when SaveMark returns, and after an error it is where it was.
-// It waits for other processes and for the disk, unless the mark is there already.
+// SaveMark is SetMark for a mark that somebody is told of: it is on the disk when SaveMark returns,
+// and after an error it is where it was. It waits for other processes and for the disk, unless the
+// mark is there already.
 func (s *Store) SaveMark(account, device, room string, offset int64) error {
 	if offset < 0 || !goodRoom(room) || device != ReadMarker && CheckDevice(device) != nil {
 		return nil
@@ -260,8 +262,8 @@ func (m *marks) lock() (*os.File, error) {
 	return held, err
 }
 
-// writeOne merges places into the account's file: other processes may have moved marks of their own. Those of
-// an account that was removed meanwhile are dropped.
+// writeOne merges places into the account's file: other processes may have moved marks of their
+// own. Those of an account that was removed meanwhile are dropped.
 func (m *marks) writeOne(name string, places map[place]int64, by durable.Replacer) error {
 	if m.store.Lookup(name) == nil {
 		m.written(name, places)

@@ -23,9 +23,9 @@ var (
 	ErrDevice = errors.New("account: not a name for a device")
 )
 
-// CheckName says why an account can't be called name. An account's name is a nickname (RFC 2812, section 2.3.1) of
-// at most MaxName bytes, so no name holds a comma, a slash, a dot, a space, an @ or a wildcard. It is found by
-// its folded form, irc.Fold.
+// CheckName says why an account can't be called name. An account's name is a nickname (RFC 2812,
+// section 2.3.1) of at most MaxName bytes, so no name holds a comma, a slash, a dot, a space, an @
+// or a wildcard. It is found by its folded form, irc.Fold.
 func CheckName(name string) error {
 	if name == "" {
 		return fmt.Errorf("%w: it is empty", ErrName)
@@ -56,7 +56,8 @@ func CheckDevice(name string) error {
 	return nil
 }
 
-// Split parts what a client calls itself, NAME or NAME@DEVICE, and folds the device. It checks both parts.
+// Split parts what a client calls itself, NAME or NAME@DEVICE, and folds the device. It checks both
+// parts.
 func Split(authcid string) (name, device string, err error) {
 	name, device, named := strings.Cut(authcid, "@")
 	if err := CheckName(name); err != nil {
@@ -68,8 +69,8 @@ func Split(authcid string) (name, device string, err error) {
 	return name, irc.Fold(device), CheckDevice(device)
 }
 
-// fileName is what the file of the account is called in a folder of the data directory: the folded name with
-// every byte outside a-z 0-9 _ - as %XX.
+// fileName is what the file of the account is called in a folder of the data directory: the folded
+// name with every byte outside a-z 0-9 _ - as %XX.
 func fileName(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(irc.Fold(name)) {

@@ -17,7 +17,8 @@ import (
 	"weir/internal/durable"
 )
 
-// work is what a worker does: one operation a line, and a line of answer to each, "ok" or the error.
+// work is what a worker does: one operation a line, and a line of answer to each, "ok" or the
+// error.
 func work(dir string, crash []string) {
 	o := Options{Iterations: minIterations, MarkEvery: time.Hour}
 	if len(crash) == 2 {
@@ -81,8 +82,8 @@ func run(t *testing.T, dir string, lines []string, crash ...string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// TestProcesses lets processes change the same files at the same time: nothing that was answered with ok is
-// lost, a name and an invite are given once, and a mark is the highest that anybody set.
+// TestProcesses lets processes change the same files at the same time: nothing that was answered
+// with ok is lost, a name and an invite are given once, and a mark is the highest that anybody set.
 func TestProcesses(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -186,8 +187,9 @@ func checkProcesses(t *testing.T, s *Store, scripts, answers [][]string) {
 	}
 }
 
-// TestCrash kills a process at every step of every change: a file is then as before or as after, nothing else
-// is touched, the lock is free, an invite is good if and only if nobody was registered with it, and the next change works.
+// TestCrash kills a process at every step of every change: a file is then as before or as after,
+// nothing else is touched, the lock is free, an invite is good if and only if nobody was registered
+// with it, and the next change works.
 func TestCrash(t *testing.T) {
 	steps := []durable.Step{stepLocked, durable.Written, durable.Synced, durable.Renamed, durable.Done}
 	for _, operation := range []string{"add new", "register new CODE", "ban 192.0.2.1", "cert old " + strings.Repeat("ab", 32), "mark old room 17\nflush", "marker old room 17"} {
@@ -215,7 +217,8 @@ func crashAt(t *testing.T, operation string, step durable.Step, number int) {
 	}
 	lines := strings.Split(strings.ReplaceAll(operation, "CODE", code), "\n")
 	answers := run(t, dir, lines, string(step), strconv.Itoa(number))
-	ok := len(answers) == len(lines) && answers[len(answers)-1] == "ok" // the step was not reached so often
+	// the step was not reached so often
+	ok := len(answers) == len(lines) && answers[len(answers)-1] == "ok"
 	later := open(t, dir, Options{})
 	if _, err := later.Plain("old", "correct horse"); err != nil || len(later.Problems()) > 0 {
 		t.Fatalf("what was there before is damaged: %v, %v", err, later.Problems())

@@ -11,8 +11,8 @@ import (
 // maxLine bounds a line of a file, in bytes; a longer one is damaged.
 const maxLine = 4096
 
-// table is a text file: records, comments and empty lines in their order. What is not changed is written back
-// byte for byte.
+// table is a text file: records, comments and empty lines in their order. What is not changed is
+// written back byte for byte.
 type table struct{ lines []*record }
 
 // record is one line: words parted by spaces, the first positional, the rest KEY=VALUE.

@@ -11,8 +11,8 @@ import (
 	"weir/chat/irc"
 )
 
-// FuzzTable: whatever a file holds, reading it does not fail, writing it back changes nothing but a missing last
-// line end, and every account that is found is found again.
+// FuzzTable: whatever a file holds, reading it does not fail, writing it back changes nothing but a
+// missing last line end, and every account that is found is found again.
 func FuzzTable(f *testing.F) {
 	for _, seed := range []string{"", "\n", "# note\n\nann - role=admin\n", rfcAccount, rfcAccount + " role=king\r\n", "\x00\n\xff\n", "ann -\nANN -\n",
 		"ann - certfp=" + strings.Repeat("ab", 32) + ",xx\n", "ann - created=yesterday\n", "mallory until=2026-11-21T11:30:00Z reason=a%20b\n", "room1 - 17\nroom1 phone x\n"} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A name that nobody has, that a removed account had, or that no account can have, is answered like any other:
-// always with the same salt, also after a restart.
+// A name that nobody has, that a removed account had, or that no account can have, is answered like
+// any other: always with the same salt, also after a restart.
 func TestUnknownNamesLookKnown(t *testing.T) {
 	dir := t.TempDir()
 	var first map[string]string

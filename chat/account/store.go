@@ -37,10 +37,13 @@ func (r Registration) check() error {
 // Options of a Store. The zero value is a good one. Never changed after Open.
 type Options struct {
 	Registration Registration
-	Iterations   int              // of PBKDF2 for new passwords, 4,096 to 1,000,000; 0: DefaultIterations
-	MarkEvery    time.Duration    // read marks are written no more often; 0: a second
-	Report       func(error)      // told of damaged lines and files that can't be read, from any goroutine; must not call the Store; nil: nobody
-	Now          func() time.Time // nil: time.Now
+	// of PBKDF2 for new passwords, 4,096 to 1,000,000; 0: DefaultIterations
+	Iterations int
+	MarkEvery  time.Duration // read marks are written no more often; 0: a second
+	// told of damaged lines and files that can't be read, from any goroutine; must not call the
+	// Store; nil: nobody
+	Report func(error)
+	Now    func() time.Time // nil: time.Now
 
 	step  func(durable.Step) // tests stop the process at a step of a change
 	nonce func() string      // tests know the server's nonce
@@ -68,11 +71,11 @@ func (o Options) validate() (Options, error) {
 	return o, nil
 }
 
-// Store is the accounts, bans, invites and marks of one data directory. All methods may be called from any
-// goroutine, until Close.
+// Store is the accounts, bans, invites and marks of one data directory. All methods may be called
+// from any goroutine, until Close.
 //
-// Locks are taken in this order: changing, the lock file, mu. mu is never held while a password is hashed or a
-// file is synced.
+// Locks are taken in this order: changing, the lock file, mu. mu is never held while a password is
+// hashed or a file is synced.
 type Store struct {
 	dir    string
 	o      Options
@@ -91,8 +94,8 @@ type Store struct {
 	generation uint64
 }
 
-// Open opens the accounts of a data directory, which must be there; files that are not there are empty.
-// Damaged lines are no error: Problems and Options.Report tell of them.
+// Open opens the accounts of a data directory, which must be there; files that are not there are
+// empty. Damaged lines are no error: Problems and Options.Report tell of them.
 func Open(dir string, o Options) (*Store, error) {
 	o, err := o.validate()
 	if err != nil {
@@ -138,8 +141,8 @@ func (s *Store) Close() error {
 
 const secretBytes = 32
 
-// readSecret is what the salts of unknown names are made from; it stays the same for a data directory, or a
-// restart would tell which names are known.
+// readSecret is what the salts of unknown names are made from; it stays the same for a data
+// directory, or a restart would tell which names are known.
 func (s *Store) readSecret() ([]byte, error) {
 	held, err := lock(s.path("accounts.lock"))
 	if err != nil {
@@ -166,8 +169,8 @@ func (s *Store) readSecret() ([]byte, error) {
 	return secret, nil
 }
 
-// refreshLocked reads a file again if somebody changed it. While it can't be read what is known goes on to hold,
-// and that is told once.
+// refreshLocked reads a file again if somebody changed it. While it can't be read what is known
+// goes on to hold, and that is told once.
 func (s *Store) refreshLocked(w *watched, read func() error) {
 	if !w.changed() {
 		return
@@ -227,8 +230,9 @@ func (s *Store) nowBans() *banBook {
 	return s.banned
 }
 
-// Generation is a number that grows when an account or a ban was changed, by whatever process. It costs two
-// stats: a server asks once a second, and when it grew asks Lookup and Banned for everybody who is there.
+// Generation is a number that grows when an account or a ban was changed, by whatever process. It
+// costs two stats: a server asks once a second, and when it grew asks Lookup and Banned for
+// everybody who is there.
 func (s *Store) Generation() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,7 +263,8 @@ func (s *Store) Accounts() []*Account {
 	return all
 }
 
-// MetadataPath is the file that holds what an account says of itself. The server that runs writes it; Remove takes it away.
+// MetadataPath is the file that holds what an account says of itself. The server that runs writes
+// it; Remove takes it away.
 func (s *Store) MetadataPath(name string) string { return s.path("metadata/" + fileName(name)) }
 
 func (s *Store) forgetMetadata(name string) error {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A running Store sees what others do to its files: by renaming, as a Store does, and by an editor in place.
+// A running Store sees what others do to its files: by renaming, as a Store does, and by an editor
+// in place.
 func TestOthersChangesAreSeen(t *testing.T) {
 	dir := t.TempDir()
 	server, command := open(t, dir, Options{}), open(t, dir, Options{})

@@ -82,7 +82,8 @@ func decoySalt(name string) string {
 	return base64.StdEncoding.EncodeToString([]byte(decoy(secret, name, DefaultIterations).Salt))
 }
 
-// TestVectors holds this package to what every implementation is held to, and the files to be those of here.
+// TestVectors holds this package to what every implementation is held to, and the files to be those
+// of here.
 func TestVectors(t *testing.T) {
 	for name, text := range map[string]string{"accounts": vectorAccounts(t), "expect": vectorExpect()} {
 		path := filepath.Join(vectors, name)

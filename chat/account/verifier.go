@@ -16,13 +16,15 @@ import (
 	"weir/chat/irc"
 )
 
-// DefaultIterations is how often PBKDF2 hashes a new password. RFC 7677 asks for at least 4,096, NIST SP 800-63B
-// (2017) for typically at least 10,000. These cost 1.4 ms of a server's core (BenchmarkCalls), and each PLAIN login
-// makes the server pay them: a thousand clients that come back at once are 1.4 s of work, and more on small
-// boards. A client of SCRAM pays on its own machine.
+// DefaultIterations is how often PBKDF2 hashes a new password. RFC 7677 asks for at least 4,096,
+// NIST SP 800-63B (2017) for typically at least 10,000. These cost 1.4 ms of a server's core
+// (BenchmarkCalls), and each PLAIN login makes the server pay them: a thousand clients that come
+// back at once are 1.4 s of work, and more on small boards. A client of SCRAM pays on its own
+// machine.
 const DefaultIterations = 10_000
 
-// Iterations of a verifier outside of these are damage: fewer are unsafe, more would hold up the server.
+// Iterations of a verifier outside of these are damage: fewer are unsafe, more would hold up the
+// server.
 const (
 	minIterations = 4096
 	maxIterations = 1_000_000
@@ -36,8 +38,8 @@ const (
 // ErrPassword means that a new password can't be taken; the error around it says why.
 var ErrPassword = errors.New("account: not fit to be a password")
 
-// verifier proves a password without holding it (RFC 5802, section 3; the text form is that of RFC 5803, as
-// PostgreSQL has it).
+// verifier proves a password without holding it (RFC 5802, section 3; the text form is that of RFC
+// 5803, as PostgreSQL has it).
 type verifier struct{ scram.StoredCredentials }
 
 // noVerifier is in the place of a verifier when no password opens the account.
@@ -111,8 +113,8 @@ func (v verifier) proves(client *scram.Client) bool {
 	return err == nil && hmac.Equal(c.StoredKey, v.StoredKey)
 }
 
-// decoy is the verifier of a name that nobody has: always the same for the name, so that asking twice tells
-// nothing, and of no password. Servers that share a data directory agree on the salt.
+// decoy is the verifier of a name that nobody has: always the same for the name, so that asking
+// twice tells nothing, and of no password. Servers that share a data directory agree on the salt.
 func decoy(secret []byte, name string, iterations int) verifier {
 	of := func(text string) []byte {
 		h := hmac.New(sha256.New, secret)

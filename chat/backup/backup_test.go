@@ -76,7 +76,8 @@ func contents(t *testing.T, room string) []byte {
 	}
 }
 
-// TestBackAndForth: a copy of either kind holds what belongs into it, and what is restored from it holds the same.
+// TestBackAndForth: a copy of either kind holds what belongs into it, and what is restored from it
+// holds the same.
 func TestBackAndForth(t *testing.T) {
 	dir := chat(t)
 	for _, to := range []string{"copy", "copy.tar", "copy.tar.gz"} {
@@ -112,7 +113,8 @@ func TestBackAndForth(t *testing.T) {
 	}
 }
 
-// goesOn wants a copied room to open without anything to mend, and to take messages behind all it ever had.
+// goesOn wants a copied room to open without anything to mend, and to take messages behind all it
+// ever had.
 func goesOn(t *testing.T, room string) {
 	t.Helper()
 	l, err := log.Open(room, log.Options{})
@@ -130,7 +132,8 @@ func goesOn(t *testing.T, room string) {
 	}
 }
 
-// TestRetentionLeavesPlaces: what retention removed is not in a copy, and no offset is used again there.
+// TestRetentionLeavesPlaces: what retention removed is not in a copy, and no offset is used again
+// there.
 func TestRetentionLeavesPlaces(t *testing.T) {
 	dir := chat(t)
 	room := filepath.Join(dir, rooms[0])
@@ -231,7 +234,8 @@ func writer(dir string) int {
 	}
 }
 
-// TestWhileOthersWrite: copies made while two processes write hold a prefix of each room, and open without repair.
+// TestWhileOthersWrite: copies made while two processes write hold a prefix of each room, and open
+// without repair.
 func TestWhileOthersWrite(t *testing.T) {
 	dir, place := chat(t), t.TempDir()
 	stop := []func(){startWriter(t, dir), startWriter(t, dir)}

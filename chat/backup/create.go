@@ -30,8 +30,8 @@ type Result struct {
 	Bad      int64 `json:"bad"` // bytes of logs that belong to no whole message and were left out
 }
 
-// Create copies a data directory to a folder, or to a tar file if its name ends in .tar, .tar.gz or .tgz. There must be
-// nothing of that name. A server may be at work.
+// Create copies a data directory to a folder, or to a tar file if its name ends in .tar, .tar.gz or
+// .tgz. There must be nothing of that name. A server may be at work.
 func Create(ctx context.Context, dir, to string) (Result, error) {
 	if err := outside(dir, to); err != nil {
 		return Result{}, err
@@ -87,7 +87,8 @@ type copier struct {
 	done Result
 }
 
-// order is when the parts of a data directory have their turn; what is not named here is in between.
+// order is when the parts of a data directory have their turn; what is not named here is in
+// between.
 var order = map[string]int{"marks": -2, "invites": -1, "rooms": 1, "direct": 2, "uploads": 3}
 
 func (c *copier) all() error {
@@ -149,7 +150,8 @@ func (c *copier) tree(name string, e fs.DirEntry) error {
 	return nil
 }
 
-// file copies a file that is replaced and never written in place. One that is gone meanwhile is passed over.
+// file copies a file that is replaced and never written in place. One that is gone meanwhile is
+// passed over.
 func (c *copier) file(name string) error {
 	f, err := os.Open(filepath.Join(c.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {

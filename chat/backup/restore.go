@@ -28,8 +28,8 @@ const maxSums = 64 << 20 // bytes of SHA256SUMS
 // Verify reads all of a copy and compares its sums.
 func Verify(ctx context.Context, from string) (Result, error) { return verify(ctx, from, nil) }
 
-// Restore makes a data directory of a copy, after comparing all its sums. There must be nothing at dir, or an empty
-// folder.
+// Restore makes a data directory of a copy, after comparing all its sums. There must be nothing at
+// dir, or an empty folder.
 func Restore(ctx context.Context, from, dir string) (Result, error) {
 	if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
 		return Result{}, fmt.Errorf("%s is not empty: a copy is restored to a new directory, or move this one away", dir)

@@ -77,8 +77,8 @@ func (c *copier) unmade(name string) (bool, error) {
 	return true, nil
 }
 
-// log copies a room's lines up to what is committed now, in segments that begin where lines do. The last one ends
-// there too, so that no offset is used again in the copy.
+// log copies a room's lines up to what is committed now, in segments that begin where lines do. The
+// last one ends there too, so that no offset is used again in the copy.
 func (c *copier) log(name string, l *log.Log) error {
 	end := l.Committed()
 	lines := l.Stream(0)

@@ -35,7 +35,8 @@ func TestFilesComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied, back := filepath.Join(place, "copy.tar.gz"), filepath.Join(place, "back")
-	if made, err := Create(t.Context(), dir, copied); err != nil || made.Files != 4 { // a file, two records, and the sums
+	// a file, two records, and the sums
+	if made, err := Create(t.Context(), dir, copied); err != nil || made.Files != 4 {
 		t.Fatalf("%+v, %v", made, err)
 	}
 	if _, err := Restore(t.Context(), copied, back); err != nil {

@@ -14,12 +14,15 @@ import (
 	"time"
 )
 
-// client is one end of a conversation. Its methods with an error are for goroutines, those with a test for the test's own.
+// client is one end of a conversation. Its methods with an error are for goroutines, those with a
+// test for the test's own.
 type client struct {
 	name string
 	conn net.Conn
 	r    *bufio.Reader
-	by   time.Time // nothing is waited for any longer, however much comes; zero: as long as something comes within patience
+	// nothing is waited for any longer, however much comes; zero: as long as something comes within
+	// patience
+	by time.Time
 }
 
 func dial(addr, name string) (*client, error) {

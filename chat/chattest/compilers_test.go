@@ -25,13 +25,15 @@ type compiler struct {
 var compilers = []compiler{
 	{name: "clang", cc: "clang", hint: "apt-get install clang"},
 	{name: "musl", cc: "musl-gcc", hint: "apt-get install musl-tools"},
-	// Beside a cross compiler the package of 32-bit headers can't be installed: the kernel's are the same.
+	// Beside a cross compiler the package of 32-bit headers can't be installed: the kernel's are
+	// the same.
 	{name: "32-bit", cc: "gcc -m32 -Wno-psabi -idirafter /usr/include -idirafter /usr/include/x86_64-linux-gnu", hint: "apt-get install gcc-multilib, or gcc-12-multilib"},
 	{name: "arm64", cc: "aarch64-linux-gnu-gcc -static", runner: []string{"qemu-aarch64"}, hint: "apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"},
 	{name: "arm", cc: "arm-linux-gnueabihf-gcc -static", runner: []string{"qemu-arm"}, hint: "apt-get install gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user"},
 }
 
-// missing says why the compiler can't be used here, nil if it can: it is found, and makes a program that runs.
+// missing says why the compiler can't be used here, nil if it can: it is found, and makes a program
+// that runs.
 func (c compiler) missing() error {
 	if c.name == "32-bit" && runtime.GOARCH != "amd64" {
 		return errors.New("it is tried on amd64 alone")
@@ -76,8 +78,8 @@ func (c compiler) program() *program {
 	return p
 }
 
-// The server in C is the same whatever compiled it, for whatever machine: it is talked to, and killed. WEIR_CHATTEST_COMPILERS=1 has all
-// tests run against each.
+// The server in C is the same whatever compiled it, for whatever machine: it is talked to, and
+// killed. WEIR_CHATTEST_COMPILERS=1 has all tests run against each.
 func TestCompilers(t *testing.T) {
 	for _, c := range compilers {
 		t.Run(c.name, func(t *testing.T) {

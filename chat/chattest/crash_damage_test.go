@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-// damage does to the log of a killed server what a crash may do to a file behind what is known to be in it: nothing, a cut at any byte, a
-// wrong bit, rubbish at the end, or the loss of the file that says how much is committed. It says whether that may have made a hole: a line
-// that can't be read, with whole ones behind.
+// damage does to the log of a killed server what a crash may do to a file behind what is known to
+// be in it: nothing, a cut at any byte, a wrong bit, rubbish at the end, or the loss of the file
+// that says how much is committed. It says whether that may have made a hole: a line that can't be
+// read, with whole ones behind.
 func damage(t *testing.T, s *server, known []string, random *rand.Rand, sum *crashes) (holed bool) {
 	t.Helper()
 	segments, err := filepath.Glob(s.data + "/rooms/" + crashRoom + "/*.log")

@@ -129,7 +129,8 @@ func serverBans(s *stateServer, _ *client) (func(int) bool, error) {
 	}, err
 }
 
-// marker says something and moves the marker behind it. The number that is acknowledged is that of what was said.
+// marker says something and moves the marker behind it. The number that is acknowledged is that of
+// what was said.
 func marker(_ *stateServer, it *item) bool {
 	n := it.next()
 	if it.client.say(fmt.Sprintf("PRIVMSG #state :said %d", n), "MARKREAD #state timestamp=2100-01-01T00:00:00.000Z") != nil {

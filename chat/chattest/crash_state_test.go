@@ -19,8 +19,9 @@ import (
 // stateMost is how many changes are acknowledged until the kill, at most.
 const stateMost = 60
 
-// A server that is killed at any moment has every change of its state that was acknowledged: modes, bans, ranks, topics and names of rooms,
-// metadata, read markers, bans from the server, accounts and uploads.
+// A server that is killed at any moment has every change of its state that was acknowledged: modes,
+// bans, ranks, topics and names of rooms, metadata, read markers, bans from the server, accounts
+// and uploads.
 func TestNoAcknowledgedChangeOfStateIsLostByAKill(t *testing.T) {
 	kills := testsize.Of(t, "WEIR_CHATTEST_STATE_KILLS", 3)
 	seed := uint64(testsize.Of(t, "WEIR_CHATTEST_SEED", int(time.Now().UnixNano()&0xffffff)))
@@ -109,7 +110,8 @@ func (c *client) ask(lines ...string) ([]string, error) {
 	return c.settled()
 }
 
-// changeUntilKilled has all items changed until so many changes are acknowledged, and kills the server a random moment later.
+// changeUntilKilled has all items changed until so many changes are acknowledged, and kills the
+// server a random moment later.
 func (s *stateServer) changeUntilKilled(t *testing.T, items []*item, round int, random *rand.Rand) {
 	t.Helper()
 	enough, moment := int64(random.IntN(stateMost)), time.Duration(random.IntN(5000))*time.Microsecond
@@ -139,7 +141,8 @@ func (s *stateServer) changeUntilKilled(t *testing.T, items []*item, round int, 
 	bob.conn.Close()
 }
 
-// judge compares what the server has with what was acknowledged, and sees that it has left nothing behind.
+// judge compares what the server has with what was acknowledged, and sees that it has left nothing
+// behind.
 func (s *stateServer) judge(t *testing.T, items []*item) {
 	t.Helper()
 	c := s.logIn(t, "ann", "judge", stateRoom, spelledRoom)
@@ -178,8 +181,9 @@ func (s *stateServer) tidy(t *testing.T) {
 
 // item is a part of the state that is changed again and again, to number 1, 2, 3...
 type item struct {
-	name, room          string
-	sent, acked, before int    // the number that was asked for, and acknowledged, last; acked when the round began
+	name, room string
+	// the number that was asked for, and acknowledged, last; acked when the round began
+	sent, acked, before int
 	refused             string // what the last change was answered, if it was refused
 	client              *client
 	seen                string // what read found
@@ -197,7 +201,8 @@ func (it *item) device() string {
 	}, it.name)
 }
 
-// by changes by a command, which is acknowledged by a line that has a text in it or, every second time, by a PONG.
+// by changes by a command, which is acknowledged by a line that has a text in it or, every second
+// time, by a PONG.
 func by(command, acknowledged func(n int) string) func(*stateServer, *item) bool {
 	return func(_ *stateServer, it *item) bool {
 		n := it.next()

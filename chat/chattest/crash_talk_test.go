@@ -23,8 +23,8 @@ type talker struct {
 	sent         int
 }
 
-// talkUntilKilled has clients talk until so many of their messages are acknowledged, and kills the server a random moment later. What
-// had reached a client's socket by then counts as acknowledged.
+// talkUntilKilled has clients talk until so many of their messages are acknowledged, and kills the
+// server a random moment later. What had reached a client's socket by then counts as acknowledged.
 func talkUntilKilled(t *testing.T, s *server, round int, random *rand.Rand) []*talker {
 	t.Helper()
 	enough, moment := int64(random.IntN(crashMost)), time.Duration(random.IntN(3000))*time.Microsecond
@@ -33,7 +33,8 @@ func talkUntilKilled(t *testing.T, s *server, round int, random *rand.Rand) []*t
 		c := &talker{round: round, echo: i%2 == 0}
 		name := fmt.Sprintf("talker%d", i)
 		if c.echo {
-			c.client = s.guest(t, name, "echo-message", "draft/chathistory") // which keeps history from being replayed
+			// which keeps history from being replayed
+			c.client = s.guest(t, name, "echo-message", "draft/chathistory")
 		} else {
 			c.client = s.guest(t, name, "draft/chathistory")
 		}
@@ -47,8 +48,8 @@ func talkUntilKilled(t *testing.T, s *server, round int, random *rand.Rand) []*t
 	return all
 }
 
-// workUntilKilled has all workers work until so much is acknowledged, kills the server a moment later, and waits
-// until the workers have noticed. One that ends before has the server killed too.
+// workUntilKilled has all workers work until so much is acknowledged, kills the server a moment
+// later, and waits until the workers have noticed. One that ends before has the server killed too.
 func workUntilKilled[W any](t *testing.T, s *server, enough int64, moment time.Duration, workers []W, work func(w W, acknowledged func())) {
 	t.Helper()
 	var heard atomic.Int64
@@ -73,7 +74,8 @@ func workUntilKilled[W any](t *testing.T, s *server, enough int64, moment time.D
 	working.Wait()
 }
 
-// talk sends, a few messages ahead of what is acknowledged, and listens, until the connection is gone.
+// talk sends, a few messages ahead of what is acknowledged, and listens, until the connection is
+// gone.
 func (c *talker) talk(acknowledged func()) {
 	for {
 		for len(c.waiting) < crashAhead {

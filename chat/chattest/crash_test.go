@@ -28,8 +28,8 @@ type crashes struct {
 	kills, acknowledged, shown, kept, cut, flipped, appended, forgotten int
 }
 
-// A server that is killed at any moment, and whose log is then cut or corrupted at any byte behind what was acknowledged, has everything that
-// was acknowledged: once, and in its order.
+// A server that is killed at any moment, and whose log is then cut or corrupted at any byte behind
+// what was acknowledged, has everything that was acknowledged: once, and in its order.
 func TestCrash(t *testing.T) {
 	kills := testsize.Of(t, "WEIR_CHATTEST_KILLS", 15)
 	seed := uint64(testsize.Of(t, "WEIR_CHATTEST_SEED", int(time.Now().UnixNano()&0xffffff)))
@@ -91,7 +91,8 @@ func interrupt(t *testing.T, s *server, random *rand.Rand) {
 	}
 }
 
-// judge compares a history with what was known of it. One that is holed may lack messages that nobody knew of before others that are kept.
+// judge compares a history with what was known of it. One that is holed may lack messages that
+// nobody knew of before others that are kept.
 func judge(t *testing.T, history, before []string, all []*talker, holed bool, sum *crashes) {
 	t.Helper()
 	if len(history) < len(before) || !slices.Equal(history[:len(before)], before) {

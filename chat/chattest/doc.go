@@ -1,13 +1,19 @@
-// Package chattest tests chat servers from outside: as processes that speak IRC over TCP and keep what was said as docs/protocol.md has it. It
-// holds nothing but tests; one suite is run against weir chat serve under each way of running, and against c/chatd where it builds: by each compiler that is there, for
-// this machine and, under qemu-user, for others.
+// Package chattest tests chat servers from outside: as processes that speak IRC over TCP and keep
+// what was said as docs/protocol.md has it. It holds nothing but tests; one suite is run against
+// weir chat serve under each way of running, and against c/chatd where it builds: by each compiler
+// that is there, for this machine and, under qemu-user, for others.
 //
-//   - Conversations (testdata) read like the protocol. Each says which capability, command or mode it needs, and is skipped where a server lacks it.
-//   - The crash driver kills a server at random moments while clients that know what was acknowledged talk, cuts and corrupts the tail of the log
-//     behind that, starts the server again, and reads the history: nothing acknowledged may be lost, nothing doubled, nothing out of order.
-//   - The torture tests are what broke the chat that was published (a burst, a NUL, a key in pieces, many who talk) and what breaks many
-//     others: a client that doesn't read, floods, a thousand idle clients, all coming back at once.
-//   - People's clients, irssi and WeeChat in tmux, join, talk, leave, come back and see what they missed.
+//   - Conversations (testdata) read like the protocol. Each says which capability, command or mode
+//     it needs, and is skipped where a server lacks it.
+//   - The crash driver kills a server at random moments while clients that know what was
+//     acknowledged talk, cuts and corrupts the tail of the log behind that, starts the server
+//     again, and reads the history: nothing acknowledged may be lost, nothing doubled, nothing out
+//     of order.
+//   - The torture tests are what broke the chat that was published (a burst, a NUL, a key in
+//     pieces, many who talk) and what breaks many others: a client that doesn't read, floods, a
+//     thousand idle clients, all coming back at once.
+//   - People's clients, irssi and WeeChat in tmux, join, talk, leave, come back and see what they
+//     missed.
 //
 // The environment, for longer runs and other servers:
 //
@@ -20,6 +26,7 @@
 //
 // # Limitations
 //
-// A server under test has to take --flood N and --replay N behind its own flags, as ours do, and to keep DATA/lock locked while it runs. A kill
-// is that of processes: what a disk that loses power keeps is not tested here. Linux only, as c/chatd and tmux are not everywhere.
+// A server under test has to take --flood N and --replay N behind its own flags, as ours do, and to
+// keep DATA/lock locked while it runs. A kill is that of processes: what a disk that loses power
+// keeps is not tested here. Linux only, as c/chatd and tmux are not everywhere.
 package chattest

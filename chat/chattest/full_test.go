@@ -19,8 +19,9 @@ const (
 	fullTries = 50         // to have a change refused; what removes files meanwhile makes room
 )
 
-// On a full disk every change of state is refused to whoever asks for it, and nothing of it is left: not for those who look, and not after a
-// kill and a start with room on the disk. What was acknowledged before holds.
+// On a full disk every change of state is refused to whoever asks for it, and nothing of it is
+// left: not for those who look, and not after a kill and a start with room on the disk. What was
+// acknowledged before holds.
 func TestWhatAFullDiskRefusesIsRefusedWithoutATrace(t *testing.T) {
 	rounds := testsize.Of(t, "WEIR_CHATTEST_FULL", 1)
 	data := smallDisk(t)

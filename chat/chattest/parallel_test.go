@@ -23,8 +23,9 @@ const (
 	parallelWriters = 5   // the first two are Go's
 )
 
-// Programs in Go and in C write to one log and read it at the same time. What the paper asks for holds between them: no message over another,
-// no reader sees a part of one, all see one order, and nobody waits for readers.
+// Programs in Go and in C write to one log and read it at the same time. What the paper asks for
+// holds between them: no message over another, no reader sees a part of one, all see one order, and
+// nobody waits for readers.
 func TestGoAndCOnOneLog(t *testing.T) {
 	tool := logtool(t)
 	data := t.TempDir()
@@ -130,7 +131,8 @@ func write(l *log.Log, writer int) error {
 	return nil
 }
 
-// follow reads so many lines, of which each has to be the next of its writer, and returns their offsets.
+// follow reads so many lines, of which each has to be the next of its writer, and returns their
+// offsets.
 func follow(l *log.Log, n int) (offsets []int64, err error) {
 	r := l.Stream(0)
 	defer r.Close()

@@ -16,11 +16,13 @@ import (
 	"weir/chat/account"
 )
 
-// People's clients, which know nothing of chathistory: who leaves and comes back sees what was said meanwhile, and nothing twice.
+// People's clients, which know nothing of chathistory: who leaves and comes back sees what was said
+// meanwhile, and nothing twice.
 
 func TestIrssi(t *testing.T) {
 	people(t, "irssi", func(dir, host, port, pass string) []string {
-		config := `settings = { "irc/core" = { cmd_queue_speed = "1msec"; cmds_max_at_once = "100"; }; };` // or it keeps lines back for seconds
+		// or it keeps lines back for seconds
+		config := `settings = { "irc/core" = { cmd_queue_speed = "1msec"; cmds_max_at_once = "100"; }; };`
 		if err := os.WriteFile(dir+"/config", []byte(config), 0o600); err != nil {
 			t.Error(err)
 		}
@@ -108,7 +110,8 @@ func run(t *testing.T, command []string) *screen {
 	pid := 0
 	t.Cleanup(func() {
 		s.tmux("kill-server")
-		gone(t, pid) // a client that was told to quit writes its files first, into a folder of the test's
+		// a client that was told to quit writes its files first, into a folder of the test's
+		gone(t, pid)
 		os.RemoveAll(dir)
 	})
 	args := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "50", "--", "env", "LC_ALL=C.UTF-8", "HOME=" + dir}, command...)

@@ -16,7 +16,8 @@ import (
 	"weir/internal/certificate/certtest"
 )
 
-// People's clients by TLS, who verify the server and log in as they come: WeeChat by SCRAM-SHA-256, irssi by its certificate.
+// People's clients by TLS, who verify the server and log in as they come: WeeChat by SCRAM-SHA-256,
+// irssi by its certificate.
 
 func TestWeeChatByTLSAndSCRAM(t *testing.T) {
 	peopleByTLS(t, "weechat", func(dir, host, port, ca, _ string) []string {

@@ -20,11 +20,13 @@ type program struct {
 	runner  []string // what runs the program, before the command; none if it runs by itself
 	idle    int      // connections that it is made for at most; 0: any number
 
-	build    func() (string, error)          // where the program is that is built for the tests; nil: see path
+	// where the program is that is built for the tests; nil: see path
+	build    func() (string, error)
 	features func() (map[string]bool, error) // what it can do, found out once by asking it
 }
 
-var built string // the folder of the programs that tests built, for TestMain to remove; empty when none did
+// the folder of the programs that tests built, for TestMain to remove; empty when none did
+var built string
 
 var buildFolder = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "weir-chattest")
@@ -119,7 +121,8 @@ func everyProgram(t *testing.T, f func(t *testing.T, p *program)) {
 	}
 }
 
-// there skips a test whose program can't be had on this machine. The server in Go can be had everywhere.
+// there skips a test whose program can't be had on this machine. The server in Go can be had
+// everywhere.
 func (p *program) there(t *testing.T) {
 	t.Helper()
 	_, err := p.path()
@@ -131,7 +134,8 @@ func (p *program) there(t *testing.T) {
 	}
 }
 
-// ask starts the server and finds out which capabilities, commands (in capitals) and room modes (+m) it has.
+// ask starts the server and finds out which capabilities, commands (in capitals) and room modes
+// (+m) it has.
 func (p *program) ask() (map[string]bool, error) {
 	dir, err := os.MkdirTemp("", "weir-chattest-ask")
 	if err != nil {

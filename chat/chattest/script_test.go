@@ -17,7 +17,8 @@ import (
 	"weir/chat/internal/pattern"
 )
 
-// A script is a conversation, in the language of the service's own scripts (chat/testdata). Its lines are
+// A script is a conversation, in the language of the service's own scripts (chat/testdata). Its
+// lines are
 //
 //	# a comment
 //	needs WORD...                     a capability, a command in capitals, or a room's mode as +m: without it the script is skipped
@@ -33,8 +34,9 @@ import (
 //	NAME leaves                       quits, and its connection ends
 //	restart                           the server is stopped by SIGTERM, and another one is started on the same data
 //
-// In a pattern * stands for any text, and {NAME} for a word without space, ; and comma: the same one wherever NAME stands. What a server may
-// word as it likes, its own name among it, is * in every pattern.
+// In a pattern * stands for any text, and {NAME} for a word without space, ; and comma: the same
+// one wherever NAME stands. What a server may word as it likes, its own name among it, is * in
+// every pattern.
 type script struct {
 	t       *testing.T
 	s       *server
@@ -174,7 +176,8 @@ func (x *script) silent(c *client, what string) {
 	}
 }
 
-// ends reads to the end of a connection, before which nothing comes but ERROR and answers to what was said.
+// ends reads to the end of a connection, before which nothing comes but ERROR and answers to what
+// was said.
 func (x *script) ends(c *client) {
 	x.t.Helper()
 	rest, err := io.ReadAll(c.r)

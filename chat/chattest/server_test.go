@@ -79,7 +79,8 @@ func (s *server) mustStart(t *testing.T) {
 	}
 }
 
-// start starts the server and returns when it takes connections. A port that somebody else took meanwhile is no fault of it.
+// start starts the server and returns when it takes connections. A port that somebody else took
+// meanwhile is no fault of it.
 func (s *server) start() error {
 	var err error
 	for range 5 {
@@ -105,8 +106,10 @@ func (s *server) try() error {
 	s.said = &tail{}
 	cmd := exec.Command(words[0], append(words[1:], s.more...)...)
 	cmd.Stderr = s.said
-	cmd.WaitDelay = patience                                                          // if something that it started holds its standard error open
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // when the tests panic
+	// if something that it started holds its standard error open
+	cmd.WaitDelay = patience
+	// when the tests panic
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -164,7 +167,8 @@ func (s *server) kill() error {
 	return s.gone()
 }
 
-// gone waits until no process holds the data folder's lock any more: those that a killed parent leaves die a moment later.
+// gone waits until no process holds the data folder's lock any more: those that a killed parent
+// leaves die a moment later.
 func (s *server) gone() error {
 	f, err := os.OpenFile(filepath.Join(s.data, "lock"), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {

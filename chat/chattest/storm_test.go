@@ -19,7 +19,8 @@ const (
 	visitEnds   = 2 * patience
 )
 
-// returner is somebody who comes back again and again, and what he knows of the room: messages 0 to heard-1, once and in order.
+// returner is somebody who comes back again and again, and what he knows of the room: messages 0 to
+// heard-1, once and in order.
 type returner struct {
 	name   string
 	heard  int
@@ -28,7 +29,8 @@ type returner struct {
 	err    error
 }
 
-// All lose their connections at once and come back at once, and ask for the history from where they were.
+// All lose their connections at once and come back at once, and ask for the history from where they
+// were.
 func TestAllComeBackAtOnce(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		p.needs(t, "draft/chathistory", "message-tags", "server-time", "batch")
@@ -113,8 +115,8 @@ func (c *client) talk(n int) error {
 	return nil
 }
 
-// take takes a line, which has to be the next message, unless it has the id of one that is known: what came by the history may come live
-// after it, and clients with message-tags know it by its id.
+// take takes a line, which has to be the next message, unless it has the id of one that is known:
+// what came by the history may come live after it, and clients with message-tags know it by its id.
 func (r *returner) take(line string) error {
 	text, is := said(line)
 	id := tag(line, "msgid")
@@ -133,8 +135,8 @@ func (r *returner) take(line string) error {
 	return nil
 }
 
-// visitWithHistory joins, asks for what came after the newest message known, and listens. What is said before the history has come is looked at
-// after it.
+// visitWithHistory joins, asks for what came after the newest message known, and listens. What is
+// said before the history has come is looked at after it.
 func (r *returner) visitWithHistory(c *client, until int) error {
 	if err := c.comeIn(c.name, "", "message-tags", "server-time", "batch", "draft/chathistory"); err != nil {
 		return err

@@ -98,7 +98,8 @@ func TestAllOf64Talk(t *testing.T) {
 	})
 }
 
-// As published, signals merge and each is answered by one read, so the tail of a 19 kB burst waits for the next message.
+// As published, signals merge and each is answered by one read, so the tail of a 19 kB burst waits
+// for the next message.
 func TestABurst(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		all := p.run(t).crowd(t, "alice", "bob", "carol")
@@ -148,7 +149,8 @@ func TestAKeyInPieces(t *testing.T) {
 	})
 }
 
-// Who doesn't read holds up nobody. If it is closed for that, it finds in the history what it missed.
+// Who doesn't read holds up nobody. If it is closed for that, it finds in the history what it
+// missed.
 func TestASlowReader(t *testing.T) {
 	everyProgram(t, func(t *testing.T, p *program) {
 		const messages, block = 12_000, 200 // more than sockets and queues hold
@@ -210,7 +212,8 @@ func (c *client) count(t *testing.T, line string, heard int) int {
 	return heard + 1
 }
 
-// catchUp reads what a slow client missed, page by page, from the newest message that it had; or from the first.
+// catchUp reads what a slow client missed, page by page, from the newest message that it had; or
+// from the first.
 func (s *server) catchUp(t *testing.T, heard, messages int) {
 	t.Helper()
 	c := s.modern(t, "bobby")

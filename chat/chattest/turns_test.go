@@ -10,8 +10,8 @@ import (
 	"weir/chat/account"
 )
 
-// The server in Go and that in C on the same data, in turns: each goes on where the other stopped, and nobody notices but by what only one of
-// them can do.
+// The server in Go and that in C on the same data, in turns: each goes on where the other stopped,
+// and nobody notices but by what only one of them can do.
 func TestTurns(t *testing.T) {
 	inGo, inC := programs()[0], programs()[len(programs())-1]
 	if inGo.command[0] != "weir" || inC.command[0] != "chatd" {

@@ -24,7 +24,8 @@ import (
 	"weir/chat/upgrade"
 )
 
-// upgraded is a server that is upgraded while it runs: its program is a file of its own, which is replaced.
+// upgraded is a server that is upgraded while it runs: its program is a file of its own, which is
+// replaced.
 type upgraded struct {
 	*server
 	file string    // the program
@@ -176,8 +177,8 @@ const (
 	upgrades       = 3
 )
 
-// Clients that talk all the time keep their connections while the server is replaced three times: what they hear has no gap, nothing twice,
-// and one order for everybody in a room.
+// Clients that talk all the time keep their connections while the server is replaced three times:
+// what they hear has no gap, nothing twice, and one order for everybody in a room.
 func TestUpgradesUnderLoad(t *testing.T) {
 	for _, p := range programs() {
 		t.Run(p.name, func(t *testing.T) {
@@ -240,7 +241,8 @@ func (u *upgraded) talkers(t *testing.T) (all []*upgradeTalker) {
 	return all
 }
 
-// talk says numbered lines, two ahead of what it hears of itself, until it is stopped, and then listens until everybody has.
+// talk says numbered lines, two ahead of what it hears of itself, until it is stopped, and then
+// listens until everybody has.
 func (c *upgradeTalker) talk(heard *atomic.Int64, stop chan struct{}) error {
 	sum := fnv.New64a()
 	defer func() { c.sum = sum.Sum64() }()
@@ -283,7 +285,8 @@ func (c *upgradeTalker) talk(heard *atomic.Int64, stop chan struct{}) error {
 	return nil
 }
 
-// A client that has said half a line, one that has not read what waits for it, and one that comes during the upgrade are served on.
+// A client that has said half a line, one that has not read what waits for it, and one that comes
+// during the upgrade are served on.
 func TestUpgradesOfSlowClients(t *testing.T) {
 	for _, p := range programs() {
 		t.Run(p.name, func(t *testing.T) {

@@ -17,12 +17,17 @@ type Config struct {
 
 	Account  string // to log in to, NAME or NAME@DEVICE; "" for none
 	Password string // of Account
-	Plain    bool   // PLAIN may be used where there is no SCRAM: the server sees the password. Set it over TLS or loopback alone
-	External bool   // the certificate that the connection shows to the server logs in to Account, and no password
+	// PLAIN may be used where there is no SCRAM: the server sees the password. Set it over TLS or
+	// loopback alone
+	Plain bool
+	// the certificate that the connection shows to the server logs in to Account, and no password
+	External bool
 
 	Rooms []string // to join at first; "#room" or "#room key"
 
-	Nonce string        // random, another for every New: makes this client's messages tell apart. 1 to 16 of a-z and 0-9
+	// random, another for every New: makes this client's messages tell apart. 1 to 16 of a-z and
+	// 0-9
+	Nonce string
 	Scram func() string // nonces of SCRAM; nil: random ones
 }
 
@@ -130,7 +135,8 @@ func (c *Client) Lost(err error) {
 	c.emit(Event{Kind: StateChanged, Text: c.why})
 }
 
-// Line takes one line of the server's, with or without its end. Lines that can't be read are passed over.
+// Line takes one line of the server's, with or without its end. Lines that can't be read are passed
+// over.
 func (c *Client) Line(line string, now time.Time) {
 	c.heard, c.asked = now, time.Time{}
 	if c.state == Offline || c.state == Failed {
@@ -199,7 +205,8 @@ func (c *Client) Network() string { return c.network }
 // FileHost is the URL to which files are sent, "" where the server takes none.
 func (c *Client) FileHost() string { return c.files }
 
-// AskToken asks for a token with which one file may be sent. An event of kind Token answers, or of Trouble with Command "FILEHOST".
+// AskToken asks for a token with which one file may be sent. An event of kind Token answers, or of
+// Trouble with Command "FILEHOST".
 func (c *Client) AskToken() {
 	if c.state != Online {
 		c.emit(Event{Kind: Trouble, Text: "there is no connection", Command: "FILEHOST"})
@@ -231,7 +238,8 @@ func (c *Client) fail(why string) {
 	c.emit(Event{Kind: StateChanged, Text: why})
 }
 
-// send adds a line to what has to be sent. Parameters are cut at a line's end: nothing that a user types is two commands.
+// send adds a line to what has to be sent. Parameters are cut at a line's end: nothing that a user
+// types is two commands.
 func (c *Client) send(command string, params ...string) { c.sendTagged(nil, command, params...) }
 
 func (c *Client) sendTagged(tags map[string]string, command string, params ...string) {

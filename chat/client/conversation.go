@@ -100,7 +100,8 @@ func (c *Client) forget(conv *Conversation) {
 	c.emit(Event{Kind: Closed, Conversation: conv})
 }
 
-// lost forgets what belongs to a connection. What came live behind a gap is dropped: it will be in the history.
+// lost forgets what belongs to a connection. What came live behind a gap is dropped: it will be in
+// the history.
 func (v *Conversation) lost() {
 	v.Joined, v.Members, v.names = !v.Room, nil, nil
 	v.asked, v.later, v.Loading = none, nil, false

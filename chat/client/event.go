@@ -16,7 +16,8 @@ const (
 	Token                    // Text is good for sending one file
 )
 
-// Event is something that happened. The pointers are the client's own: read them before its next method is called.
+// Event is something that happened. The pointers are the client's own: read them before its next
+// method is called.
 type Event struct {
 	Kind         Kind
 	Conversation *Conversation

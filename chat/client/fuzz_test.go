@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzLines: whatever a server says, the client stays whole, shows each msgid once, and sends whole lines.
+// FuzzLines: whatever a server says, the client stays whole, shows each msgid once, and sends whole
+// lines.
 func FuzzLines(f *testing.F) {
 	f.Add(strings.Join(page("#g", line(1, "bob", "one"), line(2, "bob", "two")), "\n"))
 	f.Add(":ann!u@h JOIN #g\n:srv.x 353 ann = #g :@bob ann\n:srv.x 366 ann #g :End\n:bob!u@h KICK #g ann :x\n:ann!u@h JOIN #g")

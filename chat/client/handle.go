@@ -8,7 +8,8 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// handlers is what is done about each command of the server's. Filled in init, because handlers look into it.
+// handlers is what is done about each command of the server's. Filled in init, because handlers
+// look into it.
 var handlers map[string]func(*Client, *ircmsg.Message, time.Time)
 
 func init() {

@@ -26,7 +26,8 @@ func (c *Client) canHistory() bool {
 	return c.caps["draft/chathistory"] && c.caps["batch"] && c.caps["message-tags"]
 }
 
-// catchUp fills the gap between what is there and what will come live. Until that is done, what comes live waits.
+// catchUp fills the gap between what is there and what will come live. Until that is done, what
+// comes live waits.
 func (c *Client) catchUp(v *Conversation) {
 	switch {
 	case c.state != Online:
@@ -41,7 +42,8 @@ func (c *Client) catchUp(v *Conversation) {
 	}
 }
 
-// Older asks for what was said before the first message that is there. It does nothing where that can't be had.
+// Older asks for what was said before the first message that is there. It does nothing where that
+// can't be had.
 func (c *Client) Older(v *Conversation) {
 	if c.state == Online && v.Joined && v.asked == none && !v.Complete && v.first != "" && c.canHistory() {
 		c.ask(v, before, "msgid="+v.first)
@@ -155,9 +157,11 @@ func (c *Client) append(v *Conversation, page []Message) {
 	}
 }
 
-// begin takes the first page of a conversation: it is not new to its reader, unless the server says how far he has read.
+// begin takes the first page of a conversation: it is not new to its reader, unless the server says
+// how far he has read.
 func (c *Client) begin(v *Conversation, page []Message, last string) {
-	if at := slices.IndexFunc(v.later, func(m Message) bool { return m.ID != "" && within(page, m.ID) }); at > 0 { // more came live than a page holds
+	// more came live than a page holds
+	if at := slices.IndexFunc(v.later, func(m Message) bool { return m.ID != "" && within(page, m.ID) }); at > 0 {
 		c.append(v, v.later[:at])
 		v.later = v.later[at:]
 	}
@@ -193,7 +197,8 @@ func (c *Client) prepend(v *Conversation, page []Message, first string) {
 	c.emit(Event{Kind: Changed, Conversation: v})
 }
 
-// caughtUp ends a gap: what waited follows, and what was said and is not in the history is said again.
+// caughtUp ends a gap: what waited follows, and what was said and is not in the history is said
+// again.
 func (c *Client) caughtUp(v *Conversation) {
 	waited := v.later
 	v.asked, v.later = none, nil
@@ -213,7 +218,8 @@ func (c *Client) historyRefused(m *ircmsg.Message) {
 	}
 	switch v.asked {
 	case after:
-		if m.Params[1] == "INVALID_MSGREFTYPE" || m.Params[1] == "INVALID_PARAMS" { // the message is gone, or the room is another
+		// the message is gone, or the room is another
+		if m.Params[1] == "INVALID_MSGREFTYPE" || m.Params[1] == "INVALID_PARAMS" {
 			c.add(v, Message{Seq: c.seq(), Time: v.lastTime(), Kind: Happened, Text: "messages may be missing here"})
 			v.last, v.begun = "", false
 			c.ask(v, latest, "*")

@@ -15,13 +15,15 @@ type MessageKind int
 
 // The kinds of messages.
 const (
-	Said     MessageKind = iota
-	Action               // CTCP ACTION: "/me waves"
-	Noticed              // NOTICE
-	Happened             // somebody came, left, or changed something; Text is a sentence without its subject
+	Said    MessageKind = iota
+	Action              // CTCP ACTION: "/me waves"
+	Noticed             // NOTICE
+	// somebody came, left, or changed something; Text is a sentence without its subject
+	Happened
 )
 
-// Message is a line of a conversation. Its texts are as they came from the network: clean them before they are shown.
+// Message is a line of a conversation. Its texts are as they came from the network: clean them
+// before they are shown.
 type Message struct {
 	Seq      uint64 // tells messages of this client apart; not an order
 	ID       string // msgid, "" if it has none
@@ -115,7 +117,8 @@ func inWord(r rune) bool {
 
 // onMessage is PRIVMSG and NOTICE, live.
 func (c *Client) onMessage(m *ircmsg.Message, now time.Time) {
-	if !strings.Contains(m.Source, "!") || c.state != Online || len(m.Params) < 2 { // the server, to us
+	// the server, to us
+	if !strings.Contains(m.Source, "!") || c.state != Online || len(m.Params) < 2 {
 		if m.Command == "NOTICE" {
 			c.emit(Event{Kind: Told, Text: last(m)})
 		}
@@ -212,7 +215,8 @@ func (v *Conversation) shorten() {
 	}
 }
 
-// acknowledge takes an own message that is in the log off what is unsent: by its tag, or its text where it came without.
+// acknowledge takes an own message that is in the log off what is unsent: by its tag, or its text
+// where it came without.
 func (v *Conversation) acknowledge(msg *Message) {
 	_, nonce, _ := strings.Cut(msg.nonce, " ")
 	at := slices.IndexFunc(v.unsent, func(u unsent) bool {

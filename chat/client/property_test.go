@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a room on a server, its client, and a connection that carries as many lines as the test lets it.
+// world is a room on a server, its client, and a connection that carries as many lines as the test
+// lets it.
 type world struct {
 	c       *Client
 	log     []string // stored lines, from the msgid on
@@ -131,7 +132,8 @@ func (w *world) say(text string) {
 	w.pump()
 }
 
-// TestEveryMessageIsShownOnceInOrder: whatever breaks when, the client shows the room as the server has it, and what its user said is in it once.
+// TestEveryMessageIsShownOnceInOrder: whatever breaks when, the client shows the room as the server
+// has it, and what its user said is in it once.
 func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{c: New(Config{Nick: "ann", Nonce: "n", Rooms: []string{"#g"}})}

@@ -67,7 +67,8 @@ func (c *Client) onKick(m *ircmsg.Message, now time.Time) {
 	c.left(m.Params[1], m.Params[0], "was removed by "+nickOf(m)+reason(m, 2), m, now, false)
 }
 
-// left takes somebody out of a room. Who left it himself needs it no more; who was thrown out may want to read why.
+// left takes somebody out of a room. Who left it himself needs it no more; who was thrown out may
+// want to read why.
 func (c *Client) left(nick, room, how string, m *ircmsg.Message, now time.Time, free bool) {
 	v := c.named(room)
 	if v == nil {

@@ -21,7 +21,8 @@ func (c *Client) CanSearch() bool {
 	return c.state == Online && c.caps["draft/search"] && c.caps["batch"]
 }
 
-// Search asks the server for messages with words in them: in a conversation, or in all if v is nil. An event of kind Searched answers.
+// Search asks the server for messages with words in them: in a conversation, or in all if v is nil.
+// An event of kind Searched answers.
 func (c *Client) Search(v *Conversation, words string) {
 	ask := "text=" + ircmsg.EscapeTagValue(words) + ";limit=" + searchLimit
 	if v != nil {
@@ -46,7 +47,8 @@ func (c *Client) searched(b *batch, now time.Time) {
 	c.emit(e)
 }
 
-// Register makes an account of the client's nick, with an invite if the server wants one, and logs in to it from then on.
+// Register makes an account of the client's nick, with an invite if the server wants one, and logs
+// in to it from then on.
 func (c *Client) Register(invite, password string) {
 	switch {
 	case c.state != Online:

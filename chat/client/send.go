@@ -9,13 +9,15 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 )
 
-// maxText is how many bytes of text a message has, so that its line is within 512 bytes with what the server adds.
+// maxText is how many bytes of text a message has, so that its line is within 512 bytes with what
+// the server adds.
 const maxText = 360
 
 // Say says a text in a conversation: see Answer.
 func (c *Client) Say(v *Conversation, kind MessageKind, text string) { c.Answer(v, kind, text, nil) }
 
-// Answer says a text in a conversation, as an answer to a message if that is not nil, in parts if it is long. Without a connection it waits for one. It is shown as unsent until the server has it.
+// Answer says a text in a conversation, as an answer to a message if that is not nil, in parts if
+// it is long. Without a connection it waits for one. It is shown as unsent until the server has it.
 func (c *Client) Answer(v *Conversation, kind MessageKind, text string, to *Message) {
 	reply := ""
 	if to != nil && c.caps["message-tags"] {
@@ -34,8 +36,8 @@ func (c *Client) Answer(v *Conversation, kind MessageKind, text string, to *Mess
 	}
 }
 
-// flush sends what was not sent yet. Complete says that what is in the server's log is known: then what an earlier
-// connection took along can be said again, and otherwise it can only be reported.
+// flush sends what was not sent yet. Complete says that what is in the server's log is known: then
+// what an earlier connection took along can be said again, and otherwise it can only be reported.
 func (c *Client) flush(v *Conversation, complete bool) {
 	if !v.Joined || c.state != Online {
 		return
@@ -88,7 +90,8 @@ func (c *Client) refused(v *Conversation) {
 	}
 }
 
-// Split cuts a text into parts of at most size bytes: at line ends, then at spaces, then between characters.
+// Split cuts a text into parts of at most size bytes: at line ends, then at spaces, then between
+// characters.
 func Split(text string, size int) []string {
 	var parts []string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' || r == 0 }) {

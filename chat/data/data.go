@@ -1,7 +1,9 @@
-// Package data finds the rooms and conversations in a chat's data directory: what their folders are called, and what
-// a folder's room is called. docs/protocol.md says what is in such a folder; package chat/log reads it.
+// Package data finds the rooms and conversations in a chat's data directory: what their folders are
+// called, and what a folder's room is called. docs/protocol.md says what is in such a folder;
+// package chat/log reads it.
 //
-// Limitations: a room whose file "state" is lost is called by the name of its folder, in small letters.
+// Limitations: a room whose file "state" is lost is called by the name of its folder, in small
+// letters.
 package data
 
 import (
@@ -38,11 +40,12 @@ type Room struct {
 // ErrName means that nothing can be called so.
 var ErrName = errors.New("not a name of a room")
 
-// ErrNone means that a directory has neither rooms nor conversations: it is no chat's, or nobody ever spoke there.
+// ErrNone means that a directory has neither rooms nor conversations: it is no chat's, or nobody
+// ever spoke there.
 var ErrNone = errors.New("it has neither rooms nor conversations: name the data directory of a chat")
 
-// List returns the rooms of a data directory, then the conversations, each in the order of their folders. A directory
-// with neither is ErrNone.
+// List returns the rooms of a data directory, then the conversations, each in the order of their
+// folders. A directory with neither is ErrNone.
 func List(dir string) ([]Room, error) {
 	var all []Room
 	found := false
@@ -84,8 +87,8 @@ func open(dir, kind, folder string) Room {
 	return r
 }
 
-// Named returns the room or conversation with a name, whether it is there or not. For a conversation the two accounts
-// may be in any order and spelling.
+// Named returns the room or conversation with a name, whether it is there or not. For a
+// conversation the two accounts may be in any order and spelling.
 func Named(name string) (Room, error) {
 	r := Room{Name: name}
 	switch a, b, pair := strings.Cut(name, ","); {
@@ -104,7 +107,8 @@ func Named(name string) (Room, error) {
 	return r, nil
 }
 
-// Folder is what the folder of a room or conversation is called: its name folded, with what is not plain as %XX.
+// Folder is what the folder of a room or conversation is called: its name folded, with what is not
+// plain as %XX.
 func Folder(name string) string {
 	var b strings.Builder
 	for i, c := range []byte(irc.Fold(name)) {

@@ -8,15 +8,17 @@ import (
 	"weir/internal/durable"
 )
 
-// ErrTaken means that a room has a name already, or had it and leads those who look for it to its new one.
+// ErrTaken means that a room has a name already, or had it and leads those who look for it to its
+// new one.
 var ErrTaken = errors.New("the name is taken")
 
 // newLink is a link that is being made.
 const newLink = ".renamed"
 
-// Rename gives the folder of a room another name, and leaves a link of the old name that leads to it. A crash at any moment leaves the
-// folder whole under one of the two names; where the system can exchange two names (Linux), also the link. The room's log may be
-// open: it goes on finding its files through the link. One caller at a time, and nobody who opens or closes the room.
+// Rename gives the folder of a room another name, and leaves a link of the old name that leads to
+// it. A crash at any moment leaves the folder whole under one of the two names; where the system
+// can exchange two names (Linux), also the link. The room's log may be open: it goes on finding its
+// files through the link. One caller at a time, and nobody who opens or closes the room.
 func Rename(dir, from, to string) error {
 	rooms, old, name := filepath.Join(dir, Rooms), Folder(from), Folder(to)
 	if len(name) > maxFolder {
@@ -25,7 +27,8 @@ func Rename(dir, from, to string) error {
 	if err := free(filepath.Join(rooms, old), filepath.Join(rooms, name)); err != nil {
 		return err
 	}
-	if err := link(rooms, name, name); err != nil { // to itself, until it changes places with the folder
+	// to itself, until it changes places with the folder
+	if err := link(rooms, name, name); err != nil {
 		return err
 	}
 	if err := exchange(rooms, old, name); err != nil {
@@ -46,7 +49,8 @@ func Undo(dir, from, to string) error {
 	return durable.SyncDir(rooms)
 }
 
-// free says why a folder cannot be called so. A link to that folder is none of another room's, and one that leads nowhere says nothing.
+// free says why a folder cannot be called so. A link to that folder is none of another room's, and
+// one that leads nowhere says nothing.
 func free(folder, name string) error {
 	there, err := os.Lstat(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -77,7 +81,8 @@ func link(rooms, name, to string) error {
 	return os.Rename(made, filepath.Join(rooms, name))
 }
 
-// moveAndLink is for systems that cannot exchange names. A crash between its steps loses the link and nothing else.
+// moveAndLink is for systems that cannot exchange names. A crash between its steps loses the link
+// and nothing else.
 func moveAndLink(rooms, old, name string) error {
 	if err := os.Remove(filepath.Join(rooms, name)); err != nil {
 		return err
@@ -88,8 +93,8 @@ func moveAndLink(rooms, old, name string) error {
 	return link(rooms, old, name)
 }
 
-// Renamed says what a room is called now that had this name. A link that leads nowhere, as a crash or the end of a room leaves behind, is
-// removed: the name is free. Not while Rename is called.
+// Renamed says what a room is called now that had this name. A link that leads nowhere, as a crash
+// or the end of a room leaves behind, is removed: the name is free. Not while Rename is called.
 func Renamed(dir, name string) (now string, ok bool) {
 	path := filepath.Join(dir, Rooms, Folder(name))
 	info, err := os.Lstat(path)
@@ -104,7 +109,8 @@ func Renamed(dir, name string) (now string, ok bool) {
 	return open(dir, Rooms, filepath.Base(to)).Name, true
 }
 
-// Relink has an old name of a room lead to it again, if nothing has that name: a copy of a data directory has no links.
+// Relink has an old name of a room lead to it again, if nothing has that name: a copy of a data
+// directory has no links.
 func Relink(dir, old, now string) error {
 	rooms := filepath.Join(dir, Rooms)
 	if _, err := os.Lstat(filepath.Join(rooms, Folder(old))); !errors.Is(err, os.ErrNotExist) {

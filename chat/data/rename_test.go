@@ -69,7 +69,8 @@ func TestRenamesThereAndBackAndOn(t *testing.T) {
 	}
 }
 
-// A crash leaves the link that was to change places with the folder, or a link to a room that is gone.
+// A crash leaves the link that was to change places with the folder, or a link to a room that is
+// gone.
 func TestALinkThatLeadsNowhereIsNone(t *testing.T) {
 	dir := t.TempDir()
 	room(t, dir, "#a")

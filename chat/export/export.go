@@ -38,7 +38,8 @@ type Result struct {
 	Bad      int64 // bytes that were passed over, because they belong to no whole message
 }
 
-// Export writes the messages of a chat's data directory to w, room by room, each in its order. A server may be at work.
+// Export writes the messages of a chat's data directory to w, room by room, each in its order. A
+// server may be at work.
 func Export(ctx context.Context, w io.Writer, dir string, o Options) (Result, error) {
 	rooms, err := choose(dir, o.Room)
 	if err != nil {

@@ -97,7 +97,8 @@ func anyText() *rapid.Generator[string] {
 	})
 }
 
-// TestRoundTrip: what is exported, imported elsewhere and exported there is the same bytes, and importing again adds nothing.
+// TestRoundTrip: what is exported, imported elsewhere and exported there is the same bytes, and
+// importing again adds nothing.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := tempDir(t), tempDir(t)

@@ -26,9 +26,10 @@ type Imported struct {
 // batch is how many messages are appended at once: one sync for all of them.
 const batch = 512
 
-// Import appends the messages of a file of JSON lines to the rooms of a chat's data directory, which a server may be at
-// work on. Nothing is appended if a line is bad; the error says which one, as name:number. Messages that are older than
-// the newest one of their room are bad unless late is set. When an import was interrupted, do it again.
+// Import appends the messages of a file of JSON lines to the rooms of a chat's data directory,
+// which a server may be at work on. Nothing is appended if a line is bad; the error says which one,
+// as name:number. Messages that are older than the newest one of their room are bad unless late is
+// set. When an import was interrupted, do it again.
 func Import(ctx context.Context, name string, file io.ReadSeeker, dir string, late bool) (Imported, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return Imported{}, fmt.Errorf("%w: the data directory of the chat has to be there", err)

@@ -25,7 +25,8 @@ const (
 
 const (
 	timeForm = "2006-01-02T15:04:05.000Z"
-	maxLine  = 256 << 10 // bytes of a line of JSON: a stored line has at most 16 KiB, of which each byte may become six
+	// bytes of a line of JSON: a stored line has at most 16 KiB, of which each byte may become six
+	maxLine = 256 << 10
 )
 
 // ErrMessage means that a line is no message of an export; the error around it says why.
@@ -33,12 +34,14 @@ var ErrMessage = errors.New("not an exported message")
 
 // Message is a stored message as a line of JSON has it.
 type Message struct {
-	Room  string `json:"room"`           // "#Family", or "ann,bob" for a conversation
-	MsgID string `json:"msgid"`          // the room's id where it was first stored, '-', and the offset there
+	Room string `json:"room"` // "#Family", or "ann,bob" for a conversation
+	// the room's id where it was first stored, '-', and the offset there
+	MsgID string `json:"msgid"`
 	Time  string `json:"time"`           // UTC, to the millisecond: 2026-11-21T11:30:00.123Z
 	Tags  string `json:"tags,omitempty"` // escaped as in IRC, without those the log makes itself
 	Line  string `json:"line,omitempty"` // ":ann!u@h PRIVMSG #family :hello"
-	Raw   []byte `json:"raw,omitempty"`  // base64, instead of Tags and Line where they are not UTF-8: tags, a blank, line
+	// base64, instead of Tags and Line where they are not UTF-8: tags, a blank, line
+	Raw []byte `json:"raw,omitempty"`
 }
 
 // toMessage makes a stored line one for export. The copy is its own.

@@ -17,10 +17,11 @@ import (
 
 // target is what a room, into which messages are imported, has already.
 type target struct {
-	known    map[string]bool // the ids of its messages, and those that they had before
-	redacted map[string]int  // by likeness: what may be an imported message whose id went with its text
-	newest   time.Time       // of its last message
-	before   time.Time       // of the message before, in the file
+	known map[string]bool // the ids of its messages, and those that they had before
+	// by likeness: what may be an imported message whose id went with its text
+	redacted map[string]int
+	newest   time.Time // of its last message
+	before   time.Time // of the message before, in the file
 }
 
 // readTarget reads a room that may not be there.
@@ -73,7 +74,8 @@ func (r *target) use(m *Message, at time.Time) {
 	}
 }
 
-// likeness is what redaction leaves of a message: its time, its length without the digits of its offset, its command.
+// likeness is what redaction leaves of a message: its time, its length without the digits of its
+// offset, its command.
 func likeness(at time.Time, length int, command string) string {
 	command, _, _ = strings.Cut(command, " ")
 	return strconv.FormatInt(at.UnixMilli(), 10) + " " + strconv.Itoa(length) + " " + command
@@ -86,7 +88,8 @@ func (m *Message) likeness(at time.Time) string {
 	return likeness(at, fixed+len(m.importTags())+len(m.Line), command)
 }
 
-// nameRoom makes the state file of a room that has none, so that its name keeps its capital letters.
+// nameRoom makes the state file of a room that has none, so that its name keeps its capital
+// letters.
 func nameRoom(dir, name string, made time.Time) error {
 	state := filepath.Join(dir, "state")
 	if _, err := os.Stat(state); err == nil {

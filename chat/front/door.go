@@ -16,7 +16,8 @@ type caller struct {
 	peer chat.Peer
 }
 
-// Door opens the sessions of a chat's connections. Its fields are not changed once Open was called; the zero value of a field but Chat gives its default.
+// Door opens the sessions of a chat's connections. Its fields are not changed once Open was called;
+// the zero value of a field but Chat gives its default.
 type Door struct {
 	Chat    *chat.Service
 	Proxies Proxies       // whose connections begin by a header. Default none
@@ -39,7 +40,8 @@ func (d *Door) Open(c serve.Conn) serve.Session {
 	return &announced{conn: c, chat: d.Chat, until: time.Now().Add(wait)}
 }
 
-// announced is a session that a proxy announces: the chat's, from the header on. Its owner is who serve calls it by.
+// announced is a session that a proxy announces: the chat's, from the header on. Its owner is who
+// serve calls it by.
 type announced struct {
 	conn  serve.Conn
 	chat  *chat.Service

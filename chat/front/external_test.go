@@ -23,7 +23,8 @@ func own(t *testing.T, name string) (tls.Certificate, string) {
 	return c, certificate.Fingerprint(c.Certificate[0])
 }
 
-// external tries to log in by the certificate of the connection, and returns the last that it is told.
+// external tries to log in by the certificate of the connection, and returns the last that it is
+// told.
 func (c *client) external(as string) string {
 	c.t.Helper()
 	c.send("CAP REQ sasl", "AUTHENTICATE EXTERNAL")

@@ -11,7 +11,8 @@ import (
 	"weir/serve"
 )
 
-// Who came through a proxy is handed from one service to the next as who came by himself, and his address is known there too.
+// Who came through a proxy is handed from one service to the next as who came by himself, and his
+// address is known there too.
 func TestAProxysClientsAreHandedOver(t *testing.T) {
 	for _, way := range []serve.Way{serve.Loop, serve.Goroutine} {
 		t.Run(way.String(), func(t *testing.T) { handOver(t, way) })

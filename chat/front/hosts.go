@@ -8,8 +8,8 @@ import (
 )
 
 // OwnHosts serves a request only if its Host is a name that own reports to be the server's,
-// localhost, or an IP address; others are answered 421. So a page whose own name was made to lead to
-// this server (DNS rebinding) reaches nothing: a browser sends that name as the Host. Key is the
+// localhost, or an IP address; others are answered 421. So a page whose own name was made to lead
+// to this server (DNS rebinding) reaches nothing: a browser sends that name as the Host. Key is the
 // configuration's key that has the names, for the refusal. A nil own knows no name.
 //
 // Own is called with the name in its canonical form, by several goroutines at once.
@@ -30,7 +30,8 @@ func OwnHosts(own func(name string) bool, key string, next http.Handler) http.Ha
 
 func answersTo(r *http.Request, own func(name string) bool) bool {
 	if r.Host == "" {
-		return r.ProtoMajor == 1 && r.ProtoMinor == 0 // no browser: those of today name the host always
+		// no browser: those of today name the host always
+		return r.ProtoMajor == 1 && r.ProtoMinor == 0
 	}
 	host, ok := withoutPort(r.Host)
 	if !ok {
@@ -61,10 +62,10 @@ func withoutPort(host string) (string, bool) {
 	return host[:i], strings.Trim(host[i+1:], "0123456789") == ""
 }
 
-// CanonicalHost returns the form of a host name that names are compared in: in lower case, without a
-// dot at the end. It is false for what cannot be a host name: other characters than letters, digits,
-// hyphens, underscores and dots, or an empty label. An international name is written as browsers
-// send it, in the form that begins with xn--.
+// CanonicalHost returns the form of a host name that names are compared in: in lower case, without
+// a dot at the end. It is false for what cannot be a host name: other characters than letters,
+// digits, hyphens, underscores and dots, or an empty label. An international name is written as
+// browsers send it, in the form that begins with xn--.
 func CanonicalHost(name string) (string, bool) {
 	name = strings.TrimSuffix(name, ".")
 	if name == "" || len(name) > 253 || strings.Contains("."+name+".", "..") {

@@ -14,32 +14,40 @@ import (
 	"weir/internal/certificate"
 )
 
-// Config is how a Listener secures connections. It is not changed once Listen has it. The zero value of a field but Certificate gives its default.
+// Config is how a Listener secures connections. It is not changed once Listen has it. The zero
+// value of a field but Certificate gives its default.
 type Config struct {
 	Certificate *certificate.Source
 	Proxies     Proxies // whose connections begin by a header, in clear text. Default none
 
 	Wait time.Duration // how long a header and a handshake may take together. Default 10 s
 	Most int           // handshakes at once. Default 128
-	Each int           // of these, those of one address that is not this machine's nor a proxy's. Default 16
+	// of these, those of one address that is not this machine's nor a proxy's. Default 16
+	Each int
 
-	Failed func(from net.Addr, err error) // a handshake that failed; called by several goroutines at once, must not block. Nil: nobody hears
+	// a handshake that failed; called by several goroutines at once, must not block. Nil: nobody
+	// hears
+	Failed func(from net.Addr, err error)
 }
 
-// Listener gives connections by TLS. Its RemoteAddr is for a Door, which every connection needs to know who it is.
+// Listener gives connections by TLS. Its RemoteAddr is for a Door, which every connection needs to
+// know who it is.
 //
-// The goroutine that the first Accept starts accepts, and starts one for each handshake; Close ends them all, and returns when they have ended.
+// The goroutine that the first Accept starts accepts, and starts one for each handshake; Close ends
+// them all, and returns when they have ended.
 type Listener struct {
 	inner  net.Listener
 	config Config
 	tls    *tls.Config
-	slots  chan struct{} // a value for each connection from its begin until it was taken; the capacity is Config.Most
+	// a value for each connection from its begin until it was taken; the capacity is Config.Most
+	slots chan struct{}
 
 	begin  sync.Once
 	group  sync.WaitGroup
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	readyc chan accepted // from who accepts, and who shakes hands -> Accept; no capacity, never closed
+	// from who accepts, and who shakes hands -> Accept; no capacity, never closed
+	readyc chan accepted
 
 	mu      sync.Mutex
 	shaking *lobby.Lobby[*handshake]
@@ -154,7 +162,8 @@ func (l *Listener) free(a net.Addr) bool {
 	return !from.IsValid() || from.IsLoopback() || l.config.Proxies.Trust(a)
 }
 
-// room waits until one more handshake may be, and takes a slot for it. It reports false when the listener is closed.
+// room waits until one more handshake may be, and takes a slot for it. It reports false when the
+// listener is closed.
 func (l *Listener) room() bool {
 	for {
 		wait := l.hurry()
@@ -171,7 +180,8 @@ func (l *Listener) room() bool {
 	}
 }
 
-// hurry ends the oldest handshake, if there is no slot, and it has taken its time. It returns after how long to look again.
+// hurry ends the oldest handshake, if there is no slot, and it has taken its time. It returns after
+// how long to look again.
 func (l *Listener) hurry() time.Duration {
 	enough := l.config.Wait / 4
 	if len(l.slots) < cap(l.slots) {
@@ -225,7 +235,8 @@ func (l *Listener) give(a accepted) bool {
 	}
 }
 
-// secure reads a proxy's header, if there has to be one, and shakes hands. It returns nil for a connection that has served its purpose.
+// secure reads a proxy's header, if there has to be one, and shakes hands. It returns nil for a
+// connection that has served its purpose.
 func (l *Listener) secure(h *handshake) (net.Conn, error) {
 	h.conn.SetDeadline(h.since.Add(l.config.Wait))
 	raw, who, err := l.announced(h.conn)

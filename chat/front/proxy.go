@@ -13,16 +13,19 @@ import (
 	"github.com/pires/go-proxyproto/tlvparse"
 )
 
-// maxHeader is the length of the longest header that is read, in bytes. Version 1 has 107 at most; version 2 a certificate, say, besides.
+// maxHeader is the length of the longest header that is read, in bytes. Version 1 has 107 at most;
+// version 2 a certificate, say, besides.
 const maxHeader = 4096
 
 // maxText is the length of the longest header of version 1, in bytes.
 const maxText = 107
 
-// ErrNoHeader means that a trusted proxy's connection does not begin by a header that could be read; the error around it says why.
+// ErrNoHeader means that a trusted proxy's connection does not begin by a header that could be
+// read; the error around it says why.
 var ErrNoHeader = errors.New("front: no PROXY header")
 
-// origin is what a header says of who is behind the proxy. The zero value: the proxy speaks for itself.
+// origin is what a header says of who is behind the proxy. The zero value: the proxy speaks for
+// itself.
 type origin struct {
 	addr   netip.Addr
 	secure bool // came to the proxy by TLS
@@ -34,7 +37,8 @@ func parseHeader(b []byte) (c origin, n int, err error) {
 	if n == 0 || err != nil {
 		return c, 0, err
 	}
-	h, err := proxyproto.Read(bufio.NewReaderSize(bytes.NewReader(b[:n]), n)) // has to be there at once
+	// has to be there at once
+	h, err := proxyproto.Read(bufio.NewReaderSize(bytes.NewReader(b[:n]), n))
 	if err != nil {
 		return c, 0, fmt.Errorf("%w: %w", ErrNoHeader, err)
 	}
@@ -54,7 +58,8 @@ func parseHeader(b []byte) (c origin, n int, err error) {
 	return c, n, nil
 }
 
-// headerLength is the length of the header that b begins with, 0 as long as that is not known, or not all of it is there.
+// headerLength is the length of the header that b begins with, 0 as long as that is not known, or
+// not all of it is there.
 func headerLength(b []byte) (int, error) {
 	switch {
 	case begins(b, proxyproto.SIGV1):
@@ -105,7 +110,8 @@ func ParseProxies(texts []string) (all Proxies, err error) {
 	return all, nil
 }
 
-// Trust says whether a connection from there has to begin by a header. Who has no address, on a Unix socket say, is never trusted.
+// Trust says whether a connection from there has to begin by a header. Who has no address, on a
+// Unix socket say, is never trusted.
 func (p Proxies) Trust(a net.Addr) bool { return p.trust(addrOf(a)) }
 
 func (p Proxies) trust(from netip.Addr) bool {

@@ -42,7 +42,8 @@ func header(t testing.TB, version byte, from string, tls bool) string {
 	return string(b)
 }
 
-const local = "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00" // of version 2: the proxy looks whether the server lives
+// of version 2: the proxy looks whether the server lives
+const local = "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00"
 
 func TestHeaders(t *testing.T) {
 	for _, c := range []struct{ header, addr, why string }{
@@ -84,7 +85,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Whatever comes, a header is read once its last byte is there, and what is behind it does not matter; what is written is read.
+// Whatever comes, a header is read once its last byte is there, and what is behind it does not
+// matter; what is written is read.
 func FuzzHeader(f *testing.F) {
 	f.Add([]byte("PROXY TCP4 192.0.2.1 198.51.100.1 40000 6667\r\nNICK a\r\n"))
 	f.Add([]byte(local))
@@ -144,7 +146,8 @@ func TestAProxyAnnouncesItsClients(t *testing.T) {
 	everyWay(t, o, func(t *testing.T, s *server) {
 		announced := func(text string) *client {
 			c := s.clear(t)
-			for _, part := range []string{text[:len(text)/2], text[len(text)/2:]} { // as it may come, and mostly does not
+			// as it may come, and mostly does not
+			for _, part := range []string{text[:len(text)/2], text[len(text)/2:]} {
 				reads := s.plainServed.Snapshot().Reads
 				if _, err := c.conn.Write([]byte(part)); err != nil {
 					t.Fatal(err)

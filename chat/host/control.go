@@ -17,7 +17,8 @@ import (
 	"weir/chat"
 )
 
-// A server that runs is asked to change rooms by HTTP on a socket in its data directory, which its user alone can reach:
+// A server that runs is asked to change rooms by HTTP on a socket in its data directory, which its
+// user alone can reach:
 //
 //	GET /room?name=%23a       a Live as JSON
 //	POST /room?name=%23a      a chat.RoomChange as JSON
@@ -109,7 +110,8 @@ func (h *Host) answer(w http.ResponseWriter, done, room string, err error) {
 	}
 }
 
-// Admin changes the rooms of a data directory: by the server that runs on it, or itself where none does. It is used by one goroutine.
+// Admin changes the rooms of a data directory: by the server that runs on it, or itself where none
+// does. It is used by one goroutine.
 type Admin struct {
 	client  *http.Client  // nil: no server runs
 	service *chat.Service // nil: one does
@@ -125,7 +127,8 @@ func Runs(dir string) bool {
 	return true
 }
 
-// OpenAdmin finds out who changes the rooms of a data directory, which has to be there. Who calls it calls Close.
+// OpenAdmin finds out who changes the rooms of a data directory, which has to be there. Who calls
+// it calls Close.
 func OpenAdmin(dir string) (*Admin, error) {
 	path := filepath.Join(dir, controlName)
 	if Runs(dir) {

@@ -27,8 +27,8 @@ type Flag struct {
 	Set  func(*Config)
 }
 
-// Read reads a configuration and checks it. Errors say where in the file, or in which flag, something is wrong. Paths in the file are
-// relative to its folder.
+// Read reads a configuration and checks it. Errors say where in the file, or in which flag,
+// something is wrong. Paths in the file are relative to its folder.
 func (s Source) Read() (Config, error) {
 	var c Config
 	var data []byte

@@ -10,13 +10,15 @@ import (
 )
 
 const (
-	probeFresh  = 5 * time.Second  // a probe of the disk stands for those asked for in so long
-	probeWithin = 5 * time.Second  // how long it may take
-	failureHeld = 30 * time.Second // a batch that was refused counts for so long, unless a later one was taken
-	probeBytes  = 16 << 10         // as the longest line
+	probeFresh  = 5 * time.Second // a probe of the disk stands for those asked for in so long
+	probeWithin = 5 * time.Second // how long it may take
+	// a batch that was refused counts for so long, unless a later one was taken
+	failureHeld = 30 * time.Second
+	probeBytes  = 16 << 10 // as the longest line
 )
 
-// health knows whether the disk takes messages: by what it said to the last batch, and by a small file that is written when somebody asks.
+// health knows whether the disk takes messages: by what it said to the last batch, and by a small
+// file that is written when somebody asks.
 type health struct {
 	mu      sync.Mutex
 	refused error // of the last batch; nil: it was taken

@@ -21,10 +21,13 @@ import (
 	"weir/web/server"
 )
 
-// Events are what a host tells its owner. The zero value tells nothing. Functions are called by several goroutines at once, and must not block.
+// Events are what a host tells its owner. The zero value tells nothing. Functions are called by
+// several goroutines at once, and must not block.
 type Events struct {
-	Output    io.Writer                        // where the log goes, as Config.Log has it; a Write is a line. Nil: nowhere
-	Listening func(what string, addr net.Addr) // Open listens: what is the entrance's name, "irc", "ircs" (by TLS), "web" or "metrics"
+	// where the log goes, as Config.Log has it; a Write is a line. Nil: nowhere
+	Output io.Writer
+	// Open listens: what is the entrance's name, "irc", "ircs" (by TLS), "web" or "metrics"
+	Listening func(what string, addr net.Addr)
 }
 
 // Host is a chat with all that is around it. Run and Reload may be called from any goroutine.
@@ -41,8 +44,10 @@ type Host struct {
 	web         []*server.Server
 	certificate *certificate.Source // nil: there is no TLS
 	proxies     front.Proxies
-	asked       *server.Server   // tells how the server is; nil: nobody can ask
-	again       [2]chan struct{} // from Reload -> each loop of retain: look again; capacity 1, one value stands for several, never closed
+	asked       *server.Server // tells how the server is; nil: nobody can ask
+	// from Reload -> each loop of retain: look again; capacity 1, one value stands for several,
+	// never closed
+	again [2]chan struct{}
 
 	control    *http.Server // changes rooms for the shell; nil: there is none
 	controlled chan error   // from it -> closeControl, one value; capacity 1
@@ -62,7 +67,8 @@ type Host struct {
 	reloading sync.Mutex // one Reload at a time
 }
 
-// Open opens the data directory and everything that listens. Clients wait until Run. Who calls Open calls Run, or Close.
+// Open opens the data directory and everything that listens. Clients wait until Run. Who calls Open
+// calls Run, or Close.
 func Open(c Config, e Events) (*Host, error) { return open(c, e, upgrade.Handed{}) }
 
 // open is Open, for a host that takes over from another too.
@@ -143,8 +149,8 @@ func (h *Host) Chat() *chat.Service { return h.chat }
 // Config is what holds now. It is not to be changed.
 func (h *Host) Config() *Config { return h.config.Load() }
 
-// Run serves until ctx ends, and then stops as the package comment says. It is called once; the host is closed when it returns. A stop is
-// no error.
+// Run serves until ctx ends, and then stops as the package comment says. It is called once; the
+// host is closed when it returns. A stop is no error.
 func (h *Host) Run(ctx context.Context) error {
 	if h.asked == nil {
 		return h.run(ctx)
@@ -186,7 +192,8 @@ func (h *Host) run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(h.succession.leaving, func() { stop(serve.ErrHandOver) })()
-	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx)) // of what ends after the sessions
+	// of what ends after the sessions
+	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBehind()
 	var front, movers, webs, back sync.WaitGroup
 	errc := make(chan error, len(h.ways)+len(h.web)+1) // from what runs -> here; room for all
@@ -195,10 +202,12 @@ func (h *Host) run(ctx context.Context) error {
 		if e.moves() {
 			group = &movers
 		}
-		group.Go(func() { errc <- h.enter(ctx, e); stop(nil) }) // until ctx ends, or accepting fails
+		// until ctx ends, or accepting fails
+		group.Go(func() { errc <- h.enter(ctx, e); stop(nil) })
 	}
 	for _, s := range h.web {
-		webs.Go(func() { errc <- cutOff(s.Run(behind)); stop(nil) }) // until the sessions have ended
+		// until the sessions have ended
+		webs.Go(func() { errc <- cutOff(s.Run(behind)); stop(nil) })
 	}
 	h.background(behind, &back)
 	h.serving.Store(true)

@@ -60,7 +60,8 @@ type running struct {
 	stop  func()              // and waits; may be called more than once
 }
 
-// start runs a configuration until the test ends. Addresses that are not said are free ports of this machine.
+// start runs a configuration until the test ends. Addresses that are not said are free ports of
+// this machine.
 func start(t *testing.T, c Config) *running {
 	t.Helper()
 	r := prepare(t, c)

@@ -16,7 +16,8 @@ import (
 	"weir/web/server"
 )
 
-// commitBuckets are the upper bounds of what a commit takes, in seconds: from a disk that keeps its promise in memory to a failing one.
+// commitBuckets are the upper bounds of what a commit takes, in seconds: from a disk that keeps its
+// promise in memory to a failing one.
 var commitBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
 // metrics are what the server counts beside what its parts do.
@@ -36,7 +37,8 @@ func newMetrics(h *Host) *metrics {
 	}
 	m.reloads.WithLabelValues("taken")
 	m.reloads.WithLabelValues("refused")
-	m.registry.MustRegister(m.commits, m.failed, m.reloads, &collector{h}, // distinct names: it can't fail
+	// distinct names: it can't fail
+	m.registry.MustRegister(m.commits, m.failed, m.reloads, &collector{h},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -53,7 +55,8 @@ func (h *Host) committed(took time.Duration, err error) {
 // collector tells what the parts of a host have counted.
 type collector struct{ h *Host }
 
-// Describe implements prometheus.Collector: it says nothing beforehand, so that nothing has to be said twice.
+// Describe implements prometheus.Collector: it says nothing beforehand, so that nothing has to be
+// said twice.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -88,7 +91,8 @@ func (h *Host) meters() map[string]serve.Snapshot {
 	return all
 }
 
-// tell sends each field of a struct of counts: an int64 is a counter, but for Open, and an int what there is now.
+// tell sends each field of a struct of counts: an int64 is a counter, but for Open, and an int what
+// there is now.
 func tell(to chan<- prometheus.Metric, prefix, of string, labels, values []string, counts any) {
 	v := reflect.ValueOf(counts)
 	for i := range v.NumField() {

@@ -12,8 +12,8 @@ import (
 const hostsKey = "hosts under [web]"
 
 // ownName reports whether a host name in its canonical form is one of this server's: of web.hosts,
-// of those that the server is called by otherwise, or of its certificate. Names are looked up at each
-// request, so that a reload holds at once.
+// of those that the server is called by otherwise, or of its certificate. Names are looked up at
+// each request, so that a reload holds at once.
 func (h *Host) ownName(name string) bool {
 	c := h.Config()
 	same := func(other string) bool {

@@ -19,8 +19,9 @@ func Fixed(key string) bool { return slices.Contains(fixed, key) }
 // limited are the keys that may only be lowered, as [chat.Service.Configure] names them.
 var limited = map[string]string{"Connections": "limits.connections", "MaxRooms": "limits.rooms"}
 
-// Reload has another configuration hold from now on. Nobody loses a connection. What cannot change while the server runs stays as it was: kept
-// are the keys of what is different. An error means that nothing was changed.
+// Reload has another configuration hold from now on. Nobody loses a connection. What cannot change
+// while the server runs stays as it was: kept are the keys of what is different. An error means
+// that nothing was changed.
 func (h *Host) Reload(c Config) (kept []string, err error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -48,7 +49,8 @@ func (h *Host) Reload(c Config) (kept []string, err error) {
 		_ = h.page.SetOrigins(c.Web.Origins) // Check has seen them
 	}
 	if h.certificate != nil {
-		if err := h.certificate.Reload(); err != nil { // of the files that are named from the start on
+		// of the files that are named from the start on
+		if err := h.certificate.Reload(); err != nil {
 			h.log.Error("the certificate before stays in use", "error", err)
 		}
 	}
@@ -83,8 +85,9 @@ func (c *Config) field(key string) reflect.Value {
 // lookEvery is how often Watch looks whether the file has changed.
 const lookEvery = time.Second / 2
 
-// Watch reloads the configuration when asked by reload, and when its file changes, which it sees within a second. A bad one is refused: what holds
-// goes on, and the log says why. It returns when ctx ends.
+// Watch reloads the configuration when asked by reload, and when its file changes, which it sees
+// within a second. A bad one is refused: what holds goes on, and the log says why. It returns when
+// ctx ends.
 func (h *Host) Watch(ctx context.Context, s Source, reload <-chan os.Signal) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -123,7 +126,8 @@ func (h *Host) reread(s Source) {
 	}
 }
 
-// stamp changes when the file does; it is empty while there is none, as when an editor puts another in its place.
+// stamp changes when the file does; it is empty while there is none, as when an editor puts another
+// in its place.
 func stamp(file string) string {
 	i, err := os.Stat(file)
 	if err != nil {

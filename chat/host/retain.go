@@ -8,8 +8,8 @@ import (
 	"weir/chat"
 )
 
-// Old messages are removed by two loops: one looks for those over an age, one for logs over a size. Both begin at the start, and again
-// when the configuration changes.
+// Old messages are removed by two loops: one looks for those over an age, one for logs over a size.
+// Both begin at the start, and again when the configuration changes.
 
 const (
 	sizesEvery    = 5 * time.Minute
@@ -23,7 +23,8 @@ type retained struct {
 	rooms, directs, failures atomic.Int64 // bytes, and logs
 }
 
-// ages and sizes are the limits of each loop, and how often it looks: at least at every quarter of an age.
+// ages and sizes are the limits of each loop, and how often it looks: at least at every quarter of
+// an age.
 func (r Retention) ages() (rooms, directs chat.Retention, every time.Duration) {
 	rooms.Age, directs.Age = r.RoomAge.Long(), r.DirectAge.Long()
 	every = neverRetained
@@ -43,7 +44,8 @@ func (r Retention) sizes() (rooms, directs chat.Retention, every time.Duration) 
 	return rooms, directs, sizesEvery
 }
 
-// retain removes old messages, again and again until ctx ends. A value on again has it look at once.
+// retain removes old messages, again and again until ctx ends. A value on again has it look at
+// once.
 func (h *Host) retain(ctx context.Context, limits func(Retention) (rooms, directs chat.Retention, every time.Duration), again <-chan struct{}) {
 	for {
 		rooms, directs, every := limits(h.Config().Retention)

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A client that takes nothing any more is not waited for longer than a stop may take, and is no error.
+// A client that takes nothing any more is not waited for longer than a stop may take, and is no
+// error.
 func TestAStopWaitsForNoClientForEver(t *testing.T) {
 	none := 0
 	motd := strings.Repeat(strings.Repeat("x", 300)+"\n", 50)

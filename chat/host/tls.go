@@ -17,30 +17,45 @@ import (
 	"weir/web/server"
 )
 
-// TLS is how clients come in by TLS. There is none without a certificate, which is from files, from an authority by ACME, or the server's own.
+// TLS is how clients come in by TLS. There is none without a certificate, which is from files, from
+// an authority by ACME, or the server's own.
 type TLS struct {
-	Listen []string `toml:"listen"` // HOST:PORT for IRC clients. Default :6697 with a certificate; an empty list: nowhere
-	Run    string   `toml:"run"`    // how connections are run: goroutine or pool. Default goroutine
-	Web    bool     `toml:"web"`    // the page is by TLS too. Default no
+	// HOST:PORT for IRC clients. Default :6697 with a certificate; an empty list: nowhere
+	Listen []string `toml:"listen"`
+	Run    string   `toml:"run"` // how connections are run: goroutine or pool. Default goroutine
+	Web    bool     `toml:"web"` // the page is by TLS too. Default no
 
-	Cert string `toml:"cert"` // a file of PEM, the server's certificate first; read again when it changes, and at each reload. Default none
-	Key  string `toml:"key"`  // a file of PEM. Default none
-	Self bool   `toml:"self"` // a certificate of the server's own, made once in the data directory: clients are told its fingerprint. Default no
+	// a file of PEM, the server's certificate first; read again when it changes, and at each
+	// reload. Default none
+	Cert string `toml:"cert"`
+	Key  string `toml:"key"` // a file of PEM. Default none
+	// a certificate of the server's own, made once in the data directory: clients are told its
+	// fingerprint. Default no
+	Self bool `toml:"self"`
 
-	ACME      []string `toml:"acme"`      // the names to get certificates for from an authority (RFC 8555). Default none
-	Agreed    bool     `toml:"agreed"`    // to the authority's terms; ACME needs it. Default no
-	Email     string   `toml:"email"`     // where the authority may write to. Default none
-	CA        string   `toml:"ca"`        // the URL of the authority's directory. Default Let's Encrypt's
-	Store     string   `toml:"store"`     // the folder that keeps ACME's keys and certificates. Default acme in the data directory
-	Challenge string   `toml:"challenge"` // HOST:PORT where port 443 of the names leads, for the authority's challenge. Default :443
+	// the names to get certificates for from an authority (RFC 8555). Default none
+	ACME   []string `toml:"acme"`
+	Agreed bool     `toml:"agreed"` // to the authority's terms; ACME needs it. Default no
+	Email  string   `toml:"email"`  // where the authority may write to. Default none
+	// the URL of the authority's directory. Default Let's Encrypt's
+	CA string `toml:"ca"`
+	// the folder that keeps ACME's keys and certificates. Default acme in the data directory
+	Store string `toml:"store"`
+	// HOST:PORT where port 443 of the names leads, for the authority's challenge. Default :443
+	Challenge string `toml:"challenge"`
 
-	STS     *Duration `toml:"sts"`      // clients that know STS come by TLS alone for so long, up to a year; 0: they forget that. Default: they are not told
-	STSPort int       `toml:"sts_port"` // the port they are sent to. Default that of the first address of listen
+	// clients that know STS come by TLS alone for so long, up to a year; 0: they forget that.
+	// Default: they are not told
+	STS *Duration `toml:"sts"`
+	// the port they are sent to. Default that of the first address of listen
+	STSPort int `toml:"sts_port"`
 }
 
 // Proxy says who stands between IRC clients and the server, in clear text and by TLS.
 type Proxy struct {
-	Trusted []string `toml:"trusted"` // addresses and networks whose connections begin by a header of the PROXY protocol, always. Default none
+	// addresses and networks whose connections begin by a header of the PROXY protocol, always.
+	// Default none
+	Trusted []string `toml:"trusted"`
 }
 
 // certified says whether there is to be a certificate.
@@ -213,7 +228,8 @@ func unspecified(host string) bool {
 	return ip != nil && ip.IsUnspecified()
 }
 
-// Fingerprint is the SHA-256 fingerprint of the server's own certificate, as hex digits; "" when it has none.
+// Fingerprint is the SHA-256 fingerprint of the server's own certificate, as hex digits; "" when it
+// has none.
 func (h *Host) Fingerprint() string {
 	if h.certificate == nil || !h.Config().TLS.Self {
 		return ""

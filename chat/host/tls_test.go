@@ -18,7 +18,8 @@ import (
 	"weir/internal/certificate/certtest"
 )
 
-// secure is a connection by TLS to an address of the host's, and the fingerprint of the certificate that it shows.
+// secure is a connection by TLS to an address of the host's, and the fingerprint of the certificate
+// that it shows.
 func (r *running) secure(t *testing.T, what string) (*tls.Conn, string) {
 	t.Helper()
 	c, err := tls.Dial("tcp", r.addrs[what][0], &tls.Config{InsecureSkipVerify: true})

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Duration is a length of time in a configuration: Go's ("90s", "1h30m"), or a number of days ("90d") or weeks ("2w"). 0 is the default, or no limit.
+// Duration is a length of time in a configuration: Go's ("90s", "1h30m"), or a number of days
+// ("90d") or weeks ("2w"). 0 is the default, or no limit.
 type Duration time.Duration
 
 // Long is the duration as package time has it.
@@ -49,8 +50,8 @@ func (d Duration) MarshalText() ([]byte, error) {
 	return []byte(text), nil
 }
 
-// Size is a number of bytes in a configuration: a number alone, or with KB, MB, GB (powers of 1,000) or KiB, MiB, GiB (of 1,024). 0 is the default, or
-// no limit.
+// Size is a number of bytes in a configuration: a number alone, or with KB, MB, GB (powers of
+// 1,000) or KiB, MiB, GiB (of 1,024). 0 is the default, or no limit.
 type Size int64
 
 var sizeUnits = []struct {

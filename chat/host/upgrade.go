@@ -16,7 +16,8 @@ import (
 	"weir/serve"
 )
 
-// succession is a host's part in an upgrade: what it has from the host before it, and what it gives to the next.
+// succession is a host's part in an upgrade: what it has from the host before it, and what it gives
+// to the next.
 type succession struct {
 	from upgrade.Handed // what nobody has taken yet
 
@@ -45,8 +46,8 @@ func (s *succession) ready() {
 	s.from.Listeners = nil
 }
 
-// Resume is Open for a host that goes on where another has ended, of which it takes over everything, also when it fails. No connection is read from or
-// written to before Run.
+// Resume is Open for a host that goes on where another has ended, of which it takes over
+// everything, also when it fails. No connection is read from or written to before Run.
 func Resume(c Config, e Events, from upgrade.Handed) (*Host, error) { return open(c, e, from) }
 
 // inherited is the listener that the host before this one had at an address, nil if there was none.
@@ -101,7 +102,8 @@ func (e *entrance) moves() bool {
 
 func handsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), serve.ErrHandOver) }
 
-// adopts gives an entrance's run what it is to begin with, and where its connections go at a hand-over.
+// adopts gives an entrance's run what it is to begin with, and where its connections go at a
+// hand-over.
 func (h *Host) adopts(e *entrance, o *serve.Options) {
 	if runtime.GOOS != "linux" {
 		return
@@ -126,7 +128,8 @@ func (h *Host) stopListening(ctx context.Context) error {
 	return h.succession.closeKept()
 }
 
-// partWithin is how long a hand-over waits for browsers to take what they are told. They are given longer, but beside the next host.
+// partWithin is how long a hand-over waits for browsers to take what they are told. They are given
+// longer, but beside the next host.
 const partWithin = 500 * time.Millisecond
 
 // partly waits for an end, but not for long.
@@ -139,8 +142,8 @@ func partly(ended <-chan struct{}) {
 	}
 }
 
-// give notes what the next host goes on from, and closes the chat. All sessions that can move have. The others, of which nothing is taken any
-// more, part beside the next host.
+// give notes what the next host goes on from, and closes the chat. All sessions that can move have.
+// The others, of which nothing is taken any more, part beside the next host.
 func (h *Host) give() error {
 	s := &h.succession
 	lock, err := h.chat.KeepLock()
@@ -174,8 +177,10 @@ func (s *succession) close() error {
 // freezeWithin is how long the disk may take for what was said before a hand-over.
 const freezeWithin = 5 * time.Second
 
-// HandOver has Run end, and returns what Resume, mostly in another process, goes on from. Clients in clear text, those behind a proxy too, keep their
-// connections; all others, and with afresh everybody, are told to connect again: closed is how many. An error means that the host runs on, or that it was stopped.
+// HandOver has Run end, and returns what Resume, mostly in another process, goes on from. Clients
+// in clear text, those behind a proxy too, keep their connections; all others, and with afresh
+// everybody, are told to connect again: closed is how many. An error means that the host runs on,
+// or that it was stopped.
 func (h *Host) HandOver(ctx context.Context, afresh bool) (given upgrade.Handed, closed int, err error) {
 	frozen, cancel := context.WithTimeout(ctx, freezeWithin)
 	defer cancel()
@@ -196,15 +201,17 @@ func (h *Host) HandOver(ctx context.Context, afresh bool) (given upgrade.Handed,
 
 // Keeper runs a host, and has it followed by another process when that is asked for.
 type Keeper struct {
-	Source  Source                    // of the configuration, which is watched
-	Events  Events                    // of hosts
-	Hangup  <-chan os.Signal          // a value: read the configuration again
-	Upgrade <-chan os.Signal          // a value: be followed
-	Command func() (*exec.Cmd, error) // the new process; descriptor 3 will be what upgrade.Inherited wants
-	Notify  func(state string)        // tells the service manager; nil: there is none
+	Source  Source           // of the configuration, which is watched
+	Events  Events           // of hosts
+	Hangup  <-chan os.Signal // a value: read the configuration again
+	Upgrade <-chan os.Signal // a value: be followed
+	// the new process; descriptor 3 will be what upgrade.Inherited wants
+	Command func() (*exec.Cmd, error)
+	Notify  func(state string) // tells the service manager; nil: there is none
 }
 
-// Keep runs h until ctx ends, or another process has taken over. The outcome of each upgrade is kept in the data directory.
+// Keep runs h until ctx ends, or another process has taken over. The outcome of each upgrade is
+// kept in the data directory.
 func (k *Keeper) Keep(ctx context.Context, h *Host) (err error) {
 	var parting sync.WaitGroup // what is left of hosts of which everything was taken back
 	defer parting.Wait()
@@ -240,7 +247,8 @@ func (k *Keeper) keep(ctx context.Context, h *Host, parting *sync.WaitGroup) (ne
 	}
 }
 
-// upgrade has a host followed. Over says that it has ended; next is the host of this process that goes on then, nil if there is none.
+// upgrade has a host followed. Over says that it has ended; next is the host of this process that
+// goes on then, nil if there is none.
 func (k *Keeper) upgrade(ctx context.Context, h *Host) (next *Host, over bool, err error) {
 	heir, err := k.start(ctx)
 	if err != nil {

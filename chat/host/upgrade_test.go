@@ -17,7 +17,8 @@ import (
 	"weir/chat/upgrade"
 )
 
-// handOver has another host of this process go on. What Run of the first returns is seen at the end.
+// handOver has another host of this process go on. What Run of the first returns is seen at the
+// end.
 func (r *running) handOver(afresh bool) (kept, closed int) {
 	r.t.Helper()
 	given, closed, err := r.HandOver(r.t.Context(), afresh)
@@ -49,7 +50,8 @@ func onLinux(t *testing.T) {
 	}
 }
 
-// everyWayIn is a configuration with all of them. Ann comes in clear text, bob by TLS, carol by the page, and dave behind a proxy, from elsewhere.
+// everyWayIn is a configuration with all of them. Ann comes in clear text, bob by TLS, carol by the
+// page, and dave behind a proxy, from elsewhere.
 func everyWayIn(t *testing.T) (r *running, ann *client, bob net.Conn, carol *websocket.Conn, dave *client) {
 	t.Helper()
 	r = start(t, Config{TLS: TLS{Listen: []string{"127.0.0.1:0"}, Self: true}, Web: Web{Listen: []string{"127.0.0.1:0"}},
@@ -98,7 +100,8 @@ func hearsFrame(t *testing.T, ws *websocket.Conn, text string) {
 	}
 }
 
-// Clients in clear text, those behind a proxy too, stay; those by TLS and WebSocket are told to connect again, and the others that they have gone.
+// Clients in clear text, those behind a proxy too, stay; those by TLS and WebSocket are told to
+// connect again, and the others that they have gone.
 func TestAHostIsFollowedByAnother(t *testing.T) {
 	onLinux(t)
 	r, ann, bob, carol, dave := everyWayIn(t)
@@ -121,7 +124,8 @@ func TestAHostIsFollowedByAnother(t *testing.T) {
 	ann.until(":bob!")
 }
 
-// A state that the next process does not know is not used: everybody is told to connect again, and finds the server on the same addresses.
+// A state that the next process does not know is not used: everybody is told to connect again, and
+// finds the server on the same addresses.
 func TestAHostBeginsAfresh(t *testing.T) {
 	onLinux(t)
 	r, ann, bob, carol, dave := everyWayIn(t)
@@ -167,10 +171,12 @@ func (r *running) keep(command func() (*exec.Cmd, error)) (ask chan<- os.Signal,
 	}
 }
 
-// A program that fails when everything was handed to it already has everything taken back, and clients notice nothing.
+// A program that fails when everything was handed to it already has everything taken back, and
+// clients notice nothing.
 func TestEverythingIsTakenBack(t *testing.T) {
 	onLinux(t)
-	late := filepath.Join(t.TempDir(), "late") // says that it is ready, and dies of what it is given
+	// says that it is ready, and dies of what it is given
+	late := filepath.Join(t.TempDir(), "late")
 	if err := os.WriteFile(late, []byte("#!/bin/sh\nprintf '\\000\\000\\000\\032{\"Ready\":true,\"Version\":1}' >&3\nhead -c 1 <&3 >/dev/null\nexit 9\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -10,15 +10,22 @@ import (
 	"weir/chat/upload"
 )
 
-// Upload says which files people may share. They are taken and given back where the page is; without a page there are none.
+// Upload says which files people may share. They are taken and given back where the page is;
+// without a page there are none.
 type Upload struct {
-	Off         bool     `toml:"off"`           // no files are taken, and none given back. Default no
-	URL         string   `toml:"url"`           // where clients are told to upload: the page's address as they reach it, and /upload. Default: the first of web.listen, or the server's name where that is every address
-	MaxBytes    Size     `toml:"max_bytes"`     // of a file, 1 KiB to 4 GiB. Default 25 MiB
-	PerDay      Size     `toml:"per_day"`       // that an account may upload in 24 hours, 1 KiB and up. Default 250 MiB
-	FilesPerDay int      `toml:"files_per_day"` // likewise, 1 to 100,000. Default 200
-	Total       Size     `toml:"total"`         // of all files together, 1 MiB and up; when that is reached none are taken. Default 10 GiB
-	Keep        Duration `toml:"keep"`          // how long a file stays after it was last uploaded, 1 h to 100 years. Default for ever
+	// no files are taken, and none given back. Default no
+	Off bool `toml:"off"`
+	// where clients are told to upload: the page's address as they reach it, and /upload. Default:
+	// the first of web.listen, or the server's name where that is every address
+	URL      string `toml:"url"`
+	MaxBytes Size   `toml:"max_bytes"` // of a file, 1 KiB to 4 GiB. Default 25 MiB
+	// that an account may upload in 24 hours, 1 KiB and up. Default 250 MiB
+	PerDay      Size `toml:"per_day"`
+	FilesPerDay int  `toml:"files_per_day"` // likewise, 1 to 100,000. Default 200
+	// of all files together, 1 MiB and up; when that is reached none are taken. Default 10 GiB
+	Total Size `toml:"total"`
+	// how long a file stays after it was last uploaded, 1 h to 100 years. Default for ever
+	Keep Duration `toml:"keep"`
 }
 
 func (u *Upload) check(k *checker) {
@@ -76,7 +83,8 @@ func (h *Host) uploadsAt(c *Config) string {
 	return h.uploadURL
 }
 
-// defaultURL is where those who reach the page by its address upload; by the server's or this machine's name, if the page is at all of its addresses.
+// defaultURL is where those who reach the page by its address upload; by the server's or this
+// machine's name, if the page is at all of its addresses.
 func (c *Config) defaultURL(page net.Addr) string {
 	host, port, err := net.SplitHostPort(page.String())
 	if err != nil {

@@ -47,8 +47,8 @@ func (h *Host) site(c *Config) http.Handler {
 	return mux
 }
 
-// webEach is how many connections browsers of one address may have open: twice as many as it may have in the chat, because a page takes some
-// besides. Proxies have no such limit.
+// webEach is how many connections browsers of one address may have open: twice as many as it may
+// have in the chat, because a page takes some besides. Proxies have no such limit.
 func (c *Config) webEach() int {
 	if c.Limits.PerAddress == 0 {
 		return 128

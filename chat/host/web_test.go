@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// ownAddress is an address of this machine by which it is not local to itself, as a client from elsewhere is not.
+// ownAddress is an address of this machine by which it is not local to itself, as a client from
+// elsewhere is not.
 func ownAddress(t *testing.T) netip.Addr {
 	t.Helper()
 	all, err := net.InterfaceAddrs()
@@ -25,8 +26,8 @@ func ownAddress(t *testing.T) netip.Addr {
 	return netip.Addr{}
 }
 
-// closedOf opens n connections to the page, which then wait for the rest of a request, and returns how many of them end. It waits until so many
-// as are expected have.
+// closedOf opens n connections to the page, which then wait for the rest of a request, and returns
+// how many of them end. It waits until so many as are expected have.
 func closedOf(t *testing.T, where string, n, expected int) int {
 	t.Helper()
 	ended := make(chan struct{}, n) // from each connection that ends -> here; room for all

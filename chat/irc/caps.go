@@ -45,7 +45,8 @@ const (
 
 	AllCaps = CapMetadata3<<1 - 1
 
-	// Version302 is no capability: the client has said that it knows version 302 of their negotiation.
+	// Version302 is no capability: the client has said that it knows version 302 of their
+	// negotiation.
 	Version302 Caps = 1 << 63
 )
 
@@ -105,8 +106,8 @@ func Fitting(words []string, size int) []string {
 	return words
 }
 
-// Request applies a CAP REQ to the set: "-NAME" takes a capability away. It is all or nothing: ok is false when
-// one is not on offer, or must not be asked for.
+// Request applies a CAP REQ to the set: "-NAME" takes a capability away. It is all or nothing: ok
+// is false when one is not on offer, or must not be asked for.
 func (s Caps) Request(request string, offered Caps) (_ Caps, ok bool) {
 	before := s
 	for name := range strings.FieldsSeq(request) {

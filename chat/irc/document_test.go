@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// docs/protocol.md says what there is: every command, capability and token, each as it is written on the wire.
+// docs/protocol.md says what there is: every command, capability and token, each as it is written
+// on the wire.
 func TestTheDocumentNamesWhatThereIs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/protocol.md")
 	if err != nil {

@@ -43,7 +43,8 @@ type HistoryRequest struct {
 	Limit  int
 }
 
-// ParseHistory parses CHATHISTORY's parameters. It returns the code of a FAIL and its text when they are wrong.
+// ParseHistory parses CHATHISTORY's parameters. It returns the code of a FAIL and its text when
+// they are wrong.
 func ParseHistory(params []string, most int) (r HistoryRequest, code, text string) {
 	if len(params) < 1 {
 		return r, "NEED_MORE_PARAMS", "Missing parameters"

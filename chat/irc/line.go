@@ -32,8 +32,9 @@ type Splitter struct {
 	Skipping bool // the rest of a line that was too long is being dropped
 }
 
-// Next cuts the first line off in. Whole is false when in holds only the begin of a line, which belongs before
-// what comes next. A line that is too long is reported once, by ErrTooLong, and dropped to its end. The line ends before its LF or CR LF.
+// Next cuts the first line off in. Whole is false when in holds only the begin of a line, which
+// belongs before what comes next. A line that is too long is reported once, by ErrTooLong, and
+// dropped to its end. The line ends before its LF or CR LF.
 func (s *Splitter) Next(in []byte) (line, rest []byte, whole bool, err error) {
 	end := bytes.IndexByte(in, '\n')
 	switch {
@@ -53,7 +54,8 @@ func (s *Splitter) Next(in []byte) (line, rest []byte, whole bool, err error) {
 	return bytes.TrimSuffix(in[:end], []byte{'\r'}), in[end+1:], true, nil
 }
 
-// commandBytes are those that a command may have, so that one that is not known can be named to who sent it.
+// commandBytes are those that a command may have, so that one that is not known can be named to who
+// sent it.
 const commandBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 // Parse parses a client's line. The message does not share memory with it.
@@ -84,8 +86,9 @@ func Param(m *Message, i int) string {
 	return ""
 }
 
-// AppendLine appends a line from source, "" for none, to dst. The last parameter is written behind a colon where
-// that is needed, or where the command carries text; another that could not be read as one is written as *.
+// AppendLine appends a line from source, "" for none, to dst. The last parameter is written behind
+// a colon where that is needed, or where the command carries text; another that could not be read
+// as one is written as *.
 func AppendLine(dst []byte, source, command string, params ...string) []byte {
 	if source != "" {
 		dst = append(dst, ':')
@@ -118,7 +121,8 @@ func Word(p string) string {
 // isTrailing says whether a parameter can only be the last, behind a colon.
 func isTrailing(p string) bool { return p == "" || p[0] == ':' || strings.IndexByte(p, ' ') >= 0 }
 
-// carriesText says whether a command's parameter at i is text, which some clients look for behind a colon.
+// carriesText says whether a command's parameter at i is text, which some clients look for behind a
+// colon.
 func carriesText(command string, i int) bool {
 	switch command {
 	case "QUIT", "ERROR", "AWAY", "SETNAME":

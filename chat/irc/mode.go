@@ -19,8 +19,8 @@ type Change struct {
 	Param string // "" where there is none
 }
 
-// Changes parses the parameters of MODE behind the room. Modes that need a parameter and have none are left
-// out, but for b, which then asks for the list. Unknown ones are in unknown.
+// Changes parses the parameters of MODE behind the room. Modes that need a parameter and have none
+// are left out, but for b, which then asks for the list. Unknown ones are in unknown.
 func Changes(params []string) (changes []Change, unknown []byte) {
 	if len(params) == 0 {
 		return nil, nil

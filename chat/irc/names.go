@@ -74,7 +74,8 @@ func ValidRoom(name string) bool {
 	return true
 }
 
-// CleanUser makes a user name of what a client called itself: at most MaxUser bytes that fit into a source.
+// CleanUser makes a user name of what a client called itself: at most MaxUser bytes that fit into a
+// source.
 func CleanUser(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name) && b.Len() < MaxUser; i++ {
@@ -119,8 +120,8 @@ func CleanMask(mask string) string {
 	return or(nick) + "!" + or(user) + "@" + or(host)
 }
 
-// Match says whether a name fits a mask in which * stands for any bytes and ? for one. Both are folded.
-// It takes time in proportion to the product of their lengths at most.
+// Match says whether a name fits a mask in which * stands for any bytes and ? for one. Both are
+// folded. It takes time in proportion to the product of their lengths at most.
 func Match(mask, name string) bool {
 	mask, name = Fold(mask), Fold(name)
 	m, n, star, from := 0, 0, -1, 0

@@ -51,8 +51,9 @@ const OwnTags = "weir/"
 
 var ownTags = []byte(OwnTags)
 
-// AppendView appends a line with the tags of a view. Tags are a line's tags without "@", escaped, in any order; extra
-// ones, without "@" too, are put before them whatever the view says. Body is the line behind its tags, CR LF included.
+// AppendView appends a line with the tags of a view. Tags are a line's tags without "@", escaped,
+// in any order; extra ones, without "@" too, are put before them whatever the view says. Body is
+// the line behind its tags, CR LF included.
 func AppendView(dst []byte, v View, extra string, tags, body []byte) []byte {
 	v &= whole
 	start := len(dst)
@@ -109,8 +110,8 @@ func AppendTime(dst []byte, t time.Time) []byte {
 	return t.UTC().AppendFormat(append(dst, "time="...), TimeFormat)
 }
 
-// ClientTags are the client-only tags of a message, sorted by name and escaped, "" when there are none. What is
-// put together is at most as long as what the client sent.
+// ClientTags are the client-only tags of a message, sorted by name and escaped, "" when there are
+// none. What is put together is at most as long as what the client sent.
 func ClientTags(m *Message) string {
 	tags := m.ClientOnlyTags()
 	if len(tags) == 0 {

@@ -5,7 +5,8 @@ import "strings"
 // WhoxFields are the fields of a WHOX answer in their order.
 const WhoxFields = "tcuihsnfdlaor"
 
-// ParseWhox takes "%tcnuh,42" apart: which fields are asked for, and the token, "" for none or one that is wrong.
+// ParseWhox takes "%tcnuh,42" apart: which fields are asked for, and the token, "" for none or one
+// that is wrong.
 func ParseWhox(s string) (fields, token string, ok bool) {
 	s, ok = strings.CutPrefix(s, "%")
 	if !ok {

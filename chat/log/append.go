@@ -17,8 +17,8 @@ type Batch struct {
 // maxKept is the largest buffer that is kept between batches.
 const maxKept = 1 << 20
 
-// Append stores entries as one batch, in their order, and returns when the disk has it: then every reader finds it.
-// After an error nothing of the batch is acknowledged, and it may be tried again.
+// Append stores entries as one batch, in their order, and returns when the disk has it: then every
+// reader finds it. After an error nothing of the batch is acknowledged, and it may be tried again.
 func (l *Log) Append(entries []Entry) (Batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,8 +52,8 @@ func (l *Log) writable() error {
 	return nil
 }
 
-// lockInOrder takes the write lock of a room that is in order: nobody died while writing, and ours is the last
-// segment.
+// lockInOrder takes the write lock of a room that is in order: nobody died while writing, and ours
+// is the last segment.
 func (l *Log) lockInOrder() error {
 	for range 100 { // others may get in between, but hardly as often
 		if l.discards < 0 {
@@ -157,7 +157,8 @@ func (l *Log) encode(entries []Entry, at int64) (b Batch, last int64, err error)
 	return Batch{Bytes: buf, Lines: l.lines, First: at, End: at + int64(len(buf))}, last, nil
 }
 
-// takeBack cuts what a write has left behind END. If that fails too it is tried again before the next batch.
+// takeBack cuts what a write has left behind END. If that fails too it is tried again before the
+// next batch.
 func (l *Log) takeBack(end int64, because error) error {
 	if err := l.active.Truncate(end - l.base); err != nil {
 		l.undo = end
@@ -168,7 +169,8 @@ func (l *Log) takeBack(end int64, because error) error {
 // errSync marks a failed fdatasync: what is not committed may be lost.
 var errSync = errors.New("the disk did not take what was written")
 
-// roll goes on to a new segment, the write lock held. What a segment with a successor holds is on the disk.
+// roll goes on to a new segment, the write lock held. What a segment with a successor holds is on
+// the disk.
 func (l *Log) roll(end int64) error {
 	if err := l.active.Datasync(); err != nil {
 		return l.failing("sync a segment", fmt.Errorf("%w: %w", errSync, err))
@@ -191,8 +193,8 @@ func (l *Log) roll(end int64) error {
 	return nil
 }
 
-// commit returns when all that was written to the active segment up to an offset is on the disk, by our sync or
-// by that of another process.
+// commit returns when all that was written to the active segment up to an offset is on the disk, by
+// our sync or by that of another process.
 func (l *Log) commit(end int64) error {
 	if err := l.sync.take(); err != nil {
 		return err
@@ -224,8 +226,8 @@ func (l *Log) commit(end int64) error {
 	return l.words.setCommitted(to)
 }
 
-// syncAll commits all that is written, in a room that is in order and both of whose locks are held: nobody waits for
-// a sync any more who does not know yet how it went.
+// syncAll commits all that is written, in a room that is in order and both of whose locks are held:
+// nobody waits for a sync any more who does not know yet how it went.
 func (l *Log) syncAll() error {
 	end := l.words.end()
 	if l.words.committed() >= end {
@@ -237,23 +239,25 @@ func (l *Log) syncAll() error {
 	return l.words.setCommitted(end)
 }
 
-// unsynced discards what waits after a failed sync, both locks held. If that fails too, it is tried again before the
-// next batch.
+// unsynced discards what waits after a failed sync, both locks held. If that fails too, it is tried
+// again before the next batch.
 func (l *Log) unsynced(because error) error {
 	l.discards = l.words.committed()
 	_ = l.discard()
 	return l.failing("sync a batch", because)
 }
 
-// refuse is unsynced after a sync that failed where only the write lock was held, which was released since.
+// refuse is unsynced after a sync that failed where only the write lock was held, which was
+// released since.
 func (l *Log) refuse(because error) error {
 	l.discards = l.words.committed()
 	_ = l.inOrder(l.discard)
 	return because
 }
 
-// discard cuts all that is written and not committed, both locks held: after a failed sync nobody knows what the
-// disk has of it. COMMITTED moves over the gap, by which those who wait see that they were refused.
+// discard cuts all that is written and not committed, both locks held: after a failed sync nobody
+// knows what the disk has of it. COMMITTED moves over the gap, by which those who wait see that
+// they were refused.
 func (l *Log) discard() error {
 	from := l.words.committed()
 	if from != l.discards { // somebody has brought the room in order

@@ -39,7 +39,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendTogether has as many Logs as there would be processes append single messages to one room.
+// BenchmarkAppendTogether has as many Logs as there would be processes append single messages to
+// one room.
 func BenchmarkAppendTogether(b *testing.B) {
 	for _, n := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

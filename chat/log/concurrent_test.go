@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestReadersBesideAWriter read in every way while a room grows, is redacted and loses its oldest lines.
+// TestReadersBesideAWriter read in every way while a room grows, is redacted and loses its oldest
+// lines.
 func TestReadersBesideAWriter(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{Segment: 3000, FS: noSyncFS{}})
 	mustAppend(t, l, entry("the first"))

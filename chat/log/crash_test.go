@@ -41,8 +41,8 @@ func lastSegment(t testing.TB, dir string) (name string, base int64) {
 	return filepath.Join(dir, segmentName(base)), base
 }
 
-// checkAfter opens a damaged room as a reader and as a writer: both find exactly want, and what is appended follows,
-// at an offset that was never used.
+// checkAfter opens a damaged room as a reader and as a writer: both find exactly want, and what is
+// appended follows, at an offset that was never used.
 func checkAfter(t *testing.T, what, dir string, want []string, used int64) {
 	t.Helper()
 	reader := mustOpen(t, dir, Options{ReadOnly: true})
@@ -67,7 +67,8 @@ func checkAfter(t *testing.T, what, dir string, want []string, used int64) {
 	reader.Close()
 }
 
-// TestCutAtEveryByte cuts the last segment of a room that has no other place to look at all of its lengths.
+// TestCutAtEveryByte cuts the last segment of a room that has no other place to look at all of its
+// lengths.
 func TestCutAtEveryByte(t *testing.T) {
 	r := makeRoom(t, 14)
 	name, base := lastSegment(t, r.dir)
@@ -113,7 +114,8 @@ func TestCutBelowCommitted(t *testing.T) {
 	}
 }
 
-// TestRandomDamage cuts, overwrites and lengthens the tail behind what was committed, as a crash at any byte may.
+// TestRandomDamage cuts, overwrites and lengthens the tail behind what was committed, as a crash at
+// any byte may.
 func TestRandomDamage(t *testing.T) {
 	r := makeRoom(t, 14)
 	name, base := lastSegment(t, r.dir)
@@ -140,8 +142,8 @@ func TestRandomDamage(t *testing.T) {
 	}
 }
 
-// TestDeathInRecovery stops recovery at each call that changes something, as a kill would, and goes on with another
-// process's eyes.
+// TestDeathInRecovery stops recovery at each call that changes something, as a kill would, and goes
+// on with another process's eyes.
 func TestDeathInRecovery(t *testing.T) {
 	r := makeRoom(t, 14)
 	name, base := lastSegment(t, r.dir)
@@ -168,8 +170,8 @@ func TestDeathInRecovery(t *testing.T) {
 	}
 }
 
-// TestDeathAtAnyStep has a process die at each call of each thing that it may do. Readers beside it find no less than
-// before, and another process that had the room open goes on.
+// TestDeathAtAnyStep has a process die at each call of each thing that it may do. Readers beside it
+// find no less than before, and another process that had the room open goes on.
 func TestDeathAtAnyStep(t *testing.T) {
 	whole := makeRoom(t, 14)
 	damaged := room{copyRoom(t, whole.dir, true), nil, nil}
@@ -234,8 +236,8 @@ func dieIn(t *testing.T, what string, r room, fs *faultFS, step int, do func(*Lo
 	return died
 }
 
-// wantNoLess wants the lines that were acknowledged in their order, each as it was or redacted. Retention may have
-// taken some from the beginning; at the end there may be others.
+// wantNoLess wants the lines that were acknowledged in their order, each as it was or redacted.
+// Retention may have taken some from the beginning; at the end there may be others.
 func wantNoLess(t *testing.T, what string, got, acknowledged []string) {
 	t.Helper()
 	if len(got) == 0 {

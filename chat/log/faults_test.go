@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wantRefused appends and wants an error that is kind, and that nothing acknowledged before is touched.
+// wantRefused appends and wants an error that is kind, and that nothing acknowledged before is
+// touched.
 func wantRefused(t *testing.T, l *Log, kind error, acknowledged []string) {
 	t.Helper()
 	if _, err := l.Append([]Entry{entry("refused"), entry("refused too")}); !errors.Is(err, kind) {
@@ -22,7 +23,8 @@ func wantRefused(t *testing.T, l *Log, kind error, acknowledged []string) {
 	wantLines(t, l, acknowledged)
 }
 
-// wantLines wants exactly these lines, from this Log, a reader beside it, and whoever opens a copy of its files.
+// wantLines wants exactly these lines, from this Log, a reader beside it, and whoever opens a copy
+// of its files.
 func wantLines(t *testing.T, l *Log, want []string) {
 	t.Helper()
 	for _, reader := range []*Log{l, mustOpen(t, l.dir, Options{ReadOnly: true})} {
@@ -110,8 +112,8 @@ func TestASegmentThatCannotBeMade(t *testing.T) {
 	wantLines(t, l, want)
 }
 
-// together has several Logs append a message each to one room. The first sync waits until all have written; what it
-// says is said by first.
+// together has several Logs append a message each to one room. The first sync waits until all have
+// written; what it says is said by first.
 func together(t *testing.T, first error) (logs []*Log, errs []error, syncs int64) {
 	t.Helper()
 	dir := t.TempDir()
@@ -156,7 +158,8 @@ func TestOneSyncForAll(t *testing.T) {
 	}
 }
 
-// TestAllThatWaitedAreRefused: when a sync fails, nobody is told that his batch is stored, and nothing of it is found.
+// TestAllThatWaitedAreRefused: when a sync fails, nobody is told that his batch is stored, and
+// nothing of it is found.
 func TestAllThatWaitedAreRefused(t *testing.T) {
 	logs, errs, _ := together(t, unix.EIO)
 	for i, err := range errs {
@@ -175,7 +178,8 @@ func TestAllThatWaitedAreRefused(t *testing.T) {
 	}
 }
 
-// TestASlowDisk: several processes' batches on a disk whose syncs take 5 ms are all there, each once and in order.
+// TestASlowDisk: several processes' batches on a disk whose syncs take 5 ms are all there, each
+// once and in order.
 func TestASlowDisk(t *testing.T) {
 	dir := t.TempDir()
 	fs := &faultFS{slow: 5 * time.Millisecond}

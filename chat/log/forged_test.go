@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A text may hold what would be a line of its own, right sum and all, at the very place where it stands.
+// A text may hold what would be a line of its own, right sum and all, at the very place where it
+// stands.
 func TestALineInsideATextIsNone(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{})
 	mustAppend(t, l, entry("before"))

@@ -11,7 +11,8 @@ import (
 )
 
 // FS is what holds the segments. The zero of Options.FS is the system's; tests pass one that fails.
-// Names are paths. Errors are as of package os: errors.Is finds fs.ErrNotExist and unix.ENOSPC in them.
+// Names are paths. Errors are as of package os: errors.Is finds fs.ErrNotExist and unix.ENOSPC in
+// them.
 type FS interface {
 	Open(name string, flag int, mode os.FileMode) (File, error)
 	Rename(from, to string) error
@@ -32,8 +33,10 @@ type File interface {
 
 // FileState is what an open file says of itself.
 type FileState struct {
-	Size  int64
-	InUse bool // it has a name, and its owner may write and not execute it: nobody replaced, removed or finished it
+	Size int64
+	// it has a name, and its owner may write and not execute it: nobody replaced, removed or
+	// finished it
+	InUse bool
 }
 
 type systemFS struct{}

@@ -17,8 +17,8 @@ func lineLength(b []byte) int { return bytes.IndexByte(b, '\n') + 1 }
 // block is what reading backwards takes at first; it doubles as long as more lines are wanted.
 const block = 16 << 10
 
-// Latest returns the newest n lines that end at or before an offset, oldest first: pass the offset of the oldest line
-// that is known, or Committed. The lines are the caller's.
+// Latest returns the newest n lines that end at or before an offset, oldest first: pass the offset
+// of the oldest line that is known, or Committed. The lines are the caller's.
 func (l *Log) Latest(n int, before int64) ([]Line, error) {
 	return l.latest(n, min(before, l.words.committed()))
 }
@@ -90,7 +90,8 @@ func (l *Log) latestIn(base, before int64, n int) (found []Line, err error) {
 	return found, nil
 }
 
-// appendBackwards adds the whole lines of b, which begins at an offset, newest first, until there are n.
+// appendBackwards adds the whole lines of b, which begins at an offset, newest first, until there
+// are n.
 func appendBackwards(found []Line, b []byte, offset int64, n int) []Line {
 	for end := len(b); end > 0 && len(found) < n; {
 		start := bytes.LastIndexByte(b[:end-1], '\n') + 1
@@ -102,8 +103,9 @@ func appendBackwards(found []Line, b []byte, offset int64, n int) []Line {
 	return found
 }
 
-// After returns the first n lines at or behind an offset, in order. The lines are the caller's. It begins to read before the offset: a line
-// begins behind the end of another, and what looks like one inside a text is none.
+// After returns the first n lines at or behind an offset, in order. The lines are the caller's. It
+// begins to read before the offset: a line begins behind the end of another, and what looks like
+// one inside a text is none.
 func (l *Log) After(offset int64, n int) ([]Line, error) {
 	r := l.reader(offset-1, 0)
 	defer r.Close()
@@ -146,14 +148,16 @@ func (l *Log) At(offset int64) (Line, error) {
 	return lines[0], nil
 }
 
-// Seek returns the offset of the first line that is not earlier than a time, Committed if there is none.
+// Seek returns the offset of the first line that is not earlier than a time, Committed if there is
+// none.
 func (l *Log) Seek(t time.Time) (int64, error) {
 	bases, err := l.relist()
 	if err != nil {
 		return 0, err
 	}
 	from, to := int64(0), l.words.committed()
-	for _, base := range bases { // the last segment whose first line is earlier holds the place, or its end is it
+	// the last segment whose first line is earlier holds the place, or its end is it
+	for _, base := range bases {
 		if base >= to {
 			break
 		}
@@ -206,7 +210,8 @@ func (l *Log) seekFrom(from int64, t time.Time) (int64, error) {
 	}
 }
 
-// timeBefore is the time of the last line before an offset, in Unix milliseconds, 0 if there is none.
+// timeBefore is the time of the last line before an offset, in Unix milliseconds, 0 if there is
+// none.
 func (l *Log) timeBefore(offset int64) (int64, error) {
 	lines, err := l.latest(1, offset)
 	if err != nil || len(lines) == 0 {

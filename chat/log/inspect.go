@@ -10,17 +10,18 @@ import (
 
 // Report is what Inspect finds in a room.
 type Report struct {
-	ID        string    `json:"id"`
-	Segments  int       `json:"segments"`
-	Lines     int64     `json:"lines"`
-	Redacted  int64     `json:"redacted"`  // of the lines
-	Bytes     int64     `json:"bytes"`     // of the segments
-	First     int64     `json:"first"`     // offset of the oldest segment
-	Committed int64     `json:"committed"` // where reading ends
-	Behind    int64     `json:"behind"`    // bytes behind it: a batch under way, or a torn tail that the next writer cuts
-	Oldest    time.Time `json:"oldest"`    // zero without lines
-	Newest    time.Time `json:"newest"`
-	Faults    []Fault   `json:"faults"`
+	ID        string `json:"id"`
+	Segments  int    `json:"segments"`
+	Lines     int64  `json:"lines"`
+	Redacted  int64  `json:"redacted"`  // of the lines
+	Bytes     int64  `json:"bytes"`     // of the segments
+	First     int64  `json:"first"`     // offset of the oldest segment
+	Committed int64  `json:"committed"` // where reading ends
+	// bytes behind it: a batch under way, or a torn tail that the next writer cuts
+	Behind int64     `json:"behind"`
+	Oldest time.Time `json:"oldest"` // zero without lines
+	Newest time.Time `json:"newest"`
+	Faults []Fault   `json:"faults"`
 }
 
 // Fault is something in a room that should not be.

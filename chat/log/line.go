@@ -39,20 +39,23 @@ const (
 	tagPad      = "weir/pad="
 )
 
-// spare is how many bytes of source, tags and text a line has at least, so that it can be redacted in place:
-// a line that has fewer is padded.
+// spare is how many bytes of source, tags and text a line has at least, so that it can be redacted
+// in place: a line that has fewer is padded.
 const spare = 16
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Entry is a message to be stored. The caller may use its memory again after Append.
 type Entry struct {
-	Time time.Time // years 1970 to 9999; kept to the millisecond, and never earlier than the line before
-	Tags string    // further tags, escaped as in IRC, with ';' between them and none around them; may be ""
-	Body string    // ":nick!user@host PRIVMSG #room :text", without CR LF
+	// years 1970 to 9999; kept to the millisecond, and never earlier than the line before
+	Time time.Time
+	// further tags, escaped as in IRC, with ';' between them and none around them; may be ""
+	Tags string
+	Body string // ":nick!user@host PRIVMSG #room :text", without CR LF
 }
 
-// Line is a stored line, its CR LF included, that was found whole. It is a view of its reader's memory.
+// Line is a stored line, its CR LF included, that was found whole. It is a view of its reader's
+// memory.
 type Line []byte
 
 // Offset is the logical offset of the line's first byte.
@@ -237,8 +240,8 @@ type encoder struct {
 	stamp []byte
 }
 
-// append adds the line of e to dst. last is the time of the line before, in Unix milliseconds, and the result's
-// time is what was written.
+// append adds the line of e to dst. last is the time of the line before, in Unix milliseconds, and
+// the result's time is what was written.
 func (x *encoder) append(dst []byte, e *Entry, offset, last int64) (line []byte, milli int64, err error) {
 	if err := e.validate(); err != nil {
 		return dst, last, err

@@ -121,8 +121,8 @@ func TestRedactedKeepsLengthTimeAndPlace(t *testing.T) {
 	}
 }
 
-// FuzzLine wants that no accessor panics on what passes, and that what was taken apart and put together again is
-// the same line.
+// FuzzLine wants that no accessor panics on what passes, and that what was taken apart and put
+// together again is the same line.
 func FuzzLine(f *testing.F) {
 	for _, e := range []Entry{
 		{noon, "account=ann;+draft/reply=x", ":ann!u@h PRIVMSG #room :hello"},
@@ -132,7 +132,8 @@ func FuzzLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		l, ok := check(b)
-		if !ok && len(b) >= minLine { // most of what a fuzzer makes has a wrong sum: put the right one in
+		// most of what a fuzzer makes has a wrong sum: put the right one in
+		if !ok && len(b) >= minLine {
 			b = bytes.Clone(b)
 			copy(b, sumMark)
 			b[taggedAt-1] = ';'

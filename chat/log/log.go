@@ -19,7 +19,8 @@ import (
 	"weir/internal/durable"
 )
 
-// Errors that say why a room takes no messages now. It can be read all the same, and may take the next one.
+// Errors that say why a room takes no messages now. It can be read all the same, and may take the
+// next one.
 var (
 	// ErrFull: the disk has no room for the batch.
 	ErrFull = errors.New("chat/log: the disk is full")
@@ -42,18 +43,21 @@ type Options struct {
 
 // Recovery says what Open, or an Append that found the room out of order, has done about it.
 type Recovery struct {
-	Kept int64 `json:"kept"` // bytes of whole lines that were written and not committed: they are committed now
-	Cut  int64 `json:"cut"`  // bytes of a torn tail that were cut
-	At   int64 `json:"at"`   // the offset at which it was cut
-	Lost int64 `json:"lost"` // committed bytes that are gone: somebody cut the file, or the disk lost what it said to have
-	Bad  int64 `json:"bad"`  // bytes seen on the way that are no whole line, and have whole lines behind them
+	// bytes of whole lines that were written and not committed: they are committed now
+	Kept int64 `json:"kept"`
+	Cut  int64 `json:"cut"` // bytes of a torn tail that were cut
+	At   int64 `json:"at"`  // the offset at which it was cut
+	// committed bytes that are gone: somebody cut the file, or the disk lost what it said to have
+	Lost int64 `json:"lost"`
+	// bytes seen on the way that are no whole line, and have whole lines behind them
+	Bad  int64 `json:"bad"`
 	Next int64 `json:"next"` // where the next line goes
 
 	moved bool // lines are among what is cut: somebody mixed up files
 }
 
-// Log is one room's log. Append, Redact, Retain and Close wait for one another; any number of goroutines may read
-// meanwhile, and other processes may do all of it.
+// Log is one room's log. Append, Redact, Retain and Close wait for one another; any number of
+// goroutines may read meanwhile, and other processes may do all of it.
 type Log struct {
 	dir      string
 	fs       FS
@@ -82,7 +86,8 @@ type Log struct {
 
 const defaultSegment = 8 << 20
 
-// Open opens the room in a folder, which it makes if it is not there, and brings it in order after a crash.
+// Open opens the room in a folder, which it makes if it is not there, and brings it in order after
+// a crash.
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{dir: dir, fs: o.FS, readOnly: o.ReadOnly, segment: o.Segment, undo: -1, discards: -1, lastEnd: -1}
 	if l.fs == nil {
@@ -145,8 +150,8 @@ func (l *Log) inOrder(do func() error) error {
 	return do()
 }
 
-// prepareWords maps committed. A file that has not all its bytes yet says nothing: until publishWords the numbers
-// are our own.
+// prepareWords maps committed. A file that has not all its bytes yet says nothing: until
+// publishWords the numbers are our own.
 func (l *Log) prepareWords() error {
 	info, err := l.sync.f.Stat()
 	if err != nil {
@@ -160,7 +165,8 @@ func (l *Log) prepareWords() error {
 	return err
 }
 
-// publishWords gives committed its bytes, on the disk, so that storing into the mapping needs no room there.
+// publishWords gives committed its bytes, on the disk, so that storing into the mapping needs no
+// room there.
 func (l *Log) publishWords() error {
 	if l.words.mapped != nil {
 		return nil
@@ -178,7 +184,8 @@ func (l *Log) publishWords() error {
 	return err
 }
 
-// prepareID reads the room's id. A room without one takes it from its first line, a new room draws it.
+// prepareID reads the room's id. A room without one takes it from its first line, a new room draws
+// it.
 func (l *Log) prepareID() error {
 	text, err := os.ReadFile(filepath.Join(l.dir, "id"))
 	if id, ok := strings.CutSuffix(string(text), "\n"); err == nil && ok && isID([]byte(id)) {

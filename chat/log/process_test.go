@@ -175,8 +175,8 @@ func (p *process) kill() ([]int, error) {
 	return rest, err
 }
 
-// killLoop starts a writer again and again where the one before was acknowledged, and kills it when it has
-// acknowledged some more. It returns all that was acknowledged.
+// killLoop starts a writer again and again where the one before was acknowledged, and kills it when
+// it has acknowledged some more. It returns all that was acknowledged.
 func killLoop(t *testing.T, dir, name string, rounds int, seed uint64) (acknowledged []int) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	next := 0
@@ -197,8 +197,9 @@ func killLoop(t *testing.T, dir, name string, rounds int, seed uint64) (acknowle
 	return acknowledged
 }
 
-// TestKilledWritersLoseNothing has several processes write to one room while others read it, kills writers in the
-// middle of their work, and wants every acknowledged message once, in its writer's order.
+// TestKilledWritersLoseNothing has several processes write to one room while others read it, kills
+// writers in the middle of their work, and wants every acknowledged message once, in its writer's
+// order.
 func TestKilledWritersLoseNothing(t *testing.T) {
 	dir := t.TempDir()
 	mustOpen(t, dir, Options{}).Close()
@@ -232,7 +233,8 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 	}
 }
 
-// wantAcknowledged wants all that was acknowledged to be there, nothing twice, each writer's numbers rising.
+// wantAcknowledged wants all that was acknowledged to be there, nothing twice, each writer's
+// numbers rising.
 func wantAcknowledged(t *testing.T, l *Log, names []string, acknowledged [][]int) {
 	t.Helper()
 	f := newFollow()
@@ -266,7 +268,8 @@ func wantAcknowledged(t *testing.T, l *Log, names []string, acknowledged [][]int
 	t.Logf("%d acknowledged, all there", total)
 }
 
-// TestALogOpenBesideOthers: one that was open all the time goes on behind what the killed ones left.
+// TestALogOpenBesideOthers: one that was open all the time goes on behind what the killed ones
+// left.
 func TestALogOpenBesideOthers(t *testing.T) {
 	dir := t.TempDir()
 	l := mustOpen(t, dir, Options{Segment: 5000})

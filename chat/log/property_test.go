@@ -12,8 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAnySequenceKeepsOffsetsOrderAndText has two processes' Logs append, redact, retain and be opened again in any
-// order, and writers die in the middle of a line, and wants the room to be what a list of lines would be.
+// TestAnySequenceKeepsOffsetsOrderAndText has two processes' Logs append, redact, retain and be
+// opened again in any order, and writers die in the middle of a line, and wants the room to be what
+// a list of lines would be.
 func TestAnySequenceKeepsOffsetsOrderAndText(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -169,8 +170,8 @@ func (m *model) check(t *rapid.T) {
 	}
 }
 
-// FuzzReader reads any bytes as a segment: what is found stands there, both ways find the same, and a writer goes on
-// behind it.
+// FuzzReader reads any bytes as a segment: what is found stands there, both ways find the same, and
+// a writer goes on behind it.
 func FuzzReader(f *testing.F) {
 	data, _ := lines(f, 0, everyKind[:4]...)
 	f.Add(data)

@@ -29,8 +29,9 @@ type Reader struct {
 	lost  func(offset int64, b []byte) // told of bad bytes; may be nil
 }
 
-// Stream returns a Reader that begins at an offset, or with the first line behind it. Its Next finds what is
-// committed when it is called, so it can be called again after io.EOF. The caller closes it.
+// Stream returns a Reader that begins at an offset, or with the first line behind it. Its Next
+// finds what is committed when it is called, so it can be called again after io.EOF. The caller
+// closes it.
 func (l *Log) Stream(from int64) *Reader { return l.reader(from, streamBuffer) }
 
 func (l *Log) reader(from int64, buffer int) *Reader {
@@ -47,10 +48,12 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// Bad is how many bytes were skipped because they belong to no whole line, what comes before the first line included.
+// Bad is how many bytes were skipped because they belong to no whole line, what comes before the
+// first line included.
 func (r *Reader) Bad() int64 { return r.bad }
 
-// Next returns the next line, which is dead when Next is called again, or io.EOF at the end of what is committed.
+// Next returns the next line, which is dead when Next is called again, or io.EOF at the end of what
+// is committed.
 func (r *Reader) Next() (Line, error) {
 	for {
 		rest := r.buf[r.at:r.n]
@@ -125,8 +128,8 @@ func (r *Reader) fill() error {
 	}
 }
 
-// ended goes on when the open segment has no byte at from: somebody may have put another file in its place, and if
-// not, the folder says what comes then. done: nothing.
+// ended goes on when the open segment has no byte at from: somebody may have put another file in
+// its place, and if not, the folder says what comes then. done: nothing.
 func (r *Reader) ended(from int64) (done bool, err error) {
 	bases, err := r.l.relist()
 	if err != nil {

@@ -23,8 +23,8 @@ func lastUsed(all []extent) int64 {
 	return all[0].base
 }
 
-// scan reads from an offset to the end of the files. end is that of the last whole line, from if there is none;
-// last is its time in Unix milliseconds. Bad bytes before it go to found.
+// scan reads from an offset to the end of the files. end is that of the last whole line, from if
+// there is none; last is its time in Unix milliseconds. Bad bytes before it go to found.
 func (l *Log) scan(from int64, found *Recovery) (end, last int64, err error) {
 	r := l.reader(from, streamBuffer)
 	r.all = true
@@ -47,8 +47,8 @@ func (l *Log) scan(from int64, found *Recovery) (end, last int64, err error) {
 	}
 }
 
-// recover brings the room in order, both locks held: what is whole is kept, what is torn is cut, COMMITTED and END
-// are the end, and the last segment is open. If it fails, COMMITTED is as before.
+// recover brings the room in order, both locks held: what is whole is kept, what is torn is cut,
+// COMMITTED and END are the end, and the last segment is open. If it fails, COMMITTED is as before.
 func (l *Log) recover() error {
 	bases, err := l.tidy()
 	if err != nil {
@@ -101,14 +101,16 @@ func (l *Log) recover() error {
 	return nil
 }
 
-// tidy removes what was left half made, makes the first segment if there is none, and marks as finished what is.
+// tidy removes what was left half made, makes the first segment if there is none, and marks as
+// finished what is.
 func (l *Log) tidy() ([]int64, error) {
 	bases, others, err := listSegments(l.dir)
 	if err != nil {
 		return nil, fmt.Errorf("chat/log: %w", err)
 	}
 	for _, name := range others {
-		if strings.HasSuffix(name, ".tmp") && !strings.HasPrefix(name, ".") { // those are durable's, of files that are none of the log's
+		// those are durable's, of files that are none of the log's
+		if strings.HasSuffix(name, ".tmp") && !strings.HasPrefix(name, ".") {
 			if err := l.fs.Remove(filepath.Join(l.dir, name)); err != nil {
 				return nil, l.failing("remove "+name, err)
 			}
@@ -132,8 +134,8 @@ func (l *Log) tidy() ([]int64, error) {
 	return bases, nil
 }
 
-// scanFrom is COMMITTED if that can be right: a place between the segments' beginning and end, behind an LF.
-// Otherwise the beginning of the last segment that has bytes.
+// scanFrom is COMMITTED if that can be right: a place between the segments' beginning and end,
+// behind an LF. Otherwise the beginning of the last segment that has bytes.
 func (l *Log) scanFrom(all []extent, committed int64) (int64, error) {
 	if l.fresh {
 		return lastUsed(all), nil
@@ -169,8 +171,8 @@ func sizeBetween(all []extent, from, to int64) (n int64) {
 	return n
 }
 
-// settle writes the bytes between two offsets again and syncs them: they may be left from a sync that failed, after
-// which the system takes pages for clean that the disk does not have.
+// settle writes the bytes between two offsets again and syncs them: they may be left from a sync
+// that failed, after which the system takes pages for clean that the disk does not have.
 func (l *Log) settle(bases []int64, from, to int64) error {
 	for i, base := range bases {
 		stop := to

@@ -7,9 +7,11 @@ import (
 	"os"
 )
 
-// Redact takes the text and the tags of the lines at some offsets, which ascend, out of the room's files; a line keeps its length,
-// time and msgid, so no other line moves. ErrNotFound: there is no such line, and nothing was redacted. A redacted line may be redacted again.
-// A Reader that has the segment open may still find the text. Writers of this room wait meanwhile. Lines of one segment are redacted all or none.
+// Redact takes the text and the tags of the lines at some offsets, which ascend, out of the room's
+// files; a line keeps its length, time and msgid, so no other line moves. ErrNotFound: there is no
+// such line, and nothing was redacted. A redacted line may be redacted again. A Reader that has the
+// segment open may still find the text. Writers of this room wait meanwhile. Lines of one segment
+// are redacted all or none.
 func (l *Log) Redact(offsets ...int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +57,8 @@ func (l *Log) overwrite(lines []Line) error {
 	return nil
 }
 
-// overwriteIn replaces lines of one of the segments by way of a copy, so that a crash leaves the one or the other.
+// overwriteIn replaces lines of one of the segments by way of a copy, so that a crash leaves the
+// one or the other.
 func (l *Log) overwriteIn(bases []int64, i int, lines []Line) error {
 	base, last := bases[i], i == len(bases)-1
 	name := l.segmentPath(base)

@@ -2,9 +2,10 @@ package log
 
 import "bytes"
 
-// redacted returns a line of the same length, time and msgid with its text and its tags gone. What is left is
-// who, which command and where; of that, account, user and host, and the source go too when a line is so short
-// that the mark would not fit. ok is false if even that is too long, which no line made by Append is.
+// redacted returns a line of the same length, time and msgid with its text and its tags gone. What
+// is left is who, which command and where; of that, account, user and host, and the source go too
+// when a line is so short that the mark would not fit. ok is false if even that is too long, which
+// no line made by Append is.
 func redacted(l Line) (out Line, ok bool) {
 	_, at := l.offset()
 	account, _ := l.Tag("account")
@@ -34,7 +35,8 @@ func redacted(l Line) (out Line, ok bool) {
 	return nil, false
 }
 
-// skeleton keeps the command and its first parameter, and that there was a text, of what follows a source.
+// skeleton keeps the command and its first parameter, and that there was a text, of what follows a
+// source.
 func skeleton(rest []byte) []byte {
 	rest = bytes.TrimSuffix(rest, []byte("\r\n"))
 	head, _, text := bytes.Cut(rest, []byte(" :"))

@@ -43,7 +43,8 @@ func TestRedactedTextIsGone(t *testing.T) {
 		mustAppend(t, other, entry("harmless"))
 	}
 	before := all(t, l)
-	if err := errors.Join(l.Redact(secrets[0]), l.Redact(secrets[1:]...)); err != nil { // one alone, and others in several segments
+	// one alone, and others in several segments
+	if err := errors.Join(l.Redact(secrets[0]), l.Redact(secrets[1:]...)); err != nil {
 		t.Fatal(err)
 	}
 	for _, offset := range secrets {
@@ -72,7 +73,8 @@ func TestRedactedTextIsGone(t *testing.T) {
 	}
 }
 
-// TestAFollowingReaderMissesNothing: it has the last segment open while that is replaced, again and again.
+// TestAFollowingReaderMissesNothing: it has the last segment open while that is replaced, again and
+// again.
 func TestAFollowingReaderMissesNothing(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{Segment: 1500, FS: noSyncFS{}})
 	r := mustOpen(t, l.dir, Options{ReadOnly: true}).Stream(0)

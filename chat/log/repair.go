@@ -9,15 +9,17 @@ import (
 
 // Repaired is what Repair did with one segment.
 type Repaired struct {
-	Segment int64   `json:"segment"` // its base
-	Kept    string  `json:"kept"`    // where the bytes are that it had
-	Lost    int64   `json:"lost"`    // bytes that belong to no whole line, or to one that is there already
-	Now     []int64 `json:"now"`     // bases of the segments that have its whole lines
+	Segment int64  `json:"segment"` // its base
+	Kept    string `json:"kept"`    // where the bytes are that it had
+	// bytes that belong to no whole line, or to one that is there already
+	Lost int64   `json:"lost"`
+	Now  []int64 `json:"now"` // bases of the segments that have its whole lines
 }
 
-// Repair brings the room in order and takes bad bytes out of its segments: each run of whole lines becomes a segment
-// of its own, at the place that the lines themselves say, and what there was is kept beside as *.damaged, which
-// nobody reads. Lines keep their offsets. Other processes may have the room open.
+// Repair brings the room in order and takes bad bytes out of its segments: each run of whole lines
+// becomes a segment of its own, at the place that the lines themselves say, and what there was is
+// kept beside as *.damaged, which nobody reads. Lines keep their offsets. Other processes may have
+// the room open.
 func (l *Log) Repair() ([]Repaired, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,8 +80,8 @@ type run struct {
 	data []byte
 }
 
-// wholeRuns finds the whole lines in a segment's bytes, wherever they stand, that belong between two offsets and come
-// in order. whole counts their bytes.
+// wholeRuns finds the whole lines in a segment's bytes, wherever they stand, that belong between
+// two offsets and come in order. whole counts their bytes.
 func wholeRuns(data []byte, from, to int64) (runs []run, whole int) {
 	for len(data) > 0 {
 		n := lineLength(data)
@@ -102,8 +104,8 @@ func wholeRuns(data []byte, from, to int64) (runs []run, whole int) {
 	return runs, whole
 }
 
-// replaceByRuns keeps a segment beside and puts runs in its place, the last one first: a segment ends where the next
-// begins, so at no moment a line is missing or there twice.
+// replaceByRuns keeps a segment beside and puts runs in its place, the last one first: a segment
+// ends where the next begins, so at no moment a line is missing or there twice.
 func (l *Log) replaceByRuns(base int64, runs []run, r *Repaired) error {
 	name := l.segmentPath(base)
 	var err error

@@ -39,8 +39,8 @@ func TestInspectVectors(t *testing.T) {
 	}
 }
 
-// TestRepairDamage changes bytes in the middle of a room, and wants all lines that are whole and no fault afterwards,
-// from the Log that repairs and from one that had the room open.
+// TestRepairDamage changes bytes in the middle of a room, and wants all lines that are whole and no
+// fault afterwards, from the Log that repairs and from one that had the room open.
 func TestRepairDamage(t *testing.T) {
 	r := makeRoom(t, 30)
 	for seed := range uint64(60) {
@@ -109,7 +109,8 @@ func damage(t *testing.T, name string, rng *rand.Rand) {
 	}
 }
 
-// TestRepairPutsLinesWhereTheyBelong: somebody has deleted a line with an editor, and given a segment a wrong name.
+// TestRepairPutsLinesWhereTheyBelong: somebody has deleted a line with an editor, and given a
+// segment a wrong name.
 func TestRepairPutsLinesWhereTheyBelong(t *testing.T) {
 	r := makeRoom(t, 20)
 	name := filepath.Join(r.dir, segmentName(0))
@@ -132,7 +133,8 @@ func TestRepairPutsLinesWhereTheyBelong(t *testing.T) {
 	}
 	got := all(t, l)
 	for i, line := range want {
-		if Line(line).Offset() >= base { // the segment with a wrong name looked like a torn tail: its lines are kept beside
+		// the segment with a wrong name looked like a torn tail: its lines are kept beside
+		if Line(line).Offset() >= base {
 			want = want[:i]
 			break
 		}

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Retain removes old segments: those whose lines are all older than age before now, and the oldest as long as there
-// are more than so many bytes in all. 0 sets no limit. A segment goes as a whole, so up to a quarter of the limit
-// may stay longer, which holds if Retain is called at least that often. The last segment stays. removed is in bytes.
+// Retain removes old segments: those whose lines are all older than age before now, and the oldest
+// as long as there are more than so many bytes in all. 0 sets no limit. A segment goes as a whole,
+// so up to a quarter of the limit may stay longer, which holds if Retain is called at least that
+// often. The last segment stays. removed is in bytes.
 func (l *Log) Retain(age time.Duration, bytes int64, now time.Time) (removed int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

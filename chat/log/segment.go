@@ -56,8 +56,8 @@ func (l *Log) relist() ([]int64, error) {
 
 func (l *Log) known() []int64 { return *l.bases.Load() }
 
-// holding returns which of bases the segment with an offset has: the last one that begins at or before it, 0 for an
-// offset before all.
+// holding returns which of bases the segment with an offset has: the last one that begins at or
+// before it, 0 for an offset before all.
 func holding(bases []int64, offset int64) int {
 	i, found := slices.BinarySearch(bases, offset)
 	if !found {
@@ -91,8 +91,8 @@ func (l *Log) finish(base int64) error {
 // extent is a segment's place in the order: it reaches from base to end.
 type extent struct{ base, end int64 }
 
-// extents looks at the sizes of segments. A segment ends where the next begins, whatever it has beyond: physical
-// says what that is for the last one.
+// extents looks at the sizes of segments. A segment ends where the next begins, whatever it has
+// beyond: physical says what that is for the last one.
 func (l *Log) extents(bases []int64) ([]extent, error) {
 	all := make([]extent, len(bases))
 	for i, base := range bases {
@@ -122,7 +122,8 @@ func (l *Log) cutAt(offset int64, bases []int64) error {
 				return l.failing("cut a segment", err)
 			}
 		}
-		if base >= offset && (i+1 < len(bases) || st.Size() > 0) { // cut first: who waits for a sync of it looks at its size
+		// cut first: who waits for a sync of it looks at its size
+		if base >= offset && (i+1 < len(bases) || st.Size() > 0) {
 			if err := l.fs.Remove(l.segmentPath(base)); err != nil {
 				return l.failing("remove an empty segment", err)
 			}

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestVectorsAreAsMade wants the files of docs/vectors/log to be what the encoder makes; -update writes them.
+// TestVectorsAreAsMade wants the files of docs/vectors/log to be what the encoder makes; -update
+// writes them.
 func TestVectorsAreAsMade(t *testing.T) {
 	made := t.TempDir()
 	for _, v := range makeVectors(t) {

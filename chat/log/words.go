@@ -50,7 +50,8 @@ func (w words) end() int64       { return sane(atomic.LoadInt64(&w.at[1])) }
 func (w words) setCommitted(n int64) error { return store(&w.at[0], n) }
 func (w words) setEnd(n int64) error       { return store(&w.at[1], n) }
 
-// store writes to mapped memory. Where a file system copies on write, a full disk shows as a fault here.
+// store writes to mapped memory. Where a file system copies on write, a full disk shows as a fault
+// here.
 func store(at *int64, n int64) (err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {

@@ -8,7 +8,8 @@ import (
 	"weir/internal/chromium"
 )
 
-// contrast lists the texts that are seen on the page with too little contrast: WCAG 2.2, 1.4.3 (AA), 4.5:1, or 3:1 for large ones.
+// contrast lists the texts that are seen on the page with too little contrast: WCAG 2.2, 1.4.3
+// (AA), 4.5:1, or 3:1 for large ones.
 const contrast = `(() => {
 	const ctx = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
 	const rgba = (colour) => { ctx.clearRect(0, 0, 1, 1); ctx.fillStyle = colour; ctx.fillRect(0, 0, 1, 1); const d = ctx.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255] };
@@ -32,7 +33,8 @@ const contrast = `(() => {
 const unnamed = `[...document.querySelectorAll("button, input, textarea, a, [role=toolbar], aside, nav, section, dialog")].filter((e) => !(e.getAttribute("aria-label") ||
 	e.getAttribute("aria-labelledby") || e.labels?.length || e.textContent.trim()) && e.type != "file").map((e) => e.outerHTML)`
 
-// Everybody's nick is legible, in the light and in the dark, and so is all else; all has names; all can be reached by the keyboard.
+// Everybody's nick is legible, in the light and in the dark, and so is all else; all has names; all
+// can be reached by the keyboard.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})

@@ -98,7 +98,8 @@ func (b *browser) picture(name string) {
 func (b *browser) clean(h *host) {
 	b.t.Helper()
 	for _, e := range b.Errors() {
-		if !strings.Contains(e, "WebSocket connection") { // that it was cut is no error of the page's
+		// that it was cut is no error of the page's
+		if !strings.Contains(e, "WebSocket connection") {
 			b.t.Errorf("the browser's console: %s", e)
 		}
 	}

@@ -26,7 +26,8 @@ func (h *host) invite() string {
 	return code
 }
 
-// Somebody follows a link with an invite, chooses a name and a password, and is in; the account is there when the connection is lost, and for another device.
+// Somebody follows a link with an invite, chooses a name and a password, and is in; the account is
+// there when the connection is lost, and for another device.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})

@@ -12,7 +12,8 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// files serves the page's files. A browser asks each time whether they have changed, and is told by their hashes.
+// files serves the page's files. A browser asks each time whether they have changed, and is told by
+// their hashes.
 func files() http.Handler {
 	root, err := fs.Sub(site, "site")
 	if err != nil {

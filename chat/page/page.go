@@ -25,21 +25,23 @@ var site embed.FS
 type Config struct {
 	Service *chat.Service // not nil; closed by who opened it, after the Page
 
-	// Origins are the hosts whose pages may connect, beside the page's own: patterns of [path.Match] such as "*.example.org", or with a scheme,
-	// "https://example.org". Nil: no other host. Who sends no Origin is no browser, and may connect.
+	// Origins are the hosts whose pages may connect, beside the page's own: patterns of
+	// [path.Match] such as "*.example.org", or with a scheme, "https://example.org". Nil: no other
+	// host. Who sends no Origin is no browser, and may connect.
 	Origins []string
 
-	// OwnHost reports whether a host name, in lower case and without a dot at the end, is one by which
-	// this page is reached. Requests by other names are refused; localhost and IP addresses need none.
-	// Several goroutines call it at once. Nil: no name is.
+	// OwnHost reports whether a host name, in lower case and without a dot at the end, is one by
+	// which this page is reached. Requests by other names are refused; localhost and IP addresses
+	// need none. Several goroutines call it at once. Nil: no name is.
 	OwnHost func(name string) bool
 
 	Uploads *upload.Store // where files go that are uploaded. Nil: none are taken
 
-	Queue    int                    // bytes that may wait for a slow client. 0: chat.Outbox
-	Drain    time.Duration          // how long Close lets sessions finish. 0: 5 s
-	Meter    *serve.Meter           // counts what passes. Nil: not counted for anybody
-	Panicked func(serve.PanicError) // told of a session's panic, by several goroutines at once. Nil: nobody is
+	Queue int           // bytes that may wait for a slow client. 0: chat.Outbox
+	Drain time.Duration // how long Close lets sessions finish. 0: 5 s
+	Meter *serve.Meter  // counts what passes. Nil: not counted for anybody
+	// told of a session's panic, by several goroutines at once. Nil: nobody is
+	Panicked func(serve.PanicError)
 }
 
 // Page is the page and the WebSocket end. Any number of goroutines may use it.
@@ -119,7 +121,8 @@ func (p *Page) run(ctx context.Context) error {
 		serve.Options{Queue: p.cfg.Queue, Drain: p.cfg.Drain, Panicked: p.cfg.Panicked, Meter: p.cfg.Meter})
 }
 
-// Close takes no more connections, and ends those that are there once what they said is acknowledged. It may be called more than once.
+// Close takes no more connections, and ends those that are there once what they said is
+// acknowledged. It may be called more than once.
 func (p *Page) Close() error {
 	p.once.Do(func() {
 		p.stop()

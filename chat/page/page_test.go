@@ -121,7 +121,8 @@ func TestScrollingBack(t *testing.T) {
 	b.clean(h)
 }
 
-// The connection is cut and the server restarted while people talk: nothing is lost or doubled, on either side.
+// The connection is cut and the server restarted while people talk: nothing is lost or doubled, on
+// either side.
 func TestReconnection(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{})
@@ -160,14 +161,16 @@ func TestReconnection(t *testing.T) {
 	b.Until(`document.querySelectorAll("#log .waiting").length == 1`)
 	b.picture("lost")
 	h.run()
-	chromium.Eval[any](b.Page, `(dispatchEvent(new Event("online")), 0)`) // it would try again by itself, later
+	// it would try again by itself, later
+	chromium.Eval[any](b.Page, `(dispatchEvent(new Event("online")), 0)`)
 	want = append(want, "said while it was down")
 	b.Until(fmt.Sprintf(`%s.at(-1) == %q && !document.querySelector("#log .waiting") && document.querySelector("#state").textContent == ""`, texts, want[len(want)-1]))
 
 	racing(t, h, b, want)
 }
 
-// racing has two pages talk while the connections are cut anywhere between a message and its echo. Said is what the room holds before.
+// racing has two pages talk while the connections are cut anywhere between a message and its echo.
+// Said is what the room holds before.
 func racing(t *testing.T, h *host, ann *browser, said []string) {
 	t.Helper()
 	bob := ann.another()

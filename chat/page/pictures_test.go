@@ -14,7 +14,8 @@ import (
 // picture64 is a PNG of one pixel.
 const picture64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// Files are sent by choosing, pasting and dropping them, and pictures are seen by whoever is sent their link; a file that is too large is refused with a sentence.
+// Files are sent by choosing, pasting and dropping them, and pictures are seen by whoever is sent
+// their link; a file that is too large is refused with a sentence.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	h := filesHost(t, upload.Options{MaxBytes: 4096})

@@ -9,7 +9,8 @@ import (
 	"weir/internal/chromium"
 )
 
-// finds searches for words in the panel that is open, until there are so many results: the index may be behind at first.
+// finds searches for words in the panel that is open, until there are so many results: the index
+// may be behind at first.
 func (b *browser) finds(words string, n int) {
 	b.t.Helper()
 	b.focus("#words")
@@ -25,7 +26,8 @@ func (b *browser) finds(words string, n int) {
 	b.t.Fatalf("%q is not found %d times: %s", words, n, chromium.Eval[string](b.Page, `document.querySelector("#finding").innerText`))
 }
 
-// A search finds what is far back, and leads there: one reads around it, goes on to where one was, and misses nothing and sees nothing twice.
+// A search finds what is far back, and leads there: one reads around it, goes on to where one was,
+// and misses nothing and sees nothing twice.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{})
@@ -49,7 +51,8 @@ func TestSearch(t *testing.T) {
 	b.Until(`document.activeElement.id == "words"`)
 	b.finds("buried treasure", 1)
 	b.Until(`document.querySelectorAll("#found mark").length == 2`)
-	b.Until(`document.querySelector("#down").hidden`) // what one read at the end is still there, above the field
+	// what one read at the end is still there, above the field
+	b.Until(`document.querySelector("#down").hidden`)
 	b.picture("search")
 	b.focus("#words")
 	b.focus("#found li button")

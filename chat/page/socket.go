@@ -25,7 +25,8 @@ const (
 	binaryProtocol = "binary.ircv3.net"
 )
 
-// maxMessage is the size of the largest message that is read. Longer lines than IRC has are answered by the session, up to here.
+// maxMessage is the size of the largest message that is read. Longer lines than IRC has are
+// answered by the session, up to here.
 const maxMessage = 16 << 10
 
 // linger is how long a client may take to take what it was sent before its session ended.
@@ -71,7 +72,8 @@ func (p *Page) talk(w http.ResponseWriter, r *http.Request) {
 	defer ours.Close()
 	addr, _ := netip.ParseAddrPort(r.RemoteAddr)
 	from := &visitor{addr: r.RemoteAddr, peer: chat.Peer{Addr: addr.Addr().Unmap().WithZone(""), Secure: r.TLS != nil}}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // a closing handshake comes before its end
+	// a closing handshake comes before its end
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
 	cut := time.AfterFunc(math.MaxInt64, cancel)
 	defer cut.Stop()
@@ -83,7 +85,8 @@ func (p *Page) talk(w http.ResponseWriter, r *http.Request) {
 	if s.kind = websocket.MessageText; ws.Subprotocol() == binaryProtocol {
 		s.kind = websocket.MessageBinary
 	}
-	defer context.AfterFunc(r.Context(), func() { _ = ours.Close() })() // an HTTP server that stops does not wait for ever
+	// an HTTP server that stops does not wait for ever
+	defer context.AfterFunc(r.Context(), func() { _ = ours.Close() })()
 	s.run(ctx, cancel, p.doors.closec)
 }
 
@@ -107,7 +110,8 @@ type socket struct {
 	strict bool // a subprotocol was agreed on: messages of the other kind are refused
 }
 
-// run owns the writer. It returns when both directions have ended. Stopc is closed when the page stops.
+// run owns the writer. It returns when both directions have ended. Stopc is closed when the page
+// stops.
 func (s *socket) run(ctx context.Context, cancel func(), stopc <-chan struct{}) {
 	done := make(chan struct{}) // closed by the writer
 	go func() {
@@ -134,14 +138,16 @@ func (s *socket) bye(stopc <-chan struct{}) {
 	}
 }
 
-// read passes messages on as lines, until the client or the session has ended. A code is the status of a client that breaks the rules.
+// read passes messages on as lines, until the client or the session has ended. A code is the status
+// of a client that breaks the rules.
 func (s *socket) read(ctx context.Context) (code websocket.StatusCode, why string) {
 	for {
 		kind, line, err := s.ws.Read(ctx)
 		if err != nil {
 			return 0, ""
 		}
-		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'}) // some send it nevertheless
+		// some send it nevertheless
+		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})
 		switch {
 		case s.strict && kind != s.kind:
 			return websocket.StatusUnsupportedData, "the subprotocol has messages of the other kind"

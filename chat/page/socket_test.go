@@ -15,7 +15,8 @@ import (
 	"weir/web"
 )
 
-// "Servers MUST support both the text.ircv3.net and binary.ircv3.net subprotocols": the kind of messages follows.
+// "Servers MUST support both the text.ircv3.net and binary.ircv3.net subprotocols": the kind of
+// messages follows.
 func TestSubprotocols(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	for _, c := range []struct {
@@ -41,7 +42,8 @@ func TestSubprotocols(t *testing.T) {
 	h.mustHold("#röom", []string{"grüß dich 👋", "grüß dich 👋", "grüß dich 👋", "grüß dich 👋"})
 }
 
-// A message is one line: what comes with a line's end is taken, what holds several lines is refused.
+// A message is one line: what comes with a line's end is taken, what holds several lines is
+// refused.
 func TestOneLineAMessage(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	c := h.user("ann", "#a", textProtocol)
@@ -65,7 +67,8 @@ func TestMessagesOfTheOtherKind(t *testing.T) {
 	}
 }
 
-// Bytes that are not UTF-8 can come in a binary message. They are refused by the session, and go nowhere.
+// Bytes that are not UTF-8 can come in a binary message. They are refused by the session, and go
+// nowhere.
 func TestNotUTF8(t *testing.T) {
 	h := startHost(t, Config{}, chat.Options{})
 	c := h.user("ann", "#a", binaryProtocol)

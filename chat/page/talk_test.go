@@ -17,7 +17,8 @@ func (b *browser) message(text string) string {
 	return `article[data-id="` + chromium.Eval[string](b.Page, find+".dataset.id") + `"]`
 }
 
-// Reactions, replies, redactions and several lines, by pointer and by keyboard, as the other sees them, and as they are there after loading the page again.
+// Reactions, replies, redactions and several lines, by pointer and by keyboard, as the other sees
+// them, and as they are there after loading the page again.
 func TestWhatIsDoneWithMessages(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, Config{}, chat.Options{Network: "Village"})
@@ -67,7 +68,8 @@ func topicAndAway(ann, bob *browser) {
 	ann.Until(`!document.querySelector("#help").open`)
 }
 
-// told has the system tell what is said to somebody who does not look, once that was allowed by a click.
+// told has the system tell what is said to somebody who does not look, once that was allowed by a
+// click.
 func told(t *testing.T, ann, bob *browser, h *host) {
 	t.Helper()
 	chromium.Eval[any](bob.Page, `(window.notes = [], window.Notification = class { static permission = "default"; static asked = 0;

@@ -31,7 +31,8 @@ func (p *Page) serveUploads() {
 	p.mux.HandleFunc("GET /file/{hash}/{name}", p.file)
 }
 
-// mayUpload says whether a request does not come from another host's page, unless that is one of Config.Origins, which is told so.
+// mayUpload says whether a request does not come from another host's page, unless that is one of
+// Config.Origins, which is told so.
 func (p *Page) mayUpload(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if p.trusts(origin) {
@@ -162,7 +163,8 @@ func (o onlyReader) Read(b []byte) (int, error) {
 
 type onlyWriter struct{ io.Writer }
 
-// link is where a file is. It is not sure if the request came by another way than that which clients are told.
+// link is where a file is. It is not sure if the request came by another way than that which
+// clients are told.
 func (p *Page) link(r *http.Request, shared upload.Shared) (link *url.URL, sure bool) {
 	base, err := url.Parse(p.cfg.Service.Upload())
 	if sure = err == nil && base.Host == r.Host && base.Host != ""; !sure {
@@ -208,7 +210,8 @@ func sentence(err, is error) string {
 func refuse(w http.ResponseWriter, why refusal) {
 	h := w.Header()
 	if why.status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="upload"`) // not Basic: browsers would remember a password, and send it for pages of others
+		// not Basic: browsers would remember a password, and send it for pages of others
+		h.Set("WWW-Authenticate", `Bearer realm="upload"`)
 	}
 	if why.wait > 0 {
 		h.Set("Retry-After", strconv.Itoa(why.wait))

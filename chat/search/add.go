@@ -40,7 +40,8 @@ type adder struct {
 	last     int64                // the largest number that was given; 0: none
 }
 
-// addLines indexes up to step lines of a log from s.next on. More means that there are further ones.
+// addLines indexes up to step lines of a log from s.next on. More means that there are further
+// ones.
 func (s *state) addLines(tx *sql.Tx, l *log.Log) (more bool, err error) {
 	a := &adder{state: s, tx: tx, prepared: map[string]*sql.Stmt{}}
 	lines := l.Stream(max(s.next, l.First()))
@@ -85,7 +86,8 @@ func (a *adder) add(l *log.Log, line log.Line) error {
 
 // number is a number for one more message of a time.
 func (a *adder) number(t time.Time) (n int64, err error) {
-	if last := a.last; last >= firstAt(t) && last+1 < firstAt(t)+1<<12 { // nobody else writes meanwhile
+	// nobody else writes meanwhile
+	if last := a.last; last >= firstAt(t) && last+1 < firstAt(t)+1<<12 {
 		n = last + 1
 	} else if n, err = a.numberAt(t); err != nil {
 		return 0, err

@@ -25,8 +25,9 @@ func (e *AttributeError) Error() string {
 	return e.Key + "= " + e.Text
 }
 
-// ParseAttributes reads the attributes of IRC's SEARCH: KEY=VALUE with ; between them, values escaped as those of tags are. It knows in, from,
-// after, before (times as in the tag time, both included, or days as in Parse), text (a query as in Parse, which what the other attributes say
+// ParseAttributes reads the attributes of IRC's SEARCH: KEY=VALUE with ; between them, values
+// escaped as those of tags are. It knows in, from, after, before (times as in the tag time, both
+// included, or days as in Parse), text (a query as in Parse, which what the other attributes say
 // takes the place of) and limit; 0 is none. Others are passed over. Errors are of *AttributeError.
 func ParseAttributes(s string) (q Query, limit int, err error) {
 	if len(s) > maxQuery || !utf8.ValidString(s) {

@@ -10,7 +10,8 @@ import (
 	"weir/chat/log"
 )
 
-// words are what people say in a benchmark: a few hundred, so that some are common and some are rare.
+// words are what people say in a benchmark: a few hundred, so that some are common and some are
+// rare.
 func words(i int) string {
 	var b strings.Builder
 	for n := range 8 + i%5 {
@@ -61,7 +62,8 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/n, "us/message")
 }
 
-// BenchmarkTail searches messages of which none is indexed: what a search costs while the index is behind.
+// BenchmarkTail searches messages of which none is indexed: what a search costs while the index is
+// behind.
 func BenchmarkTail(b *testing.B) {
 	const n = 100_000
 	dir := b.TempDir()

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// filter tells quickly that a line cannot fit a query: it lacks one of the words, whatever their case
-// and accents. What it lets through may fit or not.
+// filter tells quickly that a line cannot fit a query: it lacks one of the words, whatever their
+// case and accents. What it lets through may fit or not.
 type filter struct {
 	words   [][]byte // folded
 	scratch []byte
@@ -66,7 +66,8 @@ func appendFoldedUnicode(dst, text []byte) []byte {
 	return dst
 }
 
-// foldRune is the same for all runes that differ in case alone: a lower-case one where that is ASCII.
+// foldRune is the same for all runes that differ in case alone: a lower-case one where that is
+// ASCII.
 func foldRune(r rune) rune {
 	least := r
 	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {

@@ -25,28 +25,31 @@ const MaxLimit = 500
 
 // Options of Find.
 type Options struct {
-	Rooms    []string // paths (data.Room.Path) of the rooms that the asker may read; nil: all, empty: none
-	Limit    int      // 1 to MaxLimit; 0: 20
-	Oldest   bool     // the oldest, and first, instead of the newest
-	Messages bool     // PRIVMSG and NOTICE only, no topics
+	// paths (data.Room.Path) of the rooms that the asker may read; nil: all, empty: none
+	Rooms    []string
+	Limit    int  // 1 to MaxLimit; 0: 20
+	Oldest   bool // the oldest, and first, instead of the newest
+	Messages bool // PRIVMSG and NOTICE only, no topics
 
-	Behind []data.Room // rooms of which the index may not have all: the ends of their logs are searched too
+	// rooms of which the index may not have all: the ends of their logs are searched too
+	Behind []data.Room
 }
 
 // Result is a message that was found.
 type Result struct {
-	Room    string    `json:"room"`    // "#Family", or "ann,bob"
-	RoomID  string    `json:"room_id"` // 8 characters
-	MsgID   string    `json:"msgid"`
-	Time    time.Time `json:"time"`
-	Nick    string    `json:"nick"`
-	Snippet string    `json:"snippet"` // some words of the text, MarkOn and MarkOff around those that were found
-	Path    string    `json:"-"`       // of the room: data.Room.Path
-	Line    log.Line  `json:"-"`       // as it is in the log; the caller's
+	Room   string    `json:"room"`    // "#Family", or "ann,bob"
+	RoomID string    `json:"room_id"` // 8 characters
+	MsgID  string    `json:"msgid"`
+	Time   time.Time `json:"time"`
+	Nick   string    `json:"nick"`
+	// some words of the text, MarkOn and MarkOff around those that were found
+	Snippet string   `json:"snippet"`
+	Path    string   `json:"-"` // of the room: data.Room.Path
+	Line    log.Line `json:"-"` // as it is in the log; the caller's
 }
 
-// Find returns the messages that fit, the newest first unless o says otherwise. It reads each in its log again: what was redacted or removed
-// is not returned, even if the index still has it.
+// Find returns the messages that fit, the newest first unless o says otherwise. It reads each in
+// its log again: what was redacted or removed is not returned, even if the index still has it.
 func (x *Index) Find(ctx context.Context, q Query, o Options) ([]Result, error) {
 	x.life.RLock()
 	defer x.life.RUnlock()
@@ -56,7 +59,8 @@ func (x *Index) Find(ctx context.Context, q Query, o Options) ([]Result, error) 
 	}
 	f := &finder{x: x, logs: map[string]*log.Log{}, limit: limit}
 	defer f.close()
-	next, err := x.tails(ctx, o.Behind) // before the index is asked: what it gets meanwhile is found twice
+	// before the index is asked: what it gets meanwhile is found twice
+	next, err := x.tails(ctx, o.Behind)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +162,8 @@ func foldedName(in string) string {
 	return irc.Fold(in)
 }
 
-// statement is a query in SQL, without the limit. What has to match is looked up first, in the order in which it is wanted, so that the limit ends it.
+// statement is a query in SQL, without the limit. What has to match is looked up first, in the
+// order in which it is wanted, so that the limit ends it.
 func statement(q Query, o Options) (text string, values []any) {
 	wants, not := q.match()
 	var b strings.Builder

@@ -17,8 +17,8 @@ import (
 // version is that of the tables; an index of another one is made anew.
 const version = 2
 
-// A message's number n is its time in milliseconds times 4096, and more for others of that time: what is newest comes first without being sorted,
-// however many there are.
+// A message's number n is its time in milliseconds times 4096, and more for others of that time:
+// what is newest comes first without being sorted, however many there are.
 const tables = `
 CREATE TABLE rooms (n INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL, next INTEGER NOT NULL, first INTEGER NOT NULL);
 CREATE TABLE segments (room INTEGER NOT NULL, base INTEGER NOT NULL, sign TEXT NOT NULL, PRIMARY KEY (room, base)) WITHOUT ROWID;
@@ -41,7 +41,8 @@ type Index struct {
 	db   *sql.DB
 	info os.FileInfo // of the file that db has open
 
-	updating chan struct{} // full while somebody updates, who owns seen; taken before life. Capacity 1, never closed
+	// full while somebody updates, who owns seen; taken before life. Capacity 1, never closed
+	updating chan struct{}
 	seen     map[string]look
 }
 
@@ -51,7 +52,8 @@ type look struct {
 	next   int64
 }
 
-// Open opens the index of a data directory, and begins a new one if there is none or it can't be used.
+// Open opens the index of a data directory, and begins a new one if there is none or it can't be
+// used.
 func Open(ctx context.Context, dir string) (*Index, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
@@ -117,7 +119,8 @@ func unusable(err error) bool {
 
 // connect opens the database, and makes its tables if it is empty.
 func connect(ctx context.Context, file string) (*sql.DB, error) {
-	if f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600); err != nil { // SQLite's own mode is for everybody to read
+	// SQLite's own mode is for everybody to read
+	if f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, err
 	} else if err := f.Close(); err != nil {
 		return nil, err
@@ -170,7 +173,8 @@ func prepare(ctx context.Context, db *sql.DB) error {
 // Close gives back the database. Run has to have returned.
 func (x *Index) Close() error { return x.db.Close() }
 
-// Run updates the index at once and then every so often until ctx ends. report is told of errors; the next round tries again.
+// Run updates the index at once and then every so often until ctx ends. report is told of errors;
+// the next round tries again.
 func (x *Index) Run(ctx context.Context, every time.Duration, report func(error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

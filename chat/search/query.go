@@ -140,8 +140,8 @@ func (q *Query) count() error {
 	return nil
 }
 
-// match is the query in FTS5's language; wants and not are what has to match and what must not, "" nothing. Everything is
-// quoted, so nothing that was typed is taken for an operator.
+// match is the query in FTS5's language; wants and not are what has to match and what must not, ""
+// nothing. Everything is quoted, so nothing that was typed is taken for an operator.
 func (q *Query) match() (wants, not string) {
 	for _, t := range q.terms {
 		s := `"` + t.text + `"`

@@ -113,7 +113,8 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestOrder: the newest come first, or the oldest, whatever the order in which rooms were indexed and however many messages are of one time.
+// TestOrder: the newest come first, or the oldest, whatever the order in which rooms were indexed
+// and however many messages are of one time.
 func TestOrder(t *testing.T) {
 	dir := t.TempDir()
 	a, b := room(t, dir, "rooms/#a"), room(t, dir, "rooms/#b")
@@ -281,7 +282,8 @@ func TestAnIndexMayBeDeleted(t *testing.T) {
 	}
 }
 
-// TestInTheBackground: two indexes of one file follow a room while it is written, and take each message once.
+// TestInTheBackground: two indexes of one file follow a room while it is written, and take each
+// message once.
 func TestInTheBackground(t *testing.T) {
 	dir := t.TempDir()
 	l := room(t, dir, "rooms/#family")

@@ -16,13 +16,14 @@ import (
 	"weir/chat/log"
 )
 
-// A tail is the end of a room's log that is not indexed yet. A search reads it line by line, so that
-// it finds all that is committed however far the index is behind.
+// A tail is the end of a room's log that is not indexed yet. A search reads it line by line, so
+// that it finds all that is committed however far the index is behind.
 
 // pageLines is how many lines of a tail are looked at before a search asks whether it is to end.
 const pageLines = 1000
 
-// tails returns, by path, the offsets from which rooms are not indexed. One of which nothing is indexed has 0.
+// tails returns, by path, the offsets from which rooms are not indexed. One of which nothing is
+// indexed has 0.
 func (x *Index) tails(ctx context.Context, rooms []data.Room) (map[string]int64, error) {
 	next := make(map[string]int64, len(rooms))
 	for _, room := range rooms {
@@ -85,7 +86,8 @@ func (s *scan) close() {
 	}
 }
 
-// room returns what fits in the tail of a room's log from an offset on, in the order that is asked for.
+// room returns what fits in the tail of a room's log from an offset on, in the order that is asked
+// for.
 func (s *scan) room(ctx context.Context, room data.Room, l *log.Log, from int64) (found []Result, err error) {
 	if from > l.Committed() { // an older copy was brought back, and is not indexed yet
 		from = 0
@@ -115,7 +117,8 @@ func (s *scan) room(ctx context.Context, room data.Room, l *log.Log, from int64)
 	return found[:min(len(found), s.limit)], nil
 }
 
-// newest returns a function that returns the next lines of a tail, the newest first, none at its begin.
+// newest returns a function that returns the next lines of a tail, the newest first, none at its
+// begin.
 func (s *scan) newest(l *log.Log, from int64) func() ([]log.Line, error) {
 	before := l.Committed()
 	return func() ([]log.Line, error) {
@@ -152,7 +155,8 @@ func oldest(r *log.Reader) func() ([]log.Line, error) {
 	}
 }
 
-// page returns which of some lines fit. Past means that all further ones are outside of the times that are asked for.
+// page returns which of some lines fit. Past means that all further ones are outside of the times
+// that are asked for.
 func (s *scan) page(ctx context.Context, room data.Room, l *log.Log, lines []log.Line) (fits []Result, past bool, err error) {
 	var candidates []candidate
 	for _, line := range lines {
@@ -183,7 +187,8 @@ type candidate struct {
 	text, snippet string
 }
 
-// matching returns the candidates of which the words fit, as the index would say, with their snippets.
+// matching returns the candidates of which the words fit, as the index would say, with their
+// snippets.
 func (s *scan) matching(ctx context.Context, all []candidate) (_ []candidate, err error) {
 	if len(s.q.terms) == 0 {
 		for i := range all {
@@ -298,7 +303,8 @@ func (f *finder) merge(newestFirst bool) []Result {
 	return all[:min(len(all), f.limit)]
 }
 
-// open opens a room's log for reading, once; nil: it is gone, or can't be read, and neither can its messages.
+// open opens a room's log for reading, once; nil: it is gone, or can't be read, and neither can its
+// messages.
 func (f *finder) open(path string) *log.Log {
 	l, known := f.logs[path]
 	if !known {

@@ -14,7 +14,8 @@ import (
 	"weir/internal/testsize"
 )
 
-// TestWhatIsNotIndexedYetIsFoundAsWhatIs: a search whose index is behind answers as one whose index has all.
+// TestWhatIsNotIndexedYetIsFoundAsWhatIs: a search whose index is behind answers as one whose index
+// has all.
 func TestWhatIsNotIndexedYetIsFoundAsWhatIs(t *testing.T) {
 	dir := t.TempDir()
 	rooms := []data.Room{{Name: "#a", Path: "rooms/#a"}, {Name: "#b", Path: "rooms/#b"}, {Name: "ann,bob", Path: "direct/ann,bob", Direct: true}}
@@ -27,7 +28,8 @@ func TestWhatIsNotIndexedYetIsFoundAsWhatIs(t *testing.T) {
 	queries := []string{"boat", "boat*", "uber", "über", "BLUE boat", `"blue boat"`, "boat -blue", "лодка", "zurich*", "don't", "k", "from:ann", "from:BOB fish", "日本語", "cafe -a -from",
 		"in:#A boat", "in:bob,ann a", "from:ann -boat", "2", "x2", "after:2026-11-21T12:00:00Z before:2026-11-21T12:00:00.2Z boat", "nothing"}
 	options := []Options{{}, {Limit: 500}, {Limit: 7, Oldest: true, Messages: true}, {Limit: 500, Oldest: true, Rooms: []string{rooms[0].Path, rooms[2].Path}}}
-	asked := testsize.Of(t, "WEIR_SEARCH_OPTIONS", 1) // of the options with which each query is asked in a round, at most 4
+	// of the options with which each query is asked in a round, at most 4
+	asked := testsize.Of(t, "WEIR_SEARCH_OPTIONS", 1)
 	for round := range 3 {
 		talk(t, random, logs, 60)
 		type answer struct{ was, is []string }
@@ -93,8 +95,8 @@ func talk(t *testing.T, random *rand.Rand, logs []*log.Log, n int) {
 	}
 }
 
-// sameTime makes the order of what is of one time that of its text, and leaves out the last time where a limit may have
-// cut through it: which messages of one time come first is nobody's promise.
+// sameTime makes the order of what is of one time that of its text, and leaves out the last time
+// where a limit may have cut through it: which messages of one time come first is nobody's promise.
 func sameTime(all []string, limit int) []string {
 	if limit > 0 && len(all) == limit || limit == 0 && len(all) == 20 {
 		last := strings.Fields(all[len(all)-1])[0]
@@ -111,7 +113,8 @@ func sameTime(all []string, limit int) []string {
 	return all
 }
 
-// TestTheFilterPassesWhatTheIndexFinds: a letter is found by its small form, its capital and without its accents, wherever the index does so.
+// TestTheFilterPassesWhatTheIndexFinds: a letter is found by its small form, its capital and
+// without its accents, wherever the index does so.
 func TestTheFilterPassesWhatTheIndexFinds(t *testing.T) {
 	var all []candidate
 	var letters []rune

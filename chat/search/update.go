@@ -22,7 +22,8 @@ import (
 // step is how many lines are indexed in one transaction.
 const step = 1000
 
-// Update brings the index up to what is committed now, in all rooms. It waits for another update that is under way, until ctx ends.
+// Update brings the index up to what is committed now, in all rooms. It waits for another update
+// that is under way, until ctx ends.
 func (x *Index) Update(ctx context.Context) error {
 	behind, err := x.Review(ctx)
 	for len(behind) > 0 && err == nil {
@@ -41,7 +42,8 @@ func (x *Index) Review(ctx context.Context) (behind []data.Room, err error) {
 	return behind, err
 }
 
-// Follow indexes one batch of each of some rooms, and returns those that are behind still. One that is not there is passed over.
+// Follow indexes one batch of each of some rooms, and returns those that are behind still. One that
+// is not there is passed over.
 func (x *Index) Follow(ctx context.Context, rooms []data.Room) (behind []data.Room, err error) {
 	err = x.alone(ctx, func(ctx context.Context) error {
 		behind, err = x.some(ctx, rooms)
@@ -50,7 +52,8 @@ func (x *Index) Follow(ctx context.Context, rooms []data.Room) (behind []data.Ro
 	return behind, err
 }
 
-// alone calls update while nobody else updates, and again in a new index if this one turns out to be unusable.
+// alone calls update while nobody else updates, and again in a new index if this one turns out to
+// be unusable.
 func (x *Index) alone(ctx context.Context, update func(context.Context) error) error {
 	select {
 	case x.updating <- struct{}{}:
@@ -133,8 +136,8 @@ type state struct {
 	forgot         bool // something left the index
 }
 
-// room indexes a batch of a room from where it stopped. Worked means that there was something to do,
-// more that the room is behind still.
+// room indexes a batch of a room from where it stopped. Worked means that there was something to
+// do, more that the room is behind still.
 func (x *Index) room(ctx context.Context, room data.Room) (worked, more bool, err error) {
 	dir := filepath.Join(x.dir, room.Path)
 	folder, err := os.Lstat(dir)
@@ -232,7 +235,8 @@ func (x *Index) begin(tx *sql.Tx, room data.Room, l *log.Log) (*state, error) {
 	s := &state{}
 	id, name := "", ""
 	err := tx.QueryRow("SELECT n, next, first, id, name FROM rooms WHERE path = ?", room.Path).Scan(&s.n, &s.next, &s.first, &id, &name)
-	if err == nil && (id != l.ID() || s.next > l.Committed()) { // another room of this name, or an older copy was brought back
+	// another room of this name, or an older copy was brought back
+	if err == nil && (id != l.ID() || s.next > l.Committed()) {
 		if err = forgetRoom(tx, s.n); err == nil {
 			s.forgot, err = true, sql.ErrNoRows
 		}
@@ -292,7 +296,8 @@ func forgetRoom(tx *sql.Tx, n int64) error {
 	return nil
 }
 
-// compare looks for what became of segments since: removed, or another file in their place because a line was redacted.
+// compare looks for what became of segments since: removed, or another file in their place because
+// a line was redacted.
 func (x *Index) compare(tx *sql.Tx, s *state, room data.Room, l *log.Log) error {
 	if first := l.First(); first > s.first {
 		if err := s.forget(tx, "place < ?", first); err != nil {

@@ -7,8 +7,9 @@ import (
 	"weir/chat/client"
 )
 
-// A message is chosen by Alt-K and Alt-J, which go up and down, and what /reply, /react and /delete then do is done with it. Without one these
-// mean the newest message of somebody else, and /delete the newest of one's own.
+// A message is chosen by Alt-K and Alt-J, which go up and down, and what /reply, /react and /delete
+// then do is done with it. Without one these mean the newest message of somebody else, and /delete
+// the newest of one's own.
 
 // choose goes to the next message above, or below.
 func (m *Model) choose(by int) {

@@ -148,7 +148,8 @@ func (e *editor) wordBehind() int {
 	return at
 }
 
-// visible is the part of the line that fits into columns with the cursor in it, and the cursor's column.
+// visible is the part of the line that fits into columns with the cursor in it, and the cursor's
+// column.
 func (e *editor) visible(columns int) (text string, cursor int) {
 	left := clipLeft(string(e.text[:e.at]), max(0, columns-1))
 	rest := string(e.text[e.at:])

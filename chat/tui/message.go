@@ -19,7 +19,8 @@ func (m *Model) nickColumns() int {
 	return 14
 }
 
-// messageRows is a message of the current conversation, with the line before it that says that a day or what is new begins.
+// messageRows is a message of the current conversation, with the line before it that says that a
+// day or what is new begins.
 func (m *Model) messageRows(i int) []row {
 	msg := &m.current.Messages[i]
 	at := msg.Time.In(m.o.Zone)
@@ -193,7 +194,8 @@ func wordBegins(text string, at int) bool {
 	return at == 0 || strings.IndexByte(" (<\"'*_,;:@+[", text[at-1]) >= 0
 }
 
-// linkLen is how many bytes at the begin of text are a link; what a sentence puts behind it is not of it.
+// linkLen is how many bytes at the begin of text are a link; what a sentence puts behind it is not
+// of it.
 func linkLen(text string) int {
 	for _, scheme := range []string{"https://", "http://", "ircs://", "irc://"} {
 		if len(text) > len(scheme) && strings.EqualFold(text[:len(scheme)], scheme) {

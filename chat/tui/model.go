@@ -13,13 +13,15 @@ import (
 // Options are what a Model is made with.
 type Options struct {
 	Client *client.Client
-	Server string                       // the address, as it is shown
-	Theme  string                       // "auto", "dark", "light" or "none"; "" is auto
-	Zone   *time.Location               // of the times that are shown; default local
-	Now    func() time.Time             // the clock; default time.Now
-	Upload func(to, token, file string) // has a file sent, and does not wait; an uploaded follows. Nil: there is no way
-	Home   string                       // what ~ stands for in /upload; "" for itself
-	Stop   func()                       // ends the link, when connecting again is of no use; default nothing
+	Server string           // the address, as it is shown
+	Theme  string           // "auto", "dark", "light" or "none"; "" is auto
+	Zone   *time.Location   // of the times that are shown; default local
+	Now    func() time.Time // the clock; default time.Now
+	// has a file sent, and does not wait; an uploaded follows. Nil: there is no way
+	Upload func(to, token, file string)
+	Home   string // what ~ stands for in /upload; "" for itself
+	// ends the link, when connecting again is of no use; default nothing
+	Stop func()
 }
 
 // Model is the state of the screen. Its methods are called by one goroutine: bubbletea's.
@@ -37,17 +39,18 @@ type Model struct {
 	leaving bool
 	online  bool // was, once
 
-	current    *client.Conversation // nil: none
-	since      time.Time            // what is newer was not read when current was shown
-	anchor     anchor
-	notes      []string
-	search     string
-	chosen     uint64               // Seq of a message of current's; 0: none
-	goal       string               // msgid of the message of current's that is gone to; "": none
-	found      *found               // nil: none
-	sending    string               // the file that is being sent, "" if none is
-	sendingTo  *client.Conversation // for which it was asked
-	secret     func(string)         // takes the line that is typed, which is not shown; nil: there is none
+	current   *client.Conversation // nil: none
+	since     time.Time            // what is newer was not read when current was shown
+	anchor    anchor
+	notes     []string
+	search    string
+	chosen    uint64               // Seq of a message of current's; 0: none
+	goal      string               // msgid of the message of current's that is gone to; "": none
+	found     *found               // nil: none
+	sending   string               // the file that is being sent, "" if none is
+	sendingTo *client.Conversation // for which it was asked
+	// takes the line that is typed, which is not shown; nil: there is none
+	secret     func(string)
 	input      editor
 	completion completion
 }

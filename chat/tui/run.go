@@ -26,13 +26,15 @@ type Config struct {
 	Out    *os.File     // a terminal
 }
 
-// Run shows the client on a terminal until its user quits or ctx is done. It returns why the client could not be used, if it could not.
+// Run shows the client on a terminal until its user quits or ctx is done. It returns why the client
+// could not be used, if it could not.
 func Run(ctx context.Context, c Config) error {
 	linked, stop := context.WithCancel(ctx)
 	defer stop()
 	m := NewModel(Options{Client: client.New(c.Client), Server: c.Server, Theme: c.Theme, Home: c.Home})
 	var program *tea.Program
-	over := make(chan struct{}) // closed when the program has ended: then nobody takes what the link delivers
+	// closed when the program has ended: then nobody takes what the link delivers
+	over := make(chan struct{})
 	var running sync.WaitGroup
 	m.o.Stop = func() {
 		if !m.leaving { // the link ends with the connection, which the server closes after QUIT

@@ -7,7 +7,8 @@ import (
 	"weir/chat/client"
 )
 
-// place is where the bottom row of the body is: a message of the current conversation, and how many of its rows are below.
+// place is where the bottom row of the body is: a message of the current conversation, and how many
+// of its rows are below.
 func (m *Model) place() (index, hidden int) {
 	messages := m.current.Messages
 	if m.anchor.seq != 0 {

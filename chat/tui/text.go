@@ -8,8 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Clean makes text from the network fit for a terminal: one line without control characters, escape sequences, IRC's
-// formatting and marks that change the direction of writing. It is idempotent.
+// Clean makes text from the network fit for a terminal: one line without control characters, escape
+// sequences, IRC's formatting and marks that change the direction of writing. It is idempotent.
 func Clean(text string) string {
 	if isClean(text) {
 		return text
@@ -47,10 +47,12 @@ func isClean(text string) bool {
 	return true
 }
 
-// formatting says whether r is one of IRC's: bold, colour, reset, monospace, reverse, italic, strike, underline.
+// formatting says whether r is one of IRC's: bold, colour, reset, monospace, reverse, italic,
+// strike, underline.
 func formatting(r rune) bool { return strings.ContainsRune("\x02\x03\x04\x0f\x11\x16\x1d\x1e\x1f", r) }
 
-// turns says whether r changes the direction or order of what is written: with it a text can look like another.
+// turns says whether r changes the direction or order of what is written: with it a text can look
+// like another.
 func turns(r rune) bool {
 	return r == '\u061c' || r == '\u200e' || r == '\u200f' || '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069' || r == '\ufeff' ||
 		0xe0000 <= r && r <= 0xe007f || 0xfff9 <= r && r <= 0xfffb
@@ -177,7 +179,8 @@ func (r *row) write(b *strings.Builder) {
 	}
 }
 
-// wrap breaks spans to rows of at most columns: at blanks, and within words that are too long. There is at least one row.
+// wrap breaks spans to rows of at most columns: at blanks, and within words that are too long.
+// There is at least one row.
 func wrap(spans []span, columns int) []row {
 	columns = max(columns, 1)
 	rows := []row{{}}

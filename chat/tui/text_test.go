@@ -36,7 +36,8 @@ func TestCleanLeavesNothingThatATerminalObeys(t *testing.T) {
 	}
 }
 
-// harmless says what is wrong with a screen: it may hold our own colours, and no other control character.
+// harmless says what is wrong with a screen: it may hold our own colours, and no other control
+// character.
 func harmless(screen string) string {
 	for rest := screen; ; {
 		at := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsControl(r) && r != '\n' || turns(r) })

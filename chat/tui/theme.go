@@ -12,7 +12,8 @@ type Theme struct {
 	nicks                                                         []style
 }
 
-// The themes, legible on the usual backgrounds. Colours are of the 256 that every terminal of today has; None has attributes alone.
+// The themes, legible on the usual backgrounds. Colours are of the 256 that every terminal of today
+// has; None has attributes alone.
 var (
 	Dark = Theme{Name: "dark", bar: "38;5;252;48;5;237", dim: "38;5;246", own: "38;5;250", mention: "1;38;5;222", link: "4;38;5;117",
 		unread: "1;38;5;222", current: "1;38;5;231;48;5;24", trouble: "38;5;210", found: "38;5;16;48;5;221",

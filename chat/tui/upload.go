@@ -41,7 +41,8 @@ func (m *Model) token(token string) {
 	}
 }
 
-// sent takes what became of a file: its link is put where one writes, so that nothing is said before its user says it.
+// sent takes what became of a file: its link is put where one writes, so that nothing is said
+// before its user says it.
 func (m *Model) sent(u uploaded) {
 	v := m.sendingTo
 	m.sending, m.sendingTo, m.notes = "", nil, nil

@@ -10,8 +10,9 @@ import (
 	"weir/chat/client"
 )
 
-// The screen, from the top: a bar with the room and its topic; rooms | messages | members; notes; a bar with who we are and
-// how the connection is; the input. Rooms are left out where there are few columns, members below 100.
+// The screen, from the top: a bar with the room and its topic; rooms | messages | members; notes; a
+// bar with who we are and how the connection is; the input. Rooms are left out where there are few
+// columns, members below 100.
 
 const (
 	narrow = 50 // columns below which there is no list of rooms

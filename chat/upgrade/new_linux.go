@@ -18,7 +18,8 @@ type Predecessor struct {
 // inheritedSocket is the descriptor of the socket that a new process is started with.
 const inheritedSocket = 3
 
-// Inherited is the process that has started this one to take over. It is called once, and only by who was told so.
+// Inherited is the process that has started this one to take over. It is called once, and only by
+// who was told so.
 func Inherited() (*Predecessor, error) {
 	w, err := wireOf(os.NewFile(inheritedSocket, "upgrade"))
 	if err != nil {
@@ -27,7 +28,8 @@ func Inherited() (*Predecessor, error) {
 	return &Predecessor{wire: w}, nil
 }
 
-// Receive says that this process is ready, and knows a version of the state, and returns what it is given. Nothing of it may be read from or written to before Taken has returned.
+// Receive says that this process is ready, and knows a version of the state, and returns what it is
+// given. Nothing of it may be read from or written to before Taken has returned.
 func (p *Predecessor) Receive(version int) (h Handed, err error) {
 	defer func() {
 		if err != nil {
@@ -89,7 +91,8 @@ func gone(err error) error {
 	return fmt.Errorf("upgrade: the old server: %w", err)
 }
 
-// Taken says that everything is open, and returns when this process is to begin: at the word of the old one, or at its end.
+// Taken says that everything is open, and returns when this process is to begin: at the word of the
+// old one, or at its end.
 func (p *Predecessor) Taken() error {
 	defer p.wire.Close()
 	if err := p.wire.send(message{OK: true}); err != nil {

@@ -18,7 +18,8 @@ const (
 	takenWithin = 60 * time.Second // from the first descriptor until it has taken everything
 )
 
-// Successor is the process that is to follow this one. One goroutine uses it. It ends with Go or with Kill.
+// Successor is the process that is to follow this one. One goroutine uses it. It ends with Go or
+// with Kill.
 type Successor struct {
 	Version int // of the state that it knows
 
@@ -27,7 +28,8 @@ type Successor struct {
 	pid  int
 }
 
-// Start starts cmd, whose descriptor 3 will be the socket, and returns once it is ready. When ctx ends, or it takes too long, it is killed.
+// Start starts cmd, whose descriptor 3 will be the socket, and returns once it is ready. When ctx
+// ends, or it takes too long, it is killed.
 func Start(ctx context.Context, cmd *exec.Cmd) (*Successor, error) {
 	if os.Getpid() == 1 {
 		return nil, errors.New("upgrade: this is process 1, with which all others end: restart the container instead")
@@ -58,7 +60,8 @@ func Start(ctx context.Context, cmd *exec.Cmd) (*Successor, error) {
 // PID is its process id.
 func (s *Successor) PID() int { return s.pid }
 
-// answer waits for the new process to say something. What it says instead of it, and its end, are errors.
+// answer waits for the new process to say something. What it says instead of it, and its end, are
+// errors.
 func (s *Successor) answer(ctx context.Context, within time.Duration) (message, error) {
 	s.wire.SetReadDeadline(time.Now().Add(within))
 	defer context.AfterFunc(ctx, func() { s.wire.SetReadDeadline(time.Now()) })()
@@ -87,8 +90,8 @@ func (s *Successor) end() string {
 	return s.cmd.ProcessState.String()
 }
 
-// Give gives everything to the new process, and returns once that has taken it. The descriptors stay this process's too. After an
-// error Kill it before any of them is used.
+// Give gives everything to the new process, and returns once that has taken it. The descriptors
+// stay this process's too. After an error Kill it before any of them is used.
 func (s *Successor) Give(ctx context.Context, h Handed) error {
 	s.wire.SetWriteDeadline(time.Now().Add(takenWithin))
 	head := message{Lock: h.Lock != nil, State: h.State, Count: len(h.Connections)}
@@ -147,7 +150,8 @@ func fdsOf(all []serve.Moved) (fds []int) {
 	return fds
 }
 
-// withDescriptors calls f with the descriptors of files, which it keeps open meanwhile and does not change, as File.Fd would.
+// withDescriptors calls f with the descriptors of files, which it keeps open meanwhile and does not
+// change, as File.Fd would.
 func withDescriptors(files []*os.File, fds []int, f func([]int) error) error {
 	if len(files) == 0 {
 		return f(fds)
@@ -161,8 +165,8 @@ func withDescriptors(files []*os.File, fds []int, f func([]int) error) error {
 	return errors.Join(err, inner)
 }
 
-// Go is the last word: the new process serves from now on, and this one must touch nothing that it has given. The process goes on by itself.
-// After an error it does not, and is to be killed.
+// Go is the last word: the new process serves from now on, and this one must touch nothing that it
+// has given. The process goes on by itself. After an error it does not, and is to be killed.
 func (s *Successor) Go() error {
 	if err := s.wire.send(message{Go: true}); err != nil {
 		return fmt.Errorf("upgrade: the new server: %w", err)

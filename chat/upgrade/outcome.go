@@ -14,7 +14,8 @@ import (
 	"weir/internal/durable"
 )
 
-// Outcome is how an upgrade went. It is kept in the data directory, for who has asked for the upgrade.
+// Outcome is how an upgrade went. It is kept in the data directory, for who has asked for the
+// upgrade.
 type Outcome struct {
 	At     time.Time
 	PID    int    // of the process that serves now
@@ -69,7 +70,8 @@ func Server(dir string) (pid int, err error) {
 	return pid, nil
 }
 
-// Notify tells a service manager something, as sd_notify(3) does. Socket is what it has set in NOTIFY_SOCKET; "": there is none.
+// Notify tells a service manager something, as sd_notify(3) does. Socket is what it has set in
+// NOTIFY_SOCKET; "": there is none.
 func Notify(socket, state string) error {
 	if socket == "" {
 		return nil

@@ -18,7 +18,8 @@ import (
 	"weir/serve"
 )
 
-// beNew is the new process. Where it takes over it says on each connection what it was given, and the peers' own words.
+// beNew is the new process. Where it takes over it says on each connection what it was given, and
+// the peers' own words.
 func beNew(what string) error {
 	if what == "exits" {
 		os.Exit(7)
@@ -178,7 +179,8 @@ func (g *given) served() {
 	}
 }
 
-// Connections, what waits for them, and the listener are the new process's after the word go, hundreds of them.
+// Connections, what waits for them, and the listener are the new process's after the word go,
+// hundreds of them.
 func TestEverythingIsHandedOver(t *testing.T) {
 	for _, c := range []struct{ connections, unsent int }{{0, 0}, {1, 0}, {350, 10}, {5, 900_000}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {

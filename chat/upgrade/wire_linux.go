@@ -86,7 +86,8 @@ func (w wire) send(m message, fds ...int) error {
 	return err
 }
 
-// receive returns the next message and its descriptors, which are the caller's. io.EOF: the other has ended.
+// receive returns the next message and its descriptors, which are the caller's. io.EOF: the other
+// has ended.
 func (w wire) receive() (m message, fds []int, err error) {
 	var head [4]byte
 	rights := make([]byte, unix.CmsgSpace(4*(maxFDs+1)))

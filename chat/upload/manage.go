@@ -15,13 +15,15 @@ import (
 
 // File is a file as an administrator sees it.
 type File struct {
-	Hash     string     `json:"hash"`
-	Size     int64      `json:"size"` // bytes
-	Sharings []Sharing  `json:"sharings"`
-	Removed  *time.Time `json:"removed,omitempty"` // when it was removed, and is not taken again since
+	Hash     string    `json:"hash"`
+	Size     int64     `json:"size"` // bytes
+	Sharings []Sharing `json:"sharings"`
+	// when it was removed, and is not taken again since
+	Removed *time.Time `json:"removed,omitempty"`
 }
 
-// List returns the files of a data directory, the last shared first, and at the end those that were removed. A server may be at work.
+// List returns the files of a data directory, the last shared first, and at the end those that were
+// removed. A server may be at work.
 func List(dir string) ([]File, error) {
 	var all []File
 	err := scan(filepath.Join(dir, "uploads"), func(hash string, size int64, r record) {
@@ -51,8 +53,9 @@ func b2i(b bool) int {
 
 func (f *File) last() time.Time { return record{sharings: f.Sharings}.last() }
 
-// Remove removes a file of a data directory: its links lead nowhere from now on, and its content is not taken again. hash may be its first digits,
-// eight or more, or a link to it. A server may be at work.
+// Remove removes a file of a data directory: its links lead nowhere from now on, and its content is
+// not taken again. hash may be its first digits, eight or more, or a link to it. A server may be at
+// work.
 func Remove(dir, hash string, now time.Time) (File, error) {
 	root := filepath.Join(dir, "uploads")
 	f, err := find(dir, hash)

@@ -11,8 +11,10 @@ import (
 // maxName is the longest name of a file, in bytes.
 const maxName = 120
 
-// CleanName is a name as one that can be shown, stored and saved on any system: without folders, controls, marks that turn the direction of writing, and
-// characters that some system does not allow; not beginning with a dot; at most 120 bytes, of which the ending stays. It is "file" if nothing is left.
+// CleanName is a name as one that can be shown, stored and saved on any system: without folders,
+// controls, marks that turn the direction of writing, and characters that some system does not
+// allow; not beginning with a dot; at most 120 bytes, of which the ending stays. It is "file" if
+// nothing is left.
 func CleanName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -49,7 +51,8 @@ func plain(r rune) rune {
 	return r
 }
 
-// NameFrom is the name that a Content-Disposition says (RFC 6266, and RFC 8187 for names that are not ASCII), cleaned; "file" if it says none.
+// NameFrom is the name that a Content-Disposition says (RFC 6266, and RFC 8187 for names that are
+// not ASCII), cleaned; "file" if it says none.
 func NameFrom(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil {

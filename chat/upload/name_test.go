@@ -56,7 +56,8 @@ func TestNamesInContentDisposition(t *testing.T) {
 	}
 }
 
-// FuzzNames: what a stranger calls a file is a clean name, and stays the same on its way through a header.
+// FuzzNames: what a stranger calls a file is a clean name, and stays the same on its way through a
+// header.
 func FuzzNames(f *testing.F) {
 	for _, s := range []string{`attachment; filename="boat.jpg"`, `attachment; filename*=UTF-8''%e2%82%ac%20rates`, "../\x00\r\n\u202e", `";x="`, strings.Repeat("é", 200) + ".tar.gz", ". .a", "a.b\xf0"} {
 		f.Add(s)

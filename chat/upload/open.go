@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// inline are the types that browsers may show by themselves: what http.DetectContentType makes of a file's first bytes. None of them can run anything.
+// inline are the types that browsers may show by themselves: what http.DetectContentType makes of a
+// file's first bytes. None of them can run anything.
 var inline = map[string]bool{
 	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "image/bmp": true,
 	"audio/mpeg": true, "audio/wave": true, "audio/aiff": true, "audio/basic": true, "application/ogg": true,
@@ -20,12 +21,15 @@ var inline = map[string]bool{
 // Content is a file to be sent. Who has it closes it.
 type Content struct {
 	*os.File
-	Modified    time.Time
-	Type        string // what its first bytes are, if it is one that can be shown, and otherwise application/octet-stream
+	Modified time.Time
+	// what its first bytes are, if it is one that can be shown, and otherwise
+	// application/octet-stream
+	Type        string
 	Disposition string // inline if it can be shown, otherwise attachment, with its name
 }
 
-// Open opens a file for who has a link. The name is one that it was uploaded by. What is not there is ErrNone.
+// Open opens a file for who has a link. The name is one that it was uploaded by. What is not there
+// is ErrNone.
 func (s *Store) Open(hash, name string) (*Content, error) {
 	if there, err := s.knows(hash, name); err != nil || !there {
 		return nil, errors.Join(ErrNone, err)
@@ -46,7 +50,8 @@ func (s *Store) Open(hash, name string) (*Content, error) {
 	return c, nil
 }
 
-// knows says whether a file was uploaded by a name. What another server has taken, whose place this one takes, is on the disk only.
+// knows says whether a file was uploaded by a name. What another server has taken, whose place this
+// one takes, is on the disk only.
 func (s *Store) knows(hash, name string) (bool, error) {
 	s.mu.Lock()
 	known := s.files[hash]

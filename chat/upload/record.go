@@ -23,7 +23,8 @@ type Sharing struct {
 // record is a file HASH.info.
 type record struct {
 	sharings []Sharing // the oldest first
-	removed  time.Time // an administrator removed the file then, and it is not taken again; zero: no
+	// an administrator removed the file then, and it is not taken again; zero: no
+	removed time.Time
 }
 
 // maxSharings is how many uploads of the same content are remembered, the newest.

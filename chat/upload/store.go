@@ -101,7 +101,8 @@ func Open(dir string, o Options) (*Store, error) {
 		if size < 0 {
 			return
 		}
-		if !r.removed.IsZero() { // by who died before its content was gone, or in a copy that was made meanwhile
+		// by who died before its content was gone, or in a copy that was made meanwhile
+		if !r.removed.IsZero() {
 			_, path := place(s.root, hash)
 			removed = append(removed, path)
 			return
@@ -158,7 +159,8 @@ func removeRecords(root string) error {
 	folders, err := os.ReadDir(root)
 	for _, folder := range folders {
 		if folder.IsDir() {
-			err = errors.Join(err, durable.RemoveTemps(filepath.Join(root, folder.Name()), ".info-*")) // older versions' names
+			// older versions' names
+			err = errors.Join(err, durable.RemoveTemps(filepath.Join(root, folder.Name()), ".info-*"))
 		}
 	}
 	return err
@@ -172,7 +174,8 @@ func (s *Store) Configure(o Options) {
 	s.o = o.withDefaults()
 }
 
-// Usage is how many files there are, and what they count against Options.Total, with what is coming in.
+// Usage is how many files there are, and what they count against Options.Total, with what is coming
+// in.
 func (s *Store) Usage() (files int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +188,8 @@ func cost(size int64) int64 {
 	return (size+block-1)/block*block + block
 }
 
-// scan calls f for every file of which something is known. size is below zero when there is only an info file.
+// scan calls f for every file of which something is known. size is below zero when there is only an
+// info file.
 func scan(root string, f func(hash string, size int64, r record)) error {
 	folders, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -241,7 +245,8 @@ func (s *Store) member(account string) *member {
 	return m
 }
 
-// Run removes what is too old, at once and then every so often until ctx ends. report is told of errors; the next round tries again.
+// Run removes what is too old, at once and then every so often until ctx ends. report is told of
+// errors; the next round tries again.
 func (s *Store) Run(ctx context.Context, every time.Duration, report func(error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -257,7 +262,8 @@ func (s *Store) Run(ctx context.Context, every time.Duration, report func(error)
 	}
 }
 
-// Sweep removes what is too old, and forgets what others have removed and what accounts did longer than a day ago.
+// Sweep removes what is too old, and forgets what others have removed and what accounts did longer
+// than a day ago.
 func (s *Store) Sweep() error {
 	now := s.o.Now()
 	s.mu.Lock()

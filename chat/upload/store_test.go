@@ -133,11 +133,12 @@ func TestWhatBrowsersMayShow(t *testing.T) {
 		"b.png":  {"<!DOCTYPE html><script>alert(1)</script>", ""},
 		"a.html": {"  <html><body>", ""},
 		"a.svg":  {`<?xml version="1.0"?><svg onload="alert(1)"/>`, ""},
-		"b.svg":  {`<svg onload="alert(1)"/>`, "text/plain; charset=utf-8"}, // as text it runs nothing
-		"a.pdf":  {"%PDF-1.7", ""},
-		"a.exe":  {"MZ\x00\x01\x02", ""},
-		"a.txt":  {"words", "text/plain; charset=utf-8"},
-		"none":   {"", "text/plain; charset=utf-8"},
+		// as text it runs nothing
+		"b.svg": {`<svg onload="alert(1)"/>`, "text/plain; charset=utf-8"},
+		"a.pdf": {"%PDF-1.7", ""},
+		"a.exe": {"MZ\x00\x01\x02", ""},
+		"a.txt": {"words", "text/plain; charset=utf-8"},
+		"none":  {"", "text/plain; charset=utf-8"},
 	} {
 		_, got := read(t, s, mustShare(t, s, "ann", name, c.content).Hash, name)
 		want, how := c.kind, "inline"

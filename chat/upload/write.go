@@ -31,7 +31,8 @@ type Upload struct {
 	charged int64 // against the day and the total
 }
 
-// Begin begins an upload of an account. length is how many bytes will come, below zero if that is not known.
+// Begin begins an upload of an account. length is how many bytes will come, below zero if that is
+// not known.
 func (s *Store) Begin(account string, length int64) (*Upload, error) {
 	if err := s.enter(account, length); err != nil {
 		return nil, err
@@ -41,7 +42,8 @@ func (s *Store) Begin(account string, length int64) (*Upload, error) {
 		s.leave(account)
 		return nil, full(err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // or a server that starts takes it for one that was left
+	// or a server that starts takes it for one that was left
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
 		s.leave(account)
 		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
@@ -98,7 +100,8 @@ func (s *Store) leave(account string) {
 	s.member(account).coming--
 }
 
-// charge counts bytes before they are written, so that several uploads together keep the limits too.
+// charge counts bytes before they are written, so that several uploads together keep the limits
+// too.
 func (s *Store) charge(account string, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +159,8 @@ func (u *Upload) end(kept int64) {
 	u.s.total += kept - u.charged
 }
 
-// Commit keeps the upload under a name, which is cleaned. It is on the disk when Commit returns; if it returns an error, there is nothing of it.
+// Commit keeps the upload under a name, which is cleaned. It is on the disk when Commit returns; if
+// it returns an error, there is nothing of it.
 func (u *Upload) Commit(name string) (Shared, error) {
 	shared := Shared{Hash: hex.EncodeToString(u.sum.Sum(nil)), Name: CleanName(name), Size: u.size}
 	err := errors.Join(u.f.Sync(), u.f.Close())
@@ -178,7 +182,8 @@ type Shared struct {
 	Size int64  `json:"size"`
 }
 
-// keep puts what was written aside in its place, if it is not there yet, and notes who shared it. kept is what it adds to the total.
+// keep puts what was written aside in its place, if it is not there yet, and notes who shared it.
+// kept is what it adds to the total.
 func (s *Store) keep(aside string, shared Shared, by Sharing) (kept int64, err error) {
 	unlock, err := lockFolder(s.root)
 	if err != nil {

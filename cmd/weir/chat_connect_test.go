@@ -133,7 +133,8 @@ func (u *ircUser) until(text string) (said string) {
 	}
 }
 
-// A person talks, loses the server, goes on talking, and has every message on the screen once when it is back.
+// A person talks, loses the server, goes on talking, and has every message on the screen once when
+// it is back.
 func TestChatConnectLosesAndDoublesNothing(t *testing.T) {
 	dir := t.TempDir()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -90,7 +90,8 @@ func dialTLS(ctx context.Context, address string, config *tls.Config) (net.Conn,
 	return nil, err
 }
 
-// distrustError says why the server is not believed to be the one. It will be no better in a minute.
+// distrustError says why the server is not believed to be the one. It will be no better in a
+// minute.
 type distrustError struct{ error }
 
 func distrust(format string, args ...any) error {

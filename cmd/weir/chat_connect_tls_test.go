@@ -18,7 +18,8 @@ import (
 	"weir/internal/certificate/certtest"
 )
 
-// answering is the address of a server that shakes hands with everybody, by TLS or, without a configuration, says something at once.
+// answering is the address of a server that shakes hands with everybody, by TLS or, without a
+// configuration, says something at once.
 func answering(t *testing.T, config *tls.Config) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -137,7 +138,8 @@ func ownCertificate(t *testing.T, data, name string) string {
 	return both
 }
 
-// From nothing to a chat by TLS: the server makes a certificate and prints its fingerprint, and the client is told that.
+// From nothing to a chat by TLS: the server makes a certificate and prints its fingerprint, and the
+// client is told that.
 func TestChatConnectTrustsTheServersOwnCertificate(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

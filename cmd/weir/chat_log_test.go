@@ -10,7 +10,8 @@ import (
 	"weir/chat/log"
 )
 
-// chatVectors is a chat's data folder with two rooms in it, out of the vectors that every implementation must read.
+// chatVectors is a chat's data folder with two rooms in it, out of the vectors that every
+// implementation must read.
 func chatVectors(t *testing.T, rooms map[string]string) string {
 	t.Helper()
 	data := t.TempDir()

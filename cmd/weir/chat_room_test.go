@@ -213,7 +213,8 @@ func TestChatServeChecksItsConfiguration(t *testing.T) {
 	}
 }
 
-// A client that takes nothing any more holds a stop up as long as that may take; a second signal ends it.
+// A client that takes nothing any more holds a stop up as long as that may take; a second signal
+// ends it.
 func TestChatServeStopsAtOnceOnASecondSignal(t *testing.T) {
 	dir := t.TempDir()
 	config := dir + "/weir.toml"

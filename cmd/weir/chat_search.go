@@ -37,7 +37,8 @@ func (c *chatSearchCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if _, err := data.List(c.Data); err != nil { // no index is made in a folder that was named by mistake
+	// no index is made in a folder that was named by mistake
+	if _, err := data.List(c.Data); err != nil {
 		return err
 	}
 	x, err := search.Open(ctx, c.Data)

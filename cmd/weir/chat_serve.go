@@ -70,7 +70,8 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 	return k.Keep(ctx, h)
 }
 
-// errNotDone is what is said when a second signal ends a stop that hangs. What a chat has acknowledged is on the disk all the same.
+// errNotDone is what is said when a second signal ends a stop that hangs. What a chat has
+// acknowledged is on the disk all the same.
 var errNotDone = errors.New("what was under way was not done")
 
 // listening tells people where the chat is.

@@ -2,7 +2,8 @@ package main
 
 import "weir/chat/host"
 
-// chatFlags are what of a chat's configuration can be said by flags. What is not said is empty, so that the file's value holds, or the default.
+// chatFlags are what of a chat's configuration can be said by flags. What is not said is empty, so
+// that the file's value holds, or the default.
 type chatFlags struct {
 	Data   string   `type:"path" placeholder:"DIR" help:"The data directory, which is made if it is not there."`
 	Listen []string `placeholder:"HOST:PORT" help:"Where to listen; :6667 is every address of this machine. 127.0.0.1:6667 when not said; may be said several times."`

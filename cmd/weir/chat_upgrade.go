@@ -88,7 +88,8 @@ func (c *chatUpgradeCmd) outcome(ctx context.Context, pid int, before upgrade.Ou
 	}
 }
 
-// heirVariable tells a program that it was started to take over: its value is the process that has started it.
+// heirVariable tells a program that it was started to take over: its value is the process that has
+// started it.
 const heirVariable = "WEIR_HEIR_OF"
 
 // predecessor is the server that has started this process to take over, nil if none has.
@@ -147,9 +148,11 @@ func openChat(c host.Config, e host.Events) (*host.Host, error) {
 	return h, nil
 }
 
-// keeper keeps a host running, through reloads and upgrades. It is made before the host, so that no signal ends the process.
+// keeper keeps a host running, through reloads and upgrades. It is made before the host, so that no
+// signal ends the process.
 func keeper(source host.Source, e host.Events) (k *host.Keeper, stop func()) {
-	hangup, usr2 := make(chan os.Signal, 1), make(chan os.Signal, 1) // from the runtime; one signal stands for several meanwhile
+	// from the runtime; one signal stands for several meanwhile
+	hangup, usr2 := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	signal.Notify(usr2, syscall.SIGUSR2)
 	k = &host.Keeper{Source: source, Events: e, Hangup: hangup, Upgrade: usr2, Command: heir,

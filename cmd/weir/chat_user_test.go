@@ -29,7 +29,8 @@ func chatCommand(t *testing.T, dir, in string, args ...string) (stdout, stderr s
 	return out.String(), failed.String(), code
 }
 
-// Each command does what it says on a data directory that a server has open, and the server sees it.
+// Each command does what it says on a data directory that a server has open, and the server sees
+// it.
 func TestChatUser(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chat")
 	do := func(in string, args ...string) string {

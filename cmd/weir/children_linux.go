@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// killChildren kills the programs that this process has started, each with its process group if it has one of its own.
+// killChildren kills the programs that this process has started, each with its process group if it
+// has one of its own.
 func killChildren() {
 	lists, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, list := range lists {

@@ -13,7 +13,8 @@ import (
 	"weir/lab/result"
 )
 
-// comparableRun makes the directory of a run in which subjects a and b cost 10 us and the given number.
+// comparableRun makes the directory of a run in which subjects a and b cost 10 us and the given
+// number.
 func comparableRun(t *testing.T, b float64, change func(*result.Results)) string {
 	t.Helper()
 	r := &result.Results{

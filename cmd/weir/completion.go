@@ -5,8 +5,9 @@ import (
 	kongcompletion "github.com/jotaen/kong-completion"
 )
 
-// completionCmd prints what a shell needs to complete weir's commands and flags. When the shell then asks for
-// a completion, it starts this binary with COMP_LINE set, and kongcompletion.Register in run answers.
+// completionCmd prints what a shell needs to complete weir's commands and flags. When the shell
+// then asks for a completion, it starts this binary with COMP_LINE set, and kongcompletion.Register
+// in run answers.
 type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }

@@ -32,13 +32,15 @@ const atOnce = time.Second
 // interrupts are the signals that stop a command, SIGINT and SIGTERM: the first ends its context,
 // and with a second the process ends within atOnce, whatever the command is doing.
 type interrupts struct {
-	signals chan os.Signal // from the runtime, capacity 2: the first begins the stop, the second cuts it short
-	over    chan struct{}  // no values, closed by stop
-	ended   chan struct{}  // closed by the goroutine that watch starts
+	// from the runtime, capacity 2: the first begins the stop, the second cuts it short
+	signals chan os.Signal
+	over    chan struct{} // no values, closed by stop
+	ended   chan struct{} // closed by the goroutine that watch starts
 
 	mu     sync.Mutex
 	second syscall.Signal // 0: it has not come
-	cut    func()         // ends the command's drain; nil: the programs that it has started are killed
+	// ends the command's drain; nil: the programs that it has started are killed
+	cut func()
 }
 
 type interruptsKey struct{}

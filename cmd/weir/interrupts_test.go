@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// A second signal ends the server at once, while it finishes an answer that the client does not read.
+// A second signal ends the server at once, while it finishes an answer that the client does not
+// read.
 func TestASecondSignalEndsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large")

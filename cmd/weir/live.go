@@ -12,8 +12,8 @@ import (
 	"weir/lab/result"
 )
 
-// liveView shows a run while it goes on: redrawn in place on a terminal, a line for each block elsewhere.
-// Its program is one goroutine, which close ends and waits for.
+// liveView shows a run while it goes on: redrawn in place on a terminal, a line for each block
+// elsewhere. Its program is one goroutine, which close ends and waits for.
 type liveView struct {
 	t       *terminal
 	program *tea.Program
@@ -39,7 +39,8 @@ func newLiveView(t *terminal) *liveView {
 // show draws p. Called by the run's goroutine alone.
 func (v *liveView) show(p lab.Progress) {
 	switch {
-	case v.program != nil && (p.Phase == "leaving out" || p.Phase == "planned:" || p.Phase == "warm-ups:"): // stays above what is redrawn
+	case v.program != nil && (p.Phase == "leaving out" || p.Phase == "planned:" || p.Phase == "warm-ups:"):
+		// stays above what is redrawn
 		v.program.Send(tea.Printf("%s %s", p.Phase, p.What)())
 	case v.program != nil:
 		v.program.Send(p)
@@ -51,7 +52,8 @@ func (v *liveView) show(p lab.Progress) {
 	}
 }
 
-// sameLine says whether what is said of a block, or of a step of one subject, holds for p and last alike.
+// sameLine says whether what is said of a block, or of a step of one subject, holds for p and last
+// alike.
 func sameLine(p, last lab.Progress) bool {
 	return p.Place.Cell == last.Place.Cell && p.Place.Block == last.Place.Block && p.Step == last.Step && (p.Step == "" || p.What == last.What)
 }

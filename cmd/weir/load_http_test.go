@@ -15,7 +15,8 @@ import (
 	loadhttp "weir/lab/load/http"
 )
 
-// runHTTP runs the command against a server that answers with this status and body, and returns what it printed.
+// runHTTP runs the command against a server that answers with this status and body, and returns
+// what it printed.
 func runHTTP(t *testing.T, c httpCmd, status int, body string) (out, progress string, err error) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

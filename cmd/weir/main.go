@@ -1,9 +1,9 @@
 // Command weir compares, measures and runs network services.
 //
-// This package is wiring: it reads flags, calls the parts, prints, and turns errors into exit codes.
-// 0 means that the command did what it was asked, 1 that it failed, 2 that it was asked wrongly, and
-// 130 that it was interrupted. Results go to standard output; progress, hints and errors to standard
-// error. Colour and live lines appear on terminals only.
+// This package is wiring: it reads flags, calls the parts, prints, and turns errors into exit
+// codes. 0 means that the command did what it was asked, 1 that it failed, 2 that it was asked
+// wrongly, and 130 that it was interrupted. Results go to standard output; progress, hints and
+// errors to standard error. Colour and live lines appear on terminals only.
 package main
 
 import (

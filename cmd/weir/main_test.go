@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary is also the server that these tests compare: "sink ADDR DIR" receives bytes on every
-// connection until it is ended; DIR only tells whose it is.
+// The test binary is also the server that these tests compare: "sink ADDR DIR" receives bytes on
+// every connection until it is ended; DIR only tells whose it is.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "sink" {
 		sink(os.Args[2])
@@ -45,7 +45,8 @@ func sink(addr string) {
 	}
 }
 
-var builtIn string // the folder of the binary that tests built, for TestMain to remove; empty when none did
+// the folder of the binary that tests built, for TestMain to remove; empty when none did
+var builtIn string
 
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "weir-test")

@@ -34,7 +34,8 @@ there is a --duration: then it is followed until that is over.
   $ weir lab measure --json -- make -j2 | jq .cpu_ns`
 }
 
-// rulerWindow is the window of the variation and of the other rulers, as in the published measurement.
+// rulerWindow is the window of the variation and of the other rulers, as in the published
+// measurement.
 const rulerWindow = 500 * time.Millisecond
 
 // Run measures the command and prints what it used.
@@ -91,16 +92,19 @@ func (c *measureCmd) verdict(ctx context.Context, u sample.Usage) error {
 	return nil
 }
 
-// measurement is what lab measure prints as JSON. Units stand in the names; _percent are of one core.
+// measurement is what lab measure prints as JSON. Units stand in the names; _percent are of one
+// core.
 type measurement struct {
-	Command     []string       `json:"command"`
-	Ruler       string         `json:"ruler"`
-	RulerAbout  string         `json:"ruler_about"` // what it counts and what it misses
-	CPUNS       int64          `json:"cpu_ns"`
-	Warning     string         `json:"warning,omitempty"` // what cpu_ns does not hold of processes that ended unseen
-	WallNS      int64          `json:"wall_ns"`
-	CPUPercent  float64        `json:"cpu_percent"`
-	CPUCV       *float64       `json:"cpu_cv"` // over windows of window_ms; null for fewer than two of them
+	Command    []string `json:"command"`
+	Ruler      string   `json:"ruler"`
+	RulerAbout string   `json:"ruler_about"` // what it counts and what it misses
+	CPUNS      int64    `json:"cpu_ns"`
+	// what cpu_ns does not hold of processes that ended unseen
+	Warning    string  `json:"warning,omitempty"`
+	WallNS     int64   `json:"wall_ns"`
+	CPUPercent float64 `json:"cpu_percent"`
+	// over windows of window_ms; null for fewer than two of them
+	CPUCV       *float64       `json:"cpu_cv"`
 	WindowMS    int64          `json:"window_ms"`
 	PeakRSSKB   int64          `json:"peak_rss_kb"`
 	PSSKB       int64          `json:"pss_kb"` // the most seen, four looks a second

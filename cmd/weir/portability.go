@@ -76,7 +76,8 @@ func failures(found []result.Portability) (n int) {
 	return n
 }
 
-// tell shows a table of subjects and targets, then what is wrong and what was not tested, each reason once.
+// tell shows a table of subjects and targets, then what is wrong and what was not tested, each
+// reason once.
 func (c *portabilityCmd) tell(t *terminal, found []result.Portability) {
 	columns := []column{{"SUBJECT", false}}
 	at := map[string]int{} // rows by subject, columns by target
@@ -129,7 +130,8 @@ func verdict(p result.Portability) string {
 	return "not built"
 }
 
-// noteOn is the line under the table about a finding; one that all subjects share names the target alone.
+// noteOn is the line under the table about a finding; one that all subjects share names the target
+// alone.
 func noteOn(p result.Portability, found []result.Portability) string {
 	if p.Note == "" {
 		return ""

@@ -204,8 +204,8 @@ func replaceAll[T any](v *[]T, flag []T) {
 	}
 }
 
-// repeatCommand is the command line that repeats a run: the same one, program included, with its seed and without
-// its directory.
+// repeatCommand is the command line that repeats a run: the same one, program included, with its
+// seed and without its directory.
 func repeatCommand(args []string, seed uint64) string {
 	words := []string{shellWord(args[0])}
 	for i := 1; i < len(args); i++ {

@@ -36,7 +36,8 @@ rate = 100
 size = 100
 `
 
-// project is a folder in which a person types weir commands: it holds a server and a short experiment.
+// project is a folder in which a person types weir commands: it holds a server and a short
+// experiment.
 type project struct {
 	*testing.T
 	dir string
@@ -112,8 +113,8 @@ func (p project) wantNothing(name string) {
 	}
 }
 
-// TestWhatCannotBeRunIsOneLine: each of these is told at once, in one line that says what to do, and leaves no
-// directory behind.
+// TestWhatCannotBeRunIsOneLine: each of these is told at once, in one line that says what to do,
+// and leaves no directory behind.
 func TestWhatCannotBeRunIsOneLine(t *testing.T) {
 	p := newProject(t)
 	p.subject("absent", "needs = [\"no-such-tool-of-weir\"]\n")
@@ -156,8 +157,8 @@ func TestWhatCannotBeRunIsOneLine(t *testing.T) {
 	}
 }
 
-// TestASubjectOfTheExperimentThatIsMissingIsSaidAtOnce, and the run goes on without it. A broken one that
-// nobody asked for is not even said.
+// TestASubjectOfTheExperimentThatIsMissingIsSaidAtOnce, and the run goes on without it. A broken
+// one that nobody asked for is not even said.
 func TestASubjectOfTheExperimentThatIsMissingIsSaidAtOnce(t *testing.T) {
 	p := newProject(t)
 	p.subject("absent", "needs = [\"no-such-tool-of-weir\"]\n")
@@ -210,8 +211,8 @@ func TestCtrlCWhileASubjectIsBuiltLeavesNothing(t *testing.T) {
 	p.wantNothing("run")
 }
 
-// TestARunThatWasKilledIsResumed: nothing asks a run that is killed to clean up, and nothing is lost but the
-// trial that was running.
+// TestARunThatWasKilledIsResumed: nothing asks a run that is killed to clean up, and nothing is
+// lost but the trial that was running.
 func TestARunThatWasKilledIsResumed(t *testing.T) {
 	p := newProject(t)
 	cmd := p.command("lab", "run", "short.toml", "--out", "run", "--no-reasons")

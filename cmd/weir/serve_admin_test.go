@@ -28,7 +28,8 @@ func TestAnAdminPageThatCanBeReachedFromElsewhereNeedsALogin(t *testing.T) {
 		{"--listen 127.0.0.1:0 " + site, 1},
 		{"check " + site, 1},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for one that serves after all
+		// for one that serves after all
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		out, err := exec.CommandContext(ctx, binary(t), append([]string{"serve"}, strings.Fields(c.args)...)...).CombinedOutput()
 		cancel()
 		exit, ok := errors.AsType[*exec.ExitError](err)

@@ -16,7 +16,8 @@ import (
 	"weir/web/site"
 )
 
-// enter goes to the folder of a site file, to which its paths are relative, and gives the file's name there.
+// enter goes to the folder of a site file, to which its paths are relative, and gives the file's
+// name there.
 func enter(file string) (string, error) {
 	if err := os.Chdir(filepath.Dir(file)); err != nil {
 		return "", err
@@ -58,7 +59,8 @@ func (c *serveRunCmd) serveSite(ctx context.Context, t *terminal) error {
 	config.ErrorLog = t.errorLine
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
-	hangup := make(chan os.Signal, 1) // from the runtime; one reload stands for several asked for meanwhile
+	// from the runtime; one reload stands for several asked for meanwhile
+	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 	watcher.Go(func() { live.Watch(watching, hangup) })

@@ -54,7 +54,8 @@ func (c *serveRunCmd) serveOn(ctx context.Context, t *terminal, h http.Handler, 
 		return errors.Join(err, machine.Close())
 	}
 	t.hostIsUp(machine, &settings)
-	running, stop := context.WithCancel(context.WithoutCancel(ctx)) // the host outlives what is served on it
+	// the host outlives what is served on it
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	serving, failed := context.WithCancel(ctx)
 	defer failed()
@@ -104,7 +105,8 @@ func stackSpec(text string) (*stackUpCmd, error) {
 		return nil, usageError{fmt.Errorf("--stack: run is %q: write chain or network", c.Way)}
 	}
 	if c.Pcap != "" {
-		c.Pcap = kong.ExpandPath(c.Pcap) // as the flag of weir stack up; a site's folder is entered later
+		// as the flag of weir stack up; a site's folder is entered later
+		c.Pcap = kong.ExpandPath(c.Pcap)
 	}
 	return c, nil
 }

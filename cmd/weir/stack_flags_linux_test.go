@@ -39,7 +39,8 @@ func TestAHostIsAsItsFlagsSay(t *testing.T) {
 	s.stop(t)
 }
 
-// A host on a bridge is on the network of the interface that the bridge joins: here a cable within the namespace, whose other end has the kernel's address.
+// A host on a bridge is on the network of the interface that the bridge joins: here a cable within
+// the namespace, whose other end has the kernel's address.
 func TestAHostOnABridge(t *testing.T) {
 	space := stackNamespace(t)
 	cabled(t, space)

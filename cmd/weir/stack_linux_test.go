@@ -24,7 +24,8 @@ import (
 	"weir/tcpip/host"
 )
 
-// onStack is a host that runs in a network namespace of its own, with this machine's kernel as its neighbour 10.0.0.1.
+// onStack is a host that runs in a network namespace of its own, with this machine's kernel as its
+// neighbour 10.0.0.1.
 type onStack struct {
 	served
 	space string   // the namespace

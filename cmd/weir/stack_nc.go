@@ -91,7 +91,8 @@ func (c *stackNCCmd) connect(ctx context.Context, h host.Client, t *terminal, ad
 	return conn, nil
 }
 
-// talk carries what is typed and what comes, until both have ended; what nobody has typed yet on a terminal is not waited for.
+// talk carries what is typed and what comes, until both have ended; what nobody has typed yet on a
+// terminal is not waited for.
 func (c *stackNCCmd) talk(ctx context.Context, conn net.Conn, t *terminal) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	sent := make(chan struct{}) // no values, closed when the input is sent, or cannot be
@@ -125,7 +126,8 @@ func (c *stackNCCmd) talk(ctx context.Context, conn net.Conn, t *terminal) error
 	return err
 }
 
-// typed sends what is read: each Read's bytes by one Write, so that a line that is typed is a datagram.
+// typed sends what is read: each Read's bytes by one Write, so that a line that is typed is a
+// datagram.
 func typed(conn net.Conn, in io.Reader) error {
 	for b := make([]byte, 32<<10); ; {
 		n, err := in.Read(b)

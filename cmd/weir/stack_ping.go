@@ -116,8 +116,9 @@ func (c *stackPingCmd) ping(ctx context.Context, h host.Client, t *terminal) (*p
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
 	pongs := make(chan pong, pingsAtOnce) // from the pings to here; closed when all have ended
-	failed := make(chan error, 1)         // from a ping to here: that there is no host; what finds no room is dropped
-	go c.send(sending, h, pongs, failed)  // until it was asked to, or stop
+	// from a ping to here: that there is no host; what finds no room is dropped
+	failed := make(chan error, 1)
+	go c.send(sending, h, pongs, failed) // until it was asked to, or stop
 	r := &pingReport{Host: c.Host, Pongs: []pong{}}
 	for p := range pongs {
 		r.Sent++

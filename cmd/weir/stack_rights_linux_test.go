@@ -45,7 +45,8 @@ func givesPage(t *testing.T, s *onStack) {
 	}
 }
 
-// What runs a host has no capability in effect on any thread once it is up, and keeps only those permitted that the end of --setup needs. What --setup made is gone at the end.
+// What runs a host has no capability in effect on any thread once it is up, and keeps only those
+// permitted that the end of --setup needs. What --setup made is gone at the end.
 func TestAHostRunsWithoutCapabilities(t *testing.T) {
 	www := t.TempDir()
 	write(t, filepath.Join(www, "page.html"), "a page of the host's")
@@ -97,8 +98,8 @@ func TestAHostRunsWithoutCapabilities(t *testing.T) {
 	})
 }
 
-// A host whose device is all that --setup made keeps no capability at all. The device ends with it, also
-// when it is killed.
+// A host whose device is all that --setup made keeps no capability at all. The device ends with it,
+// also when it is killed.
 func TestAHostWhoseDeviceIsTransientKeepsNoCapability(t *testing.T) {
 	www := t.TempDir()
 	write(t, filepath.Join(www, "page.html"), "a page of the host's")

@@ -93,13 +93,15 @@ func filesService(port uint16, folder string, t *terminal) (host.Service, error)
 	}}, nil
 }
 
-// watchHost tells Prometheus of a host, until the context of what it returns ends. Without an address it waits only.
+// watchHost tells Prometheus of a host, until the context of what it returns ends. Without an
+// address it waits only.
 func watchHost(ctx context.Context, addr string, h *host.Host, t *terminal) (func(context.Context) error, error) {
 	if addr == "" {
 		return func(ctx context.Context) error { <-ctx.Done(); return nil }, nil
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(h.Stack().Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})) // distinct names: it can't fail
+	// distinct names: it can't fail
+	registry.MustRegister(h.Stack().Collector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	s, err := server.New(mux, server.Config{Addr: addr, Drain: drain, ErrorLog: t.errorLine})

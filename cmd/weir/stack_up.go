@@ -169,7 +169,8 @@ func startHost(c host.Config) (*host.Host, error) {
 	return h, err
 }
 
-// runHost runs a host until ctx ends, and what runs beside it, and takes everything down. It takes a few seconds at most, so that nothing has to be cut short.
+// runHost runs a host until ctx ends, and what runs beside it, and takes everything down. It takes
+// a few seconds at most, so that nothing has to be cut short.
 func runHost(ctx context.Context, h *host.Host, beside func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

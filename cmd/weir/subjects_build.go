@@ -87,7 +87,8 @@ func (c *buildCmd) one(ctx context.Context, t *terminal, s *subject.Subject, ste
 	return false
 }
 
-// status shows on a terminal what is being done now, on one line that the next one replaces; "" clears it.
+// status shows on a terminal what is being done now, on one line that the next one replaces; ""
+// clears it.
 func (t *terminal) status(text string) {
 	if t.errTTY {
 		fmt.Fprintf(t.err, "\r\x1b[K%s", tint(t.colour(), dim, text))

@@ -113,7 +113,8 @@ func (c *checkCmd) one(ctx context.Context, t *terminal, s *subject.Subject) che
 	return found
 }
 
-// tell says in a line how a subject did, and in further lines what it failed and what could not be asked.
+// tell says in a line how a subject did, and in further lines what it failed and what could not be
+// asked.
 func (c *checkCmd) tell(t *terminal, s checked) {
 	passed, skips := 0, map[string][]string{} // names by reason
 	var reasons []string                      // in the order in which they came

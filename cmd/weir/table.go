@@ -13,8 +13,9 @@ type column struct {
 	right bool
 }
 
-// writeTable writes rows under titles, each column as wide as its widest cell; the last is cut at width (0:
-// never). paint, which may be nil, colours a finished cell of a row (-1: the titles) without changing its width.
+// writeTable writes rows under titles, each column as wide as its widest cell; the last is cut at
+// width (0: never). paint, which may be nil, colours a finished cell of a row (-1: the titles)
+// without changing its width.
 func writeTable(w io.Writer, columns []column, rows [][]string, width int, paint func(row, column int, cell string) string) {
 	widths := make([]int, len(columns))
 	titles := make([]string, len(columns))

@@ -21,7 +21,8 @@ func newTerminal(out, err *os.File) *terminal {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// colour says whether out may carry colours: only a terminal whose user did not ask for none (https://no-color.org).
+// colour says whether out may carry colours: only a terminal whose user did not ask for none
+// (https://no-color.org).
 func (t *terminal) colour() bool { return t.outTTY && os.Getenv("NO_COLOR") == "" }
 
 // width is the number of columns of out, 80 when it is no terminal.

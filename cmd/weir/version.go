@@ -36,7 +36,8 @@ func (c *versionCmd) Run(t *terminal) error {
 	return err
 }
 
-// buildVersion is the linker's version, else the module's when the binary was installed by its module path.
+// buildVersion is the linker's version, else the module's when the binary was installed by its
+// module path.
 func buildVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && version == "unknown" && info.Main.Version != "" {
 		return info.Main.Version

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-const touching = "../../web/ownership/testdata/src/passed" // a package with stages that touch what they have passed on
+// a package with stages that touch what they have passed on
+const touching = "../../web/ownership/testdata/src/passed"
 
 // vet gives what the command prints and its error.
 func vet(t *testing.T, c vetCmd) (string, error) {

@@ -1,9 +1,10 @@
-// Package draw draws a net of flow, as it was at a moment, in the text languages of Graphviz and Mermaid.
+// Package draw draws a net of flow, as it was at a moment, in the text languages of Graphviz and
+// Mermaid.
 //
 // # Limitations
 //
-// Where things stand is left to the program that renders the text. A net of more than some dozens of stages is drawn,
-// but hardly read.
+// Where things stand is left to the program that renders the text. A net of more than some dozens
+// of stages is drawn, but hardly read.
 package draw
 
 import (
@@ -51,8 +52,8 @@ func Mermaid(t flow.Topology) string {
 	return b.String()
 }
 
-// mermaidText writes what Mermaid, and the page that its drawing becomes part of, would read as more than text in the codes that Mermaid has
-// for that. A backtick would begin Markdown.
+// mermaidText writes what Mermaid, and the page that its drawing becomes part of, would read as
+// more than text in the codes that Mermaid has for that. A backtick would begin Markdown.
 var mermaidText = strings.NewReplacer("#", "#35;", `"`, "#quot;", "&", "#38;", "<", "#lt;", ">", "#gt;", "`", "#96;", `\`, "#92;")
 
 // oneLine is a name without characters that end a line, or that can't be seen.
@@ -97,8 +98,8 @@ func edge(e flow.EdgeReading) string {
 	return strings.Join(said, ", ")
 }
 
-// room says how many batches may wait in an edge, and what it does with more unless that is to wait. Where edges are calls, nothing waits
-// in those that would.
+// room says how many batches may wait in an edge, and what it does with more unless that is to
+// wait. Where edges are calls, nothing waits in those that would.
 func room(way flow.Way, e flow.EdgeReading) string {
 	switch {
 	case e.Cap == 0 || way == flow.Chain && e.Full == flow.Wait:

@@ -7,16 +7,19 @@ import (
 	"weir/flow"
 )
 
-// Layout says where the nodes of a drawing stand: in layers, one for each step from the entry, and within a layer in rows. The nodes are the
-// entry, and the stages in their order.
+// Layout says where the nodes of a drawing stand: in layers, one for each step from the entry, and
+// within a layer in rows. The nodes are the entry, and the stages in their order.
 type Layout struct {
-	Layers int    `json:"layers"`
-	Exit   int    `json:"exit"` // the node where items leave by edges from the port -1, alone in the last layer; -1: there is none
-	Nodes  []Spot `json:"nodes"`
-	Links  []Link `json:"links"`
+	Layers int `json:"layers"`
+	// the node where items leave by edges from the port -1, alone in the last layer; -1: there is
+	// none
+	Exit  int    `json:"exit"`
+	Nodes []Spot `json:"nodes"`
+	Links []Link `json:"links"`
 }
 
-// Spot is a place: the layer's number from 0, and the row, at least 1 from the others of the layer; 0 is the middle.
+// Spot is a place: the layer's number from 0, and the row, at least 1 from the others of the layer;
+// 0 is the middle.
 type Spot struct {
 	Layer int     `json:"layer"`
 	Row   float64 `json:"row"`
@@ -37,8 +40,9 @@ type vertex struct {
 	prev, next []*vertex // in the neighbouring layers
 }
 
-// Lay makes the layout of a topology. Layers follow the longest way from the entry; within a layer, nodes
-// stand in the order of the means of their neighbours, which leaves few crossings (Sugiyama's method).
+// Lay makes the layout of a topology. Layers follow the longest way from the entry; within a layer,
+// nodes stand in the order of the means of their neighbours, which leaves few crossings (Sugiyama's
+// method).
 func Lay(t flow.Topology) Layout {
 	g := &graph{links: links(t), nodes: make([]*vertex, len(t.Stages)+1)}
 	g.exit = exit(t)
@@ -56,7 +60,8 @@ func Lay(t flow.Topology) Layout {
 	return g.layout(via)
 }
 
-// exit is the node where items leave: the stage, which is none, that edges from the port -1 lead to. 0: there is none.
+// exit is the node where items leave: the stage, which is none, that edges from the port -1 lead
+// to. 0: there is none.
 func exit(t flow.Topology) int {
 	for _, e := range t.Edges {
 		if e.Port < 0 {
@@ -91,7 +96,8 @@ func links(t flow.Topology) (all []Link) {
 	return all
 }
 
-// rank gives each node its layer. A link that closes a cycle is drawn backwards, and counts for nothing.
+// rank gives each node its layer. A link that closes a cycle is drawn backwards, and counts for
+// nothing.
 func (g *graph) rank() {
 	const (
 		unseen = iota
@@ -136,7 +142,8 @@ func (g *graph) rank() {
 	}
 }
 
-// pass puts the nodes into their layers, and a vertex wherever a link passes a layer. It gives these by link.
+// pass puts the nodes into their layers, and a vertex wherever a link passes a layer. It gives
+// these by link.
 func (g *graph) pass() [][]*vertex {
 	last := 0
 	for _, v := range g.nodes {
@@ -214,7 +221,8 @@ func (g *graph) order(forward bool) {
 	})
 }
 
-// align moves the vertices of each layer to where they wish to be, as far as their order and a distance of 1 allow.
+// align moves the vertices of each layer to where they wish to be, as far as their order and a
+// distance of 1 allow.
 func (g *graph) align(forward bool) {
 	g.sweep(forward, func(layer []*vertex) {
 		wishes, off := make([]float64, len(layer)), 0.

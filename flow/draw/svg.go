@@ -21,8 +21,8 @@ const (
 const style = `<style>text{font:13px system-ui,sans-serif;fill:#1d2021;text-anchor:middle}.small{font-size:11px;fill:#5c6370}rect{fill:#fafaf7;stroke:#8a93a3}path{fill:none;stroke:#8a93a3;stroke-width:1.5}circle,marker path{fill:#8a93a3;stroke:none}` +
 	`@media(prefers-color-scheme:dark){text{fill:#e8e8e3}.small{fill:#a9b1bd}rect{fill:#24282e;stroke:#727b8a}}</style>`
 
-// SVG draws a net as a picture that stands by itself, from left to right, with what has passed each edge; what an edge holds is told to who
-// points at it.
+// SVG draws a net as a picture that stands by itself, from left to right, with what has passed each
+// edge; what an edge holds is told to who points at it.
 func SVG(t flow.Topology) string {
 	p := newPlan(t)
 	var b strings.Builder

@@ -12,12 +12,13 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// Challenge is the protocol of TLS-ALPN-01 (RFC 8737). A server whose source is Challenged agrees to it with clients that want nothing else,
-// and closes the connection once the handshake is over: the certificate has answered.
+// Challenge is the protocol of TLS-ALPN-01 (RFC 8737). A server whose source is Challenged agrees
+// to it with clients that want nothing else, and closes the connection once the handshake is over:
+// the certificate has answered.
 const Challenge = "acme-tls/1"
 
-// ACME obtains certificates, and renews them before they run out (RFC 8555, by the TLS-ALPN-01 challenge:
-// port 443 of each name's addresses must lead to where challenges are answered).
+// ACME obtains certificates, and renews them before they run out (RFC 8555, by the TLS-ALPN-01
+// challenge: port 443 of each name's addresses must lead to where challenges are answered).
 type ACME struct {
 	Names   []string       // the names to have certificates for
 	Email   string         // where the authority may write to; optional
@@ -48,8 +49,9 @@ type manager struct {
 	ended sync.Once
 }
 
-// ByACME is a source of certificates by ACME. Challenges are answered at a port: by whoever listens there, if it has Get and Challenge, or
-// uses the same Dir; by the source itself, while there is one to answer, if nobody does.
+// ByACME is a source of certificates by ACME. Challenges are answered at a port: by whoever listens
+// there, if it has Get and Challenge, or uses the same Dir; by the source itself, while there is
+// one to answer, if nobody does.
 func ByACME(a *ACME, at *net.TCPAddr, logf func(format string, args ...any)) (*Source, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err

@@ -1,10 +1,11 @@
-// Package certificate is where the TLS certificates of servers come from: files, which are read again when they change, an authority that is
-// asked by ACME, or a certificate that the server makes for itself.
+// Package certificate is where the TLS certificates of servers come from: files, which are read
+// again when they change, an authority that is asked by ACME, or a certificate that the server
+// makes for itself.
 //
 // # Limitations
 //
-// A source of files has one certificate, whatever name a client asks for. Files are looked at when a client connects, so a change is noticed
-// no sooner.
+// A source of files has one certificate, whatever name a client asks for. Files are looked at when
+// a client connects, so a change is noticed no sooner.
 package certificate
 
 import (
@@ -24,8 +25,9 @@ type Source struct {
 	acme *manager // nil: files
 }
 
-// Files is a source of PEM files, which are looked at again when a client connects, at most once a second. A pair that cannot be loaded leaves
-// the one before in use, and is reported once to logf, which is not nil.
+// Files is a source of PEM files, which are looked at again when a client connects, at most once a
+// second. A pair that cannot be loaded leaves the one before in use, and is reported once to logf,
+// which is not nil.
 func Files(certFile, keyFile string, logf func(format string, args ...any)) (*Source, error) {
 	p := &pair{certFile: certFile, keyFile: keyFile, logf: logf}
 	if err := p.load(); err != nil {
@@ -42,7 +44,8 @@ func (s *Source) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return s.pair.get()
 }
 
-// Reload reads files now, changed or not. The error says why the certificate before stays in use. ACME needs none.
+// Reload reads files now, changed or not. The error says why the certificate before stays in use.
+// ACME needs none.
 func (s *Source) Reload() error {
 	if s.pair == nil {
 		return nil
@@ -53,7 +56,8 @@ func (s *Source) Reload() error {
 	return s.pair.load()
 }
 
-// Challenged says whether ACME's challenges are to be answered: whether Challenge is one of the server's protocols.
+// Challenged says whether ACME's challenges are to be answered: whether Challenge is one of the
+// server's protocols.
 func (s *Source) Challenged() bool { return s.acme != nil }
 
 // Manage begins to obtain and renew what ACME has to, in the background until ctx ends.
@@ -70,7 +74,8 @@ func (s *Source) Close() {
 	}
 }
 
-// Fingerprint is what people compare, and clients pin: SHA-256 of a certificate as DER, 64 hex digits.
+// Fingerprint is what people compare, and clients pin: SHA-256 of a certificate as DER, 64 hex
+// digits.
 func Fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:])

@@ -17,11 +17,13 @@ import (
 	"time"
 )
 
-// selfYears is how long a certificate of the server's own is valid: nobody renews what people have pinned.
+// selfYears is how long a certificate of the server's own is valid: nobody renews what people have
+// pinned.
 const selfYears = 10
 
-// Self gives the files of a certificate that nobody vouches for but the server itself, in a folder: as made before, or made now for names, DNS
-// names and addresses. Clients have to be told to trust its fingerprint.
+// Self gives the files of a certificate that nobody vouches for but the server itself, in a folder:
+// as made before, or made now for names, DNS names and addresses. Clients have to be told to trust
+// its fingerprint.
 func Self(dir string, names []string) (certFile, keyFile string, err error) {
 	certFile, keyFile = filepath.Join(dir, "self.pem"), filepath.Join(dir, "self.key")
 	_, err = os.Stat(certFile)

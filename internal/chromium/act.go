@@ -62,7 +62,8 @@ func (p *Page) Write(text string) {
 var codes = map[string]int{"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
 	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Delete": 46}
 
-// Press presses a key, with Alt, Control and Shift before it where they are held: "Enter", "Alt+ArrowUp", "Shift+Tab".
+// Press presses a key, with Alt, Control and Shift before it where they are held: "Enter",
+// "Alt+ArrowUp", "Shift+Tab".
 func (p *Page) Press(keys string) {
 	p.t.Helper()
 	held := 0

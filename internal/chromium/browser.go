@@ -54,7 +54,8 @@ func program() string {
 	return ""
 }
 
-// browser is the address of the shared browser's protocol. The test is skipped where there is no Chromium.
+// browser is the address of the shared browser's protocol. The test is skipped where there is no
+// Chromium.
 func browser(t *testing.T) string {
 	t.Helper()
 	path := program()
@@ -72,7 +73,8 @@ func browser(t *testing.T) string {
 	return shared.url
 }
 
-// start starts Chromium in a process group of its own, and gives the address of its protocol. End ends the group, and waits for it.
+// start starts Chromium in a process group of its own, and gives the address of its protocol. End
+// ends the group, and waits for it.
 func start(path string) (url string, end func(), err error) {
 	dir, err := os.MkdirTemp("", "weir-chromium-")
 	if err != nil {
@@ -93,7 +95,8 @@ func start(path string) (url string, end func(), err error) {
 		r.Close()
 		return "", nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	address := make(chan string, 1) // from the reader of its standard error -> to us; closed at its end
+	// from the reader of its standard error -> to us; closed at its end
+	address := make(chan string, 1)
 	go func() {
 		defer close(address)
 		address <- listening(r)
@@ -122,7 +125,8 @@ func start(path string) (url string, end func(), err error) {
 func kill(cmd *exec.Cmd, dir string) {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	_ = cmd.Wait()
-	// Its other processes are dying, and may still make files. Where nobody reaps them they stay, dead.
+	// Its other processes are dying, and may still make files. Where nobody reaps them they stay,
+	// dead.
 	for end := time.Now().Add(2 * time.Second); syscall.Kill(-cmd.Process.Pid, 0) == nil && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -131,7 +135,8 @@ func kill(cmd *exec.Cmd, dir string) {
 	}
 }
 
-// listening is the address that a browser's standard error names, or all that it said when it ended without.
+// listening is the address that a browser's standard error names, or all that it said when it ended
+// without.
 func listening(stderr io.Reader) string {
 	var said strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {

@@ -1,7 +1,8 @@
 // Package chromium drives a headless Chromium from tests, by its DevTools protocol.
 //
-// One browser serves all tests of a package: the first [Open] starts it, and [Main] ends it behind the last test. Each [Page] is in a browser
-// context of its own, so that it shares nothing with others (no storage, no cookies), and is closed when its test ends.
+// One browser serves all tests of a package: the first [Open] starts it, and [Main] ends it behind
+// the last test. Each [Page] is in a browser context of its own, so that it shares nothing with
+// others (no storage, no cookies), and is closed when its test ends.
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(chromium.Main(m)) }
 //
@@ -11,9 +12,11 @@
 //		p.Until(`document.querySelector("#state").textContent == "live"`)
 //	}
 //
-// The browser resolves no name and so reaches nothing but addresses: what a page asks of other hosts fails, and is in [Page.Fetched].
+// The browser resolves no name and so reaches nothing but addresses: what a page asks of other
+// hosts fails, and is in [Page.Fetched].
 //
 // # Limitations
 //
-// A Page belongs to the goroutine of its test. Keys are those with a name ("Enter", "Tab", "Escape", "ArrowUp") and single letters.
+// A Page belongs to the goroutine of its test. Keys are those with a name ("Enter", "Tab",
+// "Escape", "ArrowUp") and single letters.
 package chromium

@@ -35,7 +35,8 @@ type message struct {
 	Error  *struct{ Message string }
 }
 
-// Open opens an empty page, which shares nothing with others and is closed when the test ends. The test is skipped where there is no Chromium.
+// Open opens an empty page, which shares nothing with others and is closed when the test ends. The
+// test is skipped where there is no Chromium.
 func Open(t *testing.T) *Page {
 	t.Helper()
 	url := browser(t)
@@ -60,11 +61,13 @@ func Open(t *testing.T) *Page {
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		p.Call(domain+".enable", nil, nil)
 	}
-	p.Call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil) // pages of different people are all looked at
+	// pages of different people are all looked at
+	p.Call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil)
 	return p
 }
 
-// Errors are what the page said to the console as errors and warnings, and exceptions that it did not catch.
+// Errors are what the page said to the console as errors and warnings, and exceptions that it did
+// not catch.
 func (p *Page) Errors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

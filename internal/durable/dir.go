@@ -21,8 +21,9 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// MkdirAll makes a folder and the missing ones above it durably: the name of each is on the disk. It
-// syncs the parent of a folder that exists too: its maker may have been killed before, or have failed.
+// MkdirAll makes a folder and the missing ones above it durably: the name of each is on the disk.
+// It syncs the parent of a folder that exists too: its maker may have been killed before, or have
+// failed.
 func MkdirAll(dir string, mode os.FileMode) error {
 	return mkdirAll(dir, mode, SyncDir)
 }
@@ -48,8 +49,9 @@ func mkdirAll(dir string, mode os.FileMode, sync func(dir string) error) error {
 	return sync(parent)
 }
 
-// beyondUs ignores that the parent of a folder that exists cannot be synced by this process: because
-// of its permissions, or because its file system does not know how. An administrator made the folder.
+// beyondUs ignores that the parent of a folder that exists cannot be synced by this process:
+// because of its permissions, or because its file system does not know how. An administrator made
+// the folder.
 func beyondUs(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) {
 		return nil

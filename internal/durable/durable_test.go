@@ -154,7 +154,8 @@ func TestMkdirAllMakesFoldersAndTakesThoseThatAreThere(t *testing.T) {
 	}
 }
 
-// A folder whose parent could not be synced, or whose maker was killed before that, is not durable by being there.
+// A folder whose parent could not be synced, or whose maker was killed before that, is not durable
+// by being there.
 func TestMkdirAllSyncsTheNameOfAFolderThatIsThere(t *testing.T) {
 	for _, test := range []struct{ name, there string }{
 		{"the parent's sync failed before", ""},

@@ -27,8 +27,8 @@ type Replacer struct {
 	Step     func(Step) // called at each step, if not nil: tests stop the process there
 }
 
-// ReplaceFile gives the file at path new contents, durably and all or nothing. A file that root replaces keeps
-// its owner, a new one gets its folder's.
+// ReplaceFile gives the file at path new contents, durably and all or nothing. A file that root
+// replaces keeps its owner, a new one gets its folder's.
 func ReplaceFile(path string, data []byte, mode os.FileMode) error {
 	return Replacer{}.ReplaceFile(path, data, mode)
 }
@@ -59,9 +59,9 @@ func (r Replacer) ReplaceFile(path string, data []byte, mode os.FileMode) error 
 	return nil
 }
 
-// keepOld gives the file of a path a second name until its replacement is durable. Undo takes the replacement
-// back: by a rename, which needs no space on the disk and no descriptor. It does nothing on a file system
-// without hard links.
+// keepOld gives the file of a path a second name until its replacement is durable. Undo takes the
+// replacement back: by a rename, which needs no space on the disk and no descriptor. It does
+// nothing on a file system without hard links.
 func keepOld(path string) (undo func()) {
 	old := oldName(path)
 	os.Remove(old) // of a crash
@@ -74,8 +74,8 @@ func keepOld(path string) (undo func()) {
 	return func() { os.Rename(old, path) }
 }
 
-// CreateFile is ReplaceFile for a file that must not exist: one of several callers makes it, and the
-// others get an error that is fs.ErrExist. Each caller writes a temporary file of its own.
+// CreateFile is ReplaceFile for a file that must not exist: one of several callers makes it, and
+// the others get an error that is fs.ErrExist. Each caller writes a temporary file of its own.
 func CreateFile(path string, data []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -107,7 +107,8 @@ func tempName(path string) string {
 
 func oldName(path string) string { return tempName(path + ".old") }
 
-// write makes the temporary file of path, in the place of one that a crash left. It leaves none after an error.
+// write makes the temporary file of path, in the place of one that a crash left. It leaves none
+// after an error.
 func (r Replacer) write(temp, path string, data []byte, mode os.FileMode) error {
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -140,8 +141,8 @@ func (r Replacer) fill(f *os.File, path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// KeepOwner gives f the owner of like if the process is root's, so that what root changes stays readable for the
-// user whose file it is.
+// KeepOwner gives f the owner of like if the process is root's, so that what root changes stays
+// readable for the user whose file it is.
 func KeepOwner(f *os.File, like string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -156,8 +157,9 @@ func KeepOwner(f *os.File, like string) error {
 	return nil
 }
 
-// RemoveTemps removes the temporary files that crashes left in a folder, and those of the patterns in others (see
-// filepath.Match). Nobody may be replacing a file of the folder meanwhile. A folder that is not there has none.
+// RemoveTemps removes the temporary files that crashes left in a folder, and those of the patterns
+// in others (see filepath.Match). Nobody may be replacing a file of the folder meanwhile. A folder
+// that is not there has none.
 func RemoveTemps(dir string, others ...string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -184,7 +186,8 @@ func isTemp(name string, others []string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp")
 }
 
-// RemoveTempOf removes the temporary files that crashes left of these files. Nobody may be replacing them meanwhile.
+// RemoveTempOf removes the temporary files that crashes left of these files. Nobody may be
+// replacing them meanwhile.
 func RemoveTempOf(paths ...string) error {
 	var errs []error
 	for _, path := range paths {

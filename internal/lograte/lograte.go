@@ -28,8 +28,9 @@ type Limiter struct {
 
 	mu      sync.Mutex // guards what follows
 	kinds   map[string]*kind
-	waiting []string      // lines that are to be written, the first first
-	written chan struct{} // closed when no line waits any more; nil: none waits, and no goroutine writes
+	waiting []string // lines that are to be written, the first first
+	// closed when no line waits any more; nil: none waits, and no goroutine writes
+	written chan struct{}
 }
 
 // kind is what is known of lines of one kind.

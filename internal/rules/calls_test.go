@@ -56,7 +56,8 @@ func (c call) binds(s *source) bool {
 	return !s.isTest() && anyMatches(c.from, s.pkg()) && !anyMatches(c.except, s.pkg())
 }
 
-// readsGODEBUG recognises os.Getenv("GODEBUG"): a setting of the Go runtime, which no caller could pass on.
+// readsGODEBUG recognises os.Getenv("GODEBUG"): a setting of the Go runtime, which no caller could
+// pass on.
 func readsGODEBUG(n ast.Node) bool {
 	c, ok := n.(*ast.CallExpr)
 	if !ok || len(c.Args) != 1 {

@@ -9,7 +9,8 @@ import (
 )
 
 // rule forbids the packages from, except those in except, to import to, apart from those in allow.
-// Packages of ours are written from the root; "lab/..." is lab and all below it, "..." is everything.
+// Packages of ours are written from the root; "lab/..." is lab and all below it, "..." is
+// everything.
 type rule struct {
 	from, except []string
 	to, allow    []string

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// foreign must not stand in the tree. The patterns are cut in two so that this file does not hold them.
+// foreign must not stand in the tree. The patterns are cut in two so that this file does not hold
+// them.
 var foreign = []struct {
 	pattern *regexp.Regexp
 	why     string
@@ -56,7 +57,8 @@ func TestForeignCatchesABadExample(t *testing.T) {
 	}
 }
 
-// documents are the pages of the tree; those under testdata are what a test expects of some other place.
+// documents are the pages of the tree; those under testdata are what a test expects of some other
+// place.
 func documents(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(tree(t), func(name string) bool {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// results is the part of results.json that others rely on, with presence visible: a nil pointer is a field
-// that is not there.
+// results is the part of results.json that others rely on, with presence visible: a nil pointer is
+// a field that is not there.
 type results struct {
 	Trials      []trial      `json:"trials"`
 	Comparisons []comparison `json:"comparisons"`

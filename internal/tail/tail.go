@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// Buffer is an io.Writer that keeps the last bytes written to it. Its methods may be called from any goroutine.
+// Buffer is an io.Writer that keeps the last bytes written to it. Its methods may be called from
+// any goroutine.
 type Buffer struct {
 	limit int // bytes
 

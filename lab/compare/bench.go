@@ -56,10 +56,10 @@ func benchUnits(r *result.Results) []benchUnit {
 //
 //	BenchmarkIM/subject=c-epoll/load=messages/conns=64/pattern=staggered 1 8.31 us/msg 0.07 cpu-cv …
 //
-// so that benchstat compares subjects (-col /subject) or runs (two files). benchstat knows nothing of blocks:
-// it takes trials for independent, and its intervals are wider where the machine drifted. Only what tells machines
-// and loads apart stands there as configuration, since benchstat compares nothing across
-// configurations; the rest is in comments. Errors are w's.
+// so that benchstat compares subjects (-col /subject) or runs (two files). benchstat knows nothing
+// of blocks: it takes trials for independent, and its intervals are wider where the machine
+// drifted. Only what tells machines and loads apart stands there as configuration, since benchstat
+// compares nothing across configurations; the rest is in comments. Errors are w's.
 func WriteBench(w io.Writer, r *result.Results) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "# %s\n# seed %d, started %s\n", oneLine(r.Command), r.Seed, r.Started.UTC().Format(time.RFC3339))
@@ -93,8 +93,8 @@ func writeTrial(b *bufio.Writer, name string, t *result.Trial, units []benchUnit
 	b.WriteByte('\n')
 }
 
-// benchName makes a benchmark's name of an experiment's: "im-published" becomes IMPublished, and a path
-// its last element.
+// benchName makes a benchmark's name of an experiment's: "im-published" becomes IMPublished, and a
+// path its last element.
 func benchName(experiment string) string {
 	base := strings.TrimSuffix(path.Base(experiment), ".toml")
 	var name strings.Builder

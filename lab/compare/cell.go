@@ -26,8 +26,8 @@ func (c cell) String() string {
 
 func cellOf(t *result.Trial) cell { return cell{t.Load, t.Connections, t.Pattern} }
 
-// cells is every cell that has trials: loads and patterns in the order of the plan, those that the plan
-// does not name last, and connections ascending.
+// cells is every cell that has trials: loads and patterns in the order of the plan, those that the
+// plan does not name last, and connections ascending.
 func cells(r *result.Results) []cell {
 	loads := make([]string, len(r.Plan.Loads))
 	for i, l := range r.Plan.Loads {
@@ -59,7 +59,8 @@ func place(list []string, name string) int {
 	return len(list)
 }
 
-// trials is the cell's accepted trials whose CPU was measured, by subject, twins under their own name.
+// trials is the cell's accepted trials whose CPU was measured, by subject, twins under their own
+// name.
 func (c cell) trials(r *result.Results) map[string][]*result.Trial {
 	elsewhere := map[string]bool{}
 	for _, s := range r.Subjects {
@@ -93,12 +94,12 @@ func valuesOf(trials []*result.Trial, of func(*result.Trial) float64) []stat.Tri
 	return v
 }
 
-// longestTrial bounds what is cut into windows, in ms: no trial takes a day, and damaged results must not take all
-// memory.
+// longestTrial bounds what is cut into windows, in ms: no trial takes a day, and damaged results
+// must not take all memory.
 const longestTrial = 24 * 3600 * 1000
 
-// Records is the samples of trials as their variation is computed from them, in ms and ns, without samples
-// that run backwards or lie outside any trial.
+// Records is the samples of trials as their variation is computed from them, in ms and ns, without
+// samples that run backwards or lie outside any trial.
 func Records(trials []*result.Trial) []stat.Record {
 	records := make([]stat.Record, len(trials))
 	for i, t := range trials {

@@ -1,25 +1,29 @@
-// Package compare says which subjects of a run differ, and by how much, from the trials in its results.
+// Package compare says which subjects of a run differ, and by how much, from the trials in its
+// results.
 //
-// The arithmetic is lab/stat's; this package knows which trials stand against which. Only accepted trials
-// count. Subjects are compared under the same load, number of connections and arrival pattern, block by block.
+// The arithmetic is lab/stat's; this package knows which trials stand against which. Only accepted
+// trials count. Subjects are compared under the same load, number of connections and arrival
+// pattern, block by block.
 //
 // # How many comparisons are counted
 //
-// Ask enough questions and noise will answer one of them "different". The p of a comparison, and so its
-// verdict, is corrected (Holm) over its family: all comparisons of the run in the same metric, those of all
-// loads, numbers of connections and patterns together, the twin's included. At most one run in 20 may hold even one
-// false "different" in CPU per message, at most one in 20 in its variation, and at most one in 20 in the requests a second of
-// closed loops, which are compared there alone: the answers set their pace. The same holds for the mean time of operations on TCP/IP stacks. So verdicts of several cells may be joined
-// in one sentence, as where the order of two subjects turns with the pattern. Comparisons without an interval
-// test nothing and are not counted.
+// Ask enough questions and noise will answer one of them "different". The p of a comparison, and so
+// its verdict, is corrected (Holm) over its family: all comparisons of the run in the same metric,
+// those of all loads, numbers of connections and patterns together, the twin's included. At most
+// one run in 20 may hold even one false "different" in CPU per message, at most one in 20 in its
+// variation, and at most one in 20 in the requests a second of closed loops, which are compared
+// there alone: the answers set their pace. The same holds for the mean time of operations on TCP/IP
+// stacks. So verdicts of several cells may be joined in one sentence, as where the order of two
+// subjects turns with the pattern. Comparisons without an interval test nothing and are not
+// counted.
 //
-// Each comparison has two intervals: an ordinary one of 95 %, and the one that its verdict rests on, corrected in the same way.
-// Reports show the second: it says the same as the word beside it.
+// Each comparison has two intervals: an ordinary one of 95 %, and the one that its verdict rests
+// on, corrected in the same way. Reports show the second: it says the same as the word beside it.
 //
 // # Variation
 //
-// The variation of CPU is compared by the windows of all trials pooled (lab/stat, Spread), cut from the
-// trials' samples; a subject with too few of them is "too short to tell".
+// The variation of CPU is compared by the windows of all trials pooled (lab/stat, Spread), cut from
+// the trials' samples; a subject with too few of them is "too short to tell".
 //
 // # The twin
 //
@@ -38,8 +42,9 @@ import (
 	"weir/lab/stat"
 )
 
-// metricsOf is what is compared in a cell, the main one first. Where every subject is offered the same rate there is none
-// to compare. Of stacks the variation of CPU is none: how much they do is not set.
+// metricsOf is what is compared in a cell, the main one first. Where every subject is offered the
+// same rate there is none to compare. Of stacks the variation of CPU is none: how much they do is
+// not set.
 func metricsOf(c cell, trials map[string][]*result.Trial) []string {
 	if s := onStack(trials); s != nil {
 		return metricsOnStack(c, s)
@@ -93,8 +98,8 @@ func (f *families) add(c result.Comparison, e stat.Estimate) {
 	f.found, f.estimates = append(f.found, c), append(f.estimates, e)
 }
 
-// judged fills in the figures and words, in the order in which they were added. Warnings that stand already stay, after the
-// estimates' own.
+// judged fills in the figures and words, in the order in which they were added. Warnings that stand
+// already stay, after the estimates' own.
 func (f *families) judged(margin float64) []result.Comparison {
 	members := map[string][]int{}
 	for i, c := range f.found {

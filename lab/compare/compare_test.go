@@ -13,8 +13,8 @@ import (
 	"weir/lab/stat"
 )
 
-// made is a run with known costs: subjects a, b and c cost 10, 10 and 20 us a message, a twin of a runs
-// along, and the noise of a trial is 2 %. Its loads, connections and patterns make four cells.
+// made is a run with known costs: subjects a, b and c cost 10, 10 and 20 us a message, a twin of a
+// runs along, and the noise of a trial is 2 %. Its loads, connections and patterns make four cells.
 func made(seed uint64, blocks int) *result.Results {
 	r := &result.Results{
 		Version: result.Version, Experiment: "im", Seed: seed,
@@ -175,7 +175,8 @@ func TestAnUnfinishedRunSaysSo(t *testing.T) {
 	}
 }
 
-// TestTheWholeRunIsOneFamily: p is corrected over all cells of a metric, and over nothing that has no interval.
+// TestTheWholeRunIsOneFamily: p is corrected over all cells of a metric, and over nothing that has
+// no interval.
 func TestTheWholeRunIsOneFamily(t *testing.T) {
 	r := made(8, 4)
 	family := 4 * 4 // pairs and cells

@@ -15,10 +15,10 @@ type Rank struct {
 	CPU     float64 // microseconds of CPU a message: geometric mean of the accepted trials
 }
 
-// Order ranks the subjects by CPU per message under one load. A subject's place is one more than the
-// number of subjects that are cheaper and called different from it, so that a place is only ever lost to
-// a difference that was found. Where two are not called different they need not share a place: a third may be
-// told apart from one of them and not from the other.
+// Order ranks the subjects by CPU per message under one load. A subject's place is one more than
+// the number of subjects that are cheaper and called different from it, so that a place is only
+// ever lost to a difference that was found. Where two are not called different they need not share
+// a place: a third may be told apart from one of them and not from the other.
 func Order(r *result.Results, load string, connections int, pattern string) []Rank {
 	trials := cell{load, connections, pattern}.trials(r)
 	cheaper := map[string]int{}

@@ -8,8 +8,8 @@ import (
 	"weir/lab/result"
 )
 
-// loops is a run of requests: under the load "free" b answers twice what a answers, under "sleeps" both answer what the sleeps allow, to
-// the last one. At a rate nobody is compared by it.
+// loops is a run of requests: under the load "free" b answers twice what a answers, under "sleeps"
+// both answer what the sleeps allow, to the last one. At a rate nobody is compared by it.
 func loops() *result.Results {
 	r := &result.Results{Version: result.Version, Experiment: "web", Subjects: []result.Subject{{Name: "a"}, {Name: "b"}},
 		Plan: result.Plan{Workload: "page", Connections: []int{100}, Patterns: []string{result.Closed, "staggered"}, Margin: 0.05, WindowMS: 500,
@@ -36,7 +36,8 @@ func loops() *result.Results {
 	return r
 }
 
-// TestClosedLoopsAreComparedByTheirRate, and equal rates are equal even where they do not vary at all.
+// TestClosedLoopsAreComparedByTheirRate, and equal rates are equal even where they do not vary at
+// all.
 func TestClosedLoopsAreComparedByTheirRate(t *testing.T) {
 	verdicts := map[string]result.Comparison{}
 	for _, c := range All(loops()) {

@@ -13,12 +13,12 @@ import (
 // notInterleaved goes with every comparison of two runs.
 const notInterleaved = "the runs were not interleaved: what drifted on the machine between them is in this ratio"
 
-// Runs compares each subject that two runs have in common with itself, in each cell that they have in
-// common: the ratio is a's cost over b's. Since the runs were not interleaved, every such comparison
-// carries a warning, and a second one stands beside it where it can: the subject's CPU relative to a
-// reference's in the same block, under the metric "cpu_us_per_message/REFERENCE". That one is free of
-// what made the machine as a whole faster or slower. The reference is the floor if both runs have it, else
-// their first common subject.
+// Runs compares each subject that two runs have in common with itself, in each cell that they have
+// in common: the ratio is a's cost over b's. Since the runs were not interleaved, every such
+// comparison carries a warning, and a second one stands beside it where it can: the subject's CPU
+// relative to a reference's in the same block, under the metric "cpu_us_per_message/REFERENCE".
+// That one is free of what made the machine as a whole faster or slower. The reference is the floor
+// if both runs have it, else their first common subject.
 //
 // The error says why nothing can be compared.
 func Runs(a, b *result.Results) ([]result.Comparison, error) {
@@ -120,7 +120,8 @@ type twoRuns struct {
 	warning   string // for figures that the machine's drift between the runs is part of
 }
 
-// cell compares the common subjects under one load. Both runs' variation is cut into the first one's windows.
+// cell compares the common subjects under one load. Both runs' variation is cut into the first
+// one's windows.
 func (t *twoRuns) cell(c cell) {
 	at, bt := c.trials(t.a), c.trials(t.b)
 	names := keep(t.names, func(name string) bool { return len(at[name]) > 0 && len(bt[name]) > 0 })

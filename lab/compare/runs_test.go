@@ -70,7 +70,8 @@ func TestEveryPlainComparisonOfRunsIsWarned(t *testing.T) {
 			t.Errorf("a twin is compared: %+v", c)
 		}
 	}
-	if want := 4 * (3 + 2 + 3); len(all) != want { // cells; three subjects, two relative to the third, three variations
+	// cells; three subjects, two relative to the third, three variations
+	if want := 4 * (3 + 2 + 3); len(all) != want {
 		t.Errorf("%d comparisons, want %d", len(all), want)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"weir/lab/result"
 )
 
-// stacks is a run of two stacks, of which b takes twice as long as a for each operation; of idle connections nothing is compared.
+// stacks is a run of two stacks, of which b takes twice as long as a for each operation; of idle
+// connections nothing is compared.
 func stacks() *result.Results {
 	r := &result.Results{Version: result.Version, Experiment: "stack", Subjects: []result.Subject{{Name: "a"}, {Name: "b"}},
 		Plan: result.Plan{Workload: "stack", Connections: []int{1}, Patterns: []string{result.Closed, "staggered"}, Margin: 0.05, WindowMS: 500,

@@ -136,8 +136,8 @@ func pText(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-// verdict is the word, its margin, and the number of a note where there is a warning beside the one that
-// all share.
+// verdict is the word, its margin, and the number of a note where there is a warning beside the one
+// that all share.
 func (t *runsTable) verdict(c result.Comparison) string {
 	s := c.Verdict
 	if s == result.Equivalent {

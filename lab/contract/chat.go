@@ -25,7 +25,8 @@ var chatChecks = []check{
 
 func isChat(workload string) bool { return workload == "chat" }
 
-// registration: NICK and USER, or with PASS before them, are answered by 001 and the end of the message of the day; PING by its word.
+// registration: NICK and USER, or with PASS before them, are answered by 001 and the end of the
+// message of the day; PING by its word.
 func registration(b *bench) error {
 	plainly, err := b.register()
 	if err != nil {
@@ -144,7 +145,8 @@ func inOrder(b *bench) error {
 	})
 }
 
-// allTalking: 64 members say ten things each at once; every one hears all that the others say, in the order of each.
+// allTalking: 64 members say ten things each at once; every one hears all that the others say, in
+// the order of each.
 func allTalking(b *bench) error {
 	const members, messages = 64, 10
 	room := "#" + b.fresh()
@@ -187,7 +189,8 @@ func (t *talker) hearsFromAll(all []*talker, messages int) error {
 	return nil
 }
 
-// oneBurst: 19 kB that come in one segment are all told at once, the last of them too, though nothing comes after it.
+// oneBurst: 19 kB that come in one segment are all told at once, the last of them too, though
+// nothing comes after it.
 func oneBurst(b *bench) error {
 	room := "#" + b.fresh()
 	all, err := b.meet(2, room)
@@ -204,8 +207,9 @@ func oneBurst(b *bench) error {
 	return nil
 }
 
-// noughtInText: a NUL in a message brings nobody anything that was not said, and ends nobody else's conversation. What becomes of
-// the message itself, and of the connection that it came on, is the server's affair.
+// noughtInText: a NUL in a message brings nobody anything that was not said, and ends nobody else's
+// conversation. What becomes of the message itself, and of the connection that it came on, is the
+// server's affair.
 func noughtInText(b *bench) error {
 	room := "#" + b.fresh()
 	all, err := b.meet(3, room)
@@ -225,8 +229,8 @@ func noughtInText(b *bench) error {
 // patienceAfter is how long a server may take to answer a PING after half a second of silence.
 const patienceAfter = 10 * time.Second
 
-// hearsOf hears what one said who had said a NUL, until that one goes on, is gone, or says nothing for half a second; and that the
-// other is still here.
+// hearsOf hears what one said who had said a NUL, until that one goes on, is gone, or says nothing
+// for half a second; and that the other is still here.
 func (t *talker) hearsOf(strange, other *talker) error {
 	for over, here := false, false; !over || !here; {
 		got, err := t.hear()
@@ -252,7 +256,8 @@ func (t *talker) hearsOf(strange, other *talker) error {
 	return nil
 }
 
-// splitLines: lines may come in any number of segments, several in one, and end in a line feed alone.
+// splitLines: lines may come in any number of segments, several in one, and end in a line feed
+// alone.
 func splitLines(b *bench) error {
 	room := "#" + b.fresh()
 	listener, err := b.meet(1, room)

@@ -105,8 +105,8 @@ func (t *talker) join(room string) error {
 	return err
 }
 
-// meet is n talkers in a room. They come together: there are servers that look once a second who is to be welcomed. What follows has
-// all the time that the bench allows.
+// meet is n talkers in a room. They come together: there are servers that look once a second who is
+// to be welcomed. What follows has all the time that the bench allows.
 func (b *bench) meet(n int, room string) (all []*talker, err error) {
 	for range n {
 		t, err := b.introduce()
@@ -157,7 +157,8 @@ func (t *talker) hear() (told, error) {
 	}
 }
 
-// until reads past everything up to a line with one of the commands. What a complaint says is an error.
+// until reads past everything up to a line with one of the commands. What a complaint says is an
+// error.
 func (t *talker) until(what string, commands ...string) (told, error) {
 	for {
 		got, err := t.hear()

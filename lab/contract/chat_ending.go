@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// brokenConnections: members who break off, in the middle of a line too, are missed by the others, who talk on.
+// brokenConnections: members who break off, in the middle of a line too, are missed by the others,
+// who talk on.
 func brokenConnections(b *bench) error {
 	room := "#" + b.fresh()
 	all, err := b.meet(6, room)
@@ -59,8 +60,8 @@ func (t *talker) misses(gone []*talker) error {
 	return nil
 }
 
-// slowMember: one who does not read holds up nobody, whatever becomes of it. What is said meanwhile is more than the buffers of its connection
-// hold.
+// slowMember: one who does not read holds up nobody, whatever becomes of it. What is said meanwhile
+// is more than the buffers of its connection hold.
 func slowMember(b *bench) error {
 	const messages, size, step = 16_000, 400, 100
 	room := "#" + b.fresh()

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// client is one connection to the server. Its methods belong to one goroutine, but receive may run beside send.
+// client is one connection to the server. Its methods belong to one goroutine, but receive may run
+// beside send.
 type client struct {
 	*net.TCPConn
 	number int
@@ -19,7 +20,8 @@ type client struct {
 	echoes bool
 }
 
-// dial connects; everything on the connection has to happen within the bench's patience. The check's end closes it.
+// dial connects; everything on the connection has to happen within the bench's patience. The
+// check's end closes it.
 func (b *bench) dial(number int) (*client, error) {
 	d := net.Dialer{Timeout: b.patience}
 	c, err := d.DialContext(b.ctx, "tcp", b.addr())
@@ -55,8 +57,8 @@ func (c *client) receive() ([]byte, error) {
 	return got, nil
 }
 
-// exchange sends the cuts, half-closes, and sees that everything comes back (echo) or nothing does (sink), and
-// then the end of the stream.
+// exchange sends the cuts, half-closes, and sees that everything comes back (echo) or nothing does
+// (sink), and then the end of the stream.
 func (c *client) exchange(cuts ...int) error {
 	type reply struct {
 		got []byte

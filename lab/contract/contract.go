@@ -1,34 +1,37 @@
 // Package contract tests whether a server does the work that makes servers comparable.
 //
-// A comparison of two servers says something about their paradigms only if both do the same work. The
-// contract is that work, seen from outside: every byte that a client sends comes out once and in order (on
-// standard output for the workload sink, on the connection for echo), however the messages are cut; a
-// half-close, a reset, a slow or a waiting connection touches nobody else; SIGTERM loses nothing that had
-// arrived and leaves no process behind. Check runs it against any subject, over IPv4 and IPv6; no check
-// uses a server after one that failed, so that one failure does not lead to the next.
+// A comparison of two servers says something about their paradigms only if both do the same work.
+// The contract is that work, seen from outside: every byte that a client sends comes out once and
+// in order (on standard output for the workload sink, on the connection for echo), however the
+// messages are cut; a half-close, a reset, a slow or a waiting connection touches nobody else;
+// SIGTERM loses nothing that had arrived and leaves no process behind. Check runs it against any
+// subject, over IPv4 and IPv6; no check uses a server after one that failed, so that one failure
+// does not lead to the next.
 //
-// The bytes prove it. The high half of each byte is the number of its connection, of which there are
-// sixteen; the low half follows a fixed sequence that never repeats within a check, so that bytes which are
-// lost, doubled, out of order, changed or in the wrong connection show at the first of them, and the error
-// says which of these it was and where.
+// The bytes prove it. The high half of each byte is the number of its connection, of which there
+// are sixteen; the low half follows a fixed sequence that never repeats within a check, so that
+// bytes which are lost, doubled, out of order, changed or in the wrong connection show at the first
+// of them, and the error says which of these it was and where.
 //
-// HTTP servers (the workloads page and files) have a contract of their own: the right bytes under the right length
-// for every way to ask, one response for each request on connections that stay open, and nothing that one client does, not even
-// a request that sleeps, in the way of another.
+// HTTP servers (the workloads page and files) have a contract of their own: the right bytes under
+// the right length for every way to ask, one response for each request on connections that stay
+// open, and nothing that one client does, not even a request that sleeps, in the way of another.
 //
-// Chat servers (the workload chat) have theirs too: what a member of a room says is told to all others once and in order, whatever
-// some of them do, and to nobody else.
+// Chat servers (the workload chat) have theirs too: what a member of a room says is told to all
+// others once and in order, whatever some of them do, and to nobody else.
 //
-// TCP/IP stacks (the workload stack) are no servers: each is given a device and an address in a network namespace of its own, and the kernel on the other
-// side talks to the services that stand on it.
+// TCP/IP stacks (the workload stack) are no servers: each is given a device and an address in a
+// network namespace of its own, and the kernel on the other side talks to the services that stand
+// on it.
 //
-// Programs that are kept as they were published (contract = "published") are checked for what they promise:
-// five connections of printable bytes, the escapes of Go's %q undone, and no care for SIGTERM or their children.
+// Programs that are kept as they were published (contract = "published") are checked for what they
+// promise: five connections of printable bytes, the escapes of Go's %q undone, and no care for
+// SIGTERM or their children.
 //
 // # Limitations
 //
-// A server that fails only now and then can pass. Nothing here measures: a slow server passes as long as it
-// answers within Options.Patience.
+// A server that fails only now and then can pass. Nothing here measures: a slow server passes as
+// long as it answers within Options.Patience.
 package contract
 
 import (
@@ -51,9 +54,10 @@ import (
 
 // Options say what to check. The zero value is everything that every server can be asked for.
 type Options struct {
-	Hosts    []string      // addresses to listen at; nil: 127.0.0.1 and ::1
-	Only     []string      // names of checks; nil: all
-	Own      bool          // the program takes this project's flags: also check what it answers to bad ones
+	Hosts []string // addresses to listen at; nil: 127.0.0.1 and ::1
+	Only  []string // names of checks; nil: all
+	// the program takes this project's flags: also check what it answers to bad ones
+	Own      bool
 	Patience time.Duration // for a server to do something; 0: 20 s
 	Each     func(Outcome) // called after each check, from the goroutine of Check; may be nil
 }
@@ -79,14 +83,16 @@ func Own(s *subject.Subject) bool {
 // check is one part of the contract.
 type check struct {
 	name     string
-	workload string         // the only one it is for; empty: each that the subject serves
-	needs    string         // a placeholder that the run command must have; the check cannot be made without
-	params   subject.Params // beside host, port and workload
-	full     bool           // not for programs as published
-	own      bool           // only for programs with this project's flags
-	shares   bool           // leaves a server that passed as it was: the next that shares may use the same
-	run      func(*bench) (verify, error)
-	alone    func(*bench) error // in place of run: starts the program by itself
+	workload string // the only one it is for; empty: each that the subject serves
+	// a placeholder that the run command must have; the check cannot be made without
+	needs  string
+	params subject.Params // beside host, port and workload
+	full   bool           // not for programs as published
+	own    bool           // only for programs with this project's flags
+	// leaves a server that passed as it was: the next that shares may use the same
+	shares bool
+	run    func(*bench) (verify, error)
+	alone  func(*bench) error // in place of run: starts the program by itself
 }
 
 // verify judges what the server wrote to standard output, after its end.
@@ -108,7 +114,8 @@ var checks = []check{
 	{name: "port in use", full: true, own: true, alone: portInUse},
 }
 
-// Names lists the checks in the order in which they run: those of streams, then those of HTTP, of chat and of stacks that have other names.
+// Names lists the checks in the order in which they run: those of streams, then those of HTTP, of
+// chat and of stacks that have other names.
 func Names() []string {
 	var names []string
 	for _, c := range slices.Concat(checks, webChecks, chatChecks, stackChecks) {
@@ -134,10 +141,10 @@ func checksOf(workload string) []check {
 
 func isWeb(workload string) bool { return workload == "page" || workload == "files" }
 
-// Check runs the contract against a subject that is built, one check after the other, and returns an
-// outcome for each that applies. Some share a server as long as they pass; what is wrong with its end counts for the last of
-// them. A server that cannot be started at all fails once for each address and
-// workload. When ctx ends, the check at hand fails and the rest is left out.
+// Check runs the contract against a subject that is built, one check after the other, and returns
+// an outcome for each that applies. Some share a server as long as they pass; what is wrong with
+// its end counts for the last of them. A server that cannot be started at all fails once for each
+// address and workload. When ctx ends, the check at hand fails and the rest is left out.
 func Check(ctx context.Context, s *subject.Subject, o Options) []Outcome {
 	if o.Hosts == nil {
 		o.Hosts = []string{"127.0.0.1", "::1"}
@@ -192,7 +199,8 @@ func checkAt(ctx context.Context, s *subject.Subject, o Options, host, workload 
 	return all
 }
 
-// sharing is how many of the checks, from the first on, one server is enough for. Those that share can be asked of all.
+// sharing is how many of the checks, from the first on, one server is enough for. Those that share
+// can be asked of all.
 func sharing(due []check) int {
 	n := 1
 	for due[0].shares && n < len(due) && due[n].shares {
@@ -201,7 +209,8 @@ func sharing(due []check) int {
 	return n
 }
 
-// deafTo says why a server cannot be asked to listen at host: it is told a port only, and serves IPv4 then.
+// deafTo says why a server cannot be asked to listen at host: it is told a port only, and serves
+// IPv4 then.
 func deafTo(s *subject.Subject, host string) string {
 	told := strings.Join(append(slices.Collect(maps.Values(s.Env)), s.RunCmd...), " ")
 	if strings.Contains(host, ":") && !strings.Contains(told, "{addr}") && !strings.Contains(told, "{host}") {
@@ -242,8 +251,9 @@ type bench struct {
 	named    int              // nicks and rooms that a chat server was told
 }
 
-// try makes the checks of a round with one server, of which nothing is left afterwards, up to the first that fails. It says how
-// many it made, at least one. The error is the last one's: of the check, or of the server's end.
+// try makes the checks of a round with one server, of which nothing is left afterwards, up to the
+// first that fails. It says how many it made, at least one. The error is the last one's: of the
+// check, or of the server's end.
 func try(ctx context.Context, s *subject.Subject, o Options, host, workload string, round []check) (made int, err error) {
 	whole := round[0]
 	if whole.run != nil {
@@ -290,7 +300,8 @@ func (c *check) try(ctx context.Context, s *subject.Subject, o Options, host, wo
 	return b.serve(c.run)
 }
 
-// ports is how many ports are tried: between FreePort and the server's start another program may take one.
+// ports is how many ports are tried: between FreePort and the server's start another program may
+// take one.
 const ports = 3
 
 // start starts the server; end, which the caller must call, takes away what may be left of it.

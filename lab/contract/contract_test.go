@@ -20,7 +20,8 @@ workloads=["`+strings.Join(workloads, `", "`)+`"]`, "as", "--fault", fault, "--l
 		"--wait-ms", "{wait_ms}")
 }
 
-// ownSubject is the test binary as a subject: what its description says beside its name and language, and how it is called.
+// ownSubject is the test binary as a subject: what its description says beside its name and
+// language, and how it is called.
 func ownSubject(t *testing.T, says string, args ...string) *subject.Subject {
 	t.Helper()
 	self, err := os.Executable()
@@ -54,8 +55,8 @@ func TestAGoodServerPasses(t *testing.T) {
 	}
 }
 
-// Every fault is caught by the check that is there for it, and the error says what was seen. A check that no
-// fault fails is no check: the last part sees that there is a fault for each.
+// Every fault is caught by the check that is there for it, and the error says what was seen. A
+// check that no fault fails is no check: the last part sees that there is a fault for each.
 func TestEveryFaultIsCaught(t *testing.T) {
 	faults := []struct {
 		fault, workload, check, want string

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// terminate: SIGTERM comes while four connections have much to be handled, or have longer to wait than the
-// server may take to end. All that had arrived comes out, the server exits with status 0 and leaves no process.
-// The first bytes complete no message that has to be waited for.
+// terminate: SIGTERM comes while four connections have much to be handled, or have longer to wait
+// than the server may take to end. All that had arrived comes out, the server exits with status 0
+// and leaves no process. The first bytes complete no message that has to be waited for.
 func terminate(b *bench) (verify, error) {
 	const first, burst = 1000, 32_000
 	clients, err := b.dialAll(b.numbers()[:4])
@@ -81,8 +81,8 @@ func (b *bench) arrived(c *client) error {
 	}
 }
 
-// ended reads to the end of a connection whose echoes up to from were read before. How a server ends the
-// connections of a sink does not matter.
+// ended reads to the end of a connection whose echoes up to from were read before. How a server
+// ends the connections of a sink does not matter.
 func (c *client) ended(from int) error {
 	got, err := c.receive()
 	if !c.echoes {

@@ -39,7 +39,8 @@ var webChecks = []check{
 	{name: "port in use", full: true, own: true, alone: portInUse},
 }
 
-// web makes a check of one that leaves nothing to be judged: an HTTP server writes nothing to standard output.
+// web makes a check of one that leaves nothing to be judged: an HTTP server writes nothing to
+// standard output.
 func web(run func(*bench) error) func(*bench) (verify, error) {
 	return func(b *bench) (verify, error) { return nothing, run(b) }
 }
@@ -146,7 +147,8 @@ func manyVisitors(b *bench) error {
 	return nil
 }
 
-// halfRequest: visitors who say nothing, or half of what they want, or break off, are in nobody's way.
+// halfRequest: visitors who say nothing, or half of what they want, or break off, are in nobody's
+// way.
 func halfRequest(b *bench) error {
 	all, err := b.visitAll(4)
 	if err != nil {

@@ -72,7 +72,8 @@ func closing(b *bench) error {
 	return v.over()
 }
 
-// oldVersion: a client of HTTP/1.0 names no host, and knows by the end of the connection that the body is over.
+// oldVersion: a client of HTTP/1.0 names no host, and knows by the end of the connection that the
+// body is over.
 func oldVersion(b *bench) error {
 	v, err := b.visit()
 	if err != nil {
@@ -94,8 +95,8 @@ func oldVersion(b *bench) error {
 	return v.over()
 }
 
-// rubbish: what is no HTTP is refused and the connection closed, since nobody knows where the next request would
-// begin; others are served as before.
+// rubbish: what is no HTTP is refused and the connection closed, since nobody knows where the next
+// request would begin; others are served as before.
 func rubbish(b *bench) error {
 	for _, text := range []string{
 		"\x16\x03\x01\x00\x2e\x01\x00\x00\x2a\x03\x03 a TLS hello\r\n\r\n",
@@ -136,8 +137,8 @@ func (v *visitor) refused() error {
 	return nil
 }
 
-// unexpectedBody: a body that a server has no use for is read and dropped, or the connection is closed after the
-// answer. It looks like a request, which must not be answered.
+// unexpectedBody: a body that a server has no use for is read and dropped, or the connection is
+// closed after the answer. It looks like a request, which must not be answered.
 func unexpectedBody(b *bench) error {
 	body := request("GET", "/there/is/no/such.html")
 	for _, post := range []string{

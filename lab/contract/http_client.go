@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// visitor is one HTTP connection, on which requests are written as bytes: well-formed clients can't ask badly.
+// visitor is one HTTP connection, on which requests are written as bytes: well-formed clients can't
+// ask badly.
 type visitor struct {
 	*client
 	in *bufio.Reader

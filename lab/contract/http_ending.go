@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// fromDisk: the page is read on each request. One that is changed is seen at once, also one of another size.
+// fromDisk: the page is read on each request. One that is changed is seen at once, also one of
+// another size.
 func fromDisk(b *bench) error {
 	v, err := b.visit()
 	if err != nil {
@@ -43,8 +44,8 @@ func sleep(b *bench) error {
 	return nil
 }
 
-// sleepBeside: of the requests on one connection the tenth sleeps, far longer than anybody waits here, and holds
-// up nobody else's.
+// sleepBeside: of the requests on one connection the tenth sleeps, far longer than anybody waits
+// here, and holds up nobody else's.
 func sleepBeside(b *bench) error {
 	sleeper, err := b.asleep()
 	if err != nil {
@@ -68,7 +69,8 @@ func sleepBeside(b *bench) error {
 	return nil
 }
 
-// asleep makes nine requests, which do not sleep, and a tenth, which does. It returns when the server has read it.
+// asleep makes nine requests, which do not sleep, and a tenth, which does. It returns when the
+// server has read it.
 func (b *bench) asleep() (*visitor, error) {
 	v, err := b.visit()
 	if err != nil {
@@ -98,8 +100,8 @@ func (b *bench) read(c *client) error {
 	return nil
 }
 
-// endWhileAsleep: SIGTERM comes while a request sleeps and a connection is idle. The request is answered before its time, and
-// the server ends.
+// endWhileAsleep: SIGTERM comes while a request sleeps and a connection is idle. The request is
+// answered before its time, and the server ends.
 func endWhileAsleep(b *bench) error {
 	sleeper, err := b.asleep()
 	if err != nil {
@@ -117,8 +119,8 @@ func endWhileAsleep(b *bench) error {
 	return b.endDuring(func() error { return b.page(sleeper) })
 }
 
-// endWhileSending: SIGTERM comes while a large file is on its way to a client, which reads on, and a connection is
-// idle. All of the file arrives, and the server ends.
+// endWhileSending: SIGTERM comes while a large file is on its way to a client, which reads on, and
+// a connection is idle. All of the file arrives, and the server ends.
 func endWhileSending(b *bench) error {
 	if err := b.www.putBig(); err != nil {
 		return err
@@ -152,7 +154,8 @@ func endWhileSending(b *bench) error {
 	})
 }
 
-// endDuring stops the server while answered reads the response that is due, and sees that both go well.
+// endDuring stops the server while answered reads the response that is due, and sees that both go
+// well.
 func (b *bench) endDuring(answered func() error) error {
 	stopped := make(chan error, 1) // from the stopping goroutine, which ends then; one result
 	go func() { stopped <- b.stop() }()

@@ -11,10 +11,12 @@ import (
 // look is the time between two looks at the output.
 const look = 5 * time.Millisecond
 
-// afterEnd is how long output may come after the ends of the connections: published programs write when a child exits.
+// afterEnd is how long output may come after the ends of the connections: published programs write
+// when a child exits.
 const afterEnd = 2 * time.Second
 
-// output is all that the server wrote to standard output so far, the escapes of a published program undone.
+// output is all that the server wrote to standard output so far, the escapes of a published program
+// undone.
 func (b *bench) output() ([]byte, error) {
 	text, err := os.ReadFile(b.out.Name())
 	if err != nil || b.subject.Contract != "published" {
@@ -23,8 +25,8 @@ func (b *bench) output() ([]byte, error) {
 	return unquote(text), nil
 }
 
-// unquote undoes Go's %q: text is a row of quoted strings, perhaps with blanks between them. The part that is
-// not stays as it is.
+// unquote undoes Go's %q: text is a row of quoted strings, perhaps with blanks between them. The
+// part that is not stays as it is.
 func unquote(text []byte) []byte {
 	if !bytes.HasPrefix(text, []byte{'"'}) {
 		return text
@@ -41,7 +43,8 @@ func unquote(text []byte) []byte {
 	return plain
 }
 
-// written waits until at least n bytes of output are there. It does not wait in vain for a dead server.
+// written waits until at least n bytes of output are there. It does not wait in vain for a dead
+// server.
 func (b *bench) written(n int, within time.Duration) error {
 	deadline := time.Now().Add(within)
 	for {
@@ -61,8 +64,8 @@ func (b *bench) written(n int, within time.Duration) error {
 	}
 }
 
-// settle waits for what the connections sent to come out, and returns what judges it. That it is short in
-// time is no error yet: the judgement says which bytes are missing.
+// settle waits for what the connections sent to come out, and returns what judges it. That it is
+// short in time is no error yet: the judgement says which bytes are missing.
 func (b *bench) settle(amounts []amount) (verify, error) {
 	if b.echoes() {
 		return nothing, nil

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unacknowledged is how many sent bytes the other side's kernel has not confirmed (SIOCOUTQ, tcp(7)).
+// unacknowledged is how many sent bytes the other side's kernel has not confirmed (SIOCOUTQ,
+// tcp(7)).
 func unacknowledged(c *net.TCPConn) (n int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

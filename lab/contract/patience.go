@@ -45,9 +45,10 @@ func (b *bench) tookAtLeast(began time.Time, least time.Duration, total int) err
 	return nil
 }
 
-// waiting: a connection that waits for its twenty messages (two seconds) does not hold up others that wait for
-// one. Which of them is first is a matter of order, not of speed. There are three others, one after the other,
-// since the first may be served before the slow one has even been read.
+// waiting: a connection that waits for its twenty messages (two seconds) does not hold up others
+// that wait for one. Which of them is first is a matter of order, not of speed. There are three
+// others, one after the other, since the first may be served before the slow one has even been
+// read.
 func waiting(b *bench) (verify, error) {
 	const messages, others = 20, 3
 	const least = messages * waitMS * time.Millisecond
@@ -77,8 +78,8 @@ func waiting(b *bench) (verify, error) {
 	return b.settle(amounts)
 }
 
-// waitBeside sends one message on a connection of its own, which must be served before the slow one, which
-// began to send earlier and must not be served before its time.
+// waitBeside sends one message on a connection of its own, which must be served before the slow
+// one, which began to send earlier and must not be served before its time.
 func (b *bench) waitBeside(slow *client, number int, began time.Time, least time.Duration) error {
 	quick, err := b.dial(number)
 	if err != nil {
@@ -88,7 +89,8 @@ func (b *bench) waitBeside(slow *client, number int, began time.Time, least time
 	if err := quick.exchange(b.params.Size); err != nil {
 		return fmt.Errorf("beside a connection that waits: %w", err)
 	}
-	served, err := b.served(slow, number*b.params.Size) // the number is also how many of its kind have sent
+	// the number is also how many of its kind have sent
+	served, err := b.served(slow, number*b.params.Size)
 	took := time.Since(began)
 	switch {
 	case err != nil:
@@ -101,7 +103,8 @@ func (b *bench) waitBeside(slow *client, number int, began time.Time, least time
 	return nil
 }
 
-// served says whether anything of the slow connection has come out, once total bytes of output are there.
+// served says whether anything of the slow connection has come out, once total bytes of output are
+// there.
 func (b *bench) served(slow *client, total int) (bool, error) {
 	if b.echoes() {
 		if err := slow.SetReadDeadline(time.Now().Add(4 * look)); err != nil {
@@ -117,8 +120,8 @@ func (b *bench) served(slow *client, total int) (bool, error) {
 	return slices.ContainsFunc(output, func(x byte) bool { return int(x>>4) == slow.number }), err
 }
 
-// slowReader: a client that does not read its echoes stops being read from, holds up nobody else, and gets
-// everything in order once it reads.
+// slowReader: a client that does not read its echoes stops being read from, holds up nobody else,
+// and gets everything in order once it reads.
 func slowReader(b *bench) (verify, error) {
 	slow, err := b.dial(b.numbers()[0])
 	if err != nil {
@@ -145,7 +148,8 @@ func slowReader(b *bench) (verify, error) {
 	return nothing, nil
 }
 
-// fill sends until the connection takes no more, which must happen when the socket buffers on the way are full.
+// fill sends until the connection takes no more, which must happen when the socket buffers on the
+// way are full.
 func (b *bench) fill(c *client) error {
 	const piece, stuck = 64 << 10, 300 * time.Millisecond
 	limit := 4*socketBuffers() + 8<<20

@@ -22,11 +22,12 @@ func pattern(number, from, n int) []byte {
 	return b
 }
 
-// clue is how many bytes are compared to find out where a piece of output belongs: 32 half bytes are unique.
+// clue is how many bytes are compared to find out where a piece of output belongs: 32 half bytes
+// are unique.
 const clue = 32
 
-// judge says what is wrong with the bytes got from a connection that sent most bytes, at least least of which
-// must be there: nil if they are the beginning of what was sent.
+// judge says what is wrong with the bytes got from a connection that sent most bytes, at least
+// least of which must be there: nil if they are the beginning of what was sent.
 func judge(number int, got []byte, least, most int) error {
 	for i, x := range got[:min(len(got), most)] {
 		if x != at(number, i) {
@@ -68,7 +69,8 @@ func split(output []byte) (byNumber [16][]byte) {
 	return byNumber
 }
 
-// amount is what the output must hold of a connection: at least least and at most most bytes, from its first on.
+// amount is what the output must hold of a connection: at least least and at most most bytes, from
+// its first on.
 type amount struct{ number, least, most int }
 
 // exactly judges that the output holds these amounts and nothing else.

@@ -49,7 +49,8 @@ func portInUse(b *bench) error {
 	return b.refuses(b.subject.Command(b.params), 1)
 }
 
-// refuses runs a command that must end by itself with the given status and one line on standard error.
+// refuses runs a command that must end by itself with the given status and one line on standard
+// error.
 func (b *bench) refuses(words []string, status int) error {
 	ctx, cancel := context.WithTimeout(b.ctx, b.patience)
 	defer cancel()

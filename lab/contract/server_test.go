@@ -111,7 +111,8 @@ func (f *faulty) accept(l net.Listener) {
 		f.mu.Lock()
 		f.conns[c] = true
 		f.mu.Unlock()
-		if f.fault == "takes 100" && accepted > 100 { // not those open: a quick client leaves before the hundredth comes
+		// not those open: a quick client leaves before the hundredth comes
+		if f.fault == "takes 100" && accepted > 100 {
 			c.Close()
 			continue
 		}
@@ -166,7 +167,8 @@ func (f *faulty) handle(c net.Conn) {
 	}
 }
 
-// read reads. A deadline hides what has arrived from one who comes late to read it: after SIGTERM that is looked for once more.
+// read reads. A deadline hides what has arrived from one who comes late to read it: after SIGTERM
+// that is looked for once more.
 func read(c net.Conn, buf []byte) (n int, err error) {
 	if n, err = c.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err

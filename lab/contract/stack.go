@@ -33,7 +33,8 @@ var stackChecks = []check{
 	{name: "bad flags", full: true, own: true, alone: badStackFlags},
 }
 
-// stacked makes a check of one that minds no output: a stack says that it is ready, and what its collector has done.
+// stacked makes a check of one that minds no output: a stack says that it is ready, and what its
+// collector has done.
 func stacked(run func(*bench) error) func(*bench) (verify, error) {
 	return func(b *bench) (verify, error) { return func([]byte) error { return nil }, run(b) }
 }
@@ -149,7 +150,8 @@ func pings(c net.PacketConn, host string, number uint16, size int) error {
 	}
 }
 
-// stackEchoes: what a client sends comes back, all of it and in order, a byte at once; after its end comes the stack's.
+// stackEchoes: what a client sends comes back, all of it and in order, a byte at once; after its
+// end comes the stack's.
 func stackEchoes(b *bench) error {
 	c, err := b.reach(echoPort)
 	if err != nil {
@@ -230,7 +232,8 @@ func stackSends(b *bench) error {
 	return nil
 }
 
-// tellsOfItsCollector: who has a collector answers SIGUSR1 with a line of JSON on standard output; the others are not asked.
+// tellsOfItsCollector: who has a collector answers SIGUSR1 with a line of JSON on standard output;
+// the others are not asked.
 func tellsOfItsCollector(b *bench) error {
 	if b.subject.Language != "Go" {
 		return nil
@@ -256,7 +259,8 @@ func tellsOfItsCollector(b *bench) error {
 	return errors.New("expected a line of JSON on standard output after SIGUSR1, saw none")
 }
 
-// endsWhileBusy: SIGTERM comes while connections are open, one is sent to and one sends. The stack exits with status 0 and leaves nothing.
+// endsWhileBusy: SIGTERM comes while connections are open, one is sent to and one sends. The stack
+// exits with status 0 and leaves nothing.
 func endsWhileBusy(b *bench) error {
 	for _, port := range []int{echoPort, discardPort, sourcePort} {
 		c, err := b.reach(port)

@@ -14,7 +14,8 @@ import (
 	"weir/lab/subject"
 )
 
-// serveStack is a TCP/IP stack, which is the kernel's, or one with a fault. The test binary runs it when called with "stack FAULT HOST".
+// serveStack is a TCP/IP stack, which is the kernel's, or one with a fault. The test binary runs it
+// when called with "stack FAULT HOST".
 func serveStack(fault, host string) {
 	orders := make(chan os.Signal, 4) // from the runtime
 	signal.Notify(orders, syscall.SIGTERM, syscall.SIGUSR1)
@@ -77,7 +78,8 @@ func TestStacksPassAndFailAsTheyShould(t *testing.T) {
 			t.Parallel()
 			said, o := "", Options{}
 			if fault == "is mute" {
-				o = Options{Only: []string{"SIGUSR1"}, Patience: time.Second} // which is waited for in vain
+				// which is waited for in vain
+				o = Options{Only: []string{"SIGUSR1"}, Patience: time.Second}
 			}
 			for _, o := range Check(t.Context(), faultyStack(t, fault), o) {
 				if o.Skipped != "" && o.Name == "start" {

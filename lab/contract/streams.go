@@ -8,7 +8,8 @@ import (
 // awkward are the cuts between which servers lose bytes: one, two, and around the size of a read.
 var awkward = []int{1, 2, 4095, 4096, 4097, 1, 8192, 2, 4096, 4096, 4096, 999, 1000, 1001, 12288}
 
-// cuts are the awkward ones and random ones, other ones for each connection but the same in each run.
+// cuts are the awkward ones and random ones, other ones for each connection but the same in each
+// run.
 func cuts(number int) []int {
 	r := rand.New(rand.NewPCG(uint64(number), 42))
 	all := append([]int(nil), awkward...)
@@ -58,7 +59,8 @@ func integrity(b *bench) (verify, error) {
 	return b.settle(exact(clients))
 }
 
-// halfClose: the client says that it will send no more, and still gets all of it out, then the server's end.
+// halfClose: the client says that it will send no more, and still gets all of it out, then the
+// server's end.
 func halfClose(b *bench) (verify, error) {
 	c, err := b.dial(b.numbers()[0])
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"weir/lab/subject"
 )
 
-// hosts are where a subject is checked with everything. The address makes no difference to HTTP, and a virtual
-// machine takes its time to start.
+// hosts are where a subject is checked with everything. The address makes no difference to HTTP,
+// and a virtual machine takes its time to start.
 func hosts(s *subject.Subject) []string {
 	if isWeb(s.Workloads[0]) || isChat(s.Workloads[0]) {
 		return []string{"127.0.0.1"}

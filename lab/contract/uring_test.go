@@ -11,8 +11,9 @@ import (
 	"weir/lab/subject"
 )
 
-// A completion ring's connections share 256 buffers. Connections that find none wait for one to come back, and
-// those that then only meet the end of their stream take none: the ones behind them must still be served.
+// A completion ring's connections share 256 buffers. Connections that find none wait for one to
+// come back, and those that then only meet the end of their stream take none: the ones behind them
+// must still be served.
 func TestUringServesThoseBehindAnEnd(t *testing.T) {
 	s, err := subject.Read("../../subjects/c-uring/subject.toml")
 	if err != nil {
@@ -24,7 +25,8 @@ func TestUringServesThoseBehindAnEnd(t *testing.T) {
 	if err := s.Build(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	out, in, err := os.Pipe() // nobody reads it for now, so that the server's writes get stuck and it keeps its buffers
+	// nobody reads it for now, so that the server's writes get stuck and it keeps its buffers
+	out, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,10 +43,12 @@ func TestUringServesThoseBehindAnEnd(t *testing.T) {
 	defer p.Stop()
 
 	const pause = 200 * time.Millisecond
-	const much, ends, last = (256 + 16 + 8) * 4096, 600, 1000 // all buffers, what the pipe takes, and some more
+	// all buffers, what the pipe takes, and some more
+	const much, ends, last = (256 + 16 + 8) * 4096, 600, 1000
 	first := dialLocal(t, port)
 	send(t, first, much)
-	// What a server has not read yet cannot be seen from here. A pause that is too short shows nothing, and fails nothing.
+	// What a server has not read yet cannot be seen from here. A pause that is too short shows
+	// nothing, and fails nothing.
 	time.Sleep(pause)
 	for range ends {
 		dialLocal(t, port).CloseWrite()

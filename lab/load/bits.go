@@ -3,27 +3,31 @@ package load
 // bitsText is what tcpkali was told to send in the published comparison, over and over.
 const bitsText = "message\n"
 
-// bitsTick is the least time between two writes of a connection, in ns: tcpkali's timers are no finer.
+// bitsTick is the least time between two writes of a connection, in ns: tcpkali's timers are no
+// finer.
 const bitsTick = 1_000_000
 
-// bits is the order in which tcpkali 1.1.1 sends under --channel-bandwidth-upstream, as its sources tell.
+// bits is the order in which tcpkali 1.1.1 sends under --channel-bandwidth-upstream, as its sources
+// tell.
 //
-// It knows no messages: a connection may have sent (now - since) x bandwidth bytes. Whenever its timer
-// fires it writes what it may, disregarding message boundaries, and sets the timer to the later of one
-// millisecond from now and the time for one byte. The timer counts from the write, so what a late wake-up
-// costs is not made up for in the number of writes, only in their size: 1 Mbit/s becomes somewhat under
-// 1,000 writes a second of 125 bytes and a bit. tcpkali's connections share one event loop and its cached
-// clock, so their timers soon fire in the same turn: that is the pattern Together. Staggered spreads the
-// connections evenly over the first millisecond, and they stay apart because each counts from its own write.
+// It knows no messages: a connection may have sent (now - since) x bandwidth bytes. Whenever its
+// timer fires it writes what it may, disregarding message boundaries, and sets the timer to the
+// later of one millisecond from now and the time for one byte. The timer counts from the write, so
+// what a late wake-up costs is not made up for in the number of writes, only in their size: 1
+// Mbit/s becomes somewhat under 1,000 writes a second of 125 bytes and a bit. tcpkali's connections
+// share one event loop and its cached clock, so their timers soon fire in the same turn: that is
+// the pattern Together. Staggered spreads the connections evenly over the first millisecond, and
+// they stay apart because each counts from its own write.
 //
-// What it doesn't reproduce: the connection rate of 100 a second at the start, several worker threads, and
-// that tcpkali forgets what is more than five seconds old.
+// What it doesn't reproduce: the connection rate of 100 a second at the start, several worker
+// threads, and that tcpkali forgets what is more than five seconds old.
 type bits struct {
 	perNS float64 // bytes a nanosecond
 	tick  int64   // ns
 	group bool    // all timers fire in the same turn
 	turn  int64   // the time of the turn, for group
-	queue []timer // a ring: each is rearmed to the same time after its turn, so it is always in order
+	// a ring: each is rearmed to the same time after its turn, so it is always in order
+	queue []timer
 	head  int
 }
 

@@ -21,10 +21,11 @@ const (
 	churnTimeout = 5 * time.Second // for one of them
 )
 
-// churn makes connections at a constant rate, each of which sends one message, half-closes, reads to the
-// end (comparing, where echoes are checked) and closes. Each of its goroutines takes the next number,
-// waits for that connection's time and carries it out; when all are busy, the next begins late and is
-// counted as behind, and none is left out: what was due and never begun is behind too. stop ends them.
+// churn makes connections at a constant rate, each of which sends one message, half-closes, reads
+// to the end (comparing, where echoes are checked) and closes. Each of its goroutines takes the
+// next number, waits for that connection's time and carries it out; when all are busy, the next
+// begins late and is counted as behind, and none is left out: what was due and never begun is
+// behind too. stop ends them.
 type churn struct {
 	churnPlan
 	addr    string
@@ -75,8 +76,8 @@ func (c *churn) run(ctx context.Context) {
 	}
 }
 
-// stop waits for the connections under way and says what became of those that were due in the window, which
-// lay between the given times; both are 0 if it never began.
+// stop waits for the connections under way and says what became of those that were due in the
+// window, which lay between the given times; both are 0 if it never began.
 func (c *churn) stop(from, to int64) (ChurnReport, tally.Failures) {
 	c.cancel()
 	c.workers.Wait()
@@ -165,7 +166,8 @@ func (c *churn) once(i int) error {
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(churnTimeout)) //nolint:errcheck // only fails on a closed connection
-	sent := make(chan error, 1)                    // the sending goroutine -> this one; one result, taken below
+	// the sending goroutine -> this one; one result, taken below
+	sent := make(chan error, 1)
 	go func() { sent <- c.send(conn, i) }()
 	err = c.receive(conn, i)
 	return errors.Join(<-sent, err)

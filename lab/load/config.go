@@ -11,9 +11,10 @@ import (
 
 // The arrival patterns.
 const (
-	Staggered = "staggered" // connection i of N is i/N of a period after connection 0: even arrivals
-	Together  = "together"  // all connections are due at the same instants
-	Poisson   = "poisson"   // each connection is an independent Poisson process
+	// connection i of N is i/N of a period after connection 0: even arrivals
+	Staggered = "staggered"
+	Together  = "together" // all connections are due at the same instants
+	Poisson   = "poisson"  // each connection is an independent Poisson process
 )
 
 // Patterns are all of them.
@@ -21,7 +22,8 @@ var Patterns = []string{Staggered, Together, Poisson}
 
 // The limits of a Config. They keep a slip of the finger from taking the machine.
 const (
-	MaxConnections = 60_000           // connections and idle ones: one source address has no more ports for one target
+	// connections and idle ones: one source address has no more ports for one target
+	MaxConnections = 60_000
 	MaxRate        = 1_000_000        // messages a second, one connection
 	MaxTotalRate   = 2_000_000        // messages a second, all connections
 	MaxSize        = 1 << 20          // bytes a message
@@ -33,21 +35,29 @@ const (
 
 // Config says what load to offer. It isn't modified.
 type Config struct {
-	Target      string        // HOST:PORT; HOST is an IPv4 address, an IPv6 address in brackets, or a name
-	Connections int           // that send; 0 to MaxConnections, 0 only beside Idle or Churn
-	Rate        float64       // messages a second on each connection, mean for Poisson; above 0 to MaxRate; 0 with Bits
-	Size        int           // bytes a message; 1 to MaxSize
-	Pattern     string        // Staggered, Together or Poisson; empty means Staggered, with Bits Together
-	Duration    time.Duration // of the measured window; Run without Events.Measure needs it
-	Seed        uint64        // of the Poisson processes
-	Echo        bool          // the server sends everything back: check every byte, time every message
-	Bits        float64       // bits a second on each connection, cut up as tcpkali does; 0 means messages at Rate
-	Idle        int           // connections held open beside the others, on which nothing is sent
-	Churn       float64       // connections a second that connect, send one message and close; 0 means none
-	CPUs        []int         // to which every thread of this process is bound; empty leaves them as they are
+	// HOST:PORT; HOST is an IPv4 address, an IPv6 address in brackets, or a name
+	Target      string
+	Connections int // that send; 0 to MaxConnections, 0 only beside Idle or Churn
+	// messages a second on each connection, mean for Poisson; above 0 to MaxRate; 0 with Bits
+	Rate float64
+	Size int // bytes a message; 1 to MaxSize
+	// Staggered, Together or Poisson; empty means Staggered, with Bits Together
+	Pattern  string
+	Duration time.Duration // of the measured window; Run without Events.Measure needs it
+	Seed     uint64        // of the Poisson processes
+	// the server sends everything back: check every byte, time every message
+	Echo bool
+	// bits a second on each connection, cut up as tcpkali does; 0 means messages at Rate
+	Bits float64
+	Idle int // connections held open beside the others, on which nothing is sent
+	// connections a second that connect, send one message and close; 0 means none
+	Churn float64
+	// to which every thread of this process is bound; empty leaves them as they are
+	CPUs []int
 }
 
-// ServerFailed begins an error that is the server's and not the generator's: it did not let the load begin, or did not carry it to its end.
+// ServerFailed begins an error that is the server's and not the generator's: it did not let the
+// load begin, or did not carry it to its end.
 const ServerFailed = "load: the server failed: "
 
 // ErrUsage is what every error of a Config that can't be meant wraps.
@@ -58,8 +68,8 @@ type usage struct{ text string }
 func (u usage) Error() string        { return "load: " + u.text }
 func (u usage) Is(target error) bool { return target == ErrUsage }
 
-// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs no
-// Duration.
+// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs
+// no Duration.
 func (c Config) Check(steered bool) error {
 	for _, check := range []func() string{c.checkTarget, c.checkCounts, c.checkRate, c.checkBits} {
 		if why := check(); why != "" {
@@ -72,7 +82,8 @@ func (c Config) Check(steered bool) error {
 	return nil
 }
 
-// CheckTarget says in one sentence what keeps target from being the address of a server, or returns nil.
+// CheckTarget says in one sentence what keeps target from being the address of a server, or returns
+// nil.
 func CheckTarget(target string) error {
 	if why := (Config{Target: target}).checkTarget(); why != "" {
 		return usage{why}
@@ -136,9 +147,9 @@ func (c Config) checkBits() string {
 	return ""
 }
 
-// grace is how long after the window's end a message due in it may be sent and still count as achieved:
-// one period (with bits a tick), at most 10 ms, in ns. Without it the last burst would be cut off; how late
-// it was stands in the lateness.
+// grace is how long after the window's end a message due in it may be sent and still count as
+// achieved: one period (with bits a tick), at most 10 ms, in ns. Without it the last burst would be
+// cut off; how late it was stands in the lateness.
 func (c Config) grace() int64 {
 	if c.Bits > 0 {
 		return bitsTick

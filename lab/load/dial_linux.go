@@ -13,8 +13,9 @@ import (
 // dialWorkers are the connections being made at once.
 const dialWorkers = 64
 
-// dialAll opens n connections to target and returns their descriptors, which don't block, are watched by
-// nobody and belong to the caller, and the address that answered: a name is resolved once.
+// dialAll opens n connections to target and returns their descriptors, which don't block, are
+// watched by nobody and belong to the caller, and the address that answered: a name is resolved
+// once.
 func dialAll(ctx context.Context, target string, n int) (fds []int32, addr string, err error) {
 	first, addr, err := dialOne(ctx, target)
 	if err != nil {
@@ -52,8 +53,8 @@ func dialAll(ctx context.Context, target string, n int) (fds []int32, addr strin
 	return fds, addr, nil
 }
 
-// dialOne connects and gives the socket a descriptor of ours, apart from the runtime's poller, which must
-// not be woken by what arrives.
+// dialOne connects and gives the socket a descriptor of ours, apart from the runtime's poller,
+// which must not be woken by what arrives.
 func dialOne(ctx context.Context, target string) (int32, string, error) {
 	c, err := raw.NewDialer().DialContext(ctx, "tcp", target)
 	if err != nil {

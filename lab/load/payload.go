@@ -1,13 +1,15 @@
 package load
 
-// payload is what connections send: for each of them an endless text of which any part can be had without
-// copying. Connections differ, and within one the text repeats only after a prime number of messages, so
-// that bytes lost, doubled, reordered or sent to another connection show. It is printable, and a message
-// of at least 8 bytes ends in a newline, so that servers that read lines can be driven too.
+// payload is what connections send: for each of them an endless text of which any part can be had
+// without copying. Connections differ, and within one the text repeats only after a prime number of
+// messages, so that bytes lost, doubled, reordered or sent to another connection show. It is
+// printable, and a message of at least 8 bytes ends in a newline, so that servers that read lines
+// can be driven too.
 type payload struct {
-	text   []byte // one cycle, then its beginning again: a slice of up to span bytes can begin anywhere in it
-	cycle  int    // bytes
-	stride int    // bytes; how far apart the connections begin
+	// one cycle, then its beginning again: a slice of up to span bytes can begin anywhere in it
+	text   []byte
+	cycle  int // bytes
+	stride int // bytes; how far apart the connections begin
 }
 
 // span is how many bytes of payload can be had at once.

@@ -13,9 +13,10 @@ import (
 	"weir/lab/load/internal/tally"
 )
 
-// reader takes what comes back, sees connections end, and checks and times echoes. Checking, it waits raw
-// from a thread of its own, since the runtime's ways into and out of a blocking call cost more than the
-// read; throwing away, it waits as any goroutine does, and costs nothing while nothing comes.
+// reader takes what comes back, sees connections end, and checks and times echoes. Checking, it
+// waits raw from a thread of its own, since the runtime's ways into and out of a blocking call cost
+// more than the read; throwing away, it waits as any goroutine does, and costs nothing while
+// nothing comes.
 type reader struct {
 	*stream
 	epoll     int
@@ -70,13 +71,14 @@ func (r *reader) close() {
 	unix.Close(r.epoll)  //nolint:errcheck // nothing is lost
 }
 
-// call makes run look at stop and drain, which it does only when something arrives: every wait that it
-// begins costs the runtime's watch over its threads some 50 wake-ups.
+// call makes run look at stop and drain, which it does only when something arrives: every wait that
+// it begins costs the runtime's watch over its threads some 50 wake-ups.
 func (r *reader) call() {
 	unix.Write(r.called, []byte{1, 0, 0, 0, 0, 0, 0, 0}) //nolint:errcheck // fails when it has been called 2^64 times
 }
 
-// run reads until stop is set, or, after the sender's end, every echo has come or the drain is over.
+// run reads until stop is set, or, after the sender's end, every echo has come or the drain is
+// over.
 func (r *reader) run() {
 	wait := r.wait
 	if r.echo {
@@ -106,8 +108,9 @@ func (r *reader) wait(ms int) int {
 	return n
 }
 
-// waitRaw waits without telling the runtime. The runtime then interrupts it with a signal whenever it
-// wants this thread to pause, and needs a function with a stack check on the way: raw.PausePoint is that.
+// waitRaw waits without telling the runtime. The runtime then interrupts it with a signal whenever
+// it wants this thread to pause, and needs a function with a stack check on the way: raw.PausePoint
+// is that.
 func (r *reader) waitRaw(ms int) int {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(r.epoll), uintptr(unsafe.Pointer(&r.events[0])), uintptr(len(r.events)), uintptr(ms), 0, 0)
 	raw.PausePoint()
@@ -137,7 +140,8 @@ func (r *reader) read(i int) {
 	}
 }
 
-// check compares what came back on connection i with what was sent, and times each message that ends in it.
+// check compares what came back on connection i with what was sent, and times each message that
+// ends in it.
 func (r *reader) check(i int, got []byte) {
 	c, now := &r.conns[i], r.clock.Now()
 	want := r.payload.at(i, c.offset, len(got))

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readiness tells which full connections have room again, waiting until an absolute time. Its timer is a
-// descriptor among the others, because epoll_wait alone counts in milliseconds.
+// readiness tells which full connections have room again, waiting until an absolute time. Its timer
+// is a descriptor among the others, because epoll_wait alone counts in milliseconds.
 type readiness struct {
 	epoll, timer int
 	events       [128]unix.EpollEvent
@@ -48,7 +48,8 @@ func (r *readiness) ignore(fd int32) {
 	unix.EpollCtl(r.epoll, unix.EPOLL_CTL_DEL, int(fd), nil) //nolint:errcheck // it was added
 }
 
-// wait returns the numbers of connections with room, valid until the next call; none when the time has come.
+// wait returns the numbers of connections with room, valid until the next call; none when the time
+// has come.
 func (r *readiness) wait(until int64) []int {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(until)}
 	unix.TimerfdSettime(r.timer, unix.TFD_TIMER_ABSTIME, &spec, nil) //nolint:errcheck // a good descriptor and time

@@ -8,7 +8,8 @@ type burst struct {
 	count           bool  // it is in the window
 }
 
-// note adds a message that was due at the given time and begun at now. It is true for a burst's first.
+// note adds a message that was due at the given time and begun at now. It is true for a burst's
+// first.
 func (b *burst) note(at, now int64, spread tally.Distribution) bool {
 	begins := at != b.at
 	if begins {

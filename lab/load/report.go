@@ -10,39 +10,52 @@ import (
 	"weir/lab/result"
 )
 
-// Report is what a run did, as data. Units stand in the JSON names; counts are of the measured window
-// unless said otherwise. The generator's own figures come first of all readings: a load that was late or
-// short proves nothing about the server.
+// Report is what a run did, as data. Units stand in the JSON names; counts are of the measured
+// window unless said otherwise. The generator's own figures come first of all readings: a load that
+// was late or short proves nothing about the server.
 type Report struct {
-	Target      string  `json:"target"`
-	Connections int     `json:"connections"`
-	Idle        int     `json:"idle,omitempty"`
-	Pattern     string  `json:"pattern"`
-	Rate        float64 `json:"rate"`           // messages a second asked of each connection; with bits a second what they make
-	Size        int     `json:"size"`           // bytes a message
-	Bits        float64 `json:"bits,omitempty"` // bits a second asked of each connection
-	Seed        uint64  `json:"seed"`
+	Target      string `json:"target"`
+	Connections int    `json:"connections"`
+	Idle        int    `json:"idle,omitempty"`
+	Pattern     string `json:"pattern"`
+	// messages a second asked of each connection; with bits a second what they make
+	Rate float64 `json:"rate"`
+	Size int     `json:"size"`           // bytes a message
+	Bits float64 `json:"bits,omitempty"` // bits a second asked of each connection
+	Seed uint64  `json:"seed"`
 
-	OfferedRate   float64 `json:"offered_rate"`   // messages a second that were due, all connections
+	// messages a second that were due, all connections
+	OfferedRate   float64 `json:"offered_rate"`
 	AchievedRatio float64 `json:"achieved_ratio"` // Messages / Offered, with bits a second by bytes
 	Offered       int64   `json:"offered"`        // messages due
-	Messages      int64   `json:"messages"`       // of these, sent whole in time (see Limitations of the package)
-	Bytes         int64   `json:"bytes"`          // of these messages
-	Writes        int64   `json:"writes"`         // system calls that sent something
-	Behind        int64   `json:"behind"`         // messages that found their connection full and had to wait
-	Owed          int64   `json:"owed"`           // messages still unsent at the end, connections that were lost included
-	WarmMessages  int64   `json:"warm_messages"`  // sent before the window, those of short connections included
+	// of these, sent whole in time (see Limitations of the package)
+	Messages int64 `json:"messages"`
+	Bytes    int64 `json:"bytes"`  // of these messages
+	Writes   int64 `json:"writes"` // system calls that sent something
+	// messages that found their connection full and had to wait
+	Behind int64 `json:"behind"`
+	// messages still unsent at the end, connections that were lost included
+	Owed int64 `json:"owed"`
+	// sent before the window, those of short connections included
+	WarmMessages int64 `json:"warm_messages"`
 
-	LatenessUS result.Percentiles `json:"lateness_us"`          // actual - due time of sending
-	GapUS      result.Percentiles `json:"gap_us"`               // between messages of one connection
-	LatencyUS  result.Percentiles `json:"latency_us,omitzero"`  // echo: from the due time to the echo's last byte
-	SpreadUS   result.Percentiles `json:"spread_us,omitzero"`   // together: from a burst's first message to its last
-	Echoed     int64              `json:"echoed,omitempty"`     // messages whose echo came back whole and right
-	Discarded  int64              `json:"discarded,omitempty"`  // bytes that came back unasked, the whole run
-	Churn      *ChurnReport       `json:"churn,omitempty"`      // beside the messages above, not in them
-	Errors     map[string]int64   `json:"errors"`               // kind to count, the whole run; empty when nothing went wrong
-	Details    []string           `json:"details,omitempty"`    // the first few errors in full
-	Interrupt  bool               `json:"interrupted,omitzero"` // the window was cut short
+	LatenessUS result.Percentiles `json:"lateness_us"` // actual - due time of sending
+	// between messages of one connection
+	GapUS result.Percentiles `json:"gap_us"`
+	// echo: from the due time to the echo's last byte
+	LatencyUS result.Percentiles `json:"latency_us,omitzero"`
+	// together: from a burst's first message to its last
+	SpreadUS result.Percentiles `json:"spread_us,omitzero"`
+	// messages whose echo came back whole and right
+	Echoed int64 `json:"echoed,omitempty"`
+	// bytes that came back unasked, the whole run
+	Discarded int64 `json:"discarded,omitempty"`
+	// beside the messages above, not in them
+	Churn *ChurnReport `json:"churn,omitempty"`
+	// kind to count, the whole run; empty when nothing went wrong
+	Errors    map[string]int64 `json:"errors"`
+	Details   []string         `json:"details,omitempty"`    // the first few errors in full
+	Interrupt bool             `json:"interrupted,omitzero"` // the window was cut short
 
 	CPUNS      int64 `json:"cpu_ns"`       // of this process
 	RunQueueNS int64 `json:"run_queue_ns"` // the sending thread was ready and waited for a core
@@ -52,9 +65,11 @@ type Report struct {
 
 // ChurnReport is what became of the window's short-lived connections.
 type ChurnReport struct {
-	Offered    int64              `json:"offered"`     // connections that were due
-	Done       int64              `json:"done"`        // of these, connected, sent, and closed by both sides
-	Behind     int64              `json:"behind"`      // of these, begun late or never because all workers were busy
+	Offered int64 `json:"offered"` // connections that were due
+	// of these, connected, sent, and closed by both sides
+	Done int64 `json:"done"`
+	// of these, begun late or never because all workers were busy
+	Behind     int64              `json:"behind"`
 	DurationUS result.Percentiles `json:"duration_us"` // from the due time to the close
 }
 

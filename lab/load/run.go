@@ -2,8 +2,9 @@ package load
 
 import "time"
 
-// Events lets a caller watch a run, and steer it. Run calls the functions from its own goroutine, one at a
-// time; a slow one delays other events but never the pacing. Any may be nil. Times are CLOCK_MONOTONIC, ns.
+// Events lets a caller watch a run, and steer it. Run calls the functions from its own goroutine,
+// one at a time; a slow one delays other events but never the pacing. Any may be nil. Times are
+// CLOCK_MONOTONIC, ns.
 type Events struct {
 	Connected func(at int64) // every connection is open
 	Sending   func(at int64) // the first message is due at that time
@@ -25,9 +26,11 @@ type Command struct {
 
 // Progress is what a run has done so far.
 type Progress struct {
-	Elapsed   time.Duration // since the first message was due
-	Sent      int64         // whole messages, those of short connections included; of requests, those answered whole and right
-	Failed    int64         // of requests; 0 for other loads, which count failures at the end
+	Elapsed time.Duration // since the first message was due
+	// whole messages, those of short connections included; of requests, those answered whole and
+	// right
+	Sent      int64
+	Failed    int64 // of requests; 0 for other loads, which count failures at the end
 	Echoed    int64
 	Alive     int           // connections that send and aren't lost
 	Lateness  time.Duration // the worst since the last Progress

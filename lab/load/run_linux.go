@@ -14,18 +14,20 @@ import (
 const (
 	drainTime  = 2 * time.Second       // how long echoes may take after the last send
 	startDelay = 20 * time.Millisecond // from the start of the threads to the first message
-	alignLimit = 100e6                 // ns; a window waits for its schedule's next round if that is no further
+	// ns; a window waits for its schedule's next round if that is no further
+	alignLimit = 100e6
 )
 
 var errAllLost = errors.New("load: every connection was lost before the end")
 
-// Run offers the load of c to its target and reports what came of it. It returns when the measured window
-// is over and the last echo has come, when a command says stop, when every connection is lost, or when ctx
-// is done; in the last two cases with an error beside what was found until then. An error that Is ErrUsage
-// is c's fault. Whatever happens, every connection is closed and every goroutine has ended.
+// Run offers the load of c to its target and reports what came of it. It returns when the measured
+// window is over and the last echo has come, when a command says stop, when every connection is
+// lost, or when ctx is done; in the last two cases with an error beside what was found until then.
+// An error that Is ErrUsage is c's fault. Whatever happens, every connection is closed and every
+// goroutine has ended.
 //
-// The order: open all connections, start reader, sender and churn, measure, wait for the sender, give the
-// echoes their time, stop churn and reader, close.
+// The order: open all connections, start reader, sender and churn, measure, wait for the sender,
+// give the echoes their time, stop churn and reader, close.
 func Run(ctx context.Context, c Config, ev Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
@@ -188,8 +190,8 @@ func (r *run) obey(cmd Command, ok bool) {
 	}
 }
 
-// begin chooses when a window begins: in a moment, and with a round of the schedule, so that a window of
-// whole periods holds whole bursts.
+// begin chooses when a window begins: in a moment, and with a round of the schedule, so that a
+// window of whole periods holds whole bursts.
 func (r *run) begin() int64 {
 	soon := r.stream.clock.Now() + int64(2*time.Millisecond)
 	if s := &r.stream.schedule; s.period > 0 && s.period <= alignLimit && s.pattern != Poisson {
@@ -247,8 +249,8 @@ func (r *run) endChurn() (*ChurnReport, tally.Failures) {
 	return &report, fails
 }
 
-// hold keeps a steered run's connections open and silent after its window, for whoever steers to look at the
-// server as it was, until the next command or the end of commands.
+// hold keeps a steered run's connections open and silent after its window, for whoever steers to
+// look at the server as it was, until the next command or the end of commands.
 func (r *run) hold(ctx context.Context) {
 	if r.commands == nil {
 		return

@@ -27,7 +27,8 @@ func small(target string) Config {
 	return Config{Target: target, Connections: 8, Rate: 200, Size: 100, Duration: 300 * time.Millisecond, Seed: 7}
 }
 
-// whole fails unless every text is that of one connection, each of another, without a byte lost or doubled.
+// whole fails unless every text is that of one connection, each of another, without a byte lost or
+// doubled.
 func whole(t *testing.T, p *payload, texts [][]byte) {
 	t.Helper()
 	for i := range texts {
@@ -250,9 +251,11 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// However slow the server, what was due in the window is offered, and what no worker came to is behind.
+// However slow the server, what was due in the window is offered, and what no worker came to is
+// behind.
 func TestChurnThatIsOverdueIsCounted(t *testing.T) {
-	goOn := make(chan struct{})                                                       // the test -> every handler: read on; closed when the window is over
+	// the test -> every handler: read on; closed when the window is over
+	goOn := make(chan struct{})
 	s := serve(t, "127.0.0.1:0", func(c net.Conn) { <-goOn; io.Copy(io.Discard, c) }) //nolint:errcheck // the client sees it
 	r, err := Run(t.Context(), Config{Target: s.addr, Churn: 1000, Size: 100, Duration: 500 * time.Millisecond},
 		Events{Measured: func(int64) { close(goOn) }})
@@ -310,8 +313,9 @@ func TestAnInterruptKeepsWhatIsDone(t *testing.T) {
 func TestTickerAndCollectorGoOn(t *testing.T) {
 	for _, rate := range []float64{1, 5000} {
 		s := serve(t, "127.0.0.1:0", echo)
-		stop, ended := make(chan Command), make(chan error) // test -> Run, closed to stop; Run's goroutine -> test, one result
-		sending := make(chan struct{})                      // Run -> test: closed when sending
+		// test -> Run, closed to stop; Run's goroutine -> test, one result
+		stop, ended := make(chan Command), make(chan error)
+		sending := make(chan struct{}) // Run -> test: closed when sending
 		go func() {
 			_, err := Run(context.Background(), Config{Target: s.addr, Connections: 2, Rate: rate, Size: 100, Echo: true},
 				Events{Commands: stop, Sending: func(int64) { close(sending) }})

@@ -6,10 +6,12 @@ import (
 	"weir/lab/load/internal/tally"
 )
 
-// schedule says when each message of each connection is due. It is a pure value: whoever holds a copy can
-// walk a connection's messages on their own, so the order, the backlog and the echoes need share nothing.
+// schedule says when each message of each connection is due. It is a pure value: whoever holds a
+// copy can walk a connection's messages on their own, so the order, the backlog and the echoes need
+// share nothing.
 type schedule struct {
-	start   int64   // ns; when connection 0's first message is due, for Poisson the processes' origin
+	// ns; when connection 0's first message is due, for Poisson the processes' origin
+	start   int64
 	pattern string  // Staggered, Together or Poisson
 	n       int     // connections
 	period  float64 // ns between a connection's messages, mean for Poisson
@@ -38,8 +40,8 @@ func (s *schedule) after(i int, m moment) moment {
 	return moment{m.k + 1, s.periodic(i, m.k+1)}
 }
 
-// periodic counts from the start each time: rounding doesn't add up. A float64 holds nanoseconds exactly
-// for 104 days.
+// periodic counts from the start each time: rounding doesn't add up. A float64 holds nanoseconds
+// exactly for 104 days.
 func (s *schedule) periodic(i int, k uint64) int64 {
 	phase := 0.0
 	if s.pattern == Staggered {
@@ -73,10 +75,10 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// plan is an order in which connections are due. peek changes nothing; take moves on and says how many
-// bytes the connection that peek named owes more, given the time at which its turn came. Times that peek
-// returns never decrease. then is the time that peek is likely to return after the next take, 0 if there is
-// no saying.
+// plan is an order in which connections are due. peek changes nothing; take moves on and says how
+// many bytes the connection that peek named owes more, given the time at which its turn came. Times
+// that peek returns never decrease. then is the time that peek is likely to return after the next
+// take, 0 if there is no saying.
 type plan interface {
 	peek() (at int64, conn int)
 	then() (at int64)

@@ -112,7 +112,8 @@ func TestRoundsBeginWithTheFirstConnection(t *testing.T) {
 	})
 }
 
-// Mean and deviation of exponential gaps are both the period; 1 in 60,000 seeds may be 4 sigma off, this one isn't.
+// Mean and deviation of exponential gaps are both the period; 1 in 60,000 seeds may be 4 sigma off,
+// this one isn't.
 func TestPoissonGapsAreExponential(t *testing.T) {
 	const n, period = 20_000, 1e6
 	s := schedule{pattern: Poisson, n: 64, period: period, seed: 1}
@@ -172,8 +173,8 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// What then says of the turn after the next is so, save where the same connection of a Poisson process is
-// due again before any other.
+// What then says of the turn after the next is so, save where the same connection of a Poisson
+// process is due again before any other.
 func TestThenIsTheTimeOfTheTurnAfter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := schedule{start: 1000, pattern: rapid.SampledFrom(Patterns).Draw(t, "pattern"), n: rapid.IntRange(1, 70).Draw(t, "n"), period: 1e6, seed: rapid.Uint64().Draw(t, "seed")}

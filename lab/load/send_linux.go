@@ -6,8 +6,8 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// offer makes connection i owe what its turn brings, which was due at the given time, and sends it if
-// there is room.
+// offer makes connection i owe what its turn brings, which was due at the given time, and sends it
+// if there is room.
 func (s *sender) offer(i int, at, now int64) {
 	bytes := s.plan.take(now)
 	c, in := &s.conns[i], s.window.Holds(at)
@@ -35,7 +35,8 @@ func (s *sender) offer(i int, at, now int64) {
 	}
 }
 
-// flush writes what connection i owes until it owes nothing or is full. now is when the attempt begins.
+// flush writes what connection i owes until it owes nothing or is full. now is when the attempt
+// begins.
 func (s *sender) flush(i int, now int64) {
 	for c := &s.conns[i]; c.owed > 0; {
 		text := s.payload.at(i, c.offset, int(min(c.owed, span)))
@@ -64,8 +65,8 @@ func (s *sender) flush(i int, now int64) {
 	s.unblock(i)
 }
 
-// owes is how many of the window's messages connection i owes, one that is partly sent included; with bits,
-// how many messages its bytes make.
+// owes is how many of the window's messages connection i owes, one that is partly sent included;
+// with bits, how many messages its bytes make.
 func (s *sender) owes(i int) (n int64) {
 	c := &s.conns[i]
 	if s.bits {
@@ -79,8 +80,8 @@ func (s *sender) owes(i int) (n int64) {
 	return n
 }
 
-// account notes that n bytes of connection i went out in a write that began at now. With bits, messages are
-// counted by their bytes, whatever the writes.
+// account notes that n bytes of connection i went out in a write that began at now. With bits,
+// messages are counted by their bytes, whatever the writes.
 func (s *sender) account(i int, n, now int64) {
 	c := &s.conns[i]
 	before := c.offset / int64(s.size)

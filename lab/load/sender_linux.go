@@ -36,11 +36,13 @@ type counts struct {
 
 // sending is a connection as its sender sees it.
 type sending struct {
-	next    moment // of the first message that is not sent whole; with bits, at is when the oldest owed write was due
-	offset  int64  // bytes sent
-	owed    int64  // bytes due and not sent
-	last    int64  // ns; when the last message was sent, 0 before the first
-	blocked bool   // waits for room
+	// of the first message that is not sent whole; with bits, at is when the oldest owed write was
+	// due
+	next    moment
+	offset  int64 // bytes sent
+	owed    int64 // bytes due and not sent
+	last    int64 // ns; when the last message was sent, 0 before the first
+	blocked bool  // waits for room
 }
 
 const (
@@ -101,8 +103,8 @@ func (s *sender) run() {
 	s.finish(min(s.window.To.Load(), s.clock.Now()))
 }
 
-// wake is when to wake for a message that is due at the given time, and when again after that, 0 if that is
-// not known.
+// wake is when to wake for a message that is due at the given time, and when again after that, 0 if
+// that is not known.
 func (s *sender) wake(at int64) (until, then int64) {
 	if s.slot == 0 {
 		return at, s.plan.then()
@@ -111,8 +113,8 @@ func (s *sender) wake(at int64) (until, then int64) {
 	return until, until + s.slot
 }
 
-// await sleeps until the given time, but no longer than a nap from now, and serves connections that have
-// room again. See raw.Alarm for then.
+// await sleeps until the given time, but no longer than a nap from now, and serves connections that
+// have room again. See raw.Alarm for then.
 func (s *sender) await(now, until, then int64) {
 	if until > now+nap {
 		until, then = now+nap, 0
@@ -134,7 +136,8 @@ func (s *sender) begin() {
 	s.from, s.cpuFrom, s.queueFrom = s.window.From.Load(), raw.ProcessCPU(), raw.RunQueueWait()
 }
 
-// finish waits for the window's end, serves what is owed until its grace is over, and closes the books.
+// finish waits for the window's end, serves what is owed until its grace is over, and closes the
+// books.
 func (s *sender) finish(end int64) {
 	for now := s.clock.Now(); now < end && !s.over(); now = s.clock.Now() {
 		s.await(now, end, 0)
@@ -160,7 +163,8 @@ func (s *sender) finish(end int64) {
 	}
 }
 
-// serveReady waits until the given time for connections that have room again, and sends what they owe.
+// serveReady waits until the given time for connections that have room again, and sends what they
+// owe.
 func (s *sender) serveReady(until int64) {
 	for _, i := range s.ready.wait(until) {
 		if s.conns[i].blocked {

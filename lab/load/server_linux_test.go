@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// server is a real TCP server for a test: one goroutine per connection runs handle. Cleanup closes the
-// listener and every connection, and waits for all of them.
+// server is a real TCP server for a test: one goroutine per connection runs handle. Cleanup closes
+// the listener and every connection, and waits for all of them.
 type server struct {
 	addr    string
 	handled sync.WaitGroup

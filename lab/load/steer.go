@@ -16,10 +16,11 @@ const progressEvery = 50 * time.Millisecond
 
 // event is a line that a steered load writes.
 type event struct {
-	Event  string `json:"event"`
-	AtNS   int64  `json:"at_ns,omitzero"` // CLOCK_MONOTONIC
-	Sent   int64  `json:"sent,omitzero"`  // progress: whole messages, those of short connections included
-	Report any    `json:"report,omitempty"`
+	Event string `json:"event"`
+	AtNS  int64  `json:"at_ns,omitzero"` // CLOCK_MONOTONIC
+	// progress: whole messages, those of short connections included
+	Sent   int64 `json:"sent,omitzero"`
+	Report any   `json:"report,omitempty"`
 }
 
 // Steer runs the load of c under orders of a program: see Conduct.
@@ -27,8 +28,9 @@ func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	return Conduct(ctx, in, out, func(ctx context.Context, ev Events) (any, error) { return Run(ctx, c, ev) })
 }
 
-// Conduct runs a load under orders of a program. run offers it as Run does, with the given events and
-// commands, and returns what its report is. Conduct writes events to out, one JSON object a line:
+// Conduct runs a load under orders of a program. run offers it as Run does, with the given events
+// and commands, and returns what its report is. Conduct writes events to out, one JSON object a
+// line:
 //
 //	{"event":"connected","at_ns":N}   every connection is open
 //	{"event":"sending","at_ns":N}     the first message is due at N; the load now warms up
@@ -37,14 +39,15 @@ func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 //	{"event":"measured","at_ns":N}    the window ended at N; nothing is sent any more, the connections stay open
 //	{"event":"report","report":{…}}   the Report, always the last line
 //
-// and takes commands from in, one a line: "measure DURATION" (2s, 500ms) begins the window, once; "stop"
-// ends the run, a window under way is cut short. The end of in is a stop, but lets a window end. Anything else
-// is an error. One goroutine reads in until it ends or a write to it is no longer awaited: a caller that
-// goes on afterwards closes in.
+// and takes commands from in, one a line: "measure DURATION" (2s, 500ms) begins the window, once;
+// "stop" ends the run, a window under way is cut short. The end of in is a stop, but lets a window
+// end. Anything else is an error. One goroutine reads in until it ends or a write to it is no
+// longer awaited: a caller that goes on afterwards closes in.
 func Conduct(ctx context.Context, in io.Reader, out io.Writer, run func(context.Context, Events) (report any, err error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	commands := make(chan Command) // reading goroutine -> Run; unbuffered; closed by the reading goroutine
+	// reading goroutine -> Run; unbuffered; closed by the reading goroutine
+	commands := make(chan Command)
 	go func() {
 		defer close(commands)
 		if err := readCommands(ctx, in, commands); err != nil {

@@ -8,8 +8,8 @@ import (
 	"weir/lab/load/internal/tally"
 )
 
-// stream is what sender, reader and controller share of a run. Everything but the atomics is set before
-// they start and stays.
+// stream is what sender, reader and controller share of a run. Everything but the atomics is set
+// before they start and stays.
 type stream struct {
 	clock    raw.Clock
 	payload  *payload
@@ -22,8 +22,9 @@ type stream struct {
 	senders  int
 
 	window *tally.Window
-	stop   atomic.Bool    // controller -> sender, reader: end soon
-	drain  atomic.Int64   // controller -> reader: nothing more is sent; wait for echoes until then, in ns; unset before
+	stop   atomic.Bool // controller -> sender, reader: end soon
+	// controller -> reader: nothing more is sent; wait for echoes until then, in ns; unset before
+	drain  atomic.Int64
 	lost   []atomic.Bool  // by connection: ended early; whoever finds it first counts it
 	alive  atomic.Int64   // connections that send and aren't lost
 	sent   atomic.Int64   // sender -> anybody: whole messages sent

@@ -55,7 +55,8 @@ func save(root, key string, found []result.Portability) error {
 	return nil
 }
 
-// contentKey changes when a finding could: with a subject's files, a command, the compilers or the machine.
+// contentKey changes when a finding could: with a subject's files, a command, the compilers or the
+// machine.
 func contentKey(subjects []*subject.Subject, all []target) string {
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.GOOS, runtime.GOARCH, parts)

@@ -1,19 +1,20 @@
-// Package portability builds the C subjects with every compiler and for every machine at hand, and runs a
-// short form of the contract on each.
+// Package portability builds the C subjects with every compiler and for every machine at hand, and
+// runs a short form of the contract on each.
 //
-// It answers what a C server's portability is worth, by trying: the subject's own build command, with the
-// compiler replaced and flags added, must build it without a change to its sources, and the program must keep
-// the parts of the contract that move bytes and end processes, over IPv4 and IPv6: parts names them, and
-// "passed" says no more. What cannot be tried is named, with what is missing. Trying takes a second or two for each subject and target, so the findings are
-// kept in build/portability.json until a source, a build command, a compiler or the machine changes.
+// It answers what a C server's portability is worth, by trying: the subject's own build command,
+// with the compiler replaced and flags added, must build it without a change to its sources, and
+// the program must keep the parts of the contract that move bytes and end processes, over IPv4 and
+// IPv6: parts names them, and "passed" says no more. What cannot be tried is named, with what is
+// missing. Trying takes a second or two for each subject and target, so the findings are kept in
+// build/portability.json until a source, a build command, a compiler or the machine changes.
 //
 // # Limitations
 //
-// A build command must begin with cc, gcc or clang. Other systems than this machine's are named as not
-// tested: nothing is built for FreeBSD or macOS. Under qemu-user the program is the other machine's and the
-// kernel is this one's. The key to the kept findings knows the files of a subject's folder and its sources,
-// not the system's headers and libraries. Under musl a source finds musl's headers and no others: one that includes
-// the kernel's own does not build there.
+// A build command must begin with cc, gcc or clang. Other systems than this machine's are named as
+// not tested: nothing is built for FreeBSD or macOS. Under qemu-user the program is the other
+// machine's and the kernel is this one's. The key to the kept findings knows the files of a
+// subject's folder and its sources, not the system's headers and libraries. Under musl a source
+// finds musl's headers and no others: one that includes the kernel's own does not build there.
 package portability
 
 import (
@@ -29,20 +30,22 @@ import (
 	"weir/lab/subject"
 )
 
-// parts are the checks of the contract that are made: those in which a compiler, a C library or a word size
-// can make a difference.
+// parts are the checks of the contract that are made: those in which a compiler, a C library or a
+// word size can make a difference.
 var parts = []string{"integrity", "half-close", "reset", "SIGTERM while busy"}
 
 // Options say how to run.
 type Options struct {
-	Fresh bool                     // try again even if nothing has changed
-	Each  func(result.Portability) // called for every finding, from the goroutine of Run; may be nil
-	Doing func(what string)        // called before every trial that takes time; may be nil
+	Fresh bool // try again even if nothing has changed
+	// called for every finding, from the goroutine of Run; may be nil
+	Each  func(result.Portability)
+	Doing func(what string) // called before every trial that takes time; may be nil
 }
 
-// Run tries every C subject under root/subjects with every target, in the order of the targets, and keeps what
-// it found. If nothing has changed since the last time, it returns what is kept. The error is about the
-// subjects or the file, never about what was found; ctx's end is one, and then nothing is kept.
+// Run tries every C subject under root/subjects with every target, in the order of the targets, and
+// keeps what it found. If nothing has changed since the last time, it returns what is kept. The
+// error is about the subjects or the file, never about what was found; ctx's end is one, and then
+// nothing is kept.
 func Run(ctx context.Context, root string, o Options) ([]result.Portability, error) {
 	subjects, broken := cSubjects(root)
 	all := targets()
@@ -75,8 +78,8 @@ func Run(ctx context.Context, root string, o Options) ([]result.Portability, err
 	return found, save(root, key, found)
 }
 
-// Kept returns what the last Run under root found, and false if something has changed since then or there was
-// none. It builds and runs nothing but compilers' --version.
+// Kept returns what the last Run under root found, and false if something has changed since then or
+// there was none. It builds and runs nothing but compilers' --version.
 func Kept(root string) ([]result.Portability, bool) {
 	subjects, err := cSubjects(root)
 	if err != nil {
@@ -104,7 +107,8 @@ func (o Options) doing(what string) {
 	}
 }
 
-// cSubjects are the subjects of C that are built here: a server that comes as a package is what it is.
+// cSubjects are the subjects of C that are built here: a server that comes as a package is what it
+// is.
 func cSubjects(root string) ([]*subject.Subject, error) {
 	all, err := subject.Discover(root)
 	return slices.DeleteFunc(all, func(s *subject.Subject) bool { return s.Language != "C" || len(s.BuildCmd) == 0 }), err
@@ -156,8 +160,8 @@ func variant(s *subject.Subject, t target) *subject.Subject {
 	return &v
 }
 
-// lacking names a library that a build command links with and that its output complains of: absent from the
-// machine, it says nothing about the sources.
+// lacking names a library that a build command links with and that its output complains of: absent
+// from the machine, it says nothing about the sources.
 func lacking(build []string, output string) string {
 	for _, word := range build {
 		if library, ok := strings.CutPrefix(word, "-l"); ok &&

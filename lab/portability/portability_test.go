@@ -15,7 +15,8 @@ import (
 	"weir/lab/subject"
 )
 
-// project makes one with C subjects of the given sources, which the server of the C baselines is not needed for.
+// project makes one with C subjects of the given sources, which the server of the C baselines is
+// not needed for.
 func project(t *testing.T, sources map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -44,8 +45,8 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-// Nothing is left out in silence: every subject has a finding for every target, and one that was not tried says
-// "not tested" and what is missing.
+// Nothing is left out in silence: every subject has a finding for every target, and one that was
+// not tried says "not tested" and what is missing.
 func TestEveryTargetIsNamed(t *testing.T) {
 	root := project(t, map[string]string{"broken": "this is no C\n", "dead": "int main(void) { return 3; }\n"})
 	found, err := Run(t.Context(), root, Options{})
@@ -129,7 +130,8 @@ func TestVariantKeepsTheBuildAndReplacesTheCompiler(t *testing.T) {
 	}
 }
 
-// The subjects of the tree, built with the compiler that they name, pass: the short contract asks what they promise.
+// The subjects of the tree, built with the compiler that they name, pass: the short contract asks
+// what they promise.
 func TestTheTreesOwnSubjectsPassWithGCC(t *testing.T) {
 	subjects, err := cSubjects("../..")
 	if err != nil || len(subjects) == 0 {
@@ -146,7 +148,8 @@ func TestTheTreesOwnSubjectsPassWithGCC(t *testing.T) {
 	}
 }
 
-// A source that needs glibc does not build with musl: this machine's own headers are not in its way.
+// A source that needs glibc does not build with musl: this machine's own headers are not in its
+// way.
 func TestMuslFindsNoHeadersOfGlibc(t *testing.T) {
 	all := targets()
 	musl := all[slices.IndexFunc(all, func(t target) bool { return t.name == "musl x86-64" })]

@@ -24,8 +24,9 @@ type target struct {
 	never    string   // why it is not even tried
 }
 
-// hostHeaders lets a compiler for the same C library find the headers of the kernel, which do not differ with the
-// word size, after its own. musl gets none: beside the kernel's they are glibc's, and would hide that a source needs it.
+// hostHeaders lets a compiler for the same C library find the headers of the kernel, which do not
+// differ with the word size, after its own. musl gets none: beside the kernel's they are glibc's,
+// and would hide that a source needs it.
 var hostHeaders = []string{"-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"}
 
 // targets are all that are known, those that nobody here can try included.

@@ -18,7 +18,8 @@ const (
 	drainTime = 10 * time.Millisecond
 )
 
-// perf watches by tracepoints. Start and stop run on the caller's goroutine, everything between on its own.
+// perf watches by tracepoints. Start and stop run on the caller's goroutine, everything between on
+// its own.
 type perf struct {
 	points points
 	fds    []int

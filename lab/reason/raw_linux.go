@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls here go past Go's scheduler, whose work around an ordinary blocking call costs more than the switch that
-// is to be measured. A thread in one of them keeps its processor and can't be stopped by the runtime, so each wait is
-// a poll with a time limit, which signals interrupt (poll is never restarted), and each turn calls a function at
-// which the runtime can stop it. A raw blocking read would hang the process as soon as the collector stops one side.
+// The calls here go past Go's scheduler, whose work around an ordinary blocking call costs more
+// than the switch that is to be measured. A thread in one of them keeps its processor and can't be
+// stopped by the runtime, so each wait is a poll with a time limit, which signals interrupt (poll
+// is never restarted), and each turn calls a function at which the runtime can stop it. A raw
+// blocking read would hang the process as soon as the collector stops one side.
 
 // roomForThreads makes sure that two threads can wait like this and others run beside them.
 func roomForThreads() (restore func()) {

@@ -51,7 +51,8 @@ func echoes(t *testing.T) (*sample.Group, func(n int)) {
 	}
 }
 
-// near says whether n is at least what was asked for and hardly more: the first and last event can fall outside.
+// near says whether n is at least what was asked for and hardly more: the first and last event can
+// fall outside.
 func near(n int64, want int) bool { return n >= int64(want)-2 && n <= int64(want)*11/10+20 }
 
 func TestTracepointsCountWhatAServerDoes(t *testing.T) {
@@ -75,7 +76,8 @@ func TestTracepointsCountWhatAServerDoes(t *testing.T) {
 		if !near(c.ByName["read"], messages) || !near(c.ByName["write"], messages) || !near(c.Syscalls, 2*messages) {
 			t.Fatalf("cat reads and writes each message once; %d messages gave %+v", messages, c)
 		}
-		// A machine under heavy load was seen to report fewer wake-ups than waits, so a miss is tried again.
+		// A machine under heavy load was seen to report fewer wake-ups than waits, so a miss is
+		// tried again.
 		if near(c.Wakeups, int(slept)) && near(c.Switches, int(slept+yielded)) {
 			return
 		}
@@ -201,7 +203,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// A raw wait can hang the process when the collector wants to stop one of two threads that wait for each other.
+// A raw wait can hang the process when the collector wants to stop one of two threads that wait for
+// each other.
 func TestTheCollectorGoesOnWhileSwitchesAreTimed(t *testing.T) {
 	stop, stopped := make(chan struct{}), make(chan int)
 	go func() {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ring is the memory into which the kernel writes an event's records (perf_event_open(2), "MMAP layout"): a page of
-// positions, then the data. The kernel moves the head, we the tail.
+// ring is the memory into which the kernel writes an event's records (perf_event_open(2), "MMAP
+// layout"): a page of positions, then the data. The kernel moves the head, we the tail.
 type ring struct {
 	memory []byte
 	page   *unix.PerfEventMmapPage
@@ -28,8 +28,8 @@ func newRing(fd int) (*ring, error) {
 
 func (r *ring) close() error { return unix.Munmap(r.memory) }
 
-// read hands the raw part of each sample to f, which must not keep it, and returns how many records the kernel had to
-// drop.
+// read hands the raw part of each sample to f, which must not keep it, and returns how many records
+// the kernel had to drop.
 func (r *ring) read(f func(raw []byte)) (lost int64) {
 	head := atomic.LoadUint64(&r.page.Data_head)
 	tail := r.page.Data_tail

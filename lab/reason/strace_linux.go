@@ -107,7 +107,8 @@ func (t *tracer) stop() (Counts, error) {
 	return c, nil
 }
 
-// parseTable reads strace -c's table: % time, seconds, usecs/call, calls, errors (may be empty), name.
+// parseTable reads strace -c's table: % time, seconds, usecs/call, calls, errors (may be empty),
+// name.
 func parseTable(text string) map[string]int64 {
 	calls := map[string]int64{}
 	for line := range strings.Lines(text) {

@@ -36,10 +36,11 @@ var pingPongs = []pingPong{
 	{"coroutines", "iter.Pull: into the coroutine and back", 2, pull},
 }
 
-// SwitchCosts measures what handing control over once costs here, between processes, threads, goroutines and
-// coroutines and over a channel. Each is the median of nine repetitions of 35 ms. It sets GOMAXPROCS to 1 for the
-// Go ones, and to at least 3 for the others, and back, so nothing else should run in this process meanwhile. What can't be measured is left out, and
-// the error says why; the rest is still returned.
+// SwitchCosts measures what handing control over once costs here, between processes, threads,
+// goroutines and coroutines and over a channel. Each is the median of nine repetitions of 35 ms. It
+// sets GOMAXPROCS to 1 for the Go ones, and to at least 3 for the others, and back, so nothing else
+// should run in this process meanwhile. What can't be measured is left out, and the error says why;
+// the rest is still returned.
 func SwitchCosts(ctx context.Context) (costs []result.SwitchCost, err error) {
 	for _, p := range pingPongs {
 		if ctx.Err() != nil {
@@ -97,8 +98,8 @@ func timed(rounds func(int) error, n int) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// bind locks the goroutine to its thread and the thread to the first core that it may use. The thread is not given
-// back: it ends with the goroutine.
+// bind locks the goroutine to its thread and the thread to the first core that it may use. The
+// thread is not given back: it ends with the goroutine.
 func bind() error {
 	runtime.LockOSThread()
 	var set, one unix.CPUSet
@@ -142,7 +143,8 @@ func bounce(out, in int) func(n int) error {
 	}
 }
 
-// pipeToProcess bounces off cat, which reads and writes as it should and is on every machine. It inherits the core.
+// pipeToProcess bounces off cat, which reads and writes as it should and is on every machine. It
+// inherits the core.
 func pipeToProcess() (func(int) error, func() error, error) {
 	there, back, err := pipes()
 	if err != nil {
@@ -190,7 +192,8 @@ func pipeToThread() (func(int) error, func() error, error) {
 
 func channelToGoroutine() (func(int) error, func() error, error) {
 	before := runtime.GOMAXPROCS(1)
-	there, back := make(chan int), make(chan int) // we send and close there; the other sends and closes back
+	// we send and close there; the other sends and closes back
+	there, back := make(chan int), make(chan int)
 	go func() {
 		defer close(back)
 		for v := range there {

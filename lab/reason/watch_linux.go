@@ -15,8 +15,8 @@ type tool interface {
 // Watch looks at a group until it is stopped.
 type Watch struct{ tool tool }
 
-// Start begins to watch a group, with the best tool that works here. The error says what is missing for each. The
-// caller must Stop the watch before it closes the group.
+// Start begins to watch a group, with the best tool that works here. The error says what is missing
+// for each. The caller must Stop the watch before it closes the group.
 func Start(g *sample.Group) (*Watch, error) {
 	p, err := tracepoints(g)
 	if err == nil {

@@ -42,8 +42,8 @@ func (d *digest) aboutTitle() string {
 	return "What each does with a " + d.unit()
 }
 
-// refusalsSection counts refusals by reason; the numbers in a reason differ from trial to trial, so that
-// reasons are joined up to their first colon or digit.
+// refusalsSection counts refusals by reason; the numbers in a reason differ from trial to trial, so
+// that reasons are joined up to their first colon or digit.
 func (d *digest) refusalsSection() section {
 	s := section{ID: "refusals", Title: "Refusals",
 		How: "A trial that its own generator, the lab, a neighbour or the hypervisor spoiled is refused and run again. It counts for nothing above, whatever it showed. " +
@@ -193,7 +193,8 @@ func (d *digest) planTable() *table {
 	return t
 }
 
-// blocksRun is how many blocks of a cell were run, which time or an interruption may have kept under the plan's.
+// blocksRun is how many blocks of a cell were run, which time or an interruption may have kept
+// under the plan's.
 func (d *digest) blocksRun() string {
 	least, most := math.MaxInt, 0
 	for _, g := range d.groups {

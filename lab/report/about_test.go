@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestVersionsAreTold: the lab's own version and that of what a subject runs on stand in the section on the machine,
-// each once, and beside the subject.
+// TestVersionsAreTold: the lab's own version and that of what a subject runs on stand in the
+// section on the machine, each once, and beside the subject.
 func TestVersionsAreTold(t *testing.T) {
 	r := quick()
 	r.Machine.Weir = "v1.2.3"

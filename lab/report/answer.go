@@ -9,8 +9,9 @@ import (
 // answer is what stands at the top: who failed, and the two sentences of the verdict.
 func (d *digest) answer() []string { return append(d.failureSentences(), d.verdict()...) }
 
-// verdict is two sentences, one on cost and one on stability; the table after them has the details. They claim
-// an order only where a comparison does: the lowest mean is named along with what it was not told from.
+// verdict is two sentences, one on cost and one on stability; the table after them has the details.
+// They claim an order only where a comparison does: the lowest mean is named along with what it was
+// not told from.
 func (d *digest) verdict() []string {
 	switch {
 	case len(d.Trials) == 0 && len(d.Probes) > 0:

@@ -9,8 +9,8 @@ import (
 	"weir/lab/result"
 )
 
-// TestAnswerClaimsNoMoreThanVerdicts: a subject is named cheapest alone only where every comparison with
-// it says "different".
+// TestAnswerClaimsNoMoreThanVerdicts: a subject is named cheapest alone only where every comparison
+// with it says "different".
 func TestAnswerClaimsNoMoreThanVerdicts(t *testing.T) {
 	for _, c := range []struct{ verdict, want, never string }{
 		{result.Different, "a cost least CPU (5.00 µs", "not told"},
@@ -25,8 +25,8 @@ func TestAnswerClaimsNoMoreThanVerdicts(t *testing.T) {
 	}
 }
 
-// TestThePairClauseSaysNoMoreThanVerdicts: what the published pair costs under the first pattern, and whether another
-// turns it round.
+// TestThePairClauseSaysNoMoreThanVerdicts: what the published pair costs under the first pattern,
+// and whether another turns it round.
 func TestThePairClauseSaysNoMoreThanVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		staggered, together string // verdicts
@@ -55,7 +55,8 @@ func TestThePairClauseSaysNoMoreThanVerdicts(t *testing.T) {
 	}
 }
 
-// TestTheAnswerIsTwoShortSentences: details stand in the table after it. Runs of requests have more to answer.
+// TestTheAnswerIsTwoShortSentences: details stand in the table after it. Runs of requests have more
+// to answer.
 func TestTheAnswerIsTwoShortSentences(t *testing.T) {
 	for name, run := range runs {
 		r := run()
@@ -74,7 +75,8 @@ func TestTheAnswerIsTwoShortSentences(t *testing.T) {
 	}
 }
 
-// TestTooFewWindowsGiveNoFigure: a short run says that it is one, wherever its variation would stand.
+// TestTooFewWindowsGiveNoFigure: a short run says that it is one, wherever its variation would
+// stand.
 func TestTooFewWindowsGiveNoFigure(t *testing.T) {
 	r := quick()
 	r.Trials = slices.DeleteFunc(r.Trials, func(t result.Trial) bool { return t.Block > 0 })
@@ -159,7 +161,8 @@ func TestTheIntervalBesideAVerdictIsTheOneItRestsOn(t *testing.T) {
 	}
 }
 
-// TestOlderComparisonsAreMadeAgain: they have no interval of their verdict, and their blocks had weights.
+// TestOlderComparisonsAreMadeAgain: they have no interval of their verdict, and their blocks had
+// weights.
 func TestOlderComparisonsAreMadeAgain(t *testing.T) {
 	r := quick()
 	want := digestOf(r).Comparisons
@@ -181,7 +184,8 @@ func TestTwinThatDiffersIsSaid(t *testing.T) {
 	}
 }
 
-// TestFloorIsNoWinner: the floor does less than a server must, so it is never named as the cheapest server.
+// TestFloorIsNoWinner: the floor does less than a server must, so it is never named as the cheapest
+// server.
 func TestFloorIsNoWinner(t *testing.T) {
 	r := twoSubjects(result.Different)
 	r.Subjects = []result.Subject{{Name: "a", Paradigm: floorParadigm}, {Name: "b"}}

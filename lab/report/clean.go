@@ -2,7 +2,8 @@ package report
 
 import "weir/lab/report/figure"
 
-// clean makes every text of the document fit for one line of a page or a terminal: see figure.Clean.
+// clean makes every text of the document fit for one line of a page or a terminal: see
+// figure.Clean.
 func (doc *document) clean() {
 	doc.Title, doc.Question = figure.Clean(doc.Title), figure.Clean(doc.Question)
 	cleanAll(doc.Answer)

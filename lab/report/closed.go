@@ -53,7 +53,8 @@ func (d *digest) floored(g *group) bool {
 	return low >= atCeiling*d.loadOf(g.load).Requests.Ceiling(g.connections)
 }
 
-// ceilingSaid says what a closed loop allows, what it came to, and whether it can tell servers apart.
+// ceilingSaid says what a closed loop allows, what it came to, and whether it can tell servers
+// apart.
 func (d *digest) ceilingSaid(g *group) string {
 	l := d.loadOf(g.load)
 	low, high := g.rates()
@@ -190,8 +191,8 @@ func (d *digest) loopFigure(g *group) *figure.Figure {
 	return c.Draw()
 }
 
-// generatorBound is the subjects in whose trials the generator had nothing left of its core, and the server had. Newer runs refuse such
-// trials; results of older ones may hold them.
+// generatorBound is the subjects in whose trials the generator had nothing left of its core, and
+// the server had. Newer runs refuse such trials; results of older ones may hold them.
 func (g *group) generatorBound(d *digest) []string {
 	const busy = 90 // percent of a core
 	var names []string
@@ -212,7 +213,8 @@ type publishedRun struct {
 	took time.Duration
 }
 
-// publishedWeb is the two results that "Concurrency in modern programming languages: Golang" prints, beside the subjects that do the same.
+// publishedWeb is the two results that "Concurrency in modern programming languages: Golang"
+// prints, beside the subjects that do the same.
 var publishedWeb = map[string]publishedRun{
 	"http-go-raw": {494.86, 20208 * time.Millisecond},
 	"http-go":     {494.27, 20232 * time.Millisecond},
@@ -221,12 +223,14 @@ var publishedWeb = map[string]publishedRun{
 // publishedRates is what that series of articles published of all its servers.
 const publishedRates = "494 to 499 in the article"
 
-// isPublished says whether a load is the article's: ab -c 100 -n 10000, one request in ten sleeps two seconds.
+// isPublished says whether a load is the article's: ab -c 100 -n 10000, one request in ten sleeps
+// two seconds.
 func isPublished(l result.Load, connections int) bool {
 	return l.Rate == 0 && l.Requests.NoKeepAlive && l.Requests.Count == 10_000 && connections == 100 && l.Requests.SleepMS == 2000 && l.Requests.SleepEvery == 10
 }
 
-// publishedPipes is what paper 004 says of its figures 4 and 5, which print no numbers beside their curves.
+// publishedPipes is what paper 004 says of its figures 4 and 5, which print no numbers beside their
+// curves.
 const publishedPipes = "As published (\"Serving Web Content with Dynamic Process Networks in Go\", figures 4 and 5, a 4 KB file, server and clients on machines of their own): " +
 	"Apache answered all that was attempted; Go's own http package of 2011 gave out at just under a third of that, at a fixed limit of open connections; " +
 	"both compositions, by calls (Chain) and by communicating processes (ProcChain), stayed on the line until between 1,500 and 2,000 requests a second, and no significant difference between the two was seen."

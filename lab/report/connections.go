@@ -6,7 +6,8 @@ import (
 	"weir/lab/report/figure"
 )
 
-// connectionAxis shows numbers of connections evenly where they double, with a tick for each that was run.
+// connectionAxis shows numbers of connections evenly where they double, with a tick for each that
+// was run.
 func connectionAxis(counts []int) figure.Axis {
 	a := figure.Axis{Label: "connections", Log: true}
 	for _, n := range counts {
@@ -15,12 +16,14 @@ func connectionAxis(counts []int) figure.Axis {
 	return a
 }
 
-// connectionsSection is the paper's figures 3 and 4, one of each for every load and arrival pattern.
+// connectionsSection is the paper's figures 3 and 4, one of each for every load and arrival
+// pattern.
 func (d *digest) connectionsSection() section {
 	s := section{ID: "connections", Title: "CPU and its variation against connections",
 		How: "The paper's figures 3 and 4, measured again: lower is cheaper in the first, steadier in the second, whose scale is logarithmic. Whiskers are 95 % intervals. Variation is that of the windows of all trials, and is left out where they are too short to tell. The published curves have charts of their own, since they come from another machine and another load generator."}
 	percent, cv := func(c *cell) estimate { return c.percent }, func(c *cell) estimate { return c.cv }
-	variation := figure.Axis{Label: "standard deviation / mean of CPU", Log: true} // its intervals are factors
+	// its intervals are factors
+	variation := figure.Axis{Label: "standard deviation / mean of CPU", Log: true}
 	for _, load := range d.loads() {
 		if len(d.connections(load)) < 2 {
 			continue

@@ -17,13 +17,15 @@ import (
 
 // digest is a run arranged for showing: its trials by cell, with means and intervals.
 type digest struct {
-	result.Results          // without comparisons of subjects that never met in a block
-	subjects       []string // in the run's order, without twins; those that only trials name come last
-	groups         []*group // in the plan's order
-	pairs          map[pairKey]result.Comparison
+	result.Results // without comparisons of subjects that never met in a block
+	// in the run's order, without twins; those that only trials name come last
+	subjects []string
+	groups   []*group // in the plan's order
+	pairs    map[pairKey]result.Comparison
 }
 
-// group is everything measured under one load with one number of connections and one arrival pattern.
+// group is everything measured under one load with one number of connections and one arrival
+// pattern.
 type group struct {
 	load        string
 	connections int
@@ -48,7 +50,8 @@ type cell struct {
 	cold       estimate        // us per message during the warm-up
 }
 
-// estimate is a mean with its 95 % interval. Mean is NaN without values, the ends with fewer than two.
+// estimate is a mean with its 95 % interval. Mean is NaN without values, the ends with fewer than
+// two.
 type estimate struct {
 	mean, low, high float64
 	n               int
@@ -75,8 +78,9 @@ func digestOf(r *result.Results) *digest {
 	return d
 }
 
-// comparisons is those that have pairs, each with the interval that its verdict rests on. Comparisons of older versions have none,
-// and were made by statistics that are not used any more: they are made again from the trials.
+// comparisons is those that have pairs, each with the interval that its verdict rests on.
+// Comparisons of older versions have none, and were made by statistics that are not used any more:
+// they are made again from the trials.
 func comparisons(r *result.Results) []result.Comparison {
 	all := r.Comparisons
 	if slices.ContainsFunc(all, func(c result.Comparison) bool { return c.High > 0 && c.VerdictHigh == 0 }) {
@@ -226,7 +230,8 @@ func estimateSpread(s stat.Spread, trials int) estimate {
 	return e
 }
 
-// varied is the spread beside its degrees of freedom: "0.046 (12)", and "too short (4)" where those are too few.
+// varied is the spread beside its degrees of freedom: "0.046 (12)", and "too short (4)" where those
+// are too few.
 func (c *cell) varied() string {
 	switch {
 	case !c.perMessage.known():
@@ -237,8 +242,8 @@ func (c *cell) varied() string {
 	return fmt.Sprintf("%s (%s)", fixed(c.cv.mean, 3), count(c.spread.DF))
 }
 
-// estimateOf takes the mean over trials. Its interval is Student's t over the means of blocks, since the two
-// trials of a block mirror each other and share its drift.
+// estimateOf takes the mean over trials. Its interval is Student's t over the means of blocks,
+// since the two trials of a block mirror each other and share its drift.
 func estimateOf(trials []*result.Trial, of func(*result.Trial) float64) estimate {
 	blocks := map[int][]float64{}
 	var order []int
@@ -263,8 +268,8 @@ func estimateOf(trials []*result.Trial, of func(*result.Trial) float64) estimate
 	return e
 }
 
-// intervalOf is the mean of v with its interval. Where no value is below 0, neither is the interval: few and
-// scattered values would otherwise claim the impossible.
+// intervalOf is the mean of v with its interval. Where no value is below 0, neither is the
+// interval: few and scattered values would otherwise claim the impossible.
 func intervalOf(v []float64) estimate {
 	e := studentOf(v)
 	if e.ranged() && slices.Min(v) >= 0 {
@@ -377,8 +382,8 @@ func (d *digest) patterns(load string) []string {
 	return out
 }
 
-// busiest is the groups with the most connections, of the first load when there are several: what the
-// figures show when they can show only one. Nil without trials.
+// busiest is the groups with the most connections, of the first load when there are several: what
+// the figures show when they can show only one. Nil without trials.
 func (d *digest) busiest() []*group {
 	if len(d.groups) == 0 {
 		return nil

@@ -71,8 +71,8 @@ func (t *table) trim() *table {
 
 func text(format string, args ...any) block { return block{Text: fmt.Sprintf(format, args...)} }
 
-// documentOf makes the whole document. Sections with nothing to show say what would fill them, or are left
-// out where nothing could.
+// documentOf makes the whole document. Sections with nothing to show say what would fill them, or
+// are left out where nothing could.
 func documentOf(r *result.Results) *document {
 	d := digestOf(r)
 	doc := &document{
@@ -161,8 +161,8 @@ func slug(s string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// tag tells the figures of different groups apart: "messages-64-staggered", without the load where there
-// is only one.
+// tag tells the figures of different groups apart: "messages-64-staggered", without the load where
+// there is only one.
 func (d *digest) tag(g *group) string {
 	s := fmt.Sprintf("%d-%s", g.connections, g.pattern)
 	if len(d.loads()) > 1 {
@@ -189,7 +189,8 @@ func (d *digest) caption(g *group) string {
 	return s
 }
 
-// perGroup draws a figure for each group: those with the most connections in the open, the rest folded.
+// perGroup draws a figure for each group: those with the most connections in the open, the rest
+// folded.
 func (d *digest) perGroup(what string, draw func(*group) *figure.Figure) []block {
 	var open, folded []*figure.Figure
 	top := d.busiest()
@@ -216,7 +217,8 @@ func (d *digest) perGroup(what string, draw func(*group) *figure.Figure) []block
 	return out
 }
 
-// perGroupTable makes a table for each group, opened and folded as by perGroup; empty ones are left out.
+// perGroupTable makes a table for each group, opened and folded as by perGroup; empty ones are left
+// out.
 func (d *digest) perGroupTable(make func(*group) *table) []block {
 	var open, folded []block
 	for _, g := range d.groups {

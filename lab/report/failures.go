@@ -8,7 +8,8 @@ import (
 	"weir/lab/result"
 )
 
-// failed counts the trials in which the subject itself failed, refused those that something else spoiled.
+// failed counts the trials in which the subject itself failed, refused those that something else
+// spoiled.
 func (d *digest) failed() int {
 	n := 0
 	for i := range d.Trials {
@@ -51,7 +52,8 @@ func (d *digest) failings() []failing {
 	return out
 }
 
-// failureSentences come before any answer: a server that is cheap and does not do its work is not cheap.
+// failureSentences come before any answer: a server that is cheap and does not do its work is not
+// cheap.
 func (d *digest) failureSentences() []string {
 	var said []string
 	for _, f := range d.failings() {

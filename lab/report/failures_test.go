@@ -19,7 +19,8 @@ func fail(r *result.Results, subject string, n int, why ...string) {
 	}
 }
 
-// TestAFailureIsSaidBeforeTheAnswer: a server that is cheap because it does not do its work is not cheap.
+// TestAFailureIsSaidBeforeTheAnswer: a server that is cheap because it does not do its work is not
+// cheap.
 func TestAFailureIsSaidBeforeTheAnswer(t *testing.T) {
 	r := quick()
 	fail(r, "c-fork", 0, "load error: wrong byte, 3 times", "load error: closed early, 1 times")

@@ -14,7 +14,8 @@ import (
 // floorParadigm marks the subject that does the least a server can do, to measure the others by.
 const floorParadigm = "floor"
 
-// floor is the cell that others are multiples of: the subject whose paradigm is "floor", else the cheapest.
+// floor is the cell that others are multiples of: the subject whose paradigm is "floor", else the
+// cheapest.
 func (d *digest) floor(g *group) (c *cell, declared bool) {
 	for _, c := range g.cells {
 		if d.subject(c.subject).Paradigm == floorParadigm && c.perMessage.known() {
@@ -157,8 +158,8 @@ func (d *digest) switchTable() *table {
 	return t
 }
 
-// switchCost is the cost of one kernel switch for a paradigm, in ns: that between processes where there
-// is a process per connection, else that between threads.
+// switchCost is the cost of one kernel switch for a paradigm, in ns: that between processes where
+// there is a process per connection, else that between threads.
 func (d *digest) switchCost(paradigm string) (result.SwitchCost, bool) {
 	want := "threads"
 	if strings.Contains(paradigm, "process") {
@@ -171,8 +172,8 @@ func (d *digest) switchCost(paradigm string) (result.SwitchCost, bool) {
 	return d.SwitchCosts[i], true
 }
 
-// switching estimates what a subject's switches would cost if each cost what it costs in isolation: "1.46 of
-// 10.7". Empty where one of the two is not known.
+// switching estimates what a subject's switches would cost if each cost what it costs in isolation:
+// "1.46 of 10.7". Empty where one of the two is not known.
 func (d *digest) switching(r result.Reasons) string {
 	cost, ok := d.switchCost(d.subject(r.Subject).Paradigm)
 	if !ok || r.Switches < 0 {

@@ -19,7 +19,8 @@ var pageSource string
 var pageStyle string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"svg":     func(f *figure.Figure) template.HTML { return template.HTML(f.Inline()) }, // figure escapes what users named
+	// figure escapes what users named
+	"svg":     func(f *figure.Figure) template.HTML { return template.HTML(f.Inline()) },
 	"numbers": numbersOf,
 	"style":   func() template.CSS { return template.CSS(style()) },
 	"begins":  func(t *table, row int) bool { return slices.Contains(t.Groups, row) },
@@ -48,7 +49,8 @@ func class(align string, column int, cell string) string {
 	return ""
 }
 
-// numbersOf is what a figure shows as a table, for those who cannot point at its marks; nil if it tells none.
+// numbersOf is what a figure shows as a table, for those who cannot point at its marks; nil if it
+// tells none.
 func numbersOf(f *figure.Figure) *table {
 	if len(f.Data.Head) == 0 {
 		return nil

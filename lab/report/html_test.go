@@ -26,7 +26,8 @@ func pages(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestPageNeedsNothingElse: no attribute, style or script of the page asks any host or file for anything.
+// TestPageNeedsNothingElse: no attribute, style or script of the page asks any host or file for
+// anything.
 func TestPageNeedsNothingElse(t *testing.T) {
 	loading := map[string]bool{"src": true, "srcset": true, "href": true, "xlink:href": true, "data": true, "action": true, "poster": true, "background": true, "ping": true}
 	for name, page := range pages(t) {
@@ -46,9 +47,9 @@ func TestPageNeedsNothingElse(t *testing.T) {
 	}
 }
 
-// TestPageStructure: every element that is opened is closed in its place, ids are unique, links lead
-// somewhere, tables have headings for every cell, figures have a title and a description, and headings
-// do not skip a level.
+// TestPageStructure: every element that is opened is closed in its place, ids are unique, links
+// lead somewhere, tables have headings for every cell, figures have a title and a description, and
+// headings do not skip a level.
 func TestPageStructure(t *testing.T) {
 	for name, page := range pages(t) {
 		if err := balanced(page); err != nil {
@@ -121,8 +122,8 @@ func checkTable(t *testing.T, name string, table *html.Node) {
 	}
 }
 
-// TestTextOfThePageHasCheckedColours: the page sets its text in the colours whose contrast is tested, by figure, as
-// that of text.
+// TestTextOfThePageHasCheckedColours: the page sets its text in the colours whose contrast is
+// tested, by figure, as that of text.
 func TestTextOfThePageHasCheckedColours(t *testing.T) {
 	for _, m := range regexp.MustCompile(`[;{]color:([^;}]*)`).FindAllStringSubmatch(pageStyle, -1) {
 		if m[1] != "var(--ink)" && m[1] != "var(--muted)" && m[1] != "var(--s0)" {
@@ -131,7 +132,8 @@ func TestTextOfThePageHasCheckedColours(t *testing.T) {
 	}
 }
 
-// TestFiguresAreXML: every figure, as a file and within the page, is well-formed and carries its title.
+// TestFiguresAreXML: every figure, as a file and within the page, is well-formed and carries its
+// title.
 func TestFiguresAreXML(t *testing.T) {
 	for name, run := range runs {
 		for _, f := range documentOf(run()).figures() {

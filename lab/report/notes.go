@@ -2,8 +2,8 @@ package report
 
 import "weir/lab/result"
 
-// notesBlock is what this run could not find out, each reason once however many subjects it holds for; empty if
-// there is nothing to say.
+// notesBlock is what this run could not find out, each reason once however many subjects it holds
+// for; empty if there is nothing to say.
 func (d *digest) notesBlock() []block {
 	var items []string
 	for i, n := range d.Notes {

@@ -7,8 +7,8 @@ import (
 	"weir/lab/result"
 )
 
-// TestNotesAreSaidOnce: one reason for many subjects is one line in the section that lacks the figures; it is no
-// caveat of the answer, and nobody is said not to have taken part.
+// TestNotesAreSaidOnce: one reason for many subjects is one line in the section that lacks the
+// figures; it is no caveat of the answer, and nobody is said not to have taken part.
 func TestNotesAreSaidOnce(t *testing.T) {
 	r := quick()
 	r.Skipped = nil

@@ -12,7 +12,8 @@ import (
 // absent stands where there is no number.
 const absent = "–"
 
-// sig writes v with three significant digits (more for large whole numbers) and thousands separated.
+// sig writes v with three significant digits (more for large whole numbers) and thousands
+// separated.
 func sig(v float64) string { return fixed(v, decimals(v)) }
 
 // decimals is how many digits after the point show v with three significant ones, at most 5.
@@ -106,7 +107,8 @@ func percent(v float64) string {
 	return fixed(100*v, 1) + " %"
 }
 
-// Bytes is a size for people in the unit that suits it, in three digits: "26.2 MiB"; a dash where there is none.
+// Bytes is a size for people in the unit that suits it, in three digits: "26.2 MiB"; a dash where
+// there is none.
 func Bytes(n int64) string {
 	switch {
 	case n <= 0:

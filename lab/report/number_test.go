@@ -23,7 +23,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestIntervalIsStudents: three values of 11, 12 and 13 have a mean of 12 and an interval of 4.303 standard errors.
+// TestIntervalIsStudents: three values of 11, 12 and 13 have a mean of 12 and an interval of 4.303
+// standard errors.
 func TestIntervalIsStudents(t *testing.T) {
 	e := intervalOf([]float64{11, 12, 13})
 	if want := 4.302653 / math.Sqrt(3); math.Abs(e.high-12-want) > 1e-5 || math.Abs(12-e.low-want) > 1e-5 {

@@ -6,8 +6,8 @@ import (
 	"weir/lab/result"
 )
 
-// offeredSection is how well the generator kept to its schedule: without it no figure of a subject means
-// anything.
+// offeredSection is how well the generator kept to its schedule: without it no figure of a subject
+// means anything.
 func (d *digest) offeredSection() section {
 	s := section{ID: "offered", Title: "What was offered, and how well",
 		How: "Medians over the accepted trials. Lateness is the actual minus the intended time of sending. The spread of a burst is from its first message to its last. A short connection connects, sends one message and closes; its duration counts from when it was due."}

@@ -88,8 +88,8 @@ func (d *digest) slope(load string, connections int, groups []*group) *figure.Fi
 	return c.Draw()
 }
 
-// reversals is the pairs of subjects whose order was shown to be opposite under two patterns: both verdicts
-// say "different", in opposite directions.
+// reversals is the pairs of subjects whose order was shown to be opposite under two patterns: both
+// verdicts say "different", in opposite directions.
 func (d *digest) reversals(groups []*group) []string {
 	var out []string
 	for i, a := range d.subjects {

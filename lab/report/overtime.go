@@ -45,8 +45,8 @@ func (c *cell) typical() *result.Trial {
 	return best
 }
 
-// overTime is the CPU between samples, joined until there are at most maxTimePoints. A last piece shorter than
-// half a step is left out: it says more of the sampler than of the server.
+// overTime is the CPU between samples, joined until there are at most maxTimePoints. A last piece
+// shorter than half a step is left out: it says more of the sampler than of the server.
 func overTime(t *result.Trial) []figure.XY {
 	typical := (t.Samples[len(t.Samples)-1].AtMS - t.Samples[0].AtMS) / float64(len(t.Samples)-1)
 	step := max(1, (len(t.Samples)-1+maxTimePoints-1)/maxTimePoints)

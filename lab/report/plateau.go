@@ -10,7 +10,8 @@ import (
 	"weir/lab/result"
 )
 
-// publishedRatio is Go over C in the published table at a number of connections; NaN where it has no row.
+// publishedRatio is Go over C in the published table at a number of connections; NaN where it has
+// no row.
 func publishedRatio(connections int) float64 {
 	for _, row := range published {
 		if row.connections == connections {
@@ -20,7 +21,8 @@ func publishedRatio(connections int) float64 {
 	return math.NaN()
 }
 
-// remains is what is left of the published difference in a group, by one ruler: both means and Go over C.
+// remains is what is left of the published difference in a group, by one ruler: both means and Go
+// over C.
 func remains(g *group, r result.Ruler) (c, goLang, ratio float64) {
 	c, goLang = math.NaN(), math.NaN()
 	if x := g.cell(publishedC[0]); x != nil {
@@ -32,7 +34,8 @@ func remains(g *group, r result.Ruler) (c, goLang, ratio float64) {
 	return c, goLang, goLang / c
 }
 
-// publishedAnswer says what the two published programs cost, and what the ruler that bends it most makes of it.
+// publishedAnswer says what the two published programs cost, and what the ruler that bends it most
+// makes of it.
 func (d *digest) publishedAnswer() []string {
 	g := d.busiest()[0]
 	rulers := d.rulers()
@@ -111,8 +114,8 @@ func (d *digest) leftOf(load string) string {
 	return s + "."
 }
 
-// plateaus is a sentence for each load and ruler under which the C program's cost stops growing, though in
-// truth it grows.
+// plateaus is a sentence for each load and ruler under which the C program's cost stops growing,
+// though in truth it grows.
 func (d *digest) plateaus() []string {
 	var said []string
 	for _, load := range d.loads() {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEveryTrialIsTold: each trial of the run stands in the table of exactly one figure, for those who cannot point
-// at it.
+// TestEveryTrialIsTold: each trial of the run stands in the table of exactly one figure, for those
+// who cannot point at it.
 func TestEveryTrialIsTold(t *testing.T) {
 	d := digestOf(full())
 	told := map[string]int{}

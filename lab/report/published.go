@@ -1,8 +1,9 @@
 package report
 
-// publishedRow is a row of the table in Rodriguez Fernandez, "An experimental comparison of the performance
-// between different web concurrency paradigms": mean CPU usage in % of a core, and standard deviation over
-// mean, of a C server with a process per connection and a Go server with a goroutine per connection.
+// publishedRow is a row of the table in Rodriguez Fernandez, "An experimental comparison of the
+// performance between different web concurrency paradigms": mean CPU usage in % of a core, and
+// standard deviation over mean, of a C server with a process per connection and a Go server with a
+// goroutine per connection.
 type publishedRow struct {
 	connections int
 	c, goLang   publishedPair
@@ -20,8 +21,8 @@ var published = []publishedRow{
 	{64, publishedPair{2.53, 0.180}, publishedPair{36.08, 0.243}},
 }
 
-// The subjects beside whose figures the published ones stand: the same paradigm in the same language, the
-// programs as published first.
+// The subjects beside whose figures the published ones stand: the same paradigm in the same
+// language, the programs as published first.
 var (
 	publishedC  = []string{"published-c", "c-fork", "chat-chatd"}
 	publishedGo = []string{"published-go", "go-goroutine", "chat-weir-goroutine"}

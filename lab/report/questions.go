@@ -32,7 +32,8 @@ func (d *digest) questionsSection() section {
 	return s
 }
 
-// pairAnswer compares the published pair of paradigms in a metric: counts of verdicts, and each of them.
+// pairAnswer compares the published pair of paradigms in a metric: counts of verdicts, and each of
+// them.
 func (d *digest) pairAnswer(metric, verb, noun string) []block {
 	if len(d.Trials) == 0 {
 		return []block{text("Not answered by this run, which has no trials at a constant load.")}

@@ -10,8 +10,8 @@ import (
 	"weir/lab/result"
 )
 
-// field is what a run with shares of capacity found under one load with one number of connections and one
-// arrival pattern.
+// field is what a run with shares of capacity found under one load with one number of connections
+// and one arrival pattern.
 type field struct {
 	load        string
 	connections int
@@ -103,7 +103,8 @@ func rough(rate float64) string {
 	return sig(math.Round(rate/unit) * unit)
 }
 
-// spot is the median of a share's repetitions with the range of all of them. Mean is NaN when there is none.
+// spot is the median of a share's repetitions with the range of all of them. Mean is NaN when there
+// is none.
 func (s *share) spot(of func(result.Saturation) float64) estimate {
 	var v []float64
 	for _, m := range s.accepted {
@@ -149,8 +150,8 @@ func (r *reach) growth(of func(result.Saturation) float64) (g growth, from, to e
 	return flat, from, to
 }
 
-// saturationAnswer is the two sentences of a run with shares of capacity. They tell of the field with the
-// most connections.
+// saturationAnswer is the two sentences of a run with shares of capacity. They tell of the field
+// with the most connections.
 func (d *digest) saturationAnswer() []string {
 	all := d.fields()
 	f := slices.MaxFunc(all, func(a, b *field) int { return cmp.Compare(a.connections, b.connections) })
@@ -242,8 +243,8 @@ func (d *digest) refusedShares() (n int) {
 	return n
 }
 
-// capacityCaveats says whose shares are of what the generator could offer, whose search was disturbed, and how
-// many measurements were refused.
+// capacityCaveats says whose shares are of what the generator could offer, whose search was
+// disturbed, and how many measurements were refused.
 func (d *digest) capacityCaveats() []string {
 	var out []string
 	for _, f := range d.fields() {

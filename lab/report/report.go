@@ -1,18 +1,19 @@
-// Package report shows the results of a run: as a page, as Markdown, as the paper's table, as figures, as
-// comma-separated values, and as a summary on a terminal.
+// Package report shows the results of a run: as a page, as Markdown, as the paper's table, as
+// figures, as comma-separated values, and as a summary on a terminal.
 //
-// A run is first digested (digest.go: trials by cell, means, intervals), then written once as a document of
-// sections (document.go), which HTML and Markdown both render, so that they cannot disagree. Figures are
-// described once by report/figure and drawn as SVG and as PDF. Nothing here measures or decides: verdicts
-// come from lab/compare through the results, and a sentence claims an order only where a verdict does.
+// A run is first digested (digest.go: trials by cell, means, intervals), then written once as a
+// document of sections (document.go), which HTML and Markdown both render, so that they cannot
+// disagree. Figures are described once by report/figure and drawn as SVG and as PDF. Nothing here
+// measures or decides: verdicts come from lab/compare through the results, and a sentence claims an
+// order only where a verdict does.
 //
 // Names of subjects, reasons and commands come from users: everything is escaped for where it goes.
 //
 // # Limitations
 //
 // The intervals of cell means are Student's t over blocks and not corrected for their number; only
-// verdicts are. Figures that can show one load show the first with the most connections and fold the
-// others. Old figures of another plan in the same directory are left alone.
+// verdicts are. Figures that can show one load show the first with the most connections and fold
+// the others. Old figures of another plan in the same directory are left alone.
 package report
 
 import (
@@ -33,9 +34,9 @@ const (
 	figuresDir   = "figures"
 )
 
-// Write writes the report of r into dir, which it makes if need be: report.html, report.md, table.tex,
-// trials.csv, and figures as SVG and PDF. Any results give a report, even none; an error means that the
-// files could not be written.
+// Write writes the report of r into dir, which it makes if need be: report.html, report.md,
+// table.tex, trials.csv, and figures as SVG and PDF. Any results give a report, even none; an error
+// means that the files could not be written.
 func Write(dir string, r *result.Results) error {
 	if err := os.MkdirAll(filepath.Join(dir, figuresDir), 0o755); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)

@@ -11,8 +11,8 @@ import (
 	"weir/lab/result"
 )
 
-// What reports on HTTP loads have of their own: their loads differ in rate and in what the server is told to do, and not in how
-// messages arrive.
+// What reports on HTTP loads have of their own: their loads differ in rate and in what the server
+// is told to do, and not in how messages arrive.
 
 // requestSections is the sections of such a report.
 func (d *digest) requestSections() []section {
@@ -84,8 +84,8 @@ func (c *cell) ms(of func(result.Percentiles) float64) float64 {
 func p50(p result.Percentiles) float64 { return p.P50 }
 func p99(p result.Percentiles) float64 { return p.P99 }
 
-// answered is the answers in the windows of a subject's trials as a share of the requests that were due in them, NaN where none was
-// counted.
+// answered is the answers in the windows of a subject's trials as a share of the requests that were
+// due in them, NaN where none was counted.
 func (c *cell) answered() float64 {
 	got, of := 0.0, 0.0
 	for _, t := range c.trials {
@@ -96,7 +96,8 @@ func (c *cell) answered() float64 {
 	return min(1, got/of)
 }
 
-// errorKinds is how often each kind of error was seen in all accepted trials, their warm-ups included, "timeout 12, reset 3"; empty without any.
+// errorKinds is how often each kind of error was seen in all accepted trials, their warm-ups
+// included, "timeout 12, reset 3"; empty without any.
 func (c *cell) errorKinds() string {
 	kinds := map[string]int64{}
 	for _, t := range c.trials {
@@ -121,8 +122,8 @@ func (c *cell) wrong() float64 {
 	return failed / of
 }
 
-// telling is the group that figures show when they can show only one: the highest rate that every subject answered, else
-// the first.
+// telling is the group that figures show when they can show only one: the highest rate that every
+// subject answered, else the first.
 func (d *digest) telling() []*group {
 	if len(d.groups) == 0 {
 		return nil

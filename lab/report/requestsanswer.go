@@ -7,7 +7,8 @@ import (
 	"weir/lab/result"
 )
 
-// requestPairs is the subjects whose relation is the point of the HTTP experiments: the first one's cost is told as a multiple of the second's.
+// requestPairs is the subjects whose relation is the point of the HTTP experiments: the first one's
+// cost is told as a multiple of the second's.
 var requestPairs = [][2]string{
 	{"http-weir-chain", "http-fileserver"},
 	{"http-weir-network", "http-weir-chain"},
@@ -16,8 +17,8 @@ var requestPairs = [][2]string{
 	{"http-go-raw", "http-go"},
 }
 
-// requestsAnswer is the answer of a run of HTTP loads, each part a sentence: who costs least, what composing costs, who kept up with
-// which rate, and which loads could not tell servers apart.
+// requestsAnswer is the answer of a run of HTTP loads, each part a sentence: who costs least, what
+// composing costs, who kept up with which rate, and which loads could not tell servers apart.
 func (d *digest) requestsAnswer() []string {
 	g := d.telling()[0]
 	said := []string{d.leastSentence(g)}

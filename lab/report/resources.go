@@ -6,7 +6,8 @@ import (
 	"weir/lab/result"
 )
 
-// memorySection is memory, processes, threads and switches, at the most connections and in folds below.
+// memorySection is memory, processes, threads and switches, at the most connections and in folds
+// below.
 func (d *digest) memorySection() section {
 	s := section{ID: "memory", Title: "Memory, processes and threads",
 		How: "Medians over the accepted trials, whole process tree. PSS divides shared pages among their users and is the fair figure for many processes; peak RSS counts them once for each. GC is the Go collector's share of the subject's CPU and its longest pause."}

@@ -8,8 +8,8 @@ import (
 	"weir/lab/result"
 )
 
-// What reports on chat servers have of their own: their connections are members of a room, and what they are compared by is not one
-// figure.
+// What reports on chat servers have of their own: their connections are members of a room, and what
+// they are compared by is not one figure.
 
 // roomSections is the sections of such a report.
 func (d *digest) roomSections() []section {
@@ -100,7 +100,8 @@ func (d *digest) talks(g *group) bool {
 
 func members(n int) string { return plural(n, "member", "members") }
 
-// perIdle is the memory of one idle connection in KB, from the group that differs from g by having none.
+// perIdle is the memory of one idle connection in KB, from the group that differs from g by having
+// none.
 func (d *digest) perIdle(g *group, c *cell, idle int) float64 {
 	want := d.loadOf(g.load)
 	want.Idle = 0

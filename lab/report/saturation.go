@@ -15,7 +15,8 @@ import (
 // boundMark stands behind the name of a subject whose shares are of what the generator could offer.
 const boundMark = "*"
 
-// saturationSection is the paper's second question near capacity; runs without --saturation leave it out.
+// saturationSection is the paper's second question near capacity; runs without --saturation leave
+// it out.
 func (d *digest) saturationSection() section {
 	s := section{ID: "saturation", Title: "Near saturation",
 		How: "Capacity lies between the highest rate that a subject kept up with and the lowest that it did not; ranges that overlap do not tell two subjects apart. " +

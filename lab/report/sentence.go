@@ -9,8 +9,8 @@ import (
 	"weir/lab/stat"
 )
 
-// cpuSentence says who costs least under the first arrival pattern, what the two published paradigms cost
-// relative to each other there, and whether another pattern turns that round.
+// cpuSentence says who costs least under the first arrival pattern, what the two published
+// paradigms cost relative to each other there, and whether another pattern turns that round.
 func (d *digest) cpuSentence() string {
 	groups := d.busiest()
 	g, l := d.firstLead(result.MetricCPU, groups)
@@ -58,7 +58,8 @@ func (c *cell) metric(metric string) estimate {
 	return c.perMessage
 }
 
-// servers is the cells with a value for a metric. A floor is no server: it stands aside where there are others.
+// servers is the cells with a value for a metric. A floor is no server: it stands aside where there
+// are others.
 func (d *digest) servers(g *group, metric string) []*cell {
 	var all, servers []*cell
 	for _, c := range g.cells {
@@ -124,8 +125,9 @@ func (l lead) names() string {
 	return l.first.subject
 }
 
-// pairClause compares the published pair of paradigms, goroutines against processes, in one group, and says whether
-// another pattern turns that round. It is empty where one of them did not take part.
+// pairClause compares the published pair of paradigms, goroutines against processes, in one group,
+// and says whether another pattern turns that round. It is empty where one of them did not take
+// part.
 func (d *digest) pairClause(metric string, g *group, groups []*group) string {
 	c, goLang := d.firstOf(publishedC), d.firstOf(publishedGo)
 	v, ok := d.versus(metric, g, goLang, c)
@@ -156,7 +158,8 @@ func (d *digest) pairClause(metric string, g *group, groups []*group) string {
 	return "; " + said
 }
 
-// pairSaid is a comparison in words that say no more than its verdict: "b cost 1.62 times as much as a (1.50 to 1.74)".
+// pairSaid is a comparison in words that say no more than its verdict: "b cost 1.62 times as much
+// as a (1.50 to 1.74)".
 func (d *digest) pairSaid(v result.Comparison, verb string) string {
 	switch {
 	case v.Verdict == result.Different:
@@ -188,7 +191,8 @@ func ratioOf(v result.Comparison) string {
 	return times(v.Ratio)
 }
 
-// ratioWithin is the ratio and the interval that its verdict rests on, where there are such: "1.7 (1.5 to 1.9)".
+// ratioWithin is the ratio and the interval that its verdict rests on, where there are such: "1.7
+// (1.5 to 1.9)".
 func ratioWithin(v result.Comparison) string {
 	if tooShort(v) || v.High == 0 {
 		return ratioOf(v)
@@ -196,7 +200,8 @@ func ratioWithin(v result.Comparison) string {
 	return fmt.Sprintf("%s (%s)", times(v.Ratio), between(v.Low, v.High))
 }
 
-// detailSection is the two sentences by arrival pattern. The published pair has a section of its own instead.
+// detailSection is the two sentences by arrival pattern. The published pair has a section of its
+// own instead.
 func (d *digest) detailSection() section {
 	s := section{ID: "detail", Title: "The answer by arrival pattern",
 		How: "What a server is not told from was not shown to differ from it. " + d.correction(result.MetricCPU) + " " + d.correction(result.MetricCV)}

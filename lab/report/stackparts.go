@@ -105,8 +105,9 @@ func (c *cell) collections() []string {
 	return row
 }
 
-// paperRow is what "An Implementation and Analysis of a Kernel Network Stack in Go with the CSP Style" (paper 002) prints of its two stacks: tapip, in C with
-// threads, and GoNet, in Go with goroutines.
+// paperRow is what "An Implementation and Analysis of a Kernel Network Stack in Go with the CSP
+// Style" (paper 002) prints of its two stacks: tapip, in C with threads, and GoNet, in Go with
+// goroutines.
 type paperRow struct {
 	what         string
 	tapip, goNet string
@@ -147,7 +148,8 @@ func (d *digest) paperSection() section {
 	return s
 }
 
-// on is a subject's cell under the first load that has the operation and so many clients; nil where there is none.
+// on is a subject's cell under the first load that has the operation and so many clients; nil where
+// there is none.
 func (d *digest) on(subject string, clients int, is func(result.Operation) bool) *cell {
 	for _, g := range d.groups {
 		if c := g.cell(subject); g.connections == clients && is(d.loadOf(g.load).Operation) && c != nil && len(c.trials) > 0 {
@@ -198,8 +200,8 @@ func (d *digest) congestion() string {
 	return ""
 }
 
-// stacksAnswer is the answer of a run on stacks: for each operation by the fewest clients, how the stack that the run is about stands to the
-// reference.
+// stacksAnswer is the answer of a run on stacks: for each operation by the fewest clients, how the
+// stack that the run is about stands to the reference.
 func (d *digest) stacksAnswer() []string {
 	var said []string
 	seen := map[string]bool{}
@@ -218,7 +220,8 @@ func (d *digest) stacksAnswer() []string {
 	return said
 }
 
-// operationSaid is one sentence: "Bulk in, 1 connection: weir-chain 36 Gbit/s, 1.7 times gvisor (different), for 0.5 times its CPU (different)."
+// operationSaid is one sentence: "Bulk in, 1 connection: weir-chain 36 Gbit/s, 1.7 times gvisor
+// (different), for 0.5 times its CPU (different)."
 func (d *digest) operationSaid(g *group, o result.Operation) string {
 	var parts []string
 	f, metric := mainOf(o)

@@ -10,7 +10,8 @@ import (
 	"weir/lab/result"
 )
 
-// What reports on TCP/IP stacks have of their own: what a message is differs from load to load, and so does what is asked of it.
+// What reports on TCP/IP stacks have of their own: what a message is differs from load to load, and
+// so does what is asked of it.
 
 // stackSections is the sections of such a report.
 func (d *digest) stackSections() []section {
@@ -160,7 +161,8 @@ func (d *digest) operationRow(g *group, c *cell, first stackFigure, metric strin
 	return append(row, us(p50), us(p99), c.lost(), c.resent(), c.counted())
 }
 
-// besideReference is a cell beside the reference's, with its interval and the verdict: "1.7 (1.5 to 1.9), different".
+// besideReference is a cell beside the reference's, with its interval and the verdict: "1.7 (1.5 to 1.9),
+// different".
 func (d *digest) besideReference(metric string, g *group, c *cell) string {
 	if c.subject == d.reference() || len(c.trials) == 0 {
 		return absent

@@ -12,7 +12,8 @@ import (
 	"weir/lab/result"
 )
 
-// stackRun is a run of two stacks, of which stack-a does twice as much for half the CPU, in every operation.
+// stackRun is a run of two stacks, of which stack-a does twice as much for half the CPU, in every
+// operation.
 func stackRun() *result.Results {
 	r := &result.Results{Version: result.Version, Experiment: "stack", Subjects: []result.Subject{{Name: "stack-a", Language: "Go"}, {Name: "stack-gvisor", Language: "Go"}},
 		Plan: result.Plan{Workload: "stack", Connections: []int{1}, Patterns: []string{result.Closed, "staggered"}, Blocks: 6, Margin: 0.05, WindowMS: 500}}
@@ -88,7 +89,8 @@ func TestStacksStandBesideOneAnotherInEveryOperation(t *testing.T) {
 // bracketed is the interval of a ratio, which is the noise's.
 var bracketed = regexp.MustCompile(` \([^)]* to [^)]*\)`)
 
-// alike says whether fields are the same; of those that begin with ~ the number, to a tenth, and without its interval.
+// alike says whether fields are the same; of those that begin with ~ the number, to a tenth, and
+// without its interval.
 func alike(got, want string) bool {
 	a, b := strings.Split(got, "|"), strings.Split(want, "|")
 	if len(a) != len(b) {
@@ -144,7 +146,8 @@ func TestTheWholeReportOfStacks(t *testing.T) {
 	}
 }
 
-// The paper's pings were by processes: those of this run stand beside them in rows of their own, and what a run has not measured has none.
+// The paper's pings were by processes: those of this run stand beside them in rows of their own,
+// and what a run has not measured has none.
 func TestThePapersFiguresStandBesideThoseOfTheRun(t *testing.T) {
 	for processes, want := range map[bool]string{false: "Ping, 1 at once", true: "Ping by a process"} {
 		r := stackRun()

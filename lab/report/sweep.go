@@ -14,7 +14,8 @@ import (
 // nearlyAll is the share of its requests that a subject answers which keeps up with a rate.
 const nearlyAll = 0.99
 
-// sweep is the groups whose loads differ in their rate alone, by rate: those of plain requests, over the most connections.
+// sweep is the groups whose loads differ in their rate alone, by rate: those of plain requests,
+// over the most connections.
 func (d *digest) sweep() []*group {
 	var out []*group
 	for _, g := range d.groups {
@@ -60,7 +61,8 @@ func (d *digest) sweepTables(groups []*group) []*table {
 	}
 }
 
-// acrossRates is a table of the subjects by the attempted rates; a row in which nothing is said is left out.
+// acrossRates is a table of the subjects by the attempted rates; a row in which nothing is said is
+// left out.
 func (d *digest) acrossRates(groups []*group, caption string, say func(*cell) string) *table {
 	t := &table{Caption: caption, Align: "l", Head: []string{"Subject"}}
 	for _, g := range groups {
@@ -82,7 +84,8 @@ func (d *digest) acrossRates(groups []*group, caption string, say func(*cell) st
 	return t
 }
 
-// held is the highest rate up to which a subject answered nearly all requests, 0 for none, and whether it was tried with more.
+// held is the highest rate up to which a subject answered nearly all requests, 0 for none, and
+// whether it was tried with more.
 func (d *digest) held(groups []*group, subject string) (rate float64, gaveOut bool) {
 	for _, g := range groups {
 		c := g.cell(subject)
@@ -168,7 +171,8 @@ func (d *digest) sweepFigures(groups []*group) []*figure.Figure {
 	return figures
 }
 
-// overRates draws one figure of every subject against the attempted rate, over a dashed diagonal where there is one.
+// overRates draws one figure of every subject against the attempted rate, over a dashed diagonal
+// where there is one.
 func (d *digest) overRates(groups []*group, name, title string, x, y figure.Axis, of func(*cell) estimate, diagonal []float64) *figure.Figure {
 	c := figure.Lines{Name: name, Title: title, Desc: "One curve for each subject.", X: x, Y: y}
 	if len(diagonal) > 0 {

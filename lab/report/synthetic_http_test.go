@@ -8,7 +8,8 @@ import (
 	"weir/lab/result"
 )
 
-// webServer is a made-up HTTP server: its CPU in us per request and the highest rate that it answers.
+// webServer is a made-up HTTP server: its CPU in us per request and the highest rate that it
+// answers.
 type webServer struct {
 	subject  result.Subject
 	us       float64

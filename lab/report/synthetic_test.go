@@ -9,8 +9,8 @@ import (
 	"weir/lab/result"
 )
 
-// costs is the CPU in us per message of each subject under staggered, together and Poisson arrivals, near
-// what a small machine shows.
+// costs is the CPU in us per message of each subject under staggered, together and Poisson
+// arrivals, near what a small machine shows.
 var costs = []struct {
 	subject result.Subject
 	us      [3]float64
@@ -143,7 +143,8 @@ func (s *synthetic) why() *synthetic {
 	return s
 }
 
-// nearCapacity adds a subject's search and its shares; a restless one varies the more the nearer it gets.
+// nearCapacity adds a subject's search and its shares; a restless one varies the more the nearer it
+// gets.
 func (s *synthetic) nearCapacity(subject string, capacity float64, generatorBound bool, restless float64) {
 	for _, rate := range []float64{8000, 64_000, 128_000, capacity, capacity * 1.04} {
 		kept := rate <= capacity
@@ -173,7 +174,8 @@ func saturated() *result.Results {
 	return s.Results
 }
 
-// full is a run with every part; quick is one load of four subjects; asPublished is the published pair.
+// full is a run with every part; quick is one load of four subjects; asPublished is the published
+// pair.
 func full() *result.Results { return newSynthetic([]int{1, 8, 64}, 4).run().why().Results }
 
 func quick() *result.Results {

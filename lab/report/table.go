@@ -8,8 +8,8 @@ import (
 	"weir/lab/stat"
 )
 
-// tableSection is the paper's table with the measured figures beside the published ones, a table for each
-// load.
+// tableSection is the paper's table with the measured figures beside the published ones, a table
+// for each load.
 func (d *digest) tableSection() section {
 	s := section{ID: "table", Title: "The published table, and what was measured here",
 		How: "CPU is the mean in % of one core, of the whole process tree; σ/µ is its coefficient of variation over windows of " + short(d.Plan.WindowMS) +
@@ -69,7 +69,8 @@ func (d *digest) publishedRow(subject string, connections int, cells []*cell) []
 	return row
 }
 
-// rankTable is the order of the subjects in a group, cheapest first, with what their CPU stands beside.
+// rankTable is the order of the subjects in a group, cheapest first, with what their CPU stands
+// beside.
 func (d *digest) rankTable(g *group) *table {
 	t := &table{Caption: upper(d.caption(g)) + ": CPU per " + d.unit() + ", cheapest first", Align: "lrrrlrrrr",
 		Head: []string{"Subject", "CPU, µs per " + d.unit(), "95 % interval of the mean", "Times the first (interval of the verdict)", "Verdict on that", "σ/µ (degrees of freedom)", "Generator, µs", "Machine, µs", "Trials"}}
@@ -81,7 +82,8 @@ func (d *digest) rankTable(g *group) *table {
 	return t
 }
 
-// counted is the number of accepted trials, and of those in which the subject failed: "7, failed 3".
+// counted is the number of accepted trials, and of those in which the subject failed: "7, failed
+// 3".
 func (c *cell) counted() string {
 	if len(c.failed) == 0 {
 		return fmt.Sprint(len(c.trials))

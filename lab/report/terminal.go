@@ -32,9 +32,9 @@ func (s *screen) paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// Terminal writes the summary that ends a run: the answer, the order of the subjects in every cell with
-// intervals, what the lab said of the twin, refusals, and which file of the report shows what. width is in
-// columns; under 40 counts as 40.
+// Terminal writes the summary that ends a run: the answer, the order of the subjects in every cell
+// with intervals, what the lab said of the twin, refusals, and which file of the report shows what.
+// width is in columns; under 40 counts as 40.
 func Terminal(w io.Writer, r *result.Results, colour bool, width int) {
 	d := digestOf(r)
 	s := &screen{colour: colour, width: max(width, 40)}
@@ -61,7 +61,8 @@ func Text(w io.Writer, r *result.Results, width int) error {
 	return err
 }
 
-// para writes a paragraph broken at the width, its first line led by lead and the others indented as far.
+// para writes a paragraph broken at the width, its first line led by lead and the others indented
+// as far.
 func (s *screen) para(style, lead, text string) {
 	line := lead
 	indent := strings.Repeat(" ", utf8.RuneCountInString(lead))
@@ -176,8 +177,8 @@ func (f *field) rows() [][]string {
 	return rows
 }
 
-// grid writes rows under the names in the first of them, numbers to the right as align says. Columns are left out from the right when the
-// terminal is narrow.
+// grid writes rows under the names in the first of them, numbers to the right as align says.
+// Columns are left out from the right when the terminal is narrow.
 func (s *screen) grid(rows [][]string, align string) {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {

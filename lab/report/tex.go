@@ -10,9 +10,9 @@ import (
 	"weir/lab/result"
 )
 
-// tex is the paper's table with the measured figures beside the published ones, to be read by \input where
-// the paper's table stood: it needs the packages multirow and colortbl and keeps the label tab_results.
-// Runs of several loads give a table each.
+// tex is the paper's table with the measured figures beside the published ones, to be read by
+// \input where the paper's table stood: it needs the packages multirow and colortbl and keeps the
+// label tab_results. Runs of several loads give a table each.
 func tex(r *result.Results) []byte {
 	d := digestOf(r)
 	if r.Plan.HTTP() && len(d.groups) > 0 {
@@ -59,7 +59,8 @@ func (d *digest) texTable(b *strings.Builder, load, label string) {
 	fmt.Fprintf(b, "\\end{tabular}\n\t\\caption{%s}\n\t\\label{%s}\n\\end{table}\n", d.texCaption(load), label)
 }
 
-// texCounts is the connection counts of the run, and those of the published table when it concerns them.
+// texCounts is the connection counts of the run, and those of the published table when it concerns
+// them.
 func (d *digest) texCounts(load string) []int {
 	counts := d.connections(load)
 	if d.firstOf(publishedC) != "" || d.firstOf(publishedGo) != "" {
@@ -71,8 +72,8 @@ func (d *digest) texCounts(load string) []int {
 	return slices.Compact(counts)
 }
 
-// texConnections writes the rows of one number of connections: the subjects of the run, and the published
-// pair even where it was not measured.
+// texConnections writes the rows of one number of connections: the subjects of the run, and the
+// published pair even where it was not measured.
 func (d *digest) texConnections(b *strings.Builder, load string, connections int) {
 	var rows []string
 	for _, subject := range d.subjects {
@@ -153,8 +154,8 @@ func names(patterns []string) []string {
 var texSpecial = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`,
 	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "µ", `$\mu$`, "–", "--", "×", `$\times$`)
 
-// texEscape makes s ordinary text. Characters beyond ASCII, which an old installation may not know, become
-// question marks.
+// texEscape makes s ordinary text. Characters beyond ASCII, which an old installation may not know,
+// become question marks.
 func texEscape(s string) string {
 	s = texSpecial.Replace(figure.Clean(s))
 	return strings.Map(func(r rune) rune {

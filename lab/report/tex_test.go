@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// paper is a document with a column as wide as the published paper's and no package beside those it had.
+// paper is a document with a column as wide as the published paper's and no package beside those it
+// had.
 const paper = `\documentclass[10pt,twocolumn]{article}
 \usepackage{multirow}
 \usepackage{colortbl}

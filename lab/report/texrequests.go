@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// texRequests is a table of requests: what an answer cost and how soon it came, under the load that tells most and in closed loops. It
-// keeps the label of the paper's table, to stand in its place.
+// texRequests is a table of requests: what an answer cost and how soon it came, under the load that
+// tells most and in closed loops. It keeps the label of the paper's table, to stand in its place.
 func (d *digest) texRequests() []byte {
 	var b strings.Builder
 	b.WriteString("% Needs \\usepackage{multirow} and \\usepackage{colortbl}.\n\\begin{table}[h]\n\t\\centering\n\t\\scriptsize\n\t\\setlength{\\tabcolsep}{2pt}\n" +

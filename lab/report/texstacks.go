@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// texStacks is the tables of operations on TCP/IP stacks. The first keeps the label of the paper's table, to stand in its place.
+// texStacks is the tables of operations on TCP/IP stacks. The first keeps the label of the paper's
+// table, to stand in its place.
 func (d *digest) texStacks() []byte {
 	var b strings.Builder
 	b.WriteString("% Needs \\usepackage{colortbl}.\n")

@@ -8,8 +8,8 @@ import (
 	"weir/lab/result"
 )
 
-// turnBlocks says how the kernel events of each subject change with the arrival pattern, which is what turns
-// the order round; nothing when they were counted under one pattern only.
+// turnBlocks says how the kernel events of each subject change with the arrival pattern, which is
+// what turns the order round; nothing when they were counted under one pattern only.
 func (d *digest) turnBlocks() []block {
 	var items []string
 	for _, name := range d.subjects {
@@ -31,8 +31,8 @@ func (d *digest) turnBlocks() []block {
 	return blocks
 }
 
-// turn is "a: staggered 7.40 (1.70), together 2.91 (0.30)" from the reasons of one subject with as many
-// connections as the first.
+// turn is "a: staggered 7.40 (1.70), together 2.91 (0.30)" from the reasons of one subject with as
+// many connections as the first.
 func (d *digest) turn(all []result.Reasons) string {
 	var parts []string
 	for _, r := range all {

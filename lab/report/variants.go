@@ -10,11 +10,13 @@ import (
 	"weir/lab/result"
 )
 
-// Loads that differ in one setting of the server are cells of their own, whose blocks lie apart in a round: a difference between them is
-// taken round by round, and carries what drifted within a round.
+// Loads that differ in one setting of the server are cells of their own, whose blocks lie apart in
+// a round: a difference between them is taken round by round, and carries what drifted within a
+// round.
 const variantsHow = "Loads that differ in this alone are not interleaved trial by trial: differences are taken between the blocks of a round, and their intervals hold what drifted meanwhile."
 
-// more is what a request costs in cell c beyond what it costs in base, in us, by the differences of the rounds.
+// more is what a request costs in cell c beyond what it costs in base, in us, by the differences of
+// the rounds.
 func (c *cell) more(base *cell) estimate {
 	cost := func(t *result.Trial) float64 { return t.CPUUSPerMessage }
 	a, b := byBlock(c.trials, cost), byBlock(base.trials, cost)

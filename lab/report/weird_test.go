@@ -89,8 +89,8 @@ func others(t *rapid.T, r *result.Results, names []string) {
 	r.SwitchCosts = []result.SwitchCost{{Between: "threads", NS: numbers.Draw(t, "switch")}, {Between: "processes", NS: numbers.Draw(t, "switch")}}
 }
 
-// TestAnyResultsGiveAReport: whatever stands in the results, every form is written, well-formed, and
-// without an element or an escape sequence that came out of a name.
+// TestAnyResultsGiveAReport: whatever stands in the results, every form is written, well-formed,
+// and without an element or an escape sequence that came out of a name.
 func TestAnyResultsGiveAReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := anyResults(t)

@@ -14,8 +14,8 @@ import (
 // File is the name of the results in the directory of a run.
 const File = "results.json"
 
-// Read reads the results in dir, the directory of a run. An error says what is wrong with them and what
-// to do.
+// Read reads the results in dir, the directory of a run. An error says what is wrong with them and
+// what to do.
 func Read(dir string) (*Results, error) {
 	file := filepath.Join(dir, File)
 	b, err := os.ReadFile(file)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// HTTP says whether the messages of the run were HTTP requests. A message of such a run is a response that came
-// whole and right.
+// HTTP says whether the messages of the run were HTTP requests. A message of such a run is a
+// response that came whole and right.
 func (p Plan) HTTP() bool { return IsHTTP(p.Workload) }
 
 // Unit is what a message of the run is called before people.
@@ -33,26 +33,36 @@ func (p Plan) Units() string {
 // IsHTTP says whether a workload is served to HTTP requests.
 func IsHTTP(workload string) bool { return workload == "page" || workload == "files" }
 
-// Requests is what a load of HTTP requests has beside the others' settings, for the generator and for the subject.
+// Requests is what a load of HTTP requests has beside the others' settings, for the generator and
+// for the subject.
 type Requests struct {
-	Path        string  `json:"path,omitempty"`
-	NoKeepAlive bool    `json:"no_keep_alive,omitempty"` // a connection for each request
-	Count       int     `json:"count,omitempty"`         // requests whose time is asked; windows end by time all the same
-	SleepMS     int     `json:"sleep_ms,omitempty"`      // milliseconds that every SleepEvery-th request sleeps in the subject
-	SleepEvery  int     `json:"sleep_every,omitempty"`
-	Filters     int     `json:"filters,omitempty"`    // components in the subject that pass everything through
-	Gzip        bool    `json:"gzip,omitempty"`       // compressed by the subject
-	Cold        bool    `json:"cold,omitempty"`       // measured from the first request on, without a warm-up
-	DurationS   float64 `json:"duration_s,omitempty"` // of the load's windows, where that is not the plan's
+	Path        string `json:"path,omitempty"`
+	NoKeepAlive bool   `json:"no_keep_alive,omitempty"` // a connection for each request
+	// requests whose time is asked; windows end by time all the same
+	Count int `json:"count,omitempty"`
+	// milliseconds that every SleepEvery-th request sleeps in the subject
+	SleepMS    int `json:"sleep_ms,omitempty"`
+	SleepEvery int `json:"sleep_every,omitempty"`
+	// components in the subject that pass everything through
+	Filters int  `json:"filters,omitempty"`
+	Gzip    bool `json:"gzip,omitempty"` // compressed by the subject
+	// measured from the first request on, without a warm-up
+	Cold bool `json:"cold,omitempty"`
+	// of the load's windows, where that is not the plan's
+	DurationS float64 `json:"duration_s,omitempty"`
 }
 
 // HTTP is what became of the requests of the measured window.
 type HTTP struct {
-	Attempted int64            `json:"attempted"`        // requests that were due in it; in a closed loop, begun
-	Answered  int64            `json:"answered"`         // of these, whole and right, be it after the window
-	Failed    int64            `json:"failed"`           // of these
-	BodyBytes int64            `json:"body_bytes"`       // of the trial's messages, as they were sent
-	Errors    map[string]int64 `json:"errors,omitempty"` // requests of the whole trial that failed, by kind
+	// requests that were due in it; in a closed loop, begun
+	Attempted int64 `json:"attempted"`
+	// of these, whole and right, be it after the window
+	Answered int64 `json:"answered"`
+	Failed   int64 `json:"failed"` // of these
+	// of the trial's messages, as they were sent
+	BodyBytes int64 `json:"body_bytes"`
+	// requests of the whole trial that failed, by kind
+	Errors map[string]int64 `json:"errors,omitempty"`
 }
 
 // Rate is the messages a second of the measured window.
@@ -63,8 +73,9 @@ func (t *Trial) Rate() float64 {
 	return float64(t.Messages) / t.WindowS
 }
 
-// Ceiling is how many requests a second a closed loop over so many connections can make of a subject at the very most,
-// because of the sleeps alone: while a request sleeps its connection does nothing else. Infinite where none sleeps.
+// Ceiling is how many requests a second a closed loop over so many connections can make of a
+// subject at the very most, because of the sleeps alone: while a request sleeps its connection does
+// nothing else. Infinite where none sleeps.
 func (q Requests) Ceiling(connections int) float64 {
 	if q.SleepEvery < 1 || q.SleepMS < 1 {
 		return math.Inf(1)
@@ -72,8 +83,9 @@ func (q Requests) Ceiling(connections int) float64 {
 	return float64(connections) * float64(q.SleepEvery) * 1000 / float64(q.SleepMS)
 }
 
-// Floor is the shortest time in which a closed loop over so many connections can have Count requests answered: their sleeps,
-// laid end to end on each connection. It is 0 where none sleeps, or no number of requests is set.
+// Floor is the shortest time in which a closed loop over so many connections can have Count
+// requests answered: their sleeps, laid end to end on each connection. It is 0 where none sleeps,
+// or no number of requests is set.
 func (q Requests) Floor(connections int) time.Duration {
 	if q.SleepEvery < 1 || connections < 1 {
 		return 0

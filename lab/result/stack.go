@@ -1,13 +1,15 @@
 package result
 
-// Stack says whether the run was about TCP/IP stacks. Its connections are clients, flows of pings or connections of bulk, and a message of such a run is an
-// operation that ended well: a ping, a connection, a round trip, or 65,536 bytes of bulk.
+// Stack says whether the run was about TCP/IP stacks. Its connections are clients, flows of pings
+// or connections of bulk, and a message of such a run is an operation that ended well: a ping, a
+// connection, a round trip, or 65,536 bytes of bulk.
 func (p Plan) Stack() bool { return IsStack(p.Workload) }
 
 // IsStack says whether a workload is that of TCP/IP stacks.
 func IsStack(workload string) bool { return workload == "stack" }
 
-// The operations on a stack by its peer; and bulk, which with connect and round trips is done inside, between two ends on the stack itself.
+// The operations on a stack by its peer; and bulk, which with connect and round trips is done
+// inside, between two ends on the stack itself.
 const (
 	OperationPing    = "ping"
 	OperationConnect = "connect"
@@ -23,10 +25,12 @@ const BulkMessage = 65536
 
 // Operation is what a load does with a stack.
 type Operation struct {
-	Name      string `json:"name,omitempty"`
-	Inside    bool   `json:"inside,omitempty"`    // both ends are on the stack, over its own loopback
-	Processes bool   `json:"processes,omitempty"` // pings by as many processes of the system's ping
-	Cores     int    `json:"cores,omitempty"`     // that the stack has; 0: all, and its peer the same
+	Name string `json:"name,omitempty"`
+	// both ends are on the stack, over its own loopback
+	Inside    bool `json:"inside,omitempty"`
+	Processes bool `json:"processes,omitempty"` // pings by as many processes of the system's ping
+	// that the stack has; 0: all, and its peer the same
+	Cores int `json:"cores,omitempty"`
 }
 
 // Bulk says whether the load moves as much as it can, so that its bytes count and not its messages.

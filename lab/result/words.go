@@ -22,7 +22,8 @@ const MetricLatency = "mean_us"
 // Closed is the pattern of loads in which a connection asks again when it has its answer.
 const Closed = "closed"
 
-// What the reasons in a trial's RefusedBecause and FailedBecause begin with, where something hangs on the kind of reason.
+// What the reasons in a trial's RefusedBecause and FailedBecause begin with, where something hangs
+// on the kind of reason.
 const (
 	LoadError        = "load error" // FailedBecause, or RefusedBecause beside a reason from outside
 	LoadShort        = "load short"

@@ -18,8 +18,9 @@ import (
 	"time"
 )
 
-// The calibration program burns a known CPU time. Each of its processes ends by writing its own CPU clock to standard
-// output, which is the truth but for the cost of exiting; that is measured apart, in children that do nothing else.
+// The calibration program burns a known CPU time. Each of its processes ends by writing its own CPU
+// clock to standard output, which is the truth but for the cost of exiting; that is measured apart,
+// in children that do nothing else.
 //
 //	burn MS             one process
 //	hold MS             the same, and it stays
@@ -45,7 +46,8 @@ func runProgram(program string) {
 	case "double":
 		forkAll(arg(1), "fork "+f[2], false)
 	case "collect":
-		for range arg(1) + 1 { // a cycle's line may be printed after GC has returned, but before the next cycle begins
+		// a cycle's line may be printed after GC has returned, but before the next cycle begins
+		for range arg(1) + 1 {
 			runtime.GC()
 		}
 	case "fork":
@@ -84,11 +86,12 @@ func forkAll(n int, program string, wait bool) {
 
 func programCommand(program string) *exec.Cmd {
 	return &exec.Cmd{Path: "/proc/self/exe", Args: []string{programName, program},
-		Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0")} // the race detector would sleep a second in each exit
+		// the race detector would sleep a second in each exit
+		Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0")}
 }
 
-// startProgram starts one of the programs above in a group; its standard output can be read until all of its
-// processes are gone.
+// startProgram starts one of the programs above in a group; its standard output can be read until
+// all of its processes are gone.
 func startProgram(t *testing.T, g *Group, pl Placement, program string) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -150,7 +153,8 @@ func settled(t *testing.T, g *Group) time.Duration {
 	return 0
 }
 
-// measure runs a calibration program and returns how far the group's CPU is from the truth, as a fraction of it.
+// measure runs a calibration program and returns how far the group's CPU is from the truth, as a
+// fraction of it.
 func measure(t *testing.T, open func(string) (account, error), program string) (miss float64, truth time.Duration) {
 	t.Helper()
 	g, err := newGroup("calibrate", open)
@@ -162,7 +166,8 @@ func measure(t *testing.T, open func(string) (account, error), program string) (
 	cmd, out := startProgram(t, g, Placement{}, program)
 	ctx, stop := context.WithCancel(context.Background())
 	recorded := make(chan struct{})
-	go func() { // readings while it runs, as in a trial: a ruler that can't see what exited keeps the last
+	// readings while it runs, as in a trial: a ruler that can't see what exited keeps the last
+	go func() {
 		defer close(recorded)
 		Record(ctx, g, 5*time.Millisecond)
 	}()
@@ -176,8 +181,8 @@ func measure(t *testing.T, open func(string) (account, error), program string) (
 	return float64(settled(t, g)-truth) / float64(truth), truth
 }
 
-// The bars: under 1 % in one process, under 3 % with children that exit, for every ruler that claims the case. These
-// machines are shared and noisy: a bar may be met at the third try.
+// The bars: under 1 % in one process, under 3 % with children that exit, for every ruler that
+// claims the case. These machines are shared and noisy: a bar may be met at the third try.
 func TestRulersMeetTheBars(t *testing.T) {
 	cases := []struct {
 		program string

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Census looks at everything that is alive in the group. It costs some 100 us for each process, paid by the
-// caller; PSS also holds the process's memory map still for as long, so don't take one within a measured window.
+// Census looks at everything that is alive in the group. It costs some 100 us for each process,
+// paid by the caller; PSS also holds the process's memory map still for as long, so don't take one
+// within a measured window.
 func (g *Group) Census() (Census, error) {
 	pids, err := g.PIDs()
 	if err != nil {
@@ -55,7 +56,8 @@ func (c *Census) addThread(pid, tid int) {
 	c.RunQueueWait += wait
 }
 
-// statusField reads a number from a file of "Name: number" lines, such as /proc/PID/status; 0 if it isn't there.
+// statusField reads a number from a file of "Name: number" lines, such as /proc/PID/status; 0 if it
+// isn't there.
 func statusField(text []byte, name string) int64 {
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {

@@ -62,8 +62,8 @@ func (c *cgroup) abandonIf(err error) error {
 	return errors.Join(err, c.close())
 }
 
-// makeCgroup makes a cgroup at the top of the hierarchy, or where that isn't allowed below our own cgroup or the
-// nearest of its parents that was delegated to us.
+// makeCgroup makes a cgroup at the top of the hierarchy, or where that isn't allowed below our own
+// cgroup or the nearest of its parents that was delegated to us.
 func makeCgroup(h hierarchy, name string) (string, error) {
 	var first error
 	for _, parent := range append([]string{h.mount}, upwards(h)...) {
@@ -165,11 +165,12 @@ func (c *cgroup) close() error {
 	return removeCgroup(c.dir)
 }
 
-// closeTimeout bounds the wait for killed processes to be gone. A process in an uninterruptible wait can take
-// longer; Close then says so and the next lab removes the cgroup.
+// closeTimeout bounds the wait for killed processes to be gone. A process in an uninterruptible
+// wait can take longer; Close then says so and the next lab removes the cgroup.
 const closeTimeout = 10 * time.Second
 
-// removeCgroup kills what is in the cgroup until it is empty, then removes it and what its members made below it.
+// removeCgroup kills what is in the cgroup until it is empty, then removes it and what its members
+// made below it.
 func removeCgroup(dir string) error {
 	deadline := time.Now().Add(closeTimeout)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -186,8 +187,8 @@ func removeCgroup(dir string) error {
 	}
 }
 
-// killCgroup kills every member once. Members that were being forked meanwhile are met by the next call, except
-// under cgroup.kill (v2 since Linux 5.14), which misses none.
+// killCgroup kills every member once. Members that were being forked meanwhile are met by the next
+// call, except under cgroup.kill (v2 since Linux 5.14), which misses none.
 func killCgroup(dir string) {
 	if os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) == nil {
 		return

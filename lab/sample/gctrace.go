@@ -9,17 +9,19 @@ import (
 	"weir/lab/result"
 )
 
-// GCCycle is one line of a Go program's trace of its collector (GODEBUG=gctrace=1; the format is in the
-// documentation of package runtime). The runtime prints milliseconds with up to three significant digits.
+// GCCycle is one line of a Go program's trace of its collector (GODEBUG=gctrace=1; the format is in
+// the documentation of package runtime). The runtime prints milliseconds with up to three
+// significant digits.
 type GCCycle struct {
 	Number int
 	At     time.Duration // since the program started; the runtime prints milliseconds
 	Clock  [3]float64    // ms: sweep termination (stopped), mark, mark termination (stopped)
-	CPU    [5]float64    // ms: sweep termination, mark by assists, in the background, while idle, mark termination
+	// ms: sweep termination, mark by assists, in the background, while idle, mark termination
+	CPU [5]float64
 }
 
-// ParseGC reads the collector's lines out of what a program wrote to standard error; other lines, and lines that
-// several processes wrote into each other, are left out.
+// ParseGC reads the collector's lines out of what a program wrote to standard error; other lines,
+// and lines that several processes wrote into each other, are left out.
 func ParseGC(stderr string) (cycles []GCCycle) {
 	for line := range strings.Lines(stderr) {
 		if c, ok := parseGCLine(strings.TrimSuffix(line, "\n")); ok {
@@ -81,8 +83,9 @@ func (c GCCycle) String() string {
 		ms(c.CPU[0]), ms(c.CPU[1]), ms(c.CPU[2]), ms(c.CPU[3]), ms(c.CPU[4]))
 }
 
-// SummariseGC tells what the collector did between two moments, given as times since the program started, of which
-// the program used cpu in all. The pause is the longest time in which everything stood still at once.
+// SummariseGC tells what the collector did between two moments, given as times since the program
+// started, of which the program used cpu in all. The pause is the longest time in which everything
+// stood still at once.
 func SummariseGC(cycles []GCCycle, from, to, cpu time.Duration) result.GC {
 	var gc result.GC
 	var used float64 // ms

@@ -53,7 +53,8 @@ func (l *lines) Write(p []byte) (int, error) { *l = append(*l, p...); return len
 
 func FuzzCollectorsLine(f *testing.F) {
 	f.Add(gcLine)
-	f.Add("gc 1 @0.000s 0%: 1e7+0+0 ms clock, 0+0/0/0+0 ms cpu, ") // an exponent's sign is no separator
+	// an exponent's sign is no separator
+	f.Add("gc 1 @0.000s 0%: 1e7+0+0 ms clock, 0+0/0/0+0 ms cpu, ")
 	f.Fuzz(func(t *testing.T, line string) {
 		c, ok := parseGCLine(line)
 		if !ok {

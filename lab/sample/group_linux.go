@@ -19,15 +19,18 @@ import (
 // account is one way to keep a group's books.
 type account interface {
 	ruler() result.Ruler
-	// attach is called on the locked thread that starts cmd next; detach, on the same thread when it was started.
+	// attach is called on the locked thread that starts cmd next; detach, on the same thread when
+	// it was started.
 	attach(cmd *exec.Cmd) (detach func() error, err error)
 	cpu() (time.Duration, error)
 	pids() ([]int, error) // the living
 	uncounted() string    // what cpu has missed, or may have; empty where nothing is
-	close() error         // kills the living, waits until they are gone, frees everything; called once
+	// kills the living, waits until they are gone, frees everything; called once
+	close() error
 }
 
-// Group accounts for commands and everything they start. Its methods may be called from any goroutine.
+// Group accounts for commands and everything they start. Its methods may be called from any
+// goroutine.
 type Group struct {
 	name    string
 	account account
@@ -48,8 +51,8 @@ var ways = []way{
 	{"clocks", newClockTree, false},
 }
 
-// works finds, once, the first ruler that passes a trial run. Only running something shows that a child can be
-// born into a cgroup: permissions, the kernel's age and containers all have a say.
+// works finds, once, the first ruler that passes a trial run. Only running something shows that a
+// child can be born into a cgroup: permissions, the kernel's age and containers all have a say.
 var works = sync.OnceValues(func() (int, error) {
 	var refusals error
 	for i, w := range ways {
@@ -79,8 +82,9 @@ func (w way) try() error {
 	return errors.Join(err, cpuErr, g.Close())
 }
 
-// NewGroup opens a group with the best ruler that works here. name is for people: it appears in the cgroup's name.
-// Groups that dead labs left behind are removed, with what still runs in them. The caller must Close it.
+// NewGroup opens a group with the best ruler that works here. name is for people: it appears in the
+// cgroup's name. Groups that dead labs left behind are removed, with what still runs in them. The
+// caller must Close it.
 func NewGroup(name string) (*Group, error) {
 	best, err := works()
 	if err != nil {
@@ -103,8 +107,8 @@ func (g *Group) Ruler() result.Ruler { return g.account.ruler() }
 // CPU is the time on a core of everything that ever ran in the group.
 func (g *Group) CPU() (time.Duration, error) { return g.account.cpu() }
 
-// Uncounted says what CPU has missed of processes that ended unseen, in a phrase with what to do about it; empty where
-// the ruler misses nothing.
+// Uncounted says what CPU has missed of processes that ended unseen, in a phrase with what to do
+// about it; empty where the ruler misses nothing.
 func (g *Group) Uncounted() string { return g.account.uncounted() }
 
 // PIDs lists the living processes.
@@ -118,13 +122,15 @@ func (g *Group) Dir() string {
 	return ""
 }
 
-// Close kills whatever is left in the group, waits until it is gone and removes every trace of it. Later calls
-// return what the first returned. The caller still has to Wait for the commands that it started.
+// Close kills whatever is left in the group, waits until it is gone and removes every trace of it.
+// Later calls return what the first returned. The caller still has to Wait for the commands that it
+// started.
 func (g *Group) Close() error { return g.close() }
 
-// Start is like cmd.Start, but the child is in the group, on its cores and in its network namespace from its first
-// instruction. Only the forking thread is moved, for as long as the fork takes, so other goroutines of this process
-// notice nothing. cmd.SysProcAttr.Pdeathsig must be zero: the thread that forks may end before the child does.
+// Start is like cmd.Start, but the child is in the group, on its cores and in its network namespace
+// from its first instruction. Only the forking thread is moved, for as long as the fork takes, so
+// other goroutines of this process notice nothing. cmd.SysProcAttr.Pdeathsig must be zero: the
+// thread that forks may end before the child does.
 func (g *Group) Start(cmd *exec.Cmd, pl Placement) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -137,8 +143,8 @@ func (g *Group) Start(cmd *exec.Cmd, pl Placement) error {
 	return <-done
 }
 
-// startOnThread does Start's work. It returns with its thread unlocked only if the thread is as it was; else the
-// thread ends together with the goroutine.
+// startOnThread does Start's work. It returns with its thread unlocked only if the thread is as it
+// was; else the thread ends together with the goroutine.
 func (g *Group) startOnThread(cmd *exec.Cmd, pl Placement) error {
 	runtime.LockOSThread()
 	leave, err := pl.enter()

@@ -13,7 +13,8 @@ import (
 	"weir/lab/result"
 )
 
-// ReadMachine reads the machine's accounts. It asks every process for its clock: about 2 us for each.
+// ReadMachine reads the machine's accounts. It asks every process for its clock: about 2 us for
+// each.
 func ReadMachine() (Machine, error) {
 	m := Machine{At: Monotonic(), clocks: map[int]time.Duration{}}
 	for _, pid := range numberedEntries("/proc") {
@@ -58,7 +59,8 @@ func rootUsageFile() string {
 	return filepath.Join(h.mount, "cpuacct.usage")
 }
 
-// machineUsage is the run time of everything on the machine, if there is an account of it that counts no ticks.
+// machineUsage is the run time of everything on the machine, if there is an account of it that
+// counts no ticks.
 func machineUsage() (time.Duration, bool) {
 	if text, err := os.ReadFile(rootUsageFile()); err == nil {
 		ns, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
@@ -67,8 +69,8 @@ func machineUsage() (time.Duration, bool) {
 	return topCgroups()
 }
 
-// topCgroups adds up the v2 cgroups right below the root and the processes (mostly the kernel's threads) that are in
-// none of them.
+// topCgroups adds up the v2 cgroups right below the root and the processes (mostly the kernel's
+// threads) that are in none of them.
 func topCgroups() (sum time.Duration, ok bool) {
 	h, err := findHierarchy("")
 	if err != nil {
@@ -92,8 +94,8 @@ func topCgroups() (sum time.Duration, ok bool) {
 	return sum, err == nil
 }
 
-// parseMachineStat reads the first line of /proc/stat (proc_stat(5)): what all cores spent not idle, and what the
-// hypervisor took away.
+// parseMachineStat reads the first line of /proc/stat (proc_stat(5)): what all cores spent not
+// idle, and what the hypervisor took away.
 func parseMachineStat(text string) (busy, steal time.Duration) {
 	line, _, _ := strings.Cut(text, "\n")
 	f := strings.Fields(line)
@@ -122,9 +124,9 @@ func parsePressure(text string) time.Duration {
 	return 0
 }
 
-// Neighbours names the processes that used CPU between two readings and are not ours, the greediest first. Those that
-// started and ended in between are nowhere to be read: what the machine used beyond all groups and neighbours is
-// theirs.
+// Neighbours names the processes that used CPU between two readings and are not ours, the greediest
+// first. Those that started and ended in between are nowhere to be read: what the machine used
+// beyond all groups and neighbours is theirs.
 func Neighbours(before, after Machine, ours func(pid int) bool) (ns []Neighbour) {
 	for pid, clock := range after.clocks {
 		used := clock - before.clocks[pid]

@@ -7,8 +7,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// programName is what this binary is called when it is one of the programs that the tests account for. It is a name
-// and no environment variable, since children would inherit that and become their parents.
+// programName is what this binary is called when it is one of the programs that the tests account
+// for. It is a name and no environment variable, since children would inherit that and become their
+// parents.
 const programName = "weir-test-program"
 
 // TestMain runs the tests, or is one of the programs that they account for.

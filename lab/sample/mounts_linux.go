@@ -14,7 +14,8 @@ type hierarchy struct {
 	own   string // this process's cgroup in it, as a path below mount
 }
 
-// findHierarchy finds the cgroup hierarchy that has a v1 controller, or the v2 one if controller is empty.
+// findHierarchy finds the cgroup hierarchy that has a v1 controller, or the v2 one if controller is
+// empty.
 func findHierarchy(controller string) (hierarchy, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -42,8 +43,8 @@ func versionName(controller string) string {
 	return "v1 " + controller
 }
 
-// cgroupMount finds a hierarchy in the text of /proc/PID/mountinfo (proc_pid_mountinfo(5)): which part of it is
-// mounted, and where.
+// cgroupMount finds a hierarchy in the text of /proc/PID/mountinfo (proc_pid_mountinfo(5)): which
+// part of it is mounted, and where.
 func cgroupMount(mountinfo, controller string) (root, mount string, ok bool) {
 	for line := range strings.Lines(mountinfo) {
 		before, after, found := strings.Cut(line, " - ")
@@ -60,7 +61,8 @@ func cgroupMount(mountinfo, controller string) (root, mount string, ok bool) {
 	return "", "", false
 }
 
-// cgroupPath finds a process's cgroup in the text of /proc/PID/cgroup (cgroups(7)): lines of ID:CONTROLLERS:PATH.
+// cgroupPath finds a process's cgroup in the text of /proc/PID/cgroup (cgroups(7)): lines of
+// ID:CONTROLLERS:PATH.
 func cgroupPath(text, controller string) string {
 	for line := range strings.Lines(text) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)

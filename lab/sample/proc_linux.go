@@ -27,8 +27,8 @@ func readStat(pid int) (procStat, bool) {
 	return parseStat(string(text))
 }
 
-// parseStat reads the text of /proc/PID/stat. The name stands in brackets and may itself hold blanks and brackets,
-// so the fields are counted from the last one.
+// parseStat reads the text of /proc/PID/stat. The name stands in brackets and may itself hold
+// blanks and brackets, so the fields are counted from the last one.
 func parseStat(text string) (procStat, bool) {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if open < 0 || end < open {

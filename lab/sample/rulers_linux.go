@@ -10,8 +10,9 @@ import (
 // topRows is how many processes FreeBSD's top writes when its output is no terminal.
 const topRows = 18
 
-// RecordRulers looks at a group as others would, in windows of the given length (top was run with 500 ms), until
-// ctx is done. The rulers are wrong each in its own way: that is what they are here for.
+// RecordRulers looks at a group as others would, in windows of the given length (top was run with
+// 500 ms), until ctx is done. The rulers are wrong each in its own way: that is what they are here
+// for.
 func RecordRulers(ctx context.Context, g *Group, window time.Duration) []Reading {
 	readings := []Reading{
 		{Name: "sum of /proc/PID/stat", About: "user and system ticks of the living processes: what each has not filled up to a tick is missing, and so is all that exited"},

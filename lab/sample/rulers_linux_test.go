@@ -11,7 +11,8 @@ func TestTopSumsItsFirstRows(t *testing.T) {
 	last := look{at: 0, ticks: map[int]int64{1: 5}, clocks: map[int]time.Duration{}}
 	now := look{at: 500 * time.Millisecond, ticks: map[int]int64{1: 6, 2: 0}, clocks: map[int]time.Duration{}}
 	for pid := range 65 {
-		now.clocks[pid] = 700 * time.Microsecond // 0.14 %, as each of the published server's 65 processes
+		// 0.14 %, as each of the published server's 65 processes
+		now.clocks[pid] = 700 * time.Microsecond
 	}
 	if got := sumRows(now.rows(last), topRows); math.Abs(got-2.52) > 1e-9 {
 		t.Errorf("18 rows of 0.14 %% are %v", got)

@@ -16,7 +16,8 @@ import (
 	"weir/lab/result"
 )
 
-// markName is the environment variable by which processes that left their parents are still known as a group's.
+// markName is the environment variable by which processes that left their parents are still known
+// as a group's.
 const markName = "WEIR_GROUP"
 
 // member is a process that belongs to a tree.
@@ -25,11 +26,13 @@ type member struct {
 	clock time.Duration // its CPU clock when last read
 	root  bool          // started by us, so waited for by the caller
 	alone bool          // its parent ignores SIGCHLD: the kernel will tell nobody what it used
-	drops bool          // it ignores SIGCHLD itself: of a child that ends between two scans nothing is known
+	// it ignores SIGCHLD itself: of a child that ends between two scans nothing is known
+	drops bool
 }
 
-// tree is an account kept without the kernel's help: the members are found by descent and by a mark in their
-// environment, and their clocks are added up. waits says whether what exited is counted too, by [waits].
+// tree is an account kept without the kernel's help: the members are found by descent and by a mark
+// in their environment, and their clocks are added up. waits says whether what exited is counted
+// too, by [waits].
 type tree struct {
 	waits bool
 	mark  string
@@ -82,8 +85,8 @@ func (t *tree) attach(cmd *exec.Cmd) (detach func() error, err error) {
 	}, nil
 }
 
-// scan finds the living members, and those that were members at the last scan and are gone. They stay members until
-// forget is called, which belongs to the one that books them.
+// scan finds the living members, and those that were members at the last scan and are gone. They
+// stay members until forget is called, which belongs to the one that books them.
 func (t *tree) scan() (living map[int]procStat, vanished map[int]*member) {
 	all := map[int]procStat{}
 	for _, pid := range numberedEntries("/proc") {
@@ -138,8 +141,8 @@ func (t *tree) forget(vanished map[int]*member) {
 	}
 }
 
-// belongs says whether a process is a member, and makes it one if so. Its parents are asked first, so that one call
-// settles a whole line of descent.
+// belongs says whether a process is a member, and makes it one if so. Its parents are asked first,
+// so that one call settles a whole line of descent.
 func (t *tree) belongs(pid int, s procStat, all map[int]procStat) bool {
 	if t.members[pid] != nil {
 		return true
@@ -170,8 +173,8 @@ func (t *tree) marked(pid int) bool {
 	return err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+t.mark+"\x00"))
 }
 
-// adopted reports whether a process is an orphan that came to us and that no mark names another tree for: a daemon that
-// forked twice and cleared its environment.
+// adopted reports whether a process is an orphan that came to us and that no mark names another
+// tree for: a daemon that forked twice and cleared its environment.
 func (t *tree) adopted(pid int, s procStat) bool {
 	if !t.waits || s.parent != os.Getpid() || s.state == 'Z' {
 		return false
@@ -206,8 +209,8 @@ func (t *tree) readClock(pid int) time.Duration {
 	return t.members[pid].clock
 }
 
-// processClock reads a process's CPU clock: nanoseconds, all threads, those that have ended included. The clock's ID
-// is made of the process ID as clock_getcpuclockid(3) does it.
+// processClock reads a process's CPU clock: nanoseconds, all threads, those that have ended
+// included. The clock's ID is made of the process ID as clock_getcpuclockid(3) does it.
 func processClock(pid int) (time.Duration, bool) {
 	var ts unix.Timespec
 	const sched = 2 // the scheduler's run time, not ticks

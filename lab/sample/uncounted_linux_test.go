@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// startTelling starts a shell under the group, and returns the first line that it prints. The shell ends with the test.
+// startTelling starts a shell under the group, and returns the first line that it prints. The shell
+// ends with the test.
 func startTelling(t *testing.T, g *Group, script string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)

@@ -25,26 +25,30 @@ type Options struct {
 	Rulers    time.Duration // also read the other rulers, in windows of this length; 0: don't
 }
 
-// Usage is what a command and everything it started used, from its start until it had ended by itself or was to end.
+// Usage is what a command and everything it started used, from its start until it had ended by
+// itself or was to end.
 type Usage struct {
-	Ruler    result.Ruler
-	CPU      time.Duration
-	Missed   string // what CPU does not hold of processes that ended unseen, and what to do about it; else empty
-	Wall     time.Duration
-	Points   []Point
-	Peak     Census        // the highest of each count seen; switches and waits are the last seen
-	Machine  time.Duration // CPU of the whole machine meanwhile
-	Exact    bool          // Machine counts run times and not ticks
-	Steal    time.Duration // taken by the hypervisor meanwhile
-	Waited   time.Duration // what getrusage says of the command and the children it waited for; 0 while it runs
-	Others   []Reading     // the other rulers
-	ByItself bool          // it ended before it was to
-	Left     int           // processes that outlived it, or SIGTERM, and were killed
-	Exit     error         // how it ended: nil for status 0, else *exec.ExitError
+	Ruler result.Ruler
+	CPU   time.Duration
+	// what CPU does not hold of processes that ended unseen, and what to do about it; else empty
+	Missed  string
+	Wall    time.Duration
+	Points  []Point
+	Peak    Census        // the highest of each count seen; switches and waits are the last seen
+	Machine time.Duration // CPU of the whole machine meanwhile
+	Exact   bool          // Machine counts run times and not ticks
+	Steal   time.Duration // taken by the hypervisor meanwhile
+	// what getrusage says of the command and the children it waited for; 0 while it runs
+	Waited   time.Duration
+	Others   []Reading // the other rulers
+	ByItself bool      // it ended before it was to
+	Left     int       // processes that outlived it, or SIGTERM, and were killed
+	Exit     error     // how it ended: nil for status 0, else *exec.ExitError
 }
 
-// Measure runs a command and accounts for it. Nothing that it starts outlives the call. If ctx ends, the command is
-// ended too, and what it used until then is returned. An error says that it couldn't be started or counted.
+// Measure runs a command and accounts for it. Nothing that it starts outlives the call. If ctx
+// ends, the command is ended too, and what it used until then is returned. An error says that it
+// couldn't be started or counted.
 func Measure(ctx context.Context, cmd *exec.Cmd, o Options) (u Usage, err error) {
 	g, err := NewGroup(cmd.Path)
 	if err != nil {
@@ -64,7 +68,8 @@ func measureIn(ctx context.Context, g *Group, cmd *exec.Cmd, o Options) (u Usage
 	if err := g.Start(cmd, o.Placement); err != nil {
 		return u, fmt.Errorf("starting %s: %w", cmd.Path, err)
 	}
-	ended := make(chan error, 1) // from the waiting goroutine, which ends then; how the command ended
+	// from the waiting goroutine, which ends then; how the command ended
+	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	stop := u.watch(g, o.Rulers)
 	u.ByItself = until(ctx, g, ended, &u.Exit, o.Duration)
@@ -82,8 +87,8 @@ func measureIn(ctx context.Context, g *Group, cmd *exec.Cmd, o Options) (u Usage
 	return u, errors.Join(err, machineErr)
 }
 
-// until waits for the command to end, or for the time or ctx to run out. With a duration, a command that goes to the
-// background is followed there.
+// until waits for the command to end, or for the time or ctx to run out. With a duration, a command
+// that goes to the background is followed there.
 func until(ctx context.Context, g *Group, ended chan error, exit *error, d time.Duration) (byItself bool) {
 	var timeout <-chan time.Time
 	if d > 0 {
@@ -147,8 +152,9 @@ func (c *Census) raise(n Census) {
 	c.RunQueueWait = max(c.RunQueueWait, n.RunQueueWait)
 }
 
-// addRusage adds what the kernel kept of the ended command and of the children that it waited for; a census can miss
-// them. Not their peak memory: the kernel lets a program inherit that of the process that forked it, which is ours.
+// addRusage adds what the kernel kept of the ended command and of the children that it waited for;
+// a census can miss them. Not their peak memory: the kernel lets a program inherit that of the
+// process that forked it, which is ours.
 func (u *Usage) addRusage(cmd *exec.Cmd) {
 	ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {

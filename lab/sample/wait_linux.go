@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// books is what this process knows of its dead children, for all trees that count by waiting. The kernel adds a
-// child's time to its parent's account when the parent waits for it; orphans come to us because we are their
-// subreaper, and are waited for here. All that was waited for is in one sum (RUSAGE_CHILDREN); its growth goes to
-// the tree that lost somebody.
+// books is what this process knows of its dead children, for all trees that count by waiting. The
+// kernel adds a child's time to its parent's account when the parent waits for it; orphans come to
+// us because we are their subreaper, and are waited for here. All that was waited for is in one sum
+// (RUSAGE_CHILDREN); its growth goes to the tree that lost somebody.
 //
-// So with several such trees at once, or other commands of this process that end at the same moment, an exit may be
-// booked to the wrong one. Cgroups have no such doubt.
+// So with several such trees at once, or other commands of this process that end at the same
+// moment, an exit may be booked to the wrong one. Cgroups have no such doubt.
 var books waitBooks
 
 type waitBooks struct {
@@ -60,7 +60,8 @@ func waitedFor() time.Duration {
 func (b *waitBooks) cpu(t *tree) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for { // until nobody was waited for while we looked, so that growth and losses tell the same story
+	// until nobody was waited for while we looked, so that growth and losses tell the same story
+	for {
 		before := waitedFor()
 		living, loser := b.updateAll(t)
 		if now := waitedFor(); now == before || loser != nil {
@@ -73,8 +74,8 @@ func (b *waitBooks) cpu(t *tree) time.Duration {
 	}
 }
 
-// updateAll updates every tree. It returns what t's living members have used, and the first tree of which a member
-// is gone that the caller of Start has waited for.
+// updateAll updates every tree. It returns what t's living members have used, and the first tree of
+// which a member is gone that the caller of Start has waited for.
 func (b *waitBooks) updateAll(t *tree) (living time.Duration, loser *tree) {
 	for _, each := range b.trees {
 		sum, lost := b.update(each)
@@ -88,7 +89,8 @@ func (b *waitBooks) updateAll(t *tree) (living time.Duration, loser *tree) {
 	return living, loser
 }
 
-// update reaps a tree's orphans and returns what its living members have used, and whether a root is gone.
+// update reaps a tree's orphans and returns what its living members have used, and whether a root
+// is gone.
 func (b *waitBooks) update(t *tree) (living time.Duration, lostRoot bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,9 +125,9 @@ func (b *waitBooks) reap(t *tree, pid int) {
 	delete(t.members, pid)
 }
 
-// reapUnknown waits for orphans that lived so short that no scan saw them alive. A dead process has no environment to
-// tell its tree by, so it is booked to the one that looks. Children that os/exec waits for are known by the
-// descriptor that it holds of each (pidfd), and are left alone.
+// reapUnknown waits for orphans that lived so short that no scan saw them alive. A dead process has
+// no environment to tell its tree by, so it is booked to the one that looks. Children that os/exec
+// waits for are known by the descriptor that it holds of each (pidfd), and are left alone.
 func (b *waitBooks) reapUnknown(t *tree) {
 	var held map[int]bool
 	for _, pid := range zombieChildren() {
@@ -175,5 +177,6 @@ func waitedForBy(pid int) time.Duration {
 	return time.Duration(s.childUser+s.childSystem) * tick
 }
 
-// tick is the unit of times in /proc/PID/stat: USER_HZ, which Linux fixes at 100 a second for all programs.
+// tick is the unit of times in /proc/PID/stat: USER_HZ, which Linux fixes at 100 a second for all
+// programs.
 const tick = 10 * time.Millisecond

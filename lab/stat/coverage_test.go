@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A log draws the logarithm of something from a distribution: of what a machine or a subject adds to a trial.
+// A log draws the logarithm of something from a distribution: of what a machine or a subject adds
+// to a trial.
 type log func(r *rand.Rand) float64
 
 // A speed draws the logarithms of the machine's slowness at the places of a block.
@@ -27,7 +28,8 @@ func drifting(r *rand.Rand, places int) []float64 {
 	return v
 }
 
-// jumping drifts, and in three blocks of ten the machine is up to 1.6 times slower, or faster, from some place on.
+// jumping drifts, and in three blocks of ten the machine is up to 1.6 times slower, or faster, from
+// some place on.
 func jumping(r *rand.Rand, places int) []float64 {
 	v := drifting(r, places)
 	if r.Float64() < 0.3 {
@@ -41,7 +43,8 @@ func jumping(r *rand.Rand, places int) []float64 {
 
 func even(r *rand.Rand) float64 { return 0.03 * r.NormFloat64() }
 
-// bimodal is 1.4 times dearer in a tenth of its trials: a heap that grew once more, an unlucky placement.
+// bimodal is 1.4 times dearer in a tenth of its trials: a heap that grew once more, an unlucky
+// placement.
 func bimodal(r *rand.Rand) float64 {
 	if r.Float64() < 0.1 {
 		return math.Log(1.4) + even(r)
@@ -121,7 +124,8 @@ func TestIntervalsOfSkewedSubjectsHoldTheTruthAsOftenAsAPlainT(t *testing.T) {
 			if held.percent() < plain.percent()-1 {
 				t.Errorf("%s, %d blocks: %.1f %% of the intervals hold the true ratio, want the plain t's %.1f %%", c.name, blocks, held.percent(), plain.percent())
 			}
-			if blocks >= skewBlocks && held.percent() < 91 { // 92 % less twice the error of 2,000 simulations
+			// 92 % less twice the error of 2,000 simulations
+			if blocks >= skewBlocks && held.percent() < 91 {
 				t.Errorf("%s, %d blocks, no warning: %.1f %% of the intervals hold the true ratio, want 92 %%", c.name, blocks, held.percent())
 			}
 		}

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// fromDifferences makes an estimate from independent observations of the logarithm of a ratio, by Student's t.
+// fromDifferences makes an estimate from independent observations of the logarithm of a ratio, by
+// Student's t.
 func fromDifferences(diffs []float64) Estimate {
 	e := Estimate{Blocks: len(diffs), P: 1}
 	switch len(diffs) {
@@ -22,7 +23,8 @@ func fromDifferences(diffs []float64) Estimate {
 	return fromT(e, mean, stat.StdErr(sd, n), n-1)
 }
 
-// fromT completes an estimate whose logarithm has the given mean, standard error and degrees of freedom.
+// fromT completes an estimate whose logarithm has the given mean, standard error and degrees of
+// freedom.
 func fromT(e Estimate, mean, err, df float64) Estimate {
 	e.mean, e.err, e.df = mean, err, df
 	e.Ratio = exp(mean)
@@ -37,13 +39,14 @@ func (e Estimate) at(level float64) (low, high float64) {
 	return exp(e.mean - half), exp(e.mean + half)
 }
 
-// exp stays finite, since not every format of data has infinity, and over 0, so that its inverse does too.
+// exp stays finite, since not every format of data has infinity, and over 0, so that its inverse
+// does too.
 func exp(log float64) float64 {
 	return min(max(math.Exp(log), 1/math.MaxFloat64), math.MaxFloat64)
 }
 
-// tail is the chance that noise alone puts an estimate at distance or further to one side. Without any
-// noise it is a certainty: 1 at no distance, 0 at any other.
+// tail is the chance that noise alone puts an estimate at distance or further to one side. Without
+// any noise it is a certainty: 1 at no distance, 0 at any other.
 func tail(distance, err, df float64) float64 {
 	if err == 0 {
 		if distance > 0 {

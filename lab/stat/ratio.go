@@ -7,10 +7,12 @@ import (
 	"slices"
 )
 
-// Confidence is the share of the intervals that hold the true ratio, and one minus the level of the tests.
+// Confidence is the share of the intervals that hold the true ratio, and one minus the level of the
+// tests.
 const Confidence = 0.95
 
-// A Trial is one accepted trial of one subject: the place where it stood and what was measured there.
+// A Trial is one accepted trial of one subject: the place where it stood and what was measured
+// there.
 type Trial struct {
 	Block    int
 	Position int     // within the block
@@ -19,24 +21,28 @@ type Trial struct {
 
 // An Estimate is what a set of blocks says about the ratio of two subjects.
 //
-// Below two blocks there is no interval: Low and High are 0 and P is 1. With no block at all Ratio is 0 too.
+// Below two blocks there is no interval: Low and High are 0 and P is 1. With no block at all Ratio
+// is 0 too.
 type Estimate struct {
-	Ratio     float64 // of the geometric means, first / second
-	Low, High float64 // interval of Confidence, not corrected for other comparisons; Judge corrects it
+	Ratio float64 // of the geometric means, first / second
+	// interval of Confidence, not corrected for other comparisons; Judge corrects it
+	Low, High float64
 	P         float64 // two-sided, of a ratio of 1, not corrected
 	Blocks    int     // that count: both subjects have both their trials
 	Dropped   int     // that do not, though either subject has a trial in them
 	Warning   string  // what a reader must know before believing the rest; else empty
 
-	mean, err, df float64 // of the logarithm of the ratio; its standard error; degrees of freedom, 0 without an interval
+	// of the logarithm of the ratio; its standard error; degrees of freedom, 0 without an interval
+	mean, err, df float64
 }
 
-// Ratio compares two subjects whose trials ran in the same palindromic blocks. A block counts when each
-// subject has exactly two trials with values over 0 in it; any other block drops out of the comparison.
+// Ratio compares two subjects whose trials ran in the same palindromic blocks. A block counts when
+// each subject has exactly two trials with values over 0 in it; any other block drops out of the
+// comparison.
 //
-// It is the paired t of the blocks' mean logarithms: every block weighs the same. A weight that is made of a
-// subject's own trials is biased where the subject is skewed: one that was dearer in one of its two trials of a
-// block looks like a block in which the machine's speed jumped.
+// It is the paired t of the blocks' mean logarithms: every block weighs the same. A weight that is
+// made of a subject's own trials is biased where the subject is skewed: one that was dearer in one
+// of its two trials of a block looks like a block in which the machine's speed jumped.
 func Ratio(a, b []Trial) Estimate {
 	diffs, dropped := differences(a, b)
 	e := fromDifferences(diffs)
@@ -45,8 +51,9 @@ func Ratio(a, b []Trial) Estimate {
 	return e
 }
 
-// differences is what each block that counts says about two subjects: the difference of their mean logarithms,
-// free of any drift that is a straight line over the block. The blocks are in their order.
+// differences is what each block that counts says about two subjects: the difference of their mean
+// logarithms, free of any drift that is a straight line over the block. The blocks are in their
+// order.
 func differences(a, b []Trial) (diffs []float64, dropped int) {
 	as, bs := byBlock(a), byBlock(b)
 	for _, number := range union(as, bs) {
@@ -76,8 +83,8 @@ func union[T any](a, b map[int]T) []int {
 	return slices.Compact(numbers)
 }
 
-// mirror is the mean logarithm of a mirrored pair of trials. It is not ok for anything else: one half of a
-// pair would bring the drift back in.
+// mirror is the mean logarithm of a mirrored pair of trials. It is not ok for anything else: one
+// half of a pair would bring the drift back in.
 func mirror(pair []Trial) (mean float64, ok bool) {
 	if len(pair) != 2 || !positive(pair[0].Value) || !positive(pair[1].Value) {
 		return 0, false
@@ -109,8 +116,9 @@ func warnBlocks(e Estimate) string {
 const (
 	// fewBlocks is the number of blocks under which an interval rests on the noise being normal.
 	fewBlocks = 5
-	// skewBlocks is the number of blocks from which the interval of a skewed subject holds the truth in 92 of 100 cases.
-	// Of a subject that is 1.4 times dearer in a tenth of its trials it does so in 84 of 100 with 5 blocks, and in 88 with 10.
+	// skewBlocks is the number of blocks from which the interval of a skewed subject holds the
+	// truth in 92 of 100 cases. Of a subject that is 1.4 times dearer in a tenth of its trials it
+	// does so in 84 of 100 with 5 blocks, and in 88 with 10.
 	skewBlocks = 14
 )
 

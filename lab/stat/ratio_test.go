@@ -29,7 +29,8 @@ func drawPair(t *rapid.T) (a, b []Trial) {
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(a)+math.Abs(b)) }
 
 func TestRatioOfKnownNumbers(t *testing.T) {
-	// Block differences of the logarithm: 0.1, 0.2, 0.3. Mean 0.2, standard error 0.1/sqrt(3), t(2) = 4.302653.
+	// Block differences of the logarithm: 0.1, 0.2, 0.3. Mean 0.2, standard error 0.1/sqrt(3), t(2)
+	// = 4.302653.
 	pair := mirrored(3, 2, func(b, _, s int) float64 {
 		if s == 0 {
 			return math.Exp(0.1 * float64(b+1))

@@ -6,9 +6,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Apart compares trials of two runs that were not interleaved, by Welch's t on the block means of each.
-// Only the scatter between blocks of a run enters the interval. What the machine did between the runs is in
-// the ratio itself: no arithmetic can take it out, so the answer is as good as the machine was steady.
+// Apart compares trials of two runs that were not interleaved, by Welch's t on the block means of
+// each. Only the scatter between blocks of a run enters the interval. What the machine did between
+// the runs is in the ratio itself: no arithmetic can take it out, so the answer is as good as the
+// machine was steady.
 func Apart(a, b []Trial) Estimate {
 	am, adropped := blockMeans(a)
 	bm, bdropped := blockMeans(b)
@@ -20,8 +21,8 @@ func Apart(a, b []Trial) Estimate {
 	return e
 }
 
-// ApartRelative is Apart of two runs' trials (a and b) each divided by a reference's in the same block, so
-// that a change of the machine's speed that meets both alike is taken out.
+// ApartRelative is Apart of two runs' trials (a and b) each divided by a reference's in the same
+// block, so that a change of the machine's speed that meets both alike is taken out.
 func ApartRelative(a, aReference, b, bReference []Trial) Estimate {
 	am, adropped := differences(a, aReference)
 	bm, bdropped := differences(b, bReference)

@@ -57,7 +57,8 @@ func measuredAt(level decay, windows int) float64 {
 type warmUps struct {
 	median   int     // windows
 	unsteady float64 // percent
-	high     float64 // percent that the steady ones are measured above the settled level, on average
+	// percent that the steady ones are measured above the settled level, on average
+	high float64
 }
 
 func simulateWarmUps(runs int, level decay, noise noiseOf) warmUps {

@@ -13,9 +13,10 @@ import (
 	"weir/lab/result"
 )
 
-// The simulations run the quick plan over and over, all of its cells in one family, with a speed that drifts as a real machine's did: a
-// block is a random stretch of a recorded series of trials of one server (testdata/drift.txt: see there how it
-// was recorded), dealt out to the subjects in palindromic order. What the subjects really cost is put on top.
+// The simulations run the quick plan over and over, all of its cells in one family, with a speed
+// that drifts as a real machine's did: a block is a random stretch of a recorded series of trials
+// of one server (testdata/drift.txt: see there how it was recorded), dealt out to the subjects in
+// palindromic order. What the subjects really cost is put on top.
 const (
 	simulations   = 2000 // of two subjects
 	wholeRuns     = 1000 // each with three cells
@@ -67,7 +68,8 @@ func pattern(r *benchfmt.Result) string {
 	return ""
 }
 
-// run simulates one cell of a plan: the trials of each subject, whose cost is its factor times the machine's.
+// run simulates one cell of a plan: the trials of each subject, whose cost is its factor times the
+// machine's.
 func (s series) run(r *rand.Rand, blocks int, factor []float64) [][]Trial {
 	n := len(factor)
 	trials := make([][]Trial, n)
@@ -101,8 +103,8 @@ func spreads(a, b []Trial) Estimate {
 	return spreadRatio(of(a), of(b))
 }
 
-// family is what the lab compares in a run: in every cell all pairs of the subjects, and the first with the
-// twin, which stands last in trials.
+// family is what the lab compares in a run: in every cell all pairs of the subjects, and the first
+// with the twin, which stands last in trials.
 func (s series) family(r *rand.Rand, blocks int, factor []float64, estimate estimator) []Estimate {
 	var f []Estimate
 	for range quickCells {
@@ -172,7 +174,8 @@ func falseAlarms(s series, blocks int, estimate estimator) (twin, anyPair, misse
 	return twin, anyPair, missed
 }
 
-// The power that docs/experiments.md states, in whole quick runs with the recorded drift: found in percent.
+// The power that docs/experiments.md states, in whole quick runs with the recorded drift: found in
+// percent.
 func TestTheStatedPowerIsThere(t *testing.T) {
 	for name, s := range readSeries(t, "testdata/drift.txt", "us/msg") {
 		for _, c := range []struct {
@@ -190,8 +193,8 @@ func TestTheStatedPowerIsThere(t *testing.T) {
 	}
 }
 
-// findings counts how often the first subject, which costs factor times each other, is called different
-// from the second in a cell, and rightly so.
+// findings counts how often the first subject, which costs factor times each other, is called
+// different from the second in a cell, and rightly so.
 func findings(s series, blocks int, factor float64) (found rate) {
 	r := rand.New(rand.NewPCG(2, uint64(blocks)))
 	costs := equalCosts()
@@ -206,7 +209,8 @@ func findings(s series, blocks int, factor float64) (found rate) {
 	return found
 }
 
-// What a speed that jumps does where nobody refuses trials is told, but is no bar: the lab refuses them.
+// What a speed that jumps does where nobody refuses trials is told, but is no bar: the lab refuses
+// them.
 func TestATenthAmongNeighbours(t *testing.T) {
 	for name, s := range readSeries(t, "testdata/disturbed.txt", "us/msg") {
 		for _, blocks := range []int{doubled, 20} {
@@ -215,8 +219,8 @@ func TestATenthAmongNeighbours(t *testing.T) {
 	}
 }
 
-// Noise of the textbook's kind is where few blocks can be honest: intervals must hold the truth as often
-// as they say, from 2 blocks on.
+// Noise of the textbook's kind is where few blocks can be honest: intervals must hold the truth as
+// often as they say, from 2 blocks on.
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	for _, blocks := range []int{2, 3, 4, 5, 10, 20} {
 		r := rand.New(rand.NewPCG(3, uint64(blocks)))

@@ -9,53 +9,60 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// A Record is one accepted trial of one subject: its block, and the subject's counter over the measured window.
+// A Record is one accepted trial of one subject: its block, and the subject's counter over the
+// measured window.
 type Record struct {
 	Block    int
 	Readings []Reading
 }
 
-// A Spread is how much a subject's counter varies from window to window, in all of its trials together.
+// A Spread is how much a subject's counter varies from window to window, in all of its trials
+// together.
 //
-// It is pooled: each trial's windows are set against that trial's own mean, so that a machine that was faster
-// in one trial than in another adds nothing, and the squares of all trials are added up and divided by
-// their degrees of freedom, which are the windows of each trial less one:
+// It is pooled: each trial's windows are set against that trial's own mean, so that a machine that
+// was faster in one trial than in another adds nothing, and the squares of all trials are added up
+// and divided by their degrees of freedom, which are the windows of each trial less one:
 //
 //	sigma/mu = sqrt( sum over trials of (n-1) CV^2 / sum over trials of (n-1) ) / c4
 //	c4       = sqrt(2/df) Gamma((df+1)/2) / Gamma(df/2)
 //
-// Pooling is the analysis of variance's "within" mean square (Fisher 1925). c4 (Holtzman 1950) takes out
-// that the square root of few squares comes out too small: by 20 % at one degree of freedom, 3 % at eight. Windows
-// are taken to be independent of each other; what varies more slowly than a trial lasts is not in the figure.
+// Pooling is the analysis of variance's "within" mean square (Fisher 1925). c4 (Holtzman 1950)
+// takes out that the square root of few squares comes out too small: by 20 % at one degree of
+// freedom, 3 % at eight. Windows are taken to be independent of each other; what varies more slowly
+// than a trial lasts is not in the figure.
 //
-// CV is NaN without any degree of freedom. Low and High are its interval of Confidence, by the jackknife
-// over blocks of its logarithm (Miller 1968), and 0 where fewer than two blocks hold anything. Of normal windows it holds the
-// truth as often as it says; in trials of a real machine, whose rare wild windows few blocks do not show, in 85 to 89
-// of 100. Verdicts do not rest on it, but on SpreadRatio.
+// CV is NaN without any degree of freedom. Low and High are its interval of Confidence, by the
+// jackknife over blocks of its logarithm (Miller 1968), and 0 where fewer than two blocks hold
+// anything. Of normal windows it holds the truth as often as it says; in trials of a real machine,
+// whose rare wild windows few blocks do not show, in 85 to 89 of 100. Verdicts do not rest on it,
+// but on SpreadRatio.
 type Spread struct {
 	CV        float64
 	Low, High float64
 	DF        int
 }
 
-// LeastDF is the degrees of freedom under which a Spread says too little to be shown or compared: its
-// standard error is then over a quarter.
+// LeastDF is the degrees of freedom under which a Spread says too little to be shown or compared:
+// its standard error is then over a quarter.
 const LeastDF = 8
 
-// TooShort begins the warning of a comparison of spreads with fewer than LeastDF degrees of freedom.
+// TooShort begins the warning of a comparison of spreads with fewer than LeastDF degrees of
+// freedom.
 const TooShort = "too short to tell"
 
 // Enough says whether the spread rests on enough windows to be believed.
 func (s Spread) Enough() bool { return s.DF >= LeastDF }
 
-// Pool is the spread of a subject's trials in windows of the given length, in the unit of the readings.
+// Pool is the spread of a subject's trials in windows of the given length, in the unit of the
+// readings.
 func Pool(trials []Record, window float64) Spread { return pool(scatters(trials, window)) }
 
-// SpreadRatio compares the spreads of two subjects whose trials ran in the same palindromic blocks. A block
-// counts as in Ratio, and is one observation: the logarithm of the ratio of the two spreads pooled within it. So the interval
-// rests on how these scatter, and on no assumption about the windows. The ratio is the geometric mean over the
-// blocks, which one wild window moves less than it does Pool. Below LeastDF of either subject there is neither an
-// interval nor a p, and the warning begins with TooShort.
+// SpreadRatio compares the spreads of two subjects whose trials ran in the same palindromic blocks.
+// A block counts as in Ratio, and is one observation: the logarithm of the ratio of the two spreads
+// pooled within it. So the interval rests on how these scatter, and on no assumption about the
+// windows. The ratio is the geometric mean over the blocks, which one wild window moves less than
+// it does Pool. Below LeastDF of either subject there is neither an interval nor a p, and the
+// warning begins with TooShort.
 func SpreadRatio(a, b []Record, window float64) Estimate {
 	return spreadRatio(scatters(a, window), scatters(b, window))
 }
@@ -71,9 +78,10 @@ type WindowSpread struct {
 	Spread
 }
 
-// ByLength is the spread of a subject's trials in windows of the given length, of half of it, a quarter and so on
-// down to least, and of twice, four times and so on, as long as there are LeastDF degrees of freedom. Shorter ones
-// stand first. Least should be at least twice the distance of the readings.
+// ByLength is the spread of a subject's trials in windows of the given length, of half of it, a
+// quarter and so on down to least, and of twice, four times and so on, as long as there are LeastDF
+// degrees of freedom. Shorter ones stand first. Least should be at least twice the distance of the
+// readings.
 func ByLength(trials []Record, window, least float64) []WindowSpread {
 	var curve []WindowSpread
 	if !(window > 0) || !(least > 0) || math.IsInf(window, 1) {
@@ -114,7 +122,8 @@ func scatters(trials []Record, window float64) []scatter {
 	return all
 }
 
-// wholeWindows is Windows, but none where they are finer than the readings: those would show the interpolation.
+// wholeWindows is Windows, but none where they are finer than the readings: those would show the
+// interpolation.
 func wholeWindows(readings []Reading, window float64) []float64 {
 	if n := len(readings); n < 2 || !((readings[n-1].At-readings[0].At)/window < float64(n)) {
 		return nil
@@ -129,10 +138,12 @@ func (s scatter) add(t scatter) scatter {
 	return s
 }
 
-// log is the logarithm of the standard deviation, relative to the mean: minus infinity where nothing varies.
+// log is the logarithm of the standard deviation, relative to the mean: minus infinity where
+// nothing varies.
 func (s scatter) log() float64 { return math.Log(s.squares/float64(s.df)) / 2 }
 
-// cv is the standard deviation over the mean, free of the bias of few windows; NaN where there is none.
+// cv is the standard deviation over the mean, free of the bias of few windows; NaN where there is
+// none.
 func (s scatter) cv() float64 {
 	if s.df == 0 {
 		return math.NaN()
@@ -191,8 +202,8 @@ func sum(blocks []scatter) (all scatter) {
 	return all
 }
 
-// wholeBlocks is the blocks of a subject by their number: empty those in which it has not two trials that
-// say something.
+// wholeBlocks is the blocks of a subject by their number: empty those in which it has not two
+// trials that say something.
 func wholeBlocks(trials []scatter) map[int]scatter {
 	blocks, good := map[int]scatter{}, map[int]int{}
 	for _, t := range trials {
@@ -235,7 +246,8 @@ func spreadApart(a, b []scatter) Estimate {
 	return e.restingOn(aAll.df, bAll.df)
 }
 
-// logs is the logarithms of the blocks that are not empty, in their order, and what those hold together.
+// logs is the logarithms of the blocks that are not empty, in their order, and what those hold
+// together.
 func logs(blocks map[int]scatter) (values []float64, all scatter, empty int) {
 	for _, number := range slices.Sorted(maps.Keys(blocks)) {
 		b := blocks[number]
@@ -248,8 +260,8 @@ func logs(blocks map[int]scatter) (values []float64, all scatter, empty int) {
 	return values, all, empty
 }
 
-// restingOn completes the estimate of a ratio of spreads: it has no interval and no p where either rests on
-// too few degrees of freedom.
+// restingOn completes the estimate of a ratio of spreads: it has no interval and no p where either
+// rests on too few degrees of freedom.
 func (e Estimate) restingOn(a, b int) Estimate {
 	e.Warning = warnBlocks(e)
 	if least := min(a, b); least < LeastDF && e.Blocks+e.Dropped > 0 {

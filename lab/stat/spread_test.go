@@ -11,7 +11,8 @@ import (
 	"weir/lab/result"
 )
 
-// recorded is a trial whose counter grows by each value in a window of 500, read ten times within it.
+// recorded is a trial whose counter grows by each value in a window of 500, read ten times within
+// it.
 func recorded(block int, values ...float64) Record {
 	r := Record{Block: block, Readings: []Reading{{}}}
 	for _, v := range values {
@@ -23,7 +24,8 @@ func recorded(block int, values ...float64) Record {
 	return r
 }
 
-// noisy is two trials a block whose windows scatter by cv around a mean that differs from trial to trial.
+// noisy is two trials a block whose windows scatter by cv around a mean that differs from trial to
+// trial.
 func noisy(r *rand.Rand, blocks, windows int, cv float64) []Record {
 	var trials []Record
 	for t := range 2 * blocks {
@@ -38,8 +40,9 @@ func noisy(r *rand.Rand, blocks, windows int, cv float64) []Record {
 }
 
 func TestPoolOfKnownNumbers(t *testing.T) {
-	// Relative to its mean of 2 the first has deviations of -1/2, 0 and 1/2: 1/2 over two degrees of freedom.
-	// The second, at ten times the speed, has -1/4 and 1/4: 1/8 over one. The third has one window and says nothing.
+	// Relative to its mean of 2 the first has deviations of -1/2, 0 and 1/2: 1/2 over two degrees
+	// of freedom. The second, at ten times the speed, has -1/4 and 1/4: 1/8 over one. The third has
+	// one window and says nothing.
 	s := Pool([]Record{recorded(0, 1, 2, 3), recorded(1, 15, 25), recorded(2, 7)}, 500)
 	want := math.Sqrt((0.5+0.125)/3) / 0.9213177 // c4 of three degrees of freedom
 	if math.Abs(s.CV-want) > 1e-6 || s.DF != 3 {
@@ -48,7 +51,8 @@ func TestPoolOfKnownNumbers(t *testing.T) {
 }
 
 func TestC4(t *testing.T) {
-	for df, want := range map[float64]float64{1: 0.7978846, 2: 0.8862269, 8: 0.9693107, 1000: 0.99975} { // Holtzman 1950 and tables since
+	// Holtzman 1950 and tables since
+	for df, want := range map[float64]float64{1: 0.7978846, 2: 0.8862269, 8: 0.9693107, 1000: 0.99975} {
 		if got := c4(df); math.Abs(got-want) > 1e-6 {
 			t.Errorf("c4 of %v degrees of freedom is %v, want %v", df, got, want)
 		}
@@ -72,7 +76,8 @@ func TestPoolOfNothing(t *testing.T) {
 	}
 }
 
-// TestTheSpreadOfShortTrialsIsTrue: means of the CV of single trials of two windows come out 20 % too low.
+// TestTheSpreadOfShortTrialsIsTrue: means of the CV of single trials of two windows come out 20 %
+// too low.
 func TestTheSpreadOfShortTrialsIsTrue(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, windows := range []int{2, 3, 10} {
@@ -179,7 +184,8 @@ func TestByLength(t *testing.T) {
 	}
 }
 
-// TestSpreadsHoldTheTruth: intervals hold the true figure as often as they say, where windows are normal.
+// TestSpreadsHoldTheTruth: intervals hold the true figure as often as they say, where windows are
+// normal.
 func TestSpreadsHoldTheTruth(t *testing.T) {
 	for _, c := range []struct{ blocks, windows int }{{2, 3}, {4, 2}, {5, 2}, {6, 2}, {10, 3}} {
 		r := rand.New(rand.NewPCG(6, uint64(c.blocks)))

@@ -11,7 +11,8 @@ const (
 	// steadyTail is the least number of windows that can count as steady.
 	steadyTail = 5
 	// changeGain is how many times the noise variance and the logarithm of the number of windows a
-	// step must explain. In white noise it finds one in 8 % of series of 10 windows, 1 % of longer ones.
+	// step must explain. In white noise it finds one in 8 % of series of 10 windows, 1 % of longer
+	// ones.
 	changeGain = 4
 	// changeShare is the smallest step that matters, as a share of the level after it.
 	changeShare = 0.03
@@ -33,12 +34,12 @@ var decayConstants = [...]float64{5, 10, 20, 40}
 // windows since the start. It cuts the series at its clearest step, then the rest at its clearest
 // step, and so on until no step stands out of the noise; from is the start of the last piece.
 //
-// That no step stands out is not enough: a slow decay has none. So an exponential decay is fitted to
-// the last piece for each of decayConstants. The piece is settled when the excess that the fits
+// That no step stands out is not enough: a slow decay has none. So an exponential decay is fitted
+// to the last piece for each of decayConstants. The piece is settled when the excess that the fits
 // leave for the next second, at the upper end of its confidence interval, is at most 2 % of the
 // level, or at most the noise of one window: what is hidden by so much noise is smaller than the
-// spread of the trials that are measured. A call with more windows may find it settled later.
-// In the simulations a steady series takes 20 windows at noise of 1 %, and 30 at any other.
+// spread of the trials that are measured. A call with more windows may find it settled later. In
+// the simulations a steady series takes 20 windows at noise of 1 %, and 30 at any other.
 //
 // Steps, rather than a fixed time, because compilers at work and filling caches show as falling
 // levels (Barrett et al. 2017, "Virtual Machine Warmup Blows Hot and Cold"). A series that keeps
@@ -69,9 +70,9 @@ func isSettled(v []float64) bool {
 	return true
 }
 
-// excess fits a decay with the given time constant by least squares. It returns the mean excess that
-// the fit leaves for the measured windows after v, its standard deviation, and the noise of a window.
-// The noise includes the correlation of neighbours: with it, fewer windows are independent.
+// excess fits a decay with the given time constant by least squares. It returns the mean excess
+// that the fit leaves for the measured windows after v, its standard deviation, and the noise of a
+// window. The noise includes the correlation of neighbours: with it, fewer windows are independent.
 func excess(v []float64, mean, constant float64) (left, deviation, noise float64) {
 	n := float64(len(v))
 	shape := make([]float64, len(v))
@@ -106,7 +107,8 @@ func inflation(r float64) float64 {
 	return math.Sqrt((1 + r) / (1 - r))
 }
 
-// clearestStep is the index at which the level changes most convincingly, or 0 when none stands out.
+// clearestStep is the index at which the level changes most convincingly, or 0 when none stands
+// out.
 func clearestStep(v []float64) int {
 	n := len(v)
 	if n < 3 {
@@ -132,8 +134,9 @@ func clearestStep(v []float64) int {
 	return at
 }
 
-// noise is the standard deviation of v around its level, steps left out, inflated by the correlation
-// of neighbours: their differences are then smaller than those of windows noiseLag apart.
+// noise is the standard deviation of v around its level, steps left out, inflated by the
+// correlation of neighbours: their differences are then smaller than those of windows noiseLag
+// apart.
 func noise(v []float64) float64 {
 	near := deviationAt(v, 1)
 	if len(v) < 3*noiseLag {
@@ -146,8 +149,8 @@ func noise(v []float64) float64 {
 	return far * inflation(1-near*near/(far*far))
 }
 
-// deviationAt is the standard deviation of v from the median difference of values lag apart, which a
-// few steps move little. (For normal noise the median absolute difference of two values is 0.9539
+// deviationAt is the standard deviation of v from the median difference of values lag apart, which
+// a few steps move little. (For normal noise the median absolute difference of two values is 0.9539
 // standard deviations.)
 func deviationAt(v []float64, lag int) float64 {
 	steps := make([]float64, len(v)-lag)

@@ -20,7 +20,8 @@ func level(r *rand.Rand, n int, mean, sd float64) []float64 {
 func TestSteady(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var falling []float64
-	for i := range 80 { // a compiler at work: ten times the cost at first, settled after about 20 windows
+	// a compiler at work: ten times the cost at first, settled after about 20 windows
+	for i := range 80 {
 		falling = append(falling, 10+90*math.Exp(-float64(i)/4)+0.1*r.NormFloat64())
 	}
 	for _, c := range []struct {

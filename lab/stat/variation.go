@@ -12,8 +12,9 @@ type Reading struct {
 	Counter float64
 }
 
-// CV is the coefficient of variation: the sample standard deviation over the mean. It is NaN for fewer
-// than two values and for a mean that is not over 0: there is none. Of a few values it is a poor figure, see Pool.
+// CV is the coefficient of variation: the sample standard deviation over the mean. It is NaN for
+// fewer than two values and for a mean that is not over 0: there is none. Of a few values it is a
+// poor figure, see Pool.
 func CV(values []float64) float64 {
 	if len(values) < 2 {
 		return math.NaN()
@@ -25,9 +26,9 @@ func CV(values []float64) float64 {
 	return sd / mean
 }
 
-// Windows is the growth of the counter in each of the whole windows of the given length, from the first
-// reading on. Between readings the counter is taken to grow evenly, so length should be several times
-// their distance. Readings are in order of At; a length of 0 or less gives none.
+// Windows is the growth of the counter in each of the whole windows of the given length, from the
+// first reading on. Between readings the counter is taken to grow evenly, so length should be
+// several times their distance. Readings are in order of At; a length of 0 or less gives none.
 func Windows(readings []Reading, length float64) []float64 {
 	if len(readings) < 2 || !(length > 0) {
 		return nil
@@ -56,8 +57,8 @@ func between(a, b Reading, at float64) float64 {
 	return a.Counter + (b.Counter-a.Counter)*(at-a.At)/(b.At-a.At)
 }
 
-// Variation is the coefficient of variation of the counter's growth over windows of the given length. It
-// depends on that length: CPU that comes in bursts looks steady through a long window.
+// Variation is the coefficient of variation of the counter's growth over windows of the given
+// length. It depends on that length: CPU that comes in bursts looks steady through a long window.
 func Variation(readings []Reading, length float64) float64 {
 	return CV(Windows(readings, length))
 }

@@ -17,16 +17,16 @@ type Verdict struct {
 	P       float64 // two-sided, of a ratio of 1, corrected for the family
 	Warning string  // what a reader must know beside the word; else empty
 
-	// Low and High are the interval that the word rests on, at the level at which Holm's procedure tested this comparison.
-	// It leaves out 1 where the word is Different, lies within the margin where it is Equivalent, and else does neither.
-	// Both are 0 without an interval.
+	// Low and High are the interval that the word rests on, at the level at which Holm's procedure
+	// tested this comparison. It leaves out 1 where the word is Different, lies within the margin
+	// where it is Equivalent, and else does neither. Both are 0 without an interval.
 	Low, High float64
 }
 
-// Judge gives the verdicts of a family: the comparisons among which no more than 5 % of runs may have
-// even one false "different". Equivalence within margin (ratios from 1/(1+margin) to 1+margin) is
-// corrected over the family in the same way. An estimate without an interval is undecided whatever it says,
-// so it tests nothing and does not count in the family.
+// Judge gives the verdicts of a family: the comparisons among which no more than 5 % of runs may
+// have even one false "different". Equivalence within margin (ratios from 1/(1+margin) to 1+margin)
+// is corrected over the family in the same way. An estimate without an interval is undecided
+// whatever it says, so it tests nothing and does not count in the family.
 func Judge(family []Estimate, margin float64) []Verdict {
 	verdicts := make([]Verdict, len(family))
 	var tested []int
@@ -47,8 +47,9 @@ func Judge(family []Estimate, margin float64) []Verdict {
 	return verdicts
 }
 
-// interval is the interval of a verdict: two-sided at the level of the test for a difference, at twice the level of the one-sided
-// tests for equivalence (Schuirmann 1987), and the wider of the two where neither decided.
+// interval is the interval of a verdict: two-sided at the level of the test for a difference, at
+// twice the level of the one-sided tests for equivalence (Schuirmann 1987), and the wider of the
+// two where neither decided.
 func (e Estimate) interval(word string, apart, within float64) (low, high float64) {
 	switch word {
 	case result.Different:
@@ -95,17 +96,17 @@ func (e Estimate) advise(margin float64, family int) string {
 
 const maxAdvised = 1000
 
-// QuickBlocks is the number of blocks a cell in the smallest plan that is worth running. The simulations in the tests
-// of this package vouch for it, and for twice as many.
+// QuickBlocks is the number of blocks a cell in the smallest plan that is worth running. The
+// simulations in the tests of this package vouch for it, and for twice as many.
 const QuickBlocks = 5
 
 // Power is the chance with which the advised number of blocks finds what it is advised for.
 const Power = 0.9
 
-// BlocksNeeded is the number of blocks with which a true ratio of 1+difference is called different with
-// the chance Power, when single block differences scatter by sd (natural logarithm) and the family
-// holds so many comparisons: the normal approximation with Guenther's correction for t (1981), at most
-// maxAdvised+1, which means more.
+// BlocksNeeded is the number of blocks with which a true ratio of 1+difference is called different
+// with the chance Power, when single block differences scatter by sd (natural logarithm) and the
+// family holds so many comparisons: the normal approximation with Guenther's correction for t
+// (1981), at most maxAdvised+1, which means more.
 func BlocksNeeded(sd, difference float64, family int) int {
 	alpha := (1 - Confidence) / float64(max(family, 1))
 	z := distuv.UnitNormal.Quantile(1 - alpha/2)
@@ -113,8 +114,9 @@ func BlocksNeeded(sd, difference float64, family int) int {
 	return int(min(math.Ceil(max(d*d+z*z/2, 2)), maxAdvised+1))
 }
 
-// holmLevels is the level at which Holm's procedure tests each p: the whole level divided by the number of the tests that
-// are left when its turn comes. The procedure ends with the first that is not rejected; its level is that of all after it.
+// holmLevels is the level at which Holm's procedure tests each p: the whole level divided by the
+// number of the tests that are left when its turn comes. The procedure ends with the first that is
+// not rejected; its level is that of all after it.
 func holmLevels(p []float64) []float64 {
 	levels := make([]float64, len(p))
 	level, ended := 0.0, false
@@ -138,9 +140,9 @@ func ascending(p []float64) []int {
 	return rank
 }
 
-// Holm corrects the p values of a family of tests (Holm 1979): a corrected value under a level rejects
-// its hypothesis, and the chance of one or more false rejections is at most that level, whatever the
-// dependence between the tests.
+// Holm corrects the p values of a family of tests (Holm 1979): a corrected value under a level
+// rejects its hypothesis, and the chance of one or more false rejections is at most that level,
+// whatever the dependence between the tests.
 func Holm(p []float64) []float64 {
 	corrected := make([]float64, len(p))
 	highest := 0.0

@@ -53,7 +53,8 @@ func TestHolmNeverGainsFromMoreComparisons(t *testing.T) {
 	})
 }
 
-// exact makes an estimate of a ratio whose block differences scatter by sd around it, evenly to both sides.
+// exact makes an estimate of a ratio whose block differences scatter by sd around it, evenly to
+// both sides.
 func exact(ratio, sd float64, blocks int) Estimate {
 	diffs := make([]float64, blocks)
 	for i := range diffs {
@@ -129,7 +130,8 @@ func TestAVerdictAloneHasTheOrdinaryInterval(t *testing.T) {
 }
 
 func TestBlocksNeeded(t *testing.T) {
-	// A textbook case: a difference of one standard deviation, alone, power 90 %, takes 13 pairs (Cohen 1988: 12.6).
+	// A textbook case: a difference of one standard deviation, alone, power 90 %, takes 13 pairs
+	// (Cohen 1988: 12.6).
 	if n := BlocksNeeded(math.Log(1.1), 0.1, 1); n < 12 || n > 14 {
 		t.Errorf("%d blocks for a difference as large as the noise, want about 13", n)
 	}

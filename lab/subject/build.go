@@ -15,15 +15,16 @@ import (
 	"weir/internal/tail"
 )
 
-// quietAfterKill is how long a killed tool's children may keep its output open before it is given up.
+// quietAfterKill is how long a killed tool's children may keep its output open before it is given
+// up.
 const quietAfterKill = 2 * time.Second
 
 // errorLines is how many of the last lines of a tool's output an error carries.
 const errorLines = 12
 
-// Build runs the subject's build command, if it has one; log (may be nil) gets what the tool prints.
-// Builds of one subject by several processes wait for one another. The error carries the tool's last
-// lines. Ending ctx kills the tool and what it started.
+// Build runs the subject's build command, if it has one; log (may be nil) gets what the tool
+// prints. Builds of one subject by several processes wait for one another. The error carries the
+// tool's last lines. Ending ctx kills the tool and what it started.
 func (s *Subject) Build(ctx context.Context, log io.Writer) error {
 	if len(s.BuildCmd) == 0 {
 		return nil
@@ -61,8 +62,8 @@ func (s *Subject) buildError(ctx context.Context, err error, printed string) err
 		shellWords(s.fillPlaces(s.BuildCmd)), strings.Join(lines, "\n"))
 }
 
-// tool prepares a command of the subject that runs to its end, in a process group of its own so that
-// ending ctx ends everything it started.
+// tool prepares a command of the subject that runs to its end, in a process group of its own so
+// that ending ctx ends everything it started.
 func (s *Subject) tool(ctx context.Context, words []string) *exec.Cmd {
 	words = s.fillPlaces(words)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
@@ -73,8 +74,8 @@ func (s *Subject) tool(ctx context.Context, words []string) *exec.Cmd {
 	return cmd
 }
 
-// lock keeps builds and starts of one subject apart, across processes: a build holds it exclusively, a
-// start shares it, so that nobody runs a half-written program.
+// lock keeps builds and starts of one subject apart, across processes: a build holds it
+// exclusively, a start shares it, so that nobody runs a half-written program.
 func (s *Subject) lock(how int) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Out, 0o755); err != nil {
 		return nil, fmt.Errorf("%s: cannot make the folder of its build: %w", s.Name, err)

@@ -11,9 +11,10 @@ import (
 	"weir/lab/result"
 )
 
-// Describe tells what a report says about the subject. Lines are counted in the files that its sources
-// match; the size of its binary is 0 before a build and for a subject that names none. A binary that is a
-// folder has the size of the files in it. It asks for the version what the subject names for that.
+// Describe tells what a report says about the subject. Lines are counted in the files that its
+// sources match; the size of its binary is 0 before a build and for a subject that names none. A
+// binary that is a folder has the size of the files in it. It asks for the version what the subject
+// names for that.
 func (s *Subject) Describe() result.Subject {
 	return result.Subject{
 		Name: s.Name, Language: s.Language, Version: s.version(), Paradigm: s.Paradigm, About: s.About, Differs: s.Differs, Durability: s.Durability,
@@ -49,7 +50,8 @@ func (s *Subject) binary() string {
 	return filepath.Join(s.Dir, file)
 }
 
-// SourceFiles are the files that the sources' globs match, each once, sorted; not Go's tests, which are no part of a program.
+// SourceFiles are the files that the sources' globs match, each once, sorted; not Go's tests, which
+// are no part of a program.
 func (s *Subject) SourceFiles() []string {
 	var files []string
 	for _, glob := range s.Sources {
@@ -91,8 +93,9 @@ func commentsOf(ext string) comments {
 	return comments{line: "//", open: "/*", close: "*/"}
 }
 
-// countLines counts the lines that hold more than blanks and comments. A comment that begins after code, on the
-// same line, makes that line no less code; Python's documentation strings count as code.
+// countLines counts the lines that hold more than blanks and comments. A comment that begins after
+// code, on the same line, makes that line no less code; Python's documentation strings count as
+// code.
 func countLines(lines *bufio.Scanner, c comments) (n int) {
 	lines.Buffer(nil, 1<<20) // generated files have long lines
 	inside := false

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Project is the root of the project that dir belongs to: the nearest folder at or above it with a go.mod, else
-// dir itself. There stand subjects/ and build/.
+// Project is the root of the project that dir belongs to: the nearest folder at or above it with a
+// go.mod, else dir itself. There stand subjects/ and build/.
 func Project(dir string) string {
 	for d := dir; ; d = filepath.Dir(d) {
 		if _, err := os.Stat(filepath.Join(d, "go.mod")); err == nil {
@@ -22,8 +22,9 @@ func Project(dir string) string {
 	}
 }
 
-// Discover reads root/subjects/*/subject.toml. It returns the subjects that are in order, sorted by name,
-// even when others are not: the error joins what is wrong with those. There, a subject is called like its folder.
+// Discover reads root/subjects/*/subject.toml. It returns the subjects that are in order, sorted by
+// name, even when others are not: the error joins what is wrong with those. There, a subject is
+// called like its folder.
 func Discover(root string) ([]*Subject, error) {
 	files, err := filepath.Glob(filepath.Join(root, "subjects", "*", fileName))
 	if err != nil {
@@ -52,9 +53,10 @@ func readOwn(file string) (*Subject, error) {
 	return s, err
 }
 
-// Select finds the subjects of a command line: those under root with the given names (all of them when
-// neither names nor files are given), then those that files describe. A name that does not exist, and
-// two different subjects of one name, are errors; a broken subject that was not asked for is not.
+// Select finds the subjects of a command line: those under root with the given names (all of them
+// when neither names nor files are given), then those that files describe. A name that does not
+// exist, and two different subjects of one name, are errors; a broken subject that was not asked
+// for is not.
 func Select(root string, names, files []string) ([]*Subject, error) {
 	all, broken := Discover(root)
 	if len(names) == 0 && len(files) == 0 {

@@ -22,7 +22,8 @@ func (s *Subject) fill(words []string, p Params) []string {
 		"{tap}", p.Tap, "{net}", p.Net, "{mtu}", strconv.Itoa(p.MTU), "{cores}", strconv.Itoa(p.Cores)))
 }
 
-// InsideCommand is the command line by which a stack measures its own loopback; empty where it has none.
+// InsideCommand is the command line by which a stack measures its own loopback; empty where it has
+// none.
 func (s *Subject) InsideCommand(i Inside) []string {
 	return replaceAll(s.InsideCmd, strings.NewReplacer("{dir}", s.Dir, "{out}", s.Out, "{root}", s.Root, "{operation}", i.Operation,
 		"{connections}", strconv.Itoa(i.Connections), "{duration}", i.Duration.String(), "{cores}", strconv.Itoa(i.Cores)))

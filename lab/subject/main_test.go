@@ -14,13 +14,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests or, called with "as", one of the servers that the tests start: the test binary is
-// its own set of subjects, so that no test needs a compiler.
+// TestMain runs the tests or, called with "as", one of the servers that the tests start: the test
+// binary is its own set of subjects, so that no test needs a compiler.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "as" {
 		os.Exit(as(os.Args[2], os.Args[3]))
 	}
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // a server under the race detector ends as fast as without
+	// a server under the race detector ends as fast as without
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m)
 }
 
@@ -37,7 +38,8 @@ func as(kind, addr string) int {
 		return 0
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
-		signal.Notify(term, syscall.SIGUSR1) // without cgo, waiting for nothing at all is a deadlock
+		// without cgo, waiting for nothing at all is a deadlock
+		signal.Notify(term, syscall.SIGUSR1)
 	case "mortal": // SIGTERM does what it does by default
 		signal.Notify(term, syscall.SIGUSR1)
 	default:
@@ -74,7 +76,8 @@ func as(kind, addr string) int {
 	return 0
 }
 
-// scratch writes a subject.toml of the given lines beside the least that a subject needs, and reads it.
+// scratch writes a subject.toml of the given lines beside the least that a subject needs, and reads
+// it.
 func scratch(t *testing.T, kind string, lines ...string) *Subject {
 	t.Helper()
 	self, err := os.Executable()

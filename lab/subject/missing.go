@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// checkWithin is how long a subject's check may take: a `java --version` on a busy machine takes seconds.
+// checkWithin is how long a subject's check may take: a `java --version` on a busy machine takes
+// seconds.
 const checkWithin = 20 * time.Second
 
 // packages tells for a command how Debian provides it.
@@ -42,8 +43,9 @@ func NotInstalled(command string) string {
 	return fmt.Sprintf("%s is not on PATH: install it", command)
 }
 
-// Missing says in one line what this machine lacks to build or run the subject, "" when nothing: a command
-// that is not on PATH, or the first line that its check printed on standard error. It runs the check.
+// Missing says in one line what this machine lacks to build or run the subject, "" when nothing: a
+// command that is not on PATH, or the first line that its check printed on standard error. It runs
+// the check.
 func (s *Subject) Missing() string {
 	for _, n := range s.Needs {
 		if _, err := exec.LookPath(n); err != nil {

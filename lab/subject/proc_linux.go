@@ -16,7 +16,8 @@ import (
 const canSeeListeners = true
 
 // listening says whether somebody in the network namespace of pid listens at ip and port, without
-// connecting: the first connection of a trial is then the trial's own, and no server sees a stranger.
+// connecting: the first connection of a trial is then the trial's own, and no server sees a
+// stranger.
 func listening(pid int, ip net.IP, port int) bool {
 	for _, name := range []string{"tcp", "tcp6"} {
 		table, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "net", name))
@@ -32,8 +33,9 @@ func listening(pid int, ip net.IP, port int) bool {
 	return false
 }
 
-// hasListener reads a table no further than its listeners, which Linux lists before all connections: of these, thousands may
-// have ended a while ago and still be listed, and the table is looked at again and again.
+// hasListener reads a table no further than its listeners, which Linux lists before all
+// connections: of these, thousands may have ended a while ago and still be listed, and the table is
+// looked at again and again.
 func hasListener(table io.Reader, ip net.IP, port int) bool {
 	rows := bufio.NewScanner(table)
 	for rows.Scan() {
@@ -49,8 +51,8 @@ func hasListener(table io.Reader, ip net.IP, port int) bool {
 	return false
 }
 
-// unread is how many bytes wait to be read on all connections to a port of the network namespace of pid,
-// those included that nobody has accepted.
+// unread is how many bytes wait to be read on all connections to a port of the network namespace of
+// pid, those included that nobody has accepted.
 func unread(pid, port int) (sum int64) {
 	for _, table := range []string{"tcp", "tcp6"} {
 		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "net", table))
@@ -74,8 +76,9 @@ type socket struct {
 	unread  int64 // bytes; of one that listens, connections
 }
 
-// parseSocket reads a row as proc_pid_net(5) shows it: "sl local_address rem_address st tx_queue:rx_queue …", where numbers
-// are hexadecimal, an address is 32-bit words in the machine's byte order, and state 0A is LISTEN.
+// parseSocket reads a row as proc_pid_net(5) shows it: "sl local_address rem_address st
+// tx_queue:rx_queue …", where numbers are hexadecimal, an address is 32-bit words in the machine's
+// byte order, and state 0A is LISTEN.
 func parseSocket(row []byte) (s socket, ok bool) {
 	f := bytes.Fields(row)
 	if len(f) < 5 {
@@ -103,13 +106,14 @@ func parseProcIP(text []byte) net.IP {
 	return ip
 }
 
-// serves says whether a listener bound to bound takes connections to ip: it is the same, or the wildcard
-// address of the same family, or :: (which takes IPv4 too unless told otherwise).
+// serves says whether a listener bound to bound takes connections to ip: it is the same, or the
+// wildcard address of the same family, or :: (which takes IPv4 too unless told otherwise).
 func serves(bound, ip net.IP) bool {
 	return bound != nil && (bound.Equal(ip) || bound.Equal(net.IPv6unspecified) || bound.Equal(net.IPv4zero) && ip.To4() != nil)
 }
 
-// processGroup lists the living processes of a process group; the dead that nobody has collected yet are none.
+// processGroup lists the living processes of a process group; the dead that nobody has collected
+// yet are none.
 func processGroup(id int) []int {
 	names, _ := filepath.Glob("/proc/[0-9]*/stat")
 	var members []int

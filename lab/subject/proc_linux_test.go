@@ -44,7 +44,8 @@ func TestListenersAreFoundByAddressAndPort(t *testing.T) {
 	}
 }
 
-// A table is read no further than its listeners. That they come first is the kernel's doing, not this package's.
+// A table is read no further than its listeners. That they come first is the kernel's doing, not
+// this package's.
 func TestListenersAreListedBeforeConnections(t *testing.T) {
 	for range 100 {
 		early := listenLocal(t)
@@ -73,7 +74,8 @@ func listenLocal(t *testing.T) net.Listener {
 	return l
 }
 
-// Listeners and connections are told apart, and IPv4 in IPv6 is known; the lines are a little-endian machine's.
+// Listeners and connections are told apart, and IPv4 in IPv6 is known; the lines are a
+// little-endian machine's.
 func TestHasListenerOnAKnownTable(t *testing.T) {
 	const table = "  sl  local_address rem_address   st tx_queue\n" +
 		"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000\n" +

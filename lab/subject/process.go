@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// stopWithin is how long a server may take to drain and leave after SIGTERM. Ours promise two seconds; the
-	// rest is for a busy machine.
+	// stopWithin is how long a server may take to drain and leave after SIGTERM. Ours promise two
+	// seconds; the rest is for a busy machine.
 	stopWithin = 4 * time.Second
 	// stderrKept is how much of its standard error is kept, in bytes.
 	stderrKept = 64 << 10
@@ -28,10 +28,11 @@ const (
 	pause = 10 * time.Millisecond
 )
 
-// Process is a running subject. Its methods may be called from any goroutine; its starter must call Stop.
+// Process is a running subject. Its methods may be called from any goroutine; its starter must call
+// Stop.
 //
-// Goroutines: wait, which ends with the process, and one reader for each pipe, which ends when the last
-// process that holds the pipe has ended, at the latest in Stop.
+// Goroutines: wait, which ends with the process, and one reader for each pipe, which ends when the
+// last process that holds the pipe has ended, at the latest in Stop.
 type Process struct {
 	subject *Subject
 	group   *sample.Group // nil without accounting
@@ -70,7 +71,8 @@ func (p *Process) Exit() *os.ProcessState {
 	}
 }
 
-// Err says how the process ended by itself: nil while it runs, and nil after a Stop that it followed.
+// Err says how the process ended by itself: nil while it runs, and nil after a Stop that it
+// followed.
 func (p *Process) Err() error {
 	exit := p.Exit()
 	if exit == nil || p.asked.Load() && obeyed(exit) {
@@ -87,16 +89,18 @@ func (p *Process) Err() error {
 // Stderr is the last 64 KiB of what the whole process tree wrote to standard error so far.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
-// Unread is how many bytes have arrived at the subject's port that it has not read, 0 where that can't be seen.
+// Unread is how many bytes have arrived at the subject's port that it has not read, 0 where that
+// can't be seen.
 func (p *Process) Unread() int64 {
 	_, port, _ := net.SplitHostPort(p.addr)
 	n, _ := strconv.Atoi(port)
 	return unread(p.PID(), n)
 }
 
-// Stop ends the subject: SIGTERM to its first process, four seconds for all of its processes to leave, then
-// SIGKILL to what is left. It returns when nothing is left. The error says that the subject had to be killed,
-// left processes behind or ended badly; an end by the SIGTERM itself is none. Later calls return the same.
+// Stop ends the subject: SIGTERM to its first process, four seconds for all of its processes to
+// leave, then SIGKILL to what is left. It returns when nothing is left. The error says that the
+// subject had to be killed, left processes behind or ended badly; an end by the SIGTERM itself is
+// none. Later calls return the same.
 func (p *Process) Stop() error { return p.stop() }
 
 func (p *Process) stopOnce() error {
@@ -127,8 +131,8 @@ func (p *Process) stopOnce() error {
 	return nil
 }
 
-// emptied waits for the children of an ended process and says how many are still there when expired fires.
-// As-published programs do not look after theirs, and are not waited for.
+// emptied waits for the children of an ended process and says how many are still there when expired
+// fires. As-published programs do not look after theirs, and are not waited for.
 func (p *Process) emptied(expired <-chan time.Time) (left int) {
 	if p.subject.Contract == "published" {
 		return 0
@@ -171,7 +175,8 @@ func (p *Process) kill() {
 		if len(pids) == 0 {
 			break
 		}
-		time.Sleep(pause) // until the kernel has buried them; those that fork meanwhile meet the next round
+		// until the kernel has buried them; those that fork meanwhile meet the next round
+		time.Sleep(pause)
 	}
 	<-p.done
 }
@@ -204,8 +209,8 @@ func (p *Process) closePipes() {
 	}
 }
 
-// obeyed says whether an end after SIGTERM is in order: exit 0, death by the signal, or the way in which
-// shells and virtual machines report it.
+// obeyed says whether an end after SIGTERM is in order: exit 0, death by the signal, or the way in
+// which shells and virtual machines report it.
 func obeyed(exit *os.ProcessState) bool {
 	status, ok := exit.Sys().(syscall.WaitStatus)
 	return exit.Success() || ok && (status.Signaled() && status.Signal() == syscall.SIGTERM || status.ExitStatus() == 128+int(syscall.SIGTERM))

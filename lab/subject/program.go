@@ -11,12 +11,13 @@ import (
 	"path/filepath"
 )
 
-// Program is a digest of what runs when the subject runs, as far as its description tells: its commands, its
-// environment, and its binary, or its sources where it names no binary; a file that is not there counts as
-// such. Trials under different digests are trials of different programs.
+// Program is a digest of what runs when the subject runs, as far as its description tells: its
+// commands, its environment, and its binary, or its sources where it names no binary; a file that
+// is not there counts as such. Trials under different digests are trials of different programs.
 func (s *Subject) Program() string {
 	h := sha256.New()
-	_ = json.NewEncoder(h).Encode([]any{s.BuildCmd, s.RunCmd, s.Env}) // words are encoded without fail
+	// words are encoded without fail
+	_ = json.NewEncoder(h).Encode([]any{s.BuildCmd, s.RunCmd, s.Env})
 	files := s.SourceFiles()
 	if s.Binary != "" {
 		files = filesOf(s.binary())
@@ -27,7 +28,8 @@ func (s *Subject) Program() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// filesOf is the files in a folder and below, in the order of their names, or the one file that name is.
+// filesOf is the files in a folder and below, in the order of their names, or the one file that
+// name is.
 func filesOf(name string) (files []string) {
 	_ = filepath.WalkDir(name, func(file string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {

@@ -18,8 +18,8 @@ const fileName = "subject.toml"
 // defaultWarm is the warm-up of a subject that does not tell its own, in messages.
 const defaultWarm = 2000
 
-// Read reads one subject.toml. The file may stand anywhere; a folder stands for the subject.toml in it.
-// An error names the file, the line and the key, and says what to write instead.
+// Read reads one subject.toml. The file may stand anywhere; a folder stands for the subject.toml in
+// it. An error names the file, the line and the key, and says what to write instead.
 func Read(file string) (*Subject, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {

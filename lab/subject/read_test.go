@@ -124,8 +124,8 @@ func TestCommandFillsEveryPlaceholder(t *testing.T) {
 	}
 }
 
-// FuzzParse: nothing makes the reader panic, an error carries a line, and what was read survives being
-// written and read again.
+// FuzzParse: nothing makes the reader panic, an error carries a line, and what was read survives
+// being written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add(least)
 	f.Add(least + "check = [\"true\"]\nbuild = [\"cc\", \"{out}\"]\nready = \"line: up\"\nsources = [\"*.c\"]\nbinary = \"{out}/x\"\n[env]\nA = \"{port}\"\n")

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// stack is the workload of TCP/IP stacks, which are no servers: the lab makes a network for each run, and talks to the services that stand on them.
+// stack is the workload of TCP/IP stacks, which are no servers: the lab makes a network for each
+// run, and talks to the services that stand on them.
 const stack = "stack"
 
 // IsStack says whether the subject is a TCP/IP stack.

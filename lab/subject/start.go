@@ -21,10 +21,12 @@ import (
 	"weir/lab/sample"
 )
 
-// readyWithin is how long a server may take until it is ready: virtual machines on a busy machine take seconds.
+// readyWithin is how long a server may take until it is ready: virtual machines on a busy machine
+// take seconds.
 const readyWithin = 20 * time.Second
 
-// ErrPortInUse is in the error of a Start at an address where somebody else listens: FreePort only finds out what was free.
+// ErrPortInUse is in the error of a Start at an address where somebody else listens: FreePort only
+// finds out what was free.
 var ErrPortInUse = errors.New("in use by another program")
 
 // Place is where a subject runs and writes.
@@ -35,9 +37,10 @@ type Place struct {
 	Within time.Duration    // for getting ready; 0 means 20 s
 }
 
-// Start runs the subject in the group (nil: without accounting) and returns when it is ready. The error says
-// why it is not: a parameter that cannot work, its port in use, an early end with the exit status and what it
-// said last, or never ready. Then nothing of it is left. ctx ends the waiting, not the running.
+// Start runs the subject in the group (nil: without accounting) and returns when it is ready. The
+// error says why it is not: a parameter that cannot work, its port in use, an early end with the
+// exit status and what it said last, or never ready. Then nothing of it is left. ctx ends the
+// waiting, not the running.
 func (s *Subject) Start(ctx context.Context, g *sample.Group, p Params, pl Place) (*Process, error) {
 	p = p.withDefaults()
 	if err := s.refuse(p, pl); err != nil {
@@ -95,8 +98,8 @@ func (s *Subject) launch(g *sample.Group, p Params, pl Place) (*Process, error) 
 	return process, process.begin(pl)
 }
 
-// overlay adds settings to an environment; the last of a name counts. GODEBUG holds settings of its own, which
-// keep their effect beside new ones.
+// overlay adds settings to an environment; the last of a name counts. GODEBUG holds settings of its
+// own, which keep their effect beside new ones.
 func overlay(env, over []string) []string {
 	const list = "GODEBUG="
 	for _, setting := range over {
@@ -118,7 +121,8 @@ func (p *Process) begin(pl Place) error {
 		err = p.spawn(pl.Sample)
 	}
 	for _, f := range theirs {
-		f.Close() // only the subject's processes keep the write ends: their last exit is the end of the pipe
+		// only the subject's processes keep the write ends: their last exit is the end of the pipe
+		f.Close()
 	}
 	if err != nil {
 		p.closePipes()
@@ -132,7 +136,8 @@ func (p *Process) begin(pl Place) error {
 	return nil
 }
 
-// connect makes a pipe for standard error, and one for standard output if a line on it is waited for.
+// connect makes a pipe for standard error, and one for standard output if a line on it is waited
+// for.
 func (p *Process) connect(pl Place) (theirs []*os.File, sinks []io.Writer, err error) {
 	pipe := func(to ...io.Writer) *os.File {
 		r, w, pipeErr := os.Pipe()

@@ -89,8 +89,8 @@ func TestStartGivesTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestTheRuntimesSettingsAreKept: what a subject, or whoever starts the lab, sets in GODEBUG holds beside what
-// the lab adds.
+// TestTheRuntimesSettingsAreKept: what a subject, or whoever starts the lab, sets in GODEBUG holds
+// beside what the lab adds.
 func TestTheRuntimesSettingsAreKept(t *testing.T) {
 	gctrace := Place{Env: []string{"GODEBUG=gctrace=1"}}
 	for _, tt := range []struct{ shell, toml, want string }{

@@ -1,19 +1,20 @@
-// Package subject handles servers under test: it reads what a server says of itself, builds it, starts it
-// and stops it.
+// Package subject handles servers under test: it reads what a server says of itself, builds it,
+// starts it and stops it.
 //
-// A subject is described by one file, subject.toml, and nothing else: which command builds it, which runs
-// it at a given address, how to know that it is ready. So a server in any language takes part in a
-// comparison without a line of Go. Read and Discover find subjects and refuse what could not work;
-// Missing says what this machine lacks for one; Build and Start run its commands; a Process is a running
-// one, which its starter must Stop.
+// A subject is described by one file, subject.toml, and nothing else: which command builds it,
+// which runs it at a given address, how to know that it is ready. So a server in any language takes
+// part in a comparison without a line of Go. Read and Discover find subjects and refuse what could
+// not work; Missing says what this machine lacks for one; Build and Start run its commands; a
+// Process is a running one, which its starter must Stop.
 //
 // # Limitations
 //
-// Commands are lists of words, run without a shell; a brace word such as {name} that is no placeholder is
-// refused, so it cannot be passed on. A subject that goes into the background (its first process exits
-// while another serves) counts as dead. Readiness by "listen" needs Linux's /proc; elsewhere "connect" is
-// used in its place. Readiness by "line:" puts a pipe where the server's standard output would be, which
-// costs a server that prints every message more than /dev/null does.
+// Commands are lists of words, run without a shell; a brace word such as {name} that is no
+// placeholder is refused, so it cannot be passed on. A subject that goes into the background (its
+// first process exits while another serves) counts as dead. Readiness by "listen" needs Linux's
+// /proc; elsewhere "connect" is used in its place. Readiness by "line:" puts a pipe where the
+// server's standard output would be, which costs a server that prints every message more than
+// /dev/null does.
 package subject
 
 import (
@@ -26,27 +27,39 @@ import (
 
 // Subject is a server under test. Read returns only valid ones; nothing changes one afterwards.
 type Subject struct {
-	Name         string            `toml:"name"`          // [a-z0-9-]+
-	Language     string            `toml:"language"`      // as a reader would write it: "C", "Go", "Rust"
-	Paradigm     string            `toml:"paradigm"`      // how it handles concurrency: "event loop", …
-	About        string            `toml:"about"`         // what it does with a message
-	Differs      string            `toml:"differs"`       // where its work is not equal to the others'
-	Durability   string            `toml:"durability"`    // of a chat server: what becomes of an acknowledged message when it is killed
-	Workloads    []string          `toml:"workloads"`     // of the known ones: "sink", "echo", "page", "files", "chat"; or "stack" alone
-	Needs        []string          `toml:"needs"`         // commands that must be on PATH to build or run it
-	CheckCmd     []string          `toml:"check"`         // exits 0 where the subject can work; optional
-	VersionCmd   []string          `toml:"version"`       // prints the version of what it runs on; optional
-	BuildCmd     []string          `toml:"build"`         // optional
-	RunCmd       []string          `toml:"run"`           //
-	InsideCmd    []string          `toml:"inside"`        // of a TCP/IP stack: measures its own loopback; optional
-	Network      string            `toml:"network"`       // of a TCP/IP stack: "tap", or "veth" for one that is a kernel's
-	Ready        string            `toml:"ready"`         // "listen", "connect" or "line: TEXT"
-	WarmMessages int               `toml:"warm_messages"` // messages the whole server needs to be warm; 2000 if not given
-	Sources      []string          `toml:"sources"`       // globs, relative to Dir, for counting lines
-	Dependencies int               `toml:"dependencies"`  // third-party libraries
-	Binary       string            `toml:"binary"`        // the file whose size is told; optional
-	Env          map[string]string `toml:"env"`           // added to the environment of run
-	Contract     string            `toml:"contract"`      // "full" or "published"
+	Name string `toml:"name"` // [a-z0-9-]+
+	// as a reader would write it: "C", "Go", "Rust"
+	Language string `toml:"language"`
+	// how it handles concurrency: "event loop", …
+	Paradigm string `toml:"paradigm"`
+	About    string `toml:"about"` // what it does with a message
+	// where its work is not equal to the others'
+	Differs string `toml:"differs"`
+	// of a chat server: what becomes of an acknowledged message when it is killed
+	Durability string `toml:"durability"`
+	// of the known ones: "sink", "echo", "page", "files", "chat"; or "stack" alone
+	Workloads []string `toml:"workloads"`
+	// commands that must be on PATH to build or run it
+	Needs []string `toml:"needs"`
+	// exits 0 where the subject can work; optional
+	CheckCmd []string `toml:"check"`
+	// prints the version of what it runs on; optional
+	VersionCmd []string `toml:"version"`
+	BuildCmd   []string `toml:"build"` // optional
+	RunCmd     []string `toml:"run"`   //
+	// of a TCP/IP stack: measures its own loopback; optional
+	InsideCmd []string `toml:"inside"`
+	// of a TCP/IP stack: "tap", or "veth" for one that is a kernel's
+	Network string `toml:"network"`
+	Ready   string `toml:"ready"` // "listen", "connect" or "line: TEXT"
+	// messages the whole server needs to be warm; 2000 if not given
+	WarmMessages int `toml:"warm_messages"`
+	// globs, relative to Dir, for counting lines
+	Sources      []string          `toml:"sources"`
+	Dependencies int               `toml:"dependencies"` // third-party libraries
+	Binary       string            `toml:"binary"`       // the file whose size is told; optional
+	Env          map[string]string `toml:"env"`          // added to the environment of run
+	Contract     string            `toml:"contract"`     // "full" or "published"
 
 	File string `toml:"-"` // the absolute path of its subject.toml
 	Dir  string `toml:"-"` // the folder of File; commands run there

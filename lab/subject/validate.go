@@ -118,7 +118,8 @@ func (s *Subject) wrongNumbers() *problem {
 	return nil
 }
 
-// workloads are what a server can be asked to do: two on messages, two on HTTP requests, one on rooms. The last is not a server's.
+// workloads are what a server can be asked to do: two on messages, two on HTTP requests, one on
+// rooms. The last is not a server's.
 var workloads = []string{"sink", "echo", "page", "files", "chat", stack}
 
 // placesOnly and everything are the placeholders that a key may hold.

@@ -2,7 +2,8 @@ package subject
 
 import "context"
 
-// version is the first line that the subject's version command prints, "" without such a command or an answer.
+// version is the first line that the subject's version command prints, "" without such a command or
+// an answer.
 func (s *Subject) version() string {
 	if len(s.VersionCmd) == 0 {
 		return ""

@@ -2,8 +2,8 @@ package subject
 
 import "testing"
 
-// TestDescribeAsksForTheVersion: the first line that the version command prints is the subject's, and a command
-// that fails tells nothing.
+// TestDescribeAsksForTheVersion: the first line that the version command prints is the subject's,
+// and a command that fails tells nothing.
 func TestDescribeAsksForTheVersion(t *testing.T) {
 	for line, want := range map[string]string{
 		`dependencies = 0`: "",

@@ -19,7 +19,8 @@ pid_t children_fork(int fd);
 /* How many there are at the moment. */
 size_t children_count(void);
 
-/* Tells all to drain, kills those that have not ended after a second, and returns when all are reaped. */
+/* Tells all to drain, kills those that have not ended after a second, and returns when all are
+ * reaped. */
 void children_stop(void);
 
 #endif

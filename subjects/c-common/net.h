@@ -25,10 +25,12 @@ void net_nodelay(int fd);
 /* Makes reads and writes of fd return EAGAIN instead of waiting. Async-signal-safe. */
 void net_nonblocking(int fd);
 
-/* Whether an accept that failed with error only lost its connection, and the next may be tried at once. */
+/* Whether an accept that failed with error only lost its connection, and the next may be tried at
+ * once. */
 bool net_accept_again(int error);
 
-/* Writes all of data, however often it takes, waiting while fd is full. False, with errno, on an error. */
+/* Writes all of data, however often it takes, waiting while fd is full. False, with errno, on an
+ * error. */
 bool net_write_all(int fd, const char *data, size_t length);
 
 /* The same to standard output. Dies on an error: a sink that loses bytes measures nothing. */

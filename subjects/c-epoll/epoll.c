@@ -104,7 +104,8 @@ let_go(struct connection *c)
 	c->held = NULL;
 }
 
-/* Holds data until wait_ns from now. Epoll keeps watching: usually the wait is over before more comes. */
+/* Holds data until wait_ns from now. Epoll keeps watching: usually the wait is over before more
+ * comes. */
 static void
 wait_with(struct server *s, struct connection *c, const char *data, size_t length, uint64_t wait_ns)
 {

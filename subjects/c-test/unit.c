@@ -202,7 +202,8 @@ test_drain(void)
 	close(pair[1]);
 }
 
-/* A child that reads the session's end and one that ignores everything: both are gone after the stop. */
+/* A child that reads the session's end and one that ignores everything: both are gone after the
+ * stop. */
 static void
 test_children(void)
 {

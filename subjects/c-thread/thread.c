@@ -56,7 +56,8 @@ serve(void *argument)
 static int
 start_thread(struct connection *c)
 {
-	sigset_t before = drain_hold(); /* the new thread inherits that it takes neither SIGTERM nor SIGINT */
+	/* the new thread inherits that it takes neither SIGTERM nor SIGINT */
+	sigset_t before = drain_hold();
 	pthread_attr_t attributes;
 	int error;
 

@@ -29,7 +29,8 @@
 
 static const uint64_t drain_ns = 1000000000;
 
-/* What a completion is about: the low bits of its user data, which begins with the connection's address. */
+/* What a completion is about: the low bits of its user data, which begins with the connection's
+ * address. */
 enum operation { RECEIVE, WRITE, WAIT, ACCEPT, RESUME, SIGNAL, CANCEL, OPERATIONS = 8 };
 
 struct chunk {
@@ -225,7 +226,8 @@ received(struct server *s, struct connection *c, const struct io_uring_cqe *cqe)
 	} else {
 		c->ended = true;
 		close_if_done(c);
-		feed_starved(s); /* it may have been fed, and has taken no buffer whose return would feed the next */
+		/* it may have been fed, and has taken no buffer whose return would feed the next */
+		feed_starved(s);
 	}
 }
 

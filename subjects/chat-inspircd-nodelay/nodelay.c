@@ -1,4 +1,5 @@
-// A library for LD_PRELOAD: every connection that a program accepts gets TCP_NODELAY. InspIRCd has no setting for it.
+// A library for LD_PRELOAD: every connection that a program accepts gets TCP_NODELAY. InspIRCd has
+// no setting for it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,8 +1,9 @@
-// Command go-plain is a goroutine per connection as one writes it by hand, on net.Listener and net.Conn
-// alone. It does the work of every other subject, so that what package serve costs shows beside it.
+// Command go-plain is a goroutine per connection as one writes it by hand, on net.Listener and
+// net.Conn alone. It does the work of every other subject, so that what package serve costs shows
+// beside it.
 //
-// Limitations: it cannot know what has arrived, so at a stop it reads until a connection has been quiet for a
-// while, and after a second no more.
+// Limitations: it cannot know what has arrived, so at a stop it reads until a connection has been
+// quiet for a while, and after a second no more.
 package main
 
 import (

@@ -14,8 +14,8 @@ type job struct {
 // progress is how far a connection's stream of messages has come.
 type progress struct{ total int }
 
-// handled notes that n bytes came, computes for the messages that they complete, and returns how long to
-// wait for them.
+// handled notes that n bytes came, computes for the messages that they complete, and returns how
+// long to wait for them.
 func (p *progress) handled(n int, j *job) time.Duration {
 	k := (p.total+n)/j.size - p.total/j.size
 	p.total += n

@@ -1,11 +1,12 @@
-// Command go-serve is the Go server under test: one sink and one echo, run by package serve in the way that
-// --way names. The folders go-goroutine, go-pool, go-loop, go-coroutine, go-prefork and go-process build it
-// and differ in that flag alone.
+// Command go-serve is the Go server under test: one sink and one echo, run by package serve in the
+// way that --way names. The folders go-goroutine, go-pool, go-loop, go-coroutine, go-prefork and
+// go-process build it and differ in that flag alone.
 //
-// The ways that call sessions run the state machine in session.go, all others the same work written straight
-// down in handler.go.
+// The ways that call sessions run the state machine in session.go, all others the same work written
+// straight down in handler.go.
 //
-// Limitations: what it does with a message is as plain as the comparison needs; it is no example of a service.
+// Limitations: what it does with a message is as plain as the comparison needs; it is no example of
+// a service.
 package main
 
 import (

@@ -8,9 +8,10 @@ import (
 	"unsafe"
 )
 
-// standardOutput returns the function that writes all of p to standard output, each read's bytes by one
-// call. /dev/null and files never make the caller wait for another process, so they are written without
-// telling Go's scheduler; a pipe or terminal may, and a collector that waited for it would stop the program.
+// standardOutput returns the function that writes all of p to standard output, each read's bytes by
+// one call. /dev/null and files never make the caller wait for another process, so they are written
+// without telling Go's scheduler; a pipe or terminal may, and a collector that waited for it would
+// stop the program.
 func standardOutput() func(p []byte) error {
 	if info, err := os.Stdout.Stat(); err == nil && neverWaits(info) {
 		return func(p []byte) error { return writeAll(p, rawWrite) }

@@ -1,5 +1,6 @@
-// Command http-go-common is three HTTP servers on Go's standard library: a page by net/http, the same page by
-// TCP alone, and the files of a folder by http.FileServer. Each does the work of the other HTTP subjects.
+// Command http-go-common is three HTTP servers on Go's standard library: a page by net/http, the
+// same page by TCP alone, and the files of a folder by http.FileServer. Each does the work of the
+// other HTTP subjects.
 //
 // Limitations: what is not stopped a second and a half after SIGTERM is cut off.
 package main

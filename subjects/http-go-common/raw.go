@@ -16,7 +16,8 @@ const (
 	lingering = 500 * time.Millisecond // for a client to read the answer to what was not read whole
 )
 
-// rawServer accepts in one goroutine and has one for each connection, which all end with the program.
+// rawServer accepts in one goroutine and has one for each connection, which all end with the
+// program.
 type rawServer struct {
 	page *page
 
@@ -58,7 +59,8 @@ func (s *rawServer) accept(l net.Listener) {
 	}
 }
 
-// set notes whether a connection is being answered, and says whether it may go on to another request.
+// set notes whether a connection is being answered, and says whether it may go on to another
+// request.
 func (s *rawServer) set(c net.Conn, busy bool) (goOn bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +123,8 @@ func (s *rawServer) answer(c net.Conn, in *bufio.Reader, r request) bool {
 	return err == nil
 }
 
-// response is the head and the body, which is the page or, of another status than 200, that in words.
+// response is the head and the body, which is the page or, of another status than 200, that in
+// words.
 func response(r request, status string, body []byte) []byte {
 	kind := pageType
 	if body == nil {
@@ -142,8 +145,9 @@ func response(r request, status string, body []byte) []byte {
 	return append(b, body...)
 }
 
-// refuse answers what is no request that this server knows; a connection that ended gets no answer. The client
-// may still be sending: closed at once, the connection would be reset and the answer lost.
+// refuse answers what is no request that this server knows; a connection that ended gets no answer.
+// The client may still be sending: closed at once, the connection would be reset and the answer
+// lost.
 func (s *rawServer) refuse(c net.Conn, why error) {
 	var bad badRequest
 	if !errors.As(why, &bad) {

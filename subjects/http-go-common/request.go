@@ -20,7 +20,8 @@ type request struct {
 	close        bool  // the client wants no further request on the connection
 }
 
-// badRequest is the status line of the answer to what cannot be served; the connection ends after it.
+// badRequest is the status line of the answer to what cannot be served; the connection ends after
+// it.
 type badRequest string
 
 func (b badRequest) Error() string { return string(b) }
@@ -85,7 +86,8 @@ func (r *request) first(line string) error {
 		return malformed
 	}
 	target, _, _ = strings.Cut(target, "?")
-	if i := strings.Index(target, "://"); i > 0 { // RFC 9112 3.2.2: a server takes whole addresses, too
+	// RFC 9112 3.2.2: a server takes whole addresses, too
+	if i := strings.Index(target, "://"); i > 0 {
 		_, path, _ := strings.Cut(target[i+len("://"):], "/")
 		target = "/" + path
 	}

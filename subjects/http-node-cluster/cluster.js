@@ -1,5 +1,5 @@
-// The server of ../http-node in several processes, one for each processor: Node's cluster module accepts in the first and
-// gives the connections to the others in turn.
+// The server of ../http-node in several processes, one for each processor: Node's cluster module
+// accepts in the first and gives the connections to the others in turn.
 'use strict';
 
 const cluster = require('node:cluster');

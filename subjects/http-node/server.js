@@ -1,4 +1,5 @@
-// A page over HTTP by Node's http module: one thread, an event loop, callbacks. ../http-node-cluster starts it in several processes.
+// A page over HTTP by Node's http module: one thread, an event loop, callbacks.
+// ../http-node-cluster starts it in several processes.
 'use strict';
 
 const cluster = require('node:cluster');

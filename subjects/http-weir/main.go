@@ -1,5 +1,6 @@
-// Command http-weir is Weir as a web server under test: a composition of components, run as --way says, on package web/server. The folders
-// http-weir-chain, http-weir-network and http-weir-pipes build it and differ in flags alone.
+// Command http-weir is Weir as a web server under test: a composition of components, run as --way
+// says, on package web/server. The folders http-weir-chain, http-weir-network and http-weir-pipes
+// build it and differ in flags alone.
 package main
 
 import (

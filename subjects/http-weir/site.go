@@ -14,7 +14,8 @@ import (
 	"weir/web/components/files"
 )
 
-// sleepers is how many requests may sleep, or read the page, at once: more than any load of the experiment has connections.
+// sleepers is how many requests may sleep, or read the page, at once: more than any load of the
+// experiment has connections.
 const sleepers = 4096
 
 // compose is what the server consists of.
@@ -43,7 +44,8 @@ func passes(c config) (parts []web.Component) {
 	return parts
 }
 
-// page is the source of the one page of its workload, which is read from disk for each request. A sleep ends with ctx.
+// page is the source of the one page of its workload, which is read from disk for each request. A
+// sleep ends with ctx.
 func page(ctx context.Context, c config) web.Component {
 	var requests atomic.Int64
 	file := filepath.Join(c.www, "page.html")

@@ -1,9 +1,9 @@
-// The published-go program is the Go program of the published comparison, rebuilt from its description: a
-// goroutine per connection on a plain net.Listener, reads of up to 1,024 bytes, every byte of them escaped
-// by %q, and one unbuffered write to standard output for each read.
+// The published-go program is the Go program of the published comparison, rebuilt from its
+// description: a goroutine per connection on a plain net.Listener, reads of up to 1,024 bytes,
+// every byte of them escaped by %q, and one unbuffered write to standard output for each read.
 //
-// Limitations: as published it has no drain; SIGTERM ends it at once. It only sinks. --size, --work-us and
-// --wait-ms are accepted and ignored, because the published program had nothing like them.
+// Limitations: as published it has no drain; SIGTERM ends it at once. It only sinks. --size, --work-us
+// and --wait-ms are accepted and ignored, because the published program had nothing like them.
 package main
 
 import (
@@ -66,8 +66,8 @@ func address(args []string) string {
 	return *listen
 }
 
-// sink prints what arrives until the connection ends. The goroutine is nobody's, as published: it ends
-// with its connection or with the process.
+// sink prints what arrives until the connection ends. The goroutine is nobody's, as published: it
+// ends with its connection or with the process.
 func sink(conn net.Conn) {
 	defer conn.Close()
 	data := make([]byte, readMax)

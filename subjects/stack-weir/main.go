@@ -1,5 +1,6 @@
-// Command stack-weir is Weir's own TCP/IP stack as a subject: a host on a TAP device with the services of a stack under test. The folders stack-weir-chain,
-// stack-weir-network, stack-weir-serve and stack-weir-plain build it and differ in flags alone.
+// Command stack-weir is Weir's own TCP/IP stack as a subject: a host on a TAP device with the
+// services of a stack under test. The folders stack-weir-chain, stack-weir-network,
+// stack-weir-serve and stack-weir-plain build it and differ in flags alone.
 //
 // Limitations: it takes one queue of the device.
 package main
@@ -18,8 +19,10 @@ import (
 
 // ways are the flags that only this stack has.
 type ways struct {
-	run   string // chain or network
-	serve bool   // echo and discard are sessions in the goroutine that reads the device, and not goroutines of their own
+	run string // chain or network
+	// echo and discard are sessions in the goroutine that reads the device, and not goroutines of
+	// their own
+	serve bool
 }
 
 func main() {
@@ -61,7 +64,8 @@ func (w *ways) host(c tcpip.Config, at netip.Addr, small ...int) (app stackapp.S
 		return app, nil
 	}
 	for _, port := range small {
-		if _, err := s.Serve(address(port), services[port], sessionOptions); err != nil { // the stack's Close ends it
+		// the stack's Close ends it
+		if _, err := s.Serve(address(port), services[port], sessionOptions); err != nil {
 			return app, err
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Behind an answer the bytes of a connection follow as chunks, in each direction for itself: a byte that says which kind, three for the length, and so
-// many bytes.
+// Behind an answer the bytes of a connection follow as chunks, in each direction for itself: a byte
+// that says which kind, three for the length, and so many bytes.
 //
 //	d  what the connection carries; of datagrams, one
 //	e  there will be no more: with a text, because that is what went wrong
@@ -80,7 +80,8 @@ func (c *chunks) next() (empty bool, err error) {
 		h, err := c.r.Peek(chunkHeader)
 		if err != nil {
 			if err == io.EOF {
-				err = io.ErrUnexpectedEOF // the other end is gone, and has not said that this was all
+				// the other end is gone, and has not said that this was all
+				err = io.ErrUnexpectedEOF
 			}
 			return false, err
 		}

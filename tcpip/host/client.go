@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Client uses a host that runs in another process, by its control socket. Each call is a connection of its own; calls may be made by any goroutine.
+// Client uses a host that runs in another process, by its control socket. Each call is a connection
+// of its own; calls may be made by any goroutine.
 type Client struct{ Path string }
 
 // Found is a host that runs.
@@ -23,8 +24,8 @@ type Found struct {
 	Tap, Namespace string
 }
 
-// Find gives the hosts whose control sockets are in these folders and answer. denied is the path of one that the caller may not use, or of a folder that he
-// may not look into; empty: there is none.
+// Find gives the hosts whose control sockets are in these folders and answer. denied is the path of
+// one that the caller may not use, or of a folder that he may not look into; empty: there is none.
 func Find(ctx context.Context, folders ...string) (all []Found, denied string) {
 	for _, folder := range folders {
 		files, err := os.ReadDir(folder)
@@ -82,7 +83,8 @@ func (c Client) connect(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// ask sends a request and reads the first answer. The line is the caller's to close, after calling stop.
+// ask sends a request and reads the first answer. The line is the caller's to close, after calling
+// stop.
 func (c Client) ask(ctx context.Context, q request) (*line, answer, error) {
 	conn, err := c.connect(ctx)
 	if err != nil {
@@ -135,14 +137,16 @@ func (c Client) Status(ctx context.Context, most int) (*Status, error) {
 	return a.Status, err
 }
 
-// Draw is the network that packets go through, with what has passed each edge, as Host.Draw gives it.
+// Draw is the network that packets go through, with what has passed each edge, as Host.Draw gives
+// it.
 func (c Client) Draw(ctx context.Context, form string) (string, error) {
 	a, err := c.once(ctx, request{Do: "draw", Type: form})
 	return a.Drawing, err
 }
 
-// Ping asks a host, by its address or its name, whether it is there, with size bytes of data; the answer says which address that is, and how long it took.
-// The error has a method Timeout when there was no answer in time.
+// Ping asks a host, by its address or its name, whether it is there, with size bytes of data; the
+// answer says which address that is, and how long it took. The error has a method Timeout when
+// there was no answer in time.
 func (c Client) Ping(ctx context.Context, host string, size int, wait time.Duration) (netip.Addr, time.Duration, error) {
 	a, err := c.once(ctx, request{Do: "ping", Address: host, Size: size, Timeout: wait})
 	if err != nil {
@@ -158,13 +162,15 @@ func (c Client) Lookup(ctx context.Context, name, kind string) ([]string, error)
 	return a.Records, err
 }
 
-// Impair has the host's link spoilt as text says, in the form of ParseImpairment, and says how it then is. Nil changes nothing.
+// Impair has the host's link spoilt as text says, in the form of ParseImpairment, and says how it
+// then is. Nil changes nothing.
 func (c Client) Impair(ctx context.Context, text *string) (string, error) {
 	a, err := c.once(ctx, request{Do: "impair", Impair: text})
 	return a.Impair, err
 }
 
-// DialContext connects to an address, "tcp" or "udp", from the host. What the connection's Read says when it was reset is the host's error. ctx is for connecting only.
+// DialContext connects to an address, "tcp" or "udp", from the host. What the connection's Read
+// says when it was reset is the host's error. ctx is for connecting only.
 func (c Client) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	l, a, err := c.ask(ctx, request{Do: "dial", Network: network, Address: address})
 	if err != nil {
@@ -180,7 +186,8 @@ type Waiting struct {
 	addr    net.Addr
 }
 
-// Listen takes one connection, or the datagrams of who sends the first one, at an address of the host's: :8080. It ends with ctx.
+// Listen takes one connection, or the datagrams of who sends the first one, at an address of the
+// host's: :8080. It ends with ctx.
 func (c Client) Listen(ctx context.Context, network, address string) (*Waiting, error) {
 	l, a, err := c.ask(ctx, request{Do: "listen", Network: network, Address: address})
 	if err != nil {
@@ -192,7 +199,8 @@ func (c Client) Listen(ctx context.Context, network, address string) (*Waiting, 
 // Addr is where.
 func (w *Waiting) Addr() net.Addr { return w.addr }
 
-// Accept waits for the connection. It is called once. The error is that ctx has ended, or the host's.
+// Accept waits for the connection. It is called once. The error is that ctx has ended, or the
+// host's.
 func (w *Waiting) Accept() (net.Conn, error) {
 	a, err := w.line.answer()
 	if err != nil {

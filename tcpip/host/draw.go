@@ -10,8 +10,8 @@ import (
 // drawings are the forms of a drawing.
 var drawings = map[string]func(flow.Topology) string{"svg": draw.SVG, "dot": draw.DOT, "mermaid": draw.Mermaid}
 
-// Draw is the network that packets go through on their way up, as it is now, with what has passed each edge: as a picture (svg), or in the language of
-// Graphviz (dot) or Mermaid (mermaid).
+// Draw is the network that packets go through on their way up, as it is now, with what has passed
+// each edge: as a picture (svg), or in the language of Graphviz (dot) or Mermaid (mermaid).
 func (h *Host) Draw(form string) (string, error) {
 	in := drawings[form]
 	if in == nil {

@@ -23,31 +23,41 @@ var ErrNoDevice = errors.New("host: there is no device")
 
 // Config says what a host is.
 type Config struct {
-	Tap       string           // the device's name
-	Namespace string           // named network namespace that the device is in; empty: the caller's
-	Addr      netip.Prefix     // the host's address, with the length of its network
-	Gateway   netip.Addr       // the neighbour that passes on what is for other networks; zero: nobody does
-	DNS       []netip.AddrPort // servers that are asked for names; none: only addresses can be dialed
-	MTU       int              // largest packet in bytes; 0: what the device has, or 1,500
-	Queues    int              // of the device, each with a reader of its own; default 1
-	Plain     bool             // no superframes, and no checksums left to the device
-	Run       tcpip.Run        // how packets are carried up; default tcpip.RunChain
+	Tap       string       // the device's name
+	Namespace string       // named network namespace that the device is in; empty: the caller's
+	Addr      netip.Prefix // the host's address, with the length of its network
+	// the neighbour that passes on what is for other networks; zero: nobody does
+	Gateway netip.Addr
+	// servers that are asked for names; none: only addresses can be dialed
+	DNS    []netip.AddrPort
+	MTU    int       // largest packet in bytes; 0: what the device has, or 1,500
+	Queues int       // of the device, each with a reader of its own; default 1
+	Plain  bool      // no superframes, and no checksums left to the device
+	Run    tcpip.Run // how packets are carried up; default tcpip.RunChain
 
-	Probe    bool                 // ask first whether somebody has the address: Start takes 5 to 7 s then, and fails if somebody has
-	Conflict func(tcpip.Conflict) // is told by Run that somebody else uses the address; nil: nobody is. What comes while it runs, but one, it is not told
+	// ask first whether somebody has the address: Start takes 5 to 7 s then, and fails if somebody
+	// has
+	Probe bool
+	// is told by Run that somebody else uses the address; nil: nobody is. What comes while it runs,
+	// but one, it is not told
+	Conflict func(tcpip.Conflict)
 
-	Setup  bool         // make the device ready on the kernel's side, and leave things as they were at the end
+	// make the device ready on the kernel's side, and leave things as they were at the end
+	Setup  bool
 	Peer   netip.Prefix // with Setup: the kernel's own address on it; zero: see KernelAddr
 	Bridge string       // with Setup: an interface that is joined to the device by a bridge
 
-	Capture  string          // a file that every frame is recorded in, as pcapng; it is made, and must not be there. Empty: none
+	// a file that every frame is recorded in, as pcapng; it is made, and must not be there. Empty:
+	// none
+	Capture  string
 	Impair   link.Impairment // what is done to frames, both ways
 	Services []Service
 	Control  string // the control socket's path; empty: none
 }
 
-// KernelAddr is the kernel's address on the device: what the config says, or the first other address in the host's network. Zero when nothing is set up,
-// and on a bridge, whose network is not ours to choose in.
+// KernelAddr is the kernel's address on the device: what the config says, or the first other
+// address in the host's network. Zero when nothing is set up, and on a bridge, whose network is not
+// ours to choose in.
 func (c *Config) KernelAddr() netip.Prefix {
 	if c.Peer.IsValid() || !c.Setup || c.Bridge != "" {
 		return c.Peer
@@ -90,13 +100,16 @@ type Host struct {
 	impaired *link.Impaired
 	caps     link.Caps
 	control  net.Listener // nil: there is none
-	failed   chan error   // from the link's readers -> Run; capacity 1, what finds no room is dropped; never closed
+	// from the link's readers -> Run; capacity 1, what finds no room is dropped; never closed
+	failed chan error
 
-	conflicts chan tcpip.Conflict // from the stack -> Run; capacity 1, what finds no room is dropped; never closed
+	// from the stack -> Run; capacity 1, what finds no room is dropped; never closed
+	conflicts chan tcpip.Conflict
 
 	listeners []net.Listener // of the services, in their order; nil for those of sessions
 	capture   bool           // the file was made
-	transient bool           // the device is removed when it is closed: there is nothing else to undo
+	// the device is removed when it is closed: there is nothing else to undo
+	transient bool
 	dropped   bool           // DropPrivileges was called
 	undo      []func() error // what Close does, the last one first
 	once      sync.Once
@@ -106,7 +119,8 @@ type Host struct {
 	impairment link.Impairment
 }
 
-// Start has a host be there: it answers pings, and connections to its services wait for Run. After an error nothing is left of it.
+// Start has a host be there: it answers pings, and connections to its services wait for Run. After
+// an error nothing is left of it.
 func Start(c Config) (*Host, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -234,7 +248,8 @@ func (h *Host) listen() error {
 		var l net.Listener
 		var err error
 		if address := fmt.Sprintf(":%d", s.Port); s.Serve == nil {
-			_, err = h.stack.Serve(address, s.Sessions, serve.Options{Read: sessionRead}) // until the stack ends
+			// until the stack ends
+			_, err = h.stack.Serve(address, s.Sessions, serve.Options{Read: sessionRead})
 		} else {
 			l, err = h.stack.Listen("tcp", address)
 		}
@@ -249,8 +264,8 @@ func (h *Host) listen() error {
 	return nil
 }
 
-// Run serves, until ctx ends or the device is gone, which is the error. It returns when the services and the control socket's clients have ended, and is
-// called once, before Close.
+// Run serves, until ctx ends or the device is gone, which is the error. It returns when the
+// services and the control socket's clients have ended, and is called once, before Close.
 func (h *Host) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -298,8 +313,8 @@ func (h *Host) tell(ctx context.Context) {
 	}
 }
 
-// Close ends the host: first the stack and with it all connections, then its link, whose capture is written whole, then what Setup made. It may be called
-// more than once.
+// Close ends the host: first the stack and with it all connections, then its link, whose capture is
+// written whole, then what Setup made. It may be called more than once.
 func (h *Host) Close() error {
 	h.once.Do(func() {
 		errs := []error{h.regain()}

@@ -23,7 +23,8 @@ import (
 // patience is for what should happen, and does not.
 const patience = 30 * time.Second
 
-// neighbours are a host with services and a control socket, and a stack that is its neighbour, in memory: the host is 10.0.0.2.
+// neighbours are a host with services and a control socket, and a stack that is its neighbour, in
+// memory: the host is 10.0.0.2.
 func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
 	t.Helper()
 	near, far := link.Pair(link.PairConfig{})
@@ -328,7 +329,8 @@ func TestAHostIsDrawn(t *testing.T) {
 func TestHostsAreFound(t *testing.T) {
 	c, _ := neighbours(t)
 	folder := filepath.Dir(c.Path)
-	for name, text := range map[string]string{"old@space.sock": "", "other": ""} { // what is left of a host, and what never was one
+	// what is left of a host, and what never was one
+	for name, text := range map[string]string{"old@space.sock": "", "other": ""} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,8 @@ var impairFields = []impairField{
 // ImpairmentForms says how an impairment is written.
 const ImpairmentForms = "loss=1%,delay=20ms,jitter=5ms,reorder=1%,duplicate=1%,rate=10Mbit, or off"
 
-// ParseImpairment reads what is to be done to a link's frames, both ways: as ImpairmentForms has it, some of it or all; "off" and nothing is none.
+// ParseImpairment reads what is to be done to a link's frames, both ways: as ImpairmentForms has
+// it, some of it or all; "off" and nothing is none.
 func ParseImpairment(text string) (link.Impairment, error) {
 	var i link.Impairment
 	if text == "off" || text == "" {

@@ -37,7 +37,8 @@ func TestImpairmentsThatCannotBe(t *testing.T) {
 	}
 }
 
-// What is read is an impairment that a link takes, and is written so that it is read as the same one.
+// What is read is an impairment that a link takes, and is written so that it is read as the same
+// one.
 func FuzzImpairment(f *testing.F) {
 	f.Add("loss=10%,delay=20ms,jitter=5ms,reorder=1%,duplicate=0.5%,rate=10Mbit")
 	f.Fuzz(func(t *testing.T, text string) {

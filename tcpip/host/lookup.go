@@ -69,7 +69,8 @@ func (h *Host) lookup(ctx context.Context, name, kind string) ([]string, error) 
 		return nil, fmt.Errorf("host: %s is a name, and this host has no server to ask for it: give it one, or write an address", name)
 	}
 	records, err := look(ctx, h.stack.Resolver(), name)
-	if wrong, ok := errors.AsType[*net.DNSError](err); ok { // which names the machine's servers, though the host's were asked
+	// which names the machine's servers, though the host's were asked
+	if wrong, ok := errors.AsType[*net.DNSError](err); ok {
 		ours := *wrong
 		ours.Server = h.config.DNS[0].String()
 		err = &ours

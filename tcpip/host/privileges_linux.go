@@ -8,9 +8,13 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/cap"
 )
 
-// DropPrivileges gives up what the process may beyond its user's rights, on all threads and for all programs that it starts: no capability is in effect from then on, the bounding
-// and the ambient set are empty, and no program gains any (no_new_privs). With Config.Setup, what Close needs to undo it stays permitted, out of effect until Close, where more than the
-// device was made (a bridge, a namespace) or the device was there before: CAP_NET_ADMIN, and CAP_SYS_ADMIN with a namespace. Root without capabilities reads the files that are root's, or that everybody may read, and no others.
+// DropPrivileges gives up what the process may beyond its user's rights, on all threads and for all
+// programs that it starts: no capability is in effect from then on, the bounding and the ambient
+// set are empty, and no program gains any (no_new_privs). With Config.Setup, what Close needs to
+// undo it stays permitted, out of effect until Close, where more than the device was made (a
+// bridge, a namespace) or the device was there before: CAP_NET_ADMIN, and CAP_SYS_ADMIN with a
+// namespace. Root without capabilities reads the files that are root's, or that everybody may read,
+// and no others.
 func (h *Host) DropPrivileges() error {
 	held := cap.GetProc()
 	if may, err := held.GetFlag(cap.Effective, cap.SETPCAP); err == nil && may {

@@ -44,7 +44,8 @@ type client struct {
 	h    *Host
 	conn net.Conn
 	r    *bufio.Reader
-	more chan struct{} // no values, closed when something has come behind the request, or nothing will
+	// no values, closed when something has come behind the request, or nothing will
+	more chan struct{}
 }
 
 // attend serves a client.
@@ -206,10 +207,12 @@ func (c *client) listen(ctx context.Context, q *request) error {
 	return nil
 }
 
-// relay carries a connection's bytes to the client, and the client's to it, until both have said that there are no more, or one is gone.
+// relay carries a connection's bytes to the client, and the client's to it, until both have said
+// that there are no more, or one is gone.
 func (c *client) relay(conn net.Conn, network string) {
 	s := newChunks(c.conn, c.r, network)
-	sent := make(chan struct{}) // no values, closed when the client has said that there is no more, or is gone
+	// no values, closed when the client has said that there is no more, or is gone
+	sent := make(chan struct{})
 	var down sync.WaitGroup
 	down.Go(func() { // until the client is gone, at the latest because it is closed below
 		defer conn.Close()

@@ -16,10 +16,12 @@ type Service struct {
 	Name string
 	Port uint16
 
-	// Sessions are run in the goroutines that read the link, without another one for each connection: for what answers from memory.
+	// Sessions are run in the goroutines that read the link, without another one for each
+	// connection: for what answers from memory.
 	Sessions serve.Service
 
-	// Serve takes connections until ctx ends, then ends them, closes l and returns nil. An error ends the host.
+	// Serve takes connections until ctx ends, then ends them, closes l and returns nil. An error
+	// ends the host.
 	Serve func(ctx context.Context, l net.Listener) error
 }
 
@@ -76,7 +78,8 @@ func closeWrite(c net.Conn) {
 	}
 }
 
-// each serves each connection by a goroutine, which ends with its connection: at the latest when ctx ends.
+// each serves each connection by a goroutine, which ends with its connection: at the latest when
+// ctx ends.
 func each(serve func(net.Conn)) func(context.Context, net.Listener) error {
 	return func(ctx context.Context, l net.Listener) error {
 		defer context.AfterFunc(ctx, func() { l.Close() })()

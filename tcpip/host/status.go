@@ -7,7 +7,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// Status is how a host is, for people and programs to look at. Addresses are text, times nanoseconds.
+// Status is how a host is, for people and programs to look at. Addresses are text, times
+// nanoseconds.
 type Status struct {
 	Tap       string        `json:"tap"`
 	Namespace string        `json:"namespace,omitempty"`
@@ -54,11 +55,12 @@ type Listener struct {
 
 // Connection is one of TCP.
 type Connection struct {
-	Local  string        `json:"local"`
-	Remote string        `json:"remote"`
-	State  string        `json:"state"`
-	Unread int           `json:"unread_bytes"` // that came, and that nobody has read
-	Unsent int           `json:"unsent_bytes"` // that were written, and that the peer has not acknowledged
+	Local  string `json:"local"`
+	Remote string `json:"remote"`
+	State  string `json:"state"`
+	Unread int    `json:"unread_bytes"` // that came, and that nobody has read
+	// that were written, and that the peer has not acknowledged
+	Unsent int           `json:"unsent_bytes"`
 	RTT    time.Duration `json:"rtt_ns"`
 	Window int           `json:"window_bytes"` // congestion window
 	Resent uint64        `json:"resent"`       // segments that were sent again
@@ -86,7 +88,8 @@ type Route struct {
 	Interface string `json:"interface"`
 }
 
-// listed is how many connections a status lists unless another number is asked for, and how many at most.
+// listed is how many connections a status lists unless another number is asked for, and how many at
+// most.
 const (
 	listed     = 1000
 	listedMost = 50000

@@ -1,4 +1,5 @@
-// Package icmp makes and reads the errors of ICMPv4 (RFC 792, RFC 1122, RFC 1812), purely: packets in, messages out.
+// Package icmp makes and reads the errors of ICMPv4 (RFC 792, RFC 1122, RFC 1812), purely: packets
+// in, messages out.
 //
 // # Limitations
 //
@@ -15,8 +16,9 @@ import (
 // quoted is how much of a packet an error quotes: as much as fits into 576 bytes (RFC 1812, section 4.3.2.3).
 const quoted = 576 - wire.IPv4Header - wire.ICMPHeader
 
-// Quote is the begin of a packet that an error is about, and whether there may be an error about it at all (RFC 1122, section 3.2.2): not about errors,
-// fragments but the first, and packets for or from more than one.
+// Quote is the begin of a packet that an error is about, and whether there may be an error about it
+// at all (RFC 1122, section 3.2.2): not about errors, fragments but the first, and packets for or
+// from more than one.
 func Quote(p wire.IPv4, everybody bool) ([]byte, bool) {
 	src := p.Src()
 	switch {
@@ -38,31 +40,36 @@ type Problem uint8
 
 // The problems.
 const (
-	Nothing             Problem = iota // none of those that are known
-	NetUnreachable                     // a soft error: it may pass (RFC 1122, section 4.2.3.9; RFC 5461)
-	HostUnreachable                    // likewise
-	ProtocolUnreachable                // hard
-	PortUnreachable                    // hard
-	TooBig                             // the packet was too big for the path, and must not be cut
-	Prohibited                         // an administrator says no: soft
-	Expired                            // the packet went too far
+	Nothing Problem = iota // none of those that are known
+	// a soft error: it may pass (RFC 1122, section 4.2.3.9; RFC 5461)
+	NetUnreachable
+	HostUnreachable     // likewise
+	ProtocolUnreachable // hard
+	PortUnreachable     // hard
+	TooBig              // the packet was too big for the path, and must not be cut
+	Prohibited          // an administrator says no: soft
+	Expired             // the packet went too far
 )
 
 // Report is an error about a packet that the stack sent, if it is one.
 type Report struct {
 	Problem Problem
-	About   wire.IPv4 // the begin of the packet: header whole, and at least 8 bytes of what it carried; its length field is that of the whole
-	Length  int       // of the whole packet
-	NextMTU int       // of TooBig; 0: not said
+	// the begin of the packet: header whole, and at least 8 bytes of what it carried; its length
+	// field is that of the whole
+	About   wire.IPv4
+	Length  int // of the whole packet
+	NextMTU int // of TooBig; 0: not said
 }
 
-// Possible says whether a report that a packet was too big can be true (RFC 5927, section 7.2): the packet was not to be cut, was no larger than the link takes, and was larger than
-// what is said to be taken.
+// Possible says whether a report that a packet was too big can be true (RFC 5927, section 7.2): the
+// packet was not to be cut, was no larger than the link takes, and was larger than what is said to
+// be taken.
 func (r *Report) Possible(mtu int) bool {
 	return r.Problem == TooBig && r.About.DontFragment() && r.Length <= mtu && r.NextMTU < r.Length
 }
 
-// Read reads an error; ok is false for everything else, and for errors that quote too little, or a fragment but the first: whose that was it does not say.
+// Read reads an error; ok is false for everything else, and for errors that quote too little, or a
+// fragment but the first: whose that was it does not say.
 func Read(m wire.ICMP) (r Report, ok bool) {
 	body := m.Body()
 	if len(body) < wire.IPv4Header || body[0]>>4 != 4 {
@@ -102,23 +109,25 @@ func problem(m wire.ICMP) Problem {
 	return HostUnreachable
 }
 
-// Limiter is how often errors may be sent (RFC 1812, section 4.3.2.8). What one takes of the allowance is left to chance: who could count how many are left
-// after those that he had sent with another's address would know which ports are open (Man et al., "DNS Cache Poisoning Attack Reloaded", 2020). It has
-// one owner at a time.
+// Limiter is how often errors may be sent (RFC 1812, section 4.3.2.8). What one takes of the
+// allowance is left to chance: who could count how many are left after those that he had sent with
+// another's address would know which ports are open (Man et al., "DNS Cache Poisoning Attack
+// Reloaded", 2020). It has one owner at a time.
 type Limiter struct {
 	rate, tokens float64
 	at           time.Duration
 	rand         *rand.Rand
 }
 
-// spent is what one error takes of an allowance, 1 on average: who could count how many are left would know what others had (see Limiter).
+// spent is what one error takes of an allowance, 1 on average: who could count how many are left
+// would know what others had (see Limiter).
 func spent(r *rand.Rand) float64 { return 2 * r.Float64() }
 
 // shares are how many groups of addresses have allowances of their own.
 const shares = 256
 
-// Shares are how often errors may be sent to those of one group of addresses, so that whoever has many sent to one does not use up the allowance of all. They have one owner at
-// a time.
+// Shares are how often errors may be sent to those of one group of addresses, so that whoever has
+// many sent to one does not use up the allowance of all. They have one owner at a time.
 type Shares struct {
 	rate float64
 	rand *rand.Rand
@@ -134,7 +143,8 @@ const leastShare = 10
 // NewShares lets a tenth of so many a second pass to each group on average, and so many at once.
 func NewShares(rate int, r *rand.Rand) *Shares { return &Shares{rate: float64(rate), rand: r} }
 
-// Allow reports whether one may be sent to an address of this hash at a time, which does not go back.
+// Allow reports whether one may be sent to an address of this hash at a time, which does not go
+// back.
 func (s *Shares) Allow(hash uint64, now time.Duration) bool {
 	b := &s.all[hash%shares]
 	b.spent = max(0, b.spent-(now-b.at).Seconds()*s.rate/10)

@@ -108,7 +108,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Whoever has many errors sent to one address does not use up those of others; to one address a tenth of the rate goes.
+// Whoever has many errors sent to one address does not use up those of others; to one address a
+// tenth of the rate goes.
 func TestErrorsToOneAddressLeaveOthersTheirs(t *testing.T) {
 	s := NewShares(100, rand.New(rand.NewPCG(1, 2)))
 	sent := 0
@@ -125,7 +126,8 @@ func TestErrorsToOneAddressLeaveOthersTheirs(t *testing.T) {
 	}
 }
 
-// How many errors an address has left does not tell how many others of its group were sent: what one takes is left to chance.
+// How many errors an address has left does not tell how many others of its group were sent: what
+// one takes is left to chance.
 func TestSharesCannotBeCounted(t *testing.T) {
 	counts := map[int]bool{}
 	for seed := range uint64(20) {

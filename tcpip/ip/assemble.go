@@ -11,10 +11,14 @@ import (
 
 // Limits of an Assembler. The zero value of a field gives its default.
 type Limits struct {
-	Memory int           // bytes that all unfinished packets may hold, their bookkeeping included. Default 4 MiB, as Linux; the oldest go first. One source may have a quarter, or one packet
-	Each   int           // unfinished packets of one source; of more the oldest go, as with Linux. Default 64
-	Pieces int           // pieces, gaps between them, of one packet. Default 64
-	Time   time.Duration // until a packet has to be whole. Default 30 s, as Linux (RFC 1122, section 3.3.2: 60 to 120)
+	// bytes that all unfinished packets may hold, their bookkeeping included. Default 4 MiB, as
+	// Linux; the oldest go first. One source may have a quarter, or one packet
+	Memory int
+	// unfinished packets of one source; of more the oldest go, as with Linux. Default 64
+	Each   int
+	Pieces int // pieces, gaps between them, of one packet. Default 64
+	// until a packet has to be whole. Default 30 s, as Linux (RFC 1122, section 3.3.2: 60 to 120)
+	Time time.Duration
 }
 
 // packetID names a packet whose fragments come (RFC 791, section 3.2).
@@ -24,9 +28,11 @@ type packetID struct {
 	id       uint16
 }
 
-// Assembler puts fragments together: one [assembly] for each packet. Fragments that overlap end their packet (RFC 5722, section 4, which is wise for IPv4 as well): who checks the one
-// and who uses the other would see different packets. A fragment that came twice is let pass. What is held counts by what has come, not by where in the packet it
-// belongs: eight bytes that claim to be a packet's last do not hold room for 64 KB.
+// Assembler puts fragments together: one [assembly] for each packet. Fragments that overlap end
+// their packet (RFC 5722, section 4, which is wise for IPv4 as well): who checks the one and who
+// uses the other would see different packets. A fragment that came twice is let pass. What is held
+// counts by what has come, not by where in the packet it belongs: eight bytes that claim to be a
+// packet's last do not hold room for 64 KB.
 type Assembler struct {
 	limits Limits
 	all    map[packetID]*assembly
@@ -35,7 +41,8 @@ type Assembler struct {
 	of     map[netip.Addr]*source
 }
 
-// source is what one sender has not finished. Who floods, by its own address or by another's that it claims, pushes out what that address has sent first, and nobody else's.
+// source is what one sender has not finished. Who floods, by its own address or by another's that
+// it claims, pushes out what that address has sent first, and nobody else's.
 type source struct {
 	ages list.List // of *assembly, the oldest first
 	held int       // bytes
@@ -87,7 +94,8 @@ type assembly struct {
 	from   *source
 	age    *list.Element // in the assembler's ages
 	own    *list.Element // in its source's
-	dead   bool          // it is given up, and remembered so that what still comes of it is not taken for a new one
+	// it is given up, and remembered so that what still comes of it is not taken for a new one
+	dead bool
 }
 
 // What an unfinished packet, and each of its fragments, counts for beside its bytes.
@@ -105,7 +113,8 @@ type chunk struct {
 // piece is from first to before end, in bytes of the payload.
 type piece struct{ first, end int }
 
-// Add takes a fragment. When its packet is whole, it is returned, with the first fragment's header made right; its bytes are the caller's.
+// Add takes a fragment. When its packet is whole, it is returned, with the first fragment's header
+// made right; its bytes are the caller's.
 func (a *Assembler) Add(p wire.IPv4, now Time) (wire.IPv4, Outcome) {
 	id := packetID{p.Src(), p.Dst(), p.Protocol(), p.ID()}
 	first, length := p.FragmentOffset(), len(p.Payload())
@@ -136,7 +145,8 @@ func (a *Assembler) Add(p wire.IPv4, now Time) (wire.IPv4, Outcome) {
 			a.kill(s)
 			return nil, Wrong
 		}
-		if len(s.header)+s.total > wire.IPv4Largest { // by the first fragment's options, which no other has
+		// by the first fragment's options, which no other has
+		if len(s.header)+s.total > wire.IPv4Largest {
 			a.kill(s)
 			return nil, TooLarge
 		}
@@ -146,8 +156,9 @@ func (a *Assembler) Add(p wire.IPv4, now Time) (wire.IPv4, Outcome) {
 	return nil, o
 }
 
-// Marks of explicit congestion notification (RFC 3168, section 5), in the last two bits of the octet. A packet is marked when one of its fragments is, and is dropped when others
-// say that its sender does not know of that (section 5.3).
+// Marks of explicit congestion notification (RFC 3168, section 5), in the last two bits of the
+// octet. A packet is marked when one of its fragments is, and is dropped when others say that its
+// sender does not know of that (section 5.3).
 const (
 	incapable = 0
 	congested = 3
@@ -206,7 +217,8 @@ func (a *Assembler) put(s *assembly, p wire.IPv4, at piece) Outcome {
 // packetMost is what a packet counts for that comes in pieces of a usual size.
 const packetMost = 128 << 10
 
-// room has s hold so many bytes more, at the cost of older packets: of its source's, where that has too much, and then of anybody's.
+// room has s hold so many bytes more, at the cost of older packets: of its source's, where that has
+// too much, and then of anybody's.
 func (a *Assembler) room(s *assembly, more int) bool {
 	for s.from.held+more > max(a.limits.Memory/4, packetMost) {
 		if !a.pushOut(&s.from.ages, s) {
@@ -293,8 +305,9 @@ func (a *Assembler) forget(s *assembly) {
 	}
 }
 
-// Tick gives up packets whose time is over. Of each whose first fragment has come, that is told: its sender is to
-// hear of it (RFC 792, Time Exceeded, code 1). It says when it is to be called next; 0: not before a fragment has come.
+// Tick gives up packets whose time is over. Of each whose first fragment has come, that is told:
+// its sender is to hear of it (RFC 792, Time Exceeded, code 1). It says when it is to be called
+// next; 0: not before a fragment has come.
 func (a *Assembler) Tick(now Time, late func(first wire.IPv4)) (next Time) {
 	for e := a.ages.Front(); e != nil; e = a.ages.Front() {
 		s := e.Value.(*assembly)

@@ -94,7 +94,8 @@ func TestFragmentsThatContradictEndTheirPacket(t *testing.T) {
 	}
 }
 
-// Whatever fragments of a packet come, cut here or there, twice or never: nobody gets another packet than was sent.
+// Whatever fragments of a packet come, cut here or there, twice or never: nobody gets another
+// packet than was sent.
 func TestNobodyGetsAnotherPacket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		length := rapid.IntRange(1, 6000).Draw(t, "length")
@@ -153,7 +154,8 @@ func TestFragmentsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A packet that only the options of its first fragment make too large is given up once that is known, in whatever order its fragments come.
+// A packet that only the options of its first fragment make too large is given up once that is
+// known, in whatever order its fragments come.
 func TestOptionsMakeAPacketTooLarge(t *testing.T) {
 	for options, want := range map[int]Outcome{0: Whole, 4: TooLarge, 40: TooLarge} {
 		for _, order := range [][2]int{{0, 1}, {1, 0}} {
@@ -220,7 +222,8 @@ func eightBytes(t *testing.T, src netip.Addr, id uint16) wire.IPv4 {
 	return parse(t, append(wire.AppendIPv4(nil, &f), make([]byte, 8)...))
 }
 
-// Whoever floods with fragments, in whose name ever, does not keep a host from putting packets together: of each source the oldest go (as with Linux).
+// Whoever floods with fragments, in whose name ever, does not keep a host from putting packets
+// together: of each source the oldest go (as with Linux).
 func TestAFloodOfFragmentsDeniesNobodyReassembly(t *testing.T) {
 	mallory := netip.MustParseAddr("10.0.0.66")
 	for name, flooder := range map[string]netip.Addr{"in the sender's name": alice, "in another's": mallory} {
@@ -242,7 +245,8 @@ func TestAFloodOfFragmentsDeniesNobodyReassembly(t *testing.T) {
 	}
 }
 
-// One source, which sends large packets and never their ends, does not push out what others have begun.
+// One source, which sends large packets and never their ends, does not push out what others have
+// begun.
 func TestOneSourceDoesNotPushOutOthersFragments(t *testing.T) {
 	a := NewAssembler(Limits{Each: 1 << 20})
 	all, _ := fragments(7, 4000, 1500)

@@ -1,5 +1,6 @@
-// Package ip is IPv4 between the link and what it carries (RFC 791, RFC 1122, RFC 1191): fragments put together and made, routes, and what is known of paths.
-// It is pure: packets and times go in, packets and deadlines come out.
+// Package ip is IPv4 between the link and what it carries (RFC 791, RFC 1122, RFC 1191): fragments
+// put together and made, routes, and what is known of paths. It is pure: packets and times go in,
+// packets and deadlines come out.
 //
 // # Limitations
 //

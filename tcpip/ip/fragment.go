@@ -2,8 +2,9 @@ package ip
 
 import "weir/wire"
 
-// Fragment cuts a packet for a link that takes so many bytes, header included, at least 68 (RFC 791). Send is called for each fragment, with its
-// header and its piece of the payload, which is the packet's. A packet that fits is sent as it is.
+// Fragment cuts a packet for a link that takes so many bytes, header included, at least 68 (RFC 791).
+// Send is called for each fragment, with its header and its piece of the payload, which is the
+// packet's. A packet that fits is sent as it is.
 func Fragment(f wire.IPv4Fields, payload []byte, mtu int, send func(header, payload []byte)) {
 	var buffer [wire.IPv4HeaderLargest]byte
 	if wire.IPv4Header+len(f.Options)+len(payload) <= mtu {
@@ -27,7 +28,8 @@ func Fragment(f wire.IPv4Fields, payload []byte, mtu int, send func(header, payl
 	}
 }
 
-// copied is those of the options that every fragment has (RFC 791, section 3.1: the first bit says so), filled up to a multiple of 4.
+// copied is those of the options that every fragment has (RFC 791, section 3.1: the first bit says
+// so), filled up to a multiple of 4.
 func copied(options []byte) []byte {
 	var kept []byte
 	for len(options) > 0 && options[0] != 0 {

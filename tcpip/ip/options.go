@@ -24,11 +24,13 @@ type Options []byte
 // Verdict is what is wrong with options.
 type Verdict uint8
 
-// The verdicts. Kinds that are not known are no fault: they are to be passed over (RFC 1122, section 3.2.1.8).
+// The verdicts. Kinds that are not known are no fault: they are to be passed over (RFC 1122,
+// section 3.2.1.8).
 const (
 	Good   Verdict = iota
 	Broken         // one does not fit into the header, or its pointer cannot be
-	Routed         // they say by which way the packet is to go: an attack (RFC 6274, section 3.13.2.3)
+	// they say by which way the packet is to go: an attack (RFC 6274, section 3.13.2.3)
+	Routed
 )
 
 // Check looks through options. Of a broken one it says where in the options the fault is.
@@ -47,7 +49,8 @@ func (o Options) Check() (v Verdict, at int) {
 	return Good, 0
 }
 
-// each gives the options that have a length, and where they stand; nil for one that does not fit, which is the last.
+// each gives the options that have a length, and where they stand; nil for one that does not fit,
+// which is the last.
 func (o Options) each(yield func(at int, option []byte) bool) {
 	for i := 0; i < len(o) && o[i] != endOfList; {
 		if o[i] == noOperation {
@@ -66,8 +69,9 @@ func (o Options) each(yield func(at int, option []byte) bool) {
 	}
 }
 
-// Answer is the options that the answer to an echo has: the route and the times of a request, brought up to date (RFC 1122, section 3.2.2.6), so that they tell of the
-// round trip. They are padded to a multiple of 4. ms is the time since midnight UT.
+// Answer is the options that the answer to an echo has: the route and the times of a request,
+// brought up to date (RFC 1122, section 3.2.2.6), so that they tell of the round trip. They are
+// padded to a multiple of 4. ms is the time since midnight UT.
 func (o Options) Answer(own netip.Addr, ms uint32) []byte {
 	var answer []byte
 	for _, option := range o.each {
@@ -107,7 +111,8 @@ const (
 	overflowsAtMost = 0xf0
 )
 
-// stamp writes a time, in ms since midnight UT, into timestamps, if it is asked for and there is room.
+// stamp writes a time, in ms since midnight UT, into timestamps, if it is asked for and there is
+// room.
 func stamp(o []byte, own netip.Addr, ms uint32) {
 	at, size := int(o[2])-1, 8
 	if o[3]&0xf == timesOnly {

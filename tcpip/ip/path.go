@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Paths is what is known of how large packets may be on the way to others (RFC 1191). It holds few: those whose path takes less than the link.
+// Paths is what is known of how large packets may be on the way to others (RFC 1191). It holds few:
+// those whose path takes less than the link.
 type Paths struct {
 	all map[netip.Addr]path
 }
@@ -16,19 +17,23 @@ type path struct {
 	until Time
 }
 
-// PathTime is how long it is known that a path takes less than the link; then a larger size is tried (RFC 1191, section 6.3).
+// PathTime is how long it is known that a path takes less than the link; then a larger size is
+// tried (RFC 1191, section 6.3).
 const PathTime = 10 * time.Minute
 
 const (
 	pathsMost = 4096
-	pathsLook = 32  // of which one is forgotten
-	pathLeast = 552 // less than this is believed of nobody, as Linux (an attack on our throughput): packets may be cut instead
+	pathsLook = 32 // of which one is forgotten
+	// less than this is believed of nobody, as Linux (an attack on our throughput): packets may be
+	// cut instead
+	pathLeast = 552
 )
 
 // plateaus are what a router that does not say the next hop's size may mean (RFC 1191, section 7.1).
 var plateaus = [...]int{32000, 17914, 8166, 4352, 2002, 1492, 1006, 552}
 
-// MTU is the largest packet for an address, over a link that takes so much, and whether somebody on the way has to be allowed to cut it.
+// MTU is the largest packet for an address, over a link that takes so much, and whether somebody on
+// the way has to be allowed to cut it.
 func (p *Paths) MTU(dst netip.Addr, link int, now Time) (mtu int, cut bool) {
 	e, ok := p.all[dst]
 	switch {
@@ -41,7 +46,8 @@ func (p *Paths) MTU(dst netip.Addr, link int, now Time) (mtu int, cut bool) {
 	return min(e.mtu, link), e.cut
 }
 
-// TooBig takes a router's word that a packet of some size was too big, and that so much would not be; zero: it does not say. It gives what holds now.
+// TooBig takes a router's word that a packet of some size was too big, and that so much would not
+// be; zero: it does not say. It gives what holds now.
 func (p *Paths) TooBig(dst netip.Addr, size, next int, now Time) int {
 	if next >= size {
 		return p.now(dst, size, now) // nobody can mean that
@@ -81,7 +87,8 @@ func (p *Paths) now(dst netip.Addr, otherwise int, now Time) int {
 // Len is how many paths are known.
 func (p *Paths) Len() int { return len(p.all) }
 
-// forgetOne forgets the path that was learnt first of some that are looked at: of many that somebody has invented, those that are true are learnt again.
+// forgetOne forgets the path that was learnt first of some that are looked at: of many that
+// somebody has invented, those that are true are learnt again.
 func (p *Paths) forgetOne() {
 	var first netip.Addr
 	seen := 0

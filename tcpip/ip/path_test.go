@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// "A host MUST NOT increase its estimate of the Path MTU in response to the contents of a Datagram Too Big message" (RFC 1191, section 3).
+// "A host MUST NOT increase its estimate of the Path MTU in response to the contents of a Datagram
+// Too Big message" (RFC 1191, section 3).
 func TestWhatWasTooBigMakesNoPathWider(t *testing.T) {
 	var p Paths
 	dst, now := netip.MustParseAddr("192.0.2.1"), Time(time.Hour)

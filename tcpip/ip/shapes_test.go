@@ -9,7 +9,8 @@ import (
 	"weir/wire"
 )
 
-// shape is how fragments get to their assembly, for BenchmarkAssembly: the work on the bytes is the same.
+// shape is how fragments get to their assembly, for BenchmarkAssembly: the work on the bytes is the
+// same.
 type shape interface {
 	add(p wire.IPv4)
 	whole() wire.IPv4 // waits for a packet
@@ -31,8 +32,8 @@ func (c *calls) add(p wire.IPv4) {
 func (c *calls) whole() wire.IPv4 { return c.done }
 func (c *calls) close()           {}
 
-// processes is the form that GoNet's listing shows: for each packet a goroutine that assembles and one that ends it when its time is over, four channels, and a table of those
-// that fragments go to.
+// processes is the form that GoNet's listing shows: for each packet a goroutine that assembles and
+// one that ends it when its time is over, four channels, and a table of those that fragments go to.
 type processes struct {
 	mu      sync.Mutex
 	of      map[packetID]chan wire.IPv4
@@ -99,7 +100,8 @@ func (s *processes) end(id packetID, quit chan<- bool, done, did <-chan bool) {
 func (s *processes) whole() wire.IPv4 { return <-s.packets }
 func (s *processes) close()           { close(s.over); s.running.Wait() }
 
-// BenchmarkAssembly is what a packet of 4,000 bytes in three fragments costs, and what is held for one of which only the first has come.
+// BenchmarkAssembly is what a packet of 4,000 bytes in three fragments costs, and what is held for
+// one of which only the first has come.
 func BenchmarkAssembly(b *testing.B) {
 	for name, make := range map[string]func() shape{
 		"calls":     func() shape { return &calls{a: NewAssembler(Limits{Memory: 1 << 30, Each: 1 << 20})} },

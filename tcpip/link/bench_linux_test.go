@@ -2,7 +2,8 @@ package link
 
 import "testing"
 
-// BenchmarkTapWrite gives frames to a device whose kernel wants none of them: what the call, the copy and the device cost, without a peer.
+// BenchmarkTapWrite gives frames to a device whose kernel wants none of them: what the call, the
+// copy and the device cost, without a peer.
 func BenchmarkTapWrite(b *testing.B) {
 	for size, p := range benchFrames {
 		b.Run(size, func(b *testing.B) {
@@ -18,7 +19,8 @@ func BenchmarkTapWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkTapRead takes frames from a device, a batch at a time; what puts them there is not measured.
+// BenchmarkTapRead takes frames from a device, a batch at a time; what puts them there is not
+// measured.
 func BenchmarkTapRead(b *testing.B) {
 	for size, p := range benchFrames {
 		b.Run(size, func(b *testing.B) {
@@ -49,7 +51,8 @@ func BenchmarkTapRead(b *testing.B) {
 	}
 }
 
-// BenchmarkTapRoundTrip writes a frame to one device and reads it from another one, which a bridge joins to it.
+// BenchmarkTapRoundTrip writes a frame to one device and reads it from another one, which a bridge
+// joins to it.
 func BenchmarkTapRoundTrip(b *testing.B) {
 	for size, p := range benchFrames {
 		b.Run(size, func(b *testing.B) {

@@ -16,7 +16,8 @@ var benchFrames = map[string]func() *Parts{
 // benchBatch is how many frames are written and then read at once.
 const benchBatch = 32
 
-// BenchmarkMemory writes a batch and reads it, in one goroutine: what a frame costs without a device and without waking anybody.
+// BenchmarkMemory writes a batch and reads it, in one goroutine: what a frame costs without a
+// device and without waking anybody.
 func BenchmarkMemory(b *testing.B) {
 	for name, in := range map[string]func(testing.TB, Link) Link{"pair": bare, "capture": captured, "impair": impairedBy(ImpairConfig{Out: Impairment{Queue: 1}})} {
 		for size, p := range benchFrames {

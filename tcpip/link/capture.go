@@ -13,18 +13,21 @@ type CaptureConfig struct {
 	Name    string // of the interface, as the file has it; empty: none
 	Comment string // on the whole file; empty: none
 	Snap    int    // bytes of each frame that are kept; default 262,144, which is all
-	Buffer  int    // bytes that may wait for the writer, and as many may be on their way to it; default 4 MiB. A frame that finds no room is not recorded
+	// bytes that may wait for the writer, and as many may be on their way to it; default 4 MiB. A
+	// frame that finds no room is not recorded
+	Buffer int
 }
 
-// Capture is a link whose frames are recorded in a file of pcapng, which Wireshark and tcpdump -r read: when, which way, and what. Times are the
-// system's, in nanoseconds.
+// Capture is a link whose frames are recorded in a file of pcapng, which Wireshark and tcpdump -r
+// read: when, which way, and what. Times are the system's, in nanoseconds.
 //
-// Frames are recorded as the link has them. Of a superframe there is one packet, longer than the MTU; a checksum that the device is to complete
-// is not yet right, and Wireshark, if told to look at checksums, says so. A frame to be sent is recorded before it is given to the link, so that
-// it stands before its answer: whether the link then took it is not in the file.
+// Frames are recorded as the link has them. Of a superframe there is one packet, longer than the
+// MTU; a checksum that the device is to complete is not yet right, and Wireshark, if told to look
+// at checksums, says so. A frame to be sent is recorded before it is given to the link, so that it
+// stands before its answer: whether the link then took it is not in the file.
 //
-// Whoever reads or writes frames copies them into a buffer; a goroutine of Capture's gives them to the writer, at the latest after a tenth of a
-// second. It ends by Close.
+// Whoever reads or writes frames copies them into a buffer; a goroutine of Capture's gives them to
+// the writer, at the latest after a tenth of a second. It ends by Close.
 type Capture struct {
 	Link
 	queues []*captureQueue
@@ -32,7 +35,8 @@ type Capture struct {
 	snap   int
 	most   int
 
-	some chan struct{} // who records -> run: the buffer was empty, and is no more; capacity 1, never closed
+	// who records -> run: the buffer was empty, and is no more; capacity 1, never closed
+	some chan struct{}
 	half chan struct{} // who records -> run: the buffer is half full; capacity 1, never closed
 	stop chan struct{} // Close -> run: closed
 	done chan struct{} // run -> Close: closed when all is written
@@ -48,11 +52,13 @@ type Capture struct {
 	closed  bool
 }
 
-// captureDelay is how long a frame waits for others before it is written: a frame alone is not worth waking up for.
+// captureDelay is how long a frame waits for others before it is written: a frame alone is not
+// worth waking up for.
 const captureDelay = 100 * time.Millisecond
 
-// NewCapture records what passes l, which it takes over, to w, which stays the caller's and is written to by one goroutine at a time until Close
-// has returned. The error is that of writing the file's begin, or of a config that cannot be; l is then as it was.
+// NewCapture records what passes l, which it takes over, to w, which stays the caller's and is
+// written to by one goroutine at a time until Close has returned. The error is that of writing the
+// file's begin, or of a config that cannot be; l is then as it was.
 func NewCapture(l Link, w io.Writer, c CaptureConfig) (*Capture, error) {
 	if c.Snap == 0 {
 		c.Snap = 1 << 18
@@ -87,7 +93,8 @@ func (t *Capture) Missed() uint64 {
 	return t.missed
 }
 
-// Close closes the link and returns when everything is written. The error is the link's, and the first one of writing.
+// Close closes the link and returns when everything is written. The error is the link's, and the
+// first one of writing.
 func (t *Capture) Close() error {
 	t.once.Do(func() {
 		err := t.Link.Close()
@@ -122,7 +129,8 @@ func (t *Capture) run() {
 	}
 }
 
-// write writes what is pending, has buffer take what comes meanwhile, and gives the buffer for next time.
+// write writes what is pending, has buffer take what comes meanwhile, and gives the buffer for next
+// time.
 func (t *Capture) write(buffer []byte) []byte {
 	t.mu.Lock()
 	b, frames := t.pending, t.frames

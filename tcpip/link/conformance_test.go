@@ -218,7 +218,8 @@ func TestWakeEndsARead(t *testing.T) {
 
 func TestCloseEndsAReaderThatIsAlone(t *testing.T) {
 	each(t, func(t *testing.T, s station) {
-		reading, ended := make(chan struct{}), make(chan error, 1) // from the reader: it has begun, and its error
+		// from the reader: it has begun, and its error
+		reading, ended := make(chan struct{}), make(chan error, 1)
 		go func() {
 			_, err := s.link.Queue(0).Read(make([]Frame, 1), 0)
 			close(reading)

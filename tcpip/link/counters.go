@@ -7,12 +7,14 @@ type Drop uint8
 
 // The reasons.
 const (
-	DropFull      Drop = iota // written, while the device or the peer's queue had no room
-	DropRefused               // written, though the link takes no such frame: too long, too short, an Offload that it does not do or that cannot be
-	DropDown                  // written, while the device was down
-	DropClosed                // written, when the link or its peer was closed, or the device gone
-	DropMalformed             // come from the device with a header that cannot be
-	DropLost                  // lost on the way, as [Impair] was asked for
+	DropFull Drop = iota // written, while the device or the peer's queue had no room
+	// written, though the link takes no such frame: too long, too short, an Offload that it does
+	// not do or that cannot be
+	DropRefused
+	DropDown      // written, while the device was down
+	DropClosed    // written, when the link or its peer was closed, or the device gone
+	DropMalformed // come from the device with a header that cannot be
+	DropLost      // lost on the way, as [Impair] was asked for
 	drops
 )
 
@@ -24,7 +26,8 @@ var dropNames = [Drops]string{"full", "refused", "down", "closed", "malformed", 
 // String is the reason's name, as metrics have it.
 func (d Drop) String() string { return dropNames[d] }
 
-// Counters is what a queue has counted since it was opened. A superframe is one frame. Bytes are those of frames, Ethernet headers included.
+// Counters is what a queue has counted since it was opened. A superframe is one frame. Bytes are
+// those of frames, Ethernet headers included.
 type Counters struct {
 	Received, ReceivedBytes uint64
 	Sent, SentBytes         uint64

@@ -6,15 +6,18 @@ import (
 	"weir/wire"
 )
 
-// cut gives the segments of a superframe of TCP over IPv4, one after the other, as a device would send them (the headers are the superframe's, but
-// for lengths, identification, sequence number and flags): FIN and PSH on the last one only, CWR on the first one only if f.CWR says so. Their
-// checksums are left to be completed, if partial, or complete. It says whether f was one; the segments' bytes are emit's until it returns.
+// cut gives the segments of a superframe of TCP over IPv4, one after the other, as a device would
+// send them (the headers are the superframe's, but for lengths, identification, sequence number and
+// flags): FIN and PSH on the last one only, CWR on the first one only if f.CWR says so. Their
+// checksums are left to be completed, if partial, or complete. It says whether f was one; the
+// segments' bytes are emit's until it returns.
 func cut(f *Frame, partial bool, emit func(segment *Frame)) bool {
 	ip, tcp, ok := superframe(f)
 	if !ok {
 		return false
 	}
-	headers := len(f.Bytes) - len(ip.Payload()) + tcp.HeaderLen() // the packet reaches to the frame's end
+	// the packet reaches to the frame's end
+	headers := len(f.Bytes) - len(ip.Payload()) + tcp.HeaderLen()
 	network := headers - tcp.HeaderLen() - ip.HeaderLen()
 	payload := tcp.Payload()
 	b := make([]byte, 0, headers+f.Size)
@@ -36,7 +39,8 @@ func cut(f *Frame, partial bool, emit func(segment *Frame)) bool {
 // tcpChecksum is where the checksum stands in a TCP header.
 const tcpChecksum = 16
 
-// superframe is the packet and the segment in a superframe, if it is one of TCP over IPv4 and whole.
+// superframe is the packet and the segment in a superframe, if it is one of TCP over IPv4 and
+// whole.
 func superframe(f *Frame) (wire.IPv4, wire.TCP, bool) {
 	e, fault := wire.ParseEthernet(f.Bytes)
 	if f.Size <= 0 || fault != wire.OK || e.Type() != wire.TypeIPv4 {

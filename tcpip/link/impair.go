@@ -26,14 +26,18 @@ type Impaired struct {
 	closed atomic.Bool
 }
 
-// Impair does to frames what a bad way does. It takes l over. The same seed does the same to the same frames written in the same order
-// (with a Rate: at the same times, too), in real time and in virtual time (testing/synctest). Where nothing is to be done, frames pass as if it were not there.
+// Impair does to frames what a bad way does. It takes l over. The same seed does the same to the
+// same frames written in the same order (with a Rate: at the same times, too), in real time and in
+// virtual time (testing/synctest). Where nothing is to be done, frames pass as if it were not
+// there.
 //
-// A superframe is cut into its segments, and each has its own fate, as on a wire. What is lost counts as sent for who writes it, and is counted as
-// lost or, for lack of room in the queue, full. The other counters are those of l.
+// A superframe is cut into its segments, and each has its own fate, as on a wire. What is lost
+// counts as sent for who writes it, and is counted as lost or, for lack of room in the queue, full.
+// The other counters are those of l.
 //
-// What is written and delayed is given to l by a timer's goroutine, which runs while frames are due; what is read and delayed is kept by the reader.
-// Close stops the timer, and drops what is on its way. How much that is, is bounded by the Delay alone.
+// What is written and delayed is given to l by a timer's goroutine, which runs while frames are
+// due; what is read and delayed is kept by the reader. Close stops the timer, and drops what is on
+// its way. How much that is, is bounded by the Delay alone.
 func Impair(l Link, c ImpairConfig) (*Impaired, error) {
 	i := &Impaired{Link: l}
 	if err := i.Set(c); err != nil {
@@ -45,9 +49,10 @@ func Impair(l Link, c ImpairConfig) (*Impaired, error) {
 	return i, nil
 }
 
-// Set has the link spoilt in another way from now on; the zero config ends it. What is on its way already comes when it would have come, and what is
-// sent later may come before it. Frames for a reader that waits already may still come as it was before. After an error nothing is changed.
-// It may be called at any time, by any goroutine.
+// Set has the link spoilt in another way from now on; the zero config ends it. What is on its way
+// already comes when it would have come, and what is sent later may come before it. Frames for a
+// reader that waits already may still come as it was before. After an error nothing is changed. It
+// may be called at any time, by any goroutine.
 func (i *Impaired) Set(c ImpairConfig) error {
 	out, err := c.Out.withDefaults()
 	if err != nil {

@@ -19,7 +19,8 @@ type arrival struct {
 	at  time.Duration
 }
 
-// along sends n frames of size bytes along an impaired way, one each interval, in virtual time, and says which came when.
+// along sends n frames of size bytes along an impaired way, one each interval, in virtual time, and
+// says which came when.
 func along(t *testing.T, c ImpairConfig, n, size int, interval time.Duration) (got []arrival, counted Counters) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -228,7 +229,8 @@ func TestASeedAlwaysDoesTheSame(t *testing.T) {
 	}
 }
 
-// Whatever is asked for: a frame comes not before its time, in its order unless reordering is asked for, and each has a fate.
+// Whatever is asked for: a frame comes not before its time, in its order unless reordering is asked
+// for, and each has a fate.
 func TestFatesAreSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		share := rapid.Float64Range(0, 1)

@@ -7,24 +7,30 @@ import (
 	"time"
 )
 
-// Impairment is what a way does to the frames that go along it. The zero value does nothing. Shares are from 0 to 1.
+// Impairment is what a way does to the frames that go along it. The zero value does nothing. Shares
+// are from 0 to 1.
 type Impairment struct {
-	Delay     time.Duration // of every frame
-	Jitter    time.Duration // at most so much more, evenly spread. It puts no frame before another one
+	Delay time.Duration // of every frame
+	// at most so much more, evenly spread. It puts no frame before another one
+	Jitter    time.Duration
 	Loss      float64       // share of frames that is lost, each for itself
 	Burst     Burst         // frames that are lost together
 	Duplicate float64       // share that comes twice, one behind the other
 	Reorder   float64       // share that is held back, so that later ones come first
 	Late      time.Duration // for how long; default 1 ms
-	Rate      int64         // bits a second, of frames with their Ethernet headers; 0: as fast as can be
-	Queue     int           // bytes that may wait because of the Rate; what finds no room is lost. Default 262,144
+	// bits a second, of frames with their Ethernet headers; 0: as fast as can be
+	Rate int64
+	// bytes that may wait because of the Rate; what finds no room is lost. Default 262,144
+	Queue int
 }
 
-// Burst is a way that is good at times and bad at others (Gilbert, 1960; Elliott, 1963). The zero value is always good.
+// Burst is a way that is good at times and bad at others (Gilbert, 1960; Elliott, 1963). The zero
+// value is always good.
 type Burst struct {
 	Begin float64 // share of frames in good times before which a bad one begins
-	End   float64 // share of frames in bad times before which it ends: bad times are 1/End frames long on average
-	Loss  float64 // share of frames that is lost in bad times; default 1
+	// share of frames in bad times before which it ends: bad times are 1/End frames long on average
+	End  float64
+	Loss float64 // share of frames that is lost in bad times; default 1
 }
 
 // withDefaults fills in what is not said, and says what cannot be.
@@ -55,8 +61,9 @@ func (c Impairment) withDefaults() (Impairment, error) {
 	return c, nil
 }
 
-// way is what an impairment does to one direction of a link, all its queues together. It draws the same number of random numbers for
-// every frame, whatever is asked for: a seed loses the same frames with a delay and without.
+// way is what an impairment does to one direction of a link, all its queues together. It draws the
+// same number of random numbers for every frame, whatever is asked for: a seed loses the same
+// frames with a delay and without.
 type way struct {
 	c Impairment
 
@@ -71,7 +78,8 @@ func newWay(c Impairment, seed, stream uint64) *way {
 	return &way{c: c, random: rand.New(rand.NewPCG(seed, stream))}
 }
 
-// fate is what becomes of a frame of n bytes: it comes at a time, so many times; or no time, and why.
+// fate is what becomes of a frame of n bytes: it comes at a time, so many times; or no time, and
+// why.
 func (w *way) fate(now time.Time, n int) (at time.Time, times int, why Drop) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,8 +118,8 @@ func (w *way) lost(alone, change, burst float64) bool {
 	return alone < w.c.Loss || w.bad && burst < w.c.Burst.Loss
 }
 
-// depart is when the rate has let a frame of n bytes through; not ok means that there is no room for it to wait. One that is let through at once
-// needs none.
+// depart is when the rate has let a frame of n bytes through; not ok means that there is no room
+// for it to wait. One that is let through at once needs none.
 func (w *way) depart(now time.Time, n int) (at time.Time, ok bool) {
 	if w.c.Rate == 0 {
 		return now, true

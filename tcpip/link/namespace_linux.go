@@ -7,8 +7,8 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-// inNamespace calls do on a thread in a named network namespace; without a name, on the caller's. The thread ends with the call: nobody
-// else is to find itself in the namespace.
+// inNamespace calls do on a thread in a named network namespace; without a name, on the caller's.
+// The thread ends with the call: nobody else is to find itself in the namespace.
 func inNamespace(name string, do func() error) error {
 	if name == "" {
 		return do()

@@ -11,14 +11,16 @@ import (
 
 // PairConfig says how a pair is.
 type PairConfig struct {
-	MTU        int  // largest packet in bytes; default 1,500
-	Superframe int  // largest superframe's packet in bytes, with Checksum only; 0: none are taken
-	Depth      int  // frames that may wait in each direction; what comes then is dropped. Default 1,024
-	Checksum   bool // checksums are left out: memory does not garble
+	MTU        int // largest packet in bytes; default 1,500
+	Superframe int // largest superframe's packet in bytes, with Checksum only; 0: none are taken
+	// frames that may wait in each direction; what comes then is dropped. Default 1,024
+	Depth    int
+	Checksum bool // checksums are left out: memory does not garble
 }
 
-// Pair is two links in memory; what is written to the one is read from the other. Closing one is like pulling it out: the other one stays
-// open, gives what had been written before, and drops what is written to it. Works in virtual time (testing/synctest).
+// Pair is two links in memory; what is written to the one is read from the other. Closing one is
+// like pulling it out: the other one stays open, gives what had been written before, and drops what
+// is written to it. Works in virtual time (testing/synctest).
 func Pair(c PairConfig) (a, b Link) {
 	if c.MTU == 0 {
 		c.MTU = 1500
@@ -87,14 +89,17 @@ const spareMost = 256
 
 // pipe is one direction of a pair.
 type pipe struct {
-	depth  int
-	signal chan struct{} // writers, Wake and close -> the reader: look again; capacity 1, never closed
-	timer  *time.Timer   // the reader's; nil before it has waited for a time
+	depth int
+	// writers, Wake and close -> the reader: look again; capacity 1, never closed
+	signal chan struct{}
+	timer  *time.Timer // the reader's; nil before it has waited for a time
 
-	mu     sync.Mutex
-	come   []Frame  // that wait, behind those in next
-	next   []Frame  // that wait: the reader takes from its begin, and when it is empty changes it for come
-	taken  int      // of next, how many the reader has taken; the last lent of them it has until it reads again
+	mu   sync.Mutex
+	come []Frame // that wait, behind those in next
+	// that wait: the reader takes from its begin, and when it is empty changes it for come
+	next []Frame
+	// of next, how many the reader has taken; the last lent of them it has until it reads again
+	taken  int
 	lent   int      //
 	spare  [][]byte // buffers nobody uses, at most spareMost
 	closed bool

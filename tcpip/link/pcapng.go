@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Blocks of pcapng (draft-ietf-opsawg-pcapng, section 4): type, length, body, options, and the length again; all filled up to four bytes.
-// Numbers are written in little-endian order, which the section's header says.
+// Blocks of pcapng (draft-ietf-opsawg-pcapng, section 4): type, length, body, options, and the
+// length again; all filled up to four bytes. Numbers are written in little-endian order, which the
+// section's header says.
 const (
 	blockSection   = 0x0a0d0d0a // section 4.1
 	blockInterface = 1          // section 4.2

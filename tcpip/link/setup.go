@@ -9,16 +9,23 @@ import (
 
 // SetupConfig says what a TAP device is to be like on the kernel's side.
 type SetupConfig struct {
-	Tap       string       // the device's name, at most 15 bytes; made if it is not there
-	Namespace string       // named network namespace that everything is in; made if it is not there. Empty: the caller's
-	Addr      netip.Prefix // the kernel's own address, with the length of its network; the bridge's if there is one. Zero: none
-	MTU       int          // bytes; 0: as it is, 1,500 when the device is made
-	QueueLen  int          // frames that may wait for the stack's reader (txqueuelen); 0: 4,096, or what the device has if that is more
-	Queues    int          // of a device that is made; default 1
-	Bridge    string       // an interface that is joined to the device by a bridge, which is made; empty: none
+	Tap string // the device's name, at most 15 bytes; made if it is not there
+	// named network namespace that everything is in; made if it is not there. Empty: the caller's
+	Namespace string
+	// the kernel's own address, with the length of its network; the bridge's if there is one. Zero:
+	// none
+	Addr netip.Prefix
+	MTU  int // bytes; 0: as it is, 1,500 when the device is made
+	// frames that may wait for the stack's reader (txqueuelen); 0: 4,096, or what the device has if
+	// that is more
+	QueueLen int
+	Queues   int // of a device that is made; default 1
+	// an interface that is joined to the device by a bridge, which is made; empty: none
+	Bridge string
 }
 
-// queueLen is txqueuelen where nobody says it: room for some thousand pings, and for what several connections send at once.
+// queueLen is txqueuelen where nobody says it: room for some thousand pings, and for what several
+// connections send at once.
 const queueLen = 4096
 
 // validate says what cannot be.

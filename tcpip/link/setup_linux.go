@@ -13,12 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Setup makes a TAP device ready on the kernel's side: it makes the namespace and the device if they are not there, sets what the config says, and has
-// the device up. It needs CAP_NET_ADMIN, and CAP_SYS_ADMIN for a namespace. What undo does leaves things as they were: what Setup made is gone, what
-// it changed is put back, and what was there before stays. After an error nothing is left.
+// Setup makes a TAP device ready on the kernel's side: it makes the namespace and the device if
+// they are not there, sets what the config says, and has the device up. It needs CAP_NET_ADMIN, and
+// CAP_SYS_ADMIN for a namespace. What undo does leaves things as they were: what Setup made is
+// gone, what it changed is put back, and what was there before stays. After an error nothing is
+// left.
 //
-// The device outlives its users until undo is called: open it by OpenTap with the same Namespace. undo may be called once, by any goroutine, after
-// the device was closed.
+// The device outlives its users until undo is called: open it by OpenTap with the same Namespace.
+// undo may be called once, by any goroutine, after the device was closed.
 func Setup(c SetupConfig) (undo func() error, err error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -201,7 +203,8 @@ func bridge(tap netlink.Link, c *SetupConfig, s *steps) (netlink.Link, error) {
 	return b, errors.Join(up(other, s), up(b, s))
 }
 
-// bridgeable finds an interface that loses nothing in a bridge: what is in one has no use for addresses of its own.
+// bridgeable finds an interface that loses nothing in a bridge: what is in one has no use for
+// addresses of its own.
 func bridgeable(name string) (netlink.Link, error) {
 	l, err := netlink.LinkByName(name)
 	if err != nil {

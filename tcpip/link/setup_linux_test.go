@@ -23,7 +23,8 @@ func TestSetupLeavesThingsAsTheyWere(t *testing.T) {
 	if want := "tap0 up 9000 7777 [10.9.0.1/24 tap0]"; !strings.Contains(states[1], want) {
 		t.Errorf("set up it is %q, want %q in it", states[1], want)
 	}
-	second, err := Setup(SetupConfig{Tap: "tap0", Namespace: space, Addr: netip.MustParsePrefix("10.9.1.1/24"), MTU: 1400}) // it is there: what is said is added
+	// it is there: what is said is added
+	second, err := Setup(SetupConfig{Tap: "tap0", Namespace: space, Addr: netip.MustParsePrefix("10.9.1.1/24"), MTU: 1400})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func TestSetupThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// state is what a namespace has: each interface with its state, MTU, queue length, bridge and addresses.
+// state is what a namespace has: each interface with its state, MTU, queue length, bridge and
+// addresses.
 func state(t testing.TB, space string) (s string) {
 	t.Helper()
 	inside(t, space, func() error {

@@ -8,12 +8,17 @@ import (
 
 // TapConfig says which device to open, and how.
 type TapConfig struct {
-	Name      string   // of the device, at most 15 bytes; made if it is not there, and gone again after Close then. Empty: the kernel names it
+	// of the device, at most 15 bytes; made if it is not there, and gone again after Close then.
+	// Empty: the kernel names it
+	Name      string
 	Namespace string   // named network namespace that it is in; empty: the caller's
 	MAC       wire.MAC // the stack's, not the device's; zero: made from the name
-	Queues    int      // default 1; a device that is there has been made either for one or for several
-	Plain     bool     // frames as on a wire: no superframes, no checksums left to the device. So it is, too, where the system has no other
-	MTU       int      // largest packet in bytes; 0: what the device has when it is opened
+	// default 1; a device that is there has been made either for one or for several
+	Queues int
+	// frames as on a wire: no superframes, no checksums left to the device. So it is, too, where
+	// the system has no other
+	Plain bool
+	MTU   int // largest packet in bytes; 0: what the device has when it is opened
 }
 
 // superframeMost is the largest superframe's packet that a device takes or gives.

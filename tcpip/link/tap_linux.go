@@ -22,9 +22,10 @@ type Tap struct {
 	once   sync.Once
 }
 
-// OpenTap opens a device. It needs the right to (CAP_NET_ADMIN, or a device made for this user). A Read's buffers are 64 KB for each frame
-// that was ever read at once. When it returns, the kernel sends through a device that is up; one that is not, or was made just now, is for others to
-// start, and passes nothing before.
+// OpenTap opens a device. It needs the right to (CAP_NET_ADMIN, or a device made for this user). A
+// Read's buffers are 64 KB for each frame that was ever read at once. When it returns, the kernel
+// sends through a device that is up; one that is not, or was made just now, is for others to start,
+// and passes nothing before.
 func OpenTap(c TapConfig) (t *Tap, err error) {
 	err = inNamespace(c.Namespace, func() error {
 		t, err = openTap(c)
@@ -66,8 +67,8 @@ func openTap(c TapConfig) (*Tap, error) {
 // settling is how long OpenTap waits at most for the kernel to see that a device has a reader.
 const settling = time.Second
 
-// settled waits until the kernel sends through a device, if it is up: it notices a reader a moment after there is one, and drops what is sent
-// before that.
+// settled waits until the kernel sends through a device, if it is up: it notices a reader a moment
+// after there is one, and drops what is sent before that.
 func settled(name string) (*netlink.LinkAttrs, error) {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		l, err := netlink.LinkByName(name)
@@ -87,8 +88,8 @@ func (t *Tap) Name() string { return t.name }
 // Caps implements Link.
 func (t *Tap) Caps() Caps { return t.caps }
 
-// SetTransient has the device, one that Setup made, be removed when its last user closes it or ends.
-// It needs no capability.
+// SetTransient has the device, one that Setup made, be removed when its last user closes it or
+// ends. It needs no capability.
 func (t *Tap) SetTransient() error {
 	if err := unix.IoctlSetInt(t.queues[0].fd, unix.TUNSETPERSIST, 0); err != nil {
 		return fmt.Errorf("link: having %s end with its user: %w", t.name, err)
@@ -109,11 +110,12 @@ func (t *Tap) Close() error {
 	return nil
 }
 
-// What is asked of a device that gives and takes superframes. Segmentation of UDP is not: nobody here could cut it.
+// What is asked of a device that gives and takes superframes. Segmentation of UDP is not: nobody
+// here could cut it.
 const offloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO_ECN
 
-// openQueue opens a queue of the device, and the device with it if it is the first one. It is plain if the system or the device has it no
-// other way.
+// openQueue opens a queue of the device, and the device with it if it is the first one. It is plain
+// if the system or the device has it no other way.
 func openQueue(name string, several, plain bool) (*tapQueue, string, error) {
 	flags := uint16(unix.IFF_TAP | unix.IFF_NO_PI)
 	if several {
@@ -144,7 +146,8 @@ func openQueue(name string, several, plain bool) (*tapQueue, string, error) {
 	return &tapQueue{fd: fd, wakeFD: wake, plain: plain}, name, nil
 }
 
-// setOffloads says explicitly what the device is to do: one that outlives its users keeps what the last one has said.
+// setOffloads says explicitly what the device is to do: one that outlives its users keeps what the
+// last one has said.
 func setOffloads(fd int, plain bool) error {
 	if plain {
 		return unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, 0)

@@ -21,8 +21,8 @@ import (
 // spaces numbers the namespaces of a run.
 var spaces atomic.Int32
 
-// namespace is a network namespace of the test's own, without IPv6, whose routers and listeners would be asked for; without the right to it, the test
-// is skipped.
+// namespace is a network namespace of the test's own, without IPv6, whose routers and listeners
+// would be asked for; without the right to it, the test is skipped.
 func namespace(t testing.TB) string {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -39,7 +39,8 @@ func namespace(t testing.TB) string {
 		}
 	})
 	err := inNamespace(name, func() error { return os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0) })
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // where it is not, there is no IPv6 in any case
+	// where it is not, there is no IPv6 in any case
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Skipf("IPv6 cannot be switched off in a namespace: %v", err)
 	}
 	return name
@@ -112,7 +113,8 @@ func tapped(t testing.TB, c TapConfig) station {
 	}
 }
 
-// packetSocket is one for frames of a type on a device. Reading it gives up after the test's patience.
+// packetSocket is one for frames of a type on a device. Reading it gives up after the test's
+// patience.
 func packetSocket(t testing.TB, namespace, device string, carries wire.EtherType) (fd int) {
 	t.Helper()
 	protocol := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, uint16(carries)))

@@ -29,7 +29,8 @@ type tapQueue struct {
 // tapBuffer holds the largest frame that a device gives, with its header.
 const tapBuffer = vnetHeader + framing + superframeMost + 1
 
-// close ends who reads, waits for who reads or writes, and only then closes the descriptors: their numbers may be others' at once.
+// close ends who reads, waits for who reads or writes, and only then closes the descriptors: their
+// numbers may be others' at once.
 func (q *tapQueue) close() {
 	q.closed.Store(true)
 	q.using.RLock()
@@ -56,7 +57,8 @@ func (q *tapQueue) signal() {
 	unix.Write(q.wakeFD, one[:]) //nolint:errcheck // full means that it is readable
 }
 
-// Read implements Queue. It waits by an ordinary system call: the runtime then knows, and whoever it makes ready starts at once.
+// Read implements Queue. It waits by an ordinary system call: the runtime then knows, and whoever
+// it makes ready starts at once.
 func (q *tapQueue) Read(batch []Frame, wait time.Duration) (int, error) {
 	q.using.RLock()
 	defer q.using.RUnlock()
@@ -84,7 +86,8 @@ func (q *tapQueue) Read(batch []Frame, wait time.Duration) (int, error) {
 	return 0, nil
 }
 
-// poll waits until something is to be read; not ready means that it took too long, or Wake was called.
+// poll waits until something is to be read; not ready means that it took too long, or Wake was
+// called.
 func (q *tapQueue) poll(left *unix.Timespec) (ready bool, err error) {
 	fds := [2]unix.PollFd{{Fd: int32(q.fd), Events: unix.POLLIN}, {Fd: int32(q.wakeFD), Events: unix.POLLIN}}
 	n, err := unix.Ppoll(fds[:], left, nil)

@@ -6,8 +6,9 @@ import (
 	"weir/wire"
 )
 
-// virtio-net's header as tun devices have it before each frame (linux/virtio_net.h, struct virtio_net_hdr; Virtual I/O Device 1.2, section 5.1.6), in
-// little-endian order, which OpenTap asks for:
+// virtio-net's header as tun devices have it before each frame (linux/virtio_net.h, struct
+// virtio_net_hdr; Virtual I/O Device 1.2, section 5.1.6), in little-endian order, which OpenTap
+// asks for:
 //
 //	byte 0      flags: the checksum is to be completed, or was found right
 //	byte 1      what kind of superframe; none, TCP over IPv4, others that are not asked for; and whether it has CWR

@@ -59,7 +59,8 @@ func TestVnetHeadersAreRead(t *testing.T) {
 	}
 }
 
-// FuzzVnet: whatever a device gives, what is read of it lies within the frame; and written and read again it is the same.
+// FuzzVnet: whatever a device gives, what is read of it lies within the frame; and written and read
+// again it is the same.
 func FuzzVnet(f *testing.F) {
 	for _, h := range []string{"00 00 0000 0000 0000 0000", "01 00 0000 0000 2200 1000", "01 81 4200 b405 2200 1000", "02 00 0000 0000 0000 0000", "01 03 2a00 b405 2200 0600"} {
 		f.Add(vnetBytes(f, h, 2000))

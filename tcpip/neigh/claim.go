@@ -11,7 +11,8 @@ import (
 
 // Times of RFC 5227, section 1.1.
 const (
-	probeWait        = time.Second // before the first probe, at most: hosts that start together do not ask together
+	// before the first probe, at most: hosts that start together do not ask together
+	probeWait        = time.Second
 	probeNum         = 3
 	probeMin         = time.Second // between probes
 	probeMax         = 2 * time.Second
@@ -26,13 +27,16 @@ type Policy uint8
 
 // The policies.
 const (
-	Keep   Policy = iota // it is kept, and others are told so, once in ten seconds at most: for an address that a host is known by
-	Defend               // others are told so; when another conflict follows within ten seconds, it is given up
-	Yield                // it is given up at once
+	// it is kept, and others are told so, once in ten seconds at most: for an address that a host
+	// is known by
+	Keep Policy = iota
+	// others are told so; when another conflict follows within ten seconds, it is given up
+	Defend
+	Yield // it is given up at once
 )
 
-// Claims are the addresses that a host wants to have on a link (RFC 5227). Each is probed for first, if that is asked for, then announced, and then watched. A Claims
-// has one owner at a time.
+// Claims are the addresses that a host wants to have on a link (RFC 5227). Each is probed for
+// first, if that is asked for, then announced, and then watched. A Claims has one owner at a time.
 type Claims struct {
 	MAC    wire.MAC // the host's
 	Policy Policy
@@ -61,14 +65,18 @@ const (
 
 // ClaimActions are what is to be done after a call.
 type ClaimActions interface {
-	Probe(addr netip.Addr)                 // broadcast a request for the address that says nothing of the sender's
-	Announce(addr netip.Addr)              // broadcast a request for the address that says that it is the sender's
-	Held(addr netip.Addr)                  // from now on it may be used
-	Conflict(addr netip.Addr, by wire.MAC) // somebody else uses it, and was told; at most once in ten seconds for each address
-	Lost(addr netip.Addr, by wire.MAC)     // it must not be used any more, or not be begun to
+	// broadcast a request for the address that says nothing of the sender's
+	Probe(addr netip.Addr)
+	// broadcast a request for the address that says that it is the sender's
+	Announce(addr netip.Addr)
+	Held(addr netip.Addr) // from now on it may be used
+	// somebody else uses it, and was told; at most once in ten seconds for each address
+	Conflict(addr netip.Addr, by wire.MAC)
+	Lost(addr netip.Addr, by wire.MAC) // it must not be used any more, or not be begun to
 }
 
-// Begin claims an address. With probe it is held only when nobody has said in five to seven seconds that it is taken; otherwise it is at once.
+// Begin claims an address. With probe it is held only when nobody has said in five to seven seconds
+// that it is taken; otherwise it is at once.
 func (c *Claims) Begin(addr netip.Addr, probe bool, now Time, do ClaimActions) {
 	k := &claim{addr: addr, left: probeNum, due: now + Time(c.Rand.Int64N(int64(probeWait)))}
 	c.all = append(c.all, k)
@@ -110,7 +118,8 @@ func (c *Claims) tick(k *claim, now Time, do ClaimActions) {
 	}
 }
 
-// Tick does what is due, and says when it is to be called next; 0: not before something else happens.
+// Tick does what is due, and says when it is to be called next; 0: not before something else
+// happens.
 func (c *Claims) Tick(now Time, do ClaimActions) (next Time) {
 	for _, k := range c.all {
 		c.tick(k, now, do)

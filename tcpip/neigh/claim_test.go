@@ -39,7 +39,8 @@ func until(c *Claims, l *log, now, end Time) (at []time.Duration, last Time) {
 
 const theirMAC = "02:00:00:00:00:02"
 
-// RFC 5227, section 2.1.1 and 2.3: three probes one to two seconds apart, two seconds of silence, two announcements two seconds apart.
+// RFC 5227, section 2.1.1 and 2.3: three probes one to two seconds apart, two seconds of silence,
+// two announcements two seconds apart.
 func TestAnAddressIsProbedForAndAnnounced(t *testing.T) {
 	for seed := range uint64(50) {
 		c, l := claims(Keep)

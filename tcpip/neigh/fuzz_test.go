@@ -20,7 +20,8 @@ func (i *idle) Held(netip.Addr)                {}
 func (i *idle) Conflict(netip.Addr, wire.MAC)  {}
 func (i *idle) Lost(netip.Addr, wire.MAC)      {}
 
-// Whatever comes, and whenever: no bound is passed, every packet that waited is sent, lost or still waits, and no neighbour has an address that nobody can have.
+// Whatever comes, and whenever: no bound is passed, every packet that waited is sent, lost or still
+// waits, and no neighbour has an address that nobody can have.
 func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, uint64(1))
 	f.Fuzz(func(t *testing.T, steps []byte, seed uint64) {

@@ -1,12 +1,17 @@
-// Package neigh finds the hardware addresses of neighbours by ARP (RFC 826), and watches over the host's own ([Claims], RFC 5227), as pure state machines:
-// messages and times in, messages and the next deadline out. States of neighbours are those of RFC 4861, section 7.3.2, which fit ARP as well.
+// Package neigh finds the hardware addresses of neighbours by ARP (RFC 826), and watches over the
+// host's own ([Claims], RFC 5227), as pure state machines: messages and times in, messages and the
+// next deadline out. States of neighbours are those of RFC 4861, section 7.3.2, which fit ARP as
+// well.
 //
-// What a stranger can make it do is bounded: neighbours, packets that wait and their bytes, and requests, about one neighbour (one a second) and about all
-// (a hundred a second, a part of which is for the host's own packets alone). Nobody becomes a neighbour by announcing himself; only who asks for the host, or was asked for, does.
+// What a stranger can make it do is bounded: neighbours, packets that wait and their bytes, and
+// requests, about one neighbour (one a second) and about all (a hundred a second, a part of which
+// is for the host's own packets alone). Nobody becomes a neighbour by announcing himself; only who
+// asks for the host, or was asked for, does.
 //
 // # Limitations
 //
-// A Table has one owner at a time. It keeps at most [Most] neighbours. ARP proves nothing: who is on the link can claim any address.
+// A Table has one owner at a time. It keeps at most [Most] neighbours. ARP proves nothing: who is
+// on the link can claim any address.
 package neigh
 
 import (
@@ -24,8 +29,9 @@ type Time int64
 
 // Bounds.
 const (
-	Most    = 1024                  // neighbours in a table
-	Waiting = 64                    // packets that wait for one neighbour: the fragments of the largest fit
+	Most = 1024 // neighbours in a table
+	// packets that wait for one neighbour: the fragments of the largest fit
+	Waiting = 64
 	Bytes   = 4 << 20               // of packets that wait for all
 	reach   = 30 * time.Second      // how long an address holds that was confirmed
 	retry   = time.Second           // between requests
@@ -34,9 +40,12 @@ const (
 	grace   = 5 * time.Second       // how long a stale address is used before it is asked about
 	perRate = 10 * time.Millisecond // between two requests about different neighbours, on average
 	burst   = 64                    // requests at once
-	spared  = 16                    // of them, that are for neighbours of the host's own packets alone
-	inUse   = 30 * time.Second      // how long after a packet has gone to a neighbour it is not forgotten for others
-	sample  = 64                    // neighbours that are looked at to find one that can be forgotten
+	// of them, that are for neighbours of the host's own packets alone
+	spared = 16
+	// how long after a packet has gone to a neighbour it is not forgotten for others
+	inUse = 30 * time.Second
+	// neighbours that are looked at to find one that can be forgotten
+	sample = 64
 )
 
 // State is what is known of a neighbour.
@@ -70,7 +79,8 @@ type Table struct {
 	MAC   wire.MAC     // the host's
 	Addrs []netip.Addr // the host's, that it answers for
 
-	OnLink func(netip.Addr) bool // reports whether an address can be a neighbour's: of others nothing is learnt. Nil: all can
+	// reports whether an address can be a neighbour's: of others nothing is learnt. Nil: all can
+	OnLink func(netip.Addr) bool
 
 	all      map[netip.Addr]*Neighbour
 	tokens   float64
@@ -84,8 +94,10 @@ type Table struct {
 
 // Actions are what is to be done after a call.
 type Actions interface {
-	Ask(target netip.Addr, at wire.MAC)           // send a request; at is Broadcast, or whom to ask alone
-	Release(n *Neighbour, packet []byte)          // send a packet that waited: its bytes are an Ethernet frame without addresses set
+	// send a request; at is Broadcast, or whom to ask alone
+	Ask(target netip.Addr, at wire.MAC)
+	// send a packet that waited: its bytes are an Ethernet frame without addresses set
+	Release(n *Neighbour, packet []byte)
 	Unreachable(target netip.Addr, packet []byte) // it does not answer; packet waited for it
 }
 
@@ -98,8 +110,9 @@ func (t *Table) Lookup(addr netip.Addr, now Time) (*Neighbour, bool) {
 	return n, true
 }
 
-// Wait keeps a packet, if there is one, until the neighbour is known, and asks for it. Of too many the oldest go. A neighbour that did not answer is not asked again for some
-// seconds: what is for it is unreachable at once.
+// Wait keeps a packet, if there is one, until the neighbour is known, and asks for it. Of too many
+// the oldest go. A neighbour that did not answer is not asked again for some seconds: what is for
+// it is unreachable at once.
 func (t *Table) Wait(addr netip.Addr, packet []byte, now Time, do Actions) {
 	t.wait(addr, packet, false, now, do)
 }
@@ -149,8 +162,10 @@ func (t *Table) wait(addr netip.Addr, packet []byte, own bool, now Time, do Acti
 	t.tick(n, now, do)
 }
 
-// room reports whether there is room for one more, if need be by forgetting another: one that has not answered, or one that is not in use, of whichever there are more. So a flood of
-// one kind, of packets from addresses that nobody has or of requests that make their senders known, drives out its own. Of all that could be forgotten a few are looked at.
+// room reports whether there is room for one more, if need be by forgetting another: one that has
+// not answered, or one that is not in use, of whichever there are more. So a flood of one kind, of
+// packets from addresses that nobody has or of requests that make their senders known, drives out
+// its own. Of all that could be forgotten a few are looked at.
 func (t *Table) room(now Time) bool {
 	if len(t.all) < Most {
 		return true
@@ -248,7 +263,8 @@ func (t *Table) taken(n *Neighbour) [][]byte {
 	return all
 }
 
-// Used notes that a packet goes to a neighbour: one that is stale is asked about if nothing confirms it soon. It says whether Tick has to be called for that, sooner than it said.
+// Used notes that a packet goes to a neighbour: one that is stale is asked about if nothing
+// confirms it soon. It says whether Tick has to be called for that, sooner than it said.
 func (t *Table) Used(n *Neighbour, now Time) (soon bool) {
 	n.used = now
 	if n.State != Stale {
@@ -264,7 +280,8 @@ func (t *Table) Receive(m wire.ARP, now Time, do Actions) (asked bool) {
 		return false
 	}
 	forUs := slices.Contains(t.Addrs, m.Target())
-	if m.Sender().IsUnspecified() || slices.Contains(t.Addrs, m.Sender()) { // a probe, or somebody with our address: no neighbour
+	// a probe, or somebody with our address: no neighbour
+	if m.Sender().IsUnspecified() || slices.Contains(t.Addrs, m.Sender()) {
 		return forUs && m.Operation() == wire.ARPRequest && m.Sender().IsUnspecified()
 	}
 	if n := t.all[m.Sender()]; n != nil {
@@ -295,7 +312,8 @@ func (t *Table) learn(n *Neighbour, m wire.ARP, answer bool, now Time, do Action
 	}
 }
 
-// Tick does what is due, and says when it is to be called next; 0: not before something else happens.
+// Tick does what is due, and says when it is to be called next; 0: not before something else
+// happens.
 func (t *Table) Tick(now Time, do Actions) (next Time) {
 	for _, n := range t.all {
 		t.tick(n, now, do)

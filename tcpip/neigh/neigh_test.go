@@ -108,7 +108,8 @@ func TestOneWhoGoesAway(t *testing.T) {
 	}
 }
 
-// Every address of the host's is answered for. A probe (RFC 5227, section 2.1.1) is answered, but who sends it is no neighbour; nor is who has our address.
+// Every address of the host's is answered for. A probe (RFC 5227, section 2.1.1) is answered, but
+// who sends it is no neighbour; nor is who has our address.
 func TestWhoIsAnswered(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -196,7 +197,8 @@ func TestPacketsForASilentNeighbourAreBounded(t *testing.T) {
 func TestManyWhoAreNotThereDoNotDriveOutThoseWhoAre(t *testing.T) {
 	n, l := table()
 	now := second
-	n.Receive(message(wire.ARPRequest, theirs, them, us), now, l) // it asked for us: its address is known, and old
+	// it asked for us: its address is known, and old
+	n.Receive(message(wire.ARPRequest, theirs, them, us), now, l)
 	for i := range 5 * Most {
 		now += second / 100
 		n.Wait(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), []byte("to nobody"), now, l)
@@ -219,7 +221,8 @@ func TestManyWhoAreNotThereDoNotDriveOutThoseWhoAre(t *testing.T) {
 	}
 }
 
-// Neither packets from addresses that nobody has nor requests that make their senders known drive out a neighbour that is in use; one that comes then is found, and known.
+// Neither packets from addresses that nobody has nor requests that make their senders known drive
+// out a neighbour that is in use; one that comes then is found, and known.
 func TestAFloodDoesNotDisplaceANeighbourInUse(t *testing.T) {
 	for name, flood := range map[string]func(n *Table, a netip.Addr, now Time, l *log){
 		"packets": func(n *Table, a netip.Addr, now Time, l *log) { n.Wait(a, []byte("to nobody"), now, l) },
@@ -256,8 +259,8 @@ func TestAFloodDoesNotDisplaceANeighbourInUse(t *testing.T) {
 	}
 }
 
-// Answers to strangers, who claim ever more addresses, do not use up the requests: a neighbour that the
-// host dials is asked for at once, and is not displaced before it answers.
+// Answers to strangers, who claim ever more addresses, do not use up the requests: a neighbour that
+// the host dials is asked for at once, and is not displaced before it answers.
 func TestAFloodLeavesRequestsToTheHostsOwnPackets(t *testing.T) {
 	n, l := table()
 	now := second

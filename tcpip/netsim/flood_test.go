@@ -17,7 +17,8 @@ import (
 	"weir/wire"
 )
 
-// flooded is a host that listens, with a small backlog, and a peer on whose link somebody sends SYNs from addresses all over the world.
+// flooded is a host that listens, with a small backlog, and a peer on whose link somebody sends
+// SYNs from addresses all over the world.
 type flooded struct {
 	peer, host *tcpip.Stack
 	wire       link.Link
@@ -59,7 +60,8 @@ func (f *flooded) flood(from, n int) {
 	}
 }
 
-// Others still connect during a flood of SYNs, with all that they ask for; what is kept for those that never answer is bounded by the backlog.
+// Others still connect during a flood of SYNs, with all that they ask for; what is kept for those
+// that never answer is bounded by the backlog.
 func TestSYNFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFlooded(t)
@@ -91,7 +93,8 @@ func TestSYNFlood(t *testing.T) {
 		if given, taken := f.host.Cookies(); taken != 20 || given < 4000 {
 			t.Errorf("%d cookies were given, and %d connections came of them", given, taken)
 		}
-		time.Sleep(5 * time.Minute) // those that were half open are given up, and then there is room again
+		// those that were half open are given up, and then there is room again
+		time.Sleep(5 * time.Minute)
 		if n := len(f.host.Connections()); n != 0 {
 			t.Errorf("%d connections are left", n)
 		}
@@ -114,8 +117,9 @@ func (f *flooded) clients(n int) error {
 		if err != nil {
 			return err
 		}
-		data := make([]byte, 100_000) // more than a window without a scale: the scale is in the cookie
-		go c.Write(data)              //nolint:errcheck // who reads sees it
+		// more than a window without a scale: the scale is in the cookie
+		data := make([]byte, 100_000)
+		go c.Write(data) //nolint:errcheck // who reads sees it
 		back := make([]byte, len(data))
 		if _, err := io.ReadFull(c, back); err != nil || !bytes.Equal(back, data) {
 			return fmt.Errorf("what came back is not what was sent (%v)", err)
@@ -125,7 +129,8 @@ func (f *flooded) clients(n int) error {
 	return nil
 }
 
-// What nobody accepts waits, as many as the backlog allows; the others' handshakes are not finished before somebody accepts, and then all are served.
+// What nobody accepts waits, as many as the backlog allows; the others' handshakes are not finished
+// before somebody accepts, and then all are served.
 func TestNobodyAccepts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFlooded(t)

@@ -16,7 +16,8 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// crowd is many connections to a host with little memory: each sends as much as it can, and nobody reads.
+// crowd is many connections to a host with little memory: each sends as much as it can, and nobody
+// reads.
 type crowd struct {
 	t          *testing.T
 	peer, host *tcpip.Stack
@@ -92,7 +93,8 @@ func (c *crowd) held() int {
 	return held
 }
 
-// Connections whose readers stop hold no more than the memory that there is, together; one that is read goes on beside them; and when they are read again, all is there.
+// Connections whose readers stop hold no more than the memory that there is, together; one that is
+// read goes on beside them; and when they are read again, all is there.
 func TestMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
@@ -138,7 +140,8 @@ func dropped(s *tcpip.Stack, why tcpip.Drop) uint64 {
 	return 0
 }
 
-// One connection cannot take all: with as much to send as it can get rid of, it leaves a quarter to others.
+// One connection cannot take all: with as much to send as it can get rid of, it leaves a quarter to
+// others.
 func TestOneConnectionDoesNotTakeAllMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)

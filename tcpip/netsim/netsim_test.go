@@ -24,7 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// transfer sends data from one stack to another over a path, in virtual time, and says how long that took.
+// transfer sends data from one stack to another over a path, in virtual time, and says how long
+// that took.
 func transfer(t *testing.T, path link.Impairment, seed uint64, data []byte) time.Duration {
 	t.Helper()
 	la, lb := link.Pair(link.PairConfig{Depth: 100_000, Checksum: true})
@@ -107,9 +108,11 @@ func receive(l net.Listener, want []byte) error {
 	}
 }
 
-// TestThroughput is tables of what a connection carries over paths of 100 Mbit/s, by round trip and loss, and by round trip and reordering, beside a golden
-// file: in virtual time it hardly differs from run to run. WEIR_GOLDEN=write makes the file anew. Where nothing is lost, doubling an initial window of ten segments in each
-// round trip of 200 ms gives 15.7 Mbit/s, with one for ARP and one for opening; of 100 ms, where the rate is reached, 29.5. Cells are of one seed: those
+// TestThroughput is tables of what a connection carries over paths of 100 Mbit/s, by round trip and
+// loss, and by round trip and reordering, beside a golden file: in virtual time it hardly differs
+// from run to run. WEIR_GOLDEN=write makes the file anew. Where nothing is lost, doubling an
+// initial window of ten segments in each round trip of 200 ms gives 15.7 Mbit/s, with one for ARP
+// and one for opening; of 100 ms, where the rate is reached, 29.5. Cells are of one seed: those
 // with reordering differ by a fifth from seed to seed.
 func TestThroughput(t *testing.T) {
 	var table strings.Builder
@@ -157,8 +160,9 @@ func rows(t *testing.T, table *strings.Builder, data []byte, name string, shares
 	}
 }
 
-// alike says whether two tables have the same words, and numbers that differ by less than a third: who is first of two goroutines that are due at the
-// same instant is the runtime's choice, and moves the losses that a seed has.
+// alike says whether two tables have the same words, and numbers that differ by less than a third:
+// who is first of two goroutines that are due at the same instant is the runtime's choice, and
+// moves the losses that a seed has.
 func alike(a, b string) bool {
 	x, y := strings.Fields(a), strings.Fields(b)
 	return slices.EqualFunc(x, y, func(v, w string) bool {

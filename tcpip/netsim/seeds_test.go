@@ -20,9 +20,11 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// A seed draws a path, how the two stacks run, and what applications do on it: some connections at once, dialed from either side, with writes of all lengths both ways, pauses, and
-// ends in any order. All that is written has to come, in order, once, to the end; and when the last connection is over, nothing is left on either host:
-// no connection, no byte, no timer that would send anything, no goroutine.
+// A seed draws a path, how the two stacks run, and what applications do on it: some connections at
+// once, dialed from either side, with writes of all lengths both ways, pauses, and ends in any
+// order. All that is written has to come, in order, once, to the end; and when the last connection
+// is over, nothing is left on either host: no connection, no byte, no timer that would send
+// anything, no goroutine.
 func TestSeeds(t *testing.T) {
 	for seed := range uint64(testsize.Of(t, "WEIR_NETSIM_SEEDS", 100)) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
@@ -204,7 +206,8 @@ func (s *session) play(hosts [2]*tcpip.Stack, number int) error {
 	return errors.Join(err, l.Close())
 }
 
-// dial is patient: where a tenth of all is lost, now and then three questions of ARP in a row are, and the neighbour is taken not to be there.
+// dial is patient: where a tenth of all is lost, now and then three questions of ARP in a row are,
+// and the neighbour is taken not to be there.
 func dial(s *tcpip.Stack, address string) (c net.Conn, err error) {
 	for range 5 {
 		if c, err = s.Dial("tcp", address); !errors.Is(err, syscall.EHOSTUNREACH) {

@@ -7,7 +7,8 @@ import (
 	"weir/wire"
 )
 
-// acknowledged takes a segment's acknowledgment, which is between una and nxt, its window and its SACK blocks.
+// acknowledged takes a segment's acknowledgment, which is between una and nxt, its window and its
+// SACK blocks.
 func (c *Conn) acknowledged(s *Segment) {
 	d := delivery{crowded: c.notice.agreed && s.Flags&wire.ECE != 0, rtt: -1, stamp: s.Options.Echo, stamped: c.stamps && s.Options.Stamped}
 	wasEmpty, before := c.flight.empty(), c.una
@@ -21,7 +22,8 @@ func (c *Conn) acknowledged(s *Segment) {
 	switch {
 	case c.una != before:
 		c.backoff = 0
-		c.duplicates = max(0, c.duplicates-d.inOrder/c.cwnd.mss+1) // as many of those that came behind the gap are acknowledged now
+		// as many of those that came behind the gap are acknowledged now
+		c.duplicates = max(0, c.duplicates-d.inOrder/c.cwnd.mss+1)
 		if c.phase != recovering {
 			c.duplicates = 0
 		}
@@ -42,7 +44,8 @@ func (c *Conn) acknowledged(s *Segment) {
 	}
 }
 
-// overtaken takes an acknowledgment of less than is acknowledged by now: what it says of gaps is recorded (RFC 2018, section 5).
+// overtaken takes an acknowledgment of less than is acknowledged by now: what it says of gaps is
+// recorded (RFC 2018, section 5).
 func (c *Conn) overtaken(s *Segment) {
 	d := delivery{rtt: -1}
 	c.takeSACK(s, &d)
@@ -63,8 +66,9 @@ type delivery struct {
 	crowded bool // the path is (RFC 3168)
 }
 
-// delivered notes that a piece was delivered. Only of one that is acknowledged does the timestamp say whether that answers the last time that it was sent: what lies
-// behind a gap does not change what the peer echoes (RFC 7323, section 4.3).
+// delivered notes that a piece was delivered. Only of one that is acknowledged does the timestamp
+// say whether that answers the last time that it was sent: what lies behind a gap does not change
+// what the peer echoes (RFC 7323, section 4.3).
 func (c *Conn) delivered(p *sent, d *delivery, acknowledged bool) {
 	if p.state == sacked {
 		return // it was told of before
@@ -97,7 +101,8 @@ func (c *Conn) advance(ack wire.Seq, d *delivery) {
 	if c.urgent.says && c.urgent.behind.LessEq(ack) {
 		c.urgent.says = false
 	}
-	c.small, c.pushTo = ack.Later(c.small), ack.Later(c.pushTo) // places of long ago would seem to lie ahead after 2 GB
+	// places of long ago would seem to lie ahead after 2 GB
+	c.small, c.pushTo = ack.Later(c.small), ack.Later(c.pushTo)
 	c.notice.until = ack.Add(-1).Later(c.notice.until)
 	if d.rtt < 0 && d.stamped && d.stamp != 0 && c.plausible(d.stamp) {
 		d.rtt = c.stamp().Since(d.stamp, time.Millisecond)
@@ -108,8 +113,9 @@ func (c *Conn) advance(ack wire.Seq, d *delivery) {
 	}
 }
 
-// takeSACK takes what the peer says to have behind gaps, or twice (RFC 2018, RFC 2883). Blocks are taken in the order of the stream: what comes later in it
-// and is told of first is no sign that the path reorders.
+// takeSACK takes what the peer says to have behind gaps, or twice (RFC 2018, RFC 2883). Blocks are
+// taken in the order of the stream: what comes later in it and is told of first is no sign that the
+// path reorders.
 func (c *Conn) takeSACK(s *Segment, d *delivery) {
 	if !c.sack || s.Options.SACKs == 0 {
 		return
@@ -119,14 +125,16 @@ func (c *Conn) takeSACK(s *Segment, d *delivery) {
 	if b := blocks[0]; b.End.LessEq(s.Ack) || len(blocks) > 1 && blocks[1].First.LessEq(b.First) && b.End.LessEq(blocks[1].End) {
 		d.told = true
 		probed := c.probe.again && b.End == c.probe.end
-		if c.iss.Less(b.First) && b.End.LessEq(c.nxt) && c.rack.reordered && !probed { // as Linux: what else came twice was not taken for lost because the path reorders
+		// as Linux: what else came twice was not taken for lost because the path reorders
+		if c.iss.Less(b.First) && b.End.LessEq(c.nxt) && c.rack.reordered && !probed {
 			c.rack.duplicate(c.una, c.nxt)
 		}
 		blocks = blocks[1:]
 	}
 	slices.SortFunc(blocks, func(a, b wire.Block) int { return a.First.Sub(b.First) })
 	for _, b := range blocks {
-		if s.Ack.Less(c.una) { // it was overtaken: what it tells of may be acknowledged by now, in part
+		// it was overtaken: what it tells of may be acknowledged by now, in part
+		if s.Ack.Less(c.una) {
 			b.First = c.una.Later(b.First)
 		}
 		if b.First.Less(b.End) && c.una.LessEq(b.First) && b.End.LessEq(c.nxt) {
@@ -135,7 +143,8 @@ func (c *Conn) takeSACK(s *Segment, d *delivery) {
 	}
 }
 
-// takeWindow takes the peer's window, if the segment is not older than the one that said the last, and says whether it is another.
+// takeWindow takes the peer's window, if the segment is not older than the one that said the last,
+// and says whether it is another.
 func (c *Conn) takeWindow(s *Segment) (changed bool) {
 	if s.Seq.Less(c.wl1) || s.Seq == c.wl1 && s.Ack.Less(c.wl2) {
 		return false

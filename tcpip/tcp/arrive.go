@@ -6,7 +6,8 @@ import (
 	"weir/wire"
 )
 
-// Arrive takes a segment that has come for this connection (RFC 9293, section 3.10.7). What it answers is sent by Output.
+// Arrive takes a segment that has come for this connection (RFC 9293, section 3.10.7). What it
+// answers is sent by Output.
 func (c *Conn) Arrive(now Time, s *Segment) {
 	c.at(now)
 	switch c.state {
@@ -41,7 +42,8 @@ func (c *Conn) inSynSent(s *Segment) {
 	if s.Flags&wire.SYN == 0 {
 		return
 	}
-	if c.stamps && s.Options.Stamped && hasAck && !c.plausible(s.Options.Echo) { // RFC 7323, section 3.2: of an older connection
+	// RFC 7323, section 3.2: of an older connection
+	if c.stamps && s.Options.Stamped && hasAck && !c.plausible(s.Options.Echo) {
 		c.answerRST(s.Ack)
 		return
 	}
@@ -133,7 +135,8 @@ func (c *Conn) acceptable(s *Segment) bool {
 	return first.In(c.rcv, window) || s.End().Add(-1).In(c.rcv, window) || first.Less(c.rcv) && c.rcv.Add(window).Less(s.End())
 }
 
-// unacceptable answers what lies outside the window, unless that is RST. Its acknowledgment counts where the window is closed (section 3.10.7.4).
+// unacceptable answers what lies outside the window, unless that is RST. Its acknowledgment counts
+// where the window is closed (section 3.10.7.4).
 func (c *Conn) unacceptable(s *Segment) {
 	if s.Flags&wire.RST != 0 {
 		return
@@ -142,14 +145,16 @@ func (c *Conn) unacceptable(s *Segment) {
 		c.duplicate = wire.Block{First: s.Seq, End: s.End()} // RFC 2883: it came twice
 		c.hurry()
 	}
-	recent := s.Seq.LessEq(c.rcv) && c.rcv.Sub(s.Seq) <= c.limit // others could be anybody's, who need not guess then where the stream is
+	// others could be anybody's, who need not guess then where the stream is
+	recent := s.Seq.LessEq(c.rcv) && c.rcv.Sub(s.Seq) <= c.limit
 	if s.Flags&wire.ACK != 0 && s.Flags&wire.SYN == 0 && recent && c.state.synchronized() && c.acceptableACK(s.Ack) {
 		c.takeACK(s)
 	}
 	c.answer()
 }
 
-// answer sends an acknowledgment to what is not acceptable, but not often (RFC 5961, section 7): two ends must not answer one another for ever.
+// answer sends an acknowledgment to what is not acceptable, but not often (RFC 5961, section 7):
+// two ends must not answer one another for ever.
 func (c *Conn) answer() {
 	if c.answeredAt != 0 && c.now.Sub(c.answeredAt) < answerEvery {
 		return
@@ -170,7 +175,8 @@ func (c *Conn) inRST(s *Segment) {
 	}
 }
 
-// inSYN is RFC 5961, section 4: a SYN in the window is answered; a peer that has started anew answers that with RST.
+// inSYN is RFC 5961, section 4: a SYN in the window is answered; a peer that has started anew
+// answers that with RST.
 func (c *Conn) inSYN(*Segment) { c.answer() }
 
 // inACK takes an acknowledgment, and then what the segment carries.
@@ -227,7 +233,8 @@ func (c *Conn) remember(s *Segment) {
 // answerRST has a RST sent to a segment that acknowledges what was never sent.
 func (c *Conn) answerRST(ack wire.Seq) { c.rstDue, c.rstSeq, c.rstAcks = true, ack, false }
 
-// takePayload takes what a segment carries, its first byte at seq (section 3.10.7.4, seventh and eighth check).
+// takePayload takes what a segment carries, its first byte at seq (section 3.10.7.4, seventh and
+// eighth check).
 func (c *Conn) takePayload(seq wire.Seq, s *Segment) {
 	fin := s.Flags&wire.FIN != 0
 	if len(s.Payload) == 0 && !fin {
@@ -300,7 +307,8 @@ func (c *Conn) store(seq wire.Seq, p []byte) bool {
 	return true
 }
 
-// received decides when to acknowledge bytes in order: at every second full segment, at once in the beginning, or a little later.
+// received decides when to acknowledge bytes in order: at every second full segment, at once in the
+// beginning, or a little later.
 func (c *Conn) received(n int) {
 	c.pending += n
 	if c.dataAt != 0 && c.now.Sub(c.dataAt) > c.estimator.rto {
@@ -318,8 +326,9 @@ func (c *Conn) received(n int) {
 	}
 }
 
-// hurry has an acknowledgment sent now, and the next ones not delayed: the peer has lost something, or takes something for lost. Its window is small for a while, and
-// an acknowledgment that is late by 40 ms is four round trips of a path of 10 ms (as Linux's tcp_enter_quickack_mode).
+// hurry has an acknowledgment sent now, and the next ones not delayed: the peer has lost something,
+// or takes something for lost. Its window is small for a while, and an acknowledgment that is late
+// by 40 ms is four round trips of a path of 10 ms (as Linux's tcp_enter_quickack_mode).
 func (c *Conn) hurry() { c.ackNow, c.quick = true, quickMost }
 
 // inFIN takes the end of the peer's stream.

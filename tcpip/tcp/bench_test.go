@@ -7,7 +7,8 @@ import (
 	"weir/wire"
 )
 
-// BenchmarkBulk is what both ends cost, without a link: 32 segments or superframes a batch, an acknowledgment a batch, no byte lost.
+// BenchmarkBulk is what both ends cost, without a link: 32 segments or superframes a batch, an
+// acknowledgment a batch, no byte lost.
 func BenchmarkBulk(b *testing.B) {
 	for _, c := range []struct {
 		name string

@@ -15,13 +15,16 @@ const (
 	Reno                   // RFC 5681
 )
 
-// control is a congestion control algorithm. Lengths are in bytes. The window is the caller's; a control says what becomes of it.
+// control is a congestion control algorithm. Lengths are in bytes. The window is the caller's; a
+// control says what becomes of it.
 type control interface {
-	// acked is the window after bytes were acknowledged in order, at no time of recovery, when the window was what held the sender back.
+	// acked is the window after bytes were acknowledged in order, at no time of recovery, when the
+	// window was what held the sender back.
 	acked(w *window, a acked)
 	// threshold is where slow start ends from now on, as a loss of this round says.
 	threshold(w *window, now Time) int
-	// silence is told, after threshold, when it was a timeout that said so: the path may have become another one.
+	// silence is told, after threshold, when it was a timeout that said so: the path may have
+	// become another one.
 	silence()
 	// undo takes the last threshold back, and silence with it: nothing was lost.
 	undo()
@@ -55,7 +58,8 @@ func newWindow(mss int) window {
 	return window{size: initialSegments * mss, threshold: farAway, mss: mss}
 }
 
-// usage is how much of the congestion window was in use in the last window of data (as Linux's tcp_cwnd_validate): a window that is not used is not known to fit.
+// usage is how much of the congestion window was in use in the last window of data (as Linux's
+// tcp_cwnd_validate): a window that is not used is not known to fit.
 type usage struct {
 	limited bool     // the congestion window held the sender back
 	most    int      // bytes that were under way at once, if it did not
@@ -74,8 +78,9 @@ func (c *Conn) noteUsage() {
 // slowStart says whether the window is still searched for.
 func (w *window) slowStart() bool { return w.size < w.threshold }
 
-// slowly opens the window by what was acknowledged, up to the threshold, and gives what is left over of that. One acknowledgment of
-// many segments opens it as many would (RFC 3465 with no limit, as receivers merge them).
+// slowly opens the window by what was acknowledged, up to the threshold, and gives what is left
+// over of that. One acknowledgment of many segments opens it as many would (RFC 3465 with no limit,
+// as receivers merge them).
 func (w *window) slowly(bytes int) (left int) {
 	opened := min(w.size+bytes, w.threshold)
 	left = w.size + bytes - opened

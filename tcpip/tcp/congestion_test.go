@@ -17,7 +17,8 @@ func round(c control, w *window, now Time, rtt time.Duration) Time {
 	return now.Add(rtt)
 }
 
-// After a loss CUBIC is back at its window of before after K seconds, slowly near it, and beyond it faster and faster (RFC 9438, sections 4.2 and 4.6).
+// After a loss CUBIC is back at its window of before after K seconds, slowly near it, and beyond it
+// faster and faster (RFC 9438, sections 4.2 and 4.6).
 func TestCubicGoesBackToWhereItWas(t *testing.T) {
 	const before = 1000 // segments
 	c, w := &cubic{}, newWindow(1000)
@@ -41,7 +42,8 @@ func TestCubicGoesBackToWhereItWas(t *testing.T) {
 	}
 }
 
-// A second loss below the window of before makes room for others (RFC 9438, section 4.7), and a loss that was none is taken back (section 4.9).
+// A second loss below the window of before makes room for others (RFC 9438, section 4.7), and a
+// loss that was none is taken back (section 4.9).
 func TestCubicMakesRoomAndGoesBack(t *testing.T) {
 	c, w := &cubic{}, newWindow(1000)
 	c.most = 1000
@@ -55,7 +57,8 @@ func TestCubicMakesRoomAndGoesBack(t *testing.T) {
 	}
 }
 
-// After silence the window before counts no more: it grows from where slow start ends (RFC 9438, section 4.8). That is taken back, too.
+// After silence the window before counts no more: it grows from where slow start ends (RFC 9438,
+// section 4.8). That is taken back, too.
 func TestCubicAfterSilence(t *testing.T) {
 	c, w := &cubic{}, newWindow(1000)
 	w.size, c.most = 100*w.mss, 100
@@ -72,7 +75,8 @@ func TestCubicAfterSilence(t *testing.T) {
 	}
 }
 
-// A window that made room for others still grows with CUBIC's own factor up to where it was, and as Reno's from there (RFC 9438, section 4.3).
+// A window that made room for others still grows with CUBIC's own factor up to where it was, and as
+// Reno's from there (RFC 9438, section 4.3).
 func TestCubicGrowsAsRenoFromWhereItWas(t *testing.T) {
 	c, w := &cubic{}, newWindow(1000)
 	w.size, c.most = 20*w.mss, 30 // so that it goes back to 17 only
@@ -88,7 +92,8 @@ func TestCubicGrowsAsRenoFromWhereItWas(t *testing.T) {
 	}
 }
 
-// Where windows are small CUBIC grows as Reno does: as much in a round as Reno with its factors (RFC 9438, section 4.3).
+// Where windows are small CUBIC grows as Reno does: as much in a round as Reno with its factors
+// (RFC 9438, section 4.3).
 func TestCubicIsAsFastAsReno(t *testing.T) {
 	c, w := &cubic{}, newWindow(1000)
 	w.size, c.most = 20*w.mss, 20
@@ -123,8 +128,9 @@ func TestReno(t *testing.T) {
 	}
 }
 
-// On a short path slow start doubles in a round. When round trips grow longer it grows by a quarter of that, and after five such rounds it ends; when they were
-// longer for another reason, it goes on (RFC 9406, section 4.2).
+// On a short path slow start doubles in a round. When round trips grow longer it grows by a quarter
+// of that, and after five such rounds it ends; when they were longer for another reason, it goes on
+// (RFC 9406, section 4.2).
 func TestHyStart(t *testing.T) {
 	c, w := &cubic{}, newWindow(1000)
 	now := Time(time.Hour)
@@ -149,8 +155,10 @@ func TestHyStart(t *testing.T) {
 	}
 }
 
-// On a long path a delay is known a round trip late, and slow start has doubled the window by then: it goes back to what was under way when the delay began. When it comes
-// back as the window grows again, slow start ends where the path is full; otherwise it goes on when the window is what it was.
+// On a long path a delay is known a round trip late, and slow start has doubled the window by then:
+// it goes back to what was under way when the delay began. When it comes back as the window grows
+// again, slow start ends where the path is full; otherwise it goes on when the window is what it
+// was.
 func TestHyStartGoesBackOnALongPath(t *testing.T) {
 	const base, longer = 200 * time.Millisecond, 220 * time.Millisecond
 	for _, c := range []struct {

@@ -6,21 +6,26 @@ import (
 	"weir/wire"
 )
 
-// Config says how a connection is to be. The zero value of a field gives its default. It is shared by connections, and not changed.
+// Config says how a connection is to be. The zero value of a field gives its default. It is shared
+// by connections, and not changed.
 type Config struct {
-	MSS         int   // largest payload of a segment that the link takes, with no options. Default 1460
-	Superframe  int   // largest payload of a Sending, which a device cuts; below MSS: one segment each. Default 0
-	Send        Range // of the buffer of what is to be sent, in bytes. Default 64 KiB to 4 MiB
-	Receive     Range // of the buffer of what has come. Default 128 KiB to 6 MiB
-	Memory      Memory
-	Congestion  Algorithm
-	ECN         ECN
-	NoStamps    bool          // timestamps (RFC 7323) are neither offered nor taken
-	NoScale     bool          // likewise window scaling
-	NoSACK      bool          // likewise selective acknowledgments (RFC 2018)
-	Tries       int           // times a SYN is sent again; its answer is so at most six times. Default 7: four minutes
+	// largest payload of a segment that the link takes, with no options. Default 1460
+	MSS int
+	// largest payload of a Sending, which a device cuts; below MSS: one segment each. Default 0
+	Superframe int
+	Send       Range // of the buffer of what is to be sent, in bytes. Default 64 KiB to 4 MiB
+	Receive    Range // of the buffer of what has come. Default 128 KiB to 6 MiB
+	Memory     Memory
+	Congestion Algorithm
+	ECN        ECN
+	NoStamps   bool // timestamps (RFC 7323) are neither offered nor taken
+	NoScale    bool // likewise window scaling
+	NoSACK     bool // likewise selective acknowledgments (RFC 2018)
+	// times a SYN is sent again; its answer is so at most six times. Default 7: four minutes
+	Tries       int
 	UserTimeout time.Duration // how long data may stay without acknowledgment. Default 15 min
-	TellTimeout bool          // the peer is told of UserTimeout, and its own counts if it is longer (RFC 5482)
+	// the peer is told of UserTimeout, and its own counts if it is longer (RFC 5482)
+	TellTimeout bool
 	WaitTime    time.Duration // of TIME-WAIT. Default 60 s
 	KeepIdle    time.Duration // 0: no keep-alive
 	KeepEvery   time.Duration // between probes. Default 75 s
@@ -87,8 +92,8 @@ type options struct {
 	agreed int // what both links take of that, whatever the path does
 }
 
-// Dial is a connection that opens actively: its SYN is the next Output. iss is the initial sequence number, skew where its timestamps begin (RFC 7323,
-// section 5.4): both are to be hard to guess.
+// Dial is a connection that opens actively: its SYN is the next Output. iss is the initial sequence
+// number, skew where its timestamps begin (RFC 7323, section 5.4): both are to be hard to guess.
 func Dial(cfg *Config, iss wire.Seq, skew uint32) *Conn {
 	c := newConn(cfg, iss, skew)
 	c.state = SynSent
@@ -161,7 +166,8 @@ func (c *Conn) agree(syn *Segment) {
 	c.control = newControl(c.cfg.Congestion)
 }
 
-// leastMSS is the smallest segment that a peer may ask for: smaller ones are an attack on our processor.
+// leastMSS is the smallest segment that a peer may ask for: smaller ones are an attack on our
+// processor.
 const leastMSS = 88
 
 func newControl(a Algorithm) control {
@@ -179,8 +185,9 @@ func (o *options) payload() int {
 	return o.mss
 }
 
-// at is the time of a call. Goroutines that take turns may have looked at the clock in another order: the connection's time does not go back all the same, since to
-// the peer a segment with an earlier timestamp is an old one.
+// at is the time of a call. Goroutines that take turns may have looked at the clock in another
+// order: the connection's time does not go back all the same, since to the peer a segment with an
+// earlier timestamp is an old one.
 func (c *Conn) at(now Time) { c.now = max(c.now, now) }
 
 // State is the connection's.

@@ -6,10 +6,12 @@ import (
 	"weir/wire"
 )
 
-// Cookies are what a listener answers with that can keep no more half-open connections: the initial sequence number and the timestamp of the answer hold all
-// that there is to know, and come back with the handshake's last segment (RFC 4987, section 3.6). As in Linux, a sequence number holds the peer's own, the time
-// in minutes or so, and one of four segment sizes, hidden by a keyed hash; the last bits of the timestamp hold the window scale and whether there are SACK and ECN. A peer without
-// timestamps has neither.
+// Cookies are what a listener answers with that can keep no more half-open connections: the initial
+// sequence number and the timestamp of the answer hold all that there is to know, and come back
+// with the handshake's last segment (RFC 4987, section 3.6). As in Linux, a sequence number holds
+// the peer's own, the time in minutes or so, and one of four segment sizes, hidden by a keyed hash;
+// the last bits of the timestamp hold the window scale and whether there are SACK and ECN. A peer
+// without timestamps has neither.
 
 // Hash is a secret function of a connection's name, and of two numbers more.
 type Hash func(kind byte, count uint32) uint32
@@ -28,7 +30,8 @@ const (
 	ecnBit    = 0x20
 )
 
-// cookieSizes are the segment sizes that a cookie can say, in order: what there mostly is, as Linux has them.
+// cookieSizes are the segment sizes that a cookie can say, in order: what there mostly is, as Linux
+// has them.
 var cookieSizes = [...]uint16{536, 1300, 1440, 1460}
 
 func cookieCount(now Time) uint32 { return uint32(now / Time(cookieTick)) }
@@ -54,7 +57,8 @@ func CookieAnswer(cfg *Config, h Hash, skew uint32, syn *Segment, now Time) Send
 	return s
 }
 
-// cookieOptions are the answer's when there are timestamps, and what the timestamp is to say of them.
+// cookieOptions are the answer's when there are timestamps, and what the timestamp is to say of
+// them.
 func cookieOptions(cfg *Config, syn, o *wire.TCPOptions) (bits uint32) {
 	o.Stamped, o.Echo = true, syn.Stamp
 	bits = noScale

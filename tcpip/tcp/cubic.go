@@ -16,7 +16,8 @@ type cubic struct {
 	k        float64 // seconds from the epoch's begin until most is reached again
 	estimate float64 // W_est: what Reno would have
 	from     float64 // the window at the epoch's begin
-	epoch    Time    // when congestion avoidance began after the last loss; 0: at the next acknowledgment
+	// when congestion avoidance began after the last loss; 0: at the next acknowledgment
+	epoch    Time
 	fraction float64 // what the window is to grow by and has not yet, in segments
 	saved    *cubic  // before the last loss
 }
@@ -82,7 +83,8 @@ func (c *cubic) threshold(w *window, now Time) int {
 	return max(left, leastSegments*w.mss)
 }
 
-// silence has the next epoch begin where slow start ends, with nothing to go back to (RFC 9438, section 4.8).
+// silence has the next epoch begin where slow start ends, with nothing to go back to (RFC 9438,
+// section 4.8).
 func (c *cubic) silence() { c.most = 0 }
 
 func (c *cubic) undo() {

@@ -8,14 +8,18 @@ type ECN uint8
 // What a connection does about it, as Linux's tcp_ecn.
 const (
 	AcceptECN ECN = iota // if the peer asks for it
-	AskECN               // it asks too, when it opens actively; with the SYN that is sent first, since some paths lose such
+	// it asks too, when it opens actively; with the SYN that is sent first, since some paths lose
+	// such
+	AskECN
 	NoECN
 )
 
 // notice is a connection's explicit congestion notification.
 type notice struct {
-	agreed bool     // both ends do it
-	echo   bool     // a segment that came was marked: acknowledgments say so until the peer says that it has slowed down
+	agreed bool // both ends do it
+	// a segment that came was marked: acknowledgments say so until the peer says that it has slowed
+	// down
+	echo   bool
 	slowed bool     // we have slowed down: the next new segment says so
 	until  wire.Seq // what was sent before we did: what is said of it is known
 }
@@ -53,7 +57,8 @@ func (c *Conn) marked(s *Segment) {
 		c.quick = max(c.quick, 1)
 	}
 	if s.Flags&wire.ECE != 0 && c.notice.until.Less(c.una) && c.phase == open {
-		c.cwnd.threshold = c.control.threshold(&c.cwnd, c.now) // as of a loss, and once in a window (section 6.1.2)
+		// as of a loss, and once in a window (section 6.1.2)
+		c.cwnd.threshold = c.control.threshold(&c.cwnd, c.now)
 		c.cwnd.size = min(c.cwnd.size, c.cwnd.threshold)
 		c.notice.slowed, c.notice.until = true, c.nxt
 	}

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Over a long path whose queue is deep, slow start fills the path and not the queue: in the first 6 s segments wait for less than a quarter of the round trip on average,
-// and at least 65 % of what the path takes has come: finding the window takes 1.6 s.
+// Over a long path whose queue is deep, slow start fills the path and not the queue: in the first 6
+// s segments wait for less than a quarter of the round trip on average, and at least 65 % of what
+// the path takes has come: finding the window takes 1.6 s.
 func TestSlowStartDoesNotFillTheQueueOfALongPath(t *testing.T) {
 	const rate, lasts = 50e6 / 8, 6 * time.Second
 	s := newSim(t, 1)

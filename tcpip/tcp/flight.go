@@ -6,7 +6,8 @@ import (
 	"weir/wire"
 )
 
-// sent is a piece of the stream that is under way: as it was sent last, so perhaps of many segments of the wire.
+// sent is a piece of the stream that is under way: as it was sent last, so perhaps of many segments
+// of the wire.
 type sent struct {
 	seq, end wire.Seq
 	at       Time   // when it was sent last
@@ -26,8 +27,9 @@ const (
 
 func (s *sent) len() int { return s.end.Sub(s.seq) }
 
-// segments gives those segments of the piece that lie in a block whole: from the first one's start to the last one's end. What lies in it in part does not count: who has received
-// a part of a segment has not received a segment of ours.
+// segments gives those segments of the piece that lie in a block whole: from the first one's start
+// to the last one's end. What lies in it in part does not count: who has received a part of a
+// segment has not received a segment of ours.
 func (s *sent) segments(b wire.Block) (first, end wire.Seq) {
 	first, end = s.seq, s.end
 	size := max(int(s.size), 1)
@@ -40,11 +42,14 @@ func (s *sent) segments(b wire.Block) (first, end wire.Seq) {
 	return first, end
 }
 
-// flight is what is under way. Its bytes are counted by what is known of them; SYN and FIN count as one each.
+// flight is what is under way. Its bytes are counted by what is known of them; SYN and FIN count as
+// one each.
 //
-// A slot is what was sent at once, for the first time; slots stand in the order of the stream, which is the order of time too. A slot of which not all is alike has parts, no
-// more of them than segments. What is looked for is found without looking at all: what is lost by the order of time, of what was sent once from the slot fresh on, and of what
-// was sent again in a queue; what is to be sent again in two queues, each in its order; and slots that the peer has whole are leapt over.
+// A slot is what was sent at once, for the first time; slots stand in the order of the stream,
+// which is the order of time too. A slot of which not all is alike has parts, no more of them than
+// segments. What is looked for is found without looking at all: what is lost by the order of time,
+// of what was sent once from the slot fresh on, and of what was sent again in a queue; what is to
+// be sent again in two queues, each in its order; and slots that the peer has whole are leapt over.
 type flight struct {
 	slots               []slot
 	cuts                [][]sent // the parts of slots that have some; nil: free
@@ -60,8 +65,11 @@ type flight struct {
 // slot is what was sent at once.
 type slot struct {
 	sent
-	leap int32 // of one that the peer has whole: so many slots further on is the next that may not be so
-	cut  int32 // one more than where its parts are in cuts; 0: it is all alike. An index, so that slots are nothing to the collector
+	// of one that the peer has whole: so many slots further on is the next that may not be so
+	leap int32
+	// one more than where its parts are in cuts; 0: it is all alike. An index, so that slots are
+	// nothing to the collector
+	cut int32
 }
 
 // whole reports whether the peer has all of it.
@@ -83,10 +91,12 @@ func (f *flight) empty() bool { return f.first == len(f.slots) }
 // sends is how many slots are under way.
 func (f *flight) sends() int { return len(f.slots) - f.first }
 
-// pipe is how many bytes are in the network, as far as is known (RFC 6675, section 4). A lost piece that was sent again is under way again.
+// pipe is how many bytes are in the network, as far as is known (RFC 6675, section 4). A lost piece
+// that was sent again is under way again.
 func (f *flight) pipe() int { return f.bytes - f.sacked - f.lost }
 
-// full reports whether there are too many slots to take more. A peer that takes tiny segments does not have one kept of each byte of a large window.
+// full reports whether there are too many slots to take more. A peer that takes tiny segments does
+// not have one kept of each byte of a large window.
 func (f *flight) full() bool { return f.sends() >= mostSends && f.bytes < f.sends()*tinySend }
 
 const (
@@ -233,7 +243,8 @@ func (f *flight) slotAt(at wire.Seq) int {
 	return f.first + i
 }
 
-// past is the first slot from i on that the peer does not have whole. Those that it has are leapt over from then on.
+// past is the first slot from i on that the peer does not have whole. Those that it has are leapt
+// over from then on.
 func (f *flight) past(i int) int {
 	to := i
 	for to < len(f.slots) && f.slots[to].whole() {

@@ -8,8 +8,9 @@ import (
 	"weir/wire"
 )
 
-// What is kept of what is under way agrees with a look at all of it, whatever is sent, told of, lost and sent again: the counts, and where the search for what is lost, or
-// overdue, has to find it.
+// What is kept of what is under way agrees with a look at all of it, whatever is sent, told of,
+// lost and sent again: the counts, and where the search for what is lost, or overdue, has to find
+// it.
 func TestWhatIsUnderWayIsFoundWithoutLookingAtAllOfIt(t *testing.T) {
 	for seed := range uint64(200) {
 		w := newFlightWorld(seed)
@@ -22,7 +23,8 @@ func TestWhatIsUnderWayIsFoundWithoutLookingAtAllOfIt(t *testing.T) {
 	}
 }
 
-// flightWorld is a flight, to which things happen by lot. It begins below the place where sequence numbers go round.
+// flightWorld is a flight, to which things happen by lot. It begins below the place where sequence
+// numbers go round.
 type flightWorld struct {
 	flight
 	r        *rand.Rand

@@ -7,7 +7,8 @@ import (
 	"weir/wire"
 )
 
-// span is a piece of the stream in a queue. What has become of it since may differ, and from part to part.
+// span is a piece of the stream in a queue. What has become of it since may differ, and from part
+// to part.
 type span struct {
 	first, end wire.Seq
 	at         Time // when it was sent, of one that was sent again
@@ -24,7 +25,8 @@ func (q *spans) empty() bool { return q.head == len(q.all) }
 // front is the next one; only when there is one.
 func (q *spans) front() *span { return &q.all[q.head] }
 
-// push puts one behind the others; what follows the last in the stream, and is of the same time, becomes a part of that.
+// push puts one behind the others; what follows the last in the stream, and is of the same time,
+// becomes a part of that.
 func (q *spans) push(s span) {
 	if !q.empty() {
 		if last := &q.all[len(q.all)-1]; last.end == s.first && last.at == s.at {
@@ -44,7 +46,8 @@ func (q *spans) pop() {
 	}
 }
 
-// nextLost is the place of the lost piece to be sent again next: the first of the stream, but for those that are lost once more, which stand in a queue of their own.
+// nextLost is the place of the lost piece to be sent again next: the first of the stream, but for
+// those that are lost once more, which stand in a queue of their own.
 func (f *flight) nextLost() (at place, ok bool) {
 	for {
 		q := &f.missed[0]
@@ -67,7 +70,8 @@ func (f *flight) nextLost() (at place, ok bool) {
 	}
 }
 
-// within calls do for the pieces of a part of the stream that the peer does not have, in their order, as long as it says so.
+// within calls do for the pieces of a part of the stream that the peer does not have, in their
+// order, as long as it says so.
 func (f *flight) within(first, end wire.Seq, do func(place) bool) {
 	for i := f.slotAt(first); i < len(f.slots) && f.slots[i].seq.Less(end); i++ {
 		if f.slots[i].whole() {
@@ -128,8 +132,9 @@ const (
 	overdue                  // it is lost
 )
 
-// loseOverdue marks what is lost, by a judge of when it was sent last and where it ends, and reports whether any is, and whether any may be soon. Each of what was sent is
-// looked at about once, however often this is called.
+// loseOverdue marks what is lost, by a judge of when it was sent last and where it ends, and
+// reports whether any is, and whether any may be soon. Each of what was sent is looked at about
+// once, however often this is called.
 func (f *flight) loseOverdue(judge func(at Time, end wire.Seq) verdict) (any, soon bool) {
 	any, soon = f.loseFresh(judge)
 	again, soonAgain := f.loseResent(judge)

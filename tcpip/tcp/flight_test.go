@@ -7,7 +7,8 @@ import (
 	"weir/wire"
 )
 
-// A peer that tells of every second byte does not have us keep a record of each: there is a bound on how finely what is under way is known.
+// A peer that tells of every second byte does not have us keep a record of each: there is a bound
+// on how finely what is under way is known.
 func TestSACKDoesNotCutWhatIsUnderWayToDust(t *testing.T) {
 	const bytes = 200_000
 	cfg := Config{Superframe: 60000, Send: Range{1 << 20, 1 << 20}}.WithDefaults()
@@ -38,7 +39,8 @@ func TestSACKDoesNotCutWhatIsUnderWayToDust(t *testing.T) {
 	}
 }
 
-// Nor does one that takes tiny segments only have us keep one of each byte of a large window. What waits goes when some are acknowledged.
+// Nor does one that takes tiny segments only have us keep one of each byte of a large window. What
+// waits goes when some are acknowledged.
 func TestTinySegmentsUnderWayAreBounded(t *testing.T) {
 	const bytes = 1 << 20
 	cfg := Config{Send: Range{bytes, bytes}}.WithDefaults()

@@ -2,20 +2,24 @@ package tcp
 
 import "time"
 
-// hystart is HyStart++ (RFC 9406): slow start ends, gently, when round trips grow longer. It differs from the RFC where round trips are long. There a delay is known a
-// round trip late, and slow start has doubled the window by then: so delays are looked for in all of a round, not in its first samples only, and the window goes back to
-// what was under way when the delay began. Conservative slow start then finds out whether the path is full.
+// hystart is HyStart++ (RFC 9406): slow start ends, gently, when round trips grow longer. It
+// differs from the RFC where round trips are long. There a delay is known a round trip late, and
+// slow start has doubled the window by then: so delays are looked for in all of a round, not in its
+// first samples only, and the window goes back to what was under way when the delay began.
+// Conservative slow start then finds out whether the path is full.
 type hystart struct {
-	css           bool          // conservative slow start
-	rounds        int           // of conservative slow start
-	base          time.Duration // what a round trip was without the delay that began it; on a short path, with it
+	css    bool // conservative slow start
+	rounds int  // of conservative slow start
+	// what a round trip was without the delay that began it; on a short path, with it
+	base          time.Duration
 	before        int           // the window when it began; 0: it was left as it was
 	last, current time.Duration // the shortest round trip of the last round and of this; 0: none
 	samples       int           // of this round
 	above         int           // samples in a row that were longer by the bound
 	since         Time          // when the first of them came
-	remainder     int           // bytes acknowledged in conservative slow start that did not make it grow
-	ended         bool          // slow start will not end this way any more
+	// bytes acknowledged in conservative slow start that did not make it grow
+	remainder int
+	ended     bool // slow start will not end this way any more
 }
 
 // HyStart++'s constants (RFC 9406, section 4.3).
@@ -114,7 +118,8 @@ func (h *hystart) sampleFar(w *window, a acked) {
 	if h.above == 0 {
 		h.since = a.now
 	}
-	if h.above++; h.above < hystartSamples || a.now.Sub(h.since) < base/8 { // what a host held up comes at once, and is no queue
+	// what a host held up comes at once, and is no queue
+	if h.above++; h.above < hystartSamples || a.now.Sub(h.since) < base/8 {
 		return
 	}
 	h.above = 0
@@ -128,8 +133,9 @@ func (h *hystart) sampleFar(w *window, a acked) {
 	}
 }
 
-// lost ends the search: the first loss says where the end is. It gives the window that a loss leaves, of the one that it would leave otherwise: what was sent before the
-// window went back is lost because of what it was then.
+// lost ends the search: the first loss says where the end is. It gives the window that a loss
+// leaves, of the one that it would leave otherwise: what was sent before the window went back is
+// lost because of what it was then.
 func (h *hystart) lost(w *window, left int) int {
 	if h.css && h.rounds < h.settling() {
 		left = max(left, min(w.size, int(float64(h.before)*cubicBeta)))

@@ -1,7 +1,8 @@
 package tcp
 
-// inbound is what has come: bytes in a ring, and behind those that are in order others that still lie where they came, in the packets of a batch that is not through.
-// Those are counted in n, and the ring has room for them: what nobody has taken when the batch ends is moved there.
+// inbound is what has come: bytes in a ring, and behind those that are in order others that still
+// lie where they came, in the packets of a batch that is not through. Those are counted in n, and
+// the ring has room for them: what nobody has taken when the batch ends is moved there.
 type inbound struct {
 	ring
 	lent  [][]byte
@@ -81,7 +82,8 @@ func (r *inbound) returned() {
 	}
 }
 
-// next is bytes from the begin on, as many as lie in a row, and at most so many. Those in the ring stay as they are until discard, whatever comes.
+// next is bytes from the begin on, as many as lie in a row, and at most so many. Those in the ring
+// stay as they are until discard, whatever comes.
 func (r *inbound) next(most int) []byte {
 	if held := r.n - r.bytes; held > 0 {
 		row, _ := r.at(0, min(most, held))
@@ -121,7 +123,8 @@ func (r *inbound) discard(length int, keep bool, m Memory) {
 	r.ring.discard(length, keep, m)
 }
 
-// ArriveLent is Arrive for a segment whose payload lives until Settle is called: what comes in order is not copied before.
+// ArriveLent is Arrive for a segment whose payload lives until Settle is called: what comes in
+// order is not copied before.
 func (c *Conn) ArriveLent(now Time, s *Segment) {
 	c.lending = true
 	c.Arrive(now, s)

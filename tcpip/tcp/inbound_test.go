@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is lent is read in its place, whether or not it was moved to the ring before, and whatever is taken from in front of it.
+// What is lent is read in its place, whether or not it was moved to the ring before, and whatever
+// is taken from in front of it.
 func TestWhatIsLentIsReadInItsPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var in inbound

@@ -7,7 +7,8 @@ import (
 	"weir/wire"
 )
 
-// abandoned is one end that nobody reads or writes any more, with a window's worth unsent, and a peer that the test plays.
+// abandoned is one end that nobody reads or writes any more, with a window's worth unsent, and a
+// peer that the test plays.
 type abandoned struct {
 	*Conn
 	now  Time
@@ -44,7 +45,8 @@ func (a *abandoned) pass(d time.Duration, ack int, window uint16) {
 	}
 }
 
-// A peer that takes its time with what is left, and then never closes, does not keep the connection for ever.
+// A peer that takes its time with what is left, and then never closes, does not keep the connection
+// for ever.
 func TestFINWAIT2OfAnOrphanEndsHoweverLateItBegins(t *testing.T) {
 	a := abandon(0)
 	a.pass(2*time.Minute, 1, 0)

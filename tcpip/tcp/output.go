@@ -2,7 +2,8 @@ package tcp
 
 import "weir/wire"
 
-// Output sends what is due. It is called after every other call, or once after several: an acknowledgment then stands for all of them.
+// Output sends what is due. It is called after every other call, or once after several: an
+// acknowledgment then stands for all of them.
 func (c *Conn) Output(now Time, emit Emit) {
 	c.at(now)
 	switch {
@@ -157,7 +158,8 @@ func (c *Conn) transmit(emit Emit) {
 	}
 }
 
-// sendLost sends the first lost piece again, as much of it as there is room for, and says whether it did.
+// sendLost sends the first lost piece again, as much of it as there is room for, and says whether
+// it did.
 func (c *Conn) sendLost(emit Emit) bool {
 	budget := c.cwnd.size - c.flight.pipe()
 	if budget < c.cwnd.mss && c.flight.pipe() > 0 || c.held() {
@@ -187,7 +189,8 @@ func (c *Conn) resend(at place, most int, emit Emit) {
 		c.before.stamp = c.stamp()
 	}
 	if p.seq == c.una && c.phase == recovering {
-		c.rtoAt = c.now.Add(c.rtoNow()) // its answer is a round trip away (RFC 6675, section 6, and Linux)
+		// its answer is a round trip away (RFC 6675, section 6, and Linux)
+		c.rtoAt = c.now.Add(c.rtoNow())
 	}
 	c.sendPiece(*p, emit)
 }
@@ -208,7 +211,9 @@ func (c *Conn) sendPiece(p sent, emit Emit) {
 	}
 	if n > size {
 		s.Size = size
-		s.Flags |= wire.PSH // the device puts it in the last segment: a receiver that merges segments delivers them at once (as Linux)
+		// the device puts it in the last segment: a receiver that merges segments delivers them at
+		// once (as Linux)
+		s.Flags |= wire.PSH
 	}
 	if c.notice.agreed && n > 0 && p.again == 0 {
 		c.mark(s)
@@ -216,7 +221,8 @@ func (c *Conn) sendPiece(p sent, emit Emit) {
 	c.emit(s, emit)
 }
 
-// segmentSize is how much a segment carries beside the options that it would have now: what is told of gaps takes room.
+// segmentSize is how much a segment carries beside the options that it would have now: what is told
+// of gaps takes room.
 func (c *Conn) segmentSize() int {
 	var o wire.TCPOptions
 	c.report(&o)
@@ -245,7 +251,8 @@ func (c *Conn) sendNew(emit Emit) bool {
 	pushed := c.pushDue && n > 0
 	c.pushDue = false
 	if unsent == 0 {
-		n = 0 // FIN goes even if the peer has taken back some of its window: then room is below zero
+		// FIN goes even if the peer has taken back some of its window: then room is below zero
+		n = 0
 	}
 	if unsent > 0 && (n <= 0 || !pushed && !c.worth(n, unsent, room, size, most)) || c.held() {
 		return false
@@ -261,10 +268,12 @@ func (c *Conn) sendNew(emit Emit) bool {
 func (c *Conn) budget(unsent, size int) int {
 	n := c.cwnd.size - c.flight.pipe()
 	if !c.sack && c.phase == open {
-		n += min(c.duplicates, duplicateThreshold-1) * c.cwnd.mss // limited transmit: each has left the network (RFC 3042); SACK says which
+		// limited transmit: each has left the network (RFC 3042); SACK says which
+		n += min(c.duplicates, duplicateThreshold-1) * c.cwnd.mss
 	}
 	if c.finAsked && unsent <= size {
-		n = max(n, size) // the last segment does not wait for the window (as Linux): the peer can close
+		// the last segment does not wait for the window (as Linux): the peer can close
+		n = max(n, size)
 	}
 	return n
 }
@@ -293,8 +302,9 @@ func (c *Conn) sendNext(n, size int, emit Emit) {
 func (c *Conn) worth(n, unsent, room, size, most int) bool {
 	switch {
 	case n >= size:
-		// A window that opens a little at a time does not make small superframes, while there is an acknowledgment to come. Where something may be lost each segment
-		// counts: it is what tells (RFC 3042).
+		// A window that opens a little at a time does not make small superframes, while there is an
+		// acknowledgment to come. Where something may be lost each segment counts: it is what tells
+		// (RFC 3042).
 		return n >= min(unsent, room, most) || n >= c.cwnd.size/8 || c.flight.empty() || c.phase != open || c.duplicates > 0 || c.flight.sacked > 0
 	case n < unsent: // the window is what bounds it
 		return c.flight.empty() && room >= min(unsent, max(c.maxWnd/2, 1)) && n == room && room >= c.maxWnd/2
@@ -306,7 +316,8 @@ func (c *Conn) worth(n, unsent, room, size, most int) bool {
 	return c.small.LessEq(c.una) // nothing small is under way
 }
 
-// sendProbe is RFC 8985, section 7.3: new data if there is any and room for it, otherwise the last segment again.
+// sendProbe is RFC 8985, section 7.3: new data if there is any and room for it, otherwise the last
+// segment again.
 func (c *Conn) sendProbe(emit Emit) bool {
 	if c.flight.empty() || c.phase != open {
 		return false
@@ -314,7 +325,8 @@ func (c *Conn) sendProbe(emit Emit) bool {
 	end := c.nxt
 	c.rtoAt = c.now.Add(c.rtoNow())
 	size := c.segmentSize()
-	if n := min(c.unsent(), size); n > 0 && n <= c.sendWindow() && !c.flight.full() { // whatever the congestion window, the pace and a cork say
+	// whatever the congestion window, the pace and a cork say
+	if n := min(c.unsent(), size); n > 0 && n <= c.sendWindow() && !c.flight.full() {
 		c.sendNext(n, size, emit)
 		c.probe = probe{end: c.nxt, sent: true}
 		return true

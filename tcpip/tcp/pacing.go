@@ -2,14 +2,19 @@ package tcp
 
 import "time"
 
-// Pacing spreads a window over its round trip: sent as fast as the device takes it, it overflows the queue before the narrowest link of a long path long before the
-// path is full. On a short path acknowledgments space the segments well enough, and timers would cost more than they gain: there it is off.
+// Pacing spreads a window over its round trip: sent as fast as the device takes it, it overflows
+// the queue before the narrowest link of a long path long before the path is full. On a short path
+// acknowledgments space the segments well enough, and timers would cost more than they gain: there
+// it is off.
 const (
-	paceLeast   = 64 << 10             // the smallest window that is paced: what any queue takes at once
-	paceFrom    = 4 * time.Millisecond // the shortest round trip that is paced
-	paceQuantum = time.Millisecond     // what may go at once, in time: as much as a superframe of Linux's takes
-	paceCredit  = 4 * paceQuantum      // what is made up for of the time in which there was nothing to send
-	paceLate    = 4                    // and by what part of a round trip a timer may be late
+	// the smallest window that is paced: what any queue takes at once
+	paceLeast = 64 << 10
+	paceFrom  = 4 * time.Millisecond // the shortest round trip that is paced
+	// what may go at once, in time: as much as a superframe of Linux's takes
+	paceQuantum = time.Millisecond
+	// what is made up for of the time in which there was nothing to send
+	paceCredit = 4 * paceQuantum
+	paceLate   = 4 // and by what part of a round trip a timer may be late
 )
 
 // pacing is when the sender may go on.
@@ -43,8 +48,10 @@ func (c *Conn) spend(bytes int) {
 	}
 }
 
-// paceOf is how long bytes take: 1.5 windows in a round trip where the window is searched for (doubling it by acknowledgments that come evenly takes
-// 2 ln 2 = 1.39 of them), and 1.2 after, so that the window stays what bounds the sender. Linux takes 2, and 1.2; 2 overflows the queue earlier.
+// paceOf is how long bytes take: 1.5 windows in a round trip where the window is searched for
+// (doubling it by acknowledgments that come evenly takes 2 ln 2 = 1.39 of them), and 1.2 after, so
+// that the window stays what bounds the sender. Linux takes 2, and 1.2; 2 overflows the queue
+// earlier.
 func (c *Conn) paceOf(bytes int) time.Duration {
 	took := c.estimator.srtt * time.Duration(bytes) / time.Duration(c.cwnd.size)
 	if c.cwnd.size < c.cwnd.threshold/2 {

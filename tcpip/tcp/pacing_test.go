@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// burst sends 3 MB over a path that nothing is lost on, and gives the most that went at once, as a share of the window then.
+// burst sends 3 MB over a path that nothing is lost on, and gives the most that went at once, as a
+// share of the window then.
 func burst(t *testing.T, delay time.Duration) (most float64) {
 	s := newSim(t, 1)
 	s.delay = delay
@@ -30,7 +31,8 @@ func burst(t *testing.T, delay time.Duration) (most float64) {
 	return most
 }
 
-// On a long path a window is spread over its round trip; on a short one what acknowledgments allow goes at once, in superframes.
+// On a long path a window is spread over its round trip; on a short one what acknowledgments allow
+// goes at once, in superframes.
 func TestLongPathsArePaced(t *testing.T) {
 	if most := burst(t, 50*time.Millisecond); most > 0.1 {
 		t.Errorf("over 100 ms %.0f%% of a window went at once", 100*most)

@@ -1,7 +1,7 @@
 package tcp
 
-// Peek gives the bytes that have come next, as many as lie in a row, and at most so many. They live until Discard, or another Read, takes them off: also when more
-// comes meanwhile.
+// Peek gives the bytes that have come next, as many as lie in a row, and at most so many. They live
+// until Discard, or another Read, takes them off: also when more comes meanwhile.
 func (c *Conn) Peek(most int) []byte { return c.in.next(most) }
 
 // Discard takes off bytes that Peek gave.

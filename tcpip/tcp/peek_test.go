@@ -25,7 +25,8 @@ func (p *poisoned) Put(b []byte) {
 
 func (p *poisoned) Share(bool) int { return Plenty }
 
-// What somebody looks at stays while more comes that needs a larger buffer: twice, so that there is a second one to be given back meanwhile.
+// What somebody looks at stays while more comes that needs a larger buffer: twice, so that there is
+// a second one to be given back meanwhile.
 func TestWhatIsPeekedAtStaysWhileMoreComes(t *testing.T) {
 	memory := &poisoned{}
 	cfg := Config{Memory: memory}.WithDefaults()

@@ -6,23 +6,25 @@ import (
 	"weir/wire"
 )
 
-// rack is RFC 8985's state: what was delivered of what was sent last, and how much the path reorders. Section numbers are of that RFC.
+// rack is RFC 8985's state: what was delivered of what was sent last, and how much the path
+// reorders. Section numbers are of that RFC.
 type rack struct {
 	at        Time          // when the piece was sent that was sent last of those delivered
 	end       wire.Seq      // of it
 	rtt       time.Duration // of it
 	fack      wire.Seq      // the greatest end delivered
 	reordered bool          // the path reorders
-	mult      int           // of the reordering window, in quarters of the shortest round trip; 0 is 1
-	persist   int           // recoveries until mult is 1 again
-	round     wire.Seq      // a duplicate was told of in the round that ends here
-	inRound   bool
+	// of the reordering window, in quarters of the shortest round trip; 0 is 1
+	mult    int
+	persist int      // recoveries until mult is 1 again
+	round   wire.Seq // a duplicate was told of in the round that ends here
+	inRound bool
 }
 
 const rackPersist = 16
 
-// delivered takes a piece that was delivered for the first time (6.2, steps 2 and 3). Echoed says whether what is known of timestamps lets that be an answer to the last
-// time that it was sent.
+// delivered takes a piece that was delivered for the first time (6.2, steps 2 and 3). Echoed says
+// whether what is known of timestamps lets that be an answer to the last time that it was sent.
 func (r *rack) delivered(s *sent, now Time, e *estimator, echoed func(*sent) bool) {
 	if s.end.Less(r.fack) && s.again == 0 {
 		r.reordered = true
@@ -43,7 +45,8 @@ func after(t Time, end wire.Seq, u Time, end2 wire.Seq) bool {
 	return t > u || t == u && end2.Less(end)
 }
 
-// duplicate takes a duplicate that the peer told of: something was sent again that was not lost (6.2, step 4).
+// duplicate takes a duplicate that the peer told of: something was sent again that was not lost
+// (6.2, step 4).
 func (r *rack) duplicate(una, next wire.Seq) {
 	if r.inRound && una.Less(r.round) {
 		return
@@ -70,8 +73,8 @@ func (r *rack) patience(e *estimator, impatient bool) time.Duration {
 	return min(time.Duration(max(r.mult, 1))*e.least.value()/4, e.srtt)
 }
 
-// detect marks what is lost (6.2, step 5), and says how long to wait for what may yet be; 0 when there is none. By then all is overdue that was sent before what was
-// delivered.
+// detect marks what is lost (6.2, step 5), and says how long to wait for what may yet be; 0 when
+// there is none. By then all is overdue that was sent before what was delivered.
 func (r *rack) detect(f *flight, patience time.Duration, now Time) (wait time.Duration, any bool) {
 	if r.at == 0 {
 		return 0, false

@@ -6,14 +6,17 @@ import (
 	"weir/wire"
 )
 
-// maxRanges is how many pieces may lie behind gaps: a peer that sends every other byte must not make us search for ever.
+// maxRanges is how many pieces may lie behind gaps: a peer that sends every other byte must not
+// make us search for ever.
 const maxRanges = 1024
 
-// ranges are the pieces of a stream that have come behind a gap, in their order, not touching one another.
+// ranges are the pieces of a stream that have come behind a gap, in their order, not touching one
+// another.
 type ranges struct {
-	all    []wire.Block
-	recent [wire.MaxSACK]wire.Seq // a place in each of the pieces that changed last, the latest first (RFC 2018, section 4)
-	count  int                    // of recent
+	all []wire.Block
+	// a place in each of the pieces that changed last, the latest first (RFC 2018, section 4)
+	recent [wire.MaxSACK]wire.Seq
+	count  int // of recent
 }
 
 // add notes a piece, and says whether there is room for it.

@@ -30,20 +30,24 @@ type receiver struct {
 	lingers bool          // linger is set
 	linger  time.Duration // what is not acknowledged so long after that is thrown away
 
-	shut    bool // there was no memory: the window is closed, even if the peer was told otherwise before
-	starved int  // segments that there was no memory for, and that nobody was told of yet
+	// there was no memory: the window is closed, even if the peer was told otherwise before
+	shut    bool
+	starved int // segments that there was no memory for, and that nobody was told of yet
 
 	tune tuning
 }
 
 // Acknowledgments.
 const (
-	quickMost   = 16                     // in a row that are not delayed: at first, when the peer is in slow start and needs every one, and behind gaps (as Linux)
+	// in a row that are not delayed: at first, when the peer is in slow start and needs every one,
+	// and behind gaps (as Linux)
+	quickMost   = 16
 	ackDelay    = 40 * time.Millisecond  // as Linux' least; RFC 9293 has at most 500
 	answerEvery = 500 * time.Millisecond // RFC 5961, section 7, and as Linux
 )
 
-// span is how many bytes of the limit are taken: those in order, and up to the end of those behind gaps.
+// span is how many bytes of the limit are taken: those in order, and up to the end of those behind
+// gaps.
 func (r *receiver) span() int {
 	if len(r.gaps.all) > 0 {
 		return r.in.n + r.gaps.end().Sub(r.rcv)
@@ -60,7 +64,8 @@ func (c *Conn) AtEnd() bool { return c.in.n == 0 && (c.fin || c.state == Closed)
 // PeerFinished reports whether all that the peer has to send has come, up to its FIN.
 func (c *Conn) PeerFinished() bool { return c.fin }
 
-// Read gives bytes that have come, in order. When there are none, Readable tells of more; AtEnd says whether there will be.
+// Read gives bytes that have come, in order. When there are none, Readable tells of more; AtEnd
+// says whether there will be.
 func (c *Conn) Read(now Time, p []byte) int {
 	c.at(now)
 	n := min(len(p), c.in.n)
@@ -72,8 +77,9 @@ func (c *Conn) Read(now Time, p []byte) int {
 	return n
 }
 
-// starve notes that there was no memory for a segment. The window is closed: peers that send for nothing would wait longer and longer until they send again, when one
-// that finds it closed goes on as soon as it opens (as Linux since 6.6).
+// starve notes that there was no memory for a segment. The window is closed: peers that send for
+// nothing would wait longer and longer until they send again, when one that finds it closed goes on
+// as soon as it opens (as Linux since 6.6).
 func (c *Conn) starve() {
 	c.starved++
 	c.events |= Starved
@@ -93,14 +99,16 @@ func (c *Conn) reopen() {
 	c.shut, c.ackNow = false, true
 }
 
-// Starved is how many segments had to be dropped since this was last called, because there was no memory: the event of this name says that there are any.
+// Starved is how many segments had to be dropped since this was last called, because there was no
+// memory: the event of this name says that there are any.
 func (c *Conn) Starved() int {
 	n := c.starved
 	c.starved = 0
 	return n
 }
 
-// offer has an acknowledgment sent if the window can now be opened by enough to be worth it (RFC 9293, section 3.8.6.2.2).
+// offer has an acknowledgment sent if the window can now be opened by enough to be worth it (RFC
+// 9293, section 3.8.6.2.2).
 func (c *Conn) offer() {
 	if c.state == Closed || c.fin {
 		return
@@ -134,7 +142,8 @@ func (c *Conn) window(scale uint8) uint16 {
 	return uint16(field)
 }
 
-// tuning finds out how much the application reads in a round trip, and has the buffer hold twice that (dynamic right-sizing, as Linux).
+// tuning finds out how much the application reads in a round trip, and has the buffer hold twice
+// that (dynamic right-sizing, as Linux).
 type tuning struct {
 	begun  Time
 	copied int           // bytes read since

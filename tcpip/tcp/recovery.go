@@ -10,9 +10,11 @@ import (
 type phase uint8
 
 const (
-	open       phase = iota // nothing is lost, as far as is known
-	recovering              // fast recovery: what is lost is sent again as room comes (RFC 6675, RFC 6937)
-	timedOut                // nothing was heard for too long: everything is sent again, slowly at first
+	open phase = iota // nothing is lost, as far as is known
+	// fast recovery: what is lost is sent again as room comes (RFC 6675, RFC 6937)
+	recovering
+	// nothing was heard for too long: everything is sent again, slowly at first
+	timedOut
 )
 
 // recovery is a sender's loss recovery.
@@ -41,7 +43,8 @@ type probe struct {
 // before is what was when a recovery began, to go back to if nothing was lost (RFC 3522, RFC 4015).
 type before struct {
 	size, threshold int
-	stamp           wire.Stamp // of the first segment that was sent again; 0: none was, or there are no timestamps
+	// of the first segment that was sent again; 0: none was, or there are no timestamps
+	stamp wire.Stamp
 }
 
 const duplicateThreshold = 3
@@ -84,7 +87,8 @@ func (c *Conn) detect(d *delivery) bool {
 	return lost
 }
 
-// detectByDuplicates is NewReno (RFC 6582): three duplicates, and in a recovery every acknowledgment of a part, say that the first piece is lost.
+// detectByDuplicates is NewReno (RFC 6582): three duplicates, and in a recovery every
+// acknowledgment of a part, say that the first piece is lost.
 func (c *Conn) detectByDuplicates(d *delivery) bool {
 	at := place{c.flight.first, 0}
 	first := c.flight.piece(at)
@@ -170,7 +174,8 @@ func (c *Conn) grow(d *delivery) {
 	}
 }
 
-// spurious says whether an acknowledgment answers what was sent before it was sent again: it was not lost.
+// spurious says whether an acknowledgment answers what was sent before it was sent again: it was
+// not lost.
 func (c *Conn) spurious(d *delivery) bool {
 	return c.before.stamp != 0 && d.inOrder > 0 && d.stamped && d.stamp != 0 && d.stamp.Less(c.before.stamp)
 }
@@ -183,13 +188,15 @@ func (c *Conn) undo() {
 	c.phase, c.backoff, c.before.stamp = open, 0, 0
 }
 
-// timeout is the retransmission timer's (RFC 6298, section 5; RFC 8985, section 6.3): all that is not known to have come is lost.
+// timeout is the retransmission timer's (RFC 6298, section 5; RFC 8985, section 6.3): all that is
+// not known to have come is lost.
 func (c *Conn) timeout() {
 	c.backoff++
 	if c.phase != timedOut || c.backoff == 1 {
 		c.enter(timedOut)
 	}
-	// A receiver may take back what it told by SACK, and has done so if that is where the window begins (RFC 2018, section 8).
+	// A receiver may take back what it told by SACK, and has done so if that is where the window
+	// begins (RFC 2018, section 8).
 	takenBack := !c.flight.empty() && c.flight.piece(place{c.flight.first, 0}).state == sacked
 	c.flight.loseAll(takenBack || c.backoff > 3)
 	c.cwnd.size = c.cwnd.mss
@@ -208,8 +215,8 @@ func (c *Conn) probeDelay() time.Duration {
 	return 2*c.estimator.srtt + probeSlack
 }
 
-// probeSlack is what a probe waits for beyond two round trips: where those are short, a peer whose turn it is not is silent for longer, and nothing is lost (as Linux: two
-// ticks of its clock).
+// probeSlack is what a probe waits for beyond two round trips: where those are short, a peer whose
+// turn it is not is silent for longer, and nothing is lost (as Linux: two ticks of its clock).
 const probeSlack = 4 * time.Millisecond
 
 // probeAnswered decides a probe (RFC 8985, section 7.4).
@@ -220,13 +227,15 @@ func (c *Conn) probeAnswered(s *Segment, d *delivery) {
 	switch {
 	case !c.probe.again, d.told: // what was new has come, or what was sent again has come twice
 		c.probe = probe{}
-	case c.probe.end.Less(s.Ack): // and it has come once: the probe mended a loss, which says something about the path
+	case c.probe.end.Less(s.Ack):
+		// and it has come once: the probe mended a loss, which says something about the path
 		c.probe = probe{}
 		if c.phase == open {
 			c.cwnd.threshold = c.control.threshold(&c.cwnd, c.now)
 			c.cwnd.size = min(c.cwnd.size, c.cwnd.threshold)
 		}
-	case d.inOrder == 0 && len(s.Payload) == 0 && len(s.Options.SACKBlocks()) == 0: // twice, of a peer that does not tell of it
+	case d.inOrder == 0 && len(s.Payload) == 0 && len(s.Options.SACKBlocks()) == 0:
+		// twice, of a peer that does not tell of it
 		c.probe = probe{}
 	}
 }

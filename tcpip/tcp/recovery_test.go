@@ -2,7 +2,8 @@ package tcp
 
 import "testing"
 
-// What may be sent in a recovery is in proportion to what has arrived (RFC 6937), also of a large window where int has 32 bits.
+// What may be sent in a recovery is in proportion to what has arrived (RFC 6937), also of a large
+// window where int has 32 bits.
 func TestAReductionOfALargeWindow(t *testing.T) {
 	const window, mss = 2 << 20, 1460
 	cfg := Config{}.WithDefaults()

@@ -2,13 +2,15 @@ package tcp
 
 import "math"
 
-// Memory gives the buffers of connections. Sizes are powers of two, of 4 KiB and up. A stack counts there what all its connections hold.
+// Memory gives the buffers of connections. Sizes are powers of two, of 4 KiB and up. A stack counts
+// there what all its connections hold.
 type Memory interface {
 	Get(size int) []byte // of this length; nil: there is none left
 	Put(b []byte)        // one that Get gave, and nobody uses any more
 
-	// Share is how many bytes of what it sends, or of what has come, a connection is to make do with: few where little is left. There has to be some left for
-	// what comes when there is none for what is sent: two ends that both wait for memory to receive would wait for ever.
+	// Share is how many bytes of what it sends, or of what has come, a connection is to make do
+	// with: few where little is left. There has to be some left for what comes when there is none
+	// for what is sent: two ends that both wait for memory to receive would wait for ever.
 	Share(sending bool) int
 }
 
@@ -25,8 +27,9 @@ const Plenty = math.MaxInt32
 // smallest is the size of the smallest buffer.
 const smallest = 4 << 10
 
-// ring is a piece of a stream in a buffer that goes round. Its begin moves on as it is discarded; it holds no buffer while it is empty. The next buffer
-// is at once as large as the last had to be: one that grew step by step would be copied as often.
+// ring is a piece of a stream in a buffer that goes round. Its begin moves on as it is discarded;
+// it holds no buffer while it is empty. The next buffer is at once as large as the last had to be:
+// one that grew step by step would be copied as often.
 type ring struct {
 	b      []byte // a power of two; nil while nothing is held
 	head   int    // where the piece begins
@@ -43,7 +46,8 @@ func (r *ring) free(m Memory) {
 	*r = ring{before: r.most}
 }
 
-// reserve makes room for the bytes from the begin up to size, and says whether there is: what lies behind n up to keep is kept too.
+// reserve makes room for the bytes from the begin up to size, and says whether there is: what lies
+// behind n up to keep is kept too.
 func (r *ring) reserve(size, keep int, m Memory) bool {
 	r.most = max(r.most, size)
 	if size <= len(r.b) {
@@ -83,7 +87,8 @@ func (r *ring) length(size int) int {
 	return length
 }
 
-// at is length bytes from an offset behind the begin on, in two pieces if they go round. There is room for them.
+// at is length bytes from an offset behind the begin on, in two pieces if they go round. There is
+// room for them.
 func (r *ring) at(offset, length int) (first, second []byte) {
 	if length == 0 {
 		return nil, nil
@@ -107,7 +112,8 @@ func (r *ring) get(offset int, p []byte) {
 	copy(p[copy(p, first):], second)
 }
 
-// discard moves the begin on by so many of the n bytes. With keep, what is behind a gap stays, and the buffer with it.
+// discard moves the begin on by so many of the n bytes. With keep, what is behind a gap stays, and
+// the buffer with it.
 func (r *ring) discard(length int, keep bool, m Memory) {
 	r.n -= length
 	if r.n == 0 && !keep {

@@ -22,7 +22,8 @@ func (a *asked) Get(size int) []byte {
 func (a *asked) Put([]byte)     {}
 func (a *asked) Share(bool) int { return Plenty }
 
-// A buffer is at once as large as the last one had to be, if there is that much, and no larger than what it was for.
+// A buffer is at once as large as the last one had to be, if there is that much, and no larger than
+// what it was for.
 func TestARingRemembersHowLargeItWas(t *testing.T) {
 	m := &asked{most: 1 << 20}
 	var r ring

@@ -2,7 +2,8 @@ package tcp
 
 import "time"
 
-// Retransmission times, as Linux has them: RFC 6298's least of 1 s is for clocks and delayed ACKs that are gone.
+// Retransmission times, as Linux has them: RFC 6298's least of 1 s is for clocks and delayed ACKs
+// that are gone.
 const (
 	rtoFirst = time.Second // before there is a sample
 	rtoLeast = 200 * time.Millisecond
@@ -40,7 +41,8 @@ func (e *estimator) backedOff(times int) time.Duration {
 	return min(rto, rtoMost)
 }
 
-// minimum is the least of the samples of the last window, roughly: of this half of it and of the one before.
+// minimum is the least of the samples of the last window, roughly: of this half of it and of the
+// one before.
 type minimum struct {
 	this, before time.Duration // 0: none
 	begun        Time

@@ -8,8 +8,10 @@ import (
 	"weir/wire"
 )
 
-// BenchmarkSACK is what an acknowledgment with three new blocks costs a sender, and what is sent for it, by the window that is under way: of every second byte, which tells
-// of no whole segment, and of every second segment, so that half of the window is lost. What it costs does not grow with the window.
+// BenchmarkSACK is what an acknowledgment with three new blocks costs a sender, and what is sent
+// for it, by the window that is under way: of every second byte, which tells of no whole segment,
+// and of every second segment, so that half of the window is lost. What it costs does not grow with
+// the window.
 func BenchmarkSACK(b *testing.B) {
 	for _, stride := range []int{2, 2 * 1460} {
 		for _, window := range []int{1, 4, 16, 64} {

@@ -14,7 +14,8 @@ import (
 	"weir/wire"
 )
 
-// Scripts are conversations of one end with a peer that the script plays, in virtual time. A line is one of
+// Scripts are conversations of one end with a peer that the script plays, in virtual time. A line
+// is one of
 //
 //	config KEY=VALUE...      before the first step; keys: mss superframe send receive memory nosack nostamps noscale reno ecn tries user uto wait keepidle keepevery keeptries
 //	dial | accept            the end opens; accept waits for the SYN that follows
@@ -33,7 +34,8 @@ import (
 //	state NAME [CAUSE...]    the state
 //	# ...                    said to people
 //
-// Sequence numbers count from the SYN of their sender, which is 0. Several segments that are sent at once stand on lines of their own.
+// Sequence numbers count from the SYN of their sender, which is 0. Several segments that are sent
+// at once stand on lines of their own.
 type script struct {
 	t       *testing.T
 	name    string

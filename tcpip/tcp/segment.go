@@ -2,7 +2,8 @@ package tcp
 
 import "weir/wire"
 
-// Segment is one that came: its checksum is right, and it is for this connection. Bytes die when the call returns.
+// Segment is one that came: its checksum is right, and it is for this connection. Bytes die when
+// the call returns.
 type Segment struct {
 	Seq, Ack wire.Seq
 	Flags    wire.Flags
@@ -13,7 +14,8 @@ type Segment struct {
 	Payload  []byte // maybe of several segments of the wire, merged
 }
 
-// ParseSegment is a segment of its view. Options that are broken count as far as they could be read.
+// ParseSegment is a segment of its view. Options that are broken count as far as they could be
+// read.
 func ParseSegment(v wire.TCP) Segment {
 	o, _ := wire.ParseTCPOptions(v.Options())
 	return Segment{Seq: v.Seq(), Ack: v.Ack(), Flags: v.Flags(), Window: v.Window(), Urgent: v.Urgent(), Options: o, Payload: v.Payload()}
@@ -31,7 +33,8 @@ func (s *Segment) End() wire.Seq {
 	return s.Seq.Add(n)
 }
 
-// Sending is a segment to send. The payload's bytes are the connection's, and live until its next call.
+// Sending is a segment to send. The payload's bytes are the connection's, and live until its next
+// call.
 type Sending struct {
 	Seq, Ack wire.Seq
 	Flags    wire.Flags
@@ -40,13 +43,16 @@ type Sending struct {
 	Capable  bool   // the network may mark it instead of dropping it (ECT(0) of RFC 3168)
 	Options  wire.TCPOptions
 	Payload  [2][]byte // one after the other
-	Size     int       // bytes of payload a segment of the wire carries, when there are more than one's: a device cuts it there
+	// bytes of payload a segment of the wire carries, when there are more than one's: a device cuts
+	// it there
+	Size int
 }
 
 // Len is the payload's length.
 func (s *Sending) Len() int { return len(s.Payload[0]) + len(s.Payload[1]) }
 
-// Emit sends a segment. It is called by Output, and must neither keep the segment nor call the connection.
+// Emit sends a segment. It is called by Output, and must neither keep the segment nor call the
+// connection.
 type Emit func(*Sending)
 
 // State is a connection's (RFC 9293, section 3.3.2).

@@ -6,7 +6,8 @@ import (
 	"weir/wire"
 )
 
-// sender is the half of a connection that sends. Names as in RFC 9293, section 3.3.1: una is SND.UNA, nxt SND.NXT, wnd SND.WND.
+// sender is the half of a connection that sends. Names as in RFC 9293, section 3.3.1: una is
+// SND.UNA, nxt SND.NXT, wnd SND.WND.
 type sender struct {
 	iss, una, nxt wire.Seq
 	wl1, wl2      wire.Seq
@@ -27,10 +28,11 @@ type sender struct {
 	passive     bool     // it began by the peer's SYN
 	noDelay     bool     // small segments go at once (RFC 9293, section 3.7.4)
 	corked      bool     // only full segments go
-	small       wire.Seq // the end of the last small segment that was sent (Minshall's variant of Nagle)
-	full        bool     // the application was told that there is no room
-	resent      uint64   // segments that were sent again
-	proven      int      // the largest payload of a segment that the peer is known to have got
+	// the end of the last small segment that was sent (Minshall's variant of Nagle)
+	small  wire.Seq
+	full   bool   // the application was told that there is no room
+	resent uint64 // segments that were sent again
+	proven int    // the largest payload of a segment that the peer is known to have got
 
 	flight
 	estimator
@@ -50,8 +52,8 @@ func (s *sender) unsent() int { return max(0, s.end().Sub(s.nxt)) }
 // finSent says whether FIN was sent.
 func (s *sender) finSent() bool { return s.finAsked && s.end().Less(s.nxt) }
 
-// Write takes bytes to be sent, and says how many there was room for. When it is not all, Writable tells of more.
-// There is no room any more behind CloseWrite.
+// Write takes bytes to be sent, and says how many there was room for. When it is not all, Writable
+// tells of more. There is no room any more behind CloseWrite.
 func (c *Conn) Write(now Time, p []byte) int {
 	c.at(now)
 	if c.finAsked || c.state != Established && c.state != CloseWait && c.state != SynSent && c.state != SynReceived {
@@ -78,7 +80,8 @@ func (c *Conn) Write(now Time, p []byte) int {
 // Room is how many bytes Write would take now.
 func (c *Conn) Room() int { return max(0, c.sendLimit(c.cfg.Memory.Share(true))-c.out.n) }
 
-// sendLimit is how much may wait to be sent or acknowledged: two windows, so that the next is there when one is acknowledged.
+// sendLimit is how much may wait to be sent or acknowledged: two windows, so that the next is there
+// when one is acknowledged.
 func (c *Conn) sendLimit(share int) int {
 	return min(max(2*c.cwnd.size, c.cfg.Send.First), c.cfg.Send.Most, share)
 }
@@ -119,8 +122,8 @@ func (c *Conn) Abort(now Time) {
 // Closing says whether CloseWrite was called.
 func (c *Conn) Closing() bool { return c.finAsked }
 
-// SetNoDelay has small segments sent at once (yes), or only when nothing small is under way (RFC 9293, section 3.7.4). What waits then is sent, also if it is corked
-// (as Linux).
+// SetNoDelay has small segments sent at once (yes), or only when nothing small is under way (RFC
+// 9293, section 3.7.4). What waits then is sent, also if it is corked (as Linux).
 func (c *Conn) SetNoDelay(yes bool) {
 	c.noDelay = yes
 	if yes {
@@ -134,13 +137,15 @@ func (c *Conn) SetCork(yes bool) { c.corked = yes }
 // sendWindow is how many bytes from nxt on the peer takes.
 func (s *sender) sendWindow() int { return s.una.Add(s.wnd).Sub(s.nxt) }
 
-// restartAfterIdle has the window be smaller the longer nothing was sent: what it knew of the path grows old.
+// restartAfterIdle has the window be smaller the longer nothing was sent: what it knew of the path
+// grows old.
 func (c *Conn) restartAfterIdle() {
 	if !c.flight.empty() || c.lastSent == 0 {
 		return
 	}
 	rto := c.estimator.rto
-	for idle := c.now.Sub(c.lastSent); idle > rto && c.cwnd.size > initialSegments*c.cwnd.mss; idle -= rto { // RFC 2861
+	// RFC 2861
+	for idle := c.now.Sub(c.lastSent); idle > rto && c.cwnd.size > initialSegments*c.cwnd.mss; idle -= rto {
 		c.cwnd.threshold = max(c.cwnd.threshold, 3*c.cwnd.size/4)
 		c.cwnd.size = max(c.cwnd.size/2, initialSegments*c.cwnd.mss)
 	}

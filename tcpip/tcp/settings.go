@@ -4,7 +4,8 @@ import "time"
 
 // KeepAlive is how a silent peer is probed (RFC 9293, section 3.8.4).
 type KeepAlive struct {
-	Idle  time.Duration // how long the peer may be silent until the first probe; 0: it is not probed
+	// how long the peer may be silent until the first probe; 0: it is not probed
+	Idle  time.Duration
 	Every time.Duration // between probes
 	Tries int           // probes without an answer, until the connection ends
 }
@@ -24,8 +25,9 @@ func (c *Conn) SetKeepAlive(now Time, k KeepAlive) {
 	}
 }
 
-// SetUserTimeout is how long what was sent may stay without acknowledgment, and a window closed to a peer that does not answer (RFC 5482, section 3, and Linux's
-// TCP_USER_TIMEOUT). 0 or less is the default.
+// SetUserTimeout is how long what was sent may stay without acknowledgment, and a window closed to
+// a peer that does not answer (RFC 5482, section 3, and Linux's TCP_USER_TIMEOUT). 0 or less is the
+// default.
 func (c *Conn) SetUserTimeout(d time.Duration) {
 	c.change(func(cfg *Config) {
 		cfg.UserTimeout = max(d, 0)
@@ -37,8 +39,9 @@ func (c *Conn) SetUserTimeout(d time.Duration) {
 	}
 }
 
-// SetLinger is what Orphan does with what is not acknowledged then: below zero, which is the default, it is sent as long as that takes; 0: it is thrown away, and the
-// peer is told by RST; above, the same when it has taken so long.
+// SetLinger is what Orphan does with what is not acknowledged then: below zero, which is the
+// default, it is sent as long as that takes; 0: it is thrown away, and the peer is told by RST;
+// above, the same when it has taken so long.
 func (c *Conn) SetLinger(d time.Duration) {
 	c.lingers, c.linger = d >= 0, d
 }

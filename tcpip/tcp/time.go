@@ -2,7 +2,9 @@ package tcp
 
 import "time"
 
-// Time is a moment on an axis of the driver's, in ns. For a connection it never goes back: of two calls the later has the time of the earlier one at least. Zero is no moment: a driver's axis begins later.
+// Time is a moment on an axis of the driver's, in ns. For a connection it never goes back: of two
+// calls the later has the time of the earlier one at least. Zero is no moment: a driver's axis
+// begins later.
 type Time int64
 
 // Add is the moment so much later.

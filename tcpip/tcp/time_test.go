@@ -7,7 +7,8 @@ import (
 	"weir/wire"
 )
 
-// A goroutine that has looked at the clock before another one, and calls behind it, does not have the peer see an older timestamp, which would be dropped.
+// A goroutine that has looked at the clock before another one, and calls behind it, does not have
+// the peer see an older timestamp, which would be dropped.
 func TestTimestampsDoNotGoBack(t *testing.T) {
 	cfg := Config{}.WithDefaults()
 	now := Time(time.Hour)
@@ -25,7 +26,8 @@ func TestTimestampsDoNotGoBack(t *testing.T) {
 	c.Arrive(now, &Segment{Seq: 1, Ack: 1, Flags: wire.ACK, Window: 65535, Options: stamps})
 	c.Write(now.Add(20*time.Millisecond), make([]byte, 100)) // the application
 	c.Output(now.Add(20*time.Millisecond), note)
-	c.Arrive(now.Add(10*time.Millisecond), &Segment{Seq: 1, Ack: 1, Flags: wire.ACK, Window: 65535, Options: stamps, Payload: make([]byte, 10)}) // the reader
+	// the reader
+	c.Arrive(now.Add(10*time.Millisecond), &Segment{Seq: 1, Ack: 1, Flags: wire.ACK, Window: 65535, Options: stamps, Payload: make([]byte, 10)})
 	c.Output(now.Add(10*time.Millisecond), note)
 	if c.Read(now.Add(5*time.Millisecond), make([]byte, 10)); last == 0 {
 		t.Error("nothing was sent")

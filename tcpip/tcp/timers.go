@@ -11,9 +11,11 @@ type timers struct {
 	roomAt    Time // look for memory again
 	keepAt    Time // probe a silent peer
 	waitUntil Time // TIME-WAIT ends
-	orphanAt  Time // FIN-WAIT-2 ends that nobody reads in, or what is sent as long as the application lingers
+	// FIN-WAIT-2 ends that nobody reads in, or what is sent as long as the application lingers
+	orphanAt Time
 
-	stalledAt    Time // since when nothing was acknowledged of what is under way, or a window was closed
+	// since when nothing was acknowledged of what is under way, or a window was closed
+	stalledAt    Time
 	persistTries int
 	keepTries    int
 	synTries     int
@@ -25,7 +27,8 @@ type timers struct {
 
 // Deadline is when Tick is to be called, if nothing happens before; 0: never.
 func (c *Conn) Deadline() Time {
-	// One less than a moment that is none is more than any other: so the least is found without asking.
+	// One less than a moment that is none is more than any other: so the least is found without
+	// asking.
 	at := min(uint64(c.rtoAt)-1, uint64(c.probeAt)-1, uint64(c.reorderAt)-1, uint64(c.persistAt)-1, uint64(c.paceAt)-1,
 		uint64(c.ackAt)-1, uint64(c.roomAt)-1, uint64(c.keepAt)-1, uint64(c.waitUntil)-1, uint64(c.orphanAt)-1)
 	return Time(at + 1)
@@ -92,8 +95,8 @@ func (c *Conn) rtoDue() {
 	c.timeout()
 }
 
-// tries is how often a SYN is sent again. Who sends one waits for three minutes at least (RFC 9293, MUST-23); who answers one keeps what anybody may have asked
-// for, for two.
+// tries is how often a SYN is sent again. Who sends one waits for three minutes at least (RFC 9293,
+// MUST-23); who answers one keeps what anybody may have asked for, for two.
 func (c *Conn) tries() int {
 	if c.passive {
 		return min(c.cfg.Tries, mostAnswers)
@@ -124,8 +127,9 @@ func (c *Conn) reorderDue() {
 	c.rearm(false)
 }
 
-// persistDue probes a window that is closed (RFC 9293, section 3.8.6.1). It may be for as long as the peer answers, but not when nobody is left here who could lose
-// patience (as Linux): what is to be sent would be kept for ever.
+// persistDue probes a window that is closed (RFC 9293, section 3.8.6.1). It may be for as long as
+// the peer answers, but not when nobody is left here who could lose patience (as Linux): what is to
+// be sent would be kept for ever.
 func (c *Conn) persistDue() {
 	if c.stalledAt == 0 {
 		c.stalledAt = c.now
@@ -137,7 +141,8 @@ func (c *Conn) persistDue() {
 	}
 	c.persistTries++
 	if c.unsent() > 0 && c.sendWindow() > 0 {
-		c.pushDue = true // the window is silly, or it is corked: what can go, goes (RFC 9293, section 3.8.6.2.1)
+		// the window is silly, or it is corked: what can go, goes (RFC 9293, section 3.8.6.2.1)
+		c.pushDue = true
 	} else {
 		c.windowProbe = true
 	}
@@ -188,7 +193,8 @@ func (c *Conn) rearm(anew bool) {
 	}
 	c.probeAt = 0
 	if c.sack && c.phase == open && c.flight.sacked == 0 && !c.probe.sent && c.reorderAt == 0 {
-		c.probeAt = min(c.now.Add(c.probeDelay()), c.rtoAt) // in the timeout's place, if that is sooner (RFC 8985, section 7.2)
+		// in the timeout's place, if that is sooner (RFC 8985, section 7.2)
+		c.probeAt = min(c.now.Add(c.probeDelay()), c.rtoAt)
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// carried sends 16 MB over a path of 100 Mbit/s, and gives how much of that came in a second, and how large the receiver's buffer has become.
+// carried sends 16 MB over a path of 100 Mbit/s, and gives how much of that came in a second, and
+// how large the receiver's buffer has become.
 func carried(t *testing.T, delay time.Duration, receive Range) (rate float64, limit int) {
 	s := newSim(t, 1)
 	s.delay, s.rate = delay, 100e6/8
@@ -17,7 +18,8 @@ func carried(t *testing.T, delay time.Duration, receive Range) (rate float64, li
 	return float64(len(a.send)) / s.now.Sub(begun).Seconds(), b.limit
 }
 
-// A long path fills its round trip, since the buffer grows by what is read in one; a short path needs little, and takes little.
+// A long path fills its round trip, since the buffer grows by what is read in one; a short path
+// needs little, and takes little.
 func TestBuffersTuneThemselves(t *testing.T) {
 	const path = 100e6 / 8 * 0.1 // bytes under way in a round trip of 100 ms
 	first, own := 128<<10, Range{}

@@ -2,9 +2,11 @@ package tcp
 
 import "weir/wire"
 
-// urgent are the urgent pointers (RFC 9293, section 3.8.5): what they point out stays in the stream, and is read in its turn (RFC 6093).
+// urgent are the urgent pointers (RFC 9293, section 3.8.5): what they point out stays in the
+// stream, and is read in its turn (RFC 6093).
 type urgent struct {
-	says   bool     // what was written is urgent, up to before behind, and not all of it is acknowledged
+	// what was written is urgent, up to before behind, and not all of it is acknowledged
+	says   bool
 	behind wire.Seq // what is not urgent any more begins there (RFC 6093, section 4)
 	told   bool     // the peer has said so of what it sends, up to before toldTo
 	toldTo wire.Seq
@@ -13,7 +15,8 @@ type urgent struct {
 // Urge has the peer told that the next n bytes to be written are urgent, and so is all before them.
 func (c *Conn) Urge(n int) { c.urgent.says, c.urgent.behind = true, c.end().Add(n) }
 
-// Urgent is how many of the bytes to read next the peer says to be urgent, those that have not come yet included; 0: none.
+// Urgent is how many of the bytes to read next the peer says to be urgent, those that have not come
+// yet included; 0: none.
 func (c *Conn) Urgent() int {
 	if !c.urgent.told {
 		return 0

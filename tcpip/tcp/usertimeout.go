@@ -6,7 +6,8 @@ import (
 	"weir/wire"
 )
 
-// The user timeout option (RFC 5482), which both ends have to be told to use: each tells how long it would wait, and waits as long as the more patient of the two.
+// The user timeout option (RFC 5482), which both ends have to be told to use: each tells how long
+// it would wait, and waits as long as the more patient of the two.
 
 // Bounds of a timeout that the peer may ask for (section 3.1).
 const (

@@ -6,8 +6,9 @@ import (
 	"weir/wire"
 )
 
-// Wait is what is left of a connection in TIME-WAIT (RFC 9293, section 3.6.1): enough to acknowledge a FIN that comes again, and to know a connection of the same
-// name that follows. A driver may keep it in place of the connection: see [Conn.Retire].
+// Wait is what is left of a connection in TIME-WAIT (RFC 9293, section 3.6.1): enough to
+// acknowledge a FIN that comes again, and to know a connection of the same name that follows. A
+// driver may keep it in place of the connection: see [Conn.Retire].
 type Wait struct {
 	Until     Time // TIME-WAIT ends
 	answered  Time // when something was last answered; 0: never
@@ -19,7 +20,8 @@ type Wait struct {
 	stamps    bool
 }
 
-// Retire gives what is left of a connection in TIME-WAIT, and makes the connection CLOSED: what has come can still be read. It says whether it was in TIME-WAIT.
+// Retire gives what is left of a connection in TIME-WAIT, and makes the connection CLOSED: what has
+// come can still be read. It says whether it was in TIME-WAIT.
 func (c *Conn) Retire() (w Wait, ok bool) {
 	if c.state != TimeWait {
 		return w, false
@@ -30,7 +32,8 @@ func (c *Conn) Retire() (w Wait, ok bool) {
 	return w, true
 }
 
-// Arrive takes a segment (RFC 9293, section 3.10.7.4), and says whether it is to be answered by what Answer gives. RST does not end the wait (RFC 1337).
+// Arrive takes a segment (RFC 9293, section 3.10.7.4), and says whether it is to be answered by
+// what Answer gives. RST does not end the wait (RFC 1337).
 func (w *Wait) Arrive(cfg *Config, now Time, s *Segment) (answer bool) {
 	if s.Flags&wire.RST != 0 || s.Seq == w.rcv && s.End() == s.Seq && s.Flags&wire.ACK != 0 {
 		return false
@@ -55,8 +58,8 @@ func (w *Wait) Answer(now Time) Sending {
 	return s
 }
 
-// Renewable says whether a SYN may begin a connection of the same name (RFC 6191, and RFC 9293, section 3.10.7.4): by a later timestamp, or a later
-// sequence number.
+// Renewable says whether a SYN may begin a connection of the same name (RFC 6191, and RFC 9293,
+// section 3.10.7.4): by a later timestamp, or a later sequence number.
 func (w *Wait) Renewable(syn *Segment) bool {
 	if w.stamps && syn.Options.Stamped && syn.Options.Stamp != w.recent {
 		return w.recent.Less(syn.Options.Stamp)
@@ -64,17 +67,18 @@ func (w *Wait) Renewable(syn *Segment) bool {
 	return w.rcv.Less(syn.Seq)
 }
 
-// Behind is the first place where such a connection's own stream may begin: behind all that this one sent, with a window between (as Linux).
+// Behind is the first place where such a connection's own stream may begin: behind all that this
+// one sent, with a window between (as Linux).
 func (w *Wait) Behind() wire.Seq { return w.next.Add(1<<16 + 1) }
 
-// Safe says whether this end may begin a connection of the same name by itself: its timestamps are later then, and a second is more than the peer's clock needs to
-// see that (RFC 6191, section 2).
+// Safe says whether this end may begin a connection of the same name by itself: its timestamps are
+// later then, and a second is more than the peer's clock needs to see that (RFC 6191, section 2).
 func (w *Wait) Safe(cfg *Config, now Time) bool {
 	return w.stamps && now.Sub(w.Until.Add(-cfg.WaitTime)) > time.Second
 }
 
-// Later says whether timestamps are later by now than all of the connection's, where both ends go by one clock: then either may begin another at once. In the
-// millisecond of the last they are not.
+// Later says whether timestamps are later by now than all of the connection's, where both ends go
+// by one clock: then either may begin another at once. In the millisecond of the last they are not.
 func (w *Wait) Later(now Time) bool { return w.stamps && w.said.Less(w.stamp(now)) }
 
 // stamp is the connection's clock for timestamps.

@@ -6,8 +6,9 @@ import (
 	"weir/wire"
 )
 
-// A place in the stream that was noted once does not seem to lie ahead when 2 GiB have gone by since: Nagle's algorithm sees nothing small under way then, and a mark
-// of the network's is heeded.
+// A place in the stream that was noted once does not seem to lie ahead when 2 GiB have gone by
+// since: Nagle's algorithm sees nothing small under way then, and a mark of the network's is
+// heeded.
 func TestPlacesOfLongAgoDoNotSeemToLieAhead(t *testing.T) {
 	c := synced(t, Config{ECN: AcceptECN}, wire.ECE|wire.CWR)
 	c.write(10) // small

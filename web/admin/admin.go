@@ -1,16 +1,18 @@
-// Package admin serves what operators look at: the network of a server, drawn live in the browser, its metrics, and the profiles of
-// the process. It is for an address of its own.
+// Package admin serves what operators look at: the network of a server, drawn live in the browser,
+// its metrics, and the profiles of the process. It is for an address of its own.
 //
 //	/               the page: each composition as a drawing; a stage's figures by click or keyboard
 //	/api/topology   what the page draws, in JSON: see [Report]
 //	/metrics        for Prometheus, when Config.Metrics is given
 //	/debug/pprof/   profiles, for go tool pprof
 //
-// The page asks for /api/topology once a second while it is looked at, so nothing stays open between a browser and this handler. It loads
-// nothing from elsewhere, and is told not to (Content-Security-Policy).
+// The page asks for /api/topology once a second while it is looked at, so nothing stays open
+// between a browser and this handler. It loads nothing from elsewhere, and is told not to
+// (Content-Security-Policy).
 //
-// Requests are refused that come by a name that is not known (a page elsewhere may have its name resolve to this address:
-// DNS rebinding), that a page of another site has made, or that are not GET or HEAD. No field allows other sites to read an answer.
+// Requests are refused that come by a name that is not known (a page elsewhere may have its name
+// resolve to this address: DNS rebinding), that a page of another site has made, or that are not
+// GET or HEAD. No field allows other sites to read an answer.
 //
 // # Limitations
 //
@@ -37,11 +39,13 @@ import (
 
 // Config says what is shown.
 type Config struct {
-	// Source gives the compositions that run, whenever somebody looks, from any goroutine. Names must differ. It must be given.
+	// Source gives the compositions that run, whenever somebody looks, from any goroutine. Names
+	// must differ. It must be given.
 	Source func() []metrics.Site
 	// Metrics are served under /metrics, with those of the compositions. Nil: there is no /metrics.
 	Metrics *metrics.Metrics
-	// Hosts are the names, without port, by which requests may come, beside localhost and all addresses.
+	// Hosts are the names, without port, by which requests may come, beside localhost and all
+	// addresses.
 	Hosts []string
 }
 
@@ -122,10 +126,12 @@ func guard(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// policy lets the page use what is served beside it, and nothing else; pprof's index has styles of its own.
+// policy lets the page use what is served beside it, and nothing else; pprof's index has styles of
+// its own.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// known says whether a request came by an address, by localhost or by one of the names: nobody else's page can.
+// known says whether a request came by an address, by localhost or by one of the names: nobody
+// else's page can.
 func known(host string, hosts []string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -135,7 +141,8 @@ func known(host string, hosts []string) bool {
 	return net.ParseIP(host) != nil || is("localhost") || slices.ContainsFunc(hosts, is)
 }
 
-// foreign says whether a browser has sent the request on behalf of another site's page (W3C Fetch Metadata). A link to the page may be followed.
+// foreign says whether a browser has sent the request on behalf of another site's page (W3C Fetch
+// Metadata). A link to the page may be followed.
 func foreign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":

@@ -191,7 +191,8 @@ func checkPhone(t *testing.T, b *chromium.Page) {
 	checkDrawing(t, b)
 }
 
-// checkVisitor holds what the browser has done against what it may: nothing is fetched from elsewhere, and nothing goes wrong.
+// checkVisitor holds what the browser has done against what it may: nothing is fetched from
+// elsewhere, and nothing goes wrong.
 func checkVisitor(t *testing.T, b *chromium.Page, admin string) {
 	t.Helper()
 	if len(b.Fetched()) < 5 {
@@ -207,7 +208,8 @@ func checkVisitor(t *testing.T, b *chromium.Page, admin string) {
 	}
 }
 
-// picture looks at the page in four ways: each must be a picture with something in it. With -shots they are written down.
+// picture looks at the page in four ways: each must be a picture with something in it. With -shots
+// they are written down.
 func picture(t *testing.T, b *chromium.Page, way flow.Way) {
 	t.Helper()
 	for _, v := range []struct {

@@ -42,8 +42,9 @@ func span(b []byte, class uint8) int {
 	return len(b)
 }
 
-// text is how many bytes at the beginning of b may stand in a field's value: neither a control character, but
-// for the tab, nor DEL (RFC 9110, section 5.5). Eight at a time: values are most of a head.
+// text is how many bytes at the beginning of b may stand in a field's value: neither a control
+// character, but for the tab, nor DEL (RFC 9110, section 5.5). Eight at a time: values are most of
+// a head.
 func text(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	i := 0

@@ -24,8 +24,9 @@ func (s *Scanner) chunkHead(b []byte) (int, *Violation) {
 	return 1, nil
 }
 
-// size reads 1*HEXDIG: "recipients MUST anticipate potentially large hexadecimal numerals and prevent parsing
-// errors due to integer conversion overflows". Fifteen digits are enough, with leading zeros too.
+// size reads 1*HEXDIG: "recipients MUST anticipate potentially large hexadecimal numerals and
+// prevent parsing errors due to integer conversion overflows". Fifteen digits are enough, with
+// leading zeros too.
 func (s *Scanner) size(b []byte) (int, *Violation) {
 	for i, c := range b {
 		digit := hex(c)
@@ -57,7 +58,8 @@ func hex(c byte) int {
 	return -1
 }
 
-// extension passes over what nobody understands: "A recipient MUST ignore unrecognized chunk extensions".
+// extension passes over what nobody understands: "A recipient MUST ignore unrecognized chunk
+// extensions".
 func (s *Scanner) extension(b []byte) (int, *Violation) {
 	n := text(b)
 	switch {

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// served is how many requests net/http's parser reads whole from a stream, bodies included, and why it ended:
-// as its server does, which passes over line ends after a POST.
+// served is how many requests net/http's parser reads whole from a stream, bodies included, and why
+// it ended: as its server does, which passes over line ends after a POST.
 func served(in string) (requests uint64, err error) {
 	r := bufio.NewReader(strings.NewReader(in))
 	post := false
@@ -29,7 +29,8 @@ func served(in string) (requests uint64, err error) {
 		}
 		for _, values := range req.Header {
 			if strings.ContainsAny(strings.Join(values, ""), "\x00\r\n") {
-				return requests, errors.New("a value with a control character") // the server checks values itself
+				// the server checks values itself
+				return requests, errors.New("a value with a control character")
 			}
 		}
 		if _, err := io.Copy(io.Discard, req.Body); err != nil {
@@ -40,8 +41,9 @@ func served(in string) (requests uint64, err error) {
 	}
 }
 
-// engineRefuses says how net/http fails to refuse what the scanner refused: it must read as many whole
-// requests as the scanner saw, and then a fault, with the stream still open behind the refusal.
+// engineRefuses says how net/http fails to refuse what the scanner refused: it must read as many
+// whole requests as the scanner saw, and then a fault, with the stream still open behind the
+// refusal.
 func engineRefuses(l Limits, in string) error {
 	v, s := scan(l, in, 0, len(in)+1)
 	got, err := served(in[:v.passed] + s.Refusal())
@@ -60,12 +62,13 @@ func isTarget(err error) bool {
 	return target
 }
 
-// sameFraming says where net/http reads a stream that the scanner let pass in another way. One that ends
-// within a message net/http may call malformed.
+// sameFraming says where net/http reads a stream that the scanner let pass in another way. One that
+// ends within a message net/http may call malformed.
 func sameFraming(in string, v verdict, unfinished bool) error {
 	got, err := served(in)
 	switch {
-	case isTarget(err), err != nil && strings.Contains(err.Error(), "non-data"): // net/http bounds all chunks together
+	case isTarget(err), err != nil && strings.Contains(err.Error(), "non-data"):
+		// net/http bounds all chunks together
 		return nil
 	case got != v.requests:
 		return fmt.Errorf("net/http reads %d requests, the scanner %d (%v)", got, v.requests, err)
@@ -94,8 +97,8 @@ func check(t interface{ Errorf(string, ...any) }, in string) {
 	}
 }
 
-// FuzzScan: the verdict does not depend on how the stream was cut; what passes, net/http delimits in the same
-// way; what does not, net/http refuses with the refusal in its place.
+// FuzzScan: the verdict does not depend on how the stream was cut; what passes, net/http delimits
+// in the same way; what does not, net/http refuses with the refusal in its place.
 func FuzzScan(f *testing.F) {
 	for _, seed := range []string{
 		"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc\r\nGET / HTTP/1.0\r\n\r\n",

@@ -10,15 +10,15 @@ const (
 	hostKind
 )
 
-// keep remembers letters of a word that may be cut by the end of a read. Longer ones than fit are none of
-// those looked for.
+// keep remembers letters of a word that may be cut by the end of a read. Longer ones than fit are
+// none of those looked for.
 func (s *Scanner) keep(b []byte) {
 	copied := copy(s.word[s.letters:], b)
 	s.letters += uint8(copied)
 }
 
-// requestLine reads method SP request-target SP HTTP-version CRLF (RFC 9112, section 3): single spaces, "any
-// other white space … is invalid".
+// requestLine reads method SP request-target SP HTTP-version CRLF (RFC 9112, section 3): single
+// spaces, "any other white space … is invalid".
 func (s *Scanner) requestLine(b []byte) (int, *Violation) {
 	switch s.at {
 	case method:
@@ -65,8 +65,8 @@ func (s *Scanner) target(b []byte) (int, *Violation) {
 	return n + 1, nil
 }
 
-// form says whether the target has the form that goes with the method (RFC 9112, section 3.2): a path, a URL
-// of HTTP, for CONNECT an authority, for OPTIONS also an asterisk.
+// form says whether the target has the form that goes with the method (RFC 9112, section 3.2): a
+// path, a URL of HTTP, for CONNECT an authority, for OPTIONS also an asterisk.
 func (s *Scanner) form() bool {
 	start := s.word[:s.letters]
 	switch {
@@ -103,7 +103,8 @@ func (s *Scanner) version(b []byte) (int, *Violation) {
 	return len(b), nil
 }
 
-// field reads field-name ":" OWS field-value OWS CRLF, or the empty line that ends them (RFC 9112, section 5).
+// field reads field-name ":" OWS field-value OWS CRLF, or the empty line that ends them (RFC 9112,
+// section 5).
 func (s *Scanner) field(b []byte) (int, *Violation) {
 	switch s.at {
 	case lineStart:
@@ -122,8 +123,8 @@ func (s *Scanner) field(b []byte) (int, *Violation) {
 	return 1, nil
 }
 
-// lineStart refuses what would continue the line before: "A server that receives an obs-fold in a request
-// message … MUST either reject the message … or replace" it (section 5.2).
+// lineStart refuses what would continue the line before: "A server that receives an obs-fold in a
+// request message … MUST either reject the message … or replace" it (section 5.2).
 func (s *Scanner) lineStart(b []byte) (int, *Violation) {
 	switch c := b[0]; {
 	case c == '\r':

@@ -31,7 +31,8 @@ const (
 	dataEndLF               // behind the CR there
 )
 
-// Scanner follows one connection. The zero value is not ready: use New. It is not for two goroutines at once.
+// Scanner follows one connection. The zero value is not ready: use New. It is not for two
+// goroutines at once.
 type Scanner struct {
 	headBytes, fieldsMax, chunkLine int32
 
@@ -73,10 +74,10 @@ func New(l Limits) Scanner {
 	return Scanner{headBytes: or(l.HeadBytes, 64<<10), fieldsMax: or(l.Fields, 100), chunkLine: or(l.ChunkLine, 256)}
 }
 
-// Scan reads on in the client's bytes. b[:n] may go on to the engine. With a violation, b[n] is the byte that
-// shows it: neither it nor anything behind it may go on, and Scan must not be called again. With none, n is
-// less than len(b) only behind a request that may turn the connection into something else (CONNECT, or an
-// Upgrade field): call Scan again with the rest if it stayed HTTP.
+// Scan reads on in the client's bytes. b[:n] may go on to the engine. With a violation, b[n] is the
+// byte that shows it: neither it nor anything behind it may go on, and Scan must not be called
+// again. With none, n is less than len(b) only behind a request that may turn the connection into
+// something else (CONNECT, or an Upgrade field): call Scan again with the rest if it stayed HTTP.
 func (s *Scanner) Scan(b []byte) (n int, v *Violation) {
 	s.turned = false
 	for n < len(b) && !s.turned {
@@ -98,14 +99,16 @@ func (s *Scanner) Scan(b []byte) (n int, v *Violation) {
 // Between says that no byte of a further message was seen: the client is idle.
 func (s *Scanner) Between() bool { return s.at == between }
 
-// InBody says that the next byte belongs to a body; when neither between messages nor there, it is a head's.
+// InBody says that the next byte belongs to a body; when neither between messages nor there, it is
+// a head's.
 func (s *Scanner) InBody() bool { return s.at >= body || s.trailer }
 
 // Requests is how many requests were read whole, bodies included.
 func (s *Scanner) Requests() uint64 { return s.requests }
 
-// Refusal is what to put in the place of the offending byte and all behind it, so that whoever reads the
-// stream refuses the message instead of waiting for the rest, or of taking what is there for a whole one.
+// Refusal is what to put in the place of the offending byte and all behind it, so that whoever
+// reads the stream refuses the message instead of waiting for the rest, or of taking what is there
+// for a whole one.
 func (s *Scanner) Refusal() string {
 	switch s.at {
 	case value, valueEnd:

@@ -20,8 +20,8 @@ func (v verdict) String() string {
 	return fmt.Sprintf("%d bytes pass, %d requests, %v", v.passed, v.requests, v.reason)
 }
 
-// scan gives in to a scanner in reads of at most step bytes, the first one of first bytes. Where the scanner
-// stops for a change of protocol it goes on as if there was none.
+// scan gives in to a scanner in reads of at most step bytes, the first one of first bytes. Where
+// the scanner stops for a change of protocol it goes on as if there was none.
 func scan(l Limits, in string, first, step int) (verdict, *Scanner) {
 	s := New(l)
 	passed := 0

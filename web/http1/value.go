@@ -34,8 +34,8 @@ func (s *Scanner) value(b []byte) (n int, v *Violation) {
 	return n + 1, nil
 }
 
-// framing reads the value of a field that frames the message up to the line's end: one word, with white space
-// around it at most.
+// framing reads the value of a field that frames the message up to the line's end: one word, with
+// white space around it at most.
 func (s *Scanner) framing(b []byte) (int, *Violation) {
 	for i, c := range b {
 		switch {
@@ -85,7 +85,8 @@ func (s *Scanner) wrong() *Violation {
 	return errHost
 }
 
-// valued is at the end of a value: lengths and codings are not empty. A Host may be (RFC 9112, section 3.2).
+// valued is at the end of a value: lengths and codings are not empty. A Host may be (RFC 9112,
+// section 3.2).
 func (s *Scanner) valued() *Violation {
 	if s.kind == lengthKind && s.step == before || s.kind == codingKind && s.letters != uint8(len("chunked")) {
 		return s.wrong()
@@ -93,8 +94,8 @@ func (s *Scanner) valued() *Violation {
 	return nil
 }
 
-// headEnd reads the LF that ends the head, or the trailers, and decides how the body is framed (RFC 9112,
-// section 6.3).
+// headEnd reads the LF that ends the head, or the trailers, and decides how the body is framed (RFC
+// 9112, section 6.3).
 func (s *Scanner) headEnd(c byte) (int, *Violation) {
 	switch {
 	case c != '\n':

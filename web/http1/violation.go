@@ -1,6 +1,7 @@
 package http1
 
-// Violation says why a message was refused. Violations are values of this package, compared by identity.
+// Violation says why a message was refused. Violations are values of this package, compared by
+// identity.
 type Violation struct {
 	Reason string // what is wrong, as a phrase without a full stop
 	Status int    // what the client may be answered: 400, 414, 431, 501 or 505

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Analyzer reports uses of a web.Conn by those who do not hold it. Any driver of package analysis can run it.
+// Analyzer reports uses of a web.Conn by those who do not hold it. Any driver of package analysis
+// can run it.
 var Analyzer = &analysis.Analyzer{
 	Name: "connowner",
 	Doc:  "report uses of a web.Conn by a component that has passed it on, or that lets others keep it",
@@ -39,7 +40,8 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// function checks one function, without those in it for what is passed on, and with those in it for what is lent to it.
+// function checks one function, without those in it for what is passed on, and with those in it for
+// what is lent to it.
 func function(pass *analysis.Pass, f ast.Node, signature *ast.FuncType, body *ast.BlockStmt) {
 	if conn := borrowed(pass.TypesInfo, signature); conn != nil {
 		newLoan(pass, f, conn).check(body)
@@ -47,8 +49,9 @@ func function(pass *analysis.Pass, f ast.Node, signature *ast.FuncType, body *as
 	passedOn(pass, body)
 }
 
-// borrowed is the parameter by which a function is lent a Conn: the only parameter that it has, as for a component's Handle, a
-// Source, a Filter and a Pipe. Who takes a Conn and more may be a part of a network that passes it on.
+// borrowed is the parameter by which a function is lent a Conn: the only parameter that it has, as
+// for a component's Handle, a Source, a Filter and a Pipe. Who takes a Conn and more may be a part
+// of a network that passes it on.
 func borrowed(info *types.Info, signature *ast.FuncType) *types.Var {
 	if signature.Params.NumFields() != 1 || len(signature.Params.List[0].Names) != 1 {
 		return nil
@@ -74,7 +77,8 @@ func isConn(t types.Type) bool {
 	return name.Name() == "Conn" && name.Pkg() != nil && name.Pkg().Path() == webPath
 }
 
-// mentions gives the first place in n where one of these variables is used, [token.NoPos] when there is none.
+// mentions gives the first place in n where one of these variables is used, [token.NoPos] when
+// there is none.
 func mentions(info *types.Info, n ast.Node, who func(types.Object) bool) token.Pos {
 	at := token.NoPos
 	ast.Inspect(n, func(n ast.Node) bool {

@@ -23,8 +23,9 @@ type Finding struct {
 // String is the finding as compilers write theirs: "FILE:LINE:COLUMN: what is wrong".
 func (f Finding) String() string { return fmt.Sprintf("%s: %s", f.Place, f.Message) }
 
-// Check runs [Analyzer] over packages, tests included, and gives what it finds in the order of files and lines. Dir is the folder that patterns
-// such as "./..." are relative to; tags are build tags, such as "webdebug". It needs the command go. Packages that do not compile are an error.
+// Check runs [Analyzer] over packages, tests included, and gives what it finds in the order of
+// files and lines. Dir is the folder that patterns such as "./..." are relative to; tags are build
+// tags, such as "webdebug". It needs the command go. Packages that do not compile are an error.
 func Check(ctx context.Context, dir string, tags string, patterns ...string) ([]Finding, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return nil, errors.New("the command go is not on the PATH, and it is what finds and reads packages: install Go")

@@ -39,7 +39,8 @@ func touch(c *web.Conn) (complaint string) {
 
 var ways = []flow.Way{flow.Chain, flow.Network}
 
-// A component that keeps its Conn, and touches it while another has it, costs the exchange; the error names who had passed it on.
+// A component that keeps its Conn, and touches it while another has it, costs the exchange; the
+// error names who had passed it on.
 func TestADebugBuildCatchesWhoKeepsAConn(t *testing.T) {
 	for _, way := range ways {
 		t.Run(string(way), func(t *testing.T) {

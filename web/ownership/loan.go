@@ -13,7 +13,8 @@ type loan struct {
 	pass *analysis.Pass
 	f    ast.Node
 	conn *types.Var
-	with map[types.Object]bool // local variables that hold the Conn: itself, and what it was put into
+	// local variables that hold the Conn: itself, and what it was put into
+	with map[types.Object]bool
 }
 
 func newLoan(pass *analysis.Pass, f ast.Node, conn *types.Var) *loan {
@@ -153,7 +154,8 @@ func root(e ast.Expr) ast.Expr {
 	}
 }
 
-// returns says whether the function returns a function, such as a transform, that has the Conn. That it returns the Conn itself is no harm.
+// returns says whether the function returns a function, such as a transform, that has the Conn.
+// That it returns the Conn itself is no harm.
 func (l *loan) returns(n *ast.ReturnStmt) bool {
 	for _, e := range n.Results {
 		t := l.pass.TypesInfo.TypeOf(e)

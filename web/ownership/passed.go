@@ -9,8 +9,8 @@ import (
 	"golang.org/x/tools/go/cfg"
 )
 
-// passedOn reports uses of a Conn on the ways that lead on from where it was passed on: by a send on a channel of Conns, to a goroutine, or
-// by Lose.
+// passedOn reports uses of a Conn on the ways that lead on from where it was passed on: by a send
+// on a channel of Conns, to a goroutine, or by Lose.
 func passedOn(pass *analysis.Pass, body *ast.BlockStmt) {
 	t := &tracks{pass: pass, told: map[token.Pos]bool{}}
 	var graph *cfg.CFG
@@ -110,7 +110,8 @@ type walk struct {
 	seen map[*cfg.Block]bool
 }
 
-// block goes through a block from a node on, and through those behind it, until the variable has another Conn or a use is found.
+// block goes through a block from a node on, and through those behind it, until the variable has
+// another Conn or a use is found.
 func (w *walk) block(b *cfg.Block, from int) {
 	for _, n := range b.Nodes[from:] {
 		if w.used(n) || w.set(n) {
@@ -168,7 +169,8 @@ func (w *walk) set(n ast.Node) bool {
 	return false
 }
 
-// setBy says whether the variable has another Conn where a block begins: in each round of a range over a channel.
+// setBy says whether the variable has another Conn where a block begins: in each round of a range
+// over a channel.
 func (w *walk) setBy(b *cfg.Block) bool {
 	r, ok := b.Stmt.(*ast.RangeStmt)
 	return ok && b.Kind == cfg.KindRangeLoop && w.among(r.Key, r.Value)

@@ -14,8 +14,8 @@ import (
 	"weir/web/internal/conn"
 )
 
-// overUnix is a server over Unix sockets: connections that are no TCP, without sendfile, and whose progress the
-// kernel does not tell.
+// overUnix is a server over Unix sockets: connections that are no TCP, without sendfile, and whose
+// progress the kernel does not tell.
 func overUnix(t *testing.T, c Config, h http.Handler) (*running, func() net.Conn) {
 	name := filepath.Join(t.TempDir(), "socket")
 	l, err := net.Listen("unix", name)

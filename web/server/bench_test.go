@@ -14,8 +14,9 @@ import (
 	"weir/web/internal/conn"
 )
 
-// BenchmarkAnswer is an exchange of a page over one connection that is kept: by net/http alone, and by this
-// server with head and body in one write. cpu-us/op is the whole process's, the client included.
+// BenchmarkAnswer is an exchange of a page over one connection that is kept: by net/http alone, and
+// by this server with head and body in one write. cpu-us/op is the whole process's, the client
+// included.
 func BenchmarkAnswer(b *testing.B) {
 	for _, size := range []int{200, 4096, 64 << 10} {
 		page := bytes.Repeat([]byte("a"), size)

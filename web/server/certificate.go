@@ -10,8 +10,8 @@ import (
 	"weir/internal/lograte"
 )
 
-// ACME obtains certificates, and renews them before they run out (RFC 8555, by the TLS-ALPN-01 challenge:
-// port 443 of each name's addresses must lead to this server).
+// ACME obtains certificates, and renews them before they run out (RFC 8555, by the TLS-ALPN-01
+// challenge: port 443 of each name's addresses must lead to this server).
 type ACME = certificate.ACME
 
 // certificates are a server's TLS settings and where they come from.

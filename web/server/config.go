@@ -12,20 +12,25 @@ import (
 	"weir/web/internal/conn"
 )
 
-// Config is how to serve. It is not changed, nor may it be, once New has it. Times and limits: zero is the
-// default, negative is none.
+// Config is how to serve. It is not changed, nor may it be, once New has it. Times and limits: zero
+// is the default, negative is none.
 type Config struct {
-	Addr     string       // TCP address to listen on, such as ":8080" or "[::1]:0"; not used with a Listener
+	// TCP address to listen on, such as ":8080" or "[::1]:0"; not used with a Listener
+	Addr     string
 	Listener net.Listener // where connections come from instead; Run closes it
 
 	TLS   *TLS // nil: no TLS
 	HTTP3 bool // HTTP/3 as well, on the UDP port of the same number; needs TLS
 
-	HeaderTimeout time.Duration // from a request's first byte (or the connection's beginning) to its head's end, and for a TLS handshake; 10 s
+	// from a request's first byte (or the connection's beginning) to its head's end, and for a TLS
+	// handshake; 10 s
+	HeaderTimeout time.Duration
 	IdleTimeout   time.Duration // between an answer and the next request; 2 minutes
-	Grace         time.Duration // how long a body may come, or an answer be read, more slowly than Rate; 20 s
-	Rate          int           // bytes a second; 500
-	Drain         time.Duration // how long a stop waits for what is being done; 10 s, negative: not at all
+	// how long a body may come, or an answer be read, more slowly than Rate; 20 s
+	Grace time.Duration
+	Rate  int // bytes a second; 500
+	// how long a stop waits for what is being done; 10 s, negative: not at all
+	Drain time.Duration
 
 	// MaxConns is how many connections may be open at a time; 3/4 of the descriptors the process
 	// may have, at most 50,000. A new one takes the place of the longest idle; when none is idle,
@@ -54,9 +59,11 @@ type Config struct {
 
 // TLS is where certificates come from: files, ACME, or whoever has them.
 type TLS struct {
-	CertFile, KeyFile string // PEM; read again within a second of a change, when a client next connects
+	// PEM; read again within a second of a change, when a client next connects
+	CertFile, KeyFile string
 	ACME              *ACME
-	Source            *certificate.Source // which others may use too; whoever made it manages and closes it
+	// which others may use too; whoever made it manages and closes it
+	Source *certificate.Source
 }
 
 // or is n, otherwise when it is zero, and none when it is negative.

@@ -24,8 +24,8 @@ type gate struct {
 	closed  chan struct{} // no values, closed by Close
 }
 
-// usualConns is the limit when none is set: it leaves descriptors for the files, and the servers behind, that
-// answers come from.
+// usualConns is the limit when none is set: it leaves descriptors for the files, and the servers
+// behind, that answers come from.
 func usualConns() int {
 	const most = 50_000
 	var files syscall.Rlimit
@@ -81,7 +81,8 @@ func (g *gate) place(from net.Addr) (*conn.Place, error) {
 			return place, err
 		}
 		g.places.Want(true)
-		if place, err = g.places.Take(from.String()); err != conn.ErrFull { // what ended in between did not tell
+		// what ended in between did not tell
+		if place, err = g.places.Take(from.String()); err != conn.ErrFull {
 			return place, err
 		}
 		if g.places.Wait(g.closed) {

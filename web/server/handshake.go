@@ -15,9 +15,9 @@ import (
 	"weir/web/internal/conn"
 )
 
-// accept takes connections until the gate closes, or ctx ends, and gives each a handshake of its own: net/http
-// finds HTTP/2 only on a *tls.Conn and can be given HTTP/1 only by wrapping one, so it must be known which it
-// is before net/http has the connection.
+// accept takes connections until the gate closes, or ctx ends, and gives each a handshake of its
+// own: net/http finds HTTP/2 only on a *tls.Conn and can be given HTTP/1 only by wrapping one, so
+// it must be known which it is before net/http has the connection.
 func (s *Server) accept(ctx context.Context, first, second *queue) error {
 	var handshakes sync.WaitGroup
 	defer handshakes.Wait()
@@ -51,8 +51,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// handshake makes line a TLS connection and hands it to the engine for what was agreed on. The watch ends it
-// when the client takes too long.
+// handshake makes line a TLS connection and hands it to the engine for what was agreed on. The
+// watch ends it when the client takes too long.
 func (s *Server) handshake(ctx context.Context, line *conn.Line, first, second *queue) {
 	line.Await()
 	t := tls.Server(line, s.certs.config)

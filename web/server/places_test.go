@@ -153,7 +153,8 @@ func TestAClientHasSoManyConnectionsAtMost(t *testing.T) {
 }
 
 func TestAClientWhoseConnectionsAreAllBusyGetsNoMore(t *testing.T) {
-	entered, leave := make(chan struct{}, 4), make(chan struct{}) // from the handler; closed by the test
+	// from the handler; closed by the test
+	entered, leave := make(chan struct{}, 4), make(chan struct{})
 	lines := make(chan string, 16)
 	l := claiming(t, "192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "192.0.2.2:1")
 	s := start(t, Config{Listener: l, MaxConns: 100, MaxConnsPerClient: 1, ErrorLog: func(line string) { lines <- line }}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -196,7 +197,8 @@ func read(c *http.Client, url string) error {
 
 func TestConnectionsOfHTTP2And3Count(t *testing.T) {
 	a := certtest.New(t)
-	entered, leave := make(chan struct{}, 4), make(chan struct{}) // from the handler; closed by the test
+	// from the handler; closed by the test
+	entered, leave := make(chan struct{}, 4), make(chan struct{})
 	s := start(t, Config{TLS: files(t, a, t.TempDir(), "weir.test"), HTTP3: true, MaxConns: 2}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/busy" {
 			entered <- struct{}{}
@@ -243,7 +245,7 @@ func TestConnectionsOfHTTP2And3Count(t *testing.T) {
 		t.Errorf("a second stream: %v", err)
 	}
 	wait(t, "second is no longer new", func() bool { return s.gate.places.Idle() == 1 })
-	last := third() // second is idle; a connection with a stream under way is not
+	third() // second is idle; a connection with a stream under way is not
 	<-second.Context().Done()
 	if err := context.Cause(second.Context()); !errors.As(err, new(*quic.ApplicationError)) {
 		t.Errorf("a connection of HTTP/3 that gave way ended with %v, want an application's error", err)
@@ -252,5 +254,4 @@ func TestConnectionsOfHTTP2And3Count(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("a connection of HTTP/2 with a request under way was ended: %v", err)
 	}
-	_ = last
 }

@@ -13,8 +13,9 @@ import (
 	"weir/web/http1"
 )
 
-// TestNoStreamGivesMoreRequestsThanTheScannerSaw sends streams drawn from pieces that matter, cut anywhere: the
-// handler sees at most the requests that the scanner delimits, whole, and the connection always ends.
+// TestNoStreamGivesMoreRequestsThanTheScannerSaw sends streams drawn from pieces that matter, cut
+// anywhere: the handler sees at most the requests that the scanner delimits, whole, and the
+// connection always ends.
 func TestNoStreamGivesMoreRequestsThanTheScannerSaw(t *testing.T) {
 	var whole atomic.Uint64
 	s := start(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,9 +18,10 @@ import (
 
 // Server serves one address.
 type Server struct {
-	config  Config
-	fronts  client.Fronts
-	faults  *lograte.Limiter // before ErrorLog, so that strangers cannot fill it, nor stop the server where it takes nothing
+	config Config
+	fronts client.Fronts
+	// before ErrorLog, so that strangers cannot fill it, nor stop the server where it takes nothing
+	faults  *lograte.Limiter
 	gate    *gate
 	watch   *conn.Watch
 	handler atomic.Pointer[http.Handler]
@@ -34,7 +35,8 @@ type Server struct {
 	cut     context.CancelFunc
 }
 
-// New listens. Until Run, connections wait in the kernel; a server that is not to run is closed by Close.
+// New listens. Until Run, connections wait in the kernel; a server that is not to run is closed by
+// Close.
 func New(h http.Handler, c Config) (*Server, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -73,7 +75,8 @@ func listen(c Config) (net.Listener, error) {
 	return l, nil
 }
 
-// engine is net/http with what it shares over versions. Its own timeouts are off for HTTP/1: the watch's hold.
+// engine is net/http with what it shares over versions. Its own timeouts are off for HTTP/1: the
+// watch's hold.
 func (s *Server) engine() *http.Server {
 	return &http.Server{
 		Handler: s, ErrorLog: log.New(lines(s.said), "", 0), MaxHeaderBytes: s.config.headBytes(),
@@ -99,8 +102,8 @@ func (s *Server) secure() (err error) {
 // Addr is the address that is listened on.
 func (s *Server) Addr() net.Addr { return s.gate.Addr() }
 
-// SetHandler makes h, which is not nil, answer the requests that come from now on. It may be called at any time
-// from any goroutine.
+// SetHandler makes h, which is not nil, answer the requests that come from now on. It may be called
+// at any time from any goroutine.
 func (s *Server) SetHandler(h http.Handler) { s.handler.Store(&h) }
 
 // ServeHTTP is for the engines.
@@ -156,14 +159,16 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Cut ends a stop at once: what is not done is cut off. Before the stop, it has it end so. It may be called at any time from any goroutine.
+// Cut ends a stop at once: what is not done is cut off. Before the stop, it has it end so. It may
+// be called at any time from any goroutine.
 func (s *Server) Cut() { s.cut() }
 
 // ErrCutOff is what Run returns when not all connections were done within Drain.
 var ErrCutOff = errors.New("server: cut off")
 
-// Run serves until ctx ends, then stops as the package comment says. It may be called once. The error is nil
-// after a stop within Drain; otherwise it says what failed, or how many connections were cut off.
+// Run serves until ctx ends, then stops as the package comment says. It may be called once. The
+// error is nil after a stop within Drain; otherwise it says what failed, or how many connections
+// were cut off.
 func (s *Server) Run(ctx context.Context) error {
 	if s.ran.Swap(true) {
 		return errors.New("server: Run was called twice: make another server with New")

@@ -148,7 +148,8 @@ func TestRunTwiceIsRefused(t *testing.T) {
 }
 
 func TestStopFinishesWhatIsBeingAnswered(t *testing.T) {
-	entered, leave := make(chan struct{}), make(chan struct{}) // no values, closed by the handler, by the test
+	// no values, closed by the handler, by the test
+	entered, leave := make(chan struct{}), make(chan struct{})
 	s := start(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(entered)
 		<-leave
@@ -207,7 +208,8 @@ func TestAStopIsCutShort(t *testing.T) {
 	}
 }
 
-// echo takes a connection over and sends back what comes; it says goodbye when its request's context ends.
+// echo takes a connection over and sends back what comes; it says goodbye when its request's
+// context ends.
 func echo(t *testing.T) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, rw, err := http.NewResponseController(w).Hijack()
@@ -301,7 +303,8 @@ func TestAnUpgradeThatDoesNotHappenLeavesHTTP(t *testing.T) {
 }
 
 func TestLimitPausesAcceptingWhileAllConnectionsAreBusy(t *testing.T) {
-	entered, leave := make(chan struct{}, 4), make(chan struct{}) // from the handler; from the test, one for each
+	// from the handler; from the test, one for each
+	entered, leave := make(chan struct{}, 4), make(chan struct{})
 	s := start(t, Config{MaxConns: 2}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		entered <- struct{}{}
 		<-leave

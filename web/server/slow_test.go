@@ -12,8 +12,8 @@ import (
 
 const moment = 300 * time.Millisecond
 
-// impatient drops within moments what a server would in earnest drop within half a minute; but for heads, so
-// that no machine is too slow to be served.
+// impatient drops within moments what a server would in earnest drop within half a minute; but for
+// heads, so that no machine is too slow to be served.
 var impatient = Config{HeaderTimeout: -1, IdleTimeout: moment, Grace: moment, Rate: 1 << 20}
 
 // served asks until it is answered: a stalled machine makes anybody's head slow.
@@ -36,8 +36,8 @@ func served(t *testing.T, addr string) {
 	})
 }
 
-// trickle opens n connections that each begin with text and go on with more, piece by piece, and waits until
-// the server has ended them all. Meanwhile the service must be there for others.
+// trickle opens n connections that each begin with text and go on with more, piece by piece, and
+// waits until the server has ended them all. Meanwhile the service must be there for others.
 func trickle(t *testing.T, s *running, n int, text, more string) {
 	t.Helper()
 	var attackers sync.WaitGroup
@@ -187,7 +187,8 @@ func TestConnectionsThatAreIdleOnPurposeLive(t *testing.T) {
 }
 
 func TestAHandlerMayTakeItsTime(t *testing.T) {
-	entered, leave := make(chan struct{}), make(chan struct{}) // no values, closed by the handler, by the test
+	// no values, closed by the handler, by the test
+	entered, leave := make(chan struct{}), make(chan struct{})
 	s := start(t, impatient, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "OPTIONS" {
 			return

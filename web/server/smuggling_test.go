@@ -102,8 +102,9 @@ func proxied(t *testing.T) (*running, *backend) {
 	return start(t, Config{}, p), b
 }
 
-// TestNoRequestIsSmuggledThroughAProxy sends each fault with a request hidden behind it. The backend must see
-// the good request before it, of the faulty one nothing or what is no whole request, and never the hidden one.
+// TestNoRequestIsSmuggledThroughAProxy sends each fault with a request hidden behind it. The
+// backend must see the good request before it, of the faulty one nothing or what is no whole
+// request, and never the hidden one.
 func TestNoRequestIsSmuggledThroughAProxy(t *testing.T) {
 	type fault struct{ name, text string }
 	var all []fault

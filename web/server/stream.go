@@ -9,9 +9,9 @@ import (
 	"weir/web/internal/conn"
 )
 
-// stream guards an exchange of HTTP/2 or HTTP/3, many of which share a connection, against a client that gives or
-// takes too slowly: the rules that the watch holds a connection of HTTP/1 to. The library's own flow control
-// decides when a write goes on, so what is timed is the write.
+// stream guards an exchange of HTTP/2 or HTTP/3, many of which share a connection, against a client
+// that gives or takes too slowly: the rules that the watch holds a connection of HTTP/1 to. The
+// library's own flow control decides when a write goes on, so what is timed is the write.
 type stream struct {
 	http.ResponseWriter
 	rules   conn.Rules
@@ -86,8 +86,8 @@ func (s *stream) FlushError() error { return s.timed(s.control.Flush) }
 // Flush implements http.Flusher.
 func (s *stream) Flush() { s.FlushError() }
 
-// end is called when the handler has returned. What the library still holds back it sends then, within a
-// deadline of its own.
+// end is called when the handler has returned. What the library still holds back it sends then,
+// within a deadline of its own.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

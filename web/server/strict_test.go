@@ -39,7 +39,8 @@ var faulty = []struct{ name, text, status string }{
 	{"another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "400"},
 }
 
-// chunkFaults are faults in a chunked body, for which the handler sees an error where it reads the body.
+// chunkFaults are faults in a chunked body, for which the handler sees an error where it reads the
+// body.
 var chunkFaults = []struct{ name, body string }{
 	{"a prefix", "0x1\r\na\r\n0\r\n\r\n"},
 	{"a sign", "+1\r\na\r\n0\r\n\r\n"},
@@ -75,7 +76,8 @@ func seeing(t *testing.T, bodies *atomic.Int64) http.Handler {
 	})
 }
 
-// behind sends a good request, and the text in two ways, and gives what comes after the good answer.
+// behind sends a good request, and the text in two ways, and gives what comes after the good
+// answer.
 func behind(t *testing.T, addr, text string, apart bool) (status, body string) {
 	t.Helper()
 	c := dial(t, addr)
@@ -131,7 +133,8 @@ func TestFaultyChunksAreRefused(t *testing.T) {
 }
 
 func TestAFaultDoesNotDisturbTheRequestBeforeIt(t *testing.T) {
-	entered, leave := make(chan struct{}), make(chan struct{}) // no values, closed by the handler, by the test
+	// no values, closed by the handler, by the test
+	entered, leave := make(chan struct{}), make(chan struct{})
 	s := start(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(entered)
 		<-leave

@@ -12,7 +12,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// TestCheckingLeavesNoTrace: no file is made, and no upstream is asked, whom a site that is loaded asks at once.
+// TestCheckingLeavesNoTrace: no file is made, and no upstream is asked, whom a site that is loaded
+// asks at once.
 func TestCheckingLeavesNoTrace(t *testing.T) {
 	var asked atomic.Int64
 	up := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))

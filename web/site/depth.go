@@ -5,13 +5,15 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// maxDepth is how deep a site file may nest. The parser of HCL calls itself for each level, and a stack that overflows ends the process: with
-// it a site that runs, whose file has become rubbish.
+// maxDepth is how deep a site file may nest. The parser of HCL calls itself for each level, and a
+// stack that overflows ends the process: with it a site that runs, whose file has become rubbish.
 const maxDepth = 100
 
-// tooDeep finds where a text is nested too deep. Signs before a term count as levels, since the parser takes them so.
+// tooDeep finds where a text is nested too deep. Signs before a term count as levels, since the
+// parser takes them so.
 func tooDeep(text []byte, file string) (at hcl.Range, deep bool) {
-	tokens, _ := hclsyntax.LexConfig(text, file, hcl.InitialPos) // what is wrong with them, the parser says
+	// what is wrong with them, the parser says
+	tokens, _ := hclsyntax.LexConfig(text, file, hcl.InitialPos)
 	depth, signs := 0, 0
 	for _, t := range tokens {
 		switch t.Type {

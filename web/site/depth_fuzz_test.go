@@ -7,7 +7,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 )
 
-// FuzzDepth holds that what is not too deep can be parsed without the stack's end, and that what is says where.
+// FuzzDepth holds that what is not too deep can be parsed without the stack's end, and that what is
+// says where.
 func FuzzDepth(f *testing.F) {
 	for _, seed := range []string{
 		"files { dir = \"www\" }", strings.Repeat("a {\n", 200), "a = " + strings.Repeat("(", 99), "a = " + strings.Repeat("-", 200) + "1", "a = \"" + strings.Repeat("${\"", 60),

@@ -1,7 +1,8 @@
-// Package site reads site files: a server as a text that reads like the drawing of what it does. The language is HCL.
+// Package site reads site files: a server as a text that reads like the drawing of what it does.
+// The language is HCL.
 //
-// A pipeline is a list of blocks, each a component, in the order in which an exchange passes them. The file itself is a pipeline, and so
-// is each block that has components inside:
+// A pipeline is a list of blocks, each a component, in the order in which an exchange passes them.
+// The file itself is a pipeline, and so is each block that has components inside:
 //
 //	server { listen = ":8080" }
 //
@@ -19,7 +20,8 @@
 // on the canonical path and host; what fits none goes on behind them. [Kinds] lists the components.
 // A block's label is its name in drawings.
 //
-// [Load] reads and checks a file. [Live] serves one, and changes to what the file says when it changes.
+// [Load] reads and checks a file. [Live] serves one, and changes to what the file says when it
+// changes.
 //
 // A component that holds something (counts of a limit, a cache, what is known of upstreams) goes on
 // with it when the file is read again, as long as its block says the same in the same place: see
@@ -27,6 +29,6 @@
 //
 // # Limitations
 //
-// A file has no variables and includes no other. Secrets are not written in it: it names files that hold them. Paths are relative to the working
-// directory of the process.
+// A file has no variables and includes no other. Secrets are not written in it: it names files that
+// hold them. Paths are relative to the working directory of the process.
 package site

@@ -6,7 +6,8 @@ import (
 	"weir/web"
 )
 
-// guard is a kind with two pipelines inside: allowed and refused. Without them it stands in its pipeline as a plain component.
+// guard is a kind with two pipelines inside: allowed and refused. Without them it stands in its
+// pipeline as a plain component.
 func guard[C any](about string, make func(b *block, config C, allowed web.Component, refused ...web.Component) (web.Component, error)) Kind {
 	return Kind{About: about, build: func(b *block) web.Component {
 		var config C

@@ -25,7 +25,8 @@ func Kinds() []Kind {
 	return all
 }
 
-// of is a kind that is made of the attributes of its block, which are the fields of C that are tagged `hcl`.
+// of is a kind that is made of the attributes of its block, which are the fields of C that are
+// tagged `hcl`.
 func of[C any, P web.Component](about string, make func(C) (P, error)) Kind {
 	return inSite(about, simply(make))
 }

@@ -23,8 +23,9 @@ type Event struct {
 	Text string // one line more; of "panic", with the stack below
 }
 
-// Live serves what a site file says, and changes to what it says when it changes. Connections stay: an exchange ends under the
-// site under which it began, a WebSocket too. It is an [http.Handler]; methods may be called from any goroutine.
+// Live serves what a site file says, and changes to what it says when it changes. Connections stay:
+// an exchange ends under the site under which it began, a WebSocket too. It is an [http.Handler];
+// methods may be called from any goroutine.
 type Live struct {
 	file    string
 	read    string   // the file's stamp before it was first read, for Watch
@@ -46,8 +47,9 @@ type generation struct {
 	close   func() // once
 }
 
-// NewLive reads the file and runs its composition by a way, or by the file's own when it is empty. Report is told what happens, by several
-// goroutines at once; nil means that nobody asks. Who calls NewLive calls Close.
+// NewLive reads the file and runs its composition by a way, or by the file's own when it is empty.
+// Report is told what happens, by several goroutines at once; nil means that nobody asks. Who calls
+// NewLive calls Close.
 func NewLive(file string, way flow.Way, report func(Event)) (*Live, error) {
 	if report == nil {
 		report = func(Event) {}
@@ -153,7 +155,8 @@ func (l *Live) Reload() error {
 	return nil
 }
 
-// Watch reloads the site when its file changes, which it sees within a second, and when asked by reload. It returns when the context ends.
+// Watch reloads the site when its file changes, which it sees within a second, and when asked by
+// reload. It returns when the context ends.
 func (l *Live) Watch(ctx context.Context, reload <-chan os.Signal) {
 	ticker := time.NewTicker(time.Second / 2)
 	defer ticker.Stop()
@@ -176,7 +179,8 @@ func (l *Live) Watch(ctx context.Context, reload <-chan os.Signal) {
 	}
 }
 
-// stamp changes when the file does; it is empty while there is none, as when an editor puts another in its place.
+// stamp changes when the file does; it is empty while there is none, as when an editor puts another
+// in its place.
 func stamp(file string) string {
 	i, err := os.Stat(file)
 	if err != nil {

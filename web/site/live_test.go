@@ -104,7 +104,8 @@ func TestAServerThatChangesIsToldToRestart(t *testing.T) {
 
 // What began under the old file goes on under it, and its components are closed only then.
 func TestAnExchangeOutlivesAReload(t *testing.T) {
-	goOn, closed := make(chan struct{}), make(chan struct{}) // both closed: by the test, and by the component's Close
+	// both closed: by the test, and by the component's Close
+	goOn, closed := make(chan struct{}), make(chan struct{})
 	kinds["test_stream"] = Kind{build: func(b *block) web.Component {
 		b.closers = append(b.closers, closer(func() { close(closed) }))
 		return web.Source(func(*web.Conn) web.Body {

@@ -46,13 +46,14 @@ type Error struct {
 // Error gives the first of what is wrong, in one line.
 func (e *Error) Error() string { return e.Diagnostics.Error() }
 
-// Explain writes all that is wrong, with the lines where it is; colour is for terminals, width is theirs in columns.
+// Explain writes all that is wrong, with the lines where it is; colour is for terminals, width is
+// theirs in columns.
 func (e *Error) Explain(w io.Writer, width uint, colour bool) error {
 	return hcl.NewDiagnosticTextWriter(w, e.files, width, colour).WriteDiagnostics(e.Diagnostics)
 }
 
-// Load reads a site file. What is wrong with it is an [*Error]. Counts are what its components metrics count in; nil stands for new ones.
-// Who calls Load calls Close.
+// Load reads a site file. What is wrong with it is an [*Error]. Counts are what its components
+// metrics count in; nil stands for new ones. Who calls Load calls Close.
 func Load(file string, counts *metrics.Metrics) (*Site, error) {
 	text, err := read(file)
 	if err != nil {
@@ -63,10 +64,11 @@ func Load(file string, counts *metrics.Metrics) (*Site, error) {
 
 // surroundings are what a site that is read finds.
 type surroundings struct {
-	counts  *metrics.Metrics
-	keeper  *keeper                 // what earlier readings of the file have left
-	tell    func(kind, line string) // reports what goes wrong while the site runs; called by several goroutines at once
-	looking bool                    // nothing outside is to be made: see Check
+	counts *metrics.Metrics
+	keeper *keeper // what earlier readings of the file have left
+	// reports what goes wrong while the site runs; called by several goroutines at once
+	tell    func(kind, line string)
+	looking bool // nothing outside is to be made: see Check
 }
 
 // alone are the surroundings of a site that is read once.
@@ -77,8 +79,8 @@ func alone(counts *metrics.Metrics, looking bool) surroundings {
 	return surroundings{counts, newKeeper(), func(string, string) {}, looking}
 }
 
-// Check is [Load] for who only looks: what serving would make or write to is not touched, but what stands in its way is an error. The
-// site is not to be served.
+// Check is [Load] for who only looks: what serving would make or write to is not touched, but what
+// stands in its way is an error. The site is not to be served.
 func Check(file string) (*Site, error) {
 	text, err := read(file)
 	if err != nil {
@@ -89,7 +91,8 @@ func Check(file string) (*Site, error) {
 
 // read reads a site file, and a byte more than it may have at most.
 func read(file string) ([]byte, error) {
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // whose opening may wait for ever
+	// whose opening may wait for ever
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file: give a site file", file)
 	}
 	f, err := os.Open(file)

@@ -125,7 +125,8 @@ func TestWhatIsNoFile(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip(err)
 	}
-	for _, name := range []string{dir, pipe} { // nobody writes into the pipe: it must not be waited for
+	// nobody writes into the pipe: it must not be waited for
+	for _, name := range []string{dir, pipe} {
 		if _, err := Load(name, nil); err == nil || !strings.Contains(err.Error(), "no regular file") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -13,7 +13,8 @@ import (
 
 const routeBlock = "route"
 
-// pipeline makes a chain of the blocks of a body, nil when one can't be made. Attributes belong to whose body it is, if to anybody.
+// pipeline makes a chain of the blocks of a body, nil when one can't be made. Attributes belong to
+// whose body it is, if to anybody.
 func (l *loading) pipeline(body *hclsyntax.Body, attributes bool) web.Component {
 	if !attributes {
 		for _, a := range body.Attributes {

@@ -20,9 +20,10 @@ type Server struct {
 
 	ReadHeaderTimeout string `hcl:"read_header_timeout,optional"` // such as "10s"
 	IdleTimeout       string `hcl:"idle_timeout,optional"`        // such as "2m"
-	DrainTimeout      string `hcl:"drain_timeout,optional"`       // how long a stop waits for what is under way
-	MaxConnections    int    `hcl:"max_connections,optional"`
-	MaxHeaderBytes    int    `hcl:"max_header_bytes,optional"`
+	// how long a stop waits for what is under way
+	DrainTimeout   string `hcl:"drain_timeout,optional"`
+	MaxConnections int    `hcl:"max_connections,optional"`
+	MaxHeaderBytes int    `hcl:"max_header_bytes,optional"`
 
 	// AdminUsers is a file of those who may see the admin page, as for authenticate; needed for an
 	// address that is not loopback.
@@ -38,7 +39,8 @@ type Server struct {
 	at hcl.Range
 }
 
-// TLS is the block tls of a server: a certificate from files, or from a certificate authority by ACME (RFC 8555).
+// TLS is the block tls of a server: a certificate from files, or from a certificate authority by
+// ACME (RFC 8555).
 type TLS struct {
 	Cert   string   `hcl:"cert,optional"`   // a file of PEM, the server's certificate first
 	Key    string   `hcl:"key,optional"`    // a file of PEM

@@ -15,11 +15,14 @@ import (
 
 // condition is the attributes of a when: it holds when all that are given hold.
 type condition struct {
-	Path   string   `hcl:"path,optional"`   // a pattern of path.Match for the whole path, or a folder and /** for it and all below
+	// a pattern of path.Match for the whole path, or a folder and /** for it and all below
+	Path   string   `hcl:"path,optional"`
 	Method []string `hcl:"method,optional"` // one of these
 	Host   string   `hcl:"host,optional"`   // without port
-	Header string   `hcl:"header,optional"` // NAME, which is there, or NAME: VALUE, which is part of it, in any case
-	From   []string `hcl:"from,optional"`   // the client's address is in one of these prefixes, such as 10.0.0.0/8
+	// NAME, which is there, or NAME: VALUE, which is part of it, in any case
+	Header string `hcl:"header,optional"`
+	// the client's address is in one of these prefixes, such as 10.0.0.0/8
+	From   []string `hcl:"from,optional"`
 	Secure *bool    `hcl:"secure,optional"` // over TLS, or not
 	Not    bool     `hcl:"not,optional"`    // holds when the rest does not
 }

@@ -1,5 +1,5 @@
-// Package link connects a client to a server, again and again: it dials, passes lines on, and dials again when the
-// connection ends. What lines mean is package client's.
+// Package link connects a client to a server, again and again: it dials, passes lines on, and dials
+// again when the connection ends. What lines mean is package client's.
 //
 // # Limitations
 //
@@ -35,8 +35,8 @@ type Down struct {
 	Next time.Duration
 }
 
-// Run connects until ctx is done, and returns when all is closed. Deliver gets Up, Lines and Down, from this goroutine
-// alone; it may wait, and the server then waits too.
+// Run connects until ctx is done, and returns when all is closed. Deliver gets Up, Lines and Down,
+// from this goroutine alone; it may wait, and the server then waits too.
 func Run(ctx context.Context, dial func(context.Context) (net.Conn, error), deliver func(signal any)) {
 	for attempt := 0; ctx.Err() == nil; attempt++ {
 		good, err := connect(ctx, dial, deliver)
@@ -55,7 +55,8 @@ func Run(ctx context.Context, dial func(context.Context) (net.Conn, error), deli
 	}
 }
 
-// Backoff is how long to wait before a further attempt: half a second, doubled each time, 30 seconds at most.
+// Backoff is how long to wait before a further attempt: half a second, doubled each time, 30
+// seconds at most.
 func Backoff(attempt int) time.Duration {
 	return min(30*time.Second, 500*time.Millisecond<<min(attempt, 10))
 }

@@ -16,7 +16,8 @@ import (
 // maxAnswer is how much of a server's answer is read.
 const maxAnswer = 4096
 
-// Upload sends a file to where a server takes such, with a token that it gave, and returns the file's link. Errors are sentences for people.
+// Upload sends a file to where a server takes such, with a token that it gave, and returns the
+// file's link. Errors are sentences for people.
 func Upload(ctx context.Context, c *http.Client, to, token, file string) (string, error) {
 	where, err := url.Parse(to)
 	if err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {

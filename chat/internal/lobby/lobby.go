@@ -1,10 +1,12 @@
-// Package lobby bounds those who have come in and not yet said who they are: how many there are of one network, and in all. Who is too many of
-// a network is turned away. When there are too many in all the one who has waited longest has to go: somebody who means to come in does so within
-// a second or two, so a crowd that only takes up room cannot keep others out.
+// Package lobby bounds those who have come in and not yet said who they are: how many there are of
+// one network, and in all. Who is too many of a network is turned away. When there are too many in
+// all the one who has waited longest has to go: somebody who means to come in does so within a
+// second or two, so a crowd that only takes up room cannot keep others out.
 //
 // # Limitations
 //
-// Only a network as small as one household's counts as one: who has many of these has as many shares.
+// Only a network as small as one household's counts as one: who has many of these has as many
+// shares.
 package lobby
 
 import (
@@ -12,8 +14,8 @@ import (
 	"net/netip"
 )
 
-// Network is what counts as one address: an IPv4 address, or the 64 bits of an IPv6 address that one household, or one machine, has all of.
-// That of no address is the zero value.
+// Network is what counts as one address: an IPv4 address, or the 64 bits of an IPv6 address that
+// one household, or one machine, has all of. That of no address is the zero value.
 func Network(a netip.Addr) netip.Prefix {
 	bits := 64
 	if a = a.Unmap(); a.Is4() {
@@ -45,7 +47,8 @@ type Place[T any] struct {
 	element *list.Element // nil: has left
 }
 
-// Enter lets somebody in, who has to Leave. It returns nil when there are enough of the network, unless they are free to be as many as they like.
+// Enter lets somebody in, who has to Leave. It returns nil when there are enough of the network,
+// unless they are free to be as many as they like.
 func (l *Lobby[T]) Enter(from netip.Addr, free bool, who T) *Place[T] {
 	p := &Place[T]{who: who, network: Network(from)}
 	if !free && l.of[p.network] >= l.each {
@@ -56,7 +59,8 @@ func (l *Lobby[T]) Enter(from netip.Addr, free bool, who T) *Place[T] {
 	return p
 }
 
-// Leave gives a place up. It may be called more than once, and for nil; it reports whether the place was there until now.
+// Leave gives a place up. It may be called more than once, and for nil; it reports whether the
+// place was there until now.
 func (l *Lobby[T]) Leave(p *Place[T]) bool {
 	if p == nil || p.element == nil {
 		return false

@@ -30,7 +30,8 @@ func TestWhatCountsAsOneAddress(t *testing.T) {
 	}
 }
 
-// A lobby is a list in the order of coming, of which the first goes when there are more than all, with at most each of a network.
+// A lobby is a list in the order of coming, of which the first goes when there are more than all,
+// with at most each of a network.
 func TestALobbyIsABoundedLine(t *testing.T) {
 	addrs := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")}
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,10 +1,11 @@
-// Package pattern is how scripts of conversations say what a line has to be: in a pattern * stands for any text, and {NAME}
-// for a word without space, ; and comma, the same one wherever NAME stands. For tests.
+// Package pattern is how scripts of conversations say what a line has to be: in a pattern * stands
+// for any text, and {NAME} for a word without space, ; and comma, the same one wherever NAME
+// stands. For tests.
 //
 // # Limitations
 //
-// A pattern is compiled each time it is used. A line that holds * or {name} itself is matched by a pattern that
-// stands for it, not by its own text.
+// A pattern is compiled each time it is used. A line that holds * or {name} itself is matched by a
+// pattern that stands for it, not by its own text.
 package pattern
 
 import (
@@ -27,7 +28,8 @@ func (w Words) Fill(text string) string {
 	})
 }
 
-// Fits says whether a whole line fits a pattern, and if it does, learns the words of names that were not known.
+// Fits says whether a whole line fits a pattern, and if it does, learns the words of names that
+// were not known.
 func (w Words) Fits(pattern, line string) bool {
 	var expr strings.Builder
 	var names []string

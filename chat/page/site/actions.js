@@ -1,4 +1,5 @@
-// What can be done with a message: a bar of buttons on the one that is pointed at or has the focus, and keys.
+// What can be done with a message: a bar of buttons on the one that is pointed at or has the focus,
+// and keys.
 
 import { button, element } from "./message.js";
 import { fold } from "./irc.js";

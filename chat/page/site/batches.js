@@ -1,8 +1,8 @@
 // Batches of IRCv3: lines that belong together are handed on together, when the last has come.
 
 export class Batches {
-  // whole(batch) is called for each that is complete and part of no other; batch = {type, params, tags, nick, items, cut};
-  // cut is the id of a message of which only the first lines are in it.
+  // whole(batch) is called for each that is complete and part of no other; batch = {type, params,
+  // tags, nick, items, cut}; cut is the id of a message of which only the first lines are in it.
   constructor(whole) {
     this.whole = whole;
     this.open = new Map();

@@ -1,4 +1,5 @@
-// The client: the connection's state, its rooms, and what comes in. How one comes in is login.js, what was said history.js, what one says talk.js.
+// The client: the connection's state, its rooms, and what comes in. How one comes in is login.js,
+// what was said history.js, what one says talk.js.
 
 import { Batches } from "./batches.js";
 import { fold, isRoom, line, parse } from "./irc.js";
@@ -8,7 +9,8 @@ import { Room } from "./room.js";
 import { Socket } from "./socket.js";
 
 export class Client {
-  // ui: changed(what, room), state(text), refused(why), ready(), heard(room, message), wrong(room, text), found(results, why), token(token, why), lost(), show(room, msgid).
+  // ui: changed(what, room), state(text), refused(why), ready(), heard(room, message), wrong(room,
+  // text), found(results, why), token(token, why), lost(), show(room, msgid).
   constructor(ui) {
     this.ui = ui;
     this.rooms = new Map(); // by folded name
@@ -24,7 +26,8 @@ export class Client {
     });
   }
 
-  // connect comes in. How = {kind: "account", "invite" or "guest", name, password, invite}. Rooms are joined when that is done.
+  // connect comes in. How = {kind: "account", "invite" or "guest", name, password, invite}. Rooms
+  // are joined when that is done.
   connect(how, rooms) {
     Object.assign(this, how, { nick: how.name, account: "", entered: false, away: false });
     for (const name of rooms) this.room(name).wanted = true;

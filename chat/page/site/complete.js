@@ -10,7 +10,8 @@ export class Completion {
     this.state = null; // {start, rest, found, next, value}
   }
 
-  // next completes, and is false when there is nothing to complete: then Tab moves the focus as ever.
+  // next completes, and is false when there is nothing to complete: then Tab moves the focus as
+  // ever.
   next(back) {
     const { field } = this;
     if (!this.state || this.state.value !== field.value) this.state = this.begin();

@@ -66,7 +66,8 @@ function draw() {
   $("refused").textContent = "";
 }
 
-// prepare makes the screen ready; come(how, rooms, first) is called with what was chosen. A link may carry an invite or a room: #invite=CODE, #room=NAME.
+// prepare makes the screen ready; come(how, rooms, first) is called with what was chosen. A link
+// may carry an invite or a room: #invite=CODE, #room=NAME.
 export function prepare(come) {
   const asked = new URLSearchParams(location.hash.slice(1));
   if (asked.has("invite") || asked.has("room")) history.replaceState(null, "", location.pathname);

@@ -1,7 +1,8 @@
 // What was said: live, from the history, found by a search; each message once and at its place.
 //
-// A room holds its newest messages without a gap, up to its end. Who follows a search result to an old message looks at room.past meanwhile, a part of the
-// history by itself, which becomes one with the room when scrolling has brought the two together.
+// A room holds its newest messages without a gap, up to its end. Who follows a search result to an
+// old message looks at room.past meanwhile, a part of the history by itself, which becomes one with
+// the room when scrolling has brought the two together.
 
 import { fold, line, offset } from "./irc.js";
 import { ownId, utter } from "./talk.js";
@@ -84,7 +85,8 @@ function more(c, room, last) {
   catchUp(c, room);
 }
 
-// pastCame takes a page for the past: that is shown when it has come, and ends where the room begins.
+// pastCame takes a page for the past: that is shown when it has come, and ends where the room
+// begins.
 function pastCame(c, room, past, kind, last) {
   if (kind === "FILL") return;
   past.loading = false;

@@ -49,7 +49,8 @@ export const fold = (name) => name.replace(/[A-Z]/g, (c) => c.toLowerCase());
 
 export const isRoom = (name) => name.startsWith("#");
 
-// offset is a message's place in its room's log, from its id ROOM-OFFSET; NaN for one that no log has.
+// offset is a message's place in its room's log, from its id ROOM-OFFSET; NaN for one that no log
+// has.
 export function offset(msgid) {
   const m = /^[a-z2-7]{8}-(\d+)$/.exec(msgid ?? "");
   return m ? Number(m[1]) : NaN;
@@ -68,7 +69,8 @@ export function chunks(answer) {
 
 const bytes = (s) => new TextEncoder().encode(s).length;
 
-// fits is how many UTF-16 units at the begin of text have at most size bytes of UTF-8; it ends at a space where it can.
+// fits is how many UTF-16 units at the begin of text have at most size bytes of UTF-8; it ends at a
+// space where it can.
 function fits(text, size) {
   let at = 0;
   for (let n = 0; ; ) {
@@ -81,7 +83,8 @@ function fits(text, size) {
   return space > at / 2 ? space : at;
 }
 
-// cut cuts text into lines of at most size bytes: [{text, concat}], where concat says that a line goes on the one before.
+// cut cuts text into lines of at most size bytes: [{text, concat}], where concat says that a line
+// goes on the one before.
 export function cut(text, size) {
   const all = [];
   for (let rest of text.replace(/^[\r\n]+|\s+$/g, "").split("\n")) {

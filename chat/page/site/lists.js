@@ -7,7 +7,8 @@ import { hue, mention } from "./text.js";
 export const sorted = (rooms) =>
   [...rooms.values()].sort((a, b) => a.direct - b.direct || fold(a.name).localeCompare(fold(b.name)));
 
-// counts are what is unread in a room: {all, mine}, mine being what names me or is said to me alone.
+// counts are what is unread in a room: {all, mine}, mine being what names me or is said to me
+// alone.
 export function counts(room, me) {
   const unread = room.unread(me);
   const mine = room.direct ? unread.length : unread.filter((m) => mention(me).test(m.text)).length;

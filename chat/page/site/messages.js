@@ -1,4 +1,5 @@
-// The list of messages: only what has changed is touched, and the place where one reads stays where it is.
+// The list of messages: only what has changed is touched, and the place where one reads stays where
+// it is.
 
 import { fold } from "./irc.js";
 import { element, message } from "./message.js";
@@ -65,7 +66,8 @@ export class Messages {
     return id && this.log.querySelector(`article[data-id="${CSS.escape(id)}"]`);
   }
 
-  // rove makes one message, the one that has the focus or the last, reachable by Tab; arrows go to the others.
+  // rove makes one message, the one that has the focus or the last, reachable by Tab; arrows go to
+  // the others.
   rove() {
     const all = this.log.querySelectorAll("article");
     const keep = document.activeElement?.closest?.("article") ?? all[all.length - 1];
@@ -84,14 +86,16 @@ export class Messages {
     return true;
   }
 
-  // announce says whether what is added now is read out: what is new is, a page of old messages is not.
+  // announce says whether what is added now is read out: what is new is, a page of old messages is
+  // not.
   announce(aloud) {
     clearTimeout(this.timer);
     this.log.setAttribute("aria-live", aloud ? "polite" : "off");
     if (!aloud) this.timer = setTimeout(() => this.log.setAttribute("aria-live", "polite"), 1000);
   }
 
-  // items are what is shown: [key, make, first] in order; first says that a message has a head of its own.
+  // items are what is shown: [key, make, first] in order; first says that a message has a head of
+  // its own.
   items(room, v) {
     const items = [];
     const { me } = v;

@@ -1,4 +1,5 @@
-// A room, or a conversation with one person: who is in it and what was said, once each and in order.
+// A room, or a conversation with one person: who is in it and what was said, once each and in
+// order.
 
 import { fold, isRoom, offset } from "./irc.js";
 
@@ -12,7 +13,8 @@ export class Room {
     this.people = new Map(); // by folded nick: {nick, rank, away}
     this.messages = []; // those of the log by offset; others where they came
     this.ids = new Map(); // messages by id
-    this.reactions = new Map(); // by id of their message: Map of reaction to Map of folded nick to {nick, id}
+    // by id of their message: Map of reaction to Map of folded nick to {nick, id}
+    this.reactions = new Map();
     this.typing = new Map(); // by folded nick: {nick, until}
     this.typed = 0; // when we last told that we type
     this.sending = []; // said, and not acknowledged: {id, parts, text, reply}
@@ -49,7 +51,8 @@ export class Room {
     return true;
   }
 
-  // placeOf is where a message belongs: behind what has a smaller offset, or, without one, what is not later.
+  // placeOf is where a message belongs: behind what has a smaller offset, or, without one, what is
+  // not later.
   placeOf(m) {
     let at = this.messages.length;
     const logged = !Number.isNaN(m.offset);

@@ -3,7 +3,8 @@
 import { isRoom } from "./irc.js";
 import { redact, say } from "./talk.js";
 
-// commands are what there is: p = {client, room, open, wrong, help, find}. Needs says that something has to follow.
+// commands are what there is: p = {client, room, open, wrong, help, find}. Needs says that
+// something has to follow.
 export const commands = [
   { name: "join", use: "#room [key]", about: "goes to a room, new or not", needs: true, anywhere: true, do: join },
   { name: "leave", use: "", about: "leaves this room", do: (p) => p.client.leave(p.room) },

@@ -1,4 +1,5 @@
-// SCRAM-SHA-256 (RFC 5802, RFC 7677): proves that one knows the password without sending it, and has the server prove that it knows it too.
+// SCRAM-SHA-256 (RFC 5802, RFC 7677): proves that one knows the password without sending it, and
+// has the server prove that it knows it too.
 
 const fewest = 4096; // iterations that a server may ask for
 const most = 1000000;
@@ -7,7 +8,8 @@ const utf8 = (text) => new TextEncoder().encode(text);
 const encode = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
 const decode = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
-// usable says whether this browser can: it keeps its cryptography from pages that did not come safely.
+// usable says whether this browser can: it keeps its cryptography from pages that did not come
+// safely.
 export const usable = () => !!globalThis.crypto?.subtle;
 
 // prepared is a password as SASLprep (RFC 4013) has it.
@@ -37,7 +39,8 @@ export class Scram {
     this.expected = ""; // the server's proof
   }
 
-  // answer is what to say to what the server said: "" at the begin. It throws when the server does not keep to the rules.
+  // answer is what to say to what the server said: "" at the begin. It throws when the server does
+  // not keep to the rules.
   async answer(said) {
     if (said === "") return `n,,${this.bare}`;
     const fields = new Map(said.split(",").map((f) => [f[0], f.slice(2)]));

@@ -2,7 +2,8 @@
 
 const soonest = 500; // milliseconds before another try
 const latest = 20000;
-const silence = 45000; // after so long without a word we ask; after as long again the connection is gone
+// after so long without a word we ask; after as long again the connection is gone
+const silence = 45000;
 
 export class Socket {
   // events: opened(), received(line), lost(secondsToTheNextTry).

@@ -1,4 +1,5 @@
-// What one says: messages, which are kept until they are acknowledged, over any number of connections; and reactions, redactions, typing.
+// What one says: messages, which are kept until they are acknowledged, over any number of
+// connections; and reactions, redactions, typing.
 
 import { cut } from "./irc.js";
 

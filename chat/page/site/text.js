@@ -11,10 +11,12 @@ function trimmed(url) {
   return end;
 }
 
-// render appends text to a node, with links that can be followed and nicks marked: one's own, and those of people, a Map by folded nick.
+// render appends text to a node, with links that can be followed and nicks marked: one's own, and
+// those of people, a Map by folded nick.
 export function render(node, text, me, people) {
   let from = 0;
-  const plain = text.replace(/\x03(\d{1,2}(,\d{1,2})?)?|[\x00-\x08\x0b-\x1f]/g, ""); // colours and the like of other clients
+  // colours and the like of other clients
+  const plain = text.replace(/\x03(\d{1,2}(,\d{1,2})?)?|[\x00-\x08\x0b-\x1f]/g, "");
   for (const found of plain.matchAll(link)) {
     const url = trimmed(found[0]);
     mark(node, plain.slice(from, found.index), me, people);

@@ -1,4 +1,5 @@
-// Files: sent by choosing, pasting or dropping them, and shown as links, with a picture where they are one of this server's.
+// Files: sent by choosing, pasting or dropping them, and shown as links, with a picture where they
+// are one of this server's.
 
 import { button, element } from "./message.js";
 import { fileName } from "./text.js";
@@ -6,7 +7,8 @@ import { fileName } from "./text.js";
 const $ = (id) => document.getElementById(id);
 const pictures = /\.(png|jpe?g|gif|webp|bmp)$/i;
 
-// picture is what shows an uploaded picture; null for any other link. Nothing is ever loaded from another host.
+// picture is what shows an uploaded picture; null for any other link. Nothing is ever loaded from
+// another host.
 export function picture(href) {
   const name = fileName(href);
   if (!pictures.test(name)) return null;
@@ -22,7 +24,8 @@ export function picture(href) {
 const disposition = (name) => `attachment; filename="${name.replace(/[^ -~]|["\\]/g, "_")}"; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*!]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)}`;
 
 export class Uploads {
-  // app = {client, shown(), write(text, room)}: what was uploaded is a link in the field of the room in which that was begun.
+  // app = {client, shown(), write(text, room)}: what was uploaded is a link in the field of the
+  // room in which that was begun.
   constructor(app) {
     this.app = app;
     this.waiting = []; // for a token: functions that take it, or why there is none

@@ -1,7 +1,7 @@
-// Package ring is a bounded queue of pointers between goroutines, for where a channel costs too much: an element
-// takes one atomic exchange on either side, where a channel takes and leaves a lock. A slot that holds nil is
-// free, so that sender and receiver need not read one another's position. Several senders take turns by a lock,
-// and so do several receivers.
+// Package ring is a bounded queue of pointers between goroutines, for where a channel costs too
+// much: an element takes one atomic exchange on either side, where a channel takes and leaves a
+// lock. A slot that holds nil is free, so that sender and receiver need not read one another's
+// position. Several senders take turns by a lock, and so do several receivers.
 //
 // A sender that must not wait can have an element kept beside the slots ([Queue.Spill]). Receivers
 // take turns between the slots and what is beside them, so that neither starves.
@@ -41,7 +41,8 @@ type end struct {
 	next   int        // slot
 }
 
-// New makes a queue with room for so many elements, at least one. One sender, or one receiver, that says so saves a lock.
+// New makes a queue with room for so many elements, at least one. One sender, or one receiver, that
+// says so saves a lock.
 func New[P any](room int, manySenders, manyReceivers bool) *Queue[P] {
 	q := &Queue[P]{slots: make([]atomic.Pointer[P], room)}
 	q.filled.rung, q.freed.rung = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -49,7 +50,8 @@ func New[P any](room int, manySenders, manyReceivers bool) *Queue[P] {
 	return q
 }
 
-// Offer puts p, which is not nil, into the queue. It reports false when there is no room, or the queue is closed.
+// Offer puts p, which is not nil, into the queue. It reports false when there is no room, or the
+// queue is closed.
 func (q *Queue[P]) Offer(p *P) (done bool) {
 	if q.tail.shared {
 		q.tail.mu.Lock()
@@ -156,8 +158,8 @@ func (q *Queue[P]) Take() (p *P) {
 	return p
 }
 
-// Close sends home everybody who waits, and returns what was left in the queue, in no order. Afterwards
-// nothing more gets in.
+// Close sends home everybody who waits, and returns what was left in the queue, in no order.
+// Afterwards nothing more gets in.
 func (q *Queue[P]) Close() (rest []*P) {
 	q.closed.Store(true)
 	for i := range q.slots {

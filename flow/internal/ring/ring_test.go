@@ -50,7 +50,8 @@ func TestReceiversTakeTurnsBetweenSlotsAndWhatIsBesideThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const room, limit = 3, 4
 		q := New[int](room, rapid.Bool().Draw(t, "senders"), rapid.Bool().Draw(t, "receivers"))
-		models, last := [2][]int{}, 0 // what is in the slots and beside them; where the last element came from
+		// what is in the slots and beside them; where the last element came from
+		models, last := [2][]int{}, 0
 		for i, step := range rapid.SliceOf(rapid.IntRange(0, 3)).Draw(t, "steps") {
 			switch step {
 			case 0, 1:
@@ -179,7 +180,8 @@ func TestCloseSendsEverybodyHome(t *testing.T) {
 	})
 }
 
-// TestNothingIsLostBetweenPutAndClose closes a queue under load: what Put took was taken or is in the rest.
+// TestNothingIsLostBetweenPutAndClose closes a queue under load: what Put took was taken or is in
+// the rest.
 func TestNothingIsLostBetweenPutAndClose(t *testing.T) {
 	for range 300 {
 		q := New[int](4, true, true)

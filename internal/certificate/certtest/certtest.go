@@ -2,8 +2,8 @@
 //
 // # Limitations
 //
-// Its ACME is what a client needs for one certificate with the challenge TLS-ALPN-01; signatures of requests are not checked. It is for tests
-// alone: nothing else imports it.
+// Its ACME is what a client needs for one certificate with the challenge TLS-ALPN-01; signatures of
+// requests are not checked. It is for tests alone: nothing else imports it.
 package certtest
 
 import (
@@ -212,7 +212,8 @@ func (a *Authority) authorization(w http.ResponseWriter, r *http.Request) {
 	reply(w, 200, map[string]any{"status": a.status(), "identifier": a.identifier(), "challenges": []any{a.challengeObject()}})
 }
 
-// challenge connects to the name with the challenge's protocol: the certificate must have the extension.
+// challenge connects to the name with the challenge's protocol: the certificate must have the
+// extension.
 func (a *Authority) challenge(w http.ResponseWriter, r *http.Request) {
 	c, err := tls.Dial("tcp", a.solver(), &tls.Config{InsecureSkipVerify: true, ServerName: a.names[0], NextProtos: []string{"acme-tls/1"}})
 	if err == nil {

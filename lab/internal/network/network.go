@@ -1,5 +1,5 @@
-// Package network makes the networks that the lab's trials stand in: network namespaces of their own, so that nothing of one trial is left for the
-// next, and no traffic leaves the machine.
+// Package network makes the networks that the lab's trials stand in: network namespaces of their
+// own, so that nothing of one trial is left for the next, and no traffic leaves the machine.
 //
 // # Limitations
 //
@@ -18,7 +18,8 @@ type Network struct {
 	undo func() error
 }
 
-// The addresses. Those of a cable are from the range that RFC 2544 sets aside for measuring networks (198.18.0.0/15).
+// The addresses. Those of a cable are from the range that RFC 2544 sets aside for measuring
+// networks (198.18.0.0/15).
 var (
 	cableSubject = netip.MustParsePrefix("198.18.0.2/30")
 	cablePeer    = netip.MustParsePrefix("198.18.0.1/30")

@@ -16,7 +16,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// Cable makes the namespaces name+"s" and name+"l", joined by a veth pair: both ends are a kernel's. An error leaves nothing behind.
+// Cable makes the namespaces name+"s" and name+"l", joined by a veth pair: both ends are a
+// kernel's. An error leaves nothing behind.
 func Cable(name string) (*Network, error) {
 	n := &Network{Subject: name + "s", Peer: name + "l", Addr: cableSubject}
 	n.undo = n.remove
@@ -26,8 +27,8 @@ func Cable(name string) (*Network, error) {
 	return n, nil
 }
 
-// Tap makes the namespace name, and in it a TAP device whose kernel's side has an address: the other side is a stack's in user space. An error leaves nothing
-// behind.
+// Tap makes the namespace name, and in it a TAP device whose kernel's side has an address: the
+// other side is a stack's in user space. An error leaves nothing behind.
 func Tap(name string) (*Network, error) {
 	n := &Network{Subject: name, Peer: name, Tap: tapName, Addr: tapSubject}
 	undo, err := link.Setup(link.SetupConfig{Tap: tapName, Namespace: name, Addr: tapPeer})
@@ -134,7 +135,8 @@ func onThread(do func() error) error {
 
 const sysctls = "/proc/sys/net/ipv4"
 
-// Setting reads a setting of TCP/IP in a namespace, such as tcp_congestion_control; empty where it cannot be read.
+// Setting reads a setting of TCP/IP in a namespace, such as tcp_congestion_control; empty where it
+// cannot be read.
 func Setting(namespace, name string) (value string) {
 	err := In(namespace, func() error {
 		b, err := os.ReadFile(filepath.Join(sysctls, name))

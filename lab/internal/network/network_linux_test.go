@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// made is a network of the kind, or the test is skipped: it takes root and a kernel that has what it needs.
+// made is a network of the kind, or the test is skipped: it takes root and a kernel that has what
+// it needs.
 func made(t *testing.T, kind func(string) (*Network, error), name string) *Network {
 	t.Helper()
 	n, err := kind(fmt.Sprintf("weir%s%d", name, os.Getpid()))

@@ -84,7 +84,8 @@ func (m *conn) swap(line string) {
 	}
 }
 
-// history answers CHATHISTORY AFTER and LATEST. A msgid is a message's place in its room, from 1 on.
+// history answers CHATHISTORY AFTER and LATEST. A msgid is a message's place in its room, from 1
+// on.
 func (m *conn) history(words []string) {
 	s := m.server
 	if len(words) < 4 || s.History == 0 {

@@ -1,4 +1,5 @@
-// Package rooms is a small IRC server for tests: it does what the checks of chat servers ask for, or fails in one way.
+// Package rooms is a small IRC server for tests: it does what the checks of chat servers ask for,
+// or fails in one way.
 //
 // # Limitations
 //
@@ -34,7 +35,8 @@ type Server struct {
 	serving sync.WaitGroup
 }
 
-// Serve serves until the listener is closed; then it closes every connection, and returns when all are over.
+// Serve serves until the listener is closed; then it closes every connection, and returns when all
+// are over.
 func (s *Server) Serve(l net.Listener) {
 	s.conns, s.rooms, s.log = map[*conn]bool{}, map[string][]*conn{}, map[string][]string{}
 	for {

@@ -11,10 +11,11 @@ import (
 
 // The limits of a Config. They keep a slip of the finger from taking the machine.
 const (
-	MaxMembers     = 2000 // each expects something from each sender of its room
-	MaxIdle        = load.MaxConnections
-	MaxRate        = 1_000_000 // messages a second
-	MaxSize        = 400       // bytes; a line of IRC holds 512 with all that stands before the text
+	MaxMembers = 2000 // each expects something from each sender of its room
+	MaxIdle    = load.MaxConnections
+	MaxRate    = 1_000_000 // messages a second
+	// bytes; a line of IRC holds 512 with all that stands before the text
+	MaxSize        = 400
 	MinSize        = textLeast
 	MaxReplay      = 10_000_000
 	MinTimeout     = 10 * time.Millisecond
@@ -31,14 +32,20 @@ type Config struct {
 	Rate     float64       // messages a second in all, the open loop; 0 means the closed loop
 	Size     int           // bytes of text a message, MinSize to MaxSize
 	Duration time.Duration // of the measured window; 0 only when steered
-	Timeout  time.Duration // how long deliveries are awaited after the window, and a step of joining; 0 means DefaultTimeout
-	Idle     int           // further connections that register and join nothing
-	Replay   int           // instead of talking: fill a room with so many messages and have newcomers read them; 0: no replay
-	Caps     []string      // capabilities to ask for, each if the server has it
-	Pass     string        // sent by everybody if not empty
-	Prefix   string        // of nicks and rooms; empty means "w"
-	Acks     bool          // note for every sender what was acknowledged: echoed, or else covered by a PONG
-	CPUs     []int         // to which every thread of this process is bound; empty leaves them as they are
+	// how long deliveries are awaited after the window, and a step of joining; 0 means
+	// DefaultTimeout
+	Timeout time.Duration
+	Idle    int // further connections that register and join nothing
+	// instead of talking: fill a room with so many messages and have newcomers read them; 0: no
+	// replay
+	Replay int
+	Caps   []string // capabilities to ask for, each if the server has it
+	Pass   string   // sent by everybody if not empty
+	Prefix string   // of nicks and rooms; empty means "w"
+	// note for every sender what was acknowledged: echoed, or else covered by a PONG
+	Acks bool
+	// to which every thread of this process is bound; empty leaves them as they are
+	CPUs []int
 }
 
 type usage struct{ text string }
@@ -46,8 +53,8 @@ type usage struct{ text string }
 func (u usage) Error() string        { return "load: " + u.text }
 func (u usage) Is(target error) bool { return target == load.ErrUsage }
 
-// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs no
-// Duration. Its errors are load.ErrUsage.
+// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs
+// no Duration. Its errors are load.ErrUsage.
 func (c Config) Check(steered bool) error {
 	if err := load.CheckTarget(c.Target); err != nil {
 		return usage{strings.TrimPrefix(err.Error(), "load: ")}

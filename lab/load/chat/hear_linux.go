@@ -48,7 +48,8 @@ func (l *loop) delivery(i int, line []byte, at int, now int64) {
 	l.count(sender, s, number, len(line)+2, now)
 }
 
-// right says which message of which sender a line tells member i, and whether it is as it was sent, up to its number.
+// right says which message of which sender a line tells member i, and whether it is as it was sent,
+// up to its number.
 func (l *loop) right(i int, line []byte, at int) (number uint32, s int, ok bool) {
 	m := &l.members[i]
 	r := &l.rooms[m.room]
@@ -126,7 +127,8 @@ func (l *loop) command(i int, p lineOf, now int64) {
 	}
 }
 
-// complaint deals with a line that says that the server does not do as it was told, and with all that says nothing to us.
+// complaint deals with a line that says that the server does not do as it was told, and with all
+// that says nothing to us.
 func (l *loop) complaint(i int, command string, p *lineOf) {
 	numeric := len(command) == 3 && (command[0] == '4' || command[0] == '5')
 	if !numeric && command != "ERROR" && command != "FAIL" || l.onlyLatest(i, command, p) {

@@ -14,8 +14,8 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// atOnce is how many connections are being made or on their way into their rooms at once. InspIRCd lets all who wait in once a second: with
-// fewer, a thousand would take it a minute.
+// atOnce is how many connections are being made or on their way into their rooms at once. InspIRCd
+// lets all who wait in once a second: with fewer, a thousand would take it a minute.
 const atOnce = 64
 
 // joinAll brings every member into its room and registers the idle ones, some at a time.
@@ -71,7 +71,8 @@ func (l *loop) notConnected(i int, err error) {
 	}
 }
 
-// completed finds out what became of an attempt to connect, and introduces member i if its connection is there.
+// completed finds out what became of an attempt to connect, and introduces member i if its
+// connection is there.
 func (l *loop) completed(i int) bool {
 	m := &l.members[i]
 	if err := oneloop.Connected(int(m.fd)); err != nil {

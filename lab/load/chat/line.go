@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// The text of a message: eight bytes that mark the run, eight that tell its sender, eight its number, and padding.
-// Numbers are written in base 16 with the letters a to p, so that no server takes a text for anything but words, and so
-// that eight letters are read at once.
+// The text of a message: eight bytes that mark the run, eight that tell its sender, eight its
+// number, and padding. Numbers are written in base 16 with the letters a to p, so that no server
+// takes a text for anything but words, and so that eight letters are read at once.
 const (
 	markSize  = 8
 	senderAt  = 8
@@ -60,7 +60,8 @@ func (t *texts) append(to []byte, sender, number uint32) []byte {
 	return append(to, t.padding...)
 }
 
-// find says whether a line, without its end, has a text of this run at its end, and where that begins.
+// find says whether a line, without its end, has a text of this run at its end, and where that
+// begins.
 func (t *texts) find(line []byte) (at int, ok bool) {
 	at = len(line) - t.size
 	return at, at >= 2 && binary.LittleEndian.Uint64(line[at:]) == t.mark

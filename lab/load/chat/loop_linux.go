@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	startDelay  = int64(100e6) // ns; from the last member's joining, which the others are told of, to the first message
-	maxDispatch = 256          // messages that may be sent before deliveries are looked at again
+	// ns; from the last member's joining, which the others are told of, to the first message
+	startDelay  = int64(100e6)
+	maxDispatch = 256 // messages that may be sent before deliveries are looked at again
 )
 
 // room is where some of the members meet.
@@ -26,15 +27,17 @@ type room struct {
 	here   int32  // members that are in it
 }
 
-// loop joins, sends and reads, from one locked thread. Nothing in it allocates for a delivery while all goes well.
+// loop joins, sends and reads, from one locked thread. Nothing in it allocates for a delivery while
+// all goes well.
 type loop struct {
 	Config
 	*oneloop.State
 	texts
-	poll    *oneloop.Poll
-	server  oneloop.Server
-	addr    string   // of the server, an IP address and a port
-	members []member // who talk and listen; then who idle; then a place for the one who reads a replay
+	poll   *oneloop.Poll
+	server oneloop.Server
+	addr   string // of the server, an IP address and a port
+	// who talk and listen; then who idle; then a place for the one who reads a replay
+	members []member
 	rooms   []room
 	talkers int // the first so many members
 	buffer  []byte
@@ -194,8 +197,8 @@ func (l *loop) drain() {
 	}
 }
 
-// dispatch sends the messages that are due at now or become due meanwhile, but not many at once and none of after the window.
-// It says when the next one is.
+// dispatch sends the messages that are due at now or become due meanwhile, but not many at once and
+// none of after the window. It says when the next one is.
 func (l *loop) dispatch(now int64) int64 {
 	if l.period == 0 {
 		return math.MaxInt64

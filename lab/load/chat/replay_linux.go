@@ -19,10 +19,12 @@ func isHistory(c string) bool { return slices.Contains(historyCaps, c) }
 // atEnd is a PING whose answer comes after all that the server sends on joining.
 const atEnd = "end-of-history"
 
-// fillStep is how many messages the room is filled with between two looks at whether the server keeps up.
+// fillStep is how many messages the room is filled with between two looks at whether the server
+// keeps up.
 const fillStep = 200
 
-// replay is one reading of a room's history, and what is known of how it is read. The newcomer that reads is the loop's last member.
+// replay is one reading of a room's history, and what is known of how it is read. The newcomer that
+// reads is the loop's last member.
 type replay struct {
 	pages  bool   // by CHATHISTORY
 	latest bool   // the server knows no other way to ask than for the newest
@@ -107,7 +109,8 @@ func (l *loop) joinReplay(i int, now int64) {
 	}
 }
 
-// named is the end of the names on joining: the newcomer asks for history, if that is to be asked for.
+// named is the end of the names on joining: the newcomer asks for history, if that is to be asked
+// for.
 func (l *loop) named(i int, now int64) {
 	m, r := &l.members[i], &l.replay
 	if i != len(l.members)-1 || m.state != joining {
@@ -148,7 +151,8 @@ func (l *loop) askPage(i int) {
 	}
 }
 
-// onlyLatest tries the one way to ask for history that every server with pages has, once the other was refused.
+// onlyLatest tries the one way to ask for history that every server with pages has, once the other
+// was refused.
 func (l *loop) onlyLatest(i int, command string, p *lineOf) bool {
 	r := &l.replay
 	if i != len(l.members)-1 || command != "FAIL" || string(p.param(0)) != "CHATHISTORY" || r.latest || r.got > 0 {

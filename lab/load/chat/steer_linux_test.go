@@ -41,7 +41,8 @@ func TestSteering(t *testing.T) {
 			if r.StartedNS != measuring.AtNS || r.WindowNS != 200e6 || r.WarmMessages < 20 || len(r.Errors) != 0 || r.Interrupt {
 				t.Errorf("the report is %+v", r)
 			}
-			if c.Rate > 0 && (r.Offered < 79*7 || r.Offered > 81*7 || r.Answered != r.Offered) { // 80 messages, by where the window lies
+			// 80 messages, by where the window lies
+			if c.Rate > 0 && (r.Offered < 79*7 || r.Offered > 81*7 || r.Answered != r.Offered) {
 				t.Errorf("want 560 deliveries offered and answered, got %+v", r)
 			}
 		})

@@ -22,17 +22,20 @@ const (
 
 // Config says what load to offer. It isn't modified.
 type Config struct {
-	URL         string        // http://HOST[:PORT][/PATH][?QUERY]
-	Connections int           // 1 to MaxConnections; in the open loop without keep-alive how many may be under way at once
+	URL string // http://HOST[:PORT][/PATH][?QUERY]
+	// 1 to MaxConnections; in the open loop without keep-alive how many may be under way at once
+	Connections int
 	Rate        float64       // requests a second in all, the open loop; 0 means the closed loop
 	Requests    int64         // the closed loop ends after so many; 0 means no such end
 	Duration    time.Duration // of the measured window; 0 only beside Requests or when steered
 	Close       bool          // no keep-alive: a connection for each request
-	Timeout     time.Duration // from when a request was due, or begun in the closed loop; 0 means DefaultTimeout
-	Gzip        bool          // accept bodies in gzip
-	Expect      []byte        // what every body must be, decoded; nil: what the first one is
-	MaxErrors   int64         // the run stops after so many; 0 means never
-	CPUs        []int         // to which every thread of this process is bound; empty leaves them as they are
+	// from when a request was due, or begun in the closed loop; 0 means DefaultTimeout
+	Timeout   time.Duration
+	Gzip      bool   // accept bodies in gzip
+	Expect    []byte // what every body must be, decoded; nil: what the first one is
+	MaxErrors int64  // the run stops after so many; 0 means never
+	// to which every thread of this process is bound; empty leaves them as they are
+	CPUs []int
 }
 
 type usage struct{ text string }
@@ -40,8 +43,8 @@ type usage struct{ text string }
 func (u usage) Error() string        { return "load: " + u.text }
 func (u usage) Is(target error) bool { return target == load.ErrUsage }
 
-// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs no
-// Duration. Its errors are load.ErrUsage.
+// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs
+// no Duration. Its errors are load.ErrUsage.
 func (c Config) Check(steered bool) error {
 	if _, err := c.address(); err != nil {
 		return err

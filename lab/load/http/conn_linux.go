@@ -21,8 +21,8 @@ const (
 	refused // closed; not tried again before retryAfter
 )
 
-// retryAfter is how long a connection of the closed loop that could not be made rests, in ns. It keeps a server
-// that is away from being asked a hundred thousand times a second.
+// retryAfter is how long a connection of the closed loop that could not be made rests, in ns. It
+// keeps a server that is away from being asked a hundred thousand times a second.
 const retryAfter = int64(50e6)
 
 // conn is a connection, or the place of one.

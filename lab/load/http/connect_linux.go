@@ -38,7 +38,8 @@ func (l *loop) connectAll() error {
 	return nil
 }
 
-// connect opens connection i. What it wants to send is tried at once: near servers have accepted by then.
+// connect opens connection i. What it wants to send is tried at once: near servers have accepted by
+// then.
 func (l *loop) connect(i int, now int64) {
 	c := &l.conns[i]
 	fd, err := l.server.Socket()
@@ -90,7 +91,8 @@ func (l *loop) notConnected(i int, now int64, err error) {
 	}
 }
 
-// completed finds out what became of an attempt to connect, and says whether the connection is there.
+// completed finds out what became of an attempt to connect, and says whether the connection is
+// there.
 func (l *loop) completed(i int) bool {
 	now := l.Clock.Now()
 	if err := oneloop.Connected(int(l.conns[i].fd)); err != nil {

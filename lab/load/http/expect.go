@@ -10,8 +10,8 @@ import (
 // mapFrom is the size from which on a file is mapped rather than read, in bytes.
 const mapFrom = 16 << 20
 
-// ReadExpected returns what stands in a file, for Config.Expect. A large file is mapped, not copied: it must stay as
-// it is until release is called, which nobody may use text after.
+// ReadExpected returns what stands in a file, for Config.Expect. A large file is mapped, not
+// copied: it must stay as it is until release is called, which nobody may use text after.
 func ReadExpected(name string) (text []byte, release func(), err error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -10,10 +10,12 @@ import (
 )
 
 const (
-	maxFailed    = 0.01 // share of the requests that may fail below the knee
-	maxBacklog   = 0.02 // share of them that may be undecided at a window's end, beyond those under way all the time
-	kneeWidth    = 0.02 // the search ends when what is good and what is not are so near, as a share of the rate
-	confirmTimes = 3    // how much longer than a probe the confirmation takes
+	maxFailed = 0.01 // share of the requests that may fail below the knee
+	// share of them that may be undecided at a window's end, beyond those under way all the time
+	maxBacklog = 0.02
+	// the search ends when what is good and what is not are so near, as a share of the rate
+	kneeWidth    = 0.02
+	confirmTimes = 3 // how much longer than a probe the confirmation takes
 	maxConfirms  = 6
 	backOff      = 0.95 // by which the rate goes down after a confirmation that failed
 )
@@ -32,15 +34,18 @@ type Knee struct {
 	Rate      float64 `json:"rate"` // requests a second; 0 when there is none
 	LimitNS   int64   `json:"limit_ns"`
 	Confirmed bool    `json:"confirmed"` // by a longer run at Rate
-	Generator bool    `json:"generator"` // what was above Rate failed because this generator was late
-	Probes    []Probe `json:"probes"`    // in the order in which they ran; the first is the closed loop that the search begins from
+	// what was above Rate failed because this generator was late
+	Generator bool `json:"generator"`
+	// in the order in which they ran; the first is the closed loop that the search begins from
+	Probes []Probe `json:"probes"`
 }
 
-// FindKnee looks for the highest rate at which under 1 % of the requests fail, the 99th percentile of the latency is
-// at most limit, and the server doesn't fall ever further behind. It begins with what a closed loop reaches, doubles that until it is too much, bisects, and confirms
-// what it found by a run of three times Config.Duration, going down by steps of 5 % while that fails. A rate
-// counts as too much when it failed twice. c has no rate; each probe takes c.Duration. probed, which may be
-// nil, is called after each one.
+// FindKnee looks for the highest rate at which under 1 % of the requests fail, the 99th percentile
+// of the latency is at most limit, and the server doesn't fall ever further behind. It begins with
+// what a closed loop reaches, doubles that until it is too much, bisects, and confirms what it
+// found by a run of three times Config.Duration, going down by steps of 5 % while that fails. A
+// rate counts as too much when it failed twice. c has no rate; each probe takes c.Duration. probed,
+// which may be nil, is called after each one.
 func FindKnee(ctx context.Context, c Config, limit time.Duration, ev load.Events, probed func(Probe)) (Knee, error) {
 	s := search{knee: Knee{LimitNS: int64(limit)}}
 	s.try = func(rate float64, confirm bool) (Probe, error) {
@@ -78,8 +83,9 @@ func verdict(r *Report, limit time.Duration) string {
 	return ""
 }
 
-// fellBehind says that the requests under way grew in number all the time: at the window's end more were undecided than
-// the mean latency accounts for. A backlog that grows evenly is twice its mean at the end.
+// fellBehind says that the requests under way grew in number all the time: at the window's end more
+// were undecided than the mean latency accounts for. A backlog that grows evenly is twice its mean
+// at the end.
 func fellBehind(r *Report) bool {
 	undecided := float64(r.Offered - r.Messages - r.Failed)
 	return undecided > maxBacklog*float64(r.Offered)+r.Rate*r.DueUS.Mean/1e6
@@ -118,7 +124,8 @@ func (s *search) run() error {
 	return s.confirm(good)
 }
 
-// bracket returns the highest rate known to be good, perhaps 0, and the lowest known to be too much.
+// bracket returns the highest rate known to be good, perhaps 0, and the lowest known to be too
+// much.
 func (s *search) bracket(rate float64) (good, bad float64, err error) {
 	for {
 		p, err := s.attempt(min(rate, MaxRate), false)

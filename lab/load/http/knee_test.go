@@ -41,7 +41,8 @@ func TestSearchFindsTheKnee(t *testing.T) {
 	}
 }
 
-// One disturbed probe in five does not move the knee, since a rate is too much only when it failed twice.
+// One disturbed probe in five does not move the knee, since a rate is too much only when it failed
+// twice.
 func TestSearchBearsDisturbance(t *testing.T) {
 	s, n := fake(1000, 1000)
 	calm := s.try

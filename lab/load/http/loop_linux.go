@@ -13,7 +13,8 @@ const (
 	atOnce     = 64          // connections being made at once before the first request
 )
 
-// loop sends requests and takes answers, from one locked thread. Nothing in it allocates while all goes well.
+// loop sends requests and takes answers, from one locked thread. Nothing in it allocates while all
+// goes well.
 type loop struct {
 	Config
 	*oneloop.State
@@ -25,9 +26,11 @@ type loop struct {
 
 	conns  []conn
 	buffer []byte
-	again  []int32 // connections that are free and were not asked yet whether they have something to do
-	free   []int32 // connections that may carry the next request, in the open loop without keep-alive
-	busy   int     // connections with a request under way
+	// connections that are free and were not asked yet whether they have something to do
+	again []int32
+	// connections that may carry the next request, in the open loop without keep-alive
+	free []int32
+	busy int // connections with a request under way
 
 	period float64 // ns between requests; 0 in the closed loop
 	turn   int64   // number of the next request that becomes due
@@ -211,7 +214,8 @@ func (l *loop) lookRound(now int64) {
 	}
 }
 
-// proceedAll gives connections that became free what they have to do. Those that fail at once come next time.
+// proceedAll gives connections that became free what they have to do. Those that fail at once come
+// next time.
 func (l *loop) proceedAll(now int64) {
 	n := len(l.again)
 	for _, i := range l.again[:n] {

@@ -16,7 +16,8 @@ const maxSteps = 1000
 
 // Ramp is a series of constant rates, each offered for Config.Duration.
 type Ramp struct {
-	From, To, Step float64       // requests a second, without keep-alive connections a second; Step above 0
+	// requests a second, without keep-alive connections a second; Step above 0
+	From, To, Step float64
 	CoolDown       time.Duration // between two steps
 }
 
@@ -54,8 +55,9 @@ func (r Ramp) Rates() (rates []float64) {
 	}
 }
 
-// Climb offers the steps of a ramp one after the other, and ends early when a step had Config.MaxErrors errors.
-// c has no rate of its own. step, which may be nil, is called after each one.
+// Climb offers the steps of a ramp one after the other, and ends early when a step had
+// Config.MaxErrors errors. c has no rate of its own. step, which may be nil, is called after each
+// one.
 func Climb(ctx context.Context, c Config, ramp Ramp, ev load.Events, step func(Report)) (steps []Report, err error) {
 	for i, rate := range ramp.Rates() {
 		if i > 0 {

@@ -37,7 +37,8 @@ func TestARampEndsWithItsErrors(t *testing.T) {
 	}
 }
 
-// One connection whose answers take 10 ms each can't carry more than 100 a second, whatever the machine.
+// One connection whose answers take 10 ms each can't carry more than 100 a second, whatever the
+// machine.
 func TestTheKneeOfASlowServer(t *testing.T) {
 	slow := says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", false)
 	c := Config{URL: rawServer(t, func(conn net.Conn) { slow(&delayed{conn}) }), Connections: 1, Duration: 150 * time.Millisecond, Timeout: 300 * time.Millisecond, Expect: []byte("x")}

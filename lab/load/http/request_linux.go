@@ -9,8 +9,8 @@ import (
 // maxDispatch is how many requests may begin before answers are looked at again.
 const maxDispatch = 256
 
-// dispatch begins the requests that are due at now or become due meanwhile, but not many at once and none of after the window.
-// It says when the next one is.
+// dispatch begins the requests that are due at now or become due meanwhile, but not many at once
+// and none of after the window. It says when the next one is.
 func (l *loop) dispatch(now int64) int64 {
 	if l.period == 0 {
 		return math.MaxInt64

@@ -10,13 +10,14 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// Run offers the load of c to its server and reports what came of it. It returns when the measured window
-// is over and its last request is decided, when a command says stop, or when ctx is done; then with an
-// error beside what was found until then. An error that Is load.ErrUsage is c's fault. Failed requests
-// are no error of Run: they stand in the report. Whatever happens, every connection is closed and every goroutine
-// has ended.
+// Run offers the load of c to its server and reports what came of it. It returns when the measured
+// window is over and its last request is decided, when a command says stop, or when ctx is done;
+// then with an error beside what was found until then. An error that Is load.ErrUsage is c's fault.
+// Failed requests are no error of Run: they stand in the report. Whatever happens, every connection
+// is closed and every goroutine has ended.
 //
-// The order: ask once what bodies to expect, open all connections, offer and measure, wait for the last answers, close.
+// The order: ask once what bodies to expect, open all connections, offer and measure, wait for the
+// last answers, close.
 func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err

@@ -86,7 +86,8 @@ func TestOpenLoopLeavesNothingOut(t *testing.T) {
 	}
 }
 
-// A server that stops for 300 ms in the middle makes everything due meanwhile late by what is left of that.
+// A server that stops for 300 ms in the middle makes everything due meanwhile late by what is left
+// of that.
 func TestOpenLoopCannotOmitAStall(t *testing.T) {
 	stall := 300 * time.Millisecond
 	var n int
@@ -110,7 +111,8 @@ func TestOpenLoopCannotOmitAStall(t *testing.T) {
 	if r.Offered != 200 || r.Answered != 200 || len(r.Errors) != 0 {
 		t.Fatalf("want 200 requests answered, got %+v", r)
 	}
-	// 60 of 200 were due in the stall, so the median of all is not stalled and the highest percentile is.
+	// 60 of 200 were due in the stall, so the median of all is not stalled and the highest
+	// percentile is.
 	if r.LatencyUS.Max < 300e3 || r.LatencyUS.P99 < 280e3 || r.Behind < 58 {
 		t.Errorf("the stall is hidden: %d behind, latency %+v", r.Behind, r.LatencyUS)
 	}
@@ -162,8 +164,8 @@ func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 	}
 }
 
-// Without keep-alive it doesn't matter whether the server says that it closes. With it, a request may meet the
-// end, which is the server's fault.
+// Without keep-alive it doesn't matter whether the server says that it closes. With it, a request
+// may meet the end, which is the server's fault.
 func TestAServerThatClosesWithoutAWord(t *testing.T) {
 	url := rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", true))
 	checkKind(t, Config{URL: url, Connections: 3, Close: true, Requests: 50, Expect: []byte("x")}, "", 50)
@@ -173,9 +175,11 @@ func TestAServerThatClosesWithoutAWord(t *testing.T) {
 	}
 }
 
-// A connection that the server closes while it is idle is opened again when the next request is due.
+// A connection that the server closes while it is idle is opened again when the next request is
+// due.
 func TestIdleConnectionsMayEnd(t *testing.T) {
-	url := rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", true)) // the close comes with the answer or soon after
+	// the close comes with the answer or soon after
+	url := rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", true))
 	r := mustRun(t, Config{URL: url, Connections: 2, Rate: 50, Duration: 400 * time.Millisecond, Expect: []byte("x"), Timeout: time.Minute})
 	if met := r.Errors[kindClosed] + r.Errors[kindReset]; r.Offered != 20 || r.Answered+met != 20 || r.Failed != met || r.Opened < r.Answered {
 		t.Errorf("want 20 requests and a connection for each, got %+v", r)

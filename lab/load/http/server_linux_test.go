@@ -21,8 +21,8 @@ func serveHTTP(t *testing.T, h nethttp.HandlerFunc) string {
 	return s.URL + "/"
 }
 
-// rawServer is a real TCP server for a test: one goroutine per connection runs handle. Cleanup closes the
-// listener and every connection, and waits for all of them.
+// rawServer is a real TCP server for a test: one goroutine per connection runs handle. Cleanup
+// closes the listener and every connection, and waits for all of them.
 func rawServer(t *testing.T, handle func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

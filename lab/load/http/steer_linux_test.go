@@ -44,7 +44,8 @@ func TestSteering(t *testing.T) {
 			if r.StartedNS != measuring.AtNS || r.WindowNS != 200e6 || r.WarmMessages < 20 || r.Failed != 0 || len(r.Errors) != 0 || r.Interrupt {
 				t.Errorf("the report is %+v", r)
 			}
-			if c.Rate > 0 && (r.Offered < 79 || r.Offered > 81 || r.Answered != r.Offered) { // 80, by where the window lies
+			// 80, by where the window lies
+			if c.Rate > 0 && (r.Offered < 79 || r.Offered > 81 || r.Answered != r.Offered) {
 				t.Errorf("want 80 offered and answered, got %+v", r)
 			}
 		})

@@ -44,19 +44,25 @@ var services = map[string]int{Connect: 9, In: 9, Out: 19, RR: 7, Idle: 7}
 
 // Config says what to do. It isn't modified.
 type Config struct {
-	Operation   string        // one of Operations
-	Address     string        // the stack's IP address
-	Port        int           // 0: the one of the operation's service
-	Connections int           // clients of connect, connections of in, out, rr and idle; 1 to MaxConnections; pings have none
-	Congestion  string        // control of the sockets here; empty: DefaultCongestion
-	Flows       int           // identifiers of ping; 0: 1
-	Rate        float64       // pings a second in all; 0: DefaultFlowRate for each flow, with Processes one for each
-	Size        int           // bytes of a ping's payload; 0: DefaultSize
-	Together    bool          // all flows ping at the same instants, in place of evenly apart
-	Processes   int           // ping by so many processes of the system's ping, as the paper did; 0: by this one
-	Duration    time.Duration // of the window; may be 0 when steered
-	Timeout     time.Duration // for a connection, for an operation, for bytes of bulk to go on, for an answer; 0: DefaultTimeout
-	CPUs        []int         // to which every thread of this process is bound; empty leaves them as they are
+	Operation string // one of Operations
+	Address   string // the stack's IP address
+	Port      int    // 0: the one of the operation's service
+	// clients of connect, connections of in, out, rr and idle; 1 to MaxConnections; pings have none
+	Connections int
+	Congestion  string // control of the sockets here; empty: DefaultCongestion
+	Flows       int    // identifiers of ping; 0: 1
+	// pings a second in all; 0: DefaultFlowRate for each flow, with Processes one for each
+	Rate     float64
+	Size     int  // bytes of a ping's payload; 0: DefaultSize
+	Together bool // all flows ping at the same instants, in place of evenly apart
+	// ping by so many processes of the system's ping, as the paper did; 0: by this one
+	Processes int
+	Duration  time.Duration // of the window; may be 0 when steered
+	// for a connection, for an operation, for bytes of bulk to go on, for an answer; 0:
+	// DefaultTimeout
+	Timeout time.Duration
+	// to which every thread of this process is bound; empty leaves them as they are
+	CPUs []int
 }
 
 type usage struct{ text string }
@@ -64,7 +70,8 @@ type usage struct{ text string }
 func (u usage) Error() string        { return "load: " + u.text }
 func (u usage) Is(target error) bool { return target == load.ErrUsage }
 
-// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs no Duration. Its errors are load.ErrUsage.
+// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs
+// no Duration. Its errors are load.ErrUsage.
 func (c Config) Check(steered bool) error {
 	for _, check := range []func() string{c.checkWords, c.checkCounts, c.checkPings} {
 		if why := check(); why != "" {

@@ -23,7 +23,8 @@ const (
 	refused              // closed; not tried again before retryAfter
 )
 
-// retryAfter is how long a connection that failed rests, in ns. It keeps a stack that refuses from being asked a hundred thousand times a second.
+// retryAfter is how long a connection that failed rests, in ns. It keeps a stack that refuses from
+// being asked a hundred thousand times a second.
 const retryAfter = int64(50e6)
 
 // conn is a connection, or the place of one.
@@ -39,7 +40,8 @@ type conn struct {
 	written int64 // bytes
 }
 
-// connectAll opens the connections before the load begins, some at a time. Clients that connect again and again have none then.
+// connectAll opens the connections before the load begins, some at a time. Clients that connect
+// again and again have none then.
 func (l *loop) connectAll() error {
 	if l.Operation == Connect {
 		return nil
@@ -101,7 +103,8 @@ func (l *loop) handle(i int, events uint32) {
 		if events&(unix.EPOLLOUT|unix.EPOLLERR|unix.EPOLLHUP) == 0 {
 			return
 		}
-		if events&(unix.EPOLLERR|unix.EPOLLHUP) != 0 { // otherwise it is there: no call is needed to know that
+		// otherwise it is there: no call is needed to know that
+		if events&(unix.EPOLLERR|unix.EPOLLHUP) != 0 {
 			if err := oneloop.Connected(int(c.fd)); err != nil {
 				l.notConnected(i, err)
 				return
@@ -123,7 +126,8 @@ func (l *loop) made(i int) {
 		l.connects.Record(now - c.begun)
 	}
 	c.state, c.since = open, now
-	// Small segments leave at once. A connection that can't have that is broken, which shows when it is used.
+	// Small segments leave at once. A connection that can't have that is broken, which shows when
+	// it is used.
 	unix.SetsockoptInt(int(c.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) //nolint:errcheck // see above
 	l.task.opened(i)
 }

@@ -26,7 +26,8 @@ func setCongestion(fd int, name string) error {
 	return unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 }
 
-// checkCongestion says in one sentence why sockets here can't have the congestion control, or returns nil.
+// checkCongestion says in one sentence why sockets here can't have the congestion control, or
+// returns nil.
 func checkCongestion(name string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -53,7 +54,8 @@ func controls(which string) string {
 	return strings.Join(strings.Fields(string(text)), ", ")
 }
 
-// receiveAway takes what has come on a socket that doesn't block, at most so many bytes, and drops it in the kernel.
+// receiveAway takes what has come on a socket that doesn't block, at most so many bytes, and drops
+// it in the kernel.
 func receiveAway(fd int32, most int) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0, uintptr(most), unix.MSG_TRUNC, 0, 0)
 	return int(n), errno

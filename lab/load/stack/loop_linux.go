@@ -15,13 +15,16 @@ const (
 
 // task is what connections are made for.
 type task interface {
-	opened(i int)               // connection i is there
-	turn(i int, events uint32)  // something is new on connection i, or its turn has come without that
-	measured()                  // the window is over: what is under way is to come to its end
-	waits(c *conn) (from int64) // ns; since when the open connection c has to get on, 0 when it need not
+	opened(i int) // connection i is there
+	// something is new on connection i, or its turn has come without that
+	turn(i int, events uint32)
+	measured() // the window is over: what is under way is to come to its end
+	// ns; since when the open connection c has to get on, 0 when it need not
+	waits(c *conn) (from int64)
 }
 
-// loop carries out one operation over TCP, from one locked thread. Nothing in it allocates while all goes well.
+// loop carries out one operation over TCP, from one locked thread. Nothing in it allocates while
+// all goes well.
 type loop struct {
 	Config
 	*oneloop.State
@@ -153,7 +156,8 @@ func (l *loop) account() {
 	}
 }
 
-// read reads what the connections have done so far. Of clients that connect again and again each does that for its own.
+// read reads what the connections have done so far. Of clients that connect again and again each
+// does that for its own.
 func (l *loop) read() reading {
 	r := l.gone
 	if l.Operation != Connect && l.Operation != Idle {
@@ -200,7 +204,8 @@ func (l *loop) queue(i int) {
 	}
 }
 
-// turnOnce waits until something happens, at the longest until the given time, and deals with it and with those whose turn it is.
+// turnOnce waits until something happens, at the longest until the given time, and deals with it
+// and with those whose turn it is.
 func (l *loop) turnOnce(until int64) {
 	l.poll.Wait(l.Clock, until, 0, l.handle)
 	n := len(l.again)

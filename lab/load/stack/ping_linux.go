@@ -19,8 +19,8 @@ import (
 // maxUnderWay is how many pings may be awaited at once.
 const maxUnderWay = 1 << 20
 
-// pinger sends pings on a schedule and takes the answers, from one locked thread. Ping k is of flow k modulo their number. Nothing in it allocates while all
-// goes well.
+// pinger sends pings on a schedule and takes the answers, from one locked thread. Ping k is of flow
+// k modulo their number. Nothing in it allocates while all goes well.
 type pinger struct {
 	Config
 	*oneloop.State
@@ -124,7 +124,8 @@ func (p *pinger) run() {
 	p.lost += int64(p.left) // of a run that was ended from outside
 }
 
-// wait waits for answers until the given time, and gives up on pings that were not answered in time.
+// wait waits for answers until the given time, and gives up on pings that were not answered in
+// time.
 func (p *pinger) wait(until, then int64) {
 	p.poll.Wait(p.Clock, until, then, func(int, uint32) { p.receive() })
 	for now := p.Clock.Now(); p.oldest < p.turn; p.oldest++ {

@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// ports are those that clients here can have. Who closes first keeps its port in TIME-WAIT for a minute, and that is the client.
+// ports are those that clients here can have. Who closes first keeps its port in TIME-WAIT for a
+// minute, and that is the client.
 type ports struct {
 	low, high int
 	reused    bool // those in TIME-WAIT, for connections to the stack
 	delayMS   int  // after which they are
 }
 
-// portsHere reads the settings of this network namespace. What a kernel does not have is as the older ones did it.
+// portsHere reads the settings of this network namespace. What a kernel does not have is as the
+// older ones did it.
 func portsHere(address string) ports {
 	p := ports{low: 32768, high: 60999, delayMS: 1000}
 	fmt.Sscan(setting("ip_local_port_range"), &p.low, &p.high) //nolint:errcheck // the kernel's defaults then
@@ -37,8 +39,8 @@ func setting(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// note says how the ports may have held up so many connections a second, or nothing. The kernel searches half of the range first, the odd or the even
-// ones, and then, slowly, the other half.
+// note says how the ports may have held up so many connections a second, or nothing. The kernel
+// searches half of the range first, the odd or the even ones, and then, slowly, the other half.
 func (p ports) note(rate float64) string {
 	n := p.high - p.low + 1
 	if !p.reused {

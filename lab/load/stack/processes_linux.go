@@ -18,13 +18,14 @@ import (
 	"weir/lab/load/internal/oneloop"
 )
 
-// processes are pings by the system's ping, as the paper measured: a process for each flow, whose own clock times it. What they find contains how they are
-// scheduled; that is what they are for.
+// processes are pings by the system's ping, as the paper measured: a process for each flow, whose
+// own clock times it. What they find contains how they are scheduled; that is what they are for.
 type processes struct {
 	Config
 	*oneloop.State
 	program string
-	answers chan int64 // ns; readers -> run; 256 so that a burst does not hold up a ping; closed when all have ended
+	// ns; readers -> run; 256 so that a burst does not hold up a ping; closed when all have ended
+	answers chan int64
 	counts
 }
 
@@ -142,7 +143,8 @@ func (p *processes) one(ctx context.Context) (lost int64, cpu time.Duration, err
 	return lost, cpu, fmt.Errorf("ping ended by itself: %v: %s", cmd.ProcessState, strings.TrimSpace(said.String()))
 }
 
-// pingTime reads the round trip, in ns, of a line such as "64 bytes from 10.77.0.2: icmp_seq=1 ttl=64 time=0.074 ms".
+// pingTime reads the round trip, in ns, of a line such as "64 bytes from 10.77.0.2: icmp_seq=1
+// ttl=64 time=0.074 ms".
 func pingTime(line string) (int64, bool) {
 	_, after, found := strings.Cut(line, " time=")
 	number, unit, _ := strings.Cut(after, " ")
@@ -153,7 +155,8 @@ func pingTime(line string) (int64, bool) {
 	return int64(ms * 1e6), true
 }
 
-// pingLoss reads how many packets were not answered of a line such as "3 packets transmitted, 3 received, 0% packet loss, time 2003ms".
+// pingLoss reads how many packets were not answered of a line such as "3 packets transmitted, 3
+// received, 0% packet loss, time 2003ms".
 func pingLoss(line string) (int64, bool) {
 	sent, after, found := strings.Cut(line, " packets transmitted, ")
 	received, _, _ := strings.Cut(after, " ")

@@ -4,18 +4,21 @@ import "weir/lab/load/internal/tally"
 
 // The kinds of errors.
 const (
-	kindConnect     = "connect"     // the connection was not made
-	kindTimeout     = "timeout"     // it was not in time, or bulk stood still
-	kindReset       = "reset"       // the stack reset the connection
-	kindClosed      = "closed"      // the stack closed it when it should not
-	kindBody        = "body"        // bytes that are not those that were sent, or that nobody asked for
-	kindLost        = "lost"        // of in: the stream's end came, and not all bytes had been acknowledged
+	kindConnect = "connect" // the connection was not made
+	kindTimeout = "timeout" // it was not in time, or bulk stood still
+	kindReset   = "reset"   // the stack reset the connection
+	kindClosed  = "closed"  // the stack closed it when it should not
+	// bytes that are not those that were sent, or that nobody asked for
+	kindBody = "body"
+	// of in: the stream's end came, and not all bytes had been acknowledged
+	kindLost        = "lost"
 	kindSend        = "send"        // a ping could not be sent
 	kindUnreachable = "unreachable" // the network said of a ping that it could not be delivered
 	kindChecksum    = "checksum"    // a ping's answer with a wrong one
 	kindTwice       = "twice"       // a ping that was answered again
 	kindPing        = "ping"        // a process of the system's ping failed
-	kindLocal       = "local"       // no descriptor, port or memory left here: not the stack's fault
+	// no descriptor, port or memory left here: not the stack's fault
+	kindLocal = "local"
 )
 
 // bulkMessage is how many bytes of bulk count as one message.
@@ -28,12 +31,14 @@ type counts struct {
 	offered, messages, warm, opened int64
 	bytes                           int64
 	span                            int64 // ns between the two readings of bulk
-	confirmed                       int64 // connections of in whose end of stream said that all has arrived
-	lost, unstamped                 int64 // pings
-	children                        int64 // ns; CPU of the system's pings, from their begin to their end
-	cut                             bool  // the window ended before its time
-	segments                        segments
-	fails                           tally.Failures
+	// connections of in whose end of stream said that all has arrived
+	confirmed       int64
+	lost, unstamped int64 // pings
+	// ns; CPU of the system's pings, from their begin to their end
+	children int64
+	cut      bool // the window ended before its time
+	segments segments
+	fails    tally.Failures
 }
 
 // segments of TCP, of the window.

@@ -9,9 +9,11 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// Run carries out the operation of c against its stack and reports what came of it. It returns when the measured window is over and what was under way is
-// decided, when a command says stop, or when ctx is done; then with an error beside what was found until then. An error that Is load.ErrUsage is c's fault.
-// Operations that fail are no error of Run: they stand in the report. Whatever happens, every connection is closed, every process and every goroutine has ended.
+// Run carries out the operation of c against its stack and reports what came of it. It returns when
+// the measured window is over and what was under way is decided, when a command says stop, or when
+// ctx is done; then with an error beside what was found until then. An error that Is load.ErrUsage
+// is c's fault. Operations that fail are no error of Run: they stand in the report. Whatever
+// happens, every connection is closed, every process and every goroutine has ended.
 func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err

@@ -12,12 +12,14 @@ import (
 	"weir/lab/load"
 )
 
-// patient is a load that a slow machine can bear as well, with the congestion control that every kernel has and allows.
+// patient is a load that a slow machine can bear as well, with the congestion control that every
+// kernel has and allows.
 func patient(operation string, port int) Config {
 	return Config{Operation: operation, Address: "127.0.0.1", Port: port, Connections: 3, Congestion: "reno", Timeout: time.Minute, Duration: 100 * time.Millisecond}
 }
 
-// until runs c with longer and longer windows until the report is as it will be on a machine that gets to it.
+// until runs c with longer and longer windows until the report is as it will be on a machine that
+// gets to it.
 func until(t *testing.T, c Config, run func(*testing.T, Config) Report, there func(Report) bool) Report {
 	t.Helper()
 	for ; ; c.Duration *= 4 {
@@ -78,7 +80,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// Bytes count when the other end has acknowledged them, and all that were sent have arrived when the run is over.
+// Bytes count when the other end has acknowledged them, and all that were sent have arrived when
+// the run is over.
 func TestWhatGoesInIsConfirmed(t *testing.T) {
 	var arrived atomic.Int64
 	over := make(chan struct{}, 8) // sessions -> the test; one for each connection

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// session is what a service does with a connection, which is closed afterwards. over is closed when the test is.
+// session is what a service does with a connection, which is closed afterwards. over is closed when
+// the test is.
 type session func(c net.Conn, over <-chan struct{})
 
 func echo(c net.Conn, _ <-chan struct{}) { io.Copy(c, c) } //nolint:errcheck // the client sees it

@@ -17,7 +17,8 @@ import (
 	"weir/tcpip/link"
 )
 
-// host is Weir's stack on a TAP device in a namespace of its own, with the services, until the test is over. It gives the namespace and the link.
+// host is Weir's stack on a TAP device in a namespace of its own, with the services, until the test
+// is over. It gives the namespace and the link.
 func host(t *testing.T) (string, *link.Impaired) {
 	t.Helper()
 	space := fmt.Sprintf("load-stack-%d", os.Getpid())

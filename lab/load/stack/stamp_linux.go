@@ -16,8 +16,9 @@ const (
 	icmpFilter   = 1        // the option ICMP_FILTER
 )
 
-// stampSocket is a raw socket for ICMP's echo replies from one address, with the kernel's time stamps: of receiving beside what it receives, of sending beside
-// the sent packet itself, which comes back by the error queue. It belongs to one thread.
+// stampSocket is a raw socket for ICMP's echo replies from one address, with the kernel's time
+// stamps: of receiving beside what it receives, of sending beside the sent packet itself, which
+// comes back by the error queue. It belongs to one thread.
 type stampSocket struct {
 	fd      int
 	packet  []byte
@@ -45,7 +46,8 @@ func newStampSocket(address string) (*stampSocket, error) {
 	binary.NativeEndian.PutUint32(replies[:], ^uint32(1))
 	err = errors.Join(
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_NEW, stamps),
-		unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVERR, 1), // a ping for which a queue here has no room is told of
+		// a ping for which a queue here has no room is told of
+		unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVERR, 1),
 		unix.SetsockoptString(fd, unix.SOL_RAW, icmpFilter, string(replies[:])),
 		unix.Connect(fd, &unix.SockaddrInet4{Addr: to.Unmap().As4()}))
 	if err != nil {
@@ -64,7 +66,8 @@ func newStampSocket(address string) (*stampSocket, error) {
 
 func (s *stampSocket) close() { unix.Close(s.fd) } //nolint:errcheck // nothing is lost
 
-// receive reads a packet and its time stamp, in ns of CLOCK_REALTIME; the present where the kernel has none. The packet is good until the next.
+// receive reads a packet and its time stamp, in ns of CLOCK_REALTIME; the present where the kernel
+// has none. The packet is good until the next.
 func (s *stampSocket) receive(flags int) (packet []byte, stamp int64, errno syscall.Errno) {
 	s.header.SetControllen(len(s.control))
 	n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.header)), uintptr(flags))
@@ -87,7 +90,8 @@ func (s *stampSocket) receive(flags int) (packet []byte, stamp int64, errno sysc
 	return s.packet[:n], stamp, 0
 }
 
-// note takes what a control message says: a time stamp, or what is the matter with a packet that was sent.
+// note takes what a control message says: a time stamp, or what is the matter with a packet that
+// was sent.
 func (s *stampSocket) note(h *unix.Cmsghdr, data []byte) {
 	switch {
 	case h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPING_NEW && len(data) >= 16:

@@ -10,13 +10,16 @@ import (
 
 const (
 	connectBytes = 4096
-	quantum      = 1 << 20 // bytes of one write or read of bulk, after which the other connections have their turn; larger ones cost less for each byte
+	// bytes of one write or read of bulk, after which the other connections have their turn; larger
+	// ones cost less for each byte
+	quantum = 1 << 20
 )
 
 // block is what is sent; nobody writes to it.
 var block = newBlock()
 
-// newBlock is written to once: memory that never was is one page of zeros, which is copied faster than what somebody would send.
+// newBlock is written to once: memory that never was is one page of zeros, which is copied faster
+// than what somebody would send.
 func newBlock() []byte {
 	b := make([]byte, quantum)
 	for i := range b {
@@ -28,7 +31,8 @@ func newBlock() []byte {
 // said are the events that tell of something to read: bytes, an end, an error.
 const said = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 
-// connects are clients, each of which connects, sends, shuts down, waits for the end of stream, and begins again.
+// connects are clients, each of which connects, sends, shuts down, waits for the end of stream, and
+// begins again.
 type connects struct{ *loop }
 
 func (t *connects) opened(int) {}
@@ -118,7 +122,8 @@ func (t *inward) turn(i int, events uint32) {
 	t.queue(i)
 }
 
-// spoke finds out what the stack said that should say nothing, and whether that was the connection's end.
+// spoke finds out what the stack said that should say nothing, and whether that was the
+// connection's end.
 func (t *inward) spoke(i int) bool {
 	var one [1]byte
 	switch n, errno := raw.Read(t.conns[i].fd, one[:]); {
@@ -134,7 +139,8 @@ func (t *inward) spoke(i int) bool {
 	return true
 }
 
-// measured has every connection say that there is no more, so that the stack's end of stream says that it had all.
+// measured has every connection say that there is no more, so that the stack's end of stream says
+// that it had all.
 func (t *inward) measured() {
 	now := t.Clock.Now()
 	for i := range t.conns {
@@ -194,7 +200,8 @@ func (t *outward) measured() {}
 
 func (t *outward) waits(c *conn) int64 { return t.silentSince(c) }
 
-// silentSince is when a byte last moved on a connection that is to be busy all the time; 0 before the load begins.
+// silentSince is when a byte last moved on a connection that is to be busy all the time; 0 before
+// the load begins.
 func (l *loop) silentSince(c *conn) int64 {
 	if l.Start.Load() == 0 {
 		return 0

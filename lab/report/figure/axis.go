@@ -7,11 +7,12 @@ import (
 
 // Axis is one axis of a chart.
 type Axis struct {
-	Label string    // what it shows, with its unit
-	Log   bool      // logarithmic; values at or below 0 are left out
-	Zero  bool      // a linear axis starts at 0
-	At    []float64 // ticks to show instead of chosen ones, e.g. the connection counts that were run
-	Names []string  // their names; the numbers themselves when empty
+	Label string // what it shows, with its unit
+	Log   bool   // logarithmic; values at or below 0 are left out
+	Zero  bool   // a linear axis starts at 0
+	// ticks to show instead of chosen ones, e.g. the connection counts that were run
+	At    []float64
+	Names []string // their names; the numbers themselves when empty
 }
 
 // scale maps values of an axis to [from, to] on the figure.

@@ -1,13 +1,13 @@
 // Package figure describes a figure once and draws it as SVG and as PDF.
 //
-// A Figure is a list of marks (lines, shapes, words) on a plane whose origin is the top left corner and
-// whose unit is the point. Marks name a Role instead of a colour, so that one description serves a light
-// page, a dark page and paper. Charts (Lines, Rows) turn data into marks; everything that is drawn
-// carries a shape or a dash beside its colour. A title, a description and the numbers as a table are for those
-// who do not see it.
+// A Figure is a list of marks (lines, shapes, words) on a plane whose origin is the top left corner
+// and whose unit is the point. Marks name a Role instead of a colour, so that one description
+// serves a light page, a dark page and paper. Charts (Lines, Rows) turn data into marks; everything
+// that is drawn carries a shape or a dash beside its colour. A title, a description and the numbers
+// as a table are for those who do not see it.
 //
-// Limitations: text is measured with the metrics of Liberation Sans, which are Arial's and Helvetica's;
-// another font may run a little wider. Right-to-left text is not laid out.
+// Limitations: text is measured with the metrics of Liberation Sans, which are Arial's and
+// Helvetica's; another font may run a little wider. Right-to-left text is not laid out.
 package figure
 
 // Figure is a drawing of Width by Height points.
@@ -63,8 +63,8 @@ const (
 	shapes
 )
 
-// ShapeOf is the marker of the i-th series. After eight series, when colours come again, shapes have
-// moved on by one, so that colour and shape together stay unique for 48.
+// ShapeOf is the marker of the i-th series. After eight series, when colours come again, shapes
+// have moved on by one, so that colour and shape together stay unique for 48.
 func ShapeOf(i int) Shape { return Shape(mod(i+5*(i/seriesRoles), int(shapes))) }
 
 // dashes are stroke patterns in points, solid first.

@@ -28,9 +28,9 @@ func contrast(a, b colour) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// TestPaletteContrast: "text … has a contrast ratio of at least 4.5:1" (WCAG 2.1, 1.4.3). Names of curves and rows
-// are set in their colours, so every series is text; what a page sets on a band is Ink, Muted and links, which have
-// the colour of the first series.
+// TestPaletteContrast: "text … has a contrast ratio of at least 4.5:1" (WCAG 2.1, 1.4.3). Names of
+// curves and rows are set in their colours, so every series is text; what a page sets on a band is
+// Ink, Muted and links, which have the colour of the first series.
 func TestPaletteContrast(t *testing.T) {
 	const least = 4.5
 	for name, theme := range map[string]map[Role]colour{"light": light, "dark": dark} {
@@ -64,7 +64,8 @@ func TestSeriesLookDifferent(t *testing.T) {
 	}
 }
 
-// TestSpreadKeepsLabelsApart: sorted labels come out in order, apart, and within their bounds where they fit.
+// TestSpreadKeepsLabelsApart: sorted labels come out in order, apart, and within their bounds where
+// they fit.
 func TestSpreadKeepsLabelsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.SliceOfN(rapid.Float64Range(0, 200), 1, 15).Draw(t, "at")
@@ -81,7 +82,8 @@ func TestSpreadKeepsLabelsApart(t *testing.T) {
 	})
 }
 
-// TestScaleHoldsItsValues: every usable value lies between the ends, and ticks stand inside, in order, not too many.
+// TestScaleHoldsItsValues: every usable value lies between the ends, and ticks stand inside, in
+// order, not too many.
 func TestScaleHoldsItsValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOf(rapid.Float64Range(-1e6, 1e6)).Draw(t, "values")
@@ -108,7 +110,8 @@ func TestFitShortensToWidth(t *testing.T) {
 	}
 }
 
-// TestCleanKeepsTextOnOneLine: neither control characters nor broken UTF-8 nor bidirectional overrides pass.
+// TestCleanKeepsTextOnOneLine: neither control characters nor broken UTF-8 nor bidirectional
+// overrides pass.
 func TestCleanKeepsTextOnOneLine(t *testing.T) {
 	if got, want := Clean("a\x1b[31m\n\x00b\xff\u202e\u2028c µ日"), "a [31m  b   c µ日"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -142,7 +145,8 @@ func texts(f *Figure) []Label {
 	return out
 }
 
-// TestTextStaysInsideTheFigure: whatever curves are called and wherever they end, no label is cut off at the sides.
+// TestTextStaysInsideTheFigure: whatever curves are called and wherever they end, no label is cut
+// off at the sides.
 func TestTextStaysInsideTheFigure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Lines{X: Axis{Label: "seconds since the measured window began"}, Y: Axis{Label: "standard deviation / mean of CPU"}}
@@ -161,8 +165,9 @@ func TestTextStaysInsideTheFigure(t *testing.T) {
 	})
 }
 
-// TestDataTellsWhatIsDrawn: every point that can be seen stands in the table with its interval, dense curves and
-// points that have no place on the axes do not; rows with keys have a column for each key.
+// TestDataTellsWhatIsDrawn: every point that can be seen stands in the table with its interval,
+// dense curves and points that have no place on the axes do not; rows with keys have a column for
+// each key.
 func TestDataTellsWhatIsDrawn(t *testing.T) {
 	lines := Lines{X: Axis{Label: "arrivals", At: []float64{0, 1}, Names: []string{"staggered", "together"}}, Y: Axis{Label: "CPU"},
 		Curves: []Curve{{Name: "a", Points: []XY{{0, 10.51, 9, 12, ""}, {1, 123456, 0, 0, ""}, {0, math.NaN(), 0, 0, ""}}},
@@ -185,8 +190,8 @@ func TestDataTellsWhatIsDrawn(t *testing.T) {
 	}
 }
 
-// TestIntervalsDoNotCoverOneAnother: curves with intervals stand side by side where they share an x, in their order;
-// without intervals they stay in place.
+// TestIntervalsDoNotCoverOneAnother: curves with intervals stand side by side where they share an
+// x, in their order; without intervals they stay in place.
 func TestIntervalsDoNotCoverOneAnother(t *testing.T) {
 	places := func(low, high float64) (x []float64) {
 		point := XY{X: 8, Y: 2, Low: low, High: high}

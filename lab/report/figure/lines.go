@@ -23,8 +23,8 @@ type Curve struct {
 	shift float64 // of its points to the right
 }
 
-// Lines is a chart of curves over a common x axis, each labelled at its end, or in a legend below where a name is
-// too long for that.
+// Lines is a chart of curves over a common x axis, each labelled at its end, or in a legend below
+// where a name is too long for that.
 type Lines struct {
 	Name, Title, Desc string
 	X, Y              Axis
@@ -32,7 +32,8 @@ type Lines struct {
 	Height            float64 // 0 means 280
 }
 
-// The measures of a chart in points. A phone of 360 points shows it at its own size, a desk three abreast.
+// The measures of a chart in points. A phone of 360 points shows it at its own size, a desk three
+// abreast.
 const (
 	chartWidth = 328.0
 	textSize   = 12.0
@@ -76,7 +77,8 @@ func (c Lines) Draw() *Figure {
 	return f
 }
 
-// apart shifts curves against one another where their intervals would cover each other, and returns how far at most.
+// apart shifts curves against one another where their intervals would cover each other, and returns
+// how far at most.
 func apart(curves []Curve, y Axis) float64 {
 	ranged := func(c Curve) bool {
 		return slices.ContainsFunc(c.Points, func(p XY) bool { return p.ranged(y) })
@@ -117,7 +119,8 @@ func (c Curve) role() Role {
 	return Series(c.Style)
 }
 
-// drawable leaves out what has no place on the axes: no number, or not above 0 on a logarithmic one.
+// drawable leaves out what has no place on the axes: no number, or not above 0 on a logarithmic
+// one.
 func (c Lines) drawable() []Curve {
 	var out []Curve
 	for _, cv := range c.Curves {
@@ -142,8 +145,8 @@ func compare(a, b float64) int {
 
 func (p XY) ranged(a Axis) bool { return p.Low < p.High && a.usable(p.Low) && a.usable(p.High) }
 
-// frame draws the axes, with room beyond the ends of x, their ticks and their names. The y axis is named above its
-// end, upright.
+// frame draws the axes, with room beyond the ends of x, their ticks and their names. The y axis is
+// named above its end, upright.
 func (f *Figure) frame(x, y scale, room float64) {
 	left, right := x.from-room, x.to+room
 	for i, t := range y.ticks {
@@ -160,7 +163,8 @@ func (f *Figure) frame(x, y scale, room float64) {
 		Label{At: Point{4, 13}, Text: y.axis.Label, Size: textSize, Role: Ink})
 }
 
-// below names the ticks of an x axis at a height, but none that would touch the one before it, and the axis itself.
+// below names the ticks of an x axis at a height, but none that would touch the one before it, and
+// the axis itself.
 func (f *Figure) below(x scale, y float64) {
 	free := math.Inf(-1)
 	for i, t := range x.ticks {
@@ -245,7 +249,8 @@ func (f *Figure) endLabels(curves []Curve, x, y scale, room float64) {
 	}
 }
 
-// spread moves sorted places at least gap apart, within [low, high] as far as they fit, as little as it can.
+// spread moves sorted places at least gap apart, within [low, high] as far as they fit, as little
+// as it can.
 func spread(at []float64, gap, low, high float64) {
 	for i := range at {
 		floor := low

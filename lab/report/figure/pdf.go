@@ -13,8 +13,8 @@ import (
 // pdfWriter writes marks onto a page.
 type pdfWriter struct{ *fpdf.Fpdf }
 
-// PDF is the figure as a document of one page of its size, in the light theme. The same figure gives the
-// same bytes.
+// PDF is the figure as a document of one page of its size, in the light theme. The same figure
+// gives the same bytes.
 func (f *Figure) PDF() ([]byte, error) {
 	doc := fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: f.Width, Ht: f.Height}})
 	doc.SetCreationDate(time.Unix(0, 0).UTC())

@@ -27,15 +27,16 @@ type Key struct {
 	Hollow bool
 }
 
-// Rows is a chart with one row for each thing compared and values along x. Names stand above their dots,
-// so that long ones need no margin and the chart stays readable on a phone.
+// Rows is a chart with one row for each thing compared and values along x. Names stand above their
+// dots, so that long ones need no margin and the chart stays readable on a phone.
 type Rows struct {
 	Name, Title, Desc string
 	X                 Axis
 	Rows              []Row
 	Keys              []Key
-	Mark              []float64  // values with a line from top to bottom, such as a ratio of 1
-	Between           [2]float64 // values with a band between them, such as the margin of equivalence
+	Mark              []float64 // values with a line from top to bottom, such as a ratio of 1
+	// values with a band between them, such as the margin of equivalence
+	Between [2]float64
 }
 
 const (
@@ -43,7 +44,8 @@ const (
 	nameHeight = 17.0 // of a row, above its dots
 	sideSpace  = 8.0
 	keyHeight  = 16.0
-	inset      = 10.0 // between the chart's edge and its scale, so that names do not run into the axis
+	// between the chart's edge and its scale, so that names do not run into the axis
+	inset = 10.0
 )
 
 // Draw lays the chart out.

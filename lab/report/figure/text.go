@@ -48,8 +48,8 @@ func fit(s string, size, width float64) string {
 	return string(r) + "…"
 }
 
-// Clean replaces what may not stand in a text on one line (control characters, line breaks, broken UTF-8)
-// by spaces. It makes any string safe for XML, once escaped, and for terminals.
+// Clean replaces what may not stand in a text on one line (control characters, line breaks, broken
+// UTF-8) by spaces. It makes any string safe for XML, once escaped, and for terminals.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar || r == 0xFFFE || r == 0xFFFF || r == 0x2028 || r == 0x2029 || unicode.Is(unicode.Bidi_Control, r) {

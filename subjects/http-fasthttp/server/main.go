@@ -1,6 +1,7 @@
 // Command http-fasthttp serves the files of a folder by fasthttp.
 //
-// Limitations: fasthttp keeps the files that it opened for ten seconds, so one that was changed is seen later.
+// Limitations: fasthttp keeps the files that it opened for ten seconds, so one that was changed is
+// seen later.
 package main
 
 import (
@@ -17,9 +18,11 @@ import (
 )
 
 const (
-	workers   = 2                       // how many threads compute at once at most, as in every server of the workload files
-	finishing = 1500 * time.Millisecond // how long requests that are being answered may take after SIGTERM
-	level     = 6                       // of compression
+	// how many threads compute at once at most, as in every server of the workload files
+	workers = 2
+	// how long requests that are being answered may take after SIGTERM
+	finishing = 1500 * time.Millisecond
+	level     = 6 // of compression
 )
 
 func main() {

@@ -5,7 +5,8 @@ import (
 	"runtime/metrics"
 )
 
-// Collector is what the runtime's memory cost so far: one line of JSON by SIGUSR1, and a part of the inside report.
+// Collector is what the runtime's memory cost so far: one line of JSON by SIGUSR1, and a part of
+// the inside report.
 type Collector struct {
 	HeapBytes   uint64 `json:"heap_bytes"`  // of objects, those included that were not swept yet
 	StackBytes  uint64 `json:"stack_bytes"` // of goroutines
@@ -14,7 +15,8 @@ type Collector struct {
 	Goroutines  uint64 `json:"goroutines"`
 }
 
-// Pauses of the whole program by the collector, in ns, since it began. They are upper bounds of the runtime's own buckets.
+// Pauses of the whole program by the collector, in ns, since it began. They are upper bounds of the
+// runtime's own buckets.
 type Pauses struct {
 	P50 int64 `json:"p50"`
 	P99 int64 `json:"p99"`

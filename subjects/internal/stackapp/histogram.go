@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A histogram of times: 64 buckets for each power of two nanoseconds, so a bucket is at most 1.6 % wide. It has one owner.
+// A histogram of times: 64 buckets for each power of two nanoseconds, so a bucket is at most 1.6 %
+// wide. It has one owner.
 type histogram struct {
 	count, sum, max int64
 	buckets         [58 * 64]int64
@@ -45,7 +46,8 @@ func (h *histogram) add(g *histogram) {
 	}
 }
 
-// percentile is in ns: the middle of the bucket in which the q-th of all times is, q from 0 to 1; 0 when there is none.
+// percentile is in ns: the middle of the bucket in which the q-th of all times is, q from 0 to 1; 0
+// when there is none.
 func (h *histogram) percentile(q float64) int64 {
 	left := int64(q*float64(h.count) + 0.5)
 	for i, n := range h.buckets {

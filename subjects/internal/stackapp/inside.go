@@ -48,9 +48,10 @@ func (c InsideConfig) check() error {
 // inside is one measurement.
 type inside struct {
 	InsideConfig
-	stack   Stack
-	began   time.Time
-	from    atomic.Int64 // the controller -> workers: ns since began, where the window is; 0 before it is known
+	stack Stack
+	began time.Time
+	// the controller -> workers: ns since began, where the window is; 0 before it is known
+	from    atomic.Int64
 	to      atomic.Int64
 	workers []*worker
 
@@ -68,8 +69,9 @@ type worker struct {
 	warm  int64     // operations before it
 }
 
-// Inside measures what s does between two ends of its own, and returns when nothing of it is left. The services are those of Serve, which it starts. Operations that
-// fail stand in the report; ctx ends it early, with what there is.
+// Inside measures what s does between two ends of its own, and returns when nothing of it is left.
+// The services are those of Serve, which it starts. Operations that fail stand in the report; ctx
+// ends it early, with what there is.
 func Inside(ctx context.Context, c InsideConfig, s Stack) (Report, error) {
 	if err := c.check(); err != nil {
 		return Report{}, err

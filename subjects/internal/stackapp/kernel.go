@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// Kernel is the kernel's own stack. At an address the services are at their ports; without one they are on loopback, at ports that were free, and
-// can be dialled: that is the inside. On Linux the congestion control is CUBIC, which takes root where the system does not allow it to everybody.
+// Kernel is the kernel's own stack. At an address the services are at their ports; without one they
+// are on loopback, at ports that were free, and can be dialled: that is the inside. On Linux the
+// congestion control is CUBIC, which takes root where the system does not allow it to everybody.
 func Kernel(at netip.Addr) Stack {
 	listen := net.ListenConfig{Control: cubic}
 	listen.SetMultipathTCP(false)

@@ -29,8 +29,9 @@ type Options struct {
 // endWithin is how long the end may take after a signal: then the program ends whatever is left.
 const endWithin = 1500 * time.Millisecond
 
-// Main is the program of an adapter: it reads the flags, opens the stack, serves or measures inside, and ends the process. own adds flags that only this
-// adapter has; nil: none. Exit status 0 all went well, 1 it could not be done, 2 bad flags.
+// Main is the program of an adapter: it reads the flags, opens the stack, serves or measures
+// inside, and ends the process. own adds flags that only this adapter has; nil: none. Exit status 0
+// all went well, 1 it could not be done, 2 bad flags.
 func Main(own func(*flag.FlagSet), open func(Options) (Stack, error)) {
 	o, err := parse(os.Args[1:], own)
 	if err != nil {
@@ -126,7 +127,8 @@ func run(ctx context.Context, o Options, open func(Options) (Stack, error), out 
 // Inside says whether the program measures its own loopback and serves nobody.
 func (o Options) Inside() bool { return o.inside.Operation != "" }
 
-// within calls f and does not wait for it longer than d: the program ends then, and f's goroutine with it.
+// within calls f and does not wait for it longer than d: the program ends then, and f's goroutine
+// with it.
 func within(d time.Duration, f func() error) error {
 	ended := make(chan error, 1) // f's goroutine -> here
 	go func() { ended <- f() }()

@@ -4,20 +4,24 @@ import "time"
 
 // Report is what a stack did between two ends of its own. Counts are of the window.
 type Report struct {
-	Operation    string           `json:"operation"` // connect, bulk or rr
-	Connections  int              `json:"connections"`
-	Messages     int64            `json:"messages"` // operations; of bulk, each 65,536 bytes count as one
-	Bytes        int64            `json:"bytes"`    // that applications read: of connect and bulk at the far end, of rr at both
-	GbitS        float64          `json:"gbit_s"`
-	MessageRate  float64          `json:"message_rate"`        // messages a second
-	LatencyUS    Percentiles      `json:"latency_us,omitzero"` // of an operation; none of bulk
-	MeanUS       float64          `json:"mean_us,omitzero"`
-	Errors       map[string]int64 `json:"errors"` // what the errors said to their count, the whole run; empty when nothing went wrong
-	CPUNS        int64            `json:"cpu_ns"` // of this process: application and stack, both ends
-	WindowNS     int64            `json:"window_ns"`
-	WarmNS       int64            `json:"warm_ns"`       // before the window
-	WarmMessages int64            `json:"warm_messages"` // before the window
-	Collector    Collector        `json:"collector"`     // of the whole run
+	Operation   string `json:"operation"` // connect, bulk or rr
+	Connections int    `json:"connections"`
+	// operations; of bulk, each 65,536 bytes count as one
+	Messages int64 `json:"messages"`
+	// that applications read: of connect and bulk at the far end, of rr at both
+	Bytes       int64       `json:"bytes"`
+	GbitS       float64     `json:"gbit_s"`
+	MessageRate float64     `json:"message_rate"`        // messages a second
+	LatencyUS   Percentiles `json:"latency_us,omitzero"` // of an operation; none of bulk
+	MeanUS      float64     `json:"mean_us,omitzero"`
+	// what the errors said to their count, the whole run; empty when nothing went wrong
+	Errors map[string]int64 `json:"errors"`
+	// of this process: application and stack, both ends
+	CPUNS        int64     `json:"cpu_ns"`
+	WindowNS     int64     `json:"window_ns"`
+	WarmNS       int64     `json:"warm_ns"`       // before the window
+	WarmMessages int64     `json:"warm_messages"` // before the window
+	Collector    Collector `json:"collector"`     // of the whole run
 }
 
 // Percentiles sum up times in microseconds.

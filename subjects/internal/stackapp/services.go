@@ -13,7 +13,9 @@ import (
 const (
 	echoSize  = 512       // bytes of an echo's buffer: an idle connection holds one
 	blockSize = 128 << 10 // bytes of a read of discard
-	writeSize = 512 << 10 // bytes of a write of source, and of bulk inside: with 128 KiB the kernel's stack sends a quarter less
+	// bytes of a write of source, and of bulk inside: with 128 KiB the kernel's stack sends a
+	// quarter less
+	writeSize = 512 << 10
 )
 
 // resting is how long nothing is accepted when that has failed, as it does for want of descriptors.
@@ -25,7 +27,8 @@ var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 // sourceBlock is what the source sends. Nobody writes to it.
 var sourceBlock = newBlock()
 
-// newBlock is written to once: memory that never was is one page of zeros, which is copied faster than what somebody would send.
+// newBlock is written to once: memory that never was is one page of zeros, which is copied faster
+// than what somebody would send.
 func newBlock() []byte {
 	b := make([]byte, writeSize)
 	for i := range b {

@@ -14,12 +14,15 @@ import (
 // waiting is how many packets may wait to be written, as wireguard-go has it. One more is lost.
 const waiting = 1024
 
-// channelLink is a TAP device as netstack's link, the way programs in Go embed it: netstack's channel endpoint, here below its Ethernet, one goroutine that
-// reads the device and injects, and one that takes from the channel and writes. Both end with the process. What comes before a stack is attached is lost.
+// channelLink is a TAP device as netstack's link, the way programs in Go embed it: netstack's
+// channel endpoint, here below its Ethernet, one goroutine that reads the device and injects, and
+// one that takes from the channel and writes. Both end with the process. What comes before a stack
+// is attached is lost.
 func channelLink(t *tap, mtu int, address tcpip.LinkAddress) stack.LinkEndpoint {
 	c := channel.New(waiting, uint32(mtu+header.EthernetMinimumSize), address)
 	if t.offload {
-		c.SupportedGSOKind = stack.HostGSOSupported // checksums of TCP to be sent go with it: see tapLink.Capabilities
+		// checksums of TCP to be sent go with it: see tapLink.Capabilities
+		c.SupportedGSOKind = stack.HostGSOSupported
 		c.LinkEPCapabilities = stack.CapabilityRXChecksumOffload
 	}
 	go t.read(func(frame buffer.Buffer) { inject(c, frame) })

@@ -40,7 +40,8 @@ type host struct {
 // linkAddress is the interface's on a device.
 const linkAddress tcpip.LinkAddress = "\x02\x00\x00\x77\x00\x02"
 
-// open makes a host with a link of a kind, "reader" or "channel": on the TAP device, or, inside, on netstack's own loopback. The device ends with the process.
+// open makes a host with a link of a kind, "reader" or "channel": on the TAP device, or, inside, on
+// netstack's own loopback. The device ends with the process.
 func open(o stackapp.Options, kind string) (stackapp.Stack, error) {
 	h := &host{address: tcpip.AddrFrom4(o.Addr.Addr().As4())}
 	h.stack = stack.New(stack.Options{
@@ -126,7 +127,8 @@ func (l listener) Accept() (net.Conn, error) {
 	return conn{c.(*gonet.TCPConn)}, nil
 }
 
-// conn ends a Read and a Write that wait when it is closed, as net.Conn has it: netstack's leaves them waiting.
+// conn ends a Read and a Write that wait when it is closed, as net.Conn has it: netstack's leaves
+// them waiting.
 type conn struct{ *gonet.TCPConn }
 
 func (c conn) Close() error {

@@ -9,8 +9,9 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// tapLink is a TAP device as netstack's link, the fast way. Netstack's own (link/fdbased) has virtio-net headers for sockets only, and hands each
-// packet to another goroutine; this one delivers from the goroutine that reads, and whoever sends writes to the device itself.
+// tapLink is a TAP device as netstack's link, the fast way. Netstack's own (link/fdbased) has
+// virtio-net headers for sockets only, and hands each packet to another goroutine; this one
+// delivers from the goroutine that reads, and whoever sends writes to the device itself.
 type tapLink struct {
 	*tap
 	mtu     uint32
@@ -38,8 +39,8 @@ func (l *tapLink) Close()                                  {}
 func (l *tapLink) SetOnCloseAction(func())                 {}
 func (l *tapLink) Wait()                                   {}
 
-// Capabilities leaves out the offload of checksums to be sent, which to netstack means that nobody needs them: those of TCP the device completes by
-// [stack.GSOEndpoint].
+// Capabilities leaves out the offload of checksums to be sent, which to netstack means that nobody
+// needs them: those of TCP the device completes by [stack.GSOEndpoint].
 func (l *tapLink) Capabilities() stack.LinkEndpointCapabilities {
 	if l.offload {
 		return stack.CapabilityResolutionRequired | stack.CapabilityRXChecksumOffload

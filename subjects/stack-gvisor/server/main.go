@@ -1,5 +1,6 @@
-// Command stack-gvisor is gVisor's netstack as a host on a TAP device, with the services of a stack under test. Beside the flags of every adapter it has
-// --link reader|channel: by which of two links netstack stands on the device.
+// Command stack-gvisor is gVisor's netstack as a host on a TAP device, with the services of a stack
+// under test. Beside the flags of every adapter it has --link reader|channel: by which of two links
+// netstack stands on the device.
 //
 // Limitations: it takes one queue of the device.
 package main

@@ -20,7 +20,8 @@ type tap struct {
 	offload bool // each frame has a virtio-net header before it
 }
 
-// openTap opens the device, blocking: a reader that sleeps in an ordinary system call gives its processor to others at once.
+// openTap opens the device, blocking: a reader that sleeps in an ordinary system call gives its
+// processor to others at once.
 func openTap(name string, offload bool) (*tap, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -50,7 +51,8 @@ func openTap(name string, offload bool) (*tap, error) {
 	return &tap{fd: fd, offload: offload}, nil
 }
 
-// pieces are the buffers that a frame is read into: an ordinary one needs the first alone, a superframe the second too. What is used of them is netstack's from then on.
+// pieces are the buffers that a frame is read into: an ordinary one needs the first alone, a
+// superframe the second too. What is used of them is netstack's from then on.
 var pieces = [...]int{2048, 65536}
 
 // read gives each frame to deliver, which owns it, until the device is gone.

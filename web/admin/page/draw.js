@@ -1,4 +1,6 @@
-// draw.js draws the network of a site as SVG, in the places that layered.js or rail.js gives. Everything that changes while it runs is changed in place: a drawing is made anew only when the network is another one.
+// draw.js draws the network of a site as SVG, in the places that layered.js or rail.js gives.
+// Everything that changes while it runs is changed in place: a drawing is made anew only when the
+// network is another one.
 
 const SVG = "http://www.w3.org/2000/svg";
 const readable = 0.8; // a drawing is not made smaller than this: it is scrolled then
@@ -25,8 +27,8 @@ export function time(ns) {
   return `${Math.round(ns)} ns`;
 }
 
-// draw makes the drawing of a site: the SVG, and of each stage and link what changes. Places has width and height, node(n), path(link), and
-// label(link), which is null where no labels stand.
+// draw makes the drawing of a site: the SVG, and of each stage and link what changes. Places has
+// width and height, node(n), path(link), and label(link), which is null where no labels stand.
 export function draw(site, places, choose) {
   const { layout } = site, { width, height } = places;
   const svg = el("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `the network of ${site.name}` });
@@ -118,7 +120,8 @@ export function show(drawing, site, rates, chosen) {
 }
 
 function showStage({ group, figures, busy, w }, s, site, { rate, busy: share, chosen, labelled }) {
-  // Where links have no labels, what waits before a stage is written on it; there is no room for how long.
+  // Where links have no labels, what waits before a stage is written on it; there is no room for
+  // how long.
   const { said, lost } = queued(site.edges.filter((e) => e.to === s.name), labelled ? rate : 0);
   const each = s.service_ns ? [time(s.service_ns)] : [];
   figures.textContent = [`${count(rate)}/s`, ...each, ...(labelled ? [] : said)].join(" · ");

@@ -1,10 +1,12 @@
-// layered.js places a network from left to right, as the server has laid it out, for windows that are wide enough.
+// layered.js places a network from left to right, as the server has laid it out, for windows that
+// are wide enough.
 
 const box = { w: 150, h: 58 };
 const step = { along: box.w + 106, across: box.h + 22 }; // from layer to layer, and from row to row
 const margin = 24;
 
-// layered gives where everything stands: boxes of stages, points of ends, paths of links and places of their labels.
+// layered gives where everything stands: boxes of stages, points of ends, paths of links and places
+// of their labels.
 export function layered(layout) {
   const rows = [...layout.nodes, ...layout.links.flatMap((l) => l.via ?? [])].map((s) => s.row);
   const low = Math.min(0, ...rows), high = Math.max(0, ...rows);
@@ -25,7 +27,8 @@ export function layered(layout) {
     height: (high - low) * step.across + box.h + 16,
     node,
     path: (link) => curve(points(link)),
-    // A label stands on the first part of the way: of the arms of a branch where they are apart already, of links that meet where they still are.
+    // A label stands on the first part of the way: of the arms of a branch where they are apart
+    // already, of links that meet where they still are.
     label: (link) => {
       const alone = (end) => layout.links.filter((l) => l[end] === link[end]).length === 1;
       const [a, b] = points(link);
@@ -34,7 +37,8 @@ export function layered(layout) {
   };
 }
 
-// sides are the points of a link: where it leaves, where it passes layers, in which it goes straight, and where it arrives.
+// sides are the points of a link: where it leaves, where it passes layers, in which it goes
+// straight, and where it arrives.
 function sides(link, layout, at) {
   const end = (n, out) => {
     const { x, y } = at(layout.nodes[n]);

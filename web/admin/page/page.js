@@ -1,4 +1,5 @@
-// page.js asks for the topology once a second, has it drawn, and shows the figures of the stage that was chosen.
+// page.js asks for the topology once a second, has it drawn, and shows the figures of the stage
+// that was chosen.
 
 import { count, delay, draw, fit, show, time } from "./draw.js";
 import { layered } from "./layered.js";

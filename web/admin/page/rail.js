@@ -1,5 +1,6 @@
-// rail.js places a network as one column, for a phone: a stage a row, in an order in which links lead down. A link to the next
-// row is a line between them. Others run in lanes beside the column: on the left those of a branch to its arms, on the right those that meet.
+// rail.js places a network as one column, for a phone: a stage a row, in an order in which links
+// lead down. A link to the next row is a line between them. Others run in lanes beside the column:
+// on the left those of a branch to its arms, on the right those that meet.
 
 const h = 52; // of a stage
 const between = 24; // rows
@@ -31,7 +32,8 @@ export function rail(layout, width) {
   return { width, height: y - between + 4, node, path, label: () => null };
 }
 
-// sorted are the nodes in an order in which links lead down, but for those that close a cycle, and arms of a branch stay together.
+// sorted are the nodes in an order in which links lead down, but for those that close a cycle, and
+// arms of a branch stay together.
 function sorted({ nodes, links }) {
   const seen = new Set(), order = [];
   for (const root of nodes.keys()) {
@@ -49,7 +51,8 @@ function sorted({ nodes, links }) {
   return order;
 }
 
-// lanes gives the links that do not lead to the next row a lane each, or one for all arms of a branch, or for all that meet.
+// lanes gives the links that do not lead to the next row a lane each, or one for all arms of a
+// branch, or for all that meet.
 function lanes({ links }, position) {
   const into = (n) => links.filter((l) => l.to === n).length;
   const buses = [];
@@ -73,7 +76,8 @@ function lanes({ links }, position) {
   return buses;
 }
 
-// around is the way of a link through its lane: out of the lower part of a stage, into the upper part of another.
+// around is the way of a link through its lane: out of the lower part of a stage, into the upper
+// part of another.
 function around(bus, from, to, left, w) {
   const sign = bus.side === "left" ? -1 : 1;
   const wall = bus.side === "left" ? left : left + w;

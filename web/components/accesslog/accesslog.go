@@ -1,20 +1,24 @@
-// Package accesslog has a component that writes a line about each exchange when it is over, however it ended.
+// Package accesslog has a component that writes a line about each exchange when it is over, however
+// it ended.
 //
-// The formats are Common and Combined, as Apache httpd and what reads its logs know them, and JSON with more in it. Whatever a
-// client sends, a line stays one line, and of printable characters: in Common and Combined all but printable ASCII is written as \xhh, in JSON as
-// \uhhhh; each field ends after 8 KiB.
+// The formats are Common and Combined, as Apache httpd and what reads its logs know them, and JSON
+// with more in it. Whatever a client sends, a line stays one line, and of printable characters: in
+// Common and Combined all but printable ASCII is written as \xhh, in JSON as \uhhhh; each field
+// ends after 8 KiB.
 //
-// Lines wait in memory for a writer, which is the log's own goroutine: an exchange never waits for the disk. When it is so slow that more
-// than Config.Buffer waits, lines are dropped and counted: see [Log.Dropped].
+// Lines wait in memory for a writer, which is the log's own goroutine: an exchange never waits for
+// the disk. When it is so slow that more than Config.Buffer waits, lines are dropped and counted:
+// see [Log.Dropped].
 //
-// Stand first: the duration counts from here, and the log then also hears of exchanges that are lost behind it. On a
-// signal that says that the file was renamed, have [Log.Reopen] called.
+// Stand first: the duration counts from here, and the log then also hears of exchanges that are
+// lost behind it. On a signal that says that the file was renamed, have [Log.Reopen] called.
 //
 // # Limitations
 //
-// A client is named by its address as the connection has it, not by what it says of itself in X-Forwarded-For. Targets and referrers are
-// written whole, with what secrets people put into them. Bytes are those of the body, before TLS; what passes on a
-// connection that was taken over is not counted. A line that waits when the process is killed is lost.
+// A client is named by its address as the connection has it, not by what it says of itself in
+// X-Forwarded-For. Targets and referrers are written whole, with what secrets people put into them.
+// Bytes are those of the body, before TLS; what passes on a connection that was taken over is not
+// counted. A line that waits when the process is killed is lost.
 package accesslog
 
 import (
@@ -38,7 +42,8 @@ type Config struct {
 	Format string `hcl:"format,optional"`
 	// Buffer is how many bytes of lines may wait for the disk, at least 4096. 0: 1 MiB.
 	Buffer int `hcl:"buffer,optional"`
-	// Flush is how long a line waits for others that are written with it, such as "100ms", at most "1m". Empty: "1s".
+	// Flush is how long a line waits for others that are written with it, such as "100ms", at most
+	// "1m". Empty: "1s".
 	Flush string `hcl:"flush,optional"`
 	// Writer is written to in place of a file, whole lines at a time, by one goroutine at a time.
 	Writer io.Writer
@@ -63,8 +68,8 @@ func New(cfg Config) (*Log, error) {
 	return l, nil
 }
 
-// Check is [New] for who only looks: the file is neither made nor written to, but what would stop New is an error. The log
-// drops what it is given.
+// Check is [New] for who only looks: the file is neither made nor written to, but what would stop
+// New is an error. The log drops what it is given.
 func Check(cfg Config) (*Log, error) {
 	l, err := prepare(cfg)
 	if err != nil {

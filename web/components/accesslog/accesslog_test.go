@@ -20,7 +20,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// served has a request answered by a composition, each way, and gives what a log that stands before it has written.
+// served has a request answered by a composition, each way, and gives what a log that stands before
+// it has written.
 func served(t *testing.T, format string, c web.Component, request func(*http.Request), check func(t *testing.T, log string)) {
 	t.Helper()
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {

@@ -72,7 +72,8 @@ func word(b []byte, s string) []byte {
 
 const hex = "0123456789abcdef"
 
-// escaped appends a field in which quotes and backslashes have a backslash before them, and all but printable ASCII is \xhh.
+// escaped appends a field in which quotes and backslashes have a backslash before them, and all but
+// printable ASCII is \xhh.
 func escaped(b []byte, s string, word bool) []byte {
 	for i := range min(len(s), maxField) {
 		switch ch := s[i]; {
@@ -114,7 +115,8 @@ func inJSON(b []byte, e *entry) []byte {
 	return append(b, "}\n"...)
 }
 
-// quoted appends a JSON string (RFC 8259 section 7) in which all that is not printable is \uhhhh, and what is no UTF-8 is U+FFFD.
+// quoted appends a JSON string (RFC 8259 section 7) in which all that is not printable is \uhhhh,
+// and what is no UTF-8 is U+FFFD.
 func quoted(b []byte, s string) []byte {
 	if len(s) > maxField {
 		s = s[:maxField]

@@ -21,8 +21,10 @@ type Log struct {
 	room    int
 	dropped atomic.Uint64
 
-	some  chan struct{} // from who adds the first line that waits -> to the writer; capacity 1, never closed
-	many  chan struct{} // from who adds a line that makes a batch -> to the writer; capacity 1, never closed
+	// from who adds the first line that waits -> to the writer; capacity 1, never closed
+	some chan struct{}
+	// from who adds a line that makes a batch -> to the writer; capacity 1, never closed
+	many  chan struct{}
 	stop  chan struct{} // closed by Close
 	ended chan struct{} // closed by the writer
 	once  sync.Once     // of Close
@@ -46,7 +48,8 @@ func newLog(cfg Config, format func([]byte, *entry) []byte, room int, flush time
 	}
 }
 
-// Dropped is how many lines were not written: they found too many waiting, writing failed, or the log was closed.
+// Dropped is how many lines were not written: they found too many waiting, writing failed, or the
+// log was closed.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
 // add has a line wait to be written.
@@ -78,7 +81,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// write writes what waits: when it is a batch, or has waited long enough. It is the log's goroutine.
+// write writes what waits: when it is a batch, or has waited long enough. It is the log's
+// goroutine.
 func (l *Log) write() {
 	defer close(l.ended)
 	timer := time.NewTimer(0)
@@ -122,8 +126,8 @@ func (l *Log) writeOut() {
 	l.spare = lines
 }
 
-// Reopen writes what waits to the file as it was, and goes on with the one that has its name now. When that can't be opened,
-// it stays with the former.
+// Reopen writes what waits to the file as it was, and goes on with the one that has its name now.
+// When that can't be opened, it stays with the former.
 func (l *Log) Reopen() error {
 	if l.name == "" {
 		return nil
@@ -143,7 +147,8 @@ func (l *Log) Reopen() error {
 	return old.Close()
 }
 
-// Close writes what waits, and closes the file. Exchanges that end later are counted as dropped. It may be called several times.
+// Close writes what waits, and closes the file. Exchanges that end later are counted as dropped. It
+// may be called several times.
 func (l *Log) Close() (err error) {
 	l.once.Do(func() {
 		l.mu.Lock()

@@ -12,7 +12,8 @@ import (
 
 // writable says why a file can't be appended to, or made, without doing either.
 func writable(name string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|unix.O_NONBLOCK, 0) // a pipe must not have us wait for its reader
+	// a pipe must not have us wait for its reader
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|unix.O_NONBLOCK, 0)
 	switch {
 	case err == nil:
 		return f.Close()

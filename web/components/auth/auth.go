@@ -1,18 +1,21 @@
-// Package auth has components that ask who a client is, as the branches of a network: those who may come in go through one arm,
-// the others through another, which answers 401 (RFC 9110 section 11).
+// Package auth has components that ask who a client is, as the branches of a network: those who may
+// come in go through one arm, the others through another, which answers 401 (RFC 9110 section 11).
 //
-// [Basic] knows users by name and password (RFC 7617), from a file of bcrypt hashes as htpasswd -B makes it. [Bearer] knows
-// them by signed tokens (RFC 6750, RFC 7519) from somebody who issues them. Both take the same two parts of a network:
+// [Basic] knows users by name and password (RFC 7617), from a file of bcrypt hashes as htpasswd -B
+// makes it. [Bearer] knows them by signed tokens (RFC 6750, RFC 7519) from somebody who issues
+// them. Both take the same two parts of a network:
 //
-//   - inside, which those go through who may come in. Nil: whatever follows, so that the component can stand in a chain as a plain pipe;
-//   - outside, which the others go through. None: the answer 401. An answer 401, whoever gives it, has the challenge that tells a client
-//     what to send.
+//   - inside, which those go through who may come in. Nil: whatever follows, so that the component
+//     can stand in a chain as a plain pipe;
+//   - outside, which the others go through. None: the answer 401. An answer 401, whoever gives it,
+//     has the challenge that tells a client what to send.
 //
-// Who was let in is named by [web.User]. An exchange that has an error for an answer already, such as 429 of a limit, passes untouched and
-// goes through neither part: its password costs nothing. Stand before the source; behind one, what is there can be told from what is not.
+// Who was let in is named by [web.User]. An exchange that has an error for an answer already, such
+// as 429 of a limit, passes untouched and goes through neither part: its password costs nothing.
+// Stand before the source; behind one, what is there can be told from what is not.
 //
-// Files are read again when they have changed, and looked at once a second at most. One that has become unreadable changes nothing: who
-// was known stays known, and Config.Broken is told.
+// Files are read again when they have changed, and looked at once a second at most. One that has
+// become unreadable changes nothing: who was known stays known, and Config.Broken is told.
 //
 // # Guessing
 //
@@ -25,9 +28,10 @@
 //
 // # Limitations
 //
-// Basic tells every request's password to whoever reads the connection: use it over TLS. bcrypt looks at the first 72 bytes of a
-// password. Names and passwords are compared byte by byte: Unicode's several spellings of a letter are several letters. Bearer takes tokens
-// from the field Authorization alone, asks nobody about revoked ones, and fetches no keys from elsewhere.
+// Basic tells every request's password to whoever reads the connection: use it over TLS. bcrypt
+// looks at the first 72 bytes of a password. Names and passwords are compared byte by byte:
+// Unicode's several spellings of a letter are several letters. Bearer takes tokens from the field
+// Authorization alone, asks nobody about revoked ones, and fetches no keys from elsewhere.
 package auth
 
 import (
@@ -49,8 +53,9 @@ var (
 
 // guard decides who may come in.
 type guard struct {
-	decide    func(*web.Conn) (user string, why error) // why an exchange may not come in, nil when it may
-	challenge func(why error) string                   // the field WWW-Authenticate of a refusal
+	// why an exchange may not come in, nil when it may
+	decide    func(*web.Conn) (user string, why error)
+	challenge func(why error) string // the field WWW-Authenticate of a refusal
 }
 
 // compose puts a guard before the two parts of a network.
@@ -79,7 +84,8 @@ func (g *guard) compose(inside web.Component, outside []web.Component) web.Compo
 	}, inside, refused)
 }
 
-// challengeLater has the challenge set if what is outside answers 401, which must have one (RFC 9110 section 15.5.2).
+// challengeLater has the challenge set if what is outside answers 401, which must have one (RFC
+// 9110 section 15.5.2).
 func (g *guard) challengeLater(c *web.Conn) {
 	why := c.Err()
 	c.Before(func(c *web.Conn) {
@@ -92,7 +98,8 @@ func (g *guard) challengeLater(c *web.Conn) {
 // lost says whether an exchange has an error for an answer already.
 func lost(c *web.Conn) bool { return c.Answered() && c.Status() >= 400 }
 
-// admit says whether an exchange may come in, and names its user, or keeps the reason why it may not.
+// admit says whether an exchange may come in, and names its user, or keeps the reason why it may
+// not.
 func (g *guard) admit(c *web.Conn) bool {
 	c.SetValue(web.Personal, "the client's credentials")
 	user, why := g.decide(c)

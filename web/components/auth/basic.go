@@ -17,11 +17,13 @@ import (
 
 // BasicConfig says who may come in by name and password.
 type BasicConfig struct {
-	// Users is a file of lines NAME:HASH with bcrypt hashes, as htpasswd -B makes them. It must be given.
+	// Users is a file of lines NAME:HASH with bcrypt hashes, as htpasswd -B makes them. It must be
+	// given.
 	Users string `hcl:"users"`
 	// Realm is what the client shows its user; printable ASCII. Empty: "private".
 	Realm string `hcl:"realm,optional"`
-	// Width is how many passwords are checked at once, each of which keeps a CPU busy for 50 ms and more. 0: half the CPUs, at least one.
+	// Width is how many passwords are checked at once, each of which keeps a CPU busy for 50 ms and
+	// more. 0: half the CPUs, at least one.
 	Width int `hcl:"width,optional"`
 	// Queue is how many exchanges wait for that, clients taking turns; more are answered by 503.
 	// Pairs that were right before do not wait. 0: 64 times Width.
@@ -33,12 +35,13 @@ type BasicConfig struct {
 	// Memory is what is remembered of clients, which another component may have left. Nil: nothing
 	// yet.
 	Memory *Memory
-	// Broken is told when the file has changed to one that can't be read, by the goroutine of an exchange; nil: nobody is.
+	// Broken is told when the file has changed to one that can't be read, by the goroutine of an
+	// exchange; nil: nobody is.
 	Broken func(error)
 }
 
-// Basic is a network that lets in who has a name and a password: see the package's comment. In drawings it is a branch
-// "password?" with the stage "bcrypt", and a branch "auth".
+// Basic is a network that lets in who has a name and a password: see the package's comment. In
+// drawings it is a branch "password?" with the stage "bcrypt", and a branch "auth".
 func Basic(cfg BasicConfig, inside web.Component, outside ...web.Component) (web.Component, error) {
 	if cfg.Users == "" {
 		return nil, errors.New("auth: users is not set: name the file of users and bcrypt hashes")
@@ -77,7 +80,8 @@ type basic struct {
 	compare func(hash, password []byte) error
 }
 
-// compose puts the check of passwords, which blocks, into a stage of its own that only new pairs go through.
+// compose puts the check of passwords, which blocks, into a stage of its own that only new pairs go
+// through.
 func (b *basic) compose(cfg BasicConfig, inside web.Component, outside []web.Component) web.Component {
 	width := cmp.Or(cfg.Width, max(1, runtime.GOMAXPROCS(0)/2))
 	check := web.With(web.Pipe(b.check), web.Traits{Name: "bcrypt", Width: width, Queue: cmp.Or(cfg.Queue, 64*width)})
@@ -123,7 +127,8 @@ func (b *basic) unverified(c *web.Conn) bool {
 func (b *basic) check(c *web.Conn) {
 	p := c.Value(b).(*pair)
 	d := b.memory.digest(p.hash, p.name, p.password)
-	same := b.memory.has(d) || b.compare(p.hash, []byte(p.password)) == nil // another exchange may have had the same pair meanwhile
+	// another exchange may have had the same pair meanwhile
+	same := b.memory.has(d) || b.compare(p.hash, []byte(p.password)) == nil
 	if p.right = same && p.known; p.right {
 		b.memory.add(d)
 		b.memory.excuse(c.RemoteAddr())

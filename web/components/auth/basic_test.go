@@ -94,7 +94,8 @@ func TestAPartForThoseOutside(t *testing.T) {
 	})
 }
 
-// counting makes a component of which each check of a password is counted, with the cost of the hash.
+// counting makes a component of which each check of a password is counted, with the cost of the
+// hash.
 func counting(t *testing.T, file string) (c web.Component, checks *[32]atomic.Int32) {
 	t.Helper()
 	w, err := watch(file, nil, parseUsers)

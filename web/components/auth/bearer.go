@@ -17,10 +17,12 @@ const maxToken = 16 << 10
 
 // BearerConfig says which tokens let in.
 type BearerConfig struct {
-	// Algorithm is HS256, RS256, ES256 or EdDSA. It must be given: what a token says of its own is held against it.
+	// Algorithm is HS256, RS256, ES256 or EdDSA. It must be given: what a token says of its own is
+	// held against it.
 	Algorithm string `hcl:"algorithm"`
-	// Key is the file of the key. HS256: a secret of at least 32 bytes (a newline at the end is none of it). The others: the
-	// issuer's public key, in PEM or as a JSON Web Key Set (RFC 7517). It must be given.
+	// Key is the file of the key. HS256: a secret of at least 32 bytes (a newline at the end is
+	// none of it). The others: the issuer's public key, in PEM or as a JSON Web Key Set (RFC 7517).
+	// It must be given.
 	Key string `hcl:"key"`
 	// Issuer is who must have issued a token (iss). Empty: anybody who has the key.
 	Issuer string `hcl:"issuer,optional"`
@@ -32,7 +34,8 @@ type BearerConfig struct {
 	Leeway string `hcl:"leeway,optional"`
 	// Realm is what the client is told; printable ASCII. Empty: "private".
 	Realm string `hcl:"realm,optional"`
-	// Broken is told when the key file has changed to one that can't be read, by the goroutine of an exchange; nil: nobody is.
+	// Broken is told when the key file has changed to one that can't be read, by the goroutine of
+	// an exchange; nil: nobody is.
 	Broken func(error)
 }
 
@@ -46,7 +49,8 @@ var (
 	errUser     = errors.New("auth: the token names no user")
 )
 
-// Bearer is a network that lets in who has a token: see the package's comment. A token must expire (exp).
+// Bearer is a network that lets in who has a token: see the package's comment. A token must expire
+// (exp).
 func Bearer(cfg BearerConfig, inside web.Component, outside ...web.Component) (web.Component, error) {
 	read, ok := keyReaders[cfg.Algorithm]
 	if !ok {
@@ -86,7 +90,8 @@ func parser(cfg BearerConfig, leeway time.Duration) *jwt.Parser {
 	return jwt.NewParser(options...)
 }
 
-// challenge is the field WWW-Authenticate of RFC 6750 section 3: a client that has sent nothing is told no error.
+// challenge is the field WWW-Authenticate of RFC 6750 section 3: a client that has sent nothing is
+// told no error.
 func challenge(realm string) func(error) string {
 	return func(why error) string {
 		if why == errNone {
@@ -112,7 +117,8 @@ func (b *bearer) decide(c *web.Conn) (string, error) {
 	return b.verify(token)
 }
 
-// verify is the user that a token names. Its errors are the package's own: the library's may have parts of the token in them.
+// verify is the user that a token names. Its errors are the package's own: the library's may have
+// parts of the token in them.
 func (b *bearer) verify(token string) (string, error) {
 	if len(token) > maxToken {
 		return "", errToken
@@ -132,9 +138,11 @@ func (b *bearer) verify(token string) (string, error) {
 	return user, nil
 }
 
-// keysOf are the keys that may have signed a token: the one that it names, or all when it names none.
+// keysOf are the keys that may have signed a token: the one that it names, or all when it names
+// none.
 func (b *bearer) keysOf(t *jwt.Token) (any, error) {
-	if _, critical := t.Header["crit"]; critical { // RFC 7515 section 4.1.11: we understand no extension
+	// RFC 7515 section 4.1.11: we understand no extension
+	if _, critical := t.Header["crit"]; critical {
 		return nil, errToken
 	}
 	id, named := t.Header["kid"].(string)

@@ -24,8 +24,8 @@ type key struct {
 	public jwt.VerificationKey
 }
 
-// keyReaders read the file of an algorithm's keys. Each gives keys of the algorithm's own type, so that no key is used for what
-// it is not.
+// keyReaders read the file of an algorithm's keys. Each gives keys of the algorithm's own type, so
+// that no key is used for what it is not.
 var keyReaders = map[string]func([]byte) ([]key, error){
 	"HS256": parseSecret,
 	"RS256": asymmetric("RS256", asRSA),
@@ -33,7 +33,8 @@ var keyReaders = map[string]func([]byte) ([]key, error){
 	"EdDSA": asymmetric("EdDSA", asEd25519),
 }
 
-// parseSecret reads the secret of HS256, which has at least as many bytes as the digest (RFC 7518 section 3.2).
+// parseSecret reads the secret of HS256, which has at least as many bytes as the digest (RFC 7518
+// section 3.2).
 func parseSecret(text []byte) ([]key, error) {
 	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 	switch {
@@ -45,7 +46,8 @@ func parseSecret(text []byte) ([]key, error) {
 	return []key{{public: bytes.Clone(text)}}, nil
 }
 
-// asymmetric reads public keys in PEM or as a JSON Web Key Set, and keeps those that are of the algorithm.
+// asymmetric reads public keys in PEM or as a JSON Web Key Set, and keeps those that are of the
+// algorithm.
 func asymmetric(algorithm string, as func(crypto.PublicKey) error) func([]byte) ([]key, error) {
 	return func(text []byte) ([]key, error) {
 		if text = bytes.TrimSpace(text); bytes.HasPrefix(text, []byte("{")) {

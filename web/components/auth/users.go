@@ -21,7 +21,8 @@ type users struct {
 	seed   maphash.Seed
 }
 
-// parseUsers reads lines NAME:HASH, as htpasswd -B writes them. Empty lines and those that begin with # say nothing.
+// parseUsers reads lines NAME:HASH, as htpasswd -B writes them. Empty lines and those that begin
+// with # say nothing.
 func parseUsers(text []byte) (*users, error) {
 	u := &users{hashes: map[string][]byte{}, seed: maphash.MakeSeed()}
 	number := 0
@@ -63,8 +64,9 @@ func parseUser(line []byte) (name string, hash []byte, err error) {
 // control recognises characters that names and passwords may not have (RFC 7617 section 2).
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
-// hash is what a user's password is held against. One that nobody has gets the hash of somebody else, the same each time: so that
-// a check takes as long whether there is such a user or not, also when the costs of the hashes differ. It is nil when the file has no users.
+// hash is what a user's password is held against. One that nobody has gets the hash of somebody
+// else, the same each time: so that a check takes as long whether there is such a user or not, also
+// when the costs of the hashes differ. It is nil when the file has no users.
 func (u *users) hash(name string) (hash []byte, known bool) {
 	if h := u.hashes[name]; h != nil {
 		return h, true

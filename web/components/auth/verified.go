@@ -11,9 +11,9 @@ import (
 // maxVerified is how many pairs of name and password are remembered.
 const maxVerified = 4096
 
-// verified remembers which pairs of name and password were found right, by a digest that says nothing about them to who
-// does not have the key, which never leaves the process. Part of the digest is the hash that they were held against:
-// when that changes, they are no longer found.
+// verified remembers which pairs of name and password were found right, by a digest that says
+// nothing about them to who does not have the key, which never leaves the process. Part of the
+// digest is the hash that they were held against: when that changes, they are no longer found.
 type verified struct {
 	key [32]byte
 

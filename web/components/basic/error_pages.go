@@ -9,20 +9,27 @@ import (
 	"weir/web"
 )
 
-// ErrorPagesConfig says which pages [ErrorPages] puts in. The keys of Pages and Files are statuses, such as "404", or classes, such as "5xx" or
-// "4xx", which hold for those statuses that have no page of their own.
+// ErrorPagesConfig says which pages [ErrorPages] puts in. The keys of Pages and Files are statuses,
+// such as "404", or classes, such as "5xx" or "4xx", which hold for those statuses that have no
+// page of their own.
 type ErrorPagesConfig struct {
-	Pages map[string]string `hcl:"pages,optional"` // pages as texts, with {status} and {reason} in them for the code and what it means
-	Files map[string]string `hcl:"files,optional"` // files that have pages, read when the component is made
-	Type  string            `hcl:"type,optional"`  // Content-Type of the pages; empty: text/plain in UTF-8 for texts; what a file's name or first bytes tell
-	All   bool              `hcl:"all,optional"`   // replace what components have written about a status too, not only the few canned words
+	// pages as texts, with {status} and {reason} in them for the code and what it means
+	Pages map[string]string `hcl:"pages,optional"`
+	// files that have pages, read when the component is made
+	Files map[string]string `hcl:"files,optional"`
+	// Content-Type of the pages; empty: text/plain in UTF-8 for texts; what a file's name or first
+	// bytes tell
+	Type string `hcl:"type,optional"`
+	// replace what components have written about a status too, not only the few canned words
+	All bool `hcl:"all,optional"`
 }
 
-// ErrorPages is a pipe that puts pages in place of the few canned words that say a status: those of [Status] and [web.Conn.Reply], those of a
-// composition in which nobody answers, and those of exchanges that were lost (500 after a panic, 503 without room).
+// ErrorPages is a pipe that puts pages in place of the few canned words that say a status: those of
+// [Status] and [web.Conn.Reply], those of a composition in which nobody answers, and those of
+// exchanges that were lost (500 after a panic, 503 without room).
 //
-// It looks at the answer where it stands, so that filters behind it see the page, and once more before the head is
-// sent. First in a composition, it catches everything.
+// It looks at the answer where it stands, so that filters behind it see the page, and once more
+// before the head is sent. First in a composition, it catches everything.
 func ErrorPages(cfg ErrorPagesConfig) (web.Component, error) {
 	pages := map[int]*page{}
 	for key, text := range cfg.Pages {

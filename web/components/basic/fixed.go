@@ -32,7 +32,8 @@ func (f *fixed) give(c *web.Conn) web.Body {
 	return f.body
 }
 
-// newFixed makes an answer of content. One with status 200 gets a strong entity tag, from a hash of the content.
+// newFixed makes an answer of content. One with status 200 gets a strong entity tag, from a hash of
+// the content.
 func newFixed(status int, content []byte, contentType string) *fixed {
 	f := &fixed{status: status, body: web.Bytes(content)}
 	if bodyless(status) {
@@ -56,8 +57,8 @@ func strongTag(content []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }
 
-// content is the text, or what the file has, with its media type: the one given, or the one that the file's name or its first bytes tell.
-// Component is whose Config it is, for the error.
+// content is the text, or what the file has, with its media type: the one given, or the one that
+// the file's name or its first bytes tell. Component is whose Config it is, for the error.
 func content(component, text, file, contentType string) ([]byte, string, error) {
 	switch {
 	case !httpguts.ValidHeaderFieldValue(contentType):
@@ -83,7 +84,8 @@ func content(component, text, file, contentType string) ([]byte, string, error) 
 	return data, contentType, nil
 }
 
-// fieldsOf are the fields of a Config's map, sorted by name. The error names the map and the field that can't be set.
+// fieldsOf are the fields of a Config's map, sorted by name. The error names the map and the field
+// that can't be set.
 func fieldsOf(component, setting string, m map[string]string) ([]web.Field, error) {
 	var fields []web.Field
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -95,7 +97,8 @@ func fieldsOf(component, setting string, m map[string]string) ([]web.Field, erro
 	return fields, nil
 }
 
-// checkField says whether a field may stand in a head. Those that say how a message is cut belong to the server.
+// checkField says whether a field may stand in a head. Those that say how a message is cut belong
+// to the server.
 func checkField(component, setting, name, value string) error {
 	switch {
 	case !httpguts.ValidHeaderFieldName(name):

@@ -8,21 +8,25 @@ import (
 
 // HeadersConfig says what [Headers] does to the two heads. Names are in any case.
 type HeadersConfig struct {
-	Set    map[string]string `hcl:"set,optional"`    // fields of the response, in place of those of that name
-	Add    map[string]string `hcl:"add,optional"`    // fields of the response, beside those of that name
+	// fields of the response, in place of those of that name
+	Set map[string]string `hcl:"set,optional"`
+	// fields of the response, beside those of that name
+	Add    map[string]string `hcl:"add,optional"`
 	Delete []string          `hcl:"delete,optional"` // names of fields taken out of the response
 
 	RequestSet    map[string]string `hcl:"request_set,optional"`    // the same of the request
 	RequestAdd    map[string]string `hcl:"request_add,optional"`    // the same of the request
 	RequestDelete []string          `hcl:"request_delete,optional"` // the same of the request
 
-	// Last has the response's fields changed before the head is sent, whatever components behind do, for lost exchanges too.
+	// Last has the response's fields changed before the head is sent, whatever components behind
+	// do, for lost exchanges too.
 	Last bool `hcl:"last,optional"`
 }
 
-// Headers is a pipe that changes the heads: first it deletes, then it sets, then it adds. Changes of the request are
-// seen by the components behind it. Changes of the response are made where it stands: before the source they are defaults, which the source may
-// replace; behind the source they have the last word; with Last they have it from anywhere.
+// Headers is a pipe that changes the heads: first it deletes, then it sets, then it adds. Changes
+// of the request are seen by the components behind it. Changes of the response are made where it
+// stands: before the source they are defaults, which the source may replace; behind the source they
+// have the last word; with Last they have it from anywhere.
 func Headers(cfg HeadersConfig) (web.Component, error) {
 	response, err := newHeadChange("", cfg.Set, cfg.Add, cfg.Delete)
 	if err != nil {

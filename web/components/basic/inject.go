@@ -10,14 +10,16 @@ import (
 
 // InjectConfig says what [Inject] puts into pages, and where.
 type InjectConfig struct {
-	Text   string `hcl:"text,optional"`   // what is put in
-	File   string `hcl:"file,optional"`   // a file that has it, read when the component is made; instead of Text
+	Text string `hcl:"text,optional"` // what is put in
+	// a file that has it, read when the component is made; instead of Text
+	File   string `hcl:"file,optional"`
 	Before string `hcl:"before,optional"` // "head" or "body": the end of that element; empty: body
 }
 
-// Inject is a filter that puts a text before the first </head> or </body> of HTML pages, as they pass: it holds back no more than the bytes
-// that may be the beginning of that tag. A page without the tag stays as it is; tags in comments and scripts count, for
-// it does not parse. Put it before a filter that compresses.
+// Inject is a filter that puts a text before the first </head> or </body> of HTML pages, as they
+// pass: it holds back no more than the bytes that may be the beginning of that tag. A page without
+// the tag stays as it is; tags in comments and scripts count, for it does not parse. Put it before
+// a filter that compresses.
 func Inject(cfg InjectConfig) (web.Component, error) {
 	text, _, err := content("inject", cfg.Text, cfg.File, "")
 	if err != nil {
@@ -69,7 +71,8 @@ func (w *injector) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// goOn looks at what is held together with what follows. It reports true when p is taken with that, and otherwise lets go of what was held.
+// goOn looks at what is held together with what follows. It reports true when p is taken with that,
+// and otherwise lets go of what was held.
 func (w *injector) goOn(p []byte) (taken bool, err error) {
 	was := len(w.held)
 	joined := append(w.held, p[:min(len(p), len(w.tag)+1-was)]...)
@@ -85,7 +88,8 @@ func (w *injector) goOn(p []byte) (taken bool, err error) {
 	return true, nil
 }
 
-// find looks for the tag: where it is and true, or where its beginning is at the end of p, or the length of p.
+// find looks for the tag: where it is and true, or where its beginning is at the end of p, or the
+// length of p.
 func (w *injector) find(p []byte) (at int, whole bool) {
 	for at < len(p) {
 		start := bytes.IndexByte(p[at:], '<')

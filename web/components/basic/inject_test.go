@@ -120,7 +120,8 @@ func TestInjectRefuses(t *testing.T) {
 	}
 }
 
-// FuzzInject: however a page is cut, the text stands before the first tag, and nothing else changes.
+// FuzzInject: however a page is cut, the text stands before the first tag, and nothing else
+// changes.
 func FuzzInject(f *testing.F) {
 	for _, s := range []string{"<p></body>", "</BODY\n>", "<</body", "</bod</body>x</body>"} {
 		f.Add([]byte(s), 3)

@@ -24,7 +24,8 @@ func ExampleLimitConcurrency() {
 func TestLimitConcurrency(t *testing.T) {
 	const seats = 2
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
-		gate, left := make(chan struct{}), make(chan struct{}, 100) // gate: closed when bodies may end; left: from After -> to the test
+		// gate: closed when bodies may end; left: from After -> to the test
+		gate, left := make(chan struct{}), make(chan struct{}, 100)
 		limit := must(basic.LimitConcurrency(basic.LimitConcurrencyConfig{Max: seats}))
 		slow := web.Source(func(c *web.Conn) web.Body {
 			return web.Stream(-1, func(w io.Writer) error {
@@ -34,7 +35,8 @@ func TestLimitConcurrency(t *testing.T) {
 				return nil
 			})
 		})
-		leaves := web.Pipe(func(c *web.Conn) { c.After(func(*web.Conn) { left <- struct{}{} }) }) // after that of limit
+		// after that of limit
+		leaves := web.Pipe(func(c *web.Conn) { c.After(func(*web.Conn) { left <- struct{}{} }) })
 		panics := web.Pipe(func(c *web.Conn) {
 			if c.Path() == "/panic" {
 				panic("no")
@@ -76,7 +78,8 @@ func TestLimitConcurrency(t *testing.T) {
 }
 
 func TestOneClientTakesHalfOfTheConcurrency(t *testing.T) {
-	entered, leave := make(chan struct{}, 4), make(chan struct{}) // from the source; closed by the test
+	// from the source; closed by the test
+	entered, leave := make(chan struct{}, 4), make(chan struct{})
 	slow := web.Source(func(*web.Conn) web.Body {
 		entered <- struct{}{}
 		<-leave

@@ -18,18 +18,25 @@ import (
 
 // LimitRateConfig says how often a client may come to [LimitRate].
 type LimitRateConfig struct {
-	Rate    float64 `hcl:"rate"`            // requests in each Per, more than 0
-	Per     string  `hcl:"per,optional"`    // the time that Rate is for; empty: "1s"
-	Burst   int     `hcl:"burst,optional"`  // requests at once, after a pause; 0: as many as Rate, at least 1
-	Header  string  `hcl:"header,optional"` // clients are told apart by this field of the request where it is there; empty: by their addresses
-	Fronts  bool    // Header counts only in requests that one of the server's trusted fronts has passed on
-	Clients int     `hcl:"clients,optional"` // so many are told apart; 0: 65,536. Beyond, those are forgotten that have not come for longest
+	Rate float64 `hcl:"rate"`         // requests in each Per, more than 0
+	Per  string  `hcl:"per,optional"` // the time that Rate is for; empty: "1s"
+	// requests at once, after a pause; 0: as many as Rate, at least 1
+	Burst int `hcl:"burst,optional"`
+	// clients are told apart by this field of the request where it is there; empty: by their
+	// addresses
+	Header string `hcl:"header,optional"`
+	// Header counts only in requests that one of the server's trusted fronts has passed on
+	Fronts bool
+	// so many are told apart; 0: 65,536. Beyond, those are forgotten that have not come for longest
+	Clients int `hcl:"clients,optional"`
 }
 
-// LimitRate is a pipe that answers clients which come too often by 429 with Retry-After, by a token bucket for each. All learn where they stand
-// from RateLimit-Policy and RateLimit, as in the draft of those fields (draft-ietf-httpapi-ratelimit-headers). Addresses of
-// version 6 count by their first 64 bits, which is what a customer has. Put it before the source, and tell clients apart by a field only behind
-// something that has authenticated it: else whoever invents a value for it starts anew. Answers that are there are left alone.
+// LimitRate is a pipe that answers clients which come too often by 429 with Retry-After, by a token
+// bucket for each. All learn where they stand from RateLimit-Policy and RateLimit, as in the draft
+// of those fields (draft-ietf-httpapi-ratelimit-headers). Addresses of version 6 count by their
+// first 64 bits, which is what a customer has. Put it before the source, and tell clients apart by
+// a field only behind something that has authenticated it: else whoever invents a value for it
+// starts anew. Answers that are there are left alone.
 func LimitRate(cfg LimitRateConfig) (web.Component, error) {
 	per, err := unit.Duration("limit_rate: per", cfg.Per, time.Second)
 	switch {

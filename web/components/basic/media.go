@@ -8,8 +8,9 @@ import (
 	"weir/web"
 )
 
-// plainMedia is the media type of an answer whose body is text as it was written, in lower case and without parameters; "" when there is no
-// answer, or its body is encoded, a part, or a connection that was taken over.
+// plainMedia is the media type of an answer whose body is text as it was written, in lower case and
+// without parameters; "" when there is no answer, or its body is encoded, a part, or a connection
+// that was taken over.
 func plainMedia(c *web.Conn) string {
 	encoding := c.Header("Content-Encoding")
 	if !c.Answered() || c.Body().Raw() || c.Status() == http.StatusPartialContent || encoding != "" && encoding != "identity" {

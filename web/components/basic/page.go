@@ -16,7 +16,8 @@ type page struct {
 	kind   web.Field
 }
 
-// newPage makes a page of a text or a file, in which {status} and {reason} stand for the code and for what it means.
+// newPage makes a page of a text or a file, in which {status} and {reason} stand for the code and
+// for what it means.
 func newPage(component, text, file, contentType string) (*page, error) {
 	data, contentType, err := content(component, text, file, contentType)
 	if err != nil {

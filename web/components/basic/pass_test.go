@@ -39,7 +39,8 @@ func TestPassChangesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkPass is what a component costs that has nothing to do: compare the numbers of components.
+// BenchmarkPass is what a component costs that has nothing to do: compare the numbers of
+// components.
 func BenchmarkPass(b *testing.B) {
 	for _, kind := range []struct {
 		name string

@@ -12,19 +12,22 @@ import (
 
 // RedirectConfig says what [Redirect] sends away, and where to.
 type RedirectConfig struct {
-	From string `hcl:"from,optional"` // "/old" is that path, "/old/*" the paths below it; empty: all paths
+	// "/old" is that path, "/old/*" the paths below it; empty: all paths
+	From string `hcl:"from,optional"`
 
-	// To is the target: an address with http:// or https://, or a path of the same host. In it stand {path} for the path that was asked for,
-	// {rest} for what the * of From stood for, {host} for the host without its port, {query} for the query. A ? or & before an empty query is left
+	// To is the target: an address with http:// or https://, or a path of the same host. In it
+	// stand {path} for the path that was asked for, {rest} for what the * of From stood for, {host}
+	// for the host without its port, {query} for the query. A ? or & before an empty query is left
 	// out. Empty with HTTPS: https://{host}{path}?{query}.
 	To     string `hcl:"to,optional"`
 	Status int    `hcl:"status,optional"` // 301, 302, 303, 307 or 308; 0: 302, or 308 with HTTPS
 	HTTPS  bool   `hcl:"https,optional"`  // only exchanges that did not come over TLS
 }
 
-// Redirect answers by sending the client elsewhere. With a From, or with HTTPS, it is a pipe, which lets the others pass and leaves answers that are
-// there alone; otherwise it is a source. What the client wrote never decides on the host it is sent to, but for
-// the {host} that it has asked for: a path such as //example.org/ stays a path. A {host} that is no name or address is answered by 400.
+// Redirect answers by sending the client elsewhere. With a From, or with HTTPS, it is a pipe, which
+// lets the others pass and leaves answers that are there alone; otherwise it is a source. What the
+// client wrote never decides on the host it is sent to, but for the {host} that it has asked for: a
+// path such as //example.org/ stays a path. A {host} that is no name or address is answered by 400.
 func Redirect(cfg RedirectConfig) (web.Component, error) {
 	usual := http.StatusFound
 	if cfg.HTTPS {

@@ -139,7 +139,8 @@ func FuzzRedirect(f *testing.F) {
 	})
 }
 
-// FuzzRedirectTarget: whatever the configuration says, if it is taken, path and query do not decide where the client is sent.
+// FuzzRedirectTarget: whatever the configuration says, if it is taken, path and query do not decide
+// where the client is sent.
 func FuzzRedirectTarget(f *testing.F) {
 	for _, to := range []string{"/a{rest}?{query}", "{path}", "https://{host}{path}", "https://a.example/{rest}", "http://{host}:8080?{query}", "https://a{path}.b", "/{rest}/{path}"} {
 		f.Add(to, "/x//evil.example", "@evil.example/")
@@ -157,7 +158,8 @@ func FuzzRedirectTarget(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer h.Close()
-		lead := func(path, query string) string { // "" when the request is refused, or means another path
+		// "" when the request is refused, or means another path
+		lead := func(path, query string) string {
 			r := httptest.NewRequest("GET", "http://home.example/", nil)
 			r.URL.Path, r.URL.RawQuery = "/x/"+path, query
 			w := httptest.NewRecorder()

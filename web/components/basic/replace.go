@@ -12,13 +12,15 @@ import (
 
 // ReplaceConfig says what [Replace] puts in place of what.
 type ReplaceConfig struct {
-	Old   string   `hcl:"old"`            // what is replaced, wherever it is: 1 to 256 bytes
-	New   string   `hcl:"new,optional"`   // what stands there then
-	Types []string `hcl:"types,optional"` // media types of the bodies that are changed, such as "text/css"; empty: all of text/
+	Old string `hcl:"old"`          // what is replaced, wherever it is: 1 to 256 bytes
+	New string `hcl:"new,optional"` // what stands there then
+	// media types of the bodies that are changed, such as "text/css"; empty: all of text/
+	Types []string `hcl:"types,optional"`
 }
 
-// Replace is a filter that replaces a text in bodies as they pass, also where the parts that are written cut it in two: it holds back what may be its
-// beginning. Put it before a filter that compresses.
+// Replace is a filter that replaces a text in bodies as they pass, also where the parts that are
+// written cut it in two: it holds back what may be its beginning. Put it before a filter that
+// compresses.
 func Replace(cfg ReplaceConfig) (web.Component, error) {
 	if cfg.Old == "" || len(cfg.Old) > 256 {
 		return nil, errors.New("replace: old must have 1 to 256 bytes: write what is to be replaced")
@@ -42,7 +44,8 @@ func Replace(cfg ReplaceConfig) (web.Component, error) {
 type replacer struct {
 	next      io.Writer
 	old, with []byte
-	held      []byte // the end of what was written, which may be the beginning of old: shorter than that
+	// the end of what was written, which may be the beginning of old: shorter than that
+	held []byte
 }
 
 // atOnce is how much is looked at at once: with what was held, it may be copied.

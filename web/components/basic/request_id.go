@@ -14,12 +14,14 @@ import (
 // RequestIDConfig says how [RequestID] names exchanges.
 type RequestIDConfig struct {
 	Header string `hcl:"header,optional"` // the field; empty: X-Request-ID
-	Trust  bool   `hcl:"trust,optional"`  // take over the name that the request has, if it is a proper one: behind a proxy of your own
+	// take over the name that the request has, if it is a proper one: behind a proxy of your own
+	Trust bool `hcl:"trust,optional"`
 }
 
-// RequestID is a pipe that names the exchange. The name stands in the field of the request, for upstreams and programs, in that of the response,
-// and under [web.RequestID], for logs. A new one has 26 random letters and digits. Names of 1 to 128 letters, digits and -._:/+=@ are taken
-// over; a request that is not trusted loses the one it has.
+// RequestID is a pipe that names the exchange. The name stands in the field of the request, for
+// upstreams and programs, in that of the response, and under [web.RequestID], for logs. A new one
+// has 26 random letters and digits. Names of 1 to 128 letters, digits and -._:/+=@ are taken over;
+// a request that is not trusted loses the one it has.
 func RequestID(cfg RequestIDConfig) (web.Component, error) {
 	header := cmp.Or(cfg.Header, "X-Request-ID")
 	if !httpguts.ValidHeaderFieldName(header) {

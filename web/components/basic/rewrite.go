@@ -11,22 +11,26 @@ import (
 	"weir/web"
 )
 
-// RewriteConfig says how [Rewrite] changes the path: one that is From, or matches Pattern, becomes To; or a prefix is stripped or added, or both.
+// RewriteConfig says how [Rewrite] changes the path: one that is From, or matches Pattern, becomes
+// To; or a prefix is stripped or added, or both.
 type RewriteConfig struct {
-	From    string `hcl:"from,optional"`    // a path, to be replaced by To
-	Pattern string `hcl:"pattern,optional"` // a regular expression of package regexp for whole paths, to be replaced by To
+	From string `hcl:"from,optional"` // a path, to be replaced by To
+	// a regular expression of package regexp for whole paths, to be replaced by To
+	Pattern string `hcl:"pattern,optional"`
 
-	// To is the new path, with $1 or ${name} for the groups of Pattern. With a ? in it, what follows is the new query, with {query} for the old one;
-	// without, the query stays.
+	// To is the new path, with $1 or ${name} for the groups of Pattern. With a ? in it, what
+	// follows is the new query, with {query} for the old one; without, the query stays.
 	To string `hcl:"to,optional"`
 
-	StripPrefix string `hcl:"strip_prefix,optional"` // "/app" is taken off /app and /app/x, not off /apple
-	AddPrefix   string `hcl:"add_prefix,optional"`   // put before the path, stripped or not; with a StripPrefix, only where that was
+	// "/app" is taken off /app and /app/x, not off /apple
+	StripPrefix string `hcl:"strip_prefix,optional"`
+	// put before the path, stripped or not; with a StripPrefix, only where that was
+	AddPrefix string `hcl:"add_prefix,optional"`
 }
 
-// Rewrite is a pipe that changes the path that the components behind it see. It looks at the path as one without . and .. and
-// double slashes, and what it makes is one, too: no spelling of a path leads past a prefix, or out of one. Paths that it has
-// no rule for stay as they are.
+// Rewrite is a pipe that changes the path that the components behind it see. It looks at the path
+// as one without . and .. and double slashes, and what it makes is one, too: no spelling of a path
+// leads past a prefix, or out of one. Paths that it has no rule for stay as they are.
 func Rewrite(cfg RewriteConfig) (web.Component, error) {
 	whole, prefix := cfg.From != "" || cfg.Pattern != "", cfg.StripPrefix != "" || cfg.AddPrefix != ""
 	switch {

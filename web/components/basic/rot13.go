@@ -7,15 +7,15 @@ import (
 	"weir/web"
 )
 
-// Rot13 is a filter that moves each of the 26 letters on by 13: the paper's example of a filter. It is a writer before a
-// writer, in constant memory, and lets Flush through.
+// Rot13 is a filter that moves each of the 26 letters on by 13: the paper's example of a filter. It
+// is a writer before a writer, in constant memory, and lets Flush through.
 func Rot13() web.Component {
 	transform := func(next io.Writer) io.WriteCloser { return &rot13Writer{next: next} }
 	return named("rot13", web.Filter(func(*web.Conn) web.Transform { return transform }))
 }
 
-// Rot13Piped is Rot13 as the paper has it: a reader that is copied to a writer by a goroutine, behind an [io.Pipe]. See [web.Piped] for
-// what that costs.
+// Rot13Piped is Rot13 as the paper has it: a reader that is copied to a writer by a goroutine,
+// behind an [io.Pipe]. See [web.Piped] for what that costs.
 func Rot13Piped() web.Component {
 	transform := web.Piped(func(w io.Writer, r io.Reader) error {
 		_, err := io.Copy(w, rot13Reader{r})

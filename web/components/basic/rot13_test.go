@@ -74,7 +74,8 @@ func TestRot13MovesLettersAlone(t *testing.T) {
 	})
 }
 
-// BenchmarkRot13 compares a filter that is a writer with one that is a reader, a goroutine and an io.Pipe.
+// BenchmarkRot13 compares a filter that is a writer with one that is a reader, a goroutine and an
+// io.Pipe.
 func BenchmarkRot13(b *testing.B) {
 	for _, size := range []struct {
 		name  string

@@ -10,17 +10,24 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// SecurityConfig says which of the fields of [Security] differ from what they usually are. "off" leaves a field out.
+// SecurityConfig says which of the fields of [Security] differ from what they usually are. "off"
+// leaves a field out.
 type SecurityConfig struct {
-	FrameAncestors string `hcl:"frame_ancestors,optional"` // who may show pages in a frame, as in Content-Security-Policy; empty: 'self'
-	Referrer       string `hcl:"referrer,optional"`        // Referrer-Policy; empty: strict-origin-when-cross-origin
-	HSTS           string `hcl:"hsts,optional"`            // how long browsers are to come by TLS only; empty: "8760h", a year. Sent over TLS only
-	Subdomains     bool   `hcl:"subdomains,optional"`      // that holds for the host's subdomains too
+	// who may show pages in a frame, as in Content-Security-Policy; empty: 'self'
+	FrameAncestors string `hcl:"frame_ancestors,optional"`
+	// Referrer-Policy; empty: strict-origin-when-cross-origin
+	Referrer string `hcl:"referrer,optional"`
+	// how long browsers are to come by TLS only; empty: "8760h", a year. Sent over TLS only
+	HSTS string `hcl:"hsts,optional"`
+	// that holds for the host's subdomains too
+	Subdomains bool `hcl:"subdomains,optional"`
 }
 
-// Security is a pipe that sets the fields which tell a browser to be careful: no guessing of types (X-Content-Type-Options), no frames
-// on foreign pages, no full addresses in foreign logs, and over TLS, to come back by TLS (RFC 6797: a browser must not believe
-// that without TLS). Before the source, these are defaults: a source with a Content-Security-Policy of its own replaces the one here.
+// Security is a pipe that sets the fields which tell a browser to be careful: no guessing of types
+// (X-Content-Type-Options), no frames on foreign pages, no full addresses in foreign logs, and over
+// TLS, to come back by TLS (RFC 6797: a browser must not believe that without TLS). Before the
+// source, these are defaults: a source with a Content-Security-Policy of its own replaces the one
+// here.
 func Security(cfg SecurityConfig) (web.Component, error) {
 	fields := []web.Field{web.NewField("X-Content-Type-Options", "nosniff")}
 	for _, f := range []struct{ setting, value, otherwise, name, prefix string }{

@@ -14,7 +14,8 @@ type target struct {
 	local bool     // a path of the same host
 }
 
-// newTarget reads a target. It refuses those in which something that a client writes could become the host.
+// newTarget reads a target. It refuses those in which something that a client writes could become
+// the host.
 func newTarget(s string, rest bool) (*target, error) {
 	t := &target{local: strings.HasPrefix(s, "/") || strings.HasPrefix(s, "{path}")}
 	if err := checkHost(s, t.local); err != nil {
@@ -62,7 +63,8 @@ func checkHost(s string, local bool) error {
 	return nil
 }
 
-// expand fills in what was asked for; from is what is before the rest. It reports false when the request has no proper host, and one is needed.
+// expand fills in what was asked for; from is what is before the rest. It reports false when the
+// request has no proper host, and one is needed.
 func (t *target) expand(c *web.Conn, from string) (string, bool) {
 	var b strings.Builder
 	b.WriteString(t.parts[0])

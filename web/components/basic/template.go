@@ -16,26 +16,33 @@ import (
 
 // TemplateConfig says what [Template] executes.
 type TemplateConfig struct {
-	// Files are templates of Go; the first is executed, and the others are there for it to call, by the last parts of their names. They are those of
-	// html/template, which quotes what a client has written, when the first ends in .html, .htm or .gohtml, and those of text/template otherwise.
+	// Files are templates of Go; the first is executed, and the others are there for it to call, by
+	// the last parts of their names. They are those of html/template, which quotes what a client
+	// has written, when the first ends in .html, .htm or .gohtml, and those of text/template
+	// otherwise.
 	Files []string          `hcl:"files"`
-	Vars  map[string]string `hcl:"vars,optional"`  // what the templates see as .Vars
-	Type  string            `hcl:"type,optional"`  // Content-Type; empty: text/html or text/plain, in UTF-8
-	Max   string            `hcl:"max,optional"`   // the largest page, in bytes or such as "10MB"; empty: 1 MB. A larger one is answered by 500
-	Check string            `hcl:"check,optional"` // the files are looked at again after so long, when a request comes; empty: "1s"
+	Vars  map[string]string `hcl:"vars,optional"` // what the templates see as .Vars
+	// Content-Type; empty: text/html or text/plain, in UTF-8
+	Type string `hcl:"type,optional"`
+	// the largest page, in bytes or such as "10MB"; empty: 1 MB. A larger one is answered by 500
+	Max string `hcl:"max,optional"`
+	// the files are looked at again after so long, when a request comes; empty: "1s"
+	Check string `hcl:"check,optional"`
 
-	// Failed is told of files that can no longer be read or parsed, by the goroutine that found out; the templates stay as they were. Nil:
-	// nobody is.
+	// Failed is told of files that can no longer be read or parsed, by the goroutine that found
+	// out; the templates stay as they were. Nil: nobody is.
 	Failed func(error)
 }
 
-// Request is what a template sees of a request: {{.Path}}, {{.Query "q"}}, {{.Header "Accept-Language"}}, {{.Vars.title}}.
+// Request is what a template sees of a request: {{.Path}}, {{.Query "q"}}, {{.Header
+// "Accept-Language"}}, {{.Vars.title}}.
 type Request struct {
 	Method, Path, Host, Proto, RemoteAddr string
-	Secure                                bool              // whether it came over TLS
-	User, ID                              string            // what components before have left under [web.User] and [web.RequestID]
-	Vars                                  map[string]string // of the Config
-	Now                                   time.Time
+	Secure                                bool // whether it came over TLS
+	// what components before have left under [web.User] and [web.RequestID]
+	User, ID string
+	Vars     map[string]string // of the Config
+	Now      time.Time
 
 	query, header func(string) string
 }
@@ -46,9 +53,11 @@ func (r Request) Query(name string) string { return r.query(name) }
 // Header is the first value of a field.
 func (r Request) Header(name string) string { return r.header(name) }
 
-// Template is a source of pages that Go templates make of a [Request]. A page is whole before its head is sent: a template that fails is answered
-// by 500, and never by half a page. Templates that can't be parsed are refused with file and line. Files that change are read again
-// while requests come. A template that does not end is not ended by anybody: it belongs to who runs the server, not to a client.
+// Template is a source of pages that Go templates make of a [Request]. A page is whole before its
+// head is sent: a template that fails is answered by 500, and never by half a page. Templates that
+// can't be parsed are refused with file and line. Files that change are read again while requests
+// come. A template that does not end is not ended by anybody: it belongs to who runs the server,
+// not to a client.
 func Template(cfg TemplateConfig) (web.Component, error) {
 	if len(cfg.Files) == 0 {
 		return nil, errors.New("template: files is empty: name the file of a template")

@@ -122,7 +122,8 @@ func parseText(files []string) (executor, error) {
 	return all.Lookup(filepath.Base(files[0])), err
 }
 
-// parseHTML also finds the mistakes that html/template finds when it first executes a template: text that it can't quote where it stands.
+// parseHTML also finds the mistakes that html/template finds when it first executes a template:
+// text that it can't quote where it stands.
 func parseHTML(files []string) (executor, error) {
 	all := htmltemplate.New("")
 	err := eachFile(files, func(name, text string) error {

@@ -6,8 +6,8 @@ import (
 	"weir/web"
 )
 
-// Text is a source of a text, the same for everybody: text/plain in UTF-8, with a strong entity tag, so that a client that has it
-// is answered by 304. It is the paper's TextStringSource.
+// Text is a source of a text, the same for everybody: text/plain in UTF-8, with a strong entity
+// tag, so that a client that has it is answered by 304. It is the paper's TextStringSource.
 func Text(s string) web.Component {
 	return named("text", web.Source(newFixed(http.StatusOK, []byte(s), "text/plain; charset=utf-8").give))
 }

@@ -21,8 +21,8 @@ type Config struct {
 	// Largest is the size of the largest body that is kept. Empty: "1MB".
 	Largest string `hcl:"largest,optional"`
 
-	// Heuristic keeps responses that do not say how long they are fresh, but when they were modified, for a tenth of their age, a day
-	// at most.
+	// Heuristic keeps responses that do not say how long they are fresh, but when they were
+	// modified, for a tenth of their age, a day at most.
 	Heuristic bool `hcl:"heuristic,optional"`
 }
 
@@ -35,8 +35,8 @@ type cache struct {
 	put       sync.Mutex // held from reading what is under a key to changing it
 	seed      maphash.Seed
 
-	// let counts, for a part of the keys each, how often something was let go of because it may have changed: what was asked for before that
-	// is not kept after it.
+	// let counts, for a part of the keys each, how often something was let go of because it may
+	// have changed: what was asked for before that is not kept after it.
 	let [64]atomic.Uint32
 }
 
@@ -110,7 +110,9 @@ func (k *cache) choose(c *web.Conn) int {
 	if m != http.MethodGet && m != http.MethodHead {
 		return k.pass(c, "method", false, nil)
 	}
-	if c.InputSize() != 0 { // the answer may be to what is in the body (RFC 9110 section 9.3.1 gives it no meaning, programs do)
+	// the answer may be to what is in the body (RFC 9110 section 9.3.1 gives it no meaning,
+	// programs do)
+	if c.InputSize() != 0 {
 		return k.pass(c, "bypass", false, nil)
 	}
 	if c.RequestHeader("If-Match") != "" || c.RequestHeader("If-Unmodified-Since") != "" || c.RequestHeader("Upgrade") != "" {
@@ -166,7 +168,8 @@ func (s *stored) serves(request control, now time.Time) bool {
 		return false
 	case age < s.life: // "response_is_fresh = (freshness_lifetime > current_age)" (section 4.2)
 		return true
-	case s.control.mustRevalidate, s.control.sMaxAge >= 0: // s-maxage "incorporates the semantics of proxy-revalidate" (section 5.2.2.10)
+	case s.control.mustRevalidate, s.control.sMaxAge >= 0:
+		// s-maxage "incorporates the semantics of proxy-revalidate" (section 5.2.2.10)
 		return false
 	case request.maxStale >= 0 && age-s.life <= request.maxStale:
 		return true
@@ -174,7 +177,8 @@ func (s *stored) serves(request control, now time.Time) bool {
 	return s.control.staleWhileRevalidating >= 0 && age-s.life <= s.control.staleWhileRevalidating && s.awaited(now)
 }
 
-// patience is how long an answer to a question about a stale response is waited for before another request asks.
+// patience is how long an answer to a question about a stale response is waited for before another
+// request asks.
 const patience = 10 * time.Second
 
 // awaited says whether another request is asking for the response again.
@@ -182,8 +186,9 @@ func (s *stored) awaited(now time.Time) bool {
 	return now.UnixNano()-s.updating.Load() < int64(patience)
 }
 
-// pass sends an exchange through the part. With a stale response it asks for that by its validators, otherwise, if what comes
-// may be kept, for the whole: the core holds it against the client's own conditions.
+// pass sends an exchange through the part. With a stale response it asks for that by its
+// validators, otherwise, if what comes may be kept, for the whole: the core holds it against the
+// client's own conditions.
 func (k *cache) pass(c *web.Conn, why string, keeps bool, stale *stored) int {
 	a := &asked{key: keyOf(c), method: c.Method(), at: k.now(), control: requestControl(c), before: map[string][]string{}}
 	a.let = k.counter(a.key).Load()

@@ -85,7 +85,8 @@ func TestCompressionOutside(t *testing.T) {
 	}
 }
 
-// TestOnlyThePartIsKept wants fields of components before and behind to be of the exchange, not of what is kept.
+// TestOnlyThePartIsKept wants fields of components before and behind to be of the exchange, not of
+// what is kept.
 func TestOnlyThePartIsKept(t *testing.T) {
 	source, _ := counted("body")
 	id := 0
@@ -167,9 +168,11 @@ func TestAHandlerThatStreams(t *testing.T) {
 	}
 }
 
-// TestAChangeWhileItWasAskedFor posts while a response is under way: what was made before is not kept.
+// TestAChangeWhileItWasAskedFor posts while a response is under way: what was made before is not
+// kept.
 func TestAChangeWhileItWasAskedFor(t *testing.T) {
-	asked, go_ := make(chan struct{}), make(chan struct{}) // from the source -> the test, and back; one each
+	// from the source -> the test, and back; one each
+	asked, go_ := make(chan struct{}), make(chan struct{})
 	first := true
 	source := web.Source(func(c *web.Conn) web.Body {
 		c.SetHeader("Cache-Control", "max-age=100")

@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// control is what the fields Cache-Control say (RFC 9111 section 5.2). Times are -1 where they are not said.
+// control is what the fields Cache-Control say (RFC 9111 section 5.2). Times are -1 where they are
+// not said.
 type control struct {
 	noStore, noCache, onlyIfCached                              bool
 	private, public, mustRevalidate, mustUnderstand             bool
 	maxAge, sMaxAge, minFresh, maxStale, staleWhileRevalidating time.Duration
 }
 
-// parseControl reads the lines of Cache-Control. "Cache directives are identified by a token, to be compared
-// case-insensitively"; of one that comes twice the first counts (section 4.2.1).
+// parseControl reads the lines of Cache-Control. "Cache directives are identified by a token, to be
+// compared case-insensitively"; of one that comes twice the first counts (section 4.2.1).
 func parseControl(lines []string) control {
 	c := control{maxAge: -1, sMaxAge: -1, minFresh: -1, maxStale: -1, staleWhileRevalidating: -1}
 	for _, line := range lines {
@@ -70,8 +71,8 @@ func first(d *time.Duration, value string) {
 // most is what a number too large to be represented stands for (section 1.2.2).
 const most = math.MaxInt32
 
-// seconds reads delta-seconds. What is none is 0: "caches are encouraged to consider responses that have invalid freshness information
-// to be stale" (section 4.2.1).
+// seconds reads delta-seconds. What is none is 0: "caches are encouraged to consider responses that
+// have invalid freshness information to be stale" (section 4.2.1).
 func seconds(s string) time.Duration {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0
@@ -83,7 +84,8 @@ func seconds(s string) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// directive cuts the first directive off a list: a token, and what stands behind "=", as a token or quoted.
+// directive cuts the first directive off a list: a token, and what stands behind "=", as a token or
+// quoted.
 func directive(s string) (name, value, rest string) {
 	s = strings.TrimLeft(s, ", \t")
 	end := strings.IndexAny(s, "=,")

@@ -35,8 +35,8 @@ func (a *asked) decided(c *web.Conn) bool {
 	return c.Text(web.User) != a.user || c.Text(web.Personal) != a.personal
 }
 
-// unsafe lets go of what a request may have changed: "A cache MUST invalidate the target URI when it receives a non-error status code in
-// response to an unsafe request method" (section 4.4).
+// unsafe lets go of what a request may have changed: "A cache MUST invalidate the target URI when
+// it receives a non-error status code in response to an unsafe request method" (section 4.4).
 func (k *cache) unsafe(a *asked, status int) {
 	if a.method == http.MethodOptions || a.method == http.MethodTrace || status >= 400 {
 		return
@@ -98,7 +98,8 @@ func (k *cache) head(c *web.Conn, a *asked) http.Header {
 	for _, name := range connection {
 		delete(h, name)
 	}
-	for _, name := range [...]string{"Content-Length", "Accept-Ranges", "Age", "Cache-Status"} { // made anew
+	// made anew
+	for _, name := range [...]string{"Content-Length", "Accept-Ranges", "Age", "Cache-Status"} {
 		delete(h, name)
 	}
 	if tag := h.Get("Etag"); c.Changed() && strings.HasPrefix(tag, `"`) {
@@ -112,8 +113,10 @@ func (k *cache) may(a *asked, s *stored, age string) bool {
 	c, h := parseControl(s.header["Cache-Control"]), s.header
 	s.control = c
 	vary, all := varyOf(h)
-	noStore := c.noStore && !(c.mustUnderstand && understood(s.status))                              // section 5.2.2.3
-	authorized := a.header["Authorization"] == nil || c.public || c.mustRevalidate || c.sMaxAge >= 0 // section 3.5
+	// section 5.2.2.3
+	noStore := c.noStore && !(c.mustUnderstand && understood(s.status))
+	// section 3.5
+	authorized := a.header["Authorization"] == nil || c.public || c.mustRevalidate || c.sMaxAge >= 0
 	switch {
 	case noStore, c.private, !understood(s.status), !authorized, !all:
 		return false
@@ -167,7 +170,8 @@ func (k *cache) keepIt(a *asked, s *stored) {
 	k.store.Put(a.key, r, cost)
 }
 
-// freshen answers with the stale response, which the part says is still right, and keeps it with the fields that came (section 4.3.4).
+// freshen answers with the stale response, which the part says is still right, and keeps it with
+// the fields that came (section 4.3.4).
 func (k *cache) freshen(c *web.Conn, a *asked) {
 	now := k.now()
 	came := k.head(c, a)
@@ -178,7 +182,8 @@ func (k *cache) freshen(c *web.Conn, a *asked) {
 		s := &stored{status: old.status, body: old.body, came: now, header: maps.Clone(old.header)}
 		delete(s.header, "Date")
 		for name, values := range came {
-			if name != "Content-Type" && name != "Content-Encoding" && name != "Content-Range" { // section 3.2
+			// section 3.2
+			if name != "Content-Type" && name != "Content-Encoding" && name != "Content-Range" {
 				s.header[name] = values
 			}
 		}

@@ -15,14 +15,15 @@ import (
 	"weir/web"
 )
 
-// rules are what RFC 9111 says, in its words but shortened, with a conversation each. A line is one of
+// rules are what RFC 9111 says, in its words but shortened, with a conversation each. A line is one
+// of
 //
 //	origin STATUS FIELD: VALUE; ...   what the part answers from now on, with the body v1, v2, ... for each such line
 //	wait DURATION                     the clock goes on
 //	METHOD [/PATH] FIELD: VALUE; ... = OUTCOME BODY
 //
-// with the outcomes miss (the part answered), hit (it was not asked), kept (it was asked whether what is kept still is right, and said so)
-// and a status.
+// with the outcomes miss (the part answered), hit (it was not asked), kept (it was asked whether
+// what is kept still is right, and said so) and a status.
 var rules = []struct{ section, says, script string }{
 	{"2", "a cache's key is the method and target URI", `
 		origin 200 Cache-Control: max-age=10
@@ -315,7 +316,8 @@ func play(t *testing.T, script string, way flow.Way, stream bool) {
 			}
 			o.fields = parseFields(rest[3:])
 		default:
-			i := strings.LastIndex(rest, "= ") // behind the fields, which may have "=" but no blank behind it
+			// behind the fields, which may have "=" but no blank behind it
+			i := strings.LastIndex(rest, "= ")
 			request(t, h, o, word, rest[:i], rest[i+2:], line)
 		}
 	}

@@ -39,7 +39,8 @@ type stored struct {
 	control      control
 	came         time.Time
 	age, life    time.Duration // when it came, and until which age it is fresh
-	updating     atomic.Int64  // when somebody last set out to ask for it again, Unix time in nanoseconds
+	// when somebody last set out to ask for it again, Unix time in nanoseconds
+	updating atomic.Int64
 }
 
 func (s *stored) finish() {
@@ -76,7 +77,8 @@ func (s *stored) answer(c *web.Conn, now time.Time) {
 	c.Answer(web.Bytes(s.body))
 }
 
-// valuesOf is what a request has in the fields of these names, in a form in which what means the same is the same (section 4.1).
+// valuesOf is what a request has in the fields of these names, in a form in which what means the
+// same is the same (section 4.1).
 func valuesOf(names []string, header func(string) []string) []string {
 	values := make([]string, len(names))
 	for i, name := range names {

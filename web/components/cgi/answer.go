@@ -19,11 +19,14 @@ import (
 // run is a program at work on an exchange: Read gives what it writes, Close ends it.
 type run struct {
 	io.ReadCloser
-	name   string // in errors
-	said   *tail
-	exit   func() error // how it ended, if not well, as far as is known
-	headed func()       // called when the head has come, unless events follow; nil: there is nothing to do
-	settle func()       // waits a little for the end of a program whose body is whole; nil: there is nothing to wait for
+	name string // in errors
+	said *tail
+	exit func() error // how it ended, if not well, as far as is known
+	// called when the head has come, unless events follow; nil: there is nothing to do
+	headed func()
+	// waits a little for the end of a program whose body is whole; nil: there is nothing to wait
+	// for
+	settle func()
 }
 
 // answer makes what the program says the answer. It returns when its head has come.
@@ -128,7 +131,8 @@ type tail struct {
 // tailSize is how much of a program's standard error is kept, in bytes.
 const tailSize = 1 << 10
 
-// Write implements [io.Writer]; it does not fail, so that no program waits for who reads its errors.
+// Write implements [io.Writer]; it does not fail, so that no program waits for who reads its
+// errors.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

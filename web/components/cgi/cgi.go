@@ -19,23 +19,26 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// Config says which programs answer. One of Dir and Program is given; the zero value of the others is a good one.
+// Config says which programs answer. One of Dir and Program is given; the zero value of the others
+// is a good one.
 type Config struct {
-	// Dir is a folder of programs: of the path /dir/program/info, the first executable file is run, with the rest in PATH_INFO. Names that
-	// begin with a dot are not found.
+	// Dir is a folder of programs: of the path /dir/program/info, the first executable file is run,
+	// with the rest in PATH_INFO. Names that begin with a dot are not found.
 	Dir string `hcl:"dir,optional"`
 
-	// Program is one program that answers for every path, with all of it in PATH_INFO: its file, or its
-	// name where the server's own PATH finds it.
+	// Program is one program that answers for every path, with all of it in PATH_INFO: its file, or
+	// its name where the server's own PATH finds it.
 	Program string `hcl:"program,optional"`
 
 	// Args are arguments of Program.
 	Args []string `hcl:"args,optional"`
 
-	// Prefix is the front of the path that means the folder, or the program: "/cgi-bin" for a Dir. What does not begin with it is not found.
+	// Prefix is the front of the path that means the folder, or the program: "/cgi-bin" for a Dir.
+	// What does not begin with it is not found.
 	Prefix string `hcl:"prefix,optional"`
 
-	// Env are variables that each program has beside the request's. PATH is "/usr/local/bin:/usr/bin:/bin" unless it is here.
+	// Env are variables that each program has beside the request's. PATH is
+	// "/usr/local/bin:/usr/bin:/bin" unless it is here.
 	Env map[string]string `hcl:"env,optional"`
 
 	// Timeout is how long a program may run in all. Empty: "60s".
@@ -49,8 +52,8 @@ type Config struct {
 	// MaxHead is the size of the largest head that a program may write. Empty: "32KB".
 	MaxHead string `hcl:"max_head,optional"`
 
-	// MaxInput is the size of the largest body of a request, which waits in a file of the system's folder for such until it was read; a
-	// larger one is answered by 413. Empty: "100MB".
+	// MaxInput is the size of the largest body of a request, which waits in a file of the system's
+	// folder for such until it was read; a larger one is answered by 413. Empty: "100MB".
 	MaxInput string `hcl:"max_input,optional"`
 
 	// Width is how many programs are at work on their heads at once. 0: sixteen.
@@ -65,7 +68,8 @@ type Config struct {
 	// all users are that one client. 0: four times Width.
 	MaxRunning int `hcl:"max_running,optional"`
 
-	// Stderr gets what programs write to their standard error, a piece at a time, one after the other. Nil: only the end of it is kept, for errors.
+	// Stderr gets what programs write to their standard error, a piece at a time, one after the
+	// other. Nil: only the end of it is kept, for errors.
 	Stderr io.Writer
 
 	// Crowded gets a line for the operator when a client is refused because it has its half of
@@ -291,7 +295,8 @@ func (g *CGI) find(urlPath string) (place, bool) {
 // Running is how many programs run. It may be called from any goroutine.
 func (g *CGI) Running() int { return g.running.Inside() }
 
-// Close lets go of the folder. Programs that run end with their exchanges. It may be called several times.
+// Close lets go of the folder. Programs that run end with their exchanges. It may be called several
+// times.
 func (g *CGI) Close() error {
 	if g.folder == nil {
 		return nil

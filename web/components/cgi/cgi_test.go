@@ -50,7 +50,8 @@ func TestAClientCannotSayWhereItComesFromOrWhatItAsksFor(t *testing.T) {
 		for _, name := range fields {
 			name = "HTTP_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 			want := ""
-			if peer != "" && name != "HTTP_MINE" { // what the configuration says is not the client's to say
+			// what the configuration says is not the client's to say
+			if peer != "" && name != "HTTP_MINE" {
 				want = "/admin"
 			}
 			if got := variable[name]; got != want {
@@ -243,7 +244,8 @@ func TestTheClientGoes(t *testing.T) {
 	}
 }
 
-// A child that keeps the output open is killed with its group; one that has left the group is not waited for.
+// A child that keeps the output open is killed with its group; one that has left the group is not
+// waited for.
 func TestChildren(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	bothWays(t, bin(Config{Env: map[string]string{"PIDS": pids}}), func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
@@ -347,7 +349,8 @@ func TestMaxRunning(t *testing.T) {
 	bothWays(t, func() (web.Component, error) {
 		return bin(Config{MaxRunning: 1, Env: map[string]string{"GO": filepath.Join(t.TempDir(), "go")}})()
 	}, func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended) {
-		resp, err := webtest.Client(t).Get(url + "/cgi-bin/hold") // it has its head, and no body yet
+		// it has its head, and no body yet
+		resp, err := webtest.Client(t).Get(url + "/cgi-bin/hold")
 		if err != nil {
 			t.Fatal(err)
 		}

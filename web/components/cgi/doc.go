@@ -1,9 +1,10 @@
-// Package cgi answers exchanges by programs: [New] starts one for each exchange (CGI/1.1, RFC 3875), [NewFastCGI] asks one that runs already,
-// such as PHP's, by the FastCGI protocol of package fcgi.
+// Package cgi answers exchanges by programs: [New] starts one for each exchange (CGI/1.1, RFC 3875),
+// [NewFastCGI] asks one that runs already, such as PHP's, by the FastCGI protocol of package fcgi.
 //
-// The set-up of a response waits for the program's head, so the components block: of what comes at once, Width exchanges wait for heads, Queue wait
-// for that, and the rest is refused with 503. The body is copied in the content phase; one whose length the program has not told is
-// flushed at each read.
+// The set-up of a response waits for the program's head, so the components block: of what comes at
+// once, Width exchanges wait for heads, Queue wait for that, and the rest is refused with 503. The
+// body is copied in the content phase; one whose length the program has not told is flushed at each
+// read.
 //
 // # What a program sees
 //
@@ -19,9 +20,10 @@
 //
 // # What is done about a program
 //
-// A CGI program runs in a process group of its own, which is killed when the program ends, when the client has gone, when its time is
-// up, and when the response has been sent: children that keep the output open do not hold an exchange up, and nothing is left behind. One that
-// leaves its group and keeps the output is not waited for.
+// A CGI program runs in a process group of its own, which is killed when the program ends, when the
+// client has gone, when its time is up, and when the response has been sent: children that keep the
+// output open do not hold an exchange up, and nothing is left behind. One that leaves its group and
+// keeps the output is not waited for.
 //
 // Its head has a largest size. What can't be understood, ends too early, or is a whole response
 // with a status line (a "non-parsed header" program) is answered by 502, what takes too long by
@@ -34,8 +36,9 @@
 //
 // # Limitations
 //
-// Redirects to a path of the same server are sent to the client as 302 (RFC 3875 section 6.2.2 would have the server follow them). A query
-// without "=" is not split into arguments (section 4.4): that has been the way into many a program. A program's
-// environment can be read by processes of the same user, so Authorization is not in it; FastCGI applications do get it. FastCGI connections are not used twice.
-// Who can change links below Dir decides what runs.
+// Redirects to a path of the same server are sent to the client as 302 (RFC 3875 section 6.2.2
+// would have the server follow them). A query without "=" is not split into arguments (section 4.4):
+// that has been the way into many a program. A program's environment can be read by processes of
+// the same user, so Authorization is not in it; FastCGI applications do get it. FastCGI connections
+// are not used twice. Who can change links below Dir decides what runs.
 package cgi

@@ -18,23 +18,26 @@ import (
 	"weir/web/components/internal/unit"
 )
 
-// FastCGIConfig says which application answers. The zero value of every field but Address is a good one.
+// FastCGIConfig says which application answers. The zero value of every field but Address is a good
+// one.
 type FastCGIConfig struct {
 	// Address is where the application listens: "HOST:PORT" or "unix:/PATH".
 	Address string `hcl:"address"`
 
-	// Dir is the folder of its scripts, which must be here as it is there: it becomes DOCUMENT_ROOT. Needed with Split.
+	// Dir is the folder of its scripts, which must be here as it is there: it becomes
+	// DOCUMENT_ROOT. Needed with Split.
 	Dir string `hcl:"dir,optional"`
 
-	// Split is the ending of scripts' names, such as ".php": of the path /page.php/info, page.php is asked for with the rest in PATH_INFO, if
-	// Dir has that file, and what means no script is not found. Empty: the application answers for every path, with all of it
-	// in PATH_INFO.
+	// Split is the ending of scripts' names, such as ".php": of the path /page.php/info, page.php
+	// is asked for with the rest in PATH_INFO, if Dir has that file, and what means no script is
+	// not found. Empty: the application answers for every path, with all of it in PATH_INFO.
 	Split string `hcl:"split,optional"`
 
 	// Index is the script that answers for a folder. Empty: "index" and Split.
 	Index string `hcl:"index,optional"`
 
-	// Prefix is the front of the path that means the application. What does not begin with it is not found.
+	// Prefix is the front of the path that means the application. What does not begin with it is
+	// not found.
 	Prefix string `hcl:"prefix,optional"`
 
 	// Env are variables that the application is given beside the request's.
@@ -49,8 +52,8 @@ type FastCGIConfig struct {
 	// MaxHead is the size of the largest head that the application may send. Empty: "32KB".
 	MaxHead string `hcl:"max_head,optional"`
 
-	// MaxInput is the size of the largest body of a request, which waits in a file of the system's folder for such until it was read; a
-	// larger one is answered by 413. Empty: "100MB".
+	// MaxInput is the size of the largest body of a request, which waits in a file of the system's
+	// folder for such until it was read; a larger one is answered by 413. Empty: "100MB".
 	MaxInput string `hcl:"max_input,optional"`
 
 	// Width is how many exchanges wait for the application's head at once. 0: 64.
@@ -59,8 +62,8 @@ type FastCGIConfig struct {
 	// Queue is how many may wait for that. 0: four times Width.
 	Queue int `hcl:"queue,optional"`
 
-	// Stderr gets what the application says to its standard error, a piece at a time, one after the other. Nil: only the end of it is kept, for
-	// errors.
+	// Stderr gets what the application says to its standard error, a piece at a time, one after the
+	// other. Nil: only the end of it is kept, for errors.
 	Stderr io.Writer
 }
 

@@ -15,7 +15,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// application runs a handler as a FastCGI application, by the standard library, and gives its address.
+// application runs a handler as a FastCGI application, by the standard library, and gives its
+// address.
 func application(t *testing.T, network string, h http.Handler) string {
 	address := "127.0.0.1:0"
 	if network == "unix" {

@@ -94,7 +94,8 @@ func parseHead(fields textproto.MIMEHeader) (h head, err error) {
 	return h, nil
 }
 
-// set makes the head the exchange's. Fields that earlier components have set are replaced; Vary and Set-Cookie are added to.
+// set makes the head the exchange's. Fields that earlier components have set are replaced; Vary and
+// Set-Cookie are added to.
 func (h head) set(c *web.Conn) {
 	c.SetStatus(h.status)
 	for _, name := range slices.Sorted(maps.Keys(h.fields)) {

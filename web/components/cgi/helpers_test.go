@@ -14,7 +14,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// bothWays runs a test of a component, made anew each time and between two pipes, as a chain and as a process network.
+// bothWays runs a test of a component, made anew each time and between two pipes, as a chain and as
+// a process network.
 func bothWays(t *testing.T, component func() (web.Component, error), test func(t *testing.T, url string, c web.Component, end <-chan webtest.Ended)) {
 	t.Helper()
 	before := web.Pipe(func(c *web.Conn) {

@@ -10,8 +10,8 @@ import (
 	"weir/web"
 )
 
-// input is the body of a request, which was read before the program was started: it is told the length then, waits for no slow client, and
-// sees no half of a body. The file has no name any more.
+// input is the body of a request, which was read before the program was started: it is told the
+// length then, waits for no slow client, and sees no half of a body. The file has no name any more.
 type input struct {
 	file *os.File // nil: there is none
 	size int64    // -1: there is none

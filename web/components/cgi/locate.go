@@ -25,7 +25,8 @@ func openFolder(name string) (*folder, error) {
 	return &folder{root, abs}, nil
 }
 
-// file says what a name in the folder is; a name with a part that is empty, or begins with a dot, is nothing.
+// file says what a name in the folder is; a name with a part that is empty, or begins with a dot,
+// is nothing.
 func (f *folder) file(name string) (fs.FileInfo, bool) {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part[0] == '.' || strings.ContainsAny(part, "\x00\\") {

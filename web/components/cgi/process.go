@@ -94,7 +94,8 @@ func (p *process) reap() {
 	close(p.exited)
 }
 
-// Read gives what the program writes. The end is io.EOF only if it has exited by itself, with whatever status.
+// Read gives what the program writes. The end is io.EOF only if it has exited by itself, with
+// whatever status.
 func (p *process) Read(b []byte) (int, error) {
 	n, err := p.readPipe(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -126,7 +127,8 @@ func (p *process) Read(b []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// rest reads what a program that has exited has left in the pipe, and waits for nobody else who holds it.
+// rest reads what a program that has exited has left in the pipe, and waits for nobody else who
+// holds it.
 func (p *process) rest(b []byte) (n int, err error) {
 	raw, err := p.out.SyscallConn()
 	if err != nil {

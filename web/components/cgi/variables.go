@@ -20,8 +20,8 @@ type place struct {
 	root string // DOCUMENT_ROOT
 }
 
-// variables are the request as programs see it (RFC 3875 section 4.1). Size is that of the body, -1 for none.
-// What the configuration says, env, is left out.
+// variables are the request as programs see it (RFC 3875 section 4.1). Size is that of the body, -1
+// for none. What the configuration says, env, is left out.
 func variables(c *web.Conn, at place, size int64, env map[string]string) []fcgi.Param {
 	port, https := "80", ""
 	if c.Secure() {
@@ -99,7 +99,8 @@ func authType(c *web.Conn) string {
 	return scheme
 }
 
-// hidden are fields that are between the client and the server, stand elsewhere, or could be taken for a setting (HTTP_PROXY).
+// hidden are fields that are between the client and the server, stand elsewhere, or could be taken
+// for a setting (HTTP_PROXY).
 var hidden = map[string]bool{
 	"Connection": true, "Content-Length": true, "Content-Type": true, "Host": true, "Keep-Alive": true, "Proxy": true,
 	"Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,

@@ -16,10 +16,12 @@ func (n *nowhere) Header() http.Header         { return n.header }
 func (n *nowhere) WriteHeader(int)             {}
 func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
-// BenchmarkCompress64K answers with 64 KB of text, as bytes that are kept compressed and as a stream that is compressed each time.
+// BenchmarkCompress64K answers with 64 KB of text, as bytes that are kept compressed and as a
+// stream that is compressed each time.
 func BenchmarkCompress64K(b *testing.B) {
 	var text []byte
-	for x := uint32(1); len(text) < 64<<10; x = x*1664525 + 1013904223 { // words of changing letters
+	// words of changing letters
+	for x := uint32(1); len(text) < 64<<10; x = x*1664525 + 1013904223 {
 		text = append(text, "the river rises and falls again "[x>>28:16+(x>>29)]...)
 		text = append(text, 'a'+byte(x>>20%26), ' ')
 	}

@@ -12,7 +12,8 @@ import (
 	"weir/web"
 )
 
-// window is how far back zstd and br look, in bytes: an encoder takes a few times that in memory. RFC 9659 allows zstd 8 MB.
+// window is how far back zstd and br look, in bytes: an encoder takes a few times that in memory.
+// RFC 9659 allows zstd 8 MB.
 const (
 	windowBits = 18
 	window     = 1 << windowBits
@@ -78,7 +79,8 @@ type seat struct {
 
 type sink struct{ io.Writer }
 
-// writer compresses what is written to it: a writer of [web.Transform]. It has an encoder until it is closed.
+// writer compresses what is written to it: a writer of [web.Transform]. It has an encoder until it
+// is closed.
 type writer struct{ *seat }
 
 // writer is a writer before next; whole says that the body is there whole.
@@ -108,7 +110,8 @@ func (w *writer) Close() error {
 	return err
 }
 
-// CloseWithError lets go of the encoder. The end is not written then, or the client would take a part for the whole.
+// CloseWithError lets go of the encoder. The end is not written then, or the client would take a
+// part for the whole.
 func (w *writer) CloseWithError(error) error {
 	if s := w.seat; s != nil {
 		w.seat, s.next.Writer = nil, nil

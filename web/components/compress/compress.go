@@ -13,22 +13,23 @@ import (
 
 // Config says what is compressed, and how. Its zero value is a good one.
 type Config struct {
-	// Codings are those offered, of "zstd", "br", "gzip" and "deflate": of several that the client likes best, the first is taken. Empty: all four,
-	// in this order.
+	// Codings are those offered, of "zstd", "br", "gzip" and "deflate": of several that the client
+	// likes best, the first is taken. Empty: all four, in this order.
 	Codings []string `hcl:"codings,optional"`
 
-	// Types are the media types to compress: "text/html", "text/*", "*+json", "*/*". Empty: text, and what is known to be as good as
-	// text.
+	// Types are the media types to compress: "text/html", "text/*", "*+json", "*/*". Empty: text,
+	// and what is known to be as good as text.
 	Types []string `hcl:"types,optional"`
 
 	// MinSize is the size from which on a body is compressed, such as "1KB". Empty: 512 bytes.
 	MinSize string `hcl:"min_size,optional"`
 
-	// Effort is "fast", "normal" or "best": more of it makes bodies smaller and costs more. Empty: "normal".
+	// Effort is "fast", "normal" or "best": more of it makes bodies smaller and costs more. Empty:
+	// "normal".
 	Effort string `hcl:"effort,optional"`
 
-	// Cache is how much memory compressed bodies take at most, with what they were made of, such as "64MB". Empty: "32MB". "0": none is
-	// kept.
+	// Cache is how much memory compressed bodies take at most, with what they were made of, such as
+	// "64MB". Empty: "32MB". "0": none is kept.
 	Cache string `hcl:"cache,optional"`
 }
 
@@ -125,7 +126,8 @@ func (z *compressor) compress(c *web.Conn, codec *codec, must bool) {
 	c.Transform(func(next io.Writer) io.WriteCloser { return codec.writer(next, whole) })
 }
 
-// excluded says whether the response is one that must not be compressed, or that has no body to compress.
+// excluded says whether the response is one that must not be compressed, or that has no body to
+// compress.
 func excluded(c *web.Conn) bool {
 	switch status := c.Status(); {
 	case status == http.StatusPartialContent, status == http.StatusNoContent, status == http.StatusNotModified, c.Body().Raw():
@@ -143,7 +145,8 @@ func (z *compressor) worth(c *web.Conn) bool {
 	return matches(z.types, c.Header("Content-Type"))
 }
 
-// name gives bytes that have no type the one that the core would find: it does not look at what is coded.
+// name gives bytes that have no type the one that the core would find: it does not look at what is
+// coded.
 func name(c *web.Conn) {
 	if c.Header("Content-Type") != "" || c.Changed() {
 		return

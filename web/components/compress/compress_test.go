@@ -166,7 +166,8 @@ func TestErrorPagesAndBytesWithoutAType(t *testing.T) {
 	}
 }
 
-// TestWhatIsKept wants bytes with a strong tag to have a length, a strong tag of their own, and ranges.
+// TestWhatIsKept wants bytes with a strong tag to have a length, a strong tag of their own, and
+// ranges.
 func TestWhatIsKept(t *testing.T) {
 	url := start(t, flow.Chain, Config{}, page(text, kinds...))
 	plain, _ := ask(t, url, "GET", "1.1")
@@ -194,7 +195,8 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
-// TestEqualTagsOfDifferentBodies wants two resources with the same tag not to be taken for one another.
+// TestEqualTagsOfDifferentBodies wants two resources with the same tag not to be taken for one
+// another.
 func TestEqualTagsOfDifferentBodies(t *testing.T) {
 	n := 0
 	url := start(t, flow.Chain, Config{}, web.Source(func(c *web.Conn) web.Body {
@@ -245,7 +247,8 @@ func TestStreamsHaveAWeakTagAndNoRanges(t *testing.T) {
 func TestEventsArriveAtOnce(t *testing.T) {
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
 		for _, name := range []string{"gzip", "deflate", "br", "zstd"} {
-			next := make(chan struct{}) // from the test -> to the source, one for each event but the first; closed by the test
+			// from the test -> to the source, one for each event but the first; closed by the test
+			next := make(chan struct{})
 			url := start(t, way, Config{}, web.Source(func(c *web.Conn) web.Body {
 				c.SetHeader("Content-Type", "text/event-stream")
 				return web.Stream(-1, func(w io.Writer) error {
@@ -305,7 +308,8 @@ func reader(t *testing.T, name string, body io.Reader) (r io.Reader) {
 	return r
 }
 
-// TestAStreamThatBreaksOff wants the client to see that the body is not whole, and the encoder not to be used twice.
+// TestAStreamThatBreaksOff wants the client to see that the body is not whole, and the encoder not
+// to be used twice.
 func TestAStreamThatBreaksOff(t *testing.T) {
 	url := start(t, flow.Chain, Config{}, web.Source(func(c *web.Conn) web.Body {
 		c.SetHeader("Content-Type", "text/plain")

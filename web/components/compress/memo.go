@@ -8,7 +8,8 @@ import (
 	"weir/web/components/internal/tag"
 )
 
-// mostKept is the size of the largest body that is compressed while the response is set up, to be kept, in bytes.
+// mostKept is the size of the largest body that is compressed while the response is set up, to be
+// kept, in bytes.
 const mostKept = 1 << 20
 
 // memo keeps compressed bodies.
@@ -17,7 +18,8 @@ type memo struct {
 	limit int64
 }
 
-// memoKey is what a body is found by. Two resources can have the same tag: so what was compressed is compared too.
+// memoKey is what a body is found by. Two resources can have the same tag: so what was compressed
+// is compared too.
 type memoKey struct {
 	tag   string
 	codec *codec
@@ -39,7 +41,8 @@ func (m *memo) takes(c *web.Conn, data []byte) bool {
 	return m != nil && len(data) <= mostKept && 2*int64(len(data)) <= m.limit && tag.Strong(c.Header("Etag"))
 }
 
-// get compresses a body, unless that was done before. The comparison ends at once where the bytes are the same ones.
+// get compresses a body, unless that was done before. The comparison ends at once where the bytes
+// are the same ones.
 func (m *memo) get(etag string, data []byte, c *codec) *made {
 	key := memoKey{etag, c}
 	if old, ok := m.store.Get(key); ok && bytes.Equal(old.from, data) {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// compressible are the types that compress well; what is compressed by itself (images but for the plain ones, films, archives, woff) is not.
+// compressible are the types that compress well; what is compressed by itself (images but for the
+// plain ones, films, archives, woff) is not.
 var compressible = []string{
 	"text/*", "application/json", "application/javascript", "application/xml", "image/svg+xml", "application/wasm", "*+json", "*+xml", "*+text",
 	"application/manifest+json", "application/x-ndjson", "application/x-javascript", "application/graphql", "application/yaml", "application/toml",

@@ -15,7 +15,8 @@ import (
 // errFull is why a client is answered by 503.
 var errFull = errors.New("events: as many clients as max_open says are connected, or the component was closed")
 
-// drain is how long Close waits for the functions to return: longer than a closing handshake with a client that has gone.
+// drain is how long Close waits for the functions to return: longer than a closing handshake with a
+// client that has gone.
 const drain = 15 * time.Second
 
 // ends are the clients of a component that are connected.
@@ -78,8 +79,8 @@ func (e *ends) Open() int {
 	return e.open
 }
 
-// Close ends all conversations, and waits until they have ended, at most 15 seconds. Clients that come later are answered by 503. It may be
-// called several times, one after the other.
+// Close ends all conversations, and waits until they have ended, at most 15 seconds. Clients that
+// come later are answered by 503. It may be called several times, one after the other.
 func (e *ends) Close() error {
 	e.mu.Lock()
 	e.stop()

@@ -7,12 +7,17 @@ import (
 	"time"
 )
 
-// Event is one event of a stream. What has neither Name nor Data is no event for a page: it sets ID and Retry.
+// Event is one event of a stream. What has neither Name nor Data is no event for a page: it sets ID
+// and Retry.
 type Event struct {
-	ID    string        // by which a client that comes again says what it saw last; it may hold neither line ends nor NUL. Empty: the ID stays
-	Name  string        // the type that a page listens for; it may hold no line ends. Empty: "message"
-	Data  string        // text; its line ends, of whatever kind, arrive as LF
-	Retry time.Duration // how long a client waits before it comes again, in whole milliseconds; 0: as before
+	// by which a client that comes again says what it saw last; it may hold neither line ends nor
+	// NUL. Empty: the ID stays
+	ID string
+	// the type that a page listens for; it may hold no line ends. Empty: "message"
+	Name string
+	Data string // text; its line ends, of whatever kind, arrive as LF
+	// how long a client waits before it comes again, in whole milliseconds; 0: as before
+	Retry time.Duration
 }
 
 var (
@@ -24,7 +29,8 @@ var (
 // lineEnds are all of what ends a line of a stream.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// Append appends the event as it is sent (section 9.2.5 of the HTML standard). What is not UTF-8 is replaced.
+// Append appends the event as it is sent (section 9.2.5 of the HTML standard). What is not UTF-8 is
+// replaced.
 func (e Event) Append(b []byte) ([]byte, error) {
 	switch {
 	case strings.ContainsAny(e.ID, "\r\n\x00"):

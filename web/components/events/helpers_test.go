@@ -20,8 +20,8 @@ var zip = web.Filter(func(c *web.Conn) web.Transform {
 	return func(next io.Writer) io.WriteCloser { return gzip.NewWriter(next) }
 })
 
-// bothWays runs a test of a component, made anew each time, as a chain and as a process network. It is closed before its server:
-// what it holds open ends only then.
+// bothWays runs a test of a component, made anew each time, as a chain and as a process network. It
+// is closed before its server: what it holds open ends only then.
 func bothWays(t *testing.T, component func() (web.Component, error), test func(t *testing.T, url string, c io.Closer, end <-chan webtest.Ended), behind ...web.Component) {
 	t.Helper()
 	webtest.EachWay(t, func(t *testing.T, way flow.Way) {

@@ -15,10 +15,12 @@ import (
 
 // SSEConfig says how a stream is kept. The zero value is a good one.
 type SSEConfig struct {
-	// KeepAlive is the time between comments that keep the connection from looking idle. Empty: "15s"; "0s": there are none.
+	// KeepAlive is the time between comments that keep the connection from looking idle. Empty:
+	// "15s"; "0s": there are none.
 	KeepAlive string `hcl:"keep_alive,optional"`
 
-	// Retry is how long a client waits before it comes again, told at the beginning. Empty: as the client likes.
+	// Retry is how long a client waits before it comes again, told at the beginning. Empty: as the
+	// client likes.
 	Retry string `hcl:"retry,optional"`
 
 	// MaxOpen is how many may be connected at once, half of them from one address, but for
@@ -38,9 +40,10 @@ type Streams struct {
 	keepAlive, retry time.Duration
 }
 
-// SSE makes a source of a function that tells a client of events. Its context ends when the client has gone or the component is closed; when it
-// returns, the stream ends, and a browser comes again. An error of its own cuts the connection, and goes to the log alone. Who
-// calls SSE calls Close of the component, which is a *[Streams].
+// SSE makes a source of a function that tells a client of events. Its context ends when the client
+// has gone or the component is closed; when it returns, the stream ends, and a browser comes again.
+// An error of its own cuts the connection, and goes to the log alone. Who calls SSE calls Close of
+// the component, which is a *[Streams].
 func SSE(cfg SSEConfig, tell func(context.Context, *Stream) error) (web.Component, error) {
 	s := &Streams{tell: tell}
 	var err error
@@ -60,8 +63,9 @@ func SSE(cfg SSEConfig, tell func(context.Context, *Stream) error) (web.Componen
 var (
 	eventStream = web.NewField("Content-Type", "text/event-stream; charset=utf-8")
 	noCache     = web.NewField("Cache-Control", "no-cache")
-	unbuffered  = web.NewField("X-Accel-Buffering", "no") // proxies like nginx pass each event on at once
-	allow       = web.NewField("Allow", "GET, HEAD")
+	// proxies like nginx pass each event on at once
+	unbuffered = web.NewField("X-Accel-Buffering", "no")
+	allow      = web.NewField("Allow", "GET, HEAD")
 )
 
 // Handle implements [web.Component].
@@ -102,7 +106,8 @@ func (s *Streams) run(client context.Context, to *Stream) error {
 	return err
 }
 
-// keep sends comments, and ends the stream when the component is closed or the server stops. It returns when ctx ends.
+// keep sends comments, and ends the stream when the component is closed or the server stops. It
+// returns when ctx ends.
 func (s *Streams) keep(ctx context.Context, end context.CancelFunc, to *Stream) {
 	defer end()
 	var tick <-chan time.Time
@@ -128,7 +133,8 @@ func (s *Streams) keep(ctx context.Context, end context.CancelFunc, to *Stream) 
 	}
 }
 
-// Stream is the way to one client. Its methods may be called from any goroutine until the function that was given it returns.
+// Stream is the way to one client. Its methods may be called from any goroutine until the function
+// that was given it returns.
 type Stream struct {
 	last string
 
@@ -137,10 +143,12 @@ type Stream struct {
 	buf []byte
 }
 
-// LastEventID is the ID of the last event that the client has seen on an earlier connection, "" when it came for the first time.
+// LastEventID is the ID of the last event that the client has seen on an earlier connection, ""
+// when it came for the first time.
 func (s *Stream) LastEventID() string { return s.last }
 
-// Send sends an event at once. An error is that the event can't be sent as it is, or that the client has gone.
+// Send sends an event at once. An error is that the event can't be sent as it is, or that the
+// client has gone.
 func (s *Stream) Send(e Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -313,7 +313,8 @@ func TestWatch(t *testing.T) {
 				if err != nil || name != "change" {
 					t.Fatalf("%q %q, %v", name, data, err)
 				}
-				if slices.Contains(strings.Split(data, "\n"), want) { // perhaps with another that was not yet whole
+				// perhaps with another that was not yet whole
+				if slices.Contains(strings.Split(data, "\n"), want) {
 					return
 				}
 			}

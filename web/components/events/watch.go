@@ -36,9 +36,9 @@ type WatchConfig struct {
 // mostFiles is how many files a watched folder may have.
 const mostFiles = 10_000
 
-// Watch is an end of server-sent events that tells a page which files of a folder have changed, come or gone: an event "change", whose data are their
-// paths, one a line. A page that reloads itself then is one line of script. Who calls Watch calls Close of the component,
-// which is a *[Streams].
+// Watch is an end of server-sent events that tells a page which files of a folder have changed,
+// come or gone: an event "change", whose data are their paths, one a line. A page that reloads
+// itself then is one line of script. Who calls Watch calls Close of the component, which is a *[Streams].
 func Watch(cfg WatchConfig) (web.Component, error) {
 	interval, err := unit.Duration("events: interval", cfg.Interval, time.Second)
 	if err == nil && interval == 0 {

@@ -17,17 +17,21 @@ import (
 
 // WebSocketConfig says who may connect, and what is taken. The zero value is a good one.
 type WebSocketConfig struct {
-	// Origins are the hosts whose pages may connect, beside the host that they connect to: patterns of [path.Match], such as
-	// "*.example.org", or with a scheme, "https://example.org". A client that is no browser sends no origin, and may. Nil: no other host.
+	// Origins are the hosts whose pages may connect, beside the host that they connect to: patterns
+	// of [path.Match], such as "*.example.org", or with a scheme, "https://example.org". A client
+	// that is no browser sends no origin, and may. Nil: no other host.
 	Origins []string `hcl:"origins,optional"`
 
-	// Protocols are the subprotocols that are spoken, the most wanted first. Nil: none is agreed on.
+	// Protocols are the subprotocols that are spoken, the most wanted first. Nil: none is agreed
+	// on.
 	Protocols []string `hcl:"protocols,optional"`
 
-	// MaxMessage is the size of the largest message that is read; a larger one ends the connection with status 1009. Empty: "64KB".
+	// MaxMessage is the size of the largest message that is read; a larger one ends the connection
+	// with status 1009. Empty: "64KB".
 	MaxMessage string `hcl:"max_message,optional"`
 
-	// Ping is the time between pings; a client that does not answer one in as long again has gone. Empty: "30s"; "0s": there are none.
+	// Ping is the time between pings; a client that does not answer one in as long again has gone.
+	// Empty: "30s"; "0s": there are none.
 	Ping string `hcl:"ping,optional"`
 
 	// MaxOpen is how many may be connected at once, half of them from one address, but for
@@ -49,10 +53,11 @@ type WebSockets struct {
 	ping    time.Duration
 }
 
-// WebSocket makes a source of a function that talks to a client. The function owns the connection, and should be reading whenever it is not
-// busy, because that is also how pings are answered; its context ends when the client has stopped answering or the component is closed. When it
-// returns, the connection is closed: with status 1000, or with 1011 after an error, which goes to the log alone. Who calls
-// WebSocket calls Close of the component, which is a *[WebSockets].
+// WebSocket makes a source of a function that talks to a client. The function owns the connection,
+// and should be reading whenever it is not busy, because that is also how pings are answered; its
+// context ends when the client has stopped answering or the component is closed. When it returns,
+// the connection is closed: with status 1000, or with 1011 after an error, which goes to the log
+// alone. Who calls WebSocket calls Close of the component, which is a *[WebSockets].
 func WebSocket(cfg WebSocketConfig, talk func(context.Context, *websocket.Conn) error) (web.Component, error) {
 	for _, o := range cfg.Origins {
 		if _, err := path.Match(o, ""); err != nil || o == "" {
@@ -107,8 +112,9 @@ func (s *WebSockets) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(s.largest)
-	ctx, end := context.WithCancel(context.WithoutCancel(r.Context())) // a closing handshake comes before its end
-	done := make(chan struct{})                                        // closed by keep
+	// a closing handshake comes before its end
+	ctx, end := context.WithCancel(context.WithoutCancel(r.Context()))
+	done := make(chan struct{}) // closed by keep
 	go func() { defer close(done); s.keep(ctx, end, r.Context(), conn) }()
 	defer func() { end(); <-done }()
 
@@ -123,7 +129,8 @@ func (s *WebSockets) serve(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// keep pings the client, and ends the conversation when there is no answer or the server stops. It returns when ctx ends.
+// keep pings the client, and ends the conversation when there is no answer or the server stops. It
+// returns when ctx ends.
 func (s *WebSockets) keep(ctx context.Context, end context.CancelFunc, server context.Context, conn *websocket.Conn) {
 	var tick <-chan time.Time
 	if s.ping > 0 {

@@ -170,7 +170,8 @@ func TestCloseIsAGoodbye(t *testing.T) {
 	})
 }
 
-// The end of the server's context for requests is one too, and a server of web/server says so before.
+// The end of the server's context for requests is one too, and a server of web/server says so
+// before.
 func TestTheServerStops(t *testing.T) {
 	for _, way := range []flow.Way{flow.Chain, flow.Network} {
 		sockets, err := echo()

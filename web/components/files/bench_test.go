@@ -19,8 +19,9 @@ import (
 	"weir/web/server"
 )
 
-// BenchmarkServe4K is what an exchange costs over TCP on the loopback with connections that stay, both ends in this process: take the least
-// possible ("a fixed answer", which no HTTP server gives) off the others to compare servers.
+// BenchmarkServe4K is what an exchange costs over TCP on the loopback with connections that stay,
+// both ends in this process: take the least possible ("a fixed answer", which no HTTP server gives)
+// off the others to compare servers.
 func BenchmarkServe4K(b *testing.B) {
 	dir := b.TempDir()
 	page := bytes.Repeat([]byte("A page of 4 KB. "), 256)
@@ -125,7 +126,8 @@ func fixed(b *testing.B, page []byte) string {
 	return l.Addr().String()
 }
 
-// drive sends b.N requests over 16 connections, the next when the answer is in, and reports the process's CPU time.
+// drive sends b.N requests over 16 connections, the next when the answer is in, and reports the
+// process's CPU time.
 func drive(b *testing.B, addr string, size int) {
 	const connections = 16
 	request := []byte("GET /4k.html HTTP/1.1\r\nHost: localhost\r\n\r\n")

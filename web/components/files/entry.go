@@ -24,7 +24,8 @@ var siblings = []sibling{
 	{"gzip", ".gz", web.NewField("Content-Encoding", "gzip")},
 }
 
-// entry is what is answered for a path: a file, and its siblings. It does not change, but for when it was looked at.
+// entry is what is answered for a path: a file, and its siblings. It does not change, but for when
+// it was looked at.
 type entry struct {
 	key     string
 	kind    web.Field
@@ -90,7 +91,8 @@ func (f *files) large(c *web.Conn, e *entry, v *variant) web.Body {
 	one.describe(c, e.kind)
 	return web.File(file, 0, one.stamp.size).Checked(func() error {
 		if now, err := stampOf(file); err != nil || now.size != one.stamp.size || now.modified != one.stamp.modified {
-			return errChanged // the time of change is another too when its name went to another file
+			// the time of change is another too when its name went to another file
+			return errChanged
 		}
 		return nil
 	})
@@ -102,7 +104,8 @@ func (v *variant) fields(etag string) {
 	v.modified = web.NewField("Last-Modified", time.Unix(0, v.stamp.modified).UTC().Format(http.TimeFormat))
 }
 
-// stampTag is the entity tag of a file by its stamp, which it keeps from clients: inodes are nobody's business.
+// stampTag is the entity tag of a file by its stamp, which it keeps from clients: inodes are
+// nobody's business.
 func (f *files) stampTag(s stamp) string {
 	words := []int64{s.size, s.modified, s.changed, int64(s.inode), int64(s.device)}
 	if now := time.Now(); !s.settled(now) {

@@ -20,7 +20,8 @@ type Config struct {
 	// Dir is the directory.
 	Dir string `hcl:"dir"`
 
-	// Strip is taken off the front of the path, such as "/static"; what does not begin with it is not found.
+	// Strip is taken off the front of the path, such as "/static"; what does not begin with it is
+	// not found.
 	Strip string `hcl:"strip,optional"`
 
 	// Index is the name of the file that answers for its directory. Empty: "index.html".
@@ -35,18 +36,20 @@ type Config struct {
 	// NotFound is the path below Dir of a file that is the body of 404. Empty: a line of text.
 	NotFound string `hcl:"not_found,optional"`
 
-	// Precompressed are the codings whose siblings are looked for, of "br", "zstd" and "gzip", the most wanted first. Nil: all
-	// three in this order. Empty: none.
+	// Precompressed are the codings whose siblings are looked for, of "br", "zstd" and "gzip", the
+	// most wanted first. Nil: all three in this order. Empty: none.
 	Precompressed []string `hcl:"precompressed,optional"`
 
-	// Cache is how much memory the files in it take at most, such as "64MB". Empty: "64MB". "0": there is no cache.
+	// Cache is how much memory the files in it take at most, such as "64MB". Empty: "64MB". "0":
+	// there is no cache.
 	Cache string `hcl:"cache,optional"`
 
 	// CacheFile is the size of the largest file that is kept in memory. Empty: "256KB".
 	CacheFile string `hcl:"cache_file,optional"`
 }
 
-// How old may be what is known of a file, and of the directory itself: together less than the second that is promised.
+// How old may be what is known of a file, and of the directory itself: together less than the
+// second that is promised.
 const (
 	recheck     = 700 * time.Millisecond
 	recheckRoot = 200 * time.Millisecond

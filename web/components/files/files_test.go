@@ -14,7 +14,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// tree makes a directory of files from names and contents; a name that ends in a slash is a directory.
+// tree makes a directory of files from names and contents; a name that ends in a slash is a
+// directory.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -13,7 +13,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// age makes a file one that was changed long ago, in as far as a program can: the time of change stays.
+// age makes a file one that was changed long ago, in as far as a program can: the time of change
+// stays.
 func age(t *testing.T, name string, by time.Duration) {
 	t.Helper()
 	then := time.Now().Add(-by)
@@ -36,7 +37,8 @@ func TestAChangeIsSeen(t *testing.T) {
 		}
 	}
 	webtest.Until(t, "the file is seen", show("one"))
-	write(t, dir, "f.txt", "two") // in place, of the same length, perhaps in the same tick of the clock
+	// in place, of the same length, perhaps in the same tick of the clock
+	write(t, dir, "f.txt", "two")
 	begin := time.Now()
 	webtest.Until(t, "a change in place is seen", show("two"))
 	took := time.Since(begin)
@@ -96,7 +98,8 @@ func TestAStampSettles(t *testing.T) {
 	}
 }
 
-// TestTagsOfLargeFiles wants a tag that no later response has while the clock can't tell, and one that stays afterwards.
+// TestTagsOfLargeFiles wants a tag that no later response has while the clock can't tell, and one
+// that stays afterwards.
 func TestTagsOfLargeFiles(t *testing.T) {
 	f := new(files)
 	young, old := stamp{size: 1, modified: time.Now().UnixNano()}, stamp{size: 1, modified: time.Now().Add(-time.Hour).UnixNano()}
@@ -187,7 +190,8 @@ func TestNeverAMixedBody(t *testing.T) {
 			if _, err := f.WriteAt([]byte(text), at); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Chtimes(full, info.ModTime(), info.ModTime()); err != nil { // as if the clock had not gone on
+			// as if the clock had not gone on
+			if err := os.Chtimes(full, info.ModTime(), info.ModTime()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -16,8 +16,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// TestALargeFileThatChangesWhileItIsSent has a client that stops reading after the head, until something has been done to the file. The file
-// is larger than what the kernel buffers on the way.
+// TestALargeFileThatChangesWhileItIsSent has a client that stops reading after the head, until
+// something has been done to the file. The file is larger than what the kernel buffers on the way.
 func TestALargeFileThatChangesWhileItIsSent(t *testing.T) {
 	const size = 48 << 20
 	dir := t.TempDir()
@@ -66,7 +66,8 @@ func TestALargeFileThatChangesWhileItIsSent(t *testing.T) {
 	}
 }
 
-// TestWhatIsKnownOfALargeFile waits until its stamp has settled, so that it is kept, and then changes the file and what is beside it.
+// TestWhatIsKnownOfALargeFile waits until its stamp has settled, so that it is kept, and then
+// changes the file and what is beside it.
 func TestWhatIsKnownOfALargeFile(t *testing.T) {
 	text := strings.Repeat("old ", 1000)
 	dir := tree(t, map[string]string{"f.txt": text})

@@ -37,7 +37,8 @@ func (f *files) load(key, clean string) (*entry, error) {
 	return e, nil
 }
 
-// keep keeps an entry. Of a large file that is what is known of it: the file itself is opened again each time.
+// keep keeps an entry. Of a large file that is what is known of it: the file itself is opened again
+// each time.
 func (f *files) keep(e *entry) {
 	if e.plain.data != nil {
 		f.store.Put(e.key, e, e.size())
@@ -61,7 +62,8 @@ func (e *entry) size() int64 {
 	return int64(n)
 }
 
-// addSibling adds a compressed file to an entry, if there is one that is not older than the original.
+// addSibling adds a compressed file to an entry, if there is one that is not older than the
+// original.
 func (f *files) addSibling(e *entry, s *sibling) {
 	v := variant{name: e.plain.name + s.extension, coding: s}
 	if e.plain.data == nil {
@@ -112,8 +114,8 @@ type regular interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// breath is how long a file that was changed of late is left alone between two readings: who writes it in several pieces is
-// seen doing so, unless it stops for that long between two.
+// breath is how long a file that was changed of late is left alone between two readings: who writes
+// it in several pieces is seen doing so, unless it stops for that long between two.
 const breath = 3 * time.Millisecond
 
 // whole reads what the file held at one moment, and its stamp then. See the package comment.
@@ -165,7 +167,8 @@ func readAll(file io.ReaderAt, size int64) ([]byte, error) {
 	return data[:n:n], nil
 }
 
-// fresh says whether an entry still is what is on disk, which it asks the file system about if it last did so some time ago.
+// fresh says whether an entry still is what is on disk, which it asks the file system about if it
+// last did so some time ago.
 func (f *files) fresh(e *entry) bool {
 	now := time.Since(f.epoch)
 	if now-time.Duration(e.checked.Load()) < recheck {

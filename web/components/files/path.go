@@ -11,8 +11,9 @@ import (
 	"weir/web"
 )
 
-// clean is the path with each slash once, and whether it may name something: a client that means well has resolved
-// ".." itself (RFC 3986 section 5.2.4), and no file's name has a NUL or, for some systems, a backslash.
+// clean is the path with each slash once, and whether it may name something: a client that means
+// well has resolved ".." itself (RFC 3986 section 5.2.4), and no file's name has a NUL or, for some
+// systems, a backslash.
 func (f *files) clean(p string) (string, bool) {
 	if p[0] != '/' || strings.ContainsAny(p, "\\\x00") {
 		return "", false

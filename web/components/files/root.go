@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// root is the directory that is served. When its path comes to name another directory (a release is switched by a symbolic link), that
-// one is served.
+// root is the directory that is served. When its path comes to name another directory (a release is
+// switched by a symbolic link), that one is served.
 type root struct {
 	path string
 	now  atomic.Pointer[opened]

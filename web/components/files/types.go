@@ -8,7 +8,8 @@ import (
 	"weir/web"
 )
 
-// types are content types that do not depend on the machine. What is not here is asked of package mime.
+// types are content types that do not depend on the machine. What is not here is asked of package
+// mime.
 var types = map[string]web.Field{}
 
 func init() {
@@ -67,8 +68,8 @@ func init() {
 	}
 }
 
-// contentType is the field for a file of this name. What nothing is known of is bytes: guessing from the content would make a page of
-// what somebody uploaded.
+// contentType is the field for a file of this name. What nothing is known of is bytes: guessing
+// from the content would make a page of what somebody uploaded.
 func contentType(name string) web.Field {
 	extension := strings.ToLower(path.Ext(name))
 	if field, ok := types[extension]; ok {

@@ -5,14 +5,16 @@ import (
 	"encoding/binary"
 )
 
-// After how many bytes of an encoded picture what is carried over is put: behind the marker SOI, and behind the chunk IHDR.
+// After how many bytes of an encoded picture what is carried over is put: behind the marker SOI,
+// and behind the chunk IHDR.
 const (
 	jpegHead = 2
 	pngHead  = 8 + 25
 )
 
-// jpegCarried are the segments of a JPEG that say how its pixels are meant: the Exif data, which may turn it, and the ICC
-// profile. It reports false when the file is not made as it should be (ITU-T T.81, annex B).
+// jpegCarried are the segments of a JPEG that say how its pixels are meant: the Exif data, which
+// may turn it, and the ICC profile. It reports false when the file is not made as it should be
+// (ITU-T T.81, annex B).
 func jpegCarried(picture []byte) (keep []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(picture, []byte{0xff, 0xd8})
 	for ok && len(rest) >= 4 && rest[0] == 0xff {
@@ -38,8 +40,9 @@ func jpegCarried(picture []byte) (keep []byte, ok bool) {
 // grey says of the colour types of PNG whether they have one channel of colour.
 func grey(colourType byte) bool { return colourType == 0 || colourType == 4 }
 
-// pngCarried are the chunks of a PNG that say how its pixels are meant. It reports false when the picture is animated, or the file
-// not made as it should be (PNG specification, third edition, section 5).
+// pngCarried are the chunks of a PNG that say how its pixels are meant. It reports false when the
+// picture is animated, or the file not made as it should be (PNG specification, third edition,
+// section 5).
 func pngCarried(picture []byte) (keep []byte, ok bool) {
 	if len(picture) < pngHead {
 		return nil, false
@@ -56,7 +59,8 @@ func pngCarried(picture []byte) (keep []byte, ok bool) {
 		case "acTL": // animation
 			return nil, false
 		case "iCCP":
-			// A profile is for grey or for colour, and a picture with transparency is written with colour.
+			// A profile is for grey or for colour, and a picture with transparency is written with
+			// colour.
 			if !grey(colourType) {
 				keep = append(keep, rest[:size]...)
 			}

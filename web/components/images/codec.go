@@ -8,7 +8,8 @@ import (
 	"image/png"
 )
 
-// changed is a picture with the filter's change, encoded as it was; nil when it has to stay as it is.
+// changed is a picture with the filter's change, encoded as it was; nil when it has to stay as it
+// is.
 func (f *filter) changed(picture []byte, kind string) []byte {
 	decode, decodeConfig, carried := jpeg.Decode, jpeg.DecodeConfig, jpegCarried
 	if kind == "image/png" {
@@ -48,7 +49,8 @@ func (f *filter) changed(picture []byte, kind string) []byte {
 	return inserted(out.Bytes(), jpegHead, keep)
 }
 
-// canvas is a picture of the same channels that can be drawn on. RGBA is drawn on fastest, and loses nothing where all is opaque.
+// canvas is a picture of the same channels that can be drawn on. RGBA is drawn on fastest, and
+// loses nothing where all is opaque.
 func canvas(of image.Image, size image.Rectangle) draw.Image {
 	switch of.(type) {
 	case *image.Gray, *image.Gray16:

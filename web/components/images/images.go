@@ -1,19 +1,23 @@
-// Package images has filters that change pictures on their way to the client: a watermark, and a lower quality for who wants to
-// save data.
+// Package images has filters that change pictures on their way to the client: a watermark, and a
+// lower quality for who wants to save data.
 //
-// They take JPEG and PNG (by Content-Type, in a response of status 200 that is not coded), whole, and keep format, colour profile and
-// Exif data. What they can't take passes as it is: other types, files above MaxBytes, pictures above MaxPixels or too
-// small for what is done, animated ones, CMYK, and what does not decode. Of a file that is known to be too large nothing is read: the kernel
-// sends it. A stream of unknown length passes unchanged, too, from the moment that it is longer than MaxBytes.
+// They take JPEG and PNG (by Content-Type, in a response of status 200 that is not coded), whole,
+// and keep format, colour profile and Exif data. What they can't take passes as it is: other types,
+// files above MaxBytes, pictures above MaxPixels or too small for what is done, animated ones,
+// CMYK, and what does not decode. Of a file that is known to be too large nothing is read: the
+// kernel sends it. A stream of unknown length passes unchanged, too, from the moment that it is
+// longer than MaxBytes.
 //
-// A picture is decoded in the content phase, by the goroutine of its request: Workers of them at once, and Queue wait for that; more are
-// answered by 503. So at most (Workers+Queue)*MaxBytes are held, and about Workers*MaxPixels*12 bytes beside. The seat is free
-// before the client gets the first byte. Put a cache behind them: every request pays anew.
+// A picture is decoded in the content phase, by the goroutine of its request: Workers of them at
+// once, and Queue wait for that; more are answered by 503. So at most (Workers+Queue)*MaxBytes are
+// held, and about Workers*MaxPixels*12 bytes beside. The seat is free before the client gets the
+// first byte. Put a cache behind them: every request pays anew.
 //
 // # Limitations
 //
-// A picture that Exif data turns is marked as it is stored, so that its mark is turned with it. A PNG of 16 bits a channel has 8 when it was
-// changed. A JPEG is encoded with 4:2:0 chroma. Lower quality leaves the colours of a PNG alone: only its size is brought down.
+// A picture that Exif data turns is marked as it is stored, so that its mark is turned with it. A
+// PNG of 16 bits a channel has 8 when it was changed. A JPEG is encoded with 4:2:0 chroma. Lower
+// quality leaves the colours of a PNG alone: only its size is brought down.
 package images
 
 import (
@@ -56,12 +60,14 @@ func (l limits) checked(name string) (limits, error) {
 // filter is what the filters have in common.
 type filter struct {
 	limits
-	quality int                           // of JPEG
-	wanted  func(*web.Conn) bool          // whether the exchange is one whose picture is to be changed; nil: all are
+	quality int // of JPEG
+	// whether the exchange is one whose picture is to be changed; nil: all are
+	wanted  func(*web.Conn) bool
 	change  func(image.Image) image.Image // nil when there is nothing to do
 	smaller bool                          // the result is taken only when it has fewer bytes
-	line    chan struct{}                 // from an exchange -> to itself when its picture is done; capacity workers+queue, never closed
-	seats   chan struct{}                 // the same, of those that are decoded; capacity workers
+	// from an exchange -> to itself when its picture is done; capacity workers+queue, never closed
+	line  chan struct{}
+	seats chan struct{} // the same, of those that are decoded; capacity workers
 }
 
 func (f *filter) component(name string) web.Component {

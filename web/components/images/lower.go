@@ -13,11 +13,13 @@ import (
 
 // LowerQualityConfig says how pictures are made smaller.
 type LowerQualityConfig struct {
-	// When is "save-data", for clients that ask for it (the field Save-Data: on), or "always". Empty: save-data.
+	// When is "save-data", for clients that ask for it (the field Save-Data: on), or "always".
+	// Empty: save-data.
 	When string `hcl:"when,optional"`
 	// Quality is that of JPEG, 1 to 100. 0: 40.
 	Quality int `hcl:"quality,optional"`
-	// MaxSide is the width or height in pixels to which larger pictures are scaled. 0: 1280; less than 0: none are.
+	// MaxSide is the width or height in pixels to which larger pictures are scaled. 0: 1280; less
+	// than 0: none are.
 	MaxSide int `hcl:"max_side,optional"`
 
 	MaxBytes  int `hcl:"max_bytes,optional"`  // of a file; 0: 8 MiB
@@ -26,7 +28,8 @@ type LowerQualityConfig struct {
 	Queue     int `hcl:"queue,optional"`      // that wait for it; 0: 4 times Workers
 }
 
-// LowerQuality is a filter that has pictures cost fewer bytes. A picture that would not become smaller stays as it is.
+// LowerQuality is a filter that has pictures cost fewer bytes. A picture that would not become
+// smaller stays as it is.
 func LowerQuality(cfg LowerQualityConfig) (web.Component, error) {
 	l, err := limits{cfg.MaxBytes, cfg.MaxPixels, cfg.Workers, cfg.Queue}.checked("lower quality")
 	if err != nil {

@@ -19,9 +19,11 @@ import (
 
 // WatermarkConfig says what is put on pictures.
 type WatermarkConfig struct {
-	// Image is the mark, a PNG file of at most a million pixels, whose transparency counts. It is read once. It must be given.
+	// Image is the mark, a PNG file of at most a million pixels, whose transparency counts. It is
+	// read once. It must be given.
 	Image string `hcl:"image"`
-	// Place is top-left, top, top-right, left, center, right, bottom-left, bottom or bottom-right. Empty: bottom-right.
+	// Place is top-left, top, top-right, left, center, right, bottom-left, bottom or bottom-right.
+	// Empty: bottom-right.
 	Place string `hcl:"place,optional"`
 	// Margin is the distance from the edge in pixels. 0: 16; less than 0: none.
 	Margin int `hcl:"margin,optional"`
@@ -40,8 +42,8 @@ type WatermarkConfig struct {
 
 var places = []string{"top-left", "top", "top-right", "left", "center", "right", "bottom-left", "bottom", "bottom-right"}
 
-// Watermark is a filter that puts a mark on pictures. On one that is less than three times as wide or high as the mark, the mark is
-// scaled down to a third.
+// Watermark is a filter that puts a mark on pictures. On one that is less than three times as wide
+// or high as the mark, the mark is scaled down to a third.
 func Watermark(cfg WatermarkConfig) (web.Component, error) {
 	l, err := limits{cfg.MaxBytes, cfg.MaxPixels, cfg.Workers, cfg.Queue}.checked("watermark")
 	if err != nil {

@@ -1,7 +1,8 @@
 // Package metrics counts what a server does, in the form that Prometheus reads.
 //
-// A [Metrics] has a component, which counts the exchanges that pass it when they are over; a collector, which tells of
-// running compositions what their stages and edges have done; and a handler that serves all of it, with what Go knows of the process.
+// A [Metrics] has a component, which counts the exchanges that pass it when they are over; a
+// collector, which tells of running compositions what their stages and edges have done; and a
+// handler that serves all of it, with what Go knows of the process.
 //
 //	weir_http_requests_total{route,class}      exchanges by class of status: 1xx to 5xx, or none for a connection that was cut before one
 //	weir_http_request_duration_seconds{route}  from the component to the end of the body, a histogram
@@ -19,8 +20,9 @@
 //
 // # Limitations
 //
-// Route names come from the configuration, not from clients: who sets [web.Route] to something that clients choose makes a time series of each.
-// The method of a request is no label. What passes on a connection that was taken over is not counted as bytes.
+// Route names come from the configuration, not from clients: who sets [web.Route] to something that
+// clients choose makes a time series of each. The method of a request is no label. What passes on a
+// connection that was taken over is not counted as bytes.
 package metrics
 
 import (
@@ -67,12 +69,14 @@ func New() *Metrics {
 		bytes:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_http_response_bytes_total", Help: "Bytes of bodies that were sent."}, []string{"route"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "weir_http_requests_in_flight", Help: "Exchanges that are not over."}),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.bytes, m.inFlight, // distinct names: it can't fail
+	// distinct names: it can't fail
+	m.registry.MustRegister(m.requests, m.duration, m.bytes, m.inFlight,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// Component is a pipe that counts. Stand first. Several may stand in one server, as long as no exchange passes two.
+// Component is a pipe that counts. Stand first. Several may stand in one server, as long as no
+// exchange passes two.
 func (m *Metrics) Component() web.Component {
 	return web.Named("metrics", web.Pipe(func(c *web.Conn) {
 		came := time.Now()

@@ -96,7 +96,8 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// settles waits until a value is what it should be: an exchange is over some time after its client has the answer.
+// settles waits until a value is what it should be: an exchange is over some time after its client
+// has the answer.
 func settles(t *testing.T, m *metrics.Metrics, name string, want float64) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {

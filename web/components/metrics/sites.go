@@ -27,14 +27,15 @@ type Upstream struct {
 	Active   int    `json:"active"`   // exchanges under way
 	Requests int64  `json:"requests"` // so far
 	Failures int64  `json:"failures"` // so far
-	Last     string `json:"last"`     // the latest failure of a request or a check; "" when there was none
+	// the latest failure of a request or a check; "" when there was none
+	Last string `json:"last"`
 }
 
 // Up is the state of an upstream that is asked.
 const Up = "up"
 
-// Watch has the metrics tell of compositions too. Source gives those that run, whenever the metrics are asked for; of two with the same name
-// the first counts. Watch is called once.
+// Watch has the metrics tell of compositions too. Source gives those that run, whenever the metrics
+// are asked for; of two with the same name the first counts. Watch is called once.
 func (m *Metrics) Watch(source func() []Site) error {
 	return m.registry.Register(&sites{source})
 }

@@ -12,7 +12,8 @@ import (
 	"weir/web"
 )
 
-// BenchmarkProxy is 4 KB by one connection from an upstream of net/http: through ReverseProxy alone, and through the component.
+// BenchmarkProxy is 4 KB by one connection from an upstream of net/http: through ReverseProxy
+// alone, and through the component.
 func BenchmarkProxy(b *testing.B) {
 	page := make([]byte, 4096)
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

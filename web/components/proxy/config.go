@@ -11,20 +11,22 @@ import (
 	"weir/web/internal/client"
 )
 
-// Config says what upstreams there are, and how they are asked. The zero value of every field but Upstreams is a good one.
+// Config says what upstreams there are, and how they are asked. The zero value of every field but
+// Upstreams is a good one.
 type Config struct {
-	// Upstreams are the servers: "http://HOST:PORT" or "https://HOST:PORT", with a path that goes before the
-	// request's if there is one, or "unix:/PATH" of a socket. At least one.
+	// Upstreams are the servers: "http://HOST:PORT" or "https://HOST:PORT", with a path that goes
+	// before the request's if there is one, or "unix:/PATH" of a socket. At least one.
 	Upstreams []string `hcl:"upstreams"`
 
 	// Policy is who is asked: "round robin" (also when empty), "least connections" or "hash".
 	Policy string `hcl:"policy,optional"`
 
-	// HashBy is what the policy "hash" keeps together: "address" of the client (also when empty), "header NAME" or "cookie NAME". Of a
-	// request without that field or cookie, it is the address.
+	// HashBy is what the policy "hash" keeps together: "address" of the client (also when empty),
+	// "header NAME" or "cookie NAME". Of a request without that field or cookie, it is the address.
 	HashBy string `hcl:"hash_by,optional"`
 
-	// Host is the host that upstreams are asked for. Empty: the one that the client asked for. "upstream": the upstream's own.
+	// Host is the host that upstreams are asked for. Empty: the one that the client asked for.
+	// "upstream": the upstream's own.
 	Host string `hcl:"host,optional"`
 
 	// RawPath gives upstreams the path as the client escaped it, for those that tell an encoded
@@ -39,14 +41,15 @@ type Config struct {
 	// none.
 	Trusted []string `hcl:"trusted,optional"`
 
-	// UserField is a request field that tells upstreams who [web.User] is, such as "X-Remote-User"; the client's own is
-	// always removed. Empty: they are not told.
+	// UserField is a request field that tells upstreams who [web.User] is, such as "X-Remote-User";
+	// the client's own is always removed. Empty: they are not told.
 	UserField string `hcl:"user_field,optional"`
 
 	// DialTimeout is how long making a connection may take. Empty: "5s".
 	DialTimeout string `hcl:"dial_timeout,optional"`
 
-	// HeadTimeout is how long an upstream may take to begin its response once it has the request. Empty: "60s"; "0s": for ever.
+	// HeadTimeout is how long an upstream may take to begin its response once it has the request.
+	// Empty: "60s"; "0s": for ever.
 	HeadTimeout string `hcl:"head_timeout,optional"`
 
 	// IdleTimeout is for how long an upstream may take nothing of a request's body while that is
@@ -58,20 +61,23 @@ type Config struct {
 	// Retries is on how many further upstreams a request is tried. 0: two; negative: none.
 	Retries int `hcl:"retries,optional"`
 
-	// MaxFails is how many failures in a row put an upstream aside. 0: three; negative: it never is.
+	// MaxFails is how many failures in a row put an upstream aside. 0: three; negative: it never
+	// is.
 	MaxFails int `hcl:"max_fails,optional"`
 
 	// Aside is for how long. Empty: "10s".
 	Aside string `hcl:"aside,optional"`
 
-	// HealthPath is what is asked of each upstream to see whether it is well, such as "/healthz": a status of 200 to 399 in time.
-	// Empty: nothing is.
+	// HealthPath is what is asked of each upstream to see whether it is well, such as "/healthz": a
+	// status of 200 to 399 in time. Empty: nothing is.
 	HealthPath string `hcl:"health_path,optional"`
 
-	// HealthInterval is the time between two such checks, and the longest that one may take. Empty: "10s".
+	// HealthInterval is the time between two such checks, and the longest that one may take. Empty:
+	// "10s".
 	HealthInterval string `hcl:"health_interval,optional"`
 
-	// HealthThreshold is how many checks in a row must fail, or pass, to change what is thought of an upstream. 0: two.
+	// HealthThreshold is how many checks in a row must fail, or pass, to change what is thought of
+	// an upstream. 0: two.
 	HealthThreshold int `hcl:"health_threshold,optional"`
 
 	// Width is how many exchanges wait for the head of a response at once. 0: 256.
@@ -80,7 +86,8 @@ type Config struct {
 	// Queue is how many may wait for that. 0: four times Width.
 	Queue int `hcl:"queue,optional"`
 
-	// TLS is how upstreams at https are spoken to. Nil: with the system's roots. It must not be changed afterwards.
+	// TLS is how upstreams at https are spoken to. Nil: with the system's roots. It must not be
+	// changed afterwards.
 	TLS *tls.Config
 }
 

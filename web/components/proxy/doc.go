@@ -1,34 +1,40 @@
-// Package proxy answers exchanges by the responses of other servers, its upstreams: a reverse proxy on [httputil.ReverseProxy].
+// Package proxy answers exchanges by the responses of other servers, its upstreams: a reverse proxy
+// on [httputil.ReverseProxy].
 //
-// The set-up of a response waits for an upstream's head, so the component blocks: of what comes at once, Width exchanges wait for
-// upstreams, Queue wait for that, and the rest is refused with 503. The body is copied in the content phase, by the goroutine of
-// the request. What streams (a body of unknown length, text/event-stream) is flushed at each read, through all filters. WebSockets,
+// The set-up of a response waits for an upstream's head, so the component blocks: of what comes at
+// once, Width exchanges wait for upstreams, Queue wait for that, and the rest is refused with 503.
+// The body is copied in the content phase, by the goroutine of the request. What streams (a body of
+// unknown length, text/event-stream) is flushed at each read, through all filters. WebSockets,
 // trailers and informational responses (103) pass.
 //
 // # Which upstream
 //
-// A [Config] says by what policy: in turn, the one with the fewest exchanges under way, or by a hash of the client (rendezvous hashing: when an
-// upstream goes, only its own clients move). One that fails MaxFails times in a row is put aside for a while; where all are put aside, they
-// are tried all the same. One that fails its health checks gets nothing until it passes them again.
+// A [Config] says by what policy: in turn, the one with the fewest exchanges under way, or by a
+// hash of the client (rendezvous hashing: when an upstream goes, only its own clients move). One
+// that fails MaxFails times in a row is put aside for a while; where all are put aside, they are
+// tried all the same. One that fails its health checks gets nothing until it passes them again.
 //
-// A request that failed is tried on other upstreams when nothing can have been done by it (no connection was made), or when its method is
-// idempotent (RFC 9110 section 9.2.2) and its body, if any, was kept: one of a stated length up to 64 KB is. After the first
-// byte of a response, informational ones included, nothing is tried again.
+// A request that failed is tried on other upstreams when nothing can have been done by it (no
+// connection was made), or when its method is idempotent (RFC 9110 section 9.2.2) and its body, if
+// any, was kept: one of a stated length up to 64 KB is. After the first byte of a response,
+// informational ones included, nothing is tried again.
 //
 // # What upstreams and clients see
 //
-// Hop-by-hop fields end here, and so does every Upgrade but to WebSocket: what another protocol carries would pass unseen.
-// X-Forwarded-For, -Host and -Proto are made here; what the client wrote there, or in Forwarded, X-Real-Ip and any other X-Forwarded field, counts only
-// from trusted proxies. The request is written anew, so that framing which net/http understood in its way reaches no upstream as
-// it came; and by HTTP/1 a client's connection ends behind a request whose body was not kept, because an upstream may answer before all of it was looked
-// at.
+// Hop-by-hop fields end here, and so does every Upgrade but to WebSocket: what another protocol
+// carries would pass unseen. X-Forwarded-For, -Host and -Proto are made here; what the client wrote
+// there, or in Forwarded, X-Real-Ip and any other X-Forwarded field, counts only from trusted
+// proxies. The request is written anew, so that framing which net/http understood in its way
+// reaches no upstream as it came; and by HTTP/1 a client's connection ends behind a request whose
+// body was not kept, because an upstream may answer before all of it was looked at.
 //
 // Upstreams are asked for the canonical path (unreserved characters decoded, empty and dot segments
 // resolved). With RawPath they get it as the client escaped it, and 400 answers what they might
 // resolve in another way than the routes before. A request without a host is answered by 400 unless
 // Host is set: no other name is put in its place.
 //
-// Of the fields of the response that earlier components have set, those that the upstream sets too are replaced; Vary and Set-Cookie are added to.
+// Of the fields of the response that earlier components have set, those that the upstream sets too
+// are replaced; Vary and Set-Cookie are added to.
 //
 // Errors are short answers, and the reason is [web.Conn.Err]: 502 for an upstream that can't be
 // reached or makes no sense, 504 for one that is too slow, 503 when there is none to ask, 400 for a

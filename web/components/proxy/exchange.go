@@ -30,7 +30,8 @@ var (
 	errRawPath = errors.New("proxy: the path has segments to resolve, or slashes in a part that was rewritten: upstreams that need raw_path may read it in another way")
 )
 
-// exchange is one request on its way to an upstream. It is owned by the goroutine that runs the handler.
+// exchange is one request on its way to an upstream. It is owned by the goroutine that runs the
+// handler.
 type exchange struct {
 	p        *Proxy
 	user     string
@@ -40,12 +41,13 @@ type exchange struct {
 	upstream *upstream // whose response it is; taken from the pool
 	body     io.ReadCloser
 	input    *input
-	gone     bool                    // the client, before there was a response
-	raw      bool                    // the client's connection was taken over
-	unwanted bool                    // the body
-	release  context.CancelCauseFunc // the try whose response it is; nil: there is nothing to release
-	broken   error
-	err      error // why there is no response, or no whole one
+	gone     bool // the client, before there was a response
+	raw      bool // the client's connection was taken over
+	unwanted bool // the body
+	// the try whose response it is; nil: there is nothing to release
+	release context.CancelCauseFunc
+	broken  error
+	err     error // why there is no response, or no whole one
 }
 
 // address finds out what upstreams are asked for, and why they cannot be asked.
@@ -67,7 +69,8 @@ func (x *exchange) address(c *web.Conn) error {
 // serve is the handler: the set-up up to the head, and the body.
 func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
 	defer x.end()
-	if alone(r) { // or net/http would drop, for the head of an early response, what the upstream is to read
+	// or net/http would drop, for the head of an early response, what the upstream is to read
+	if alone(r) {
 		_ = http.NewResponseController(w).EnableFullDuplex()
 	}
 	proxy := httputil.ReverseProxy{
@@ -85,7 +88,8 @@ func (x *exchange) failed(why error) {
 	}
 }
 
-// end gives the upstream back, and swallows the panic by which ReverseProxy ends a copy that was ended on purpose.
+// end gives the upstream back, and swallows the panic by which ReverseProxy ends a copy that was
+// ended on purpose.
 func (x *exchange) end() {
 	if x.release != nil {
 		x.release(nil)
@@ -131,7 +135,8 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, last
 }
 
-// keep reads a body that is small enough to be sent again. It gives nil where there is one that is not.
+// keep reads a body that is small enough to be sent again. It gives nil where there is one that is
+// not.
 func (x *exchange) keep(r *http.Request) (func() io.ReadCloser, error) {
 	if r.Body == nil || r.ContentLength == 0 {
 		return func() io.ReadCloser { return http.NoBody }, nil
@@ -249,7 +254,8 @@ func (x *exchange) status() int {
 	return http.StatusBadGateway
 }
 
-// input is the body of a request. It is read by a goroutine of the upstream's connection; its closing is the server's, which made it.
+// input is the body of a request. It is read by a goroutine of the upstream's connection; its
+// closing is the server's, which made it.
 type input struct {
 	r   io.Reader
 	err atomic.Pointer[error]

@@ -9,10 +9,12 @@ import (
 	"testing"
 )
 
-// tells recognises, in whatever spelling an upstream may read it, a field that says where a request came from.
+// tells recognises, in whatever spelling an upstream may read it, a field that says where a request
+// came from.
 var tells = regexp.MustCompile(`(?i)^(forwarded|x[-_]real[-_]ip|x[-_]forwarded[-_].*)$`)
 
-// FuzzRewrite holds that an upstream is told what this proxy has seen, and nothing that a client wrote there.
+// FuzzRewrite holds that an upstream is told what this proxy has seen, and nothing that a client
+// wrote there.
 func FuzzRewrite(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"X-Forwarded-For", "1.2.3.4"}, {"x_forwarded_for", "1.2.3.4"}, {"Forwarded", "for=1.2.3.4"}, {"X-Real_IP", "1.2.3.4"}, {"X-Forwarded-Port", "1"},

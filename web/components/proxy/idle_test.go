@@ -16,7 +16,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// A body that stops coming is given up: the connection to the upstream is closed, and the client sees that its response is not whole.
+// A body that stops coming is given up: the connection to the upstream is closed, and the client
+// sees that its response is not whole.
 func TestABodyThatStopsComing(t *testing.T) {
 	for name, begins := range map[string]string{
 		"of a stated length": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
@@ -67,7 +68,8 @@ func bodyOf(x *exchange, kind string, r io.ReadCloser) io.ReadCloser {
 	return resp.Body
 }
 
-// The limit is on silence, not on how long a body takes, nor on how long the client takes; events may be silent.
+// The limit is on silence, not on how long a body takes, nor on how long the client takes; events
+// may be silent.
 func TestOnlySilenceCounts(t *testing.T) {
 	for _, c := range []struct {
 		kind, limit string

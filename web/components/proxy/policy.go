@@ -43,7 +43,8 @@ func leastConnections(p *pool, among []*upstream, _ string) *upstream {
 	return least
 }
 
-// rendezvous gives each pair of key and upstream a weight, and takes the heaviest (Thaler and Ravishankar, 1998).
+// rendezvous gives each pair of key and upstream a weight, and takes the heaviest (Thaler and
+// Ravishankar, 1998).
 func rendezvous(_ *pool, among []*upstream, key string) *upstream {
 	var best *upstream
 	var heaviest uint64
@@ -55,7 +56,8 @@ func rendezvous(_ *pool, among []*upstream, key string) *upstream {
 	return best
 }
 
-// weight is the same in every process: FNV-1a, whose last bits are then spread over all of the number.
+// weight is the same in every process: FNV-1a, whose last bits are then spread over all of the
+// number.
 func weight(name, key string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))

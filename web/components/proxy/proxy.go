@@ -34,7 +34,8 @@ func New(cfg Config) (web.Component, error) {
 	return p, nil
 }
 
-// Check is [New] for who only looks: no upstream is asked how it is. Who calls Check calls its Close.
+// Check is [New] for who only looks: no upstream is asked how it is. Who calls Check calls its
+// Close.
 func Check(cfg Config) (web.Component, error) {
 	p, err := prepare(cfg)
 	if err != nil {
@@ -114,17 +115,19 @@ func (p *Proxy) Handle(c *web.Conn) {
 
 var closing = web.NewField("Connection", "close")
 
-// alone says whether no other request may follow on the connection: an upstream may answer a request whose body was not kept before all of
-// it was read, and what is left of it is not to be looked for the next request.
+// alone says whether no other request may follow on the connection: an upstream may answer a
+// request whose body was not kept before all of it was read, and what is left of it is not to be
+// looked for the next request.
 func alone(r *http.Request) bool {
 	return r.ProtoMajor < 2 && (r.ContentLength < 0 || r.ContentLength > kept)
 }
 
-// Upstreams says how the upstreams fare, in their order in the [Config]. It may be called from any goroutine.
+// Upstreams says how the upstreams fare, in their order in the [Config]. It may be called from any
+// goroutine.
 func (p *Proxy) Upstreams() []UpstreamReading { return p.pool.read() }
 
-// Close ends the health checks, waits for them, and closes connections to upstreams that are not in use. Exchanges under way go on. It
-// may be called several times.
+// Close ends the health checks, waits for them, and closes connections to upstreams that are not in
+// use. Exchanges under way go on. It may be called several times.
 func (p *Proxy) Close() error {
 	p.stop()
 	p.runs.Wait()

@@ -36,7 +36,8 @@ func stalls(t *testing.T, url string, stated bool, p *Proxy, ended <-chan webtes
 	body, length := zeros(stated)
 	r, _ := http.NewRequestWithContext(t.Context(), "PUT", url, body)
 	r.ContentLength = length
-	if resp, err := webtest.Client(t).Do(r); err == nil { // otherwise the server closed while the client was sending
+	// otherwise the server closed while the client was sending
+	if resp, err := webtest.Client(t).Do(r); err == nil {
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusGatewayTimeout {
 			t.Errorf("got %d, want 504", resp.StatusCode)
@@ -173,7 +174,8 @@ func TestOnlyAnUpstreamThatTakesNothingIsTooSlow(t *testing.T) {
 		{"", "", time.Hour, 0, false, true},
 		{"2h", "", 0, time.Hour, false, true},
 		{"0s", "", 0, 1000 * time.Hour, false, true},
-		{"500ms", "100-continue", 0, 0, false, true}, // the upstream says nothing to that for a second
+		// the upstream says nothing to that for a second
+		{"500ms", "100-continue", 0, 0, false, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			err := sends(t, c.limit, c.expect, c.client, c.upstream, c.early)

@@ -18,7 +18,8 @@ import (
 	"weir/web/internal/webtest"
 )
 
-// strict is an upstream that reads requests by the letter of RFC 9112, and keeps what was wrong and what it was asked.
+// strict is an upstream that reads requests by the letter of RFC 9112, and keeps what was wrong and
+// what it was asked.
 type strict struct {
 	mu    sync.Mutex
 	asked []string // method, target and body
@@ -140,7 +141,8 @@ func strictBody(r *bufio.Reader, lengths, codings []string) (string, error) {
 
 const chunked = "Transfer-Encoding: chunked\r\n"
 
-// What is ambiguous is refused, or reaches the upstream in one meaning only: never is the hidden request asked there.
+// What is ambiguous is refused, or reaches the upstream in one meaning only: never is the hidden
+// request asked there.
 func TestSmuggling(t *testing.T) {
 	const post = "POST /outer HTTP/1.1\r\nHost: a\r\n"
 	const hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n" // 33 bytes
@@ -227,7 +229,8 @@ func TestSmuggling(t *testing.T) {
 	}
 }
 
-// The upstream has answered before the body turned out to be malformed: what is behind it is no request either.
+// The upstream has answered before the body turned out to be malformed: what is behind it is no
+// request either.
 func TestSmugglingBehindAnEarlyAnswer(t *testing.T) {
 	var hidden atomic.Bool
 	up := raw(t, func(c net.Conn) {

@@ -192,7 +192,8 @@ func TestTrailersAndInformationalResponsesPass(t *testing.T) {
 	})
 }
 
-// The client has the page already, or a later component has another one: the upstream's body is let go.
+// The client has the page already, or a later component has another one: the upstream's body is let
+// go.
 func TestABodyThatNobodyWants(t *testing.T) {
 	gone := make(chan bool, 1)
 	up := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {

@@ -99,7 +99,8 @@ func newUpstream(text string, s settings) (*upstream, error) {
 	}}, nil
 }
 
-// take chooses an upstream that is none of tried, and counts an exchange of it; nil when there is none.
+// take chooses an upstream that is none of tried, and counts an exchange of it; nil when there is
+// none.
 func (p *pool) take(key string, tried []*upstream) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,19 +12,22 @@ import (
 	"weir/web/internal/conn"
 )
 
-// watched is the body of a response. What goes wrong with it is the upstream's fault, unless the client has gone.
+// watched is the body of a response. What goes wrong with it is the upstream's fault, unless the
+// client has gone.
 type watched struct {
 	io.ReadCloser
-	x     *exchange
-	ctx   context.Context
-	stops <-chan struct{} // closed when the server begins to stop; nil where that is nothing to the body
-	done  chan struct{}   // closed by Close
+	x   *exchange
+	ctx context.Context
+	// closed when the server begins to stop; nil where that is nothing to the body
+	stops <-chan struct{}
+	done  chan struct{} // closed by Close
 
 	limit   *time.Timer // runs while the upstream is waited for; nil: for ever
 	stalled atomic.Bool // it ran out, and the body is closed
 }
 
-// watchBody notes why a body breaks off, and ends one that has no end of its own when the server stops.
+// watchBody notes why a body breaks off, and ends one that has no end of its own when the server
+// stops.
 func (x *exchange) watchBody(resp *http.Response) error {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil

@@ -10,12 +10,14 @@ import (
 	"slices"
 )
 
-// errUnwanted ends the copy of a body that is not sent: the client knows it already, or a later component has answered.
+// errUnwanted ends the copy of a body that is not sent: the client knows it already, or a later
+// component has answered.
 var errUnwanted = errors.New("proxy: the body is not wanted")
 
-// writer stands between [httputil.ReverseProxy] and the exchange. It keeps the fields of an upstream's heads apart from those that earlier
-// components have set, and hands over to the content phase when the head has come: what ReverseProxy does
-// from a timer, such as flushing, it does later, when that is safe.
+// writer stands between [httputil.ReverseProxy] and the exchange. It keeps the fields of an
+// upstream's heads apart from those that earlier components have set, and hands over to the content
+// phase when the head has come: what ReverseProxy does from a timer, such as flushing, it does
+// later, when that is safe.
 type writer struct {
 	web    http.ResponseWriter // of [web.FromHTTP]
 	own    http.Header         // of the head to come
@@ -31,8 +33,8 @@ func (w *writer) Header() http.Header {
 	return w.own
 }
 
-// WriteHeader implements [http.ResponseWriter]. For informational responses it is called by the goroutine that reads from the
-// upstream, while the exchange's own waits for that.
+// WriteHeader implements [http.ResponseWriter]. For informational responses it is called by the
+// goroutine that reads from the upstream, while the exchange's own waits for that.
 func (w *writer) WriteHeader(status int) {
 	h := w.web.Header()
 	if status < 200 {
@@ -74,7 +76,8 @@ func (w *writer) Flush() {
 	}
 }
 
-// Hijack implements [http.Hijacker]: the head is still to be written, by who takes the connection over.
+// Hijack implements [http.Hijacker]: the head is still to be written, by who takes the connection
+// over.
 func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	w.x.raw = true
 	c, rw, err := http.NewResponseController(w.web).Hijack() // returns in the content phase

@@ -101,7 +101,8 @@ func parseName(name string) (string, error) {
 	}
 	lower := []byte(strings.TrimSuffix(name, "."))
 	for i, c := range lower {
-		if 'A' <= c && c <= 'Z' { // and no letter beyond ASCII, some of which have a lower case within it
+		// and no letter beyond ASCII, some of which have a lower case within it
+		if 'A' <= c && c <= 'Z' {
 			lower[i] = c | 0x20
 		}
 	}

@@ -34,7 +34,8 @@ func TestTheClientIsTheLastHopThatIsNoTrustedFront(t *testing.T) {
 		{"198.51.100.7", "1.2.3.4", "198.51.100.7"}, // no front: its word does not count
 		{"10.0.0.1", "", "10.0.0.1"},
 		{"10.0.0.1", "203.0.113.5", "203.0.113.5"},
-		{"10.0.0.1", "6.6.6.6, 203.0.113.5", "203.0.113.5"}, // what the client itself wrote stands to the left
+		// what the client itself wrote stands to the left
+		{"10.0.0.1", "6.6.6.6, 203.0.113.5", "203.0.113.5"},
 		{"10.0.0.1", "203.0.113.5, 192.0.2.9 ,10.3.3.3", "203.0.113.5"},
 		{"10.0.0.1", "10.9.9.9, 10.8.8.8", "10.9.9.9"}, // fronts all the way
 		{"10.0.0.1", "203.0.113.5, nonsense", "10.0.0.1"},

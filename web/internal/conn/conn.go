@@ -1,26 +1,28 @@
-// Package conn is the connection that web/server puts between the kernel and net/http. It lets net/http see
-// only what web/http1 lets pass, drops clients that keep it waiting, and sends a response's head and body in
-// one write. The core of web finds it again, while it answers a request, by From.
+// Package conn is the connection that web/server puts between the kernel and net/http. It lets
+// net/http see only what web/http1 lets pass, drops clients that keep it waiting, and sends a
+// response's head and body in one write. The core of web finds it again, while it answers a
+// request, by From.
 //
-// One write: net/http writes the head of a response with a known length and its body one after the other, two
-// system calls for a small answer. Respond lets net/http make the head as ever (its dates, its Connection
-// field, its bookkeeping of what was written), but the connection keeps those bytes back, and sends them
-// together with the body when net/http hands the body over: joined in one buffer when small, by one writev
-// when large, and before a file by a send that tells the kernel that more follows (sendfile).
+// One write: net/http writes the head of a response with a known length and its body one after the
+// other, two system calls for a small answer. Respond lets net/http make the head as ever (its
+// dates, its Connection field, its bookkeeping of what was written), but the connection keeps those
+// bytes back, and sends them together with the body when net/http hands the body over: joined in
+// one buffer when small, by one writev when large, and before a file by a send that tells the
+// kernel that more follows (sendfile).
 //
-// Strictness: net/http never sees a byte that a violation of HTTP's framing begins with, nor one behind it. It
-// sees in its place bytes that it certainly refuses, when it gets there, and the connection puts the scanner's
-// own reason into the refusal.
+// Strictness: net/http never sees a byte that a violation of HTTP's framing begins with, nor one
+// behind it. It sees in its place bytes that it certainly refuses, when it gets there, and the
+// connection puts the scanner's own reason into the refusal.
 //
-// Slowness: no timer is set for a request. A connection notes by when a read must end, and the Watch, which
-// owns the one clock, ends those that are late.
+// Slowness: no timer is set for a request. A connection notes by when a read must end, and the
+// Watch, which owns the one clock, ends those that are late.
 //
 // # Limitations
 //
-// Content-Type is not guessed: who answers by Respond states it. One goroutine writes a response, as
-// net/http's own rules want. Over TLS the body is copied, there is no sendfile. Elsewhere than on Linux there is
-// none either, and a client's progress with an answer shows by pieces of 64 KiB only, so that one slower than
-// 64 KiB in the grace is dropped.
+// Content-Type is not guessed: who answers by Respond states it. One goroutine writes a response,
+// as net/http's own rules want. Over TLS the body is copied, there is no sendfile. Elsewhere than
+// on Linux there is none either, and a client's progress with an answer shows by pieces of 64 KiB
+// only, so that one slower than 64 KiB in the grace is dropped.
 package conn
 
 import (
@@ -34,9 +36,9 @@ import (
 	"weir/web/http1"
 )
 
-// Conn is an HTTP/1 connection. Its methods as a net.Conn belong to net/http; Respond, RespondFile and
-// Hijacked to whoever answers the request that is being handled on it. All three may be called on nil, the
-// connection of a server that is not ours: they then do the plain thing.
+// Conn is an HTTP/1 connection. Its methods as a net.Conn belong to net/http; Respond, RespondFile
+// and Hijacked to whoever answers the request that is being handled on it. All three may be called
+// on nil, the connection of a server that is not ours: they then do the plain thing.
 type Conn struct {
 	net.Conn              // the line, or TLS over it
 	line     *Line        //
@@ -90,8 +92,8 @@ func (l *Line) Over(t *tls.Conn) *TLS {
 
 type key struct{}
 
-// NewContext gives the requests on c, a connection that came out of Plain or Over, a context in which From
-// finds it (http.Server.ConnContext). Other connections leave ctx as it is.
+// NewContext gives the requests on c, a connection that came out of Plain or Over, a context in
+// which From finds it (http.Server.ConnContext). Other connections leave ctx as it is.
 func NewContext(ctx context.Context, c net.Conn) context.Context {
 	switch c := c.(type) {
 	case *tls.Conn: // of HTTP/2
@@ -106,9 +108,9 @@ func NewContext(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Turning gives r, a request whose handler may take the connection over, a context that ends when it did and
-// the server stops, or when cancel is called. It is made for such requests alone: one for each connection
-// would be a third of what this package adds to an idle one.
+// Turning gives r, a request whose handler may take the connection over, a context that ends when
+// it did and the server stops, or when cancel is called. It is made for such requests alone: one
+// for each connection would be a third of what this package adds to an idle one.
 func Turning(r *http.Request) (turning *http.Request, cancel context.CancelFunc) {
 	c := From(r.Context())
 	if c == nil {
@@ -119,8 +121,8 @@ func Turning(r *http.Request) (turning *http.Request, cancel context.CancelFunc)
 	return r.WithContext(ctx), cancel
 }
 
-// From finds the connection of the request with this context: nil when it did not come by HTTP/1 through
-// web/server.
+// From finds the connection of the request with this context: nil when it did not come by HTTP/1
+// through web/server.
 func From(ctx context.Context) *Conn {
 	c, _ := ctx.Value(key{}).(*Conn)
 	return c
@@ -133,31 +135,31 @@ func WithStopping(ctx context.Context, c <-chan struct{}) context.Context {
 	return context.WithValue(ctx, stopping{}, c)
 }
 
-// Stopping gives a channel that is closed when the server of the request with this context begins to stop: an
-// answer without an end, such as a stream of events, should then end by itself. It is nil, which is never
-// closed, when the server is somebody else's.
+// Stopping gives a channel that is closed when the server of the request with this context begins
+// to stop: an answer without an end, such as a stream of events, should then end by itself. It is
+// nil, which is never closed, when the server is somebody else's.
 func Stopping(ctx context.Context) <-chan struct{} {
 	c, _ := ctx.Value(stopping{}).(<-chan struct{})
 	return c
 }
 
-// Hijacked says that the connection no longer carries HTTP: nothing is checked or timed any more. It is called
-// by the one who took it over; net/http's own way of doing so is noticed without.
+// Hijacked says that the connection no longer carries HTTP: nothing is checked or timed any more.
+// It is called by the one who took it over; net/http's own way of doing so is noticed without.
 func (c *Conn) Hijacked() {
 	if c != nil {
 		c.line.takenOver()
 	}
 }
 
-// SetDeadline is called by net/http when a handler takes the connection over, and never otherwise: that is
-// how the connection learns of it.
+// SetDeadline is called by net/http when a handler takes the connection over, and never otherwise:
+// that is how the connection learns of it.
 func (c *Conn) SetDeadline(t time.Time) error {
 	c.Hijacked()
 	return c.Conn.SetDeadline(t)
 }
 
-// SetReadDeadline leaves out what changes nothing: net/http takes a deadline back that nobody set, several
-// times a request, and calls a read back that did not begin.
+// SetReadDeadline leaves out what changes nothing: net/http takes a deadline back that nobody set,
+// several times a request, and calls a read back that did not begin.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	if c.listening.deadline(t) && !c.line.hijacked.Load() {
 		return nil
@@ -178,7 +180,8 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// CloseWrite sends the end of the stream; net/http does so before it waits for a client that it refused.
+// CloseWrite sends the end of the stream; net/http does so before it waits for a client that it
+// refused.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -13,13 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// direct reads from and writes to a TCP connection by system calls that the scheduler is not told of. They do not block, because the
-// descriptor does not; waiting is the network poller's business, as ever. What it saves is the runtime's monitor thread: an ordinary
-// system call wakes it whenever the process was idle just before, which a server under a moderate load is before each request, and that wake-up
-// with the naps that follow it costs more than the request does.
+// direct reads from and writes to a TCP connection by system calls that the scheduler is not told
+// of. They do not block, because the descriptor does not; waiting is the network poller's business,
+// as ever. What it saves is the runtime's monitor thread: an ordinary system call wakes it whenever
+// the process was idle just before, which a server under a moderate load is before each request,
+// and that wake-up with the naps that follow it costs more than the request does.
 //
-// The price: the monitor, which takes the processor from goroutines that compute for long, may sleep on while a request that came out of
-// idleness is answered. It sleeps until the next timer at most, which the watch sees to: see beat.
+// The price: the monitor, which takes the processor from goroutines that compute for long, may
+// sleep on while a request that came out of idleness is answered. It sleeps until the next timer at
+// most, which the watch sees to: see beat.
 type direct struct {
 	raw     syscall.RawConn // nil: there is none
 	in, out transfer
@@ -37,7 +39,8 @@ type transfer struct {
 // beat is how often there must be a timer, for the monitor's sake.
 const beat = 100 * time.Millisecond
 
-// atOnce is how many bytes one call may copy, while which the scheduler can't have the processor back.
+// atOnce is how many bytes one call may copy, while which the scheduler can't have the processor
+// back.
 const atOnce = 64 << 10
 
 func (d *direct) over(c *net.TCPConn) {
@@ -68,7 +71,8 @@ func (d *direct) Write(c *net.TCPConn, p []byte) (int, error) {
 	return d.out.run("write", d.raw.Write, c, p)
 }
 
-// run moves p, waiting by the poller where it must. Errors are those that the connection itself would give.
+// run moves p, waiting by the poller where it must. Errors are those that the connection itself
+// would give.
 func (t *transfer) run(op string, wait func(func(uintptr) bool) error, c *net.TCPConn, p []byte) (int, error) {
 	t.p, t.n, t.err = p, 0, 0
 	err := wait(t.try)

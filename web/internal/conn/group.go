@@ -55,8 +55,8 @@ func (g *group) longestIdle(now int64) *Place {
 	}
 }
 
-// look finds the candidates: a part of those that are idle, so that not every new connection costs a look, and that
-// connections which have ended are not kept for long.
+// look finds the candidates: a part of those that are idle, so that not every new connection costs
+// a look, and that connections which have ended are not kept for long.
 func (g *group) look(now int64) {
 	var all []candidate
 	for _, o := range g.open {

@@ -6,11 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seesArrivals says that progress within one write can be seen, so that it may be as long as it likes.
+// seesArrivals says that progress within one write can be seen, so that it may be as long as it
+// likes.
 const seesArrivals = true
 
-// acknowledged is how many bytes the peer has acknowledged since the connection began, and whether there are more
-// that its window, or the network, did not let it be sent yet.
+// acknowledged is how many bytes the peer has acknowledged since the connection began, and whether
+// there are more that its window, or the network, did not let it be sent yet.
 func acknowledged(c *net.TCPConn) (n int64, more, ok bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -25,8 +26,8 @@ func acknowledged(c *net.TCPConn) (n int64, more, ok bool) {
 	return n, more, ok
 }
 
-// sendMore sends the head that is held and tells the kernel that more follows at once, so that it leaves in
-// one segment with the beginning of the file behind it.
+// sendMore sends the head that is held and tells the kernel that more follows at once, so that it
+// leaves in one segment with the beginning of the file behind it.
 func (c *Conn) sendMore() error {
 	if len(c.held) == 0 {
 		return nil

@@ -15,16 +15,19 @@ type Line struct {
 	place  *Place // nil: it is not counted
 	index  int    // in watch.lines, guarded by watch.mu; -1: no longer there
 
-	// By when, by the watch's clock, the read that is pending must end; 0 when none is or it may last.
+	// By when, by the watch's clock, the read that is pending must end; 0 when none is or it may
+	// last.
 	readBy atomic.Int64
 	output atomic.Uint32 // settled, writing or written
-	wrote  atomic.Int64  // bytes of finished writes, where the kernel does not tell what was acknowledged
+	// bytes of finished writes, where the kernel does not tell what was acknowledged
+	wrote atomic.Int64
 
-	// Owned by the watch: since when there was always something that the client could not yet be sent (0: there
-	// is nothing), what had arrived there then, and when to look again.
+	// Owned by the watch: since when there was always something that the client could not yet be
+	// sent (0: there is nothing), what had arrived there then, and when to look again.
 	since, arrived, next int64
 
-	end      atomic.Pointer[context.CancelFunc] // ends the context of a request that may take the line over
+	// ends the context of a request that may take the line over
+	end      atomic.Pointer[context.CancelFunc]
 	hijacked atomic.Bool
 	told     atomic.Bool // the server stops
 	used     atomic.Bool // something was read
@@ -90,8 +93,8 @@ func (l *Line) abort() {
 	l.Close()
 }
 
-// late says whether the client kept the server waiting for longer than the rules allow. Only the watch
-// calls it.
+// late says whether the client kept the server waiting for longer than the rules allow. Only the
+// watch calls it.
 func (l *Line) late(now int64, r *Rules) bool {
 	if by := l.readBy.Load(); by != 0 && now > by {
 		return true
@@ -103,9 +106,9 @@ func (l *Line) late(now int64, r *Rules) bool {
 	return l.lateTaking(now, r)
 }
 
-// lateTaking says whether the client takes an answer too slowly: less than the rate over a grace's time in
-// which there was always more for it. Whether a handler still writes, or all is in the kernel's hands, makes no
-// difference.
+// lateTaking says whether the client takes an answer too slowly: less than the rate over a grace's
+// time in which there was always more for it. Whether a handler still writes, or all is in the
+// kernel's hands, makes no difference.
 func (l *Line) lateTaking(now int64, r *Rules) bool {
 	arrived, more := l.arrivals()
 	switch {
@@ -121,8 +124,8 @@ func (l *Line) lateTaking(now int64, r *Rules) bool {
 	return slow
 }
 
-// arrivals is how many bytes the client has acknowledged, as far as that can be known, and whether there are
-// more that it could not be sent yet.
+// arrivals is how many bytes the client has acknowledged, as far as that can be known, and whether
+// there are more that it could not be sent yet.
 func (l *Line) arrivals() (bytes int64, more bool) {
 	if l.tcp != nil {
 		if n, more, ok := acknowledged(l.tcp); ok {
@@ -132,7 +135,8 @@ func (l *Line) arrivals() (bytes int64, more bool) {
 	return l.wrote.Load(), l.output.Load() == writing
 }
 
-// Await says that the client must send within the time for heads: a handshake, say. Arrived ends it.
+// Await says that the client must send within the time for heads: a handshake, say. Arrived ends
+// it.
 func (l *Line) Await() {
 	if d := l.watch.rules.Header; d > 0 {
 		l.readBy.Store(l.watch.clock.Load() + int64(d))

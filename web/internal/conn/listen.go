@@ -9,18 +9,21 @@ import (
 // patience is how long a handler works before its connection is read for a client that goes away.
 const patience = 50 * time.Millisecond
 
-// abort is the deadline by which net/http calls back the read that it began for the time of a handler. Another value would do as well, but
-// sooner or later by patience.
+// abort is the deadline by which net/http calls back the read that it began for the time of a
+// handler. Another value would do as well, but sooner or later by patience.
 var abort = time.Unix(1, 0)
 
-// listening is net/http's way of seeing a client go away: while a handler works it has a goroutine read a single byte, which it calls back by a
-// deadline in the past when the handler is done. Most handlers are done before that goroutine has run at all, so the
-// read is put off for patience, and calling it back costs the network poller nothing.
+// listening is net/http's way of seeing a client go away: while a handler works it has a goroutine
+// read a single byte, which it calls back by a deadline in the past when the handler is done. Most
+// handlers are done before that goroutine has run at all, so the read is put off for patience, and
+// calling it back costs the network poller nothing.
 type listening struct {
 	mu      sync.Mutex
-	aborted bool          // the deadline is abort, though the connection below was not told
-	reading bool          // a read of the connection below is under way, which a deadline must reach
-	waiting chan struct{} // no values, closed by whoever sets a deadline; nil when no read is put off
+	aborted bool // the deadline is abort, though the connection below was not told
+	// a read of the connection below is under way, which a deadline must reach
+	reading bool
+	// no values, closed by whoever sets a deadline; nil when no read is put off
+	waiting chan struct{}
 }
 
 // putOff waits until the byte may be read, or a deadline is set.

@@ -64,7 +64,8 @@ func TestAHandlerSeesItsClientLeave(t *testing.T) {
 	}
 }
 
-// Every second answer takes longer than a read is put off, so that both kinds of calling it back follow each other on one connection.
+// Every second answer takes longer than a read is put off, so that both kinds of calling it back
+// follow each other on one connection.
 func TestRequestsFollowEachOtherWhateverAnAnswerTakes(t *testing.T) {
 	addr := serving(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {

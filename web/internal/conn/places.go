@@ -17,24 +17,27 @@ var (
 	ErrFull    = errors.New("server: as many connections are open as may be")
 )
 
-// freshFor is how long a new connection that has asked nothing yet does not give way: its request may
-// be on its way, or wait for this program to read it.
+// freshFor is how long a new connection that has asked nothing yet does not give way: its request
+// may be on its way, or wait for this program to read it.
 const freshFor = time.Second
 
-// Places are those of the connections that a server has open, of whatever protocol: at most Most in all, and Each of one client. A
-// connection on which nothing is asked gives way to a new one, the longest idle first. Methods may be called from any goroutine.
+// Places are those of the connections that a server has open, of whatever protocol: at most Most in
+// all, and Each of one client. A connection on which nothing is asked gives way to a new one, the
+// longest idle first. Methods may be called from any goroutine.
 type Places struct {
 	most, each int // 0: no limit
 	exempt     client.Fronts
 	clock      *atomic.Int64 // of the watch: nanoseconds
 
-	wanted atomic.Bool   // somebody waits for room
-	room   chan struct{} // from a connection that ends or becomes idle -> to who waits; capacity 1, never closed
+	wanted atomic.Bool // somebody waits for room
+	// from a connection that ends or becomes idle -> to who waits; capacity 1, never closed
+	room chan struct{}
 
 	mu     sync.Mutex // guards what follows, and what is said so of places
 	number uint64     // of the place that was given last
 	all    group
-	of     map[netip.Prefix]*group // the open connections of a client, without those that are exempt; none is empty
+	// the open connections of a client, without those that are exempt; none is empty
+	of map[netip.Prefix]*group
 }
 
 // Place is one connection's.
@@ -45,19 +48,21 @@ type Place struct {
 	index   [2]int       // in the groups, by their kind; guarded by of.mu
 	gone    bool         // from the groups; guarded by of.mu
 	close   func()       // ends the connection; set before the place is first idle
-	since   atomic.Int64 // when it became idle, by the clock; 0: something is asked on it, or it was not told
+	// when it became idle, by the clock; 0: something is asked on it, or it was not told
+	since   atomic.Int64
 	fresh   atomic.Bool  // nothing was asked or waited for yet
 	streams atomic.Int64 // requests under way, where there may be several
 }
 
-// Places has the watch's connections count: at most most in all and each of one client, 0 being no limit. Those of loopback, of
-// Unix sockets and of fronts count in all only.
+// Places has the watch's connections count: at most most in all and each of one client, 0 being no
+// limit. Those of loopback, of Unix sockets and of fronts count in all only.
 func (w *Watch) Places(most, each int, fronts client.Fronts) *Places {
 	return &Places{most: most, each: each, exempt: fronts, clock: &w.clock, room: make(chan struct{}, 1), all: group{kind: ofAll}, of: map[netip.Prefix]*group{}}
 }
 
-// Take gives a connection from an address a place. When there is none it ends the longest idle connection: of the same client, if
-// that has as many as it may. If none is idle, the error is ErrCrowded or ErrFull.
+// Take gives a connection from an address a place. When there is none it ends the longest idle
+// connection: of the same client, if that has as many as it may. If none is idle, the error is
+// ErrCrowded or ErrFull.
 func (p *Places) Take(address string) (*Place, error) {
 	network := p.counted(address)
 	p.mu.Lock()
@@ -84,7 +89,8 @@ func (p *Places) counted(address string) netip.Prefix {
 	return client.Network(address)
 }
 
-// makeRoom takes out what a new connection of a client takes the place of; the caller ends those. The caller holds mu.
+// makeRoom takes out what a new connection of a client takes the place of; the caller ends those.
+// The caller holds mu.
 func (p *Places) makeRoom(network netip.Prefix) (evicted []*Place, err error) {
 	if g := p.of[network]; g != nil && p.each > 0 && len(g.open) >= p.each {
 		e := g.longestIdle(p.clock.Load())
@@ -170,7 +176,8 @@ func (p *Places) Wait(done <-chan struct{}) (closed bool) {
 	}
 }
 
-// Want says whether somebody is about to wait for room, and then Take is to be tried once more before.
+// Want says whether somebody is about to wait for room, and then Take is to be tried once more
+// before.
 func (p *Places) Want(wanted bool) { p.wanted.Store(wanted) }
 
 // tell wakes who waits for room.
@@ -191,7 +198,8 @@ func (o *Place) Opened(end func()) {
 	o.since.Store(o.of.clock.Load())
 }
 
-// idleAt reports whether the connection is idle at a time of the clock and may give way, and since when.
+// idleAt reports whether the connection is idle at a time of the clock and may give way, and since
+// when.
 func (o *Place) idleAt(now int64) (since int64, idle bool) {
 	since = o.since.Load()
 	return since, since != 0 && (!o.fresh.Load() || now-since >= int64(freshFor))
@@ -236,7 +244,8 @@ func (o *Place) Leave() {
 
 type placed struct{}
 
-// WithPlace gives the requests of a connection on which several may be under way a context in which PlaceOf finds its place.
+// WithPlace gives the requests of a connection on which several may be under way a context in which
+// PlaceOf finds its place.
 func WithPlace(ctx context.Context, o *Place) context.Context {
 	return context.WithValue(ctx, placed{}, o)
 }

@@ -38,8 +38,8 @@ func (c *crowd) take(t *testing.T, address string) *Place {
 	return o
 }
 
-// A connection whose request has not been read yet looks idle: a burst of connections from one client
-// must not end itself.
+// A connection whose request has not been read yet looks idle: a burst of connections from one
+// client must not end itself.
 func TestANewConnectionDoesNotGiveWayAtOnce(t *testing.T) {
 	c := newCrowd(3, 2)
 	c.at(1)
@@ -110,7 +110,8 @@ func TestAClientBeyondItsLimitLosesItsOwnLongestIdle(t *testing.T) {
 	}
 }
 
-// BenchmarkTakeInACrowd is a client at its limit that opens further connections, beside the idle or busy ones of many others.
+// BenchmarkTakeInACrowd is a client at its limit that opens further connections, beside the idle or
+// busy ones of many others.
 func BenchmarkTakeInACrowd(b *testing.B) {
 	for _, busy := range []bool{false, true} {
 		b.Run(fmt.Sprint("busy=", busy), func(b *testing.B) {

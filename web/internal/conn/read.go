@@ -55,8 +55,8 @@ func (c *Conn) below(p []byte) (int, error) {
 	return n, err
 }
 
-// listen is net/http waiting for a single byte while a handler works, to see a client that goes away. The
-// byte is not judged yet: should the handler take the connection over, it is no HTTP.
+// listen is net/http waiting for a single byte while a handler works, to see a client that goes
+// away. The byte is not judged yet: should the handler take the connection over, it is no HTTP.
 func (c *Conn) listen(p []byte) (int, error) {
 	if len(c.rest) == 0 {
 		c.listening.putOff()
@@ -112,8 +112,8 @@ func (c *Conn) latest(now int64) int64 {
 	return now + max(1, int64(allowed)-c.waited)
 }
 
-// look lets the scanner read what came and says how much of p may be seen. With a violation that includes
-// as much of the refusal as there is room for.
+// look lets the scanner read what came and says how much of p may be seen. With a violation that
+// includes as much of the refusal as there is room for.
 func (c *Conn) look(came, p []byte) int {
 	n, v := c.scan.Scan(came)
 	switch {

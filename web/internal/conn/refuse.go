@@ -10,8 +10,8 @@ import (
 	"weir/web/http1"
 )
 
-// readRefusal gives net/http what it will refuse. What the client sends behind that is thrown away: the read
-// ends with the connection.
+// readRefusal gives net/http what it will refuse. What the client sends behind that is thrown away:
+// the read ends with the connection.
 func (c *Conn) readRefusal(p []byte) (int, error) {
 	if n := copy(p, c.refusal); n > 0 {
 		c.refusal = c.refusal[n:]
@@ -25,12 +25,12 @@ func (c *Conn) readRefusal(p []byte) (int, error) {
 	}
 }
 
-// errorHeaders is how net/http's own refusals begin, behind the status line: nothing a handler sends does,
-// for the Date is missing.
+// errorHeaders is how net/http's own refusals begin, behind the status line: nothing a handler
+// sends does, for the Date is missing.
 var errorHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 
-// explained is the refusal with the scanner's reason in it, when p is net/http's refusal of what the scanner
-// had replaced; otherwise nil.
+// explained is the refusal with the scanner's reason in it, when p is net/http's refusal of what
+// the scanner had replaced; otherwise nil.
 func (c *Conn) explained(p []byte) []byte {
 	v := c.reason.Load()
 	if v == nil || !bytes.HasPrefix(p, []byte("HTTP/1.1 ")) {
@@ -48,9 +48,9 @@ func sentence(v *http1.Violation) string { return "Refused: " + v.Reason + "." }
 // lingering is how long a client that was refused may take to read why.
 const lingering = 500 * time.Millisecond
 
-// Close ends the connection. A client whose request was refused is given a moment to read why, while what it
-// still sends is thrown away: bytes that nobody reads would make the kernel reset the connection, answer
-// included.
+// Close ends the connection. A client whose request was refused is given a moment to read why,
+// while what it still sends is thrown away: bytes that nobody reads would make the kernel reset the
+// connection, answer included.
 func (c *Conn) Close() error {
 	if c.refused.CompareAndSwap(true, false) && c.CloseWrite() == nil {
 		c.Conn.SetReadDeadline(time.Now().Add(lingering))

@@ -9,13 +9,14 @@ import (
 	"sync"
 )
 
-// joinLimit is the size of head and body, in bytes, up to which they are copied into one buffer. A copy costs as
-// much as a writev of two (no difference was seen from 4 to 30 KB), but serves every kind of connection; more
-// than this would only make the buffers larger. It is also a TLS record's largest.
+// joinLimit is the size of head and body, in bytes, up to which they are copied into one buffer. A
+// copy costs as much as a writev of two (no difference was seen from 4 to 30 KB), but serves every
+// kind of connection; more than this would only make the buffers larger. It is also a TLS record's
+// largest.
 const joinLimit = 16 << 10
 
-// heads holds the buffers of heads, and of small bodies behind them. They are out only while one answer is
-// written: an idle connection has none.
+// heads holds the buffers of heads, and of small bodies behind them. They are out only while one
+// answer is written: an idle connection has none.
 var heads = sync.Pool{New: func() any { b := make([]byte, 0, joinLimit); return &b }}
 
 // engine is what net/http's own ResponseWriter for HTTP/1 can do, and a wrapped one usually cannot.
@@ -26,10 +27,10 @@ type engine interface {
 }
 
 // Respond answers with this status, the fields in w.Header() and the body, of which it sets the
-// Content-Length; nothing may have been written before, and body must stay as it is until Respond returns.
-// For HEAD, and statuses that have no body, the fields alone are sent. Sent is how many bytes of the body were
-// handed to the kernel (with another server's connection, to that server); fewer than all come with an error,
-// that of the write: the client is gone, or too slow.
+// Content-Length; nothing may have been written before, and body must stay as it is until Respond
+// returns. For HEAD, and statuses that have no body, the fields alone are sent. Sent is how many
+// bytes of the body were handed to the kernel (with another server's connection, to that server);
+// fewer than all come with an error, that of the write: the client is gone, or too slow.
 func (c *Conn) Respond(w http.ResponseWriter, status int, body []byte) (sent int64, err error) {
 	w.Header()["Content-Length"] = c.length(int64(len(body)))
 	e, ours := w.(engine)
@@ -50,11 +51,11 @@ func (c *Conn) Respond(w http.ResponseWriter, status int, body []byte) (sent int
 // lastPiece is how much of a file is kept back until it is known to be as it was, in bytes.
 const lastPiece = 1 << 10
 
-// RespondFile is Respond for length bytes of f from offset, by sendfile where there is one. f must have no
-// other reader during the call: its position moves. A file that turned out shorter gives io.ErrUnexpectedEOF,
-// and the connection ends after what there was. Same, if there is one, is called when everything is sent but a last
-// piece, and that piece is read: its error keeps it back, and is returned. For HEAD the file is read for nothing: write
-// the fields alone.
+// RespondFile is Respond for length bytes of f from offset, by sendfile where there is one. f must
+// have no other reader during the call: its position moves. A file that turned out shorter gives
+// io.ErrUnexpectedEOF, and the connection ends after what there was. Same, if there is one, is
+// called when everything is sent but a last piece, and that piece is read: its error keeps it back,
+// and is returned. For HEAD the file is read for nothing: write the fields alone.
 func (c *Conn) RespondFile(w http.ResponseWriter, status int, f *os.File, offset, length int64, same func() error) (sent int64, err error) {
 	w.Header()["Content-Length"] = c.length(length)
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
@@ -103,8 +104,8 @@ func (c *Conn) sendLast(w http.ResponseWriter, rest *io.SectionReader, same func
 	return int64(n), err
 }
 
-// length is a Content-Length field. The one before is kept: a connection often asks for the same again, and
-// net/http has copied the fields by the next request.
+// length is a Content-Length field. The one before is kept: a connection often asks for the same
+// again, and net/http has copied the fields by the next request.
 func (c *Conn) length(n int64) []string {
 	if c == nil {
 		return []string{strconv.FormatInt(n, 10)}
@@ -131,10 +132,11 @@ func bodyless(err error) error {
 	return err
 }
 
-// respond has net/http make the head, keeps it, and lets net/http pass src on: to ReadFrom, when there is a
-// body to send. What no body took along is sent at the end.
+// respond has net/http make the head, keeps it, and lets net/http pass src on: to ReadFrom, when
+// there is a body to send. What no body took along is sent at the end.
 func (c *Conn) respond(e engine, status int, src io.Reader, body bool) (n int64, err error) {
-	e.WriteHeader(status) // from here on nobody but us writes: a reader of the body might have sent 100 (Continue)
+	// from here on nobody but us writes: a reader of the body might have sent 100 (Continue)
+	e.WriteHeader(status)
 	buffer := heads.Get().(*[]byte)
 	c.held, c.hold = (*buffer)[:0], true
 	e.Flush()
@@ -207,8 +209,8 @@ func (c *Conn) joined(p []byte) (n int, err error) {
 	return max(0, n-head), c.failed(err)
 }
 
-// failed remembers the first write that failed and ends the connection: the client cannot know how much of
-// a response is missing.
+// failed remembers the first write that failed and ends the connection: the client cannot know how
+// much of a response is missing.
 func (c *Conn) failed(err error) error {
 	if err != nil && c.broken == nil && !c.line.hijacked.Load() {
 		c.broken = err

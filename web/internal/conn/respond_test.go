@@ -16,7 +16,8 @@ import (
 	"testing"
 )
 
-// counted counts the writes that reach it; it is no *net.TCPConn, so heads and bodies are joined by copying.
+// counted counts the writes that reach it; it is no *net.TCPConn, so heads and bodies are joined by
+// copying.
 type counted struct {
 	net.Conn
 	writes *atomic.Int64

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// source is a body in memory on its way through net/http's ReadFrom into ours, which recognises it and
-// writes the bytes without a copy. Read is for those who come in between.
+// source is a body in memory on its way through net/http's ReadFrom into ours, which recognises it
+// and writes the bytes without a copy. Read is for those who come in between.
 type source struct{ rest []byte }
 
 func (s *source) Read(p []byte) (int, error) {
@@ -33,7 +33,8 @@ var copies = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 // plain hides ReadFrom, so that io.Copy does not come back to it.
 type plain struct{ io.Writer }
 
-// ReadFrom sends all of src, behind the head that is held. net/http calls it for a body of known length.
+// ReadFrom sends all of src, behind the head that is held. net/http calls it for a body of known
+// length.
 func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
 	if s, ok := src.(*source); ok {
 		n, err := c.joined(s.rest)

@@ -9,19 +9,21 @@ import (
 	"weir/web/http1"
 )
 
-// Rules are how long a client may keep a server waiting. Times are rounded to the watch's tick; zero means no
-// limit.
+// Rules are how long a client may keep a server waiting. Times are rounded to the watch's tick;
+// zero means no limit.
 type Rules struct {
-	Header time.Duration // from a request's first byte, or from the beginning of the connection, to its head's end; also a TLS handshake
+	// from a request's first byte, or from the beginning of the connection, to its head's end; also
+	// a TLS handshake
+	Header time.Duration
 	Idle   time.Duration // between one request's answer and the next request
 	Grace  time.Duration // how long a body, or the reading of an answer, may be slower than Rate
 	Rate   int64         // bytes a second
 	HTTP   http1.Limits
 }
 
-// Watch looks after the lines of one server: a line says by when what it waits for must have happened, with
-// a clock that only the watch reads, and the watch drops what is late. So a request costs no timer and no
-// system call. Its methods may be called from any goroutine.
+// Watch looks after the lines of one server: a line says by when what it waits for must have
+// happened, with a clock that only the watch reads, and the watch drops what is late. So a request
+// costs no timer and no system call. Its methods may be called from any goroutine.
 type Watch struct {
 	rules Rules
 	clock atomic.Int64 // nanoseconds since start, as of the last tick
@@ -42,7 +44,8 @@ func NewWatch(r Rules) *Watch {
 	return w
 }
 
-// tick is how often lines are looked at: an eighth of the shortest time, between 10 ms and a second.
+// tick is how often lines are looked at: an eighth of the shortest time, between 10 ms and a
+// second.
 func (r Rules) tick() time.Duration {
 	tick := 8 * time.Second
 	for _, d := range []time.Duration{r.Header, r.Idle, r.Grace} {
@@ -137,8 +140,8 @@ func (w *Watch) forget(l *Line) bool {
 	return true
 }
 
-// Stop tells all lines, and those to come, that the server stops: connections that nothing came on yet end, and
-// whoever took one over sees its request's context end.
+// Stop tells all lines, and those to come, that the server stops: connections that nothing came on
+// yet end, and whoever took one over sees its request's context end.
 func (w *Watch) Stop() {
 	w.mu.Lock()
 	lines := append([]*Line(nil), w.lines...)
@@ -149,8 +152,8 @@ func (w *Watch) Stop() {
 	}
 }
 
-// Empty gives a channel that is closed when no line is left. It is for the end: no line may come after it,
-// and it is called once.
+// Empty gives a channel that is closed when no line is left. It is for the end: no line may come
+// after it, and it is called once.
 func (w *Watch) Empty() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()

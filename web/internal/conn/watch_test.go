@@ -149,7 +149,8 @@ func TestAClientThatLeavesAnAnswerWithTheKernelIsLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := flood(t, line)
-	line.SetWriteDeadline(time.Unix(1, 0)) // the handler gives up, what it wrote is left with the kernel
+	// the handler gives up, what it wrote is left with the kernel
+	line.SetWriteDeadline(time.Unix(1, 0))
 	<-ended
 	if line.late(6*second, &rules) || !line.late(27*second, &rules) {
 		t.Error("want it late after the grace, not before")
@@ -192,7 +193,8 @@ func TestTheWatchEndsLateLines(t *testing.T) {
 	w := NewWatch(Rules{Header: 80 * time.Millisecond})
 	line, client := pair(t, w)
 	other, _ := pair(t, w)
-	done, ended := make(chan struct{}), make(chan struct{}) // no values: closed by the test, by the watch's end
+	// no values: closed by the test, by the watch's end
+	done, ended := make(chan struct{}), make(chan struct{})
 	go func() { w.Run(done); close(ended) }()
 	line.Await()
 	if _, err := client.Read(make([]byte, 1)); err == nil {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Client is a client with connections of its own that shows answers as they came: it decodes nothing and follows no redirect.
+// Client is a client with connections of its own that shows answers as they came: it decodes
+// nothing and follows no redirect.
 func Client(t testing.TB) *http.Client {
 	c := newClient()
 	t.Cleanup(c.CloseIdleConnections)
@@ -40,8 +41,8 @@ func Do(t testing.TB, method, url string, body io.Reader, header ...string) (*ht
 	return Fetch(t, c, method, url, body, header...)
 }
 
-// Fetch sends a request, and gives the response and its whole body. Header has names, sent as they are written, and values in turn;
-// Host is the host that is asked for. The body may be nil.
+// Fetch sends a request, and gives the response and its whole body. Header has names, sent as they
+// are written, and values in turn; Host is the host that is asked for. The body may be nil.
 func Fetch(t testing.TB, c *http.Client, method, url string, body io.Reader, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
@@ -66,8 +67,9 @@ func Fetch(t testing.TB, c *http.Client, method, url string, body io.Reader, hea
 	return resp, string(all)
 }
 
-// Raw sends a request whose line is sent as it is written, as "GET /a/../b HTTP/1.0", on a connection of its own, and gives the
-// response and its whole body. Fields has names and values in turn.
+// Raw sends a request whose line is sent as it is written, as "GET /a/../b HTTP/1.0", on a
+// connection of its own, and gives the response and its whole body. Fields has names and values in
+// turn.
 func Raw(t testing.TB, url, line string, fields ...string) (*http.Response, string) {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))

@@ -1,9 +1,10 @@
-// Package webtest is what the tests of web and of its components share: a composition that runs behind a server of its own, each
-// way that there is, a client that asks it, and how an exchange ended. What it opens is closed when the test ends, so that a
-// check for goroutines that are left finds none. A failure ends the test at the line that called.
+// Package webtest is what the tests of web and of its components share: a composition that runs
+// behind a server of its own, each way that there is, a client that asks it, and how an exchange
+// ended. What it opens is closed when the test ends, so that a check for goroutines that are left
+// finds none. A failure ends the test at the line that called.
 //
-// Limitations: the server is httptest's, over loopback and without TLS: what package server does to a connection is not seen.
-// Only tests import this package.
+// Limitations: the server is httptest's, over loopback and without TLS: what package server does to
+// a connection is not seen. Only tests import this package.
 package webtest
 
 import (
@@ -26,14 +27,15 @@ func EachWay(t *testing.T, test func(t *testing.T, way flow.Way)) {
 	}
 }
 
-// BothWays runs a test of a composition as a chain and as a process network; url is where it is served.
+// BothWays runs a test of a composition as a chain and as a process network; url is where it is
+// served.
 func BothWays(t *testing.T, c web.Component, test func(t *testing.T, url string)) {
 	t.Helper()
 	EachWay(t, func(t *testing.T, way flow.Way) { test(t, Serve(t, way, c)) })
 }
 
-// Serve serves a composition until the test ends, and gives its address. What t.Cleanup was given before is called when the last
-// exchange is over, what it is given later while there may be some.
+// Serve serves a composition until the test ends, and gives its address. What t.Cleanup was given
+// before is called when the last exchange is over, what it is given later while there may be some.
 func Serve(t testing.TB, way flow.Way, c web.Component) (url string) {
 	t.Helper()
 	h, err := web.New(c, web.Options{Way: way})
@@ -57,8 +59,8 @@ type Ended struct {
 	Err      error
 }
 
-// Noting is a pipe that hands over how each exchange ended, and sets the field X-Before to "kept". An exchange is not over before
-// to takes it.
+// Noting is a pipe that hands over how each exchange ended, and sets the field X-Before to "kept".
+// An exchange is not over before to takes it.
 func Noting(to chan<- Ended) web.Component {
 	return web.Pipe(func(c *web.Conn) {
 		c.SetHeader("X-Before", "kept")

@@ -40,8 +40,8 @@ func write(h Head, body string) string {
 	return b.String() + "0\r\n\r\n"
 }
 
-// What the parser accepts, it accepts however the bytes are cut, net/http reads as the same message, and it
-// reads again the same when it is written again.
+// What the parser accepts, it accepts however the bytes are cut, net/http reads as the same
+// message, and it reads again the same when it is written again.
 func FuzzResponse(f *testing.F) {
 	for _, test := range wrongs {
 		f.Add(test.text, 5)

@@ -35,8 +35,8 @@ func (p *Parser) readStatus(text []byte) error {
 	return nil
 }
 
-// cutField cuts name ":" OWS value OWS (RFC 9112, section 5). A folded line begins with a blank, which no name
-// has.
+// cutField cuts name ":" OWS value OWS (RFC 9112, section 5). A folded line begins with a blank,
+// which no name has.
 func cutField(text []byte) (name, value []byte, err error) {
 	i := 0
 	for i < len(text) && tokens[text[i]] {
@@ -147,8 +147,8 @@ func isValue(text []byte) bool {
 	return true
 }
 
-// tokens are the characters of a field's name (RFC 9110, section 5.6.2); hexDigits are the values of the
-// hexadecimal digits, plus one.
+// tokens are the characters of a field's name (RFC 9110, section 5.6.2); hexDigits are the values
+// of the hexadecimal digits, plus one.
 var tokens, hexDigits = tables()
 
 func tables() (token [256]bool, digit [256]uint8) {

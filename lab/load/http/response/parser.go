@@ -71,9 +71,9 @@ func (p *Parser) HeadDone() bool { return p.state > fields && p.err == nil }
 // Done says that the response is whole.
 func (p *Parser) Done() bool { return p.state == done && p.err == nil }
 
-// Feed reads from in. It returns how many bytes it took and a piece of the body, which is a part of in. Call
-// it until it has taken everything or Done: bytes left then are no part of this response. An error,
-// one of this package's, is final.
+// Feed reads from in. It returns how many bytes it took and a piece of the body, which is a part of
+// in. Call it until it has taken everything or Done: bytes left then are no part of this response.
+// An error, one of this package's, is final.
 func (p *Parser) Feed(in []byte) (n int, body []byte, err error) {
 	for n < len(in) && p.state != done && p.err == nil {
 		switch p.state {
@@ -87,8 +87,8 @@ func (p *Parser) Feed(in []byte) (n int, body []byte, err error) {
 	return n, nil, p.err
 }
 
-// End tells p that the connection has ended. It returns nil if that makes the response whole or it was whole
-// already, and otherwise ErrEmpty, ErrTruncated, or what was wrong before.
+// End tells p that the connection has ended. It returns nil if that makes the response whole or it
+// was whole already, and otherwise ErrEmpty, ErrTruncated, or what was wrong before.
 func (p *Parser) End() error {
 	switch {
 	case p.err != nil:
@@ -237,7 +237,8 @@ func (p *Parser) endInterim() error {
 	return nil
 }
 
-// readChunkSize reads a chunk's size; extensions are checked for their characters only (RFC 9112, section 7.1).
+// readChunkSize reads a chunk's size; extensions are checked for their characters only (RFC 9112,
+// section 7.1).
 func (p *Parser) readChunkSize(text []byte) error {
 	var size int64
 	i := 0

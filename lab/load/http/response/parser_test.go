@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// read feeds text in pieces of at most size bytes, then the connection's end if closed. It returns the body,
-// the bytes that were not taken and how it ended.
+// read feeds text in pieces of at most size bytes, then the connection's end if closed. It returns
+// the body, the bytes that were not taken and how it ended.
 func read(p *Parser, text string, size int, closed bool) (body, rest string, err error) {
 	var got strings.Builder
 	for len(text) > 0 && !p.Done() {

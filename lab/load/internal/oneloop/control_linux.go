@@ -9,8 +9,9 @@ import (
 	"weir/lab/load/internal/tally"
 )
 
-// Run runs the loop in a goroutine of its own, tells its events and serves the commands until it has ended and nobody wants its connections
-// any more. A loop closes State's channels; when it has failed, or ctx was done, there is an error.
+// Run runs the loop in a goroutine of its own, tells its events and serves the commands until it
+// has ended and nobody wants its connections any more. A loop closes State's channels; when it has
+// failed, or ctx was done, there is an error.
 func Run(ctx context.Context, s *State, ev load.Events, loop func()) error {
 	c := &controller{State: s, Events: ev}
 	go loop() // until it closes Ended
@@ -96,7 +97,8 @@ func (c *controller) measured() {
 	c.toldMeasured = true
 }
 
-// obey carries out a command, or the end of commands. Once the window is over, it only ends the hold.
+// obey carries out a command, or the end of commands. Once the window is over, it only ends the
+// hold.
 func (c *controller) obey(cmd load.Command, ok bool) {
 	w := c.Window
 	measuring := w.To.Load() != tally.Unset
@@ -115,8 +117,8 @@ func (c *controller) obey(cmd load.Command, ok bool) {
 	}
 }
 
-// hold keeps a steered run's connections open and silent after its window, for whoever steers to look at the
-// server as it was, until the next command or the end of commands.
+// hold keeps a steered run's connections open and silent after its window, for whoever steers to
+// look at the server as it was, until the next command or the end of commands.
 func (c *controller) hold(ctx context.Context) {
 	if c.commands == nil || c.From == 0 || c.Stop.Load() {
 		return

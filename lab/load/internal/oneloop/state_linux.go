@@ -20,15 +20,19 @@ type State struct {
 	Window  *tally.Window
 	Steered bool // the window is set by commands
 
-	Stop      atomic.Bool  // controller -> loop: end soon
-	Start     atomic.Int64 // loop -> controller, before Ready: ns; when the first of the load is due
-	Connected atomic.Int64 // loop -> controller, before Ready: ns; when every connection was where it should be
+	Stop atomic.Bool // controller -> loop: end soon
+	// loop -> controller, before Ready: ns; when the first of the load is due
+	Start atomic.Int64
+	// loop -> controller, before Ready: ns; when every connection was where it should be
+	Connected atomic.Int64
 	Done      atomic.Int64 // loop -> anybody: what was answered, or delivered, as it should be
 	Failed    atomic.Int64 // loop -> anybody: what failed
 	Worst     atomic.Int64 // loop -> anybody: ns; the greatest lateness since somebody set it to 0
 	Alive     atomic.Int64 // loop -> anybody: open connections
 
-	Ready, Over, Ended chan struct{} // closed by the loop: the load begins soon; the window is over; everything is. The first two not when it fails
+	// closed by the loop: the load begins soon; the window is over; everything is. The first two
+	// not when it fails
+	Ready, Over, Ended chan struct{}
 
 	// Of the loop; the controller reads them when Over or Ended is closed.
 	Account
@@ -48,7 +52,8 @@ func NewState(steered bool) *State {
 		Ready: make(chan struct{}), Over: make(chan struct{}), Ended: make(chan struct{})}
 }
 
-// Begin fixes when the first of the load is due and, when nobody steers, the window: from then on, for so long (0: with no end of its own).
+// Begin fixes when the first of the load is due and, when nobody steers, the window: from then on,
+// for so long (0: with no end of its own).
 func (s *State) Begin(start int64, window time.Duration) {
 	s.Start.Store(start)
 	if s.Steered {
@@ -67,7 +72,8 @@ func (s *State) Open(now int64) {
 	}
 }
 
-// Until is until when the loop may sleep that has nothing to do before the given time: the window's ends are not slept through.
+// Until is until when the loop may sleep that has nothing to do before the given time: the window's
+// ends are not slept through.
 func (s *State) Until(at int64) int64 {
 	if s.From == 0 {
 		at = min(at, s.Window.From.Load())

@@ -42,15 +42,17 @@ func (p *Poll) Close() {
 	p.alarm.Close()
 }
 
-// Add has Wait tell when fd is readable, writable or ended, as it becomes so, under the given number, which is not below zero.
+// Add has Wait tell when fd is readable, writable or ended, as it becomes so, under the given
+// number, which is not below zero.
 func (p *Poll) Add(fd, number int) error {
 	return unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Fd: int32(number),
 		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET})
 }
 
-// Wait calls each for every descriptor with something new, once there is one, and returns at the given time at the latest; when it has
-// passed, without waiting. Then, if later, is expected to be the time of the next wait: the alarm is armed for a time only once, however
-// often something happens before. The thread waits raw: see raw.PausePoint.
+// Wait calls each for every descriptor with something new, once there is one, and returns at the
+// given time at the latest; when it has passed, without waiting. Then, if later, is expected to be
+// the time of the next wait: the alarm is armed for a time only once, however often something
+// happens before. The thread waits raw: see raw.PausePoint.
 func (p *Poll) Wait(clock raw.Clock, until, then int64, each func(number int, events uint32)) {
 	timeout := 0
 	if clock.Now() < until {

@@ -10,11 +10,11 @@ import (
 
 // Alarm wakes its thread at absolute times of CLOCK_MONOTONIC. It belongs to one thread.
 //
-// It has two timers. While the thread sleeps to the one, the other is armed for the wake-up after that. A
-// timer that becomes its processor's earliest must be written into the hardware at once, which under a
-// hypervisor is an exit to it, paid by the thread; one that is not the earliest costs next to nothing, and
-// the interrupt that ends the sleep before sets the hardware for it in passing. This takes about a quarter
-// off the CPU of a sleep (docs/load.md has the figures).
+// It has two timers. While the thread sleeps to the one, the other is armed for the wake-up after
+// that. A timer that becomes its processor's earliest must be written into the hardware at once,
+// which under a hypervisor is an exit to it, paid by the thread; one that is not the earliest costs
+// next to nothing, and the interrupt that ends the sleep before sets the hardware for it in
+// passing. This takes about a quarter off the CPU of a sleep (docs/load.md has the figures).
 type Alarm struct {
 	Timers [2]int   // descriptors, which block; to be waited for by epoll if not by Sleep
 	armed  [2]int64 // ns; for when each is armed, 0 when it isn't
@@ -44,9 +44,9 @@ func (a *Alarm) Close() {
 	}
 }
 
-// Sleep waits until the given time and says whether it has come: a signal ends a sleep early. If then is
-// later, it is expected to be the time of the next sleep. The thread waits raw, which costs less CPU a
-// message than telling the runtime of each sleep (see PausePoint for the conditions).
+// Sleep waits until the given time and says whether it has come: a signal ends a sleep early. If
+// then is later, it is expected to be the time of the next sleep. The thread waits raw, which costs
+// less CPU a message than telling the runtime of each sleep (see PausePoint for the conditions).
 func (a *Alarm) Sleep(until, then int64) bool {
 	a.Arm(until, then)
 	var expired [8]byte
@@ -59,8 +59,8 @@ func (a *Alarm) Sleep(until, then int64) bool {
 	return true
 }
 
-// Arm makes the next of the timers expire at the given time, without waiting for it; then is as for Sleep. Whoever
-// waits for the timers by other means says so with Rang, and then arms again.
+// Arm makes the next of the timers expire at the given time, without waiting for it; then is as for
+// Sleep. Whoever waits for the timers by other means says so with Rang, and then arms again.
 func (a *Alarm) Arm(until, then int64) {
 	a.arm(a.turn, until)
 	if then > until {

@@ -35,8 +35,8 @@ func TestAnAlarmNeverEndsBeforeItsTime(t *testing.T) {
 	}
 }
 
-// What a sleep of 125 us costs in CPU, as 64 connections at 125 messages a second need it: to an absolute
-// time by clock_nanosleep, by an alarm that knows no time ahead, and by one that does.
+// What a sleep of 125 us costs in CPU, as 64 connections at 125 messages a second need it: to an
+// absolute time by clock_nanosleep, by an alarm that knows no time ahead, and by one that does.
 func BenchmarkSleep(b *testing.B) {
 	a, err := NewAlarm()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package raw is what a generator's locked thread stands on: the clock, reads and writes that the Go runtime does
-// not hear of, the process's settings, and connections.
+// Package raw is what a generator's locked thread stands on: the clock, reads and writes that the
+// Go runtime does not hear of, the process's settings, and connections.
 //
 // A thread that waits raw must pass PausePoint after each wait, and Settle must be in force.
 //
@@ -10,8 +10,8 @@ package raw
 
 import "time"
 
-// Clock reads CLOCK_MONOTONIC in nanoseconds without a system call: the runtime's own reading of the same
-// clock, moved by a distance found once.
+// Clock reads CLOCK_MONOTONIC in nanoseconds without a system call: the runtime's own reading of
+// the same clock, moved by a distance found once.
 type Clock struct {
 	base  time.Time
 	shift int64 // ns; CLOCK_MONOTONIC at base

@@ -14,9 +14,11 @@ import (
 // DialTimeout is how long making a connection may take.
 const DialTimeout = 10 * time.Second
 
-const otherFiles = 192 // descriptors beside the connections: standard streams, epoll, the runtime's, those being made
+// descriptors beside the connections: standard streams, epoll, the runtime's, those being made
+const otherFiles = 192
 
-// RaiseFileLimit makes sure that n connections can be open at once, and as many besides as are being made or belong to the runtime.
+// RaiseFileLimit makes sure that n connections can be open at once, and as many besides as are
+// being made or belong to the runtime.
 func RaiseFileLimit(n int) error {
 	need := uint64(n + otherFiles)
 	var limit unix.Rlimit

@@ -23,8 +23,8 @@ func readClock(id int32) int64 {
 	return ts.Nano()
 }
 
-// RunQueueWait is how long the calling thread has been ready without running, in ns: the second number of
-// schedstat. It is 0 where the kernel does not count it.
+// RunQueueWait is how long the calling thread has been ready without running, in ns: the second
+// number of schedstat. It is 0 where the kernel does not count it.
 func RunQueueWait() int64 {
 	text, err := os.ReadFile("/proc/thread-self/schedstat")
 	if err != nil {

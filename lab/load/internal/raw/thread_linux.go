@@ -5,8 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// Settle keeps the runtime from getting between a locked thread and its clock: the collector rests unless
-// memory runs up, and the threads that wait raw leave a processor for everybody else. It returns what undoes it.
+// Settle keeps the runtime from getting between a locked thread and its clock: the collector rests
+// unless memory runs up, and the threads that wait raw leave a processor for everybody else. It
+// returns what undoes it.
 func Settle() (undo func()) {
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(1<<30)
 	procs := runtime.GOMAXPROCS(0)

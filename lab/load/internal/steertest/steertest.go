@@ -2,7 +2,8 @@
 //
 // # Limitations
 //
-// A conversation waits as long as its load does: a load that says nothing more and does not end hangs the test until its own deadline.
+// A conversation waits as long as its load does: a load that says nothing more and does not end
+// hangs the test until its own deadline.
 package steertest
 
 import (

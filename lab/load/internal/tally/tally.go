@@ -1,5 +1,5 @@
-// Package tally collects what a generator's threads find: distributions of times, and errors by kind,
-// and the window whose happenings count.
+// Package tally collects what a generator's threads find: distributions of times, and errors by
+// kind, and the window whose happenings count.
 //
 // # Limitations
 //
@@ -18,7 +18,8 @@ import (
 	"weir/lab/result"
 )
 
-// Distribution collects nanoseconds, to three figures and up to five minutes. Recording allocates nothing.
+// Distribution collects nanoseconds, to three figures and up to five minutes. Recording allocates
+// nothing.
 type Distribution struct{ h *hdrhistogram.Histogram }
 
 const distributionMax = int64(5 * time.Minute)

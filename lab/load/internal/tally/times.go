@@ -1,7 +1,7 @@
 package tally
 
-// Times sums up a distribution in microseconds, with the figures of ab's tables. It is zero when nothing was
-// recorded.
+// Times sums up a distribution in microseconds, with the figures of ab's tables. It is zero when
+// nothing was recorded.
 type Times struct {
 	Min    float64 `json:"min"`
 	Mean   float64 `json:"mean"`

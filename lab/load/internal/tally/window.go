@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Window is the measured time: what is at From or later and before To counts. The controller sets it before
-// From has come, To first; the threads that measure only read it.
+// Window is the measured time: what is at From or later and before To counts. The controller sets
+// it before From has come, To first; the threads that measure only read it.
 type Window struct{ From, To atomic.Int64 } // ns, CLOCK_MONOTONIC
 
 // Unset is later than anything.

@@ -1,10 +1,11 @@
-// Package fcgi speaks FastCGI as a web server does: its records as pure functions of bytes, and one request over a connection in the role of a
-// Responder (FastCGI specification 1.0, Open Market, 1996).
+// Package fcgi speaks FastCGI as a web server does: its records as pure functions of bytes, and one
+// request over a connection in the role of a Responder (FastCGI specification 1.0, Open Market, 1996).
 //
 // # Limitations
 //
-// A connection carries one request, and the application closes it then: nothing is multiplexed or kept. The roles of an Authorizer and of a Filter
-// are not spoken, and an application is not asked for its values.
+// A connection carries one request, and the application closes it then: nothing is multiplexed or
+// kept. The roles of an Authorizer and of a Filter are not spoken, and an application is not asked
+// for its values.
 package fcgi
 
 import (
@@ -77,7 +78,8 @@ func AppendRecord(b []byte, t Type, id uint16, content []byte) []byte {
 	return append(b, make([]byte, h.Padding)...)
 }
 
-// AppendStream appends as many records as the content needs, without the empty one that ends a stream.
+// AppendStream appends as many records as the content needs, without the empty one that ends a
+// stream.
 func AppendStream(b []byte, t Type, id uint16, content []byte) []byte {
 	for len(content) > 0 {
 		n := min(len(content), aligned)
@@ -87,7 +89,8 @@ func AppendStream(b []byte, t Type, id uint16, content []byte) []byte {
 	return b
 }
 
-// AppendBegin appends the record that begins a request, whose connection the application closes when it has answered (section 5.1).
+// AppendBegin appends the record that begins a request, whose connection the application closes
+// when it has answered (section 5.1).
 func AppendBegin(b []byte, id uint16) []byte {
 	return AppendRecord(b, BeginRequest, id, []byte{0, responder, 0, 0, 0, 0, 0, 0})
 }
@@ -117,7 +120,8 @@ func (s ProtocolStatus) String() string {
 	return fmt.Sprintf("protocol status %d", uint8(s))
 }
 
-// ParseEnd reads the content of the record that ends a request: the application's exit status, and how it ended.
+// ParseEnd reads the content of the record that ends a request: the application's exit status, and
+// how it ended.
 func ParseEnd(content []byte) (exit uint32, status ProtocolStatus, err error) {
 	if len(content) < 5 {
 		return 0, 0, errShort

@@ -20,8 +20,8 @@ type Refused struct{ Status ProtocolStatus }
 
 func (e Refused) Error() string { return "fcgi: " + e.Status.String() }
 
-// Request is one request over a connection. Read gives what the application writes to its standard output. Its methods are for one
-// goroutine.
+// Request is one request over a connection. Read gives what the application writes to its standard
+// output. Its methods are for one goroutine.
 type Request struct {
 	conn    net.Conn
 	in      *bufio.Reader
@@ -58,7 +58,8 @@ func Begin(ctx context.Context, conn net.Conn, params []Param, input io.Reader, 
 		return nil, err
 	}
 	if input != nil {
-		go r.send(input) // its owner is the request: Close has its writes fail, and the server its reads
+		// its owner is the request: Close has its writes fail, and the server its reads
+		go r.send(input)
 	}
 	return r, nil
 }
@@ -95,7 +96,9 @@ func (r *Request) send(input io.Reader) {
 // Read implements [io.Reader]. The end is io.EOF only when the application has said that it is.
 func (r *Request) Read(p []byte) (int, error) {
 	if r.ended == nil {
-		r.passed() // what counts is how long the application is waited for, not how long the client took for what came before
+		// what counts is how long the application is waited for, not how long the client took for
+		// what came before
+		r.passed()
 	}
 	for r.ended == nil && r.content == 0 {
 		if r.ended = r.next(); r.ended == io.EOF {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// said is what an application says by some bytes, read in the plainest way: a record after the other.
+// said is what an application says by some bytes, read in the plainest way: a record after the
+// other.
 func said(b []byte) (stdout, stderr []byte, exit uint32, whole bool) {
 	for len(b) >= headerSize && b[0] == version {
 		kind, of := Type(b[1]), int(b[2])<<8|int(b[3])
@@ -33,7 +34,8 @@ func said(b []byte) (stdout, stderr []byte, exit uint32, whole bool) {
 	return stdout, stderr, 0, false
 }
 
-// FuzzRecords holds the reader of records against that: what it gives, and that it takes nothing for whole that is not.
+// FuzzRecords holds the reader of records against that: what it gives, and that it takes nothing
+// for whole that is not.
 func FuzzRecords(f *testing.F) {
 	end := AppendRecord(nil, EndRequest, id, []byte{0, 0, 0, 3, 0, 0, 0, 0})
 	page := AppendRecord(AppendStream(nil, Stdout, id, []byte("Content-Type: text/plain\n\nhello")), Stderr, id, []byte("a warning"))

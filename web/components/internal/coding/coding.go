@@ -2,7 +2,8 @@
 //
 // # Limitations
 //
-// It knows names only: "x-gzip" is "gzip" (section 8.4.1.3), others are what they are called. An element that is malformed is passed over.
+// It knows names only: "x-gzip" is "gzip" (section 8.4.1.3), others are what they are called. An
+// element that is malformed is passed over.
 package coding
 
 import (
@@ -10,9 +11,10 @@ import (
 	"strings"
 )
 
-// Choose picks one of the codings offered, by the client's weights and then by their order, from the lines of an
-// Accept-Encoding field. It returns the index, or -1 for the body as it is: when the field is missing, when nothing offered is accepted, or when
-// the client gives "identity" a greater weight. Identity is false when the client refuses the body as it is.
+// Choose picks one of the codings offered, by the client's weights and then by their order, from
+// the lines of an Accept-Encoding field. It returns the index, or -1 for the body as it is: when
+// the field is missing, when nothing offered is accepted, or when the client gives "identity" a
+// greater weight. Identity is false when the client refuses the body as it is.
 func Choose(accept []string, offered []string) (index int, identity bool) {
 	index, best := -1, 0
 	if len(accept) == 0 {
@@ -76,7 +78,8 @@ func quality(s string) (int, bool) {
 	return q, q <= 1000
 }
 
-// HasToken says whether a field that is a list has a token, in any case; what stands behind "=" or ";" does not count.
+// HasToken says whether a field that is a list has a token, in any case; what stands behind "=" or
+// ";" does not count.
 func HasToken(lists []string, token string) bool {
 	for _, list := range lists {
 		for rest, more := list, true; more; {

@@ -37,7 +37,8 @@ func FuzzQuality(f *testing.F) {
 	})
 }
 
-// FuzzHasToken holds that a list is the same on one line and on several, in any case, and that only whole tokens are found.
+// FuzzHasToken holds that a list is the same on one line and on several, in any case, and that only
+// whole tokens are found.
 func FuzzHasToken(f *testing.F) {
 	for _, seed := range [][2]string{{"no-cache, max-age=3", "max-age"}, {"a;b=c", "b"}, {"", ""}, {"close ,\tKeep-Alive", "keep-alive"}, {"aa", "a"}} {
 		f.Add(seed[0], seed[1])

@@ -2,8 +2,8 @@
 //
 // # Limitations
 //
-// What leaves first is what was not asked for since it was last considered for leaving (second chance): not the least recently used to the
-// letter. Costs are what the caller says.
+// What leaves first is what was not asked for since it was last considered for leaving (second
+// chance): not the least recently used to the letter. Costs are what the caller says.
 package memory
 
 import (
@@ -68,8 +68,8 @@ func (s *Store[K, V]) Get(key K) (value V, ok bool) {
 	return k.value, true
 }
 
-// Put keeps a value in place of what was kept under its key, and reports whether it did: what costs more than the whole
-// store is not kept, and then nothing is under its key.
+// Put keeps a value in place of what was kept under its key, and reports whether it did: what costs
+// more than the whole store is not kept, and then nothing is under its key.
 func (s *Store[K, V]) Put(key K, value V, cost int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,8 @@ func TestOneClientLeavesHalfToOthers(t *testing.T) {
 		from string
 		in   bool
 	}{
-		{"[2001:db8::1]:1", true}, {"[2001:db8::2]:1", true}, {"[2001:db8::3]:1", false}, // one network
+		// one network
+		{"[2001:db8::1]:1", true}, {"[2001:db8::2]:1", true}, {"[2001:db8::3]:1", false},
 		{"192.0.2.1:1", true}, {"127.0.0.1:1", true}, {"192.0.2.2:1", false}, // all is taken
 	} {
 		if got := l.Enter(step.from); got != step.in {

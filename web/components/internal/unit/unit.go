@@ -18,8 +18,8 @@ var factors = []struct {
 	bytes  int64
 }{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}, {"B", 1}, {"", 1}}
 
-// Size reads a size such as "10MB", in bytes: a number with B, KB, MB or GB behind it, or nothing for bytes. An empty text
-// gives what is the default. The error names the field.
+// Size reads a size such as "10MB", in bytes: a number with B, KB, MB or GB behind it, or nothing
+// for bytes. An empty text gives what is the default. The error names the field.
 func Size(field, text string, otherwise int64) (int64, error) {
 	if text == "" {
 		return otherwise, nil
@@ -38,8 +38,8 @@ func Size(field, text string, otherwise int64) (int64, error) {
 	return 0, fmt.Errorf("%s is %q, which is no size: write a number of bytes, or one with KB, MB or GB behind it", field, text)
 }
 
-// Duration reads a duration such as "30s" or "1m30s", which must not be negative. An empty text gives what is the default. The error names
-// the field.
+// Duration reads a duration such as "30s" or "1m30s", which must not be negative. An empty text
+// gives what is the default. The error names the field.
 func Duration(field, text string, otherwise time.Duration) (time.Duration, error) {
 	if text == "" {
 		return otherwise, nil
