@@ -130,6 +130,8 @@ func FuzzLine(f *testing.F) {
 	} {
 		f.Add([]byte(encode(f, e, 1)))
 	}
+	// a source without a nick, on a line too short to keep the source whole
+	f.Add([]byte("0000000000000000000time=0000-01-01T00:00:00.000Z;msgid=22222222-0;00000000 :!0000 0\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		l, ok := check(b)
 		// most of what a fuzzer makes has a wrong sum: put the right one in

@@ -21,7 +21,7 @@ func redacted(l Line) (out Line, ok bool) {
 		source  []byte
 	}{{account, source}, {"", source}, {"", nick}, {"", []byte(":*")}} {
 		gap := len(l) - at - len(tagged) - len(form.account) - len(" ") - len(form.source) - len(rest)
-		if gap < 0 {
+		if gap < 0 || len(form.source) < len(":n") { // a source may begin with its user: ":!user"
 			continue
 		}
 		out = append(append(make(Line, 0, len(l)), l[:at]...), form.account+tagged...)
