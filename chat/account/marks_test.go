@@ -80,7 +80,10 @@ func until(t *testing.T, what string, done func() bool) {
 func TestMarksAreWritten(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "accounts", "ann -\n")
-	write(t, dir, "marks", "in the way")
+	write(t, dir, "file", "no folder")
+	if err := os.Symlink("file", filepath.Join(dir, "marks")); err != nil {
+		t.Fatal(err)
+	}
 	reported := make(chan error, 1)
 	s := open(t, dir, Options{MarkEvery: time.Millisecond, Report: func(err error) {
 		select {
@@ -92,10 +95,14 @@ func TestMarksAreWritten(t *testing.T) {
 	if err := <-reported; !strings.Contains(err.Error(), "marks") {
 		t.Errorf("reported %v", err)
 	}
-	if err := errors.Join(os.Remove(filepath.Join(dir, "marks")), os.Mkdir(filepath.Join(dir, "marks"), 0o700)); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, "marks/ann", "# hers\nroom1 phone 3 x=1\nroom1 - 9\nrubbish\n")
+	write(t, dir, "folder/ann", "# hers\nroom1 phone 3 x=1\nroom1 - 9\nrubbish\n")
+	link := filepath.Join(dir, "link") // the rename is atomic: no flush sees a folder without ann's file
+	if err := errors.Join(os.Symlink("folder", link), os.Rename(link, filepath.Join(dir, "marks"))); err != nil {
+		t.Fatal(err)
+	}
 	until(t, "the mark is written", func() bool { return strings.Contains(read(t, dir, "marks/ann"), "phone 5") })
 	if got := read(t, dir, "marks/ann"); !strings.HasPrefix(got, "# hers\nroom1 phone 5 x=1 seen=2") || !strings.HasSuffix(got, "\nroom1 - 9\nrubbish\n") {
 		t.Errorf("the file is\n%s", got)
