@@ -11,15 +11,15 @@ import (
 
 var cell = regexp.MustCompile("`([a-z]+)`")
 
-// TestTheTableOfWays compares the README's table of what runs under what with what serve refuses.
+// TestTheTableOfWays compares concurrency-models.md with what serve refuses.
 func TestTheTableOfWays(t *testing.T) {
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("concurrency-models.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, found := strings.Cut(string(text), "\n| service |")
 	if !found {
-		t.Fatal("the README has no table of services")
+		t.Fatal("concurrency-models.md has no table of services")
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	lines := strings.Split(table, "\n")
