@@ -13,6 +13,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"weir/internal/suggest"
 	"weir/lab/load"
 	"weir/lab/result"
 )
@@ -107,7 +108,7 @@ func ReadExperiment(nameOrFile string) (*Experiment, error) {
 	}
 	b, err := builtin.ReadFile("experiments/" + nameOrFile + ".toml")
 	if err != nil {
-		return nil, fmt.Errorf("lab: there is no experiment %q: name one of %s, or the path of a .toml file", nameOrFile, strings.Join(Builtin(), ", "))
+		return nil, fmt.Errorf("lab: there is no experiment %q: name one of %s, or the path of a .toml file%s", nameOrFile, strings.Join(Builtin(), ", "), suggest.DidYouMean(nameOrFile, Builtin()))
 	}
 	e, err := ParseExperiment(nameOrFile, b)
 	if err == nil {

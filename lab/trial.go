@@ -123,7 +123,7 @@ func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 	if c.Bits > 0 {
 		args = append(args, "--bits", number(c.Bits))
 	} else {
-		args = append(args, "--rate", number(c.Rate))
+		args = append(args, "--rate-per-connection", number(c.Rate))
 	}
 	if c.Echo {
 		args = append(args, "--echo")

@@ -3,11 +3,11 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 
 	"weir/chat"
 	"weir/chat/front"
+	"weir/internal/listening"
 	"weir/serve"
 )
 
@@ -50,7 +50,7 @@ func (h *Host) listen(what, key, address string) (net.Listener, error) {
 		err = h.keep(what, address, l)
 	}
 	if err != nil {
-		return nil, &Problem{key, fmt.Sprintf("cannot listen on %s: %v: choose another address, or end what has it", address, cause(err))}
+		return nil, &Problem{key, listening.Explain(address, err).Error()}
 	}
 	h.listening = append(h.listening, func() {
 		h.log.Info("listening", "entrance", what, "address", l.Addr().String())
@@ -67,14 +67,6 @@ func (h *Host) tellListening() {
 		tell()
 	}
 	h.listening = nil
-}
-
-// cause is an error of package net without the address, which was said.
-func cause(err error) error {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Err
-	}
-	return err
 }
 
 // enter serves an entrance until ctx ends.

@@ -41,9 +41,7 @@ Examples:
   weir chat connect --tls chat.example.org -a ann -r '#garden'
   weir chat connect --ca our-ca.pem chat.example.org        a server that an authority of your own certifies
   weir chat connect -a ann@laptop --password-fd 3 3< secret
-  weir chat connect --cert ann.pem -a ann chat.example.org  the server knows the certificate by weir chat user cert
-
-Exit status: 0 you quit, 1 it couldn't be done, 2 bad flags, 130 interrupted.`
+  weir chat connect --cert ann.pem -a ann chat.example.org  the server knows the certificate by weir chat user cert`
 }
 
 // Run implements the command.

@@ -36,10 +36,7 @@ holds goes on to. What a change cannot reach before the next start, such as addr
 SIGUSR2, or weir chat upgrade, has the program that stands at this one's path now go on instead, without a connection being dropped.
 
 SIGTERM and Ctrl-C stop: what was said is stored first, and clients that take nothing any more are given 5 seconds.
-A second signal ends that at once.
-
-Exit status: 0 stopped, 1 it couldn't be done, 2 bad flags or a bad configuration, 130 interrupted before it began, and
-130 or 143 after a second Ctrl-C or SIGTERM.`
+A second signal ends that at once.`
 }
 
 // Run implements the command.

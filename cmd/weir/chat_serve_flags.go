@@ -7,7 +7,7 @@ import "weir/chat/host"
 type chatFlags struct {
 	Data   string   `type:"path" placeholder:"DIR" help:"The data directory, which is made if it is not there."`
 	Listen []string `placeholder:"HOST:PORT" help:"Where to listen; :6667 is every address of this machine. 127.0.0.1:6667 when not said; may be said several times."`
-	Way    string   `name:"run" placeholder:"WAY" help:"How connections are run: loop, goroutine, pool or coroutine. Loop where there is epoll, goroutine elsewhere."`
+	Way    string   `name:"run" predictor:"chatmodel" placeholder:"MODEL" help:"Concurrency model of the connections: loop, goroutine, pool or coroutine (default: loop on Linux, goroutine elsewhere)."`
 	Loops  int      `placeholder:"N" help:"Event loops, for loop and coroutine (1)."`
 
 	TLS     []string `name:"tls" placeholder:"HOST:PORT" help:"Where to listen for clients by TLS, which needs a certificate (:6697); may be said several times."`
@@ -30,9 +30,11 @@ type chatFlags struct {
 	Hosts   []string `name:"web-host" placeholder:"NAME" help:"Names that browsers reach the page by, such as that of a proxy in front; localhost, addresses and the server's own name need none."`
 	Origins []string `name:"web-origin" placeholder:"HOST" help:"Hosts whose pages may connect by WebSocket, beside the page's own; such as *.example.org."`
 
-	Metrics  string `placeholder:"HOST:PORT" help:"Where to tell how the server is: /metrics for Prometheus, /healthz and /readyz. Without it, nowhere."`
-	Log      string `placeholder:"FORMAT" help:"How the log is written: text or json (text). It holds no message's text."`
-	LogLevel string `placeholder:"LEVEL" help:"What is logged: debug, info, warn or error (info)."`
+	Metrics   string `placeholder:"HOST:PORT" help:"Where to tell how the server is: /metrics for Prometheus, /healthz and /readyz. Without it, nowhere."`
+	LogFormat string `placeholder:"FORMAT" enum:",text,json" default:"" help:"Format of the log: text or json (text). It holds no message's text."`
+	LogLevel  string `placeholder:"LEVEL" help:"Least severity that is logged: debug, info, warn or error (info)."`
+
+	OldLog string `name:"log" hidden:"" old:"--log-format" placeholder:"FORMAT"`
 }
 
 // flags are those that were given.
@@ -65,7 +67,8 @@ func (c *chatFlags) flags() []host.Flag {
 		{len(c.Hosts) > 0, "--web-host", "web.hosts", func(o *host.Config) { o.Web.Hosts = c.Hosts }},
 		{len(c.Origins) > 0, "--web-origin", "web.origins", func(o *host.Config) { o.Web.Origins = c.Origins }},
 		{c.Metrics != "", "--metrics", "metrics.listen", func(o *host.Config) { o.Metrics.Listen = c.Metrics }},
-		{c.Log != "", "--log", "log.format", func(o *host.Config) { o.Log.Format = c.Log }},
+		{c.OldLog != "", "--log", "log.format", func(o *host.Config) { o.Log.Format = c.OldLog }},
+		{c.LogFormat != "", "--log-format", "log.format", func(o *host.Config) { o.Log.Format = c.LogFormat }},
 		{c.LogLevel != "", "--log-level", "log.level", func(o *host.Config) { o.Log.Level = c.LogLevel }},
 	} {
 		if f.given {

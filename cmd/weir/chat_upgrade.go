@@ -32,9 +32,7 @@ SIGUSR2 asks for the same. Under systemd the service is of Type=notify, and Exec
 
 Example:
 
-  weir chat upgrade --data chat
-
-Exit status: 0 another process serves now, 1 the server goes on, or there is none, 2 bad flags, 130 interrupted.`
+  weir chat upgrade --data chat`
 }
 
 // lookEvery is how often the outcome is looked for.

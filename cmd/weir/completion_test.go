@@ -20,9 +20,19 @@ func TestCompletion(t *testing.T) {
 		typed string
 		want  []string
 	}{
-		{"weir ", []string{"chat", "completion", "lab", "load", "serve", "stack", "version", "vet"}},
+		{"weir ", []string{"chat", "completion", "help", "lab", "load", "man", "serve", "stack", "version", "vet"}},
+		{"weir --v", []string{"--version"}},
 		{"weir lab r", []string{"report", "run"}},
+		{"weir help lab r", []string{"report", "run"}},
 		{"weir lab run --qu", []string{"--quick"}},
+		{"weir lab run im-", []string{"im-published"}},
+		{"weir lab run --rat", []string{"--rate-per-connection"}},
+		{"weir lab run --subjects c-ep", []string{"c-epoll"}},
+		{"weir lab run --subjects go-loop,c-ep", []string{"go-loop,c-epoll"}},
+		{"weir lab check go-loop c-ep", []string{"c-epoll"}},
+		{"weir serve --run n", []string{"network"}},
+		{"weir serve run --run n", []string{"network"}},
+		{"weir chat serve --run cor", []string{"coroutine"}},
 		{"weir completion ", []string{"bash", "fish", "zsh"}},
 	} {
 		cmd := exec.Command(weir)

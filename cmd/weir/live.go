@@ -12,110 +12,268 @@ import (
 	"weir/lab/result"
 )
 
-// liveView shows a run while it goes on: redrawn in place on a terminal, a line for each block
-// elsewhere. Its program is one goroutine, which close ends and waits for.
+// silenceLimit is the longest that a run is silent where its view is not a terminal.
+const silenceLimit = 10 * time.Second
+
+// liveView shows a run while it goes on. On a terminal it is redrawn in place; elsewhere it is a
+// line for each block, and one every silenceLimit. It owns one goroutine, which close stops.
 type liveView struct {
 	t       *terminal
-	program *tea.Program
-	over    chan struct{} // closed by the program's goroutine
+	program *tea.Program  // nil where standard error is not a terminal
+	stop    chan struct{} // closed by close; no values
+	stopped chan struct{} // closed by the view's goroutine
 	once    sync.Once
-	last    lab.Progress
+
+	mu      sync.Mutex // guards what follows, which only the view without a terminal uses
+	model   liveModel
+	printed time.Time // of the last line
 }
 
 func newLiveView(t *terminal) *liveView {
-	v := &liveView{t: t, over: make(chan struct{})}
-	if !t.errTTY {
-		close(v.over)
-		return v
+	v := &liveView{t: t, stop: make(chan struct{}), stopped: make(chan struct{}), printed: time.Now()}
+	if t.errTTY {
+		v.program = tea.NewProgram(liveModel{}, tea.WithOutput(t.err), tea.WithInput(nil), tea.WithoutSignalHandler(), tea.WithFPS(8))
 	}
-	v.program = tea.NewProgram(liveModel{}, tea.WithOutput(t.err), tea.WithInput(nil), tea.WithoutSignalHandler(), tea.WithFPS(8))
 	go func() {
-		defer close(v.over)
-		v.program.Run() //nolint:errcheck // a view that cannot be drawn must not end the run
+		defer close(v.stopped)
+		if v.program != nil {
+			v.program.Run() //nolint:errcheck // a view that cannot be drawn must not end the run
+			return
+		}
+		v.breakSilence()
 	}()
 	return v
 }
 
-// show draws p. Called by the run's goroutine alone.
-func (v *liveView) show(p lab.Progress) {
-	switch {
-	case v.program != nil && (p.Phase == "leaving out" || p.Phase == "planned:" || p.Phase == "warm-ups:"):
-		// stays above what is redrawn
-		v.program.Send(tea.Printf("%s %s", p.Phase, p.What)())
-	case v.program != nil:
-		v.program.Send(p)
-	case p.Phase != "trial":
-		fmt.Fprintf(v.t.err, "%s %s\n", p.Phase, p.What)
-	case !sameLine(p, v.last):
-		v.last = p
-		fmt.Fprintf(v.t.err, "trial %d of %d: %s%s\n", p.Done+1, p.Total, describePlace(p), remaining(p))
+// breakSilence prints where the run is whenever nothing was printed for silenceLimit.
+func (v *liveView) breakSilence() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-v.stop:
+			return
+		case now := <-tick.C:
+			v.mu.Lock()
+			if v.model.progress.Phase != "" && now.Sub(v.printed) >= silenceLimit {
+				v.printLocked(v.model.line(now))
+			}
+			v.mu.Unlock()
+		}
 	}
 }
 
-// sameLine says whether what is said of a block, or of a step of one subject, holds for p and last
-// alike.
-func sameLine(p, last lab.Progress) bool {
-	return p.Place.Cell == last.Place.Cell && p.Place.Block == last.Place.Block && p.Step == last.Step && (p.Step == "" || p.What == last.What)
+func (v *liveView) printLocked(line string) {
+	fmt.Fprintln(v.t.err, line)
+	v.printed = time.Now()
 }
 
-// close leaves the terminal as it was. Safe to call twice.
+// show displays p. Only the run's goroutine calls it.
+func (v *liveView) show(p lab.Progress) {
+	now := time.Now()
+	if v.program != nil {
+		if stays(p) { // above what is redrawn
+			v.program.Send(tea.Printf("%s %s", p.Phase, p.What)())
+		} else {
+			v.program.Send(progressMsg{p, now})
+		}
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	last := v.model.progress
+	if !stays(p) {
+		v.model = v.model.at(p, now)
+	}
+	if p.Phase != "trial" || !v.model.explaining && !sameLine(p, last) {
+		v.printLocked(lineOf(p, v.model, now))
+	}
+}
+
+// warn displays a warning, which stays on the screen.
+func (v *liveView) warn(text string) {
+	if v.program != nil {
+		v.program.Send(tea.Printf("%s", tint(v.t.colour(), yellow, "warning: "+text))())
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.printLocked("weir: warning: " + text)
+}
+
+// stays reports whether p is news rather than a state of the run.
+func stays(p lab.Progress) bool {
+	return p.Phase == "leaving out" || p.Phase == "planned:" || p.Phase == "warm-ups:"
+}
+
+func lineOf(p lab.Progress, m liveModel, now time.Time) string {
+	if p.Phase != "trial" {
+		return p.Phase + " " + p.What
+	}
+	return m.line(now)
+}
+
+// sameLine reports whether p and last are in the same block, or in the same step of one subject.
+func sameLine(p, last lab.Progress) bool {
+	return last.Phase == p.Phase && p.Place.Cell == last.Place.Cell && p.Place.Block == last.Place.Block && p.Step == last.Step && (p.Step == "" || p.What == last.What)
+}
+
+// close leaves the terminal as it was. It may be called twice.
 func (v *liveView) close() {
 	v.once.Do(func() {
+		close(v.stop)
 		if v.program != nil {
-			v.program.Send(ending{})
+			v.program.Send(clearMsg{})
 			v.program.Quit()
 		}
 	})
-	<-v.over
+	<-v.stopped
 }
 
-// ending clears the view before its program quits.
-type ending struct{}
+// progressMsg is progress with its time.
+type progressMsg struct {
+	lab.Progress
+	at time.Time
+}
 
-// liveModel is the view's state: the last progress, and the running trial's CPU so far.
+// clearMsg clears the view before its program quits.
+type clearMsg struct{}
+
+// tickMsg redraws the view while nothing else happens.
+type tickMsg time.Time
+
+func tick() tea.Cmd {
+	return tea.Tick(time.Second, func(now time.Time) tea.Msg { return tickMsg(now) })
+}
+
+// liveModel is the state of the view.
 type liveModel struct {
-	now   lab.Progress
-	cpu   []float64 // percent of a core, newest last
-	width int
-	quit  bool
+	progress lab.Progress // the latest
+	shownAt  time.Time    // when it came
+	phaseAt  time.Time    // when its phase, with this text, began
+	trialsAt time.Time    // when the first trial began; zero before it
+	doneThen int          // trials that were complete by then, in a resumed run
+	rejected string       // the latest rejected trial, with its reason
+	cpu      []float64    // of the running trial, in percent of a core, newest last
+	now      time.Time
+	width    int // of the terminal; 0: unknown
+	cleared  bool
+	// the trials are over: further progress of trials is that of trials that count system calls
+	explaining bool
 }
 
-func (m liveModel) Init() tea.Cmd { return nil }
+func (m liveModel) Init() tea.Cmd { return tick() }
 
 func (m liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width = msg.Width
-	case lab.Progress:
-		if msg.Place != m.now.Place {
-			m.cpu = nil
-		}
-		if msg.CPU >= 0 {
-			m.cpu = append(m.cpu, msg.CPU)
-			m.cpu = m.cpu[max(0, len(m.cpu)-32):]
-		}
-		m.now = msg
-	case ending:
-		m.quit = true
+	case progressMsg:
+		m = m.at(msg.Progress, msg.at)
+		m.now = msg.at
+	case tickMsg:
+		m.now = time.Time(msg)
+		return m, tick()
+	case clearMsg:
+		m.cleared = true
 	}
 	return m, nil
 }
 
-func (m liveModel) View() tea.View {
-	p := m.now
+// at returns the model after progress.
+func (m liveModel) at(p lab.Progress, now time.Time) liveModel {
+	if p.Phase != "trial" && !m.trialsAt.IsZero() {
+		m.explaining = true
+	}
+	if p.Phase == "trial" && m.explaining {
+		return m
+	}
+	if p.Phase != m.progress.Phase || p.Phase != "trial" && p.What != m.progress.What {
+		m.phaseAt = now
+	}
+	if p.Phase == "trial" && m.trialsAt.IsZero() {
+		m.trialsAt, m.doneThen = now, p.Done
+	}
+	if p.Place != m.progress.Place {
+		m.cpu = nil
+	}
+	if p.CPU >= 0 && p.Phase == "trial" {
+		m.cpu = append(m.cpu, p.CPU)
+		m.cpu = m.cpu[max(0, len(m.cpu)-32):]
+	}
+	if t := p.Last; t != nil && len(t.RefusedBecause) > 0 {
+		m.rejected = fmt.Sprintf("%s: %s", strings.TrimSuffix(t.Subject, result.TwinSuffix), strings.Join(t.RefusedBecause, "; "))
+	}
+	m.progress, m.shownAt = p, now
+	return m
+}
+
+// left returns the estimated time to the end of the trials, 0 while it is unknown, and whether the
+// estimate is over.
+func (m liveModel) left(now time.Time) (left time.Duration, over bool) {
+	if m.progress.Remaining <= 0 {
+		return 0, false
+	}
+	left = m.progress.Remaining - now.Sub(m.shownAt)
+	return max(left, 0), left <= 0
+}
+
+// share returns how much of the trials' time has passed, 0 to 1. Until there is an estimate it
+// counts trials.
+func (m liveModel) share(now time.Time) float64 {
+	p := m.progress
+	done := float64(p.Done) / float64(max(p.Total, 1))
+	left, over := m.left(now)
+	if left == 0 && !over {
+		return done
+	}
+	spent := now.Sub(m.trialsAt)
+	before := float64(m.doneThen) / float64(max(p.Total, 1))
+	return min(1, max(0, before+(1-before)*float64(spent)/float64(max(spent+left, 1))))
+}
+
+// line is the state in one line.
+func (m liveModel) line(now time.Time) string {
+	p := m.progress
+	if p.Phase != "trial" {
+		return fmt.Sprintf("%s %s, for %v", p.Phase, p.What, now.Sub(m.phaseAt).Round(time.Second))
+	}
+	line := fmt.Sprintf("trial %d of %d: %s%s%s", p.Done+1, p.Total, describePlace(p), rejections(p), m.remaining(now))
+	if m.rejected != "" && p.Refused > 0 {
+		line += "; last rejected: " + m.rejected
+	}
+	return line
+}
+
+func (m liveModel) remaining(now time.Time) string {
+	left, over := m.left(now)
 	switch {
-	case m.quit || p.Phase == "":
+	case over:
+		return ", longer than estimated"
+	case left > 0:
+		return fmt.Sprintf(", about %v left", left.Round(time.Second))
+	}
+	return ""
+}
+
+func (m liveModel) View() tea.View {
+	p := m.progress
+	switch {
+	case m.cleared || p.Phase == "":
 		return tea.NewView("")
 	case p.Phase != "trial":
-		return tea.NewView(clip(fmt.Sprintf("  %s %s", p.Phase, p.What), m.width))
+		return tea.NewView(clip("  "+m.line(m.now), m.width))
 	}
 	lines := []string{
-		fmt.Sprintf("  %s  trial %d of %d%s%s", bar(p.Done, p.Total, 24), p.Done+1, p.Total, refused(p), remaining(p)),
+		fmt.Sprintf("  %s  trial %d of %d%s%s", bar(m.share(m.now), 24), p.Done+1, p.Total, rejections(p), m.remaining(m.now)),
 		"  " + describePlace(p),
 		"  " + sparkline(m.cpu),
 	}
 	if t := p.Last; t != nil {
-		lines = append(lines, fmt.Sprintf("  before it: %s, %.1f us of CPU a %s", strings.TrimSuffix(t.Subject, result.TwinSuffix), t.CPUUSPerMessage, p.Unit))
+		lines = append(lines, fmt.Sprintf("  last trial: %s, %.1f us of CPU per %s", strings.TrimSuffix(t.Subject, result.TwinSuffix), t.CPUUSPerMessage, p.Unit))
+	}
+	if m.rejected != "" {
+		lines = append(lines, "  last rejected: "+m.rejected)
 	}
 	for i := range lines {
 		lines[i] = clip(lines[i], m.width)
@@ -124,11 +282,7 @@ func (m liveModel) View() tea.View {
 }
 
 func describePlace(p lab.Progress) string {
-	plural := "s"
-	if p.Place.Connections == 1 {
-		plural = ""
-	}
-	s := fmt.Sprintf("%s, %d connection%s, %s, ", p.What, p.Place.Connections, plural, p.Place.Pattern)
+	s := fmt.Sprintf("%s, %s, %s, ", p.What, count(p.Place.Connections, "connection", "s"), p.Place.Pattern)
 	if p.Unit == "request" { // whose loads differ by more than their arrivals
 		s = fmt.Sprintf("%s, %s, ", p.What, p.Place.Load)
 	}
@@ -138,25 +292,16 @@ func describePlace(p lab.Progress) string {
 	return s + fmt.Sprintf("block %d", p.Place.Block+1)
 }
 
-func refused(p lab.Progress) string {
+func rejections(p lab.Progress) string {
 	if p.Refused == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d refused", p.Refused)
+	return fmt.Sprintf(", %d rejected", p.Refused)
 }
 
-func remaining(p lab.Progress) string {
-	if p.Remaining <= 0 {
-		return ""
-	}
-	return fmt.Sprintf(", about %v left", p.Remaining.Round(time.Second))
-}
-
-func bar(done, total, width int) string {
-	full := 0
-	if total > 0 {
-		full = min(width, width*done/total)
-	}
+// bar draws a share of 0 to 1.
+func bar(share float64, width int) string {
+	full := min(width, int(share*float64(width)))
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 
@@ -176,6 +321,7 @@ func sparkline(values []float64) string {
 	return fmt.Sprintf("%s  %.1f %% of a core", b.String(), values[len(values)-1])
 }
 
+// clip cuts a line at the width of the terminal.
 func clip(s string, width int) string {
 	if r := []rune(s); width > 0 && len(r) > width {
 		return string(r[:width])

@@ -17,44 +17,42 @@ type chatLoadCmd struct {
 	Target string `arg:"" help:"HOST:PORT of the server; an IPv6 address stands in brackets."`
 
 	Members  int           `short:"c" default:"64" help:"Members of the rooms."`
-	Rooms    int           `default:"1" help:"Rooms, among which the members are dealt out."`
-	Senders  int           `placeholder:"N" help:"How many of the members talk; all if not given."`
-	Rate     *float64      `placeholder:"R" help:"Messages a second in all, due evenly apart whatever the server does; without it everybody says the next when all have heard the last."`
-	Size     int           `default:"80" help:"Bytes of text a message."`
+	Rooms    int           `default:"1" help:"Rooms; the members are spread evenly over them."`
+	Senders  int           `placeholder:"N" help:"Members that send messages (default: all)."`
+	Rate     *float64      `placeholder:"R" help:"Open loop: messages per second in total, evenly apart. Without it a closed loop: each sender sends its next message when every member has received its last."`
+	Size     int           `default:"80" help:"Bytes of text per message."`
 	Duration time.Duration `default:"10s" help:"How long to measure."`
-	Timeout  time.Duration `default:"5s" help:"How long deliveries are awaited."`
+	Timeout  time.Duration `default:"5s" help:"How long to wait for deliveries."`
 	Idle     int           `placeholder:"N" help:"Further connections that register and stay silent."`
-	Replay   int           `placeholder:"N" help:"Instead of talking: fill the room with N messages, and have one newcomer after the other read them."`
-	Caps     []string      `placeholder:"CAP,..." help:"Capabilities to ask for, as message-tags,server-time,echo-message."`
-	Pass     string        `placeholder:"WORD" help:"Sent by PASS."`
+	Replay   int           `placeholder:"N" help:"Instead of sending: fill the room with N messages, and have one new client after the other read them."`
+	Caps     []string      `placeholder:"CAP,..." help:"IRC capabilities to request, such as message-tags,server-time,echo-message."`
+	Pass     string        `placeholder:"WORD" help:"Password, sent by PASS."`
 	Prefix   string        `default:"w" help:"One to three letters before the number of a nick."`
-	Acks     string        `placeholder:"FILE" help:"Write what was acknowledged to each sender, by an echo or else by PONG, as a JSON object a line."`
+	Acks     string        `placeholder:"FILE" predictor:"file" help:"Write the acknowledged messages of each sender, by an echo or else by PONG, as a JSON object per line."`
 	CPUs     []int         `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
 	JSON     bool          `name:"json" help:"Write the report as JSON."`
-	Steer    bool          `help:"Write events as JSON lines and take commands from standard input."`
+	Steer    bool          `help:"Write events as JSON lines and read commands from standard input, as the lab uses it."`
 }
 
 // Help is the long part of the command's help.
 func (c *chatLoadCmd) Help() string {
-	return `Every delivery to every member is checked: its text, its sender, its room, and that it is the one after the last of that
-sender. What isn't is an error of its kind: lost, repeated (or out of order), missing, wrong, foreign; closed and reset
-are connections that the server ended, refused is what it would not do.
+	return `Every delivery to every member is checked: its text, sender and room, and that it is the next message of that sender. Errors are counted by kind: lost, repeated (or out of order), missing, wrong, foreign; closed and reset are connections that the server closed, refused is a command that it rejected.
+
+The report shows:
+
+  deliveries  a delivery is one message received by one member
+  latency     from the intended send time of a message (closed loop: its send time) to its delivery
+  lateness    of this program, for messages whose sender's connection had room
+  replays     from the request for the history, or the JOIN, to its last message
 
 Examples:
 
   weir load chat -c 64 --rate 500 127.0.0.1:6667              64 members, 500 messages/s of 80 bytes, 31,500 deliveries/s
   weir load chat -c 64 127.0.0.1:6667                         closed loop
   weir load chat -c 256 --caps message-tags,server-time,echo-message 127.0.0.1:6667
-  weir load chat -c 2 --idle 5000 127.0.0.1:6667              idle connections beside two who talk
+  weir load chat -c 2 --idle 5000 127.0.0.1:6667              idle connections beside two senders
   weir load chat --replay 10000 -c 1 127.0.0.1:6667           a history of 10,000 messages, read again and again
-  weir load chat -c 16 --acks acked.jsonl 127.0.0.1:6667      for a test that kills the server
-
-deliveries  a message that one member is told
-latency     from when a message was due (without --rate: sent) to its delivery
-lateness    of this program, with messages whose sender's connection had room
-replays     from asking for the history, or joining, to its last message
-
-Exit status: 0 all went well, 1 it couldn't be done or there were errors, 2 bad flags, 130 interrupted.`
+  weir load chat -c 16 --acks acked.jsonl 127.0.0.1:6667      for a test that kills the server`
 }
 
 func (c *chatLoadCmd) config() (loadchat.Config, error) {
@@ -62,7 +60,7 @@ func (c *chatLoadCmd) config() (loadchat.Config, error) {
 		Timeout: c.Timeout, Idle: c.Idle, Replay: c.Replay, Caps: c.Caps, Pass: c.Pass, Prefix: c.Prefix, Acks: c.Acks != "", CPUs: c.CPUs}
 	if c.Rate != nil {
 		if config.Rate = *c.Rate; config.Rate == 0 {
-			return config, usageError{errors.New("load: a rate of 0 messages a second is no load: give more, or leave --rate out for a closed loop")}
+			return config, usageError{errors.New("load: --rate is 0: give a positive rate, or leave --rate out for a closed loop")}
 		}
 	}
 	return config, nil
@@ -79,7 +77,7 @@ func (c *chatLoadCmd) Run(ctx context.Context, t *terminal) error {
 	var ev load.Events
 	if t.errTTY {
 		ev.Every, ev.Progress = time.Second/4, func(p load.Progress) {
-			fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d delivered  %d members  latest %v late", p.Elapsed.Seconds(), p.Sent, p.Alive, p.Lateness.Round(time.Microsecond))
+			fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d delivered  %d members  lateness %v", p.Elapsed.Seconds(), p.Sent, p.Alive, p.Lateness.Round(time.Microsecond))
 		}
 	}
 	report, err := loadchat.Run(ctx, config, ev)
@@ -101,14 +99,14 @@ func (c *chatLoadCmd) write(t *terminal, r *loadchat.Report) error {
 	return r.WriteText(t.out)
 }
 
-// acks writes what was acknowledged, however the run ended.
+// acks writes the acknowledged messages, also after an error.
 func (c *chatLoadCmd) acks(all []loadchat.Acknowledged) error {
 	if c.Acks == "" || len(all) == 0 {
 		return nil
 	}
 	f, err := os.Create(c.Acks)
 	if err != nil {
-		return fmt.Errorf("load: can't write what was acknowledged: %w", err)
+		return fmt.Errorf("load: cannot write the acknowledged messages: %w", err)
 	}
 	w := bufio.NewWriter(f)
 	lines := json.NewEncoder(w)

@@ -15,29 +15,37 @@ import (
 type httpCmd struct {
 	URL string `arg:"" name:"url" help:"http://HOST:PORT/PATH."`
 
-	Connections    int            `short:"c" default:"64" help:"Connections; with a rate and --no-keep-alive how many may be under way at once."`
-	Rate           *float64       `placeholder:"R" help:"Requests a second in all, due evenly apart whatever the server does; without it each connection sends its next request when the last is answered."`
-	Requests       int64          `short:"n" placeholder:"N" help:"End after so many requests (without --rate)."`
+	Connections    int            `short:"c" default:"64" help:"Connections; with --rate and --no-keep-alive the most requests at once."`
+	Rate           *float64       `placeholder:"R" help:"Open loop: requests per second in total, evenly apart. Without it a closed loop: each connection sends its next request when the last is answered."`
+	Requests       int64          `short:"n" placeholder:"N" help:"Stop after so many requests (closed loop only)."`
 	Duration       *time.Duration `placeholder:"10s" help:"How long to measure; of a ramp each step, of a search each probe (2s there)."`
-	NoKeepAlive    bool           `help:"A connection for each request."`
-	Timeout        time.Duration  `default:"5s" help:"A request that isn't answered within this after it was due has failed."`
+	NoKeepAlive    bool           `help:"Open a connection for each request."`
+	Timeout        time.Duration  `default:"5s" help:"A request without an answer after this time, counted from its intended send time, has failed."`
 	AcceptEncoding string         `placeholder:"gzip" enum:",gzip" default:"" help:"Accept bodies in gzip."`
-	Expect         string         `placeholder:"FILE" help:"What every body must be; without it what the first one is."`
+	Expect         string         `placeholder:"FILE" predictor:"file" help:"The body that every answer must have (default: the body of the first answer)."`
 	MaxErrors      int64          `placeholder:"N" help:"Stop after so many failures; of a ramp in one step."`
-	Ramp           string         `placeholder:"FROM:TO:STEP" help:"One constant rate after the other."`
-	CoolDown       time.Duration  `default:"1s" help:"Between two steps of a ramp."`
-	Knee           bool           `help:"Search for the highest rate with under 1 % failures and a p99 of at most --limit, and confirm it."`
-	Limit          time.Duration  `default:"100ms" help:"For --knee: the most that 99 of 100 requests may take, counted from when each was due."`
+	Ramp           string         `placeholder:"FROM:TO:STEP" help:"Several constant rates, one after the other."`
+	CoolDown       time.Duration  `default:"1s" help:"Pause between two steps of a ramp."`
+	Knee           bool           `help:"Search for the highest rate with under 1 % failures and a p99 latency of at most --limit, and confirm it."`
+	Limit          time.Duration  `default:"100ms" help:"For --knee: the highest p99 latency, counted from the intended send times."`
 	CPUs           []int          `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
 	JSON           bool           `name:"json" help:"Write the report as JSON."`
-	Steer          bool           `help:"Write events as JSON lines and take commands from standard input."`
+	Steer          bool           `help:"Write events as JSON lines and read commands from standard input, as the lab uses it."`
 }
 
 // Help is the long part of the command's help.
 func (c *httpCmd) Help() string {
-	return `Every answer must be HTTP/1.1 to the letter, have the status 200 and the body expected; what isn't is an error of its
-kind: connect, timeout, reset, closed, status, body, protocol; limit (more under way at once than -c) and local (no
-port or descriptor left here) are not the server's.
+	return `Every answer must be correct HTTP/1.1, with the status 200 and the expected body. Errors are counted by kind: connect, timeout, reset, closed, status, body, protocol. The kinds limit (more requests at once than -c) and local (no port or descriptor left here) are faults of the generator, not of the server.
+
+The report shows:
+
+  connect     time to open a connection; before the first request, or for each
+  waiting     from there, or from the request, to the first byte of the answer
+  processing  from there to the last byte
+  total       connect and processing
+  from due    from the intended send time to the last byte: what a user waits
+  lateness    of this program, for requests whose connection was free
+  behind      requests whose connection was busy at their time: sent late, counted from that time
 
 Examples:
 
@@ -45,18 +53,7 @@ Examples:
   weir load http -c 64 --rate 5000 --duration 30s http://127.0.0.1:8080/page.html
   weir load http -c 1000 --rate 500 --no-keep-alive http://[::1]:8080/
   weir load http --ramp 1000:20000:1000 --duration 5s --max-errors 100 http://127.0.0.1:8080/
-  weir load http --knee --limit 20ms --expect www/page.html http://127.0.0.1:8080/page.html
-
-connect     until the connection was there; made before the first request, or one for each
-waiting     from then, or the request, to the first byte of the answer
-processing  from then to its last byte
-total       connect and processing
-from due    from when a request was due to the last byte of its answer: what a user waits
-lateness    of this program, with requests whose connection was free
-behind      requests that were due while their connection was busy: sent late, and counted from when they were due
-
-Exit status: 0 all went well, 1 it couldn't be done or requests failed (with --ramp and --knee they may), 2 bad flags,
-130 interrupted.`
+  weir load http --knee --limit 20ms --expect www/page.html http://127.0.0.1:8080/page.html`
 }
 
 func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
@@ -67,23 +64,23 @@ func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 	if c.Expect != "" {
 		text, release, err := loadhttp.ReadExpected(c.Expect)
 		if err != nil {
-			return usageError{fmt.Errorf("load: can't read what to expect: %w", err)}
+			return usageError{fmt.Errorf("load: cannot read the expected body: %w", err)}
 		}
 		defer release()
 		config.Expect = text
 	}
-	return asUsage(c.offer(ctx, t, config))
+	return asUsage(c.send(ctx, t, config))
 }
 
-// offer offers the load that the flags ask for.
-func (c *httpCmd) offer(ctx context.Context, t *terminal, config loadhttp.Config) error {
+// send sends the load that the flags ask for.
+func (c *httpCmd) send(ctx context.Context, t *terminal, config loadhttp.Config) error {
 	switch {
 	case c.Steer:
 		return loadhttp.Steer(ctx, config, os.Stdin, t.out)
 	case c.Ramp != "":
-		return c.climb(ctx, t, config)
+		return c.runRamp(ctx, t, config)
 	case c.Knee:
-		return c.search(ctx, t, config)
+		return c.searchKnee(ctx, t, config)
 	}
 	report, err := loadhttp.Run(ctx, config, watchRequests(t))
 	clearLive(t)
@@ -107,35 +104,36 @@ func (c *httpCmd) config() (loadhttp.Config, error) {
 	case c.Requests == 0:
 		config.Duration = 10 * time.Second
 	}
-	if err := c.oneWay(); err != nil {
+	if err := c.oneLoad(); err != nil {
 		return config, err
 	}
 	if c.Rate != nil {
 		if config.Rate = *c.Rate; config.Rate == 0 {
-			return config, usageError{errors.New("load: a rate of 0 requests a second is no load: give more, or leave --rate out for a closed loop")}
+			return config, usageError{errors.New("load: --rate is 0: give a positive rate, or leave --rate out for a closed loop")}
 		}
 	}
 	return config, nil
 }
 
-// oneWay refuses flags that ask for two loads at once.
-func (c *httpCmd) oneWay() error {
-	var ways []string
+// oneLoad rejects flags that ask for two loads at once.
+func (c *httpCmd) oneLoad() error {
+	var loads []string
 	for name, given := range map[string]bool{"--rate": c.Rate != nil, "-n": c.Requests > 0, "--ramp": c.Ramp != "", "--knee": c.Knee} {
 		if given {
-			ways = append(ways, name)
+			loads = append(loads, name)
 		}
 	}
 	if c.Steer && (c.Requests > 0 || c.Ramp != "" || c.Knee) {
 		return usageError{errors.New("load: only a closed loop or a constant rate can be steered: leave -n, --ramp and --knee out")}
 	}
-	if len(ways) > 1 {
+	if len(loads) > 1 {
 		return usageError{errors.New("load: --rate, -n, --ramp and --knee are four different loads: give one of them")}
 	}
 	return nil
 }
 
-func (c *httpCmd) climb(ctx context.Context, t *terminal, config loadhttp.Config) error {
+// runRamp measures one rate after the other.
+func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config loadhttp.Config) error {
 	ramp, err := loadhttp.ParseRamp(c.Ramp)
 	if err != nil {
 		return err
@@ -159,7 +157,8 @@ func (c *httpCmd) climb(ctx context.Context, t *terminal, config loadhttp.Config
 	return err
 }
 
-func (c *httpCmd) search(ctx context.Context, t *terminal, config loadhttp.Config) error {
+// searchKnee searches for the highest rate within the limit.
+func (c *httpCmd) searchKnee(ctx context.Context, t *terminal, config loadhttp.Config) error {
 	if c.Limit <= 0 || c.Limit > c.Timeout {
 		return usageError{fmt.Errorf("load: a limit of %v is out of range: give more than 0 and at most the timeout, %v", c.Limit, c.Timeout)}
 	}
@@ -190,13 +189,13 @@ func (c *httpCmd) write(t *terminal, data any, text interface{ WriteText(io.Writ
 	return text.WriteText(t.out)
 }
 
-// watchRequests shows what a run does while it does it, if a person is looking.
+// watchRequests shows the state of a run on a terminal.
 func watchRequests(t *terminal) load.Events {
 	if !t.errTTY {
 		return load.Events{}
 	}
 	return load.Events{Every: time.Second / 4, Progress: func(p load.Progress) {
-		fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d answered  %d failed  %d connections  latest %v late",
+		fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d answered  %d failed  %d connections  lateness %v",
 			p.Elapsed.Seconds(), p.Sent, p.Failed, p.Alive, p.Lateness.Round(time.Microsecond))
 	}}
 }

@@ -89,7 +89,7 @@ func TestLoadHTTPRefusesWhatCannotBeMeant(t *testing.T) {
 		"the ramp \"5\" is none":        {Ramp: "5"},
 		"a cool-down of -1ns":           {Ramp: "1:2:1", CoolDown: -1},
 		"a limit of 0s is out of range": {Knee: true},
-		"can't read what to expect":     {Expect: filepath.Join(t.TempDir(), "none")},
+		"cannot read the expected body": {Expect: filepath.Join(t.TempDir(), "none")},
 		"the URL \"x\" is not one":      {URL: "x"},
 	} {
 		_, _, err := runHTTP(t, c, http.StatusOK, "hello")

@@ -15,31 +15,35 @@ type stackLoadCmd struct {
 	Operation string `arg:"" enum:"ping,connect,in,out,rr,idle" help:"ping, connect, in, out, rr or idle."`
 	Address   string `arg:"" help:"The stack's IP address."`
 
-	Port        int           `placeholder:"N" help:"Of the service; 9 (discard) for connect and in, 19 (source) for out, 7 (echo) for rr and idle."`
-	Connections int           `short:"c" default:"1" help:"Clients, or connections; pings have none."`
-	Congestion  string        `placeholder:"cubic" help:"Congestion control of the sockets here."`
-	Flows       int           `placeholder:"1" help:"Of ping: identifiers, which one sender serves in turn."`
-	Rate        float64       `placeholder:"R" help:"Of ping: pings a second in all; 10 for each flow if not given."`
-	Size        int           `placeholder:"56" help:"Of ping: bytes of payload."`
-	Together    bool          `help:"Of ping: all flows at the same instants in place of evenly apart."`
-	Processes   int           `placeholder:"N" help:"Of ping: by so many processes of the system's ping, each once a second if --rate says nothing else, as the paper measured."`
+	Port        int           `placeholder:"N" help:"Port of the service (default: 9, discard, for connect and in; 19, source, for out; 7, echo, for rr and idle)."`
+	Connections int           `short:"c" default:"1" help:"Connections; not for ping."`
+	Congestion  string        `placeholder:"cubic" help:"Congestion control of the sockets of this program."`
+	Flows       int           `placeholder:"1" help:"For ping: identifiers, which one sender uses in turn."`
+	Rate        float64       `placeholder:"R" help:"For ping: pings per second in total (default: 10 for each flow)."`
+	Size        int           `placeholder:"56" help:"For ping: bytes of payload."`
+	Together    bool          `help:"For ping: all flows at the same instants instead of evenly apart."`
+	Processes   int           `placeholder:"N" help:"For ping: so many processes of the system's ping, each once a second unless --rate says otherwise, as the paper measured."`
 	Duration    time.Duration `default:"10s" help:"How long to measure."`
-	Timeout     time.Duration `default:"5s" help:"How long a connection, an operation, an answer or more of the bytes are awaited."`
+	Timeout     time.Duration `default:"5s" help:"How long to wait for a connection, an operation, an answer or more bytes."`
 	CPUs        []int         `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
 	JSON        bool          `name:"json" help:"Write the report as JSON."`
-	Steer       bool          `help:"Write events as JSON lines and take commands from standard input."`
+	Steer       bool          `help:"Write events as JSON lines and read commands from standard input, as the lab uses it."`
 }
 
 // Help is the long part of the command's help.
 func (c *stackLoadCmd) Help() string {
-	return `Drives a TCP/IP stack from kernel sockets. The stack answers pings and serves echo, discard and source over TCP.
+	return `Sends load to a TCP/IP stack from sockets of the kernel. The stack answers pings, and serves echo, discard and source over TCP.
 
   ping     paced pings; latency is from the device's time stamp of sending to that of receiving
-  connect  each client: connect, 4,096 bytes, shut down, wait for the end of stream, close, and again
-  in       bulk into the stack; bytes count when the stack has acknowledged them
-  out      bulk out of the stack; bytes are dropped in the kernel
-  rr       one byte to the stack and back, one at a time on each connection
-  idle     connections that are answered once and held
+  connect  each connection: connect, send 4,096 bytes, shut down, wait for the end of stream, close, repeat
+  in       bulk data into the stack; bytes count when the stack has acknowledged them
+  out      bulk data out of the stack; the kernel drops the bytes
+  rr       request and response of one byte, one at a time on each connection
+  idle     connections that are answered once and held open
+
+Closed connections leave their ports in TIME-WAIT. For more than about 14,000 connections a minute, set this in the network namespace of the generator. A kernel without the last setting carries up to 32,000 a second.
+
+  sysctl -w net.ipv4.tcp_tw_reuse=1 net.ipv4.ip_local_port_range="1024 65535" net.ipv4.tcp_tw_reuse_delay=10
 
 Examples:
 
@@ -47,14 +51,7 @@ Examples:
   weir load stack connect -c 100 --duration 3s 10.77.0.2
   weir load stack in -c 10 --congestion reno 10.77.0.2
   weir load stack rr --port 7007 --json 127.0.0.1
-  ip netns exec NAME weir load stack out 10.77.0.2            the generator must be where the stack's device is
-
-Clients leave their ports in TIME-WAIT. For more than some 14,000 connections a minute, in the namespace of the generator (the last where the
-kernel has it; without it 32,000 a second are the end):
-
-  sysctl -w net.ipv4.tcp_tw_reuse=1 net.ipv4.ip_local_port_range="1024 65535" net.ipv4.tcp_tw_reuse_delay=10
-
-Exit status: 0 all went well, 1 it couldn't be done or there were errors, 2 bad flags, 130 interrupted.`
+  ip netns exec NAME weir load stack out 10.77.0.2            the generator must be where the stack's device is`
 }
 
 func (c *stackLoadCmd) config() loadstack.Config {
@@ -81,7 +78,7 @@ func (c *stackLoadCmd) Run(ctx context.Context, t *terminal) error {
 	case err == nil && len(report.Errors) > 0:
 		err = fmt.Errorf("load: the run had errors: %s", report.Trouble())
 	case err == nil && report.Messages == 0:
-		err = fmt.Errorf("load: nothing came back from %s", report.Address)
+		err = fmt.Errorf("load: %s answered nothing: check that the stack runs, and that this machine has a route to it", report.Address)
 	}
 	return asUsage(err)
 }

@@ -1,9 +1,8 @@
 // Command weir compares, measures and runs network services.
 //
 // This package is wiring: it reads flags, calls the parts, prints, and turns errors into exit
-// codes. 0 means that the command did what it was asked, 1 that it failed, 2 that it was asked
-// wrongly, and 130 that it was interrupted. Results go to standard output; progress, hints and
-// errors to standard error. Colour and live lines appear on terminals only.
+// statuses (exit.go). Results go to standard output; progress, hints and errors to standard error.
+// Colour and live lines appear on terminals only.
 package main
 
 import (
@@ -11,29 +10,40 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kong"
-	kongcompletion "github.com/jotaen/kong-completion"
 )
 
 type cli struct {
-	Lab   labCmd   `cmd:"" help:"Compare servers: run experiments, list subjects, measure commands."`
-	Load  loadCmd  `cmd:"" help:"Drive a controlled load at any server."`
-	Serve serveCmd `cmd:"" help:"Serve a folder, or a site composed of components."`
-	Stack stackCmd `cmd:"" help:"Run a host in user space, and use it from the shell."`
-	Chat  chatCmd  `cmd:"" help:"Host a chat that every IRC client can use."`
-	Vet   vetCmd   `cmd:"" help:"Find components that touch what they have passed on."`
+	Lab   labCmd   `cmd:"" group:"measure" help:"Compare servers: run experiments, list subjects, measure commands."`
+	Load  loadCmd  `cmd:"" group:"measure" help:"Send a controlled load to any server."`
+	Serve serveCmd `cmd:"" group:"serve" help:"Serve a folder, or a web site composed of components."`
+	Vet   vetCmd   `cmd:"" group:"serve" help:"Find components that use a Conn after they passed it on."`
+	Chat  chatCmd  `cmd:"" group:"chat" help:"Host a chat that every IRC client can use."`
+	Stack stackCmd `cmd:"" group:"stack" help:"Run a host with a TCP/IP stack in user space, and use it from the shell."`
 
-	Completion completionCmd `cmd:"" help:"Print the code that makes a shell complete weir's commands."`
-	Version    versionCmd    `cmd:"" help:"Say which weir this is."`
+	Help       helpCmd       `cmd:"" group:"about" help:"Explain a command; example: weir help lab run"`
+	Version    versionCmd    `cmd:"" group:"about" help:"Print the version of weir; also weir --version and weir -v."`
+	Completion completionCmd `cmd:"" group:"about" help:"Print the code by which a shell completes weir's commands; example: source <(weir completion bash)"`
+	Man        manCmd        `cmd:"" group:"about" help:"Write the manual pages of weir and its commands; example: weir man man1"`
+}
+
+// commandGroups are the groups of the list of commands, in its order.
+var commandGroups = []kong.Group{
+	{Key: "measure", Title: "Compare and measure servers"},
+	{Key: "serve", Title: "Serve the web"},
+	{Key: "chat", Title: "Host a chat"},
+	{Key: "stack", Title: "Run a network stack in user space"},
+	{Key: "about", Title: "About weir"},
 }
 
 type labCmd struct {
-	Run         runCmd         `cmd:"" help:"Run an experiment and write its report."`
-	List        listCmd        `cmd:"" help:"Show the subjects and what is missing for each."`
+	Run         runCmd         `cmd:"" help:"Run an experiment and write its report; example: weir lab run im --quick"`
+	List        listCmd        `cmd:"" help:"List the subjects, and what each lacks on this machine."`
 	Build       buildCmd       `cmd:"" help:"Build subjects."`
 	Check       checkCmd       `cmd:"" help:"Test subjects against the contract that makes them comparable."`
-	Measure     measureCmd     `cmd:"" help:"Account for the CPU of a command and everything it starts."`
+	Measure     measureCmd     `cmd:"" help:"Measure the CPU time of a command and of everything that it starts."`
 	Compare     compareCmd     `cmd:"" help:"Compare two finished runs."`
 	Report      reportCmd      `cmd:"" help:"Write the report of a run again."`
 	Portability portabilityCmd `cmd:"" help:"Build and test the C subjects with every compiler and machine at hand."`
@@ -46,45 +56,69 @@ func run(args []string) int {
 	return exitCode(ctx, signals.stop(command(ctx, args)))
 }
 
+// newParser returns the parser of weir's command line. Run methods of commands can ask for t.
+func newParser(c *cli, t *terminal) (*kong.Kong, error) {
+	return kong.New(c, kong.Name("weir"), kong.Help(printHelp), kong.ExplicitGroups(commandGroups), kong.Bind(t),
+		kong.Description("Weir runs one network service under any concurrency model, and measures what each model costs."))
+}
+
 // command runs the command that the arguments name.
 func command(ctx context.Context, args []string) error {
 	var c cli
 	t := newTerminal(os.Stdout, os.Stderr)
-	parser, err := kong.New(&c, kong.Name("weir"), kong.UsageOnError(),
-		kong.Description("Write a network service once, choose its concurrency paradigm when you deploy it, and measure what that choice costs."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(t))
+	parser, err := newParser(&c, t)
 	if err != nil {
 		return err
 	}
-	kongcompletion.Register(parser) // answers a shell that asks for a completion
+	if completed, err := completeLine(parser); completed || err != nil {
+		return err
+	}
+	switch {
+	case len(args) == 0:
+		return overview(t.out, parser.Model)
+	case args[0] == "--version" || args[0] == "-v":
+		args = append([]string{"version"}, args[1:]...)
+	}
 	k, err := parser.Parse(args)
 	if err != nil {
-		return usageError{err}
+		return parseError(err)
 	}
+	warnOfOldFlags(t, k)
+	k.BindTo(ctx, (*context.Context)(nil))
 	return k.Run()
 }
 
-// exitCode prints err and says how the process ends.
-func exitCode(ctx context.Context, err error) int {
-	var u usageError
-	var by *signalled
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &by):
-		fmt.Fprintln(os.Stderr, "weir:", err)
-		return 128 + int(by.signal)
-	case ctx.Err() != nil:
-		fmt.Fprintln(os.Stderr, "weir: interrupted:", err)
-		return 130
-	case errors.As(err, &u):
-		fmt.Fprintln(os.Stderr, "weir:", err)
-		return 2
+// parseError returns the error of a command line that kong could not parse: what is wrong, and
+// which command explains more.
+func parseError(err error) error {
+	wrong, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || wrong.Context == nil {
+		return usageError{err}
 	}
-	fmt.Fprintln(os.Stderr, "weir:", err)
-	return 1
+	node := wrong.Context.Selected()
+	if node == nil {
+		node = wrong.Context.Model.Node
+	}
+	text := err.Error()
+	if name, isArgument := strings.CutPrefix(text, "unexpected argument "); isArgument && len(node.Children) > 0 {
+		text = "there is no command " + node.FullPath() + " " + name
+	}
+	if wrong.Context.Error == nil && len(node.Children) > 0 && node.DefaultCmd == nil {
+		var names []string
+		for _, child := range node.Children {
+			names = append(names, child.Name)
+		}
+		text = fmt.Sprintf("%s takes a command: %s", node.FullPath(), strings.Join(names, ", "))
+	}
+	return usageError{fmt.Errorf("%s (weir help%s explains it)", text, strings.TrimSuffix(" "+node.Path(), " "))}
 }
 
-// usageError is a mistake in what was asked for, found after the flags were parsed.
-type usageError struct{ error }
+// warnOfOldFlags names the flags of the command line that have a newer spelling, which their tag
+// "old" holds.
+func warnOfOldFlags(t *terminal, k *kong.Context) {
+	for _, p := range k.Path {
+		if p.Flag != nil && p.Flag.Tag.Has("old") {
+			fmt.Fprintf(t.err, "weir: --%s is an old spelling, which still works: write %s\n", p.Flag.Name, p.Flag.Tag.Get("old"))
+		}
+	}
+}

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,78 +21,186 @@ import (
 	"weir/lab/compare"
 	"weir/lab/report"
 	"weir/lab/result"
+	"weir/lab/sample"
 )
 
 type runCmd struct {
-	Experiment string `arg:"" optional:"" default:"im" help:"A built-in experiment (im, im-published, web, pipes, chat, stack) or the path of a .toml file."`
+	Experiment string `arg:"" optional:"" predictor:"experiment" help:"A built-in experiment (im, im-published, web, pipes, chat, stack) or the path of a .toml file."`
 
-	Quick      bool `xor:"form" help:"As many short blocks as fit four minutes."`
+	Quick      bool `xor:"form" help:"As many short blocks as fit into four minutes."`
 	Paper      bool `xor:"form" help:"The published plan, for im 60 seconds and 1 to 64 connections: about 2 hours."`
-	Saturation bool `xor:"form" help:"Each subject's capacity; variation and tail at 70, 85 and 95 % of it. About 15 minutes."`
+	Saturation bool `xor:"form" help:"Each subject's capacity, and its variation and tail latency at 70, 85 and 95 % of it. About 15 minutes."`
 
-	Out    string `help:"Directory of the run (default: runs/ and the time)." placeholder:"DIR"`
-	Resume string `help:"Go on with the interrupted run in DIR: same plan, same programs, same machine." placeholder:"DIR"`
-	Seed   uint64 `help:"Orders the blocks and places the twin (default: random)." placeholder:"N"`
+	Out    string `predictor:"folder" help:"Directory of the run (default: runs/ and the time)." placeholder:"DIR"`
+	Resume string `predictor:"folder" help:"Continue the interrupted run in DIR: same plan, same programs, same machine." placeholder:"DIR"`
+	Seed   uint64 `help:"Seed of the order of trials and of the choice of the A/A control (default: random)." placeholder:"N"`
 	JSON   bool   `help:"Print the comparisons as JSON instead of the summary."`
 
-	Subjects    []string      `help:"Subjects by name, instead of the experiment's; one that cannot take part is an error." placeholder:"NAME"`
-	Subject     []string      `help:"Add the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
+	Subjects    []string      `predictor:"subjects" help:"Subjects by name, instead of the experiment's; one that cannot take part is an error." placeholder:"NAME"`
+	Subject     []string      `predictor:"file" help:"Add the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
 	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
-	Workload    string        `help:"sink or echo; page or files for HTTP servers." placeholder:"NAME"`
+	Workload    string        `predictor:"workload" help:"sink or echo; page or files for HTTP servers." placeholder:"NAME"`
 	Connections []int         `help:"Numbers of connections." placeholder:"N"`
-	Patterns    []string      `help:"Arrival patterns: staggered, together, poisson." placeholder:"NAME"`
-	Rate        float64       `help:"Messages a second a connection." placeholder:"N"`
-	Size        int           `help:"Bytes a message." placeholder:"N"`
-	Idle        int           `help:"Connections held open beside the others, on which nothing is sent." placeholder:"N"`
-	Churn       float64       `help:"Short connections a second beside the others: connect, send one message, close." placeholder:"N"`
-	WorkUS      int           `name:"work-us" help:"Microseconds of computing a message in the subject." placeholder:"N"`
-	WaitMS      int           `name:"wait-ms" help:"Milliseconds of waiting a message in the subject." placeholder:"N"`
+	Patterns    []string      `predictor:"patterns" help:"Arrival patterns: staggered, together, poisson." placeholder:"NAME"`
+	Rate        float64       `name:"rate-per-connection" help:"Messages per second on each connection." placeholder:"N"`
+	Size        int           `help:"Bytes per message." placeholder:"N"`
+	Idle        int           `help:"Idle connections, held open beside the others." placeholder:"N"`
+	Churn       float64       `help:"Short connections per second beside the others: connect, send one message, close." placeholder:"N"`
+	WorkUS      int           `name:"work-us" help:"Microseconds of CPU that the subject burns per message." placeholder:"N"`
+	WaitMS      int           `name:"wait-ms" help:"Milliseconds that the subject waits per message." placeholder:"N"`
 	Duration    time.Duration `help:"Measured window of a trial." placeholder:"1.5s"`
-	Blocks      int           `help:"Palindromic blocks a cell; each holds two trials of every subject." placeholder:"N"`
-	Time        time.Duration `help:"Stop starting blocks when this much time is used up." placeholder:"10m"`
+	Blocks      int           `help:"Palindromic blocks per cell; each holds two trials of every subject." placeholder:"N"`
+	Time        time.Duration `help:"Start no more blocks after this time." placeholder:"10m"`
 
 	ServerCPUs int  `name:"server-cpus" default:"1" help:"Cores for the subject."`
-	Namespace  bool `help:"Put the subject behind a veth pair instead of on loopback."`
-	NoReasons  bool `help:"Leave out the trials that count system calls, and the cost of a switch."`
+	Veth       bool `help:"Put the subject into a network namespace behind a veth pair, instead of on loopback."`
+	NoReasons  bool `help:"Leave out the trials that count system calls, and the cost of a context switch."`
+
+	OldRate      float64 `name:"rate" hidden:"" old:"--rate-per-connection" placeholder:"N"`
+	OldNamespace bool    `name:"namespace" hidden:"" old:"--veth"`
 }
 
+// Help is the long part of the command's help.
 func (c *runCmd) Help() string {
-	return `Runs every subject of the experiment under the same loads, in random palindromic blocks, a fresh
-process for every trial, and writes report.html, report.md, results.json, trials.csv, table.tex and
-figures into the directory of the run. Ctrl-C ends it early and keeps what is done. A subject of the
-experiment that this machine cannot build or run is left out, and said; one that you name is an error.
+	return `Runs every subject of the experiment under the same loads: a fresh process for each trial, in random palindromic blocks. It writes report.html, report.md, results.json, trials.csv, table.tex and figures into the directory of the run.
+
+Ctrl-C stops the run and keeps the trials that are complete; --resume continues it. A subject of the experiment that cannot be built or run on this machine is left out with its reason. One that you name with --subjects or --subject is an error.
 
 Examples:
 
-  $ weir lab run im --quick --out runs/first
-  $ weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
-  $ weir lab run im --quick --subject my-server/subject.toml
-  $ weir lab run pipes --quick
-  $ weir lab run stack --quick
-  $ weir lab run --resume runs/first`
+  weir lab run im --quick --out runs/first
+  weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
+  weir lab run im --quick --subject my-server/subject.toml
+  weir lab run pipes --quick
+  weir lab run stack --quick
+  weir lab run --resume runs/first`
 }
 
+// Run runs the experiment, or continues a run, and writes its report.
 func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
+	if c.Experiment == "" && c.Resume == "" {
+		return c.listExperiments(t)
+	}
 	if err := c.refuseBesideResume(k); err != nil {
 		return err
 	}
+	c.Rate = cmp.Or(c.Rate, c.OldRate)
+	c.Veth = c.Veth || c.OldNamespace
 	view := newLiveView(t)
 	defer view.close()
 	runner, err := c.runner(ctx, view.show)
 	if err != nil {
 		return err
 	}
+	if text := busyMachine(ctx, time.Second/2); text != "" {
+		view.warn(text)
+	}
 	found, err := runner.Run(ctx)
 	view.close()
 	err = errors.Join(err, runner.Close())
-	if len(found.Trials)+len(found.Probes) == 0 {
+	kept := len(found.Trials) + len(found.Probes)
+	if kept == 0 {
 		return err
 	}
 	dir := cmp.Or(c.Resume, c.Out)
-	return errors.Join(err, writeRun(dir, found), c.tell(t, dir, found))
+	err = errors.Join(err, writeRun(dir, found), c.summarize(t, dir, found))
+	switch {
+	case ctx.Err() != nil:
+		err = errors.Join(fmt.Errorf("%s kept in %s; weir lab run --resume %s continues the run", count(kept, "complete trial", "s"), dir, shellWord(dir)), err)
+	case err == nil:
+		err = answersNothing(found)
+	}
+	return err
 }
 
-// refuseBesideResume is an error if something is asked of a resumed run that it would not do.
+// listExperiments is the error of a command line without an experiment. It lists those that are
+// built in.
+func (c *runCmd) listExperiments(t *terminal) error {
+	var entries []entry
+	for _, name := range lab.Builtin() {
+		e, err := lab.ReadExperiment(name)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, entry{name, e.Question})
+	}
+	writeEntries(t.err, "The built-in experiments:", entries, min(columnsOf(t.err), widestHelp))
+	fmt.Fprint(t.err, "\nAn experiment takes one to two hours, with --quick about four minutes.\n\n")
+	return usageError{errors.New("lab run: no experiment is named: write, for example, weir lab run im --quick")}
+}
+
+// answersNothing is the error of a run in which every trial was rejected, with the most frequent
+// reason.
+func answersNothing(r *result.Results) error {
+	reasons := map[string]int{}
+	for _, t := range r.Trials {
+		if t.Accepted || len(t.FailedBecause) > 0 {
+			return nil
+		}
+		for _, reason := range t.RefusedBecause {
+			reasons[rejectionCause(reason)]++
+		}
+	}
+	if len(r.Trials) == 0 {
+		return nil // a search for capacities, which keeps its probes
+	}
+	most := ""
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		if reasons[reason] > reasons[most] {
+			most = reason
+		}
+	}
+	return nothingError{fmt.Errorf("the run answers nothing: every trial was rejected (%d), most often because %s: stop what else uses the machine, or lower the load, and run it again", len(r.Trials), most)}
+}
+
+// percentOfACore matches the figure in the reason of a rejection.
+var percentOfACore = regexp.MustCompile(` [0-9.]+ % of a core`)
+
+// rejectionCause returns the reason of a rejection without its figures, so that equal ones are
+// counted together.
+func rejectionCause(reason string) string {
+	if at := percentOfACore.FindStringIndex(reason); at != nil {
+		return reason[:at[0]] + " CPU" + reason[at[1]:]
+	}
+	short, _, _ := strings.Cut(reason, ":")
+	return short
+}
+
+// busyMachine measures the machine for a moment before a run. It returns a warning if other
+// processes use enough CPU to have trials rejected, and "" otherwise.
+func busyMachine(ctx context.Context, d time.Duration) string {
+	before, err := sample.ReadMachine()
+	if err != nil {
+		return ""
+	}
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+		return ""
+	}
+	after, err := sample.ReadMachine()
+	if err != nil {
+		return ""
+	}
+	own := os.Getpid()
+	var used time.Duration
+	busiest := ""
+	for _, n := range sample.Neighbours(before, after, func(pid int) bool { return pid == own }) {
+		if used += n.CPU; busiest == "" {
+			busiest = fmt.Sprintf("%s (process %d)", n.Name, n.PID)
+		}
+	}
+	if share := percent(used, after.At-before.At); share > busyPercent {
+		return fmt.Sprintf("the machine is busy: other processes use %.0f %% of a core, most of it %s; trials that they disturb are rejected", share, busiest)
+	}
+	return ""
+}
+
+// busyPercent is the CPU of other processes, in percent of a core, above which a run warns. The lab
+// rejects a trial at 5 %.
+const busyPercent = 5
+
+// refuseBesideResume is the error of a flag or an experiment that a resumed run would ignore.
 func (c *runCmd) refuseBesideResume(k *kong.Context) error {
 	if c.Resume == "" {
 		return nil
@@ -119,7 +229,8 @@ func writeRun(dir string, r *result.Results) error {
 	return errors.Join(compare.WriteBench(bench, r), bench.Close(), report.Write(dir, r))
 }
 
-func (c *runCmd) tell(t *terminal, dir string, r *result.Results) error {
+// summarize prints the outcome of a run.
+func (c *runCmd) summarize(t *terminal, dir string, r *result.Results) error {
 	if c.JSON {
 		return t.json(r.Comparisons)
 	}
@@ -150,7 +261,7 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 	}
 	return lab.NewRunner(ctx, e, lab.Options{
 		Out: c.Out, Root: projectRoot(), Required: c.Subjects, SubjectFiles: c.Subject, Targets: c.Target, Seed: c.Seed,
-		ServerCPUs: c.ServerCPUs, Namespace: c.Namespace, Quick: c.Quick, Reasons: !c.NoReasons,
+		ServerCPUs: c.ServerCPUs, Namespace: c.Veth, Quick: c.Quick, Reasons: !c.NoReasons,
 		Generator: generator, Command: repeatCommand(os.Args, c.Seed), Weir: buildVersion(),
 	}, progress)
 }

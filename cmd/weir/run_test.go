@@ -130,7 +130,7 @@ func TestWhatCannotBeRunIsOneLine(t *testing.T) {
 	}{
 		{"an unwritable directory", []string{"short.toml", "--out", "file/run"}, 1, []string{"file/run", "--out"}},
 		{"a taken directory", []string{"short.toml", "--out", "taken"}, 1, []string{"taken already holds a run", "--resume taken", "--out"}},
-		{"an unknown subject", []string{"short.toml", "--out", "new", "--subjects", "nobody"}, 1, []string{`no subject "nobody"`, "server"}},
+		{"an unknown subject", []string{"short.toml", "--out", "new", "--subjects", "nobody"}, 2, []string{`no subject "nobody"`, "server"}},
 		{"a broken subject.toml", []string{"short.toml", "--out", "new", "--subject", "broken.toml"}, 1, []string{"broken.toml:6:", `unknown key "colour"`, "remove it"}},
 		{"no subject.toml", []string{"short.toml", "--out", "new", "--subject", "none.toml"}, 1, []string{"none.toml does not exist"}},
 		{"a missing tool", []string{"short.toml", "--out", "new", "--subjects", "absent"}, 1, []string{"absent", "no-such-tool-of-weir", "install it"}},

@@ -5,9 +5,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
+	"weir/internal/suggest"
 	"weir/web/site"
 )
 
@@ -34,7 +36,7 @@ type serveRunCmd struct {
 	Target string `arg:"" default:"." help:"A folder, or a site file (name it ./check if it is called like a command)."`
 
 	Listen     string `placeholder:"HOST:PORT" help:"Where to listen: what the site file says, otherwise 127.0.0.1:8080."`
-	Way        string `name:"run" placeholder:"chain|network" help:"How components run: as calls, or as communicating processes."`
+	Way        string `name:"run" enum:",chain,network" default:"" predictor:"model" placeholder:"chain|network" help:"Concurrency model of the components: chain (calls) or network (a goroutine each)."`
 	Admin      string `placeholder:"HOST:PORT" help:"Where to show the network while it runs, with /metrics and /debug/pprof."`
 	AdminUsers string `placeholder:"FILE" help:"Who may look there, as weir serve password makes the file; needed for an address that is not loopback."`
 
@@ -63,10 +65,7 @@ namespace, peer, bridge and metrics. Without --listen it listens on port 80 of t
 
 The admin page has no login on a loopback address, such as 127.0.0.1:9090; for any other, --admin-users names a file of those who may look.
 
-SIGTERM and Ctrl-C stop: what is being answered is finished first. A second one ends that at once.
-
-Exit status: 0 stopped, 1 it couldn't be done, 2 bad flags, 130 interrupted before it began or not all could be finished in time, and
-130 or 143 after a second Ctrl-C or SIGTERM.`
+SIGTERM and Ctrl-C stop: what is being answered is finished first. A second one ends that at once.`
 }
 
 type serveCheckCmd struct {
@@ -135,7 +134,7 @@ func (c *serveRunCmd) Run(ctx context.Context, t *terminal) error {
 	}
 	info, err := os.Stat(c.Target)
 	if err != nil {
-		return fmt.Errorf("%w: give a folder, or a site file", err)
+		return c.noTarget(err)
 	}
 	if info.IsDir() {
 		return c.serveFolder(ctx, t)
@@ -144,4 +143,17 @@ func (c *serveRunCmd) Run(ctx context.Context, t *terminal) error {
 		return usageError{errors.New("--log is for folders: a site file has the component log")}
 	}
 	return c.serveSite(ctx, t)
+}
+
+// noTarget is the error of a target that is neither a folder nor a file. A mistyped command is
+// taken for a target.
+func (c *serveRunCmd) noTarget(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: name a folder or a site file", err)
+	}
+	hint := ""
+	if command := suggest.Nearest(c.Target, []string{"check", "draw", "password", "components"}); command != "" {
+		hint = fmt.Sprintf("; did you mean %q?", "weir serve "+command)
+	}
+	return usageError{fmt.Errorf("there is no folder or site file %s%s", c.Target, hint)}
 }

@@ -96,9 +96,7 @@ Examples:
 
   weir stack dns example.org
   weir stack dns example.org MX
-  weir stack dns 192.0.2.1 PTR
-
-Exit status: 0 there are such records, 1 there are none or it couldn't be done, 2 bad flags, 130 interrupted.`
+  weir stack dns 192.0.2.1 PTR`
 }
 
 // Run implements the command.
@@ -135,9 +133,7 @@ Examples:
 
   weir stack impair loss=10%
   weir stack impair delay=50ms,jitter=10ms,rate=10Mbit
-  weir stack impair off
-
-Exit status: 0 done, 1 it couldn't be done, 2 bad flags, 130 interrupted.`
+  weir stack impair off`
 }
 
 // Run implements the command.

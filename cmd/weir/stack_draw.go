@@ -19,9 +19,7 @@ that is run as a network the boxes are processes, and the arrows queues: how man
 Examples:
 
   weir stack draw > stack.svg
-  weir stack draw --format mermaid
-
-Exit status: 0 drawn, 1 it couldn't be done, 2 bad flags, 130 interrupted.`
+  weir stack draw --format mermaid`
 }
 
 // Run implements the command.

@@ -26,9 +26,7 @@ func (c *stackGetCmd) Help() string {
 Examples:
 
   weir stack get http://10.0.0.1:8000/
-  weir stack get -o page.html https://example.org/
-
-Exit status: 0 it was fetched, 1 it couldn't be, or the answer's status is 400 or more, 2 bad flags, 130 interrupted.`
+  weir stack get -o page.html https://example.org/`
 }
 
 // Run implements the command.

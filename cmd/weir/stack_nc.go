@@ -32,9 +32,7 @@ Examples:
   echo hello | weir stack nc 10.0.0.1 7
   weir stack nc -l 8080                        one connection, from whoever comes
   weir stack nc -u 10.0.0.1 5353 < datagram
-  weir stack nc 10.0.0.1 9000 < file
-
-Exit status: 0 it ended well, 1 it did not or couldn't be done, 2 bad flags, 130 interrupted.`
+  weir stack nc 10.0.0.1 9000 < file`
 }
 
 // Run implements the command.

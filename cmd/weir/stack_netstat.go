@@ -31,9 +31,7 @@ Examples:
 
   weir stack netstat
   weir stack netstat --watch
-  weir stack netstat --json | jq .drops
-
-Exit status: 0 shown, 1 it couldn't be done, 2 bad flags. Ctrl-C ends --watch.`
+  weir stack netstat --json | jq .drops`
 }
 
 // Run implements the command.

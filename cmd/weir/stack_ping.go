@@ -32,9 +32,7 @@ Examples:
 
   weir stack ping 10.0.0.1
   weir stack ping -c 100 -i 0.01 10.0.0.1
-  weir stack ping -c 3 -s 8000 --json 10.0.0.1      a packet that goes in fragments
-
-Exit status: 0 somebody answered, 1 nobody did or it couldn't be done, 2 bad flags. Ctrl-C ends it, with the statistics.`
+  weir stack ping -c 3 -s 8000 --json 10.0.0.1      a packet that goes in fragments`
 }
 
 // seconds is a time that may be written as a number of seconds, as ping has it.

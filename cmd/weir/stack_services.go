@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"weir/internal/suggest"
 	"weir/tcpip"
 	"weir/tcpip/host"
 	"weir/web"
@@ -40,6 +41,8 @@ func stackServices(said []string, t *terminal) (all []host.Service, err error) {
 	return all, nil
 }
 
+var serviceNames = []string{"echo", "discard", "source", "files"}
+
 func stackService(text string, t *terminal) (host.Service, error) {
 	name, rest, _ := strings.Cut(text, "=")
 	number, folder, isFolder := strings.Cut(rest, ":")
@@ -47,7 +50,7 @@ func stackService(text string, t *terminal) (host.Service, error) {
 	simple := map[string]func(uint16) host.Service{"echo": host.Echo, "discard": host.Discard, "source": host.Source}[name]
 	switch {
 	case simple == nil && name != "files":
-		return host.Service{}, fmt.Errorf("--service %s: there is no service %q: take echo, discard, source or files", text, name)
+		return host.Service{}, fmt.Errorf("--service %s: there is no service %q: choose echo, discard, source or files%s", text, name, suggest.DidYouMean(name, serviceNames))
 	case err != nil || port == 0:
 		return host.Service{}, fmt.Errorf("--service %s: %q is no port: write 1 to 65535, as in %s", text, number, example(name))
 	case name == "files" && folder == "" || simple != nil && isFolder:

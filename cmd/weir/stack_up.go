@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/listening"
 	"weir/tcpip"
 	"weir/tcpip/host"
 )
@@ -61,9 +62,7 @@ Once the host is up, the process has no capabilities in effect, on Linux: root r
 A device that --setup made ends with the process. To remove a bridge or a namespace that --setup made, or to put back
 what it changed of a device, it keeps CAP_NET_ADMIN permitted, and with --namespace CAP_SYS_ADMIN.
 
---setup leaves things as they were, also after errors. Where the process was killed, remove a bridge by ip link del br-weir0.
-
-Exit status: 0 ended, 1 it couldn't be done or the device went away, 2 bad flags.`
+--setup leaves things as they were, also after errors. Where the process was killed, remove a bridge by ip link del br-weir0.`
 }
 
 // config is the host that the flags ask for.
@@ -91,6 +90,11 @@ func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
 	}
 	if h.Impair, err = host.ParseImpairment(c.Impair); err != nil {
 		return h, usageError{err}
+	}
+	if c.Metrics != "" {
+		if err := listening.Check(c.Metrics); err != nil {
+			return h, fmt.Errorf("--metrics: %w", err)
+		}
 	}
 	switch {
 	case !c.Setup && (c.Peer != "" || c.Bridge != ""):

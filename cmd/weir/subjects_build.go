@@ -13,7 +13,7 @@ import (
 
 // buildCmd is "weir lab build".
 type buildCmd struct {
-	Names   []string `arg:"" optional:"" help:"Subjects; default: all."`
+	Names   []string `arg:"" optional:"" predictor:"subjects" help:"Subjects (default: all)."`
 	Subject []string `help:"Build the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
 	Verbose bool     `short:"v" help:"Show what the tools print."`
 }

@@ -8,15 +8,16 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/suggest"
 	"weir/lab/contract"
 	"weir/lab/subject"
 )
 
 // checkCmd is "weir lab check".
 type checkCmd struct {
-	Names   []string `arg:"" optional:"" help:"Subjects; default: all."`
+	Names   []string `arg:"" optional:"" predictor:"subjects" help:"Subjects (default: all)."`
 	Subject []string `help:"Check the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
-	Only    []string `help:"Only these checks, by name." placeholder:"CHECK,..."`
+	Only    []string `predictor:"checks" help:"Only these checks, by name." placeholder:"CHECK,..."`
 	JSON    bool     `help:"Print JSON."`
 	Verbose bool     `short:"v" help:"Show every check, also those that pass."`
 }
@@ -54,7 +55,7 @@ type checkLine struct {
 func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 	for _, name := range c.Only {
 		if !slices.Contains(contract.Names(), name) {
-			return usageError{fmt.Errorf("there is no check %q: choose among %s", name, strings.Join(contract.Names(), ", "))}
+			return usageError{fmt.Errorf("there is no check %q: choose among %s%s", name, strings.Join(contract.Names(), ", "), suggest.DidYouMean(name, contract.Names()))}
 		}
 	}
 	chosen, broken := subject.Select(projectRoot(), c.Names, c.Subject)

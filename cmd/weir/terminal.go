@@ -25,9 +25,12 @@ func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 // (https://no-color.org).
 func (t *terminal) colour() bool { return t.outTTY && os.Getenv("NO_COLOR") == "" }
 
-// width is the number of columns of out, 80 when it is no terminal.
-func (t *terminal) width() int {
-	if w, _, err := term.GetSize(int(t.out.Fd())); err == nil && w > 0 {
+// width returns the number of columns of out.
+func (t *terminal) width() int { return columnsOf(t.out) }
+
+// columnsOf returns the number of columns of a terminal, and 80 for anything else.
+func columnsOf(f *os.File) int {
+	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 		return w
 	}
 	return 80

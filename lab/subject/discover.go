@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"weir/internal/suggest"
 )
 
 // Project is the root of the project that dir belongs to: the nearest folder at or above it with a
@@ -80,6 +82,12 @@ func Select(root string, names, files []string) ([]*Subject, error) {
 	return distinct(chosen)
 }
 
+// UnknownError is the error of a name that no subject has.
+type UnknownError struct{ text string }
+
+// Error implements error.
+func (e *UnknownError) Error() string { return e.text }
+
 func unknownName(root, name string, all []*Subject) error {
 	file := filepath.Join(root, "subjects", name, fileName)
 	if _, err := os.Stat(file); err == nil {
@@ -87,13 +95,13 @@ func unknownName(root, name string, all []*Subject) error {
 		return fmt.Errorf("there is no usable subject %q: %w", name, err)
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("there is no subject %q, nor any other, under this folder: go to the project's, or describe your own in a file", name)
+		return &UnknownError{fmt.Sprintf("there is no subject %q, nor any other, under this folder: go to the project's, or describe your own in a file", name)}
 	}
 	known := make([]string, len(all))
 	for i, s := range all {
 		known[i] = s.Name
 	}
-	return fmt.Errorf("there is no subject %q: choose among %s, or describe your own in a file", name, strings.Join(known, ", "))
+	return &UnknownError{fmt.Sprintf("there is no subject %q: choose among %s, or describe your own in a file%s", name, strings.Join(known, ", "), suggest.DidYouMean(name, known))}
 }
 
 // distinct drops repetitions of one file and refuses two files of one name.

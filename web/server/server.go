@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weir/internal/listening"
 	"weir/internal/lograte"
 	"weir/web/internal/client"
 	"weir/web/internal/conn"
@@ -70,7 +71,7 @@ func listen(c Config) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", c.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("server: %w: choose another address, or end what has it", err)
+		return nil, listening.Explain(c.Addr, err)
 	}
 	return l, nil
 }
