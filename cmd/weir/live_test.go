@@ -92,7 +92,7 @@ func TestARunWithoutATerminalIsNeverSilentForLong(t *testing.T) {
 		lines = append(lines, strings.TrimSpace(string(line)))
 	}
 	want := []string{"weir: warning: the machine is busy", "trial 1 of 10: go-loop", "trial 2 of 10: go-loop", "trial 2 of 10: go-loop",
-		"measuring the price of a switch", "measuring the price of a switch, for 10s"}
+		"measuring the price of a switch", "measuring the price of a switch, for 11s"}
 	if len(lines) != len(want) {
 		t.Fatalf("got %d lines, want %d:\n%s", len(lines), len(want), text)
 	}

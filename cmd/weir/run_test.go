@@ -94,6 +94,10 @@ func (p project) weir(args ...string) (stderr string, code int) {
 	return said.String(), cmd.ProcessState.ExitCode()
 }
 
+// ranToItsEnd reports whether a run is complete. On a busy machine all of its trials may have been
+// rejected.
+func ranToItsEnd(code int) bool { return code == exitDone || code == exitNothing }
+
 // servers are the processes of the project's servers.
 func (p project) servers() (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -166,7 +170,7 @@ func TestASubjectOfTheExperimentThatIsMissingIsSaidAtOnce(t *testing.T) {
 	p.write("subjects/broken/subject.toml", "nothing")
 	p.write("short.toml", strings.Replace(shortExperiment, `["server"]`, `["server", "absent", "failing"]`, 1))
 	stderr, code := p.weir("lab", "run", "short.toml", "--out", "run", "--no-reasons", "--blocks", "1")
-	if code != 0 {
+	if !ranToItsEnd(code) {
 		t.Fatalf("exit status %d:\n%s", code, stderr)
 	}
 	first, _, _ := strings.Cut(stderr, "trial 1 of")
@@ -224,7 +228,7 @@ func TestARunThatWasKilledIsResumed(t *testing.T) {
 	_ = cmd.Wait() // it was killed
 	p.wantNothing("run/results.json")
 
-	if stderr, code := p.weir("lab", "run", "--resume", "run"); code != 0 {
+	if stderr, code := p.weir("lab", "run", "--resume", "run"); !ranToItsEnd(code) {
 		t.Fatalf("exit status %d:\n%s", code, stderr)
 	}
 	found, err := result.Read(filepath.Join(p.dir, "run"))
