@@ -62,7 +62,8 @@ func typed(t *testing.T, dir, line string) string {
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir = ".."
 	out, err := cmd.CombinedOutput()
-	if err != nil {
+	const allRejected = 3 // the exit status of a run on a machine that was too busy
+	if err != nil && cmd.ProcessState.ExitCode() != allRejected {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
 	return string(out)

@@ -119,7 +119,7 @@ func TestRefusesWhatCannotWork(t *testing.T) {
 		want   string
 	}{
 		{Config{}, "no address"},
-		{Config{Addr: busy.Addr().String()}, "choose another address"},
+		{Config{Addr: busy.Addr().String()}, "choose another port"},
 		{Config{Addr: "127.0.0.1:0", HTTP3: true}, "HTTP/3 needs TLS"},
 		{Config{Addr: "127.0.0.1:0", Trusted: []string{"lb"}}, `trusted has "lb"`},
 		{Config{Addr: "127.0.0.1:0", TLS: &TLS{}}, "CertFile and KeyFile, or ACME"},
