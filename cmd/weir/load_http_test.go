@@ -83,7 +83,7 @@ func TestLoadHTTPRamps(t *testing.T) {
 func TestLoadHTTPRefusesWhatCannotBeMeant(t *testing.T) {
 	zero, ten := 0.0, 10.0
 	for want, c := range map[string]httpCmd{
-		"--rate is 0":          {Rate: &zero},
+		"--rate is 0":                   {Rate: &zero},
 		"four different loads":          {Rate: &ten, Requests: 5},
 		"can be steered":                {Steer: true, Knee: true},
 		"the ramp \"5\" is none":        {Ramp: "5"},
