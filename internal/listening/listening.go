@@ -1,6 +1,9 @@
 // Package listening explains why a program cannot listen on an address: the address is malformed,
 // in use, not permitted, or not one of this machine. Each has its own remedy, which the error
 // names.
+//
+// Limitations: the four are known for TCP and UDP on Unix systems. Another error keeps its own
+// text. Whether a host name exists only a name server knows, so Check accepts any.
 package listening
 
 import (
