@@ -45,7 +45,7 @@ func applied(b *testing.B, do func(b *testing.B, dial func() net.Conn)) {
 		b.Run(name, func(b *testing.B) {
 			la, ls := link.Pair(link.PairConfig{Superframe: 65535, Checksum: true})
 			// or a connect benchmark runs out of ports
-			short := tcp.Config{WaitTime: time.Millisecond}
+			short := tcp.Config{TimeWaitDuration: time.Millisecond}
 			a := measured(b, Config{Link: la, TCP: short, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}})
 			s := measured(b, Config{Link: ls, TCP: short, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
 			start(b, s)

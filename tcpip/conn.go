@@ -103,7 +103,7 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 	if c.known && (now.Sub(c.found) > believed || c.changes != c.iface.changes.Load()) {
 		c.known = false
 	}
-	c.tcp.Settle()
+	c.tcp.CopyLent()
 	c.tcp.Output(now, c.send)
 	if c.tcp.State() == tcp.TimeWait {
 		w, _ := c.tcp.Retire()
@@ -111,7 +111,7 @@ func (c *Conn) flush(now tcp.Time) (told bool) {
 		c.s.waits.add(c.key, c.cfg, w)
 	}
 	told = c.tell(c.tcp.Events())
-	if n := c.tcp.Resent(); n != c.resent {
+	if n := c.tcp.RetransmittedSegments(); n != c.resent {
 		c.lane.counts.resent.Add(n - c.resent)
 		c.resent = n
 	}
@@ -151,7 +151,7 @@ func (c *Conn) answer(now tcp.Time, reader bool) (told bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !reader && c.session() {
-		c.tcp.Settle()
+		c.tcp.CopyLent()
 		c.lane.post(c)
 		return false
 	}
@@ -206,7 +206,7 @@ func (c *Conn) tell(e tcp.Event) bool {
 		return false
 	}
 	if e&tcp.Starved != 0 {
-		c.s.drops[DropMemory].Add(uint64(c.tcp.Starved()))
+		c.s.drops[DropMemory].Add(uint64(c.tcp.TakeStarved()))
 	}
 	if e&tcp.Connected != 0 && c.s.narrow.Load() != 0 {
 		c.measure(c.s.now())
@@ -267,14 +267,14 @@ const (
 )
 
 // emit sends a segment. The caller holds mu.
-func (c *Conn) emit(o *tcp.Sending) {
+func (c *Conn) emit(o *tcp.OutSegment) {
 	out := outgoings.Get().(*outgoing)
 	defer outgoings.Put(out)
 	caps, p := &c.iface.caps, &out.Parts
 	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Urgent: o.Urgent, Options: o.Options.Append(out.options[:0])}
 	b := wire.AppendEthernet(out.head[:0], c.dst, caps.MAC, wire.TypeIPv4)
 	tos := c.service
-	if o.Capable {
+	if o.ECT {
 		tos |= ecnCapable
 	}
 	var id uint16 // of what is not cut it means nothing
@@ -286,7 +286,7 @@ func (c *Conn) emit(o *tcp.Sending) {
 	*p = link.Parts{Body: o.Payload}
 	if caps.Checksum {
 		b = wire.AppendTCPPartial(b, &f, o.Len())
-		p.Partial, p.Start, p.Offset, p.Size = true, wire.EthernetHeader+wire.IPv4Header, 16, o.Size
+		p.Partial, p.Start, p.Offset, p.Size = true, wire.EthernetHeader+wire.IPv4Header, 16, o.SegmentSize
 	} else {
 		b = wire.AppendTCP(b, &f, o.Payload[0], o.Payload[1])
 	}
@@ -402,7 +402,7 @@ func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
 	if err = c.writer.refusal(c.closed); err != nil {
 		return 0, deadline, err
 	}
-	if c.tcp.State() == tcp.Closed || c.tcp.Closing() {
+	if c.tcp.State() == tcp.Closed || c.tcp.WriteClosed() {
 		// as Linux
 		if err = c.failure(); err == io.EOF || err == syscall.ECONNRESET && c.tcp.PeerFinished() {
 			err = syscall.EPIPE
@@ -410,7 +410,7 @@ func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
 		return 0, deadline, err
 	}
 	now := c.s.now()
-	if n = c.tcp.Write(now, p); n > 0 || c.tcp.Hungry() {
+	if n = c.tcp.Write(now, p); n > 0 || c.tcp.WaitingForMemory() {
 		c.flush(now)
 	}
 	if n < len(p) {

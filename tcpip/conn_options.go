@@ -16,10 +16,10 @@ const (
 
 // keepAlive has silent peers probed as the net package does, where c does not say otherwise.
 func keepAlive(c *tcp.Config) {
-	setDefault(&c.KeepIdle, keepIdle)
-	setDefault(&c.KeepEvery, keepEvery)
-	setDefault(&c.KeepTries, keepTries)
-	c.KeepIdle = max(c.KeepIdle, 0) // which is never
+	setDefault(&c.KeepAliveIdle, keepIdle)
+	setDefault(&c.KeepAliveInterval, keepEvery)
+	setDefault(&c.KeepAliveCount, keepTries)
+	c.KeepAliveIdle = max(c.KeepAliveIdle, 0) // which is never
 }
 
 // set changes something of the connection, and lets it send what is due then.
@@ -73,8 +73,8 @@ func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
 func (c *Conn) keepAlive(now tcp.Time, config net.KeepAliveConfig) {
 	k := c.tcp.KeepAlive()
 	set(&k.Idle, config.Idle, keepIdle)
-	set(&k.Every, config.Interval, keepEvery)
-	set(&k.Tries, config.Count, keepTries)
+	set(&k.Interval, config.Interval, keepEvery)
+	set(&k.Count, config.Count, keepTries)
 	switch {
 	case !config.Enable:
 		k.Idle = 0
@@ -117,7 +117,7 @@ func (c *Conn) SetTOS(octet uint8) error {
 // WriteUrgent is Write of bytes that the peer is told to be urgent, with all that was written
 // before. It stays in line: no protocol should need it (RFC 6093).
 func (c *Conn) WriteUrgent(p []byte) (int, error) {
-	if err := c.set(func(tcp.Time) { c.tcp.Urge(len(p)) }); err != nil {
+	if err := c.set(func(tcp.Time) { c.tcp.MarkUrgent(len(p)) }); err != nil {
 		return 0, err
 	}
 	return c.Write(p)
@@ -128,5 +128,5 @@ func (c *Conn) WriteUrgent(p []byte) (int, error) {
 func (c *Conn) Urgent() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.tcp.Urgent()
+	return c.tcp.UrgentBytes()
 }

@@ -113,7 +113,7 @@ type told struct {
 	ours, peers uint16   // ports; ours is the stack's
 	from, next  wire.Seq // of what the stack has sent: what it began with, what comes next
 	expects     wire.Seq // what it expects
-	stamp       wire.Stamp
+	stamp       wire.Timestamp
 }
 
 // bench is a stack with applications, and the other end of its link.
@@ -135,7 +135,7 @@ func newBench(t *testing.T, on link.PairConfig, change ...func(*Config)) *bench 
 	ours, peers := link.Pair(on)
 	b.link = peers
 	c := Config{Link: ours, Addrs: []netip.Prefix{netip.PrefixFrom(benchHost, 24)}, Memory: 1 << 20, Backlog: 4}
-	c.TCP = tcp.Config{Tries: 3, UserTimeout: 20 * time.Second, WaitTime: 5 * time.Second, KeepIdle: 10 * time.Second, KeepEvery: 5 * time.Second, KeepTries: 3}
+	c.TCP = tcp.Config{SYNRetries: 3, UserTimeout: 20 * time.Second, TimeWaitDuration: 5 * time.Second, KeepAliveIdle: 10 * time.Second, KeepAliveInterval: 5 * time.Second, KeepAliveCount: 3}
 	for _, f := range change {
 		f(&c)
 	}
@@ -434,8 +434,8 @@ func (b *bench) seeSegment(p wire.IPv4) {
 		if s.Flags&wire.ACK != 0 && s.Flags&wire.RST == 0 {
 			fl.expects = s.Ack
 		}
-		if s.Options.Stamped {
-			fl.stamp = s.Options.Stamp
+		if s.Options.HasTimestamps {
+			fl.stamp = s.Options.TSVal
 		}
 		b.said = append(b.said, fmt.Sprintf("%d> %v %d %d win %d len %d %v", i, s.Flags, s.Seq.Sub(fl.from), s.Ack, s.Window, len(s.Payload), s.Options.SACKBlocks()))
 		return

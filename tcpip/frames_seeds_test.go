@@ -82,7 +82,7 @@ func asRecord(f []byte) record {
 			r.op |= ofDialed
 		}
 		o, _ := wire.ParseTCPOptions(v.Options())
-		o.Stamp, o.Echo = 0, 0
+		o.TSVal, o.TSEcr = 0, 0
 		copy(v[4:], make([]byte, 8))
 		copy(v.Options(), o.Append(nil))
 	}

@@ -24,10 +24,10 @@ func TestARunningStackIsSeen(t *testing.T) {
 	defer d.Close()
 	eventually(t, func() bool { return len(b.Connections()) == 1 && b.Connections()[0].Unread == 5 })
 	got := b.Connections()[0]
-	if got.Local.String() != "10.0.0.2:80" || got.Remote.String() != c.LocalAddr().String() || got.State != tcp.Established || got.Window == 0 || got.MSS != 1448 || got.RTO == 0 {
+	if got.Local.String() != "10.0.0.2:80" || got.Remote.String() != c.LocalAddr().String() || got.State != tcp.Established || got.CongestionWindow == 0 || got.MSS != 1448 || got.RTO == 0 {
 		t.Errorf("%+v", got)
 	}
-	eventually(t, func() bool { return a.Connections()[0].UnderWay == 0 && a.Connections()[0].RTT > 0 })
+	eventually(t, func() bool { return a.Connections()[0].InFlight == 0 && a.Connections()[0].RTT > 0 })
 	waiting := dial(t, a, "tcp", "10.0.0.2:80")
 	eventually(t, func() bool { ls := b.Listeners(); return len(ls) == 1 && ls[0].Waiting == 1 })
 	if got := b.Listeners()[0]; got.Local.String() != "10.0.0.2:80" || got.Backlog != 1024 {

@@ -22,19 +22,19 @@ func (c *Conn) keptAlive() tcp.KeepAlive {
 // Connections are probed as those of the net package are: after 15 s, every 15 s, 9 times
 // (net.KeepAliveConfig), unless somebody has said otherwise.
 func TestKeepAliveIsTheNetPackages(t *testing.T) {
-	standard := tcp.KeepAlive{Idle: 15 * time.Second, Every: 15 * time.Second, Tries: 9}
-	off := tcp.KeepAlive{Every: 15 * time.Second, Tries: 9}
+	standard := tcp.KeepAlive{Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 9}
+	off := tcp.KeepAlive{Interval: 15 * time.Second, Count: 9}
 	for name, c := range map[string]struct {
 		config           tcp.Config
 		dialer           Dialer
 		dialed, accepted tcp.KeepAlive
 	}{
 		"nothing is said":            {tcp.Config{}, Dialer{}, standard, standard},
-		"the stack does not":         {tcp.Config{KeepIdle: -1}, Dialer{}, off, off},
-		"the stack does otherwise":   {tcp.Config{KeepIdle: time.Second, KeepEvery: 2 * time.Second, KeepTries: 3}, Dialer{}, tcp.KeepAlive{Idle: time.Second, Every: 2 * time.Second, Tries: 3}, tcp.KeepAlive{Idle: time.Second, Every: 2 * time.Second, Tries: 3}},
+		"the stack does not":         {tcp.Config{KeepAliveIdle: -1}, Dialer{}, off, off},
+		"the stack does otherwise":   {tcp.Config{KeepAliveIdle: time.Second, KeepAliveInterval: 2 * time.Second, KeepAliveCount: 3}, Dialer{}, tcp.KeepAlive{Idle: time.Second, Interval: 2 * time.Second, Count: 3}, tcp.KeepAlive{Idle: time.Second, Interval: 2 * time.Second, Count: 3}},
 		"the dialer does not":        {tcp.Config{}, Dialer{KeepAlive: -1}, off, standard},
-		"the dialer does otherwise":  {tcp.Config{}, Dialer{KeepAlive: time.Minute}, tcp.KeepAlive{Idle: time.Minute, Every: 15 * time.Second, Tries: 9}, standard},
-		"the dialer says everything": {tcp.Config{KeepIdle: -1}, Dialer{KeepAlive: -1, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Hour, Interval: time.Minute, Count: 2}}, tcp.KeepAlive{Idle: time.Hour, Every: time.Minute, Tries: 2}, off},
+		"the dialer does otherwise":  {tcp.Config{}, Dialer{KeepAlive: time.Minute}, tcp.KeepAlive{Idle: time.Minute, Interval: 15 * time.Second, Count: 9}, standard},
+		"the dialer says everything": {tcp.Config{KeepAliveIdle: -1}, Dialer{KeepAlive: -1, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Hour, Interval: time.Minute, Count: 2}}, tcp.KeepAlive{Idle: time.Hour, Interval: time.Minute, Count: 2}, off},
 	} {
 		s := stack(t, Config{TCP: c.config})
 		l := listen(t, s, "127.0.0.1:80")

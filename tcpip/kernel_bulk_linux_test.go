@@ -140,7 +140,7 @@ func TestKernelAReaderThatStops(t *testing.T) {
 		sent <- sum
 	}()
 	until(t, "the kernel probes a closed window", func() bool { return info(t, b).Backoff >= 2 })
-	if held, most := p.stack.held(), int64(2*a.cfg.Receive.Most); held > most {
+	if held, most := p.stack.held(), int64(2*a.cfg.ReceiveBuffer.Max); held > most {
 		t.Errorf("the stack holds %d bytes for a reader that stopped, at most %d are its", held, most)
 	}
 	alive(t, p)
@@ -172,7 +172,7 @@ func TestKernelAPeerThatStopsReading(t *testing.T) {
 		}
 		return now.Segs_in >= stopped.Segs_in+3
 	})
-	if held, most := p.stack.held(), int64(2*a.cfg.Send.Most); held > most {
+	if held, most := p.stack.held(), int64(2*a.cfg.SendBuffer.Max); held > most {
 		t.Errorf("the stack holds %d bytes for a peer that does not read, at most %d are its", held, most)
 	}
 	alive(t, p)

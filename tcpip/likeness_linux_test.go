@@ -102,8 +102,8 @@ func TestSYNsAreAsTheKernels(t *testing.T) {
 		if fault != wire.OK || fault2 != wire.OK || kernels.Flags()&wire.SYN == 0 || ours.Flags()&wire.SYN == 0 {
 			t.Fatalf("the first segments are %v and %v", kernels.Flags(), ours.Flags())
 		}
-		t.Logf("the kernel's %v: options %v MSS %d scale %d window %d TTL %d", kernels.Flags(), kinds(kernels), theirs.MSS, theirs.Scale, kernels.Window(), s.ttl[0])
-		t.Logf("the stack's %v: options %v MSS %d scale %d window %d TTL %d", ours.Flags(), kinds(ours), our.MSS, our.Scale, ours.Window(), s.ttl[1])
+		t.Logf("the kernel's %v: options %v MSS %d scale %d window %d TTL %d", kernels.Flags(), kinds(kernels), theirs.MSS, theirs.WindowScale, kernels.Window(), s.ttl[0])
+		t.Logf("the stack's %v: options %v MSS %d scale %d window %d TTL %d", ours.Flags(), kinds(ours), our.MSS, our.WindowScale, ours.Window(), s.ttl[1])
 		if !slices.Equal(kinds(kernels), kinds(ours)) || theirs.MSS != our.MSS || s.ttl[0] != s.ttl[1] {
 			t.Error("they differ")
 		}
@@ -113,7 +113,7 @@ func TestSYNsAreAsTheKernels(t *testing.T) {
 // A kernel that asks for explicit congestion notification gets it, and one that is asked agrees
 // (RFC 3168).
 func TestECNWithTheKernel(t *testing.T) {
-	p, s := spied(t, func(c *Config) { c.TCP.ECN = tcp.AskECN })
+	p, s := spied(t, func(c *Config) { c.TCP.ECN = tcp.RequestECN })
 	if err := p.inside(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_ecn", []byte("1"), 0) }); err != nil {
 		t.Skip("the kernel cannot be told to ask: ", err)
 	}

@@ -76,7 +76,7 @@ func (b *budget) Share(sending bool) int {
 	case sending && left < b.all/16:
 		return 0
 	case left > b.all/2:
-		return tcp.Plenty
+		return tcp.Unlimited
 	case left > b.all/8*3:
 		return 64 << 10
 	case left > b.all/4:

@@ -77,7 +77,7 @@ func (c *Conn) held() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := c.tcp.Info()
-	return i.Unread + i.Unsent + i.UnderWay
+	return i.Unread + i.Unsent + i.InFlight
 }
 
 // memory is what is in use, without what the collector could take.

@@ -47,9 +47,9 @@ func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment, follows follower
 	}
 	iss, stamp := s.iss(k)
 	if !l.begin() {
-		l.pressed.Store(int64(p.now.Add(tcp.CookieLife)))
+		l.pressed.Store(int64(p.now.Add(tcp.CookieLifetime)))
 		s.cookies.given.Add(1)
-		o := tcp.CookieAnswer(p.lane.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
+		o := tcp.CookieSYNACK(p.lane.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
 		s.sendAlone(k, &o)
 		return nil
 	}
@@ -142,7 +142,7 @@ func (s *Stack) Cookies() (given, taken uint64) {
 }
 
 // cookieHash is what hides a connection's cookies.
-func (s *Stack) cookieHash(k tuple) tcp.Hash {
+func (s *Stack) cookieHash(k tuple) tcp.CookieHash {
 	var name [18]byte
 	local, remote := k.local.Addr().As4(), k.remote.Addr().As4()
 	copy(name[:], local[:])
@@ -157,7 +157,7 @@ func (s *Stack) cookieHash(k tuple) tcp.Hash {
 
 // refuse answers a segment that nobody waits for (RFC 9293, section 3.10.7.1).
 func (s *Stack) refuse(k tuple, seg *tcp.Segment) {
-	o := tcp.Sending{Flags: wire.RST}
+	o := tcp.OutSegment{Flags: wire.RST}
 	if seg.Flags&wire.ACK != 0 {
 		o.Seq = seg.Ack
 	} else {
@@ -168,7 +168,7 @@ func (s *Stack) refuse(k tuple, seg *tcp.Segment) {
 }
 
 // sendAlone sends a segment of no connection, without payload.
-func (s *Stack) sendAlone(k tuple, o *tcp.Sending) {
+func (s *Stack) sendAlone(k tuple, o *tcp.OutSegment) {
 	var options [40]byte
 	f := wire.TCPFields{Src: k.local, Dst: k.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options.Append(options[:0])}
 	s.sendIP(wire.IPv4Fields{DontFragment: true, Protocol: wire.TCPProtocol, Src: k.local.Addr(), Dst: k.remote.Addr()}, wire.AppendTCP(nil, &f)) //nolint:errcheck // it is counted

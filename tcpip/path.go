@@ -54,9 +54,9 @@ type doubt struct {
 // acknowledged within a retransmission time (RFC 5927, section 7.2). The caller holds mu.
 func (c *Conn) decide(now tcp.Time) {
 	switch d := c.doubted; {
-	case !c.tcp.UnderWay(d.seq):
+	case !c.tcp.InFlight(d.seq):
 		c.doubted = nil // it has come
-	case d.next >= c.tcp.Proven(), c.tcp.Late(now, d.at):
+	case d.next >= c.tcp.LargestDeliveredPacket(), c.tcp.UnackedForRTO(now, d.at):
 		c.doubted = nil
 		c.s.tooBig(c.key.remote.Addr(), d.length, d.next, now)
 		c.measure(now)
@@ -68,7 +68,7 @@ func (c *Conn) decide(now tcp.Time) {
 func (c *Conn) reported(r icmp.Report, seq wire.Seq, now tcp.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.tcp.UnderWay(seq) {
+	if !c.tcp.InFlight(seq) {
 		return false
 	}
 	switch {
@@ -79,7 +79,7 @@ func (c *Conn) reported(r icmp.Report, seq wire.Seq, now tcp.Time) bool {
 		c.flush(now)
 	case c.tcp.State() == tcp.SynSent && (r.Problem == icmp.PortUnreachable || r.Problem == icmp.ProtocolUnreachable):
 		c.soft = syscall.ECONNREFUSED
-		c.tcp.Unreachable(now)
+		c.tcp.HostUnreachable(now)
 		c.flush(now)
 	default:
 		c.soft = errorOf(r.Problem) // a connection outlives it (RFC 5461, section 4)

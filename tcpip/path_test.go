@@ -27,7 +27,7 @@ func tcpOf(t *testing.T, v wire.IPv4) wire.TCP {
 
 // reply answers a segment: with flags, what it acknowledges, and an MSS of 1,460 if it is a SYN.
 func (h *bareHost) reply(to wire.TCP, flags wire.Flags, seq wire.Seq) {
-	f := wire.TCPFields{Src: netip.AddrPortFrom(bareAddr, to.DstPort()), Dst: netip.AddrPortFrom(stackAddr, to.SrcPort()), Seq: seq, Ack: to.Seq().Add(to.Len()), Flags: flags | wire.ACK, Window: 65535}
+	f := wire.TCPFields{Src: netip.AddrPortFrom(bareAddr, to.DstPort()), Dst: netip.AddrPortFrom(stackAddr, to.SrcPort()), Seq: seq, Ack: to.Seq().Add(to.SeqLen()), Flags: flags | wire.ACK, Window: 65535}
 	if flags&wire.SYN != 0 {
 		f.Options = (&wire.TCPOptions{MSS: 1460}).Append(nil)
 	}
@@ -80,7 +80,7 @@ func (h *bareHost) burst() (all []wire.IPv4) {
 // too, for ten minutes (RFC 1191).
 func TestSegmentsFitThePath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, h := bare(t, Config{TCP: tcp.Config{KeepIdle: -1}}) // the host is silent for minutes
+		s, h := bare(t, Config{TCP: tcp.Config{KeepAliveIdle: -1}}) // the host is silent for minutes
 		c := connected(t, s, h)
 		if _, err := c.Write(make([]byte, 3000)); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ func (p *packet) tcp() layer {
 	}
 	k := tuple{netip.AddrPortFrom(p.ip.Dst(), v.DstPort()), netip.AddrPortFrom(p.ip.Src(), v.SrcPort())}
 	seg := tcp.ParseSegment(v)
-	seg.Marked = p.ip.TOS()&ecnMarked == ecnMarked
+	seg.CE = p.ip.TOS()&ecnMarked == ecnMarked
 	switch c := p.lane.s.conns.get(k); {
 	case c == nil:
 		if c = p.opened(k, &seg); c != nil {

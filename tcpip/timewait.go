@@ -43,7 +43,7 @@ func (f follower) iss(chosen wire.Seq) wire.Seq {
 
 // waiting is a connection in TIME-WAIT.
 type waiting struct {
-	tcp.Wait
+	tcp.TimeWaitConn
 	cfg *tcp.Config
 	// at which of its ends in order: others of the name are of connections that it followed
 	noted tcp.Time
@@ -80,7 +80,7 @@ type waitEnd struct {
 const waitLook = time.Second
 
 // add takes a connection in TIME-WAIT.
-func (w *waits) add(k tuple, cfg *tcp.Config, wait tcp.Wait) {
+func (w *waits) add(k tuple, cfg *tcp.Config, wait tcp.TimeWaitConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -94,7 +94,7 @@ func (w *waits) add(k tuple, cfg *tcp.Config, wait tcp.Wait) {
 		w.of = map[waitName]waiting{}
 	}
 	name := nameOf(k)
-	w.push(name, waiting{Wait: wait, cfg: cfg})
+	w.push(name, waiting{TimeWaitConn: wait, cfg: cfg})
 	if len(w.of) == 1 {
 		w.arm(w.s.now())
 	}
@@ -106,9 +106,9 @@ func (w *waits) push(name waitName, x waiting) {
 		w.order = slices.DeleteFunc(append(w.order[:0], w.order[w.first:]...), func(e waitEnd) bool { return !w.holds(e) })
 		w.first = 0
 	}
-	x.noted = x.Until
+	x.noted = x.ExpiresAt
 	w.of[name] = x
-	w.order = append(w.order, waitEnd{name, x.Until})
+	w.order = append(w.order, waitEnd{name, x.ExpiresAt})
 }
 
 // holds says whether the end that was noted is still one's.
@@ -151,7 +151,7 @@ func (w *waits) expire() {
 		if !w.holds(e) {
 			continue
 		}
-		if x := w.of[e.name]; x.Until > now {
+		if x := w.of[e.name]; x.ExpiresAt > now {
 			w.push(e.name, x)
 			continue
 		}
@@ -188,9 +188,9 @@ func (w *waits) arrive(k tuple, seg *tcp.Segment, listened bool, now tcp.Time) (
 	if !ok {
 		return false, f
 	}
-	if listened && seg.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN && x.Renewable(seg) {
+	if listened && seg.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN && x.CanReopen(seg) {
 		delete(w.of, name)
-		return false, follower{true, x.Behind()}
+		return false, follower{true, x.NextISS()}
 	}
 	if x.Arrive(x.cfg, now, seg) {
 		o := x.Answer(now)
@@ -207,7 +207,7 @@ func (w *waits) free(k tuple, follow, loopback bool, now tcp.Time) (free bool, f
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if loopback {
-		if x, ok := w.of[nameOf(tuple{k.remote, k.local})]; ok && !x.Later(now) {
+		if x, ok := w.of[nameOf(tuple{k.remote, k.local})]; ok && !x.TimestampAdvanced(now) {
 			return false, f
 		}
 	}
@@ -216,11 +216,11 @@ func (w *waits) free(k tuple, follow, loopback bool, now tcp.Time) (free bool, f
 	switch {
 	case !ok:
 		return true, f
-	case loopback && !x.Later(now), !loopback && !(follow && x.Safe(x.cfg, now)):
+	case loopback && !x.TimestampAdvanced(now), !loopback && !(follow && x.CanDial(x.cfg, now)):
 		return false, f
 	}
 	delete(w.of, name)
-	return true, follower{true, x.Behind()}
+	return true, follower{true, x.NextISS()}
 }
 
 // Waiting is how many connections are in TIME-WAIT, and how many were forgotten before their time

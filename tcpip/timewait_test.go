@@ -38,7 +38,7 @@ func TestManyInTimeWait(t *testing.T) {
 		cfg := tcp.Config{}.WithDefaults()
 		before := heap()
 		for i := range many {
-			s.waits.add(nth(i), &cfg, tcp.Wait{Until: s.now().Add(time.Minute)})
+			s.waits.add(nth(i), &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Minute)})
 		}
 		if used := (heap() - before) / many; used > each {
 			t.Errorf("each holds %d bytes, more than %d", used, each)
@@ -71,7 +71,7 @@ func TestTooManyInTimeWait(t *testing.T) {
 		defer s.Close()
 		cfg := tcp.Config{}.WithDefaults()
 		for i := range 5000 {
-			s.waits.add(nth(i), &cfg, tcp.Wait{Until: s.now().Add(time.Minute)})
+			s.waits.add(nth(i), &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Minute)})
 		}
 		if n, forgotten := s.Waiting(); n != 1000 || forgotten != 4000 {
 			t.Errorf("there are %d, and %d were forgotten", n, forgotten)
@@ -123,12 +123,12 @@ func TestTimeWaitMakesRoom(t *testing.T) {
 		k := tuple{netip.MustParseAddrPort("10.0.0.2:80"), local}
 		syn := tcp.Segment{Flags: wire.SYN, Seq: 1}
 		_, skew := a.iss(tuple{local, k.local})
-		stamp := wire.Stamp(uint32(a.now()/1e6) + skew)
-		syn.Options.Stamped, syn.Options.Stamp = true, stamp-1000
+		stamp := wire.Timestamp(uint32(a.now()/1e6) + skew)
+		syn.Options.HasTimestamps, syn.Options.TSVal = true, stamp-1000
 		if taken, _ := b.waits.arrive(k, &syn, true, b.now()); !taken {
 			t.Error("a SYN with an older timestamp opens a connection")
 		}
-		syn.Options.Stamp = stamp + 1
+		syn.Options.TSVal = stamp + 1
 		taken, follows := b.waits.arrive(k, &syn, true, b.now())
 		if n, _ := b.Waiting(); taken || !follows.of || n != 0 {
 			t.Error("a SYN with a later timestamp opens none")
@@ -158,7 +158,7 @@ func TestTheLoopbackDoesNotRunOutOfNames(t *testing.T) {
 					if port%80 > 0 {
 						k := tuple{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port), netip.MustParseAddrPort("127.0.0.1:80")}
 						// without timestamps, so that it stays
-						s.waits.add(k, &cfg, tcp.Wait{Until: s.now().Add(time.Hour)})
+						s.waits.add(k, &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Hour)})
 					}
 				}
 				begun := time.Now()

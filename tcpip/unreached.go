@@ -64,6 +64,6 @@ func (c *Conn) unreached(now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.soft = syscall.EHOSTUNREACH
-	c.tcp.Unreachable(now)
+	c.tcp.HostUnreachable(now)
 	c.flush(now)
 }

@@ -90,7 +90,7 @@ func FuzzUDP(f *testing.F) {
 }
 
 func FuzzTCP(f *testing.F) {
-	o := TCPOptions{MSS: 1460, SACKPermitted: true, Stamped: true, Stamp: 9, Scaled: true, Scale: 7}
+	o := TCPOptions{MSS: 1460, SACKPermitted: true, HasTimestamps: true, TSVal: 9, HasWindowScale: true, WindowScale: 7}
 	f.Add(AppendTCP(nil, &TCPFields{Src: addrPort(from, 1), Dst: addrPort(to, 2), Seq: 3, Ack: 4, Flags: SYN | ACK, Window: 5, Urgent: 6, Options: o.Append(nil)}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, fault := ParseTCP(b)
@@ -99,7 +99,7 @@ func FuzzTCP(f *testing.F) {
 		}
 		again := append(AppendTCP(nil, &TCPFields{Src: addrPort(from, s.SrcPort()), Dst: addrPort(to, s.DstPort()), Seq: s.Seq(), Ack: s.Ack(), Flags: s.Flags(),
 			Window: s.Window(), Urgent: s.Urgent(), Options: s.Options()}, s.Payload()), s.Payload()...)
-		if v, fault := ParseTCP(again); fault != OK || !v.ChecksumOK(from, to) || v.Len() != s.Len() {
+		if v, fault := ParseTCP(again); fault != OK || !v.ChecksumOK(from, to) || v.SeqLen() != s.SeqLen() {
 			t.Errorf("% x is not read again: %v", again, fault)
 		}
 		if !bytes.Equal(again[:12], s[:12]) || again[12]>>4 != s[12]>>4 || !bytes.Equal(again[13:16], s[13:16]) || !bytes.Equal(again[18:], s[18:]) {
@@ -109,12 +109,12 @@ func FuzzTCP(f *testing.F) {
 }
 
 func FuzzOptions(f *testing.F) {
-	for _, o := range []TCPOptions{{MSS: 1, SACKPermitted: true, Stamped: true, Scaled: true, Scale: 9}, {SACKs: 3, SACK: [4]Block{{1, 2}, {3, 4}, {5, 6}}, Stamped: true}, {UserTimeout: 40_000_000_000_000}} {
+	for _, o := range []TCPOptions{{MSS: 1, SACKPermitted: true, HasTimestamps: true, HasWindowScale: true, WindowScale: 9}, {SACKCount: 3, SACK: [4]Block{{1, 2}, {3, 4}, {5, 6}}, HasTimestamps: true}, {UserTimeout: 40_000_000_000_000}} {
 		f.Add(o.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		o, _ := ParseTCPOptions(b)
-		for i := o.SACKs; i < MaxSACK; i++ {
+		for i := o.SACKCount; i < MaxSACK; i++ {
 			o.SACK[i] = Block{} // an option that came twice: the later one counts
 		}
 		written := o.Append(nil)

@@ -105,11 +105,11 @@ func TestOptionsLookAsThoseOfLinux(t *testing.T) {
 		o    TCPOptions
 		want string
 	}{
-		{"a SYN", TCPOptions{MSS: 1460, SACKPermitted: true, Stamped: true, Stamp: 1, Scaled: true, Scale: 7},
+		{"a SYN", TCPOptions{MSS: 1460, SACKPermitted: true, HasTimestamps: true, TSVal: 1, HasWindowScale: true, WindowScale: 7},
 			"\x02\x04\x05\xb4\x04\x02\x08\x0a\x00\x00\x00\x01\x00\x00\x00\x00\x01\x03\x03\x07"},
-		{"a SYN without stamps", TCPOptions{MSS: 1460, SACKPermitted: true, Scaled: true, Scale: 7}, "\x02\x04\x05\xb4\x01\x01\x04\x02\x01\x03\x03\x07"},
-		{"stamps", TCPOptions{Stamped: true, Stamp: 0x01020304, Echo: 0x05060708}, "\x01\x01\x08\x0a\x01\x02\x03\x04\x05\x06\x07\x08"},
-		{"a hole", TCPOptions{SACKs: 1, SACK: [4]Block{{1, 2}}}, "\x01\x01\x05\x0a\x00\x00\x00\x01\x00\x00\x00\x02"},
+		{"a SYN without stamps", TCPOptions{MSS: 1460, SACKPermitted: true, HasWindowScale: true, WindowScale: 7}, "\x02\x04\x05\xb4\x01\x01\x04\x02\x01\x03\x03\x07"},
+		{"stamps", TCPOptions{HasTimestamps: true, TSVal: 0x01020304, TSEcr: 0x05060708}, "\x01\x01\x08\x0a\x01\x02\x03\x04\x05\x06\x07\x08"},
+		{"a hole", TCPOptions{SACKCount: 1, SACK: [4]Block{{1, 2}}}, "\x01\x01\x05\x0a\x00\x00\x00\x01\x00\x00\x00\x02"},
 		{"a user timeout of 100 s", TCPOptions{UserTimeout: 100 * time.Second}, "\x1c\x04\x00\x64"},
 		{"nothing", TCPOptions{}, ""},
 	} {
@@ -136,7 +136,7 @@ func TestStrangeOptions(t *testing.T) {
 		{"an option that ends behind the header", "\x01\x02\x04\x05", TCPOptions{}, WrongOption},
 		{"a kind without a length", "\x02", TCPOptions{}, WrongOption},
 		{"an MSS of three bytes is none", "\x02\x05\x05\xb4\x00", TCPOptions{}, OK},
-		{"a scale over 14 is 14", "\x03\x03\x0f", TCPOptions{Scaled: true, Scale: 14}, OK},
+		{"a scale over 14 is 14", "\x03\x03\x0f", TCPOptions{HasWindowScale: true, WindowScale: 14}, OK},
 		{"half a block", "\x05\x06\x00\x00\x00\x01", TCPOptions{}, OK},
 	} {
 		if o, fault := ParseTCPOptions([]byte(c.b)); o != c.want || fault != c.fault {
@@ -149,7 +149,7 @@ func TestStrangeOptions(t *testing.T) {
 func TestSequenceNumbersGoAround(t *testing.T) {
 	last := Seq(0xfffffff0)
 	next := last.Add(0x20)
-	if next != 0x10 || !last.Less(next) || next.Less(last) || next.Sub(last) != 0x20 || last.Sub(next) != -0x20 || last.Later(next) != next || next.Later(last) != next {
+	if next != 0x10 || !last.Less(next) || next.Less(last) || next.Sub(last) != 0x20 || last.Sub(next) != -0x20 || last.Max(next) != next || next.Max(last) != next {
 		t.Errorf("%#x and %#x", last, next)
 	}
 	for _, c := range []struct {
@@ -160,7 +160,7 @@ func TestSequenceNumbersGoAround(t *testing.T) {
 			t.Errorf("%#x in 32 from %#x: %t", c.s, last, !c.want)
 		}
 	}
-	if old, now := Stamp(0xffffffff), Stamp(1); !old.Less(now) || now.Since(old, time.Millisecond) != 2*time.Millisecond {
+	if old, now := Timestamp(0xffffffff), Timestamp(1); !old.Less(now) || now.Since(old, time.Millisecond) != 2*time.Millisecond {
 		t.Errorf("%v since %v", now, old)
 	}
 }
@@ -175,7 +175,7 @@ func TestChecksumsThatADeviceCompletes(t *testing.T) {
 		t.Errorf("whole %#04x, completed %#04x", got, completed)
 	}
 	s, _ := ParseTCP(append(whole, "oddeven!"...))
-	if !s.ChecksumOK(from, to) || s.ChecksumOK(from, from) || s.Len() != 8 {
+	if !s.ChecksumOK(from, to) || s.ChecksumOK(from, from) || s.SeqLen() != 8 {
 		t.Error("the checksum of the whole is wrong")
 	}
 }

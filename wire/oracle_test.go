@@ -49,13 +49,13 @@ func drawIPv4(t *rapid.T, p Protocol) (IPv4Fields, *layers.IPv4) {
 // of all others.
 func drawTCPOptions(t *rapid.T) TCPOptions {
 	if rapid.Bool().Draw(t, "syn's options") {
-		return TCPOptions{MSS: rapid.Uint16Min(1).Draw(t, "mss"), Scaled: true, Scale: rapid.Uint8Range(0, 14).Draw(t, "scale"), SACKPermitted: rapid.Bool().Draw(t, "sack")}
+		return TCPOptions{MSS: rapid.Uint16Min(1).Draw(t, "mss"), HasWindowScale: true, WindowScale: rapid.Uint8Range(0, 14).Draw(t, "scale"), SACKPermitted: rapid.Bool().Draw(t, "sack")}
 	}
-	o := TCPOptions{Stamped: rapid.Bool().Draw(t, "stamped"), SACKs: rapid.Uint8Range(0, 3).Draw(t, "blocks")}
-	if o.Stamped {
-		o.Stamp, o.Echo = Stamp(rapid.Uint32().Draw(t, "stamp")), Stamp(rapid.Uint32().Draw(t, "echo"))
+	o := TCPOptions{HasTimestamps: rapid.Bool().Draw(t, "stamped"), SACKCount: rapid.Uint8Range(0, 3).Draw(t, "blocks")}
+	if o.HasTimestamps {
+		o.TSVal, o.TSEcr = Timestamp(rapid.Uint32().Draw(t, "stamp")), Timestamp(rapid.Uint32().Draw(t, "echo"))
 	}
-	for i := range o.SACKs {
+	for i := range o.SACKCount {
 		o.SACK[i] = Block{First: Seq(rapid.Uint32().Draw(t, "first")), End: Seq(rapid.Uint32().Draw(t, "end"))}
 	}
 	return o

@@ -22,7 +22,7 @@ func (s Seq) Add(n int) Seq { return s + Seq(n) }
 func (s Seq) In(first Seq, length int) bool { return uint32(s-first) < uint32(length) }
 
 // Later is the later of two.
-func (s Seq) Later(t Seq) Seq {
+func (s Seq) Max(t Seq) Seq {
 	if s.Less(t) {
 		return t
 	}
@@ -31,12 +31,12 @@ func (s Seq) Later(t Seq) Seq {
 
 // Stamp is a timestamp of RFC 7323: it counts a clock's ticks modulo 2^32, and compares as a Seq
 // does.
-type Stamp uint32
+type Timestamp uint32
 
 // Less says whether s is older than t.
-func (s Stamp) Less(t Stamp) bool { return int32(s-t) < 0 }
+func (s Timestamp) Less(t Timestamp) bool { return int32(s-t) < 0 }
 
 // Since is the time from t to s, for a clock with the given tick.
-func (s Stamp) Since(t Stamp, tick time.Duration) time.Duration {
+func (s Timestamp) Since(t Timestamp, tick time.Duration) time.Duration {
 	return time.Duration(uint32(s-t)) * tick
 }

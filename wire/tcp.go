@@ -88,7 +88,7 @@ func (s TCP) Options() []byte { return s[TCPHeader:s.HeaderLen()] }
 func (s TCP) Payload() []byte { return s[s.HeaderLen():] }
 
 // Len is how many places it takes in the stream: its payload, SYN and FIN.
-func (s TCP) Len() int {
+func (s TCP) SeqLen() int {
 	n := len(s) - s.HeaderLen()
 	if s.Flags()&SYN != 0 {
 		n++

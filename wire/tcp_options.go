@@ -25,19 +25,19 @@ const MaxSACK = 4
 
 // TCPOptions are a header's options.
 type TCPOptions struct {
-	MSS           uint16 // largest segment that the sender takes; 0: not given
-	Scaled        bool   // Scale is given
-	Scale         uint8  // of windows; over 14 counts as 14 (RFC 7323, section 2.3)
-	SACKPermitted bool
-	Stamped       bool // Stamp and Echo are given
-	Stamp, Echo   Stamp
-	UserTimeout   time.Duration // 0: not given (RFC 5482)
-	SACKs         uint8         // how many of SACK are given
-	SACK          [MaxSACK]Block
+	MSS            uint16 // largest segment that the sender takes; 0: not given
+	HasWindowScale bool   // Scale is given
+	WindowScale    uint8  // of windows; over 14 counts as 14 (RFC 7323, section 2.3)
+	SACKPermitted  bool
+	HasTimestamps  bool // Stamp and Echo are given
+	TSVal, TSEcr   Timestamp
+	UserTimeout    time.Duration // 0: not given (RFC 5482)
+	SACKCount      uint8         // how many of SACK are given
+	SACK           [MaxSACK]Block
 }
 
 // SACKBlocks are those that are given.
-func (o *TCPOptions) SACKBlocks() []Block { return o.SACK[:o.SACKs] }
+func (o *TCPOptions) SACKBlocks() []Block { return o.SACK[:o.SACKCount] }
 
 // ParseTCPOptions reads options. Those that are not known are passed over, and so are known ones of
 // another length than theirs. At one that does not fit into the header reading ends: o is what was
@@ -70,7 +70,7 @@ func (o *TCPOptions) read(kind byte, value []byte) {
 	case kind == optionMSS && len(value) == 2:
 		o.MSS = binary.BigEndian.Uint16(value)
 	case kind == optionScale && len(value) == 1:
-		o.Scaled, o.Scale = true, min(value[0], 14)
+		o.HasWindowScale, o.WindowScale = true, min(value[0], 14)
 	case kind == optionSACKPermitted && len(value) == 0:
 		o.SACKPermitted = true
 	case kind == optionTimestamps && len(value) == 8:
@@ -78,16 +78,16 @@ func (o *TCPOptions) read(kind byte, value []byte) {
 	case kind == optionUserTimeout && len(value) == 2:
 		o.UserTimeout = readTimeout(binary.BigEndian.Uint16(value))
 	case kind == optionSACK && len(value) > 0 && len(value)%8 == 0:
-		o.SACKs = 0
-		for ; len(value) > 0 && o.SACKs < MaxSACK; value = value[8:] {
-			o.SACK[o.SACKs] = Block{Seq(binary.BigEndian.Uint32(value)), Seq(binary.BigEndian.Uint32(value[4:]))}
-			o.SACKs++
+		o.SACKCount = 0
+		for ; len(value) > 0 && o.SACKCount < MaxSACK; value = value[8:] {
+			o.SACK[o.SACKCount] = Block{Seq(binary.BigEndian.Uint32(value)), Seq(binary.BigEndian.Uint32(value[4:]))}
+			o.SACKCount++
 		}
 	}
 }
 
 func (o *TCPOptions) readStamps(b []byte) {
-	o.Stamped, o.Stamp, o.Echo = true, Stamp(binary.BigEndian.Uint32(b)), Stamp(binary.BigEndian.Uint32(b[4:]))
+	o.HasTimestamps, o.TSVal, o.TSEcr = true, Timestamp(binary.BigEndian.Uint32(b)), Timestamp(binary.BigEndian.Uint32(b[4:]))
 }
 
 // readTimeout reads 15 bits of seconds, or of minutes when the first bit is set.
@@ -106,26 +106,26 @@ func (o *TCPOptions) Append(b []byte) []byte {
 		b = append(b, optionMSS, 4, byte(o.MSS>>8), byte(o.MSS))
 	}
 	switch {
-	case o.Stamped && o.SACKPermitted:
+	case o.HasTimestamps && o.SACKPermitted:
 		b = append(b, optionSACKPermitted, 2, optionTimestamps, 10)
-	case o.Stamped:
+	case o.HasTimestamps:
 		b = append(b, optionNop, optionNop, optionTimestamps, 10)
 	case o.SACKPermitted:
 		b = append(b, optionNop, optionNop, optionSACKPermitted, 2)
 	}
-	if o.Stamped {
-		b = binary.BigEndian.AppendUint32(b, uint32(o.Stamp))
-		b = binary.BigEndian.AppendUint32(b, uint32(o.Echo))
+	if o.HasTimestamps {
+		b = binary.BigEndian.AppendUint32(b, uint32(o.TSVal))
+		b = binary.BigEndian.AppendUint32(b, uint32(o.TSEcr))
 	}
-	if o.Scaled {
-		b = append(b, optionNop, optionScale, 3, o.Scale)
+	if o.HasWindowScale {
+		b = append(b, optionNop, optionScale, 3, o.WindowScale)
 	}
 	if o.UserTimeout > 0 {
 		b = append(b, optionUserTimeout, 4)
 		b = binary.BigEndian.AppendUint16(b, timeoutBits(o.UserTimeout))
 	}
-	if o.SACKs > 0 {
-		b = append(b, optionNop, optionNop, optionSACK, 2+8*o.SACKs)
+	if o.SACKCount > 0 {
+		b = append(b, optionNop, optionNop, optionSACK, 2+8*o.SACKCount)
 		for _, block := range o.SACKBlocks() {
 			b = binary.BigEndian.AppendUint32(b, uint32(block.First))
 			b = binary.BigEndian.AppendUint32(b, uint32(block.End))

@@ -114,7 +114,7 @@ func (h *Host) Status(most int) *Status {
 	connections := s.Connections()
 	now.Total = len(connections)
 	for _, c := range connections[:min(len(connections), most, listedMost)] {
-		now.Connections = append(now.Connections, Connection{c.Local.String(), c.Remote.String(), c.State.String(), c.Unread, c.Unsent + c.UnderWay, c.RTT, c.Window, c.Resent})
+		now.Connections = append(now.Connections, Connection{c.Local.String(), c.Remote.String(), c.State.String(), c.Unread, c.Unsent + c.InFlight, c.RTT, c.CongestionWindow, c.Retransmitted})
 	}
 	for _, u := range s.Sockets() {
 		socket := Socket{u.Local.String(), "", u.Waiting, u.Dropped}

@@ -66,13 +66,13 @@ func drawn(r *rand.Rand) *world {
 	}
 	for i := range w.ways {
 		w.ways[i] = link.ImpairConfig{Out: way(r), Seed: r.Uint64()}
-		w.configs[i] = tcp.Config{NoSACK: r.IntN(6) == 0, NoStamps: r.IntN(6) == 0, NoScale: r.IntN(6) == 0, Congestion: tcp.Algorithm(r.IntN(2)), WaitTime: 5 * time.Second}
+		w.configs[i] = tcp.Config{NoSACK: r.IntN(6) == 0, NoTimestamps: r.IntN(6) == 0, NoWindowScaling: r.IntN(6) == 0, CongestionControl: tcp.Algorithm(r.IntN(2)), TimeWaitDuration: 5 * time.Second}
 		if w.runs[i] = tcpip.RunChain; r.IntN(4) == 0 {
 			w.runs[i] = tcpip.RunNetwork
 		}
 		w.configs[i].ECN = tcp.ECN(r.IntN(3))
 		if r.IntN(4) == 0 { // a buffer that is soon full
-			w.configs[i].Receive = tcp.Range{First: 4000, Most: 4000 + r.IntN(60_000)}
+			w.configs[i].ReceiveBuffer = tcp.BufferRange{Initial: 4000, Max: 4000 + r.IntN(60_000)}
 		}
 	}
 	for range 1 + r.IntN(4) {

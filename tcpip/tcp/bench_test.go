@@ -59,7 +59,7 @@ func (k kept) Get(size int) []byte {
 	return b
 }
 
-func (k kept) Share(bool) int { return Plenty }
+func (k kept) Share(bool) int { return Unlimited }
 
 func (k kept) Put(b []byte) { k[len(b)] = append(k[len(b)], b) }
 
@@ -68,7 +68,7 @@ func newPipe(c Config) *pipe {
 	c = c.WithDefaults()
 	p := &pipe{now: Time(time.Hour)}
 	p.a = Dial(&c, 1, 2)
-	p.a.Output(p.now, func(o *Sending) {
+	p.a.Output(p.now, func(o *OutSegment) {
 		s := received(o)
 		p.b = Accept(&c, 3, 4, &s, p.now)
 	})
@@ -77,13 +77,13 @@ func newPipe(c Config) *pipe {
 	return p
 }
 
-func received(o *Sending) Segment {
+func received(o *OutSegment) Segment {
 	return Segment{Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options, Payload: o.Payload[0]}
 }
 
 // flush gives what one end sends to the other.
 func (p *pipe) flush(from, to *Conn) {
-	from.Output(p.now, func(o *Sending) {
+	from.Output(p.now, func(o *OutSegment) {
 		s := received(o)
 		second := o.Payload[1]
 		if len(second) > 0 {
@@ -110,7 +110,7 @@ func (p *pipe) carry(data, sink []byte) {
 			read += n
 		}
 		p.flush(p.b, p.a)
-		if at := sooner(p.a.Deadline(), p.b.Deadline()); at.due(p.now) {
+		if at := earlier(p.a.Deadline(), p.b.Deadline()); at.due(p.now) {
 			p.a.Tick(p.now)
 			p.b.Tick(p.now)
 		}

@@ -17,72 +17,72 @@ const (
 
 // control is a congestion control algorithm. Lengths are in bytes. The window is the caller's; a
 // control says what becomes of it.
-type control interface {
+type congestionControl interface {
 	// acked is the window after bytes were acknowledged in order, at no time of recovery, when the
 	// window was what held the sender back.
-	acked(w *window, a acked)
+	onAck(w *congestionWindow, a ackEvent)
 	// threshold is where slow start ends from now on, as a loss of this round says.
-	threshold(w *window, now Time) int
+	onLoss(w *congestionWindow, now Time) int
 	// silence is told, after threshold, when it was a timeout that said so: the path may have
 	// become another one.
-	silence()
+	onTimeout()
 	// undo takes the last threshold back, and silence with it: nothing was lost.
 	undo()
 }
 
 // acked is what an acknowledgment says to a control.
-type acked struct {
-	now   Time
-	bytes int
-	rtt   time.Duration // of a segment it acknowledges, below zero: not known
-	round bool          // it is the first of a round trip
+type ackEvent struct {
+	now        Time
+	bytes      int
+	rtt        time.Duration // of a segment it acknowledges, below zero: not known
+	roundStart bool          // it is the first of a round trip
 }
 
 // window is how much may be under way.
-type window struct {
-	size      int // bytes that may be under way
-	threshold int // slow start is below it
-	mss       int // bytes of a full segment
-	srtt      time.Duration
+type congestionWindow struct {
+	size     int // bytes that may be under way
+	ssthresh int // slow start is below it
+	mss      int // bytes of a full segment
+	srtt     time.Duration
 }
 
 // Initial windows (RFC 6928) and smallest ones (RFC 5681), in segments.
 const (
-	initialSegments = 10
-	leastSegments   = 2
+	initialCwndSegments = 10
+	minCwndSegments     = 2
 )
 
-const farAway = 1 << 30 // a threshold that nobody has set
+const unsetSsthresh = 1 << 30 // a threshold that nobody has set
 
-func newWindow(mss int) window {
-	return window{size: initialSegments * mss, threshold: farAway, mss: mss}
+func newCongestionWindow(mss int) congestionWindow {
+	return congestionWindow{size: initialCwndSegments * mss, ssthresh: unsetSsthresh, mss: mss}
 }
 
 // usage is how much of the congestion window was in use in the last window of data (as Linux's
 // tcp_cwnd_validate): a window that is not used is not known to fit.
-type usage struct {
-	limited bool     // the congestion window held the sender back
-	most    int      // bytes that were under way at once, if it did not
-	end     wire.Seq // where that window of data ends
+type cwndUsage struct {
+	cwndLimited bool     // the congestion window held the sender back
+	maxInFlight int      // bytes that were under way at once, if it did not
+	roundEnd    wire.Seq // where that window of data ends
 }
 
 // noteUsage takes note of what is under way, after all was sent that may be.
-func (c *Conn) noteUsage() {
+func (c *Conn) updateCwndUsage() {
 	pipe := c.flight.pipe()
-	limited := pipe+c.cwnd.mss > c.cwnd.size || c.waiting() && pipe+c.cwnd.mss > c.cwnd.size/2
-	if limited || c.usage.end.LessEq(c.una) || !c.usage.limited && c.flight.bytes > c.usage.most {
-		c.usage = usage{limited, c.flight.bytes, c.nxt}
+	limited := pipe+c.cwnd.mss > c.cwnd.size || c.hasUnsent() && pipe+c.cwnd.mss > c.cwnd.size/2
+	if limited || c.cwndUsage.roundEnd.LessEq(c.sndUna) || !c.cwndUsage.cwndLimited && c.flight.totalBytes > c.cwndUsage.maxInFlight {
+		c.cwndUsage = cwndUsage{limited, c.flight.totalBytes, c.sndNxt}
 	}
 }
 
 // slowStart says whether the window is still searched for.
-func (w *window) slowStart() bool { return w.size < w.threshold }
+func (w *congestionWindow) inSlowStart() bool { return w.size < w.ssthresh }
 
 // slowly opens the window by what was acknowledged, up to the threshold, and gives what is left
 // over of that. One acknowledgment of many segments opens it as many would (RFC 3465 with no limit,
 // as receivers merge them).
-func (w *window) slowly(bytes int) (left int) {
-	opened := min(w.size+bytes, w.threshold)
+func (w *congestionWindow) slowStart(bytes int) (left int) {
+	opened := min(w.size+bytes, w.ssthresh)
 	left = w.size + bytes - opened
 	w.size = opened
 	return left
@@ -90,28 +90,28 @@ func (w *window) slowly(bytes int) (left int) {
 
 // reno is RFC 5681's congestion avoidance, with appropriate byte counting (RFC 3465).
 type reno struct {
-	counted int // bytes acknowledged since the window last grew by a segment
+	bytesAcked int // bytes acknowledged since the window last grew by a segment
 }
 
-func (r *reno) acked(w *window, a acked) {
+func (r *reno) onAck(w *congestionWindow, a ackEvent) {
 	bytes := a.bytes
-	if w.slowStart() {
-		if bytes = w.slowly(bytes); bytes == 0 {
+	if w.inSlowStart() {
+		if bytes = w.slowStart(bytes); bytes == 0 {
 			return
 		}
 	}
-	r.counted += bytes
-	if r.counted >= w.size {
-		r.counted -= w.size
+	r.bytesAcked += bytes
+	if r.bytesAcked >= w.size {
+		r.bytesAcked -= w.size
 		w.size += w.mss
 	}
 }
 
-func (r *reno) threshold(w *window, _ Time) int {
-	r.counted = 0
-	return max(w.size/2, leastSegments*w.mss)
+func (r *reno) onLoss(w *congestionWindow, _ Time) int {
+	r.bytesAcked = 0
+	return max(w.size/2, minCwndSegments*w.mss)
 }
 
-func (r *reno) silence() {}
+func (r *reno) onTimeout() {}
 
 func (r *reno) undo() {}

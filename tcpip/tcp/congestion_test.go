@@ -9,10 +9,10 @@ import (
 const testRTT = 100 * time.Millisecond
 
 // round acknowledges a window, segment by segment, in a round trip, and gives the time behind it.
-func round(c control, w *window, now Time, rtt time.Duration) Time {
+func round(c congestionControl, w *congestionWindow, now Time, rtt time.Duration) Time {
 	w.srtt = rtt
 	for n, size := 0, w.size; n < size; n += w.mss {
-		c.acked(w, acked{now: now.Add(time.Duration(float64(rtt) * float64(n) / float64(size))), bytes: w.mss, rtt: rtt, round: n == 0})
+		c.onAck(w, ackEvent{now: now.Add(time.Duration(float64(rtt) * float64(n) / float64(size))), bytes: w.mss, rtt: rtt, roundStart: n == 0})
 	}
 	return now.Add(rtt)
 }
@@ -21,12 +21,12 @@ func round(c control, w *window, now Time, rtt time.Duration) Time {
 // faster and faster (RFC 9438, sections 4.2 and 4.6).
 func TestCubicGoesBackToWhereItWas(t *testing.T) {
 	const before = 1000 // segments
-	c, w := &cubic{}, newWindow(1000)
-	w.size, w.threshold = before*w.mss, before*w.mss
-	c.most = before
+	c, w := &cubic{}, newCongestionWindow(1000)
+	w.size, w.ssthresh = before*w.mss, before*w.mss
+	c.wMax = before
 	now := Time(time.Hour)
-	w.threshold = c.threshold(&w, now)
-	w.size = w.threshold
+	w.ssthresh = c.onLoss(&w, now)
+	w.size = w.ssthresh
 	if got := w.size / w.mss; got != 700 {
 		t.Errorf("after a loss %d segments, want 700", got)
 	}
@@ -45,60 +45,60 @@ func TestCubicGoesBackToWhereItWas(t *testing.T) {
 // A second loss below the window of before makes room for others (RFC 9438, section 4.7), and a
 // loss that was none is taken back (section 4.9).
 func TestCubicMakesRoomAndGoesBack(t *testing.T) {
-	c, w := &cubic{}, newWindow(1000)
-	c.most = 1000
+	c, w := &cubic{}, newCongestionWindow(1000)
+	c.wMax = 1000
 	w.size = 800 * w.mss
-	if c.threshold(&w, 1); c.most != 800*(1+cubicBeta)/2 {
-		t.Errorf("fast convergence goes back to %v", c.most)
+	if c.onLoss(&w, 1); c.wMax != 800*(1+cubicBeta)/2 {
+		t.Errorf("fast convergence goes back to %v", c.wMax)
 	}
 	c.undo()
-	if c.most != 1000 {
-		t.Errorf("taken back it is %v", c.most)
+	if c.wMax != 1000 {
+		t.Errorf("taken back it is %v", c.wMax)
 	}
 }
 
 // After silence the window before counts no more: it grows from where slow start ends (RFC 9438,
 // section 4.8). That is taken back, too.
 func TestCubicAfterSilence(t *testing.T) {
-	c, w := &cubic{}, newWindow(1000)
-	w.size, c.most = 100*w.mss, 100
-	w.threshold = c.threshold(&w, Time(time.Hour))
-	c.silence()
-	w.size = w.threshold
+	c, w := &cubic{}, newCongestionWindow(1000)
+	w.size, c.wMax = 100*w.mss, 100
+	w.ssthresh = c.onLoss(&w, Time(time.Hour))
+	c.onTimeout()
+	w.size = w.ssthresh
 	begun := float64(w.size) / float64(w.mss)
 	round(c, &w, Time(time.Hour), testRTT)
-	if c.k != 0 || c.most != begun {
-		t.Errorf("it goes back to %v segments in %v s, want %v in 0", c.most, c.k, begun)
+	if c.k != 0 || c.wMax != begun {
+		t.Errorf("it goes back to %v segments in %v s, want %v in 0", c.wMax, c.k, begun)
 	}
-	if c.undo(); c.most != 100 {
-		t.Errorf("taken back it is %v", c.most)
+	if c.undo(); c.wMax != 100 {
+		t.Errorf("taken back it is %v", c.wMax)
 	}
 }
 
 // A window that made room for others still grows with CUBIC's own factor up to where it was, and as
 // Reno's from there (RFC 9438, section 4.3).
 func TestCubicGrowsAsRenoFromWhereItWas(t *testing.T) {
-	c, w := &cubic{}, newWindow(1000)
-	w.size, c.most = 20*w.mss, 30 // so that it goes back to 17 only
-	w.threshold = c.threshold(&w, Time(time.Hour))
-	w.size = w.threshold
+	c, w := &cubic{}, newCongestionWindow(1000)
+	w.size, c.wMax = 20*w.mss, 30 // so that it goes back to 17 only
+	w.ssthresh = c.onLoss(&w, Time(time.Hour))
+	w.size = w.ssthresh
 	now := Time(time.Hour)
-	for c.estimate < 19 {
+	for c.wEst < 19 {
 		now = round(c, &w, now, 10*time.Millisecond)
 	}
-	before := c.estimate
-	if round(c, &w, now, 10*time.Millisecond); c.estimate-before > 0.7 {
-		t.Errorf("from %.1f segments the estimate grew by %.2f in a round, want 0.53: the window was 20", before, c.estimate-before)
+	before := c.wEst
+	if round(c, &w, now, 10*time.Millisecond); c.wEst-before > 0.7 {
+		t.Errorf("from %.1f segments the estimate grew by %.2f in a round, want 0.53: the window was 20", before, c.wEst-before)
 	}
 }
 
 // Where windows are small CUBIC grows as Reno does: as much in a round as Reno with its factors
 // (RFC 9438, section 4.3).
 func TestCubicIsAsFastAsReno(t *testing.T) {
-	c, w := &cubic{}, newWindow(1000)
-	w.size, c.most = 20*w.mss, 20
-	w.threshold = c.threshold(&w, Time(time.Hour))
-	w.size = w.threshold
+	c, w := &cubic{}, newCongestionWindow(1000)
+	w.size, c.wMax = 20*w.mss, 20
+	w.ssthresh = c.onLoss(&w, Time(time.Hour))
+	w.size = w.ssthresh
 	begun, now := w.size, Time(time.Hour)
 	for range 10 {
 		now = round(c, &w, now, 10*time.Millisecond)
@@ -110,8 +110,8 @@ func TestCubicIsAsFastAsReno(t *testing.T) {
 
 // Reno grows by a segment in a round, and halves (RFC 5681, section 3.1).
 func TestReno(t *testing.T) {
-	c, w := &reno{}, newWindow(1000)
-	w.size, w.threshold = 20*w.mss, 10*w.mss
+	c, w := &reno{}, newCongestionWindow(1000)
+	w.size, w.ssthresh = 20*w.mss, 10*w.mss
 	now := Time(time.Hour)
 	for range 10 {
 		now = round(c, &w, now, testRTT)
@@ -119,12 +119,12 @@ func TestReno(t *testing.T) {
 	if got := w.size / w.mss; got != 30 {
 		t.Errorf("after 10 rounds %d segments, want 30", got)
 	}
-	if got := c.threshold(&w, now) / w.mss; got != 15 {
+	if got := c.onLoss(&w, now) / w.mss; got != 15 {
 		t.Errorf("a loss leaves %d segments, want 15", got)
 	}
 	w.size = 3 * w.mss
-	if got := c.threshold(&w, now) / w.mss; got != leastSegments {
-		t.Errorf("a loss leaves %d segments at least, want %d", got, leastSegments)
+	if got := c.onLoss(&w, now) / w.mss; got != minCwndSegments {
+		t.Errorf("a loss leaves %d segments at least, want %d", got, minCwndSegments)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestReno(t *testing.T) {
 // of that, and after five such rounds it ends; when they were longer for another reason, it goes on
 // (RFC 9406, section 4.2).
 func TestHyStart(t *testing.T) {
-	c, w := &cubic{}, newWindow(1000)
+	c, w := &cubic{}, newCongestionWindow(1000)
 	now := Time(time.Hour)
 	for _, r := range []struct {
 		rtt  time.Duration
@@ -144,14 +144,14 @@ func TestHyStart(t *testing.T) {
 	} {
 		before := w.size
 		now = round(c, &w, now, r.rtt*time.Millisecond)
-		if got := float64(w.size) / float64(before); got < r.want-0.1 || got > r.want+0.1 || c.css != r.css {
-			t.Errorf("a round of %d ms makes %.2f times as much, want %.2f, slower %t", r.rtt, got, r.want, c.css)
+		if got := float64(w.size) / float64(before); got < r.want-0.1 || got > r.want+0.1 || c.inCSS != r.css {
+			t.Errorf("a round of %d ms makes %.2f times as much, want %.2f, slower %t", r.rtt, got, r.want, c.inCSS)
 		}
 	}
 	before := w.size
 	round(c, &w, now, 8*time.Millisecond)
-	if w.slowStart() || float64(w.size) > 1.1*float64(before) {
-		t.Errorf("slow start has not ended: %d of %d", w.size, w.threshold)
+	if w.inSlowStart() || float64(w.size) > 1.1*float64(before) {
+		t.Errorf("slow start has not ended: %d of %d", w.size, w.ssthresh)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestHyStartGoesBackOnALongPath(t *testing.T) {
 		{"it stays for a round: what is answered was sent before", []time.Duration{longer, base, base, base, base}, 1, 2.3, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			control, w, now := &cubic{}, newWindow(1000), Time(time.Hour)
+			control, w, now := &cubic{}, newCongestionWindow(1000), Time(time.Hour)
 			for range 4 {
 				now = round(control, &w, now, base)
 			}
@@ -185,8 +185,8 @@ func TestHyStartGoesBackOnALongPath(t *testing.T) {
 			for _, trip := range c.trips {
 				now = round(control, &w, now, trip)
 			}
-			if share := float64(w.size) / float64(before); share < c.least || share > c.most || w.slowStart() != c.search {
-				t.Errorf("then it is %.2f of that, want %.2f to %.2f; slow start goes on: %t, want %t", share, c.least, c.most, w.slowStart(), c.search)
+			if share := float64(w.size) / float64(before); share < c.least || share > c.most || w.inSlowStart() != c.search {
+				t.Errorf("then it is %.2f of that, want %.2f to %.2f; slow start goes on: %t, want %t", share, c.least, c.most, w.inSlowStart(), c.search)
 			}
 		})
 	}
@@ -194,13 +194,13 @@ func TestHyStartGoesBackOnALongPath(t *testing.T) {
 
 // What is lost of what was sent before the window went back does not make it smaller once more.
 func TestALossBehindADelayCountsOnce(t *testing.T) {
-	control, w, now := &cubic{}, newWindow(1000), Time(time.Hour)
+	control, w, now := &cubic{}, newCongestionWindow(1000), Time(time.Hour)
 	for range 4 {
 		now = round(control, &w, now, 200*time.Millisecond)
 	}
 	before := w.size
 	now = round(control, &w, now, 220*time.Millisecond)
-	if got := control.threshold(&w, now); got != w.size || got > before*7/10 {
+	if got := control.onLoss(&w, now); got != w.size || got > before*7/10 {
 		t.Errorf("a loss leaves %d bytes of %d, and of %d before the delay; want what the delay left", got, w.size, before)
 	}
 }

@@ -14,45 +14,45 @@ import (
 // without timestamps has neither.
 
 // Hash is a secret function of a connection's name, and of two numbers more.
-type Hash func(kind byte, count uint32) uint32
+type CookieHash func(kind byte, count uint32) uint32
 
 const (
-	cookieTick = 64 * time.Second
-	cookieAges = 2 // ticks that a cookie lives: at least the one after its own
+	cookieTick   = 64 * time.Second
+	cookieMaxAge = 2 // ticks that a cookie lives: at least the one after its own
 
 	// CookieLife is for how long a cookie may come back.
-	CookieLife = cookieAges * cookieTick
+	CookieLifetime = cookieMaxAge * cookieTick
 
-	stampBits = 6    // of the timestamp
-	scaleBits = 0x0f // of them: the window scale; noScale: none
-	noScale   = 0x0f
-	sackBit   = 0x10
-	ecnBit    = 0x20
+	cookieTSBits    = 6    // of the timestamp
+	cookieScaleMask = 0x0f // of them: the window scale; noScale: none
+	cookieNoScale   = 0x0f
+	cookieSACKBit   = 0x10
+	cookieECNBit    = 0x20
 )
 
 // cookieSizes are the segment sizes that a cookie can say, in order: what there mostly is, as Linux
 // has them.
 var cookieSizes = [...]uint16{536, 1300, 1440, 1460}
 
-func cookieCount(now Time) uint32 { return uint32(now / Time(cookieTick)) }
+func cookieTicks(now Time) uint32 { return uint32(now / Time(cookieTick)) }
 
 // CookieAnswer is what answers a SYN, with nothing kept.
-func CookieAnswer(cfg *Config, h Hash, skew uint32, syn *Segment, now Time) Sending {
+func CookieSYNACK(cfg *Config, h CookieHash, skew uint32, syn *Segment, now Time) OutSegment {
 	size := 0
 	for size+1 < len(cookieSizes) && cookieSizes[size+1] <= syn.Options.MSS {
 		size++
 	}
-	count := cookieCount(now)
+	count := cookieTicks(now)
 	iss := h(0, 0) + uint32(syn.Seq) + count<<24 + (h(1, count)+uint32(size))&0xff_ffff
-	s := Sending{Seq: wire.Seq(iss), Ack: syn.Seq.Add(1), Flags: wire.SYN | wire.ACK, Window: firstWindow(cfg)}
+	s := OutSegment{Seq: wire.Seq(iss), Ack: syn.Seq.Add(1), Flags: wire.SYN | wire.ACK, Window: synWindow(cfg)}
 	s.Options.MSS = uint16(cfg.MSS)
-	if syn.Options.Stamped && !cfg.NoStamps {
+	if syn.Options.HasTimestamps && !cfg.NoTimestamps {
 		bits := cookieOptions(cfg, &syn.Options, &s.Options)
-		if cfg.ECN != NoECN && syn.Flags&marks == marks {
-			bits |= ecnBit
+		if cfg.ECN != NoECN && syn.Flags&ecnSetup == ecnSetup {
+			bits |= cookieECNBit
 			s.Flags |= wire.ECE
 		}
-		s.Options.Stamp = cookieStamp(uint32(now/1e6)+skew, bits)
+		s.Options.TSVal = cookieStamp(uint32(now/1e6)+skew, bits)
 	}
 	return s
 }
@@ -60,55 +60,55 @@ func CookieAnswer(cfg *Config, h Hash, skew uint32, syn *Segment, now Time) Send
 // cookieOptions are the answer's when there are timestamps, and what the timestamp is to say of
 // them.
 func cookieOptions(cfg *Config, syn, o *wire.TCPOptions) (bits uint32) {
-	o.Stamped, o.Echo = true, syn.Stamp
-	bits = noScale
-	if o.Scaled = syn.Scaled && !cfg.NoScale; o.Scaled {
-		o.Scale = scaleFor(cfg)
-		bits = uint32(min(syn.Scale, 14))
+	o.HasTimestamps, o.TSEcr = true, syn.TSVal
+	bits = cookieNoScale
+	if o.HasWindowScale = syn.HasWindowScale && !cfg.NoWindowScaling; o.HasWindowScale {
+		o.WindowScale = scaleFor(cfg)
+		bits = uint32(min(syn.WindowScale, 14))
 	}
 	if o.SACKPermitted = syn.SACKPermitted && !cfg.NoSACK; o.SACKPermitted {
-		bits |= sackBit
+		bits |= cookieSACKBit
 	}
 	return bits
 }
 
 // cookieStamp is a timestamp that says something in its last bits, and is not later than now.
-func cookieStamp(now, bits uint32) wire.Stamp {
-	told := now>>stampBits<<stampBits | bits
+func cookieStamp(now, bits uint32) wire.Timestamp {
+	told := now>>cookieTSBits<<cookieTSBits | bits
 	if told > now {
-		told -= 1 << stampBits
+		told -= 1 << cookieTSBits
 	}
-	return wire.Stamp(told)
+	return wire.Timestamp(told)
 }
 
 // AcceptCookie is the connection that a segment opens which answers a cookie; nil: it answers none.
-func AcceptCookie(cfg *Config, h Hash, skew uint32, s *Segment, now Time) *Conn {
+func AcceptCookie(cfg *Config, h CookieHash, skew uint32, s *Segment, now Time) *Conn {
 	if s.Flags&(wire.ACK|wire.SYN|wire.RST) != wire.ACK {
 		return nil
 	}
-	count := cookieCount(now)
+	count := cookieTicks(now)
 	told := uint32(s.Ack.Add(-1)) - h(0, 0) - uint32(s.Seq.Add(-1))
 	age := (count - told>>24) & 0xff
 	size := (told - h(1, count-age)) & 0xff_ffff
-	if age >= cookieAges || size >= uint32(len(cookieSizes)) {
+	if age >= cookieMaxAge || size >= uint32(len(cookieSizes)) {
 		return nil
 	}
 	syn := Segment{Seq: s.Seq.Add(-1), Flags: wire.SYN, Window: s.Window}
 	o := &syn.Options
 	o.MSS = cookieSizes[size]
-	if s.Options.Stamped && !cfg.NoStamps {
-		bits := uint8(s.Options.Echo)
-		o.Stamped, o.Stamp = true, s.Options.Stamp
-		o.SACKPermitted = bits&sackBit != 0
-		if bits&ecnBit != 0 {
-			syn.Flags |= marks
+	if s.Options.HasTimestamps && !cfg.NoTimestamps {
+		bits := uint8(s.Options.TSEcr)
+		o.HasTimestamps, o.TSVal = true, s.Options.TSVal
+		o.SACKPermitted = bits&cookieSACKBit != 0
+		if bits&cookieECNBit != 0 {
+			syn.Flags |= ecnSetup
 		}
-		o.Scaled, o.Scale = bits&scaleBits != noScale, bits&scaleBits
+		o.HasWindowScale, o.WindowScale = bits&cookieScaleMask != cookieNoScale, bits&cookieScaleMask
 	}
 	c := Accept(cfg, s.Ack.Add(-1), skew, &syn, now)
-	c.synDue = false
-	c.advertised = c.rcv.Add(int(firstWindow(cfg)))
-	c.lastAck = c.rcv
+	c.synPending = false
+	c.rcvWndEdge = c.rcvNxt.Add(int(synWindow(cfg)))
+	c.lastAckSent = c.rcvNxt
 	c.Arrive(now, s)
 	return c
 }

@@ -8,31 +8,31 @@ import (
 
 // sent is a piece of the stream that is under way: as it was sent last, so perhaps of many segments
 // of the wire.
-type sent struct {
-	seq, end wire.Seq
-	at       Time   // when it was sent last
-	size     uint16 // payload of its segments; the last one may have less
-	again    uint8  // how often it was sent again, up to 255
-	state    pieceState
+type piece struct {
+	seq, end    wire.Seq
+	sentAt      Time   // when it was sent last
+	segmentSize uint16 // payload of its segments; the last one may have less
+	retransmits uint8  // how often it was sent again, up to 255
+	state       pieceState
 }
 
 // pieceState is what is known of a piece.
 type pieceState uint8
 
 const (
-	underWay pieceState = iota // nothing
-	sacked                     // the peer has it, behind a gap
-	lost                       // it has to be sent again
+	inFlight     pieceState = iota // nothing
+	sackedByPeer                   // the peer has it, behind a gap
+	presumedLost                   // it has to be sent again
 )
 
-func (s *sent) len() int { return s.end.Sub(s.seq) }
+func (s *piece) len() int { return s.end.Sub(s.seq) }
 
 // segments gives those segments of the piece that lie in a block whole: from the first one's start
 // to the last one's end. What lies in it in part does not count: who has received a part of a
 // segment has not received a segment of ours.
-func (s *sent) segments(b wire.Block) (first, end wire.Seq) {
+func (s *piece) segments(b wire.Block) (first, end wire.Seq) {
 	first, end = s.seq, s.end
-	size := max(int(s.size), 1)
+	size := max(int(s.segmentSize), 1)
 	if ahead := b.First.Sub(s.seq); ahead > 0 {
 		first = s.seq.Add((ahead + size - 1) / size * size)
 	}
@@ -51,218 +51,220 @@ func (s *sent) segments(b wire.Block) (first, end wire.Seq) {
 // of what was sent once from the slot fresh on, and of what was sent again in a queue; what is to
 // be sent again in two queues, each in its order; and slots that the peer has whole are leapt over.
 type flight struct {
-	slots               []slot
-	cuts                [][]sent // the parts of slots that have some; nil: free
-	free                []int32  // of cuts: which are
-	first               int      // of slots that is still there; what is before it was acknowledged
-	bytes, sacked, lost int
+	slots                              []slot
+	pieceLists                         [][]piece // the parts of slots that have some; nil: free
+	freeLists                          []int32   // of cuts: which are
+	firstSlot                          int       // of slots that is still there; what is before it was acknowledged
+	totalBytes, sackedBytes, lostBytes int
 
-	fresh  int      // in slots before it, what was sent once is lost, or there
-	resent spans    // what was sent again, by the time of that
-	missed [2]spans // what is lost: of what was sent once, and of what was sent again
+	firstUndecided int          // in slots before it, what was sent once is lost, or there
+	retransmitted  spanQueue    // what was sent again, by the time of that
+	lostQueues     [2]spanQueue // what is lost: of what was sent once, and of what was sent again
 }
 
 // slot is what was sent at once.
 type slot struct {
-	sent
+	piece
 	// of one that the peer has whole: so many slots further on is the next that may not be so
-	leap int32
+	skip int32
 	// one more than where its parts are in cuts; 0: it is all alike. An index, so that slots are
 	// nothing to the collector
-	cut int32
+	pieceList int32
 }
 
 // whole reports whether the peer has all of it.
-func (s *slot) whole() bool { return s.cut == 0 && s.state == sacked }
+func (s *slot) allSACKed() bool { return s.pieceList == 0 && s.state == sackedByPeer }
 
 // place is one of a slot's pieces.
-type place struct{ slot, part int }
+type piecePos struct{ slot, index int }
 
 // piece is the piece at a place.
-func (f *flight) piece(p place) *sent {
-	if s := &f.slots[p.slot]; s.cut > 0 {
-		return &f.cuts[s.cut-1][p.part]
+func (f *flight) pieceAt(p piecePos) *piece {
+	if s := &f.slots[p.slot]; s.pieceList > 0 {
+		return &f.pieceLists[s.pieceList-1][p.index]
 	}
-	return &f.slots[p.slot].sent
+	return &f.slots[p.slot].piece
 }
 
-func (f *flight) empty() bool { return f.first == len(f.slots) }
+func (f *flight) empty() bool { return f.firstSlot == len(f.slots) }
 
 // sends is how many slots are under way.
-func (f *flight) sends() int { return len(f.slots) - f.first }
+func (f *flight) slotCount() int { return len(f.slots) - f.firstSlot }
 
 // pipe is how many bytes are in the network, as far as is known (RFC 6675, section 4). A lost piece
 // that was sent again is under way again.
-func (f *flight) pipe() int { return f.bytes - f.sacked - f.lost }
+func (f *flight) pipe() int { return f.totalBytes - f.sackedBytes - f.lostBytes }
 
 // full reports whether there are too many slots to take more. A peer that takes tiny segments does
 // not have one kept of each byte of a large window.
-func (f *flight) full() bool { return f.sends() >= mostSends && f.bytes < f.sends()*tinySend }
+func (f *flight) atSlotLimit() bool {
+	return f.slotCount() >= maxSlots && f.totalBytes < f.slotCount()*minMeanSlotBytes
+}
 
 const (
-	mostSends = 4096 // tiny ones under way at once
-	tinySend  = 512  // bytes that they have at most, on average
-	keptSlots = 4    // that an idle connection keeps room for
-	mostGrown = 28   // that there is room for at once when these are too few
+	maxSlots         = 4096 // tiny ones under way at once
+	minMeanSlotBytes = 512  // bytes that they have at most, on average
+	idleSlotCap      = 4    // that an idle connection keeps room for
+	minSlotGrowth    = 28   // that there is room for at once when these are too few
 )
 
 // push notes a piece that is sent for the first time.
-func (f *flight) push(s sent) {
-	if f.first > 64 && f.first > len(f.slots)/2 {
-		f.slots = f.slots[:copy(f.slots, f.slots[f.first:])]
-		f.fresh, f.first = max(0, f.fresh-f.first), 0
+func (f *flight) push(s piece) {
+	if f.firstSlot > 64 && f.firstSlot > len(f.slots)/2 {
+		f.slots = f.slots[:copy(f.slots, f.slots[f.firstSlot:])]
+		f.firstUndecided, f.firstSlot = max(0, f.firstUndecided-f.firstSlot), 0
 	}
-	if n := len(f.slots); n == cap(f.slots) && n >= keptSlots {
-		f.slots = slices.Grow(f.slots, max(n, mostGrown))
+	if n := len(f.slots); n == cap(f.slots) && n >= idleSlotCap {
+		f.slots = slices.Grow(f.slots, max(n, minSlotGrowth))
 	}
-	f.slots = append(f.slots, slot{sent: s})
-	f.count(&s, 1)
+	f.slots = append(f.slots, slot{piece: s})
+	f.addToCounts(&s, 1)
 }
 
 // count adds a piece to the counts, or, with sign -1, takes it off.
-func (f *flight) count(s *sent, sign int) {
+func (f *flight) addToCounts(s *piece, sign int) {
 	n := sign * s.len()
-	f.bytes += n
+	f.totalBytes += n
 	switch s.state {
-	case sacked:
-		f.sacked += n
-	case lost:
-		f.lost += n
+	case sackedByPeer:
+		f.sackedBytes += n
+	case presumedLost:
+		f.lostBytes += n
 	}
 }
 
 // mark changes what is known of a piece.
-func (f *flight) mark(s *sent, to pieceState) {
-	f.count(s, -1)
+func (f *flight) setState(s *piece, to pieceState) {
+	f.addToCounts(s, -1)
 	s.state = to
-	f.count(s, 1)
+	f.addToCounts(s, 1)
 }
 
 // lose notes that a piece is lost.
-func (f *flight) lose(s *sent) {
-	f.mark(s, lost)
-	f.missed[min(s.again, 1)].push(span{s.seq, s.end, 0})
+func (f *flight) markLost(s *piece) {
+	f.setState(s, presumedLost)
+	f.lostQueues[min(s.retransmits, 1)].push(span{s.seq, s.end, 0})
 }
 
 // sentAgain notes that a piece was sent once more, in segments of a size.
-func (f *flight) sentAgain(s *sent, size int, now Time) {
-	f.mark(s, underWay)
-	s.at, s.size = now, uint16(size)
-	if s.again < 255 {
-		s.again++
+func (f *flight) markRetransmitted(s *piece, size int, now Time) {
+	f.setState(s, inFlight)
+	s.sentAt, s.segmentSize = now, uint16(size)
+	if s.retransmits < 255 {
+		s.retransmits++
 	}
-	f.resent.push(span{s.seq, s.end, now})
+	f.retransmitted.push(span{s.seq, s.end, now})
 }
 
 // split cuts the piece at a place into two; the first is at the place then.
-func (f *flight) split(p place, at wire.Seq) {
+func (f *flight) splitPiece(p piecePos, at wire.Seq) {
 	s := &f.slots[p.slot]
-	if s.cut == 0 {
-		f.divide(s)
+	if s.pieceList == 0 {
+		f.makePieces(s)
 	}
-	parts := &f.cuts[s.cut-1]
-	*parts = slices.Insert(*parts, p.part+1, (*parts)[p.part])
-	(*parts)[p.part].end, (*parts)[p.part+1].seq = at, at
+	parts := &f.pieceLists[s.pieceList-1]
+	*parts = slices.Insert(*parts, p.index+1, (*parts)[p.index])
+	(*parts)[p.index].end, (*parts)[p.index+1].seq = at, at
 }
 
 // divide gives a slot parts, one as yet.
-func (f *flight) divide(s *slot) {
-	if n := len(f.free); n > 0 {
-		s.cut, f.free = f.free[n-1], f.free[:n-1]
+func (f *flight) makePieces(s *slot) {
+	if n := len(f.freeLists); n > 0 {
+		s.pieceList, f.freeLists = f.freeLists[n-1], f.freeLists[:n-1]
 	} else {
-		f.cuts = append(f.cuts, nil)
-		s.cut = int32(len(f.cuts))
+		f.pieceLists = append(f.pieceLists, nil)
+		s.pieceList = int32(len(f.pieceLists))
 	}
-	f.cuts[s.cut-1] = []sent{s.sent}
+	f.pieceLists[s.pieceList-1] = []piece{s.piece}
 }
 
 // unite has a slot have no parts.
-func (f *flight) unite(s *slot) {
-	f.cuts[s.cut-1] = nil
-	f.free = append(f.free, s.cut)
-	s.cut = 0
+func (f *flight) dropPieces(s *slot) {
+	f.pieceLists[s.pieceList-1] = nil
+	f.freeLists = append(f.freeLists, s.pieceList)
+	s.pieceList = 0
 }
 
 // acknowledge takes off what lies before una, telling of each piece before it goes.
-func (f *flight) acknowledge(una wire.Seq, tell func(*sent)) {
-	for ; !f.empty() && f.slots[f.first].seq.Less(una); f.first++ {
-		s := &f.slots[f.first]
-		if s.cut > 0 {
-			parts := &f.cuts[s.cut-1]
+func (f *flight) acknowledge(una wire.Seq, tell func(*piece)) {
+	for ; !f.empty() && f.slots[f.firstSlot].seq.Less(una); f.firstSlot++ {
+		s := &f.slots[f.firstSlot]
+		if s.pieceList > 0 {
+			parts := &f.pieceLists[s.pieceList-1]
 			for len(*parts) > 0 && (*parts)[0].end.LessEq(una) {
-				f.take(&(*parts)[0], tell)
+				f.remove(&(*parts)[0], tell)
 				*parts = (*parts)[1:]
 			}
 		}
 		if una.Less(s.end) {
-			f.trim(s, una, tell)
+			f.trimSlot(s, una, tell)
 			return
 		}
-		if s.cut > 0 {
-			f.unite(s)
+		if s.pieceList > 0 {
+			f.dropPieces(s)
 			continue
 		}
-		f.take(&s.sent, tell)
+		f.remove(&s.piece, tell)
 	}
-	f.fresh = max(f.fresh, f.first)
+	f.firstUndecided = max(f.firstUndecided, f.firstSlot)
 	if !f.empty() {
 		return
 	}
-	f.slots, f.first, f.fresh = f.slots[:0], 0, 0
-	if f.cuts != nil || f.resent.all != nil || f.missed[0].all != nil || f.missed[1].all != nil {
-		f.cuts, f.free, f.resent, f.missed = nil, nil, spans{}, [2]spans{}
+	f.slots, f.firstSlot, f.firstUndecided = f.slots[:0], 0, 0
+	if f.pieceLists != nil || f.retransmitted.queued != nil || f.lostQueues[0].queued != nil || f.lostQueues[1].queued != nil {
+		f.pieceLists, f.freeLists, f.retransmitted, f.lostQueues = nil, nil, spanQueue{}, [2]spanQueue{}
 	}
-	if cap(f.slots) > keptSlots {
+	if cap(f.slots) > idleSlotCap {
 		f.slots = nil
 	}
 }
 
 // trim takes off what lies before una of a slot that it lies in.
-func (f *flight) trim(s *slot, una wire.Seq, tell func(*sent)) {
-	p := &s.sent
-	if s.cut > 0 {
-		p = &f.cuts[s.cut-1][0]
+func (f *flight) trimSlot(s *slot, una wire.Seq, tell func(*piece)) {
+	p := &s.piece
+	if s.pieceList > 0 {
+		p = &f.pieceLists[s.pieceList-1][0]
 	}
 	if before := *p; before.seq.Less(una) {
 		before.end = una
-		f.take(&before, tell)
+		f.remove(&before, tell)
 		p.seq = una
 	}
 	s.seq = una
-	f.fresh = max(f.fresh, f.first)
+	f.firstUndecided = max(f.firstUndecided, f.firstSlot)
 }
 
-func (f *flight) take(s *sent, tell func(*sent)) {
+func (f *flight) remove(s *piece, tell func(*piece)) {
 	tell(s)
-	f.count(s, -1)
+	f.addToCounts(s, -1)
 }
 
 // slotAt is the first slot that ends behind a place in the stream.
-func (f *flight) slotAt(at wire.Seq) int {
-	i, _ := slices.BinarySearchFunc(f.slots[f.first:], at, func(s slot, at wire.Seq) int { return s.end.Sub(at.Add(1)) })
-	return f.first + i
+func (f *flight) findSlot(at wire.Seq) int {
+	i, _ := slices.BinarySearchFunc(f.slots[f.firstSlot:], at, func(s slot, at wire.Seq) int { return s.end.Sub(at.Add(1)) })
+	return f.firstSlot + i
 }
 
 // past is the first slot from i on that the peer does not have whole. Those that it has are leapt
 // over from then on.
-func (f *flight) past(i int) int {
+func (f *flight) skipSACKed(i int) int {
 	to := i
-	for to < len(f.slots) && f.slots[to].whole() {
-		to += max(1, int(f.slots[to].leap))
+	for to < len(f.slots) && f.slots[to].allSACKed() {
+		to += max(1, int(f.slots[to].skip))
 	}
 	for i < to {
-		next := i + max(1, int(f.slots[i].leap))
-		f.slots[i].leap = int32(to - i)
+		next := i + max(1, int(f.slots[i].skip))
+		f.slots[i].skip = int32(to - i)
 		i = next
 	}
 	return to
 }
 
 // sack marks what lies in a block as there, telling of each piece before it is marked.
-func (f *flight) sack(b wire.Block, tell func(*sent)) {
-	for i := f.slotAt(b.First); i < len(f.slots) && f.slots[i].seq.Less(b.End); i++ {
-		if f.slots[i].whole() {
-			i = f.past(i) - 1
+func (f *flight) sack(b wire.Block, tell func(*piece)) {
+	for i := f.findSlot(b.First); i < len(f.slots) && f.slots[i].seq.Less(b.End); i++ {
+		if f.slots[i].allSACKed() {
+			i = f.skipSACKed(i) - 1
 			continue
 		}
 		f.sackSlot(i, b, tell)
@@ -270,50 +272,50 @@ func (f *flight) sack(b wire.Block, tell func(*sent)) {
 }
 
 // sackSlot marks what lies in a block of one slot.
-func (f *flight) sackSlot(i int, b wire.Block, tell func(*sent)) {
+func (f *flight) sackSlot(i int, b wire.Block, tell func(*piece)) {
 	s := &f.slots[i]
-	for at := (place{i, 0}); at.part < f.parts(i); at.part++ {
-		p := f.piece(at)
+	for at := (piecePos{i, 0}); at.index < f.pieceCount(i); at.index++ {
+		p := f.pieceAt(at)
 		first, end := p.segments(b)
-		if p.state == sacked || end.LessEq(first) {
+		if p.state == sackedByPeer || end.LessEq(first) {
 			continue
 		}
 		if p.seq != first {
-			f.split(at, first)
-			at.part++
+			f.splitPiece(at, first)
+			at.index++
 		}
-		if f.piece(at).end != end {
-			f.split(at, end)
+		if f.pieceAt(at).end != end {
+			f.splitPiece(at, end)
 		}
-		tell(f.piece(at))
-		f.mark(f.piece(at), sacked)
+		tell(f.pieceAt(at))
+		f.setState(f.pieceAt(at), sackedByPeer)
 	}
-	if s.cut > 0 {
-		f.join(s)
+	if s.pieceList > 0 {
+		f.mergeSACKed(s)
 	}
 }
 
 // parts is how many pieces a slot is of.
-func (f *flight) parts(i int) int {
-	if s := &f.slots[i]; s.cut > 0 {
-		return len(f.cuts[s.cut-1])
+func (f *flight) pieceCount(i int) int {
+	if s := &f.slots[i]; s.pieceList > 0 {
+		return len(f.pieceLists[s.pieceList-1])
 	}
 	return 1
 }
 
 // join makes one of parts that touch and that the peer has.
-func (f *flight) join(s *slot) {
-	parts := f.cuts[s.cut-1]
+func (f *flight) mergeSACKed(s *slot) {
+	parts := f.pieceLists[s.pieceList-1]
 	all := parts[:1]
 	for _, p := range parts[1:] {
-		if last := &all[len(all)-1]; last.state == sacked && p.state == sacked {
+		if last := &all[len(all)-1]; last.state == sackedByPeer && p.state == sackedByPeer {
 			last.end = p.end
 			continue
 		}
 		all = append(all, p)
 	}
-	if f.cuts[s.cut-1] = all; len(all) == 1 {
-		s.sent = all[0]
-		f.unite(s)
+	if f.pieceLists[s.pieceList-1] = all; len(all) == 1 {
+		s.piece = all[0]
+		f.dropPieces(s)
 	}
 }

@@ -39,15 +39,15 @@ func newFlightWorld(seed uint64) *flightWorld {
 
 func (w *flightWorld) step() {
 	w.now = w.now.Add(time.Duration(w.r.IntN(3)) * time.Millisecond)
-	tell := func(s *sent) {
-		if s.state != sacked {
+	tell := func(s *piece) {
+		if s.state != sackedByPeer {
 			w.told += s.len()
 		}
 	}
 	switch w.r.IntN(9) {
 	case 0, 1, 2: // a superframe, of up to 40 segments
 		n := 1 + w.r.IntN(40_000)
-		w.push(sent{seq: w.nxt, end: w.nxt.Add(n), at: w.now, size: 1000})
+		w.push(piece{seq: w.nxt, end: w.nxt.Add(n), sentAt: w.now, segmentSize: 1000})
 		w.nxt = w.nxt.Add(n)
 	case 3, 4:
 		w.sack(w.block(), tell)
@@ -59,11 +59,11 @@ func (w *flightWorld) step() {
 		}
 	case 6:
 		limit := w.now.Add(-time.Duration(w.r.IntN(30)) * time.Millisecond)
-		w.loseOverdue(func(at Time, _ wire.Seq) verdict {
+		w.markOverdueLost(func(at Time, _ wire.Seq) verdict {
 			if at < limit {
 				return overdue
 			}
-			return sentLater
+			return undecided
 		})
 	case 7:
 		for range w.r.IntN(5) {
@@ -74,11 +74,11 @@ func (w *flightWorld) step() {
 		case 0:
 			taken := w.r.IntN(4) == 0
 			if taken { // the peer has taken back what it told
-				w.told -= w.sacked
+				w.told -= w.sackedBytes
 			}
-			w.loseAll(taken)
+			w.markAllLost(taken)
 		case 1:
-			w.findAll()
+			w.clearLost()
 		}
 	}
 }
@@ -96,37 +96,37 @@ func (w *flightWorld) resendNext() {
 	if !ok {
 		return
 	}
-	if p := w.piece(at); p.len() > 2000 {
-		w.split(at, p.seq.Add(2000))
+	if p := w.pieceAt(at); p.len() > 2000 {
+		w.splitPiece(at, p.seq.Add(2000))
 	}
-	w.sentAgain(w.piece(at), 1000, w.now)
+	w.markRetransmitted(w.pieceAt(at), 1000, w.now)
 }
 
 // fault is what does not agree; empty: all does.
 func (w *flightWorld) fault() string {
 	var bytes, there, missing int
 	next := w.una
-	for i := w.first; i < len(w.slots); i++ {
+	for i := w.firstSlot; i < len(w.slots); i++ {
 		if w.slots[i].seq != next {
 			return "slots do not follow one another"
 		}
-		for p := (place{i, 0}); p.part < w.parts(i); p.part++ {
-			s := w.piece(p)
+		for p := (piecePos{i, 0}); p.index < w.pieceCount(i); p.index++ {
+			s := w.pieceAt(p)
 			if s.seq != next || s.len() <= 0 {
 				return "pieces do not follow one another"
 			}
 			next = s.end
 			bytes += s.len()
 			switch {
-			case s.state == sacked:
+			case s.state == sackedByPeer:
 				there += s.len()
-			case s.state == lost && !covered(&w.missed[0], s, 0) && !covered(&w.missed[1], s, 0):
+			case s.state == presumedLost && !covered(&w.lostQueues[0], s, 0) && !covered(&w.lostQueues[1], s, 0):
 				return "what is lost is in no queue"
-			case s.state == lost:
+			case s.state == presumedLost:
 				missing += s.len()
-			case s.again == 0 && i < w.fresh:
+			case s.retransmits == 0 && i < w.firstUndecided:
 				return "what was sent once is not looked at any more"
-			case s.again > 0 && !covered(&w.resent, s, s.at):
+			case s.retransmits > 0 && !covered(&w.retransmitted, s, s.sentAt):
 				return "what was sent again is in no queue"
 			}
 		}
@@ -137,7 +137,7 @@ func (w *flightWorld) fault() string {
 	switch {
 	case next != w.nxt:
 		return "something is missing at the end"
-	case bytes != w.bytes || there != w.sacked || missing != w.lost:
+	case bytes != w.totalBytes || there != w.sackedBytes || missing != w.lostBytes:
 		return "the counts are not those of the pieces"
 	case w.told != w.una.Sub(ourISS)+there:
 		return "what was delivered was not told of once"
@@ -146,18 +146,18 @@ func (w *flightWorld) fault() string {
 }
 
 // covered reports whether spans of a time, 0 for any, cover a piece.
-func covered(q *spans, s *sent, at Time) bool {
+func covered(q *spanQueue, s *piece, at Time) bool {
 	from := s.seq
-	for _, x := range q.all[q.head:] {
-		if (at == 0 || x.at == at) && x.first.LessEq(from) && from.Less(x.end) {
+	for _, x := range q.queued[q.head:] {
+		if (at == 0 || x.sentAt == at) && x.first.LessEq(from) && from.Less(x.end) {
 			from = x.end
 		}
 	}
 	if s.end.LessEq(from) {
 		return true
 	}
-	for _, x := range q.all[q.head:] { // out of order
-		if (at == 0 || x.at == at) && x.first.LessEq(from) && from.Less(x.end) {
+	for _, x := range q.queued[q.head:] { // out of order
+		if (at == 0 || x.sentAt == at) && x.first.LessEq(from) && from.Less(x.end) {
 			from = x.end
 		}
 	}

@@ -11,12 +11,12 @@ import (
 // on how finely what is under way is known.
 func TestSACKDoesNotCutWhatIsUnderWayToDust(t *testing.T) {
 	const bytes = 200_000
-	cfg := Config{Superframe: 60000, Send: Range{1 << 20, 1 << 20}}.WithDefaults()
+	cfg := Config{Superframe: 60000, SendBuffer: BufferRange{1 << 20, 1 << 20}}.WithDefaults()
 	now := Time(time.Hour)
 	syn := Segment{Seq: peerISS, Flags: wire.SYN, Window: 65535}
-	syn.Options = wire.TCPOptions{MSS: 1460, SACKPermitted: true, Scaled: true, Scale: 8}
+	syn.Options = wire.TCPOptions{MSS: 1460, SACKPermitted: true, HasWindowScale: true, WindowScale: 8}
 	c := Accept(&cfg, ourISS, 0, &syn, now)
-	silent := func(*Sending) {}
+	silent := func(*OutSegment) {}
 	c.Output(now, silent)
 	c.Arrive(now, &Segment{Seq: peerISS.Add(1), Ack: ourISS.Add(1), Flags: wire.ACK, Window: 65535})
 	c.cwnd.size = 1 << 20
@@ -27,12 +27,12 @@ func TestSACKDoesNotCutWhatIsUnderWayToDust(t *testing.T) {
 		for i := range 3 {
 			s.Options.SACK[i] = wire.Block{First: ourISS.Add(at + 2*i), End: ourISS.Add(at + 2*i + 1)}
 		}
-		s.Options.SACKs = 3
+		s.Options.SACKCount = 3
 		c.Arrive(now, &s)
 	}
 	pieces := 0
 	for i := range c.flight.slots {
-		pieces += c.flight.parts(i)
+		pieces += c.flight.pieceCount(i)
 	}
 	if pieces > bytes/1000 {
 		t.Errorf("%d bytes under way are kept as %d pieces", bytes, pieces)
@@ -43,13 +43,13 @@ func TestSACKDoesNotCutWhatIsUnderWayToDust(t *testing.T) {
 // waits goes when some are acknowledged.
 func TestTinySegmentsUnderWayAreBounded(t *testing.T) {
 	const bytes = 1 << 20
-	cfg := Config{Send: Range{bytes, bytes}}.WithDefaults()
+	cfg := Config{SendBuffer: BufferRange{bytes, bytes}}.WithDefaults()
 	now := Time(time.Hour)
 	syn := Segment{Seq: peerISS, Flags: wire.SYN, Window: 65535}
-	syn.Options = wire.TCPOptions{MSS: 1, SACKPermitted: true, Scaled: true, Scale: 14}
+	syn.Options = wire.TCPOptions{MSS: 1, SACKPermitted: true, HasWindowScale: true, WindowScale: 14}
 	c := Accept(&cfg, ourISS, 0, &syn, now)
 	sent := 0
-	count := func(o *Sending) { sent += o.Len() }
+	count := func(o *OutSegment) { sent += o.Len() }
 	c.Output(now, count)
 	ack := func() {
 		c.Arrive(now, &Segment{Seq: peerISS.Add(1), Ack: ourISS.Add(1 + sent), Flags: wire.ACK, Window: 65535})
@@ -60,7 +60,7 @@ func TestTinySegmentsUnderWayAreBounded(t *testing.T) {
 	for rounds := 0; sent < bytes; rounds++ {
 		before := sent
 		c.Output(now, count)
-		if n := c.flight.sends(); n > mostSends || sent == before {
+		if n := c.flight.slotCount(); n > maxSlots || sent == before {
 			t.Fatalf("round %d: %d pieces are under way, %d bytes were sent", rounds, n, sent-before)
 		}
 		ack()

@@ -3,121 +3,121 @@ package tcp
 // inbound is what has come: bytes in a ring, and behind those that are in order others that still
 // lie where they came, in the packets of a batch that is not through. Those are counted in n, and
 // the ring has room for them: what nobody has taken when the batch ends is moved there.
-type inbound struct {
+type receiveBuffer struct {
 	ring
-	lent  [][]byte
-	first int // of lent that is not taken
-	bytes int // of those
+	lentPieces [][]byte
+	nextLent   int // of lent that is not taken
+	lentBytes  int // of those
 
-	peeked bool   // somebody looks at bytes in the ring's buffer
-	kept   []byte // the buffer that they are in, when the ring has another by now; nil: it has that
+	peeked    bool   // somebody looks at bytes in the ring's buffer
+	peekedBuf []byte // the buffer that they are in, when the ring has another by now; nil: it has that
 }
 
 // keptLent is how many pieces an idle connection keeps room for.
-const keptLent = 4
+const idleLentCap = 4
 
-func (r *inbound) free(m Memory) {
-	r.returned()
+func (r *receiveBuffer) free(m Memory) {
+	r.dropLent()
 	r.unpeek(m)
 	r.ring.free(m)
 }
 
 // reserve is the ring's. A buffer that somebody looks at is kept until discard.
-func (r *inbound) reserve(size, keep int, m Memory) bool {
-	if r.peeked && size > len(r.b) {
-		m = keeping{m, r}
+func (r *receiveBuffer) reserve(size, keep int, m Memory) bool {
+	if r.peeked && size > len(r.buf) {
+		m = peekGuard{m, r}
 	}
 	return r.ring.reserve(size, keep, m)
 }
 
 // keeping is a Memory that is not given the buffer that somebody looks at.
-type keeping struct {
+type peekGuard struct {
 	Memory
-	r *inbound
+	r *receiveBuffer
 }
 
 // Put implements Memory.
-func (k keeping) Put(b []byte) {
-	if k.r.kept != nil { // what is looked at was in an earlier one
+func (k peekGuard) Put(b []byte) {
+	if k.r.peekedBuf != nil { // what is looked at was in an earlier one
 		k.Memory.Put(b)
 		return
 	}
-	k.r.kept = b
+	k.r.peekedBuf = b
 }
 
 // unpeek says that nobody looks any more.
-func (r *inbound) unpeek(m Memory) {
+func (r *receiveBuffer) unpeek(m Memory) {
 	r.peeked = false
-	if r.kept != nil {
-		m.Put(r.kept)
-		r.kept = nil
+	if r.peekedBuf != nil {
+		m.Put(r.peekedBuf)
+		r.peekedBuf = nil
 	}
 }
 
 // lend puts a piece behind what is in order, where it lies. The caller counts it in n.
-func (r *inbound) lend(p []byte) {
-	r.lent = append(r.lent, p)
-	r.bytes += len(p)
+func (r *receiveBuffer) lend(p []byte) {
+	r.lentPieces = append(r.lentPieces, p)
+	r.lentBytes += len(p)
 }
 
 // settle moves what is lent into the ring.
-func (r *inbound) settle() {
-	if len(r.lent) == 0 {
+func (r *receiveBuffer) copyLent() {
+	if len(r.lentPieces) == 0 {
 		return
 	}
-	at := r.n - r.bytes
-	for _, p := range r.lent[r.first:] {
+	at := r.length - r.lentBytes
+	for _, p := range r.lentPieces[r.nextLent:] {
 		r.put(at, p)
 		at += len(p)
 	}
-	r.returned()
+	r.dropLent()
 }
 
 // returned forgets the pieces.
-func (r *inbound) returned() {
-	clear(r.lent)
-	r.lent, r.first, r.bytes = r.lent[:0], 0, 0
-	if cap(r.lent) > keptLent {
-		r.lent = nil
+func (r *receiveBuffer) dropLent() {
+	clear(r.lentPieces)
+	r.lentPieces, r.nextLent, r.lentBytes = r.lentPieces[:0], 0, 0
+	if cap(r.lentPieces) > idleLentCap {
+		r.lentPieces = nil
 	}
 }
 
 // next is bytes from the begin on, as many as lie in a row, and at most so many. Those in the ring
 // stay as they are until discard, whatever comes.
-func (r *inbound) next(most int) []byte {
-	if held := r.n - r.bytes; held > 0 {
-		row, _ := r.at(0, min(most, held))
+func (r *receiveBuffer) peek(most int) []byte {
+	if held := r.length - r.lentBytes; held > 0 {
+		row, _ := r.view(0, min(most, held))
 		r.peeked = true
 		return row
 	}
-	if r.bytes == 0 {
+	if r.lentBytes == 0 {
 		return nil
 	}
-	return r.lent[r.first][:min(most, len(r.lent[r.first]))]
+	return r.lentPieces[r.nextLent][:min(most, len(r.lentPieces[r.nextLent]))]
 }
 
 // get reads bytes from the begin on.
-func (r *inbound) get(p []byte) {
-	done := min(len(p), r.n-r.bytes)
+func (r *receiveBuffer) get(p []byte) {
+	done := min(len(p), r.length-r.lentBytes)
 	r.ring.get(0, p[:done])
-	for i := r.first; done < len(p); i++ {
-		done += copy(p[done:], r.lent[i])
+	for i := r.nextLent; done < len(p); i++ {
+		done += copy(p[done:], r.lentPieces[i])
 	}
 }
 
 // discard moves the begin on by so many of the n bytes: see ring.
-func (r *inbound) discard(length int, keep bool, m Memory) {
-	for left := length - (r.n - r.bytes); left > 0; {
-		k := min(left, len(r.lent[r.first]))
-		r.lent[r.first] = r.lent[r.first][k:]
-		r.bytes -= k
+func (r *receiveBuffer) discard(length int, keep bool, m Memory) {
+	for left := length - (r.length - r.lentBytes); left > 0; {
+		k := min(left, len(r.lentPieces[r.nextLent]))
+		r.lentPieces[r.nextLent] = r.lentPieces[r.nextLent][k:]
+		r.lentBytes -= k
 		left -= k
-		if len(r.lent[r.first]) == 0 {
-			r.first++
+		if len(r.lentPieces[r.nextLent]) == 0 {
+			r.nextLent++
 		}
 	}
-	if r.bytes == 0 && len(r.lent) > 0 {
-		r.returned()
+	if r.lentBytes == 0 && len(r.lentPieces) > 0 {
+		r.dropLent()
 	}
 	r.unpeek(m)
 	r.ring.discard(length, keep, m)
@@ -126,10 +126,10 @@ func (r *inbound) discard(length int, keep bool, m Memory) {
 // ArriveLent is Arrive for a segment whose payload lives until Settle is called: what comes in
 // order is not copied before.
 func (c *Conn) ArriveLent(now Time, s *Segment) {
-	c.lending = true
+	c.lendPayload = true
 	c.Arrive(now, s)
-	c.lending = false
+	c.lendPayload = false
 }
 
 // Settle copies what is lent and nobody has read.
-func (c *Conn) Settle() { c.in.settle() }
+func (c *Conn) CopyLent() { c.recvBuf.copyLent() }

@@ -11,7 +11,7 @@ import (
 // is taken from in front of it.
 func TestWhatIsLentIsReadInItsPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var in inbound
+		var in receiveBuffer
 		var want []byte // what the stream holds
 		frame := []byte{}
 		next := byte(0)
@@ -21,7 +21,7 @@ func TestWhatIsLentIsReadInItsPlace(t *testing.T) {
 				next++
 				p[i] = next
 			}
-			if !in.reserve(in.n+len(p), in.n, plain{}) {
+			if !in.reserve(in.length+len(p), in.length, heapMemory{}) {
 				t.Fatal("there is memory")
 			}
 			want = append(want, p...)
@@ -29,26 +29,26 @@ func TestWhatIsLentIsReadInItsPlace(t *testing.T) {
 		}
 		take := func(n int) {
 			want = want[n:]
-			in.discard(n, false, plain{})
+			in.discard(n, false, heapMemory{})
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"lend": func(*rapid.T) {
 				frame = piece()
 				in.lend(frame)
-				in.n += len(frame)
+				in.length += len(frame)
 			},
 			"copy": func(*rapid.T) {
 				p := piece()
-				in.settle()
-				in.put(in.n, p)
-				in.n += len(p)
+				in.copyLent()
+				in.put(in.length, p)
+				in.length += len(p)
 			},
 			"the batch is through": func(*rapid.T) {
-				in.settle()
+				in.copyLent()
 				clear(frame) // another packet lies there now
 			},
 			"read": func(t *rapid.T) {
-				p := make([]byte, rapid.IntRange(0, in.n).Draw(t, "read"))
+				p := make([]byte, rapid.IntRange(0, in.length).Draw(t, "read"))
 				in.get(p)
 				if !bytes.Equal(p, want[:len(p)]) {
 					t.Fatalf("%d bytes are not what came", len(p))
@@ -56,15 +56,15 @@ func TestWhatIsLentIsReadInItsPlace(t *testing.T) {
 				take(len(p))
 			},
 			"look": func(t *rapid.T) {
-				p := in.next(rapid.IntRange(1, 4096).Draw(t, "look"))
-				if !bytes.Equal(p, want[:len(p)]) || len(p) == 0 && in.n > 0 {
-					t.Fatalf("%d bytes of %d are not what came", len(p), in.n)
+				p := in.peek(rapid.IntRange(1, 4096).Draw(t, "look"))
+				if !bytes.Equal(p, want[:len(p)]) || len(p) == 0 && in.length > 0 {
+					t.Fatalf("%d bytes of %d are not what came", len(p), in.length)
 				}
 				take(len(p))
 			},
 			"": func(t *rapid.T) {
-				if in.n != len(want) || in.n == 0 && in.b != nil {
-					t.Fatalf("%d bytes are there, want %d", in.n, len(want))
+				if in.length != len(want) || in.length == 0 && in.buf != nil {
+					t.Fatalf("%d bytes are there, want %d", in.length, len(want))
 				}
 			},
 		})

@@ -12,7 +12,7 @@ import (
 type abandoned struct {
 	*Conn
 	now  Time
-	said []Sending // since the peer last spoke
+	said []OutSegment // since the peer last spoke
 }
 
 func abandon(window uint16) *abandoned {
@@ -30,10 +30,10 @@ func abandon(window uint16) *abandoned {
 
 // speak has the peer acknowledge up to a place, and offer a window.
 func (a *abandoned) speak(ack int, window uint16) {
-	a.Output(a.now, func(*Sending) {})
+	a.Output(a.now, func(*OutSegment) {})
 	a.said = nil
 	a.Arrive(a.now, &Segment{Seq: peerISS.Add(1), Ack: ourISS.Add(ack), Flags: wire.ACK, Window: window})
-	a.Output(a.now, func(o *Sending) { a.said = append(a.said, *o) })
+	a.Output(a.now, func(o *OutSegment) { a.said = append(a.said, *o) })
 }
 
 // pass lets time go by, in which the peer says the same to all that it hears.
@@ -56,7 +56,7 @@ func TestFINWAIT2OfAnOrphanEndsHoweverLateItBegins(t *testing.T) {
 	if a.State() != FinWait2 {
 		t.Fatalf("the state is %v, with all acknowledged", a.State())
 	}
-	a.pass(2*orphanTime, 5002, 65535)
+	a.pass(2*orphanTimeout, 5002, 65535)
 	if a.State() != Closed {
 		t.Errorf("the state is %v two minutes after FIN was acknowledged, and the next deadline %v", a.State(), a.Deadline())
 	}
@@ -67,6 +67,6 @@ func TestAClosedWindowDoesNotKeepAnOrphan(t *testing.T) {
 	a := abandon(0)
 	a.pass(time.Hour, 1, 0)
 	if a.State() != Closed || a.Cause() != TimedOut {
-		t.Errorf("the state is %v (%v) after an hour, with %d bytes to send", a.State(), a.Cause(), a.out.n)
+		t.Errorf("the state is %v (%v) after an hour, with %d bytes to send", a.State(), a.Cause(), a.sendBuf.length)
 	}
 }

@@ -16,14 +16,14 @@ func burst(t *testing.T, delay time.Duration) (most float64) {
 	var at Time
 	at0 := 0
 	s.sends = func(from, bytes int) {
-		if from != 0 || a.Conn == nil || a.control == nil {
+		if from != 0 || a.Conn == nil || a.congestion == nil {
 			return
 		}
 		if s.now != at {
 			at, at0 = s.now, 0
 		}
 		at0 += bytes
-		if a.cwnd.size > 2*paceLeast {
+		if a.cwnd.size > 2*minPacedCwnd {
 			most = max(most, float64(at0)/float64(a.cwnd.size))
 		}
 	}

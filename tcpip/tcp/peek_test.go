@@ -23,7 +23,7 @@ func (p *poisoned) Put(b []byte) {
 	}
 }
 
-func (p *poisoned) Share(bool) int { return Plenty }
+func (p *poisoned) Share(bool) int { return Unlimited }
 
 // What somebody looks at stays while more comes that needs a larger buffer: twice, so that there is
 // a second one to be given back meanwhile.
@@ -33,7 +33,7 @@ func TestWhatIsPeekedAtStaysWhileMoreComes(t *testing.T) {
 	now := Time(time.Hour)
 	syn := Segment{Seq: peerISS, Flags: wire.SYN, Window: 65535}
 	c := Accept(&cfg, ourISS, 0, &syn, now)
-	c.Output(now, func(*Sending) {})
+	c.Output(now, func(*OutSegment) {})
 	at := 1
 	come := func(n int) {
 		c.Arrive(now, &Segment{Seq: peerISS.Add(at), Ack: ourISS.Add(1), Flags: wire.ACK, Window: 65535, Payload: bytes.Repeat([]byte("a"), n)})

@@ -8,11 +8,11 @@ func TestAReductionOfALargeWindow(t *testing.T) {
 	const window, mss = 2 << 20, 1460
 	cfg := Config{}.WithDefaults()
 	c := newConn(&cfg, ourISS, 0)
-	c.cwnd = newWindow(mss)
-	c.cwnd.threshold = window / 2
-	c.flight.bytes = window
-	c.prr = prr{delivered: window/2 - mss, sent: window/4 - mss, flight: window}
-	c.reduce(&delivery{bytes: mss}, false)
+	c.cwnd = newCongestionWindow(mss)
+	c.cwnd.ssthresh = window / 2
+	c.flight.totalBytes = window
+	c.prr = prr{delivered: window/2 - mss, out: window/4 - mss, recoverFS: window}
+	c.applyPRR(&delivery{deliveredBytes: mss}, false)
 	if allowed := c.cwnd.size - window; allowed != mss {
 		t.Errorf("half of the window has arrived, and a quarter was sent but for one segment: %d bytes may go", allowed)
 	}

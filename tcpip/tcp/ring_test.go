@@ -20,7 +20,7 @@ func (a *asked) Get(size int) []byte {
 }
 
 func (a *asked) Put([]byte)     {}
-func (a *asked) Share(bool) int { return Plenty }
+func (a *asked) Share(bool) int { return Unlimited }
 
 // A buffer is at once as large as the last one had to be, if there is that much, and no larger than
 // what it was for.
@@ -34,7 +34,7 @@ func TestARingRemembersHowLargeItWas(t *testing.T) {
 				t.Fatalf("no room for %d bytes", (i+1)*1000)
 			}
 		}
-		r.n = n
+		r.length = n
 		r.discard(n, false, m)
 	}
 	expect := func(what string, sizes ...int) {

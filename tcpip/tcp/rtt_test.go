@@ -12,14 +12,14 @@ func TestAnEchoThatCannotBeIsNoRoundTrip(t *testing.T) {
 	cfg := Config{}.WithDefaults()
 	now := Time(time.Hour)
 	syn := Segment{Seq: peerISS, Flags: wire.SYN, Window: 65535}
-	syn.Options.MSS, syn.Options.Stamped, syn.Options.Stamp = 1000, true, 1
+	syn.Options.MSS, syn.Options.HasTimestamps, syn.Options.TSVal = 1000, true, 1
 	c := Accept(&cfg, ourISS, 0, &syn, now)
-	silent := func(*Sending) {}
+	silent := func(*OutSegment) {}
 	c.Output(now, silent)
 	for i := range 5 {
 		now = now.Add(10 * time.Millisecond)
 		ack := Segment{Seq: peerISS.Add(1), Ack: ourISS.Add(1 + 1000*i), Flags: wire.ACK, Window: 65535}
-		ack.Options.Stamped, ack.Options.Stamp, ack.Options.Echo = true, wire.Stamp(2+i), c.stamp()+1000
+		ack.Options.HasTimestamps, ack.Options.TSVal, ack.Options.TSEcr = true, wire.Timestamp(2+i), c.tsNow()+1000
 		c.Arrive(now, &ack)
 		c.Write(now, make([]byte, 1000))
 		c.Output(now, silent)

@@ -24,7 +24,7 @@ func benchmarkSACK(b *testing.B, stride, window int) {
 	var c *Conn
 	var now Time
 	at := window
-	silent := func(*Sending) {}
+	silent := func(*OutSegment) {}
 	for b.Loop() {
 		if at+3*stride >= window {
 			b.StopTimer()
@@ -36,7 +36,7 @@ func benchmarkSACK(b *testing.B, stride, window int) {
 			first := ourISS.Add(1 + at + i*stride)
 			s.Options.SACK[i] = wire.Block{First: first, End: first.Add(stride / 2)}
 		}
-		s.Options.SACKs = 3
+		s.Options.SACKCount = 3
 		at += 3 * stride
 		now = now.Add(time.Microsecond)
 		c.Arrive(now, &s)
@@ -46,12 +46,12 @@ func benchmarkSACK(b *testing.B, stride, window int) {
 
 // fullFlight is a connection with a window under way, in superframes.
 func fullFlight(window int) *Conn {
-	cfg := Config{Superframe: 62780, Send: Range{2 * window, 2 * window}}.WithDefaults()
+	cfg := Config{Superframe: 62780, SendBuffer: BufferRange{2 * window, 2 * window}}.WithDefaults()
 	now := Time(time.Hour)
 	syn := Segment{Seq: peerISS, Flags: wire.SYN, Window: 65535}
-	syn.Options = wire.TCPOptions{MSS: 1460, SACKPermitted: true, Scaled: true, Scale: 14}
+	syn.Options = wire.TCPOptions{MSS: 1460, SACKPermitted: true, HasWindowScale: true, WindowScale: 14}
 	c := Accept(&cfg, ourISS, 0, &syn, now)
-	silent := func(*Sending) {}
+	silent := func(*OutSegment) {}
 	c.Output(now, silent)
 	c.Arrive(now.Add(time.Millisecond), &Segment{Seq: peerISS.Add(1), Ack: ourISS.Add(1), Flags: wire.ACK, Window: 65535})
 	c.cwnd.size = window

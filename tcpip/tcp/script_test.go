@@ -43,7 +43,7 @@ type script struct {
 	cfg     Config
 	conn    *Conn
 	now     Time
-	out     []Sending
+	out     []OutSegment
 	await   bool // for the SYN
 	iss     wire.Seq
 	cookies bool // are given
@@ -162,35 +162,35 @@ func (s *script) config(words []string) {
 		case "superframe":
 			s.cfg.Superframe = n
 		case "send":
-			s.cfg.Send = Range{n, n}
+			s.cfg.SendBuffer = BufferRange{n, n}
 		case "receive":
-			s.cfg.Receive = Range{n, n}
+			s.cfg.ReceiveBuffer = BufferRange{n, n}
 		case "memory":
 			s.cfg.Memory = &capped{left: n}
 		case "nosack":
 			s.cfg.NoSACK = true
 		case "nostamps":
-			s.cfg.NoStamps = true
+			s.cfg.NoTimestamps = true
 		case "noscale":
-			s.cfg.NoScale = true
+			s.cfg.NoWindowScaling = true
 		case "reno":
-			s.cfg.Congestion = Reno
+			s.cfg.CongestionControl = Reno
 		case "ecn":
-			s.cfg.ECN = map[string]ECN{"accept": AcceptECN, "ask": AskECN, "no": NoECN}[value]
+			s.cfg.ECN = map[string]ECN{"accept": AcceptECN, "ask": RequestECN, "no": NoECN}[value]
 		case "tries":
-			s.cfg.Tries = n
+			s.cfg.SYNRetries = n
 		case "user":
 			s.cfg.UserTimeout = d
 		case "uto":
-			s.cfg.TellTimeout = true
+			s.cfg.AdvertiseUserTimeout = true
 		case "wait":
-			s.cfg.WaitTime = d
+			s.cfg.TimeWaitDuration = d
 		case "keepidle":
-			s.cfg.KeepIdle = d
+			s.cfg.KeepAliveIdle = d
 		case "keepevery":
-			s.cfg.KeepEvery = d
+			s.cfg.KeepAliveInterval = d
 		case "keeptries":
-			s.cfg.KeepTries = n
+			s.cfg.KeepAliveCount = n
 		default:
 			s.fail("config has no %q", key)
 		}
@@ -207,10 +207,10 @@ func (s *script) call(words []string) {
 	case "quick":
 		s.quicks(n)
 	case "urge":
-		s.conn.Urge(n)
+		s.conn.MarkUrgent(n)
 		s.conn.Write(s.now, make([]byte, n))
 	case "urgent":
-		if got := s.conn.Urgent(); got != n {
+		if got := s.conn.UrgentBytes(); got != n {
 			s.fail("%d bytes are urgent", got)
 		}
 	case "memory":
@@ -247,10 +247,10 @@ func (s *script) call(words []string) {
 // quicks expects so many quick acknowledgments to be left; of 0 it sees to that.
 func (s *script) quicks(n int) {
 	if n == 0 {
-		s.conn.quick = 0
+		s.conn.quickACKs = 0
 	}
-	if s.conn.quick != n {
-		s.fail("%d acknowledgments are quick, want %d", s.conn.quick, n)
+	if s.conn.quickACKs != n {
+		s.fail("%d acknowledgments are quick, want %d", s.conn.quickACKs, n)
 	}
 }
 
@@ -272,7 +272,7 @@ func (s *script) set(words []string) bool {
 }
 
 func (s *script) flush() {
-	s.conn.Output(s.now, func(o *Sending) {
+	s.conn.Output(s.now, func(o *OutSegment) {
 		c := *o
 		c.Payload = [2][]byte{make([]byte, len(o.Payload[0])), make([]byte, len(o.Payload[1]))}
 		s.out = append(s.out, c)
@@ -344,7 +344,7 @@ func (s *script) parse(words []string, from, to wire.Seq) scripted {
 		p.has[key] = true
 		switch key {
 		case "sackok", "ce", "ect", "nots":
-			o.SACKPermitted, p.Marked = o.SACKPermitted || key == "sackok", p.Marked || key == "ce"
+			o.SACKPermitted, p.CE = o.SACKPermitted || key == "sackok", p.CE || key == "ce"
 			continue
 		}
 		if key == "sack" {
@@ -353,8 +353,8 @@ func (s *script) parse(words []string, from, to wire.Seq) scripted {
 				if !ok {
 					break
 				}
-				o.SACK[o.SACKs] = wire.Block{First: to.Add(s.number(a)), End: to.Add(s.number(b))}
-				o.SACKs++
+				o.SACK[o.SACKCount] = wire.Block{First: to.Add(s.number(a)), End: to.Add(s.number(b))}
+				o.SACKCount++
 			}
 			continue
 		}
@@ -380,11 +380,11 @@ func (s *script) parse(words []string, from, to wire.Seq) scripted {
 		case "mss":
 			o.MSS = uint16(n)
 		case "scale":
-			o.Scaled, o.Scale = true, uint8(n)
+			o.HasWindowScale, o.WindowScale = true, uint8(n)
 		case "ts":
-			o.Stamped, o.Stamp = true, wire.Stamp(n)
+			o.HasTimestamps, o.TSVal = true, wire.Timestamp(n)
 		case "ecr":
-			o.Echo = wire.Stamp(n)
+			o.TSEcr = wire.Timestamp(n)
 		default:
 			s.fail("a segment has no %q", key)
 		}
@@ -399,7 +399,7 @@ func (s *script) arrives(words []string) {
 	cfg := s.cfg.WithDefaults()
 	if s.await && s.cookies {
 		s.await = false
-		o := CookieAnswer(&cfg, secret, 0, &p.Segment, s.now)
+		o := CookieSYNACK(&cfg, secret, 0, &p.Segment, s.now)
 		s.iss, s.out = o.Seq, append(s.out, o)
 		return
 	}
@@ -437,15 +437,15 @@ func (s *script) sends(words []string) {
 	o, w := &got.Options, &want.Options
 	differs := got.Flags != want.Flags || got.Len() != len(want.Payload) ||
 		want.has["seq"] && got.Seq != want.Seq || want.has["ack"] && got.Ack != want.Ack || want.has["win"] && got.Window != want.Window ||
-		want.has["mss"] && o.MSS != w.MSS || want.has["scale"] && (!o.Scaled || o.Scale != w.Scale) || want.has["sackok"] && !o.SACKPermitted ||
-		want.has["nots"] && o.Stamped || want.has["ect"] != got.Capable || o.UserTimeout != w.UserTimeout || want.Flags&wire.URG != 0 && got.Urgent != want.Urgent || want.has["ts"] && (!o.Stamped || o.Stamp != w.Stamp) || want.has["ecr"] && o.Echo != w.Echo || want.has["size"] && got.Size != want.size ||
-		o.SACKs != w.SACKs || o.SACK != w.SACK
+		want.has["mss"] && o.MSS != w.MSS || want.has["scale"] && (!o.HasWindowScale || o.WindowScale != w.WindowScale) || want.has["sackok"] && !o.SACKPermitted ||
+		want.has["nots"] && o.HasTimestamps || want.has["ect"] != got.ECT || o.UserTimeout != w.UserTimeout || want.Flags&wire.URG != 0 && got.Urgent != want.Urgent || want.has["ts"] && (!o.HasTimestamps || o.TSVal != w.TSVal) || want.has["ecr"] && o.TSEcr != w.TSEcr || want.has["size"] && got.SegmentSize != want.size ||
+		o.SACKCount != w.SACKCount || o.SACK != w.SACK
 	if differs {
 		s.fail("the end sent %s, want %s", s.describe(&got), strings.Join(words, " "))
 	}
 }
 
-func (s *script) describe(o *Sending) string {
+func (s *script) describe(o *OutSegment) string {
 	text := fmt.Sprintf("%v seq %d ack %d win %d len %d", o.Flags, o.Seq.Sub(s.iss), o.Ack.Sub(peerISS), o.Window, o.Len())
 	if o.Flags&wire.ACK == 0 {
 		text = fmt.Sprintf("%v seq %d win %d len %d", o.Flags, o.Seq.Sub(s.iss), o.Window, o.Len())
@@ -453,26 +453,26 @@ func (s *script) describe(o *Sending) string {
 	if o.Options.MSS > 0 {
 		text += fmt.Sprintf(" mss %d", o.Options.MSS)
 	}
-	if o.Options.Scaled {
-		text += fmt.Sprintf(" scale %d", o.Options.Scale)
+	if o.Options.HasWindowScale {
+		text += fmt.Sprintf(" scale %d", o.Options.WindowScale)
 	}
 	if o.Options.SACKPermitted {
 		text += " sackok"
 	}
-	if o.Options.Stamped {
-		text += fmt.Sprintf(" ts %d ecr %d", o.Options.Stamp, o.Options.Echo)
+	if o.Options.HasTimestamps {
+		text += fmt.Sprintf(" ts %d ecr %d", o.Options.TSVal, o.Options.TSEcr)
 	}
 	if o.Options.UserTimeout > 0 {
 		text += fmt.Sprint(" uto ", o.Options.UserTimeout.Seconds())
 	}
-	if o.Capable {
+	if o.ECT {
 		text += " ect"
 	}
 	if o.Flags&wire.URG != 0 {
 		text += fmt.Sprintf(" urg %d", o.Urgent)
 	}
-	if o.Size > 0 {
-		text += fmt.Sprintf(" size %d", o.Size)
+	if o.SegmentSize > 0 {
+		text += fmt.Sprintf(" size %d", o.SegmentSize)
 	}
 	for i, b := range o.Options.SACKBlocks() {
 		if i == 0 {

@@ -9,7 +9,7 @@ type Segment struct {
 	Flags    wire.Flags
 	Window   uint16 // not scaled
 	Urgent   uint16 // with URG
-	Marked   bool   // by the network, which is crowded (CE of RFC 3168)
+	CE       bool   // by the network, which is crowded (CE of RFC 3168)
 	Options  wire.TCPOptions
 	Payload  []byte // maybe of several segments of the wire, merged
 }
@@ -35,25 +35,25 @@ func (s *Segment) End() wire.Seq {
 
 // Sending is a segment to send. The payload's bytes are the connection's, and live until its next
 // call.
-type Sending struct {
+type OutSegment struct {
 	Seq, Ack wire.Seq
 	Flags    wire.Flags
 	Window   uint16
 	Urgent   uint16 // with URG
-	Capable  bool   // the network may mark it instead of dropping it (ECT(0) of RFC 3168)
+	ECT      bool   // the network may mark it instead of dropping it (ECT(0) of RFC 3168)
 	Options  wire.TCPOptions
 	Payload  [2][]byte // one after the other
 	// bytes of payload a segment of the wire carries, when there are more than one's: a device cuts
 	// it there
-	Size int
+	SegmentSize int
 }
 
 // Len is the payload's length.
-func (s *Sending) Len() int { return len(s.Payload[0]) + len(s.Payload[1]) }
+func (s *OutSegment) Len() int { return len(s.Payload[0]) + len(s.Payload[1]) }
 
 // Emit sends a segment. It is called by Output, and must neither keep the segment nor call the
 // connection.
-type Emit func(*Sending)
+type Emit func(*OutSegment)
 
 // State is a connection's (RFC 9293, section 3.3.2).
 type State uint8

@@ -5,23 +5,25 @@ import "time"
 // KeepAlive is how a silent peer is probed (RFC 9293, section 3.8.4).
 type KeepAlive struct {
 	// how long the peer may be silent until the first probe; 0: it is not probed
-	Idle  time.Duration
-	Every time.Duration // between probes
-	Tries int           // probes without an answer, until the connection ends
+	Idle     time.Duration
+	Interval time.Duration // between probes
+	Count    int           // probes without an answer, until the connection ends
 }
 
 // KeepAlive is how the peer is probed now.
 func (c *Conn) KeepAlive() KeepAlive {
-	return KeepAlive{c.cfg.KeepIdle, c.cfg.KeepEvery, c.cfg.KeepTries}
+	return KeepAlive{c.cfg.KeepAliveIdle, c.cfg.KeepAliveInterval, c.cfg.KeepAliveCount}
 }
 
 // SetKeepAlive has the peer probed otherwise.
 func (c *Conn) SetKeepAlive(now Time, k KeepAlive) {
-	c.at(now)
-	c.change(func(cfg *Config) { cfg.KeepIdle, cfg.KeepEvery, cfg.KeepTries = k.Idle, k.Every, k.Tries })
-	c.keepTries, c.keepAt = 0, 0
+	c.setNow(now)
+	c.change(func(cfg *Config) {
+		cfg.KeepAliveIdle, cfg.KeepAliveInterval, cfg.KeepAliveCount = k.Idle, k.Interval, k.Count
+	})
+	c.keepAliveProbes, c.keepAliveAt = 0, 0
 	if k.Idle > 0 && c.state.synchronized() && c.state != TimeWait {
-		c.keepAt = max(c.heardAt.Add(k.Idle), now.Add(1))
+		c.keepAliveAt = max(c.lastReceivedAt.Add(k.Idle), now.Add(1))
 	}
 }
 
@@ -33,9 +35,9 @@ func (c *Conn) SetUserTimeout(d time.Duration) {
 		cfg.UserTimeout = max(d, 0)
 		*cfg = cfg.WithDefaults()
 	})
-	c.timeoutSet, c.patience = true, 0
-	if c.cfg.TellTimeout {
-		c.timeoutDue, c.ackNow = true, true
+	c.userTimeoutSet, c.peerUserTimeout = true, 0
+	if c.cfg.AdvertiseUserTimeout {
+		c.userTimeoutPending, c.ackPending = true, true
 	}
 }
 
@@ -43,7 +45,7 @@ func (c *Conn) SetUserTimeout(d time.Duration) {
 // default, it is sent as long as that takes; 0: it is thrown away, and the peer is told by RST;
 // above, the same when it has taken so long.
 func (c *Conn) SetLinger(d time.Duration) {
-	c.lingers, c.linger = d >= 0, d
+	c.lingerSet, c.lingerTimeout = d >= 0, d
 }
 
 // change gives the connection a configuration of its own.

@@ -67,19 +67,19 @@ func newSim(t *testing.T, seed uint64) *sim {
 
 // emit puts what an end sends on the path, cut into segments of the wire.
 func (s *sim) emit(from int) Emit {
-	return func(o *Sending) {
+	return func(o *OutSegment) {
 		data := append(append([]byte{}, o.Payload[0]...), o.Payload[1]...)
-		size := o.Size
+		size := o.SegmentSize
 		if size == 0 {
 			size = max(len(data), 1)
 		}
-		if e := s.ends[from]; min(size, len(data)) > e.cfg.MSS-len(o.Options.Append(nil)) || o.Size > 0 && e.cfg.Superframe == 0 {
+		if e := s.ends[from]; min(size, len(data)) > e.cfg.MSS-len(o.Options.Append(nil)) || o.SegmentSize > 0 && e.cfg.Superframe == 0 {
 			s.t.Fatalf("a segment of %d bytes beside %d of options, of %d", min(size, len(data)), len(o.Options.Append(nil)), e.cfg.MSS)
 		}
 		for first := true; first || len(data) > 0; first = false {
 			n := min(size, len(data))
 			seg := Segment{Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Urgent: o.Urgent, Options: o.Options}
-			seg.Marked = o.Capable && s.rand.Float64() < s.marks
+			seg.CE = o.ECT && s.rand.Float64() < s.marks
 			if n < len(data) {
 				seg.Flags &^= wire.FIN | wire.PSH
 			}
@@ -142,7 +142,7 @@ func (s *sim) step(unknown func(*packet)) bool {
 	}
 	for _, e := range s.ends {
 		if e.Conn != nil {
-			next = sooner(next, e.Deadline())
+			next = earlier(next, e.Deadline())
 		}
 	}
 	if next == 0 {
@@ -200,7 +200,7 @@ func (s *sim) run(limit time.Duration, done func() bool) {
 }
 
 func (e *end) describe() string {
-	return fmt.Sprintf("%v (%v) sent %d received %d, una %d nxt %d wnd %d flight %+v cwnd %+v phase %d timers %+v", e.State(), e.Cause(), e.sent, e.received.Len(), e.una, e.nxt, e.wnd, e.flight, e.cwnd, e.phase, e.timers)
+	return fmt.Sprintf("%v (%v) sent %d received %d, una %d nxt %d wnd %d flight %+v cwnd %+v phase %d timers %+v", e.State(), e.Cause(), e.sent, e.received.Len(), e.sndUna, e.sndNxt, e.sndWnd, e.flight, e.cwnd, e.phase, e.timers)
 }
 
 func random(n int, seed byte) []byte {
@@ -224,8 +224,8 @@ func TestAllArrives(t *testing.T) {
 		{"reordered", func(s *sim) { s.jitter = 5 * time.Millisecond }, Config{}, 1 << 20},
 		{"lost and reordered", func(s *sim) { s.jitter, s.loss = 5*time.Millisecond, 0.02 }, Config{}, 1 << 20},
 		{"without SACK", func(s *sim) { s.loss = 0.02 }, Config{NoSACK: true}, 1 << 19},
-		{"without stamps and scale", func(s *sim) { s.loss = 0.02 }, Config{NoStamps: true, NoScale: true}, 1 << 19},
-		{"Reno", func(s *sim) { s.loss = 0.02 }, Config{Congestion: Reno}, 1 << 19},
+		{"without stamps and scale", func(s *sim) { s.loss = 0.02 }, Config{NoTimestamps: true, NoWindowScaling: true}, 1 << 19},
+		{"Reno", func(s *sim) { s.loss = 0.02 }, Config{CongestionControl: Reno}, 1 << 19},
 		{"a narrow path", func(s *sim) { s.rate, s.room = 1.25e6, 64<<10 }, Config{}, 4 << 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -265,8 +265,8 @@ func TestSeeds(t *testing.T) {
 		}
 		s.marks = float64(r.IntN(2)) * r.Float64() * 0.2
 		conf := func() Config {
-			return Config{ECN: ECN(r.IntN(3)), Memory: newCapped(16<<10 + r.IntN(200_000)), NoSACK: r.IntN(4) == 0, NoStamps: r.IntN(4) == 0, NoScale: r.IntN(4) == 0, Congestion: Algorithm(r.IntN(2)), Superframe: r.IntN(2) * 60000,
-				MSS: 500 + r.IntN(960), Receive: Range{2000 + r.IntN(60_000), 4000 + r.IntN(500_000)}}
+			return Config{ECN: ECN(r.IntN(3)), Memory: newCapped(16<<10 + r.IntN(200_000)), NoSACK: r.IntN(4) == 0, NoTimestamps: r.IntN(4) == 0, NoWindowScaling: r.IntN(4) == 0, CongestionControl: Algorithm(r.IntN(2)), Superframe: r.IntN(2) * 60000,
+				MSS: 500 + r.IntN(960), ReceiveBuffer: BufferRange{2000 + r.IntN(60_000), 4000 + r.IntN(500_000)}}
 		}
 		s.connect(conf(), conf())
 		for i, e := range s.ends {
@@ -283,7 +283,7 @@ func TestSeeds(t *testing.T) {
 			for s.ends[i].State() == TimeWait {
 				s.step(func(*packet) {})
 			}
-			if s.ends[i].in.b != nil || s.ends[i].out.b != nil {
+			if s.ends[i].recvBuf.buf != nil || s.ends[i].sendBuf.buf != nil {
 				t.Errorf("seed %d: end %d keeps buffers", seed, i)
 			}
 		}

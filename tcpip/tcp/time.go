@@ -14,7 +14,7 @@ func (t Time) Add(d time.Duration) Time { return t + Time(d) }
 func (t Time) Sub(u Time) time.Duration { return time.Duration(t - u) }
 
 // sooner is the earlier of two moments that there are.
-func sooner(t, u Time) Time {
+func earlier(t, u Time) Time {
 	if t == 0 || u != 0 && u < t {
 		return u
 	}

@@ -12,17 +12,17 @@ import (
 func TestTimestampsDoNotGoBack(t *testing.T) {
 	cfg := Config{}.WithDefaults()
 	now := Time(time.Hour)
-	syn := Segment{Flags: wire.SYN, Window: 65535, Options: wire.TCPOptions{MSS: 1000, Stamped: true, Stamp: 1}}
+	syn := Segment{Flags: wire.SYN, Window: 65535, Options: wire.TCPOptions{MSS: 1000, HasTimestamps: true, TSVal: 1}}
 	c := Accept(&cfg, 0, 0, &syn, now)
-	var last wire.Stamp
-	note := func(o *Sending) {
-		if o.Options.Stamp.Less(last) {
-			t.Errorf("%v has timestamp %d, behind one with %d", o.Flags, o.Options.Stamp, last)
+	var last wire.Timestamp
+	note := func(o *OutSegment) {
+		if o.Options.TSVal.Less(last) {
+			t.Errorf("%v has timestamp %d, behind one with %d", o.Flags, o.Options.TSVal, last)
 		}
-		last = o.Options.Stamp
+		last = o.Options.TSVal
 	}
 	c.Output(now, note)
-	stamps := wire.TCPOptions{Stamped: true, Stamp: 2}
+	stamps := wire.TCPOptions{HasTimestamps: true, TSVal: 2}
 	c.Arrive(now, &Segment{Seq: 1, Ack: 1, Flags: wire.ACK, Window: 65535, Options: stamps})
 	c.Write(now.Add(20*time.Millisecond), make([]byte, 100)) // the application
 	c.Output(now.Add(20*time.Millisecond), note)

@@ -11,24 +11,24 @@ import (
 
 // Bounds of a timeout that the peer may ask for (section 3.1).
 const (
-	leastUserTimeout = 100 * time.Second
-	mostUserTimeout  = time.Hour
+	minPeerUserTimeout = 100 * time.Second
+	maxPeerUserTimeout = time.Hour
 )
 
 // tellTimeout puts the option in a segment without payload, if it is due and there is room.
-func (c *Conn) tellTimeout(o *wire.TCPOptions) {
-	if c.timeoutDue && o.SACKs == 0 {
-		c.timeoutDue, o.UserTimeout = false, c.cfg.UserTimeout
+func (c *Conn) addUserTimeoutOption(o *wire.TCPOptions) {
+	if c.userTimeoutPending && o.SACKCount == 0 {
+		c.userTimeoutPending, o.UserTimeout = false, c.cfg.UserTimeout
 	}
 }
 
 // toldTimeout takes the peer's.
-func (c *Conn) toldTimeout(d time.Duration) {
-	if d == 0 || !c.cfg.TellTimeout || c.timeoutSet {
+func (c *Conn) adoptPeerUserTimeout(d time.Duration) {
+	if d == 0 || !c.cfg.AdvertiseUserTimeout || c.userTimeoutSet {
 		return
 	}
-	c.patience = min(max(d, leastUserTimeout), mostUserTimeout)
+	c.peerUserTimeout = min(max(d, minPeerUserTimeout), maxPeerUserTimeout)
 }
 
 // userTimeout is how long what was sent may stay without acknowledgment.
-func (c *Conn) userTimeout() time.Duration { return max(c.cfg.UserTimeout, c.patience) }
+func (c *Conn) userTimeout() time.Duration { return max(c.cfg.UserTimeout, c.peerUserTimeout) }
