@@ -7,8 +7,8 @@ import (
 	"weir/wire"
 )
 
-// acknowledged takes a segment's acknowledgment, which is between una and nxt, its window and its
-// SACK blocks.
+// handleCurrentACK processes the acknowledgment, window and SACK blocks of a segment. SEG.ACK is
+// between sndUna and sndNxt.
 func (c *Conn) handleCurrentACK(s *Segment) {
 	d := delivery{ece: c.ecn.negotiated && s.Flags&wire.ECE != 0, rtt: -1, tsEcr: s.Options.TSEcr, hasTimestamp: c.timestamps && s.Options.HasTimestamps}
 	wasEmpty, before := c.flight.empty(), c.sndUna
@@ -22,7 +22,7 @@ func (c *Conn) handleCurrentACK(s *Segment) {
 	switch {
 	case c.sndUna != before:
 		c.rtoBackoff = 0
-		// as many of those that came behind the gap are acknowledged now
+		// segments that caused duplicate ACKs are now acknowledged
 		c.dupACKs = max(0, c.dupACKs-d.ackedBytes/c.cwnd.mss+1)
 		if c.phase != phaseRecovery {
 			c.dupACKs = 0
@@ -44,8 +44,8 @@ func (c *Conn) handleCurrentACK(s *Segment) {
 	}
 }
 
-// overtaken takes an acknowledgment of less than is acknowledged by now: what it says of gaps is
-// recorded (RFC 2018, section 5).
+// handleOldACK processes an acknowledgment that was reordered: SEG.ACK is below sndUna. Its SACK
+// blocks still count (RFC 2018, section 5).
 func (c *Conn) handleOldACK(s *Segment) {
 	d := delivery{rtt: -1}
 	c.processSACK(s, &d)
@@ -55,23 +55,23 @@ func (c *Conn) handleOldACK(s *Segment) {
 	}
 }
 
-// delivery is what one segment said to have been delivered.
+// delivery is what one acknowledgment reports as delivered.
 type delivery struct {
-	deliveredBytes int            // for the first time, acknowledged or by SACK
-	ackedBytes     int            // acknowledged
-	rtt            time.Duration  // of what was sent last of it; below zero: not known
-	tsEcr          wire.Timestamp // our timestamp that it answers
+	deliveredBytes int            // newly acknowledged or SACKed
+	ackedBytes     int            // newly acknowledged
+	rtt            time.Duration  // of the latest segment among them; below zero: not known
+	tsEcr          wire.Timestamp // our timestamp that the acknowledgment echoes
 	hasTimestamp   bool
-	dsackSeen      bool // of a duplicate
-	ece            bool // the path is (RFC 3168)
+	dsackSeen      bool // the peer reported a duplicate (RFC 2883)
+	ece            bool // the peer reported congestion (ECN-Echo, RFC 3168)
 }
 
-// delivered notes that a piece was delivered. Only of one that is acknowledged does the timestamp
-// say whether that answers the last time that it was sent: what lies behind a gap does not change
-// what the peer echoes (RFC 7323, section 4.3).
+// markDelivered counts a piece as delivered and passes it to RACK. If the piece was retransmitted,
+// the echoed timestamp tells which transmission arrived, but only for acknowledged data: a segment
+// beyond a gap does not change what the peer echoes (RFC 7323, section 4.3).
 func (c *Conn) markDelivered(p *piece, d *delivery, acknowledged bool) {
 	if p.state == sackedByPeer {
-		return // it was told of before
+		return // a SACK block reported it before
 	}
 	d.deliveredBytes += p.len()
 	c.largestDelivered = max(c.largestDelivered, min(p.len(), c.maxPayload()))
@@ -83,7 +83,7 @@ func (c *Conn) markDelivered(p *piece, d *delivery, acknowledged bool) {
 	})
 }
 
-// advance takes off what is acknowledged.
+// advanceUna moves sndUna to ack and releases the acknowledged data.
 func (c *Conn) advanceUna(ack wire.Seq, d *delivery) {
 	if ack == c.sndUna {
 		return
@@ -94,14 +94,14 @@ func (c *Conn) advanceUna(ack wire.Seq, d *delivery) {
 		c.markDelivered(p, d, true)
 	})
 	if resent {
-		d.rtt = -1 // what was sent once may have waited at the peer for what was sent again
+		d.rtt = -1 // data sent once may have waited at the peer for a retransmission
 	}
 	d.ackedBytes = ack.Sub(c.sndUna)
 	c.sndUna = ack
 	if c.urgent.sndUrgent && c.urgent.sndUp.LessEq(ack) {
 		c.urgent.sndUrgent = false
 	}
-	// places of long ago would seem to lie ahead after 2 GB
+	// Keep these at sndUna or above: after 2 GiB an old value would seem to lie ahead.
 	c.lastSmallEnd, c.flushBefore = ack.Max(c.lastSmallEnd), ack.Max(c.flushBefore)
 	c.ecn.reducedBefore = ack.Add(-1).Max(c.ecn.reducedBefore)
 	if d.rtt < 0 && d.hasTimestamp && d.tsEcr != 0 && c.plausibleEcho(d.tsEcr) {
@@ -113,27 +113,27 @@ func (c *Conn) advanceUna(ack wire.Seq, d *delivery) {
 	}
 }
 
-// takeSACK takes what the peer says to have behind gaps, or twice (RFC 2018, RFC 2883). Blocks are
-// taken in the order of the stream: what comes later in it and is told of first is no sign that the
-// path reorders.
+// processSACK processes the SACK blocks (RFC 2018) and the DSACK block (RFC 2883) of a segment. It
+// sorts the blocks by sequence number: the order in which the peer lists them is not evidence of
+// reordering.
 func (c *Conn) processSACK(s *Segment, d *delivery) {
 	if !c.sackPermitted || s.Options.SACKCount == 0 {
 		return
 	}
-	told := s.Options.SACK
-	blocks := told[:s.Options.SACKCount]
+	copied := s.Options.SACK
+	blocks := copied[:s.Options.SACKCount]
 	if b := blocks[0]; b.End.LessEq(s.Ack) || len(blocks) > 1 && blocks[1].First.LessEq(b.First) && b.End.LessEq(blocks[1].End) {
 		d.dsackSeen = true
-		probed := c.tlp.isRetransmit && b.End == c.tlp.endSeq
-		// as Linux: what else came twice was not taken for lost because the path reorders
-		if c.iss.Less(b.First) && b.End.LessEq(c.sndNxt) && c.rack.reorderingSeen && !probed {
+		isProbe := c.tlp.isRetransmit && b.End == c.tlp.endSeq
+		// As in Linux: without reordering, a duplicate does not show that RACK judged too early.
+		if c.iss.Less(b.First) && b.End.LessEq(c.sndNxt) && c.rack.reorderingSeen && !isProbe {
 			c.rack.onDSACK(c.sndUna, c.sndNxt)
 		}
 		blocks = blocks[1:]
 	}
 	slices.SortFunc(blocks, func(a, b wire.Block) int { return a.First.Sub(b.First) })
 	for _, b := range blocks {
-		// it was overtaken: what it tells of may be acknowledged by now, in part
+		// a reordered segment: part of the block may be acknowledged by now
 		if s.Ack.Less(c.sndUna) {
 			b.First = c.sndUna.Max(b.First)
 		}
@@ -143,8 +143,8 @@ func (c *Conn) processSACK(s *Segment, d *delivery) {
 	}
 }
 
-// takeWindow takes the peer's window, if the segment is not older than the one that said the last,
-// and says whether it is another.
+// updateSendWindow takes the window of a segment, unless a later segment set it (RFC 9293, section
+// 3.10.7.4), and reports whether it changed.
 func (c *Conn) updateSendWindow(s *Segment) (changed bool) {
 	if s.Seq.Less(c.sndWL1) || s.Seq == c.sndWL1 && s.Ack.Less(c.sndWL2) {
 		return false
@@ -152,7 +152,8 @@ func (c *Conn) updateSendWindow(s *Segment) (changed bool) {
 	window := int(s.Window) << c.sndScale
 	changed = window != c.sndWnd
 	if c.sndWnd == 0 && window > 0 && c.phase == phaseLoss && c.rtoBackoff > 0 {
-		c.flight.markAllLost(false) // what was sent into the closed window was dropped: it can go now
+		// the peer dropped what was sent into its closed window: retransmit it now
+		c.flight.markAllLost(false)
 		c.rtoBackoff = 0
 	}
 	c.sndWnd, c.sndWL1, c.sndWL2 = window, s.Seq, s.Ack
@@ -163,7 +164,7 @@ func (c *Conn) updateSendWindow(s *Segment) (changed bool) {
 	return changed
 }
 
-// closing takes the acknowledgment of our FIN.
+// processFINAck changes the state if our FIN is now acknowledged.
 func (c *Conn) processFINAck() {
 	if !c.finSent() || c.sndUna != c.sndNxt {
 		return

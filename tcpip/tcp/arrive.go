@@ -6,8 +6,8 @@ import (
 	"weir/wire"
 )
 
-// Arrive takes a segment that has come for this connection (RFC 9293, section 3.10.7). What it
-// answers is sent by Output.
+// Arrive processes a segment of this connection (RFC 9293, section 3.10.7). Output sends the
+// answers.
 func (c *Conn) Arrive(now Time, s *Segment) {
 	c.setNow(now)
 	switch c.state {
@@ -24,7 +24,7 @@ func (c *Conn) Arrive(now Time, s *Segment) {
 	}
 }
 
-// inSynSent is section 3.10.7.3.
+// arriveInSynSent processes a segment in SYN-SENT (RFC 9293, section 3.10.7.3).
 func (c *Conn) arriveInSynSent(s *Segment) {
 	hasAck := s.Flags&wire.ACK != 0
 	if hasAck && (s.Ack.LessEq(c.iss) || c.sndNxt.Less(s.Ack)) {
@@ -42,13 +42,13 @@ func (c *Conn) arriveInSynSent(s *Segment) {
 	if s.Flags&wire.SYN == 0 {
 		return
 	}
-	// RFC 7323, section 3.2: of an older connection
+	// RFC 7323, section 3.2: the segment is of an older connection
 	if c.timestamps && s.Options.HasTimestamps && hasAck && !c.plausibleEcho(s.Options.TSEcr) {
 		c.scheduleRST(s.Ack)
 		return
 	}
 	c.applySYN(s)
-	if !hasAck { // both opened at once
+	if !hasAck { // simultaneous open
 		c.state, c.synPending = SynReceived, true
 		return
 	}
@@ -57,12 +57,13 @@ func (c *Conn) arriveInSynSent(s *Segment) {
 	c.receivePayload(s.Seq.Add(1), s)
 }
 
-// plausible says whether we can have sent a timestamp by now.
+// plausibleEcho reports whether an echoed timestamp is one that this end sent in the last ten
+// minutes.
 func (c *Conn) plausibleEcho(echo wire.Timestamp) bool {
 	return !c.tsNow().Less(echo) && c.tsNow().Since(echo, time.Millisecond) < 10*time.Minute
 }
 
-// synAcknowledged makes the connection ESTABLISHED.
+// synAcknowledged enters ESTABLISHED, or FIN-WAIT-1 after CloseWrite, when our SYN is acknowledged.
 func (c *Conn) synAcknowledged(s *Segment) {
 	if c.synTransmits == 1 {
 		c.estimator.addSample(c.now.Sub(c.synSentAt), c.now)
@@ -85,14 +86,15 @@ func (c *Conn) synAcknowledged(s *Segment) {
 	c.events |= Connected | Writable
 }
 
-// inSynchronized is section 3.10.7.4: the other states.
+// arriveSynchronized processes a segment in SYN-RECEIVED and the synchronized states (RFC 9293,
+// section 3.10.7.4).
 func (c *Conn) arriveSynchronized(s *Segment) {
 	if c.state == SynReceived && s.Flags&wire.SYN != 0 && s.Flags&(wire.ACK|wire.RST) == 0 && s.Seq == c.irs {
-		c.synPending = true // it was sent again: ours was lost
+		c.synPending = true // the peer retransmitted its SYN: our SYN,ACK was lost
 		return
 	}
 	if c.state == SynReceived && !c.passiveOpen && s.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN|wire.ACK && s.Seq == c.irs && s.Ack == c.sndNxt {
-		c.synAcknowledged(s) // both opened at once
+		c.synAcknowledged(s) // simultaneous open
 		c.ackPending = true
 		return
 	}
@@ -114,13 +116,15 @@ func (c *Conn) arriveSynchronized(s *Segment) {
 	}
 }
 
-// old is PAWS (RFC 7323, section 5).
+// failsPAWS reports whether the segment is an old duplicate by its timestamp (PAWS: RFC 7323,
+// section 5).
 func (c *Conn) failsPAWS(s *Segment) bool {
-	const forgotten = 24 * 24 * time.Hour
-	return c.timestamps && s.Options.HasTimestamps && s.Options.TSVal.Less(c.tsRecent) && c.now.Sub(c.tsRecentAt) < forgotten
+	const outdated = 24 * 24 * time.Hour // TS.Recent is invalid then (RFC 7323, section 5.5)
+	return c.timestamps && s.Options.HasTimestamps && s.Options.TSVal.Less(c.tsRecent) && c.now.Sub(c.tsRecentAt) < outdated
 }
 
-// acceptable says whether some of the segment lies in the window (section 3.10.7.4, first check).
+// acceptable reports whether part of the segment is in the receive window (RFC 9293, section
+// 3.10.7.4, first check).
 func (c *Conn) acceptable(s *Segment) bool {
 	window := max(0, c.rcvWndEdge.Sub(c.rcvNxt))
 	first, length := s.Seq, s.End().Sub(s.Seq)
@@ -128,24 +132,26 @@ func (c *Conn) acceptable(s *Segment) bool {
 	case length == 0 && window == 0:
 		return first == c.rcvNxt
 	case length == 0:
-		return first.In(c.rcvNxt, window) || first == c.rcvNxt.Add(window) // at the edge, as Linux
+		// Linux accepts one at the edge too
+		return first.In(c.rcvNxt, window) || first == c.rcvNxt.Add(window)
 	case window == 0:
 		return false
 	}
 	return first.In(c.rcvNxt, window) || s.End().Add(-1).In(c.rcvNxt, window) || first.Less(c.rcvNxt) && c.rcvNxt.Add(window).Less(s.End())
 }
 
-// unacceptable answers what lies outside the window, unless that is RST. Its acknowledgment counts
-// where the window is closed (section 3.10.7.4).
+// rejectUnacceptable answers a segment outside the receive window, unless it is a RST. Its
+// acknowledgment still counts if it is recent: RFC 9293, section 3.10.7.4, requires that when the
+// window is zero.
 func (c *Conn) rejectUnacceptable(s *Segment) {
 	if s.Flags&wire.RST != 0 {
 		return
 	}
 	if len(s.Payload) > 0 && s.End().LessEq(c.rcvNxt) {
-		c.pendingDSACK = wire.Block{First: s.Seq, End: s.End()} // RFC 2883: it came twice
+		c.pendingDSACK = wire.Block{First: s.Seq, End: s.End()} // RFC 2883: a duplicate
 		c.enterQuickACK()
 	}
-	// others could be anybody's, who need not guess then where the stream is
+	// Other segments may be forged by a sender that does not know the sequence numbers.
 	recent := s.Seq.LessEq(c.rcvNxt) && c.rcvNxt.Sub(s.Seq) <= c.recvLimit
 	if s.Flags&wire.ACK != 0 && s.Flags&wire.SYN == 0 && recent && c.state.synchronized() && c.acceptableACK(s.Ack) {
 		c.handleACK(s)
@@ -153,8 +159,9 @@ func (c *Conn) rejectUnacceptable(s *Segment) {
 	c.scheduleChallengeACK()
 }
 
-// answer sends an acknowledgment to what is not acceptable, but not often (RFC 5961, section 7):
-// two ends must not answer one another for ever.
+// scheduleChallengeACK schedules an acknowledgment of an unacceptable segment, at most one each
+// challengeACKInterval (RFC 5961, section 7). Without the limit, two ends could answer each other
+// for ever.
 func (c *Conn) scheduleChallengeACK() {
 	if c.lastChallengeACKAt != 0 && c.now.Sub(c.lastChallengeACKAt) < challengeACKInterval {
 		return
@@ -163,7 +170,8 @@ func (c *Conn) scheduleChallengeACK() {
 	c.ackPending = true
 }
 
-// inRST is RFC 5961, section 3: only one that is exactly right ends the connection.
+// checkRST ends the connection if SEG.SEQ is exactly RCV.NXT, and sends a challenge ACK otherwise
+// (RFC 5961, section 3).
 func (c *Conn) checkRST(s *Segment) {
 	switch {
 	case s.Seq != c.rcvNxt:
@@ -175,11 +183,11 @@ func (c *Conn) checkRST(s *Segment) {
 	}
 }
 
-// inSYN is RFC 5961, section 4: a SYN in the window is answered; a peer that has started anew
-// answers that with RST.
+// checkSYN sends a challenge ACK for a SYN in the window (RFC 5961, section 4). A peer that has
+// restarted answers it with a RST.
 func (c *Conn) checkSYN(*Segment) { c.scheduleChallengeACK() }
 
-// inACK takes an acknowledgment, and then what the segment carries.
+// checkACK processes the acknowledgment of a segment, and then its payload.
 func (c *Conn) checkACK(s *Segment) {
 	if c.state == SynReceived {
 		if s.Ack.LessEq(c.sndUna) || c.sndNxt.Less(s.Ack) {
@@ -209,12 +217,12 @@ func (c *Conn) checkACK(s *Segment) {
 	}
 }
 
-// acceptableACK reports whether an acknowledgment is of the last windows (RFC 5961, section 5).
+// acceptableACK reports whether SND.UNA - MAX.SND.WND <= SEG.ACK <= SND.NXT (RFC 5961, section 5).
 func (c *Conn) acceptableACK(ack wire.Seq) bool {
 	return ack.LessEq(c.sndNxt) && c.sndUna.Add(-c.maxSndWnd).LessEq(ack)
 }
 
-// takeACK takes an acceptable acknowledgment.
+// handleACK processes an acceptable acknowledgment.
 func (c *Conn) handleACK(s *Segment) {
 	if s.Ack.Less(c.sndUna) {
 		c.handleOldACK(s)
@@ -223,18 +231,19 @@ func (c *Conn) handleACK(s *Segment) {
 	c.handleCurrentACK(s)
 }
 
-// remember takes the peer's timestamp (RFC 7323, section 4.3).
+// updateTSRecent stores the peer's timestamp as TS.Recent (RFC 7323, section 4.3).
 func (c *Conn) updateTSRecent(s *Segment) {
-	if c.timestamps && s.Options.HasTimestamps && s.Seq.LessEq(c.lastAckSent) { // it is not old
+	// PAWS has checked that it is not older than TS.Recent
+	if c.timestamps && s.Options.HasTimestamps && s.Seq.LessEq(c.lastAckSent) {
 		c.tsRecent, c.tsRecentAt = s.Options.TSVal, c.now
 	}
 }
 
-// answerRST has a RST sent to a segment that acknowledges what was never sent.
+// scheduleRST schedules a RST in answer to a segment that acknowledges data never sent.
 func (c *Conn) scheduleRST(ack wire.Seq) { c.rstPending, c.rstSeq, c.rstHasAck = true, ack, false }
 
-// takePayload takes what a segment carries, its first byte at seq (section 3.10.7.4, seventh and
-// eighth check).
+// receivePayload processes the payload and FIN of a segment, whose first byte is at seq (RFC 9293,
+// section 3.10.7.4, seventh and eighth check).
 func (c *Conn) receivePayload(seq wire.Seq, s *Segment) {
 	fin := s.Flags&wire.FIN != 0
 	if len(s.Payload) == 0 && !fin {
@@ -245,11 +254,12 @@ func (c *Conn) receivePayload(seq wire.Seq, s *Segment) {
 	}
 	if c.orphaned && len(s.Payload) > 0 && c.rcvNxt.Less(seq.Add(len(s.Payload))) {
 		c.fail(Aborted)
-		c.scheduleRST(s.Ack) // where the peer is in the stream: ours may not have come (as Linux)
+		// SEG.ACK, as in Linux: the peer may not have received all that we sent
+		c.scheduleRST(s.Ack)
 		return
 	}
 	p := s.Payload
-	if before := c.rcvNxt.Sub(seq); before > 0 { // it begins with what is here already
+	if before := c.rcvNxt.Sub(seq); before > 0 { // the segment starts with data received before
 		c.pendingDSACK = wire.Block{First: seq, End: seq.Add(min(before, len(p)))}
 		c.enterQuickACK()
 		p, seq = p[min(before, len(p)):], c.rcvNxt
@@ -266,7 +276,8 @@ func (c *Conn) receivePayload(seq wire.Seq, s *Segment) {
 	}
 }
 
-// store puts bytes where they belong, and says whether there was room.
+// storePayload copies bytes into the receive buffer, in order or beyond a gap, and reports whether
+// there was room.
 func (c *Conn) storePayload(seq wire.Seq, p []byte) bool {
 	if len(p) == 0 {
 		return true
@@ -274,11 +285,11 @@ func (c *Conn) storePayload(seq wire.Seq, p []byte) bool {
 	offset := c.recvBuf.length + seq.Sub(c.rcvNxt)
 	if !c.recvBuf.reserve(offset+len(p), max(c.occupied(), c.recvBuf.length), c.cfg.Memory) {
 		c.dropForMemory()
-		return false // as if it had been lost
+		return false // as if the network had lost it
 	}
 	end := seq.Add(len(p))
 	if seq != c.rcvNxt {
-		if held, ok := c.outOfOrder.containing(wire.Block{First: seq, End: end}); ok && held.First.LessEq(seq) {
+		if block, ok := c.outOfOrder.containing(wire.Block{First: seq, End: end}); ok && block.First.LessEq(seq) {
 			c.pendingDSACK = wire.Block{First: seq, End: end}
 		}
 		c.enterQuickACK()
@@ -297,7 +308,7 @@ func (c *Conn) storePayload(seq wire.Seq, p []byte) bool {
 	next := end
 	if len(c.outOfOrder.blocks) > 0 {
 		next = c.outOfOrder.mergeFrom(end)
-		c.ackPending = true // a gap is filled, in part at least (RFC 5681, section 4.2)
+		c.ackPending = true // the segment fills part of a gap (RFC 5681, section 4.2)
 	}
 	c.recvBuf.length += next.Sub(c.rcvNxt)
 	c.rcvNxt = next
@@ -307,12 +318,12 @@ func (c *Conn) storePayload(seq wire.Seq, p []byte) bool {
 	return true
 }
 
-// received decides when to acknowledge bytes in order: at every second full segment, at once in the
-// beginning, or a little later.
+// scheduleDataACK schedules the acknowledgment of n bytes received in order: at once for every
+// second full segment and for quick ACKs, otherwise delayed (RFC 9293, section 3.8.6.3).
 func (c *Conn) scheduleDataACK(n int) {
 	c.unackedBytes += n
 	if c.lastDataAt != 0 && c.now.Sub(c.lastDataAt) > c.estimator.rto {
-		c.quickACKs = maxQuickACKs // the peer may have begun anew (as Linux)
+		c.quickACKs = maxQuickACKs // the peer may be in slow start after idling (as in Linux)
 	}
 	c.lastDataAt = c.now
 	switch {
@@ -326,12 +337,12 @@ func (c *Conn) scheduleDataACK(n int) {
 	}
 }
 
-// hurry has an acknowledgment sent now, and the next ones not delayed: the peer has lost something,
-// or takes something for lost. Its window is small for a while, and an acknowledgment that is late
-// by 40 ms is four round trips of a path of 10 ms (as Linux's tcp_enter_quickack_mode).
+// enterQuickACK schedules an acknowledgment now and does not delay the next ones. The peer has lost
+// or retransmitted a segment, so its window is small, and a delay of 40 ms is four round trips of a
+// 10 ms path (Linux's tcp_enter_quickack_mode).
 func (c *Conn) enterQuickACK() { c.ackPending, c.quickACKs = true, maxQuickACKs }
 
-// inFIN takes the end of the peer's stream.
+// handleFIN processes the peer's FIN once all data before it was received.
 func (c *Conn) handleFIN() {
 	if c.finReceived {
 		return
@@ -343,13 +354,13 @@ func (c *Conn) handleFIN() {
 	case Established:
 		c.state = CloseWait
 	case FinWait1:
-		c.state = Closing // if it was acknowledged, it is FIN-WAIT-2 by now
+		c.state = Closing // had our FIN been acknowledged, the state would be FIN-WAIT-2
 	case FinWait2:
 		c.enterTimeWait()
 	}
 }
 
-// timeWait ends the connection but for what may still come.
+// enterTimeWait enters TIME-WAIT and frees what only sending needs.
 func (c *Conn) enterTimeWait() {
 	c.state = TimeWait
 	c.timers = timers{timeWaitEndsAt: c.now.Add(c.cfg.TimeWaitDuration)}

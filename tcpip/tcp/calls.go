@@ -6,8 +6,8 @@ import (
 	"weir/wire"
 )
 
-// Unreachable ends a connection that is being opened: the network says that nobody is there (RFC
-// 1122, section 4.2.3.9).
+// HostUnreachable ends a connection in SYN-SENT: an ICMP error reported that the peer cannot be
+// reached (RFC 1122, section 4.2.3.9).
 func (c *Conn) HostUnreachable(now Time) {
 	c.setNow(now)
 	if c.state == SynSent {
@@ -15,14 +15,14 @@ func (c *Conn) HostUnreachable(now Time) {
 	}
 }
 
-// UnderWay says whether a place in the stream is of what was sent and is not acknowledged (RFC
-// 5927, section 4.1).
+// InFlight reports whether a sequence number is of sent, unacknowledged data. An ICMP error that
+// quotes another one is not valid (RFC 5927, section 4.1).
 func (c *Conn) InFlight(seq wire.Seq) bool {
 	return c.state != Closed && c.state != TimeWait && c.sndUna.LessEq(seq) && seq.Less(c.sndNxt)
 }
 
-// Proven is the size of the largest packet of this connection's that is known to have come; 0: none
-// that carried anything.
+// LargestDeliveredPacket is the size of the largest IPv4 packet of this connection that the peer
+// has received, in bytes; 0: none with data.
 func (c *Conn) LargestDeliveredPacket() int {
 	if c.largestDelivered == 0 {
 		return 0
@@ -30,42 +30,42 @@ func (c *Conn) LargestDeliveredPacket() int {
 	return c.largestDelivered + c.mss - c.maxPayload() + wire.IPv4Header + wire.TCPHeader
 }
 
-// Late says whether what was sent at a moment, or before, and is not acknowledged now, has not been
-// for a retransmission time.
+// UnackedForRTO reports whether data sent at or before sent has gone unacknowledged for an RTO. The
+// caller knows that the data is still unacknowledged.
 func (c *Conn) UnackedForRTO(now, sent Time) bool {
 	return c.rtoBackoff > 0 || now.Sub(sent) >= c.estimator.rto
 }
 
-// SetPathMTU has segments be as large as a packet of so many bytes takes, and both ends. When that
-// is less than before, what was larger is sent again at once (RFC 1191, section 6.5).
+// SetPathMTU limits segments to packets of mtu bytes. If the limit falls, it retransmits the
+// segments in flight at once (RFC 1191, section 6.5).
 func (c *Conn) SetPathMTU(now Time, mtu int) {
 	c.setNow(now)
 	mss := min(max(mtu-wire.IPv4Header-wire.TCPHeader, minPeerMSS), c.linkMSS)
 	if mss == c.mss || !c.state.synchronized() {
 		return
 	}
-	smaller, was := mss < c.mss, c.cwnd.mss
+	lowered, oldPayload := mss < c.mss, c.cwnd.mss
 	c.mss = mss
 	c.cwnd.mss = c.maxPayload()
 	c.largestDelivered = min(c.largestDelivered, c.maxPayload())
-	if !smaller {
+	if !lowered {
 		return
 	}
-	c.cwnd.size = max(c.cwnd.size/was, minCwndSegments) * c.cwnd.mss
+	c.cwnd.size = max(c.cwnd.size/oldPayload, minCwndSegments) * c.cwnd.mss
 	c.flight.markAllLost(false)
 	if c.flight.lostBytes > 0 && c.phase == phaseOpen {
-		// nothing was lost for want of room: the threshold stays
+		// the loss is not a sign of congestion: ssthresh stays
 		c.phase, c.recoveryPoint = phaseRecovery, c.sndNxt
 		c.undoState = undoState{cwnd: c.cwnd.size, ssthresh: c.cwnd.ssthresh}
 		c.prr = prr{recoverFS: max(c.flight.totalBytes, 1)}
 	}
 }
 
-// orphanTime is how long FIN-WAIT-2 may last when nobody reads any more, as Linux.
+// orphanTimeout is how long FIN-WAIT-2 lasts when the application has called Orphan, as in Linux.
 const orphanTimeout = 60 * time.Second
 
-// Orphan closes both halves: what waits is sent, nobody reads any more. What the peer still sends
-// is answered by RST (RFC 9293, section 3.6.1).
+// Orphan closes both halves: it sends what is in the send buffer, and discards received data. Data
+// that the peer sends afterwards is answered by RST (RFC 9293, section 3.6.1).
 func (c *Conn) Orphan(now Time) {
 	if c.lingerSet && c.lingerTimeout == 0 {
 		c.Abort(now)

@@ -6,67 +6,67 @@ import (
 	"weir/wire"
 )
 
-// Algorithm is how a connection finds out how much the path takes.
+// Algorithm is a congestion control algorithm.
 type Algorithm uint8
 
-// The algorithms.
+// The congestion control algorithms.
 const (
 	Cubic Algorithm = iota // RFC 9438, with HyStart++ (RFC 9406)
 	Reno                   // RFC 5681
 )
 
-// control is a congestion control algorithm. Lengths are in bytes. The window is the caller's; a
-// control says what becomes of it.
+// congestionControl is a congestion control algorithm. It changes the congestion window of its
+// caller. Lengths are in bytes.
 type congestionControl interface {
-	// acked is the window after bytes were acknowledged in order, at no time of recovery, when the
-	// window was what held the sender back.
+	// onAck grows the window after an acknowledgment in order. It is not called in fast recovery,
+	// nor when the window was not what limited the sender.
 	onAck(w *congestionWindow, a ackEvent)
-	// threshold is where slow start ends from now on, as a loss of this round says.
+	// onLoss returns ssthresh after a loss.
 	onLoss(w *congestionWindow, now Time) int
-	// silence is told, after threshold, when it was a timeout that said so: the path may have
-	// become another one.
+	// onTimeout follows onLoss if an RTO detected the loss: the path may have changed.
 	onTimeout()
-	// undo takes the last threshold back, and silence with it: nothing was lost.
+	// undo reverts the last onLoss, and onTimeout with it: the loss was spurious.
 	undo()
 }
 
-// acked is what an acknowledgment says to a control.
+// ackEvent is what an acknowledgment reports to a congestion control algorithm.
 type ackEvent struct {
 	now        Time
-	bytes      int
-	rtt        time.Duration // of a segment it acknowledges, below zero: not known
-	roundStart bool          // it is the first of a round trip
+	bytes      int           // newly acknowledged
+	rtt        time.Duration // of a segment that it acknowledges; below zero: not known
+	roundStart bool          // it is the first acknowledgment of a round trip
 }
 
-// window is how much may be under way.
+// congestionWindow limits how many bytes may be in flight (RFC 5681).
 type congestionWindow struct {
-	size     int // bytes that may be under way
-	ssthresh int // slow start is below it
-	mss      int // bytes of a full segment
+	size     int // cwnd, in bytes
+	ssthresh int // slow start threshold, in bytes
+	mss      int // payload of a full segment, in bytes
 	srtt     time.Duration
 }
 
-// Initial windows (RFC 6928) and smallest ones (RFC 5681), in segments.
+// The initial window (RFC 6928) and the smallest ssthresh (RFC 5681), in segments.
 const (
 	initialCwndSegments = 10
 	minCwndSegments     = 2
 )
 
-const unsetSsthresh = 1 << 30 // a threshold that nobody has set
+// unsetSsthresh is ssthresh before the first loss: any window is below it.
+const unsetSsthresh = 1 << 30
 
 func newCongestionWindow(mss int) congestionWindow {
 	return congestionWindow{size: initialCwndSegments * mss, ssthresh: unsetSsthresh, mss: mss}
 }
 
-// usage is how much of the congestion window was in use in the last window of data (as Linux's
-// tcp_cwnd_validate): a window that is not used is not known to fit.
+// cwndUsage is how much of the congestion window was used in the last window of data (as Linux's
+// tcp_cwnd_validate). A window that was not used is not known to fit the path.
 type cwndUsage struct {
-	cwndLimited bool     // the congestion window held the sender back
-	maxInFlight int      // bytes that were under way at once, if it did not
-	roundEnd    wire.Seq // where that window of data ends
+	cwndLimited bool     // the congestion window limited the sender
+	maxInFlight int      // most bytes in flight, if it did not
+	roundEnd    wire.Seq // end of that window of data
 }
 
-// noteUsage takes note of what is under way, after all was sent that may be.
+// updateCwndUsage records how much is in flight after Output has sent all that it may.
 func (c *Conn) updateCwndUsage() {
 	pipe := c.flight.pipe()
 	limited := pipe+c.cwnd.mss > c.cwnd.size || c.hasUnsent() && pipe+c.cwnd.mss > c.cwnd.size/2
@@ -75,12 +75,12 @@ func (c *Conn) updateCwndUsage() {
 	}
 }
 
-// slowStart says whether the window is still searched for.
+// inSlowStart reports whether the window is below ssthresh.
 func (w *congestionWindow) inSlowStart() bool { return w.size < w.ssthresh }
 
-// slowly opens the window by what was acknowledged, up to the threshold, and gives what is left
-// over of that. One acknowledgment of many segments opens it as many would (RFC 3465 with no limit,
-// as receivers merge them).
+// slowStart grows the window by the acknowledged bytes, up to ssthresh, and returns the bytes left
+// over. One acknowledgment of many segments counts as many acknowledgments (RFC 3465 without its
+// limit, because receivers merge segments).
 func (w *congestionWindow) slowStart(bytes int) (left int) {
 	opened := min(w.size+bytes, w.ssthresh)
 	left = w.size + bytes - opened
@@ -88,9 +88,9 @@ func (w *congestionWindow) slowStart(bytes int) (left int) {
 	return left
 }
 
-// reno is RFC 5681's congestion avoidance, with appropriate byte counting (RFC 3465).
+// reno is RFC 5681's congestion avoidance with appropriate byte counting (RFC 3465).
 type reno struct {
-	bytesAcked int // bytes acknowledged since the window last grew by a segment
+	bytesAcked int // since the window last grew by a segment (bytes_acked of RFC 3465)
 }
 
 func (r *reno) onAck(w *congestionWindow, a ackEvent) {

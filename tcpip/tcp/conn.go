@@ -6,36 +6,43 @@ import (
 	"weir/wire"
 )
 
-// Config says how a connection is to be. The zero value of a field gives its default. It is shared
-// by connections, and not changed.
+// Config configures a connection. A zero field selects its default. Connections share a Config, and
+// nothing may change it while one uses it.
 type Config struct {
-	// largest payload of a segment that the link takes, with no options. Default 1460
+	// MSS is the largest payload of a segment, without options, that the link takes. Default 1460.
 	MSS int
-	// largest payload of a Sending, which a device cuts; below MSS: one segment each. Default 0
-	Superframe        int
-	SendBuffer        BufferRange // of the buffer of what is to be sent, in bytes. Default 64 KiB to 4 MiB
-	ReceiveBuffer     BufferRange // of the buffer of what has come. Default 128 KiB to 6 MiB
-	Memory            Memory
+	// Superframe is the largest payload of an OutSegment that the device splits (TSO). Below MSS,
+	// each OutSegment is one segment of the wire. Default 0.
+	Superframe int
+	// SendBuffer bounds the buffer of unsent and unacknowledged data, in bytes.
+	// Default 64 KiB to 4 MiB.
+	SendBuffer BufferRange
+	// ReceiveBuffer bounds the buffer of received data, in bytes. Default 128 KiB to 6 MiB.
+	ReceiveBuffer     BufferRange
+	Memory            Memory // allocates the buffers. Default: Go's heap, without a limit
 	CongestionControl Algorithm
 	ECN               ECN
-	NoTimestamps      bool // timestamps (RFC 7323) are neither offered nor taken
-	NoWindowScaling   bool // likewise window scaling
-	NoSACK            bool // likewise selective acknowledgments (RFC 2018)
-	// times a SYN is sent again; its answer is so at most six times. Default 7: four minutes
-	SYNRetries  int
-	UserTimeout time.Duration // how long data may stay without acknowledgment. Default 15 min
-	// the peer is told of UserTimeout, and its own counts if it is longer (RFC 5482)
+	NoTimestamps      bool // do not use timestamps (RFC 7323, section 3)
+	NoWindowScaling   bool // do not use window scaling (RFC 7323, section 2)
+	NoSACK            bool // do not use selective acknowledgments (RFC 2018)
+	// SYNRetries is how often a SYN is retransmitted. A SYN,ACK is retransmitted at most six times.
+	// Default 7, which takes four minutes.
+	SYNRetries int
+	// UserTimeout is how long data may remain unacknowledged. Default 15 minutes.
+	UserTimeout time.Duration
+	// AdvertiseUserTimeout sends UserTimeout to the peer and adopts the peer's if that is longer
+	// (RFC 5482).
 	AdvertiseUserTimeout bool
-	TimeWaitDuration     time.Duration // of TIME-WAIT. Default 60 s
-	KeepAliveIdle        time.Duration // 0: no keep-alive
-	KeepAliveInterval    time.Duration // between probes. Default 75 s
-	KeepAliveCount       int           // Default 9
+	TimeWaitDuration     time.Duration // how long TIME-WAIT lasts. Default 60 s
+	KeepAliveIdle        time.Duration // idle time before the first keep-alive probe; 0: no keep-alive
+	KeepAliveInterval    time.Duration // between keep-alive probes. Default 75 s
+	KeepAliveCount       int           // unanswered probes that end the connection. Default 9
 }
 
-// Range is the bounds of a buffer that tunes itself.
+// BufferRange bounds the size of a buffer that tunes itself, in bytes.
 type BufferRange struct{ Initial, Max int }
 
-// WithDefaults fills in what is zero.
+// WithDefaults returns the configuration with each zero field replaced by its default.
 func (c Config) WithDefaults() Config {
 	setDefault(&c.MSS, 1460)
 	setDefault(&c.SendBuffer, BufferRange{64 << 10, 4 << 20})
@@ -63,48 +70,50 @@ type Conn struct {
 	cfg    *Config
 	state  State
 	cause  Cause
-	events Event
-	now    Time // of the call under way
+	events Event // not yet returned by Events
+	now    Time  // time of the current or latest call
 
-	outSegment   OutSegment    // what Emit is called with
-	timeWaitConn *TimeWaitConn // in TIME-WAIT
+	outSegment   OutSegment    // passed to Emit; reused so that sending does not allocate
+	timeWaitConn *TimeWaitConn // set in TIME-WAIT
 
 	sender
 	receiver
 	urgent urgent
 	ecn    ecnState
 
-	peerUserTimeout    time.Duration // the peer's user timeout; 0: none counts
-	userTimeoutSet     bool          // the application has said how long the user timeout is
-	userTimeoutPending bool          // the peer is to be told
+	peerUserTimeout    time.Duration // user timeout adopted from the peer (RFC 5482); 0: none
+	userTimeoutSet     bool          // the application called SetUserTimeout
+	userTimeoutPending bool          // a user timeout option must be sent
 	options
 	timers
 }
 
-// options are what both ends agreed on in their SYNs.
+// options are the TCP options that both ends agreed on in their SYNs.
 type options struct {
-	timestamps    bool           // timestamps are sent with every segment
-	tsRecent      wire.Timestamp // TS.Recent
-	tsRecentAt    Time           // when it was taken
-	tsOffset      uint32         // our timestamps' begin
+	timestamps    bool           // every segment carries timestamps (RFC 7323)
+	tsRecent      wire.Timestamp // TS.Recent: the peer's latest timestamp
+	tsRecentAt    Time           // when tsRecent was stored
+	tsOffset      uint32         // added to the clock for the timestamps that this end sends
 	sackPermitted bool
-	mss           int // largest payload, with no options
-	linkMSS       int // what both links take of that, whatever the path does
+	mss           int // largest payload, without options, that the path takes
+	linkMSS       int // the smaller of both ends' MSS options: the maximum of mss
 }
 
-// Dial is a connection that opens actively: its SYN is the next Output. iss is the initial sequence
-// number, skew where its timestamps begin (RFC 7323, section 5.4): both are to be hard to guess.
-func Dial(cfg *Config, iss wire.Seq, skew uint32) *Conn {
-	c := newConn(cfg, iss, skew)
+// Dial creates a connection by active open; the next Output sends its SYN. iss is the initial
+// sequence number; tsOffset is added to its timestamps (RFC 7323, section 5.4). An attacker must
+// not be able to predict either.
+func Dial(cfg *Config, iss wire.Seq, tsOffset uint32) *Conn {
+	c := newConn(cfg, iss, tsOffset)
 	c.state = SynSent
 	c.timestamps, c.sackPermitted = !cfg.NoTimestamps, !cfg.NoSACK
 	c.synPending = true
 	return c
 }
 
-// Accept is a connection that answers a SYN.
-func Accept(cfg *Config, iss wire.Seq, skew uint32, syn *Segment, now Time) *Conn {
-	c := newConn(cfg, iss, skew)
+// Accept creates a connection by passive open, from a SYN that arrived; the next Output sends its
+// SYN,ACK.
+func Accept(cfg *Config, iss wire.Seq, tsOffset uint32, syn *Segment, now Time) *Conn {
+	c := newConn(cfg, iss, tsOffset)
 	c.setNow(now)
 	c.state = SynReceived
 	c.passiveOpen = true
@@ -113,11 +122,11 @@ func Accept(cfg *Config, iss wire.Seq, skew uint32, syn *Segment, now Time) *Con
 	return c
 }
 
-func newConn(cfg *Config, iss wire.Seq, skew uint32) *Conn {
+func newConn(cfg *Config, iss wire.Seq, tsOffset uint32) *Conn {
 	c := &Conn{cfg: cfg}
 	c.iss, c.sndUna, c.sndNxt, c.sendBufSeq = iss, iss, iss.Add(1), iss.Add(1)
 	c.lastSmallEnd, c.flushBefore, c.cwndUsage.roundEnd, c.recoveryPoint, c.roundEnd, c.fack, c.rack.endSeq = iss, iss, iss, iss, iss, iss, iss
-	c.tsOffset = skew
+	c.tsOffset = tsOffset
 	c.mss = min(536, cfg.MSS)
 	c.recvLimit = cfg.ReceiveBuffer.Initial
 	c.estimator = newEstimator()
@@ -128,7 +137,7 @@ func newConn(cfg *Config, iss wire.Seq, skew uint32) *Conn {
 	return c
 }
 
-// scaleFor is the window scale that the largest buffer needs.
+// scaleFor returns the smallest window scale that can express the largest receive buffer.
 func scaleFor(cfg *Config) (scale uint8) {
 	for scale < 14 && 65535<<scale < cfg.ReceiveBuffer.Max {
 		scale++
@@ -136,7 +145,7 @@ func scaleFor(cfg *Config) (scale uint8) {
 	return scale
 }
 
-// agree takes over what a SYN says.
+// applySYN takes the peer's sequence number, options and window from its SYN.
 func (c *Conn) applySYN(syn *Segment) {
 	o := &syn.Options
 	c.irs, c.rcvNxt = syn.Seq, syn.Seq.Add(1)
@@ -153,7 +162,7 @@ func (c *Conn) applySYN(syn *Segment) {
 	}
 	c.negotiateECN(syn)
 	c.adoptPeerUserTimeout(o.UserTimeout)
-	c.sndWnd = int(syn.Window) // of a SYN it is never scaled
+	c.sndWnd = int(syn.Window) // the window of a SYN is never scaled (RFC 7323, section 2.2)
 	c.maxSndWnd = c.sndWnd
 	c.sndWL1, c.sndWL2 = syn.Seq, c.sndUna
 	c.mss = min(int(max(o.MSS, 1)), c.cfg.MSS)
@@ -166,10 +175,11 @@ func (c *Conn) applySYN(syn *Segment) {
 	c.congestion = newCongestionControl(c.cfg.CongestionControl)
 }
 
-// leastMSS is the smallest segment that a peer may ask for: smaller ones are an attack on our
-// processor.
+// minPeerMSS is the smallest MSS accepted from a peer. Smaller segments would serve to exhaust the
+// CPU.
 const minPeerMSS = 88
 
+// newCongestionControl returns the state of a congestion control algorithm.
 func newCongestionControl(a Algorithm) congestionControl {
 	if a == Reno {
 		return &reno{}
@@ -177,7 +187,7 @@ func newCongestionControl(a Algorithm) congestionControl {
 	return &cubic{}
 }
 
-// payload is how much a segment carries beside the options that all have.
+// maxPayload is the payload of a full segment: the MSS less the options that every segment carries.
 func (o *options) maxPayload() int {
 	if o.timestamps {
 		return o.mss - 12
@@ -185,25 +195,25 @@ func (o *options) maxPayload() int {
 	return o.mss
 }
 
-// at is the time of a call. Goroutines that take turns may have looked at the clock in another
-// order: the connection's time does not go back all the same, since to the peer a segment with an
-// earlier timestamp is an old one.
+// setNow sets the time of a call. Goroutines that take turns can read the clock in one order and
+// call in another, so it never goes back: the peer would drop a segment with an earlier timestamp
+// (PAWS).
 func (c *Conn) setNow(now Time) { c.now = max(c.now, now) }
 
-// State is the connection's.
+// State returns the state of the connection.
 func (c *Conn) State() State { return c.state }
 
-// Cause is why it ended before its time, if it did.
+// Cause returns why the connection ended early; NoCause if it did not.
 func (c *Conn) Cause() Cause { return c.cause }
 
-// Events are what happened since this was last called.
+// Events returns the events since the last call, and clears them.
 func (c *Conn) Events() Event {
 	e := c.events
 	c.events = 0
 	return e
 }
 
-// fail ends the connection.
+// fail ends the connection for a cause.
 func (c *Conn) fail(cause Cause) {
 	if c.state == Closed {
 		return
@@ -212,7 +222,7 @@ func (c *Conn) fail(cause Cause) {
 	c.finish()
 }
 
-// finish makes it CLOSED. What has come can still be read.
+// finish enters CLOSED. The application can still read what was received.
 func (c *Conn) finish() {
 	c.state = Closed
 	c.timers = timers{}
@@ -222,12 +232,13 @@ func (c *Conn) finish() {
 	c.events |= Ended | Readable | Writable | Connected
 }
 
-// Release gives back all buffers: nobody will read any more. The connection is CLOSED.
+// Release frees all buffers when the application will not read any more. The connection must be
+// CLOSED.
 func (c *Conn) Release() {
 	c.recvBuf.free(c.cfg.Memory)
 	c.sendBuf.free(c.cfg.Memory)
 	c.outOfOrder = rangeSet{}
 }
 
-// stamp is our clock for timestamps: milliseconds, as Linux has them.
+// tsNow is the timestamp clock: milliseconds, as in Linux.
 func (c *Conn) tsNow() wire.Timestamp { return wire.Timestamp(uint32(c.now/1e6) + c.tsOffset) }

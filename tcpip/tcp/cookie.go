@@ -6,38 +6,40 @@ import (
 	"weir/wire"
 )
 
-// Cookies are what a listener answers with that can keep no more half-open connections: the initial
-// sequence number and the timestamp of the answer hold all that there is to know, and come back
-// with the handshake's last segment (RFC 4987, section 3.6). As in Linux, a sequence number holds
-// the peer's own, the time in minutes or so, and one of four segment sizes, hidden by a keyed hash;
-// the last bits of the timestamp hold the window scale and whether there are SACK and ECN. A peer
-// without timestamps has neither.
+// SYN cookies (RFC 4987, section 3.6) let a listener answer SYNs when it can store no more
+// half-open connections. The initial sequence number and the timestamp of the SYN,ACK encode the
+// connection, and the last segment of the handshake returns them. As in Linux, the sequence number
+// encodes the peer's own, a coarse time and one of four MSS values, hidden by a keyed hash. The low
+// bits of the timestamp encode the window scale, SACK and ECN; a peer without timestamps gets none
+// of these.
 
-// Hash is a secret function of a connection's name, and of two numbers more.
+// CookieHash is a keyed hash of a connection's addresses and ports, of kind and of count. The key
+// is secret.
 type CookieHash func(kind byte, count uint32) uint32
 
 const (
 	cookieTick   = 64 * time.Second
-	cookieMaxAge = 2 // ticks that a cookie lives: at least the one after its own
+	cookieMaxAge = 2 // ticks that a cookie is valid for: its own and the next
 
-	// CookieLife is for how long a cookie may come back.
+	// CookieLifetime is how long a cookie is valid at most.
 	CookieLifetime = cookieMaxAge * cookieTick
 
-	cookieTSBits    = 6    // of the timestamp
-	cookieScaleMask = 0x0f // of them: the window scale; noScale: none
+	cookieTSBits    = 6    // low bits of the timestamp that encode options
+	cookieScaleMask = 0x0f // among them: the window scale; cookieNoScale: none
 	cookieNoScale   = 0x0f
 	cookieSACKBit   = 0x10
 	cookieECNBit    = 0x20
 )
 
-// cookieSizes are the segment sizes that a cookie can say, in order: what there mostly is, as Linux
-// has them.
+// cookieSizes are the MSS values that a cookie can encode, ascending: the most common ones, as in
+// Linux.
 var cookieSizes = [...]uint16{536, 1300, 1440, 1460}
 
+// cookieTicks is the number of cookieTick periods until now.
 func cookieTicks(now Time) uint32 { return uint32(now / Time(cookieTick)) }
 
-// CookieAnswer is what answers a SYN, with nothing kept.
-func CookieSYNACK(cfg *Config, h CookieHash, skew uint32, syn *Segment, now Time) OutSegment {
+// CookieSYNACK returns the SYN,ACK with a cookie that answers a SYN. The listener stores nothing.
+func CookieSYNACK(cfg *Config, h CookieHash, tsOffset uint32, syn *Segment, now Time) OutSegment {
 	size := 0
 	for size+1 < len(cookieSizes) && cookieSizes[size+1] <= syn.Options.MSS {
 		size++
@@ -52,13 +54,13 @@ func CookieSYNACK(cfg *Config, h CookieHash, skew uint32, syn *Segment, now Time
 			bits |= cookieECNBit
 			s.Flags |= wire.ECE
 		}
-		s.Options.TSVal = cookieStamp(uint32(now/1e6)+skew, bits)
+		s.Options.TSVal = cookieStamp(uint32(now/1e6)+tsOffset, bits)
 	}
 	return s
 }
 
-// cookieOptions are the answer's when there are timestamps, and what the timestamp is to say of
-// them.
+// cookieOptions sets the options of the SYN,ACK and returns the bits of the timestamp that encode
+// them. The peer uses timestamps.
 func cookieOptions(cfg *Config, syn, o *wire.TCPOptions) (bits uint32) {
 	o.HasTimestamps, o.TSEcr = true, syn.TSVal
 	bits = cookieNoScale
@@ -72,24 +74,25 @@ func cookieOptions(cfg *Config, syn, o *wire.TCPOptions) (bits uint32) {
 	return bits
 }
 
-// cookieStamp is a timestamp that says something in its last bits, and is not later than now.
+// cookieStamp returns a timestamp not after now, with bits in its low bits.
 func cookieStamp(now, bits uint32) wire.Timestamp {
-	told := now>>cookieTSBits<<cookieTSBits | bits
-	if told > now {
-		told -= 1 << cookieTSBits
+	ts := now>>cookieTSBits<<cookieTSBits | bits
+	if ts > now {
+		ts -= 1 << cookieTSBits
 	}
-	return wire.Timestamp(told)
+	return wire.Timestamp(ts)
 }
 
-// AcceptCookie is the connection that a segment opens which answers a cookie; nil: it answers none.
-func AcceptCookie(cfg *Config, h CookieHash, skew uint32, s *Segment, now Time) *Conn {
+// AcceptCookie creates the connection whose cookie a segment returns; nil if the segment returns no
+// valid cookie.
+func AcceptCookie(cfg *Config, h CookieHash, tsOffset uint32, s *Segment, now Time) *Conn {
 	if s.Flags&(wire.ACK|wire.SYN|wire.RST) != wire.ACK {
 		return nil
 	}
 	count := cookieTicks(now)
-	told := uint32(s.Ack.Add(-1)) - h(0, 0) - uint32(s.Seq.Add(-1))
-	age := (count - told>>24) & 0xff
-	size := (told - h(1, count-age)) & 0xff_ffff
+	cookie := uint32(s.Ack.Add(-1)) - h(0, 0) - uint32(s.Seq.Add(-1))
+	age := (count - cookie>>24) & 0xff
+	size := (cookie - h(1, count-age)) & 0xff_ffff
 	if age >= cookieMaxAge || size >= uint32(len(cookieSizes)) {
 		return nil
 	}
@@ -105,7 +108,7 @@ func AcceptCookie(cfg *Config, h CookieHash, skew uint32, s *Segment, now Time) 
 		}
 		o.HasWindowScale, o.WindowScale = bits&cookieScaleMask != cookieNoScale, bits&cookieScaleMask
 	}
-	c := Accept(cfg, s.Ack.Add(-1), skew, &syn, now)
+	c := Accept(cfg, s.Ack.Add(-1), tsOffset, &syn, now)
 	c.synPending = false
 	c.rcvWndEdge = c.rcvNxt.Add(int(synWindow(cfg)))
 	c.lastAckSent = c.rcvNxt

@@ -8,18 +8,19 @@ const (
 	cubicBeta = 0.7
 )
 
-// cubic is RFC 9438. It counts windows in segments, as the RFC does.
+// cubic is CUBIC (RFC 9438). Like the RFC, it counts windows in segments.
 type cubic struct {
 	hystart
-	wMax      float64 // W_max: the window before the last loss
-	cwndPrior float64 // cwnd_prior: the window when it was last made smaller
-	k         float64 // seconds from the epoch's begin until most is reached again
-	wEst      float64 // W_est: what Reno would have
-	epochCwnd float64 // the window at the epoch's begin
-	// when congestion avoidance began after the last loss; 0: at the next acknowledgment
+	wMax      float64 // W_max: the window before the last loss; 0: none, or a timeout followed
+	cwndPrior float64 // cwnd_prior: the window when it was last reduced
+	k         float64 // K: seconds from the start of the epoch until the window is W_max again
+	wEst      float64 // W_est: the window that Reno would have
+	epochCwnd float64 // cwnd_epoch: the window at the start of the epoch
+	// epochStart is t_epoch: when congestion avoidance began after the last loss; 0: it begins
+	// with the next acknowledgment.
 	epochStart Time
-	fraction   float64 // what the window is to grow by and has not yet, in segments
-	beforeLoss *cubic  // before the last loss
+	fraction   float64 // growth below a byte that is still due, in segments
+	beforeLoss *cubic  // state before the last loss, for undo; nil: none
 }
 
 func (c *cubic) onAck(w *congestionWindow, a ackEvent) {
@@ -33,7 +34,8 @@ func (c *cubic) onAck(w *congestionWindow, a ackEvent) {
 	c.avoidCongestion(w, a.now, float64(bytes)/float64(w.mss))
 }
 
-// avoid is congestion avoidance (RFC 9438, sections 4.2 to 4.5), of so many segments acknowledged.
+// avoidCongestion is congestion avoidance (RFC 9438, sections 4.2 to 4.5) for acknowledged
+// segments.
 func (c *cubic) avoidCongestion(w *congestionWindow, now Time, segments float64) {
 	size := float64(w.size) / float64(w.mss)
 	if c.epochStart == 0 {
@@ -44,7 +46,7 @@ func (c *cubic) avoidCongestion(w *congestionWindow, now Time, segments float64)
 	target = min(max(target, size), 1.5*size)
 	alpha := 3 * (1 - cubicBeta) / (1 + cubicBeta)
 	if c.wEst >= c.cwndPrior {
-		alpha = 1 // as fast as Reno, where there is nothing to catch up with
+		alpha = 1 // from cwnd_prior on as fast as Reno (section 4.3)
 	}
 	c.wEst += alpha * segments / size
 	growth := (target - size) / size * segments
@@ -58,10 +60,10 @@ func (c *cubic) avoidCongestion(w *congestionWindow, now Time, segments float64)
 	}
 }
 
-// begin begins an epoch.
+// startEpoch starts a congestion avoidance epoch.
 func (c *cubic) startEpoch(size float64, now Time) {
 	c.epochStart, c.epochCwnd, c.wEst, c.fraction = now, size, size, 0
-	if c.wMax <= size { // slow start ended without a loss, or came after silence
+	if c.wMax <= size { // slow start ended without a loss, or followed a timeout
 		c.wMax, c.k = size, 0
 		return
 	}
@@ -74,16 +76,16 @@ func (c *cubic) onLoss(w *congestionWindow, now Time) int {
 	c.beforeLoss = &before
 	size := float64(w.size) / float64(w.mss)
 	c.epochStart, c.cwndPrior = 0, size
-	if size < c.wMax { // fast convergence (section 4.7): others need room
+	if size < c.wMax { // fast convergence (section 4.7): leave room for new flows
 		c.wMax = size * (1 + cubicBeta) / 2
 	} else {
 		c.wMax = size
 	}
-	left := c.hystart.onLoss(w, int(float64(w.size)*cubicBeta))
-	return max(left, minCwndSegments*w.mss)
+	ssthresh := c.hystart.onLoss(w, int(float64(w.size)*cubicBeta))
+	return max(ssthresh, minCwndSegments*w.mss)
 }
 
-// silence has the next epoch begin where slow start ends, with nothing to go back to (RFC 9438,
+// onTimeout starts the next epoch where slow start ends, without a W_max to return to (RFC 9438,
 // section 4.8).
 func (c *cubic) onTimeout() { c.wMax = 0 }
 

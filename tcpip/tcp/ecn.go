@@ -2,31 +2,32 @@ package tcp
 
 import "weir/wire"
 
-// ECN says whether a connection has the network mark segments where it would soon drop some (RFC 3168).
+// ECN is whether a connection uses explicit congestion notification (RFC 3168).
 type ECN uint8
 
-// What a connection does about it, as Linux's tcp_ecn.
+// Whether a connection uses ECN, as Linux's tcp_ecn.
 const (
-	AcceptECN ECN = iota // if the peer asks for it
-	// it asks too, when it opens actively; with the SYN that is sent first, since some paths lose
-	// such
+	AcceptECN ECN = iota // use ECN if the peer requests it
+	// request ECN too on an active open, in the first SYN only: some paths drop such SYNs
 	RequestECN
-	NoECN
+	NoECN // never use ECN
 )
 
-// notice is a connection's explicit congestion notification.
+// ecnState is a connection's explicit congestion notification (RFC 3168).
 type ecnState struct {
-	negotiated bool // both ends do it
-	// a segment that came was marked: acknowledgments say so until the peer says that it has slowed
-	// down
-	sendECE       bool
-	sendCWR       bool     // we have slowed down: the next new segment says so
-	reducedBefore wire.Seq // what was sent before we did: what is said of it is known
+	negotiated bool // both ends use ECN
+	// sendECE is set after a CE mark: acknowledgments carry ECN-Echo until the peer sends CWR
+	// (section 6.1.3).
+	sendECE bool
+	sendCWR bool // the window was reduced: the next new segment carries CWR (section 6.1.2)
+	// reducedBefore is SND.NXT at the last reduction: ECN-Echo for data before it is not news.
+	reducedBefore wire.Seq
 }
 
+// ecnSetup are the flags of an ECN-setup SYN (RFC 3168, section 6.1.1).
 const ecnSetup = wire.ECE | wire.CWR
 
-// notify agrees on it, by the peer's SYN.
+// negotiateECN decides from the peer's SYN whether both ends use ECN (RFC 3168, section 6.1.1).
 func (c *Conn) negotiateECN(syn *Segment) {
 	c.ecn.reducedBefore = c.iss
 	if syn.Flags&wire.ACK != 0 {
@@ -36,7 +37,7 @@ func (c *Conn) negotiateECN(syn *Segment) {
 	c.ecn.negotiated = c.cfg.ECN != NoECN && syn.Flags&ecnSetup == ecnSetup
 }
 
-// synMarks are a SYN's flags for it.
+// synECNFlags returns the ECN flags of a SYN or SYN,ACK.
 func (c *Conn) synECNFlags() wire.Flags {
 	switch {
 	case c.state == SynReceived && c.ecn.negotiated:
@@ -47,7 +48,8 @@ func (c *Conn) synECNFlags() wire.Flags {
 	return 0
 }
 
-// marked takes what a segment says of the path that it came by, and of the one that ours take.
+// processECN processes the ECN flags of a segment: CE of the path to this end, ECN-Echo of the path
+// to the peer.
 func (c *Conn) processECN(s *Segment) {
 	if s.Flags&wire.CWR != 0 && len(s.Payload) > 0 {
 		c.ecn.sendECE = false
@@ -57,14 +59,14 @@ func (c *Conn) processECN(s *Segment) {
 		c.quickACKs = max(c.quickACKs, 1)
 	}
 	if s.Flags&wire.ECE != 0 && c.ecn.reducedBefore.Less(c.sndUna) && c.phase == phaseOpen {
-		// as of a loss, and once in a window (section 6.1.2)
+		// react as to a loss, at most once a window of data (section 6.1.2)
 		c.cwnd.ssthresh = c.congestion.onLoss(&c.cwnd, c.now)
 		c.cwnd.size = min(c.cwnd.size, c.cwnd.ssthresh)
 		c.ecn.sendCWR, c.ecn.reducedBefore = true, c.sndNxt
 	}
 }
 
-// mark has a segment with new data be marked by the network, and says that we have slowed down.
+// setECN marks a segment with new data as ECN-capable, and sets CWR after a reduction.
 func (c *Conn) setECN(s *OutSegment) {
 	s.ECT = true
 	if c.ecn.sendCWR {

@@ -6,13 +6,13 @@ import (
 	"weir/wire"
 )
 
-// sent is a piece of the stream that is under way: as it was sent last, so perhaps of many segments
-// of the wire.
+// piece is a range of the stream in flight, as it was last sent: of one or several segments of the
+// wire.
 type piece struct {
 	seq, end    wire.Seq
-	sentAt      Time   // when it was sent last
-	segmentSize uint16 // payload of its segments; the last one may have less
-	retransmits uint8  // how often it was sent again, up to 255
+	sentAt      Time   // when it was last sent
+	segmentSize uint16 // payload of its segments; the last one may be shorter
+	retransmits uint8  // how often it was retransmitted, at most 255
 	state       pieceState
 }
 
@@ -20,16 +20,15 @@ type piece struct {
 type pieceState uint8
 
 const (
-	inFlight     pieceState = iota // nothing
-	sackedByPeer                   // the peer has it, behind a gap
-	presumedLost                   // it has to be sent again
+	inFlight     pieceState = iota // not acknowledged
+	sackedByPeer                   // the peer has it, beyond a gap
+	presumedLost                   // it must be retransmitted
 )
 
 func (s *piece) len() int { return s.end.Sub(s.seq) }
 
-// segments gives those segments of the piece that lie in a block whole: from the first one's start
-// to the last one's end. What lies in it in part does not count: who has received a part of a
-// segment has not received a segment of ours.
+// segments returns the range of the piece's whole segments that lie in a block. A segment that lies
+// in it only in part does not count: the peer has not received it whole.
 func (s *piece) segments(b wire.Block) (first, end wire.Seq) {
 	first, end = s.seq, s.end
 	size := max(int(s.segmentSize), 1)
@@ -42,43 +41,47 @@ func (s *piece) segments(b wire.Block) (first, end wire.Seq) {
 	return first, end
 }
 
-// flight is what is under way. Its bytes are counted by what is known of them; SYN and FIN count as
-// one each.
+// flight is the data in flight: sent and not acknowledged. It counts bytes by their state; SYN and
+// FIN count as one each.
 //
-// A slot is what was sent at once, for the first time; slots stand in the order of the stream,
-// which is the order of time too. A slot of which not all is alike has parts, no more of them than
-// segments. What is looked for is found without looking at all: what is lost by the order of time,
-// of what was sent once from the slot fresh on, and of what was sent again in a queue; what is to
-// be sent again in two queues, each in its order; and slots that the peer has whole are leapt over.
+// A slot is what one call sent for the first time. Slots are in sequence order, which is also the
+// order of time. A slot whose segments differ in state has a list of pieces, at most one for each
+// segment.
+//
+// No search scans the whole flight. Overdue data is found by time: originals from the slot
+// firstUndecided on, retransmissions in a queue. Lost data waits in two queues, each in sequence
+// order. Slots that are entirely SACKed are skipped.
 type flight struct {
-	slots                              []slot
-	pieceLists                         [][]piece // the parts of slots that have some; nil: free
-	freeLists                          []int32   // of cuts: which are
-	firstSlot                          int       // of slots that is still there; what is before it was acknowledged
+	slots      []slot
+	pieceLists [][]piece // the lists of slots that have one; nil: unused
+	freeLists  []int32   // unused elements of pieceLists, as their index plus one
+	firstSlot  int       // index of the first slot that is not acknowledged
+
 	totalBytes, sackedBytes, lostBytes int
 
-	firstUndecided int          // in slots before it, what was sent once is lost, or there
-	retransmitted  spanQueue    // what was sent again, by the time of that
-	lostQueues     [2]spanQueue // what is lost: of what was sent once, and of what was sent again
+	// firstUndecided is a slot; all originals before it are lost or SACKed.
+	firstUndecided int
+	retransmitted  spanQueue    // retransmissions, by time
+	lostQueues     [2]spanQueue // lost data: sent once; retransmitted and lost again
 }
 
-// slot is what was sent at once.
+// slot is what one call sent for the first time.
 type slot struct {
-	piece
-	// of one that the peer has whole: so many slots further on is the next that may not be so
+	piece // all of it, if it has no list of pieces
+	// skip is, for an entirely SACKed slot, how many slots further the search continues.
 	skip int32
-	// one more than where its parts are in cuts; 0: it is all alike. An index, so that slots are
-	// nothing to the collector
+	// pieceList is the index of its pieces in pieceLists plus one; 0: its segments do not differ.
+	// It is an index because a pointer would make the garbage collector scan all slots.
 	pieceList int32
 }
 
-// whole reports whether the peer has all of it.
+// allSACKed reports whether the peer has the whole slot.
 func (s *slot) allSACKed() bool { return s.pieceList == 0 && s.state == sackedByPeer }
 
-// place is one of a slot's pieces.
+// piecePos is the position of a piece.
 type piecePos struct{ slot, index int }
 
-// piece is the piece at a place.
+// pieceAt returns the piece at a position.
 func (f *flight) pieceAt(p piecePos) *piece {
 	if s := &f.slots[p.slot]; s.pieceList > 0 {
 		return &f.pieceLists[s.pieceList-1][p.index]
@@ -88,27 +91,27 @@ func (f *flight) pieceAt(p piecePos) *piece {
 
 func (f *flight) empty() bool { return f.firstSlot == len(f.slots) }
 
-// sends is how many slots are under way.
+// slotCount is the number of slots in flight.
 func (f *flight) slotCount() int { return len(f.slots) - f.firstSlot }
 
-// pipe is how many bytes are in the network, as far as is known (RFC 6675, section 4). A lost piece
-// that was sent again is under way again.
+// pipe is the estimate of how many bytes are in the network (RFC 6675, section 4). A retransmitted
+// piece counts again.
 func (f *flight) pipe() int { return f.totalBytes - f.sackedBytes - f.lostBytes }
 
-// full reports whether there are too many slots to take more. A peer that takes tiny segments does
-// not have one kept of each byte of a large window.
+// atSlotLimit reports whether no more slots fit. Otherwise a peer with a tiny MSS could make this
+// end keep a record of each byte of a large window.
 func (f *flight) atSlotLimit() bool {
 	return f.slotCount() >= maxSlots && f.totalBytes < f.slotCount()*minMeanSlotBytes
 }
 
 const (
-	maxSlots         = 4096 // tiny ones under way at once
-	minMeanSlotBytes = 512  // bytes that they have at most, on average
-	idleSlotCap      = 4    // that an idle connection keeps room for
-	minSlotGrowth    = 28   // that there is room for at once when these are too few
+	maxSlots         = 4096 // slots in flight, if they are tiny
+	minMeanSlotBytes = 512  // mean size below which slots count as tiny, in bytes
+	idleSlotCap      = 4    // capacity of slots that an idle connection keeps
+	minSlotGrowth    = 28   // by how much the capacity grows beyond that at least
 )
 
-// push notes a piece that is sent for the first time.
+// push appends data that is sent for the first time.
 func (f *flight) push(s piece) {
 	if f.firstSlot > 64 && f.firstSlot > len(f.slots)/2 {
 		f.slots = f.slots[:copy(f.slots, f.slots[f.firstSlot:])]
@@ -121,7 +124,7 @@ func (f *flight) push(s piece) {
 	f.addToCounts(&s, 1)
 }
 
-// count adds a piece to the counts, or, with sign -1, takes it off.
+// addToCounts adds a piece to the byte counts; with sign -1 it subtracts it.
 func (f *flight) addToCounts(s *piece, sign int) {
 	n := sign * s.len()
 	f.totalBytes += n
@@ -133,20 +136,20 @@ func (f *flight) addToCounts(s *piece, sign int) {
 	}
 }
 
-// mark changes what is known of a piece.
+// setState changes the state of a piece.
 func (f *flight) setState(s *piece, to pieceState) {
 	f.addToCounts(s, -1)
 	s.state = to
 	f.addToCounts(s, 1)
 }
 
-// lose notes that a piece is lost.
+// markLost marks a piece as lost and queues it for retransmission.
 func (f *flight) markLost(s *piece) {
 	f.setState(s, presumedLost)
 	f.lostQueues[min(s.retransmits, 1)].push(span{s.seq, s.end, 0})
 }
 
-// sentAgain notes that a piece was sent once more, in segments of a size.
+// markRetransmitted records the retransmission of a piece in segments of size bytes.
 func (f *flight) markRetransmitted(s *piece, size int, now Time) {
 	f.setState(s, inFlight)
 	s.sentAt, s.segmentSize = now, uint16(size)
@@ -156,18 +159,19 @@ func (f *flight) markRetransmitted(s *piece, size int, now Time) {
 	f.retransmitted.push(span{s.seq, s.end, now})
 }
 
-// split cuts the piece at a place into two; the first is at the place then.
+// splitPiece splits the piece at a position in two; the position is that of the first part
+// afterwards.
 func (f *flight) splitPiece(p piecePos, at wire.Seq) {
 	s := &f.slots[p.slot]
 	if s.pieceList == 0 {
 		f.makePieces(s)
 	}
-	parts := &f.pieceLists[s.pieceList-1]
-	*parts = slices.Insert(*parts, p.index+1, (*parts)[p.index])
-	(*parts)[p.index].end, (*parts)[p.index+1].seq = at, at
+	pieces := &f.pieceLists[s.pieceList-1]
+	*pieces = slices.Insert(*pieces, p.index+1, (*pieces)[p.index])
+	(*pieces)[p.index].end, (*pieces)[p.index+1].seq = at, at
 }
 
-// divide gives a slot parts, one as yet.
+// makePieces gives a slot a list of pieces, with one piece.
 func (f *flight) makePieces(s *slot) {
 	if n := len(f.freeLists); n > 0 {
 		s.pieceList, f.freeLists = f.freeLists[n-1], f.freeLists[:n-1]
@@ -178,33 +182,33 @@ func (f *flight) makePieces(s *slot) {
 	f.pieceLists[s.pieceList-1] = []piece{s.piece}
 }
 
-// unite has a slot have no parts.
+// dropPieces removes a slot's list of pieces.
 func (f *flight) dropPieces(s *slot) {
 	f.pieceLists[s.pieceList-1] = nil
 	f.freeLists = append(f.freeLists, s.pieceList)
 	s.pieceList = 0
 }
 
-// acknowledge takes off what lies before una, telling of each piece before it goes.
-func (f *flight) acknowledge(una wire.Seq, tell func(*piece)) {
+// acknowledge removes the data before una. It calls onDelivered for each piece before removing it.
+func (f *flight) acknowledge(una wire.Seq, onDelivered func(*piece)) {
 	for ; !f.empty() && f.slots[f.firstSlot].seq.Less(una); f.firstSlot++ {
 		s := &f.slots[f.firstSlot]
 		if s.pieceList > 0 {
-			parts := &f.pieceLists[s.pieceList-1]
-			for len(*parts) > 0 && (*parts)[0].end.LessEq(una) {
-				f.remove(&(*parts)[0], tell)
-				*parts = (*parts)[1:]
+			pieces := &f.pieceLists[s.pieceList-1]
+			for len(*pieces) > 0 && (*pieces)[0].end.LessEq(una) {
+				f.remove(&(*pieces)[0], onDelivered)
+				*pieces = (*pieces)[1:]
 			}
 		}
 		if una.Less(s.end) {
-			f.trimSlot(s, una, tell)
+			f.trimSlot(s, una, onDelivered)
 			return
 		}
 		if s.pieceList > 0 {
 			f.dropPieces(s)
 			continue
 		}
-		f.remove(&s.piece, tell)
+		f.remove(&s.piece, onDelivered)
 	}
 	f.firstUndecided = max(f.firstUndecided, f.firstSlot)
 	if !f.empty() {
@@ -219,34 +223,35 @@ func (f *flight) acknowledge(una wire.Seq, tell func(*piece)) {
 	}
 }
 
-// trim takes off what lies before una of a slot that it lies in.
-func (f *flight) trimSlot(s *slot, una wire.Seq, tell func(*piece)) {
+// trimSlot removes the data before una from a slot that contains una.
+func (f *flight) trimSlot(s *slot, una wire.Seq, onDelivered func(*piece)) {
 	p := &s.piece
 	if s.pieceList > 0 {
 		p = &f.pieceLists[s.pieceList-1][0]
 	}
 	if before := *p; before.seq.Less(una) {
 		before.end = una
-		f.remove(&before, tell)
+		f.remove(&before, onDelivered)
 		p.seq = una
 	}
 	s.seq = una
 	f.firstUndecided = max(f.firstUndecided, f.firstSlot)
 }
 
-func (f *flight) remove(s *piece, tell func(*piece)) {
-	tell(s)
+// remove removes a piece from the counts after calling onDelivered.
+func (f *flight) remove(s *piece, onDelivered func(*piece)) {
+	onDelivered(s)
 	f.addToCounts(s, -1)
 }
 
-// slotAt is the first slot that ends behind a place in the stream.
-func (f *flight) findSlot(at wire.Seq) int {
-	i, _ := slices.BinarySearchFunc(f.slots[f.firstSlot:], at, func(s slot, at wire.Seq) int { return s.end.Sub(at.Add(1)) })
+// findSlot returns the index of the first slot that ends after seq.
+func (f *flight) findSlot(seq wire.Seq) int {
+	i, _ := slices.BinarySearchFunc(f.slots[f.firstSlot:], seq, func(s slot, seq wire.Seq) int { return s.end.Sub(seq.Add(1)) })
 	return f.firstSlot + i
 }
 
-// past is the first slot from i on that the peer does not have whole. Those that it has are leapt
-// over from then on.
+// skipSACKed returns the index of the first slot from i on that is not entirely SACKed. It shortens
+// the path for later searches.
 func (f *flight) skipSACKed(i int) int {
 	to := i
 	for to < len(f.slots) && f.slots[to].allSACKed() {
@@ -260,19 +265,19 @@ func (f *flight) skipSACKed(i int) int {
 	return to
 }
 
-// sack marks what lies in a block as there, telling of each piece before it is marked.
-func (f *flight) sack(b wire.Block, tell func(*piece)) {
+// sack marks the segments in a block as SACKed. It calls onDelivered for each piece before.
+func (f *flight) sack(b wire.Block, onDelivered func(*piece)) {
 	for i := f.findSlot(b.First); i < len(f.slots) && f.slots[i].seq.Less(b.End); i++ {
 		if f.slots[i].allSACKed() {
 			i = f.skipSACKed(i) - 1
 			continue
 		}
-		f.sackSlot(i, b, tell)
+		f.sackSlot(i, b, onDelivered)
 	}
 }
 
-// sackSlot marks what lies in a block of one slot.
-func (f *flight) sackSlot(i int, b wire.Block, tell func(*piece)) {
+// sackSlot is sack for one slot.
+func (f *flight) sackSlot(i int, b wire.Block, onDelivered func(*piece)) {
 	s := &f.slots[i]
 	for at := (piecePos{i, 0}); at.index < f.pieceCount(i); at.index++ {
 		p := f.pieceAt(at)
@@ -287,7 +292,7 @@ func (f *flight) sackSlot(i int, b wire.Block, tell func(*piece)) {
 		if f.pieceAt(at).end != end {
 			f.splitPiece(at, end)
 		}
-		tell(f.pieceAt(at))
+		onDelivered(f.pieceAt(at))
 		f.setState(f.pieceAt(at), sackedByPeer)
 	}
 	if s.pieceList > 0 {
@@ -295,7 +300,7 @@ func (f *flight) sackSlot(i int, b wire.Block, tell func(*piece)) {
 	}
 }
 
-// parts is how many pieces a slot is of.
+// pieceCount returns the number of pieces of a slot.
 func (f *flight) pieceCount(i int) int {
 	if s := &f.slots[i]; s.pieceList > 0 {
 		return len(f.pieceLists[s.pieceList-1])
@@ -303,19 +308,19 @@ func (f *flight) pieceCount(i int) int {
 	return 1
 }
 
-// join makes one of parts that touch and that the peer has.
+// mergeSACKed merges adjacent SACKed pieces of a slot.
 func (f *flight) mergeSACKed(s *slot) {
-	parts := f.pieceLists[s.pieceList-1]
-	all := parts[:1]
-	for _, p := range parts[1:] {
-		if last := &all[len(all)-1]; last.state == sackedByPeer && p.state == sackedByPeer {
+	pieces := f.pieceLists[s.pieceList-1]
+	merged := pieces[:1]
+	for _, p := range pieces[1:] {
+		if last := &merged[len(merged)-1]; last.state == sackedByPeer && p.state == sackedByPeer {
 			last.end = p.end
 			continue
 		}
-		all = append(all, p)
+		merged = append(merged, p)
 	}
-	if f.pieceLists[s.pieceList-1] = all; len(all) == 1 {
-		s.piece = all[0]
+	if f.pieceLists[s.pieceList-1] = merged; len(merged) == 1 {
+		s.piece = merged[0]
 		f.dropPieces(s)
 	}
 }

@@ -7,26 +7,26 @@ import (
 	"weir/wire"
 )
 
-// span is a piece of the stream in a queue. What has become of it since may differ, and from part
-// to part.
+// span is a range of the stream in a queue. The state of its pieces may have changed since, and may
+// differ.
 type span struct {
 	first, end wire.Seq
-	sentAt     Time // when it was sent, of one that was sent again
+	sentAt     Time // of a retransmission: when it was sent; otherwise 0
 }
 
-// spans is a queue of them.
+// spanQueue is a FIFO queue of spans.
 type spanQueue struct {
 	queued []span
-	head   int
+	head   int // index of the first span
 }
 
 func (q *spanQueue) empty() bool { return q.head == len(q.queued) }
 
-// front is the next one; only when there is one.
+// front returns the first span of a queue that is not empty.
 func (q *spanQueue) front() *span { return &q.queued[q.head] }
 
-// push puts one behind the others; what follows the last in the stream, and is of the same time,
-// becomes a part of that.
+// push appends a span. It extends the last span if the new one follows it in the stream and has the
+// same time.
 func (q *spanQueue) push(s span) {
 	if !q.empty() {
 		if last := &q.queued[len(q.queued)-1]; last.end == s.first && last.sentAt == s.sentAt {
@@ -46,8 +46,8 @@ func (q *spanQueue) pop() {
 	}
 }
 
-// nextLost is the place of the lost piece to be sent again next: the first of the stream, but for
-// those that are lost once more, which stand in a queue of their own.
+// nextLost returns the position of the next lost piece to retransmit: the first in the stream of
+// both queues.
 func (f *flight) nextLost() (at piecePos, ok bool) {
 	for {
 		q := &f.lostQueues[0]
@@ -70,8 +70,8 @@ func (f *flight) nextLost() (at piecePos, ok bool) {
 	}
 }
 
-// within calls do for the pieces of a part of the stream that the peer does not have, in their
-// order, as long as it says so.
+// eachMissing calls do for the pieces of a range that are not SACKed, in order, until do returns
+// false.
 func (f *flight) eachMissing(first, end wire.Seq, do func(piecePos) bool) {
 	for i := f.findSlot(first); i < len(f.slots) && f.slots[i].seq.Less(end); i++ {
 		if f.slots[i].allSACKed() {
@@ -86,7 +86,7 @@ func (f *flight) eachMissing(first, end wire.Seq, do func(piecePos) bool) {
 	}
 }
 
-// eachPiece calls do for all pieces. What it makes of them is sorted anew.
+// rebuild calls do for all pieces, and then rebuilds the queues from their states.
 func (f *flight) rebuild(do func(*piece)) {
 	f.firstUndecided, f.retransmitted, f.lostQueues = f.firstSlot, spanQueue{}, [2]spanQueue{}
 	for i := f.firstSlot; i < len(f.slots); i++ {
@@ -105,16 +105,16 @@ func (f *flight) rebuild(do func(*piece)) {
 	slices.SortStableFunc(f.retransmitted.queued, func(a, b span) int { return cmp.Compare(a.sentAt, b.sentAt) })
 }
 
-// loseAll has all that is not known to have come be lost; with told, what the peer told of too.
-func (f *flight) markAllLost(told bool) {
+// markAllLost marks everything in flight as lost; SACKed pieces too, if includeSACKed is set.
+func (f *flight) markAllLost(includeSACKed bool) {
 	f.rebuild(func(s *piece) {
-		if s.state == inFlight || told {
+		if s.state == inFlight || includeSACKed {
 			f.setState(s, presumedLost)
 		}
 	})
 }
 
-// findAll has nothing be lost.
+// clearLost marks all lost pieces as in flight again.
 func (f *flight) clearLost() {
 	f.rebuild(func(s *piece) {
 		if s.state == presumedLost {
@@ -123,26 +123,26 @@ func (f *flight) clearLost() {
 	})
 }
 
-// verdict is what is known of a piece by the time when it was sent.
+// verdict is what a judge says of a piece by the time when it was sent.
 type verdict uint8
 
 const (
-	undecided verdict = iota // than all that was delivered: nothing
-	mayArrive                // it may still come
+	undecided verdict = iota // it was sent after everything delivered: nothing is known
+	mayArrive                // it may be reordered and arrive yet
 	overdue                  // it is lost
 )
 
-// loseOverdue marks what is lost, by a judge of when it was sent last and where it ends, and
-// reports whether any is, and whether any may be soon. Each of what was sent is looked at about
-// once, however often this is called.
-func (f *flight) markOverdueLost(judge func(at Time, end wire.Seq) verdict) (any, soon bool) {
-	any, soon = f.markOverdueOriginals(judge)
-	again, soonAgain := f.markOverdueRetransmits(judge)
-	return any || again, soon || soonAgain
+// markOverdueLost marks overdue pieces as lost. The judge gets the time when a piece was last sent
+// and its end. anyLost reports whether there were some; pending, whether others become overdue
+// later. Each piece is judged about once, however often this is called.
+func (f *flight) markOverdueLost(judge func(at Time, end wire.Seq) verdict) (anyLost, pending bool) {
+	anyLost, pending = f.markOverdueOriginals(judge)
+	anyAgain, pendingAgain := f.markOverdueRetransmits(judge)
+	return anyLost || anyAgain, pending || pendingAgain
 }
 
-// loseFresh is loseOverdue for what was sent once.
-func (f *flight) markOverdueOriginals(judge func(at Time, end wire.Seq) verdict) (any, soon bool) {
+// markOverdueOriginals is markOverdueLost for data that was sent once.
+func (f *flight) markOverdueOriginals(judge func(at Time, end wire.Seq) verdict) (anyLost, pending bool) {
 	for ; f.firstUndecided < len(f.slots); f.firstUndecided++ {
 		if f.slots[f.firstUndecided].allSACKed() {
 			f.firstUndecided = f.skipSACKed(f.firstUndecided) - 1
@@ -154,29 +154,29 @@ func (f *flight) markOverdueOriginals(judge func(at Time, end wire.Seq) verdict)
 				continue
 			}
 			if v := judge(s.sentAt, s.end); v != overdue {
-				return any, v == mayArrive
+				return anyLost, v == mayArrive
 			}
 			f.markLost(s)
-			any = true
+			anyLost = true
 		}
 	}
-	return any, false
+	return anyLost, false
 }
 
-// loseResent is loseOverdue for what was sent again.
-func (f *flight) markOverdueRetransmits(judge func(at Time, end wire.Seq) verdict) (any, soon bool) {
+// markOverdueRetransmits is markOverdueLost for retransmissions.
+func (f *flight) markOverdueRetransmits(judge func(at Time, end wire.Seq) verdict) (anyLost, pending bool) {
 	for ; !f.retransmitted.empty(); f.retransmitted.pop() {
 		s := *f.retransmitted.front()
 		if v := judge(s.sentAt, s.end); v != overdue {
-			return any, v == mayArrive
+			return anyLost, v == mayArrive
 		}
 		f.eachMissing(s.first, s.end, func(p piecePos) bool {
 			if piece := f.pieceAt(p); piece.state == inFlight && piece.retransmits > 0 && piece.sentAt == s.sentAt {
 				f.markLost(piece)
-				any = true
+				anyLost = true
 			}
 			return true
 		})
 	}
-	return any, false
+	return anyLost, false
 }

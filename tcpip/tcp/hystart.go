@@ -2,27 +2,31 @@ package tcp
 
 import "time"
 
-// hystart is HyStart++ (RFC 9406): slow start ends, gently, when round trips grow longer. It
-// differs from the RFC where round trips are long. There a delay is known a round trip late, and
-// slow start has doubled the window by then: so delays are looked for in all of a round, not in its
-// first samples only, and the window goes back to what was under way when the delay began.
-// Conservative slow start then finds out whether the path is full.
+// hystart is HyStart++ (RFC 9406): it leaves slow start when the round-trip time rises, by way of
+// Conservative Slow Start (CSS). It differs from the RFC on long paths. There, a delay becomes
+// visible a round trip late, when slow start has already doubled the window. So it looks for delays
+// in all samples of a round instead of the first ones, and on a delay it halves the window, to what
+// was in flight when the delay began. CSS then finds out whether the path is full.
 type hystart struct {
-	inCSS         bool // conservative slow start
-	cssRoundCount int  // of conservative slow start
-	// what a round trip was without the delay that began it; on a short path, with it
-	cssBaselineRTT                      time.Duration
-	cwndBefore                          int           // the window when it began; 0: it was left as it was
-	lastRoundMinRTT, currentRoundMinRTT time.Duration // the shortest round trip of the last round and of this; 0: none
-	rttSamples                          int           // of this round
-	aboveCount                          int           // samples in a row that were longer by the bound
-	aboveSince                          Time          // when the first of them came
-	// bytes acknowledged in conservative slow start that did not make it grow
-	cssRemainder int
-	done         bool // slow start will not end this way any more
+	inCSS         bool // in Conservative Slow Start
+	cssRoundCount int  // rounds of CSS so far
+	// cssBaselineRTT is the RTT above which a delay is a queue: that of the round before the delay
+	// on a long path, that of the round with the delay on a short one.
+	cssBaselineRTT time.Duration
+	cwndBefore     int // window before the delay halved it, in bytes; 0: it was not halved
+	// lastRoundMinRTT and currentRoundMinRTT are the minimum RTT of the last round and of this one;
+	// 0: no sample.
+	lastRoundMinRTT, currentRoundMinRTT time.Duration
+
+	rttSamples   int  // samples in this round
+	aboveCount   int  // consecutive samples above the threshold
+	aboveSince   Time // time of the first of them
+	cssRemainder int  // bytes acknowledged in CSS that have not grown the window yet
+	done         bool // slow start is over: HyStart++ does not run again
 }
 
-// HyStart++'s constants (RFC 9406, section 4.3).
+// The constants of HyStart++ (RFC 9406, section 4.3): MIN_RTT_THRESH, MAX_RTT_THRESH, N_RTT_SAMPLE,
+// CSS_GROWTH_DIVISOR and CSS_ROUNDS.
 const (
 	minRTTThreshold  = 4 * time.Millisecond
 	maxRTTThreshold  = 16 * time.Millisecond
@@ -31,7 +35,8 @@ const (
 	cssRoundLimit    = 5
 )
 
-// slowStart opens the window, and gives the bytes that are left over for congestion avoidance.
+// slowStart grows the window in slow start or CSS, and returns the bytes left over for congestion
+// avoidance.
 func (h *hystart) slowStart(w *congestionWindow, a ackEvent) (left int) {
 	if a.roundStart {
 		h.lastRoundMinRTT, h.currentRoundMinRTT, h.rttSamples = h.currentRoundMinRTT, 0, 0
@@ -59,12 +64,13 @@ func (h *hystart) slowStart(w *congestionWindow, a ackEvent) (left int) {
 	h.cssRemainder -= grow * cssGrowthDivisor
 	left = w.slowStart(grow)
 	if h.cwndBefore > 0 && w.size >= h.cwndBefore {
-		h.inCSS, h.cwndBefore = false, 0 // it was none: the path takes what it took then
+		h.inCSS, h.cwndBefore = false, 0 // no delay at the former window: resume slow start
 	}
 	return left
 }
 
-// settling is in how many rounds what is answered was sent before the window went back.
+// staleRounds is how many rounds of CSS still acknowledge data that was sent before the window was
+// halved.
 func (h *hystart) staleRounds() int {
 	if h.cwndBefore > 0 {
 		return 2
@@ -72,13 +78,13 @@ func (h *hystart) staleRounds() int {
 	return 0
 }
 
-// end ends slow start where the window is.
+// endSlowStart leaves slow start at the current window.
 func (h *hystart) endSlowStart(w *congestionWindow) {
 	h.inCSS, h.done = false, true
 	w.ssthresh = w.size
 }
 
-// sample looks for a delay that grows, or that was none.
+// sample judges an RTT sample: a rising RTT enters CSS, a low one returns to slow start.
 func (h *hystart) sample(w *congestionWindow, a ackEvent) {
 	rtt := a.rtt
 	if h.currentRoundMinRTT == 0 || rtt < h.currentRoundMinRTT {
@@ -94,18 +100,18 @@ func (h *hystart) sample(w *congestionWindow, a ackEvent) {
 	}
 	switch {
 	case h.inCSS && h.currentRoundMinRTT < h.cssBaselineRTT:
-		h.inCSS, h.cssRoundCount = false, 0 // it was none
+		h.inCSS, h.cssRoundCount = false, 0 // the delay was not a queue
 	case !h.inCSS && h.currentRoundMinRTT >= h.lastRoundMinRTT+rttThreshold(h.lastRoundMinRTT):
 		h.inCSS, h.cssRoundCount, h.cssBaselineRTT = true, 0, h.currentRoundMinRTT
 	}
 }
 
-// hystartBound is by how much round trips have to be longer.
+// rttThreshold is the rise of the RTT that counts as a delay: RttThresh of RFC 9406.
 func rttThreshold(rtt time.Duration) time.Duration {
 	return min(max(rtt/8, minRTTThreshold), maxRTTThreshold)
 }
 
-// sampleFar is sample where round trips are long.
+// sampleLongPath is sample for long paths: see hystart.
 func (h *hystart) sampleLongPath(w *congestionWindow, a ackEvent) {
 	base := h.lastRoundMinRTT
 	if h.inCSS {
@@ -118,13 +124,13 @@ func (h *hystart) sampleLongPath(w *congestionWindow, a ackEvent) {
 	if h.aboveCount == 0 {
 		h.aboveSince = a.now
 	}
-	// what a host held up comes at once, and is no queue
+	// samples that a host held up arrive together: they are not a sign of a queue
 	if h.aboveCount++; h.aboveCount < minRTTSamples || a.now.Sub(h.aboveSince) < base/8 {
 		return
 	}
 	h.aboveCount = 0
 	switch {
-	case !h.inCSS: // what is answered now was sent when half as much was under way
+	case !h.inCSS: // data acknowledged now was sent when half as much was in flight
 		h.inCSS, h.cssRoundCount, h.cssBaselineRTT, h.cwndBefore = true, 0, base, w.size
 		w.size = max(w.size/2, initialCwndSegments*w.mss)
 	case h.cssRoundCount >= h.staleRounds():
@@ -133,13 +139,13 @@ func (h *hystart) sampleLongPath(w *congestionWindow, a ackEvent) {
 	}
 }
 
-// lost ends the search: the first loss says where the end is. It gives the window that a loss
-// leaves, of the one that it would leave otherwise: what was sent before the window went back is
-// lost because of what it was then.
-func (h *hystart) onLoss(w *congestionWindow, left int) int {
+// onLoss ends HyStart++ after the first loss and returns ssthresh; left is the ssthresh of CUBIC
+// alone. Segments sent before the window was halved are lost because of the former window, so
+// ssthresh is computed from that.
+func (h *hystart) onLoss(w *congestionWindow, ssthresh int) int {
 	if h.inCSS && h.cssRoundCount < h.staleRounds() {
-		left = max(left, min(w.size, int(float64(h.cwndBefore)*cubicBeta)))
+		ssthresh = max(ssthresh, min(w.size, int(float64(h.cwndBefore)*cubicBeta)))
 	}
 	*h = hystart{done: true}
-	return left
+	return ssthresh
 }

@@ -1,19 +1,19 @@
 package tcp
 
-// inbound is what has come: bytes in a ring, and behind those that are in order others that still
-// lie where they came, in the packets of a batch that is not through. Those are counted in n, and
-// the ring has room for them: what nobody has taken when the batch ends is moved there.
+// receiveBuffer holds received data: a ring, and after its in-order bytes lent pieces, which still
+// lie in the packets of the current batch. The pieces count in length and the ring has room for
+// them. CopyLent moves the pieces that were not read into the ring when the batch ends.
 type receiveBuffer struct {
 	ring
 	lentPieces [][]byte
-	nextLent   int // of lent that is not taken
-	lentBytes  int // of those
+	nextLent   int // index of the first lent piece that was not read
+	lentBytes  int // bytes of the lent pieces that were not read
 
-	peeked    bool   // somebody looks at bytes in the ring's buffer
-	peekedBuf []byte // the buffer that they are in, when the ring has another by now; nil: it has that
+	peeked    bool   // Peek returned a slice of the ring's buffer
+	peekedBuf []byte // buffer of that slice if the ring has grown out of it since; nil: it has not
 }
 
-// keptLent is how many pieces an idle connection keeps room for.
+// idleLentCap is the capacity of lentPieces that an idle connection keeps.
 const idleLentCap = 4
 
 func (r *receiveBuffer) free(m Memory) {
@@ -22,7 +22,7 @@ func (r *receiveBuffer) free(m Memory) {
 	r.ring.free(m)
 }
 
-// reserve is the ring's. A buffer that somebody looks at is kept until discard.
+// reserve is the reserve of ring. It keeps a buffer that Peek returned a slice of until discard.
 func (r *receiveBuffer) reserve(size, keep int, m Memory) bool {
 	if r.peeked && size > len(r.buf) {
 		m = peekGuard{m, r}
@@ -30,7 +30,7 @@ func (r *receiveBuffer) reserve(size, keep int, m Memory) bool {
 	return r.ring.reserve(size, keep, m)
 }
 
-// keeping is a Memory that is not given the buffer that somebody looks at.
+// peekGuard is a Memory that keeps the buffer of a peeked slice instead of freeing it.
 type peekGuard struct {
 	Memory
 	r *receiveBuffer
@@ -38,14 +38,14 @@ type peekGuard struct {
 
 // Put implements Memory.
 func (k peekGuard) Put(b []byte) {
-	if k.r.peekedBuf != nil { // what is looked at was in an earlier one
+	if k.r.peekedBuf != nil { // the peeked slice lies in an earlier buffer
 		k.Memory.Put(b)
 		return
 	}
 	k.r.peekedBuf = b
 }
 
-// unpeek says that nobody looks any more.
+// unpeek frees the buffer of a peeked slice.
 func (r *receiveBuffer) unpeek(m Memory) {
 	r.peeked = false
 	if r.peekedBuf != nil {
@@ -54,13 +54,13 @@ func (r *receiveBuffer) unpeek(m Memory) {
 	}
 }
 
-// lend puts a piece behind what is in order, where it lies. The caller counts it in n.
+// lend appends a piece to the in-order bytes without copying it. The caller adds it to length.
 func (r *receiveBuffer) lend(p []byte) {
 	r.lentPieces = append(r.lentPieces, p)
 	r.lentBytes += len(p)
 }
 
-// settle moves what is lent into the ring.
+// copyLent moves the lent pieces into the ring.
 func (r *receiveBuffer) copyLent() {
 	if len(r.lentPieces) == 0 {
 		return
@@ -73,7 +73,7 @@ func (r *receiveBuffer) copyLent() {
 	r.dropLent()
 }
 
-// returned forgets the pieces.
+// dropLent forgets the lent pieces.
 func (r *receiveBuffer) dropLent() {
 	clear(r.lentPieces)
 	r.lentPieces, r.nextLent, r.lentBytes = r.lentPieces[:0], 0, 0
@@ -82,21 +82,21 @@ func (r *receiveBuffer) dropLent() {
 	}
 }
 
-// next is bytes from the begin on, as many as lie in a row, and at most so many. Those in the ring
-// stay as they are until discard, whatever comes.
-func (r *receiveBuffer) peek(most int) []byte {
-	if held := r.length - r.lentBytes; held > 0 {
-		row, _ := r.view(0, min(most, held))
+// peek returns the next bytes that lie in one row, at most limit. Bytes of the ring are valid until
+// discard, whatever arrives.
+func (r *receiveBuffer) peek(limit int) []byte {
+	if inRing := r.length - r.lentBytes; inRing > 0 {
+		row, _ := r.view(0, min(limit, inRing))
 		r.peeked = true
 		return row
 	}
 	if r.lentBytes == 0 {
 		return nil
 	}
-	return r.lentPieces[r.nextLent][:min(most, len(r.lentPieces[r.nextLent]))]
+	return r.lentPieces[r.nextLent][:min(limit, len(r.lentPieces[r.nextLent]))]
 }
 
-// get reads bytes from the begin on.
+// get copies the first bytes into p.
 func (r *receiveBuffer) get(p []byte) {
 	done := min(len(p), r.length-r.lentBytes)
 	r.ring.get(0, p[:done])
@@ -105,7 +105,7 @@ func (r *receiveBuffer) get(p []byte) {
 	}
 }
 
-// discard moves the begin on by so many of the n bytes: see ring.
+// discard removes bytes from the start: see ring.discard.
 func (r *receiveBuffer) discard(length int, keep bool, m Memory) {
 	for left := length - (r.length - r.lentBytes); left > 0; {
 		k := min(left, len(r.lentPieces[r.nextLent]))
@@ -123,13 +123,13 @@ func (r *receiveBuffer) discard(length int, keep bool, m Memory) {
 	r.ring.discard(length, keep, m)
 }
 
-// ArriveLent is Arrive for a segment whose payload lives until Settle is called: what comes in
-// order is not copied before.
+// ArriveLent is Arrive for a segment whose payload is valid until CopyLent is called. A payload in
+// order is not copied until then.
 func (c *Conn) ArriveLent(now Time, s *Segment) {
 	c.lendPayload = true
 	c.Arrive(now, s)
 	c.lendPayload = false
 }
 
-// Settle copies what is lent and nobody has read.
+// CopyLent copies the lent payloads that the application has not read.
 func (c *Conn) CopyLent() { c.recvBuf.copyLent() }

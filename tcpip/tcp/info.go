@@ -2,23 +2,23 @@ package tcp
 
 import "time"
 
-// Info is how a connection does, for people to look at.
+// Info is a snapshot of a connection for diagnosis.
 type Info struct {
 	State            State
-	Unread           int           // bytes that have come in order and that nobody has read
-	OutOfOrder       int           // bytes that have come behind a gap
-	Unsent           int           // bytes that were written and have not been sent once
-	InFlight         int           // bytes that were sent and are not acknowledged
-	RTT              time.Duration // smoothed (RFC 6298); 0: there is no sample
-	RTO              time.Duration // retransmission time, backed off
-	CongestionWindow int           // congestion window, in bytes
-	SendWindow       int           // the window that the peer offers, in bytes
-	ReceiveWindow    int           // the window that the peer was offered, in bytes
-	MSS              int           // payload of a full segment
-	Retransmitted    uint64        // segments that were sent again
+	Unread           int           // bytes received in order and not read by the application
+	OutOfOrder       int           // bytes received beyond a gap
+	Unsent           int           // bytes written and never sent
+	InFlight         int           // bytes sent and not acknowledged
+	RTT              time.Duration // smoothed round-trip time (RFC 6298); 0: not measured
+	RTO              time.Duration // retransmission timeout after backoff
+	CongestionWindow int           // bytes
+	SendWindow       int           // window that the peer advertised, in bytes
+	ReceiveWindow    int           // window advertised to the peer, in bytes
+	MSS              int           // payload of a full segment, in bytes
+	Retransmitted    uint64        // segments
 }
 
-// Info says how the connection does.
+// Info returns a snapshot of the connection.
 func (c *Conn) Info() Info {
 	i := Info{
 		State: c.state, Unread: c.recvBuf.length, RTT: c.estimator.srtt, RTO: c.currentRTO(), CongestionWindow: c.cwnd.size, SendWindow: c.sndWnd, MSS: c.maxPayload(),
@@ -35,5 +35,6 @@ func (c *Conn) Info() Info {
 	return i
 }
 
-// Resent is how many segments were sent again: as many as a device cuts a superframe into.
+// RetransmittedSegments counts retransmitted segments of the wire: a superframe counts as many as
+// the device splits it into.
 func (c *Conn) RetransmittedSegments() uint64 { return c.retransmittedSegments }

@@ -2,8 +2,8 @@ package tcp
 
 import "weir/wire"
 
-// Output sends what is due. It is called after every other call, or once after several: an
-// acknowledgment then stands for all of them.
+// Output sends what is due. Call it after every other call, or once after several, so that one
+// acknowledgment covers them all.
 func (c *Conn) Output(now Time, emit Emit) {
 	c.setNow(now)
 	switch {
@@ -13,7 +13,7 @@ func (c *Conn) Output(now Time, emit Emit) {
 	case c.state == Closed:
 		return
 	case c.state == SynSent || c.state == SynReceived:
-		c.ackPending = false // a SYN says it, or there is nothing to say
+		c.ackPending = false // the SYN carries the acknowledgment, if there is one
 		if c.synPending {
 			c.sendSYN(emit)
 		}
@@ -22,7 +22,8 @@ func (c *Conn) Output(now Time, emit Emit) {
 	c.transmit(emit)
 	if c.windowProbePending {
 		c.windowProbePending = false
-		s := c.newSegment(wire.ACK, c.sndUna.Add(-1)) // not acceptable, so that it is answered (as Linux)
+		// unacceptable, so that the peer answers (as in Linux)
+		s := c.newSegment(wire.ACK, c.sndUna.Add(-1))
 		c.emit(s, emit)
 	}
 	if c.ackPending {
@@ -32,7 +33,7 @@ func (c *Conn) Output(now Time, emit Emit) {
 	}
 }
 
-// segment is one with what every segment has.
+// newSegment returns a segment with the fields that all segments have.
 func (c *Conn) newSegment(flags wire.Flags, seq wire.Seq) *OutSegment {
 	s := &c.outSegment
 	*s = OutSegment{Seq: seq, Flags: flags, Ack: c.rcvNxt, Window: c.advertiseWindow(c.rcvScale)}
@@ -49,25 +50,26 @@ func (c *Conn) newSegment(flags wire.Flags, seq wire.Seq) *OutSegment {
 	return s
 }
 
-// report says what lies behind gaps, or came twice.
+// addSACKBlocks adds the DSACK block, if a duplicate was received, and the blocks of out-of-order
+// data.
 func (c *Conn) addSACKBlocks(o *wire.TCPOptions) {
 	if !c.sackPermitted || c.pendingDSACK.First == c.pendingDSACK.End && len(c.outOfOrder.blocks) == 0 {
 		return
 	}
-	most := wire.MaxSACK
+	limit := wire.MaxSACK
 	if c.timestamps {
-		most--
+		limit--
 	}
 	at := uint8(0)
 	if c.pendingDSACK.First != c.pendingDSACK.End {
 		o.SACK[0], at = c.pendingDSACK, 1
 	}
-	blocks, n := c.outOfOrder.recentBlocks(most - int(at))
+	blocks, n := c.outOfOrder.recentBlocks(limit - int(at))
 	copy(o.SACK[at:], blocks[:n])
 	o.SACKCount = at + n
 }
 
-// emit sends a segment, and takes note of what it acknowledges.
+// emit sends a segment, and records what it acknowledges.
 func (c *Conn) emit(s *OutSegment, emit Emit) {
 	c.lastSentAt = c.now
 	if s.Flags&wire.ACK != 0 {
@@ -83,13 +85,13 @@ func (c *Conn) sendRST(emit Emit) {
 	if c.rstHasAck {
 		s.Ack, s.Flags = c.rcvNxt, wire.RST|wire.ACK
 	}
-	if c.timestamps && c.state != SynSent { // once they are agreed on (RFC 7323, section 3.2)
+	if c.timestamps && c.state != SynSent { // only after negotiation (RFC 7323, section 3.2)
 		s.Options.HasTimestamps, s.Options.TSVal, s.Options.TSEcr = true, c.tsNow(), c.tsRecent
 	}
 	emit(&s)
 }
 
-// sendSYN sends SYN, or SYN and ACK, and has it sent again in time.
+// sendSYN sends a SYN, or SYN,ACK in SYN-RECEIVED, and starts the retransmission timer.
 func (c *Conn) sendSYN(emit Emit) {
 	c.synPending = false
 	s := OutSegment{Seq: c.iss, Flags: wire.SYN | c.synECNFlags()}
@@ -126,13 +128,13 @@ func (c *Conn) sendSYN(emit Emit) {
 	emit(&c.outSegment)
 }
 
-// firstWindow is what a SYN offers: it is not scaled.
+// synWindow is the window that a SYN offers, which is not scaled.
 func synWindow(cfg *Config) uint16 { return uint16(min(cfg.ReceiveBuffer.Initial, 65535)) }
 
-// waiting says whether there is something that has not been sent once.
+// hasUnsent reports whether there is data or a FIN that was never sent.
 func (c *Conn) hasUnsent() bool { return c.unsentBytes() > 0 || c.finQueued && !c.finSent() }
 
-// transmit sends again what is lost, and then what is new, as the windows allow.
+// transmit sends lost data again, then new data, as the windows allow.
 func (c *Conn) transmit(emit Emit) {
 	c.pacing.timerWasSet, c.paceAt = c.paceAt != 0, 0
 	if c.state == TimeWait || c.state == FinWait2 {
@@ -158,8 +160,8 @@ func (c *Conn) transmit(emit Emit) {
 	}
 }
 
-// sendLost sends the first lost piece again, as much of it as there is room for, and says whether
-// it did.
+// retransmitLost retransmits the first lost piece, as much of it as the congestion window allows,
+// and reports whether it did.
 func (c *Conn) retransmitLost(emit Emit) bool {
 	budget := c.cwnd.size - c.flight.pipe()
 	if budget < c.cwnd.mss && c.flight.pipe() > 0 || c.waitForPacing() {
@@ -172,13 +174,13 @@ func (c *Conn) retransmitLost(emit Emit) bool {
 	return ok
 }
 
-// resend sends the piece at a place again, at most so much of it.
-func (c *Conn) retransmit(at piecePos, most int, emit Emit) {
-	if p := c.flight.pieceAt(at); p.len() > most {
-		if size := int(p.segmentSize); size > 0 && size <= most {
-			most -= most % size // as it was cut before, so that what comes late of it is known
+// retransmit sends the piece at a position again, at most limit bytes of it.
+func (c *Conn) retransmit(at piecePos, limit int, emit Emit) {
+	if p := c.flight.pieceAt(at); p.len() > limit {
+		if size := int(p.segmentSize); size > 0 && size <= limit {
+			limit -= limit % size // keep the segment boundaries, so that a late original is recognized
 		}
-		c.flight.splitPiece(at, p.seq.Add(most))
+		c.flight.splitPiece(at, p.seq.Add(limit))
 	}
 	p := c.flight.pieceAt(at)
 	c.flight.markRetransmitted(p, c.segmentSize(), c.now)
@@ -189,7 +191,7 @@ func (c *Conn) retransmit(at piecePos, most int, emit Emit) {
 		c.undoState.firstRetransmitTS = c.tsNow()
 	}
 	if p.seq == c.sndUna && c.phase == phaseRecovery {
-		// its answer is a round trip away (RFC 6675, section 6, and Linux)
+		// its acknowledgment is a round trip away (RFC 6675, section 6, and Linux)
 		c.rtoAt = c.now.Add(c.currentRTO())
 	}
 	c.sendPiece(*p, emit)
@@ -211,8 +213,8 @@ func (c *Conn) sendPiece(p piece, emit Emit) {
 	}
 	if n > size {
 		s.SegmentSize = size
-		// the device puts it in the last segment: a receiver that merges segments delivers them at
-		// once (as Linux)
+		// The device sets PSH in the last segment only; a receiver that merges segments (GRO) then
+		// delivers them at once (as in Linux).
 		s.Flags |= wire.PSH
 	}
 	if c.ecn.negotiated && n > 0 && p.retransmits == 0 {
@@ -221,8 +223,7 @@ func (c *Conn) sendPiece(p piece, emit Emit) {
 	c.emit(s, emit)
 }
 
-// segmentSize is how much a segment carries beside the options that it would have now: what is told
-// of gaps takes room.
+// segmentSize is the payload of a full segment now: SACK blocks take room.
 func (c *Conn) segmentSize() int {
 	var o wire.TCPOptions
 	c.addSACKBlocks(&o)
@@ -232,53 +233,55 @@ func (c *Conn) segmentSize() int {
 	return c.maxPayload()
 }
 
-// superframe is how much one Sending may carry: a whole number of segments.
+// superframeSize is the largest payload of an OutSegment: a whole number of segments.
 func (c *Conn) superframeSize(segment int) int {
 	if c.urgent.sndUrgent || c.ecn.sendCWR {
-		return segment // each has a pointer of its own, or only the first says CWR
+		// each segment needs its own urgent pointer, and only the first one carries CWR
+		return segment
 	}
 	return max(c.cfg.Superframe/segment, 1) * segment
 }
 
-// sendNew sends what comes next, if it may, and says whether it did.
+// sendNew sends the next new data or FIN, if the windows, pacing and Nagle allow, and reports
+// whether it did.
 func (c *Conn) sendNew(emit Emit) bool {
 	if c.flight.atSlotLimit() {
-		return false // until some are acknowledged
+		return false // wait for an acknowledgment
 	}
 	unsent, room, size := c.unsentBytes(), c.usableWindow(), c.segmentSize()
-	most := c.pacingBurst(size)
-	n := min(unsent, room, c.cwndRoom(unsent, size), most)
-	pushed := c.swsOverride && n > 0
+	burst := c.pacingBurst(size)
+	n := min(unsent, room, c.cwndRoom(unsent, size), burst)
+	override := c.swsOverride && n > 0
 	c.swsOverride = false
 	if unsent == 0 {
-		// FIN goes even if the peer has taken back some of its window: then room is below zero
+		// A FIN may be sent even if the peer has shrunk its window, when room is negative.
 		n = 0
 	}
-	if unsent > 0 && (n <= 0 || !pushed && !c.worthSending(n, unsent, room, size, most)) || c.waitForPacing() {
+	if unsent > 0 && (n <= 0 || !override && !c.worthSending(n, unsent, room, size, burst)) || c.waitForPacing() {
 		return false
 	}
 	if n > size && n < unsent {
-		n -= n % size // the rest can go with what comes later
+		n -= n % size // the rest may fill a segment together with later data
 	}
 	c.sendNext(n, size, emit)
 	return true
 }
 
-// budget is how many bytes the congestion window has room for.
+// cwndRoom is how many bytes the congestion window still allows.
 func (c *Conn) cwndRoom(unsent, size int) int {
 	n := c.cwnd.size - c.flight.pipe()
 	if !c.sackPermitted && c.phase == phaseOpen {
-		// limited transmit: each has left the network (RFC 3042); SACK says which
+		// limited transmit (RFC 3042): each duplicate ACK shows that a segment has left the network
 		n += min(c.dupACKs, dupACKThreshold-1) * c.cwnd.mss
 	}
 	if c.finQueued && unsent <= size {
-		// the last segment does not wait for the window (as Linux): the peer can close
+		// the last segment ignores the congestion window (as in Linux): the peer can close then
 		n = max(n, size)
 	}
 	return n
 }
 
-// sendNext sends the next n bytes of the stream, and FIN if they are the last.
+// sendNext sends the next n bytes of the stream, and the FIN if they are the last.
 func (c *Conn) sendNext(n, size int, emit Emit) {
 	fin := c.finQueued && n == c.unsentBytes()
 	p := piece{seq: c.sndNxt, end: c.sndNxt.Add(n), sentAt: c.now, segmentSize: uint16(size)}
@@ -298,26 +301,26 @@ func (c *Conn) sendNext(n, size int, emit Emit) {
 	c.sendPiece(p, emit)
 }
 
-// worth says whether n bytes are to go now (RFC 9293, sections 3.8.6.2.1 and 3.7.4).
-func (c *Conn) worthSending(n, unsent, room, size, most int) bool {
+// worthSending reports whether to send n bytes now: sender silly window syndrome avoidance and
+// Nagle's algorithm (RFC 9293, sections 3.8.6.2.1 and 3.7.4).
+func (c *Conn) worthSending(n, unsent, room, size, burst int) bool {
 	switch {
 	case n >= size:
-		// A window that opens a little at a time does not make small superframes, while there is an
-		// acknowledgment to come. Where something may be lost each segment counts: it is what tells
-		// (RFC 3042).
-		return n >= min(unsent, room, most) || n >= c.cwnd.size/8 || c.flight.empty() || c.phase != phaseOpen || c.dupACKs > 0 || c.flight.sackedBytes > 0
-	case n < unsent: // the window is what bounds it
+		// Wait for a larger superframe while an acknowledgment is due. But after a possible loss
+		// send each segment: it causes the ACK that detects the loss (RFC 3042).
+		return n >= min(unsent, room, burst) || n >= c.cwnd.size/8 || c.flight.empty() || c.phase != phaseOpen || c.dupACKs > 0 || c.flight.sackedBytes > 0
+	case n < unsent: // the send window is the limit
 		return c.flight.empty() && room >= min(unsent, max(c.maxSndWnd/2, 1)) && n == room && room >= c.maxSndWnd/2
 	case c.finQueued, c.noDelay && !c.corked, c.sndNxt.Less(c.flushBefore):
 		return true
 	case c.corked:
 		return false
 	}
-	return c.lastSmallEnd.LessEq(c.sndUna) // nothing small is under way
+	return c.lastSmallEnd.LessEq(c.sndUna) // no small segment is in flight
 }
 
-// sendProbe is RFC 8985, section 7.3: new data if there is any and room for it, otherwise the last
-// segment again.
+// sendTLP sends a tail loss probe (RFC 8985, section 7.3): new data if there is some and the send
+// window allows, otherwise the last segment again.
 func (c *Conn) sendTLP(emit Emit) bool {
 	if c.flight.empty() || c.phase != phaseOpen {
 		return false
@@ -325,7 +328,7 @@ func (c *Conn) sendTLP(emit Emit) bool {
 	end := c.sndNxt
 	c.rtoAt = c.now.Add(c.currentRTO())
 	size := c.segmentSize()
-	// whatever the congestion window, the pace and a cork say
+	// a probe ignores the congestion window, pacing and the cork
 	if n := min(c.unsentBytes(), size); n > 0 && n <= c.usableWindow() && !c.flight.atSlotLimit() {
 		c.sendNext(n, size, emit)
 		c.tlp = tailLossProbe{endSeq: c.sndNxt, outstanding: true}
@@ -342,7 +345,7 @@ func (c *Conn) sendTLP(emit Emit) bool {
 	return true
 }
 
-// Pending says whether Output has something to send that cannot wait for another reason to call it.
+// Pending reports whether Output has something to send that no later event would trigger.
 func (c *Conn) Pending() bool {
 	return c.ackPending || c.rstPending || c.synPending || c.windowProbePending || c.tlpPending
 }

@@ -2,28 +2,27 @@ package tcp
 
 import "time"
 
-// Pacing spreads a window over its round trip: sent as fast as the device takes it, it overflows
-// the queue before the narrowest link of a long path long before the path is full. On a short path
-// acknowledgments space the segments well enough, and timers would cost more than they gain: there
-// it is off.
+// Pacing spreads a window over a round trip. Sent at once, a window overflows the queue at the
+// bottleneck link of a long path long before the path is full. On a short path acknowledgments
+// space the segments well enough, and timers cost more than they gain, so pacing is off.
 const (
-	// the smallest window that is paced: what any queue takes at once
+	// smallest congestion window that is paced, in bytes: any queue takes less at once
 	minPacedCwnd = 64 << 10
-	minPacedRTT  = 4 * time.Millisecond // the shortest round trip that is paced
-	// what may go at once, in time: as much as a superframe of Linux's takes
+	minPacedRTT  = 4 * time.Millisecond // shortest round trip that is paced
+	// longest burst, in time at the paced rate: that of a superframe in Linux
 	pacingQuantum = time.Millisecond
-	// what is made up for of the time in which there was nothing to send
+	// how much idle time may be caught up
 	maxPacingCredit   = 4 * pacingQuantum
-	pacingLateDivisor = 4 // and by what part of a round trip a timer may be late
+	pacingLateDivisor = 4 // of a late timer, a round trip divided by this may be caught up
 )
 
-// pacing is when the sender may go on.
+// pacing is the state of the pacer.
 type pacing struct {
-	nextSendAt  Time
-	timerWasSet bool // for that, since it sent last
+	nextSendAt  Time // earliest time of the next segment
+	timerWasSet bool // the sender has waited for it since it last sent
 }
 
-// held says whether the sender has to wait for its pace, and has the timer set for that.
+// waitForPacing reports whether the sender must wait for its pace, and sets the timer if so.
 func (c *Conn) waitForPacing() bool {
 	if c.pacing.nextSendAt <= c.now || !c.isPaced() {
 		return false
@@ -32,12 +31,12 @@ func (c *Conn) waitForPacing() bool {
 	return true
 }
 
-// paced says whether the path is long enough, and the window large enough.
+// isPaced reports whether the window and the round-trip time are large enough for pacing.
 func (c *Conn) isPaced() bool {
 	return c.cwnd.size > minPacedCwnd && c.estimator.minRTT.value() >= minPacedRTT
 }
 
-// spend notes bytes that were sent.
+// chargePacing delays the next segment by the time that the sent bytes take.
 func (c *Conn) chargePacing(bytes int) {
 	if c.isPaced() {
 		credit := maxPacingCredit
@@ -48,19 +47,18 @@ func (c *Conn) chargePacing(bytes int) {
 	}
 }
 
-// paceOf is how long bytes take: 1.5 windows in a round trip where the window is searched for
-// (doubling it by acknowledgments that come evenly takes 2 ln 2 = 1.39 of them), and 1.2 after, so
-// that the window stays what bounds the sender. Linux takes 2, and 1.2; 2 overflows the queue
-// earlier.
+// pacingInterval is how long bytes take at the paced rate: 1.5 windows per round trip in slow
+// start, 1.2 afterwards, so that the window stays the limit. Slow start with evenly spaced
+// acknowledgments needs 2 ln 2 = 1.39. Linux uses 2 and 1.2; 2 overflows the queue earlier.
 func (c *Conn) pacingInterval(bytes int) time.Duration {
-	took := c.estimator.srtt * time.Duration(bytes) / time.Duration(c.cwnd.size)
+	interval := c.estimator.srtt * time.Duration(bytes) / time.Duration(c.cwnd.size)
 	if c.cwnd.size < c.cwnd.ssthresh/2 {
-		return took * 2 / 3
+		return interval * 2 / 3
 	}
-	return took * 5 / 6
+	return interval * 5 / 6
 }
 
-// paceMost is how much of a superframe may go at once.
+// pacingBurst is the largest payload that may be sent at once.
 func (c *Conn) pacingBurst(segment int) int {
 	if !c.isPaced() {
 		return c.superframeSize(segment)

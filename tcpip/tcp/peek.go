@@ -1,16 +1,16 @@
 package tcp
 
-// Peek gives the bytes that have come next, as many as lie in a row, and at most so many. They live
-// until Discard, or another Read, takes them off: also when more comes meanwhile.
-func (c *Conn) Peek(most int) []byte { return c.recvBuf.peek(most) }
+// Peek returns the next received bytes that lie in one row, at most limit, without removing them.
+// They are valid until Discard or Read removes them, even if more data arrives.
+func (c *Conn) Peek(limit int) []byte { return c.recvBuf.peek(limit) }
 
-// Discard takes off bytes that Peek gave.
+// Discard removes n bytes that Peek returned.
 func (c *Conn) Discard(now Time, n int) {
 	c.setNow(now)
 	c.consumed(n)
 }
 
-// taken takes off bytes that the application has.
+// consumed removes n bytes that the application has read, and updates the receive window.
 func (c *Conn) consumed(n int) {
 	c.recvBuf.discard(n, len(c.outOfOrder.blocks) > 0, c.cfg.Memory)
 	c.tuneReceiveBuffer(n)

@@ -6,20 +6,20 @@ import (
 	"weir/wire"
 )
 
-// maxRanges is how many pieces may lie behind gaps: a peer that sends every other byte must not
-// make us search for ever.
+// maxRanges limits the blocks of out-of-order data: a peer that sends every other byte must not
+// make searches slow.
 const maxRanges = 1024
 
-// ranges are the pieces of a stream that have come behind a gap, in their order, not touching one
-// another.
+// rangeSet is the set of out-of-order data: blocks in sequence order that do not touch.
 type rangeSet struct {
 	blocks []wire.Block
-	// a place in each of the pieces that changed last, the latest first (RFC 2018, section 4)
+	// recent holds a sequence number in each of the blocks that changed last, the latest first
+	// (RFC 2018, section 4).
 	recent      [wire.MaxSACK]wire.Seq
-	recentCount int // of recent
+	recentCount int // elements of recent that are set
 }
 
-// add notes a piece, and says whether there is room for it.
+// add adds a block, merging it with those that it touches, and reports whether there was room.
 func (r *rangeSet) add(b wire.Block) bool {
 	from := r.search(b.First)
 	to := from
@@ -37,7 +37,7 @@ func (r *rangeSet) add(b wire.Block) bool {
 	return true
 }
 
-// holds says whether a piece has come whole, and by which it is held.
+// containing returns the block that contains all of b, if there is one.
 func (r *rangeSet) containing(b wire.Block) (wire.Block, bool) {
 	if i := r.search(b.End); i < len(r.blocks) && r.blocks[i].First.LessEq(b.First) {
 		return r.blocks[i], true
@@ -45,13 +45,14 @@ func (r *rangeSet) containing(b wire.Block) (wire.Block, bool) {
 	return wire.Block{}, false
 }
 
-// endsFrom is the first piece that ends at a place or behind it.
-func (r *rangeSet) search(at wire.Seq) int {
-	i, _ := slices.BinarySearchFunc(r.blocks, at, func(x wire.Block, at wire.Seq) int { return x.End.Sub(at) })
+// search returns the index of the first block that ends at or after seq.
+func (r *rangeSet) search(seq wire.Seq) int {
+	i, _ := slices.BinarySearchFunc(r.blocks, seq, func(x wire.Block, seq wire.Seq) int { return x.End.Sub(seq) })
 	return i
 }
 
-// advance takes off what begins at or before next, and says up to where the stream is whole then.
+// mergeFrom removes the blocks that start at or before next, and returns up to where the stream is
+// then complete.
 func (r *rangeSet) mergeFrom(next wire.Seq) wire.Seq {
 	done := 0
 	for ; done < len(r.blocks) && r.blocks[done].First.LessEq(next); done++ {
@@ -66,23 +67,25 @@ func (r *rangeSet) mergeFrom(next wire.Seq) wire.Seq {
 	return next
 }
 
-// end is behind the last piece; only when there is one.
+// end is the end of the last block. The set must not be empty.
 func (r *rangeSet) end() wire.Seq { return r.blocks[len(r.blocks)-1].End }
 
-func (r *rangeSet) noteRecent(at wire.Seq) {
+// noteRecent records that the block at seq changed.
+func (r *rangeSet) noteRecent(seq wire.Seq) {
 	copy(r.recent[1:], r.recent[:])
-	r.recent[0] = at
+	r.recent[0] = seq
 	r.recentCount = min(r.recentCount+1, len(r.recent))
 }
 
-// blocks are what to report: the piece that changed last first, each once.
-func (r *rangeSet) recentBlocks(most int) (recentBlocks [wire.MaxSACK]wire.Block, n uint8) {
+// recentBlocks returns the SACK blocks to report, at most limit: the latest changed first, each
+// once.
+func (r *rangeSet) recentBlocks(limit int) (blocks [wire.MaxSACK]wire.Block, n uint8) {
 	for _, at := range r.recent[:r.recentCount] {
 		b, ok := r.containing(wire.Block{First: at, End: at})
-		if ok && int(n) < most && !slices.Contains(recentBlocks[:n], b) {
-			recentBlocks[n] = b
+		if ok && int(n) < limit && !slices.Contains(blocks[:n], b) {
+			blocks[n] = b
 			n++
 		}
 	}
-	return recentBlocks, n
+	return blocks, n
 }

@@ -6,48 +6,52 @@ import (
 	"weir/wire"
 )
 
-// receiver is the half of a connection that receives. rcv is RCV.NXT.
+// receiver is the receiving half of a connection. irs is IRS, rcvNxt is RCV.NXT (RFC 9293, section
+// 3.3.1).
 type receiver struct {
 	irs, rcvNxt wire.Seq
-	recvBuf     receiveBuffer // what has come; n bytes of it in order
-	lendPayload bool          // the segment that arrives may stay where it is
-	outOfOrder  rangeSet
-	rcvWndEdge  wire.Seq // the right edge of the window that the peer was told
-	recvLimit   int      // of in, as it is tuned
-	rcvScale    uint8
-	finSeq      wire.Seq // where FIN is
-	finKnown    bool     // it has come, if perhaps behind a gap
-	finReceived bool     // it was received in order: behind the bytes comes the end
-	lastAckSent wire.Seq // what was acknowledged last
+	recvBuf     receiveBuffer // received data; its first length bytes are in order
+	lendPayload bool          // the arriving payload may stay in the packet: see ArriveLent
+	outOfOrder  rangeSet      // data received beyond a gap
+	rcvWndEdge  wire.Seq      // right edge of the window last advertised: RCV.NXT + RCV.WND
+	recvLimit   int           // size that recvBuf may have, in bytes; tuning raises it
+	rcvScale    uint8         // window scale of the windows that this end advertises
+	finSeq      wire.Seq      // sequence number of the peer's FIN, if finKnown
+	finKnown    bool          // the FIN was received, perhaps beyond a gap
+	finReceived bool          // the FIN was received in order
+	lastAckSent wire.Seq      // Last.ACK.sent (RFC 7323, section 4.3)
 
-	ackPending   bool       // an acknowledgment is to be sent with this Output
-	unackedBytes int        // bytes received and not acknowledged
-	quickACKs    int        // acknowledgments that are not delayed, still
-	lastDataAt   Time       // when data last came in order; 0: never
-	pendingDSACK wire.Block // to be reported (RFC 2883); empty: none
+	ackPending   bool       // the next Output must send an acknowledgment
+	unackedBytes int        // received in order and not acknowledged
+	quickACKs    int        // next acknowledgments that are not delayed
+	lastDataAt   Time       // when data was last received in order; 0: never
+	pendingDSACK wire.Block // duplicate to report (RFC 2883); empty: none
 
-	orphaned      bool          // nobody reads any more
-	lingerSet     bool          // linger is set
-	lingerTimeout time.Duration // what is not acknowledged so long after that is thrown away
+	orphaned      bool          // Orphan was called: the application does not read any more
+	lingerSet     bool          // SetLinger was called with a time that is not negative
+	lingerTimeout time.Duration // after Orphan, unacknowledged data is discarded after this time
 
-	// there was no memory: the window is closed, even if the peer was told otherwise before
+	// windowShut is set when a segment was dropped for want of memory. The advertised window is
+	// then zero, even if a larger one was advertised before.
 	windowShut      bool
-	starvedSegments int // segments that there was no memory for, and that nobody was told of yet
+	starvedSegments int // segments dropped for want of memory, not yet reported
 
 	tune tuning
 }
 
-// Acknowledgments.
+// Limits and intervals of acknowledgments.
 const (
-	// in a row that are not delayed: at first, when the peer is in slow start and needs every one,
-	// and behind gaps (as Linux)
-	maxQuickACKs         = 16
-	delayedACKTimeout    = 40 * time.Millisecond  // as Linux' least; RFC 9293 has at most 500
-	challengeACKInterval = 500 * time.Millisecond // RFC 5961, section 7, and as Linux
+	// maxQuickACKs is how many acknowledgments in a row are not delayed: at first, when the peer is
+	// in slow start and needs each, and after a gap (as in Linux).
+	maxQuickACKs = 16
+	// Linux's minimum; RFC 9293, section 3.8.6.3, allows up to 500 ms
+	delayedACKTimeout = 40 * time.Millisecond
+	// RFC 5961, section 7; the interval is that of Linux
+	challengeACKInterval = 500 * time.Millisecond
 )
 
-// span is how many bytes of the limit are taken: those in order, and up to the end of those behind
-// gaps.
+// occupied is how much of recvLimit is used: the bytes in order, and the rest up to the end of the
+// out-of-order data.
 func (r *receiver) occupied() int {
 	if len(r.outOfOrder.blocks) > 0 {
 		return r.recvBuf.length + r.outOfOrder.end().Sub(r.rcvNxt)
@@ -55,17 +59,17 @@ func (r *receiver) occupied() int {
 	return r.recvBuf.length
 }
 
-// Buffered is how many bytes Read would give.
+// Buffered is the number of bytes that Read would return.
 func (c *Conn) Buffered() int { return c.recvBuf.length }
 
-// AtEnd says whether there is nothing to read any more, nor will be.
+// AtEnd reports whether all data was read and no more can arrive.
 func (c *Conn) AtEnd() bool { return c.recvBuf.length == 0 && (c.finReceived || c.state == Closed) }
 
-// PeerFinished reports whether all that the peer has to send has come, up to its FIN.
+// PeerFinished reports whether the peer's whole stream, up to its FIN, was received.
 func (c *Conn) PeerFinished() bool { return c.finReceived }
 
-// Read gives bytes that have come, in order. When there are none, Readable tells of more; AtEnd
-// says whether there will be.
+// Read copies received bytes into p, in order, and returns how many. When there are none, the event
+// Readable follows with the next; AtEnd reports whether there will be any.
 func (c *Conn) Read(now Time, p []byte) int {
 	c.setNow(now)
 	n := min(len(p), c.recvBuf.length)
@@ -77,9 +81,9 @@ func (c *Conn) Read(now Time, p []byte) int {
 	return n
 }
 
-// starve notes that there was no memory for a segment. The window is closed: peers that send for
-// nothing would wait longer and longer until they send again, when one that finds it closed goes on
-// as soon as it opens (as Linux since 6.6).
+// dropForMemory handles a segment that there is no memory for: it closes the receive window (as
+// Linux since 6.6). A peer whose segments are dropped backs off its retransmissions; a peer that
+// sees a zero window resumes as soon as it opens.
 func (c *Conn) dropForMemory() {
 	c.starvedSegments++
 	c.events |= Starved
@@ -90,7 +94,7 @@ func (c *Conn) dropForMemory() {
 	c.memoryRetryAt = c.now.Add(memoryRetryInterval)
 }
 
-// reopen opens the window again when there is memory.
+// reopenWindow opens the receive window again when there is memory.
 func (c *Conn) reopenWindow() {
 	if c.receiveRoom() < min(c.recvLimit/2, c.mss) {
 		c.memoryRetryAt = c.now.Add(memoryRetryInterval)
@@ -99,42 +103,43 @@ func (c *Conn) reopenWindow() {
 	c.windowShut, c.ackPending = false, true
 }
 
-// Starved is how many segments had to be dropped since this was last called, because there was no
-// memory: the event of this name says that there are any.
+// TakeStarved returns how many segments were dropped for want of memory since the last call. The
+// event Starved says that there are some.
 func (c *Conn) TakeStarved() int {
 	n := c.starvedSegments
 	c.starvedSegments = 0
 	return n
 }
 
-// offer has an acknowledgment sent if the window can now be opened by enough to be worth it (RFC
-// 9293, section 3.8.6.2.2).
+// updateWindow schedules a window update if the window can open far enough: receiver silly window
+// syndrome avoidance (RFC 9293, section 3.8.6.2.2).
 func (c *Conn) updateWindow() {
 	if c.state == Closed || c.finReceived {
 		return
 	}
-	now := c.rcvWndEdge.Sub(c.rcvNxt)
-	if opened := c.receiveRoom() - now; opened >= max(c.recvLimit/2, c.mss) || now < c.mss && opened >= min(c.recvLimit/2, c.mss) {
+	advertised := c.rcvWndEdge.Sub(c.rcvNxt)
+	if opened := c.receiveRoom() - advertised; opened >= max(c.recvLimit/2, c.mss) || advertised < c.mss && opened >= min(c.recvLimit/2, c.mss) {
 		c.ackPending = true
 	}
 }
 
-// room is how many bytes from rcv on there is room for.
+// receiveRoom is how many bytes from rcvNxt on can be received.
 func (c *Conn) receiveRoom() int {
 	return min(max(0, min(c.recvLimit, c.cfg.Memory.Share(false))-c.recvBuf.length), 65535<<c.rcvScale)
 }
 
-// window is what to tell the peer, scaled. It never takes back what was told.
+// advertiseWindow returns the window field of a segment, scaled, and records its right edge. The
+// right edge never moves left (RFC 9293, section 3.8.6).
 func (c *Conn) advertiseWindow(scale uint8) uint16 {
 	if c.windowShut {
 		return 0
 	}
-	told := max(0, c.rcvWndEdge.Sub(c.rcvNxt)) // a FIN may lie one behind the edge
+	advertised := max(0, c.rcvWndEdge.Sub(c.rcvNxt)) // below zero after a FIN at the edge
 	room := c.receiveRoom()
-	if room > told && room-told < min(c.recvLimit/2, c.mss) {
-		room = told // a little more is not worth a silly window
+	if room > advertised && room-advertised < min(c.recvLimit/2, c.mss) {
+		room = advertised // avoid the silly window syndrome
 	}
-	room = max(room, told)
+	room = max(room, advertised)
 	field := min(room>>scale, 65535)
 	if edge := c.rcvNxt.Add(field << scale); c.rcvWndEdge.Less(edge) {
 		c.rcvWndEdge = edge
@@ -142,18 +147,19 @@ func (c *Conn) advertiseWindow(scale uint8) uint16 {
 	return uint16(field)
 }
 
-// tuning finds out how much the application reads in a round trip, and has the buffer hold twice
-// that (dynamic right-sizing, as Linux).
+// tuning measures how much the application reads in a round trip and lets the receive buffer hold
+// twice that (dynamic right-sizing, as in Linux).
 type tuning struct {
-	startedAt      Time
-	bytesRead      int           // bytes read since
-	bestBytesRead  int           // bytes read in the best round trip before
-	rtt            time.Duration // the receiver's own measure; 0: none
-	roundEdge      wire.Seq      // when the stream is here, a window has come: a round trip has gone by
-	roundStartedAt Time
+	startedAt      Time          // start of the current measurement; 0: none
+	bytesRead      int           // by the application since startedAt
+	bestBytesRead  int           // most bytes read in an earlier round trip
+	rtt            time.Duration // the receiver's own estimate; 0: none
+	roundEdge      wire.Seq      // a round trip is over when rcvNxt reaches it
+	roundStartedAt Time          // when roundEdge was set; 0: never
 }
 
-// tuned takes note of bytes that were read.
+// tuneReceiveBuffer counts n bytes that the application read, and raises recvLimit once a round
+// trip.
 func (c *Conn) tuneReceiveBuffer(n int) {
 	t := &c.tune
 	t.bytesRead += n
@@ -169,7 +175,7 @@ func (c *Conn) tuneReceiveBuffer(n int) {
 	}
 	if t.bytesRead > t.bestBytesRead && c.cfg.Memory.Share(false) == Unlimited {
 		want := int64(2*t.bytesRead + 16*c.mss)
-		if t.bestBytesRead > 0 { // the peer goes faster and faster: in the next round trips too
+		if t.bestBytesRead > 0 { // the rate grows, and will in the next round trips too
 			want += 2 * want * int64(t.bytesRead-t.bestBytesRead) / int64(t.bestBytesRead)
 		}
 		c.recvLimit = max(c.recvLimit, int(min(want, int64(c.cfg.ReceiveBuffer.Max))))
@@ -178,7 +184,8 @@ func (c *Conn) tuneReceiveBuffer(n int) {
 	t.startedAt, t.bytesRead = c.now, 0
 }
 
-// arrived takes note of how long a window took to come: a round trip at least.
+// measureRTT estimates the round-trip time as the time in which a window of data arrives, which is
+// at least one.
 func (t *tuning) measureRTT(rcv wire.Seq, window int, now Time) {
 	if t.roundStartedAt != 0 && rcv.Less(t.roundEdge) {
 		return

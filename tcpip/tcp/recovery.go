@@ -6,14 +6,14 @@ import (
 	"weir/wire"
 )
 
-// phase is what the sender does about losses.
+// recoveryPhase is the state of the sender's loss recovery.
 type recoveryPhase uint8
 
 const (
-	phaseOpen recoveryPhase = iota // nothing is lost, as far as is known
-	// fast recovery: what is lost is sent again as room comes (RFC 6675, RFC 6937)
+	phaseOpen recoveryPhase = iota // no loss is known
+	// fast recovery: lost data is retransmitted at the rate of PRR (RFC 6675, RFC 6937)
 	phaseRecovery
-	// nothing was heard for too long: everything is sent again, slowly at first
+	// after an RTO: everything is retransmitted in slow start (RFC 5681)
 	phaseLoss
 )
 
@@ -21,35 +21,37 @@ const (
 type recovery struct {
 	rack
 	phase         recoveryPhase
-	recoveryPoint wire.Seq // behind what was sent when it began: there it ends
-	dupACKs       int      // acknowledgments in a row that said nothing new, of a peer without SACK
-	rtoBackoff    int      // timeouts in a row
-	roundEnd      wire.Seq // a round trip of the congestion control ends when this is acknowledged
+	recoveryPoint wire.Seq // SND.NXT at the start of the recovery, which ends there (RFC 6675)
+	dupACKs       int      // consecutive duplicate ACKs; only without SACK
+	rtoBackoff    int      // consecutive retransmission timeouts
+	roundEnd      wire.Seq // the congestion control's round ends when this is acknowledged
 	prr           prr
 	tlp           tailLossProbe
 	undoState     undoState
 }
 
-// prr is proportional rate reduction (RFC 6937): how much may be sent in a recovery.
+// prr is proportional rate reduction (RFC 6937), in bytes: prr_delivered, prr_out and RecoverFS.
 type prr struct{ delivered, out, recoverFS int }
 
-// probe is a tail loss probe (RFC 8985, section 7).
+// tailLossProbe is the latest tail loss probe (RFC 8985, section 7).
 type tailLossProbe struct {
-	endSeq       wire.Seq // behind it
-	outstanding  bool     // it was, and is not decided yet
-	isRetransmit bool     // it sent something again
+	endSeq       wire.Seq // TLP.end_seq: SND.NXT when it was sent
+	outstanding  bool     // it was sent, and no acknowledgment has decided its outcome
+	isRetransmit bool     // TLP.is_retrans: it repeated a segment
 }
 
-// before is what was when a recovery began, to go back to if nothing was lost (RFC 3522, RFC 4015).
+// undoState is what a spurious recovery returns to (RFC 3522, RFC 4015).
 type undoState struct {
-	cwnd, ssthresh int
-	// of the first segment that was sent again; 0: none was, or there are no timestamps
+	cwnd, ssthresh int // before the recovery, in bytes
+	// firstRetransmitTS is the timestamp of the first retransmission; 0: there was none, or
+	// timestamps are off.
 	firstRetransmitTS wire.Timestamp
 }
 
+// dupACKThreshold is how many duplicate ACKs indicate a loss (RFC 5681, section 3.2).
 const dupACKThreshold = 3
 
-// recover finds out what is lost, and how much may be sent now.
+// updateRecovery detects losses after an acknowledgment, and sets the congestion window.
 func (c *Conn) updateRecovery(d *delivery) {
 	if c.phase != phaseOpen && c.isSpurious(d) {
 		c.undoRecovery()
@@ -69,7 +71,7 @@ func (c *Conn) updateRecovery(d *delivery) {
 	}
 }
 
-// detect marks what is lost, and says whether there is anything new.
+// detectLoss marks lost data, and reports whether any is newly lost.
 func (c *Conn) detectLoss(d *delivery) bool {
 	if c.flight.empty() {
 		c.reorderAt = 0
@@ -78,8 +80,8 @@ func (c *Conn) detectLoss(d *delivery) bool {
 	if !c.sackPermitted {
 		return c.detectLossByDupACKs(d)
 	}
-	impatient := c.phase != phaseOpen || c.flight.sackedBytes >= dupACKThreshold*c.cwnd.mss
-	wait, lost := c.rack.detect(&c.flight, c.rack.reoWnd(&c.estimator, impatient), c.now)
+	noDelay := c.phase != phaseOpen || c.flight.sackedBytes >= dupACKThreshold*c.cwnd.mss
+	wait, lost := c.rack.detect(&c.flight, c.rack.reoWnd(&c.estimator, noDelay), c.now)
 	c.reorderAt = 0
 	if wait > 0 {
 		c.reorderAt = c.now.Add(wait)
@@ -87,8 +89,8 @@ func (c *Conn) detectLoss(d *delivery) bool {
 	return lost
 }
 
-// detectByDuplicates is NewReno (RFC 6582): three duplicates, and in a recovery every
-// acknowledgment of a part, say that the first piece is lost.
+// detectLossByDupACKs is NewReno (RFC 6582): three duplicate ACKs, and each partial acknowledgment
+// in recovery, mark the first piece as lost.
 func (c *Conn) detectLossByDupACKs(d *delivery) bool {
 	at := piecePos{c.flight.firstSlot, 0}
 	first := c.flight.pieceAt(at)
@@ -104,7 +106,7 @@ func (c *Conn) detectLossByDupACKs(d *delivery) bool {
 	return true
 }
 
-// enter begins a recovery.
+// enterRecovery starts fast recovery or, after an RTO, loss recovery by slow start.
 func (c *Conn) enterRecovery(to recoveryPhase) {
 	if c.phase == phaseOpen {
 		c.undoState = undoState{cwnd: c.cwnd.size, ssthresh: c.cwnd.ssthresh}
@@ -121,11 +123,12 @@ func (c *Conn) enterRecovery(to recoveryPhase) {
 	c.tlp = tailLossProbe{}
 }
 
-// reduce is RFC 6937, with the conservative bound unless nothing more was lost.
+// applyPRR sets the congestion window by proportional rate reduction (RFC 6937): with the
+// conservative reduction bound if more was lost, otherwise with the slow start bound.
 func (c *Conn) applyPRR(d *delivery, lost bool) {
 	delivered := d.deliveredBytes
 	if !c.sackPermitted && delivered == 0 && c.dupACKs > 0 {
-		delivered = c.cwnd.mss // a duplicate says that a segment has left the network
+		delivered = c.cwnd.mss // a duplicate ACK shows that a segment has left the network
 	}
 	c.prr.delivered += delivered
 	pipe := c.flight.pipe()
@@ -144,12 +147,13 @@ func (c *Conn) applyPRR(d *delivery, lost bool) {
 		allowed = min(c.cwnd.ssthresh-pipe, allowed)
 	}
 	if c.prr.out == 0 || lost && !c.sackPermitted {
-		allowed = max(allowed, c.cwnd.mss) // the first goes in any case, and NewReno's next
+		// always allow the first retransmission, and NewReno's next
+		allowed = max(allowed, c.cwnd.mss)
 	}
 	c.cwnd.size = max(c.flight.pipe()+max(allowed, 0), c.cwnd.mss)
 }
 
-// recovered ends a recovery.
+// exitRecovery ends a recovery.
 func (c *Conn) exitRecovery() {
 	if c.phase == phaseRecovery {
 		c.cwnd.size = max(min(c.cwnd.ssthresh, c.flight.pipe()+4*c.cwnd.mss), minCwndSegments*c.cwnd.mss)
@@ -160,7 +164,7 @@ func (c *Conn) exitRecovery() {
 	c.rack.onRecoveryEnd()
 }
 
-// grow opens the window when it was what held the sender back.
+// growCwnd grows the congestion window if it was what limited the sender.
 func (c *Conn) growCwnd(d *delivery) {
 	if d.ackedBytes == 0 || d.ece {
 		return
@@ -174,13 +178,13 @@ func (c *Conn) growCwnd(d *delivery) {
 	}
 }
 
-// spurious says whether an acknowledgment answers what was sent before it was sent again: it was
-// not lost.
+// isSpurious reports whether an acknowledgment echoes a timestamp from before the first
+// retransmission: the original arrived (Eifel detection, RFC 3522).
 func (c *Conn) isSpurious(d *delivery) bool {
 	return c.undoState.firstRetransmitTS != 0 && d.ackedBytes > 0 && d.hasTimestamp && d.tsEcr != 0 && d.tsEcr.Less(c.undoState.firstRetransmitTS)
 }
 
-// undo goes back to where a recovery began that was for nothing.
+// undoRecovery restores the state from before a spurious recovery (RFC 4015).
 func (c *Conn) undoRecovery() {
 	c.flight.clearLost()
 	c.cwnd.size, c.cwnd.ssthresh = max(c.cwnd.size, c.undoState.cwnd), max(c.cwnd.ssthresh, c.undoState.ssthresh)
@@ -188,23 +192,23 @@ func (c *Conn) undoRecovery() {
 	c.phase, c.rtoBackoff, c.undoState.firstRetransmitTS = phaseOpen, 0, 0
 }
 
-// timeout is the retransmission timer's (RFC 6298, section 5; RFC 8985, section 6.3): all that is
-// not known to have come is lost.
+// retransmitTimeout handles an expired retransmission timer (RFC 6298, section 5; RFC 8985, section
+// 6.3): everything in flight that is not SACKed counts as lost.
 func (c *Conn) retransmitTimeout() {
 	c.rtoBackoff++
 	if c.phase != phaseLoss || c.rtoBackoff == 1 {
 		c.enterRecovery(phaseLoss)
 	}
-	// A receiver may take back what it told by SACK, and has done so if that is where the window
-	// begins (RFC 2018, section 8).
-	takenBack := !c.flight.empty() && c.flight.pieceAt(piecePos{c.flight.firstSlot, 0}).state == sackedByPeer
-	c.flight.markAllLost(takenBack || c.rtoBackoff > 3)
+	// A receiver may renege: discard data that it has SACKed. It has, if SND.UNA is SACKed (RFC
+	// 2018, section 8).
+	reneged := !c.flight.empty() && c.flight.pieceAt(piecePos{c.flight.firstSlot, 0}).state == sackedByPeer
+	c.flight.markAllLost(reneged || c.rtoBackoff > 3)
 	c.cwnd.size = c.cwnd.mss
 	c.dupACKs, c.reorderAt, c.ptoAt = 0, 0, 0
 	c.rtoAt = c.now.Add(c.currentRTO())
 }
 
-// probeDelay is when to probe for the loss of a tail (RFC 8985, section 7.2).
+// pto is the probe timeout, PTO (RFC 8985, section 7.2).
 func (c *Conn) pto() time.Duration {
 	if c.estimator.srtt == 0 {
 		return initialRTO
@@ -215,27 +219,27 @@ func (c *Conn) pto() time.Duration {
 	return 2*c.estimator.srtt + ptoSlack
 }
 
-// probeSlack is what a probe waits for beyond two round trips: where those are short, a peer whose
-// turn it is not is silent for longer, and nothing is lost (as Linux: two ticks of its clock).
+// ptoSlack is what the PTO adds to two round trips. On a short path a peer can be silent for longer
+// because of scheduling, without a loss (as in Linux: two ticks of its clock).
 const ptoSlack = 4 * time.Millisecond
 
-// probeAnswered decides a probe (RFC 8985, section 7.4).
+// processTLPAck decides the outcome of a tail loss probe (RFC 8985, section 7.4).
 func (c *Conn) processTLPAck(s *Segment, d *delivery) {
 	if !c.tlp.outstanding || s.Ack.Less(c.tlp.endSeq) {
 		return
 	}
 	switch {
-	case !c.tlp.isRetransmit, d.dsackSeen: // what was new has come, or what was sent again has come twice
+	case !c.tlp.isRetransmit, d.dsackSeen: // new data arrived, or the repeated segment arrived twice
 		c.tlp = tailLossProbe{}
 	case c.tlp.endSeq.Less(s.Ack):
-		// and it has come once: the probe mended a loss, which says something about the path
+		// the repeated segment arrived once: the probe repaired a loss, so reduce the window
 		c.tlp = tailLossProbe{}
 		if c.phase == phaseOpen {
 			c.cwnd.ssthresh = c.congestion.onLoss(&c.cwnd, c.now)
 			c.cwnd.size = min(c.cwnd.size, c.cwnd.ssthresh)
 		}
 	case d.ackedBytes == 0 && len(s.Payload) == 0 && len(s.Options.SACKBlocks()) == 0:
-		// twice, of a peer that does not tell of it
+		// a duplicate ACK: it arrived twice, at a peer that sends no DSACK
 		c.tlp = tailLossProbe{}
 	}
 }

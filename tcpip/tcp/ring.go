@@ -2,43 +2,43 @@ package tcp
 
 import "math"
 
-// Memory gives the buffers of connections. Sizes are powers of two, of 4 KiB and up. A stack counts
-// there what all its connections hold.
+// Memory allocates the buffers of connections. Sizes are powers of two, 4 KiB or more. A stack
+// accounts in it for what all its connections hold.
 type Memory interface {
-	Get(size int) []byte // of this length; nil: there is none left
-	Put(b []byte)        // one that Get gave, and nobody uses any more
+	Get(size int) []byte // a buffer of this length; nil: none is left
+	Put(b []byte)        // frees a buffer from Get; nothing may use it afterwards
 
-	// Share is how many bytes of what it sends, or of what has come, a connection is to make do
-	// with: few where little is left. There has to be some left for what comes when there is none
-	// for what is sent: two ends that both wait for memory to receive would wait for ever.
+	// Share is how many bytes a connection may hold of data to send (sending) or of received
+	// data: little when memory is scarce. Some must remain for received data when none is left
+	// for data to send: otherwise two ends could wait for ever for memory to receive.
 	Share(sending bool) int
 }
 
-// plain is the Memory of those who need no cap.
+// heapMemory is a Memory without a limit: Go's heap.
 type heapMemory struct{}
 
 func (heapMemory) Get(size int) []byte { return make([]byte, size) }
 func (heapMemory) Put([]byte)          {}
 func (heapMemory) Share(bool) int      { return Unlimited }
 
-// Plenty is a share that bounds nothing.
+// Unlimited is a share without a limit.
 const Unlimited = math.MaxInt32
 
-// smallest is the size of the smallest buffer.
+// minBufferSize is the size of the smallest buffer, in bytes.
 const minBufferSize = 4 << 10
 
-// ring is a piece of a stream in a buffer that goes round. Its begin moves on as it is discarded;
-// it holds no buffer while it is empty. The next buffer is at once as large as the last had to be:
-// one that grew step by step would be copied as often.
+// ring is a range of the stream in a ring buffer. discard moves its start; while it is empty it
+// holds no buffer. The next buffer is at once as large as the last one had to be, so that growing
+// does not copy the data several times.
 type ring struct {
-	buf           []byte // a power of two; nil while nothing is held
-	head          int    // where the piece begins
-	length        int    // bytes in a row from the begin; there may be others behind a gap
-	maxNeeded     int    // that had to have room in b
-	prevMaxNeeded int    // that had to have room in the last buffer
+	buf           []byte // a power of two long; nil while the ring is empty
+	head          int    // index in buf of the first byte
+	length        int    // bytes in order from head; out-of-order bytes may follow after a gap
+	maxNeeded     int    // largest size reserved in buf
+	prevMaxNeeded int    // maxNeeded of the last buffer
 }
 
-// free gives the buffer back.
+// free frees the buffer.
 func (r *ring) free(m Memory) {
 	if r.buf != nil {
 		m.Put(r.buf)
@@ -46,8 +46,8 @@ func (r *ring) free(m Memory) {
 	*r = ring{prevMaxNeeded: r.maxNeeded}
 }
 
-// reserve makes room for the bytes from the begin up to size, and says whether there is: what lies
-// behind n up to keep is kept too.
+// reserve makes room for size bytes from the start and reports whether there is. It keeps the first
+// keep bytes, which may include out-of-order data.
 func (r *ring) reserve(size, keep int, m Memory) bool {
 	r.maxNeeded = max(r.maxNeeded, size)
 	if size <= len(r.buf) {
@@ -57,7 +57,7 @@ func (r *ring) reserve(size, keep int, m Memory) bool {
 	if b == nil {
 		b = m.Get(r.bufferSize(size))
 	}
-	r.prevMaxNeeded = 0 // what comes now is what counts
+	r.prevMaxNeeded = 0 // the new use decides from here on
 	if b == nil {
 		return false
 	}
@@ -70,7 +70,8 @@ func (r *ring) reserve(size, keep int, m Memory) bool {
 	return true
 }
 
-// wants is how large a buffer has to be had for so many bytes; 0: none, there is room.
+// allocationFor is the size of the buffer to allocate for size bytes; 0: the present one is large
+// enough.
 func (r *ring) allocationFor(size int) int {
 	if size <= len(r.buf) {
 		return 0
@@ -78,7 +79,7 @@ func (r *ring) allocationFor(size int) int {
 	return r.bufferSize(size)
 }
 
-// length is how large a buffer for so many bytes is.
+// bufferSize is the size of a buffer for size bytes.
 func (r *ring) bufferSize(size int) int {
 	length := max(minBufferSize, len(r.buf))
 	for length < size {
@@ -87,8 +88,8 @@ func (r *ring) bufferSize(size int) int {
 	return length
 }
 
-// at is length bytes from an offset behind the begin on, in two pieces if they go round. There is
-// room for them.
+// view returns length bytes from an offset, in two parts if they wrap around. They must have been
+// reserved.
 func (r *ring) view(offset, length int) (first, second []byte) {
 	if length == 0 {
 		return nil, nil
@@ -100,25 +101,25 @@ func (r *ring) view(offset, length int) (first, second []byte) {
 	return r.buf[from : from+length], nil
 }
 
-// put writes bytes at an offset behind the begin. There is room for them.
+// put writes bytes at an offset. They must have been reserved.
 func (r *ring) put(offset int, p []byte) {
 	first, second := r.view(offset, len(p))
 	copy(second, p[copy(first, p):])
 }
 
-// get reads bytes from an offset behind the begin on.
+// get copies the bytes from an offset into p.
 func (r *ring) get(offset int, p []byte) {
 	first, second := r.view(offset, len(p))
 	copy(p[copy(p, first):], second)
 }
 
-// discard moves the begin on by so many of the n bytes. With keep, what is behind a gap stays, and
-// the buffer with it.
-func (r *ring) discard(length int, keep bool, m Memory) {
-	r.length -= length
+// discard removes bytes from the start. If keep is set, there is out-of-order data: the buffer
+// stays even when length is 0.
+func (r *ring) discard(n int, keep bool, m Memory) {
+	r.length -= n
 	if r.length == 0 && !keep {
 		r.free(m)
 		return
 	}
-	r.head = (r.head + length) & (len(r.buf) - 1)
+	r.head = (r.head + n) & (len(r.buf) - 1)
 }

@@ -2,24 +2,24 @@ package tcp
 
 import "time"
 
-// Retransmission times, as Linux has them: RFC 6298's least of 1 s is for clocks and delayed ACKs
-// that are gone.
+// Bounds of the RTO, as in Linux. The minimum of 1 s in RFC 6298 allowed for coarse clocks and long
+// delayed ACKs that no longer exist.
 const (
-	initialRTO = time.Second // before there is a sample
+	initialRTO = time.Second // before the first sample
 	minRTO     = 200 * time.Millisecond
 	maxRTO     = 120 * time.Second
 )
 
-// estimator is RFC 6298's: the smoothed round trip time, its variance, and what follows from them.
+// estimator computes the RTO from round-trip times (RFC 6298).
 type estimator struct {
-	srtt, rttvar time.Duration
-	rto          time.Duration // without backing off
-	minRTT       windowedMin   // the shortest round trip of the last while
+	srtt, rttvar time.Duration // SRTT and RTTVAR; 0: no sample
+	rto          time.Duration // RTO before backoff
+	minRTT       windowedMin   // minimum RTT of the last minutes
 }
 
 func newEstimator() estimator { return estimator{rto: initialRTO} }
 
-// sample takes a round trip of a segment that was sent once (Karn's algorithm).
+// addSample adds the round-trip time of a segment that was sent once (Karn's algorithm).
 func (e *estimator) addSample(rtt time.Duration, now Time) {
 	rtt = max(rtt, 1)
 	e.minRTT.addSample(rtt, now)
@@ -32,7 +32,7 @@ func (e *estimator) addSample(rtt time.Duration, now Time) {
 	e.rto = min(max(e.srtt+max(4*e.rttvar, minRTO), minRTO), maxRTO)
 }
 
-// backedOff is the time after so many timeouts in a row.
+// backedOffRTO is the RTO after a number of consecutive timeouts.
 func (e *estimator) backedOffRTO(times int) time.Duration {
 	rto := e.rto
 	for range min(times, 10) {
@@ -41,11 +41,11 @@ func (e *estimator) backedOffRTO(times int) time.Duration {
 	return min(rto, maxRTO)
 }
 
-// minimum is the least of the samples of the last window, roughly: of this half of it and of the
-// one before.
+// windowedMin is the approximate minimum of the samples of the last minRTTWindow: of its current
+// and its previous half.
 type windowedMin struct {
-	current, previous time.Duration // 0: none
-	startedAt         Time
+	current, previous time.Duration // minimum of each half; 0: no sample
+	startedAt         Time          // start of the current half; 0: no sample yet
 }
 
 const minRTTWindow = 5 * time.Minute
@@ -59,7 +59,7 @@ func (m *windowedMin) addSample(v time.Duration, now Time) {
 	}
 }
 
-// value is the least; 0: there is no sample.
+// value is the minimum; 0: no sample.
 func (m *windowedMin) value() time.Duration {
 	if m.previous != 0 && (m.current == 0 || m.previous < m.current) {
 		return m.previous

@@ -6,33 +6,34 @@ import (
 	"weir/wire"
 )
 
-// sender is the half of a connection that sends. Names as in RFC 9293, section 3.3.1: una is
-// SND.UNA, nxt SND.NXT, wnd SND.WND.
+// sender is the sending half of a connection. sndUna, sndNxt, sndWnd, sndWL1 and sndWL2 are
+// SND.UNA, SND.NXT, SND.WND, SND.WL1 and SND.WL2 (RFC 9293, section 3.3.1).
 type sender struct {
 	iss, sndUna, sndNxt wire.Seq
 	sndWL1, sndWL2      wire.Seq
-	sndWnd, maxSndWnd   int // bytes, scaled
-	sndScale            uint8
+	sndWnd, maxSndWnd   int   // send window now and its maximum so far: bytes, after scaling
+	sndScale            uint8 // window scale of the peer's windows
 
-	sendBuf            ring     // what is to be sent, and what was and is not acknowledged
-	sendBufSeq         wire.Seq // where it begins
-	finQueued          bool     // behind it comes FIN
-	synPending         bool     // a SYN is to be sent
-	tlpPending         bool     // a tail loss probe is
-	swsOverride        bool     // what waits is to go even if it is little
-	flushBefore        wire.Seq // what is before it goes even if it is little, and corked
-	windowProbePending bool     // a segment is that the peer answers by its window
-	rstPending         bool
-	rstSeq             wire.Seq // of the RST
-	rstHasAck          bool     // it carries an acknowledgment
-	passiveOpen        bool     // it began by the peer's SYN
-	noDelay            bool     // small segments go at once (RFC 9293, section 3.7.4)
-	corked             bool     // only full segments go
-	// the end of the last small segment that was sent (Minshall's variant of Nagle)
+	sendBuf            ring     // data that is unsent or unacknowledged
+	sendBufSeq         wire.Seq // sequence number of the first byte of sendBuf
+	finQueued          bool     // a FIN follows the data of sendBuf
+	synPending         bool     // Output must send a SYN
+	tlpPending         bool     // Output must send a tail loss probe
+	swsOverride        bool     // Output must send a small segment: the override timer expired
+	flushBefore        wire.Seq // data before it ignores Nagle's algorithm and the cork
+	windowProbePending bool     // Output must send a segment that the peer answers with its window
+	rstPending         bool     // Output must send a RST
+	rstSeq             wire.Seq // sequence number of the RST
+	rstHasAck          bool     // the RST carries an acknowledgment
+	passiveOpen        bool     // the connection was opened by the peer's SYN
+	noDelay            bool     // Nagle's algorithm is off (RFC 9293, section 3.7.4)
+	corked             bool     // only full segments are sent
+	// lastSmallEnd is the end of the last segment sent that was not full (Minshall's variant of
+	// Nagle's algorithm).
 	lastSmallEnd          wire.Seq
-	writeBlocked          bool   // the application was told that there is no room
-	retransmittedSegments uint64 // segments that were sent again
-	largestDelivered      int    // the largest payload of a segment that the peer is known to have got
+	writeBlocked          bool   // a Write found no room; Writable is due when there is some
+	retransmittedSegments uint64 // in segments of the wire
+	largestDelivered      int    // largest payload of a segment that the peer has received, in bytes
 
 	flight
 	estimator
@@ -43,17 +44,17 @@ type sender struct {
 	recovery
 }
 
-// end is behind the last byte of what is to be sent, without FIN.
+// sendEnd is the sequence number after the last byte of the send buffer; a FIN stands there.
 func (s *sender) sendEnd() wire.Seq { return s.sendBufSeq.Add(s.sendBuf.length) }
 
-// unsent is how many bytes have not been sent once.
+// unsentBytes is the number of bytes that were never sent.
 func (s *sender) unsentBytes() int { return max(0, s.sendEnd().Sub(s.sndNxt)) }
 
-// finSent says whether FIN was sent.
+// finSent reports whether the FIN was sent.
 func (s *sender) finSent() bool { return s.finQueued && s.sendEnd().Less(s.sndNxt) }
 
-// Write takes bytes to be sent, and says how many there was room for. When it is not all, Writable
-// tells of more. There is no room any more behind CloseWrite.
+// Write appends bytes to the send buffer and returns how many fit. If not all do, the event
+// Writable follows when there is room again. After CloseWrite nothing fits.
 func (c *Conn) Write(now Time, p []byte) int {
 	c.setNow(now)
 	if c.finQueued || c.state != Established && c.state != CloseWait && c.state != SynSent && c.state != SynReceived {
@@ -62,7 +63,8 @@ func (c *Conn) Write(now Time, p []byte) int {
 	share := c.cfg.Memory.Share(true)
 	n := min(len(p), c.sendBufferLimit(share)-c.sendBuf.length)
 	for ; n > 0 && (c.sendBuf.allocationFor(c.sendBuf.length+n) > share || !c.sendBuf.reserve(c.sendBuf.length+n, c.sendBuf.length, c.cfg.Memory)); n /= 2 {
-		c.memoryRetryAt = now.Add(memoryRetryInterval) // nobody tells when there is memory again
+		// Memory does not notify when some is free again
+		c.memoryRetryAt = now.Add(memoryRetryInterval)
 	}
 	if n <= 0 {
 		c.writeBlocked = true
@@ -77,24 +79,25 @@ func (c *Conn) Write(now Time, p []byte) int {
 	return n
 }
 
-// Room is how many bytes Write would take now.
+// Room is the number of bytes that Write would accept now.
 func (c *Conn) Room() int {
 	return max(0, c.sendBufferLimit(c.cfg.Memory.Share(true))-c.sendBuf.length)
 }
 
-// sendLimit is how much may wait to be sent or acknowledged: two windows, so that the next is there
-// when one is acknowledged.
+// sendBufferLimit is the size that the send buffer may have: two congestion windows, so that the
+// next window is ready when one is acknowledged.
 func (c *Conn) sendBufferLimit(share int) int {
 	return min(max(2*c.cwnd.size, c.cfg.SendBuffer.Initial), c.cfg.SendBuffer.Max, share)
 }
 
-// Hungry says whether a Write found no memory: Deadline is when to look again.
+// WaitingForMemory reports whether a Write found no memory. Deadline then includes the time of the
+// next attempt.
 func (c *Conn) WaitingForMemory() bool { return c.memoryRetryAt != 0 }
 
-// roomEvery is how often a connection looks whether there is memory again.
+// memoryRetryInterval is how often a connection without memory tries again.
 const memoryRetryInterval = 100 * time.Millisecond
 
-// CloseWrite ends the stream: FIN goes behind what waits.
+// CloseWrite ends the outgoing stream: a FIN follows the data of the send buffer.
 func (c *Conn) CloseWrite(now Time) {
 	c.setNow(now)
 	if c.finQueued {
@@ -110,48 +113,48 @@ func (c *Conn) CloseWrite(now Time) {
 		c.state = FinWait1
 	case CloseWait:
 		c.state = LastAck
-	} // before: once it is established
+	} // SYN-SENT and SYN-RECEIVED: synAcknowledged changes the state
 }
 
-// Abort ends the connection at once; the peer is told by RST.
+// Abort ends the connection at once and sends a RST to the peer.
 func (c *Conn) Abort(now Time) {
 	c.setNow(now)
-	told := c.state != Closed && c.state != SynSent && c.state != TimeWait
+	notifyPeer := c.state != Closed && c.state != SynSent && c.state != TimeWait
 	c.fail(Aborted)
-	c.rstPending, c.rstSeq, c.rstHasAck = told, c.sndNxt, true
+	c.rstPending, c.rstSeq, c.rstHasAck = notifyPeer, c.sndNxt, true
 }
 
-// Closing says whether CloseWrite was called.
+// WriteClosed reports whether CloseWrite was called.
 func (c *Conn) WriteClosed() bool { return c.finQueued }
 
-// SetNoDelay has small segments sent at once (yes), or only when nothing small is under way (RFC
-// 9293, section 3.7.4). What waits then is sent, also if it is corked (as Linux).
-func (c *Conn) SetNoDelay(yes bool) {
-	c.noDelay = yes
-	if yes {
+// SetNoDelay turns Nagle's algorithm off or on (RFC 9293, section 3.7.4). Turning it off sends all
+// waiting data, even if it is corked (as in Linux).
+func (c *Conn) SetNoDelay(noDelay bool) {
+	c.noDelay = noDelay
+	if noDelay {
 		c.flushBefore = c.sendEnd()
 	}
 }
 
-// SetCork has only full segments sent until it is taken back.
-func (c *Conn) SetCork(yes bool) { c.corked = yes }
+// SetCork turns the cork on or off. While it is on, only full segments are sent.
+func (c *Conn) SetCork(cork bool) { c.corked = cork }
 
-// sendWindow is how many bytes from nxt on the peer takes.
+// usableWindow is the number of bytes from sndNxt on that the peer accepts (RFC 9293, section
+// 3.8.6.2.1). It is negative if the peer has shrunk its window.
 func (s *sender) usableWindow() int { return s.sndUna.Add(s.sndWnd).Sub(s.sndNxt) }
 
-// restartAfterIdle has the window be smaller the longer nothing was sent: what it knew of the path
-// grows old.
+// decayIdleCwnd halves the congestion window for each RTO without sending (RFC 2861): what it knew
+// of the path has grown old.
 func (c *Conn) decayIdleCwnd() {
 	if !c.flight.empty() || c.lastSentAt == 0 {
 		return
 	}
 	rto := c.estimator.rto
-	// RFC 2861
 	for idle := c.now.Sub(c.lastSentAt); idle > rto && c.cwnd.size > initialCwndSegments*c.cwnd.mss; idle -= rto {
 		c.cwnd.ssthresh = max(c.cwnd.ssthresh, 3*c.cwnd.size/4)
 		c.cwnd.size = max(c.cwnd.size/2, initialCwndSegments*c.cwnd.mss)
 	}
 }
 
-// rtoNow is the retransmission time, backed off.
+// currentRTO is the retransmission timeout after exponential backoff.
 func (c *Conn) currentRTO() time.Duration { return c.estimator.backedOffRTO(c.rtoBackoff) }

@@ -2,20 +2,19 @@ package tcp
 
 import "time"
 
-// KeepAlive is how a silent peer is probed (RFC 9293, section 3.8.4).
+// KeepAlive configures how an idle peer is probed (RFC 9293, section 3.8.4).
 type KeepAlive struct {
-	// how long the peer may be silent until the first probe; 0: it is not probed
-	Idle     time.Duration
+	Idle     time.Duration // idle time before the first probe; 0: no probes
 	Interval time.Duration // between probes
-	Count    int           // probes without an answer, until the connection ends
+	Count    int           // unanswered probes that end the connection
 }
 
-// KeepAlive is how the peer is probed now.
+// KeepAlive returns the keep-alive settings.
 func (c *Conn) KeepAlive() KeepAlive {
 	return KeepAlive{c.cfg.KeepAliveIdle, c.cfg.KeepAliveInterval, c.cfg.KeepAliveCount}
 }
 
-// SetKeepAlive has the peer probed otherwise.
+// SetKeepAlive replaces the keep-alive settings.
 func (c *Conn) SetKeepAlive(now Time, k KeepAlive) {
 	c.setNow(now)
 	c.change(func(cfg *Config) {
@@ -27,9 +26,9 @@ func (c *Conn) SetKeepAlive(now Time, k KeepAlive) {
 	}
 }
 
-// SetUserTimeout is how long what was sent may stay without acknowledgment, and a window closed to
-// a peer that does not answer (RFC 5482, section 3, and Linux's TCP_USER_TIMEOUT). 0 or less is the
-// default.
+// SetUserTimeout limits how long sent data may remain unacknowledged, and how long a window may
+// stay closed while the peer does not answer (RFC 5482, section 3; Linux's TCP_USER_TIMEOUT). 0 or
+// less selects the default.
 func (c *Conn) SetUserTimeout(d time.Duration) {
 	c.change(func(cfg *Config) {
 		cfg.UserTimeout = max(d, 0)
@@ -41,14 +40,14 @@ func (c *Conn) SetUserTimeout(d time.Duration) {
 	}
 }
 
-// SetLinger is what Orphan does with what is not acknowledged then: below zero, which is the
-// default, it is sent as long as that takes; 0: it is thrown away, and the peer is told by RST;
-// above, the same when it has taken so long.
+// SetLinger sets what Orphan does with unacknowledged data. Below zero, the default, Orphan keeps
+// sending it as long as that takes. With 0 it discards the data and sends a RST at once; above 0,
+// it does so after that time.
 func (c *Conn) SetLinger(d time.Duration) {
 	c.lingerSet, c.lingerTimeout = d >= 0, d
 }
 
-// change gives the connection a configuration of its own.
+// change gives the connection its own copy of the configuration and changes that.
 func (c *Conn) change(f func(*Config)) {
 	own := *c.cfg
 	f(&own)

@@ -2,18 +2,17 @@ package tcp
 
 import "time"
 
-// Time is a moment on an axis of the driver's, in ns. For a connection it never goes back: of two
-// calls the later has the time of the earlier one at least. Zero is no moment: a driver's axis
-// begins later.
+// Time is a time on the driver's clock, in ns. Zero means none, so the driver's clock must start
+// above it. A connection's time never goes back: see Conn.setNow.
 type Time int64
 
-// Add is the moment so much later.
+// Add returns the time d later.
 func (t Time) Add(d time.Duration) Time { return t + Time(d) }
 
-// Sub is the time from u to t.
+// Sub returns the duration t-u.
 func (t Time) Sub(u Time) time.Duration { return time.Duration(t - u) }
 
-// sooner is the earlier of two moments that there are.
+// earlier returns the earlier of two times; a time of zero is none.
 func earlier(t, u Time) Time {
 	if t == 0 || u != 0 && u < t {
 		return u
@@ -21,5 +20,5 @@ func earlier(t, u Time) Time {
 	return t
 }
 
-// due says whether a moment, if it is one, has come.
+// due reports whether a time is set and has come.
 func (t Time) due(now Time) bool { return t != 0 && t <= now }

@@ -1,40 +1,40 @@
 package tcp
 
-// timers are when a connection has something to do by itself; zero: it has not.
+// timers are the times at which a connection must act by itself, and what its timers count. A time
+// of 0 is not set.
 type timers struct {
-	rtoAt          Time // send again what is under way
-	ptoAt          Time // probe for a lost tail
-	reorderAt      Time // what was not delivered by then is lost
-	persistAt      Time // probe a closed window
-	paceAt         Time // go on sending
+	rtoAt          Time // retransmission timer (RFC 6298)
+	ptoAt          Time // probe timer: send a tail loss probe (RFC 8985)
+	reorderAt      Time // RACK reordering timer: what has not arrived by then is lost
+	persistAt      Time // persist timer: probe a zero window
+	paceAt         Time // the pacer allows the next segment
 	delayedACKAt   Time // send a delayed acknowledgment
-	memoryRetryAt  Time // look for memory again
-	keepAliveAt    Time // probe a silent peer
-	timeWaitEndsAt Time // TIME-WAIT ends
-	// FIN-WAIT-2 ends that nobody reads in, or what is sent as long as the application lingers
+	memoryRetryAt  Time // try again to get memory
+	keepAliveAt    Time // probe an idle peer
+	timeWaitEndsAt Time // end of TIME-WAIT
+	// orphanTimeoutAt ends FIN-WAIT-2 after Orphan, or in other states the linger time.
 	orphanTimeoutAt Time
 
-	// since when nothing was acknowledged of what is under way, or a window was closed
+	// stalledAt is since when nothing in flight was acknowledged, or the window was zero.
 	stalledAt          Time
-	persistBackoff     int
-	keepAliveProbes    int
-	synTransmits       int
-	synSentAt          Time
-	lastSentAt         Time
-	lastChallengeACKAt Time // when something not acceptable was last answered
-	lastReceivedAt     Time // when the peer last gave a sign of life
+	persistBackoff     int  // persist timeouts in a row
+	keepAliveProbes    int  // unanswered keep-alive probes
+	synTransmits       int  // how often the SYN was sent
+	synSentAt          Time // when the SYN was first sent
+	lastSentAt         Time // when a segment was last sent
+	lastChallengeACKAt Time // when an unacceptable segment was last answered
+	lastReceivedAt     Time // when an acceptable segment last arrived
 }
 
-// Deadline is when Tick is to be called, if nothing happens before; 0: never.
+// Deadline is when Tick must be called if nothing happens before; 0: never.
 func (c *Conn) Deadline() Time {
-	// One less than a moment that is none is more than any other: so the least is found without
-	// asking.
+	// Unset timers are 0. Subtracting 1 wraps them to the maximum, so min ignores them.
 	at := min(uint64(c.rtoAt)-1, uint64(c.ptoAt)-1, uint64(c.reorderAt)-1, uint64(c.persistAt)-1, uint64(c.paceAt)-1,
 		uint64(c.delayedACKAt)-1, uint64(c.memoryRetryAt)-1, uint64(c.keepAliveAt)-1, uint64(c.timeWaitEndsAt)-1, uint64(c.orphanTimeoutAt)-1)
 	return Time(at + 1)
 }
 
-// Tick does what is due. What it sends is sent by Output.
+// Tick handles the timers that have expired. Output sends the result.
 func (c *Conn) Tick(now Time) {
 	c.setNow(now)
 	if c.state == TimeWait && c.timeWaitEndsAt.due(now) {
@@ -42,7 +42,7 @@ func (c *Conn) Tick(now Time) {
 		return
 	}
 	if c.orphanTimeoutAt.due(now) {
-		if c.state == FinWait2 { // the peer has all
+		if c.state == FinWait2 { // the peer has received everything
 			c.finish()
 		} else {
 			c.Abort(now)
@@ -62,7 +62,7 @@ func (c *Conn) Tick(now Time) {
 		}
 	}
 	switch {
-	case c.ptoAt.due(now): // it may be in the timeout's place
+	case c.ptoAt.due(now): // the PTO may equal the RTO, and goes first
 		c.ptoAt, c.tlpPending = 0, true
 	case c.rtoAt.due(now):
 		c.onRTO()
@@ -77,7 +77,7 @@ func (c *Conn) Tick(now Time) {
 	}
 }
 
-// rtoDue is the retransmission timer.
+// onRTO handles an expired retransmission timer.
 func (c *Conn) onRTO() {
 	if c.state == SynSent || c.state == SynReceived {
 		if c.synTransmits > c.synRetryLimit() {
@@ -95,8 +95,8 @@ func (c *Conn) onRTO() {
 	c.retransmitTimeout()
 }
 
-// tries is how often a SYN is sent again. Who sends one waits for three minutes at least (RFC 9293,
-// MUST-23); who answers one keeps what anybody may have asked for, for two.
+// synRetryLimit is how often a SYN is retransmitted. A SYN must be tried for at least three minutes
+// (RFC 9293, MUST-23). A SYN,ACK, which any sender can cause, is tried for two.
 func (c *Conn) synRetryLimit() int {
 	if c.passiveOpen {
 		return min(c.cfg.SYNRetries, maxSYNACKRetries)
@@ -104,9 +104,10 @@ func (c *Conn) synRetryLimit() int {
 	return c.cfg.SYNRetries
 }
 
+// maxSYNACKRetries is how often a SYN,ACK is retransmitted.
 const maxSYNACKRetries = 6
 
-// overdue says whether the peer has been silent for too long.
+// userTimeoutExpired reports whether data has been unacknowledged for the user timeout.
 func (c *Conn) userTimeoutExpired() bool {
 	if c.stalledAt == 0 {
 		c.stalledAt = c.now
@@ -114,6 +115,7 @@ func (c *Conn) userTimeoutExpired() bool {
 	return c.now.Sub(c.stalledAt) >= c.userTimeout()
 }
 
+// onReorderTimeout handles an expired RACK reordering timer.
 func (c *Conn) onReorderTimeout() {
 	c.reorderAt = 0
 	d := delivery{rtt: -1}
@@ -127,9 +129,9 @@ func (c *Conn) onReorderTimeout() {
 	c.rearmTimers(false)
 }
 
-// persistDue probes a window that is closed (RFC 9293, section 3.8.6.1). It may be for as long as
-// the peer answers, but not when nobody is left here who could lose patience (as Linux): what is to
-// be sent would be kept for ever.
+// onPersistTimeout probes a zero window (RFC 9293, section 3.8.6.1). The window may stay closed as
+// long as the peer answers. After Orphan, the user timeout ends it all the same (as in Linux): no
+// application is left that could end the connection.
 func (c *Conn) onPersistTimeout() {
 	if c.stalledAt == 0 {
 		c.stalledAt = c.now
@@ -141,7 +143,8 @@ func (c *Conn) onPersistTimeout() {
 	}
 	c.persistBackoff++
 	if c.unsentBytes() > 0 && c.usableWindow() > 0 {
-		// the window is silly, or it is corked: what can go, goes (RFC 9293, section 3.8.6.2.1)
+		// SWS avoidance or the cork holds data back: send what fits (override timeout of RFC 9293,
+		// section 3.8.6.2.1)
 		c.swsOverride = true
 	} else {
 		c.windowProbePending = true
@@ -149,7 +152,7 @@ func (c *Conn) onPersistTimeout() {
 	c.persistAt = c.now.Add(c.estimator.backedOffRTO(c.persistBackoff))
 }
 
-// heard notes a sign of life.
+// notePeerActivity records that an acceptable segment arrived.
 func (c *Conn) notePeerActivity() {
 	c.lastReceivedAt = c.now
 	c.keepAliveProbes = 0
@@ -159,9 +162,10 @@ func (c *Conn) notePeerActivity() {
 	}
 }
 
-// keepDue probes a peer that has been silent (RFC 9293, section 3.8.4).
+// onKeepAliveTimeout probes an idle peer (RFC 9293, section 3.8.4).
 func (c *Conn) onKeepAliveTimeout() {
-	if !c.flight.empty() || c.unsentBytes() > 0 { // the other timers see to it
+	// the retransmission and persist timers probe the peer
+	if !c.flight.empty() || c.unsentBytes() > 0 {
 		c.keepAliveAt = c.now.Add(c.cfg.KeepAliveIdle)
 		return
 	}
@@ -174,8 +178,9 @@ func (c *Conn) onKeepAliveTimeout() {
 	c.keepAliveAt = c.now.Add(c.cfg.KeepAliveInterval)
 }
 
-// rearm sets the timers of what is under way, after something was sent or, anew, acknowledged.
-func (c *Conn) rearmTimers(anew bool) {
+// rearmTimers sets the timers of the data in flight, after something was sent or, if newlyAcked is
+// set, acknowledged.
+func (c *Conn) rearmTimers(newlyAcked bool) {
 	if c.state == Closed || c.state == TimeWait {
 		return
 	}
@@ -185,7 +190,7 @@ func (c *Conn) rearmTimers(anew bool) {
 		return
 	}
 	c.persistAt, c.persistBackoff = 0, 0
-	if c.rtoAt == 0 || anew {
+	if c.rtoAt == 0 || newlyAcked {
 		c.rtoAt = c.now.Add(c.currentRTO())
 	}
 	if c.stalledAt == 0 {
@@ -193,12 +198,13 @@ func (c *Conn) rearmTimers(anew bool) {
 	}
 	c.ptoAt = 0
 	if c.sackPermitted && c.phase == phaseOpen && c.flight.sackedBytes == 0 && !c.tlp.outstanding && c.reorderAt == 0 {
-		// in the timeout's place, if that is sooner (RFC 8985, section 7.2)
+		// the PTO must not exceed the RTO (RFC 8985, section 7.2)
 		c.ptoAt = min(c.now.Add(c.pto()), c.rtoAt)
 	}
 }
 
-// persist probes the window when there is something to send, nothing under way, and no room.
+// armPersistTimer sets the persist timer if there is something to send, nothing is in flight, and
+// the window allows nothing.
 func (c *Conn) armPersistTimer() {
 	if c.state < Established || !c.hasUnsent() {
 		c.persistAt, c.persistBackoff = 0, 0

@@ -2,21 +2,20 @@ package tcp
 
 import "weir/wire"
 
-// urgent are the urgent pointers (RFC 9293, section 3.8.5): what they point out stays in the
-// stream, and is read in its turn (RFC 6093).
+// urgent holds the urgent pointers (RFC 9293, section 3.8.5). Urgent data stays in the stream and
+// is read in order (RFC 6093).
 type urgent struct {
-	// what was written is urgent, up to before behind, and not all of it is acknowledged
-	sndUrgent bool
-	sndUp     wire.Seq // what is not urgent any more begins there (RFC 6093, section 4)
-	rcvUrgent bool     // the peer has said so of what it sends, up to before toldTo
-	rcvUp     wire.Seq
+	sndUrgent bool     // urgent data was written, and not all of it is acknowledged
+	sndUp     wire.Seq // SND.UP: sequence number after our urgent data (RFC 6093, section 4)
+	rcvUrgent bool     // the peer has sent an urgent pointer
+	rcvUp     wire.Seq // RCV.UP: sequence number after the peer's urgent data
 }
 
-// Urge has the peer told that the next n bytes to be written are urgent, and so is all before them.
+// MarkUrgent marks the next n bytes to be written, and all before them, as urgent.
 func (c *Conn) MarkUrgent(n int) { c.urgent.sndUrgent, c.urgent.sndUp = true, c.sendEnd().Add(n) }
 
-// Urgent is how many of the bytes to read next the peer says to be urgent, those that have not come
-// yet included; 0: none.
+// UrgentBytes is how many of the next bytes to read are urgent, including those that have not
+// arrived; 0: none.
 func (c *Conn) UrgentBytes() int {
 	if !c.urgent.rcvUrgent {
 		return 0
@@ -29,7 +28,7 @@ func (c *Conn) UrgentBytes() int {
 	return ahead
 }
 
-// point puts the pointer in a segment.
+// setPointer sets the urgent pointer of a segment.
 func (u *urgent) setPointer(s *OutSegment) {
 	if ahead := u.sndUp.Sub(s.Seq); ahead > 0 && ahead <= 0xffff {
 		s.Flags |= wire.URG
@@ -37,7 +36,7 @@ func (u *urgent) setPointer(s *OutSegment) {
 	}
 }
 
-// pointed takes the pointer of a segment.
+// receiveUrgent processes the urgent pointer of a segment.
 func (c *Conn) receiveUrgent(s *Segment) {
 	to := s.Seq.Add(int(s.Urgent))
 	if c.finReceived || to.LessEq(c.rcvNxt.Add(-c.recvBuf.length)) || c.UrgentBytes() > 0 && to.LessEq(c.urgent.rcvUp) {

@@ -6,23 +6,24 @@ import (
 	"weir/wire"
 )
 
-// The user timeout option (RFC 5482), which both ends have to be told to use: each tells how long
-// it would wait, and waits as long as the more patient of the two.
+// The user timeout option (RFC 5482). Each end advertises its timeout, and uses the longer of the
+// two. Config.AdvertiseUserTimeout turns it on.
 
-// Bounds of a timeout that the peer may ask for (section 3.1).
+// Bounds of the timeout that is adopted from the peer (section 3.1).
 const (
 	minPeerUserTimeout = 100 * time.Second
 	maxPeerUserTimeout = time.Hour
 )
 
-// tellTimeout puts the option in a segment without payload, if it is due and there is room.
+// addUserTimeoutOption adds the option to a segment without payload if it is due and there is room.
 func (c *Conn) addUserTimeoutOption(o *wire.TCPOptions) {
 	if c.userTimeoutPending && o.SACKCount == 0 {
 		c.userTimeoutPending, o.UserTimeout = false, c.cfg.UserTimeout
 	}
 }
 
-// toldTimeout takes the peer's.
+// adoptPeerUserTimeout adopts the peer's timeout within bounds. A timeout that the application has
+// set takes precedence.
 func (c *Conn) adoptPeerUserTimeout(d time.Duration) {
 	if d == 0 || !c.cfg.AdvertiseUserTimeout || c.userTimeoutSet {
 		return
@@ -30,5 +31,5 @@ func (c *Conn) adoptPeerUserTimeout(d time.Duration) {
 	c.peerUserTimeout = min(max(d, minPeerUserTimeout), maxPeerUserTimeout)
 }
 
-// userTimeout is how long what was sent may stay without acknowledgment.
+// userTimeout is how long sent data may remain unacknowledged.
 func (c *Conn) userTimeout() time.Duration { return max(c.cfg.UserTimeout, c.peerUserTimeout) }

@@ -6,22 +6,23 @@ import (
 	"weir/wire"
 )
 
-// Wait is what is left of a connection in TIME-WAIT (RFC 9293, section 3.6.1): enough to
-// acknowledge a FIN that comes again, and to know a connection of the same name that follows. A
-// driver may keep it in place of the connection: see [Conn.Retire].
+// TimeWaitConn is what remains of a connection in TIME-WAIT (RFC 9293, section 3.6.1): enough to
+// acknowledge a retransmitted FIN and to judge a new SYN between the same addresses and ports. A
+// driver may keep it instead of the Conn: see [Conn.Retire].
 type TimeWaitConn struct {
-	ExpiresAt      Time // TIME-WAIT ends
-	lastAnswerAt   Time // when something was last answered; 0: never
+	ExpiresAt      Time // end of TIME-WAIT
+	lastAnswerAt   Time // when a segment was last answered; 0: never
 	sndNxt, rcvNxt wire.Seq
-	tsRecent       wire.Timestamp
-	lastTSVal      wire.Timestamp // the last timestamp that this end sent
-	tsOffset       uint32
-	window         uint16
-	timestamps     bool
+	tsRecent       wire.Timestamp // TS.Recent: the peer's latest timestamp
+	lastTSVal      wire.Timestamp // latest timestamp that this end sent
+	tsOffset       uint32         // added to the timestamps that this end sends
+	window         uint16         // scaled
+	timestamps     bool           // segments carry timestamps
 }
 
-// Retire gives what is left of a connection in TIME-WAIT, and makes the connection CLOSED: what has
-// come can still be read. It says whether it was in TIME-WAIT.
+// Retire moves a connection from TIME-WAIT to CLOSED and returns what the driver must keep for the
+// rest of TIME-WAIT. The application can still read what was received. ok is false in any other
+// state.
 func (c *Conn) Retire() (w TimeWaitConn, ok bool) {
 	if c.state != TimeWait {
 		return w, false
@@ -32,8 +33,8 @@ func (c *Conn) Retire() (w TimeWaitConn, ok bool) {
 	return w, true
 }
 
-// Arrive takes a segment (RFC 9293, section 3.10.7.4), and says whether it is to be answered by
-// what Answer gives. RST does not end the wait (RFC 1337).
+// Arrive handles a segment (RFC 9293, section 3.10.7.4) and reports whether the driver must send
+// what Answer returns. A RST does not end TIME-WAIT (RFC 1337).
 func (w *TimeWaitConn) Arrive(cfg *Config, now Time, s *Segment) (answer bool) {
 	if s.Flags&wire.RST != 0 || s.Seq == w.rcvNxt && s.End() == s.Seq && s.Flags&wire.ACK != 0 {
 		return false
@@ -48,7 +49,7 @@ func (w *TimeWaitConn) Arrive(cfg *Config, now Time, s *Segment) (answer bool) {
 	return true
 }
 
-// Answer acknowledges what the peer has sent.
+// Answer returns an acknowledgment of the peer's whole stream.
 func (w *TimeWaitConn) Answer(now Time) OutSegment {
 	s := OutSegment{Seq: w.sndNxt, Ack: w.rcvNxt, Flags: wire.ACK, Window: w.window}
 	if w.timestamps {
@@ -58,8 +59,8 @@ func (w *TimeWaitConn) Answer(now Time) OutSegment {
 	return s
 }
 
-// Renewable says whether a SYN may begin a connection of the same name (RFC 6191, and RFC 9293,
-// section 3.10.7.4): by a later timestamp, or a later sequence number.
+// CanReopen reports whether a SYN may open a new connection between the same addresses and ports:
+// it needs a later timestamp or a higher sequence number (RFC 6191; RFC 9293, section 3.10.7.4).
 func (w *TimeWaitConn) CanReopen(syn *Segment) bool {
 	if w.timestamps && syn.Options.HasTimestamps && syn.Options.TSVal != w.tsRecent {
 		return w.tsRecent.Less(syn.Options.TSVal)
@@ -67,23 +68,23 @@ func (w *TimeWaitConn) CanReopen(syn *Segment) bool {
 	return w.rcvNxt.Less(syn.Seq)
 }
 
-// Behind is the first place where such a connection's own stream may begin: behind all that this
-// one sent, with a window between (as Linux).
+// NextISS is the smallest initial sequence number for such a connection: beyond everything that
+// this one sent, plus a window (as in Linux).
 func (w *TimeWaitConn) NextISS() wire.Seq { return w.sndNxt.Add(1<<16 + 1) }
 
-// Safe says whether this end may begin a connection of the same name by itself: its timestamps are
-// later then, and a second is more than the peer's clock needs to see that (RFC 6191, section 2).
+// CanDial reports whether this end may open such a connection itself. Its timestamps are later
+// after a second, which exceeds a tick of any peer's timestamp clock (RFC 6191, section 2).
 func (w *TimeWaitConn) CanDial(cfg *Config, now Time) bool {
 	return w.timestamps && now.Sub(w.ExpiresAt.Add(-cfg.TimeWaitDuration)) > time.Second
 }
 
-// Later says whether timestamps are later by now than all of the connection's, where both ends go
-// by one clock: then either may begin another at once. In the millisecond of the last they are not.
+// TimestampAdvanced reports whether the timestamp clock has passed the connection's last timestamp.
+// If both ends share a clock, either may then open a new connection at once.
 func (w *TimeWaitConn) TimestampAdvanced(now Time) bool {
 	return w.timestamps && w.lastTSVal.Less(w.tsNow(now))
 }
 
-// stamp is the connection's clock for timestamps.
+// tsNow is the connection's timestamp clock.
 func (w *TimeWaitConn) tsNow(now Time) wire.Timestamp {
 	return wire.Timestamp(uint32(now/1e6) + w.tsOffset)
 }
