@@ -3,9 +3,11 @@
 SHELL := /bin/sh
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 BINARY ?= build/weir
+PREFIX ?= /usr/local
+DESTDIR ?=
 OUT ?= runs/$(shell date +%Y-%m-%d-%H%M%S)
 
-.PHONY: help lab test soak setup setup-lab setup-test build subjects portability peers web-bars lint rules fuzz c-test cross clean
+.PHONY: help install uninstall lab test soak setup setup-lab setup-test build subjects portability peers web-bars lint rules fuzz c-test cross clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -30,6 +32,14 @@ setup-test:
 
 build: ## build the binary, build/weir
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BINARY) ./cmd/weir
+
+install: build ## install weir and its manual pages below PREFIX (/usr/local); DESTDIR goes before it
+	@install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1'
+	@install -m 755 $(BINARY) '$(DESTDIR)$(PREFIX)/bin/weir'
+	@$(BINARY) man '$(DESTDIR)$(PREFIX)/share/man/man1'
+
+uninstall: ## remove what make install has put below PREFIX
+	@rm -f '$(DESTDIR)$(PREFIX)/bin/weir' '$(DESTDIR)$(PREFIX)'/share/man/man1/weir.1 '$(DESTDIR)$(PREFIX)'/share/man/man1/weir-*.1
 
 subjects: build ## build the subjects whose toolchain is there
 	@build/weir lab build

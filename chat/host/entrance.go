@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 
 	"weir/chat"
 	"weir/chat/front"
@@ -53,12 +54,33 @@ func (h *Host) listen(what, key, address string) (net.Listener, error) {
 		return nil, &Problem{key, listening.Explain(address, err).Error()}
 	}
 	h.listening = append(h.listening, func() {
-		h.log.Info("listening", "entrance", what, "address", l.Addr().String())
+		h.log.Info("listening", append([]any{"entrance", what, "address", l.Addr().String()}, h.urlOf(what, l.Addr())...)...)
 		if h.events.Listening != nil {
 			h.events.Listening(what, l.Addr())
 		}
 	})
 	return l, nil
+}
+
+// urlOf returns, for the log, the URL of an entrance that speaks HTTP, and nothing for another.
+func (h *Host) urlOf(entrance string, at net.Addr) []any {
+	scheme, path := "http", "/"
+	switch {
+	case entrance == "metrics":
+		path = "/metrics"
+	case entrance != "web":
+		return nil
+	case h.Config().TLS.Web:
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		return nil
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return []any{"url", scheme + "://" + net.JoinHostPort(host, port) + path}
 }
 
 // tellListening tells where the host listens, once all is open.

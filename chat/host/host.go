@@ -89,6 +89,9 @@ func open(c Config, e Events, from upgrade.Handed) (*Host, error) {
 	}
 	h.tellListening()
 	h.log.Info("open", "data", c.Data)
+	if print := h.Fingerprint(); print != "" {
+		h.log.Info("the certificate is self-signed", "fingerprint", print, "connect", "weir chat connect --fingerprint "+print)
+	}
 	h.succession.ready()
 	return h, nil
 }

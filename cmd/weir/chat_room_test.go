@@ -33,7 +33,7 @@ func hostChat(t *testing.T, dir string, args ...string) *hosted {
 	}
 	t.Cleanup(func() { h.stop(t) })
 	h.lines = bufio.NewScanner(stderr)
-	h.addr, _, _ = strings.Cut(h.until(t, "chat on "), ",")
+	h.addr = h.until(t, "msg=listening entrance=irc address=")
 	return h
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 
 	"weir/chat/host"
 )
@@ -50,7 +49,7 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 		fmt.Fprintln(t.out, "the configuration is right")
 		return nil
 	}
-	events := host.Events{Output: t.err, Listening: func(what string, addr net.Addr) { t.listening(what, addr, &config) }}
+	events := host.Events{Output: t.err}
 	k, stop := keeper(source, events)
 	defer stop()
 	h, err := openChat(config, events)
@@ -60,9 +59,6 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	if print := h.Fingerprint(); print != "" {
-		fmt.Fprintf(t.err, "weir: its certificate is its own: weir chat connect --fingerprint %s\n", print)
-	}
 	defer onSecond(ctx, func() {})() // the process ends; a program that follows it goes on
 	return k.Keep(ctx, h)
 }
@@ -70,20 +66,3 @@ func (c *chatServeCmd) Run(ctx context.Context, t *terminal) error {
 // errNotDone is what is said when a second signal ends a stop that hangs. What a chat has
 // acknowledged is on the disk all the same.
 var errNotDone = errors.New("what was under way was not done")
-
-// listening tells people where the chat is.
-func (t *terminal) listening(what string, addr net.Addr, c *host.Config) {
-	if c.Log.Format == "json" {
-		return // a program reads it, and is told in its own way
-	}
-	switch what {
-	case "web":
-		fmt.Fprintf(t.err, "weir: the chat's page on %s\n", address(addr, c.TLS.Web))
-	case "ircs":
-		fmt.Fprintf(t.err, "weir: chat by TLS on %s\n", addr)
-	case "metrics":
-		fmt.Fprintf(t.err, "weir: metrics on %smetrics\n", address(addr, false))
-	default:
-		fmt.Fprintf(t.err, "weir: chat on %s, kept in %s\n", addr, c.Data)
-	}
-}

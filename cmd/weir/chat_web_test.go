@@ -25,8 +25,9 @@ func TestChatServeWeb(t *testing.T) {
 	defer func() { _ = cmd.Process.Kill() }()
 	lines, url := bufio.NewScanner(stderr), ""
 	for url == "" && lines.Scan() {
-		_, url, _ = strings.Cut(lines.Text(), "the chat's page on http")
+		_, url, _ = strings.Cut(lines.Text(), "entrance=web address=")
 	}
+	_, url, _ = strings.Cut(url, " url=http")
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
 	ws, _, err := websocket.Dial(ctx, "ws"+url+"irc", &websocket.DialOptions{Subprotocols: []string{"text.ircv3.net"}})

@@ -82,3 +82,25 @@ func TestRoffKeepsEveryCharacter(t *testing.T) {
 		}
 	}
 }
+
+func TestMakeInstallPutsWeirAndItsPagesBelowPREFIX(t *testing.T) {
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("make is not installed")
+	}
+	prefix := filepath.Join(t.TempDir(), "a prefix")
+	built := filepath.Join(t.TempDir(), "weir")
+	for _, step := range []struct {
+		target string
+		there  bool
+	}{{"install", true}, {"uninstall", false}} {
+		cmd := exec.Command("make", "-C", "../..", step.target, "PREFIX="+prefix, "BINARY="+built)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("make %s: %v\n%s", step.target, err, out)
+		}
+		for _, name := range []string{"bin/weir", "share/man/man1/weir.1", "share/man/man1/weir-chat-user-add.1"} {
+			if _, err := os.Stat(filepath.Join(prefix, name)); (err == nil) != step.there {
+				t.Errorf("after make %s: %s: got error %v, want the file to exist: %v", step.target, name, err, step.there)
+			}
+		}
+	}
+}
