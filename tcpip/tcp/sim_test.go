@@ -253,6 +253,15 @@ func TestAllArrives(t *testing.T) {
 // newCapped is a little memory, half of which is for what comes.
 func newCapped(n int) *capped { return &capped{left: n, kept: n / 2} }
 
+// endedWell reports whether an end closed without an error. One whose peer has received all and
+// has left TIME-WAIT may have timed out: on a path that loses a fifth, all acknowledgments of its
+// last segments can be lost for the minute of TIME-WAIT, and a closed end here sends no RST.
+func endedWell(s *sim, i int) bool {
+	end, peer := s.ends[i], s.ends[1-i]
+	return end.Cause() == NoCause || end.Cause() == TimedOut && peer.State() == Closed &&
+		peer.Cause() == NoCause && bytes.Equal(peer.received.Bytes(), end.send)
+}
+
 func TestSeeds(t *testing.T) {
 	for seed := range uint64(testsize.Of(t, "WEIR_TCP_SEEDS", 150)) {
 		s := newSim(t, seed)
@@ -277,7 +286,7 @@ func TestSeeds(t *testing.T) {
 			return done(s.ends[0]) && done(s.ends[1])
 		})
 		for i := range s.ends {
-			if s.ends[i].Cause() != NoCause || !bytes.Equal(s.ends[i].received.Bytes(), s.ends[1-i].send) {
+			if !endedWell(s, i) || !bytes.Equal(s.ends[i].received.Bytes(), s.ends[1-i].send) {
 				t.Errorf("seed %d: end %d received %d bytes of %d: %s", seed, i, s.ends[i].received.Len(), len(s.ends[1-i].send), s.ends[i].describe())
 			}
 			for s.ends[i].State() == TimeWait {
