@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,15 +79,23 @@ func newStateServer(t *testing.T, p *program, data string) *stateServer {
 
 const statePassword = "correct-horse"
 
-// mustRestart starts the server with its page at a port that is free now.
+// pageAddress matches the address of the page in what the server logs.
+var pageAddress = regexp.MustCompile(`(?:entrance=web address=|http://)(127\.0\.0\.1:[0-9]+)`)
+
+// mustRestart starts the server with its page at a port that the kernel chooses.
 func (s *stateServer) mustRestart(t *testing.T) {
 	t.Helper()
-	web, err := freeAddr()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.web, s.more[len(s.more)-1] = web, web
+	s.more[len(s.more)-1] = "127.0.0.1:0"
 	s.mustStart(t)
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if m := pageAddress.FindStringSubmatch(s.said.String()); m != nil {
+			s.web = m[1]
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the server does not log its page's address: %s", s.said)
+		}
+	}
 }
 
 // logIn is a client of an account, with a device of its own, in some rooms.
