@@ -25,7 +25,7 @@ type relay struct {
 	l     net.Listener
 	end   context.CancelCauseFunc
 	mu    sync.Mutex
-	moved []serve.Moved
+	moved []serve.MovedConn
 }
 
 // startRelay runs a server that can be handed over.
@@ -48,7 +48,7 @@ func startRelay(t *testing.T, way serve.Way, o Options) *relay {
 }
 
 // begin runs the service that is open.
-func (r *relay) begin(way serve.Way, adopt []serve.Moved) {
+func (r *relay) begin(way serve.Way, adopt []serve.MovedConn) {
 	r.t.Helper()
 	file, err := r.l.(*net.TCPListener).File()
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *relay) begin(way serve.Way, adopt []serve.Moved) {
 	ctx, end := context.WithCancelCause(context.Background())
 	r.addr, r.over, r.moved = l.Addr().String(), make(chan error, 1), nil
 	r.end, r.stop = end, func() { end(nil) }
-	o := serve.Options{Queue: Outbox, Width: 500, Drain: patience, Adopt: adopt, Moved: func(m serve.Moved) {
+	o := serve.Options{SendQueue: Outbox, Workers: 500, DrainTimeout: patience, Adopt: adopt, OnMove: func(m serve.MovedConn) {
 		r.mu.Lock()
 		r.moved = append(r.moved, m)
 		r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *relay) freeze() {
 // goOn is handOver for who has frozen the service.
 func (r *relay) goOn(way serve.Way, between func(state []byte) []byte) {
 	r.t.Helper()
-	r.end(serve.ErrHandOver)
+	r.end(serve.ErrHandover)
 	if err := <-r.over; err != nil {
 		r.t.Fatal("serve.Run:", err)
 	}

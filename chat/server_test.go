@@ -62,7 +62,7 @@ func (s *server) run() *server {
 	ctx, stop := context.WithCancel(context.Background())
 	s.chat, s.addr, s.over = chat, l.Addr().String(), make(chan error, 1)
 	go func() {
-		s.over <- serve.Run(ctx, s.way, l, chat.Sessions(), serve.Options{Queue: Outbox, Width: 100, Drain: patience})
+		s.over <- serve.Run(ctx, s.way, l, chat.Sessions(), serve.Options{SendQueue: Outbox, Workers: 100, DrainTimeout: patience})
 	}()
 	var once sync.Once
 	s.stop = func() { once.Do(stop) }

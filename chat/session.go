@@ -102,7 +102,7 @@ func (s *session) Input(in []byte, w *serve.Writer) error {
 func (s *session) Wake(now time.Time, w *serve.Writer) error {
 	busy, leaves := s.standing()
 	if busy {
-		w.Hold()
+		w.PauseInput()
 		return nil
 	}
 	if s.over == nil && leaves {
@@ -150,7 +150,7 @@ func (s *session) isStuffed(now time.Time, w *serve.Writer) bool {
 	case now.Sub(s.stuffed) > s.svc.opts().Alive:
 		s.svc.tooSlow(s)
 	}
-	w.Hold()
+	w.PauseInput()
 	w.WakeAt(now.Add(stuffedFor))
 	return true
 }
@@ -193,7 +193,7 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 	for s.over == nil && s.job == nil {
 		// the rest waits until this is on its way
 		if held = len(in) > 0 && len(s.out) > enoughOut; held {
-			w.Hold()
+			w.PauseInput()
 			s.conn.Post()
 			break
 		}
@@ -203,7 +203,7 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 			break
 		}
 		if held = !s.step(line, err, w); held {
-			w.Hold()
+			w.PauseInput()
 			break
 		}
 		in = rest
@@ -236,7 +236,7 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 		}
 		return s.over
 	}
-	w.Hold()
+	w.PauseInput()
 	s.toDesk()
 	return nil
 }

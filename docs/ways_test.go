@@ -35,7 +35,7 @@ func TestTheTableOfWays(t *testing.T) {
 				t.Fatal(err)
 			}
 			trait := serve.Ways[way]
-			refused := strings.Contains(line, "in process") && trait.Splits || strings.Contains(line, "no file descriptor") && trait.Needs
+			refused := strings.Contains(line, "in process") && trait.MultiProcess || strings.Contains(line, "no file descriptor") && trait.NeedsDescriptor
 			if says := strings.TrimSpace(answers[i+2]); (says == "no") != refused {
 				t.Errorf("%s under %s: the table says %q, refused is %v", strings.TrimSpace(answers[1]), w[1], says, refused)
 			}

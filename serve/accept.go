@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// acceptPause is how long accepting pauses for want of descriptors, unless it is known before that
-// one is free.
+// acceptPause is how long accepting pauses for want of descriptors, unless one becomes free
+// earlier.
 const acceptPause = 100 * time.Millisecond
 
 // acceptsPerTurn is how many connections, or errors of one connection, are accepted in a row before
-// something else has its turn.
+// other work has its turn.
 const acceptsPerTurn = 64
 
-// verdict is what to do when accepting has failed.
-type verdict int
+// acceptAction is the reaction to an error of accept(2).
+type acceptAction int
 
 const (
-	acceptAgain  verdict = iota // one connection has failed, and another may be there
-	acceptLater                 // for want of descriptors or memory: waiting helps
-	acceptFailed                // the listener is of no use any more
+	acceptAgain  acceptAction = iota // the error belongs to one connection: try again
+	acceptLater                      // descriptors or memory ran out: wait, then try again
+	acceptFailed                     // the listener is unusable: end Run
 )
 
-// errorsOfOne are the errors of accept(2) that belong to one connection: Linux returns the pending
-// error of the new socket.
-var errorsOfOne = append(ofSystem, syscall.ECONNABORTED, syscall.EPROTO, syscall.EPERM, syscall.ENETDOWN, syscall.ENOPROTOOPT,
+// connectionErrors are the errors of accept(2) that belong to one connection: Linux returns the
+// pending error of the new socket.
+var connectionErrors = append(systemAcceptErrors, syscall.ECONNABORTED, syscall.EPROTO, syscall.EPERM, syscall.ENETDOWN, syscall.ENOPROTOOPT,
 	syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.EOPNOTSUPP, syscall.ENETUNREACH, syscall.EINTR)
 
-// judge is what to do when accepting has failed by err.
-func judge(err error) verdict {
+// classifyAcceptError returns how to react to an error of accept(2).
+func classifyAcceptError(err error) acceptAction {
 	if exhausted(err) {
 		return acceptLater
 	}
-	if slices.ContainsFunc(errorsOfOne, func(one syscall.Errno) bool { return errors.Is(err, one) }) {
+	if slices.ContainsFunc(connectionErrors, func(one syscall.Errno) bool { return errors.Is(err, one) }) {
 		return acceptAgain
 	}
 	return acceptFailed

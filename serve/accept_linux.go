@@ -6,75 +6,75 @@ import (
 	"syscall"
 )
 
-// ofSystem are errors of one connection that other systems do not have.
-var ofSystem = []syscall.Errno{syscall.ENONET}
+// systemAcceptErrors are errors of one connection that only Linux has.
+var systemAcceptErrors = []syscall.Errno{syscall.ENONET}
 
-// begin begins a connection. Moved is nil for one that was accepted.
-func (l *loop) begin(fd int, remote net.Addr, m *Moved) {
-	l.lane.accepted.add(1)
-	c := &conn{l: l, fd: fd, remote: remote}
-	c.output.Store(m != nil) // by the run that handed it over
-	c.timer = timer{place: never, of: c}
+// open adds a connection to the loop. m is nil for an accepted connection.
+func (l *loop) open(fd int, remote net.Addr, m *MovedConn) {
+	l.counters.accepted.add(1)
+	c := &conn{loop: l, fd: fd, remote: remote}
+	c.hasOutput.Store(m != nil) // the run that handed it over may have written
+	c.timer = timer{index: unset, conn: c}
 	for fd >= len(l.conns) {
 		l.conns = append(l.conns, nil)
 	}
 	l.conns[fd] = c
-	l.open++
+	l.openConns++
 	const edges = syscall.EPOLLIN | syscall.EPOLLOUT | syscall.EPOLLRDHUP | epollEdge
-	if l.poller.add(fd, edges) != nil { // the kernel has no room for one more
+	if l.poller.add(fd, edges) != nil { // the kernel has no room for another registration
 		c.close()
 		l.pauseAccepting()
 		return
 	}
 	l.watchIdle(c)
-	l.call(c)
+	l.noteCall(c)
 	switch {
-	case l.work.handle != nil:
-		startCoroutine(c, l.work.handle)
-	case l.coroutines:
-		startCoroutine(c, hostSession(&l.work, &l.o, l.lane, m))
+	case l.service.handle != nil:
+		startCoroutine(c, l.service.handle)
+	case l.useCoroutines:
+		startCoroutine(c, hostSession(&l.service, &l.o, l.counters, m))
 	default:
-		c.out.begin(m.unsent())
-		startSession(c, l.work.opener(m))
+		c.outbox.preload(m.unsent())
+		startSession(c, l.service.opener(m))
 	}
 }
 
 func (l *loop) pauseAccepting() {
-	if l.listener < 0 || l.paused != 0 {
+	if l.listenerFD < 0 || l.resumeAcceptAt != 0 {
 		return
 	}
-	l.strays = 0
-	l.lane.pauses.add(1)
-	l.poller.remove(l.listener)
-	l.paused = l.now() + int64(acceptPause)
+	l.acceptErrors = 0
+	l.counters.acceptPauses.add(1)
+	l.poller.remove(l.listenerFD)
+	l.resumeAcceptAt = l.now() + int64(acceptPause)
 }
 
 func (l *loop) resumeAccepting() {
-	l.paused = 0
-	if l.listener >= 0 && l.poller.add(l.listener, syscall.EPOLLIN|epollExclusive) != nil {
-		l.paused = l.now() + int64(acceptPause)
+	l.resumeAcceptAt = 0
+	if l.listenerFD >= 0 && l.poller.add(l.listenerFD, syscall.EPOLLIN|epollExclusive) != nil {
+		l.resumeAcceptAt = l.now() + int64(acceptPause)
 	}
 }
 
-// stopAccepting leaves what waits in the listener's queue to the other loops and processes that
-// share it.
+// stopAccepting closes this loop's listener. Connections in its queue are left to the other loops
+// and processes that share it.
 func (l *loop) stopAccepting() {
-	if l.listener >= 0 {
-		l.poller.remove(l.listener)
-		syscall.Close(l.listener)
-		l.listener = -1
+	if l.listenerFD >= 0 {
+		l.poller.remove(l.listenerFD)
+		syscall.Close(l.listenerFD)
+		l.listenerFD = -1
 	}
-	l.paused = 0
+	l.resumeAcceptAt = 0
 }
 
-// fail ends the run of all loops: the listener is of no use any more.
-func (l *loop) fail(err error) {
-	l.failed = os.NewSyscallError("accept4", err)
+// failAccept stops all loops of the run: the listener is unusable.
+func (l *loop) failAccept(err error) {
+	l.listenerErr = os.NewSyscallError("accept4", err)
 	l.stopAccepting()
-	l.cancel()
+	l.stopAll()
 }
 
-// address is sa as package net writes it.
+// address converts sa to the address types of package net.
 func address(sa syscall.Sockaddr) net.Addr {
 	switch sa := sa.(type) {
 	case *syscall.SockaddrInet4:
@@ -87,7 +87,7 @@ func address(sa syscall.Sockaddr) net.Addr {
 	return &net.UnixAddr{Net: "unix"}
 }
 
-// withDescriptor calls f with the descriptor of l, which stays l's.
+// withDescriptor calls f with the descriptor of l, which l keeps.
 func withDescriptor(l net.Listener, f func(fd int) error) error {
 	raw, err := l.(syscall.Conn).SyscallConn()
 	if err != nil {

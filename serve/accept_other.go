@@ -4,5 +4,5 @@ package serve
 
 import "syscall"
 
-// ofSystem are errors of one connection that other systems do not have.
-var ofSystem []syscall.Errno
+// systemAcceptErrors are errors of one connection that only Linux has.
+var systemAcceptErrors []syscall.Errno

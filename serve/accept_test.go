@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// accept(2) tells which errors belong to one connection.
-func TestErrorsOfAcceptAreToldApart(t *testing.T) {
+// accept(2) documents which errors belong to one connection.
+func TestAcceptErrorsAreClassified(t *testing.T) {
 	wrapped := func(e syscall.Errno) error { return &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", e)} }
 	for _, c := range []struct {
 		err  error
-		want verdict
+		want acceptAction
 	}{
 		{wrapped(syscall.ECONNABORTED), acceptAgain}, {wrapped(syscall.EPROTO), acceptAgain}, {wrapped(syscall.EPERM), acceptAgain},
 		{wrapped(syscall.ENETDOWN), acceptAgain}, {wrapped(syscall.ENOPROTOOPT), acceptAgain}, {wrapped(syscall.EHOSTDOWN), acceptAgain},
@@ -22,19 +22,19 @@ func TestErrorsOfAcceptAreToldApart(t *testing.T) {
 		{wrapped(syscall.EMFILE), acceptLater}, {wrapped(syscall.ENFILE), acceptLater}, {syscall.ENOBUFS, acceptLater}, {syscall.ENOMEM, acceptLater},
 		{wrapped(syscall.EBADF), acceptFailed}, {syscall.EINVAL, acceptFailed}, {net.ErrClosed, acceptFailed}, {errors.New("other"), acceptFailed},
 	} {
-		if got := judge(c.err); got != c.want {
+		if got := classifyAcceptError(c.err); got != c.want {
 			t.Errorf("%v: verdict %d, want %d", c.err, got, c.want)
 		}
 	}
 }
 
-// fickle is a listener some of whose connections fail before they are accepted.
-type fickle struct {
+// failingListener is a listener some of whose connections fail before they are accepted.
+type failingListener struct {
 	net.Listener
-	errs chan error // test -> Accept; what is in it comes first
+	errs chan error // test -> Accept; these errors come first
 }
 
-func (f fickle) Accept() (net.Conn, error) {
+func (f failingListener) Accept() (net.Conn, error) {
 	select {
 	case err := <-f.errs:
 		return nil, err
@@ -50,16 +50,16 @@ func TestAnErrorOfOneConnectionIsNoPause(t *testing.T) {
 		for range cap(errs) {
 			errs <- os.NewSyscallError("accept4", syscall.EPROTO)
 		}
-		r := beginOver(t, fickle{listen(t), errs}, w, sessions, services["echo"], Options{Width: 1})
+		r := startServiceOver(t, failingListener{listen(t), errs}, w, sessions, services["echo"], Options{Workers: 1})
 		exchange(t, r.dial(), "served")
-		if n := r.meter.Snapshot().Pauses; n != 0 {
+		if n := r.meter.Snapshot().AcceptPauses; n != 0 {
 			t.Errorf("%s: %d pauses, want none", w, n)
 		}
 		r.stopsCleanly()
 	}
 }
 
-// An error of the listener itself ends Run in every way, and Run returns it.
+// An error of the listener itself ends Run in every model, and Run returns it.
 func TestAListenerThatFailsEndsRun(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		l := listen(t).(*net.TCPListener)
@@ -68,7 +68,7 @@ func TestAListenerThatFailsEndsRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		r := beginOver(t, l, w, sessions, services["echo"], Options{Loops: 2, Width: 2})
+		r := startServiceOver(t, l, w, sessions, services["echo"], Options{Loops: 2, Workers: 2})
 		c := r.dial()
 		exchange(t, c, "served")
 		raw, _ := file.SyscallConn()
@@ -80,14 +80,14 @@ func TestAListenerThatFailsEndsRun(t *testing.T) {
 	})
 }
 
-// A Goexit in any call of a session is told to Close as a panic, and the others go on.
+// A Goexit in any call of a session reaches Close as a panic, and the other connections continue.
 func TestAGoexitIsAPanicInEveryCall(t *testing.T) {
 	for _, call := range []string{"open", "input", "wake", "close"} {
 		eachInProcess(t, func(t *testing.T, w Way) {
 			t.Run(call, func(t *testing.T) {
 				closed := make(chan error, 8) // sessions -> test
 				s := service{open: func(c Conn) Session { return newQuitter(c, call, closed) }}
-				r := begin(t, w, sessions, s, Options{Loops: 1, Width: 2})
+				r := startService(t, w, sessions, s, Options{Loops: 1, Workers: 2})
 				const times = 4
 				for range times {
 					c := r.dial()
@@ -100,7 +100,7 @@ func TestAGoexitIsAPanicInEveryCall(t *testing.T) {
 					}
 					if call == "input" || call == "wake" {
 						if err := <-closed; !errors.Is(err, ErrGoexit) {
-							t.Errorf("Close was told %v, want ErrGoexit", err)
+							t.Errorf("Close received %v, want ErrGoexit", err)
 						}
 					}
 				}

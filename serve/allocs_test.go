@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// A message costs no memory: what is measured is this process, the client's side included. Not by
-// testing.AllocsPerRun, which sets GOMAXPROCS to 1 and so takes from a loop what it must have.
+// A message allocates nothing. The measurement covers this process, the client's side included.
+// testing.AllocsPerRun is not used because it sets GOMAXPROCS to 1, and a loop needs more.
 func TestMessagesAllocateNothing(t *testing.T) {
 	const messages = 1000
 	for _, w := range inProcess {
-		if Ways[w].Linux && !onLinux {
+		if Ways[w].LinuxOnly && !onLinux {
 			continue
 		}
-		// a pool of 256 may still be starting
-		r := begin(t, w, sessions, services["echo"], Options{Width: 2})
+		// a pool of 256 workers may still be starting
+		r := startService(t, w, sessions, services["echo"], Options{Workers: 2})
 		c := r.dial()
 		exchangeMany(t, c, 100)
 		var before, after runtime.MemStats

@@ -5,101 +5,104 @@ import (
 	"syscall"
 )
 
-// Connections are spread over the loops of a run, and over pre-forked processes.
+// Load balancing of connections over the loops of a run, and over pre-forked processes.
 //
-// All loops wait for one listener, exclusively: the kernel wakes the first waiter in its queue,
-// which would always be the same loop while connections come one after another. A loop that has
-// accepted therefore moves to the end of the queue, by two system calls that wake no thread. Within
-// a process a loop also knows how many connections the others have, and hands a new connection to
-// the loop that has fewest.
+// All loops wait for one listener, with EPOLLEXCLUSIVE. The kernel wakes the first waiter in its
+// queue, which would always be the same loop while connections come one after another. A loop that
+// has accepted therefore moves to the end of the queue, by two system calls that wake no thread.
+// Within a process a loop also knows how many connections its siblings have, and gives a new
+// connection to the loop with the fewest.
 
-// arrival is a connection that another loop has accepted.
-type arrival struct {
+// acceptedConn is a connection that another loop has accepted.
+type acceptedConn struct {
 	fd     int
 	remote net.Addr
 }
 
-// slack is by how many connections loops may differ before one is handed over.
-const slack = 1
+// maxImbalance is by how many connections loops may differ before a new connection goes to another
+// loop.
+const maxImbalance = 1
 
-// take begins a connection that was accepted, in the loop that has fewest.
-func (l *loop) take(fd int, remote net.Addr) {
-	if least := l.least(); least == l || !least.hand(arrival{fd, remote}) {
-		l.load.Add(1)
-		l.begin(fd, remote, nil)
+// place opens an accepted connection in the loop that has the fewest connections.
+func (l *loop) place(fd int, remote net.Addr) {
+	if least := l.leastLoaded(); least == l || !least.give(acceptedConn{fd, remote}) {
+		l.connCount.Add(1)
+		l.open(fd, remote, nil)
 	}
 }
 
-// least returns the loop for the next connection: this one unless another has fewer connections by
-// more than the slack.
-func (l *loop) least() *loop {
-	least, fewest := l, l.load.Load()-slack
-	for _, other := range l.all {
-		if n := other.load.Load(); n < fewest {
+// leastLoaded returns the loop for the next connection: this one unless another has fewer
+// connections by more than maxImbalance.
+func (l *loop) leastLoaded() *loop {
+	least, fewest := l, l.connCount.Load()-maxImbalance
+	for _, other := range l.siblings {
+		if n := other.connCount.Load(); n < fewest {
 			least, fewest = other, n
 		}
 	}
 	return least
 }
 
-// hand gives the loop a connection. It reports false when the loop stops. Any goroutine.
-func (l *loop) hand(a arrival) bool {
+// give passes a connection to the loop. It reports whether the loop took it: a stopping loop does
+// not. Any goroutine may call it.
+func (l *loop) give(a acceptedConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stop {
+	if l.stopPosted {
 		return false
 	}
-	l.load.Add(1)
-	l.arrivals = append(l.arrivals, a)
+	l.connCount.Add(1)
+	l.givenConns = append(l.givenConns, a)
 	l.poller.wake()
 	return true
 }
 
-// requeue has the loop be the last that the kernel wakes for the listener.
-func (l *loop) requeue() {
-	if l.listener < 0 || l.paused != 0 || len(l.all) == 1 && !l.o.Inherited {
-		return // no other loop waits
+// requeueListener moves the loop to the end of the kernel's queue of waiters for the listener.
+func (l *loop) requeueListener() {
+	if l.listenerFD < 0 || l.resumeAcceptAt != 0 || len(l.siblings) == 1 && !l.o.IsChild {
+		return // no other loop waits for the listener
 	}
-	l.poller.remove(l.listener)
+	l.poller.remove(l.listenerFD)
 	l.resumeAccepting()
 }
 
-// accept takes the connections that wait, some of them in this turn.
+// accept accepts pending connections, at most acceptsPerTurn.
 func (l *loop) accept() {
-	defer l.requeue()
+	defer l.requeueListener()
 	for range acceptsPerTurn {
-		fd, sa, err := syscall.Accept4(l.listener, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+		fd, sa, err := syscall.Accept4(l.listenerFD, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
 		if err == nil {
-			if !l.heirs { // it may have been in the queue before the listener was prepared
-				prepareSocket(fd)
+			// it may have been queued before the listener's socket options were set
+			if !l.inheritsOptions {
+				setSocketOptions(fd)
 			}
-			l.strays = 0
-			l.take(fd, address(sa))
+			l.acceptErrors = 0
+			l.place(fd, address(sa))
 			continue
 		}
 		if err == syscall.EAGAIN {
-			l.heirs = true
+			l.inheritsOptions = true
 			return
 		}
-		if !l.refused(err) {
+		if !l.retryAccept(err) {
 			return
 		}
 	}
 }
 
-// refused deals with an error of accept, and reports whether to try again at once.
-func (l *loop) refused(err error) bool {
-	v := judge(err)
-	if l.strays++; v == acceptAgain && l.strays < acceptsPerTurn {
+// retryAccept handles an error of accept, and reports whether to try again at once.
+func (l *loop) retryAccept(err error) bool {
+	v := classifyAcceptError(err)
+	if l.acceptErrors++; v == acceptAgain && l.acceptErrors < acceptsPerTurn {
 		return true
 	}
 	if v == acceptFailed {
-		l.fail(err)
+		l.failAccept(err)
 		return false
 	}
 	if v == acceptLater {
 		l.cutLingering()
 	}
-	l.pauseAccepting() // also when every connection fails
+	l.pauseAccepting() // also if every connection fails
 	return false
 }

@@ -20,18 +20,18 @@ func wantSpread(t *testing.T, when string, count map[int]int, loops int) {
 	}
 }
 
-// Connections that come one after another are spread over the loops, and new ones go where others
-// have gone.
+// Connections that come one after another are spread over the loops, and new ones go to a loop that
+// has lost its connections.
 func TestConnectionsAreSpreadOverLoops(t *testing.T) {
 	for _, w := range []Way{Loop, Coroutine} {
 		t.Run(w.String(), func(t *testing.T) {
 			const loops, many = 4, 64
 			opened := make(chan int, 1) // Open -> test: the number of its loop
 			s := service{open: func(c Conn) Session {
-				opened <- loopsOwn(c).l.number
+				opened <- loopConn(c).loop.index
 				return &echo{}
 			}}
-			r := begin(t, w, sessions, s, Options{Loops: loops})
+			r := startService(t, w, sessions, s, Options{Loops: loops})
 			count, conns := map[int]int{}, map[int][]net.Conn{}
 			open := func() int {
 				c := r.dial()
@@ -60,10 +60,10 @@ func TestConnectionsAreSpreadOverLoops(t *testing.T) {
 	}
 }
 
-// Pre-forked processes take turns: none is left with everything.
+// Pre-forked processes take turns in accepting: none gets all connections.
 func TestConnectionsAreSpreadOverProcesses(t *testing.T) {
 	const width, many = 4, 64
-	r := begin(t, Prefork, sessions, services["pid"], Options{Width: width})
+	r := startService(t, Prefork, sessions, services["pid"], Options{Workers: width})
 	ask := func() (pid int) {
 		c := r.dial()
 		defer c.Close()

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// BenchmarkEcho is one message of 1,000 bytes there and back, on one connection after the other of
-// 16, so that each wakes whoever serves it.
+// BenchmarkEcho sends one message of 1,000 bytes there and back, on 16 connections in turn, so that
+// each message wakes the owner of its connection.
 func BenchmarkEcho(b *testing.B) {
 	for w, trait := range Ways {
-		if trait.Splits || trait.Linux && !onLinux {
+		if trait.MultiProcess || trait.LinuxOnly && !onLinux {
 			continue
 		}
 		for _, f := range []form{sessions, handlers} {
-			if f == handlers && !trait.Handlers {
+			if f == handlers && !trait.RunsHandlers {
 				continue
 			}
 			b.Run(trait.Name+"/"+string(f), func(b *testing.B) { benchmarkEcho(b, Way(w), f) })
@@ -26,7 +26,7 @@ func BenchmarkEcho(b *testing.B) {
 }
 
 func benchmarkEcho(b *testing.B, w Way, f form) {
-	r := begin(b, w, f, services["echo"], Options{})
+	r := startService(b, w, f, services["echo"], Options{})
 	conns := make([]net.Conn, 16)
 	for i := range conns {
 		conns[i] = r.dial()
@@ -43,15 +43,15 @@ func benchmarkEcho(b *testing.B, w Way, f form) {
 	}
 }
 
-// BenchmarkConnect is a connection, a message there and back, and its end. For Process and Prefork
-// it is where starting the program again shows.
+// BenchmarkConnect opens a connection, sends a message there and back, and closes it. For Process
+// and Prefork it shows the cost of starting the program again.
 func BenchmarkConnect(b *testing.B) {
 	for w, trait := range Ways {
-		if trait.Linux && !onLinux {
+		if trait.LinuxOnly && !onLinux {
 			continue
 		}
 		b.Run(trait.Name, func(b *testing.B) {
-			r := begin(b, Way(w), sessions, services["echo"], Options{})
+			r := startService(b, Way(w), sessions, services["echo"], Options{})
 			message := make([]byte, 100)
 			for b.Loop() {
 				c, err := net.Dial("tcp", r.addr)
@@ -68,7 +68,7 @@ func BenchmarkConnect(b *testing.B) {
 	}
 }
 
-// BenchmarkChildStart is what a process costs that finds nothing to do, with its CPU time.
+// BenchmarkChildStart measures a child process that finds nothing to do, with its CPU time.
 func BenchmarkChildStart(b *testing.B) {
 	var cpu time.Duration
 	for b.Loop() {

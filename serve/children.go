@@ -13,155 +13,160 @@ import (
 	"time"
 )
 
-// The descriptors that a child finds.
+// The descriptors that a child process inherits.
 const (
-	inheritedSocket = 3
-	lifeline        = 4
+	inheritedSocketFD = 3
+	lifelineFD        = 4
 )
 
-// children are the processes of a way that splits.
+// childProcesses are the processes of a multi-process model.
 //
-// Ownership: the parent holds the write end of a pipe, the lifeline, whose read end every child
-// has. One goroutine, the reaper, waits for all children; a blocking wait for each would cost a
-// thread for each.
+// Ownership: the parent holds the write end of a pipe, the lifeline; every child inherits its read
+// end. One goroutine, the reaper, waits for all children, because a blocking wait for each would
+// cost a thread for each.
 //
-// Stop: closing the lifeline tells all children at once, and so does the parent's death, whatever
-// it died of. Each child then drains as its own way says. Those that are there longer than
-// Options.Drain and the grace are killed. The reaper ends when none is left.
-type children struct {
-	o      Options
-	theirs *os.File // read end of the lifeline
-	// of theirs; asked for once, because asking makes it block, for the children too
-	fd   uintptr
-	ours *os.File // write end
-	// runtime, stop -> reaper: look for children that ended; one suffices, never closed
-	sigc  chan os.Signal
-	gonec chan struct{} // closed by the reaper
+// Stop: closing the lifeline stops all children at once. The parent's death does the same, whatever
+// its cause. Each child then drains as its own model does. A child that runs longer than
+// Options.DrainTimeout and the grace period is killed. The reaper ends when no child is left.
+type childProcesses struct {
+	o              Options
+	lifelineReader *os.File // read end of the lifeline
+	// The descriptor of lifelineReader. File.Fd is called once, because it makes the pipe block, in
+	// the children too.
+	lifelineReaderFD uintptr
+	lifelineWriter   *os.File // write end of the lifeline
+	// From the runtime and from stop to the reaper: look for children that have exited. One pending
+	// signal suffices; never closed.
+	signalc     chan os.Signal
+	reaperDonec chan struct{} // closed by the reaper when it ends
 
 	mu       sync.Mutex
-	lane     *lane
-	alive    map[int]func(syscall.WaitStatus) // by process id: whom to tell, outside the lock
-	stopping bool
+	counters *counterShard
+	// by process id: the callback for its exit, called without the lock
+	exitCallbacks map[int]func(syscall.WaitStatus)
+	stopping      bool
 }
 
-func newChildren(o Options) (*children, error) {
+func newChildProcesses(o Options) (*childProcesses, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("serve: the pipe that ties children to their parent: %w", err)
+		return nil, fmt.Errorf("serve: making the pipe to the child processes: %w", err)
 	}
-	c := &children{o: o, lane: o.Meter.lane(), theirs: r, fd: r.Fd(), ours: w, alive: make(map[int]func(syscall.WaitStatus)),
-		sigc: make(chan os.Signal, 1), gonec: make(chan struct{})}
-	signal.Notify(c.sigc, syscall.SIGCHLD)
+	c := &childProcesses{o: o, counters: o.Meter.newShard(), lifelineReader: r, lifelineReaderFD: r.Fd(), lifelineWriter: w, exitCallbacks: make(map[int]func(syscall.WaitStatus)),
+		signalc: make(chan os.Signal, 1), reaperDonec: make(chan struct{})}
+	signal.Notify(c.signalc, syscall.SIGCHLD)
 	go c.reap()
 	return c, nil
 }
 
-// start starts a child that inherits socket. The reaper calls ended, which must not block.
-func (c *children) start(socket syscall.Conn, ended func(syscall.WaitStatus)) error {
+// start starts a child that inherits socket. The reaper calls onExit when it has exited; onExit
+// must not block.
+func (c *childProcesses) start(socket syscall.Conn, ended func(syscall.WaitStatus)) error {
 	raw, err := socket.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var startErr error
-	// Not File.Fd, which would make the socket block, for everybody who shares it.
+	// Not File.Fd, which would make the socket block, in every process that shares it.
 	err = raw.Control(func(fd uintptr) { startErr = c.startWith(fd, ended) })
 	return errors.Join(err, startErr)
 }
 
-func (c *children) startWith(fd uintptr, ended func(syscall.WaitStatus)) error {
+func (c *childProcesses) startWith(fd uintptr, ended func(syscall.WaitStatus)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopping {
 		return ErrStopped
 	}
-	pid, err := syscall.ForkExec(c.o.Child[0], c.o.Child, &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2, fd, c.fd},
+	pid, err := syscall.ForkExec(c.o.ChildCommand[0], c.o.ChildCommand, &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2, fd, c.lifelineReaderFD},
 	})
 	if err != nil {
-		return fmt.Errorf("serve: starting the child process %s: %w", c.o.Child[0], err)
+		return fmt.Errorf("serve: starting the child process %s: %w", c.o.ChildCommand[0], err)
 	}
-	c.lane.children.add(1)
-	c.alive[pid] = ended
+	c.counters.childrenStarted.add(1)
+	c.exitCallbacks[pid] = ended
 	return nil
 }
 
-// reap waits for the children that have ended, whenever one has, until the stop has none left.
-func (c *children) reap() {
-	defer close(c.gonec)
-	for range c.sigc {
-		if c.collect() {
+// reap collects exited children on each SIGCHLD. It returns when the stop has left none.
+func (c *childProcesses) reap() {
+	defer close(c.reaperDonec)
+	for range c.signalc {
+		if c.collectExited() {
 			return
 		}
 	}
 }
 
-// collect tells of the children that have ended, and reports whether there will be none any more.
-func (c *children) collect() bool {
-	var told []func()
+// collectExited calls the callbacks of the children that have exited. It reports whether the stop
+// has left no child.
+func (c *childProcesses) collectExited() bool {
+	var callbacks []func()
 	c.mu.Lock()
-	for pid, ended := range c.alive {
+	for pid, ended := range c.exitCallbacks {
 		var status syscall.WaitStatus
 		if got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil); got == pid || err == syscall.ECHILD {
-			delete(c.alive, pid)
-			told = append(told, func() { ended(status) })
+			delete(c.exitCallbacks, pid)
+			callbacks = append(callbacks, func() { ended(status) })
 		}
 	}
-	last := c.stopping && len(c.alive) == 0
+	last := c.stopping && len(c.exitCallbacks) == 0
 	c.mu.Unlock()
-	for _, tell := range told {
-		tell()
+	for _, callback := range callbacks {
+		callback()
 	}
 	return last
 }
 
-// stop tells the children to stop, waits for them, and kills those that do not.
-func (c *children) stop() error {
+// stop closes the lifeline, waits for the children, and kills those that are late.
+func (c *childProcesses) stop() error {
 	c.mu.Lock()
 	c.stopping = true
 	c.mu.Unlock()
-	c.ours.Close()
-	c.look()
-	late := time.NewTimer(c.o.Drain + grace)
+	c.lifelineWriter.Close()
+	c.wakeReaper()
+	late := time.NewTimer(c.o.DrainTimeout + grace)
 	defer late.Stop()
 	var killed error
 	select {
-	case <-c.gonec:
+	case <-c.reaperDonec:
 	case <-late.C:
 		killed = ErrDeadline
-		c.kill()
-		<-c.gonec
+		c.killAll()
+		<-c.reaperDonec
 	}
-	signal.Stop(c.sigc)
-	c.theirs.Close()
-	c.o.Meter.retire(c.lane)
+	signal.Stop(c.signalc)
+	c.lifelineReader.Close()
+	c.o.Meter.retire(c.counters)
 	return killed
 }
 
-// look has the reaper look once more.
-func (c *children) look() {
+// wakeReaper requests another look for exited children.
+func (c *childProcesses) wakeReaper() {
 	select {
-	case c.sigc <- syscall.SIGCHLD:
+	case c.signalc <- syscall.SIGCHLD:
 	default:
 	}
 }
 
-func (c *children) kill() {
+func (c *childProcesses) killAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for pid := range c.alive {
-		syscall.Kill(pid, syscall.SIGKILL) // still ours: it was not waited for
+	for pid := range c.exitCallbacks {
+		syscall.Kill(pid, syscall.SIGKILL) // the process id is still ours: it was not waited for
 	}
 }
 
 // inherited opens what a child inherits: the socket, and a context that ends with ctx or with the
 // parent. The returned function ends the watch over the parent.
 func inherited(ctx context.Context) (*os.File, context.Context, func(), error) {
-	if err := syscall.SetNonblock(lifeline, true); err != nil {
+	if err := syscall.SetNonblock(lifelineFD, true); err != nil {
 		return nil, nil, nil, errors.New("serve: nothing is inherited: this program was not started as a child")
 	}
-	socket, line := os.NewFile(inheritedSocket, "inherited socket"), os.NewFile(lifeline, "lifeline")
+	socket, line := os.NewFile(inheritedSocketFD, "inherited socket"), os.NewFile(lifelineFD, "lifeline")
 	ctx, cancel := context.WithCancel(ctx)
-	donec := make(chan struct{}) // closed by the watcher
+	donec := make(chan struct{}) // closed by the goroutine that reads the lifeline
 	go func() {
 		defer close(donec)
 		io.Copy(io.Discard, line) // until the parent closes its end, or line is closed here
@@ -170,7 +175,7 @@ func inherited(ctx context.Context) (*os.File, context.Context, func(), error) {
 	return socket, ctx, func() { cancel(); line.Close(); <-donec }, nil
 }
 
-// connOf is the connection in file, which it closes.
+// connOf returns the connection in file and closes file.
 func connOf(file *os.File) (net.Conn, error) {
 	defer file.Close()
 	return net.FileConn(file)

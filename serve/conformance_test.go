@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// suite is what every way promises, in both forms.
+// suite lists what every concurrency model promises, in both forms of a service.
 var suite = []struct {
 	name    string
 	service string
@@ -31,7 +31,7 @@ var suite = []struct {
 	{"a stop does not wait for a wait, and what was read before it is handled", "asleep", 0, drains},
 	{"a peer that does not take what a session has for it can be shut out in time", "impatient", 0, letsGo},
 	{"a peer that does not take what a session has left it is let go", "parting", 0, letsGo},
-	{"a stop does not wait for a peer who never stops sending", "echo", 300 * time.Millisecond, stopsBusy},
+	{"a stop does not wait for a peer that never stops sending", "echo", 300 * time.Millisecond, stopsBusy},
 	{"a session answers after the end of its input", "count", 0, answersAfterTheEnd},
 	{"a connection on which nothing passes is ended when it has been idle for too long", "idle", 0, endsIdle},
 	{"what a session has written arrives, though its peer's input is unread when it ends", "answer", 0, answersInFull},
@@ -42,7 +42,7 @@ var suite = []struct {
 func TestConformance(t *testing.T) {
 	for i, trait := range Ways {
 		for _, f := range []form{sessions, handlers} {
-			if trait.Linux && !onLinux || f == sessions && !trait.Sessions || f == handlers && !trait.Handlers {
+			if trait.LinuxOnly && !onLinux || f == sessions && !trait.RunsSessions || f == handlers && !trait.RunsHandlers {
 				continue
 			}
 			t.Run(trait.Name+"/"+string(f), func(t *testing.T) { conform(t, Way(i), f) })
@@ -53,19 +53,19 @@ func TestConformance(t *testing.T) {
 func conform(t *testing.T, w Way, f form) {
 	for _, c := range suite {
 		before := descriptors(t)
-		o := Options{Panicked: func(PanicError) {}, Drain: c.drain}
+		o := Options{OnPanic: func(PanicError) {}, DrainTimeout: c.drain}
 		switch w {
 		case Loop, Coroutine:
 			o.Loops = 2
 		case Prefork:
-			o.Width = 2
+			o.Workers = 2
 		}
-		t.Run(c.name, func(t *testing.T) { c.check(t, begin(t, w, f, services[c.service], o), w) })
+		t.Run(c.name, func(t *testing.T) { c.check(t, startService(t, w, f, services[c.service], o), w) })
 		eventually(t, "all descriptors closed", func() bool { return descriptors(t) <= before })
 	}
 }
 
-// descriptors counts what this process has open; 0 where that cannot be seen.
+// descriptors counts the open descriptors of this process; 0 where /proc does not show them.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	entries, _ := os.ReadDir("/proc/self/fd")
@@ -91,7 +91,7 @@ func exchange(t *testing.T, c net.Conn, text string) {
 	}
 }
 
-// noise is n bytes that seed decides.
+// noise returns n letters that seed determines.
 func noise(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := make([]byte, n)
@@ -195,7 +195,7 @@ func holdsMany(t *testing.T, r *running, w Way) {
 			exchange(t, c, "here")
 		}
 	}
-	if s := r.meter.Snapshot(); !Ways[w].Splits && s.Open != int64(n) {
+	if s := r.meter.Snapshot(); !Ways[w].MultiProcess && s.Open != int64(n) {
 		t.Errorf("%d connections, %d are counted as open", n, s.Open)
 	}
 	r.stopsCleanly()
@@ -206,8 +206,8 @@ func waits(t *testing.T, r *running, _ Way) {
 	began := time.Now()
 	text := string(noise(3, 4096*3))
 	exchange(t, c, text)
-	if took := time.Since(began); took < 3*lateness {
-		t.Errorf("three reads that each wait %v took %v", lateness, took)
+	if took := time.Since(began); took < 3*echoDelay {
+		t.Errorf("three reads that each wait %v took %v", echoDelay, took)
 	}
 	r.stopsCleanly()
 }
@@ -228,7 +228,7 @@ func contains(t *testing.T, r *running, w Way, word []byte) {
 		}
 	}
 	exchange(t, stays, "after")
-	if !Ways[w].Splits {
+	if !Ways[w].MultiProcess {
 		eventually(t, "three panics counted", func() bool { return r.meter.Snapshot().Panics == times })
 	}
 	r.stopsCleanly()
@@ -254,8 +254,8 @@ func drains(t *testing.T, r *running, _ Way) {
 	}
 }
 
-// letsGo asks and never reads. Its peer reads nothing meanwhile, so that what it writes on fails
-// when the connection has been closed, and not before.
+// letsGo sends a request and never reads. The server reads nothing meanwhile, so that further
+// writes fail only when the connection has been closed.
 func letsGo(t *testing.T, r *running, _ Way) {
 	c := r.dial()
 	for {

@@ -9,43 +9,44 @@ import (
 	"time"
 )
 
-// conn is a connection of a loop.
+// conn is a connection of an event loop.
 type conn struct {
-	l      *loop
+	loop   *loop
 	fd     int
 	remote net.Addr
 	driver driver
 
 	// Owned by the loop.
-	readable bool // a read may give something
-	hup      bool // the end, or an error, is there to be read: no further edge will tell
-	queued   bool // stands in the loop's again
-	broken   bool // reset, or failed otherwise: no further edge will tell
-	over     bool // the peer has finished, or the connection is broken: nothing to linger for
-	ended    bool // the session or handler has ended; implied by closed
-	closed   bool
-	timer    timer
-	idle     *idler // nil without Options.Idle
+	readable     bool // a read may return bytes
+	endPending   bool // the end or an error can be read: no further edge will report it
+	readDeferred bool // is in the loop's deferred reads
+	broken       bool // was reset or failed otherwise: no further edge will report it
+	noLinger     bool // the peer has finished or the connection is broken: no lingering close
+	ended        bool // the session or handler has ended; closed implies it
+	closed       bool
+	timer        timer
+	idleCheck    *loopIdle // nil without Options.IdleTimeout
 
-	// Shared.
-	out      outbox
-	posted   atomic.Bool // stands in the loop's list of posts
-	unwanted atomic.Bool // Close was called
-	output   atomic.Bool // something was written
-	goid     atomic.Uint64
+	// Shared with other goroutines.
+	outbox         outbox
+	posted         atomic.Bool // is in the loop's list of posts
+	closeRequested atomic.Bool // Conn.Close was called
+	hasOutput      atomic.Bool // some output was written
+	goroutineID    atomic.Uint64
 }
 
-// driver is what the loop calls: a session, or a coroutine. All by the loop's goroutine.
+// driver handles the events of a connection: a session, a coroutine or a lingering close. The
+// loop's goroutine calls all methods.
 type driver interface {
-	ready()              // a read may give something; nothing while it is queued: its turn comes
-	writable()           // the kernel may take more
-	due(now time.Time)   // the timer has come
-	woken(now time.Time) // posted
-	end(err error)       // must close now
-	handOver()           // is to be handed over now, if it can
+	onReadable()           // a read may return bytes; does nothing while the read is deferred
+	onWritable()           // the kernel may take more output
+	onTimer(now time.Time) // the connection's timer has expired
+	onPost(now time.Time)  // Conn.Post was called
+	end(err error)         // end the session or handler now
+	handOver()             // hand the connection over now, if possible
 }
 
-// read reads once. It returns syscall.EAGAIN when there is nothing, and io.EOF at the end.
+// read reads once. It returns syscall.EAGAIN when there is nothing to read, and io.EOF at the end.
 func (c *conn) read(p []byte) (int, error) {
 	n, errno := rawRead(c.fd, p)
 	switch {
@@ -53,24 +54,25 @@ func (c *conn) read(p []byte) (int, error) {
 		c.readable = false
 		return 0, syscall.EAGAIN
 	case errno != 0:
-		c.over = true
+		c.noLinger = true
 		return 0, os.NewSyscallError("read", errno)
 	case n == 0:
-		c.over = true
+		c.noLinger = true
 		return 0, io.EOF
 	}
-	if n < len(p) && !c.hup {
+	if n < len(p) && !c.endPending {
 		c.readable = false
 	}
-	if c.idle != nil {
-		c.idle.passed.Add(1)
+	if c.idleCheck != nil {
+		c.idleCheck.transfers.Add(1)
 	}
-	c.l.lane.reads.add(1)
-	c.l.lane.readBytes.add(int64(n))
+	c.loop.counters.reads.add(1)
+	c.loop.counters.readBytes.add(int64(n))
 	return n, nil
 }
 
-// tryWrite implements taker. Guarded by c.out, so that the descriptor is not closed meanwhile.
+// tryWrite implements nonblockingWriter. The lock of c.out prevents that the descriptor is closed
+// meanwhile.
 func (c *conn) tryWrite(p []byte) (int, error) {
 	n, errno := rawWrite(c.fd, p)
 	switch {
@@ -79,67 +81,67 @@ func (c *conn) tryWrite(p []byte) (int, error) {
 	case errno != 0:
 		return 0, os.NewSyscallError("write", errno)
 	}
-	if !c.output.Load() {
-		c.output.Store(true)
+	if !c.hasOutput.Load() {
+		c.hasOutput.Store(true)
 	}
-	if c.idle != nil {
-		c.idle.passed.Add(1)
+	if c.idleCheck != nil {
+		c.idleCheck.transfers.Add(1)
 	}
-	c.l.lane.writes.Add(1)
-	c.l.lane.writtenBytes.Add(int64(n))
+	c.loop.counters.writes.Add(1)
+	c.loop.counters.writtenBytes.Add(int64(n))
 	return n, nil
 }
 
-// setTimer sets the connection's one timer; zero unsets it.
+// setTimer sets the connection's one timer; the zero time unsets it.
 func (c *conn) setTimer(t time.Time) {
 	if t.IsZero() {
-		c.l.timers.unset(&c.timer)
+		c.loop.timers.remove(&c.timer)
 		return
 	}
-	c.l.timers.set(&c.timer, c.l.at(t))
+	c.loop.timers.set(&c.timer, c.loop.at(t))
 }
 
-// close forgets the connection. Its descriptor is closed after the turn.
+// close removes the connection from the loop. Its descriptor is closed at the end of the iteration.
 func (c *conn) close() {
 	if c.closed {
 		return
 	}
 	c.closed, c.ended = true, true
-	c.out.close()
+	c.outbox.close()
 	c.unsetTimers()
-	c.l.conns[c.fd] = nil
-	c.l.open--
-	c.l.load.Add(-1)
-	c.l.dead = append(c.l.dead, c.fd)
-	c.l.lane.closed.add(1)
+	c.loop.conns[c.fd] = nil
+	c.loop.openConns--
+	c.loop.connCount.Add(-1)
+	c.loop.closingFDs = append(c.loop.closingFDs, c.fd)
+	c.loop.counters.closed.add(1)
 }
 
 func (c *conn) unsetTimers() {
-	c.l.timers.unset(&c.timer)
-	if c.idle != nil {
-		c.l.timers.unset(&c.idle.timer)
+	c.loop.timers.remove(&c.timer)
+	if c.idleCheck != nil {
+		c.loop.timers.remove(&c.idleCheck.timer)
 	}
 }
 
 // started implements Go.
-func (c *conn) started() { c.l.handed.Store(true) }
+func (c *conn) started() { c.loop.mustYield.Store(true) }
 
-// Send implements Conn.
+// Send implements Conn. It reports whether the bytes were written or queued.
 func (c *conn) Send(p []byte) bool {
-	if c.out.put(p, c, c.l.o.Queue) {
+	if c.outbox.put(p, c, c.loop.o.SendQueue) {
 		return true
 	}
-	c.l.lane.refused.Add(1)
+	c.loop.counters.sendsRefused.Add(1)
 	return false
 }
 
 // Post implements Conn.
-func (c *conn) Post() { c.l.post(c) }
+func (c *conn) Post() { c.loop.post(c) }
 
 // Close implements Conn.
 func (c *conn) Close() {
-	c.unwanted.Store(true)
-	c.l.post(c)
+	c.closeRequested.Store(true)
+	c.loop.post(c)
 }
 
 // RemoteAddr implements Conn.

@@ -11,31 +11,31 @@ import (
 	"time"
 )
 
-// inProcess are the ways whose sessions can be reached from the test.
+// inProcess lists the models whose sessions a test can reach.
 var inProcess = []Way{Goroutine, Pool, Loop, Coroutine}
 
 func eachInProcess(t *testing.T, f func(t *testing.T, w Way)) {
 	for _, w := range inProcess {
-		if !Ways[w].Linux || onLinux {
+		if !Ways[w].LinuxOnly || onLinux {
 			t.Run(w.String(), func(t *testing.T) { f(t, w) })
 		}
 	}
 }
 
-// reached is an echo whose Conn the test holds.
-type reached struct {
+// reachedSession is an echo session whose Conn the test holds.
+type reachedSession struct {
 	echo
 	conn   Conn
 	closed chan error // capacity 1: Close is called once
 }
 
-func (r *reached) Close(err error) { r.closed <- err }
+func (r *reachedSession) Close(err error) { r.closed <- err }
 
-// reachable is a service that gives the test each session.
-func reachable() (service, chan *reached) {
-	opened := make(chan *reached, 16)
+// reachable returns a service that passes each session to the test.
+func reachableService() (service, chan *reachedSession) {
+	opened := make(chan *reachedSession, 16)
 	return service{open: func(c Conn) Session {
-		r := &reached{conn: c, closed: make(chan error, 1)}
+		r := &reachedSession{conn: c, closed: make(chan error, 1)}
 		opened <- r
 		return r
 	}}, opened
@@ -43,8 +43,8 @@ func reachable() (service, chan *reached) {
 
 func TestSendFromManyGoroutines(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		s, opened := reachable()
-		r := begin(t, w, sessions, s, Options{})
+		s, opened := reachableService()
+		r := startService(t, w, sessions, s, Options{})
 		c := r.dial()
 		session := <-opened
 		var senders sync.WaitGroup
@@ -53,7 +53,7 @@ func TestSendFromManyGoroutines(t *testing.T) {
 				line := append(bytes.Repeat([]byte{byte('a' + i)}, 99), '\n')
 				for range 200 {
 					for !session.conn.Send(line) {
-						// its queue is full: the peer reads, so it will empty
+						// the queue is full; it empties because the peer reads
 						time.Sleep(time.Millisecond)
 					}
 				}
@@ -75,8 +75,8 @@ func TestSendFromManyGoroutines(t *testing.T) {
 
 func TestSendToAPeerThatDoesNotReadIsRefused(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		s, opened := reachable()
-		r := begin(t, w, sessions, s, Options{Queue: 10_000, Drain: 100 * time.Millisecond})
+		s, opened := reachableService()
+		r := startService(t, w, sessions, s, Options{SendQueue: 10_000, DrainTimeout: 100 * time.Millisecond})
 		c := r.dial()
 		session := <-opened
 		line, sent := make([]byte, 1000), 0
@@ -85,7 +85,7 @@ func TestSendToAPeerThatDoesNotReadIsRefused(t *testing.T) {
 				t.Fatal("Send takes without bounds")
 			}
 		}
-		if n := r.meter.Snapshot().Refused; n != 1 {
+		if n := r.meter.Snapshot().SendsRefused; n != 1 {
 			t.Errorf("one Send was refused, counted %d", n)
 		}
 		if n, err := io.CopyN(io.Discard, c, int64(sent)); err != nil {
@@ -97,14 +97,14 @@ func TestSendToAPeerThatDoesNotReadIsRefused(t *testing.T) {
 
 func TestCloseFromElsewhere(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		s, opened := reachable()
-		r := begin(t, w, sessions, s, Options{})
+		s, opened := reachableService()
+		r := startService(t, w, sessions, s, Options{})
 		c := r.dial()
 		session := <-opened
 		exchange(t, c, "up")
 		session.conn.Close()
 		if err := <-session.closed; !errors.Is(err, ErrClosed) {
-			t.Errorf("Close was told %v, want ErrClosed", err)
+			t.Errorf("Close received %v, want ErrClosed", err)
 		}
 		if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
 			t.Errorf("the peer read %d, %v, want the end", n, err)
@@ -117,10 +117,10 @@ func TestCloseFromElsewhere(t *testing.T) {
 	})
 }
 
-func TestCloseSaysWhy(t *testing.T) {
+func TestCloseReceivesTheReason(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		s, opened := reachable()
-		r := begin(t, w, sessions, s, Options{})
+		s, opened := reachableService()
+		r := startService(t, w, sessions, s, Options{})
 		for _, c := range []struct {
 			end  func(net.Conn)
 			want func(error) bool
@@ -134,7 +134,7 @@ func TestCloseSaysWhy(t *testing.T) {
 			exchange(t, conn, "up")
 			c.end(conn)
 			if err := <-session.closed; !c.want(err) {
-				t.Errorf("Close was told %v", err)
+				t.Errorf("Close received %v", err)
 			}
 		}
 	})
@@ -142,7 +142,7 @@ func TestCloseSaysWhy(t *testing.T) {
 
 func TestWakesWithoutInput(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		r := begin(t, w, sessions, services["beat"], Options{})
+		r := startService(t, w, sessions, services["beat"], Options{})
 		if got, err := io.ReadAll(r.dial()); string(got) != "....." || err != nil {
 			t.Errorf("five beats 5 ms apart: got %q, %v", got, err)
 		}
@@ -152,10 +152,10 @@ func TestWakesWithoutInput(t *testing.T) {
 
 func TestAwait(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		if !Ways[w].Handlers {
+		if !Ways[w].RunsHandlers {
 			t.Skip("has no handlers")
 		}
-		r := begin(t, w, handlers, services["await"], Options{})
+		r := startService(t, w, handlers, services["await"], Options{})
 		c := r.dial()
 		for range 20 {
 			exchange(t, c, "over and back")
@@ -166,10 +166,10 @@ func TestAwait(t *testing.T) {
 
 func TestReadDeadlineOfHandlers(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		if !Ways[w].Handlers {
+		if !Ways[w].RunsHandlers {
 			t.Skip("has no handlers")
 		}
-		patient := service{handle: func(c net.Conn) {
+		reader := service{handle: func(c net.Conn) {
 			for {
 				c.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
 				n, err := c.Read(make([]byte, 10))
@@ -180,7 +180,7 @@ func TestReadDeadlineOfHandlers(t *testing.T) {
 				}
 			}
 		}}
-		r := begin(t, w, handlers, patient, Options{})
+		r := startService(t, w, handlers, reader, Options{})
 		if got, err := io.ReadAll(r.dial()); string(got) != "late" || err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
@@ -190,8 +190,8 @@ func TestReadDeadlineOfHandlers(t *testing.T) {
 
 func TestDrainEndsAtItsDeadline(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		s, opened := reachable()
-		r := begin(t, w, sessions, s, Options{Drain: 50 * time.Millisecond})
+		s, opened := reachableService()
+		r := startService(t, w, sessions, s, Options{DrainTimeout: 50 * time.Millisecond})
 		c := r.dial()
 		session := <-opened
 		// more than the kernel takes for a peer that does not read

@@ -9,38 +9,39 @@ import (
 	"time"
 )
 
-// coroutine drives a handler. It is the net.Conn that the handler is given: what would block yields
-// to the loop, which resumes it when it may go on. Handler and loop take turns and never run at
-// once, so all of its state has one owner.
+// coroutine runs a handler on an event loop. It is the net.Conn that the handler receives. A call
+// that would block yields to the loop, which resumes the coroutine when the call can continue.
+// Handler and loop never run at the same time, so the state needs no lock.
 //
-// Only the handler may call its methods, except poke. At the stop's deadline everything that would
-// block returns ErrStopped at once; a handler that then still doesn't return keeps its loop, and
-// Run waits for it.
+// Only the handler may call its methods, except interrupt. At the deadline of a stop, every
+// blocking call returns ErrStopped at once. A handler that does not return even then keeps its
+// loop, and Run waits for it.
 type coroutine struct {
 	*conn
-	next  func() (struct{}, bool) // resumes the handler until it yields; false: it has returned
-	yield func(struct{}) bool     // from the handler back to the loop
-	wants want
-	spent int   // reads and writes since it was resumed
-	fired bool  // the timer or a poke came before what it wanted
-	poked bool  // the next wait to read, to write or for a post ends at once
-	err   error // everything that blocks returns it; nil: goes on
+	// resumes the handler until it yields; false: it has returned
+	next             func() (struct{}, bool)
+	yield            func(struct{}) bool // from the handler back to the loop
+	waitingFor       waitReason
+	callsThisTurn    int   // reads and writes since it was resumed
+	timedOut         bool  // the timer or an interrupt ended the wait
+	interruptPending bool  // the next wait for a read, a write or a post ends at once
+	endErr           error // every blocking call returns it; nil: no error
 
-	readBy, writeBy time.Time // deadlines; zero: none
+	readDeadline, writeDeadline time.Time // deadlines; zero: none
 
-	pokes atomic.Bool // anybody -> loop: the post is a poke
+	interruptPosted atomic.Bool // set by any goroutine for the loop: the post is an interrupt
 }
 
-// want is what a coroutine that has yielded waits for, beside its timer.
-type want int
+// waitReason is the event that a yielded coroutine waits for, besides its timer.
+type waitReason int
 
 const (
-	nothing want = iota
-	toRead
-	toWrite
-	aPost
-	aTurn       // only that the others have theirs
-	nothingElse // only the time
+	waitNone waitReason = iota
+	waitRead
+	waitWrite
+	waitPost
+	waitTurn  // waits only for the other connections to have their turn
+	waitTimer // waits for the timer only
 )
 
 func startCoroutine(c *conn, handle func(net.Conn)) {
@@ -49,108 +50,107 @@ func startCoroutine(c *conn, handle func(net.Conn)) {
 	co.next, _ = iter.Pull(func(yield func(struct{}) bool) {
 		co.yield = yield
 		c.noteGoroutine()
-		if c.l.work.handle == nil {
-			containPanic(c.l.o, c.l.lane, c.remote, func() { handle(co) })
+		if c.loop.service.handle == nil {
+			containPanic(c.loop.o, c.loop.counters, c.remote, func() { handle(co) })
 			return
 		}
-		contain(c.l.o, c.l.lane, c.remote, func() error { handle(co); return nil })
+		contain(c.loop.o, c.loop.counters, c.remote, func() error { handle(co); return nil })
 	})
 	co.resume()
 }
 
-// resume lets the handler run until it waits again.
+// resume runs the handler until it waits again.
 func (c *coroutine) resume() {
-	c.wants, c.spent = nothing, 0
-	c.l.resumed = c
-	_, more := c.next() // does not return when the handler calls Goexit
-	c.l.resumed = nil
+	c.waitingFor, c.callsThisTurn = waitNone, 0
+	c.loop.runningCoroutine = c
+	_, more := c.next() // does not return if the handler calls Goexit
+	c.loop.runningCoroutine = nil
 	if !more {
 		c.finish()
 	}
 }
 
-// wait yields until what is wanted may be there, until the time, or until the end. The time zero is
-// never.
-func (c *coroutine) wait(w want, until time.Time) error {
+// wait yields until the event, the time, or the end of the connection. The zero time is no limit.
+func (c *coroutine) wait(w waitReason, until time.Time) error {
 	if err := c.usable(until); err != nil {
 		return err
 	}
-	if c.broken && (w == aPost || w == nothingElse) {
-		c.err = c.failure()
-		return c.err
+	if c.broken && (w == waitPost || w == waitTimer) {
+		c.endErr = c.brokenError()
+		return c.endErr
 	}
-	if c.poked && (w == toRead || w == toWrite || w == aPost) {
-		c.poked = false
+	if c.interruptPending && (w == waitRead || w == waitWrite || w == waitPost) {
+		c.interruptPending = false
 		return os.ErrDeadlineExceeded
 	}
 	if !until.IsZero() {
 		c.setTimer(until)
 	}
-	c.wants, c.fired = w, false
+	c.waitingFor, c.timedOut = w, false
 	c.yield(struct{}{})
 	if !until.IsZero() {
 		c.setTimer(time.Time{})
 	}
 	switch {
-	case c.err != nil:
-		return c.err
-	case c.fired:
+	case c.endErr != nil:
+		return c.endErr
+	case c.timedOut:
 		return os.ErrDeadlineExceeded
 	}
 	return nil
 }
 
-// turn lets the other connections have their turn after some reads or writes without waiting.
-func (c *coroutine) turn() error {
-	if c.spent++; c.spent <= readsPerTurn {
+// shareLoop yields to the other connections after some reads or writes that did not wait.
+func (c *coroutine) shareLoop() error {
+	if c.callsThisTurn++; c.callsThisTurn <= readsPerTurn {
 		return nil
 	}
-	c.l.later(c.conn)
-	return c.wait(aTurn, time.Time{})
+	c.loop.deferRead(c.conn)
+	return c.wait(waitTurn, time.Time{})
 }
 
-// ready implements driver. A stop cuts sleeps and pauses short by it.
-func (c *coroutine) ready() {
-	if c.queued {
+// onReadable implements driver. A stop ends sleeps and pauses early through it.
+func (c *coroutine) onReadable() {
+	if c.readDeferred {
 		return
 	}
-	switch c.wants {
-	case toRead, aTurn:
+	switch c.waitingFor {
+	case waitRead, waitTurn:
 		c.resume()
-	case aPost, nothingElse:
+	case waitPost, waitTimer:
 		if c.broken {
-			c.err = c.failure()
+			c.endErr = c.brokenError()
 		}
-		if c.l.deadline != 0 || c.broken {
+		if c.loop.drainDeadline != 0 || c.broken {
 			c.resume()
 		}
 	}
 }
 
-func (c *coroutine) writable() {
-	if c.wants == toWrite {
+func (c *coroutine) onWritable() {
+	if c.waitingFor == waitWrite {
 		c.resume()
 	}
 }
 
-func (c *coroutine) due(time.Time) {
-	c.fired = true
+func (c *coroutine) onTimer(time.Time) {
+	c.timedOut = true
 	c.resume()
 }
 
-func (c *coroutine) woken(time.Time) {
-	poked := c.pokes.Swap(false)
-	if c.wants == aPost || poked && (c.wants == toRead || c.wants == toWrite) {
-		c.fired = poked
+func (c *coroutine) onPost(time.Time) {
+	poked := c.interruptPosted.Swap(false)
+	if c.waitingFor == waitPost || poked && (c.waitingFor == waitRead || c.waitingFor == waitWrite) {
+		c.timedOut = poked
 		c.resume()
 		return
 	}
-	c.poked = c.poked || poked
+	c.interruptPending = c.interruptPending || poked
 }
 
 func (c *coroutine) end(err error) {
-	c.err = err
-	if c.wants != nothing {
+	c.endErr = err
+	if c.waitingFor != waitNone {
 		c.resume()
 	}
 }
@@ -158,11 +158,11 @@ func (c *coroutine) end(err error) {
 // Read implements net.Conn.
 func (c *coroutine) Read(p []byte) (int, error) {
 	for {
-		if err := c.usable(c.readBy); err != nil || len(p) == 0 {
+		if err := c.usable(c.readDeadline); err != nil || len(p) == 0 {
 			return 0, err
 		}
 		if c.readable {
-			if err := c.turn(); err != nil {
+			if err := c.shareLoop(); err != nil {
 				return 0, err
 			}
 			n, err := c.read(p)
@@ -170,10 +170,10 @@ func (c *coroutine) Read(p []byte) (int, error) {
 				return n, err
 			}
 		}
-		if c.l.deadline != 0 {
+		if c.loop.drainDeadline != 0 {
 			return 0, ErrStopped
 		}
-		if err := c.wait(toRead, c.readBy); err != nil {
+		if err := c.wait(waitRead, c.readDeadline); err != nil {
 			return 0, err
 		}
 	}
@@ -183,18 +183,18 @@ func (c *coroutine) Read(p []byte) (int, error) {
 func (c *coroutine) Write(p []byte) (int, error) {
 	done := 0
 	for {
-		if err := c.usable(c.writeBy); err != nil || len(p) == done {
+		if err := c.usable(c.writeDeadline); err != nil || len(p) == done {
 			return done, err
 		}
 		n, err := c.tryWrite(p[done:])
-		c.over = c.over || err != nil
+		c.noLinger = c.noLinger || err != nil
 		if done += n; err != nil || done == len(p) {
 			return done, err
 		}
 		if n > 0 {
-			err = c.turn()
+			err = c.shareLoop()
 		} else {
-			err = c.wait(toWrite, c.writeBy)
+			err = c.wait(waitWrite, c.writeDeadline)
 		}
 		if err != nil {
 			return done, err
@@ -202,13 +202,13 @@ func (c *coroutine) Write(p []byte) (int, error) {
 	}
 }
 
-// usable says why nothing can be read or written any more.
+// unusable returns why no read or write is possible any more, or nil.
 func (c *coroutine) usable(by time.Time) error {
 	switch {
 	case c.ended:
 		return net.ErrClosed
-	case c.err != nil:
-		return c.err
+	case c.endErr != nil:
+		return c.endErr
 	case !by.IsZero() && time.Until(by) <= 0:
 		return os.ErrDeadlineExceeded
 	}
@@ -235,18 +235,18 @@ func (c *coroutine) LocalAddr() net.Addr {
 
 // SetDeadline implements net.Conn.
 func (c *coroutine) SetDeadline(t time.Time) error {
-	c.readBy, c.writeBy = t, t
+	c.readDeadline, c.writeDeadline = t, t
 	return nil
 }
 
 // SetReadDeadline implements net.Conn.
 func (c *coroutine) SetReadDeadline(t time.Time) error {
-	c.readBy = t
+	c.readDeadline = t
 	return nil
 }
 
 // SetWriteDeadline implements net.Conn.
 func (c *coroutine) SetWriteDeadline(t time.Time) error {
-	c.writeBy = t
+	c.writeDeadline = t
 	return nil
 }

@@ -8,12 +8,12 @@ import (
 )
 
 func (c *coroutine) sleep(d time.Duration) error {
-	if c.stops() {
+	if c.isStopping() {
 		return ErrStopped
 	}
-	err := c.wait(nothingElse, time.Now().Add(d))
+	err := c.wait(waitTimer, time.Now().Add(d))
 	switch {
-	case err == nil: // resumed before its time
+	case err == nil: // resumed before the time
 		return ErrStopped
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
@@ -21,7 +21,7 @@ func (c *coroutine) sleep(d time.Duration) error {
 	return err
 }
 
-// await runs f in a goroutine, which ends with f and then posts the connection.
+// await runs f in a goroutine, which posts the connection when f has returned.
 func (c *coroutine) await(f func()) error {
 	if err := c.usable(time.Time{}); err != nil {
 		return err
@@ -35,14 +35,14 @@ func (c *coroutine) await(f func()) error {
 				failure = ErrGoexit
 			}
 			done.Store(true)
-			c.l.post(c.conn)
+			c.loop.post(c.conn)
 		}()
 		f()
 		returned = true
 	}()
-	c.l.handed.Store(true)
+	c.loop.mustYield.Store(true)
 	for !done.Load() {
-		if err := c.wait(aPost, time.Time{}); err != nil {
+		if err := c.wait(waitPost, time.Time{}); err != nil {
 			return err
 		}
 	}
@@ -52,40 +52,40 @@ func (c *coroutine) await(f func()) error {
 	return nil
 }
 
-// poke, abandon, hold, arm and stops implement host.
-func (c *coroutine) poke() {
-	c.pokes.Store(true)
-	c.l.post(c.conn)
+// interrupt, abandon, waitEvent, arm and stops implement sessionHost.
+func (c *coroutine) interrupt() {
+	c.interruptPosted.Store(true)
+	c.loop.post(c.conn)
 }
 
 func (c *coroutine) abandon() { c.conn.Close() }
 
-func (c *coroutine) hold(until time.Time) error {
-	if err := c.wait(aPost, until); !errors.Is(err, os.ErrDeadlineExceeded) {
+func (c *coroutine) waitEvent(until time.Time) error {
+	if err := c.wait(waitPost, until); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
 	return nil
 }
 
-// sharedBuffer implements host. The loop's coroutines read into one buffer: a session has used what
-// was read before its coroutine yields.
-func (c *coroutine) sharedBuffer() []byte { return c.l.buf }
+// sharedBuffer implements sessionHost. All coroutines of a loop read into one buffer: a session has
+// used the bytes before its coroutine yields.
+func (c *coroutine) sharedBuffer() []byte { return c.loop.readBuf }
 
-// lend and takeBack implement host: a coroutine has a buffer to write from a session's call until
-// the kernel has taken it.
-func (c *coroutine) lend(w *Writer) {
-	if last := len(c.l.spare) - 1; w.buf == nil && last >= 0 {
-		w.buf, c.l.spare = c.l.spare[last], c.l.spare[:last]
+// lendBuffer and returnBuffer implement sessionHost. A coroutine has a write buffer only from a
+// session's call until the kernel has taken the output.
+func (c *coroutine) lendBuffer(w *Writer) {
+	if last := len(c.loop.spareBuffers) - 1; w.buf == nil && last >= 0 {
+		w.buf, c.loop.spareBuffers = c.loop.spareBuffers[last], c.loop.spareBuffers[:last]
 	}
 }
 
-func (c *coroutine) takeBack(w *Writer) {
-	if len(c.l.spare) < spares && cap(w.buf) > 0 {
-		c.l.spare = append(c.l.spare, w.buf)
+func (c *coroutine) returnBuffer(w *Writer) {
+	if len(c.loop.spareBuffers) < maxSpareBuffers && cap(w.buf) > 0 {
+		c.loop.spareBuffers = append(c.loop.spareBuffers, w.buf)
 	}
 	w.buf = nil
 }
 
 func (c *coroutine) arm(until time.Time) { c.SetDeadline(until) }
 
-func (c *coroutine) stops() bool { return c.l.deadline != 0 }
+func (c *coroutine) isStopping() bool { return c.loop.drainDeadline != 0 }

@@ -1,9 +1,9 @@
 package serve
 
-// Delivered says how far what Send took has come: sent, that the kernel has all of it, and taken,
-// that the peer's kernel has acknowledged that. Where the latter is not known (behind TLS, in a
-// pipe, not on Linux) taken is sent. A connection that has ended with bytes that wait has not sent
-// them. Any goroutine may ask.
+// Delivered reports how far the bytes that Send took have come. sent means that the kernel has
+// taken all of them, acknowledged that the peer's kernel has acknowledged all of them. Where
+// acknowledgments are not known (behind TLS, in a pipe, not on Linux) acknowledged equals sent. For
+// a connection that has ended with bytes queued, sent is false. Any goroutine may call it.
 func Delivered(c Conn) (sent, taken bool) {
 	d, ok := c.(interface{ delivered() (sent, taken bool) })
 	if !ok {
@@ -12,13 +12,13 @@ func Delivered(c Conn) (sent, taken bool) {
 	return d.delivered()
 }
 
-func (h *hosted) delivered() (sent, taken bool) { return h.out.delivered(h) }
+func (h *blockingSession) delivered() (sent, taken bool) { return h.outbox.delivered(h) }
 
-// delivered is Delivered for what went through the outbox.
-func (b *outbox) delivered(t taker) (sent, taken bool) {
+// delivered is Delivered for the output of the outbox.
+func (b *outbox) delivered(t nonblockingWriter) (sent, taken bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	sent = len(b.queue) == 0 && !b.busy
-	// the descriptor of a closed one may be somebody else's
+	sent = len(b.queue) == 0 && !b.ownerWriting
+	// a closed connection's descriptor may belong to another connection now
 	return sent, sent && (b.closed || !t.inFlight())
 }

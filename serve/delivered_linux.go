@@ -5,16 +5,17 @@ import (
 	"unsafe"
 )
 
-func (c *conn) delivered() (sent, taken bool) { return c.out.delivered(c) }
+func (c *conn) delivered() (sent, taken bool) { return c.outbox.delivered(c) }
 
-// inFlight implements taker. Guarded as tryWrite is.
+// inFlight implements nonblockingWriter: it reports whether output is unacknowledged. The lock of
+// c.outbox is held, as for tryWrite.
 func (c *conn) inFlight() bool { return inFlight(c.fd) }
 
-// inFlight implements taker.
-func (s *stream) inFlight() bool { return unacknowledged(s.raw) }
+// inFlight implements nonblockingWriter: it reports whether output is unacknowledged.
+func (s *stream) inFlight() bool { return unacknowledged(s.rawConn) }
 
-// unacknowledged reports whether the peer's kernel has yet to acknowledge some of what was written
-// to a socket; nil has none.
+// unacknowledged reports whether the peer's kernel has yet to acknowledge bytes that were written
+// to a socket. Nil has none.
 func unacknowledged(raw syscall.RawConn) (yes bool) {
 	if raw != nil {
 		_ = raw.Control(func(fd uintptr) { yes = inFlight(int(fd)) })
@@ -22,7 +23,7 @@ func unacknowledged(raw syscall.RawConn) (yes bool) {
 	return yes
 }
 
-// inFlight asks how much a socket has that was not acknowledged: tcp(7), SIOCOUTQ.
+// inFlight reports whether a socket has unacknowledged output: tcp(7), SIOCOUTQ.
 func inFlight(fd int) bool {
 	var n int32
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCOUTQ, uintptr(unsafe.Pointer(&n)))

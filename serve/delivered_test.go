@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// What a peer that does not read was sent is known not to have reached it, until it reads; and what
-// waits when its connection is cut never will.
-func TestDeliveredSaysWhatHasReachedThePeer(t *testing.T) {
+// Delivered reports output as unacknowledged until a peer that did not read has read it. Output
+// that is queued when its connection breaks is never sent.
+func TestDeliveredReportsAcknowledgedOutput(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		s, opened := reachable()
-		r := begin(t, w, sessions, s, Options{Queue: 10_000, Drain: 100 * time.Millisecond, Linger: time.Millisecond})
+		s, opened := reachableService()
+		r := startService(t, w, sessions, s, Options{SendQueue: 10_000, DrainTimeout: 100 * time.Millisecond, FlushTimeout: time.Millisecond})
 		c, cut := r.dial(), r.dial()
 		reader, lost := <-opened, <-opened
 		fill := func(to Conn) (n int) {

@@ -1,70 +1,77 @@
-// Package serve runs the connections of a network service in the way that is chosen when it is
-// deployed: a goroutine for each, a bounded pool, an event loop, a coroutine for each on an event
-// loop, pre-forked processes, or a process for each.
+// Package serve runs the connections of a network service by a concurrency model that is chosen at
+// deployment: a goroutine for each connection, a bounded pool of goroutines, an event loop, a
+// coroutine for each connection on an event loop, pre-forked processes, or a process for each
+// connection. A [Way] names a concurrency model.
 //
 // A service is written once, in one of two forms. A [Session] is a state machine: bytes come in,
-// bytes go out, it never blocks and needs no lock. A [Handler] is a function that is given a
-// net.Conn and reads and writes straight down. The table [Ways] says which way runs which form.
-// What does not fit (a service whose connections share memory, spread over processes; an event loop
-// over a listener that has no file descriptor) is refused when it starts, with the reason. A
-// session that is to answer after the end of its input is a [HalfCloser].
+// bytes go out, it never blocks and needs no lock. A [Handler] is a function that receives a
+// net.Conn and uses blocking reads and writes. The table [Ways] says which model runs which form.
+// [Run] rejects a combination that cannot work, with the reason. Examples are a service with shared
+// memory that would be spread over processes, and an event loop over a listener without a file
+// descriptor. A session that answers after the end of its input is a [HalfCloser].
 //
-// Every way keeps the same promises:
+// Every model keeps the same promises:
 //
-//   - A session has one owner at a time. Input is not read while output waits for a slow peer or
-//     while the session holds, so that the memory of a connection stays bounded.
+//   - One owner at a time (a goroutine, an event loop or a process) runs a session.
+//   - Backpressure: input is not read while output waits for a slow peer, nor while the session has
+//     paused its input. The memory of a connection stays bounded.
 //   - A panic in a session or handler, or a call of runtime.Goexit, ends its connection and no
 //     other.
-//   - A connection whose session does not read, because it holds or because its output is stuck,
-//     is ended at once by a reset of its peer, in TLS too.
-//   - A session that waits for a slow peer is still woken. Once it has ended, a peer that takes no
-//     output keeps its descriptor for Options.Linger, and a peer that takes little for that and a
-//     second for each 1,024 bytes.
-//   - The lingering close follows: the connection is shut down for writing, and its input
-//     discarded until the peer closes, for at most Options.LingerClose. A kernel that closes a
-//     connection with unread input discards output that the peer has not received.
-//   - When the context ends, accepting stops, input that has arrived is handled, output is sent,
-//     and Run returns within Options.Drain. A lingering close then ends when the peer's kernel has
-//     acknowledged the output.
-//   - TCP keep-alive is on, as in package net. Options.Idle ends connections on which nothing
-//     passes.
+//   - A reset by the peer ends a connection at once, also while its session does not read because
+//     its input is paused or its output is stuck. This holds for TLS, too.
+//   - A session whose output waits for a slow peer still gets its wake-ups. After the end of a
+//     session, a peer that takes no output keeps its descriptor for Options.FlushTimeout. A peer
+//     that takes little gets one more second for each 1,024 bytes.
+//   - The lingering close follows: the connection is shut down for writing, and its input is
+//     discarded until the peer closes, for at most Options.LingerTimeout. Otherwise the kernel
+//     would answer unread input with a reset and discard output that the peer has not received.
+//   - Graceful stop: when the context ends, accepting stops, input that has arrived is handled, and
+//     output is sent. Run returns within Options.DrainTimeout. A lingering close then ends as soon
+//     as the peer's kernel has acknowledged the output.
+//   - TCP keep-alive is on, as in package net. Options.IdleTimeout ends connections that transfer
+//     no bytes.
 //   - When file descriptors or memory run out, accepting pauses until some are free. An error of
-//     accept(2) that belongs to one connection is passed over. Any other error ends Run.
-//   - Connections are spread evenly over loops and over pre-forked processes. A pre-forked process
-//     that ends is started again.
+//     accept(2) that belongs to one connection is ignored. Any other error ends Run.
+//   - Connections are spread evenly over event loops and over pre-forked processes. A pre-forked
+//     process that exits is started again.
 //
-// # Handing over
+// # Handover
 //
-// A run whose context ends by [ErrHandOver], and that has Options.Moved, gives its connections away
-// instead of ending them, to a later run of this process or, by way of a Unix socket, of another;
-// their peers notice nothing. The order is this:
+// A run whose context ends by [ErrHandover], and that has Options.OnMove, gives its open
+// connections to a later run of this process or, over a Unix socket, of another process. The peers
+// notice nothing. The steps are:
 //
-//  1. Run stops accepting and closes its listener. Who is to accept on holds a duplicate of it, in
-//     whose queue new connections wait.
-//  2. Each session is asked for its state, between two calls, also while it holds or its output
-//     waits: see [Movable]. What the kernel has received and nobody has read stays in the socket.
-//  3. Options.Moved is given the descriptor, what was not sent yet, and the state. Whoever held the
-//     Conn reaches nobody by it any more.
-//  4. Who has ended before, whose peer has not taken all, is closed. Who refuses or cannot move,
-//     and whoever has no descriptor, is ended as by a stop.
-//  5. Run returns, within Options.Drain: nil when all were moved or ended.
+//  1. Run stops accepting and closes its listener. The run that takes over holds a duplicate of the
+//     listener, in whose queue new connections wait.
+//  2. Run asks each session for its state, between two calls, also while its input is paused or its
+//     output waits: see [Movable]. Bytes that the kernel has received and that are not read yet
+//     stay in the socket.
+//  3. Options.OnMove receives the descriptor, the unsent output and the state. From then on the old
+//     Conn is dead: Send returns false.
+//  4. A connection whose session has already ended is closed, even if its peer has not taken all
+//     output. A session that refuses or cannot move, and a connection without a descriptor, is
+//     ended as by a stop.
+//  5. Run returns, within Options.DrainTimeout: nil if every connection was moved or has ended.
 //
-// A run begins with Options.Adopt, before it accepts: each is opened by Service.Adopt, and what was
-// not sent is sent first. A time that the session had asked to be woken at is forgotten. The ways
-// that split hand nothing over, nor do handlers.
+// A run starts with the connections in Options.Adopt, before it accepts. Service.Adopt opens each
+// of them, and their unsent output is sent first. A wake-up time that the session had set is lost.
+// Multi-process models hand nothing over, and handlers cannot be handed over.
 //
-// Event loops wait for the kernel without telling the Go scheduler, which is what makes them cost
-// as little as loops in C; the conditions for that are written at the raw wait (poller_linux.go)
-// and kept by a test.
+// # Event loops
+//
+// Readiness is edge-triggered. Loops wait for the kernel without notifying the Go scheduler, which
+// makes them cost as little as event loops in C. poller_linux.go states the conditions for that at
+// the raw wait, and a test holds them.
 //
 // # Limitations
 //
-// Event loops, pre-forking and handing over need Linux; other systems refuse them. Each loop keeps
-// one of GOMAXPROCS busy as the Go scheduler sees it: Run raises GOMAXPROCS to the running loops
-// plus one and leaves it there. On a loop, whatever blocks other than by its net.Conn, [Sleep] or
-// [Await] holds up every connection of that loop; the watchdog (Options.Stalled) names it. Go
-// cannot fork: processes are the program started again, at the cost of a start each. TLS has no
-// file descriptor to wait for and needs a way that blocks; there, a session is not woken while a
-// write waits for its peer, because a write that is interrupted breaks TLS. The counters of child
-// processes stay in the children.
+//   - Event loops, pre-forking and handover need Linux. Run rejects them on other systems.
+//   - Each loop keeps one of GOMAXPROCS busy as the Go scheduler sees it. Run raises GOMAXPROCS to
+//     the running loops plus one and leaves it there.
+//   - On a loop, a call that blocks other than by its net.Conn, [Sleep] or [Await] delays every
+//     connection of that loop. The watchdog (Options.OnStall) names it.
+//   - Go cannot fork: a child process is the program started again, at the cost of a start each.
+//   - TLS has no file descriptor to wait for and needs a blocking model. There, a session gets no
+//     wake-up while a write waits for its peer, because an interrupted write breaks TLS.
+//   - The counters of child processes stay in the child processes.
 package serve

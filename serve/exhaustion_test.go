@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// spare is about how many descriptors a starved server may open once it runs.
-const spare = 12
+// spareDescriptors is about how many descriptors a starved server may open once it runs.
+const spareDescriptors = 12
 
-// starvedFarewell is the environment variable that has a starved server's sessions say goodbye and
+// starvedFarewell is the environment variable that makes a starved server's sessions say goodbye,
 // end, and linger.
 const starvedFarewell = "WEIR_SERVE_STARVED_FAREWELL"
 
-// beStarved prints its address, a line once it pauses, and how often it did when its standard input
-// has ended.
+// beStarved is the main function of a server with few descriptors. It prints its address, a line
+// once it pauses, and the number of pauses when its standard input has ended.
 func beStarved(name string) int {
 	way, err := ParseWay(name)
 	if err != nil {
@@ -33,14 +33,14 @@ func beStarved(name string) int {
 	}
 	var limit syscall.Rlimit
 	syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
-	limit.Cur = spare + 8
+	limit.Cur = spareDescriptors + 8
 	syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
 	ctx, cancel := context.WithCancel(context.Background())
 	meter := new(Meter)
 	go func() {
 		defer cancel()
 		fmt.Println(l.Addr())
-		for meter.Snapshot().Pauses == 0 {
+		for meter.Snapshot().AcceptPauses == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		fmt.Println("paused")
@@ -48,14 +48,15 @@ func beStarved(name string) int {
 	}()
 	s, o := services["echo"].open, Options{Meter: meter}
 	if os.Getenv(starvedFarewell) != "" {
-		s, o.LingerClose = sayGoodbye, tooLong
+		s, o.LingerTimeout = sayGoodbye, tooLong
 	}
 	err = Run(ctx, way, l, Service{Open: s, State: PerConnection}, o)
-	fmt.Println(meter.Snapshot().Pauses, err)
+	fmt.Println(meter.Snapshot().AcceptPauses, err)
 	return 0
 }
 
-// On descriptor exhaustion accepting pauses: connections wait, none is lost, and nothing spins.
+// When descriptors run out accepting pauses: connections wait, none is lost, and the server does
+// not spin.
 func TestDescriptorExhaustionPausesAccepting(t *testing.T) {
 	for _, w := range inProcess {
 		t.Run(w.String(), func(t *testing.T) {
@@ -72,15 +73,15 @@ func TestDescriptorExhaustionPausesAccepting(t *testing.T) {
 				t.Fatal("no address:", err)
 			}
 			r := &running{t: t, addr: strings.TrimSpace(addr)}
-			conns := make([]*net.TCPConn, 3*spare)
+			conns := make([]*net.TCPConn, 3*spareDescriptors)
 			for i := range conns {
 				conns[i] = r.dial()
 			}
-			// a quick client would have made room before all were taken
+			// a quick client would have freed descriptors before all were taken
 			if line, err := lines.ReadString('\n'); err != nil {
 				t.Fatalf("it never paused: %q, %v", line, err)
 			}
-			for _, c := range conns { // each one's end makes room for another
+			for _, c := range conns { // each close frees a descriptor for another
 				exchange(t, c, "served at last")
 				c.Close()
 			}

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// quitter is a session that calls Goexit in one of its calls.
+// quitter is a session that calls Goexit in one of its methods.
 type quitter struct {
-	in     string // the call
+	method string // the method
 	closed chan error
 }
 
@@ -19,7 +19,7 @@ func newQuitter(c Conn, in string, closed chan error) *quitter {
 }
 
 func (q *quitter) quit(call string) {
-	if q.in == call {
+	if q.method == call {
 		runtime.Goexit()
 	}
 }

@@ -12,84 +12,84 @@ import (
 // runGoroutines runs Goroutine.
 //
 // Ownership: the goroutine of a connection owns its session or is its handler; the goroutine that
-// called Run accepts. When descriptors run out accepting pauses. Nothing is queued beside
-// Conn.Send's queues.
+// called Run accepts. When descriptors run out, accepting pauses. The only queues are those of
+// Conn.Send.
 //
-// Stop: see crowd.
-func runGoroutines(ctx context.Context, l net.Listener, w work, o Options) error {
-	c := newCrowd(l, w, o)
+// Stop: see blockingServer.
+func runGoroutines(ctx context.Context, l net.Listener, w serviceForm, o Options) error {
+	c := newBlockingServer(l, w, o)
 	return c.run(ctx, func() error {
-		accepted := o.Meter.lane()
+		accepted := o.Meter.newShard()
 		defer o.Meter.retire(accepted)
-		for m := w.arrivals.next(); m != nil; m = w.arrivals.next() {
-			c.members.Go(func() { c.adopt(m) })
+		for m := w.adoptions.next(); m != nil; m = w.adoptions.next() {
+			c.serving.Go(func() { c.adopt(m) })
 		}
 		for {
 			conn, err := c.accept(accepted)
 			if conn == nil {
 				return err
 			}
-			c.members.Go(func() { c.serve(conn, nil) })
+			c.serving.Go(func() { c.serve(conn, nil) })
 		}
 	})
 }
 
 // runPool runs Pool.
 //
-// Ownership: each of o.Width workers accepts for itself and serves one connection to its end, so
-// there is no queue between accepting and serving: connections beyond the pool wait in the kernel's
-// backlog, where the peer sees them connected and unanswered. A lingering close has a goroutine of
+// Ownership: each of o.Workers workers accepts for itself and serves one connection to its end, so
+// there is no queue between accepting and serving. Connections beyond the pool wait in the kernel's
+// accept queue: they are established and get no answer yet. A lingering close has a goroutine of
 // its own.
 //
-// Stop: see crowd.
-func runPool(ctx context.Context, l net.Listener, w work, o Options) error {
-	setDefault(&o.Width, 256)
-	c := newCrowd(l, w, o)
+// Stop: see blockingServer.
+func runPool(ctx context.Context, l net.Listener, w serviceForm, o Options) error {
+	setDefault(&o.Workers, 256)
+	c := newBlockingServer(l, w, o)
 	c.pooled = true
 	return c.run(ctx, func() error {
-		errs := make(chan error, o.Width) // workers -> here, one each; never closed
-		for range o.Width {
-			c.hire(errs)
+		errs := make(chan error, o.Workers) // workers -> here, one result each; never closed
+		for range o.Workers {
+			c.startWorker(errs)
 		}
-		for range o.Width {
+		for range o.Workers {
 			if err := <-errs; err != nil {
-				return err // the others will find the same
+				return err // the other workers will see the same error
 			}
 		}
 		return nil
 	})
 }
 
-// crowd is the connections that have goroutines of their own.
+// blockingServer serves each connection by a goroutine of its own that blocks on it.
 //
-// Stop: the listener is closed; reads give what has arrived and then ErrStopped; whoever has
-// finished leaves; at Options.Drain the connections that are left are closed, and Run returns
-// ErrDeadline without waiting for those whose handlers do something else than use their connection.
-// Lingering closes are cut short then, which is no error.
-type crowd struct {
-	l       net.Listener
-	work    work
-	o       Options
-	members sync.WaitGroup // the goroutines that serve
-	stopc   chan struct{}  // closed by the stop
-	pooled  bool           // workers serve one connection after the other
+// Stop: the listener is closed, and reads return what has arrived and then ErrStopped. At
+// Options.DrainTimeout the connections that are left are closed. Run then returns ErrDeadline
+// without waiting for handlers that do something else than use their connection. Lingering closes
+// are cut short at that time, which is no error.
+type blockingServer struct {
+	listener net.Listener
+	service  serviceForm
+	o        Options
+	serving  sync.WaitGroup // the goroutines that serve connections
+	stopc    chan struct{}  // closed by the stop
+	pooled   bool           // workers serve one connection after the other (Pool)
 
-	mu        sync.Mutex
-	open      map[*stream]struct{}
-	lingering list.List // of *stream, the oldest first
-	stopping  bool
-	moving    bool // with stopping: it hands over
+	mu          sync.Mutex
+	streams     map[*stream]struct{}
+	lingering   list.List // of *stream, the oldest first
+	stopping    bool
+	handingOver bool // with stopping: it hands over
 }
 
-func newCrowd(l net.Listener, w work, o Options) *crowd {
-	return &crowd{l: l, work: w, o: o, stopc: make(chan struct{}), open: make(map[*stream]struct{})}
+func newBlockingServer(l net.Listener, w serviceForm, o Options) *blockingServer {
+	return &blockingServer{listener: l, service: w, o: o, stopc: make(chan struct{}), streams: make(map[*stream]struct{})}
 }
 
-// run accepts by accept, which returns when the listener is closed, until ctx ends, and then stops.
-func (c *crowd) run(ctx context.Context, accept func() error) error {
-	failedc := make(chan error, 1) // accept -> here, once
-	c.members.Go(func() {
-		err := ErrGoexit // by the listener
+// run calls accept, which returns when the listener is closed, until ctx ends. It then stops.
+func (c *blockingServer) run(ctx context.Context, accept func() error) error {
+	failedc := make(chan error, 1) // accept -> here, one result
+	c.serving.Go(func() {
+		err := ErrGoexit // if the listener's Accept calls Goexit
 		defer func() { failedc <- err }()
 		err = accept()
 	})
@@ -99,28 +99,28 @@ func (c *crowd) run(ctx context.Context, accept func() error) error {
 	case <-ctx.Done():
 	}
 	c.stop(handsOver(ctx, c.o))
-	gonec := make(chan struct{}) // closed when all have gone
-	go func() { c.members.Wait(); close(gonec) }()
-	drained := time.NewTimer(c.o.Drain)
+	gonec := make(chan struct{}) // closed when all goroutines have ended
+	go func() { c.serving.Wait(); close(gonec) }()
+	drained := time.NewTimer(c.o.DrainTimeout)
 	defer drained.Stop()
 	select {
 	case <-gonec:
 		return failed
 	case <-drained.C:
 	}
-	return errors.Join(failed, c.end(gonec))
+	return errors.Join(failed, c.closeRemaining(gonec))
 }
 
-// grace is how long handlers may take to return once their connection was closed under them.
+// grace is how long handlers may take to return after their connection was closed.
 const grace = 100 * time.Millisecond
 
-// end closes what is left at the deadline.
-func (c *crowd) end(gonec <-chan struct{}) error {
-	late := false // a connection is there that lingers for nothing
+// closeRemaining closes the connections that are left at the deadline.
+func (c *blockingServer) closeRemaining(gonec <-chan struct{}) error {
+	late := false // some connection is not in its lingering close
 	c.mu.Lock()
-	for s := range c.open {
+	for s := range c.streams {
 		late = late || !s.ended.Load()
-		s.cut()
+		s.closeNow()
 	}
 	c.mu.Unlock()
 	select {
@@ -134,22 +134,22 @@ func (c *crowd) end(gonec <-chan struct{}) error {
 	return ErrDeadline
 }
 
-func (c *crowd) stop(move bool) {
-	c.l.Close()
+func (c *blockingServer) stop(move bool) {
+	c.listener.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stopping, c.moving = true, move
+	c.stopping, c.handingOver = true, move
 	close(c.stopc)
-	for s := range c.open {
+	for s := range c.streams {
 		s.stop(move)
 	}
 }
 
-// accept returns the next connection; nil when the listener has failed, or, without an error, on a
-// stop.
-func (c *crowd) accept(n *lane) (net.Conn, error) {
+// accept returns the next connection. It returns nil with an error if the listener has failed, and
+// nil without an error at a stop.
+func (c *blockingServer) accept(n *counterShard) (net.Conn, error) {
 	for strays := 0; ; {
-		conn, err := c.l.Accept()
+		conn, err := c.listener.Accept()
 		if err == nil {
 			return conn, nil
 		}
@@ -158,7 +158,7 @@ func (c *crowd) accept(n *lane) (net.Conn, error) {
 			return nil, nil
 		default:
 		}
-		switch judge(err) {
+		switch classifyAcceptError(err) {
 		case acceptFailed:
 			return nil, err
 		case acceptLater:
@@ -171,7 +171,7 @@ func (c *crowd) accept(n *lane) (net.Conn, error) {
 			}
 		}
 		strays = 0
-		n.pauses.add(1)
+		n.acceptPauses.add(1)
 		select {
 		case <-c.stopc:
 		case <-time.After(acceptPause):
@@ -179,26 +179,26 @@ func (c *crowd) accept(n *lane) (net.Conn, error) {
 	}
 }
 
-// hire starts a worker of a pool, and another in its place should a handler end its goroutine.
-func (c *crowd) hire(errs chan<- error) {
-	c.members.Go(func() {
+// startWorker starts a worker of a pool, and another in its place if a handler ends its goroutine.
+func (c *blockingServer) startWorker(errs chan<- error) {
+	c.serving.Go(func() {
 		returned := false
 		defer func() {
 			if !returned {
-				c.hire(errs)
+				c.startWorker(errs)
 			}
 		}()
-		err := c.labour()
+		err := c.runWorker()
 		returned = true
 		errs <- err
 	})
 }
 
-// labour is a worker of a pool: it serves one connection after the other.
-func (c *crowd) labour() error {
-	n := c.o.Meter.lane()
+// runWorker is a worker of a pool: it serves one connection after the other.
+func (c *blockingServer) runWorker() error {
+	n := c.o.Meter.newShard()
 	defer c.o.Meter.retire(n)
-	for m := c.work.arrivals.next(); m != nil; m = c.work.arrivals.next() {
+	for m := c.service.adoptions.next(); m != nil; m = c.service.adoptions.next() {
 		c.adopt(m)
 	}
 	for {
@@ -211,87 +211,87 @@ func (c *crowd) labour() error {
 }
 
 // adopt serves a connection that was handed over.
-func (c *crowd) adopt(m *Moved) {
-	if conn, err := m.conn(); err == nil { // or there is no descriptor for it
+func (c *blockingServer) adopt(m *MovedConn) {
+	if conn, err := m.conn(); err == nil { // an error means that no descriptor is free
 		c.serve(conn, m)
 	}
 }
 
-// serve is one connection, from its begin to its end. Moved is nil for one that was accepted.
-func (c *crowd) serve(conn net.Conn, m *Moved) {
-	n := c.o.Meter.lane()
+// serve runs one connection from its start to its end. m is nil for an accepted connection.
+func (c *blockingServer) serve(conn net.Conn, m *MovedConn) {
+	n := c.o.Meter.newShard()
 	n.accepted.add(1)
 	s := newStream(conn, n, &c.o)
-	c.enter(s)
-	s.output.Store(m != nil) // by the run that handed it over
-	awake := s.watchIdle(c.o.Idle)
+	c.register(s)
+	s.hasOutput.Store(m != nil) // the run that handed it over may have written
+	awake := s.watchIdle(c.o.IdleTimeout)
 	defer func() {
 		awake()
 		s.ended.Store(true)
-		if c.pooled && s.output.Load() && !s.over.Load() {
-			c.members.Go(func() { c.finish(s) }) // which may take its time
+		if c.pooled && s.hasOutput.Load() && !s.noLinger.Load() {
+			c.serving.Go(func() { c.finish(s) }) // it may take up to LingerTimeout
 			return
 		}
 		c.finish(s)
 	}()
-	if c.work.handle == nil {
-		containPanic(c.o, n, s.RemoteAddr(), func() { hostSession(&c.work, &c.o, n, m)(s) })
+	if c.service.handle == nil {
+		containPanic(c.o, n, s.RemoteAddr(), func() { hostSession(&c.service, &c.o, n, m)(s) })
 		return
 	}
-	contain(c.o, n, s.RemoteAddr(), func() error { c.work.handle(s); return nil })
+	contain(c.o, n, s.RemoteAddr(), func() error { c.service.handle(s); return nil })
 }
 
-func (c *crowd) enter(s *stream) {
+func (c *blockingServer) register(s *stream) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open[s] = struct{}{}
+	c.streams[s] = struct{}{}
 	if c.stopping {
-		s.stop(c.moving)
+		s.stop(c.handingOver)
 	}
 }
 
-// finish ends a connection whose handler has returned.
-func (c *crowd) finish(s *stream) {
-	place := c.linger(s)
+// finish closes a connection whose handler has returned.
+func (c *blockingServer) finish(s *stream) {
+	place := c.trackLingering(s)
 	s.finish()
 	c.mu.Lock()
-	delete(c.open, s)
+	delete(c.streams, s)
 	if place != nil {
 		c.lingering.Remove(place)
 	}
 	c.mu.Unlock()
-	s.lane.closed.add(1)
-	c.o.Meter.retire(s.lane)
+	s.counters.closed.add(1)
+	c.o.Meter.retire(s.counters)
 }
 
-// linger notes that a connection lingers, if it does, at the cost of the oldest where there are too
-// many.
-func (c *crowd) linger(s *stream) *list.Element {
-	if !s.half() {
+// trackLingering registers a connection's lingering close, if it needs one. Beyond maxLingering it
+// cuts the oldest short.
+func (c *blockingServer) trackLingering(s *stream) *list.Element {
+	if !s.shutdownWrite() {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	place := c.lingering.PushBack(s)
-	if c.lingering.Len() > lingerMost {
-		c.cutOldest()
+	if c.lingering.Len() > maxLingering {
+		c.cutOldestLocked()
 	}
 	return place
 }
 
-// cutOldest ends the lingering close that began first. The caller holds mu.
-func (c *crowd) cutOldest() {
-	c.lingering.Remove(c.lingering.Front()).(*stream).cut()
+// cutOldestLocked ends the lingering close that started first. The caller holds mu.
+func (c *blockingServer) cutOldestLocked() {
+	c.lingering.Remove(c.lingering.Front()).(*stream).closeNow()
 }
 
-// cutLingering ends all lingering closes, whose descriptors are wanted, and reports whether there
-// were any.
-func (c *crowd) cutLingering() bool {
+// cutLingering ends all lingering closes to free their descriptors, and reports whether there were
+// any.
+func (c *blockingServer) cutLingering() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	some := c.lingering.Len() > 0
 	for c.lingering.Len() > 0 {
-		c.cutOldest()
+		c.cutOldestLocked()
 	}
 	return some
 }

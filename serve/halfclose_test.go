@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// tally is a session that tells how many bytes it was sent, after their end, and some time after
-// that.
+// tally is a session that reports how many bytes it received, after the end of input and a wake-up.
 type tally struct {
 	n     int
 	ended bool
@@ -38,7 +37,7 @@ func (c *tally) Wake(_ time.Time, out *Writer) error {
 
 func (*tally) Close(error) {}
 
-// countAll is tally, straight down.
+// countAll is tally as a handler.
 func countAll(c net.Conn) {
 	n, _ := io.Copy(io.Discard, c)
 	io.WriteString(c, "sum "+strconv.Itoa(int(n)))
@@ -56,7 +55,7 @@ func answersAfterTheEnd(t *testing.T, r *running, _ Way) {
 	r.stopsCleanly()
 }
 
-// lasting is a session that goes on after the end of its input.
+// lasting is a session that continues after the end of its input.
 type lasting struct {
 	conn   Conn
 	ends   chan struct{} // session -> test, one
@@ -68,11 +67,11 @@ func (*lasting) Wake(time.Time, *Writer) error { return nil }
 func (l *lasting) InputEnd(*Writer) error      { l.ends <- struct{}{}; return nil }
 func (l *lasting) Close(err error)             { l.closed <- err }
 
-// After the end of its input a session is reached, told of a reset, and ended by a stop.
+// After the end of its input a session can send, is notified of a reset, and is ended by a stop.
 func TestASessionGoesOnAfterTheEndOfItsInput(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		opened := make(chan *lasting, 1)
-		r := begin(t, w, sessions, service{open: func(c Conn) Session {
+		r := startService(t, w, sessions, service{open: func(c Conn) Session {
 			l := &lasting{c, make(chan struct{}, 1), make(chan error, 1)}
 			opened <- l
 			return l
@@ -84,8 +83,8 @@ func TestASessionGoesOnAfterTheEndOfItsInput(t *testing.T) {
 			<-l.ends
 			return l, c
 		}
-		told, c := half()
-		if told.conn.Send([]byte("still here")); true {
+		stopped, c := half()
+		if stopped.conn.Send([]byte("still here")); true {
 			got := make([]byte, 10)
 			if _, err := io.ReadFull(c, got); string(got) != "still here" {
 				t.Errorf("sent after the end of input: got %q, %v", got, err)
@@ -94,13 +93,14 @@ func TestASessionGoesOnAfterTheEndOfItsInput(t *testing.T) {
 		reset, c := half()
 		c.SetLinger(0)
 		c.Close()
-		reset.conn.Send([]byte("x")) // or a peer that is gone looks like one that listens
+		// without output, a peer that has gone looks like one that listens
+		reset.conn.Send([]byte("x"))
 		if err := <-reset.closed; err == nil || err == io.EOF || errors.Is(err, ErrStopped) {
-			t.Errorf("after a reset Close was told %v", err)
+			t.Errorf("after a reset Close received %v", err)
 		}
 		r.stopsCleanly()
-		if err := <-told.closed; err != ErrStopped {
-			t.Errorf("after a stop Close was told %v", err)
+		if err := <-stopped.closed; err != ErrStopped {
+			t.Errorf("after a stop Close received %v", err)
 		}
 	})
 }
@@ -112,7 +112,7 @@ type starter struct {
 }
 
 func (s *starter) Input(_ []byte, out *Writer) error {
-	out.Hold()
+	out.PauseInput()
 	Go(s.conn, func() { close(s.done); s.conn.Post() })
 	return nil
 }
@@ -127,7 +127,7 @@ func (*starter) Close(error) {}
 
 func TestGoRunsAGoroutineOfASession(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		r := begin(t, w, sessions, service{open: func(c Conn) Session { return &starter{c, make(chan struct{})} }}, Options{})
+		r := startService(t, w, sessions, service{open: func(c Conn) Session { return &starter{c, make(chan struct{})} }}, Options{})
 		c := r.dial()
 		c.Write([]byte("?"))
 		if got, err := io.ReadAll(c); string(got) != "done" || err != nil {

@@ -7,48 +7,48 @@ import (
 	"syscall"
 )
 
-// ErrHandOver is the cause (context.WithCancelCause) of a context's end by which a run that has
-// Options.Moved hands its connections over instead of ending them.
-var ErrHandOver = errors.New("serve: handing over")
+// ErrHandover is the cause (context.WithCancelCause) that makes a run with Options.OnMove hand its
+// connections over instead of ending them.
+var ErrHandover = errors.New("serve: handing over")
 
-// Movable is a Session that can go on elsewhere: in another Run, of this process or of another.
+// Movable is a Session that can continue in another Run, of this process or of another.
 type Movable interface {
 	Session
-	// Move is called once, between two other calls, when the run hands its connections over. The
-	// state is what Service.Adopt will make the session of; what is written to out is sent before
-	// anything else is. Nothing is called after it. When it reports false the session stays, and is
-	// ended as by a stop.
+	// Move is called once, between two other calls, when the run hands its connections over.
+	// Service.Adopt will make a session of the returned state. Bytes written to out are sent before
+	// any others. No method is called after a successful Move. If ok is false, the session stays,
+	// and ends as by a stop.
 	Move(out *Writer) (state []byte, ok bool)
 }
 
-// Moved is a connection that was handed over. Whoever has it owns the descriptor.
-type Moved struct {
-	// of the socket; it does not block, and programs that are started do not inherit it
+// MovedConn is a connection that was handed over. Its holder owns the descriptor.
+type MovedConn struct {
+	// The socket. It is non-blocking, and closed on exec.
 	FD     int
-	Unsent []byte // written by the session, not yet taken by the kernel
-	State  []byte // of the session
+	Unsent []byte // output of the session that the kernel has not taken
+	State  []byte // state of the session, from Movable.Move
 }
 
-// CanMove says whether a connection could be handed over: it has a file descriptor, and runs by a
-// way that hands over.
+// CanMove reports whether a connection could be handed over: it has a file descriptor, and its
+// model supports handover.
 func CanMove(c Conn) bool {
 	m, ok := c.(interface{ canMove() bool })
 	return ok && m.canMove()
 }
 
-// Close gives the connection up.
-func (m Moved) Close() error { return syscall.Close(m.FD) }
+// Close closes the connection.
+func (m MovedConn) Close() error { return syscall.Close(m.FD) }
 
-// refusesMoving says why connections cannot be handed over or adopted, nil when they can or nobody
-// asks.
-func (w Way) refusesMoving(k work, o Options) error {
+// rejectMoving returns why connections cannot be handed over or adopted, or nil if they can or
+// neither is requested.
+func (w Way) rejectMoving(k serviceForm, o Options) error {
 	switch {
-	case o.Moved == nil && len(o.Adopt) == 0:
+	case o.OnMove == nil && len(o.Adopt) == 0:
 		return nil
 	case !onLinux:
-		return errors.New("serve: connections are handed over on Linux only: leave Moved and Adopt out")
-	case Ways[w].Splits:
-		return errors.New("serve: " + w.String() + " has its connections in other processes and cannot hand them over: choose a way that does not split")
+		return errors.New("serve: connections are handed over on Linux only: leave out OnMove and Adopt")
+	case Ways[w].MultiProcess:
+		return errors.New("serve: " + w.String() + " has its connections in other processes and cannot hand them over: choose a model that runs in one process")
 	case k.handle != nil:
 		return errors.New("serve: a handler's state is its stack, which cannot be handed over: write a Session")
 	case len(o.Adopt) > 0 && k.adopt == nil:
@@ -57,46 +57,47 @@ func (w Way) refusesMoving(k work, o Options) error {
 	return nil
 }
 
-// handsOver says whether a run that ctx has ended is to hand over.
+// handsOver reports whether a run that ctx has ended is to hand its connections over.
 func handsOver(ctx context.Context, o Options) bool {
-	return o.Moved != nil && errors.Is(context.Cause(ctx), ErrHandOver)
+	return o.OnMove != nil && errors.Is(context.Cause(ctx), ErrHandover)
 }
 
-// arrivals are the connections that a run begins with. Any number of owners take from them.
-type arrivals struct {
-	mu   sync.Mutex
-	left []Moved
+// adoptQueue holds the connections with which a run starts. Any number of owners take from it.
+type adoptQueue struct {
+	mu        sync.Mutex
+	remaining []MovedConn
 }
 
-// next is one that nobody has yet, nil when there is none.
-func (a *arrivals) next() *Moved {
+// next returns the next connection, or nil if there is none.
+func (a *adoptQueue) next() *MovedConn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.left) == 0 {
+	if len(a.remaining) == 0 {
 		return nil
 	}
-	m := a.left[0]
-	a.left = a.left[1:]
+	m := a.remaining[0]
+	a.remaining = a.remaining[1:]
 	return &m
 }
 
-// close gives those up that nobody took.
-func (a *arrivals) close() {
+// close closes the connections that no owner took.
+func (a *adoptQueue) close() {
 	for m := a.next(); m != nil; m = a.next() {
 		m.Close()
 	}
 }
 
-// opener is how the session of a connection is made. Moved is nil for one that was accepted.
-func (w work) opener(m *Moved) func(Conn) Session {
+// opener returns the function that makes the session of a connection. m is nil for an accepted
+// connection.
+func (w serviceForm) opener(m *MovedConn) func(Conn) Session {
 	if m == nil {
 		return w.open
 	}
 	return func(c Conn) Session { return w.adopt(c, m.State) }
 }
 
-// unsent is what waits for the peer from the begin.
-func (m *Moved) unsent() []byte {
+// unsent returns the output with which a connection starts.
+func (m *MovedConn) unsent() []byte {
 	if m == nil {
 		return nil
 	}
@@ -104,7 +105,7 @@ func (m *Moved) unsent() []byte {
 }
 
 // askToMove asks a session for its state.
-func askToMove(s Session, o Options, n *lane, c Conn, w *Writer) (state []byte, ok bool) {
+func askToMove(s Session, o Options, n *counterShard, c Conn, w *Writer) (state []byte, ok bool) {
 	m, movable := s.(Movable)
 	if !movable {
 		return nil, false

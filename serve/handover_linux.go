@@ -7,49 +7,49 @@ import (
 	"time"
 )
 
-// detach has the loop forget the connection, and not close its descriptor.
+// detach removes the connection from the loop and returns its descriptor, open.
 func (c *conn) detach() int {
-	c.l.poller.remove(c.fd)
+	c.loop.poller.remove(c.fd)
 	c.close()
-	c.l.dead = c.l.dead[:len(c.l.dead)-1]
+	c.loop.closingFDs = c.loop.closingFDs[:len(c.loop.closingFDs)-1]
 	return c.fd
 }
 
 // handOver implements driver.
-func (s *looped) handOver() {
-	if s.ending != nil { // it has ended, and its peer is not waited for
-		s.end(s.ending)
+func (s *loopSession) handOver() {
+	if s.endErr != nil { // the session has ended: a handover does not wait for its peer
+		s.end(s.endErr)
 		return
 	}
-	if s.unwanted.Load() {
+	if s.closeRequested.Load() {
 		s.end(ErrClosed)
 		return
 	}
-	w := &s.l.out
+	w := &s.loop.writer
 	defer w.reset()
-	s.l.calling = s
-	state, ok := askToMove(s.session, s.l.o, s.l.lane, s, w)
-	s.l.calling = nil
+	s.loop.callingSession = s
+	state, ok := askToMove(s.session, s.loop.o, s.loop.counters, s, w)
+	s.loop.callingSession = nil
 	if !ok {
 		return
 	}
-	s.out.put(w.buf, s, -1)
-	unsent := s.out.take()
-	s.l.o.Moved(Moved{FD: s.detach(), Unsent: unsent, State: state})
+	s.outbox.put(w.buf, s, -1)
+	unsent := s.outbox.takeRest()
+	s.loop.o.OnMove(MovedConn{FD: s.detach(), Unsent: unsent, State: state})
 }
 
-// handOver implements driver: the session's owner asks it, as soon as it has left what it waits
-// for.
+// handOver implements driver. The session's owner asks it for its state as soon as it has left its
+// wait.
 func (c *coroutine) handOver() {
-	c.pokes.Store(true)
-	c.woken(time.Time{})
+	c.interruptPosted.Store(true)
+	c.onPost(time.Time{})
 }
 
-func (c *coroutine) handsOver() bool { return c.l.moving }
+func (c *coroutine) handsOver() bool { return c.loop.handingOver }
 
 func (*conn) canMove() bool { return true }
 
-func (s *stream) canMove() bool { return s.raw != nil }
+func (s *stream) canMove() bool { return s.rawConn != nil }
 
 func (c *coroutine) detach(ask func() bool) (int, bool) {
 	if !ask() {
@@ -58,27 +58,27 @@ func (c *coroutine) detach(ask func() bool) (int, bool) {
 	return c.conn.detach(), true
 }
 
-// adopt begins with the loop's share of the connections that were handed over.
+// adopt opens the loop's share of the connections that were handed over.
 func (l *loop) adopt() {
-	for ; l.share > 0; l.share-- {
-		m := l.work.arrivals.next()
+	for ; l.adoptLimit > 0; l.adoptLimit-- {
+		m := l.service.adoptions.next()
 		if m == nil {
 			return
 		}
-		// fails when the peer has gone, which the first read tells
+		// fails if the peer has gone, which the first read reports
 		sa, _ := syscall.Getpeername(m.FD)
-		l.load.Add(1)
-		l.begin(m.FD, address(sa), m)
+		l.connCount.Add(1)
+		l.open(m.FD, address(sa), m)
 	}
 }
 
-// detach implements host.
+// detach implements sessionHost.
 func (s *stream) detach(ask func() bool) (int, bool) {
-	if s.raw == nil {
+	if s.rawConn == nil {
 		return 0, false
 	}
 	dup := -1
-	s.raw.Control(func(fd uintptr) {
+	s.rawConn.Control(func(fd uintptr) {
 		d, _, errno := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_DUPFD_CLOEXEC, 0)
 		if errno == 0 {
 			dup = int(d)
@@ -91,11 +91,11 @@ func (s *stream) detach(ask func() bool) (int, bool) {
 		syscall.Close(dup)
 		return 0, false
 	}
-	s.over.Store(true) // the other descriptor goes on
+	s.noLinger.Store(true) // the duplicate stays open
 	return dup, true
 }
 
-// conn is the connection, whose descriptor it takes over.
-func (m *Moved) conn() (net.Conn, error) {
+// conn returns the connection and takes over its descriptor.
+func (m *MovedConn) conn() (net.Conn, error) {
 	return connOf(os.NewFile(uintptr(m.FD), "adopted connection"))
 }

@@ -8,4 +8,4 @@ func (s *stream) detach(func() bool) (int, bool) { return 0, false }
 
 func (*stream) canMove() bool { return false }
 
-func (m *Moved) conn() (net.Conn, error) { return nil, errLinux }
+func (m *MovedConn) conn() (net.Conn, error) { return nil, errLinux }

@@ -16,24 +16,24 @@ import (
 	"time"
 )
 
-// teller numbers the lines that it hears. Its number and half a line are its state.
-type teller struct {
-	conn   Conn
-	told   uint64
-	half   []byte
-	stays  bool          // it does not move
-	asks   *atomic.Int32 // counts the calls of Move; nil: nobody wants to know
-	closed func(error)
+// numberer answers each line with its number. The number and the unfinished line are its state.
+type numberer struct {
+	conn       Conn
+	lines      uint64
+	unfinished []byte
+	stays      bool          // Move returns false
+	moveCalls  *atomic.Int32 // counts the calls of Move; nil: not counted
+	closed     func(error)
 }
 
-func (s *teller) Input(in []byte, out *Writer) error {
+func (s *numberer) Input(in []byte, out *Writer) error {
 	for line := range bytes.SplitAfterSeq(in, []byte("\n")) {
-		if s.half = append(s.half, line...); !bytes.HasSuffix(s.half, []byte("\n")) {
+		if s.unfinished = append(s.unfinished, line...); !bytes.HasSuffix(s.unfinished, []byte("\n")) {
 			continue
 		}
-		s.told++
-		answer := fmt.Sprintf("%d:%s", s.told, s.half)
-		s.half = s.half[:0]
+		s.lines++
+		answer := fmt.Sprintf("%d:%s", s.lines, s.unfinished)
+		s.unfinished = s.unfinished[:0]
 		if answer == "1:much\n" {
 			answer = strings.Repeat("much", much/4)
 		}
@@ -42,42 +42,42 @@ func (s *teller) Input(in []byte, out *Writer) error {
 	return nil
 }
 
-func (s *teller) Wake(time.Time, *Writer) error { return nil }
+func (s *numberer) Wake(time.Time, *Writer) error { return nil }
 
-func (s *teller) Close(err error) {
+func (s *numberer) Close(err error) {
 	if s.closed != nil {
 		s.closed(err)
 	}
 }
 
-func (s *teller) Move(out *Writer) ([]byte, bool) {
-	if s.asks != nil {
-		s.asks.Add(1)
+func (s *numberer) Move(out *Writer) ([]byte, bool) {
+	if s.moveCalls != nil {
+		s.moveCalls.Add(1)
 	}
 	if s.stays {
 		out.WriteString("this is not sent")
 		return nil, false
 	}
 	out.WriteString("moved\n")
-	return append(binary.BigEndian.AppendUint64(nil, s.told), s.half...), true
+	return append(binary.BigEndian.AppendUint64(nil, s.lines), s.unfinished...), true
 }
 
-func adoptTeller(c Conn, state []byte) Session {
-	return &teller{conn: c, told: binary.BigEndian.Uint64(state), half: bytes.Clone(state[8:])}
+func adoptNumberer(c Conn, state []byte) Session {
+	return &numberer{conn: c, lines: binary.BigEndian.Uint64(state), unfinished: bytes.Clone(state[8:])}
 }
 
-// stage is a listener and connections that go from run to run.
-type stage struct {
+// handoverRig is a listener, and connections that move from run to run.
+type handoverRig struct {
 	t     *testing.T
 	l     *net.TCPListener
 	open  func(Conn) Session
 	addr  string
-	moved []Moved
+	moved []MovedConn
 	meter *Meter
 }
 
-func newStage(t *testing.T) *stage {
-	s := &stage{t: t, l: listen(t).(*net.TCPListener), open: func(c Conn) Session { return &teller{conn: c} }}
+func newHandoverRig(t *testing.T) *handoverRig {
+	s := &handoverRig{t: t, l: listen(t).(*net.TCPListener), open: func(c Conn) Session { return &numberer{conn: c} }}
 	s.addr = s.l.Addr().String()
 	t.Cleanup(func() {
 		s.l.Close()
@@ -88,9 +88,9 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// act runs until the returned function ends it by a hand-over, and keeps what was moved for the
-// next act.
-func (s *stage) act(w Way, o Options) (end func() error) {
+// start starts a run. The returned function ends it by a handover and keeps the moved connections
+// for the next run.
+func (s *handoverRig) start(w Way, o Options) (end func() error) {
 	s.t.Helper()
 	file, err := s.l.File()
 	if err != nil {
@@ -103,21 +103,21 @@ func (s *stage) act(w Way, o Options) (end func() error) {
 	}
 	o.Adopt, s.moved, s.meter = s.moved, nil, new(Meter)
 	o.Meter = s.meter
-	if o.Drain == 0 {
-		o.Drain = 20 * time.Second
+	if o.DrainTimeout == 0 {
+		o.DrainTimeout = 20 * time.Second
 	}
 	if o.Loops == 0 {
 		o.Loops = 2
 	}
 	var mu sync.Mutex
-	o.Moved = func(m Moved) { mu.Lock(); s.moved = append(s.moved, m); mu.Unlock() }
+	o.OnMove = func(m MovedConn) { mu.Lock(); s.moved = append(s.moved, m); mu.Unlock() }
 	ctx, cancel := context.WithCancelCause(context.Background())
 	result := make(chan error, 1)
 	go func() {
-		result <- Run(ctx, w, l, Service{Open: s.open, Adopt: adoptTeller, State: InProcess}, o)
+		result <- Run(ctx, w, l, Service{Open: s.open, Adopt: adoptNumberer, State: InProcess}, o)
 	}()
 	return sync.OnceValue(func() error {
-		cancel(ErrHandOver)
+		cancel(ErrHandover)
 		select {
 		case err := <-result:
 			return err
@@ -127,15 +127,15 @@ func (s *stage) act(w Way, o Options) (end func() error) {
 	})
 }
 
-// ends ends an act and wants so many connections moved.
-func (s *stage) ends(end func() error, moved int) {
+// handOver ends a run and checks how many connections were moved.
+func (s *handoverRig) handOver(end func() error, moved int) {
 	s.t.Helper()
 	if err := end(); err != nil || len(s.moved) != moved {
 		s.t.Fatalf("Run returned %v, %d connections were moved; want %d", err, len(s.moved), moved)
 	}
 }
 
-func (s *stage) dial() *peer {
+func (s *handoverRig) dial() *peer {
 	s.t.Helper()
 	c, err := net.Dial("tcp", s.addr)
 	if err != nil {
@@ -153,16 +153,16 @@ type peer struct {
 	lines *bufio.Reader
 }
 
-func (p *peer) hears(want string) {
+func (p *peer) wantLine(want string) {
 	p.t.Helper()
 	if got, err := p.lines.ReadString('\n'); got != want+"\n" || err != nil {
 		p.t.Fatalf("heard %q, %v; want %q", got, err, want)
 	}
 }
 
-func (p *peer) says(text string) { io.WriteString(p, text) }
+func (p *peer) send(text string) { io.WriteString(p, text) }
 
-// eachPair calls f for each pair of ways that a connection may go between.
+// eachPair calls f for each pair of models between which a connection may move.
 func eachPair(t *testing.T, f func(t *testing.T, from, to Way)) {
 	if !onLinux {
 		t.Skip("connections are handed over on Linux only")
@@ -174,31 +174,31 @@ func eachPair(t *testing.T, f func(t *testing.T, from, to Way)) {
 	}
 }
 
-// A connection goes on where it was: half a line is kept, bytes that nobody has read are read by
-// the next run, and what the session says last comes first.
+// A connection continues where it was: half a line is kept, unread bytes are read by the next run,
+// and the last output of the session comes first.
 func TestAConnectionIsHandedOver(t *testing.T) {
 	before := descriptors(t)
 	eachPair(t, func(t *testing.T, from, to Way) {
-		s := newStage(t)
-		end := s.act(from, Options{})
+		s := newHandoverRig(t)
+		end := s.start(from, Options{})
 		c, idle := s.dial(), s.dial()
-		idle.says("here\n")
-		idle.hears("1:here")
-		c.says("one\ntw")
-		c.hears("1:one")
-		s.ends(end, 2)
-		c.says("o\nthree\n")
-		end = s.act(to, Options{})
-		c.hears("moved")
-		c.hears("2:two")
-		c.hears("3:three")
-		idle.says("still\n")
-		idle.hears("moved")
-		idle.hears("2:still")
+		idle.send("here\n")
+		idle.wantLine("1:here")
+		c.send("one\ntw")
+		c.wantLine("1:one")
+		s.handOver(end, 2)
+		c.send("o\nthree\n")
+		end = s.start(to, Options{})
+		c.wantLine("moved")
+		c.wantLine("2:two")
+		c.wantLine("3:three")
+		idle.send("still\n")
+		idle.wantLine("moved")
+		idle.wantLine("2:still")
 		fresh := s.dial()
-		fresh.says("accepted as before\n")
-		fresh.hears("1:accepted as before")
-		s.ends(end, 2+1)
+		fresh.send("accepted as before\n")
+		fresh.wantLine("1:accepted as before")
+		s.handOver(end, 2+1)
 		if n := s.meter.Snapshot(); n.Accepted != 3 || n.Open != 0 {
 			t.Errorf("two were adopted and one accepted, all were moved: counted %d, open %d", n.Accepted, n.Open)
 		}
@@ -206,15 +206,15 @@ func TestAConnectionIsHandedOver(t *testing.T) {
 	eventually(t, "all descriptors closed", func() bool { return descriptors(t) <= before })
 }
 
-// Clients that never stop talking lose nothing, hear nothing twice, and all in order, while the run
-// under them changes.
-func TestManyTalkWhileTheyAreHandedOver(t *testing.T) {
+// Clients that never stop sending lose nothing, receive nothing twice, and receive all in order,
+// while runs change.
+func TestClientsTalkDuringHandovers(t *testing.T) {
 	if !onLinux {
 		t.Skip("connections are handed over on Linux only")
 	}
 	const talkers, changes = 30, 12
-	s := newStage(t)
-	end := s.act(Loop, Options{Loops: 2})
+	s := newHandoverRig(t)
+	end := s.start(Loop, Options{Loops: 2})
 	var talking sync.WaitGroup
 	stop, spoken := make(chan struct{}), make(chan int, talkers)
 	for i := range talkers {
@@ -223,13 +223,13 @@ func TestManyTalkWhileTheyAreHandedOver(t *testing.T) {
 	}
 	for i := range changes {
 		for m := s.meter; m.Snapshot().Reads < 20; {
-			time.Sleep(time.Millisecond) // so that each run serves some
+			time.Sleep(time.Millisecond) // so that each run serves some requests
 		}
-		if i == 0 { // all must have come
+		if i == 0 { // all clients must be connected
 			eventually(t, "all talkers", func() bool { return s.meter.Snapshot().Open == talkers })
 		}
-		s.ends(end, talkers)
-		end = s.act(inProcess[i%len(inProcess)], Options{})
+		s.handOver(end, talkers)
+		end = s.start(inProcess[i%len(inProcess)], Options{})
 	}
 	close(stop)
 	talking.Wait()
@@ -241,95 +241,95 @@ func TestManyTalkWhileTheyAreHandedOver(t *testing.T) {
 	end()
 }
 
-// talk says lines, several at a time, and checks the answers, until it is stopped.
-func (p *peer) talk(name int, stop chan struct{}) (told int) {
+// talk sends lines, several at a time, and checks the answers, until it is stopped.
+func (p *peer) talk(name int, stop chan struct{}) (answered int) {
 	for said := 0; ; {
 		var text strings.Builder
 		for range 5 {
 			said++
 			fmt.Fprintf(&text, "line %d of %d\n", said, name)
 		}
-		p.says(text.String())
-		for told < said {
+		p.send(text.String())
+		for answered < said {
 			line, err := p.lines.ReadString('\n')
 			if line == "moved\n" {
 				continue
 			}
-			if told++; line != fmt.Sprintf("%d:line %d of %d\n", told, told, name) || err != nil {
-				p.t.Errorf("talker %d, answer %d: %q, %v", name, told, line, err)
-				return told
+			if answered++; line != fmt.Sprintf("%d:line %d of %d\n", answered, answered, name) || err != nil {
+				p.t.Errorf("talker %d, answer %d: %q, %v", name, answered, line, err)
+				return answered
 			}
 		}
 		select {
 		case <-stop:
-			return told
+			return answered
 		default:
 		}
 	}
 }
 
-// What a slow peer has not taken goes with its connection.
-func TestWhatWaitsForASlowPeerIsHandedOver(t *testing.T) {
+// Output that a slow peer has not taken moves with its connection.
+func TestQueuedOutputIsHandedOver(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to Way) {
-		s := newStage(t)
+		s := newHandoverRig(t)
 		opened := make(chan Conn, 1) // session's owner -> test
-		s.open = func(c Conn) Session { opened <- c; return &teller{conn: c} }
-		end := s.act(from, Options{})
+		s.open = func(c Conn) Session { opened <- c; return &numberer{conn: c} }
+		end := s.start(from, Options{})
 		c := s.dial()
-		c.says("much\n")
+		c.send("much\n")
 		conn := <-opened
 		if !CanMove(conn) {
 			t.Error("a connection with a descriptor cannot be moved")
 		}
 		eventually(t, "output that waits", func() bool { return waitsFor(conn) })
-		c.says("and more\n")
-		s.ends(end, 1)
-		end = s.act(to, Options{})
+		c.send("and more\n")
+		s.handOver(end, 1)
+		end = s.start(to, Options{})
 		got := make([]byte, much)
 		if _, err := io.ReadFull(c.lines, got); err != nil || !bytes.Equal(got, bytes.Repeat([]byte("much"), much/4)) {
 			t.Fatalf("what waited is not what came: %v", err)
 		}
-		c.hears("moved")
-		c.hears("2:and more")
-		s.ends(end, 1)
+		c.wantLine("moved")
+		c.wantLine("2:and more")
+		s.handOver(end, 1)
 	})
 }
 
-// Who cannot be handed over is ended as by a stop: what has arrived is handled, and then
-// ErrStopped.
-func TestWhoStaysIsEndedAsByAStop(t *testing.T) {
+// A connection that cannot be handed over ends as by a stop: input that has arrived is handled, and
+// then Close receives ErrStopped.
+func TestAConnectionThatStaysEndsAsByAStop(t *testing.T) {
 	if !onLinux {
 		t.Skip("connections are handed over on Linux only")
 	}
 	type immovable struct{ Session }
-	for name, wrap := range map[string]func(*teller) Session{
-		"a session that refuses":       func(s *teller) Session { s.stays = true; return s },
-		"a session that cannot":        func(s *teller) Session { return immovable{s} },
-		"a session that panics at it":  func(s *teller) Session { return panicking{s} },
-		"a session that is closed now": func(s *teller) Session { return s },
+	for name, wrap := range map[string]func(*numberer) Session{
+		"a session that refuses":       func(s *numberer) Session { s.stays = true; return s },
+		"a session that cannot":        func(s *numberer) Session { return immovable{s} },
+		"a session that panics at it":  func(s *numberer) Session { return panicking{s} },
+		"a session that is closed now": func(s *numberer) Session { return s },
 	} {
 		eachInProcess(t, func(t *testing.T, w Way) {
 			t.Run(name, func(t *testing.T) {
-				s := newStage(t)
+				s := newHandoverRig(t)
 				closed := make(chan error, 1)
 				asks := new(atomic.Int32)
 				opened := make(chan Conn, 1) // session's owner -> test
 				s.open = func(c Conn) Session {
 					opened <- c
-					return wrap(&teller{conn: c, asks: asks, closed: func(err error) { closed <- err }})
+					return wrap(&numberer{conn: c, moveCalls: asks, closed: func(err error) { closed <- err }})
 				}
-				end := s.act(w, Options{Panicked: func(PanicError) {}})
+				end := s.start(w, Options{OnPanic: func(PanicError) {}})
 				c := s.dial()
-				c.says("one\n")
-				c.hears("1:one")
+				c.send("one\n")
+				c.wantLine("1:one")
 				want := ErrStopped
 				if strings.HasSuffix(name, "now") {
 					want = ErrClosed
 					(<-opened).Close()
 				}
-				s.ends(end, 0)
+				s.handOver(end, 0)
 				if err := <-closed; err != want {
-					t.Errorf("Close was told %v, want %v", err, want)
+					t.Errorf("Close received %v, want %v", err, want)
 				}
 				if rest, err := io.ReadAll(c.lines); len(rest) > 0 || err != nil {
 					t.Errorf("the peer got %q, %v; want the end", rest, err)
@@ -342,10 +342,10 @@ func TestWhoStaysIsEndedAsByAStop(t *testing.T) {
 	}
 }
 
-// panicking panics when it is to move.
-type panicking struct{ *teller }
+// panicking panics in Move.
+type panicking struct{ *numberer }
 
-func (panicking) Move(*Writer) ([]byte, bool) { panic("told to") }
+func (panicking) Move(*Writer) ([]byte, bool) { panic("requested by the test") }
 
 // A connection without a descriptor is ended as by a stop.
 func TestWithoutADescriptorNothingIsHandedOver(t *testing.T) {
@@ -354,12 +354,12 @@ func TestWithoutADescriptorNothingIsHandedOver(t *testing.T) {
 		opened := make(chan Conn, 1) // session's owner -> test
 		s := Service{Open: func(c Conn) Session {
 			opened <- c
-			return &teller{conn: c, closed: func(err error) { closed <- err }}
+			return &numberer{conn: c, closed: func(err error) { closed <- err }}
 		}}
 		ctx, cancel := context.WithCancelCause(context.Background())
 		result := make(chan error, 1)
 		l := listen(t)
-		o := Options{Moved: func(Moved) { t.Error("moved") }, Drain: 20 * time.Second}
+		o := Options{OnMove: func(MovedConn) { t.Error("moved") }, DrainTimeout: 20 * time.Second}
 		go func() { result <- Run(ctx, w, bareListener{l}, s, o) }()
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
@@ -367,7 +367,7 @@ func TestWithoutADescriptorNothingIsHandedOver(t *testing.T) {
 		}
 		defer c.Close()
 		exchangeLine(t, c, "one\n", "1:one\n")
-		cancel(ErrHandOver)
+		cancel(ErrHandover)
 		if err := <-result; onLinux && err != nil {
 			t.Errorf("%s: Run returned %v", w, err)
 		}
@@ -375,7 +375,7 @@ func TestWithoutADescriptorNothingIsHandedOver(t *testing.T) {
 			t.Errorf("%s: a connection without a descriptor can be moved", w)
 		}
 		if err := <-closed; err != ErrStopped {
-			t.Errorf("%s: Close was told %v, want ErrStopped", w, err)
+			t.Errorf("%s: Close received %v, want ErrStopped", w, err)
 		}
 	}
 }
@@ -389,58 +389,58 @@ func exchangeLine(t *testing.T, c net.Conn, said, want string) {
 	}
 }
 
-// A peer whose session has ended, and that takes none of what is left for it, does not hold up a
-// hand-over.
-func TestAHandOverDoesNotWaitForWhoHasEnded(t *testing.T) {
+// A peer whose session has ended, and that does not take the output that is left, does not delay a
+// handover.
+func TestAHandoverDoesNotWaitForEndedSessions(t *testing.T) {
 	if !onLinux {
 		t.Skip("connections are handed over on Linux only")
 	}
 	eachInProcess(t, func(t *testing.T, w Way) {
-		s := newStage(t)
+		s := newHandoverRig(t)
 		opened := make(chan Conn, 1) // session's owner -> test
 		s.open = func(c Conn) Session { opened <- c; return parting{} }
-		end := s.act(w, Options{Linger: tooLong, Drain: tooLong})
-		s.dial().says("?")
+		end := s.start(w, Options{FlushTimeout: tooLong, DrainTimeout: tooLong})
+		s.dial().send("?")
 		conn := <-opened
 		eventually(t, "output that waits", func() bool { return waitsFor(conn) })
-		s.ends(end, 0)
+		s.handOver(end, 0)
 	})
 }
 
-// A plain stop of a run that could hand over does not.
+// A plain stop of a run that could hand over hands nothing over.
 func TestAStopHandsNothingOver(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		if !onLinux {
 			t.Skip("connections are handed over on Linux only")
 		}
-		s := service{open: func(c Conn) Session { return &teller{conn: c} }}
-		r := begin(t, w, sessions, s, Options{Moved: func(Moved) { t.Error("moved") }})
+		s := service{open: func(c Conn) Session { return &numberer{conn: c} }}
+		r := startService(t, w, sessions, s, Options{OnMove: func(MovedConn) { t.Error("moved") }})
 		exchangeLine(t, r.dial(), "one\n", "1:one\n")
 		r.stopsCleanly()
 	})
 }
 
 func TestRefusalsToHandOver(t *testing.T) {
-	per := work{open: services["echo"].open, state: PerConnection}
-	handler := work{handle: services["echo"].handle, state: PerConnection}
-	keep := func(Moved) {}
+	per := serviceForm{open: services["echo"].open, state: PerConnection}
+	handler := serviceForm{handle: services["echo"].handle, state: PerConnection}
+	keep := func(MovedConn) {}
 	for _, c := range []struct {
 		why  string
 		way  Way
-		work work
+		work serviceForm
 		o    Options
 		want string
 	}{
-		{"pre-forked processes", Prefork, per, Options{Moved: keep, Child: []string{"self"}}, "does not split"},
-		{"a process for each", Process, per, Options{Moved: keep, Child: []string{"self"}}, "does not split"},
-		{"a handler", Goroutine, handler, Options{Moved: keep}, "write a Session"},
-		{"a service that does not adopt", Goroutine, per, Options{Adopt: []Moved{{FD: -1}}}, "Service.Adopt"},
+		{"pre-forked processes", Prefork, per, Options{OnMove: keep, ChildCommand: []string{"self"}}, "runs in one process"},
+		{"a process for each", Process, per, Options{OnMove: keep, ChildCommand: []string{"self"}}, "runs in one process"},
+		{"a handler", Goroutine, handler, Options{OnMove: keep}, "write a Session"},
+		{"a service that does not adopt", Goroutine, per, Options{Adopt: []MovedConn{{FD: -1}}}, "Service.Adopt"},
 	} {
-		if Ways[c.way].Linux && !onLinux {
+		if Ways[c.way].LinuxOnly && !onLinux {
 			continue
 		}
 		l := listen(t)
-		err := c.way.refuses(l, c.work, c.o)
+		err := c.way.reject(l, c.work, c.o)
 		l.Close()
 		want := c.want
 		if !onLinux {
@@ -452,17 +452,17 @@ func TestRefusalsToHandOver(t *testing.T) {
 	}
 }
 
-// A run that is refused, or ends at once, gives up what it was to adopt.
-func TestARefusedRunClosesWhatItWasToAdopt(t *testing.T) {
+// A run that is rejected, or ends at once, closes the connections that it was to adopt.
+func TestARejectedRunClosesItsAdoptions(t *testing.T) {
 	if !onLinux {
 		t.Skip("connections are handed over on Linux only")
 	}
-	s := newStage(t)
-	end := s.act(Goroutine, Options{})
+	s := newHandoverRig(t)
+	end := s.start(Goroutine, Options{})
 	c := s.dial()
-	c.says("one\n")
-	c.hears("1:one")
-	s.ends(end, 1)
+	c.send("one\n")
+	c.wantLine("1:one")
+	s.handOver(end, 1)
 	if err := Run(t.Context(), Loop, listen(t), Service{Open: s.open}, Options{Adopt: s.moved}); err == nil {
 		t.Error("connections were adopted by a service that adopts none")
 	}

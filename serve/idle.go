@@ -5,37 +5,36 @@ import (
 	"time"
 )
 
-// ErrIdle is the error of a connection on which nothing has passed for Options.Idle.
-var ErrIdle = errors.New("serve: connection idle for too long")
+// ErrIdle is the error of a connection that has transferred no bytes for Options.IdleTimeout.
+var ErrIdle = errors.New("serve: idle timeout")
 
-// idleLooks is how often in Options.Idle a connection is looked at, so that it ends between that
-// and a quarter more.
-const idleLooks = 4
+// idleChecks is how many checks there are in Options.IdleTimeout. A connection ends between that
+// time and a quarter more.
+const idleChecks = 4
 
-// idleness finds out that nothing passes a connection. It has one owner.
-type idleness struct {
-	passed int64 // reads and writes up to the last look
-	looks  int   // in a row that have found nothing new
+// idleDetector finds connections that transfer nothing. It has one owner.
+type idleDetector struct {
+	lastCount   int64 // reads and writes up to the last check
+	quietChecks int   // checks in a row that found nothing new
 }
 
-// look reports whether nothing has passed for long, given how many reads and writes there have
-// been.
-func (i *idleness) look(passed int64) bool {
-	if passed != i.passed {
-		i.passed, i.looks = passed, 0
+// check reports whether the connection is idle, given its number of reads and writes.
+func (i *idleDetector) check(passed int64) bool {
+	if passed != i.lastCount {
+		i.lastCount, i.quietChecks = passed, 0
 		return false
 	}
-	i.looks++
-	return i.looks >= idleLooks
+	i.quietChecks++
+	return i.quietChecks >= idleChecks
 }
 
-// watchIdle ends the connection by ErrIdle when nothing has passed for so long. Zero: never.
-// The returned function ends the watch.
+// watchIdle ends the connection with ErrIdle when it has transferred nothing for the bound. Zero:
+// no bound. The returned function ends the watch.
 func (s *stream) watchIdle(bound time.Duration) (stop func()) {
 	if bound <= 0 {
 		return func() {}
 	}
-	var seen idleness
+	var seen idleDetector
 	donec := make(chan struct{}) // closed by stop
 	var look func()
 	look = func() {
@@ -44,16 +43,16 @@ func (s *stream) watchIdle(bound time.Duration) (stop func()) {
 			return
 		default:
 		}
-		if seen.look(s.lane.reads.v.Load() + s.lane.writes.Load()) {
+		if seen.check(s.counters.reads.v.Load() + s.counters.writes.Load()) {
 			s.fail(ErrIdle)
 			return
 		}
-		time.AfterFunc(bound/idleLooks, look)
+		time.AfterFunc(bound/idleChecks, look)
 	}
-	time.AfterFunc(bound/idleLooks, look)
+	time.AfterFunc(bound/idleChecks, look)
 	return func() { close(donec) }
 }
 
-// idleWrite is how many bytes of one Write pass between two looks at least, so that a large one is
-// no idle one.
-const idleWrite = 64 << 10
+// idleWriteSize is the largest part of one Write. At most so many bytes pass between two checks
+// without being counted, so that a large Write does not look idle.
+const idleWriteSize = 64 << 10

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// switches is how often this process's threads have waited.
-func switches(t *testing.T) (n int) {
+// contextSwitches returns how often the threads of this process have waited.
+func contextSwitches(t *testing.T) (n int) {
 	t.Helper()
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -28,7 +28,7 @@ func switches(t *testing.T) (n int) {
 	return n
 }
 
-// An idle loop sleeps, and what comes then is handled as ever: bytes, posts and times.
+// An idle loop sleeps, and later bytes, posts and timers are handled as before.
 func TestAnIdleLoopSleeps(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,9 +47,9 @@ func TestAnIdleLoopSleeps(t *testing.T) {
 	exchange(t, c, "before")
 	slept := false
 	for end := time.Now().Add(time.Minute); !slept && time.Now().Before(end); {
-		before := switches(t)
+		before := contextSwitches(t)
 		time.Sleep(500 * time.Millisecond)
-		slept = switches(t)-before < 20 // a loop that keeps the watchdog awake: 50 and more
+		slept = contextSwitches(t)-before < 20 // a loop that keeps sysmon awake has 50 and more
 	}
 	if !slept {
 		t.Error("it never did")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// idleConns is how many idle connections are weighed: WEIR_SERVETEST_IDLE, by default as many as
-// descriptors are no matter.
+// idleConns returns how many idle connections are measured: WEIR_SERVETEST_IDLE, by default as many
+// as the descriptor limit allows easily.
 func idleConns() int {
 	if n, err := strconv.Atoi(os.Getenv("WEIR_SERVETEST_IDLE")); err == nil {
 		return n
@@ -18,12 +18,12 @@ func idleConns() int {
 	return 2000
 }
 
-// underRace reports whether the race detector keeps memory of its own.
+// underRace is set under the race detector, which keeps memory of its own.
 var underRace bool
 
-// knock connects without package net, whose connections would weigh as much as those that are
-// weighed.
-func knock(t *testing.T, to *net.TCPAddr) int {
+// rawDial connects without package net, whose connections would use as much memory as the measured
+// ones.
+func rawDial(t *testing.T, to *net.TCPAddr) int {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -36,7 +36,7 @@ func knock(t *testing.T, to *net.TCPAddr) int {
 	return fd
 }
 
-// inUse is the memory of heap and stacks that is in use.
+// inUse returns the bytes of heap and stacks in use.
 func inUse() int {
 	runtime.GC()
 	runtime.GC() // stacks shrink in one and are free in the next
@@ -45,8 +45,7 @@ func inUse() int {
 	return int(m.HeapAlloc + m.StackInuse)
 }
 
-// What an idle connection keeps beyond the kernel's memory is bounded: no buffer is kept for what
-// may come.
+// The memory of an idle connection, apart from the kernel's, is bounded: it keeps no buffer.
 func TestAnIdleConnectionKeepsLittle(t *testing.T) {
 	for _, c := range []struct {
 		way  Way
@@ -60,12 +59,12 @@ func TestAnIdleConnectionKeepsLittle(t *testing.T) {
 				t.Skipf("%d connections need %d descriptors: the limit is %d", n, 2*n+200, limit.Cur)
 			}
 			l := listen(t)
-			r := beginOver(t, l, c.way, sessions, services["echo"], Options{})
+			r := startServiceOver(t, l, c.way, sessions, services["echo"], Options{})
 			exchange(t, r.dial(), "up")
 			before, fds := inUse(), make([]int, n)
 			message, back := make([]byte, 1000), make([]byte, 1000)
 			for i := range fds {
-				fds[i] = knock(t, l.Addr().(*net.TCPAddr))
+				fds[i] = rawDial(t, l.Addr().(*net.TCPAddr))
 				syscall.Write(fds[i], message)
 				for got := 0; got < len(back); {
 					n, err := syscall.Read(fds[i], back[got:])

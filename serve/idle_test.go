@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// endsIdle expects the end of a connection on which nothing passes, and of one on which nothing
-// passes any more.
+// endsIdle expects the end of a connection that never transfers bytes, and of one that stops
+// transferring.
 func endsIdle(t *testing.T, r *running, _ Way) {
 	silent, spoke := r.dial(), r.dial()
 	if _, err := io.WriteString(spoke, "here"); err != nil {
@@ -23,80 +23,82 @@ func endsIdle(t *testing.T, r *running, _ Way) {
 	r.stopsCleanly()
 }
 
-func TestWhatPassesKeepsAConnectionFromBeingIdle(t *testing.T) {
-	var i idleness
+func TestTransfersKeepAConnectionFromBeingIdle(t *testing.T) {
+	var i idleDetector
 	for n, look := range []struct {
 		passed int64
 		want   bool
 	}{{1, false}, {1, false}, {1, false}, {2, false}, {2, false}, {2, false}, {2, false}, {2, true}} {
-		if got := i.look(look.passed); got != look.want {
+		if got := i.check(look.passed); got != look.want {
 			t.Errorf("look %d, after %d reads and writes: idle is %v, want %v", n, look.passed, got, look.want)
 		}
 	}
 }
 
-// A session that does not read is idle too, when nothing passes.
-func TestASessionThatHoldsIsToldThatItIsIdle(t *testing.T) {
+// A session that does not read is idle, too, when nothing is transferred.
+func TestAPausedSessionIsEndedWhenIdle(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		for _, c := range waitings {
+		for _, c := range nonReadingSessions {
 			s, opened := c.service()
-			r := begin(t, w, sessions, s, Options{Idle: 20 * time.Millisecond})
+			r := startService(t, w, sessions, s, Options{IdleTimeout: 20 * time.Millisecond})
 			peer := r.dial()
 			peer.Write([]byte("?"))
 			if err := <-(<-opened).closed; !errors.Is(err, ErrIdle) {
-				t.Errorf("a session that %s: Close was told %v, want ErrIdle", c.name, err)
+				t.Errorf("a session that %s: Close received %v, want ErrIdle", c.name, err)
 			}
 			r.stopsCleanly()
 		}
 	})
 }
 
-// waitings are the sessions that do not read.
-var waitings = []struct {
+// waitings lists the sessions that do not read.
+var nonReadingSessions = []struct {
 	name    string
-	service func() (service, chan *waiting)
+	service func() (service, chan *nonReadingSession)
 }{
-	{"holds", func() (service, chan *waiting) { return waitingFor(func(out *Writer) { out.Hold() }) }},
-	{"holds, and is to be woken", func() (service, chan *waiting) {
-		return waitingFor(func(out *Writer) { out.Hold(); out.WakeAt(time.Now().Add(tooLong)) })
+	{"holds", func() (service, chan *nonReadingSession) {
+		return nonReadingService(func(out *Writer) { out.PauseInput() })
 	}},
-	{"has output stuck", func() (service, chan *waiting) {
-		return waitingFor(func(out *Writer) { out.Write(make([]byte, much)) })
+	{"holds, and is to be woken", func() (service, chan *nonReadingSession) {
+		return nonReadingService(func(out *Writer) { out.PauseInput(); out.WakeAt(time.Now().Add(tooLong)) })
+	}},
+	{"has output stuck", func() (service, chan *nonReadingSession) {
+		return nonReadingService(func(out *Writer) { out.Write(make([]byte, much)) })
 	}},
 }
 
 // waiting is a session that does not read after its first input.
-type waiting struct {
+type nonReadingSession struct {
 	do     func(*Writer)
 	inputs chan struct{} // session -> test, one; capacity 1
 	closed chan error    // capacity 1: Close is called once
 }
 
-func waitingFor(do func(*Writer)) (service, chan *waiting) {
-	opened := make(chan *waiting, 1) // session's owner -> test
+func nonReadingService(do func(*Writer)) (service, chan *nonReadingSession) {
+	opened := make(chan *nonReadingSession, 1) // session's owner -> test
 	return service{open: func(Conn) Session {
-		w := &waiting{do: do, inputs: make(chan struct{}, 1), closed: make(chan error, 1)}
+		w := &nonReadingSession{do: do, inputs: make(chan struct{}, 1), closed: make(chan error, 1)}
 		opened <- w
 		return w
 	}}, opened
 }
 
-func (w *waiting) Input(_ []byte, out *Writer) error {
+func (w *nonReadingSession) Input(_ []byte, out *Writer) error {
 	w.do(out)
 	w.inputs <- struct{}{}
 	return nil
 }
 
-func (w *waiting) Wake(time.Time, *Writer) error { return nil }
-func (w *waiting) Close(err error)               { w.closed <- err }
+func (w *nonReadingSession) Wake(time.Time, *Writer) error { return nil }
+func (w *nonReadingSession) Close(err error)               { w.closed <- err }
 
-// Who does not read is told of a reset nevertheless, with input unread or without.
-func TestASessionThatHoldsIsToldOfAReset(t *testing.T) {
+// A session that does not read is notified of a reset, with input unread or without.
+func TestAPausedSessionIsNotifiedOfAReset(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		for _, c := range waitings {
+		for _, c := range nonReadingSessions {
 			for _, unread := range []string{"", "unread"} {
 				s, opened := c.service()
-				r := begin(t, w, sessions, s, Options{})
+				r := startService(t, w, sessions, s, Options{})
 				peer := r.dial()
 				peer.Write([]byte("?"))
 				session := <-opened
@@ -107,10 +109,10 @@ func TestASessionThatHoldsIsToldOfAReset(t *testing.T) {
 				select {
 				case err := <-session.closed:
 					if err == nil || err == io.EOF || err == ErrStopped {
-						t.Errorf("a session that %s: Close was told %v, want the reset", c.name, err)
+						t.Errorf("a session that %s: Close received %v, want the reset", c.name, err)
 					}
 				case <-time.After(20 * time.Second):
-					t.Errorf("a session that %s, input %q unread: was not told of the reset", c.name, unread)
+					t.Errorf("a session that %s, input %q unread: Close was not called after the reset", c.name, unread)
 				}
 				r.stopsCleanly()
 			}

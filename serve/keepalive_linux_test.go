@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Connections are kept alive as package net keeps them, those that came before Run and those that
-// come later.
+// Connections have the keep-alive settings of package net, those that were queued before Run and
+// later ones.
 func TestLoopsKeepConnectionsAliveAsPackageNetDoes(t *testing.T) {
 	l := listen(t)
 	c, err := net.Dial("tcp", l.Addr().String())
@@ -32,8 +32,8 @@ func TestLoopsKeepConnectionsAliveAsPackageNetDoes(t *testing.T) {
 		}
 		defer early.Close()
 		got := make(chan [5]int, 2) // Open -> test
-		r := beginOver(t, l, w, sessions, service{open: func(c Conn) Session {
-			got <- socketSettings(loopsOwn(c).fd)
+		r := startServiceOver(t, l, w, sessions, service{open: func(c Conn) Session {
+			got <- socketSettings(loopConn(c).fd)
 			return &echo{}
 		}}, Options{})
 		for _, when := range []string{"before Run", "later"} {
@@ -45,7 +45,7 @@ func TestLoopsKeepConnectionsAliveAsPackageNetDoes(t *testing.T) {
 			case <-time.After(20 * time.Second):
 				t.Fatal("not opened")
 			}
-			// the loop has seen its queue empty, or will before the next one
+			// the loop has seen its queue empty, or will before the next connection
 			exchange(t, early, "up")
 			r.dial()
 		}
@@ -53,7 +53,7 @@ func TestLoopsKeepConnectionsAliveAsPackageNetDoes(t *testing.T) {
 	}
 }
 
-// socketSettings are NODELAY, keep-alive, and its three figures.
+// socketSettings returns TCP_NODELAY, SO_KEEPALIVE, and the three keep-alive parameters.
 func socketSettings(fd int) (s [5]int) {
 	for i, o := range [5][2]int{{syscall.IPPROTO_TCP, syscall.TCP_NODELAY}, {syscall.SOL_SOCKET, syscall.SO_KEEPALIVE},
 		{syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT}} {

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// sayGoodbye opens a session that says goodbye to the first input, and ends.
-func sayGoodbye(Conn) Session { return told("goodbye") }
+// sayGoodbye opens a session that answers the first input with goodbye, and ends.
+func sayGoodbye(Conn) Session { return saysOnce("goodbye") }
 
-// hears asks, and expects a farewell and the end. It does not close.
-func hears(t *testing.T, r *running) {
+// wantGoodbye sends a request, and expects the answer and the end. It does not close.
+func wantGoodbye(t *testing.T, r *running) {
 	t.Helper()
 	c := r.dial()
 	c.Write([]byte("?"))
@@ -22,26 +22,26 @@ func hears(t *testing.T, r *running) {
 	}
 }
 
-// Peers that do not close keep no more connections than lingerMost for each loop: the oldest is cut
+// Peers that do not close keep at most maxLingering connections for each loop: the oldest is cut
 // short.
 func TestLingeringClosesAreLimited(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
-		r := begin(t, w, sessions, service{open: sayGoodbye}, Options{Loops: 1, Width: 4, LingerClose: tooLong})
-		for range lingerMost + 50 {
-			hears(t, r)
+		r := startService(t, w, sessions, service{open: sayGoodbye}, Options{Loops: 1, Workers: 4, LingerTimeout: tooLong})
+		for range maxLingering + 50 {
+			wantGoodbye(t, r)
 		}
-		eventually(t, "no more connections than may linger", func() bool { return r.meter.Snapshot().Open <= lingerMost })
-		if n := r.meter.Snapshot().Open; n < lingerMost {
-			t.Errorf("%d connections linger, want %d", n, lingerMost)
+		eventually(t, "no more connections than may linger", func() bool { return r.meter.Snapshot().Open <= maxLingering })
+		if n := r.meter.Snapshot().Open; n < maxLingering {
+			t.Errorf("%d connections linger, want %d", n, maxLingering)
 		}
 		r.stopsCleanly()
 	})
 }
 
-// A lingering close keeps no worker of a pool.
+// A lingering close occupies no worker of a pool.
 func TestALingeringCloseKeepsNoWorker(t *testing.T) {
 	for _, f := range []form{sessions, handlers} {
-		r := begin(t, Pool, f, services["answer"], Options{Width: 1, LingerClose: tooLong})
+		r := startService(t, Pool, f, services["answer"], Options{Workers: 1, LingerTimeout: tooLong})
 		for range 3 {
 			c := r.dial()
 			c.Write([]byte("?"))
@@ -52,11 +52,11 @@ func TestALingeringCloseKeepsNoWorker(t *testing.T) {
 	}
 }
 
-// Without output there is nothing to lose: a connection that is refused is closed at once.
+// Without output there is nothing to lose: a refused connection is closed at once.
 func TestARefusedConnectionDoesNotLinger(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		refusing := service{open: func(Conn) Session { return nil }}
-		r := begin(t, w, sessions, refusing, Options{Width: 1, LingerClose: tooLong})
+		r := startService(t, w, sessions, refusing, Options{Workers: 1, LingerTimeout: tooLong})
 		for range 3 {
 			r.dial()
 		}
@@ -68,8 +68,8 @@ func TestARefusedConnectionDoesNotLinger(t *testing.T) {
 	})
 }
 
-// Where descriptors run out, lingering closes end first.
-func TestLingeringClosesGiveWayWhenDescriptorsRunOut(t *testing.T) {
+// When descriptors run out, lingering closes end first.
+func TestLingeringClosesEndWhenDescriptorsRunOut(t *testing.T) {
 	for _, w := range inProcess {
 		t.Run(w.String(), func(t *testing.T) {
 			cmd := exec.Command(os.Args[0], starvedFlag+w.String())
@@ -87,8 +87,8 @@ func TestLingeringClosesGiveWayWhenDescriptorsRunOut(t *testing.T) {
 				t.Fatal("no address:", err)
 			}
 			r := &running{t: t, addr: strings.TrimSpace(addr)}
-			for range 3 * spare {
-				hears(t, r)
+			for range 3 * spareDescriptors {
+				wantGoodbye(t, r)
 			}
 		})
 	}

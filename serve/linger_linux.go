@@ -8,102 +8,101 @@ import (
 	"unsafe"
 )
 
-// lingerer drives the lingering close of a loop's connection, whose session or handler has ended.
-type lingerer struct {
+// lingeringConn runs the lingering close of a loop's connection whose session or handler has ended.
+type lingeringConn struct {
 	*conn
-	left  int           // bytes that are still discarded
-	until int64         // when to close in any case, in loop time
-	place *list.Element // in the loop's lingering
+	discardLeft int           // bytes that may still be discarded
+	deadline    int64         // when to close in any case, in loop time
+	element     *list.Element // position in the loop's lingering list
 }
 
-// finish ends the connection for its driver: by a lingering close where output could be lost.
+// finish ends the connection for its driver: by a lingering close if output could be lost.
 func (c *conn) finish() {
 	if c.ended {
 		return
 	}
 	c.ended = true
-	c.out.close()
+	c.outbox.close()
 	c.unsetTimers()
-	if c.over || !c.output.Load() || !lingers(c.remote) || syscall.Shutdown(c.fd, syscall.SHUT_WR) != nil {
+	if c.noLinger || !c.hasOutput.Load() || !lingers(c.remote) || syscall.Shutdown(c.fd, syscall.SHUT_WR) != nil {
 		c.close()
 		return
 	}
-	l := &lingerer{conn: c, left: lingerBytes, until: c.l.now() + int64(c.l.o.LingerClose)}
+	l := &lingeringConn{conn: c, discardLeft: maxDiscard, deadline: c.loop.now() + int64(c.loop.o.LingerTimeout)}
 	c.driver = l
-	if l.place = c.l.lingering.PushBack(l); c.l.lingering.Len() > lingerMost {
-		c.l.lingering.Front().Value.(*lingerer).close()
+	if l.element = c.loop.lingering.PushBack(l); c.loop.lingering.Len() > maxLingering {
+		c.loop.lingering.Front().Value.(*lingeringConn).close()
 	}
-	l.wait()
+	l.setDeadline()
 	c.readable = true
-	c.l.later(c)
+	c.loop.deferRead(c)
 }
 
-// wait sets the timer for the bound, or sooner while the loop stops.
-func (l *lingerer) wait() {
-	at := l.until
-	if l.l.deadline != 0 {
-		at = min(at, l.l.now()+int64(lingerPoll))
+// setDeadline sets the timer for the bound, or for lingerPoll while the loop stops.
+func (l *lingeringConn) setDeadline() {
+	at := l.deadline
+	if l.loop.drainDeadline != 0 {
+		at = min(at, l.loop.now()+int64(lingerPoll))
 	}
-	l.l.timers.set(&l.timer, at)
+	l.loop.timers.set(&l.timer, at)
 }
 
 // close closes the connection.
-func (l *lingerer) close() {
-	l.l.lingering.Remove(l.place)
+func (l *lingeringConn) close() {
+	l.loop.lingering.Remove(l.element)
 	l.conn.close()
 }
 
-// cutLingering closes the connections that only linger: their descriptors are wanted.
+// cutLingering closes the connections in a lingering close to free their descriptors.
 func (l *loop) cutLingering() {
 	for l.lingering.Len() > 0 {
-		l.lingering.Front().Value.(*lingerer).close()
+		l.lingering.Front().Value.(*lingeringConn).close()
 	}
 }
 
-// ready implements driver: it discards what has arrived, some of it in this turn.
-func (l *lingerer) ready() {
-	if l.queued {
+// onReadable implements driver. It discards input that has arrived, at most readsPerTurn reads.
+func (l *lingeringConn) onReadable() {
+	if l.readDeferred {
 		return
 	}
 	for range readsPerTurn {
-		n, errno := discard(l.fd, l.left)
-		if l.left -= n; errno == syscall.EAGAIN {
+		n, errno := discard(l.fd, l.discardLeft)
+		if l.discardLeft -= n; errno == syscall.EAGAIN {
 			l.readable = false
 			switch {
-			case l.l.deadline == 0:
+			case l.loop.drainDeadline == 0:
 			case l.inFlight():
-				l.wait()
+				l.setDeadline()
 			default:
 				l.close()
 			}
 			return
 		}
-		if errno != 0 || n == 0 || l.left <= 0 {
+		if errno != 0 || n == 0 || l.discardLeft <= 0 {
 			l.close()
 			return
 		}
 	}
-	l.l.later(l.conn)
+	l.loop.deferRead(l.conn)
 }
 
-func (l *lingerer) due(time.Time) {
-	if l.l.now() >= l.until {
+func (l *lingeringConn) onTimer(time.Time) {
+	if l.loop.now() >= l.deadline {
 		l.close()
 		return
 	}
-	l.wait()
-	l.ready()
+	l.setDeadline()
+	l.onReadable()
 }
 
-// handOver implements driver: the loop's stop goes on as any other.
-func (l *lingerer) handOver() {}
+// handOver implements driver. A lingering close is not handed over.
+func (l *lingeringConn) handOver() {}
 
-func (l *lingerer) writable()       {}
-func (l *lingerer) woken(time.Time) {}
-func (l *lingerer) end(error)       { l.close() }
+func (l *lingeringConn) onWritable()      {}
+func (l *lingeringConn) onPost(time.Time) {}
+func (l *lingeringConn) end(error)        { l.close() }
 
-// discard has the kernel drop up to max bytes of what a TCP socket has received (tcp(7),
-// MSG_TRUNC).
+// discard makes the kernel drop up to max bytes that a TCP socket has received (tcp(7), MSG_TRUNC).
 func discard(fd, max int) (int, syscall.Errno) {
 	var b [1]byte
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b)), uintptr(max),
@@ -111,9 +110,9 @@ func discard(fd, max int) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// failure is why the connection broke.
-func (c *conn) failure() error {
-	c.over = true
+// brokenError returns why the connection broke.
+func (c *conn) brokenError() error {
+	c.noLinger = true
 	if err := socketError(uintptr(c.fd)); err != nil {
 		return os.NewSyscallError("read", err)
 	}

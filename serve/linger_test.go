@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// full is an answer longer than what a socket has room for.
+// full is an answer larger than the socket buffers.
 var full = noise(6, 300_000)
 
-// answer is a session that answers its first input in full.
+// answer is a session that answers its first input with full.
 type answer struct {
 	last bool // it ends then
-	conn Conn // it closes then; nil: it does not
+	conn Conn // it closes conn when the output is sent; nil: it does not
 }
 
 func (a answer) Input(in []byte, out *Writer) error {
@@ -44,13 +44,13 @@ func (a answer) Wake(_ time.Time, out *Writer) error {
 
 func (answer) Close(error) {}
 
-// giveAnswer is answer, straight down.
+// giveAnswer is answer as a handler.
 func giveAnswer(c net.Conn) {
 	c.Read(make([]byte, 1))
 	c.Write(full)
 }
 
-// answerOn is answer, straight down, which goes on reading.
+// answerOn is giveAnswer and continues to read.
 func answerOn(c net.Conn) {
 	giveAnswer(c)
 	for buf := make([]byte, 4096); ; {
@@ -60,8 +60,8 @@ func answerOn(c net.Conn) {
 	}
 }
 
-// answersInFull asks and goes on sending. It keeps its end open, which keeps no other connection
-// waiting, nor the stop.
+// answersInFull sends a request and continues to send. It keeps its end open, which must delay
+// neither other connections nor the stop.
 func answersInFull(t *testing.T, r *running, _ Way) {
 	for i := range 3 {
 		c := r.dial()
@@ -74,7 +74,7 @@ func answersInFull(t *testing.T, r *running, _ Way) {
 	r.stopsCleanly()
 }
 
-// answersBeforeStop asks, and reads slowly while the service stops.
+// answersBeforeStop sends a request, and reads slowly while the service stops.
 func answersBeforeStop(t *testing.T, r *running, _ Way) {
 	c := r.dial()
 	c.Write([]byte("?"))
@@ -97,7 +97,7 @@ func answersBeforeStop(t *testing.T, r *running, _ Way) {
 		n, err = c.Read(part)
 		got = append(got, part[:n]...)
 	}
-	if !bytes.Equal(got, full) { // the end may be a reset, once all has been acknowledged
+	if !bytes.Equal(got, full) { // the end may be a reset once all bytes have been acknowledged
 		t.Errorf("got %d of %d bytes and %v, want all", len(got), len(full), err)
 	}
 	c.Close()
@@ -107,7 +107,7 @@ func answersBeforeStop(t *testing.T, r *running, _ Way) {
 	}
 }
 
-// Over TLS too, the last record is not lost to a reset.
+// Over TLS, too, a reset does not lose the last record.
 func TestAnswersArriveInFullOverTLS(t *testing.T) {
 	site := httptest.NewTLSServer(nil) // for its certificate
 	site.Close()
@@ -115,7 +115,7 @@ func TestAnswersArriveInFullOverTLS(t *testing.T) {
 	for _, w := range []Way{Goroutine, Pool} {
 		for _, f := range []form{sessions, handlers} {
 			t.Run(w.String()+"/"+string(f), func(t *testing.T) {
-				r := beginOver(t, tls.NewListener(listen(t), config), w, f, services["answer"], Options{})
+				r := startServiceOver(t, tls.NewListener(listen(t), config), w, f, services["answer"], Options{})
 				raw := r.dial()
 				c := tls.Client(raw, client)
 				c.Write([]byte("?"))
@@ -129,15 +129,16 @@ func TestAnswersArriveInFullOverTLS(t *testing.T) {
 	}
 }
 
-// A peer that neither reads nor closes keeps its connection for Options.LingerClose and no longer.
+// A peer that neither reads nor closes keeps its connection for Options.LingerTimeout and no
+// longer.
 func TestALingeringCloseIsBounded(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		for _, f := range []form{sessions, handlers} {
-			if f == handlers && !Ways[w].Handlers {
+			if f == handlers && !Ways[w].RunsHandlers {
 				continue
 			}
 			const bound = 30 * time.Millisecond
-			r := begin(t, w, f, services["answer"], Options{Width: 1, LingerClose: bound})
+			r := startService(t, w, f, services["answer"], Options{Workers: 1, LingerTimeout: bound})
 			for range 2 {
 				c := r.dial()
 				began := time.Now()

@@ -45,10 +45,10 @@ func chatter(r *running, n int) (stop func()) {
 	}
 }
 
-// A raw wait keeps its P and must not keep the rest of the program from running, nor the collector
-// from stopping it. What is counted is messages, not time: beside loops to which nothing comes,
-// collections and ticks can only follow one another if none of them waits for a message. A program
-// that stands still cannot say so itself, which is why it is a child.
+// A raw wait keeps its P. It must not stop the rest of the program, nor the garbage collector from
+// stopping the world. The test counts messages, not time. While a loop gets no message, collections
+// and ticks can only follow one another if none of them waits for a message. A program that hangs
+// cannot report that itself, so it is a child process.
 func TestTickerAndCollectorGoOnBesideLoops(t *testing.T) {
 	for _, w := range []Way{Loop, Coroutine} {
 		for _, loops := range []string{"1", "2"} {
@@ -92,11 +92,12 @@ func goesOn(t *testing.T, w Way, loops string, busy bool) {
 	}
 }
 
-// rounds is how many collections must finish beside loops, each before a tick.
+// rounds is how many collections must finish, each before a tick.
 const rounds = 30
 
-// beLively serves, collects and ticks once it is told to, prints how often, and how many messages
-// came, and ends with its standard input.
+// beLively is the main function of a server that collects and ticks after the first line of its
+// standard input. It prints how often, and how many messages came, and ends with its standard
+// input.
 func beLively(what string) int {
 	name, number, _ := strings.Cut(what, "/")
 	way, err := ParseWay(name)
@@ -132,8 +133,8 @@ func beLively(what string) int {
 	return 0
 }
 
-// form is the form that is the way's own.
-func (t Trait) form() form {
+// form returns the preferred form of the model.
+func (t WayInfo) form() form {
 	if t.Name == Coroutine.String() {
 		return handlers
 	}
@@ -143,7 +144,7 @@ func (t Trait) form() form {
 func TestLoopsRaiseGOMAXPROCS(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
-	r := begin(t, Loop, sessions, services["echo"], Options{Loops: 3})
+	r := startService(t, Loop, sessions, services["echo"], Options{Loops: 3})
 	exchange(t, r.dial(), "up")
 	if n := runtime.GOMAXPROCS(0); n < 4 {
 		t.Errorf("3 loops run with GOMAXPROCS %d, want one more than the loops", n)

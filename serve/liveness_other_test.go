@@ -2,5 +2,5 @@
 
 package serve
 
-// beLively is for loops, which are not here.
+// beLively needs event loops, which this system lacks.
 func beLively(string) int { return 2 }

@@ -17,110 +17,114 @@ import (
 // The event loop.
 //
 // Ownership: a loop's goroutine owns its connections, their sessions and coroutines, and its
-// timers. Others reach it by post, which puts a connection into a list under a lock and wakes the
-// loop; a connection stands in that list at most once, so the list is bounded by the connections.
-// What is written to a connection is guarded by its outbox.
+// timers. Other goroutines reach it by post, which adds a connection to a list under a lock and
+// wakes the loop. A connection is in that list at most once, so the connections bound the list. The
+// outbox of a connection guards its output.
 //
-// Readiness is edge-triggered, for reading and writing at once, and registered once: pausing to
-// read, for a hold or for a slow peer, is a flag and costs no system call. A read that gave less
-// than was asked has emptied the socket, so a message costs one wait and one read.
+// Readiness is edge-triggered, for reading and writing at once, and registered once. Pausing reads,
+// for a session or for backpressure, is a flag and costs no system call. A read that returned less
+// than its buffer has emptied the socket, so a message costs one wait and one read.
 //
-// When a queue is full: see Conn.Send. A connection with output waiting is not read.
+// When a queue is full: see Conn.Send. A connection with queued output is not read.
 //
-// Stop: the context's end is posted; the loop closes its listener, cuts holds and sleeps short,
-// lets every connection handle what has arrived until a read would block, ends it with ErrStopped
-// once its hold is over and its output gone, and returns. At Options.Drain the rest is ended as it
-// is, and the loop returns ErrDeadline. When the stop hands over, every session is asked for its
-// state first; those that stay are drained.
+// Stop: the context's end is posted. The loop closes its listener and ends pauses and sleeps early.
+// Every connection handles what has arrived until a read would block, and ends with ErrStopped once
+// its pause is over and its output is sent. At Options.DrainTimeout the rest is closed, and the
+// loop returns ErrDeadline. In a handover, every session is first asked for its state; those that
+// stay are drained.
 type loop struct {
 	// Immutable.
-	number int
-	work   work
-	o      Options
-	poller *poller
-	lane   *lane
-	began  time.Time
+	index     int
+	service   serviceForm
+	o         Options
+	poller    *poller
+	counters  *counterShard
+	startedAt time.Time
 
-	coroutines bool    // sessions too are run by coroutines
-	all        []*loop // of the run
-	cancel     func()  // stops all
+	useCoroutines bool    // sessions run as coroutines, too
+	siblings      []*loop // all loops of the run
+	stopAll       func()  // stops all loops of the run
 
-	// Owned by the loop's goroutine, or by the next one when a session has ended that by a Goexit.
-	// What it works through in a turn stands here, and not in its variables, so that the next one
-	// goes on where it was.
-	conns     []*conn // by descriptor
-	open      int
-	buf       []byte   // what is read, for sessions
-	heirs     bool     // what is accepted has the listener's settings
-	spare     [][]byte // to write into, for sessions run by coroutines
-	out       Writer   // what sessions write
-	timers    timers
-	again     []*conn // may read more, but had their turn; each stands there once
-	turn      []*conn // of those, who have their next turn now
-	letters   []*conn // posted
-	told      int     // of those, told
-	comers    []arrival
-	ready     int        // events of this turn
-	done      int        // of those, handled
-	draining  int        // connections, by descriptor, that the stop has told
-	calling   *looped    // whose session is being called; nil: none
-	resumed   *coroutine // that is running; nil: none
-	share     int        // connections to adopt at most
-	lingering list.List  // of *lingerer, the oldest first
-	dead      []int      // to close after the turn, so that none is reused within it
-	listener  int        // below zero: none
-	paused    int64      // when to accept again, in loop time; 0: accepting
-	deadline  int64      // when to give up, in loop time; 0: not stopping
-	events    int        // since the last yield
-	strays    int        // errors of one connection in a row, from accept
-	failed    error      // the listener is of no use any more
-	moving    bool       // with deadline: it hands over
-	asked     bool       // to stop
-	late      bool       // at the deadline there was more than lingering closes
+	// Owned by the loop's goroutine. After a session has ended that goroutine by a Goexit, the next
+	// goroutine owns it. The progress within an iteration is kept here and not in local variables,
+	// so that the next goroutine continues there.
+	conns            []*conn // by descriptor
+	openConns        int
+	readBuf          []byte   // read buffer for all sessions
+	inheritsOptions  bool     // accepted sockets inherit the listener's socket options
+	spareBuffers     [][]byte // write buffers for sessions that run as coroutines
+	writer           Writer   // output of the session call under way
+	timers           timers
+	deferredReads    []*conn // may read more, but have used up their turn; each is there once
+	deferredBatch    []*conn // those of the iteration under way
+	postBatch        []*conn // whose posts are handled in this iteration
+	postsHandled     int     // how many of postBatch are handled
+	newConns         []acceptedConn
+	eventCount       int          // events of this iteration
+	eventsHandled    int          // how many of the events are handled
+	drainIndex       int          // drain: the next descriptor to visit
+	callingSession   *loopSession // whose session is being called; nil: none
+	runningCoroutine *coroutine   // that is running; nil: none
+	adoptLimit       int          // how many connections to adopt at most
+	lingering        list.List    // of *lingeringConn, the oldest first
+	// descriptors to close after the iteration, so that none is reused within it
+	closingFDs       []int
+	listenerFD       int   // descriptor; negative: none
+	resumeAcceptAt   int64 // when to accept again, in loop time; 0: accepting
+	drainDeadline    int64 // when to end the drain, in loop time; 0: not stopping
+	eventsSinceYield int   // handled since the last yield
+	acceptErrors     int   // errors of one connection in a row, from accept
+	listenerErr      error // why the listener is unusable
+	handingOver      bool  // with drainDeadline: it hands over
+	stopRequested    bool  // a stop was requested
+	closedEarly      bool  // at the deadline some connection was not in its lingering close
 
 	// Shared.
-	mu       sync.Mutex
-	posts    []*conn              // any goroutine -> loop
-	arrivals []arrival            // another loop -> loop
-	stop     bool                 // likewise
-	move     bool                 // likewise, with stop
-	calls    atomic.Uint64        // loop -> watchdog: how many calls there were
-	called   atomic.Pointer[conn] // likewise: whom the loop is calling; nil: it waits
-	goid     atomic.Uint64        // of the loop's goroutine; set before its first call
-	handed   atomic.Bool          // a goroutine was started in this turn
-	load     atomic.Int64         // connections that it has or is to have
+	mu             sync.Mutex
+	posts          []*conn        // any goroutine -> loop
+	givenConns     []acceptedConn // another loop -> loop
+	stopPosted     bool           // any goroutine -> loop: stop
+	handoverPosted bool           // any goroutine -> loop: the stop hands over
+	callCount      atomic.Uint64  // loop -> watchdog: the number of calls
+	// loop -> watchdog: the connection whose code runs; nil: none
+	calledConn  atomic.Pointer[conn]
+	goroutineID atomic.Uint64 // of the loop's goroutine; set before its first call
+	// a goroutine was started in this iteration: yield before the wait
+	mustYield atomic.Bool
+	// connections, those given to it but not yet opened included
+	connCount atomic.Int64
 }
 
-// spares is how many buffers a loop keeps for its coroutines to write into.
-const spares = 16
+// maxSpareBuffers is how many write buffers a loop keeps for its coroutines.
+const maxSpareBuffers = 16
 
-// readsPerTurn is how many reads of one connection there are before the others have their turn.
+// readsPerTurn is how many reads one connection gets before the other connections have their turn.
 const readsPerTurn = 16
 
 // runLoop runs Loop.
-func runLoop(ctx context.Context, l net.Listener, w work, o Options) error {
+func runLoop(ctx context.Context, l net.Listener, w serviceForm, o Options) error {
 	return runLoops(ctx, l, w, o, false)
 }
 
 // runCoroutine runs Coroutine.
-func runCoroutine(ctx context.Context, l net.Listener, w work, o Options) error {
+func runCoroutine(ctx context.Context, l net.Listener, w serviceForm, o Options) error {
 	return runLoops(ctx, l, w, o, true)
 }
 
 // runLoops runs o.Loops loops that share l, each with a duplicate of its descriptor.
-func runLoops(ctx context.Context, l net.Listener, w work, o Options, coroutines bool) error {
+func runLoops(ctx context.Context, l net.Listener, w serviceForm, o Options, coroutines bool) error {
 	defer l.Close()
 	dups, err := duplicates(l, o.Loops)
 	if err != nil {
 		return err
 	}
 	if _, ok := l.(*net.TCPListener); ok {
-		// or each new connection would wake Go's netpoller too; a socket file would be removed,
-		// though
+		// Otherwise each new connection would wake Go's netpoller, too. A Unix listener stays open,
+		// because closing it would remove the socket file.
 		l.Close()
 	}
 	defer context.AfterFunc(ctx, func() { l.Close() })()
-	return loopsOver(ctx, dups, w, o, coroutines)
+	return runLoopsOver(ctx, dups, w, o, coroutines)
 }
 
 // duplicates returns n duplicates of the descriptor of l, or none.
@@ -142,8 +146,8 @@ func duplicates(l net.Listener, n int) (dups []int, err error) {
 	return dups, nil
 }
 
-// loopsOver runs a loop for each listening descriptor, which they close.
-func loopsOver(ctx context.Context, listeners []int, w work, o Options, coroutines bool) error {
+// loopsOver runs a loop for each listening descriptor. The loops close the descriptors.
+func runLoopsOver(ctx context.Context, listeners []int, w serviceForm, o Options, coroutines bool) error {
 	release, err := reserve(len(listeners))
 	if err != nil {
 		closeAll(listeners)
@@ -162,24 +166,25 @@ func loopsOver(ctx context.Context, listeners []int, w work, o Options, coroutin
 			}
 			return err
 		}
-		l.cancel, l.coroutines, l.share = cancel, coroutines, (len(o.Adopt)+len(listeners)-1)/len(listeners)
+		l.stopAll, l.useCoroutines, l.adoptLimit = cancel, coroutines, (len(o.Adopt)+len(listeners)-1)/len(listeners)
 		loops = append(loops, l)
 	}
 	for _, l := range loops {
-		l.all = loops
+		l.siblings = loops
 	}
-	defer watch(loops, o)()
+	defer startWatchdog(loops, o)()
 	return runAll(ctx, cancel, loops)
 }
 
-// runAll runs each loop in a goroutine until all have ended. The first that fails stops the others.
+// runAll runs each loop in a goroutine until all have ended. The first loop that fails stops the
+// others.
 func runAll(ctx context.Context, stop func(), loops []*loop) error {
 	var running sync.WaitGroup
 	errs := make([]error, len(loops))
 	for i, l := range loops {
 		running.Go(func() {
-			defer context.AfterFunc(ctx, func() { l.askToStop(handsOver(ctx, l.o)) })()
-			errs[i] = l.live()
+			defer context.AfterFunc(ctx, func() { l.requestStop(handsOver(ctx, l.o)) })()
+			errs[i] = l.runRestarting()
 			stop()
 		})
 	}
@@ -198,7 +203,7 @@ func closeAll(fds []int) {
 	}
 }
 
-func newLoop(number, listener int, w work, o Options) (*loop, error) {
+func newLoop(number, listener int, w serviceForm, o Options) (*loop, error) {
 	p, err := newPoller()
 	if err != nil {
 		return nil, err
@@ -207,23 +212,23 @@ func newLoop(number, listener int, w work, o Options) (*loop, error) {
 		p.close()
 		return nil, err
 	}
-	prepareSocket(listener)
-	return &loop{number: number, work: w, o: o, poller: p, lane: o.Meter.lane(), began: time.Now(),
-		buf: make([]byte, o.Read), listener: listener}, nil
+	setSocketOptions(listener)
+	return &loop{index: number, service: w, o: o, poller: p, counters: o.Meter.newShard(), startedAt: time.Now(),
+		readBuf: make([]byte, o.ReadSize), listenerFD: listener}, nil
 }
 
-// now is loop time.
-func (l *loop) now() int64 { return int64(time.Since(l.began)) }
+// now returns the loop time: nanoseconds since the loop started.
+func (l *loop) now() int64 { return int64(time.Since(l.startedAt)) }
 
-// at is the loop time of t.
-func (l *loop) at(t time.Time) int64 { return max(1, int64(t.Sub(l.began))) }
+// at returns the loop time of t.
+func (l *loop) at(t time.Time) int64 { return max(1, int64(t.Sub(l.startedAt))) }
 
-// live runs the loop to its end. A session or handler that calls runtime.Goexit ends the loop's
-// goroutine: then another goes on.
-func (l *loop) live() (err error) {
+// runRestarting runs the loop to its end. If a session or handler ends the loop's goroutine by
+// runtime.Goexit, another goroutine continues.
+func (l *loop) runRestarting() (err error) {
 	defer l.close()
 	for returned := false; !returned; {
-		endedc := make(chan struct{}) // closed by the goroutine, however it ends
+		endedc := make(chan struct{}) // closed by the goroutine, also at a Goexit
 		go func() {
 			defer close(endedc)
 			err = l.run()
@@ -231,29 +236,30 @@ func (l *loop) live() (err error) {
 		}()
 		<-endedc
 	}
-	return errors.Join(err, l.failed)
+	return errors.Join(err, l.listenerErr)
 }
 
 // run is the loop's goroutine.
 func (l *loop) run() error {
-	if l.o.Stalled != nil {
-		l.goid.Store(goroutineID())
+	if l.o.OnStall != nil {
+		l.goroutineID.Store(goroutineID())
 	}
-	l.endCasualties()
+	l.endGoexited()
 	l.adopt()
-	for l.deadline == 0 || l.open > 0 {
-		if l.done == l.ready { // or the goroutine before this one has left some
-			l.ready, l.done = l.poller.wait(l.patience()), 0
-			l.lane.turns.add(1)
-			l.events += l.ready
+	for l.drainDeadline == 0 || l.openConns > 0 {
+		// otherwise the goroutine before this one has left some
+		if l.eventsHandled == l.eventCount {
+			l.eventCount, l.eventsHandled = l.poller.wait(l.pollTimeout()), 0
+			l.counters.loopTurns.add(1)
+			l.eventsSinceYield += l.eventCount
 		}
 		l.runPosts()
 		l.drain()
-		for l.done < l.ready {
-			l.done++
-			l.event(&l.poller.events[l.done-1])
+		for l.eventsHandled < l.eventCount {
+			l.eventsHandled++
+			l.handleEvent(&l.poller.events[l.eventsHandled-1])
 		}
-		l.runAgain()
+		l.runDeferred()
 		if err := l.runTimers(); err != nil {
 			return err
 		}
@@ -262,26 +268,26 @@ func (l *loop) run() error {
 	return nil
 }
 
-// endCasualties ends the connection whose session or handler has ended the goroutine before this
-// one.
-func (l *loop) endCasualties() {
-	if s := l.calling; s != nil {
-		l.calling = nil
-		s.end(cmp.Or(s.ending, ErrGoexit))
+// endGoexited ends the connection whose session or handler has ended the previous goroutine by a
+// Goexit.
+func (l *loop) endGoexited() {
+	if s := l.callingSession; s != nil {
+		l.callingSession = nil
+		s.end(cmp.Or(s.endErr, ErrGoexit))
 	}
-	if c := l.resumed; c != nil {
-		l.resumed = nil
+	if c := l.runningCoroutine; c != nil {
+		l.runningCoroutine = nil
 		c.finish()
 	}
 }
 
-// patience is how long to wait, in milliseconds, rounded up; below zero for ever.
-func (l *loop) patience() int {
-	if len(l.again) > 0 {
+// pollTimeout returns how long to wait, in milliseconds, rounded up; negative: no limit.
+func (l *loop) pollTimeout() int {
+	if len(l.deferredReads) > 0 {
 		return 0
 	}
 	at, some := l.timers.next()
-	for _, t := range []int64{l.paused, l.deadline} {
+	for _, t := range []int64{l.resumeAcceptAt, l.drainDeadline} {
 		if t != 0 && (!some || t < at) {
 			at, some = t, true
 		}
@@ -293,176 +299,176 @@ func (l *loop) patience() int {
 	if left <= 0 {
 		return 0
 	}
-	return int(min((left-1)/1_000_000+1, farthest))
+	return int(min((left-1)/1_000_000+1, maxPollTimeout))
 }
 
-// farthest is the longest wait, in milliseconds: the kernel takes a C int. Who has to wait longer
-// waits again.
-const farthest = 1 << 30
+// maxPollTimeout is the longest wait, in milliseconds: the kernel takes a C int. A longer wait is
+// repeated.
+const maxPollTimeout = 1 << 30
 
-// event handles one descriptor that is ready.
-func (l *loop) event(e *syscall.EpollEvent) {
+// handleEvent handles one ready descriptor.
+func (l *loop) handleEvent(e *syscall.EpollEvent) {
 	fd := int(e.Fd)
 	switch fd {
-	case l.poller.event:
+	case l.poller.eventFD:
 		l.poller.rearm()
 		l.collect()
 		l.runPosts()
 		l.drain()
 		return
-	case l.listener:
+	case l.listenerFD:
 		l.accept()
 		return
 	}
 	if fd >= len(l.conns) || l.conns[fd] == nil {
-		return // ended in this turn
+		return // ended in this iteration
 	}
 	c := l.conns[fd]
 	const gone = syscall.EPOLLRDHUP | syscall.EPOLLHUP | syscall.EPOLLERR
-	c.hup = c.hup || e.Events&gone != 0
+	c.endPending = c.endPending || e.Events&gone != 0
 	c.readable = c.readable || e.Events&(syscall.EPOLLIN|gone) != 0
 	c.broken = c.broken || e.Events&(syscall.EPOLLERR|syscall.EPOLLHUP) != 0
-	l.call(c)
+	l.noteCall(c)
 	if e.Events&(syscall.EPOLLOUT|syscall.EPOLLERR|syscall.EPOLLHUP) != 0 {
-		c.driver.writable()
+		c.driver.onWritable()
 	}
 	if c.readable && !c.closed {
-		c.driver.ready()
+		c.driver.onReadable()
 	}
 }
 
-// call notes for the watchdog that c is called.
-func (l *loop) call(c *conn) {
-	if l.o.Stalled != nil {
-		l.calls.Add(1)
-		l.called.Store(c)
+// noteCall records for the watchdog that code of c runs now.
+func (l *loop) noteCall(c *conn) {
+	if l.o.OnStall != nil {
+		l.callCount.Add(1)
+		l.calledConn.Store(c)
 	}
 }
 
-// later gives c another turn after the others have had theirs.
-func (l *loop) later(c *conn) {
-	if !c.queued {
-		c.queued = true
-		l.again = append(l.again, c)
+// deferRead gives c another turn after the other connections have had theirs.
+func (l *loop) deferRead(c *conn) {
+	if !c.readDeferred {
+		c.readDeferred = true
+		l.deferredReads = append(l.deferredReads, c)
 	}
 }
 
-// runAgain gives those that had more to read their next turn.
-func (l *loop) runAgain() {
-	if len(l.turn) == 0 {
-		l.turn, l.again = l.again, l.turn
+// runDeferred gives the connections with a deferred read their next turn.
+func (l *loop) runDeferred() {
+	if len(l.deferredBatch) == 0 {
+		l.deferredBatch, l.deferredReads = l.deferredReads, l.deferredBatch
 	}
-	for i := range l.turn {
-		c := l.turn[i]
-		if l.turn[i] = nil; c == nil {
-			continue // the goroutine before this one has seen to it
+	for i := range l.deferredBatch {
+		c := l.deferredBatch[i]
+		if l.deferredBatch[i] = nil; c == nil {
+			continue // handled by the goroutine before this one
 		}
-		c.queued = false
+		c.readDeferred = false
 		if !c.closed {
-			l.call(c)
-			c.driver.ready()
+			l.noteCall(c)
+			c.driver.onReadable()
 		}
 	}
-	l.turn = l.turn[:0]
+	l.deferredBatch = l.deferredBatch[:0]
 }
 
-// runTimers wakes what has fallen due. It returns ErrDeadline when a stop took too long.
+// runTimers handles expired timers. It returns ErrDeadline when a stop took too long.
 func (l *loop) runTimers() error {
-	if len(l.timers) == 0 && l.paused == 0 && l.deadline == 0 {
+	if len(l.timers) == 0 && l.resumeAcceptAt == 0 && l.drainDeadline == 0 {
 		return nil
 	}
 	wall := time.Now()
 	now := l.at(wall)
 	for len(l.timers) > 0 && l.timers[0].at <= now {
 		t := l.timers[0]
-		l.timers.unset(t)
-		l.call(t.of)
-		if t == &t.of.timer {
-			t.of.driver.due(wall)
+		l.timers.remove(t)
+		l.noteCall(t.conn)
+		if t == &t.conn.timer {
+			t.conn.driver.onTimer(wall)
 		} else {
-			l.lookIdle(t.of)
+			l.checkIdle(t.conn)
 		}
 	}
-	if l.paused != 0 && now >= l.paused {
+	if l.resumeAcceptAt != 0 && now >= l.resumeAcceptAt {
 		l.resumeAccepting()
 	}
-	if l.deadline != 0 && now >= l.deadline && l.endAll() {
+	if l.drainDeadline != 0 && now >= l.drainDeadline && l.closeRemaining() {
 		return ErrDeadline
 	}
 	return nil
 }
 
-// drain begins the stop, once it was asked for: it tells each connection.
+// drain starts the stop once it was requested: it visits each connection.
 func (l *loop) drain() {
-	if l.asked && l.deadline == 0 {
+	if l.stopRequested && l.drainDeadline == 0 {
 		l.stopAccepting()
-		l.deadline = l.now() + int64(l.o.Drain)
+		l.drainDeadline = l.now() + int64(l.o.DrainTimeout)
 	}
-	for l.deadline != 0 && l.draining < len(l.conns) {
-		c := l.conns[l.draining]
-		l.draining++
-		if c != nil && l.moving {
-			l.call(c)
+	for l.drainDeadline != 0 && l.drainIndex < len(l.conns) {
+		c := l.conns[l.drainIndex]
+		l.drainIndex++
+		if c != nil && l.handingOver {
+			l.noteCall(c)
 			c.driver.handOver()
 		}
 		if c != nil && !c.closed {
-			c.readable = true // the read that would block is what says that nothing is left
-			l.call(c)
-			c.driver.ready()
+			c.readable = true // the read that would block shows that nothing is left
+			l.noteCall(c)
+			c.driver.onReadable()
 		}
 	}
 }
 
-// endAll closes what is left at the stop's deadline, and reports whether there was more than
-// lingering closes.
-func (l *loop) endAll() bool {
+// closeRemaining closes the connections that are left at the stop's deadline, and reports whether
+// any was not in its lingering close.
+func (l *loop) closeRemaining() bool {
 	for _, c := range l.conns {
 		if c != nil {
-			l.late = l.late || !c.ended
-			l.call(c)
+			l.closedEarly = l.closedEarly || !c.ended
+			l.noteCall(c)
 			c.driver.end(ErrStopped)
-			c.close() // and does not linger
+			c.close() // without a lingering close
 		}
 	}
-	return l.late
+	return l.closedEarly
 }
 
 func (l *loop) endTurn() {
-	if l.o.Stalled != nil {
-		l.called.Store(nil)
+	if l.o.OnStall != nil {
+		l.calledConn.Store(nil)
 	}
-	if l.handed.Load() { // a raw wait would leave the new goroutine on this thread's queue
-		l.handed.Store(false)
+	if l.mustYield.Load() { // a raw wait would leave the new goroutine on this thread's run queue
+		l.mustYield.Store(false)
 		runtime.Gosched()
 	}
-	if l.events >= yieldEvery {
-		l.events = 0
+	if l.eventsSinceYield >= yieldEvery {
+		l.eventsSinceYield = 0
 		goyield()
 	}
-	l.bury()
+	l.closeDescriptors()
 }
 
-// bury closes the descriptors of connections that ended in this turn.
-func (l *loop) bury() {
-	if len(l.dead) == 0 {
+// closeDescriptors closes the descriptors of connections that ended in this iteration.
+func (l *loop) closeDescriptors() {
+	if len(l.closingFDs) == 0 {
 		return
 	}
-	for _, fd := range l.dead {
+	for _, fd := range l.closingFDs {
 		syscall.Close(fd)
 	}
-	l.dead = l.dead[:0]
-	if l.paused != 0 {
+	l.closingFDs = l.closingFDs[:0]
+	if l.resumeAcceptAt != 0 {
 		l.resumeAccepting()
 	}
 }
 
 func (l *loop) close() {
 	l.stopAccepting()
-	l.bury()
+	l.closeDescriptors()
 	l.mu.Lock()
-	// a late post must not write to a descriptor that is somebody else's by then
-	l.poller.woken.Store(true)
+	// a late post must not write to a descriptor that belongs to another file by then
+	l.poller.wakePending.Store(true)
 	l.poller.close()
 	l.mu.Unlock()
-	l.o.Meter.retire(l.lane)
+	l.o.Meter.retire(l.counters)
 }

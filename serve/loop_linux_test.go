@@ -9,33 +9,33 @@ import (
 	"unsafe"
 )
 
-// waitingBytes is how many bytes can be read from fd.
-func waitingBytes(fd int) int {
+// unreadBytes returns how many bytes can be read from fd.
+func unreadBytes(fd int) int {
 	var n int32
 	syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCINQ, uintptr(unsafe.Pointer(&n)))
 	return int(n)
 }
 
-// A peer that sends faster than it is served has one place in its loop's queue, however long it
-// goes on.
-func TestAFloodHasOnePlaceInTheQueue(t *testing.T) {
+// A peer that sends faster than it is served has one entry in its loop's deferred reads, however
+// long it continues.
+func TestAFloodHasOneEntryInTheQueue(t *testing.T) {
 	for _, c := range []struct {
 		way  Way
 		form form
 	}{{Loop, sessions}, {Coroutine, handlers}, {Coroutine, sessions}} {
 		t.Run(c.way.String()+"/"+string(c.form), func(t *testing.T) {
 			const enough = 50 * readsPerTurn
-			// loop -> sender, after each read; closed by the loop after enough of them
+			// loop -> sender, after each read; closed by the loop after enough reads
 			readc := make(chan struct{})
-			reads, longest := 0, 0 // the loop's
+			reads, longest := 0, 0 // of the loop
 			flooded := func(c *conn) {
 				if reads++; reads > enough {
 					return
 				}
-				longest = max(longest, len(c.l.again))
-				before := waitingBytes(c.fd)
+				longest = max(longest, len(c.loop.deferredReads))
+				before := unreadBytes(c.fd)
 				readc <- struct{}{}
-				for waitingBytes(c.fd) == before { // so that each read is followed by an edge
+				for unreadBytes(c.fd) == before { // so that an edge follows each read
 					time.Sleep(10 * time.Microsecond)
 				}
 				if reads == enough {
@@ -43,10 +43,10 @@ func TestAFloodHasOnePlaceInTheQueue(t *testing.T) {
 				}
 			}
 			s := service{
-				open:   func(c Conn) Session { return &flood{conn: loopsOwn(c), each: flooded} },
+				open:   func(c Conn) Session { return &flood{conn: loopConn(c), each: flooded} },
 				handle: func(c net.Conn) { floodStraight(c, flooded) },
 			}
-			r := begin(t, c.way, c.form, s, Options{Read: small})
+			r := startService(t, c.way, c.form, s, Options{ReadSize: small})
 			sender, more := r.dial(), make([]byte, small+small/4)
 			sender.Write(more)
 			for range readc {
@@ -73,7 +73,7 @@ func floodStraight(c net.Conn, each func(*conn)) {
 	}
 }
 
-// flood is a session that tells of each read.
+// flood is a session that calls each at every read.
 type flood struct {
 	conn *conn
 	each func(*conn)
@@ -83,53 +83,53 @@ func (f *flood) Input([]byte, *Writer) error { f.each(f.conn); return nil }
 func (*flood) Wake(time.Time, *Writer) error { return nil }
 func (*flood) Close(error)                   {}
 
-// loopsOwn is the loop's side of a session's connection.
-func loopsOwn(c Conn) *conn {
-	if h, ok := c.(*hosted); ok {
-		return h.host.(*coroutine).conn
+// loopConn returns the loop's connection of a session.
+func loopConn(c Conn) *conn {
+	if h, ok := c.(*blockingSession); ok {
+		return h.sessionHost.(*coroutine).conn
 	}
 	return c.(*conn)
 }
 
 // The kernel takes the time to wait as a C int.
-func TestPatienceFitsTheKernel(t *testing.T) {
-	l := &loop{began: time.Now()}
+func TestPollTimeoutFitsTheKernel(t *testing.T) {
+	l := &loop{startedAt: time.Now()}
 	for _, c := range []struct {
 		at        time.Duration // from now
 		low, high int           // milliseconds
 	}{
 		{-time.Second, 0, 0},
 		{time.Minute, 59_000, 60_000},
-		{25 * 24 * time.Hour, farthest, farthest},
-		{1<<63 - 1, farthest, farthest},
+		{25 * 24 * time.Hour, maxPollTimeout, maxPollTimeout},
+		{1<<63 - 1, maxPollTimeout, maxPollTimeout},
 	} {
-		one := timer{place: never}
+		one := timer{index: unset}
 		l.timers.set(&one, l.at(time.Now().Add(c.at)))
-		if ms := l.patience(); ms < c.low || ms > c.high {
+		if ms := l.pollTimeout(); ms < c.low || ms > c.high {
 			t.Errorf("a timer in %v: waits %d ms, want %d to %d", c.at, ms, c.low, c.high)
 		}
-		l.timers.unset(&one)
+		l.timers.remove(&one)
 	}
 }
 
-// yielder is a session that starts a goroutine by Go, and tells whether its loop is to yield before
-// and after.
+// yielder is a session that calls Go, and reports whether its loop will yield before and after
+// that.
 type yielder struct {
 	conn   Conn
 	yields chan bool // session -> test, two for each Input
 }
 
 func (y *yielder) loop() *loop {
-	if h, ok := y.conn.(*hosted); ok {
-		return h.host.(*coroutine).l
+	if h, ok := y.conn.(*blockingSession); ok {
+		return h.sessionHost.(*coroutine).loop
 	}
-	return y.conn.(*conn).l
+	return y.conn.(*conn).loop
 }
 
 func (y *yielder) Input([]byte, *Writer) error {
-	y.yields <- y.loop().handed.Load()
+	y.yields <- y.loop().mustYield.Load()
 	Go(y.conn, func() {})
-	y.yields <- y.loop().handed.Load()
+	y.yields <- y.loop().mustYield.Load()
 	return io.EOF
 }
 
@@ -140,7 +140,7 @@ func (*yielder) Close(error)                   {}
 func TestGoHasALoopYield(t *testing.T) {
 	for _, w := range []Way{Loop, Coroutine} {
 		yields := make(chan bool, 2)
-		r := begin(t, w, sessions, service{open: func(c Conn) Session { return &yielder{c, yields} }}, Options{})
+		r := startService(t, w, sessions, service{open: func(c Conn) Session { return &yielder{c, yields} }}, Options{})
 		c := r.dial()
 		c.Write([]byte("?"))
 		if before, after := <-yields, <-yields; before || !after {

@@ -12,13 +12,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childFlag starts the test binary as a child process of a way that splits: -serve.child=WAY/FORM/SERVICE.
+// childFlag starts the test binary as a child process of a multi-process model:
+// -serve.child=MODEL/FORM/SERVICE.
 const childFlag = "-serve.child="
 
-// livelyFlag starts it as a server that collects and ticks beside its loops: -serve.lively=WAY/LOOPS.
+// livelyFlag starts it as a server that collects garbage and ticks beside its loops:
+// -serve.lively=MODEL/LOOPS.
 const livelyFlag = "-serve.lively="
 
-// starvedFlag starts it as a server that has few descriptors: -serve.starved=WAY.
+// starvedFlag starts it as a server that has few descriptors: -serve.starved=MODEL.
 const starvedFlag = "-serve.starved="
 
 func TestMain(m *testing.M) {
@@ -31,7 +33,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], livelyFlag) {
 		os.Exit(beLively(strings.TrimPrefix(os.Args[1], livelyFlag)))
 	}
-	// or every child of a test under the race detector ends a second late
+	// otherwise every child of a test under the race detector ends a second late
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m)
 }
@@ -43,7 +45,7 @@ func beChild(what string) int {
 	way, err := ParseWay(part[0])
 	if err == nil {
 		s := services[part[2]]
-		err = runForm(ctx, way, form(part[1]), s, nil, Options{Inherited: true, Linger: patience, LingerClose: s.lingerClose(), Idle: s.idle})
+		err = runForm(ctx, way, form(part[1]), s, nil, Options{IsChild: true, FlushTimeout: shortTimeout, LingerTimeout: s.lingerTimeout(), IdleTimeout: s.idle})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)

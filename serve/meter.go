@@ -5,74 +5,74 @@ import (
 	"sync/atomic"
 )
 
-// Meter counts what passes through a run. One meter may count several runs. It may be read at any
-// time.
+// Meter counts the events of a run. One meter may count several runs. It may be read at any time.
 type Meter struct {
-	mu    sync.Mutex
-	lanes map[*lane]struct{}
-	done  Snapshot // of lanes that have gone
+	mu      sync.Mutex
+	shards  map[*counterShard]struct{}
+	retired Snapshot // the sum of the shards whose owner has ended
 }
 
-// Snapshot is what was counted up to now, and how much is open.
+// Snapshot is the sum of all counters at one moment.
 type Snapshot struct {
-	Accepted     int64 // connections; those of Prefork are counted by the children
-	Open         int64 // connections now
-	Reads        int64 // reads that gave bytes
-	ReadBytes    int64
-	Writes       int64 // writes of which the kernel took something, those of Conn.Send included
-	WrittenBytes int64
-	Wakes        int64 // calls of Session.Wake
-	Turns        int64 // of event loops, that is, returns from waiting
-	Refused      int64 // calls of Conn.Send that took nothing
-	Panics       int64 // sessions and handlers that panicked
-	Pauses       int64 // times that accepting paused for want of file descriptors or children
-	Children     int64 // processes started
+	Accepted        int64 // connections; those of Prefork are counted in the child processes
+	Open            int64 // connections that are open now
+	Reads           int64 // reads that returned bytes
+	ReadBytes       int64
+	Writes          int64 // writes of which the kernel took some bytes, those of Conn.Send included
+	WrittenBytes    int64
+	Wakes           int64 // calls of Session.Wake
+	LoopTurns       int64 // iterations of event loops (returns from the wait)
+	SendsRefused    int64 // calls of Conn.Send that returned false
+	Panics          int64 // sessions and handlers that panicked
+	AcceptPauses    int64 // times that accepting paused for want of descriptors or child processes
+	ChildrenStarted int64 // child processes started
 }
 
-// count is written by one owner, so that counting needs no locked instruction on the owner's side.
-type count struct{ v atomic.Int64 }
+// ownedCounter is written by one goroutine, so that counting needs no locked instruction there.
+type ownedCounter struct{ v atomic.Int64 }
 
-func (c *count) add(n int64) { c.v.Store(c.v.Load() + n) }
+func (c *ownedCounter) add(n int64) { c.v.Store(c.v.Load() + n) }
 
-// lane holds the counters of one owner. The last group may be counted by anybody.
-type lane struct {
-	accepted, closed, reads, readBytes, wakes, turns, panics, pauses, children count
+// counterShard holds the counters of one owner goroutine. The owner alone writes the first group;
+// any goroutine may add to the last group.
+type counterShard struct {
+	accepted, closed, reads, readBytes, wakes, loopTurns, panics, acceptPauses, childrenStarted ownedCounter
 
-	writes, writtenBytes, refused atomic.Int64
+	writes, writtenBytes, sendsRefused atomic.Int64
 }
 
-// lane gives a new owner its counters.
-func (m *Meter) lane() *lane {
-	l := new(lane)
+// newShard returns the counters of a new owner.
+func (m *Meter) newShard() *counterShard {
+	l := new(counterShard)
 	m.mu.Lock()
-	if m.lanes == nil {
-		m.lanes = make(map[*lane]struct{})
+	if m.shards == nil {
+		m.shards = make(map[*counterShard]struct{})
 	}
-	m.lanes[l] = struct{}{}
+	m.shards[l] = struct{}{}
 	m.mu.Unlock()
 	return l
 }
 
-// retire adds the counters of an owner that has gone to the sum.
-func (m *Meter) retire(l *lane) {
+// retire adds the counters of an owner that has ended to the sum.
+func (m *Meter) retire(l *counterShard) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.done.add(l)
-	delete(m.lanes, l)
+	m.retired.add(l)
+	delete(m.shards, l)
 }
 
-// Snapshot reads all counters.
+// Snapshot sums all counters.
 func (m *Meter) Snapshot() Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.done
-	for l := range m.lanes {
+	s := m.retired
+	for l := range m.shards {
 		s.add(l)
 	}
 	return s
 }
 
-func (s *Snapshot) add(l *lane) {
+func (s *Snapshot) add(l *counterShard) {
 	s.Accepted += l.accepted.v.Load()
 	s.Open += l.accepted.v.Load() - l.closed.v.Load()
 	s.Reads += l.reads.v.Load()
@@ -80,9 +80,9 @@ func (s *Snapshot) add(l *lane) {
 	s.Writes += l.writes.Load()
 	s.WrittenBytes += l.writtenBytes.Load()
 	s.Wakes += l.wakes.v.Load()
-	s.Turns += l.turns.v.Load()
-	s.Refused += l.refused.Load()
+	s.LoopTurns += l.loopTurns.v.Load()
+	s.SendsRefused += l.sendsRefused.Load()
 	s.Panics += l.panics.v.Load()
-	s.Pauses += l.pauses.v.Load()
-	s.Children += l.children.v.Load()
+	s.AcceptPauses += l.acceptPauses.v.Load()
+	s.ChildrenStarted += l.childrenStarted.v.Load()
 }

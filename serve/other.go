@@ -10,10 +10,10 @@ import (
 
 const onLinux = false
 
-var errLinux = errors.New("serve: this way of running needs Linux")
+var errLinux = errors.New("serve: this concurrency model needs Linux")
 
-func runLoop(context.Context, net.Listener, work, Options) error { return errLinux }
+func runLoop(context.Context, net.Listener, serviceForm, Options) error { return errLinux }
 
-func runCoroutine(context.Context, net.Listener, work, Options) error { return errLinux }
+func runCoroutine(context.Context, net.Listener, serviceForm, Options) error { return errLinux }
 
-func runPrefork(context.Context, net.Listener, work, Options) error { return errLinux }
+func runPrefork(context.Context, net.Listener, serviceForm, Options) error { return errLinux }

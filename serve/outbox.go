@@ -6,36 +6,37 @@ import (
 	"sync/atomic"
 )
 
-// taker passes bytes to the kernel without waiting.
-type taker interface {
-	// returns how many it took; an error means that none will ever be taken again
+// nonblockingWriter writes to the kernel without waiting.
+type nonblockingWriter interface {
+	// tryWrite returns how many bytes the kernel took. An error means that it will take no more.
 	tryWrite(p []byte) (int, error)
-	// whether the peer has not acknowledged some of them, as far as that is known
+	// inFlight reports whether the peer's kernel has yet to acknowledge written bytes, as far as
+	// that is known.
 	inFlight() bool
 }
 
-// outbox keeps the order of what a connection's owner and others write to it, and holds what the
-// kernel has not taken. It is bounded for others by limit; the owner stops reading while anything
-// waits.
+// outbox orders the output of a connection, which its owner and other goroutines write, and queues
+// the bytes that the kernel has not taken. A limit bounds the queue for goroutines other than the
+// owner. The owner stops reading while the queue is not empty (backpressure).
 type outbox struct {
-	waiting atomic.Bool // queue is not empty; written under mu
+	nonEmpty atomic.Bool // the queue is not empty; written under mu
 
-	mu     sync.Mutex
-	queue  []byte
-	busy   bool // the owner is writing without the lock: queue behind it
-	closed bool
+	mu           sync.Mutex
+	queue        []byte
+	ownerWriting bool // the owner is writing without the lock: append to the queue
+	closed       bool
 }
 
-// put writes p now or queues it. Above limit it takes nothing and reports false; a limit below zero
-// is none.
-func (b *outbox) put(p []byte, t taker, limit int) bool {
+// put writes p now or queues it, and reports whether it did. It takes nothing if the queue would
+// exceed limit; a negative limit means none.
+func (b *outbox) put(p []byte, t nonblockingWriter, limit int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed || limit >= 0 && len(b.queue) > 0 && len(b.queue)+len(p) > limit {
 		return false
 	}
 	n := 0
-	if !b.busy && len(b.queue) == 0 {
+	if !b.ownerWriting && len(b.queue) == 0 {
 		var err error
 		if n, err = t.tryWrite(p); err != nil {
 			return false
@@ -43,13 +44,13 @@ func (b *outbox) put(p []byte, t taker, limit int) bool {
 	}
 	if n < len(p) {
 		b.queue = append(b.queue, p[n:]...)
-		b.waiting.Store(true)
+		b.nonEmpty.Store(true)
 	}
 	return true
 }
 
-// flush passes on what the kernel takes now and reports whether nothing waits any more.
-func (b *outbox) flush(t taker) (bool, error) {
+// flush writes queued bytes until the kernel takes no more. It returns true if the queue is empty.
+func (b *outbox) flush(t nonblockingWriter) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.queue) > 0 {
@@ -63,52 +64,53 @@ func (b *outbox) flush(t taker) (bool, error) {
 		b.queue = b.queue[n:]
 	}
 	b.queue = nil
-	b.waiting.Store(false)
+	b.nonEmpty.Store(false)
 	return true, nil
 }
 
-// drain writes own, after what was queued before it, by a write that blocks without the lock. What
-// a write that fails has left is queued, before what others have sent meanwhile.
-func (b *outbox) drain(own []byte, write func([]byte) (int, error)) error {
+// writeAll writes the queue and then own, by a write that blocks without the lock. If that write
+// fails, the rest is queued before the bytes that others have sent meanwhile.
+func (b *outbox) writeAll(own []byte, write func([]byte) (int, error)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.queue) > 0 {
 		own, b.queue = append(b.queue, own...), nil
 	}
-	b.busy = true
+	b.ownerWriting = true
 	for len(own) > 0 {
-		b.waiting.Store(false)
+		b.nonEmpty.Store(false)
 		b.mu.Unlock()
 		n, err := write(own)
 		b.mu.Lock()
 		if err != nil {
-			b.busy = false
+			b.ownerWriting = false
 			b.queue = slices.Concat(own[n:], b.queue)
-			b.waiting.Store(len(b.queue) > 0)
+			b.nonEmpty.Store(len(b.queue) > 0)
 			return err
 		}
 		own, b.queue = b.queue, nil
 	}
-	b.busy = false
+	b.ownerWriting = false
 	return nil
 }
 
-// stranded says whether bytes wait and the owner, who is not writing, may not know.
-func (b *outbox) stranded() bool {
+// hasOrphans reports whether bytes are queued and the owner, which is not writing, may not have
+// seen them.
+func (b *outbox) hasOrphans() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.queue) > 0 && !b.busy
+	return len(b.queue) > 0 && !b.ownerWriting
 }
 
-// length is how many bytes wait.
+// length returns how many bytes are queued.
 func (b *outbox) length() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.queue)
 }
 
-// take takes what waits, and refuses what others send from now on.
-func (b *outbox) take() []byte {
+// takeRest closes the outbox and returns the queued bytes.
+func (b *outbox) takeRest() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
@@ -117,13 +119,13 @@ func (b *outbox) take() []byte {
 	return p
 }
 
-// begin has p wait. Nobody else has the outbox yet.
-func (b *outbox) begin(p []byte) {
+// preload queues p before any other goroutine has the outbox.
+func (b *outbox) preload(p []byte) {
 	b.queue = p
-	b.waiting.Store(len(p) > 0)
+	b.nonEmpty.Store(len(p) > 0)
 }
 
-// close refuses what others send from now on.
+// close rejects later writes.
 func (b *outbox) close() {
 	b.mu.Lock()
 	b.closed = true

@@ -6,13 +6,12 @@ import (
 	"runtime/debug"
 )
 
-// ErrGoexit is the Value of a PanicError that stands for a call of runtime.Goexit, which is treated
-// as a panic.
+// ErrGoexit is the Value of a PanicError for a call of runtime.Goexit, which counts as a panic.
 var ErrGoexit = errors.New("serve: the session or handler called runtime.Goexit")
 
 // contain calls f and returns a panic in it as an error. A Goexit is counted and reported in the
 // same way, and continues.
-func contain(o Options, n *lane, remote net.Addr, f func() error) (err error) {
+func contain(o Options, n *counterShard, remote net.Addr, f func() error) (err error) {
 	returned := false
 	defer func() {
 		v := recover()
@@ -28,8 +27,8 @@ func contain(o Options, n *lane, remote net.Addr, f func() error) (err error) {
 	return err
 }
 
-// containPanic is contain for what counts the Goexits in it itself.
-func containPanic(o Options, n *lane, remote net.Addr, f func()) {
+// containPanic calls f and ends a panic in it. It is for an f that counts Goexits itself.
+func containPanic(o Options, n *counterShard, remote net.Addr, f func()) {
 	defer func() {
 		if v := recover(); v != nil {
 			panicked(o, n, remote, v)
@@ -38,17 +37,18 @@ func containPanic(o Options, n *lane, remote net.Addr, f func()) {
 	f()
 }
 
-// panicked counts and reports the panic v. It is called while the stack of the panic stands.
-func panicked(o Options, n *lane, remote net.Addr, v any) error {
+// panicked counts and reports the panic v. It must be called while the panicking stack still
+// exists.
+func panicked(o Options, n *counterShard, remote net.Addr, v any) error {
 	e := &PanicError{Remote: remote, Value: v, Stack: debug.Stack()}
 	n.panics.add(1)
-	if o.Panicked != nil {
-		o.Panicked(*e)
+	if o.OnPanic != nil {
+		o.OnPanic(*e)
 	}
 	return e
 }
 
-// Unwrap is the panic's value, if it is an error.
+// Unwrap returns the panic's value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// farewell says a word when it is woken.
+// farewell is a session that says goodbye when it is woken.
 type farewell struct{}
 
 func (farewell) Input([]byte, *Writer) error { return nil }
@@ -17,8 +17,8 @@ func (farewell) Wake(_ time.Time, out *Writer) error {
 	return io.EOF
 }
 
-// Who is posted is woken, also when a stop follows at once: it may have something to say.
-func TestAPostBeforeAStopIsHeard(t *testing.T) {
+// A posted session is woken, also when a stop follows at once: it may have output.
+func TestAPostBeforeAStopWakes(t *testing.T) {
 	heard := func(t *testing.T, w Way, bare bool) {
 		for range 20 {
 			opened := make(chan Conn, 1) // session's owner -> test
@@ -26,22 +26,22 @@ func TestAPostBeforeAStopIsHeard(t *testing.T) {
 			s := service{open: func(c Conn) Session { opened <- c; return farewell{} }}
 			var r *running
 			if bare {
-				r = beginOver(t, bareListener{l}, w, sessions, s, Options{})
+				r = startServiceOver(t, bareListener{l}, w, sessions, s, Options{})
 			} else {
-				r = beginOver(t, l, w, sessions, s, Options{})
+				r = startServiceOver(t, l, w, sessions, s, Options{})
 			}
 			c := r.dial()
 			(<-opened).Post()
 			go r.stop()
 			if got, err := io.ReadAll(c); string(got) != "bye" || err != nil {
-				t.Fatalf("the peer is told %q, %v", got, err)
+				t.Fatalf("the peer received %q, %v, want bye", got, err)
 			}
 			r.stopsCleanly()
 		}
 	}
 	eachInProcess(t, func(t *testing.T, w Way) {
 		t.Run("with a descriptor", func(t *testing.T) { heard(t, w, false) })
-		if !Ways[w].Needs {
+		if !Ways[w].NeedsDescriptor {
 			t.Run("without a descriptor", func(t *testing.T) { heard(t, w, true) })
 		}
 	})

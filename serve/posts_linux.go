@@ -2,7 +2,7 @@ package serve
 
 import "time"
 
-// post has the loop call c.driver.posted. Any goroutine.
+// post makes the loop call the connection's onPost. Any goroutine may call it.
 func (l *loop) post(c *conn) {
 	if c.posted.Swap(true) {
 		return
@@ -13,34 +13,34 @@ func (l *loop) post(c *conn) {
 	l.poller.wake()
 }
 
-// askToStop may be called from any goroutine.
-func (l *loop) askToStop(move bool) {
+// requestStop may be called from any goroutine.
+func (l *loop) requestStop(move bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stop, l.move = true, move
+	l.stopPosted, l.handoverPosted = true, move
 	l.poller.wake()
 }
 
-// collect takes what others asked for.
+// collect takes over the requests of other goroutines.
 func (l *loop) collect() {
 	l.mu.Lock()
-	l.letters, l.posts = append(l.letters, l.posts...), l.posts[:0]
-	l.comers, l.arrivals = append(l.comers, l.arrivals...), l.arrivals[:0]
-	l.asked, l.moving = l.stop, l.move
+	l.postBatch, l.posts = append(l.postBatch, l.posts...), l.posts[:0]
+	l.newConns, l.givenConns = append(l.newConns, l.givenConns...), l.givenConns[:0]
+	l.stopRequested, l.handingOver = l.stopPosted, l.handoverPosted
 	l.mu.Unlock()
 }
 
-// runPosts handles what others asked for.
+// runPosts handles the requests of other goroutines.
 func (l *loop) runPosts() {
-	for len(l.comers) > 0 {
-		a := l.comers[0]
-		l.comers = l.comers[1:]
-		l.begin(a.fd, a.remote, nil)
+	for len(l.newConns) > 0 {
+		a := l.newConns[0]
+		l.newConns = l.newConns[1:]
+		l.open(a.fd, a.remote, nil)
 	}
 	var now time.Time
-	for l.told < len(l.letters) {
-		c := l.letters[l.told]
-		l.told++
+	for l.postsHandled < len(l.postBatch) {
+		c := l.postBatch[l.postsHandled]
+		l.postsHandled++
 		c.posted.Store(false)
 		if c.ended {
 			continue
@@ -48,13 +48,13 @@ func (l *loop) runPosts() {
 		if now.IsZero() {
 			now = time.Now()
 		}
-		l.call(c)
-		if c.unwanted.Load() {
+		l.noteCall(c)
+		if c.closeRequested.Load() {
 			c.driver.end(ErrClosed)
 		} else {
-			c.driver.woken(now)
+			c.driver.onPost(now)
 		}
 	}
-	clear(l.letters)
-	l.letters, l.told = l.letters[:0], 0
+	clear(l.postBatch)
+	l.postBatch, l.postsHandled = l.postBatch[:0], 0
 }

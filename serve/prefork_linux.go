@@ -13,90 +13,92 @@ import (
 
 // runPrefork runs Prefork.
 //
-// Ownership: the parent holds the listener and starts o.Width children, each of which runs o.Loops
-// event loops over it (sessions called directly, handlers as coroutines) and accepts for itself.
-// The listener is one, inherited, and not one for each process by SO_REUSEPORT: a connection then
-// waits for whichever child is free instead of for the child that the kernel's hash chose, none is
-// lost when a child ends, and any listener with a descriptor will do. The price is that a busy
-// child may leave more to an idle one than its share.
+// Ownership: the parent holds the listener and starts o.Workers children. Each child runs o.Loops
+// event loops over the listener (sessions called directly, handlers as coroutines) and accepts for
+// itself. All children inherit one listener, instead of one for each process by SO_REUSEPORT. So a
+// connection waits for any free child and not for the child that the kernel's hash chose, and none
+// is lost when a child exits. Any listener with a descriptor works. The price is that a busy child
+// may leave more than its share to an idle one.
 //
-// A child that ends unasked is started again. A child that ended within a second of its start is
-// replaced after a delay, which doubles each time. When children have ended like that time and
-// again and no child of the run has ever lived longer, the run ends: the program cannot serve. Once
-// a child has lived longer the run goes on, so that a request that crashes children does not end
-// it.
+// A child that exits unasked is started again. A child that exited within a second of its start is
+// replaced after a delay, which doubles each time. The run ends if children exit early again and
+// again and no child of the run has ever lived longer: the program cannot serve. Once a child has
+// lived longer, the run continues, so that a request that crashes children does not end the
+// service.
 //
-// Spread: a child that has accepted goes to the end of the kernel's queue, so that successive
-// connections go to successive children. The parent does not know how many each child has.
+// Load balancing: a child that has accepted moves to the end of the kernel's queue, so that
+// successive connections go to successive children. The parent does not know how many connections
+// each child has.
 //
-// Stop: the parent closes its listener and stops the children: see there.
-func runPrefork(ctx context.Context, l net.Listener, w work, o Options) error {
-	if o.Inherited {
-		return loopsInherited(ctx, w, o)
+// Stop: the parent closes its listener and stops the children (childProcesses).
+func runPrefork(ctx context.Context, l net.Listener, w serviceForm, o Options) error {
+	if o.IsChild {
+		return runInheritedLoops(ctx, w, o)
 	}
-	setDefault(&o.Width, runtime.NumCPU())
+	setDefault(&o.Workers, runtime.NumCPU())
 	defer l.Close()
-	kids, err := newChildren(o)
+	kids, err := newChildProcesses(o)
 	if err != nil {
 		return err
 	}
-	failed := keepChildren(ctx, kids, l.(syscall.Conn))
+	failed := superviseChildren(ctx, kids, l.(syscall.Conn))
 	l.Close()
 	return errors.Join(failed, kids.stop())
 }
 
 const (
-	soon       = time.Second            // a child that lived less long died young
-	firstDelay = 100 * time.Millisecond // before a child is started again that died young
-	longDelay  = 10 * time.Second       // at most
-	hopeless   = 4                      // early deaths in a row for each child that end the run
+	minLifetime     = time.Second            // a child that lived less long has exited early
+	minRestartDelay = 100 * time.Millisecond // before the first restart after an early exit
+	maxRestartDelay = 10 * time.Second       // the longest delay before a restart
+	maxEarlyExits   = 4                      // early exits in a row for each child that end the run
 )
 
-// errStillborn is what Run returns when no child lives.
-var errStillborn = errors.New("serve: the child processes end as soon as they are started")
+// errEarlyExits is the error of Run when no child stays alive.
+var errEarlyExits = errors.New("serve: the child processes exit as soon as they are started")
 
-// nursery keeps children running. One goroutine owns it; timers and the reaper send to its
-// channels.
-type nursery struct {
-	kids   *children
-	socket syscall.Conn
-	endedc chan *place // reaper -> nursery, one for each that runs; never closed
-	duec   chan *place // timers -> nursery, one for each that waits to be started; never closed
-	places []*place
-	young  int  // early deaths in a row
-	lived  bool // a child of this run has lived longer
+// supervisor keeps child processes running. One goroutine owns it; timers and the reaper send to
+// its channels.
+type supervisor struct {
+	children *childProcesses
+	listener syscall.Conn
+	endedc   chan *childSlot // reaper -> supervisor, one for each running child; never closed
+	// timers -> supervisor, one for each slot that waits for a restart; never closed
+	restartc   chan *childSlot
+	slots      []*childSlot
+	earlyExits int  // early exits in a row
+	anyLived   bool // some child of this run has lived longer than minLifetime
 }
 
-// place is where a child runs, or is to run. The reaper sets status, before it gives the place
+// childSlot is the place of one child process. The reaper sets status before it sends the slot
 // back.
-type place struct {
-	began  time.Time // zero: nobody runs
-	delay  time.Duration
-	status syscall.WaitStatus
+type childSlot struct {
+	startedAt    time.Time // zero: no child runs
+	restartDelay time.Duration
+	status       syscall.WaitStatus
 }
 
-// keepChildren keeps o.Width children running until ctx ends.
-func keepChildren(ctx context.Context, kids *children, listener syscall.Conn) error {
-	width := kids.o.Width
-	n := &nursery{kids: kids, socket: listener, endedc: make(chan *place, width), duec: make(chan *place, width)}
+// superviseChildren keeps o.Workers children running until ctx ends.
+func superviseChildren(ctx context.Context, kids *childProcesses, listener syscall.Conn) error {
+	width := kids.o.Workers
+	n := &supervisor{children: kids, listener: listener, endedc: make(chan *childSlot, width), restartc: make(chan *childSlot, width)}
 	for range width {
-		p := new(place)
+		p := new(childSlot)
 		if err := n.start(p); err != nil {
 			return err
 		}
-		n.places = append(n.places, p)
+		n.slots = append(n.slots, p)
 	}
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			return nil
-		case p := <-n.duec:
-			if n.start(p) != nil { // it may be possible later
-				err = n.ended(p)
+		case p := <-n.restartc:
+			if n.start(p) != nil { // it may work later
+				err = n.childExited(p)
 			}
 		case p := <-n.endedc:
-			err = n.ended(p)
+			err = n.childExited(p)
 		}
 		if err != nil && ctx.Err() == nil {
 			return err
@@ -104,39 +106,39 @@ func keepChildren(ctx context.Context, kids *children, listener syscall.Conn) er
 	}
 }
 
-func (n *nursery) start(p *place) error {
-	p.began = time.Now()
-	return n.kids.start(n.socket, func(s syscall.WaitStatus) {
+func (n *supervisor) start(p *childSlot) error {
+	p.startedAt = time.Now()
+	return n.children.start(n.listener, func(s syscall.WaitStatus) {
 		p.status = s
 		n.endedc <- p
 	})
 }
 
-// ended has the place of a child that ended, or could not be started, filled again. It returns an
-// error when the program cannot serve.
-func (n *nursery) ended(p *place) error {
-	lived := time.Since(p.began)
-	p.began = time.Time{}
-	if lived >= soon {
-		n.young, n.lived, p.delay = 0, true, 0
+// childExited schedules a restart for a slot whose child has exited or could not be started. It
+// returns an error if the program cannot serve.
+func (n *supervisor) childExited(p *childSlot) error {
+	lived := time.Since(p.startedAt)
+	p.startedAt = time.Time{}
+	if lived >= minLifetime {
+		n.earlyExits, n.anyLived, p.restartDelay = 0, true, 0
 	} else {
-		n.young++
-		p.delay = min(max(2*p.delay, firstDelay), longDelay)
+		n.earlyExits++
+		p.restartDelay = min(max(2*p.restartDelay, minRestartDelay), maxRestartDelay)
 	}
-	if n.young >= hopeless*len(n.places) && !n.lived && !n.anyOlder() {
-		return fmt.Errorf("%w, the last with exit status %d", errStillborn, p.status.ExitStatus())
+	if n.earlyExits >= maxEarlyExits*len(n.slots) && !n.anyLived && !n.anyStable() {
+		return fmt.Errorf("%w, the last with exit status %d", errEarlyExits, p.status.ExitStatus())
 	}
-	time.AfterFunc(p.delay, func() { n.duec <- p })
+	time.AfterFunc(p.restartDelay, func() { n.restartc <- p })
 	return nil
 }
 
-// anyOlder reports whether a child runs that did not die young.
-func (n *nursery) anyOlder() bool {
-	return slices.ContainsFunc(n.places, func(p *place) bool { return !p.began.IsZero() && time.Since(p.began) >= soon })
+// anyStable reports whether a child runs that has lived longer than minLifetime.
+func (n *supervisor) anyStable() bool {
+	return slices.ContainsFunc(n.slots, func(p *childSlot) bool { return !p.startedAt.IsZero() && time.Since(p.startedAt) >= minLifetime })
 }
 
-// loopsInherited is the child's part.
-func loopsInherited(ctx context.Context, w work, o Options) error {
+// runInheritedLoops is the child's part.
+func runInheritedLoops(ctx context.Context, w serviceForm, o Options) error {
 	file, ctx, release, err := inherited(ctx)
 	if err != nil {
 		return err

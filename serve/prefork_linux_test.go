@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// The death of a child, however young, is no reason to end what others serve.
-func TestAChildThatDiesYoungIsStartedAgain(t *testing.T) {
-	r := begin(t, Prefork, sessions, services["pid"], Options{Width: 2})
+// A child that exits early does not end the service.
+func TestAChildThatExitsEarlyIsRestarted(t *testing.T) {
+	r := startService(t, Prefork, sessions, services["pid"], Options{Workers: 2})
 	killed := map[int]bool{}
 	for len(killed) < 4 {
 		c := r.dial()
@@ -20,40 +20,40 @@ func TestAChildThatDiesYoungIsStartedAgain(t *testing.T) {
 		text, err := io.ReadAll(c)
 		c.Close()
 		if err != nil || len(text) == 0 {
-			continue // it went down with a child that was killed
+			continue // the connection ended with a killed child
 		}
 		pid, _ := strconv.Atoi(string(text))
 		if killed[pid] = true; syscall.Kill(pid, syscall.SIGKILL) != nil {
 			t.Fatalf("answered by %q, want a child", text)
 		}
 	}
-	eventually(t, "children started again", func() bool { return r.meter.Snapshot().Children >= 5 })
+	eventually(t, "children started again", func() bool { return r.meter.Snapshot().ChildrenStarted >= 5 })
 	r.stopsCleanly()
 }
 
-// Once a child has lived, no number of early deaths ends Run: a client that crashes each child by
-// its request does not end the service.
-func TestEarlyDeathsDoNotEndARunThatHasServed(t *testing.T) {
+// Once a child has lived, no number of early exits ends Run: a client whose request crashes each
+// child does not end the service.
+func TestEarlyExitsDoNotEndARunThatHasServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &nursery{duec: make(chan *place, 100), places: []*place{{}, {}}}
+		n := &supervisor{restartc: make(chan *childSlot, 100), slots: []*childSlot{{}, {}}}
 		for i := range 100 {
-			p := n.places[i%2]
-			p.began = time.Now()
+			p := n.slots[i%2]
+			p.startedAt = time.Now()
 			if i == 0 {
-				time.Sleep(2 * soon)
+				time.Sleep(2 * minLifetime)
 			}
-			if err := n.ended(p); err != nil {
+			if err := n.childExited(p); err != nil {
 				t.Fatalf("early death %d after a child that lived ends Run: %v", i, err)
 			}
 		}
 	})
 }
 
-// A program that cannot serve is found out.
+// Run ends if the program cannot serve.
 func TestChildrenThatNeverLiveEndRun(t *testing.T) {
 	err := Run(t.Context(), Prefork, listen(t), Service{Open: services["echo"].open, State: PerConnection},
-		Options{Width: 2, Child: []string{"/bin/false"}})
-	if !errors.Is(err, errStillborn) {
-		t.Errorf("Run returned %v, want %v", err, errStillborn)
+		Options{Workers: 2, ChildCommand: []string{"/bin/false"}})
+	if !errors.Is(err, errEarlyExits) {
+		t.Errorf("Run returned %v, want %v", err, errEarlyExits)
 	}
 }

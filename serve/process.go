@@ -9,47 +9,48 @@ import (
 
 // runProcesses runs Process.
 //
-// Ownership: the parent accepts and starts a child for each connection, then forgets the
-// connection; the child serves it in a goroutine and exits. At o.Width children, or when
-// descriptors run out, accepting pauses and connections wait in the kernel's backlog.
+// Ownership: the parent accepts, starts a child for each connection and closes its own copy of the
+// connection. The child serves it in a goroutine and exits. At o.Workers children, or when
+// descriptors run out, accepting pauses and connections wait in the kernel's accept queue.
 //
-// Stop: the parent stops accepting and then stops the children: see there.
+// Stop: the parent stops accepting and then stops the children (childProcesses).
 //
-// The price: Go cannot fork, so each connection starts the program again, which costs the CPU time
-// of some milliseconds and the memory of a Go runtime. BenchmarkChildStart tells both.
-func runProcesses(ctx context.Context, l net.Listener, w work, o Options) error {
-	if o.Inherited {
+// The price: Go cannot fork, so each connection starts the program again. That costs some
+// milliseconds of CPU time and the memory of a Go runtime; BenchmarkChildStart measures both.
+func runProcesses(ctx context.Context, l net.Listener, w serviceForm, o Options) error {
+	if o.IsChild {
 		return serveInherited(ctx, w, o)
 	}
-	setDefault(&o.Width, 1024)
-	kids, err := newChildren(o)
+	setDefault(&o.Workers, 1024)
+	kids, err := newChildProcesses(o)
 	if err != nil {
 		l.Close()
 		return err
 	}
-	p := &parent{crowd: newCrowd(l, w, o), kids: kids, placec: make(chan struct{}, o.Width)}
+	p := &processServer{blockingServer: newBlockingServer(l, w, o), children: kids, slotc: make(chan struct{}, o.Workers)}
 	err = p.run(ctx, p.accept)
 	return errors.Join(err, kids.stop())
 }
 
-// parent hands connections to children. Its crowd has one member, who accepts.
-type parent struct {
-	*crowd
-	kids *children
-	// full when Width children are there; the acceptor puts, who waits for a child takes
-	placec chan struct{}
+// processServer gives connections to child processes. Its blockingServer has one goroutine, which
+// accepts.
+type processServer struct {
+	*blockingServer
+	children *childProcesses
+	// Full when Workers children run. The acceptor sends; the callback for a child's exit receives.
+	slotc chan struct{}
 }
 
-func (p *parent) accept() error {
-	n := p.o.Meter.lane()
+func (p *processServer) accept() error {
+	n := p.o.Meter.newShard()
 	defer p.o.Meter.retire(n)
-	for p.place(n) {
-		conn, err := p.crowd.accept(n)
+	for p.acquireSlot(n) {
+		conn, err := p.blockingServer.accept(n)
 		if conn == nil {
 			return err
 		}
 		n.accepted.add(1)
-		if err := p.hand(conn); err != nil {
+		if err := p.startChild(conn); err != nil {
 			return err
 		}
 		n.closed.add(1)
@@ -57,38 +58,38 @@ func (p *parent) accept() error {
 	return nil
 }
 
-// place waits until one more child may be started, and reports false on a stop.
-func (p *parent) place(n *lane) bool {
+// acquireSlot waits until one more child may be started. It reports whether one may: not at a stop.
+func (p *processServer) acquireSlot(n *counterShard) bool {
 	select {
-	case p.placec <- struct{}{}:
+	case p.slotc <- struct{}{}:
 		return true
 	default:
 	}
-	n.pauses.add(1)
+	n.acceptPauses.add(1)
 	select {
-	case p.placec <- struct{}{}:
+	case p.slotc <- struct{}{}:
 		return true
 	case <-p.stopc:
 		return false
 	}
 }
 
-// hand gives conn to a child of its own.
-func (p *parent) hand(conn net.Conn) error {
+// startChild gives conn to a child of its own.
+func (p *processServer) startChild(conn net.Conn) error {
 	defer conn.Close()
-	err := p.kids.start(conn.(syscall.Conn), func(syscall.WaitStatus) { <-p.placec })
+	err := p.children.start(conn.(syscall.Conn), func(syscall.WaitStatus) { <-p.slotc })
 	switch {
 	case err == nil || errors.Is(err, ErrStopped):
 		return nil
 	case exhausted(err) || errors.Is(err, syscall.EAGAIN):
-		<-p.placec // this peer is turned away: there is no process or descriptor for it
+		<-p.slotc // this connection is closed: there is no process or descriptor for it
 		return nil
 	}
 	return err
 }
 
 // serveInherited is the child's part: one connection.
-func serveInherited(ctx context.Context, w work, o Options) error {
+func serveInherited(ctx context.Context, w serviceForm, o Options) error {
 	file, ctx, release, err := inherited(ctx)
 	if err != nil {
 		return err
@@ -98,10 +99,10 @@ func serveInherited(ctx context.Context, w work, o Options) error {
 	if err != nil {
 		return err
 	}
-	c := newCrowd(nobody{}, w, o)
+	c := newBlockingServer(noListener{}, w, o)
 	return c.run(ctx, func() error {
-		servedc := make(chan struct{}) // closed by the goroutine, however it ends
-		c.members.Go(func() {
+		servedc := make(chan struct{}) // closed by the goroutine, also at a Goexit
+		c.serving.Go(func() {
 			defer close(servedc)
 			c.serve(conn, nil)
 		})
@@ -110,9 +111,9 @@ func serveInherited(ctx context.Context, w work, o Options) error {
 	})
 }
 
-// nobody is the listener of a child that has its connection.
-type nobody struct{}
+// noListener is the listener of a child that already has its connection.
+type noListener struct{}
 
-func (nobody) Accept() (net.Conn, error) { return nil, net.ErrClosed }
-func (nobody) Close() error              { return nil }
-func (nobody) Addr() net.Addr            { return nil }
+func (noListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+func (noListener) Close() error              { return nil }
+func (noListener) Addr() net.Addr            { return nil }

@@ -6,25 +6,25 @@ import (
 	"testing"
 )
 
-// Whom Open refuses still gets what Open has sent, also where only the owner can write: over TLS or
-// a WebSocket.
-func TestWhoIsRefusedIsToldWhy(t *testing.T) {
+// A peer that Open refuses receives what Open has sent, also where only the owner can write: over
+// TLS or a WebSocket.
+func TestARefusedPeerReceivesTheReason(t *testing.T) {
 	const why = "ERROR :full\r\n"
 	refusing := service{open: func(c Conn) Session {
 		c.Send([]byte(why))
 		return nil
 	}}
-	told := func(t *testing.T, l net.Listener, w Way) {
-		r := beginOver(t, l, w, sessions, refusing, Options{})
+	check := func(t *testing.T, l net.Listener, w Way) {
+		r := startServiceOver(t, l, w, sessions, refusing, Options{})
 		if got, err := io.ReadAll(r.dial()); string(got) != why || err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
 		r.stopsCleanly()
 	}
 	eachInProcess(t, func(t *testing.T, w Way) {
-		t.Run("with a descriptor", func(t *testing.T) { told(t, listen(t), w) })
-		if !Ways[w].Needs {
-			t.Run("without a descriptor", func(t *testing.T) { told(t, bareListener{listen(t)}, w) })
+		t.Run("with a descriptor", func(t *testing.T) { check(t, listen(t), w) })
+		if !Ways[w].NeedsDescriptor {
+			t.Run("without a descriptor", func(t *testing.T) { check(t, bareListener{listen(t)}, w) })
 		}
 	})
 }

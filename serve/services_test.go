@@ -22,22 +22,22 @@ const (
 	handlers form = "handler"
 )
 
-// service is one service in both forms, as the conformance suite runs it. Children find it by its
-// name.
+// service is one service in both forms, as the conformance suite runs it. Child processes find it
+// by its name.
 type service struct {
 	name   string
 	open   func(Conn) Session
 	handle func(net.Conn)
-	linger time.Duration // Options.LingerClose; 0: patience
+	linger time.Duration // Options.LingerTimeout; 0: shortTimeout
 	idle   time.Duration // Options.Idle
 }
 
-// lingerClose is what the tests of the service set Options.LingerClose to.
-func (s service) lingerClose() time.Duration { return cmp.Or(s.linger, patience) }
+// lingerTimeout returns the Options.LingerTimeout for the tests of the service.
+func (s service) lingerTimeout() time.Duration { return cmp.Or(s.linger, shortTimeout) }
 
 var services = map[string]service{
 	"echo":  {name: "echo", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }},
-	"late":  {name: "late", open: func(Conn) Session { return &echo{late: lateness} }, handle: func(c net.Conn) { echoTo(c, lateness) }},
+	"late":  {name: "late", open: func(Conn) Session { return &echo{late: echoDelay} }, handle: func(c net.Conn) { echoTo(c, echoDelay) }},
 	"await": {name: "await", open: nil, handle: func(c net.Conn) { awaitAndEcho(c) }},
 	"beat":  {name: "beat", open: func(c Conn) Session { c.Post(); return &beat{} }, handle: nil},
 
@@ -46,8 +46,8 @@ var services = map[string]service{
 	"asleep":    {name: "asleep", open: func(Conn) Session { return &sleeper{} }, handle: sleepAndEcho},
 
 	"count": {name: "count", open: func(Conn) Session { return &tally{} }, handle: countAll},
-	"pid":   {name: "pid", open: func(Conn) Session { return told(strconv.Itoa(os.Getpid())) }},
-	"idle":  {name: "idle", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }, idle: patience},
+	"pid":   {name: "pid", open: func(Conn) Session { return saysOnce(strconv.Itoa(os.Getpid())) }},
+	"idle":  {name: "idle", open: func(Conn) Session { return &echo{} }, handle: func(c net.Conn) { echoTo(c, 0) }, idle: shortTimeout},
 
 	"answer":       {name: "answer", open: func(Conn) Session { return answer{last: true} }, handle: func(c net.Conn) { giveAnswer(c) }, linger: tooLong},
 	"answer-close": {name: "answer-close", open: func(c Conn) Session { return answer{conn: c} }, handle: func(c net.Conn) { giveAnswer(c); c.Close() }, linger: tooLong},
@@ -57,11 +57,11 @@ var services = map[string]service{
 // tooLong is longer than a stop may take, and than any test waits.
 const tooLong = time.Hour
 
-// lateness is how long the late service waits before it echoes what it read.
-const lateness = 20 * time.Millisecond
+// echoDelay is how long the late service waits before it echoes its input.
+const echoDelay = 20 * time.Millisecond
 
-// echo says again what it hears, late if it is told so, and panics when it hears panicWord, exits
-// when exitWord.
+// echo is a session that echoes its input, after a delay if late is set. It panics on panicWord and
+// calls Goexit on exitWord.
 type echo struct {
 	late  time.Duration
 	held  []byte
@@ -70,10 +70,10 @@ type echo struct {
 
 var panicWord, exitWord = []byte("PANIC"), []byte("GOEXIT")
 
-// misbehave panics, or ends its goroutine, if it is told so.
+// misbehave panics, or ends its goroutine, if the input requests it.
 func misbehave(in []byte) {
 	if bytes.Contains(in, panicWord) {
-		panic("told to")
+		panic("requested by the test")
 	}
 	if bytes.Contains(in, exitWord) {
 		runtime.Goexit()
@@ -90,14 +90,14 @@ func (e *echo) Input(in []byte, out *Writer) error {
 		panic("input while it holds")
 	}
 	e.held, e.until = bytes.Clone(in), time.Now().Add(e.late)
-	out.Hold()
+	out.PauseInput()
 	out.WakeAt(e.until)
 	return nil
 }
 
 func (e *echo) Wake(now time.Time, out *Writer) error {
 	if now.Before(e.until) {
-		out.Hold()
+		out.PauseInput()
 		out.WakeAt(e.until)
 		return nil
 	}
@@ -108,7 +108,7 @@ func (e *echo) Wake(now time.Time, out *Writer) error {
 
 func (*echo) Close(error) {}
 
-// echoTo is echo, straight down.
+// echoTo is echo as a handler.
 func echoTo(c net.Conn, late time.Duration) {
 	buf := make([]byte, 4096)
 	for {
@@ -128,7 +128,7 @@ func echoTo(c net.Conn, late time.Duration) {
 	}
 }
 
-// awaitAndEcho has its bytes turned over by a goroutine that blocks.
+// awaitAndEcho is a handler that copies its input by a blocking function under Await.
 func awaitAndEcho(c net.Conn) {
 	buf := make([]byte, 4096)
 	for {
@@ -149,8 +149,7 @@ func awaitAndEcho(c net.Conn) {
 	}
 }
 
-// sleeper says again what it hears, the first at once, the rest too late for any test that waits
-// for it.
+// sleeper echoes its first input at once, and later input after a time that no test waits.
 type sleeper struct {
 	awake bool
 	held  []byte
@@ -163,7 +162,7 @@ func (s *sleeper) Input(in []byte, out *Writer) error {
 		return nil
 	}
 	s.held = bytes.Clone(in)
-	out.Hold()
+	out.PauseInput()
 	out.WakeAt(time.Now().Add(tooLong))
 	return nil
 }
@@ -176,7 +175,7 @@ func (s *sleeper) Wake(_ time.Time, out *Writer) error {
 
 func (*sleeper) Close(error) {}
 
-// sleepAndEcho is sleeper, straight down.
+// sleepAndEcho is sleeper as a handler.
 func sleepAndEcho(c net.Conn) {
 	buf := make([]byte, 4096)
 	for first := true; ; first = false {
@@ -191,22 +190,22 @@ func sleepAndEcho(c net.Conn) {
 // much is more than the kernel takes for a peer that does not read.
 const much = 16 << 20
 
-// patience is how long the services that say much give a peer that takes none of it.
-const patience = 20 * time.Millisecond
+// shortTimeout is how long services with much output wait for a peer that takes none of it.
+const shortTimeout = 20 * time.Millisecond
 
-// impatient says much, and closes the connection when that is not gone in time.
+// impatient writes much output, and closes the connection if it is not sent in time.
 type impatient struct{ conn Conn }
 
 func (*impatient) Input(_ []byte, out *Writer) error {
 	out.Write(make([]byte, much))
-	out.WakeAt(time.Now().Add(patience))
+	out.WakeAt(time.Now().Add(shortTimeout))
 	return nil
 }
 
 func (i *impatient) Wake(time.Time, *Writer) error { i.conn.Close(); return nil }
 func (*impatient) Close(error)                     {}
 
-// parting says much and ends, so that Options.Linger is what ends its connection.
+// parting writes much output and ends, so that Options.FlushTimeout ends its connection.
 type parting struct{}
 
 func (parting) Input(_ []byte, out *Writer) error {
@@ -217,23 +216,23 @@ func (parting) Input(_ []byte, out *Writer) error {
 func (parting) Wake(time.Time, *Writer) error { return nil }
 func (parting) Close(error)                   {}
 
-// sayMuch is impatient, and parting, straight down.
+// sayMuch is impatient, and parting, as a handler.
 func sayMuch(c net.Conn) {
 	c.Read(make([]byte, 1))
-	c.SetWriteDeadline(time.Now().Add(patience))
+	c.SetWriteDeadline(time.Now().Add(shortTimeout))
 	c.Write(make([]byte, much))
 }
 
-// beat says a byte five times, 5 ms apart, and ends.
-type beat struct{ said int }
+// beat writes a byte five times, 5 ms apart, and ends.
+type beat struct{ count int }
 
 func (*beat) Input([]byte, *Writer) error { return nil }
 
 func (b *beat) Wake(now time.Time, out *Writer) error {
-	if b.said == 5 {
+	if b.count == 5 {
 		return net.ErrClosed
 	}
-	b.said++
+	b.count++
 	out.WriteString(".")
 	out.WakeAt(now.Add(5 * time.Millisecond))
 	return nil
@@ -241,16 +240,16 @@ func (b *beat) Wake(now time.Time, out *Writer) error {
 
 func (*beat) Close(error) {}
 
-// told says one thing, and ends.
-type told string
+// saysOnce answers its first input with one text, and ends.
+type saysOnce string
 
-func (s told) Input(_ []byte, out *Writer) error {
+func (s saysOnce) Input(_ []byte, out *Writer) error {
 	out.WriteString(string(s))
 	return io.EOF
 }
 
-func (told) Wake(time.Time, *Writer) error { return nil }
-func (told) Close(error)                   {}
+func (saysOnce) Wake(time.Time, *Writer) error { return nil }
+func (saysOnce) Close(error)                   {}
 
 func runForm(ctx context.Context, w Way, f form, s service, l net.Listener, o Options) error {
 	if f == sessions {
@@ -264,14 +263,14 @@ type running struct {
 	t     testing.TB
 	addr  string
 	meter *Meter
-	ends  func() error // waits for its end and returns what Run returned
-	stop  func() error // ends it and returns what Run returned; may be called again
+	ends  func() error // waits for the end of Run and returns its result
+	stop  func() error // stops Run and returns its result; may be called again
 }
 
 // begin runs s until the test ends.
-func begin(t testing.TB, w Way, f form, s service, o Options) *running {
+func startService(t testing.TB, w Way, f form, s service, o Options) *running {
 	t.Helper()
-	return beginOver(t, listen(t), w, f, s, o)
+	return startServiceOver(t, listen(t), w, f, s, o)
 }
 
 func listen(t testing.TB) net.Listener {
@@ -283,18 +282,18 @@ func listen(t testing.TB) net.Listener {
 	return l
 }
 
-func beginOver(t testing.TB, l net.Listener, w Way, f form, s service, o Options) *running {
+func startServiceOver(t testing.TB, l net.Listener, w Way, f form, s service, o Options) *running {
 	t.Helper()
-	o.Child = []string{os.Args[0], childFlag + w.String() + "/" + string(f) + "/" + s.name}
+	o.ChildCommand = []string{os.Args[0], childFlag + w.String() + "/" + string(f) + "/" + s.name}
 	if o.Meter == nil {
 		o.Meter = new(Meter)
 	}
-	if o.Drain == 0 {
-		o.Drain = 20 * time.Second // a stop that hangs must not pass for one that drained
+	if o.DrainTimeout == 0 {
+		o.DrainTimeout = 20 * time.Second // a stop that hangs must not pass for a drained one
 	}
-	o.Linger, o.Idle = patience, cmp.Or(o.Idle, s.idle)
-	if o.LingerClose == 0 {
-		o.LingerClose = s.lingerClose()
+	o.FlushTimeout, o.IdleTimeout = shortTimeout, cmp.Or(o.IdleTimeout, s.idle)
+	if o.LingerTimeout == 0 {
+		o.LingerTimeout = s.lingerTimeout()
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -317,7 +316,7 @@ func beginOver(t testing.TB, l net.Listener, w Way, f form, s service, o Options
 	return r
 }
 
-// dial connects, with a deadline that only a hang meets.
+// dial connects, with a deadline that only a hang reaches.
 func (r *running) dial() *net.TCPConn {
 	r.t.Helper()
 	c, err := net.Dial("tcp", r.addr)

@@ -5,209 +5,210 @@ import (
 	"time"
 )
 
-// looped drives a session that its loop calls directly.
-type looped struct {
+// loopSession runs a session whose event loop calls it directly.
+type loopSession struct {
 	*conn
-	session Session
-	noInput bool  // the peer has finished, and the session goes on
-	held    bool  // no Input until woken
-	cut     bool  // a stop has ended this hold, or the one before, ahead of its time
-	ending  error // why to close once the output is gone; nil: it goes on
-	last    int64 // with ending: when to close in any case, in loop time
+	session       Session
+	inputEnded    bool  // the peer has finished, and the session goes on (HalfCloser)
+	inputPaused   bool  // no Input until the next Wake
+	pauseCut      bool  // a stop has ended this pause, or the one before, early
+	endErr        error // why to close once the output is sent; nil: it goes on
+	flushDeadline int64 // with endErr: when to close in any case, in loop time
 }
 
 func startSession(c *conn, open func(Conn) Session) {
-	s := &looped{conn: c}
+	s := &loopSession{conn: c}
 	c.driver = s
-	err := s.contained(func() { s.session = open(c) })
+	err := s.callContained(func() { s.session = open(c) })
 	switch {
 	case s.session != nil && err == nil:
-	case s.out.waiting.Load(): // it was told why
-		s.finishLater(ErrClosed)
+	case s.outbox.nonEmpty.Load(): // Open has sent the reason to the peer
+		s.endAfterFlush(ErrClosed)
 	default:
 		s.end(ErrClosed)
 	}
 }
 
-func (s *looped) ready() {
-	if s.queued {
+func (s *loopSession) onReadable() {
+	if s.readDeferred {
 		return
 	}
 	for range readsPerTurn {
-		if s.held && !s.cut && s.ending == nil && s.l.deadline != 0 {
-			s.cut = true
+		if s.inputPaused && !s.pauseCut && s.endErr == nil && s.loop.drainDeadline != 0 {
+			s.pauseCut = true
 			s.callWake(time.Now())
 		}
-		if s.ended || s.held || s.ending != nil || s.out.waiting.Load() {
-			s.notice()
+		if s.ended || s.inputPaused || s.endErr != nil || s.outbox.nonEmpty.Load() {
+			s.endIfBroken()
 			return
 		}
-		if !s.readable || s.noInput {
-			if s.l.deadline != 0 {
+		if !s.readable || s.inputEnded {
+			if s.loop.drainDeadline != 0 {
 				s.end(ErrStopped)
-			} else if s.noInput {
-				s.notice()
+			} else if s.inputEnded {
+				s.endIfBroken()
 			}
 			return
 		}
-		n, err := s.read(s.l.buf)
+		n, err := s.read(s.loop.readBuf)
 		if err == syscall.EAGAIN {
 			continue
 		}
 		if err == nil {
-			s.cut = false
-			err = s.input(s.l.buf[:n])
+			s.pauseCut = false
+			err = s.input(s.loop.readBuf[:n])
 		} else if half := halfCloser(s.session, err); half != nil {
-			s.noInput = true
+			s.inputEnded = true
 			err = s.inputEnd(half)
 		}
-		s.settle(err)
+		s.applyWriter(err)
 		if s.ended {
 			return
 		}
 	}
-	s.l.later(s.conn)
+	s.loop.deferRead(s.conn)
 }
 
-// notice ends a session that does not read when its connection has broken.
-func (s *looped) notice() {
+// endIfBroken ends a session that does not read when its connection has broken.
+func (s *loopSession) endIfBroken() {
 	if s.broken && !s.ended {
-		s.end(s.failure())
+		s.end(s.brokenError())
 	}
 }
 
-// settle does what the session asked of its writer, and ends it if err is not nil.
-func (s *looped) settle(err error) {
-	w := &s.l.out
-	s.held = s.held || w.hold
-	if !w.at.IsZero() {
-		s.setTimer(w.at)
+// applyWriter carries out what the session requested of its writer, and ends the session if err is
+// not nil.
+func (s *loopSession) applyWriter(err error) {
+	w := &s.loop.writer
+	s.inputPaused = s.inputPaused || w.pauseInput
+	if !w.wakeAt.IsZero() {
+		s.setTimer(w.wakeAt)
 	}
-	if len(w.buf) > 0 && !s.out.put(w.buf, s, -1) && err == nil {
+	if len(w.buf) > 0 && !s.outbox.put(w.buf, s, -1) && err == nil {
 		err = ErrClosed
 	}
 	w.reset()
 	if err == nil {
 		return
 	}
-	if !s.out.waiting.Load() {
+	if !s.outbox.nonEmpty.Load() {
 		s.end(err)
 		return
 	}
-	s.finishLater(err)
+	s.endAfterFlush(err)
 }
 
-// finishLater ends the session once its output has gone, within bounds.
-func (s *looped) finishLater(err error) {
-	s.ending, s.last = err, s.l.now()+int64(s.l.o.flushBound(s.out.length()))
-	s.linger()
+// endAfterFlush ends the session once its output is sent, within bounds.
+func (s *loopSession) endAfterFlush(err error) {
+	s.endErr, s.flushDeadline = err, s.loop.now()+int64(s.loop.o.flushBound(s.outbox.length()))
+	s.extendFlush()
 }
 
-// linger gives the peer its time to take what waits, from now on.
-func (s *looped) linger() {
-	s.l.timers.set(&s.timer, min(s.l.now()+int64(s.l.o.Linger), s.last))
+// extendFlush gives the peer another FlushTimeout from now on to take output.
+func (s *loopSession) extendFlush() {
+	s.loop.timers.set(&s.timer, min(s.loop.now()+int64(s.loop.o.FlushTimeout), s.flushDeadline))
 }
 
-func (s *looped) writable() {
-	if !s.out.waiting.Load() {
+func (s *loopSession) onWritable() {
+	if !s.outbox.nonEmpty.Load() {
 		return
 	}
-	gone, err := s.out.flush(s)
+	gone, err := s.outbox.flush(s)
 	switch {
 	case err != nil:
-		s.over = true
+		s.noLinger = true
 		s.end(err)
-	case gone && s.ending != nil:
-		s.end(s.ending)
-	case s.ending != nil: // it has taken some
-		s.linger()
+	case gone && s.endErr != nil:
+		s.end(s.endErr)
+	case s.endErr != nil: // the peer has taken some output
+		s.extendFlush()
 	case gone:
-		s.ready()
+		s.onReadable()
 	}
 }
 
-func (s *looped) due(now time.Time) {
-	if s.ending != nil {
-		s.end(s.ending)
+func (s *loopSession) onTimer(now time.Time) {
+	if s.endErr != nil {
+		s.end(s.endErr)
 		return
 	}
-	s.woken(now)
+	s.onPost(now)
 }
 
-func (s *looped) woken(now time.Time) {
-	if s.ending != nil {
+func (s *loopSession) onPost(now time.Time) {
+	if s.endErr != nil {
 		return
 	}
 	s.callWake(now)
 	if !s.ended {
-		s.ready()
+		s.onReadable()
 	}
 }
 
-func (s *looped) callWake(now time.Time) {
+func (s *loopSession) callWake(now time.Time) {
 	s.setTimer(time.Time{})
-	s.held = false
-	s.l.lane.wakes.add(1)
-	s.settle(s.wake(now))
+	s.inputPaused = false
+	s.loop.counters.wakes.add(1)
+	s.applyWriter(s.wake(now))
 }
 
-func (s *looped) input(in []byte) (err error) {
+func (s *loopSession) input(in []byte) (err error) {
 	defer s.recover(&err)
-	s.l.calling = s
-	err = s.session.Input(in, &s.l.out)
-	s.l.calling = nil
+	s.loop.callingSession = s
+	err = s.session.Input(in, &s.loop.writer)
+	s.loop.callingSession = nil
 	return err
 }
 
-func (s *looped) inputEnd(half HalfCloser) (err error) {
+func (s *loopSession) inputEnd(half HalfCloser) (err error) {
 	defer s.recover(&err)
-	s.l.calling = s
-	err = half.InputEnd(&s.l.out)
-	s.l.calling = nil
+	s.loop.callingSession = s
+	err = half.InputEnd(&s.loop.writer)
+	s.loop.callingSession = nil
 	return err
 }
 
-func (s *looped) wake(now time.Time) (err error) {
+func (s *loopSession) wake(now time.Time) (err error) {
 	defer s.recover(&err)
-	s.l.calling = s
-	err = s.session.Wake(now, &s.l.out)
-	s.l.calling = nil
+	s.loop.callingSession = s
+	err = s.session.Wake(now, &s.loop.writer)
+	s.loop.callingSession = nil
 	return err
 }
 
-// contained calls f, which calls the session.
-func (s *looped) contained(f func()) (err error) {
+// callContained calls f, which calls the session.
+func (s *loopSession) callContained(f func()) (err error) {
 	defer s.recover(&err)
-	s.l.calling = s
+	s.loop.callingSession = s
 	f()
-	s.l.calling = nil
+	s.loop.callingSession = nil
 	return nil
 }
 
-// recover turns a panic of the session into the end of its connection. What it was writing is
-// dropped. After a Goexit, which this goroutine does not survive, the loop's next goroutine does
-// that.
-func (s *looped) recover(err *error) {
+// recover turns a panic of the session into the end of its connection. The output of the call is
+// dropped. After a Goexit, which this goroutine does not survive, the loop's next goroutine ends
+// the connection.
+func (s *loopSession) recover(err *error) {
 	v := recover()
-	if v == nil && s.l.calling == nil {
+	if v == nil && s.loop.callingSession == nil {
 		return
 	}
-	s.l.out.reset()
+	s.loop.writer.reset()
 	if v != nil {
-		s.l.calling = nil
-		*err = panicked(s.l.o, s.l.lane, s.remote, v)
+		s.loop.callingSession = nil
+		*err = panicked(s.loop.o, s.loop.counters, s.remote, v)
 		return
 	}
-	s.ending = panicked(s.l.o, s.l.lane, s.remote, ErrGoexit)
+	s.endErr = panicked(s.loop.o, s.loop.counters, s.remote, ErrGoexit)
 }
 
-func (s *looped) end(err error) {
+func (s *loopSession) end(err error) {
 	if s.ended {
 		return
 	}
 	s.finish()
-	if s.session == nil { // refused
+	if s.session == nil { // Open has refused the connection
 		return
 	}
-	s.contained(func() { s.session.Close(err) })
+	s.callContained(func() { s.session.Close(err) })
 }

@@ -1,4 +1,4 @@
 package serve
 
-// stuck is waitsFor on a loop.
-func stuck(c Conn) bool { return c.(*conn).out.waiting.Load() }
+// hasQueuedOutput is waitsFor for a connection of a loop.
+func hasQueuedOutput(c Conn) bool { return c.(*conn).outbox.nonEmpty.Load() }

@@ -2,5 +2,5 @@
 
 package serve
 
-// stuck is waitsFor on a loop, which is not here.
-func stuck(Conn) bool { return false }
+// hasQueuedOutput is waitsFor for a connection of a loop, which this system lacks.
+func hasQueuedOutput(Conn) bool { return false }

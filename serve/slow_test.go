@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// slow is a session with more to say than its peer takes. It tells of each wake, and adds a word to
-// what waits.
+// slow is a session with more output than its peer takes. It reports each wake-up, and then adds a
+// word to its output.
 type slow struct {
 	conn  Conn
-	woken chan int // session -> test: the number of the wake; the test takes them all
+	woken chan int // session -> test: the number of the wake-up; the test takes them all
 	wakes int
 	every time.Duration // 0: only when it is posted
 }
@@ -40,8 +40,8 @@ func (s *slow) again(out *Writer) error {
 
 func (*slow) Close(error) {}
 
-// While output waits for a slow peer, wakes by time and by Post come through, and all of it arrives
-// once and in order.
+// While output waits for a slow peer, timers and posts still wake the session, and all output
+// arrives once and in order.
 func TestASessionWithASlowPeerIsReached(t *testing.T) {
 	const wakes = 20
 	for name, every := range map[string]time.Duration{"by time": 2 * time.Millisecond, "by Post": 0} {
@@ -53,7 +53,7 @@ func TestASessionWithASlowPeerIsReached(t *testing.T) {
 					opened <- s
 					return s
 				}}
-				r := begin(t, w, sessions, s, Options{})
+				r := startService(t, w, sessions, s, Options{})
 				c := r.dial()
 				c.Write([]byte("?"))
 				session := <-opened
@@ -80,24 +80,23 @@ func TestASessionWithASlowPeerIsReached(t *testing.T) {
 	}
 }
 
-// waitsFor says whether bytes wait for the peer of c, or are being written to it.
+// waitsFor reports whether output for the peer of c is queued, or being written.
 func waitsFor(c Conn) bool {
-	h, ok := c.(*hosted)
+	h, ok := c.(*blockingSession)
 	if !ok {
-		return stuck(c)
+		return hasQueuedOutput(c)
 	}
-	h.out.mu.Lock()
-	defer h.out.mu.Unlock()
-	return h.out.busy || len(h.out.queue) > 0
+	h.outbox.mu.Lock()
+	defer h.outbox.mu.Unlock()
+	return h.outbox.ownerWriting || len(h.outbox.queue) > 0
 }
 
-// Whoever was given the Conn of a session that Open refused reaches nobody by it: its descriptor is
-// another's.
-func TestTheConnOfARefusedSessionIsClosed(t *testing.T) {
+// The Conn of a session that Open refused is dead: its descriptor may belong to another connection.
+func TestTheConnOfARefusedSessionIsDead(t *testing.T) {
 	eachInProcess(t, func(t *testing.T, w Way) {
 		refused := make(chan Conn, 1) // Open -> test
 		var opened atomic.Bool
-		r := begin(t, w, sessions, service{open: func(c Conn) Session {
+		r := startService(t, w, sessions, service{open: func(c Conn) Session {
 			if !opened.Swap(true) {
 				refused <- c
 				return nil

@@ -12,52 +12,54 @@ import (
 	"time"
 )
 
-// stream is the net.Conn of a connection that has a goroutine of its own. It adds to the one that
-// was accepted: counting, the drain of a stop, and being poked out of a wait.
+// stream is the net.Conn of a connection that has a goroutine of its own. To the accepted
+// connection it adds counters, the drain of a stop, and interrupts.
 //
-// The goroutine that serves it owns it; stop, poke, tryWrite, fail, cut and Close are for
-// everybody.
+// The goroutine that serves it owns it. Any goroutine may call stop, interrupt, tryWrite, fail,
+// closeNow and Close.
 type stream struct {
 	net.Conn
-	lane   *lane
-	raw    syscall.RawConn // nil: bytes do not pass by a file descriptor
-	socket syscall.RawConn // raw, or the one that TLS runs over; nil: none
-	linger time.Duration   // bound of the lingering close
-	idles  bool            // it ends when it is idle
+	counters      *counterShard
+	rawConn       syscall.RawConn // nil: the connection has no file descriptor
+	socketConn    syscall.RawConn // raw, or that of the connection under TLS; nil: none
+	lingerTimeout time.Duration   // Options.LingerTimeout
+	detectsIdle   bool            // Options.IdleTimeout is set
 
-	stopping atomic.Bool
-	moving   atomic.Bool // with stopping: it hands over
-	over     atomic.Bool // the peer has finished, or the connection is broken
-	ended    atomic.Bool // the handler has returned
-	output   atomic.Bool // something was written
-	// why a write has failed that its owner did not make; nil: none has
-	broken  atomic.Pointer[error]
-	cause   atomic.Pointer[error] // what reads and writes return from now on; nil: they go on
-	pokec   chan struct{}         // anybody -> a pause of the owner; one suffices, never closed
-	closec  chan struct{}         // closed by the first Close
-	closing sync.Once
-	halving sync.Once
-	halved  bool // there is something to linger for; by halving
+	stopping    atomic.Bool
+	handingOver atomic.Bool // with stopping: it hands over
+	noLinger    atomic.Bool // the peer has finished or the connection is broken: no lingering close
+	ended       atomic.Bool // the handler has returned
+	hasOutput   atomic.Bool // some output was written
+	// why a write of another goroutine than the owner has failed; nil: none has
+	writeErr atomic.Pointer[error]
+	failErr  atomic.Pointer[error] // what reads and writes return from now on; nil: they go on
+	// any goroutine -> a wait of the owner; one pending signal suffices, never closed
+	interruptc    chan struct{}
+	closedc       chan struct{} // closed by the first Close
+	closeOnce     sync.Once
+	halfCloseOnce sync.Once
+	canLoseOutput bool // output could be lost by a close; set under halfCloseOnce
 }
 
-// quiet is how long a connection without a file descriptor must give nothing to count as drained.
-const quiet = 50 * time.Millisecond
+// quietPeriod is how long a connection without a file descriptor must give nothing to count as
+// drained.
+const quietPeriod = 50 * time.Millisecond
 
-// past interrupts what waits with a deadline.
+// past is a deadline that interrupts a read or write.
 var past = time.Unix(1, 0)
 
-func newStream(c net.Conn, n *lane, o *Options) *stream {
-	s := &stream{Conn: c, lane: n, linger: o.LingerClose, idles: o.Idle > 0, pokec: make(chan struct{}, 1), closec: make(chan struct{})}
-	s.raw = rawConn(c)
-	s.socket = s.raw
-	if t, ok := c.(interface{ NetConn() net.Conn }); ok && s.raw == nil {
-		s.socket = rawConn(t.NetConn())
+func newStream(c net.Conn, n *counterShard, o *Options) *stream {
+	s := &stream{Conn: c, counters: n, lingerTimeout: o.LingerTimeout, detectsIdle: o.IdleTimeout > 0, interruptc: make(chan struct{}, 1), closedc: make(chan struct{})}
+	s.rawConn = rawConnOf(c)
+	s.socketConn = s.rawConn
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok && s.rawConn == nil {
+		s.socketConn = rawConnOf(t.NetConn())
 	}
 	return s
 }
 
-// rawConn is the file descriptor of c, nil when it has none.
-func rawConn(c net.Conn) syscall.RawConn {
+// rawConn returns the file descriptor of c, nil if it has none.
+func rawConnOf(c net.Conn) syscall.RawConn {
 	if sc, ok := c.(syscall.Conn); ok {
 		if raw, err := sc.SyscallConn(); err == nil {
 			return raw
@@ -71,53 +73,55 @@ func (s *stream) Read(p []byte) (n int, err error) {
 	if !s.stopping.Load() {
 		n, err = s.Conn.Read(p)
 		if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && s.stopping.Load() {
-			n, err = s.readLast(p)
+			n, err = s.readArrived(p)
 		}
 	} else {
-		n, err = s.readLast(p)
+		n, err = s.readArrived(p)
 	}
 	if n > 0 {
-		s.lane.reads.add(1)
-		s.lane.readBytes.add(int64(n))
+		s.counters.reads.add(1)
+		s.counters.readBytes.add(int64(n))
 	}
 	if err != nil {
-		err = s.failure(err)
+		err = s.connError(err)
 	}
 	return n, err
 }
 
-// failure is what a Read or Write returns that has failed by err. It notes when the connection
-// cannot be used any more.
-func (s *stream) failure(err error) error {
-	if cause := s.cause.Load(); cause != nil {
+// connError returns the error of a Read or Write that has failed with err. It notes when the
+// connection cannot be used any more.
+func (s *stream) connError(err error) error {
+	if cause := s.failErr.Load(); cause != nil {
 		return *cause
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, ErrStopped) {
-		s.over.Store(true)
+		s.noLinger.Store(true)
 	}
 	return err
 }
 
-// fail has reads and writes, also those under way, return err from now on.
+// fail makes reads and writes, also those under way, return err from now on.
 func (s *stream) fail(err error) {
-	s.cause.CompareAndSwap(nil, &err)
-	s.rouse()
+	s.failErr.CompareAndSwap(nil, &err)
+	s.endWait()
 	s.Conn.SetDeadline(past)
 }
 
-// sharedBuffer, lend and takeBack implement host: a goroutine has buffers of its own.
+// sharedBuffer, lendBuffer and returnBuffer implement sessionHost: a goroutine has buffers of its
+// own.
 func (*stream) sharedBuffer() []byte { return nil }
-func (*stream) lend(*Writer)         {}
-func (*stream) takeBack(*Writer)     {}
+func (*stream) lendBuffer(*Writer)   {}
+func (*stream) returnBuffer(*Writer) {}
 
-// readLast reads what has arrived, and gives ErrStopped when there is no more. The stop, or a poke,
-// may set the deadline under it, which says nothing about what has arrived: it tries again then.
-func (s *stream) readLast(p []byte) (n int, err error) {
-	for until := time.Now().Add(quiet); s.cause.Load() == nil; {
-		if s.raw == nil {
+// readArrived reads input that has arrived, and returns ErrStopped when there is no more. The stop,
+// or an interrupt, may set the deadline meanwhile, which says nothing about the input: it tries
+// again then.
+func (s *stream) readArrived(p []byte) (n int, err error) {
+	for until := time.Now().Add(quietPeriod); s.failErr.Load() == nil; {
+		if s.rawConn == nil {
 			n, err = s.readQuiet(p, until)
 		} else {
-			n, err = s.readNow(p)
+			n, err = s.readNonblocking(p)
 		}
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
@@ -126,7 +130,7 @@ func (s *stream) readLast(p []byte) (n int, err error) {
 	return 0, os.ErrDeadlineExceeded
 }
 
-// readQuiet is readLast without a file descriptor.
+// readQuiet is readArrived without a file descriptor.
 func (s *stream) readQuiet(p []byte, until time.Time) (int, error) {
 	s.Conn.SetReadDeadline(until)
 	n, err := s.Conn.Read(p)
@@ -136,11 +140,11 @@ func (s *stream) readQuiet(p []byte, until time.Time) (int, error) {
 	return n, err
 }
 
-// readNow is readLast with a file descriptor: a read that does not wait.
-func (s *stream) readNow(p []byte) (int, error) {
+// readNonblocking is readArrived with a file descriptor: a read that does not wait.
+func (s *stream) readNonblocking(p []byte) (int, error) {
 	s.Conn.SetReadDeadline(time.Time{})
 	n, err := 0, error(nil)
-	rawErr := s.raw.Read(func(fd uintptr) bool {
+	rawErr := s.rawConn.Read(func(fd uintptr) bool {
 		n, err = syscall.Read(int(fd), p)
 		return true
 	})
@@ -159,20 +163,20 @@ func (s *stream) readNow(p []byte) (int, error) {
 
 // Write implements net.Conn.
 func (s *stream) Write(p []byte) (int, error) {
-	if s.idles && len(p) > idleWrite {
+	if s.detectsIdle && len(p) > idleWriteSize {
 		return s.writeParts(p)
 	}
 	n, err := s.Conn.Write(p)
-	s.wrote(n)
+	s.countWritten(n)
 	if err != nil {
-		err = s.failure(err)
+		err = s.connError(err)
 	}
 	return n, err
 }
 
-// writeParts writes what is large, so that its progress is seen.
+// writeParts writes a large buffer in parts, so that the idle detector sees progress.
 func (s *stream) writeParts(p []byte) (n int, err error) {
-	for part := range slices.Chunk(p, idleWrite) {
+	for part := range slices.Chunk(p, idleWriteSize) {
 		wrote, err := s.Write(part)
 		if n += wrote; err != nil {
 			return n, err
@@ -181,28 +185,29 @@ func (s *stream) writeParts(p []byte) (n int, err error) {
 	return n, nil
 }
 
-func (s *stream) wrote(n int) {
+func (s *stream) countWritten(n int) {
 	if n > 0 {
-		if !s.output.Load() {
-			s.output.Store(true)
+		if !s.hasOutput.Load() {
+			s.hasOutput.Store(true)
 		}
-		s.lane.writes.Add(1)
-		s.lane.writtenBytes.Add(int64(n))
+		s.counters.writes.Add(1)
+		s.counters.writtenBytes.Add(int64(n))
 	}
 }
 
-// tryWrite implements taker. Without a file descriptor nothing can be tried, and all is queued.
+// tryWrite implements nonblockingWriter. Without a file descriptor it takes nothing, and all output
+// is queued.
 func (s *stream) tryWrite(p []byte) (int, error) {
-	if s.raw == nil {
+	if s.rawConn == nil {
 		return 0, nil
 	}
 	n, err := 0, error(nil)
-	rawErr := s.raw.Write(func(fd uintptr) bool {
+	rawErr := s.rawConn.Write(func(fd uintptr) bool {
 		n, err = syscall.Write(int(fd), p)
 		return true
 	})
 	switch {
-	case errors.Is(rawErr, os.ErrDeadlineExceeded): // poked: the owner will write it
+	case errors.Is(rawErr, os.ErrDeadlineExceeded): // interrupted: the owner will write it
 		return 0, nil
 	case rawErr != nil:
 		return 0, rawErr
@@ -210,11 +215,11 @@ func (s *stream) tryWrite(p []byte) (int, error) {
 		return 0, nil
 	case err != nil:
 		err = os.NewSyscallError("write", err)
-		s.broken.CompareAndSwap(nil, &err) // the kernel tells it once
-		s.poke()
+		s.writeErr.CompareAndSwap(nil, &err) // the kernel reports the error only once
+		s.interrupt()
 		return 0, err
 	}
-	s.wrote(n)
+	s.countWritten(n)
 	return n, nil
 }
 
@@ -223,10 +228,10 @@ func (s *stream) SetDeadline(t time.Time) error {
 	return errors.Join(s.SetReadDeadline(t), s.SetWriteDeadline(t))
 }
 
-// SetReadDeadline implements net.Conn. A stop that comes meanwhile wins.
+// SetReadDeadline implements net.Conn. A stop that comes meanwhile takes precedence.
 func (s *stream) SetReadDeadline(t time.Time) error {
 	err := s.Conn.SetReadDeadline(t)
-	if s.stopping.Load() || s.cause.Load() != nil {
+	if s.stopping.Load() || s.failErr.Load() != nil {
 		s.Conn.SetReadDeadline(past)
 	}
 	return err
@@ -235,97 +240,96 @@ func (s *stream) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline implements net.Conn.
 func (s *stream) SetWriteDeadline(t time.Time) error {
 	err := s.Conn.SetWriteDeadline(t)
-	if s.cause.Load() != nil {
+	if s.failErr.Load() != nil {
 		s.Conn.SetWriteDeadline(past)
 	}
 	return err
 }
 
-// Close implements net.Conn. Where output could be lost, it begins a lingering close, which ends
-// when the handler has returned, or after its bound.
+// Close implements net.Conn. Where output could be lost it starts a lingering close, which ends
+// when the handler has returned, or after LingerTimeout.
 func (s *stream) Close() (err error) {
 	err = net.ErrClosed
-	s.closing.Do(func() {
-		close(s.closec)
+	s.closeOnce.Do(func() {
+		close(s.closedc)
 		s.fail(net.ErrClosed)
-		if !s.half() {
+		if !s.shutdownWrite() {
 			err = s.Conn.Close()
 			return
 		}
 		err = nil
-		time.AfterFunc(s.linger, func() { s.Conn.Close() })
+		time.AfterFunc(s.lingerTimeout, func() { s.Conn.Close() })
 	})
 	return err
 }
 
-// cut closes the connection at once: what is on its way may be lost.
-func (s *stream) cut() {
-	s.closing.Do(func() { close(s.closec) })
+// closeNow closes the connection without a lingering close: output in flight may be lost.
+func (s *stream) closeNow() {
+	s.closeOnce.Do(func() { close(s.closedc) })
 	if t, ok := s.Conn.(interface{ NetConn() net.Conn }); ok {
-		t.NetConn().Close() // or TLS would wait for its peer to take an alert
+		t.NetConn().Close() // closing TLS would wait for the peer to take an alert
 	}
 	s.Conn.Close()
 }
 
-// stop has reads give what has arrived and then ErrStopped, and ends a pause; to hand over, writes
-// too.
+// stop makes reads return what has arrived and then ErrStopped, and ends a wait. To hand over, it
+// interrupts writes, too.
 func (s *stream) stop(move bool) {
-	s.moving.Store(move)
+	s.handingOver.Store(move)
 	s.stopping.Store(true)
 	if move {
-		s.poke()
+		s.interrupt()
 		return
 	}
 	s.Conn.SetReadDeadline(past)
-	s.rouse()
+	s.endWait()
 }
 
-func (s *stream) handsOver() bool { return s.moving.Load() }
+func (s *stream) handsOver() bool { return s.handingOver.Load() }
 
-func (s *stream) stops() bool { return s.stopping.Load() }
+func (s *stream) isStopping() bool { return s.stopping.Load() }
 
-// poke ends a Read, Write or pause that is under way, or the next one. A poked Read or Write gives
-// os.ErrDeadlineExceeded; its owner must arm them again. Without a file descriptor a Write goes on:
-// in TLS, one that is interrupted breaks the connection.
-func (s *stream) poke() {
-	s.rouse()
-	if s.raw == nil {
+// interrupt ends a Read, Write or wait that is under way, or the next one. An interrupted Read or
+// Write returns os.ErrDeadlineExceeded; its owner must call arm before the next one. Without a file
+// descriptor a Write continues, because an interrupted write breaks TLS.
+func (s *stream) interrupt() {
+	s.endWait()
+	if s.rawConn == nil {
 		s.Conn.SetReadDeadline(past)
 		return
 	}
 	s.Conn.SetDeadline(past)
 }
 
-// rouse ends a pause that is under way, or the next one.
-func (s *stream) rouse() {
+// endWait ends a wait that is under way, or the next one.
+func (s *stream) endWait() {
 	select {
-	case s.pokec <- struct{}{}:
+	case s.interruptc <- struct{}{}:
 	default:
 	}
 }
 
 // abandon ends reads and writes, those under way too.
 func (s *stream) abandon() {
-	s.poke()
+	s.interrupt()
 	s.Conn.SetWriteDeadline(past)
 }
 
-// arm implements host; a Write without a file descriptor has no deadline, for the reason told at
-// poke.
+// arm implements sessionHost. A Write without a file descriptor has no deadline (see interrupt).
 func (s *stream) arm(until time.Time) {
-	if s.raw == nil {
-		s.SetReadDeadline(until) // which knows of the cause
+	if s.rawConn == nil {
+		s.SetReadDeadline(until) // it handles the error of fail, too
 		return
 	}
 	s.Conn.SetDeadline(until)
-	if s.cause.Load() != nil {
+	if s.failErr.Load() != nil {
 		s.Conn.SetDeadline(past)
 	} else if s.stopping.Load() {
 		s.Conn.SetReadDeadline(past)
 	}
 }
 
-// pause waits until the time (zero: for ever), a poke, the stop or Close.
+// pause waits until the time (zero: no limit), an interrupt, the stop or Close.
 func (s *stream) pause(until time.Time) error {
 	var timec <-chan time.Time
 	if !until.IsZero() {
@@ -335,39 +339,39 @@ func (s *stream) pause(until time.Time) error {
 	}
 	select {
 	case <-timec:
-	case <-s.pokec:
-	case <-s.closec:
+	case <-s.interruptc:
+	case <-s.closedc:
 		return ErrClosed
 	}
-	if cause := s.cause.Load(); cause != nil {
+	if cause := s.failErr.Load(); cause != nil {
 		return *cause
 	}
 	return nil
 }
 
-// hold is pause for a session's owner, which has armed the deadlines: it also ends when the
-// connection breaks.
-func (s *stream) hold(until time.Time) (err error) {
-	if s.socket == nil || s.stopping.Load() {
+// waitEvent waits like pause for a session's owner, which has armed the deadlines. It also ends
+// when the connection breaks.
+func (s *stream) waitEvent(until time.Time) (err error) {
+	if s.socketConn == nil || s.stopping.Load() {
 		return s.pause(until)
 	}
 	var broken error
-	err = s.socket.Read(func(fd uintptr) bool {
-		if told := s.broken.Load(); told != nil {
-			broken = *told
+	err = s.socketConn.Read(func(fd uintptr) bool {
+		if failed := s.writeErr.Load(); failed != nil {
+			broken = *failed
 		} else {
 			broken = socketError(fd)
 		}
 		return broken != nil
 	})
-	if told := s.broken.Load(); told != nil {
-		broken = *told
+	if failed := s.writeErr.Load(); failed != nil {
+		broken = *failed
 	}
 	if broken != nil {
-		s.over.Store(true)
+		s.noLinger.Store(true)
 		return broken
 	}
-	if cause := s.cause.Load(); cause != nil {
+	if cause := s.failErr.Load(); cause != nil {
 		return *cause
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// lateStop is a connection that a stop reaches at the worst moment: its owner has seen that the
-// service stops and has set a deadline for its last reads, and only then does the stop set its own.
+// lateStop is a connection that a stop reaches at the worst moment. Its owner has seen the stop and
+// has set a deadline for its last reads; then the stop sets its own deadline.
 type lateStop struct {
 	*net.TCPConn
-	left *int // stops to come
+	stopsLeft *int // how many stops are still to come
 }
 
 func (c lateStop) SetReadDeadline(t time.Time) error {
 	err := c.TCPConn.SetReadDeadline(t)
-	if *c.left > 0 {
-		*c.left--
+	if *c.stopsLeft > 0 {
+		*c.stopsLeft--
 		c.TCPConn.SetReadDeadline(past)
 	}
 	return err
 }
 
-func TestAStopThatComesBetweenLosesNothing(t *testing.T) {
+func TestAStopDuringTheLastReadsLosesNothing(t *testing.T) {
 	for name, wrap := range map[string]func(lateStop) net.Conn{
 		"with a descriptor":    func(c lateStop) net.Conn { return c },
 		"without a descriptor": func(c lateStop) net.Conn { return bareConn{c} },
@@ -40,7 +40,7 @@ func TestAStopThatComesBetweenLosesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			stops := 3
-			s := newStream(wrap(lateStop{accepted.(*net.TCPConn), &stops}), new(lane), &Options{})
+			s := newStream(wrap(lateStop{accepted.(*net.TCPConn), &stops}), new(counterShard), &Options{})
 			defer s.Close()
 			peer.Write([]byte("arrived"))
 			s.Conn.SetReadDeadline(time.Time{})

@@ -1,19 +1,19 @@
 package serve
 
-// never is the time of a timer that is not set.
-const never = -1
+// unset is the index of a timer that is not set.
+const unset = -1
 
-// timer is one entry of a heap. Zero is not usable: place must be never.
+// timer is one entry of a heap. The zero value is not usable: index must be unset.
 type timer struct {
-	at    int64 // nanoseconds since its loop began
-	place int   // in the heap, never when not set
-	of    *conn
+	at    int64 // expiry, in loop time (nanoseconds since the loop started)
+	index int   // in the heap, or unset
+	conn  *conn
 }
 
 // timers is a binary heap of timers, the earliest first. One owner.
 type timers []*timer
 
-// next is the earliest time, false when no timer is set.
+// next returns the earliest time, and false if no timer is set.
 func (h timers) next() (int64, bool) {
 	if len(h) == 0 {
 		return 0, false
@@ -21,28 +21,28 @@ func (h timers) next() (int64, bool) {
 	return h[0].at, true
 }
 
-// set has t fall due at the given time, whether or not it was set.
+// set makes t expire at the given time, whether or not it was set.
 func (h *timers) set(t *timer, at int64) {
 	t.at = at
-	if t.place == never {
-		t.place = len(*h)
+	if t.index == unset {
+		t.index = len(*h)
 		*h = append(*h, t)
 	}
-	h.up(t.place)
-	h.down(t.place)
+	h.up(t.index)
+	h.down(t.index)
 }
 
-// unset takes t out, if it is in.
-func (h *timers) unset(t *timer) {
-	i := t.place
-	if i == never {
+// remove takes t out of the heap, if it is in.
+func (h *timers) remove(t *timer) {
+	i := t.index
+	if i == unset {
 		return
 	}
 	last := len(*h) - 1
 	h.swap(i, last)
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	t.place = never
+	t.index = unset
 	if i < last {
 		h.up(i)
 		h.down(i)
@@ -51,7 +51,7 @@ func (h *timers) unset(t *timer) {
 
 func (h timers) swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
+	h[i].index, h[j].index = i, j
 }
 
 func (h timers) up(i int) {

@@ -6,24 +6,24 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is set and unset, the next timer is the earliest of those that are set.
+// After any sequence of set and remove, next returns the earliest timer that is set.
 func TestTimers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var heap timers
 		all := make([]timer, 20)
 		for i := range all {
-			all[i].place = never
+			all[i].index = unset
 		}
 		for range rapid.IntRange(0, 200).Draw(t, "steps") {
 			one := &all[rapid.IntRange(0, len(all)-1).Draw(t, "timer")]
 			if rapid.Bool().Draw(t, "set") {
 				heap.set(one, rapid.Int64Range(1, 50).Draw(t, "at"))
 			} else {
-				heap.unset(one)
+				heap.remove(one)
 			}
 			earliest, set := int64(0), 0
 			for i := range all {
-				if all[i].place == never {
+				if all[i].index == unset {
 					continue
 				}
 				if set++; set == 1 || all[i].at < earliest {

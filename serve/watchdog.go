@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Stall is a call of a session or handler that holds up its event loop, and with it the loop's
-// other connections.
+// Stall is a call of a session or handler that blocks its event loop, and with it the loop's other
+// connections.
 type Stall struct {
-	Loop   int
-	Remote net.Addr      // the connection that was being served
-	For    time.Duration // for at least that long; it goes on
-	Stack  string        // where it is now; empty if it went on while the stack was taken
+	Loop     int
+	Remote   net.Addr      // the connection whose session or handler was called
+	Duration time.Duration // for at least that long; the call still runs
+	Stack    string        // where the call is now; empty if it ended while the stack was taken
 }

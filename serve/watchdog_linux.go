@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// watch starts the watchdog of the loops if anybody wants to hear of it: one goroutine, which the
-// returned function stops and waits for. It looks twice in each Options.Watchdog and tells of each
-// call once.
-func watch(loops []*loop, o Options) (stop func()) {
-	if o.Stalled == nil {
+// startWatchdog starts the watchdog of the loops if Options.OnStall is set. It is one goroutine,
+// which the returned function stops and waits for. It checks twice in each Options.StallThreshold
+// and reports each call once.
+func startWatchdog(loops []*loop, o Options) (stop func()) {
+	if o.OnStall == nil {
 		return func() {}
 	}
-	// both closed only: caller -> watchdog -> caller
+	// both are only closed: caller -> watchdog -> caller
 	stopc, donec := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(donec)
-		tick := time.NewTicker(max(o.Watchdog/2, time.Millisecond))
+		tick := time.NewTicker(max(o.StallThreshold/2, time.Millisecond))
 		defer tick.Stop()
-		seen := make([]sighting, len(loops))
+		seen := make([]callWatch, len(loops))
 		for {
 			select {
 			case <-stopc:
 				return
 			case now := <-tick.C:
 				for i, l := range loops {
-					seen[i].look(l, now)
+					seen[i].check(l, now)
 				}
 			}
 		}
@@ -36,37 +36,37 @@ func watch(loops []*loop, o Options) (stop func()) {
 	return func() { close(stopc); <-donec }
 }
 
-// sighting is the call under way in a loop when the watchdog first saw it.
-type sighting struct {
-	call  uint64
-	since time.Time
-	told  bool
+// callWatch is the call under way in a loop when the watchdog first saw it.
+type callWatch struct {
+	call     uint64
+	since    time.Time
+	reported bool
 }
 
-func (s *sighting) look(l *loop, now time.Time) {
-	call, c := l.calls.Load(), l.called.Load()
+func (s *callWatch) check(l *loop, now time.Time) {
+	call, c := l.callCount.Load(), l.calledConn.Load()
 	if c == nil || call != s.call {
-		*s = sighting{call: call, since: now}
+		*s = callWatch{call: call, since: now}
 		return
 	}
-	if stalled := now.Sub(s.since); stalled >= l.o.Watchdog && !s.told {
-		s.told = true
-		goid := c.goid.Load()
+	if stalled := now.Sub(s.since); stalled >= l.o.StallThreshold && !s.reported {
+		s.reported = true
+		goid := c.goroutineID.Load()
 		if goid == 0 {
-			goid = l.goid.Load()
+			goid = l.goroutineID.Load()
 		}
-		l.o.Stalled(Stall{Loop: l.number, Remote: c.remote, For: stalled, Stack: stackOf(goid)})
+		l.o.OnStall(Stall{Loop: l.index, Remote: c.remote, Duration: stalled, Stack: stackOf(goid)})
 	}
 }
 
-// noteGoroutine notes that the connection is served by the goroutine that calls it.
+// noteGoroutine records that the calling goroutine serves the connection.
 func (c *conn) noteGoroutine() {
-	if c.l.o.Stalled != nil {
-		c.goid.Store(goroutineID())
+	if c.loop.o.OnStall != nil {
+		c.goroutineID.Store(goroutineID())
 	}
 }
 
-// goroutineID is the number that stack dumps give the calling goroutine.
+// goroutineID returns the number that stack dumps give the calling goroutine.
 func goroutineID() uint64 {
 	var buf [64]byte
 	var id uint64
@@ -74,7 +74,7 @@ func goroutineID() uint64 {
 	return id
 }
 
-// stackOf is that goroutine's part of a dump of all stacks, "" when it is not in the first
+// stackOf returns that goroutine's part of a dump of all stacks, "" if it is not in the first
 // megabyte.
 func stackOf(goid uint64) string {
 	dump := make([]byte, 1<<20)

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// heldUp is where the watchdog must find the culprit.
+// stallHere is the function that the watchdog must find in the stack.
 //
 //go:noinline
-func heldUp(until <-chan struct{}) { <-until }
+func stallHere(until <-chan struct{}) { <-until }
 
 func TestWatchdogNamesTheCulprit(t *testing.T) {
 	for _, c := range []struct {
@@ -22,20 +22,20 @@ func TestWatchdogNamesTheCulprit(t *testing.T) {
 			stalls := make(chan Stall, 8)  // watchdog -> test
 			s := service{open: func(Conn) Session { return blocker(release) }, handle: func(c net.Conn) {
 				c.Read(make([]byte, 1))
-				heldUp(release)
+				stallHere(release)
 			}}
-			r := begin(t, c.way, c.form, s, Options{Watchdog: 20 * time.Millisecond, Stalled: func(s Stall) { stalls <- s }})
+			r := startService(t, c.way, c.form, s, Options{StallThreshold: 20 * time.Millisecond, OnStall: func(s Stall) { stalls <- s }})
 			conn := r.dial()
 			conn.Write([]byte("x"))
 			stall := <-stalls
-			if stall.Remote.String() != conn.LocalAddr().String() || !strings.Contains(stall.Stack, "serve.heldUp") || stall.For < 20*time.Millisecond {
-				t.Errorf("held up by %v for %v at:\n%s\nwant %v in heldUp", stall.Remote, stall.For, stall.Stack, conn.LocalAddr())
+			if stall.Remote.String() != conn.LocalAddr().String() || !strings.Contains(stall.Stack, "serve.stallHere") || stall.Duration < 20*time.Millisecond {
+				t.Errorf("held up by %v for %v at:\n%s\nwant %v in stallHere", stall.Remote, stall.Duration, stall.Stack, conn.LocalAddr())
 			}
 			close(release)
 			conn.Close()
 			r.stopsCleanly()
 			if len(stalls) > 0 {
-				t.Errorf("one call was told of %d times more", len(stalls))
+				t.Errorf("one call was reported %d times more, want once", len(stalls))
 			}
 		})
 	}
@@ -44,16 +44,16 @@ func TestWatchdogNamesTheCulprit(t *testing.T) {
 // blocker is a session that blocks until the channel is closed.
 type blocker <-chan struct{}
 
-func (b blocker) Input([]byte, *Writer) error   { heldUp(b); return nil }
+func (b blocker) Input([]byte, *Writer) error   { stallHere(b); return nil }
 func (b blocker) Wake(time.Time, *Writer) error { return nil }
 func (b blocker) Close(error)                   {}
 
 func TestWatchdogIsSilentWhileNothingIsHeldUp(t *testing.T) {
 	stalls := make(chan Stall, 8) // watchdog -> test
-	r := begin(t, Coroutine, handlers, services["late"], Options{Watchdog: 10 * time.Second, Stalled: func(s Stall) { stalls <- s }})
+	r := startService(t, Coroutine, handlers, services["late"], Options{StallThreshold: 10 * time.Second, OnStall: func(s Stall) { stalls <- s }})
 	exchange(t, r.dial(), "waits on its loop, which goes on")
 	r.stopsCleanly()
 	if len(stalls) > 0 {
-		t.Errorf("told of %+v", <-stalls)
+		t.Errorf("got the stall %+v, want none", <-stalls)
 	}
 }

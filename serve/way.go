@@ -9,51 +9,52 @@ import (
 	"syscall"
 )
 
-// Way is how connections are run. It indexes [Ways].
+// Way is a concurrency model: how the connections of a service are run. It indexes [Ways].
 type Way int
 
-// The ways.
+// The concurrency models.
 const (
-	Goroutine Way = iota // a goroutine for each connection, woken by Go's scheduler
-	// a fixed number of goroutines, each with one connection to its end; further ones wait to be
-	// accepted
+	Goroutine Way = iota // a goroutine for each connection, scheduled by the Go runtime
+	// A fixed number of goroutines, each of which serves one connection to its end. Further
+	// connections wait in the kernel's accept queue.
 	Pool
-	Loop // event loops that call sessions; nothing waits but the loop
-	// a coroutine for each connection, resumed by an event loop: straight-line code at the loop's
-	// price
+	Loop // event loops that call sessions; only the loop itself blocks
+	// A coroutine for each connection, resumed by an event loop: blocking code at the cost of a
+	// loop.
 	Coroutine
-	// processes started beforehand that accept from one listener, an event loop in each
+	// Processes started in advance that accept from one shared listener, with an event loop in
+	// each.
 	Prefork
 	Process // a process started for each connection
 )
 
-// Trait is a row of the table of ways.
-type Trait struct {
-	Name     string // as users write it
-	Sessions bool   // Run takes it
-	Handlers bool   // RunBlocking takes it
-	Needs    bool   // needs a listener that has a file descriptor
-	Splits   bool   // spreads connections over processes, so refuses InProcess services
-	Linux    bool   // runs on Linux only
-	run      func(context.Context, net.Listener, work, Options) error
+// WayInfo is a row of the table of concurrency models.
+type WayInfo struct {
+	Name            string // as users write it in flags and configuration
+	RunsSessions    bool   // Run accepts it
+	RunsHandlers    bool   // RunBlocking accepts it
+	NeedsDescriptor bool   // it needs a listener that has a file descriptor
+	MultiProcess    bool   // it spreads connections over processes and rejects InProcess services
+	LinuxOnly       bool   // it runs on Linux only
+	run             func(context.Context, net.Listener, serviceForm, Options) error
 }
 
-// Ways says what runs what. A Way is an index into it.
-var Ways []Trait
+// Ways says which model runs which form of a service. A Way is an index into it.
+var Ways []WayInfo
 
-// The table is filled when the program starts because the drivers in it refer to it.
+// The table is filled at program start because the drivers in it refer to it.
 func init() {
-	Ways = []Trait{
-		Goroutine: {Name: "goroutine", Sessions: true, Handlers: true, run: runGoroutines},
-		Pool:      {Name: "pool", Sessions: true, Handlers: true, run: runPool},
-		Loop:      {Name: "loop", Sessions: true, Needs: true, Linux: true, run: runLoop},
-		Coroutine: {Name: "coroutine", Sessions: true, Handlers: true, Needs: true, Linux: true, run: runCoroutine},
-		Prefork:   {Name: "prefork", Sessions: true, Handlers: true, Needs: true, Splits: true, Linux: true, run: runPrefork},
-		Process:   {Name: "process", Sessions: true, Handlers: true, Needs: true, Splits: true, run: runProcesses},
+	Ways = []WayInfo{
+		Goroutine: {Name: "goroutine", RunsSessions: true, RunsHandlers: true, run: runGoroutines},
+		Pool:      {Name: "pool", RunsSessions: true, RunsHandlers: true, run: runPool},
+		Loop:      {Name: "loop", RunsSessions: true, NeedsDescriptor: true, LinuxOnly: true, run: runLoop},
+		Coroutine: {Name: "coroutine", RunsSessions: true, RunsHandlers: true, NeedsDescriptor: true, LinuxOnly: true, run: runCoroutine},
+		Prefork:   {Name: "prefork", RunsSessions: true, RunsHandlers: true, NeedsDescriptor: true, MultiProcess: true, LinuxOnly: true, run: runPrefork},
+		Process:   {Name: "process", RunsSessions: true, RunsHandlers: true, NeedsDescriptor: true, MultiProcess: true, run: runProcesses},
 	}
 }
 
-// ParseWay is the way of that name.
+// ParseWay returns the concurrency model of that name.
 func ParseWay(name string) (Way, error) {
 	var names []string
 	for w, t := range Ways {
@@ -62,45 +63,45 @@ func ParseWay(name string) (Way, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return 0, fmt.Errorf("no way of running is called %q: choose one of %s", name, strings.Join(names, ", "))
+	return 0, fmt.Errorf("%q is no concurrency model: choose one of %s", name, strings.Join(names, ", "))
 }
 
 func (w Way) String() string {
 	if w < 0 || int(w) >= len(Ways) {
-		return fmt.Sprintf("way %d", int(w))
+		return fmt.Sprintf("Way(%d)", int(w))
 	}
 	return Ways[w].Name
 }
 
-// refuses says why this way cannot run that work over l, nil when it can.
-func (w Way) refuses(l net.Listener, k work, o Options) error {
+// reject returns why this model cannot run that service over l, or nil if it can.
+func (w Way) reject(l net.Listener, k serviceForm, o Options) error {
 	if w < 0 || int(w) >= len(Ways) {
-		return fmt.Errorf("serve: there is no way %d", int(w))
+		return fmt.Errorf("serve: unknown concurrency model %d", int(w))
 	}
 	t := Ways[w]
 	switch {
 	case k.open == nil && k.handle == nil:
-		return errors.New("serve: the service has nothing to run: set Open or Handle")
-	case k.handle != nil && !t.Handlers:
-		return fmt.Errorf("serve: %s calls sessions and would be held up by a handler that blocks: run the handler by %s, or write a Session", w, Coroutine)
-	case t.Linux && !onLinux:
+		return errors.New("serve: the service has neither Open nor Handle: set one of them")
+	case k.handle != nil && !t.RunsHandlers:
+		return fmt.Errorf("serve: %s calls sessions on its event loop, which a blocking handler would stall: run the handler by %s, or write a Session", w, Coroutine)
+	case t.LinuxOnly && !onLinux:
 		return fmt.Errorf("serve: %s waits by epoll, which this system does not have: choose %s or %s", w, Goroutine, Pool)
-	case t.Splits && k.state == InProcess:
-		return fmt.Errorf("serve: %s spreads connections over processes, but the state of this service is in one process: choose a way that does not split", w)
-	case o.Inherited:
-		return refuseInherited(w, l)
+	case t.MultiProcess && k.state == InProcess:
+		return fmt.Errorf("serve: %s spreads connections over processes, but the state of this service is in one process: choose a model that runs in one process", w)
+	case o.IsChild:
+		return rejectInherited(w, l)
 	case l == nil:
 		return errors.New("serve: there is no listener")
-	case t.Needs && !hasDescriptor(l):
+	case t.NeedsDescriptor && !hasDescriptor(l):
 		return fmt.Errorf("serve: %s needs a listener with a file descriptor, and %T has none (TLS and stacks in user space have none): choose %s or %s", w, l, Goroutine, Pool)
-	case t.Splits && len(o.Child) == 0:
-		return fmt.Errorf("serve: %s starts this program again and must be told how: set Options.Child", w)
+	case t.MultiProcess && len(o.ChildCommand) == 0:
+		return fmt.Errorf("serve: %s starts this program again as a child process: set Options.ChildCommand", w)
 	}
-	return w.refusesMoving(k, o)
+	return w.rejectMoving(k, o)
 }
 
-func refuseInherited(w Way, l net.Listener) error {
-	if !Ways[w].Splits {
+func rejectInherited(w Way, l net.Listener) error {
+	if !Ways[w].MultiProcess {
 		return fmt.Errorf("serve: %s has no child processes, so nothing can be inherited", w)
 	}
 	if l != nil {

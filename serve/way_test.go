@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// noDescriptor is a listener as TLS or a stack in user space gives it.
+// noDescriptor is a listener without a descriptor, as of TLS or a stack in user space.
 type noDescriptor struct{ net.Listener }
 
 func TestRefusals(t *testing.T) {
-	per, in := work{open: services["echo"].open, state: PerConnection}, work{open: services["echo"].open}
-	handler := work{handle: services["echo"].handle, state: PerConnection}
-	child := Options{Child: []string{"self"}}
+	per, in := serviceForm{open: services["echo"].open, state: PerConnection}, serviceForm{open: services["echo"].open}
+	handler := serviceForm{handle: services["echo"].handle, state: PerConnection}
+	child := Options{ChildCommand: []string{"self"}}
 	for _, c := range []struct {
 		why  string
 		way  Way
-		work work
+		work serviceForm
 		bare bool // the listener has no descriptor
 		o    Options
 		want string // part of the reason; empty: accepted
@@ -36,11 +36,11 @@ func TestRefusals(t *testing.T) {
 		{"pre-forked processes over TLS", Prefork, per, true, child, "file descriptor"},
 		{"a handler on a loop", Loop, handler, false, child, "coroutine"},
 		{"a session on a coroutine", Coroutine, per, false, child, ""},
-		{"processes that nobody can start", Process, per, false, Options{}, "Options.Child"},
-		{"nothing to run", Goroutine, work{}, false, Options{}, "nothing to run"},
-		{"a child of goroutines", Goroutine, per, false, Options{Inherited: true}, "inherited"},
-		{"a child with a listener", Process, per, false, Options{Inherited: true}, "takes no listener"},
-		{"no such way", Way(99), per, false, Options{}, "no way"},
+		{"processes without a child command", Process, per, false, Options{}, "Options.ChildCommand"},
+		{"nothing to run", Goroutine, serviceForm{}, false, Options{}, "neither Open nor Handle"},
+		{"a child of goroutines", Goroutine, per, false, Options{IsChild: true}, "inherited"},
+		{"a child with a listener", Process, per, false, Options{IsChild: true}, "takes no listener"},
+		{"an unknown model", Way(99), per, false, Options{}, "unknown concurrency model"},
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -50,7 +50,7 @@ func TestRefusals(t *testing.T) {
 		if c.bare {
 			over = noDescriptor{l}
 		}
-		got := c.way.refuses(over, c.work, c.o)
+		got := c.way.reject(over, c.work, c.o)
 		l.Close()
 		if (got == nil) != (c.want == "") || got != nil && !strings.Contains(got.Error(), c.want) {
 			t.Errorf("%s: %v, want a reason with %q", c.why, got, c.want)
@@ -83,7 +83,7 @@ func TestParseWay(t *testing.T) {
 	}
 }
 
-// TLS has no descriptor; the ways that block serve it, their drains included.
+// TLS has no descriptor; the blocking models serve it, drains included.
 func TestBlockingWaysServeListenersWithoutDescriptor(t *testing.T) {
 	if _, ok := any(tls.NewListener(nil, nil)).(interface{ SyscallConn() }); ok {
 		t.Fatal("TLS listeners have a descriptor now: the table of ways is out of date")
@@ -91,14 +91,14 @@ func TestBlockingWaysServeListenersWithoutDescriptor(t *testing.T) {
 	for _, w := range []Way{Goroutine, Pool} {
 		for _, f := range []form{sessions, handlers} {
 			t.Run(w.String()+"/"+string(f), func(t *testing.T) {
-				r := beginOver(t, bareListener{listen(t)}, w, f, services["late"], Options{})
+				r := startServiceOver(t, bareListener{listen(t)}, w, f, services["late"], Options{})
 				drains(t, r, w)
 			})
 		}
 	}
 }
 
-// bareListener hides the descriptors of its connections too.
+// bareListener hides the descriptors of its connections, too.
 type bareListener struct{ net.Listener }
 
 type bareConn struct{ net.Conn }
@@ -111,10 +111,10 @@ func (l bareListener) Accept() (net.Conn, error) {
 	return bareConn{c}, nil
 }
 
-// A listener is anything that net makes: here a socket file, which is gone afterwards.
+// Any listener of package net works: here a socket file, which must be removed at the end.
 func TestEveryWayServesSocketFiles(t *testing.T) {
 	for w, trait := range Ways {
-		if trait.Linux && !onLinux {
+		if trait.LinuxOnly && !onLinux {
 			continue
 		}
 		t.Run(trait.Name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestEveryWayServesSocketFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := beginOver(t, l, Way(w), sessions, services["echo"], Options{})
+			r := startServiceOver(t, l, Way(w), sessions, services["echo"], Options{})
 			c, err := net.Dial("unix", name)
 			if err != nil {
 				t.Fatal(err)

@@ -2,20 +2,20 @@ package serve
 
 import "time"
 
-// Writer takes what a session has to say during one call of Input or Wake. It is dead once that
-// call returns. What was written is sent then, together; until the kernel has taken all of it the
-// session gets no further Input. The bytes of one call stand in memory: a session with much to say
-// says it in parts.
+// Writer collects the output of a session during one call of Input or Wake. It is valid only until
+// that call returns. The output is then sent in one piece. The session gets no further Input until
+// the kernel has taken all of it. The output of one call is held in memory: write a large answer in
+// parts.
 type Writer struct {
-	buf  []byte
-	at   time.Time // when to wake; zero: no change
-	hold bool
+	buf        []byte
+	wakeAt     time.Time // when to call Wake; zero: no change
+	pauseInput bool
 }
 
-// keep is the largest buffer, in bytes, that is kept from one call to the next.
-const keep = 64 << 10
+// maxKeptBuffer is the largest buffer, in bytes, that is reused from one call to the next.
+const maxKeptBuffer = 64 << 10
 
-// Write appends p to what will be sent. It takes all of p and returns no error.
+// Write appends p to the output. It takes all of p and returns no error.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.buf = append(w.buf, p...)
 	return len(p), nil
@@ -27,29 +27,29 @@ func (w *Writer) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
-// WakeAt has Wake called at t. There is one such time: a later call replaces it, and being woken,
-// for whatever reason, clears it.
-func (w *Writer) WakeAt(t time.Time) { w.at = t }
+// WakeAt sets the time at which Wake is called. There is one such time: a later call replaces it,
+// and any call of Wake clears it.
+func (w *Writer) WakeAt(t time.Time) { w.wakeAt = t }
 
-// Hold keeps Input away until Wake has been called, by time or by Conn.Post. What the peer sends
-// meanwhile waits in the kernel, so that a session that waits costs no memory. A Wake that came too
-// early holds again. A stop ends a hold early: see Session.Wake.
-func (w *Writer) Hold() { w.hold = true }
+// PauseInput stops calls of Input until Wake has been called, by time or by Conn.Post. Bytes from
+// the peer meanwhile wait in the kernel, so that a waiting session costs no memory. A Wake that
+// came too early pauses again. A stop ends a pause early: see Session.Wake.
+func (w *Writer) PauseInput() { w.pauseInput = true }
 
-// Take gives what one call of a session has left with the writer, and makes it ready for the next
-// one: bytes to send, which live until then, when to wake the session (zero: no change), and
-// whether it holds. It is for those who call sessions themselves where [Run] cannot, as a network
-// stack does.
+// Take returns the results of one call of a session and resets the writer for the next one. out is
+// the bytes to send, valid until the next call; wakeAt is when to call Wake (zero: no change);
+// paused reports whether Input is paused. It is for code that calls sessions itself where [Run]
+// cannot, such as a network stack.
 func (w *Writer) Take() (out []byte, wakeAt time.Time, hold bool) {
-	out, wakeAt, hold = w.buf, w.at, w.hold
+	out, wakeAt, hold = w.buf, w.wakeAt, w.pauseInput
 	w.reset()
 	return out, wakeAt, hold
 }
 
-// reset makes the writer ready for the next call.
+// reset prepares the writer for the next call.
 func (w *Writer) reset() {
-	if cap(w.buf) > keep {
+	if cap(w.buf) > maxKeptBuffer {
 		w.buf = nil
 	}
-	w.buf, w.at, w.hold = w.buf[:0], time.Time{}, false
+	w.buf, w.wakeAt, w.pauseInput = w.buf[:0], time.Time{}, false
 }

@@ -74,9 +74,9 @@ func (o *obedient) Input(in []byte, out *serve.Writer) error {
 	case 'm':
 		out.Write(make([]byte, 1<<20))
 	case 'h':
-		out.Hold()
+		out.PauseInput()
 	case 'w':
-		out.Hold()
+		out.PauseInput()
 		out.WakeAt(time.Now().Add(10 * time.Hour))
 	case 's':
 		o.c.Send(make([]byte, 200<<10))

@@ -40,10 +40,10 @@ type Server struct {
 // its input is discarded until the peer finishes too, for Options.LingerClose at most: a reset
 // would lose output that is under way. Of o, Read, Queue, Linger, LingerClose and Panicked count.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
-	setDefault(&o.Read, 4096)
-	setDefault(&o.Queue, 256<<10)
-	setDefault(&o.Linger, 30*time.Second)
-	setDefault(&o.LingerClose, 2*time.Second)
+	setDefault(&o.ReadSize, 4096)
+	setDefault(&o.SendQueue, 256<<10)
+	setDefault(&o.FlushTimeout, 30*time.Second)
+	setDefault(&o.LingerTimeout, 2*time.Second)
 	v := &Server{s: s, service: service, o: o}
 	var err error
 	if v.l, err = s.listen("tcp", address, v); err != nil {
@@ -124,7 +124,7 @@ func (v *served) turn(now tcp.Time) {
 func (v *served) step(now tcp.Time) (more bool) {
 	t, stopping := v.c.tcp, v.server.stopping.Load() || v.c.s.closed.Load()
 	if len(v.rest) > 0 && v.send(now, nil) && v.over {
-		v.wakeAt = now.Add(v.server.o.Linger)
+		v.wakeAt = now.Add(v.server.o.FlushTimeout)
 	}
 	switch {
 	case v.over:
@@ -179,7 +179,7 @@ func (v *served) wake(now tcp.Time) {
 
 // input gives the session the bytes that have come next.
 func (v *served) input(now tcp.Time) {
-	p := v.c.tcp.Peek(v.server.o.Read)
+	p := v.c.tcp.Peek(v.server.o.ReadSize)
 	v.cut, v.given = false, len(p)
 	err := v.give(p)
 	v.c.tcp.Discard(now, v.given)
@@ -236,8 +236,8 @@ func (v *served) contain(err *error) {
 		value = errGoexit
 	}
 	p := &serve.PanicError{Remote: v.RemoteAddr(), Value: value, Stack: debug.Stack()}
-	if v.server.o.Panicked != nil {
-		v.server.o.Panicked(*p)
+	if v.server.o.OnPanic != nil {
+		v.server.o.OnPanic(*p)
 	}
 	v.c.lane.writer.Take() // it is nobody's
 	*err = p
@@ -266,7 +266,7 @@ func (v *served) took(now tcp.Time, err error) {
 
 // finish ends the session. What it has written is still sent.
 func (v *served) finish(now tcp.Time, err error) {
-	v.over, v.wakeAt = true, now.Add(v.server.o.Linger)
+	v.over, v.wakeAt = true, now.Add(v.server.o.FlushTimeout)
 	if v.session != nil {
 		v.call(func() error { v.session.Close(err); return nil }) //nolint:errcheck // it ends in any case
 	}
@@ -297,7 +297,7 @@ func (v *served) discard(now tcp.Time) {
 	t := v.c.tcp
 	if !v.discarding {
 		v.release()
-		v.discarding, v.wakeAt = true, now.Add(v.server.o.LingerClose)
+		v.discarding, v.wakeAt = true, now.Add(v.server.o.LingerTimeout)
 		t.CloseWrite(now)
 	}
 	n := t.Buffered()

@@ -30,7 +30,7 @@ func (o *ordered) Input(in []byte, out *serve.Writer) error {
 		out.WriteString("goodbye")
 		return io.EOF
 	case "hold":
-		out.Hold()
+		out.PauseInput()
 	case "late":
 		o.held = []byte("late it is")
 		out.WakeAt(time.Now().Add(5 * time.Millisecond))
@@ -150,7 +150,7 @@ func TestASessionsLastWordsAreSent(t *testing.T) {
 }
 
 func TestWhoTakesNothingIsGivenUpInTheEnd(t *testing.T) {
-	b, _, open := orders(t, RunChain, serve.Options{Linger: 50 * time.Millisecond})
+	b, _, open := orders(t, RunChain, serve.Options{FlushTimeout: 50 * time.Millisecond})
 	c, s := open()
 	io.WriteString(c, "much") //nolint:errcheck // see below
 	<-s.ended
@@ -165,7 +165,7 @@ func TestWhoTakesNothingIsGivenUpInTheEnd(t *testing.T) {
 
 func TestAPanicEndsItsSessionAndNoOther(t *testing.T) {
 	heard := make(chan serve.PanicError, 1)
-	_, _, open := orders(t, RunChain, serve.Options{Panicked: func(p serve.PanicError) { heard <- p }})
+	_, _, open := orders(t, RunChain, serve.Options{OnPanic: func(p serve.PanicError) { heard <- p }})
 	c, s := open()
 	other, _ := open()
 	io.WriteString(c, "panic") //nolint:errcheck // see below

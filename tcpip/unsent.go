@@ -168,7 +168,7 @@ func (v *served) Send(p []byte) bool {
 	c := v.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if v.over || v.failed != nil || c.tcp.State() == tcp.Closed || len(v.rest) > 0 && len(v.rest)+len(p) > v.server.o.Queue {
+	if v.over || v.failed != nil || c.tcp.State() == tcp.Closed || len(v.rest) > 0 && len(v.rest)+len(p) > v.server.o.SendQueue {
 		return false
 	}
 	now := c.s.now()

@@ -26,13 +26,13 @@ func handOver(t *testing.T, way serve.Way) {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
-	var moved []serve.Moved
-	run := func(c *chat.Service, adopt []serve.Moved) (end func(error)) {
+	var moved []serve.MovedConn
+	run := func(c *chat.Service, adopt []serve.MovedConn) (end func(error)) {
 		service := c.Sessions()
 		service.Open = (&Door{Chat: c, Proxies: proxies}).Open
 		ctx, cancel := context.WithCancelCause(context.Background())
 		over := make(chan error, 1) // from Run -> end, one value
-		o := serve.Options{Queue: chat.Outbox, Drain: patience, Adopt: adopt, Moved: func(m serve.Moved) {
+		o := serve.Options{SendQueue: chat.Outbox, DrainTimeout: patience, Adopt: adopt, OnMove: func(m serve.MovedConn) {
 			mu.Lock()
 			defer mu.Unlock()
 			moved = append(moved, m)
@@ -56,7 +56,7 @@ func handOver(t *testing.T, way serve.Way) {
 	if err := old.Freeze(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	end(serve.ErrHandOver)
+	end(serve.ErrHandover)
 	state := old.State()
 	lock, err := old.KeepLock()
 	if err = errors.Join(err, old.Close()); err != nil {

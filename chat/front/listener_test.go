@@ -112,7 +112,7 @@ func TestTheCertificateComesByACME(t *testing.T) {
 	over := make(chan error) // from Run -> here, one value
 	go func() {
 		door := &Door{Chat: service}
-		over <- serve.Run(ctx, serve.Goroutine, Listen(l, Config{Certificate: source}), serve.Service{Open: door.Open}, serve.Options{Drain: patience})
+		over <- serve.Run(ctx, serve.Goroutine, Listen(l, Config{Certificate: source}), serve.Service{Open: door.Open}, serve.Options{DrainTimeout: patience})
 	}()
 	source.Manage(ctx)
 	var c *tls.Conn

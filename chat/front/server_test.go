@@ -79,7 +79,7 @@ func start(t *testing.T, o setup) *server {
 	var runs sync.WaitGroup
 	for l, way := range map[net.Listener]serve.Way{clear: o.way, Listen(secure, o.tls): o.tlsWay} {
 		runs.Go(func() {
-			options := serve.Options{Queue: chat.Outbox, Width: 100, Drain: patience}
+			options := serve.Options{SendQueue: chat.Outbox, Workers: 100, DrainTimeout: patience}
 			if l == clear {
 				options.Meter = &s.plainServed
 			}

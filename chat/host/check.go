@@ -176,7 +176,7 @@ func (c *Config) way() (serve.Way, error) {
 		return serve.Loop, nil
 	}
 	for w, trait := range serve.Ways {
-		if trait.Name == c.Run && trait.Sessions && !trait.Splits {
+		if trait.Name == c.Run && trait.RunsSessions && !trait.MultiProcess {
 			return serve.Way(w), nil
 		}
 	}

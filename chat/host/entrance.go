@@ -96,7 +96,7 @@ func (h *Host) enter(ctx context.Context, e *entrance) error {
 	c := h.Config()
 	service := h.chat.Sessions()
 	service.Open = (&front.Door{Chat: h.chat, Proxies: h.proxies}).Open
-	o := serve.Options{Loops: c.Loops, Width: c.connections(), Queue: chat.Outbox, Drain: c.drain(), Panicked: h.panicked, Meter: e.meter}
+	o := serve.Options{Loops: c.Loops, Workers: c.connections(), SendQueue: chat.Outbox, DrainTimeout: c.drain(), OnPanic: h.panicked, Meter: e.meter}
 	h.adopts(e, &o)
 	err := serve.Run(ctx, e.way, e.listener, service, o)
 	if errors.Is(err, serve.ErrDeadline) {

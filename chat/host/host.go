@@ -194,7 +194,7 @@ func (h *Host) run(ctx context.Context) error {
 	defer h.succession.end()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer context.AfterFunc(h.succession.leaving, func() { stop(serve.ErrHandOver) })()
+	defer context.AfterFunc(h.succession.leaving, func() { stop(serve.ErrHandover) })()
 	// of what ends after the sessions
 	behind, stopBehind := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBehind()

@@ -29,7 +29,7 @@ type succession struct {
 	given   upgrade.Handed     // written before gone is closed
 
 	mu    sync.Mutex
-	moved []serve.Moved // from their owners -> the end of Run
+	moved []serve.MovedConn // from their owners -> the end of Run
 }
 
 func (s *succession) begin(from upgrade.Handed) {
@@ -100,7 +100,7 @@ func (e *entrance) moves() bool {
 	return ok
 }
 
-func handsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), serve.ErrHandOver) }
+func handsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), serve.ErrHandover) }
 
 // adopts gives an entrance's run what it is to begin with, and where its connections go at a
 // hand-over.
@@ -111,9 +111,9 @@ func (h *Host) adopts(e *entrance, o *serve.Options) {
 	s := &h.succession
 	if e == h.adopter() {
 		o.Adopt, s.from.Connections = s.from.Connections, nil
-		o.Width = max(o.Width, len(o.Adopt))
+		o.Workers = max(o.Workers, len(o.Adopt))
 	}
-	o.Moved = func(m serve.Moved) {
+	o.OnMove = func(m serve.MovedConn) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.moved = append(s.moved, m)

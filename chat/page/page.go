@@ -118,7 +118,7 @@ func (p *Page) run(ctx context.Context) error {
 		return p.cfg.Service.Session(c, c.RemoteAddr().(*visitor).peer)
 	}
 	return serve.Run(ctx, serve.Goroutine, p.doors, serve.Service{Open: open, State: serve.InProcess},
-		serve.Options{Queue: p.cfg.Queue, Drain: p.cfg.Drain, Panicked: p.cfg.Panicked, Meter: p.cfg.Meter})
+		serve.Options{SendQueue: p.cfg.Queue, DrainTimeout: p.cfg.Drain, OnPanic: p.cfg.Panicked, Meter: p.cfg.Meter})
 }
 
 // Close takes no more connections, and ends those that are there once what they said is

@@ -10,10 +10,10 @@ import (
 
 // Handed is what one process gives to the next. Who has it owns the descriptors.
 type Handed struct {
-	Lock        *os.File      // of the data directory
-	Listeners   []Listener    // that the old process listens on
-	State       []byte        // of the service
-	Connections []serve.Moved // and what belongs to each
+	Lock        *os.File          // of the data directory
+	Listeners   []Listener        // that the old process listens on
+	State       []byte            // of the service
+	Connections []serve.MovedConn // and what belongs to each
 }
 
 // Listener is a listening socket.

@@ -59,7 +59,7 @@ func (p *Predecessor) Receive(version int) (h Handed, err error) {
 			return h, errors.New("upgrade: not all connections came")
 		}
 		for i, c := range m.Some {
-			h.Connections = append(h.Connections, serve.Moved{FD: fds[i], Unsent: c.Unsent, State: c.State})
+			h.Connections = append(h.Connections, serve.MovedConn{FD: fds[i], Unsent: c.Unsent, State: c.State})
 		}
 	}
 	return h, nil

@@ -129,21 +129,21 @@ func (s *Successor) exchange(ctx context.Context, m message, fds []int) error {
 }
 
 // batch is how many of the connections go in one message.
-func batch(all []serve.Moved) (n int) {
+func batch(all []serve.MovedConn) (n int) {
 	for size := 0; n < len(all) && n < maxFDs && size < batchBytes; n++ {
 		size += len(all[n].Unsent) + len(all[n].State)
 	}
 	return n
 }
 
-func some(all []serve.Moved) (m message) {
+func some(all []serve.MovedConn) (m message) {
 	for _, c := range all {
 		m.Some = append(m.Some, connection{c.Unsent, c.State})
 	}
 	return m
 }
 
-func fdsOf(all []serve.Moved) (fds []int) {
+func fdsOf(all []serve.MovedConn) (fds []int) {
 	for _, c := range all {
 		fds = append(fds, c.FD)
 	}

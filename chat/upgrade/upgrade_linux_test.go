@@ -113,7 +113,7 @@ func old(t *testing.T, connections, unsent int) *given {
 			t.Fatal(err)
 		}
 		g.clients = append(g.clients, c)
-		g.h.Connections = append(g.h.Connections, serve.Moved{FD: duplicate(t, accepted), Unsent: bytes.Repeat([]byte{byte(i)}, unsent), State: fmt.Appendf(nil, "state %d", i)})
+		g.h.Connections = append(g.h.Connections, serve.MovedConn{FD: duplicate(t, accepted), Unsent: bytes.Repeat([]byte{byte(i)}, unsent), State: fmt.Appendf(nil, "state %d", i)})
 		accepted.Close()
 	}
 	t.Cleanup(func() {

@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 		{"--listen 127.0.0.1:7000 --workload chat", "sink or echo"},
 		{"--listen 127.0.0.1:7000 --size 0", "at least"},
 		{"--listen 127.0.0.1:7000 --size ten", "size"},
-		{"--listen 127.0.0.1:7000 --way fibre", "no way"},
+		{"--listen 127.0.0.1:7000 --way fibre", "no concurrency model"},
 		{"--listen 127.0.0.1:7000 --speed 9", "speed"},
 		{"--listen 127.0.0.1:7000 now", "now"},
 	} {

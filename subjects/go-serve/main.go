@@ -38,14 +38,14 @@ func main() {
 func run(c config) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	o := serve.Options{Loops: c.loops, Width: c.width, Read: readSize, Drain: 1200 * time.Millisecond,
-		Inherited: c.child, Child: c.childArgs()}
-	if serve.Ways[c.way].Linux { // event loops
+	o := serve.Options{Loops: c.loops, Workers: c.width, ReadSize: readSize, DrainTimeout: 1200 * time.Millisecond,
+		IsChild: c.child, ChildCommand: c.childArgs()}
+	if serve.Ways[c.way].LinuxOnly { // event loops
 		// One for each loop and one for the rest of the program: more would not be used.
 		runtime.GOMAXPROCS(c.loops + 1)
 	}
-	if c.way == serve.Prefork && o.Width == 0 {
-		o.Width = max(2, runtime.NumCPU()) // one alone would not be pre-forked processes
+	if c.way == serve.Prefork && o.Workers == 0 {
+		o.Workers = max(2, runtime.NumCPU()) // one alone would not be pre-forked processes
 	}
 	var l net.Listener
 	if !c.child {

@@ -22,7 +22,7 @@ func (s *session) Input(in []byte, out *serve.Writer) error {
 		return s.finish(in, out)
 	}
 	s.held = append(s.held[:0], in...)
-	out.Hold()
+	out.PauseInput()
 	out.WakeAt(time.Now().Add(wait))
 	return nil
 }

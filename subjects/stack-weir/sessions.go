@@ -14,7 +14,7 @@ var services = map[int]serve.Service{
 }
 
 // sessionOptions have as much read at once as the discard service does elsewhere.
-var sessionOptions = serve.Options{Read: 128 << 10}
+var sessionOptions = serve.Options{ReadSize: 128 << 10}
 
 // echo sends back what comes.
 type echo struct{}

@@ -249,7 +249,7 @@ func (h *Host) listen() error {
 		var err error
 		if address := fmt.Sprintf(":%d", s.Port); s.Serve == nil {
 			// until the stack ends
-			_, err = h.stack.Serve(address, s.Sessions, serve.Options{Read: sessionRead})
+			_, err = h.stack.Serve(address, s.Sessions, serve.Options{ReadSize: sessionRead})
 		} else {
 			l, err = h.stack.Listen("tcp", address)
 		}
