@@ -32,15 +32,15 @@ func checkEdge[T any](e Edge, stages map[string]*node[T]) error {
 		return fmt.Errorf("flow: the edge from %q to %q has port %d: ports are 0 to 63, and the entry's is 0", e.From, e.To, e.Port)
 	case e.Cap < 0 || e.Cap > 1<<16:
 		return fmt.Errorf("flow: the edge from %q to %q holds %d batches: choose 1 to 65536", e.From, e.To, e.Cap)
-	case e.Full < Wait || e.Full > Refuse:
-		return fmt.Errorf("flow: the edge from %q to %q has the unknown policy %d", e.From, e.To, int(e.Full))
+	case e.WhenFull < Wait || e.WhenFull > Refuse:
+		return fmt.Errorf("flow: the edge from %q to %q has the unknown policy %d", e.From, e.To, int(e.WhenFull))
 	case e.Port < len(from.ports) && from.ports[e.Port] != nil:
 		return fmt.Errorf("flow: two edges leave port %d of %q: let a Broadcast stage send to both", e.Port, e.From)
 	}
 	return nil
 }
 
-// check refuses nets that could not work.
+// check rejects nets that cannot work.
 func (n *Net[T]) check() error {
 	if len(n.nodes[0].ports) == 0 {
 		return errors.New("flow: no edge begins at the entry: lead one from there to the first stage")
@@ -50,13 +50,13 @@ func (n *Net[T]) check() error {
 			return fmt.Errorf("flow: nothing leads to the stage %q: lead an edge to it, or leave it out", s.Name)
 		}
 	}
-	if names := n.cycle(func(e *edge[T]) bool { return e.Full == Wait }); names != "" {
+	if names := n.cycle(func(e *edge[T]) bool { return e.WhenFull == Wait }); names != "" {
 		return errors.New("flow: every edge of the cycle " + names + " waits when it is full, so that it could wait for itself: let one of them drop or refuse")
 	}
 	return nil
 }
 
-// cycle names the stages of a cycle of edges that count, "" if there is none.
+// cycle returns the stages of a cycle of the edges that counts selects, "" if there is none.
 func (n *Net[T]) cycle(counts func(*edge[T]) bool) (names string) {
 	seen := map[*node[T]]bool{}
 	var path []string // that led here

@@ -20,11 +20,11 @@ func TestNewRefuses(t *testing.T) {
 		{`leads to "b"`, []Stage[int]{a}, line("a", "b")},
 		{`comes from "c"`, []Stage[int]{a}, []Edge{{To: "a"}, {From: "c", To: "a"}}},
 		{`two edges leave port 0 of ""`, []Stage[int]{a, b}, []Edge{{To: "a"}, {To: "b"}}},
-		{"unknown policy 9", []Stage[int]{a}, []Edge{{To: "a", Full: 9}}},
+		{"unknown policy 9", []Stage[int]{a}, []Edge{{To: "a", WhenFull: 9}}},
 		{`leads to ""`, []Stage[int]{a}, []Edge{{To: "a"}, {From: "a", To: Entry}}},
 		{"has port 64", []Stage[int]{a, b}, []Edge{{To: "a"}, {From: "a", Port: 64, To: "b"}}},
 		{"holds -1 batches", []Stage[int]{a}, []Edge{{To: "a", Cap: -1}}},
-		{`two edges leave port 0 of "a"`, []Stage[int]{a, b}, append(line("a", "b"), Edge{From: "a", To: "a", Full: Drop})},
+		{`two edges leave port 0 of "a"`, []Stage[int]{a, b}, append(line("a", "b"), Edge{From: "a", To: "a", WhenFull: Drop})},
 		{"no edge begins at the entry", []Stage[int]{a}, nil},
 		{`nothing leads to the stage "b"`, []Stage[int]{a, b}, line("a")},
 		{"a -> b -> a", []Stage[int]{a, b}, append(line("a", "b"), Edge{From: "b", To: "a"})},
@@ -36,7 +36,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestAChainRefusesEveryCycle(t *testing.T) {
-	n, err := New([]Stage[int]{{Name: "a", Do: Merge[int]()}}, []Edge{{To: "a"}, {From: "a", To: "a", Full: Drop}}, nil, 0)
+	n, err := New([]Stage[int]{{Name: "a", Do: Merge[int]()}}, []Edge{{To: "a"}, {From: "a", To: "a", WhenFull: Drop}}, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

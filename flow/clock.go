@@ -2,27 +2,27 @@ package flow
 
 import "time"
 
-// sampleEvery is how many batches an owner runs for one that it times, and for each time that it
-// shows its counts.
+// sampleEvery is how many batches an owner runs for each one that it times, and for each time that
+// it publishes its counters.
 const sampleEvery = 64
 
-// clock takes the time of one batch in sampleEvery: reading it costs more than a stage.
+// clock measures the service time of one batch in sampleEvery: reading the time costs more than a
+// stage.
 type clock struct {
-	on    bool    // for this batch
-	stage *counts // whose the time is since then; nil: nobody's
-	since time.Time
+	on      bool      // this batch is timed
+	charged *counters // the stage to which the time since then is charged; nil: none
+	since   time.Time
 }
 
-// charge has the time from now on count as a stage's work, or as nobody's, and returns whose it was
-// before.
-func (c *clock) charge(stage *counts) (before *counts) {
+// charge charges the time from now on to a stage, or to none, and returns the stage before.
+func (c *clock) charge(stage *counters) (before *counters) {
 	if !c.on {
 		return nil
 	}
 	now := time.Now()
-	if c.stage != nil {
-		c.stage[nanos] += uint64(now.Sub(c.since))
+	if c.charged != nil {
+		c.charged[stageNanos] += uint64(now.Sub(c.since))
 	}
-	before, c.stage, c.since = c.stage, stage, now
+	before, c.charged, c.since = c.charged, stage, now
 	return before
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// exitOn is a stage that ends its goroutine at one item, and marks all others, as a check would.
+// exitOn is a stage that calls Goexit at one item and marks all others, as a check would.
 func exitOn(bad int) func([]int, *Out[int]) {
 	return Each(func(item int, out *Out[int]) {
 		if item == bad {
@@ -20,8 +20,8 @@ func exitOn(bad int) func([]int, *Out[int]) {
 	})
 }
 
-// apart puts items by a goroutine that a stage may end, and waits for its end.
-func (n *testNet) apart(items ...int) {
+// putElsewhere puts items by a goroutine that a stage may end, and waits for its end.
+func (n *testNet) putElsewhere(items ...int) {
 	endedc := make(chan struct{})
 	go func() {
 		defer close(endedc)
@@ -30,13 +30,13 @@ func (n *testNet) apart(items ...int) {
 	<-endedc
 }
 
-// A stage that calls Goexit loses the item in hand, and no later item passes that stage by.
+// A stage that calls Goexit loses the item in hand, and no later item skips that stage.
 func TestAGoexitIsAPanicOfItsItem(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		n := run(t, way, []Stage[int]{{Name: "check", Do: exitOn(3)}, {Name: "end"}}, line("check", "end"))
-		n.apart(1, 2, 3, 4)
-		n.apart(3)
-		n.apart(5)
+		n.putElsewhere(1, 2, 3, 4)
+		n.putElsewhere(3)
+		n.putElsewhere(5)
 		synctest.Wait()
 		n.put(6)
 		n.stop(nil)
@@ -45,14 +45,14 @@ func TestAGoexitIsAPanicOfItsItem(t *testing.T) {
 	})
 }
 
-// Behind other stages too, what they had yet to do is done.
+// The stages before one that calls Goexit finish their work.
 func TestAGoexitBehindOtherStagesLosesOneItem(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		pass := func(in []int, out *Out[int]) { out.Pass(0, in) }
 		n := run(t, way, []Stage[int]{{Name: "pass", Do: pass}, {Name: "each", Do: add(0)}, {Name: "check", Width: 2, Do: exitOn(3)}, {Name: "end"}},
 			line("pass", "each", "check", "end"))
 		for range 5 {
-			n.apart(1, 2, 3, 4)
+			n.putElsewhere(1, 2, 3, 4)
 		}
 		n.put(7)
 		n.stop(nil)
@@ -61,7 +61,8 @@ func TestAGoexitBehindOtherStagesLosesOneItem(t *testing.T) {
 	})
 }
 
-// What comes back to a stage has room of its own there, however many new items wait at the entry.
+// Items that come back to a stage have room of their own there, however many new items wait at the
+// entry.
 func TestARetryEdgeDoesNotStarveBesideAFullEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers, each = 50, 4
@@ -74,7 +75,7 @@ func TestARetryEdgeDoesNotStarveBesideAFullEntry(t *testing.T) {
 			}
 		})
 		n := run(t, Network, []Stage[int]{{Name: "try", Do: try}, {Name: "again", Do: again}, {Name: "end"}},
-			[]Edge{{To: "try", Cap: 2}, {From: "try", To: "again", Cap: 1}, {From: "again", Port: 1, To: "try", Cap: 4, Full: Refuse}, {From: "again", To: "end"}})
+			[]Edge{{To: "try", Cap: 2}, {From: "try", To: "again", Cap: 1}, {From: "again", Port: 1, To: "try", Cap: 4, WhenFull: Refuse}, {From: "again", To: "end"}})
 		var all sync.WaitGroup
 		for range callers {
 			all.Go(func() {
@@ -91,9 +92,9 @@ func TestARetryEdgeDoesNotStarveBesideAFullEntry(t *testing.T) {
 	})
 }
 
-// Whoever calls Stop has it done when it returns.
+// Every call of Stop returns only when the net has stopped.
 func TestEveryStopReturnsWhenTheNetHasStopped(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		out := 0
 		slow := func([]int, *Out[int]) { time.Sleep(10 * time.Second); out++ }
 		n, err := New([]Stage[int]{{Name: "slow", Do: slow}}, line("slow"), nil, time.Second)

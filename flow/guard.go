@@ -2,66 +2,66 @@ package flow
 
 import "runtime/debug"
 
-// A panic costs the item in hand and no other. A guard costs more than a stage, so that a single
-// item handed on by Chain gets none: the stages before it have nothing else in hand. The guard
-// where their path began takes all of them out of their calls.
+// A panic loses the item in hand and no other. A guard (a deferred recover) costs more than a
+// stage, so a single item that Chain sends on gets none: the stages before it have nothing else in
+// hand. The guard at the start of their path unwinds all of them.
 //
-// A Goexit is a panic of the item in hand too. The goroutine ends: before it does, each guard that
-// it passes has what its stage has yet to do done, and another goroutine takes a worker's place.
+// A Goexit is a panic of the item in hand, too. The goroutine ends. Before it does, each guard on
+// its stack finishes the remaining work of its stage. Another goroutine replaces a worker.
 
-// guarded runs the stage on a batch, and after a panic again on what is left to do. It times the
-// batch if it is to be timed.
-func (o *Out[T]) guarded(batch []T) {
+// runGuarded runs the stage on a batch, and after a panic again on the remaining items. It times
+// the batch if it is sampled.
+func (o *Out[T]) runGuarded(batch []T) {
 	if clock := &o.owner.clock; clock.on {
-		o.count[sampled] += uint64(len(batch))
-		defer clock.charge(clock.charge(o.count))
+		o.counters[stageSampled] += uint64(len(batch))
+		defer clock.charge(clock.charge(o.counters))
 	}
 	for len(batch) > 0 {
-		batch = o.guard(batch)
+		batch = o.callGuarded(batch)
 	}
 }
 
-// guard runs the stage until it is done, or panics.
-func (o *Out[T]) guard(batch []T) (rest []T) {
+// callGuarded runs the stage until it returns or panics.
+func (o *Out[T]) callGuarded(batch []T) (rest []T) {
 	defer func() {
-		if o.batch != nil { // asking recover each time would cost more than the rest of the call
-			rest = o.died(recover())
+		if o.inHand != nil { // calling recover each time would cost more than the rest of the call
+			rest = o.afterPanic(recover())
 		}
 	}()
 	o.call(batch)
 	return nil
 }
 
-// died deals with the end of the stage's call by the panic v, or by a Goexit, which is nil: nobody
-// will take what it returns then.
-func (o *Out[T]) died(v any) (rest []T) {
+// afterPanic handles the end of the stage's call by the panic v, or by a Goexit, for which v is
+// nil. After a Goexit no caller receives the result.
+func (o *Out[T]) afterPanic(v any) (rest []T) {
 	if v != nil {
-		return o.collapse(&PanicError{Value: v, Stack: debug.Stack()})
+		return o.unwind(&PanicError{Value: v, Stack: debug.Stack()})
 	}
-	o.guarded(o.collapse(&PanicError{Value: ErrGoexit, Stack: debug.Stack()}))
+	o.runGuarded(o.unwind(&PanicError{Value: ErrGoexit, Stack: debug.Stack()}))
 	return nil
 }
 
-// collapse takes the stage, and those behind it that it was calling, out of their calls. What they
-// had in hand and not handed on is lost. It returns what the stage has yet to do: what follows an
-// Each's item.
-func (o *Out[T]) collapse(why *PanicError) (rest []T) {
+// unwind ends the calls of the stage and of the later stages that it was calling. Items that they
+// had in hand and had not sent on are lost. It returns the remaining items of the stage: those
+// after the item in hand of an Each.
+func (o *Out[T]) unwind(why *PanicError) (rest []T) {
 	for _, p := range o.ports {
-		if p.next != nil && p.next.batch != nil {
-			p.next.collapse(why)
+		if p.nextStage != nil && p.nextStage.inHand != nil {
+			p.nextStage.unwind(why)
 		}
 	}
-	if why.Stage == "" { // the innermost
+	if why.Stage == "" { // the innermost stage
 		why.Stage = o.node.Name
 	}
-	first, end := min(o.moved, len(o.batch)), len(o.batch)
-	if o.at >= 0 {
-		first, end = o.at+min(o.moved, 1), o.at+1
+	first, end := min(o.sentOn, len(o.inHand)), len(o.inHand)
+	if o.eachIndex >= 0 {
+		first, end = o.eachIndex+min(o.sentOn, 1), o.eachIndex+1
 	}
-	o.count[failed] += uint64(end - first)
-	o.owner.net.fail(o.batch[first:end], why)
-	rest = o.batch[end:]
-	o.batch, o.at = nil, -1
+	o.counters[stageFailed] += uint64(end - first)
+	o.owner.net.fail(o.inHand[first:end], why)
+	rest = o.inHand[end:]
+	o.inHand, o.eachIndex = nil, -1
 	o.flush()
 	return rest
 }

@@ -10,21 +10,21 @@ import (
 	"weir/flow/internal/ring"
 )
 
-// MaxBatch is the most items that a stage is given at once.
+// MaxBatch is the most items that one call of a stage receives.
 const MaxBatch = 64
 
-// Entry is the From of the edge by which Put's items come in.
+// Entry is the From of the edge through which the items of Put enter.
 const Entry = ""
 
-// Errors that a Net gives.
+// Errors of a Net.
 var (
 	// ErrFull is the error of an item that a full edge refused.
 	ErrFull = errors.New("flow: queue full")
-	// ErrStopped is the error of an item that was still queued when a stop passed its deadline.
+	// ErrStopped is the error of an item that was still queued at the deadline of a stop.
 	ErrStopped = errors.New("flow: stopped")
-	// ErrGoexit is the Value of a PanicError that stands for a stage's call of runtime.Goexit.
+	// ErrGoexit is the Value of a PanicError for a stage's call of runtime.Goexit.
 	ErrGoexit = errors.New("flow: the stage called runtime.Goexit")
-	// ErrDeadline is what Run returns when a stop took longer than New's drain.
+	// ErrDeadline is the error of Run when a stop took longer than New's drain time.
 	ErrDeadline = errors.New("flow: stopped at the deadline, before everything had passed through")
 )
 
@@ -39,17 +39,18 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("flow: stage %s panicked: %v", e.Stage, e.Value)
 }
 
-// Unwrap is the panic's value, if it is an error.
+// Unwrap returns the panic's value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// Stage is a step of the work. Do takes 1 to MaxBatch items and hands on what should go on by out;
-// it is called by several goroutines at once unless Width says otherwise.
+// Stage is a step of the work. Do receives 1 to MaxBatch items and sends on by out the items that
+// continue. Several goroutines call it at once unless Width limits them.
 type Stage[T any] struct {
 	Name string // unique, not empty
-	// calls of Do at once: 0 means any number by Chain and 1 by Network; at most 65,536
+	// Width is the most concurrent calls of Do, at most 65,536. 0 means no limit by Chain and 1 by
+	// Network.
 	Width int
 	Do    func(in []T, out *Out[T])
 }
@@ -59,9 +60,9 @@ type Policy int
 
 // The policies.
 const (
-	Wait Policy = iota // the sender waits
-	Drop               // the batch is dropped, and counted
-	// its items go to the error function with ErrFull; at the Entry, Put returns
+	Wait Policy = iota // the sender waits (backpressure)
+	Drop               // the batch is dropped and counted
+	// The items go to the error function with ErrFull; at the Entry, Put returns without them.
 	Refuse
 )
 
@@ -70,71 +71,71 @@ func (p Policy) String() string { return [...]string{"wait", "drop", "refuse"}[p
 // MarshalText writes the policy's name.
 func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// Edge leads from a port of one stage to another. A port has one edge at most; what is sent to a
-// port without one leaves the net.
+// Edge leads from a port of one stage to another stage. A port has at most one edge; an item sent
+// to a port without one leaves the net.
 type Edge struct {
-	From string `json:"from"` // a stage, or Entry: exactly one edge begins there
-	Port int    `json:"port"` // of From, 0 to 63
-	To   string `json:"to"`
-	Cap  int    `json:"cap"`  // batches that may wait, 1 to 65,536; 0 means 16
-	Full Policy `json:"full"` // what happens to more
+	From     string `json:"from"` // a stage, or Entry: exactly one edge begins there
+	Port     int    `json:"port"` // of From, 0 to 63
+	To       string `json:"to"`
+	Cap      int    `json:"cap"`  // batches that may wait, 1 to 65,536; 0 means 16
+	WhenFull Policy `json:"full"` // what happens to a batch beyond Cap
 }
 
-// Way is how a net runs.
+// Way is the concurrency model of a net.
 type Way string
 
-// The ways.
+// The concurrency models.
 const (
-	Chain   Way = "chain"   // nested calls
-	Network Way = "network" // goroutines joined by queues
+	Chain   Way = "chain"   // run to completion: nested calls
+	Network Way = "network" // a pipeline: goroutines joined by queues
 )
 
 // Net is a network of stages. Its methods may be called from any goroutine.
 type Net[T any] struct {
-	nodes   []*node[T] // immutable, as are edges, failed and drain; the first is the entry
-	edges   []*edge[T]
-	failed  func(T, error)
-	drain   time.Duration
-	parcels sync.Pool     // of empty *parcel[T]: from whoever emptied one -> to whoever fills one
-	done    chan struct{} // closed by Run, when nobody may wait any longer
-	stopped chan struct{} // closed when the stop is done
+	nodes     []*node[T] // immutable, as are edges, onLost and drainTime; the first is the entry
+	edges     []*edge[T]
+	onLost    func(T, error)
+	drainTime time.Duration
+	batchPool sync.Pool     // of empty *queuedBatch
+	deadlinec chan struct{} // closed by the stop at its deadline: no goroutine may wait any longer
+	stoppedc  chan struct{} // closed when the stop is done
 
-	mu      sync.Mutex  // guards what follows
-	way     Way         // empty before Run
-	err     error       // of the stop; after stopped
-	open    bool        // Put takes items
-	workers int         // goroutines of stages, from Run to its end
-	owners  []*owner[T] // all: of workers, and of callers of Put
-	rest    []*owner[T] // of those, who are not at work
+	mu         sync.Mutex  // guards the fields below
+	way        Way         // empty before Run
+	stopErr    error       // result of the stop; set before stoppedc is closed
+	accepting  bool        // Put takes items
+	workers    int         // goroutines of stages
+	owners     []*owner[T] // of workers, and of callers of Put
+	idleOwners []*owner[T] // those that are idle
 }
 
-// node is a stage, or the entry, with what joins it to the others.
+// node is a stage, or the entry, with its edges.
 type node[T any] struct {
 	Stage[T]
-	row     int        // of its counts
-	ports   []*edge[T] // by port; nil: nobody listens
-	room    int        // of all edges that lead here, in batches
-	senders int        // at work on them at once
-	queue   *ring.Queue[parcel[T]]
+	row       int        // of its counters
+	ports     []*edge[T] // by port; nil: no edge
+	queueSize int        // capacity of all edges that lead here, in batches
+	senders   int        // goroutines that may send to them at once
+	queue     *ring.Queue[queuedBatch[T]]
 }
 
-// edge is an Edge that is joined to where it leads.
+// edge is an Edge with the stage that it leads to.
 type edge[T any] struct {
 	Edge
-	row int // of its counts
+	row int // of its counters
 	to  *node[T]
-	// with room for Cap, of parcels that wait: from who sends -> to the worker who takes; never
-	// closed. nil: the queue's room will do
-	places chan struct{}
+	// Room for Cap waiting batches: from the sender -> to the worker that receives; never closed.
+	// nil: the queue's room limits it.
+	slots chan struct{}
 }
 
-// New builds a net and refuses, with the place named, what could not work. Failed is given each
-// item that is lost to a panic, a refusal or a deadline, by the goroutine that lost it: it must not
-// block or panic, and may be called by several at once. Nil means that nobody asks. Drain is how
-// long a stop may take, 0 meaning 5 s.
+// New builds a net and rejects, with its place, what cannot work. The goroutine that loses an item
+// to a panic, a refusal or a deadline calls failed with it. failed must not block or panic, and
+// several goroutines may call it at once; nil ignores lost items. drain is how long a stop may
+// take; 0 means 5 s.
 func New[T any](stages []Stage[T], edges []Edge, failed func(item T, why error), drain time.Duration) (*Net[T], error) {
-	n := &Net[T]{failed: failed, drain: cmp.Or(drain, 5*time.Second), done: make(chan struct{}), stopped: make(chan struct{})}
-	n.parcels.New = func() any { return &parcel[T]{items: make([]T, 0, MaxBatch)} }
+	n := &Net[T]{onLost: failed, drainTime: cmp.Or(drain, 5*time.Second), deadlinec: make(chan struct{}), stoppedc: make(chan struct{})}
+	n.batchPool.New = func() any { return &queuedBatch[T]{items: make([]T, 0, MaxBatch)} }
 	n.nodes = []*node[T]{{Stage: Stage[T]{Width: 1 << 16}}} // as many as there are callers of Put
 	byName := map[string]*node[T]{Entry: n.nodes[0]}
 	for _, s := range stages {
@@ -160,6 +161,6 @@ func (n *Net[T]) join(e Edge, from, to *node[T]) {
 	}
 	from.ports[e.Port] = &edge[T]{Edge: e, row: len(n.nodes) + len(n.edges), to: to}
 	n.edges = append(n.edges, from.ports[e.Port])
-	to.room += e.Cap
+	to.queueSize += e.Cap
 	to.senders += max(1, from.Width)
 }

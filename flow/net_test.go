@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ways runs a test once in each way, in virtual time.
-func ways(t *testing.T, test func(*testing.T, Way)) {
+// eachModel runs a test once by each concurrency model, in virtual time.
+func eachModel(t *testing.T, test func(*testing.T, Way)) {
 	for _, way := range []Way{Chain, Network} {
 		t.Run(string(way), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, way) })
@@ -21,19 +21,19 @@ func ways(t *testing.T, test func(*testing.T, Way)) {
 	}
 }
 
-// testNet is a net under test, with what came out of it and what was lost.
+// testNet is a net under test, with the items that came out of it and that were lost.
 type testNet struct {
 	*Net[int]
 	t      *testing.T
 	cancel context.CancelFunc
-	ended  chan error // from Run, one answer -> stop
+	ended  chan error // from Run, one result -> stop
 
 	mu   sync.Mutex
 	out  []int
 	lost map[string][]int
 }
 
-// sink is a Do that collects what reaches it.
+// sink is a Do that collects its items.
 func (n *testNet) sink(in []int, _ *Out[int]) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -124,7 +124,7 @@ func upTo(n int) (all []int) {
 }
 
 func TestItemsPassThroughAllStagesInOrder(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		pass := func(in []int, out *Out[int]) { out.Pass(0, in) }
 		n := run(t, way, []Stage[int]{{Name: "a", Do: add(1)}, {Name: "b", Do: pass}, {Name: "end"}}, line("a", "b", "end"))
 		n.put(upTo(1000)...)
@@ -135,8 +135,8 @@ func TestItemsPassThroughAllStagesInOrder(t *testing.T) {
 	})
 }
 
-func TestStopLetsThroughWhatWasTaken(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+func TestStopCompletesTakenItems(t *testing.T) {
+	eachModel(t, func(t *testing.T, way Way) {
 		slow := func(in []int, out *Out[int]) { time.Sleep(10 * time.Millisecond); out.Pass(0, in) }
 		n := run(t, way, []Stage[int]{{Name: "slow", Do: slow}, {Name: "end"}}, line("slow", "end"))
 		for i := range 10 {
@@ -183,7 +183,7 @@ func TestDeadlineReleasesWaitingSenders(t *testing.T) {
 }
 
 func TestPanicLosesOnlyTheItemInHand(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		odd := Each(func(item int, out *Out[int]) {
 			if item%2 == 1 {
 				panic("odd")
@@ -200,7 +200,7 @@ func TestPanicLosesOnlyTheItemInHand(t *testing.T) {
 }
 
 func TestPanicBehindAPassLosesOnlyItsItem(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		pass := func(in []int, out *Out[int]) { out.Pass(0, in) }
 		twice := Each(func(item int, out *Out[int]) { out.Send(1, item+100); out.Pass(0, []int{item}) })
 		bad := Each(func(item int, out *Out[int]) {
@@ -221,8 +221,8 @@ func TestPanicBehindAPassLosesOnlyItsItem(t *testing.T) {
 	})
 }
 
-func TestPanicOfABatchLosesWhatWasNotHandedOn(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+func TestPanicOfABatchLosesItemsNotSentOn(t *testing.T) {
+	eachModel(t, func(t *testing.T, way Way) {
 		half := func(in []int, out *Out[int]) {
 			out.Pass(0, in[:len(in)/2])
 			panic("half")
@@ -252,9 +252,9 @@ func TestFullQueue(t *testing.T) {
 				var n *testNet
 				slow := func(in []int, out *Out[int]) { time.Sleep(time.Millisecond); n.sink(in, out) }
 				n = run(t, Network, []Stage[int]{{Name: "each", Do: each}, {Name: "slow", Do: slow}},
-					[]Edge{{To: "each"}, {From: "each", To: "slow", Cap: 2, Full: c.policy}})
+					[]Edge{{To: "each"}, {From: "each", To: "slow", Cap: 2, WhenFull: c.policy}})
 				n.put(0)
-				synctest.Wait() // 0 is in the slow stage's hands
+				synctest.Wait() // the slow stage handles 0
 				n.put(upTo(10)[1:]...)
 				n.stop(nil)
 				n.wantOut(c.out...)
@@ -267,13 +267,13 @@ func TestFullQueue(t *testing.T) {
 	}
 }
 
-func TestPutSaysWhatAFullEntryRefused(t *testing.T) {
+func TestPutReportsWhatAFullEntryRefused(t *testing.T) {
 	for _, policy := range []Policy{Drop, Refuse} {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{}) // closed below: lets the stage go
-			n := run(t, Network, []Stage[int]{{Name: "slow", Do: func([]int, *Out[int]) { <-release }}}, []Edge{{To: "slow", Cap: 1, Full: policy}})
+			n := run(t, Network, []Stage[int]{{Name: "slow", Do: func([]int, *Out[int]) { <-release }}}, []Edge{{To: "slow", Cap: 1, WhenFull: policy}})
 			n.put(1)
-			synctest.Wait() // 1 is in hand
+			synctest.Wait() // the stage handles 1
 			n.put(2)
 			if got := n.Put([]int{3}); got != 0 {
 				t.Errorf("Put took %d items into a full net", got)
@@ -284,15 +284,15 @@ func TestPutSaysWhatAFullEntryRefused(t *testing.T) {
 				t.Errorf("the entry counted %+v", e)
 			}
 			if len(n.lost) > 0 {
-				t.Errorf("the error function was given %v, of which Put had told its caller", n.lost)
+				t.Errorf("the error function received %v, which Put had reported to its caller", n.lost)
 			}
 		})
 	}
 }
 
-// TestAStageMayPassItsBatchInParts holds the parts apart from buffers that are used again.
+// The parts of a batch must not share buffers that are used again.
 func TestAStageMayPassItsBatchInParts(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		parts := func(in []int, out *Out[int]) {
 			for i := len(in) - 1; i >= 0; i-- {
 				out.Pass(0, in[i:i+1])
@@ -309,7 +309,7 @@ func TestAStageMayPassItsBatchInParts(t *testing.T) {
 }
 
 func TestWidthBoundsCalls(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		var mu sync.Mutex
 		now, most := 0, 0
 		slow := func([]int, *Out[int]) {
@@ -336,7 +336,7 @@ func TestWidthBoundsCalls(t *testing.T) {
 }
 
 func TestBranchMergeBroadcast(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		n := run(t, way, []Stage[int]{
 			// 0: leaves; 1: port 0; 2: port 1
 			{Name: "sign", Do: Branch(func(i int) int { return i%3 - 1 })},
@@ -357,7 +357,7 @@ func TestACycleThatDropsRunsAndStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		again := Branch(func(i int) int { return i % 2 })
 		n := run(t, Network, []Stage[int]{{Name: "again", Do: again}, {Name: "less", Do: add(-1)}, {Name: "end"}},
-			[]Edge{{To: "again"}, {From: "again", Port: 0, To: "end"}, {From: "again", Port: 1, To: "less"}, {From: "less", To: "again", Full: Drop}})
+			[]Edge{{To: "again"}, {From: "again", Port: 0, To: "end"}, {From: "again", Port: 1, To: "less"}, {From: "less", To: "again", WhenFull: Drop}})
 		n.put(upTo(10)...)
 		n.stop(nil)
 		n.wantOut(0, 0, 2, 2, 4, 4, 6, 6, 8, 8)
@@ -365,7 +365,7 @@ func TestACycleThatDropsRunsAndStops(t *testing.T) {
 }
 
 func TestSnapshotCountsEverything(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		slow := Each(func(i int, out *Out[int]) { time.Sleep(time.Millisecond); out.Send(0, i) })
 		n := run(t, way, []Stage[int]{{Name: "slow", Do: slow}, {Name: "end"}}, line("slow", "end"))
 		for i := range 200 {
@@ -416,7 +416,7 @@ func TestManyCallersLoseNothing(t *testing.T) {
 	}
 }
 
-// TestStopInTheMiddleOfLoad stops a net under several callers: what Put took comes out.
+// A net that is stopped under load of several callers completes every item that Put took.
 func TestStopInTheMiddleOfLoad(t *testing.T) {
 	for _, way := range []Way{Chain, Network} {
 		t.Run(string(way), func(t *testing.T) {
@@ -431,7 +431,7 @@ func TestStopInTheMiddleOfLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ended := make(chan error, 1) // from Run, one answer -> below
+			ended := make(chan error, 1) // from Run, one result -> below
 			go func() { ended <- n.Run(ctx, way) }()
 			var accepted atomic.Int64
 			var callers sync.WaitGroup
@@ -455,7 +455,7 @@ func TestStopInTheMiddleOfLoad(t *testing.T) {
 }
 
 func TestANetRunsOnce(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		n := run(t, way, []Stage[int]{{Name: "end"}}, line("end"))
 		n.stop(nil)
 		if err := n.Run(t.Context(), way); err == nil {

@@ -2,86 +2,87 @@ package flow
 
 import "slices"
 
-// Out is where a stage hands its items on, and puts new ones into the net. It is valid during the
-// call of Do, for the goroutine that called.
+// Out is where a stage sends items on, and puts new ones into the net. It is valid during the call
+// of Do, for the goroutine that called.
 type Out[T any] struct {
-	owner *owner[T]
-	node  *node[T]
-	do    func([]T, *Out[T])
-	count *counts
-	ports []port[T]
+	owner    *owner[T]
+	node     *node[T]
+	do       func([]T, *Out[T])
+	counters *counters
+	ports    []port[T]
 
-	// Of the call of Do.
-	batch   []T        // that it was called with, nil outside of it
-	parcel  *parcel[T] // Network: that the batch came in, until it is handed on whole
-	moved   int        // items handed on
-	at      int        // Each: where the item in hand is, moved being of this item; otherwise -1
-	pending int        // items that wait in the ports
+	// State of the call of Do.
+	inHand []T // the items of the call; nil outside of it
+	// Network: the queued batch that the items came in, until it is passed on whole
+	whole     *queuedBatch[T]
+	sentOn    int // items sent on
+	eachIndex int // Each: the index of the item in hand, sentOn being of this item; otherwise -1
+	pending   int // items buffered in the ports
 }
 
-// port is one way out of a stage, of one owner.
+// port is one exit of a stage, for one owner.
 type port[T any] struct {
-	edge  *edge[T] // nil: nobody listens
-	count *counts
-	wait  *parcel[T] // what Send put by
-	next  *Out[T]    // Chain: the stage at the edge's end
+	edge      *edge[T] // nil: items leave the net here
+	counters  *counters
+	buffered  *queuedBatch[T] // items buffered by Send
+	nextStage *Out[T]         // Chain: the stage at the edge's end
 }
 
-// Send hands one item on by a port. Items may wait for others until Do returns.
+// Send sends one item on by a port. Items may be buffered until Do returns.
 func (o *Out[T]) Send(number int, item T) {
-	p := o.port(number, 1)
+	p := o.exit(number, 1)
 	if p == nil {
 		return
 	}
-	if p.wait == nil {
-		p.wait = o.owner.net.fill(nil)
+	if p.buffered == nil {
+		p.buffered = o.owner.net.fill(nil)
 	}
-	p.wait.items = append(p.wait.items, item)
-	if o.pending++; len(p.wait.items) == MaxBatch {
+	p.buffered.items = append(p.buffered.items, item)
+	if o.pending++; len(p.buffered.items) == MaxBatch {
 		o.flushPort(p)
 	}
 }
 
-// Pass hands a batch on by a port: in, a part of it, or a slice of the stage's own. The stage must
-// not touch it again.
+// Pass sends a batch on by a port: in, a part of it, or a slice of the stage's own. The stage must
+// not use it afterwards.
 func (o *Out[T]) Pass(number int, batch []T) {
-	p := o.port(number, len(batch))
+	p := o.exit(number, len(batch))
 	if p == nil {
 		return
 	}
-	if next := p.next; next != nil && len(batch) == 1 && o.pending == 0 && o.bare() {
-		// straight away: fewer frames keep deep chains within the processor's return stack
-		p.count[sent]++
+	if next := p.nextStage; next != nil && len(batch) == 1 && o.pending == 0 && o.needsNoGuard() {
+		// a direct call: fewer frames keep deep chains within the processor's return stack
+		p.counters[edgeSent]++
 		next.call(batch)
 		return
 	}
-	o.pass(p, batch)
+	o.passSlow(p, batch)
 }
 
-// port is the way to hand so many items on, nil when they have left the net by that.
-func (o *Out[T]) port(number, amount int) *port[T] {
-	o.moved += amount
+// exit counts items that are sent to a port and returns it, nil if they have left the net there.
+func (o *Out[T]) exit(number, amount int) *port[T] {
+	o.sentOn += amount
 	if uint(number) < uint(len(o.ports)) && o.ports[number].edge != nil {
 		return &o.ports[number]
 	}
-	o.count[left] += uint64(amount)
+	o.counters[stageLeft] += uint64(amount)
 	return nil
 }
 
-// pass is Pass where there is more to look at.
-func (o *Out[T]) pass(p *port[T], batch []T) {
-	o.flushPort(p) // what was sent before goes before
-	if whole := o.parcel; whole != nil && len(batch) == len(whole.items) && &batch[0] == &whole.items[0] {
-		o.parcel = nil
+// passSlow is Pass for all other cases.
+func (o *Out[T]) passSlow(p *port[T], batch []T) {
+	o.flushPort(p) // items sent before go first
+	if whole := o.whole; whole != nil && len(batch) == len(whole.items) && &batch[0] == &whole.items[0] {
+		o.whole = nil
 		o.owner.send(p, whole)
 		return
 	}
 	for part := range slices.Chunk(batch, MaxBatch) {
-		o.hand(p, part)
+		o.deliver(p, part)
 	}
 }
 
-// flush hands on what Send put by.
+// flush sends on the items buffered by Send.
 func (o *Out[T]) flush() {
 	for i := range o.ports {
 		o.flushPort(&o.ports[i])
@@ -89,46 +90,46 @@ func (o *Out[T]) flush() {
 }
 
 func (o *Out[T]) flushPort(p *port[T]) {
-	full := p.wait
+	full := p.buffered
 	if full == nil {
 		return
 	}
 	o.pending -= len(full.items)
-	p.wait = nil // should what is behind panic, it is not handed on again
-	if p.next == nil {
+	p.buffered = nil // if a later stage panics, the items are not sent again
+	if p.nextStage == nil {
 		o.owner.send(p, full)
 		return
 	}
-	o.hand(p, full.items)
+	o.deliver(p, full.items)
 	o.owner.net.recycle(full)
 }
 
-// hand calls the next stage of a chain, or puts a copy of the batch on its way. It reports false
-// when it is lost.
-func (o *Out[T]) hand(p *port[T], batch []T) bool {
-	if p.next == nil {
+// deliver calls the next stage of a chain, or queues a copy of the batch. It reports whether the
+// batch was taken; otherwise its items are lost.
+func (o *Out[T]) deliver(p *port[T], batch []T) bool {
+	if p.nextStage == nil {
 		return o.owner.send(p, o.owner.net.fill(batch))
 	}
-	p.count[sent] += uint64(len(batch))
-	if len(batch) == 1 && o.bare() {
-		p.next.call(batch)
+	p.counters[edgeSent] += uint64(len(batch))
+	if len(batch) == 1 && o.needsNoGuard() {
+		p.nextStage.call(batch)
 	} else {
-		p.next.guarded(batch)
+		p.nextStage.runGuarded(batch)
 	}
 	return true
 }
 
-// bare says whether what is behind needs no guard of its own: nothing else is in hand, and the time
-// is not taken.
-func (o *Out[T]) bare() bool { return len(o.batch) == 1 && !o.owner.clock.on }
+// needsNoGuard reports whether the next stage needs no guard of its own: nothing else is in hand,
+// and the batch is not timed.
+func (o *Out[T]) needsNoGuard() bool { return len(o.inHand) == 1 && !o.owner.clock.on }
 
 // call runs the stage on a batch.
 func (o *Out[T]) call(batch []T) {
-	o.count[calls]++
-	o.batch, o.moved = batch, 0
+	o.counters[stageCalls]++
+	o.inHand, o.sentOn = batch, 0
 	o.do(batch, o)
 	if o.pending > 0 {
 		o.flush()
 	}
-	o.batch = nil
+	o.inHand = nil
 }

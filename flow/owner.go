@@ -2,80 +2,81 @@ package flow
 
 import "slices"
 
-// owner is who runs stages, one at a time: a caller of Put while it is at work, or a worker, which
+// owner runs stages, one at a time: a caller of Put while its call is under way, or a worker, which
 // is a goroutine of a stage.
 type owner[T any] struct {
-	net     *Net[T]
-	lane    lane
-	clock   clock
-	batches uint
-	first   *Out[T]      // a caller's entry, or a worker's stage
-	entry   *port[T]     // the entry's port, by which stages put items too
-	done    *uint64      // a worker's: the count of the parcel in hand
-	amount  uint64       // a worker's: the items of the parcel in hand
-	taken   []*counts    // a worker's, by the row of the edge that a batch came by
-	aside   []*parcel[T] // Chain: what stages have put, the first to run first
+	net       *Net[T]
+	counters  counterShard
+	clock     clock
+	batches   uint
+	start     *Out[T]  // a caller's entry, or a worker's stage
+	entryPort *port[T] // the entry's port, for Out.Put
+	// a worker's: the counter to which the batch in hand will be added
+	handledCounter *uint64
+	inHand         uint64            // a worker's: the number of items in hand
+	edgeCounters   []*counters       // a worker's, by the row of the edge that a batch came by
+	deferred       []*queuedBatch[T] // Chain: batches of Out.Put, the first to run first
 }
 
-// newOwner makes an owner that begins at s. The caller holds the lock.
-func (n *Net[T]) newOwner(s *node[T]) *owner[T] {
-	o := &owner[T]{net: n, taken: make([]*counts, len(n.nodes)+len(n.edges))}
-	o.first = o.out(s, map[*node[T]]*Out[T]{})
+// newOwnerLocked makes an owner that starts at s. The caller holds the net's lock.
+func (n *Net[T]) newOwnerLocked(s *node[T]) *owner[T] {
+	o := &owner[T]{net: n, edgeCounters: make([]*counters, len(n.nodes)+len(n.edges))}
+	o.start = o.newOut(s, map[*node[T]]*Out[T]{})
 	if entry := n.nodes[0]; s == entry {
-		o.entry = &o.first.ports[0]
+		o.entryPort = &o.start.ports[0]
 	} else {
-		o.entry = &port[T]{edge: entry.ports[0], count: o.lane.add(entry.ports[0].row)}
+		o.entryPort = &port[T]{edge: entry.ports[0], counters: o.counters.add(entry.ports[0].row)}
 	}
 	for _, e := range n.edges {
 		if e.to == s {
-			o.taken[e.row] = o.lane.add(e.row)
+			o.edgeCounters[e.row] = o.counters.add(e.row)
 		}
 	}
 	n.owners = append(n.owners, o)
 	return o
 }
 
-// out makes an owner's Out of a stage and, by Chain, of those behind it that were not made before.
-func (o *owner[T]) out(s *node[T], made map[*node[T]]*Out[T]) *Out[T] {
+// newOut makes an owner's Out of a stage and, by Chain, of the later stages that have none yet.
+func (o *owner[T]) newOut(s *node[T], made map[*node[T]]*Out[T]) *Out[T] {
 	if made[s] != nil {
 		return made[s]
 	}
-	out := &Out[T]{owner: o, node: s, do: s.Do, at: -1, count: o.lane.add(s.row), ports: make([]port[T], len(s.ports))}
+	out := &Out[T]{owner: o, node: s, do: s.Do, eachIndex: -1, counters: o.counters.add(s.row), ports: make([]port[T], len(s.ports))}
 	made[s] = out
 	for i, e := range s.ports {
 		if e == nil {
 			continue
 		}
-		out.ports[i] = port[T]{edge: e, count: o.lane.add(e.row)}
+		out.ports[i] = port[T]{edge: e, counters: o.counters.add(e.row)}
 		if o.net.way == Chain {
-			out.ports[i].next = o.out(e.to, made)
+			out.ports[i].nextStage = o.newOut(e.to, made)
 		}
 	}
 	return out
 }
 
-// Put gives the net a batch and returns how many of its items were taken, from the front: by Chain
-// all, when they have passed through; by Network those that found room. None are taken before Run
-// has begun and after its context has ended. The batch is the caller's again; by Chain, stages may
-// have changed what is in it.
+// Put puts a batch into the net and returns how many of its items were taken, from the front. By
+// Chain these are all, when they have passed through; by Network those that found room. Put takes
+// none before Run has started and after its context has ended. The slice belongs to the caller
+// again; by Chain, stages may have changed the items in it.
 //
-// A stage puts items into its own net by [Out.Put] and not by this: Put waits for room in the
-// entry's queue by Network, and by Chain for a place of each stage that has a Width. A stage that
-// called it could wait for the room that only its own return makes, or for the place that it holds
-// itself, and so until the stop's deadline. The same holds for a stage that waits for another net
-// whose stages put into this one.
+// A stage puts items into its own net by [Out.Put], because Put waits. By Network it waits for room
+// in the entry's queue, and by Chain for a slot of each stage that has a Width. A stage that called
+// it could wait for room that only its own return makes, or for the slot that it occupies, until
+// the stop's deadline. The same holds for a stage that waits for another net whose stages put into
+// this one.
 func (n *Net[T]) Put(batch []T) (accepted int) {
-	o := n.borrow()
+	o := n.acquireOwner()
 	if o == nil {
 		return 0
 	}
-	defer n.giveBack(o)
+	defer n.releaseOwner(o)
 	for part := range slices.Chunk(batch, MaxBatch) {
 		if accepted > 0 {
-			o.runAside() // of the part before; giveBack runs that of the last
+			o.runDeferred() // those of the part before; releaseOwner runs those of the last part
 		}
-		o.tick()
-		if !o.first.hand(&o.first.ports[0], part) {
+		o.startBatch()
+		if !o.start.deliver(&o.start.ports[0], part) {
 			break
 		}
 		accepted += len(part)
@@ -83,35 +84,35 @@ func (n *Net[T]) Put(batch []T) (accepted int) {
 	return accepted
 }
 
-// borrow has a caller be at work, nil when the net takes nothing.
-func (n *Net[T]) borrow() (o *owner[T]) {
+// acquireOwner returns an owner for a caller, nil if the net takes nothing.
+func (n *Net[T]) acquireOwner() (o *owner[T]) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.open {
+	if !n.accepting {
 		return nil
 	}
-	if last := len(n.rest) - 1; last >= 0 {
-		o, n.rest = n.rest[last], n.rest[:last]
+	if last := len(n.idleOwners) - 1; last >= 0 {
+		o, n.idleOwners = n.idleOwners[last], n.idleOwners[:last]
 		return o
 	}
-	return n.newOwner(n.nodes[0])
+	return n.newOwnerLocked(n.nodes[0])
 }
 
-// giveBack has an owner be at rest.
-func (n *Net[T]) giveBack(o *owner[T]) {
-	if len(o.aside) > 0 {
-		o.endAside()
+// releaseOwner makes an owner idle.
+func (n *Net[T]) releaseOwner(o *owner[T]) {
+	if len(o.deferred) > 0 {
+		o.finishDeferred()
 		return
 	}
 	n.mu.Lock()
-	n.rest = append(n.rest, o)
+	n.idleOwners = append(n.idleOwners, o)
 	n.mu.Unlock()
 }
 
-// tick begins a batch. It shows the counts now and then, and has some batches timed.
-func (o *owner[T]) tick() {
+// startBatch counts a batch. Now and then it publishes the counters and has the batch timed.
+func (o *owner[T]) startBatch() {
 	o.batches++
 	if o.clock.on = o.batches%sampleEvery == 0; o.clock.on {
-		o.lane.show()
+		o.counters.publish()
 	}
 }

@@ -26,13 +26,13 @@ const (
 
 // graph is a random net without cycles.
 type graph struct {
-	kind   []int
-	ports  [][]int // by stage and port: the stage ahead, -1 for none
-	trip   []int   // by stage: items with this remainder by 7 make it panic, -1 for none
-	puts   []int   // by stage: of items with this remainder by 23 it puts a child, -1 for none
-	width  []int
-	policy []Policy // of what leads to the stage
-	room   []int    // likewise
+	kind    []int
+	ports   [][]int // by stage and port: the next stage, -1 for none
+	panicOn []int   // by stage: items with this remainder by 7 make it panic, -1 for none
+	childOf []int   // by stage: of items with this remainder by 23 it puts a child, -1 for none
+	width   []int
+	policy  []Policy // of the edges that lead to the stage
+	room    []int    // of the edges that lead to the stage, in batches
 }
 
 // drawGraph draws a graph. Edges always wait unless lossy.
@@ -53,9 +53,9 @@ func drawGraph(t *rapid.T, lossy bool) *graph {
 		if kind == sends || kind == singles || kind == branches {
 			trip = rapid.IntRange(-1, 6).Draw(t, "trip")
 		}
-		g.trip = append(g.trip, trip)
+		g.panicOn = append(g.panicOn, trip)
 		puts := rapid.IntRange(-23, 22).Draw(t, "puts")
-		g.puts = append(g.puts, max(-1, puts))
+		g.childOf = append(g.childOf, max(-1, puts))
 		g.width = append(g.width, rapid.IntRange(0, 3).Draw(t, "width"))
 		g.room = append(g.room, rapid.IntRange(1, 3).Draw(t, "room"))
 		g.policy = append(g.policy, Wait)
@@ -63,7 +63,7 @@ func drawGraph(t *rapid.T, lossy bool) *graph {
 			g.policy[i] = Policy(rapid.IntRange(0, 2).Draw(t, "policy"))
 		}
 		if puts >= 0 {
-			g.policy[0] = Wait // what stages put is all taken then
+			g.policy[0] = Wait // then all items that stages put are taken
 		}
 		var ports []int
 		if i+1 < stages {
@@ -86,19 +86,21 @@ func drawGraph(t *rapid.T, lossy bool) *graph {
 	return g
 }
 
-// choose is the port by which a branching stage sends an item on.
+// choose returns the port by which a branching stage sends an item.
 func (g *graph) choose(stage, item int) int { return item%(len(g.ports[stage])+1) - 1 }
 
-// trips says whether an item makes the stage panic.
-func (g *graph) trips(stage, item int) bool { return g.trip[stage] >= 0 && item%7 == g.trip[stage] }
+// trips reports whether an item makes the stage panic.
+func (g *graph) panics(stage, item int) bool {
+	return g.panicOn[stage] >= 0 && item%7 == g.panicOn[stage]
+}
 
-// generation is by how much an item's child is more than the item. Children of the second
-// generation have none.
+// generation is the difference between an item and its child. Children of the second generation
+// have none.
 const generation = 1_000_000
 
-// child is what a stage puts when it is given an item, -1 for nothing.
+// child returns the item that a stage puts for an item, -1 for none.
 func (g *graph) child(stage, item int) int {
-	if item >= 2*generation || g.puts[stage] < 0 || item%23 != g.puts[stage] {
+	if item >= 2*generation || g.childOf[stage] < 0 || item%23 != g.childOf[stage] {
 		return -1
 	}
 	return item + generation
@@ -123,7 +125,7 @@ func (c tally) sum(where string) (sum uint64) {
 
 func name(stage int) string { return fmt.Sprint("stage", stage) }
 
-// model says what each stage should be given, and what is lost, without any concurrency.
+// model returns what each stage should receive, and what is lost, without any concurrency.
 func (g *graph) model(items []int) tally {
 	c := tally{}
 	var deliver func(stage, item int)
@@ -136,7 +138,7 @@ func (g *graph) model(items []int) tally {
 			c.add("put", child)
 			deliver(0, child)
 		}
-		if g.trips(stage, item) {
+		if g.panics(stage, item) {
 			c.add("lost", item)
 			return
 		}
@@ -157,10 +159,10 @@ type trial struct {
 	*Net[int]
 	g      *graph
 	cancel context.CancelFunc
-	ended  chan error // from Run, one answer -> stop
+	ended  chan error // from Run, one result -> stop
 
 	mu   sync.Mutex
-	seen tally // what each stage was given, what stages put, and what was lost
+	seen tally // what each stage received, what stages put, and what was lost
 }
 
 func (r *trial) add(where string, item int) {
@@ -169,7 +171,7 @@ func (r *trial) add(where string, item int) {
 	r.seen.add(where, item)
 }
 
-// do is the Do of a stage of a graph, which takes its time over each item.
+// do returns the Do of a stage of a graph, which sleeps for each item.
 func (r *trial) do(stage int, slow time.Duration) func([]int, *Out[int]) {
 	meet := func(item int, out *Out[int]) {
 		r.add(name(stage), item)
@@ -178,7 +180,7 @@ func (r *trial) do(stage int, slow time.Duration) func([]int, *Out[int]) {
 			r.add("put", child)
 			out.Put([]int{child})
 		}
-		if r.g.trips(stage, item) {
+		if r.g.panics(stage, item) {
 			panic("tripped")
 		}
 	}
@@ -211,12 +213,12 @@ func (r *trial) do(stage int, slow time.Duration) func([]int, *Out[int]) {
 func (g *graph) start(t *rapid.T, way Way, slow time.Duration) *trial {
 	r := &trial{g: g, ended: make(chan error, 1), seen: tally{}}
 	var stages []Stage[int]
-	edges := []Edge{{To: name(0), Cap: g.room[0], Full: g.policy[0]}}
+	edges := []Edge{{To: name(0), Cap: g.room[0], WhenFull: g.policy[0]}}
 	for i := range g.kind {
 		stages = append(stages, Stage[int]{Name: name(i), Width: g.width[i], Do: r.do(i, slow)})
 		for port, to := range g.ports[i] {
 			if to >= 0 {
-				edges = append(edges, Edge{From: name(i), Port: port, To: name(to), Cap: g.room[to], Full: g.policy[to]})
+				edges = append(edges, Edge{From: name(i), Port: port, To: name(to), Cap: g.room[to], WhenFull: g.policy[to]})
 			}
 		}
 	}
@@ -231,7 +233,7 @@ func (g *graph) start(t *rapid.T, way Way, slow time.Duration) *trial {
 	return r
 }
 
-// wantSums compares a snapshot with itself and with what was seen.
+// wantSums checks a snapshot against itself and against the items seen.
 func (r *trial) wantSums(t *rapid.T, accepted int) {
 	s := r.Snapshot()
 	if put := r.seen.sum("put"); s.Edges[0].Items != uint64(accepted)+put {
@@ -263,22 +265,22 @@ func (r *trial) wantSums(t *rapid.T, accepted int) {
 	}
 }
 
-// bubbled is a test in virtual time, of whose deadline rapid must not ask.
-type bubbled struct{ *testing.T }
+// bubbled is a test in virtual time, whose deadline rapid must not read.
+type virtualTime struct{ *testing.T }
 
-// property checks a property of random graphs in virtual time: whatever blocks for good fails the
-// test.
+// property checks a property of random graphs in virtual time: a goroutine that blocks for ever
+// fails the test.
 func property(t *testing.T, check func(*rapid.T, Way)) {
 	for _, way := range []Way{Chain, Network} {
 		t.Run(string(way), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { rapid.Check(bubbled{t}, func(t *rapid.T) { check(t, way) }) })
+			synctest.Test(t, func(t *testing.T) { rapid.Check(virtualTime{t}, func(t *rapid.T) { check(t, way) }) })
 		})
 	}
 }
 
-// TestEveryNetDoesWhatItsDrawingSays compares both ways with a model, with panics at random places:
-// only the item in hand is lost, and all others go where they should.
-func TestEveryNetDoesWhatItsDrawingSays(t *testing.T) {
+// Both models agree with a sequential model, with panics at random places: only the item in hand is
+// lost, and all others reach their stages.
+func TestEveryNetAgreesWithTheModel(t *testing.T) {
 	property(t, func(t *rapid.T, way Way) {
 		g := drawGraph(t, false)
 		r := g.start(t, way, 0)
@@ -306,8 +308,9 @@ func TestEveryNetDoesWhatItsDrawingSays(t *testing.T) {
 	})
 }
 
-// TestNothingIsLostUntold stops nets with full edges in the middle of the load of several callers.
-func TestNothingIsLostUntold(t *testing.T) {
+// Nets with full edges are stopped in the middle of the load of several callers: each item comes
+// out or is reported.
+func TestEveryLossIsReported(t *testing.T) {
 	property(t, func(t *rapid.T, way Way) {
 		g := drawGraph(t, true)
 		r := g.start(t, way, time.Microsecond)
@@ -340,13 +343,13 @@ func TestNothingIsLostUntold(t *testing.T) {
 	})
 }
 
-// TestADeadlineTellsEveryItemsFate stops a line whose stages hang, and lets them go on after the
-// deadline.
-func TestADeadlineTellsEveryItemsFate(t *testing.T) {
+// A line of stages hangs, is stopped, and continues after the deadline: each item comes out or is
+// reported.
+func TestEveryItemIsAccountedForAfterADeadline(t *testing.T) {
 	property(t, func(t *rapid.T, way Way) {
 		var mu sync.Mutex
 		fate, put := map[int]int{}, map[int]int{}
-		tell := func(item int) {
+		account := func(item int) {
 			mu.Lock()
 			defer mu.Unlock()
 			fate[item]++
@@ -376,7 +379,7 @@ func TestADeadlineTellsEveryItemsFate(t *testing.T) {
 					return
 				}
 				for _, item := range in {
-					tell(item)
+					account(item)
 				}
 			}})
 			names = append(names, name(i))
@@ -385,12 +388,12 @@ func TestADeadlineTellsEveryItemsFate(t *testing.T) {
 		for i := range edges {
 			edges[i].Cap = rapid.IntRange(1, 4).Draw(t, "cap")
 		}
-		n, err := New(stages, edges, func(item int, _ error) { tell(item) }, time.Second)
+		n, err := New(stages, edges, func(item int, _ error) { account(item) }, time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1) // from Run, one answer -> below
+		ended := make(chan error, 1) // from Run, one result -> below
 		go func() { ended <- n.Run(ctx, way) }()
 		synctest.Wait()
 		var callers sync.WaitGroup
@@ -408,10 +411,10 @@ func TestADeadlineTellsEveryItemsFate(t *testing.T) {
 		synctest.Wait()
 		for i, taken := range accepted {
 			if fate[i] != taken {
-				t.Fatalf("item %d: Put took %d, and its fate was told %d times", i, taken, fate[i])
+				t.Fatalf("item %d: Put took %d, and it came out or was reported %d times", i, taken, fate[i])
 			}
 			if child := i + 20; fate[child] != put[child] {
-				t.Fatalf("item %d: stages put %d, and its fate was told %d times", child, put[child], fate[child])
+				t.Fatalf("item %d: stages put %d, and it came out or was reported %d times", child, put[child], fate[child])
 			}
 		}
 	})

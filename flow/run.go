@@ -9,10 +9,10 @@ import (
 	"weir/flow/internal/ring"
 )
 
-// poll is how often a stop looks whether everything has passed through.
-const poll = time.Millisecond
+// pollInterval is how often a stop checks whether everything has passed through.
+const pollInterval = time.Millisecond
 
-// Run runs the net until ctx ends and all that was under way has passed through, or the drain time
+// Run runs the net until ctx ends and everything under way has passed through, or the drain time
 // has passed since. A net runs once.
 func (n *Net[T]) Run(ctx context.Context, way Way) error {
 	if err := n.Start(way); err != nil {
@@ -22,8 +22,7 @@ func (n *Net[T]) Run(ctx context.Context, way Way) error {
 	return n.Stop()
 }
 
-// Start is the begin of Run, for who has no goroutine to wait in: when it returns, Put takes items.
-// [Net.Stop] is to follow.
+// Start is the first half of Run: when it returns, Put takes items. [Net.Stop] must follow.
 func (n *Net[T]) Start(way Way) error {
 	names := n.cycle(func(*edge[T]) bool { return true })
 	switch {
@@ -31,64 +30,64 @@ func (n *Net[T]) Start(way Way) error {
 		return fmt.Errorf("flow: %q is no way to run a net: choose %s or %s", way, Chain, Network)
 	case way == Chain && names != "":
 		return fmt.Errorf("flow: %s is a cycle, which a chain of calls would follow for ever: run it as a network", names)
-	case !n.begin(way):
+	case !n.start(way):
 		return errors.New("flow: a net runs once: build another")
 	}
 	return nil
 }
 
-// Stop is the end of Run: it returns when all that was under way has passed through, or the drain
-// time has passed. Further calls wait for the first, and return the same. Of a net that does not
-// run it does nothing.
+// Stop is the second half of Run: it returns when everything under way has passed through, or the
+// drain time has passed. Further calls wait for the first, and return the same. On a net that does
+// not run it does nothing.
 func (n *Net[T]) Stop() error {
 	n.mu.Lock()
-	first, began := n.open, n.way != ""
-	n.open = false
+	first, began := n.accepting, n.way != ""
+	n.accepting = false
 	n.mu.Unlock()
 	switch {
 	case first:
-		n.err = n.stop()
-		close(n.stopped)
+		n.stopErr = n.stop()
+		close(n.stoppedc)
 	case !began:
 		return nil
 	}
-	<-n.stopped
-	return n.err
+	<-n.stoppedc
+	return n.stopErr
 }
 
-// begin makes what the way needs, starts the workers and opens the net. It reports false when that
-// was done before.
-func (n *Net[T]) begin(way Way) bool {
+// start makes the queues or limits of the model, starts the workers and lets Put take items. It
+// reports whether it did: not if the net was started before.
+func (n *Net[T]) start(way Way) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.way != "" {
 		return false
 	}
-	n.way, n.open = way, true
+	n.way, n.accepting = way, true
 	for _, s := range n.nodes[1:] {
 		if way == Network {
-			s.queue = ring.New[parcel[T]](s.room, s.senders > 1, s.Width > 1)
-			n.part(s)
+			s.queue = ring.New[queuedBatch[T]](s.queueSize, s.senders > 1, s.Width > 1)
+			n.splitRoom(s)
 			for range max(1, s.Width) {
 				n.workers++
-				go n.newOwner(s).work()
+				go n.newOwnerLocked(s).work()
 			}
 		} else if s.Width > 0 {
-			s.Do = n.limited(s.Stage)
+			s.Do = n.limitWidth(s.Stage)
 		}
 	}
 	return true
 }
 
-// limited is the Do of a stage by Chain that lets Width calls in at once.
-func (n *Net[T]) limited(s Stage[T]) func([]T, *Out[T]) {
-	// from the call that enters -> to itself when it leaves; never closed
+// limitWidth wraps the Do of a stage by Chain so that at most Width calls run at once.
+func (n *Net[T]) limitWidth(s Stage[T]) func([]T, *Out[T]) {
+	// a call sends when it starts and receives when it ends; never closed
 	seats := make(chan struct{}, s.Width)
 	return func(in []T, out *Out[T]) {
 		before := out.owner.clock.charge(nil)
 		select {
 		case seats <- struct{}{}:
-		case <-n.done:
+		case <-n.deadlinec:
 			n.fail(in, ErrStopped)
 			return
 		}
@@ -98,13 +97,13 @@ func (n *Net[T]) limited(s Stage[T]) func([]T, *Out[T]) {
 	}
 }
 
-// stop ends the run, now that Put takes nothing any more: callers home, everything through, workers
-// ended. See the package's comment.
+// stop ends the run after Put has stopped taking items: callers of Put return, everything passes
+// through, workers end. See the package's comment.
 func (n *Net[T]) stop() (late error) {
-	if !n.await(n.drain, n.quiet) {
+	if !n.await(n.drainTime, n.quietLocked) {
 		late = ErrDeadline
 	}
-	close(n.done)
+	close(n.deadlinec)
 	for _, s := range n.nodes {
 		if s.queue != nil {
 			for _, p := range s.queue.Close() {
@@ -112,13 +111,14 @@ func (n *Net[T]) stop() (late error) {
 			}
 		}
 	}
-	n.await(n.drain/4, func() bool { return len(n.rest) == len(n.owners) })
+	n.await(n.drainTime/4, func() bool { return len(n.idleOwners) == len(n.owners) })
 	return late
 }
 
-// await polls until what it waits for is so, or the time has passed. It asks under the lock.
+// await polls cond, under the lock, until it is true or the time has passed. It reports whether it
+// was true.
 func (n *Net[T]) await(long time.Duration, so func() bool) bool {
-	for deadline := time.Now().Add(long); ; time.Sleep(poll) {
+	for deadline := time.Now().Add(long); ; time.Sleep(pollInterval) {
 		n.mu.Lock()
 		done := so()
 		n.mu.Unlock()
@@ -128,15 +128,16 @@ func (n *Net[T]) await(long time.Duration, so func() bool) bool {
 	}
 }
 
-// quiet says whether every caller of Put has come home, and every edge's receiver is done with all
-// that the edge took. The receivers are read first: what is sent after that was sent by one that is
-// not done yet, and so by an edge that is not even. The caller holds the lock.
-func (n *Net[T]) quiet() bool {
-	before, after := n.total(), n.total()
+// quietLocked reports whether every caller of Put has returned and every edge's receiver has
+// handled all items that the edge took. The receivers are read first: an item that is sent after
+// that comes from a receiver that is not done, so that its edge's sums differ. The caller holds the
+// lock.
+func (n *Net[T]) quietLocked() bool {
+	before, after := n.totalsLocked(), n.totalsLocked()
 	for _, e := range n.edges {
-		if before[e.row][taken] != after[e.row][sent] {
+		if before[e.row][edgeHandled] != after[e.row][edgeSent] {
 			return false
 		}
 	}
-	return len(n.rest)+n.workers == len(n.owners)
+	return len(n.idleOwners)+n.workers == len(n.owners)
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-func TestWhatIsPutBetweenStartAndStopPassesThrough(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+func TestItemsPutBetweenStartAndStopPassThrough(t *testing.T) {
+	eachModel(t, func(t *testing.T, way Way) {
 		var out []int
 		stages := []Stage[int]{{Name: "a", Do: func(in []int, _ *Out[int]) { out = append(out, in...) }}}
 		n, err := New(stages, []Edge{{To: "a"}}, nil, 0)

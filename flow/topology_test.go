@@ -13,10 +13,10 @@ func TestTopologyAsJSON(t *testing.T) {
 	const golden = "testdata/topology.json"
 	got, err := json.MarshalIndent(Topology{
 		Way:    Network,
-		Stages: []StageReading{{Name: "route", Width: 2, Calls: 12, Items: 120, Left: 3, Failed: 1, ServiceNS: 1234.5}},
-		Edges: []EdgeReading{
+		Stages: []StageStats{{Name: "route", Width: 2, Calls: 12, Items: 120, Left: 3, Failed: 1, ServiceNS: 1234.5}},
+		Edges: []EdgeStats{
 			{Edge: Edge{To: "route", Cap: 16}, Items: 122, Depth: 2},
-			{Edge: Edge{From: "route", Port: 1, To: "end", Cap: 4, Full: Refuse}, Items: 110, Dropped: 4, Refused: 5},
+			{Edge: Edge{From: "route", Port: 1, To: "end", Cap: 4, WhenFull: Refuse}, Items: 110, Dropped: 4, Refused: 5},
 		},
 	}, "", "\t")
 	if err != nil {

@@ -1,43 +1,43 @@
 package flow
 
-// parcel is a batch under way: the stages pass it on, and who is done with it gives it back.
-type parcel[T any] struct {
-	items  []T // with room for MaxBatch
-	edge   *edge[T]
-	placed bool // it has one of its edge's places
+// queuedBatch is a batch in the net. Stages pass it on, and the last one recycles it.
+type queuedBatch[T any] struct {
+	items   []T // with room for MaxBatch
+	edge    *edge[T]
+	hasSlot bool // it occupies a slot of its edge
 }
 
-// fill is a parcel with a copy of a batch.
-func (n *Net[T]) fill(batch []T) *parcel[T] {
-	p := n.parcels.Get().(*parcel[T])
+// fill returns a queuedBatch with a copy of a batch.
+func (n *Net[T]) fill(batch []T) *queuedBatch[T] {
+	p := n.batchPool.Get().(*queuedBatch[T])
 	p.items = append(p.items, batch...)
 	return p
 }
 
-// recycle keeps a parcel that nobody has any more.
-func (n *Net[T]) recycle(p *parcel[T]) {
+// recycle keeps an unused queuedBatch for later use.
+func (n *Net[T]) recycle(p *queuedBatch[T]) {
 	clear(p.items)
-	p.items, p.placed = p.items[:0], false
-	n.parcels.Put(p)
+	p.items, p.hasSlot = p.items[:0], false
+	n.batchPool.Put(p)
 }
 
-// work is a worker's goroutine. Run starts it, and it ends when its stage's queue is closed. When a
-// stage ends it by a Goexit, another goes on in its place.
+// work is a worker's goroutine. Run starts it, and it ends when its stage's queue is closed. If a
+// stage ends it by a Goexit, another goroutine continues.
 func (o *owner[T]) work() {
 	returned := false
 	defer func() {
 		if returned {
-			o.net.giveBack(o)
+			o.net.releaseOwner(o)
 			return
 		}
-		o.handled()
+		o.finishBatch()
 		go o.work()
 	}()
-	queue := o.first.node.queue
+	queue := o.start.node.queue
 	for {
 		p := queue.Poll()
 		if p == nil {
-			o.lane.show()
+			o.counters.publish()
 			if p = queue.Take(); p == nil {
 				returned = true
 				return
@@ -47,53 +47,54 @@ func (o *owner[T]) work() {
 	}
 }
 
-// handle runs a worker's stage on a parcel.
-func (o *owner[T]) handle(p *parcel[T]) {
-	if p.placed {
-		p.placed = false
-		<-p.edge.places
+// handle runs a worker's stage on a batch.
+func (o *owner[T]) handle(p *queuedBatch[T]) {
+	if p.hasSlot {
+		p.hasSlot = false
+		<-p.edge.slots
 	}
-	o.tick()
-	o.done, o.amount = &o.taken[p.edge.row][taken], uint64(len(p.items)) // p may be another's soon
-	o.first.parcel = p
-	o.first.guarded(p.items)
-	o.handled()
+	o.startBatch()
+	// p may belong to the next stage soon
+	o.handledCounter, o.inHand = &o.edgeCounters[p.edge.row][edgeHandled], uint64(len(p.items))
+	o.start.whole = p
+	o.start.runGuarded(p.items)
+	o.finishBatch()
 }
 
-// handled counts the parcel in hand as done with.
-func (o *owner[T]) handled() {
-	if p := o.first.parcel; p != nil {
-		o.first.parcel = nil
+// finishBatch counts the batch in hand as handled.
+func (o *owner[T]) finishBatch() {
+	if p := o.start.whole; p != nil {
+		o.start.whole = nil
 		o.net.recycle(p)
 	}
-	*o.done += o.amount
+	*o.handledCounter += o.inHand
 }
 
-// send puts a parcel on its way if the edge's policy finds room. Otherwise its items are lost, as
-// the policy says.
-func (o *owner[T]) send(p *port[T], full *parcel[T]) (done bool) {
-	amount, queue, policy := uint64(len(full.items)), p.edge.to.queue, p.edge.Full
+// send queues a batch if the edge's policy finds room, and reports whether it did. Otherwise its
+// items are lost, as the policy says.
+func (o *owner[T]) send(p *port[T], full *queuedBatch[T]) (done bool) {
+	amount, queue, policy := uint64(len(full.items)), p.edge.to.queue, p.edge.WhenFull
 	full.edge = p.edge
-	if p.edge.places == nil || p.edge.reserve(full) {
+	if p.edge.slots == nil || p.edge.reserve(full) {
 		done = queue.Offer(full)
 	}
 	if !done && policy == Wait {
 		before := o.clock.charge(nil)
-		done = o.net.wait(p.edge, full)
+		done = o.net.waitSend(p.edge, full)
 		o.clock.charge(before)
 	}
-	if done { // and the parcel is another's
-		p.count[sent] += amount
+	if done { // the batch belongs to the receiver now
+		p.counters[edgeSent] += amount
 		return true
 	}
-	o.lose(p, full, policy, p.edge.From != Entry) // of the entry, Put tells its caller
+	o.lose(p, full, policy, p.edge.From != Entry) // Put reports the entry's losses to its caller
 	return false
 }
 
-// lose counts a parcel that its edge did not take. The error function gets the items if tell is
-// set, unless they are dropped: those of an edge that waits were too late for a stop's deadline.
-func (o *owner[T]) lose(p *port[T], full *parcel[T], policy Policy, tell bool) {
-	p.count[lost+policy] += uint64(len(full.items))
+// lose counts a batch that its edge did not take. With report set, the error function receives the
+// items unless they are dropped: those of a waiting edge were late for a stop's deadline.
+func (o *owner[T]) lose(p *port[T], full *queuedBatch[T], policy Policy, tell bool) {
+	p.counters[edgeLost+policy] += uint64(len(full.items))
 	switch {
 	case !tell:
 	case policy == Refuse:
@@ -106,8 +107,8 @@ func (o *owner[T]) lose(p *port[T], full *parcel[T], policy Policy, tell bool) {
 
 func (n *Net[T]) fail(items []T, why error) {
 	for _, item := range items {
-		if n.failed != nil {
-			n.failed(item, why)
+		if n.onLost != nil {
+			n.onLost(item, why)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func dealerOf(l layer) *dealer { return &dealers[l-ethernetLayer] }
 func edges(run Run) []flow.Edge {
 	to := func(e flow.Edge) flow.Edge {
 		if run == RunNetwork {
-			e.Cap, e.Full = edgeRoom, flow.Refuse
+			e.Cap, e.WhenFull = edgeRoom, flow.Refuse
 		}
 		return e
 	}

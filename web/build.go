@@ -98,7 +98,7 @@ func (b *builder) limit(queue int) {
 	into := map[*stage][]*flow.Edge{}
 	for i := range b.edges {
 		e := &b.edges[i]
-		e.Cap, e.Full = queue, flow.Wait
+		e.Cap, e.WhenFull = queue, flow.Wait
 		into[b.byName[e.To]] = append(into[b.byName[e.To]], e)
 	}
 	for s, edges := range into {
@@ -107,7 +107,7 @@ func (b *builder) limit(queue int) {
 		}
 		room := 0
 		for i, e := range edges {
-			e.Cap, e.Full = max(1, (s.traits.Queue+i)/len(edges)), flow.Refuse
+			e.Cap, e.WhenFull = max(1, (s.traits.Queue+i)/len(edges)), flow.Refuse
 			room += e.Cap
 		}
 		if s.line != nil {

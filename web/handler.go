@@ -258,11 +258,11 @@ func (h *Handler) Topology() flow.Topology {
 		return flow.Topology{Way: h.way}
 	}
 	t := h.net.Snapshot()
-	end := flow.StageReading{Name: Response}
+	end := flow.StageStats{Name: Response}
 	for _, name := range h.leaves {
-		i := slices.IndexFunc(t.Stages, func(s flow.StageReading) bool { return s.Name == name })
+		i := slices.IndexFunc(t.Stages, func(s flow.StageStats) bool { return s.Name == name })
 		items := t.Stages[i].Left
-		t.Edges = append(t.Edges, flow.EdgeReading{Edge: flow.Edge{From: name, Port: -1, To: Response}, Items: items})
+		t.Edges = append(t.Edges, flow.EdgeStats{Edge: flow.Edge{From: name, Port: -1, To: Response}, Items: items})
 		end.Items += items
 	}
 	t.Stages = append(t.Stages, end)
@@ -274,9 +274,9 @@ func (h *Handler) Topology() flow.Topology {
 }
 
 // merged makes one of edges that lead from one stage to another by several ports.
-func merged(edges []flow.EdgeReading) (all []flow.EdgeReading) {
+func merged(edges []flow.EdgeStats) (all []flow.EdgeStats) {
 	for _, e := range edges {
-		i := slices.IndexFunc(all, func(o flow.EdgeReading) bool { return o.From == e.From && o.To == e.To })
+		i := slices.IndexFunc(all, func(o flow.EdgeStats) bool { return o.From == e.From && o.To == e.To })
 		if i < 0 {
 			all = append(all, e)
 			continue

@@ -174,7 +174,7 @@ func (l *line) leave() {
 // show makes a topology one of a queue before the stage of this name: for flow, to be called is to
 // be done, refused or not.
 func (l *line) show(t *flow.Topology, name string) {
-	at := slices.IndexFunc(t.Stages, func(s flow.StageReading) bool { return s.Name == name })
+	at := slices.IndexFunc(t.Stages, func(s flow.StageStats) bool { return s.Name == name })
 	s := &t.Stages[at]
 	s.Width = l.width
 	for from, count := range l.ways {
@@ -182,7 +182,7 @@ func (l *line) show(t *flow.Topology, name string) {
 		if from != nil {
 			before = from.Name
 		}
-		i := slices.IndexFunc(t.Edges, func(e flow.EdgeReading) bool { return e.From == before && e.To == name })
+		i := slices.IndexFunc(t.Edges, func(e flow.EdgeStats) bool { return e.From == before && e.To == name })
 		e := &t.Edges[i]
 		e.Depth, e.Refused = uint64(count.inside.Load()), uint64(count.refused.Load())
 		e.Items -= min(e.Items, e.Refused)

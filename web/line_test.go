@@ -16,7 +16,7 @@ import (
 func readings(t flow.Topology) string {
 	said := ""
 	for _, e := range t.Edges {
-		said += fmt.Sprintf("%s>%s:%d depth %d refused %d room %d %s; ", e.From, e.To, e.Items, e.Depth, e.Refused, e.Cap, e.Full)
+		said += fmt.Sprintf("%s>%s:%d depth %d refused %d room %d %s; ", e.From, e.To, e.Items, e.Depth, e.Refused, e.Cap, e.WhenFull)
 	}
 	for _, s := range t.Stages {
 		said += fmt.Sprintf("%s×%d:%d; ", s.Name, s.Width, s.Items)
@@ -43,13 +43,13 @@ func TestTheLineShows(t *testing.T) {
 			h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 			status <- w.Code
 		}
-		edge := func(from string) flow.EdgeReading {
+		edge := func(from string) flow.EdgeStats {
 			for _, e := range h.Topology().Edges {
 				if e.From == from && e.To == "slow" {
 					return e
 				}
 			}
-			return flow.EdgeReading{}
+			return flow.EdgeStats{}
 		}
 		go ask("/")
 		<-entered

@@ -1,10 +1,10 @@
-// Package draw draws a net of flow, as it was at a moment, in the text languages of Graphviz and
-// Mermaid.
+// Package draw draws a net of flow, as it was at one moment, as SVG and in the text languages of
+// Graphviz and Mermaid.
 //
 // # Limitations
 //
-// Where things stand is left to the program that renders the text. A net of more than some dozens
-// of stages is drawn, but hardly read.
+// The program that renders DOT or Mermaid text decides the positions. A net of more than some
+// dozens of stages is drawn, but hard to read.
 package draw
 
 import (
@@ -15,23 +15,23 @@ import (
 	"weir/flow"
 )
 
-// DOT draws a net in Graphviz's language, with what has passed each edge, and what each edge holds.
+// DOT draws a net in Graphviz's language, with the counters and the capacity of each edge.
 func DOT(t flow.Topology) string {
 	var b strings.Builder
 	b.WriteString("digraph net {\n\trankdir=LR;\n\tnode [shape=box, style=rounded];\n\t\"\" [shape=point];\n")
 	for _, s := range t.Stages {
 		named := s
 		named.Name = oneLine(s.Name)
-		fmt.Fprintf(&b, "\t%s [label=%s];\n", dotText(oneLine(s.Name)), dotText(stage(named, "\n")))
+		fmt.Fprintf(&b, "\t%s [label=%s];\n", dotText(oneLine(s.Name)), dotText(stageLabel(named, "\n")))
 	}
 	for _, e := range t.Edges {
-		fmt.Fprintf(&b, "\t%s -> %s [label=%s];\n", dotText(oneLine(e.From)), dotText(oneLine(e.To)), dotText(lines("\n", edge(e), room(t.Way, e))))
+		fmt.Fprintf(&b, "\t%s -> %s [label=%s];\n", dotText(oneLine(e.From)), dotText(oneLine(e.To)), dotText(joinLabels("\n", countsLabel(e), capacityLabel(t.Way, e))))
 	}
 	b.WriteString("}\n")
 	return b.String()
 }
 
-// Mermaid draws a net in Mermaid's language, with the same.
+// Mermaid draws a net in Mermaid's language, with the same labels.
 func Mermaid(t flow.Topology) string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n\tentry(( ))\n")
@@ -40,11 +40,11 @@ func Mermaid(t flow.Topology) string {
 		id[s.Name] = fmt.Sprintf("s%d", i)
 		named := s
 		named.Name = mermaidText.Replace(oneLine(s.Name))
-		fmt.Fprintf(&b, "\t%s[\"%s\"]\n", id[s.Name], stage(named, "<br>"))
+		fmt.Fprintf(&b, "\t%s[\"%s\"]\n", id[s.Name], stageLabel(named, "<br>"))
 	}
 	for _, e := range t.Edges {
 		arrow := "-->"
-		if l := lines("<br>", edge(e), room(t.Way, e)); l != "" {
+		if l := joinLabels("<br>", countsLabel(e), capacityLabel(t.Way, e)); l != "" {
 			arrow += `|"` + l + `"|`
 		}
 		fmt.Fprintf(&b, "\t%s %s %s\n", id[e.From], arrow, id[e.To])
@@ -52,11 +52,11 @@ func Mermaid(t flow.Topology) string {
 	return b.String()
 }
 
-// mermaidText writes what Mermaid, and the page that its drawing becomes part of, would read as
-// more than text in the codes that Mermaid has for that. A backtick would begin Markdown.
+// mermaidText escapes the characters that Mermaid, or the page that shows its drawing, would
+// interpret. A backtick would start Markdown.
 var mermaidText = strings.NewReplacer("#", "#35;", `"`, "#quot;", "&", "#38;", "<", "#lt;", ">", "#gt;", "`", "#96;", `\`, "#92;")
 
-// oneLine is a name without characters that end a line, or that can't be seen.
+// oneLine replaces the characters of a name that end a line or are not printable.
 func oneLine(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -71,8 +71,8 @@ func dotText(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }
 
-// stage is what is written on a stage.
-func stage(s flow.StageReading, newline string) string {
+// stageLabel is the text on a stage.
+func stageLabel(s flow.StageStats, newline string) string {
 	l := s.Name
 	if s.Width > 0 {
 		l += fmt.Sprintf(" × %d", s.Width)
@@ -83,8 +83,8 @@ func stage(s flow.StageReading, newline string) string {
 	return l
 }
 
-// edge says what has passed an edge, and nothing of one that nothing has.
-func edge(e flow.EdgeReading) string {
+// countsLabel describes the counters of an edge; it is empty for an unused one.
+func countsLabel(e flow.EdgeStats) string {
 	var said []string
 	say := func(n uint64, what string) {
 		if n > 0 {
@@ -98,20 +98,20 @@ func edge(e flow.EdgeReading) string {
 	return strings.Join(said, ", ")
 }
 
-// room says how many batches may wait in an edge, and what it does with more unless that is to
-// wait. Where edges are calls, nothing waits in those that would.
-func room(way flow.Way, e flow.EdgeReading) string {
+// capacityLabel describes how many batches may wait in an edge, and what happens to more unless
+// senders wait. By Chain nothing waits in a waiting edge.
+func capacityLabel(way flow.Way, e flow.EdgeStats) string {
 	switch {
-	case e.Cap == 0 || way == flow.Chain && e.Full == flow.Wait:
+	case e.Cap == 0 || way == flow.Chain && e.WhenFull == flow.Wait:
 		return ""
-	case e.Full == flow.Wait:
+	case e.WhenFull == flow.Wait:
 		return fmt.Sprintf("room %d", e.Cap)
 	}
-	return fmt.Sprintf("room %d, else %s", e.Cap, e.Full)
+	return fmt.Sprintf("room %d, else %s", e.Cap, e.WhenFull)
 }
 
-// lines are those of two lines that say something.
-func lines(newline, first, second string) string {
+// joinLabels joins two lines, either of which may be empty.
+func joinLabels(newline, first, second string) string {
 	if first == "" || second == "" {
 		newline = ""
 	}

@@ -15,31 +15,31 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// called is the same net as a chain: nothing waits in an edge that would have others wait.
-func called() flow.Topology {
+// chainTopology is the same net as a chain: nothing waits in a waiting edge.
+func chainTopology() flow.Topology {
 	t := topology
 	t.Way = flow.Chain
 	return t
 }
 
-// topology has everything in it that is drawn, and a name that needs quotes.
+// topology has everything that is drawn, and a name that needs quotes.
 var topology = flow.Topology{
 	Way: flow.Network,
-	Stages: []flow.StageReading{
+	Stages: []flow.StageStats{
 		{Name: "route", Width: 1, Items: 120, Calls: 12, ServiceNS: 1234},
 		{Name: `say "hi" #1`, Width: 8},
 		{Name: "end", Left: 3},
 	},
-	Edges: []flow.EdgeReading{
+	Edges: []flow.EdgeStats{
 		{Edge: flow.Edge{To: "route", Cap: 16}, Items: 120},
-		{Edge: flow.Edge{From: "route", To: `say "hi" #1`, Cap: 4, Full: flow.Drop}, Items: 40, Depth: 2, Dropped: 7},
-		{Edge: flow.Edge{From: "route", Port: 1, To: "end", Cap: 16, Full: flow.Refuse}, Items: 70, Refused: 3},
+		{Edge: flow.Edge{From: "route", To: `say "hi" #1`, Cap: 4, WhenFull: flow.Drop}, Items: 40, Depth: 2, Dropped: 7},
+		{Edge: flow.Edge{From: "route", Port: 1, To: "end", Cap: 16, WhenFull: flow.Refuse}, Items: 70, Refused: 3},
 		{Edge: flow.Edge{From: `say "hi" #1`, To: "end", Cap: 16}},
 	},
 }
 
 func TestDrawings(t *testing.T) {
-	for name, got := range map[string]string{"net.dot": DOT(topology), "net.mmd": Mermaid(topology), "net.svg": SVG(topology), "chain.dot": DOT(called()), "chain.mmd": Mermaid(called()), "empty.svg": SVG(flow.Topology{}), "empty.dot": DOT(flow.Topology{}), "empty.mmd": Mermaid(flow.Topology{})} {
+	for name, got := range map[string]string{"net.dot": DOT(topology), "net.mmd": Mermaid(topology), "net.svg": SVG(topology), "chain.dot": DOT(chainTopology()), "chain.mmd": Mermaid(chainTopology()), "empty.svg": SVG(flow.Topology{}), "empty.dot": DOT(flow.Topology{}), "empty.mmd": Mermaid(flow.Topology{})} {
 		golden := filepath.Join("testdata", name)
 		if *update {
 			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {

@@ -9,12 +9,12 @@ import (
 	"weir/flow"
 )
 
-// names are what a site file may call its components.
+// names are component names that a site file may contain.
 var names = []string{`<img src=x onerror=alert(1)>`, `a"]; click s0 href "javascript:alert(1)"`, "`**b**`", "a\nb\tc\x1b[31m", `#quot;`, `&lt;`, `\`, `\"`, "ünï\u2028"}
 
 func named(name string) flow.Topology {
-	return flow.Topology{Way: flow.Chain, Stages: []flow.StageReading{{Name: name}, {Name: "response"}},
-		Edges: []flow.EdgeReading{{Edge: flow.Edge{From: flow.Entry, To: name}}, {Edge: flow.Edge{From: name, To: "response"}}}}
+	return flow.Topology{Way: flow.Chain, Stages: []flow.StageStats{{Name: name}, {Name: "response"}},
+		Edges: []flow.EdgeStats{{Edge: flow.Edge{From: flow.Entry, To: name}}, {Edge: flow.Edge{From: name, To: "response"}}}}
 }
 
 func TestMermaidTextEscapesNames(t *testing.T) {

@@ -7,19 +7,19 @@ import (
 	"weir/flow"
 )
 
-// Layout says where the nodes of a drawing stand: in layers, one for each step from the entry, and
-// within a layer in rows. The nodes are the entry, and the stages in their order.
+// Layout holds the positions of a drawing's nodes: in layers, one for each step from the entry, and
+// within a layer in rows. Node 0 is the entry; the stages follow in their order.
 type Layout struct {
 	Layers int `json:"layers"`
-	// the node where items leave by edges from the port -1, alone in the last layer; -1: there is
-	// none
+	// Exit is the node where items leave by edges from port -1, alone in the last layer; -1: there
+	// is none.
 	Exit  int    `json:"exit"`
 	Nodes []Spot `json:"nodes"`
 	Links []Link `json:"links"`
 }
 
-// Spot is a place: the layer's number from 0, and the row, at least 1 from the others of the layer;
-// 0 is the middle.
+// Spot is a position: the layer's number from 0, and the row, at least 1 from the others of the
+// layer. Row 0 is the middle.
 type Spot struct {
 	Layer int     `json:"layer"`
 	Row   float64 `json:"row"`
@@ -29,28 +29,28 @@ type Spot struct {
 type Link struct {
 	From  int    `json:"from"` // a node
 	To    int    `json:"to"`
-	Edges []int  `json:"edges"` // of the topology, that it stands for
-	Via   []Spot `json:"via"`   // where it passes the layers between
+	Edges []int  `json:"edges"` // the edges of the topology that it stands for
+	Via   []Spot `json:"via"`   // where it crosses the layers between
 }
 
-// vertex is a node, or a place where a link passes a layer.
+// vertex is a node, or a position where a link crosses a layer.
 type vertex struct {
 	layer      int
 	row        float64
 	prev, next []*vertex // in the neighbouring layers
 }
 
-// Lay makes the layout of a topology. Layers follow the longest way from the entry; within a layer,
-// nodes stand in the order of the means of their neighbours, which leaves few crossings (Sugiyama's
-// method).
-func Lay(t flow.Topology) Layout {
-	g := &graph{links: links(t), nodes: make([]*vertex, len(t.Stages)+1)}
-	g.exit = exit(t)
+// Lay computes the layout of a topology by Sugiyama's method. Layers follow the longest path from
+// the entry. Within a layer, nodes are ordered by the mean rows of their neighbours, which leaves
+// few crossings.
+func ComputeLayout(t flow.Topology) Layout {
+	g := &graph{links: linksOf(t), nodes: make([]*vertex, len(t.Stages)+1)}
+	g.exit = exitNode(t)
 	for i := range g.nodes {
 		g.nodes[i] = new(vertex)
 	}
 	g.rank()
-	via := g.pass()
+	via := g.crossLayers()
 	for i := range 8 {
 		g.order(i%2 == 0)
 	}
@@ -60,12 +60,12 @@ func Lay(t flow.Topology) Layout {
 	return g.layout(via)
 }
 
-// exit is the node where items leave: the stage, which is none, that edges from the port -1 lead
-// to. 0: there is none.
-func exit(t flow.Topology) int {
+// exitNode returns the node where items leave: the pseudo-stage that edges from port -1 lead to. 0:
+// there is none.
+func exitNode(t flow.Topology) int {
 	for _, e := range t.Edges {
 		if e.Port < 0 {
-			return 1 + slices.IndexFunc(t.Stages, func(s flow.StageReading) bool { return s.Name == e.To })
+			return 1 + slices.IndexFunc(t.Stages, func(s flow.StageStats) bool { return s.Name == e.To })
 		}
 	}
 	return 0
@@ -78,8 +78,8 @@ type graph struct {
 	layers [][]*vertex
 }
 
-// links are the edges, those between the same two stages together.
-func links(t flow.Topology) (all []Link) {
+// linksOf returns the edges as links; edges between the same two stages share one.
+func linksOf(t flow.Topology) (all []Link) {
 	node := map[string]int{flow.Entry: 0}
 	for i, s := range t.Stages {
 		node[s.Name] = i + 1
@@ -96,8 +96,8 @@ func links(t flow.Topology) (all []Link) {
 	return all
 }
 
-// rank gives each node its layer. A link that closes a cycle is drawn backwards, and counts for
-// nothing.
+// rank assigns each node its layer. A link that closes a cycle is drawn backwards and has no
+// influence.
 func (g *graph) rank() {
 	const (
 		unseen = iota
@@ -105,7 +105,7 @@ func (g *graph) rank() {
 		done
 	)
 	state := make([]int, len(g.nodes))
-	var ordered []int // sources last
+	var ordered []int // in topological order, sources last
 	back := make([]bool, len(g.links))
 	var visit func(n int)
 	visit = func(n int) {
@@ -142,9 +142,9 @@ func (g *graph) rank() {
 	}
 }
 
-// pass puts the nodes into their layers, and a vertex wherever a link passes a layer. It gives
-// these by link.
-func (g *graph) pass() [][]*vertex {
+// crossLayers puts the nodes into their layers, and adds a vertex wherever a link crosses a layer.
+// It returns these by link.
+func (g *graph) crossLayers() [][]*vertex {
 	last := 0
 	for _, v := range g.nodes {
 		last = max(last, v.layer)
@@ -180,15 +180,16 @@ func join(from, to *vertex) {
 	to.prev = append(to.prev, from)
 }
 
-// spread gives the vertices of a layer rows around the middle, in their order.
+// spread assigns the vertices of a layer rows around the middle, in their order.
 func spread(layer []*vertex) {
 	for i, v := range layer {
 		v.row = float64(i) - float64(len(layer)-1)/2
 	}
 }
 
-// wish is the mean row of a vertex' neighbours on one side, its own when it has none.
-func (v *vertex) wish(forward bool) float64 {
+// neighborMean returns the mean row of a vertex's neighbours on one side, or its own row if it has
+// none.
+func (v *vertex) neighborMean(forward bool) float64 {
 	side := v.next
 	if forward {
 		side = v.prev
@@ -203,7 +204,7 @@ func (v *vertex) wish(forward bool) float64 {
 	return sum / float64(len(side))
 }
 
-// sweep calls f for the layers, from the entry on or from the exit back.
+// sweep calls f for each layer, from the entry forward or from the exit backward.
 func (g *graph) sweep(forward bool, f func([]*vertex)) {
 	for i := range g.layers {
 		if !forward {
@@ -213,21 +214,21 @@ func (g *graph) sweep(forward bool, f func([]*vertex)) {
 	}
 }
 
-// order sorts each layer by what its vertices wish.
+// order sorts each layer by the mean rows of the neighbours.
 func (g *graph) order(forward bool) {
 	g.sweep(forward, func(layer []*vertex) {
-		slices.SortStableFunc(layer, func(a, b *vertex) int { return cmp.Compare(a.wish(forward), b.wish(forward)) })
+		slices.SortStableFunc(layer, func(a, b *vertex) int { return cmp.Compare(a.neighborMean(forward), b.neighborMean(forward)) })
 		spread(layer)
 	})
 }
 
-// align moves the vertices of each layer to where they wish to be, as far as their order and a
-// distance of 1 allow.
+// align moves the vertices of each layer towards the mean rows of their neighbours, as far as their
+// order and a distance of 1 allow.
 func (g *graph) align(forward bool) {
 	g.sweep(forward, func(layer []*vertex) {
 		wishes, off := make([]float64, len(layer)), 0.
 		for i, v := range layer {
-			wishes[i] = v.wish(forward)
+			wishes[i] = v.neighborMean(forward)
 		}
 		for i, v := range layer {
 			v.row = wishes[i]
@@ -242,7 +243,7 @@ func (g *graph) align(forward bool) {
 	})
 }
 
-// layout is the graph as it is drawn, with the middle of all rows at 0.
+// layout returns the positions, with the middle of all rows at 0.
 func (g *graph) layout(via [][]*vertex) Layout {
 	low, high := g.nodes[0].row, g.nodes[0].row
 	for _, layer := range g.layers {

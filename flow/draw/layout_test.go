@@ -19,20 +19,20 @@ func net(edges ...[2]string) flow.Topology {
 		for _, name := range e {
 			if !known[name] {
 				known[name] = true
-				t.Stages = append(t.Stages, flow.StageReading{Name: name})
+				t.Stages = append(t.Stages, flow.StageStats{Name: name})
 			}
 		}
 		edge := flow.Edge{From: e[0], To: e[1]}
 		if edge.To == response {
 			edge.Port = -1
 		}
-		t.Edges = append(t.Edges, flow.EdgeReading{Edge: edge})
+		t.Edges = append(t.Edges, flow.EdgeStats{Edge: edge})
 	}
 	return t
 }
 
 func TestAChainIsALine(t *testing.T) {
-	l := Lay(net([2]string{"", "a"}, [2]string{"a", "b"}, [2]string{"b", response}))
+	l := ComputeLayout(net([2]string{"", "a"}, [2]string{"a", "b"}, [2]string{"b", response}))
 	for i, s := range l.Nodes {
 		if s.Layer != i || s.Row != 0 {
 			t.Errorf("node %d stands at %+v", i, s)
@@ -41,13 +41,13 @@ func TestAChainIsALine(t *testing.T) {
 	if l.Exit != 3 || l.Layers != 4 || len(l.Links) != 3 {
 		t.Errorf("%+v", l)
 	}
-	if l := Lay(net([2]string{"", "a"})); l.Exit != -1 {
+	if l := ComputeLayout(net([2]string{"", "a"})); l.Exit != -1 {
 		t.Errorf("%+v has no exit", l)
 	}
 }
 
 func TestABranchStandsBetweenItsArms(t *testing.T) {
-	l := Lay(net([2]string{"", "b"}, [2]string{"b", "x"}, [2]string{"b", "y"}, [2]string{"x", "end"}, [2]string{"y", "end"}))
+	l := ComputeLayout(net([2]string{"", "b"}, [2]string{"b", "x"}, [2]string{"b", "y"}, [2]string{"x", "end"}, [2]string{"y", "end"}))
 	b, x, y, end := l.Nodes[1], l.Nodes[2], l.Nodes[3], l.Nodes[4]
 	if x.Layer != y.Layer || math.Abs(x.Row-y.Row) != 1 || b.Row != 0 || end.Row != 0 {
 		t.Errorf("%+v", l.Nodes)
@@ -55,7 +55,7 @@ func TestABranchStandsBetweenItsArms(t *testing.T) {
 }
 
 func TestALongLinkPassesTheStagesByTheSide(t *testing.T) {
-	l := Lay(net([2]string{"", "b"}, [2]string{"b", "x"}, [2]string{"x", "end"}, [2]string{"b", "end"}))
+	l := ComputeLayout(net([2]string{"", "b"}, [2]string{"b", "x"}, [2]string{"x", "end"}, [2]string{"b", "end"}))
 	long := l.Links[3]
 	if len(long.Via) != 1 || long.Via[0].Layer != l.Nodes[2].Layer || math.Abs(long.Via[0].Row-l.Nodes[2].Row) < 1 {
 		t.Errorf("%+v passes %+v", long, l.Nodes[2])
@@ -63,30 +63,30 @@ func TestALongLinkPassesTheStagesByTheSide(t *testing.T) {
 }
 
 func TestEdgesBetweenTheSameStagesAreOneLink(t *testing.T) {
-	l := Lay(net([2]string{"", "b"}, [2]string{"b", "end"}, [2]string{"b", "end"}))
+	l := ComputeLayout(net([2]string{"", "b"}, [2]string{"b", "end"}, [2]string{"b", "end"}))
 	if len(l.Links) != 2 || fmt.Sprint(l.Links[1].Edges) != "[1 2]" {
 		t.Errorf("%+v", l.Links)
 	}
 }
 
-// TestAnyNetCanBeDrawn has nets of all kinds, with cycles and stages that nothing leads to.
+// Nets of all kinds can be drawn, with cycles and unreachable stages.
 func TestAnyNetCanBeDrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "stages")
 		var net flow.Topology
 		for i := range n {
-			net.Stages = append(net.Stages, flow.StageReading{Name: fmt.Sprint(i)})
+			net.Stages = append(net.Stages, flow.StageStats{Name: fmt.Sprint(i)})
 		}
 		acyclic := true
 		if n > 0 {
-			net.Edges = append(net.Edges, flow.EdgeReading{Edge: flow.Edge{To: "0"}})
+			net.Edges = append(net.Edges, flow.EdgeStats{Edge: flow.Edge{To: "0"}})
 			for range rapid.IntRange(0, 30).Draw(t, "edges") {
 				from, to := rapid.IntRange(0, n-1).Draw(t, "from"), rapid.IntRange(0, n-1).Draw(t, "to")
 				acyclic = acyclic && from < to
-				net.Edges = append(net.Edges, flow.EdgeReading{Edge: flow.Edge{From: fmt.Sprint(from), To: fmt.Sprint(to)}})
+				net.Edges = append(net.Edges, flow.EdgeStats{Edge: flow.Edge{From: fmt.Sprint(from), To: fmt.Sprint(to)}})
 			}
 		}
-		l := Lay(net)
+		l := ComputeLayout(net)
 		if len(l.Nodes) != n+1 {
 			t.Fatalf("%d nodes for %d stages", len(l.Nodes), n)
 		}
@@ -110,7 +110,7 @@ func TestAnyNetCanBeDrawn(t *testing.T) {
 	})
 }
 
-// apart wants no two things in the same place.
+// apart checks that no two positions overlap.
 func apart(t *rapid.T, l Layout) {
 	rows := map[int][]float64{}
 	add := func(s Spot) {

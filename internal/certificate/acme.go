@@ -12,23 +12,23 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// Challenge is the protocol of TLS-ALPN-01 (RFC 8737). A server whose source is Challenged agrees
-// to it with clients that want nothing else, and closes the connection once the handshake is over:
-// the certificate has answered.
+// Challenge is the ALPN protocol of TLS-ALPN-01 (RFC 8737). A server whose source is Challenged
+// negotiates it with clients that offer nothing else, and closes the connection after the
+// handshake: the certificate is the answer.
 const Challenge = "acme-tls/1"
 
-// ACME obtains certificates, and renews them before they run out (RFC 8555, by the TLS-ALPN-01
-// challenge: port 443 of each name's addresses must lead to where challenges are answered).
+// ACME obtains and renews certificates (RFC 8555) by the TLS-ALPN-01 challenge: port 443 of each
+// name's addresses must lead to where challenges are answered.
 type ACME struct {
-	Names   []string       // the names to have certificates for
-	Email   string         // where the authority may write to; optional
-	Agreed  bool           // the authority's terms are agreed to; must be true
-	Dir     string         // folder that keeps accounts, keys and certificates
-	CA      string         // the authority's directory, a URL; "" is Let's Encrypt
-	CARoots *x509.CertPool // whom to trust as the authority's own server; nil is the system's
+	Names   []string       // the names to obtain certificates for
+	Email   string         // contact address for the authority; optional
+	Agreed  bool           // the authority's terms are accepted; must be true
+	Dir     string         // folder for accounts, keys and certificates
+	CA      string         // the authority's directory URL; "" is Let's Encrypt
+	CARoots *x509.CertPool // roots for the authority's own server; nil is the system's
 }
 
-// Validate says in one sentence what cannot work.
+// Validate returns an error that says in one sentence what is missing.
 func (a *ACME) Validate() error {
 	switch {
 	case len(a.Names) == 0:
@@ -41,7 +41,7 @@ func (a *ACME) Validate() error {
 	return nil
 }
 
-// manager is certmagic, told to keep to itself: no log but ours.
+// manager wraps certmagic, with its log replaced by logf.
 type manager struct {
 	names []string
 	magic *certmagic.Config
@@ -49,9 +49,9 @@ type manager struct {
 	ended sync.Once
 }
 
-// ByACME is a source of certificates by ACME. Challenges are answered at a port: by whoever listens
-// there, if it has Get and Challenge, or uses the same Dir; by the source itself, while there is
-// one to answer, if nobody does.
+// ByACME returns a source of certificates by ACME. A listener at the port answers the challenges if
+// it uses Get and Challenge, or the same Dir. If there is no listener, the source answers them
+// itself while a challenge is pending.
 func ByACME(a *ACME, at *net.TCPAddr, logf func(format string, args ...any)) (*Source, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -74,12 +74,12 @@ func ByACME(a *ACME, at *net.TCPAddr, logf func(format string, args ...any)) (*S
 	return &Source{acme: m}, nil
 }
 
-// IsChallenge says whether a client wants nothing but the answer to a challenge.
+// IsChallenge reports whether a client offers only the challenge's protocol.
 func IsChallenge(hello *tls.ClientHelloInfo) bool {
 	return len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == Challenge
 }
 
-// reporter passes on what certmagic says of failures.
+// reporter passes certmagic's failures to logf.
 type reporter struct {
 	logf func(string, ...any)
 }

@@ -1,11 +1,10 @@
-// Package certificate is where the TLS certificates of servers come from: files, which are read
-// again when they change, an authority that is asked by ACME, or a certificate that the server
-// makes for itself.
+// Package certificate provides the TLS certificates of servers. They come from files that are read
+// again when they change, from an ACME certificate authority, or are self-signed by the server.
 //
 // # Limitations
 //
-// A source of files has one certificate, whatever name a client asks for. Files are looked at when
-// a client connects, so a change is noticed no sooner.
+// A source of files has one certificate, whatever name a client requests. Files are checked when a
+// client connects, so a change takes effect no earlier.
 package certificate
 
 import (
@@ -19,15 +18,15 @@ import (
 	"time"
 )
 
-// Source gives the certificate that a server shows. Its methods may be called from any goroutine.
+// Source provides the certificate of a server. Its methods may be called from any goroutine.
 type Source struct {
 	pair *pair
 	acme *manager // nil: files
 }
 
-// Files is a source of PEM files, which are looked at again when a client connects, at most once a
-// second. A pair that cannot be loaded leaves the one before in use, and is reported once to logf,
-// which is not nil.
+// Files returns a source of PEM files, which are checked for changes when a client connects, at
+// most once a second. If a pair cannot be loaded, the previous one stays in use, and logf, which
+// must not be nil, gets one line.
 func Files(certFile, keyFile string, logf func(format string, args ...any)) (*Source, error) {
 	p := &pair{certFile: certFile, keyFile: keyFile, logf: logf}
 	if err := p.load(); err != nil {
@@ -36,7 +35,7 @@ func Files(certFile, keyFile string, logf func(format string, args ...any)) (*So
 	return &Source{pair: p}, nil
 }
 
-// Get is tls.Config's GetCertificate.
+// Get is for tls.Config.GetCertificate.
 func (s *Source) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if s.acme != nil {
 		return s.acme.magic.GetCertificate(hello)
@@ -44,8 +43,8 @@ func (s *Source) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return s.pair.get()
 }
 
-// Reload reads files now, changed or not. The error says why the certificate before stays in use.
-// ACME needs none.
+// Reload reads the files now, changed or not. The error says why the previous certificate stays in
+// use. ACME needs no reload.
 func (s *Source) Reload() error {
 	if s.pair == nil {
 		return nil
@@ -56,26 +55,26 @@ func (s *Source) Reload() error {
 	return s.pair.load()
 }
 
-// Challenged says whether ACME's challenges are to be answered: whether Challenge is one of the
-// server's protocols.
+// Challenged reports whether the server must offer Challenge as a protocol, because ACME's
+// challenges are answered.
 func (s *Source) Challenged() bool { return s.acme != nil }
 
-// Manage begins to obtain and renew what ACME has to, in the background until ctx ends.
+// Manage starts to obtain and renew the certificates of ACME, in the background until ctx ends.
 func (s *Source) Manage(ctx context.Context) {
 	if s.acme != nil {
 		s.acme.magic.ManageAsync(ctx, s.acme.names)
 	}
 }
 
-// Close ends the source, behind the end of Manage's ctx. It may be called more than once.
+// Close ends the source, after the end of Manage's ctx. It may be called more than once.
 func (s *Source) Close() {
 	if s.acme != nil {
 		s.acme.ended.Do(s.acme.cache.Stop)
 	}
 }
 
-// Fingerprint is what people compare, and clients pin: SHA-256 of a certificate as DER, 64 hex
-// digits.
+// Fingerprint returns the SHA-256 of a certificate as DER in 64 hex digits, which people compare
+// and clients pin.
 func Fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:])
@@ -86,9 +85,9 @@ type pair struct {
 	certFile, keyFile string
 	logf              func(string, ...any)
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	looked  time.Time
-	version string // of the files, as last tried
+	version string // of the files, at the last attempt to load them
 	loaded  *tls.Certificate
 }
 
@@ -97,13 +96,14 @@ func (p *pair) get() (*tls.Certificate, error) {
 	defer p.mu.Unlock()
 	if time.Since(p.looked) >= time.Second {
 		if err := p.load(); err != nil {
-			p.logf("the certificate before stays in use: %v", err)
+			p.logf("the previous certificate stays in use: %v", err)
 		}
 	}
 	return p.loaded, nil
 }
 
-// load reads the files if they changed since the last try. mu is held, or nobody else has p yet.
+// loadLocked reads the files if they changed since the last attempt. The caller holds mu, or is the
+// only one to have p.
 func (p *pair) load() error {
 	p.looked = time.Now()
 	version := stamp(p.certFile) + stamp(p.keyFile)
@@ -119,7 +119,7 @@ func (p *pair) load() error {
 	return nil
 }
 
-// stamp tells versions of a file apart.
+// stamp identifies the version of a file by its time and size.
 func stamp(name string) string {
 	info, err := os.Stat(name)
 	if err != nil {

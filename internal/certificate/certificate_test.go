@@ -73,8 +73,8 @@ func TestAServersOwnCertificateIsMadeOnce(t *testing.T) {
 	}
 }
 
-// A server whose clients come by another port than 443 has the challenge answered where port 443
-// leads, by nobody else but the source.
+// If clients reach a server by another port than 443, the source itself answers the challenge where
+// port 443 leads, where no server listens.
 func TestACMEsChallengeIsAnsweredWhereNobodyListens(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

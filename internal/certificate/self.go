@@ -17,13 +17,12 @@ import (
 	"time"
 )
 
-// selfYears is how long a certificate of the server's own is valid: nobody renews what people have
-// pinned.
+// selfYears is how long a self-signed certificate is valid. It is long because clients that have
+// pinned it need no renewal.
 const selfYears = 10
 
-// Self gives the files of a certificate that nobody vouches for but the server itself, in a folder:
-// as made before, or made now for names, DNS names and addresses. Clients have to be told to trust
-// its fingerprint.
+// Self returns the files of a self-signed certificate in a folder. It makes them for names, DNS
+// names and addresses, if they do not exist. Clients must be configured to trust its fingerprint.
 func Self(dir string, names []string) (certFile, keyFile string, err error) {
 	certFile, keyFile = filepath.Join(dir, "self.pem"), filepath.Join(dir, "self.key")
 	_, err = os.Stat(certFile)
@@ -38,7 +37,7 @@ func Self(dir string, names []string) (certFile, keyFile string, err error) {
 	if err == nil {
 		err = os.WriteFile(keyFile, key, 0o600)
 	}
-	if err == nil { // the key is there first: a certificate is looked for
+	if err == nil { // the key is written first: the certificate's existence is checked
 		err = os.WriteFile(certFile, cert, 0o644)
 	}
 	return certFile, keyFile, err

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Go loads a page, and waits until it is there.
+// Go opens a URL and waits until the page has loaded.
 func (p *Page) Go(url string) {
 	p.t.Helper()
 	p.Call("Page.navigate", map[string]any{"url": url}, nil)
-	url, _, _ = strings.Cut(url, "#") // the page may take its fragment away
+	url, _, _ = strings.Cut(url, "#") // the page may remove its fragment
 	p.Until(fmt.Sprintf(`location.href.startsWith(%q) && document.readyState == "complete"`, url))
 }
 
-// Eval is the value of an expression in the page; of a promise, what it comes to.
+// Eval returns the value of an expression in the page; of a promise, its result.
 func Eval[T any](p *Page, expression string) T {
 	p.t.Helper()
 	var r struct {
@@ -30,7 +30,7 @@ func Eval[T any](p *Page, expression string) T {
 	return r.Result.Value
 }
 
-// Until waits until an expression holds in the page.
+// Until waits until an expression is true in the page.
 func (p *Page) Until(expression string) {
 	p.t.Helper()
 	for end := time.Now().Add(Patience); !Eval[bool](p, "!!("+expression+")"); time.Sleep(40 * time.Millisecond) {
@@ -40,7 +40,7 @@ func (p *Page) Until(expression string) {
 	}
 }
 
-// Click presses the mouse in the middle of an element.
+// Click clicks the centre of an element.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
 	p.Until(fmt.Sprintf(`document.querySelector(%q)`, selector))
@@ -52,17 +52,17 @@ func (p *Page) Click(selector string) {
 	}
 }
 
-// Write writes text where the focus is.
+// Write types text into the focused element.
 func (p *Page) Write(text string) {
 	p.t.Helper()
 	p.Call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
-// codes are the numbers of keys for which the browser itself does something.
+// codes are the virtual key codes of keys that the browser itself handles.
 var codes = map[string]int{"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
 	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Delete": 46}
 
-// Press presses a key, with Alt, Control and Shift before it where they are held: "Enter",
+// Press presses a key, with its modifiers (Alt, Control, Meta, Shift) in front: "Enter",
 // "Alt+ArrowUp", "Shift+Tab".
 func (p *Page) Press(keys string) {
 	p.t.Helper()
@@ -93,7 +93,7 @@ func (p *Page) Press(keys string) {
 	}
 }
 
-// Size makes the window so wide and high, and its user one who likes the dark or not.
+// Size sets the window's size in pixels, and the light or dark colour scheme.
 func (p *Page) Size(width, height int, dark bool) {
 	p.t.Helper()
 	scheme := map[bool]string{false: "light", true: "dark"}[dark]
@@ -101,7 +101,7 @@ func (p *Page) Size(width, height int, dark bool) {
 	p.Call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// Shot is a picture of the whole page, a PNG.
+// Shot returns a picture of the whole page as PNG.
 func (p *Page) Shot() []byte {
 	p.t.Helper()
 	var r struct{ Data string }

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Patience is how long a step in the browser may take on a busy machine.
+// StepTimeout is how long a step in the browser may take on a busy machine.
 const Patience = time.Minute
 
 // shared is the browser of this test process.
 var shared struct {
 	sync.Mutex
-	url string // of its protocol; "" while it was not started
+	url string // address of its protocol; "" before its start
 	end func()
 	err error
 }
@@ -30,7 +30,7 @@ type Runner interface{ Run() int }
 
 type main struct{ tests Runner }
 
-// Main is m, with the browser ended behind its last test.
+// Main wraps m: it ends the browser after the last test.
 func Main(m Runner) Runner { return main{m} }
 
 // Run implements Runner.
@@ -44,7 +44,7 @@ func (m main) Run() int {
 	return code
 }
 
-// program is the path of a Chromium, "" where there is none.
+// program returns the path of a Chromium, "" if there is none.
 func program() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -54,13 +54,13 @@ func program() string {
 	return ""
 }
 
-// browser is the address of the shared browser's protocol. The test is skipped where there is no
+// browser returns the address of the shared browser's protocol. It skips the test if there is no
 // Chromium.
 func browser(t *testing.T) string {
 	t.Helper()
 	path := program()
 	if path == "" {
-		t.Skip("there is no Chromium here: the page is not tested (scripts/setup test gets it)")
+		t.Skip("no Chromium is installed: the page is not tested (install it by scripts/setup test)")
 	}
 	shared.Lock()
 	defer shared.Unlock()
@@ -73,8 +73,8 @@ func browser(t *testing.T) string {
 	return shared.url
 }
 
-// start starts Chromium in a process group of its own, and gives the address of its protocol. End
-// ends the group, and waits for it.
+// start starts Chromium in a process group of its own and returns the address of its protocol. end
+// kills the group and waits for it.
 func start(path string) (url string, end func(), err error) {
 	dir, err := os.MkdirTemp("", "weir-chromium-")
 	if err != nil {
@@ -95,7 +95,7 @@ func start(path string) (url string, end func(), err error) {
 		r.Close()
 		return "", nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	// from the reader of its standard error -> to us; closed at its end
+	// from the reader of its standard error -> to start; closed at its end
 	address := make(chan string, 1)
 	go func() {
 		defer close(address)
@@ -112,12 +112,12 @@ func start(path string) (url string, end func(), err error) {
 	case url = <-address:
 		if !strings.HasPrefix(url, "ws://") {
 			end()
-			return "", nil, fmt.Errorf("chromium ended at once: %s", url)
+			return "", nil, fmt.Errorf("chromium exited at its start: %s", url)
 		}
 		return url, end, nil
 	case <-time.After(Patience):
 		end()
-		return "", nil, errors.New("chromium does not say where it listens")
+		return "", nil, errors.New("chromium did not print its DevTools address in time")
 	}
 }
 
@@ -125,8 +125,8 @@ func start(path string) (url string, end func(), err error) {
 func kill(cmd *exec.Cmd, dir string) {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	_ = cmd.Wait()
-	// Its other processes are dying, and may still make files. Where nobody reaps them they stay,
-	// dead.
+	// Its other processes are dying, and may still create files. If no parent reaps them they
+	// remain as zombies.
 	for end := time.Now().Add(2 * time.Second); syscall.Kill(-cmd.Process.Pid, 0) == nil && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -135,8 +135,8 @@ func kill(cmd *exec.Cmd, dir string) {
 	}
 }
 
-// listening is the address that a browser's standard error names, or all that it said when it ended
-// without.
+// listening returns the address in a browser's standard error, or the whole output if it ended
+// without one.
 func listening(stderr io.Reader) string {
 	var said strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {

@@ -14,8 +14,8 @@ import (
 const text = `<!doctype html><body style="margin:0"><input id=in><button id=b onclick="document.title += in_.value">do</button>
 <script>const in_ = document.getElementById("in"); addEventListener("keydown", (e) => { if (e.altKey && e.key == "k") document.title += "!" })</script>`
 
-// A page is opened, written into, clicked, looked at, and listened to; another one knows nothing of
-// it.
+// A page is opened, typed into, clicked, photographed, and its requests and errors are read.
+// Another page shares nothing with it.
 func TestDriving(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, text) }))
 	defer s.Close()

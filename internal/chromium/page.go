@@ -16,17 +16,17 @@ type Page struct {
 	t       *testing.T
 	ctx     context.Context
 	conn    *websocket.Conn
-	place   string // its browser context
+	place   string // id of its browser context
 	session string
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	last    int
-	answers map[int]chan message // from the reader -> to who asked; capacity 1, never closed
+	answers map[int]chan message // from the reader -> to the caller; capacity 1, never closed
 	fetched []string             // URLs
 	errors  []string             // of the console, and exceptions
 }
 
-// message is one of the protocol's.
+// message is a message of the protocol.
 type message struct {
 	ID     int             `json:"id"`
 	Method string          `json:"method"`
@@ -35,8 +35,8 @@ type message struct {
 	Error  *struct{ Message string }
 }
 
-// Open opens an empty page, which shares nothing with others and is closed when the test ends. The
-// test is skipped where there is no Chromium.
+// Open opens an empty page, which shares nothing with others and is closed when the test ends. It
+// skips the test if there is no Chromium.
 func Open(t *testing.T) *Page {
 	t.Helper()
 	url := browser(t)
@@ -61,36 +61,36 @@ func Open(t *testing.T) *Page {
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		p.Call(domain+".enable", nil, nil)
 	}
-	// pages of different people are all looked at
+	// several pages have the focus at once
 	p.Call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil)
 	return p
 }
 
-// Errors are what the page said to the console as errors and warnings, and exceptions that it did
-// not catch.
+// Errors returns the page's console errors and warnings, and uncaught exceptions.
 func (p *Page) Errors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.errors)
 }
 
-// Fetched are the URLs that the page asked for.
+// Fetched returns the URLs that the page requested.
 func (p *Page) Fetched() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.fetched)
 }
 
-// Allow gives pages of an origin, "http://127.0.0.1:8080", a permission, such as "notifications".
+// Allow grants pages of an origin, such as "http://127.0.0.1:8080", a permission, such as
+// "notifications".
 func (p *Page) Allow(origin, permission string) {
 	p.t.Helper()
 	session := p.session
-	p.session = "" // the browser's
+	p.session = "" // the browser's own session
 	p.Call("Browser.grantPermissions", map[string]any{"origin": origin, "permissions": []string{permission}, "browserContextId": p.place}, nil)
 	p.session = session
 }
 
-// read takes what the browser says.
+// read receives the browser's messages.
 func (p *Page) read() {
 	for {
 		_, text, err := p.conn.Read(p.ctx)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// SyncDir makes the names in a folder durable: what was created, renamed or removed in it.
+// SyncDir makes the names in a folder durable: files that were created, renamed or removed in it.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -21,9 +21,9 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// MkdirAll makes a folder and the missing ones above it durably: the name of each is on the disk.
-// It syncs the parent of a folder that exists too: its maker may have been killed before, or have
-// failed.
+// MkdirAll makes a folder and its missing parents durably: the name of each is on the disk. It
+// syncs the parent of an existing folder, too: the process that made it may have been killed before
+// its sync, or the sync may have failed.
 func MkdirAll(dir string, mode os.FileMode) error {
 	return mkdirAll(dir, mode, SyncDir)
 }
@@ -49,9 +49,9 @@ func mkdirAll(dir string, mode os.FileMode, sync func(dir string) error) error {
 	return sync(parent)
 }
 
-// beyondUs ignores that the parent of a folder that exists cannot be synced by this process:
-// because of its permissions, or because its file system does not know how. An administrator made
-// the folder.
+// ignoreForeignParent ignores that this process cannot sync the parent of an existing folder,
+// because of its permissions, or because its file system does not support it. An administrator made
+// such a folder.
 func beyondUs(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) {
 		return nil

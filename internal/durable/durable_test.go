@@ -154,8 +154,8 @@ func TestMkdirAllMakesFoldersAndTakesThoseThatAreThere(t *testing.T) {
 	}
 }
 
-// A folder whose parent could not be synced, or whose maker was killed before that, is not durable
-// by being there.
+// A folder is not durable only because it exists: the sync of its parent may have failed, or its
+// maker may have been killed before that.
 func TestMkdirAllSyncsTheNameOfAFolderThatIsThere(t *testing.T) {
 	for _, test := range []struct{ name, there string }{
 		{"the parent's sync failed before", ""},

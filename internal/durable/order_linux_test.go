@@ -11,7 +11,7 @@ import (
 
 var durableCall = regexp.MustCompile(`(fsync|renameat|linkat)\((.*)\) += 0$`)
 
-// The order is what makes a replacement durable: contents, then the name, then the folder.
+// The order makes a replacement durable: contents, then the name, then the folder.
 func TestTheFileIsSyncedBeforeItHasItsNameAndTheFolderAfterwards(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed: scripts/setup test gets it")
@@ -42,7 +42,7 @@ func TestTheFileIsSyncedBeforeItHasItsNameAndTheFolderAfterwards(t *testing.T) {
 	}
 }
 
-// which reports whether a call's arguments name a file of dir or dir itself.
+// which returns whether a call's arguments name a file of dir or dir itself.
 func which(arguments, dir string) string {
 	if strings.Contains(arguments, dir+"/") {
 		return "file"

@@ -10,30 +10,30 @@ import (
 	"syscall"
 )
 
-// Step is how far a replacement is.
+// Step is the progress of a replacement.
 type Step string
 
 // The steps of a replacement, in their order.
 const (
 	Written Step = "written" // the temporary file has its contents
-	Synced  Step = "synced"  // these are on the disk
+	Synced  Step = "synced"  // the contents are on the disk
 	Renamed Step = "renamed" // the file has its new contents
-	Done    Step = "done"    // the folder is on the disk too
+	Done    Step = "done"    // the folder is on the disk, too
 )
 
-// Replacer replaces files. The zero value is right for everything that is acknowledged.
+// Replacer replaces files. The zero value is right for all data that is acknowledged.
 type Replacer struct {
-	Unsynced bool       // whole or not at all, but a loss of power may take the new contents back
+	Unsynced bool       // atomic, but a loss of power may revert the new contents
 	Step     func(Step) // called at each step, if not nil: tests stop the process there
 }
 
-// ReplaceFile gives the file at path new contents, durably and all or nothing. A file that root
-// replaces keeps its owner, a new one gets its folder's.
+// ReplaceFile replaces the contents of the file at path, durably and atomically. A file that root
+// replaces keeps its owner; a new file gets its folder's owner.
 func ReplaceFile(path string, data []byte, mode os.FileMode) error {
 	return Replacer{}.ReplaceFile(path, data, mode)
 }
 
-// ReplaceFile is as the function of that name.
+// ReplaceFile is the package's ReplaceFile with the options of r.
 func (r Replacer) ReplaceFile(path string, data []byte, mode os.FileMode) error {
 	temp := tempName(path)
 	if err := r.write(temp, path, data, mode); err != nil {
@@ -42,7 +42,7 @@ func (r Replacer) ReplaceFile(path string, data []byte, mode os.FileMode) error 
 	undo := func() {}
 	if !r.Unsynced {
 		undo = keepOld(path)
-		defer os.Remove(oldName(path)) // whatever is left of it the next one removes
+		defer os.Remove(oldName(path)) // if this fails, the next replacement removes it
 	}
 	if err := os.Rename(temp, path); err != nil {
 		os.Remove(temp)
@@ -59,12 +59,12 @@ func (r Replacer) ReplaceFile(path string, data []byte, mode os.FileMode) error 
 	return nil
 }
 
-// keepOld gives the file of a path a second name until its replacement is durable. Undo takes the
-// replacement back: by a rename, which needs no space on the disk and no descriptor. It does
-// nothing on a file system without hard links.
+// keepOld gives the file at path a second name until its replacement is durable. undo reverts the
+// replacement by a rename, which needs no space on the disk and no descriptor. On a file system
+// without hard links, undo does nothing.
 func keepOld(path string) (undo func()) {
 	old := oldName(path)
-	os.Remove(old) // of a crash
+	os.Remove(old) // left by a crash
 	switch err := os.Link(path, old); {
 	case errors.Is(err, fs.ErrNotExist):
 		return func() { os.Remove(path) }
@@ -74,14 +74,14 @@ func keepOld(path string) (undo func()) {
 	return func() { os.Rename(old, path) }
 }
 
-// CreateFile is ReplaceFile for a file that must not exist: one of several callers makes it, and
-// the others get an error that is fs.ErrExist. Each caller writes a temporary file of its own.
+// CreateFile is ReplaceFile for a file that must not exist. One of several callers makes it; the
+// others get an error that is fs.ErrExist. Each caller writes a temporary file of its own.
 func CreateFile(path string, data []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // what remains after a failure is RemoveTemps' to remove
+	defer os.Remove(f.Name()) // if this fails, RemoveTemps removes it
 	if err := errors.Join(f.Chmod(mode), (Replacer{}).fill(f, path, data)); err != nil {
 		return err
 	}
@@ -107,8 +107,8 @@ func tempName(path string) string {
 
 func oldName(path string) string { return tempName(path + ".old") }
 
-// write makes the temporary file of path, in the place of one that a crash left. It leaves none
-// after an error.
+// write makes the temporary file of path and replaces one that a crash left. It leaves none after
+// an error.
 func (r Replacer) write(temp, path string, data []byte, mode os.FileMode) error {
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -141,8 +141,8 @@ func (r Replacer) fill(f *os.File, path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// KeepOwner gives f the owner of like if the process is root's, so that what root changes stays
-// readable for the user whose file it is.
+// KeepOwner gives f the owner of like if the process runs as root, so that a file that root changes
+// stays readable for its user.
 func KeepOwner(f *os.File, like string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -158,8 +158,8 @@ func KeepOwner(f *os.File, like string) error {
 }
 
 // RemoveTemps removes the temporary files that crashes left in a folder, and those of the patterns
-// in others (see filepath.Match). Nobody may be replacing a file of the folder meanwhile. A folder
-// that is not there has none.
+// in others (see filepath.Match). No goroutine or process may replace a file of the folder
+// meanwhile. A missing folder is no error.
 func RemoveTemps(dir string, others ...string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -186,8 +186,8 @@ func isTemp(name string, others []string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp")
 }
 
-// RemoveTempOf removes the temporary files that crashes left of these files. Nobody may be
-// replacing them meanwhile.
+// RemoveTempOf removes the temporary files that crashes left of these files. No goroutine or
+// process may replace them meanwhile.
 func RemoveTempOf(paths ...string) error {
 	var errs []error
 	for _, path := range paths {

@@ -1,12 +1,11 @@
-// Package lograte keeps what happens often from filling an operator's screen: the first line of a
-// kind is passed on at once, and then at most one in an interval, which says how many were left
-// out. Lines are written by a goroutine of the limiter, so that a slow disk or a full pipe below
-// the log stops nothing else.
+// Package lograte limits the rate of repeated log lines. The first line of a kind is logged at
+// once, and then at most one in an interval, which says how many were suppressed. A goroutine of
+// the limiter writes the lines, so that a slow disk or a full pipe below the log blocks no caller.
 //
 // # Limitations
 //
-// Lines that are left out are counted, not kept. The next line of a kind, or Flush, says how many.
-// While the log takes nothing, up to 512 lines wait; further ones are left out.
+// Suppressed lines are counted, not kept. The next line of a kind, or Flush, reports how many.
+// While the log blocks, up to 512 lines wait; further ones are suppressed.
 package lograte
 
 import (
@@ -16,7 +15,7 @@ import (
 )
 
 const (
-	maxKinds   = 256          // that are told apart; the others share one
+	maxKinds   = 256          // distinct kinds; further ones share one
 	maxWaiting = 2 * maxKinds // lines that wait to be written
 	flushLimit = time.Second  // how long Flush waits for lines to be written
 )
@@ -26,27 +25,27 @@ type Limiter struct {
 	interval time.Duration
 	out      func(format string, args ...any)
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	kinds   map[string]*kind
-	waiting []string // lines that are to be written, the first first
-	// closed when no line waits any more; nil: none waits, and no goroutine writes
+	waiting []string // lines to be written, the oldest first
+	// Closed when no line waits any more. Nil: none waits, and no goroutine writes.
 	written chan struct{}
 }
 
-// kind is what is known of lines of one kind.
+// kind is the state of one kind of lines.
 type kind struct {
-	next time.Time // when another may be passed on
-	left int       // how many were left out since the last
-	line string    // the last of those
+	next time.Time // when the next line may be logged
+	left int       // lines suppressed since the last one
+	line string    // the last suppressed line
 }
 
-// New makes a limiter that passes lines on to out, one after the other, by a goroutine that runs
-// while lines wait.
+// New makes a limiter that logs lines by out, one after the other, from a goroutine that runs while
+// lines wait.
 func New(interval time.Duration, out func(format string, args ...any)) *Limiter {
 	return &Limiter{interval: interval, out: out, kinds: map[string]*kind{}}
 }
 
-// Say passes a line on, or leaves it out. It does not wait for the line to be written.
+// Say logs a line or suppresses it. It does not wait for the line to be written.
 func (l *Limiter) Say(of, line string) {
 	now := time.Now()
 	l.mu.Lock()
@@ -60,7 +59,7 @@ func (l *Limiter) Say(of, line string) {
 	l.tell(k, line, now)
 }
 
-// find gives what is known of a kind. The caller holds mu.
+// findLocked returns the state of a kind. The caller holds mu.
 func (l *Limiter) find(of string, now time.Time) *kind {
 	if k := l.kinds[of]; k != nil {
 		return k
@@ -77,7 +76,7 @@ func (l *Limiter) find(of string, now time.Time) *kind {
 	return l.kinds[of]
 }
 
-// forget lets go of kinds of which nothing was said for an interval. The caller holds mu.
+// forgetLocked removes kinds without a line for an interval. The caller holds mu.
 func (l *Limiter) forget(now time.Time) {
 	for of, k := range l.kinds {
 		if k.left == 0 && !now.Before(k.next) {
@@ -86,7 +85,7 @@ func (l *Limiter) forget(now time.Time) {
 	}
 }
 
-// tell passes a line on. The caller holds mu.
+// logLocked queues a line for the log. The caller holds mu.
 func (l *Limiter) tell(k *kind, line string, now time.Time) {
 	if k.left > 0 {
 		line += fmt.Sprintf(" (and %d more like this)", k.left)
@@ -116,8 +115,8 @@ func (l *Limiter) write(written chan<- struct{}) {
 	}
 }
 
-// Flush passes on the last line of each kind of which some were left out, once the interval is
-// over. With all, it does so at once, and returns when all lines are written, or after a second.
+// Flush logs the last line of each kind that has suppressed lines, once the interval is over. With
+// all, it does so at once, and returns when all lines are written, or after a second.
 func (l *Limiter) Flush(all bool) {
 	l.mu.Lock()
 	now := time.Now()

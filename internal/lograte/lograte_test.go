@@ -45,7 +45,7 @@ func TestKindsAreBounded(t *testing.T) {
 	}
 }
 
-// A disk that hangs, or a pipe that is full, must stop no request: each may have something to say.
+// A disk that hangs, or a pipe that is full, must block no caller.
 func TestALogThatTakesNothingStopsOnlyTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -73,14 +73,14 @@ func TestALogThatTakesNothingStopsOnlyTheLog(t *testing.T) {
 			t.Errorf("%d lines waited, want 512 at most", len(got))
 		}
 		l.Flush(true)
-		told := 0
+		reported := 0
 		for _, line := range got {
 			more := 0
 			_, _ = fmt.Sscanf(line, "line (and %d more like this)", &more)
-			told += 1 + more
+			reported += 1 + more
 		}
-		if told != said {
-			t.Errorf("%d lines are told or counted, want all %d", told, said)
+		if reported != said {
+			t.Errorf("%d lines are logged or counted, want all %d", reported, said)
 		}
 	})
 }

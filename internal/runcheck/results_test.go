@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// results is the part of results.json that others rely on, with presence visible: a nil pointer is
-// a field that is not there.
+// results is the part of results.json that other programs rely on. A nil pointer is a missing
+// field.
 type results struct {
 	Trials      []trial      `json:"trials"`
 	Comparisons []comparison `json:"comparisons"`
@@ -47,7 +47,7 @@ var (
 	verdicts = []string{"different", "equivalent", "undecided"}
 )
 
-// faults says what is wrong with the text of a results.json, one sentence each.
+// faults lists what is wrong with the text of a results.json, one sentence each.
 func faults(text []byte) []string {
 	var r results
 	if err := json.Unmarshal(text, &r); err != nil {

@@ -50,8 +50,8 @@ func read(t *testing.T, dir, name string) []byte {
 	return text
 }
 
-// fetches finds what a browser would load from elsewhere; a link that a reader may follow is none
-// of it.
+// fetches finds resources that a browser would load from other hosts. A link that a reader may
+// follow is not one.
 var fetches = regexp.MustCompile(`(?i)<(script|img|iframe|source|image)\b[^>]*\b(src|href)=["']?(https?:|//)|<link\b[^>]*href=["']?(https?:|//)|@import|url\(["']?(https?:|//)`)
 
 func checkHTML(t *testing.T, text []byte) {

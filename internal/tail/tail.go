@@ -1,6 +1,7 @@
-// Package tail keeps the end of what a program prints, for errors that quote its last words.
+// Package tail keeps the end of a program's output, for errors that quote its last lines.
 //
-// Limitations: it cuts at bytes, so the first line, and a character of several bytes, may be half.
+// Limitations: it cuts at bytes, so the first line, and a character of several bytes, may be
+// incomplete.
 package tail
 
 import (

@@ -1,9 +1,9 @@
-// Package testsize says how much a test does: little in make test, much in make soak.
+// Package testsize sets the size of long tests: small in make test, large in make soak.
 //
-// A test that can go on for longer (seeds, kills, simulations, bytes) names an environment
-// variable and the size it has without it. scripts/soak sets these variables.
+// A test that can run for longer (seeds, kills, simulations, bytes) names an environment variable
+// and its size without that variable. scripts/soak sets these variables.
 //
-// Limitations: a size is one whole number. Tests with rapid are made longer by rapid's own flag.
+// Limitations: a size is one whole number. Tests with rapid get longer by rapid's own flag.
 package testsize
 
 import (

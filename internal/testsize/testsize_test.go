@@ -34,7 +34,7 @@ func TestAValueThatIsNoSizeFails(t *testing.T) {
 	}
 }
 
-// recorder notes a failure in place of failing the test that runs.
+// recorder records a failure instead of failing the running test.
 type recorder struct {
 	testing.TB
 	failed bool

@@ -95,7 +95,7 @@ func topologyHandler(source func() []metrics.Site, began time.Time) http.Handler
 		r := Report{Sites: []Site{}}
 		for _, s := range source() {
 			t := s.Site.Topology()
-			r.Sites = append(r.Sites, Site{s.Name, s.Site.Active(), t, draw.Lay(t), s.Upstreams})
+			r.Sites = append(r.Sites, Site{s.Name, s.Site.Active(), t, draw.ComputeLayout(t), s.Upstreams})
 		}
 		r.AtNS = int64(time.Since(began))
 		w.Header().Set("Content-Type", "application/json")

@@ -69,7 +69,7 @@ func TestTheReport(t *testing.T) {
 			Sites []struct {
 				Name, Way string
 				Active    *int
-				Stages    []flow.StageReading
+				Stages    []flow.StageStats
 				Edges     []struct{ From, To, Full string }
 				Layout    draw.Layout
 			}

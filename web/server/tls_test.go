@@ -212,7 +212,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 		defer mu.Unlock()
 		return len(logged) > 0
 	})
-	if len(logged) != 1 || !strings.Contains(logged[0], "the certificate before stays in use") {
+	if len(logged) != 1 || !strings.Contains(logged[0], "the previous certificate stays in use") {
 		t.Errorf("log %q", logged)
 	}
 	if err := os.Remove(f.CertFile); err != nil {

@@ -1,15 +1,15 @@
-// Package ring is a bounded queue of pointers between goroutines, for where a channel costs too
-// much: an element takes one atomic exchange on either side, where a channel takes and leaves a
-// lock. A slot that holds nil is free, so that sender and receiver need not read one another's
-// position. Several senders take turns by a lock, and so do several receivers.
+// Package ring is a bounded queue of pointers between goroutines, for places where a channel costs
+// too much. An element takes one atomic exchange on either side, where a channel takes and releases
+// a lock. A slot that holds nil is free, so that sender and receiver need not read each other's
+// position. Several senders share a lock, and so do several receivers.
 //
-// A sender that must not wait can have an element kept beside the slots ([Queue.Spill]). Receivers
-// take turns between the slots and what is beside them, so that neither starves.
+// A sender that must not wait can have an element kept in an overflow list ([Queue.Spill]).
+// Receivers alternate between the slots and the overflow list, so that neither starves.
 //
 // # Limitations
 //
-// Elements that one sender puts into slots keep their order, and so do those beside them; senders
-// that wait are not served in theirs. A queue cannot stand in a select.
+// Elements that one sender puts into slots keep their order, and so do those in the overflow list.
+// Waiting senders are not served in their order of arrival. A queue cannot be part of a select.
 package ring
 
 import (
@@ -17,41 +17,41 @@ import (
 	"sync/atomic"
 )
 
-// Queue is a queue of *P. Its methods may be called by any of its senders, or of its receivers.
+// Queue is a queue of *P. Any of its senders or receivers may call its methods.
 type Queue[P any] struct {
-	slots   []atomic.Pointer[P]
-	closed  atomic.Bool
-	spilled atomic.Int32 // length of beside
-	filled  bell         // rung by senders
-	freed   bell         // rung by receivers
-	_       [64]byte
-	tail    end // where senders put; away from the receivers' cache line
-	_       [64]byte
-	head    end  // where receivers take
-	turn    bool // the receivers': the last element came from beside the slots
+	slots        []atomic.Pointer[P]
+	closed       atomic.Bool
+	overflowLen  atomic.Int32 // length of overflow
+	notEmpty     wakeup       // notified by senders
+	notFull      wakeup       // notified by receivers
+	_            [64]byte
+	tail         end // where senders put; not in the receivers' cache line
+	_            [64]byte
+	head         end  // where receivers take
+	fromOverflow bool // the receivers': the last element came from overflow
 
-	besideMu sync.Mutex // guards beside
-	beside   []*P       // spilled elements, the first to take first
+	overflowMu sync.Mutex // guards overflow
+	overflow   []*P       // spilled elements, the first to receive first
 }
 
 // end is one end of a queue.
 type end struct {
-	shared bool       // by several goroutines
+	shared bool       // several goroutines use this end
 	mu     sync.Mutex // guards next, if shared
-	next   int        // slot
+	next   int        // index of the next slot
 }
 
-// New makes a queue with room for so many elements, at least one. One sender, or one receiver, that
-// says so saves a lock.
+// New makes a queue with the given number of slots, at least one. A queue with one sender, or one
+// receiver, saves a lock.
 func New[P any](room int, manySenders, manyReceivers bool) *Queue[P] {
 	q := &Queue[P]{slots: make([]atomic.Pointer[P], room)}
-	q.filled.rung, q.freed.rung = make(chan struct{}, 1), make(chan struct{}, 1)
+	q.notEmpty.wakec, q.notFull.wakec = make(chan struct{}, 1), make(chan struct{}, 1)
 	q.tail.shared, q.head.shared = manySenders, manyReceivers
 	return q
 }
 
-// Offer puts p, which is not nil, into the queue. It reports false when there is no room, or the
-// queue is closed.
+// Offer puts p, which must not be nil, into the queue if there is room, and reports whether it did.
+// It never does once the queue is closed.
 func (q *Queue[P]) Offer(p *P) (done bool) {
 	if q.tail.shared {
 		q.tail.mu.Lock()
@@ -59,7 +59,7 @@ func (q *Queue[P]) Offer(p *P) (done bool) {
 	slot := &q.slots[q.tail.next]
 	if slot.Load() == nil {
 		slot.Store(p)
-		// Once closed, nobody may come for p; if nobody has, it is still here.
+		// After Close no receiver may come for p. If Close has not taken it, it is still here.
 		if done = !q.closed.Load() || !slot.CompareAndSwap(p, nil); done {
 			q.tail.step(len(q.slots))
 		}
@@ -68,44 +68,45 @@ func (q *Queue[P]) Offer(p *P) (done bool) {
 		q.tail.mu.Unlock()
 	}
 	if done {
-		q.filled.ring()
+		q.notEmpty.notify()
 	}
 	return done
 }
 
-// Put waits until it could put p into the queue. It reports false when the queue is closed.
+// Put puts p into the queue, and waits for room. It reports whether it did: not if the queue is
+// closed.
 func (q *Queue[P]) Put(p *P) (done bool) {
-	q.freed.wait(func() bool {
+	q.notFull.wait(func() bool {
 		done = q.Offer(p)
 		return done || q.closed.Load()
 	})
 	return done
 }
 
-// Spill keeps p, which is not nil, beside the slots and does not wait. It reports false when so
-// many elements as limit says are there, or the queue is closed.
+// Spill adds p, which must not be nil, to the overflow list without waiting, and reports whether it
+// did. It does not if the list has limit elements, or the queue is closed.
 func (q *Queue[P]) Spill(p *P, limit int) (done bool) {
-	q.besideMu.Lock()
-	if done = len(q.beside) < limit && !q.closed.Load(); done {
-		q.beside = append(q.beside, p)
-		q.spilled.Store(int32(len(q.beside)))
+	q.overflowMu.Lock()
+	if done = len(q.overflow) < limit && !q.closed.Load(); done {
+		q.overflow = append(q.overflow, p)
+		q.overflowLen.Store(int32(len(q.overflow)))
 	}
-	q.besideMu.Unlock()
+	q.overflowMu.Unlock()
 	if done {
-		q.filled.ring()
+		q.notEmpty.notify()
 	}
 	return done
 }
 
-// Poll takes an element out of the queue, nil when there is none.
+// Poll receives an element without waiting, nil if there is none.
 func (q *Queue[P]) Poll() (p *P) {
 	if q.head.shared {
 		q.head.mu.Lock()
 	}
-	if q.spilled.Load() > 0 {
-		p = q.pollBoth()
+	if q.overflowLen.Load() > 0 {
+		p = q.pollBothLocked()
 	} else if slot := &q.slots[q.head.next]; slot.Load() != nil {
-		if p = slot.Swap(nil); p != nil { // nil: Close was faster
+		if p = slot.Swap(nil); p != nil { // nil: Close has taken it
 			q.head.step(len(q.slots))
 		}
 	}
@@ -113,16 +114,16 @@ func (q *Queue[P]) Poll() (p *P) {
 		q.head.mu.Unlock()
 	}
 	if p != nil {
-		q.freed.ring()
+		q.notFull.notify()
 	}
 	return p
 }
 
-// pollBoth takes an element out of the slots or from beside them, in turns. The caller is the only
+// pollBothLocked receives from the slots or the overflow list, alternately. The caller is the only
 // receiver or holds the lock of the head.
-func (q *Queue[P]) pollBoth() (p *P) {
-	if q.turn = !q.turn; q.turn {
-		if p = q.unspill(); p != nil {
+func (q *Queue[P]) pollBothLocked() (p *P) {
+	if q.fromOverflow = !q.fromOverflow; q.fromOverflow {
+		if p = q.takeOverflow(); p != nil {
 			return p
 		}
 	}
@@ -130,36 +131,36 @@ func (q *Queue[P]) pollBoth() (p *P) {
 		q.head.step(len(q.slots))
 		return p
 	}
-	return q.unspill()
+	return q.takeOverflow()
 }
 
-// unspill takes the first element from beside the slots, nil when there is none.
-func (q *Queue[P]) unspill() (p *P) {
-	q.besideMu.Lock()
-	defer q.besideMu.Unlock()
-	if len(q.beside) == 0 {
+// takeOverflow receives the first element of the overflow list, nil if there is none.
+func (q *Queue[P]) takeOverflow() (p *P) {
+	q.overflowMu.Lock()
+	defer q.overflowMu.Unlock()
+	if len(q.overflow) == 0 {
 		return nil
 	}
-	p, q.beside[0] = q.beside[0], nil
-	q.beside = q.beside[1:]
-	if len(q.beside) == 0 {
-		q.beside = nil
+	p, q.overflow[0] = q.overflow[0], nil
+	q.overflow = q.overflow[1:]
+	if len(q.overflow) == 0 {
+		q.overflow = nil
 	}
-	q.spilled.Store(int32(len(q.beside)))
+	q.overflowLen.Store(int32(len(q.overflow)))
 	return p
 }
 
-// Take waits for an element. It returns nil when the queue is closed.
+// Take receives an element, and waits for one. It returns nil if the queue is closed.
 func (q *Queue[P]) Take() (p *P) {
-	q.filled.wait(func() bool {
+	q.notEmpty.wait(func() bool {
 		p = q.Poll()
 		return p != nil || q.closed.Load()
 	})
 	return p
 }
 
-// Close sends home everybody who waits, and returns what was left in the queue, in no order.
-// Afterwards nothing more gets in.
+// Close wakes every waiting sender and receiver, and returns the elements that were left, in no
+// order. The queue accepts no more.
 func (q *Queue[P]) Close() (rest []*P) {
 	q.closed.Store(true)
 	for i := range q.slots {
@@ -167,10 +168,11 @@ func (q *Queue[P]) Close() (rest []*P) {
 			rest = append(rest, p)
 		}
 	}
-	for p := q.unspill(); p != nil; p = q.unspill() { // Spill adds none once closed is set
+	// Spill adds none once closed is set
+	for p := q.takeOverflow(); p != nil; p = q.takeOverflow() {
 		rest = append(rest, p)
 	}
-	for q.filled.ring() || q.freed.ring() {
+	for q.notEmpty.notify() || q.notFull.notify() {
 	}
 	return rest
 }
@@ -181,41 +183,42 @@ func (e *end) step(size int) {
 	}
 }
 
-// bell wakes those who wait for something to become so, one for each ring.
-type bell struct {
-	waiting atomic.Int32
-	rung    chan struct{} // with room for one, never closed. From who rings -> to one who waits
+// wakeup wakes waiting goroutines when a condition becomes true, one for each notification.
+type wakeup struct {
+	waiters atomic.Int32
+	wakec   chan struct{} // capacity one, never closed. From the notifier -> to one waiter
 }
 
-// ring wakes one who waits, if there is one. Whoever rings has made it so before.
-func (b *bell) ring() bool {
-	if b.waiting.Load() == 0 || !b.countOut() {
+// notify wakes one waiter, and reports whether there was one. The caller has made the condition
+// true before.
+func (b *wakeup) notify() bool {
+	if b.waiters.Load() == 0 || !b.removeWaiter() {
 		return false
 	}
-	b.rung <- struct{}{}
+	b.wakec <- struct{}{}
 	return true
 }
 
-// countOut takes one from those who wait. It reports false when nobody does.
-func (b *bell) countOut() bool {
-	for n := b.waiting.Load(); n > 0; n = b.waiting.Load() {
-		if b.waiting.CompareAndSwap(n, n-1) {
+// removeWaiter removes one from the count of waiters. It reports whether there was one.
+func (b *wakeup) removeWaiter() bool {
+	for n := b.waiters.Load(); n > 0; n = b.waiters.Load() {
+		if b.waiters.CompareAndSwap(n, n-1) {
 			return true
 		}
 	}
 	return false
 }
 
-// wait returns when it is so.
-func (b *bell) wait(so func() bool) {
+// wait returns when cond is true.
+func (b *wakeup) wait(so func() bool) {
 	for !so() {
-		b.waiting.Add(1)
-		if so() { // meanwhile
-			if !b.countOut() {
-				<-b.rung // somebody rings already
+		b.waiters.Add(1)
+		if so() { // cond became true meanwhile
+			if !b.removeWaiter() {
+				<-b.wakec // another goroutine is already notifying
 			}
 			return
 		}
-		<-b.rung
+		<-b.wakec
 	}
 }

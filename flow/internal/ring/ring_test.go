@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func pointer(i int) *int { return &i }
 
-// TestAQueueIsASliceWithABound compares a queue with a slice, step by step.
+// A queue behaves as a slice with a bound.
 func TestAQueueIsASliceWithABound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		room := rapid.IntRange(1, 5).Draw(t, "room")
@@ -45,12 +45,13 @@ func TestAQueueIsASliceWithABound(t *testing.T) {
 	})
 }
 
-// What is spilled is a second queue with a bound of its own, and both have every other turn.
-func TestReceiversTakeTurnsBetweenSlotsAndWhatIsBesideThem(t *testing.T) {
+// The overflow list is a second queue with a bound of its own, and receivers alternate between
+// both.
+func TestReceiversAlternateBetweenSlotsAndOverflow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const room, limit = 3, 4
 		q := New[int](room, rapid.Bool().Draw(t, "senders"), rapid.Bool().Draw(t, "receivers"))
-		// what is in the slots and beside them; where the last element came from
+		// the elements in slots and in overflow; the source of the last element
 		models, last := [2][]int{}, 0
 		for i, step := range rapid.SliceOf(rapid.IntRange(0, 3)).Draw(t, "steps") {
 			switch step {
@@ -89,7 +90,7 @@ func TestReceiversTakeTurnsBetweenSlotsAndWhatIsBesideThem(t *testing.T) {
 	})
 }
 
-func TestWhatIsSpilledWakesAReceiverThatWaits(t *testing.T) {
+func TestSpillWakesAWaitingReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[int](1, true, true)
 		took := make(chan *int) // from the receiver -> below
@@ -111,8 +112,8 @@ func TestWhatIsSpilledWakesAReceiverThatWaits(t *testing.T) {
 	})
 }
 
-// TestEverythingPutIsTakenOnce has senders and receivers wait for one another at a small ring. One
-// sender in three spills and does not wait.
+// Senders and receivers wait for each other at a small ring; one sender in three spills and does
+// not wait. Each element is received once.
 func TestEverythingPutIsTakenOnce(t *testing.T) {
 	for _, many := range []struct{ senders, receivers int }{{1, 1}, {3, 1}, {1, 3}, {3, 3}} {
 		const each = 3000
@@ -155,7 +156,7 @@ func TestEverythingPutIsTakenOnce(t *testing.T) {
 	}
 }
 
-func TestCloseSendsEverybodyHome(t *testing.T) {
+func TestCloseWakesEveryWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full, empty := New[int](1, true, true), New[int](1, true, true)
 		full.Offer(pointer(1))
@@ -176,19 +177,19 @@ func TestCloseSendsEverybodyHome(t *testing.T) {
 			t.Errorf("Close returned %v, want what was in the queue", rest)
 		}
 		empty.Close()
-		synctest.Wait() // all are home, or the bubble fails
+		synctest.Wait() // otherwise the bubble fails: goroutines still wait
 	})
 }
 
-// TestNothingIsLostBetweenPutAndClose closes a queue under load: what Put took was taken or is in
-// the rest.
+// Closing a queue under load loses nothing: each element that was put is received or returned by
+// Close.
 func TestNothingIsLostBetweenPutAndClose(t *testing.T) {
 	for range 300 {
 		q := New[int](4, true, true)
 		var work sync.WaitGroup
 		var mu sync.Mutex
 		put, taken := 0, 0
-		busy := make(chan struct{}) // closed by the receiver that takes the twentieth element
+		busy := make(chan struct{}) // closed by the receiver of the twentieth element
 		for i := range 3 {
 			work.Go(func() {
 				for i < 2 && q.Put(new(int)) || i == 2 && q.Spill(new(int), 64) {

@@ -2,8 +2,8 @@
 //
 // # Limitations
 //
-// Its ACME is what a client needs for one certificate with the challenge TLS-ALPN-01; signatures of
-// requests are not checked. It is for tests alone: nothing else imports it.
+// Its ACME server supports one certificate with the challenge TLS-ALPN-01, and does not check the
+// signatures of requests. Only tests import the package.
 package certtest
 
 import (
@@ -31,16 +31,16 @@ import (
 // Authority is a certificate authority of its own for each test.
 type Authority struct {
 	Certificate *x509.Certificate
-	Pool        *x509.CertPool // holds it
+	Pool        *x509.CertPool // contains Certificate
 	key         *ecdsa.PrivateKey
 
 	// ACME.
 	*httptest.Server
-	solver func() string // address where port 443 of every name leads
+	solver func() string // address to which port 443 of every name leads
 
 	mu     sync.Mutex
 	serial int64
-	names  []string // of the order
+	names  []string // names of the order
 	valid  bool     // the challenge was met
 	issued []byte   // PEM
 }
@@ -67,7 +67,7 @@ func New(t testing.TB) *Authority {
 	return a
 }
 
-// Sign is a certificate for names, as PEM with the authority's behind it.
+// Sign issues a certificate for names, as PEM followed by the authority's.
 func (a *Authority) Sign(public any, names ...string) ([]byte, error) {
 	a.mu.Lock()
 	a.serial++
@@ -86,7 +86,7 @@ func (a *Authority) Sign(public any, names ...string) ([]byte, error) {
 	return append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate.Raw})...), nil
 }
 
-// Files writes a new pair into dir, over the one that may be there.
+// Files writes a new pair into dir and replaces an existing one.
 func (a *Authority) Files(t testing.TB, dir, name string) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -113,7 +113,7 @@ func write(t testing.TB, name string, text []byte) {
 	}
 }
 
-// Serve begins to speak ACME. Solver is where port 443 of every name leads.
+// Serve starts the ACME server. solver returns the address to which port 443 of every name leads.
 func (a *Authority) Serve(t testing.TB, solver func() string) {
 	a.solver = solver
 	mux := http.NewServeMux()
@@ -151,7 +151,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-// payload is the signed part of a request.
+// payload decodes the signed part of a request.
 func payload(r *http.Request, v any) error {
 	var signed struct{ Payload string }
 	if err := json.NewDecoder(r.Body).Decode(&signed); err != nil {
@@ -213,7 +213,7 @@ func (a *Authority) authorization(w http.ResponseWriter, r *http.Request) {
 }
 
 // challenge connects to the name with the challenge's protocol: the certificate must have the
-// extension.
+// acmeIdentifier extension (RFC 8737).
 func (a *Authority) challenge(w http.ResponseWriter, r *http.Request) {
 	c, err := tls.Dial("tcp", a.solver(), &tls.Config{InsecureSkipVerify: true, ServerName: a.names[0], NextProtos: []string{"acme-tls/1"}})
 	if err == nil {

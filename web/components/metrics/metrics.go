@@ -10,9 +10,9 @@
 //	weir_http_requests_in_flight               exchanges that are not over
 //
 //	weir_site_exchanges_active{site}                    exchanges under way in a composition
-//	weir_stage_{calls,items,failed}_total{site,stage}   see [flow.StageReading]
+//	weir_stage_{calls,items,failed}_total{site,stage}   see [flow.StageStats]
 //	weir_stage_{service_seconds,width}{site,stage}      the mean of the sampled service times an item; calls at once, 0 for any number
-//	weir_edge_{items,dropped,refused}_total{site,from,port,to}, weir_edge_{depth,capacity}{…}   see [flow.EdgeReading]; capacity is in batches
+//	weir_edge_{items,dropped,refused}_total{site,from,port,to}, weir_edge_{depth,capacity}{…}   see [flow.EdgeStats]; capacity is in batches
 //	weir_upstream_{up,active}{site,proxy,upstream}      whether a proxy's upstream is asked, and exchanges under way
 //	weir_upstream_{requests,failures}_total{site,proxy,upstream}
 //

@@ -81,24 +81,24 @@ var (
 	stageMetrics = []struct {
 		desc *prometheus.Desc
 		kind prometheus.ValueType
-		of   func(flow.StageReading) float64
+		of   func(flow.StageStats) float64
 	}{
-		{ofStage("calls_total", "Batches that the stage was given."), prometheus.CounterValue, func(s flow.StageReading) float64 { return float64(s.Calls) }},
-		{ofStage("items_total", "Exchanges that the stage is done with."), prometheus.CounterValue, func(s flow.StageReading) float64 { return float64(s.Items) }},
-		{ofStage("failed_total", "Exchanges lost to its panics."), prometheus.CounterValue, func(s flow.StageReading) float64 { return float64(s.Failed) }},
-		{ofStage("service_seconds", "Mean of the sampled service times an exchange."), prometheus.GaugeValue, func(s flow.StageReading) float64 { return s.ServiceNS / float64(time.Second) }},
-		{ofStage("width", "Exchanges that it serves at once; 0: any number."), prometheus.GaugeValue, func(s flow.StageReading) float64 { return float64(s.Width) }},
+		{ofStage("calls_total", "Batches that the stage was given."), prometheus.CounterValue, func(s flow.StageStats) float64 { return float64(s.Calls) }},
+		{ofStage("items_total", "Exchanges that the stage is done with."), prometheus.CounterValue, func(s flow.StageStats) float64 { return float64(s.Items) }},
+		{ofStage("failed_total", "Exchanges lost to its panics."), prometheus.CounterValue, func(s flow.StageStats) float64 { return float64(s.Failed) }},
+		{ofStage("service_seconds", "Mean of the sampled service times an exchange."), prometheus.GaugeValue, func(s flow.StageStats) float64 { return s.ServiceNS / float64(time.Second) }},
+		{ofStage("width", "Exchanges that it serves at once; 0: any number."), prometheus.GaugeValue, func(s flow.StageStats) float64 { return float64(s.Width) }},
 	}
 	edgeMetrics = []struct {
 		desc *prometheus.Desc
 		kind prometheus.ValueType
-		of   func(flow.EdgeReading) float64
+		of   func(flow.EdgeStats) float64
 	}{
-		{ofEdge("items_total", "Exchanges that the edge took."), prometheus.CounterValue, func(e flow.EdgeReading) float64 { return float64(e.Items) }},
-		{ofEdge("dropped_total", "Exchanges dropped because it was full."), prometheus.CounterValue, func(e flow.EdgeReading) float64 { return float64(e.Dropped) }},
-		{ofEdge("refused_total", "Exchanges refused because it was full."), prometheus.CounterValue, func(e flow.EdgeReading) float64 { return float64(e.Refused) }},
-		{ofEdge("depth", "Exchanges that wait on the edge or are in the stage behind it."), prometheus.GaugeValue, func(e flow.EdgeReading) float64 { return float64(e.Depth) }},
-		{ofEdge("capacity", "Batches that may wait on the edge."), prometheus.GaugeValue, func(e flow.EdgeReading) float64 { return float64(e.Cap) }},
+		{ofEdge("items_total", "Exchanges that the edge took."), prometheus.CounterValue, func(e flow.EdgeStats) float64 { return float64(e.Items) }},
+		{ofEdge("dropped_total", "Exchanges dropped because it was full."), prometheus.CounterValue, func(e flow.EdgeStats) float64 { return float64(e.Dropped) }},
+		{ofEdge("refused_total", "Exchanges refused because it was full."), prometheus.CounterValue, func(e flow.EdgeStats) float64 { return float64(e.Refused) }},
+		{ofEdge("depth", "Exchanges that wait on the edge or are in the stage behind it."), prometheus.GaugeValue, func(e flow.EdgeStats) float64 { return float64(e.Depth) }},
+		{ofEdge("capacity", "Batches that may wait on the edge."), prometheus.GaugeValue, func(e flow.EdgeStats) float64 { return float64(e.Cap) }},
 	}
 )
 

@@ -13,7 +13,7 @@ import (
 // Each item below 64 becomes two, however little room the net has.
 func TestAStagePutsIntoItsOwnNetWithoutWaiting(t *testing.T) {
 	for _, width := range []int{0, 1, 3} {
-		ways(t, func(t *testing.T, way Way) {
+		eachModel(t, func(t *testing.T, way Way) {
 			split := Each(func(item int, out *Out[int]) {
 				if item < 64 {
 					out.Put([]int{2 * item, 2*item + 1})
@@ -25,7 +25,7 @@ func TestAStagePutsIntoItsOwnNetWithoutWaiting(t *testing.T) {
 				[]Edge{{To: "first", Cap: 1}, {From: "first", To: "split", Cap: 1}, {From: "split", To: "end", Cap: 1}})
 			n.put(1)
 			n.put(1)
-			n.stop(nil) // what stages put meanwhile is taken, too
+			n.stop(nil) // the stop takes what stages put meanwhile, too
 			n.wantOut(slices.Sorted(slices.Values(append(upTo(128)[64:], upTo(128)[64:]...)))...)
 			if e := n.Snapshot().Edges[0]; e.Items != 2*127 || e.Depth != 0 {
 				t.Errorf("the entry counted %+v, want %d items", e, 2*127)
@@ -34,8 +34,9 @@ func TestAStagePutsIntoItsOwnNetWithoutWaiting(t *testing.T) {
 	}
 }
 
-// By Chain a stage's items pass through before Put returns, and only when no stage is being called.
-func TestByChainWhatAStagePutsRunsBeforePutReturns(t *testing.T) {
+// By Chain the items that a stage puts pass through before Put returns, and only when no call of a
+// stage is under way.
+func TestByChainOutPutRunsBeforePutReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		depth := 0
 		nest := Each(func(item int, out *Out[int]) {
@@ -59,7 +60,7 @@ func TestByChainWhatAStagePutsRunsBeforePutReturns(t *testing.T) {
 
 // A stage's batch is copied in parts of at most MaxBatch, as that of Net.Put is.
 func TestAStageMayPutMoreThanABatch(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		many := func(in []int, out *Out[int]) {
 			if in[0] >= 0 {
 				out.Pass(0, in)
@@ -77,7 +78,7 @@ func TestAStageMayPutMoreThanABatch(t *testing.T) {
 }
 
 // The entry's policy decides by Network; by Chain no edge is full.
-func TestTheEntrysPolicyHoldsForWhatStagesPut(t *testing.T) {
+func TestTheEntrysPolicyHoldsForOutPut(t *testing.T) {
 	for _, c := range []struct {
 		policy           Policy
 		out, lost        []int
@@ -98,7 +99,7 @@ func TestTheEntrysPolicyHoldsForWhatStagesPut(t *testing.T) {
 					out.Send(0, item)
 				})
 				n := run(t, Network, []Stage[int]{{Name: "first", Do: first}, {Name: "end"}},
-					[]Edge{{To: "first", Cap: 2, Full: c.policy}, {From: "first", To: "end"}})
+					[]Edge{{To: "first", Cap: 2, WhenFull: c.policy}, {From: "first", To: "end"}})
 				n.put(0)
 				n.stop(nil)
 				n.wantOut(c.out...)
@@ -111,10 +112,10 @@ func TestTheEntrysPolicyHoldsForWhatStagesPut(t *testing.T) {
 	}
 }
 
-// Of what a stage puts, 65,536 batches are kept, and what is over is refused.
-func TestWhatIsPutAsideIsBounded(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
-		kept := maxAside
+// A net keeps 65,536 deferred batches and refuses more.
+func TestDeferredBatchesAreBounded(t *testing.T) {
+	eachModel(t, func(t *testing.T, way Way) {
+		kept := maxDeferred
 		if way == Network {
 			kept++ // one is in the queue
 		}
@@ -138,9 +139,8 @@ func TestWhatIsPutAsideIsBounded(t *testing.T) {
 	})
 }
 
-// An item that a stage puts again and again does not keep out the callers that wait at a full
-// entry.
-func TestWhatIsPutAsideTakesTurnsWithTheQueue(t *testing.T) {
+// An item that a stage puts again and again does not starve the callers that wait at a full entry.
+func TestDeferredBatchesAlternateWithTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers, each, rounds = 5, 4, 1000
 		round := 0
@@ -176,9 +176,9 @@ func TestWhatIsPutAsideTakesTurnsWithTheQueue(t *testing.T) {
 	})
 }
 
-// A stage's end by a panic or a Goexit takes nothing back of what it has put.
-func TestWhatAStageHasPutOutlivesItsPanic(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+// A panic or Goexit of a stage does not revoke the items that it has put.
+func TestPutItemsOutliveAPanic(t *testing.T) {
+	eachModel(t, func(t *testing.T, way Way) {
 		fall := Each(func(item int, out *Out[int]) {
 			if item < 100 {
 				out.Put([]int{item + 100})
@@ -192,7 +192,7 @@ func TestWhatAStageHasPutOutlivesItsPanic(t *testing.T) {
 			out.Send(0, item)
 		})
 		n := run(t, way, []Stage[int]{{Name: "fall", Width: 1, Do: fall}, {Name: "end"}}, line("fall", "end"))
-		n.apart(0, 1, 2, 3, 4, 5)
+		n.putElsewhere(0, 1, 2, 3, 4, 5)
 		synctest.Wait()
 		n.put(200)
 		n.stop(nil)
@@ -204,7 +204,7 @@ func TestWhatAStageHasPutOutlivesItsPanic(t *testing.T) {
 
 // A stage that puts for ever ends at the stop's deadline.
 func TestAStageThatPutsForEverEndsAtTheDeadline(t *testing.T) {
-	ways(t, func(t *testing.T, way Way) {
+	eachModel(t, func(t *testing.T, way Way) {
 		again := Each(func(item int, out *Out[int]) { time.Sleep(time.Millisecond); out.Put([]int{item}) })
 		n := run(t, way, []Stage[int]{{Name: "again", Do: again}}, line("again"))
 		go n.put(1)
@@ -215,7 +215,7 @@ func TestAStageThatPutsForEverEndsAtTheDeadline(t *testing.T) {
 	})
 }
 
-// By Chain, a stage may put into another net, where it waits as any other caller does.
+// By Chain, a stage may put into another net, where it waits as any other caller.
 func TestAPutIntoAnotherNetWaitsForItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := Each(func(item int, out *Out[int]) { time.Sleep(10 * time.Millisecond); out.Send(0, item) })
