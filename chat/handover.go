@@ -22,7 +22,7 @@ import (
 //     the desk has nothing to do. Thaw undoes it.
 //  2. Dismiss tells those who cannot be handed over (package serve says who), or all, to connect
 //     again, and ends them.
-//  3. The runs of sessions hand over (serve.ErrHandOver). State is the service's own.
+//  3. The runs of sessions hand over (serve.ErrHandover). State is the service's own.
 //  4. Close. The lock of the data directory is kept by who has called KeepLock, and is handed over
 //     too, so that nobody else can have it meanwhile.
 //  5. Resume opens the same data directory with that lock and state; its runs begin with the

@@ -263,7 +263,7 @@ func (s *Service) Sessions() serve.Service {
 	return serve.Service{State: serve.InProcess, Adopt: s.Adopt, Open: func(c serve.Conn) serve.Session { return s.Session(c, Peer{}) }}
 }
 
-// Outbox is how many bytes may wait for a slow client before it is closed: for serve.Options.Queue.
+// Outbox is how many bytes may wait for a slow client before it is closed: for serve.Options.SendQueue.
 const Outbox = 1 << 20
 
 // sweepEvery is how often marks are passed on and bans looked at.

@@ -32,12 +32,12 @@ type Server struct {
 //
 // A session's calls come from one goroutine, one after the other. Its output goes to the
 // connection's buffer; while that is full, there is no Input. When the session has ended by an
-// error, what it had written is still sent, for as long as Options.Linger lets the peer take none
-// of it. When the peer resets the connection, a session that holds, or whose output waits, ends at
-// once; any other first gets the input that has come. A call that ends its goroutine
+// error, what it had written is still sent, for as long as Options.FlushTimeout lets the peer take
+// none of it. When the peer resets the connection, a session that holds, or whose output waits,
+// ends at once; any other first gets the input that has come. A call that ends its goroutine
 // (runtime.Goexit) ends its session as a panic does. A session that is a serve.HalfCloser goes on
 // when its peer has finished. A connection whose session has ended is shut down for sending, and
-// its input is discarded until the peer finishes too, for Options.LingerClose at most: a reset
+// its input is discarded until the peer finishes too, for Options.LingerTimeout at most: a reset
 // would lose output that is under way. Of o, Read, Queue, Linger, LingerClose and Panicked count.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
 	setDefault(&o.ReadSize, 4096)

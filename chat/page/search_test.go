@@ -16,7 +16,7 @@ func (b *browser) finds(words string, n int) {
 	b.focus("#words")
 	chromium.Eval[any](b.Page, `document.querySelector("#words").select()`)
 	b.Write(words)
-	for end := time.Now().Add(chromium.Patience); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
+	for end := time.Now().Add(chromium.StepTimeout); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
 		b.Press("Enter")
 		b.Until(`document.querySelector("#found-state").textContent != "Searching …"`)
 		if chromium.Eval[int](b.Page, `document.querySelectorAll("#found li").length`) == n {

@@ -112,7 +112,7 @@ type client struct {
 }
 
 func (h *host) dial(header http.Header, protocols ...string) (*websocket.Conn, *http.Response, error) {
-	ctx, stop := context.WithTimeout(context.Background(), chromium.Patience)
+	ctx, stop := context.WithTimeout(context.Background(), chromium.StepTimeout)
 	defer stop()
 	return websocket.Dial(ctx, "ws://"+h.addr+"/irc", &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
 }
@@ -124,7 +124,7 @@ func (h *host) client(protocols ...string) *client {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(context.Background(), 4*chromium.Patience)
+	ctx, stop := context.WithTimeout(context.Background(), 4*chromium.StepTimeout)
 	h.t.Cleanup(func() { ws.CloseNow(); stop() })
 	ws.SetReadLimit(1 << 20)
 	c := &client{t: h.t, ctx: ctx, ws: ws, kind: websocket.MessageText}

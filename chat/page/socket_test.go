@@ -182,7 +182,7 @@ func TestAsAComponent(t *testing.T) {
 	defer site.Close()
 	server := httptest.NewServer(site)
 	defer server.Close()
-	ctx, stop := context.WithTimeout(context.Background(), chromium.Patience)
+	ctx, stop := context.WithTimeout(context.Background(), chromium.StepTimeout)
 	defer stop()
 	ws, _, err := websocket.Dial(ctx, server.URL+"/irc", &websocket.DialOptions{Subprotocols: []string{textProtocol}})
 	if err != nil {

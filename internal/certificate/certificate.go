@@ -29,7 +29,7 @@ type Source struct {
 // must not be nil, gets one line.
 func Files(certFile, keyFile string, logf func(format string, args ...any)) (*Source, error) {
 	p := &pair{certFile: certFile, keyFile: keyFile, logf: logf}
-	if err := p.load(); err != nil {
+	if err := p.loadLocked(); err != nil {
 		return nil, err
 	}
 	return &Source{pair: p}, nil
@@ -52,7 +52,7 @@ func (s *Source) Reload() error {
 	s.pair.mu.Lock()
 	defer s.pair.mu.Unlock()
 	s.pair.version = ""
-	return s.pair.load()
+	return s.pair.loadLocked()
 }
 
 // Challenged reports whether the server must offer Challenge as a protocol, because ACME's
@@ -85,17 +85,17 @@ type pair struct {
 	certFile, keyFile string
 	logf              func(string, ...any)
 
-	mu      sync.Mutex // guards the fields below
-	looked  time.Time
-	version string // of the files, at the last attempt to load them
-	loaded  *tls.Certificate
+	mu        sync.Mutex // guards the fields below
+	checkedAt time.Time
+	version   string // of the files, at the last attempt to load them
+	loaded    *tls.Certificate
 }
 
 func (p *pair) get() (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.looked) >= time.Second {
-		if err := p.load(); err != nil {
+	if time.Since(p.checkedAt) >= time.Second {
+		if err := p.loadLocked(); err != nil {
 			p.logf("the previous certificate stays in use: %v", err)
 		}
 	}
@@ -104,8 +104,8 @@ func (p *pair) get() (*tls.Certificate, error) {
 
 // loadLocked reads the files if they changed since the last attempt. The caller holds mu, or is the
 // only one to have p.
-func (p *pair) load() error {
-	p.looked = time.Now()
+func (p *pair) loadLocked() error {
+	p.checkedAt = time.Now()
 	version := stamp(p.certFile) + stamp(p.keyFile)
 	if version == p.version {
 		return nil

@@ -75,7 +75,7 @@ func TestAServersOwnCertificateIsMadeOnce(t *testing.T) {
 
 // If clients reach a server by another port than 443, the source itself answers the challenge where
 // port 443 leads, where no server listens.
-func TestACMEsChallengeIsAnsweredWhereNobodyListens(t *testing.T) {
+func TestTheSourceAnswersACMEsChallengeWhereNoServerListens(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

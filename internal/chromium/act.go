@@ -33,7 +33,7 @@ func Eval[T any](p *Page, expression string) T {
 // Until waits until an expression is true in the page.
 func (p *Page) Until(expression string) {
 	p.t.Helper()
-	for end := time.Now().Add(Patience); !Eval[bool](p, "!!("+expression+")"); time.Sleep(40 * time.Millisecond) {
+	for end := time.Now().Add(StepTimeout); !Eval[bool](p, "!!("+expression+")"); time.Sleep(40 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.t.Fatalf("still not: %s\n%s\n%q", expression, Eval[string](p, "document.body.innerText"), p.Errors())
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // StepTimeout is how long a step in the browser may take on a busy machine.
-const Patience = time.Minute
+const StepTimeout = time.Minute
 
 // shared is the browser of this test process.
 var shared struct {
@@ -28,13 +28,13 @@ var shared struct {
 // Runner runs tests, as a [testing.M] does.
 type Runner interface{ Run() int }
 
-type main struct{ tests Runner }
+type browserRunner struct{ tests Runner }
 
 // Main wraps m: it ends the browser after the last test.
-func Main(m Runner) Runner { return main{m} }
+func Main(m Runner) Runner { return browserRunner{m} }
 
 // Run implements Runner.
-func (m main) Run() int {
+func (m browserRunner) Run() int {
 	code := m.tests.Run()
 	shared.Lock()
 	defer shared.Unlock()
@@ -115,7 +115,7 @@ func start(path string) (url string, end func(), err error) {
 			return "", nil, fmt.Errorf("chromium exited at its start: %s", url)
 		}
 		return url, end, nil
-	case <-time.After(Patience):
+	case <-time.After(StepTimeout):
 		end()
 		return "", nil, errors.New("chromium did not print its DevTools address in time")
 	}
@@ -130,7 +130,7 @@ func kill(cmd *exec.Cmd, dir string) {
 	for end := time.Now().Add(2 * time.Second); syscall.Kill(-cmd.Process.Pid, 0) == nil && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	for end := time.Now().Add(Patience); os.RemoveAll(dir) != nil && time.Now().Before(end); {
+	for end := time.Now().Add(StepTimeout); os.RemoveAll(dir) != nil && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 	}
 }

@@ -40,7 +40,7 @@ type message struct {
 func Open(t *testing.T) *Page {
 	t.Helper()
 	url := browser(t)
-	ctx, stop := context.WithTimeout(context.Background(), 8*Patience)
+	ctx, stop := context.WithTimeout(context.Background(), 8*StepTimeout)
 	p := &Page{t: t, ctx: ctx, answers: map[int]chan message{}}
 	t.Cleanup(stop)
 	conn, _, err := websocket.Dial(ctx, url, nil)
@@ -106,13 +106,13 @@ func (p *Page) read() {
 			delete(p.answers, m.ID)
 			c <- m
 		}
-		p.note(m)
+		p.noteLocked(m)
 		p.mu.Unlock()
 	}
 }
 
-// note keeps what the tests ask about. The caller holds mu.
-func (p *Page) note(m message) {
+// noteLocked keeps what the tests ask about. The caller holds mu.
+func (p *Page) noteLocked(m message) {
 	var v struct {
 		Request struct{ URL string }
 		Type    string
@@ -168,7 +168,7 @@ func (p *Page) Call(method string, params map[string]any, result any) {
 				p.t.Fatal(err)
 			}
 		}
-	case <-time.After(Patience):
+	case <-time.After(StepTimeout):
 		p.t.Fatalf("%s: no answer", method)
 	}
 }

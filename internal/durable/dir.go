@@ -31,7 +31,7 @@ func MkdirAll(dir string, mode os.FileMode) error {
 func mkdirAll(dir string, mode os.FileMode, sync func(dir string) error) error {
 	parent := filepath.Dir(dir)
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return beyondUs(sync(parent))
+		return ignoreForeignParent(sync(parent))
 	}
 	if parent != dir {
 		if err := mkdirAll(parent, mode, sync); err != nil {
@@ -52,7 +52,7 @@ func mkdirAll(dir string, mode os.FileMode, sync func(dir string) error) error {
 // ignoreForeignParent ignores that this process cannot sync the parent of an existing folder,
 // because of its permissions, or because its file system does not support it. An administrator made
 // such a folder.
-func beyondUs(err error) error {
+func ignoreForeignParent(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) {
 		return nil
 	}

@@ -33,7 +33,7 @@ func TestTheFileIsSyncedBeforeItHasItsNameAndTheFolderAfterwards(t *testing.T) {
 	var got []string
 	for line := range strings.Lines(string(text)) {
 		if m := durableCall.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-			got = append(got, m[1]+" "+which(m[2], dir))
+			got = append(got, m[1]+" "+fileOrFolder(m[2], dir))
 		}
 	}
 	const want = "fsync file, renameat file, fsync folder, fsync file, linkat file, fsync folder"
@@ -42,8 +42,8 @@ func TestTheFileIsSyncedBeforeItHasItsNameAndTheFolderAfterwards(t *testing.T) {
 	}
 }
 
-// which returns whether a call's arguments name a file of dir or dir itself.
-func which(arguments, dir string) string {
+// fileOrFolder returns whether a call's arguments name a file of dir or dir itself.
+func fileOrFolder(arguments, dir string) string {
 	if strings.Contains(arguments, dir+"/") {
 		return "file"
 	}

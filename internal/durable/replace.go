@@ -41,7 +41,7 @@ func (r Replacer) ReplaceFile(path string, data []byte, mode os.FileMode) error 
 	}
 	undo := func() {}
 	if !r.Unsynced {
-		undo = keepOld(path)
+		undo = keepOldName(path)
 		defer os.Remove(oldName(path)) // if this fails, the next replacement removes it
 	}
 	if err := os.Rename(temp, path); err != nil {
@@ -59,10 +59,10 @@ func (r Replacer) ReplaceFile(path string, data []byte, mode os.FileMode) error 
 	return nil
 }
 
-// keepOld gives the file at path a second name until its replacement is durable. undo reverts the
-// replacement by a rename, which needs no space on the disk and no descriptor. On a file system
+// keepOldName gives the file at path a second name until its replacement is durable. undo reverts
+// the replacement by a rename, which needs no space on the disk and no descriptor. On a file system
 // without hard links, undo does nothing.
-func keepOld(path string) (undo func()) {
+func keepOldName(path string) (undo func()) {
 	old := oldName(path)
 	os.Remove(old) // left by a crash
 	switch err := os.Link(path, old); {

@@ -34,9 +34,9 @@ type Limiter struct {
 
 // kind is the state of one kind of lines.
 type kind struct {
-	next time.Time // when the next line may be logged
-	left int       // lines suppressed since the last one
-	line string    // the last suppressed line
+	nextAt     time.Time // when the next line may be logged
+	suppressed int       // lines suppressed since the last one
+	lastLine   string    // the last suppressed line
 }
 
 // New makes a limiter that logs lines by out, one after the other, from a goroutine that runs while
@@ -50,22 +50,22 @@ func (l *Limiter) Say(of, line string) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := l.find(of, now)
-	if now.Before(k.next) || len(l.waiting) >= maxWaiting {
-		k.left++
-		k.line = line
+	k := l.findLocked(of, now)
+	if now.Before(k.nextAt) || len(l.waiting) >= maxWaiting {
+		k.suppressed++
+		k.lastLine = line
 		return
 	}
-	l.tell(k, line, now)
+	l.logLocked(k, line, now)
 }
 
 // findLocked returns the state of a kind. The caller holds mu.
-func (l *Limiter) find(of string, now time.Time) *kind {
+func (l *Limiter) findLocked(of string, now time.Time) *kind {
 	if k := l.kinds[of]; k != nil {
 		return k
 	}
 	if len(l.kinds) >= maxKinds {
-		l.forget(now)
+		l.forgetLocked(now)
 	}
 	if len(l.kinds) >= maxKinds {
 		of = ""
@@ -77,20 +77,20 @@ func (l *Limiter) find(of string, now time.Time) *kind {
 }
 
 // forgetLocked removes kinds without a line for an interval. The caller holds mu.
-func (l *Limiter) forget(now time.Time) {
+func (l *Limiter) forgetLocked(now time.Time) {
 	for of, k := range l.kinds {
-		if k.left == 0 && !now.Before(k.next) {
+		if k.suppressed == 0 && !now.Before(k.nextAt) {
 			delete(l.kinds, of)
 		}
 	}
 }
 
 // logLocked queues a line for the log. The caller holds mu.
-func (l *Limiter) tell(k *kind, line string, now time.Time) {
-	if k.left > 0 {
-		line += fmt.Sprintf(" (and %d more like this)", k.left)
+func (l *Limiter) logLocked(k *kind, line string, now time.Time) {
+	if k.suppressed > 0 {
+		line += fmt.Sprintf(" (and %d more like this)", k.suppressed)
 	}
-	k.next, k.left = now.Add(l.interval), 0
+	k.nextAt, k.suppressed = now.Add(l.interval), 0
 	l.waiting = append(l.waiting, line)
 	if l.written == nil {
 		l.written = make(chan struct{})
@@ -121,9 +121,9 @@ func (l *Limiter) Flush(all bool) {
 	l.mu.Lock()
 	now := time.Now()
 	for _, k := range l.kinds {
-		if k.left > 0 && (all || !now.Before(k.next)) && len(l.waiting) < maxWaiting {
-			k.left--
-			l.tell(k, k.line, now)
+		if k.suppressed > 0 && (all || !now.Before(k.nextAt)) && len(l.waiting) < maxWaiting {
+			k.suppressed--
+			l.logLocked(k, k.lastLine, now)
 		}
 	}
 	written := l.written

@@ -11,7 +11,7 @@ import (
 )
 
 // libraries are the packages that other modules import. The example of each is a whole program.
-var libraries = []string{"chat/irc", "lab/stat", "tcpip", "web"}
+var libraries = []string{"chat/irc", "flow", "lab/stat", "serve", "tcpip", "web"}
 
 // TestAnotherModuleUsesTheLibrariesByTheirPublicPath gives a copy of the tree a public path by
 // scripts/module-path, and builds and runs the example of each library in a module outside it.

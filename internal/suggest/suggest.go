@@ -1,7 +1,7 @@
 // Package suggest finds the name that a mistyped word probably stands for.
 //
-// Limitations: it counts changed letters. Two letters that are swapped are two changes, and words of
-// like meaning are not near.
+// Limitations: it counts changed letters. Two letters that are swapped are two changes, and words
+// of like meaning are not near.
 package suggest
 
 import (
