@@ -46,8 +46,8 @@ type stage struct {
 	joined uint64
 	exit   func(*Conn) // what is done then
 
-	line *line // by Chain, of one that blocks; nil: there is none
-	// by Chain: exchanges are to know, behind it, where they come from, since a line asks
+	line *line // of a stage that blocks; nil: there is none
+	// exchanges are to know, behind it, where they come from, since a line asks
 	told bool
 }
 
@@ -92,8 +92,7 @@ func compile(c Component, way flow.Way, queue int, exit func(*Conn)) (*builder, 
 }
 
 // limit says what the edges hold. What may wait for a stage that blocks is shared out among those
-// that lead there, at least one each, since a network's queue holds the sum; the line by Chain
-// holds as much.
+// that lead there, at least one each; the stage's line holds the sum.
 func (b *builder) limit(queue int) {
 	into := map[*stage][]*flow.Edge{}
 	for i := range b.edges {
@@ -110,9 +109,10 @@ func (b *builder) limit(queue int) {
 			e.Cap, e.WhenFull = max(1, (s.traits.Queue+i)/len(edges)), flow.Refuse
 			room += e.Cap
 		}
-		if s.line != nil {
-			s.line.open(room)
-			b.follow(s.line, edges)
+		s.line.open(room)
+		b.follow(s.line, edges)
+		if b.way == flow.Network {
+			s.Width = s.line.workers()
 		}
 	}
 }
@@ -242,7 +242,7 @@ func (b *builder) addStage(c Component, at reached, path string) (reached, error
 	b.rawPath = b.rawPath || t.RawPath
 	s := b.stage(t, at)
 	s.Do = s.each(calls(c))
-	if t.Width > 0 && b.way == flow.Chain {
+	if t.Width > 0 {
 		s.line = newLine(t.Width)
 		s.Do = s.seated(calls(c))
 	}
@@ -276,9 +276,6 @@ func (r reached) refuses(t Traits) string {
 func (b *builder) stage(t Traits, at reached) *stage {
 	s := &stage{traits: t, ports: 1, exit: b.exit}
 	s.Name = b.unique(t.Name)
-	if b.way == flow.Network {
-		s.Width = t.Width
-	}
 	b.stages = append(b.stages, s)
 	b.byName[s.Name] = s
 	for _, e := range at.ends {
@@ -301,7 +298,7 @@ func (b *builder) unique(name string) string {
 	return free
 }
 
-// lines are, by Chain, the lines before stages that block, by their names.
+// lines are the lines before stages that block, by their names.
 func (b *builder) lines() map[string]*line {
 	lines := map[string]*line{}
 	for _, s := range b.stages {
@@ -354,8 +351,9 @@ func calls(c Component) func(*Conn) {
 	return c.Handle
 }
 
-// seated is the Do, by Chain, of a stage that blocks: who does not get its turn leaves the net,
-// with 503 if there was no room.
+// seated is the Do of a stage that blocks. An exchange that does not get its turn leaves the net,
+// with 503 if there was no room. By Chain its request's goroutine goes on when Do returns; by
+// Network that goroutine waits until it is told here.
 func (s *stage) seated(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 	return func(in []*Conn, out *flow.Out[*Conn]) {
 		for i, c := range in {
@@ -368,7 +366,9 @@ func (s *stage) seated(do func(*Conn)) func([]*Conn, *flow.Out[*Conn]) {
 			default:
 				c.lost(StatusGone, err)
 			}
-			s.exit(c)
+			if s.Width > 0 {
+				c.home.done <- struct{}{}
+			}
 		}
 	}
 }

@@ -77,8 +77,14 @@ type Traits struct {
 
 	// A component that blocks says how many calls of Handle may go on at once, and how many
 	// exchanges may wait for that; what comes beyond is answered by 503. A Width of 0 means that it
-	// does not block; a Queue of 0 means 4 times Width. By Chain who has gone leaves the line at
-	// once; by Network it keeps its place until its turn comes.
+	// does not block; a Queue of 0 means 4 times Width.
+	//
+	// One client has at most half of the Width, rounded up, so that requests that take long leave
+	// room for others; a client is an address, and 64 bits of one of version 6. Its other requests
+	// wait, and clients that wait take turns. Loopback, Unix sockets, and a trusted front that does
+	// not name its client have no such limit. An exchange whose client has gone stops waiting.
+	//
+	// By Network, Width plus Queue plus 1 goroutines stand by for the component.
 	Width, Queue int
 }
 

@@ -1,11 +1,17 @@
 package web_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"weir/flow"
 	"weir/web"
+	"weir/web/internal/client"
 	"weir/web/internal/webtest"
 )
 
@@ -16,11 +22,11 @@ type lined struct {
 	entered chan string   // from who is at work -> to the test
 }
 
-func newLined(t *testing.T, width, queue int) *lined {
+func newLined(t *testing.T, way flow.Way, width, queue int) *lined {
 	t.Helper()
 	l := &lined{gate: make(chan struct{}), entered: make(chan string, 64)}
 	slow := web.Blocking(width, queue, web.Named("slow", web.Pipe(func(c *web.Conn) { l.entered <- c.RemoteAddr(); <-l.gate })))
-	h, err := web.New(web.Chain(slow, text("done")), web.Options{Way: flow.Chain})
+	h, err := web.New(web.Chain(slow, text("done")), web.Options{Way: way})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,16 +34,30 @@ func newLined(t *testing.T, width, queue int) *lined {
 	return l
 }
 
-// ask asks from an address, and gives the status when it comes.
-func (l *lined) ask(from string) chan int {
+// ask asks from an address, and gives the status when it comes. "front ADDRESS" is a trusted front
+// that names no client.
+func (l *lined) ask(from string) chan int { return l.askFor("/", from) }
+
+// askFor asks for a path as ask does.
+func (l *lined) askFor(path, from string) chan int {
 	status := make(chan int, 1)
 	go func() {
-		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+		if front, ok := strings.CutPrefix(from, "front "); ok {
+			from = front
+			r = r.WithContext(client.WithPeer(r.Context(), front))
+		}
 		r.RemoteAddr = from
 		l.h.ServeHTTP(w, r)
 		status <- w.Code
 	}()
 	return status
+}
+
+// answer is the status of a request.
+func answer(t *testing.T, status <-chan int) int {
+	t.Helper()
+	return webtest.Receive(t, status, "the status of an answer")
 }
 
 // waits waits until so many are in the stage or wait for it.
@@ -47,88 +67,195 @@ func (l *lined) waits(t *testing.T, depth uint64) {
 }
 
 func TestOneClientCannotKeepOthersOutOfALine(t *testing.T) {
-	l := newLined(t, 1, 4)
-	defer l.h.Close()
-	var greedy []chan int
-	for i := range 5 { // one is at work, four wait: the line is full
-		greedy = append(greedy, l.ask("192.0.2.1:1"))
-		l.waits(t, uint64(i+1))
-	}
-	if got := <-l.ask("192.0.2.1:2"); got != 503 {
-		t.Errorf("one more of the client that fills the line: got %d, want 503", got)
-	}
-	other := l.ask("[2001:db8::1]:1")
-	if got := <-greedy[4]; got != 503 {
-		t.Errorf("the last of the client that fills the line: got %d, want 503 in favour of another client", got)
-	}
-	<-l.entered
-	l.gate <- struct{}{}
-	if got := <-greedy[0]; got != 200 {
-		t.Errorf("the first of the greedy client: got %d, want 200", got)
-	}
-	first, second := <-l.entered, ""
-	l.gate <- struct{}{}
-	second = <-l.entered
-	if first != "[2001:db8::1]:1" && second != "[2001:db8::1]:1" {
-		t.Errorf("the next two at work: %s, %s; want the other client to be one of them", first, second)
-	}
-	close(l.gate)
-	if got := <-other; got != 200 {
-		t.Errorf("the other client: got %d, want 200", got)
-	}
-	for _, g := range greedy[1:4] {
-		if got := <-g; got != 200 {
-			t.Errorf("who waited: got %d, want 200", got)
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		l := newLined(t, way, 1, 4)
+		defer l.h.Close()
+		var greedy []chan int
+		for i := range 5 { // one is at work, four wait: the line is full
+			greedy = append(greedy, l.ask("192.0.2.1:1"))
+			l.waits(t, uint64(i+1))
 		}
-	}
+		if got := answer(t, l.ask("192.0.2.1:2")); got != 503 {
+			t.Errorf("one more of the client that fills the line: got %d, want 503", got)
+		}
+		other := l.ask("[2001:db8::1]:1")
+		if got := answer(t, greedy[4]); got != 503 {
+			t.Errorf("the last of the client that fills the line: got %d, want 503 in favour of another client", got)
+		}
+		webtest.Receive(t, l.entered, "an exchange at work")
+		l.gate <- struct{}{}
+		if got := answer(t, greedy[0]); got != 200 {
+			t.Errorf("the first of the greedy client: got %d, want 200", got)
+		}
+		first, second := webtest.Receive(t, l.entered, "an exchange at work"), ""
+		l.gate <- struct{}{}
+		second = webtest.Receive(t, l.entered, "an exchange at work")
+		if first != "[2001:db8::1]:1" && second != "[2001:db8::1]:1" {
+			t.Errorf("the next two at work: %s, %s; want the other client to be one of them", first, second)
+		}
+		close(l.gate)
+		if got := answer(t, other); got != 200 {
+			t.Errorf("the other client: got %d, want 200", got)
+		}
+		for _, g := range greedy[1:4] {
+			if got := answer(t, g); got != 200 {
+				t.Errorf("who waited: got %d, want 200", got)
+			}
+		}
+	})
 }
 
 func TestClientsTakeTurns(t *testing.T) {
-	l := newLined(t, 1, 8)
-	defer l.h.Close()
-	var all []chan int
-	for i, from := range []string{"192.0.2.9:1", "192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "192.0.2.2:1", "192.0.2.3:1"} {
-		all = append(all, l.ask(from))
-		l.waits(t, uint64(i+1))
-	}
-	order := ""
-	for range all {
-		order += (<-l.entered)[6:] + " "
-		l.gate <- struct{}{}
-	}
-	if want := "2.9:1 2.1:1 2.2:1 2.3:1 2.1:2 2.1:3 "; order != want {
-		t.Errorf("at work in the order %s, want %s", order, want)
-	}
-	for _, a := range all {
-		<-a
-	}
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		l := newLined(t, way, 1, 8)
+		defer l.h.Close()
+		var all []chan int
+		for i, from := range []string{"192.0.2.9:1", "192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "192.0.2.2:1", "192.0.2.3:1"} {
+			all = append(all, l.ask(from))
+			l.waits(t, uint64(i+1))
+		}
+		order := ""
+		for range all {
+			order += (webtest.Receive(t, l.entered, "an exchange at work"))[6:] + " "
+			l.gate <- struct{}{}
+		}
+		if want := "2.9:1 2.1:1 2.2:1 2.3:1 2.1:2 2.1:3 "; order != want {
+			t.Errorf("at work in the order %s, want %s", order, want)
+		}
+		for _, a := range all {
+			answer(t, a)
+		}
+	})
 }
 
 func TestAnIPv6NetworkIsOneClientInALine(t *testing.T) {
-	l := newLined(t, 1, 2)
-	defer l.h.Close()
-	all := []chan int{l.ask("[2001:db8::1]:1")}
-	l.waits(t, 1)
-	for i, from := range []string{"[2001:db8::2]:1", "[2001:db8::3]:1"} {
-		all = append(all, l.ask(from))
-		l.waits(t, uint64(i+2))
-	}
-	if got := <-l.ask("[2001:db8::4]:1"); got != 503 {
-		t.Errorf("another address of the network that fills the line: got %d, want 503", got)
-	}
-	other := l.ask("192.0.2.1:1")
-	select {
-	case got := <-all[2]:
-		if got != 503 {
-			t.Errorf("the last of the network that fills the line: got %d, want 503 in favour of another client", got)
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		l := newLined(t, way, 1, 2)
+		defer l.h.Close()
+		all := []chan int{l.ask("[2001:db8::1]:1")}
+		l.waits(t, 1)
+		for i, from := range []string{"[2001:db8::2]:1", "[2001:db8::3]:1"} {
+			all = append(all, l.ask(from))
+			l.waits(t, uint64(i+2))
 		}
-	case got := <-other:
-		t.Fatalf("another client: got %d, want the place of the network's last", got)
-	}
-	close(l.gate)
-	for _, a := range append(all[:2], other) {
-		if got := <-a; got != 200 {
-			t.Errorf("got %d, want 200", got)
+		if got := answer(t, l.ask("[2001:db8::4]:1")); got != 503 {
+			t.Errorf("another address of the network that fills the line: got %d, want 503", got)
 		}
+		other := l.ask("192.0.2.1:1")
+		select {
+		case got := <-all[2]:
+			if got != 503 {
+				t.Errorf("the last of the network that fills the line: got %d, want 503 in favour of another client", got)
+			}
+		case got := <-other:
+			t.Fatalf("another client: got %d, want the place of the network's last", got)
+		}
+		close(l.gate)
+		for _, a := range append(all[:2], other) {
+			if got := answer(t, a); got != 200 {
+				t.Errorf("got %d, want 200", got)
+			}
+		}
+	})
+}
+
+func TestOneClientIsAtWorkInHalfOfTheWidth(t *testing.T) {
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		l := newLined(t, way, 4, 8)
+		defer l.h.Close()
+		var all []chan int
+		for i := range 4 {
+			all = append(all, l.ask(fmt.Sprintf("[2001:db8::%d]:1", i)))
+			l.waits(t, uint64(i+1))
+		}
+		if got := []string{webtest.Receive(t, l.entered, "an exchange at work"), webtest.Receive(t, l.entered, "an exchange at work")}; len(l.entered) > 0 {
+			t.Fatalf("of four requests of one network %q and %d more are at work, want half of a width of 4", got, len(l.entered))
+		}
+		for _, other := range []string{"192.0.2.1:1", "192.0.2.2:1"} {
+			all = append(all, l.ask(other))
+			if got := webtest.Receive(t, l.entered, "another client at work, for which half of the width is free"); got != other {
+				t.Errorf("at work is %s, want %s", got, other)
+			}
+		}
+		close(l.gate)
+		for i, a := range all {
+			if got := answer(t, a); got != 200 {
+				t.Errorf("request %d: got %d, want 200", i, got)
+			}
+		}
+	})
+}
+
+// atWork counts exchanges at work by client, and in all under "".
+type atWork struct {
+	sync.Mutex
+	now, most map[string]int
+}
+
+// change counts exchanges that begin or end.
+func (a *atWork) change(client string, by int) {
+	a.Lock()
+	defer a.Unlock()
+	for _, of := range []string{client, ""} {
+		a.now[of] += by
+		a.most[of] = max(a.most[of], a.now[of])
 	}
+}
+
+func TestSharesHoldWhateverEndsFirst(t *testing.T) {
+	const width, each = 4, 50
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		seen := &atWork{now: map[string]int{}, most: map[string]int{}}
+		work := web.Pipe(func(c *web.Conn) {
+			seen.change(c.RemoteAddr(), 1)
+			defer seen.change(c.RemoteAddr(), -1)
+			time.Sleep(time.Duration(rand.IntN(100)) * time.Microsecond)
+			if c.Path() == "/panic" {
+				panic("it leaves its place")
+			}
+		})
+		l := &lined{}
+		var err error
+		if l.h, err = web.New(web.Chain(web.Blocking(width, 4*each, work), text("done")), web.Options{Way: way}); err != nil {
+			t.Fatal(err)
+		}
+		defer l.h.Close()
+		var all []chan int
+		for i := range each {
+			for _, from := range []string{"192.0.2.1:1", "192.0.2.2:1", "127.0.0.1:1"} {
+				all = append(all, l.askFor([]string{"/", "/panic"}[i%2], from))
+			}
+		}
+		for _, a := range all {
+			if got := webtest.Receive(t, a, "an answer to each request"); got != 200 && got != 500 {
+				t.Errorf("got %d, want 200, or 500 after a panic", got)
+			}
+		}
+		for client, limit := range map[string]int{"": width, "192.0.2.1:1": width / 2, "192.0.2.2:1": width / 2} {
+			if got := seen.most[client]; got > limit {
+				t.Errorf("client %q: got %d at work at once, want at most %d of %d", client, got, limit, width)
+			}
+		}
+	})
+}
+
+func TestNoShareLimitsLoopbackSocketsAndFronts(t *testing.T) {
+	webtest.EachWay(t, func(t *testing.T, way flow.Way) {
+		for _, from := range []string{"127.0.0.1:1", "[::1]:1", "@", "front 192.0.2.1:1"} {
+			l := newLined(t, way, 2, 1)
+			both := []chan int{l.ask(from), l.ask(from)}
+			for range both {
+				webtest.Receive(t, l.entered, "both requests of "+from+" at work, which may take the whole width")
+			}
+			close(l.gate)
+			for _, b := range both {
+				if got := answer(t, b); got != 200 {
+					t.Errorf("%s: got %d, want 200", from, got)
+				}
+			}
+			if err := l.h.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }

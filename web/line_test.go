@@ -86,12 +86,16 @@ func TestTheLineShows(t *testing.T) {
 	}
 }
 
-// A client that goes while it waits gives its place to another, by chain.
+// A client that goes while it waits gives its place to another.
 func TestWhoHasGoneLeavesTheLine(t *testing.T) {
+	webtest.EachWay(t, whoHasGoneLeavesTheLine)
+}
+
+func whoHasGoneLeavesTheLine(t *testing.T, way flow.Way) {
 	gate, entered := make(chan struct{}), make(chan struct{}, 8)
 	ends := make(chan webtest.Ended, 8)
 	slow := web.Blocking(1, 1, web.Pipe(func(*web.Conn) { entered <- struct{}{}; <-gate }))
-	h, err := web.New(web.Chain(webtest.Noting(ends), slow, text("done")), web.Options{})
+	h, err := web.New(web.Chain(webtest.Noting(ends), slow, text("done")), web.Options{Way: way})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,13 +112,13 @@ func TestWhoHasGoneLeavesTheLine(t *testing.T) {
 		return 0
 	}
 	go ask(t.Context())
-	<-entered
+	webtest.Receive(t, entered, "the first exchange at work")
 	for range 3 {
 		ctx, leave := context.WithCancel(t.Context())
 		go ask(ctx)
 		webtest.Until(t, "it waits", func() bool { return depth() == 2 })
 		leave()
-		if end := <-ends; end.Status != web.StatusGone || end.Err != context.Canceled {
+		if end := webtest.Receive(t, ends, "the end of an exchange"); end.Status != web.StatusGone || end.Err != context.Canceled {
 			t.Errorf("%+v, want %d", end, web.StatusGone)
 		}
 		webtest.Until(t, "it has left the line", func() bool { return depth() == 1 })
@@ -123,7 +127,7 @@ func TestWhoHasGoneLeavesTheLine(t *testing.T) {
 	webtest.Until(t, "another waits", func() bool { return depth() == 2 })
 	close(gate)
 	for range 2 {
-		if end := <-ends; end.Status != http.StatusOK {
+		if end := webtest.Receive(t, ends, "the end of an exchange"); end.Status != http.StatusOK {
 			t.Errorf("%+v", end)
 		}
 	}
@@ -132,7 +136,7 @@ func TestWhoHasGoneLeavesTheLine(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	ask(gone)
-	if end := <-ends; end.Status != http.StatusOK {
+	if end := webtest.Receive(t, ends, "the end of an exchange"); end.Status != http.StatusOK {
 		t.Errorf("%+v", end)
 	}
 }

@@ -39,6 +39,7 @@ func Open(ctx context.Context, c Component, in <-chan *Conn, out chan<- *Conn, o
 				return n.Close()
 			}
 			conn = conn.pass("the channel")
+			conn.via = nil // it comes by the entry, whatever network it was in before
 			if n.net.Put([]*Conn{conn}) == 0 {
 				n.lose(conn, flow.ErrFull)
 			}

@@ -56,7 +56,8 @@ type Config struct {
 	// folder for such until it was read; a larger one is answered by 413. Empty: "100MB".
 	MaxInput string `hcl:"max_input,optional"`
 
-	// Width is how many programs are at work on their heads at once. 0: sixteen.
+	// Width is how many programs are at work on their heads at once, those included whose requests
+	// have bodies that are still read; half of them for one client, as web.Traits says. 0: sixteen.
 	Width int `hcl:"width,optional"`
 
 	// Queue is how many exchanges may wait for that. 0: four times Width.

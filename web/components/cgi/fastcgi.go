@@ -56,7 +56,9 @@ type FastCGIConfig struct {
 	// folder for such until it was read; a larger one is answered by 413. Empty: "100MB".
 	MaxInput string `hcl:"max_input,optional"`
 
-	// Width is how many exchanges wait for the application's head at once. 0: 64.
+	// Width is how many exchanges wait for the application's head at once, those included whose
+	// requests have bodies that are still read; half of them for one client, as web.Traits says.
+	// 0: 64.
 	Width int `hcl:"width,optional"`
 
 	// Queue is how many may wait for that. 0: four times Width.

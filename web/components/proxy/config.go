@@ -80,7 +80,9 @@ type Config struct {
 	// an upstream. 0: two.
 	HealthThreshold int `hcl:"health_threshold,optional"`
 
-	// Width is how many exchanges wait for the head of a response at once. 0: 256.
+	// Width is how many exchanges wait for the head of a response at once, those included whose
+	// requests have bodies that are still sent; half of them for one client, as web.Traits says.
+	// 0: 256.
 	Width int `hcl:"width,optional"`
 
 	// Queue is how many may wait for that. 0: four times Width.

@@ -24,6 +24,16 @@ func Network(address string) netip.Prefix {
 	return p
 }
 
+// Limited is the client against whose share of something scarce an address counts: its [Network].
+// The zero prefix means that it has no share and may take all: an address of loopback, and what is
+// no address, such as a Unix socket's.
+func Limited(address string) netip.Prefix {
+	if a, ok := Parse(address); !ok || a.IsLoopback() {
+		return netip.Prefix{}
+	}
+	return Network(address)
+}
+
 // Parse reads ADDRESS or ADDRESS:PORT. An address of version 4 in one of version 6 is one of
 // version 4.
 func Parse(address string) (a netip.Addr, ok bool) {

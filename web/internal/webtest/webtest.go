@@ -17,7 +17,7 @@ import (
 )
 
 // Patience is how long a test waits for what must come, on a machine however busy.
-const Patience = time.Minute
+const Patience = 10 * time.Second
 
 // EachWay runs a test for a chain and for a process network.
 func EachWay(t *testing.T, test func(t *testing.T, way flow.Way)) {
@@ -66,6 +66,19 @@ func Noting(to chan<- Ended) web.Component {
 		c.SetHeader("X-Before", "kept")
 		c.After(func(c *web.Conn) { to <- Ended{c.Status(), c.Text(web.Upstream), c.Err()} })
 	})
+}
+
+// Receive gives the next value of a channel, and ends the test when none comes in Patience; want
+// says what the value is.
+func Receive[T any](t testing.TB, from <-chan T, want string) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(Patience):
+		t.Fatalf("got nothing in %v, want %s", Patience, want)
+		panic("not reached")
+	}
 }
 
 // Until waits for what must become true, which it asks about again and again.

@@ -35,7 +35,7 @@ func New(most int, crowded func(line string)) *Limit {
 // Enter lets an exchange from an address in, and reports whether it did. The caller calls Leave for
 // each that was let in.
 func (l *Limit) Enter(address string) bool {
-	who := counted(address)
+	who := client.Limited(address)
 	in, crowded := l.enter(who)
 	if crowded && l.crowded != nil {
 		l.crowded(fmt.Sprintf("%v has %d of %d places, which is the share of one client: its further requests are answered by 503; "+
@@ -66,7 +66,7 @@ func (l *Limit) share() int { return (l.most + 1) / 2 }
 
 // Leave ends what Enter began, with the same address.
 func (l *Limit) Leave(address string) {
-	who := counted(address)
+	who := client.Limited(address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total--
@@ -83,12 +83,4 @@ func (l *Limit) Inside() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.total
-}
-
-// counted is the client whose share an address counts against; the zero prefix: there is none.
-func counted(address string) netip.Prefix {
-	if a, ok := client.Parse(address); !ok || a.IsLoopback() {
-		return netip.Prefix{}
-	}
-	return client.Network(address)
 }
