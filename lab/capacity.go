@@ -10,27 +10,29 @@ import (
 	"weir/lab/result"
 )
 
-// The search for a subject's capacity, as pure functions of what its trials showed.
+// The search for a subject's capacity, as pure functions of the outcomes of its trials.
 const (
-	// the rate that was kept up with and the one that was not come this close, as a share of the
-	// first
-	precision = 0.05
-	// a subject that gives out at the first rate by this is not searched further
+	// the search ends when the lowest rate that failed exceeds the highest that was carried by this
+	// share at most
+	bracketPrecision = 0.05
+	// a search downwards ends at the first rate divided by this
 	searchDepth = 256
-	patience    = 100 * time.Millisecond // 99 % of the echoes come sooner where a subject keeps up
-	// of the messages are sent in time where a subject keeps up
-	keptShare  = 0.99
-	nearlyBusy = 90 // percent of a core
+	// limit on the 99th percentile of the latency of a subject that keeps up
+	probeLatencyLimit = 100 * time.Millisecond
+	// share of the messages that must be sent in time for a subject to keep up
+	minSentShare = 0.99
+	busyPercent  = 90 // percent of a core that count as fully used
 )
 
-// next is the rate to try when low was kept up with and high was not (0: there is no such rate
-// yet), and 0 when the search is over. It doubles or halves from start until it has both, then
-// bisects on a logarithmic scale. limit is the highest rate that the generator offers.
-func next(start, low, high, limit float64) float64 {
+// nextProbeRate returns the rate to probe when the subject kept up with low and did not keep up
+// with high; 0 means that no such rate is known yet. It returns 0 when the search is over. It
+// doubles or halves from start until both bounds are known, then bisects on a logarithmic scale.
+// limit is the highest rate that the generator can offer.
+func nextProbeRate(start, low, high, limit float64) float64 {
 	switch {
 	case low == 0 && high == 0:
 		return min(start, limit)
-	case high == 0 && low >= limit, low == 0 && high <= start/searchDepth, high > 0 && high <= low*(1+precision):
+	case high == 0 && low >= limit, low == 0 && high <= start/searchDepth, high > 0 && high <= low*(1+bracketPrecision):
 		return 0
 	case high == 0:
 		return min(2*low, limit)
@@ -40,26 +42,26 @@ func next(start, low, high, limit float64) float64 {
 	return math.Sqrt(low * high)
 }
 
-// maxOffered is the highest rate, over all connections, that the generator takes an order for.
+// maxOffered returns the highest rate, over all connections, that the generator accepts.
 func maxOffered(connections int) float64 {
 	return min(load.MaxTotalRate, load.MaxRate*float64(connections))
 }
 
-// judge says of a trial whether its subject kept up, and if not, whether that was the generator's
-// doing. l is the load of the trial; cores is how many the subject had, 0 where its CPU is not
-// known.
+// judgeProbe decides whether the subject of a trial kept up, and if not, whether the generator was
+// the limit. l is the load of the trial. cores is the number of cores of the subject, 0 where its
+// CPU is not known.
 //
-// An overload by a share x makes a queue of x times the window: with patience for 100 ms, a window
-// of 4 s shows one of 2.5 %, and a shorter window only a larger one.
-func judge(t *result.Trial, l Load, cores int) result.Probe {
+// An overload by a share x builds a queue of x times the window. With a latency limit of 100 ms, a
+// window of 4 s detects an overload of 2.5 %; a shorter window detects only larger ones.
+func judgeProbe(t *result.Trial, l Load, cores int) result.Probe {
 	p := probeOf(t)
-	limit := us(patienceFor(t.Pattern, l))
-	short, late := t.AchievedRatio < keptShare, t.LatenessUS.P99 > limit
-	blocked, slow := float64(t.Behind) > (1-keptShare)*float64(t.Messages), t.LatencyUS.P99 > limit
+	limit := us(latencyLimit(t.Pattern, l))
+	short, late := t.AchievedRatio < minSentShare, t.LatenessUS.P99 > limit
+	blocked, slow := float64(t.Behind) > (1-minSentShare)*float64(t.Messages), t.LatencyUS.P99 > limit
 	p.KeptUp = !short && !late && !blocked && !slow && !failedEchoes(t)
 	p.GeneratorBound = !p.KeptUp && t.Messages > 0 && ((short || late) && !blocked || slow && generatorBusy(t) && !subjectBusy(t, l, cores))
 	if !p.KeptUp {
-		p.DisturbedBy = fromOutside(t.RefusedBecause)
+		p.DisturbedBy = externalReasons(t.RefusedBecause)
 	}
 	return p
 }
@@ -72,17 +74,17 @@ func probeOf(t *result.Trial) result.Probe {
 	}
 }
 
-// patienceFor adds to patience what a subject is told to wait, and for bursts the time until the
-// next one.
-func patienceFor(pattern string, l Load) time.Duration {
-	d := patience + time.Duration(l.WaitMS)*time.Millisecond
+// latencyLimit adds to probeLatencyLimit the time that a subject is configured to wait, and for
+// bursts the time until the next burst.
+func latencyLimit(pattern string, l Load) time.Duration {
+	d := probeLatencyLimit + time.Duration(l.WaitMS)*time.Millisecond
 	if pattern == load.Together {
 		d += time.Duration(float64(time.Second) / l.Rate)
 	}
 	return d
 }
 
-// loadPercent is what the generator used and waited for, in percent of a core.
+// loadPercent returns the CPU that the generator used and waited for, in percent of a core.
 func loadPercent(t *result.Trial) float64 {
 	if t.WindowS <= 0 {
 		return 0
@@ -90,37 +92,38 @@ func loadPercent(t *result.Trial) float64 {
 	return 100 * (t.LoadUSPerMsg*float64(t.Messages)/1e6/t.WindowS + t.LoadRunQueue)
 }
 
-func generatorBusy(t *result.Trial) bool { return loadPercent(t) >= nearlyBusy }
+func generatorBusy(t *result.Trial) bool { return loadPercent(t) >= busyPercent }
 
-// subjectBusy says whether the subject had nearly nothing left of its cores. One that waits by
-// order may reach its limit without using them, and of one that runs elsewhere they are not known.
+// subjectBusy reports whether the subject used nearly all of its cores. A subject with a configured
+// wait may reach its limit without using them; for a subject that runs elsewhere they are not
+// known.
 func subjectBusy(t *result.Trial, l Load, cores int) bool {
-	return l.WaitMS == 0 && cores > 0 && t.CPUPercentMean >= nearlyBusy*float64(cores)
+	return l.WaitMS == 0 && cores > 0 && t.CPUPercentMean >= busyPercent*float64(cores)
 }
 
-// failedEchoes says whether the generator missed an echo or found one wrong.
+// failedEchoes reports whether the generator missed an echo or received a wrong one.
 func failedEchoes(t *result.Trial) bool {
-	return len(beginning(result.LoadError, t.RefusedBecause))+len(beginning(result.LoadError, t.FailedBecause)) > 0
+	return len(withPrefix(result.LoadError, t.RefusedBecause))+len(withPrefix(result.LoadError, t.FailedBecause)) > 0
 }
 
-// fromOutside is those reasons for refusing a trial that neither its generator nor its subject
-// made.
-func fromOutside(reasons []string) []string {
-	return slices.Concat(beginning(result.HypervisorTook, reasons), beginning(result.NeighbourTook, reasons), beginning(result.LabTook, reasons))
+// externalReasons returns the reasons for rejecting a trial that neither the generator nor the
+// subject caused.
+func externalReasons(reasons []string) []string {
+	return slices.Concat(withPrefix(result.HypervisorTook, reasons), withPrefix(result.NeighbourTook, reasons), withPrefix(result.LabTook, reasons))
 }
 
-// beginning is those reasons that begin so: the words of the judgement of a trial tell its reasons
-// apart.
-func beginning(words string, reasons []string) []string {
+// withPrefix returns the reasons that start with prefix. The constants of result that start a
+// reason are what tells kinds of reasons apart.
+func withPrefix(words string, reasons []string) []string {
 	return slices.DeleteFunc(slices.Clone(reasons), func(s string) bool { return !strings.HasPrefix(s, words) })
 }
 
-// shareRefusals says why a measurement at a share of capacity does not count. A subject that does
-// not keep up there is a finding, not a reason; a load that was late or short by itself is one,
-// since it makes a part of the tail.
-func shareRefusals(t *result.Trial) []string {
+// shareRejections returns why a measurement at a share of capacity is rejected. A subject that does
+// not keep up there is a finding, not a reason. A load that was late or short through the generator
+// is a reason, since it distorts the tail of the latency.
+func shareRejections(t *result.Trial) []string {
 	if t.Messages == 0 {
-		return t.FailedBecause // the subject gave up, and there are no figures
+		return t.FailedBecause // the subject failed, and there are no figures
 	}
-	return slices.Concat(fromOutside(t.RefusedBecause), beginning(result.LoadShort, t.RefusedBecause), beginning(result.GeneratorLate+": 99th", t.RefusedBecause))
+	return slices.Concat(externalReasons(t.RefusedBecause), withPrefix(result.LoadShort, t.RefusedBecause), withPrefix(result.GeneratorLate+": 99th", t.RefusedBecause))
 }

@@ -10,21 +10,21 @@ import (
 	"weir/lab/result"
 )
 
-// TestASearchEnclosesTheCapacity: whatever the capacity and wherever it begins, a search ends with
-// the highest rate kept up with and the lowest not kept up with on either side of it, within the
-// stated precision, and never asks for more than the generator offers.
-func TestASearchEnclosesTheCapacity(t *testing.T) {
+// TestSearchEnclosesCapacity: for any capacity and start rate, a search ends with the highest rate
+// that was carried and the lowest that was not on either side of the capacity, within the stated
+// precision. It never offers more than the generator accepts.
+func TestSearchEnclosesCapacity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Float64Range(1000, 2e6).Draw(t, "limit")
 		start := rapid.Float64Range(1, 1e5).Draw(t, "start")
 		capacity := rapid.Float64Range(start/200, 4e6).Draw(t, "capacity")
 		low, high, probes := 0.0, 0.0, 0
-		for rate := next(start, low, high, limit); rate > 0; rate = next(start, low, high, limit) {
+		for rate := nextProbeRate(start, low, high, limit); rate > 0; rate = nextProbeRate(start, low, high, limit) {
 			if probes++; probes > 40 {
-				t.Fatalf("the search does not end: it is between %v and %v", low, high)
+				t.Fatalf("the search did not end: got bounds %v and %v", low, high)
 			}
 			if rate > limit {
-				t.Fatalf("offered %v, and the generator ends at %v", rate, limit)
+				t.Fatalf("offered %v, want at most the generator's limit of %v", rate, limit)
 			}
 			if rate <= capacity {
 				low = rate
@@ -35,26 +35,26 @@ func TestASearchEnclosesTheCapacity(t *testing.T) {
 		switch {
 		case capacity >= limit:
 			if low != limit || high != 0 {
-				t.Fatalf("ended between %v and %v, want at the generator's limit of %v", low, high, limit)
+				t.Fatalf("got bounds %v and %v, want an end at the generator's limit of %v", low, high, limit)
 			}
-		case !(low <= capacity && capacity < high && high <= low*(1+precision)):
-			t.Fatalf("found %v to %v for a capacity of %v", low, high, capacity)
+		case !(low <= capacity && capacity < high && high <= low*(1+bracketPrecision)):
+			t.Fatalf("got bounds %v and %v, want them around the capacity of %v", low, high, capacity)
 		}
 	})
 }
 
-func TestASearchThatFindsNothingToKeepUpWithEnds(t *testing.T) {
+func TestSearchWithoutAnyCarriedRateEnds(t *testing.T) {
 	probes, high := 0, 0.0
-	for rate := next(8000, 0, high, 1e6); rate > 0; rate = next(8000, 0, high, 1e6) {
+	for rate := nextProbeRate(8000, 0, high, 1e6); rate > 0; rate = nextProbeRate(8000, 0, high, 1e6) {
 		high = rate
 		probes++
 	}
 	if high != 8000.0/searchDepth || probes > 10 {
-		t.Errorf("ended at %v after %d probes, want at %v", high, probes, 8000.0/searchDepth)
+		t.Errorf("got an end at %v after %d probes, want at %v", high, probes, 8000.0/searchDepth)
 	}
 }
 
-func TestTheGeneratorIsNotAskedForMoreThanItTakesAnOrderFor(t *testing.T) {
+func TestSearchStaysWithinTheGeneratorsLimit(t *testing.T) {
 	for _, n := range []int{1, 2, 64} {
 		total := maxOffered(n)
 		c := load.Config{Target: "127.0.0.1:1", Connections: n, Rate: total / float64(n), Size: 100}
@@ -64,7 +64,7 @@ func TestTheGeneratorIsNotAskedForMoreThanItTakesAnOrderFor(t *testing.T) {
 	}
 }
 
-func TestJudgement(t *testing.T) {
+func TestJudgeProbe(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		change    func(*result.Trial)
@@ -91,7 +91,7 @@ func TestJudgement(t *testing.T) {
 		{"late echoes with CPU left on both sides are the subject's: it may use one of several cores", func(t *result.Trial) { t.LatencyUS.P99 = 300_000 }, false, false},
 		{"an echo that never came is the subject's", func(t *result.Trial) { t.FailedBecause = []string{"load error: echo missing, 12 times"} }, false, false},
 		{"a subject that took nothing in the warm-up left nothing to measure", func(t *result.Trial) {
-			*t = result.Trial{Pattern: load.Poisson, Connections: 64, FailedBecause: []string{"stalled in the warm-up: took nothing for 10s"}}
+			*t = result.Trial{Pattern: load.Poisson, Connections: 64, FailedBecause: []string{"stalled in the warm-up: no message was taken for 10s"}}
 		}, false, false},
 		{"on a disturbed machine too, for now", func(t *result.Trial) {
 			t.RefusedBecause = []string{"hypervisor took 3.0 % of a core", "load error: echo missing, 12 times"}
@@ -100,23 +100,24 @@ func TestJudgement(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			trial := keptUp()
 			c.change(&trial)
-			p := judge(&trial, Load{Rate: 150}, 1)
+			p := judgeProbe(&trial, Load{Rate: 150}, 1)
 			if p.KeptUp != c.kept || p.GeneratorBound != c.generator {
-				t.Errorf("kept up %v and bound by the generator %v, want %v and %v", p.KeptUp, p.GeneratorBound, c.kept, c.generator)
+				t.Errorf("got KeptUp %v and GeneratorBound %v, want %v and %v", p.KeptUp, p.GeneratorBound, c.kept, c.generator)
 			}
 		})
 	}
 }
 
-// keptUp is a trial at 10,000 messages a second of 10 us in the subject and 20 us in the generator.
+// keptUp returns a trial at 10,000 messages a second of 10 us in the subject and 20 us in the
+// generator.
 func keptUp() result.Trial {
 	return result.Trial{Pattern: load.Poisson, Connections: 64, Messages: 10_000, AchievedRatio: 1, WindowS: 1, CPUPercentMean: 10, LoadUSPerMsg: 20,
 		LatenessUS: result.Percentiles{P99: 300}, LatencyUS: result.Percentiles{P99: 900}}
 }
 
-// TestALoadThatWaitsIsJudgedWithoutTheSubjectsCores: it reaches its limit without using them, or
-// uses them for something else.
-func TestALoadThatWaitsIsJudgedWithoutTheSubjectsCores(t *testing.T) {
+// TestLoadWithWaitsIsJudgedWithoutSubjectCores: such a load reaches its limit without using the
+// subject's cores, or uses them for something else.
+func TestLoadWithWaitsIsJudgedWithoutSubjectCores(t *testing.T) {
 	trial := keptUp()
 	trial.LatencyUS.P99, trial.CPUPercentMean, trial.LoadUSPerMsg = 300_000, 99, 95
 	for _, c := range []struct {
@@ -124,43 +125,44 @@ func TestALoadThatWaitsIsJudgedWithoutTheSubjectsCores(t *testing.T) {
 		cores int
 		want  bool
 	}{{Load{Rate: 150}, 1, false}, {Load{Rate: 150, WaitMS: 5}, 1, true}, {Load{Rate: 150}, 0, true}} {
-		if p := judge(&trial, c.l, c.cores); p.KeptUp || p.GeneratorBound != c.want {
-			t.Errorf("%+v on %d cores: bound by the generator %v, want %v", c.l, c.cores, p.GeneratorBound, c.want)
+		if p := judgeProbe(&trial, c.l, c.cores); p.KeptUp || p.GeneratorBound != c.want {
+			t.Errorf("%+v on %d cores: got GeneratorBound %v, want %v", c.l, c.cores, p.GeneratorBound, c.want)
 		}
 	}
 }
 
-func TestPatienceAllowsForWhatTheLoadItselfTakes(t *testing.T) {
+func TestLatencyLimitIncludesTheLoadsOwnDelays(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
 		l       Load
 		want    time.Duration
 	}{
-		{load.Poisson, Load{Rate: 10}, patience},
-		{load.Poisson, Load{Rate: 10, WaitMS: 30}, patience + 30*time.Millisecond},
-		{load.Together, Load{Rate: 10}, patience + 100*time.Millisecond},
+		{load.Poisson, Load{Rate: 10}, probeLatencyLimit},
+		{load.Poisson, Load{Rate: 10, WaitMS: 30}, probeLatencyLimit + 30*time.Millisecond},
+		{load.Together, Load{Rate: 10}, probeLatencyLimit + 100*time.Millisecond},
 	} {
-		if got := patienceFor(c.pattern, c.l); got != c.want {
-			t.Errorf("%s %+v: %v, want %v", c.pattern, c.l, got, c.want)
+		if got := latencyLimit(c.pattern, c.l); got != c.want {
+			t.Errorf("%s %+v: got a limit of %v, want %v", c.pattern, c.l, got, c.want)
 		}
 	}
 }
 
-// TestWhatComesFromOutsideIsKnown by the very words in which a trial is refused.
-func TestWhatComesFromOutsideIsKnown(t *testing.T) {
+// TestExternalReasonsAreRecognised checks that they are recognised by the constants that start
+// them.
+func TestExternalReasonsAreRecognised(t *testing.T) {
 	trial := keptUp()
 	trial.AchievedRatio, trial.LatenessUS, trial.LoadRunQueue = 0.5, result.Percentiles{P50: 1e6, P99: 1e6}, 1
 	own, all := trial, trial
-	decide(&own, Evidence{Window: time.Second})
-	decide(&all, Evidence{Window: time.Second, Steal: time.Second, Neighbour: time.Second, NeighbourWho: "cc1", Lab: time.Second})
-	got := fromOutside(all.RefusedBecause)
+	judgeTrial(&own, Evidence{Window: time.Second})
+	judgeTrial(&all, Evidence{Window: time.Second, Steal: time.Second, Neighbour: time.Second, NeighbourName: "cc1", Lab: time.Second})
+	got := externalReasons(all.RefusedBecause)
 	if len(own.RefusedBecause) == 0 || len(got) != 3 || len(all.RefusedBecause) != len(own.RefusedBecause)+3 {
-		t.Errorf("of %q, these came from outside: %q", all.RefusedBecause, got)
+		t.Errorf("got external reasons %q of %q", got, all.RefusedBecause)
 	}
 }
 
-// TestAShareCounts when the load was what it was said to be, however its subject took it.
-func TestAShareCounts(t *testing.T) {
+// TestShareIsAccepted if the load was as planned, even if the subject did not keep up.
+func TestShareIsAccepted(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*result.Trial, *Evidence)
@@ -178,20 +180,20 @@ func TestAShareCounts(t *testing.T) {
 	} {
 		trial, ev := keptUp(), Evidence{Window: time.Second}
 		c.change(&trial, &ev)
-		decide(&trial, ev)
-		if got := shareRefusals(&trial); len(got) != c.want {
-			t.Errorf("%s: refused because %q", c.name, got)
+		judgeTrial(&trial, ev)
+		if got := shareRejections(&trial); len(got) != c.want {
+			t.Errorf("%s: got reasons for rejection %q", c.name, got)
 		}
 	}
 }
 
-// TestTheFormForSaturationHasItsOwnLoad, in the place of the experiment's.
-func TestTheFormForSaturationHasItsOwnLoad(t *testing.T) {
+// TestSaturationVariantReplacesLoads checks that the variant's load replaces the experiment's.
+func TestSaturationVariantReplacesLoads(t *testing.T) {
 	e, err := ReadExperiment("im")
 	must(t, err)
 	must(t, e.Apply("saturation"))
 	must(t, e.Validate())
-	if len(e.Loads) != 1 || e.Loads[0].WorkUS != 10 || e.Loads[0].Size != 1000 || *e.Twin {
-		t.Errorf("loads %+v, twin %v", e.Loads, *e.Twin)
+	if len(e.Loads) != 1 || e.Loads[0].WorkUS != 10 || e.Loads[0].Size != 1000 || *e.AAControl {
+		t.Errorf("got loads %+v, A/A control %v, want the variant's and none", e.Loads, *e.AAControl)
 	}
 }

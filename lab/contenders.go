@@ -16,38 +16,37 @@ import (
 	"weir/lab/subject"
 )
 
-// contender is a subject of a run: one that the lab starts, or one that runs elsewhere.
+// contender is a subject of a run: one that the lab starts, or a server that already runs.
 type contender struct {
 	*subject.Subject
-	Elsewhere string // HOST:PORT; empty for a subject that the lab starts
-	Here      bool   // Elsewhere is on this machine all the same
+	Target        string // HOST:PORT of a running server; empty for a subject that the lab starts
+	OnThisMachine bool   // Target is an address of this machine
 }
 
-// findSubjects gathers and builds what takes part. A subject of the experiment's own that cannot is
-// skipped, with the reason; without one that somebody asked for by name, or without any, there is
-// no run.
+// findSubjects collects and builds the subjects of the run. A subject of the experiment that cannot
+// run is skipped with the reason. The run fails if a required subject cannot run, or if none can.
 func (r *Runner) findSubjects(ctx context.Context) error {
 	r.subjects = map[string]contender{}
 	if err := checkTargets(r.options.Targets); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
-	chosen, err := r.chosen()
+	chosen, err := r.chosenSubjects()
 	if err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
-	if chosen, err = r.those(ctx, chosen, r.canServe); err != nil {
+	if chosen, err = r.filterSubjects(ctx, chosen, r.canServe); err != nil {
 		return err
 	}
-	if chosen, err = r.those(ctx, chosen, r.build); err != nil {
+	if chosen, err = r.filterSubjects(ctx, chosen, r.buildSubject); err != nil {
 		return err
 	}
 	for _, s := range chosen {
-		r.take(contender{Subject: s}, s.Describe())
+		r.addSubject(contender{Subject: s}, s.Describe())
 		r.programs[s.Name] = s.Program()
 	}
 	for _, target := range r.options.Targets {
-		name, here := "target "+target, isHere(ctx, target)
-		r.take(contender{Subject: &subject.Subject{Name: name, WarmMessages: 1000}, Elsewhere: target, Here: here},
+		name, here := "target "+target, isLocalAddress(ctx, target)
+		r.addSubject(contender{Subject: &subject.Subject{Name: name, WarmMessages: 1000}, Target: target, OnThisMachine: here},
 			result.Subject{Name: name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, Here: here})
 	}
 	switch {
@@ -56,31 +55,31 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 	case len(r.results.Skipped) == 0:
 		return fmt.Errorf("lab: %s: subjects: name at least one", r.experiment.Name)
 	}
-	return fmt.Errorf("lab: no subject can take part: %s", skipped(r.results.Skipped))
+	return fmt.Errorf("lab: no subject can take part: %s", joinSkips(r.results.Skipped))
 }
 
-// checkTargets finds out before anything is built what the generator would say in the middle of the
-// run.
+// checkTargets rejects malformed and repeated targets before anything is built; the generator would
+// find them only in the middle of the run.
 func checkTargets(targets []string) error {
 	for i, target := range targets {
 		if err := load.CheckTarget(target); err != nil {
 			return err
 		}
 		if slices.Contains(targets[:i], target) {
-			return fmt.Errorf("the target %s stands twice: name it once", target)
+			return fmt.Errorf("the target %s is given twice: name it once", target)
 		}
 	}
 	return nil
 }
 
-func (r *Runner) take(c contender, d result.Subject) {
+func (r *Runner) addSubject(c contender, d result.Subject) {
 	r.subjects[d.Name] = c
 	r.results.Subjects = append(r.results.Subjects, d)
 }
 
-// those are the subjects that can, by which is meant something that takes its time. One that cannot
-// is an error if it is required, and else skipped.
-func (r *Runner) those(ctx context.Context, all []*subject.Subject, can func(context.Context, *subject.Subject) error) (able []*subject.Subject, err error) {
+// filterSubjects returns the subjects for which check succeeds. A subject for which it fails is an
+// error if it is required, and is skipped otherwise.
+func (r *Runner) filterSubjects(ctx context.Context, all []*subject.Subject, can func(context.Context, *subject.Subject) error) (able []*subject.Subject, err error) {
 	for _, s := range all {
 		err := can(ctx, s)
 		switch {
@@ -89,7 +88,7 @@ func (r *Runner) those(ctx context.Context, all []*subject.Subject, can func(con
 		case err == nil:
 			able = append(able, s)
 		case r.required(s):
-			return nil, fmt.Errorf("lab: %s has to take part and cannot: %w", s.Name, err)
+			return nil, fmt.Errorf("lab: the required subject %s cannot take part: %w", s.Name, err)
 		default:
 			r.skip(s.Name, err)
 		}
@@ -97,30 +96,31 @@ func (r *Runner) those(ctx context.Context, all []*subject.Subject, can func(con
 	return able, nil
 }
 
-// skip goes on without a subject of the experiment's own, and says so at once: the report comes
-// much later.
+// skip drops a subject of the experiment from the run, and reports it at once as progress, because
+// the report comes much later.
 func (r *Runner) skip(name string, why error) {
-	reason, _, _ := strings.Cut(why.Error(), "\n") // what a compiler says has many lines
+	reason, _, _ := strings.Cut(why.Error(), "\n") // the output of a compiler has many lines
 	r.results.Skipped = append(r.results.Skipped, result.Skip{Subject: name, Reason: reason})
 	r.progress(Progress{Phase: "leaving out", What: name + ": " + reason, CPU: -1})
 }
 
-// chosen is the experiment's subjects and those of the given files; of these, a resumed run takes
-// the ones that it was begun with. A broken subject that nobody asked for is nobody's trouble.
-func (r *Runner) chosen() ([]*subject.Subject, error) {
+// chosenSubjects returns the experiment's subjects and those of Options.SubjectFiles. A resumed run
+// uses the subjects that it started with. Broken subjects that are not named do not matter.
+func (r *Runner) chosenSubjects() ([]*subject.Subject, error) {
 	names := slices.Clone(r.experiment.Subjects)
-	if r.begun != nil {
-		names = slices.DeleteFunc(names, func(name string) bool { return !r.beganWith(name) })
+	if r.resumedFrom != nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return !r.startedWith(name) })
 	}
 	names = r.withoutAbsent(names)
 	if len(names)+len(r.options.SubjectFiles) == 0 {
-		return nil, nil // to select nothing would be to select all
+		return nil, nil // Select would take an empty list for all subjects
 	}
 	return subject.Select(r.options.Root, names, r.options.SubjectFiles)
 }
 
-// withoutAbsent leaves out the subjects of a built-in experiment that this checkout does not have,
-// if it has others of them. In anybody else's experiment such a name is a slip of the finger.
+// withoutAbsent removes the subjects of a built-in experiment that this checkout does not have, if
+// it has others of them. In any other experiment an unknown name is taken for a typing error and
+// kept.
 func (r *Runner) withoutAbsent(names []string) []string {
 	absent := func(name string) bool {
 		_, err := os.Stat(filepath.Join(r.options.Root, "subjects", name))
@@ -138,18 +138,18 @@ func (r *Runner) withoutAbsent(names []string) []string {
 	return there
 }
 
-// required says whether the run is not wanted without s.
+// required reports whether the run must not start without s.
 func (r *Runner) required(s *subject.Subject) bool {
-	return r.beganWith(s.Name) || slices.Contains(r.options.Required, s.Name) ||
+	return r.startedWith(s.Name) || slices.Contains(r.options.Required, s.Name) ||
 		slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir)
 }
 
-// beganWith says whether this is a resumed run in which the subject takes part.
-func (r *Runner) beganWith(name string) bool {
-	return r.begun != nil && slices.Contains(subjectNames(r.begun.Results.Subjects), name)
+// startedWith reports whether this is a resumed run in which the named subject takes part.
+func (r *Runner) startedWith(name string) bool {
+	return r.resumedFrom != nil && slices.Contains(subjectNames(r.resumedFrom.Results.Subjects), name)
 }
 
-// canServe says what speaks against a subject before it is built.
+// canServe returns the reason why a subject cannot take part, found before it is built.
 func (r *Runner) canServe(_ context.Context, s *subject.Subject) error {
 	if !s.Serves(r.experiment.Workload) {
 		return fmt.Errorf("it does not serve the workload %s, only %s", r.experiment.Workload, strings.Join(s.Workloads, ", "))
@@ -160,10 +160,10 @@ func (r *Runner) canServe(_ context.Context, s *subject.Subject) error {
 	return nil
 }
 
-// build builds a subject, or says why it cannot.
-func (r *Runner) build(ctx context.Context, s *subject.Subject) error {
-	if r.begun != nil && s.Binary != "" && s.Program() == r.begun.Programs[s.Name] {
-		// built again it might differ, if only in what the build writes down of its time and place
+// buildSubject builds a subject. An error says why it cannot be built.
+func (r *Runner) buildSubject(ctx context.Context, s *subject.Subject) error {
+	if r.resumedFrom != nil && s.Binary != "" && s.Program() == r.resumedFrom.Programs[s.Name] {
+		// a rebuilt program might differ, if only in embedded build times and paths
 		return nil
 	}
 	r.progress(Progress{Phase: "building", What: s.Name, CPU: -1})
@@ -173,7 +173,7 @@ func (r *Runner) build(ctx context.Context, s *subject.Subject) error {
 	return nil
 }
 
-func skipped(all []result.Skip) string {
+func joinSkips(all []result.Skip) string {
 	var lines []string
 	for _, s := range all {
 		lines = append(lines, s.Subject+": "+s.Reason)

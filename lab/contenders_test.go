@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// change appends lines to the description of the subject server-N.
+// change appends lines to the subject.toml of server-N.
 func (b *bench) change(n string, lines string) {
 	b.t.Helper()
 	file := b.file(n)
@@ -23,7 +23,7 @@ func (b *bench) file(n string) string {
 	return filepath.Join(b.options.Root, "subjects", "server-"+n, "subject.toml")
 }
 
-// prepare makes a runner and gives it back at once. It returns what was said meanwhile.
+// prepare creates a runner, closes it, and returns the progress messages.
 func (b *bench) prepare(ctx context.Context) (*Runner, []string, error) {
 	b.t.Helper()
 	var said []string
@@ -34,10 +34,10 @@ func (b *bench) prepare(ctx context.Context) (*Runner, []string, error) {
 	return r, said, err
 }
 
-func TestASubjectThatWasAskedForMustTakePart(t *testing.T) {
+func TestRequiredSubjectMustTakePart(t *testing.T) {
 	const absent, failing = "needs = [\"no-such-tool-of-weir\"]\n", "build = [\"sh\", \"-c\", \"echo one; echo two; exit 1\"]\n"
 	for _, c := range []struct{ name, lines, want, skipped string }{
-		{"its tool is missing", absent, "server-1 has to take part and cannot: no-such-tool-of-weir is not on PATH: install it", "server-1: no-such-tool-of-weir is not on PATH: install it"},
+		{"its tool is missing", absent, "server-1 cannot take part: no-such-tool-of-weir is not on PATH: install it", "server-1: no-such-tool-of-weir is not on PATH: install it"},
 		{"its build fails", failing, "two", "server-1: build failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -45,30 +45,30 @@ func TestASubjectThatWasAskedForMustTakePart(t *testing.T) {
 			b.change("1", c.lines)
 			b.options.Required = []string{"server-1"}
 			if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("by name: the error is %v, want one with %q", err, c.want)
+				t.Errorf("by name: got error %v, want one with %q", err, c.want)
 			}
 			b.options.Required, b.options.SubjectFiles = nil, []string{b.file("1")}
 			if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("by file: the error is %v, want one with %q", err, c.want)
+				t.Errorf("by file: got error %v, want one with %q", err, c.want)
 			}
 			b.options.SubjectFiles = []string{filepath.Dir(b.file("1"))}
 			if _, _, err := b.prepare(t.Context()); err == nil {
-				t.Error("by folder: no error")
+				t.Error("by folder: got no error, want one")
 			}
 			b.options.SubjectFiles = nil
 			r, said, err := b.prepare(t.Context())
 			must(t, err)
 			if len(r.subjects) != 1 || len(r.results.Skipped) != 1 || strings.Contains(r.results.Skipped[0].Reason, "\n") {
-				t.Errorf("of the experiment's own: %d take part, skipped are %+v", len(r.subjects), r.results.Skipped)
+				t.Errorf("the experiment's own subjects: got %d in the run and %+v skipped", len(r.subjects), r.results.Skipped)
 			}
 			if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "leaving out "+c.skipped) }) {
-				t.Errorf("said %q, want that it is left out", said)
+				t.Errorf("got progress %q, want the subject to be left out", said)
 			}
 		})
 	}
 }
 
-func TestABuildThatIsInterruptedIsNoReasonToSkip(t *testing.T) {
+func TestInterruptedBuildDoesNotSkipTheSubject(t *testing.T) {
 	b := newBench(t, 0, 0)
 	b.change("1", "build = [\"sleep\", \"600\"]\n")
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -79,22 +79,22 @@ func TestABuildThatIsInterruptedIsNoReasonToSkip(t *testing.T) {
 		}
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v, want that it was cancelled", err)
+		t.Errorf("got error %v, want context.Canceled", err)
 	}
 	if _, err := os.Stat(b.options.Out); !os.IsNotExist(err) {
-		t.Errorf("the directory of a run that never began is left (%v)", err)
+		t.Errorf("the directory of a run that did not start was not removed (%v)", err)
 	}
 }
 
-func TestADirectoryThatCannotBeHadIsToldBeforeAnythingIsBuilt(t *testing.T) {
+func TestUnusableDirectoryIsReportedBeforeBuilding(t *testing.T) {
 	b := newBench(t, 0)
 	must(t, os.WriteFile(b.options.Out, nil, 0o644))
 	if _, said, err := b.prepare(t.Context()); err == nil || len(said) > 0 {
-		t.Errorf("the error is %v, after %q", err, said)
+		t.Errorf("got error %v after progress %q, want one about the directory before any build", err, said)
 	}
 }
 
-func TestABrokenSubjectThatNobodyAskedForIsNobodysTrouble(t *testing.T) {
+func TestBrokenSubjectOutsideTheRunIsIgnored(t *testing.T) {
 	b := newBench(t, 0, 0)
 	must(t, os.WriteFile(b.file("1"), []byte("nothing"), 0o644))
 	b.experiment.Subjects = []string{"server-0"}
@@ -102,40 +102,40 @@ func TestABrokenSubjectThatNobodyAskedForIsNobodysTrouble(t *testing.T) {
 	must(t, err)
 	b.experiment.Subjects, b.options.Out = []string{"server-1"}, b.options.Out+"2"
 	if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "server-1/subject.toml:1") {
-		t.Errorf("by name: the error is %v, want one with its place", err)
+		t.Errorf("by name: got error %v, want one with file and line", err)
 	}
 }
 
-// TestASubjectThatIsNotThere is left out of an experiment that came with the lab, and an error in
-// anybody else's.
-func TestASubjectThatIsNotThere(t *testing.T) {
+// TestMissingSubject: a missing subject is left out of a built-in experiment, and is an error in
+// any other.
+func TestMissingSubject(t *testing.T) {
 	b := newBench(t, 0)
 	b.experiment.Subjects = []string{"server-0", "server-9"}
 	b.experiment.BuiltIn = true
 	r, said, err := b.prepare(t.Context())
 	must(t, err)
 	if !slices.Equal(r.plan.Subjects, []string{"server-0"}) || !slices.Contains(said, "leaving out server-9: this checkout has no such subject") {
-		t.Errorf("%v take part, said %q", r.plan.Subjects, said)
+		t.Errorf("got subjects %v with progress %q", r.plan.Subjects, said)
 	}
 	b.options.Out += "2"
 	b.options.Required = []string{"server-9"}
 	if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), `no subject "server-9"`) {
-		t.Errorf("asked for by name: the error is %v", err)
+		t.Errorf("required by name: got error %v", err)
 	}
 	b.experiment.BuiltIn, b.options.Required = false, nil
 	if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), `no subject "server-9"`) {
-		t.Errorf("in a file: the error is %v", err)
+		t.Errorf("in a file: got error %v", err)
 	}
 }
 
-func TestASubjectOfTheProjectCanBeGivenByItsFile(t *testing.T) {
+func TestProjectSubjectCanBeGivenByFile(t *testing.T) {
 	b := newBench(t, 0, 0)
 	b.experiment.Subjects = []string{"server-0"}
 	b.options.SubjectFiles = []string{b.file("0"), b.file("1")}
 	r, _, err := b.prepare(t.Context())
 	must(t, err)
 	if !slices.Equal(r.plan.Subjects, []string{"server-0", "server-1"}) {
-		t.Errorf("%v take part, want each once", r.plan.Subjects)
+		t.Errorf("got subjects %v, want each once", r.plan.Subjects)
 	}
 }
 
@@ -145,12 +145,12 @@ func TestTargetsAreCheckedBeforeAnythingIsBuilt(t *testing.T) {
 		want    string
 	}{
 		{[]string{"127.0.0.1"}, `"127.0.0.1" is not HOST:PORT`},
-		{[]string{"127.0.0.1:7", "127.0.0.1:7"}, "127.0.0.1:7 stands twice"},
+		{[]string{"127.0.0.1:7", "127.0.0.1:7"}, "127.0.0.1:7 is given twice"},
 	} {
 		b := newBench(t)
 		b.options.Targets = c.targets
 		if _, err := b.run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("targets %q: the error is %v, want one that says %q", c.targets, err, c.want)
+			t.Errorf("targets %q: got error %v, want one with %q", c.targets, err, c.want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func allowedCPUs() ([]int, error) {
 	return cores, nil
 }
 
-// ownCPU is what this process itself has used so far.
+// ownCPU returns the CPU that this process has used so far.
 func ownCPU() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) != nil {

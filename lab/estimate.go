@@ -6,42 +6,42 @@ import (
 )
 
 const (
-	// of a trial beside warm-up and window: two processes begin, connect and end
-	trialAround = 450 * time.Millisecond
-	// 27 pieces of progress: fewer at noise under 2 %, more where a change is seen
-	leastWarmUp = 1350 * time.Millisecond
+	// the part of a trial outside warm-up and window: two processes start, connect and stop
+	trialOverhead = 450 * time.Millisecond
+	// 27 progress reports: fewer at noise below 2 %, more where a change is seen
+	typicalWarmUp = 1350 * time.Millisecond
 )
 
-// announce says before the trials how many there are and about how long they take.
-func (r *Runner) announce(skip map[Place]bool) {
+// announcePlan reports, before the trials, how many there are and about how long they take.
+func (r *Runner) announcePlan(skip map[Place]bool) {
 	toGo := 0
 	var all time.Duration
 	for block := range r.plan.All() {
 		for _, p := range block {
 			if !skip[p] {
 				toGo++
-				all += r.expected(p)
+				all += r.expectedDuration(p)
 			}
 		}
 	}
 	what := fmt.Sprintf("%d trials, about %s", toGo, roughly(all))
-	if limit := time.Duration(r.experiment.Time); limit > 0 && all > limit {
+	if limit := time.Duration(r.experiment.TimeLimit); limit > 0 && all > limit {
 		what = fmt.Sprintf("as many of %d trials as fit %v", toGo, limit)
 	}
 	r.progress(Progress{Phase: "planned:", What: what, CPU: -1})
 }
 
-// expected is about how long the trial at p takes on a quiet machine; refused ones come on top.
-func (r *Runner) expected(p Place) time.Duration {
-	l := r.load(p.Load)
-	settle := leastWarmUp
+// expectedDuration estimates how long the trial at p takes on a quiet machine, without retries.
+func (r *Runner) expectedDuration(p Place) time.Duration {
+	l := r.loadNamed(p.Load)
+	warmUp := typicalWarmUp
 	if most := time.Duration(r.experiment.WarmLimit); most > 0 {
-		settle = min(settle, most)
+		warmUp = min(warmUp, most)
 	}
-	return trialAround + max(settle, r.warmUp(p.base(), l, p.Connections)) + r.windowOf(l)
+	return trialOverhead + max(warmUp, r.expectedWarmUp(p.baseSubject(), l, p.Connections)) + r.windowOf(l)
 }
 
-// windowOf is how long the measured window of l is.
+// windowOf returns the length of the measured window of l.
 func (r *Runner) windowOf(l Load) time.Duration {
 	if l.Duration > 0 {
 		return time.Duration(l.Duration)
@@ -49,7 +49,8 @@ func (r *Runner) windowOf(l Load) time.Duration {
 	return time.Duration(r.experiment.Duration)
 }
 
-// roughly is a duration as precise as an estimate is: "40 seconds", "25 minutes", "1 h 40 min".
+// roughly formats a duration at the precision of an estimate: "40 seconds", "25 minutes", "1 h 40
+// min".
 func roughly(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:

@@ -9,13 +9,13 @@ import (
 	"weir/lab/subject"
 )
 
-func TestARunSaysWhatItWillTake(t *testing.T) {
+func TestPlanIsAnnouncedWithItsDuration(t *testing.T) {
 	e, err := ParseExperiment("small", []byte(smallExperiment))
 	if err != nil {
 		t.Fatal(err)
 	}
 	no := false
-	e.Twin, e.Patterns, e.Blocks, e.Duration = &no, []string{"staggered"}, 5, Duration(10*time.Second)
+	e.AAControl, e.Patterns, e.Blocks, e.Duration = &no, []string{"staggered"}, 5, Duration(10*time.Second)
 	if err := e.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -23,12 +23,12 @@ func TestARunSaysWhatItWillTake(t *testing.T) {
 	r := &Runner{experiment: e, subjects: map[string]contender{"c-fork": {Subject: &subject.Subject{WarmMessages: 800}}},
 		progress: func(p Progress) { said = append(said, p.Phase+" "+p.What) }}
 	r.plan = NewPlan(e, []result.Subject{{Name: "c-fork"}}, 1)
-	// Ten trials of 10 s, each after 800 messages at 8 x 10 a second: 10 s more.
-	r.announce(nil)
-	e.Time = Duration(time.Minute)
-	r.announce(nil)
+	// Ten trials of 10 s, each after 800 messages at 8 x 10 per second: another 10 s.
+	r.announcePlan(nil)
+	e.TimeLimit = Duration(time.Minute)
+	r.announcePlan(nil)
 	if got, want := strings.Join(said, "|"), "planned: 10 trials, about 3 minutes|planned: as many of 10 trials as fit 1m0s"; got != want {
-		t.Errorf("it says %q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -37,7 +37,7 @@ func TestRoughly(t *testing.T) {
 		43 * time.Second: "40 seconds", 25*time.Minute + 10*time.Second: "25 minutes", 99 * time.Minute: "1 h 40 min",
 	} {
 		if got := roughly(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
+			t.Errorf("%v: got %q, want %q", d, got, want)
 		}
 	}
 }

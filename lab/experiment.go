@@ -18,11 +18,11 @@ import (
 	"weir/lab/result"
 )
 
-// An Experiment says what is asked of which subjects under which loads. It is plain data: the zero
-// value of a field means its default, which validate fills in.
+// An Experiment is a question to be measured: which subjects, under which loads. It is plain data.
+// The zero value of a field means its default, which Validate fills in.
 type Experiment struct {
 	Name    string `toml:"name"`
-	BuiltIn bool   `toml:"-"` // it came with the lab
+	BuiltIn bool   `toml:"-"` // reports whether it is embedded in the lab
 	Settings
 
 	// Variants change some of the settings under a name: "quick", "paper", "saturation".
@@ -31,41 +31,43 @@ type Experiment struct {
 
 // Settings are the part of an experiment that a variant, or a flag, may change.
 type Settings struct {
-	Question string `toml:"question"` // what is asked, in one sentence
+	Question string `toml:"question"` // the question in one sentence
 	// sink or echo; page or files, whose messages are HTTP requests; chat, whose messages are
 	// deliveries; stack, whose messages are operations
 	Workload string `toml:"workload"`
-	// by name; those that cannot run here are skipped, with the reason
+	// names of subjects; those that cannot run on this machine are skipped with a reason
 	Subjects []string `toml:"subjects"`
-	// that send, each 0 to 60,000; 0 only where short connections make the load
+	// numbers of sending connections, each 0 to 60,000; 0 only where short connections make the
+	// load
 	Connections []int `toml:"connections"`
-	// staggered, together, poisson; with page, files, chat and stack the loads tell
+	// staggered, together, poisson; page, files, chat and stack derive it from their loads
 	Patterns []string `toml:"patterns"`
-	Blocks   int      `toml:"blocks"` // palindromic blocks a cell, 1 to 1,000
-	// blocks in the cells with the most connections, where that is more than Blocks
-	Busiest  int      `toml:"busiest_blocks"`
-	Duration Duration `toml:"duration"` // of a trial's measured window, 200 ms to 1 h
-	// of the coefficient of variation, 50 ms to Duration
+	Blocks   int      `toml:"blocks"` // palindromic blocks per cell, 1 to 1,000
+	// blocks in the cells with the most connections; used where it is more than Blocks
+	BusiestBlocks int      `toml:"busiest_blocks"`
+	Duration      Duration `toml:"duration"` // length of a trial's measured window, 200 ms to 1 h
+	// sampling window for the coefficient of variation of the CPU, 50 ms to Duration
 	Window Duration `toml:"window"`
-	// stop starting blocks when it is used up; 0: run them all
-	Time Duration `toml:"time"`
-	// of a warm-up, from when the subject has had the messages that it asks for; 250 ms and more,
-	// 0: none
+	// time limit: no further block starts once it is used up; 0: no limit
+	TimeLimit Duration `toml:"time"`
+	// time limit of a warm-up, counted from when the subject has received the messages that it asks
+	// for; 250 ms or more, 0: none
 	WarmLimit Duration `toml:"warm_limit"`
-	// ratios within 1+margin count as equivalent, 0.001 to 1
+	// equivalence margin: ratios within 1+margin count as equivalent, 0.001 to 1
 	Margin float64 `toml:"margin"`
-	Rulers bool    `toml:"rulers"` // also read the rulers that the figures do not use
-	// put one subject in twice; default true, and false with Saturation
-	Twin *bool `toml:"twin"`
+	// also read the CPU accounting methods that the figures do not use
+	AllAccounting bool `toml:"rulers"`
+	// add an A/A control: one subject takes part twice; default true, and false with Saturation
+	AAControl *bool `toml:"twin"`
 	// shares of capacity in percent, measured instead of the loads' own rates; empty: none
 	Saturation []int  `toml:"saturation"`
 	Loads      []Load `toml:"load"`
 }
 
-// shortestWindow is the shortest that CPU can be accounted for.
+// shortestWindow is the shortest window over which CPU can be accounted for.
 const shortestWindow = 200 * time.Millisecond
 
-// shortestWarmUp is the shortest in which a warm-up is judged: five pieces of progress.
+// shortestWarmUp is the shortest time limit of a warm-up: five progress reports.
 const shortestWarmUp = warmMinSteps * progressEvery
 
 // Duration is a time.Duration that reads Go's notation ("1.5s") from a file.
@@ -84,7 +86,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 //go:embed experiments/*.toml
 var builtin embed.FS
 
-// Builtin lists the names of the experiments that come with the lab.
+// Builtin lists the names of the experiments that are embedded in the lab.
 func Builtin() []string {
 	entries, err := builtin.ReadDir("experiments")
 	if err != nil {
@@ -117,8 +119,8 @@ func ReadExperiment(nameOrFile string) (*Experiment, error) {
 	return e, err
 }
 
-// ParseExperiment reads the text of an experiment file. Unknown keys are errors, and errors name
-// the place. The experiment is not yet validated: flags may still change it.
+// ParseExperiment parses the text of an experiment file. Unknown keys are errors, and errors give
+// the line. The experiment is not yet validated, because flags may still change it.
 func ParseExperiment(name string, text []byte) (*Experiment, error) {
 	var e Experiment
 	if err := decodeStrict(text, &e); err != nil {
@@ -130,7 +132,7 @@ func ParseExperiment(name string, text []byte) (*Experiment, error) {
 	return &e, nil
 }
 
-// Apply changes the settings as the named variant says.
+// Apply changes the settings to those of the named variant.
 func (e *Experiment) Apply(variant string) error {
 	v, ok := e.Variants[variant]
 	if !ok {
@@ -146,8 +148,8 @@ func (e *Experiment) Apply(variant string) error {
 	return nil
 }
 
-// decodeStrict decodes TOML, refusing keys that v does not have, with the line and the key in the
-// error.
+// decodeStrict decodes TOML and rejects keys that v does not have. The error gives the line and the
+// key.
 func decodeStrict(text []byte, v any) error {
 	d := toml.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -169,78 +171,79 @@ func decodeStrict(text []byte, v any) error {
 func (e *Experiment) Validate() error {
 	e.defaults()
 	patterns := load.Patterns
-	if e.ownPatterns() {
+	if e.patternsFromLoads() {
 		patterns = e.requestPatterns()
 	}
 	for _, check := range []struct {
 		ok   bool
 		what string
 	}{
-		{e.Workload == "sink" || e.Workload == "echo" || e.ownPatterns(), "workload: must be sink, echo, page, files, chat or stack"},
+		{e.Workload == "sink" || e.Workload == "echo" || e.patternsFromLoads(), "workload: must be sink, echo, page, files, chat or stack"},
 		{len(e.Connections) > 0 && inRange(e.Connections, 0, load.MaxConnections), fmt.Sprintf("connections: must be numbers from 0 to %d", load.MaxConnections)},
-		{!e.ownPatterns() || inRange(e.Connections, 1, load.MaxConnections), "connections: requests, rooms and stacks need one at least"},
-		{!e.ownPatterns() || slices.Equal(e.Patterns, patterns), "patterns: requests, deliveries and operations come as their loads say, evenly apart or in a closed loop: leave patterns out"},
-		{len(e.Patterns) > 0 && among(e.Patterns, patterns), "patterns: must be among " + strings.Join(patterns, ", ")},
+		{!e.patternsFromLoads() || inRange(e.Connections, 1, load.MaxConnections), "connections: requests, rooms and stacks need one at least"},
+		{!e.patternsFromLoads() || slices.Equal(e.Patterns, patterns), "patterns: requests, deliveries and operations come as their loads say, evenly apart or in a closed loop: leave patterns out"},
+		{len(e.Patterns) > 0 && allKnown(e.Patterns, patterns), "patterns: must be among " + strings.Join(patterns, ", ")},
 		{e.Blocks >= 1 && e.Blocks <= 1000, "blocks: must be from 1 to 1000"},
-		{e.Busiest >= 0 && e.Busiest <= 1000, "busiest_blocks: must be from 0 to 1000"},
+		{e.BusiestBlocks >= 0 && e.BusiestBlocks <= 1000, "busiest_blocks: must be from 0 to 1000"},
 		{between(e.Duration, shortestWindow, time.Hour), "duration: must be from 200ms to 1h"},
 		{between(e.Window, 50*time.Millisecond, time.Duration(e.Duration)), "window: must be from 50ms to the duration"},
-		{between(e.Time, 0, 1000*time.Hour), "time: must not be negative"},
+		{between(e.TimeLimit, 0, 1000*time.Hour), "time: must not be negative"},
 		{e.WarmLimit == 0 || between(e.WarmLimit, shortestWarmUp, time.Hour), "warm_limit: must be from 250ms to 1h"},
 		{e.Margin >= 0.001 && e.Margin <= 1, "margin: must be from 0.001 to 1"},
 		{inRange(e.Saturation, 1, 100), "saturation: shares must be from 1 to 100 percent"},
 		{len(e.Saturation) == 0 || e.Workload == "echo", "saturation: only echoes show whether a subject keeps up: set the workload echo"},
-		{len(e.Saturation) == 0 || !*e.Twin, "saturation: shares of capacity are measured without a twin: leave twin out"},
+		{len(e.Saturation) == 0 || !*e.AAControl, "saturation: shares of capacity are measured without an A/A control: leave it out"},
 		{len(e.Loads) > 0, "load: give at least one [[load]]"},
 	} {
 		if !check.ok {
 			return fmt.Errorf("lab: %s: %s", e.Name, check.what)
 		}
 	}
-	if what := e.repeated(); what != "" {
+	if what := e.duplicateSetting(); what != "" {
 		return fmt.Errorf("lab: %s: %s: name it once", e.Name, what)
 	}
 	return e.validateLoads()
 }
 
-// repeated names a subject, a number of connections, a pattern or a share that stands twice, or is
-// empty. A block would hold four trials of such a subject, a round two blocks of such a cell.
-func (e *Experiment) repeated() string {
-	return cmp.Or(twice("subjects", e.Subjects), twice("connections", e.Connections), twice("patterns", e.Patterns), twice("saturation", e.Saturation))
+// duplicateSetting describes a value that is given twice in a list of settings; it is empty if
+// there is none. A block would hold four trials of such a subject, and a round two blocks of such a
+// cell.
+func (e *Experiment) duplicateSetting() string {
+	return cmp.Or(duplicate("subjects", e.Subjects), duplicate("connections", e.Connections), duplicate("patterns", e.Patterns), duplicate("saturation", e.Saturation))
 }
 
-func twice[T comparable](setting string, values []T) string {
+func duplicate[T comparable](setting string, values []T) string {
 	for i, v := range values {
 		if slices.Contains(values[:i], v) {
-			return fmt.Sprintf("%s: %v stands twice", setting, v)
+			return fmt.Sprintf("%s: %v is given twice", setting, v)
 		}
 	}
 	return ""
 }
 
 func (e *Experiment) defaults() {
-	def(&e.Workload, "sink")
-	def(&e.Blocks, 10)
-	def(&e.Duration, Duration(2*time.Second))
-	def(&e.Window, min(e.Duration, Duration(500*time.Millisecond)))
-	def(&e.Margin, 0.05)
+	setDefault(&e.Workload, "sink")
+	setDefault(&e.Blocks, 10)
+	setDefault(&e.Duration, Duration(2*time.Second))
+	setDefault(&e.Window, min(e.Duration, Duration(500*time.Millisecond)))
+	setDefault(&e.Margin, 0.05)
 	switch {
-	case e.Patterns == nil && e.ownPatterns():
+	case e.Patterns == nil && e.patternsFromLoads():
 		e.Patterns = e.requestPatterns()
 	case e.Patterns == nil:
 		e.Patterns = slices.Clone(load.Patterns)
 	}
-	if e.Twin == nil {
+	if e.AAControl == nil {
 		yes := len(e.Saturation) == 0
-		e.Twin = &yes
+		e.AAControl = &yes
 	}
 	e.Window = min(e.Window, e.Duration)
 }
 
-// plan is the experiment's share of the results.
+// plan returns the experiment's share of the results.
 func (e *Experiment) plan() result.Plan {
 	p := result.Plan{
-		Workload: e.Workload, Connections: e.Connections, Patterns: e.Patterns, Blocks: e.Blocks, BusiestBlocks: e.Busiest,
+		Workload: e.Workload, Connections: e.Connections, Patterns: e.Patterns, Blocks: e.Blocks, BusiestBlocks: e.BusiestBlocks,
 		DurationS: time.Duration(e.Duration).Seconds(), WindowMS: float64(time.Duration(e.Window).Milliseconds()), Margin: e.Margin,
 	}
 	for _, l := range e.Loads {
@@ -249,7 +252,7 @@ func (e *Experiment) plan() result.Plan {
 	return p
 }
 
-func among(values, known []string) bool {
+func allKnown(values, known []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(known, v) })
 }
 
@@ -261,7 +264,7 @@ func inRange(values []int, low, high int) bool {
 	return !slices.ContainsFunc(values, func(v int) bool { return v < low || v > high })
 }
 
-func def[T comparable](v *T, value T) {
+func setDefault[T comparable](v *T, value T) {
 	var zero T
 	if *v == zero {
 		*v = value

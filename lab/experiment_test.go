@@ -31,7 +31,7 @@ func TestBuiltinExperimentsAndTheirVariantsAreValid(t *testing.T) {
 	}
 }
 
-func TestAVariantChangesWhatItNamesAndNothingElse(t *testing.T) {
+func TestVariantChangesOnlyItsSettings(t *testing.T) {
 	e, err := ReadExperiment("im")
 	if err != nil {
 		t.Fatal(err)
@@ -41,15 +41,15 @@ func TestAVariantChangesWhatItNamesAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if time.Duration(e.Duration) != time.Minute || len(e.Connections) != 7 {
-		t.Errorf("the published plan has trials of %v and %v connections", time.Duration(e.Duration), e.Connections)
+		t.Errorf("got trials of %v and %v connections, want those of the variant", time.Duration(e.Duration), e.Connections)
 	}
 	if e.Question != question || !reflect.DeepEqual(e.Loads, loads) {
-		t.Errorf("the question or the loads changed")
+		t.Errorf("the variant changed the question or the loads, want them kept")
 	}
 }
 
-// TestEveryFormHasEnoughBlocksForAnInterval: one block gives none.
-func TestEveryFormHasEnoughBlocksForAnInterval(t *testing.T) {
+// TestEveryVariantHasEnoughBlocksForAnInterval: a confidence interval needs two blocks.
+func TestEveryVariantHasEnoughBlocksForAnInterval(t *testing.T) {
 	for _, name := range Builtin() {
 		for _, variant := range []string{"", "quick", "paper"} {
 			e, err := ReadExperiment(name)
@@ -60,7 +60,7 @@ func TestEveryFormHasEnoughBlocksForAnInterval(t *testing.T) {
 				t.Fatal(err)
 			}
 			if e.Blocks < 3 || time.Duration(e.Duration) < 2*time.Duration(e.Window) {
-				t.Errorf("%s %s has %d blocks of %v with windows of %v", name, variant, e.Blocks, time.Duration(e.Duration), time.Duration(e.Window))
+				t.Errorf("%s %s got %d blocks of %v with windows of %v, want more", name, variant, e.Blocks, time.Duration(e.Duration), time.Duration(e.Window))
 			}
 		}
 	}
@@ -75,7 +75,7 @@ rate = 10
 size = 100
 `
 
-func TestABadExperimentIsRefusedWithItsPlaceAndARemedy(t *testing.T) {
+func TestInvalidExperimentIsRejectedWithLineAndRemedy(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"unknown key", smallExperiment + "color = 1\n", `line 8: there is no setting "load.color"`},
 		{"broken syntax", "name = \n", "line 1"},
@@ -89,16 +89,16 @@ func TestABadExperimentIsRefusedWithItsPlaceAndARemedy(t *testing.T) {
 		{"huge message", strings.Replace(smallExperiment, "100", "10000000", 1), "messages of 10000000 bytes are out of range"},
 		{"few bits", smallExperiment + "bits = 7\n", "7 bits a second are out of range"},
 		{"bits in no such pattern", smallExperiment + "bits = 1e6\n", "with 8 connections, poisson: bits a second are sent as tcpkali does"},
-		{"bits with echoes", `workload = "echo"` + smallExperiment + "bits = 1e6\n", "echoes can't be timed with bits a second"},
+		{"bits with echoes", `workload = "echo"` + smallExperiment + "bits = 1e6\n", "the latency of echoes cannot be measured with bits a second"},
 		{"too much churn", smallExperiment + "churn = 1e6\n", "a churn of 1e+06 connections a second"},
 		{"idle ones beyond the ports", smallExperiment + "idle = 59993\n", "8 connections and 59993 idle ones are out of range"},
 		{"no messages", strings.Replace(smallExperiment, "8", "0", 1) + "idle = 5\n", "nothing is sent, so there is nothing to measure"},
 		{"saturation by bits", "workload = \"echo\"\nsaturation = [70]" + strings.Replace(smallExperiment, "rate = 10", "bits = 1e6", 1), "give it a rate, and no bits"},
 		{"saturation by churn", "workload = \"echo\"\nsaturation = [70]" + strings.Replace(smallExperiment, "8", "0", 1) + "churn = 5\n", "saturation raises the rate of connections that send"},
-		{"connections twice", strings.Replace(smallExperiment, "[8]", "[8, 64, 8]", 1), "connections: 8 stands twice: name it once"},
-		{"a subject twice", strings.Replace(smallExperiment, `["c-fork"]`, `["c-fork", "c-fork"]`, 1), "subjects: c-fork stands twice"},
-		{"a pattern twice", `patterns = ["poisson", "poisson"]` + smallExperiment, "patterns: poisson stands twice"},
-		{"a share twice", "workload = \"echo\"\nsaturation = [70, 70]" + smallExperiment, "saturation: 70 stands twice"},
+		{"connections twice", strings.Replace(smallExperiment, "[8]", "[8, 64, 8]", 1), "connections: 8 is given twice: name it once"},
+		{"a subject twice", strings.Replace(smallExperiment, `["c-fork"]`, `["c-fork", "c-fork"]`, 1), "subjects: c-fork is given twice"},
+		{"a pattern twice", `patterns = ["poisson", "poisson"]` + smallExperiment, "patterns: poisson is given twice"},
+		{"a share twice", "workload = \"echo\"\nsaturation = [70, 70]" + smallExperiment, "saturation: 70 is given twice"},
 		{"short trial", `duration = "1ms"` + smallExperiment, "duration: must be from 200ms"},
 		{"bad duration", `duration = "soon"` + smallExperiment, "line 1"},
 	} {
@@ -108,7 +108,7 @@ func TestABadExperimentIsRefusedWithItsPlaceAndARemedy(t *testing.T) {
 				err = e.Validate()
 			}
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("the error is %v, want one with %q", err, test.want)
+				t.Errorf("got error %v, want one with %q", err, test.want)
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func TestGoodLoadsAreAccepted(t *testing.T) {
 	}
 }
 
-// A load in bits a second has a rate in the results: that of the messages which its bits make.
+// TestBitsMakeARate: the results of a load in bits a second have the rate of its messages.
 func TestBitsMakeARate(t *testing.T) {
 	e, err := ReadExperiment("im-published")
 	if err != nil {
@@ -142,7 +142,7 @@ func TestBitsMakeARate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l := e.plan().Loads[0]; l.Bits != 1e6 || l.Rate != 1e6/8/8 {
-		t.Errorf("%v bits a second of 8 bytes a message make a rate of %v, want %v", l.Bits, l.Rate, 1e6/8/8)
+		t.Errorf("%v bits a second of 8 bytes a message got a rate of %v, want %v", l.Bits, l.Rate, 1e6/8/8)
 	}
 }
 
@@ -159,17 +159,17 @@ func FuzzParseExperiment(f *testing.F) {
 		}
 		b, err := toml.Marshal(e)
 		if err != nil {
-			t.Fatalf("a valid experiment cannot be written: %v", err)
+			t.Fatalf("a valid experiment cannot be encoded: %v", err)
 		}
 		again, err := ParseExperiment("fuzz", b)
 		if err != nil {
-			t.Fatalf("what was written cannot be read: %v\n%s", err, b)
+			t.Fatalf("the encoded experiment cannot be parsed: %v\n%s", err, b)
 		}
 		if err := again.Validate(); err != nil {
-			t.Fatalf("what was written is not valid: %v\n%s", err, b)
+			t.Fatalf("the encoded experiment is not valid: %v\n%s", err, b)
 		}
 		if !reflect.DeepEqual(e.plan(), again.plan()) {
-			t.Fatalf("reading again gives another plan:\n%+v\n%+v", e.plan(), again.plan())
+			t.Fatalf("parsing the encoded experiment gives a different plan:\n%+v\n%+v", e.plan(), again.plan())
 		}
 	})
 }

@@ -15,10 +15,10 @@ import (
 	"weir/lab/sample"
 )
 
-// explain finds out, once the trials are over, why the subjects cost what they cost: the kernel
-// events of each, in trials of their own, and the price of a switch. What cannot be had on this
-// machine, or of a subject, is left out of the results, with the reason in a note.
-func (r *Runner) explain(ctx context.Context) error {
+// explain measures, after the trials, why the subjects cost what they cost. It counts the kernel
+// events of each subject in separate trials and measures the cost of a context switch. If a value
+// cannot be measured, a note in the results gives the reason.
+func (r *Runner) explainCosts(ctx context.Context) error {
 	if !r.options.Reasons {
 		return nil
 	}
@@ -28,9 +28,9 @@ func (r *Runner) explain(ctx context.Context) error {
 		}
 	}
 	if len(r.results.SwitchCosts) > 0 {
-		return nil // found before the run was interrupted
+		return nil // measured before the run was interrupted
 	}
-	r.progress(Progress{Phase: "measuring", What: "the price of a switch", CPU: -1})
+	r.progress(Progress{Phase: "measuring", What: "the cost of a context switch", CPU: -1})
 	r.forget("switch costs", "")
 	costs, err := reason.SwitchCosts(ctx)
 	if err != nil {
@@ -40,21 +40,21 @@ func (r *Runner) explain(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// countEvents counts a subject's system calls, wake-ups and switches at the plan's largest number
-// of connections, under each arrival pattern: where the order of subjects turns with the pattern,
-// the reason is in what each pattern makes them do.
+// countEvents counts a subject's system calls, wake-ups and context switches at the plan's largest
+// number of connections, under each arrival pattern. Where the ranking of subjects depends on the
+// pattern, these counts show why.
 func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 	if s.Elsewhere {
 		return nil
 	}
 	r.forget("system calls", s.Name)
 	for _, pattern := range r.experiment.Patterns {
-		p, ok := r.tellingPlace(pattern, s.Name)
+		p, ok := r.reasonPlace(pattern, s.Name)
 		if !ok || r.hasReasons(p) {
 			continue
 		}
 		r.progress(Progress{Phase: "counting the system calls of", What: s.Name + ", " + pattern, CPU: -1})
-		found, err := r.reasons(ctx, p)
+		found, err := r.countReasons(ctx, p)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -67,23 +67,23 @@ func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 	return nil
 }
 
-// tellingPlace is where a subject's events are counted under a pattern: the first load that comes
-// in it and that the subject meets, with the most connections.
-func (r *Runner) tellingPlace(pattern, subject string) (Place, bool) {
+// reasonPlace returns where a subject's events are counted under a pattern: the first load with
+// that pattern that the subject meets, with the most connections.
+func (r *Runner) reasonPlace(pattern, subject string) (Place, bool) {
 	for _, l := range r.experiment.Loads {
 		c := Cell{l.Name, slices.Max(r.experiment.connectionsOf(l)), pattern}
-		if slices.Contains(r.experiment.patternsOf(l), pattern) && slices.Contains(r.plan.meeting(c), subject) {
+		if slices.Contains(r.experiment.patternsOf(l), pattern) && slices.Contains(r.plan.subjectsFor(c), subject) {
 			return Place{Cell: c, Subject: subject}, true
 		}
 	}
 	return Place{}, false
 }
 
-// reasons runs a trial whose subject is watched. Its CPU figures are not used.
-func (r *Runner) reasons(ctx context.Context, p Place) (result.Reasons, error) {
+// countReasons runs a trial whose subject is traced. Its CPU figures are not used.
+func (r *Runner) countReasons(ctx context.Context, p Place) (result.Reasons, error) {
 	var counts reason.Counts
-	var ahead time.Duration // from the begin of the counting to that of the window
-	l := r.load(p.Load)
+	var ahead time.Duration // from the start of counting to the start of the window
+	l := r.loadNamed(p.Load)
 	t, err := r.trial(ctx, p, l, func(s *running) (func(time.Duration) error, error) {
 		w, err := reason.Start(s.group)
 		began := sample.Monotonic()
@@ -93,7 +93,7 @@ func (r *Runner) reasons(ctx context.Context, p Place) (result.Reasons, error) {
 			return err
 		}, err
 	})
-	// being watched slows a subject down: what was counted counts
+	// tracing slows the subject down: the counts are valid even if the trial is not
 	wrong := slices.Concat(t.FailedBecause, t.RefusedBecause)
 	if err == nil && t.Messages == 0 {
 		err = errors.New(strings.Join(append(wrong, "nothing was measured"), "; "))
@@ -104,14 +104,14 @@ func (r *Runner) reasons(ctx context.Context, p Place) (result.Reasons, error) {
 	found := counts.Per(t.Messages + sentAhead(&t, l, ahead))
 	found.Subject, found.Connections, found.Pattern = p.Subject, p.Connections, p.Pattern
 	if len(wrong) > 0 {
-		found.Note = strings.TrimPrefix(found.Note+"; elsewhere, a trial like this would not count: "+wrong[0], "; ")
+		found.Note = strings.TrimPrefix(found.Note+"; the traced trial itself would be rejected: "+wrong[0], "; ")
 	}
 	return found, nil
 }
 
-// sentAhead is how many messages were sent in so much time before the window of t. The generator
-// keeps its rate from the first message on, and begins the window with a burst where messages come
-// together.
+// sentAhead returns how many messages were sent in the given time before the window of t. The
+// generator keeps its rate from the first message on, and starts the window with a burst where the
+// pattern is load.Together.
 func sentAhead(t *result.Trial, l Load, ahead time.Duration) int64 {
 	if t.Pattern == load.Together && l.Rate > 0 {
 		return int64(ahead.Seconds()*l.Rate) * int64(t.Connections)
@@ -125,11 +125,12 @@ func (r *Runner) hasReasons(p Place) bool {
 	})
 }
 
-// portability builds and tests the C subjects with what is at hand, before the trials: it is
-// building. Its findings are kept between runs and found again unless something changed.
-func (r *Runner) portability(ctx context.Context) {
+// checkPortability builds and tests the C subjects with the compilers and machines at hand. It runs
+// before the trials, because building would disturb them. Findings are cached between runs and
+// reused if nothing changed.
+func (r *Runner) checkPortability(ctx context.Context) {
 	// the subjects in C are neither web nor chat servers
-	if !r.options.Reasons || r.experiment.ownPatterns() {
+	if !r.options.Reasons || r.experiment.patternsFromLoads() {
 		return
 	}
 	r.forget("portability", "")
@@ -142,13 +143,13 @@ func (r *Runner) portability(ctx context.Context) {
 	r.results.Portability = found
 }
 
-// leaveOut notes in the results what they lack, of a subject or of none, and why.
+// leaveOut adds a note that the results lack something, for one subject or (if empty) for all.
 func (r *Runner) leaveOut(what, subject string, why error) {
 	reason := strings.ReplaceAll(fmt.Sprint(why), "\n", "; ")
 	r.results.Notes = append(r.results.Notes, result.Note{What: what, Subject: subject, Why: reason})
 }
 
-// forget takes back what an interrupted run said of it: it is tried again.
+// forget removes the note of an interrupted run about something that is tried again.
 func (r *Runner) forget(what, subject string) {
 	r.results.Notes = slices.DeleteFunc(r.results.Notes, func(n result.Note) bool { return n.What == what && n.Subject == subject })
 }

@@ -20,8 +20,8 @@ import (
 	"weir/lab/subject"
 )
 
-// misbehave is a server that echoes, or has the fault that kind names. The test binary runs it when
-// called with "faulty ADDR KIND".
+// misbehave is a server that echoes, or has the fault that kind names. The test binary runs it with
+// the arguments "faulty ADDR KIND".
 func misbehave(addr, kind string) {
 	term := make(chan os.Signal, 1) // from the runtime
 	signal.Notify(term, syscall.SIGTERM)
@@ -64,7 +64,7 @@ func misbehave(addr, kind string) {
 	}
 }
 
-// misuse serves one connection.
+// misuse serves one connection with the fault.
 func misuse(c net.Conn, kind string) {
 	defer c.Close()
 	b := make([]byte, 4096)
@@ -96,12 +96,12 @@ func misuse(c net.Conn, kind string) {
 	}
 }
 
-// faulty is a bench with a sound server, which comes first, and one with a fault.
+// faulty returns a bench with a correct server, which comes first, and one with a fault.
 func faulty(t *testing.T, kind string) *bench {
 	b := newBench(t)
 	no := false
-	b.experiment.Twin, b.experiment.Workload = &no, "echo"
-	b.experiment.Time = Duration(1) // no place is tried twice
+	b.experiment.AAControl, b.experiment.Workload = &no, "echo"
+	b.experiment.TimeLimit = Duration(1) // no place is retried
 	b.add("sound", "no fault")
 	b.add("faulty", kind)
 	must(t, b.experiment.Validate())
@@ -114,7 +114,7 @@ func faulty(t *testing.T, kind string) *bench {
 	}
 }
 
-// add gives the experiment a server with a fault.
+// add adds a server with a fault to the experiment.
 func (b *bench) add(name, kind string) {
 	b.t.Helper()
 	b.experiment.Subjects = append(b.experiment.Subjects, name)
@@ -130,30 +130,30 @@ func groupsLeft() (left []string) {
 		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "weir-") && strings.Contains(d.Name(), fmt.Sprintf("-%d-", os.Getpid())) {
 			left = append(left, path)
 		}
-		return nil // what cannot be read or has gone is nobody's
+		return nil // a group that cannot be read or no longer exists is not left behind
 	})
 	return left
 }
 
-// TestServersThatFail: one that dies or never gets ready ends the run with one sentence; every
-// other fault stands in its trials, and the run goes on. Nothing is left behind, and what was
-// finished is kept.
+// TestServersThatFail: a server that exits or does not become ready ends the run with a one-line
+// error. Every other fault is recorded in its trials, and the run goes on. Nothing is left behind,
+// and finished trials are kept.
 func TestServersThatFail(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	t.Cleanup(func() { // of all the runs at once, when the last has ended
+	t.Cleanup(func() { // once for all the runs, after the last
 		taken.Close()
 		nothingLeft(t)
 		if left := groupsLeft(); len(left) > 0 {
-			t.Errorf("cgroups are left behind: %q", left)
+			t.Errorf("got cgroups left behind: %q, want none", left)
 		}
 	})
 	for _, test := range []struct {
 		kind   string
 		fatal  string // part of the run's error
 		failed string // part of a reason in the faulty server's trials
-		slow   bool   // which a disturbed machine may be blamed for
-		ended  string // part of how its trials say that it ended
+		slow   bool   // a disturbed machine may be the reason instead
+		ended  string // part of EndedBadly in its trials
 	}{
 		{kind: "never ready", fatal: "was not ready within"},
 		{kind: "listens at " + taken.Addr().String(), fatal: "is in use by another program"},
@@ -167,19 +167,19 @@ func TestServersThatFail(t *testing.T) {
 		{kind: "leaves a child behind", ended: "left 1 processes behind"},
 	} {
 		t.Run(test.kind, func(t *testing.T) {
-			t.Parallel() // a trial waits more than it works, and no figure is asked for
+			t.Parallel() // a trial mostly waits, and no figure is checked
 			b := faulty(t, test.kind)
 			r, err := NewRunner(t.Context(), b.experiment, b.options, nil)
 			must(t, err)
 			if test.kind == "never ready" {
-				r.readyWithin = 3 * time.Second // for the sound server too
+				r.readyTimeout = 3 * time.Second // for the correct server too
 			}
 			found, err := r.Run(t.Context())
 			must(t, r.Close())
 			kept, readErr := result.Read(b.options.Out)
 			must(t, readErr)
 			if len(kept.Trials) == 0 || len(kept.Trials) != len(found.Trials) || kept.Finished.IsZero() != (test.fatal != "") {
-				t.Errorf("%d of %d trials are kept, finished %v", len(kept.Trials), len(found.Trials), kept.Finished)
+				t.Errorf("got %d of %d trials stored, finished %v", len(kept.Trials), len(found.Trials), kept.Finished)
 			}
 			checkError(t, err, test.fatal)
 			for _, trial := range kept.Trials {
@@ -189,9 +189,9 @@ func TestServersThatFail(t *testing.T) {
 	}
 }
 
-// A server may die so late that its trial still comes to its end: then the connections that broke
-// tell.
-func TestADeathAtTheEndOfAWindowIsADeath(t *testing.T) {
+// TestExitAtTheEndOfAWindowIsReported: a server may exit so late that its trial still completes.
+// The exit is then found through the broken connections.
+func TestExitAtTheEndOfAWindowIsReported(t *testing.T) {
 	b := faulty(t, "leaves")
 	r, err := NewRunner(t.Context(), b.experiment, b.options, nil)
 	must(t, err)
@@ -204,21 +204,21 @@ func TestADeathAtTheEndOfAWindowIsADeath(t *testing.T) {
 	_, err = c.Write(make([]byte, 4000))
 	must(t, err)
 	trial := result.Trial{FailedBecause: []string{"load error: connection reset, 4 times"}}
-	err = s.blame(t.Context(), &trial, nil)
-	checkError(t, s.end(&trial, err), "exit status 0")
+	err = s.attributeError(t.Context(), &trial, nil)
+	checkError(t, s.stop(&trial, err), "exit status 0")
 }
 
-// checkError wants one sentence that names the server and says what is wrong, or no error.
+// checkError checks for a one-line error that names the server and the fault, or for no error.
 func checkError(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil || want == "" {
 		if err != nil || want != "" {
-			t.Errorf("the error is %v, want one with %q", err, want)
+			t.Errorf("got error %v, want one with %q", err, want)
 		}
 		return
 	}
 	if s := err.Error(); strings.Count(s, want) != 1 || strings.Contains(s, "\n") || !strings.Contains(s, "faulty") {
-		t.Errorf("the error is %q, want one line with faulty and %q, once", s, want)
+		t.Errorf("got error %q, want one line with the name faulty and once %q", s, want)
 	}
 }
 
@@ -235,15 +235,16 @@ func checkFault(t *testing.T, trial result.Trial, failed string, slow bool, ende
 		return slices.ContainsFunc(why, func(s string) bool { return strings.Contains(s, want) })
 	}
 	if failed == "" && len(trial.FailedBecause) > 0 || failed != "" && (!said(failed) || trial.Accepted) {
-		t.Errorf("%s: accepted %v, failed because %q, refused because %q, want %q", trial.Subject, trial.Accepted, trial.FailedBecause, trial.RefusedBecause, failed)
+		t.Errorf("%s: got accepted %v, failures %q, reasons for rejection %q, want %q", trial.Subject, trial.Accepted, trial.FailedBecause, trial.RefusedBecause, failed)
 	}
 	if (ended == "") != (trial.EndedBadly == "") || !strings.Contains(trial.EndedBadly, ended) {
-		t.Errorf("%s ended with %q, want %q", trial.Subject, trial.EndedBadly, ended)
+		t.Errorf("%s: got EndedBadly %q, want %q", trial.Subject, trial.EndedBadly, ended)
 	}
 }
 
-// A sink is asked for no answer, and a server that reads nothing would be the cheapest of all.
-func TestAServerThatStopsReadingFailsWithoutEchoesToo(t *testing.T) {
+// TestServerThatStopsReadingFailsAsASink: a sink sends no answer, so a server that reads nothing
+// would be the cheapest.
+func TestServerThatStopsReadingFailsAsASink(t *testing.T) {
 	b := faulty(t, "stops reading")
 	b.experiment.Workload = "sink"
 	b.experiment.Subjects = b.experiment.Subjects[1:]
@@ -254,7 +255,7 @@ func TestAServerThatStopsReadingFailsWithoutEchoesToo(t *testing.T) {
 	}
 }
 
-func TestATargetOnThisMachineIsNotItsOwnNeighbour(t *testing.T) {
+func TestTargetOnThisMachineIsNotItsOwnNeighbour(t *testing.T) {
 	b := newBench(t)
 	port, err := subject.FreePort("127.0.0.1")
 	must(t, err)
@@ -276,29 +277,29 @@ func TestATargetOnThisMachineIsNotItsOwnNeighbour(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	b.experiment.Time = Duration(1)
+	b.experiment.TimeLimit = Duration(1)
 	b.options.Targets = []string{addr}
 	r, err := NewRunner(t.Context(), b.experiment, b.options, nil)
 	must(t, err)
 	found, err := r.Run(t.Context())
 	must(t, errors.Join(err, r.Close()))
 	if s := found.Subjects[0]; !s.Elsewhere || !s.Here || found.Plan.Twin != "" {
-		t.Errorf("the target is %+v, the twin %q", s, found.Plan.Twin)
+		t.Errorf("got target %+v and A/A control %q", s, found.Plan.Twin)
 	}
 	for _, trial := range found.Trials {
 		if why := strings.Join(trial.RefusedBecause, "; "); strings.Contains(why, "another process") || trial.Messages == 0 {
-			t.Errorf("trial %d: %d messages, refused because %q", trial.ID, trial.Messages, why)
+			t.Errorf("trial %d: got %d messages, reasons for rejection %q", trial.ID, trial.Messages, why)
 		}
 	}
 }
 
-func TestTheHostsOfThisMachine(t *testing.T) {
+func TestIsLocalAddress(t *testing.T) {
 	for addr, want := range map[string]bool{
 		"127.0.0.1:80": true, "[::1]:80": true, "127.0.0.2:80": true, "localhost:80": true, "0.0.0.0:80": true,
 		"192.0.2.1:80": false, "[2001:db8::1]:80": false, "no.such.host.invalid:80": false, "nonsense": false,
 	} {
-		if got := isHere(t.Context(), addr); got != want {
-			t.Errorf("%s is on this machine: %v, want %v", addr, got, want)
+		if got := isLocalAddress(t.Context(), addr); got != want {
+			t.Errorf("%s: got isLocalAddress %v, want %v", addr, got, want)
 		}
 	}
 }

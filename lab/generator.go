@@ -18,26 +18,26 @@ import (
 	"weir/lab/sample"
 )
 
-// generator is a running load, in a process of its own so that its CPU can be told from everybody
-// else's. It speaks the steering protocol of weir load stream, http and chat: commands on its
-// standard input, events on its standard output. One goroutine owns it; a second, ended by the
-// process's exit, reads its events.
+// generator is a running load generator. It is a separate process so that its CPU is accounted for
+// separately. It speaks the steering protocol of weir load stream, http, chat and stack: commands
+// on its standard input, events as lines of JSON on its standard output. One goroutine owns it. A
+// second goroutine, which ends when the process exits, reads its events.
 type generator struct {
 	group *sample.Group
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	// reader -> owner; 64 are more than a generator sends in a warm-up's second; closed by the
+	// reader -> owner; 64 are more than a generator sends in a second of warm-up; closed by the
 	// reader
 	events chan generatorEvent
 	stderr *tail.Buffer
-	quit   chan struct{} // closed by the owner: nobody receives events any more
-	pulse  func()        // called by the owner while it waits
+	quit   chan struct{} // closed by the owner, which receives no events from then on
+	onTick func()        // called by the owner periodically while it waits
 }
 
-// pulseEvery is how often somebody who watches a trial sees something new.
-const pulseEvery = 250 * time.Millisecond
+// tickInterval is how often progress is reported during a trial.
+const tickInterval = 250 * time.Millisecond
 
-// allLost is what the generator says last when the server has ended every connection.
+// allLost is the generator's last error when the server has closed every connection.
 const allLost = "every connection was lost before the end"
 
 type generatorEvent struct {
@@ -47,16 +47,16 @@ type generatorEvent struct {
 	Report json.RawMessage `json:"report"`
 }
 
-// startGenerator starts argv, which begins with the command of weir load and ends with its flags.
+// startGenerator starts argv, which starts with the command of weir load and ends with its flags.
 func startGenerator(argv []string, place sample.Placement) (*generator, error) {
 	group, err := sample.NewGroup("load")
 	if err != nil {
 		return nil, err
 	}
 	g := &generator{group: group, cmd: exec.Command(argv[0], argv[1:]...), stderr: tail.New(4096),
-		events: make(chan generatorEvent, 64), quit: make(chan struct{}), pulse: func() {}}
+		events: make(chan generatorEvent, 64), quit: make(chan struct{}), onTick: func() {}}
 	g.cmd.Stderr = g.stderr
-	// a Ctrl-C is for the lab, which ends the generator
+	// Ctrl-C is handled by the lab, which stops the generator
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdout, err := g.cmd.StdoutPipe()
 	if err == nil {
@@ -89,43 +89,43 @@ func (g *generator) read(stdout io.Reader) {
 	}
 }
 
-// each passes the generator's events to f until f has seen what it waits for, or fails. The limit
-// is on the time in which the generator says nothing.
-func (g *generator) each(ctx context.Context, limit time.Duration, f func(generatorEvent) (enough bool, err error)) error {
-	timeout, pulse := time.NewTimer(limit), time.NewTicker(pulseEvery)
+// eachEvent passes the generator's events to f until f returns enough or an error. It fails when no
+// event arrives for the duration of limit.
+func (g *generator) eachEvent(ctx context.Context, limit time.Duration, f func(generatorEvent) (enough bool, err error)) error {
+	timeout, pulse := time.NewTimer(limit), time.NewTicker(tickInterval)
 	defer timeout.Stop()
 	defer pulse.Stop()
 	for {
 		select {
 		case ev, ok := <-g.events:
 			if !ok {
-				return interrupted(ctx, g.died())
+				return contextError(ctx, g.exitError())
 			}
 			timeout.Reset(limit)
 			if enough, err := f(ev); enough || err != nil {
 				return err
 			}
 		case <-pulse.C:
-			g.pulse()
+			g.onTick()
 		case <-timeout.C:
-			return fmt.Errorf("lab: the load generator was silent about what it does for %v", limit)
+			return fmt.Errorf("lab: the load generator sent no event for %v", limit)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// await returns the next event of the given kind and drops others.
-func (g *generator) await(ctx context.Context, kind string, limit time.Duration) (found generatorEvent, err error) {
-	err = g.each(ctx, limit, func(ev generatorEvent) (bool, error) {
+// awaitEvent returns the next event of the given kind and drops others.
+func (g *generator) awaitEvent(ctx context.Context, kind string, limit time.Duration) (found generatorEvent, err error) {
+	err = g.eachEvent(ctx, limit, func(ev generatorEvent) (bool, error) {
 		found = ev
 		return ev.Event == kind, nil
 	})
 	return found, err
 }
 
-// died says why the generator's events ended early.
-func (g *generator) died() error {
+// exitError returns why the generator's events ended early.
+func (g *generator) exitError() error {
 	err := g.cmd.Wait()
 	why := strings.TrimPrefix(g.stderr.LastLine(), "weir: ")
 	switch {
@@ -134,33 +134,33 @@ func (g *generator) died() error {
 	case strings.HasPrefix(why, load.ServerFailed):
 		return failure(strings.TrimPrefix(why, load.ServerFailed))
 	case why != "":
-		return fmt.Errorf("lab: the load generator gave up: %s", why)
+		return fmt.Errorf("lab: the load generator failed: %s", why)
 	}
 	return fmt.Errorf("lab: the load generator ended early: %v", err)
 }
 
-// say sends a command.
-func (g *generator) say(command string) error {
+// sendCommand writes a command to the generator's standard input.
+func (g *generator) sendCommand(command string) error {
 	if _, err := io.WriteString(g.stdin, command+"\n"); err != nil {
-		return g.died()
+		return g.exitError()
 	}
 	return nil
 }
 
-// loadReport is what either load says at its end.
+// loadReport is the union of the final reports of all kinds of load.
 type loadReport struct {
 	load.Report
-	Answered  int64 `json:"answered"` // requests: of those offered, whole and right
+	Answered  int64 `json:"answered"` // requests that were answered completely and correctly
 	Failed    int64 `json:"failed"`
 	BodyBytes int64 `json:"body_bytes"`
 
-	// rooms: from asking for a history to its last message
+	// rooms: from the request for a history to its last message
 	ReplayUS result.Percentiles `json:"replay_us"`
 
 	// Stacks.
 
 	Operation     string  `json:"operation"`
-	Congestion    string  `json:"congestion"` // control of the peer's sockets
+	Congestion    string  `json:"congestion"` // control algorithm of the peer's sockets
 	MeanUS        float64 `json:"mean_us"`
 	GbitS         float64 `json:"gbit_s"`
 	Lost          int64   `json:"lost"`
@@ -169,18 +169,18 @@ type loadReport struct {
 	Retransmitted int64   `json:"retransmitted"`
 }
 
-// report is the generator's last word.
+// report returns the generator's final report.
 func (g *generator) report(ctx context.Context) (loadReport, error) {
 	var r loadReport
-	ev, err := g.await(ctx, "report", 30*time.Second)
+	ev, err := g.awaitEvent(ctx, "report", 30*time.Second)
 	if err == nil {
 		err = json.Unmarshal(ev.Report, &r)
 	}
 	return r, err
 }
 
-// close ends the generator, whatever it is doing, and removes its group. The order: tell it that
-// nobody listens, kill what is left, collect it.
+// close stops the generator in any state and removes its group. It stops receiving events, kills
+// the processes that are left, and waits for them.
 func (g *generator) close() error {
 	close(g.quit)
 	g.stdin.Close()

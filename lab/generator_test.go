@@ -13,9 +13,9 @@ import (
 	"weir/lab/sample"
 )
 
-// A Ctrl-C reaches every process of the terminal's group at once; the generator is not for it to
-// end.
-func TestTheGeneratorHasAProcessGroupOfItsOwn(t *testing.T) {
+// TestGeneratorHasItsOwnProcessGroup: Ctrl-C reaches every process of the terminal's foreground
+// group, and must not end the generator.
+func TestGeneratorHasItsOwnProcessGroup(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("accounting needs Linux")
 	}
@@ -23,22 +23,23 @@ func TestTheGeneratorHasAProcessGroupOfItsOwn(t *testing.T) {
 	must(t, err)
 	pgid, err := syscall.Getpgid(g.cmd.Process.Pid)
 	if err != nil || pgid != g.cmd.Process.Pid {
-		t.Errorf("process %d is in group %d (%v)", g.cmd.Process.Pid, pgid, err)
+		t.Errorf("process %d: got group %d (%v), want its own", g.cmd.Process.Pid, pgid, err)
 	}
 	must(t, g.close())
 }
 
-// Whoever interrupts a run ends its generator too, and which of the two is seen first is chance.
-func TestAnInterruptionIsSaidAsSuch(t *testing.T) {
+// TestInterruptionIsReported: an interrupted run also ends its generator, and either may be seen
+// first.
+func TestInterruptionIsReported(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	ended := make(chan generatorEvent)
 	close(ended)
 	for range 100 {
-		g := &generator{cmd: exec.Command("true"), stderr: tail.New(10), events: ended, pulse: func() {}}
-		err := g.each(ctx, time.Hour, func(generatorEvent) (bool, error) { return false, nil })
+		g := &generator{cmd: exec.Command("true"), stderr: tail.New(10), events: ended, onTick: func() {}}
+		err := g.eachEvent(ctx, time.Hour, func(generatorEvent) (bool, error) { return false, nil })
 		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("the error is %v", err)
+			t.Fatalf("got error %v, want context.Canceled", err)
 		}
 	}
 }

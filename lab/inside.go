@@ -16,7 +16,7 @@ import (
 	"weir/lab/subject"
 )
 
-// insideReport is what a stack says that measured its own loopback.
+// insideReport is the report of a stack that measured its own loopback.
 type insideReport struct {
 	Messages     int64              `json:"messages"`
 	Bytes        int64              `json:"bytes"`
@@ -30,15 +30,15 @@ type insideReport struct {
 	Collector    *result.Collected  `json:"collector"`
 }
 
-// insidePatience is how much longer than its window a measurement inside may take.
-const insidePatience = 15 * time.Second
+// insideMargin is how much longer than twice its window a measurement inside a stack may take.
+const insideMargin = 15 * time.Second
 
-// inside runs a stack that measures its own loopback: both ends, and the generator, are in its
-// process.
+// inside runs a stack that measures its own loopback: one process holds both ends and the
+// generator.
 func (r *Runner) inside(ctx context.Context, p Place, l Load, t *result.Trial) (err error) {
-	s := r.subjects[p.base()]
+	s := r.subjects[p.baseSubject()]
 	if s.Subject == nil || len(s.InsideCmd) == 0 {
-		return fmt.Errorf("lab: the subject %s has no inside: leave it out of the load %s", p.base(), l.Name)
+		return fmt.Errorf("lab: the subject %s has no inside command: leave it out of the load %s", p.baseSubject(), l.Name)
 	}
 	net, err := makeNetwork(s.Subject)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Runner) inside(ctx context.Context, p Place, l Load, t *result.Trial) (
 		return err
 	}
 	defer func() { err = errors.Join(err, group.Close()) }()
-	place, _, _, err := r.site.places(l.Cores)
+	place, _, _, err := r.site.placements(l.Cores)
 	if err != nil {
 		return err
 	}
@@ -59,20 +59,20 @@ func (r *Runner) inside(ctx context.Context, p Place, l Load, t *result.Trial) (
 	if err != nil {
 		return err
 	}
-	r.progress(r.state(p))
-	said, err := runInside(ctx, group, place, s.Subject, subject.Inside{Operation: l.Operation, Connections: p.Connections, Duration: r.windowOf(l), Cores: l.Cores})
+	r.progress(r.progressFor(p))
+	report, err := runInside(ctx, group, place, s.Subject, subject.Inside{Operation: l.Operation, Connections: p.Connections, Duration: r.windowOf(l), Cores: l.Cores})
 	if err != nil {
-		return interrupted(ctx, err)
+		return contextError(ctx, err)
 	}
 	after, err := readInside(group)
 	if err != nil {
 		return err
 	}
-	said.fill(t, l)
-	seen := observed{before: before, after: after, packets: true}
-	ev := seen.judge((&watch{subject: &running{group: group}, generator: &generator{}}).ours())
-	ev.Shared, ev.Errors = true, said.Errors
-	decide(t, ev)
+	report.fill(t, l)
+	seen := observation{before: before, after: after, ownsPacketThreads: true}
+	ev := seen.judge((&watch{subject: &running{group: group}, generator: &generator{}}).trialProcesses())
+	ev.SharedCores, ev.Errors = true, report.Errors
+	judgeTrial(t, ev)
 	return nil
 }
 
@@ -84,20 +84,20 @@ func readInside(g *sample.Group) (r reading, err error) {
 	return r, err
 }
 
-// runInside runs the command to its end.
+// runInside runs the command to its end and decodes its report.
 func runInside(ctx context.Context, g *sample.Group, place sample.Placement, s *subject.Subject, i subject.Inside) (r insideReport, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, i.Duration*2+insidePatience, errors.New("it did not end in time"))
+	ctx, cancel := context.WithTimeoutCause(ctx, i.Duration*2+insideMargin, errors.New("it did not exit in time"))
 	defer cancel()
 	words := s.InsideCommand(i)
 	var out bytes.Buffer
-	told := tail.New(4096)
+	stderr := tail.New(4096)
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, &out, told
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, &out, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := g.Start(cmd, place); err != nil {
 		return r, fmt.Errorf("lab: %s cannot start: %w", s.Name, err)
 	}
-	ended := make(chan error, 1) // one answer, from the goroutine below
+	ended := make(chan error, 1) // one result, from the goroutine below
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case err = <-ended:
@@ -109,12 +109,12 @@ func runInside(ctx context.Context, g *sample.Group, place sample.Placement, s *
 		err = json.Unmarshal(out.Bytes(), &r)
 	}
 	if err != nil {
-		return r, fmt.Errorf("lab: %s inside: %w: %s", s.Name, err, told.LastLine())
+		return r, fmt.Errorf("lab: %s inside: %w: %s", s.Name, err, stderr.LastLine())
 	}
 	return r, nil
 }
 
-// fill writes what the stack says into a trial.
+// fill copies the stack's report into a trial.
 func (i *insideReport) fill(t *result.Trial, l Load) {
 	t.Messages, t.Bytes, t.LatencyUS, t.WarmMessages = i.Messages, i.Bytes, i.LatencyUS, i.WarmMessages
 	t.WindowS, t.AchievedRatio = time.Duration(i.WindowNS).Seconds(), 1

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 )
 
-// journal is a file that only grows: a JSON value a line, on disk the moment it is added, so that a
-// run that is cut off at any instant has lost no more than the line that was being written. One
-// goroutine owns it.
+// journal is an append-only file with one JSON value per line. Each value is written as it is
+// added, so an interrupted run loses at most the line that was being written. One goroutine owns
+// it.
 type journal[T any] struct{ file *os.File }
 
-// openJournal opens or makes the file and returns what it holds. A last line that was cut off is
-// what was being written when the run ended: it is dropped from the file.
+// openJournal opens or creates the file and returns its values. An incomplete last line was being
+// written when the run was interrupted: it is truncated.
 func openJournal[T any](name string) (*journal[T], []T, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
@@ -31,7 +31,7 @@ func openJournal[T any](name string) (*journal[T], []T, error) {
 	return &journal[T]{f}, values, nil
 }
 
-// readLines reads the finished lines and says how many bytes they are.
+// readLines decodes the complete lines and returns their total size in bytes.
 func readLines[T any](f *os.File) (values []T, size int64, err error) {
 	for r := bufio.NewReader(f); ; {
 		line, err := r.ReadBytes('\n')
@@ -47,7 +47,7 @@ func readLines[T any](f *os.File) (values []T, size int64, err error) {
 	}
 }
 
-// add keeps v.
+// add appends v.
 func (j *journal[T]) add(v T) error {
 	b, err := json.Marshal(v)
 	if err == nil {
@@ -59,5 +59,5 @@ func (j *journal[T]) add(v T) error {
 	return nil
 }
 
-// close may be called again.
+// close closes the file. It may be called more than once.
 func (j *journal[T]) close() { j.file.Close() }

@@ -7,9 +7,9 @@ import (
 	"weir/lab/result"
 )
 
-// Short connections and idle ones are a load like any other: warmed with, counted and accounted
-// for.
-func TestShortConnectionsAreALoadOfAnExperiment(t *testing.T) {
+// TestShortAndIdleConnectionsAreALoad: they warm a subject up, and are counted and accounted for,
+// as any other.
+func TestShortAndIdleConnectionsAreALoad(t *testing.T) {
 	b := newBench(t, 0)
 	b.experiment.Connections = []int{0}
 	b.experiment.Loads = []Load{{Name: "churn", Size: 100, Churn: 100, Idle: 3}}
@@ -19,11 +19,11 @@ func TestShortConnectionsAreALoadOfAnExperiment(t *testing.T) {
 		checkTrial(t, trial)
 		c := trial.Churn
 		if c == nil || c.Offered != 30 || trial.Messages != c.Done || trial.Bytes != 100*c.Done || trial.OfferedRate != 100 {
-			t.Errorf("trial %d offered %v messages/s and has %d, with short connections %+v", trial.ID, trial.OfferedRate, trial.Messages, c)
+			t.Errorf("trial %d: got %v messages/s offered, %d sent, short connections %+v", trial.ID, trial.OfferedRate, trial.Messages, c)
 		}
 	}
 	if len(found.Trials) == 0 || found.Plan.Loads[0].Churn != 100 || found.Plan.Loads[0].Idle != 3 {
-		t.Errorf("%d trials of %+v", len(found.Trials), found.Plan.Loads)
+		t.Errorf("got %d trials of %+v", len(found.Trials), found.Plan.Loads)
 	}
 }
 
@@ -32,9 +32,9 @@ func TestShortConnectionsCountBesideMessages(t *testing.T) {
 	fillLoad(&trial, load.Report{Offered: 100, Messages: 90, AchievedRatio: 0.9, OfferedRate: 50, Bytes: 900, Size: 10, Behind: 2, WindowNS: 2e9, CPUNS: 1e6,
 		SpreadUS: result.Percentiles{P50: 7}, Churn: &load.ChurnReport{Offered: 20, Done: 10, Behind: 3}})
 	if trial.Messages != 100 || trial.Bytes != 1000 || trial.Behind != 5 || trial.OfferedRate != 60 || trial.AchievedRatio != 100.0/120 || trial.LoadUSPerMsg != 10 {
-		t.Errorf("90 of 100 messages and 10 of 20 short connections in 2 s make %+v", trial)
+		t.Errorf("90 of 100 messages and 10 of 20 short connections in 2 s got %+v", trial)
 	}
 	if trial.SpreadUS.P50 != 7 || *trial.Churn != (result.Churn{Offered: 20, Done: 10, Behind: 3}) {
-		t.Errorf("the spread is %+v, the short connections are %+v", trial.SpreadUS, trial.Churn)
+		t.Errorf("got spread %+v, short connections %+v", trial.SpreadUS, trial.Churn)
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"weir/lab/result"
 )
 
-// congestionFile shows the setting of the network namespace of whoever reads it.
+// congestionFile shows the setting of the network namespace of the process that reads it.
 const congestionFile = "/proc/sys/net/ipv4/tcp_congestion_control"
 
-// describeMachine says where a run takes place, and by which version of the lab. What cannot be
-// found out stays empty.
+// describeMachine describes the machine of a run and the version of the lab. A value that cannot be
+// read stays empty.
 func describeMachine(weir string) result.Machine {
 	m := result.Machine{
 		Kernel:     firstLine("/proc/sys/kernel/osrelease"),
@@ -40,7 +40,7 @@ func describeMachine(weir string) result.Machine {
 	return m
 }
 
-// versions asks the toolchains that subjects are built with.
+// versions returns the versions of the toolchains that build subjects.
 func versions() []string {
 	found := []string{runtime.Version()}
 	for _, c := range [][]string{{"cc", "--version"}, {"rustc", "--version"}, {"node", "--version"}, {"python3", "--version"}} {

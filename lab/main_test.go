@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary is also the server that these tests put under load: "server ADDR LIMIT" receives
-// bytes on every connection and, when LIMIT is not 0, exits with status 3 after so many of them.
+// The test binary is also the server of these tests: "server ADDR LIMIT" receives bytes on every
+// connection. If LIMIT is not 0, it exits with status 3 after that many bytes.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "server" {
 		limit, _ := strconv.ParseInt(os.Args[3], 10, 64)
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 7 && os.Args[1] == "web" {
 		serveWeb(os.Args[2], os.Args[3], os.Args[4], os.Args[5], os.Args[6])
 	}
-	// or every server of a test under the race detector dies a second late
+	// otherwise every server under the race detector exits a second later
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		os.RemoveAll(builtIn)
@@ -77,7 +77,7 @@ func serve(addr string, limit int64) {
 	}
 }
 
-// the folder of the program that tests built, for TestMain to remove; empty when none did
+// the folder of the program that tests built, for TestMain to remove; empty if none was built
 var builtIn string
 
 // weirBinary builds the program whose load generator the trials use.

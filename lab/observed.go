@@ -9,8 +9,8 @@ import (
 	"weir/lab/stat"
 )
 
-// fill writes what was observed into a trial whose messages are known.
-func (o observed) fill(t *result.Trial, window time.Duration) {
+// fill copies what was observed into a trial whose messages are already set.
+func (o observation) fill(t *result.Trial, window time.Duration) {
 	perMessage := func(d time.Duration) float64 {
 		if t.Messages == 0 {
 			return 0
@@ -19,7 +19,7 @@ func (o observed) fill(t *result.Trial, window time.Duration) {
 	}
 	t.MachineUSPerMsg = perMessage(o.after.machine.CPU - o.before.machine.CPU)
 	if len(o.points) == 0 {
-		return // a subject elsewhere
+		return // a subject that runs elsewhere
 	}
 	first, last := o.points[0], o.points[len(o.points)-1]
 	used := last.CPU - first.CPU
@@ -36,23 +36,23 @@ func (o observed) fill(t *result.Trial, window time.Duration) {
 		Processes: o.census.Processes, Threads: o.census.Threads,
 	}
 	t.Switches, t.GC = o.switches, o.gc
-	o.fillRulers(t)
+	o.fillAccounting(t)
 }
 
-// fillRulers writes what each of the other rulers would have said.
-func (o observed) fillRulers(t *result.Trial) {
-	if len(o.rulers) == 0 {
+// fillAccounting records the result of each of the other CPU accounting methods.
+func (o observation) fillAccounting(t *result.Trial) {
+	if len(o.accounting) == 0 {
 		return
 	}
 	t.Rulers = map[string]float64{}
-	for _, r := range o.rulers {
+	for _, r := range o.accounting {
 		if len(r.Percents) > 0 {
 			t.Rulers[r.Name] = r.Mean()
 		}
 	}
 }
 
-// readings is the form of samples that statistics take, in seconds.
+// readings converts samples to the form that package stat takes, in seconds.
 func readings(points []sample.Point) []stat.Reading {
 	r := make([]stat.Reading, len(points))
 	for i, p := range points {

@@ -21,19 +21,19 @@ import (
 	"weir/lab/subject"
 )
 
-// onStack is what a running TCP/IP stack has beside a server: a network that is made for one trial,
-// and what it says on standard output.
+// onStack is the part of a running TCP/IP stack that a server does not have: a network created for
+// one trial, and the reports on its standard output.
 type onStack struct {
 	network *network.Network
-	said    *sayings
-	barePSS int64 // bytes, before there was any connection
-	bare    *result.Collected
+	output  *jsonLines
+	barePSS int64 // PSS in bytes before any connection existed
+	bareGC  *result.Collected
 }
 
-// networks counts those that this process has made: each has a name of its own.
+// networks counts the networks that this process has created, because each needs a unique name.
 var networks atomic.Int64
 
-// makeNetwork makes the network that the stack is for.
+// makeNetwork creates the network for a stack under test.
 func makeNetwork(s *subject.Subject) (*network.Network, error) {
 	name := fmt.Sprintf("weir%d-%d", os.Getpid(), networks.Add(1))
 	kind := network.Tap
@@ -44,24 +44,26 @@ func makeNetwork(s *subject.Subject) (*network.Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: cannot make a network for %s, which needs Linux, root and /dev/net/tun: %w", s.Name, err)
 	}
-	// A client's port is free a minute after its connection, or earlier where that is allowed:
-	// without it ports, not stacks, bound what is connected.
+	// A client port can be reused only a minute after its connection (TIME-WAIT), or earlier with
+	// tcp_tw_reuse. Without it the number of ports, not the stack, limits the connection rate.
 	for _, set := range [][2]string{{"ip_local_port_range", "1024 65535"}, {"tcp_tw_reuse", "1"}} {
 		if err := n.Set(set[0], set[1]); err != nil {
 			return nil, errors.Join(fmt.Errorf("lab: %w", err), n.Close())
 		}
 	}
-	n.Set("tcp_tw_reuse_delay", "10") //nolint:errcheck // ms; a kernel without it has a second, and the generator's report a note where that is too long
+	// in ms; without this setting the delay is 1 s, and the generator's report has a note if that
+	// is too long
+	n.Set("tcp_tw_reuse_delay", "10") //nolint:errcheck
 	return n, nil
 }
 
-// prepareStacks finds out before anything is built whether there can be networks for the trials,
-// and gives both ends all cores.
+// prepareStacks checks, before anything is built, that networks can be created for the trials. It
+// lets both ends use all cores.
 func (r *Runner) prepareStacks() (err error) {
 	if len(r.options.Targets) > 0 || r.options.Namespace {
 		return errors.New("lab: a TCP/IP stack runs on a device that the lab makes for each trial: leave --target and --namespace out")
 	}
-	if r.site.server, r.site.load, r.site.shared, err = r.site.places(0); err != nil {
+	if r.site.server, r.site.load, r.site.sharedCores, err = r.site.placements(0); err != nil {
 		return err
 	}
 	n, err := makeNetwork(&subject.Subject{Name: "a stack"})
@@ -71,11 +73,11 @@ func (r *Runner) prepareStacks() (err error) {
 	return n.Close()
 }
 
-// guests are the subjects that somebody brought by a file and that are not in the list: a load that
-// is for some of an experiment's own is for them too.
-func (r *Runner) guests(besides []string) (names []string) {
+// subjectsFromFiles returns the subjects that were given by a file and are not in the list. A load
+// for some of the experiment's own subjects also applies to these.
+func (r *Runner) subjectsFromFiles(besides []string) (names []string) {
 	for name, s := range r.subjects {
-		// a folder stands for the file in it
+		// a folder stands for the subject.toml in it
 		brought := slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir)
 		if brought && !slices.Contains(besides, name) {
 			names = append(names, name)
@@ -85,9 +87,9 @@ func (r *Runner) guests(besides []string) (names []string) {
 	return names
 }
 
-// onlyWithInside leaves subjects out of the loads that they cannot meet: those inside, where they
-// have none; pings by processes, where there is no ping.
-func (r *Runner) onlyWithInside() {
+// restrictLoads removes subjects from loads that they cannot meet: inside loads if they have no
+// inside command, and pings by processes if this machine has no ping command.
+func (r *Runner) restrictLoads() {
 	for i := range r.experiment.Loads {
 		l := &r.experiment.Loads[i]
 		if l.Processes {
@@ -96,7 +98,7 @@ func (r *Runner) onlyWithInside() {
 			}
 		}
 		if len(l.Subjects) > 0 {
-			l.Subjects = append(l.Subjects, r.guests(l.Subjects)...)
+			l.Subjects = append(l.Subjects, r.subjectsFromFiles(l.Subjects)...)
 		}
 		if !l.Inside {
 			continue
@@ -108,25 +110,25 @@ func (r *Runner) onlyWithInside() {
 			}
 		}
 		if slices.Sort(able); len(able) == 0 {
-			able = []string{"stacks with an inside"}
+			able = []string{"stacks with an inside command"}
 		}
 		l.Subjects = able
 	}
 }
 
-// close takes the network away, after the stack has ended.
+// close removes the network. The stack must have ended.
 func (o *onStack) close() error {
 	if o.network == nil {
 		return nil
 	}
-	if o.said != nil {
-		o.said.close()
+	if o.output != nil {
+		o.output.close()
 	}
 	return o.network.Close()
 }
 
-// startStack starts a stack in a network of its own, and looks at its memory before there is any
-// connection.
+// startStack starts a stack in a network of its own, and measures its memory before any connection
+// exists.
 func (r *Runner) startStack(ctx context.Context, sub *subject.Subject, l Load) (s *running, err error) {
 	s = &running{subject: sub}
 	if s.network, err = makeNetwork(sub); err != nil {
@@ -134,36 +136,36 @@ func (r *Runner) startStack(ctx context.Context, sub *subject.Subject, l Load) (
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(interrupted(ctx, err), s.abandon())
+			err = errors.Join(contextError(ctx, err), s.abandon())
 		}
 	}()
-	place, load, shared, err := r.site.places(l.Cores)
+	place, load, shared, err := r.site.placements(l.Cores)
 	if err != nil {
 		return nil, err
 	}
 	place.Netns, load.Netns = s.network.Subject, s.network.Peer
-	s.load, s.shared, s.addr = load, shared, s.network.Host()
-	if s.said, err = newSayings(); err != nil {
+	s.load, s.sharedCores, s.addr = load, shared, s.network.Host()
+	if s.output, err = newJSONLines(); err != nil {
 		return nil, err
 	}
 	if s.group, err = sample.NewGroup(sub.Name); err != nil {
 		return nil, err
 	}
 	params := subject.Params{Host: s.addr, Port: servicePort, Workload: r.experiment.Workload, Tap: s.network.Tap, Net: s.network.Addr.String(), Cores: l.Cores}
-	s.began = sample.Monotonic()
-	s.process, err = sub.Start(ctx, s.group, params, subject.Place{Stdout: s.said.to, Sample: place, Env: []string{"GODEBUG=gctrace=1"}, Within: r.readyWithin})
+	s.startedAt = sample.Monotonic()
+	s.process, err = sub.Start(ctx, s.group, params, subject.Place{Stdout: s.output.writer, Sample: place, Env: []string{"GODEBUG=gctrace=1"}, Within: r.readyTimeout})
 	if err != nil {
 		return nil, err
 	}
 	census, err := s.group.Census()
-	s.barePSS, s.bare = census.PSS, s.collected(ctx)
+	s.barePSS, s.bareGC = census.PSS, s.collectorReport(ctx)
 	return s, err
 }
 
-// servicePort is that of the echo service, which every stack has.
+// servicePort is the port of the echo service, which every stack provides (RFC 862).
 const servicePort = 7
 
-// abandon takes away what there is of a stack that did not start.
+// abandon stops and removes the parts of a stack that failed to start.
 func (s *running) abandon() error {
 	var errs []error
 	if s.process != nil {
@@ -175,31 +177,33 @@ func (s *running) abandon() error {
 	return errors.Join(append(errs, s.onStack.close())...)
 }
 
-// collected asks a stack what its collector has done; nil where it has none, or does not say.
-func (s *running) collected(ctx context.Context) *result.Collected {
-	if s.said == nil || s.process == nil || !handles(s.process.PID(), syscall.SIGUSR1) {
+// collectorReport requests a stack's report of its garbage collector by SIGUSR1. It is nil if the
+// stack has no collector or does not answer within a second.
+func (s *running) collectorReport(ctx context.Context) *result.Collected {
+	if s.output == nil || s.process == nil || !handlesSignal(s.process.PID(), syscall.SIGUSR1) {
 		return nil
 	}
-	s.said.forget()
+	s.output.discardPending()
 	if syscall.Kill(s.process.PID(), syscall.SIGUSR1) != nil {
 		return nil
 	}
-	patience := time.NewTimer(time.Second)
-	defer patience.Stop()
+	timeout := time.NewTimer(time.Second)
+	defer timeout.Stop()
 	select {
-	case line := <-s.said.lines:
+	case line := <-s.output.lines:
 		var c result.Collected
 		if json.Unmarshal([]byte(line), &c) == nil {
 			return &c
 		}
-	case <-patience.C:
+	case <-timeout.C:
 	case <-ctx.Done():
 	}
 	return nil
 }
 
-// handles says whether a process has a handler of a signal: others would end by it.
-func handles(pid int, signal syscall.Signal) bool {
+// handlesSignal reports whether a process has a handler for a signal. A process without one would
+// be killed by it.
+func handlesSignal(pid int, signal syscall.Signal) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return false
@@ -210,27 +214,27 @@ func handles(pid int, signal syscall.Signal) bool {
 	return err == nil && bits&(1<<(signal-1)) != 0
 }
 
-// sayings are the lines of JSON that a stack prints. A goroutine reads them until close.
-type sayings struct {
-	to    *os.File // the stack's standard output
-	from  *os.File
-	lines chan string // the goroutine -> collected; room for one, others are dropped
-	ended chan struct{}
+// jsonLines reads the lines of JSON that a stack prints. A goroutine reads them until close.
+type jsonLines struct {
+	writer *os.File // write end: the stack's standard output
+	reader *os.File
+	lines  chan string // the goroutine -> collectorReport; capacity 1, further lines are dropped
+	ended  chan struct{}
 }
 
-func newSayings() (*sayings, error) {
+func newJSONLines() (*jsonLines, error) {
 	from, to, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
-	s := &sayings{to: to, from: from, lines: make(chan string, 1), ended: make(chan struct{})}
+	s := &jsonLines{writer: to, reader: from, lines: make(chan string, 1), ended: make(chan struct{})}
 	go s.read()
 	return s, nil
 }
 
-func (s *sayings) read() {
+func (s *jsonLines) read() {
 	defer close(s.ended)
-	for lines := bufio.NewScanner(s.from); lines.Scan(); {
+	for lines := bufio.NewScanner(s.reader); lines.Scan(); {
 		if !strings.HasPrefix(lines.Text(), "{") {
 			continue
 		}
@@ -241,17 +245,17 @@ func (s *sayings) read() {
 	}
 }
 
-// forget drops what came before it is asked.
-func (s *sayings) forget() {
+// discardPending drops a line that was received before the request.
+func (s *jsonLines) discardPending() {
 	select {
 	case <-s.lines:
 	default:
 	}
 }
 
-// close is called when nobody writes any more.
-func (s *sayings) close() {
-	s.to.Close()
+// close must be called after the stack has ended, when no process writes any more.
+func (s *jsonLines) close() {
+	s.writer.Close()
 	<-s.ended
-	s.from.Close()
+	s.reader.Close()
 }

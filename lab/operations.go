@@ -12,22 +12,24 @@ import (
 	"weir/lab/result"
 )
 
-// What loads of TCP/IP stacks have of their own.
+// The part of loads that is specific to TCP/IP stacks.
 
-// stack says whether the experiment's messages are operations on TCP/IP stacks.
-func (e *Experiment) stack() bool { return result.IsStack(e.Workload) }
+// isStack reports whether the experiment's messages are operations on TCP/IP stacks.
+func (e *Experiment) isStack() bool { return result.IsStack(e.Workload) }
 
-// asksStack says whether anything is set that only stacks have.
-func (l Load) asksStack() bool { return l.Operation != "" || l.Inside || l.Processes || l.Cores != 0 }
+// hasStackSettings reports whether a setting is set that only stack loads have.
+func (l Load) hasStackSettings() bool {
+	return l.Operation != "" || l.Inside || l.Processes || l.Cores != 0
+}
 
-// insideOperations are those whose both ends are on the stack.
+// insideOperations are the operations with both ends on the stack.
 var insideOperations = []string{result.OperationConnect, result.OperationBulk, result.OperationRR}
 
-// badOperation says what is wrong with a load of a stack, or nothing.
-func (e *Experiment) badOperation(l *Load) string {
+// checkOperation returns what is wrong with a load of a stack; empty if it is valid.
+func (e *Experiment) checkOperation(l *Load) string {
 	cold, rate := l.Cold, l.Rate
 	l.Cold = false
-	others := l.asksHTTP() || l.asksChat()
+	others := l.hasHTTPSettings() || l.hasChatSettings()
 	l.Cold = cold
 	known := loadstack.Operations
 	if l.Inside {
@@ -40,19 +42,19 @@ func (e *Experiment) badOperation(l *Load) string {
 	case !slices.Contains(known, l.Operation):
 		return fmt.Sprintf("the operation %q is unknown: write one of %s", l.Operation, strings.Join(known, ", "))
 	case l.Processes && !pings:
-		return "processes are a ping's: leave them out"
+		return "processes is for the operation ping only: leave it out"
 	case (rate != 0) != (pings && !l.Processes):
-		return "a rate is that of each flow of pings by one sender: give it to these, and to nothing else"
+		return "a rate applies only to flows of pings without processes, which need one"
 	case l.Cores < 0 || l.Cores > 1024:
 		return "cores must be from 0 to 1024"
-	case twice("connections", l.Connections) != "":
-		return twice("connections", l.Connections)
+	case duplicate("connections", l.Connections) != "":
+		return duplicate("connections", l.Connections)
 	}
-	return e.impossibleOperation(*l)
+	return e.unofferableOperation(*l)
 }
 
-// impossibleOperation says why the generator cannot offer l in some cell, or nothing.
-func (e *Experiment) impossibleOperation(l Load) string {
+// unofferableOperation returns why the generator cannot offer l in some cell; empty if it can.
+func (e *Experiment) unofferableOperation(l Load) string {
 	for _, n := range e.connectionsOf(l) {
 		if l.Inside {
 			if n < 1 || n > 10_000 {
@@ -76,8 +78,8 @@ func (e *Experiment) impossibleOperation(l Load) string {
 	return ""
 }
 
-// operationArgs is the generator's command for l. The peer's congestion control is set for each of
-// its sockets: a namespace has the host's, which need not be the stacks'.
+// operationArgs returns the generator's command line for l. The peer's congestion control is set on
+// each of its sockets, because a namespace inherits the host's, which may differ from the stacks'.
 func (l Load) operationArgs(connections int, host string) []string {
 	args := []string{"stack", l.Operation, host, "--steer"}
 	n := strconv.Itoa(connections)
@@ -90,22 +92,22 @@ func (l Load) operationArgs(connections int, host string) []string {
 	return append(args, "--connections", n, "--congestion", loadstack.DefaultCongestion)
 }
 
-// stackWarm is how long operations go on before the window: connections fill their paths,
-// neighbours and buffers are found. Nothing in a stack has to be compiled while it runs, so no rule
-// has to see when it is warm.
-const stackWarm = 500 * time.Millisecond
+// stackWarmUp is how long operations run before the window, so that congestion windows open and
+// neighbours and buffers are resolved. Stacks have no just-in-time compiler, so a fixed time is
+// enough.
+const stackWarmUp = 500 * time.Millisecond
 
-// warmStack lets the load run that long.
+// warmStack runs the load for stackWarmUp.
 func (r *Runner) warmStack(ctx context.Context, g *generator, s *running, l Load, t *result.Trial) error {
 	first, err := s.cpu()
 	if err != nil {
 		return err
 	}
 	var sent int64
-	until := time.Now().Add(stackWarm)
+	until := time.Now().Add(stackWarmUp)
 	for time.Now().Before(until) && err == nil {
 		var ev generatorEvent
-		if ev, err = g.await(ctx, "progress", sayLimit); err == nil {
+		if ev, err = g.awaitEvent(ctx, "progress", eventTimeout); err == nil {
 			sent = ev.Sent
 		}
 	}
@@ -115,12 +117,12 @@ func (r *Runner) warmStack(ctx context.Context, g *generator, s *running, l Load
 	return err
 }
 
-// fillOperation adds to a trial what the generator says of its operations, and the stack of itself.
-// What is not answered is lost, and no fault of the generator's.
+// fillOperation adds the generator's report of its operations, and the stack's report of itself, to
+// a trial. Unanswered operations count as lost, not as a fault of the generator.
 func (s *running) fillOperation(t *result.Trial, g loadReport, before, after *result.Collected) {
 	t.Stack = &result.OnStack{Operation: g.Operation, Congestion: g.Congestion, MeanUS: g.MeanUS, GbitS: g.GbitS, Lost: g.Lost,
 		SegmentsOut: g.SegmentsOut, SegmentsIn: g.SegmentsIn, Retransmitted: g.Retransmitted,
-		BarePSSKB: s.barePSS >> 10, Bare: s.bare, Before: before, After: after}
+		BarePSSKB: s.barePSS >> 10, Bare: s.bareGC, Before: before, After: after}
 	if g.Operation == result.OperationPing {
 		t.Stack.Due = g.Report.Offered
 	} else {

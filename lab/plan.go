@@ -8,89 +8,90 @@ import (
 	"weir/lab/result"
 )
 
-// A Cell is a load that every subject of a run meets.
+// A Cell is one combination of load, number of connections and arrival pattern that subjects meet.
 type Cell struct {
 	Load        string
 	Connections int
 	Pattern     string
 }
 
-// A Place is one trial to be run: one subject at one position of one block of one cell.
+// A Place is one trial of the plan: one subject at one position of one block of one cell.
 type Place struct {
 	Cell
 	Block    int
 	Position int
-	Subject  string // with result.TwinSuffix for the twin
+	Subject  string // with result.TwinSuffix for the A/A control
 }
 
 // A Plan is the order in which the trials of a run take place. It depends on its fields alone, so
-// that an interrupted run finds its way back.
+// that an interrupted run can be resumed.
 //
 // The unit is the block: every subject once in random order, then once more in the mirrored order,
-// all in the same cell. Whatever drifts evenly while a block runs falls on all subjects alike. A
-// round holds one block of each cell, in random order, so that a run that is cut short has about
-// the same number of blocks everywhere; rounds beyond Blocks hold the cells with the most
-// connections alone.
+// all in the same cell. A linear drift of the machine during a block thus affects all subjects
+// equally. A round holds one block of each cell, in random order, so that an interrupted run has
+// about the same number of blocks in each cell. Rounds beyond Blocks hold only the cells with the
+// most connections.
 type Plan struct {
-	Seed     uint64
-	Cells    []Cell
-	Subjects []string
-	Twin     string // one of Subjects, which takes part twice; empty: none
-	Blocks   int    // in each cell
-	Busiest  int    // in the cells with the most connections, where that is more than Blocks
+	Seed      uint64
+	Cells     []Cell
+	Subjects  []string
+	AAControl string // the one of Subjects that takes part twice; empty: none
+	Blocks    int    // blocks in each cell
+	// blocks in the cells with the most connections; used where it is more than Blocks
+	BusiestBlocks int
 
-	// of Subjects, those that meet the load of this name; a load that is not in it meets all
-	Only   map[string][]string
-	Fewest map[string]int // blocks in each cell of the load of this name, where that is fewer
+	// by load name: the Subjects that meet the load; a load that is not listed meets all
+	LoadSubjects map[string][]string
+	LoadBlocks   map[string]int // by load name: the limit on the blocks in each of its cells
 }
 
-// NewPlan lays out an experiment's cells for the given subjects. With a twin wanted, the seed
-// chooses it among those whose CPU is measured: only these are compared.
+// NewPlan computes an experiment's cells for the given subjects. If an A/A control is wanted, the
+// seed selects it among the subjects whose CPU is measured, since only these are compared.
 func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
-	p := Plan{Seed: seed, Subjects: subjectNames(subjects), Blocks: e.Blocks, Busiest: e.Busiest, Only: map[string][]string{}, Fewest: map[string]int{}}
+	p := Plan{Seed: seed, Subjects: subjectNames(subjects), Blocks: e.Blocks, BusiestBlocks: e.BusiestBlocks, LoadSubjects: map[string][]string{}, LoadBlocks: map[string]int{}}
 	measured := subjectNames(slices.DeleteFunc(slices.Clone(subjects), func(s result.Subject) bool { return s.Elsewhere }))
 	for _, l := range e.Loads {
-		p.limit(l)
+		p.addLimits(l)
 		for _, n := range e.connectionsOf(l) {
 			for _, pattern := range e.patternsOf(l) {
-				if c := (Cell{Load: l.Name, Connections: n, Pattern: pattern}); len(p.meeting(c)) > 0 || len(subjects) == 0 {
+				if c := (Cell{Load: l.Name, Connections: n, Pattern: pattern}); len(p.subjectsFor(c)) > 0 || len(subjects) == 0 {
 					p.Cells = append(p.Cells, c)
 				}
 			}
 		}
 	}
-	if *e.Twin && len(measured) > 0 {
-		p.Twin = measured[p.random(0).IntN(len(measured))]
+	if *e.AAControl && len(measured) > 0 {
+		p.AAControl = measured[p.randomStream(0).IntN(len(measured))]
 	}
 	return p
 }
 
-// patternsOf is the patterns that a load comes in.
+// patternsOf returns the arrival patterns of a load.
 func (e *Experiment) patternsOf(l Load) []string {
-	if e.ownPatterns() {
+	if e.patternsFromLoads() {
 		return []string{l.pattern()}
 	}
 	return e.Patterns
 }
 
-// limit keeps what l says of who meets it, and how often.
-func (p Plan) limit(l Load) {
+// addLimits records the subjects and blocks that l is limited to.
+func (p Plan) addLimits(l Load) {
 	if len(l.Subjects) > 0 {
-		p.Only[l.Name] = slices.DeleteFunc(slices.Clone(p.Subjects), func(s string) bool { return !slices.Contains(l.Subjects, s) })
+		p.LoadSubjects[l.Name] = slices.DeleteFunc(slices.Clone(p.Subjects), func(s string) bool { return !slices.Contains(l.Subjects, s) })
 	}
 	if l.Blocks > 0 {
-		p.Fewest[l.Name] = l.Blocks
+		p.LoadBlocks[l.Name] = l.Blocks
 	}
 }
 
-// random gives each purpose a stream of its own, so that skipping what is already done changes
-// nothing about what follows.
-func (p Plan) random(purpose uint64) *rand.Rand {
+// randomStream returns a separate random stream for each purpose, so that skipping finished trials
+// does not change what follows.
+func (p Plan) randomStream(purpose uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(p.Seed, purpose))
 }
 
 // BlockLen is the number of trials in a block of c.
-func (p Plan) BlockLen(c Cell) int { return 2 * len(p.takingPart(c)) }
+func (p Plan) BlockLen(c Cell) int { return 2 * len(p.participants(c)) }
 
 // Trials is the number of trials in the whole plan.
 func (p Plan) Trials() int {
@@ -103,34 +104,34 @@ func (p Plan) Trials() int {
 	return trials
 }
 
-func (p Plan) rounds() int { return max(p.Blocks, p.Busiest) }
+func (p Plan) rounds() int { return max(p.Blocks, p.BusiestBlocks) }
 
-// cellsOf is the cells that a round holds a block of.
+// cellsOf returns the cells that have a block in a round.
 func (p Plan) cellsOf(round int) []Cell {
 	most := 0
 	for _, c := range p.Cells {
 		most = max(most, c.Connections)
 	}
 	return slices.DeleteFunc(slices.Clone(p.Cells), func(c Cell) bool {
-		fewest, few := p.Fewest[c.Load]
+		fewest, few := p.LoadBlocks[c.Load]
 		return few && round >= fewest || round >= p.Blocks && c.Connections < most
 	})
 }
 
-// meeting is the subjects that meet the load of c, without the twin. It is not for the caller to
-// change.
-func (p Plan) meeting(c Cell) []string {
-	if only, ok := p.Only[c.Load]; ok {
+// subjectsFor returns the subjects that meet the load of c, without the A/A control. The caller
+// must not change the slice.
+func (p Plan) subjectsFor(c Cell) []string {
+	if only, ok := p.LoadSubjects[c.Load]; ok {
 		return only
 	}
 	return p.Subjects
 }
 
-// takingPart is the subjects of c's blocks. It is the caller's own slice.
-func (p Plan) takingPart(c Cell) []string {
-	all := slices.Clone(p.meeting(c))
-	if p.Twin != "" && slices.Contains(all, p.Twin) {
-		all = append(all, p.Twin+result.TwinSuffix)
+// participants returns the subjects in c's blocks, with the A/A control. The caller owns the slice.
+func (p Plan) participants(c Cell) []string {
+	all := slices.Clone(p.subjectsFor(c))
+	if p.AAControl != "" && slices.Contains(all, p.AAControl) {
+		all = append(all, p.AAControl+result.TwinSuffix)
 	}
 	return all
 }
@@ -139,7 +140,7 @@ func (p Plan) takingPart(c Cell) []string {
 func (p Plan) All() iter.Seq[[]Place] {
 	return func(yield func([]Place) bool) {
 		for round := range p.rounds() {
-			r, cells := p.random(uint64(round)+1), p.cellsOf(round)
+			r, cells := p.randomStream(uint64(round)+1), p.cellsOf(round)
 			for _, c := range r.Perm(len(cells)) {
 				if !yield(p.block(r, cells[c], round)) {
 					return
@@ -150,7 +151,7 @@ func (p Plan) All() iter.Seq[[]Place] {
 }
 
 func (p Plan) block(r *rand.Rand, c Cell, number int) []Place {
-	order := p.takingPart(c)
+	order := p.participants(c)
 	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	places := make([]Place, 0, 2*len(order))
 	for _, s := range order {
@@ -162,11 +163,11 @@ func (p Plan) block(r *rand.Rand, c Cell, number int) []Place {
 	return places
 }
 
-// done says which places need no further trial.
-func done(trials []result.Trial) map[Place]bool {
+// finishedPlaces returns the places that need no further trial.
+func finishedPlaces(trials []result.Trial) map[Place]bool {
 	m := map[Place]bool{}
 	for _, t := range trials {
-		if settled(&t) {
+		if isFinal(&t) {
 			m[placeOf(t)] = true
 		}
 	}

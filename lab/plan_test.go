@@ -19,8 +19,8 @@ func drawPlan(t *rapid.T) Plan {
 		Loads:       []Load{{Name: "messages", Rate: 125, Size: 1000}},
 		Subjects:    []string{"any"},
 	}}
-	twin := rapid.Bool().Draw(t, "twin")
-	e.Twin = &twin
+	control := rapid.Bool().Draw(t, "twin")
+	e.AAControl = &control
 	if err := e.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -37,33 +37,32 @@ func TestEveryBlockIsAPalindromeOfAllSubjects(t *testing.T) {
 		for block := range p.All() {
 			n := len(block)
 			if n != p.BlockLen(block[0].Cell) {
-				t.Fatalf("a block of %d trials, want %d", n, p.BlockLen(block[0].Cell))
+				t.Fatalf("got a block of %d trials, want %d", n, p.BlockLen(block[0].Cell))
 			}
 			seen := map[string]int{}
 			for i, place := range block {
 				if place.Subject != block[n-1-i].Subject {
-					t.Fatalf("position %d holds %s and its mirror %s", i, place.Subject, block[n-1-i].Subject)
+					t.Fatalf("position %d: got %s, mirrored %s, want equal", i, place.Subject, block[n-1-i].Subject)
 				}
 				if place.Position != i || place.Cell != block[0].Cell || place.Block != block[0].Block {
-					t.Fatalf("place %d of the block is %+v", i, place)
+					t.Fatalf("place %d of the block: got %+v", i, place)
 				}
 				seen[place.Subject]++
 			}
-			for _, s := range p.takingPart(block[0].Cell) {
+			for _, s := range p.participants(block[0].Cell) {
 				if seen[s] != 2 {
-					t.Fatalf("%s stands %d times in a block, want 2", s, seen[s])
+					t.Fatalf("%s: got %d times in a block, want 2", s, seen[s])
 				}
 			}
 		}
 	})
 }
 
-// TestTheBusiestCellsGetMoreBlocks: rounds beyond Blocks hold the cells with the most connections
-// alone.
-func TestTheBusiestCellsGetMoreBlocks(t *testing.T) {
+// TestCellsWithMostConnectionsGetMoreBlocks: rounds beyond Blocks hold only these cells.
+func TestCellsWithMostConnectionsGetMoreBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPlan(t)
-		p.Busiest = rapid.IntRange(0, 8).Draw(t, "busiest")
+		p.BusiestBlocks = rapid.IntRange(0, 8).Draw(t, "busiest")
 		most := 0
 		for _, c := range p.Cells {
 			most = max(most, c.Connections)
@@ -76,14 +75,14 @@ func TestTheBusiestCellsGetMoreBlocks(t *testing.T) {
 		for _, c := range p.Cells {
 			want := p.Blocks
 			if c.Connections == most {
-				want = max(want, p.Busiest)
+				want = max(want, p.BusiestBlocks)
 			}
 			if blocks[c] != want {
-				t.Fatalf("%+v has %d blocks, want %d", c, blocks[c], want)
+				t.Fatalf("%+v: got %d blocks, want %d", c, blocks[c], want)
 			}
 		}
 		if trials != p.Trials() {
-			t.Fatalf("%d trials, announced %d", trials, p.Trials())
+			t.Fatalf("got %d trials, want the announced %d", trials, p.Trials())
 		}
 	})
 }
@@ -95,18 +94,18 @@ func TestEveryRoundHoldsOneBlockOfEachCell(t *testing.T) {
 		trials := 0
 		for block := range p.All() {
 			if block[0].Block != count[block[0].Cell] {
-				t.Fatalf("block %d of %+v comes after %d others", block[0].Block, block[0].Cell, count[block[0].Cell])
+				t.Fatalf("got block %d of %+v after %d others", block[0].Block, block[0].Cell, count[block[0].Cell])
 			}
 			count[block[0].Cell]++
 			trials += len(block)
 			for _, c := range p.Cells {
 				if d := count[c] - count[block[0].Cell]; d < -1 || d > 1 {
-					t.Fatalf("cells are %d blocks apart", d)
+					t.Fatalf("got cells %d blocks apart, want at most 1", d)
 				}
 			}
 		}
 		if trials != p.Trials() {
-			t.Fatalf("%d trials, and Trials() says %d", trials, p.Trials())
+			t.Fatalf("got %d trials, want Trials() = %d", trials, p.Trials())
 		}
 	})
 }
@@ -116,35 +115,35 @@ func TestTheSameSeedGivesTheSamePlan(t *testing.T) {
 		p := drawPlan(t)
 		again := p
 		if !reflect.DeepEqual(slices.Collect(p.All()), slices.Collect(again.All())) {
-			t.Fatal("two walks over one plan differ")
+			t.Fatal("two iterations over one plan differ, want them equal")
 		}
 	})
 }
 
-func TestTheTwinIsOneWhoseCPUIsMeasured(t *testing.T) {
+func TestAAControlHasMeasuredCPU(t *testing.T) {
 	yes := true
-	e := &Experiment{Settings: Settings{Twin: &yes}}
+	e := &Experiment{Settings: Settings{AAControl: &yes}}
 	for seed := range uint64(50) {
 		p := NewPlan(e, []result.Subject{{Name: "target a", Elsewhere: true}, {Name: "b"}, {Name: "target c", Elsewhere: true}}, seed)
-		if p.Twin != "b" {
-			t.Fatalf("seed %d: the twin is %q", seed, p.Twin)
+		if p.AAControl != "b" {
+			t.Fatalf("seed %d: got A/A control %q, want one with measured CPU", seed, p.AAControl)
 		}
 	}
-	if p := NewPlan(e, []result.Subject{{Name: "target a", Elsewhere: true}}, 1); p.Twin != "" {
-		t.Errorf("of a target alone the twin is %q", p.Twin)
+	if p := NewPlan(e, []result.Subject{{Name: "target a", Elsewhere: true}}, 1); p.AAControl != "" {
+		t.Errorf("targets only: got A/A control %q, want none", p.AAControl)
 	}
 }
 
-func TestAPlaceIsDoneWhenATrialWasAcceptedOrFailedOrAllAttemptsRefused(t *testing.T) {
+func TestPlaceIsFinishedByAcceptanceFailureOrLastAttempt(t *testing.T) {
 	trial := func(position, attempt int, accepted bool) result.Trial {
 		return result.Trial{Subject: "a", Load: "l", Connections: 1, Pattern: "poisson", Position: position, Attempt: attempt, Accepted: accepted}
 	}
 	failed := trial(4, 1, false)
 	failed.FailedBecause = []string{"load error: wrong byte, 3 times"}
-	d := done([]result.Trial{trial(0, 1, true), trial(1, 1, false), trial(1, 2, true), trial(2, 1, false), trial(3, maxAttempts, false), failed})
+	d := finishedPlaces([]result.Trial{trial(0, 1, true), trial(1, 1, false), trial(1, 2, true), trial(2, 1, false), trial(3, maxAttempts, false), failed})
 	for position, want := range []bool{true, true, false, true, true, false} {
 		if got := d[Place{Cell: Cell{"l", 1, "poisson"}, Position: position, Subject: "a"}]; got != want {
-			t.Errorf("position %d: done is %v, want %v", position, got, want)
+			t.Errorf("position %d: got finished %v, want %v", position, got, want)
 		}
 	}
 }

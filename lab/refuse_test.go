@@ -9,13 +9,13 @@ import (
 	"weir/lab/result"
 )
 
-// goodTrial is a trial that counts, and what was seen beside it.
+// goodTrial returns an accepted trial, and the evidence for it.
 func goodTrial() (*result.Trial, Evidence) {
 	return &result.Trial{Pattern: load.Staggered, Connections: 64, Messages: 8000, Bytes: 8_000_000, AchievedRatio: 1,
 		LatenessUS: result.Percentiles{P50: 5, P99: 9}}, Evidence{Window: time.Second}
 }
 
-func TestWhatSpoilsATrialRefusesIt(t *testing.T) {
+func TestDisturbancesRejectATrial(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		spoil func(*result.Trial, *Evidence)
@@ -29,13 +29,13 @@ func TestWhatSpoilsATrialRefusesIt(t *testing.T) {
 			t.Pattern, t.LatenessUS.P50, t.LatenessUS.P99 = load.Together, 300, 900
 		}, ""},
 		{"the generator did not get its core", func(t *result.Trial, _ *Evidence) { t.LoadRunQueue = 0.06 }, "waited"},
-		{"on shared cores it cannot always have it", func(t *result.Trial, ev *Evidence) { t.LoadRunQueue, ev.Shared = 0.06, true }, ""},
+		{"on shared cores it cannot always have it", func(t *result.Trial, ev *Evidence) { t.LoadRunQueue, ev.SharedCores = 0.06, true }, ""},
 		{"the hypervisor took the machine away", func(_ *result.Trial, ev *Evidence) { ev.Steal = 11 * time.Millisecond }, "hypervisor"},
 		{"a neighbour took a core", func(_ *result.Trial, ev *Evidence) {
-			ev.Neighbour, ev.NeighbourWho = 60*time.Millisecond, "cc1"
+			ev.Neighbour, ev.NeighbourName = 60*time.Millisecond, "cc1"
 		}, "cc1"},
-		{"what a server that nobody started took is nobody's", func(_ *result.Trial, ev *Evidence) {
-			ev.Neighbour, ev.Here = 600*time.Millisecond, true
+		{"the CPU of a server on this machine that the lab did not start", func(_ *result.Trial, ev *Evidence) {
+			ev.Neighbour, ev.ServerUnaccounted = 600*time.Millisecond, true
 		}, ""},
 		{"the lab disturbed its own measurement", func(_ *result.Trial, ev *Evidence) { ev.Lab = 60 * time.Millisecond }, "the lab itself"},
 		{"10,000 connections cannot all be on time", func(t *result.Trial, _ *Evidence) {
@@ -49,28 +49,28 @@ func TestWhatSpoilsATrialRefusesIt(t *testing.T) {
 			t.Connections, t.LatenessUS.P50, t.LatenessUS.P99 = 10_000, 300, 4_900
 		}, ""},
 		{"on shared cores many connections widen nothing", func(t *result.Trial, ev *Evidence) {
-			t.Connections, t.LatenessUS.P99, ev.Shared = 10_000, 16_100, true
+			t.Connections, t.LatenessUS.P99, ev.SharedCores = 10_000, 16_100, true
 		}, "99th percentile"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			trial, ev := goodTrial()
 			test.spoil(trial, &ev)
-			decide(trial, ev)
+			judgeTrial(trial, ev)
 			got := strings.Join(trial.RefusedBecause, "; ")
 			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) || len(trial.FailedBecause) > 0 || trial.Accepted != (got == "") {
-				t.Errorf("accepted %v, failed because %q, refused because %q, want a reason with %q", trial.Accepted, trial.FailedBecause, got, test.want)
+				t.Errorf("got accepted %v, failures %q, reasons for rejection %q, want a reason with %q", trial.Accepted, trial.FailedBecause, got, test.want)
 			}
 		})
 	}
 }
 
-// TestWhatTheSubjectDoesWrongIsItsFailure, whoever else disturbed the trial; that it did not keep
-// up is one only if nobody did.
-func TestWhatTheSubjectDoesWrongIsItsFailure(t *testing.T) {
+// TestWrongAnswersAreFailures: a wrong answer is a failure in spite of disturbances. Not keeping up
+// is a failure only without them.
+func TestWrongAnswersAreFailures(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		spoil  func(*result.Trial, *Evidence)
-		always bool // whoever disturbs
+		always bool // even on a disturbed machine
 		want   string
 	}{
 		{"an echo was wrong", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"wrong byte": 3} }, true, "load error: wrong byte, 3 times"},
@@ -82,41 +82,41 @@ func TestWhatTheSubjectDoesWrongIsItsFailure(t *testing.T) {
 		{"what waits for room is late by no fault of the generator", func(t *result.Trial, _ *Evidence) {
 			t.Behind, t.AchievedRatio, t.LatenessUS.P50, t.LatenessUS.P99 = 4000, 0.5, 1e5, 1e6
 		}, false, "did not carry the load"},
-		{"bytes were left unread", func(_ *result.Trial, ev *Evidence) { ev.Unread = 4_000_000 }, false, "did not read"},
+		{"bytes were left unread", func(_ *result.Trial, ev *Evidence) { ev.UnreadBytes = 4_000_000 }, false, "did not read"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			trial, ev := goodTrial()
 			test.spoil(trial, &ev)
-			decide(trial, ev)
+			judgeTrial(trial, ev)
 			if got := strings.Join(trial.FailedBecause, "; "); trial.Accepted || len(trial.RefusedBecause) > 0 || !strings.Contains(got, test.want) {
-				t.Errorf("accepted %v, refused because %q, failed because %q, want %q", trial.Accepted, trial.RefusedBecause, got, test.want)
+				t.Errorf("got accepted %v, reasons for rejection %q, failures %q, want %q", trial.Accepted, trial.RefusedBecause, got, test.want)
 			}
-			if !settled(trial) {
-				t.Error("it would be run again")
+			if !isFinal(trial) {
+				t.Error("got a retry, want the trial to be final")
 			}
 			disturbed, ev := goodTrial()
 			test.spoil(disturbed, &ev)
 			ev.Steal = time.Second
-			decide(disturbed, ev)
+			judgeTrial(disturbed, ev)
 			if failed := len(disturbed.FailedBecause) > 0; failed != test.always || disturbed.Accepted {
-				t.Errorf("on a disturbed machine: accepted %v, failed because %q", disturbed.Accepted, disturbed.FailedBecause)
+				t.Errorf("on a disturbed machine: got accepted %v, failures %q", disturbed.Accepted, disturbed.FailedBecause)
 			}
 		})
 	}
 }
 
-func TestAFewMessagesMayWait(t *testing.T) {
+func TestFewUnreadMessagesAreAccepted(t *testing.T) {
 	trial, ev := goodTrial()
-	trial.Messages, trial.Bytes, ev.Unread = 64, 64_000, 4*64_000
-	if decide(trial, ev); !trial.Accepted {
-		t.Errorf("four messages on each connection are waiting, and it failed because %q", trial.FailedBecause)
+	trial.Messages, trial.Bytes, ev.UnreadBytes = 64, 64_000, 4*64_000
+	if judgeTrial(trial, ev); !trial.Accepted {
+		t.Errorf("four unread messages per connection: got failures %q, want none", trial.FailedBecause)
 	}
 }
 
-func TestADisksWorkersAreNoNeighbours(t *testing.T) {
+func TestDiskThreadsAreNotNeighbours(t *testing.T) {
 	for name, want := range map[string]bool{"kworker/1:1H-kblockd": true, "kworker/0:2-events": false, "cc1": false, "my-kblockd": false, "kworker/u8:1": false} {
-		if errand(name) != want {
-			t.Errorf("%s works for a disk: %t", name, !want)
+		if isDiskThread(name) != want {
+			t.Errorf("%s: got isDiskThread %t", name, !want)
 		}
 	}
 }

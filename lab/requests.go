@@ -13,32 +13,32 @@ import (
 	"weir/lab/result"
 )
 
-// What loads of HTTP requests have of their own.
+// The part of loads that is specific to HTTP requests.
 
-// http says whether the experiment's messages are HTTP requests.
-func (e *Experiment) http() bool { return result.IsHTTP(e.Workload) }
+// isHTTP reports whether the experiment's messages are HTTP requests.
+func (e *Experiment) isHTTP() bool { return result.IsHTTP(e.Workload) }
 
-// unit is what a message is called before people.
+// unit returns the word for a message in reports and progress.
 func (e *Experiment) unit() string { return result.Plan{Workload: e.Workload}.Unit() }
 
-// units is the plural of unit.
+// units returns the plural of unit.
 func (e *Experiment) units() string { return result.Plan{Workload: e.Workload}.Units() }
 
-// ownPatterns says whether the loads tell how messages come.
-func (e *Experiment) ownPatterns() bool { return e.http() || e.chat() || e.stack() }
+// patternsFromLoads reports whether the loads determine the arrival patterns.
+func (e *Experiment) patternsFromLoads() bool { return e.isHTTP() || e.isChat() || e.isStack() }
 
-// pages is what is asked for under each workload unless a load says otherwise.
-var pages = map[string]string{"page": "/" + pageFile, "files": "/" + textFile}
+// pages are the default paths of requests by workload.
+var defaultPaths = map[string]string{"page": "/" + pageFile, "files": "/" + textFile}
 
-// guessedRate is what a closed loop is taken to make in a second, before anything is known, to
-// estimate how long a run will take.
+// guessedRate is the assumed rate of a closed loop per second, used to estimate the duration of a
+// run before anything has been measured.
 const guessedRate = 5000
 
-// maxRequests is more than anybody waits for.
+// maxRequests bounds Load.Requests.
 const maxRequests = 1_000_000_000
 
-// pattern is how the requests of l come: in open loop evenly apart, else when the answers before
-// them are in.
+// pattern returns how the requests of l arrive: evenly spaced in an open loop, otherwise in a
+// closed loop, each after the answer to the one before.
 func (l Load) pattern() string {
 	if l.Rate == 0 && l.Operation != result.OperationPing && l.Operation != result.OperationIdle {
 		return result.Closed
@@ -46,7 +46,7 @@ func (l Load) pattern() string {
 	return load.Staggered
 }
 
-// requestPatterns is the patterns of the experiment's loads, each once.
+// requestPatterns returns the distinct patterns of the experiment's loads.
 func (e *Experiment) requestPatterns() []string {
 	var all []string
 	for _, l := range e.Loads {
@@ -57,20 +57,21 @@ func (e *Experiment) requestPatterns() []string {
 	return all
 }
 
-// asksHTTP says whether anything is set that only requests have.
-func (l Load) asksHTTP() bool {
+// hasHTTPSettings reports whether a setting is set that only loads of requests have.
+func (l Load) hasHTTPSettings() bool {
 	return l.Path != "" || l.NoKeepAlive || l.Requests != 0 || l.SleepMS != 0 || l.SleepEvery != 0 || l.Filters != 0 || l.Gzip || l.Cold
 }
 
-// badRequests fills in l's path and says what is wrong with a load of requests, or nothing.
-func (e *Experiment) badRequests(l *Load) string {
-	def(&l.Path, pages[e.Workload])
+// checkRequests sets l's default path and returns what is wrong with a load of requests; empty if
+// it is valid.
+func (e *Experiment) checkRequests(l *Load) string {
+	setDefault(&l.Path, defaultPaths[e.Workload])
 	most := float64(slices.Max(e.Connections))
 	switch {
 	case l.Size != 0 || l.Bits != 0 || l.Idle != 0 || l.Churn != 0 || l.WorkUS != 0 || l.WaitMS != 0:
 		return "size, bits, idle, churn, work_us and wait_ms are for the workloads sink and echo: leave them out"
 	case !strings.HasPrefix(l.Path, "/") || strings.ContainsAny(l.Path, " ?#%\\") || strings.Contains(l.Path, ".."):
-		return fmt.Sprintf("the path %q is not that of a file to ask for: write for instance /%s", l.Path, textFile)
+		return fmt.Sprintf("the path %q is not a plain file path: write for example /%s", l.Path, textFile)
 	case l.Rate != 0 && !(l.Rate >= 1e-3 && l.Rate*most <= load.MaxRate):
 		return fmt.Sprintf("a rate of %v requests a second a connection is out of range: give 0.001 to %.0f for %.0f connections, or none for a closed loop", l.Rate, load.MaxRate/most, most)
 	case l.Requests < 0 || l.Requests > maxRequests || l.Requests > 0 && l.Rate != 0:
@@ -83,16 +84,16 @@ func (e *Experiment) badRequests(l *Load) string {
 	return ""
 }
 
-// perSecond is about how many messages a second l makes over so many connections.
-func (l Load) perSecond(connections int) float64 {
+// messageRate returns about how many messages a second l makes over the given connections.
+func (l Load) messageRate(connections int) float64 {
 	if l.Rate > 0 || l.Churn > 0 {
 		return l.Rate*float64(connections) + l.Churn
 	}
 	return math.Min(guessedRate, l.result().Requests.Ceiling(connections))
 }
 
-// requestArgs is the generator's command for l. What the subject should answer is compared with the
-// file in www, which is empty where the subject serves files of its own.
+// requestArgs returns the generator's command line for l. Responses are compared with the file in
+// www. www is empty if the subject serves its own files.
 func (l Load) requestArgs(connections int, addr, www string) []string {
 	args := []string{"http", "--steer", "--connections", strconv.Itoa(connections)}
 	if l.Rate > 0 {
@@ -110,8 +111,8 @@ func (l Load) requestArgs(connections int, addr, www string) []string {
 	return append(args, "http://"+addr+l.Path)
 }
 
-// fillRequests adds to a trial what the generator says of its requests. A closed loop offers what
-// is answered.
+// fillRequests adds the generator's report of its requests to a trial. A closed loop offers exactly
+// what is answered.
 func fillRequests(t *result.Trial, g loadReport) {
 	t.HTTP = &result.HTTP{Attempted: g.Offered, Answered: g.Answered, Failed: g.Failed, BodyBytes: g.BodyBytes, Errors: g.Errors}
 	if t.Pattern == result.Closed {
@@ -119,38 +120,37 @@ func fillRequests(t *result.Trial, g loadReport) {
 	}
 }
 
-// strainKinds are the errors of requests that a server makes when it is offered more than it can
-// do. At a rate of the generator's choice they are a finding and not a failure: how many requests
-// are answered is what such a load asks. "limit" is that all connections were taken where each
-// request has its own.
-var strainKinds = []string{"connect", "timeout", "reset", "closed", "limit"}
+// overloadErrors are the request errors that an overloaded server causes. At a fixed rate they are
+// a finding and not a failure, because the share of answered requests is what such a load measures.
+// "limit" means that all connections were in use where each request needs its own.
+var overloadErrors = []string{"connect", "timeout", "reset", "closed", "limit"}
 
-// ownKind is an error that is the generator's: it has no descriptor or no port left.
-const ownKind = "local"
+// generatorErrorKind is the error of a generator that has no descriptor or port left.
+const generatorErrorKind = "local"
 
-// requestFailures says what the subject did wrong with its requests, and what it only did not keep
-// up with. Whatever the load, an answer that is not the right one is wrong. Any other error in a
-// closed loop, which offers no more than is answered, is of the second kind.
+// requestFailures returns what the subject did wrong with its requests, and separately where it
+// only did not keep up. A wrong response is wrong under every load. Any other error counts as not
+// keeping up in a closed loop, which offers no more than is answered.
 func requestFailures(t *result.Trial, ev Evidence) (wrong, slow findings) {
 	for _, kind := range slices.Sorted(maps.Keys(ev.Errors)) {
-		strain := slices.Contains(strainKinds, kind)
-		wrong.add(!strain && kind != ownKind, result.LoadError+": %s, %d times", kind, ev.Errors[kind])
+		strain := slices.Contains(overloadErrors, kind)
+		wrong.add(!strain && kind != generatorErrorKind, result.LoadError+": %s, %d times", kind, ev.Errors[kind])
 		slow.add(strain && t.Pattern == result.Closed, result.LoadError+": %s, %d times", kind, ev.Errors[kind])
 	}
 	return wrong, slow
 }
 
-// loopIsTheGenerators reports whether the rate of a closed loop was the generator's: it had nothing
-// left of its core, and the subject had. On shared cores neither has one of its own; and of a stack
-// the generator is the peer.
-func loopIsTheGenerators(t *result.Trial, ev Evidence) bool {
-	return t.Pattern == result.Closed && t.Stack == nil && !ev.Shared && generatorBusy(t) && !subjectBusy(t, Load{}, ev.Cores)
+// closedLoopGeneratorBound reports whether the generator limited the rate of a closed loop: its
+// core was fully used, and the subject's was not. On shared cores neither has a core of its own,
+// and for stacks the generator is the peer.
+func closedLoopGeneratorBound(t *result.Trial, ev Evidence) bool {
+	return t.Pattern == result.Closed && t.Stack == nil && !ev.SharedCores && generatorBusy(t) && !subjectBusy(t, Load{}, ev.Cores)
 }
 
-// answering is the share of the connections of a closed loop whose request is with the subject, on
-// average and at most: the rate times the mean time of a request, over the connections (Little 1961).
-// The mean is taken as large as the percentiles allow.
-func answering(t *result.Trial) float64 {
+// inFlightShare returns the average share of a closed loop's connections whose request is at the
+// subject, as an upper bound. It is the rate times the mean time of a request, divided by the
+// connections (Little 1961). The mean is the largest that the percentiles allow.
+func inFlightShare(t *result.Trial) float64 {
 	l := t.LatencyUS
 	if t.Connections == 0 || l.Max <= 0 {
 		return 1
@@ -159,9 +159,9 @@ func answering(t *result.Trial) float64 {
 	return min(1, t.Rate()*mean/float64(t.Connections))
 }
 
-// generatorGaveOut says whether fewer answers came than requests were due, and it was the generator
-// that could not do more.
-func generatorGaveOut(t *result.Trial, ev Evidence) bool {
-	short := t.Pattern != result.Closed && float64(t.Messages) < keptShare*float64(t.HTTP.Attempted)
+// generatorSaturated reports whether fewer answers arrived than requests were due because the
+// generator could not do more.
+func generatorSaturated(t *result.Trial, ev Evidence) bool {
+	short := t.Pattern != result.Closed && float64(t.Messages) < minSentShare*float64(t.HTTP.Attempted)
 	return short && generatorBusy(t) && !subjectBusy(t, Load{}, ev.Cores)
 }

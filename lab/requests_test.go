@@ -19,19 +19,19 @@ connections = [8]
 [[load]]
 `
 
-func TestABadLoadOfRequestsIsRefusedWithARemedy(t *testing.T) {
+func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"messages' keys", smallWeb + "size = 10\n", "size, bits, idle, churn, work_us and wait_ms are for the workloads sink and echo"},
 		{"requests' keys with messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ngzip = true\n", "are for the workloads page and files"},
 		{"patterns", "patterns = [\"poisson\"]\n" + smallWeb + "rate = 1\n", "patterns: requests, deliveries and operations come as their loads say"},
 		{"no connections", strings.Replace(smallWeb, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests, rooms and stacks need one at least"},
-		{"a path that leads out", smallWeb + `path = "/../secret"` + "\n", `the path "/../secret" is not that of a file`},
-		{"no path", smallWeb + `path = "x"` + "\n", `the path "x" is not that of a file`},
+		{"a path that leads out", smallWeb + `path = "/../secret"` + "\n", `the path "/../secret" is not a plain file path`},
+		{"no path", smallWeb + `path = "x"` + "\n", `the path "x" is not a plain file path`},
 		{"a rate of next to nothing", smallWeb + "rate = 1e-9\n", "a rate of 1e-09 requests a second a connection is out of range"},
 		{"a rate that is no number", smallWeb + "rate = nan\n", "a rate of NaN requests a second"},
 		{"too much in all", smallWeb + "rate = 1e6\n", "give 0.001 to 125000 for 8 connections"},
 		{"requests in open loop", smallWeb + "rate = 1\nrequests = 10\n", "are for a closed loop"},
-		{"a sleep of nobody", smallWeb + "sleep_ms = 10\n", "sleep_every says which requests sleep"},
+		{"a sleep without sleep_every", smallWeb + "sleep_ms = 10\n", "sleep_every says which requests sleep"},
 		{"a sleep of no length", smallWeb + "sleep_every = 10\n", "sleep_every says which requests sleep"},
 		{"too many filters", smallWeb + "filters = 10000\n", "filters must be from 0 to 1000"},
 		{"blocks below none", smallWeb + "blocks = -1\n", "blocks must be from 0 to 1000"},
@@ -43,14 +43,13 @@ func TestABadLoadOfRequestsIsRefusedWithARemedy(t *testing.T) {
 			err = e.Validate()
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: the error is %v, want one with %q", test.name, err, test.want)
+			t.Errorf("%s: got error %v, want one with %q", test.name, err, test.want)
 		}
 	}
 }
 
-// TestALoadOfRequestsTellsTheGeneratorWhatItIs: rates are of a connection in an experiment, and of
-// all on the command line.
-func TestALoadOfRequestsTellsTheGeneratorWhatItIs(t *testing.T) {
+// TestRequestArgs: rates are per connection in an experiment, and in total on the command line.
+func TestRequestArgs(t *testing.T) {
 	for _, test := range []struct {
 		load Load
 		www  string
@@ -61,12 +60,12 @@ func TestALoadOfRequestsTellsTheGeneratorWhatItIs(t *testing.T) {
 		{Load{Path: "/4k.html", Gzip: true}, "", "http --steer --connections 100 --accept-encoding gzip http://127.0.0.1:80/4k.html"},
 	} {
 		if got := strings.Join(test.load.requestArgs(100, "127.0.0.1:80", test.www), " "); got != test.want {
-			t.Errorf("the command is %q, want %q", got, test.want)
+			t.Errorf("got command %q, want %q", got, test.want)
 		}
 	}
 }
 
-func TestPlansOfRequestsHoldEachLoadInItsOwnWay(t *testing.T) {
+func TestPlansOfRequestsUseEachLoadsPattern(t *testing.T) {
 	e, err := ParseExperiment("mine.toml", []byte(strings.Replace(smallWeb, `["http-go"]`, `["a", "b", "c"]`, 1)+`name = "open"
 rate = 1
 [[load]]
@@ -74,15 +73,15 @@ name = "loop"
 subjects = ["c", "a", "elsewhere"]
 blocks = 2
 [[load]]
-name = "nobody's"
+name = "unmet"
 subjects = ["d"]
 `))
 	must(t, err)
 	e.Blocks = 3
 	must(t, e.Validate())
-	must(t, e.Validate()) // what the first filled in is right
+	must(t, e.Validate()) // validation may be repeated
 	if !slices.Equal(e.Patterns, []string{load.Staggered, result.Closed}) || e.Loads[0].Path != "/4k.html" {
-		t.Errorf("the patterns are %v, the path is %q", e.Patterns, e.Loads[0].Path)
+		t.Errorf("got patterns %v and path %q", e.Patterns, e.Loads[0].Path)
 	}
 	for seed := range uint64(20) {
 		p := NewPlan(e, []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}}, seed)
@@ -94,47 +93,47 @@ subjects = ["d"]
 			checkPalindrome(t, p, block)
 		}
 		if len(blocks) != 2 || blocks[Cell{"open", 8, load.Staggered}] != 3 || blocks[Cell{"loop", 8, result.Closed}] != 2 || trials != p.Trials() {
-			t.Errorf("seed %d: blocks %v, %d trials of %d", seed, blocks, trials, p.Trials())
+			t.Errorf("seed %d: got blocks %v, %d trials, want %d", seed, blocks, trials, p.Trials())
 		}
 	}
 }
 
-// checkPalindrome wants every subject that meets the load twice, and the twin beside its subject
-// alone.
+// checkPalindrome checks that every subject that meets the load occurs twice, and the A/A control
+// only with its subject.
 func checkPalindrome(t *testing.T, p Plan, block []Place) {
 	t.Helper()
 	want := []string{"a", "b", "c"}
 	if block[0].Load == "loop" {
 		want = []string{"a", "c"}
 	}
-	if slices.Contains(want, p.Twin) {
-		want = append(want, p.Twin+result.TwinSuffix)
+	if slices.Contains(want, p.AAControl) {
+		want = append(want, p.AAControl+result.TwinSuffix)
 	}
 	var got []string
 	for i, place := range block {
 		if place.Subject != block[len(block)-1-i].Subject {
-			t.Errorf("position %d of %v is not mirrored", i, block)
+			t.Errorf("position %d of %v: got a block that is not mirrored", i, block)
 		}
 		got = append(got, place.Subject)
 	}
 	slices.Sort(got)
 	if got = slices.Compact(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) || len(block) != 2*len(want) {
-		t.Errorf("%v meet the load %s, want %v", got, block[0].Load, want)
+		t.Errorf("got subjects %v for the load %s, want %v", got, block[0].Load, want)
 	}
 }
 
-// TestThePublishedLoadIsThePublishedOne, in every form of the experiment: its floor stands in each
-// report.
-func TestThePublishedLoadIsThePublishedOne(t *testing.T) {
+// TestPublishedLoadIsUnchanged checks every variant of the experiment: the load's lower bound is
+// part of each report.
+func TestPublishedLoadIsUnchanged(t *testing.T) {
 	for _, form := range []string{"", "quick", "paper"} {
 		e := builtinForm(t, "web", form)
 		i := slices.IndexFunc(e.Loads, func(l Load) bool { return l.Name == "published" })
 		l := e.plan().Loads[i]
 		if l.Requests.Floor(e.Connections[0]) != 20*time.Second || l.Requests.Ceiling(e.Connections[0]) != 500 || !l.Requests.NoKeepAlive || l.Rate != 0 {
-			t.Errorf("form %q: the published load is %+v over %v connections", form, l, e.Connections)
+			t.Errorf("variant %q: got published load %+v over %v connections", form, l, e.Connections)
 		}
 		if e.Loads[i].Path != "/page.html" || l.Requests.DurationS != 20 {
-			t.Errorf("form %q: it asks for %s for %v s", form, e.Loads[i].Path, l.Requests.DurationS)
+			t.Errorf("variant %q: got requests for %s during %v s", form, e.Loads[i].Path, l.Requests.DurationS)
 		}
 	}
 }
@@ -150,9 +149,9 @@ func builtinForm(t *testing.T, name, form string) *Experiment {
 	return e
 }
 
-// TestQuickFormsOfRequestsFitFourMinutes: the first round is run whatever the time, and what
-// explains the trials comes on top.
-func TestQuickFormsOfRequestsFitFourMinutes(t *testing.T) {
+// TestQuickVariantsOfRequestsFitFourMinutes: the first round runs whatever the time limit, and the
+// explanation of the trials adds to it.
+func TestQuickVariantsOfRequestsFitFourMinutes(t *testing.T) {
 	for _, name := range []string{"web", "pipes"} {
 		e := builtinForm(t, name, "quick")
 		r := webRunner(e)
@@ -160,18 +159,17 @@ func TestQuickFormsOfRequestsFitFourMinutes(t *testing.T) {
 		for block := range r.plan.All() {
 			for _, p := range block {
 				if p.Block == 0 {
-					first += r.expected(p)
+					first += r.expectedDuration(p)
 				}
 			}
 		}
-		if limit := time.Duration(e.Time); first > limit || limit > 200*time.Second || limit == 0 {
-			t.Errorf("the first round of %s --quick takes %v, the trials %v at most", name, first, limit)
+		if limit := time.Duration(e.TimeLimit); first > limit || limit > 200*time.Second || limit == 0 {
+			t.Errorf("%s --quick: got a first round of %v and a limit of %v, want 4 minutes in all", name, first, limit)
 		}
 	}
 }
 
-// TestEveryVariantOfPipesHasItsPlainLoad: without it there is nothing that a component's cost could
-// be told from.
+// TestEveryVariantOfPipesHasItsPlainLoad: the cost of a component is the difference to that load.
 func TestEveryVariantOfPipesHasItsPlainLoad(t *testing.T) {
 	for _, form := range []string{"", "quick"} {
 		loads := builtinForm(t, "pipes", form).Loads
@@ -180,7 +178,7 @@ func TestEveryVariantOfPipesHasItsPlainLoad(t *testing.T) {
 				return p.Rate == l.Rate && p.Filters == 0 && !p.Gzip && len(p.Subjects) == 0
 			}
 			if !slices.ContainsFunc(loads, plain) {
-				t.Errorf("form %q: there is no plain load of %v requests/s beside %s", form, l.Rate, l.Name)
+				t.Errorf("variant %q: got no plain load of %v requests/s beside %s", form, l.Rate, l.Name)
 			}
 		}
 	}
@@ -196,19 +194,19 @@ func TestClosedLoopsAreEstimatedByTheirSleeps(t *testing.T) {
 		{Load{SleepMS: 20, SleepEvery: 10}, guessedRate},
 		{Load{}, guessedRate},
 	} {
-		if got := test.load.perSecond(100); math.Abs(got-test.want) > 1e-9 {
-			t.Errorf("%+v makes %v requests/s, want %v", test.load, got, test.want)
+		if got := test.load.messageRate(100); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%+v: got %v requests/s, want %v", test.load, got, test.want)
 		}
 	}
 }
 
-// TestWhatRequestsShow: how many are answered in open loop is a finding, whatever else goes wrong
-// is somebody's.
-func TestWhatRequestsShow(t *testing.T) {
+// TestRequestFailures: how many requests are answered in an open loop is a finding; any other error
+// is a failure or a reason for rejection.
+func TestRequestFailures(t *testing.T) {
 	for _, test := range []struct {
-		name            string
-		change          func(*result.Trial, *Evidence)
-		refused, failed string // part of the reason; empty: none
+		name             string
+		change           func(*result.Trial, *Evidence)
+		rejected, failed string // part of the reason; empty: none
 	}{
 		{"all answered in time", func(*result.Trial, *Evidence) {}, "", ""},
 		{"half answered, the others given up", func(x *result.Trial, ev *Evidence) {
@@ -253,13 +251,13 @@ func TestWhatRequestsShow(t *testing.T) {
 		trial, ev := goodTrial()
 		trial.HTTP, trial.WindowS, ev.Cores = &result.HTTP{Attempted: trial.Messages, Answered: trial.Messages}, 1, 1
 		test.change(trial, &ev)
-		decide(trial, ev)
-		refused, failed := strings.Join(trial.RefusedBecause, "; "), strings.Join(trial.FailedBecause, "; ")
-		if (refused == "") != (test.refused == "") || (failed == "") != (test.failed == "") || !strings.Contains(refused, test.refused) || !strings.Contains(failed, test.failed) {
-			t.Errorf("%s: refused because %q, failed because %q, want %q and %q", test.name, refused, failed, test.refused, test.failed)
+		judgeTrial(trial, ev)
+		rejected, failed := strings.Join(trial.RefusedBecause, "; "), strings.Join(trial.FailedBecause, "; ")
+		if (rejected == "") != (test.rejected == "") || (failed == "") != (test.failed == "") || !strings.Contains(rejected, test.rejected) || !strings.Contains(failed, test.failed) {
+			t.Errorf("%s: got reasons for rejection %q and failures %q, want %q and %q", test.name, rejected, failed, test.rejected, test.failed)
 		}
-		if trial.Accepted != (refused+failed == "") {
-			t.Errorf("%s: accepted %v", test.name, trial.Accepted)
+		if trial.Accepted != (rejected+failed == "") {
+			t.Errorf("%s: got accepted %v", test.name, trial.Accepted)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"weir/lab/subject"
 )
 
-// Resume prepares to go on with the run in dir, with the generator's command as it is now. Trials
-// of one run are compared with one another, so everything else must be as it was when the run
-// began: an error names what is not. Progress and Close are NewRunner's.
+// Resume prepares to continue the run in dir, with the given command of the generator. Trials of
+// one run are compared with one another, so everything else must be unchanged since the run
+// started; an error names the differences. For progress and Close see NewRunner.
 func Resume(ctx context.Context, dir string, generator []string, progress func(Progress)) (*Runner, error) {
 	store, h, err := openStore(dir)
 	if err != nil {
@@ -22,7 +22,7 @@ func Resume(ctx context.Context, dir string, generator []string, progress func(P
 	}
 	h.Options.Out, h.Options.Generator = dir, generator
 	r := newRunner(&h.Experiment, h.Options, store, progress)
-	r.begun = &h
+	r.resumedFrom = &h
 	if err := r.prepare(ctx); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -30,34 +30,34 @@ func Resume(ctx context.Context, dir string, generator []string, progress func(P
 	return r, nil
 }
 
-// refuseOtherPlace is an error if a resumed run would go on in another place than it began.
-func (r *Runner) refuseOtherPlace() error {
-	if r.begun == nil {
+// rejectOtherMachine returns an error if a resumed run would continue on a different machine.
+func (r *Runner) rejectOtherMachine() error {
+	if r.resumedFrom == nil {
 		return nil
 	}
-	return r.refuse(otherPlace(&r.begun.Results, r.results))
+	return r.rejectChanges(machineChanges(&r.resumedFrom.Results, r.results))
 }
 
-// refuseOtherPrograms is an error if a resumed run would go on with other programs. They are built
-// by then.
-func (r *Runner) refuseOtherPrograms() error {
+// rejectOtherPrograms returns an error if a resumed run would continue with different programs. It
+// must be called after they are built.
+func (r *Runner) rejectOtherPrograms() error {
 	r.programs["weir"] = (&subject.Subject{Binary: r.options.Generator[0]}).Program()
-	if r.begun == nil {
+	if r.resumedFrom == nil {
 		return nil
 	}
-	return r.refuse(otherPrograms(r.begun.Programs, r.programs))
+	return r.rejectChanges(programChanges(r.resumedFrom.Programs, r.programs))
 }
 
-func (r *Runner) refuse(changed []string) error {
+func (r *Runner) rejectChanges(changed []string) error {
 	if len(changed) == 0 {
 		return nil
 	}
 	return fmt.Errorf("lab: %s cannot be resumed: since it began, %s: put that back as it was, or start a new run", r.options.Out, strings.Join(changed, ", and "))
 }
 
-// otherPlace says what differs between the machine, cores and accounting of two results. Toolchains
-// may have been added, and memory is what the hypervisor gives at the moment.
-func otherPlace(then, now *result.Results) (changed []string) {
+// machineChanges lists the differences between the machine, cores and CPU accounting of two
+// results. Added toolchains do not count, nor does memory, which the hypervisor may change.
+func machineChanges(then, now *result.Results) (changed []string) {
 	differ := func(what string, a, b any) {
 		if a, b := fmt.Sprint(a), fmt.Sprint(b); a != b {
 			changed = append(changed, fmt.Sprintf("%s was %q and is %q", what, a, b))
@@ -75,20 +75,20 @@ func otherPlace(then, now *result.Results) (changed []string) {
 	}
 	differ("the subject's cores", then.Plan.ServerCPUs, now.Plan.ServerCPUs)
 	differ("the generator's cores", then.Plan.LoadCPUs, now.Plan.LoadCPUs)
-	differ("the accounting", rulerName(then), rulerName(now))
+	differ("the accounting", accountingName(then), accountingName(now))
 	return changed
 }
 
-// rulerName is the accounting that the figures use.
-func rulerName(r *result.Results) string {
+// accountingName returns the name of the CPU accounting method that the figures use.
+func accountingName(r *result.Results) string {
 	if len(r.Rulers) == 0 {
 		return ""
 	}
 	return r.Rulers[0].Name
 }
 
-// otherPrograms says which programs are not what they were.
-func otherPrograms(then, now map[string]string) (changed []string) {
+// programChanges lists the programs that have changed.
+func programChanges(then, now map[string]string) (changed []string) {
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if then[name] != now[name] {
 			changed = append(changed, fmt.Sprintf("the program of %s has changed", name))

@@ -10,7 +10,7 @@ import (
 	"weir/lab/result"
 )
 
-func TestAnotherPlaceIsNamed(t *testing.T) {
+func TestChangedMachineIsNamed(t *testing.T) {
 	then := result.Results{
 		Machine: result.Machine{Kernel: "6.1", CPU: "fast", Cores: 2, Congestion: "cubic", MemoryMB: 8000, Versions: []string{"go1", "gcc 12"}},
 		Plan:    result.Plan{ServerCPUs: []int{1}, LoadCPUs: []int{0}},
@@ -31,23 +31,23 @@ func TestAnotherPlaceIsNamed(t *testing.T) {
 		{"another compiler", func(r *result.Results) { r.Machine.Versions = []string{"go1", "gcc 13"} }, `"gcc 12" is gone`},
 		{"another core", func(r *result.Results) { r.Plan.ServerCPUs = []int{0} }, `the subject's cores was "[1]"`},
 		{"another core for the load", func(r *result.Results) { r.Plan.LoadCPUs = []int{1} }, `the generator's cores was "[0]"`},
-		{"another ruler", func(r *result.Results) { r.Rulers = []result.Ruler{{Name: "schedstat"}} }, `the accounting was "cgroup v2 cpu.stat"`},
+		{"another accounting method", func(r *result.Results) { r.Rulers = []result.Ruler{{Name: "schedstat"}} }, `the accounting was "cgroup v2 cpu.stat"`},
 	} {
 		now := then
 		c.change(&now)
-		changed := strings.Join(otherPlace(&then, &now), "; ")
+		changed := strings.Join(machineChanges(&then, &now), "; ")
 		if !strings.Contains(changed, c.want) || (c.want == "") != (changed == "") {
-			t.Errorf("%s: %q, want %q", c.name, changed, c.want)
+			t.Errorf("%s: got %q, want %q", c.name, changed, c.want)
 		}
 	}
 }
 
-// begin begins the experiment and keeps one place of it.
+// begin starts the experiment and keeps one trial of it.
 func (b *bench) begin() *result.Results {
 	b.t.Helper()
 	r, err := NewRunner(b.t.Context(), b.experiment, b.options, nil)
 	must(b.t, err)
-	must(b.t, r.place(b.t.Context(), Place{Cell: r.plan.Cells[0], Subject: "server-0"}, 0))
+	must(b.t, r.runPlace(b.t.Context(), Place{Cell: r.plan.Cells[0], Subject: "server-0"}, 0))
 	must(b.t, r.Close())
 	return r.results
 }
@@ -66,39 +66,39 @@ func TestOnlyTheSameProgramsAreResumed(t *testing.T) {
 	must(t, r.Close())
 	must(t, os.WriteFile(program, []byte("two"), 0o755))
 	if _, err := resume(); err == nil || !strings.Contains(err.Error(), "the program of server-1 has changed") || !strings.Contains(err.Error(), "start a new run") {
-		t.Errorf("with another binary: %v", err)
+		t.Errorf("another binary: got error %v", err)
 	}
 	must(t, os.WriteFile(program, []byte("one"), 0o755))
 	other := filepath.Join(t.TempDir(), "weir")
 	must(t, os.WriteFile(other, []byte("another lab"), 0o755))
 	if _, err := Resume(t.Context(), b.options.Out, []string{other}, nil); err == nil || !strings.Contains(err.Error(), "the program of weir has changed") {
-		t.Errorf("with another lab: %v", err)
+		t.Errorf("another lab: got error %v", err)
 	}
 	must(t, os.Remove(b.file("1")))
 	if _, err := resume(); err == nil || !strings.Contains(err.Error(), `no subject "server-1"`) {
-		t.Errorf("without a subject that took part: %v", err)
+		t.Errorf("without a subject that took part: got error %v", err)
 	}
 }
 
-func TestAResumedRunTakesTheSubjectsThatItBeganWith(t *testing.T) {
+func TestResumedRunUsesItsOriginalSubjects(t *testing.T) {
 	b := newBench(t, 0, 0)
 	whole, err := os.ReadFile(b.file("1"))
 	must(t, err)
 	b.change("1", "needs = [\"no-such-tool-of-weir\"]\n")
 	if begun := b.begin(); len(begun.Skipped) != 1 {
-		t.Fatalf("skipped are %+v, want server-1", begun.Skipped)
+		t.Fatalf("got %+v skipped, want server-1", begun.Skipped)
 	}
-	must(t, os.WriteFile(b.file("1"), whole, 0o644)) // the tool has been installed meanwhile
+	must(t, os.WriteFile(b.file("1"), whole, 0o644)) // the missing tool has been installed since
 	r, err := Resume(t.Context(), b.options.Out, b.options.Generator, nil)
 	must(t, err)
 	must(t, r.Close())
 	if !slices.Equal(r.plan.Subjects, []string{"server-0"}) || len(r.results.Skipped) != 1 {
-		t.Errorf("%v take part, skipped are %+v", r.plan.Subjects, r.results.Skipped)
+		t.Errorf("got subjects %v, skipped %+v", r.plan.Subjects, r.results.Skipped)
 	}
 }
 
-// TestAResumeThatIsRefusedLeavesNothingOpen counts the files of this process.
-func TestAResumeThatIsRefusedLeavesNothingOpen(t *testing.T) {
+// TestRejectedResumeLeavesNothingOpen counts the open files of this process.
+func TestRejectedResumeLeavesNothingOpen(t *testing.T) {
 	b := newBench(t, 0)
 	b.begin()
 	b.change("0", "env = { A = \"b\" }\n")
@@ -110,10 +110,10 @@ func TestAResumeThatIsRefusedLeavesNothingOpen(t *testing.T) {
 	before := open()
 	for range 3 {
 		if _, err := Resume(t.Context(), b.options.Out, b.options.Generator, nil); err == nil {
-			t.Fatal("no error")
+			t.Fatal("got no error, want one")
 		}
 	}
 	if after := open(); after > before {
-		t.Errorf("%d files were open, now %d are", before, after)
+		t.Errorf("got %[2]d open files, want %[1]d", before, after)
 	}
 }

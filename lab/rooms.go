@@ -9,12 +9,12 @@ import (
 	"weir/lab/result"
 )
 
-// What loads of members of rooms have of their own.
+// The part of loads that is specific to members of chat rooms.
 
-// chat says whether the experiment's messages are deliveries to members of a room.
-func (e *Experiment) chat() bool { return result.IsChat(e.Workload) }
+// isChat reports whether the experiment's messages are deliveries to members of a room.
+func (e *Experiment) isChat() bool { return result.IsChat(e.Workload) }
 
-// connectionsOf is the numbers of connections that meet l.
+// connectionsOf returns the numbers of connections that meet l.
 func (e *Experiment) connectionsOf(l Load) []int {
 	if len(l.Connections) > 0 {
 		return l.Connections
@@ -22,21 +22,22 @@ func (e *Experiment) connectionsOf(l Load) []int {
 	return e.Connections
 }
 
-// textSize is the bytes of text a message unless a load says otherwise.
+// textSize is the default number of bytes of text per message.
 const textSize = 80
 
-// badRooms fills in l's size and says what is wrong with a load of members, or nothing.
-func (e *Experiment) badRooms(l *Load) string {
-	def(&l.Size, textSize)
+// checkRooms sets l's default size and returns what is wrong with a load of members; empty if it is
+// valid.
+func (e *Experiment) checkRooms(l *Load) string {
+	setDefault(&l.Size, textSize)
 	cold := l.Cold
 	l.Cold = false
-	requests := l.asksHTTP()
+	requests := l.hasHTTPSettings()
 	l.Cold = cold
 	switch {
 	case requests || l.Bits != 0 || l.Churn != 0 || l.WorkUS != 0 || l.WaitMS != 0:
 		return "a load of the workload chat has a rate, size, idle, replay, caps, connections and cold: leave the others out"
-	case twice("connections", l.Connections) != "":
-		return twice("connections", l.Connections)
+	case duplicate("connections", l.Connections) != "":
+		return duplicate("connections", l.Connections)
 	}
 	for _, n := range e.connectionsOf(*l) {
 		c := loadchat.Config{Target: "127.0.0.1:1", Members: n, Rooms: 1, Rate: l.Rate * float64(n), Size: l.Size, Idle: l.Idle, Replay: l.Replay}
@@ -47,7 +48,7 @@ func (e *Experiment) badRooms(l *Load) string {
 	return ""
 }
 
-// roomArgs is the generator's command for l.
+// roomArgs returns the generator's command line for l.
 func (l Load) roomArgs(members int, addr string) []string {
 	args := []string{"chat", "--steer", "--members", strconv.Itoa(members), "--size", strconv.Itoa(l.Size), "--idle", strconv.Itoa(l.Idle)}
 	if l.Rate > 0 {
@@ -62,8 +63,8 @@ func (l Load) roomArgs(members int, addr string) []string {
 	return append(args, addr)
 }
 
-// fillRooms corrects a trial by what the generator says of its rooms. A closed loop offers what is
-// delivered. The time of a replay is the latency of a load that has one.
+// fillRooms corrects a trial by the generator's report of its rooms. A closed loop offers exactly
+// what is delivered. For a load with a replay, the latency is the time of the replay.
 func fillRooms(t *result.Trial, g loadReport) {
 	if t.Pattern == result.Closed {
 		t.OfferedRate, t.AchievedRatio = 0, 1

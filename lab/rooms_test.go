@@ -16,8 +16,8 @@ import (
 	"weir/lab/result"
 )
 
-// serveRooms is a chat server, or one with a fault. The test binary runs it when called with "rooms
-// ADDR FAULT".
+// serveRooms is a chat server, or one with a fault. The test binary runs it with the arguments
+// "rooms ADDR FAULT".
 func serveRooms(addr, fault string) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -42,7 +42,7 @@ connections = [8]
 [[load]]
 `
 
-func TestABadLoadOfMembersIsRefusedWithARemedy(t *testing.T) {
+func TestInvalidLoadOfMembersIsRejectedWithARemedy(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"requests' keys", smallChat + "gzip = true\n", "leave the others out"},
 		{"streams' keys", smallChat + "bits = 1e6\n", "leave the others out"},
@@ -51,7 +51,7 @@ func TestABadLoadOfMembersIsRefusedWithARemedy(t *testing.T) {
 		{"patterns", "patterns = [\"poisson\"]\n" + smallChat + "rate = 1\n", "patterns: requests, deliveries and operations come as their loads say"},
 		{"no members", strings.Replace(smallChat, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests, rooms and stacks need one at least"},
 		{"too many members", smallChat + "connections = [5000]\n", "with 5000 members: 5000 members are out of range"},
-		{"connections twice", smallChat + "connections = [2, 2]\n", "2 stands twice"},
+		{"connections twice", smallChat + "connections = [2, 2]\n", "2 is given twice"},
 		{"a short text", smallChat + "size = 10\n", "a text of 10 bytes is out of range"},
 		{"a replay with a rate", smallChat + "replay = 10\nrate = 1\n", "a replay has no rate"},
 	} {
@@ -60,13 +60,13 @@ func TestABadLoadOfMembersIsRefusedWithARemedy(t *testing.T) {
 			err = e.Validate()
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: the error is %v, want one with %q", test.name, err, test.want)
+			t.Errorf("%s: got error %v, want one with %q", test.name, err, test.want)
 		}
 	}
 }
 
-// Rates are of a member in an experiment, and of all on the command line.
-func TestALoadOfMembersTellsTheGeneratorWhatItIs(t *testing.T) {
+// TestRoomArgs: rates are per member in an experiment, and in total on the command line.
+func TestRoomArgs(t *testing.T) {
 	for _, test := range []struct {
 		load Load
 		want string
@@ -76,16 +76,16 @@ func TestALoadOfMembersTellsTheGeneratorWhatItIs(t *testing.T) {
 		{Load{Size: 80, Replay: 100}, "chat --steer --members 64 --size 80 --idle 0 --replay 100 127.0.0.1:80"},
 	} {
 		if got := strings.Join(test.load.roomArgs(64, "127.0.0.1:80"), " "); got != test.want {
-			t.Errorf("the command is %q, want %q", got, test.want)
+			t.Errorf("got command %q, want %q", got, test.want)
 		}
 	}
 }
 
-// TestARunOfRooms is the experiment chat in small, with a server that loses something.
-func TestARunOfRooms(t *testing.T) {
+// TestRunOfRooms runs a small form of the experiment chat, with a server that loses messages.
+func TestRunOfRooms(t *testing.T) {
 	b := newBench(t)
 	no := false
-	b.experiment.Workload, b.experiment.Patterns, b.experiment.Twin, b.experiment.Time = "chat", nil, &no, Duration(1)
+	b.experiment.Workload, b.experiment.Patterns, b.experiment.AAControl, b.experiment.TimeLimit = "chat", nil, &no, Duration(1)
 	b.experiment.Loads = []Load{
 		{Name: "talk", Rate: 50, Subjects: []string{"rooms-sound", "rooms-loses"}},
 		{Name: "closed loop", Connections: []int{2, 5}, Subjects: []string{"rooms-sound"}},
@@ -104,23 +104,23 @@ func TestARunOfRooms(t *testing.T) {
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
 	if len(found.Trials) != 2*2+2*5+2 {
-		t.Errorf("%d trials", len(found.Trials))
+		t.Errorf("got %d trials", len(found.Trials))
 	}
 	for _, trial := range found.Trials {
 		why := strings.Join(trial.FailedBecause, "; ")
 		switch {
-		case trial.Subject == "rooms-hangs-up": // which ends its trial, and not the run
+		case trial.Subject == "rooms-hangs-up": // this ends its trial, but not the run
 			if !strings.Contains(why, "broke off") && !strings.Contains(why, "could not join") && !strings.Contains(why, "lost before the end") && !strings.Contains(why, "took no message") {
-				t.Errorf("under %s it hung up, and failed because %q", trial.Load, why)
+				t.Errorf("%s: the server closed its connections: got failures %q", trial.Load, why)
 			}
 		case trial.Subject == "rooms-loses":
 			if trial.Messages > 100 && !strings.Contains(why, "load error: lost") {
-				t.Errorf("of %d deliveries under %s some were lost, and it failed because %q", trial.Messages, trial.Load, why)
+				t.Errorf("some of %d deliveries under %s were lost: got failures %q", trial.Messages, trial.Load, why)
 			}
 		case why != "" || trial.Messages > 0 && trial.CPUUSPerMessage <= 0 || (trial.Load == "talk" || trial.Load == "quiet") != (trial.Pattern != result.Closed) && trial.Load != "idle":
-			t.Errorf("under %s %d deliveries, pattern %s, failed because %q", trial.Load, trial.Messages, trial.Pattern, why)
+			t.Errorf("%s: got %d deliveries, pattern %s, failures %q", trial.Load, trial.Messages, trial.Pattern, why)
 		case trial.Load == "talk" && (trial.OfferedRate < 590 || trial.OfferedRate > 610):
-			t.Errorf("%v deliveries/s were offered, want 600", trial.OfferedRate)
+			t.Errorf("got %v deliveries/s offered, want 600", trial.OfferedRate)
 		}
 	}
 	must(t, report.Write(b.options.Out, found))
@@ -128,7 +128,7 @@ func TestARunOfRooms(t *testing.T) {
 	must(t, err)
 	for _, want := range []string{"Killed, what was acknowledged is", "CPU per delivery"} {
 		if !strings.Contains(string(page), want) {
-			t.Errorf("the report does not say %q", want)
+			t.Errorf("got a report without %q", want)
 		}
 	}
 }

@@ -15,47 +15,50 @@ import (
 	"weir/lab/sample"
 )
 
-// Options say how an experiment is run, as opposed to what it asks.
+// Options configure how an experiment is run, as opposed to what it measures.
 type Options struct {
-	Out          string   // directory of the run; made if needed
-	Root         string   // of the project, whose subjects/ holds the subjects
-	Required     []string // names of subjects without which the run is not wanted
-	SubjectFiles []string // further subject.toml files, whose subjects are required
-	Targets      []string // HOST:PORT of servers that run elsewhere
+	Out          string   // directory of the run; created if needed
+	Root         string   // of the project; its subjects/ holds the subjects
+	Required     []string // names of subjects that must take part
+	SubjectFiles []string // further subject.toml files, whose subjects must take part
+	Targets      []string // HOST:PORT of servers that already run
 	Seed         uint64
-	ServerCPUs   int      // cores for the subject, 1 or more
+	ServerCPUs   int      // number of cores for the subject, 1 or more
 	Namespace    bool     // put the two ends into network namespaces of their own
 	Quick        bool     // recorded in the plan
 	Reasons      bool     // after the trials, count system calls and switches
-	Generator    []string // the command of weir load
-	Command      string   // that repeats the run
-	Weir         string   // the version of the lab, for the results
+	Generator    []string // the command line of weir load
+	Command      string   // the command line that repeats the run
+	Weir         string   // the version of the lab
 }
 
-// A Runner carries out one run. It belongs to one goroutine.
+// A Runner executes one run. It belongs to one goroutine.
 type Runner struct {
-	experiment *Experiment
-	options    Options
-	plan       Plan
-	site       *site
-	subjects   map[string]contender
-	store      *store
-	results    *result.Results
-	begun      *head             // what a resumed run was begun with; nil for a new one
-	programs   map[string]string // a digest of each subject's program, and of the lab's own
-	progress   func(Progress)
-	// the folder that subjects serve, absolute; empty where the workload is not HTTP's
+	experiment  *Experiment
+	options     Options
+	plan        Plan
+	site        *site
+	subjects    map[string]contender
+	store       *store
+	results     *result.Results
+	resumedFrom *runHead // the recorded start of a resumed run; nil for a new one
+	// by name: a digest of each subject's program, and of the lab's own
+	programs map[string]string
+	progress func(Progress)
+	// absolute path of the folder that subjects serve; empty unless the workload is HTTP
 	www       string
-	began     time.Time
-	ranTrials int
+	startedAt time.Time
+	trialsRun int
 
-	readyWithin time.Duration // for a subject to get ready; 0: the usual time
-	shares      *saturation   // while capacities are searched and shares of them measured
+	readyTimeout time.Duration // for a subject to become ready; 0: the default
+	// set while capacities are searched and shares of them measured, else nil
+	saturation *saturation
 }
 
-// NewRunner prepares a run of e: makes the directory, chooses the cores, finds and builds the
-// subjects, lays out the plan. Progress, which may be nil, is called from the goroutine that calls
-// Run and must return soon. Close must be called. After an error nothing is left of the run.
+// NewRunner prepares a run of e: it creates the directory, selects the cores, finds and builds the
+// subjects, and computes the plan. It calls progress, which may be nil, from the goroutine that
+// calls Run; progress must return quickly. Close must be called. After an error nothing is left of
+// the run.
 func NewRunner(ctx context.Context, e *Experiment, o Options, progress func(Progress)) (*Runner, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
@@ -67,7 +70,7 @@ func NewRunner(ctx context.Context, e *Experiment, o Options, progress func(Prog
 	}
 	r := newRunner(e, o, store, progress)
 	if err = r.prepare(ctx); err == nil {
-		err = store.begin(head{Results: *r.results, Experiment: *e, Options: o, Programs: r.programs})
+		err = store.writeHead(runHead{Results: *r.results, Experiment: *e, Options: o, Programs: r.programs})
 	}
 	if err != nil {
 		store.discard()
@@ -80,7 +83,7 @@ func absolute(files []string) []string {
 	all := make([]string, len(files))
 	for i, f := range files {
 		if all[i] = f; !filepath.IsAbs(f) {
-			all[i], _ = filepath.Abs(f) // fails only where there is no current folder
+			all[i], _ = filepath.Abs(f) // fails only if there is no current folder
 		}
 	}
 	return all
@@ -98,17 +101,17 @@ func newRunner(e *Experiment, o Options, s *store, progress func(Progress)) *Run
 	return r
 }
 
-// prepare finds out where the trials run, gathers the subjects and lays out the plan.
+// prepare selects where the trials run, collects the subjects and computes the plan.
 func (r *Runner) prepare(ctx context.Context) error {
-	ruler, err := currentRuler()
+	accounting, err := currentAccounting()
 	if err != nil {
 		return err
 	}
-	r.results.Rulers = []result.Ruler{ruler}
+	r.results.Rulers = []result.Ruler{accounting}
 	if r.site, err = newSite(r.options.ServerCPUs, r.experiment.loadCPUs(), r.options.Namespace); err != nil {
 		return err
 	}
-	if r.experiment.stack() {
+	if r.experiment.isStack() {
 		if err := r.prepareStacks(); err != nil {
 			return err
 		}
@@ -118,10 +121,10 @@ func (r *Runner) prepare(ctx context.Context) error {
 	}
 	p := &r.results.Plan
 	p.Quick, p.ServerCPUs, p.LoadCPUs, p.Namespace = r.options.Quick, r.site.server.CPUs, r.site.load.CPUs, r.options.Namespace
-	if err := r.refuseOtherPlace(); err != nil {
+	if err := r.rejectOtherMachine(); err != nil {
 		return err
 	}
-	if r.experiment.http() {
+	if r.experiment.isHTTP() {
 		if r.www, err = makeWWW(r.store.dir); err != nil {
 			return err
 		}
@@ -129,37 +132,37 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if err := r.findSubjects(ctx); err != nil {
 		return err
 	}
-	if err := r.refuseOtherPrograms(); err != nil {
+	if err := r.rejectOtherPrograms(); err != nil {
 		return err
 	}
-	r.onlyWithInside()
+	r.restrictLoads()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
-	p.Twin = r.plan.Twin
-	r.sayUnmet()
+	p.Twin = r.plan.AAControl
+	r.reportUnmetLoads()
 	return nil
 }
 
-// sayUnmet says which loads are left out because nobody who takes part meets them.
-func (r *Runner) sayUnmet() {
+// reportUnmetLoads reports the loads that are left out because no subject of the run meets them.
+func (r *Runner) reportUnmetLoads() {
 	for _, l := range r.experiment.Loads {
-		if only, ok := r.plan.Only[l.Name]; ok && len(only) == 0 {
+		if only, ok := r.plan.LoadSubjects[l.Name]; ok && len(only) == 0 {
 			r.progress(Progress{Phase: "leaving out", What: fmt.Sprintf("the load %s: it is for %s, and none of them takes part", l.Name, strings.Join(l.Subjects, ", ")), CPU: -1})
 		}
 	}
 }
 
-// currentRuler is the best way to account for CPU that works here.
-func currentRuler() (result.Ruler, error) {
-	g, err := sample.NewGroup("ruler")
+// currentAccounting returns the most accurate CPU accounting method that works on this machine.
+func currentAccounting() (result.Ruler, error) {
+	g, err := sample.NewGroup("accounting")
 	if err != nil {
 		return result.Ruler{}, fmt.Errorf("lab: %w", err)
 	}
-	ruler := g.Ruler()
-	ruler.Truth = true
-	return ruler, g.Close()
+	method := g.Method()
+	method.Truth = true
+	return method, g.Close()
 }
 
-// Close gives back what NewRunner or Resume took. The run's files stay.
+// Close releases the resources of NewRunner or Resume. The run's files stay.
 func (r *Runner) Close() error {
 	r.store.close()
 	if r.site == nil {
@@ -168,22 +171,22 @@ func (r *Runner) Close() error {
 	return r.site.close()
 }
 
-// Run runs the trials that are still to be run, compares, and writes results.json. When ctx ends,
-// or a subject fails, it stops early, and what was finished is kept and compared all the same: the
-// results are valid even beside an error.
+// Run runs the remaining trials, compares the subjects, and writes results.json. If ctx is
+// cancelled or a subject fails, it stops early, and the finished trials are stored and compared:
+// the results are valid even with an error.
 func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
-	r.portability(ctx)
-	r.began = time.Now()
-	work := r.trials
+	r.checkPortability(ctx)
+	r.startedAt = time.Now()
+	work := r.runTrials
 	if len(r.experiment.Saturation) > 0 {
 		work = r.saturate
 	}
 	err := work(ctx)
 	if err == nil {
-		err = r.store.save(r.results) // what comes now takes its time, and may be interrupted
+		err = r.store.save(r.results) // the next phase takes long, and may be interrupted
 	}
 	if err == nil {
-		err = r.explain(ctx)
+		err = r.explainCosts(ctx)
 	}
 	if err == nil {
 		r.results.Finished = time.Now()
@@ -192,13 +195,13 @@ func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 	return r.results, errors.Join(err, r.store.save(r.results))
 }
 
-// trials runs the blocks of the plan, as many as fit the experiment's time. The first round is
-// always run: without it there is nothing to compare.
-func (r *Runner) trials(ctx context.Context) error {
-	skip := done(r.results.Trials)
-	r.announce(skip)
+// runTrials runs the blocks of the plan, as many as fit the experiment's time limit. The first
+// round always runs, because comparisons need it.
+func (r *Runner) runTrials(ctx context.Context) error {
+	skip := finishedPlaces(r.results.Trials)
+	r.announcePlan(skip)
 	r.warnOfWarmUps()
-	first := 0 // places of the first round that are still to come
+	first := 0 // places of the first round that remain
 	for _, c := range r.plan.cellsOf(0) {
 		first += r.plan.BlockLen(c)
 	}
@@ -215,7 +218,7 @@ func (r *Runner) trials(ctx context.Context) error {
 			if skip[p] {
 				continue
 			}
-			if err := r.place(ctx, p, toCome); err != nil {
+			if err := r.runPlace(ctx, p, toCome); err != nil {
 				return err
 			}
 		}
@@ -223,24 +226,24 @@ func (r *Runner) trials(ctx context.Context) error {
 	return nil
 }
 
-// outOfTime says whether n more trials would go beyond the experiment's time.
+// outOfTime reports whether n more trials would exceed the experiment's time limit.
 func (r *Runner) outOfTime(n int) bool {
-	limit := time.Duration(r.experiment.Time)
-	return limit > 0 && r.ranTrials > 0 && !fits(limit, time.Since(r.began), r.ranTrials, n)
+	limit := time.Duration(r.experiment.TimeLimit)
+	return limit > 0 && r.trialsRun > 0 && !fitsTime(limit, time.Since(r.startedAt), r.trialsRun, n)
 }
 
-// fits says whether more trials end within the limit, if each takes as long as those that ran did
-// on average.
-func fits(limit, spent time.Duration, ran, more int) bool {
+// fitsTime reports whether more trials end within the limit, if each takes as long as the finished
+// ones did on average.
+func fitsTime(limit, spent time.Duration, ran, more int) bool {
 	return spent+time.Duration(more)*spent/time.Duration(ran) <= limit
 }
 
-// place runs a place of the plan until it is settled. A refused trial is run again only while that
-// leaves enough time for the places to come, which have had no trial at all.
-func (r *Runner) place(ctx context.Context, p Place, toCome int) error {
+// runPlace runs trials of a place until one is final. A rejected trial is retried only while that
+// leaves enough time for the remaining places, which have had no trial yet.
+func (r *Runner) runPlace(ctx context.Context, p Place, toCome int) error {
 	for attempt := r.attempts(p) + 1; attempt <= maxAttempts; attempt++ {
-		r.progress(r.state(p))
-		t, err := r.trial(ctx, p, r.load(p.Load), nil)
+		r.progress(r.progressFor(p))
+		t, err := r.trial(ctx, p, r.loadNamed(p.Load), nil)
 		if err != nil {
 			return err
 		}
@@ -249,8 +252,8 @@ func (r *Runner) place(ctx context.Context, p Place, toCome int) error {
 			return err
 		}
 		r.results.Trials = append(r.results.Trials, t)
-		r.ranTrials++
-		if settled(&t) || r.outOfTime(1+toCome) {
+		r.trialsRun++
+		if isFinal(&t) || r.outOfTime(1+toCome) {
 			return nil
 		}
 	}
@@ -267,37 +270,37 @@ func (r *Runner) attempts(p Place) int {
 	return n
 }
 
-func (r *Runner) load(name string) Load {
+func (r *Runner) loadNamed(name string) Load {
 	i := slices.IndexFunc(r.experiment.Loads, func(l Load) bool { return l.Name == name })
 	return r.experiment.Loads[i]
 }
 
-// Progress is a moment of a run.
+// Progress describes the state of a run at one moment.
 type Progress struct {
 	Phase     string // "building", "leaving out", "trial", "measuring", …
-	What      string // the subject, or what is being done
+	What      string // the subject, or the current activity
 	Place     Place
 	Done      int           // trials accepted or given up
 	Total     int           // trials in the plan
-	Refused   int           // trials refused so far
-	Remaining time.Duration // estimated; 0 while unknown
+	Rejected  int           // trials rejected so far
+	Remaining time.Duration // estimated time to the end; 0 while unknown
 	CPU       float64       // of the running trial, in percent of a core; negative while unknown
 	Last      *result.Trial // the trial that ended most recently
-	Unit      string        // what a message is: "message", "request"
-	Step      string        // what a run that measures at shares of capacity is at; empty in others
-	Rate      float64       // messages a second over all connections that it offers for that
+	Unit      string        // the word for a message: "message", "request"
+	Step      string        // the current step of a run at shares of capacity; empty in other runs
+	Rate      float64       // messages a second over all connections that are offered in that step
 }
 
-func (r *Runner) state(p Place) Progress {
-	if r.shares != nil {
-		return r.shares.progressAt(p)
+func (r *Runner) progressFor(p Place) Progress {
+	if r.saturation != nil {
+		return r.saturation.progressAt(p)
 	}
-	s := Progress{Phase: "trial", What: p.base(), Place: p, Total: r.plan.Trials(), CPU: -1, Unit: r.experiment.unit()}
+	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Total: r.plan.Trials(), CPU: -1, Unit: r.experiment.unit()}
 	for i := range r.results.Trials {
-		if settled(&r.results.Trials[i]) {
+		if isFinal(&r.results.Trials[i]) {
 			s.Done++
 		} else {
-			s.Refused++
+			s.Rejected++
 		}
 	}
 	if n := len(r.results.Trials); n > 0 {
@@ -307,14 +310,14 @@ func (r *Runner) state(p Place) Progress {
 	return s
 }
 
-// remaining estimates how long so many more trials will take, 0 while nothing is known of it.
+// remaining estimates the time for the given number of trials; 0 before the first has ended.
 func (r *Runner) remaining(toGo int) time.Duration {
-	if r.ranTrials == 0 {
+	if r.trialsRun == 0 {
 		return 0
 	}
-	spent := time.Since(r.began)
-	left := time.Duration(toGo) * spent / time.Duration(r.ranTrials)
-	if limit := time.Duration(r.experiment.Time); limit > 0 {
+	spent := time.Since(r.startedAt)
+	left := time.Duration(toGo) * spent / time.Duration(r.trialsRun)
+	if limit := time.Duration(r.experiment.TimeLimit); limit > 0 {
 		left = max(0, min(left, limit-spent))
 	}
 	return left

@@ -75,20 +75,20 @@ func (b *bench) finish(ctx context.Context, r *Runner) (*result.Results, error) 
 	return found, err
 }
 
-// nothingLeft wants no process that this one has started and not collected, whichever of its
-// threads did.
+// nothingLeft checks that no child process of this process, by any of its threads, is left
+// unreaped.
 func nothingLeft(t *testing.T) {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/self/task/*/children")
 	must(t, err)
 	for _, list := range lists {
 		if children, err := os.ReadFile(list); err == nil && len(children) > 0 {
-			t.Errorf("processes are left behind: %s", children)
+			t.Errorf("got processes left behind: %s, want none", children)
 		}
 	}
 }
 
-func TestARunTakesEveryPlaceAndKeepsWhatItFound(t *testing.T) {
+func TestRunCompletesEveryPlaceAndStoresItsResults(t *testing.T) {
 	b := newBench(t, 0, 0)
 	b.experiment.Patterns = []string{"staggered", "poisson"}
 	found, err := b.run(t.Context(), nil)
@@ -96,35 +96,35 @@ func TestARunTakesEveryPlaceAndKeepsWhatItFound(t *testing.T) {
 	kept, err := result.Read(b.options.Out)
 	must(t, err)
 	if len(kept.Trials) != len(found.Trials) || kept.Finished.IsZero() {
-		t.Errorf("%d trials were found and %d kept, finished %v", len(found.Trials), len(kept.Trials), kept.Finished)
+		t.Errorf("got %d trials and %d stored, finished %v", len(found.Trials), len(kept.Trials), kept.Finished)
 	}
-	complete := done(kept.Trials)
-	want := 2 * (2 * 3) // patterns, and a palindrome of two subjects and the twin
+	complete := finishedPlaces(kept.Trials)
+	want := 2 * (2 * 3) // patterns, and a palindrome of two subjects and the A/A control
 	if len(complete) != want {
-		t.Errorf("%d places are done, want %d", len(complete), want)
+		t.Errorf("got %d finished places, want %d", len(complete), want)
 	}
 	for _, trial := range kept.Trials {
 		checkTrial(t, trial)
 	}
 	if kept.Plan.Twin == "" || len(kept.Rulers) == 0 || !kept.Rulers[0].Truth {
-		t.Errorf("the twin is %q, the rulers %v", kept.Plan.Twin, kept.Rulers)
+		t.Errorf("got A/A control %q, accounting methods %v", kept.Plan.Twin, kept.Rulers)
 	}
 }
 
 func checkTrial(t *testing.T, trial result.Trial) {
 	t.Helper()
 	if trial.Messages == 0 || trial.CPUPercentMean <= 0 || trial.CPUUSPerMessage <= 0 || trial.LoadUSPerMsg <= 0 || trial.MachineUSPerMsg <= 0 {
-		t.Errorf("trial %d has impossible figures: %+v", trial.ID, trial)
+		t.Errorf("trial %d: got impossible figures: %+v", trial.ID, trial)
 	}
 	if trial.WarmMessages < 10 || len(trial.Samples) < 4 || trial.Memory.Processes != 1 || trial.WindowS < 0.3 {
-		t.Errorf("trial %d: %d warm messages, %d samples, %d processes, window of %v s", trial.ID, trial.WarmMessages, len(trial.Samples), trial.Memory.Processes, trial.WindowS)
+		t.Errorf("trial %d: got %d warm messages, %d samples, %d processes, window of %v s", trial.ID, trial.WarmMessages, len(trial.Samples), trial.Memory.Processes, trial.WindowS)
 	}
 	if trial.Accepted != (len(trial.RefusedBecause) == 0) {
-		t.Errorf("trial %d: accepted %v because %v", trial.ID, trial.Accepted, trial.RefusedBecause)
+		t.Errorf("trial %d: got accepted %v, reasons for rejection %v", trial.ID, trial.Accepted, trial.RefusedBecause)
 	}
 }
 
-func TestAnInterruptedRunKeepsItsTrialsAndCanBeResumed(t *testing.T) {
+func TestInterruptedRunKeepsItsTrialsAndCanBeResumed(t *testing.T) {
 	b := newBench(t, 0, 0)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -133,39 +133,39 @@ func TestAnInterruptedRunKeepsItsTrialsAndCanBeResumed(t *testing.T) {
 			interrupt()
 		}
 	})
-	if !errors.Is(err, context.Canceled) || len(done(found.Trials)) != 3 {
-		t.Fatalf("%d places done and error %v, want 3 and cancelled", len(done(found.Trials)), err)
+	if !errors.Is(err, context.Canceled) || len(finishedPlaces(found.Trials)) != 3 {
+		t.Fatalf("got %d finished places and error %v, want 3 and context.Canceled", len(finishedPlaces(found.Trials)), err)
 	}
 	r, err := Resume(t.Context(), b.options.Out, b.options.Generator, nil)
 	must(t, err)
 	resumed, err := b.finish(t.Context(), r)
 	must(t, err)
-	if len(done(resumed.Trials)) != r.plan.Trials() {
-		t.Errorf("after resuming %d places are done, want %d", len(done(resumed.Trials)), r.plan.Trials())
+	if len(finishedPlaces(resumed.Trials)) != r.plan.Trials() {
+		t.Errorf("after resuming: got %d finished places, want %d", len(finishedPlaces(resumed.Trials)), r.plan.Trials())
 	}
 	for i := range found.Trials {
 		if resumed.Trials[i].Started.Sub(found.Trials[i].Started) != 0 {
-			t.Errorf("trial %d was run again", i+1)
+			t.Errorf("trial %d was repeated, want it kept", i+1)
 		}
 	}
 }
 
-func TestASubjectThatDiesInMidRunIsNamedAndFinishedTrialsAreKept(t *testing.T) {
+func TestSubjectThatExitsDuringTheRunIsNamed(t *testing.T) {
 	b := newBench(t, 0, 5000)
 	no := false
-	b.experiment.Twin = &no
+	b.experiment.AAControl = &no
 	found, err := b.run(t.Context(), nil)
 	if err == nil || !strings.Contains(err.Error(), "server-1") || !strings.Contains(err.Error(), "out of luck") {
-		t.Errorf("the error is %v, want one that names the subject and its last words", err)
+		t.Errorf("got error %v, want one with the subject and its last line", err)
 	}
 	kept, readErr := result.Read(b.options.Out)
 	must(t, readErr)
 	if len(kept.Trials) != len(found.Trials) || !kept.Finished.IsZero() {
-		t.Errorf("%d of %d trials kept, finished %v", len(kept.Trials), len(found.Trials), kept.Finished)
+		t.Errorf("got %d of %d trials stored, finished %v", len(kept.Trials), len(found.Trials), kept.Finished)
 	}
 }
 
-func TestAServerElsewhereIsDrivenWithoutItsCPU(t *testing.T) {
+func TestServerElsewhereIsMeasuredWithoutItsCPU(t *testing.T) {
 	b := newBench(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -176,16 +176,16 @@ func TestAServerElsewhereIsDrivenWithoutItsCPU(t *testing.T) {
 	}()
 	defer func() { l.Close(); <-over }()
 	no := false
-	b.experiment.Twin = &no
+	b.experiment.AAControl = &no
 	b.options.Targets = []string{l.Addr().String()}
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
 	if !found.Subjects[0].Elsewhere {
-		t.Error("the report could not say that its CPU was not measured")
+		t.Error("got a subject with measured CPU, want it marked as running elsewhere")
 	}
 	for _, trial := range found.Trials {
 		if trial.Messages == 0 || trial.CPUUSPerMessage != 0 {
-			t.Errorf("trial %d: %d messages at %v us", trial.ID, trial.Messages, trial.CPUUSPerMessage)
+			t.Errorf("trial %d: got %d messages at %v us", trial.ID, trial.Messages, trial.CPUUSPerMessage)
 		}
 	}
 }
@@ -208,44 +208,44 @@ func swallow(l net.Listener) {
 	}
 }
 
-func TestALoadThatCannotBeReachedEndsTheRunWithItsReason(t *testing.T) {
+func TestUnreachableServerEndsTheRunWithTheReason(t *testing.T) {
 	b := newBench(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	l.Close()
 	b.options.Targets = []string{l.Addr().String()}
 	if _, err := b.run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("the error is %v, want one that says that the connection was refused", err)
+		t.Errorf("got error %v, want one with the words connection refused", err)
 	}
 }
 
-func TestAnUnknownSubjectIsRefusedAtOnce(t *testing.T) {
+func TestUnknownSubjectIsRejectedAtOnce(t *testing.T) {
 	b := newBench(t, 0)
-	b.experiment.Subjects = append(b.experiment.Subjects, "nobody")
-	if _, err := b.run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), `no subject "nobody"`) {
-		t.Errorf("the error is %v", err)
+	b.experiment.Subjects = append(b.experiment.Subjects, "unknown")
+	if _, err := b.run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), `no subject "unknown"`) {
+		t.Errorf("got error %v", err)
 	}
 }
 
-func TestATrialBehindAVethPair(t *testing.T) {
+func TestTrialOverAVethPair(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("network namespaces need root")
 	}
 	b := newBench(t, 0)
 	b.options.Namespace = true
 	no := false
-	b.experiment.Twin = &no
+	b.experiment.AAControl = &no
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
 	for _, trial := range found.Trials {
 		checkTrial(t, trial)
 	}
 	if left, _ := filepath.Glob(fmt.Sprintf("/run/netns/weir%d*", os.Getpid())); len(left) > 0 {
-		t.Errorf("namespaces are left behind: %v", left)
+		t.Errorf("got namespaces left behind: %v, want none", left)
 	}
 }
 
-func TestWhatFitsIntoTheTime(t *testing.T) {
+func TestFitsTime(t *testing.T) {
 	for _, c := range []struct {
 		limit, spent time.Duration
 		ran, more    int
@@ -256,18 +256,19 @@ func TestWhatFitsIntoTheTime(t *testing.T) {
 		{10 * time.Second, 11 * time.Second, 4, 0, false},
 		{10 * time.Second, 10 * time.Second, 1000, 0, true},
 	} {
-		if got := fits(c.limit, c.spent, c.ran, c.more); got != c.want {
-			t.Errorf("after %v for %d trials, %d more within %v: %v, want %v", c.spent, c.ran, c.more, c.limit, got, c.want)
+		if got := fitsTime(c.limit, c.spent, c.ran, c.more); got != c.want {
+			t.Errorf("after %v for %d trials, %d more within %v: got %v, want %v", c.spent, c.ran, c.more, c.limit, got, c.want)
 		}
 	}
 }
 
-// TestOnABusyMachineTheTimeStillHolds: a neighbour spoils every trial, and when the time is up each
-// place of the first round has had its trial, none has had a second, and there is no second round.
-func TestOnABusyMachineTheTimeStillHolds(t *testing.T) {
+// TestTimeLimitHoldsOnABusyMachine: a neighbour disturbs every trial. When the time is used up,
+// each place of the first round has had its trial, none has been retried, and there is no second
+// round.
+func TestTimeLimitHoldsOnABusyMachine(t *testing.T) {
 	b := newBench(t, 0)
 	no := false
-	b.experiment.Twin, b.experiment.Time, b.experiment.Blocks = &no, Duration(time.Nanosecond), 3
+	b.experiment.AAControl, b.experiment.TimeLimit, b.experiment.Blocks = &no, Duration(time.Nanosecond), 3
 	b.experiment.Patterns = []string{"staggered", "poisson"}
 	neighbour := exec.Command("sh", "-c", "while :; do :; done")
 	must(t, neighbour.Start())
@@ -280,11 +281,11 @@ func TestOnABusyMachineTheTimeStillHolds(t *testing.T) {
 	found, err := r.Run(t.Context())
 	must(t, errors.Join(err, r.Close()))
 	if len(found.Trials) != 4 {
-		t.Errorf("%d trials, want the first round's 4", len(found.Trials))
+		t.Errorf("got %d trials, want the 4 of the first round", len(found.Trials))
 	}
 	for _, trial := range found.Trials {
 		if trial.Accepted || trial.Attempt != 1 || trial.Block != 0 {
-			t.Errorf("trial %d: accepted %v, attempt %d, block %d", trial.ID, trial.Accepted, trial.Attempt, trial.Block)
+			t.Errorf("trial %d: got accepted %v, attempt %d, block %d", trial.ID, trial.Accepted, trial.Attempt, trial.Block)
 		}
 	}
 }

@@ -11,31 +11,31 @@ import (
 	"weir/lab/result"
 )
 
-// The journals of a run that measures at shares of capacity.
-const (
-	probesFile     = "probes.jsonl"     // a result.Probe a line
+// The journals of a run at shares of capacity.
+const ( // one result.Probe per line
+	probesFile     = "probes.jsonl"     // one result.Saturation per line
 	saturationFile = "saturation.jsonl" // a result.Saturation a line
 )
 
-// sharesPurpose is where the purposes of Plan.random for rounds of shares begin.
-const sharesPurpose = 1 << 32
+// shareStreams is the first purpose for Plan.randomStream in rounds of shares.
+const shareStreams = 1 << 32
 
-// typicalProbes is how many a search is expected to take.
+// typicalProbes is the expected number of probes in a search.
 const typicalProbes = 9
 
-// A sharePlace is one measurement to be made: a place, and the share of its subject's capacity in
+// A sharePlace is one measurement of the plan: a place, and the share of its subject's capacity in
 // percent.
 type sharePlace struct {
 	Place
 	Share int
 }
 
-// Shares yields the rounds of measurements at shares of capacity: in each, every subject at every
-// share of a cell in random order, and once more in the mirrored order.
+// Shares yields the rounds of measurements at shares of capacity: every subject at every share of a
+// cell in random order, and once more in the mirrored order.
 func (p Plan) Shares(shares []int) iter.Seq[[]sharePlace] {
 	return func(yield func([]sharePlace) bool) {
 		for round := range p.Blocks {
-			r := p.random(sharesPurpose + uint64(round))
+			r := p.randomStream(shareStreams + uint64(round))
 			for _, c := range r.Perm(len(p.Cells)) {
 				if !yield(p.shareRound(r, p.Cells[c], round, shares)) {
 					return
@@ -47,7 +47,7 @@ func (p Plan) Shares(shares []int) iter.Seq[[]sharePlace] {
 
 func (p Plan) shareRound(r *rand.Rand, c Cell, round int, shares []int) []sharePlace {
 	var places []sharePlace
-	for _, s := range p.meeting(c) {
+	for _, s := range p.subjectsFor(c) {
 		for _, share := range shares {
 			places = append(places, sharePlace{Place{Cell: c, Block: round, Subject: s}, share})
 		}
@@ -62,29 +62,29 @@ func (p Plan) shareRound(r *rand.Rand, c Cell, round int, shares []int) []shareP
 	return places
 }
 
-// saturation is a run that measures at shares of capacity. It belongs to the runner's goroutine.
+// saturation is a run at shares of capacity. It belongs to the runner's goroutine.
 type saturation struct {
 	*Runner
 	probes   *journal[result.Probe]
 	measured *journal[result.Saturation]
-	step     string  // what is being done, for whoever watches
-	rate     float64 // messages a second that are being offered, all connections
+	step     string  // the current activity, shown as progress
+	rate     float64 // offered messages a second, all connections
 }
 
-// saturate finds the capacity of every subject in every cell, and then measures the shares of it.
-// Each probe and each measurement is a trial of its own, with a fresh process, and is kept the
-// moment it ends: a run that was cut goes on where it was.
+// saturate finds the capacity of every subject in every cell, and then measures at shares of it.
+// Each probe and each measurement is a trial of its own, with a fresh process, and is stored as it
+// ends, so that an interrupted run can be resumed.
 func (r *Runner) saturate(ctx context.Context) error {
 	s := &saturation{Runner: r}
 	if err := s.open(); err != nil {
 		return err
 	}
 	defer s.close()
-	r.shares = s
-	defer func() { r.shares = nil }()
+	r.saturation = s
+	defer func() { r.saturation = nil }()
 	for _, cell := range r.plan.Cells {
-		for _, subject := range r.plan.meeting(cell) {
-			if err := s.search(ctx, Place{Cell: cell, Subject: subject}); err != nil {
+		for _, subject := range r.plan.subjectsFor(cell) {
+			if err := s.searchCapacity(ctx, Place{Cell: cell, Subject: subject}); err != nil {
 				return err
 			}
 		}
@@ -92,14 +92,14 @@ func (r *Runner) saturate(ctx context.Context) error {
 	return s.measureAll(ctx)
 }
 
-// open reads what an earlier part of the run has found.
+// open reads the probes and measurements of an interrupted run.
 func (s *saturation) open() (err error) {
 	if s.probes, s.results.Probes, err = openJournal[result.Probe](filepath.Join(s.store.dir, probesFile)); err != nil {
-		return fmt.Errorf("lab: cannot go on with the search for capacities: %w", err)
+		return fmt.Errorf("lab: cannot continue the search for capacities: %w", err)
 	}
 	if s.measured, s.results.Saturation, err = openJournal[result.Saturation](filepath.Join(s.store.dir, saturationFile)); err != nil {
 		s.probes.close()
-		return fmt.Errorf("lab: cannot go on with the measurements: %w", err)
+		return fmt.Errorf("lab: cannot continue the measurements: %w", err)
 	}
 	return nil
 }
@@ -109,18 +109,18 @@ func (s *saturation) close() {
 	s.measured.close()
 }
 
-// bracket is the rates that the probes of a place enclose its subject's capacity by.
+// bracket returns the probes that enclose the capacity of a place's subject.
 func (s *saturation) bracket(p Place) (kept, gaveOut result.Probe) {
 	return s.results.Bracket(p.Subject, p.Load, p.Connections, p.Pattern)
 }
 
-// nextRate is the rate that a search tries next, 0 when it is over.
+// nextRate returns the rate that a search tries next; 0 when it is over.
 func (s *saturation) nextRate(p Place) float64 {
 	kept, gaveOut := s.bracket(p)
-	return next(s.load(p.Load).Rate*float64(p.Connections), kept.Rate, gaveOut.Rate, maxOffered(p.Connections))
+	return nextProbeRate(s.loadNamed(p.Load).Rate*float64(p.Connections), kept.Rate, gaveOut.Rate, maxOffered(p.Connections))
 }
 
-func (s *saturation) search(ctx context.Context, p Place) error {
+func (s *saturation) searchCapacity(ctx context.Context, p Place) error {
 	for rate := s.nextRate(p); rate > 0; rate = s.nextRate(p) {
 		s.step, s.rate = "searching its capacity", rate
 		probe, err := s.probe(ctx, p)
@@ -135,15 +135,15 @@ func (s *saturation) search(ctx context.Context, p Place) error {
 	return nil
 }
 
-// probe tries the current rate. A trial that was disturbed from outside proves nothing unless the
-// subject kept up all the same: it is run again, and the last one counts as it is.
+// probe tries the current rate. A trial with an external disturbance proves nothing unless the
+// subject kept up; it is repeated, and the last attempt counts in any case.
 func (s *saturation) probe(ctx context.Context, p Place) (result.Probe, error) {
 	for attempt := 1; ; attempt++ {
-		t, l, err := s.offer(ctx, p)
+		t, l, err := s.runAtRate(ctx, p)
 		if err != nil {
 			return result.Probe{}, err
 		}
-		probe := judge(&t, l, s.coresFor(s.subjects[p.base()].Elsewhere == ""))
+		probe := judgeProbe(&t, l, s.coresFor(s.subjects[p.baseSubject()].Target == ""))
 		probe.Rate, probe.Attempts = s.rate, attempt
 		if len(probe.DisturbedBy) == 0 || attempt == maxAttempts {
 			return probe, nil
@@ -151,13 +151,13 @@ func (s *saturation) probe(ctx context.Context, p Place) (result.Probe, error) {
 	}
 }
 
-// offer runs a trial at the current rate.
-func (s *saturation) offer(ctx context.Context, p Place) (result.Trial, Load, error) {
-	s.progress(s.state(p))
-	l := s.load(p.Load)
+// runAtRate runs a trial at the current rate.
+func (s *saturation) runAtRate(ctx context.Context, p Place) (result.Trial, Load, error) {
+	s.progress(s.progressFor(p))
+	l := s.loadNamed(p.Load)
 	l.Rate = s.rate / float64(p.Connections)
 	t, err := s.trial(ctx, p, l, nil)
-	s.ranTrials++
+	s.trialsRun++
 	return t, l, err
 }
 
@@ -175,8 +175,8 @@ func (s *saturation) measureAll(ctx context.Context) error {
 	return nil
 }
 
-// measureShare measures a place until a measurement is accepted or maxAttempts were refused. A
-// subject whose capacity was not found has no shares.
+// measureShare measures a place until a measurement is accepted or maxAttempts are rejected. It
+// does nothing for a subject whose capacity was not found.
 func (s *saturation) measureShare(ctx context.Context, p sharePlace) error {
 	kept, gaveOut := s.bracket(p.Place)
 	if kept.Rate == 0 {
@@ -184,7 +184,7 @@ func (s *saturation) measureShare(ctx context.Context, p sharePlace) error {
 	}
 	s.step, s.rate = fmt.Sprintf("at %d %% of its capacity, round %d", p.Share, p.Block+1), kept.Rate*float64(p.Share)/100
 	for tried, done := s.attemptsAt(p); !done; tried, done = s.attemptsAt(p) {
-		t, _, err := s.offer(ctx, p.Place)
+		t, _, err := s.runAtRate(ctx, p.Place)
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (s *saturation) measureShare(ctx context.Context, p sharePlace) error {
 }
 
 func measurementOf(t *result.Trial, p sharePlace) result.Saturation {
-	why := shareRefusals(t)
+	why := shareRejections(t)
 	return result.Saturation{
 		Subject: t.Subject, Load: t.Load, Connections: t.Connections, Pattern: t.Pattern, SharePercent: float64(p.Share),
 		Round: p.Block, Position: p.Position, Started: t.Started,
@@ -212,7 +212,7 @@ func measurementOf(t *result.Trial, p sharePlace) result.Saturation {
 	}
 }
 
-// attemptsAt says how often a place was measured, and whether it needs no further try.
+// attemptsAt returns how often a place was measured, and whether it needs no further attempt.
 func (s *saturation) attemptsAt(p sharePlace) (tried int, done bool) {
 	for _, m := range s.results.Saturation {
 		if placeOfShare(m) == p {
@@ -226,12 +226,13 @@ func placeOfShare(m result.Saturation) sharePlace {
 	return sharePlace{Place{Cell: Cell{m.Load, m.Connections, m.Pattern}, Block: m.Round, Position: m.Position, Subject: m.Subject}, int(m.SharePercent)}
 }
 
-// progressAt is where the run stands. How long a search will be is not known before it is over.
+// progressAt returns the state of the run. The length of a search is not known before it is over,
+// so it is estimated.
 func (s *saturation) progressAt(p Place) Progress {
-	at := Progress{Phase: "trial", What: p.base(), Place: p, Step: s.step, Rate: s.rate, CPU: -1, Done: len(s.results.Probes)}
+	at := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Step: s.step, Rate: s.rate, CPU: -1, Done: len(s.results.Probes)}
 	at.Total = at.Done
 	for _, cell := range s.plan.Cells {
-		for _, subject := range s.plan.meeting(cell) {
+		for _, subject := range s.plan.subjectsFor(cell) {
 			if q := (Place{Cell: cell, Subject: subject}); s.nextRate(q) > 0 {
 				at.Total += max(1, typicalProbes-s.probesOf(q))
 			}
@@ -242,9 +243,9 @@ func (s *saturation) progressAt(p Place) Progress {
 		for _, q := range places {
 			if tried, done := s.attemptsAt(q); done {
 				at.Done++
-				at.Refused += tried - 1
+				at.Rejected += tried - 1
 			} else {
-				at.Refused += tried
+				at.Rejected += tried
 			}
 		}
 	}

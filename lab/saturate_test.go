@@ -20,7 +20,7 @@ import (
 	"weir/lab/result"
 )
 
-func TestEveryRoundOfSharesIsAPalindromeOfAllOfThem(t *testing.T) {
+func TestEveryRoundOfSharesIsAPalindrome(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPlan(t)
 		shares := []int{70, 85, 95}[:rapid.IntRange(1, 3).Draw(t, "shares")]
@@ -31,26 +31,26 @@ func TestEveryRoundOfSharesIsAPalindromeOfAllOfThem(t *testing.T) {
 			for i, at := range places {
 				mirror := places[n-1-i]
 				if at.Subject != mirror.Subject || at.Share != mirror.Share || at.Position != i || at.Cell != places[0].Cell || at.Block != places[0].Block {
-					t.Fatalf("place %d is %+v and its mirror %+v", i, at, mirror)
+					t.Fatalf("place %d: got %+v, mirrored %+v, want equal", i, at, mirror)
 				}
 				seen[fmt.Sprint(at.Subject, at.Share)]++
 			}
 			for point, times := range seen {
 				if times != 2 || n != 2*len(p.Subjects)*len(shares) {
-					t.Fatalf("%s stands %d times among %d", point, times, n)
+					t.Fatalf("%s: got %d times among %d", point, times, n)
 				}
 			}
 		}
 		for _, c := range p.Cells {
 			if rounds[c] != p.Blocks {
-				t.Fatalf("%v has %d rounds, want %d", c, rounds[c], p.Blocks)
+				t.Fatalf("%v: got %d rounds, want %d", c, rounds[c], p.Blocks)
 			}
 		}
 	})
 }
 
-// saturating is a bench with one server that echoes and takes 2 ms for each message, whichever
-// connection it is on: it can do 500 messages a second and no more.
+// saturating returns a bench with one echo server that takes 2 ms for each message over all
+// connections: its capacity is 500 messages a second.
 func saturating(t *testing.T) *bench {
 	b := newBench(t, 0)
 	text := fmt.Sprintf("name = \"slow\"\nlanguage = \"Go\"\nparadigm = \"goroutine per connection\"\nabout = \"Echoes, one message at a time.\"\n"+
@@ -63,16 +63,15 @@ func saturating(t *testing.T) *bench {
 	return b
 }
 
-// TestCapacityIsFoundAndItsSharesMeasuredAcrossAnInterruption: nothing that was found is lost or
-// tried again.
-func TestCapacityIsFoundAndItsSharesMeasuredAcrossAnInterruption(t *testing.T) {
+// TestCapacityAndSharesSurviveAnInterruption: no result is lost or measured again.
+func TestCapacityAndSharesSurviveAnInterruption(t *testing.T) {
 	b := saturating(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	probes := 0
 	cut, err := b.run(ctx, func(p Progress) {
 		if p.Phase == "trial" && (p.Step == "" || p.Rate <= 0 || p.Done >= p.Total) {
-			t.Errorf("%d of %d done at %v messages/s: %q", p.Done, p.Total, p.Rate, p.Step)
+			t.Errorf("got %d of %d done at %v messages/s: %q", p.Done, p.Total, p.Rate, p.Step)
 		}
 		if p.Step != "searching its capacity" && p.Done == probes+1 && p.Phase == "trial" {
 			interrupt()
@@ -81,7 +80,7 @@ func TestCapacityIsFoundAndItsSharesMeasuredAcrossAnInterruption(t *testing.T) {
 		}
 	})
 	if !errors.Is(err, context.Canceled) || len(cut.Probes) != probes || len(doneShares(cut)) != 1 {
-		t.Fatalf("%d probes of %d, %d shares and error %v, want one share and cancelled", len(cut.Probes), probes, len(doneShares(cut)), err)
+		t.Fatalf("got %d probes of %d, %d shares and error %v, want one share and context.Canceled", len(cut.Probes), probes, len(doneShares(cut)), err)
 	}
 	kept, err := result.Read(b.options.Out)
 	must(t, err)
@@ -90,15 +89,15 @@ func TestCapacityIsFoundAndItsSharesMeasuredAcrossAnInterruption(t *testing.T) {
 	found, err := b.finish(t.Context(), r)
 	must(t, err)
 	if !reflect.DeepEqual(found.Probes, kept.Probes) || len(kept.Probes) != len(cut.Probes) {
-		t.Errorf("probes before the interruption: %+v, after it: %+v", kept.Probes, found.Probes)
+		t.Errorf("got probes %+v before the interruption, %+v after it, want equal", kept.Probes, found.Probes)
 	}
 	if len(doneShares(found)) != 4 || found.Finished.IsZero() {
-		t.Errorf("%d places are done, want 4; finished %v", len(doneShares(found)), found.Finished)
+		t.Errorf("got %d finished places, want 4; finished %v", len(doneShares(found)), found.Finished)
 	}
 	checkCapacity(t, found)
 }
 
-// doneShares is the places of a run that need no further measurement.
+// doneShares returns the places of a run that need no further measurement.
 func doneShares(r *result.Results) map[sharePlace]bool {
 	m := map[sharePlace]bool{}
 	for _, x := range r.Saturation {
@@ -109,25 +108,25 @@ func doneShares(r *result.Results) map[sharePlace]bool {
 	return m
 }
 
-// checkCapacity holds what was found against what the server can do. Overloads that a window of 600
-// ms cannot show are under 100/600, and a busy machine makes any server slower.
+// checkCapacity compares the result with the server's capacity. A window of 600 ms cannot show
+// overloads below 100/600, and a busy machine slows any server.
 func checkCapacity(t *testing.T, r *result.Results) {
 	t.Helper()
 	low, high := r.Bracket("slow", "messages", 4, "staggered")
-	if low.Rate <= 0 || low.Rate > 500*1.2 || high.Rate <= low.Rate || high.Rate > low.Rate*(1+precision) {
-		t.Errorf("a server that can do 500 messages/s was found to do %v to %v", low.Rate, high.Rate)
+	if low.Rate <= 0 || low.Rate > 500*1.2 || high.Rate <= low.Rate || high.Rate > low.Rate*(1+bracketPrecision) {
+		t.Errorf("got a capacity between %v and %v messages/s, want about 500", low.Rate, high.Rate)
 	}
 	for _, p := range r.Probes {
 		if p.Rate > 500*1.5 && p.KeptUp {
-			t.Errorf("a server that can do 500 messages/s kept up with %+v", p)
+			t.Errorf("got a server of 500 messages/s that kept up with %+v", p)
 		}
 	}
 	for _, m := range r.Saturation {
 		if m.CapacityRate != low.Rate || m.GeneratorBound != high.GeneratorBound || m.Accepted != (len(m.RefusedBecause) == 0) {
-			t.Errorf("a measurement does not fit its probes: %+v", m)
+			t.Errorf("got a measurement that contradicts its probes: %+v", m)
 		}
 		if !slices.Contains([]float64{50, 70}, m.SharePercent) || m.LatencyUS.P50 <= 0 || m.CPUPercentMean <= 0 {
-			t.Errorf("a measurement has impossible figures: %+v", m)
+			t.Errorf("got a measurement with impossible figures: %+v", m)
 		}
 	}
 }
@@ -136,12 +135,12 @@ func TestSaturationNeedsEchoes(t *testing.T) {
 	b := saturating(t)
 	b.experiment.Workload = "sink"
 	if err := b.experiment.Validate(); err == nil {
-		t.Error("a sink says nothing of whether it keeps up, and was taken")
+		t.Error("got no error for a sink, want one: it does not show whether it keeps up")
 	}
 }
 
 // serveSlowly is the server of the bench: "slow-server ADDR SIZE TIME" echoes messages of SIZE
-// bytes and works for TIME on each, one at a time over all connections.
+// bytes and computes for TIME on each, one at a time over all connections.
 func serveSlowly(addr, size, each string) {
 	bytes, err := strconv.Atoi(size)
 	work, badTime := time.ParseDuration(each)

@@ -12,16 +12,16 @@ import (
 	"weir/lab/subject"
 )
 
-// site is where the two ends of a trial stand: on which cores, and in which network.
+// site is the placement of the two ends of trials: the cores and the network of each.
 type site struct {
 	host         string // the address that subjects listen on
 	server, load sample.Placement
-	shared       bool // both ends use the same cores
+	sharedCores  bool // both ends use the same cores
 	close        func() error
 }
 
 // newSite gives the subject its last serverCPUs cores and the generator the first of the others,
-// loadCPUs at most. Where none is left they share, and every trial is judged with that in mind.
+// loadCPUs at most. If none is left they share cores, and trials are judged by wider limits.
 func newSite(serverCPUs, loadCPUs int, namespace bool) (*site, error) {
 	cores, err := allowedCPUs()
 	if err != nil {
@@ -34,18 +34,18 @@ func newSite(serverCPUs, loadCPUs int, namespace bool) (*site, error) {
 	s.server.CPUs = slices.Clone(cores[len(cores)-serverCPUs:])
 	s.load.CPUs = cores[:len(cores)-serverCPUs]
 	if len(s.load.CPUs) == 0 {
-		s.load.CPUs, s.shared = cores[:1], true
+		s.load.CPUs, s.sharedCores = cores[:1], true
 	}
 	s.load.CPUs = s.load.CPUs[:min(loadCPUs, len(s.load.CPUs))]
 	if !namespace {
 		return s, nil
 	}
-	return s, s.separate()
+	return s, s.createNamespaces()
 }
 
-// places are those of the two ends where the subject has so many cores of its own, the last ones;
-// with 0, and where none would be left, both have all.
-func (s *site) places(cores int) (subject, load sample.Placement, shared bool, err error) {
+// placements returns the placements of the two ends where the subject has the given number of cores
+// of its own, the last ones. With 0, or if none would be left, both use all.
+func (s *site) placements(cores int) (subject, load sample.Placement, shared bool, err error) {
 	all, err := allowedCPUs()
 	if err != nil {
 		return subject, load, false, err
@@ -56,7 +56,7 @@ func (s *site) places(cores int) (subject, load sample.Placement, shared bool, e
 	return sample.Placement{CPUs: all[len(all)-cores:]}, sample.Placement{CPUs: all[:len(all)-cores]}, false, nil
 }
 
-// freePort finds a port for a subject. A namespace of its own has no other listeners.
+// freePort returns a free port for a subject. A namespace of its own has no other listeners.
 func (s *site) freePort() (int, error) {
 	if s.server.Netns != "" {
 		return 20000, nil
@@ -64,8 +64,8 @@ func (s *site) freePort() (int, error) {
 	return subject.FreePort(s.host)
 }
 
-// separate puts the two ends into network namespaces of their own, joined by a veth pair.
-func (s *site) separate() error {
+// createNamespaces puts the two ends into network namespaces of their own, joined by a veth pair.
+func (s *site) createNamespaces() error {
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 		return errors.New("lab: --namespace needs Linux and root: leave it out, or run as root")
 	}
@@ -78,7 +78,7 @@ func (s *site) separate() error {
 	return nil
 }
 
-// loadCPUs is how many cores the generator can use: it reads echoes in a thread of its own.
+// loadCPUs returns how many cores the generator can use: it reads echoes in a separate thread.
 func (e *Experiment) loadCPUs() int {
 	if e.Workload == "echo" {
 		return 2
@@ -86,7 +86,7 @@ func (e *Experiment) loadCPUs() int {
 	return 1
 }
 
-// coresFor is the number of cores that a subject can use, 0 where its CPU is not known.
+// coresFor returns the number of cores that a subject can use; 0 if its CPU is not measured.
 func (r *Runner) coresFor(measured bool) int {
 	if !measured {
 		return 0

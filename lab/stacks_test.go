@@ -19,8 +19,8 @@ import (
 	"weir/lab/subject"
 )
 
-// serveStack is a TCP/IP stack, which is the kernel's. The test binary runs it when called with
-// "stack HOST".
+// serveStack stands for a TCP/IP stack by using the kernel's. The test binary runs it with the
+// arguments "stack HOST".
 func serveStack(host string) {
 	orders := make(chan os.Signal, 1) // from the runtime
 	signal.Notify(orders, syscall.SIGTERM, syscall.SIGUSR1)
@@ -51,8 +51,8 @@ func serveStack(host string) {
 	}
 }
 
-// insideStack is what a stack says that has measured itself. The test binary runs it when called
-// with "inside OPERATION CONNECTIONS".
+// insideStack prints the report of a stack that has measured itself. The test binary runs it with
+// the arguments "inside OPERATION CONNECTIONS".
 func insideStack(operation, connections string) {
 	if operation == "bulk" {
 		fmt.Fprintln(os.Stderr, "it has no bulk")
@@ -70,7 +70,7 @@ connections = [8]
 [[load]]
 `
 
-func TestABadLoadOfStacksIsRefusedWithARemedy(t *testing.T) {
+func TestInvalidLoadOfStacksIsRejectedWithARemedy(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"requests' keys", smallStack + "operation = \"rr\"\ngzip = true\n", "leave the others out"},
 		{"streams' keys", smallStack + "operation = \"rr\"\nsize = 5\n", "leave the others out"},
@@ -78,10 +78,10 @@ func TestABadLoadOfStacksIsRefusedWithARemedy(t *testing.T) {
 		{"no operation", smallStack, `the operation "" is unknown: write one of ping`},
 		{"bulk over a device", smallStack + "operation = \"bulk\"\n", `the operation "bulk" is unknown`},
 		{"pings inside", smallStack + "operation = \"ping\"\ninside = true\n", `"ping" is unknown: write one of connect, bulk, rr`},
-		{"pings without a rate", smallStack + "operation = \"ping\"\n", "a rate is that of each flow of pings"},
-		{"a rate of bulk", smallStack + "operation = \"in\"\nrate = 5\n", "a rate is that of each flow of pings"},
-		{"a rate of processes", smallStack + "operation = \"ping\"\nprocesses = true\nrate = 5\n", "a rate is that of each flow of pings"},
-		{"processes of bulk", smallStack + "operation = \"in\"\nprocesses = true\n", "processes are a ping's"},
+		{"pings without a rate", smallStack + "operation = \"ping\"\n", "a rate applies only to flows of pings"},
+		{"a rate of bulk", smallStack + "operation = \"in\"\nrate = 5\n", "a rate applies only to flows of pings"},
+		{"a rate of processes", smallStack + "operation = \"ping\"\nprocesses = true\nrate = 5\n", "a rate applies only to flows of pings"},
+		{"processes of bulk", smallStack + "operation = \"in\"\nprocesses = true\n", "processes is for the operation ping only"},
 		{"too many pings", smallStack + "operation = \"ping\"\nrate = 1e6\n", "with 8 connections: a rate of"},
 		{"too many inside", smallStack + "operation = \"rr\"\ninside = true\nconnections = [10001]\n", "10001 connections inside are out of range"},
 		{"cores", smallStack + "operation = \"rr\"\ncores = -1\n", "cores must be from 0 to 1024"},
@@ -92,13 +92,13 @@ func TestABadLoadOfStacksIsRefusedWithARemedy(t *testing.T) {
 			err = e.Validate()
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: the error is %v, want one with %q", test.name, err, test.want)
+			t.Errorf("%s: got error %v, want one with %q", test.name, err, test.want)
 		}
 	}
 }
 
-// Rates are of a flow in an experiment, and of all on the command line.
-func TestALoadOfAStackTellsTheGeneratorWhatItIs(t *testing.T) {
+// TestOperationArgs: rates are per flow in an experiment, and in total on the command line.
+func TestOperationArgs(t *testing.T) {
 	for _, test := range []struct {
 		load Load
 		want string
@@ -109,13 +109,13 @@ func TestALoadOfAStackTellsTheGeneratorWhatItIs(t *testing.T) {
 		{Load{Operation: "idle"}, "stack idle 10.77.0.2 --steer --connections 100 --congestion cubic"},
 	} {
 		if got := strings.Join(test.load.operationArgs(100, "10.77.0.2"), " "); got != test.want {
-			t.Errorf("the command is %q, want %q", got, test.want)
+			t.Errorf("got command %q, want %q", got, test.want)
 		}
 	}
 }
 
-// A program that has no handler would end by the signal.
-func TestASignalIsForThoseWhoHandleIt(t *testing.T) {
+// TestHandlesSignal: a program without a handler would be killed by the signal.
+func TestHandlesSignal(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip(err)
 	}
@@ -125,39 +125,39 @@ func TestASignalIsForThoseWhoHandleIt(t *testing.T) {
 		_ = sleeper.Process.Kill()
 		_ = sleeper.Wait()
 	}()
-	if handles(sleeper.Process.Pid, syscall.SIGUSR1) || handles(1<<30, syscall.SIGUSR1) {
-		t.Error("a handler was seen where there is none")
+	if handlesSignal(sleeper.Process.Pid, syscall.SIGUSR1) || handlesSignal(1<<30, syscall.SIGUSR1) {
+		t.Error("got a handler for a process without one")
 	}
 	orders := make(chan os.Signal, 1)
 	signal.Notify(orders, syscall.SIGUSR1)
 	defer signal.Stop(orders)
-	if !handles(os.Getpid(), syscall.SIGUSR1) {
-		t.Error("this process has a handler, and none was seen")
+	if !handlesSignal(os.Getpid(), syscall.SIGUSR1) {
+		t.Error("got no handler for this process, want one")
 	}
 }
 
-func TestOnlyStacksWithAnInsideMeetLoadsInside(t *testing.T) {
+func TestOnlyStacksWithInsideMeetInsideLoads(t *testing.T) {
 	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []Load{{Inside: true}, {Inside: true, Subjects: []string{"a"}}, {Inside: true, Subjects: []string{"b"}}, {}, {Subjects: []string{"a"}}}}}}
 	r.subjects = map[string]contender{"a": {Subject: &subject.Subject{Name: "a"}}, "b": {Subject: &subject.Subject{Name: "b", InsideCmd: []string{"b"}}}, "mine": {Subject: &subject.Subject{Name: "mine", File: "/mine/subject.toml"}}}
 	r.options.SubjectFiles = []string{"/mine/subject.toml"}
-	r.onlyWithInside()
-	for i, want := range []string{"b", "stacks with an inside", "b", "", "a mine"} {
+	r.restrictLoads()
+	for i, want := range []string{"b", "stacks with an inside command", "b", "", "a mine"} {
 		if got := strings.Join(r.experiment.Loads[i].Subjects, " "); got != want {
-			t.Errorf("load %d is for %q, want %q", i, got, want)
+			t.Errorf("load %d: got subjects %q, want %q", i, got, want)
 		}
 	}
 }
 
-// TestARunOfStacks is the experiment stack in small, with the kernel's.
-func TestARunOfStacks(t *testing.T) {
+// TestRunOfStacks runs a small form of the experiment stack on the kernel's stack.
+func TestRunOfStacks(t *testing.T) {
 	cable, err := network.Cable(fmt.Sprintf("weirtry%d", os.Getpid()))
 	if err != nil {
-		t.Skip(err) // it takes root and a kernel with veth
+		t.Skip(err) // needs root and a kernel with veth
 	}
 	must(t, cable.Close())
 	b := newBench(t)
 	no := false
-	b.experiment.Workload, b.experiment.Patterns, b.experiment.Twin, b.experiment.Time = "stack", nil, &no, Duration(1)
+	b.experiment.Workload, b.experiment.Patterns, b.experiment.AAControl, b.experiment.TimeLimit = "stack", nil, &no, Duration(1)
 	b.experiment.Connections, b.experiment.Duration = []int{2}, Duration(200*time.Millisecond)
 	b.experiment.Subjects = []string{"stack-test"}
 	b.experiment.Loads = []Load{{Name: "round trips", Operation: "rr"}, {Name: "idle", Operation: "idle", Connections: []int{20}}, {Name: "inside", Operation: "rr", Inside: true}}
@@ -168,28 +168,28 @@ func TestARunOfStacks(t *testing.T) {
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
 	if len(found.Trials) != 6 {
-		t.Errorf("%d trials, want 6", len(found.Trials))
+		t.Errorf("got %d trials, want 6", len(found.Trials))
 	}
 	for i, trial := range found.Trials {
-		// a busy machine has all of them refused, and the report is to show them
+		// on a busy machine all are rejected, and the report must show them
 		found.Trials[i].Accepted = true
 		s := trial.Stack
 		if s == nil || len(trial.FailedBecause) > 0 || trial.Messages == 0 {
-			t.Fatalf("under %s: %+v, failed because %q", trial.Load, s, trial.FailedBecause)
+			t.Fatalf("%s: got %+v, failures %q", trial.Load, s, trial.FailedBecause)
 		}
-		told := s.After != nil && s.Before != nil && s.Bare != nil && s.After.HeapBytes == 5 && s.After.PausesNS.Max == 1
+		reported := s.After != nil && s.Before != nil && s.Bare != nil && s.After.HeapBytes == 5 && s.After.PausesNS.Max == 1
 		switch trial.Load {
 		case "round trips":
-			if !told || s.MeanUS <= 0 || s.Congestion == "" || trial.Pattern != result.Closed || trial.CPUUSPerMessage <= 0 {
-				t.Errorf("round trips: %+v, CPU %v, pattern %s", s, trial.CPUUSPerMessage, trial.Pattern)
+			if !reported || s.MeanUS <= 0 || s.Congestion == "" || trial.Pattern != result.Closed || trial.CPUUSPerMessage <= 0 {
+				t.Errorf("round trips: got %+v, CPU %v, pattern %s", s, trial.CPUUSPerMessage, trial.Pattern)
 			}
 		case "idle":
-			if !told || trial.Messages != 20 || s.BarePSSKB <= 0 {
-				t.Errorf("idle: %+v, %d connections", s, trial.Messages)
+			if !reported || trial.Messages != 20 || s.BarePSSKB <= 0 {
+				t.Errorf("idle: got %+v, %d connections", s, trial.Messages)
 			}
 		case "inside":
 			if trial.Messages != 1000 || s.MeanUS != 12.5 || trial.CPUUSPerMessage != 7 || trial.CPUPercentMean != 3.5 {
-				t.Errorf("inside: %+v, %+v", trial, s)
+				t.Errorf("inside: got %+v, %+v", trial, s)
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func TestARunOfStacks(t *testing.T) {
 	must(t, err)
 	for _, want := range []string{"Round trips: a byte to the stack and back", "memory of a connection on which nothing happens", "over the stack's own loopback"} {
 		if !strings.Contains(string(page), want) {
-			t.Errorf("the report does not say %q", want)
+			t.Errorf("got a report without %q", want)
 		}
 	}
 }

@@ -11,40 +11,40 @@ import (
 	"weir/lab/result"
 )
 
-// The files of a run's directory that the lab itself writes. A trial is appended to trialsFile the
-// moment it ends; results.json is written whole when a phase of the run ends or it is interrupted.
+// The files that the lab itself writes to a run's directory. A trial is appended to trialsFile as
+// it ends. results.json is written whole when a phase of the run ends or is interrupted.
 const (
-	// the results without trials, and the experiment: what resuming needs
+	// the results without trials, and the experiment: the input of Resume
 	headFile   = "run.json"
-	trialsFile = "trials.jsonl" // a result.Trial a line
+	trialsFile = "trials.jsonl" // one result.Trial per line
 )
 
-// head is what a run was started with.
-type head struct {
+// runHead is the recorded start of a run.
+type runHead struct {
 	Results    result.Results
 	Experiment Experiment
 	Options    Options
-	Programs   map[string]string // a digest of each subject's program, and of the lab's own
+	// by name: a digest of each subject's program, and of the lab's own
+	Programs map[string]string
 }
 
-// store keeps a run in its directory.
+// store stores a run in its directory.
 type store struct {
-	dir    string
-	made   bool // the directory is of our making
-	trials *journal[result.Trial]
+	dir        string
+	createdDir bool // reports whether createStore created the directory
+	trials     *journal[result.Trial]
 }
 
-// createStore makes dir, for a run that begin will begin. A directory that already holds one is
-// refused.
+// createStore creates dir for a new run. It is an error if dir already holds one.
 func createStore(dir string) (*store, error) {
 	s := &store{dir: dir}
 	for _, name := range []string{headFile, result.File} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return nil, fmt.Errorf("lab: %s already holds a run: go on with it by --resume %s, or name another directory with --out", dir, dir)
+			return nil, fmt.Errorf("lab: %s already holds a run: continue it with --resume %s, or name another directory with --out", dir, dir)
 		}
 	}
 	_, err := os.Stat(dir)
-	s.made = errors.Is(err, fs.ErrNotExist)
+	s.createdDir = errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("lab: cannot make %s, the directory of the run: %w: name another with --out", dir, err)
 	}
@@ -54,26 +54,26 @@ func createStore(dir string) (*store, error) {
 	return s, nil
 }
 
-// begin keeps what the run is started with.
-func (s *store) begin(h head) error {
+// writeHead stores the start of the run.
+func (s *store) writeHead(h runHead) error {
 	if err := result.WriteJSON(filepath.Join(s.dir, headFile), h); err != nil {
 		return fmt.Errorf("lab: cannot write to %s, the directory of the run: %w: name another with --out", s.dir, err)
 	}
 	return nil
 }
 
-// discard removes what createStore made, for a run that never began.
+// discard removes what createStore created, for a run that did not start.
 func (s *store) discard() {
 	s.close()
 	_ = os.Remove(filepath.Join(s.dir, trialsFile))
-	if s.made {
-		_ = os.Remove(s.dir) // stays if somebody has put something into it
+	if s.createdDir {
+		_ = os.Remove(s.dir) // fails if the directory has other files
 	}
 }
 
-// openStore reads a run that was begun, and its finished trials, to go on with it.
-func openStore(dir string) (*store, head, error) {
-	var h head
+// openStore reads the head of a stored run and its finished trials, to resume it.
+func openStore(dir string) (*store, runHead, error) {
+	var h runHead
 	b, err := os.ReadFile(filepath.Join(dir, headFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, h, fmt.Errorf("lab: %s holds no run to resume: there is no %s in it", dir, headFile)
@@ -85,7 +85,7 @@ func openStore(dir string) (*store, head, error) {
 		err = fmt.Errorf("it has schema version %d, this program writes %d: start a new run", h.Results.Version, result.Version)
 	}
 	if err == nil {
-		err = h.recall(dir)
+		err = h.restoreFindings(dir)
 	}
 	s := &store{dir: dir}
 	if err == nil {
@@ -94,20 +94,20 @@ func openStore(dir string) (*store, head, error) {
 	if err != nil {
 		return nil, h, fmt.Errorf("lab: cannot resume %s: %w", dir, err)
 	}
-	// an empty list, where there is none
+	// JSON must show an empty list, not null
 	h.Results.Trials = append([]result.Trial{}, h.Results.Trials...)
 	return s, h, nil
 }
 
-// recall takes from results.json what an interrupted run found beside its trials. A run that was
-// killed may have left none.
-func (h *head) recall(dir string) error {
+// restoreFindings copies the findings other than trials from an interrupted run's results.json. A
+// run that was killed may not have written that file.
+func (h *runHead) restoreFindings(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, result.File)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	kept, err := result.Read(dir)
 	if err != nil {
-		return fmt.Errorf("%w: remove that file to go on with the trials alone", err)
+		return fmt.Errorf("%w: remove that file to continue with the trials alone", err)
 	}
 	r := &h.Results
 	r.Rulers, r.Reasons, r.SwitchCosts, r.Portability = kept.Rulers, kept.Reasons, kept.SwitchCosts, kept.Portability
@@ -115,8 +115,8 @@ func (h *head) recall(dir string) error {
 	return nil
 }
 
-// save writes the results whole.
+// save writes all results.
 func (s *store) save(r *result.Results) error { return result.Write(s.dir, r) }
 
-// close may be called again. The files stay.
+// close closes the journal. It may be called more than once; the files stay.
 func (s *store) close() { s.trials.close() }

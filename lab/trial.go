@@ -14,31 +14,33 @@ import (
 
 const sampleEvery = 50 * time.Millisecond
 
-// The limits on what a generator may take to answer; each begins anew with everything that it says.
+// The limits on the generator's answers. Each timeout restarts with every event.
 const (
-	connectLimit = 30 * time.Second // for all connections
-	beginLimit   = 5 * time.Second  // from the order to measure to the window's begin
-	sayLimit     = 30 * time.Second // for anything else
+	connectTimeout      = 30 * time.Second // for all connections
+	measureStartTimeout = 5 * time.Second  // from the command to measure to the start of the window
+	eventTimeout        = 30 * time.Second // for any other event
 )
 
-// observer looks at a subject during the measured window, beside what every trial records: it is
-// called shortly before the window, and what it returns right after it, with the CLOCK_MONOTONIC of
-// the window's begin.
+// observer observes a subject during the measured window, in addition to what every trial records.
+// It is called shortly before the window. The returned function is called right after the window,
+// with the CLOCK_MONOTONIC time of the window's start.
 type observer func(*running) (after func(window time.Duration) error, err error)
 
-// failure is what a subject did wrong in its trial while it went on running. It is no error of a
-// run: the trial is kept and says so.
+// failure is what a subject did wrong in its trial while it went on running. It is not an error of
+// the run: it is recorded in the trial.
 type failure string
 
 func (f failure) Error() string { return string(f) }
 
-// trial runs one place of the plan: a fresh subject, warmed, measured and judged. What was spoiled
-// (by the generator, the machine, the lab) is refused, what the subject did wrong is its failure,
-// and neither is an error. An error ends the run: a subject that died, never got ready or could not
-// be reached, or a generator that gave up.
+// trial runs one place of the plan: a fresh subject, warmed up, measured and judged. A disturbance
+// (by the generator, the machine, the lab) rejects the trial. A wrong answer of the subject is its
+// failure. Neither is an error. An error ends the run: a subject that exited, did not become ready
+// or could not be reached, or a generator that failed.
 //
-// During may be nil. The order: subject, generator, warm-up, measured window, census, then down in
-// reverse. Whatever happens, both process trees and their groups are gone when it returns.
+// The argument during may be nil. The order is: subject, generator, warm-up, measured window,
+// census, then the reverse to stop them. In every case both process trees and their groups are gone
+// when trial returns.
+// reverse. In every case both process trees and their groups are gone when it returns.
 func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t result.Trial, err error) {
 	t = result.Trial{Subject: p.Subject, Load: p.Load, Connections: p.Connections, Pattern: p.Pattern,
 		Block: p.Block, Position: p.Position, Started: time.Now(), RefusedBecause: []string{}}
@@ -49,14 +51,14 @@ func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = s.end(&t, err) }()
+	defer func() { err = s.stop(&t, err) }()
 	g, err := startGenerator(r.generatorArgs(p, l, s.addr), s.load)
 	if err != nil {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
-	g.pulse = r.pulse(p, s)
-	err = s.blame(ctx, &t, r.drive(ctx, g, s, l, &t, during))
+	g.onTick = r.progressTicker(p, s)
+	err = s.attributeError(ctx, &t, r.drive(ctx, g, s, l, &t, during))
 	var failed failure
 	if errors.As(err, &failed) {
 		t.FailedBecause, err = append(t.FailedBecause, string(failed)), nil
@@ -64,9 +66,9 @@ func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t
 	return t, err
 }
 
-// drive takes a trial from its connections to its judgement.
+// drive runs a trial from its connections to its judgement.
 func (r *Runner) drive(ctx context.Context, g *generator, s *running, l Load, t *result.Trial, during observer) error {
-	if _, err := g.await(ctx, "connected", connectLimit); err != nil {
+	if _, err := g.awaitEvent(ctx, "connected", connectTimeout); err != nil {
 		return err
 	}
 	if !l.Cold {
@@ -77,43 +79,45 @@ func (r *Runner) drive(ctx context.Context, g *generator, s *running, l Load, t 
 	return r.measure(ctx, g, s, l, t, during)
 }
 
-// maxRuled is the most connections with which the other rulers are read: they look at every process
-// in every window, which with thousands would take longer than the window.
-const maxRuled = 256
+// maxAccountingConnections is the largest number of connections with which the other accounting
+// methods are read. They read every process in every window, which would take longer than the
+// window with thousands.
+const maxAccountingConnections = 256
 
-// rulerWindow is the window of the rulers that the figures do not use, 0 when they are not read.
-func (r *Runner) rulerWindow() time.Duration {
-	if !r.experiment.Rulers || slices.Max(r.experiment.Connections) > maxRuled {
+// accountingWindow returns the sampling window of the CPU accounting methods that the figures do
+// not use; 0 if they are not read.
+func (r *Runner) accountingWindow() time.Duration {
+	if !r.experiment.AllAccounting || slices.Max(r.experiment.Connections) > maxAccountingConnections {
 		return 0
 	}
 	return time.Duration(r.experiment.Window)
 }
 
-// noteRulers keeps what the other rulers are, once.
-func (r *Runner) noteRulers(rulers []sample.Reading) {
+// recordAccountingMethods stores the descriptions of the other accounting methods, once.
+func (r *Runner) recordAccountingMethods(others []sample.Reading) {
 	if len(r.results.Rulers) > 1 {
 		return
 	}
-	for _, ruler := range rulers {
-		r.results.Rulers = append(r.results.Rulers, result.Ruler{Name: ruler.Name, About: ruler.About})
+	for _, method := range others {
+		r.results.Rulers = append(r.results.Rulers, result.Ruler{Name: method.Name, About: method.About})
 	}
 }
 
-// generatorArgs is the command of the load of place p. All subjects of a block meet the same
-// arrivals.
+// generatorArgs returns the command line of the load of place p. All subjects of a block meet the
+// same arrivals.
 func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 	args := append([]string{}, r.options.Generator...)
-	if r.experiment.http() {
+	if r.experiment.isHTTP() {
 		www := r.www
-		if r.subjects[p.base()].Elsewhere != "" {
-			www = "" // it serves what it has
+		if r.subjects[p.baseSubject()].Target != "" {
+			www = "" // it serves its own files
 		}
 		return append(args, l.requestArgs(p.Connections, addr, www)...)
 	}
-	if r.experiment.chat() {
+	if r.experiment.isChat() {
 		return append(args, l.roomArgs(p.Connections, addr)...)
 	}
-	if r.experiment.stack() {
+	if r.experiment.isStack() {
 		return append(args, l.operationArgs(p.Connections, addr)...)
 	}
 	c := l.config(r.experiment.Workload, p.Connections, p.Pattern)
@@ -131,7 +135,7 @@ func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
 	return append(args, addr)
 }
 
-// measure records the measured window and fills in the trial's figures.
+// measure records the measured window and sets the trial's figures.
 func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, t *result.Trial, during observer) error {
 	after := func(time.Duration) error { return nil }
 	if during != nil {
@@ -140,13 +144,13 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, 
 			return err
 		}
 	}
-	before := s.collected(ctx)
+	before := s.collectorReport(ctx)
 	seen, err := r.window(ctx, g, s, r.windowOf(l))
-	collected := s.collected(ctx)
+	collected := s.collectorReport(ctx)
 	if err = errors.Join(err, after(seen.from)); err != nil {
 		return err
 	}
-	if err := g.say("stop"); err != nil {
+	if err := g.sendCommand("stop"); err != nil {
 		return err
 	}
 	report, err := g.report(ctx)
@@ -155,46 +159,46 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, 
 	}
 	fillLoad(t, report.Report)
 	switch {
-	case r.experiment.http():
+	case r.experiment.isHTTP():
 		fillRequests(t, report)
-	case r.experiment.chat():
+	case r.experiment.isChat():
 		fillRooms(t, report)
-	case r.experiment.stack():
+	case r.experiment.isStack():
 		s.fillOperation(t, report, before, collected)
 	}
-	r.noteRulers(seen.rulers)
+	r.recordAccountingMethods(seen.accounting)
 	seen.fill(t, time.Duration(r.experiment.Window))
-	seen.evidence.Shared, seen.evidence.Errors, seen.evidence.Cores = s.shared, report.Errors, r.coresFor(s.process != nil)
-	decide(t, seen.evidence)
+	seen.evidence.SharedCores, seen.evidence.Errors, seen.evidence.Cores = s.sharedCores, report.Errors, r.coresFor(s.process != nil)
+	judgeTrial(t, seen.evidence)
 	return nil
 }
 
-// window watches the subject from the generator's word that the window has begun to its word that
-// it is over, which comes after d.
-func (r *Runner) window(ctx context.Context, g *generator, s *running, d time.Duration) (o observed, err error) {
-	w := newWatch(s, g, r.rulerWindow())
+// window observes the subject between the generator's events for the start and the end of the
+// window, which are d apart.
+func (r *Runner) window(ctx context.Context, g *generator, s *running, d time.Duration) (o observation, err error) {
+	w := startWatch(s, g, r.accountingWindow())
 	defer w.stop()
-	if err := w.look(); err != nil {
+	if err := w.takeCensus(); err != nil {
 		return o, err
 	}
-	if err := g.say("measure " + d.String()); err != nil {
+	if err := g.sendCommand("measure " + d.String()); err != nil {
 		return o, err
 	}
-	begin, err := g.await(ctx, "measuring", beginLimit)
+	begin, err := g.awaitEvent(ctx, "measuring", measureStartTimeout)
 	if err != nil {
 		return o, err
 	}
-	if err := w.begin(); err != nil {
+	if err := w.start(); err != nil {
 		return o, err
 	}
-	end, err := g.await(ctx, "measured", d+sayLimit)
+	end, err := g.awaitEvent(ctx, "measured", d+eventTimeout)
 	if err != nil {
 		return o, err
 	}
-	return w.end(time.Duration(begin.AtNS), time.Duration(end.AtNS))
+	return w.finish(time.Duration(begin.AtNS), time.Duration(end.AtNS))
 }
 
-// fillLoad copies what the generator says of itself.
+// fillLoad copies the figures of the generator's report.
 func fillLoad(t *result.Trial, g load.Report) {
 	t.Messages, t.Bytes, t.OfferedRate, t.AchievedRatio, t.Behind = g.Messages, g.Bytes, g.OfferedRate, g.AchievedRatio, g.Behind
 	t.LatenessUS, t.GapUS, t.LatencyUS, t.SpreadUS = g.LatenessUS, g.GapUS, g.LatencyUS, g.SpreadUS
@@ -225,15 +229,15 @@ func fillChurn(t *result.Trial, g load.Report) {
 	}
 }
 
-// base is the subject's name without the mark of the twin.
-func (p Place) base() string { return baseName(p.Subject) }
+// baseSubject returns the subject's name without the suffix of the A/A control.
+func (p Place) baseSubject() string { return baseName(p.Subject) }
 
-// pulse shows the running trial to whoever watches the run.
-func (r *Runner) pulse(p Place, s *running) func() {
+// progressTicker returns a function that reports the progress of the running trial.
+func (r *Runner) progressTicker(p Place, s *running) func() {
 	lastCPU, _ := s.cpu()
 	lastAt := time.Now()
 	return func() {
-		state := r.state(p)
+		state := r.progressFor(p)
 		if cpu, err := s.cpu(); err == nil && s.group != nil {
 			now := time.Now()
 			state.CPU = 100 * float64(cpu-lastCPU) / float64(now.Sub(lastAt))

@@ -12,106 +12,109 @@ import (
 )
 
 const (
-	warmMinSteps  = 5                // pieces of progress
-	progressEvery = time.Second / 20 // a piece of progress
+	warmMinSteps  = 5                // progress reports
+	progressEvery = time.Second / 20 // interval of progress reports
 	warmMaxFactor = 2                // times the least warm-up,
-	// and so many pieces of progress, then it is measured as it is
+	// plus so many progress reports; after that the subject is measured as it is
 	warmMaxSteps   = 90
-	warmGrace      = time.Minute      // beyond twice the time that the messages take
+	warmGrace      = time.Minute      // limit beyond twice the expected time of the messages
 	stalledAfter   = 10 * time.Second // without a message taken,
-	stalledPeriods = 20               // and without so many of a connection that sends
+	stalledPeriods = 20               // and without so many messages of a connection that sends
 )
 
-// warming is a warm-up under way, as a pure function of the times at which it is told of progress.
+// warming is a warm-up in progress, as a pure function of the times of progress reports.
 type warming struct {
-	need     int64         // messages that the subject asks for
-	patience time.Duration // without progress
-	limit    time.Duration // of the whole
-	// pieces of progress after the least, at most; -1: what the values ask for
-	further int
+	neededMessages int64         // messages that the subject asks for
+	stallTimeout   time.Duration // time without progress after which it fails
+	timeLimit      time.Duration // time limit of the whole
+	// limit on progress reports after the least; -1: as many as the values need
+	extraSteps int
 
-	began, grew time.Duration // CLOCK_MONOTONIC; grew is when a message was last taken
-	sent        int64
-	cpu         time.Duration // of the subject so far
-	values      []float64     // CPU per message between pieces of progress, us
-	least       int           // of these, when the subject had had what it asks for
-	settled     bool          // the values show a steady level
+	// CLOCK_MONOTONIC; lastProgressAt: a message was last taken
+	startedAt, lastProgressAt time.Duration
+	sentMessages              int64
+	cpu                       time.Duration // CPU of the subject so far
+	values                    []float64     // CPU per message between progress reports, us
+	// length of values when the subject had received the messages that it asks for; 0: not yet
+	leastSteps int
+	steady     bool // the values are at a steady level
 }
 
-// newWarming begins a warm-up. Most is Settings.WarmLimit.
+// newWarming starts a warm-up. most is Settings.WarmLimit.
 func newWarming(need int64, l Load, connections int, most, now, cpu time.Duration) *warming {
-	w := &warming{need: need, patience: stalledAfter, limit: warmGrace, further: -1, began: now, grew: now, cpu: cpu}
+	w := &warming{neededMessages: need, stallTimeout: stalledAfter, timeLimit: warmGrace, extraSteps: -1, startedAt: now, lastProgressAt: now, cpu: cpu}
 	if most > 0 {
-		w.further = int((most - shortestWarmUp) / progressEvery)
+		w.extraSteps = int((most - shortestWarmUp) / progressEvery)
 	}
 	if l.Rate > 0 && connections > 0 {
-		w.patience = max(w.patience, seconds(stalledPeriods/l.Rate))
+		w.stallTimeout = max(w.stallTimeout, seconds(stalledPeriods/l.Rate))
 	}
-	w.limit += 2 * warmTime(need, l, connections)
+	w.timeLimit += 2 * warmTime(need, l, connections)
 	return w
 }
 
-// warmTime is how long a load takes for so many messages.
+// warmTime returns how long a load takes for the given number of messages.
 func warmTime(messages int64, l Load, connections int) time.Duration {
-	return seconds(float64(messages) / l.perSecond(connections))
+	return seconds(float64(messages) / l.messageRate(connections))
 }
 
-// warmUp is about how long a subject's warm-up takes at least.
-func (r *Runner) warmUp(subject string, l Load, connections int) time.Duration {
+// expectedWarmUp returns about the shortest time of a subject's warm-up.
+func (r *Runner) expectedWarmUp(subject string, l Load, connections int) time.Duration {
 	switch {
 	case l.Cold:
 		return 0
 	case l.Operation != "":
-		return stackWarm
+		return stackWarmUp
 	}
 	return warmTime(int64(r.subjects[subject].WarmMessages), l, connections)
 }
 
-// seconds is a duration of at most a year.
+// seconds converts s to a duration of at most a year.
 func seconds(s float64) time.Duration {
 	return time.Duration(math.Min(s, 365*24*3600) * float64(time.Second))
 }
 
-// see takes a piece of progress: the messages and the subject's CPU so far. A failure is the
-// subject's.
-func (w *warming) see(now time.Duration, sent int64, cpu time.Duration) (enough bool, err error) {
-	if sent > w.sent {
-		w.values = append(w.values, us(cpu-w.cpu)/float64(sent-w.sent))
-		w.sent, w.cpu, w.grew = sent, cpu, now
-		if w.least == 0 && sent >= w.need && len(w.values) >= warmMinSteps {
-			w.least = len(w.values)
+// addProgress takes a progress report: the messages and the subject's CPU so far. An error is a
+// failure of the subject.
+func (w *warming) addProgress(now time.Duration, sent int64, cpu time.Duration) (enough bool, err error) {
+	if sent > w.sentMessages {
+		w.values = append(w.values, us(cpu-w.cpu)/float64(sent-w.sentMessages))
+		w.sentMessages, w.cpu, w.lastProgressAt = sent, cpu, now
+		if w.leastSteps == 0 && sent >= w.neededMessages && len(w.values) >= warmMinSteps {
+			w.leastSteps = len(w.values)
 		}
-		if w.least > 0 {
-			_, w.settled = stat.Steady(w.values)
+		if w.leastSteps > 0 {
+			_, w.steady = stat.Steady(w.values)
 		}
 	}
-	late := now-w.began > w.limit
+	late := now-w.startedAt > w.timeLimit
 	switch {
-	case now-w.grew > w.patience:
-		return false, failure(fmt.Sprintf("stalled in the warm-up: took nothing for %v: it does not read, or does not accept", w.patience))
-	case late && w.sent < w.need:
-		return false, failure(fmt.Sprintf("slow in the warm-up: took %d messages in %v and asks for %d", w.sent, w.limit.Round(time.Second), w.need))
+	case now-w.lastProgressAt > w.stallTimeout:
+		return false, failure(fmt.Sprintf("stalled in the warm-up: no message was taken for %v: the subject does not read, or does not accept connections", w.stallTimeout))
+	case late && w.sentMessages < w.neededMessages:
+		return false, failure(fmt.Sprintf("slow in the warm-up: took %d messages in %v and asks for %d", w.sentMessages, w.timeLimit.Round(time.Second), w.neededMessages))
 	}
-	return w.least > 0 && (late || len(w.values) >= w.most()), nil
+	return w.leastSteps > 0 && (late || len(w.values) >= w.maxSteps()), nil
 }
 
-// most is the pieces of progress that the warm-up takes, by what its values show, within the limit.
-func (w *warming) most() int {
-	if w.settled {
-		return w.least
+// maxSteps returns the number of progress reports that the warm-up takes, by its values and the
+// limit.
+func (w *warming) maxSteps() int {
+	if w.steady {
+		return w.leastSteps
 	}
-	n := warmMaxFactor*w.least + warmMaxSteps
-	if w.further >= 0 {
-		n = min(n, w.least+w.further)
+	n := warmMaxFactor*w.leastSteps + warmMaxSteps
+	if w.extraSteps >= 0 {
+		n = min(n, w.leastSteps+w.extraSteps)
 	}
 	return n
 }
 
-// warm lets the load run until the subject has had the messages that it needs and its CPU per
-// message has stopped changing; what the warm-up cost is kept as the cold figure. One that never
-// settles is measured as it is, and the trial says so.
+// warm runs the load until the subject has received the messages that it asks for and its CPU per
+// message is steady. The cost of the warm-up is stored as the cold figure. A subject that does not
+// become steady is measured as it is, and the trial records that.
 func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *result.Trial) error {
-	if r.experiment.stack() {
+	if r.experiment.isStack() {
 		return r.warmStack(ctx, g, s, l, t)
 	}
 	first, err := s.cpu()
@@ -119,7 +122,7 @@ func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *
 		return err
 	}
 	w := newWarming(int64(s.subject.WarmMessages), l, t.Connections, time.Duration(r.experiment.WarmLimit), sample.Monotonic(), first)
-	err = g.each(ctx, sayLimit, func(ev generatorEvent) (bool, error) {
+	err = g.eachEvent(ctx, eventTimeout, func(ev generatorEvent) (bool, error) {
 		if ev.Event != "progress" {
 			return false, nil
 		}
@@ -127,27 +130,27 @@ func (r *Runner) warm(ctx context.Context, g *generator, s *running, l Load, t *
 		if err != nil {
 			return false, err
 		}
-		return w.see(sample.Monotonic(), ev.Sent, cpu)
+		return w.addProgress(sample.Monotonic(), ev.Sent, cpu)
 	})
-	if w.sent > 0 {
-		t.WarmMessages, t.ColdUSPerMsg = w.sent, us(w.cpu-first)/float64(w.sent)
+	if w.sentMessages > 0 {
+		t.WarmMessages, t.ColdUSPerMsg = w.sentMessages, us(w.cpu-first)/float64(w.sentMessages)
 	}
-	t.Unsteady = err == nil && !w.settled
+	t.Unsteady = err == nil && !w.steady
 	return err
 }
 
-// warnOfWarmUps says beforehand that the warm-ups will take longer than the measured windows, and
-// whose takes longest: whoever waits would not know why.
+// warnOfWarmUps reports, before the trials, that the warm-ups take longer than the measured
+// windows, and which subject's takes longest. It explains a long run to the user.
 func (r *Runner) warnOfWarmUps() {
 	var all, windows, longest time.Duration
 	var whose Place
 	for _, c := range r.plan.Cells {
-		for _, s := range r.plan.meeting(c) {
-			d := r.warmUp(s, r.load(c.Load), c.Connections)
+		for _, s := range r.plan.subjectsFor(c) {
+			d := r.expectedWarmUp(s, r.loadNamed(c.Load), c.Connections)
 			if d > longest {
 				longest, whose = d, Place{Cell: c, Subject: s}
 			}
-			all, windows = all+d, windows+r.windowOf(r.load(c.Load))
+			all, windows = all+d, windows+r.windowOf(r.loadNamed(c.Load))
 		}
 	}
 	if all <= windows {

@@ -11,13 +11,13 @@ import (
 	"weir/lab/subject"
 )
 
-// progressing is a warm-up that is told of progress 20 times a second: after i of them sent(i)
-// messages, and cost(i) microseconds for each message since the last.
+// progressing runs a warm-up with 20 progress reports a second. Report i has sent(i) messages in
+// total and cost(i) microseconds for each message since the last.
 func progressing(w *warming, sent func(i int) int64, cost func(i int) float64) (steps int, err error) {
 	var cpu time.Duration
 	for i := 1; i < 1_000_000; i++ {
-		cpu += time.Duration(cost(i) * float64(sent(i)-w.sent) * float64(time.Microsecond))
-		if enough, err := w.see(time.Duration(i)*50*time.Millisecond, sent(i), cpu); enough || err != nil {
+		cpu += time.Duration(cost(i) * float64(sent(i)-w.sentMessages) * float64(time.Microsecond))
+		if enough, err := w.addProgress(time.Duration(i)*50*time.Millisecond, sent(i), cpu); enough || err != nil {
 			return i, err
 		}
 	}
@@ -43,29 +43,29 @@ func TestWarmUps(t *testing.T) {
 	}{
 		{"five pieces of progress are the least", 100, load, 64, linear, even, 5, true, "", 0},
 		{"the messages that were asked for come first", 8000, load, 64, linear, even, 20, true, "", 0},
-		{"one that never settles is measured after twice the least and 4.5 s", 100, load, 64, linear, restless, 100, false, "", 0},
+		{"one that never becomes steady is measured after twice the least and 4.5 s", 100, load, 64, linear, restless, 100, false, "", 0},
 		{"or after twice the time of its messages and a minute", 2000, load, 1, func(i int) int64 { return int64(i * 125 / 57) }, restless, (32 + 60) * 20, false, "", 0},
-		{"one that takes nothing fails", 100, load, 64, func(int) int64 { return 0 }, even, 200, false, "took nothing for 10s", 0},
-		{"one that stops taking fails", 8000, load, 64, func(i int) int64 { return min(400, linear(i)) }, even, 201, false, "took nothing for 10s", 0},
+		{"one that takes nothing fails", 100, load, 64, func(int) int64 { return 0 }, even, 200, false, "no message was taken for 10s", 0},
+		{"one that stops taking fails", 8000, load, 64, func(i int) int64 { return min(400, linear(i)) }, even, 201, false, "no message was taken for 10s", 0},
 		{"a slow load is waited for", 3, Load{Rate: 0.5}, 1, func(i int) int64 { return int64(i / 40) }, even, 5 * 40, true, "", 0},
 		{"one that takes half of a load fails", 8000, load, 64, func(i int) int64 { return int64(i) }, even, 62*20 + 1, false, "messages in 1m2s and asks for 8000", 0},
 		{"short connections are a load", 400, Load{Churn: 400}, 0, func(i int) int64 { return int64(20 * i) }, even, 20, true, "", 0},
-		{"one that never settles is measured at the limit", 100, load, 64, linear, restless, 12, false, "", 600 * time.Millisecond},
+		{"one that never becomes steady is measured at the limit", 100, load, 64, linear, restless, 12, false, "", 600 * time.Millisecond},
 		{"the limit counts from the messages that were asked for", 8000, load, 64, linear, restless, 27, false, "", 600 * time.Millisecond},
-		{"the limit does not hold up one that settles", 100, load, 64, linear, even, 5, true, "", time.Hour},
+		{"the limit does not hold up one that becomes steady", 100, load, 64, linear, even, 5, true, "", time.Hour},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWarming(test.need, test.load, test.conns, test.most, 0, 0)
 			steps, err := progressing(w, test.sent, test.cost)
 			var failed failure
 			if errors.As(err, &failed) != (test.failed != "") || !strings.Contains(string(failed), test.failed) {
-				t.Fatalf("it ended with %v, want a failure with %q", err, test.failed)
+				t.Fatalf("got error %v, want a failure with %q", err, test.failed)
 			}
 			if d := steps - test.steps; d < -1 || d > 1 {
-				t.Errorf("it ended after %d pieces of progress, want about %d", steps, test.steps)
+				t.Errorf("got an end after %d progress reports, want about %d", steps, test.steps)
 			}
-			if test.failed == "" && w.settled != test.steady {
-				t.Errorf("settled is %v, want %v", w.settled, test.steady)
+			if test.failed == "" && w.steady != test.steady {
+				t.Errorf("got steady %v, want %v", w.steady, test.steady)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestLongWarmUpsAreAnnounced(t *testing.T) {
 		r := &Runner{experiment: e, plan: NewPlan(e, []result.Subject{{Name: "slow"}}, 1), progress: func(p Progress) { said = p.What },
 			subjects: map[string]contender{"slow": {Subject: &subject.Subject{Name: "slow", WarmMessages: messages}}}}
 		if r.warnOfWarmUps(); said != want {
-			t.Errorf("%d messages: it says %q, want %q", messages, said, want)
+			t.Errorf("%d messages: got %q, want %q", messages, said, want)
 		}
 	}
 }

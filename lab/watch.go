@@ -14,21 +14,22 @@ import (
 	"weir/lab/sample"
 )
 
-// watch observes a subject and the machine over a measured window. Its goroutines sample the
-// subject's CPU, and look through the other rulers if asked, from newWatch to stop; everything else
-// is read at the window's two ends.
+// watch observes a subject and the machine over a measured window. From startWatch to stop its
+// goroutines sample the subject's CPU, and read the other accounting methods if wanted. Everything
+// else is read at the window's two ends.
 type watch struct {
 	subject   *running
 	generator *generator
 	cancel    context.CancelFunc
-	points    chan []sample.Point   // one answer, from the sampling goroutine when it is cancelled
-	rulers    chan []sample.Reading // the same, from the one that looks through the other rulers
-	census    sample.Census         // from before the window
-	counted   time.Duration         // CLOCK_MONOTONIC; when that was
-	before    reading
+	points    chan []sample.Point // one result, from the sampling goroutine when it is cancelled
+	// one result, from the goroutine that reads the other accounting methods
+	accounting   chan []sample.Reading
+	censusBefore sample.Census // taken before the window
+	censusAt     time.Duration // CLOCK_MONOTONIC time of censusBefore
+	before       reading
 }
 
-// reading is what is read at one end of the window.
+// reading is the machine's and the processes' CPU at one end of the window.
 type reading struct {
 	machine   sample.Machine
 	subject   time.Duration // CPU so far
@@ -36,10 +37,11 @@ type reading struct {
 	lab       time.Duration
 }
 
-// newWatch begins to sample. The window of the other rulers is 0 when they are not wanted.
-func newWatch(s *running, g *generator, rulerWindow time.Duration) *watch {
+// startWatch starts sampling. The window of the other accounting methods is 0 if they are not
+// wanted.
+func startWatch(s *running, g *generator, accountingWindow time.Duration) *watch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watch{subject: s, generator: g, cancel: cancel, points: make(chan []sample.Point, 1), rulers: make(chan []sample.Reading, 1)}
+	w := &watch{subject: s, generator: g, cancel: cancel, points: make(chan []sample.Point, 1), accounting: make(chan []sample.Reading, 1)}
 	go func() {
 		defer close(w.points)
 		if s.group != nil {
@@ -47,39 +49,39 @@ func newWatch(s *running, g *generator, rulerWindow time.Duration) *watch {
 		}
 	}()
 	go func() {
-		defer close(w.rulers)
-		if s.group != nil && rulerWindow > 0 {
-			w.rulers <- sample.RecordRulers(ctx, s.group, rulerWindow)
+		defer close(w.accounting)
+		if s.group != nil && accountingWindow > 0 {
+			w.accounting <- sample.RecordMethods(ctx, s.group, accountingWindow)
 		}
 	}()
 	return w
 }
 
-// stop ends the sampling and returns what was sampled, the first time; later calls return nothing.
+// stop ends the sampling and returns the samples. Later calls return nothing.
 func (w *watch) stop() ([]sample.Point, []sample.Reading) {
 	w.cancel()
-	return <-w.points, <-w.rulers
+	return <-w.points, <-w.accounting
 }
 
-// look counts the subject's processes, threads and switches. It comes before the window: it costs
-// the lab more the more processes there are, and holds each up for a moment.
-func (w *watch) look() (err error) {
+// takeCensus counts the subject's processes, threads and context switches. It must run before the
+// window, because it costs CPU for each process and delays each for a moment.
+func (w *watch) takeCensus() (err error) {
 	if w.subject.group == nil {
 		return nil
 	}
 	began := sample.Monotonic()
-	w.census, err = w.subject.group.Census()
-	w.counted = (began + sample.Monotonic()) / 2
+	w.censusBefore, err = w.subject.group.Census()
+	w.censusAt = (began + sample.Monotonic()) / 2
 	return err
 }
 
-func (w *watch) begin() (err error) {
+func (w *watch) start() (err error) {
 	w.before, err = w.read()
 	return err
 }
 
-// read reads the lab's own CPU last, so that what reading the machine costs is the lab's at both
-// ends.
+// read reads the lab's own CPU last, so that the cost of reading the machine is part of the lab's
+// CPU at both ends.
 func (w *watch) read() (r reading, err error) {
 	var errs [3]error
 	r.machine, errs[0] = sample.ReadMachine()
@@ -89,52 +91,53 @@ func (w *watch) read() (r reading, err error) {
 	return r, errors.Join(errs[:]...)
 }
 
-// observed is what a watch saw between two moments.
-type observed struct {
-	from     time.Duration  // CLOCK_MONOTONIC
-	points   []sample.Point // the window's ends, interpolated, and the samples between
-	rulers   []sample.Reading
-	before   reading
-	after    reading
-	census   sample.Census // from after the window
-	switches result.Switches
-	gc       *result.GC
-	evidence Evidence
-	packets  bool // the kernel's threads that handle packets work for the trial
+// observation is what a watch recorded between two moments.
+type observation struct {
+	from              time.Duration  // CLOCK_MONOTONIC
+	points            []sample.Point // the window's ends, interpolated, and the samples between
+	accounting        []sample.Reading
+	before            reading
+	after             reading
+	census            sample.Census // taken after the window
+	switches          result.Switches
+	gc                *result.GC
+	evidence          Evidence
+	ownsPacketThreads bool // the kernel's packet threads (ksoftirqd) work for the trial
 }
 
-// end closes the window that lay between two CLOCK_MONOTONIC times. The census comes last: it is
-// dear, and the more so the more processes there are.
-func (w *watch) end(from, to time.Duration) (o observed, err error) {
-	o.from, o.before, o.packets = from, w.before, w.subject.network != nil
+// finish closes the window between two CLOCK_MONOTONIC times. The census comes last, because it is
+// expensive with many processes.
+func (w *watch) finish(from, to time.Duration) (o observation, err error) {
+	o.from, o.before, o.ownsPacketThreads = from, w.before, w.subject.network != nil
 	if o.after, err = w.read(); err != nil {
 		return o, err
 	}
-	points, rulers := w.stop()
-	o.rulers = rulers
+	points, accounting := w.stop()
+	o.accounting = accounting
 	if w.subject.group != nil {
-		if o.points = within(points, from, to); len(o.points) < 2 {
+		if o.points = cutToWindow(points, from, to); len(o.points) < 2 {
 			return o, errors.New("lab: no sample of the subject's CPU fell into the measured window: the machine was too busy to take one")
 		}
-		o.gc = w.subject.collector(from, to, o.points[len(o.points)-1].CPU-o.points[0].CPU)
+		o.gc = w.subject.gcInWindow(from, to, o.points[len(o.points)-1].CPU-o.points[0].CPU)
 		if o.census, err = w.subject.group.Census(); err != nil {
 			return o, err
 		}
-		o.switches = switches(w.census, o.census, float64(to-from)/float64(to-w.counted))
+		o.switches = switches(w.censusBefore, o.census, float64(to-from)/float64(to-w.censusAt))
 	}
-	o.evidence = o.judge(w.ours())
-	o.evidence.Here, o.evidence.Unread = w.subject.here, w.subject.unread()
+	o.evidence = o.judge(w.trialProcesses())
+	o.evidence.ServerUnaccounted, o.evidence.UnreadBytes = w.subject.unaccounted, w.subject.unread()
 	return o, nil
 }
 
-// switches is the window's share of those between two censuses: the load was the same throughout.
+// switches returns the window's share of the context switches between two censuses. The load was
+// constant in between.
 func switches(before, after sample.Census, share float64) result.Switches {
 	of := func(n int64) int64 { return int64(math.Round(share * float64(max(0, n)))) }
 	return result.Switches{Voluntary: of(after.Voluntary - before.Voluntary), Involuntary: of(after.Involuntary - before.Involuntary)}
 }
 
-// ours says which processes belong to the trial.
-func (w *watch) ours() func(pid int) bool {
+// trialProcesses returns a function that reports whether a process belongs to the trial.
+func (w *watch) trialProcesses() func(pid int) bool {
 	mine := []int{os.Getpid()}
 	for _, g := range []*sample.Group{w.subject.group, w.generator.group} {
 		if g != nil {
@@ -145,24 +148,24 @@ func (w *watch) ours() func(pid int) bool {
 	return func(pid int) bool { return slices.Contains(mine, pid) }
 }
 
-// judge gathers what the rest of the machine did meanwhile. Processes that began and ended within
-// the window are in no list, but in the machine's account: what that holds beyond the trial is a
-// neighbour's.
-func (o *observed) judge(ours func(int) bool) Evidence {
+// judge collects what the rest of the machine did during the window. Processes that started and
+// ended within the window are in no list, but in the machine's total: the part that is not the
+// trial's is attributed to neighbours.
+func (o *observation) judge(ours func(int) bool) Evidence {
 	a, b := o.before, o.after
 	ev := Evidence{Window: b.machine.At - a.machine.At, Steal: b.machine.Steal - a.machine.Steal, Lab: b.lab - a.lab}
 	var known, disk time.Duration
 	for _, n := range sample.Neighbours(a.machine, b.machine, ours) {
-		if errand(n.Name) || o.packets && strings.HasPrefix(n.Name, "ksoftirqd/") {
+		if isDiskThread(n.Name) || o.ownsPacketThreads && strings.HasPrefix(n.Name, "ksoftirqd/") {
 			disk += n.CPU
 			continue
 		}
-		if known += n.CPU; ev.NeighbourWho == "" {
-			ev.NeighbourWho = fmt.Sprintf("%s (process %d)", n.Name, n.PID)
+		if known += n.CPU; ev.NeighbourName == "" {
+			ev.NeighbourName = fmt.Sprintf("%s (process %d)", n.Name, n.PID)
 		}
 	}
-	if ev.NeighbourWho == "" {
-		ev.NeighbourWho = "processes that have ended since"
+	if ev.NeighbourName == "" {
+		ev.NeighbourName = "processes that have ended since"
 	}
 	ev.Neighbour = known
 	if a.machine.Exact && b.machine.Exact {
@@ -171,16 +174,16 @@ func (o *observed) judge(ours func(int) bool) Evidence {
 	return ev
 }
 
-// errand says whether a thread of the kernel's works for a disk. It does so for who has written,
-// which in a run of servers that sync is the subject: it is no neighbour, and what it uses is in
-// the machine's CPU, beside the subject's.
-func errand(name string) bool {
+// isDiskThread reports whether a kernel thread works for a disk. It works for the process that
+// wrote, which in a run of servers that sync is the subject, so it is not a neighbour. Its CPU is
+// part of the machine's CPU.
+func isDiskThread(name string) bool {
 	return strings.HasPrefix(name, "kworker/") && strings.HasSuffix(name, "-kblockd")
 }
 
-// within cuts samples to a window and interpolates its two ends. The points are in the order of
+// cutToWindow cuts samples to a window and interpolates its two ends. The points are ordered by
 // time.
-func within(points []sample.Point, from, to time.Duration) []sample.Point {
+func cutToWindow(points []sample.Point, from, to time.Duration) []sample.Point {
 	var cut []sample.Point
 	for i := 1; i < len(points); i++ {
 		a, b := points[i-1], points[i]

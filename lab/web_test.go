@@ -21,8 +21,8 @@ import (
 	"weir/lab/subject"
 )
 
-// serveWeb is an HTTP server, or one with the fault that kind names. The test binary runs it when
-// called with "web ADDR WWW SLEEP_MS SLEEP_EVERY KIND".
+// serveWeb is an HTTP server, or one with the fault that kind names. The test binary runs it with
+// the arguments "web ADDR WWW SLEEP_MS SLEEP_EVERY KIND".
 func serveWeb(addr, www, sleepMS, sleepEvery, kind string) {
 	var sleep, every, requests int64
 	_, _ = fmt.Sscan(sleepMS, &sleep)
@@ -40,7 +40,7 @@ func serveWeb(addr, www, sleepMS, sleepEvery, kind string) {
 		case kind == "lies" && n%20 == 0:
 			body[100] ^= 1
 		case kind == "is slow":
-			time.Sleep(30 * time.Millisecond) // of the 20 that its load leaves it
+			time.Sleep(30 * time.Millisecond) // of the 20 ms that its load allows
 		}
 		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			w.Header().Set("Content-Encoding", "gzip")
@@ -65,7 +65,7 @@ func serveWeb(addr, www, sleepMS, sleepEvery, kind string) {
 	os.Exit(0)
 }
 
-// webRunner is a runner that is asked for its estimates only.
+// webRunner returns a runner that is used for its estimates only.
 func webRunner(e *Experiment) *Runner {
 	r := &Runner{experiment: e, subjects: map[string]contender{}}
 	var all []result.Subject
@@ -77,12 +77,13 @@ func webRunner(e *Experiment) *Runner {
 	return r
 }
 
-// newWebBench is a bench with HTTP servers of the given kinds, under the given loads of a workload.
+// newWebBench returns a bench with HTTP servers of the given kinds, under the given loads of a
+// workload.
 func newWebBench(t *testing.T, workload string, loads []Load, kinds ...string) *bench {
 	b := newBench(t)
 	no := false
-	b.experiment.Workload, b.experiment.Patterns, b.experiment.Loads, b.experiment.Twin = workload, nil, loads, &no
-	b.experiment.Time = Duration(1) // no place is tried twice
+	b.experiment.Workload, b.experiment.Patterns, b.experiment.Loads, b.experiment.AAControl = workload, nil, loads, &no
+	b.experiment.TimeLimit = Duration(1) // no place is retried
 	for _, kind := range kinds {
 		name := "web-" + strings.ReplaceAll(kind, " ", "-")
 		b.experiment.Subjects = append(b.experiment.Subjects, name)
@@ -94,7 +95,7 @@ func newWebBench(t *testing.T, workload string, loads []Load, kinds ...string) *
 	return b
 }
 
-func TestTheFilesToServeAreTheSameForEver(t *testing.T) {
+func TestServedFilesAreDeterministic(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		www, err := makeWWW(dir)
@@ -103,7 +104,7 @@ func TestTheFilesToServeAreTheSameForEver(t *testing.T) {
 			b, err := os.ReadFile(filepath.Join(www, name))
 			must(t, err)
 			if len(b) != want || !strings.HasPrefix(string(b), "<!DOCTYPE html>") || !strings.HasSuffix(string(b), "</html>\n") {
-				t.Errorf("%s has %d bytes, want %d of HTML: %s", name, len(b), want, b)
+				t.Errorf("%s: got %d bytes, want %d of HTML: %s", name, len(b), want, b)
 			}
 		}
 	}
@@ -112,16 +113,16 @@ func TestTheFilesToServeAreTheSameForEver(t *testing.T) {
 	_, _ = z.Write([]byte(text()))
 	must(t, z.Close())
 	if size.Len() < 1000 || size.Len() > 2500 {
-		t.Errorf("the text comes down to %d bytes, which no ordinary one of 4,096 does", size.Len())
+		t.Errorf("got %d compressed bytes, want as many as an ordinary text of 4,096 bytes", size.Len())
 	}
 	if _, err := makeWWW(filepath.Join(dir, wwwDir, pageFile)); err == nil {
-		t.Error("a folder was made in a file")
+		t.Error("got no error for a folder in a file, want one")
 	}
 }
 
-// TestARunOfRequests is the experiment web in small: two servers, one load whose sleeps set a
-// ceiling, one without.
-func TestARunOfRequests(t *testing.T) {
+// TestRunOfRequests runs a small form of the experiment web: two servers, one load whose sleeps
+// limit its rate, one without.
+func TestRunOfRequests(t *testing.T) {
 	b := newWebBench(t, "page", []Load{
 		{Name: "free", NoKeepAlive: true, Duration: Duration(200 * time.Millisecond)},
 		{Name: "sleeps", SleepMS: 100, SleepEvery: 2, Requests: 1000, Cold: true},
@@ -129,34 +130,35 @@ func TestARunOfRequests(t *testing.T) {
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
 	if len(found.Trials) != 8 {
-		t.Errorf("%d trials, want 8", len(found.Trials))
+		t.Errorf("got %d trials, want 8", len(found.Trials))
 	}
 	answers := int64(0)
 	for _, trial := range found.Trials {
 		answers += trial.Messages // a busy machine may leave a window without any
 		if trial.HTTP == nil || trial.Messages > 0 && (trial.CPUUSPerMessage <= 0 || trial.LatencyUS.P50 <= 0) || trial.Pattern != result.Closed || len(trial.FailedBecause) > 0 {
-			t.Errorf("trial %d under %s has %d messages, latency %v, pattern %s, http %+v, failed because %q", trial.ID, trial.Load, trial.Messages, trial.LatencyUS, trial.Pattern, trial.HTTP, trial.FailedBecause)
+			t.Errorf("trial %d under %s: got %d messages, latency %v, pattern %s, http %+v, failures %q", trial.ID, trial.Load, trial.Messages, trial.LatencyUS, trial.Pattern, trial.HTTP, trial.FailedBecause)
 		}
 		ceiling := found.Plan.Loads[1].Requests.Ceiling(4) // 80 requests/s
 		if over := 1 + 12/(ceiling*trial.WindowS); trial.Load == "sleeps" && trial.Rate() > over*ceiling {
-			t.Errorf("trial %d came to %v requests/s, and sleeps allow %v", trial.ID, trial.Rate(), ceiling)
+			t.Errorf("trial %d: got %v requests/s, want at most the %v that sleeps allow", trial.ID, trial.Rate(), ceiling)
 		}
 		if cold := trial.Load == "sleeps"; cold != (trial.ColdUSPerMsg == 0) {
-			t.Errorf("trial %d under %s has a cold figure of %v", trial.ID, trial.Load, trial.ColdUSPerMsg)
+			t.Errorf("trial %d under %s: got a cold figure of %v", trial.ID, trial.Load, trial.ColdUSPerMsg)
 		}
 	}
 	if answers == 0 {
-		t.Error("nobody answered anything")
+		t.Error("got no answers in any trial")
 	}
 	must(t, report.Write(b.options.Out, found))
 }
 
-// TestAWebServerElsewhere serves what it has: its bodies need only be equal to one another.
-func TestAWebServerElsewhere(t *testing.T) {
+// TestWebServerElsewhere: the bodies of a server that runs elsewhere only need to be equal to one
+// another.
+func TestWebServerElsewhere(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "other") })}
-	over := make(chan error, 1) // the server's end
+	over := make(chan error, 1) // the server's result
 	go func() { over <- server.Serve(l) }()
 	defer func() { server.Close(); <-over }()
 	b := newWebBench(t, "files", []Load{{Name: "plain", Rate: 50}})
@@ -165,14 +167,14 @@ func TestAWebServerElsewhere(t *testing.T) {
 	must(t, err)
 	for _, trial := range found.Trials {
 		if trial.HTTP == nil || len(trial.FailedBecause) > 0 || trial.CPUUSPerMessage != 0 {
-			t.Errorf("%d answers at %v us, failed because %q", trial.Messages, trial.CPUUSPerMessage, trial.FailedBecause)
+			t.Errorf("got %d answers at %v us, failures %q", trial.Messages, trial.CPUUSPerMessage, trial.FailedBecause)
 		}
 	}
 }
 
-// TestARunOfRates is the experiment pipes in small, with a server that cannot keep up and one that
-// lies.
-func TestARunOfRates(t *testing.T) {
+// TestRunOfRates runs a small form of the experiment pipes, with a server that cannot keep up and
+// one that sends wrong bodies.
+func TestRunOfRates(t *testing.T) {
 	b := newWebBench(t, "files", []Load{
 		{Name: "plain", Rate: 50},
 		{Name: "compressed", Rate: 50, Gzip: true, Filters: 3, Subjects: []string{"web-sound"}},
@@ -183,19 +185,19 @@ func TestARunOfRates(t *testing.T) {
 		why := strings.Join(trial.FailedBecause, "; ")
 		switch {
 		case trial.HTTP == nil || trial.OfferedRate != 200 || trial.HTTP.Attempted < 59 || trial.HTTP.Attempted > 61:
-			t.Errorf("trial %d was offered %v requests/s, %+v", trial.ID, trial.OfferedRate, trial.HTTP)
+			t.Errorf("trial %d: got %v requests/s offered, %+v", trial.ID, trial.OfferedRate, trial.HTTP)
 		case trial.Subject == "web-is-slow" && (trial.Messages > trial.HTTP.Attempted*4/5 || why != ""):
-			t.Errorf("of %d requests the slow one answered %d, failed because %q", trial.HTTP.Attempted, trial.Messages, why)
+			t.Errorf("the slow server: got %[2]d answers to %[1]d requests, failures %[3]q", trial.HTTP.Attempted, trial.Messages, why)
 		case trial.Subject == "web-lies" && !strings.Contains(why, "load error: body"):
-			t.Errorf("the lying one failed because %q", why)
+			t.Errorf("the server with wrong bodies: got failures %q", why)
 		case trial.Subject == "web-sound" && why != "":
-			t.Errorf("the sound one answered %d, failed because %q", trial.Messages, why)
+			t.Errorf("the correct server: got %d answers, failures %q", trial.Messages, why)
 		}
 		if size := trial.HTTP.BodyBytes / max(1, trial.Messages); trial.Subject == "web-sound" && trial.Messages > 0 && (trial.Load == "plain") != (size == textBytes) {
-			t.Errorf("under %s an answer had %d bytes", trial.Load, size)
+			t.Errorf("%s: got an answer of %d bytes", trial.Load, size)
 		}
 		if trial.Load == "compressed" && trial.Subject != "web-sound" {
-			t.Errorf("%s met a load that is not for it", trial.Subject)
+			t.Errorf("%s: got a load that is not for it", trial.Subject)
 		}
 	}
 	must(t, report.Write(b.options.Out, found))

@@ -239,7 +239,7 @@ func (m liveModel) line(now time.Time) string {
 		return fmt.Sprintf("%s %s, for %v", p.Phase, p.What, now.Sub(m.phaseAt).Round(time.Second))
 	}
 	line := fmt.Sprintf("trial %d of %d: %s%s%s", p.Done+1, p.Total, describePlace(p), rejections(p), m.remaining(now))
-	if m.rejected != "" && p.Refused > 0 {
+	if m.rejected != "" && p.Rejected > 0 {
 		line += "; last rejected: " + m.rejected
 	}
 	return line
@@ -293,10 +293,10 @@ func describePlace(p lab.Progress) string {
 }
 
 func rejections(p lab.Progress) string {
-	if p.Refused == 0 {
+	if p.Rejected == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d rejected", p.Refused)
+	return fmt.Sprintf(", %d rejected", p.Rejected)
 }
 
 // bar draws a share of 0 to 1.

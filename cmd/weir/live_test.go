@@ -43,11 +43,11 @@ func TestTheBarShowsTimeRatherThanTrials(t *testing.T) {
 
 func TestTheViewGivesTheReasonOfTheLastRejection(t *testing.T) {
 	p := trialProgress(3, 10, time.Minute)
-	p.Refused = 1
+	p.Rejected = 1
 	p.Last = &result.Trial{Subject: "c-epoll", RefusedBecause: []string{"another process took 12.0 % of a core: chromium (process 7)"}}
 	m := liveModel{}.at(p, time.Now())
 	m = m.at(trialProgress(4, 10, time.Minute), time.Now())
-	m.progress.Refused, m.now = 1, time.Now()
+	m.progress.Rejected, m.now = 1, time.Now()
 	for _, text := range []string{m.line(time.Now()), m.View().Content} {
 		if !strings.Contains(text, "1 rejected") || !strings.Contains(text, "last rejected: c-epoll: another process took 12.0 % of a core: chromium") {
 			t.Errorf("got %q, want the number of rejections and the last reason", text)

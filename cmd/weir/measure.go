@@ -50,7 +50,7 @@ func (c *measureCmd) Run(ctx context.Context, t *terminal) error {
 	}
 	o := sample.Options{Placement: sample.Placement{CPUs: c.CPUs}, Duration: c.Duration}
 	if c.Rulers {
-		o.Rulers = rulerWindow
+		o.MethodsWindow = rulerWindow
 	}
 	u, err := sample.Measure(ctx, cmd, o)
 	if u.Wall == 0 { // it never ran
@@ -86,8 +86,8 @@ func (c *measureCmd) verdict(ctx context.Context, u sample.Usage) error {
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("the command was ended, the figures go up to there")
-	case u.ByItself && u.Exit != nil:
-		return fmt.Errorf("the command ended with %w", u.Exit)
+	case u.ExitedByItself && u.ExitError != nil:
+		return fmt.Errorf("the command ended with %w", u.ExitError)
 	}
 	return nil
 }
@@ -131,11 +131,11 @@ type rulerReading struct {
 }
 
 func measured(command []string, u sample.Usage) measurement {
-	m := measurement{Command: command, Ruler: u.Ruler.Name, RulerAbout: u.Ruler.About, CPUNS: int64(u.CPU), Warning: u.Missed, WallNS: int64(u.Wall),
+	m := measurement{Command: command, Ruler: u.Method.Name, RulerAbout: u.Method.About, CPUNS: int64(u.CPU), Warning: u.UncountedCPU, WallNS: int64(u.Wall),
 		CPUPercent: percent(u.CPU, u.Wall), WindowMS: rulerWindow.Milliseconds(),
 		PeakRSSKB: u.Peak.PeakRSS >> 10, PSSKB: u.Peak.PSS >> 10, Processes: u.Peak.Processes, Threads: u.Peak.Threads,
 		Voluntary: u.Peak.Voluntary, Involuntary: u.Peak.Involuntary, RunQueueNS: int64(u.Peak.RunQueueWait),
-		MachineNS: int64(u.Machine), StealNS: int64(u.Steal), ByItself: u.ByItself, Killed: u.Left}
+		MachineNS: int64(u.Machine), StealNS: int64(u.Steal), ByItself: u.ExitedByItself, Killed: u.KilledProcesses}
 	var readings []stat.Reading
 	for _, p := range u.Points {
 		readings = append(readings, stat.Reading{At: p.At.Seconds(), Counter: p.CPU.Seconds()})
@@ -144,20 +144,20 @@ func measured(command []string, u sample.Usage) measurement {
 		m.CPUCV = &cv
 	}
 	var exit *exec.ExitError
-	if errors.As(u.Exit, &exit) {
+	if errors.As(u.ExitError, &exit) {
 		m.ExitCode = exit.ExitCode()
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			m.Signal = status.Signal().String()
 		}
 	}
-	for _, r := range u.Others {
+	for _, r := range u.OtherMethods {
 		reading := rulerReading{Name: r.Name, About: r.About, CPUPercent: r.Mean()}
 		if cv := stat.CV(r.Percents); !math.IsNaN(cv) {
 			reading.CPUCV = cv
 		}
 		m.Rulers = append(m.Rulers, reading)
 	}
-	if len(u.Others) > 0 && u.ByItself {
+	if len(u.OtherMethods) > 0 && u.ExitedByItself {
 		m.Rulers = append(m.Rulers, rulerReading{Name: "getrusage of the command and children it waited for",
 			About: "exact, but children that nobody waited for are missing", CPUPercent: percent(u.Waited, u.Wall)})
 	}

@@ -281,10 +281,10 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 	}
 	replace(&e.Workload, c.Workload)
 	if c.Blocks > 0 {
-		e.Blocks, e.Busiest = c.Blocks, 0
+		e.Blocks, e.BusiestBlocks = c.Blocks, 0
 	}
 	replace(&e.Duration, lab.Duration(c.Duration))
-	replace(&e.Time, lab.Duration(c.Time))
+	replace(&e.TimeLimit, lab.Duration(c.Time))
 	replaceAll(&e.Subjects, c.Subjects)
 	replaceAll(&e.Connections, c.Connections)
 	replaceAll(&e.Patterns, c.Patterns)

@@ -1,51 +1,52 @@
 package load
 
-// bitsText is what tcpkali was told to send in the published comparison, over and over.
+// bitsText is the text that tcpkali sent repeatedly in the published comparison.
 const bitsText = "message\n"
 
-// bitsTick is the least time between two writes of a connection, in ns: tcpkali's timers are no
-// finer.
+// bitsTick is the shortest interval between two writes of a connection, in ns. tcpkali's timers
+// have this resolution.
 const bitsTick = 1_000_000
 
-// bits is the order in which tcpkali 1.1.1 sends under --channel-bandwidth-upstream, as its sources
-// tell.
+// bits reproduces the order in which tcpkali 1.1.1 sends under --channel-bandwidth-upstream,
+// according to its source code.
 //
-// It knows no messages: a connection may have sent (now - since) x bandwidth bytes. Whenever its
-// timer fires it writes what it may, disregarding message boundaries, and sets the timer to the
-// later of one millisecond from now and the time for one byte. The timer counts from the write, so
-// what a late wake-up costs is not made up for in the number of writes, only in their size: 1
-// Mbit/s becomes somewhat under 1,000 writes a second of 125 bytes and a bit. tcpkali's connections
-// share one event loop and its cached clock, so their timers soon fire in the same turn: that is
-// the pattern Together. Staggered spreads the connections evenly over the first millisecond, and
-// they stay apart because each counts from its own write.
+// tcpkali has no notion of messages: a connection may have sent (now - since) x bandwidth bytes.
+// When its timer fires it writes the allowed bytes, regardless of message boundaries. It then sets
+// the timer to the later of one millisecond from now and the time for one byte. The timer counts
+// from the write, so a late wake-up makes the next write larger, but does not add a write. 1 Mbit/s
+// becomes slightly under 1,000 writes a second of slightly over 125 bytes.
 //
-// What it doesn't reproduce: the connection rate of 100 a second at the start, several worker
-// threads, and that tcpkali forgets what is more than five seconds old.
+// tcpkali's connections share one event loop and its cached clock, so their timers soon fire in the
+// same iteration: that is the pattern Together. Staggered spreads the connections evenly over the
+// first millisecond. They stay apart because each timer counts from its own write.
+//
+// Not reproduced: the connection rate of 100 a second at the start, several worker threads, and
+// that tcpkali drops allowances older than five seconds.
 type bits struct {
-	perNS float64 // bytes a nanosecond
-	tick  int64   // ns
-	group bool    // all timers fire in the same turn
-	turn  int64   // the time of the turn, for group
-	// a ring: each is rearmed to the same time after its turn, so it is always in order
+	bytesPerNS float64 // bytes per nanosecond
+	interval   int64   // ns
+	group      bool    // all timers fire in the same iteration
+	iteration  int64   // ns; the time of the iteration, for group
+	// a ring, always ordered by time: each timer is rearmed to the same interval after its turn
 	queue []timer
 	head  int
 }
 
 type timer struct {
-	at    int64 // ns
-	since int64 // ns; the connection has sent its due up to here
-	conn  int32
+	at       int64 // ns
+	sentUpTo int64 // ns; all bytes that were allowed before this time have been sent
+	conn     int32
 }
 
-// newBits gives n connections bandwidth bits a second each, from start on.
+// newBits allows n connections bandwidth bits a second each, from start on.
 func newBits(start int64, n int, bandwidth float64, pattern string) *bits {
-	b := &bits{perNS: bandwidth / 8e9, group: pattern == Together, queue: make([]timer, n)}
-	b.tick = max(bitsTick, int64(1/b.perNS))
+	b := &bits{bytesPerNS: bandwidth / 8e9, group: pattern == Together, queue: make([]timer, n)}
+	b.interval = max(bitsTick, int64(1/b.bytesPerNS))
 	for i := range b.queue {
-		t := timer{at: start, since: start - b.tick, conn: int32(i)}
+		t := timer{at: start, sentUpTo: start - b.interval, conn: int32(i)}
 		if !b.group {
-			t.at += int64(i) * b.tick / int64(n)
-			t.since = t.at - b.tick
+			t.at += int64(i) * b.interval / int64(n)
+			t.sentUpTo = t.at - b.interval
 		}
 		b.queue[i] = t
 	}
@@ -54,7 +55,7 @@ func newBits(start int64, n int, bandwidth float64, pattern string) *bits {
 
 func (b *bits) peek() (int64, int) { return b.queue[b.head].at, int(b.queue[b.head].conn) }
 
-// then knows nothing of a lone connection, whose next write counts from the one before.
+// then returns 0 for a single connection, because its next write depends on the one before.
 func (b *bits) then() int64 {
 	if len(b.queue) == 1 {
 		return 0
@@ -65,11 +66,11 @@ func (b *bits) then() int64 {
 func (b *bits) take(now int64) int {
 	t := &b.queue[b.head]
 	if !b.group || b.head == 0 {
-		b.turn = now // a turn of the loop reads the clock once
+		b.iteration = now // an iteration of the event loop reads the clock once
 	}
-	bytes := max(0, int(float64(b.turn-t.since)*b.perNS))
-	t.since += int64(float64(bytes) / b.perNS)
-	t.at = b.turn + b.tick
+	bytes := max(0, int(float64(b.iteration-t.sentUpTo)*b.bytesPerNS))
+	t.sentUpTo += int64(float64(bytes) / b.bytesPerNS)
+	t.at = b.iteration + b.interval
 	if b.head++; b.head == len(b.queue) {
 		b.head = 0
 	}

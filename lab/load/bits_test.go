@@ -7,8 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However late the turns come, what a connection has been allowed is bandwidth x time.
-func TestBitsAllowTheBandwidthWhateverTheLateness(t *testing.T) {
+// TestBitsAllowTheBandwidthRegardlessOfLateness: a connection is allowed bandwidth x time, however
+// late its turns are.
+func TestBitsAllowTheBandwidthRegardlessOfLateness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 70).Draw(t, "n")
 		bandwidth := rapid.Float64Range(8, 1e9).Draw(t, "bits a second")
@@ -16,20 +17,20 @@ func TestBitsAllowTheBandwidthWhateverTheLateness(t *testing.T) {
 		b := newBits(1000, n, bandwidth, pattern)
 		sent, when, since := make([]int64, n), make([]int64, n), make([]int64, n)
 		for i := range since {
-			since[i] = b.queue[i].since
+			since[i] = b.queue[i].sentUpTo
 		}
 		now := int64(0)
 		for range 20 * n {
 			at, i := b.peek()
-			if when[i] != 0 && at < when[i]+bitsTick && b.turn == when[i] {
-				t.Fatalf("connection %d is due %d ns after its last turn, want at least %d", i, at-when[i], bitsTick)
+			if when[i] != 0 && at < when[i]+bitsTick && b.iteration == when[i] {
+				t.Fatalf("connection %d: got its next turn %d ns after the last, want at least %d", i, at-when[i], bitsTick)
 			}
 			now = max(now, at) + rapid.Int64Range(0, 3_000_000).Draw(t, "late")
 			sent[i] += int64(b.take(now))
-			when[i] = b.turn
+			when[i] = b.iteration
 			want := float64(when[i]-since[i]) * bandwidth / 8e9
 			if off := want - float64(sent[i]); off < -1-want*1e-6 || off > 2+want*1e-6 {
-				t.Fatalf("connection %d has been allowed %d bytes in %d ns at %v bit/s, want %v", i, sent[i], when[i]-since[i], bandwidth, want)
+				t.Fatalf("connection %d: got %d bytes in %d ns at %v bit/s, want %v", i, sent[i], when[i]-since[i], bandwidth, want)
 			}
 		}
 	})
@@ -40,10 +41,10 @@ func TestOneMegabitOnTimeIsAThousandWritesOf125Bytes(t *testing.T) {
 	for k := range 1000 {
 		at, _ := b.peek()
 		if want := int64(k) * 1_000_000; at != want {
-			t.Fatalf("write %d is due at %d, want %d", k, at, want)
+			t.Fatalf("write %d: got due time %d, want %d", k, at, want)
 		}
 		if n := b.take(at); n < 124 || n > 126 {
-			t.Fatalf("write %d has %d bytes, want about 125", k, n)
+			t.Fatalf("write %d: got %d bytes, want about 125", k, n)
 		}
 	}
 }
@@ -52,6 +53,6 @@ func TestOneByteASecondWaitsForItsByte(t *testing.T) {
 	b := newBits(0, 1, 8, Together)
 	b.take(0)
 	if at, _ := b.peek(); math.Abs(float64(at)-1e9) > 1e3 {
-		t.Errorf("at 8 bit/s the next write is due after %d ns, want a second", at)
+		t.Errorf("8 bit/s: got the next write after %d ns, want 1 s", at)
 	}
 }

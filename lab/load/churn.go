@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	churnWorkers = 64              // short connections under way at once
-	churnTimeout = 5 * time.Second // for one of them
+	churnWorkers = 64              // short connections in progress at once
+	churnTimeout = 5 * time.Second // per connection
 )
 
-// churn makes connections at a constant rate, each of which sends one message, half-closes, reads
-// to the end (comparing, where echoes are checked) and closes. Each of its goroutines takes the
-// next number, waits for that connection's time and carries it out; when all are busy, the next
-// begins late and is counted as behind, and none is left out: what was due and never begun is
-// behind too. stop ends them.
+// churn opens connections at a constant rate. Each connects, sends one message, half-closes, reads
+// to the end (comparing, if echoes are checked) and closes. Each worker goroutine takes the next
+// number, waits until that connection is due and runs it. When all workers are busy, the next
+// connection starts late and is counted as behind. No connection is omitted: one that was due and
+// never started counts as behind too. stop ends the workers.
 type churn struct {
 	churnPlan
 	addr    string
@@ -37,17 +37,17 @@ type churn struct {
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	next    atomic.Int64
-	sent    atomic.Int64 // goroutines -> anybody: connections that went well
+	sent    atomic.Int64 // workers -> any goroutine: connections that succeeded
 
-	mu       sync.Mutex // guards what follows
-	begun    int64      // of the window's connections
-	warm     int64      // that went well and were due before the window
-	report   ChurnReport
-	duration tally.Distribution
-	fails    tally.Failures
+	mu              sync.Mutex // guards the fields below
+	startedInWindow int64      // started, of the window's connections
+	warmConnections int64      // succeeded, and due before the window
+	results         ChurnReport
+	duration        tally.Distribution
+	failures        tally.Failures
 }
 
-// churnPlan says when each short connection is due.
+// churnPlan computes when each short connection is due.
 type churnPlan struct {
 	start  int64   // ns; the first connection
 	period float64 // ns
@@ -55,7 +55,7 @@ type churnPlan struct {
 
 func (p *churnPlan) due(i int64) int64 { return p.start + int64(float64(i)*p.period) }
 
-// number is how many connections are due before the given time.
+// number returns how many connections are due before the given time.
 func (p *churnPlan) number(before int64) int64 {
 	n := int64(max(0, float64(before-p.start)/p.period))
 	for p.due(n) < before {
@@ -67,7 +67,7 @@ func (p *churnPlan) number(before int64) int64 {
 	return n
 }
 
-// run starts the goroutines, which end when ctx does or stop is called.
+// run starts the workers, which end when ctx ends or stop is called.
 func (c *churn) run(ctx context.Context) {
 	ctx, c.cancel = context.WithCancel(ctx)
 	c.duration = tally.NewDistribution()
@@ -76,16 +76,16 @@ func (c *churn) run(ctx context.Context) {
 	}
 }
 
-// stop waits for the connections under way and says what became of those that were due in the
-// window, which lay between the given times; both are 0 if it never began.
+// stop waits for the connections in progress and reports on those that were due in the window
+// between the given times. Both times are 0 if the window never started.
 func (c *churn) stop(from, to int64) (ChurnReport, tally.Failures) {
 	c.cancel()
 	c.workers.Wait()
-	r := &c.report
-	r.Offered = max(c.number(to)-c.number(from), c.begun)
-	r.Behind += r.Offered - c.begun
+	r := &c.results
+	r.Offered = max(c.number(to)-c.number(from), c.startedInWindow)
+	r.Behind += r.Offered - c.startedInWindow
 	r.DurationUS = c.duration.Percentiles()
-	return *r, c.fails
+	return *r, c.failures
 }
 
 func (c *churn) work(ctx context.Context) {
@@ -93,15 +93,15 @@ func (c *churn) work(ctx context.Context) {
 		i := c.next.Add(1) - 1
 		due := c.due(i)
 		behind := c.clock.Now() > due
-		if !c.await(ctx, due) {
+		if !c.awaitDue(ctx, due) {
 			return
 		}
-		c.note(c.once(int(i)), due, behind)
+		c.record(c.runOne(int(i)), due, behind)
 	}
 }
 
-// await waits for the given time and says whether it has come before ctx was done.
-func (c *churn) await(ctx context.Context, due int64) bool {
+// awaitDue waits until the given time and reports whether it arrived before ctx ended.
+func (c *churn) awaitDue(ctx context.Context, due int64) bool {
 	timer := time.NewTimer(time.Duration(due - c.clock.Now()))
 	defer timer.Stop()
 	select {
@@ -112,28 +112,28 @@ func (c *churn) await(ctx context.Context, due int64) bool {
 	}
 }
 
-// note counts a connection that was due at the given time and is over.
-func (c *churn) note(err error, due int64, behind bool) {
+// record counts a finished connection that was due at the given time.
+func (c *churn) record(err error, due int64, behind bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	in := c.window.Holds(due)
 	if in {
-		c.begun++
+		c.startedInWindow++
 	}
 	if in && behind {
-		c.report.Behind++
+		c.results.Behind++
 	}
 	if err != nil {
 		kind := "churn " + churnKind(err)
-		c.fails.Add(kind, 1, "a short connection: %v", err)
+		c.failures.Add(kind, 1, "a short connection: %v", err)
 		return
 	}
 	c.sent.Add(1)
 	if in {
-		c.report.Done++
+		c.results.Done++
 		c.duration.Record(c.clock.Now() - due)
 	} else if due < c.window.From.Load() {
-		c.warm++
+		c.warmConnections++
 	}
 }
 
@@ -158,15 +158,16 @@ func churnKind(err error) string {
 	return "failed"
 }
 
-// once carries out connection i.
-func (c *churn) once(i int) error {
+// runOne runs connection i.
+func (c *churn) runOne(i int) error {
 	conn, err := (&net.Dialer{Timeout: churnTimeout, KeepAlive: -1}).Dial("tcp", c.addr)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(churnTimeout)) //nolint:errcheck // only fails on a closed connection
-	// the sending goroutine -> this one; one result, taken below
+	// only fails on a closed connection
+	conn.SetDeadline(time.Now().Add(churnTimeout)) //nolint:errcheck
+	// the sending goroutine -> this one; one result, received below
 	sent := make(chan error, 1)
 	go func() { sent <- c.send(conn, i) }()
 	err = c.receive(conn, i)

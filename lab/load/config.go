@@ -11,82 +11,81 @@ import (
 
 // The arrival patterns.
 const (
-	// connection i of N is i/N of a period after connection 0: even arrivals
+	// connection i of N is i/N of a period after connection 0: evenly spaced arrivals
 	Staggered = "staggered"
 	Together  = "together" // all connections are due at the same instants
 	Poisson   = "poisson"  // each connection is an independent Poisson process
 )
 
-// Patterns are all of them.
+// Patterns lists all arrival patterns.
 var Patterns = []string{Staggered, Together, Poisson}
 
-// The limits of a Config. They keep a slip of the finger from taking the machine.
+// The limits of a Config. They protect the machine from typing errors.
 const (
-	// connections and idle ones: one source address has no more ports for one target
+	// sum of connections and idle ones: one source address has no more ports for one target
 	MaxConnections = 60_000
-	MaxRate        = 1_000_000        // messages a second, one connection
+	MaxRate        = 1_000_000        // messages a second per connection
 	MaxTotalRate   = 2_000_000        // messages a second, all connections
-	MaxSize        = 1 << 20          // bytes a message
-	MaxBits        = 10_000_000_000   // bits a second, one connection
+	MaxSize        = 1 << 20          // bytes per message
+	MaxBits        = 10_000_000_000   // bits a second per connection
 	MaxChurn       = 50_000           // short-lived connections a second
 	MaxDuration    = 24 * time.Hour   // of the measured window
 	MinDuration    = time.Millisecond // of the measured window
 )
 
-// Config says what load to offer. It isn't modified.
+// Config describes the load to offer. Run does not modify it.
 type Config struct {
 	// HOST:PORT; HOST is an IPv4 address, an IPv6 address in brackets, or a name
 	Target      string
-	Connections int // that send; 0 to MaxConnections, 0 only beside Idle or Churn
-	// messages a second on each connection, mean for Poisson; above 0 to MaxRate; 0 with Bits
+	Connections int // connections that send; 0 to MaxConnections, 0 only with Idle or Churn
+	// messages a second per connection, the mean for Poisson; above 0 to MaxRate; 0 with Bits
 	Rate float64
-	Size int // bytes a message; 1 to MaxSize
-	// Staggered, Together or Poisson; empty means Staggered, with Bits Together
+	Size int // bytes per message; 1 to MaxSize
+	// Staggered, Together or Poisson; empty: Staggered, and with Bits Together
 	Pattern  string
-	Duration time.Duration // of the measured window; Run without Events.Measure needs it
+	Duration time.Duration // of the measured window; required without Events.Commands
 	Seed     uint64        // of the Poisson processes
-	// the server sends everything back: check every byte, time every message
+	// the server echoes: compare every byte, and measure the latency of every message
 	Echo bool
-	// bits a second on each connection, cut up as tcpkali does; 0 means messages at Rate
+	// bits a second per connection, cut into writes as tcpkali does; 0: messages at Rate
 	Bits float64
-	Idle int // connections held open beside the others, on which nothing is sent
-	// connections a second that connect, send one message and close; 0 means none
+	Idle int // connections that are held open and send nothing
+	// short connections a second that connect, send one message and close; 0: none
 	Churn float64
-	// to which every thread of this process is bound; empty leaves them as they are
+	// the cores that every thread of this process is bound to; empty: unchanged
 	CPUs []int
 }
 
-// ServerFailed begins an error that is the server's and not the generator's: it did not let the
-// load begin, or did not carry it to its end.
+// ServerFailed starts an error that the server caused and not the generator: it did not accept the
+// load, or did not sustain it to the end.
 const ServerFailed = "load: the server failed: "
 
-// ErrUsage is what every error of a Config that can't be meant wraps.
+// ErrUsage is wrapped by every error about an invalid Config.
 var ErrUsage = errors.New("load: bad configuration")
 
-type usage struct{ text string }
+type usageError struct{ text string }
 
-func (u usage) Error() string        { return "load: " + u.text }
-func (u usage) Is(target error) bool { return target == ErrUsage }
+func (u usageError) Error() string        { return "load: " + u.text }
+func (u usageError) Is(target error) bool { return target == ErrUsage }
 
-// Check says what is wrong with c, in one sentence, or returns nil. A Config that is steered needs
-// no Duration.
+// Check returns an error that says in one sentence what is wrong with c. A steered run needs no
+// Duration.
 func (c Config) Check(steered bool) error {
 	for _, check := range []func() string{c.checkTarget, c.checkCounts, c.checkRate, c.checkBits} {
 		if why := check(); why != "" {
-			return usage{why}
+			return usageError{why}
 		}
 	}
 	if !steered && (c.Duration < MinDuration || c.Duration > MaxDuration) {
-		return usage{fmt.Sprintf("a duration of %v is out of range: give %v to %v", c.Duration, MinDuration, MaxDuration)}
+		return usageError{fmt.Sprintf("a duration of %v is out of range: give %v to %v", c.Duration, MinDuration, MaxDuration)}
 	}
 	return nil
 }
 
-// CheckTarget says in one sentence what keeps target from being the address of a server, or returns
-// nil.
+// CheckTarget returns an error that says in one sentence why target is not the address of a server.
 func CheckTarget(target string) error {
 	if why := (Config{Target: target}).checkTarget(); why != "" {
-		return usage{why}
+		return usageError{why}
 	}
 	return nil
 }
@@ -106,7 +105,7 @@ func (c Config) checkCounts() string {
 	case !(c.Churn >= 0 && c.Churn <= MaxChurn):
 		return fmt.Sprintf("a churn of %v connections a second is out of range: give 0 to %d", c.Churn, MaxChurn)
 	case c.Connections == 0 && c.Idle == 0 && c.Churn == 0:
-		return "no connections, none idle and no churn: that is no load"
+		return "no connections, none idle and no churn: give at least one of them"
 	case c.Size < 1 || c.Size > MaxSize:
 		return fmt.Sprintf("messages of %d bytes are out of range: give 1 to %d", c.Size, MaxSize)
 	case slices.ContainsFunc(c.CPUs, func(cpu int) bool { return cpu < 0 || cpu > 1023 }):
@@ -140,16 +139,16 @@ func (c Config) checkBits() string {
 	case c.Rate != 0:
 		return "a rate and bits a second exclude one another: give one of them"
 	case c.Echo:
-		return "echoes can't be timed with bits a second, which have no schedule of messages: give a rate instead"
+		return "the latency of echoes cannot be measured with bits a second, which have no schedule of messages: give a rate instead"
 	case c.Pattern == Poisson:
-		return "bits a second are sent as tcpkali does, which knows no Poisson arrivals: use together (its own way) or staggered"
+		return "bits a second are sent as tcpkali does, which has no Poisson arrivals: use together (its default) or staggered"
 	}
 	return ""
 }
 
-// grace is how long after the window's end a message due in it may be sent and still count as
-// achieved: one period (with bits a tick), at most 10 ms, in ns. Without it the last burst would be
-// cut off; how late it was stands in the lateness.
+// grace returns how long after the end of the window, in ns, a message that was due in it may be
+// sent and still count as achieved. It is one period (with bits one tick), at most 10 ms. Without
+// it the last burst would be cut off; the lateness still shows how late it was.
 func (c Config) grace() int64 {
 	if c.Bits > 0 {
 		return bitsTick
@@ -157,7 +156,7 @@ func (c Config) grace() int64 {
 	return int64(min(c.period(), 10e6))
 }
 
-// pattern is c's pattern with the default filled in.
+// pattern returns c's pattern, or the default.
 func (c Config) pattern() string {
 	switch {
 	case c.Pattern != "":
@@ -168,7 +167,8 @@ func (c Config) pattern() string {
 	return Staggered
 }
 
-// period is the mean time between two messages of a connection in nanoseconds, 0 if there is none.
+// period returns the mean time between two messages of a connection in nanoseconds; 0 if there are
+// none.
 func (c Config) period() float64 {
 	if c.Rate == 0 || math.IsInf(c.Rate, 0) {
 		return 0

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-func TestBadConfigurationsAreNamed(t *testing.T) {
+func TestInvalidConfigurationsAreRejected(t *testing.T) {
 	good := Config{Target: "127.0.0.1:7000", Connections: 64, Rate: 125, Size: 1000, Duration: time.Second}
 	if err := good.Check(false); err != nil {
-		t.Fatalf("a good configuration: %v", err)
+		t.Fatalf("a valid configuration: got error %v", err)
 	}
 	for _, test := range []struct {
 		change func(*Config)
@@ -22,7 +22,7 @@ func TestBadConfigurationsAreNamed(t *testing.T) {
 		{func(c *Config) { c.Target = "127.0.0.1:0" }, "is not HOST:PORT"},
 		{func(c *Config) { c.Connections = -1 }, "out of range"},
 		{func(c *Config) { c.Connections = 50_000; c.Idle = 20_000 }, "together 0 to 60000"},
-		{func(c *Config) { c.Connections = 0 }, "that is no load"},
+		{func(c *Config) { c.Connections = 0 }, "no churn: give at least one"},
 		{func(c *Config) { c.Rate = 0 }, "a rate of 0 messages"},
 		{func(c *Config) { c.Rate = math.NaN() }, "a rate of NaN messages"},
 		{func(c *Config) { c.Rate = math.Inf(1) }, "a rate of +Inf messages"},
@@ -36,7 +36,7 @@ func TestBadConfigurationsAreNamed(t *testing.T) {
 		{func(c *Config) { c.CPUs = []int{-1} }, "the CPUs [-1]"},
 		{func(c *Config) { c.Bits = 1e6 }, "exclude one another"},
 		{func(c *Config) { c.Bits, c.Rate = 1, 0 }, "1 bits a second are out of range"},
-		{func(c *Config) { c.Bits, c.Rate, c.Echo = 1e6, 0, true }, "echoes can't be timed"},
+		{func(c *Config) { c.Bits, c.Rate, c.Echo = 1e6, 0, true }, "the latency of echoes cannot be measured"},
 		{func(c *Config) { c.Bits, c.Rate, c.Pattern = 1e6, 0, Poisson }, "no Poisson"},
 	} {
 		c := good
@@ -48,7 +48,7 @@ func TestBadConfigurationsAreNamed(t *testing.T) {
 	}
 }
 
-func TestASteeredRunNeedsNoDuration(t *testing.T) {
+func TestSteeredRunNeedsNoDuration(t *testing.T) {
 	if err := (Config{Target: "[::1]:1", Idle: 1, Size: 1}).Check(true); err != nil {
 		t.Error(err)
 	}

@@ -10,12 +10,12 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// dialWorkers are the connections being made at once.
+// dialWorkers is the number of concurrent connection attempts.
 const dialWorkers = 64
 
-// dialAll opens n connections to target and returns their descriptors, which don't block, are
-// watched by nobody and belong to the caller, and the address that answered: a name is resolved
-// once.
+// dialAll opens n connections to target and returns their non-blocking descriptors and the address
+// that answered. The descriptors are not in the runtime's poller and belong to the caller. A name
+// is resolved only once.
 func dialAll(ctx context.Context, target string, n int) (fds []int32, addr string, err error) {
 	first, addr, err := dialOne(ctx, target)
 	if err != nil {
@@ -53,8 +53,8 @@ func dialAll(ctx context.Context, target string, n int) (fds []int32, addr strin
 	return fds, addr, nil
 }
 
-// dialOne connects and gives the socket a descriptor of ours, apart from the runtime's poller,
-// which must not be woken by what arrives.
+// dialOne connects and duplicates the socket's descriptor, outside the runtime's poller, which must
+// not be woken by its input.
 func dialOne(ctx context.Context, target string) (int32, string, error) {
 	c, err := raw.NewDialer().DialContext(ctx, "tcp", target)
 	if err != nil {
@@ -75,7 +75,7 @@ func dialOne(ctx context.Context, target string) (int32, string, error) {
 func closeAll(fds []int32) {
 	for _, fd := range fds {
 		if fd >= 0 {
-			unix.Close(int(fd)) //nolint:errcheck // nothing is lost
+			unix.Close(int(fd)) //nolint:errcheck // no data to lose
 		}
 	}
 }

@@ -1,31 +1,32 @@
-// Package load offers a server a stream of messages on an absolute schedule, and says how well it
-// kept it.
+// Package load sends messages to a server on an absolute schedule, and reports how well the
+// schedule was kept. It is an open-loop load generator: latency counts from the time at which a
+// message was due, so coordinated omission is not possible.
 //
-// A run opens a fixed number of connections, and each of them owes messages of a fixed size at a
-// constant mean rate. When each message is due is a pure function (see schedule.go), fixed before
-// the first byte is sent: the load is open, a slow server gets no fewer messages, and lateness and
-// latency count from the time at which a message was due. How arrivals lie to one another is a
-// choice that turns verdicts round: evenly staggered, all connections together, or independent
-// Poisson processes.
+// A run opens a fixed number of connections. On each, messages of a fixed size are due at a
+// constant mean rate. The due time of each message is a pure function (see schedule.go), fixed
+// before the first byte is sent. A slow server therefore receives no fewer messages, and lateness
+// and latency count from due times. The arrival pattern (evenly staggered, all connections
+// together, or independent Poisson processes) is a setting, because it can reverse the ranking of
+// servers.
 //
-// One locked thread sends. It sleeps to absolute times (see raw.Alarm), writes without blocking,
-// and allocates nothing. A connection whose socket is full keeps its schedule: what it owes is
-// counted and sent as soon as the socket takes it. A second goroutine reads: it throws replies
-// away, or, where echoes are checked, compares every byte with what was sent and times each
-// message.
+// One locked thread sends. It sleeps until absolute times (see raw.Alarm), writes without blocking,
+// and allocates nothing. A connection with a full socket buffer keeps its schedule: its backlog is
+// counted and sent as soon as the socket is writable. A second goroutine reads. It discards
+// replies, or, if echoes are checked, compares every byte with what was sent and measures the
+// latency of each message.
 //
-// Beside the stream a run can hold idle connections and make short-lived ones at a rate (churn),
-// and it can send the way tcpkali's bandwidth mode does (see bits.go).
+// In addition a run can hold idle connections and open short connections at a rate (churn). It can
+// also send as tcpkali's bandwidth mode does (see bits.go).
 //
-// A message, and a short connection, counts in the measured window if it was due in it. A message
-// counts as sent if that was done by the window's end and a little grace (see Config.grace).
+// A message, or a short connection, counts in the measured window if it was due in it. A message
+// counts as sent if it was written by the end of the window plus Config.grace.
 //
 // # Limitations
 //
-// Linux only: other systems are refused. A neighbour on the sender's core makes it late, and the
-// report shows it: give it a core of its own (Config.CPUs). One target address and one sending
-// thread: about 60,000 connections, and some 200,000 messages a second, are the end. Lateness is
-// the time at which a write began, not that at which the packet left. While it runs, Run changes
-// the whole process: the collector rests up to a memory limit, GOMAXPROCS is at least 3, and with
-// Config.CPUs every thread is bound.
+// Linux only; on other systems Run returns an error. Another process on the sender's core makes the
+// sender late, which the report shows: give it a core of its own (Config.CPUs). With one target
+// address and one sending thread the limits are about 60,000 connections and some 200,000 messages
+// a second. Lateness is the time at which a write started, not the time at which the packet left.
+// Run changes the whole process: the garbage collector is off up to a memory limit, GOMAXPROCS is
+// at least 3, and with Config.CPUs every thread is bound.
 package load

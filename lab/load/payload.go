@@ -1,21 +1,21 @@
 package load
 
-// payload is what connections send: for each of them an endless text of which any part can be had
-// without copying. Connections differ, and within one the text repeats only after a prime number of
-// messages, so that bytes lost, doubled, reordered or sent to another connection show. It is
-// printable, and a message of at least 8 bytes ends in a newline, so that servers that read lines
-// can be driven too.
+// payload is the data that connections send: for each connection an endless text, of which any part
+// is available without copying. Connections differ, and the text of one repeats only after a prime
+// number of messages. Lost, duplicated, reordered or misdirected bytes are therefore detected. The
+// text is printable, and a message of at least 8 bytes ends in a newline, so that line-based
+// servers can be tested.
 type payload struct {
-	// one cycle, then its beginning again: a slice of up to span bytes can begin anywhere in it
+	// one cycle, then its start again, so that a slice of up to span bytes can start anywhere in it
 	text   []byte
 	cycle  int // bytes
-	stride int // bytes; how far apart the connections begin
+	stride int // bytes between the starts of consecutive connections
 }
 
-// span is how many bytes of payload can be had at once.
+// span is the largest part of the payload that is available at once, in bytes.
 const span = 64 << 10
 
-// newPayload makes the text of messages of size bytes.
+// newPayload creates the text for messages of size bytes.
 func newPayload(size int) *payload {
 	messages := 7
 	for _, prime := range []int{17, 67, 257, 1031, 4099, 16411, 65537} {
@@ -36,7 +36,7 @@ func newPayload(size int) *payload {
 	return p
 }
 
-// newRepeated makes the same text over and over, the same for each connection.
+// newRepeated creates a payload that repeats one text, the same for each connection.
 func newRepeated(text string) *payload {
 	p := &payload{text: make([]byte, len(text)+span), cycle: len(text)}
 	copy(p.text, text)
@@ -50,7 +50,7 @@ func (p *payload) wrap() {
 	}
 }
 
-// at returns connection i's text from the given offset on, n bytes of it but at most span.
+// at returns n bytes, at most span, of connection i's text from the given offset on.
 func (p *payload) at(i int, offset int64, n int) []byte {
 	from := int((int64(i)*int64(p.stride) + offset) % int64(p.cycle))
 	return p.text[from : from+min(n, span)]

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// read collects n bytes of connection i from offset on, in pieces.
+// read collects n bytes of connection i from offset on, in parts.
 func read(p *payload, i int, offset int64, n int) (text []byte) {
 	for n > 0 {
 		piece := p.at(i, offset, n)
@@ -18,7 +18,7 @@ func read(p *payload, i int, offset int64, n int) (text []byte) {
 	return text
 }
 
-func TestPayloadIsOneTextHoweverItIsCut(t *testing.T) {
+func TestPayloadDoesNotDependOnItsParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPayload(rapid.IntRange(1, 5000).Draw(t, "size"))
 		i := rapid.IntRange(0, MaxConnections).Draw(t, "connection")
@@ -27,7 +27,7 @@ func TestPayloadIsOneTextHoweverItIsCut(t *testing.T) {
 		whole := read(p, i, offset, span)
 		parts := append(bytes.Clone(p.at(i, offset, cut)), p.at(i, offset+int64(cut), span-cut)...)
 		if !bytes.Equal(whole, parts) {
-			t.Fatalf("cut at %d, the text is another", cut)
+			t.Fatalf("cut at %d: got a different text", cut)
 		}
 	})
 }
@@ -37,13 +37,13 @@ func TestPayloadShowsLossAndConfusion(t *testing.T) {
 		p := newPayload(size)
 		text := read(p, 0, 0, 2*size)
 		if bytes.Equal(text[:size], text[size:]) {
-			t.Errorf("size %d: two messages running are equal: one lost would not show", size)
+			t.Errorf("size %d: got two consecutive equal messages: a lost one would not be detected", size)
 		}
 		if bytes.Equal(text[:size], read(p, 1, 0, size)) {
-			t.Errorf("size %d: two connections send the same: one mistaken for the other would not show", size)
+			t.Errorf("size %d: got two connections with the same text: a mix-up would not be detected", size)
 		}
 		if size >= 8 && (text[size-1] != '\n' || bytes.IndexByte(text[:size-1], '\n') >= 0) {
-			t.Errorf("size %d: a message is not one line", size)
+			t.Errorf("size %d: got a message that is not one line", size)
 		}
 	}
 }
@@ -51,6 +51,6 @@ func TestPayloadShowsLossAndConfusion(t *testing.T) {
 func TestRepeatedText(t *testing.T) {
 	p := newRepeated(bitsText)
 	if got := string(p.at(5, 3, 16)); got != "sage\nmessage\nmes" {
-		t.Errorf("from byte 3 on: %q", got)
+		t.Errorf("from byte 3 on: got %q", got)
 	}
 }

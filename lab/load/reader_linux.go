@@ -13,29 +13,29 @@ import (
 	"weir/lab/load/internal/tally"
 )
 
-// reader takes what comes back, sees connections end, and checks and times echoes. Checking, it
-// waits raw from a thread of its own, since the runtime's ways into and out of a blocking call cost
-// more than the read; throwing away, it waits as any goroutine does, and costs nothing while
-// nothing comes.
+// reader reads replies, detects closed connections, and checks echoes and measures their latency.
+// When it checks echoes it waits by raw system calls on a locked thread, because the runtime's
+// entry into and exit from a blocking call cost more than the read. When it discards replies it
+// waits as any goroutine does, which costs nothing while no input arrives.
 type reader struct {
 	*stream
-	epoll     int
-	called    int // an event descriptor in epoll, written to by call
-	conns     []receiving
-	buffer    []byte
-	events    [256]unix.EpollEvent
-	latency   tally.Distribution
-	inWindow  int64 // whole echoes of the window's messages
-	discarded int64 // bytes
-	fails     tally.Failures
+	epoll          int
+	wakeFD         int // an event descriptor in epoll, written by wake
+	conns          []receiving
+	buffer         []byte
+	events         [256]unix.EpollEvent
+	latency        tally.Distribution
+	echoesInWindow int64 // complete echoes of the window's messages
+	discarded      int64 // bytes
+	failures       tally.Failures
 }
 
-// receiving is a connection as its reader sees it.
+// receiving is the reader's state of a connection.
 type receiving struct {
-	next   moment // of the first message whose echo isn't whole
-	offset int64  // bytes that came back
-	bad    bool   // a wrong byte came: nothing after it is checked
-	gone   bool
+	next          moment // first message whose echo is not complete
+	receivedBytes int64  // bytes received
+	mismatched    bool   // a wrong byte was received: later bytes are not checked
+	closed        bool
 }
 
 func newReader(s *stream) (*reader, error) {
@@ -48,10 +48,10 @@ func newReader(s *stream) (*reader, error) {
 		err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, called, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: -1})
 	}
 	if err != nil {
-		unix.Close(epoll) //nolint:errcheck // the other error tells more
+		unix.Close(epoll) //nolint:errcheck // the other error is returned
 		return nil, fmt.Errorf("load: can't make an event descriptor: %w", err)
 	}
-	r := &reader{stream: s, epoll: epoll, called: called, conns: make([]receiving, len(s.fds)), buffer: make([]byte, span), latency: tally.NewDistribution()}
+	r := &reader{stream: s, epoll: epoll, wakeFD: called, conns: make([]receiving, len(s.fds)), buffer: make([]byte, span), latency: tally.NewDistribution()}
 	for i, fd := range s.fds {
 		ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP, Fd: int32(i)}
 		if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, int(fd), &ev); err != nil {
@@ -65,20 +65,21 @@ func newReader(s *stream) (*reader, error) {
 	return r, nil
 }
 
-// close is called when run has ended.
+// close must be called after run has ended.
 func (r *reader) close() {
-	unix.Close(r.called) //nolint:errcheck // nothing is lost
-	unix.Close(r.epoll)  //nolint:errcheck // nothing is lost
+	unix.Close(r.wakeFD) //nolint:errcheck // no data to lose
+	unix.Close(r.epoll)  //nolint:errcheck // no data to lose
 }
 
-// call makes run look at stop and drain, which it does only when something arrives: every wait that
-// it begins costs the runtime's watch over its threads some 50 wake-ups.
-func (r *reader) call() {
-	unix.Write(r.called, []byte{1, 0, 0, 0, 0, 0, 0, 0}) //nolint:errcheck // fails when it has been called 2^64 times
+// wake makes run check stop and drain. Without it run checks them only when input arrives, because
+// every wait costs the runtime's system monitor about 50 wake-ups.
+func (r *reader) wake() {
+	// fails only at 2^64-1 pending calls
+	unix.Write(r.wakeFD, []byte{1, 0, 0, 0, 0, 0, 0, 0}) //nolint:errcheck
 }
 
-// run reads until stop is set, or, after the sender's end, every echo has come or the drain is
-// over.
+// run reads until stop is set. After the sender has ended it stops when every echo is complete or
+// the drain time is over.
 func (r *reader) run() {
 	wait := r.wait
 	if r.echo {
@@ -87,7 +88,7 @@ func (r *reader) run() {
 	}
 	for !r.stop.Load() {
 		tick := -1
-		if limit := r.drain.Load(); limit != tally.Unset {
+		if limit := r.drainUntil.Load(); limit != tally.Unset {
 			if !r.echo || r.complete() || r.clock.Now() > limit {
 				break
 			}
@@ -104,13 +105,13 @@ func (r *reader) run() {
 }
 
 func (r *reader) wait(ms int) int {
-	n, _ := unix.EpollWait(r.epoll, r.events[:], ms) //nolint:errcheck // interrupted: nothing is ready
+	n, _ := unix.EpollWait(r.epoll, r.events[:], ms) //nolint:errcheck // interrupted: no events
 	return n
 }
 
-// waitRaw waits without telling the runtime. The runtime then interrupts it with a signal whenever
-// it wants this thread to pause, and needs a function with a stack check on the way: raw.PausePoint
-// is that.
+// waitRaw waits without informing the runtime's scheduler. The runtime then interrupts it with a
+// signal when it wants this thread to pause, and needs a function with a stack check on the way:
+// raw.PausePoint.
 func (r *reader) waitRaw(ms int) int {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(r.epoll), uintptr(unsafe.Pointer(&r.events[0])), uintptr(len(r.events)), uintptr(ms), 0, 0)
 	raw.PausePoint()
@@ -120,45 +121,46 @@ func (r *reader) waitRaw(ms int) int {
 	return int(n)
 }
 
-// read takes what connection i has, once: epoll tells again if there is more.
+// read makes one read from connection i: epoll is level-triggered and reports further input.
 func (r *reader) read(i int) {
 	c := &r.conns[i]
-	if c.gone {
+	if c.closed {
 		return
 	}
 	n, errno := raw.Read(r.fds[i], r.buffer)
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 	case errno != 0 || n == 0:
-		c.gone = true
-		unix.EpollCtl(r.epoll, unix.EPOLL_CTL_DEL, int(r.fds[i]), nil) //nolint:errcheck // it was added
-		r.lose(i, &r.fails, errno)
-	case !r.echo || i >= r.senders || c.bad:
+		c.closed = true
+		// cannot fail: it was added
+		unix.EpollCtl(r.epoll, unix.EPOLL_CTL_DEL, int(r.fds[i]), nil) //nolint:errcheck
+		r.lose(i, &r.failures, errno)
+	case !r.echo || i >= r.senders || c.mismatched:
 		r.discarded += int64(n)
 	default:
 		r.check(i, r.buffer[:n])
 	}
 }
 
-// check compares what came back on connection i with what was sent, and times each message that
-// ends in it.
+// check compares the input of connection i with what was sent, and records the latency of each
+// message that it completes.
 func (r *reader) check(i int, got []byte) {
 	c, now := &r.conns[i], r.clock.Now()
-	want := r.payload.at(i, c.offset, len(got))
+	want := r.payload.at(i, c.receivedBytes, len(got))
 	if !bytes.Equal(got, want) {
 		at := 0
 		for got[at] == want[at] {
 			at++
 		}
-		c.bad = true
-		r.fails.Add("wrong byte", 1, "connection %d: byte %d of its echo is %q and should be %q", i, c.offset+int64(at), got[at], want[at])
+		c.mismatched = true
+		r.failures.Add("wrong byte", 1, "connection %d: byte %d of its echo is %q, want %q", i, c.receivedBytes+int64(at), got[at], want[at])
 		return
 	}
-	whole := c.offset / int64(r.size)
-	c.offset += int64(len(got))
-	for range c.offset/int64(r.size) - whole {
+	whole := c.receivedBytes / int64(r.size)
+	c.receivedBytes += int64(len(got))
+	for range c.receivedBytes/int64(r.size) - whole {
 		if r.window.Holds(c.next.at) {
-			r.inWindow++
+			r.echoesInWindow++
 			r.latency.Record(now - c.next.at)
 		}
 		c.next = r.schedule.after(i, c.next)
@@ -166,31 +168,32 @@ func (r *reader) check(i int, got []byte) {
 	}
 }
 
-// complete says whether nothing more can come back. It is asked after the sender's end only.
+// complete reports whether no further echo can arrive. It is called only after the sender has
+// ended.
 func (r *reader) complete() bool {
 	for i := range r.senders {
 		c := &r.conns[i]
-		if !c.gone && !c.bad && c.offset < r.totals[i].Load() {
+		if !c.closed && !c.mismatched && c.receivedBytes < r.sentTotals[i].Load() {
 			return false
 		}
 	}
 	return true
 }
 
-// finish counts what is missing of the echoes, or too much.
+// finish counts missing and surplus bytes of echoes.
 func (r *reader) finish() {
-	if !r.echo || r.drain.Load() == tally.Unset {
+	if !r.echo || r.drainUntil.Load() == tally.Unset {
 		return
 	}
 	for i := range r.senders {
-		c, total := &r.conns[i], r.totals[i].Load()
-		switch missing := total - c.offset; {
-		case c.bad || missing == 0:
+		c, total := &r.conns[i], r.sentTotals[i].Load()
+		switch missing := total - c.receivedBytes; {
+		case c.mismatched || missing == 0:
 		case missing < 0:
-			r.fails.Add("echo too long", 1, "connection %d: %d bytes came back and only %d were sent", i, c.offset, total)
+			r.failures.Add("echo too long", 1, "connection %d: %d bytes were received and only %d were sent", i, c.receivedBytes, total)
 		default:
 			n := (missing + int64(r.size) - 1) / int64(r.size)
-			r.fails.Add("echo missing", n, "connection %d: %d of %d bytes did not come back within %v of the last send", i, missing, total, drainTime)
+			r.failures.Add("echo missing", n, "connection %d: %d of %d bytes were not echoed within %v of the last send", i, missing, total, drainTime)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readiness tells which full connections have room again, waiting until an absolute time. Its timer
-// is a descriptor among the others, because epoll_wait alone counts in milliseconds.
+// readiness waits, until an absolute time, for full connections to become writable. Its timer is a
+// descriptor in the epoll set, because the timeout of epoll_wait has a resolution of milliseconds.
 type readiness struct {
 	epoll, timer int
 	events       [128]unix.EpollEvent
@@ -24,36 +24,39 @@ func newReadiness() (*readiness, error) {
 		err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, timer, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: -1})
 	}
 	if err != nil {
-		unix.Close(epoll) //nolint:errcheck // the other error tells more
+		unix.Close(epoll) //nolint:errcheck // the other error is returned
 		return nil, fmt.Errorf("load: can't make a timer descriptor: %w", err)
 	}
 	return &readiness{epoll: epoll, timer: timer}, nil
 }
 
 func (r *readiness) close() {
-	unix.Close(r.timer) //nolint:errcheck // nothing is lost
-	unix.Close(r.epoll) //nolint:errcheck // nothing is lost
+	unix.Close(r.timer) //nolint:errcheck // no data to lose
+	unix.Close(r.epoll) //nolint:errcheck // no data to lose
 }
 
-// watch waits for room in fd from now on, under connection i's number.
+// watch adds fd to the wait, as connection i.
 func (r *readiness) watch(fd int32, i int) error {
 	ev := unix.EpollEvent{Events: unix.EPOLLOUT, Fd: int32(i)}
 	if err := unix.EpollCtl(r.epoll, unix.EPOLL_CTL_ADD, int(fd), &ev); err != nil {
-		return fmt.Errorf("load: can't wait for room in connection %d: %w", i, err)
+		return fmt.Errorf("load: cannot wait for connection %d to become writable: %w", i, err)
 	}
 	return nil
 }
 
 func (r *readiness) ignore(fd int32) {
-	unix.EpollCtl(r.epoll, unix.EPOLL_CTL_DEL, int(fd), nil) //nolint:errcheck // it was added
+	// cannot fail: it was added
+	unix.EpollCtl(r.epoll, unix.EPOLL_CTL_DEL, int(fd), nil) //nolint:errcheck
 }
 
-// wait returns the numbers of connections with room, valid until the next call; none when the time
-// has come.
+// wait returns the numbers of writable connections, valid until the next call; none when the time
+// has been reached.
 func (r *readiness) wait(until int64) []int {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(until)}
-	unix.TimerfdSettime(r.timer, unix.TFD_TIMER_ABSTIME, &spec, nil) //nolint:errcheck // a good descriptor and time
-	n, _ := unix.EpollWait(r.epoll, r.events[:], -1)                 //nolint:errcheck // interrupted: nothing is ready
+	// cannot fail: a valid descriptor and time
+	unix.TimerfdSettime(r.timer, unix.TFD_TIMER_ABSTIME, &spec, nil) //nolint:errcheck
+	// interrupted: no events
+	n, _ := unix.EpollWait(r.epoll, r.events[:], -1) //nolint:errcheck
 	found := r.found[:0]
 	for _, ev := range r.events[:max(n, 0)] {
 		if ev.Fd >= 0 {

@@ -2,28 +2,28 @@ package load
 
 import "weir/lab/load/internal/tally"
 
-// burst measures from the first to the last message of those that were due together.
+// burst measures the time from the first to the last message of those that are due together.
 type burst struct {
-	at, first, last int64 // ns
-	count           bool  // it is in the window
+	dueAt, first, last int64 // ns
+	inWindow           bool  // the burst is in the window
 }
 
-// note adds a message that was due at the given time and begun at now. It is true for a burst's
-// first.
-func (b *burst) note(at, now int64, spread tally.Distribution) bool {
-	begins := at != b.at
+// add adds a message that was due at the given time and whose write started at now. It reports
+// whether the message is the first of a burst.
+func (b *burst) add(at, now int64, spread tally.Distribution) bool {
+	begins := at != b.dueAt
 	if begins {
 		b.end(spread)
-		*b = burst{at: at, first: now}
+		*b = burst{dueAt: at, first: now}
 	}
 	b.last = now
 	return begins
 }
 
-// end closes a burst.
+// end records the burst's spread and closes it.
 func (b *burst) end(spread tally.Distribution) {
-	if b.count {
+	if b.inWindow {
 		spread.Record(b.last - b.first)
 	}
-	b.count = false
+	b.inWindow = false
 }

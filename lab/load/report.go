@@ -10,73 +10,74 @@ import (
 	"weir/lab/result"
 )
 
-// Report is what a run did, as data. Units stand in the JSON names; counts are of the measured
-// window unless said otherwise. The generator's own figures come first of all readings: a load that
-// was late or short proves nothing about the server.
+// Report is the outcome of a run. Units are part of the JSON names. Counts are of the measured
+// window unless stated otherwise. Read the generator's own figures first: a load that was late or
+// short proves nothing about the server.
 type Report struct {
 	Target      string `json:"target"`
 	Connections int    `json:"connections"`
 	Idle        int    `json:"idle,omitempty"`
 	Pattern     string `json:"pattern"`
-	// messages a second asked of each connection; with bits a second what they make
+	// messages a second offered on each connection; with bits a second computed from them
 	Rate float64 `json:"rate"`
-	Size int     `json:"size"`           // bytes a message
-	Bits float64 `json:"bits,omitempty"` // bits a second asked of each connection
+	Size int     `json:"size"`           // bytes per message
+	Bits float64 `json:"bits,omitempty"` // bits a second offered on each connection
 	Seed uint64  `json:"seed"`
 
 	// messages a second that were due, all connections
 	OfferedRate   float64 `json:"offered_rate"`
 	AchievedRatio float64 `json:"achieved_ratio"` // Messages / Offered, with bits a second by bytes
 	Offered       int64   `json:"offered"`        // messages due
-	// of these, sent whole in time (see Limitations of the package)
+	// of these, sent completely in time (see the package's documentation)
 	Messages int64 `json:"messages"`
-	Bytes    int64 `json:"bytes"`  // of these messages
-	Writes   int64 `json:"writes"` // system calls that sent something
-	// messages that found their connection full and had to wait
+	Bytes    int64 `json:"bytes"`  // in these messages
+	Writes   int64 `json:"writes"` // successful write system calls
+	// messages whose connection was full (not writable) when they were due
 	Behind int64 `json:"behind"`
-	// messages still unsent at the end, connections that were lost included
+	// messages still unsent at the end, including those of lost connections
 	Owed int64 `json:"owed"`
-	// sent before the window, those of short connections included
+	// sent before the window, including those of short connections
 	WarmMessages int64 `json:"warm_messages"`
 
-	LatenessUS result.Percentiles `json:"lateness_us"` // actual - due time of sending
-	// between messages of one connection
+	LatenessUS result.Percentiles `json:"lateness_us"` // actual minus due time of sending
+	// between consecutive messages of a connection
 	GapUS result.Percentiles `json:"gap_us"`
-	// echo: from the due time to the echo's last byte
+	// echo: from the due time to the last byte of the echo
 	LatencyUS result.Percentiles `json:"latency_us,omitzero"`
-	// together: from a burst's first message to its last
+	// together: from the first message of a burst to its last
 	SpreadUS result.Percentiles `json:"spread_us,omitzero"`
-	// messages whose echo came back whole and right
+	// messages that were echoed completely and correctly
 	Echoed int64 `json:"echoed,omitempty"`
-	// bytes that came back unasked, the whole run
+	// bytes received that were not expected, over the whole run
 	Discarded int64 `json:"discarded,omitempty"`
-	// beside the messages above, not in them
+	// short connections, not included in the counts above
 	Churn *ChurnReport `json:"churn,omitempty"`
-	// kind to count, the whole run; empty when nothing went wrong
+	// by kind, over the whole run; empty if there were none
 	Errors    map[string]int64 `json:"errors"`
 	Details   []string         `json:"details,omitempty"`    // the first few errors in full
 	Interrupt bool             `json:"interrupted,omitzero"` // the window was cut short
 
-	CPUNS      int64 `json:"cpu_ns"`       // of this process
-	RunQueueNS int64 `json:"run_queue_ns"` // the sending thread was ready and waited for a core
+	CPUNS int64 `json:"cpu_ns"` // CPU of this process
+	// time in which the sending thread was runnable, but not running
+	RunQueueNS int64 `json:"run_queue_ns"`
 	WindowNS   int64 `json:"window_ns"`
-	StartedNS  int64 `json:"started_ns"` // CLOCK_MONOTONIC; the window's begin
+	StartedNS  int64 `json:"started_ns"` // CLOCK_MONOTONIC; the start of the window
 }
 
-// ChurnReport is what became of the window's short-lived connections.
+// ChurnReport is the outcome of the window's short connections.
 type ChurnReport struct {
 	Offered int64 `json:"offered"` // connections that were due
 	// of these, connected, sent, and closed by both sides
 	Done int64 `json:"done"`
-	// of these, begun late or never because all workers were busy
+	// of these, started late or never because all workers were busy
 	Behind     int64              `json:"behind"`
 	DurationUS result.Percentiles `json:"duration_us"` // from the due time to the close
 }
 
-// Trouble is one line that tells all errors by kind, or empty.
+// Trouble returns all errors by kind in one line; empty if there are none.
 func (r *Report) Trouble() string { return tally.KindsText(r.Errors) }
 
-// WriteText writes r for a person to read.
+// WriteText writes r as text for a reader.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
@@ -87,7 +88,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Connections > 0 {
 		row("offered", "%.1f messages/s for %.3g s: %d", r.OfferedRate, seconds, r.Offered)
 		row("achieved", "%.2f %%: %d messages, %s in %d writes", 100*r.AchievedRatio, r.Messages, bytesText(r.Bytes), r.Writes)
-		row("behind", "%d found their connection full, %d still owed", r.Behind, r.Owed)
+		row("behind", "%d waited for a full connection, %d never sent", r.Behind, r.Owed)
 		row("lateness", "%s", percentilesText(r.LatenessUS))
 		row("gaps", "%s", percentilesText(r.GapUS))
 	}
@@ -98,11 +99,11 @@ func (r *Report) WriteText(w io.Writer) error {
 		row("latency", "%s  (%d echoes, from the due time)", percentilesText(r.LatencyUS), r.Echoed)
 	}
 	if c := r.Churn; c != nil {
-		row("churn", "%d of %d short connections, %d began late", c.Done, c.Offered, c.Behind)
+		row("churn", "%d of %d short connections, %d started late", c.Done, c.Offered, c.Behind)
 		row("", "%s", percentilesText(c.DurationUS))
 	}
 	if r.Discarded > 0 {
-		row("discarded", "%s came back unasked", bytesText(r.Discarded))
+		row("discarded", "%s of unexpected replies", bytesText(r.Discarded))
 	}
 	row("own CPU", "%.3f of a core, waited %.3f for one", share(r.CPUNS, r.WindowNS), share(r.RunQueueNS, r.WindowNS))
 	r.writeTrouble(&b)
@@ -147,7 +148,7 @@ func percentilesText(p result.Percentiles) string {
 		usText(p.P01), usText(p.P50), usText(p.P99), usText(p.P999), usText(p.Max))
 }
 
-// usText writes microseconds to three or more figures in the unit that suits them.
+// usText formats microseconds with three or more digits in a suitable unit.
 func usText(us float64) string {
 	switch {
 	case us >= 1e6:

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	drainTime  = 2 * time.Second       // how long echoes may take after the last send
+	drainTime  = 2 * time.Second       // limit on waiting for echoes after the last send
 	startDelay = 20 * time.Millisecond // from the start of the threads to the first message
-	// ns; a window waits for its schedule's next round if that is no further
+	// ns; a window waits for the schedule's next period if that starts within this time
 	alignLimit = 100e6
 )
 
 var errAllLost = errors.New("load: every connection was lost before the end")
 
-// Run offers the load of c to its target and reports what came of it. It returns when the measured
-// window is over and the last echo has come, when a command says stop, when every connection is
-// lost, or when ctx is done; in the last two cases with an error beside what was found until then.
-// An error that Is ErrUsage is c's fault. Whatever happens, every connection is closed and every
-// goroutine has ended.
+// Run offers the load of c to its target and reports the outcome. It returns when the measured
+// window is over and the last echo has arrived, when it receives a stop command, when every
+// connection is lost, or when ctx ends. In the last two cases it returns an error together with the
+// report so far. An error that Is ErrUsage is about c. In every case all connections are closed and
+// all goroutines have ended.
 //
-// The order: open all connections, start reader, sender and churn, measure, wait for the sender,
-// give the echoes their time, stop churn and reader, close.
+// The order is: open all connections, start reader, sender and churn, measure, wait for the sender,
+// wait for the echoes, stop churn and reader, close.
 func Run(ctx context.Context, c Config, ev Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
@@ -52,7 +52,7 @@ func Run(ctx context.Context, c Config, ev Events) (Report, error) {
 	return report, errors.Join(err, r.sender.err)
 }
 
-// run is one run under way, owned by the goroutine that called Run.
+// run is a run in progress, owned by the goroutine that called Run.
 type run struct {
 	Config
 	Events
@@ -64,7 +64,7 @@ type run struct {
 
 	senderDone, readerDone chan struct{} // closed by the goroutine that ends
 	commands               <-chan Command
-	cut                    bool // the window or the warm-up was ended from outside
+	stoppedEarly           bool // the window or the warm-up was ended by a command or by ctx
 }
 
 func (r *run) connect(ctx context.Context) error {
@@ -78,24 +78,24 @@ func (r *run) connect(ctx context.Context) error {
 	} else if fds, addr, err := dialAll(ctx, r.Target, 1); err != nil {
 		return err
 	} else {
-		closeAll(fds) // churn alone: only to see that somebody answers
+		closeAll(fds) // with churn only: check that the server answers
 		r.addr = addr
 	}
-	s.lost, s.totals = make([]atomic.Bool, len(s.fds)), make([]atomic.Int64, r.Connections)
-	s.alive.Store(int64(r.Connections))
-	s.drain.Store(tally.Unset)
+	s.lost, s.sentTotals = make([]atomic.Bool, len(s.fds)), make([]atomic.Int64, r.Connections)
+	s.aliveSenders.Store(int64(r.Connections))
+	s.drainUntil.Store(tally.Unset)
 	r.stream = s
-	call(r.Connected, s.clock.Now())
+	notify(r.Connected, s.clock.Now())
 	return nil
 }
 
-func call(f func(int64), at int64) {
+func notify(f func(int64), at int64) {
 	if f != nil {
 		f(at)
 	}
 }
 
-// start makes the schedule and sets everybody going.
+// start computes the schedule and starts all goroutines.
 func (r *run) start(ctx context.Context) (err error) {
 	s := r.stream
 	s.schedule = schedule{start: s.clock.Now() + int64(startDelay), pattern: r.pattern(), n: r.Connections, period: r.period(), seed: r.Seed}
@@ -106,7 +106,7 @@ func (r *run) start(ctx context.Context) (err error) {
 	if r.reader, err = newReader(s); err != nil {
 		return err
 	}
-	if r.sender, err = newSender(s, r.plan(), r.Rate*float64(r.Connections)); err != nil {
+	if r.sender, err = newSender(s, r.newOrder(), r.Rate*float64(r.Connections)); err != nil {
 		r.reader.close()
 		return err
 	}
@@ -123,25 +123,25 @@ func (r *run) start(ctx context.Context) (err error) {
 			size: r.Size, echo: r.Echo, clock: s.clock, window: s.window}
 		r.churn.run(ctx)
 	}
-	call(r.Sending, s.schedule.start)
+	notify(r.Sending, s.schedule.start)
 	if r.Commands == nil {
-		call(r.Measuring, s.schedule.start)
+		notify(r.Measuring, s.schedule.start)
 	}
 	return nil
 }
 
-func (r *run) plan() plan {
+func (r *run) newOrder() sendOrder {
 	s := r.stream.schedule
 	switch {
 	case r.Connections == 0:
-		return nothing{}
+		return emptyOrder{}
 	case r.Bits > 0:
 		return newBits(s.start, s.n, r.Bits, s.pattern)
 	}
-	return newPlan(s, r.Size)
+	return newOrder(s, r.Size)
 }
 
-// control serves commands and progress until the sender has ended.
+// control handles commands and progress until the sender has ended.
 func (r *run) control(ctx context.Context) error {
 	var ticks <-chan time.Time
 	if r.Every > 0 && r.Progress != nil {
@@ -153,12 +153,12 @@ func (r *run) control(ctx context.Context) error {
 	for {
 		select {
 		case <-r.senderDone:
-			if r.Connections > 0 && r.stream.alive.Load() == 0 && !r.cut {
+			if r.Connections > 0 && r.stream.aliveSenders.Load() == 0 && !r.stoppedEarly {
 				return errAllLost
 			}
 			return ctx.Err()
 		case cmd, ok := <-r.commands:
-			r.obey(cmd, ok)
+			r.execute(cmd, ok)
 		case <-ticks:
 			r.Progress(r.progress())
 		case <-done:
@@ -168,11 +168,11 @@ func (r *run) control(ctx context.Context) error {
 	}
 }
 
-// halt ends the sending now.
-func (r *run) halt() { r.cut = true; r.stream.stop.Store(true) }
+// halt makes the sender stop now.
+func (r *run) halt() { r.stoppedEarly = true; r.stream.stop.Store(true) }
 
-// obey carries out a command, or the end of commands.
-func (r *run) obey(cmd Command, ok bool) {
+// execute executes a command, or the end of commands.
+func (r *run) execute(cmd Command, ok bool) {
 	w := r.stream.window
 	measuring := w.To.Load() != tally.Unset
 	switch {
@@ -182,17 +182,17 @@ func (r *run) obey(cmd Command, ok bool) {
 		r.commands = nil
 		r.halt()
 	case !measuring:
-		from := r.begin()
+		from := r.windowStart()
 		w.To.Store(from + int64(cmd.Measure))
 		w.From.Store(from)
 		time.Sleep(time.Duration(from - r.stream.clock.Now()))
-		call(r.Measuring, from)
+		notify(r.Measuring, from)
 	}
 }
 
-// begin chooses when a window begins: in a moment, and with a round of the schedule, so that a
-// window of whole periods holds whole bursts.
-func (r *run) begin() int64 {
+// windowStart selects the start of a window: soon, and at the start of a period of the schedule, so
+// that a window of whole periods contains whole bursts.
+func (r *run) windowStart() int64 {
 	soon := r.stream.clock.Now() + int64(2*time.Millisecond)
 	if s := &r.stream.schedule; s.period > 0 && s.period <= alignLimit && s.pattern != Poisson {
 		return s.round(soon)
@@ -207,32 +207,32 @@ func (r *run) progress() Progress {
 		sent += r.churn.sent.Load()
 	}
 	return Progress{Elapsed: time.Duration(max(0, now-s.schedule.start)), Sent: sent, Echoed: s.echoed.Load(),
-		Alive: int(s.alive.Load()), Lateness: time.Duration(s.worst.Swap(0)), Measuring: now >= s.window.From.Load()}
+		Alive: int(s.aliveSenders.Load()), Lateness: time.Duration(s.maxLateness.Swap(0)), Measuring: now >= s.window.From.Load()}
 }
 
-// finish waits for the echoes and for everybody's end, and writes the report.
+// finish waits for the echoes and for all goroutines, and returns the report.
 func (r *run) finish(ctx context.Context) Report {
 	s := r.stream
-	if r.sender.from != 0 {
-		call(r.Measured, r.sender.to)
+	if r.sender.windowFrom != 0 {
+		notify(r.Measured, r.sender.windowTo)
 	}
 	short, shortFails := r.endChurn()
-	if r.sender.from != 0 {
-		r.hold(ctx)
+	if r.sender.windowFrom != 0 {
+		r.holdOpen(ctx)
 	}
-	s.drain.Store(s.clock.Now() + int64(drainTime))
+	s.drainUntil.Store(s.clock.Now() + int64(drainTime))
 	if ctx.Err() != nil {
 		s.stop.Store(true)
 	}
-	r.reader.call()
+	r.reader.wake()
 	<-r.readerDone
 	r.reader.close()
 	report := r.report()
 	if report.Churn = short; short != nil {
-		report.WarmMessages += r.churn.warm
+		report.WarmMessages += r.churn.warmConnections
 	}
-	fails := r.sender.fails
-	fails.Merge(r.reader.fails)
+	fails := r.sender.failures
+	fails.Merge(r.reader.failures)
 	fails.Merge(shortFails)
 	report.Details = fails.Details
 	for kind, n := range fails.Kinds {
@@ -245,13 +245,13 @@ func (r *run) endChurn() (*ChurnReport, tally.Failures) {
 	if r.churn == nil {
 		return nil, tally.Failures{}
 	}
-	report, fails := r.churn.stop(r.sender.from, r.sender.to)
+	report, fails := r.churn.stop(r.sender.windowFrom, r.sender.windowTo)
 	return &report, fails
 }
 
-// hold keeps a steered run's connections open and silent after its window, for whoever steers to
-// look at the server as it was, until the next command or the end of commands.
-func (r *run) hold(ctx context.Context) {
+// holdOpen keeps a steered run's connections open and silent after the window, so that the caller
+// can inspect the server, until the next command or the end of commands.
+func (r *run) holdOpen(ctx context.Context) {
 	if r.commands == nil {
 		return
 	}
@@ -264,12 +264,12 @@ func (r *run) hold(ctx context.Context) {
 func (r *run) report() Report {
 	n := &r.sender.counts
 	n.burst.end(n.spread)
-	window := n.to - n.from
+	window := n.windowTo - n.windowFrom
 	rep := Report{Target: r.Target, Connections: r.Connections, Idle: r.Idle, Pattern: r.pattern(), Rate: r.Rate, Size: r.Size, Bits: r.Bits, Seed: r.Seed,
-		Offered: n.offered, Messages: n.messages, Bytes: n.bytes, Writes: n.writes, Behind: n.behind, Owed: n.owed, WarmMessages: n.warm,
+		Offered: n.offered, Messages: n.messages, Bytes: n.bytes, Writes: n.writes, Behind: n.behind, Owed: n.owed, WarmMessages: n.warmMessages,
 		LatenessUS: n.lateness.Percentiles(), GapUS: n.gaps.Percentiles(), SpreadUS: n.spread.Percentiles(),
-		LatencyUS: r.reader.latency.Percentiles(), Echoed: r.reader.inWindow, Discarded: r.reader.discarded,
-		Errors: map[string]int64{}, Interrupt: r.cut, CPUNS: n.cpuTo - n.cpuFrom, RunQueueNS: n.queueTo - n.queueFrom, WindowNS: window, StartedNS: n.from}
+		LatencyUS: r.reader.latency.Percentiles(), Echoed: r.reader.echoesInWindow, Discarded: r.reader.discarded,
+		Errors: map[string]int64{}, Interrupt: r.stoppedEarly, CPUNS: n.cpuTo - n.cpuFrom, RunQueueNS: n.queueTo - n.queueFrom, WindowNS: window, StartedNS: n.windowFrom}
 	if r.Bits > 0 {
 		rep.Rate = r.Bits / 8 / float64(r.Size)
 		rep.Messages = n.bytes / int64(r.Size)

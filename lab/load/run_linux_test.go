@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// eventually waits for a condition; a machine that is too slow for it is broken.
+// eventually waits for a condition, for longer than any machine should need.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
+			t.Fatalf("timeout waiting for: %s", what)
 		}
 	}
 }
@@ -27,8 +27,8 @@ func small(target string) Config {
 	return Config{Target: target, Connections: 8, Rate: 200, Size: 100, Duration: 300 * time.Millisecond, Seed: 7}
 }
 
-// whole fails unless every text is that of one connection, each of another, without a byte lost or
-// doubled.
+// whole checks that every text is that of a different connection, without a lost or duplicated
+// byte.
 func whole(t *testing.T, p *payload, texts [][]byte) {
 	t.Helper()
 	for i := range texts {
@@ -40,7 +40,7 @@ func whole(t *testing.T, p *payload, texts [][]byte) {
 			}
 		}
 		if !found {
-			t.Errorf("no connection received what connection %d sent, byte for byte", i)
+			t.Errorf("got no text that equals that of connection %d", i)
 		}
 	}
 }
@@ -65,13 +65,13 @@ func TestEverythingOfferedArrives(t *testing.T) {
 			}
 			texts := k.received(t, c.Connections)
 			if r.Messages+r.Owed != r.Offered {
-				t.Errorf("%d sent and %d owed of %d offered", r.Messages, r.Owed, r.Offered)
+				t.Errorf("got %d sent and %d owed of %d offered", r.Messages, r.Owed, r.Offered)
 			}
 			if got := total(texts); got < r.Bytes || got > r.Bytes+r.Owed*int64(c.Size) || r.Bytes != r.Messages*int64(c.Size) {
-				t.Errorf("%d bytes arrived, %d were sent in %d messages", got, r.Bytes, r.Messages)
+				t.Errorf("got %d bytes received, %d sent in %d messages", got, r.Bytes, r.Messages)
 			}
 			if want := int64(8 * 200 * 0.3); pattern != Poisson && r.Offered != want {
-				t.Errorf("offered %d messages, want %d", r.Offered, want)
+				t.Errorf("got %d messages offered, want %d", r.Offered, want)
 			}
 			whole(t, newPayload(c.Size), texts)
 		})
@@ -87,7 +87,7 @@ func TestBitsArriveAsTheirText(t *testing.T) {
 	}
 	for _, text := range k.received(t, 4) {
 		if want := strings.Repeat(bitsText, len(text)/8+1)[:len(text)]; string(text) != want {
-			t.Errorf("received %.40q..., want message after message", text)
+			t.Errorf("got %.40q..., want the text repeated", text)
 		}
 	}
 }
@@ -100,15 +100,16 @@ func TestEveryKindOfAddress(t *testing.T) {
 			c := small(host + ":" + port)
 			c.Echo = true
 			if r, err := Run(t.Context(), c, Events{}); err != nil || r.Echoed == 0 || len(r.Errors) > 0 {
-				t.Errorf("%v, %d echoes, errors %v", err, r.Echoed, r.Errors)
+				t.Errorf("got error %v, %d echoes, errors %v", err, r.Echoed, r.Errors)
 			}
 		})
 	}
 }
 
-// A server that stops reading makes messages wait, and loses none of them.
-func TestAFullConnectionKeepsItsSchedule(t *testing.T) {
-	goOn := make(chan struct{}) // the test -> every handler: read on; closed by the test
+// TestFullConnectionKeepsItsSchedule: a server that stops reading makes messages wait, and none is
+// lost.
+func TestFullConnectionKeepsItsSchedule(t *testing.T) {
+	goOn := make(chan struct{}) // the test -> every handler: continue reading; closed by the test
 	var k sink
 	s := serve(t, "127.0.0.1:0", func(c net.Conn) { <-goOn; k.handle(c) })
 	release := sync.OnceFunc(func() { close(goOn) })
@@ -122,7 +123,7 @@ func TestAFullConnectionKeepsItsSchedule(t *testing.T) {
 		if still++; p.Sent != last || p.Sent == 0 {
 			still, last = 0, p.Sent
 		}
-		if still == 10 { // full
+		if still == 10 { // the connection is full
 			release()
 		}
 	}})
@@ -132,13 +133,13 @@ func TestAFullConnectionKeepsItsSchedule(t *testing.T) {
 	release()
 	texts := k.received(t, c.Connections)
 	if r.Behind == 0 {
-		t.Error("no message was counted as behind")
+		t.Error("got no message counted as behind, want some")
 	}
 	if r.Messages+r.Owed != r.Offered {
-		t.Errorf("%d sent and %d owed of %d offered", r.Messages, r.Owed, r.Offered)
+		t.Errorf("got %d sent and %d owed of %d offered", r.Messages, r.Owed, r.Offered)
 	}
 	if sent := (r.Messages + r.WarmMessages) * int64(c.Size); total(texts) < sent {
-		t.Errorf("%d bytes arrived of %d", total(texts), sent)
+		t.Errorf("got %d bytes received, want %d", total(texts), sent)
 	}
 	whole(t, newPayload(c.Size), texts)
 }
@@ -150,12 +151,12 @@ func TestEchoesAreCheckedAndTimed(t *testing.T) {
 		c.Echo, c.Pattern = true, pattern
 		r, err := Run(t.Context(), c, Events{})
 		if err != nil || len(r.Errors) > 0 || r.Echoed < r.Messages || r.LatencyUS.P50 <= 0 || r.LatencyUS.P50 < r.LatenessUS.P01 {
-			t.Errorf("%s: %v, %+v", pattern, err, r)
+			t.Errorf("%s: got error %v, %+v", pattern, err, r)
 		}
 	}
 }
 
-// mistakes are servers that do not echo what they got.
+// mistakes are servers that do not echo correctly.
 var mistakes = map[string]func(net.Conn){
 	"wrong byte": func(c net.Conn) {
 		b := make([]byte, 4096)
@@ -175,14 +176,15 @@ var mistakes = map[string]func(net.Conn){
 		io.CopyN(c, c, 550)    //nolint:errcheck // the client sees it
 		io.Copy(io.Discard, c) //nolint:errcheck // the client sees it
 	},
-	"closed early": func(c net.Conn) { io.CopyN(io.Discard, c, 100) }, //nolint:errcheck // the client sees it
+	// the client sees it
+	"closed early": func(c net.Conn) { io.CopyN(io.Discard, c, 100) }, //nolint:errcheck
 	"connection reset": func(c net.Conn) {
 		c.(*net.TCPConn).SetLinger(0) //nolint:errcheck // a real socket
 		c.Read(make([]byte, 1))       //nolint:errcheck // a byte is enough
 	},
 }
 
-func TestAServersMistakesAreNamed(t *testing.T) {
+func TestServerMistakesAreNamed(t *testing.T) {
 	for kind, handle := range mistakes {
 		t.Run(kind, func(t *testing.T) {
 			s := serve(t, "127.0.0.1:0", handle)
@@ -190,22 +192,22 @@ func TestAServersMistakesAreNamed(t *testing.T) {
 			c.Echo = true
 			r, err := Run(t.Context(), c, Events{})
 			if r.Errors[kind] == 0 || len(r.Details) == 0 {
-				t.Errorf("errors are %v (%v), want %q", r.Errors, err, kind)
+				t.Errorf("got errors %v (%v), want %q", r.Errors, err, kind)
 			}
 			if kind == "wrong byte" && !strings.Contains(strings.Join(r.Details, "\n"), "byte 1042 of its echo") {
-				t.Errorf("the details don't tell which byte: %q", r.Details)
+				t.Errorf("got details %q, want the position of the byte", r.Details)
 			}
 			if allLost := kind == "closed early" || kind == "connection reset"; allLost != (err != nil) {
-				t.Errorf("the run ended with %v", err)
+				t.Errorf("got error %v", err)
 			}
 		})
 	}
 }
 
-func TestRepliesToASinkAreThrownAway(t *testing.T) {
+func TestRepliesToASinkAreDiscarded(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", echo)
 	if r, err := Run(t.Context(), small(s.addr), Events{}); err != nil || r.Discarded == 0 || len(r.Errors) > 0 {
-		t.Errorf("%v, %d discarded, errors %v", err, r.Discarded, r.Errors)
+		t.Errorf("got error %v, %d discarded, errors %v", err, r.Discarded, r.Errors)
 	}
 }
 
@@ -215,7 +217,7 @@ func TestIdleConnectionsAreHeld(t *testing.T) {
 	c := small(s.addr)
 	c.Idle = 20
 	if r, err := Run(t.Context(), c, Events{}); err != nil || len(r.Errors) > 0 {
-		t.Errorf("%v, errors %v", err, r.Errors)
+		t.Errorf("got error %v, errors %v", err, r.Errors)
 	}
 	idle := 0
 	for _, text := range k.received(t, 28) {
@@ -224,7 +226,7 @@ func TestIdleConnectionsAreHeld(t *testing.T) {
 		}
 	}
 	if idle != 20 {
-		t.Errorf("%d connections stayed idle, want 20", idle)
+		t.Errorf("got %d idle connections, want 20", idle)
 	}
 }
 
@@ -232,7 +234,7 @@ func TestIdleConnectionsThatCloseAreCounted(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", func(c net.Conn) {})
 	r, err := Run(t.Context(), Config{Target: s.addr, Idle: 5, Size: 1, Duration: 300 * time.Millisecond}, Events{})
 	if err != nil || r.Errors["idle closed early"] != 5 {
-		t.Errorf("%v, errors %v, want 5 idle closed early", err, r.Errors)
+		t.Errorf("got error %v, errors %v, want 5 idle closed early", err, r.Errors)
 	}
 }
 
@@ -241,39 +243,41 @@ func TestChurn(t *testing.T) {
 		s := serve(t, "127.0.0.1:0", echo)
 		r, err := Run(t.Context(), Config{Target: s.addr, Churn: 200, Size: 100_000, Echo: wantEcho, Duration: 300 * time.Millisecond}, Events{})
 		if err != nil || len(r.Errors) > 0 || r.Churn == nil || r.Churn.Done == 0 || r.Churn.Done != r.Churn.Offered {
-			t.Errorf("%v, errors %v, churn %+v", err, r.Errors, r.Churn)
+			t.Errorf("got error %v, errors %v, churn %+v", err, r.Errors, r.Churn)
 		}
 	}
-	s := serve(t, "127.0.0.1:0", func(c net.Conn) { io.CopyN(c, c, 50) }) //nolint:errcheck // the client sees it
+	// the client sees it
+	s := serve(t, "127.0.0.1:0", func(c net.Conn) { io.CopyN(c, c, 50) }) //nolint:errcheck
 	r, err := Run(t.Context(), Config{Target: s.addr, Churn: 200, Size: 100, Echo: true, Duration: 300 * time.Millisecond}, Events{})
 	if err != nil || len(r.Errors) == 0 {
-		t.Errorf("%v: a server that answers half a message made no errors: %+v", err, r.Churn)
+		t.Errorf("a server that echoes half a message: got error %v and churn %+v, want errors", err, r.Churn)
 	}
 }
 
-// However slow the server, what was due in the window is offered, and what no worker came to is
-// behind.
-func TestChurnThatIsOverdueIsCounted(t *testing.T) {
-	// the test -> every handler: read on; closed when the window is over
+// TestOverdueChurnIsCounted: with a slow server too, all connections that were due in the window
+// are offered, and those that no worker started are behind.
+func TestOverdueChurnIsCounted(t *testing.T) {
+	// the test -> every handler: continue reading; closed when the window is over
 	goOn := make(chan struct{})
-	s := serve(t, "127.0.0.1:0", func(c net.Conn) { <-goOn; io.Copy(io.Discard, c) }) //nolint:errcheck // the client sees it
+	// the client sees it
+	s := serve(t, "127.0.0.1:0", func(c net.Conn) { <-goOn; io.Copy(io.Discard, c) }) //nolint:errcheck
 	r, err := Run(t.Context(), Config{Target: s.addr, Churn: 1000, Size: 100, Duration: 500 * time.Millisecond},
 		Events{Measured: func(int64) { close(goOn) }})
 	if c := r.Churn; err != nil || len(r.Errors) > 0 || c.Offered != 500 || c.Behind < 500-churnWorkers || c.Done < churnWorkers {
-		t.Errorf("%v, errors %v, churn %+v, want 500 offered, %d done and the others behind", err, r.Errors, c, churnWorkers)
+		t.Errorf("got error %v, errors %v, churn %+v, want 500 offered, %d done and the others behind", err, r.Errors, c, churnWorkers)
 	}
 }
 
-// A window without a message of its own is a window all the same.
+// TestIdleConnectionsAloneHaveAWindow: a window needs no messages.
 func TestIdleConnectionsAloneHaveAWindow(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", new(sink).handle)
 	r, err := Run(t.Context(), Config{Target: s.addr, Idle: 3, Size: 1, Duration: 50 * time.Millisecond}, Events{})
 	if err != nil || r.WindowNS != 50e6 || r.CPUNS <= 0 {
-		t.Errorf("%v, the report is %+v, want a window of 50 ms and the CPU that it took", err, r)
+		t.Errorf("got error %v, report %+v, want a window of 50 ms and the CPU that it took", err, r)
 	}
 }
 
-func TestTargetsThatCannotBeReached(t *testing.T) {
+func TestUnreachableTargets(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -286,12 +290,12 @@ func TestTargetsThatCannotBeReached(t *testing.T) {
 		"127.0.0.1:no-such-port-name": "load: can't connect",
 	} {
 		if _, err := Run(t.Context(), small(target), Events{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", target, err, want)
+			t.Errorf("%s: got error %v, want %q", target, err, want)
 		}
 	}
 }
 
-func TestAnInterruptKeepsWhatIsDone(t *testing.T) {
+func TestInterruptKeepsTheResults(t *testing.T) {
 	var k sink
 	s := serve(t, "127.0.0.1:0", k.handle)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -303,13 +307,13 @@ func TestAnInterruptKeepsWhatIsDone(t *testing.T) {
 		}
 	}})
 	if !errors.Is(err, context.Canceled) || !r.Interrupt || r.Messages < 100 || r.WindowNS <= 0 || r.Messages+r.Owed != r.Offered {
-		t.Errorf("%v, %+v", err, r)
+		t.Errorf("got error %v, %+v", err, r)
 	}
 	whole(t, newPayload(c.Size), k.received(t, c.Connections))
 }
 
-// Threads that wait raw must not keep the collector or other goroutines from running, neither idle
-// (a message a second) nor busy.
+// TestTickerAndCollectorGoOn: threads that wait by raw system calls must not block the collector or
+// other goroutines, neither idle (one message a second) nor busy.
 func TestTickerAndCollectorGoOn(t *testing.T) {
 	for _, rate := range []float64{1, 5000} {
 		s := serve(t, "127.0.0.1:0", echo)

@@ -6,25 +6,25 @@ import (
 	"weir/lab/load/internal/tally"
 )
 
-// schedule says when each message of each connection is due. It is a pure value: whoever holds a
-// copy can walk a connection's messages on their own, so the order, the backlog and the echoes need
+// schedule computes when each message of each connection is due. It is a pure value: the sender's
+// order, the backlog and the reader each iterate over a connection's messages with a copy of it and
 // share nothing.
 type schedule struct {
-	// ns; when connection 0's first message is due, for Poisson the processes' origin
+	// ns; when connection 0's first message is due, for Poisson the origin of the processes
 	start   int64
 	pattern string  // Staggered, Together or Poisson
 	n       int     // connections
-	period  float64 // ns between a connection's messages, mean for Poisson
+	period  float64 // ns between a connection's messages, the mean for Poisson
 	seed    uint64
 }
 
-// moment is a message's place in its connection.
+// moment identifies a message of a connection.
 type moment struct {
-	k  uint64 // the message's number in its connection, from 0
+	k  uint64 // number of the message in its connection, from 0
 	at int64  // ns; when it is due
 }
 
-// first is when connection i's first message is due.
+// first returns when connection i's first message is due.
 func (s *schedule) first(i int) moment {
 	if s.pattern == Poisson {
 		return moment{0, s.start + s.gap(i, 0)}
@@ -32,7 +32,7 @@ func (s *schedule) first(i int) moment {
 	return moment{0, s.periodic(i, 0)}
 }
 
-// after is the moment after m on connection i.
+// after returns the moment that follows m on connection i.
 func (s *schedule) after(i int, m moment) moment {
 	if s.pattern == Poisson {
 		return moment{m.k + 1, m.at + s.gap(i, m.k+1)}
@@ -40,8 +40,8 @@ func (s *schedule) after(i int, m moment) moment {
 	return moment{m.k + 1, s.periodic(i, m.k+1)}
 }
 
-// periodic counts from the start each time: rounding doesn't add up. A float64 holds nanoseconds
-// exactly for 104 days.
+// periodic computes from the start each time, so that rounding errors do not accumulate. A float64
+// represents nanoseconds exactly for 104 days.
 func (s *schedule) periodic(i int, k uint64) int64 {
 	phase := 0.0
 	if s.pattern == Staggered {
@@ -50,7 +50,7 @@ func (s *schedule) periodic(i int, k uint64) int64 {
 	return s.start + int64((float64(k)+phase)*s.period)
 }
 
-// round is the first time at or after t at which connection 0 of a periodic pattern is due.
+// round returns the first time at or after t at which connection 0 of a periodic pattern is due.
 func (s *schedule) round(t int64) int64 {
 	k := uint64(max(0, math.Ceil(float64(t-s.start)/s.period)))
 	for s.periodic(0, k) < t {
@@ -59,14 +59,14 @@ func (s *schedule) round(t int64) int64 {
 	return s.periodic(0, k)
 }
 
-// gap is the exponentially distributed time in ns before message k of connection i.
+// gap returns the exponentially distributed time in ns before message k of connection i.
 func (s *schedule) gap(i int, k uint64) int64 {
 	h := mix(mix(s.seed^mix(uint64(i)+1)) + k)
 	uniform := (float64(h>>11) + 1) / (1 << 53) // (0, 1]
 	return int64(math.Round(-math.Log(uniform) * s.period))
 }
 
-// mix is a bijection of 64 bits in which every input bit reaches every output bit (the finaliser of
+// mix is a bijection on 64 bits in which every input bit affects every output bit (the finaliser of
 // SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
@@ -75,32 +75,32 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// plan is an order in which connections are due. peek changes nothing; take moves on and says how
-// many bytes the connection that peek named owes more, given the time at which its turn came. Times
-// that peek returns never decrease. then is the time that peek is likely to return after the next
-// take, 0 if there is no saying.
-type plan interface {
+// sendOrder is an order in which connections are due. peek returns the next connection without
+// changing the order; its times never decrease. take advances, at time now, and returns how many
+// more bytes that connection owes. then returns the time that peek is likely to return after the
+// next take; 0 if unknown.
+type sendOrder interface {
 	peek() (at int64, conn int)
 	then() (at int64)
 	take(now int64) (bytes int)
 }
 
-// nothing is the plan of no connections.
-type nothing struct{}
+// emptyOrder is the order of no connections.
+type emptyOrder struct{}
 
-func (nothing) peek() (int64, int) { return tally.Unset - 1, 0 }
-func (nothing) then() int64        { return 0 }
-func (nothing) take(int64) int     { return 0 }
+func (emptyOrder) peek() (int64, int) { return tally.Unset - 1, 0 }
+func (emptyOrder) then() int64        { return 0 }
+func (emptyOrder) take(int64) int     { return 0 }
 
-// newPlan merges the connections' schedules, each message worth size bytes.
-func newPlan(s schedule, size int) plan {
+// newOrder merges the connections' schedules into one order, with size bytes per message.
+func newOrder(s schedule, size int) sendOrder {
 	if s.pattern == Poisson {
 		return newHeap(s, size)
 	}
 	return &rounds{schedule: s, size: size}
 }
 
-// rounds is the order of the periodic patterns: within a period, connections come by number.
+// rounds is the order of the periodic patterns: within a period, connections are ordered by number.
 type rounds struct {
 	schedule
 	size int
@@ -149,7 +149,7 @@ func newHeap(s schedule, size int) *heap {
 
 func (h *heap) peek() (int64, int) { return h.next[0].at, int(h.next[0].conn) }
 
-// then leaves out that the first connection's next message may be the next of all.
+// then ignores that the first connection's next message may be due before all others.
 func (h *heap) then() int64 {
 	switch len(h.next) {
 	case 1:
@@ -167,7 +167,8 @@ func (h *heap) take(int64) int {
 	return h.size
 }
 
-// before breaks ties by connection, so that the order depends on nothing but the schedule.
+// before reports whether d is sent before e. It breaks ties by connection, so that the order
+// depends only on the schedule.
 func (d due) before(e due) bool { return d.at < e.at || d.at == e.at && d.conn < e.conn }
 
 func (h *heap) down(i int) {

@@ -23,7 +23,7 @@ func TestFirstMessagesAreDue(t *testing.T) {
 		{Staggered, 1, 8 * ms, "0:0 8:0 16:0 24:0 32:0 40:0 48:0 56:0 64:0"},
 		{Staggered, 2, 1000 * ms, "0:0 500:1 1000:0 1500:1 2000:0 2500:1 3000:0 3500:1 4000:0"},
 	} {
-		p := newPlan(schedule{start: 5 * ms, pattern: test.pattern, n: test.n, period: test.period}, 10)
+		p := newOrder(schedule{start: 5 * ms, pattern: test.pattern, n: test.n, period: test.period}, 10)
 		got := ""
 		for k := range 9 {
 			at, conn := p.peek()
@@ -32,11 +32,11 @@ func TestFirstMessagesAreDue(t *testing.T) {
 			}
 			got += fmt.Sprintf("%d:%d", at/ms-5, conn)
 			if n := p.take(at); n != 10 {
-				t.Errorf("%s: a turn brings %d bytes, want the message's 10", test.pattern, n)
+				t.Errorf("%s: got %d bytes from take, want the message's 10", test.pattern, n)
 			}
 		}
 		if got != test.want {
-			t.Errorf("%s, %d connections: due at %s, want %s", test.pattern, test.n, got, test.want)
+			t.Errorf("%s, %d connections: got due times %s, want %s", test.pattern, test.n, got, test.want)
 		}
 	}
 }
@@ -51,11 +51,12 @@ func drawSchedule(t *rapid.T) schedule {
 	}
 }
 
-// The merged order and each connection's own walk are two readings of one schedule.
+// TestOrderNeverGoesBackAndAgreesWithEachConnection: the merged order and each connection's own
+// sequence come from one schedule.
 func TestOrderNeverGoesBackAndAgreesWithEachConnection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSchedule(t)
-		p := newPlan(s, 1)
+		p := newOrder(s, 1)
 		own := make([]moment, s.n)
 		for i := range own {
 			own[i] = s.first(i)
@@ -64,13 +65,13 @@ func TestOrderNeverGoesBackAndAgreesWithEachConnection(t *testing.T) {
 		for range 5 * s.n {
 			at, i := p.peek()
 			if at < last {
-				t.Fatalf("connection %d is due at %d, after one due at %d", i, at, last)
+				t.Fatalf("connection %d: got due time %d after %d, want increasing times", i, at, last)
 			}
 			if at != own[i].at {
-				t.Fatalf("the order has connection %d's message %d at %d, its own schedule at %d", i, own[i].k, at, own[i].at)
+				t.Fatalf("connection %d, message %d: got %d in the merged order, want its own %d", i, own[i].k, at, own[i].at)
 			}
 			if next := s.after(i, own[i]); next.k != own[i].k+1 || next.at < own[i].at {
-				t.Fatalf("after %+v comes %+v", own[i], next)
+				t.Fatalf("got %+[2]v after %+[1]v", own[i], next)
 			} else {
 				own[i] = next
 			}
@@ -79,13 +80,13 @@ func TestOrderNeverGoesBackAndAgreesWithEachConnection(t *testing.T) {
 		}
 		for i := range own {
 			if at, _ := p.peek(); own[i].at < at {
-				t.Fatalf("the order has passed %d and left out connection %d's message at %d", at, i, own[i].at)
+				t.Fatalf("at %d the order has omitted connection %d's message at %d", at, i, own[i].at)
 			}
 		}
 	})
 }
 
-// Rounding stays below a few nanoseconds however long the run is.
+// TestPeriodicTimesDoNotDrift: rounding errors stay below a few nanoseconds in runs of any length.
 func TestPeriodicTimesDoNotDrift(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(0.1, 1e5).Draw(t, "rate")
@@ -95,25 +96,25 @@ func TestPeriodicTimesDoNotDrift(t *testing.T) {
 		exact.Mul(exact, big.NewFloat(1e9)).Quo(exact, big.NewFloat(rate))
 		want, _ := exact.Int64()
 		if off := s.periodic(0, k) - want; off < -20 || off > 20 {
-			t.Fatalf("message %d at %v/s is %d ns off after a day at most", k, rate, off)
+			t.Fatalf("message %d at %v/s: got an error of %d ns within a day", k, rate, off)
 		}
 	})
 }
 
-func TestRoundsBeginWithTheFirstConnection(t *testing.T) {
+func TestRoundsStartWithTheFirstConnection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSchedule(t)
 		s.pattern = rapid.SampledFrom([]string{Staggered, Together}).Draw(t, "periodic")
 		at := s.start + rapid.Int64Range(0, int64(100*s.period)).Draw(t, "after")
 		round := s.round(at)
 		if round < at || float64(round-at) > s.period+2 {
-			t.Fatalf("the round at or after %d begins at %d, with a period of %v", at, round, s.period)
+			t.Fatalf("got a round at %[2]d for time %[1]d with a period of %[3]v", at, round, s.period)
 		}
 	})
 }
 
-// Mean and deviation of exponential gaps are both the period; 1 in 60,000 seeds may be 4 sigma off,
-// this one isn't.
+// TestPoissonGapsAreExponential: mean and standard deviation of exponential gaps both equal the
+// period. 1 in 60,000 seeds may deviate by 4 sigma; this one does not.
 func TestPoissonGapsAreExponential(t *testing.T) {
 	const n, period = 20_000, 1e6
 	s := schedule{pattern: Poisson, n: 64, period: period, seed: 1}
@@ -126,7 +127,7 @@ func TestPoissonGapsAreExponential(t *testing.T) {
 		mean := sum / n
 		deviation := math.Sqrt(squares/n - mean*mean)
 		if math.Abs(mean/period-1) > 4/math.Sqrt(n) || math.Abs(deviation/period-1) > 8/math.Sqrt(n) {
-			t.Errorf("connection %d: mean %.0f and deviation %.0f of gaps, want %.0f", i, mean, deviation, period)
+			t.Errorf("connection %d: got mean %.0f and standard deviation %.0f of gaps, want %.0f", i, mean, deviation, period)
 		}
 	}
 }
@@ -142,21 +143,21 @@ func TestPoissonDependsOnSeedAndConnection(t *testing.T) {
 		return times
 	}
 	if !slices.Equal(walk(1, 0), walk(1, 0)) {
-		t.Error("the same seed gives other times")
+		t.Error("the same seed: got different times")
 	}
 	if slices.Equal(walk(1, 0), walk(2, 0)) {
-		t.Error("another seed gives the same times")
+		t.Error("another seed: got the same times")
 	}
 	if slices.Equal(walk(1, 0), walk(1, 1)) {
-		t.Error("another connection has the same times")
+		t.Error("another connection: got the same times")
 	}
 }
 
 func TestPlansDoNotAllocate(t *testing.T) {
 	for _, pattern := range []string{Staggered, Together, Poisson} {
-		p := newPlan(schedule{pattern: pattern, n: 1000, period: 1e8}, 1)
+		p := newOrder(schedule{pattern: pattern, n: 1000, period: 1e8}, 1)
 		if n := testing.AllocsPerRun(1000, func() { p.peek(); p.take(0) }); n > 0 {
-			t.Errorf("%s: %v allocations a message", pattern, n)
+			t.Errorf("%s: got %v allocations per message, want 0", pattern, n)
 		}
 	}
 }
@@ -164,7 +165,7 @@ func TestPlansDoNotAllocate(t *testing.T) {
 func BenchmarkPlan(b *testing.B) {
 	for _, pattern := range []string{Staggered, Together, Poisson} {
 		b.Run(pattern, func(b *testing.B) {
-			p := newPlan(schedule{pattern: pattern, n: 10_000, period: 1e8}, 1)
+			p := newOrder(schedule{pattern: pattern, n: 10_000, period: 1e8}, 1)
 			for b.Loop() {
 				p.peek()
 				p.take(0)
@@ -173,19 +174,19 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// What then says of the turn after the next is so, save where the same connection of a Poisson
-// process is due again before any other.
-func TestThenIsTheTimeOfTheTurnAfter(t *testing.T) {
+// TestThenPredictsTheNextTurn: then is exact, except where the same connection of a Poisson process
+// is due again before any other.
+func TestThenPredictsTheNextTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := schedule{start: 1000, pattern: rapid.SampledFrom(Patterns).Draw(t, "pattern"), n: rapid.IntRange(1, 70).Draw(t, "n"), period: 1e6, seed: rapid.Uint64().Draw(t, "seed")}
-		p := newPlan(s, 10)
+		p := newOrder(s, 10)
 		for range 5 * s.n {
 			then := p.then()
 			_, was := p.peek()
 			p.take(0)
 			at, i := p.peek()
 			if then != at && !(s.pattern == Poisson && i == was && (then > at || s.n == 1 && then == 0)) {
-				t.Fatalf("then said %d, and connection %d is due at %d after connection %d", then, i, at, was)
+				t.Fatalf("got %d from then, but connection %d is due at %d after connection %d", then, i, at, was)
 			}
 		}
 	})

@@ -6,10 +6,10 @@ import (
 	"weir/lab/load/internal/raw"
 )
 
-// offer makes connection i owe what its turn brings, which was due at the given time, and sends it
-// if there is room.
-func (s *sender) offer(i int, at, now int64) {
-	bytes := s.plan.take(now)
+// addDue adds to connection i the bytes that are due at the given time, and sends them if the
+// connection is writable.
+func (s *sender) addDue(i int, at, now int64) {
+	bytes := s.order.take(now)
 	c, in := &s.conns[i], s.window.Holds(at)
 	if in {
 		s.offered++
@@ -20,59 +20,59 @@ func (s *sender) offer(i int, at, now int64) {
 		}
 		return
 	}
-	if s.bits && c.owed == 0 {
+	if s.bits && c.owedBytes == 0 {
 		c.next.at = at
 	}
-	c.owed += int64(bytes)
-	if s.schedule.pattern == Together && s.burst.note(at, now, s.spread) {
-		s.burst.count = in
+	c.owedBytes += int64(bytes)
+	if s.schedule.pattern == Together && s.burst.add(at, now, s.spread) {
+		s.burst.inWindow = in
 	}
 	if !c.blocked {
 		s.flush(i, now)
 	}
-	if in && c.owed > 0 {
+	if in && c.owedBytes > 0 {
 		s.behind++
 	}
 }
 
-// flush writes what connection i owes until it owes nothing or is full. now is when the attempt
-// begins.
+// flush writes the backlog of connection i until it is empty or the connection is full. now is when
+// the attempt started.
 func (s *sender) flush(i int, now int64) {
-	for c := &s.conns[i]; c.owed > 0; {
-		text := s.payload.at(i, c.offset, int(min(c.owed, span)))
+	for c := &s.conns[i]; c.owedBytes > 0; {
+		text := s.payload.at(i, c.sentBytes, int(min(c.owedBytes, span)))
 		n, errno := raw.Write(s.fds[i], text)
 		switch errno {
 		case 0:
-			s.account(i, int64(n), now)
+			s.countSent(i, int64(n), now)
 		case syscall.EINTR:
 			continue
 		case syscall.EAGAIN:
 			n = 0
 		default:
 			s.unblock(i)
-			s.owed += s.owes(i)
-			s.lose(i, &s.fails, errno)
+			s.owed += s.owedMessages(i)
+			s.lose(i, &s.failures, errno)
 			return
 		}
 		if n < len(text) {
 			s.block(i)
 			return
 		}
-		if c.owed > 0 {
+		if c.owedBytes > 0 {
 			now = s.clock.Now()
 		}
 	}
 	s.unblock(i)
 }
 
-// owes is how many of the window's messages connection i owes, one that is partly sent included;
-// with bits, how many messages its bytes make.
-func (s *sender) owes(i int) (n int64) {
+// owedMessages returns how many of the window's messages are in connection i's backlog, including a
+// partly sent one; with bits, the number of messages of that many bytes.
+func (s *sender) owedMessages(i int) (n int64) {
 	c := &s.conns[i]
 	if s.bits {
-		return c.owed / int64(s.size)
+		return c.owedBytes / int64(s.size)
 	}
-	for m, left := c.next, c.owed; left > 0; m, left = s.schedule.after(i, m), left-int64(s.size) {
+	for m, left := c.next, c.owedBytes; left > 0; m, left = s.schedule.after(i, m), left-int64(s.size) {
 		if s.window.Holds(m.at) {
 			n++
 		}
@@ -80,38 +80,39 @@ func (s *sender) owes(i int) (n int64) {
 	return n
 }
 
-// account notes that n bytes of connection i went out in a write that began at now. With bits,
-// messages are counted by their bytes, whatever the writes.
-func (s *sender) account(i int, n, now int64) {
+// countSent records that n bytes of connection i were sent in a write that started at now. With
+// bits, messages are counted by their bytes, regardless of writes.
+func (s *sender) countSent(i int, n, now int64) {
 	c := &s.conns[i]
-	before := c.offset / int64(s.size)
-	c.offset += n
-	c.owed -= n
+	before := c.sentBytes / int64(s.size)
+	c.sentBytes += n
+	c.owedBytes -= n
 	if s.window.Holds(now) {
 		s.writes++
 	}
-	whole := c.offset/int64(s.size) - before
+	whole := c.sentBytes/int64(s.size) - before
 	s.sent.Add(whole)
 	if s.bits {
-		s.tally(c, n, now)
+		s.countMessage(c, n, now)
 		return
 	}
 	for range whole {
-		s.tally(c, int64(s.size), now)
+		s.countMessage(c, int64(s.size), now)
 		c.next = s.schedule.after(i, c.next)
 	}
 }
 
-// tally counts a message (with bits, a write) of n bytes that was due at c.next.at and sent at now.
-func (s *sender) tally(c *sending, n, now int64) {
+// countMessage records a message (with bits, a write) of n bytes that was due at c.next.at and sent
+// at now.
+func (s *sender) countMessage(c *sending, n, now int64) {
 	late := now - c.next.at
-	if late > s.worst.Load() {
-		s.worst.Store(late)
+	if late > s.maxLateness.Load() {
+		s.maxLateness.Store(late)
 	}
 	if s.window.Holds(c.next.at) {
 		s.lateness.Record(late)
-		if c.last >= s.from {
-			s.gaps.Record(now - c.last)
+		if c.lastSentAt >= s.windowFrom {
+			s.gaps.Record(now - c.lastSentAt)
 		}
 		if now-s.grace <= s.window.To.Load() {
 			s.messages++
@@ -120,19 +121,19 @@ func (s *sender) tally(c *sending, n, now int64) {
 			s.owed += n / int64(s.size)
 		}
 	} else if c.next.at < s.window.From.Load() {
-		s.warm++
+		s.warmMessages++
 		s.warmBytes += n
 	}
-	c.last = now
+	c.lastSentAt = now
 }
 
-// block and unblock keep count of the connections that wait for room.
+// block and unblock count the connections that wait to become writable.
 func (s *sender) block(i int) {
 	if s.conns[i].blocked {
 		return
 	}
 	s.conns[i].blocked = true
-	s.blocked++
+	s.blockedConns++
 	if err := s.ready.watch(s.fds[i], i); err != nil {
 		s.err = err
 		s.stop.Store(true)
@@ -142,7 +143,7 @@ func (s *sender) block(i int) {
 func (s *sender) unblock(i int) {
 	if s.conns[i].blocked {
 		s.conns[i].blocked = false
-		s.blocked--
+		s.blockedConns--
 		s.ready.ignore(s.fds[i])
 	}
 }

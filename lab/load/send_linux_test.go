@@ -6,8 +6,9 @@ import (
 	"weir/lab/load/internal/tally"
 )
 
-// A write of 125 bytes is 15 messages of 8 bytes and a bit, an eighth of one of 1,000.
-func TestBitsCountMessagesWhateverTheWrites(t *testing.T) {
+// TestBitsCountMessagesRegardlessOfWrites: a write of 125 bytes is 15.6 messages of 8 bytes, or an
+// eighth of one of 1,000.
+func TestBitsCountMessagesRegardlessOfWrites(t *testing.T) {
 	for _, test := range []struct {
 		size int
 		want []int64 // messages sent after each write of 125 bytes
@@ -17,8 +18,8 @@ func TestBitsCountMessagesWhateverTheWrites(t *testing.T) {
 	} {
 		s := &sender{stream: &stream{size: test.size, bits: true, window: tally.NewWindow()}, conns: make([]sending, 1)}
 		for i, want := range test.want {
-			if s.account(0, 125, 1); s.sent.Load() != want {
-				t.Errorf("%d messages of %d bytes are sent after %d writes of 125 bytes, want %d", s.sent.Load(), test.size, i+1, want)
+			if s.countSent(0, 125, 1); s.sent.Load() != want {
+				t.Errorf("got %d messages of %d bytes after %d writes of 125 bytes, want %d", s.sent.Load(), test.size, i+1, want)
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// server is a real TCP server for a test: one goroutine per connection runs handle. Cleanup closes
-// the listener and every connection, and waits for all of them.
+// server is a TCP server on a real socket: one goroutine per connection runs handle. Cleanup closes
+// the listener and every connection, and waits for their goroutines.
 type server struct {
 	addr    string
 	handled sync.WaitGroup
@@ -21,7 +21,7 @@ func serve(t *testing.T, addr string, handle func(net.Conn)) *server {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		t.Skipf("can't listen on %s here: %v", addr, err)
+		t.Skipf("cannot listen on %s: %v", addr, err)
 	}
 	s := &server{addr: l.Addr().String()}
 	s.handled.Go(func() {
@@ -48,20 +48,20 @@ func serve(t *testing.T, addr string, handle func(net.Conn)) *server {
 	return s
 }
 
-// sink keeps what each connection sent, in the order in which they ended.
+// sink stores the input of each connection, in the order in which they end.
 type sink struct {
 	mu    sync.Mutex
 	texts [][]byte // guarded by mu
 }
 
 func (k *sink) handle(c net.Conn) {
-	text, _ := io.ReadAll(c) //nolint:errcheck // what came before a reset counts
+	text, _ := io.ReadAll(c) //nolint:errcheck // the bytes before a reset count
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.texts = append(k.texts, text)
 }
 
-// received waits for n connections to end and returns what they sent.
+// received waits for n connections to end and returns their input.
 func (k *sink) received(t *testing.T, n int) [][]byte {
 	t.Helper()
 	eventually(t, "all connections end", func() bool { k.mu.Lock(); defer k.mu.Unlock(); return len(k.texts) == n })

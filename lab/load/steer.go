@@ -11,38 +11,38 @@ import (
 	"time"
 )
 
-// progressEvery is how often a steered run tells its progress during the warm-up.
+// progressEvery is the interval of progress events during the warm-up.
 const progressEvery = 50 * time.Millisecond
 
-// event is a line that a steered load writes.
+// event is one line of a steered load's output.
 type event struct {
 	Event string `json:"event"`
 	AtNS  int64  `json:"at_ns,omitzero"` // CLOCK_MONOTONIC
-	// progress: whole messages, those of short connections included
+	// progress: complete messages, including those of short connections
 	Sent   int64 `json:"sent,omitzero"`
 	Report any   `json:"report,omitempty"`
 }
 
-// Steer runs the load of c under orders of a program: see Conduct.
+// Steer runs the load of c under the control of another program: see Conduct.
 func Steer(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	return Conduct(ctx, in, out, func(ctx context.Context, ev Events) (any, error) { return Run(ctx, c, ev) })
 }
 
-// Conduct runs a load under orders of a program. run offers it as Run does, with the given events
-// and commands, and returns what its report is. Conduct writes events to out, one JSON object a
-// line:
+// Conduct runs a load under the control of another program. The function run offers the load as Run
+// does, with the given events and commands, and returns its report. Conduct writes events to out,
+// one JSON object per line:
 //
 //	{"event":"connected","at_ns":N}   every connection is open
 //	{"event":"sending","at_ns":N}     the first message is due at N; the load now warms up
-//	{"event":"progress","sent":N}     twenty times a second during the warm-up: whole messages so far
+//	{"event":"progress","sent":N}     20 times a second during the warm-up: complete messages
 //	{"event":"measuring","at_ns":N}   the window began at N: statistics started from zero
-//	{"event":"measured","at_ns":N}    the window ended at N; nothing is sent any more, the connections stay open
+//	{"event":"measured","at_ns":N}    the window ended at N; sending stops, connections stay open
 //	{"event":"report","report":{…}}   the Report, always the last line
 //
-// and takes commands from in, one a line: "measure DURATION" (2s, 500ms) begins the window, once;
-// "stop" ends the run, a window under way is cut short. The end of in is a stop, but lets a window
-// end. Anything else is an error. One goroutine reads in until it ends or a write to it is no
-// longer awaited: a caller that goes on afterwards closes in.
+// and reads commands from in, one per line: "measure DURATION" (2s, 500ms) starts the window, once;
+// "stop" ends the run and cuts a window short. The end of in stops the run too, but only after a
+// started window. Anything else is an error. One goroutine reads in until it ends or the run does:
+// a caller that continues afterwards must close in.
 func Conduct(ctx context.Context, in io.Reader, out io.Writer, run func(context.Context, Events) (report any, err error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -76,7 +76,7 @@ func Conduct(ctx context.Context, in io.Reader, out io.Writer, run func(context.
 	return failed
 }
 
-// readCommands passes on commands until in ends, a command is wrong or ctx is done.
+// readCommands forwards commands until in ends, a command is invalid or ctx ends.
 func readCommands(ctx context.Context, in io.Reader, commands chan<- Command) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -93,7 +93,7 @@ func readCommands(ctx context.Context, in io.Reader, commands chan<- Command) er
 	return lines.Err()
 }
 
-// parseCommand reads one line of a steering program.
+// parseCommand parses one line of commands.
 func parseCommand(line string) (Command, error) {
 	word, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch {
@@ -102,9 +102,9 @@ func parseCommand(line string) (Command, error) {
 	case word == "measure":
 		d, err := time.ParseDuration(argument)
 		if err != nil || d < MinDuration || d > MaxDuration {
-			return Command{}, usage{fmt.Sprintf("can't measure for %q: give a duration from %v to %v, as in measure 2s", argument, MinDuration, MaxDuration)}
+			return Command{}, usageError{fmt.Sprintf("cannot measure for %q: give a duration from %v to %v, as in measure 2s", argument, MinDuration, MaxDuration)}
 		}
 		return Command{Measure: d}, nil
 	}
-	return Command{}, usage{fmt.Sprintf("the steering command %q is unknown: say measure DURATION or stop", line)}
+	return Command{}, usageError{fmt.Sprintf("the steering command %q is unknown: write measure DURATION or stop", line)}
 }

@@ -34,17 +34,18 @@ func TestSteering(t *testing.T) {
 		t.Fatal(err)
 	}
 	if connected.AtNS > sending.AtNS || sending.AtNS > e.AtNS || measured.AtNS-e.AtNS != 250e6 {
-		t.Errorf("connected %d, sending %d, measuring %d, measured %d", connected.AtNS, sending.AtNS, e.AtNS, measured.AtNS)
+		t.Errorf("got connected %d, sending %d, measuring %d, measured %d", connected.AtNS, sending.AtNS, e.AtNS, measured.AtNS)
 	}
 	if r.StartedNS != e.AtNS || r.WindowNS != 250e6 || r.Offered != 8*50 || r.WarmMessages < 100 || r.Messages+r.Owed != r.Offered {
-		t.Errorf("the report is %+v", r)
+		t.Errorf("got report %+v", r)
 	}
 	if got := total(k.received(t, c.Connections)); got < (r.Messages+r.WarmMessages)*100 {
-		t.Errorf("%d bytes arrived of %d messages, warm-up included", got, r.Messages+r.WarmMessages)
+		t.Errorf("got %d bytes received for %d messages, warm-up included", got, r.Messages+r.WarmMessages)
 	}
 }
 
-// Progress counts whole messages, not the writes of about 125 bytes into which they are cut.
+// TestProgressWithBitsCountsWholeMessages: progress counts messages, not the writes of about 125
+// bytes into which they are cut.
 func TestProgressWithBitsCountsWholeMessages(t *testing.T) {
 	var k sink
 	c := Config{Target: serve(t, "127.0.0.1:0", k.handle).addr, Connections: 2, Bits: 1e6, Size: 1000}
@@ -63,11 +64,11 @@ func TestProgressWithBitsCountsWholeMessages(t *testing.T) {
 		t.Error(err)
 	}
 	if got := total(k.received(t, c.Connections)) / 1000; got < sent {
-		t.Errorf("progress told of %d messages, and %d arrived", sent, got)
+		t.Errorf("got progress of %d messages, but %d were received", sent, got)
 	}
 }
 
-// Short connections warm a server as any message does.
+// TestProgressCountsShortConnections: short connections warm a server up as other messages do.
 func TestProgressCountsShortConnections(t *testing.T) {
 	s := steer(t, Config{Target: serve(t, "127.0.0.1:0", echo).addr, Churn: 500, Size: 100})
 	s.Hear("connected")
@@ -80,7 +81,7 @@ func TestProgressCountsShortConnections(t *testing.T) {
 	s.Say("stop")
 	r := s.Hear("report").Report
 	if err := s.End(); err != nil || r.WarmMessages < 20 || r.Churn.Offered != 50 {
-		t.Errorf("%v, the report is %+v with churn %+v, want 50 offered after 20 or more", err, r, r.Churn)
+		t.Errorf("got error %v, report %+v with churn %+v, want 50 offered after 20 or more", err, r, r.Churn)
 	}
 }
 
@@ -98,7 +99,7 @@ func TestSteeringStops(t *testing.T) {
 			all := s.Rest()
 			e := all[len(all)-1]
 			if e.Event != "report" || !e.Report.Interrupt || e.Report.WindowNS != 0 {
-				t.Errorf("the last event is %+v, want the report of no window", e)
+				t.Errorf("got last event %+v, want a report without a window", e)
 			}
 			if err := s.End(); err != nil {
 				t.Error(err)
@@ -107,7 +108,7 @@ func TestSteeringStops(t *testing.T) {
 	}
 }
 
-func TestSteeringRefusesNonsense(t *testing.T) {
+func TestInvalidCommandIsRejected(t *testing.T) {
 	c := small(serve(t, "127.0.0.1:0", new(sink).handle).addr)
 	s := steer(t, c)
 	s.Hear("connected")
@@ -115,11 +116,11 @@ func TestSteeringRefusesNonsense(t *testing.T) {
 	s.Say("faster")
 	for _, e := range s.Rest() {
 		if e.Event != "progress" {
-			t.Errorf("heard %+v", e)
+			t.Errorf("got event %+v, want none", e)
 		}
 	}
-	if err := s.End(); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), `"faster" is unknown: say measure DURATION or stop`) {
-		t.Errorf("ended with %v", err)
+	if err := s.End(); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), `"faster" is unknown: write measure DURATION or stop`) {
+		t.Errorf("got error %v", err)
 	}
 }
 
@@ -130,7 +131,7 @@ func TestCommands(t *testing.T) {
 	} {
 		cmd, err := parseCommand(line)
 		if (err == nil) != (want != "") || err == nil && cmd.Measure.String() != want {
-			t.Errorf("%q: %v, %v; want %q", line, cmd, err, want)
+			t.Errorf("%q: got %v, %v; want %q", line, cmd, err, want)
 		}
 	}
 }
@@ -144,7 +145,7 @@ func FuzzCommand(f *testing.F) {
 			return
 		}
 		if again, err := parseCommand("measure " + cmd.Measure.String()); err != nil || again != cmd {
-			t.Errorf("%q is %v, written again %v, %v", line, cmd, again, err)
+			t.Errorf("%q: got %v, and %v, %v after formatting and parsing again", line, cmd, again, err)
 		}
 	})
 }
@@ -163,6 +164,6 @@ func TestReportsAreTheSameAfterJSON(t *testing.T) {
 	}
 	var again Report
 	if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(r, again) {
-		t.Errorf("%v: %+v became %+v", err, r, again)
+		t.Errorf("error %v: got %+[3]v after JSON, want %+[2]v", err, r, again)
 	}
 }

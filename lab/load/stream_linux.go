@@ -8,32 +8,36 @@ import (
 	"weir/lab/load/internal/tally"
 )
 
-// stream is what sender, reader and controller share of a run. Everything but the atomics is set
-// before they start and stays.
+// stream is the state that sender, reader and controller of a run share. All fields but the atomics
+// are set before they start and do not change.
 type stream struct {
 	clock    raw.Clock
 	payload  *payload
-	schedule schedule // of messages; with bits only its start and pattern are meant
-	size     int      // bytes a message
-	bits     bool     // no schedule of messages: bytes and writes count
+	schedule schedule // of messages; with bits only its start and pattern are used
+	size     int      // bytes per message
+	bits     bool     // no schedule of messages: bytes and writes are counted
 	echo     bool
 	grace    int64   // ns; see Config.grace
-	fds      []int32 // the senders, then the idle ones
+	fds      []int32 // the sending connections, then the idle ones
 	senders  int
 
 	window *tally.Window
-	stop   atomic.Bool // controller -> sender, reader: end soon
-	// controller -> reader: nothing more is sent; wait for echoes until then, in ns; unset before
-	drain  atomic.Int64
-	lost   []atomic.Bool  // by connection: ended early; whoever finds it first counts it
-	alive  atomic.Int64   // connections that send and aren't lost
-	sent   atomic.Int64   // sender -> anybody: whole messages sent
-	echoed atomic.Int64   // reader -> anybody: whole echoes
-	worst  atomic.Int64   // sender -> anybody: ns; the greatest lateness since somebody set it to 0
-	totals []atomic.Int64 // sender -> reader: bytes sent on each connection, once nothing more is
+	stop   atomic.Bool // controller -> sender, reader: stop soon
+	// controller -> reader: the sender has ended; wait for echoes until this time, in ns;
+	// tally.Unset before
+	drainUntil atomic.Int64
+	// by connection: closed early; the goroutine that detects it first counts it
+	lost         []atomic.Bool
+	aliveSenders atomic.Int64 // sending connections that are not lost
+	sent         atomic.Int64 // sender -> any goroutine: complete messages sent
+	echoed       atomic.Int64 // reader -> any goroutine: complete echoes
+	// sender -> any goroutine: ns; maximum lateness since it was last set to 0
+	maxLateness atomic.Int64
+	// sender -> reader: bytes sent on each connection, set when the sender ends
+	sentTotals []atomic.Int64
 }
 
-// lose counts the end of connection i, once. No errno means that the server closed it.
+// lose counts the loss of connection i, once. Errno 0 means that the server closed it.
 func (s *stream) lose(i int, f *tally.Failures, errno syscall.Errno) {
 	if s.lost[i].Swap(true) {
 		return
@@ -50,6 +54,6 @@ func (s *stream) lose(i int, f *tally.Failures, errno syscall.Errno) {
 		f.Add("idle "+kind, 1, "idle connection %d: %s", i-s.senders, kind)
 		return
 	}
-	s.alive.Add(-1)
+	s.aliveSenders.Add(-1)
 	f.Add(kind, 1, "connection %d: %s when %d messages had been sent on all", i, kind, s.sent.Load())
 }

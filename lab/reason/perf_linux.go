@@ -36,7 +36,7 @@ type perf struct {
 
 func tracepoints(g *sample.Group) (*perf, error) {
 	if g.Dir() == "" {
-		return nil, fmt.Errorf("they need a group kept by cgroup v2, this one is kept by %s", g.Ruler().Name)
+		return nil, fmt.Errorf("they need a group kept by cgroup v2, this one is kept by %s", g.Method().Name)
 	}
 	points, err := findPoints()
 	if err != nil {

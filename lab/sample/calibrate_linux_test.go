@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// The calibration program burns a known CPU time. Each of its processes ends by writing its own CPU
-// clock to standard output, which is the truth but for the cost of exiting; that is measured apart,
-// in children that do nothing else.
+// The calibration program burns a known CPU time. Each of its processes prints its own CPU clock
+// before it exits. That is the true value except for the cost of exiting, which is measured
+// separately in children that do nothing else.
 //
 //	burn MS             one process
-//	hold MS             the same, and it stays
+//	hold MS             the same, but it does not exit
 //	waited N MS         N children, waited for
-//	ignored N MS        N children, while SIGCHLD is ignored: the kernel reaps them and tells nobody
-//	collect N           N cycles of the collector
-//	double N MS         N children which each fork another that burns, and exit at once
+//	ignored N MS        N children, while SIGCHLD is ignored: the kernel reaps them
+//	collect N           N cycles of the garbage collector
+//	double N MS         N children that each fork another that burns, and exit at once
 func runProgram(program string) {
 	f := strings.Fields(program)
 	arg := func(i int) int { n, _ := strconv.Atoi(f[i]); return n }
@@ -42,11 +42,11 @@ func runProgram(program string) {
 		forkAll(arg(1), "burn "+f[2], true)
 	case "ignored":
 		signal.Ignore(syscall.SIGCHLD)
-		forkAll(arg(1), "burn "+f[2], true) // the wait lasts until they are gone, and fails
+		forkAll(arg(1), "burn "+f[2], true) // wait blocks until they have exited, and then fails
 	case "double":
 		forkAll(arg(1), "fork "+f[2], false)
 	case "collect":
-		// a cycle's line may be printed after GC has returned, but before the next cycle begins
+		// a cycle's line may be printed after GC has returned, but before the next cycle starts
 		for range arg(1) + 1 {
 			runtime.GC()
 		}
@@ -65,7 +65,7 @@ func burn(d time.Duration) {
 	}
 }
 
-// forkAll starts n programs at once, and may wait for them.
+// forkAll starts n programs at once, and optionally waits for them.
 func forkAll(n int, program string, wait bool) {
 	var children []*os.Process
 	for range n {
@@ -86,12 +86,12 @@ func forkAll(n int, program string, wait bool) {
 
 func programCommand(program string) *exec.Cmd {
 	return &exec.Cmd{Path: "/proc/self/exe", Args: []string{programName, program},
-		// the race detector would sleep a second in each exit
+		// otherwise the race detector sleeps a second in each exit
 		Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0")}
 }
 
-// startProgram starts one of the programs above in a group; its standard output can be read until
-// all of its processes are gone.
+// startProgram starts one of the programs above in a group; its standard output stays readable
+// until all of its processes have exited.
 func startProgram(t *testing.T, g *Group, pl Placement, program string) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -108,7 +108,8 @@ func startProgram(t *testing.T, g *Group, pl Placement, program string) (*exec.C
 	return cmd, r
 }
 
-// exitCost is what a process uses after it has read its own clock for the last time: the median of 15.
+// exitCost returns the CPU that a process uses after it has read its own clock for the last time:
+// the median of 15.
 func exitCost(t *testing.T) time.Duration {
 	var costs []time.Duration
 	for range 15 {
@@ -132,8 +133,8 @@ func sumLines(r io.Reader) (n int, sum time.Duration) {
 	return n, sum
 }
 
-// settled waits until nothing lives in the group and returns its CPU.
-func settled(t *testing.T, g *Group) time.Duration {
+// emptyCPU waits until no process is alive in the group and returns its CPU.
+func emptyCPU(t *testing.T, g *Group) time.Duration {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	last := time.Duration(-1)
@@ -147,14 +148,14 @@ func settled(t *testing.T, g *Group) time.Duration {
 			return cpu
 		}
 		last = cpu
-		time.Sleep(10 * time.Millisecond) // the pause between two looks at a condition
+		time.Sleep(10 * time.Millisecond) // interval of the check
 	}
-	t.Fatal("the group never became empty")
+	t.Fatal("timeout: the group is not empty")
 	return 0
 }
 
-// measure runs a calibration program and returns how far the group's CPU is from the truth, as a
-// fraction of it.
+// measure runs a calibration program and returns the error of the group's CPU as a fraction of the
+// true value.
 func measure(t *testing.T, open func(string) (account, error), program string) (miss float64, truth time.Duration) {
 	t.Helper()
 	g, err := newGroup("calibrate", open)
@@ -166,7 +167,8 @@ func measure(t *testing.T, open func(string) (account, error), program string) (
 	cmd, out := startProgram(t, g, Placement{}, program)
 	ctx, stop := context.WithCancel(context.Background())
 	recorded := make(chan struct{})
-	// readings while it runs, as in a trial: a ruler that can't see what exited keeps the last
+	// readings while it runs, as in a trial: a method that misses exited processes keeps the last
+	// one
 	go func() {
 		defer close(recorded)
 		Record(ctx, g, 5*time.Millisecond)
@@ -178,27 +180,28 @@ func measure(t *testing.T, open func(string) (account, error), program string) (
 		t.Fatal(err)
 	}
 	truth += time.Duration(n) * exit
-	return float64(settled(t, g)-truth) / float64(truth), truth
+	return float64(emptyCPU(t, g)-truth) / float64(truth), truth
 }
 
-// The bars: under 1 % in one process, under 3 % with children that exit, for every ruler that
-// claims the case. These machines are shared and noisy: a bar may be met at the third try.
-func TestRulersMeetTheBars(t *testing.T) {
+// TestMethodsMeetTheLimits: an error below 1 % in one process, and below 3 % with children that
+// exit, for every method that supports the case. The machines are shared and noisy: a limit may be
+// met at the third attempt.
+func TestMethodsMeetTheLimits(t *testing.T) {
 	cases := []struct {
 		program string
 		bar     float64
-		blind   []string // rulers that don't claim it
+		blind   []string // methods that do not support it
 	}{
 		{"burn 1000", 0.01, nil},
 		{"waited 16 75", 0.03, []string{"clocks"}},
 		{"ignored 16 75", 0.03, []string{"clocks", "subreaper"}},
 		{"double 16 75", 0.03, []string{"clocks"}},
 	}
-	for _, w := range ways {
+	for _, w := range methods {
 		for _, c := range cases {
 			t.Run(w.name+"/"+c.program, func(t *testing.T) {
 				if err := w.try(); err != nil {
-					t.Skipf("doesn't work here: %v", err)
+					t.Skipf("does not work on this machine: %v", err)
 				}
 				claimed := !slices.Contains(c.blind, w.name)
 				for range 3 {
@@ -208,7 +211,7 @@ func TestRulersMeetTheBars(t *testing.T) {
 						return
 					}
 				}
-				t.Errorf("off by %.0f %% or more three times", 100*c.bar)
+				t.Errorf("got errors of %.0f %% or more three times", 100*c.bar)
 			})
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Census looks at everything that is alive in the group. It costs some 100 us for each process,
-// paid by the caller; PSS also holds the process's memory map still for as long, so don't take one
+// Census counts everything that is alive in the group. It costs the caller some 100 us per process.
+// Reading PSS also blocks changes of the process's memory map for as long. Do not take a census
 // within a measured window.
 func (g *Group) Census() (Census, error) {
 	pids, err := g.PIDs()
@@ -26,7 +26,8 @@ func (g *Group) Census() (Census, error) {
 	return c, nil
 }
 
-// addProcess adds one process; one that ends meanwhile adds what was seen of it.
+// addProcess adds one process. If the process ends during the reading, it adds the part that was
+// read.
 func (c *Census) addProcess(pid int) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -56,8 +57,8 @@ func (c *Census) addThread(pid, tid int) {
 	c.RunQueueWait += wait
 }
 
-// statusField reads a number from a file of "Name: number" lines, such as /proc/PID/status; 0 if it
-// isn't there.
+// statusField reads a number from a file of "Name: number" lines, such as /proc/PID/status; 0 if
+// the name is missing.
 func statusField(text []byte, name string) int64 {
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
@@ -90,7 +91,8 @@ func numberedEntries(dir string) (ns []int) {
 	return ns
 }
 
-// schedstat reads a thread's /proc/…/schedstat: time on a core, time ready without a core.
+// schedstat reads a thread's /proc/…/schedstat: its time on a core, and its time runnable without a
+// core.
 func schedstat(file string) (run, wait time.Duration, ok bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

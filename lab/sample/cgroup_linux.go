@@ -17,13 +17,13 @@ import (
 	"weir/lab/result"
 )
 
-// cgroup is an account kept by a cgroup of our own. dir and usage are fixed from the start.
+// cgroup is an account that uses a cgroup of its own. dir and usage do not change after creation.
 type cgroup struct {
 	v2     bool
 	dir    string
-	handle *os.File // v2: the open directory, into which children are born
+	handle *os.File // v2: the open directory, in which children are created
 	usage  *os.File // cpu.stat or cpuacct.usage
-	home   string   // v1: the cgroup that a borrowed thread returns to
+	home   string   // v1: the cgroup to which a borrowed thread returns
 }
 
 func newCgroupV2(name string) (account, error) {
@@ -54,7 +54,7 @@ func newCgroupV1(name string) (account, error) {
 	return c, c.abandonIf(err)
 }
 
-// abandonIf removes a cgroup that could not be made whole.
+// abandonIf removes an incomplete cgroup if err is not nil.
 func (c *cgroup) abandonIf(err error) error {
 	if err == nil {
 		return nil
@@ -62,8 +62,8 @@ func (c *cgroup) abandonIf(err error) error {
 	return errors.Join(err, c.close())
 }
 
-// makeCgroup makes a cgroup at the top of the hierarchy, or where that isn't allowed below our own
-// cgroup or the nearest of its parents that was delegated to us.
+// makeCgroup creates a cgroup at the top of the hierarchy. Where that is not permitted, it creates
+// it below this process's cgroup or the nearest parent that is delegated to this user.
 func makeCgroup(h hierarchy, name string) (string, error) {
 	var first error
 	for _, parent := range append([]string{h.mount}, upwards(h)...) {
@@ -80,7 +80,7 @@ func makeCgroup(h hierarchy, name string) (string, error) {
 	return "", first
 }
 
-// upwards lists our cgroup and its parents, without the top.
+// upwards lists this process's cgroup and its parents, without the top.
 func upwards(h hierarchy) (dirs []string) {
 	for dir := h.own; len(dir) > len(h.mount); dir = filepath.Dir(dir) {
 		dirs = append(dirs, dir)
@@ -88,7 +88,7 @@ func upwards(h hierarchy) (dirs []string) {
 	return dirs
 }
 
-func (c *cgroup) ruler() result.Ruler {
+func (c *cgroup) method() result.Ruler {
 	r := result.Ruler{Name: "cgroup v1 cpuacct.usage", Truth: true,
 		About: "the scheduler's nanosecond run times of the whole process tree, however its members exit"}
 	if c.v2 {
@@ -104,7 +104,7 @@ func (c *cgroup) attach(cmd *exec.Cmd) (detach func() error, err error) {
 		cmd.SysProcAttr.CgroupFD = int(c.handle.Fd())
 		return func() error { return nil }, nil
 	}
-	// v1 moves single threads, and a child starts where the thread that forked it is.
+	// v1 moves single threads, and a child starts in the cgroup of the thread that forked it
 	tid := []byte(strconv.Itoa(unix.Gettid()))
 	detach = func() error { return os.WriteFile(filepath.Join(c.home, "tasks"), tid, 0) }
 	return detach, os.WriteFile(filepath.Join(c.dir, "tasks"), tid, 0)
@@ -129,7 +129,7 @@ func parseCPUStat(text []byte) (time.Duration, error) {
 		if rest, ok := bytes.CutPrefix(line, []byte("usage_usec ")); ok {
 			us, err := strconv.ParseInt(string(bytes.TrimSpace(rest)), 10, 64)
 			if err != nil || us < 0 || us > int64(1<<63-1)/1000 {
-				return 0, fmt.Errorf("cpu.stat has a usage_usec that is no time: %q", bytes.TrimSpace(line))
+				return 0, fmt.Errorf("cpu.stat has an invalid usage_usec: %q", bytes.TrimSpace(line))
 			}
 			return time.Duration(us) * time.Microsecond, nil
 		}
@@ -165,12 +165,12 @@ func (c *cgroup) close() error {
 	return removeCgroup(c.dir)
 }
 
-// closeTimeout bounds the wait for killed processes to be gone. A process in an uninterruptible
-// wait can take longer; Close then says so and the next lab removes the cgroup.
+// closeTimeout bounds the wait for killed processes to exit. A process in an uninterruptible wait
+// can take longer. Close then returns an error, and the next lab removes the cgroup.
 const closeTimeout = 10 * time.Second
 
-// removeCgroup kills what is in the cgroup until it is empty, then removes it and what its members
-// made below it.
+// removeCgroup kills the processes in the cgroup until it is empty. Then it removes it and the
+// cgroups below it.
 func removeCgroup(dir string) error {
 	deadline := time.Now().Add(closeTimeout)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -187,8 +187,8 @@ func removeCgroup(dir string) error {
 	}
 }
 
-// killCgroup kills every member once. Members that were being forked meanwhile are met by the next
-// call, except under cgroup.kill (v2 since Linux 5.14), which misses none.
+// killCgroup kills every member once. Members that are forked during the call are killed by the
+// next call. With cgroup.kill (v2 since Linux 5.14) none is missed.
 func killCgroup(dir string) {
 	if os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) == nil {
 		return

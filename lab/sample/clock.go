@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Monotonic is CLOCK_MONOTONIC: the time that all processes of the machine share, so that readings
-// of different processes can be laid over one another.
+// Monotonic reads CLOCK_MONOTONIC, which all processes of the machine share, so that times of
+// different processes can be compared.
 func Monotonic() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
-		// the clock exists on every system this builds for
+		// the clock exists on every supported system
 		panic("sample: CLOCK_MONOTONIC cannot be read: " + err.Error())
 	}
 	return time.Duration(ts.Nano())

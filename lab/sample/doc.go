@@ -1,89 +1,90 @@
-// Package sample accounts for what a server costs: the CPU of its whole process tree, children that
-// have exited included, its memory, its threads and its context switches.
+// Package sample accounts for the cost of a server: the CPU of its whole process tree, including
+// children that have exited, its memory, its threads and its context switches.
 //
-// A [Group] is the unit of account. What is started in it ([Group.Start]) is counted from its first
-// instruction, and so is everything that it starts in turn; [Group.CPU] reads the total,
-// [Group.Census] looks at what is alive, [Record] samples the total on an absolute schedule, and
-// [Group.Close] kills what is left and takes every trace away. Several groups may exist at once.
+// A [Group] is the unit of accounting. Processes that are started in it ([Group.Start]) are counted
+// from their first instruction, with all their descendants. [Group.CPU] reads the total,
+// [Group.Census] counts what is alive, and [Record] samples the total on an absolute schedule.
+// [Group.Close] kills the remaining processes and removes the group. Several groups may exist at
+// once.
 //
-// NewGroup takes the best ruler that works here, in this order:
+// NewGroup selects the first CPU accounting method that works on this machine, in this order:
 //
 //  1. cgroup v2 cpu.stat: in a cgroup at the root of the hierarchy or below our own (delegated).
-//     Exact to a microsecond, counts everything, however it exits. It is first although v1 has the
-//     finer unit (both read the same kernel sum) because its child is born in the cgroup, it kills
-//     atomically, and perf events can be tied to it.
-//  2. cgroup v1 cpuacct.usage: exact to a nanosecond, counts everything, however it exits.
-//  3. subreaper and wait: the kernel's CPU clock of each living process, plus what the exited were
-//     waited for with. Children whose parent ignores SIGCHLD count as far as they were seen alive.
+//     Exact to a microsecond; counts everything, however it exits. It is preferred to v1, which has
+//     the finer unit of the same kernel sum, for three reasons. Children are created in the cgroup,
+//     the kill is atomic, and perf events can be attached.
+//  2. cgroup v1 cpuacct.usage: exact to a nanosecond; counts everything, however it exits.
+//  3. subreaper and wait: the CPU clock of each living process, plus the times that wait returned
+//     for the exited. Children whose parent ignores SIGCHLD count as far as they were seen alive.
 //  4. process CPU clocks: the living processes only.
 //
-// All of them rest on the scheduler's nanosecond run times and none on ticks. The division into
-// user and system time is tick-grained on most kernels and is not offered.
+// All of them use the scheduler's run times in nanoseconds, and none uses ticks. The division into
+// user and system time has the resolution of ticks on most kernels and is not offered.
 //
 // # Limitations
 //
-// Linux only; elsewhere NewGroup refuses. The kernel adds a running thread's time to a cgroup when
-// it leaves the core or at a tick, so one reading may lag by a tick (1 to 10 ms) for each core.
-// Work that the kernel does in the name of nobody, or of whoever was interrupted, is in nobody's or
-// the wrong account: loopback does a receiver's TCP work in the sender's context. A process that
-// root moves to another cgroup leaves the account.
+// Linux only; on other systems NewGroup returns an error. The kernel adds a running thread's time
+// to a cgroup when the thread leaves the core or at a tick, so a reading may lag by one tick (1 to
+// 10 ms) per core. Kernel work in interrupt context is charged to the interrupted process or to
+// none: loopback does a receiver's TCP work in the sender's context. A process that root moves to
+// another cgroup leaves the account.
 package sample
 
 import "time"
 
-// Placement says where a started command runs. The zero value inherits both.
+// Placement is where a started command runs. The zero value inherits both.
 type Placement struct {
-	CPUs  []int  // cores it may use, from 0; empty: the caller's
-	Netns string // name of a network namespace under /run/netns; empty: the caller's
+	CPUs  []int  // cores it may use, from 0; empty: those of the caller
+	Netns string // name of a network namespace under /run/netns; empty: that of the caller
 }
 
 // Point is one reading of a group's CPU.
 type Point struct {
-	At  time.Duration // CLOCK_MONOTONIC, taken right before the reading
-	CPU time.Duration // cumulative, whole tree
+	At  time.Duration // CLOCK_MONOTONIC, read immediately before CPU
+	CPU time.Duration // cumulative, whole process tree
 }
 
-// Census is what was alive in a group at one moment. Counts of threads that have ended are not in
-// it, so the difference of two of them is exact only for a tree that kept its threads in between.
+// Census counts what was alive in a group at one moment. It does not contain the counts of ended
+// threads, so the difference of two of them is exact only if the tree kept its threads.
 type Census struct {
 	PIDs         []int // ascending
 	Processes    int
 	Threads      int
-	RSS          int64         // bytes, shared pages counted once for each process
-	PeakRSS      int64         // bytes: the sum of each process's own peak (VmHWM)
+	RSS          int64         // bytes, shared pages counted once per process
+	PeakRSS      int64         // bytes: the sum of the processes' own peaks (VmHWM)
 	PSS          int64         // bytes, shared pages divided among their users
-	Voluntary    int64         // context switches because a thread waited
-	Involuntary  int64         // context switches because a thread was made to yield
-	RunQueueWait time.Duration // time in which threads were ready and had no core
+	Voluntary    int64         // context switches of threads that waited
+	Involuntary  int64         // context switches of threads that were preempted
+	RunQueueWait time.Duration // time in which threads were runnable and had no core
 }
 
-// Machine is a reading of the whole machine's accounts. Only differences of two readings mean
-// anything.
+// Machine is a reading of the whole machine's counters. Only differences of two readings are
+// meaningful.
 type Machine struct {
 	At    time.Duration // CLOCK_MONOTONIC
-	CPU   time.Duration // of all cores, everybody's
+	CPU   time.Duration // all cores, all processes
 	Exact bool          // CPU counts run times and not ticks
-	// what the hypervisor gave to others while we wanted it; in ticks of 10 ms
+	// time that the hypervisor gave to others while this machine had work; in ticks of 10 ms
 	Steal    time.Duration
-	Stalled  time.Duration // time in which somebody waited for a core (pressure stall information)
-	Pressure bool          // Stalled can be read here
+	Stalled  time.Duration // time in which a thread waited for a core (pressure stall information)
+	Pressure bool          // Stalled is available on this machine
 	clocks   map[int]time.Duration
 }
 
-// Neighbour is a process outside the groups that used CPU meanwhile.
+// Neighbour is a process outside the groups that used CPU between two readings.
 type Neighbour struct {
 	PID  int
 	Name string // empty if it has ended
 	CPU  time.Duration
 }
 
-// Reading is what one ruler showed of a group.
+// Reading is the result of one accounting method for a group.
 type Reading struct {
 	Name, About string
-	Percents    []float64 // of one core, one for each window
+	Percents    []float64 // of one core, one value per window
 }
 
-// Mean is the mean CPU in % of one core; 0 if there is no full window.
+// Mean returns the mean CPU in % of one core; 0 if there is no complete window.
 func (r Reading) Mean() float64 {
 	var sum float64
 	for _, p := range r.Percents {

@@ -9,19 +9,20 @@ import (
 	"weir/lab/result"
 )
 
-// GCCycle is one line of a Go program's trace of its collector (GODEBUG=gctrace=1; the format is in
-// the documentation of package runtime). The runtime prints milliseconds with up to three
+// GCCycle is one line of the garbage collector's trace of a Go program (GODEBUG=gctrace=1; the
+// format is documented in package runtime). The runtime prints milliseconds with up to three
 // significant digits.
 type GCCycle struct {
 	Number int
-	At     time.Duration // since the program started; the runtime prints milliseconds
+	At     time.Duration // since the start of the program; printed in milliseconds
 	Clock  [3]float64    // ms: sweep termination (stopped), mark, mark termination (stopped)
-	// ms: sweep termination, mark by assists, in the background, while idle, mark termination
+	// ms: sweep termination, mark by assists, mark in the background, mark while idle, mark
+	// termination
 	CPU [5]float64
 }
 
-// ParseGC reads the collector's lines out of what a program wrote to standard error; other lines,
-// and lines that several processes wrote into each other, are left out.
+// ParseGC parses the collector's lines in a program's standard error. It skips other lines, and
+// lines in which the output of several processes is mixed.
 func ParseGC(stderr string) (cycles []GCCycle) {
 	for line := range strings.Lines(stderr) {
 		if c, ok := parseGCLine(strings.TrimSuffix(line, "\n")); ok {
@@ -31,7 +32,7 @@ func ParseGC(stderr string) (cycles []GCCycle) {
 	return cycles
 }
 
-// parseGCLine reads: gc # @#s #%: #+#+# ms clock, #+#/#/#+# ms cpu, #->#-># MB, ...
+// parseGCLine parses: gc # @#s #%: #+#+# ms clock, #+#/#/#+# ms cpu, #->#-># MB, ...
 func parseGCLine(line string) (c GCCycle, ok bool) {
 	head, rest, ok1 := strings.Cut(line, ": ")
 	clock, rest, ok2 := strings.Cut(rest, " ms clock, ")
@@ -56,7 +57,8 @@ func duration(seconds string) (time.Duration, bool) {
 	return time.Duration(s*1000+0.5) * time.Millisecond, true
 }
 
-// milliseconds splits text at each of the separators in turn and reads the parts.
+// milliseconds splits text at each of the separators in turn and parses the parts. It reports
+// whether all are valid.
 func milliseconds(text, separators string, into []float64) bool {
 	for i := range into {
 		part := text
@@ -75,7 +77,7 @@ func milliseconds(text, separators string, into []float64) bool {
 	return true
 }
 
-// String writes the cycle as the runtime does, as far as it was read.
+// String formats the parsed fields as the runtime does.
 func (c GCCycle) String() string {
 	ms := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	return fmt.Sprintf("gc %d @%ss 0%%: %s+%s+%s ms clock, %s+%s/%s/%s+%s ms cpu, 0->0->0 MB", c.Number,
@@ -83,9 +85,9 @@ func (c GCCycle) String() string {
 		ms(c.CPU[0]), ms(c.CPU[1]), ms(c.CPU[2]), ms(c.CPU[3]), ms(c.CPU[4]))
 }
 
-// SummariseGC tells what the collector did between two moments, given as times since the program
-// started, of which the program used cpu in all. The pause is the longest time in which everything
-// stood still at once.
+// SummariseGC summarises the collector's work between two moments, given as times since the start
+// of the program. cpu is the program's total CPU in between. The pause is the longest time in which
+// all goroutines were stopped.
 func SummariseGC(cycles []GCCycle, from, to, cpu time.Duration) result.GC {
 	var gc result.GC
 	var used float64 // ms

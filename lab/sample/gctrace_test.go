@@ -11,7 +11,7 @@ import (
 
 const gcLine = "gc 12 @1.250s 2%: 0.026+0.41+0.003 ms clock, 0.053+0.11/0.36/0.74+0.006 ms cpu, 3->4->0 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P"
 
-func TestACollectorsLineIsRead(t *testing.T) {
+func TestGCLineIsParsed(t *testing.T) {
 	want := GCCycle{12, 1250 * time.Millisecond, [3]float64{0.026, 0.41, 0.003}, [5]float64{0.053, 0.11, 0.36, 0.74, 0.006}}
 	got := ParseGC("listening\n" + gcLine + " (forced)\ngc 13 @1.2\n" + gcLine[:40] + gcLine + "\n")
 	if len(got) != 1 || got[0] != want {
@@ -19,7 +19,7 @@ func TestACollectorsLineIsRead(t *testing.T) {
 	}
 }
 
-func TestTheCollectorsShareIsOfTheWindow(t *testing.T) {
+func TestGCShareIsOfTheWindow(t *testing.T) {
 	c := GCCycle{At: time.Second, Clock: [3]float64{0.2, 5, 0.3}, CPU: [5]float64{1, 2, 3, 3, 1}}
 	early, late := c, c
 	early.At, late.At = 0, 2*time.Second
@@ -29,7 +29,7 @@ func TestTheCollectorsShareIsOfTheWindow(t *testing.T) {
 	}
 }
 
-func TestOurOwnRuntimesTraceIsRead(t *testing.T) {
+func TestTraceOfOwnRuntimeIsParsed(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestOurOwnRuntimesTraceIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := len(ParseGC(string(stderr))); got < 3 {
-		t.Errorf("%d cycles read of at least 3 in %q", got, stderr)
+		t.Errorf("got %d cycles, want 3 or more in %q", got, stderr)
 	}
 }
 
@@ -51,9 +51,9 @@ type lines []byte
 
 func (l *lines) Write(p []byte) (int, error) { *l = append(*l, p...); return len(p), nil }
 
-func FuzzCollectorsLine(f *testing.F) {
+func FuzzGCLine(f *testing.F) {
 	f.Add(gcLine)
-	// an exponent's sign is no separator
+	// an exponent's sign is not a separator
 	f.Add("gc 1 @0.000s 0%: 1e7+0+0 ms clock, 0+0/0/0+0 ms cpu, ")
 	f.Fuzz(func(t *testing.T, line string) {
 		c, ok := parseGCLine(line)
@@ -62,7 +62,7 @@ func FuzzCollectorsLine(f *testing.F) {
 		}
 		again, ok := parseGCLine(c.String())
 		if !ok || again != c {
-			t.Errorf("%q read as %+v, written as %q, read again as %+v", line, c, c, again)
+			t.Errorf("%q: got %+v, formatted %q, and %+v when parsed again", line, c, c, again)
 		}
 	})
 }

@@ -16,57 +16,58 @@ import (
 	"weir/lab/result"
 )
 
-// account is one way to keep a group's books.
+// account is one CPU accounting method, applied to one group.
 type account interface {
-	ruler() result.Ruler
-	// attach is called on the locked thread that starts cmd next; detach, on the same thread when
-	// it was started.
+	method() result.Ruler
+	// attach is called on the locked thread that starts cmd next; detach is called on the same
+	// thread afterwards
 	attach(cmd *exec.Cmd) (detach func() error, err error)
 	cpu() (time.Duration, error)
-	pids() ([]int, error) // the living
-	uncounted() string    // what cpu has missed, or may have; empty where nothing is
-	// kills the living, waits until they are gone, frees everything; called once
+	pids() ([]int, error) // the living processes
+	uncounted() string    // what cpu has missed, or may have missed; empty if nothing
+	// kills the living processes, waits for their exit, and frees all resources; called once
 	close() error
 }
 
-// Group accounts for commands and everything they start. Its methods may be called from any
+// Group accounts for commands and all their descendants. Its methods may be called from any
 // goroutine.
 type Group struct {
 	name    string
 	account account
-	close   func() error // once
+	close   func() error // runs account.close once
 }
 
-type way struct {
-	name   string
-	open   func(name string) (account, error)
-	exited bool // counts what has exited
+type accountingMethod struct {
+	name         string
+	open         func(name string) (account, error)
+	countsExited bool // counts processes that have exited
 }
 
-// ways lists the rulers, best first.
-var ways = []way{
+// methods lists the accounting methods, best first.
+var methods = []accountingMethod{
 	{"cgroup v2", newCgroupV2, true},
 	{"cgroup v1", newCgroupV1, true},
 	{"subreaper", newWaitTree, true},
 	{"clocks", newClockTree, false},
 }
 
-// works finds, once, the first ruler that passes a trial run. Only running something shows that a
-// child can be born into a cgroup: permissions, the kernel's age and containers all have a say.
-var works = sync.OnceValues(func() (int, error) {
+// firstWorking finds, once, the first accounting method that passes a trial run. Only a trial shows
+// whether a child can be created in a cgroup: it depends on permissions, the kernel's version and
+// containers.
+var firstWorking = sync.OnceValues(func() (int, error) {
 	var refusals error
-	for i, w := range ways {
+	for i, w := range methods {
 		err := w.try()
 		if err == nil {
 			return i, nil
 		}
 		refusals = errors.Join(refusals, fmt.Errorf("%s: %w", w.name, err))
 	}
-	return 0, fmt.Errorf("no way to account for a process tree works here: %w", refusals)
+	return 0, fmt.Errorf("no method of accounting for the CPU of a process tree works on this machine: %w", refusals)
 })
 
-// try measures a program that does nothing and costs something.
-func (w way) try() error {
+// try measures a program that does nothing but costs some CPU.
+func (w accountingMethod) try() error {
 	g, err := newGroup("probe", w.open)
 	if err != nil {
 		return err
@@ -76,21 +77,21 @@ func (w way) try() error {
 		err = cmd.Wait()
 	}
 	cpu, cpuErr := g.CPU()
-	if err == nil && cpuErr == nil && cpu == 0 && w.exited {
+	if err == nil && cpuErr == nil && cpu == 0 && w.countsExited {
 		err = errors.New("it counted nothing")
 	}
 	return errors.Join(err, cpuErr, g.Close())
 }
 
-// NewGroup opens a group with the best ruler that works here. name is for people: it appears in the
-// cgroup's name. Groups that dead labs left behind are removed, with what still runs in them. The
-// caller must Close it.
+// NewGroup opens a group with the best accounting method that works on this machine. name is
+// informative: it is part of the cgroup's name. Groups that exited labs left behind are removed,
+// with the processes in them. The caller must Close the group.
 func NewGroup(name string) (*Group, error) {
-	best, err := works()
+	best, err := firstWorking()
 	if err != nil {
 		return nil, err
 	}
-	return newGroup(name, ways[best].open)
+	return newGroup(name, methods[best].open)
 }
 
 func newGroup(name string, open func(string) (account, error)) (*Group, error) {
@@ -101,20 +102,20 @@ func newGroup(name string, open func(string) (account, error)) (*Group, error) {
 	return &Group{name: name, account: a, close: sync.OnceValue(a.close)}, nil
 }
 
-// Ruler says how the group's CPU is counted.
-func (g *Group) Ruler() result.Ruler { return g.account.ruler() }
+// Method describes how the group's CPU is counted.
+func (g *Group) Method() result.Ruler { return g.account.method() }
 
-// CPU is the time on a core of everything that ever ran in the group.
+// CPU returns the CPU time of all processes that ever ran in the group.
 func (g *Group) CPU() (time.Duration, error) { return g.account.cpu() }
 
-// Uncounted says what CPU has missed of processes that ended unseen, in a phrase with what to do
-// about it; empty where the ruler misses nothing.
+// Uncounted describes what CPU has missed of processes that ended unseen, with a remedy; it is
+// empty if the method misses nothing.
 func (g *Group) Uncounted() string { return g.account.uncounted() }
 
 // PIDs lists the living processes.
 func (g *Group) PIDs() ([]int, error) { return g.account.pids() }
 
-// Dir is the group's v2 cgroup, or empty if its ruler is another.
+// Dir returns the group's v2 cgroup; empty for other accounting methods.
 func (g *Group) Dir() string {
 	if c, ok := g.account.(*cgroup); ok && c.v2 {
 		return c.dir
@@ -122,29 +123,29 @@ func (g *Group) Dir() string {
 	return ""
 }
 
-// Close kills whatever is left in the group, waits until it is gone and removes every trace of it.
-// Later calls return what the first returned. The caller still has to Wait for the commands that it
+// Close kills the remaining processes of the group, waits for their exit and removes the group.
+// Later calls return the result of the first. The caller must still Wait for the commands that it
 // started.
 func (g *Group) Close() error { return g.close() }
 
 // Start is like cmd.Start, but the child is in the group, on its cores and in its network namespace
-// from its first instruction. Only the forking thread is moved, for as long as the fork takes, so
-// other goroutines of this process notice nothing. cmd.SysProcAttr.Pdeathsig must be zero: the
-// thread that forks may end before the child does.
+// from its first instruction. Only the forking thread is moved, for the duration of the fork, so
+// other goroutines of this process are not affected. cmd.SysProcAttr.Pdeathsig must be zero,
+// because the thread that forks may end before the child.
 func (g *Group) Start(cmd *exec.Cmd, pl Placement) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	if cmd.SysProcAttr.Pdeathsig != 0 {
-		return errors.New("sample: Pdeathsig can't be used: the thread that starts the command may end before it")
+		return errors.New("sample: Pdeathsig cannot be used: the thread that starts the command may end before it")
 	}
-	done := make(chan error, 1) // from the starting goroutine, which ends then; one result
+	done := make(chan error, 1) // one result, from the starting goroutine
 	go func() { done <- g.startOnThread(cmd, pl) }()
 	return <-done
 }
 
-// startOnThread does Start's work. It returns with its thread unlocked only if the thread is as it
-// was; else the thread ends together with the goroutine.
+// startOnThread does Start's work. It unlocks its thread only if the thread's state is restored.
+// Otherwise the thread ends with the goroutine.
 func (g *Group) startOnThread(cmd *exec.Cmd, pl Placement) error {
 	runtime.LockOSThread()
 	leave, err := pl.enter()
@@ -161,7 +162,7 @@ func (g *Group) startOnThread(cmd *exec.Cmd, pl Placement) error {
 	return err
 }
 
-// enter moves the calling thread to where the placement says; leave moves it back.
+// enter moves the calling thread to the placement; leave moves it back.
 func (pl Placement) enter() (leave func() error, err error) {
 	var undo []func() error
 	leave = func() error {

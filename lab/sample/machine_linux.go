@@ -13,8 +13,8 @@ import (
 	"weir/lab/result"
 )
 
-// ReadMachine reads the machine's accounts. It asks every process for its clock: about 2 us for
-// each.
+// ReadMachine reads the machine's counters. It reads the clock of every process, which takes about
+// 2 us each.
 func ReadMachine() (Machine, error) {
 	m := Machine{At: Monotonic(), clocks: map[int]time.Duration{}}
 	for _, pid := range numberedEntries("/proc") {
@@ -38,8 +38,8 @@ func ReadMachine() (Machine, error) {
 	return m, nil
 }
 
-// MachineRuler says how ReadMachine counts CPU here.
-func MachineRuler() result.Ruler {
+// MachineMethod describes how ReadMachine counts CPU on this machine.
+func MachineMethod() result.Ruler {
 	if _, err := os.Stat(rootUsageFile()); err == nil {
 		return result.Ruler{Name: "cgroup v1 cpuacct.usage of the root", Truth: true,
 			About: "the scheduler's nanosecond run times of everything on the machine"}
@@ -48,7 +48,7 @@ func MachineRuler() result.Ruler {
 		return result.Ruler{Name: "cgroup v2 cpu.stat of the top cgroups, and the clocks of the root's processes", Truth: true,
 			About: "the scheduler's run times of everything on the machine; the root's own cpu.stat counts ticks and is not used"}
 	}
-	return result.Ruler{Name: "/proc/stat", About: "ticks of the whole machine: far off for work that is shorter than a tick"}
+	return result.Ruler{Name: "/proc/stat", About: "ticks of the whole machine: inaccurate for work that is shorter than a tick"}
 }
 
 func rootUsageFile() string {
@@ -59,8 +59,8 @@ func rootUsageFile() string {
 	return filepath.Join(h.mount, "cpuacct.usage")
 }
 
-// machineUsage is the run time of everything on the machine, if there is an account of it that
-// counts no ticks.
+// machineUsage returns the run time of everything on the machine, if there is a counter that does
+// not use ticks.
 func machineUsage() (time.Duration, bool) {
 	if text, err := os.ReadFile(rootUsageFile()); err == nil {
 		ns, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
@@ -69,15 +69,16 @@ func machineUsage() (time.Duration, bool) {
 	return topCgroups()
 }
 
-// topCgroups adds up the v2 cgroups right below the root and the processes (mostly the kernel's
-// threads) that are in none of them.
+// topCgroups returns the sum of the v2 cgroups directly below the root and the processes (mostly
+// kernel threads) that are in none of them.
 func topCgroups() (sum time.Duration, ok bool) {
 	h, err := findHierarchy("")
 	if err != nil {
 		return 0, false
 	}
 	if _, err := os.Stat(filepath.Join(h.mount, "cgroup.events")); err == nil {
-		return 0, false // only the root has none: this is a container's part of the hierarchy
+		// only the root has no such file: this is a container's part of the hierarchy
+		return 0, false
 	}
 	files, _ := filepath.Glob(filepath.Join(h.mount, "*", "cpu.stat"))
 	for _, f := range files {
@@ -94,8 +95,8 @@ func topCgroups() (sum time.Duration, ok bool) {
 	return sum, err == nil
 }
 
-// parseMachineStat reads the first line of /proc/stat (proc_stat(5)): what all cores spent not
-// idle, and what the hypervisor took away.
+// parseMachineStat parses the first line of /proc/stat (proc_stat(5)): the non-idle time of all
+// cores, and the time that the hypervisor took.
 func parseMachineStat(text string) (busy, steal time.Duration) {
 	line, _, _ := strings.Cut(text, "\n")
 	f := strings.Fields(line)
@@ -111,7 +112,7 @@ func parseMachineStat(text string) (busy, steal time.Duration) {
 	return busy, time.Duration(n) * tick
 }
 
-// parsePressure reads the total of the "some" line of /proc/pressure/cpu, which is in microseconds.
+// parsePressure parses the total of the "some" line of /proc/pressure/cpu, in microseconds.
 func parsePressure(text string) time.Duration {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, "some "); ok {
@@ -124,14 +125,14 @@ func parsePressure(text string) time.Duration {
 	return 0
 }
 
-// Neighbours names the processes that used CPU between two readings and are not ours, the greediest
-// first. Those that started and ended in between are nowhere to be read: what the machine used
-// beyond all groups and neighbours is theirs.
+// Neighbours lists the processes that are not ours and used CPU between two readings, the largest
+// first. Processes that started and ended in between are not listed. Their CPU is what the machine
+// used beyond all groups and neighbours.
 func Neighbours(before, after Machine, ours func(pid int) bool) (ns []Neighbour) {
 	for pid, clock := range after.clocks {
 		used := clock - before.clocks[pid]
 		if used < 0 {
-			used = clock // the ID was given to another process
+			used = clock // the ID was reused by another process
 		}
 		if used < 100*time.Microsecond || ours(pid) {
 			continue

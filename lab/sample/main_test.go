@@ -7,12 +7,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// programName is what this binary is called when it is one of the programs that the tests account
-// for. It is a name and no environment variable, since children would inherit that and become their
-// parents.
+// programName is the name of this binary when it is one of the programs that the tests account for.
+// It is not an environment variable, because children would inherit that and run the same program.
 const programName = "weir-test-program"
 
-// TestMain runs the tests, or is one of the programs that they account for.
+// TestMain runs the tests, or one of the programs that they account for.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[0] == programName {
 		runProgram(os.Args[1])

@@ -10,11 +10,11 @@ import (
 
 // hierarchy is a mounted cgroup hierarchy: v2, or v1 with some controllers.
 type hierarchy struct {
-	mount string // where it is mounted
+	mount string // its mount point
 	own   string // this process's cgroup in it, as a path below mount
 }
 
-// findHierarchy finds the cgroup hierarchy that has a v1 controller, or the v2 one if controller is
+// findHierarchy finds the cgroup hierarchy with a v1 controller, or the v2 one if controller is
 // empty.
 func findHierarchy(controller string) (hierarchy, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
@@ -30,7 +30,7 @@ func findHierarchy(controller string) (hierarchy, error) {
 		return hierarchy{}, err
 	}
 	path := cgroupPath(string(own), controller)
-	if root != "/" { // a container sees a part of the hierarchy, and paths from its top
+	if root != "/" { // a container sees a part of the hierarchy, but paths from its top
 		path = strings.TrimPrefix(path, root)
 	}
 	return hierarchy{mount, filepath.Join(mount, path)}, nil
@@ -43,8 +43,8 @@ func versionName(controller string) string {
 	return "v1 " + controller
 }
 
-// cgroupMount finds a hierarchy in the text of /proc/PID/mountinfo (proc_pid_mountinfo(5)): which
-// part of it is mounted, and where.
+// cgroupMount finds a hierarchy in the text of /proc/PID/mountinfo (proc_pid_mountinfo(5)). It
+// returns which part of it is mounted, and the mount point.
 func cgroupMount(mountinfo, controller string) (root, mount string, ok bool) {
 	for line := range strings.Lines(mountinfo) {
 		before, after, found := strings.Cut(line, " - ")
@@ -61,7 +61,7 @@ func cgroupMount(mountinfo, controller string) (root, mount string, ok bool) {
 	return "", "", false
 }
 
-// cgroupPath finds a process's cgroup in the text of /proc/PID/cgroup (cgroups(7)): lines of
+// cgroupPath finds a process's cgroup in the text of /proc/PID/cgroup (cgroups(7)), whose lines are
 // ID:CONTROLLERS:PATH.
 func cgroupPath(text, controller string) string {
 	for line := range strings.Lines(text) {

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 )
 
-// groups numbers the groups of this process.
+// groups counts the groups of this process.
 var groups atomic.Int64
 
-// groupName makes the name under which a group is known to the kernel: weir-PIDNS-PID-START-N-NAME.
-// It tells a later lab whether the one that made it is dead: the process ID alone could have been
-// taken by another.
+// groupName returns the name of a group's cgroup: weir-PIDNS-PID-START-N-NAME. By the start time a
+// later lab determines whether the creator has exited, because the process ID alone could have been
+// reused.
 func groupName(name string) string {
 	clean := regexp.MustCompile(`[^A-Za-z0-9_+]+`).ReplaceAllString(name, "_")
 	pid := os.Getpid()
@@ -27,8 +27,8 @@ func pidNamespace() string {
 	return strings.Trim(link, "pid:[]")
 }
 
-// abandoned says whether a group of this name was left by a lab that is dead. Names of other PID
-// namespaces can't be judged from here and are left alone.
+// abandoned reports whether a group of this name was left behind by a lab that has exited. Names of
+// other PID namespaces cannot be checked and are not abandoned.
 func abandoned(name string) bool {
 	parts := strings.SplitN(name, "-", 6)
 	if len(parts) != 6 || parts[0] != "weir" || parts[1] != pidNamespace() {
@@ -39,8 +39,8 @@ func abandoned(name string) bool {
 	return err1 == nil && err2 == nil && startTime(pid) != start
 }
 
-// removeStale removes the groups in dir that dead labs left, with what still runs in them. A
-// failure is not reported: the group is nobody's, and the next lab tries again.
+// removeStale removes the groups in dir that exited labs left behind, with the processes in them. A
+// failure is not reported: the next lab tries again.
 func removeStale(dir string) {
 	entries, _ := filepath.Glob(filepath.Join(dir, "weir-*"))
 	for _, e := range entries {

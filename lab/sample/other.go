@@ -11,14 +11,14 @@ import (
 	"weir/lab/result"
 )
 
-// errLinux is what everything here answers on systems other than Linux.
+// errLinux is returned by all functions on systems other than Linux.
 var errLinux = errors.New("accounting for process trees needs Linux: run the lab there")
 
-// Group can't be had on this system.
+// Group is not available on this system.
 type Group struct{}
 
 func NewGroup(name string) (*Group, error)               { return nil, errLinux }
-func (g *Group) Ruler() result.Ruler                     { return result.Ruler{} }
+func (g *Group) Method() result.Ruler                    { return result.Ruler{} }
 func (g *Group) CPU() (time.Duration, error)             { return 0, errLinux }
 func (g *Group) Uncounted() string                       { return "" }
 func (g *Group) PIDs() ([]int, error)                    { return nil, errLinux }
@@ -27,7 +27,7 @@ func (g *Group) Close() error                            { return errLinux }
 func (g *Group) Start(cmd *exec.Cmd, pl Placement) error { return errLinux }
 func (g *Group) Census() (Census, error)                 { return Census{}, errLinux }
 
-func RecordRulers(ctx context.Context, g *Group, window time.Duration) []Reading { return nil }
-func ReadMachine() (Machine, error)                                              { return Machine{}, errLinux }
-func MachineRuler() result.Ruler                                                 { return result.Ruler{} }
-func Neighbours(before, after Machine, ours func(pid int) bool) []Neighbour      { return nil }
+func RecordMethods(ctx context.Context, g *Group, window time.Duration) []Reading { return nil }
+func ReadMachine() (Machine, error)                                               { return Machine{}, errLinux }
+func MachineMethod() result.Ruler                                                 { return result.Ruler{} }
+func Neighbours(before, after Machine, ours func(pid int) bool) []Neighbour       { return nil }

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// procStat is what the lab needs of /proc/PID/stat (proc_pid_stat(5)).
+// procStat is the part of /proc/PID/stat (proc_pid_stat(5)) that the lab uses.
 type procStat struct {
 	name   string
 	state  byte  // R, S, D, Z, ...
 	parent int   // process ID
-	user   int64 // ticks of 1/100 s, like system
+	user   int64 // ticks of 1/100 s, as are the other times
 	system int64
-	// what the children that it has waited for used
+	// used by the children that it has waited for
 	childUser, childSystem int64
 	start                  int64 // ticks after boot
 }
@@ -27,8 +27,8 @@ func readStat(pid int) (procStat, bool) {
 	return parseStat(string(text))
 }
 
-// parseStat reads the text of /proc/PID/stat. The name stands in brackets and may itself hold
-// blanks and brackets, so the fields are counted from the last one.
+// parseStat parses the text of /proc/PID/stat. The name is in parentheses and may contain blanks
+// and parentheses, so fields are counted from the last one.
 func parseStat(text string) (procStat, bool) {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if open < 0 || end < open {
@@ -56,7 +56,7 @@ func number(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// startTime is when a process started, in ticks after boot; 0 if there is none of that ID.
+// startTime returns when a process started, in ticks after boot; 0 if there is no such process.
 func startTime(pid int) int64 {
 	s, _ := readStat(pid)
 	return s.start

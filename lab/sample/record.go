@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Record reads the group's CPU every interval until ctx is done, on an absolute schedule: a late
-// reading makes no later one late. It returns what it read, the first reading at once and the last
-// when ctx ended. Readings that fail, and those whose time passed before they could be taken, are
-// left out.
+// Record reads the group's CPU at every interval until ctx ends, on an absolute schedule: a late
+// reading does not delay later ones. The first reading is immediate and the last is at the end of
+// ctx. Failed readings, and those whose time passed before they could be taken, are omitted.
 func Record(ctx context.Context, g *Group, interval time.Duration) []Point {
 	var points []Point
 	read := func() {

@@ -16,77 +16,80 @@ import (
 	"weir/lab/result"
 )
 
-// markName is the environment variable by which processes that left their parents are still known
-// as a group's.
-const markName = "WEIR_GROUP"
+// groupVariable is an environment variable that identifies the members of a group that are no
+// longer descendants of its commands.
+const groupVariable = "WEIR_GROUP"
 
 // member is a process that belongs to a tree.
 type member struct {
-	start int64         // tells it from a later process with the same ID
-	clock time.Duration // its CPU clock when last read
-	root  bool          // started by us, so waited for by the caller
-	alone bool          // its parent ignores SIGCHLD: the kernel will tell nobody what it used
-	// it ignores SIGCHLD itself: of a child that ends between two scans nothing is known
-	drops bool
+	startTime   int64         // distinguishes it from a later process with the same ID
+	clock       time.Duration // its CPU clock at the last reading
+	startedByUs bool
+	// its parent ignores SIGCHLD: the kernel discards its CPU time when it ends
+	parentIgnoresChildren bool
+	// it ignores SIGCHLD itself: the time of a child that ends between two scans is lost
+	ignoresOwnChildren bool
 }
 
-// tree is an account kept without the kernel's help: the members are found by descent and by a mark
-// in their environment, and their clocks are added up. waits says whether what exited is counted
-// too, by [waits].
+// tree is an account without cgroups: members are found by descent and by a variable in their
+// environment, and their clocks are summed. countsExited reports whether exited processes are
+// counted too, by [exitAccounting].
 type tree struct {
-	waits bool
-	mark  string
+	countsExited bool
+	variable     string
 
-	mu       sync.Mutex
-	members  map[int]*member
-	others   map[int]int64 // processes seen not to be members, with their start times
-	exited   time.Duration // what members that are gone have used; guarded by books.mu when waits
-	partly   int           // members that are gone and count only as far as they were seen alive
-	droppers int           // members that were seen to ignore SIGCHLD
+	mu         sync.Mutex
+	members    map[int]*member
+	nonMembers map[int]int64 // processes that are not members, by ID, with their start times
+	// CPU of exited members; guarded by exitAccounts.mu if countsExited is set
+	exitedCPU time.Duration
+	// exited members that are counted only as far as they were seen alive
+	partlyCounted int
+	childIgnorers int // members that ignore SIGCHLD
 }
 
 func newWaitTree(name string) (account, error) {
 	t := newTree(name)
-	t.waits = true
-	return t, books.open(t)
+	t.countsExited = true
+	return t, exitAccounts.open(t)
 }
 
 func newClockTree(name string) (account, error) { return newTree(name), nil }
 
 func newTree(name string) *tree {
-	return &tree{mark: markName + "=" + name, members: map[int]*member{}, others: map[int]int64{}}
+	return &tree{variable: groupVariable + "=" + name, members: map[int]*member{}, nonMembers: map[int]int64{}}
 }
 
-// delegate says how to get the better ruler.
+// delegate is the advice on getting a more accurate method.
 const delegate = "for an exact count run as root, or under: systemd-run --user --scope -p Delegate=yes"
 
-func (t *tree) ruler() result.Ruler {
-	if t.waits {
+func (t *tree) method() result.Ruler {
+	if t.countsExited {
 		return result.Ruler{Name: "subreaper and wait", Truth: true,
-			About: "the CPU clock of each living process, and what those that exited were waited for with (to 10 ms where another process waited); children whose parent ignores SIGCHLD count as far as they were seen alive; " + delegate}
+			About: "the CPU clock of each living process, plus the times that wait returned for the exited (to 10 ms where another process waited); children whose parent ignores SIGCHLD count as far as they were seen alive; " + delegate}
 	}
 	return result.Ruler{Name: "process CPU clocks", Truth: true,
-		About: "the CPU clock of each process when it was last seen alive; misses what lived between two readings; " + delegate}
+		About: "the CPU clock of each process when it was last seen alive; misses processes that lived between two readings; " + delegate}
 }
 
 func (t *tree) attach(cmd *exec.Cmd) (detach func() error, err error) {
-	cmd.Env = append(cmd.Environ(), t.mark)
-	if t.waits {
-		books.cpu(t) // what was waited for until now is not this command's
+	cmd.Env = append(cmd.Environ(), t.variable)
+	if t.countsExited {
+		exitAccounts.cpu(t) // assigns the time waited for so far to the other commands
 	}
 	return func() error {
-		if cmd.Process == nil { // it didn't start
+		if cmd.Process == nil { // it did not start
 			return nil
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.members[cmd.Process.Pid] = &member{start: startTime(cmd.Process.Pid), root: true}
+		t.members[cmd.Process.Pid] = &member{startTime: startTime(cmd.Process.Pid), startedByUs: true}
 		return nil
 	}, nil
 }
 
-// scan finds the living members, and those that were members at the last scan and are gone. They
-// stay members until forget is called, which belongs to the one that books them.
+// scan finds the living members, and those that were members at the last scan and have exited. The
+// latter stay members until forget is called by the function that counts them.
 func (t *tree) scan() (living map[int]procStat, vanished map[int]*member) {
 	all := map[int]procStat{}
 	for _, pid := range numberedEntries("/proc") {
@@ -96,7 +99,7 @@ func (t *tree) scan() (living map[int]procStat, vanished map[int]*member) {
 	}
 	living, vanished = map[int]procStat{}, map[int]*member{}
 	for pid, m := range t.members {
-		if s, ok := all[pid]; !ok || s.start != m.start {
+		if s, ok := all[pid]; !ok || s.start != m.startTime {
 			vanished[pid] = m
 			delete(all, pid)
 		}
@@ -104,62 +107,62 @@ func (t *tree) scan() (living map[int]procStat, vanished map[int]*member) {
 	for pid, s := range all {
 		if t.belongs(pid, s, all) {
 			living[pid] = s
-			t.noteDropper(pid)
+			t.noteChildIgnorer(pid)
 		}
 	}
 	return living, vanished
 }
 
-func (t *tree) noteDropper(pid int) {
-	if m := t.members[pid]; t.waits && !m.drops && ignoresChildren(pid) {
-		m.drops = true
-		t.droppers++
+func (t *tree) noteChildIgnorer(pid int) {
+	if m := t.members[pid]; t.countsExited && !m.ignoresOwnChildren && ignoresChildren(pid) {
+		m.ignoresOwnChildren = true
+		t.childIgnorers++
 	}
 }
 
-// uncounted says what this account has missed, or may have; empty where it missed nothing.
+// uncounted describes what this account has missed, or may have missed; empty if nothing.
 func (t *tree) uncounted() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case !t.waits:
-		return "what its processes used after they were last seen alive is missing; " + delegate
-	case t.partly > 0:
-		return fmt.Sprintf("%d of its processes ended without being waited for and count only as far as they were seen alive; what lived shorter is missing; %s", t.partly, delegate)
-	case t.droppers > 0:
-		return "it ignores SIGCHLD: children of it that lived for less than a reading are missing; " + delegate
+	case !t.countsExited:
+		return "the CPU that its processes used after they were last seen alive is missing; " + delegate
+	case t.partlyCounted > 0:
+		return fmt.Sprintf("%d of its processes ended without being waited for and count only as far as they were seen alive; shorter-lived processes are missing; %s", t.partlyCounted, delegate)
+	case t.childIgnorers > 0:
+		return "it ignores SIGCHLD: its children that lived between two readings are missing; " + delegate
 	}
 	return ""
 }
 
 func (t *tree) forget(vanished map[int]*member) {
 	for pid, m := range vanished {
-		if m.alone {
-			t.partly++
+		if m.parentIgnoresChildren {
+			t.partlyCounted++
 		}
 		delete(t.members, pid)
 	}
 }
 
-// belongs says whether a process is a member, and makes it one if so. Its parents are asked first,
-// so that one call settles a whole line of descent.
+// belongs reports whether a process is a member, and makes it one if so. It checks the parents
+// first, so that one call decides for a whole line of descent.
 func (t *tree) belongs(pid int, s procStat, all map[int]procStat) bool {
 	if t.members[pid] != nil {
 		return true
 	}
-	if start, seen := t.others[pid]; seen && start == s.start || pid == os.Getpid() {
+	if start, seen := t.nonMembers[pid]; seen && start == s.start || pid == os.Getpid() {
 		return false
 	}
 	parent, known := all[s.parent]
-	if known && s.parent != os.Getpid() && t.belongs(s.parent, parent, all) || t.marked(pid) || t.adopted(pid, s) {
-		t.members[pid] = &member{start: s.start, alone: ignoresChildren(s.parent)}
+	if known && s.parent != os.Getpid() && t.belongs(s.parent, parent, all) || t.hasVariable(pid) || t.adopted(pid, s) {
+		t.members[pid] = &member{startTime: s.start, parentIgnoresChildren: ignoresChildren(s.parent)}
 		return true
 	}
-	t.others[pid] = s.start
+	t.nonMembers[pid] = s.start
 	return false
 }
 
-// ignoresChildren says whether a process ignores SIGCHLD (proc_pid_status(5)).
+// ignoresChildren reports whether a process ignores SIGCHLD (proc_pid_status(5)).
 func ignoresChildren(pid int) bool {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(status), "\nSigIgn:\t")
@@ -168,34 +171,34 @@ func ignoresChildren(pid int) bool {
 	return err == nil && bits&(1<<(syscall.SIGCHLD-1)) != 0
 }
 
-func (t *tree) marked(pid int) bool {
+func (t *tree) hasVariable(pid int) bool {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+t.mark+"\x00"))
+	return err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+t.variable+"\x00"))
 }
 
-// adopted reports whether a process is an orphan that came to us and that no mark names another
-// tree for: a daemon that forked twice and cleared its environment.
+// adopted reports whether a process is an orphan that became a child of this process and whose
+// environment names no other tree: a daemon that forked twice and cleared its environment.
 func (t *tree) adopted(pid int, s procStat) bool {
-	if !t.waits || s.parent != os.Getpid() || s.state == 'Z' {
+	if !t.countsExited || s.parent != os.Getpid() || s.state == 'Z' {
 		return false
 	}
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	held := heldProcesses()
-	return err == nil && !bytes.Contains(env, []byte(markName+"=")) && len(held) > 1 && !held[pid]
+	return err == nil && !bytes.Contains(env, []byte(groupVariable+"=")) && len(held) > 1 && !held[pid]
 }
 
 func (t *tree) cpu() (time.Duration, error) {
-	if t.waits {
-		return books.cpu(t), nil
+	if t.countsExited {
+		return exitAccounts.cpu(t), nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	living, vanished := t.scan()
 	for _, m := range vanished {
-		t.exited += m.clock
+		t.exitedCPU += m.clock
 	}
 	t.forget(vanished)
-	sum := t.exited
+	sum := t.exitedCPU
 	for pid := range living {
 		sum += t.readClock(pid)
 	}
@@ -209,8 +212,8 @@ func (t *tree) readClock(pid int) time.Duration {
 	return t.members[pid].clock
 }
 
-// processClock reads a process's CPU clock: nanoseconds, all threads, those that have ended
-// included. The clock's ID is made of the process ID as clock_getcpuclockid(3) does it.
+// processClock reads a process's CPU clock: nanoseconds of all its threads, including ended ones.
+// The clock's ID is computed from the process ID as in clock_getcpuclockid(3).
 func processClock(pid int) (time.Duration, bool) {
 	var ts unix.Timespec
 	const sched = 2 // the scheduler's run time, not ticks
@@ -232,22 +235,23 @@ func (t *tree) pids() (pids []int, err error) {
 	return pids, nil
 }
 
-// close kills members until none is left; those that it orphans come to us and are waited for.
+// close kills members until none is left. Their orphans become children of this process and are
+// waited for.
 func (t *tree) close() error {
-	if t.waits {
-		defer books.close(t)
+	if t.countsExited {
+		defer exitAccounts.close(t)
 	}
 	deadline := time.Now().Add(closeTimeout)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		pids, _ := t.pids()
-		if t.waits {
-			books.cpu(t)
+		if t.countsExited {
+			exitAccounts.cpu(t)
 		}
 		if len(pids) == 0 {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("processes %v can't be killed", pids)
+			return fmt.Errorf("processes %v cannot be killed", pids)
 		}
 		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGKILL)

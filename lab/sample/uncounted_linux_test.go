@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// startTelling starts a shell under the group, and returns the first line that it prints. The shell
+// startPrinting starts a shell in the group, and returns the first line that it prints. The shell
 // ends with the test.
-func startTelling(t *testing.T, g *Group, script string) string {
+func startPrinting(t *testing.T, g *Group, script string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
 	stdin, _ := cmd.StdinPipe()
@@ -29,11 +29,11 @@ func startTelling(t *testing.T, g *Group, script string) string {
 	return strings.TrimSpace(line)
 }
 
-// loop is a shell's work of some milliseconds.
+// loop is a shell script that computes for some milliseconds.
 const loop = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
 
-func TestWhatNobodyWaitedForIsCountedOrWarnedOf(t *testing.T) {
-	eachWay(t, func(t *testing.T, g *Group) {
+func TestChildrenNotWaitedForAreCountedOrReported(t *testing.T) {
+	eachMethod(t, func(t *testing.T, g *Group) {
 		cmd, _ := startProgram(t, g, Placement{}, "ignored 1 100000")
 		defer func() { _, _ = g.Close(), cmd.Wait() }()
 		_, exact := g.account.(*cgroup)
@@ -46,39 +46,39 @@ func TestWhatNobodyWaitedForIsCountedOrWarnedOf(t *testing.T) {
 				return
 			}
 			if exact || time.Now().After(deadline) {
-				t.Fatalf("a parent that ignores SIGCHLD: the warning is %q, want none only of a cgroup", missed)
+				t.Fatalf("a parent that ignores SIGCHLD: got warning %q, want none only for a cgroup", missed)
 			}
 		}
 	})
 }
 
-func TestACommandWhoseChildrenAreWaitedForHasNoWarning(t *testing.T) {
-	eachWay(t, func(t *testing.T, g *Group) {
-		startTelling(t, g, "sh -c '"+loop+"'; echo done; read line")
+func TestCommandWithWaitedChildrenHasNoWarning(t *testing.T) {
+	eachMethod(t, func(t *testing.T, g *Group) {
+		startPrinting(t, g, "sh -c '"+loop+"'; echo done; read line")
 		if _, err := g.CPU(); err != nil {
 			t.Fatal(err)
 		}
-		if missed := g.Uncounted(); missed != "" && wayOf(t).exited {
-			t.Errorf("the warning is %q, want none", missed)
+		if missed := g.Uncounted(); missed != "" && methodOf(t).countsExited {
+			t.Errorf("got warning %q, want none", missed)
 		}
 	})
 }
 
-func TestADaemonThatForkedTwiceAndClearedItsEnvironmentIsCounted(t *testing.T) {
-	eachWay(t, func(t *testing.T, g *Group) {
-		if !wayOf(t).exited {
-			t.Skip("without a subreaper nobody knows whose it is; the warning says so")
+func TestDaemonWithClearedEnvironmentIsCounted(t *testing.T) {
+	eachMethod(t, func(t *testing.T, g *Group) {
+		if !methodOf(t).countsExited {
+			t.Skip("without a subreaper its group is not known, and there is a warning")
 		}
-		pid, _ := strconv.Atoi(startTelling(t, g, "(setsid env -i sh -c 'echo $$; while :; do :; done' &); read line"))
+		pid, _ := strconv.Atoi(startPrinting(t, g, "(setsid env -i sh -c 'echo $$; while :; do :; done' &); read line"))
 		if pids, err := g.PIDs(); err != nil || !slices.Contains(pids, pid) {
-			t.Errorf("the members are %v (%v), want the daemon %d among them", pids, err, pid)
+			t.Errorf("got members %v (%v), want them to include the daemon %d", pids, err, pid)
 		}
 	})
 }
 
-func TestAMeasurementSaysWhatItMissed(t *testing.T) {
+func TestMeasurementReportsUncountedCPU(t *testing.T) {
 	mustWork(t)
-	for _, w := range ways {
+	for _, w := range methods {
 		if w.name != "subreaper" {
 			continue
 		}
@@ -87,8 +87,8 @@ func TestAMeasurementSaysWhatItMissed(t *testing.T) {
 			t.Skip(err)
 		}
 		u, err := measureIn(context.Background(), g, programCommand("ignored 1 300"), Options{})
-		if err != nil || u.Missed == "" {
-			t.Errorf("the warning is %q (%v), want one", u.Missed, err)
+		if err != nil || u.UncountedCPU == "" {
+			t.Errorf("got warning %q (%v), want one", u.UncountedCPU, err)
 		}
 	}
 }

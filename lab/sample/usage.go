@@ -13,42 +13,44 @@ import (
 )
 
 const (
-	recordEvery = 50 * time.Millisecond  // readings of the CPU
-	censusEvery = 250 * time.Millisecond // looks at memory and threads, for their peaks
-	grace       = 2 * time.Second        // between SIGTERM and SIGKILL
+	recordEvery = 50 * time.Millisecond  // interval of CPU readings
+	censusEvery = 250 * time.Millisecond // interval of memory and thread readings, for their peaks
+	termGrace   = 2 * time.Second        // between SIGTERM and SIGKILL
 )
 
-// Options say how Measure runs a command.
+// Options configure how Measure runs a command.
 type Options struct {
 	Placement Placement
-	Duration  time.Duration // end it after this time; 0: when it ends by itself
-	Rulers    time.Duration // also read the other rulers, in windows of this length; 0: don't
+	Duration  time.Duration // stop it after this time; 0: when it exits
+	// also read the other accounting methods, in windows of this length; 0: do not
+	MethodsWindow time.Duration
 }
 
-// Usage is what a command and everything it started used, from its start until it had ended by
-// itself or was to end.
+// Usage is the cost of a command and all its descendants, from its start until its exit or the
+// request to stop it.
 type Usage struct {
-	Ruler result.Ruler
-	CPU   time.Duration
-	// what CPU does not hold of processes that ended unseen, and what to do about it; else empty
-	Missed  string
-	Wall    time.Duration
-	Points  []Point
-	Peak    Census        // the highest of each count seen; switches and waits are the last seen
-	Machine time.Duration // CPU of the whole machine meanwhile
+	Method result.Ruler
+	CPU    time.Duration
+	// what CPU misses of processes that ended unseen, with a remedy; empty if nothing
+	UncountedCPU string
+	Wall         time.Duration
+	Points       []Point
+	// the maximum of each count; context switches and waits are the last values
+	Peak    Census
+	Machine time.Duration // CPU of the whole machine in the same time
 	Exact   bool          // Machine counts run times and not ticks
-	Steal   time.Duration // taken by the hypervisor meanwhile
-	// what getrusage says of the command and the children it waited for; 0 while it runs
-	Waited   time.Duration
-	Others   []Reading // the other rulers
-	ByItself bool      // it ended before it was to
-	Left     int       // processes that outlived it, or SIGTERM, and were killed
-	Exit     error     // how it ended: nil for status 0, else *exec.ExitError
+	Steal   time.Duration // taken by the hypervisor in the same time
+	// CPU of the command and the children it waited for by getrusage; 0 while it runs
+	Waited          time.Duration
+	OtherMethods    []Reading // the other accounting methods
+	ExitedByItself  bool      // the command exited before it was stopped
+	KilledProcesses int       // processes that outlived the command, or SIGTERM, and were killed
+	ExitError       error     // result of the command: nil for status 0, else *exec.ExitError
 }
 
-// Measure runs a command and accounts for it. Nothing that it starts outlives the call. If ctx
-// ends, the command is ended too, and what it used until then is returned. An error says that it
-// couldn't be started or counted.
+// Measure runs a command and accounts for it. No process that it starts outlives the call. If ctx
+// ends, the command is stopped too, and its usage up to then is returned. An error means that it
+// could not be started or counted.
 func Measure(ctx context.Context, cmd *exec.Cmd, o Options) (u Usage, err error) {
 	g, err := NewGroup(cmd.Path)
 	if err != nil {
@@ -57,10 +59,10 @@ func Measure(ctx context.Context, cmd *exec.Cmd, o Options) (u Usage, err error)
 	return measureIn(ctx, g, cmd, o)
 }
 
-// measureIn is Measure with a group of its own, which it closes.
+// measureIn is Measure in a given group, which it closes.
 func measureIn(ctx context.Context, g *Group, cmd *exec.Cmd, o Options) (u Usage, err error) {
 	defer func() { err = errors.Join(err, g.Close()) }()
-	u.Ruler = g.Ruler()
+	u.Method = g.Method()
 	before, err := ReadMachine()
 	if err != nil {
 		return u, err
@@ -68,27 +70,28 @@ func measureIn(ctx context.Context, g *Group, cmd *exec.Cmd, o Options) (u Usage
 	if err := g.Start(cmd, o.Placement); err != nil {
 		return u, fmt.Errorf("starting %s: %w", cmd.Path, err)
 	}
-	// from the waiting goroutine, which ends then; how the command ended
+	// one result, from the waiting goroutine
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	stop := u.watch(g, o.Rulers)
-	u.ByItself = until(ctx, g, ended, &u.Exit, o.Duration)
+	stop := u.watch(g, o.MethodsWindow)
+	u.ExitedByItself = until(ctx, g, ended, &u.ExitError, o.Duration)
 	after, machineErr := ReadMachine()
 	stop()
 	u.CPU, err = g.CPU()
 	u.Wall, u.Machine, u.Steal, u.Exact = after.At-before.At, after.CPU-before.CPU, after.Steal-before.Steal, after.Exact
-	u.Missed = g.Uncounted()
-	u.Left = terminate(g)
+	u.UncountedCPU = g.Uncounted()
+	u.KilledProcesses = terminate(g)
 	_ = g.Close()
-	if !u.ByItself {
-		u.Exit = <-ended
+	if !u.ExitedByItself {
+		u.ExitError = <-ended
 	}
 	u.addRusage(cmd)
 	return u, errors.Join(err, machineErr)
 }
 
-// until waits for the command to end, or for the time or ctx to run out. With a duration, a command
-// that goes to the background is followed there.
+// until waits for the command to exit, or for the end of the duration or of ctx. It reports whether
+// the command exited by itself. With a duration, it also waits for processes that the command left
+// in the background.
 func until(ctx context.Context, g *Group, ended chan error, exit *error, d time.Duration) (byItself bool) {
 	var timeout <-chan time.Time
 	if d > 0 {
@@ -101,7 +104,7 @@ func until(ctx context.Context, g *Group, ended chan error, exit *error, d time.
 	for {
 		select {
 		case *exit = <-ended:
-			ended <- *exit // for whoever asks next
+			ended <- *exit // for the next receiver
 			ended, byItself = nil, true
 		case <-look.C:
 		case <-timeout:
@@ -117,19 +120,19 @@ func until(ctx context.Context, g *Group, ended chan error, exit *error, d time.
 	}
 }
 
-// watch records until the returned function is called, which stores what was seen.
-func (u *Usage) watch(g *Group, rulers time.Duration) (stop func()) {
+// watch records until the returned function is called, which stores the results.
+func (u *Usage) watch(g *Group, methodsWindow time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { u.Points = Record(ctx, g, recordEvery) })
 	all.Go(func() { u.Peak = peaks(ctx, g) })
-	if rulers > 0 {
-		all.Go(func() { u.Others = RecordRulers(ctx, g, rulers) })
+	if methodsWindow > 0 {
+		all.Go(func() { u.OtherMethods = RecordMethods(ctx, g, methodsWindow) })
 	}
 	return func() { cancel(); all.Wait() }
 }
 
-// peaks takes a census again and again until ctx is done.
+// peaks takes a census periodically until ctx ends.
 func peaks(ctx context.Context, g *Group) (peak Census) {
 	ticker := time.NewTicker(censusEvery)
 	defer ticker.Stop()
@@ -152,9 +155,9 @@ func (c *Census) raise(n Census) {
 	c.RunQueueWait = max(c.RunQueueWait, n.RunQueueWait)
 }
 
-// addRusage adds what the kernel kept of the ended command and of the children that it waited for;
-// a census can miss them. Not their peak memory: the kernel lets a program inherit that of the
-// process that forked it, which is ours.
+// addRusage adds the kernel's counts of the exited command and of the children that it waited for,
+// which a census can miss. It does not use their peak memory, because a program inherits the peak
+// of the process that forked it, which is this one.
 func (u *Usage) addRusage(cmd *exec.Cmd) {
 	ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -164,9 +167,10 @@ func (u *Usage) addRusage(cmd *exec.Cmd) {
 	u.Peak.raise(Census{Processes: 1, Threads: 1, Voluntary: int64(ru.Nvcsw), Involuntary: int64(ru.Nivcsw)})
 }
 
-// terminate asks what is left in the group to end, and returns how many processes did not.
+// terminate sends SIGTERM to the remaining processes of the group, and returns how many did not
+// exit.
 func terminate(g *Group) (left int) {
-	deadline := time.Now().Add(grace)
+	deadline := time.Now().Add(termGrace)
 	asked := map[int]bool{}
 	for {
 		pids, err := g.PIDs()

@@ -10,30 +10,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// books is what this process knows of its dead children, for all trees that count by waiting. The
-// kernel adds a child's time to its parent's account when the parent waits for it; orphans come to
-// us because we are their subreaper, and are waited for here. All that was waited for is in one sum
-// (RUSAGE_CHILDREN); its growth goes to the tree that lost somebody.
+// exitAccounts counts the CPU of exited children of this process, for all trees that count by
+// waiting. The kernel adds a child's time to its parent's counter when the parent waits for it.
+// Orphans become children of this process, because it is their subreaper, and are waited for here.
+// All these times are in one sum (RUSAGE_CHILDREN). Its increase is assigned to the tree that lost
+// a member.
 //
-// So with several such trees at once, or other commands of this process that end at the same
-// moment, an exit may be booked to the wrong one. Cgroups have no such doubt.
-var books waitBooks
+// With several such trees at once, or other commands of this process that exit at the same moment,
+// a time may therefore be assigned to the wrong tree. Cgroups do not have this limitation.
+var exitAccounts exitAccounting
 
-type waitBooks struct {
-	mu    sync.Mutex    // taken before any tree's
-	trees []*tree       // open, oldest first
-	seen  time.Duration // RUSAGE_CHILDREN when last looked at
+type exitAccounting struct {
+	mu            sync.Mutex    // locked before the mutex of a tree
+	trees         []*tree       // open, oldest first
+	lastWaitedFor time.Duration // RUSAGE_CHILDREN at the last reading
 }
 
-func (b *waitBooks) open(t *tree) error {
+func (b *exitAccounting) open(t *tree) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.trees = append(b.trees, t)
-	b.seen = waitedFor()
+	b.lastWaitedFor = waitedFor()
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
-func (b *waitBooks) close(t *tree) {
+func (b *exitAccounting) close(t *tree) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range b.trees {
@@ -47,7 +48,7 @@ func (b *waitBooks) close(t *tree) {
 	}
 }
 
-// waitedFor is the CPU time of all children that this process has waited for, and of theirs.
+// waitedFor returns the CPU time of all children that this process has waited for, and of theirs.
 func waitedFor() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &u); err != nil {
@@ -56,27 +57,28 @@ func waitedFor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// cpu brings the books up to date and returns what t has used.
-func (b *waitBooks) cpu(t *tree) time.Duration {
+// cpu updates all counts and returns what t has used.
+func (b *exitAccounting) cpu(t *tree) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// until nobody was waited for while we looked, so that growth and losses tell the same story
+	// repeat until no child was waited for during the scan, so that increase and losses are
+	// consistent
 	for {
 		before := waitedFor()
 		living, loser := b.updateAll(t)
 		if now := waitedFor(); now == before || loser != nil {
 			if loser != nil {
-				loser.exited += now - b.seen
+				loser.exitedCPU += now - b.lastWaitedFor
 			}
-			b.seen = now
-			return t.exited + living
+			b.lastWaitedFor = now
+			return t.exitedCPU + living
 		}
 	}
 }
 
-// updateAll updates every tree. It returns what t's living members have used, and the first tree of
-// which a member is gone that the caller of Start has waited for.
-func (b *waitBooks) updateAll(t *tree) (living time.Duration, loser *tree) {
+// updateAll updates every tree. It returns the CPU of t's living members, and the first tree that
+// has lost a member for which the caller of Start has waited.
+func (b *exitAccounting) updateAll(t *tree) (living time.Duration, loser *tree) {
 	for _, each := range b.trees {
 		sum, lost := b.update(each)
 		if each == t {
@@ -89,21 +91,21 @@ func (b *waitBooks) updateAll(t *tree) (living time.Duration, loser *tree) {
 	return living, loser
 }
 
-// update reaps a tree's orphans and returns what its living members have used, and whether a root
-// is gone.
-func (b *waitBooks) update(t *tree) (living time.Duration, lostRoot bool) {
+// update reaps a tree's orphans. It returns the CPU of its living members, and whether a root has
+// exited.
+func (b *exitAccounting) update(t *tree) (living time.Duration, lostRoot bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	members, vanished := t.scan()
 	for _, m := range vanished {
-		lostRoot = lostRoot || m.root
-		if m.alone {
-			t.exited += m.clock
+		lostRoot = lostRoot || m.startedByUs
+		if m.parentIgnoresChildren {
+			t.exitedCPU += m.clock
 		}
 	}
 	t.forget(vanished)
 	for pid, s := range members {
-		if s.state == 'Z' && s.parent == os.Getpid() && !t.members[pid].root {
+		if s.state == 'Z' && s.parent == os.Getpid() && !t.members[pid].startedByUs {
 			b.reap(t, pid)
 			continue
 		}
@@ -113,22 +115,22 @@ func (b *waitBooks) update(t *tree) (living time.Duration, lostRoot bool) {
 	return living, lostRoot
 }
 
-// reap waits for an orphan that has come to us and died.
-func (b *waitBooks) reap(t *tree, pid int) {
+// reap waits for an exited orphan that became a child of this process.
+func (b *exitAccounting) reap(t *tree, pid int) {
 	var u unix.Rusage
 	if got, err := unix.Wait4(pid, nil, unix.WNOHANG, &u); err != nil || got != pid {
 		return
 	}
 	used := time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	t.exited += used
-	b.seen += used
+	t.exitedCPU += used
+	b.lastWaitedFor += used
 	delete(t.members, pid)
 }
 
-// reapUnknown waits for orphans that lived so short that no scan saw them alive. A dead process has
-// no environment to tell its tree by, so it is booked to the one that looks. Children that os/exec
-// waits for are known by the descriptor that it holds of each (pidfd), and are left alone.
-func (b *waitBooks) reapUnknown(t *tree) {
+// reapUnknown waits for orphans that exited before any scan saw them alive. An exited process has
+// no environment that identifies its tree, so its time goes to the tree that scans. Children that
+// os/exec waits for are identified by its pidfds, and are not touched.
+func (b *exitAccounting) reapUnknown(t *tree) {
 	var held map[int]bool
 	for _, pid := range zombieChildren() {
 		if t.members[pid] != nil {
@@ -143,7 +145,7 @@ func (b *waitBooks) reapUnknown(t *tree) {
 	}
 }
 
-// zombieChildren lists our dead children that nobody has waited for.
+// zombieChildren lists the exited children of this process that have not been waited for.
 func zombieChildren() (pids []int) {
 	files, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, f := range files {
@@ -157,7 +159,7 @@ func zombieChildren() (pids []int) {
 	return pids
 }
 
-// heldProcesses lists the processes that this one holds a pidfd of (proc_pid_fdinfo(5)).
+// heldProcesses lists the processes that this one has a pidfd of (proc_pid_fdinfo(5)).
 func heldProcesses() map[int]bool {
 	held := map[int]bool{os.Getpid(): true}
 	for _, fd := range numberedEntries("/proc/self/fdinfo") {
@@ -171,12 +173,13 @@ func heldProcesses() map[int]bool {
 	return held
 }
 
-// waitedForBy is the CPU time of the children that a process has waited for, in ticks of 10 ms.
+// waitedForBy returns the CPU time of the children that a process has waited for, in ticks of 10
+// ms.
 func waitedForBy(pid int) time.Duration {
 	s, _ := readStat(pid)
 	return time.Duration(s.childUser+s.childSystem) * tick
 }
 
-// tick is the unit of times in /proc/PID/stat: USER_HZ, which Linux fixes at 100 a second for all
-// programs.
+// tick is the unit of times in /proc/PID/stat: USER_HZ, which is 100 a second for all programs on
+// Linux.
 const tick = 10 * time.Millisecond
