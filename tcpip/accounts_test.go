@@ -27,16 +27,16 @@ type accounts struct {
 
 func (s *Stack) accounts() (a accounts) {
 	a.Connections = len(s.conns.all())
-	a.Waiting, _ = s.Waiting()
+	a.Waiting, _ = s.TimeWaits()
 	a.Memory, _ = s.Memory()
 	for _, i := range s.ifaces {
-		for _, l := range i.lanes {
+		for _, l := range i.readers {
 			l.timers.mu.Lock()
 			a.Timers += len(l.timers.heap)
 			l.timers.mu.Unlock()
-			l.posts.mu.Lock()
-			a.Posts += len(l.posts.all)
-			l.posts.mu.Unlock()
+			l.wakeQueue.mu.Lock()
+			a.Posts += len(l.wakeQueue.conns)
+			l.wakeQueue.mu.Unlock()
 		}
 		i.mu.Lock()
 		for n := range i.neigh.All() {
@@ -44,14 +44,14 @@ func (s *Stack) accounts() (a accounts) {
 		}
 		i.mu.Unlock()
 	}
-	s.ports.mu.RLock()
-	for _, l := range s.ports.of {
-		a.Opening += int(l.opening.Load())
-		l.keeping.Lock()
-		a.Kept += l.kept.held + len(l.kept.of)
-		l.keeping.Unlock()
+	s.listeners.mu.RLock()
+	for _, l := range s.listeners.byAddr {
+		a.Opening += int(l.handshakes.Load())
+		l.reservedMu.Lock()
+		a.Kept += l.reserved.used + len(l.reserved.perClient)
+		l.reservedMu.Unlock()
 	}
-	s.ports.mu.RUnlock()
+	s.listeners.mu.RUnlock()
 	s.fragsMu.Lock()
 	a.Fragments = s.fragments.Held()
 	s.fragsMu.Unlock()
@@ -267,6 +267,6 @@ func (p *hostilePeer) run() {
 		c.Close()
 	case 2: // it forgets the connection, and says that there is none when it is asked
 		p.s.conns.remove(c)
-		c.lane.timers.unset(c)
+		c.reader.timers.cancel(c)
 	} // otherwise it stays for as long as its stack
 }

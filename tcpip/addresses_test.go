@@ -32,11 +32,11 @@ func TestWhoseAnAddressIs(t *testing.T) {
 		{"240.0.0.1", false, false, true},
 		{"203.0.113.5", false, false, false},
 	} {
-		a := word(netip.MustParseAddr(c.addr))
-		if takes, everybody := s.ifaces[0].takes(a); takes != c.takes || everybody != c.everybody {
+		a := addrToUint32(netip.MustParseAddr(c.addr))
+		if takes, everybody := s.ifaces[0].acceptsDst(a); takes != c.takes || everybody != c.everybody {
 			t.Errorf("%s is taken: %t, for everybody: %t", c.addr, takes, everybody)
 		}
-		if got := s.ifaces[0].strange(a); got != c.strange {
+		if got := s.ifaces[0].martianSource(a); got != c.strange {
 			t.Errorf("packets can be from %s: %t", c.addr, !got)
 		}
 	}

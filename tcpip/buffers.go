@@ -9,42 +9,42 @@ import (
 	"weir/wire"
 )
 
-// Buffers are of powers of two, of 4 KiB to 16 MiB, and kept for the next who needs one of that
-// size.
+// Buffers have sizes that are powers of two, from 4 KiB to 16 MiB, and are reused by size.
 const (
-	leastBits = 12
-	mostBits  = 24
+	minSizeBits = 12
+	maxSizeBits = 24
 )
 
-// buffers are kept by their first byte, so that keeping one allocates nothing.
-var buffers [mostBits - leastBits + 1]sync.Pool // of *byte
+// bufferPools has a pool for each size. A buffer is stored as a pointer to its first byte, so that
+// putting it back allocates nothing.
+var bufferPools [maxSizeBits - minSizeBits + 1]sync.Pool // of *byte
 
-func class(size int) int { return bits.Len(uint(size-1)) - leastBits }
+func sizeClass(size int) int { return bits.Len(uint(size-1)) - minSizeBits }
 
 func getBuffer(size int) []byte {
-	c := class(size)
-	if c < 0 || c >= len(buffers) {
+	c := sizeClass(size)
+	if c < 0 || c >= len(bufferPools) {
 		return make([]byte, size)
 	}
-	if first, ok := buffers[c].Get().(*byte); ok {
-		return unsafe.Slice(first, 1<<(c+leastBits))
+	if first, ok := bufferPools[c].Get().(*byte); ok {
+		return unsafe.Slice(first, 1<<(c+minSizeBits))
 	}
-	return make([]byte, 1<<(c+leastBits))
+	return make([]byte, 1<<(c+minSizeBits))
 }
 
-// putBuffer keeps one that getBuffer gave.
+// putBuffer puts a buffer of getBuffer back into its pool.
 func putBuffer(b []byte) {
-	if c := class(len(b)); c >= 0 && c < len(buffers) && len(b) == 1<<(c+leastBits) {
-		buffers[c].Put(&b[0])
+	if c := sizeClass(len(b)); c >= 0 && c < len(bufferPools) && len(b) == 1<<(c+minSizeBits) {
+		bufferPools[c].Put(&b[0])
 	}
 }
 
-// outgoing is a frame that is being put together, with room for its headers. A link is an
-// interface, so all that it is given would be allocated anew for each segment.
-type outgoing struct {
+// outgoingFrame is a frame under construction with space for its headers. It comes from a pool,
+// because arguments of the link.Queue interface escape: each segment would allocate otherwise.
+type outgoingFrame struct {
 	link.Parts
-	head    [wire.EthernetHeader + wire.IPv4HeaderLargest + wire.TCPHeaderLargest]byte
+	headers [wire.EthernetHeader + wire.IPv4HeaderLargest + wire.TCPHeaderLargest]byte
 	options [40]byte
 }
 
-var outgoings = sync.Pool{New: func() any { return new(outgoing) }}
+var outgoingPool = sync.Pool{New: func() any { return new(outgoingFrame) }}

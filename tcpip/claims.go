@@ -13,123 +13,124 @@ import (
 	"weir/wire"
 )
 
-// Conflict says that somebody else uses an address of the stack's.
+// Conflict reports that another host uses an address of the stack (RFC 5227).
 type Conflict struct {
 	Addr netip.Addr
 	By   wire.MAC
-	// the address was given up: its connections are reset, and nothing is sent from it or taken for
-	// it any more
+	// the stack has given the address up: its connections are reset, and packets from and for it
+	// are dropped
 	Lost bool
 }
 
-// claimed is what became of an address that was probed for.
-type claimed struct {
+// claimResult is the result of probing for an address.
+type claimResult struct {
 	addr  netip.Addr
-	by    wire.MAC // that has it
-	taken bool
+	by    wire.MAC // the host that uses the address; zero unless inUse
+	inUse bool
 }
 
-// watch begins to claim an interface's addresses. The reader does the rest.
-func (i *iface) watch() {
-	if i.local {
-		i.own.Store(newAddresses(i.addrs))
+// startClaims starts to claim the interface's addresses. The first reader sends the probes.
+func (i *iface) startClaims() {
+	if i.loopback {
+		i.ownAddrs.Store(newAddresses(i.addrs))
 		return
 	}
-	i.own.Store(newAddresses(nil))
+	i.ownAddrs.Store(newAddresses(nil))
 	i.neigh.MAC, i.neigh.OnLink = i.caps.MAC, i.onLink
-	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.Conflicts, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
-	i.outcome = make(chan claimed, len(i.addrs))
+	i.claims = neigh.Claims{MAC: i.caps.MAC, Policy: i.s.cfg.ConflictPolicy, Rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
+	i.claimResults = make(chan claimResult, len(i.addrs))
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, a := range i.addrs {
-		i.claims.Begin(a.Addr(), i.s.cfg.Probe, neigh.Time(i.s.now()), claiming{i.lanes[0]})
+		i.claims.Begin(a.Addr(), i.s.cfg.ProbeAddrs, neigh.Time(i.s.now()), claimActions{i.readers[0]})
 	}
-	i.lanes[0].look()
+	i.readers[0].requestCheck()
 }
 
-// claimTime is longer than probing takes.
-const claimTime = 30 * time.Second
+// claimTimeout exceeds the duration of probing.
+const claimTimeout = 30 * time.Second
 
-// claimed waits until all addresses that are probed for are the stack's, or one is not.
-func (i *iface) claimed() error {
-	timer := time.NewTimer(claimTime)
+// awaitClaims waits until every address is claimed, or returns an error if one is in use.
+func (i *iface) awaitClaims() error {
+	timer := time.NewTimer(claimTimeout)
 	defer timer.Stop()
 	for range i.addrs {
 		select {
-		case c := <-i.outcome:
-			if c.taken {
-				return fmt.Errorf("tcpip: the address %v is taken: %v has it; give the stack another one, or that host", c.addr, c.by)
+		case c := <-i.claimResults:
+			if c.inUse {
+				return fmt.Errorf("tcpip: the address %v is in use by %v: give the stack or that host another address", c.addr, c.by)
 			}
 		case <-timer.C:
-			return fmt.Errorf("tcpip: the link does not carry the question whether somebody has %v", i.addrs[0].Addr())
+			return fmt.Errorf("tcpip: no ARP probe for %v was sent within 30 s: check that the link is up", i.addrs[0].Addr())
 		}
 	}
 	return nil
 }
 
-// claiming carries out what claims of addresses want. The interface's lock is held.
-type claiming struct{ l *lane }
+// claimActions implements neigh.ClaimActions. The interface's lock is held during each call.
+type claimActions struct{ l *reader }
 
 // Probe implements neigh.ClaimActions.
-func (c claiming) Probe(a netip.Addr) {
+func (c claimActions) Probe(a netip.Addr) {
 	c.l.sendARP(wire.ARPRequest, wire.Broadcast, netip.IPv4Unspecified(), wire.MAC{}, a)
 }
 
 // Announce implements neigh.ClaimActions.
-func (c claiming) Announce(a netip.Addr) {
+func (c claimActions) Announce(a netip.Addr) {
 	c.l.sendARP(wire.ARPRequest, wire.Broadcast, a, wire.MAC{}, a)
 }
 
 // Held implements neigh.ClaimActions.
-func (c claiming) Held(a netip.Addr) {
+func (c claimActions) Held(a netip.Addr) {
 	i := c.l.iface
 	i.neigh.Addrs = append(i.neigh.Addrs, a)
-	i.renew()
-	i.outcome <- claimed{addr: a}
+	i.updateOwnAddrs()
+	i.claimResults <- claimResult{addr: a}
 }
 
-// renew has those of the addresses be used that are held, in the order in which they were given.
-func (i *iface) renew() {
-	i.own.Store(newAddresses(slices.DeleteFunc(slices.Clone(i.addrs), func(p netip.Prefix) bool { return !slices.Contains(i.neigh.Addrs, p.Addr()) })))
+// updateOwnAddrs makes the claimed addresses the ones in use, in the order of Config.Addrs.
+func (i *iface) updateOwnAddrs() {
+	i.ownAddrs.Store(newAddresses(slices.DeleteFunc(slices.Clone(i.addrs), func(p netip.Prefix) bool { return !slices.Contains(i.neigh.Addrs, p.Addr()) })))
 }
 
 // Conflict implements neigh.ClaimActions.
-func (c claiming) Conflict(a netip.Addr, by wire.MAC) { c.tell(Conflict{Addr: a, By: by}) }
+func (c claimActions) Conflict(a netip.Addr, by wire.MAC) { c.report(Conflict{Addr: a, By: by}) }
 
 // Lost implements neigh.ClaimActions.
-func (c claiming) Lost(a netip.Addr, by wire.MAC) {
+func (c claimActions) Lost(a netip.Addr, by wire.MAC) {
 	i := c.l.iface
 	if !slices.Contains(i.neigh.Addrs, a) {
-		i.outcome <- claimed{a, by, true}
+		i.claimResults <- claimResult{a, by, true}
 		return
 	}
 	i.neigh.Addrs = slices.DeleteFunc(i.neigh.Addrs, func(b netip.Addr) bool { return a == b })
-	i.renew()
-	c.tell(Conflict{a, by, true})
+	i.updateOwnAddrs()
+	c.report(Conflict{a, by, true})
 }
 
-// conflictsMost is how many conflicts may wait to be told.
-const conflictsMost = 64
+// maxPendingConflicts limits the conflicts that wait to be reported. Lost addresses always fit.
+const maxPendingConflicts = 64
 
-func (c claiming) tell(conflict Conflict) {
-	if i := c.l.iface; conflict.Lost || len(i.conflicts) < conflictsMost {
-		i.conflicts = append(i.conflicts, conflict)
-		c.l.look()
+func (c claimActions) report(conflict Conflict) {
+	if i := c.l.iface; conflict.Lost || len(i.pendingConflicts) < maxPendingConflicts {
+		i.pendingConflicts = append(i.pendingConflicts, conflict)
+		c.l.requestCheck()
 	}
 }
 
-// conflicts tells of conflicts, and ends what runs over addresses that were lost. No lock is held.
-func (l *lane) conflicts(now tcp.Time) {
+// reportConflicts calls Config.OnConflict and resets the connections of lost addresses. No lock is
+// held.
+func (l *reader) reportConflicts(now tcp.Time) {
 	i := l.iface
 	i.mu.Lock()
-	all := i.conflicts
-	i.conflicts = nil
+	all := i.pendingConflicts
+	i.pendingConflicts = nil
 	i.mu.Unlock()
 	for _, c := range all {
 		if c.Lost {
 			for _, conn := range l.s.conns.all() {
 				if conn.key.local.Addr() == c.Addr {
-					conn.lose(now)
+					conn.abortLost(now)
 				}
 			}
 		}
@@ -139,18 +140,18 @@ func (l *lane) conflicts(now tcp.Time) {
 	}
 }
 
-// lose resets a connection whose address is another's (RFC 5227, section 2.4: that of the host
-// should be reset before it ends), or whose link is gone.
-func (c *Conn) lose(now tcp.Time) {
+// abortLost resets a connection whose address another host has taken (RFC 5227, section 2.4: reset
+// active connections before giving the address up), or whose link has closed.
+func (c *Conn) abortLost(now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lost = true
+	c.addrOrLinkLost = true
 	c.tcp.Abort(now)
-	c.flush(now)
+	c.flushLocked(now)
 }
 
-// sendARP sends a message.
-func (l *lane) sendARP(op wire.ARPOperation, to wire.MAC, sender netip.Addr, targetMAC wire.MAC, target netip.Addr) {
+// sendARP sends an ARP message.
+func (l *reader) sendARP(op wire.ARPOperation, to wire.MAC, sender netip.Addr, targetMAC wire.MAC, target netip.Addr) {
 	own := l.iface.caps.MAC
 	b := wire.AppendEthernet(make([]byte, 0, 64), to, own, wire.TypeARP)
 	l.q.Write(&link.Parts{Head: wire.AppendARP(b, op, own, sender, targetMAC, target)})

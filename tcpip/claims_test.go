@@ -20,8 +20,8 @@ func TestAnAddressThatIsTakenIsNotBegunWith(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24")})
 		began := time.Now()
-		_, err := New(Config{Link: lb, Addrs: prefixes("10.0.0.3/24", "10.0.0.2/24"), Probe: true})
-		if err == nil || !strings.Contains(err.Error(), "10.0.0.2 is taken: 02:00:00:00:00:01 has it") {
+		_, err := New(Config{Link: lb, Addrs: prefixes("10.0.0.3/24", "10.0.0.2/24"), ProbeAddrs: true})
+		if err == nil || !strings.Contains(err.Error(), "10.0.0.2 is in use by 02:00:00:00:00:01") {
 			t.Errorf("%v", err)
 		}
 		if took := time.Since(began); took > time.Second { // the answer to the first probe says it
@@ -35,7 +35,7 @@ func TestAnAddressThatIsFreeIsUsed(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		a := stack(t, Config{Link: la, Addrs: prefixes("10.0.0.1/24")})
 		began := time.Now()
-		b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.3/24", "10.0.0.2/24"), Probe: true})
+		b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.3/24", "10.0.0.2/24"), ProbeAddrs: true})
 		if took := time.Since(began); took < 4*time.Second || took > 7*time.Second {
 			t.Errorf("probing took %v", took)
 		}
@@ -54,7 +54,7 @@ func TestTwoHostsWithOneAddress(t *testing.T) {
 		la, lb := link.Pair(link.PairConfig{})
 		// what each stack says; more than it can
 		kept, lost := make(chan Conflict, 100), make(chan Conflict, 100)
-		b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24"), Conflicts: neigh.Yield, OnConflict: func(c Conflict) { lost <- c }})
+		b := stack(t, Config{Link: lb, Addrs: prefixes("10.0.0.1/24", "10.0.0.2/24"), ConflictPolicy: neigh.Yield, OnConflict: func(c Conflict) { lost <- c }})
 		l := listen(t, b, ":80")
 		c := dial(t, b, "tcp", "10.0.0.1:80") // over the loopback, but from and to the address
 		if _, err := l.Accept(); err != nil {

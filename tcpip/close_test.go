@@ -63,15 +63,15 @@ func TestNobodyIsLeftInTheQueueOfAListenerThatCloses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := s.newConn(s.ifaces[0].lanes[0], nth(i))
-		c.begin(tcp.Accept(&cfg, 1, 1, &tcp.Segment{Flags: wire.SYN}, s.now()))
-		l.keep(netip.Addr{})
+		c := s.newConn(s.ifaces[0].readers[0], nth(i))
+		c.initState(tcp.Accept(&cfg, 1, 1, &tcp.Segment{Flags: wire.SYN}, s.now()))
+		l.reserve(netip.Addr{})
 		var offered bool
 		var both sync.WaitGroup
-		both.Go(func() { offered = l.offer(c) })
+		both.Go(func() { offered = l.enqueue(c) })
 		both.Go(func() { l.Close() })
 		both.Wait()
-		if offered && len(l.open) > 0 {
+		if offered && len(l.acceptQueue) > 0 {
 			t.Fatalf("connection %d is in the queue of a listener that is closed", i)
 		}
 	}

@@ -13,315 +13,323 @@ import (
 	"weir/wire"
 )
 
-// Conn is a TCP connection, a net.Conn. Errors are those of the net package: errors.Is knows
-// ECONNREFUSED, ECONNRESET, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, EPIPE, os.ErrDeadlineExceeded and
-// net.ErrClosed, as of a connection of the kernel (errors_linux_test.go).
+// Conn is a TCP connection: a net.Conn. Its errors match those of a kernel connection in package
+// net. errors.Is finds ECONNREFUSED, ECONNRESET, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, EPIPE,
+// os.ErrDeadlineExceeded and net.ErrClosed (errors_linux_test.go).
 type Conn struct {
 	// Immutable.
-	s      *Stack
-	lane   *lane
-	iface  *iface
-	key    tuple
-	client netip.Addr // the client that opened it; zero: this host
-	cfg    *tcp.Config
-	send   tcp.Emit // c.emit, made once
+	s           *Stack
+	reader      *reader
+	iface       *iface
+	key         tuple
+	client      netip.Addr // address of the client that opened it; zero: this host
+	cfg         *tcp.Config
+	emitSegment tcp.Emit // the method value c.emitLocked, allocated once
 
-	touched bool // the reader's: it answers when the batch is through
-	posted  bool // guarded by the lane's posts
+	answerPending bool // is in reader.toAnswer; guarded by the reader's batch
+	wakeQueued    bool // is in the reader's wakeQueue, whose lock guards it
 
-	timerAt    tcp.Time // guarded by the lane's timers
+	timerAt    tcp.Time // its key in the reader's timer heap, whose lock guards both fields
 	timerIndex int
 
-	mu        sync.Mutex
-	tcp       *tcp.Conn
-	listener  *Listener // until it is given to Accept, or to a session
-	kept      bool      // room is kept for it there
-	served    *served   // whose session it is; nil: the application's goroutines use it
-	dst       wire.MAC
-	known     bool     // dst is
-	measureAt tcp.Time // when the path may take more than it did; 0: it takes what the link does
-	cut       bool     // packets may be cut on the way: it takes less than is asked of a way
-	lost      bool     // its address is another's
-	service   uint8    // what the application says of the kind of service (RFC 2474)
-	doubted   *doubt   // a smaller path that the network has told of; nil: none
-	changes   uint32   // the interface's, when dst was found
-	found     tcp.Time // when that was
-	soft      error    // what the network said of the way, for when the connection times out
-	closed    bool     // by the application
-	gone      bool     // from the stack's tables
-	resent    uint64   // segments sent again that are counted
-	reader    waiter
-	writer    waiter
+	mu  sync.Mutex
+	tcp *tcp.Conn
+	// the listener of a connection in its handshake; nil once Accept or a session has it
+	listener       *Listener
+	acceptReserved bool         // the listener has reserved a place in acceptQueue for it
+	sessionConn    *sessionConn // its session; nil: goroutines of the application use it
+	dstMAC         wire.MAC
+	dstKnown       bool     // dstMAC is valid
+	pathCheckAt    tcp.Time // when to check the path MTU again; 0: the path MTU is the link's
+	// packets are sent without DF: the path MTU is below the minimum that may be assumed
+	fragmentable   bool
+	addrOrLinkLost bool        // another host has taken its address, or its link has closed
+	tos            uint8       // DSCP bits of the TOS octet that the application has set (RFC 2474)
+	pendingPTB     *pendingPTB // a Packet Too Big that is not validated yet; nil: none
+	neighChanges   uint32      // iface.neighChanges when dstMAC was looked up
+	dstFoundAt     tcp.Time    // when dstMAC was looked up
+	// last ICMP error, a soft error (RFC 1122, section 4.2.3.9): the cause if the connection times
+	// out
+	softError          error
+	closedByApp        bool   // Close was called, or the session has ended
+	removed            bool   // removed from the connection table
+	retransmitsCounted uint64 // retransmissions that reader.counts already has
+	readWaiter         waiter
+	writeWaiter        waiter
 }
 
-// newConn makes a connection without its state.
-func (s *Stack) newConn(l *lane, k tuple) *Conn {
-	c := &Conn{s: s, lane: l, iface: l.iface, key: k, timerIndex: -1}
+// newConn makes a connection. The caller sets its TCP state by initState.
+func (s *Stack) newConn(l *reader, k tuple) *Conn {
+	c := &Conn{s: s, reader: l, iface: l.iface, key: k, timerIndex: -1}
 	c.cfg = l.iface.tcpConfig()
-	c.send = c.emit
+	c.emitSegment = c.emitLocked
 	return c
 }
 
-// arrive takes a segment that has come in its lane, in which it answers.
-func (c *Conn) arrive(seg *tcp.Segment, now tcp.Time) {
+// receiveSegment processes a segment that its own reader has read. The connection answers when the
+// batch is finished.
+func (c *Conn) receiveSegment(seg *tcp.Segment, now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.listener != nil && !c.kept {
-		c.finishing(seg, now)
+	if c.listener != nil && !c.acceptReserved {
+		c.finishHandshakeLocked(seg, now)
 		return
 	}
-	// it is settled before the batch is over: whoever a segment has come for answers
+	// the segment's bytes may be used without a copy: the connection answers before the batch ends
 	c.tcp.ArriveLent(now, seg)
 }
 
-// astray takes a segment that has come in another lane than the connection's, and answers at once:
-// what a lane does once a batch is through is that lane's alone.
-func (c *Conn) astray(seg *tcp.Segment, now tcp.Time) {
+// receiveFromOtherReader processes a segment that another reader has read, and answers at once. It
+// cannot wait for the end of the batch, because only its own reader runs a connection then.
+func (c *Conn) receiveFromOtherReader(seg *tcp.Segment, now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.listener != nil && !c.kept {
-		c.finishing(seg, now)
+	if c.listener != nil && !c.acceptReserved {
+		c.finishHandshakeLocked(seg, now)
 	} else {
 		c.tcp.Arrive(now, seg)
 	}
-	if c.session() {
-		c.lane.post(c)
+	if c.hasSessionLocked() {
+		c.reader.queueConn(c)
 		return
 	}
-	c.flush(now)
+	c.flushLocked(now)
 }
 
-// flush lets the connection send what is due, and tells the application what happened: then it says
-// that it has. The caller holds mu.
-func (c *Conn) flush(now tcp.Time) (told bool) {
-	if c.measureAt != 0 && now >= c.measureAt {
-		c.measure(now)
+// flushLocked sends what is due, notifies the application of events, and schedules the timer. It
+// reports whether there were events. The caller holds mu.
+func (c *Conn) flushLocked(now tcp.Time) (notified bool) {
+	if c.pathCheckAt != 0 && now >= c.pathCheckAt {
+		c.updatePathMTULocked(now)
 	}
-	if c.doubted != nil {
-		c.decide(now)
+	if c.pendingPTB != nil {
+		c.validatePTBLocked(now)
 	}
-	if c.known && (now.Sub(c.found) > believed || c.changes != c.iface.changes.Load()) {
-		c.known = false
+	if c.dstKnown && (now.Sub(c.dstFoundAt) > neighbourCacheTime || c.neighChanges != c.iface.neighChanges.Load()) {
+		c.dstKnown = false
 	}
 	c.tcp.CopyLent()
-	c.tcp.Output(now, c.send)
+	c.tcp.Output(now, c.emitSegment)
 	if c.tcp.State() == tcp.TimeWait {
 		w, _ := c.tcp.Retire()
-		// before the table loses it: a segment finds the one or the other
-		c.s.waits.add(c.key, c.cfg, w)
+		// added before the connection table loses it, so that every segment finds one or the other
+		c.s.timeWaits.add(c.key, c.cfg, w)
 	}
-	told = c.tell(c.tcp.Events())
-	if n := c.tcp.RetransmittedSegments(); n != c.resent {
-		c.lane.counts.resent.Add(n - c.resent)
-		c.resent = n
+	notified = c.notifyLocked(c.tcp.Events())
+	if n := c.tcp.RetransmittedSegments(); n != c.retransmitsCounted {
+		c.reader.counts.retransmitted.Add(n - c.retransmitsCounted)
+		c.retransmitsCounted = n
 	}
-	if at := c.deadline(); at != 0 && !c.gone && c.lane.timers.set(c, at) {
-		c.lane.rouse()
+	if at := c.nextTimerLocked(); at != 0 && !c.removed && c.reader.timers.schedule(c, at) {
+		c.reader.wakeIfAsleep()
 	}
-	return told
+	return notified
 }
 
-// believed is how long a connection knows where its neighbour is; then it asks the table again,
-// which asks the neighbour when it has to.
-const believed = 15 * time.Second
+// neighbourCacheTime is how long a connection uses a hardware address before it looks it up in the
+// neighbour table again, which probes the neighbour when necessary.
+const neighbourCacheTime = 15 * time.Second
 
-// deadline is when tick is to be called; 0: never. The caller holds mu.
-func (c *Conn) deadline() tcp.Time {
+// nextTimerLocked returns when runTimers is due; 0: never. The caller holds mu.
+func (c *Conn) nextTimerLocked() tcp.Time {
 	at := c.tcp.Deadline()
-	if v := c.served; v != nil && v.wakeAt != 0 && (at == 0 || v.wakeAt < at) {
+	if v := c.sessionConn; v != nil && v.wakeAt != 0 && (at == 0 || v.wakeAt < at) {
 		return v.wakeAt
 	}
 	return at
 }
 
-// tick runs the connection's timers, and says whether the application was told of something.
-func (c *Conn) tick(now tcp.Time) (told bool) {
+// runTimers runs the connection's expired timers, and reports whether the application was notified.
+func (c *Conn) runTimers(now tcp.Time) (notified bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at := c.tcp.Deadline(); at != 0 && at <= now {
 		c.tcp.Tick(now)
 	}
-	return c.settle(now)
+	return c.runAndFlushLocked(now)
 }
 
-// answer has the connection do what is due, once a batch is through or somebody has posted it, and
-// says whether the application was told of something. A session runs in the lane's reader alone:
-// anybody else leaves it there.
-func (c *Conn) answer(now tcp.Time, reader bool) (told bool) {
+// answer sends what is due when a batch is finished or after queueConn. It reports whether the
+// application was notified. Only the connection's reader runs a session: with inReader false,
+// answer queues the connection for the reader.
+func (c *Conn) answer(now tcp.Time, inReader bool) (notified bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !reader && c.session() {
+	if !inReader && c.hasSessionLocked() {
 		c.tcp.CopyLent()
-		c.lane.post(c)
+		c.reader.queueConn(c)
 		return false
 	}
-	return c.settle(now)
+	return c.runAndFlushLocked(now)
 }
 
-// session says whether the connection has a session, or may have one once it is open. The caller
-// holds mu.
-func (c *Conn) session() bool {
-	return c.served != nil || c.listener != nil && c.listener.server != nil
+// hasSessionLocked reports whether the connection has a session, or will have one once its
+// handshake is complete. The caller holds mu.
+func (c *Conn) hasSessionLocked() bool {
+	return c.sessionConn != nil || c.listener != nil && c.listener.server != nil
 }
 
-// settle lets the session run, if there is one, and then sends what is due: an acknowledgment goes
-// with the session's answer. The caller is the lane's reader, if there may be a session, and holds
-// mu.
-func (c *Conn) settle(now tcp.Time) (told bool) {
-	if !c.session() {
-		c.reader.got += c.tcp.Read(now, c.reader.into)
-		c.reader.into = nil
-		return c.flush(now)
+// runAndFlushLocked runs the session, if there is one, and then sends what is due: the
+// acknowledgment is piggybacked on the session's output. It reports whether the application was
+// notified. A connection with a session requires that its reader calls. The caller holds mu.
+func (c *Conn) runAndFlushLocked(now tcp.Time) (notified bool) {
+	if !c.hasSessionLocked() {
+		c.readWaiter.readCount += c.tcp.Read(now, c.readWaiter.readBuf)
+		c.readWaiter.readBuf = nil
+		return c.flushLocked(now)
 	}
-	if c.served != nil {
-		c.served.turning = true
+	if c.sessionConn != nil {
+		c.sessionConn.turnPending = true
 	}
-	c.tell(c.tcp.Events())
-	if c.served != nil {
-		c.served.turn(now)
+	c.notifyLocked(c.tcp.Events())
+	if c.sessionConn != nil {
+		c.sessionConn.runLocked(now)
 	}
-	c.flush(now)
+	c.flushLocked(now)
 	return false
 }
 
-// accepted gives a connection that is open to Accept, or to a session, and says whether there is
-// room. The caller holds mu.
-func (c *Conn) accepted(l *Listener) bool {
+// handOverLocked gives an established connection to Accept or to a session. It reports whether the
+// listener and the server are still open. The caller holds mu.
+func (c *Conn) handOverLocked(l *Listener) bool {
 	if l.server == nil {
-		return l.offer(c)
+		return l.enqueue(c)
 	}
-	if !l.server.take(c) {
+	if !l.server.startSessionLocked(c) {
 		return false
 	}
-	if c.kept {
-		c.kept = false
-		l.leave(c.client) // it does not wait for Accept
+	if c.acceptReserved {
+		c.acceptReserved = false
+		l.release(c.client) // a session takes no place in acceptQueue
 	}
 	return true
 }
 
-// tell wakes who waits for what happened, and says whether anything has. The caller holds mu.
-func (c *Conn) tell(e tcp.Event) bool {
+// notifyLocked wakes the calls that wait for the events e, and reports whether e has any. The
+// caller holds mu.
+func (c *Conn) notifyLocked(e tcp.Event) bool {
 	if e == 0 {
 		return false
 	}
 	if e&tcp.Starved != 0 {
 		c.s.drops[DropMemory].Add(uint64(c.tcp.TakeStarved()))
 	}
-	if e&tcp.Connected != 0 && c.s.narrow.Load() != 0 {
-		c.measure(c.s.now())
+	if e&tcp.Connected != 0 && c.s.narrowPaths.Load() != 0 {
+		c.updatePathMTULocked(c.s.now())
 	}
 	if e&(tcp.Readable|tcp.Ended) != 0 {
-		c.reader.wake()
+		c.readWaiter.wake()
 	}
 	if e&(tcp.Writable|tcp.Connected|tcp.Ended) != 0 {
-		c.writer.wake()
+		c.writeWaiter.wake()
 	}
 	if l := c.listener; l != nil && e&(tcp.Connected|tcp.Ended) != 0 {
 		c.listener = nil
-		l.end()
-		if e&tcp.Ended != 0 || !c.accepted(l) {
-			if c.kept {
-				l.leave(c.client)
+		l.endHandshake()
+		if e&tcp.Ended != 0 || !c.handOverLocked(l) {
+			if c.acceptReserved {
+				l.release(c.client)
 			}
 			c.tcp.Abort(c.s.now())
-			c.closed = true
+			c.closedByApp = true
 			e |= c.tcp.Events()
-			c.tcp.Output(c.s.now(), c.send)
+			c.tcp.Output(c.s.now(), c.emitSegment)
 		}
 	}
 	if e&tcp.Ended != 0 {
-		c.end()
+		c.removeLocked()
 	}
-	if c.served != nil && !c.served.turning {
-		c.lane.post(c)
+	if c.sessionConn != nil && !c.sessionConn.turnPending {
+		c.reader.queueConn(c)
 	}
 	return true
 }
 
-// end takes the connection out of the stack.
-func (c *Conn) end() {
-	if !c.gone {
-		c.gone = true
-		c.lane.timers.unset(c)
+// removeLocked removes the connection from the stack's tables. The caller holds mu.
+func (c *Conn) removeLocked() {
+	if !c.removed {
+		c.removed = true
+		c.reader.timers.cancel(c)
 		c.s.conns.remove(c)
 	}
-	if c.closed {
+	if c.closedByApp {
 		c.tcp.Release()
 	}
 }
 
-// abort resets the connection: the stack closes.
+// abort resets the connection because the stack closes.
 func (c *Conn) abort() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.s.now()
 	c.tcp.Abort(now)
-	c.flush(now)
+	c.flushLocked(now)
 }
 
-// Explicit congestion notification in an IP header (RFC 3168, section 5).
+// ECN codepoints in the IP header (RFC 3168, section 5).
 const (
 	ecnCapable = 2 // ECT(0)
 	ecnMarked  = 3 // CE
 )
 
-// emit sends a segment. The caller holds mu.
-func (c *Conn) emit(o *tcp.OutSegment) {
-	out := outgoings.Get().(*outgoing)
-	defer outgoings.Put(out)
+// emitLocked sends a segment. The caller holds mu.
+func (c *Conn) emitLocked(o *tcp.OutSegment) {
+	out := outgoingPool.Get().(*outgoingFrame)
+	defer outgoingPool.Put(out)
 	caps, p := &c.iface.caps, &out.Parts
 	f := wire.TCPFields{Src: c.key.local, Dst: c.key.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Urgent: o.Urgent, Options: o.Options.Append(out.options[:0])}
-	b := wire.AppendEthernet(out.head[:0], c.dst, caps.MAC, wire.TypeIPv4)
-	tos := c.service
+	b := wire.AppendEthernet(out.headers[:0], c.dstMAC, caps.MAC, wire.TypeIPv4)
+	tos := c.tos
 	if o.ECT {
 		tos |= ecnCapable
 	}
-	var id uint16 // of what is not cut it means nothing
-	if c.cut {
-		id = c.s.id(c.key.local.Addr(), c.key.remote.Addr())
+	var id uint16 // ID of 0: it has no meaning with DF set (RFC 6864)
+	if c.fragmentable {
+		id = c.s.packetID(c.key.local.Addr(), c.key.remote.Addr())
 	}
-	b = wire.AppendIPv4(b, &wire.IPv4Fields{TOS: tos, ID: id, TTL: c.s.cfg.TTL, DontFragment: !c.cut, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
+	b = wire.AppendIPv4(b, &wire.IPv4Fields{TOS: tos, ID: id, TTL: c.s.cfg.TTL, DontFragment: !c.fragmentable, Protocol: wire.TCPProtocol, Src: c.key.local.Addr(), Dst: c.key.remote.Addr(),
 		Payload: wire.TCPHeader + len(f.Options) + o.Len()})
 	*p = link.Parts{Body: o.Payload}
 	if caps.Checksum {
 		b = wire.AppendTCPPartial(b, &f, o.Len())
-		p.Partial, p.Start, p.Offset, p.Size = true, wire.EthernetHeader+wire.IPv4Header, 16, o.SegmentSize
+		p.ChecksumPartial, p.ChecksumStart, p.ChecksumOffset, p.SegmentSize = true, wire.EthernetHeader+wire.IPv4Header, 16, o.SegmentSize
 	} else {
 		b = wire.AppendTCP(b, &f, o.Payload[0], o.Payload[1])
 	}
 	p.Head = b
-	c.lane.counts.went[carriesTCP].Add(1)
-	if (c.known || c.resolve(p)) && !c.lane.q.Write(p) {
+	c.reader.counts.sent[kindTCP].Add(1)
+	if (c.dstKnown || c.resolveLocked(p)) && !c.reader.q.Write(p) {
 		c.s.drops.add(DropDevice)
 	}
 }
 
-// resolve finds out where to send to; what is to be sent waits meanwhile.
-func (c *Conn) resolve(p *link.Parts) bool {
-	_, hop, _, ok := c.s.way(c.key.remote.Addr())
+// resolveLocked looks the next hop's hardware address up and reports whether it is known. If not,
+// the neighbour table keeps the frame until it is. The caller holds mu.
+func (c *Conn) resolveLocked(p *link.Parts) bool {
+	_, hop, _, ok := c.s.routeTo(c.key.remote.Addr())
 	if !ok {
 		c.s.drops.add(DropRoute)
 		return false
 	}
-	c.changes, c.found = c.iface.changes.Load(), c.s.now()
-	if c.dst, c.known = c.iface.resolve(c.lane, hop, !c.client.IsValid() || hop != c.key.remote.Addr(), p); c.known {
-		copy(p.Head, c.dst[:])
+	c.neighChanges, c.dstFoundAt = c.iface.neighChanges.Load(), c.s.now()
+	if c.dstMAC, c.dstKnown = c.iface.resolve(c.reader, hop, !c.client.IsValid() || hop != c.key.remote.Addr(), p); c.dstKnown {
+		copy(p.Head, c.dstMAC[:])
 	}
-	return c.known
+	return c.dstKnown
 }
 
-// failure is why the connection ended; io.EOF if it ended in good order. The caller holds mu.
-func (c *Conn) failure() error {
+// failureLocked returns why the connection ended; io.EOF if it was closed in order. The caller
+// holds mu.
+func (c *Conn) failureLocked() error {
 	switch cause := c.tcp.Cause(); {
-	case c.lost:
+	case c.addrOrLinkLost:
 		return syscall.ECONNABORTED
 	case cause == tcp.Refused:
 		return syscall.ECONNREFUSED
 	case cause == tcp.Reset:
 		return syscall.ECONNRESET
-	case c.soft != nil && (cause == tcp.TimedOut || cause == tcp.Unreachable):
-		return c.soft
+	case c.softError != nil && (cause == tcp.TimedOut || cause == tcp.Unreachable):
+		return c.softError
 	case cause == tcp.TimedOut:
 		return syscall.ETIMEDOUT
 	case cause == tcp.Unreachable:
@@ -341,118 +349,117 @@ func (c *Conn) wrap(op string, err error) error {
 
 // Read implements net.Conn.
 func (c *Conn) Read(p []byte) (int, error) {
-	c.reader.busy.Lock()
-	defer c.reader.busy.Unlock()
+	c.readWaiter.callMu.Lock()
+	defer c.readWaiter.callMu.Unlock()
 	for {
 		n, deadline, err := c.tryRead(p)
 		if n > 0 || err != nil || len(p) == 0 {
 			return n, c.wrap("read", err)
 		}
-		c.reader.wait(deadline)
+		c.readWaiter.wait(deadline)
 	}
 }
 
 func (c *Conn) tryRead(p []byte) (n int, deadline time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n, c.reader.got, c.reader.into = c.reader.got, 0, nil; n > 0 {
+	if n, c.readWaiter.readCount, c.readWaiter.readBuf = c.readWaiter.readCount, 0, nil; n > 0 {
 		return n, deadline, nil
 	}
-	deadline = c.reader.deadline
-	if err = c.reader.refusal(c.closed); err != nil {
+	deadline = c.readWaiter.deadline
+	if err = c.readWaiter.stopReason(c.closedByApp); err != nil {
 		return 0, deadline, err
 	}
 	now := c.s.now()
 	if n = c.tcp.Read(now, p); n > 0 {
 		if c.tcp.Pending() {
-			c.flush(now)
+			c.flushLocked(now)
 		}
 		return n, deadline, nil
 	}
 	if c.tcp.AtEnd() {
-		if c.tcp.PeerFinished() { // in good order, whatever came behind that
+		if c.tcp.PeerFinished() { // a FIN came: the stream is complete, whatever came after it
 			return 0, deadline, io.EOF
 		}
-		return 0, deadline, c.failure()
+		return 0, deadline, c.failureLocked()
 	}
-	c.reader.into = p
-	c.reader.arm()
+	c.readWaiter.readBuf = p
+	c.readWaiter.armLocked()
 	return 0, deadline, nil
 }
 
-// Write implements net.Conn. It returns when all is in the connection's buffer: how much of it the
-// peer has got is not known then.
+// Write implements net.Conn. It returns when all of p is in the send buffer, before the peer has
+// acknowledged it.
 func (c *Conn) Write(p []byte) (int, error) {
-	c.writer.busy.Lock()
-	defer c.writer.busy.Unlock()
+	c.writeWaiter.callMu.Lock()
+	defer c.writeWaiter.callMu.Unlock()
 	for written := 0; ; {
 		n, deadline, err := c.tryWrite(p[written:])
 		written += n
 		if err != nil || written == len(p) {
 			return written, c.wrap("write", err)
 		}
-		c.writer.wait(deadline)
+		c.writeWaiter.wait(deadline)
 	}
 }
 
 func (c *Conn) tryWrite(p []byte) (n int, deadline time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	deadline = c.writer.deadline
-	if err = c.writer.refusal(c.closed); err != nil {
+	deadline = c.writeWaiter.deadline
+	if err = c.writeWaiter.stopReason(c.closedByApp); err != nil {
 		return 0, deadline, err
 	}
 	if c.tcp.State() == tcp.Closed || c.tcp.WriteClosed() {
-		// as Linux
-		if err = c.failure(); err == io.EOF || err == syscall.ECONNRESET && c.tcp.PeerFinished() {
+		// the errors of Linux
+		if err = c.failureLocked(); err == io.EOF || err == syscall.ECONNRESET && c.tcp.PeerFinished() {
 			err = syscall.EPIPE
 		}
 		return 0, deadline, err
 	}
 	now := c.s.now()
 	if n = c.tcp.Write(now, p); n > 0 || c.tcp.WaitingForMemory() {
-		c.flush(now)
+		c.flushLocked(now)
 	}
 	if n < len(p) {
-		c.writer.arm()
+		c.writeWaiter.armLocked()
 	}
 	return n, deadline, nil
 }
 
-// CloseWrite ends what is sent; reading goes on.
+// CloseWrite closes the sending direction (half-close); Read still works.
 func (c *Conn) CloseWrite() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.closedByApp {
 		return c.wrap("close", net.ErrClosed)
 	}
 	now := c.s.now()
 	c.tcp.CloseWrite(now)
-	c.flush(now)
-	c.writer.wake()
+	c.flushLocked(now)
+	c.writeWaiter.wake()
 	return nil
 }
 
-// Close implements net.Conn. What was written is still sent; when something was received that
-// nobody has read, the peer is told by a reset (RFC 2525, section 2.17).
+// Close implements net.Conn. Written data is still sent. If received data is unread, the connection
+// is reset (RFC 2525, section 2.17).
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.closedByApp {
 		return c.wrap("close", net.ErrClosed)
 	}
 	now := c.s.now()
-	c.leave(now)
-	c.flush(now)
-	c.reader.wake()
-	c.writer.wake()
+	c.closeLocked(now)
+	c.flushLocked(now)
+	c.readWaiter.wake()
+	c.writeWaiter.wake()
 	return nil
 }
 
-// leave ends both directions: nobody reads or writes any more. The caller holds mu, and lets the
-// connection send.
-func (c *Conn) leave(now tcp.Time) {
-	c.closed = true
+// closeLocked closes both directions for the application. The caller holds mu and flushes.
+func (c *Conn) closeLocked(now tcp.Time) {
+	c.closedByApp = true
 	switch {
 	case c.tcp.State() == tcp.Closed:
 		c.tcp.Release()
@@ -470,18 +477,18 @@ func (c *Conn) LocalAddr() net.Addr { return net.TCPAddrFromAddrPort(c.key.local
 func (c *Conn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.key.remote) }
 
 // SetDeadline implements net.Conn.
-func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadline(t, &c.reader, &c.writer) }
+func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadline(t, &c.readWaiter, &c.writeWaiter) }
 
 // SetReadDeadline implements net.Conn.
-func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(t, &c.reader) }
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(t, &c.readWaiter) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(t, &c.writer) }
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(t, &c.writeWaiter) }
 
 func (c *Conn) setDeadline(t time.Time, ws ...*waiter) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.closedByApp {
 		return &net.OpError{Op: "set", Net: "tcp", Addr: c.LocalAddr(), Err: net.ErrClosed}
 	}
 	for _, w := range ws {

@@ -6,41 +6,42 @@ import (
 	"weir/wire"
 )
 
-// carried is what a packet of IP carries, as it is counted.
-type carried uint8
+// payloadKind is the protocol of an IP packet, as the counters distinguish it.
+type payloadKind uint8
 
 const (
-	carriesTCP carried = iota
-	carriesUDP
-	carriesICMP
-	carriesOther
-	carriedKinds
+	kindTCP payloadKind = iota
+	kindUDP
+	kindICMP
+	kindOther
+	payloadKinds
 )
 
-var carriedNames = [carriedKinds]string{"tcp", "udp", "icmp", "other"}
+var payloadKindNames = [payloadKinds]string{"tcp", "udp", "icmp", "other"}
 
-func carries(p wire.Protocol) carried {
+func payloadKindOf(p wire.Protocol) payloadKind {
 	switch p {
 	case wire.TCPProtocol:
-		return carriesTCP
+		return kindTCP
 	case wire.UDPProtocol:
-		return carriesUDP
+		return kindUDP
 	case wire.ICMPv4Protocol:
-		return carriesICMP
+		return kindICMP
 	}
-	return carriesOther
+	return kindOther
 }
 
-// laneCounts are a lane's counters. What the reader counts has a line of the cache of its own, so
-// that it is never taken from it but to be looked at. A superframe is one packet: a device cuts it,
-// or has merged it.
-type laneCounts struct {
-	_    [64]byte
-	came [carriedKinds]atomic.Uint64 // packets that were whole and for the stack; the reader's
-	_    [64]byte
-	// packets that were given to the link, or to a neighbour's queue; anybody's
-	went [carriedKinds]atomic.Uint64
+// readerCounts are the counters of a reader. Padding keeps those that the reader writes on a cache
+// line of their own, so that other writers do not invalidate it (false sharing). A superframe
+// counts as one packet.
+type readerCounts struct {
+	_ [64]byte
+	// packets for the stack, after reassembly; written by the reader
+	received [payloadKinds]atomic.Uint64
+	_        [64]byte
+	// packets given to the link or to a neighbour's queue; written by any goroutine
+	sent [payloadKinds]atomic.Uint64
 
-	resent atomic.Uint64 // segments that were sent again; anybody's
-	_      [64]byte
+	retransmitted atomic.Uint64 // retransmitted segments; written by any goroutine
+	_             [64]byte
 }

@@ -8,20 +8,18 @@ import (
 	"time"
 )
 
-// Dialer says how to connect where Stack.DialContext is not told enough.
+// Dialer has options for connecting beyond those of Stack.DialContext.
 type Dialer struct {
 	Stack *Stack
-	// where connections come from; the stack chooses the address where that is invalid or
-	// unspecified, and the port where it is 0
+	// the local address of connections. The stack chooses the address if it is invalid or
+	// unspecified, and the port if it is 0
 	LocalAddr netip.AddrPort
-	// the octet of differentiated services of all that is sent, the SYN too: see Conn.SetTOS,
-	// UDPConn.SetTOS. Default 0
+	// TOS octet of everything sent, the SYN included: see Conn.SetTOS and UDPConn.SetTOS. Default 0
 	TOS uint8
 
-	// KeepAlive and KeepAliveConfig say how a silent peer is probed, with the meanings of
-	// net.Dialer: KeepAlive is how long the peer may be silent until the first probe, and below
-	// zero turns probes off; it does not count where KeepAliveConfig.Enable is set. Default: as
-	// Config.TCP says.
+	// KeepAlive and KeepAliveConfig configure keep-alive probes, with the meanings of net.Dialer.
+	// KeepAlive is the silence before the first probe; a negative value turns probes off. It is
+	// ignored if KeepAliveConfig.Enable is set. Default: Config.TCP.
 	KeepAlive       time.Duration
 	KeepAliveConfig net.KeepAliveConfig
 }
@@ -37,16 +35,15 @@ func (s *Stack) Dial(network, address string) (net.Conn, error) {
 }
 
 // DialContext connects to a TCP or UDP address: "10.0.0.2:80", or "host.example:http" if the stack
-// has a resolver. Of a name with several addresses each is tried in turn, with its share of the
-// time that the context leaves. A name stands for itself: the machine's list of domains to search
-// in is not used.
+// has a resolver. If a name has several addresses, each is tried in turn with an equal share of the
+// remaining time. Names are fully qualified: the search list of resolv.conf is not used.
 func (s *Stack) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&Dialer{Stack: s}).DialContext(ctx, network, address)
 }
 
-// DialContext connects as Stack.DialContext does. Besides, its errors are EADDRNOTAVAIL where
-// LocalAddr is not the stack's on the way there, and EADDRINUSE where that port has a connection to
-// the same place already, or had one a moment ago.
+// DialContext connects as Stack.DialContext does. It returns EADDRNOTAVAIL if LocalAddr is not an
+// address of the stack on the route. It returns EADDRINUSE if the port is already connected to the
+// same remote address, or was a moment ago.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	dial := d.dialUDP
 	switch network {
@@ -63,12 +60,12 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return dialEach(ctx, network, dial, remotes)
 }
 
-// dialing connects to an address.
-type dialing func(context.Context, netip.AddrPort) (net.Conn, error)
+// dialFunc connects to one address.
+type dialFunc func(context.Context, netip.AddrPort) (net.Conn, error)
 
-// dialEach tries addresses in turn, until one answers.
-func dialEach(ctx context.Context, network string, dial dialing, remotes []netip.AddrPort) (net.Conn, error) {
-	var first error // of several it says most
+// dialEach tries addresses in turn until one connects.
+func dialEach(ctx context.Context, network string, dial dialFunc, remotes []netip.AddrPort) (net.Conn, error) {
+	var first error // the error of the preferred address
 	for i, remote := range remotes {
 		c, err := dialOne(ctx, dial, remote, len(remotes)-i)
 		if err == nil {
@@ -85,21 +82,22 @@ func dialEach(ctx context.Context, network string, dial dialing, remotes []netip
 	return nil, first
 }
 
-// dialOne tries an address, for its share of the time that is left for so many.
-func dialOne(ctx context.Context, dial dialing, remote netip.AddrPort, left int) (net.Conn, error) {
+// dialOne tries an address for its share of the time that remains for it and the addresses behind
+// it.
+func dialOne(ctx context.Context, dial dialFunc, remote netip.AddrPort, left int) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, contextError(err)
 	}
 	if end, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, max(time.Until(end)/time.Duration(left), leastShare))
+		ctx, cancel = context.WithTimeout(ctx, max(time.Until(end)/time.Duration(left), minDialTime))
 		defer cancel()
 	}
 	return dial(ctx, remote)
 }
 
-// leastShare is the least time that an address is tried for: less would give up those that answer.
-const leastShare = 2 * time.Second
+// minDialTime is the minimum time for one address: less would abandon slow but reachable ones.
+const minDialTime = 2 * time.Second
 
 func addrOf(network string, a netip.AddrPort) net.Addr {
 	if network[0] == 'u' {
@@ -109,9 +107,9 @@ func addrOf(network string, a netip.AddrPort) net.Addr {
 }
 
 func (d *Dialer) dialTCP(ctx context.Context, remote netip.AddrPort) (net.Conn, error) {
-	c, err := d.Stack.open(d.LocalAddr, remote)
+	c, err := d.Stack.openConn(d.LocalAddr, remote)
 	if err == nil {
-		d.probe(c)
+		d.applyKeepAlive(c)
 		err = c.connect(ctx, d.TOS)
 	}
 	if err != nil {
@@ -120,8 +118,8 @@ func (d *Dialer) dialTCP(ctx context.Context, remote netip.AddrPort) (net.Conn, 
 	return c, nil
 }
 
-// probe has the peer be probed as the dialer says, if it says anything.
-func (d *Dialer) probe(c *Conn) {
+// applyKeepAlive applies the dialer's keep-alive options, if there are any.
+func (d *Dialer) applyKeepAlive(c *Conn) {
 	config := d.KeepAliveConfig
 	switch {
 	case config.Enable:
@@ -132,12 +130,12 @@ func (d *Dialer) probe(c *Conn) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keepAlive(c.s.now(), config)
+	c.setKeepAliveLocked(c.s.now(), config)
 }
 
-var errNoResolver = errors.New("it is a name, and the stack has no server to ask for it: give it one by Config.Resolver, or write an address")
+var errNoResolver = errors.New("the stack has no DNS server to resolve the name: set Config.Resolver, or use an address")
 
-// remoteAddrs reads an address, by asking for its name if it is one.
+// remoteAddrs parses an address and resolves its name, if it has one.
 func (s *Stack) remoteAddrs(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
@@ -157,7 +155,7 @@ func (s *Stack) remoteAddrs(ctx context.Context, network, address string) ([]net
 	var all []netip.AddrPort
 	for _, a := range addrs {
 		if a.IsUnspecified() {
-			a = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // as without a host: this one
+			a = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // as with an empty host: the loopback
 		}
 		all = append(all, netip.AddrPortFrom(a.Unmap(), uint16(port)))
 	}

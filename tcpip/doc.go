@@ -1,15 +1,16 @@
 // Package tcpip is a TCP/IP stack in user space: a host of its own, on a TAP device or in memory.
 //
-//	s, err := tcpip.New(tcpip.Config{Link: tap, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
+//	addr := netip.MustParsePrefix("10.0.0.2/24")
+//	s, err := tcpip.New(tcpip.Config{Link: tap, Addrs: []netip.Prefix{addr}})
 //	l, err := s.Listen("tcp", ":80")
 //	http.Serve(l, handler)
 //
-// What it gives are the net package's: net.Conn, net.Listener and net.PacketConn, with deadlines
-// and errors that errors.Is knows.
+// Its connections, listeners and sockets implement net.Conn, net.Listener and net.PacketConn, with
+// deadlines and with errors for errors.Is.
 //
-// # The network
+// # The receive path
 //
-// A packet on its way up goes through layers, which deal it to the next layer by what it is
+// A received packet passes through layers. Each layer demultiplexes packets to the next one
 // (layers.go):
 //
 //	link's queue ──> reader ──> ethernet ──> arp ─────────────> neighbours
@@ -18,68 +19,73 @@
 //	                               └──> ipv4 ──> fragments ──┐ (whole)
 //	                                     │                   │
 //	                                     ├··> ListenIP <·····┤
-//	                                     ├──> icmp <─────────┤  ··> echo | errors, for tcp and udp | Ping
-//	                                     ├──> udp <──────────┤  ··> a socket's queue ··> application
+//	                                     ├──> icmp <─────────┤  ··> echo | errors | Ping
+//	                                     ├──> udp <──────────┤  ··> socket ··> application
 //	                                     └──> tcp <──────────┘  ··> connections ··> application
 //	                                           │
-//	                                           └ once a batch is through ──> link's queue
+//	                                           └ at the end of a batch ──> link's queue
 //
-// An arrow of a line is an edge of a net of package flow (network.go), which takes packets in
-// batches: what one read of the queue has given, 1 to 32 packets, or of that what goes one way. A
-// dotted arrow is a call. Config.Run says how the edges are:
+// A solid arrow is an edge of a net of package flow (network.go). It carries packets in batches:
+// the 1 to 32 packets of one read of the queue, or those of them that go to the same layer. A
+// dotted arrow is a call. Config.Run chooses the concurrency model of the edges:
 //
-//	RunChain, the default         An edge is a call. All is done in the goroutine that reads the link's queue; nothing waits in an edge.
-//	RunNetwork, the paper's way   Each of the seven layers has a goroutine of its own, a packet dealer, and an edge has room for 64
-//	                              batches. All edges into a layer are one queue: 64 before ethernet, arp, ipv4 and fragments, 128
-//	                              before icmp, udp and tcp. What finds no room is dropped, and counted: DropEthernetQueue to DropTCPQueue.
+//   - RunChain, the default: an edge is a call. All work is done in the goroutine that reads the
+//     link's queue.
+//   - RunNetwork: each of the seven layers has a goroutine of its own, the layer goroutine, and
+//     each edge is a queue of 64 batches. The edges into a layer share one queue: 64 batches before
+//     ethernet, arp, ipv4 and fragments, 128 before icmp, udp and tcp. A full queue drops packets
+//     and counts them: DropEthernetQueue to DropTCPQueue.
 //
-// Either way a reader has one batch under way, and reads again when all of it is through: the
-// frames lie in the queue's own buffers, and what comes meanwhile waits in the device, which drops
-// when it is full, and counts that: a pair and the loopback in link.Counters, a TAP device where
-// the kernel does (ip -s link, TX dropped). There is a reader for each queue of the link and one
-// for the loopback; their batches are dealt with side by side. A reader waits for dealers, and
-// dealers, who write to the loopback and so come before its reader, wait for nobody: no cycle
-// waits.
+// In both models a reader has one batch in flight, and reads again when all of it is finished,
+// because the frames lie in the queue's own buffers. Frames that arrive meanwhile wait in the
+// device. A full device drops and counts them: a pair and the loopback in link.Counters, a TAP
+// device in the kernel (ip -s link, TX dropped). Each queue of the link has a reader, and so has
+// the loopback; readers run in parallel. There is no deadlock: readers wait for layer goroutines,
+// and those never block, even when they write to the loopback (a full queue drops).
 //
-// A connection is a pure state machine (package tcp) under a lock of its own: the tcp layer hands
-// it segments, the application bytes, and whoever did lets it send what is then due, from its own
-// goroutine, straight to the link. Acknowledgments are sent when a batch is through, so one stands
-// for all segments of the batch. Stack.Topology is the net as it runs, with what has passed each
-// edge, for package flow/draw.
+// A connection is a pure state machine (package tcp) under a lock of its own. The tcp layer gives
+// it segments, the application gives it data. Each caller then sends what is due, from its own
+// goroutine, directly to the link. Acknowledgments are sent at the end of a batch, so that one
+// covers all segments of the batch. Stack.Topology returns the net with its counters, for package
+// flow/draw.
 //
 // # Goroutines
 //
-//	who                        how many                                   until
-//	reader (lane.go)           one for each queue of a link and loopback  its link is closed
-//	packet dealer (network.go) seven by RunNetwork, none by RunChain      the net has come to rest
+//	goroutine                    how many                               until
+//	reader (reader.go)           one a queue of the link, one loopback  its link is closed
+//	layer goroutine (network.go) seven with RunNetwork, else none       the net has stopped
 //
-// A reader also runs the timers of its connections, asks again for neighbours, gives up fragments,
-// and calls the sessions of Serve. Nothing else has a goroutine: the application's calls do what
-// they are for in its own. To be woken is all that an application waits for.
+// A reader also runs the timers of its connections, retries ARP requests, expires fragments, and
+// calls the sessions of Serve. There are no other goroutines: calls of the application do their
+// work in its own goroutine, and otherwise wait to be woken.
 //
-// # Ownership, in the order of locks
+// # Ownership and lock order
 //
-// Who has a batch owns it and its lane's list of connections that have to answer: the reader, and
-// by RunNetwork the dealer that it has come to. A connection's lock guards its state; behind it
-// come those of the neighbours, of paths, and of the lane's timers. The tables' locks (connections,
-// listeners, sockets) are leaves, held for a lookup.
+// A batch and its reader's list of connections that must answer belong to the reader, and with
+// RunNetwork to the layer goroutine that has the batch. A connection's lock guards its state. Under
+// it, the locks of neighbours, of paths and of the reader's timers may be taken. The locks of the
+// tables (connections, listeners, sockets) are leaves, held for a lookup.
 //
-// # When something is full
+// # Overload
 //
-// Nothing on the way up waits: a queue that is full drops, and the drop is counted by its reason
-// (drops.go). A peer that sends faster than the application reads closes its own window. All
-// buffers together are bounded by Config.Memory.
+// The receive path never blocks: a full queue drops, and the drop is counted by reason (drops.go).
+// A peer that sends faster than the application reads closes its own receive window. Config.Memory
+// limits all buffers together.
 //
-// # Stop
+// # Close
 //
-// Close, in this order: connections are reset, and every call that waits returns net.ErrClosed;
-// links are closed, and with that their readers end, each once the batch that it has under way is
-// through and the sessions of Serve that are left are told; the net comes to rest, and the dealers
-// end, within a second. Then Close returns, and no goroutine is left. A link that is gone before
-// that ends its readers, and the connections that were theirs by ECONNABORTED, with their sessions.
+// Close does this, in order:
+//
+//  1. Connections are reset, and every waiting call returns net.ErrClosed.
+//  2. Links are closed. Each reader finishes its batch, closes the sessions of Serve that are left,
+//     and ends.
+//  3. The net drains, and the layer goroutines end, within a second.
+//
+// Then no goroutine is left. If a link closes by itself, its readers end too, and their connections
+// and sessions fail with ECONNABORTED.
 //
 // # Limitations
 //
-// IPv4 only, no multicast, no forwarding, no DHCP; addresses and routes are those it is made with.
-// Of virtual networks (802.1Q) it is in none: a tag is taken when it says a priority only.
+// IPv4 only. No multicast, no forwarding, no DHCP: addresses and routes are fixed by Config. The
+// stack is in no virtual network (802.1Q): it accepts priority tags only.
 package tcpip

@@ -2,33 +2,33 @@ package tcpip
 
 import "sync/atomic"
 
-// Drop is why a packet was dropped. Every packet that is, is counted for one.
+// Drop is the reason why a packet was dropped. Every dropped packet counts for exactly one.
 type Drop uint8
 
 // The reasons.
 const (
-	DropFrame      Drop = iota // a frame too short, or of a type that nobody wants
-	DropARP                    // a broken message of ARP
-	DropIPHeader               // a broken IPv4 header, its checksum included
-	DropNotOurs                // for another host
-	DropSource                 // from an address that nobody can have who is not the stack
-	DropOptions                // source routes, and options that are broken
-	DropFragment               // fragments that contradict each other, or too many
-	DropProtocol               // of a protocol that nobody wants
-	DropICMP                   // a broken message of ICMP, or an error about nothing that was sent
-	DropUDPHeader              // a broken datagram
-	DropUDPPort                // a datagram for a port that nobody has
+	DropFrame      Drop = iota // a frame that is too short or of an unknown type
+	DropARP                    // a malformed ARP message
+	DropIPHeader               // a malformed IPv4 header, or a wrong checksum
+	DropNotOurs                // addressed to another host
+	DropSource                 // a martian source address
+	DropOptions                // source routes and malformed options
+	DropFragment               // fragments that overlap, exceed the limits or time out
+	DropProtocol               // an IP protocol that has no socket
+	DropICMP                   // a malformed ICMP message, or an error that quotes no sent packet
+	DropUDPHeader              // a malformed UDP datagram
+	DropUDPPort                // a datagram for a port without a socket
 	DropSocketFull             // a datagram, packet or frame for a socket whose queue is full
-	DropTCPHeader              // a broken segment
-	DropTCPPort                // a segment of no connection
-	// a SYN for a listener that has enough of them, or for a stack that has enough connections
+	DropTCPHeader              // a malformed TCP segment
+	DropTCPPort                // a segment that matches no connection
+	// a SYN while the listener's backlog is full, or the stack has the maximum of connections
 	DropBacklog
-	DropMemory    // there was no buffer
-	DropNeighbour // the neighbour did not answer
-	DropRoute     // nobody passes it on
-	DropDevice    // the device did not take it
+	DropMemory    // no buffer was free: Config.Memory is in use
+	DropNeighbour // the neighbour did not answer ARP
+	DropRoute     // no route to the destination
+	DropDevice    // the device did not accept the frame
 
-	// Run as a network, the queue before a layer was full.
+	// RunNetwork only: the queue of a layer was full.
 	DropEthernetQueue
 	DropARPQueue
 	DropIPv4Queue
@@ -36,17 +36,17 @@ const (
 	DropICMPQueue
 	DropUDPQueue
 	DropTCPQueue
-	drops
+	dropReasons
 )
 
-var dropNames = [drops]string{"frame", "arp", "ip_header", "not_ours", "source", "options", "fragment", "protocol", "icmp", "udp_header", "udp_port", "socket_full",
+var dropNames = [dropReasons]string{"frame", "arp", "ip_header", "not_ours", "source", "options", "fragment", "protocol", "icmp", "udp_header", "udp_port", "socket_full",
 	"tcp_header", "tcp_port", "backlog", "memory", "neighbour", "route", "device",
 	"ethernet_queue", "arp_queue", "ipv4_queue", "fragments_queue", "icmp_queue", "udp_queue", "tcp_queue"}
 
-// String is the reason's name, as metrics have it.
+// String returns the reason's name, the label of its metric.
 func (d Drop) String() string { return dropNames[d] }
 
-// dropCounts counts them.
-type dropCounts [drops]atomic.Uint64
+// dropCounts has a counter for each reason.
+type dropCounts [dropReasons]atomic.Uint64
 
 func (c *dropCounts) add(d Drop) { c[d].Add(1) }

@@ -189,7 +189,7 @@ func hostOn(t testing.TB, l link.Link, addr string, change ...func(*Config)) *St
 }
 
 // held is how many bytes the buffers of all connections hold.
-func (s *Stack) held() int64 { return int64(s.cfg.Memory) - s.budget.left.Load() }
+func (s *Stack) held() int64 { return int64(s.cfg.Memory) - s.budget.available.Load() }
 
 // unfinished is how many bytes of fragments wait for others.
 func (s *Stack) unfinished() int {

@@ -11,56 +11,55 @@ import (
 	"weir/wire"
 )
 
-// icmp answers echoes, and tells of errors.
+// icmp answers echo requests and passes errors on to the sockets that they concern.
 func (p *packet) icmp() layer {
 	m, fault := wire.ParseICMP(p.ip.Payload())
-	if fault != wire.OK || !p.good && !m.ChecksumOK() {
+	if fault != wire.OK || !p.checksumOK && !m.ChecksumOK() {
 		return p.drop(DropICMP)
 	}
-	s := p.lane.s
+	s := p.reader.s
 	switch m.Type() {
 	case wire.EchoRequest:
-		if p.everybody {
-			// nobody is to be flooded by everybody (RFC 1122, section 3.2.2.6, lets it be)
+		if p.broadcast {
+			// an answer would amplify broadcasts (RFC 1122, section 3.2.2.6, allows to drop it)
 			return p.drop(DropICMP)
 		}
-		p.echo(m)
-		return done
+		p.answerEcho(m)
+		return consumed
 	case wire.EchoReply:
-		s.sockets.echoed(p.ip, m)
-		return done
+		s.sockets.deliverEchoReply(p.ip, m)
+		return consumed
 	}
 	r, ok := icmp.Read(m)
 	if !ok {
 		return p.drop(DropICMP)
 	}
-	return p.reported(r)
+	return p.receiveError(r)
 }
 
-// messages are kept for the next echo. An echo's data is as long as its sender likes, so what is
-// large is not.
-var messages = sync.Pool{New: func() any { return new([]byte) }}
+// messagePool keeps echo replies for reuse, unless they are large: their sender chooses the size.
+var messagePool = sync.Pool{New: func() any { return new([]byte) }}
 
-// echo answers an echo: the same data, by the same kind of service, and with what its options
-// wanted to be told (RFC 1122, section 3.2.2.6).
-func (p *packet) echo(m wire.ICMP) {
+// answerEcho sends an echo reply: the same data, the same TOS, and an answer to the options of the
+// request (RFC 1122, section 3.2.2.6).
+func (p *packet) answerEcho(m wire.ICMP) {
 	f := wire.IPv4Fields{TOS: p.ip.TOS(), Protocol: wire.ICMPv4Protocol, Src: p.ip.Dst(), Dst: p.ip.Src()}
 	if o := p.ip.Options(); len(o) > 0 {
 		f.Options = ip.Options(o).Answer(p.ip.Dst(), uint32(time.Now().UnixMilli()%(24*time.Hour).Milliseconds()))
 	}
-	b := messages.Get().(*[]byte)
+	b := messagePool.Get().(*[]byte)
 	*b = wire.AppendICMP((*b)[:0], wire.EchoReply, 0, m.Rest(), m.Body())
-	p.lane.s.sendIP(f, *b) //nolint:errcheck // it is counted
+	p.reader.s.sendIP(f, *b) //nolint:errcheck // it is counted
 	if cap(*b) <= 4096 {
-		messages.Put(b)
+		messagePool.Put(b)
 	}
 }
 
-// reported takes an error about a packet of ours. One that was never sent is somebody's invention
-// (RFC 5927, section 4).
-func (p *packet) reported(r icmp.Report) layer {
-	s := p.lane.s
-	if !s.owns(r.About.Src()) || r.Problem == icmp.TooBig && !r.Possible(p.lane.iface.caps.MTU) {
+// receiveError handles an ICMP error. It is dropped as spoofed unless it quotes a packet that the
+// stack can have sent (RFC 5927, section 4).
+func (p *packet) receiveError(r icmp.Report) layer {
+	s := p.reader.s
+	if !s.owns(r.About.Src()) || r.Problem == icmp.TooBig && !r.Possible(p.reader.iface.caps.MTU) {
 		return p.drop(DropICMP)
 	}
 	transport := r.About[r.About.HeaderLen():]
@@ -69,30 +68,30 @@ func (p *packet) reported(r icmp.Report) layer {
 	switch r.About.Protocol() {
 	case wire.TCPProtocol:
 		c := s.conns.get(tuple{local, remote})
-		if c == nil || !c.reported(r, wire.Seq(uint32(transport[4])<<24|uint32(transport[5])<<16|uint32(transport[6])<<8|uint32(transport[7])), p.now) {
+		if c == nil || !c.receiveICMPError(r, wire.Seq(uint32(transport[4])<<24|uint32(transport[5])<<16|uint32(transport[6])<<8|uint32(transport[7])), p.now) {
 			return p.drop(DropICMP)
 		}
 	case wire.UDPProtocol:
 		u := s.sockets.udpFor(local, remote)
-		if u == nil || r.Problem == icmp.TooBig && !u.whole.Load() {
+		if u == nil || r.Problem == icmp.TooBig && !u.dontFragment.Load() {
 			return p.drop(DropICMP)
 		}
 		if r.Problem == icmp.TooBig {
-			s.tooBig(remote.Addr(), r.Length, r.NextMTU, p.now)
+			s.recordPTB(remote.Addr(), r.Length, r.NextMTU, p.now)
 		}
-		u.reported(errorOf(r.Problem))
+		u.receiveError(errnoOf(r.Problem))
 	case wire.ICMPv4Protocol:
-		if !s.sockets.unechoed(remote.Addr(), wire.ICMP(transport), errorOf(r.Problem)) {
+		if !s.sockets.failEcho(remote.Addr(), wire.ICMP(transport), errnoOf(r.Problem)) {
 			return p.drop(DropICMP)
 		}
 	default:
 		return p.drop(DropICMP)
 	}
-	return done
+	return consumed
 }
 
-// errorOf is what an application is told.
-func errorOf(p icmp.Problem) error {
+// errnoOf returns the error for the application.
+func errnoOf(p icmp.Problem) error {
 	switch p {
 	case icmp.PortUnreachable, icmp.ProtocolUnreachable:
 		return syscall.ECONNREFUSED

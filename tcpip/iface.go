@@ -11,58 +11,60 @@ import (
 	"weir/wire"
 )
 
-// iface is a link with the stack's addresses on it.
+// iface is an interface: a link with the stack's addresses on it.
 type iface struct {
 	// Immutable.
-	s     *Stack
-	name  string
-	link  link.Link
-	caps  link.Caps
-	addrs []netip.Prefix
-	lanes []*lane
-	local bool // the loopback: everybody on it is the stack
-	tcp   tcp.Config
+	s        *Stack
+	name     string
+	link     link.Link
+	caps     link.Caps
+	addrs    []netip.Prefix
+	readers  []*reader
+	loopback bool // it is the loopback interface
+	tcp      tcp.Config
 
-	own atomic.Pointer[addresses] // those of addrs that are the stack's now (claims.go)
-	// neigh.Changes: what connections know of neighbours may be wrong when it rises
-	changes atomic.Uint32
-	// claims -> New: of each address once; its capacity is their number; never closed
-	outcome chan claimed
+	ownAddrs atomic.Pointer[addresses] // the addresses of addrs in use now (claims.go)
+	// neigh.Changes: when it changes, connections look their hardware address up again
+	neighChanges atomic.Uint32
+	// claims -> awaitClaims: one result for each address; its capacity is their number; never
+	// closed
+	claimResults chan claimResult
 
-	mu        sync.Mutex
-	neigh     neigh.Table
-	claims    neigh.Claims
-	conflicts []Conflict // to be told
-	unreached [][]byte   // frames whose neighbour did not answer; at most unreachedMost
+	mu                sync.Mutex
+	neigh             neigh.Table
+	claims            neigh.Claims
+	pendingConflicts  []Conflict // not reported yet, at most maxPendingConflicts
+	unreachableFrames [][]byte   // frames whose neighbour did not answer; at most maxUnreachable
 }
 
 func newIface(s *Stack, name string, l link.Link, addrs []netip.Prefix) *iface {
-	i := &iface{s: s, name: name, link: l, caps: l.Caps(), addrs: addrs, local: name == "lo"}
+	i := &iface{s: s, name: name, link: l, caps: l.Caps(), addrs: addrs, loopback: name == "lo"}
 	i.tcp = s.cfg.TCP
 	i.tcp.MSS = i.caps.MTU - wire.IPv4Header - wire.TCPHeader
 	i.tcp.Superframe = max(0, i.caps.Superframe-wire.IPv4Header-wire.TCPHeaderLargest)
 	i.tcp.Memory = &s.budget
-	keepAlive(&i.tcp)
+	keepAliveDefaults(&i.tcp)
 	i.tcp = i.tcp.WithDefaults()
 	for q := range i.caps.Queues {
-		i.lanes = append(i.lanes, &lane{s: s, iface: i, q: l.Queue(q)})
+		i.readers = append(i.readers, &reader{s: s, iface: i, q: l.Queue(q)})
 	}
-	i.watch()
+	i.startClaims()
 	return i
 }
 
-// lane is the one for what goes to a place, a port or an address. What comes from there then comes
-// to the same: a device of several queues gives a flow's frames to the queue that a frame of the
-// flow was last written to. Connections that others open stay where their first frame has come.
-func (i *iface) lane(place uint32) *lane {
-	// Fibonacci's hash: places side by side are spread
-	return i.lanes[(place*2654435761>>16)%uint32(len(i.lanes))]
+// readerFor returns the reader for what is sent to a port or an address, which is the key. Answers
+// then come by the same queue: a multi-queue device delivers a flow's frames to the queue that last
+// sent a frame of the flow. A connection that a client opens stays with the queue of its SYN.
+func (i *iface) readerFor(key uint32) *reader {
+	// Fibonacci hashing spreads adjacent keys
+	return i.readers[(key*2654435761>>16)%uint32(len(i.readers))]
 }
 
-// resolve finds a neighbour's hardware address. When it is not known yet, a copy of the frame waits
-// for it, and ok is false. With own, the neighbour is a gateway or one that this host dials.
-func (i *iface) resolve(l *lane, hop netip.Addr, own bool, p *link.Parts) (mac wire.MAC, ok bool) {
-	if i.local {
+// resolve looks a neighbour's hardware address up. If it is not known yet, ok is false and a copy
+// of the frame waits for it. own says that the neighbour is a router or that this host sends on its
+// own account: such requests have priority over answers to unknown hosts.
+func (i *iface) resolve(l *reader, hop netip.Addr, own bool, p *link.Parts) (mac wire.MAC, ok bool) {
+	if i.loopback {
 		return i.caps.MAC, true
 	}
 	now := neigh.Time(i.s.now())
@@ -70,32 +72,31 @@ func (i *iface) resolve(l *lane, hop netip.Addr, own bool, p *link.Parts) (mac w
 	defer i.mu.Unlock()
 	if n, ok := i.neigh.Lookup(hop, now); ok {
 		if i.neigh.Used(n, now) {
-			// who sends datagrams and hears nothing would not find out that nobody is there any
-			// more
-			l.look()
+			// have the neighbour probed: without answers, a sender of datagrams would never notice
+			// its absence
+			l.requestCheck()
 		}
 		return n.MAC, true
 	}
-	var waits []byte
-	if p.Size == 0 { // a superframe is more than a link takes: TCP sends it again
-		waits = completed(p)
+	var waiting []byte
+	if p.SegmentSize == 0 { // a superframe is too large to keep: TCP retransmits it
+		waiting = completeFrame(p)
 	}
 	wait := i.neigh.Wait
 	if own {
 		wait = i.neigh.WaitOwn
 	}
-	wait(hop, waits, now, actions{l})
-	l.look() // when to ask again
+	wait(hop, waiting, now, neighActions{l})
+	l.requestCheck() // schedule the next ARP request
 	return wire.MAC{}, false
 }
 
-// completed is a frame as it is on a wire, without what a device would do: who waits for a
-// neighbour is small.
-func completed(p *link.Parts) []byte {
+// completeFrame returns a copy of the frame with its checksum, as it is sent on a wire.
+func completeFrame(p *link.Parts) []byte {
 	b := p.AppendTo(nil)
-	if p.Partial {
-		at := p.Start + p.Offset
-		sum := wire.Sum{}.Add(b[p.Start:]).Checksum()
+	if p.ChecksumPartial {
+		at := p.ChecksumStart + p.ChecksumOffset
+		sum := wire.Sum{}.Add(b[p.ChecksumStart:]).Checksum()
 		b[at], b[at+1] = byte(sum>>8), byte(sum)
 	}
 	return b

@@ -12,17 +12,17 @@ import (
 	"weir/wire"
 )
 
-// What follows is for people and programs that look at a running stack: each call takes the locks
-// for a moment and gives what was there then.
+// The types and methods of this file let people and programs inspect a running stack. Each call
+// takes locks for a moment and returns a snapshot.
 
-// ConnInfo is a TCP connection.
+// ConnInfo describes a TCP connection.
 type ConnInfo struct {
 	Local, Remote netip.AddrPort
 	tcp.Info
 }
 
-// Connections are the TCP connections, those being opened and those in TIME-WAIT included, in the
-// order of their addresses.
+// Connections returns the TCP connections, handshakes and TIME-WAIT included, in the order of their
+// addresses.
 func (s *Stack) Connections() []ConnInfo {
 	var all []ConnInfo
 	for _, c := range s.conns.all() {
@@ -30,49 +30,49 @@ func (s *Stack) Connections() []ConnInfo {
 		all = append(all, ConnInfo{c.key.local, c.key.remote, c.tcp.Info()})
 		c.mu.Unlock()
 	}
-	all = append(all, s.waits.all()...)
+	all = append(all, s.timeWaits.all()...)
 	slices.SortFunc(all, func(a, b ConnInfo) int {
 		return cmp.Or(a.Local.Compare(b.Local), a.Remote.Compare(b.Remote))
 	})
 	return all
 }
 
-// ListenerInfo is who takes TCP connections.
+// ListenerInfo describes a listener.
 type ListenerInfo struct {
 	Local   netip.AddrPort
-	Opening int // connections whose handshake is under way
+	Opening int // connections in their handshake
 	Waiting int // connections that wait for Accept
-	Backlog int // how many of one address may wait
+	Backlog int // maximum of Waiting for one client
 }
 
-// Listeners are those who take TCP connections, in the order of their addresses.
+// Listeners returns the TCP listeners, in the order of their addresses.
 func (s *Stack) Listeners() []ListenerInfo {
-	s.ports.mu.RLock()
-	defer s.ports.mu.RUnlock()
+	s.listeners.mu.RLock()
+	defer s.listeners.mu.RUnlock()
 	var all []ListenerInfo
-	for _, l := range s.ports.of {
-		all = append(all, ListenerInfo{l.addr, int(l.opening.Load()), len(l.open), s.cfg.Backlog})
+	for _, l := range s.listeners.byAddr {
+		all = append(all, ListenerInfo{l.addr, int(l.handshakes.Load()), len(l.acceptQueue), s.cfg.Backlog})
 	}
 	slices.SortFunc(all, func(a, b ListenerInfo) int { return a.Local.Compare(b.Local) })
 	return all
 }
 
-// SocketInfo is a UDP socket.
+// SocketInfo describes a UDP socket.
 type SocketInfo struct {
-	Local, Remote netip.AddrPort // Remote is zero when it was not dialed
-	Waiting       int            // datagrams that nobody has read
-	Bytes         int            // that they hold
-	Dropped       uint64         // datagrams that found its queue full
+	Local, Remote netip.AddrPort // Remote is zero unless the socket is connected
+	Waiting       int            // datagrams in the receive queue
+	Bytes         int            // charged bytes of these datagrams
+	Dropped       uint64         // datagrams dropped because the queue was full
 }
 
-// Sockets are the UDP sockets, in the order of their addresses.
+// Sockets returns the UDP sockets, in the order of their addresses.
 func (s *Stack) Sockets() []SocketInfo {
 	s.sockets.mu.RLock()
 	defer s.sockets.mu.RUnlock()
 	var all []SocketInfo
 	for _, us := range s.sockets.udp {
 		for _, u := range us {
-			waiting, bytes, dropped := u.fill()
+			waiting, bytes, dropped := u.usage()
 			all = append(all, SocketInfo{u.local, u.remote, waiting, bytes, dropped})
 		}
 	}
@@ -82,16 +82,16 @@ func (s *Stack) Sockets() []SocketInfo {
 	return all
 }
 
-// NeighbourInfo is somebody on a link of the stack's.
+// NeighbourInfo describes an entry of the neighbour table.
 type NeighbourInfo struct {
 	Interface string
 	Addr      netip.Addr
-	MAC       wire.MAC // zero while it is not known
+	MAC       wire.MAC // zero while unknown
 	State     neigh.State
-	Waiting   int // packets that wait for it
+	Waiting   int // packets that wait for its hardware address
 }
 
-// Neighbours are those that ARP knows, or asks for, in the order of their addresses.
+// Neighbours returns the neighbour table, in the order of the addresses.
 func (s *Stack) Neighbours() []NeighbourInfo {
 	var all []NeighbourInfo
 	for _, i := range s.ifaces {
@@ -105,15 +105,15 @@ func (s *Stack) Neighbours() []NeighbourInfo {
 	return all
 }
 
-// RouteInfo is where packets for a network go.
+// RouteInfo describes a route.
 type RouteInfo struct {
 	To        netip.Prefix
-	Via       netip.Addr // zero: those in the network are neighbours
+	Via       netip.Addr // the router; zero: the network is on the link
 	Interface string
-	Source    netip.Addr // that packets are from, unless their sender says another
+	Source    netip.Addr // source address of packets that do not specify one
 }
 
-// Routes are the stack's, in the order in which they are looked at.
+// Routes returns the stack's routes, in the order of lookup.
 func (s *Stack) Routes() []RouteInfo {
 	var all []RouteInfo
 	for _, r := range s.routes {
@@ -123,27 +123,27 @@ func (s *Stack) Routes() []RouteInfo {
 		}
 		src := r.Src
 		if !src.IsValid() {
-			src = i.source(hop)
+			src = i.sourceFor(hop)
 		}
 		all = append(all, RouteInfo{r.To, r.Via, i.name, src})
 	}
 	return all
 }
 
-// InterfaceInfo is a link of the stack's.
+// InterfaceInfo describes an interface.
 type InterfaceInfo struct {
 	Name     string // "link", or "lo" for the loopback
 	Caps     link.Caps
 	Addrs    []netip.Prefix
-	Counters link.Counters // of all its queues
+	Counters link.Counters // sum of all queues
 }
 
-// Interfaces are the stack's links, the loopback last.
+// Interfaces returns the stack's interfaces, the loopback last.
 func (s *Stack) Interfaces() []InterfaceInfo {
 	var all []InterfaceInfo
 	for _, i := range s.ifaces {
 		info := InterfaceInfo{Name: i.name, Caps: i.caps, Addrs: slices.Clone(i.addrs)}
-		for _, l := range i.lanes {
+		for _, l := range i.readers {
 			info.Counters.Add(l.q.Counters())
 		}
 		all = append(all, info)
@@ -151,11 +151,10 @@ func (s *Stack) Interfaces() []InterfaceInfo {
 	return all
 }
 
-// Drops are how many packets were dropped since the stack began, for each reason, in the order of
-// the reasons.
+// Drops returns the number of packets dropped since the stack started, for each reason.
 func (s *Stack) Drops() iter.Seq2[Drop, uint64] {
 	return func(yield func(Drop, uint64) bool) {
-		for d := range drops {
+		for d := range dropReasons {
 			if !yield(d, s.drops[d].Load()) {
 				return
 			}
@@ -163,7 +162,7 @@ func (s *Stack) Drops() iter.Seq2[Drop, uint64] {
 	}
 }
 
-// Memory is how many bytes the buffers of all connections hold, and how many they may.
-func (s *Stack) Memory() (held, most int) {
-	return s.cfg.Memory - int(s.budget.left.Load()), s.cfg.Memory
+// Memory returns how many bytes all buffers of connections use, and their limit.
+func (s *Stack) Memory() (used, limit int) {
+	return s.cfg.Memory - int(s.budget.available.Load()), s.cfg.Memory
 }

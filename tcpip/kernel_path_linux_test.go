@@ -164,7 +164,7 @@ func TestKernelLowersThePathsMTU(t *testing.T) {
 		if n, _, err := in.ReadFrom(make([]byte, 2000)); n != 1472 || err != nil {
 			t.Errorf("a datagram of 1472 bytes: %d came (%v)", n, err)
 		}
-		if mtu, _ := p.stack.mtu(dst, p.stack.ifaces[0]); mtu != 1300 {
+		if mtu, _ := p.stack.pathMTU(dst, p.stack.ifaces[0]); mtu != 1300 {
 			t.Errorf("the path takes %d bytes, want 1300", mtu)
 		}
 	}

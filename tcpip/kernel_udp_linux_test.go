@@ -61,11 +61,11 @@ func TestKernelDatagrams(t *testing.T) {
 func TestKernelHasTheAddress(t *testing.T) {
 	p := &peer{space: fmt.Sprintf("weirpeer%d-%d", os.Getpid(), peers.Add(1)), device: "tap0"}
 	p.tap = device(t, link.SetupConfig{Namespace: p.space, Tap: p.device, Addr: netip.MustParsePrefix(kernelHost + "/24")}, false)
-	s, err := New(Config{Link: p.tap, Addrs: prefixes(kernelHost + "/24"), Probe: true})
+	s, err := New(Config{Link: p.tap, Addrs: prefixes(kernelHost + "/24"), ProbeAddrs: true})
 	if err == nil {
 		s.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), kernelHost+" is taken") {
+	if err == nil || !strings.Contains(err.Error(), kernelHost+" is in use") {
 		t.Errorf("%v", err)
 	}
 }

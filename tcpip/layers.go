@@ -10,24 +10,24 @@ import (
 	"weir/wire"
 )
 
-// packet is a frame on its way up. It lives as long as its batch.
+// packet is a received frame while it passes through the layers. It is reused after its batch.
 type packet struct {
-	lane  *lane
-	frame *link.Frame
-	now   tcp.Time
-	next  layer
+	reader    *reader
+	frame     *link.Frame
+	now       tcp.Time
+	nextLayer layer
 
-	eth       wire.Ethernet
-	ip        wire.IPv4
-	everybody bool // it was sent to more than one
-	good      bool // the transport's checksum needs no looking at
+	eth        wire.Ethernet
+	ip         wire.IPv4
+	broadcast  bool // its destination is a broadcast or multicast address
+	checksumOK bool // the device has verified the transport checksum
 }
 
-// layer is where a packet goes next: network.go carries it there.
+// layer is the layer that processes a packet next.
 type layer uint8
 
 const (
-	done layer = iota // nowhere: it was taken, or dropped and counted
+	consumed layer = iota // none: the packet was delivered, or dropped and counted
 	ethernetLayer
 	arpLayer
 	ipv4Layer
@@ -37,28 +37,27 @@ const (
 	tcpLayer
 )
 
-// drop counts a packet that ends here.
+// drop counts a dropped packet.
 func (p *packet) drop(why Drop) layer {
-	p.lane.s.drops.add(why)
-	return done
+	p.reader.s.drops.add(why)
+	return consumed
 }
 
-// ethernet deals frames out by what they carry.
+// ethernet demultiplexes frames by their EtherType.
 func (p *packet) ethernet() layer {
 	e, fault := wire.ParseEthernet(p.frame.Bytes)
 	if fault != wire.OK {
 		return p.drop(DropFrame)
 	}
-	p.eth, p.good = e, p.frame.Good
+	p.eth, p.checksumOK = e, p.frame.ChecksumOK
 	dst := e.Dst()
-	if dst != p.lane.iface.caps.MAC && !dst.Group() {
+	if dst != p.reader.iface.caps.MAC && !dst.Group() {
 		return p.drop(DropNotOurs)
 	}
-	p.lane.s.sockets.ether(p)
+	p.reader.s.sockets.deliverFrame(p)
 	switch {
 	case e.Tag().Network() != 0:
-		// network 0 is the link's own: the tag says a priority only (802.1Q), which is taken as
-		// Linux does
+		// VLAN 0 means priority tagging only (802.1Q): accepted without the tag, as Linux does
 		return p.drop(DropFrame)
 	case e.Type() == wire.TypeARP:
 		return arpLayer
@@ -68,54 +67,54 @@ func (p *packet) ethernet() layer {
 	return p.drop(DropFrame)
 }
 
-// arp takes a message of a neighbour.
+// arp processes an ARP message.
 func (p *packet) arp() layer {
 	m, fault := wire.ParseARP(p.eth.Payload())
 	if fault != wire.OK {
 		return p.drop(DropARP)
 	}
-	i := p.lane.iface
-	if !m.Sender().IsUnspecified() && i.martian(m.Sender()) {
+	i := p.reader.iface
+	if !m.Sender().IsUnspecified() && i.martianOnLink(m.Sender()) {
 		return p.drop(DropSource)
 	}
 	i.mu.Lock()
-	i.claims.Receive(m, neigh.Time(p.now), claiming{p.lane})
-	asked := i.neigh.Receive(m, neigh.Time(p.now), actions{p.lane})
-	i.changes.Store(i.neigh.Changes)
+	i.claims.Receive(m, neigh.Time(p.now), claimActions{p.reader})
+	asked := i.neigh.Receive(m, neigh.Time(p.now), neighActions{p.reader})
+	i.neighChanges.Store(i.neigh.Changes)
 	i.mu.Unlock()
 	if asked {
-		p.lane.sendARP(wire.ARPReply, m.SenderMAC(), m.Target(), m.SenderMAC(), m.Sender())
+		p.reader.sendARP(wire.ARPReply, m.SenderMAC(), m.Target(), m.SenderMAC(), m.Sender())
 	}
-	return done
+	return consumed
 }
 
-// ipv4 checks a packet, and deals out fragments, and whole packets by protocol.
+// ipv4 validates a packet and its addresses, and demultiplexes it: fragments, or the protocol.
 func (p *packet) ipv4() layer {
 	v, fault := wire.ParseIPv4(p.eth.Payload())
-	if fault != wire.OK || !p.good && !v.ChecksumOK() {
+	if fault != wire.OK || !p.checksumOK && !v.ChecksumOK() {
 		return p.drop(DropIPHeader)
 	}
-	takes, everybody := p.lane.iface.takes(binary.BigEndian.Uint32(v[16:20]))
-	if !takes {
+	accepts, broadcast := p.reader.iface.acceptsDst(binary.BigEndian.Uint32(v[16:20]))
+	if !accepts {
 		return p.drop(DropNotOurs)
 	}
-	if p.lane.iface.strange(binary.BigEndian.Uint32(v[12:16])) {
+	if p.reader.iface.martianSource(binary.BigEndian.Uint32(v[12:16])) {
 		return p.drop(DropSource)
 	}
-	p.ip, p.everybody = v, everybody || p.eth.Dst().Group()
-	if v.HeaderLen() > wire.IPv4Header && !p.options() {
+	p.ip, p.broadcast = v, broadcast || p.eth.Dst().Group()
+	if v.HeaderLen() > wire.IPv4Header && !p.checkOptions() {
 		return p.drop(DropOptions)
 	}
 	if v.Fragment() {
 		return fragmentsLayer
 	}
-	return p.whole()
+	return p.demuxProtocol()
 }
 
-// whole deals packets out by protocol.
-func (p *packet) whole() layer {
-	p.lane.counts.came[carries(p.ip.Protocol())].Add(1)
-	p.lane.s.sockets.raw(p)
+// demuxProtocol demultiplexes whole packets by protocol.
+func (p *packet) demuxProtocol() layer {
+	p.reader.counts.received[payloadKindOf(p.ip.Protocol())].Add(1)
+	p.reader.s.sockets.deliverIP(p)
 	switch p.ip.Protocol() {
 	case wire.TCPProtocol:
 		return tcpLayer
@@ -124,38 +123,39 @@ func (p *packet) whole() layer {
 	case wire.ICMPv4Protocol:
 		return icmpLayer
 	}
-	if p.lane.s.sockets.bound(p.ip.Protocol()) {
-		return done
+	if p.reader.s.sockets.hasProtocol(p.ip.Protocol()) {
+		return consumed
 	}
-	p.lane.s.complain(p.ip, p.everybody, wire.Unreachable, wire.ProtocolUnreachable, 0)
+	p.reader.s.sendICMPError(p.ip, p.broadcast, wire.Unreachable, wire.ProtocolUnreachable, 0)
 	return p.drop(DropProtocol)
 }
 
-// options looks through a header's options, and says whether the packet goes on. Who wrote broken
-// ones is told (RFC 1122, section 3.2.2.5).
-func (p *packet) options() bool {
+// checkOptions reports whether a packet may go on with its IP options. For malformed options it
+// sends a Parameter Problem (RFC 1122, section 3.2.2.5).
+func (p *packet) checkOptions() bool {
 	verdict, at := ip.Options(p.ip.Options()).Check()
 	if verdict == ip.Broken {
-		p.lane.s.complain(p.ip, p.everybody, wire.ParameterProblem, 0, uint32(wire.IPv4Header+at)<<24)
+		p.reader.s.sendICMPError(p.ip, p.broadcast, wire.ParameterProblem, 0, uint32(wire.IPv4Header+at)<<24)
 	}
 	return verdict == ip.Good
 }
 
-// fragments takes a fragment, and goes on with its packet if that is whole now.
-func (p *packet) fragments() layer {
-	s := p.lane.s
+// reassemble processes a fragment. The last fragment of a packet becomes the whole packet.
+func (p *packet) reassemble() layer {
+	s := p.reader.s
 	s.fragsMu.Lock()
 	whole, outcome := s.fragments.Add(p.ip, ip.Time(p.now))
 	s.fragsMu.Unlock()
 	switch outcome {
 	case ip.Whole:
-		p.ip, p.good = whole, false
-		return p.whole()
+		p.ip, p.checksumOK = whole, false
+		return p.demuxProtocol()
 	case ip.Held, ip.Twice:
 		if s.cfg.Run == RunNetwork {
-			p.lane.look() // the reader may have looked before there was a fragment, and sleep
+			// the reader may sleep without a timeout for the fragment that has just arrived
+			p.reader.requestCheck()
 		}
-		return done
+		return consumed
 	}
 	return p.drop(DropFragment)
 }

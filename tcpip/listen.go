@@ -16,27 +16,27 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// ports are the TCP ports that somebody listens at.
-type ports struct {
+// listenerTable has the open listeners of the stack.
+type listenerTable struct {
 	mu sync.RWMutex
-	// by address and port; the address is unspecified for who listens at all
-	of map[netip.AddrPort]*Listener
+	// by address and port; an unspecified address accepts connections to all addresses
+	byAddr map[netip.AddrPort]*Listener
 }
 
-// listener is who takes connections at an address, if somebody does.
-func (p *ports) listener(local netip.AddrPort) *Listener {
+// lookup returns the listener for a local address; nil: none.
+func (p *listenerTable) lookup(local netip.AddrPort) *Listener {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if l := p.of[local]; l != nil {
+	if l := p.byAddr[local]; l != nil {
 		return l
 	}
-	return p.of[netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port())]
+	return p.byAddr[netip.AddrPortFrom(netip.IPv4Unspecified(), local.Port())]
 }
 
-func (p *ports) closeAll() {
+func (p *listenerTable) closeAll() {
 	p.mu.RLock()
 	var all []*Listener
-	for _, l := range p.of {
+	for _, l := range p.byAddr {
 		all = append(all, l)
 	}
 	p.mu.RUnlock()
@@ -45,31 +45,31 @@ func (p *ports) closeAll() {
 	}
 }
 
-// Listener takes connections: a net.Listener.
+// Listener is a net.Listener of the stack.
 type Listener struct {
-	s    *Stack
-	addr netip.AddrPort
-	open chan *Conn    // the stack -> Accept; its capacity is twice the backlog; never closed
-	over chan struct{} // closed by Close
-	once sync.Once
+	s           *Stack
+	addr        netip.AddrPort
+	acceptQueue chan *Conn    // the stack -> Accept; capacity: twice the backlog; never closed
+	done        chan struct{} // closed by Close
+	closeOnce   sync.Once
 
-	// over is closed, or somebody looks whether it is and puts a connection into open: not both at
-	// once. A leaf
-	handing sync.Mutex
+	// held while done is closed, and while enqueue checks done and sends to acceptQueue: not both
+	// at once. No other lock is taken under it
+	handoverMu sync.Mutex
 
-	server *Server // whose sessions run on the connections; nil: they are for Accept
+	server *Server // runs sessions on the connections; nil: they are for Accept
 
-	opening atomic.Int64 // connections that have not been given to Accept
+	handshakes atomic.Int64 // connections in their handshake
 
-	keeping sync.Mutex // guards kept. A leaf
-	// of the room in open: taken, or kept for a connection whose handshake is through
-	kept shares
-	// until when SYN cookies may come back, in the stack's time; 0: none was given
-	pressed atomic.Int64
+	reservedMu sync.Mutex // guards reserved. No other lock is taken under it
+	// places in acceptQueue, by client: used, or reserved for a completed handshake
+	reserved clientShares
+	// until when SYN cookies are accepted, as a tcp.Time; 0: none was sent
+	cookiesUntil atomic.Int64
 }
 
-// Listen takes connections at a TCP address of the stack's. The host may be empty, for all of them,
-// and the port 0, for a free one.
+// Listen listens at a TCP address of the stack. An empty host means all addresses, port 0 any free
+// port.
 func (s *Stack) Listen(network, address string) (net.Listener, error) {
 	l, err := s.listen(network, address, nil)
 	if err != nil {
@@ -83,36 +83,36 @@ func (s *Stack) listen(network, address string, v *Server) (*Listener, error) {
 	if err != nil {
 		return nil, listenError(network, addr, err)
 	}
-	l := &Listener{s: s, open: make(chan *Conn, 2*s.cfg.Backlog), over: make(chan struct{}), server: v}
-	l.kept.most = cap(l.open)
-	p := &s.ports
+	l := &Listener{s: s, acceptQueue: make(chan *Conn, 2*s.cfg.Backlog), done: make(chan struct{}), server: v}
+	l.reserved.limit = cap(l.acceptQueue)
+	p := &s.listeners
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.closed.Load() {
 		return nil, listenError(network, addr, net.ErrClosed)
 	}
-	free := func(port uint16) bool { return p.of[netip.AddrPortFrom(addr.Addr(), port)] == nil }
-	port, err := choose(addr.Port(), free)
+	free := func(port uint16) bool { return p.byAddr[netip.AddrPortFrom(addr.Addr(), port)] == nil }
+	port, err := choosePort(addr.Port(), free)
 	if err != nil {
 		return nil, listenError(network, addr, err)
 	}
 	l.addr = netip.AddrPortFrom(addr.Addr(), port)
-	if p.of == nil {
-		p.of = map[netip.AddrPort]*Listener{}
+	if p.byAddr == nil {
+		p.byAddr = map[netip.AddrPort]*Listener{}
 	}
-	p.of[l.addr] = l
+	p.byAddr[l.addr] = l
 	return l, nil
 }
 
-// Ports that are given out (RFC 6335): the dynamic ones.
+// Ephemeral ports: the dynamic ports of RFC 6335.
 const (
 	firstPort = 49152
 	portCount = 1<<16 - firstPort
 )
 
-// choose is the port that is asked for, if it is free, and any free one for 0, at random (RFC 6056,
-// section 3.3.1).
-func choose(port uint16, free func(uint16) bool) (uint16, error) {
+// choosePort returns the port asked for, if it is free. For port 0 it returns a random free port
+// (RFC 6056, section 3.3.1).
+func choosePort(port uint16, free func(uint16) bool) (uint16, error) {
 	if port != 0 {
 		if !free(port) {
 			return 0, syscall.EADDRINUSE
@@ -128,7 +128,7 @@ func choose(port uint16, free func(uint16) bool) (uint16, error) {
 	return 0, syscall.EADDRNOTAVAIL
 }
 
-// localAddr reads an address of the stack's.
+// localAddr parses an address of the stack.
 func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error) {
 	if network != kind && network != kind+"4" {
 		return netip.AddrPort{}, net.UnknownNetworkError(network)
@@ -139,7 +139,7 @@ func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error)
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("the port %q is no number from 0 to 65535", port)
+		return netip.AddrPort{}, fmt.Errorf("invalid port %q: use a number from 0 to 65535", port)
 	}
 	a := netip.IPv4Unspecified()
 	if host != "" {
@@ -156,7 +156,7 @@ func (s *Stack) localAddr(kind, network, address string) (netip.AddrPort, error)
 	return netip.AddrPortFrom(a, uint16(n)), err
 }
 
-// listenError has the address, if there is one.
+// listenError makes the error of a failed listen, with the address if it was parsed.
 func listenError(network string, a netip.AddrPort, err error) error {
 	if !a.IsValid() {
 		return opError("listen", network, err)
@@ -168,82 +168,82 @@ func opError(op, network string, err error) error {
 	return &net.OpError{Op: op, Net: network, Err: err}
 }
 
-// begin counts a connection that is being opened, and says whether there is room for it.
-func (l *Listener) begin() bool {
-	if l.opening.Add(1) > int64(cap(l.open)) {
-		l.opening.Add(-1)
+// beginHandshake counts a new handshake, and reports whether there is room for it.
+func (l *Listener) beginHandshake() bool {
+	if l.handshakes.Add(1) > int64(cap(l.acceptQueue)) {
+		l.handshakes.Add(-1)
 		return false
 	}
 	return true
 }
 
-// full reports whether as many of a client's connections as may wait for Accept.
-func (l *Listener) full(from netip.Addr) bool {
-	l.keeping.Lock()
-	defer l.keeping.Unlock()
-	return !l.kept.fits(from, 1)
+// backlogFull reports whether the client has as many connections waiting for Accept as it may.
+func (l *Listener) backlogFull(from netip.Addr) bool {
+	l.reservedMu.Lock()
+	defer l.reservedMu.Unlock()
+	return !l.reserved.fits(from, 1)
 }
 
-// keep keeps room in open for a client's connection, and reports whether there is any.
-func (l *Listener) keep(from netip.Addr) bool {
-	l.keeping.Lock()
-	defer l.keeping.Unlock()
-	return l.kept.take(from, 1)
+// reserve reserves a place in acceptQueue for a client, and reports whether one was free.
+func (l *Listener) reserve(from netip.Addr) bool {
+	l.reservedMu.Lock()
+	defer l.reservedMu.Unlock()
+	return l.reserved.acquire(from, 1)
 }
 
-// leave gives the room back.
-func (l *Listener) leave(from netip.Addr) {
-	l.keeping.Lock()
-	defer l.keeping.Unlock()
-	l.kept.give(from, 1)
+// release frees a client's place in acceptQueue.
+func (l *Listener) release(from netip.Addr) {
+	l.reservedMu.Lock()
+	defer l.reservedMu.Unlock()
+	l.reserved.release(from, 1)
 }
 
-// end counts one that is open, or will never be.
-func (l *Listener) end() { l.opening.Add(-1) }
+// endHandshake counts a handshake that has succeeded or failed.
+func (l *Listener) endHandshake() { l.handshakes.Add(-1) }
 
-// offer gives a connection to Accept, for which room is kept, and says whether the listener is
-// still there.
-func (l *Listener) offer(c *Conn) bool {
-	l.handing.Lock()
-	defer l.handing.Unlock()
+// enqueue gives a connection with a reserved place to Accept, and reports whether the listener is
+// open.
+func (l *Listener) enqueue(c *Conn) bool {
+	l.handoverMu.Lock()
+	defer l.handoverMu.Unlock()
 	select {
-	case <-l.over:
+	case <-l.done:
 		return false
 	default:
 	}
-	l.open <- c // there is room
+	l.acceptQueue <- c // does not block: a place is reserved
 	return true
 }
 
 // Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
-	case c := <-l.open:
-		l.leave(c.client)
+	case c := <-l.acceptQueue:
+		l.release(c.client)
 		return c, nil
-	case <-l.over:
+	case <-l.done:
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
 	}
 }
 
-// Close implements net.Listener. Connections that nobody has accepted are reset.
+// Close implements net.Listener. Connections that wait for Accept are reset.
 func (l *Listener) Close() error {
 	var err error = &net.OpError{Op: "close", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
-	l.once.Do(func() {
+	l.closeOnce.Do(func() {
 		err = nil
-		l.handing.Lock()
-		close(l.over)
-		l.handing.Unlock()
-		p := &l.s.ports
+		l.handoverMu.Lock()
+		close(l.done)
+		l.handoverMu.Unlock()
+		p := &l.s.listeners
 		p.mu.Lock()
-		delete(p.of, l.addr)
+		delete(p.byAddr, l.addr)
 		p.mu.Unlock()
 		for {
 			select {
-			case c := <-l.open:
-				l.leave(c.client)
+			case c := <-l.acceptQueue:
+				l.release(c.client)
 				c.SetLinger(0) //nolint:errcheck // it is open
-				c.Close()      //nolint:errcheck // likewise
+				c.Close()      //nolint:errcheck // it is open
 			default:
 				return
 			}
@@ -255,50 +255,50 @@ func (l *Listener) Close() error {
 // Addr implements net.Listener.
 func (l *Listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
 
-// many says whether an address is no host's but several ones': there are no connections with those
-// (RFC 9293, section 3.9.2.3).
-func many(i *iface, a netip.Addr) bool {
-	return a.Is4() && (a.As4()[0] >= 224 || !i.local && i.broadcast(a))
+// isGroupAddr reports whether an address is broadcast or multicast, which TCP rejects (RFC 9293,
+// section 3.9.2.3).
+func isGroupAddr(i *iface, a netip.Addr) bool {
+	return a.Is4() && (a.As4()[0] >= 224 || !i.loopback && i.isBroadcast(a))
 }
 
-// from is the address that packets over an interface come from: the one that is asked for, if it is
-// the stack's there, and the chosen one where none is.
-func (s *Stack) from(asked netip.Addr, i *iface, chosen netip.Addr) (netip.Addr, error) {
+// sourceAddr returns the source address for packets over an interface: the one asked for, or chosen
+// if none was. An address that the stack does not have there is an error.
+func (s *Stack) sourceAddr(asked netip.Addr, i *iface, chosen netip.Addr) (netip.Addr, error) {
 	switch asked = asked.Unmap(); {
 	case !asked.IsValid() || asked.IsUnspecified():
 		return chosen, nil
-	case i.local && s.owns(asked) || i.has(asked):
+	case i.loopback && s.owns(asked) || i.hasAddr(asked):
 		return asked, nil
 	}
 	return asked, syscall.EADDRNOTAVAIL
 }
 
-// open begins a connection; of the local address, what is not said is chosen.
-func (s *Stack) open(local, remote netip.AddrPort) (*Conn, error) {
-	i, _, src, ok := s.way(remote.Addr())
+// openConn starts a connection. It chooses the parts of the local address that are unspecified.
+func (s *Stack) openConn(local, remote netip.AddrPort) (*Conn, error) {
+	i, _, src, ok := s.routeTo(remote.Addr())
 	switch {
 	case s.closed.Load():
 		return nil, net.ErrClosed
-	case !ok || many(i, remote.Addr()):
+	case !ok || isGroupAddr(i, remote.Addr()):
 		return nil, syscall.ENETUNREACH
 	case remote.Port() == 0 || !remote.Addr().Is4():
 		return nil, syscall.EADDRNOTAVAIL
-	case s.conns.full():
+	case s.conns.isFull():
 		return nil, syscall.ENOBUFS
 	}
-	src, err := s.from(local.Addr(), i, src)
+	src, err := s.sourceAddr(local.Addr(), i, src)
 	if err != nil {
 		return nil, err
 	}
 	var c *Conn
 	tried := 0
 	if local.Port() != 0 {
-		tried = triedFirst
+		tried = triesBeforeReuse
 	}
-	for range 2 { // where few names are free, one of those in TIME-WAIT will do
-		_, err = choose(local.Port(), func(port uint16) bool {
+	for range 2 { // the second round may reuse tuples in TIME-WAIT: few others are free
+		_, err = choosePort(local.Port(), func(port uint16) bool {
 			tried++
-			c = s.openFrom(i, tuple{netip.AddrPortFrom(src, port), remote}, tried > triedFirst)
+			c = s.openTuple(i, tuple{netip.AddrPortFrom(src, port), remote}, tried > triesBeforeReuse)
 			return c != nil || s.closed.Load()
 		})
 		if err == nil && c != nil {
@@ -311,41 +311,41 @@ func (s *Stack) open(local, remote netip.AddrPort) (*Conn, error) {
 	return nil, err
 }
 
-// triedFirst is how many names are tried until one may be taken that is in TIME-WAIT.
-const triedFirst = 256
+// triesBeforeReuse is how many ports are tried before one in TIME-WAIT may be reused.
+const triesBeforeReuse = 256
 
-// openFrom begins a connection of a name, if that is free.
-func (s *Stack) openFrom(i *iface, k tuple, follow bool) *Conn {
-	if s.conns.get(k) != nil || i.local && s.conns.get(tuple{k.remote, k.local}) != nil {
+// openTuple starts a connection with the tuple k, or returns nil if k is in use.
+func (s *Stack) openTuple(i *iface, k tuple, follow bool) *Conn {
+	if s.conns.get(k) != nil || i.loopback && s.conns.get(tuple{k.remote, k.local}) != nil {
 		return nil
 	}
-	free, follows := s.waits.free(k, follow, i.local, s.now())
+	free, follows := s.timeWaits.claimTuple(k, follow, i.loopback, s.now())
 	if !free {
 		return nil
 	}
-	c := s.newConn(i.lane(uint32(k.local.Port())), k)
-	iss, stamp := s.iss(k)
-	c.begin(tcp.Dial(c.cfg, follows.iss(iss), stamp))
+	c := s.newConn(i.readerFor(uint32(k.local.Port())), k)
+	iss, stamp := s.initialSeq(k)
+	c.initState(tcp.Dial(c.cfg, follows.atLeast(iss), stamp))
 	if !s.conns.add(c) {
 		return nil
 	}
-	if c.lane.gone.Load() { // it may have been since before the table had c
-		c.lose(s.now())
+	if c.reader.linkGone.Load() { // it may have closed before the table had c
+		c.abortLost(s.now())
 	}
 	return c
 }
 
-// connect waits for the other end.
+// connect sends the SYN and waits until the connection is established or has failed.
 func (c *Conn) connect(ctx context.Context, tos uint8) error {
 	c.mu.Lock()
-	c.service = tos &^ ecnMarked
-	c.writer.arm()
-	c.flush(c.s.now())
+	c.tos = tos &^ ecnMarked
+	c.writeWaiter.armLocked()
+	c.flushLocked(c.s.now())
 	c.mu.Unlock()
-	defer context.AfterFunc(ctx, c.writer.wake)()
+	defer context.AfterFunc(ctx, c.writeWaiter.wake)()
 	for {
 		c.mu.Lock()
-		state, failure := c.tcp.State(), c.failure()
+		state, failure := c.tcp.State(), c.failureLocked()
 		c.mu.Unlock()
 		switch {
 		case state == tcp.Closed:
@@ -356,28 +356,28 @@ func (c *Conn) connect(ctx context.Context, tos uint8) error {
 			c.Close() //nolint:errcheck // it is
 			return contextError(ctx.Err())
 		}
-		<-c.writer.signal
+		<-c.writeWaiter.signal
 	}
 }
 
-// contextError is a context's error as package net has it.
+// contextError converts a context's error to that of package net.
 func contextError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return dialTimeout{}
+		return dialTimeoutError{}
 	}
 	return err
 }
 
-// dialTimeout is the error of a Dial whose context ended by its deadline. Of package net's,
-// errors.Is says sometimes the one and sometimes the other.
-type dialTimeout struct{}
+// dialTimeoutError is the error of a Dial at its context's deadline. It matches both errors that
+// package net's match in such a case.
+type dialTimeoutError struct{}
 
-func (dialTimeout) Error() string   { return "i/o timeout" }
-func (dialTimeout) Timeout() bool   { return true }
-func (dialTimeout) Temporary() bool { return true }
-func (dialTimeout) Is(target error) bool {
+func (dialTimeoutError) Error() string   { return "i/o timeout" }
+func (dialTimeoutError) Timeout() bool   { return true }
+func (dialTimeoutError) Temporary() bool { return true }
+func (dialTimeoutError) Is(target error) bool {
 	return target == context.DeadlineExceeded || target == os.ErrDeadlineExceeded
 }
 
-// tcpConfig is how the connections over an interface are.
+// tcpConfig returns the configuration of connections over the interface.
 func (i *iface) tcpConfig() *tcp.Config { return &i.tcp }

@@ -12,57 +12,57 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("weir_stack_"+name, help, labels, nil)
 }
 
-// What is told of a stack. A packet's direction is in or out; that of TCP is a segment, or a
-// superframe of several.
+// The metrics of a stack. The direction of a packet is in or out. A superframe of TCP is one
+// packet.
 var (
-	framesTotal  = describe("frames_total", "Frames that passed a link.", "interface", "direction")
-	bytesTotal   = describe("bytes_total", "Bytes of frames that passed a link.", "interface", "direction")
-	packetsTotal = describe("packets_total", "Packets of IP that passed a link, by what they carry; a superframe is one.", "interface", "direction", "protocol")
-	lostFrames   = describe("frames_dropped_total", "Frames that a link dropped, by the reason.", "interface", "reason")
-	lostPackets  = describe("packets_dropped_total", "Packets that the stack dropped, by the reason.", "reason")
-	resentTotal  = describe("segments_resent_total", "Segments of TCP that were sent again.")
+	framesTotal      = describe("frames_total", "Frames that passed a link.", "interface", "direction")
+	bytesTotal       = describe("bytes_total", "Bytes of frames that passed a link.", "interface", "direction")
+	packetsTotal     = describe("packets_total", "IP packets that passed a link, by protocol; a superframe counts as one.", "interface", "direction", "protocol")
+	lostFrames       = describe("frames_dropped_total", "Frames that a link dropped, by reason.", "interface", "reason")
+	lostPackets      = describe("packets_dropped_total", "Packets that the stack dropped, by reason.", "reason")
+	retransmitsTotal = describe("segments_resent_total", "TCP segments that were retransmitted.")
 
-	conflictsTotal = describe("address_conflicts_total", "Messages of others that used an address of the stack's.", "interface")
+	conflictsTotal = describe("address_conflicts_total", "ARP messages of other hosts that used an address of the stack.", "interface")
 
-	cookiesTotal = describe("syn_cookies_total", "SYN cookies: given to those who open a connection, and taken from those who have.", "what")
-	forgotten    = describe("time_wait_forgotten_total", "Connections in TIME-WAIT that were forgotten before their time, for want of room.")
+	cookiesTotal    = describe("syn_cookies_total", "SYN cookies: sent in a SYN-ACK (given), and returned to open a connection (taken).", "what")
+	timeWaitEvicted = describe("time_wait_forgotten_total", "Connections evicted from TIME-WAIT early because the table was full.")
 
-	connections = describe("connections", "TCP connections, by their state.", "state")
-	listeners   = describe("listeners", "Addresses that take TCP connections.")
+	connections = describe("connections", "TCP connections, by state.", "state")
+	listeners   = describe("listeners", "TCP listeners.")
 	udpSockets  = describe("udp_sockets", "UDP sockets.")
-	neighbours  = describe("neighbours", "Neighbours that ARP knows or asks for, by their state.", "interface", "state")
-	memoryBytes = describe("memory_bytes", "What buffers hold: those of connections, and of packets in fragments.", "of")
-	memoryLimit = describe("memory_limit_bytes", "What buffers may hold.", "of")
+	neighbours  = describe("neighbours", "Neighbours in the ARP table, by state.", "interface", "state")
+	memoryBytes = describe("memory_bytes", "Bytes in use by connections' buffers and by fragment reassembly.", "of")
+	memoryLimit = describe("memory_limit_bytes", "Limit of memory_bytes.", "of")
 )
 
-// Collector tells Prometheus of the stack: frames, packets and segments in and out, what was
-// dropped and why, connections by state, neighbours, memory. Two stacks in one registry are told
-// apart by prometheus.WrapRegistererWith. Being asked takes each connection's lock for a moment.
+// Collector exports the stack's metrics to Prometheus: frames, packets and segments in and out,
+// drops by reason, connections by state, neighbours, memory. Distinguish two stacks in one registry
+// by prometheus.WrapRegistererWith. A scrape takes each connection's lock for a moment.
 func (s *Stack) Collector() prometheus.Collector { return collector{s} }
 
 type collector struct{ s *Stack }
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{framesTotal, bytesTotal, packetsTotal, lostFrames, lostPackets, resentTotal, conflictsTotal, cookiesTotal, forgotten, connections, listeners, udpSockets, neighbours, memoryBytes, memoryLimit} {
+	for _, d := range []*prometheus.Desc{framesTotal, bytesTotal, packetsTotal, lostFrames, lostPackets, retransmitsTotal, conflictsTotal, cookiesTotal, timeWaitEvicted, connections, listeners, udpSockets, neighbours, memoryBytes, memoryLimit} {
 		to <- d
 	}
 }
 
-// telling sends what was read.
-type telling chan<- prometheus.Metric
+// metricSender sends the values of a scrape.
+type metricSender chan<- prometheus.Metric
 
-func (t telling) counter(d *prometheus.Desc, n uint64, labels ...string) {
+func (t metricSender) counter(d *prometheus.Desc, n uint64, labels ...string) {
 	t <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 }
 
-func (t telling) gauge(d *prometheus.Desc, n int, labels ...string) {
+func (t metricSender) gauge(d *prometheus.Desc, n int, labels ...string) {
 	t <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
 }
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) {
-	s, t := c.s, telling(to)
+	s, t := c.s, metricSender(to)
 	for _, i := range s.Interfaces() {
 		t.counter(framesTotal, i.Counters.Received, i.Name, "in")
 		t.counter(framesTotal, i.Counters.Sent, i.Name, "out")
@@ -93,41 +93,41 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	t.gauge(memoryLimit, most, "fragments")
 }
 
-// packets tells of what passed.
-func (c collector) packets(t telling) {
+// packets sends the counters of packets and segments.
+func (c collector) packets(t metricSender) {
 	resent := uint64(0)
 	for _, i := range c.s.ifaces {
-		for kind, name := range carriedNames {
+		for kind, name := range payloadKindNames {
 			var in, out uint64
-			for _, l := range i.lanes {
-				in += l.counts.came[kind].Load()
-				out += l.counts.went[kind].Load()
+			for _, l := range i.readers {
+				in += l.counts.received[kind].Load()
+				out += l.counts.sent[kind].Load()
 			}
 			t.counter(packetsTotal, in, i.name, "in", name)
 			t.counter(packetsTotal, out, i.name, "out", name)
 		}
-		for _, l := range i.lanes {
-			resent += l.counts.resent.Load()
+		for _, l := range i.readers {
+			resent += l.counts.retransmitted.Load()
 		}
 	}
-	t.counter(resentTotal, resent)
+	t.counter(retransmitsTotal, resent)
 }
 
-// states tells of what there is.
-func (c collector) states(t telling) {
+// states sends the gauges of connections, sockets and neighbours, and the counters beside them.
+func (c collector) states(t metricSender) {
 	var of [tcp.TimeWait + 1]int
 	for _, conn := range c.s.conns.all() {
 		conn.mu.Lock()
 		of[conn.tcp.State()]++
 		conn.mu.Unlock()
 	}
-	waiting, lost := c.s.Waiting()
+	waiting, lost := c.s.TimeWaits()
 	of[tcp.TimeWait] += waiting
-	t.counter(forgotten, lost)
+	t.counter(timeWaitEvicted, lost)
 	given, taken := c.s.Cookies()
 	t.counter(cookiesTotal, given, "given")
 	t.counter(cookiesTotal, taken, "taken")
-	for state, n := range of[1:] { // one that is CLOSED is none
+	for state, n := range of[1:] { // without CLOSED
 		t.gauge(connections, n, tcp.State(state+1).String())
 	}
 	t.gauge(listeners, len(c.s.Listeners()))

@@ -43,7 +43,7 @@ func TestOneAcknowledgmentABatch(t *testing.T) {
 			if len(frames) < 8 {
 				t.Fatalf("%d segments were sent, want 8 at least", len(frames))
 			}
-			b.ifaces[0].lanes[0].intake.take(frames, b.now())
+			b.ifaces[0].readers[0].feeder.processBatch(frames, b.now())
 			synctest.Wait()
 			if acks := read(w.b); len(acks) != 1 {
 				t.Errorf("%d segments at once were answered by %d, want 1", len(frames), len(acks))
@@ -110,30 +110,30 @@ func TestAFullQueueDropsAndCounts(t *testing.T) {
 	frame := wire.AppendEthernet(nil, i.caps.MAC, a.ifaces[0].caps.MAC, wire.TypeIPv4)
 	frame = wire.AppendIPv4(frame, &wire.IPv4Fields{TTL: 64, Protocol: wire.TCPProtocol, Src: f.Src.Addr(), Dst: f.Dst.Addr(), Payload: wire.TCPHeader})
 	frame = wire.AppendTCP(frame, &f)
-	b.ports.mu.Lock() // the tcp dealer waits for it
+	b.listeners.mu.Lock() // the tcp dealer waits for it
 	var readers sync.WaitGroup
 	come := func(lanes int) {
 		for range lanes {
-			l := &lane{s: b, iface: i, q: i.lanes[0].q}
-			l.intake = b.network.intake(l)
-			readers.Go(func() { l.intake.take([]link.Frame{{Bytes: frame}}, b.now()) })
+			l := &reader{s: b, iface: i, q: i.readers[0].q}
+			l.feeder = b.packetNet.newFeeder(l)
+			readers.Go(func() { l.feeder.processBatch([]link.Frame{{Bytes: frame}}, b.now()) })
 		}
 	}
-	come(edgeRoom / 2)
+	come(edgeCapacity / 2)
 	if _, err := a.Ping(t.Context(), netip.MustParseAddr("10.0.0.2"), 10); err != nil {
 		t.Error(err)
 	}
-	come(5 * edgeRoom)
+	come(5 * edgeCapacity)
 	full := func() uint64 {
 		return b.drops[DropEthernetQueue].Load() + b.drops[DropIPv4Queue].Load() + b.drops[DropTCPQueue].Load()
 	}
 	for full() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	b.ports.mu.Unlock()
+	b.listeners.mu.Unlock()
 	readers.Wait()
-	if ended := b.drops[DropTCPPort].Load(); full()+ended != 5*edgeRoom+edgeRoom/2 {
-		t.Errorf("of %d packets %d found no room, and %d came to their end", 5*edgeRoom+edgeRoom/2, full(), ended)
+	if ended := b.drops[DropTCPPort].Load(); full()+ended != 5*edgeCapacity+edgeCapacity/2 {
+		t.Errorf("of %d packets %d found no room, and %d came to their end", 5*edgeCapacity+edgeCapacity/2, full(), ended)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestAStackIsDrawn(t *testing.T) {
 			t.Errorf("it runs by %s with %d edges", net.Way, len(net.Edges))
 		}
 		mermaid := draw.Mermaid(net)
-		for _, d := range dealers {
+		for _, d := range layerStages {
 			if !strings.Contains(mermaid, d.name) {
 				t.Errorf("there is no %s in\n%s", d.name, mermaid)
 			}
@@ -206,8 +206,8 @@ func TestTheCommentDrawsTheNet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{fmt.Sprintf("room for %d\n", edgeRoom)}
-	for _, d := range dealers {
+	names := []string{fmt.Sprintf("a queue of %d batches", edgeCapacity)}
+	for _, d := range layerStages {
 		names = append(names, "> "+d.name+" ")
 	}
 	for _, name := range names {

@@ -8,85 +8,85 @@ import (
 	"weir/wire"
 )
 
-// opened is the connection that a segment of no connection opens, if a listener takes it; otherwise
-// whoever sent the segment is told.
-func (p *packet) opened(k tuple, seg *tcp.Segment) *Conn {
-	l := p.lane.s.ports.listener(k.local)
-	taken, follows := p.lane.s.waits.arrive(k, seg, l != nil, p.now)
+// openFromSegment handles a segment that matches no connection. It returns the connection that the
+// segment opens; nil if none, and then answers with a reset where the RFC asks for one.
+func (p *packet) openFromSegment(k tuple, seg *tcp.Segment) *Conn {
+	l := p.reader.s.listeners.lookup(k.local)
+	taken, follows := p.reader.s.timeWaits.receiveSegment(k, seg, l != nil, p.now)
 	if taken {
 		return nil
 	}
 	if l != nil {
 		switch kind := seg.Flags & (wire.SYN | wire.ACK | wire.RST); {
 		case kind == wire.SYN:
-			return p.synced(l, k, seg, follows)
-		case kind == wire.ACK && p.now < tcp.Time(l.pressed.Load()):
-			if c, is := p.returned(l, k, seg); is {
+			return p.openFromSYN(l, k, seg, follows)
+		case kind == wire.ACK && p.now < tcp.Time(l.cookiesUntil.Load()):
+			if c, is := p.openFromCookie(l, k, seg); is {
 				return c
 			}
-		case kind == 0: // RFC 9293, section 3.10.7.2
+		case kind == 0: // LISTEN drops it (RFC 9293, section 3.10.7.2)
 			p.drop(DropTCPPort)
 			return nil
 		}
 	}
 	if seg.Flags&wire.RST == 0 {
-		p.lane.s.refuse(k, seg)
+		p.reader.s.sendReset(k, seg)
 	}
 	p.drop(DropTCPPort)
 	return nil
 }
 
-// synced is the connection that a SYN opens. When the listener has enough that are being opened, it
-// is answered with a cookie, and nothing is kept; when nobody accepts those that are open, it is
-// dropped (as Linux).
-func (p *packet) synced(l *Listener, k tuple, seg *tcp.Segment, follows follower) *Conn {
-	s := p.lane.s
-	if l.full(p.client()) {
+// openFromSYN returns the connection that a SYN opens; nil: none. If the client's backlog is full,
+// it drops the SYN (as Linux). If too many handshakes are under way, it answers with a SYN cookie
+// and keeps no state.
+func (p *packet) openFromSYN(l *Listener, k tuple, seg *tcp.Segment, follows issFloor) *Conn {
+	s := p.reader.s
+	if l.backlogFull(p.clientAddr()) {
 		p.drop(DropBacklog)
 		return nil
 	}
-	iss, stamp := s.iss(k)
-	if !l.begin() {
-		l.pressed.Store(int64(p.now.Add(tcp.CookieLifetime)))
-		s.cookies.given.Add(1)
-		o := tcp.CookieSYNACK(p.lane.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
-		s.sendAlone(k, &o)
+	iss, stamp := s.initialSeq(k)
+	if !l.beginHandshake() {
+		l.cookiesUntil.Store(int64(p.now.Add(tcp.CookieLifetime)))
+		s.cookies.sent.Add(1)
+		o := tcp.CookieSYNACK(p.reader.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
+		s.sendStateless(k, &o)
 		return nil
 	}
-	c := s.newConn(p.lane, k)
-	c.client, c.listener = p.client(), l
-	c.begin(tcp.Accept(c.cfg, follows.iss(iss), stamp, seg, p.now))
+	c := s.newConn(p.reader, k)
+	c.client, c.listener = p.clientAddr(), l
+	c.initState(tcp.Accept(c.cfg, follows.atLeast(iss), stamp, seg, p.now))
 	if !s.conns.add(c) {
-		l.end()
+		l.endHandshake()
 		p.drop(DropBacklog)
 		return nil
 	}
 	return c
 }
 
-// returned says whether a segment brings a cookie back, and is the connection that it opens, if
-// there is room.
-func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) (c *Conn, is bool) {
-	s := p.lane.s
-	_, stamp := s.iss(k)
-	state := tcp.AcceptCookie(p.lane.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
+// openFromCookie handles an ACK that may return a SYN cookie. ok is false if the cookie is invalid.
+// c is the connection; nil if there is no room for it.
+func (p *packet) openFromCookie(l *Listener, k tuple, seg *tcp.Segment) (c *Conn, ok bool) {
+	s := p.reader.s
+	_, stamp := s.initialSeq(k)
+	state := tcp.AcceptCookie(p.reader.iface.tcpConfig(), s.cookieHash(k), stamp, seg, p.now)
 	if state == nil {
 		return nil, false
 	}
-	from := p.client()
-	if !l.keep(from) {
-		p.drop(DropBacklog) // its next segment brings the cookie back once more
+	from := p.clientAddr()
+	if !l.reserve(from) {
+		p.drop(DropBacklog) // the client's next segment carries the cookie too
 		state.Release()
 		return nil, true
 	}
-	s.cookies.taken.Add(1)
-	c = s.newConn(p.lane, k)
-	c.client, c.listener, c.kept = from, l, true
-	c.begin(state)
-	l.opening.Add(1) // until it is given to Accept
+	s.cookies.accepted.Add(1)
+	c = s.newConn(p.reader, k)
+	c.client, c.listener, c.acceptReserved = from, l, true
+	c.initState(state)
+	l.handshakes.Add(1) // endHandshake subtracts it again
 	if !s.conns.add(c) {
-		l.end()
-		l.leave(from)
+		l.endHandshake()
+		l.release(from)
 		p.drop(DropBacklog)
 		state.Release()
 		return nil, true
@@ -94,12 +94,12 @@ func (p *packet) returned(l *Listener, k tuple, seg *tcp.Segment) (c *Conn, is b
 	return c, true
 }
 
-// finishing takes a segment of a connection that is being opened, if there is room for it at its
-// listener when the handshake is through. When there is none, its SYN is answered again until
-// somebody accepts (as Linux). The caller holds mu.
-func (c *Conn) finishing(seg *tcp.Segment, now tcp.Time) {
+// finishHandshakeLocked processes a segment of a connection in its handshake. It reserves a place
+// in the accept queue first. If none is free, it drops the segment, so that the SYN-ACK is
+// retransmitted until there is room (as Linux). The caller holds mu.
+func (c *Conn) finishHandshakeLocked(seg *tcp.Segment, now tcp.Time) {
 	l := c.listener
-	if !l.keep(c.client) {
+	if !l.reserve(c.client) {
 		if seg.Flags&wire.RST != 0 {
 			c.tcp.Arrive(now, seg)
 			return
@@ -109,39 +109,39 @@ func (c *Conn) finishing(seg *tcp.Segment, now tcp.Time) {
 	}
 	c.tcp.Arrive(now, seg)
 	if s := c.tcp.State(); s == tcp.SynReceived || s == tcp.Closed {
-		l.leave(c.client)
+		l.release(c.client)
 		return
 	}
-	c.kept = true
+	c.acceptReserved = true
 }
 
-// client is the client that sent the packet; zero: this host.
-func (p *packet) client() netip.Addr {
-	if p.lane.iface.local {
+// clientAddr returns the address of the client that sent the packet; zero: this host.
+func (p *packet) clientAddr() netip.Addr {
+	if p.reader.iface.loopback {
 		return netip.Addr{}
 	}
-	return client(p.ip.Src())
+	return clientOf(p.ip.Src())
 }
 
-// begin gives a new connection its state. As in the net package, what is written goes at once.
-func (c *Conn) begin(state *tcp.Conn) {
+// initState gives a new connection its TCP state. Nagle's algorithm is off, as in package net.
+func (c *Conn) initState(state *tcp.Conn) {
 	state.SetNoDelay(true)
 	c.tcp = state
 }
 
-// cookieCounts count the SYN cookies of a stack.
+// cookieCounts has the counters of SYN cookies.
 type cookieCounts struct {
-	given atomic.Uint64 // SYNs answered with nothing kept
-	taken atomic.Uint64 // connections that they opened
+	sent     atomic.Uint64 // SYNs answered with a cookie
+	accepted atomic.Uint64 // connections opened by a returned cookie
 }
 
-// Cookies are how many SYNs were answered with cookies, because too many connections were being
-// opened, and how many connections came of them.
-func (s *Stack) Cookies() (given, taken uint64) {
-	return s.cookies.given.Load(), s.cookies.taken.Load()
+// Cookies returns how many SYNs were answered with SYN cookies, because too many handshakes were
+// under way, and how many connections were opened by them.
+func (s *Stack) Cookies() (sent, accepted uint64) {
+	return s.cookies.sent.Load(), s.cookies.accepted.Load()
 }
 
-// cookieHash is what hides a connection's cookies.
+// cookieHash returns the keyed hash for a connection's SYN cookies.
 func (s *Stack) cookieHash(k tuple) tcp.CookieHash {
 	var name [18]byte
 	local, remote := k.local.Addr().As4(), k.remote.Addr().As4()
@@ -155,8 +155,8 @@ func (s *Stack) cookieHash(k tuple) tcp.CookieHash {
 	}
 }
 
-// refuse answers a segment that nobody waits for (RFC 9293, section 3.10.7.1).
-func (s *Stack) refuse(k tuple, seg *tcp.Segment) {
+// sendReset answers a segment that matches no connection (RFC 9293, section 3.10.7.1).
+func (s *Stack) sendReset(k tuple, seg *tcp.Segment) {
 	o := tcp.OutSegment{Flags: wire.RST}
 	if seg.Flags&wire.ACK != 0 {
 		o.Seq = seg.Ack
@@ -164,11 +164,11 @@ func (s *Stack) refuse(k tuple, seg *tcp.Segment) {
 		o.Flags |= wire.ACK
 		o.Ack = seg.End()
 	}
-	s.sendAlone(k, &o)
+	s.sendStateless(k, &o)
 }
 
-// sendAlone sends a segment of no connection, without payload.
-func (s *Stack) sendAlone(k tuple, o *tcp.OutSegment) {
+// sendStateless sends a segment without payload that belongs to no connection.
+func (s *Stack) sendStateless(k tuple, o *tcp.OutSegment) {
 	var options [40]byte
 	f := wire.TCPFields{Src: k.local, Dst: k.remote, Seq: o.Seq, Ack: o.Ack, Flags: o.Flags, Window: o.Window, Options: o.Options.Append(options[:0])}
 	s.sendIP(wire.IPv4Fields{DontFragment: true, Protocol: wire.TCPProtocol, Src: k.local.Addr(), Dst: k.remote.Addr()}, wire.AppendTCP(nil, &f)) //nolint:errcheck // it is counted

@@ -96,7 +96,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 // A number that cannot be is said to be wrong before there is a stack.
 func TestNumbersBelowZeroAreRefused(t *testing.T) {
-	for _, c := range []Config{{Memory: -1}, {ErrorRate: -1}, {Backlog: -1}, {Waiting: -1}, {Connections: -1}} {
+	for _, c := range []Config{{Memory: -1}, {ErrorRate: -1}, {Backlog: -1}, {MaxTimeWait: -1}, {Connections: -1}} {
 		if s, err := New(c); err == nil {
 			s.Close()
 			t.Errorf("%+v is a stack's", c)

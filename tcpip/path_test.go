@@ -163,11 +163,11 @@ func TestIdentifications(t *testing.T) {
 	s, _ := hosts(t, link.PairConfig{})
 	other, same := netip.MustParseAddr("10.0.0.7"), 0
 	for range 100 {
-		id := s.id(stackAddr, bareAddr)
-		if next := s.id(stackAddr, bareAddr); next != id+1 {
+		id := s.packetID(stackAddr, bareAddr)
+		if next := s.packetID(stackAddr, bareAddr); next != id+1 {
 			t.Fatalf("%d follows %d", next, id)
 		}
-		if s.id(stackAddr, other) == id+2 {
+		if s.packetID(stackAddr, other) == id+2 {
 			same++
 		}
 	}

@@ -12,37 +12,37 @@ import (
 	"weir/wire"
 )
 
-// pinger waits for one echo.
+// pinger waits for one echo reply.
 type pinger struct {
-	inbox
-	s    *Stack
-	dst  netip.Addr
-	id   uint16
-	text []byte
+	receiveQueue
+	s       *Stack
+	dst     netip.Addr
+	id      uint16
+	payload []byte
 }
 
-// pingMost is the largest amount of data that an echo carries.
-const pingMost = wire.IPv4Largest - wire.IPv4Header - wire.ICMPHeader
+// maxPingSize is the maximum of data in an echo request.
+const maxPingSize = wire.IPv4Largest - wire.IPv4Header - wire.ICMPHeader
 
-// Ping asks a host whether it is there, with so many bytes of data, at most 65,507, and says how
-// long the answer took. Errors are EHOSTUNREACH and its like, when somebody says so, and the
-// context's. Any number may be under way, up to 65,536.
+// Ping sends an echo request with size bytes of data, at most 65,507, and returns the round-trip
+// time. Its errors are the context's, and EHOSTUNREACH and similar from ICMP errors. At most 65,536
+// pings may be in flight.
 func (s *Stack) Ping(ctx context.Context, dst netip.Addr, size int) (time.Duration, error) {
-	if size < 0 || size > pingMost || !dst.Is4() {
+	if size < 0 || size > maxPingSize || !dst.Is4() {
 		return 0, opError("ping", "ip", syscall.EINVAL)
 	}
-	p := &pinger{s: s, dst: dst, text: make([]byte, size)}
-	p.reader = newWaiter()
-	for i := range p.text {
-		p.text[i] = byte(rand.Uint32())
+	p := &pinger{s: s, dst: dst, payload: make([]byte, size)}
+	p.readWaiter = newWaiter()
+	for i := range p.payload {
+		p.payload[i] = byte(rand.Uint32())
 	}
 	if err := s.sockets.addPing(p); err != nil {
 		return 0, opError("ping", "ip", err)
 	}
 	defer p.Close() //nolint:errcheck // it is
-	defer context.AfterFunc(ctx, func() { p.fail(ctx.Err()) })()
+	defer context.AfterFunc(ctx, func() { p.setError(ctx.Err()) })()
 	begun := time.Now()
-	if err := s.sendIP(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol, Dst: dst}, wire.AppendICMP(nil, wire.EchoRequest, 0, wire.Echo(p.id, 1), p.text)); err != nil {
+	if err := s.sendIP(wire.IPv4Fields{Protocol: wire.ICMPv4Protocol, Dst: dst}, wire.AppendICMP(nil, wire.EchoRequest, 0, wire.Echo(p.id, 1), p.payload)); err != nil {
 		return 0, opError("ping", "ip", err)
 	}
 	if _, err := p.read(); err != nil {
@@ -66,30 +66,29 @@ func (s *sockets) addPing(p *pinger) error {
 	return nil
 }
 
-// echoed takes an answer to whoever asked.
-func (s *sockets) echoed(v wire.IPv4, m wire.ICMP) {
+// deliverEchoReply gives an echo reply to the Ping that waits for it.
+func (s *sockets) deliverEchoReply(v wire.IPv4, m wire.ICMP) {
 	s.mu.RLock()
 	p := s.pings[m.ID()]
 	s.mu.RUnlock()
-	if p != nil && p.dst == v.Src() && bytes.Equal(p.text, m.Body()) {
-		p.put(datagram{})
+	if p != nil && p.dst == v.Src() && bytes.Equal(p.payload, m.Body()) {
+		p.enqueue(datagram{})
 	}
 }
 
-// unechoed ends the wait for an echo that did not get there, and says whether somebody waits for
-// it.
-func (s *sockets) unechoed(dst netip.Addr, m wire.ICMP, err error) bool {
+// failEcho ends the Ping whose echo request was not delivered, and reports whether there is one.
+func (s *sockets) failEcho(dst netip.Addr, m wire.ICMP, err error) bool {
 	s.mu.RLock()
 	p := s.pings[m.ID()]
 	s.mu.RUnlock()
 	if p == nil || m.Type() != wire.EchoRequest || p.dst != dst {
 		return false
 	}
-	p.fail(err)
+	p.setError(err)
 	return true
 }
 
-// Close ends the wait.
+// Close removes the pinger.
 func (p *pinger) Close() error {
 	if p.close() {
 		s := &p.s.sockets

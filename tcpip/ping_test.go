@@ -91,7 +91,7 @@ func TestPingsThatCannotBe(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if _, err := a.Ping(ctx, netip.MustParseAddr("10.0.0.2"), pingMost); err != nil {
+	if _, err := a.Ping(ctx, netip.MustParseAddr("10.0.0.2"), maxPingSize); err != nil {
 		t.Errorf("the largest: %v", err)
 	}
 }

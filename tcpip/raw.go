@@ -12,13 +12,13 @@ import (
 	"weir/wire"
 )
 
-// PacketConn is bound to a protocol of IP, or to a type of Ethernet frames: a net.PacketConn. It
-// gets a copy of every packet of that kind, beside whoever else takes it.
+// PacketConn is a raw socket: a net.PacketConn for one IP protocol or one EtherType. It receives a
+// copy of every packet of that kind, beside the stack itself.
 type PacketConn struct {
-	inbox
+	receiveQueue
 	s        *Stack
 	protocol wire.Protocol
-	ether    wire.EtherType // 0: it is bound to protocol
+	ether    wire.EtherType // 0: the socket is for protocol
 }
 
 // EtherAddr is a hardware address as a net.Addr.
@@ -30,25 +30,25 @@ func (EtherAddr) Network() string { return "ether" }
 // String implements net.Addr.
 func (a EtherAddr) String() string { return a.MAC.String() }
 
-// ListenIP takes packets of a protocol of IP. What is read and written is what the IP header
-// carries.
+// ListenIP opens a raw socket for an IP protocol. It reads and writes payloads without the IP
+// header.
 func (s *Stack) ListenIP(p wire.Protocol) (*PacketConn, error) {
 	c := &PacketConn{s: s, protocol: p}
 	return c, s.sockets.bind(c)
 }
 
-// ListenEther takes frames of a type, without a tag, that come by the stack's link. What is read
-// and written is what the Ethernet header carries.
+// ListenEther opens a raw socket for untagged frames of an EtherType on the stack's link. It reads
+// and writes payloads without the Ethernet header.
 func (s *Stack) ListenEther(t wire.EtherType) (*PacketConn, error) {
 	if t < 0x600 {
-		return nil, fmt.Errorf("tcpip: %#04x is no type of a frame but a length: types begin at 0x0600", uint16(t))
+		return nil, fmt.Errorf("tcpip: %#04x is a frame length, not an EtherType: use 0x0600 or more", uint16(t))
 	}
 	c := &PacketConn{s: s, ether: t}
 	return c, s.sockets.bind(c)
 }
 
 func (s *sockets) bind(c *PacketConn) error {
-	c.reader = newWaiter()
+	c.readWaiter = newWaiter()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -77,8 +77,8 @@ func (s *sockets) unbind(c *PacketConn) {
 	}
 }
 
-// ether gives a frame to those who are bound to its type.
-func (s *sockets) ether(p *packet) {
+// deliverFrame gives a copy of a frame to the sockets of its EtherType.
+func (s *sockets) deliverFrame(p *packet) {
 	if s.boundEther.Load() == 0 || p.eth.Tag().Network() != 0 {
 		return
 	}
@@ -86,30 +86,30 @@ func (s *sockets) ether(p *packet) {
 	defer s.mu.RUnlock()
 	for _, c := range s.eth[p.eth.Type()] {
 		src := p.eth.Src()
-		var a [16]byte // a hardware address, told apart from all of IP's by its length
+		var a [16]byte // 16 bytes: IP packets have addresses of 4
 		copy(a[:], src[:])
-		if !c.put(datagram{from: netip.AddrPortFrom(netip.AddrFrom16(a), 0), payload: slices.Clone(p.eth.Payload())}) {
+		if !c.enqueue(datagram{from: netip.AddrPortFrom(netip.AddrFrom16(a), 0), payload: slices.Clone(p.eth.Payload())}) {
 			p.drop(DropSocketFull)
 		}
 	}
 }
 
-// raw gives a packet to those who are bound to its protocol.
-func (s *sockets) raw(p *packet) {
+// deliverIP gives a copy of a packet to the sockets of its protocol.
+func (s *sockets) deliverIP(p *packet) {
 	if s.boundIP.Load() == 0 {
 		return
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, c := range s.ip[p.ip.Protocol()] {
-		if !c.put(datagram{from: netip.AddrPortFrom(p.ip.Src(), 0), payload: slices.Clone(p.ip.Payload())}) {
+		if !c.enqueue(datagram{from: netip.AddrPortFrom(p.ip.Src(), 0), payload: slices.Clone(p.ip.Payload())}) {
 			p.drop(DropSocketFull)
 		}
 	}
 }
 
-// bound says whether somebody takes a protocol.
-func (s *sockets) bound(p wire.Protocol) bool {
+// hasProtocol reports whether a socket is open for a protocol.
+func (s *sockets) hasProtocol(p wire.Protocol) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.ip[p]) > 0
@@ -130,7 +130,7 @@ func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 
 // WriteTo implements net.PacketConn.
 func (c *PacketConn) WriteTo(p []byte, to net.Addr) (int, error) {
-	err := c.failure()
+	err := c.takeError()
 	if err == nil {
 		err = c.send(p, to)
 	}
@@ -146,7 +146,7 @@ func (c *PacketConn) send(p []byte, to net.Addr) error {
 		if c.ether == 0 {
 			break
 		}
-		l := c.s.ifaces[0].lanes[0]
+		l := c.s.ifaces[0].readers[0]
 		if len(p) > l.iface.caps.MTU {
 			return syscall.EMSGSIZE
 		}
@@ -159,7 +159,7 @@ func (c *PacketConn) send(p []byte, to net.Addr) error {
 			return c.s.sendIP(wire.IPv4Fields{Protocol: c.protocol, Dst: dst}, p)
 		}
 	}
-	return fmt.Errorf("%v is no address that this socket can send to", to)
+	return fmt.Errorf("%v is not an address that this socket can send to: use a *net.IPAddr, or an EtherAddr for frames", to)
 }
 
 func (c *PacketConn) wrap(op string, err error) error {
@@ -187,11 +187,11 @@ func (c *PacketConn) LocalAddr() net.Addr {
 	return &net.IPAddr{IP: c.s.ifaces[0].addrs[0].Addr().AsSlice()}
 }
 
-// SetDeadline implements net.PacketConn. Writes never wait.
+// SetDeadline implements net.PacketConn. Writes never block.
 func (c *PacketConn) SetDeadline(t time.Time) error { return c.setDeadline(t) }
 
 // SetReadDeadline implements net.PacketConn.
 func (c *PacketConn) SetReadDeadline(t time.Time) error { return c.setDeadline(t) }
 
-// SetWriteDeadline implements net.PacketConn. Writes never wait.
+// SetWriteDeadline implements net.PacketConn. Writes never block.
 func (c *PacketConn) SetWriteDeadline(time.Time) error { return nil }

@@ -142,8 +142,8 @@ func TestASocketThatNobodyReads(t *testing.T) {
 			h.send(wire.IPv4Fields{Protocol: 99}, make([]byte, each))
 			synctest.Wait()
 		}
-		waiting, bytes, dropped := c.fill()
-		if most := inboxMost / (each + 64); waiting != most || bytes > inboxMost || int(dropped) != 1000-most || h.drops()[DropSocketFull] != dropped {
+		waiting, bytes, dropped := c.usage()
+		if most := maxSenderBytes / (each + 64); waiting != most || bytes > maxSenderBytes || int(dropped) != 1000-most || h.drops()[DropSocketFull] != dropped {
 			t.Errorf("%d of %d bytes wait, %d were dropped (%v)", waiting, bytes, dropped, h.drops())
 		}
 	})

@@ -9,27 +9,28 @@ import (
 	"syscall"
 )
 
-// resolver asks the stack's servers.
+// resolver resolves names by the stack's DNS servers.
 type resolver struct {
-	s    *Stack
-	at   atomic.Uint32 // which of the servers is asked: the next one, once one has not answered
-	over *net.Resolver
+	s *Stack
+	// index of the server to ask, modulo their number; it rises when a server fails
+	at         atomic.Uint32
+	goResolver *net.Resolver
 }
 
 func newResolver(s *Stack) *resolver {
 	r := &resolver{s: s}
-	r.over = &net.Resolver{PreferGo: true, Dial: r.dial}
+	r.goResolver = &net.Resolver{PreferGo: true, Dial: r.dial}
 	return r
 }
 
-// Resolver is Go's own resolver over the stack: it asks the servers of Config.Resolver and no
-// others, by UDP, and by TCP what does not fit. When there are none, lookups fail. /etc/hosts is
-// looked into first, and timeouts, attempts and the domains that a name without a dot at its end
-// may be in are as the machine's /etc/resolv.conf says; its servers are not asked. A server that
-// does not answer is followed by the next one, which is then asked first.
-func (s *Stack) Resolver() *net.Resolver { return s.resolver.over }
+// Resolver returns Go's own resolver, which asks the servers of Config.Resolver over the stack: by
+// UDP, and by TCP for truncated answers. Without servers, lookups fail. It reads /etc/hosts first,
+// and takes timeouts, attempts and the search list from the machine's /etc/resolv.conf, but not its
+// servers. If a server does not answer, the next one is asked, and stays the first for later
+// lookups.
+func (s *Stack) Resolver() *net.Resolver { return s.resolver.goResolver }
 
-// lookup gives a name's addresses. The name is whole.
+// lookup returns the addresses of a fully qualified name.
 func (s *Stack) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
 	if len(s.cfg.Resolver) == 0 {
 		return nil, &net.DNSError{Err: errNoResolver.Error(), Name: name}
@@ -37,11 +38,11 @@ func (s *Stack) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
 	if !strings.HasSuffix(name, ".") {
 		name += "."
 	}
-	return s.resolver.over.LookupNetIP(ctx, "ip4", name)
+	return s.resolver.goResolver.LookupNetIP(ctx, "ip4", name)
 }
 
-// dial connects to a server of ours, whichever Go would ask. It is called again, for TCP, when what
-// the server said was cut, and again when a server did not answer: then another has its turn.
+// dial connects to a server of Config.Resolver, whatever address Go's resolver names. Go calls it
+// again for TCP after a truncated answer, and after a timeout, when it connects to the next server.
 func (r *resolver) dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	servers := r.s.cfg.Resolver
 	if len(servers) == 0 {
@@ -60,10 +61,10 @@ func (r *resolver) dial(ctx context.Context, network, _ string) (net.Conn, error
 	return question, nil
 }
 
-// next has the one behind a server asked, unless somebody was faster.
+// next moves on from the server with index at, unless another query has done so already.
 func (r *resolver) next(at uint32) { r.at.CompareAndSwap(at, at+1) }
 
-// question is a connection to a server. Its failure is the server's.
+// question is a connection to a server. An error on it counts as a failure of the server.
 type question struct {
 	net.Conn
 	r  *resolver
@@ -88,13 +89,13 @@ func (q *question) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// datagramQuestion is one by UDP: Go's resolver tells it by its being a net.PacketConn.
+// datagramQuestion is a question by UDP. Go's resolver recognizes UDP by net.PacketConn.
 type datagramQuestion struct {
 	*question
 	u *UDPConn
 }
 
-// Read implements net.Conn. A server that says that it cannot answer is one that does not.
+// Read implements net.Conn. An answer of SERVFAIL or REFUSED counts as a failure of the server.
 func (q *datagramQuestion) Read(p []byte) (int, error) {
 	n, err := q.question.Read(p)
 	if n > 3 && (p[3]&0xf == serverFailure || p[3]&0xf == refused) {
@@ -103,8 +104,8 @@ func (q *datagramQuestion) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What a server says when it cannot answer (RFC 1035, section 4.1.1): the low half of the fourth
-// byte of its answer.
+// Response codes of a server that cannot answer (RFC 1035, section 4.1.1), in the low half of the
+// fourth byte of the answer.
 const (
 	serverFailure = 2
 	refused       = 5

@@ -239,15 +239,15 @@ func TestWhereStreamsBegin(t *testing.T) {
 		name := func(port uint16) tuple {
 			return tuple{netip.AddrPortFrom(stackAddr, port), netip.AddrPortFrom(bareAddr, 80)}
 		}
-		first, stamp := s.iss(name(5000))
+		first, stamp := s.initialSeq(name(5000))
 		time.Sleep(time.Second)
-		if later, again := s.iss(name(5000)); later.Sub(first) != 250_000 || again != stamp {
+		if later, again := s.initialSeq(name(5000)); later.Sub(first) != 250_000 || again != stamp {
 			t.Errorf("after a second it has risen by %d, and timestamps begin at %d, before at %d", later.Sub(first), again, stamp)
 		}
-		if b, again := s.iss(name(5001)); b.Sub(first) == 250_000 || again != stamp {
+		if b, again := s.initialSeq(name(5001)); b.Sub(first) == 250_000 || again != stamp {
 			t.Errorf("another name begins at the same place, or with other timestamps: %d and %d", again, stamp)
 		}
-		if b, _ := other.iss(name(5000)); b.Sub(first) == 250_000 {
+		if b, _ := other.initialSeq(name(5000)); b.Sub(first) == 250_000 {
 			t.Error("another stack begins at the same place")
 		}
 	})
@@ -263,7 +263,7 @@ func TestListenersAtOnePort(t *testing.T) {
 		}
 		for to, at := range map[string]string{"10.0.0.1:80": "10.0.0.1:80", "127.0.0.1:80": "127.0.0.1:80", "127.0.0.2:80": "0.0.0.0:80"} {
 			dial(t, s, "tcp", to)
-			if l := s.ports.listener(netip.MustParseAddrPort(to)); l == nil || l.Addr().String() != at {
+			if l := s.listeners.lookup(netip.MustParseAddrPort(to)); l == nil || l.Addr().String() != at {
 				t.Errorf("%s is taken by %v, want %s", to, l, at)
 			}
 		}

@@ -22,23 +22,26 @@ type Server struct {
 	stopping atomic.Bool
 }
 
-// Serve takes connections at a TCP address of the stack's, as Listen does, and runs a session of
-// the service on each, in the goroutine that reads the connection's queue: from a segment to the
-// answer there is no other goroutine, and an acknowledgment goes with the answer. It is for
-// services that answer small requests from memory. A session is what package serve has (a state
-// machine that never blocks), and lives by the same promises; but here whatever takes it long, a
-// lock or a file or a computation, also holds up every other connection of the queue, and their
-// acknowledgments. A goroutine that Listen's Accept feeds is for all others.
+// Serve listens at a TCP address, as Listen does, and runs a session of the service on each
+// connection. Sessions run in the goroutine that reads the connection's queue. No other goroutine
+// is involved between a segment and its answer, and the acknowledgment is piggybacked on the
+// answer. Serve is for services that answer small requests from memory. A session follows the rules
+// of package serve: it is a state machine that never blocks. Here, a session that waits for a lock
+// or a file, or computes for long, also delays all other connections of the queue and their
+// acknowledgments. For such services, use Listen and a goroutine for each connection.
 //
-// A session's calls come from one goroutine, one after the other. Its output goes to the
-// connection's buffer; while that is full, there is no Input. When the session has ended by an
-// error, what it had written is still sent, for as long as Options.FlushTimeout lets the peer take
-// none of it. When the peer resets the connection, a session that holds, or whose output waits,
-// ends at once; any other first gets the input that has come. A call that ends its goroutine
-// (runtime.Goexit) ends its session as a panic does. A session that is a serve.HalfCloser goes on
-// when its peer has finished. A connection whose session has ended is shut down for sending, and
-// its input is discarded until the peer finishes too, for Options.LingerTimeout at most: a reset
-// would lose output that is under way. Of o, Read, Queue, Linger, LingerClose and Panicked count.
+// A session's methods are called by one goroutine at a time. Its output goes to the send buffer of
+// the connection; while that is full, Input is not called.
+//
+// A session that returns an error has ended. Its output is still sent, until the peer has accepted
+// none of it for Options.FlushTimeout. Then the connection is shut down for sending, and its input is
+// discarded until the peer has finished too, for at most Options.LingerTimeout: a reset would destroy
+// output in flight. If the peer resets the connection, a session that pauses or has unsent output
+// ends at once; any other session first receives the input that has arrived. A call that ends its
+// goroutine (runtime.Goexit) ends its session as a panic does. A serve.HalfCloser goes on after the
+// peer has finished sending.
+//
+// Of o, the fields ReadSize, SendQueue, FlushTimeout, LingerTimeout and OnPanic are used.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
 	setDefault(&o.ReadSize, 4096)
 	setDefault(&o.SendQueue, 256<<10)
@@ -52,186 +55,199 @@ func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*
 	return v, nil
 }
 
-// Addr is where connections are taken.
+// Addr returns the address that the server listens at.
 func (v *Server) Addr() net.Addr { return v.l.Addr() }
 
-// Close takes no more connections and has every session end, by serve.ErrStopped, when it has had
-// what has come and been woken from its hold; Close does not wait for that, the stack's Close does.
+// Close closes the listener, and ends every session by serve.ErrStopped once it has processed its
+// input and was woken from its pause. It does not wait for them; Stack.Close does.
 func (v *Server) Close() error {
 	err := v.l.Close()
 	v.stopping.Store(true)
 	for _, c := range v.s.conns.all() {
 		c.mu.Lock()
-		mine := c.served != nil && c.served.server == v
+		mine := c.sessionConn != nil && c.sessionConn.server == v
 		c.mu.Unlock()
 		if mine {
-			c.lane.post(c)
+			c.reader.queueConn(c)
 		}
 	}
 	return err
 }
 
-// take has a connection that is open run a session, when its lane comes to it. The caller holds mu.
-func (v *Server) take(c *Conn) bool {
+// startSessionLocked gives an established connection a session, which its reader opens. It reports
+// whether it did: a server that stops does not. The caller holds mu.
+func (v *Server) startSessionLocked(c *Conn) bool {
 	if v.stopping.Load() {
 		return false
 	}
-	c.served = &served{c: c, server: v, turning: true, discards: discardMost}
+	c.sessionConn = &sessionConn{c: c, server: v, turnPending: true, discardLeft: maxDiscard}
 	return true
 }
 
-// served is a session on its connection. Its lane's goroutine calls the session; all else is
-// guarded by the connection's lock.
-type served struct {
+// sessionPhase is the phase of a session's life. Phases only advance.
+type sessionPhase uint8
+
+const (
+	sessionNew        sessionPhase = iota // the service has not opened it yet
+	sessionOpen                           // its methods are called
+	sessionEnded                          // Close was called; its output is still being sent
+	sessionDiscarding                     // a FIN follows the output; input is discarded until the peer's FIN
+)
+
+// sessionConn is the connection of a session: a serve.Conn. The reader's goroutine calls the
+// session; the connection's lock guards the other fields.
+type sessionConn struct {
 	c       *Conn
 	server  *Server
-	session serve.Session // nil before it is opened, and when the connection was refused
+	session serve.Session // nil before open, and if the service refused the connection
 
-	rest []byte // of the output, what the connection's buffer had no room for
-	// when the session is to be woken; once it has ended, when rest is given up, or discarding
-	// input. 0: never
-	wakeAt  tcp.Time
-	opened  bool
-	held    bool
-	cut     bool  // a stop has ended this hold
-	noInput bool  // the peer has finished, and the session was told
-	over    bool  // the session has ended
-	turning bool  // the lane sees to it
-	running bool  // a call of the session is under way; the lane's goroutine only
-	given   int   // bytes of input that the call under way was given
-	failed  error // why the session is to end that the stack ends; nil: it is not to
+	unsentOutput []byte // output that the send buffer had no room for
+	// when to wake the session. After its end: when to give up unsentOutput, or discarding input.
+	// 0: never
+	wakeAt      tcp.Time
+	phase       sessionPhase
+	inputPaused bool
+	pauseEnded  bool  // the stop of the server has ended this pause
+	inputEnded  bool  // the peer has finished sending, and the session was notified
+	turnPending bool  // the reader will run the session without queueConn
+	calling     bool  // a call of the session is running; used by the reader's goroutine only
+	inputGiven  int   // bytes of input of the running call
+	stopError   error // why the stack must end the session; nil: it need not
 
-	discards   int  // bytes of input that are still discarded once the session has ended
-	discarding bool // its output is in the connection's buffer, with the end behind it
+	// bytes of input to discard after the session's end before the connection is closed
+	discardLeft int
 
-	counted   int           // bytes that rest counts for
-	place     *list.Element // in unsent.order; nil: rest is empty
-	tookAt    tcp.Time      // when the peer last took some of rest, or rest began to wait
-	truncated bool          // some of the output was thrown away
+	chargedBytes int // bytes charged to the budget for unsentOutput
+	// position in outputAccount.byProgress; nil: unsentOutput is empty
+	orderElement *list.Element
+	// when the peer last accepted some of unsentOutput, or it became non-empty
+	lastProgressAt tcp.Time
+	truncated      bool // some output was discarded for lack of memory
 
-	posted, unwanted atomic.Bool
+	postRequested, closeRequested atomic.Bool
 }
 
-// turn calls the session as long as there is something to tell it. The caller is the lane's
-// goroutine and holds the lock, which is let go of during the calls.
-func (v *served) turn(now tcp.Time) {
-	v.turning = true
+// runLocked calls the session until there is nothing to do. The caller is the reader's goroutine
+// and holds the connection's lock, which is released during the calls.
+func (v *sessionConn) runLocked(now tcp.Time) {
+	v.turnPending = true
 	for v.step(now) {
 	}
-	v.turning = false
+	v.turnPending = false
 }
 
-func (v *served) step(now tcp.Time) (more bool) {
+func (v *sessionConn) step(now tcp.Time) (more bool) {
 	t, stopping := v.c.tcp, v.server.stopping.Load() || v.c.s.closed.Load()
-	if len(v.rest) > 0 && v.send(now, nil) && v.over {
+	if len(v.unsentOutput) > 0 && v.send(now, nil) && v.phase >= sessionEnded {
 		v.wakeAt = now.Add(v.server.o.FlushTimeout)
 	}
 	switch {
-	case v.over:
+	case v.phase >= sessionEnded:
 		v.linger(now)
 		return false
-	case !v.opened:
+	case v.phase == sessionNew:
 		v.open(now)
-	case v.failed != nil:
-		v.finish(now, v.failed)
-	case v.unwanted.Load():
-		v.finish(now, serve.ErrClosed)
-	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping || len(v.rest) > 0 || v.held):
-		// its output reaches nobody, or it waits for what may never happen
-		v.finish(now, v.c.failure())
-	case v.posted.Swap(false) || v.due(now) || v.held && !v.cut && stopping:
+	case v.stopError != nil:
+		v.endSession(now, v.stopError)
+	case v.closeRequested.Load():
+		v.endSession(now, serve.ErrClosed)
+	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping || len(v.unsentOutput) > 0 || v.inputPaused):
+		// its output cannot be delivered, or its wake-up may never come
+		v.endSession(now, v.c.failureLocked())
+	case v.postRequested.Swap(false) || v.wakeDue(now) || v.inputPaused && !v.pauseEnded && stopping:
 		v.wake(now)
-	case len(v.rest) > 0 || v.held:
+	case len(v.unsentOutput) > 0 || v.inputPaused:
 		return false
 	case t.Buffered() > 0:
 		v.input(now)
-	case t.AtEnd() && !v.noInput:
+	case t.AtEnd() && !v.inputEnded:
 		v.inputEnd(now)
 	case v.c.s.closed.Load():
-		v.finish(now, net.ErrClosed)
+		v.endSession(now, net.ErrClosed)
 	case stopping:
-		v.finish(now, serve.ErrStopped)
+		v.endSession(now, serve.ErrStopped)
 	default:
 		return false
 	}
 	return true
 }
 
-// due says whether the session asked to be woken by now.
-func (v *served) due(now tcp.Time) bool { return v.wakeAt != 0 && v.wakeAt <= now }
+// wakeDue reports whether the time wakeAt has come.
+func (v *sessionConn) wakeDue(now tcp.Time) bool { return v.wakeAt != 0 && v.wakeAt <= now }
 
-func (v *served) open(now tcp.Time) {
-	v.opened = true
+func (v *sessionConn) open(now tcp.Time) {
+	v.phase = sessionOpen
 	err := v.call(func() error {
 		v.session = v.server.service.Open(v)
 		return nil
 	})
 	if v.session == nil || err != nil {
-		v.finish(now, err)
+		v.endSession(now, err)
 	}
 }
 
-func (v *served) wake(now tcp.Time) {
-	v.cut = v.server.stopping.Load()
-	v.wakeAt, v.held = 0, false
-	v.took(now, v.call(func() error { return v.session.Wake(time.Now(), &v.c.lane.writer) }))
+func (v *sessionConn) wake(now tcp.Time) {
+	v.pauseEnded = v.server.stopping.Load()
+	v.wakeAt, v.inputPaused = 0, false
+	v.applyResult(now, v.call(func() error { return v.session.Wake(time.Now(), &v.c.reader.sessionWriter) }))
 }
 
-// input gives the session the bytes that have come next.
-func (v *served) input(now tcp.Time) {
+// input gives the session the next bytes received.
+func (v *sessionConn) input(now tcp.Time) {
 	p := v.c.tcp.Peek(v.server.o.ReadSize)
-	v.cut, v.given = false, len(p)
-	err := v.give(p)
-	v.c.tcp.Discard(now, v.given)
-	v.given = 0
-	v.took(now, err)
+	v.pauseEnded, v.inputGiven = false, len(p)
+	err := v.callInput(p)
+	v.c.tcp.Discard(now, v.inputGiven)
+	v.inputGiven = 0
+	v.applyResult(now, err)
 }
 
-// inputEnd tells the session that its peer has finished, which ends it unless it is a HalfCloser.
-func (v *served) inputEnd(now tcp.Time) {
-	v.noInput = true
+// inputEnd notifies the session that the peer has finished sending. This ends the session unless it
+// is a HalfCloser.
+func (v *sessionConn) inputEnd(now tcp.Time) {
+	v.inputEnded = true
 	half, ok := v.session.(serve.HalfCloser)
 	if !ok {
-		v.finish(now, io.EOF)
+		v.endSession(now, io.EOF)
 		return
 	}
-	v.took(now, v.call(func() error { return half.InputEnd(&v.c.lane.writer) }))
+	v.applyResult(now, v.call(func() error { return half.InputEnd(&v.c.reader.sessionWriter) }))
 }
 
-// give is call for Input, without what a closure costs.
-func (v *served) give(p []byte) (err error) {
+// callInput is call for Input, without the cost of a closure.
+func (v *sessionConn) callInput(p []byte) (err error) {
 	v.c.mu.Unlock()
-	v.running = true
-	defer v.contain(&err)
-	err = v.session.Input(p, &v.c.lane.writer)
-	v.running = false
+	v.calling = true
+	defer v.recoverCall(&err)
+	err = v.session.Input(p, &v.c.reader.sessionWriter)
+	v.calling = false
 	return err
 }
 
-// call calls the session without the lock.
-func (v *served) call(do func() error) (err error) {
+// call calls the session with the lock released.
+func (v *sessionConn) call(do func() error) (err error) {
 	v.c.mu.Unlock()
-	v.running = true
-	defer v.contain(&err)
+	v.calling = true
+	defer v.recoverCall(&err)
 	err = do()
-	v.running = false
+	v.calling = false
 	return err
 }
 
 var errGoexit = errors.New("the session called runtime.Goexit")
 
-// contain takes the lock again after a call, and makes an error of a panic, or of a Goexit: it ends
-// this connection and no other. After a Goexit the lane's goroutine ends; the one that follows it
-// ends the session.
-func (v *served) contain(err *error) {
+// recoverCall takes the lock again after a call and converts a panic or Goexit to an error, which
+// ends this connection only. A Goexit ends the reader's goroutine; the reader that replaces it ends
+// the session.
+func (v *sessionConn) recoverCall(err *error) {
 	value := recover()
-	died := v.running
-	v.running = false
+	died := v.calling
+	v.calling = false
 	if !died {
 		v.c.mu.Lock()
 		return
 	}
-	goexit := value == nil // panic(nil) is none: its value is a *runtime.PanicNilError
+	goexit := value == nil // not panic(nil): its value is a *runtime.PanicNilError
 	if goexit {
 		value = errGoexit
 	}
@@ -239,99 +255,99 @@ func (v *served) contain(err *error) {
 	if v.server.o.OnPanic != nil {
 		v.server.o.OnPanic(*p)
 	}
-	v.c.lane.writer.Take() // it is nobody's
+	v.c.reader.sessionWriter.Take() // discard the output of the failed call
 	*err = p
 	v.c.mu.Lock()
 	if goexit {
-		v.c.tcp.Discard(v.c.s.now(), v.given)
-		v.given, v.failed, v.turning = 0, p, false
-		v.c.lane.post(v.c)
+		v.c.tcp.Discard(v.c.s.now(), v.inputGiven)
+		v.inputGiven, v.stopError, v.turnPending = 0, p, false
+		v.c.reader.queueConn(v.c)
 	}
 }
 
-// took does what a call has left with the writer.
-func (v *served) took(now tcp.Time, err error) {
-	out, wakeAt, hold := v.c.lane.writer.Take()
+// applyResult applies the result of a call: the output, pause and wake-up time in the writer.
+func (v *sessionConn) applyResult(now tcp.Time, err error) {
+	out, wakeAt, paused := v.c.reader.sessionWriter.Take()
 	if len(out) > 0 {
 		v.send(now, out)
 	}
-	v.held = v.held || hold
+	v.inputPaused = v.inputPaused || paused
 	if !wakeAt.IsZero() {
 		v.wakeAt = max(now.Add(time.Until(wakeAt)), 1)
 	}
 	if err != nil {
-		v.finish(now, err)
+		v.endSession(now, err)
 	}
 }
 
-// finish ends the session. What it has written is still sent.
-func (v *served) finish(now tcp.Time, err error) {
-	v.over, v.wakeAt = true, now.Add(v.server.o.FlushTimeout)
+// endSession ends the session. Its output is still sent.
+func (v *sessionConn) endSession(now tcp.Time, err error) {
+	v.phase, v.wakeAt = sessionEnded, now.Add(v.server.o.FlushTimeout)
 	if v.session != nil {
 		v.call(func() error { v.session.Close(err); return nil }) //nolint:errcheck // it ends in any case
 	}
 }
 
-// discardMost is how many bytes of input are discarded behind the end of a session.
-const discardMost = 16 << 20
+// maxDiscard limits the bytes of input that are discarded after a session's end.
+const maxDiscard = 16 << 20
 
-// linger closes the connection once all of the output is in its buffer, or the peer has taken none
-// of it for too long.
-func (v *served) linger(now tcp.Time) {
+// linger closes the connection once all output is in the send buffer. If the peer accepts none of
+// it for Options.FlushTimeout, it resets the connection.
+func (v *sessionConn) linger(now tcp.Time) {
 	switch {
-	case v.c.closed:
+	case v.c.closedByApp:
 	case v.c.tcp.State() == tcp.Closed || v.c.s.closed.Load():
-		v.leave(now)
+		v.closeConn(now)
 	case v.truncated:
-		v.abort(now)
-	case len(v.rest) == 0 || v.unwanted.Load():
+		v.resetConn(now)
+	case len(v.unsentOutput) == 0 || v.closeRequested.Load():
 		v.discard(now)
-	case v.due(now):
-		v.abort(now)
+	case v.wakeDue(now):
+		v.resetConn(now)
 	}
 }
 
-// discard sends the end behind the output, and throws away what the peer still sends, until it has
-// finished too or a bound is reached.
-func (v *served) discard(now tcp.Time) {
+// discard sends the FIN behind the output, and discards input until the peer finishes too or a
+// limit is reached.
+func (v *sessionConn) discard(now tcp.Time) {
 	t := v.c.tcp
-	if !v.discarding {
-		v.release()
-		v.discarding, v.wakeAt = true, now.Add(v.server.o.LingerTimeout)
+	if v.phase != sessionDiscarding {
+		v.releaseOutput()
+		v.phase, v.wakeAt = sessionDiscarding, now.Add(v.server.o.LingerTimeout)
 		t.CloseWrite(now)
 	}
 	n := t.Buffered()
 	t.Discard(now, n)
-	if v.discards -= n; t.PeerFinished() || v.discards <= 0 || v.due(now) {
-		v.leave(now)
+	if v.discardLeft -= n; t.PeerFinished() || v.discardLeft <= 0 || v.wakeDue(now) {
+		v.closeConn(now)
 	}
 }
 
-// leave closes the connection of a session that has ended.
-func (v *served) leave(now tcp.Time) {
-	v.release()
+// closeConn closes the connection after its session's end.
+func (v *sessionConn) closeConn(now tcp.Time) {
+	v.releaseOutput()
 	v.wakeAt = 0
-	v.c.leave(now)
+	v.c.closeLocked(now)
 }
 
-// abort resets the connection of a session that has ended.
-func (v *served) abort(now tcp.Time) {
-	v.release()
-	v.wakeAt, v.c.closed = 0, true
+// resetConn resets the connection after its session's end.
+func (v *sessionConn) resetConn(now tcp.Time) {
+	v.releaseOutput()
+	v.wakeAt, v.c.closedByApp = 0, true
 	v.c.tcp.Abort(now)
 }
 
 // Post implements serve.Conn.
-func (v *served) Post() {
-	v.posted.Store(true)
-	v.c.lane.post(v.c)
+func (v *sessionConn) Post() {
+	v.postRequested.Store(true)
+	v.c.reader.queueConn(v.c)
 }
 
 // Close implements serve.Conn.
-func (v *served) Close() {
-	v.unwanted.Store(true)
-	v.c.lane.post(v.c)
+func (v *sessionConn) Close() {
+	v.closeRequested.Store(true)
+	v.c.reader.queueConn(v.c)
 }
 
 // RemoteAddr implements serve.Conn.
-func (v *served) RemoteAddr() net.Addr { return v.c.RemoteAddr() }
+func (v *sessionConn) RemoteAddr() net.Addr { return v.c.RemoteAddr() }

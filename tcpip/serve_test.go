@@ -119,7 +119,7 @@ func TestASessionThatHoldsHasNoInputUntilItIsWoken(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	io.WriteString(c, "behind it") //nolint:errcheck // likewise
-	for s.c.(*served).c.buffered() == 0 {
+	for s.c.(*sessionConn).c.buffered() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	s.c.Post()
@@ -127,10 +127,10 @@ func TestASessionThatHoldsHasNoInputUntilItIsWoken(t *testing.T) {
 }
 
 func (o *ordered) holds() bool {
-	v := o.c.(*served)
+	v := o.c.(*sessionConn)
 	v.c.mu.Lock()
 	defer v.c.mu.Unlock()
-	return v.held
+	return v.inputPaused
 }
 
 // What a session has written when it ends is sent, however long that takes, and more than the

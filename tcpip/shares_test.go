@@ -110,7 +110,7 @@ func TestOneAddressDoesNotFillTheAcceptQueue(t *testing.T) {
 		opens(t, a, "10.0.0.3", 1)
 		synctest.Wait()
 		got := map[string]int{}
-		for range len(l.(*Listener).open) {
+		for range len(l.(*Listener).acceptQueue) {
 			c, err := l.Accept()
 			if err != nil {
 				t.Fatal(err)
@@ -147,7 +147,7 @@ func TestOneAddressDoesNotFillAnInbox(t *testing.T) {
 				synctest.Wait()
 			}
 		}
-		waiting, _, _ := p.(*UDPConn).fill()
+		waiting, _, _ := p.(*UDPConn).usage()
 		got := map[string]int{}
 		for range waiting {
 			_, from, err := p.ReadFrom(make([]byte, 1))
@@ -170,7 +170,7 @@ func TestWhatCountsAsOneClient(t *testing.T) {
 		{"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"}, {"127.0.0.9", ""}, {"::1", ""},
 	} {
 		want, _ := netip.ParseAddr(c.want)
-		if got := client(netip.MustParseAddr(c.addr)); got != want {
+		if got := clientOf(netip.MustParseAddr(c.addr)); got != want {
 			t.Errorf("%s counts as %v, want %v", c.addr, got, want)
 		}
 	}

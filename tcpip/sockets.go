@@ -13,15 +13,14 @@ import (
 	"weir/wire"
 )
 
-// sockets are those who take packets of their own: UDP sockets, and those bound to a protocol of IP
-// or a type of Ethernet frames.
+// sockets has the open UDP sockets, raw sockets and pings.
 type sockets struct {
-	// how many are in ip and eth: packets pass without the lock while there are none
+	// number of sockets in ip and eth: while 0, packets pass without taking the lock
 	boundIP, boundEther atomic.Int32
 
 	mu     sync.RWMutex
 	closed bool
-	// by local address, which may be unspecified, and port; those that are connected first
+	// by local address, which may be unspecified, and port; connected sockets first
 	udp   map[netip.AddrPort][]*UDPConn
 	ip    map[wire.Protocol][]*PacketConn
 	eth   map[wire.EtherType][]*PacketConn
@@ -61,48 +60,47 @@ func (s *sockets) closeAll() {
 	}
 }
 
-// UDPConn is a UDP socket, a net.PacketConn, and a net.Conn when it was dialed.
+// UDPConn is a UDP socket: a net.PacketConn, and a net.Conn if it is connected (made by Dial).
 type UDPConn struct {
-	inbox
+	receiveQueue
 	s             *Stack
-	local, remote netip.AddrPort // remote is zero when it was not dialed
-	whole         atomic.Bool    // what is sent must not be cut
-	ttl, tos      atomic.Uint32  // of what is sent; ttl 0: the stack's
+	local, remote netip.AddrPort // remote is zero unless connected
+	dontFragment  atomic.Bool    // send with DF set
+	ttl, tos      atomic.Uint32  // of sent datagrams; ttl 0: Config.TTL
 }
 
-// SetDontFragment has datagrams be sent whole or not at all: Write says syscall.EMSGSIZE for one
-// that is larger than the way is known to take, and later for one that was. By default a datagram
-// is cut where it has to be.
-func (u *UDPConn) SetDontFragment(yes bool) { u.whole.Store(yes) }
+// SetDontFragment has datagrams sent with the DF flag. Write returns syscall.EMSGSIZE for a
+// datagram larger than the known path MTU. After a Packet Too Big, the next call returns it. By
+// default datagrams are fragmented where necessary.
+func (u *UDPConn) SetDontFragment(yes bool) { u.dontFragment.Store(yes) }
 
-// SetTTL is how many hops datagrams may go; 0: as many as the stack's packets.
+// SetTTL sets the TTL of datagrams; 0: Config.TTL.
 func (u *UDPConn) SetTTL(hops uint8) { u.ttl.Store(uint32(hops)) }
 
-// SetTOS is the octet of differentiated services and congestion notification that datagrams have.
-// Default 0.
+// SetTOS sets the TOS octet of datagrams: DSCP and ECN. Default 0.
 func (u *UDPConn) SetTOS(octet uint8) { u.tos.Store(uint32(octet)) }
 
-// udp takes a datagram to its socket.
+// udp gives a datagram to its socket.
 func (p *packet) udp() layer {
 	d, fault := wire.ParseUDP(p.ip.Payload())
-	if fault != wire.OK || !p.good && !d.ChecksumOK(p.ip.Src(), p.ip.Dst()) {
+	if fault != wire.OK || !p.checksumOK && !d.ChecksumOK(p.ip.Src(), p.ip.Dst()) {
 		return p.drop(DropUDPHeader)
 	}
-	s := p.lane.s
+	s := p.reader.s
 	local, remote := netip.AddrPortFrom(p.ip.Dst(), d.DstPort()), netip.AddrPortFrom(p.ip.Src(), d.SrcPort())
 	u := s.sockets.udpFor(local, remote)
 	if u == nil {
-		s.complain(p.ip, p.everybody, wire.Unreachable, wire.PortUnreachable, 0)
+		s.sendICMPError(p.ip, p.broadcast, wire.Unreachable, wire.PortUnreachable, 0)
 		return p.drop(DropUDPPort)
 	}
-	if !u.put(datagram{remote, local.Addr(), slices.Clone(d.Payload())}) {
+	if !u.enqueue(datagram{remote, local.Addr(), slices.Clone(d.Payload())}) {
 		return p.drop(DropSocketFull)
 	}
-	return done
+	return consumed
 }
 
-// udpFor is the socket that a datagram is for: one connected to its sender before one that takes
-// all, and one with the address before one with any.
+// udpFor returns the socket for a datagram; nil: none. A connected socket precedes an unconnected
+// one, a specific local address the unspecified one.
 func (s *sockets) udpFor(local, remote netip.AddrPort) *UDPConn {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -116,22 +114,22 @@ func (s *sockets) udpFor(local, remote netip.AddrPort) *UDPConn {
 	return nil
 }
 
-// reported tells a socket what the network says of a datagram of its: the next call returns it. One
-// that was not dialed could not know whom it is about.
-func (u *UDPConn) reported(err error) {
+// receiveError has the next call of a connected socket return an ICMP error. An unconnected socket
+// could not know which destination it concerns.
+func (u *UDPConn) receiveError(err error) {
 	if u.remote.IsValid() {
-		u.fail(err)
+		u.setError(err)
 	}
 }
 
-// addUDP puts a socket in, at a free port if it has none.
+// addUDP adds a socket, at a free port if it has none.
 func (s *sockets) addUDP(u *UDPConn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return net.ErrClosed
 	}
-	port, err := choose(u.local.Port(), func(port uint16) bool {
+	port, err := choosePort(u.local.Port(), func(port uint16) bool {
 		return !slices.ContainsFunc(s.udp[netip.AddrPortFrom(u.local.Addr(), port)], func(v *UDPConn) bool { return v.remote == u.remote })
 	})
 	if err != nil {
@@ -159,11 +157,11 @@ func (s *sockets) removeUDP(u *UDPConn) {
 	s.udp[u.local] = at
 }
 
-// ListenPacket takes datagrams at a UDP address of the stack's.
+// ListenPacket opens a UDP socket at an address of the stack.
 func (s *Stack) ListenPacket(network, address string) (net.PacketConn, error) {
 	local, err := s.localAddr("udp", network, address)
 	u := &UDPConn{s: s, local: local}
-	u.reader = newWaiter()
+	u.readWaiter = newWaiter()
 	if err == nil {
 		err = s.sockets.addUDP(u)
 	}
@@ -175,20 +173,20 @@ func (s *Stack) ListenPacket(network, address string) (net.PacketConn, error) {
 
 func (d *Dialer) dialUDP(_ context.Context, remote netip.AddrPort) (net.Conn, error) {
 	s := d.Stack
-	i, _, src, ok := s.way(remote.Addr())
+	i, _, src, ok := s.routeTo(remote.Addr())
 	switch {
 	case !ok:
 		return nil, syscall.ENETUNREACH
 	case remote.Port() == 0 || !remote.Addr().Is4():
 		return nil, syscall.EADDRNOTAVAIL
 	}
-	src, err := s.from(d.LocalAddr.Addr(), i, src)
+	src, err := s.sourceAddr(d.LocalAddr.Addr(), i, src)
 	if err != nil {
 		return nil, err
 	}
 	u := &UDPConn{s: s, local: netip.AddrPortFrom(src, d.LocalAddr.Port()), remote: remote}
 	u.SetTOS(d.TOS)
-	u.reader = newWaiter()
+	u.readWaiter = newWaiter()
 	if err := s.sockets.addUDP(u); err != nil {
 		return nil, err
 	}
@@ -206,12 +204,12 @@ func (u *UDPConn) wrap(op string, err error) error {
 	return e
 }
 
-// notWritten is why nothing was sent to somebody.
-func (u *UDPConn) notWritten(to netip.AddrPort, err error) error {
+// writeError wraps the error of a datagram that was not sent.
+func (u *UDPConn) writeError(to netip.AddrPort, err error) error {
 	return &net.OpError{Op: "write", Net: "udp", Source: u.LocalAddr(), Addr: net.UDPAddrFromAddrPort(to), Err: err}
 }
 
-// ReadFrom implements net.PacketConn. What does not fit into p is lost.
+// ReadFrom implements net.PacketConn. A datagram longer than p is truncated.
 func (u *UDPConn) ReadFrom(p []byte) (int, net.Addr, error) {
 	d, err := u.read()
 	if err != nil {
@@ -229,8 +227,8 @@ func (u *UDPConn) Read(p []byte) (int, error) {
 	return copy(p, d.payload), nil
 }
 
-// ReadMsg is ReadFrom, and tells to which address the datagram was sent: one of the stack's, or
-// everybody's (RFC 1122, section 4.1.3.5).
+// ReadMsg is ReadFrom, and also returns the datagram's destination: an address of the stack or a
+// broadcast address (RFC 1122, section 4.1.3.5).
 func (u *UDPConn) ReadMsg(p []byte) (n int, from netip.AddrPort, to netip.Addr, err error) {
 	d, err := u.read()
 	if err != nil {
@@ -239,14 +237,14 @@ func (u *UDPConn) ReadMsg(p []byte) (n int, from netip.AddrPort, to netip.Addr, 
 	return copy(p, d.payload), d.from, d.to, nil
 }
 
-// WriteMsg is WriteTo, from one of the stack's addresses: that to which a question came is where
-// its answer should come from. The socket was not dialed.
+// WriteMsg is WriteTo with a given source address of the stack: an answer should come from the
+// address that its question was sent to. The socket must be unconnected.
 func (u *UDPConn) WriteMsg(p []byte, to netip.AddrPort, from netip.Addr) (int, error) {
 	switch bound := u.local.Addr(); {
 	case u.remote.IsValid():
-		return 0, u.notWritten(to, net.ErrWriteToConnected)
+		return 0, u.writeError(to, net.ErrWriteToConnected)
 	case !u.s.owns(from), !bound.IsUnspecified() && from != bound:
-		return 0, u.notWritten(to, syscall.EADDRNOTAVAIL)
+		return 0, u.writeError(to, syscall.EADDRNOTAVAIL)
 	}
 	return u.send(p, to, from)
 }
@@ -259,7 +257,7 @@ func (u *UDPConn) WriteTo(p []byte, to net.Addr) (int, error) {
 	}
 	ap := netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), a.AddrPort().Port())
 	if u.remote.IsValid() {
-		return 0, u.notWritten(ap, net.ErrWriteToConnected)
+		return 0, u.writeError(ap, net.ErrWriteToConnected)
 	}
 	return u.send(p, ap, u.local.Addr())
 }
@@ -272,31 +270,31 @@ func (u *UDPConn) Write(p []byte) (int, error) {
 	return u.send(p, u.remote, u.local.Addr())
 }
 
-// udpMost is the largest payload of a datagram.
-const udpMost = wire.IPv4Largest - wire.IPv4Header - wire.UDPHeader
+// maxUDPPayload is the largest payload of a datagram.
+const maxUDPPayload = wire.IPv4Largest - wire.IPv4Header - wire.UDPHeader
 
 func (u *UDPConn) send(p []byte, to netip.AddrPort, src netip.Addr) (int, error) {
-	err := u.failure()
+	err := u.takeError()
 	switch {
 	case err != nil:
-	case len(p) > udpMost:
+	case len(p) > maxUDPPayload:
 		err = syscall.EMSGSIZE
 	case to.Port() == 0 || !to.Addr().Is4() || to.Addr().IsUnspecified():
 		err = syscall.EINVAL
 	}
 	if err != nil {
-		return 0, u.notWritten(to, err)
+		return 0, u.writeError(to, err)
 	}
 	if src.IsUnspecified() {
 		var ok bool
-		if _, _, src, ok = u.s.way(to.Addr()); !ok {
-			return 0, u.notWritten(to, syscall.ENETUNREACH)
+		if _, _, src, ok = u.s.routeTo(to.Addr()); !ok {
+			return 0, u.writeError(to, syscall.ENETUNREACH)
 		}
 	}
 	from := netip.AddrPortFrom(src, u.local.Port())
 	d := append(wire.AppendUDP(make([]byte, 0, wire.UDPHeader+len(p)), from, to, p), p...)
-	if err := u.s.sendIP(wire.IPv4Fields{TOS: uint8(u.tos.Load()), TTL: uint8(u.ttl.Load()), DontFragment: u.whole.Load(), Protocol: wire.UDPProtocol, Src: from.Addr(), Dst: to.Addr()}, d); err != nil {
-		return 0, u.notWritten(to, err)
+	if err := u.s.sendIP(wire.IPv4Fields{TOS: uint8(u.tos.Load()), TTL: uint8(u.ttl.Load()), DontFragment: u.dontFragment.Load(), Protocol: wire.UDPProtocol, Src: from.Addr(), Dst: to.Addr()}, d); err != nil {
+		return 0, u.writeError(to, err)
 	}
 	return len(p), nil
 }
@@ -313,7 +311,7 @@ func (u *UDPConn) Close() error {
 // LocalAddr implements net.Conn.
 func (u *UDPConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(u.local) }
 
-// RemoteAddr implements net.Conn; nil when the socket was not dialed.
+// RemoteAddr implements net.Conn; nil if the socket is unconnected.
 func (u *UDPConn) RemoteAddr() net.Addr {
 	if !u.remote.IsValid() {
 		return nil
@@ -321,7 +319,7 @@ func (u *UDPConn) RemoteAddr() net.Addr {
 	return net.UDPAddrFromAddrPort(u.remote)
 }
 
-// SetDeadline implements net.Conn. Writes never wait.
+// SetDeadline implements net.Conn. Writes never block.
 func (u *UDPConn) SetDeadline(t time.Time) error { return u.SetReadDeadline(t) }
 
 // SetReadDeadline implements net.Conn.
@@ -332,5 +330,5 @@ func (u *UDPConn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetWriteDeadline implements net.Conn. Writes never wait.
+// SetWriteDeadline implements net.Conn. Writes never block.
 func (u *UDPConn) SetWriteDeadline(time.Time) error { return nil }

@@ -17,54 +17,55 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// Stack is a host. Its methods may be called from any goroutine.
+// Stack is a TCP/IP host in user space. Its methods may be called from any goroutine.
 type Stack struct {
 	// Immutable.
-	cfg      Config
-	ifaces   []*iface // the link's, if there is one, and the loopback
-	routes   ip.Routes
-	began    time.Time
-	secret   [16]byte // of sequence numbers and ports
-	done     sync.WaitGroup
-	budget   budget
-	unsent   unsent
-	resolver *resolver
-	network  *network
+	cfg           Config
+	ifaces        []*iface // the interface of Config.Link, if any, and then the loopback
+	routes        ip.Routes
+	startedAt     time.Time
+	secret        [16]byte // key of the hashes for sequence numbers, cookies and packet IDs
+	readersDone   sync.WaitGroup
+	budget        budget
+	outputAccount outputAccount
+	resolver      *resolver
+	packetNet     *packetNet
 
-	closed  atomic.Bool
-	drops   dropCounts
-	ids     [256]atomic.Uint32 // of packets that may be cut, of each two hosts one counter of these
-	cookies cookieCounts
+	closed atomic.Bool
+	drops  dropCounts
+	// counters of IPv4 Identification; a pair of hosts always uses the same one
+	packetIDs [256]atomic.Uint32
+	cookies   cookieCounts
 
-	conns     connTable
-	waits     waits
-	ports     ports
-	sockets   sockets
-	errors    icmp.Limiter
-	shares    *icmp.Shares // of errors
-	errorsMu  sync.Mutex
-	pathsMu   sync.Mutex
-	paths     ip.Paths
-	narrow    atomic.Int32 // how many of them are known
-	fragsMu   sync.Mutex
-	fragments *ip.Assembler
+	conns        connTable
+	timeWaits    timeWaitTable
+	listeners    listenerTable
+	sockets      sockets
+	errorLimiter icmp.Limiter
+	errorShares  *icmp.Shares // rate limit of ICMP errors, by destination
+	errorsMu     sync.Mutex
+	pathsMu      sync.Mutex
+	paths        ip.Paths
+	narrowPaths  atomic.Int32 // number of paths with an MTU below the link's
+	fragsMu      sync.Mutex
+	fragments    *ip.Assembler
 }
 
-// New starts a stack, which takes the link over: Close closes both.
+// New starts a stack. It takes the link over: Close closes both.
 func New(cfg Config) (*Stack, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	chance := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) // by errorsMu
-	s := &Stack{cfg: cfg, began: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly)}
-	s.shares, s.errors = icmp.NewShares(cfg.ErrorRate, chance), icmp.NewLimiter(cfg.ErrorRate, chance)
+	chance := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) // guarded by errorsMu
+	s := &Stack{cfg: cfg, startedAt: time.Now().Add(-time.Hour), fragments: ip.NewAssembler(cfg.Reassembly)}
+	s.errorShares, s.errorLimiter = icmp.NewShares(cfg.ErrorRate, chance), icmp.NewLimiter(cfg.ErrorRate, chance)
 	crypto.Read(s.secret[:]) //nolint:errcheck // it never fails
 	s.budget.init(cfg.Memory)
-	s.unsent.s = s
+	s.outputAccount.s = s
 	s.resolver = newResolver(s)
 	s.conns.init(cfg.Connections)
-	s.waits.s, s.waits.most = s, cfg.Waiting
+	s.timeWaits.s, s.timeWaits.limit = s, cfg.MaxTimeWait
 	s.sockets.init()
 	if cfg.Link != nil {
 		s.ifaces = append(s.ifaces, newIface(s, "link", cfg.Link, cfg.Addrs))
@@ -72,7 +73,7 @@ func New(cfg Config) (*Stack, error) {
 	loopback := netip.MustParsePrefix("127.0.0.1/8")
 	s.ifaces = append(s.ifaces, newIface(s, "lo", link.Loopback(), []netip.Prefix{loopback}))
 	if err = s.addRoutes(); err == nil {
-		s.network, err = newNetwork(s)
+		s.packetNet, err = newPacketNet(s)
 	}
 	if err != nil {
 		for _, i := range s.ifaces {
@@ -81,12 +82,12 @@ func New(cfg Config) (*Stack, error) {
 		return nil, err
 	}
 	for _, i := range s.ifaces {
-		for _, l := range i.lanes {
-			s.done.Go(l.run) // until Close closes its link
+		for _, l := range i.readers {
+			s.readersDone.Go(l.run) // until Close closes its link
 		}
 	}
-	if cfg.Link != nil && cfg.Probe {
-		if err := s.ifaces[0].claimed(); err != nil {
+	if cfg.Link != nil && cfg.ProbeAddrs {
+		if err := s.ifaces[0].awaitClaims(); err != nil {
 			s.Close() //nolint:errcheck // what is wrong is known
 			return nil, err
 		}
@@ -94,7 +95,7 @@ func New(cfg Config) (*Stack, error) {
 	return s, nil
 }
 
-// Close ends the stack and all that runs on it: connections are reset, calls return net.ErrClosed.
+// Close closes the stack: connections are reset, and pending calls return net.ErrClosed.
 func (s *Stack) Close() error {
 	if s.closed.Swap(true) {
 		return nil
@@ -102,44 +103,43 @@ func (s *Stack) Close() error {
 	for _, c := range s.conns.close() {
 		c.abort()
 	}
-	s.waits.close()
-	s.ports.closeAll()
+	s.timeWaits.close()
+	s.listeners.closeAll()
 	s.sockets.closeAll()
 	var errs []error
 	for _, i := range s.ifaces {
 		errs = append(errs, i.link.Close())
 	}
-	s.done.Wait()
-	return errors.Join(append(errs, s.network.net.Stop())...)
+	s.readersDone.Wait()
+	return errors.Join(append(errs, s.packetNet.net.Stop())...)
 }
 
-// now is the stack's time. It began an hour before the stack, so that no moment is zero.
-func (s *Stack) now() tcp.Time { return tcp.Time(time.Since(s.began)) }
+// now returns the stack's time. It starts an hour before New, so that 0 can mean "no time".
+func (s *Stack) now() tcp.Time { return tcp.Time(time.Since(s.startedAt)) }
 
-// Addrs are the stack's addresses, that of the loopback last.
+// Addrs returns the stack's addresses, the loopback's last.
 func (s *Stack) Addrs() (all []netip.Prefix) {
 	for _, i := range s.ifaces {
-		all = append(all, i.own.Load().prefixes...)
+		all = append(all, i.ownAddrs.Load().prefixes...)
 	}
 	return all
 }
 
-// owns says whether an address is the stack's: it is one that it was given, or any of the
-// loopback's network.
+// owns reports whether a is an address of the stack, or any loopback address.
 func (s *Stack) owns(a netip.Addr) bool {
 	if a.Is4() && a.IsLoopback() {
 		return true
 	}
 	for _, i := range s.ifaces {
-		if i.has(a) {
+		if i.hasAddr(a) {
 			return true
 		}
 	}
 	return false
 }
 
-// addRoutes makes the table: what the user said, and the networks that the stack is in. Who passes
-// packets on has to be a neighbour.
+// addRoutes makes the routing table from Config.Routes and the networks of the interfaces. A router
+// must be a neighbour.
 func (s *Stack) addRoutes() (err error) {
 	var all []ip.Route
 	for n, i := range s.ifaces {
@@ -151,23 +151,23 @@ func (s *Stack) addRoutes() (err error) {
 		return err
 	}
 	for _, r := range s.cfg.Routes {
-		if _, by, ok := s.routes.Next(r.Via); r.Via.IsValid() && (!ok || by.Via.IsValid() || by.Link != r.Link || s.configured(r.Via)) {
-			return fmt.Errorf("tcpip: the route to %v by %v: that is no neighbour; name a router in one of the networks of Addrs", r.To, r.Via)
+		if _, by, ok := s.routes.Next(r.Via); r.Via.IsValid() && (!ok || by.Via.IsValid() || by.Link != r.Link || s.isConfigured(r.Via)) {
+			return fmt.Errorf("tcpip: the route to %v by %v: the router is not on the link; use a router in one of the networks of Addrs", r.To, r.Via)
 		}
-		if r.Src.IsValid() && !s.configured(r.Src) {
-			return fmt.Errorf("tcpip: the route to %v from %v: that is none of the stack's addresses", r.To, r.Src)
+		if r.Src.IsValid() && !s.isConfigured(r.Src) {
+			return fmt.Errorf("tcpip: the route to %v from %v: the source is not an address of the stack", r.To, r.Src)
 		}
 	}
 	return nil
 }
 
-func (s *Stack) configured(a netip.Addr) bool {
+func (s *Stack) isConfigured(a netip.Addr) bool {
 	return slices.ContainsFunc(s.cfg.Addrs, func(p netip.Prefix) bool { return p.Addr() == a })
 }
 
-// way is where a packet for an address goes: the interface, the neighbour there, and the address it
-// is from. Packets for the stack itself go to the loopback.
-func (s *Stack) way(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool) {
+// routeTo returns where a packet for dst goes: the interface, the next hop and the source address.
+// Packets for the stack itself go to the loopback.
+func (s *Stack) routeTo(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool) {
 	if s.owns(dst) {
 		return s.ifaces[len(s.ifaces)-1], dst, dst, true
 	}
@@ -176,8 +176,8 @@ func (s *Stack) way(dst netip.Addr) (i *iface, hop, src netip.Addr, ok bool) {
 		return nil, hop, hop, false
 	}
 	i, src = s.ifaces[r.Link], r.Src
-	if !src.IsValid() || !i.has(src) {
-		src = i.source(hop)
+	if !src.IsValid() || !i.hasAddr(src) {
+		src = i.sourceFor(hop)
 	}
 	return i, hop, src, src.IsValid()
 }

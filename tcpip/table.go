@@ -7,26 +7,27 @@ import (
 	"weir/wire"
 )
 
-// tuple names a connection.
+// tuple identifies a connection.
 type tuple struct{ local, remote netip.AddrPort }
 
-// connTable holds the connections but those in TIME-WAIT.
+// connTable has all connections except those in TIME-WAIT.
 type connTable struct {
-	mu     sync.RWMutex
-	of     map[tuple]*Conn
-	shares shares // of the connections; those that this host dialed have no client
-	closed bool   // the stack is: nobody would end what is put in
+	mu      sync.RWMutex
+	byTuple map[tuple]*Conn
+	// use of the table by client; connections that this host dialed have no client
+	shares clientShares
+	closed bool // the stack is closed: add fails
 }
 
-// leastConns is how many connections a client may have whatever others leave.
-const leastConns = 16
+// guaranteedConns is how many connections a client may have whatever others leave.
+const guaranteedConns = 16
 
 func (t *connTable) init(most int) {
-	t.of, t.shares = map[tuple]*Conn{}, shares{most: most, least: leastConns}
+	t.byTuple, t.shares = map[tuple]*Conn{}, clientShares{limit: most, guaranteed: guaranteedConns}
 }
 
-// full says whether there are as many as there may be.
-func (t *connTable) full() bool {
+// isFull reports whether the table has as many connections as it may.
+func (t *connTable) isFull() bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return !t.shares.fits(netip.Addr{}, 1)
@@ -35,30 +36,31 @@ func (t *connTable) full() bool {
 func (t *connTable) get(k tuple) *Conn {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.of[k]
+	return t.byTuple[k]
 }
 
-// add puts c in, if its name is free, there is room for one more of its client and the stack runs.
+// add adds c, and reports whether its tuple was free, its client may have another connection, and
+// the stack is open.
 func (t *connTable) add(c *Conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || t.of[c.key] != nil || !t.shares.take(c.client, 1) {
+	if t.closed || t.byTuple[c.key] != nil || !t.shares.acquire(c.client, 1) {
 		return false
 	}
-	t.of[c.key] = c
+	t.byTuple[c.key] = c
 	return true
 }
 
 func (t *connTable) remove(c *Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.of[c.key] == c {
-		delete(t.of, c.key)
-		t.shares.give(c.client, 1)
+	if t.byTuple[c.key] == c {
+		delete(t.byTuple, c.key)
+		t.shares.release(c.client, 1)
 	}
 }
 
-// close gives all there are, and has no others be put in.
+// close returns all connections; add fails from then on.
 func (t *connTable) close() []*Conn {
 	t.mu.Lock()
 	t.closed = true
@@ -69,17 +71,16 @@ func (t *connTable) close() []*Conn {
 func (t *connTable) all() (all []*Conn) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, c := range t.of {
+	for _, c := range t.byTuple {
 		all = append(all, c)
 	}
 	return all
 }
 
-// iss is an initial sequence number (RFC 6528): a clock that ticks every 4 us, and a secret
-// function of the connection's name. The second number is where its timestamps begin, which depends
-// on the two hosts alone, so that a connection that follows another has later ones (RFC 7323,
-// section 5.4).
-func (s *Stack) iss(k tuple) (wire.Seq, uint32) {
+// initialSeq returns an initial sequence number (RFC 6528): a clock that ticks every 4 us plus a
+// keyed hash of the tuple. The second result is the start of its timestamps, a hash of the two
+// addresses only: timestamps continue from one connection to the next (RFC 7323, section 5.4).
+func (s *Stack) initialSeq(k tuple) (wire.Seq, uint32) {
 	local, remote := k.local.Addr().As16(), k.remote.Addr().As16()
 	var name [36]byte
 	copy(name[:], local[:])

@@ -7,27 +7,26 @@ import (
 	"weir/wire"
 )
 
-// tcp takes a segment to its connection, or to a listener.
+// tcp gives a segment to its connection or to a listener.
 func (p *packet) tcp() layer {
 	v, fault := wire.ParseTCP(p.ip.Payload())
-	if fault != wire.OK || !p.good && !v.ChecksumOK(p.ip.Src(), p.ip.Dst()) || p.everybody {
+	if fault != wire.OK || !p.checksumOK && !v.ChecksumOK(p.ip.Src(), p.ip.Dst()) || p.broadcast {
 		return p.drop(DropTCPHeader)
 	}
 	k := tuple{netip.AddrPortFrom(p.ip.Dst(), v.DstPort()), netip.AddrPortFrom(p.ip.Src(), v.SrcPort())}
 	seg := tcp.ParseSegment(v)
 	seg.CE = p.ip.TOS()&ecnMarked == ecnMarked
-	switch c := p.lane.s.conns.get(k); {
+	switch c := p.reader.s.conns.get(k); {
 	case c == nil:
-		if c = p.opened(k, &seg); c != nil {
-			p.lane.touch(c)
+		if c = p.openFromSegment(k, &seg); c != nil {
+			p.reader.markToAnswer(c)
 		}
-	case c.lane == p.lane:
-		c.arrive(&seg, p.now)
-		p.lane.touch(c)
+	case c.reader == p.reader:
+		c.receiveSegment(&seg, p.now)
+		p.reader.markToAnswer(c)
 	default:
-		// the device forgets whose queue a flow's is that was silent for some seconds: what is sent
-		// now tells it
-		c.astray(&seg, p.now)
+		// the device forgets a flow's queue after some seconds of silence; the answer renews it
+		c.receiveFromOtherReader(&seg, p.now)
 	}
-	return done
+	return consumed
 }

@@ -8,37 +8,37 @@ import (
 	"weir/tcpip/tcp"
 )
 
-// timers are a lane's: a heap of connections by when they are next due, at the latest. A connection
-// whose deadline has moved on stays where it is, and is put right when it comes up: most deadlines
-// move on with every segment.
-type timers struct {
-	mu    sync.Mutex
-	heap  []*Conn
-	sleep atomic.Int64 // until when the reader sleeps, at most
+// timerHeap is the timers of a reader: a heap of connections by their next timer. A connection
+// whose timer moves later keeps its place and is reinserted when it surfaces, because most timers
+// move later with every segment.
+type timerHeap struct {
+	mu         sync.Mutex
+	heap       []*Conn
+	sleepUntil atomic.Int64 // when the reader wakes up at the latest
 }
 
 const (
-	nap = 100 * time.Millisecond // the longest sleep while anything is due at all
-	// how late a timer may be that somebody else than the reader has set
-	trifle  = 2 * time.Millisecond
-	forever = 1 << 62
+	maxSleep = 100 * time.Millisecond // longest sleep while any timer is set
+	// how late a timer may fire that was set while the reader slept
+	timerSlack = 2 * time.Millisecond
+	forever    = 1 << 62
 )
 
-// wait is how long the reader may sleep; below zero: for ever.
-func (t *timers) wait(now tcp.Time) time.Duration {
+// sleepTime returns how long the reader may sleep; negative: without limit.
+func (t *timerHeap) sleepTime(now tcp.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.heap) == 0 {
-		t.sleep.Store(forever)
+		t.sleepUntil.Store(forever)
 		return -1
 	}
-	until := min(t.heap[0].timerAt, now.Add(nap))
-	t.sleep.Store(int64(until))
+	until := min(t.heap[0].timerAt, now.Add(maxSleep))
+	t.sleepUntil.Store(int64(until))
 	return max(0, until.Sub(now))
 }
 
-// set has c come up at a time, or before. It says whether the reader has to be woken for that.
-func (t *timers) set(c *Conn, at tcp.Time) bool {
+// schedule has c surface at a time, or before. It reports whether the reader must be woken for it.
+func (t *timerHeap) schedule(c *Conn, at tcp.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c.timerIndex < 0 {
@@ -50,11 +50,11 @@ func (t *timers) set(c *Conn, at tcp.Time) bool {
 		c.timerAt = at
 		t.up(c.timerIndex)
 	}
-	return int64(at.Add(trifle)) < t.sleep.Load()
+	return int64(at.Add(timerSlack)) < t.sleepUntil.Load()
 }
 
-// due takes out the first that is due.
-func (t *timers) due(now tcp.Time) *Conn {
+// popDue removes and returns the first connection whose timer is due; nil: none.
+func (t *timerHeap) popDue(now tcp.Time) *Conn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.heap) == 0 || t.heap[0].timerAt > now {
@@ -65,7 +65,7 @@ func (t *timers) due(now tcp.Time) *Conn {
 	return c
 }
 
-func (t *timers) unset(c *Conn) {
+func (t *timerHeap) cancel(c *Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c.timerIndex >= 0 {
@@ -73,7 +73,7 @@ func (t *timers) unset(c *Conn) {
 	}
 }
 
-func (t *timers) remove(i int) {
+func (t *timerHeap) remove(i int) {
 	last := len(t.heap) - 1
 	c := t.heap[i]
 	t.heap[i] = t.heap[last]
@@ -87,7 +87,7 @@ func (t *timers) remove(i int) {
 	}
 }
 
-func (t *timers) up(i int) {
+func (t *timerHeap) up(i int) {
 	for i > 0 {
 		p := (i - 1) / 2
 		if t.heap[p].timerAt <= t.heap[i].timerAt {
@@ -98,7 +98,7 @@ func (t *timers) up(i int) {
 	}
 }
 
-func (t *timers) down(i int) {
+func (t *timerHeap) down(i int) {
 	for {
 		c := 2*i + 1
 		if c >= len(t.heap) {
@@ -115,7 +115,7 @@ func (t *timers) down(i int) {
 	}
 }
 
-func (t *timers) swap(i, j int) {
+func (t *timerHeap) swap(i, j int) {
 	t.heap[i], t.heap[j] = t.heap[j], t.heap[i]
 	t.heap[i].timerIndex, t.heap[j].timerIndex = i, j
 }

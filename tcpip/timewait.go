@@ -10,50 +10,50 @@ import (
 	"weir/wire"
 )
 
-// waits are connections in TIME-WAIT, of which little has to be kept. There is a bound on how many:
-// of more, those that have waited longest are forgotten.
-type waits struct {
-	s    *Stack
-	most int
+// timeWaitTable has the connections in TIME-WAIT, which need little state. At its limit the oldest
+// are evicted.
+type timeWaitTable struct {
+	s     *Stack
+	limit int
 
-	mu     sync.Mutex
-	of     map[waitName]waiting
-	order  []waitEnd   // as they came, which is about the order in which they end
-	first  int         // of order; what is before it is done with
-	timer  *time.Timer // calls expire; nil: none was needed yet
-	closed bool
+	mu         sync.Mutex
+	entries    map[compactTuple]timeWaitEntry
+	expiry     []expiryEntry // in the order of arrival, which is about the order of expiry
+	expiryHead int           // index of the first live entry of expiry
+	timer      *time.Timer   // calls expire; nil before the first entry
+	closed     bool
 
-	forgotten uint64 // for want of room
+	evicted uint64 // entries evicted because the table was full
 }
 
-// follower is where the stream of a connection has to begin that takes the name of one in
-// TIME-WAIT. The zero value is one that takes nobody's.
-type follower struct {
-	of     bool
-	behind wire.Seq
+// issFloor is the least initial sequence number of a connection that reuses a tuple from TIME-WAIT
+// (RFC 6191). The zero value sets no floor.
+type issFloor struct {
+	valid bool
+	seq   wire.Seq
 }
 
-// iss is the initial sequence number, for one that would be chosen otherwise.
-func (f follower) iss(chosen wire.Seq) wire.Seq {
-	if f.of && chosen.Less(f.behind) {
-		return f.behind
+// atLeast returns the initial sequence number: chosen, or the floor if that is later.
+func (f issFloor) atLeast(chosen wire.Seq) wire.Seq {
+	if f.valid && chosen.Less(f.seq) {
+		return f.seq
 	}
 	return chosen
 }
 
-// waiting is a connection in TIME-WAIT.
-type waiting struct {
+// timeWaitEntry is a connection in TIME-WAIT.
+type timeWaitEntry struct {
 	tcp.TimeWaitConn
 	cfg *tcp.Config
-	// at which of its ends in order: others of the name are of connections that it followed
-	noted tcp.Time
+	// until of its entry in expiry: others with its tuple are stale
+	listedUntil tcp.Time
 }
 
-// waitName is its name: addresses and ports, local and remote.
-type waitName [12]byte
+// compactTuple is a tuple in 12 bytes: local and remote address, local and remote port.
+type compactTuple [12]byte
 
-// nameOf is a connection's.
-func nameOf(k tuple) (n waitName) {
+// compact returns the compact form of a tuple.
+func compact(k tuple) (n compactTuple) {
 	local, remote := k.local.Addr().As4(), k.remote.Addr().As4()
 	copy(n[:], local[:])
 	copy(n[4:], remote[:])
@@ -62,76 +62,76 @@ func nameOf(k tuple) (n waitName) {
 	return n
 }
 
-func (n *waitName) local() netip.AddrPort {
+func (n *compactTuple) local() netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte(n[:4])), uint16(n[8])<<8|uint16(n[9]))
 }
 
-func (n *waitName) remote() netip.AddrPort {
+func (n *compactTuple) remote() netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte(n[4:8])), uint16(n[10])<<8|uint16(n[11]))
 }
 
-// waitEnd is when it ended, as it was known when it was noted.
-type waitEnd struct {
-	name waitName
-	at   tcp.Time
+// expiryEntry is when an entry expired as of the time of its insertion.
+type expiryEntry struct {
+	name  compactTuple
+	until tcp.Time
 }
 
-// waitLook is the least time between two looks at who has waited for long enough.
-const waitLook = time.Second
+// minSweepInterval is the minimum time between two runs of expire.
+const minSweepInterval = time.Second
 
-// add takes a connection in TIME-WAIT.
-func (w *waits) add(k tuple, cfg *tcp.Config, wait tcp.TimeWaitConn) {
+// add adds a connection in TIME-WAIT.
+func (w *timeWaitTable) add(k tuple, cfg *tcp.Config, wait tcp.TimeWaitConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return
 	}
-	for len(w.of) >= w.most {
-		w.oldest()
-		w.forgotten++
+	for len(w.entries) >= w.limit {
+		w.evictOldest()
+		w.evicted++
 	}
-	if w.of == nil {
-		w.of = map[waitName]waiting{}
+	if w.entries == nil {
+		w.entries = map[compactTuple]timeWaitEntry{}
 	}
-	name := nameOf(k)
-	w.push(name, waiting{TimeWaitConn: wait, cfg: cfg})
-	if len(w.of) == 1 {
-		w.arm(w.s.now())
+	name := compact(k)
+	w.push(name, timeWaitEntry{TimeWaitConn: wait, cfg: cfg})
+	if len(w.entries) == 1 {
+		w.armTimer(w.s.now())
 	}
 }
 
-// push keeps one, and notes when it ends.
-func (w *waits) push(name waitName, x waiting) {
-	if gone := len(w.order) - len(w.of); gone > 1024 && gone > len(w.order)/2 {
-		w.order = slices.DeleteFunc(append(w.order[:0], w.order[w.first:]...), func(e waitEnd) bool { return !w.holds(e) })
-		w.first = 0
+// push adds an entry and its expiry. It first compacts expiry if more than half of it is stale.
+func (w *timeWaitTable) push(name compactTuple, x timeWaitEntry) {
+	if gone := len(w.expiry) - len(w.entries); gone > 1024 && gone > len(w.expiry)/2 {
+		w.expiry = slices.DeleteFunc(append(w.expiry[:0], w.expiry[w.expiryHead:]...), func(e expiryEntry) bool { return !w.isCurrent(e) })
+		w.expiryHead = 0
 	}
-	x.noted = x.ExpiresAt
-	w.of[name] = x
-	w.order = append(w.order, waitEnd{name, x.ExpiresAt})
+	x.listedUntil = x.ExpiresAt
+	w.entries[name] = x
+	w.expiry = append(w.expiry, expiryEntry{name, x.ExpiresAt})
 }
 
-// holds says whether the end that was noted is still one's.
-func (w *waits) holds(e waitEnd) bool {
-	x, ok := w.of[e.name]
-	return ok && x.noted == e.at
+// isCurrent reports whether an element of expiry is still that of its entry.
+func (w *timeWaitTable) isCurrent(e expiryEntry) bool {
+	x, ok := w.entries[e.name]
+	return ok && x.listedUntil == e.until
 }
 
-// oldest forgets the one that came first.
-func (w *waits) oldest() {
-	for w.first < len(w.order) {
-		e := w.order[w.first]
-		w.first++
-		if w.holds(e) {
-			delete(w.of, e.name)
+// evictOldest removes the oldest entry.
+func (w *timeWaitTable) evictOldest() {
+	for w.expiryHead < len(w.expiry) {
+		e := w.expiry[w.expiryHead]
+		w.expiryHead++
+		if w.isCurrent(e) {
+			delete(w.entries, e.name)
 			return
 		}
 	}
 }
 
-// arm has the timer call when the first ends.
-func (w *waits) arm(now tcp.Time) {
-	wait := max(w.order[w.first].at.Sub(now), waitLook)
+// armTimer sets the timer for the first expiry.
+func (w *timeWaitTable) armTimer(now tcp.Time) {
+	wait := max(w.expiry[w.expiryHead].until.Sub(now), minSweepInterval)
 	if w.timer == nil {
 		w.timer = time.AfterFunc(wait, w.expire) // until close
 		return
@@ -139,103 +139,102 @@ func (w *waits) arm(now tcp.Time) {
 	w.timer.Reset(wait)
 }
 
-// expire forgets those that have waited for long enough. A FIN that came again has made some of
-// them wait longer.
-func (w *waits) expire() {
+// expire removes the entries whose time is over. A retransmitted FIN has extended the time of some.
+func (w *timeWaitTable) expire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.s.now()
-	for w.first < len(w.order) && w.order[w.first].at <= now {
-		e := w.order[w.first]
-		w.first++
-		if !w.holds(e) {
+	for w.expiryHead < len(w.expiry) && w.expiry[w.expiryHead].until <= now {
+		e := w.expiry[w.expiryHead]
+		w.expiryHead++
+		if !w.isCurrent(e) {
 			continue
 		}
-		if x := w.of[e.name]; x.ExpiresAt > now {
+		if x := w.entries[e.name]; x.ExpiresAt > now {
 			w.push(e.name, x)
 			continue
 		}
-		delete(w.of, e.name)
+		delete(w.entries, e.name)
 	}
-	if len(w.of) == 0 {
-		w.of, w.order, w.first = nil, nil, 0
+	if len(w.entries) == 0 {
+		w.entries, w.expiry, w.expiryHead = nil, nil, 0
 		return
 	}
 	if !w.closed {
-		w.arm(now)
+		w.armTimer(now)
 	}
 }
 
-// close forgets all.
-func (w *waits) close() {
+// close removes all entries.
+func (w *timeWaitTable) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
-	w.of, w.order, w.first = nil, nil, 0
+	w.entries, w.expiry, w.expiryHead = nil, nil, 0
 	if w.timer != nil {
 		w.timer.Stop()
 	}
 }
 
-// arrive takes a segment of no connection. If one of its name is in TIME-WAIT, the segment is for
-// that, which may answer; when it is a SYN that opens another, and somebody listens, that may
-// follow.
-func (w *waits) arrive(k tuple, seg *tcp.Segment, listened bool, now tcp.Time) (taken bool, f follower) {
+// receiveSegment handles a segment that matches no connection, if its tuple is in TIME-WAIT: then
+// taken is true. A SYN that may open a new connection at a listener instead removes the entry, and
+// floor is the least initial sequence number of the new connection (RFC 6191).
+func (w *timeWaitTable) receiveSegment(k tuple, seg *tcp.Segment, listened bool, now tcp.Time) (taken bool, floor issFloor) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	name := nameOf(k)
-	x, ok := w.of[name]
+	name := compact(k)
+	x, ok := w.entries[name]
 	if !ok {
-		return false, f
+		return false, floor
 	}
 	if listened && seg.Flags&(wire.SYN|wire.ACK|wire.RST) == wire.SYN && x.CanReopen(seg) {
-		delete(w.of, name)
-		return false, follower{true, x.NextISS()}
+		delete(w.entries, name)
+		return false, issFloor{true, x.NextISS()}
 	}
 	if x.Arrive(x.cfg, now, seg) {
 		o := x.Answer(now)
-		w.s.sendAlone(k, &o)
+		w.s.sendStateless(k, &o)
 	}
-	w.of[name] = x
-	return true, f
+	w.entries[name] = x
+	return true, floor
 }
 
-// free says whether a connection of a name may be opened from here: there is none in TIME-WAIT, or,
-// if it may follow, one that it does no harm to follow. Of a name of the loopback's the other end
-// is the stack's too.
-func (w *waits) free(k tuple, follow, loopback bool, now tcp.Time) (free bool, f follower) {
+// claimTuple reports whether a connection with the tuple k may be dialed. A tuple in TIME-WAIT may
+// be reused if reuse allows it and it is safe; its entry is then removed. On the loopback the
+// reversed tuple must be free too, because the stack is both ends.
+func (w *timeWaitTable) claimTuple(k tuple, reuse, loopback bool, now tcp.Time) (free bool, floor issFloor) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if loopback {
-		if x, ok := w.of[nameOf(tuple{k.remote, k.local})]; ok && !x.TimestampAdvanced(now) {
-			return false, f
+		if x, ok := w.entries[compact(tuple{k.remote, k.local})]; ok && !x.TimestampAdvanced(now) {
+			return false, floor
 		}
 	}
-	name := nameOf(k)
-	x, ok := w.of[name]
+	name := compact(k)
+	x, ok := w.entries[name]
 	switch {
 	case !ok:
-		return true, f
-	case loopback && !x.TimestampAdvanced(now), !loopback && !(follow && x.CanDial(x.cfg, now)):
-		return false, f
+		return true, floor
+	case loopback && !x.TimestampAdvanced(now), !loopback && !(reuse && x.CanDial(x.cfg, now)):
+		return false, floor
 	}
-	delete(w.of, name)
-	return true, follower{true, x.NextISS()}
+	delete(w.entries, name)
+	return true, issFloor{true, x.NextISS()}
 }
 
-// Waiting is how many connections are in TIME-WAIT, and how many were forgotten before their time
-// because there were more than Config.Waiting.
-func (s *Stack) Waiting() (now int, forgotten uint64) {
-	s.waits.mu.Lock()
-	defer s.waits.mu.Unlock()
-	return len(s.waits.of), s.waits.forgotten
+// TimeWaits returns how many connections are in TIME-WAIT, and how many were evicted early because
+// there were more than Config.MaxTimeWait.
+func (s *Stack) TimeWaits() (now int, evicted uint64) {
+	s.timeWaits.mu.Lock()
+	defer s.timeWaits.mu.Unlock()
+	return len(s.timeWaits.entries), s.timeWaits.evicted
 }
 
-// all are those that wait.
-func (w *waits) all() (all []ConnInfo) {
+// all returns all entries.
+func (w *timeWaitTable) all() (all []ConnInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for n := range w.of {
+	for n := range w.entries {
 		all = append(all, ConnInfo{n.local(), n.remote(), tcp.Info{State: tcp.TimeWait}})
 	}
 	return all

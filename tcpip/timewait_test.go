@@ -38,7 +38,7 @@ func TestManyInTimeWait(t *testing.T) {
 		cfg := tcp.Config{}.WithDefaults()
 		before := heap()
 		for i := range many {
-			s.waits.add(nth(i), &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Minute)})
+			s.timeWaits.add(nth(i), &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Minute)})
 		}
 		if used := (heap() - before) / many; used > each {
 			t.Errorf("each holds %d bytes, more than %d", used, each)
@@ -47,15 +47,15 @@ func TestManyInTimeWait(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		fin := tcp.Segment{Flags: wire.FIN | wire.ACK, Seq: ^wire.Seq(0)}
-		if taken, _ := s.waits.arrive(nth(7), &fin, true, s.now()); !taken {
+		if taken, _ := s.timeWaits.receiveSegment(nth(7), &fin, true, s.now()); !taken {
 			t.Error("a FIN that came again was not taken")
 		}
 		time.Sleep(32 * time.Second)
-		if n, _ := s.Waiting(); n != 1 {
+		if n, _ := s.TimeWaits(); n != 1 {
 			t.Errorf("%d are left behind a minute, and one of them began anew", n)
 		}
 		time.Sleep(30 * time.Second)
-		if n, forgotten := s.Waiting(); n != 0 || forgotten != 0 || s.waits.of != nil || s.waits.order != nil {
+		if n, forgotten := s.TimeWaits(); n != 0 || forgotten != 0 || s.timeWaits.entries != nil || s.timeWaits.expiry != nil {
 			t.Errorf("%d are left, %d were forgotten", n, forgotten)
 		}
 	})
@@ -64,22 +64,22 @@ func TestManyInTimeWait(t *testing.T) {
 // There is a bound on how many: of more, the oldest are forgotten.
 func TestTooManyInTimeWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Waiting: 1000})
+		s, err := New(Config{MaxTimeWait: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
 		cfg := tcp.Config{}.WithDefaults()
 		for i := range 5000 {
-			s.waits.add(nth(i), &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Minute)})
+			s.timeWaits.add(nth(i), &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Minute)})
 		}
-		if n, forgotten := s.Waiting(); n != 1000 || forgotten != 4000 {
+		if n, forgotten := s.TimeWaits(); n != 1000 || forgotten != 4000 {
 			t.Errorf("there are %d, and %d were forgotten", n, forgotten)
 		}
-		if free, _ := s.waits.free(nth(4000), false, false, s.now()); free {
+		if free, _ := s.timeWaits.claimTuple(nth(4000), false, false, s.now()); free {
 			t.Error("one of the last thousand was forgotten")
 		}
-		if free, _ := s.waits.free(nth(3999), false, false, s.now()); !free {
+		if free, _ := s.timeWaits.claimTuple(nth(3999), false, false, s.now()); !free {
 			t.Error("an older one was not forgotten")
 		}
 	})
@@ -117,20 +117,20 @@ func TestTimeWaitMakesRoom(t *testing.T) {
 			return c.(*Conn).key.local
 		}
 		local := talk()
-		if n, _ := b.Waiting(); n != 1 || len(a.Connections()) != 0 || len(b.conns.all()) != 0 {
+		if n, _ := b.TimeWaits(); n != 1 || len(a.Connections()) != 0 || len(b.conns.all()) != 0 {
 			t.Fatalf("%d wait, %d connections are left", n, len(b.conns.all()))
 		}
 		k := tuple{netip.MustParseAddrPort("10.0.0.2:80"), local}
 		syn := tcp.Segment{Flags: wire.SYN, Seq: 1}
-		_, skew := a.iss(tuple{local, k.local})
+		_, skew := a.initialSeq(tuple{local, k.local})
 		stamp := wire.Timestamp(uint32(a.now()/1e6) + skew)
 		syn.Options.HasTimestamps, syn.Options.TSVal = true, stamp-1000
-		if taken, _ := b.waits.arrive(k, &syn, true, b.now()); !taken {
+		if taken, _ := b.timeWaits.receiveSegment(k, &syn, true, b.now()); !taken {
 			t.Error("a SYN with an older timestamp opens a connection")
 		}
 		syn.Options.TSVal = stamp + 1
-		taken, follows := b.waits.arrive(k, &syn, true, b.now())
-		if n, _ := b.Waiting(); taken || !follows.of || n != 0 {
+		taken, follows := b.timeWaits.receiveSegment(k, &syn, true, b.now())
+		if n, _ := b.TimeWaits(); taken || !follows.valid || n != 0 {
 			t.Error("a SYN with a later timestamp opens none")
 		}
 	})
@@ -158,7 +158,7 @@ func TestTheLoopbackDoesNotRunOutOfNames(t *testing.T) {
 					if port%80 > 0 {
 						k := tuple{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port), netip.MustParseAddrPort("127.0.0.1:80")}
 						// without timestamps, so that it stays
-						s.waits.add(k, &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Hour)})
+						s.timeWaits.add(k, &cfg, tcp.TimeWaitConn{ExpiresAt: s.now().Add(time.Hour)})
 					}
 				}
 				begun := time.Now()
@@ -171,8 +171,8 @@ func TestTheLoopbackDoesNotRunOutOfNames(t *testing.T) {
 				if took := time.Since(begun); took > time.Duration(many)*time.Millisecond/10 {
 					t.Errorf("it took %v: SYNs were sent again", took)
 				}
-				if n, _ := s.Waiting(); n > 2*portCount || len(s.waits.order) > 2*n+1024 {
-					t.Errorf("%d wait, and of %d it is noted when they end", n, len(s.waits.order))
+				if n, _ := s.TimeWaits(); n > 2*portCount || len(s.timeWaits.expiry) > 2*n+1024 {
+					t.Errorf("%d wait, and of %d it is noted when they end", n, len(s.timeWaits.expiry))
 				}
 			})
 		})
@@ -197,14 +197,14 @@ func TestWhatIsSaidInTimeWaitCountsAsSaid(t *testing.T) {
 		k := tuple{all[0].Local, all[0].Remote}
 		time.Sleep(time.Second)
 		fin := tcp.Segment{Flags: wire.FIN | wire.ACK}
-		if taken, _ := s.waits.arrive(k, &fin, true, s.now()); !taken {
+		if taken, _ := s.timeWaits.receiveSegment(k, &fin, true, s.now()); !taken {
 			t.Fatal("a FIN that came again was not taken")
 		}
-		if free, _ := s.waits.free(k, false, true, s.now()); free {
+		if free, _ := s.timeWaits.claimTuple(k, false, true, s.now()); free {
 			t.Error("the name is free, though its last timestamp is of now")
 		}
 		time.Sleep(time.Millisecond)
-		if free, _ := s.waits.free(k, false, true, s.now()); !free {
+		if free, _ := s.timeWaits.claimTuple(k, false, true, s.now()); !free {
 			t.Error("the name is not free a millisecond later")
 		}
 	})

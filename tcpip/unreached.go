@@ -8,62 +8,63 @@ import (
 	"weir/wire"
 )
 
-// unreachedMost is how many packets may wait to be reported as not delivered.
-const unreachedMost = 64
+// maxUnreachable limits the undelivered packets that wait to be reported.
+const maxUnreachable = 64
 
-// Unreachable implements neigh.Actions. Who sent the packet is told by the reader, which holds no
-// locks: its name is in the packet.
-func (a actions) Unreachable(_ netip.Addr, frame []byte) {
+// Unreachable implements neigh.Actions. The reader reports the packet to its sender later, without
+// locks; the packet has the sender's port.
+func (a neighActions) Unreachable(_ netip.Addr, frame []byte) {
 	a.l.s.drops.add(DropNeighbour)
-	if i := a.l.iface; len(i.unreached) < unreachedMost {
-		i.unreached = append(i.unreached, frame)
-		a.l.look()
+	if i := a.l.iface; len(i.unreachableFrames) < maxUnreachable {
+		i.unreachableFrames = append(i.unreachableFrames, frame)
+		a.l.requestCheck()
 	}
 }
 
-// look has the reader look at neighbours and fragments now.
-func (l *lane) look() {
-	if !l.looking.Swap(true) { // who set it before has woken it
+// requestCheck has the reader check neighbours and fragments now.
+func (l *reader) requestCheck() {
+	if !l.checkRequested.Swap(true) { // the first to set it has woken the reader
 		l.q.Wake()
 	}
 }
 
-// unreached tells those whose packets waited for a neighbour in vain, as Linux does.
-func (l *lane) unreached(now tcp.Time) {
+// reportUnreachable reports EHOSTUNREACH to the senders of packets whose neighbour did not answer,
+// as Linux does.
+func (l *reader) reportUnreachable(now tcp.Time) {
 	l.iface.mu.Lock()
-	frames := l.iface.unreached
-	l.iface.unreached = nil
+	frames := l.iface.unreachableFrames
+	l.iface.unreachableFrames = nil
 	l.iface.mu.Unlock()
 	for _, f := range frames {
 		if v, fault := wire.ParseIPv4(f[wire.EthernetHeader:]); fault == wire.OK && v.FragmentOffset() == 0 && len(v.Payload()) >= 8 {
-			l.s.unreached(v, now)
+			l.s.notifyUnreachable(v, now)
 		}
 	}
 }
 
-func (s *Stack) unreached(v wire.IPv4, now tcp.Time) {
+func (s *Stack) notifyUnreachable(v wire.IPv4, now tcp.Time) {
 	transport := v.Payload()
 	local := netip.AddrPortFrom(v.Src(), uint16(transport[0])<<8|uint16(transport[1]))
 	remote := netip.AddrPortFrom(v.Dst(), uint16(transport[2])<<8|uint16(transport[3]))
 	switch v.Protocol() {
 	case wire.TCPProtocol:
 		if c := s.conns.get(tuple{local, remote}); c != nil {
-			c.unreached(now)
+			c.hostUnreachable(now)
 		}
 	case wire.UDPProtocol:
 		if u := s.sockets.udpFor(local, remote); u != nil {
-			u.reported(syscall.EHOSTUNREACH)
+			u.receiveError(syscall.EHOSTUNREACH)
 		}
 	case wire.ICMPv4Protocol:
-		s.sockets.unechoed(v.Dst(), wire.ICMP(transport), syscall.EHOSTUNREACH)
+		s.sockets.failEcho(v.Dst(), wire.ICMP(transport), syscall.EHOSTUNREACH)
 	}
 }
 
-// unreached ends a connection that is being opened; another one outlives it.
-func (c *Conn) unreached(now tcp.Time) {
+// hostUnreachable ends a connection that is being opened. Otherwise it is a soft error.
+func (c *Conn) hostUnreachable(now tcp.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.soft = syscall.EHOSTUNREACH
+	c.softError = syscall.EHOSTUNREACH
 	c.tcp.HostUnreachable(now)
-	c.flush(now)
+	c.flushLocked(now)
 }

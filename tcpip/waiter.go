@@ -7,42 +7,43 @@ import (
 	"time"
 )
 
-// waiter is where an application waits for one direction of something: for data, or for room.
+// waiter is where a call of the application waits for one direction of a connection or socket: for
+// data, or for buffer space.
 type waiter struct {
-	busy sync.Mutex // one call at a time
-	// the stack, deadlines and Close -> who waits: look again; capacity 1, never closed
+	callMu sync.Mutex // held by a call: one at a time
+	// the stack, deadlines and Close -> the waiting call: check again; capacity 1, never closed
 	signal chan struct{}
 
 	// Guarded by the owner's lock.
 	deadline time.Time
-	// of a read that waits: the reader's goroutine copies there what comes, straight from its
-	// packet
-	into []byte
-	got  int // how much it has, which the read has not seen yet
+	// buffer of a waiting read: the reader's goroutine copies received data there, straight from
+	// its packet
+	readBuf   []byte
+	readCount int // bytes in readBuf that the read has not returned yet
 }
 
 func newWaiter() waiter { return waiter{signal: make(chan struct{}, 1)} }
 
-// arm makes a waiter that was not made by newWaiter ready for a wait: many a connection never has
-// one. The owner's lock is held.
-func (w *waiter) arm() {
+// armLocked makes the channel of a waiter that newWaiter did not make: many connections never wait.
+// The caller holds the owner's lock.
+func (w *waiter) armLocked() {
 	if w.signal == nil {
 		w.signal = make(chan struct{}, 1)
 	}
 }
 
-// wake has who waits look again. Where arm is used, the owner's lock is held.
+// wake has the waiting call check again. If armLocked is used, the owner's lock is held.
 func (w *waiter) wake() {
-	select { // which nobody's channel, nil, passes by
+	select { // a nil channel, without a waiting call, takes the default
 	case w.signal <- struct{}{}:
 	default:
 	}
 }
 
-// late says whether the deadline has passed.
-func (w *waiter) late() bool { return !w.deadline.IsZero() && !time.Now().Before(w.deadline) }
+// deadlinePassed reports whether the deadline has passed.
+func (w *waiter) deadlinePassed() bool { return !w.deadline.IsZero() && !time.Now().Before(w.deadline) }
 
-// wait waits until something happens, the deadline included, which is as the owner's lock gave it.
+// wait waits until wake is called, or until deadline, a copy taken under the owner's lock.
 func (w *waiter) wait(deadline time.Time) {
 	if deadline.IsZero() {
 		<-w.signal
@@ -56,12 +57,12 @@ func (w *waiter) wait(deadline time.Time) {
 	}
 }
 
-// refusal is why a call cannot go on, if it cannot.
-func (w *waiter) refusal(closed bool) error {
+// stopReason returns why a call cannot go on; nil: it can.
+func (w *waiter) stopReason(closed bool) error {
 	switch {
 	case closed:
 		return net.ErrClosed
-	case w.late():
+	case w.deadlinePassed():
 		return os.ErrDeadlineExceeded
 	}
 	return nil

@@ -59,7 +59,7 @@ func controlFolders() []string {
 func (f hostFlags) find(ctx context.Context) (host.Client, error) {
 	folders := controlFolders()
 	all, denied := host.Find(ctx, folders...)
-	var meant []host.Found
+	var meant []host.FoundHost
 	var names []string
 	for _, h := range all {
 		if (f.Tap == "" || h.Tap == f.Tap) && (f.Namespace == "" || h.Namespace == f.Namespace) {

@@ -67,7 +67,7 @@ what it changed of a device, it keeps CAP_NET_ADMIN permitted, and with --namesp
 
 // config is the host that the flags ask for.
 func (c *stackUpCmd) config(t *terminal) (host.Config, error) {
-	h := host.Config{Tap: c.Tap, Namespace: c.Namespace, MTU: c.MTU, Queues: c.Queues, Plain: c.Offload == "off", Run: tcpip.Run(c.Way), Probe: c.Probe, Conflict: t.conflict, Setup: c.Setup, Bridge: c.Bridge, Capture: c.Pcap,
+	h := host.Config{Tap: c.Tap, Namespace: c.Namespace, MTU: c.MTU, Queues: c.Queues, Plain: c.Offload == "off", Run: tcpip.Run(c.Way), ProbeAddr: c.Probe, OnConflict: t.conflict, Setup: c.Setup, Bridge: c.Bridge, Capture: c.Pcap,
 		Control: filepath.Join(controlFolders()[0], host.SocketName(c.Tap, c.Namespace))}
 	var err error
 	if h.Addr, err = prefix("--addr", c.Addr); err != nil {

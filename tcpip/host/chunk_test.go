@@ -12,8 +12,8 @@ import (
 )
 
 // chunked is what is read from these bytes.
-func chunked(b []byte, network string) *chunks {
-	return newChunks(nil, bufio.NewReaderSize(bytes.NewReader(b), chunkMost), network)
+func chunked(b []byte, network string) *chunkConn {
+	return newChunkConn(nil, bufio.NewReaderSize(bytes.NewReader(b), maxChunk), network)
 }
 
 // reader hides what else a connection can do, so that io.Copy reads.
@@ -60,7 +60,7 @@ func TestChunksGoOnAfterADeadline(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
 	defer far.Close()
-	c := newChunks(near, bufio.NewReaderSize(near, chunkMost), "tcp")
+	c := newChunkConn(near, bufio.NewReaderSize(near, maxChunk), "tcp")
 	go far.Write([]byte("d\x00")) //nolint:errcheck // reading tells
 	near.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 	if _, err := c.Read(make([]byte, 9)); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -84,7 +84,7 @@ func FuzzChunks(f *testing.F) {
 		}
 		written := bytes.Repeat(b, 1+max(0, times%64))
 		s := &sink{}
-		c := newChunks(s, bufio.NewReaderSize(s, chunkMost), "tcp")
+		c := newChunkConn(s, bufio.NewReaderSize(s, maxChunk), "tcp")
 		if n, err := c.Write(written); n != len(written) || err != nil {
 			t.Fatal(n, err)
 		}

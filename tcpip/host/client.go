@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Client uses a host that runs in another process, by its control socket. Each call is a connection
-// of its own; calls may be made by any goroutine.
+// Client uses a host in another process by its control socket. Each call makes a connection. Any
+// goroutine may call.
 type Client struct{ Path string }
 
-// Found is a host that runs.
-type Found struct {
+// FoundHost is a running host.
+type FoundHost struct {
 	Client
 	Tap, Namespace string
 }
 
-// Find gives the hosts whose control sockets are in these folders and answer. denied is the path of
-// one that the caller may not use, or of a folder that he may not look into; empty: there is none.
-func Find(ctx context.Context, folders ...string) (all []Found, denied string) {
+// Find returns the hosts whose control sockets are in these folders and answer. denied is the path
+// of a socket or folder that the caller may not access; empty: none.
+func Find(ctx context.Context, folders ...string) (all []FoundHost, denied string) {
 	for _, folder := range folders {
 		files, err := os.ReadDir(folder)
 		if errors.Is(err, fs.ErrPermission) {
@@ -36,14 +36,14 @@ func Find(ctx context.Context, folders ...string) (all []Found, denied string) {
 			if filepath.Ext(file.Name()) != ".sock" {
 				continue
 			}
-			f := Found{Client: Client{filepath.Join(folder, file.Name())}}
-			f.Tap, f.Namespace = named(f.Path)
+			f := FoundHost{Client: Client{filepath.Join(folder, file.Name())}}
+			f.Tap, f.Namespace = parseSocketName(f.Path)
 			c, err := f.connect(ctx)
 			if errors.Is(err, fs.ErrPermission) {
 				denied = f.Path
 			}
 			if err != nil {
-				continue // it is no more
+				continue // the host no longer runs
 			}
 			c.Close()
 			all = append(all, f)
@@ -52,30 +52,30 @@ func Find(ctx context.Context, folders ...string) (all []Found, denied string) {
 	return all, denied
 }
 
-// Error is what a host says when it could not do what it was asked.
+// Error is the error of a host about a request.
 type Error struct {
-	text string
-	late bool
+	text    string
+	timeout bool
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.text }
 
-// Timeout says whether it took too long.
-func (e *Error) Timeout() bool { return e.late }
+// Timeout reports whether the request timed out.
+func (e *Error) Timeout() bool { return e.timeout }
 
-// line is a connection that a request was sent on.
-type line struct {
+// requestConn is a connection on which a request was sent.
+type requestConn struct {
 	net.Conn
 	r    *bufio.Reader
-	stop func() bool // of ctx's watch
+	stop func() bool // stops closing the connection when ctx ends
 }
 
 func (c Client) connect(ctx context.Context) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", c.Path)
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("host: no host answers at %s: is it running?", c.Path)
+		return nil, fmt.Errorf("host: no host answers at %s: check that it is running", c.Path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("host: %w", err)
@@ -83,18 +83,17 @@ func (c Client) connect(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// ask sends a request and reads the first answer. The line is the caller's to close, after calling
-// stop.
-func (c Client) ask(ctx context.Context, q request) (*line, answer, error) {
+// ask sends a request and reads the first answer. The caller calls stop, and closes the connection.
+func (c Client) ask(ctx context.Context, q request) (*requestConn, answer, error) {
 	conn, err := c.connect(ctx)
 	if err != nil {
 		return nil, answer{}, err
 	}
-	l := &line{conn, bufio.NewReaderSize(conn, chunkMost), context.AfterFunc(ctx, func() { conn.Close() })}
+	l := &requestConn{conn, bufio.NewReaderSize(conn, maxChunk), context.AfterFunc(ctx, func() { conn.Close() })}
 	err = writeLine(conn, q)
 	var a answer
 	if err == nil {
-		a, err = l.answer()
+		a, err = l.readAnswer()
 	}
 	if err != nil {
 		l.stop()
@@ -107,19 +106,19 @@ func (c Client) ask(ctx context.Context, q request) (*line, answer, error) {
 	return l, a, nil
 }
 
-// answer reads one.
-func (l *line) answer() (a answer, err error) {
-	if err = readLine(l.r, answerMost, &a); err != nil {
+// readAnswer reads an answer.
+func (l *requestConn) readAnswer() (a answer, err error) {
+	if err = readLine(l.r, maxAnswer, &a); err != nil {
 		return a, fmt.Errorf("host: the host did not answer: %w", err)
 	}
 	if a.Error != "" {
-		return a, &Error{a.Error, a.Late}
+		return a, &Error{a.Error, a.TimedOut}
 	}
 	return a, nil
 }
 
-// once asks for what one answer tells.
-func (c Client) once(ctx context.Context, q request) (answer, error) {
+// askOnce sends a request that has one answer.
+func (c Client) askOnce(ctx context.Context, q request) (answer, error) {
 	l, a, err := c.ask(ctx, q)
 	if err == nil {
 		l.stop()
@@ -128,27 +127,25 @@ func (c Client) once(ctx context.Context, q request) (answer, error) {
 	return a, err
 }
 
-// Status is how the host is. It lists at most so many connections.
+// Status returns the host's state, with at most so many connections.
 func (c Client) Status(ctx context.Context, most int) (*Status, error) {
-	a, err := c.once(ctx, request{Do: "status", Most: most})
+	a, err := c.askOnce(ctx, request{Do: "status", MaxConnections: most})
 	if err == nil && a.Status == nil {
-		err = errors.New("host: the host said nothing of its status: is its weir another one?")
+		err = errors.New("host: the answer has no status: check that the host runs the same version of weir")
 	}
 	return a.Status, err
 }
 
-// Draw is the network that packets go through, with what has passed each edge, as Host.Draw gives
-// it.
+// Draw returns a drawing of the net of layers, as Host.Draw does.
 func (c Client) Draw(ctx context.Context, form string) (string, error) {
-	a, err := c.once(ctx, request{Do: "draw", Type: form})
+	a, err := c.askOnce(ctx, request{Do: "draw", Type: form})
 	return a.Drawing, err
 }
 
-// Ping asks a host, by its address or its name, whether it is there, with size bytes of data; the
-// answer says which address that is, and how long it took. The error has a method Timeout when
-// there was no answer in time.
+// Ping sends an echo request with size bytes of data to an address or a name. It returns the
+// address and the round-trip time. After a timeout, the error's method Timeout returns true.
 func (c Client) Ping(ctx context.Context, host string, size int, wait time.Duration) (netip.Addr, time.Duration, error) {
-	a, err := c.once(ctx, request{Do: "ping", Address: host, Size: size, Timeout: wait})
+	a, err := c.askOnce(ctx, request{Do: "ping", Address: host, Size: size, Timeout: wait})
 	if err != nil {
 		return netip.Addr{}, 0, err
 	}
@@ -156,21 +153,21 @@ func (c Client) Ping(ctx context.Context, host string, size int, wait time.Durat
 	return to, a.Took, err
 }
 
-// Lookup asks the host's name servers for the records of a name, of one of LookupTypes.
+// Lookup asks the host's DNS servers for the records of a name; the type is one of LookupTypes.
 func (c Client) Lookup(ctx context.Context, name, kind string) ([]string, error) {
-	a, err := c.once(ctx, request{Do: "lookup", Address: name, Type: kind})
+	a, err := c.askOnce(ctx, request{Do: "lookup", Address: name, Type: kind})
 	return a.Records, err
 }
 
-// Impair has the host's link spoilt as text says, in the form of ParseImpairment, and says how it
-// then is. Nil changes nothing.
+// Impair sets the impairments of the host's link to text, in the form of ParseImpairment, and
+// returns those in effect. Nil changes nothing.
 func (c Client) Impair(ctx context.Context, text *string) (string, error) {
-	a, err := c.once(ctx, request{Do: "impair", Impair: text})
+	a, err := c.askOnce(ctx, request{Do: "impair", Impair: text})
 	return a.Impair, err
 }
 
-// DialContext connects to an address, "tcp" or "udp", from the host. What the connection's Read
-// says when it was reset is the host's error. ctx is for connecting only.
+// DialContext connects from the host to an address, "tcp" or "udp". If the connection is reset,
+// Read returns the host's error. ctx applies to connecting only.
 func (c Client) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	l, a, err := c.ask(ctx, request{Do: "dial", Network: network, Address: address})
 	if err != nil {
@@ -179,63 +176,62 @@ func (c Client) DialContext(ctx context.Context, network, address string) (net.C
 	return l.conn(network, a), nil
 }
 
-// Waiting is a port of the host's that one connection is awaited at.
-type Waiting struct {
-	line    *line
-	network string
-	addr    net.Addr
+// PendingConn is a listener of the host for a single connection.
+type PendingConn struct {
+	requestConn *requestConn
+	network     string
+	addr        net.Addr
 }
 
-// Listen takes one connection, or the datagrams of who sends the first one, at an address of the
-// host's: :8080. It ends with ctx.
-func (c Client) Listen(ctx context.Context, network, address string) (*Waiting, error) {
+// Listen listens at an address of the host, such as :8080, for one connection or for the datagrams
+// of the first sender. It ends with ctx.
+func (c Client) Listen(ctx context.Context, network, address string) (*PendingConn, error) {
 	l, a, err := c.ask(ctx, request{Do: "listen", Network: network, Address: address})
 	if err != nil {
 		return nil, err
 	}
-	return &Waiting{l, network, addrOf(network, a.Local)}, nil
+	return &PendingConn{l, network, addrOf(network, a.Local)}, nil
 }
 
-// Addr is where.
-func (w *Waiting) Addr() net.Addr { return w.addr }
+// Addr returns the address that it listens at.
+func (w *PendingConn) Addr() net.Addr { return w.addr }
 
-// Accept waits for the connection. It is called once. The error is that ctx has ended, or the
-// host's.
-func (w *Waiting) Accept() (net.Conn, error) {
-	a, err := w.line.answer()
+// Accept waits for the connection. It may be called once. The error is ctx's, or the host's.
+func (w *PendingConn) Accept() (net.Conn, error) {
+	a, err := w.requestConn.readAnswer()
 	if err != nil {
 		w.Close()
 		return nil, err
 	}
-	return w.line.conn(w.network, a), nil
+	return w.requestConn.conn(w.network, a), nil
 }
 
-// Close ends the wait.
-func (w *Waiting) Close() error {
-	w.line.stop()
-	return w.line.Close()
+// Close closes the listener.
+func (w *PendingConn) Close() error {
+	w.requestConn.stop()
+	return w.requestConn.Close()
 }
 
-// Conn is a connection of a host's: a net.Conn, of which CloseWrite ends what is sent.
+// Conn is a connection of the host: a net.Conn. CloseWrite closes its sending direction.
 type Conn struct {
-	*chunks
+	*chunkConn
 	local, remote net.Addr
 }
 
-// conn is what follows an answer. From here on the connection is not ctx's any more.
-func (l *line) conn(network string, a answer) *Conn {
+// conn returns the connection that an answer announces. From here on it is independent of ctx.
+func (l *requestConn) conn(network string, a answer) *Conn {
 	l.stop()
-	return &Conn{newChunks(l.Conn, l.r, network), addrOf(network, a.Local), addrOf(network, a.Remote)}
+	return &Conn{newChunkConn(l.Conn, l.r, network), addrOf(network, a.Local), addrOf(network, a.Remote)}
 }
 
-// LocalAddr implements net.Conn: it is the host's.
+// LocalAddr implements net.Conn. The address is the host's.
 func (c *Conn) LocalAddr() net.Addr { return c.local }
 
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
 func addrOf(network, text string) net.Addr {
-	a, _ := netip.ParseAddrPort(text) // the host wrote it; if not, it is none
+	a, _ := netip.ParseAddrPort(text) // an invalid address of the host is the zero address
 	if network == "udp" {
 		return net.UDPAddrFromAddrPort(a)
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-// present says what is to be done when a device is not there, or cannot carry anything.
-func present(tap, namespace string) error {
+// checkDevice returns an error unless the device exists and is up. The error says what to do.
+func checkDevice(tap, namespace string) error {
 	space, where := netns.None(), ""
 	if namespace != "" {
 		var err error
 		if space, err = netns.GetFromName(namespace); err != nil {
-			return fmt.Errorf("host: opening the network namespace %s: %w: make it (ip netns add %s), or have it made", namespace, err, namespace)
+			return fmt.Errorf("host: opening the network namespace %s: %w: make it (ip netns add %s), or use setup", namespace, err, namespace)
 		}
 		defer space.Close()
 		where = "ip netns exec " + namespace + " "
@@ -26,13 +26,13 @@ func present(tap, namespace string) error {
 	defer h.Close()
 	l, err := h.LinkByName(tap)
 	if errors.As(err, new(netlink.LinkNotFoundError)) {
-		return fmt.Errorf("%w %s: make it (%sip tuntap add %s mode tap user NAME), or have it set up", ErrNoDevice, tap, where, tap)
+		return fmt.Errorf("%w %s: make it (%sip tuntap add %s mode tap user NAME), or use setup", ErrNoDevice, tap, where, tap)
 	}
 	if err != nil {
 		return fmt.Errorf("host: looking for the device %s: %w", tap, err)
 	}
 	if l.Attrs().RawFlags&1 == 0 { // IFF_UP
-		return fmt.Errorf("host: the device %s is down, and passes nothing: start it (%sip link set %s up)", tap, where, tap)
+		return fmt.Errorf("host: the device %s is down: set it up (%sip link set %s up)", tap, where, tap)
 	}
 	return nil
 }

@@ -28,9 +28,9 @@ const patience = 30 * time.Second
 func neighbours(t *testing.T, services ...Service) (Client, *tcpip.Stack) {
 	t.Helper()
 	near, far := link.Pair(link.PairConfig{})
-	h := &Host{began: time.Now(), failed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1), config: Config{Tap: "weir0", Addr: netip.MustParsePrefix("10.0.0.2/24"), Services: services,
+	h := &Host{startedAt: time.Now(), linkFailed: make(chan error, 1), conflicts: make(chan tcpip.Conflict, 1), config: Config{Tap: "weir0", Addr: netip.MustParsePrefix("10.0.0.2/24"), Services: services,
 		Control: filepath.Join(t.TempDir(), "control", SocketName("weir0", ""))}}
-	for _, step := range []func() error{h.open, func() error { return h.on(near) }, h.listen} {
+	for _, step := range []func() error{h.openControlSocket, func() error { return h.startStack(near) }, h.listenServices} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestAClientIsToldWhatWentWrong(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), syscall.ECONNRESET.Error()) {
 		t.Errorf("the other end has reset: %v", err)
 	}
-	if _, err := (Client{c.Path + "x"}).Status(ctx, 0); err == nil || !strings.Contains(err.Error(), "is it running") {
+	if _, err := (Client{c.Path + "x"}).Status(ctx, 0); err == nil || !strings.Contains(err.Error(), "check that it is running") {
 		t.Errorf("no host: %v", err)
 	}
 }
@@ -321,7 +321,7 @@ func TestAHostIsDrawn(t *testing.T) {
 			t.Errorf("%s: %v, %s", form, err, text)
 		}
 	}
-	if _, err := c.Draw(within(t), "oil"); err == nil || !strings.Contains(err.Error(), "choose svg") {
+	if _, err := c.Draw(within(t), "oil"); err == nil || !strings.Contains(err.Error(), "use svg") {
 		t.Errorf("in oil: %v", err)
 	}
 }
@@ -339,7 +339,7 @@ func TestHostsAreFound(t *testing.T) {
 	if len(all) != 1 || all[0].Tap != "weir0" || all[0].Namespace != "" || denied != "" {
 		t.Errorf("%+v, %q", all, denied)
 	}
-	if tap, space := named("/x/" + SocketName("weir0", "lab")); tap != "weir0" || space != "lab" {
+	if tap, space := parseSocketName("/x/" + SocketName("weir0", "lab")); tap != "weir0" || space != "lab" {
 		t.Errorf("%q in %q", tap, space)
 	}
 	if info, err := os.Stat(c.Path); err != nil || info.Mode().Perm() != 0o600 {
@@ -377,7 +377,7 @@ func TestTheLinkIsBrokenAndMended(t *testing.T) {
 // What no client of ours would send is refused, and others are served all the same.
 func TestRubbishOnTheControlSocket(t *testing.T) {
 	c, _ := neighbours(t, Echo(7))
-	for _, text := range []string{"\n", "rubbish\n", strings.Repeat("x", 2*requestMost) + "\n", `{"do":"format"}` + "\n", `{"do":"dial","network":"carrier pigeon","address":"127.0.0.1:7"}` + "\n",
+	for _, text := range []string{"\n", "rubbish\n", strings.Repeat("x", 2*maxRequest) + "\n", `{"do":"format"}` + "\n", `{"do":"dial","network":"carrier pigeon","address":"127.0.0.1:7"}` + "\n",
 		`{"do":"dial","network":"tcp","address":"127.0.0.1:7"}` + "\n" + strings.Repeat("\xff", 100)} {
 		conn, err := net.Dial("unix", c.Path)
 		if err != nil {

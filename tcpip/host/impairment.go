@@ -10,28 +10,28 @@ import (
 	"weir/tcpip/link"
 )
 
-// impairField is what can be said of an impairment.
+// impairField is a field of an impairment's text.
 type impairField struct {
 	name  string
 	parse func(i *link.Impairment, text string) error
-	text  func(i *link.Impairment) string // empty: it is not so
+	text  func(i *link.Impairment) string // empty: zero
 }
 
-// impairFields are in the order in which they are written.
+// impairFields are the fields in the order in which they are written.
 var impairFields = []impairField{
-	share("loss", func(i *link.Impairment) *float64 { return &i.Loss }),
-	duration("delay", func(i *link.Impairment) *time.Duration { return &i.Delay }),
-	duration("jitter", func(i *link.Impairment) *time.Duration { return &i.Jitter }),
-	share("reorder", func(i *link.Impairment) *float64 { return &i.Reorder }),
-	share("duplicate", func(i *link.Impairment) *float64 { return &i.Duplicate }),
+	percentField("loss", func(i *link.Impairment) *float64 { return &i.Loss }),
+	durationField("delay", func(i *link.Impairment) *time.Duration { return &i.Delay }),
+	durationField("jitter", func(i *link.Impairment) *time.Duration { return &i.Jitter }),
+	percentField("reorder", func(i *link.Impairment) *float64 { return &i.Reorder }),
+	percentField("duplicate", func(i *link.Impairment) *float64 { return &i.Duplicate }),
 	{"rate", parseRate, rateText},
 }
 
-// ImpairmentForms says how an impairment is written.
+// ImpairmentForms shows the syntax of an impairment.
 const ImpairmentForms = "loss=1%,delay=20ms,jitter=5ms,reorder=1%,duplicate=1%,rate=10Mbit, or off"
 
-// ParseImpairment reads what is to be done to a link's frames, both ways: as ImpairmentForms has
-// it, some of it or all; "off" and nothing is none.
+// ParseImpairment parses impairments for both directions, in the form of ImpairmentForms. All
+// fields are optional; "off" and the empty text mean none.
 func ParseImpairment(text string) (link.Impairment, error) {
 	var i link.Impairment
 	if text == "off" || text == "" {
@@ -42,7 +42,7 @@ func ParseImpairment(text string) (link.Impairment, error) {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		f := fieldOf(name)
 		if f == nil || said[name] {
-			return i, fmt.Errorf("host: the impairment %q has a part %q that is unknown, or said twice: write %s", text, part, ImpairmentForms)
+			return i, fmt.Errorf("host: the impairment %q has an unknown or repeated part %q: use %s", text, part, ImpairmentForms)
 		}
 		said[name] = true
 		if err := f.parse(&i, value); err != nil {
@@ -61,7 +61,7 @@ func fieldOf(name string) *impairField {
 	return nil
 }
 
-// ImpairmentText writes what ParseImpairment reads.
+// ImpairmentText formats impairments for ParseImpairment.
 func ImpairmentText(i link.Impairment) string {
 	var all []string
 	for _, f := range impairFields {
@@ -75,7 +75,7 @@ func ImpairmentText(i link.Impairment) string {
 	return strings.Join(all, ",")
 }
 
-func share(name string, of func(*link.Impairment) *float64) impairField {
+func percentField(name string, of func(*link.Impairment) *float64) impairField {
 	return impairField{name, func(i *link.Impairment, text string) error {
 		percent, isPercent := strings.CutSuffix(text, "%")
 		v, err := strconv.ParseFloat(percent, 64)
@@ -83,7 +83,7 @@ func share(name string, of func(*link.Impairment) *float64) impairField {
 			v /= 100
 		}
 		if err != nil || !(v >= 0 && v <= 1) {
-			return fmt.Errorf("write a share of 0%% to 100%%, such as 1%%")
+			return fmt.Errorf("use 0%% to 100%%, such as 1%%")
 		}
 		*of(i) = v
 		return nil
@@ -95,11 +95,11 @@ func share(name string, of func(*link.Impairment) *float64) impairField {
 	}}
 }
 
-func duration(name string, of func(*link.Impairment) *time.Duration) impairField {
+func durationField(name string, of func(*link.Impairment) *time.Duration) impairField {
 	return impairField{name, func(i *link.Impairment, text string) error {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 || d > time.Minute {
-			return fmt.Errorf("write a time of at most a minute, such as 20ms")
+			return fmt.Errorf("use a time of at most a minute, such as 20ms")
 		}
 		*of(i) = d
 		return nil
@@ -111,14 +111,14 @@ func duration(name string, of func(*link.Impairment) *time.Duration) impairField
 	}}
 }
 
-// rates are the units of a rate, in bits a second, the largest first.
-var rates = []struct {
+// rateUnits are the units of a rate in bits a second, the largest first.
+var rateUnits = []struct {
 	unit string
 	bits float64
 }{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}}
 
 func parseRate(i *link.Impairment, text string) error {
-	for _, r := range rates {
+	for _, r := range rateUnits {
 		if number, ok := strings.CutSuffix(text, r.unit); ok {
 			v, err := strconv.ParseFloat(number, 64)
 			if v *= r.bits; err == nil && v >= 1 && v <= 1e12 {
@@ -127,11 +127,11 @@ func parseRate(i *link.Impairment, text string) error {
 			}
 		}
 	}
-	return fmt.Errorf("write bits a second, such as 10Mbit or 500kbit")
+	return fmt.Errorf("use bits a second, such as 10Mbit or 500kbit")
 }
 
 func rateText(i *link.Impairment) string {
-	for _, r := range rates {
+	for _, r := range rateUnits {
 		if v := float64(i.Rate) / r.bits; v >= 1 {
 			return strconv.FormatFloat(v, 'g', 6, 64) + r.unit
 		}

@@ -8,13 +8,14 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/cap"
 )
 
-// DropPrivileges gives up what the process may beyond its user's rights, on all threads and for all
-// programs that it starts: no capability is in effect from then on, the bounding and the ambient
-// set are empty, and no program gains any (no_new_privs). With Config.Setup, what Close needs to
-// undo it stays permitted, out of effect until Close, where more than the device was made (a
-// bridge, a namespace) or the device was there before: CAP_NET_ADMIN, and CAP_SYS_ADMIN with a
-// namespace. Root without capabilities reads the files that are root's, or that everybody may read,
-// and no others.
+// DropPrivileges gives up the process's privileges, on all threads and for all programs that it
+// starts. No capability is effective afterwards, the bounding and ambient sets are empty, and no
+// program gains any (no_new_privs).
+//
+// With Config.Setup, capabilities that Close needs for the undo stay permitted, but not effective
+// until Close: CAP_NET_ADMIN, and CAP_SYS_ADMIN with a namespace. They are needed if there is a
+// bridge or a namespace, or if the device existed before. Root without capabilities can read only
+// files that belong to root or are readable for all users.
 func (h *Host) DropPrivileges() error {
 	held := cap.GetProc()
 	if may, err := held.GetFlag(cap.Effective, cap.SETPCAP); err == nil && may {
@@ -33,18 +34,18 @@ func (h *Host) DropPrivileges() error {
 		return fmt.Errorf("host: setting no_new_privs: %w", err)
 	}
 	kept := cap.NewSet()
-	if err := permit(kept, held, h.needed()); err != nil {
+	if err := copyPermitted(kept, held, h.undoCapabilities()); err != nil {
 		return err
 	}
 	if err := kept.SetProc(); err != nil {
 		return fmt.Errorf("host: dropping capabilities: %w", err)
 	}
-	h.dropped = true
+	h.privilegesDropped = true
 	return nil
 }
 
-// needed are the capabilities that undo needs.
-func (h *Host) needed() []cap.Value {
+// undoCapabilities returns the capabilities that the undo of Setup needs.
+func (h *Host) undoCapabilities() []cap.Value {
 	switch {
 	case !h.config.Setup || h.transient:
 		return nil
@@ -54,8 +55,8 @@ func (h *Host) needed() []cap.Value {
 	return []cap.Value{cap.NET_ADMIN}
 }
 
-// permit puts those of some capabilities into a set that are permitted in another.
-func permit(set, held *cap.Set, values []cap.Value) error {
+// copyPermitted adds those of values to set that are permitted in held.
+func copyPermitted(set, held *cap.Set, values []cap.Value) error {
 	for _, v := range values {
 		may, err := held.GetFlag(cap.Permitted, v)
 		if err == nil && may {
@@ -68,13 +69,13 @@ func permit(set, held *cap.Set, values []cap.Value) error {
 	return nil
 }
 
-// regain has what DropPrivileges has kept take effect.
-func (h *Host) regain() error {
-	if !h.dropped || len(h.needed()) == 0 {
+// regainCapabilities makes the capabilities effective that DropPrivileges has kept.
+func (h *Host) regainCapabilities() error {
+	if !h.privilegesDropped || len(h.undoCapabilities()) == 0 {
 		return nil
 	}
 	held, set := cap.GetProc(), cap.NewSet()
-	err := permit(set, held, h.needed())
+	err := copyPermitted(set, held, h.undoCapabilities())
 	if err == nil {
 		err = set.FillFlag(cap.Effective, set, cap.Permitted)
 	}
@@ -82,7 +83,7 @@ func (h *Host) regain() error {
 		err = set.SetProc()
 	}
 	if err != nil {
-		return errors.Join(errors.New("host: taking back the rights that undo needs"), err)
+		return errors.Join(errors.New("host: regaining the capabilities for the undo of Setup"), err)
 	}
 	return nil
 }

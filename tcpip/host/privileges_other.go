@@ -2,7 +2,7 @@
 
 package host
 
-// DropPrivileges gives up what the process may beyond its user's rights. Here it does nothing.
+// DropPrivileges gives up the process's privileges. On this system it does nothing.
 func (h *Host) DropPrivileges() error { return nil }
 
-func (h *Host) regain() error { return nil }
+func (h *Host) regainCapabilities() error { return nil }

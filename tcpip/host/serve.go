@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// serve answers the control socket's clients until ctx ends, and returns when they are gone.
-func (h *Host) serve(ctx context.Context) {
+// serveControl answers the control socket's clients until ctx ends, and returns when they are gone.
+func (h *Host) serveControl(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() { h.control.Close() })()
 	var clients sync.WaitGroup
 	defer clients.Wait()
-	slots := make(chan struct{}, clientsMost) // a client takes one, and gives it back
+	slots := make(chan struct{}, maxClients) // one element for each client
 	for ctx.Err() == nil {
 		c, err := h.control.Accept()
 		if err != nil {
-			if !errors.Is(err, net.ErrClosed) { // there are no more file descriptors, or so
+			if !errors.Is(err, net.ErrClosed) { // for example, there are no free file descriptors
 				time.Sleep(10 * time.Millisecond)
 			}
 			continue
@@ -29,57 +29,57 @@ func (h *Host) serve(ctx context.Context) {
 		select {
 		case slots <- struct{}{}:
 			clients.Go(func() {
-				h.attend(ctx, c)
+				h.serveClient(ctx, c)
 				<-slots
 			})
 		default:
-			writeLine(c, answer{Error: fmt.Sprintf("host: %d programs use this host already, which is the most: end one", clientsMost)}) //nolint:errcheck // it is told, or gone
+			writeLine(c, answer{Error: fmt.Sprintf("host: %d programs use this host already, which is the limit: end one", maxClients)}) //nolint:errcheck // it is told, or gone
 			c.Close()
 		}
 	}
 }
 
-// client is one that is served.
+// client is a connected client of the control socket.
 type client struct {
 	h    *Host
 	conn net.Conn
 	r    *bufio.Reader
-	// no values, closed when something has come behind the request, or nothing will
-	more chan struct{}
+	// closed when bytes after the request have arrived, or the client is gone; no values
+	moreInput chan struct{}
 }
 
-// attend serves a client.
-func (h *Host) attend(ctx context.Context, conn net.Conn) {
+// serveClient serves a client.
+func (h *Host) serveClient(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &client{h: h, conn: conn, r: bufio.NewReaderSize(conn, chunkMost), more: make(chan struct{})}
+	c := &client{h: h, conn: conn, r: bufio.NewReaderSize(conn, maxChunk), moreInput: make(chan struct{})}
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	conn.SetReadDeadline(time.Now().Add(requestWait)) //nolint:errcheck // reading tells
+	conn.SetReadDeadline(time.Now().Add(requestTimeout)) //nolint:errcheck // reading tells
 	var q request
-	err := readLine(c.r, requestMost, &q)
+	err := readLine(c.r, maxRequest, &q)
 	conn.SetReadDeadline(time.Time{}) //nolint:errcheck // reading tells
 	var watcher sync.WaitGroup
 	defer watcher.Wait()
 	defer conn.Close()
 	defer cancel()
 	if err != nil {
-		c.tell(answer{Error: err.Error()})
+		c.respond(answer{Error: err.Error()})
 		return
 	}
-	watcher.Go(func() { // until something comes, or the client is gone
-		defer close(c.more)
+	watcher.Go(func() { // until bytes arrive or the client is gone
+		defer close(c.moreInput)
 		if _, err := c.r.Peek(1); err != nil {
 			cancel()
 		}
 	})
 	if err := c.do(ctx, &q); err != nil {
 		var late interface{ Timeout() bool }
-		c.tell(answer{Error: err.Error(), Late: errors.As(err, &late) && late.Timeout()})
+		c.respond(answer{Error: err.Error(), TimedOut: errors.As(err, &late) && late.Timeout()})
 	}
 }
 
-func (c *client) tell(a answer) error { return writeLine(c.conn, a) }
+func (c *client) respond(a answer) error { return writeLine(c.conn, a) }
 
-// do does what is asked for, and answers it, unless there is an error.
+// do executes a request and answers it. It returns an error instead if it fails.
 func (c *client) do(ctx context.Context, q *request) error {
 	if q.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -88,13 +88,13 @@ func (c *client) do(ctx context.Context, q *request) error {
 	}
 	switch q.Do {
 	case "status":
-		return c.tell(answer{Status: c.h.Status(q.Most)})
+		return c.respond(answer{Status: c.h.Status(q.MaxConnections)})
 	case "draw":
 		drawing, err := c.h.Draw(q.Type)
 		if err != nil {
 			return err
 		}
-		return c.tell(answer{Drawing: drawing})
+		return c.respond(answer{Drawing: drawing})
 	case "ping":
 		return c.ping(ctx, q)
 	case "lookup":
@@ -102,7 +102,7 @@ func (c *client) do(ctx context.Context, q *request) error {
 		if err != nil {
 			return err
 		}
-		return c.tell(answer{Records: records})
+		return c.respond(answer{Records: records})
 	case "impair":
 		return c.impair(q)
 	case "dial":
@@ -110,15 +110,15 @@ func (c *client) do(ctx context.Context, q *request) error {
 	case "listen":
 		return c.listen(ctx, q)
 	}
-	return fmt.Errorf("host: %q is nothing that this host can do: is its weir older than yours?", q.Do)
+	return fmt.Errorf("host: unknown request %q: check that the host runs the same version of weir", q.Do)
 }
 
-// pingMost is how much data an echo carries at most: so much fits into a packet.
-const pingMost = 65507
+// maxPingSize is the maximum of data in an echo request of one packet.
+const maxPingSize = 65507
 
 func (c *client) ping(ctx context.Context, q *request) error {
-	if q.Size < 0 || q.Size > pingMost {
-		return fmt.Errorf("host: a ping of %d bytes: make it 0 to %d", q.Size, pingMost)
+	if q.Size < 0 || q.Size > maxPingSize {
+		return fmt.Errorf("host: a ping of %d bytes: use 0 to %d", q.Size, maxPingSize)
 	}
 	to, err := c.resolve(ctx, q.Address)
 	if err != nil {
@@ -128,10 +128,10 @@ func (c *client) ping(ctx context.Context, q *request) error {
 	if err != nil {
 		return err
 	}
-	return c.tell(answer{Remote: to.String(), Took: took})
+	return c.respond(answer{Remote: to.String(), Took: took})
 }
 
-// resolve is the address that a host has.
+// resolve returns the address of a host, given its name or address.
 func (c *client) resolve(ctx context.Context, name string) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return a, nil
@@ -153,7 +153,7 @@ func (c *client) impair(q *request) error {
 			return err
 		}
 	}
-	return c.tell(answer{Impair: ImpairmentText(c.h.Impairment())})
+	return c.respond(answer{Impair: ImpairmentText(c.h.Impairment())})
 }
 
 func (c *client) dial(ctx context.Context, q *request) error {
@@ -162,14 +162,14 @@ func (c *client) dial(ctx context.Context, q *request) error {
 		return err
 	}
 	defer conn.Close()
-	if err := c.tell(answer{Local: conn.LocalAddr().String(), Remote: conn.RemoteAddr().String()}); err != nil {
+	if err := c.respond(answer{Local: conn.LocalAddr().String(), Remote: conn.RemoteAddr().String()}); err != nil {
 		return err
 	}
 	c.relay(conn, q.Network)
 	return nil
 }
 
-// listen takes one connection, or the datagrams of who sends the first one.
+// listen waits for one connection, or for the datagrams of the first sender.
 func (c *client) listen(ctx context.Context, q *request) error {
 	var local net.Addr
 	var take func() (net.Conn, error)
@@ -189,7 +189,7 @@ func (c *client) listen(ctx context.Context, q *request) error {
 	}
 	defer end.Close()
 	defer context.AfterFunc(ctx, func() { end.Close() })()
-	if err := c.tell(answer{Local: local.String()}); err != nil {
+	if err := c.respond(answer{Local: local.String()}); err != nil {
 		return err
 	}
 	conn, err := take()
@@ -198,26 +198,26 @@ func (c *client) listen(ctx context.Context, q *request) error {
 	}
 	defer conn.Close()
 	if q.Network != "udp" {
-		end.Close() // one connection is what was asked for: others are refused
+		end.Close() // only one connection was asked for: others are refused
 	}
-	if err := c.tell(answer{Local: conn.LocalAddr().String(), Remote: conn.RemoteAddr().String()}); err != nil {
+	if err := c.respond(answer{Local: conn.LocalAddr().String(), Remote: conn.RemoteAddr().String()}); err != nil {
 		return err
 	}
 	c.relay(conn, q.Network)
 	return nil
 }
 
-// relay carries a connection's bytes to the client, and the client's to it, until both have said
-// that there are no more, or one is gone.
+// relay copies data between a connection and the client in both directions, until both have
+// finished or one is gone.
 func (c *client) relay(conn net.Conn, network string) {
-	s := newChunks(c.conn, c.r, network)
-	// no values, closed when the client has said that there is no more, or is gone
+	s := newChunkConn(c.conn, c.r, network)
+	// closed when the client has sent its end, or is gone; no values
 	sent := make(chan struct{})
 	var down sync.WaitGroup
-	down.Go(func() { // until the client is gone, at the latest because it is closed below
+	down.Go(func() { // until the client is gone, at the latest when it is closed below
 		defer conn.Close()
-		<-c.more
-		err := pour(conn, s)
+		<-c.moreInput
+		err := copyReads(conn, s)
 		close(sent)
 		if err != nil {
 			return
@@ -225,17 +225,17 @@ func (c *client) relay(conn net.Conn, network string) {
 		closeWrite(conn)
 		c.r.Peek(1) //nolint:errcheck // there is no more: it returns when the client is gone
 	})
-	if err := pour(s, conn); err == nil || !errors.Is(err, net.ErrClosed) {
-		s.finish(err) //nolint:errcheck // it is told, or gone
+	if err := copyReads(s, conn); err == nil || !errors.Is(err, net.ErrClosed) {
+		s.endWrite(err) //nolint:errcheck // it is told, or gone
 	}
 	<-sent
 	c.conn.Close()
 	down.Wait()
 }
 
-// pour copies until the end. Each Read is one Write, so that a datagram stays one.
-func pour(to io.Writer, from io.Reader) error {
-	for b := make([]byte, chunkMost); ; {
+// copyReads copies until the end. Each Read becomes one Write, so that datagrams are preserved.
+func copyReads(to io.Writer, from io.Reader) error {
+	for b := make([]byte, maxChunk); ; {
 		n, err := from.Read(b)
 		if n > 0 || err == nil {
 			if _, err := to.Write(b[:n]); err != nil {
@@ -251,22 +251,22 @@ func pour(to io.Writer, from io.Reader) error {
 	}
 }
 
-// peer is a socket that speaks with one other only.
-type peer struct {
+// udpPeer is a socket that talks with one peer only.
+type udpPeer struct {
 	net.PacketConn
 	addr  net.Addr
-	first []byte // a datagram that has come already; nil: none
+	first []byte // the first datagram until it is read; nil: none
 }
 
-// firstPeer waits for somebody to send a datagram.
+// firstPeer waits for a datagram, and returns a connection with its sender.
 func firstPeer(p net.PacketConn) (net.Conn, error) {
-	b := make([]byte, chunkMost)
+	b := make([]byte, maxChunk)
 	n, from, err := p.ReadFrom(b)
-	return &peer{p, from, b[:n]}, err
+	return &udpPeer{p, from, b[:n]}, err
 }
 
 // Read implements net.Conn.
-func (p *peer) Read(b []byte) (int, error) {
+func (p *udpPeer) Read(b []byte) (int, error) {
 	if p.first != nil {
 		n := copy(b, p.first)
 		p.first = nil
@@ -281,7 +281,7 @@ func (p *peer) Read(b []byte) (int, error) {
 }
 
 // Write implements net.Conn.
-func (p *peer) Write(b []byte) (int, error) { return p.WriteTo(b, p.addr) }
+func (p *udpPeer) Write(b []byte) (int, error) { return p.WriteTo(b, p.addr) }
 
 // RemoteAddr implements net.Conn.
-func (p *peer) RemoteAddr() net.Addr { return p.addr }
+func (p *udpPeer) RemoteAddr() net.Addr { return p.addr }

@@ -7,7 +7,7 @@ import (
 	"weir/tcpip/link"
 )
 
-// Status is how a host is, for people and programs to look at. Addresses are text, times
+// Status is a snapshot of a host for people and programs. Addresses are text, times are
 // nanoseconds.
 type Status struct {
 	Tap       string        `json:"tap"`
@@ -21,20 +21,21 @@ type Status struct {
 	Impair    string        `json:"impair"`
 	Up        time.Duration `json:"up_ns"`
 
-	Memory     int `json:"memory_bytes"` // that connections' buffers hold
+	Memory     int `json:"memory_bytes"` // used by connections' buffers
 	MemoryMost int `json:"memory_most_bytes"`
 
-	Interfaces  []Interface       `json:"interfaces"`
-	Listeners   []Listener        `json:"listeners"`
-	Total       int               `json:"connections_total"` // of which Connections are the first
+	Interfaces []Interface `json:"interfaces"`
+	Listeners  []Listener  `json:"listeners"`
+	// total; Connections has the first of them
+	Total       int               `json:"connections_total"`
 	Connections []Connection      `json:"connections"`
 	Sockets     []Socket          `json:"sockets"`
 	Neighbours  []Neighbour       `json:"neighbours"`
 	Routes      []Route           `json:"routes"`
-	Drops       map[string]uint64 `json:"drops"` // packets, by their reason: those that there were
+	Drops       map[string]uint64 `json:"drops"` // dropped packets by reason, without zeros
 }
 
-// Interface is a link of the stack's.
+// Interface describes an interface of the stack.
 type Interface struct {
 	Name          string            `json:"name"`
 	Received      uint64            `json:"received"`
@@ -44,7 +45,7 @@ type Interface struct {
 	Dropped       map[string]uint64 `json:"dropped"`
 }
 
-// Listener is who takes connections.
+// Listener describes a TCP listener.
 type Listener struct {
 	Local   string `json:"local"`
 	Service string `json:"service,omitempty"`
@@ -53,20 +54,20 @@ type Listener struct {
 	Backlog int    `json:"backlog"`
 }
 
-// Connection is one of TCP.
+// Connection describes a TCP connection.
 type Connection struct {
 	Local  string `json:"local"`
 	Remote string `json:"remote"`
 	State  string `json:"state"`
-	Unread int    `json:"unread_bytes"` // that came, and that nobody has read
-	// that were written, and that the peer has not acknowledged
+	Unread int    `json:"unread_bytes"` // received and not read
+	// written and not acknowledged
 	Unsent int           `json:"unsent_bytes"`
 	RTT    time.Duration `json:"rtt_ns"`
 	Window int           `json:"window_bytes"` // congestion window
-	Resent uint64        `json:"resent"`       // segments that were sent again
+	Resent uint64        `json:"resent"`       // retransmitted segments
 }
 
-// Socket is one of UDP.
+// Socket describes a UDP socket.
 type Socket struct {
 	Local   string `json:"local"`
 	Remote  string `json:"remote,omitempty"`
@@ -74,35 +75,35 @@ type Socket struct {
 	Dropped uint64 `json:"dropped"`
 }
 
-// Neighbour is somebody on the link.
+// Neighbour describes an entry of the neighbour table.
 type Neighbour struct {
 	Addr  string `json:"addr"`
 	MAC   string `json:"mac,omitempty"`
 	State string `json:"state"`
 }
 
-// Route is where packets for a network go.
+// Route describes a route.
 type Route struct {
 	To        string `json:"to"`
 	Via       string `json:"via,omitempty"`
 	Interface string `json:"interface"`
 }
 
-// listed is how many connections a status lists unless another number is asked for, and how many at
-// most.
+// A status lists defaultListed connections unless another number is asked for, and never more than
+// maxListed.
 const (
-	listed     = 1000
-	listedMost = 50000
+	defaultListed = 1000
+	maxListed     = 50000
 )
 
-// Status is how the host is. It lists at most so many connections; 0: 1,000.
+// Status returns a snapshot of the host with at most so many connections; 0: 1,000.
 func (h *Host) Status(most int) *Status {
 	if most <= 0 {
-		most = listed
+		most = defaultListed
 	}
 	s := h.stack
 	now := &Status{Tap: h.config.Tap, Namespace: h.config.Namespace, Addr: h.config.Addr.String(), MAC: h.caps.MAC.String(), MTU: h.caps.MTU, Queues: h.caps.Queues,
-		Offload: h.caps.Superframe > 0, Run: h.run(), Impair: ImpairmentText(h.Impairment()), Up: time.Since(h.began), Drops: map[string]uint64{},
+		Offload: h.caps.Superframe > 0, Run: h.runModel(), Impair: ImpairmentText(h.Impairment()), Up: time.Since(h.startedAt), Drops: map[string]uint64{},
 		Listeners: []Listener{}, Connections: []Connection{}, Sockets: []Socket{}, Neighbours: []Neighbour{}, Routes: []Route{}}
 	now.Memory, now.MemoryMost = s.Memory()
 	for _, i := range s.Interfaces() {
@@ -113,7 +114,7 @@ func (h *Host) Status(most int) *Status {
 	}
 	connections := s.Connections()
 	now.Total = len(connections)
-	for _, c := range connections[:min(len(connections), most, listedMost)] {
+	for _, c := range connections[:min(len(connections), most, maxListed)] {
 		now.Connections = append(now.Connections, Connection{c.Local.String(), c.Remote.String(), c.State.String(), c.Unread, c.Unsent + c.InFlight, c.RTT, c.CongestionWindow, c.Retransmitted})
 	}
 	for _, u := range s.Sockets() {
@@ -123,7 +124,7 @@ func (h *Host) Status(most int) *Status {
 		}
 		now.Sockets = append(now.Sockets, socket)
 	}
-	h.ways(now)
+	h.addNeighboursAndRoutes(now)
 	for why, n := range s.Drops() {
 		if n > 0 {
 			now.Drops[why.String()] = n
@@ -132,8 +133,8 @@ func (h *Host) Status(most int) *Status {
 	return now
 }
 
-// ways are who is on the link, and what is behind.
-func (h *Host) ways(now *Status) {
+// addNeighboursAndRoutes fills in the neighbours and routes.
+func (h *Host) addNeighboursAndRoutes(now *Status) {
 	for _, n := range h.stack.Neighbours() {
 		one := Neighbour{Addr: n.Addr.String(), State: n.State.String()}
 		if n.MAC != [6]byte{} {
@@ -142,7 +143,7 @@ func (h *Host) ways(now *Status) {
 		now.Neighbours = append(now.Neighbours, one)
 	}
 	for _, r := range h.stack.Routes() {
-		one := Route{To: r.To.String(), Interface: nameOf(r.Interface, h.config.Tap)}
+		one := Route{To: r.To.String(), Interface: interfaceName(r.Interface, h.config.Tap)}
 		if r.Via.IsValid() {
 			one.Via = r.Via.String()
 		}
@@ -150,8 +151,8 @@ func (h *Host) ways(now *Status) {
 	}
 }
 
-// nameOf is what people call an interface: the stack's link is the device.
-func nameOf(name, tap string) string {
+// interfaceName returns the name for users: the stack's link is called by its device.
+func interfaceName(name, tap string) string {
 	if name == "link" {
 		return tap
 	}
@@ -160,7 +161,7 @@ func nameOf(name, tap string) string {
 
 func interfaceOf(i tcpip.InterfaceInfo, tap string) Interface {
 	c := i.Counters
-	one := Interface{nameOf(i.Name, tap), c.Received, c.ReceivedBytes, c.Sent, c.SentBytes, map[string]uint64{}}
+	one := Interface{interfaceName(i.Name, tap), c.Received, c.ReceivedBytes, c.Sent, c.SentBytes, map[string]uint64{}}
 	for why, n := range c.Dropped {
 		if n > 0 {
 			one.Dropped[link.Drop(why).String()] = n
@@ -169,8 +170,8 @@ func interfaceOf(i tcpip.InterfaceInfo, tap string) Interface {
 	return one
 }
 
-// run is how packets are carried up.
-func (h *Host) run() tcpip.Run {
+// runModel returns the concurrency model of the receive path.
+func (h *Host) runModel() tcpip.Run {
 	if h.config.Run == "" {
 		return tcpip.RunChain
 	}

@@ -8,14 +8,15 @@ import (
 	"weir/tcpip/link"
 )
 
-// watched is a link that tells when its device is gone: the stack only ends its readers then.
-type watched struct {
+// watchedLink is a link that reports when its device is gone: the stack itself only ends its
+// readers.
+type watchedLink struct {
 	link.Link
 	failed chan<- error
 }
 
 // Queue implements link.Link.
-func (w *watched) Queue(n int) link.Queue { return &watchedQueue{w.Link.Queue(n), w.failed} }
+func (w *watchedLink) Queue(n int) link.Queue { return &watchedQueue{w.Link.Queue(n), w.failed} }
 
 type watchedQueue struct {
 	link.Queue

@@ -19,7 +19,7 @@ const benchBatch = 32
 // BenchmarkMemory writes a batch and reads it, in one goroutine: what a frame costs without a
 // device and without waking anybody.
 func BenchmarkMemory(b *testing.B) {
-	for name, in := range map[string]func(testing.TB, Link) Link{"pair": bare, "capture": captured, "impair": impairedBy(ImpairConfig{Out: Impairment{Queue: 1}})} {
+	for name, in := range map[string]func(testing.TB, Link) Link{"pair": bare, "capture": captured, "impair": impairedBy(ImpairConfig{Out: Impairment{QueueBytes: 1}})} {
 		for size, p := range benchFrames {
 			b.Run(name+"/"+size, func(b *testing.B) {
 				near, far := Pair(PairConfig{Superframe: 65535, Checksum: true})

@@ -97,7 +97,7 @@ func TestACaptureKeepsSoMuchOfEachFrame(t *testing.T) {
 	var file bytes.Buffer
 	near, far := Pair(PairConfig{})
 	defer far.Close()
-	c, err := NewCapture(near, &file, CaptureConfig{Snap: 61})
+	c, err := NewCapture(near, &file, CaptureConfig{SnapLen: 61})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestAWriterThatIsBehindHoldsNobodyUp(t *testing.T) {
 		g := &gate{open: make(chan struct{})}
 		near, far := Pair(PairConfig{Depth: 1000})
 		defer far.Close()
-		c, err := NewCapture(near, g, CaptureConfig{Buffer: 10000})
+		c, err := NewCapture(near, g, CaptureConfig{BufferSize: 10000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestACaptureThatCannotBeginLeavesTheLink(t *testing.T) {
 	defer near.Close()
 	g := &gate{open: make(chan struct{}), calls: 1, fail: errors.New("the disk is full")}
 	close(g.open)
-	for name, c := range map[string]CaptureConfig{"the disk": {}, "a Snap of -1": {Snap: -1}, "a Buffer of -1": {Buffer: -1}, "shorten it": {Comment: strings.Repeat("x", 1<<16)}} {
+	for name, c := range map[string]CaptureConfig{"the disk": {}, "a Snap of -1": {SnapLen: -1}, "a Buffer of -1": {BufferSize: -1}, "shorten it": {Comment: strings.Repeat("x", 1<<16)}} {
 		if _, err := NewCapture(near, g, c); err == nil {
 			t.Errorf("%s: no error", name)
 		}

@@ -26,14 +26,14 @@ var implementations = map[string]func(t testing.TB) station{
 	"capture over a pair":   func(t testing.TB) station { return paired(t, PairConfig{}, captured) },
 	"nothing to impair":     func(t testing.TB) station { return paired(t, PairConfig{}, impairedBy(ImpairConfig{})) },
 	"impair that does nothing": func(t testing.TB) station {
-		return paired(t, PairConfig{}, impairedBy(ImpairConfig{Out: Impairment{Queue: 1}, In: Impairment{Queue: 1}}))
+		return paired(t, PairConfig{}, impairedBy(ImpairConfig{Out: Impairment{QueueBytes: 1}, In: Impairment{QueueBytes: 1}}))
 	},
 	"impair that delays": func(t testing.TB) station {
 		return paired(t, PairConfig{}, impairedBy(ImpairConfig{Out: delays, In: delays}))
 	},
 	"impair over a capture of superframes": func(t testing.TB) station {
 		return paired(t, PairConfig{Superframe: 65535, Checksum: true}, func(t testing.TB, l Link) Link {
-			return impairedBy(ImpairConfig{Out: Impairment{Queue: 1}})(t, captured(t, l))
+			return impairedBy(ImpairConfig{Out: Impairment{QueueBytes: 1}})(t, captured(t, l))
 		})
 	},
 	"tap":       func(t testing.TB) station { return tapped(t, TapConfig{}) },
@@ -123,14 +123,14 @@ func TestFramesThatALinkDoesNotTakeAreRefused(t *testing.T) {
 			"nothing":                         {},
 			"less than a header":              {Head: largest[:13]},
 			"a header cut in two":             {Head: largest[:13], Body: [2][]byte{largest[13:]}},
-			"more than the MTU, and a tag":    {Head: frame(1, caps.MTU+framing+1)},
-			"a superframe without checksums":  with(Offload{Size: 1000}),
-			"segments of a negative size":     with(Offload{Size: -1}),
-			"a checksum in the header":        with(Offload{Partial: true, Start: 13, Offset: 2}),
-			"a checksum behind the end":       with(Offload{Partial: true, Start: 14, Offset: len(largest) - 15}),
-			"a checksum of what is not there": with(Offload{Partial: true, Start: len(largest) + 1, Offset: 0}),
-			"a checksum before its begin":     with(Offload{Partial: true, Start: 100, Offset: -2}),
-			"more than a superframe":          {Head: frame(1, caps.Superframe+framing+1), Offload: Offload{Size: 1000, Partial: true, Start: 34, Offset: 16}},
+			"more than the MTU, and a tag":    {Head: frame(1, caps.MTU+frameOverhead+1)},
+			"a superframe without checksums":  with(Offload{SegmentSize: 1000}),
+			"segments of a negative size":     with(Offload{SegmentSize: -1}),
+			"a checksum in the header":        with(Offload{ChecksumPartial: true, ChecksumStart: 13, ChecksumOffset: 2}),
+			"a checksum behind the end":       with(Offload{ChecksumPartial: true, ChecksumStart: 14, ChecksumOffset: len(largest) - 15}),
+			"a checksum of what is not there": with(Offload{ChecksumPartial: true, ChecksumStart: len(largest) + 1, ChecksumOffset: 0}),
+			"a checksum before its begin":     with(Offload{ChecksumPartial: true, ChecksumStart: 100, ChecksumOffset: -2}),
+			"more than a superframe":          {Head: frame(1, caps.Superframe+frameOverhead+1), Offload: Offload{SegmentSize: 1000, ChecksumPartial: true, ChecksumStart: 34, ChecksumOffset: 16}},
 		}
 		for name, p := range refused {
 			if q.Write(p) {

@@ -2,55 +2,56 @@ package link
 
 import "sync/atomic"
 
-// Drop is why a frame was dropped.
+// Drop is the reason why a frame was dropped.
 type Drop uint8
 
 // The reasons.
 const (
-	DropFull Drop = iota // written, while the device or the peer's queue had no room
-	// written, though the link takes no such frame: too long, too short, an Offload that it does
-	// not do or that cannot be
+	DropFull Drop = iota // written while the device or the peer's queue was full
+	// written although the link does not carry such frames: too long, too short, or an invalid or
+	// unsupported Offload
 	DropRefused
-	DropDown      // written, while the device was down
-	DropClosed    // written, when the link or its peer was closed, or the device gone
-	DropMalformed // come from the device with a header that cannot be
-	DropLost      // lost on the way, as [Impair] was asked for
-	drops
+	DropDown      // written while the device was down
+	DropClosed    // written after the link or its peer was closed, or the device removed
+	DropMalformed // received from the device with an invalid header
+	DropLost      // lost on purpose by [Impair]
+	dropReasons
 )
 
-// Drops is how many reasons there are: for arrays that are indexed by a Drop.
-const Drops = int(drops)
+// Drops is the number of reasons, for arrays indexed by a Drop.
+const Drops = int(dropReasons)
 
 var dropNames = [Drops]string{"full", "refused", "down", "closed", "malformed", "lost"}
 
-// String is the reason's name, as metrics have it.
+// String returns the reason's name, the label of its metric.
 func (d Drop) String() string { return dropNames[d] }
 
-// Counters is what a queue has counted since it was opened. A superframe is one frame. Bytes are
-// those of frames, Ethernet headers included.
+// Counters has the counters of a queue since it was opened. A superframe is one frame. Bytes
+// include Ethernet headers.
 type Counters struct {
 	Received, ReceivedBytes uint64
 	Sent, SentBytes         uint64
-	Dropped                 [Drops]uint64 // frames, by a Drop
+	Dropped                 [Drops]uint64 // frames, indexed by Drop
 }
 
-// counts are a queue's counters. Readers and writers each have a line of the cache of their own.
-type counts struct {
+// queueCounters has the counters of a queue. Those of readers and of writers are on different cache
+// lines.
+type queueCounters struct {
 	received, receivedBytes atomic.Uint64
 	_                       [48]byte
 	sent, sentBytes         atomic.Uint64
 	dropped                 [Drops]atomic.Uint64
 }
 
-func (c *counts) drop(why Drop) { c.dropped[why].Add(1) }
+func (c *queueCounters) drop(why Drop) { c.dropped[why].Add(1) }
 
-func (c *counts) send(bytes int) {
+func (c *queueCounters) send(bytes int) {
 	c.sent.Add(1)
 	c.sentBytes.Add(uint64(bytes))
 }
 
-// receive counts what a Read gives.
-func (c *counts) receive(frames []Frame) {
+// receive counts the frames of a Read.
+func (c *queueCounters) receive(frames []Frame) {
 	if len(frames) == 0 {
 		return
 	}
@@ -62,8 +63,8 @@ func (c *counts) receive(frames []Frame) {
 	c.receivedBytes.Add(uint64(bytes))
 }
 
-// Counters implements Queue for what has counts.
-func (c *counts) Counters() Counters {
+// Counters implements Queue for types that embed queueCounters.
+func (c *queueCounters) Counters() Counters {
 	now := Counters{Received: c.received.Load(), ReceivedBytes: c.receivedBytes.Load(), Sent: c.sent.Load(), SentBytes: c.sentBytes.Load()}
 	for i := range c.dropped {
 		now.Dropped[i] = c.dropped[i].Load()
@@ -71,7 +72,7 @@ func (c *counts) Counters() Counters {
 	return now
 }
 
-// Add adds what another queue has counted.
+// Add adds the counters of another queue.
 func (c *Counters) Add(d Counters) {
 	c.Received += d.Received
 	c.ReceivedBytes += d.ReceivedBytes

@@ -44,7 +44,7 @@ func supers(payload, size int, flags wire.Flags) *Parts {
 		body[i] = byte(i * 13 >> 3)
 	}
 	return &Parts{Head: wire.AppendTCPPartial(b, &f, payload), Body: [2][]byte{body[:payload/3], body[payload/3:]},
-		Offload: Offload{Size: size, Partial: true, Start: start, Offset: tcpChecksum}}
+		Offload: Offload{SegmentSize: size, ChecksumPartial: true, ChecksumStart: start, ChecksumOffset: tcpChecksum}}
 }
 
 // want reads n frames of a test's type, within patience, and gives copies.

@@ -10,49 +10,49 @@ import (
 	"time"
 )
 
-// ImpairConfig says how a link is spoilt.
+// ImpairConfig configures how a link is impaired.
 type ImpairConfig struct {
-	Seed uint64     // of all that is left to chance; each direction has its own numbers
-	Out  Impairment // of frames that are written
-	In   Impairment // of frames that are read
+	Seed uint64     // seed of the random numbers; each direction has its own sequence
+	Out  Impairment // impairment of written frames
+	In   Impairment // impairment of read frames
 }
 
-// Impaired is a link that is spoilt. How it is, can change: see Set.
+// Impaired is a link with impairments, which Set can change.
 type Impaired struct {
 	Link
 	queues []*impairQueue
-	out    sending
-	in     atomic.Pointer[way] // nil: nothing is done to what is read
+	out    outgoing
+	in     atomic.Pointer[impairer] // nil: read frames are not impaired
 	closed atomic.Bool
 }
 
-// Impair does to frames what a bad way does. It takes l over. The same seed does the same to the
-// same frames written in the same order (with a Rate: at the same times, too), in real time and in
-// virtual time (testing/synctest). Where nothing is to be done, frames pass as if it were not
-// there.
+// Impair returns a link that delays, loses, duplicates and reorders the frames of l, like a bad
+// network path. It takes l over. The same seed has the same effect on the same frames written in
+// the same order (with a Rate: at the same times), in real time and in virtual time
+// (testing/synctest). Without impairments, frames pass directly.
 //
-// A superframe is cut into its segments, and each has its own fate, as on a wire. What is lost
-// counts as sent for who writes it, and is counted as lost or, for lack of room in the queue, full.
-// The other counters are those of l.
+// A superframe is cut into its segments, and each has its own fate, as on a wire. A lost frame
+// counts as sent for its writer, and as DropLost, or DropFull if the rate's queue had no room. The
+// other counters are those of l.
 //
-// What is written and delayed is given to l by a timer's goroutine, which runs while frames are
-// due; what is read and delayed is kept by the reader. Close stops the timer, and drops what is on
-// its way. How much that is, is bounded by the Delay alone.
+// A timer's goroutine writes delayed frames to l, while there are any. Frames that were read and
+// are delayed stay with the reader. Close stops the timer and drops frames in flight, whose number
+// only the Delay limits.
 func Impair(l Link, c ImpairConfig) (*Impaired, error) {
 	i := &Impaired{Link: l}
 	if err := i.Set(c); err != nil {
 		return nil, err
 	}
 	for n := range l.Caps().Queues {
-		i.queues = append(i.queues, &impairQueue{link: i, behind: l.Queue(n)})
+		i.queues = append(i.queues, &impairQueue{link: i, inner: l.Queue(n)})
 	}
 	return i, nil
 }
 
-// Set has the link spoilt in another way from now on; the zero config ends it. What is on its way
-// already comes when it would have come, and what is sent later may come before it. Frames for a
-// reader that waits already may still come as it was before. After an error nothing is changed. It
-// may be called at any time, by any goroutine.
+// Set changes the impairments; the zero config removes them. Frames in flight arrive when they
+// would have arrived, and later frames may overtake them. A Read that already waits may still
+// return frames under the old config. After an error nothing has changed. Any goroutine may call it
+// at any time.
 func (i *Impaired) Set(c ImpairConfig) error {
 	out, err := c.Out.withDefaults()
 	if err != nil {
@@ -62,14 +62,14 @@ func (i *Impaired) Set(c ImpairConfig) error {
 	if err != nil {
 		return fmt.Errorf("%w (In)", err)
 	}
-	var outward, inward *way
+	var outward, inward *impairer
 	if c.Out != (Impairment{}) {
-		outward = newWay(out, c.Seed, 1)
+		outward = newImpairer(out, c.Seed, 1)
 	}
 	if c.In != (Impairment{}) {
-		inward = newWay(in, c.Seed, 2)
+		inward = newImpairer(in, c.Seed, 2)
 	}
-	i.out.way.Store(outward)
+	i.out.impairer.Store(outward)
 	i.in.Store(inward)
 	return nil
 }
@@ -84,20 +84,22 @@ func (i *Impaired) Close() error {
 	return i.Link.Close()
 }
 
-// sending is what is written and on its way, of all queues.
-type sending struct {
-	way atomic.Pointer[way] // nil: nothing is done to what is written
+// outgoing has the written frames in flight, of all queues.
+type outgoing struct {
+	impairer atomic.Pointer[impairer] // nil: written frames are not impaired
 
-	mu      sync.Mutex
-	going   parcels
-	nth     uint64
-	timer   *time.Timer // calls due when the first of going is to come; nil: none was needed yet
-	scratch []byte      // what is written, in one part
+	mu        sync.Mutex
+	inFlight  delayHeap
+	lastOrder uint64
+	// calls onTimer when the first of inFlight is due; nil before the first delay
+	timer   *time.Timer
+	scratch []byte // buffer for a written frame in one part
 	closed  bool
 }
 
-// write sends a frame, or each of its segments, on its way, or says why not.
-func (s *sending) write(w *way, q *impairQueue, p *Parts) (why Drop, ok bool) {
+// write schedules a frame, or each of its segments. If it drops the frame, ok is false and why is
+// the reason.
+func (s *outgoing) write(w *impairer, q *impairQueue, p *Parts) (why Drop, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -105,107 +107,107 @@ func (s *sending) write(w *way, q *impairQueue, p *Parts) (why Drop, ok bool) {
 	}
 	s.scratch = p.AppendTo(s.scratch[:0])
 	f := Frame{Bytes: s.scratch, Offload: p.Offload}
-	if p.Size == 0 {
-		s.admit(w, q, &f)
+	if p.SegmentSize == 0 {
+		s.schedule(w, q, &f)
 		return 0, true
 	}
-	return DropRefused, cut(&f, true, func(segment *Frame) { s.admit(w, q, segment) })
+	return DropRefused, segmentSuperframe(&f, true, func(segment *Frame) { s.schedule(w, q, segment) })
 }
 
-// admit sends a frame on its way. Its bytes are the caller's again.
-func (s *sending) admit(w *way, q *impairQueue, f *Frame) {
+// schedule schedules the delivery of a frame, or drops it. It does not keep f's bytes.
+func (s *outgoing) schedule(w *impairer, q *impairQueue, f *Frame) {
 	now := time.Now()
 	at, times, why := w.fate(now, len(f.Bytes))
 	if times == 0 {
 		q.counts.drop(why)
 		return
 	}
-	if len(s.going) == 0 && !at.After(now) {
+	if len(s.inFlight) == 0 && !at.After(now) {
 		for range times {
-			q.pass(f)
+			q.forward(f)
 		}
 		return
 	}
 	kept := Frame{Bytes: bytes.Clone(f.Bytes), Offload: f.Offload}
 	for range times {
-		s.nth++
-		heap.Push(&s.going, parcel{at: at, nth: s.nth, queue: q, frame: kept})
+		s.lastOrder++
+		heap.Push(&s.inFlight, delayedFrame{deliverAt: at, order: s.lastOrder, queue: q, frame: kept})
 	}
 	s.deliver(now)
 }
 
-// due is the timer's.
-func (s *sending) due() {
+// onTimer is called by the timer.
+func (s *outgoing) onTimer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deliver(time.Now())
 }
 
-// deliver gives what is due to the link behind, and has the timer call for the next one.
-func (s *sending) deliver(now time.Time) {
-	for len(s.going) > 0 && !s.going[0].at.After(now) {
-		p := heap.Pop(&s.going).(parcel)
-		p.queue.pass(&p.frame)
+// deliver writes the frames that are due to the inner link, and sets the timer for the next one.
+func (s *outgoing) deliver(now time.Time) {
+	for len(s.inFlight) > 0 && !s.inFlight[0].deliverAt.After(now) {
+		p := heap.Pop(&s.inFlight).(delayedFrame)
+		p.queue.forward(&p.frame)
 	}
-	if len(s.going) == 0 {
+	if len(s.inFlight) == 0 {
 		return
 	}
-	wait := s.going[0].at.Sub(now)
+	wait := s.inFlight[0].deliverAt.Sub(now)
 	if s.timer == nil {
-		s.timer = time.AfterFunc(wait, s.due)
+		s.timer = time.AfterFunc(wait, s.onTimer)
 		return
 	}
 	s.timer.Reset(wait)
 }
 
-func (s *sending) close() {
+func (s *outgoing) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	for _, p := range s.going {
+	for _, p := range s.inFlight {
 		p.queue.counts.drop(DropClosed)
 	}
-	s.going = nil
+	s.inFlight = nil
 	if s.timer != nil {
 		s.timer.Stop()
 	}
 }
 
-// impairQueue is a queue that is spoilt.
+// impairQueue is a queue with impairments.
 type impairQueue struct {
 	link   *Impaired
-	behind Queue
-	counts counts // of drops only
+	inner  Queue
+	counts queueCounters // drops only
 
-	// The reader's.
-	coming  parcels
-	nth     uint64
-	scratch [32]Frame // what the queue behind has given
+	// Used by the reader only.
+	delayed   delayHeap
+	lastOrder uint64
+	scratch   [32]Frame // frames read from the inner queue
 }
 
 // Wake implements Queue.
-func (q *impairQueue) Wake() { q.behind.Wake() }
+func (q *impairQueue) Wake() { q.inner.Wake() }
 
 // Counters implements Queue.
 func (q *impairQueue) Counters() Counters {
-	c, own := q.behind.Counters(), q.counts.Counters()
+	c, own := q.inner.Counters(), q.counts.Counters()
 	for i := range c.Dropped {
 		c.Dropped[i] += own.Dropped[i]
 	}
 	return c
 }
 
-// pass gives a frame to the queue behind, which counts what becomes of it.
-func (q *impairQueue) pass(f *Frame) { q.behind.Write(&Parts{Head: f.Bytes, Offload: f.Offload}) }
+// forward writes a frame to the inner queue, which counts it.
+func (q *impairQueue) forward(f *Frame) { q.inner.Write(&Parts{Head: f.Bytes, Offload: f.Offload}) }
 
-// Write implements Queue.
+// Write implements Queue. It reports whether the frame was sent.
 func (q *impairQueue) Write(p *Parts) bool {
-	w := q.link.out.way.Load()
+	w := q.link.out.impairer.Load()
 	if w == nil {
-		return q.behind.Write(p)
+		return q.inner.Write(p)
 	}
 	caps := q.link.Caps()
-	why, ok := DropRefused, caps.takes(p)
+	why, ok := DropRefused, caps.accepts(p)
 	if ok {
 		why, ok = q.link.out.write(w, q, p)
 	}
@@ -217,62 +219,62 @@ func (q *impairQueue) Write(p *Parts) bool {
 
 // Read implements Queue.
 func (q *impairQueue) Read(batch []Frame, wait time.Duration) (int, error) {
-	if q.link.in.Load() == nil && len(q.coming) == 0 {
-		return q.behind.Read(batch, wait)
+	if q.link.in.Load() == nil && len(q.delayed) == 0 {
+		return q.inner.Read(batch, wait)
 	}
 	now := time.Now()
 	for end := now.Add(wait); ; {
 		if q.link.closed.Load() {
-			q.forget()
+			q.dropDelayed()
 			return 0, net.ErrClosed
 		}
-		if n := q.arrived(batch, now); n > 0 {
+		if n := q.popDue(batch, now); n > 0 {
 			return n, nil
 		}
 		left := wait
 		if wait > 0 {
 			left = max(0, end.Sub(now))
 		}
-		if len(q.coming) > 0 {
-			if next := q.coming[0].at.Sub(now); left < 0 || next < left {
+		if len(q.delayed) > 0 {
+			if next := q.delayed[0].deliverAt.Sub(now); left < 0 || next < left {
 				left = next
 			}
 		}
-		n, err := q.behind.Read(q.scratch[:], left)
+		n, err := q.inner.Read(q.scratch[:], left)
 		if err != nil {
 			return 0, err
 		}
 		asked := now
 		now = time.Now()
-		q.take(now, q.scratch[:n])
+		q.receive(now, q.scratch[:n])
 		woken := n == 0 && (left < 0 || now.Sub(asked) < left)
 		over := n == 0 && wait >= 0 && !now.Before(end)
 		if woken || over {
-			return q.arrived(batch, now), nil
+			return q.popDue(batch, now), nil
 		}
 	}
 }
 
-// forget drops what came and is not read any more: the link is closed.
-func (q *impairQueue) forget() {
-	for range q.coming {
+// dropDelayed drops the frames that will not be read, because the link is closed.
+func (q *impairQueue) dropDelayed() {
+	for range q.delayed {
 		q.counts.drop(DropClosed)
 	}
-	q.coming = nil
+	q.delayed = nil
 }
 
-// take has frames that came be on their way.
-func (q *impairQueue) take(now time.Time, frames []Frame) {
+// receive schedules the delivery of received frames.
+func (q *impairQueue) receive(now time.Time, frames []Frame) {
 	for i := range frames {
 		f := &frames[i]
-		if f.Size == 0 || !cut(f, f.Partial, func(segment *Frame) { q.keep(now, segment) }) {
-			q.keep(now, f)
+		if f.SegmentSize == 0 || !segmentSuperframe(f, f.ChecksumPartial, func(segment *Frame) { q.delay(now, segment) }) {
+			q.delay(now, f)
 		}
 	}
 }
 
-// keep has a copy of a frame that came be read when it is its time.
-func (q *impairQueue) keep(now time.Time, f *Frame) {
+// delay schedules the delivery of a copy of a received frame, or drops it.
+func (q *impairQueue) delay(now time.Time, f *Frame) {
 	at, times, why := now, 1, Drop(0)
 	if w := q.link.in.Load(); w != nil {
 		at, times, why = w.fate(now, len(f.Bytes))
@@ -282,15 +284,15 @@ func (q *impairQueue) keep(now time.Time, f *Frame) {
 		return
 	}
 	for range times {
-		q.nth++
-		heap.Push(&q.coming, parcel{at: at, nth: q.nth, frame: Frame{Bytes: bytes.Clone(f.Bytes), Offload: f.Offload}})
+		q.lastOrder++
+		heap.Push(&q.delayed, delayedFrame{deliverAt: at, order: q.lastOrder, frame: Frame{Bytes: bytes.Clone(f.Bytes), Offload: f.Offload}})
 	}
 }
 
-// arrived gives the frames whose time it is.
-func (q *impairQueue) arrived(batch []Frame, now time.Time) (n int) {
-	for n < len(batch) && len(q.coming) > 0 && !q.coming[0].at.After(now) {
-		batch[n] = heap.Pop(&q.coming).(parcel).frame
+// popDue moves frames that are due into batch.
+func (q *impairQueue) popDue(batch []Frame, now time.Time) (n int) {
+	for n < len(batch) && len(q.delayed) > 0 && !q.delayed[0].deliverAt.After(now) {
+		batch[n] = heap.Pop(&q.delayed).(delayedFrame).frame
 		n++
 	}
 	return n

@@ -126,7 +126,7 @@ func TestLoss(t *testing.T) {
 }
 
 func TestLossInBursts(t *testing.T) {
-	bothWays(t, Impairment{Burst: Burst{Begin: 0.01, End: 0.2}}, func(t *testing.T, c ImpairConfig) {
+	bothWays(t, Impairment{Burst: Burst{Start: 0.01, End: 0.2}}, func(t *testing.T, c ImpairConfig) {
 		got, _ := along(t, c, 20000, 100, 0)
 		bursts, lost := 0, 0
 		for i := 1; i < len(got); i++ {
@@ -157,7 +157,7 @@ func TestDuplicates(t *testing.T) {
 }
 
 func TestReordering(t *testing.T) {
-	bothWays(t, Impairment{Reorder: 0.1, Late: 5 * time.Millisecond}, func(t *testing.T, c ImpairConfig) {
+	bothWays(t, Impairment{Reorder: 0.1, ReorderDelay: 5 * time.Millisecond}, func(t *testing.T, c ImpairConfig) {
 		got, _ := along(t, c, 1000, 100, time.Millisecond)
 		late := 0
 		for _, a := range got {
@@ -190,13 +190,13 @@ func TestRate(t *testing.T) {
 }
 
 func TestRateHasABoundedQueue(t *testing.T) {
-	bothWays(t, Impairment{Rate: 8_000_000, Queue: 10_000}, func(t *testing.T, c ImpairConfig) {
+	bothWays(t, Impairment{Rate: 8_000_000, QueueBytes: 10_000}, func(t *testing.T, c ImpairConfig) {
 		got, counted := along(t, c, 50, 1000, 0)
 		if len(got) != 10 || counted.Dropped[DropFull] != 40 {
 			t.Errorf("%d came, %d found no room, want 10 and 40", len(got), counted.Dropped[DropFull])
 		}
-		if c.Out.Queue /= 100; c.In != (Impairment{}) {
-			c.In.Queue /= 100
+		if c.Out.QueueBytes /= 100; c.In != (Impairment{}) {
+			c.In.QueueBytes /= 100
 		}
 		got, _ = along(t, c, 50, 1000, time.Millisecond)
 		if len(got) != 50 {
@@ -206,7 +206,7 @@ func TestRateHasABoundedQueue(t *testing.T) {
 }
 
 func TestASeedAlwaysDoesTheSame(t *testing.T) {
-	c := Impairment{Delay: time.Millisecond, Jitter: 3 * time.Millisecond, Loss: 0.1, Burst: Burst{Begin: 0.01, End: 0.3, Loss: 0.8}, Duplicate: 0.05, Reorder: 0.05, Rate: 10_000_000}
+	c := Impairment{Delay: time.Millisecond, Jitter: 3 * time.Millisecond, Loss: 0.1, Burst: Burst{Start: 0.01, End: 0.3, Loss: 0.8}, Duplicate: 0.05, Reorder: 0.05, Rate: 10_000_000}
 	first, _ := along(t, ImpairConfig{Seed: 7, Out: c}, 500, 300, 100*time.Microsecond)
 	again, _ := along(t, ImpairConfig{Seed: 7, Out: c}, 500, 300, 100*time.Microsecond)
 	other, _ := along(t, ImpairConfig{Seed: 8, Out: c}, 500, 300, 100*time.Microsecond)
@@ -238,12 +238,12 @@ func TestFatesAreSound(t *testing.T) {
 			Delay: time.Duration(rapid.IntRange(0, 1e9).Draw(t, "delay")), Jitter: time.Duration(rapid.IntRange(0, 1e8).Draw(t, "jitter")),
 			Loss: share.Draw(t, "loss"), Burst: Burst{share.Draw(t, "begin"), rapid.Float64Range(0.01, 1).Draw(t, "end"), share.Draw(t, "burst loss")},
 			Duplicate: share.Draw(t, "duplicate"), Reorder: float64(rapid.IntRange(0, 1).Draw(t, "reorder")) * 0.3,
-			Rate: rapid.Int64Range(0, 1e9).Draw(t, "rate"), Queue: rapid.IntRange(0, 1e6).Draw(t, "queue"),
+			Rate: rapid.Int64Range(0, 1e9).Draw(t, "rate"), QueueBytes: rapid.IntRange(0, 1e6).Draw(t, "queue"),
 		}.withDefaults()
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWay(c, rapid.Uint64().Draw(t, "seed"), 1)
+		w := newImpairer(c, rapid.Uint64().Draw(t, "seed"), 1)
 		now, last := time.Unix(1000, 0), time.Time{}
 		for range 100 {
 			now = now.Add(time.Duration(rapid.IntRange(0, 1e6).Draw(t, "pause")))
@@ -285,7 +285,7 @@ func TestEachSegmentOfASuperframeHasItsOwnFate(t *testing.T) {
 				t.Errorf("%d segments came and %d were lost (%v), want about half of 60", n, lost, err)
 			}
 			for i := range batch[:n] {
-				if !batch[i].Good {
+				if !batch[i].ChecksumOK {
 					t.Error("its checksum is not said to be good")
 				}
 				checked(t, &batch[i], true)
@@ -374,7 +374,7 @@ func TestImpairmentsThatCannotBe(t *testing.T) {
 		"Duplicate is -0.1":  {Duplicate: -0.1},
 		"Reorder is 2":       {Reorder: 2},
 		"Burst.Loss is 7":    {Burst: Burst{Loss: 7}},
-		"never ends":         {Burst: Burst{Begin: 0.1}},
+		"would never end":    {Burst: Burst{Start: 0.1}},
 		"negative Delay":     {Delay: -1},
 		"negative Delay, Ji": {Rate: -1},
 	} {

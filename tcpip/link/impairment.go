@@ -7,100 +7,101 @@ import (
 	"time"
 )
 
-// Impairment is what a way does to the frames that go along it. The zero value does nothing. Shares
-// are from 0 to 1.
+// Impairment describes what happens to frames on a path. The zero value does nothing. Shares are
+// from 0 to 1.
 type Impairment struct {
-	Delay time.Duration // of every frame
-	// at most so much more, evenly spread. It puts no frame before another one
+	Delay time.Duration // delay of every frame
+	// maximum of an additional random delay, uniformly distributed. It does not reorder frames
 	Jitter    time.Duration
-	Loss      float64       // share of frames that is lost, each for itself
-	Burst     Burst         // frames that are lost together
-	Duplicate float64       // share that comes twice, one behind the other
-	Reorder   float64       // share that is held back, so that later ones come first
-	Late      time.Duration // for how long; default 1 ms
-	// bits a second, of frames with their Ethernet headers; 0: as fast as can be
+	Loss      float64 // share of frames lost, independently of each other
+	Burst     Burst   // losses in bursts
+	Duplicate float64 // share of frames delivered twice, one directly after the other
+	// share of frames delayed by ReorderDelay, so that later frames overtake them
+	Reorder      float64
+	ReorderDelay time.Duration // default 1 ms
+	// bits a second, Ethernet headers included; 0: unlimited
 	Rate int64
-	// bytes that may wait because of the Rate; what finds no room is lost. Default 262,144
-	Queue int
+	// bytes that may wait because of Rate; frames beyond that are dropped. Default 262,144
+	QueueBytes int
 }
 
-// Burst is a way that is good at times and bad at others (Gilbert, 1960; Elliott, 1963). The zero
-// value is always good.
+// Burst is the Gilbert-Elliott loss model (Gilbert, 1960; Elliott, 1963), a path with a good and a
+// bad state. The zero value stays in the good state.
 type Burst struct {
-	Begin float64 // share of frames in good times before which a bad one begins
-	// share of frames in bad times before which it ends: bad times are 1/End frames long on average
+	Start float64 // probability of a change to the bad state before a frame
+	// probability of a change back before a frame: a bad period is 1/End frames long on average
 	End  float64
-	Loss float64 // share of frames that is lost in bad times; default 1
+	Loss float64 // share of frames lost in the bad state; default 1
 }
 
-// withDefaults fills in what is not said, and says what cannot be.
+// withDefaults fills in defaults, and returns an error for an invalid value.
 func (c Impairment) withDefaults() (Impairment, error) {
 	for _, s := range []struct {
 		name  string
 		value float64
-	}{{"Loss", c.Loss}, {"Burst.Begin", c.Burst.Begin}, {"Burst.End", c.Burst.End}, {"Burst.Loss", c.Burst.Loss}, {"Duplicate", c.Duplicate}, {"Reorder", c.Reorder}} {
+	}{{"Loss", c.Loss}, {"Burst.Start", c.Burst.Start}, {"Burst.End", c.Burst.End}, {"Burst.Loss", c.Burst.Loss}, {"Duplicate", c.Duplicate}, {"Reorder", c.Reorder}} {
 		if !(s.value >= 0 && s.value <= 1) {
 			return c, fmt.Errorf("link: an impairment's %s is %v: make it a share from 0 to 1", s.name, s.value)
 		}
 	}
-	if c.Delay < 0 || c.Jitter < 0 || c.Late < 0 || c.Rate < 0 || c.Queue < 0 {
-		return c, fmt.Errorf("link: an impairment with a negative Delay, Jitter, Late, Rate or Queue (%v, %v, %v, %d, %d): make it 0 or more", c.Delay, c.Jitter, c.Late, c.Rate, c.Queue)
+	if c.Delay < 0 || c.Jitter < 0 || c.ReorderDelay < 0 || c.Rate < 0 || c.QueueBytes < 0 {
+		return c, fmt.Errorf("link: an impairment with a negative Delay, Jitter, ReorderDelay, Rate or QueueBytes (%v, %v, %v, %d, %d): make it 0 or more", c.Delay, c.Jitter, c.ReorderDelay, c.Rate, c.QueueBytes)
 	}
-	if c.Burst.Begin > 0 && c.Burst.End == 0 {
-		return c, fmt.Errorf("link: an impairment whose Burst begins (%v) and never ends: make its End more than 0", c.Burst.Begin)
+	if c.Burst.Start > 0 && c.Burst.End == 0 {
+		return c, fmt.Errorf("link: an impairment with a Burst.Start of %v and a Burst.End of 0: a burst would never end: make End more than 0", c.Burst.Start)
 	}
 	if c.Burst.Loss == 0 {
 		c.Burst.Loss = 1
 	}
-	if c.Late == 0 {
-		c.Late = time.Millisecond
+	if c.ReorderDelay == 0 {
+		c.ReorderDelay = time.Millisecond
 	}
-	if c.Queue == 0 {
-		c.Queue = 1 << 18
+	if c.QueueBytes == 0 {
+		c.QueueBytes = 1 << 18
 	}
 	return c, nil
 }
 
-// way is what an impairment does to one direction of a link, all its queues together. It draws the
-// same number of random numbers for every frame, whatever is asked for: a seed loses the same
-// frames with a delay and without.
-type way struct {
-	c Impairment
+// impairer applies an impairment to one direction of a link, all its queues together. Every frame
+// consumes the same number of random numbers, whatever the config. So a seed loses the same frames
+// with and without a delay.
+type impairer struct {
+	config Impairment
 
-	mu     sync.Mutex
-	random *rand.Rand
-	bad    bool
-	free   time.Time // when the rate has let through all that was admitted
-	last   time.Time // when the last frame comes of those that keep their order
+	mu           sync.Mutex
+	random       *rand.Rand
+	inBurst      bool
+	rateFreeAt   time.Time // when Rate has transmitted all frames accepted so far
+	lastDelivery time.Time // delivery time of the last frame that keeps its order
 }
 
-func newWay(c Impairment, seed, stream uint64) *way {
-	return &way{c: c, random: rand.New(rand.NewPCG(seed, stream))}
+func newImpairer(c Impairment, seed, stream uint64) *impairer {
+	return &impairer{config: c, random: rand.New(rand.NewPCG(seed, stream))}
 }
 
-// fate is what becomes of a frame of n bytes: it comes at a time, so many times; or no time, and
-// why.
-func (w *way) fate(now time.Time, n int) (at time.Time, times int, why Drop) {
+// fate decides about a frame of n bytes: it is delivered at a time, copies times. If copies is 0,
+// why is the reason of the drop.
+func (w *impairer) fate(now time.Time, n int) (at time.Time, copies int, why Drop) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	lost := w.lost(w.random.Float64(), w.random.Float64(), w.random.Float64())
-	twice, late := w.random.Float64() < w.c.Duplicate, w.random.Float64() < w.c.Reorder
-	jitter := time.Duration(w.random.Float64() * float64(w.c.Jitter))
-	at, ok := w.depart(now, n)
+	lost := w.isLost(w.random.Float64(), w.random.Float64(), w.random.Float64())
+	twice, late := w.random.Float64() < w.config.Duplicate, w.random.Float64() < w.config.Reorder
+	jitter := time.Duration(w.random.Float64() * float64(w.config.Jitter))
+	at, ok := w.departure(now, n)
 	switch {
 	case !ok:
 		return at, 0, DropFull
 	case lost:
 		return at, 0, DropLost
 	}
-	at = at.Add(w.c.Delay + jitter)
+	at = at.Add(w.config.Delay + jitter)
 	if late {
-		at = at.Add(w.c.Late)
+		at = at.Add(w.config.ReorderDelay)
 	} else {
-		if at.Before(w.last) {
-			at = w.last
+		if at.Before(w.lastDelivery) {
+			at = w.lastDelivery
 		}
-		w.last = at
+		w.lastDelivery = at
 	}
 	if twice {
 		return at, 2, 0
@@ -108,63 +109,63 @@ func (w *way) fate(now time.Time, n int) (at time.Time, times int, why Drop) {
 	return at, 1, 0
 }
 
-// lost says whether chance takes a frame: by itself, or because it comes in bad times.
-func (w *way) lost(alone, change, burst float64) bool {
-	if w.bad {
-		w.bad = change >= w.c.Burst.End
+// isLost reports whether a frame is lost, alone or in a burst. Its arguments are random numbers.
+func (w *impairer) isLost(alone, change, burst float64) bool {
+	if w.inBurst {
+		w.inBurst = change >= w.config.Burst.End
 	} else {
-		w.bad = change < w.c.Burst.Begin
+		w.inBurst = change < w.config.Burst.Start
 	}
-	return alone < w.c.Loss || w.bad && burst < w.c.Burst.Loss
+	return alone < w.config.Loss || w.inBurst && burst < w.config.Burst.Loss
 }
 
-// depart is when the rate has let a frame of n bytes through; not ok means that there is no room
-// for it to wait. One that is let through at once needs none.
-func (w *way) depart(now time.Time, n int) (at time.Time, ok bool) {
-	if w.c.Rate == 0 {
+// departure returns when Rate has transmitted a frame of n bytes; ok is false if the queue has no
+// room for it. A frame that is transmitted at once needs no room.
+func (w *impairer) departure(now time.Time, n int) (at time.Time, ok bool) {
+	if w.config.Rate == 0 {
 		return now, true
 	}
-	if w.free.Before(now) {
-		w.free = now
+	if w.rateFreeAt.Before(now) {
+		w.rateFreeAt = now
 	}
-	waiting := int64(w.free.Sub(now).Seconds() * float64(w.c.Rate) / 8)
-	if waiting > 0 && waiting+int64(n) > int64(w.c.Queue) {
+	waiting := int64(w.rateFreeAt.Sub(now).Seconds() * float64(w.config.Rate) / 8)
+	if waiting > 0 && waiting+int64(n) > int64(w.config.QueueBytes) {
 		return now, false
 	}
-	w.free = w.free.Add(time.Duration(float64(n) * 8 / float64(w.c.Rate) * float64(time.Second)))
-	return w.free, true
+	w.rateFreeAt = w.rateFreeAt.Add(time.Duration(float64(n) * 8 / float64(w.config.Rate) * float64(time.Second)))
+	return w.rateFreeAt, true
 }
 
-// parcel is a frame on its way.
-type parcel struct {
-	at    time.Time // when it comes
-	nth   uint64    // of those that come at the same time, which was there first
-	queue *impairQueue
-	frame Frame
+// delayedFrame is a frame in flight.
+type delayedFrame struct {
+	deliverAt time.Time // delivery time
+	order     uint64    // order of frames with the same delivery time
+	queue     *impairQueue
+	frame     Frame
 }
 
-// parcels is a heap (container/heap) of frames by when they come.
-type parcels []parcel
+// delayHeap is a heap (container/heap) of frames by delivery time.
+type delayHeap []delayedFrame
 
-func (p parcels) Len() int { return len(p) }
+func (p delayHeap) Len() int { return len(p) }
 
-func (p parcels) Less(i, j int) bool {
-	if p[i].at.Equal(p[j].at) {
-		return p[i].nth < p[j].nth
+func (p delayHeap) Less(i, j int) bool {
+	if p[i].deliverAt.Equal(p[j].deliverAt) {
+		return p[i].order < p[j].order
 	}
-	return p[i].at.Before(p[j].at)
+	return p[i].deliverAt.Before(p[j].deliverAt)
 }
 
-func (p parcels) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
+func (p delayHeap) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
 
 // Push implements heap.Interface.
-func (p *parcels) Push(x any) { *p = append(*p, x.(parcel)) }
+func (p *delayHeap) Push(x any) { *p = append(*p, x.(delayedFrame)) }
 
 // Pop implements heap.Interface.
-func (p *parcels) Pop() any {
+func (p *delayHeap) Pop() any {
 	last := len(*p) - 1
 	x := (*p)[last]
-	(*p)[last] = parcel{}
+	(*p)[last] = delayedFrame{}
 	*p = (*p)[:last]
 	return x
 }

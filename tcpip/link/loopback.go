@@ -1,10 +1,10 @@
 package link
 
-// loopbackMTU is the largest packet of the loopback, as Linux has it.
+// loopbackMTU is the largest packet of the loopback; Linux uses the same.
 const loopbackMTU = 65536 - 1
 
-// Loopback is a link whose frames come back: what is written to it is read from it.
+// Loopback returns a link whose written frames are read from it.
 func Loopback() Link {
 	p := newPipe(4096)
-	return &memory{caps: Caps{MTU: loopbackMTU, Checksum: true, Queues: 1}, in: p, out: p}
+	return &memoryLink{caps: Caps{MTU: loopbackMTU, Checksum: true, Queues: 1}, in: p, out: p}
 }

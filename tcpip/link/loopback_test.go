@@ -22,10 +22,10 @@ func TestTheLoopbackGivesBackWhatIsWritten(t *testing.T) {
 		t.Fatal("a checksum was not left out")
 	}
 	var batch [1]Frame
-	if n, err := q.Read(batch[:], patience); n != 1 || err != nil || !batch[0].Good {
-		t.Errorf("%d frames and %v, with a good checksum: %v", n, err, batch[0].Good)
+	if n, err := q.Read(batch[:], patience); n != 1 || err != nil || !batch[0].ChecksumOK {
+		t.Errorf("%d frames and %v, with a good checksum: %v", n, err, batch[0].ChecksumOK)
 	}
-	if q.Write(&Parts{Head: frame(1, caps.MTU+framing+1)}) {
+	if q.Write(&Parts{Head: frame(1, caps.MTU+frameOverhead+1)}) {
 		t.Error("a frame larger than the MTU was taken")
 	}
 	if err := l.Close(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-// inNamespace calls do on a thread in a named network namespace; without a name, on the caller's.
-// The thread ends with the call: nobody else is to find itself in the namespace.
+// inNamespace calls do on a thread in a named network namespace; an empty name means the caller's.
+// The thread ends with the call, so that no other goroutine runs in the namespace.
 func inNamespace(name string, do func() error) error {
 	if name == "" {
 		return do()
@@ -16,7 +16,7 @@ func inNamespace(name string, do func() error) error {
 	return onThread(func() error {
 		h, err := netns.GetFromName(name)
 		if err != nil {
-			return fmt.Errorf("link: opening the network namespace %q: %w: make it (ip netns add %s), or have it made", name, err, name)
+			return fmt.Errorf("link: opening the network namespace %q: %w: make it (ip netns add %s), or use Setup", name, err, name)
 		}
 		defer h.Close()
 		if err := netns.Set(h); err != nil {
@@ -26,11 +26,11 @@ func inNamespace(name string, do func() error) error {
 	})
 }
 
-// onThread calls do in a goroutine whose thread is nobody else's and ends with it.
+// onThread calls do in a goroutine with a thread of its own, which ends with it.
 func onThread(do func() error) error {
-	done := make(chan error, 1) // the goroutine below -> here: one answer
+	done := make(chan error, 1) // the goroutine below -> onThread: one error
 	go func() {
-		runtime.LockOSThread() // and never unlocked: so the thread ends
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		done <- do()
 	}()
 	return <-done

@@ -9,18 +9,18 @@ import (
 	"weir/wire"
 )
 
-// PairConfig says how a pair is.
+// PairConfig configures a pair.
 type PairConfig struct {
 	MTU        int // largest packet in bytes; default 1,500
-	Superframe int // largest superframe's packet in bytes, with Checksum only; 0: none are taken
-	// frames that may wait in each direction; what comes then is dropped. Default 1,024
+	Superframe int // largest packet of a superframe in bytes, needs Checksum; 0: no superframes
+	// frames that may wait in each direction; frames beyond that are dropped. Default 1,024
 	Depth    int
-	Checksum bool // checksums are left out: memory does not garble
+	Checksum bool // checksums are not computed: memory does not corrupt
 }
 
-// Pair is two links in memory; what is written to the one is read from the other. Closing one is
-// like pulling it out: the other one stays open, gives what had been written before, and drops what
-// is written to it. Works in virtual time (testing/synctest).
+// Pair returns two links in memory: frames written to one are read from the other. Closing one is
+// like unplugging it: the other one stays open, delivers what was written before, and drops what is
+// written to it. Works in virtual time (testing/synctest).
 func Pair(c PairConfig) (a, b Link) {
 	if c.MTU == 0 {
 		c.MTU = 1500
@@ -30,45 +30,45 @@ func Pair(c PairConfig) (a, b Link) {
 	}
 	toA, toB := newPipe(c.Depth), newPipe(c.Depth)
 	caps := Caps{MTU: c.MTU, Superframe: c.Superframe, Checksum: c.Checksum, Queues: 1}
-	first, second := &memory{caps: caps, in: toA, out: toB}, &memory{caps: caps, in: toB, out: toA}
+	first, second := &memoryLink{caps: caps, in: toA, out: toB}, &memoryLink{caps: caps, in: toB, out: toA}
 	first.caps.MAC, second.caps.MAC = wire.MAC{2, 0, 0, 0, 0, 1}, wire.MAC{2, 0, 0, 0, 0, 2}
 	return first, second
 }
 
-// memory is one end of a pair; it is its only queue.
-type memory struct {
+// memoryLink is one end of a pair, and its only queue.
+type memoryLink struct {
 	caps    Caps
 	in, out *pipe
 	closed  atomic.Bool
-	counts
+	queueCounters
 }
 
 // Caps implements Link.
-func (m *memory) Caps() Caps { return m.caps }
+func (m *memoryLink) Caps() Caps { return m.caps }
 
 // Queue implements Link.
-func (m *memory) Queue(int) Queue { return m }
+func (m *memoryLink) Queue(int) Queue { return m }
 
 // Close implements Link.
-func (m *memory) Close() error {
+func (m *memoryLink) Close() error {
 	m.closed.Store(true)
 	m.in.close()
 	return nil
 }
 
 // Read implements Queue.
-func (m *memory) Read(batch []Frame, wait time.Duration) (int, error) {
+func (m *memoryLink) Read(batch []Frame, wait time.Duration) (int, error) {
 	n, err := m.in.read(batch, wait)
 	m.receive(batch[:n])
 	return n, err
 }
 
-// Write implements Queue.
-func (m *memory) Write(p *Parts) bool {
+// Write implements Queue. It reports whether the frame was sent.
+func (m *memoryLink) Write(p *Parts) bool {
 	why, sent := DropClosed, false
 	switch {
 	case m.closed.Load():
-	case !m.caps.takes(p):
+	case !m.caps.accepts(p):
 		why = DropRefused
 	default:
 		why, sent = m.out.write(p, m.caps.Checksum)
@@ -82,53 +82,54 @@ func (m *memory) Write(p *Parts) bool {
 }
 
 // Wake implements Queue.
-func (m *memory) Wake() { m.in.wake() }
+func (m *memoryLink) Wake() { m.in.wake() }
 
-// spareMost is how many buffers a pipe keeps for frames to come: as many as a few batches need.
-const spareMost = 256
+// maxSpareBuffers is how many buffers a pipe keeps for reuse: enough for a few batches.
+const maxSpareBuffers = 256
 
 // pipe is one direction of a pair.
 type pipe struct {
 	depth int
-	// writers, Wake and close -> the reader: look again; capacity 1, never closed
+	// writers, Wake and close -> the reader: check again; capacity 1, never closed
 	signal chan struct{}
-	timer  *time.Timer // the reader's; nil before it has waited for a time
+	timer  *time.Timer // used by the reader; nil before its first wait with a timeout
 
-	mu   sync.Mutex
-	come []Frame // that wait, behind those in next
-	// that wait: the reader takes from its begin, and when it is empty changes it for come
-	next []Frame
-	// of next, how many the reader has taken; the last lent of them it has until it reads again
-	taken  int
-	lent   int      //
-	spare  [][]byte // buffers nobody uses, at most spareMost
-	closed bool
-	woken  bool
+	mu       sync.Mutex
+	incoming []Frame // frames that wait, after those in reading
+	// frames that the reader takes from the front; when all are read, it swaps reading and incoming
+	reading []Frame
+	// how many of reading are read; the last lentCount of them are lent to the reader until its
+	// next Read
+	readCount    int
+	lentCount    int      //
+	spareBuffers [][]byte // unused buffers, at most maxSpareBuffers
+	closed       bool
+	wakePending  bool
 }
 
 func newPipe(depth int) *pipe { return &pipe{depth: depth, signal: make(chan struct{}, 1)} }
 
-func (p *pipe) notify() { tell(p.signal) }
+func (p *pipe) notify() { trySignal(p.signal) }
 
 func (p *pipe) close() {
 	p.mu.Lock()
 	p.closed = true
-	p.come, p.spare = nil, nil
+	p.incoming, p.spareBuffers = nil, nil
 	p.mu.Unlock()
 	p.notify()
 }
 
 func (p *pipe) wake() {
 	p.mu.Lock()
-	p.woken = true
+	p.wakePending = true
 	p.mu.Unlock()
 	p.notify()
 }
 
-// write has a copy of the frame wait, or says why not.
+// write queues a copy of the frame. If it drops the frame, sent is false and why is the reason.
 func (p *pipe) write(parts *Parts, good bool) (why Drop, sent bool) {
 	p.mu.Lock()
-	waiting := len(p.come) + len(p.next) - p.taken
+	waiting := len(p.incoming) + len(p.reading) - p.readCount
 	if p.closed || waiting >= p.depth {
 		closed := p.closed
 		p.mu.Unlock()
@@ -138,12 +139,12 @@ func (p *pipe) write(parts *Parts, good bool) (why Drop, sent bool) {
 		return DropFull, false
 	}
 	var b []byte
-	if n := len(p.spare); n > 0 {
-		b, p.spare = p.spare[n-1], p.spare[:n-1]
+	if n := len(p.spareBuffers); n > 0 {
+		b, p.spareBuffers = p.spareBuffers[n-1], p.spareBuffers[:n-1]
 	}
 	f := Frame{Bytes: parts.AppendTo(b[:0]), Offload: parts.Offload}
-	f.Good = good
-	p.come = append(p.come, f)
+	f.ChecksumOK = good
+	p.incoming = append(p.incoming, f)
 	p.mu.Unlock()
 	if waiting == 0 {
 		p.notify()
@@ -152,11 +153,11 @@ func (p *pipe) write(parts *Parts, good bool) (why Drop, sent bool) {
 }
 
 func (p *pipe) read(batch []Frame, wait time.Duration) (int, error) {
-	n, again, err := p.take(batch)
+	n, again, err := p.tryRead(batch)
 	if !again || wait == 0 {
 		return n, err
 	}
-	var timeout <-chan time.Time // from a timer of the runtime; nil: never
+	var timeout <-chan time.Time // nil: never
 	if wait > 0 {
 		if p.timer == nil {
 			p.timer = time.NewTimer(wait)
@@ -172,40 +173,40 @@ func (p *pipe) read(batch []Frame, wait time.Duration) (int, error) {
 		case <-timeout:
 			return 0, nil
 		}
-		if n, again, err = p.take(batch); !again {
+		if n, again, err = p.tryRead(batch); !again {
 			return n, err
 		}
 	}
 }
 
-// take gives what waits, and says whether there is nothing to say.
-func (p *pipe) take(batch []Frame) (n int, again bool, err error) {
+// tryRead returns frames that wait. again is true if there are none and Read must go on waiting.
+func (p *pipe) tryRead(batch []Frame) (n int, again bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.giveBack()
+	p.reclaimLentLocked()
 	if p.closed {
 		return 0, false, net.ErrClosed
 	}
-	if p.taken == len(p.next) {
-		p.next, p.come, p.taken = p.come, p.next[:0], 0
+	if p.readCount == len(p.reading) {
+		p.reading, p.incoming, p.readCount = p.incoming, p.reading[:0], 0
 	}
-	if n = copy(batch, p.next[p.taken:]); n == 0 {
-		woken := p.woken
-		p.woken = false
+	if n = copy(batch, p.reading[p.readCount:]); n == 0 {
+		woken := p.wakePending
+		p.wakePending = false
 		return 0, !woken, nil
 	}
-	p.taken += n
-	p.lent = n
+	p.readCount += n
+	p.lentCount = n
 	return n, false, nil
 }
 
-// giveBack ends what the reader was lent.
-func (p *pipe) giveBack() {
-	for i := p.taken - p.lent; i < p.taken; i++ {
-		if len(p.spare) < spareMost {
-			p.spare = append(p.spare, p.next[i].Bytes)
+// reclaimLentLocked takes back the buffers lent to the reader. The caller holds mu.
+func (p *pipe) reclaimLentLocked() {
+	for i := p.readCount - p.lentCount; i < p.readCount; i++ {
+		if len(p.spareBuffers) < maxSpareBuffers {
+			p.spareBuffers = append(p.spareBuffers, p.reading[i].Bytes)
 		}
-		p.next[i] = Frame{}
+		p.reading[i] = Frame{}
 	}
-	p.lent = 0
+	p.lentCount = 0
 }

@@ -6,8 +6,7 @@ import (
 )
 
 // Blocks of pcapng (draft-ietf-opsawg-pcapng, section 4): type, length, body, options, and the
-// length again; all filled up to four bytes. Numbers are written in little-endian order, which the
-// section's header says.
+// length again, padded to four bytes. Numbers are little-endian, which the section header declares.
 const (
 	blockSection   = 0x0a0d0d0a // section 4.1
 	blockInterface = 1          // section 4.2
@@ -25,15 +24,15 @@ const (
 
 	nanoseconds = 9
 
-	inbound  = 1 // of a packet's flags
+	inbound  = 1 // values of a packet's flags
 	outbound = 2
 )
 
-// packetOverhead is how much longer a packet's block may be than what is kept of the packet.
+// packetOverhead is the maximum size of a packet's block beyond the packet's kept bytes.
 const packetOverhead = 32 + 12 + 3
 
-// beginBlock appends a block's begin; endBlock, given where that was, its end.
-func beginBlock(b []byte, kind uint32) []byte {
+// startBlock appends the start of a block. endBlock appends its end, given its start's offset.
+func startBlock(b []byte, kind uint32) []byte {
 	b = binary.LittleEndian.AppendUint32(b, kind)
 	return append(b, 0, 0, 0, 0)
 }
@@ -44,7 +43,7 @@ func endBlock(b []byte, begin int) []byte {
 	return binary.LittleEndian.AppendUint32(b, length)
 }
 
-// appendOption appends an option, filled up; one without a value, but for the last, is left out.
+// appendOption appends a padded option. An option without a value is left out, except the last.
 func appendOption[T string | []byte](b []byte, code uint16, value T) []byte {
 	if len(value) == 0 && code != optionEnd {
 		return b
@@ -54,38 +53,38 @@ func appendOption[T string | []byte](b []byte, code uint16, value T) []byte {
 	return fillUp(append(b, value...), len(value))
 }
 
-// fillUp appends zeros after n bytes until they are a multiple of four.
+// fillUp pads b with zeros after n bytes to a multiple of four.
 func fillUp(b []byte, n int) []byte { return append(b, make([]byte, -n&3)...) }
 
-// appendSection appends the header of a section of unknown length, and its only interface.
+// appendSection appends a section header of unspecified length, and its only interface.
 func appendSection(b []byte, application, comment, name string, snap int) []byte {
 	begin := len(b)
-	b = beginBlock(b, blockSection)
+	b = startBlock(b, blockSection)
 	b = binary.LittleEndian.AppendUint32(b, byteOrderMagic)
 	b = binary.LittleEndian.AppendUint16(b, 1) // version 1.0
 	b = binary.LittleEndian.AppendUint16(b, 0)
-	b = binary.LittleEndian.AppendUint64(b, 1<<64-1) // length: not said
+	b = binary.LittleEndian.AppendUint64(b, 1<<64-1) // length: unspecified
 	b = appendOption(b, optionComment, comment)
 	b = appendOption(b, optionUser, application)
 	b = endBlock(appendOption(b, optionEnd, ""), begin)
 
 	begin = len(b)
-	b = beginBlock(b, blockInterface)
-	b = binary.LittleEndian.AppendUint32(b, linkEthernet) // and two bytes that are kept free
+	b = startBlock(b, blockInterface)
+	b = binary.LittleEndian.AppendUint32(b, linkEthernet) // and two reserved bytes
 	b = binary.LittleEndian.AppendUint32(b, uint32(snap))
 	b = appendOption(b, optionName, name)
 	b = appendOption(b, optionResolution, []byte{nanoseconds})
 	return endBlock(appendOption(b, optionEnd, ""), begin)
 }
 
-// appendPacket appends a packet that consists of parts, of which the first snap bytes are kept.
+// appendPacket appends a packet that consists of parts. It keeps the first snap bytes.
 func appendPacket(b []byte, at time.Time, flags byte, snap int, parts ...[]byte) []byte {
 	length := 0
 	for _, p := range parts {
 		length += len(p)
 	}
 	kept, begin, when := min(length, snap), len(b), uint64(at.UnixNano())
-	b = beginBlock(b, blockPacket)
+	b = startBlock(b, blockPacket)
 	b = binary.LittleEndian.AppendUint32(b, 0) // the first interface
 	b = binary.LittleEndian.AppendUint32(b, uint32(when>>32))
 	b = binary.LittleEndian.AppendUint32(b, uint32(when))

@@ -7,39 +7,37 @@ import (
 	"strings"
 )
 
-// SetupConfig says what a TAP device is to be like on the kernel's side.
+// SetupConfig configures the kernel's side of a TAP device.
 type SetupConfig struct {
-	Tap string // the device's name, at most 15 bytes; made if it is not there
-	// named network namespace that everything is in; made if it is not there. Empty: the caller's
+	Tap string // the device's name, at most 15 bytes; made if it does not exist
+	// named network namespace for everything; made if it does not exist. Empty: the caller's
 	Namespace string
-	// the kernel's own address, with the length of its network; the bridge's if there is one. Zero:
-	// none
+	// the kernel's own address with its prefix length; on the bridge if there is one. Zero: none
 	Addr netip.Prefix
-	MTU  int // bytes; 0: as it is, 1,500 when the device is made
-	// frames that may wait for the stack's reader (txqueuelen); 0: 4,096, or what the device has if
-	// that is more
+	MTU  int // bytes; 0: unchanged, 1,500 for a new device
+	// frames that may wait for the stack (txqueuelen); 0: 4,096, or the device's own if more
 	QueueLen int
-	Queues   int // of a device that is made; default 1
-	// an interface that is joined to the device by a bridge, which is made; empty: none
+	Queues   int // queues of a new device; default 1
+	// an interface to join with the device by a new bridge; empty: none
 	Bridge string
 }
 
-// queueLen is txqueuelen where nobody says it: room for some thousand pings, and for what several
-// connections send at once.
-const queueLen = 4096
+// defaultQueueLen is the default txqueuelen: room for some thousand pings, and for the bursts of
+// several connections.
+const defaultQueueLen = 4096
 
-// validate says what cannot be.
+// validate returns an error for an invalid config.
 func (c *SetupConfig) validate() error {
 	for _, name := range []string{c.Tap, c.Bridge} {
 		if len(name) > 15 || strings.ContainsAny(name, "/ %") {
-			return fmt.Errorf("link: %q is no name of a device: it has at most 15 bytes, without spaces, slashes and %%", name)
+			return fmt.Errorf("link: %q is not a valid device name: use at most 15 bytes, without spaces, slashes and %%", name)
 		}
 	}
 	switch {
 	case c.Tap == "":
 		return errors.New("link: a TAP device needs a name: give it one, such as weir0")
 	case c.Namespace == "." || c.Namespace == ".." || strings.Contains(c.Namespace, "/"):
-		return fmt.Errorf("link: %q is no name of a network namespace: it has no slashes", c.Namespace)
+		return fmt.Errorf("link: %q is not a valid name of a network namespace: use one without slashes", c.Namespace)
 	case c.MTU < 0 || c.QueueLen < 0 || c.Queues < 0:
 		return fmt.Errorf("link: a device with an MTU of %d, a queue of %d frames and %d queues: make them 0 or more", c.MTU, c.QueueLen, c.Queues)
 	case c.Bridge == c.Tap:
@@ -48,21 +46,21 @@ func (c *SetupConfig) validate() error {
 	return nil
 }
 
-// bridgeName is the bridge's that a device is in.
+// bridgeName returns the name of a device's bridge.
 func bridgeName(tap string) string { return "br-" + tap[:min(len(tap), 12)] }
 
-// steps are what was done, as what undoes it.
-type steps struct{ undo []func() error }
+// undoStack has a function for each step done, which undoes it.
+type undoStack struct{ undos []func() error }
 
-func (s *steps) done(undo func() error) { s.undo = append(s.undo, undo) }
+func (s *undoStack) push(undo func() error) { s.undos = append(s.undos, undo) }
 
-// back undoes the steps, the last one first, each of them even if another one fails.
-func (s *steps) back() error {
+// undoAll undoes the steps, the last one first, and goes on after an error.
+func (s *undoStack) undoAll() error {
 	var errs []error
-	for len(s.undo) > 0 {
-		last := len(s.undo) - 1
-		errs = append(errs, s.undo[last]())
-		s.undo = s.undo[:last]
+	for len(s.undos) > 0 {
+		last := len(s.undos) - 1
+		errs = append(errs, s.undos[last]())
+		s.undos = s.undos[:last]
 	}
 	return errors.Join(errs...)
 }

@@ -13,33 +13,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Setup makes a TAP device ready on the kernel's side: it makes the namespace and the device if
-// they are not there, sets what the config says, and has the device up. It needs CAP_NET_ADMIN, and
-// CAP_SYS_ADMIN for a namespace. What undo does leaves things as they were: what Setup made is
-// gone, what it changed is put back, and what was there before stays. After an error nothing is
-// left.
+// Setup prepares a TAP device on the kernel's side. It makes the namespace and the device if they
+// do not exist, configures them, and sets the device up. It needs CAP_NET_ADMIN, and CAP_SYS_ADMIN
+// for a namespace. undo restores the previous state: it removes what Setup made and resets what it
+// changed. After an error nothing is left.
 //
-// The device outlives its users until undo is called: open it by OpenTap with the same Namespace.
-// undo may be called once, by any goroutine, after the device was closed.
+// The device persists until undo is called: open it by OpenTap with the same Namespace. undo may be
+// called once, by any goroutine, after the device was closed.
 func Setup(c SetupConfig) (undo func() error, err error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	var outer, inner steps
+	var outer, inner undoStack
 	undo = func() error {
-		return errors.Join(inNamespace(c.Namespace, inner.back), outer.back())
+		return errors.Join(inNamespace(c.Namespace, inner.undoAll), outer.undoAll())
 	}
 	if err := makeNamespace(c.Namespace, &outer); err != nil {
 		return nil, err
 	}
-	if err := inNamespace(c.Namespace, func() error { return setup(&c, &inner) }); err != nil {
+	if err := inNamespace(c.Namespace, func() error { return setupInNamespace(&c, &inner) }); err != nil {
 		return nil, errors.Join(err, undo())
 	}
 	return undo, nil
 }
 
-// makeNamespace makes a named namespace, with its loopback up, if it is not there.
-func makeNamespace(name string, s *steps) error {
+// makeNamespace makes a named namespace, with its loopback up, if it does not exist.
+func makeNamespace(name string, s *undoStack) error {
 	file := filepath.Join("/run/netns", name)
 	if _, err := os.Stat(file); name == "" || err == nil {
 		return nil
@@ -63,37 +62,37 @@ func makeNamespace(name string, s *steps) error {
 		os.Remove(file) //nolint:errcheck // where mounting failed, the file is left; where it did not, it is in use
 		return fmt.Errorf("link: making the network namespace %q: %w: it needs CAP_SYS_ADMIN", name, err)
 	}
-	s.done(func() error { return netns.DeleteNamed(name) })
+	s.push(func() error { return netns.DeleteNamed(name) })
 	return nil
 }
 
-// setup does what is to be done in the namespace.
-func setup(c *SetupConfig, s *steps) error {
-	tap, err := device(c, s)
+// setupInNamespace does the part of Setup that is in the namespace.
+func setupInNamespace(c *SetupConfig, s *undoStack) error {
+	tap, err := findOrMakeTap(c, s)
 	if err != nil {
 		return err
 	}
-	if err := shape(tap, c, s); err != nil {
+	if err := setMTUAndQueueLen(tap, c, s); err != nil {
 		return err
 	}
 	addressed := tap
 	if c.Bridge != "" {
-		if addressed, err = bridge(tap, c, s); err != nil {
+		if addressed, err = makeBridge(tap, c, s); err != nil {
 			return err
 		}
 	}
-	if err := address(addressed, c.Addr, s); err != nil {
+	if err := addAddr(addressed, c.Addr, s); err != nil {
 		return err
 	}
-	return up(tap, s)
+	return setUp(tap, s)
 }
 
-// device finds the TAP device, or makes it.
-func device(c *SetupConfig, s *steps) (netlink.Link, error) {
+// findOrMakeTap finds the TAP device, or makes it.
+func findOrMakeTap(c *SetupConfig, s *undoStack) (netlink.Link, error) {
 	tap, err := netlink.LinkByName(c.Tap)
 	if err == nil {
 		if found, ok := tap.(*netlink.Tuntap); !ok || found.Mode != netlink.TUNTAP_MODE_TAP {
-			return nil, fmt.Errorf("link: %s is there and is no TAP device: name another one", c.Tap)
+			return nil, fmt.Errorf("link: %s exists and is not a TAP device: use another name", c.Tap)
 		}
 		return tap, nil
 	}
@@ -110,47 +109,47 @@ func device(c *SetupConfig, s *steps) (netlink.Link, error) {
 	}
 	defer unix.Close(fd)
 	if err := unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1); err != nil {
-		return nil, fmt.Errorf("link: having %s outlive its users: %w", c.Tap, err)
+		return nil, fmt.Errorf("link: making %s persistent: %w", c.Tap, err)
 	}
 	if tap, err = netlink.LinkByName(c.Tap); err != nil {
 		return nil, errors.Join(fmt.Errorf("link: looking for %s: %w", c.Tap, err), unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 0))
 	}
-	s.done(func() error { return gone(netlink.LinkDel(tap)) })
+	s.push(func() error { return ignoreGone(netlink.LinkDel(tap)) })
 	return tap, nil
 }
 
-// gone takes it for done that nothing is there any more to be undone.
-func gone(err error) error {
+// ignoreGone returns nil for an error which says that the object to undo no longer exists.
+func ignoreGone(err error) error {
 	if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EADDRNOTAVAIL) {
 		return nil
 	}
 	return err
 }
 
-// shape sets the device's MTU and the length of its queue.
-func shape(tap netlink.Link, c *SetupConfig, s *steps) error {
+// setMTUAndQueueLen sets the device's MTU and the length of its queue.
+func setMTUAndQueueLen(tap netlink.Link, c *SetupConfig, s *undoStack) error {
 	before := *tap.Attrs()
 	if c.MTU != 0 && c.MTU != before.MTU {
 		if err := netlink.LinkSetMTU(tap, c.MTU); err != nil {
-			return fmt.Errorf("link: setting the MTU of %s to %d: %w: a TAP device takes 68 to 65,521", c.Tap, c.MTU, err)
+			return fmt.Errorf("link: setting the MTU of %s to %d: %w: use 68 to 65,521", c.Tap, c.MTU, err)
 		}
-		s.done(func() error { return gone(netlink.LinkSetMTU(tap, before.MTU)) })
+		s.push(func() error { return ignoreGone(netlink.LinkSetMTU(tap, before.MTU)) })
 	}
 	length := c.QueueLen
 	if length == 0 {
-		length = max(queueLen, before.TxQLen)
+		length = max(defaultQueueLen, before.TxQLen)
 	}
 	if length != before.TxQLen {
 		if err := netlink.LinkSetTxQLen(tap, length); err != nil {
-			return fmt.Errorf("link: setting the queue of %s to %d frames: %w: ask for fewer", c.Tap, length, err)
+			return fmt.Errorf("link: setting the queue of %s to %d frames: %w: use fewer", c.Tap, length, err)
 		}
-		s.done(func() error { return gone(netlink.LinkSetTxQLen(tap, before.TxQLen)) })
+		s.push(func() error { return ignoreGone(netlink.LinkSetTxQLen(tap, before.TxQLen)) })
 	}
 	return nil
 }
 
-// address gives an interface an address, if it has it not.
-func address(l netlink.Link, p netip.Prefix, s *steps) error {
+// addAddr adds an address to an interface, unless it has it.
+func addAddr(l netlink.Link, p netip.Prefix, s *undoStack) error {
 	if !p.IsValid() {
 		return nil
 	}
@@ -160,66 +159,66 @@ func address(l netlink.Link, p netip.Prefix, s *steps) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("link: giving %s the address %s: %w", l.Attrs().Name, p, err)
+		return fmt.Errorf("link: adding to %s the address %s: %w", l.Attrs().Name, p, err)
 	}
-	s.done(func() error { return gone(netlink.AddrDel(l, want)) })
+	s.push(func() error { return ignoreGone(netlink.AddrDel(l, want)) })
 	return nil
 }
 
-// up starts an interface, if it is not.
-func up(l netlink.Link, s *steps) error {
+// setUp sets an interface up, unless it is.
+func setUp(l netlink.Link, s *undoStack) error {
 	if l.Attrs().Flags&net.FlagUp != 0 {
 		return nil
 	}
 	if err := netlink.LinkSetUp(l); err != nil {
-		return fmt.Errorf("link: starting %s: %w", l.Attrs().Name, err)
+		return fmt.Errorf("link: setting %s up: %w", l.Attrs().Name, err)
 	}
-	s.done(func() error { return gone(netlink.LinkSetDown(l)) })
+	s.push(func() error { return ignoreGone(netlink.LinkSetDown(l)) })
 	return nil
 }
 
-// bridge makes a bridge with the device and the other interface in it.
-func bridge(tap netlink.Link, c *SetupConfig, s *steps) (netlink.Link, error) {
-	other, err := bridgeable(c.Bridge)
+// makeBridge makes a bridge of the device and the other interface.
+func makeBridge(tap netlink.Link, c *SetupConfig, s *undoStack) (netlink.Link, error) {
+	other, err := findBridgePort(c.Bridge)
 	if err != nil {
 		return nil, err
 	}
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = bridgeName(c.Tap)
 	if err := netlink.LinkAdd(&netlink.Bridge{LinkAttrs: attrs}); err != nil {
-		return nil, fmt.Errorf("link: making the bridge %s: %w: if it is there already, remove it (ip link del %s)", attrs.Name, err, attrs.Name)
+		return nil, fmt.Errorf("link: making the bridge %s: %w: if it exists, remove it (ip link del %s)", attrs.Name, err, attrs.Name)
 	}
 	b, err := netlink.LinkByName(attrs.Name)
 	if err != nil {
 		return nil, fmt.Errorf("link: looking for %s: %w", attrs.Name, err)
 	}
-	s.done(func() error { return gone(netlink.LinkDel(b)) })
+	s.push(func() error { return ignoreGone(netlink.LinkDel(b)) })
 	for _, port := range []netlink.Link{tap, other} {
 		if err := netlink.LinkSetMaster(port, b); err != nil {
-			return nil, fmt.Errorf("link: taking %s into the bridge %s: %w", port.Attrs().Name, attrs.Name, err)
+			return nil, fmt.Errorf("link: adding %s to the bridge %s: %w", port.Attrs().Name, attrs.Name, err)
 		}
-		s.done(func() error { return gone(netlink.LinkSetNoMaster(port)) })
+		s.push(func() error { return ignoreGone(netlink.LinkSetNoMaster(port)) })
 	}
-	return b, errors.Join(up(other, s), up(b, s))
+	return b, errors.Join(setUp(other, s), setUp(b, s))
 }
 
-// bridgeable finds an interface that loses nothing in a bridge: what is in one has no use for
-// addresses of its own.
-func bridgeable(name string) (netlink.Link, error) {
+// findBridgePort finds an interface that may join a bridge: it must have no addresses, because an
+// interface in a bridge does not use them.
+func findBridgePort(name string) (netlink.Link, error) {
 	l, err := netlink.LinkByName(name)
 	if err != nil {
-		return nil, fmt.Errorf("link: looking for %s, to put it into a bridge: %w", name, err)
+		return nil, fmt.Errorf("link: looking for %s, to add it to a bridge: %w", name, err)
 	}
 	if l.Attrs().MasterIndex != 0 {
-		return nil, fmt.Errorf("link: %s is in a bridge already: name another interface, or take it out (ip link set %s nomaster)", name, name)
+		return nil, fmt.Errorf("link: %s is in a bridge already: use another interface, or remove it from there (ip link set %s nomaster)", name, name)
 	}
 	addrs, err := netlink.AddrList(l, netlink.FAMILY_ALL)
 	if err != nil {
-		return nil, fmt.Errorf("link: asking for the addresses of %s: %w", name, err)
+		return nil, fmt.Errorf("link: reading the addresses of %s: %w", name, err)
 	}
 	for _, a := range addrs {
 		if !a.IP.IsLinkLocalUnicast() {
-			return nil, fmt.Errorf("link: %s has the address %s, which would no longer be reached in a bridge: take it away first, and give it to the bridge", name, a.IPNet)
+			return nil, fmt.Errorf("link: %s has the address %s, which would be unreachable in a bridge: remove it first, and add it to the bridge", name, a.IPNet)
 		}
 	}
 	return l, nil

@@ -85,7 +85,7 @@ func TestSetupThatFailsLeavesNothing(t *testing.T) {
 	}{
 		"no such interface":    {SetupConfig{Tap: "tap0", Bridge: "eth77"}, "eth77"},
 		"one with an address":  {SetupConfig{Tap: "tap0", Bridge: "lo"}, "127.0.0.1"},
-		"not a TAP":            {SetupConfig{Tap: "lo"}, "no TAP device"},
+		"not a TAP":            {SetupConfig{Tap: "lo"}, "not a TAP device"},
 		"an MTU too large":     {SetupConfig{Tap: "tap0", MTU: 70000}, "65,521"},
 		"no name":              {SetupConfig{}, "needs a name"},
 		"a name too long":      {SetupConfig{Tap: "sixteen-bytes-xx"}, "at most 15"},

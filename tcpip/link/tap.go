@@ -8,23 +8,24 @@ import (
 
 // TapConfig says which device to open, and how.
 type TapConfig struct {
-	// of the device, at most 15 bytes; made if it is not there, and gone again after Close then.
-	// Empty: the kernel names it
+	// the device's name, at most 15 bytes. If it does not exist, it is made, and removed at Close.
+	// Empty: the kernel chooses it
 	Name      string
-	Namespace string   // named network namespace that it is in; empty: the caller's
-	MAC       wire.MAC // the stack's, not the device's; zero: made from the name
-	// default 1; a device that is there has been made either for one or for several
+	Namespace string // named network namespace of the device; empty: the caller's
+	// the stack's hardware address, not the device's; zero: derived from the name
+	MAC wire.MAC
+	// default 1; an existing device was made either for one queue or for several
 	Queues int
-	// frames as on a wire: no superframes, no checksums left to the device. So it is, too, where
-	// the system has no other
+	// frames as on a wire: no superframes, no checksum offload. It is implied if the system has no
+	// offloads
 	Plain bool
-	MTU   int // largest packet in bytes; 0: what the device has when it is opened
+	MTU   int // largest packet in bytes; 0: the device's MTU when it is opened
 }
 
-// superframeMost is the largest superframe's packet that a device takes or gives.
-const superframeMost = 65535
+// maxSuperframe is the largest packet of a superframe that a device accepts or delivers.
+const maxSuperframe = 65535
 
-// macOf is a locally administered address that depends on a name.
+// macOf returns a locally administered address derived from a name.
 func macOf(name string) wire.MAC {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, b := range []byte(name) {

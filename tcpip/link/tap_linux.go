@@ -16,16 +16,16 @@ import (
 
 // Tap is a TAP device.
 type Tap struct {
-	name   string
-	caps   Caps
-	queues []*tapQueue
-	once   sync.Once
+	name      string
+	caps      Caps
+	queues    []*tapQueue
+	closeOnce sync.Once
 }
 
-// OpenTap opens a device. It needs the right to (CAP_NET_ADMIN, or a device made for this user). A
-// Read's buffers are 64 KB for each frame that was ever read at once. When it returns, the kernel
-// sends through a device that is up; one that is not, or was made just now, is for others to start,
-// and passes nothing before.
+// OpenTap opens a device. It needs CAP_NET_ADMIN, or a device made for this user. Read buffers take
+// 64 KB for each frame of the largest batch so far. When OpenTap returns, the kernel sends through
+// the device if it is up. A device that is down or was just made carries nothing until it is set
+// up.
 func OpenTap(c TapConfig) (t *Tap, err error) {
 	err = inNamespace(c.Namespace, func() error {
 		t, err = openTap(c)
@@ -42,18 +42,18 @@ func openTap(c TapConfig) (*Tap, error) {
 		if err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
-		t.name, plain = name, q.plain // as the first one has come to be, the others are
+		t.name, plain = name, q.plain // the other queues are like the first one
 		t.queues = append(t.queues, q)
 	}
 	if t.caps.MAC == (wire.MAC{}) {
 		t.caps.MAC = macOf(t.name)
 	}
 	if !plain {
-		t.caps.Superframe, t.caps.Checksum = superframeMost, true
+		t.caps.Superframe, t.caps.Checksum = maxSuperframe, true
 	}
-	device, err := settled(t.name)
+	device, err := waitForReader(t.name)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("link: asking how %s is: %w", t.name, err), t.Close())
+		return nil, errors.Join(fmt.Errorf("link: reading the state of %s: %w", t.name, err), t.Close())
 	}
 	if c.MTU == 0 {
 		t.caps.MTU = device.MTU
@@ -64,35 +64,35 @@ func openTap(c TapConfig) (*Tap, error) {
 	return t, nil
 }
 
-// settling is how long OpenTap waits at most for the kernel to see that a device has a reader.
-const settling = time.Second
+// readerTimeout is how long OpenTap waits for the kernel to notice that a device has a reader.
+const readerTimeout = time.Second
 
-// settled waits until the kernel sends through a device, if it is up: it notices a reader a moment
-// after there is one, and drops what is sent before that.
-func settled(name string) (*netlink.LinkAttrs, error) {
+// waitForReader waits until the kernel sends through a device, if it is up. The kernel notices a
+// reader a moment after it attaches, and drops frames before that.
+func waitForReader(name string) (*netlink.LinkAttrs, error) {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		l, err := netlink.LinkByName(name)
 		if err != nil {
 			return nil, err
 		}
 		a := l.Attrs()
-		if a.Flags&net.FlagUp == 0 || a.OperState == netlink.OperUp || time.Since(begin) > settling {
+		if a.Flags&net.FlagUp == 0 || a.OperState == netlink.OperUp || time.Since(begin) > readerTimeout {
 			return a, nil
 		}
 	}
 }
 
-// Name is the device's.
+// Name returns the device's name.
 func (t *Tap) Name() string { return t.name }
 
 // Caps implements Link.
 func (t *Tap) Caps() Caps { return t.caps }
 
-// SetTransient has the device, one that Setup made, be removed when its last user closes it or
-// ends. It needs no capability.
+// SetTransient makes a device of Setup non-persistent: the kernel removes it when its last user
+// closes it or ends. It needs no capability.
 func (t *Tap) SetTransient() error {
 	if err := unix.IoctlSetInt(t.queues[0].fd, unix.TUNSETPERSIST, 0); err != nil {
-		return fmt.Errorf("link: having %s end with its user: %w", t.name, err)
+		return fmt.Errorf("link: making %s non-persistent: %w", t.name, err)
 	}
 	return nil
 }
@@ -100,9 +100,9 @@ func (t *Tap) SetTransient() error {
 // Queue implements Link.
 func (t *Tap) Queue(i int) Queue { return t.queues[i] }
 
-// Close implements Link. It returns when nobody reads or writes any more, and the device is free.
+// Close implements Link. It returns when no Read or Write runs any more and the device is free.
 func (t *Tap) Close() error {
-	t.once.Do(func() {
+	t.closeOnce.Do(func() {
 		for _, q := range t.queues {
 			q.close()
 		}
@@ -110,12 +110,12 @@ func (t *Tap) Close() error {
 	return nil
 }
 
-// What is asked of a device that gives and takes superframes. Segmentation of UDP is not: nobody
-// here could cut it.
+// The offloads of a device with superframes. UDP segmentation is not among them: package link
+// cannot segment it.
 const offloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO_ECN
 
-// openQueue opens a queue of the device, and the device with it if it is the first one. It is plain
-// if the system or the device has it no other way.
+// openQueue opens a queue of the device, and makes the device if necessary. The queue is plain if
+// the system or the device offers nothing else.
 func openQueue(name string, several, plain bool) (*tapQueue, string, error) {
 	flags := uint16(unix.IFF_TAP | unix.IFF_NO_PI)
 	if several {
@@ -136,7 +136,7 @@ func openQueue(name string, several, plain bool) (*tapQueue, string, error) {
 		if !plain {
 			return openQueue(name, several, true)
 		}
-		return nil, "", fmt.Errorf("link: telling %s to give frames as they are on a wire: %w: make the device anew", name, err)
+		return nil, "", fmt.Errorf("link: turning off the offloads of %s: %w: remove the device and make it again", name, err)
 	}
 	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
@@ -146,8 +146,8 @@ func openQueue(name string, several, plain bool) (*tapQueue, string, error) {
 	return &tapQueue{fd: fd, wakeFD: wake, plain: plain}, name, nil
 }
 
-// setOffloads says explicitly what the device is to do: one that outlives its users keeps what the
-// last one has said.
+// setOffloads sets the device's offloads explicitly, because a persistent device keeps those of its
+// last user.
 func setOffloads(fd int, plain bool) error {
 	if plain {
 		return unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, 0)
@@ -163,56 +163,56 @@ func setOffloads(fd int, plain bool) error {
 
 var errNoHeaders = errors.New("link: this system's tun devices have no virtio-net headers")
 
-// attach opens a queue of a device with these flags, and gives the device's name.
+// attach opens a queue of a device with these flags, and returns the device's name.
 func attach(name string, flags uint16) (int, string, error) {
 	request, err := unix.NewIfreq(name)
 	if err != nil {
-		return -1, "", fmt.Errorf("link: %q is no name of a device: it has at most 15 bytes", name)
+		return -1, "", fmt.Errorf("link: %q is not a valid device name: use at most 15 bytes", name)
 	}
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return -1, "", fmt.Errorf("link: opening /dev/net/tun: %w: load the tun driver (modprobe tun), and be allowed to use it", err)
+		return -1, "", fmt.Errorf("link: opening /dev/net/tun: %w: load the tun driver (modprobe tun), and check the permissions", err)
 	}
 	known, err := unix.IoctlGetInt(fd, unix.TUNGETFEATURES)
 	if err != nil {
 		known = unix.IFF_TAP | unix.IFF_NO_PI
 	}
-	if err := lacks(known, flags); err != nil {
+	if err := checkFeatures(known, flags); err != nil {
 		unix.Close(fd)
 		return -1, name, err
 	}
 	request.SetUint16(flags)
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
 		unix.Close(fd)
-		return -1, "", fmt.Errorf("link: taking the device %s: %w: %s", name, err, advice(err, name, flags))
+		return -1, "", fmt.Errorf("link: attaching to the device %s: %w: %s", name, err, advice(err, name, flags))
 	}
 	return fd, request.Name(), nil
 }
 
-// lacks says what of the flags a system does not know.
-func lacks(known int, flags uint16) error {
+// checkFeatures returns an error if the system lacks a feature of the flags.
+func checkFeatures(known int, flags uint16) error {
 	switch missing := flags &^ uint16(known); {
 	case missing&unix.IFF_MULTI_QUEUE != 0:
-		return errors.New("link: this system's tun devices have one queue only: ask for one")
+		return errors.New("link: this system's tun devices have only one queue: use one")
 	case missing&unix.IFF_VNET_HDR != 0:
 		return errNoHeaders
 	}
 	return nil
 }
 
-// advice is what to do when a device is not to be had.
+// advice says what to do when attaching to a device fails.
 func advice(err error, name string, flags uint16) string {
 	switch {
 	case errors.Is(err, unix.EPERM):
-		return fmt.Sprintf("have CAP_NET_ADMIN, or a device made for you (ip tuntap add %s mode tap user NAME)", name)
+		return fmt.Sprintf("get CAP_NET_ADMIN, or a device made for your user (ip tuntap add %s mode tap user NAME)", name)
 	case errors.Is(err, unix.EBUSY):
-		return "another program has it: end that, or name another device"
+		return "another program uses it: stop that, or use another device"
 	case errors.Is(err, unix.E2BIG):
-		return "that is more queues than a device has: ask for fewer"
+		return "a device has fewer queues: use fewer"
 	case errors.Is(err, unix.EINVAL) && flags&unix.IFF_MULTI_QUEUE != 0:
-		return "it is no TAP device, or one made for a single queue: ask for one queue, or make it with multi_queue"
+		return "it is not a TAP device, or was made for a single queue: use one queue, or make it with multi_queue"
 	case errors.Is(err, unix.EINVAL):
-		return "it is no TAP device, or one made for several queues: ask for two or more, or make it without multi_queue"
+		return "it is not a TAP device, or was made for several queues: use two or more, or make it without multi_queue"
 	}
-	return "name another device"
+	return "use another device"
 }

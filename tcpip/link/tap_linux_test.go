@@ -29,12 +29,12 @@ func namespace(t testing.TB) string {
 		t.Skip("a TAP device in a namespace of its own needs root")
 	}
 	name := fmt.Sprintf("weirlink%d-%d", os.Getpid(), spaces.Add(1))
-	var s steps
+	var s undoStack
 	if err := makeNamespace(name, &s); err != nil {
 		t.Skipf("no namespace is to be had: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := s.back(); err != nil {
+		if err := s.undoAll(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -250,9 +250,9 @@ func TestADeviceIsTakenOnce(t *testing.T) {
 	}{
 		"another one has it":         {TapConfig{Name: "tap0"}, "another program"},
 		"made for one queue":         {TapConfig{Name: "tap0", Queues: 2}, "single queue"},
-		"not a TAP":                  {TapConfig{Name: "lo"}, "no TAP device"},
+		"not a TAP":                  {TapConfig{Name: "lo"}, "not a TAP device"},
 		"a name that is too long":    {TapConfig{Name: "sixteen-bytes-xx"}, "at most 15 bytes"},
-		"more queues than there are": {TapConfig{Name: "tap1", Queues: 300}, "ask for fewer"},
+		"more queues than there are": {TapConfig{Name: "tap1", Queues: 300}, "use fewer"},
 	} {
 		c.c.Namespace = space
 		if tap, err := OpenTap(c.c); err == nil || !strings.Contains(err.Error(), c.says) {
@@ -277,10 +277,10 @@ func TestWhatASystemLacks(t *testing.T) {
 		{old | unix.IFF_VNET_HDR | unix.IFF_MULTI_QUEUE, old | unix.IFF_VNET_HDR | unix.IFF_MULTI_QUEUE, "", false},
 		{old, old, "", false},
 		{old, old | unix.IFF_VNET_HDR, "headers", true},
-		{old | unix.IFF_VNET_HDR, old | unix.IFF_VNET_HDR | unix.IFF_MULTI_QUEUE, "ask for one", false},
-		{old, old | unix.IFF_VNET_HDR | unix.IFF_MULTI_QUEUE, "ask for one", false},
+		{old | unix.IFF_VNET_HDR, old | unix.IFF_VNET_HDR | unix.IFF_MULTI_QUEUE, "use one", false},
+		{old, old | unix.IFF_VNET_HDR | unix.IFF_MULTI_QUEUE, "use one", false},
 	} {
-		err := lacks(c.known, c.flags)
+		err := checkFeatures(c.known, c.flags)
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) || errors.Is(err, errNoHeaders) != c.plain {
 			t.Errorf("knowing %#x and asked for %#x: %v, want %q", c.known, c.flags, err, c.says)
 		}
@@ -334,7 +334,7 @@ func TestSuperframesGoThroughTheKernel(t *testing.T) {
 				t.Fatal(n, err)
 			}
 			want := p.Offload
-			want.Good = true
+			want.ChecksumOK = true
 			if got := batch[0]; got.Offload != want || !bytes.Equal(got.Bytes, p.AppendTo(nil)) {
 				t.Errorf("%+v with %d bytes has come, want %+v with %d", got.Offload, len(got.Bytes), want, p.Len())
 			}
@@ -356,7 +356,7 @@ func TestCutsAsTheKernelDoes(t *testing.T) {
 			p := supers(20001, 1400, flags)
 			p.CWR = flags&wire.CWR != 0
 			var segments [][]byte
-			if f := (Frame{Bytes: p.AppendTo(nil), Offload: p.Offload}); !cut(&f, false, func(s *Frame) { segments = append(segments, bytes.Clone(s.Bytes)) }) {
+			if f := (Frame{Bytes: p.AppendTo(nil), Offload: p.Offload}); !segmentSuperframe(&f, false, func(s *Frame) { segments = append(segments, bytes.Clone(s.Bytes)) }) {
 				t.Fatal("it was not cut")
 			}
 			if !a.Queue(0).Write(p) {

@@ -4,16 +4,16 @@ package link
 
 import "errors"
 
-// Tap is a TAP device. There is none on this system.
+// Tap is a TAP device. This system has none.
 type Tap struct{ Link }
 
-// Name is the device's.
+// Name returns "".
 func (t *Tap) Name() string { return "" }
 
-// SetTransient has nothing to do.
+// SetTransient does nothing.
 func (t *Tap) SetTransient() error { return nil }
 
-// OpenTap refuses: it needs Linux.
+// OpenTap returns an error: it needs Linux.
 func OpenTap(TapConfig) (*Tap, error) {
 	return nil, errors.New("link: TAP devices are opened on Linux only: use a pair in memory here")
 }

@@ -14,38 +14,39 @@ import (
 	"weir/wire"
 )
 
-// tapQueue is one queue of a device: a descriptor.
+// tapQueue is a queue of a device: a file descriptor.
 type tapQueue struct {
 	fd, wakeFD int
 	plain      bool
 	name       string
 	caps       Caps
-	buffers    [][]byte // the reader's
+	buffers    [][]byte // used by the reader only
 	closed     atomic.Bool
-	using      sync.RWMutex // read: the descriptors are used; write: they are closed
-	counts
+	// held for reading while a descriptor is used, for writing while they are closed
+	useMu sync.RWMutex
+	queueCounters
 }
 
-// tapBuffer holds the largest frame that a device gives, with its header.
-const tapBuffer = vnetHeader + framing + superframeMost + 1
+// tapBuffer is the size of the largest frame of a device with its header.
+const tapBuffer = vnetHeader + frameOverhead + maxSuperframe + 1
 
-// close ends who reads, waits for who reads or writes, and only then closes the descriptors: their
-// numbers may be others' at once.
+// close wakes the reader, waits until no Read or Write runs, and only then closes the descriptors,
+// because the kernel may reuse their numbers at once.
 func (q *tapQueue) close() {
 	q.closed.Store(true)
-	q.using.RLock()
+	q.useMu.RLock()
 	q.signal()
-	q.using.RUnlock()
-	q.using.Lock()
-	defer q.using.Unlock()
+	q.useMu.RUnlock()
+	q.useMu.Lock()
+	defer q.useMu.Unlock()
 	unix.Close(q.fd)
 	unix.Close(q.wakeFD)
 }
 
 // Wake implements Queue.
 func (q *tapQueue) Wake() {
-	q.using.RLock()
-	defer q.using.RUnlock()
+	q.useMu.RLock()
+	defer q.useMu.RUnlock()
 	if !q.closed.Load() {
 		q.signal()
 	}
@@ -54,15 +55,15 @@ func (q *tapQueue) Wake() {
 // signal makes wakeFD readable.
 func (q *tapQueue) signal() {
 	one := [8]byte{1}
-	unix.Write(q.wakeFD, one[:]) //nolint:errcheck // full means that it is readable
+	unix.Write(q.wakeFD, one[:]) //nolint:errcheck // a full counter is readable
 }
 
-// Read implements Queue. It waits by an ordinary system call: the runtime then knows, and whoever
-// it makes ready starts at once.
+// Read implements Queue. It waits in an ordinary system call, so that the runtime knows the thread
+// is blocked and runs other goroutines at once.
 func (q *tapQueue) Read(batch []Frame, wait time.Duration) (int, error) {
-	q.using.RLock()
-	defer q.using.RUnlock()
-	var left *unix.Timespec // nil: as long as it takes. The system call takes off what was waited
+	q.useMu.RLock()
+	defer q.useMu.RUnlock()
+	var left *unix.Timespec // nil: no limit. The system call subtracts the time waited
 	if wait >= 0 {
 		t := unix.NsecToTimespec(int64(wait))
 		left = &t
@@ -86,8 +87,7 @@ func (q *tapQueue) Read(batch []Frame, wait time.Duration) (int, error) {
 	return 0, nil
 }
 
-// poll waits until something is to be read; not ready means that it took too long, or Wake was
-// called.
+// poll waits until a frame can be read. ready is false after the timeout or a Wake.
 func (q *tapQueue) poll(left *unix.Timespec) (ready bool, err error) {
 	fds := [2]unix.PollFd{{Fd: int32(q.fd), Events: unix.POLLIN}, {Fd: int32(q.wakeFD), Events: unix.POLLIN}}
 	n, err := unix.Ppoll(fds[:], left, nil)
@@ -102,11 +102,11 @@ func (q *tapQueue) poll(left *unix.Timespec) (ready bool, err error) {
 		return true, nil
 	}
 	var b [8]byte
-	unix.Read(q.wakeFD, b[:]) //nolint:errcheck // nobody else reads it
+	unix.Read(q.wakeFD, b[:]) //nolint:errcheck // only this goroutine reads it
 	return false, nil
 }
 
-// readAll reads what is there. An error comes only when nothing was read before it.
+// readAll reads the frames that are there. It returns an error only if it has read no frame before.
 func (q *tapQueue) readAll(batch []Frame) (n int, err error) {
 	for n < len(batch) {
 		if n == len(q.buffers) {
@@ -137,15 +137,15 @@ func (q *tapQueue) parse(b []byte, f *Frame) bool {
 	return len(b) >= wire.EthernetHeader
 }
 
-// Write implements Queue.
+// Write implements Queue. It reports whether the frame was sent.
 func (q *tapQueue) Write(p *Parts) bool {
-	q.using.RLock()
-	defer q.using.RUnlock()
+	q.useMu.RLock()
+	defer q.useMu.RUnlock()
 	var errno unix.Errno
 	switch {
 	case q.closed.Load():
 		errno = unix.EBADFD
-	case !q.caps.takes(p):
+	case !q.caps.accepts(p):
 		errno = unix.EINVAL
 	default:
 		errno = q.write(p)
@@ -158,7 +158,7 @@ func (q *tapQueue) Write(p *Parts) bool {
 	return true
 }
 
-// write gives the frame to the device, header and parts by one call.
+// write writes the header and the parts of a frame with one system call.
 func (q *tapQueue) write(p *Parts) unix.Errno {
 	var header [vnetHeader]byte
 	var parts [4]unix.Iovec
@@ -180,7 +180,7 @@ func (q *tapQueue) write(p *Parts) unix.Errno {
 	return errno
 }
 
-// dropFor is why the device has not taken a frame (Linux, drivers/net/tun.c).
+// dropFor returns why the device did not accept a frame (Linux, drivers/net/tun.c).
 func dropFor(errno unix.Errno) Drop {
 	switch errno {
 	case unix.EIO:

@@ -6,16 +6,16 @@ import (
 	"weir/wire"
 )
 
-// virtio-net's header as tun devices have it before each frame (linux/virtio_net.h, struct
+// The virtio-net header that precedes each frame of a tun device (linux/virtio_net.h, struct
 // virtio_net_hdr; Virtual I/O Device 1.2, section 5.1.6), in little-endian order, which OpenTap
-// asks for:
+// sets:
 //
-//	byte 0      flags: the checksum is to be completed, or was found right
-//	byte 1      what kind of superframe; none, TCP over IPv4, others that are not asked for; and whether it has CWR
-//	bytes 2, 3  length of the headers: a hint
+//	byte 0      flags: the checksum must be completed, or is valid
+//	byte 1      GSO type: none, TCP over IPv4, or others, which are not enabled; and whether CWR is set
+//	bytes 2, 3  length of the headers, a hint
 //	bytes 4, 5  payload of each segment
-//	bytes 6, 7  where the checksum begins
-//	bytes 8, 9  and where it stands, from there
+//	bytes 6, 7  start of the bytes under the checksum (csum_start)
+//	bytes 8, 9  offset of the checksum from there (csum_offset)
 const (
 	vnetHeader    = 10
 	vnetNeedsSum  = 1
@@ -25,17 +25,17 @@ const (
 	vnetECN       = 0x80
 )
 
-// parseVnet reads a header and gives the frame behind it, or says that it cannot be.
+// parseVnet parses a header and the frame after it, and reports whether they are valid.
 func parseVnet(b []byte, f *Frame) bool {
 	if len(b) < vnetHeader+wire.EthernetHeader {
 		return false
 	}
 	*f = Frame{Bytes: b[vnetHeader:]}
-	f.Good = b[0]&(vnetNeedsSum|vnetDataValid) != 0
+	f.ChecksumOK = b[0]&(vnetNeedsSum|vnetDataValid) != 0
 	if b[0]&vnetNeedsSum != 0 {
-		f.Partial = true
-		f.Start, f.Offset = int(binary.LittleEndian.Uint16(b[6:])), int(binary.LittleEndian.Uint16(b[8:]))
-		if !f.within(len(f.Bytes)) {
+		f.ChecksumPartial = true
+		f.ChecksumStart, f.ChecksumOffset = int(binary.LittleEndian.Uint16(b[6:])), int(binary.LittleEndian.Uint16(b[8:]))
+		if !f.checksumWithin(len(f.Bytes)) {
 			return false
 		}
 	}
@@ -43,27 +43,27 @@ func parseVnet(b []byte, f *Frame) bool {
 	case vnetNone:
 		return true
 	case vnetTCPv4:
-		f.Size, f.CWR = int(binary.LittleEndian.Uint16(b[4:])), b[1]&vnetECN != 0
-		return f.Size > 0 && f.Size < len(f.Bytes)-wire.EthernetHeader
+		f.SegmentSize, f.CWR = int(binary.LittleEndian.Uint16(b[4:])), b[1]&vnetECN != 0
+		return f.SegmentSize > 0 && f.SegmentSize < len(f.Bytes)-wire.EthernetHeader
 	default:
 		return false
 	}
 }
 
-// putVnet writes the header for a frame that the link takes.
+// putVnet writes the header for a frame that the link accepts.
 func putVnet(h *[vnetHeader]byte, p *Parts) {
 	*h = [vnetHeader]byte{}
-	if p.Partial {
+	if p.ChecksumPartial {
 		h[0] = vnetNeedsSum
-		binary.LittleEndian.PutUint16(h[6:], uint16(p.Start))
-		binary.LittleEndian.PutUint16(h[8:], uint16(p.Offset))
+		binary.LittleEndian.PutUint16(h[6:], uint16(p.ChecksumStart))
+		binary.LittleEndian.PutUint16(h[8:], uint16(p.ChecksumOffset))
 	}
-	if p.Size > 0 {
+	if p.SegmentSize > 0 {
 		h[1] = vnetTCPv4
 		if p.CWR {
 			h[1] |= vnetECN
 		}
-		binary.LittleEndian.PutUint16(h[2:], uint16(min(len(p.Head), p.Start+wire.TCPHeaderLargest)))
-		binary.LittleEndian.PutUint16(h[4:], uint16(p.Size))
+		binary.LittleEndian.PutUint16(h[2:], uint16(min(len(p.Head), p.ChecksumStart+wire.TCPHeaderLargest)))
+		binary.LittleEndian.PutUint16(h[4:], uint16(p.SegmentSize))
 	}
 }

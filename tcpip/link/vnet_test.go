@@ -28,11 +28,11 @@ func TestVnetHeadersAreRead(t *testing.T) {
 	}{
 		"nothing to do":                    {"00 00 0000 0000 0000 0000", 60, Offload{}, true},
 		"the smallest frame":               {"00 00 0000 0000 0000 0000", 14, Offload{}, true},
-		"found right":                      {"02 00 0000 0000 0000 0000", 60, Offload{Good: true}, true},
-		"to be completed":                  {"01 00 0000 0000 2200 1000", 60, Offload{Partial: true, Start: 34, Offset: 16, Good: true}, true},
-		"a superframe":                     {"01 01 4200 b405 2200 1000", 9000, Offload{Size: 1460, Partial: true, Start: 34, Offset: 16, Good: true}, true},
-		"a superframe with CWR":            {"01 81 4200 b405 2200 1000", 9000, Offload{Size: 1460, CWR: true, Partial: true, Start: 34, Offset: 16, Good: true}, true},
-		"start and offset at the very end": {"01 00 0000 0000 2200 1800", 60, Offload{Partial: true, Start: 34, Offset: 24, Good: true}, true},
+		"found right":                      {"02 00 0000 0000 0000 0000", 60, Offload{ChecksumOK: true}, true},
+		"to be completed":                  {"01 00 0000 0000 2200 1000", 60, Offload{ChecksumPartial: true, ChecksumStart: 34, ChecksumOffset: 16, ChecksumOK: true}, true},
+		"a superframe":                     {"01 01 4200 b405 2200 1000", 9000, Offload{SegmentSize: 1460, ChecksumPartial: true, ChecksumStart: 34, ChecksumOffset: 16, ChecksumOK: true}, true},
+		"a superframe with CWR":            {"01 81 4200 b405 2200 1000", 9000, Offload{SegmentSize: 1460, CWR: true, ChecksumPartial: true, ChecksumStart: 34, ChecksumOffset: 16, ChecksumOK: true}, true},
+		"start and offset at the very end": {"01 00 0000 0000 2200 1800", 60, Offload{ChecksumPartial: true, ChecksumStart: 34, ChecksumOffset: 24, ChecksumOK: true}, true},
 		"bits that mean other things":      {"04 00 ffff ffff ffff ffff", 60, Offload{}, true},
 
 		"a header alone":                {"00 00 0000 0000 0000 0000", 0, Offload{}, false},
@@ -71,7 +71,7 @@ func FuzzVnet(f *testing.F) {
 			return
 		}
 		n := len(first.Bytes)
-		if n < wire.EthernetHeader || first.Size >= n || first.Partial && (first.Start < wire.EthernetHeader || first.Start+first.Offset+2 > n) {
+		if n < wire.EthernetHeader || first.SegmentSize >= n || first.ChecksumPartial && (first.ChecksumStart < wire.EthernetHeader || first.ChecksumStart+first.ChecksumOffset+2 > n) {
 			t.Fatalf("%+v of a frame of %d bytes", first.Offload, n)
 		}
 		var header [vnetHeader]byte
@@ -79,7 +79,7 @@ func FuzzVnet(f *testing.F) {
 		if !parseVnet(append(header[:], first.Bytes...), &second) {
 			t.Fatalf("%+v was written as %x, which is not read", first.Offload, header)
 		}
-		first.Good = first.Partial // that a checksum was found right is not said when sending
+		first.ChecksumOK = first.ChecksumPartial // that a checksum was found right is not said when sending
 		if first.Offload != second.Offload || !bytes.Equal(first.Bytes, second.Bytes) {
 			t.Errorf("%+v was written, %+v read", first.Offload, second.Offload)
 		}

@@ -1,8 +1,8 @@
-// Package netsim holds simulations: stacks of package tcpip on links that delay, lose and reorder,
-// in the virtual time of testing/synctest. They are its tests; there is nothing to import.
+// Package netsim simulates stacks of package tcpip on links that delay, lose and reorder frames, in
+// the virtual time of testing/synctest. It consists of tests; there is nothing to import.
 //
 // # Limitations
 //
-// Two hosts and one path. What is measured is the protocol, not the processor: in virtual time
-// computing costs nothing.
+// Two hosts and one path. Only the protocol is measured, not the processor: computing takes no
+// virtual time.
 package netsim

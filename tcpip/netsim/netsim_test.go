@@ -122,7 +122,7 @@ func TestThroughput(t *testing.T) {
 	rows(t, &table, data, "lost", []float64{0, 0.01, 0.03, 0.1}, []time.Duration{0, 2, 20, 100, 200}, func(p *link.Impairment, share float64) { p.Loss = share })
 	fmt.Fprintf(&table, "\nframes that are held back for 1 ms and an eighth of the way\n")
 	rows(t, &table, data, "late", []float64{0.01, 0.1}, []time.Duration{0, 20, 200}, func(p *link.Impairment, share float64) {
-		p.Reorder, p.Late = share, time.Millisecond+p.Delay/8
+		p.Reorder, p.ReorderDelay = share, time.Millisecond+p.Delay/8
 	})
 	if os.Getenv("WEIR_GOLDEN") == "write" {
 		if err := os.WriteFile("testdata/throughput.txt", []byte(table.String()), 0o644); err != nil {
@@ -150,7 +150,7 @@ func rows(t *testing.T, table *strings.Builder, data []byte, name string, shares
 		fmt.Fprintf(table, "%9v", 2*delay)
 		for _, share := range shares {
 			synctest.Test(t, func(t *testing.T) {
-				path := link.Impairment{Delay: delay, Rate: 100e6, Queue: 256 << 10}
+				path := link.Impairment{Delay: delay, Rate: 100e6, QueueBytes: 256 << 10}
 				spoil(&path, share)
 				took := transfer(t, path, 7, data)
 				fmt.Fprintf(table, "%10.2f", float64(len(data))*8/took.Seconds()/1e6)

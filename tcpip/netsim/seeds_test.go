@@ -92,16 +92,16 @@ func way(r *rand.Rand) link.Impairment {
 		c.Loss = 0.1 * r.Float64()
 	}
 	if some(6) {
-		c.Burst = link.Burst{Begin: 0.01, End: 0.3}
+		c.Burst = link.Burst{Start: 0.01, End: 0.3}
 	}
 	if some(3) {
 		c.Duplicate = 0.05 * r.Float64()
 	}
 	if some(3) {
-		c.Reorder, c.Late = 0.2*r.Float64(), time.Duration(r.IntN(30))*time.Millisecond
+		c.Reorder, c.ReorderDelay = 0.2*r.Float64(), time.Duration(r.IntN(30))*time.Millisecond
 	}
 	if some(3) {
-		c.Rate, c.Queue = 500_000+r.Int64N(50_000_000), 70_000+r.IntN(200_000)
+		c.Rate, c.QueueBytes = 500_000+r.Int64N(50_000_000), 70_000+r.IntN(200_000)
 	}
 	return c
 }

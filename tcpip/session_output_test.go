@@ -134,8 +134,8 @@ func TestStalledOutputGivesWay(t *testing.T) {
 			t.Error("none of those that stalled was reset")
 		}
 		time.Sleep(3 * time.Minute)
-		if left := b.accounts(); left != (accounts{}) || len(b.unsent.of) != 0 || b.unsent.order.Len() != 0 {
-			t.Errorf("when all are gone the stack holds %+v, and output for %d addresses, want nothing", left, len(b.unsent.of))
+		if left := b.accounts(); left != (accounts{}) || len(b.outputAccount.perPeer) != 0 || b.outputAccount.byProgress.Len() != 0 {
+			t.Errorf("when all are gone the stack holds %+v, and output for %d addresses, want nothing", left, len(b.outputAccount.perPeer))
 		}
 	})
 }

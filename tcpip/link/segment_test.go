@@ -9,7 +9,7 @@ import (
 
 // segments are copies of what a frame is cut into.
 func segments(f *Frame, partial bool) (all []Frame, ok bool) {
-	ok = cut(f, partial, func(s *Frame) { all = append(all, Frame{Bytes: bytes.Clone(s.Bytes), Offload: s.Offload}) })
+	ok = segmentSuperframe(f, partial, func(s *Frame) { all = append(all, Frame{Bytes: bytes.Clone(s.Bytes), Offload: s.Offload}) })
 	return all, ok
 }
 
@@ -66,12 +66,12 @@ func checked(t *testing.T, s *Frame, partial bool) (wire.IPv4, wire.TCP) {
 	if fault != wire.OK || len(ip) != len(e.Payload()) || !ip.ChecksumOK() {
 		t.Fatalf("the packet is broken: %v", fault)
 	}
-	if partial != s.Partial || s.Size != 0 || s.CWR || !s.within(len(s.Bytes)) {
+	if partial != s.ChecksumPartial || s.SegmentSize != 0 || s.CWR || !s.checksumWithin(len(s.Bytes)) {
 		t.Fatalf("offload %+v", s.Offload)
 	}
 	if partial { // as a device does
-		at := s.Start + s.Offset
-		sum := wire.Sum{}.Add(s.Bytes[s.Start:]).Checksum()
+		at := s.ChecksumStart + s.ChecksumOffset
+		sum := wire.Sum{}.Add(s.Bytes[s.ChecksumStart:]).Checksum()
 		s.Bytes[at], s.Bytes[at+1] = byte(sum>>8), byte(sum)
 	}
 	tcp, fault := wire.ParseTCP(ip.Payload())
@@ -90,7 +90,7 @@ func FuzzCut(f *testing.F) {
 		if len(b) > 4096 {
 			return // a byte a segment takes long
 		}
-		all, ok := segments(&Frame{Bytes: b, Offload: Offload{Size: int(size), Partial: true}}, false)
+		all, ok := segments(&Frame{Bytes: b, Offload: Offload{SegmentSize: int(size), ChecksumPartial: true}}, false)
 		if !ok {
 			return
 		}

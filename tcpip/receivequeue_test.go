@@ -11,7 +11,7 @@ import (
 // is in it.
 func TestAnInboxIsAQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := inbox{reader: newWaiter()}
+		b := receiveQueue{readWaiter: newWaiter()}
 		var model []datagram
 		cost, dropped := 0, uint64(0)
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
@@ -20,23 +20,23 @@ func TestAnInboxIsAQueue(t *testing.T) {
 				if err != nil || &d.payload[0] != &model[0].payload[0] {
 					t.Fatal("another than the oldest came out", err)
 				}
-				cost -= d.cost()
+				cost -= d.chargedSize()
 				model = model[1:]
 				continue
 			}
 			d := datagram{from: netip.MustParseAddrPort("10.0.0.1:5"), payload: make([]byte, rapid.SampledFrom([]int{1, 1500, 65507}).Draw(t, "size"))}
-			fits := cost+d.cost() <= inboxMost
-			if b.put(d) != fits {
-				t.Fatalf("%d bytes on top of %d: fits %t", d.cost(), cost, fits)
+			fits := cost+d.chargedSize() <= maxSenderBytes
+			if b.enqueue(d) != fits {
+				t.Fatalf("%d bytes on top of %d: fits %t", d.chargedSize(), cost, fits)
 			}
 			if fits {
 				model = append(model, d)
-				cost += d.cost()
+				cost += d.chargedSize()
 			} else {
 				dropped++
 			}
 		}
-		if n, bytes, lost := b.fill(); n != len(model) || bytes != cost || lost != dropped {
+		if n, bytes, lost := b.usage(); n != len(model) || bytes != cost || lost != dropped {
 			t.Fatalf("%d datagrams of %d bytes, %d dropped; want %d, %d, %d", n, bytes, lost, len(model), cost, dropped)
 		}
 	})
