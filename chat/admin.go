@@ -17,52 +17,52 @@ import (
 	"weir/internal/durable"
 )
 
-// Errors of what an administrator asks for.
+// Errors of administrative changes.
 var (
-	ErrNoRoom = errors.New("chat: there is no such room")
-	ErrChange = errors.New("chat: it cannot be changed so")
+	ErrNoRoom        = errors.New("chat: there is no such room")
+	ErrInvalidChange = errors.New("chat: invalid change")
 )
 
-// RoomState is what a room is, besides its messages.
+// RoomState describes a room without its messages.
 type RoomState struct {
 	Name    string            `json:"name"`
 	Made    time.Time         `json:"made"`
-	Topic   string            `json:"topic"` // "" for none, and so with what follows
+	Topic   string            `json:"topic"` // "": none; the same holds for the next fields
 	TopicBy string            `json:"topic_by"`
 	TopicAt time.Time         `json:"topic_at,omitzero"`
-	Flags   string            `json:"flags"` // of irc.RoomFlags
+	Flags   string            `json:"flags"` // letters of irc.RoomFlags
 	Key     string            `json:"key"`
 	Limit   int               `json:"limit"`
 	Ranks   map[string]string `json:"ranks"` // by folded account: "o", "v" or "ov"
 	Bans    []string          `json:"bans"`  // masks
 }
 
-// ReadRoom reads what a room of a data directory is, whether a server runs on that or not. What
-// changed within the last moments may be missing.
+// ReadRoom reads the state of a room from a data directory, whether a server has it open or not.
+// Changes of the last moments may be missing.
 func ReadRoom(dir string, which data.Room) (RoomState, error) {
 	path := filepath.Join(dir, filepath.FromSlash(which.Path))
 	info, err := os.Stat(path)
 	if err != nil {
 		return RoomState{}, fmt.Errorf("%w: %s", ErrNoRoom, which.Name)
 	}
-	r := &room{settings: newSettings(info.ModTime()), path: filepath.Join(path, "state")}
+	r := &room{settings: newSettings(info.ModTime()), statePath: filepath.Join(path, "state")}
 	r.name = which.Name
 	err = r.readState()
-	s := RoomState{Name: r.name, Made: r.made, Topic: r.topic, TopicBy: r.topicBy, TopicAt: r.topicAt, Flags: r.flags, Key: r.joinKey, Limit: r.limit, Ranks: r.ranks, Bans: []string{}}
+	s := RoomState{Name: r.name, Made: r.createdAt, Topic: r.topic, TopicBy: r.topicSetBy, TopicAt: r.topicSetAt, Flags: r.flags, Key: r.joinKey, Limit: r.memberLimit, Ranks: r.accountRanks, Bans: []string{}}
 	for _, b := range r.bans {
 		s.Bans = append(s.Bans, b.mask)
 	}
 	return s, err
 }
 
-// Member is somebody who is in a room now.
+// Member is a user in a room.
 type Member struct {
 	Nick    string `json:"nick"`
 	Account string `json:"account"` // "": a guest
 	Ranks   string `json:"ranks"`   // "o", "v", "ov" or ""
 }
 
-// Members are those who are in a room now, by nick.
+// Members returns the users in a room, sorted by nick. It is empty if the room is not open.
 func (s *Service) Members(name string) []Member {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,16 +76,16 @@ func (s *Service) Members(name string) []Member {
 	return all
 }
 
-// RoomChange is what an administrator changes of a room. What is nil stays.
+// RoomChange is a change by an administrator. A nil field leaves its property unchanged.
 type RoomChange struct {
-	Topic *string `json:"topic,omitempty"` // "": none
-	Key   *string `json:"key,omitempty"`   // "": none
-	// by account, what it gets and loses: "+o", "-v", "+o-v"
+	Topic *string `json:"topic,omitempty"` // "": no topic
+	Key   *string `json:"key,omitempty"`   // "": no key
+	// by account: ranks to grant and revoke, such as "+o", "-v", "+o-v"
 	Ranks map[string]string `json:"ranks,omitempty"`
 }
 
-// ChangeRoom changes a room that is there, whoever is in it, and tells them. It returns when the
-// change is on the disk. Errors are ErrNoRoom, ErrChange, or the disk's.
+// ChangeRoom changes an existing room and notifies its members. It returns when the change is on
+// disk. Errors are ErrNoRoom, ErrInvalidChange, or the disk's.
 func (s *Service) ChangeRoom(name string, c RoomChange) error {
 	if err := s.checkChange(name, c); err != nil {
 		return err
@@ -94,75 +94,76 @@ func (s *Service) ChangeRoom(name string, c RoomChange) error {
 	if err != nil {
 		return err
 	}
-	return s.putAndWait(func(author *session) error {
-		if err := r.mayChange(); err != nil {
+	return s.putPostsAndWait(func(author *session) error {
+		if err := r.checkChangeableLocked(); err != nil {
 			return err
 		}
-		r.put(post{from: author, last: true, change: func(d *draft) {
+		r.putLocked(post{sender: author, lastLine: true, change: func(d *draft) {
 			if c.Key != nil {
-				s.giveKey(r, d, *c.Key)
+				s.planKeyAsServer(r, d, *c.Key)
 			}
 			for account, ranks := range c.Ranks {
-				s.giveRanks(r, d, account, ranks)
+				s.planRanksAsServer(r, d, account, ranks)
 			}
 		}})
 		if c.Topic != nil {
-			s.giveTopic(r, author, irc.Cut(*c.Topic, irc.MaxTopic))
+			s.setTopicAsServer(r, author, irc.Cut(*c.Topic, irc.MaxTopic))
 		}
 		return nil
 	})
 }
 
-// mayChange says why an administrator cannot change the room now. The caller holds the lock.
-func (r *room) mayChange() error {
+// checkChangeableLocked returns the reason why the room cannot be changed now, or nil. The caller
+// holds mu.
+func (r *room) checkChangeableLocked() error {
 	switch {
 	case r.deleted:
 		return fmt.Errorf("%w: %s", ErrNoRoom, r.name)
-	case r.svc.frozen != nil:
+	case r.svc.frozenSessions != nil:
 		return errUpgrading
 	}
 	return nil
 }
 
-// exists says whether a room is there.
-func (s *Service) exists(name string) error {
+// checkRoomExists returns ErrNoRoom if the data directory has no such room.
+func (s *Service) checkRoomExists(name string) error {
 	room, err := data.Named(name)
 	if err != nil || room.Direct {
-		return fmt.Errorf("%w: %q is no name of one", ErrNoRoom, name)
+		return fmt.Errorf("%w: %q is not a valid name", ErrNoRoom, name)
 	}
-	if _, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(room.Path))); err != nil {
+	if _, err := os.Stat(filepath.Join(s.dataDir, filepath.FromSlash(room.Path))); err != nil {
 		return fmt.Errorf("%w: %s", ErrNoRoom, name)
 	}
 	return nil
 }
 
 func (s *Service) checkChange(name string, c RoomChange) error {
-	if err := s.exists(name); err != nil {
+	if err := s.checkRoomExists(name); err != nil {
 		return err
 	}
 	if c.Key != nil && (len(*c.Key) > irc.MaxKey || strings.ContainsAny(*c.Key, ", :\r\n\x00")) {
-		return fmt.Errorf("%w: a key is one word of at most %d bytes without commas and colons", ErrChange, irc.MaxKey)
+		return fmt.Errorf("%w: a key is one word of at most %d bytes without commas or colons", ErrInvalidChange, irc.MaxKey)
 	}
 	if c.Topic != nil && (len(*c.Topic) > irc.MaxTopic || strings.ContainsAny(*c.Topic, "\r\n\x00")) {
-		return fmt.Errorf("%w: a topic is one line of at most %d bytes", ErrChange, irc.MaxTopic)
+		return fmt.Errorf("%w: a topic is one line of at most %d bytes", ErrInvalidChange, irc.MaxTopic)
 	}
 	for account, ranks := range c.Ranks {
 		if s.accounts.Lookup(account) == nil {
-			return fmt.Errorf("%w: there is no account %q", ErrChange, account)
+			return fmt.Errorf("%w: there is no account %q", ErrInvalidChange, account)
 		}
 		if strings.Trim(ranks, "+-"+irc.RoomRanks) != "" {
-			return fmt.Errorf("%w: ranks are changed by such as +o and -v", ErrChange)
+			return fmt.Errorf("%w: ranks are changed by +o, -o, +v and -v", ErrInvalidChange)
 		}
 	}
 	return nil
 }
 
-// serverNews is a line of the server's own.
-func (s *Service) serverNews(command string, params ...string) *news {
-	return &news{tags: irc.AppendTime(nil, s.o.Now()), body: irc.AppendLine(nil, s.o.Name, command, params...)}
+// serverNotification returns a notification whose source is the server.
+func (s *Service) serverNotification(command string, params ...string) *notification {
+	return &notification{tags: irc.AppendTime(nil, s.fixed.Now()), body: irc.AppendLine(nil, s.fixed.Name, command, params...)}
 }
 
-func (s *Service) giveKey(r *room, d *draft, key string) {
+func (s *Service) planKeyAsServer(r *room, d *draft, key string) {
 	if key == d.joinKey {
 		return
 	}
@@ -171,11 +172,11 @@ func (s *Service) giveKey(r *room, d *draft, key string) {
 	if key == "" {
 		words = []string{"-k", "*"}
 	}
-	d.once(func() { s.serverNews("MODE", r.name, words[0], words[1]).toRoom(r) })
+	d.afterStored(func() { s.serverNotification("MODE", r.name, words[0], words[1]).sendToRoom(r) })
 }
 
-// giveRanks changes the ranks of an account, and of whoever is there as it.
-func (s *Service) giveRanks(r *room, d *draft, account, changes string) {
+// planRanksAsServer plans new ranks for an account and for all members logged in to it.
+func (s *Service) planRanksAsServer(r *room, d *draft, account, changes string) {
 	key, on := irc.Fold(account), true
 	for i := range len(changes) {
 		rank := changes[i]
@@ -183,130 +184,132 @@ func (s *Service) giveRanks(r *room, d *draft, account, changes string) {
 			on = rank == '+'
 			continue
 		}
-		d.rank(key, setLetter(d.ranks[key], rank, on, irc.RoomRanks))
-		d.once(func() { s.rankMembers(r, key, rank, on) })
+		d.setAccountRanks(key, setModeLetter(d.accountRanks[key], rank, on, irc.RoomRanks))
+		d.afterStored(func() { s.setMemberRank(r, key, rank, on) })
 	}
 }
 
-// rankMembers gives or takes a rank of those in a room who are an account, and tells the room.
-func (s *Service) rankMembers(r *room, account string, rank byte, on bool) {
+// setMemberRank grants or revokes a rank of all members that are logged in to an account, and
+// notifies the room.
+func (s *Service) setMemberRank(r *room, account string, rank byte, on bool) {
 	for u, m := range r.members {
 		if irc.Fold(u.account) == account && strings.IndexByte(m.ranks, rank) >= 0 != on {
-			m.ranks = setLetter(m.ranks, rank, on, irc.RoomRanks)
-			s.serverNews("MODE", r.name, map[bool]string{true: "+", false: "-"}[on]+string(rank), u.nick).toRoom(r)
+			m.ranks = setModeLetter(m.ranks, rank, on, irc.RoomRanks)
+			s.serverNotification("MODE", r.name, map[bool]string{true: "+", false: "-"}[on]+string(rank), u.nick).sendToRoom(r)
 		}
 	}
 }
 
-// giveTopic puts a topic on its way, as setTopic does for a user.
-func (s *Service) giveTopic(r *room, author *session, text string) {
-	by, now := s.o.Name, s.o.Now()
-	r.put(post{from: author, last: true,
+// setTopicAsServer enqueues a topic change, as setTopic does for a user.
+func (s *Service) setTopicAsServer(r *room, author *session, text string) {
+	by, now := s.fixed.Name, s.fixed.Now()
+	r.putLocked(post{sender: author, lastLine: true,
 		entry: log.Entry{Time: now, Body: ":" + by + " TOPIC " + r.name + " :" + text},
 		change: func(d *draft) {
-			d.topic, d.topicBy, d.topicAt = text, by, now
+			d.topic, d.topicSetBy, d.topicSetAt = text, by, now
 		}})
 }
 
-// errNotStored is what somebody is told whose change the disk refused. The log has the reason.
-var errNotStored = errors.New("chat: the disk did not take it")
+// errChangeNotStored reports that the disk refused a change. The log has the reason.
+var errChangeNotStored = errors.New("chat: the change was not stored; the log has the reason")
 
-// putAndWait has the server itself change feeds: put is called under the lock with the session that
-// posts come from. It returns when all of them are done: nil if they hold. It must not be called
-// with the lock.
-func (s *Service) putAndWait(put func(author *session) error) (err error) {
-	by := &agent{done: make(chan struct{}, 1)}
+// putPostsAndWait enqueues posts of the server itself and waits until all are finished. Put is
+// called under mu with the session to name as sender. The error is nil if all posts are stored. It
+// takes mu.
+func (s *Service) putPostsAndWait(put func(author *session) error) (err error) {
+	by := &serverConn{finished: make(chan struct{}, 1)}
 	author := &session{svc: s, conn: by}
-	author.pending.Add(1) // until all are put
-	author.waiting.Store(true)
-	s.locked(func() { err = put(author) })
-	if author.pending.Add(-1) == 0 && author.waiting.Swap(false) {
-		return err // there were none, or they are done already
+	author.pendingMessages.Add(1) // until all posts are enqueued
+	author.postWhenDelivered.Store(true)
+	s.withLock(func() { err = put(author) })
+	if author.pendingMessages.Add(-1) == 0 && author.postWhenDelivered.Swap(false) {
+		return err // there were no posts, or all are finished
 	}
-	<-by.done // settle is called for every post, whatever becomes of it
+	<-by.finished // finishPosts is called for every post, stored or not
 	if err == nil && by.refused.Load() {
-		err = errNotStored
+		err = errChangeNotStored
 	}
 	return err
 }
 
-// agent is the connection of a session of the server's own: all that it may be told is that
-// something was refused.
-type agent struct {
+// serverConn is the connection of a session of the server's own. The only line that it can be sent
+// is the refusal of a post.
+type serverConn struct {
 	refused atomic.Bool
-	// settle -> putAndWait: all posts are done; capacity 1: settle does not wait
-	done chan struct{}
+	// finishPosts -> putPostsAndWait: all posts are finished; capacity 1, so that finishPosts does
+	// not block
+	finished chan struct{}
 }
 
-func (a *agent) Send([]byte) bool     { a.refused.Store(true); return true }
-func (a *agent) Post()                { a.done <- struct{}{} }
-func (a *agent) Close()               {}
-func (a *agent) RemoteAddr() net.Addr { return nil }
+func (a *serverConn) Send([]byte) bool     { a.refused.Store(true); return true }
+func (a *serverConn) Post()                { a.finished <- struct{}{} }
+func (a *serverConn) Close()               {}
+func (a *serverConn) RemoteAddr() net.Addr { return nil }
 
-// settleWithin is how long an administrator waits for the disk.
-const settleWithin = 10 * time.Second
+// diskWait limits how long an administrative change waits for the disk.
+const diskWait = 10 * time.Second
 
-// reaches waits until all that was said in a feed, and its state, has reached the disk.
-func (s *Service) reaches(f *feed) error {
-	for end := time.Now().Add(settleWithin); ; time.Sleep(time.Millisecond) {
+// waitDurable waits until all posts and the state of a conversation are on disk.
+func (s *Service) waitDurable(f *conversation) error {
+	for end := time.Now().Add(diskWait); ; time.Sleep(time.Millisecond) {
 		s.mu.Lock()
-		busy := f.queued || f.stateless || len(f.pending) > 0
+		busy := f.inCommitNet || f.stateDirty || len(f.pending) > 0
 		s.mu.Unlock()
 		if !busy {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("chat: the disk has not answered for %v", settleWithin)
+			return fmt.Errorf("chat: the disk did not finish within %v", diskWait)
 		}
 	}
 }
 
-// DeleteRoom deletes a room with all its messages. Who is in it is put out. Its text is gone from
-// the data directory when it returns; backups and the index for searching keep it until they are
-// made anew or brought up to date.
+// DeleteRoom deletes a room with all its messages and removes its members. When it returns, the
+// text is gone from the data directory. Backups and the search index keep it until they are made
+// again or updated.
 func (s *Service) DeleteRoom(name string) error {
-	s.opening.Lock() // nobody opens a room meanwhile
-	defer s.opening.Unlock()
-	if err := s.exists(name); err != nil {
+	s.openMu.Lock() // no room is opened meanwhile
+	defer s.openMu.Unlock()
+	if err := s.checkRoomExists(name); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	r := s.rooms[irc.Fold(name)]
-	if r != nil && s.frozen != nil {
+	if r != nil && s.frozenSessions != nil {
 		s.mu.Unlock()
 		return errUpgrading
 	}
 	if r != nil {
 		r.deleted = true
 		for u := range r.members {
-			s.serverNews("KICK", r.name, u.nick, "The room was deleted").toRoom(r)
-			r.remove(u)
+			s.serverNotification("KICK", r.name, u.nick, "The room was deleted").sendToRoom(r)
+			r.removeMember(u)
 		}
 	}
-	s.unlock()
+	s.unlockAndCommit()
 	if r != nil {
-		if err := s.letGo(r); err != nil {
+		if err := s.closeDeletedRoom(r); err != nil {
 			return err
 		}
 	}
-	room, _ := data.Named(name) // exists has seen it
-	trash, err := os.MkdirTemp(s.dir, deleting)
+	room, _ := data.Named(name) // checkRoomExists has parsed the name
+	trash, err := os.MkdirTemp(s.dataDir, deletedPrefix)
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(filepath.Join(s.dir, filepath.FromSlash(room.Path)), filepath.Join(trash, "room")); err != nil {
+	if err := os.Rename(filepath.Join(s.dataDir, filepath.FromSlash(room.Path)), filepath.Join(trash, "room")); err != nil {
 		return errors.Join(err, os.Remove(trash))
 	}
-	return errors.Join(durable.SyncDir(filepath.Join(s.dir, "rooms")), os.RemoveAll(trash))
+	return errors.Join(durable.SyncDir(filepath.Join(s.dataDir, "rooms")), os.RemoveAll(trash))
 }
 
-// letGo closes a room that nobody is in and nobody may enter.
-func (s *Service) letGo(r *room) error {
-	s.locked(s.retryStates) // the sweeper may be waiting for us
-	if err := s.reaches(&r.feed); err != nil {
-		s.locked(func() { r.deleted = false })
+// closeDeletedRoom closes a room that is marked as deleted and has no members.
+func (s *Service) closeDeletedRoom(r *room) error {
+	s.withLock(s.retryStatesLocked) // runPeriodicTasks may be waiting for openMu
+	if err := s.waitDurable(&r.conversation); err != nil {
+		s.withLock(func() { r.deleted = false })
 		return err
 	}
-	s.locked(func() { delete(s.rooms, irc.Fold(r.name)) })
+	s.withLock(func() { delete(s.rooms, irc.Fold(r.name)) })
 	return r.log.Close()
 }

@@ -12,7 +12,7 @@ import (
 	"weir/serve"
 )
 
-// state is what the files say of a room.
+// state returns the stored state of a room.
 func (s *server) state(name string) RoomState {
 	s.t.Helper()
 	room, err := data.Named(name)
@@ -26,12 +26,12 @@ func (s *server) state(name string) RoomState {
 	return state
 }
 
-func TestAnAdministratorChangesARoomAndThoseInItHear(t *testing.T) {
+func TestAnAdministratorsChangeIsSentToMembers(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		s.account("ann", "secret of ann", account.Member)
 		bob := s.user("bob")
 		bob.send("JOIN #Garden")
-		bob.settled()
+		bob.sync()
 		ann := s.client("ann")
 		ann.send("PASS :ann:secret of ann", "NICK ann", "USER ann 0 * :ann", "JOIN #garden")
 		ann.until(" 366 ")
@@ -59,13 +59,13 @@ func TestAnAdministratorChangesARoomAndThoseInItHear(t *testing.T) {
 	})
 }
 
-// Nobody has it open: it is opened, and changed all the same.
-func TestARoomThatNobodyIsInIsChanged(t *testing.T) {
+// A room that is not open is opened and changed all the same.
+func TestAClosedRoomIsChanged(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	s.account("ann", "secret of ann", account.Member)
 	c := s.user("bob")
 	c.send("JOIN #a", "PRIVMSG #a :so that it stays")
-	c.settled()
+	c.sync()
 	s.halt()
 	s.run()
 	if err := s.chat.ChangeRoom("#a", RoomChange{Ranks: map[string]string{"ann": "+o"}}); err != nil {
@@ -76,11 +76,11 @@ func TestARoomThatNobodyIsInIsChanged(t *testing.T) {
 	}
 }
 
-func TestWhatAnAdministratorCannotChange(t *testing.T) {
+func TestInvalidAdministrativeChangesAreRejected(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	c := s.user("bob")
 	c.send("JOIN #a")
-	c.settled()
+	c.sync()
 	long, words, lines := strings.Repeat("x", 400), "two words", "two\nlines"
 	for what, x := range map[string]struct {
 		room   string
@@ -90,12 +90,12 @@ func TestWhatAnAdministratorCannotChange(t *testing.T) {
 		"no room":        {"#b", RoomChange{}, ErrNoRoom},
 		"no name":        {"a,b", RoomChange{}, ErrNoRoom},
 		"outside":        {"#../../x", RoomChange{}, ErrNoRoom},
-		"long key":       {"#a", RoomChange{Key: &long}, ErrChange},
-		"key of words":   {"#a", RoomChange{Key: &words}, ErrChange},
-		"long topic":     {"#a", RoomChange{Topic: &long}, ErrChange},
-		"topic of lines": {"#a", RoomChange{Topic: &lines}, ErrChange},
-		"no account":     {"#a", RoomChange{Ranks: map[string]string{"bob": "+o"}}, ErrChange},
-		"no rank":        {"#a", RoomChange{Ranks: map[string]string{"ann": "+q"}}, ErrChange},
+		"long key":       {"#a", RoomChange{Key: &long}, ErrInvalidChange},
+		"key of words":   {"#a", RoomChange{Key: &words}, ErrInvalidChange},
+		"long topic":     {"#a", RoomChange{Topic: &long}, ErrInvalidChange},
+		"topic of lines": {"#a", RoomChange{Topic: &lines}, ErrInvalidChange},
+		"no account":     {"#a", RoomChange{Ranks: map[string]string{"bob": "+o"}}, ErrInvalidChange},
+		"no rank":        {"#a", RoomChange{Ranks: map[string]string{"ann": "+q"}}, ErrInvalidChange},
 	} {
 		if err := s.chat.ChangeRoom(x.room, x.change); !errors.Is(err, x.want) {
 			t.Errorf("%s: %v, want %v", what, err, x.want)
@@ -106,12 +106,12 @@ func TestWhatAnAdministratorCannotChange(t *testing.T) {
 	}
 }
 
-// Who is in it is put out, all text is gone, and whoever joins then has a new one.
+// The members are removed, all text is deleted, and a later join creates a new room.
 func TestADeletedRoomIsGone(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		bob := s.user("bob")
 		bob.send("JOIN #a", "PRIVMSG #a :nevermore")
-		bob.settled()
+		bob.sync()
 		if err := s.chat.DeleteRoom("#A"); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestADeletedRoomIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		bob.send("JOIN #a", "PRIVMSG #a :anew")
-		for _, line := range bob.settled() {
+		for _, line := range bob.sync() {
 			if strings.Contains(line, "nevermore") {
 				t.Errorf("the new room has what was said in the old: %s", line)
 			}

@@ -7,138 +7,140 @@ import (
 )
 
 const (
-	// replayBytes bounds what is replayed in one room, so that it fits into the outbox of a client
-	// that has taken nothing yet.
-	replayBytes = Outbox / 4
-	// leastReplay is what is replayed in each of many rooms to a client that has not taken what it
-	// was replayed in the first of them.
-	leastReplay = log.MaxLine
+	// maxReplayBytes bounds the replay of one room, so that it fits into the outbox of a client
+	// that has read nothing yet.
+	maxReplayBytes = Outbox / 4
+	// minReplayBytes is replayed in each of many rooms even if the client has not read the replay
+	// of the first ones.
+	minReplayBytes = log.MaxLine
 )
 
-// mayReplay is how many bytes of a room the session may be replayed now: it must not be closed as
-// too slow because it comes back to many.
-func (s *session) mayReplay() int {
+// replayBudget returns how many bytes of a room may be replayed now. A client that rejoins many
+// rooms must not be disconnected as too slow because of its replays.
+func (s *session) replayBudget() int {
 	if sent, _ := serve.Delivered(s.conn); sent {
-		s.replayed.Store(0)
+		s.replayedBytes.Store(0)
 	}
-	return min(replayBytes, max(leastReplay, Outbox/2-int(s.replayed.Load())))
+	return min(maxReplayBytes, max(minReplayBytes, Outbox/2-int(s.replayedBytes.Load())))
 }
 
-// catchUp makes a new seat live. A client without chathistory is replayed what its device missed;
-// then every one is given what was delivered since it sat down, and the topic and the names; and
-// from then on deliver sends to it. It runs at the desk. The session may stand in for that of the
-// seat.
-func (s *session) catchUp(seat *seat) {
-	f := seat.feed
+// catchUp replays to a new subscription and makes it live. A client without chathistory is first
+// sent the messages that its device missed. Every client is then sent the messages delivered since
+// it subscribed, the topic and the names. From then on, deliveries include it. It runs on a worker.
+// The receiver may be the reply collector of the subscription's session.
+func (s *session) catchUp(sub *subscription) {
+	f := sub.conversation
 	s.svc.mu.Lock()
-	f.waitSent() // perhaps to this session too, at a seat that it had before
+	// a delivery may be writing to this session, through an earlier subscription
+	f.waitDeliveredLocked()
 	if r := f.room; r != nil {
-		s.topic(r)
+		s.sendTopic(r)
 	}
-	upTo := seat.seen.Load() // where deliver was when it sat down
-	s.svc.unlock()
+	upTo := sub.sentUpTo.Load() // the last delivery before it subscribed
+	s.svc.unlockAndCommit()
 	if !s.has(irc.CapChathistory) {
-		s.replay(seat, upTo)
+		s.replay(sub, upTo)
 	}
-	s.readMarker(f)
-	asNow, show := f.asNow(), shown{}
+	s.sendReadMarker(f)
+	asNow, show := f.renamer(), lineFormatter{}
 	for {
 		s.svc.mu.Lock()
-		if f.delivered <= upTo || seat.session.gone || seat.left {
+		if f.deliveredOffset <= upTo || sub.session.ownership == closedDuringJob || sub.state == unsubscribed {
 			break
 		}
-		now := f.delivered
-		s.svc.unlock()
-		most := s.svc.opts().Replay
-		lines := s.between(f, upTo, now, most)
+		now := f.deliveredOffset
+		s.svc.unlockAndCommit()
+		most := s.svc.options().MaxReplay
+		lines := s.linesBetween(f, upTo, now, most)
 		for _, line := range lines {
 			show.view = s.capSet().View()
-			s.out = show.append(s.out, "", asNow(line))
+			s.replies = show.appendLine(s.replies, "", asNow(line))
 		}
-		if upTo = now; len(lines) == most { // there may be more
+		if upTo = now; len(lines) == most { // there may be more lines
 			last := lines[len(lines)-1]
 			upTo = last.Offset() + int64(len(last))
 		}
 	}
-	defer s.svc.unlock()
-	if seat.session.gone || seat.left { // left, or was thrown out, meanwhile
+	defer s.svc.unlockAndCommit()
+	// left or kicked meanwhile
+	if sub.session.ownership == closedDuringJob || sub.state == unsubscribed {
 		return
 	}
 	if r := f.room; r != nil && !s.has(irc.CapNoImplicitNames) {
-		s.names(r)
+		s.sendNames(r)
 	}
-	if s.flush() {
-		seat.seen.Store(upTo)
-		seat.live = true
+	if s.flushRepliesLocked() {
+		sub.sentUpTo.Store(upTo)
+		sub.state = live
 	} else {
-		s.svc.tooSlow(s)
+		s.svc.closeSlow(s)
 	}
 }
 
-// waitSent waits while deliver sends a batch: then all who are to have it were sent it. The caller
-// holds the lock.
-func (f *feed) waitSent() {
-	for f.sending {
-		f.svc.handedOut.Wait()
+// waitDeliveredLocked waits until no delivery of the conversation is writing. The caller holds mu.
+func (f *conversation) waitDeliveredLocked() {
+	for f.delivering {
+		f.svc.deliveryDone.Wait()
 	}
 }
 
-// sent is the offset up to which everybody was sent what they are to have, and behind which nobody
-// was sent anything.
-func (f *feed) sent() int64 {
+// waitDeliveredOffset waits for a running delivery and returns the offset up to which all
+// subscribers were sent everything. No subscriber was sent anything beyond it.
+func (f *conversation) waitDeliveredOffset() int64 {
 	f.svc.mu.Lock()
 	defer f.svc.mu.Unlock()
-	f.waitSent()
-	return f.delivered
+	f.waitDeliveredLocked()
+	return f.deliveredOffset
 }
 
-// replay sends what the session's device missed before an offset.
-func (s *session) replay(seat *seat, upTo int64) {
-	f := seat.feed
-	lines, err := f.whole(fit(s.missed(f, upTo), seat.session.mayReplay()))
-	s.complain(f, err)
+// replay sends the messages before an offset that the session's device missed.
+func (s *session) replay(sub *subscription, upTo int64) {
+	f := sub.conversation
+	lines, err := f.completeMessages(dropOldest(s.missedLines(f, upTo), sub.session.replayBudget()))
+	s.logReadError(f, err)
 	if len(lines) == 0 {
 		return
 	}
 	caps, extra, id := s.capSet(), "", ""
 	if caps.Has(irc.CapBatch) {
-		id = s.svc.batchName()
+		id = s.svc.newBatchID()
 		extra = "batch=" + id
-		s.say("BATCH", "+"+id, "chathistory", f.target(s))
+		s.reply("BATCH", "+"+id, "chathistory", f.nameFor(s))
 	}
-	asNow, show, before := f.asNow(), shown{view: caps.View()}, len(s.out)
+	asNow, show, before := f.renamer(), lineFormatter{view: caps.View()}, len(s.replies)
 	for _, line := range lines {
-		s.out = show.append(s.out, extra, asNow(line))
+		s.replies = show.appendLine(s.replies, extra, asNow(line))
 	}
-	seat.session.replayed.Add(int64(len(s.out) - before))
+	sub.session.replayedBytes.Add(int64(len(s.replies) - before))
 	if id != "" {
-		s.say("BATCH", "-"+id)
+		s.reply("BATCH", "-"+id)
 	}
-	s.svc.counts.replayed.Add(int64(len(lines)))
+	s.svc.counters.replayed.Add(int64(len(lines)))
 }
 
-// missed are the lines that the session's device has not seen, the newest if they are too many. Who
-// has no account, or was never here, has no mark, and gets a few.
-func (s *session) missed(f *feed, upTo int64) []log.Line {
+// missedLines returns the lines before upTo that the session's device has not received, the newest
+// if there are too many. A guest, or a device that is new to the room, has no read marker. It gets
+// the last unmarkedReplay lines.
+func (s *session) missedLines(f *conversation, upTo int64) []log.Line {
 	from, marked := int64(0), false
 	if s.login.Account != nil {
-		from, marked = s.svc.accounts.Mark(s.login.Name, s.login.Device, f.key)
+		from, marked = s.svc.accounts.Mark(s.login.Name, s.login.Device, f.logID)
 	}
 	if !marked {
-		return s.latest(f, min(guestReplay, s.svc.opts().Replay), upTo)
+		return s.latestLines(f, min(unmarkedReplay, s.svc.options().MaxReplay), upTo)
 	}
-	lines := s.latest(f, s.svc.opts().Replay, upTo)
+	lines := s.latestLines(f, s.svc.options().MaxReplay, upTo)
 	for len(lines) > 0 && lines[0].Offset() < from {
 		lines = lines[1:]
 	}
 	return lines
 }
 
-// guestReplay is how many lines who has no mark is replayed.
-const guestReplay = 50
+// unmarkedReplay is the number of lines replayed to a client without a read marker.
+const unmarkedReplay = 50
 
-// fit drops old lines until the rest has at most so many bytes.
-func fit(lines []log.Line, most int) []log.Line {
+// dropOldest drops lines from the start until the rest has at most so many bytes.
+func dropOldest(lines []log.Line, most int) []log.Line {
 	size := 0
 	for i := len(lines) - 1; i >= 0; i-- {
 		if size += len(lines[i]); size > most {
@@ -148,17 +150,17 @@ func fit(lines []log.Line, most int) []log.Line {
 	return lines
 }
 
-// latest are the newest n lines before an offset.
-func (s *session) latest(f *feed, n int, before int64) []log.Line {
+// latestLines returns the newest n lines before an offset.
+func (s *session) latestLines(f *conversation, n int, before int64) []log.Line {
 	lines, err := f.log.Latest(n, before)
-	s.complain(f, err)
+	s.logReadError(f, err)
 	return lines
 }
 
-// between are the first n lines from an offset to another.
-func (s *session) between(f *feed, from, before int64, n int) []log.Line {
+// linesBetween returns the first n lines from one offset to another.
+func (s *session) linesBetween(f *conversation, from, before int64, n int) []log.Line {
 	lines, err := f.log.After(from, n)
-	s.complain(f, err)
+	s.logReadError(f, err)
 	for i, line := range lines {
 		if line.Offset() >= before {
 			return lines[:i]
@@ -167,39 +169,40 @@ func (s *session) between(f *feed, from, before int64, n int) []log.Line {
 	return lines
 }
 
-func (s *session) complain(f *feed, err error) {
+func (s *session) logReadError(f *conversation, err error) {
 	if err != nil {
-		s.svc.o.Log.Error("a log cannot be read", "log", f.key, "error", err)
+		s.svc.fixed.Log.Error("a log cannot be read", "log", f.logID, "error", err)
 	}
 }
 
-// keepMarks passes on how far every seat has come whose client has taken all that it was sent.
-func (s *Service) keepMarks() {
+// saveReadMarkers stores the read markers of all subscriptions whose client has acknowledged
+// everything it was sent.
+func (s *Service) saveReadMarkers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.rooms {
-		for _, seat := range r.seats {
-			s.keepMark(seat, true)
+		for _, sub := range r.subscriptions {
+			s.saveReadMarkerLocked(sub, true)
 		}
 	}
 	for _, f := range s.directs {
-		for _, seat := range f.seats {
-			s.keepMark(seat, true)
+		for _, sub := range f.subscriptions {
+			s.saveReadMarkerLocked(sub, true)
 		}
 	}
 }
 
-// keepMark passes on how far a seat has come, if its session has an account, and nothing of that
-// waits here; surely: if the client has all of it. Who is to have seen what was lost on its way
-// would never be told it. The caller holds the lock.
-func (s *Service) keepMark(seat *seat, surely bool) {
-	login, seen := seat.session.login, seat.seen.Load()
-	if login.Account == nil || seen == seat.kept || !seat.live || seat.session.lost {
+// saveReadMarkerLocked stores how far the subscription's device has read, if its session has an
+// account and no output of the session is queued here. With surely set, the client's kernel must
+// have acknowledged all bytes: messages lost in flight must be replayed. The caller holds mu.
+func (s *Service) saveReadMarkerLocked(sub *subscription, acked bool) {
+	login, seen := sub.session.login, sub.sentUpTo.Load()
+	if login.Account == nil || seen == sub.savedMarker || sub.state == catchingUp || sub.session.outputLost {
 		return
 	}
-	if sent, taken := serve.Delivered(seat.session.conn); !sent || surely && !taken {
+	if sent, taken := serve.Delivered(sub.session.conn); !sent || acked && !taken {
 		return
 	}
-	seat.kept = seen
-	s.accounts.SetMark(login.Name, login.Device, seat.feed.key, seen)
+	sub.savedMarker = seen
+	s.accounts.SetMark(login.Name, login.Device, sub.conversation.logID, seen)
 }

@@ -8,102 +8,103 @@ import (
 	"weir/internal/durable"
 )
 
-// A change of a room (MODE, TOPIC, a new spelling of its name, what an administrator changes) is a
-// post in the room's one order, as a message is. It is durable before it holds, and holds before
-// anybody is shown it:
+// A change of a room (MODE, TOPIC, a new spelling of its name, a change by an administrator) is a
+// post in the room's order, like a message. It is durable before it takes effect, and takes effect
+// before any client is notified:
 //
-//  1. plan: under the lock, the changes of a batch are made to a draft of the room's settings, one
-//     after the other.
-//  2. The draft replaces the state file, without the lock.
-//  3. hold: under the lock, the draft becomes the room's settings, and those concerned are told.
+//  1. planChanges: under mu, the changes of a batch are applied one by one to a draft of the room's
+//     settings.
+//  2. storeChanges: without mu, the draft replaces the state file.
+//  3. applyDraft: under mu, the draft becomes the room's settings, and the members are notified.
 //
-// If the file cannot be written, all changes of the batch are refused, and nothing of them is left.
-// Only the stage that has the feed changes settings, so they are the same in 1 and 3; members come
-// and go.
+// If the file cannot be written, all changes of the batch are refused and leave no trace. Only the
+// commit stage that has the room changes its settings, so they are the same in steps 1 and 3.
+// Members may join and leave between these steps.
 
-// draft is what a room is to be.
+// draft is the next state of a room.
 type draft struct {
 	settings
-	name    string
-	members map[*user]string // the ranks that members are to have
-	then    []func()         // called once it holds, under the lock, in this order
+	name        string
+	memberRanks map[*user]string // new ranks of members
+	onStored    []func()         // called under mu once the draft is in effect, in this order
 }
 
 func (r *room) draft() *draft {
-	return &draft{settings: r.settings.clone(), name: r.name, members: map[*user]string{}}
+	return &draft{settings: r.settings.clone(), name: r.name, memberRanks: map[*user]string{}}
 }
 
-// once has f called under the lock once the draft holds.
-func (d *draft) once(f func()) { d.then = append(d.then, f) }
+// afterStored adds a function that is called under mu once the draft is in effect.
+func (d *draft) afterStored(f func()) { d.onStored = append(d.onStored, f) }
 
-// ranksOf are the ranks of a member.
+// ranksOf returns the ranks that a member has in the draft.
 func (d *draft) ranksOf(m *member) string {
-	if ranks, ok := d.members[m.user]; ok {
+	if ranks, ok := d.memberRanks[m.user]; ok {
 		return ranks
 	}
 	return m.ranks
 }
 
-// change puts a change of a room on its way, for a command of the session. Plan makes it, and may
-// be called twice: on a copy of the session that collects the replies, which the client is sent
-// when the change holds. The caller holds the lock.
-func (s *session) change(r *room, command string, plan func(to *session, d *draft)) {
-	to, label := s.standIn(), s.label
-	r.put(post{from: s, label: label, last: true, command: command, change: func(d *draft) {
-		to.out = nil
-		to.begin(label)
+// putChangeLocked enqueues a change of a room for a command of the session. Plan applies it to a
+// draft and may be called twice. It gets a copy of the session that collects the replies, which are
+// sent once the change is in effect. The caller holds mu.
+func (s *session) putChangeLocked(r *room, command string, plan func(to *session, d *draft)) {
+	to, label := s.replyCollectorLocked(), s.label
+	r.putLocked(post{sender: s, label: label, lastLine: true, command: command, change: func(d *draft) {
+		to.replies = nil
+		to.beginCommand(label)
 		plan(to, d)
-		d.once(func() {
-			to.finish()
-			if len(to.out) > 0 {
-				s.conn.Send(to.out) // who is gone, or takes nothing, is found out by others
+		d.afterStored(func() {
+			to.finishCommand()
+			if len(to.replies) > 0 {
+				s.conn.Send(to.replies) // if the client is gone or too slow, another write notices
 			}
 		})
 	}})
-	s.later = true
+	s.deferredReply = true
 }
 
-// tellChange tells a room of a change: asker is who asked for it, whose replies to collects.
-func (n *news) tellChange(r *room, asker, to *session) {
-	n.by, n.quiet = asker, true
-	n.toRoom(r)
+// sendChangeToRoom notifies a room of a change. Asker is the session that requested it, and to
+// collects the replies of asker.
+func (n *notification) sendChangeToRoom(r *room, asker, to *session) {
+	n.requester, n.skipRequester = asker, true
+	n.sendToRoom(r)
 	if r.members[to.user] != nil {
-		n.by, n.quiet = to, false
-		n.tell(to)
+		n.requester, n.skipRequester = to, false
+		n.sendTo(to)
 	}
 }
 
-// changeRoom plans the changes of the batch that was taken, and has the disk take them. It returns
-// the draft, nil if there is none: then those who wanted changes were told so, and their posts are
-// out of the batch. Those without a line for the log go from taken to changes.
-func (f *feed) changeRoom() *draft {
-	d, state := f.plan(f.taken)
+// storeChanges plans the changes of the current batch and stores them in the state file. It returns
+// the draft. On failure it returns nil: the changes were refused and removed from the batch. Posts
+// without a log line move from batchPosts to changePosts.
+func (f *conversation) storeChanges() *draft {
+	d, state := f.planChanges(f.batchPosts)
 	var err error
 	if state != nil {
-		err = durable.ReplaceFile(f.room.path, state, 0o600)
+		err = durable.ReplaceFile(f.room.statePath, state, 0o600)
 	}
 	if err == nil {
-		f.changes, f.taken = split(f.changes[:0], f.taken, func(p post) bool { return p.entry.Body == "" })
+		f.changePosts, f.batchPosts = movePosts(f.changePosts[:0], f.batchPosts, func(p post) bool { return p.entry.Body == "" })
 		return d
 	}
-	f.svc.o.Log.Error("a room's state cannot be written", "log", f.key, "error", err)
-	f.distrust(state)
-	f.changes, f.taken = split(f.changes[:0], f.taken, func(p post) bool { return p.change != nil })
-	f.refuse(f.changes, err)
-	f.settleChanges()
+	f.svc.fixed.Log.Error("a room's state cannot be written", "log", f.logID, "error", err)
+	f.checkRefusedState(state)
+	f.changePosts, f.batchPosts = movePosts(f.changePosts[:0], f.batchPosts, func(p post) bool { return p.change != nil })
+	f.reportRefused(f.changePosts, err)
+	f.finishChanges()
 	return nil
 }
 
-// distrust marks the state file as behind if it contains the change that was refused. That happens
-// where the file was renamed and its folder could not be synced.
-func (f *feed) distrust(refused []byte) {
-	if there, err := os.ReadFile(f.room.path); err == nil && bytes.Equal(there, refused) {
-		f.svc.locked(func() { f.stateless = true })
+// checkRefusedState marks the state file as dirty if it contains the refused change. This happens
+// if the file was renamed and the fsync of its folder failed.
+func (f *conversation) checkRefusedState(refused []byte) {
+	if there, err := os.ReadFile(f.room.statePath); err == nil && bytes.Equal(there, refused) {
+		f.svc.withLock(func() { f.stateDirty = true })
 	}
 }
 
-// split moves what is to move to the end of moved.
-func split(moved, posts []post, moves func(post) bool) (_, left []post) {
+// movePosts moves the posts that moves selects to the end of moved.
+func movePosts(moved, posts []post, moves func(post) bool) (_, left []post) {
 	for _, p := range posts {
 		if moves(p) {
 			moved = append(moved, p)
@@ -112,69 +113,70 @@ func split(moved, posts []post, moves func(post) bool) (_, left []post) {
 	return moved, slices.DeleteFunc(posts, moves)
 }
 
-// plan makes the changes of posts to a draft, and returns its state file, nil if that is the one
-// that is there. The files are put together without the lock, which a room of many ranks would hold
-// for long: nobody else changes the draft, or the room's settings and name while the stage has its
-// feed.
-func (f *feed) plan(posts []post) (d *draft, state []byte) {
-	server, stateless := f.svc.o.Name, false
-	f.svc.locked(func() {
+// planChanges applies the changes of posts to a draft and returns it with its encoded state file.
+// State is nil if the file is up to date. The state is encoded without mu, because a room with many
+// ranks would hold it for long. This is safe: while the stage has the conversation, no other
+// goroutine changes the draft or the room's settings and name.
+func (f *conversation) planChanges(posts []post) (d *draft, state []byte) {
+	server, dirty := f.svc.fixed.Name, false
+	f.svc.withLock(func() {
 		d = f.room.draft()
 		for _, p := range posts {
 			if p.change != nil {
 				p.change(d)
 			}
 		}
-		stateless = f.stateless
+		dirty = f.stateDirty
 	})
-	state = d.state(server, d.name)
-	if !stateless && bytes.Equal(state, f.room.state(server, f.room.name)) {
+	state = d.encodeState(server, d.name)
+	if !dirty && bytes.Equal(state, f.room.encodeState(server, f.room.name)) {
 		state = nil
 	}
 	return d, state
 }
 
-// retryStates writes state files again that lag behind their rooms because the disk refused them.
-// The sweeper calls it: an immediate retry would take a processor and fill the report for as long
-// as the disk is full. The caller holds the lock.
-func (s *Service) retryStates() {
+// retryStatesLocked schedules the rooms whose state file is dirty because the disk refused it. The
+// periodic tasks call it: an immediate retry would use a whole CPU and flood the log while the disk
+// is full. The caller holds mu.
+func (s *Service) retryStatesLocked() {
 	for _, r := range s.rooms {
-		if r.stateless {
-			s.wants(&r.feed)
+		if r.stateDirty {
+			s.scheduleLocked(&r.conversation)
 		}
 	}
 }
 
-// retract makes a draft without the changes of posts that the log has refused.
-func (f *feed) retract() *draft {
-	d, _ := f.plan(f.changes)
-	if err := durable.ReplaceFile(f.room.path, d.state(f.svc.o.Name, d.name), 0o600); err != nil {
-		f.svc.o.Log.Error("a room's state has what its log has not", "log", f.key, "error", err)
-		d.once(func() { f.stateless = true })
+// revertChanges returns a draft without the changes of posts that the log has refused, and stores
+// it.
+func (f *conversation) revertChanges() *draft {
+	d, _ := f.planChanges(f.changePosts)
+	if err := durable.ReplaceFile(f.room.statePath, d.encodeState(f.svc.fixed.Name, d.name), 0o600); err != nil {
+		f.svc.fixed.Log.Error("a room's state file has a change that its log refused", "log", f.logID, "error", err)
+		d.afterStored(func() { f.stateDirty = true })
 	}
 	return d
 }
 
-// hold makes the draft what the room is, and tells those concerned.
-func (f *feed) hold(d *draft) {
-	f.svc.locked(func() {
+// applyDraft makes the draft the current state of the room and notifies the members.
+func (f *conversation) applyDraft(d *draft) {
+	f.svc.withLock(func() {
 		r := f.room
-		r.settings, r.name, f.stateless = d.settings, d.name, false
-		for u, ranks := range d.members {
+		r.settings, r.name, f.stateDirty = d.settings, d.name, false
+		for u, ranks := range d.memberRanks {
 			if m := r.members[u]; m != nil {
 				m.ranks = ranks
 			}
 		}
-		for _, f := range d.then {
+		for _, f := range d.onStored {
 			f()
 		}
 	})
-	f.settleChanges()
+	f.finishChanges()
 }
 
-// settleChanges ends the posts that have no line.
-func (f *feed) settleChanges() {
-	f.settle(f.changes)
-	clear(f.changes)
-	f.changes = f.changes[:0]
+// finishChanges finishes the posts that have no log line.
+func (f *conversation) finishChanges() {
+	f.finishPosts(f.changePosts)
+	clear(f.changePosts)
+	f.changePosts = f.changePosts[:0]
 }

@@ -13,7 +13,7 @@ import (
 	"weir/serve"
 )
 
-// stateFile is what the state file of a room says.
+// stateFile returns the contents of a room's state file.
 func (s *server) stateFile(room string) string {
 	s.t.Helper()
 	state, err := os.ReadFile(filepath.Join(s.dir, "rooms", room, "state"))
@@ -23,8 +23,8 @@ func (s *server) stateFile(room string) string {
 	return string(state)
 }
 
-// block keeps a file of the data directory from being replaced: there is a folder in the place of
-// the temporary file. Unblock ends that.
+// block prevents a file of the data directory from being replaced, by a folder in the place of the
+// temporary file. Unblock removes it.
 func (s *server) block(file string) (unblock func()) {
 	s.t.Helper()
 	temp := filepath.Join(s.dir, filepath.Dir(file), "."+filepath.Base(file)+".tmp")
@@ -38,8 +38,8 @@ func (s *server) block(file string) (unblock func()) {
 	}
 }
 
-// Who is shown a change of a room finds it again, whenever the server dies.
-func TestAChangeOfARoomIsOnTheDiskBeforeItIsShown(t *testing.T) {
+// A client that is sent a change of a room finds it again, whenever the server dies.
+func TestAChangeOfARoomIsStoredBeforeItIsSent(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		s.account("ann", "correct horse", account.Member)
 		s.account("bob", "correct horse", account.Member)
@@ -74,7 +74,7 @@ func TestAChangeOfARoomIsOnTheDiskBeforeItIsShown(t *testing.T) {
 	})
 }
 
-func TestAChangeThatTheDiskRefusesIsRefusedAndNothingOfItIsLeft(t *testing.T) {
+func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		ann, bob := s.user("ann", "labeled-response", "batch", "draft/channel-rename"), s.user("bob")
 		for _, c := range []*client{ann, bob} {
@@ -89,13 +89,13 @@ func TestAChangeThatTheDiskRefusesIsRefusedAndNothingOfItIsLeft(t *testing.T) {
 			command, _, _ := strings.Cut(c, " ")
 			ann.send("@label=x " + c)
 			if line := ann.until("@label=x"); !strings.HasPrefix(line, "@label=x :weir.chat FAIL "+command+" TEMPORARILY_UNAVAILABLE #r :It was not stored") {
-				t.Errorf("%s: ann is told %q, want that it was not stored", c, line)
+				t.Errorf("%s: ann received %q, want that it was not stored", c, line)
 			}
 		}
 		ann.send("RENAME #r #elsewhere")
 		ann.until("FAIL RENAME CANNOT_RENAME #r #elsewhere")
-		for _, line := range bob.settled() {
-			t.Errorf("bob is told %q of what was not stored", line)
+		for _, line := range bob.sync() {
+			t.Errorf("bob received %q of what was not stored", line)
 		}
 		ann.send("MODE #r", "MODE #r +b", "TOPIC #r", "NAMES #r", "CHATHISTORY LATEST #r * 10", "PING end")
 		for line := ann.next(); !strings.Contains(line, "PONG"); line = ann.next() {
@@ -117,28 +117,28 @@ func TestAChangeThatTheDiskRefusesIsRefusedAndNothingOfItIsLeft(t *testing.T) {
 	})
 }
 
-// An immediate retry would fill the report, and keep an upgrade waiting for ever.
-func TestAStateThatTheDiskDoesNotTakeBackIsTriedNowAndThen(t *testing.T) {
+// An immediate retry would flood the log and delay an upgrade forever.
+func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	ann := s.user("ann")
 	ann.send("JOIN #r", "MODE #r +k key")
-	ann.settled()
+	ann.sync()
 	unblock := s.block("rooms/#r/state")
 	if err := os.Remove(filepath.Join(s.dir, "rooms/#r/state")); err != nil {
 		t.Fatal(err)
 	}
-	s.chat.locked(func() {
-		s.chat.rooms["#r"].stateless = true // as retract leaves it
-		s.chat.retryStates()
+	s.chat.withLock(func() {
+		s.chat.rooms["#r"].stateDirty = true // as revertChanges leaves it
+		s.chat.retryStatesLocked()
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), patience/3)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout/3)
 	defer cancel()
 	if err := s.chat.Freeze(ctx); err != nil {
 		t.Error("something is under way for ever:", err)
 	}
 	s.chat.Thaw()
 	unblock()
-	s.chat.locked(s.chat.retryStates)
+	s.chat.withLock(s.chat.retryStatesLocked)
 	ann.send("MODE #r +l 5")
 	ann.until("+l 5")
 	if state := s.stateFile("#r"); !strings.Contains(state, "+ntkl key 5") {
@@ -146,8 +146,8 @@ func TestAStateThatTheDiskDoesNotTakeBackIsTriedNowAndThen(t *testing.T) {
 	}
 }
 
-// This happens where the file was renamed and its folder could not be synced.
-func TestAChangeThatWasRefusedAndIsInTheFileIsTakenBack(t *testing.T) {
+// This happens if the file was renamed and the fsync of its folder failed.
+func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	ann := s.user("ann")
 	ann.send("JOIN #r", "MODE #r +k key", "PING x")
@@ -161,16 +161,16 @@ func TestAChangeThatWasRefusedAndIsInTheFileIsTakenBack(t *testing.T) {
 		}
 		var r *room
 		again := false
-		s.chat.locked(func() { r = s.chat.rooms["#r"] })
-		r.distrust(refused)
-		s.chat.locked(func() {
-			if again = r.stateless; again != (there != before) {
+		s.chat.withLock(func() { r = s.chat.rooms["#r"] })
+		r.checkRefusedState(refused)
+		s.chat.withLock(func() {
+			if again = r.stateDirty; again != (there != before) {
 				t.Errorf("with %q in the file, it is written again: %v", there, again)
 			}
-			s.chat.retryStates()
+			s.chat.retryStatesLocked()
 		})
 		for again {
-			s.chat.locked(func() { again = r.stateless || r.queued })
+			s.chat.withLock(func() { again = r.stateDirty || r.inCommitNet })
 		}
 		if after := s.stateFile("#r"); after != before {
 			t.Errorf("the state is %q, want %q", after, before)
@@ -178,7 +178,7 @@ func TestAChangeThatWasRefusedAndIsInTheFileIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestAReadMarkerIsOnTheDiskBeforeItIsAnsweredAndRefusedIfTheDiskRefusesIt(t *testing.T) {
+func TestAReadMarkerIsStoredBeforeTheReply(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		s.account("ann", "correct horse", account.Member)
 		ann, other := s.loggedIn("ann"), s.loggedIn("ann", "draft/read-marker")
@@ -194,25 +194,25 @@ func TestAReadMarkerIsOnTheDiskBeforeItIsAnsweredAndRefusedIfTheDiskRefusesIt(t 
 		unblock := s.block("marks/ann")
 		ann.send("PRIVMSG #r :more", "MARKREAD #r")
 		marker := ann.until("MARKREAD #r timestamp=")
-		other.settled()
+		other.sync()
 		ann.send("MARKREAD #r timestamp=2100-01-01T00:00:00.000Z")
 		if line := ann.until("MARKREAD"); !strings.HasPrefix(line, ":weir.chat FAIL MARKREAD INTERNAL_ERROR #r :The marker was not stored") {
-			t.Errorf("ann is told %q, want that it was not stored", line)
+			t.Errorf("ann received %q, want that it was not stored", line)
 		}
 		ann.send("MARKREAD #r")
 		if line := ann.until("MARKREAD"); line != marker {
 			t.Errorf("the marker is %q, want %q", line, marker)
 		}
-		for _, line := range other.settled() {
+		for _, line := range other.sync() {
 			if strings.Contains(line, "MARKREAD") {
-				t.Errorf("the other client is told %q of what was not stored", line)
+				t.Errorf("the other client received %q of what was not stored", line)
 			}
 		}
 		unblock()
 	})
 }
 
-func TestOfManyChangesAtOnceAllHoldInTheOrderThatIsShown(t *testing.T) {
+func TestConcurrentChangesAreAppliedInTheOrderTheyAreSent(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		ann := s.user("ann")
 		ann.send("JOIN #r")
@@ -254,7 +254,7 @@ func TestOfManyChangesAtOnceAllHoldInTheOrderThatIsShown(t *testing.T) {
 	})
 }
 
-// loggedIn is a client that has logged in to an account with the password "correct horse".
+// loggedIn returns a client that has logged in to an account with the password "correct horse".
 func (s *server) loggedIn(name string, caps ...string) *client {
 	s.t.Helper()
 	c := s.client(name)
@@ -265,7 +265,7 @@ func (s *server) loggedIn(name string, caps ...string) *client {
 	return c
 }
 
-// next is the next line.
+// next returns the next line.
 func (c *client) next() string {
 	c.t.Helper()
 	line, ok := c.line()

@@ -6,11 +6,11 @@ import (
 	"weir/chat/irc"
 )
 
-// handlers run commands that irc.Commands lets through. They are called with Service.mu held, and
+// handlers run the commands that checkCommand admits. They are called with Service.mu held and
 // never block.
 var handlers map[string]func(*session, *irc.Message)
 
-// Filled when the program starts, because some handlers run others.
+// Set in init, because some handlers refer to the map.
 func init() {
 	handlers = map[string]func(*session, *irc.Message){
 		"CAP": (*session).cmdCap, "NICK": (*session).cmdNick, "USER": (*session).cmdUser, "PASS": (*session).cmdPass, "AUTHENTICATE": (*session).cmdAuthenticate,
@@ -28,60 +28,60 @@ func init() {
 	}
 }
 
-// command runs a command. The caller holds the lock.
-func (s *session) command(m *irc.Message) {
-	s.svc.counts.commands.Add(1)
+// runCommandLocked runs a command. The caller holds mu.
+func (s *session) runCommandLocked(m *irc.Message) {
+	s.svc.counters.commands.Add(1)
 	label := ""
 	if s.has(irc.CapLabeledResponse) {
 		if _, l := m.GetTag("label"); l != "" && len(l) <= 64 {
 			label = irc.EscapeTag(l)
 		}
 	}
-	s.begin(label)
-	if s.allowed(m) {
+	s.beginCommand(label)
+	if s.checkCommand(m) {
 		handlers[m.Command](s, m)
 	}
-	if s.job == nil { // otherwise it ends at the desk
-		s.finish()
+	if s.job == nil { // otherwise a worker finishes the command
+		s.finishCommand()
 	}
 }
 
-// allowed says whether a command can be run, and tells the client if not.
-func (s *session) allowed(m *irc.Message) bool {
+// checkCommand reports whether a command can be run. If not, it replies with the reason.
+func (s *session) checkCommand(m *irc.Message) bool {
 	c, known := irc.Commands[m.Command]
 	switch {
 	case !known:
-		s.num(irc.ErrUnknownCommand, irc.Word(irc.Cut(m.Command, 32)), "Unknown command")
+		s.numeric(irc.ErrUnknownCommand, irc.Word(irc.Cut(m.Command, 32)), "Unknown command")
 	case s.user == nil && c.When == irc.Registered:
-		s.num(irc.ErrNotRegistered, "You have not registered")
+		s.numeric(irc.ErrNotRegistered, "You have not registered")
 	case len(m.Params) < c.Min:
-		s.num(irc.ErrNeedMoreParams, m.Command, "Not enough parameters")
+		s.numeric(irc.ErrNeedMoreParams, m.Command, "Not enough parameters")
 	default:
 		return true
 	}
 	return false
 }
 
-// misread answers a line that cannot be parsed.
-func (s *session) misread(err error) {
-	s.begin("")
+// replyParseError replies to a line that cannot be parsed.
+func (s *session) replyParseError(err error) {
+	s.beginCommand("")
 	switch {
 	case errors.Is(err, irc.ErrUTF8):
-		s.fail("*", "INVALID_UTF8", "Lines have to be UTF-8")
+		s.fail("*", "INVALID_UTF8", "Lines must be UTF-8")
 	case errors.Is(err, irc.ErrTooLong):
-		s.num(irc.ErrInputTooLong, "Input line was too long")
+		s.numeric(irc.ErrInputTooLong, "Input line was too long")
 	default:
-		s.fail("*", "INVALID_MESSAGE", "The line holds a byte that no line may hold, or no command")
+		s.fail("*", "INVALID_MESSAGE", "The line contains a forbidden byte, or no command")
 	}
 }
 
-func (s *session) cmdPing(m *irc.Message) { s.say("PONG", s.svc.o.Name, m.Params[0]) }
+func (s *session) cmdPing(m *irc.Message) { s.reply("PONG", s.svc.fixed.Name, m.Params[0]) }
 
 func (s *session) cmdQuit(m *irc.Message) {
 	words := "Quit"
 	if text := irc.Param(m, 0); text != "" {
 		words = "Quit: " + irc.Cut(text, irc.MaxTopic)
 	}
-	s.out = append(s.out, "ERROR :Closing link ("+words+")\r\n"...)
-	s.over = &quitting{words}
+	s.replies = append(s.replies, "ERROR :Closing link ("+words+")\r\n"...)
+	s.endErr = &quitError{words}
 }

@@ -9,113 +9,114 @@ import (
 	"weir/flow"
 )
 
-// The way of a message is one stage of a net, four at once, in which a feed is once at most, so
-// that its batches come in order:
+// A message passes through one stage of the commit net, which runs for four conversations at once.
+// A conversation is in the net at most once, so its batches are in order:
 //
-//  1. commit takes what is pending, writes the room's state if that changes, and appends lines to
-//     the log in one write and one sync: a topic is on the disk as both before anybody is shown it.
-//  2. deliver hands it to everybody who is there: see deliver.go.
-//  3. When something is pending again, the feed is put back.
+//  1. commit takes the pending posts, writes the room's state file if it changes, and appends the
+//     lines to the log by one write and one fsync. So a topic is on disk both as state and as line
+//     before any client receives it.
+//  2. deliver sends the batch to all subscribers: see deliver.go.
+//  3. requeue puts the conversation back if more posts are pending.
 //
-// Commit and deliver are not two stages because at a few hundred messages a second waking up
-// another goroutine would cost more than it frees.
+// Commit and delivery share one stage, because at some hundred messages per second waking up
+// another goroutine costs more than it frees.
 
 var errStopping = errors.New("the server is stopping")
 
-// carry is the stage.
-func (s *Service) carry(f *feed, out *flow.Out[*feed]) {
-	if f == nil { // Open asks whether the net runs
+// commitAndDeliver is the stage.
+func (s *Service) commitAndDeliver(f *conversation, out *flow.Out[*conversation]) {
+	if f == nil { // startGoroutines probes whether the net runs
 		return
 	}
 	s.commit(f)
-	d := s.deliveries.Get().(*delivery)
+	d := s.deliveryPool.Get().(*delivery)
 	s.deliver(f, d)
-	s.again(f, d, out)
-	s.deliveries.Put(d)
+	s.requeue(f, d, out)
+	s.deliveryPool.Put(d)
 }
 
-// commit has the disk take what is pending: what changes the room first, see change.go, then what
-// the log has a line of.
-func (s *Service) commit(f *feed) {
+// commit stores the pending posts: first the room's state file (see change.go), then the log lines.
+func (s *Service) commit(f *conversation) {
 	s.mu.Lock()
-	f.taken, f.pending = f.pending, f.taken[:0]
-	changes := f.stateless
+	f.batchPosts, f.pending = f.pending, f.batchPosts[:0]
+	changes := f.stateDirty
 	s.mu.Unlock()
 	f.entries = f.entries[:0]
-	for i := range f.taken {
-		changes = changes || f.taken[i].change != nil
+	for i := range f.batchPosts {
+		changes = changes || f.batchPosts[i].change != nil
 	}
 	var d *draft
 	if changes {
-		d = f.changeRoom()
+		d = f.storeChanges()
 	}
-	lines := false // some are changes too
-	for i := range f.taken {
-		f.entries = append(f.entries, f.taken[i].entry)
-		lines = lines || f.taken[i].change != nil
+	lines := false // some posts with a line also change the room
+	for i := range f.batchPosts {
+		f.entries = append(f.entries, f.batchPosts[i].entry)
+		lines = lines || f.batchPosts[i].change != nil
 	}
-	f.batch, f.err = log.Batch{}, nil
+	f.batch, f.batchErr = log.Batch{}, nil
 	if len(f.entries) > 0 {
 		began := time.Now()
-		f.batch, f.err = f.log.Append(f.entries)
-		s.o.Committed(time.Since(began), f.err)
+		f.batch, f.batchErr = f.log.Append(f.entries)
+		s.fixed.OnCommit(time.Since(began), f.batchErr)
 	}
-	if f.err != nil && lines {
-		d = f.retract()
+	if f.batchErr != nil && lines {
+		d = f.revertChanges()
 	}
 	if d != nil {
-		f.hold(d)
+		f.applyDraft(d)
 	}
 }
 
-// lost settles a feed that fell out of the net: a stage panicked, or the service stops.
-func (s *Service) lost(f *feed, why error) {
+// failConversation finishes the posts of a conversation that dropped out of the net because a stage
+// panicked or the service stops.
+func (s *Service) failConversation(f *conversation, why error) {
 	if f == nil {
 		return
 	}
-	s.o.Log.Error("messages lost before they were acknowledged, or not delivered to all", "log", f.key, "error", why)
+	s.fixed.Log.Error("messages were lost before they were acknowledged, or not delivered to all", "log", f.logID, "error", why)
 	s.mu.Lock()
-	posts := slices.Concat(f.changes, f.taken, f.pending)
+	posts := slices.Concat(f.changePosts, f.batchPosts, f.pending)
 	stored := 0
-	if f.sending {
-		stored = len(f.taken)
-		f.breakOff()
+	if f.delivering {
+		stored = len(f.batchPosts)
+		f.abortDeliveryLocked()
 	}
-	f.changes, f.taken, f.pending = nil, nil, nil
-	f.queued = false
+	f.changePosts, f.batchPosts, f.pending = nil, nil, nil
+	f.inCommitNet = false
 	s.mu.Unlock()
-	f.refuse(posts[stored:], why)
-	f.settle(posts)
+	f.reportRefused(posts[stored:], why)
+	f.finishPosts(posts)
 }
 
-// breakOff ends a delivery in its middle. Who was not sent what the log has must come again, and
-// read it there. The caller holds the lock.
-func (f *feed) breakOff() {
-	for _, seat := range f.seats {
-		if seat.live && seat.seen.Load() < f.delivered {
-			f.svc.tooSlow(seat.session)
+// abortDeliveryLocked ends an interrupted delivery. It disconnects the subscribers that were not
+// sent the batch, so that they reconnect and read it from the log. The caller holds mu.
+func (f *conversation) abortDeliveryLocked() {
+	for _, sub := range f.subscriptions {
+		if sub.state == live && sub.sentUpTo.Load() < f.deliveredOffset {
+			f.svc.closeSlow(sub.session)
 		}
 	}
-	f.sending = false
-	f.svc.handedOut.Broadcast()
+	f.delivering = false
+	f.svc.deliveryDone.Broadcast()
 }
 
-// refuse tells who sent posts that they are not stored.
-func (f *feed) refuse(posts []post, why error) {
-	f.svc.counts.notStored.Add(int64(len(posts)))
+// reportRefused notifies the senders of posts that these were not stored.
+func (f *conversation) reportRefused(posts []post, why error) {
+	f.svc.counters.notStored.Add(int64(len(posts)))
 	for _, p := range posts {
-		if p.unstored != nil {
-			f.svc.locked(p.unstored)
-		} else if p.last {
-			p.from.conn.Send(p.from.refusal(f, p, why))
+		if p.onRefused != nil {
+			f.svc.withLock(p.onRefused)
+		} else if p.lastLine {
+			p.sender.conn.Send(p.sender.notStoredReply(f, p, why))
 		}
 	}
 }
 
-// settle tells the sessions that wait for posts that these are done.
-func (f *feed) settle(posts []post) {
+// finishPosts counts posts as done, and wakes the sessions that wait for them.
+func (f *conversation) finishPosts(posts []post) {
 	for _, p := range posts {
-		if s := p.from; s.pending.Add(-1) == 0 && s.waiting.Swap(false) {
+		if s := p.sender; s.pendingMessages.Add(-1) == 0 && s.postWhenDelivered.Swap(false) {
 			s.conn.Post()
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"weir/serve"
 )
 
-// The published defects of the chat that this one is made after. Each was seen in the program as it
-// was published.
+// Published defects of the chat server that this one follows. Each was observed in the published
+// program.
 
-// everyWay runs a test under each way of running.
+// everyWay runs a test under each concurrency model.
 func everyWay(t *testing.T, f func(t *testing.T, s *server)) { everyWayWith(t, Options{}, f) }
 
 func everyWayWith(t *testing.T, o Options, f func(t *testing.T, s *server)) {
@@ -59,13 +59,13 @@ func TestANULIsRefused(t *testing.T) {
 		alice.until("FAIL * INVALID_MESSAGE")
 		alice.until("FAIL * INVALID_UTF8")
 		if line := bob.until("PRIVMSG"); !strings.HasSuffix(line, "PRIVMSG #room :whole") {
-			t.Errorf("bob is told %q", line)
+			t.Errorf("bob received %q", line)
 		}
 	})
 }
 
 // "A key split over two segments is refused."
-func TestALineMayComeInPieces(t *testing.T) {
+func TestALineMayArriveInPieces(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		c := s.client("alice")
 		for _, b := range []byte("NICK alice\r\nUSER alice 0 * :Alice\r\n") {
@@ -77,9 +77,9 @@ func TestALineMayComeInPieces(t *testing.T) {
 	})
 }
 
-// "flock over a shared description excludes nobody: 3 to 12 messages lost and as many doubled at 16
-// to 64 clients."
-func TestManyTalkAndEveryoneHearsEverythingOnceInOneOrder(t *testing.T) {
+// "flock over a shared description excludes no process: 3 to 12 messages lost and as many
+// duplicated at 16 to 64 clients."
+func TestAllMembersReceiveAllMessagesOnceInOneOrder(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		const members, each = 16, 20
 		var all []*client
@@ -89,7 +89,7 @@ func TestManyTalkAndEveryoneHearsEverythingOnceInOneOrder(t *testing.T) {
 			c.until(" 366 ")
 			all = append(all, c)
 		}
-		heard := make([]string, members)
+		received := make([]string, members)
 		var everyone sync.WaitGroup
 		for i, c := range all {
 			everyone.Go(func() {
@@ -100,27 +100,27 @@ func TestManyTalkAndEveryoneHearsEverythingOnceInOneOrder(t *testing.T) {
 				for range members * each {
 					b.WriteString(c.until("PRIVMSG") + "\n")
 				}
-				heard[i] = b.String()
+				received[i] = b.String()
 			})
 		}
 		everyone.Wait()
 		seen := map[string]bool{}
-		for line := range strings.Lines(heard[0]) {
+		for line := range strings.Lines(received[0]) {
 			seen[line] = true
 		}
 		if len(seen) != members*each {
-			t.Errorf("%d messages were heard, want %d", len(seen), members*each)
+			t.Errorf("got %d distinct messages, want %d", len(seen), members*each)
 		}
-		for i, h := range heard {
-			if h != heard[0] {
-				t.Errorf("member %d heard another order than member 0", i)
+		for i, h := range received {
+			if h != received[0] {
+				t.Errorf("member %d received another order than member 0", i)
 			}
 		}
 	})
 }
 
-// "A newcomer gets the last 7 lines": here what was missed, and never what was not.
-func TestWhoJoinsWhileOthersTalkMissesNothing(t *testing.T) {
+// "A newcomer gets the last 7 lines": here it gets all that it missed, and no gap follows.
+func TestAJoinDuringMessagesHasNoGap(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	alice := s.user("alice")
 	alice.send("JOIN #room")
@@ -140,7 +140,7 @@ func TestWhoJoinsWhileOthersTalkMissesNothing(t *testing.T) {
 			line := c.until("PRIVMSG #room :")
 			fmt.Sscan(line[strings.LastIndexByte(line, ':')+1:], &n)
 			if next >= 0 && n != next {
-				t.Fatalf("late%d hears %d after %d", i, n, next-1)
+				t.Fatalf("late%d received %d after %d", i, n, next-1)
 			}
 			next = n + 1
 		}

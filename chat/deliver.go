@@ -9,146 +9,147 @@ import (
 	"weir/flow"
 )
 
-// delivery is what is kept from batch to batch, so that a delivery allocates nothing.
+// delivery holds buffers that are reused from batch to batch, so that a delivery allocates nothing.
 type delivery struct {
-	seats []*seat
-	views [irc.Views]encoded
-	own   []byte // what a sender is sent
+	subscriptions []*subscription
+	views         [irc.Views]encodedBatch
+	senderText    []byte // batch as encoded for a sender
 }
 
-// encoded is a batch as a view shows it.
-type encoded struct {
-	batch uint64 // Service.stamp of what this is an encoding of
-	text  []byte
-	ends  []int // of each line in text
+// encodedBatch is a batch encoded for one view.
+type encodedBatch struct {
+	stamp    uint64 // conversation.batchStamp of the batch
+	text     []byte
+	lineEnds []int // offsets of line ends in text
 }
 
-// line is the encoding of the line at i.
-func (e *encoded) line(i int) []byte {
+// line returns the encoding of line i.
+func (e *encodedBatch) line(i int) []byte {
 	if i == 0 {
-		return e.text[:e.ends[0]]
+		return e.text[:e.lineEnds[0]]
 	}
-	return e.text[e.ends[i-1]:e.ends[i]]
+	return e.text[e.lineEnds[i-1]:e.lineEnds[i]]
 }
 
-// deliver hands a batch to everybody who is there.
-func (s *Service) deliver(f *feed, d *delivery) {
-	d.seats = d.seats[:0]
-	if f.err == nil && len(f.taken) > 0 {
-		s.locked(func() { f.handOut(d) })
+// deliver sends the batch to all live subscribers.
+func (s *Service) deliver(f *conversation, d *delivery) {
+	d.subscriptions = d.subscriptions[:0]
+	if f.batchErr == nil && len(f.batchPosts) > 0 {
+		s.withLock(func() { f.beginDeliveryLocked(d) })
 	}
-	for _, seat := range d.seats {
-		d.send(f, seat)
+	for _, sub := range d.subscriptions {
+		d.send(f, sub)
 	}
-	s.counts.deliveries.Add(int64(len(d.seats) * len(f.taken)))
-	if f.err != nil {
-		s.o.Log.Error("messages refused", "log", f.key, "messages", len(f.taken), "error", f.err)
-		f.refuse(f.taken, f.err)
+	s.counters.deliveries.Add(int64(len(d.subscriptions) * len(f.batchPosts)))
+	if f.batchErr != nil {
+		s.fixed.Log.Error("messages refused", "log", f.logID, "messages", len(f.batchPosts), "error", f.batchErr)
+		f.reportRefused(f.batchPosts, f.batchErr)
 	}
-	s.counts.batches.Add(1)
-	f.settle(f.taken)
-	clear(f.taken)
-	f.taken = f.taken[:0]
+	s.counters.batches.Add(1)
+	f.finishPosts(f.batchPosts)
+	clear(f.batchPosts)
+	f.batchPosts = f.batchPosts[:0]
 }
 
-// handOut begins a delivery: what is in the batch holds from now on, and who has a seat now gets
-// it. The caller holds the lock.
-func (f *feed) handOut(d *delivery) {
-	f.delivered = f.batch.End
-	f.sending, f.told, f.lately = true, time.Now(), len(f.taken)
-	f.svc.stamp++
-	f.stamp = f.svc.stamp
-	for i := range f.taken {
-		p := &f.taken[i]
-		p.from.said, p.from.labeled = f.stamp, p.label != "" || p.from.said == f.stamp && p.from.labeled
+// beginDeliveryLocked starts a delivery: from now on the batch counts as delivered, and all current
+// live subscribers receive it. The caller holds mu.
+func (f *conversation) beginDeliveryLocked(d *delivery) {
+	f.deliveredOffset = f.batch.End
+	f.delivering, f.lastDeliveryAt, f.lastBatchSize = true, time.Now(), len(f.batchPosts)
+	f.svc.lastStamp++
+	f.batchStamp = f.svc.lastStamp
+	for i := range f.batchPosts {
+		p := &f.batchPosts[i]
+		p.sender.deliveryStamp, p.sender.deliveryLabeled = f.batchStamp, p.label != "" || p.sender.deliveryStamp == f.batchStamp && p.sender.deliveryLabeled
 	}
-	d.seats = f.audience(d.seats)
-	for _, seat := range d.seats {
-		s := seat.session
-		seat.said, seat.labeled = s.said == f.stamp, s.said == f.stamp && s.labeled
+	d.subscriptions = f.appendReceiversLocked(d.subscriptions)
+	for _, sub := range d.subscriptions {
+		s := sub.session
+		sub.hasOwnPosts, sub.hasLabeledPosts = s.deliveryStamp == f.batchStamp, s.deliveryStamp == f.batchStamp && s.deliveryLabeled
 	}
 }
 
-// again puts a feed back if something is pending, or has it leave the net. Who left while the batch
-// was sent has it: the mark of that seat was kept too early. A state that the disk refused waits
-// for retryStates.
-func (s *Service) again(f *feed, d *delivery, out *flow.Out[*feed]) {
+// requeue puts a conversation back into the net if posts are pending, or else takes it out. It also
+// stores the read markers of sessions that left during the delivery: they were sent the batch after
+// unsubscribeLocked had stored their marker. A state file that the disk refused waits for
+// retryStatesLocked.
+func (s *Service) requeue(f *conversation, d *delivery, out *flow.Out[*conversation]) {
 	s.mu.Lock()
-	for _, seat := range d.seats {
-		if seat.left {
-			s.keepMark(seat, false)
+	for _, sub := range d.subscriptions {
+		if sub.state == unsubscribed {
+			s.saveReadMarkerLocked(sub, false)
 		}
 	}
-	clear(d.seats)
-	f.queued, f.sending = false, false
-	s.handedOut.Broadcast()
+	clear(d.subscriptions)
+	f.inCommitNet, f.delivering = false, false
+	s.deliveryDone.Broadcast()
 	if len(f.pending) > 0 {
-		s.wants(f)
+		s.scheduleLocked(f)
 	}
-	s.release(func(feeds []*feed) int { out.Put(feeds); return len(feeds) })
+	s.unlockAndPut(func(conversations []*conversation) int { out.Put(conversations); return len(conversations) })
 }
 
-// audience appends the seats that a batch is for. The caller holds the lock.
-func (f *feed) audience(seats []*seat) []*seat {
+// appendReceiversLocked appends the subscriptions that a batch is for. The caller holds mu.
+func (f *conversation) appendReceiversLocked(subs []*subscription) []*subscription {
 	if f.room == nil {
-		f.seatPair()
+		f.subscribePairLocked()
 	}
-	for _, seat := range f.seats {
-		if seat.live {
-			seats = append(seats, seat)
+	for _, sub := range f.subscriptions {
+		if sub.state == live {
+			subs = append(subs, sub)
 		}
 	}
-	return seats
+	return subs
 }
 
-// send sends the batch under way to a seat, by one Send.
-func (d *delivery) send(f *feed, seat *seat) {
-	s := seat.session
+// send writes the current batch to a subscriber by one Send.
+func (d *delivery) send(f *conversation, sub *subscription) {
+	s := sub.session
 	caps := s.capSet()
-	e := d.view(f, caps.View())
+	e := d.encode(f, caps.View())
 	text := e.text
-	if seat.said && (seat.labeled || !caps.Has(irc.CapEchoMessage) || f.isSelf()) {
-		text = d.forSender(f, s, caps, e)
+	if sub.hasOwnPosts && (sub.hasLabeledPosts || !caps.Has(irc.CapEchoMessage) || f.isSelfConversation()) {
+		text = d.textForSender(f, s, caps, e)
 	}
 	if len(text) > 0 && !s.conn.Send(text) {
-		f.svc.tooSlow(s)
+		f.svc.closeSlow(s)
 		return
 	}
-	seat.seen.Store(f.batch.End)
+	sub.sentUpTo.Store(f.batch.End)
 }
 
-// forSender is the batch for a session that some of it comes from: without its own messages if it
-// wants no echo, with its labels if it has some.
-func (d *delivery) forSender(f *feed, s *session, caps irc.Caps, e *encoded) []byte {
-	d.own = d.own[:0]
-	for i := range f.taken {
-		p := &f.taken[i]
+// textForSender returns the batch as its sender receives it: without its own messages if the client
+// lacks echo-message, and with labels where its commands had some.
+func (d *delivery) textForSender(f *conversation, s *session, caps irc.Caps, e *encodedBatch) []byte {
+	d.senderText = d.senderText[:0]
+	for i := range f.batchPosts {
+		p := &f.batchPosts[i]
 		switch {
-		case p.from != s:
-			d.own = append(d.own, e.line(i)...)
-		case p.text && !caps.Has(irc.CapEchoMessage):
-			if p.label != "" && p.last {
-				d.own = f.svc.appendAck(d.own, p.label)
+		case p.sender != s:
+			d.senderText = append(d.senderText, e.line(i)...)
+		case p.isMessage && !caps.Has(irc.CapEchoMessage):
+			if p.label != "" && p.lastLine {
+				d.senderText = f.svc.appendAck(d.senderText, p.label)
 			}
 		case p.label != "" && len(e.line(i)) > 0:
-			d.own = appendLabeled(d.own, p.label, e.line(i))
-		case p.label != "": // the client lacks the capability that the line needs
-			d.own = f.svc.appendAck(d.own, p.label)
+			d.senderText = appendLabeled(d.senderText, p.label, e.line(i))
+		case p.label != "": // the client lacks the capability for this line
+			d.senderText = f.svc.appendAck(d.senderText, p.label)
 		default:
-			d.own = append(d.own, e.line(i)...)
+			d.senderText = append(d.senderText, e.line(i)...)
 		}
 	}
-	if f.isSelf() { // besides the echo, it is told what it was told
-		for i := range f.taken {
-			if p := &f.taken[i]; p.from == s && p.text {
-				d.own = append(d.own, e.line(i)...)
+	if f.isSelfConversation() { // a user who writes to itself receives the message besides its echo
+		for i := range f.batchPosts {
+			if p := &f.batchPosts[i]; p.sender == s && p.isMessage {
+				d.senderText = append(d.senderText, e.line(i)...)
 			}
 		}
 	}
-	return d.own
+	return d.senderText
 }
 
-// appendLabeled appends a line, or the first of several, with a label.
+// appendLabeled appends a line, or the first of several lines, with a label.
 func appendLabeled(dst []byte, label string, line []byte) []byte {
 	if len(line) == 0 {
 		return dst
@@ -161,20 +162,20 @@ func appendLabeled(dst []byte, label string, line []byte) []byte {
 }
 
 func (s *Service) appendAck(dst []byte, label string) []byte {
-	return irc.AppendLine(append(append(append(dst, "@label="...), label...), ' '), s.o.Name, "ACK")
+	return irc.AppendLine(append(append(append(dst, "@label="...), label...), ' '), s.fixed.Name, "ACK")
 }
 
-// view is the batch under way as a view shows it, encoded once.
-func (d *delivery) view(f *feed, v irc.View) *encoded {
+// encode returns the current batch encoded for a view. Each view is encoded once for each batch.
+func (d *delivery) encode(f *conversation, v irc.View) *encodedBatch {
 	e := &d.views[v]
-	if e.batch == f.stamp {
+	if e.stamp == f.batchStamp {
 		return e
 	}
-	e.batch, e.text, e.ends = f.stamp, e.text[:0], e.ends[:0]
-	show := shown{view: v}
+	e.stamp, e.text, e.lineEnds = f.batchStamp, e.text[:0], e.lineEnds[:0]
+	show := lineFormatter{view: v}
 	for _, line := range f.batch.Lines {
-		e.text = show.append(e.text, "", line)
-		e.ends = append(e.ends, len(e.text))
+		e.text = show.appendLine(e.text, "", line)
+		e.lineEnds = append(e.lineEnds, len(e.text))
 	}
 	return e
 }
@@ -183,19 +184,20 @@ var (
 	ownTag     = []byte(irc.OwnTags)
 	tagmsgWord = []byte("TAGMSG ")
 	redactWord = []byte("REDACT ")
-	blankText  = []byte(":\r\n")
+	emptyText  = []byte(":\r\n")
 )
 
-// shown shows lines that follow each other in a log.
-type shown struct {
+// lineFormatter formats consecutive lines of a log for one view.
+type lineFormatter struct {
 	view irc.View
-	// tags of the long message's first line, which was blank and not shown; nil: it was shown
-	first []byte
+	// tags of the first line of a multiline message, if that line was empty and hidden; nil
+	// otherwise
+	hiddenFirstTags []byte
 }
 
-// append appends a stored line as the view shows it; nothing, where that view cannot show it. Extra
-// are tags without "@".
-func (sh *shown) append(dst []byte, extra string, line log.Line) []byte {
+// appendLine appends a stored line as the view shows it, or nothing if the view cannot show it.
+// Extra holds tags without "@".
+func (sh *lineFormatter) appendLine(dst []byte, extra string, line log.Line) []byte {
 	v, body := sh.view, line.Plain()
 	tags := bytes.TrimSuffix(line.Tagged()[:len(line.Tagged())-len(body)], []byte{' '})
 	if v&irc.ViewTags == 0 && isCommand(body, tagmsgWord) || v&irc.ViewRedact == 0 && isCommand(body, redactWord) {
@@ -212,29 +214,28 @@ func (sh *shown) append(dst []byte, extra string, line log.Line) []byte {
 	return irc.AppendView(dst, v, extra, tags, body)
 }
 
-// isCommand says whether a line ":source COMMAND ..." has that command, given with the space behind
-// it.
+// isCommand reports whether a line ":source COMMAND ..." has the command. Command ends in a space.
 func isCommand(body, command []byte) bool {
 	_, rest, _ := bytes.Cut(body, []byte{' '})
 	return bytes.HasPrefix(rest, command)
 }
 
-// appendPart appends a line that is a part of a long message: in a batch of its own to who knows
-// such, as a message to others, of which only the first has an id, and none is blank.
-func (sh *shown) appendPart(dst []byte, extra string, line log.Line, p longPart, tags, body []byte) []byte {
+// appendPart appends one line of a multiline message. Clients with multiline receive a batch.
+// Others receive single messages: only the first has an id, and empty lines are dropped.
+func (sh *lineFormatter) appendPart(dst []byte, extra string, line log.Line, p multilinePart, tags, body []byte) []byte {
 	v, words := sh.view, bytes.SplitN(body, []byte{' '}, 4)
 	if v&irc.ViewMultiline == 0 {
 		if p.n == 0 {
-			sh.first = nil
+			sh.hiddenFirstTags = nil
 		}
-		switch blank := bytes.Equal(words[3], blankText); {
+		switch blank := bytes.Equal(words[3], emptyText); {
 		case blank && p.n == 0:
-			sh.first = bytes.Clone(tags)
+			sh.hiddenFirstTags = bytes.Clone(tags)
 			return dst
 		case blank:
 			return dst
-		case sh.first != nil:
-			tags, sh.first = sh.first, nil
+		case sh.hiddenFirstTags != nil:
+			tags, sh.hiddenFirstTags = sh.hiddenFirstTags, nil
 		case p.n > 0:
 			v &^= irc.ViewTags
 		}

@@ -12,10 +12,10 @@ import (
 	"weir/chat/log"
 )
 
-// sink is a connection that takes everything.
+// sink is a connection that accepts all output.
 type sink struct {
 	writes, bytes int
-	then          func() // called once it took something; nil: nothing
+	then          func() // called after each write; nil: no call
 	closed        atomic.Bool
 }
 
@@ -32,8 +32,9 @@ func (s *sink) Post()                {}
 func (s *sink) Close()               { s.closed.Store(true) }
 func (s *sink) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// crowd is a room with members of all kinds, the first of which have just said something.
-func crowd(t testing.TB, members, said int) (*feed, []*sink) {
+// crowd opens a room with members of all kinds. The first of them have sent a message in the
+// current batch.
+func crowd(t testing.TB, members, said int) (*conversation, []*sink) {
 	s, err := Open(t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -49,30 +50,30 @@ func crowd(t testing.TB, members, said int) (*feed, []*sink) {
 		c := &sink{}
 		m := newSession(s, c, Peer{})
 		m.caps.Store(uint64(kinds[i%len(kinds)]))
-		r.sit(m).live = true
+		r.subscribeLocked(m).state = live
 		sinks = append(sinks, c)
 		if i < said {
 			body := fmt.Sprintf(":user%d!u@host PRIVMSG #room :what was said", i)
-			r.taken = append(r.taken, post{from: m, text: true, last: true, entry: log.Entry{Time: time.Now(), Tags: "account=u", Body: body}})
-			r.entries = append(r.entries, r.taken[i].entry)
+			r.batchPosts = append(r.batchPosts, post{sender: m, isMessage: true, lastLine: true, entry: log.Entry{Time: time.Now(), Tags: "account=u", Body: body}})
+			r.entries = append(r.entries, r.batchPosts[i].entry)
 		}
 	}
 	if r.batch, err = r.log.Append(r.entries); err != nil {
 		t.Fatal(err)
 	}
-	return &r.feed, sinks
+	return &r.conversation, sinks
 }
 
-// sendAll is what deliver does with a batch, without the bookkeeping around it.
-func sendAll(f *feed, d *delivery) {
-	d.seats = d.seats[:0]
-	f.handOut(d)
-	for _, seat := range d.seats {
-		d.send(f, seat)
+// sendAll does the sending part of deliver.
+func sendAll(f *conversation, d *delivery) {
+	d.subscriptions = d.subscriptions[:0]
+	f.beginDeliveryLocked(d)
+	for _, sub := range d.subscriptions {
+		d.send(f, sub)
 	}
 }
 
-func TestADeliveryAllocatesNothingAndIsOneWriteAMember(t *testing.T) {
+func TestADeliveryAllocatesNothingAndWritesOncePerMember(t *testing.T) {
 	f, sinks := crowd(t, 64, 8)
 	d := new(delivery)
 	sendAll(f, d)
@@ -86,42 +87,42 @@ func TestADeliveryAllocatesNothingAndIsOneWriteAMember(t *testing.T) {
 	}
 }
 
-// A client that leaves as soon as it has read a message has read it: it is not replayed when it
-// comes back.
-func TestWhoLeavesWhileABatchIsSentHasIt(t *testing.T) {
+// A client that leaves right after it has received a message is not replayed that message when it
+// returns.
+func TestASessionThatLeavesDuringADeliveryKeepsItsReadMarker(t *testing.T) {
 	f, sinks := crowd(t, 2, 1)
 	if _, err := f.svc.accounts.Add("bob", "battery-staple", account.Member, false); err != nil {
 		t.Fatal(err)
 	}
-	seat := f.seats[1]
-	seat.session.login = account.Login{Account: f.svc.accounts.Lookup("bob")}
-	sinks[1].then = func() { f.svc.locked(func() { f.stand(seat.session) }) }
+	sub := f.subscriptions[1]
+	sub.session.login = account.Login{Account: f.svc.accounts.Lookup("bob")}
+	sinks[1].then = func() { f.svc.withLock(func() { f.unsubscribeLocked(sub.session) }) }
 	d := new(delivery)
 	f.svc.deliver(f, d)
-	f.svc.again(f, d, nil)
-	if at, ok := f.svc.accounts.Mark("bob", "", f.key); !ok || at != f.batch.End {
+	f.svc.requeue(f, d, nil)
+	if at, ok := f.svc.accounts.Mark("bob", "", f.logID); !ok || at != f.batch.End {
 		t.Errorf("its mark is %d (%v), want the end of what it was sent, %d", at, ok, f.batch.End)
 	}
 }
 
-// What was stored is not said to be lost because a delivery broke off, nobody waits for its end,
-// and who was not sent it has to come again.
-func TestADeliveryThatBreaksOffLeavesNoGap(t *testing.T) {
+// A stored message is not reported as lost when its delivery fails. History requests do not wait
+// for the failed delivery, and clients that were not sent the message must reconnect.
+func TestAnAbortedDeliveryLeavesNoGap(t *testing.T) {
 	f, sinks := crowd(t, 3, 0)
 	sinks[1].then = func() { panic("a fault") }
-	from := f.seats[0].session
-	f.svc.locked(func() {
-		f.put(post{from: from, text: true, last: true, entry: log.Entry{Time: time.Now(), Body: ":ann!a@host PRIVMSG #room :stored"}})
+	from := f.subscriptions[0].session
+	f.svc.withLock(func() {
+		f.putLocked(post{sender: from, isMessage: true, lastLine: true, entry: log.Entry{Time: time.Now(), Body: ":ann!a@host PRIVMSG #room :stored"}})
 	})
-	waitFor(t, func() bool { return from.pending.Load() == 0 })
+	waitFor(t, func() bool { return from.pendingMessages.Load() == 0 })
 	if n := f.svc.Counts().NotStored; n != 0 || f.log.Committed() == 0 {
 		t.Errorf("%d messages are said not to be stored, and the log has %d bytes", n, f.log.Committed())
 	}
-	told := make(chan int64) // one value
-	go func() { told <- f.sent() }()
+	got := make(chan int64) // one value
+	go func() { got <- f.waitDeliveredOffset() }()
 	select {
-	case <-told:
-	case <-time.After(patience):
+	case <-got:
+	case <-time.After(testTimeout):
 		t.Fatal("who reads the history waits for the delivery for ever")
 	}
 	for i, want := range []bool{false, true, true} {

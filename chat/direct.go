@@ -10,187 +10,193 @@ import (
 	"weir/chat/irc"
 )
 
-// Direct messages. Between accounts they have a log, in direct/A,B, whether the other is there or
-// not.
+// Direct messages. Between accounts they are stored in a log, direct/A,B, whether the recipient is
+// online or not.
 
-// isSelf reports whether the feed is what an account says to itself.
-func (f *feed) isSelf() bool { return f.room == nil && f.pair[0] == f.pair[1] }
+// isSelfConversation reports whether an account talks to itself.
+func (f *conversation) isSelfConversation() bool {
+	return f.room == nil && f.accounts[0] == f.accounts[1]
+}
 
-// toUser sends a message to a user, or to an account that is not there.
-func (s *session) toUser(m *message) {
-	to := s.svc.find(m.target)
+// sendToUser sends a message to a user, or to an account that is offline.
+func (s *session) sendToUser(m *message) {
+	to := s.svc.findUser(m.target)
 	from := s.user.account
 	account := ""
 	switch a := s.svc.accounts.Lookup(m.target); {
 	case to != nil:
 		account = to.account
-	case from != "" && a != nil && !a.Removed && m.kept():
+	case from != "" && a != nil && !a.Removed && m.isStored():
 		account = a.Name
 	default:
-		if !irc.Silent(m.verb) {
-			s.num(irc.ErrNoSuchNick, irc.Cut(m.target, irc.MaxNick), "No such nick")
+		if !irc.Silent(m.command) {
+			s.numeric(irc.ErrNoSuchNick, irc.Cut(m.target, irc.MaxNick), "No such nick")
 		}
 		return
 	}
-	if to != nil && to.away != "" && m.verb == "PRIVMSG" {
-		s.num(irc.RplAway, to.nick, to.away)
+	if to != nil && to.away != "" && m.command == "PRIVMSG" {
+		s.numeric(irc.RplAway, to.nick, to.away)
 	}
-	if from == "" || account == "" || !m.kept() {
-		s.passing(m, to.nick, func(n *news) {
-			n.to(s.user)
+	if from == "" || account == "" || !m.isStored() {
+		s.sendUnstored(m, to.nick, func(n *notification) {
+			n.sendToUser(s.user)
 			if to != s.user {
-				n.to(to)
+				n.sendToUser(to)
 			} else {
-				s.behind = append(s.behind, n.line(s)...)
+				s.afterReplies = append(s.afterReplies, n.line(s)...)
 			}
 		})
 		return
 	}
-	s.toAccount(m, account)
+	s.sendToAccount(m, account)
 }
 
-// toAccount stores a direct message, when its log is open, and otherwise has the desk open it.
-func (s *session) toAccount(m *message, account string) {
+// sendToAccount stores a direct message if its log is open. Otherwise a worker opens the log first.
+func (s *session) sendToAccount(m *message, account string) {
 	if f := s.svc.directs[pairKey(s.user.account, account)]; f != nil {
-		s.store(f, m, account)
+		s.storeMessage(f, m, account)
 		return
 	}
 	mine := s.user.account
-	s.slow(func() {
+	s.startJob(func() {
 		f, err := s.svc.openDirect(mine, account)
 		s.svc.mu.Lock()
-		defer s.svc.unlock()
+		defer s.svc.unlockAndCommit()
 		switch {
-		case s.user == nil || s.gone:
+		case s.user == nil || s.ownership == closedDuringJob:
 		case err != nil:
-			s.num(irc.ErrCannotSend, account, "Your message was not stored: "+publicError(err))
+			s.numeric(irc.ErrCannotSend, account, "Your message was not stored: "+publicError(err))
 		default:
-			s.store(f, m, account)
+			s.storeMessage(f, m, account)
 		}
 	})
 }
 
-// pairKey is the folder of a conversation: both accounts, folded, in order.
+// pairKey returns the key of a direct conversation: both accounts, folded and sorted.
 func pairKey(a, b string) string {
 	pair := []string{irc.Fold(a), irc.Fold(b)}
 	slices.Sort(pair)
 	return pair[0] + "," + pair[1]
 }
 
-// openDirect is the conversation of two accounts. It waits for the disk, and must not be called
-// with the lock.
-func (s *Service) openDirect(a, b string) (*feed, error) {
+// openDirect returns the direct conversation of two accounts and opens its log if necessary. It
+// waits for the disk and takes mu.
+func (s *Service) openDirect(a, b string) (*conversation, error) {
 	key := pairKey(a, b)
-	s.opening.Lock()
-	defer s.opening.Unlock()
+	s.openMu.Lock()
+	defer s.openMu.Unlock()
 	s.mu.Lock()
-	f, full := s.directs[key], len(s.rooms)+len(s.directs) >= s.opts().MaxRooms
+	f, full := s.directs[key], len(s.rooms)+len(s.directs) >= s.options().MaxRooms
 	if f != nil {
-		f.used = s.o.Now() // so that it is not closed before it is
+		f.lastUsed = s.fixed.Now() // so that closeIdle does not close it before it is used
 	}
 	s.mu.Unlock()
 	switch {
 	case f != nil:
 		return f, nil
 	case full:
-		return nil, errRooms
+		return nil, errMaxRooms
 	}
-	f = &feed{}
-	if err := s.openFeed(f, filepath.Join("direct", data.Folder(key)), key); err != nil {
+	f = &conversation{}
+	if err := s.openConversationLog(f, filepath.Join("direct", data.Folder(key)), key); err != nil {
 		return nil, err
 	}
-	f.pair[0], f.pair[1], _ = strings.Cut(key, ",")
+	f.accounts[0], f.accounts[1], _ = strings.Cut(key, ",")
 	s.mu.Lock()
 	s.directs[key] = f
 	s.mu.Unlock()
 	return f, nil
 }
 
-// other is who an account talks to in a direct conversation.
-func (f *feed) other(account string) string {
-	if f.pair[0] == irc.Fold(account) {
-		return f.pair[1]
+// otherAccount returns the partner of an account in a direct conversation.
+func (f *conversation) otherAccount(account string) string {
+	if f.accounts[0] == irc.Fold(account) {
+		return f.accounts[1]
 	}
-	return f.pair[0]
+	return f.accounts[0]
 }
 
-// target is what a session calls the feed. The caller does not hold the lock.
-func (f *feed) target(s *session) string {
+// nameFor returns the target by which a session addresses the conversation. It takes mu.
+func (f *conversation) nameFor(s *session) string {
 	if f.room != nil {
 		f.svc.mu.Lock()
 		defer f.svc.mu.Unlock()
 		return f.name
 	}
-	return f.other(s.login.Name)
+	return f.otherAccount(s.login.Name)
 }
 
-// resumption is how far a session of an account is with its direct conversations.
+// resumption says whether a session receives its account's direct conversations.
 type resumption uint8
 
 const (
 	notResumed resumption = iota
-	resuming              // it is catching up: new ones are for it to catch up with
+	resuming              // it is catching up; new conversations must be caught up with too
 	isResumed
 )
 
-// seatPair gives those of the two who came since a seat. The caller, deliver, holds the lock.
-func (f *feed) seatPair() {
-	for i, name := range f.pair {
+// subscribePairLocked subscribes the sessions of both accounts that have connected since the last
+// batch. The caller holds mu.
+func (f *conversation) subscribePairLocked() {
+	for i, name := range f.accounts {
 		u := f.svc.users[name]
-		if u == nil || u.account == "" || i == 1 && f.pair[0] == f.pair[1] {
+		if u == nil || u.account == "" || i == 1 && f.accounts[0] == f.accounts[1] {
 			continue
 		}
 		for _, s := range u.sessions {
-			if s.resumed == notResumed || f.seatOf(s) != nil {
+			if s.directsResumption == notResumed || f.subscriptionOf(s) != nil {
 				continue
 			}
-			seat := f.sit(s)
-			seat.seen.Store(f.batch.First)
-			seat.live = s.resumed == isResumed
-			s.direct = append(s.direct, f)
+			sub := f.subscribeLocked(s)
+			sub.sentUpTo.Store(f.batch.First)
+			if s.directsResumption == isResumed {
+				sub.state = live
+			}
+			s.directs = append(s.directs, f)
 		}
 	}
 }
 
-// resumeDirect replays what the session's account was told while it was away, and lets it take part
-// from now on. It runs at the desk.
-func (s *session) resumeDirect() {
+// resumeDirects replays the direct messages that the session's account missed and subscribes the
+// session to new ones. It runs on a worker.
+func (s *session) resumeDirects() {
 	s.svc.mu.Lock()
-	s.resumed = resuming
-	s.svc.unlock()
-	for _, other := range s.svc.conversations(s.login.Name) {
+	s.directsResumption = resuming
+	s.svc.unlockAndCommit()
+	for _, other := range s.svc.directPartners(s.login.Name) {
 		f, err := s.svc.openDirect(s.login.Name, other)
 		if err != nil {
 			continue
 		}
 		s.svc.mu.Lock()
-		if s.user != nil && !s.gone && f.seatOf(s) == nil {
-			f.sit(s)
-			s.direct = append(s.direct, f)
+		if s.user != nil && s.ownership != closedDuringJob && f.subscriptionOf(s) == nil {
+			f.subscribeLocked(s)
+			s.directs = append(s.directs, f)
 		}
-		s.svc.unlock()
+		s.svc.unlockAndCommit()
 	}
-	for seat := s.notLive(); seat != nil; seat = s.notLive() {
-		s.catchUp(seat)
+	for sub := s.nextToCatchUp(); sub != nil; sub = s.nextToCatchUp() {
+		s.catchUp(sub)
 	}
 }
 
-// notLive is a direct conversation to catch up with. When there is none, the session has resumed.
-func (s *session) notLive() *seat {
+// nextToCatchUp returns a direct conversation that the session must catch up with. When there is
+// none, the session counts as resumed.
+func (s *session) nextToCatchUp() *subscription {
 	s.svc.mu.Lock()
-	defer s.svc.unlock()
-	for _, f := range s.direct {
-		if seat := f.seatOf(s); seat != nil && !seat.live && !s.gone {
-			return seat
+	defer s.svc.unlockAndCommit()
+	for _, f := range s.directs {
+		if sub := f.subscriptionOf(s); sub != nil && sub.state == catchingUp && s.ownership != closedDuringJob {
+			return sub
 		}
 	}
-	s.resumed = isResumed
+	s.directsResumption = isResumed
 	return nil
 }
 
-// conversations are those that an account has talked to.
-func (s *Service) conversations(account string) []string {
-	entries, _ := os.ReadDir(filepath.Join(s.dir, "direct"))
+// directPartners returns the accounts with which an account has a direct conversation.
+func (s *Service) directPartners(account string) []string {
+	entries, _ := os.ReadDir(filepath.Join(s.dataDir, "direct"))
 	me := data.Folder(account)
 	var others []string
 	for _, e := range entries {

@@ -1,47 +1,51 @@
 // Package chat is a chat service that speaks IRC and never loses an acknowledged message: rooms,
-// users and their sessions. A session is a [serve.Session] and runs under every way of package
-// serve that does not split processes.
+// users and their sessions. A session is a [serve.Session]. It runs under every concurrency model
+// of package serve that does not split processes.
 //
 // # Life of a message
 //
-// A session parses a line (package chat/irc), checks it and puts it into the pending batch of its
-// room. The room goes through a net of one stage, four rooms at a time: commit appends the whole
-// batch to the room's log and returns when the disk has it (package chat/log); deliver encodes the
-// batch once for each kind of client and writes it to every member by one Send. A room is in the
-// net once at most, so it has one order, and what comes meanwhile is the next batch. A large room
-// rests for some milliseconds between two batches (rest.go).
+// A session parses a line (package chat/irc), checks it and adds it to the pending posts of its
+// conversation: a room, or the direct messages of two accounts. The conversation then passes
+// through a flow net of one stage, which handles four conversations at a time. The stage first
+// commits: it appends all pending posts as one batch to the log and fsyncs it (package chat/log).
+// Then it delivers: it encodes the batch once for each set of capabilities and writes it to every
+// subscriber by one Send. A conversation is in the net at most once, so its messages have one
+// order. Posts that arrive meanwhile form the next batch. A busy conversation gathers posts for
+// some milliseconds between two batches: the coalescing window (coalesce.go).
 //
-// Acknowledged means durable: an echo is what deliver writes. Replies come in the order of
-// commands: a session with messages under way that reads anything but another message to the same
-// room holds, and goes on when they were delivered. So a PONG behind a message says that it is on
-// disk.
+// Acknowledged means durable: the echo of a message is sent by the delivery. Replies keep the order
+// of the commands. While a session has undelivered messages, it runs no command but another message
+// to the same target. So a PONG says that all messages sent before its PING are on disk.
 //
 // # Ownership
 //
-// One lock, Service.mu, guards rooms, users and memberships; every command runs under it, and none
-// blocks: what needs a disk or a slow hash (joining, history, logging in) runs on the desk, a stage
-// of a few goroutines, while its session holds; the desk then owns the session. Searches have a
-// desk of their own, and the index that they look into is kept by a goroutine that nobody waits for
-// (searching.go). Deliver writes without the lock, to the seats that it saw under it. Locks are
-// taken in the order: opening, mu, a connection's own.
+// One lock, Service.mu, guards rooms, users and memberships. Every command runs under it, and no
+// command blocks. Work that needs the disk or a slow hash (joining, history, logging in) is a job
+// for the worker pool. The session stops reading input while a worker owns it. Searches have a
+// worker pool of their own. A background goroutine maintains the search index, and no other
+// goroutine waits for it (searching.go). Deliveries write without the lock, to the subscriptions
+// that were live when the delivery began. The lock order is openMu, mu, then a connection's own
+// lock.
 //
-// A new seat gets no messages until its replay has caught up with deliver, under the lock: a member
-// sees each message once, by replay or live, and its JOIN and the names before it.
+// A new subscription receives no live messages until its replay has caught up with the deliveries,
+// which is checked under the lock. So a member receives each message once, by replay or live, and
+// receives its JOIN and the names first.
 //
 // # When something is full
 //
-// The net has room for every conversation, and the desk for every session: putting never waits. A
-// session with more than pendingLines under way holds. A member whose connection takes nothing
-// while Options.Outbox bytes wait is closed; it comes back and misses nothing, for the log has it.
-// A disk that takes nothing has its messages refused, one by one.
+// The commit net has room for every conversation and the worker pool for every session, so Put
+// never blocks. A session with maxPendingMessages undelivered messages stops reading input. A
+// client that lets Outbox bytes queue up is disconnected. It reconnects and misses nothing, because
+// the log has every message. Messages that the disk does not take are refused, each with a reply to
+// its sender.
 //
-// # Going on elsewhere
+// # Upgrades
 //
-// A service can be followed by another, of another process, that goes on with its clients: see
-// handover.go for the order, and package chat/upgrade for how it gets there.
+// A service can hand over to another one in a new process, which continues with the same clients.
+// See handover.go for the order of steps and package chat/upgrade for the mechanism.
 //
 // # Limitations
 //
-// One process at a time. Direct messages are stored between accounts only. Joins, parts and modes
-// are not stored.
+// One process serves a data directory at a time. Direct messages are stored between accounts only.
+// Joins, parts and mode changes are not part of the history.
 package chat

@@ -15,44 +15,44 @@ import (
 	"weir/chat/irc"
 )
 
-// Files are uploaded by HTTP, to Options.Upload (draft/FILEHOST,
-// https://github.com/ircv3/ircv3-specifications/pull/562, and soju.im/FILEHOST). Who uploads proves
-// who he is by a token that his session asked for, by FILEHOST TOKEN, or by his account's name and
+// Files are uploaded by HTTP to Options.UploadURL (draft/FILEHOST,
+// https://github.com/ircv3/ircv3-specifications/pull/562, and soju.im/FILEHOST). The uploader
+// authenticates with a token that its session requested by FILEHOST TOKEN, or with account name and
 // password.
 
 const (
-	tokenLasts  = 5 * time.Minute
-	tokensEach  = 16 // of an account; one more takes the place of the oldest
-	triesAtOnce = 2  // passwords that are checked at once: each needs a processor
+	tokenLifetime        = 5 * time.Minute
+	tokensPerAccount     = 16 // per account; one more replaces the oldest
+	passwordChecksAtOnce = 2  // password checks at once: each needs a CPU
 )
 
-// Errors of those who upload.
+// Errors of uploads.
 var (
-	ErrNotLoggedIn = errors.New("chat: there is no such account and password, or the token was used or is too old")
+	ErrNotLoggedIn = errors.New("chat: wrong account or password, or the token was used or has expired")
 	ErrBanned      = errors.New("chat: banned from this server")
 )
 
-// filehost is what the service knows of those who upload.
+// filehost authenticates uploads.
 type filehost struct {
-	// full while as many passwords are checked as may be; capacity triesAtOnce, never closed
-	checking chan struct{}
+	// semaphore of password checks; capacity passwordChecksAtOnce, never closed
+	checkSlots chan struct{}
 
 	mu     sync.Mutex // guards what follows
-	tokens []token    // the oldest first
+	tokens []token    // oldest first
 }
 
 type token struct {
-	sum     [sha256.Size]byte // of its text, so that comparing tells nothing
-	account string
-	until   time.Time
+	hash      [sha256.Size]byte // hash of the token's text; comparing hashes leaks no timing
+	account   string
+	expiresAt time.Time
 }
 
 func newFilehost() *filehost {
-	return &filehost{checking: make(chan struct{}, triesAtOnce)}
+	return &filehost{checkSlots: make(chan struct{}, passwordChecksAtOnce)}
 }
 
-// give makes a token for an account.
-func (h *filehost) give(account string, now time.Time) string {
+// issueToken creates a token for an account.
+func (h *filehost) issueToken(account string, now time.Time) string {
 	text := rand.Text()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,99 +63,99 @@ func (h *filehost) give(account string, now time.Time) string {
 		}
 	}
 	h.tokens = slices.DeleteFunc(h.tokens, func(t token) bool {
-		if t.account == account && has >= tokensEach {
+		if t.account == account && has >= tokensPerAccount {
 			has--
 			return true
 		}
-		return !now.Before(t.until)
+		return !now.Before(t.expiresAt)
 	})
-	h.tokens = append(h.tokens, token{sha256.Sum256([]byte(text)), account, now.Add(tokenLasts)})
+	h.tokens = append(h.tokens, token{sha256.Sum256([]byte(text)), account, now.Add(tokenLifetime)})
 	return text
 }
 
-// take uses a token up.
-func (h *filehost) take(text string, now time.Time) (account string, ok bool) {
+// redeemToken removes a token and returns its account; ok is false if it is unknown or expired.
+func (h *filehost) redeemToken(text string, now time.Time) (account string, ok bool) {
 	sum := sha256.Sum256([]byte(text))
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	i := slices.IndexFunc(h.tokens, func(t token) bool { return t.sum == sum })
+	i := slices.IndexFunc(h.tokens, func(t token) bool { return t.hash == sum })
 	if i < 0 {
 		return "", false
 	}
 	t := h.tokens[i]
 	h.tokens = slices.Delete(h.tokens, i, i+1)
-	return t.account, now.Before(t.until)
+	return t.account, now.Before(t.expiresAt)
 }
 
-// ByToken is the account whose session was given a token for uploading, which is good once. The
-// client's address is for bans.
-func (s *Service) ByToken(from netip.Addr, text string) (name string, err error) {
-	name, ok := s.filehost.take(text, s.o.Now())
+// AccountByToken returns the account of a session that requested the token. A token is good for one
+// use. The client's address is checked for bans.
+func (s *Service) AccountByToken(from netip.Addr, text string) (name string, err error) {
+	name, ok := s.filehost.redeemToken(text, s.fixed.Now())
 	if !ok {
 		return "", ErrNotLoggedIn
 	}
-	return s.mayUpload(from, name)
+	return s.checkUploader(from, name)
 }
 
-// ByPassword is the account of a name, or NAME@DEVICE, and a password. It waits until others are
-// checked, or ctx ends. Tries that fail are limited together with those of sessions: then the error
-// is a *ThrottledError.
-func (s *Service) ByPassword(ctx context.Context, from netip.Addr, name, password string) (string, error) {
+// AccountByPassword returns the account of a name, or NAME@DEVICE, and a password. It waits for a
+// free password check until ctx ends. Failures count for the same limits as logins of sessions.
+// Beyond them the error is a *ThrottledError.
+func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, password string) (string, error) {
 	p := Peer{Addr: from}
-	if err := s.mayTry(p, name); err != nil {
+	if err := s.checkLoginLimits(p, name); err != nil {
 		return "", err
 	}
 	select {
-	case s.filehost.checking <- struct{}{}:
-		defer func() { <-s.filehost.checking }()
+	case s.filehost.checkSlots <- struct{}{}:
+		defer func() { <-s.filehost.checkSlots }()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if err := s.mayTry(p, name); err != nil { // others have failed meanwhile
+	if err := s.checkLoginLimits(p, name); err != nil { // others may have failed meanwhile
 		return "", err
 	}
 	login, err := s.accounts.Plain(name, password)
 	if err != nil {
-		s.noteRefusal(name, from, err)
-		s.locked(func() { s.tryFailed(p, name, err) })
+		s.logRefusedLogin(name, from, err)
+		s.withLock(func() { s.countFailedLoginLocked(p, name, err) })
 		return "", ErrNotLoggedIn
 	}
-	s.locked(func() { s.cameFrom(login.Name, from) })
-	return s.mayUpload(from, login.Name)
+	s.withLock(func() { s.rememberNetworkLocked(login.Name, from) })
+	return s.checkUploader(from, login.Name)
 }
 
-// mayUpload keeps out who was banned or removed.
-func (s *Service) mayUpload(from netip.Addr, name string) (string, error) {
+// checkUploader returns the account's name, or an error if it was removed or is banned.
+func (s *Service) checkUploader(from netip.Addr, name string) (string, error) {
 	a := s.accounts.Lookup(name)
 	if a == nil || a.Removed {
 		return "", ErrNotLoggedIn
 	}
-	if _, banned := s.accounts.Banned(account.Client{Account: a.Name, Addr: from}, s.o.Now()); banned {
+	if _, banned := s.accounts.Banned(account.Client{Account: a.Name, Addr: from}, s.fixed.Now()); banned {
 		return "", ErrBanned
 	}
 	return a.Name, nil
 }
 
-// Upload is where clients are told to upload files; "" nowhere.
-func (s *Service) Upload() string { return s.opts().Upload }
+// UploadURL returns the URL for uploads, "" for none.
+func (s *Service) UploadURL() string { return s.options().UploadURL }
 
 func (s *session) cmdFilehost(m *irc.Message) {
 	switch {
-	case s.svc.opts().Upload == "":
-		s.num(irc.ErrUnknownCommand, m.Command, "There is no place for files")
+	case s.svc.options().UploadURL == "":
+		s.numeric(irc.ErrUnknownCommand, m.Command, "This server accepts no uploads")
 	case !strings.EqualFold(m.Params[0], "TOKEN"):
 		s.fail("FILEHOST", "INVALID_PARAMS", irc.Word(irc.Cut(m.Params[0], 32)), "Unknown subcommand")
 	case s.login.Account == nil:
 		s.fail("FILEHOST", "ACCOUNT_REQUIRED", "You have to log in to upload files")
 	default:
-		s.say("FILEHOST", "TOKEN", s.svc.filehost.give(s.login.Name, s.svc.o.Now()))
+		s.reply("FILEHOST", "TOKEN", s.svc.filehost.issueToken(s.login.Name, s.svc.fixed.Now()))
 	}
 }
 
-// cmdUpload tells people whose clients can't upload how it is done.
+// cmdUpload explains how to upload without support of the client.
 func (s *session) cmdUpload(*irc.Message) {
-	to := s.svc.opts().Upload
-	lines := []string{"There is no place for files"}
+	to := s.svc.options().UploadURL
+	lines := []string{"This server accepts no uploads"}
 	if to != "" {
 		name := s.nick()
 		if s.login.Account != nil {
@@ -163,9 +163,9 @@ func (s *session) cmdUpload(*irc.Message) {
 		}
 		lines = []string{"Your client may be able to upload files by itself. Otherwise, in a terminal:",
 			"curl -u " + name + " -T FILE " + to + "/",
-			"asks for the password of your account, and prints the link to the file. Who has the link can see the file."}
+			"It asks for the password of your account and prints a link. Everyone with the link can see the file."}
 	}
 	for _, line := range lines {
-		s.say("NOTICE", s.nick(), line)
+		s.reply("NOTICE", s.nick(), line)
 	}
 }

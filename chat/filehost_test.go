@@ -11,7 +11,7 @@ import (
 	"weir/serve"
 )
 
-// notes is a log that is read while it is written.
+// notes is a log that can be read while it is written.
 type notes struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -29,13 +29,13 @@ func (n *notes) String() string {
 	return n.text.String()
 }
 
-// A password may be typed where a name belongs.
-func TestTheLogHasNoNameThatNoAccountHas(t *testing.T) {
+// A password may be typed into the field of the name.
+func TestTheLogContainsOnlyNamesOfAccounts(t *testing.T) {
 	var log notes
 	s := startServer(t, serve.Goroutine, Options{Log: slog.New(slog.NewTextHandler(&log, nil))}).run()
 	s.account("alice", "correct-horse", account.Member)
 	for _, name := range []string{"alice", "Secret-of-alice"} {
-		if _, err := s.chat.ByPassword(t.Context(), netip.MustParseAddr("192.0.2.1"), name, "wrong"); err == nil {
+		if _, err := s.chat.AccountByPassword(t.Context(), netip.MustParseAddr("192.0.2.1"), name, "wrong"); err == nil {
 			t.Fatal(name, "is let in")
 		}
 	}

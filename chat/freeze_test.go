@@ -8,14 +8,14 @@ import (
 	"weir/serve"
 )
 
-// Who was handed over would not hear what an administrator changes, and a line of it could be sent
-// twice.
-func TestAnAdministratorChangesNothingInAFreeze(t *testing.T) {
+// Sessions that have been handed over would not be notified of the change, and its log line could
+// be sent twice.
+func TestAFreezeRefusesAdministrativeChanges(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	ann := s.user("ann")
 	ann.send("JOIN #r", "TOPIC #r :as it was")
 	ann.until(" TOPIC #r ")
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	if err := s.chat.Freeze(ctx); err != nil {
 		t.Fatal(err)

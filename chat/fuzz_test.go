@@ -11,12 +11,11 @@ import (
 	"weir/serve"
 )
 
-// FuzzSession has one client say anything, in two pieces, while another is there: the server goes
-// on, its bookkeeping is right, the other is heard, and nothing lies in the data directory but what
-// belongs there.
+// FuzzSession has one client send arbitrary bytes in two pieces while another is connected. The
+// server must continue with consistent data structures, serve the other client, and create no
+// unknown files in the data directory.
 func FuzzSession(f *testing.F) {
-	// what a server covers differs from run to run: the fuzzer would spend its time making inputs
-	// smaller
+	// code coverage differs from run to run: minimizing inputs would take all the fuzzer's time
 	flag.Set("test.fuzzminimizetime", "1x")
 	for _, seed := range []string{
 		"NICK a\r\nUSER a 0 * :A\r\nJOIN #a,#b\r\nPRIVMSG #a :x\r\nRENAME #a #c :y\r\nTOPIC #c :t\r\nMODE #c +bk a!*@* k\r\n",
@@ -28,7 +27,7 @@ func FuzzSession(f *testing.F) {
 		f.Add(seed, uint(20))
 	}
 	f.Fuzz(func(t *testing.T, said string, cut uint) {
-		s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody, Flood: -1}).run()
+		s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody, CommandsPerSecond: -1}).run()
 		defer s.halt()
 		other := s.user("other")
 		c := s.client("c")
@@ -36,7 +35,7 @@ func FuzzSession(f *testing.F) {
 		c.conn.Write([]byte(said[:cut]))
 		c.conn.Write([]byte(said[cut:] + "\r\n"))
 		c.stillThere()
-		other.settled()
+		other.sync()
 		s.chat.mu.Lock()
 		fault := s.chat.fault()
 		s.chat.mu.Unlock()
@@ -47,7 +46,7 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// strangers looks for files that no data directory has.
+// strangers reports files that do not belong into a data directory.
 func strangers(t *testing.T, dir string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "*"))

@@ -10,31 +10,29 @@ import (
 	"weir/chat/internal/lobby"
 )
 
-// Logins that fail are limited: so many at once, and then one each guessEvery. What a login counts
-// for depends on where it comes from:
+// Failed logins are limited: a burst, and then one each guessEvery. The limit that a login counts
+// for depends on its origin:
 //
-//   - A network from which the account was logged in to before, and a client that holds a
-//     certificate of the account, have a limit of their own for this account, and no other. Neither
-//     strangers nor neighbours behind the same NAT that guess at other accounts keep the owner out
-//     there.
-//   - A network that has not failed for this name within guessFirst counts for its own limit, and
-//     for one that such networks share by name. So a few networks that guess all the time do not
-//     keep the owner out at a new address: to fill the shared limit they need one network more each
-//     guessEvery.
-//   - All others count for the limit of their network and for the one of the name.
+//   - A network from which the account has logged in before, and a client that holds a certificate
+//     of the account, have a limit of their own for this account alone. So neither strangers, nor
+//     neighbours behind the same NAT that guess at other accounts, lock the owner out.
+//   - A network without a failure for this name within firstTryWindow counts for its own limit, and
+//     for a limit of the name that all such networks share. To fill that limit, an attacker needs
+//     one new network each guessEvery. So a few networks that guess all the time do not lock the
+//     owner out at a new address.
+//   - All others count for the limit of their network and for that of the name.
 //
-// A name counts whether there is an account of it or not. Clients of this machine have no limit by
-// network: a proxy may stand there.
+// A name counts whether an account has it or not. Clients of this machine have no limit by network,
+// because they may come through a proxy.
 const (
-	guessEvery   = 6 * time.Second
-	guessNetwork = 20
-	guessName    = 50
-	guessFirst   = time.Hour
-	guessesMost  = 1 << 16 // are remembered
+	guessEvery        = 6 * time.Second
+	guessesPerNetwork = 20
+	guessesPerName    = 50
+	firstTryWindow    = time.Hour
+	maxGuesses        = 1 << 16 // limit on remembered failures
 )
 
-// ThrottledError is the answer to a login that comes after too many that have failed: nobody has
-// looked whether it is right.
+// ThrottledError refuses a login because too many have failed. The credentials were not checked.
 type ThrottledError struct{ Wait time.Duration }
 
 // Error implements error.
@@ -42,15 +40,15 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("too many attempts, try again in %d s", e.Seconds())
 }
 
-// Seconds is the wait, in whole seconds, one at least.
+// Seconds returns the wait in whole seconds, at least one.
 func (e *ThrottledError) Seconds() int { return max(1, int((e.Wait+time.Second-1)/time.Second)) }
 
-// guesses are the failed logins, and the accounts that were asked for, that are not yet forgotten.
-// Guarded by Service.mu.
-type guesses map[string]time.Time // by network or name: when all of them are
+// guesses holds the failed logins and requested accounts that still count, as the time until which
+// each limit is in use (GCRA). Guarded by Service.mu.
+type guesses map[string]time.Time // by network or name
 
-// tooMany is how long somebody has to wait who may fail so often; 0 if not at all.
-func (g guesses) tooMany(key string, most int, now time.Time) time.Duration {
+// waitTime returns how long a client must wait if its limit allows bursts of most; 0 if not at all.
+func (g guesses) waitTime(key string, most int, now time.Time) time.Duration {
 	until, ok := g[key]
 	if !ok || until.Before(now) {
 		return 0
@@ -58,13 +56,13 @@ func (g guesses) tooMany(key string, most int, now time.Time) time.Duration {
 	return max(0, until.Sub(now)-time.Duration(most-1)*guessEvery)
 }
 
-func (g guesses) failed(key string, now time.Time) {
+func (g guesses) addFailure(key string, now time.Time) {
 	until := g[key]
 	if until.Before(now) {
 		until = now
 	}
-	// it is over soon after they stop
-	if most := now.Add(guessName * guessEvery); until.Before(most) {
+	// bounded, so that a lockout ends soon after the guessing
+	if most := now.Add(guessesPerName * guessEvery); until.Before(most) {
 		until = until.Add(guessEvery)
 	}
 	g[key] = until
@@ -72,46 +70,46 @@ func (g guesses) failed(key string, now time.Time) {
 
 // guessLimit is one of the limits that a login counts for.
 type guessLimit struct {
-	key  string
-	most int // at once
+	key   string
+	burst int // failures at once
 }
 
-// limitsOf are the limits that a login by a name counts for. The caller holds the lock.
-func (s *Service) limitsOf(p Peer, who string) (limits []guessLimit) {
+// loginLimitsLocked returns the limits that a login by a name counts for. The caller holds mu.
+func (s *Service) loginLimitsLocked(p Peer, who string) (limits []guessLimit) {
 	name := account.Key(who)
-	if own := s.ownLimit(p, name); own != "" {
-		return []guessLimit{{own, guessName}}
+	if own := s.ownLimitKey(p, name); own != "" {
+		return []guessLimit{{own, guessesPerName}}
 	}
-	if !p.local() {
-		limits = append(limits, guessLimit{p.guessKey(), guessNetwork})
+	if !p.isLocal() {
+		limits = append(limits, guessLimit{p.networkKey(), guessesPerNetwork})
 	}
 	switch {
 	case name == "":
-	case !p.local() && !s.guesses[pairOf(p, name)].After(s.o.Now()):
-		limits = append(limits, guessLimit{name + " first", guessName})
+	case !p.isLocal() && !s.guesses[firstTryKey(p, name)].After(s.fixed.Now()):
+		limits = append(limits, guessLimit{name + " first", guessesPerName})
 	default:
-		limits = append(limits, guessLimit{name, guessName})
+		limits = append(limits, guessLimit{name, guessesPerName})
 	}
 	return limits
 }
 
-// ownLimit is the key of the limit that a known network, or the holder of a certificate, has for an
-// account; "" for others.
-func (s *Service) ownLimit(p Peer, name string) string {
+// ownLimitKey returns the key of the limit that a known network, or the holder of a certificate,
+// has for an account; "" for others.
+func (s *Service) ownLimitKey(p Peer, name string) string {
 	a := s.accounts.Lookup(name)
 	switch {
 	case a == nil:
 	case p.Fingerprint != "" && slices.Contains(a.Certs, p.Fingerprint):
 		return name + " " + p.Fingerprint
-	case slices.Contains(s.acquainted[name], lobby.Network(p.Addr)):
-		return name + " " + p.guessKey()
+	case slices.Contains(s.knownNetworks[name], lobby.Network(p.Addr)):
+		return name + " " + p.networkKey()
 	}
 	return ""
 }
 
-// pairOf is the key under which a network that has failed for a name is remembered. Of IPv6 it has
-// 48 bits, as one customer may have that many networks.
-func pairOf(p Peer, name string) string {
+// firstTryKey returns the key that remembers a failure of a network for a name. An IPv6 network
+// counts as its /48, because one customer may have that many /64.
+func firstTryKey(p Peer, name string) string {
 	network := lobby.Network(p.Addr)
 	if network.Addr().Is6() {
 		network, _ = p.Addr.WithZone("").Prefix(48)
@@ -119,31 +117,31 @@ func pairOf(p Peer, name string) string {
 	return name + " from " + network.String()
 }
 
-// Accounts that anybody may make are bounded by network too: so many at once, and then one each
-// registerEvery.
+// New accounts without an invite are limited by network: a burst of registersPerNetwork, and then
+// one each registerEvery.
 const (
-	registerEvery   = time.Minute
-	registerNetwork = 10
+	registerEvery       = time.Minute
+	registersPerNetwork = 10
 )
 
-var errRegisters = errors.New("too many accounts were asked for from your address: try again later")
+var errMaxRegisters = errors.New("too many accounts were asked for from your address: try again later")
 
-// mayRegister counts somebody who asks for an account, where no invite is needed, unless there were
-// too many. The caller holds the lock.
-func (s *Service) mayRegister(p Peer) error {
-	if p.local() || s.opts().Registration != account.ByAnybody {
+// countRegistrationLocked counts a request for an account, or returns an error if there were too
+// many. Requests that need an invite are not limited. The caller holds mu.
+func (s *Service) countRegistrationLocked(p Peer) error {
+	if p.isLocal() || s.options().Registration != account.ByAnybody {
 		return nil
 	}
-	key, now := "new account "+p.guessKey(), s.o.Now()
+	key, now := "new account "+p.networkKey(), s.fixed.Now()
 	left := max(0, s.guesses[key].Sub(now))
-	if left >= registerNetwork*registerEvery {
-		return errRegisters
+	if left >= registersPerNetwork*registerEvery {
+		return errMaxRegisters
 	}
 	s.guesses[key] = now.Add(left + registerEvery)
 	return nil
 }
 
-func (g guesses) forget(now time.Time) {
+func (g guesses) removeExpired(now time.Time) {
 	for key, until := range g {
 		if until.Before(now) {
 			delete(g, key)
@@ -151,27 +149,27 @@ func (g guesses) forget(now time.Time) {
 	}
 }
 
-// forgive forgets what is long enough ago. The caller holds the lock.
-func (s *Service) forgive() {
-	s.guesses.forget(s.o.Now())
-	for network := range s.perAddr {
-		s.forgetVisitors(network)
+// removeExpiredLimitsLocked removes expired limits. The caller holds mu.
+func (s *Service) removeExpiredLimitsLocked() {
+	s.guesses.removeExpired(s.fixed.Now())
+	for network := range s.networks {
+		s.forgetNetworkLocked(network)
 	}
 }
 
-func (p Peer) guessKey() string { return "@" + lobby.Network(p.Addr).String() }
+func (p Peer) networkKey() string { return "@" + lobby.Network(p.Addr).String() }
 
-// mayTry says whether somebody may log in by a password now: what the client calls itself, or "*".
-// It must not be called with the lock.
-func (s *session) mayTry(who string) error { return s.svc.mayTry(s.peer, who) }
+// checkLoginLimits returns a *ThrottledError if no login by a name may be tried now. The name is
+// that from the client, or "*". It takes mu.
+func (s *session) checkLoginLimits(who string) error { return s.svc.checkLoginLimits(s.peer, who) }
 
-// mayTry is the same for any client. The error is a *ThrottledError.
-func (s *Service) mayTry(p Peer, who string) error {
-	now := s.o.Now()
+// checkLoginLimits is the same for any client.
+func (s *Service) checkLoginLimits(p Peer, who string) error {
+	now := s.fixed.Now()
 	var wait time.Duration
-	s.locked(func() {
-		for _, l := range s.limitsOf(p, who) {
-			wait = max(wait, s.guesses.tooMany(l.key, l.most, now))
+	s.withLock(func() {
+		for _, l := range s.loginLimitsLocked(p, who) {
+			wait = max(wait, s.guesses.waitTime(l.key, l.burst, now))
 		}
 	})
 	if wait > 0 {
@@ -180,61 +178,60 @@ func (s *Service) mayTry(p Peer, who string) error {
 	return nil
 }
 
-// loginFailed remembers a login that failed, and ends the connection when too many did. One that
-// was refused because there were too many does not make it worse for others. The caller holds the
-// lock.
-func (s *session) loginFailed(who string, err error) {
-	if s.svc.tryFailed(s.peer, who, err); s.failures+1 >= maxFailures {
-		s.end("Too many failed logins")
+// countFailedLoginLocked counts a failed login, and disconnects the client after maxFailures. A
+// throttled login does not lengthen the wait of others. The caller holds mu.
+func (s *session) countFailedLoginLocked(who string, err error) {
+	if s.svc.countFailedLoginLocked(s.peer, who, err); s.failedLogins+1 >= maxFailures {
+		s.endWithError("Too many failed logins")
 	}
-	s.failures++
+	s.failedLogins++
 }
 
-// tryFailed counts a login that failed. The caller holds the lock.
-func (s *Service) tryFailed(p Peer, who string, err error) {
-	if throttled(err) != nil {
+// countFailedLoginLocked counts a failed login of any client, unless it was throttled. The caller
+// holds mu.
+func (s *Service) countFailedLoginLocked(p Peer, who string, err error) {
+	if asThrottled(err) != nil {
 		return
 	}
-	now := s.o.Now()
-	for _, l := range s.limitsOf(p, who) {
-		s.guesses.failed(l.key, now)
+	now := s.fixed.Now()
+	for _, l := range s.loginLimitsLocked(p, who) {
+		s.guesses.addFailure(l.key, now)
 	}
-	if name := account.Key(who); name != "" && !p.local() {
-		s.guesses[pairOf(p, name)] = now.Add(guessFirst)
+	if name := account.Key(who); name != "" && !p.isLocal() {
+		s.guesses[firstTryKey(p, name)] = now.Add(firstTryWindow)
 	}
-	s.guesses.trim()
+	s.guesses.dropExcess()
 }
 
-// trim forgets some if there are too many: which ones is left to chance.
-func (g guesses) trim() {
+// dropExcess removes random entries beyond maxGuesses.
+func (g guesses) dropExcess() {
 	for key := range g {
-		if len(g) <= guessesMost {
+		if len(g) <= maxGuesses {
 			return
 		}
 		delete(g, key)
 	}
 }
 
-// throttled is the error that says that there were too many attempts, nil if err is another.
-func throttled(err error) *ThrottledError {
+// asThrottled returns err as a *ThrottledError, or nil.
+func asThrottled(err error) *ThrottledError {
 	var e *ThrottledError
 	errors.As(err, &e)
 	return e
 }
 
-// refusedAs is what a client is told of a login that failed: this, unless there were too many
-// attempts.
-func refusedAs(text string, err error) string {
-	if e := throttled(err); e != nil {
+// loginRefusal returns the reply to a failed login: the text, with the wait if the login was
+// throttled.
+func loginRefusal(text string, err error) string {
+	if e := asThrottled(err); e != nil {
 		return text + ": " + e.Error()
 	}
 	return text
 }
 
-// plain checks a password, unless too many were wrong. It takes a while, and must not be called
-// with the lock.
-func (s *session) plain(name, password string) (account.Login, error) {
-	if err := s.mayTry(name); err != nil {
+// checkPassword checks a password, unless too many logins have failed. It is slow and takes mu.
+func (s *session) checkPassword(name, password string) (account.Login, error) {
+	if err := s.checkLoginLimits(name); err != nil {
 		return account.Login{}, err
 	}
 	return s.svc.accounts.Plain(name, password)

@@ -11,70 +11,70 @@ import (
 	"weir/serve"
 )
 
-func TestGuessesAreBoundedAndForgotten(t *testing.T) {
+func TestFailedLoginsAreLimitedAndExpire(t *testing.T) {
 	g, now := guesses{}, time.Unix(1000, 0)
-	for range guessNetwork {
-		if g.tooMany("x", guessNetwork, now) > 0 {
+	for range guessesPerNetwork {
+		if g.waitTime("x", guessesPerNetwork, now) > 0 {
 			t.Fatal("it was too many too early")
 		}
-		g.failed("x", now)
+		g.addFailure("x", now)
 	}
-	if g.tooMany("x", guessNetwork, now) <= 0 {
+	if g.waitTime("x", guessesPerNetwork, now) <= 0 {
 		t.Error("it is not too many")
 	}
-	if g.tooMany("x", guessNetwork, now.Add(guessEvery+1)) > 0 {
+	if g.waitTime("x", guessesPerNetwork, now.Add(guessEvery+1)) > 0 {
 		t.Error("one is not forgotten in time")
 	}
 	for range 10_000 {
-		g.failed("x", now)
+		g.addFailure("x", now)
 	}
-	if later := now.Add((guessName + 2) * guessEvery); g.tooMany("x", 1, later) > 0 {
+	if later := now.Add((guessesPerName + 2) * guessEvery); g.waitTime("x", 1, later) > 0 {
 		t.Error("who goes on guessing keeps the owner out for longer than that")
 	}
-	if g.forget(now.Add(time.Hour)); len(g) > 0 {
+	if g.removeExpired(now.Add(time.Hour)); len(g) > 0 {
 		t.Errorf("%d are not forgotten", len(g))
 	}
 }
 
-// The right password is refused too while too many were wrong, or the answer would say which one it
-// is.
-func TestWhoGuessedTooOftenIsRefusedWhateverHeSays(t *testing.T) {
+// The right password is refused too while logins are throttled: otherwise the reply would reveal
+// which password is right.
+func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
 	s.account("alice", "correct-horse", account.Member)
 	s.run()
 	x := &session{svc: s.chat, peer: Peer{Addr: netip.MustParseAddr("192.0.2.1")}}
-	if _, err := x.plain("alice@phone", "correct-horse"); err != nil {
+	if _, err := x.checkPassword("alice@phone", "correct-horse"); err != nil {
 		t.Fatal(err)
 	}
-	for range guessNetwork + 1 {
-		s.chat.locked(func() { s.chat.guesses.failed(x.peer.guessKey(), s.chat.o.Now()) })
+	for range guessesPerNetwork + 1 {
+		s.chat.withLock(func() { s.chat.guesses.addFailure(x.peer.networkKey(), s.chat.fixed.Now()) })
 	}
-	if _, err := x.plain("alice@phone", "correct-horse"); throttled(err) == nil {
-		t.Errorf("it is told %v", err)
+	if _, err := x.checkPassword("alice@phone", "correct-horse"); asThrottled(err) == nil {
+		t.Errorf("it got %v", err)
 	}
 	there := &session{svc: s.chat, peer: Peer{Addr: netip.MustParseAddr("192.0.2.2")}}
-	if _, err := there.plain("alice", "correct-horse"); err != nil {
-		t.Errorf("another address is told %v", err)
+	if _, err := there.checkPassword("alice", "correct-horse"); err != nil {
+		t.Errorf("another address received %v", err)
 	}
-	for range guessName + 1 {
-		s.chat.locked(func() {
-			s.chat.guesses.failed("alice", s.chat.o.Now())
-			s.chat.guesses.failed("alice first", s.chat.o.Now())
+	for range guessesPerName + 1 {
+		s.chat.withLock(func() {
+			s.chat.guesses.addFailure("alice", s.chat.fixed.Now())
+			s.chat.guesses.addFailure("alice first", s.chat.fixed.Now())
 		})
 	}
-	if _, err := there.plain("Alice@phone", "correct-horse"); throttled(err) == nil {
-		t.Errorf("for a name that was guessed at it is told %v", err)
+	if _, err := there.checkPassword("Alice@phone", "correct-horse"); asThrottled(err) == nil {
+		t.Errorf("for a name that was guessed at it got %v", err)
 	}
 }
 
-// Where anybody may have an account nobody may have thousands; and who has an invite needs no other
-// leave.
-func TestAccountsAreBoundedByNetworkWhereAnybodyMayHaveOne(t *testing.T) {
+// Where registration is open, no network gets thousands of accounts. An invite needs no further
+// permission.
+func TestOpenRegistrationIsLimitedByNetwork(t *testing.T) {
 	var now atomic.Int64
 	now.Store(1000)
 	s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody, Now: func() time.Time { return time.Unix(now.Load(), 0) }}).run()
 	from := func(addr string) (n int) {
-		for n < 100 && s.chat.mayRegister(Peer{Addr: netip.MustParseAddr(addr)}) == nil {
+		for n < 100 && s.chat.countRegistrationLocked(Peer{Addr: netip.MustParseAddr(addr)}) == nil {
 			n++
 		}
 		return n
@@ -85,14 +85,14 @@ func TestAccountsAreBoundedByNetworkWhereAnybodyMayHaveOne(t *testing.T) {
 			t.Errorf("%s gets %d accounts, want %d", addr, n, want)
 		}
 	}
-	s.chat.locked(func() {
-		check("192.0.2.1", registerNetwork)
-		check("192.0.2.2", registerNetwork)
+	s.chat.withLock(func() {
+		check("192.0.2.1", registersPerNetwork)
+		check("192.0.2.2", registersPerNetwork)
 		check("127.0.0.1", 100)
 		now.Add(int64(registerEvery / time.Second))
 		check("192.0.2.1", 1)
-		now.Add(int64(2 * registerNetwork * registerEvery / time.Second))
-		s.chat.forgive()
+		now.Add(int64(2 * registersPerNetwork * registerEvery / time.Second))
+		s.chat.removeExpiredLimitsLocked()
 		if len(s.chat.guesses) > 0 {
 			t.Errorf("%v is remembered", s.chat.guesses)
 		}
@@ -103,16 +103,16 @@ func TestAccountsAreBoundedByNetworkWhereAnybodyMayHaveOne(t *testing.T) {
 	check("192.0.2.1", 100)
 }
 
-// Rooms that somebody only looked into leave nothing behind.
-func TestARoomInWhichNothingWasSaidIsRemoved(t *testing.T) {
+// Rooms that were only joined leave nothing behind.
+func TestAnUnusedRoomIsRemoved(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	alice := s.user("alice")
 	alice.send("JOIN #blank,#said,#set", "PRIVMSG #said :x", "MODE #set +m", "PART #blank,#said,#set", "PING :done?")
 	alice.until("done?")
-	waitFor(t, func() bool { return !s.chat.underWay() })
-	s.chat.locked(func() {
+	waitFor(t, func() bool { return !s.chat.hasUnfinishedCommits() })
+	s.chat.withLock(func() {
 		for _, r := range s.chat.rooms {
-			r.used = time.Time{}
+			r.lastUsed = time.Time{}
 		}
 	})
 	s.chat.closeIdle()
@@ -123,8 +123,8 @@ func TestARoomInWhichNothingWasSaidIsRemoved(t *testing.T) {
 	}
 }
 
-// Who asks for what he and another have said, and have not, makes no conversation of it.
-func TestAConversationInWhichNothingWasSaidIsRemoved(t *testing.T) {
+// A history request for a pair of accounts without messages creates no conversation.
+func TestAnUnusedDirectConversationIsRemoved(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	for _, name := range []string{"alice", "bob", "carol"} {
 		s.account(name, "correct-horse", account.Member)
@@ -135,21 +135,21 @@ func TestAConversationInWhichNothingWasSaidIsRemoved(t *testing.T) {
 	alice.send("QUIT")
 	waitFor(t, func() bool {
 		gone := false
-		s.chat.locked(func() {
+		s.chat.withLock(func() {
 			for _, f := range s.chat.directs {
-				f.used = time.Time{}
+				f.lastUsed = time.Time{}
 			}
 			gone = len(s.chat.users) == 0
 		})
-		return gone && !s.chat.underWay()
+		return gone && !s.chat.hasUnfinishedCommits()
 	})
 	s.chat.closeIdle()
-	if all := s.chat.conversations("alice"); len(all) != 1 || all[0] != "carol" {
+	if all := s.chat.directPartners("alice"); len(all) != 1 || all[0] != "carol" {
 		t.Errorf("alice talks to %q", all)
 	}
 }
 
-func TestNamingManyRoomsAtOnceCountsAsManyCommands(t *testing.T) {
+func TestNamingManyRoomsCountsAsManyCommands(t *testing.T) {
 	var p pace
 	now := time.Unix(1000, 0)
 	if p.charge(now, 10, 150); p.wait(now, 10) < 4*time.Second {
@@ -157,10 +157,10 @@ func TestNamingManyRoomsAtOnceCountsAsManyCommands(t *testing.T) {
 	}
 }
 
-// A client that registers and speaks in one breath, when its account has said too much, has its
-// turn in time.
-func TestWhoIsThrottledAsItRegistersIsHeardInTime(t *testing.T) {
-	everyWayWith(t, Options{Flood: 10, Alive: time.Hour}, func(t *testing.T, s *server) {
+// A client that registers and sends a command at once, while its account is throttled, is served in
+// time.
+func TestACommandThrottledDuringRegistrationRunsInTime(t *testing.T) {
+	everyWayWith(t, Options{CommandsPerSecond: 10, PingAfter: time.Hour}, func(t *testing.T, s *server) {
 		s.account("alice", "correct-horse", account.Member)
 		first, second := s.client("first"), s.client("second")
 		first.send("PASS alice:correct-horse", "NICK alice", "USER a 0 * :A")
@@ -168,7 +168,7 @@ func TestWhoIsThrottledAsItRegistersIsHeardInTime(t *testing.T) {
 		for range 110 {
 			first.send("PING x")
 		}
-		second.send("PASS alice@second:correct-horse", "NICK alice", "USER a 0 * :A", "PING :heard?")
-		second.until("heard?")
+		second.send("PASS alice@second:correct-horse", "NICK alice", "USER a 0 * :A", "PING :handled?")
+		second.until("handled?")
 	})
 }

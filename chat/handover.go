@@ -15,123 +15,137 @@ import (
 	"weir/serve"
 )
 
-// A service is handed over to another, mostly of another process, that goes on with the same
-// clients and the same data directory:
+// A service hands over to another, usually in a new process, which continues with the same clients
+// and the same data directory:
 //
-//  1. Freeze has commands wait from now on, until what was said is on the disk and delivered, and
-//     the desk has nothing to do. Thaw undoes it.
-//  2. Dismiss tells those who cannot be handed over (package serve says who), or all, to connect
-//     again, and ends them.
-//  3. The runs of sessions hand over (serve.ErrHandover). State is the service's own.
-//  4. Close. The lock of the data directory is kept by who has called KeepLock, and is handed over
-//     too, so that nobody else can have it meanwhile.
-//  5. Resume opens the same data directory with that lock and state; its runs begin with the
-//     connections. It is frozen until the last of them has been adopted, so that all hear what is
-//     said next. Those whose sessions did not come have quit.
+//  1. Freeze holds all commands back and waits until all posts are stored and delivered and the
+//     workers are idle. Thaw undoes it.
+//  2. DisconnectUnmovable asks the clients whose connections cannot be handed over (package serve
+//     decides), or all clients, to reconnect, and closes their connections.
+//  3. The runs of sessions hand over (serve.ErrHandover). HandoverState returns the state of the
+//     service itself.
+//  4. Close. The caller of DuplicateLock keeps the lock of the data directory and hands it over, so
+//     that no other server can take it meanwhile.
+//  5. Resume opens the same data directory with that lock and state. Its runs start with the
+//     connections. The service is frozen until the last of them has been adopted, so that all
+//     clients receive later messages. Users whose sessions did not arrive have quit.
 //
-// Nothing is in two services at once: a message is accepted before the freeze by the first, or
-// after the last adoption by the second.
+// No message is handled twice: it is accepted before the freeze by the first service, or after the
+// last adoption by the second.
 
-// errFrozen is the error of a freeze that took too long.
-var errFrozen = errors.New("chat: what was under way did not come to its end in time")
+// errFreezeTimeout reports that a freeze took too long.
+var errFreezeTimeout = errors.New("chat: the freeze timed out before all commands and messages were finished")
 
-// errUpgrading is what an administrator is told whose change those would not hear of who have been
-// handed over.
+// errUpgrading refuses administrative changes during a handover: clients that have been handed over
+// would not be notified.
 var errUpgrading = errors.New("chat: the server is being upgraded: try again")
 
-// Freeze has all commands wait, and returns when nothing is under way any more. When ctx ends
-// before, it is undone, which is an error.
+// Freeze holds back all commands, and returns when no work is unfinished. If ctx ends first, it
+// undoes the freeze and returns an error.
 func (s *Service) Freeze(ctx context.Context) error {
 	s.mu.Lock()
-	s.frozen = map[*session]struct{}{}
+	s.frozenSessions = map[*session]struct{}{}
 	s.mu.Unlock()
-	for !s.quiet() {
+	for !s.isQuiet() {
 		select {
 		case <-ctx.Done():
 			s.Thaw()
-			return errors.Join(errFrozen, ctx.Err())
+			return errors.Join(errFreezeTimeout, ctx.Err())
 		case <-time.After(time.Millisecond):
 		}
 	}
 	return nil
 }
 
-// quiet says whether nothing is under way: in one hold of the lock, because the last that the desk
-// does may be to put a line into a room.
-func (s *Service) quiet() bool {
+// isQuiet reports whether no job and no commit is unfinished. It checks both under one hold of mu,
+// because the last step of a job may be to enqueue a post.
+func (s *Service) isQuiet() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.jobs == 0 && !s.stirring()
+	return s.unfinishedJobs == 0 && !s.hasUnfinishedCommitsLocked()
 }
 
-// Thaw ends a freeze: commands are run again, and who went meanwhile has gone.
+// Thaw ends a freeze: commands run again, and sessions that ended meanwhile are detached.
 func (s *Service) Thaw() {
 	s.mu.Lock()
-	defer s.unlock()
-	waiting, gone := s.frozen, s.departed
-	s.frozen, s.departed = nil, nil
+	defer s.unlockAndCommit()
+	waiting, gone := s.frozenSessions, s.deferredDepartures
+	s.frozenSessions, s.deferredDepartures = nil, nil
 	for _, d := range gone {
-		d.session.depart(d.err)
+		d.session.departLocked(d.err)
 	}
 	for session := range waiting {
 		session.conn.Post()
 	}
 }
 
-// departure is the end of a session that others are told of later.
+// departure is the end of a session during a freeze; other clients are notified after it.
 type departure struct {
 	session *session
 	err     error
 }
 
-// freezes has a session wait if all do. The caller holds the lock.
-func (s *Service) freezes(session *session) bool {
-	if s.frozen == nil {
+// holdIfFrozenLocked reports whether the service is frozen, and if so registers the session for a
+// wake-up by Thaw. The caller holds mu.
+func (s *Service) holdIfFrozenLocked(session *session) bool {
+	if s.frozenSessions == nil {
 		return false
 	}
-	s.frozen[session] = struct{}{}
-	if session.leaves() {
+	s.frozenSessions[session] = struct{}{}
+	if session.mustReconnectLocked() {
 		session.conn.Post()
 	}
 	return true
 }
 
-// reconnect is what a client is told whose connection cannot be handed over.
-const reconnect = "ERROR :Closing link (The server is being upgraded: connect again)\r\n"
+// reconnectLine is sent to a client whose connection cannot be handed over.
+const reconnectLine = "ERROR :Closing link (The server is being upgraded: connect again)\r\n"
 
-// Dismiss ends the sessions whose connections cannot be handed over, or all, and tells them to
-// connect again. The service is frozen. Those who have not registered and say nothing hear nothing:
-// they end with their run. It returns how many sessions there are.
-func (s *Service) Dismiss(all bool) (sessions int) {
+// DisconnectUnmovable asks the clients whose connections cannot be handed over, or all clients, to
+// reconnect, and closes their connections. The service must be frozen. Silent clients that have not
+// registered are not notified: they end with their run. It returns the number of sessions.
+func (s *Service) DisconnectUnmovable(all bool) (sessions int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dismissing, s.dismissAll = true, all
+	s.mustReconnect = reconnectUnmovable
+	if all {
+		s.mustReconnect = reconnectAll
+	}
 	for _, u := range s.users {
 		for _, session := range u.sessions {
-			if session.leaves() {
+			if session.mustReconnectLocked() {
 				session.conn.Post()
 			}
 		}
 	}
-	for session := range s.frozen {
-		if session.leaves() {
+	for session := range s.frozenSessions {
+		if session.mustReconnectLocked() {
 			session.conn.Post()
 		}
 	}
-	return s.sessions - len(s.departed)
+	return s.sessionCount - len(s.deferredDepartures)
 }
 
-// leaves says whether the session cannot go along. The caller holds the lock.
-func (s *session) leaves() bool {
-	return s.svc.dismissing && (s.svc.dismissAll || !serve.CanMove(s.conn))
+// reconnectScope says which clients must reconnect during a handover.
+type reconnectScope uint8
+
+const (
+	reconnectNone      reconnectScope = iota // no handover has begun
+	reconnectUnmovable                       // those whose connections cannot be handed over
+	reconnectAll
+)
+
+// mustReconnectLocked reports whether the session cannot be handed over. The caller holds mu.
+func (s *session) mustReconnectLocked() bool {
+	return s.svc.mustReconnect == reconnectAll || s.svc.mustReconnect == reconnectUnmovable && !serve.CanMove(s.conn)
 }
 
-var errUpgrade = errors.New("chat: the server is being upgraded")
+var errConnectAgain = errors.New("chat: the server is being upgraded")
 
-// KeepLock is a duplicate of the data directory's lock: nobody else can have the directory until
-// both, and what was made of both, are closed.
-func (s *Service) KeepLock() (*os.File, error) {
-	raw, err := s.lock.SyscallConn()
+// DuplicateLock returns a duplicate of the data directory's lock. No other server can take the
+// directory until both, and all their duplicates, are closed.
+func (s *Service) DuplicateLock() (*os.File, error) {
+	raw, err := s.dataLock.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
@@ -139,105 +153,106 @@ func (s *Service) KeepLock() (*os.File, error) {
 	var failed error
 	err = raw.Control(func(fd uintptr) { dup, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
 	if err := errors.Join(err, failed); err != nil {
-		return nil, fmt.Errorf("chat: the lock of %s: %w", s.dir, err)
+		return nil, fmt.Errorf("chat: the lock of %s: %w", s.dataDir, err)
 	}
-	return os.NewFile(uintptr(dup), s.lock.Name()), nil
+	return os.NewFile(uintptr(dup), s.dataLock.Name()), nil
 }
 
-// Handed is what a service goes on from.
-type Handed struct {
-	Lock        *os.File // from KeepLock; taken over
-	State       []byte   // from State; nil: there are no connections, and it begins afresh
-	Connections int      // that will be adopted
+// Handover is what Resume continues from.
+type Handover struct {
+	Lock        *os.File // from DuplicateLock; Resume takes ownership
+	State       []byte   // from HandoverState; nil: there are no connections
+	Connections int      // number of connections that will be adopted
 }
 
-// adoptWithin is how long a service that goes on waits for connections that are not adopted.
-const adoptWithin = 10 * time.Second
+// adoptTimeout is how long a resumed service waits for connections.
+const adoptTimeout = 10 * time.Second
 
-// Resume is Open for a service that goes on where another has ended.
-func Resume(dir string, o Options, from Handed) (*Service, error) {
+// Resume opens a service that continues from another one.
+func Resume(dir string, o Options, from Handover) (*Service, error) {
 	if from.State == nil {
-		return open(dir, o, from.Lock)
+		return openWithLock(dir, o, from.Lock)
 	}
 	state, err := readState(from.State)
 	if err != nil {
 		from.Lock.Close()
 		return nil, err
 	}
-	s, err := open(dir, o, from.Lock)
+	s, err := openWithLock(dir, o, from.Lock)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.restore(state); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if s.missing = from.Connections; s.missing == 0 {
-		s.settle()
+	if s.awaitedAdoptions = from.Connections; s.awaitedAdoptions == 0 {
+		s.finishAdoption()
 		return s, nil
 	}
-	s.late = time.AfterFunc(adoptWithin, s.settle)
+	s.adoptTimer = time.AfterFunc(adoptTimeout, s.finishAdoption)
 	return s, nil
 }
 
-// settle ends the freeze of a service that goes on. Who has no session by now has quit.
-func (s *Service) settle() {
+// finishAdoption ends the freeze of a resumed service. Users without a session have quit.
+func (s *Service) finishAdoption() {
 	s.mu.Lock()
-	if s.settled {
+	if s.adoptionDone {
 		s.mu.Unlock()
 		return
 	}
-	s.settled = true
+	s.adoptionDone = true
 	for _, u := range s.users {
 		if len(u.sessions) == 0 {
-			s.quit(u, u.parting)
+			s.quitLocked(u, u.quitMessageIfLost)
 		}
 	}
-	for addr, v := range s.perAddr {
-		if v.n == 0 {
-			delete(s.perAddr, addr)
+	for addr, v := range s.networks {
+		if v.connections == 0 {
+			delete(s.networks, addr)
 		}
 	}
-	s.unlock()
+	s.unlockAndCommit()
 	s.Thaw()
 }
 
-// Adopt is the session of a connection that was handed over: for serve.Service.
+// Adopt returns the session of a connection that was handed over, for serve.Service.
 func (s *Service) Adopt(c serve.Conn, state []byte) serve.Session {
-	defer s.adopted()
+	defer s.countAdoption()
 	x, missed, err := s.readSession(c, state)
 	if err != nil {
-		s.o.Log.Warn("a connection could not be taken over", "error", err)
-		c.Send([]byte(reconnect))
+		s.fixed.Log.Warn("a connection could not be adopted", "error", err)
+		c.Send([]byte(reconnectLine))
 		return nil
 	}
 	if len(missed) > 0 && !c.Send(missed) {
-		s.tooSlow(x)
+		s.closeSlow(x)
 	}
-	c.Post() // so that it goes on, and says when to be woken
+	c.Post() // so that it continues and sets its timer
 	return x
 }
 
-// adopted counts a connection that was handed over.
-func (s *Service) adopted() {
+// countAdoption counts a connection that was handed over.
+func (s *Service) countAdoption() {
 	s.mu.Lock()
-	s.missing--
-	last := s.missing == 0
+	s.awaitedAdoptions--
+	last := s.awaitedAdoptions == 0
 	s.mu.Unlock()
 	if last {
-		s.late.Stop()
-		s.settle()
+		s.adoptTimer.Stop()
+		s.finishAdoption()
 	}
 }
 
-// takeLock writes who has the data directory into its lock, which has to be that of this directory.
-func takeLock(dir string, lock *os.File) error {
+// adoptLock writes the process id into the lock file. It fails if the lock is not that of this
+// directory.
+func adoptLock(dir string, lock *os.File) error {
 	ours, err := lock.Stat()
 	if err != nil {
 		return err
 	}
 	there, err := os.Stat(filepath.Join(dir, "lock"))
 	if err != nil || !os.SameFile(ours, there) {
-		return fmt.Errorf("chat: %s is not the data directory that was handed over: stop the server to change it", dir)
+		return fmt.Errorf("chat: %s is not the data directory that was handed over: to change it, stop and start the server", dir)
 	}
 	if err := lock.Truncate(0); err != nil {
 		return err
@@ -246,21 +261,21 @@ func takeLock(dir string, lock *os.File) error {
 	return err
 }
 
-// Move implements serve.Movable. Who is in the middle of a login cannot be handed over.
+// Move implements serve.Movable. A session in the middle of a login cannot be handed over.
 func (s *session) Move(w *serve.Writer) ([]byte, bool) {
 	s.svc.mu.Lock()
 	defer s.svc.mu.Unlock()
-	if s.svc.frozen == nil || s.busy || s.job != nil || s.over != nil || s.sasl != nil || s.leaves() || s.pending.Load() > 0 {
-		s.conn.Send([]byte(reconnect))
+	if s.svc.frozenSessions == nil || s.ownership != ownedByServe || s.job != nil || s.endErr != nil || s.sasl != nil || s.mustReconnectLocked() || s.pendingMessages.Load() > 0 {
+		s.conn.Send([]byte(reconnectLine))
 		return nil, false
 	}
-	w.Write(s.out) // from the desk
-	s.out = nil
-	return s.state(), true
+	w.Write(s.replies) // replies of a finished job
+	s.replies = nil
+	return s.encodeStateLocked(), true
 }
 
-// key is the user that a session is of, "" for none yet.
-func (u *user) key() string {
+// foldedNick returns the key of the user in Service.users, "" for no user.
+func (u *user) foldedNick() string {
 	if u == nil {
 		return ""
 	}

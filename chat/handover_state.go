@@ -16,22 +16,22 @@ import (
 	"weir/serve"
 )
 
-// StateVersion is the version of what a service and its sessions hand over. One that is not known
-// is refused.
-const StateVersion = 1
+// HandoverVersion is the version of the state that a service and its sessions hand over. Resume
+// rejects any other version.
+const HandoverVersion = 1
 
-// serviceState is what a service is, beside its data directory and its sessions.
+// serviceState is the state of a service besides its data directory and its sessions.
 type serviceState struct {
 	Version  int
 	Seed     []byte
 	Peak     int
 	Users    []userState
-	Directs  []string            // conversations that somebody has a seat at
-	Paces    map[string]int64    // of accounts
-	Visitors map[string][2]int64 // paces of networks: commands and searches
+	Directs  []string            // direct conversations with subscribers
+	Paces    map[string]int64    // GCRA times of accounts
+	Visitors map[string][2]int64 // GCRA times of networks: commands, searches
 	Guesses  map[string]time.Time
 	Tokens   []tokenState      // for uploads
-	Openers  map[string]string `json:",omitempty"` // of rooms, by name
+	Openers  map[string]string `json:",omitempty"` // see room.opener; by room
 }
 
 type tokenState struct {
@@ -44,14 +44,15 @@ type userState struct {
 	Nick, Name, Host, Real string
 	Account, Away          string            `json:",omitempty"`
 	Bot, Invisible, Oper   bool              `json:",omitempty"`
-	Rooms                  map[string]string `json:",omitempty"` // ranks in each, by its name
+	Rooms                  map[string]string `json:",omitempty"` // ranks, by room
 	Invited                []string          `json:",omitempty"`
 	Metadata               map[string]string `json:",omitempty"`
 	Since, Spoke           time.Time
-	Parting                string // what others are told if none of its sessions is handed over
+	Parting                string // QUIT message if none of its sessions is handed over
 }
 
-// sessionState is what a session is. Its replies have been sent, and nothing of it is under way.
+// sessionState is the state of a session. Its replies have been sent, and no job or message of it
+// is unfinished.
 type sessionState struct {
 	Caps            uint64
 	Addr            netip.Addr        `json:",omitzero"`
@@ -62,19 +63,19 @@ type sessionState struct {
 	Account, Device string            `json:",omitempty"`
 	Failures        int               `json:",omitempty"`
 	Away            string            `json:",omitempty"`
-	In              []byte            `json:",omitempty"` // lines that wait, and half a line
+	In              []byte            `json:",omitempty"` // unhandled lines, and a partial line
 	Skipping        bool              `json:",omitempty"`
 	Heard           time.Time
 	Asked           bool `json:",omitempty"`
 	Resumed         bool `json:",omitempty"`
-	// up to which offset it was sent everything
+	// log offsets up to which everything was sent
 	Rooms          map[string]int64 `json:",omitempty"`
 	Directs        map[string]int64 `json:",omitempty"`
 	Monitors, Subs []string         `json:",omitempty"`
 	Batch          *batchState      `json:",omitempty"`
 }
 
-// batchState is a message of several lines that is being sent.
+// batchState is an incomplete multiline message.
 type batchState struct {
 	Ref, Label, Verb, Target, Tags, Bad string
 	Bytes                               int
@@ -86,27 +87,27 @@ type lineState struct {
 	Concat bool `json:",omitempty"`
 }
 
-// State is what Resume goes on from. The service is frozen.
-func (s *Service) State() []byte {
+// HandoverState returns the state that Resume continues from. The service must be frozen.
+func (s *Service) HandoverState() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.o.Now().UnixNano()
-	st := serviceState{Version: StateVersion, Seed: s.seed[:], Peak: s.peak, Paces: map[string]int64{}, Visitors: map[string][2]int64{}}
+	now := s.fixed.Now().UnixNano()
+	st := serviceState{Version: HandoverVersion, Seed: s.cloakSeed[:], Peak: s.peakSessions, Paces: map[string]int64{}, Visitors: map[string][2]int64{}}
 	for _, u := range s.users {
-		st.Users = append(st.Users, u.state())
+		st.Users = append(st.Users, u.encodeState())
 	}
 	for key, f := range s.directs {
-		if len(f.seats) > 0 {
+		if len(f.subscriptions) > 0 {
 			st.Directs = append(st.Directs, key)
 		}
 	}
-	for key, p := range s.paces {
-		if at := p.at.Load(); at > now {
+	for key, p := range s.accountPaces {
+		if at := p.nextAt.Load(); at > now {
 			st.Paces[key] = at
 		}
 	}
-	for network, v := range s.perAddr {
-		if at := [2]int64{v.pace.at.Load(), v.searches.at.Load()}; max(at[0], at[1]) > now && network.IsValid() {
+	for network, v := range s.networks {
+		if at := [2]int64{v.pace.nextAt.Load(), v.searches.nextAt.Load()}; max(at[0], at[1]) > now && network.IsValid() {
 			st.Visitors[network.String()] = at
 		}
 	}
@@ -118,24 +119,24 @@ func (s *Service) State() []byte {
 	}
 	s.filehost.mu.Lock()
 	for _, t := range s.filehost.tokens {
-		st.Tokens = append(st.Tokens, tokenState{t.sum[:], t.account, t.until})
+		st.Tokens = append(st.Tokens, tokenState{t.hash[:], t.account, t.expiresAt})
 	}
 	s.filehost.mu.Unlock()
-	return encode(st)
+	return mustMarshal(st)
 }
 
-// encode is v as JSON.
-func encode(v any) []byte {
+// mustMarshal returns v as JSON.
+func mustMarshal(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // these types are always encoded
+		panic(err) // these types can always be marshaled
 	}
 	return data
 }
 
-func (u *user) state() userState {
-	st := userState{Nick: u.nick, Name: u.name, Host: u.host, Real: u.real, Account: u.account, Away: u.away, Bot: u.bot, Invisible: u.invisible,
-		Oper: u.oper, Rooms: map[string]string{}, Metadata: u.metadata, Since: u.since, Spoke: u.spoke, Parting: "Connection closed"}
+func (u *user) encodeState() userState {
+	st := userState{Nick: u.nick, Name: u.name, Host: u.host, Real: u.realname, Account: u.account, Away: u.away, Bot: u.bot, Invisible: u.invisible,
+		Oper: u.oper, Rooms: map[string]string{}, Metadata: u.metadata, Since: u.connectedAt, Spoke: u.lastSpokeAt, Parting: "Connection closed"}
 	if !slices.ContainsFunc(u.sessions, func(x *session) bool { return serve.CanMove(x.conn) }) {
 		st.Parting = "The server is being upgraded"
 	}
@@ -148,69 +149,70 @@ func (u *user) state() userState {
 	return st
 }
 
-// state is what the session is. The caller holds the lock.
-func (s *session) state() []byte {
-	st := sessionState{Caps: s.caps.Load(), Addr: s.peer.Addr, Secure: s.peer.Secure, Fingerprint: s.peer.Fingerprint, User: s.user.key(), Reg: s.reg,
-		Device: s.login.Device, Account: s.accountName(), Failures: s.failures, Away: s.away, In: s.in, Skipping: s.split.Skipping, Heard: s.heard,
-		Asked: s.asked, Resumed: s.resumed == isResumed, Rooms: map[string]int64{}, Directs: map[string]int64{}, Monitors: s.monitors, Subs: s.subs}
+// encodeStateLocked returns the state of the session. The caller holds mu.
+func (s *session) encodeStateLocked() []byte {
+	st := sessionState{Caps: s.caps.Load(), Addr: s.peer.Addr, Secure: s.peer.Secure, Fingerprint: s.peer.Fingerprint, User: s.user.foldedNick(), Reg: s.registration,
+		Device: s.login.Device, Account: s.accountName(), Failures: s.failedLogins, Away: s.preAway, In: s.unhandled, Skipping: s.splitter.Skipping, Heard: s.lastInputAt,
+		Asked: s.liveness == pinged, Resumed: s.directsResumption == isResumed, Rooms: map[string]int64{}, Directs: map[string]int64{}, Monitors: s.monitored, Subs: s.metadataSubs}
 	if s.user != nil {
 		for r := range s.user.rooms {
-			if seat := r.seatOf(s); seat != nil && seat.live {
-				st.Rooms[r.name] = seat.seen.Load()
+			if sub := r.subscriptionOf(s); sub != nil && sub.state == live {
+				st.Rooms[r.name] = sub.sentUpTo.Load()
 			}
 		}
 	}
-	for _, f := range s.direct {
-		if seat := f.seatOf(s); seat != nil && seat.live {
-			st.Directs[f.name] = seat.seen.Load()
+	for _, f := range s.directs {
+		if sub := f.subscriptionOf(s); sub != nil && sub.state == live {
+			st.Directs[f.name] = sub.sentUpTo.Load()
 		}
 	}
-	if b := s.multi; b != nil {
+	if b := s.multiline; b != nil {
 		m := b.message
-		st.Batch = &batchState{Ref: b.ref, Label: b.label, Verb: m.verb, Target: m.target, Tags: m.tags, Bad: b.bad, Bytes: b.bytes}
+		st.Batch = &batchState{Ref: b.batchRef, Label: b.label, Verb: m.command, Target: m.target, Tags: m.tags, Bad: b.faultCode, Bytes: b.bytes}
 		for _, line := range m.lines {
 			st.Batch.Lines = append(st.Batch.Lines, lineState{line.text, line.concat})
 		}
 	}
-	return encode(st)
+	return mustMarshal(st)
 }
 
-// readState reads what State has made.
+// readState decodes the result of HandoverState.
 func readState(data []byte) (st serviceState, err error) {
 	if err := json.Unmarshal(data, &st); err != nil {
-		return st, fmt.Errorf("chat: what was handed over cannot be read: %w", err)
+		return st, fmt.Errorf("chat: the state that was handed over cannot be read: %w", err)
 	}
-	if st.Version != StateVersion {
-		return st, fmt.Errorf("chat: what was handed over has version %d, and this program knows %d: stop the server and start the other", st.Version, StateVersion)
+	if st.Version != HandoverVersion {
+		return st, fmt.Errorf("chat: the state that was handed over has version %d, and this program supports %d: stop the server and start the new one", st.Version, HandoverVersion)
 	}
 	if len(st.Seed) != seedSize {
-		return st, errors.New("chat: what was handed over has no seed")
+		return st, errors.New("chat: the state that was handed over has no seed")
 	}
 	if slices.ContainsFunc(st.Tokens, func(t tokenState) bool { return len(t.Sum) != sha256.Size }) {
-		return st, errors.New("chat: what was handed over has a token that is none")
+		return st, errors.New("chat: the state that was handed over has an invalid token")
 	}
 	return st, nil
 }
 
-// restore makes users and rooms of a state, and freezes the service. Nobody else has it yet.
+// restore recreates users and rooms, and freezes the service. No other goroutine has access to it
+// yet.
 func (s *Service) restore(st serviceState) error {
-	s.frozen = map[*session]struct{}{}
-	s.peak = st.Peak
-	copy(s.seed[:], st.Seed)
+	s.frozenSessions = map[*session]struct{}{}
+	s.peakSessions = st.Peak
+	copy(s.cloakSeed[:], st.Seed)
 	maps.Copy(s.guesses, st.Guesses)
 	for _, t := range st.Tokens {
 		s.filehost.tokens = append(s.filehost.tokens, token{[sha256.Size]byte(t.Sum), t.Account, t.Until})
 	}
 	for key, at := range st.Paces {
-		s.paces[key] = new(pace)
-		s.paces[key].at.Store(at)
+		s.accountPaces[key] = new(pace)
+		s.accountPaces[key].nextAt.Store(at)
 	}
 	for network, at := range st.Visitors {
 		if p, err := netip.ParsePrefix(network); err == nil {
-			v := new(visitors)
-			v.pace.at.Store(at[0])
-			v.searches.at.Store(at[1])
-			s.perAddr[p] = v
+			v := new(networkUse)
+			v.pace.nextAt.Store(at[0])
+			v.searches.nextAt.Store(at[1])
+			s.networks[p] = v
 		}
 	}
 	for _, key := range st.Directs {
@@ -225,7 +227,7 @@ func (s *Service) restore(st serviceState) error {
 		}
 	}
 	for name, opener := range st.Openers {
-		if r := s.rooms[irc.Fold(name)]; r != nil { // it has members: others were not opened again
+		if r := s.rooms[irc.Fold(name)]; r != nil { // rooms without members are not reopened
 			r.opener = opener
 		}
 	}
@@ -233,9 +235,9 @@ func (s *Service) restore(st serviceState) error {
 }
 
 func (s *Service) restoreUser(st userState) error {
-	u := &user{nick: st.Nick, name: st.Name, host: st.Host, real: st.Real, account: st.Account, away: st.Away, bot: st.Bot, invisible: st.Invisible,
-		oper: st.Oper, rooms: map[*room]*member{}, metadata: st.Metadata, since: st.Since, spoke: st.Spoke, parting: st.Parting}
-	u.resource()
+	u := &user{nick: st.Nick, name: st.Name, host: st.Host, realname: st.Real, account: st.Account, away: st.Away, bot: st.Bot, invisible: st.Invisible,
+		oper: st.Oper, rooms: map[*room]*member{}, metadata: st.Metadata, connectedAt: st.Since, lastSpokeAt: st.Spoke, quitMessageIfLost: st.Parting}
+	u.updateSource()
 	for name, ranks := range st.Rooms {
 		r, err := s.openRoom(name)
 		if err != nil {
@@ -256,9 +258,10 @@ func (s *Service) restoreUser(st userState) error {
 	return nil
 }
 
-var errGone = errors.New("chat: its user or account is not there any more")
+var errUserGone = errors.New("chat: the user or account of the connection no longer exists")
 
-// readSession makes a session of its state. Missed is what it was not sent yet.
+// readSession recreates a session from its state. Missed holds the messages that it has not been
+// sent.
 func (s *Service) readSession(c serve.Conn, state []byte) (x *session, missed []byte, err error) {
 	var st sessionState
 	if err := json.Unmarshal(state, &st); err != nil {
@@ -266,68 +269,75 @@ func (s *Service) readSession(c serve.Conn, state []byte) (x *session, missed []
 	}
 	x = newSession(s, c, Peer{Addr: st.Addr, Secure: st.Secure, Fingerprint: st.Fingerprint})
 	x.caps.Store(st.Caps)
-	x.reg, x.failures, x.away, x.in, x.heard, x.asked = st.Reg, st.Failures, st.Away, st.In, st.Heard, st.Asked
-	x.split.Skipping, x.subs = st.Skipping, st.Subs
+	x.registration, x.failedLogins, x.preAway, x.unhandled, x.lastInputAt = st.Reg, st.Failures, st.Away, st.In, st.Heard
+	switch {
+	case st.Asked:
+		x.liveness = pinged
+	case st.User != "":
+		x.liveness = responsive
+	}
+	x.splitter.Skipping, x.metadataSubs = st.Skipping, st.Subs
 	if st.Account != "" {
 		a := s.accounts.Lookup(st.Account)
 		if a == nil || a.Removed {
-			return nil, nil, errGone
+			return nil, nil, errUserGone
 		}
 		x.login = account.Login{Account: a, Device: st.Device}
 	}
 	if b := st.Batch; b != nil {
-		x.multi = &multiline{ref: b.Ref, label: b.Label, bytes: b.Bytes, bad: b.Bad, message: message{verb: b.Verb, target: b.Target, tags: b.Tags}}
+		x.multiline = &multiline{batchRef: b.Ref, label: b.Label, bytes: b.Bytes, faultCode: b.Bad, message: message{command: b.Verb, target: b.Target, tags: b.Tags}}
 		for _, line := range b.Lines {
-			x.multi.message.lines = append(x.multi.message.lines, part{line.Text, line.Concat})
+			x.multiline.message.lines = append(x.multiline.message.lines, messageLine{line.Text, line.Concat})
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.comesBack(x, st.User) {
-		return nil, nil, errGone
+	if !s.attachAdoptedLocked(x, st.User) {
+		return nil, nil, errUserGone
 	}
 	if x.user == nil {
 		return x, nil, nil
 	}
-	return x, s.seatAgain(x, &st), nil
+	return x, s.restoreSubscriptionsLocked(x, &st), nil
 }
 
-// comesBack lets a session in that was in before. The caller holds the lock.
-func (s *Service) comesBack(x *session, user string) bool {
+// attachAdoptedLocked attaches an adopted session to its user, and reports whether that exists. The
+// caller holds mu.
+func (s *Service) attachAdoptedLocked(x *session, user string) bool {
 	u := s.users[user]
-	if user != "" && u == nil || user == "" && x.reg == nil {
+	if user != "" && u == nil || user == "" && x.registration == nil {
 		return false
 	}
-	s.count(x)
+	s.countSession(x)
 	if u == nil {
-		s.unknown++
-		x.place = s.waiting.Enter(x.peer.Addr, true, x)
+		s.unregisteredCount++
+		x.lobbyPlace = s.lobby.Enter(x.peer.Addr, true, x)
 		return true
 	}
-	x.user, x.reg = u, nil
+	x.user, x.registration = u, nil
 	u.sessions = append(u.sessions, x)
 	return true
 }
 
-// seatAgain gives a session its seats and what it watches, and returns what it was not sent. The
-// caller holds the lock.
-func (s *Service) seatAgain(x *session, st *sessionState) (missed []byte) {
+// restoreSubscriptionsLocked restores the session's subscriptions and monitored nicks, and returns
+// the messages that it has not been sent. The caller holds mu.
+func (s *Service) restoreSubscriptionsLocked(x *session, st *sessionState) (missed []byte) {
 	for name, seen := range st.Rooms {
 		if r := s.rooms[irc.Fold(name)]; r != nil && x.user.rooms[r] != nil {
-			missed = append(missed, x.seatFrom(&r.feed, seen)...)
+			missed = append(missed, x.subscribeFrom(&r.conversation, seen)...)
 		}
 	}
 	for name, seen := range st.Directs {
 		if f := s.directs[name]; f != nil {
-			missed = append(missed, x.seatFrom(f, seen)...)
-			x.direct = append(x.direct, f)
+			missed = append(missed, x.subscribeFrom(f, seen)...)
+			x.directs = append(x.directs, f)
 		}
 	}
 	if st.Resumed {
-		x.resumed = isResumed
+		x.directsResumption = isResumed
 	}
 	for _, key := range st.Monitors {
-		x.monitors = append(x.monitors, key)
+		x.monitored = append(x.monitored, key)
 		if s.monitors[key] == nil {
 			s.monitors[key] = map[*session]struct{}{}
 		}
@@ -336,17 +346,17 @@ func (s *Service) seatAgain(x *session, st *sessionState) (missed []byte) {
 	return missed
 }
 
-// seatFrom gives a session a seat where it was, and returns what has come to the log since:
-// nothing, unless a delivery failed.
-func (s *session) seatFrom(f *feed, seen int64) (missed []byte) {
-	seat := f.sit(s)
-	seat.live = true
-	if seen >= f.delivered {
+// subscribeFrom restores a subscription at an offset and returns the messages behind it: none,
+// unless a delivery failed.
+func (s *session) subscribeFrom(f *conversation, seen int64) (missed []byte) {
+	sub := f.subscribeLocked(s)
+	sub.state = live
+	if seen >= f.deliveredOffset {
 		return nil
 	}
-	show := shown{view: s.capSet().View()}
-	for _, line := range s.between(f, seen, f.delivered, s.svc.opts().Replay) {
-		missed = show.append(missed, "", line)
+	show := lineFormatter{view: s.capSet().View()}
+	for _, line := range s.linesBetween(f, seen, f.deliveredOffset, s.svc.options().MaxReplay) {
+		missed = show.appendLine(missed, "", line)
 	}
 	return missed
 }

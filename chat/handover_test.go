@@ -19,7 +19,7 @@ import (
 	"weir/serve"
 )
 
-// relay is a server whose clients are handed from one service to the next, in one process.
+// relay is a server whose clients are handed over from one service to the next within one process.
 type relay struct {
 	*server
 	l     net.Listener
@@ -47,7 +47,7 @@ func startRelay(t *testing.T, way serve.Way, o Options) *relay {
 	return r
 }
 
-// begin runs the service that is open.
+// begin runs the open service.
 func (r *relay) begin(way serve.Way, adopt []serve.MovedConn) {
 	r.t.Helper()
 	file, err := r.l.(*net.TCPListener).File()
@@ -62,7 +62,7 @@ func (r *relay) begin(way serve.Way, adopt []serve.MovedConn) {
 	ctx, end := context.WithCancelCause(context.Background())
 	r.addr, r.over, r.moved = l.Addr().String(), make(chan error, 1), nil
 	r.end, r.stop = end, func() { end(nil) }
-	o := serve.Options{SendQueue: Outbox, Workers: 500, DrainTimeout: patience, Adopt: adopt, OnMove: func(m serve.MovedConn) {
+	o := serve.Options{SendQueue: Outbox, Workers: 500, DrainTimeout: testTimeout, Adopt: adopt, OnMove: func(m serve.MovedConn) {
 		r.mu.Lock()
 		r.moved = append(r.moved, m)
 		r.mu.Unlock()
@@ -71,7 +71,8 @@ func (r *relay) begin(way serve.Way, adopt []serve.MovedConn) {
 	go func() { over <- serve.Run(ctx, way, l, chat.Sessions(), o) }()
 }
 
-// handOver has another service go on, run in another way. Between is called while nothing is open.
+// handOver hands over to another service under a concurrency model. Between is called for each
+// connection's state while no service is open.
 func (r *relay) handOver(way serve.Way, between func(state []byte) []byte) {
 	r.t.Helper()
 	r.freeze()
@@ -80,34 +81,34 @@ func (r *relay) handOver(way serve.Way, between func(state []byte) []byte) {
 
 func (r *relay) freeze() {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	if err := r.chat.Freeze(ctx); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// goOn is handOver for who has frozen the service.
+// goOn is handOver of a service that is already frozen.
 func (r *relay) goOn(way serve.Way, between func(state []byte) []byte) {
 	r.t.Helper()
 	r.end(serve.ErrHandover)
 	if err := <-r.over; err != nil {
 		r.t.Fatal("serve.Run:", err)
 	}
-	state := r.chat.State()
-	lock, err := r.chat.KeepLock()
+	state := r.chat.HandoverState()
+	lock, err := r.chat.DuplicateLock()
 	if err = errors.Join(err, r.chat.Close()); err != nil {
 		r.t.Fatal(err)
 	}
 	if _, err := Open(r.dir, r.o); err == nil {
-		r.t.Fatal("somebody else could open the data directory meanwhile")
+		r.t.Fatal("another service could open the data directory during the handover")
 	}
 	for i := range r.moved {
 		if between != nil {
 			r.moved[i].State = between(r.moved[i].State)
 		}
 	}
-	chat, err := Resume(r.dir, r.o, Handed{Lock: lock, State: state, Connections: len(r.moved)})
+	chat, err := Resume(r.dir, r.o, Handover{Lock: lock, State: state, Connections: len(r.moved)})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -115,55 +116,55 @@ func (r *relay) goOn(way serve.Way, between func(state []byte) []byte) {
 	r.begin(way, r.moved)
 }
 
-// nothing wants that a client is told nothing.
+// nothing expects that a client has been sent no line.
 func (c *client) nothing(when string) {
 	c.t.Helper()
-	if lines := c.settled(); len(lines) > 0 {
-		c.t.Errorf("%s is told %q %s", c.name, lines, when)
+	if lines := c.sync(); len(lines) > 0 {
+		c.t.Errorf("%s received %q %s", c.name, lines, when)
 	}
 }
 
-// answers are what a client is told for commands.
+// answers returns the lines that a client receives for commands.
 func (c *client) answers(commands ...string) []string {
 	c.t.Helper()
 	c.send(commands...)
-	return c.settled()
+	return c.sync()
 }
 
-// What clients can ask for is the same after a hand-over, and they are told nothing of it.
-func TestClientsNoticeNothingOfAHandOver(t *testing.T) {
+// After a handover, clients get the same answers as before, and no line about it.
+func TestAHandoverIsInvisibleToClients(t *testing.T) {
 	for _, from := range testWays() {
 		for _, to := range testWays() {
-			t.Run(from.String()+" to "+to.String(), func(t *testing.T) { noticeNothing(t, from, to) })
+			t.Run(from.String()+" to "+to.String(), func(t *testing.T) { checkHandoverIsInvisible(t, from, to) })
 		}
 	}
 }
 
-func noticeNothing(t *testing.T, from, to serve.Way) {
-	r := startRelay(t, from, Options{Flood: -1})
+func checkHandoverIsInvisible(t *testing.T, from, to serve.Way) {
+	r := startRelay(t, from, Options{CommandsPerSecond: -1})
 	r.account("carol", "correct-horse", account.Member)
 	alice := r.user("alice", "multi-prefix", "echo-message", "draft/multiline", "batch", "message-tags")
 	bob, carol := r.user("bob", "message-tags", "draft/metadata-2", "batch"), r.client("carol")
 	carol.send("PASS carol:correct-horse", "NICK carol", "USER carol 0 * :Carol")
 	carol.until(" 221 carol")
 	alice.send("JOIN #room", "MODE #room +l 10", "TOPIC #room :what it is about", "AWAY :gone fishing", "MODE alice +B")
-	alice.settled()
-	bob.send("JOIN #room", "JOIN #other", "MONITOR + alice,nobody", "METADATA * SET colour :blue", "METADATA * SUB colour", "SETNAME :Robert")
+	alice.sync()
+	bob.send("JOIN #room", "JOIN #other", "MONITOR + alice,absent", "METADATA * SET colour :blue", "METADATA * SUB colour", "SETNAME :Robert")
 	carol.send("JOIN #room")
-	carol.settled()
+	carol.sync()
 	alice.send("MODE #room +v bob", "INVITE bob #room", "PRIVMSG #room :before")
-	// all that was done is done, and heard of
+	// all commands are handled and all notifications received
 	for _, c := range []*client{bob, carol, alice, bob, carol} {
-		c.settled()
+		c.sync()
 	}
 	asks := map[*client][]string{
 		alice: {"NAMES #room", "MODE #room", "TOPIC #room", "WHO #room", "MODE alice", "WHOIS bob"},
 		bob:   {"MONITOR S", "METADATA * LIST", "METADATA * SUBS", "WHOIS alice", "WHOIS bob", "USERHOST bob carol"},
 		carol: {"WHOIS carol", "MODE carol"},
 	}
-	told := map[*client][]string{}
+	before := map[*client][]string{}
 	for c, commands := range asks {
-		told[c] = c.answers(commands...)
+		before[c] = c.answers(commands...)
 	}
 	raw(t, alice, "BATCH +1 draft/multiline #room\r\n@batch=1 PRIVMSG #room :long\r\nPING wai")
 	raw(t, bob, "PRIVMSG #ro")
@@ -171,7 +172,7 @@ func noticeNothing(t *testing.T, from, to serve.Way) {
 	raw(t, bob, "om :one line\r\n")
 	for _, c := range []*client{alice, carol} {
 		if line := c.until("PRIVMSG"); !strings.HasSuffix(line, "PRIVMSG #room :one line") {
-			t.Errorf("%s is told %q first", c.name, line)
+			t.Errorf("%s received %q first", c.name, line)
 		}
 	}
 	raw(t, alice, "t\r\n")
@@ -181,8 +182,8 @@ func noticeNothing(t *testing.T, from, to serve.Way) {
 	bob.until(":message")
 	carol.until(":message")
 	for c, commands := range asks {
-		if got := c.answers(commands...); !sameAnswers(got, told[c]) {
-			t.Errorf("%s is told after the hand-over\n\t%q\nand was told before\n\t%q", c.name, got, told[c])
+		if got := c.answers(commands...); !sameAnswers(got, before[c]) {
+			t.Errorf("%s received after the handover\n\t%q\nand received before\n\t%q", c.name, got, before[c])
 		}
 	}
 	dave := r.user("dave")
@@ -194,7 +195,7 @@ func noticeNothing(t *testing.T, from, to serve.Way) {
 	}
 }
 
-// raw sends bytes as they are.
+// raw sends bytes unchanged.
 func raw(t *testing.T, c *client, text string) {
 	t.Helper()
 	if _, err := c.conn.Write([]byte(text)); err != nil {
@@ -202,8 +203,7 @@ func raw(t *testing.T, c *client, text string) {
 	}
 }
 
-// sameAnswers compares what clients are told, but for the names of batches and the seconds that
-// somebody is idle.
+// sameAnswers compares answers, except for batch ids and idle seconds.
 func sameAnswers(a, b []string) bool {
 	plain := func(lines []string) (out []string) {
 		for _, line := range lines {
@@ -227,28 +227,28 @@ func sameAnswers(a, b []string) bool {
 	return slices.Equal(plain(a), plain(b))
 }
 
-// Nothing that is said while one service follows the other is lost, doubled or out of order.
-func TestManyTalkWhileAServiceIsHandedOver(t *testing.T) {
+// No message sent during a handover is lost, duplicated or out of order.
+func TestMessagesDuringHandoversKeepTheirOrder(t *testing.T) {
 	const talkers, rooms = 24, 3
-	r := startRelay(t, serve.Goroutine, Options{Flood: -1})
+	r := startRelay(t, serve.Goroutine, Options{CommandsPerSecond: -1})
 	stop := make(chan struct{})
-	said := make([]int, talkers) // by each, once it has ended
-	heard := make([]map[string]int, talkers)
+	said := make([]int, talkers) // by each talker, once it has ended
+	received := make([]map[string]int, talkers)
 	var talking sync.WaitGroup
 	all := make([]*client, talkers)
 	for i := range all {
 		all[i] = r.user(fmt.Sprintf("t%d", i), "echo-message")
 		all[i].send(fmt.Sprintf("JOIN #r%d", i%rooms))
-		all[i].settled()
+		all[i].sync()
 	}
 	for i, c := range all {
 		talking.Go(func() {
-			said[i], heard[i] = talkAndListen(c, i, rooms, stop)
+			said[i], received[i] = talkAndListen(c, i, rooms, stop)
 		})
 	}
 	for _, way := range append(testWays(), testWays()...) {
-		before := r.chat.counts.messages.Load()
-		for r.chat.counts.messages.Load() < before+20 {
+		before := r.chat.counters.messages.Load()
+		for r.chat.counters.messages.Load() < before+20 {
 			time.Sleep(time.Millisecond)
 		}
 		r.handOver(way, nil)
@@ -258,31 +258,31 @@ func TestManyTalkWhileAServiceIsHandedOver(t *testing.T) {
 	for i := range all {
 		for j := i % rooms; j < talkers; j += rooms {
 			name := fmt.Sprintf("t%d", j)
-			if n := heard[i][name]; i == j && n != said[i] {
-				t.Errorf("%s said %d lines and heard %d of them", name, said[i], n)
+			if n := received[i][name]; i == j && n != said[i] {
+				t.Errorf("%s sent %d lines and received %d echoes", name, said[i], n)
 			}
 		}
 	}
 }
 
-// talkAndListen says numbered lines, each after the echo of the one before, and wants the lines of
-// everybody in their order.
-func talkAndListen(c *client, me, rooms int, stop chan struct{}) (said int, heard map[string]int) {
-	heard = map[string]int{}
+// talkAndListen sends numbered lines, each after the echo of the previous one, and checks that the
+// lines of each talker arrive in order.
+func talkAndListen(c *client, me, rooms int, stop chan struct{}) (said int, received map[string]int) {
+	received = map[string]int{}
 	name := fmt.Sprintf("t%d", me)
 	for {
 		select {
 		case <-stop:
-			return said, heard
+			return said, received
 		default:
 		}
 		said++
 		c.send(fmt.Sprintf("PRIVMSG #r%d :%d", me%rooms, said))
-		for heard[name] < said {
+		for received[name] < said {
 			line, ok := c.line()
 			if !ok {
-				c.t.Errorf("%s: the connection ended", name)
-				return said, heard
+				c.t.Errorf("%s: the connection ended: want all lines", name)
+				return said, received
 			}
 			from, text, ok := strings.Cut(line, " PRIVMSG ")
 			if !ok {
@@ -291,24 +291,24 @@ func talkAndListen(c *client, me, rooms int, stop chan struct{}) (said int, hear
 			from = from[1:strings.IndexByte(from, '!')]
 			var n int
 			fmt.Sscanf(text[strings.IndexByte(text, ':')+1:], "%d", &n)
-			if last, known := heard[from]; known && n != last+1 {
-				c.t.Errorf("%s hears line %d of %s after line %d", name, n, from, last)
+			if last, known := received[from]; known && n != last+1 {
+				c.t.Errorf("%s received line %d of %s after line %d", name, n, from, last)
 			}
-			heard[from] = n
+			received[from] = n
 		}
 	}
 }
 
-// A freeze keeps commands waiting; a thaw runs them, and tells of those who went.
+// A freeze holds commands back. A thaw runs them and reports the clients that left.
 func TestAFreezeIsUndone(t *testing.T) {
 	for _, way := range testWays() {
 		t.Run(way.String(), func(t *testing.T) {
 			s := startServer(t, way, Options{}).run()
 			ann, bob := s.user("ann"), s.user("bob")
 			ann.send("JOIN #room")
-			ann.settled()
+			ann.sync()
 			bob.send("JOIN #room")
-			bob.settled()
+			bob.sync()
 			ann.until("JOIN")
 			if err := s.chat.Freeze(t.Context()); err != nil {
 				t.Fatal(err)
@@ -323,7 +323,7 @@ func TestAFreezeIsUndone(t *testing.T) {
 			ann.until("PONG")
 			ended, end := context.WithCancel(context.Background())
 			end()
-			_ = s.chat.Freeze(ended) // it may be done at once
+			_ = s.chat.Freeze(ended) // it may succeed at once
 			s.chat.Thaw()
 			ann.nothing("after a freeze that was undone")
 		})
@@ -333,35 +333,35 @@ func TestAFreezeIsUndone(t *testing.T) {
 func (s *Service) waitingOrGone() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.frozen) + len(s.departed)
+	return len(s.frozenSessions) + len(s.deferredDepartures)
 }
 
-// Who goes during a hand-over has quit, and who comes is let in.
-func TestComingAndGoingDuringAHandOver(t *testing.T) {
+// A client that disconnects during a handover has quit, and a new client is admitted.
+func TestConnectsAndDisconnectsDuringAHandover(t *testing.T) {
 	r := startRelay(t, serve.Goroutine, Options{})
 	ann, bob := r.user("ann"), r.user("bob")
 	ann.send("JOIN #room")
-	ann.settled()
+	ann.sync()
 	bob.send("JOIN #room")
-	bob.settled()
+	bob.sync()
 	ann.until("JOIN")
 	r.freeze()
 	bob.conn.Close()
 	for r.chat.waitingOrGone() < 1 {
 		time.Sleep(time.Millisecond)
 	}
-	// waits in the queue of the listener, or is handed over before it has registered
+	// it waits in the accept queue, or is handed over before it has registered
 	early := r.client("early")
 	early.send("NICK early", "USER early 0 * :Early")
 	r.goOn(serve.Goroutine, nil)
 	ann.until(":bob!")
 	early.until(" 221 early")
 	bob = r.user("bob")
-	bob.settled()
+	bob.sync()
 }
 
-// Who is in the middle of a login is told to come again.
-func TestALoginUnderWayIsNotHandedOver(t *testing.T) {
+// A client in the middle of a login is asked to reconnect.
+func TestALoginInProgressIsNotHandedOver(t *testing.T) {
 	r := startRelay(t, serve.Goroutine, Options{})
 	ann, bob := r.client("ann"), r.user("bob")
 	ann.send("CAP REQ sasl", "NICK ann", "USER ann 0 * :Ann", "AUTHENTICATE SCRAM-SHA-256")
@@ -369,33 +369,33 @@ func TestALoginUnderWayIsNotHandedOver(t *testing.T) {
 	r.handOver(serve.Goroutine, nil)
 	ann.until("connect again")
 	if line, ok := ann.line(); ok {
-		t.Errorf("ann is told %q after the end", line)
+		t.Errorf("ann received %q after the end", line)
 	}
 	bob.nothing("because of it")
 }
 
-// What somebody was not sent, because a delivery failed, is sent after the hand-over.
-func TestWhatWasNotDeliveredIsSentAfterAHandOver(t *testing.T) {
+// Messages that a client was not sent, because a delivery failed, are sent after the handover.
+func TestUndeliveredMessagesAreSentAfterAHandover(t *testing.T) {
 	r := startRelay(t, serve.Goroutine, Options{})
 	ann := r.user("ann", "echo-message")
 	ann.send("JOIN #room", "PRIVMSG #room :one", "PRIVMSG #room :two")
 	ann.until(":two")
-	ann.settled()
+	ann.sync()
 	r.handOver(serve.Goroutine, func(state []byte) []byte {
 		var st sessionState
 		if err := json.Unmarshal(state, &st); err != nil {
 			t.Error(err)
 		}
 		st.Rooms["#room"] = 0
-		return encode(st)
+		return mustMarshal(st)
 	})
 	ann.until(":one")
 	ann.until(":two")
 	ann.nothing("after what it had missed")
 }
 
-func TestAStateThatIsNotKnownIsRefused(t *testing.T) {
-	good := encode(serviceState{Version: StateVersion, Seed: bytes.Repeat([]byte{1}, seedSize)})
+func TestAnUnknownHandoverStateIsRejected(t *testing.T) {
+	good := mustMarshal(serviceState{Version: HandoverVersion, Seed: bytes.Repeat([]byte{1}, seedSize)})
 	for _, c := range []struct{ why, state, want string }{
 		{"a later version", strings.Replace(string(good), `"Version":1`, `"Version":2`, 1), "version 2"},
 		{"no JSON", "gibberish", "cannot be read"},
@@ -406,18 +406,18 @@ func TestAStateThatIsNotKnownIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lock, err := first.KeepLock()
+		lock, err := first.DuplicateLock()
 		if err = errors.Join(err, first.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Resume(dir, Options{}, Handed{Lock: lock, State: []byte(c.state)}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Resume(dir, Options{}, Handover{Lock: lock, State: []byte(c.state)}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want a reason with %q", c.why, err, c.want)
 		}
 		second, err := Open(dir, Options{}) // the lock is free
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Resume(t.TempDir(), Options{}, Handed{Lock: mustLock(t, second), State: good}); err == nil || !strings.Contains(err.Error(), "handed over") {
+		if _, err := Resume(t.TempDir(), Options{}, Handover{Lock: mustLock(t, second), State: good}); err == nil || !strings.Contains(err.Error(), "handed over") {
 			t.Errorf("another directory: %v", err)
 		}
 		if err := second.Close(); err != nil {
@@ -427,14 +427,14 @@ func TestAStateThatIsNotKnownIsRefused(t *testing.T) {
 }
 
 func FuzzState(f *testing.F) {
-	f.Add(encode(serviceState{Version: StateVersion, Seed: bytes.Repeat([]byte{1}, seedSize), Users: []userState{{Nick: "a", Rooms: map[string]string{"#r": "o"}}}}))
+	f.Add(mustMarshal(serviceState{Version: HandoverVersion, Seed: bytes.Repeat([]byte{1}, seedSize), Users: []userState{{Nick: "a", Rooms: map[string]string{"#r": "o"}}}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		st, err := readState(data)
 		if err != nil {
 			return
 		}
-		again, err := readState(encode(st))
-		if err != nil || !bytes.Equal(encode(again), encode(st)) {
+		again, err := readState(mustMarshal(st))
+		if err != nil || !bytes.Equal(mustMarshal(again), mustMarshal(st)) {
 			t.Errorf("a state is not what it was after it was written and read: %v", err)
 		}
 	})
@@ -442,22 +442,22 @@ func FuzzState(f *testing.F) {
 
 func mustLock(t *testing.T, s *Service) *os.File {
 	t.Helper()
-	lock, err := s.KeepLock()
+	lock, err := s.DuplicateLock()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lock
 }
 
-// The rooms that an account or a network has open count for it after a handover too.
-func TestWhoOpenedARoomIsHandedOver(t *testing.T) {
+// The rooms that an account or a network has opened count for it after a handover too.
+func TestTheOpenerOfARoomIsHandedOver(t *testing.T) {
 	r := startRelay(t, serve.Goroutine, Options{})
 	ann := r.user("ann")
 	ann.send("JOIN #a,#b")
-	ann.settled()
-	r.chat.locked(func() { r.chat.rooms["#a"].opener = "@192.0.2.1/32" })
+	ann.sync()
+	r.chat.withLock(func() { r.chat.rooms["#a"].opener = "@192.0.2.1/32" })
 	r.handOver(serve.Goroutine, nil)
-	r.chat.locked(func() {
+	r.chat.withLock(func() {
 		for name, want := range map[string]string{"#a": "@192.0.2.1/32", "#b": ""} {
 			if room := r.chat.rooms[name]; room == nil || room.opener != want {
 				t.Errorf("after the handover %s is opened by %v, want %q", name, room, want)
@@ -466,23 +466,23 @@ func TestWhoOpenedARoomIsHandedOver(t *testing.T) {
 	})
 }
 
-// What limits those who guess passwords, and what lets people upload, goes along.
+// Limits of password guesses and tokens for uploads survive a handover.
 func TestLimitsAndTokensAreHandedOver(t *testing.T) {
 	r := startRelay(t, serve.Goroutine, Options{})
 	later := time.Now().Add(time.Hour).Round(0)
-	r.chat.locked(func() { r.chat.guesses["ann"] = later })
-	given := token{sum: [32]byte{1, 2, 3}, account: "ann", until: later}
+	r.chat.withLock(func() { r.chat.guesses["ann"] = later })
+	given := token{hash: [32]byte{1, 2, 3}, account: "ann", expiresAt: later}
 	r.chat.filehost.tokens = []token{given}
-	first := r.chat.seed
+	first := r.chat.cloakSeed
 	r.handOver(serve.Goroutine, nil)
 	if got := r.chat.guesses["ann"]; !got.Equal(later) {
-		t.Errorf("guesses at ann's password are forgiven at %v, and were at %v", got, later)
+		t.Errorf("the limit of ann's failed logins ends at %v after the handover, want %v", got, later)
 	}
 	tokens := r.chat.filehost.tokens
-	if len(tokens) != 1 || tokens[0].sum != given.sum || tokens[0].account != "ann" || !tokens[0].until.Equal(later) {
+	if len(tokens) != 1 || tokens[0].hash != given.hash || tokens[0].account != "ann" || !tokens[0].expiresAt.Equal(later) {
 		t.Errorf("the tokens are %v", tokens)
 	}
-	if r.chat.seed != first {
-		t.Error("guests are called otherwise than before")
+	if r.chat.cloakSeed != first {
+		t.Error("the seed of cloaks changed in the handover: got another one, want the same")
 	}
 }

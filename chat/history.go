@@ -11,85 +11,86 @@ import (
 )
 
 func (s *session) cmdHistory(m *irc.Message) {
-	req, code, text := irc.ParseHistory(m.Params, s.svc.opts().History)
+	req, code, text := irc.ParseHistory(m.Params, s.svc.options().MaxHistory)
 	if code != "" {
 		s.fail("CHATHISTORY", code, irc.Cut(strings.ToUpper(irc.Param(m, 0)), 32), text)
 		return
 	}
 	if req.Kind == "TARGETS" {
-		s.slow(func() { s.historyTargets(req) })
+		s.startJob(func() { s.historyTargets(req) })
 		return
 	}
-	s.slow(func() { s.history(req) })
+	s.startJob(func() { s.history(req) })
 }
 
 var errNoHistory = errors.New("no such history")
 
-// history answers a request. It runs at the desk.
+// history answers a CHATHISTORY request. It runs on a worker.
 func (s *session) history(req irc.HistoryRequest) {
-	f, err := s.feedOf(req.Target)
+	f, err := s.readableConversation(req.Target)
 	if err != nil {
-		s.fail("CHATHISTORY", "INVALID_TARGET", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "Messages could not be retrieved: you have to be in the room, or one of the two who talk")
+		s.fail("CHATHISTORY", "INVALID_TARGET", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "Messages could not be retrieved: join the room first, or name an account with which you have direct messages")
 		return
 	}
-	lines, err := s.pick(f, req)
+	lines, err := s.selectHistory(f, req)
 	if err == nil {
-		lines, err = f.whole(lines)
+		lines, err = f.completeMessages(lines)
 	}
 	if errors.Is(err, errMsgID) {
 		s.fail("CHATHISTORY", "INVALID_MSGREFTYPE", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "No message here has this id")
 		return
 	}
 	if err != nil {
-		s.complain(f, err)
+		s.logReadError(f, err)
 		s.fail("CHATHISTORY", "MESSAGE_ERROR", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "Messages could not be retrieved")
 		return
 	}
-	s.batchOf("chathistory", req.Target, func(extra string) {
-		show, asNow := shown{view: s.capSet().View()}, f.asNow()
-		// a part that was added may be none
-		for _, line := range slices.DeleteFunc(lines, func(l log.Line) bool { return !s.isShown(l) }) {
-			s.out = show.append(s.out, extra, asNow(line))
+	s.sendBatch("chathistory", req.Target, func(extra string) {
+		show, asNow := lineFormatter{view: s.capSet().View()}, f.renamer()
+		// a line that completeMessages added may be hidden
+		for _, line := range slices.DeleteFunc(lines, func(l log.Line) bool { return !s.isVisible(l) }) {
+			s.replies = show.appendLine(s.replies, extra, asNow(line))
 		}
 	})
-	s.svc.counts.replayed.Add(int64(len(lines)))
+	s.svc.counters.replayed.Add(int64(len(lines)))
 }
 
-// isShown says whether the client is shown a stored line: nobody is what was redacted, and some
-// want no events.
-func (s *session) isShown(line log.Line) bool {
-	return !line.Redacted() && (s.has(irc.CapEventPlayback) || isText(line))
+// isVisible reports whether the client may see a stored line. Redacted lines are hidden; events
+// require event-playback.
+func (s *session) isVisible(line log.Line) bool {
+	return !line.Redacted() && (s.has(irc.CapEventPlayback) || isTextMessage(line))
 }
 
-// isText says whether a line is a message, rather than an event.
-func isText(line log.Line) bool {
+// isTextMessage reports whether a line is a message, not an event.
+func isTextMessage(line log.Line) bool {
 	body := line.Plain()
 	return isCommand(body, []byte("PRIVMSG ")) || isCommand(body, []byte("NOTICE "))
 }
 
-// batchOf sends lines in a batch, where the client knows such.
-func (s *session) batchOf(kind, target string, lines func(extra string)) {
+// sendBatch sends lines in a batch if the client supports batches.
+func (s *session) sendBatch(kind, target string, lines func(extra string)) {
 	if !s.has(irc.CapBatch) {
 		lines("")
 		return
 	}
-	id := s.svc.batchName()
+	id := s.svc.newBatchID()
 	params := []string{"+" + id, kind}
 	if target != "" {
 		params = append(params, target)
 	}
-	s.say("BATCH", params...)
+	s.reply("BATCH", params...)
 	lines("batch=" + id)
-	s.say("BATCH", "-"+id)
+	s.reply("BATCH", "-"+id)
 }
 
-// feedOf is the conversation that the session may read under a name. It runs at the desk.
-func (s *session) feedOf(target string) (*feed, error) {
+// readableConversation returns the conversation of a target if the session may read it. It runs on
+// a worker.
+func (s *session) readableConversation(target string) (*conversation, error) {
 	s.svc.mu.Lock()
 	r := s.svc.rooms[irc.Fold(target)]
 	if r != nil && (s.user.rooms[r] != nil || s.user.oper) {
 		defer s.svc.mu.Unlock()
-		return &r.feed, nil
+		return &r.conversation, nil
 	}
 	mine := s.user.account
 	s.svc.mu.Unlock()
@@ -99,83 +100,82 @@ func (s *session) feedOf(target string) (*feed, error) {
 	return s.svc.openDirect(mine, target)
 }
 
-// pick reads what a request asks for, oldest first. What a client can rely on: nothing that the
-// answer holds comes live behind it, and all that is later than the end that the answer knew does,
-// or has come already: an answer to LATEST and what comes live meet without a gap and without a
-// double.
-func (s *session) pick(f *feed, req irc.HistoryRequest) ([]log.Line, error) {
-	end := f.sent()
-	from, after, err := f.place(req.From, end)
+// selectHistory returns the lines of a request, oldest first. No line of the answer is sent live
+// after it. Every line later than the end that the answer saw is sent live. So an answer to LATEST
+// and the live messages meet without gap or duplicate.
+func (s *session) selectHistory(f *conversation, req irc.HistoryRequest) ([]log.Line, error) {
+	end := f.waitDeliveredOffset()
+	from, after, err := f.resolvePoint(req.From, end)
 	if err != nil {
 		return nil, err
 	}
-	n, shown := req.Limit, s.isShown
+	n, shown := req.Limit, s.isVisible
 	switch req.Kind {
 	case "LATEST":
 		if req.From.IsZero() {
 			after = 0
 		}
-		return f.newest(after, end, n, shown)
+		return f.lastLines(after, end, n, shown)
 	case "BEFORE":
-		return f.newest(0, min(from, end), n, shown)
+		return f.lastLines(0, min(from, end), n, shown)
 	case "AFTER":
-		return f.ahead(after, end, n, shown)
+		return f.firstLines(after, end, n, shown)
 	case "AROUND":
-		before, err := f.newest(0, min(from, end), n/2, shown)
+		before, err := f.lastLines(0, min(from, end), n/2, shown)
 		if err != nil {
 			return nil, err
 		}
-		before = fit(before, historyBytes/2)
-		behind, err := f.ahead(from, end, n-len(before), shown)
-		return append(before, fitFirst(behind, historyBytes/2)...), err
+		before = dropOldest(before, maxHistoryBytes/2)
+		behind, err := f.firstLines(from, end, n-len(before), shown)
+		return append(before, dropNewest(behind, maxHistoryBytes/2)...), err
 	}
-	to, afterTo, err := f.place(req.To, end)
+	to, afterTo, err := f.resolvePoint(req.To, end)
 	if err != nil {
 		return nil, err
 	}
 	if from <= to {
-		return f.ahead(after, min(to, end), n, shown)
+		return f.firstLines(after, min(to, end), n, shown)
 	}
-	return f.newest(afterTo, min(from, end), n, shown)
+	return f.lastLines(afterTo, min(from, end), n, shown)
 }
 
-// historyBytes bounds the lines of one answer, of which a client may take nothing: what is left out
-// is farthest from where it asked.
-const historyBytes = Outbox / 2
+// maxHistoryBytes bounds the lines of one answer, because the client may not be reading. The lines
+// farthest from the requested point are left out.
+const maxHistoryBytes = Outbox / 2
 
-// historyPages is how often an answer reads on for want of lines that the client is shown: beyond
-// so many that it is not, it has fewer.
-const historyPages = 16
+// maxHistoryPages bounds how many pages an answer reads to find enough visible lines. Beyond it the
+// answer has fewer lines.
+const maxHistoryPages = 16
 
-// newest are the last n lines that the client is shown, from an offset to another, or fewer.
-func (f *feed) newest(from, before int64, n int, shown func(log.Line) bool) (got []log.Line, err error) {
-	for page := 0; len(got) < n && before > from && page < historyPages; page++ {
+// lastLines returns at most the last n visible lines from one offset to another.
+func (f *conversation) lastLines(from, before int64, n int, shown func(log.Line) bool) (got []log.Line, err error) {
+	for page := 0; len(got) < n && before > from && page < maxHistoryPages; page++ {
 		lines, err := f.log.Latest(n, before)
 		if err != nil || len(lines) == 0 {
-			return fit(got, historyBytes), err
+			return dropOldest(got, maxHistoryBytes), err
 		}
 		before = lines[0].Offset()
 		lines = slices.DeleteFunc(lines, func(l log.Line) bool { return l.Offset() < from || !shown(l) })
 		got = append(lines, got...)
 	}
-	return fit(got[max(0, len(got)-n):], historyBytes), nil
+	return dropOldest(got[max(0, len(got)-n):], maxHistoryBytes), nil
 }
 
-// ahead are the first n lines that the client is shown, from an offset to another, or fewer.
-func (f *feed) ahead(from, before int64, n int, shown func(log.Line) bool) (got []log.Line, err error) {
-	for page := 0; len(got) < n && from < before && page < historyPages; page++ {
+// firstLines returns at most the first n visible lines from one offset to another.
+func (f *conversation) firstLines(from, before int64, n int, shown func(log.Line) bool) (got []log.Line, err error) {
+	for page := 0; len(got) < n && from < before && page < maxHistoryPages; page++ {
 		lines, err := f.log.After(from, n)
 		if err != nil || len(lines) == 0 {
-			return fitFirst(got, historyBytes), err
+			return dropNewest(got, maxHistoryBytes), err
 		}
 		from = lines[len(lines)-1].Offset() + 1
 		got = append(got, slices.DeleteFunc(lines, func(l log.Line) bool { return l.Offset() >= before || !shown(l) })...)
 	}
-	return fitFirst(got[:min(n, len(got))], historyBytes), nil
+	return dropNewest(got[:min(n, len(got))], maxHistoryBytes), nil
 }
 
-// fitFirst drops the last lines until the rest has at most so many bytes.
-func fitFirst(lines []log.Line, most int) []log.Line {
+// dropNewest drops lines from the end until the rest has at most so many bytes.
+func dropNewest(lines []log.Line, most int) []log.Line {
 	size := 0
 	for i, line := range lines {
 		if size += len(line); size > most {
@@ -185,16 +185,16 @@ func fitFirst(lines []log.Line, most int) []log.Line {
 	return lines
 }
 
-// place is the offset of a point, and where it goes on behind it: of a message, or of the first
-// that is not earlier than a time and the first that is later. "*" is the end.
-func (f *feed) place(p irc.Point, end int64) (at, after int64, err error) {
+// resolvePoint returns the offset of a point and the offset behind it. For a time, these are the
+// first message that is not earlier, and the first that is later. For "*" both are the end.
+func (f *conversation) resolvePoint(p irc.Point, end int64) (at, after int64, err error) {
 	switch {
 	case p.MsgID != "":
-		at, ok := f.offsetOf(p.MsgID)
+		at, ok := f.offsetOfID(p.MsgID)
 		if !ok {
 			return 0, 0, errMsgID
 		}
-		return at, f.behind(at), nil
+		return at, f.offsetAfter(at), nil
 	case p.Time.IsZero():
 		return end, end, nil
 	}
@@ -204,10 +204,10 @@ func (f *feed) place(p irc.Point, end int64) (at, after int64, err error) {
 	return at, after, err
 }
 
-// behind is where it goes on behind the message at an offset.
-func (f *feed) behind(at int64) int64 {
+// offsetAfter returns the offset behind the message at an offset.
+func (f *conversation) offsetAfter(at int64) int64 {
 	if line, err := f.log.At(at); err == nil {
-		if parts, err := f.partsFrom(line); err == nil && len(parts) > 0 {
+		if parts, err := f.partOffsets(line); err == nil && len(parts) > 0 {
 			at = parts[len(parts)-1]
 		}
 	}
@@ -216,14 +216,14 @@ func (f *feed) behind(at int64) int64 {
 
 var errMsgID = errors.New("no message here has this id")
 
-// offsetOf is where the message of an id is, if the id is one of this log's.
-func (f *feed) offsetOf(msgid string) (int64, bool) {
+// offsetOfID returns the offset that a msgid names; ok is false if the id is not one of this log.
+func (f *conversation) offsetOfID(msgid string) (int64, bool) {
 	room, offset, _ := strings.Cut(msgid, "-")
 	n, err := parseInt(offset)
 	return n, err == nil && room == f.log.ID()
 }
 
-// historyTargets lists the conversations with messages between two times. It runs at the desk.
+// historyTargets lists the conversations with messages between two times. It runs on a worker.
 func (s *session) historyTargets(req irc.HistoryRequest) {
 	from, to := req.From.Time, req.To.Time
 	if from.After(to) {
@@ -234,32 +234,32 @@ func (s *session) historyTargets(req irc.HistoryRequest) {
 		at   time.Time
 	}
 	var all []target
-	for _, f := range s.myFeeds() {
-		if lines, err := f.log.Latest(1, f.sent()); err == nil && len(lines) == 1 {
+	for _, f := range s.ownConversations() {
+		if lines, err := f.log.Latest(1, f.waitDeliveredOffset()); err == nil && len(lines) == 1 {
 			if at := lines[0].Time(); at.After(from) && at.Before(to) {
-				all = append(all, target{f.target(s), at})
+				all = append(all, target{f.nameFor(s), at})
 			}
 		}
 	}
 	slices.SortFunc(all, func(a, b target) int { return a.at.Compare(b.at) })
-	s.batchOf("draft/chathistory-targets", "", func(extra string) {
+	s.sendBatch("draft/chathistory-targets", "", func(extra string) {
 		for _, t := range all[:min(len(all), req.Limit)] {
-			body := irc.AppendLine(nil, s.svc.o.Name, "CHATHISTORY", "TARGETS", t.name, t.at.UTC().Format(irc.TimeFormat))
-			s.out = irc.AppendView(s.out, 0, extra, nil, body)
+			body := irc.AppendLine(nil, s.svc.fixed.Name, "CHATHISTORY", "TARGETS", t.name, t.at.UTC().Format(irc.TimeFormat))
+			s.replies = irc.AppendView(s.replies, 0, extra, nil, body)
 		}
 	})
 }
 
-// myFeeds are the conversations that the session takes part in. It runs at the desk.
-func (s *session) myFeeds() []*feed {
-	var all []*feed
+// ownConversations returns the conversations of the session. It runs on a worker.
+func (s *session) ownConversations() []*conversation {
+	var all []*conversation
 	s.svc.mu.Lock()
 	for r := range s.user.rooms {
-		all = append(all, &r.feed)
+		all = append(all, &r.conversation)
 	}
 	s.svc.mu.Unlock()
 	if s.login.Account != nil {
-		for _, other := range s.svc.conversations(s.login.Name) {
+		for _, other := range s.svc.directPartners(s.login.Name) {
 			if f, err := s.svc.openDirect(s.login.Name, other); err == nil {
 				all = append(all, f)
 			}

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// watcher is a member that reads the room and its history at once, and notes by which way each
-// message came.
+// watcher is a member that receives live messages while it requests history, and records how each
+// message arrived.
 type watcher struct {
 	*client
 	live, read map[string]bool // by msgid
-	twice      int             // messages that came live behind a batch that holds them
+	twice      int             // messages that arrived live after a batch that contains them
 }
 
-// hear takes what comes until a line contains a text.
-func (w *watcher) hear(end string) {
+// readUntil reads lines until one contains a text.
+func (w *watcher) readUntil(end string) {
 	w.t.Helper()
 	for {
 		line, ok := w.line()
@@ -45,8 +45,8 @@ func (w *watcher) note(line string) {
 	}
 }
 
-// What an answer holds does not come live behind it, and what is later than it does.
-func TestHistoryEndsWhereTheLiveMessagesBegin(t *testing.T) {
+// A message in an answer is not sent live after it, and every later message is.
+func TestHistoryEndsWhereLiveMessagesBegin(t *testing.T) {
 	for _, way := range testWays() {
 		t.Run(way.String(), func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +62,7 @@ func TestHistoryEndsWhereTheLiveMessagesBegin(t *testing.T) {
 			w := &watcher{client: s.user("watcher", "message-tags", "server-time", "batch", "draft/chathistory"), live: map[string]bool{}, read: map[string]bool{}}
 			w.send("JOIN #room")
 			w.until(" 366 ")
-			done := make(chan struct{}) // closed when all have spoken
+			done := make(chan struct{}) // closed when all have sent their messages
 			go func() {
 				defer close(done)
 				for n := range each {
@@ -73,7 +73,7 @@ func TestHistoryEndsWhereTheLiveMessagesBegin(t *testing.T) {
 			}()
 			for n := 0; ; n++ {
 				w.send("CHATHISTORY LATEST #room * 20", fmt.Sprintf("PING :look%d?", n))
-				w.hear(fmt.Sprintf(" :look%d?", n))
+				w.readUntil(fmt.Sprintf(" :look%d?", n))
 				if len(w.live) == speakers*each {
 					break
 				}
@@ -86,9 +86,9 @@ func TestHistoryEndsWhereTheLiveMessagesBegin(t *testing.T) {
 	}
 }
 
-// A thousand of the longest lines are some megabytes: what is answered is what is nearest to where
-// the client asked.
-func TestAnAnswerFromHistoryHasABoundInBytes(t *testing.T) {
+// A thousand lines of maximal length are some megabytes. The answer holds those nearest to the
+// requested point.
+func TestAnAnswerFromHistoryIsBoundedInBytes(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{}).run()
 	c := s.user("alice", "batch", "message-tags", "draft/chathistory", "echo-message")
 	c.send("JOIN #room")
@@ -115,11 +115,11 @@ func TestAnAnswerFromHistoryHasABoundInBytes(t *testing.T) {
 	} {
 		c.send("CHATHISTORY " + ask.how)
 		size, held := 0, false
-		for _, line := range c.settled() {
+		for _, line := range c.sync() {
 			size += len(line)
 			held = held || strings.HasSuffix(line, "PRIVMSG #room "+ask.holds)
 		}
-		if !held || size < historyBytes/2 || size > historyBytes*5/4 {
+		if !held || size < maxHistoryBytes/2 || size > maxHistoryBytes*5/4 {
 			t.Errorf("%.20s: %d bytes of answer, %s in it: %v", ask.how, size, ask.holds, held)
 		}
 	}

@@ -18,37 +18,37 @@ func (s *session) cmdLusers(*irc.Message) {
 			opers++
 		}
 	}
-	there := itoa(svc.sessions - svc.unknown)
-	s.num(irc.RplLUserClient, "There are "+itoa(known-hidden)+" users and "+itoa(hidden)+" invisible on 1 servers")
-	s.num(irc.RplLUserOp, itoa(opers), "operator(s) online")
-	s.num(irc.RplLUserUnknown, itoa(svc.unknown), "unknown connection(s)")
-	s.num(irc.RplLUserChannels, itoa(len(svc.rooms)), "channels formed")
-	s.num(irc.RplLUserMe, "I have "+there+" clients and 0 servers")
-	s.num(irc.RplLocalUsers, there, itoa(svc.peak), "Current local users "+there+", max "+itoa(svc.peak))
-	s.num(irc.RplGlobalUsers, there, itoa(svc.peak), "Current global users "+there+", max "+itoa(svc.peak))
+	there := itoa(svc.sessionCount - svc.unregisteredCount)
+	s.numeric(irc.RplLUserClient, "There are "+itoa(known-hidden)+" users and "+itoa(hidden)+" invisible on 1 servers")
+	s.numeric(irc.RplLUserOp, itoa(opers), "operator(s) online")
+	s.numeric(irc.RplLUserUnknown, itoa(svc.unregisteredCount), "unknown connection(s)")
+	s.numeric(irc.RplLUserChannels, itoa(len(svc.rooms)), "channels formed")
+	s.numeric(irc.RplLUserMe, "I have "+there+" clients and 0 servers")
+	s.numeric(irc.RplLocalUsers, there, itoa(svc.peakSessions), "Current local users "+there+", max "+itoa(svc.peakSessions))
+	s.numeric(irc.RplGlobalUsers, there, itoa(svc.peakSessions), "Current global users "+there+", max "+itoa(svc.peakSessions))
 }
 
 func (s *session) cmdMOTD(*irc.Message) {
-	if s.svc.opts().MOTD == "" {
-		s.num(irc.ErrNoMOTD, "MOTD File is missing")
+	if s.svc.options().MOTD == "" {
+		s.numeric(irc.ErrNoMOTD, "MOTD File is missing")
 		return
 	}
-	s.num(irc.RplMOTDStart, "- "+s.svc.o.Name+" Message of the day -")
-	for line := range strings.SplitSeq(strings.TrimRight(s.svc.opts().MOTD, "\r\n"), "\n") {
-		s.num(irc.RplMOTD, "- "+irc.Cut(strings.TrimRight(line, "\r"), 380))
+	s.numeric(irc.RplMOTDStart, "- "+s.svc.fixed.Name+" Message of the day -")
+	for line := range strings.SplitSeq(strings.TrimRight(s.svc.options().MOTD, "\r\n"), "\n") {
+		s.numeric(irc.RplMOTD, "- "+irc.Cut(strings.TrimRight(line, "\r"), 380))
 	}
-	s.num(irc.RplEndOfMOTD, "End of MOTD command")
+	s.numeric(irc.RplEndOfMOTD, "End of MOTD command")
 }
 
 func (s *session) cmdTime(*irc.Message) {
-	s.num(irc.RplTime, s.svc.o.Name, s.svc.o.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05 UTC"))
+	s.numeric(irc.RplTime, s.svc.fixed.Name, s.svc.fixed.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05 UTC"))
 }
 
 func (s *session) cmdAdmin(*irc.Message) {
-	s.num(irc.ErrNoAdminInfo, s.svc.o.Name, "No administrative info available")
+	s.numeric(irc.ErrNoAdminInfo, s.svc.fixed.Name, "No administrative info available")
 }
 
 func (s *session) cmdInfo(*irc.Message) {
-	s.num(irc.RplInfo, version+": a chat that never loses an acknowledged message")
-	s.num(irc.RplEndOfInfo, "End of INFO list")
+	s.numeric(irc.RplInfo, version+": a chat that never loses an acknowledged message")
+	s.numeric(irc.RplEndOfInfo, "End of INFO list")
 }

@@ -10,14 +10,14 @@ import (
 func (s *session) cmdJoin(m *irc.Message) {
 	if m.Params[0] == "0" {
 		for r := range s.user.rooms {
-			s.leave(r, "")
+			s.leaveRoom(r, "")
 		}
 		return
 	}
 	names := strings.Split(m.Params[0], ",")
 	keys := strings.Split(irc.Param(m, 1), ",")
 	s.charge(len(names) - 1)
-	s.slow(func() {
+	s.startJob(func() {
 		for i, name := range names {
 			key := ""
 			if i < len(keys) {
@@ -30,224 +30,227 @@ func (s *session) cmdJoin(m *irc.Message) {
 
 var errRoomName = errors.New("a name begins with #, and has no space, comma or wildcard")
 
-// join joins a room. It runs at the desk.
+// join joins a room. It runs on a worker.
 func (s *session) join(name, key string) {
-	r, elsewhere, err := s.openToJoin(name)
+	r, elsewhere, err := s.openRoomForJoin(name)
 	if err == nil {
-		defer s.cameIn(r)
-		err = s.found(r, key)
+		defer s.finishJoin(r)
+		err = s.claimUnownedRoom(r, key)
 	}
-	var seats []*seat
-	s.svc.locked(func() {
+	var subs []*subscription
+	s.svc.withLock(func() {
 		switch {
-		case s.gone || s.user == nil || err == errTold:
+		case s.ownership == closedDuringJob || s.user == nil || err == errReplied:
 		case err != nil:
-			s.num(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel: "+publicError(err))
-		case elsewhere != nil && !s.redirected(name, r):
-		case s.user.rooms[r] == nil && s.mayJoin(r, key):
-			seats = s.enter(r)
+			s.numeric(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel: "+publicError(err))
+		case elsewhere != nil && !s.redirectJoin(name, r):
+		case s.user.rooms[r] == nil && s.checkJoin(r, key):
+			subs = s.addMember(r)
 		}
 	})
-	if len(seats) == 0 {
+	if len(subs) == 0 {
 		return
 	}
-	s.catchUp(seats[0])
-	s.svc.locked(func() {
-		if s.user != nil && !s.gone {
-			s.joinedMetadata(r)
+	s.catchUp(subs[0])
+	s.svc.withLock(func() {
+		if s.user != nil && s.ownership != closedDuringJob {
+			s.syncJoinedMetadata(r)
 		}
 	})
-	for _, seat := range seats[1:] {
-		s.svc.bringIn(seat)
+	for _, sub := range subs[1:] {
+		s.svc.joinOtherSession(sub)
 	}
 }
 
-// openToJoin opens a room of a name, or of the name that it has now. Who has it calls cameIn.
-func (s *session) openToJoin(name string) (r *room, elsewhere *renamedError, err error) {
+// openRoomForJoin opens a room by its name or a former name. On success the caller must call
+// finishJoin.
+func (s *session) openRoomForJoin(name string) (r *room, elsewhere *renamedError, err error) {
 	if !irc.ValidRoom(name) {
 		return nil, nil, errRoomName
 	}
 	opener, full := "", false
-	s.svc.locked(func() {
-		if s.user == nil || s.gone {
+	s.svc.withLock(func() {
+		if s.user == nil || s.ownership == closedDuringJob {
 			return
 		}
-		if full = len(s.user.rooms) >= s.svc.opts().UserRooms && s.svc.rooms[irc.Fold(name)] == nil; full {
-			s.num(irc.ErrTooManyChannels, irc.Cut(name, irc.MaxRoom), "You have joined too many channels")
+		if full = len(s.user.rooms) >= s.svc.options().MaxRoomsPerUser && s.svc.rooms[irc.Fold(name)] == nil; full {
+			s.numeric(irc.ErrTooManyChannels, irc.Cut(name, irc.MaxRoom), "You have joined too many channels")
 		}
-		opener = s.opener()
+		opener = s.roomOpenerLocked()
 	})
 	if full {
-		return nil, nil, errTold
+		return nil, nil, errReplied
 	}
-	r, err = s.svc.openToCome(name, opener)
+	r, err = s.svc.openRoomFor(name, opener)
 	if errors.As(err, &elsewhere) {
-		r, err = s.svc.openToCome(elsewhere.now, opener)
+		r, err = s.svc.openRoomFor(elsewhere.newName, opener)
 	}
 	return r, elsewhere, err
 }
 
-// opener is the one that the rooms count for that the session has opened: its account, or the
-// network of a guest, as "@NETWORK". It is "" for server operators and for guests of this machine,
-// who are not limited: a proxy may stand there. The caller holds the lock.
-func (s *session) opener() string {
+// roomOpenerLocked returns the name under which rooms opened by the session are counted: its
+// account, or the network of a guest as "@NETWORK". It is "" for server operators and for guests of
+// this machine, who are not limited because they may come through a proxy. The caller holds mu.
+func (s *session) roomOpenerLocked() string {
 	switch {
-	case s.user.oper, s.user.account == "" && s.peer.local():
+	case s.user.oper, s.user.account == "" && s.peer.isLocal():
 		return ""
 	case s.user.account == "":
-		return s.peer.guessKey()
+		return s.peer.networkKey()
 	}
 	return irc.Fold(s.user.account)
 }
 
-// errTold is of somebody who was told already.
-var errTold = errors.New("chat: told")
+// errReplied reports a failure for which the client has been sent a reply.
+var errReplied = errors.New("chat: the client has been sent the reason")
 
-// cameIn ends a join, whatever became of it. A room that was opened for nobody is closed.
-func (s *session) cameIn(r *room) {
+// finishJoin ends a join, whether it succeeded or not. A room that was opened for a failed join is
+// closed.
+func (s *session) finishJoin(r *room) {
 	empty := false
-	s.svc.locked(func() {
-		r.coming--
-		empty = r.coming == 0 && len(r.members) == 0
+	s.svc.withLock(func() {
+		r.joinsUnderWay--
+		empty = r.joinsUnderWay == 0 && len(r.members) == 0
 	})
 	if empty {
-		s.svc.closeBlank(r)
+		s.svc.closeUnusedRoom(r)
 	}
 }
 
-// bringIn tells a session that another one of its user has joined a room, and has it catch up too:
-// each device has missed something else. It runs at the desk of the other.
-func (s *Service) bringIn(seat *seat) {
+// joinOtherSession notifies a session that another session of its user has joined a room, and
+// catches it up: each device has missed other messages. It runs on the worker of the joining
+// session.
+func (s *Service) joinOtherSession(sub *subscription) {
 	var to *session
-	s.locked(func() {
-		to = seat.session.standIn()
-		to.sayJoin(seat.feed.name)
+	s.withLock(func() {
+		to = sub.session.replyCollectorLocked()
+		to.sendJoin(sub.conversation.name)
 	})
-	to.catchUp(seat)
+	to.catchUp(sub)
 }
 
-// found makes the user the operator of a room that nobody has, durably, if it is about to come in
-// as the first. It runs at the desk.
-func (s *session) found(r *room, key string) error {
+// claimUnownedRoom makes the user the operator of a room without operators and members, durably, if
+// the user is about to join it. It runs on a worker.
+func (s *session) claimUnownedRoom(r *room, key string) error {
 	account, founds := "", false
 	mayFound := func() bool {
-		code, _ := s.keptOut(r, key)
-		return code == "" && len(r.members) == 0 && len(r.ranks) == 0
+		code, _ := s.joinRefusal(r, key)
+		return code == "" && len(r.members) == 0 && len(r.accountRanks) == 0
 	}
-	s.svc.locked(func() {
-		if founds = s.user != nil && !s.gone && s.user.account != "" && mayFound(); founds {
+	s.svc.withLock(func() {
+		if founds = s.user != nil && s.ownership != closedDuringJob && s.user.account != "" && mayFound(); founds {
 			account = irc.Fold(s.user.account)
 		}
 	})
 	if !founds {
 		return nil
 	}
-	return s.svc.putAndWait(func(author *session) error {
+	return s.svc.putPostsAndWait(func(author *session) error {
 		if r.deleted {
-			return nil // as mayJoin says
+			return nil // checkJoin sends the reply
 		}
-		r.put(post{from: author, last: true, change: func(d *draft) {
-			// of several who come at once it is the first
-			if len(r.members) == 0 && len(d.ranks) == 0 {
-				d.rank(account, "o")
+		r.putLocked(post{sender: author, lastLine: true, change: func(d *draft) {
+			// of several users that join at once, the first becomes operator
+			if len(r.members) == 0 && len(d.accountRanks) == 0 {
+				d.setAccountRanks(account, "o")
 			}
 		}})
 		return nil
 	})
 }
 
-// mayJoin says whether the user may come in, and tells it if not.
-func (s *session) mayJoin(r *room, key string) bool {
-	code, why := s.keptOut(r, key)
+// checkJoin reports whether the user may join. If not, it replies with the reason.
+func (s *session) checkJoin(r *room, key string) bool {
+	code, why := s.joinRefusal(r, key)
 	if code != "" {
-		s.num(code, r.name, why)
+		s.numeric(code, r.name, why)
 	}
 	return code == ""
 }
 
-// keptOut is why the user may not come in, as a numeric says it; "" if it may.
-func (s *session) keptOut(r *room, key string) (code, why string) {
+// joinRefusal returns the numeric and text that refuse a join, or "" if the user may join.
+func (s *session) joinRefusal(r *room, key string) (code, why string) {
 	u := s.user
 	switch invited := u.invited[r]; {
 	case r.deleted:
 		code, why = irc.ErrNoSuchChannel, "It is being deleted: join again to have a new one"
-	case len(u.rooms) >= s.svc.opts().UserRooms:
+	case len(u.rooms) >= s.svc.options().MaxRoomsPerUser:
 		code, why = irc.ErrTooManyChannels, "You have joined too many channels"
-	case u.oper || u.account != "" && strings.Contains(r.ranks[irc.Fold(u.account)], "o"):
-	case r.banned(u):
+	case u.oper || u.account != "" && strings.Contains(r.accountRanks[irc.Fold(u.account)], "o"):
+	case r.isBanned(u):
 		code, why = irc.ErrBannedFromChan, "Cannot join channel (+b): you are banned"
-	case r.has('i') && !invited:
+	case r.hasFlag('i') && !invited:
 		code, why = irc.ErrInviteOnly, "Cannot join channel (+i): you need an invite"
 	case r.joinKey != "" && r.joinKey != key && !invited:
 		code, why = irc.ErrBadChannelKey, "Cannot join channel (+k): wrong key"
-	case r.limit > 0 && len(r.members) >= r.limit && !invited:
+	case r.memberLimit > 0 && len(r.members) >= r.memberLimit && !invited:
 		code, why = irc.ErrChannelIsFull, "Cannot join channel (+l): it is full"
 	}
 	return code, why
 }
 
-// enter makes the user a member, with a seat for each of its sessions, the first of which is this
-// one's. They are live once they have caught up.
-func (s *session) enter(r *room) (seats []*seat) {
+// addMember makes the user a member and subscribes all its sessions; the receiver's subscription is
+// the first. They become live once they have caught up.
+func (s *session) addMember(r *room) (subs []*subscription) {
 	u := s.user
 	m := &member{user: u}
 	if u.account != "" {
-		m.ranks = r.ranks[irc.Fold(u.account)]
+		m.ranks = r.accountRanks[irc.Fold(u.account)]
 	}
-	// a guest who is the first in a room that nobody has; of accounts see found
-	if u.account == "" && len(r.members) == 0 && len(r.ranks) == 0 {
+	// a guest who joins a room without operators and members; for accounts see claimUnownedRoom
+	if u.account == "" && len(r.members) == 0 && len(r.accountRanks) == 0 {
 		m.ranks = "o"
 	}
 	r.members[u] = m
 	u.rooms[r] = m
 	delete(u.invited, r)
-	seats = append(seats, r.sit(s))
+	subs = append(subs, r.subscribeLocked(s))
 	for _, other := range u.sessions {
 		if other != s {
-			seats = append(seats, r.sit(other))
+			subs = append(subs, r.subscribeLocked(other))
 		}
 	}
-	s.announce(r, m)
-	return seats
+	s.announceJoin(r, m)
+	return subs
 }
 
-// sit gives a session a seat, from where deliver is.
-func (f *feed) sit(s *session) *seat {
-	seat := &seat{session: s, feed: f, kept: -1}
-	seat.seen.Store(f.delivered)
-	f.seats = append(f.seats, seat)
-	return seat
+// subscribeLocked subscribes a session from the last delivery on. The caller holds mu.
+func (f *conversation) subscribeLocked(s *session) *subscription {
+	sub := &subscription{session: s, conversation: f, savedMarker: -1}
+	sub.sentUpTo.Store(f.deliveredOffset)
+	f.subscriptions = append(f.subscriptions, sub)
+	return sub
 }
 
-// announce tells a room of a new member.
-func (s *session) announce(r *room, m *member) {
+// announceJoin notifies a room of a new member.
+func (s *session) announceJoin(r *room, m *member) {
 	u := m.user
-	plain := s.svc.news(u, s, "JOIN", r.name)
-	extended := s.svc.news(u, s, "JOIN", r.name, accountWord(u), u.real)
-	for _, seat := range r.seats {
-		if !seat.live && seat.session != s {
+	plain := s.svc.userNotification(u, s, "JOIN", r.name)
+	extended := s.svc.userNotification(u, s, "JOIN", r.name, accountWord(u), u.realname)
+	for _, sub := range r.subscriptions {
+		if sub.state == catchingUp && sub.session != s {
 			continue
 		}
-		if seat.session.has(irc.CapExtendedJoin) {
-			extended.tell(seat.session)
+		if sub.session.has(irc.CapExtendedJoin) {
+			extended.sendTo(sub.session)
 		} else {
-			plain.tell(seat.session)
+			plain.sendTo(sub.session)
 		}
 	}
 	if u.away != "" {
-		away := s.svc.news(u, s, "AWAY", u.away)
-		away.need = irc.CapAwayNotify
-		s.toOthers(away, r)
+		away := s.svc.userNotification(u, s, "AWAY", u.away)
+		away.requiredCaps = irc.CapAwayNotify
+		s.notifyOtherMembers(away, r)
 	}
 	if m.ranks != "" {
 		letters := "+" + m.ranks
-		mode := &news{tags: plain.tags, by: s, body: irc.AppendLine(nil, s.svc.o.Name, "MODE",
-			append([]string{r.name, letters}, repeat(u.nick, len(m.ranks))...)...)}
-		s.toOthers(mode, r)
+		mode := &notification{tags: plain.tags, requester: s, body: irc.AppendLine(nil, s.svc.fixed.Name, "MODE",
+			append([]string{r.name, letters}, repeatWord(u.nick, len(m.ranks))...)...)}
+		s.notifyOtherMembers(mode, r)
 	}
 }
 
-// accountWord is the user's account as JOIN shows it.
+// accountWord returns the user's account as JOIN shows it.
 func accountWord(u *user) string {
 	if u.account == "" {
 		return "*"
@@ -255,7 +258,7 @@ func accountWord(u *user) string {
 	return u.account
 }
 
-func repeat(word string, n int) []string {
+func repeatWord(word string, n int) []string {
 	words := make([]string, n)
 	for i := range words {
 		words[i] = word
@@ -263,94 +266,96 @@ func repeat(word string, n int) []string {
 	return words
 }
 
-// toOthers tells a room but for the session's own user.
-func (s *session) toOthers(n *news, r *room) {
-	for _, seat := range r.seats {
-		if seat.live && seat.session.user != s.user {
-			n.tell(seat.session)
+// notifyOtherMembers notifies a room except the session's own user.
+func (s *session) notifyOtherMembers(n *notification, r *room) {
+	for _, sub := range r.subscriptions {
+		if sub.state == live && sub.session.user != s.user {
+			n.sendTo(sub.session)
 		}
 	}
 }
 
-// resume gives a session of an account its seats, and what it missed: in the rooms that its user is
-// in, and in direct conversations. It runs at the desk.
-func (s *session) resume() {
+// resumeAccount subscribes a session of an account to the rooms of its user and to its direct
+// conversations, and replays what it missed. It runs on a worker.
+func (s *session) resumeAccount() {
 	s.loadMetadata()
-	// reads the file, which the first mark would do with the lock held
+	// loads the file of markers, so that saveReadMarkerLocked does not do so under mu
 	s.svc.accounts.Mark(s.login.Name, s.login.Device, "")
-	var seats []*seat
-	s.svc.locked(func() {
-		if s.gone || s.user == nil {
+	var subs []*subscription
+	s.svc.withLock(func() {
+		if s.ownership == closedDuringJob || s.user == nil {
 			return
 		}
-		s.user.oper = s.user.oper || s.operates()
+		s.user.oper = s.user.oper || s.hasOperatorAccount()
 		for r := range s.user.rooms {
-			if r.seatOf(s) == nil {
-				seats = append(seats, r.sit(s))
+			if r.subscriptionOf(s) == nil {
+				subs = append(subs, r.subscribeLocked(s))
 			}
 		}
 	})
-	for _, seat := range seats {
-		s.svc.locked(func() { s.sayJoin(seat.feed.name) })
-		s.catchUp(seat)
+	for _, sub := range subs {
+		s.svc.withLock(func() { s.sendJoin(sub.conversation.name) })
+		s.catchUp(sub)
 	}
-	s.resumeDirect()
+	s.resumeDirects()
 }
 
-// sayJoin tells the session that its user is in a room.
-func (s *session) sayJoin(room string) {
+// sendJoin notifies the session that its user is in a room.
+func (s *session) sendJoin(room string) {
 	u := s.user
-	join := s.svc.news(u, s, "JOIN", room)
+	join := s.svc.userNotification(u, s, "JOIN", room)
 	if s.has(irc.CapExtendedJoin) {
-		join = s.svc.news(u, s, "JOIN", room, u.account, u.real)
+		join = s.svc.userNotification(u, s, "JOIN", room, u.account, u.realname)
 	}
-	join.tell(s)
+	join.sendTo(s)
 }
 
 func (s *session) cmdPart(m *irc.Message) {
 	why := irc.Cut(irc.Param(m, 1), irc.MaxTopic)
 	for name := range strings.SplitSeq(m.Params[0], ",") {
-		if r := s.roomOfMine(name); r != nil {
-			s.leave(r, why)
+		if r := s.joinedRoom(name); r != nil {
+			s.leaveRoom(r, why)
 		}
 	}
 }
 
-// leave takes the user out of a room.
-func (s *session) leave(r *room, why string) {
+// leaveRoom removes the user from a room.
+func (s *session) leaveRoom(r *room, why string) {
 	params := []string{r.name}
 	if why != "" {
 		params = append(params, why)
 	}
-	s.svc.news(s.user, s, "PART", params...).toRoom(r)
-	r.remove(s.user)
+	s.svc.userNotification(s.user, s, "PART", params...).sendToRoom(r)
+	r.removeMember(s.user)
 }
 
-// roomOfMine is a room that the user is in; the user is told when there is none.
-func (s *session) roomOfMine(name string) *room {
+// joinedRoom returns a room that the user is in. Otherwise it replies with an error and returns
+// nil.
+func (s *session) joinedRoom(name string) *room {
 	r := s.svc.rooms[irc.Fold(name)]
 	switch {
-	case r == nil || !r.sees(s.user):
-		s.num(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel")
+	case r == nil || !r.isVisibleTo(s.user):
+		s.numeric(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel")
 		return nil
 	case s.user.rooms[r] == nil:
-		s.num(irc.ErrNotOnChannel, r.name, "You're not on that channel")
+		s.numeric(irc.ErrNotOnChannel, r.name, "You're not on that channel")
 		return nil
 	}
 	return r
 }
 
-// roomOfOps is a room that the user is in and may change; the user is told when it may not.
-func (s *session) roomOfOps(name string) *room {
+// operatedRoom returns a room that the user may change. Otherwise it replies with an error and
+// returns nil.
+func (s *session) operatedRoom(name string) *room {
 	r := s.svc.rooms[irc.Fold(name)]
 	if r != nil && s.user.oper {
 		return r
 	}
-	if r = s.roomOfMine(name); r == nil {
+	if r = s.joinedRoom(name); r == nil {
 		return nil
 	}
-	if !s.user.rooms[r].op() {
-		s.num(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
+	if !s.user.rooms[r].isOperator() {
+		s.numeric(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
 		return nil
 	}
 	return r

@@ -7,11 +7,11 @@ import (
 )
 
 func (s *session) cmdKick(m *irc.Message) {
-	r := s.roomOfOps(m.Params[0])
+	r := s.operatedRoom(m.Params[0])
 	if r == nil {
 		return
 	}
-	u := s.memberOf(r, m.Params[1])
+	u := s.findMember(r, m.Params[1])
 	if u == nil {
 		return
 	}
@@ -19,23 +19,22 @@ func (s *session) cmdKick(m *irc.Message) {
 	if why == "" {
 		why = s.user.nick
 	}
-	kick := s.svc.news(s.user, s, "KICK", r.name, u.nick, why)
-	kick.toRoom(r)
-	if s.user.rooms[r] == nil { // an operator from outside
-		kick.tell(s)
+	kick := s.svc.userNotification(s.user, s, "KICK", r.name, u.nick, why)
+	kick.sendToRoom(r)
+	if s.user.rooms[r] == nil { // a server operator who is not in the room
+		kick.sendTo(s)
 	}
-	r.remove(u)
+	r.removeMember(u)
 }
 
-// memberOf is who of a room is called so. The client is told when there is nobody, or somebody who
-// is not in the room.
-func (s *session) memberOf(r *room, nick string) *user {
-	u := s.svc.find(nick)
+// findMember returns the member with a nick. Otherwise it replies with an error and returns nil.
+func (s *session) findMember(r *room, nick string) *user {
+	u := s.svc.findUser(nick)
 	switch {
 	case u == nil:
-		s.num(irc.ErrNoSuchNick, irc.Word(irc.Cut(nick, irc.MaxNick)), "No such nick")
+		s.numeric(irc.ErrNoSuchNick, irc.Word(irc.Cut(nick, irc.MaxNick)), "No such nick")
 	case r.members[u] == nil:
-		s.num(irc.ErrUserNotIn, u.nick, r.name, "They aren't on that channel")
+		s.numeric(irc.ErrUserNotIn, u.nick, r.name, "They aren't on that channel")
 		return nil
 	}
 	return u
@@ -44,53 +43,53 @@ func (s *session) memberOf(r *room, nick string) *user {
 func (s *session) cmdInvite(m *irc.Message) {
 	if len(m.Params) < 2 {
 		for r := range s.user.invited {
-			s.num(irc.RplInviteList, r.name)
+			s.numeric(irc.RplInviteList, r.name)
 		}
-		s.num(irc.RplEndOfInvites, "End of INVITE list")
+		s.numeric(irc.RplEndOfInvites, "End of INVITE list")
 		return
 	}
-	r := s.roomOfMine(m.Params[1])
+	r := s.joinedRoom(m.Params[1])
 	if r == nil {
 		return
 	}
-	u := s.svc.find(m.Params[0])
+	u := s.svc.findUser(m.Params[0])
 	switch {
 	case u == nil:
-		s.num(irc.ErrNoSuchNick, irc.Cut(m.Params[0], irc.MaxNick), "No such nick")
+		s.numeric(irc.ErrNoSuchNick, irc.Cut(m.Params[0], irc.MaxNick), "No such nick")
 	case r.members[u] != nil:
-		s.num(irc.ErrUserOnChannel, u.nick, r.name, "is already on channel")
-	case r.has('i') && !s.user.rooms[r].op():
-		s.num(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
+		s.numeric(irc.ErrUserOnChannel, u.nick, r.name, "is already on channel")
+	case r.hasFlag('i') && !s.user.rooms[r].isOperator():
+		s.numeric(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
 	default:
 		s.invite(r, u)
 	}
 }
 
 func (s *session) invite(r *room, u *user) {
-	u.invite(r)
-	s.num(irc.RplInviting, u.nick, r.name)
+	u.addInvitation(r)
+	s.numeric(irc.RplInviting, u.nick, r.name)
 	if u.away != "" {
-		s.num(irc.RplAway, u.nick, u.away)
+		s.numeric(irc.RplAway, u.nick, u.away)
 	}
-	invite := s.svc.news(s.user, s, "INVITE", u.nick, r.name)
-	invite.to(u)
+	invite := s.svc.userNotification(s.user, s, "INVITE", u.nick, r.name)
+	invite.sendToUser(u)
 	for other, m := range r.members {
-		if m.op() && other != s.user {
+		if m.isOperator() && other != s.user {
 			for _, session := range other.sessions {
 				if session.has(irc.CapInviteNotify) {
-					invite.tell(session)
+					invite.sendTo(session)
 				}
 			}
 		}
 	}
 }
 
-// maxInvited is how many invitations of a user hold at once.
+// maxInvited limits the pending invitations of a user.
 const maxInvited = 64
 
-// invite has an invitation hold until the user comes. When there are too many another goes, and
-// first those to rooms that were closed.
-func (u *user) invite(r *room) {
+// addInvitation records an invitation until the user joins. Beyond maxInvited it drops invitations
+// to closed rooms first, and then any other.
+func (u *user) addInvitation(r *room) {
 	if u.invited == nil {
 		u.invited = map[*room]bool{}
 	}

@@ -31,7 +31,7 @@ func TestPaceLetsTenSecondsWorthThroughAtOnceAndThenOneByOne(t *testing.T) {
 	}
 }
 
-// line is a connection that notes what it was sent and whether it was closed.
+// line is a connection that records what it was sent and whether it was closed.
 type line struct {
 	said   []byte
 	closed bool
@@ -42,29 +42,30 @@ func (l *line) Post()                {}
 func (l *line) Close()               { l.closed = true }
 func (l *line) RemoteAddr() net.Addr { return nil }
 
-// from opens a session of a client at an address, which is nil if it was refused with the words.
+// from opens a session for an address. Words is part of the refusal; "" expects that the session is
+// admitted.
 func (s *server) from(addr, words string) (serve.Session, *line) {
 	s.t.Helper()
 	l := new(line)
 	session := s.chat.Session(l, Peer{Addr: netip.MustParseAddr(addr)})
 	if (session == nil) != (words != "") || !strings.Contains(string(l.said), words) {
-		s.t.Errorf("%s is told %q, want %q", addr, l.said, words)
+		s.t.Errorf("%s received %q, want %q", addr, l.said, words)
 	}
 	return session, l
 }
 
-// over ends sessions that no serve has.
+// over ends sessions that no serve.Run owns.
 func over(all ...serve.Session) {
 	for _, session := range all {
 		session.Close(io.EOF)
 	}
 }
 
-func TestAnAddressHasSoManyConnectionsAndLoopbackAny(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{PerAddress: 2}).run()
+func TestConnectionsAreLimitedByNetworkExceptLoopback(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{MaxPerAddress: 2}).run()
 	const refused = "Too many connections from your address)"
 	a, _ := s.from("2001:db8::1", "")
-	b, _ := s.from("2001:db8::2", "") // the same household
+	b, _ := s.from("2001:db8::2", "") // the same /64
 	s.from("2001:db8::3", refused)
 	c, _ := s.from("2001:db8:0:1::3", "")
 	over(a)
@@ -76,8 +77,8 @@ func TestAnAddressHasSoManyConnectionsAndLoopbackAny(t *testing.T) {
 	}
 }
 
-func TestThousandsThatDoNotRegisterKeepNobodyOut(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{Unknown: 1000, UnknownEach: 10}).run()
+func TestUnregisteredConnectionsLockOutNoClient(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{MaxUnregistered: 1000, MaxUnregisteredPerAddress: 10}).run()
 	known := s.user("alice")
 	var first *line
 	var all []serve.Session
@@ -88,15 +89,15 @@ func TestThousandsThatDoNotRegisterKeepNobodyOut(t *testing.T) {
 			first = l
 		}
 	}
-	// 399th address
+	// the 399th address
 	s.from("198.18.1.143", "Too many connections from your address that have not registered")
-	if !first.closed || !strings.Contains(string(first.said), "Others want to come in") {
-		t.Errorf("who has waited longest is told %q and closed: %v", first.said, first.closed)
+	if !first.closed || !strings.Contains(string(first.said), "Too many unregistered connections") {
+		t.Errorf("who has waited longest received %q and closed: %v", first.said, first.closed)
 	}
-	if n := s.chat.Counts().Crowded; n != 3000 {
+	if n := s.chat.Counts().Evicted; n != 3000 {
 		t.Errorf("%d had to go, want 3000", n)
 	}
-	if s.user("bob").settled(); !known.stillThere() {
+	if s.user("bob").sync(); !known.stillThere() {
 		t.Error("who had registered was ended")
 	}
 	over(all...)
@@ -105,7 +106,7 @@ func TestThousandsThatDoNotRegisterKeepNobodyOut(t *testing.T) {
 	}
 }
 
-func TestSTSSendsClearTextToTLSAndHasTLSRemembered(t *testing.T) {
+func TestSTSIsAdvertisedByTransport(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{STS: &STS{Port: 6697, Duration: 30 * 24 * time.Hour}}).run()
 	c := s.client("alice")
 	c.send("CAP LS 302")
@@ -120,35 +121,35 @@ func TestSTSSendsClearTextToTLSAndHasTLSRemembered(t *testing.T) {
 		t.Errorf("who knows no values is offered %s", text)
 	}
 	for want, sts := range map[string]*STS{"duration=2592000": s.o.STS, "duration=0": {}, "": nil} {
-		if got := sts.value(true); got != want {
+		if got := sts.capValue(true); got != want {
 			t.Errorf("by TLS the value is %q, want %q", got, want)
 		}
 	}
-	if got := new(STS).value(false); got != "" {
+	if got := new(STS).capValue(false); got != "" {
 		t.Errorf("without a port the value in clear text is %q", got)
 	}
 }
 
-func TestWhoSaysNothingIsAskedAndThenGone(t *testing.T) {
-	everyWayWith(t, Options{Alive: 20 * time.Millisecond}, func(t *testing.T, s *server) {
+func TestASilentClientIsPingedAndThenClosed(t *testing.T) {
+	everyWayWith(t, Options{PingAfter: 20 * time.Millisecond}, func(t *testing.T, s *server) {
 		c := s.user("alice")
 		c.until("PING :weir.chat")
 		c.until("ERROR :Closing link (ping timeout)")
 		if line, ok := c.line(); ok {
-			t.Errorf("after its end the client is told %q", line)
+			t.Errorf("after its end the client received %q", line)
 		}
 	})
 }
 
-func TestWhoDoesNotRegisterIsGone(t *testing.T) {
-	everyWayWith(t, Options{Begin: 20 * time.Millisecond}, func(t *testing.T, s *server) {
+func TestAConnectionThatDoesNotRegisterIsClosed(t *testing.T) {
+	everyWayWith(t, Options{RegistrationTimeout: 20 * time.Millisecond}, func(t *testing.T, s *server) {
 		c := s.client("slow")
 		c.until("ERROR :Closing link")
 	})
 }
 
-func TestAnAccountThatSaysTooMuchWaitsAndLosesNothing(t *testing.T) {
-	everyWayWith(t, Options{Flood: 100}, func(t *testing.T, s *server) {
+func TestAThrottledAccountLosesNoCommand(t *testing.T) {
+	everyWayWith(t, Options{CommandsPerSecond: 100}, func(t *testing.T, s *server) {
 		s.account("alice", "correct-horse", account.Member)
 		c := s.client("alice")
 		c.send("PASS alice:correct-horse", "NICK alice", "USER a 0 * :A")
@@ -165,7 +166,7 @@ func TestAnAccountThatSaysTooMuchWaitsAndLosesNothing(t *testing.T) {
 	})
 }
 
-func TestWhoTakesNothingIsClosedAndTheOthersGoOn(t *testing.T) {
+func TestAClientThatDoesNotReadIsClosed(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		alice, bob, carol := s.user("alice"), s.user("bob"), s.user("carol")
 		for _, c := range []*client{alice, bob, carol} {
@@ -180,11 +181,11 @@ func TestWhoTakesNothingIsClosedAndTheOthersGoOn(t *testing.T) {
 			}
 			alice.send("PING :more?")
 			alice.until("more?")
-			for heard := 0; heard < 100; {
+			for received := 0; received < 100; {
 				line, _ := carol.line()
 				gone = gone || strings.Contains(line, ":bob!bob@") && strings.Contains(line, " QUIT ")
 				if strings.Contains(line, "PRIVMSG") {
-					heard++
+					received++
 				}
 			}
 		}
@@ -194,48 +195,49 @@ func TestWhoTakesNothingIsClosedAndTheOthersGoOn(t *testing.T) {
 	})
 }
 
-func TestSoManyInvitationsHoldAndNoneToRoomsThatAreClosed(t *testing.T) {
+func TestInvitationsAreLimitedAndPreferOpenRooms(t *testing.T) {
 	s := &Service{rooms: map[string]*room{}}
 	u := &user{}
 	for i := range 3 * maxInvited {
-		r := &room{feed: feed{svc: s, name: "#" + itoa(i)}}
+		r := &room{conversation: conversation{svc: s, name: "#" + itoa(i)}}
 		if i%2 == 0 {
 			s.rooms[r.name] = r
 		}
-		if u.invite(r); !u.invited[r] || len(u.invited) > maxInvited {
+		if u.addInvitation(r); !u.invited[r] || len(u.invited) > maxInvited {
 			t.Fatalf("invitation %d: %d hold, the last among them: %v", i, len(u.invited), u.invited[r])
 		}
 	}
 }
 
-// One line of 510 bytes asks for a nick 170 times, and the server knows hundreds who had it.
+// One line of 510 bytes can contain a nick 170 times, and the history has hundreds of entries of
+// it.
 func TestWhowasIsBounded(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		a := s.user("a")
-		for range maxGone / 2 {
+		for range whowasHistorySize / 2 {
 			a.send("NICK b", "NICK a")
 		}
-		a.settled()
+		a.sync()
 		a.send("WHOWAS " + strings.Repeat("a,", 240) + "a")
-		if n, most := len(a.settled()), maxTargets*maxWhowas*2+1; n > most {
+		if n, most := len(a.sync()), maxTargets*maxWhowasReplies*2+1; n > most {
 			t.Errorf("it is answered by %d lines, want %d at most", n, most)
 		}
 	})
 }
 
-// A client that asks for much at once is answered as it takes the answers, and what waits for it
-// stays small.
-func TestWhoTakesNoAnswersIsGivenNoMore(t *testing.T) {
+// A client that requests much at once is answered as fast as it reads the answers, and its output
+// queue stays small.
+func TestAClientThatReadsNoRepliesIsBlocked(t *testing.T) {
 	const asked = 240
 	everyWayWith(t, Options{MOTD: strings.Repeat(strings.Repeat("x", 380)+"\n", 500)}, func(t *testing.T, s *server) {
 		a, b := s.user("a"), s.user("b")
-		b.settled()
+		b.sync()
 		before := s.chat.Counts().Commands
 		a.send(strings.TrimSuffix(strings.Repeat("MOTD\r\n", asked), "\r\n"))
 		for s.chat.Counts().Commands < before+3 {
-			b.settled()
+			b.sync()
 		}
-		b.settled()
+		b.sync()
 		if n := s.chat.Counts().Commands - before; n > asked/2 {
 			t.Errorf("%d of %d commands were answered, of which nothing was read", n, asked)
 		}
@@ -245,31 +247,31 @@ func TestWhoTakesNoAnswersIsGivenNoMore(t *testing.T) {
 	})
 }
 
-// What has files written anew, or a worker busy for long, is not had as often as other commands.
-func TestWhatCostsMuchCountsAsMuch(t *testing.T) {
+// Commands that rewrite files, or use a worker for long, have a lower rate limit than others.
+func TestExpensiveCommandsCountAsSeveral(t *testing.T) {
 	began := time.Now()
-	s := startServer(t, serve.Goroutine, Options{Flood: 10, Now: func() time.Time { return began }}).run()
+	s := startServer(t, serve.Goroutine, Options{CommandsPerSecond: 10, Now: func() time.Time { return began }}).run()
 	s.account("alice", "correct-horse", account.Member)
 	alice := s.client("alice")
 	alice.send("PASS alice:correct-horse", "NICK alice", "USER a 0 * :A")
 	alice.until(" 221 ")
 	alice.send("REDACT #room abcdefgh-1", "METADATA * SET x :y", "METADATA * CLEAR", "MARKREAD alice timestamp=2100-01-01T00:00:00.000Z", "MARKREAD alice")
-	alice.settled()
+	alice.sync()
 	var x *session
-	s.chat.locked(func() {
-		x = s.chat.find("alice").sessions[0]
-		if at, want := s.chat.paces["alice"].at.Load(), began.Add(3400*time.Millisecond).UnixNano(); at != want {
+	s.chat.withLock(func() {
+		x = s.chat.findUser("alice").sessions[0]
+		if at, want := s.chat.accountPaces["alice"].nextAt.Load(), began.Add(3400*time.Millisecond).UnixNano(); at != want {
 			t.Errorf("they count as %v, want 3.4 s", time.Duration(at-began.UnixNano()))
 		}
 	})
-	x.tookSearch(time.Now().Add(-time.Minute))
+	x.chargeSearch(time.Now().Add(-time.Minute))
 	alice.send("SEARCH something")
 	alice.until("RATE_LIMITED")
 }
 
-// Who goes while commands of his wait for their turn keeps the server from nothing.
-func TestAThrottledClientThatIsGoneEnds(t *testing.T) {
-	everyWayWith(t, Options{Flood: 10, Alive: time.Hour}, func(t *testing.T, s *server) {
+// A client that disconnects while its commands are throttled leaves no session behind.
+func TestAThrottledClientThatDisconnectsEnds(t *testing.T) {
+	everyWayWith(t, Options{CommandsPerSecond: 10, PingAfter: time.Hour}, func(t *testing.T, s *server) {
 		s.account("alice", "correct-horse", account.Member)
 		alice := s.client("alice")
 		alice.send("PASS alice:correct-horse", "NICK alice", "USER a 0 * :A")

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	maxList      = 1500 // rooms of an answer to LIST at most: the largest
-	maxListWords = 32   // that a LIST may ask by: each is compared with each room
-	// users, or rooms, that a command looks at: as many more count as one more command
-	walk = 256
+	maxList      = 1500 // rooms in one answer to LIST; the largest are kept
+	maxListWords = 32   // conditions of one LIST; each is compared with every room
+	// a command that examines more users or rooms counts as one more for each itemsPerCommand
+	itemsPerCommand = 256
 )
 
-// listed is what a LIST asks for (ELIST=CMNTU). The zero value is all.
-type listed []func(key string, r *room) bool
+// listFilter is the conditions of a LIST (ELIST=CMNTU). The zero value matches all rooms.
+type listFilter []func(key string, r *room) bool
 
-func (l listed) holds(key string, r *room) bool {
+func (l listFilter) matches(key string, r *room) bool {
 	return !slices.ContainsFunc(l, func(f func(string, *room) bool) bool { return !f(key, r) })
 }
 
-// parseList understands names and masks, of which one has to fit, !MASK, >N, <N members, C>N, C<N
-// minutes since the room was made, T>N, T<N since its topic was set.
-func parseList(words string, now time.Time) (l listed) {
+// parseList parses names and masks (one of which must match), !MASK, >N and <N members, C>N and C<N
+// minutes since the room was created, T>N and T<N since its topic was set.
+func parseList(words string, now time.Time) (l listFilter) {
 	var masks []string
 	all := strings.Split(words, ",")
 	for _, word := range all[:min(len(all), maxListWords)] {
@@ -33,7 +33,7 @@ func parseList(words string, now time.Time) (l listed) {
 		if i := strings.IndexAny(word, "<>"); i >= 0 && i < 2 {
 			kind, rest = word[:i+1], word[i+1:]
 		}
-		n := number(rest)
+		n := atoi(rest)
 		ago := func(at time.Time) bool { return now.Sub(at) > time.Duration(n)*time.Minute }
 		switch {
 		case word == "":
@@ -42,13 +42,13 @@ func parseList(words string, now time.Time) (l listed) {
 		case kind == "<":
 			l = append(l, func(_ string, r *room) bool { return len(r.members) < n })
 		case kind == "C>":
-			l = append(l, func(_ string, r *room) bool { return ago(r.made) })
+			l = append(l, func(_ string, r *room) bool { return ago(r.createdAt) })
 		case kind == "C<":
-			l = append(l, func(_ string, r *room) bool { return !ago(r.made) })
+			l = append(l, func(_ string, r *room) bool { return !ago(r.createdAt) })
 		case kind == "T>":
-			l = append(l, func(_ string, r *room) bool { return r.topic != "" && ago(r.topicAt) })
+			l = append(l, func(_ string, r *room) bool { return r.topic != "" && ago(r.topicSetAt) })
 		case kind == "T<":
-			l = append(l, func(_ string, r *room) bool { return r.topic != "" && !ago(r.topicAt) })
+			l = append(l, func(_ string, r *room) bool { return r.topic != "" && !ago(r.topicSetAt) })
 		case word[0] == '!':
 			l = append(l, func(key string, _ *room) bool { return !irc.Match(word[1:], key) })
 		default:
@@ -64,20 +64,20 @@ func parseList(words string, now time.Time) (l listed) {
 }
 
 func (s *session) cmdList(m *irc.Message) {
-	asked := parseList(irc.Param(m, 0), s.svc.o.Now())
-	s.charge(len(s.svc.rooms) / walk)
+	asked := parseList(irc.Param(m, 0), s.svc.fixed.Now())
+	s.charge(len(s.svc.rooms) / itemsPerCommand)
 	var found []*room
 	for key, r := range s.svc.rooms {
-		if r.sees(s.user) && len(r.members) > 0 && asked.holds(key, r) {
+		if r.isVisibleTo(s.user) && len(r.members) > 0 && asked.matches(key, r) {
 			found = append(found, r)
 		}
 	}
 	slices.SortFunc(found, func(a, b *room) int {
 		return cmp.Or(cmp.Compare(len(b.members), len(a.members)), cmp.Compare(a.name, b.name))
 	})
-	s.num(irc.RplListStart, "Channel", "Users  Name")
+	s.numeric(irc.RplListStart, "Channel", "Users  Name")
 	for _, r := range found[:min(len(found), maxList)] {
-		s.num(irc.RplList, r.name, itoa(len(r.members)), r.topic)
+		s.numeric(irc.RplList, r.name, itoa(len(r.members)), r.topic)
 	}
-	s.num(irc.RplListEnd, "End of LIST")
+	s.numeric(irc.RplListEnd, "End of LIST")
 }

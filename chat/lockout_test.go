@@ -14,7 +14,7 @@ import (
 	"weir/serve"
 )
 
-// at serves clients that come from an address, and returns where.
+// at serves clients whose connections count as coming from p, and returns the listener's address.
 func (s *server) at(p Peer) (where string) {
 	s.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,12 +32,11 @@ func (s *server) at(p Peer) (where string) {
 	return l.Addr().String()
 }
 
-// guests numbers the nicks of guests: the nick of a connection that was closed may be in use for a
-// while.
+// guests numbers the nicks of guests, because the nick of a closed connection may stay in use for a
+// moment.
 var guests atomic.Int64
 
-// attempt logs in by a name and a password, and returns what the client is told; it contains
-// "welcome" if it is let in.
+// attempt logs in with a name and a password, and returns the reply: "welcome" for success.
 type attempt func(s *server, p Peer, name, password string) string
 
 var attempts = map[string]attempt{
@@ -54,20 +53,20 @@ var attempts = map[string]attempt{
 		return s.tries(p, "welcome :You are now an IRC operator", fmt.Sprintf("NICK guest%d", guests.Add(1)), "USER x 0 * :x", "OPER "+name+" :"+password)
 	},
 	"upload": func(s *server, p Peer, name, password string) string {
-		_, err := s.chat.ByPassword(context.Background(), p.Addr, name, password)
+		_, err := s.chat.AccountByPassword(context.Background(), p.Addr, name, password)
 		return fmt.Sprint(map[bool]any{true: "welcome", false: err}[err == nil])
 	},
 }
 
-// tries says something, and returns the line that answers a login. Good is what a good one is
-// answered.
+// tries sends lines and returns the line that answers a login. Good is the reply to a successful
+// one.
 func (s *server) tries(p Peer, good string, lines ...string) string {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.at(p))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c := s.clientOn("somebody", conn)
+	c := s.clientOn("login", conn)
 	defer conn.Close()
 	c.send(lines...)
 	return c.answer(good)
@@ -94,7 +93,7 @@ func (s *server) triesScram(p Peer, name, password string) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c := s.clientOn("somebody", conn)
+	c := s.clientOn("login", conn)
 	defer conn.Close()
 	c.send("CAP REQ sasl")
 	c.until(" ACK ")
@@ -104,55 +103,56 @@ func (s *server) triesScram(p Peer, name, password string) string {
 	return "welcome"
 }
 
-// address is an address of its own for each number.
+// address returns a distinct address for each number.
 func address(i int) Peer {
 	return Peer{Addr: netip.AddrFrom4([4]byte{192, 0, byte(2 + i/250), byte(i%250 + 1)})}
 }
 
-// guess has strangers guess at an account, two times from each address, until no other address may.
+// guess makes failed logins for an account, two from each address, until it is throttled for other
+// addresses.
 func (s *server) guess(name string) {
 	s.t.Helper()
-	for i := range 2 * (guessName + 1) {
-		s.chat.locked(func() { s.chat.tryFailed(address(100+i/2), name, account.ErrRefused) })
+	for i := range 2 * (guessesPerName + 1) {
+		s.chat.withLock(func() { s.chat.countFailedLoginLocked(address(100+i/2), name, account.ErrRefused) })
 	}
 }
 
-func TestStrangersWhoGuessDoNotLockAnAccountsOwnerOut(t *testing.T) {
+func TestGuessesFromOtherNetworksDoNotLockOutTheOwner(t *testing.T) {
 	for way, try := range attempts {
 		t.Run(way, func(t *testing.T) {
 			s := startServer(t, serve.Goroutine, Options{})
 			s.account("ann", "correct horse", account.Operator)
 			s.run()
 			home := address(1)
-			if told := try(s, home, "ann", "correct horse"); told != "welcome" {
-				t.Fatalf("ann is told %q before anybody has guessed", told)
+			if got := try(s, home, "ann", "correct horse"); got != "welcome" {
+				t.Fatalf("ann received %q before any failed login", got)
 			}
-			if way == "OPER" { // it is for those whose client has logged in, or cannot
-				s.chat.locked(func() { s.chat.acquainted.note("ann", home.Addr) })
+			if way == "OPER" { // OPER does not record the network
+				s.chat.withLock(func() { s.chat.knownNetworks.add("ann", home.Addr) })
 			}
 			s.guess("ann")
-			if told := try(s, home, "ann", "correct horse"); told != "welcome" {
-				t.Errorf("ann is told %q where she has logged in before, want that she is let in", told)
+			if got := try(s, home, "ann", "correct horse"); got != "welcome" {
+				t.Errorf("ann received %q where she has logged in before, want that she is let in", got)
 			}
 			for _, password := range []string{"correct horse", "wrong horse"} {
-				told := try(s, address(2), "ann", password)
-				if !strings.Contains(told, "too many attempts, try again in ") || strings.Contains(told, "wrong") || strings.Contains(told, "ncorrect") {
-					t.Errorf("a stranger who says %q is told %q, want that there were too many attempts", password, told)
+				got := try(s, address(2), "ann", password)
+				if !strings.Contains(got, "too many attempts, try again in ") || strings.Contains(got, "wrong") || strings.Contains(got, "ncorrect") {
+					t.Errorf("a stranger who says %q received %q, want that there were too many attempts", password, got)
 				}
 			}
-			s.chat.locked(func() {
-				for range guessName + 1 {
-					s.chat.tryFailed(Peer{Addr: home.Addr}, "ann", account.ErrRefused)
+			s.chat.withLock(func() {
+				for range guessesPerName + 1 {
+					s.chat.countFailedLoginLocked(Peer{Addr: home.Addr}, "ann", account.ErrRefused)
 				}
 			})
-			if told := try(s, home, "ann", "correct horse"); !strings.Contains(told, "too many attempts") {
-				t.Errorf("who guesses at home is told %q, want that there were too many attempts", told)
+			if got := try(s, home, "ann", "correct horse"); !strings.Contains(got, "too many attempts") {
+				t.Errorf("who guesses at home received %q, want that there were too many attempts", got)
 			}
 		})
 	}
 }
 
-func TestWhoHoldsACertificateOfTheAccountIsNotLockedOut(t *testing.T) {
+func TestACertificateOfTheAccountIsNotLockedOut(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.run()
@@ -167,15 +167,15 @@ func TestWhoHoldsACertificateOfTheAccountIsNotLockedOut(t *testing.T) {
 	}{{print, true}, {strings.Repeat("cd", 32), false}, {"", false}} {
 		p := address(3 + i)
 		p.Fingerprint = c.fingerprint
-		if told := attempts["SASL PLAIN"](s, p, "ann", "correct horse"); (told == "welcome") != c.in {
-			t.Errorf("who shows the certificate %.4q is told %q, and is to be let in: %v", c.fingerprint, told, c.in)
+		if got := attempts["SASL PLAIN"](s, p, "ann", "correct horse"); (got == "welcome") != c.in {
+			t.Errorf("who shows the certificate %.4q received %q, and is to be let in: %v", c.fingerprint, got, c.in)
 		}
 	}
 }
 
-// Three networks that guess as often as they may, for as long as they like, are few: others that
-// have not failed lately have their own share of the tries.
-func TestAFewNetworksThatGuessDoNotLockTheOwnerOutAtANewAddress(t *testing.T) {
+// Three networks that guess at the full rate for ten minutes are few: networks without recent
+// failures share a limit of their own.
+func TestAFewGuessingNetworksDoNotLockOutTheOwnerAtANewAddress(t *testing.T) {
 	var now atomic.Int64
 	s := startServer(t, serve.Goroutine, Options{Now: func() time.Time { return time.Now().Add(time.Duration(now.Load()) * time.Second) }})
 	s.account("ann", "correct horse", account.Member)
@@ -183,20 +183,20 @@ func TestAFewNetworksThatGuessDoNotLockTheOwnerOutAtANewAddress(t *testing.T) {
 	for second := range int64(600) {
 		now.Store(second)
 		for i := range 3 {
-			if p := address(100 + i); s.chat.mayTry(p, "ann") == nil {
-				s.chat.locked(func() { s.chat.tryFailed(p, "ann", account.ErrRefused) })
+			if p := address(100 + i); s.chat.checkLoginLimits(p, "ann") == nil {
+				s.chat.withLock(func() { s.chat.countFailedLoginLocked(p, "ann", account.ErrRefused) })
 			}
 		}
 	}
-	if told := attempts["SASL PLAIN"](s, address(100), "ann", "correct horse"); !strings.Contains(told, "too many attempts") {
-		t.Errorf("one of the networks is told %q after its guesses, want that there were too many", told)
+	if got := attempts["SASL PLAIN"](s, address(100), "ann", "correct horse"); !strings.Contains(got, "too many attempts") {
+		t.Errorf("one of the networks received %q after its guesses, want that there were too many", got)
 	}
 	for way, try := range attempts {
-		if way == "OPER" { // is for clients that are in
+		if way == "OPER" { // OPER is for registered clients
 			continue
 		}
-		if told := try(s, address(1), "ann", "correct horse"); told != "welcome" {
-			t.Errorf("by %s the owner at a new address is told %q, want that she is let in", way, told)
+		if got := try(s, address(1), "ann", "correct horse"); got != "welcome" {
+			t.Errorf("by %s the owner at a new address received %q, want that she is let in", way, got)
 		}
 	}
 }
@@ -205,9 +205,9 @@ func TestANetworkOfIPv6HasOneFirstTry(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	for i := range 3 {
 		p := Peer{Addr: netip.MustParseAddr(fmt.Sprintf("2001:db8:1:%d::1", i))}
-		s.chat.locked(func() { s.chat.tryFailed(p, "ann", account.ErrRefused) })
+		s.chat.withLock(func() { s.chat.countFailedLoginLocked(p, "ann", account.ErrRefused) })
 	}
-	s.chat.locked(func() {
+	s.chat.withLock(func() {
 		left := time.Until(s.chat.guesses["ann first"])
 		if left <= 0 || left > guessEvery {
 			t.Errorf("three /64 of one /48 count as first tries for %v, want those of one for %v", left, guessEvery)
@@ -216,67 +216,67 @@ func TestANetworkOfIPv6HasOneFirstTry(t *testing.T) {
 }
 
 // A neighbour behind the same NAT may guess at other accounts all day.
-func TestANeighbourWhoGuessesDoesNotLockOutWhoHasLoggedInThere(t *testing.T) {
+func TestGuessesBehindTheSameNATDoNotLockOutTheOwner(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.account("bob", "correct horse", account.Member)
 	s.run()
 	nat, try := address(1), attempts["SASL PLAIN"]
-	if told := try(s, nat, "ann", "correct horse"); told != "welcome" {
-		t.Fatalf("ann is told %q before anybody has guessed", told)
+	if got := try(s, nat, "ann", "correct horse"); got != "welcome" {
+		t.Fatalf("ann received %q before any failed login", got)
 	}
-	for i := range guessNetwork + 1 {
-		s.chat.locked(func() { s.chat.tryFailed(nat, fmt.Sprint("name", i), account.ErrRefused) })
+	for i := range guessesPerNetwork + 1 {
+		s.chat.withLock(func() { s.chat.countFailedLoginLocked(nat, fmt.Sprint("name", i), account.ErrRefused) })
 	}
-	if told := try(s, nat, "ann", "correct horse"); told != "welcome" {
-		t.Errorf("ann is told %q where she has logged in before, want that she is let in", told)
+	if got := try(s, nat, "ann", "correct horse"); got != "welcome" {
+		t.Errorf("ann received %q where she has logged in before, want that she is let in", got)
 	}
-	if told := try(s, nat, "bob", "correct horse"); !strings.Contains(told, "too many attempts") {
-		t.Errorf("bob is told %q, who never logged in there, want that there were too many attempts", told)
+	if got := try(s, nat, "bob", "correct horse"); !strings.Contains(got, "too many attempts") {
+		t.Errorf("bob received %q, who never logged in there, want that there were too many attempts", got)
 	}
 }
 
-func TestGuessesThatAreRememberedAreLimited(t *testing.T) {
+func TestRememberedFailuresAreLimited(t *testing.T) {
 	g, until := guesses{}, time.Now()
-	for i := range guessesMost + 10 {
+	for i := range maxGuesses + 10 {
 		g[itoa(i)] = until
 	}
-	if g.trim(); len(g) != guessesMost {
-		t.Errorf("%d are remembered, want %d", len(g), guessesMost)
+	if g.dropExcess(); len(g) != maxGuesses {
+		t.Errorf("%d are remembered, want %d", len(g), maxGuesses)
 	}
 }
 
-func TestAnAddressThatGuessesWaitsAndNotTheOthers(t *testing.T) {
+func TestOnlyTheGuessingNetworkIsThrottled(t *testing.T) {
 	var now atomic.Int64
 	s := startServer(t, serve.Goroutine, Options{Now: func() time.Time { return time.Now().Add(time.Duration(now.Load()) * time.Second) }})
 	s.account("ann", "correct horse", account.Member)
 	s.account("bob", "correct horse", account.Member)
 	s.run()
 	host := netip.MustParseAddr("2001:db8::1")
-	for i := range guessNetwork {
-		s.chat.locked(func() { s.chat.tryFailed(Peer{Addr: host}, fmt.Sprint("name", i), account.ErrRefused) })
+	for i := range guessesPerNetwork {
+		s.chat.withLock(func() { s.chat.countFailedLoginLocked(Peer{Addr: host}, fmt.Sprint("name", i), account.ErrRefused) })
 		host = host.Next() // of the same network
 	}
 	try := attempts["SASL PLAIN"]
-	if told := try(s, Peer{Addr: host}, "ann", "correct horse"); !strings.Contains(told, "try again in 6 s") {
-		t.Errorf("somebody of the network is told %q, want to try again in 6 s", told)
+	if got := try(s, Peer{Addr: host}, "ann", "correct horse"); !strings.Contains(got, "try again in 6 s") {
+		t.Errorf("a client of the network received %q, want to try again in 6 s", got)
 	}
-	if told := try(s, Peer{Addr: netip.MustParseAddr("2001:db8:0:1::1")}, "ann", "correct horse"); told != "welcome" {
-		t.Errorf("somebody of another network is told %q", told)
+	if got := try(s, Peer{Addr: netip.MustParseAddr("2001:db8:0:1::1")}, "ann", "correct horse"); got != "welcome" {
+		t.Errorf("a client of another network received %q, want welcome", got)
 	}
 	now.Add(7)
-	if told := try(s, Peer{Addr: host}, "bob", "correct horse"); told != "welcome" {
-		t.Errorf("after 7 s somebody of the network is told %q", told)
+	if got := try(s, Peer{Addr: host}, "bob", "correct horse"); got != "welcome" {
+		t.Errorf("after 7 s a client of the network received %q", got)
 	}
 }
 
-func TestAnAttemptThatIsRefusedUnseenDoesNotMakeTheWaitLonger(t *testing.T) {
+func TestAThrottledLoginDoesNotLengthenTheWait(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.run()
 	s.guess("ann")
 	wait := func() (at [2]time.Time) {
-		s.chat.locked(func() { at = [2]time.Time{s.chat.guesses["ann"], s.chat.guesses["ann first"]} })
+		s.chat.withLock(func() { at = [2]time.Time{s.chat.guesses["ann"], s.chat.guesses["ann first"]} })
 		return at
 	}
 	before := wait()
@@ -288,16 +288,16 @@ func TestAnAttemptThatIsRefusedUnseenDoesNotMakeTheWaitLonger(t *testing.T) {
 	}
 }
 
-func TestOfAnAccountSoManyNetworksAreRemembered(t *testing.T) {
-	a := acquainted{}
+func TestKnownNetworksOfAnAccountAreLimited(t *testing.T) {
+	a := knownNetworks{}
 	for i := range 100 {
-		a.note("ann", address(i).Addr)
-		a.note("ann", address(0).Addr)
+		a.add("ann", address(i).Addr)
+		a.add("ann", address(0).Addr)
 	}
-	if n := len(a["ann"]); n != acquaintedEach {
-		t.Errorf("%d are remembered, want %d", n, acquaintedEach)
+	if n := len(a["ann"]); n != networksPerAccount {
+		t.Errorf("%d are remembered, want %d", n, networksPerAccount)
 	}
-	if a["ann"][acquaintedEach-1].Addr() != address(0).Addr {
+	if a["ann"][networksPerAccount-1].Addr() != address(0).Addr {
 		t.Error("the one that comes again and again is not the latest")
 	}
 }

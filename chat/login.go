@@ -12,60 +12,61 @@ import (
 	"weir/chat/log"
 )
 
-// exchange is a SASL exchange under way.
-type exchange struct {
+// saslExchange is a SASL exchange in progress.
+type saslExchange struct {
 	mechanism string
-	answer    irc.Answer
+	response  irc.Answer
 	scram     *account.Scram
-	login     account.Login // set: all is proven, and the client says "+" to the server's proof
+	// set once SCRAM succeeded; the client must still acknowledge the server's proof by "+"
+	login account.Login
 }
 
-// maxFailures is how many logins of a connection may fail before it is closed.
+// maxFailures limits the failed logins of a connection; the last one closes it.
 const maxFailures = 5
 
 func (s *session) cmdAuthenticate(m *irc.Message) {
 	word := m.Params[0]
 	switch {
 	case s.login.Account != nil && s.sasl == nil:
-		s.num(irc.ErrSASLAlready, "You have already authenticated using SASL")
+		s.numeric(irc.ErrSASLAlready, "You have already authenticated using SASL")
 	case word == "*":
 		s.sasl = nil
-		s.num(irc.ErrSASLAborted, "SASL authentication aborted")
+		s.numeric(irc.ErrSASLAborted, "SASL authentication aborted")
 	case s.sasl == nil:
-		s.beginSASL(strings.ToUpper(word))
+		s.startSASL(strings.ToUpper(word))
 	default:
-		answer, whole, err := s.sasl.answer.Add(word)
+		answer, whole, err := s.sasl.response.Add(word)
 		switch {
 		case err != nil && len(word) > 400:
 			s.sasl = nil
-			s.num(irc.ErrSASLTooLong, "SASL message too long")
+			s.numeric(irc.ErrSASLTooLong, "SASL message too long")
 		case err != nil:
-			s.refuseLogin("*", account.ErrMalformed)
+			s.refuseLoginLocked("*", account.ErrMalformed)
 		case whole && s.sasl.login.Account != nil:
-			s.logIn(s.sasl.login)
+			s.logInLocked(s.sasl.login)
 		case whole:
-			s.slow(func() { s.stepSASL(answer) }) // a hash, or a file
+			s.startJob(func() { s.continueSASL(answer) }) // slow: a hash, or a file
 		}
 	}
 }
 
-func (s *session) beginSASL(mechanism string) {
-	x := &exchange{mechanism: mechanism}
+func (s *session) startSASL(mechanism string) {
+	x := &saslExchange{mechanism: mechanism}
 	switch mechanism {
 	case "PLAIN", "EXTERNAL":
 	case "SCRAM-SHA-256":
 		x.scram = s.svc.accounts.Scram()
 	default:
-		s.num(irc.RplSASLMechs, "PLAIN,EXTERNAL,SCRAM-SHA-256", "are available SASL mechanisms")
-		s.num(irc.ErrSASLFail, "SASL authentication failed")
+		s.numeric(irc.RplSASLMechs, "PLAIN,EXTERNAL,SCRAM-SHA-256", "are available SASL mechanisms")
+		s.numeric(irc.ErrSASLFail, "SASL authentication failed")
 		return
 	}
 	s.sasl = x
-	s.out = append(s.out, "AUTHENTICATE +\r\n"...)
+	s.replies = append(s.replies, "AUTHENTICATE +\r\n"...)
 }
 
-// stepSASL takes a whole answer. It runs at the desk.
-func (s *session) stepSASL(answer []byte) {
+// continueSASL handles a complete response of the client. It runs on a worker.
+func (s *session) continueSASL(answer []byte) {
 	x := s.sasl
 	var login account.Login
 	var more string
@@ -75,108 +76,111 @@ func (s *session) stepSASL(answer []byte) {
 	case "PLAIN":
 		var password string
 		if who, password, err = account.SplitPlain(answer); err == nil {
-			login, err = s.plain(who, password)
+			login, err = s.checkPassword(who, password)
 		}
 	case "EXTERNAL":
 		login, err = s.svc.accounts.External(string(answer), s.peer.Fingerprint)
 	default:
 		more, done, login, err = x.scram.Step(string(answer))
-		// whatever the proof: otherwise the answer would say whether it is right
+		// checked for good and bad proofs alike, or the answer would reveal whether the proof is
+		// right
 		if who = x.scram.Key(); err != nil || done {
-			err = cmp.Or(s.mayTry(who), err)
+			err = cmp.Or(s.checkLoginLimits(who), err)
 		}
 	}
 	s.svc.mu.Lock()
-	defer s.svc.unlock()
+	defer s.svc.unlockAndCommit()
 	if err != nil {
-		s.refuseLogin(who, err)
+		s.refuseLoginLocked(who, err)
 		return
 	}
 	if more != "" {
 		for _, part := range irc.Challenge([]byte(more)) {
-			s.out = append(s.out, "AUTHENTICATE "+part+"\r\n"...)
+			s.replies = append(s.replies, "AUTHENTICATE "+part+"\r\n"...)
 		}
 	}
 	switch {
 	case !done:
-	case more != "": // SCRAM: the client has the last word, "+"
+	case more != "": // SCRAM: the client ends the exchange by "+"
 		x.login = login
 	default:
-		s.logIn(login)
+		s.logInLocked(login)
 	}
 }
 
-// refuseLogin ends an exchange that failed, and the connection when too many did. The caller holds
-// the lock.
-func (s *session) refuseLogin(who string, err error) {
+// refuseLoginLocked ends a failed exchange, and the connection after maxFailures. The caller holds
+// mu.
+func (s *session) refuseLoginLocked(who string, err error) {
 	s.sasl = nil
-	s.noteRefusal(who, err)
-	s.num(irc.ErrSASLFail, refusedAs("SASL authentication failed", err))
-	s.loginFailed(who, err)
+	s.logRefusedLogin(who, err)
+	s.numeric(irc.ErrSASLFail, loginRefusal("SASL authentication failed", err))
+	s.countFailedLoginLocked(who, err)
 }
 
-func (s *session) noteRefusal(who string, err error) { s.svc.noteRefusal(who, s.peer.Addr, err) }
+func (s *session) logRefusedLogin(who string, err error) {
+	s.svc.logRefusedLogin(who, s.peer.Addr, err)
+}
 
-// noteRefusal counts and logs a login that was refused. The log has no name that no account has: it
-// may be a password, typed one field too early.
-func (s *Service) noteRefusal(who string, from netip.Addr, err error) {
-	s.counts.loginFailed.Add(1)
+// logRefusedLogin counts and logs a refused login. Names without an account are not logged, because
+// they may be passwords typed into the wrong field.
+func (s *Service) logRefusedLogin(who string, from netip.Addr, err error) {
+	s.counters.loginFailed.Add(1)
 	name := account.Key(who)
 	if s.accounts.Lookup(name) == nil {
 		name = "unknown"
 	}
-	s.o.Log.Info("login refused", "account", name, "address", from, "error", err)
+	s.fixed.Log.Info("login refused", "account", name, "address", from, "error", err)
 }
 
-// logIn takes a login that ends an exchange. The caller holds the lock.
-func (s *session) logIn(login account.Login) {
+// logInLocked completes a login. The caller holds mu.
+func (s *session) logInLocked(login account.Login) {
 	s.sasl = nil
-	if ban, banned := s.svc.accounts.Banned(account.Client{Account: login.Name, Addr: s.peer.Addr}, s.svc.o.Now()); banned {
-		s.num(irc.ErrBanned, "You are banned from this server: "+ban.Reason)
-		s.end("Banned")
+	if ban, banned := s.svc.accounts.Banned(account.Client{Account: login.Name, Addr: s.peer.Addr}, s.svc.fixed.Now()); banned {
+		s.numeric(irc.ErrBanned, "You are banned from this server: "+ban.Reason)
+		s.endWithError("Banned")
 		return
 	}
-	if s.user != nil && s.svc.taken(login.Name, s) && s.svc.find(login.Name) != nil {
-		s.num(irc.ErrSASLFail, "This account is online: connect again to be one more of its sessions")
+	if s.user != nil && s.svc.isNickTaken(login.Name, s) && s.svc.findUser(login.Name) != nil {
+		s.numeric(irc.ErrSASLFail, "This account is online: connect again to be one more of its sessions")
 		return
 	}
-	s.loggedIn(login)
-	s.num(irc.RplSASLSuccess, "SASL authentication successful")
+	s.setLogin(login)
+	s.numeric(irc.RplSASLSuccess, "SASL authentication successful")
 	if s.user != nil {
-		s.becomes(login)
+		s.adoptAccountLocked(login)
 	}
 }
 
-// loggedIn notes a login.
-func (s *session) loggedIn(login account.Login) {
+// setLogin records a login and replies.
+func (s *session) setLogin(login account.Login) {
 	s.login, s.pace = login, nil
-	s.svc.cameFrom(login.Name, s.peer.Addr)
-	s.svc.counts.logins.Add(1)
+	s.svc.rememberNetworkLocked(login.Name, s.peer.Addr)
+	s.svc.counters.logins.Add(1)
 	mask := s.nick() + "!*@*"
 	if s.user != nil {
 		mask = s.user.source
 	}
-	s.num(irc.RplLoggedIn, mask, login.Name, "You are now logged in as "+login.Name)
+	s.numeric(irc.RplLoggedIn, mask, login.Name, "You are now logged in as "+login.Name)
 }
 
-// becomes has a user that is there already be that of an account: nick, host and account change, as
-// others see. The caller holds the lock.
-func (s *session) becomes(login account.Login) {
+// adoptAccountLocked turns an existing user into that of an account: nick, host and account change,
+// and other clients are notified. The caller holds mu.
+func (s *session) adoptAccountLocked(login account.Login) {
 	svc, u := s.svc, s.user
 	host := irc.Fold(login.Name) + ".account"
-	change := svc.news(u, s, "CHGHOST", u.name, host)
-	change.need = irc.CapChghost
-	svc.spread(u, change)
+	change := svc.userNotification(u, s, "CHGHOST", u.name, host)
+	change.requiredCaps = irc.CapChghost
+	svc.notifyNeighbours(u, change)
 	u.host, u.account, u.metadata = host, login.Name, nil
 	u.oper = u.oper || login.Role.AtLeast(account.Operator)
-	u.resource()
-	known := svc.news(u, s, "ACCOUNT", login.Name)
-	known.need = irc.CapAccountNotify
-	svc.spread(u, known)
+	u.updateSource()
+	known := svc.userNotification(u, s, "ACCOUNT", login.Name)
+	known.requiredCaps = irc.CapAccountNotify
+	svc.notifyNeighbours(u, known)
 	if u.nick != login.Name {
-		s.rename(login.Name)
+		s.changeNick(login.Name)
 	}
-	s.slow(s.resume)
+	s.startJob(s.resumeAccount)
 }
 
 func (s *session) cmdRegister(m *irc.Message) {
@@ -190,26 +194,27 @@ func (s *session) cmdRegister(m *irc.Message) {
 		s.fail("REGISTER", "ALREADY_AUTHENTICATED", shown, "You are logged in")
 	case s.nick() == "*":
 		s.fail("REGISTER", "NEED_NICK", "*", "Send NICK first")
-	case irc.Fold(name) != irc.Fold(s.nick()) && s.svc.find(name) != nil:
-		s.fail("REGISTER", "ACCOUNT_EXISTS", shown, "Somebody is called so")
+	case irc.Fold(name) != irc.Fold(s.nick()) && s.svc.findUser(name) != nil:
+		s.fail("REGISTER", "ACCOUNT_EXISTS", shown, "This nickname is in use")
 	default:
-		if err := s.svc.mayRegister(s.peer); err != nil {
+		if err := s.svc.countRegistrationLocked(s.peer); err != nil {
 			s.fail("REGISTER", "TEMPORARILY_UNAVAILABLE", shown, publicError(err))
 			return
 		}
-		invite := m.Params[1] // where others ask for a mail address, we ask for an invite
+		// other servers expect a mail address here; this one expects an invite
+		invite := m.Params[1]
 		if invite == "*" {
 			invite = ""
 		}
-		s.slow(func() { s.makeAccount(name, password, invite) })
+		s.startJob(func() { s.createAccount(name, password, invite) })
 	}
 }
 
-// makeAccount runs at the desk.
-func (s *session) makeAccount(name, password, invite string) {
+// createAccount runs on a worker.
+func (s *session) createAccount(name, password, invite string) {
 	a, err := s.svc.accounts.Register(name, password, invite)
 	s.svc.mu.Lock()
-	defer s.svc.unlock()
+	defer s.svc.unlockAndCommit()
 	if err != nil {
 		code := "TEMPORARILY_UNAVAILABLE"
 		for cause, c := range map[error]string{account.ErrClosed: "TEMPORARILY_UNAVAILABLE", account.ErrInvite: "INVALID_EMAIL", account.ErrName: "BAD_ACCOUNT_NAME",
@@ -221,15 +226,15 @@ func (s *session) makeAccount(name, password, invite string) {
 		s.fail("REGISTER", code, irc.Word(irc.Cut(name, irc.MaxNick)), publicError(err))
 		return
 	}
-	s.say("REGISTER", "SUCCESS", a.Name, "Account created")
-	// he came while the password was hashed
-	if u := s.svc.find(a.Name); s.user != nil && u != nil && u != s.user {
-		s.say("NOTE", "REGISTER", "NICKNAME_IN_USE", a.Name, "Somebody has taken this name meanwhile: log in when he has left")
+	s.reply("REGISTER", "SUCCESS", a.Name, "Account created")
+	// another user took the nick while the password was hashed
+	if u := s.svc.findUser(a.Name); s.user != nil && u != nil && u != s.user {
+		s.reply("NOTE", "REGISTER", "NICKNAME_IN_USE", a.Name, "This nickname was taken meanwhile: log in when it is free")
 		return
 	}
-	s.loggedIn(account.Login{Account: a})
+	s.setLogin(account.Login{Account: a})
 	if s.user != nil {
-		s.becomes(s.login)
+		s.adoptAccountLocked(s.login)
 	}
 }
 
@@ -239,10 +244,10 @@ func (s *session) cmdVerify(m *irc.Message) {
 		s.fail("VERIFY", "ALREADY_AUTHENTICATED", name, "You are logged in")
 		return
 	}
-	s.fail("VERIFY", "INVALID_CODE", name, "No account waits to be verified")
+	s.fail("VERIFY", "INVALID_CODE", name, "Accounts of this server need no verification")
 }
 
-// publicError is what users may read of an error: its text, without places on this machine.
+// publicError returns the text of an error as users may read it: without paths of this machine.
 func publicError(err error) string {
 	switch {
 	case errors.Is(err, log.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -256,7 +261,7 @@ func publicError(err error) string {
 	}
 	text := strings.Join(lines, "; ")
 	if strings.Contains(text, "/") {
-		return "the server could not do it"
+		return "internal error of the server; its log has the reason"
 	}
 	return text
 }

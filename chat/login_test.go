@@ -12,17 +12,17 @@ import (
 	"weir/serve"
 )
 
-func TestScramLogsInAndAWrongPasswordDoesNot(t *testing.T) {
+func TestScramAcceptsOnlyTheRightPassword(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		s.account("alice", "correct-horse", account.Member)
 		c := s.client("alice")
 		c.send("CAP REQ sasl", "NICK alice", "USER a 0 * :A")
 		c.until("ACK")
 		if said := c.scram(t, "alice@phone", "wrong-horse"); !strings.Contains(said, " 904 ") {
-			t.Errorf("with a wrong password the client is told %q", said)
+			t.Errorf("with a wrong password the client received %q", said)
 		}
 		if said := c.scram(t, "alice@phone", "correct-horse"); !strings.Contains(said, " 900 ") {
-			t.Errorf("with the password the client is told %q", said)
+			t.Errorf("with the password the client received %q", said)
 		}
 		c.until(" 903 ")
 		c.send("CAP END")
@@ -30,7 +30,7 @@ func TestScramLogsInAndAWrongPasswordDoesNot(t *testing.T) {
 	})
 }
 
-// scram does the client's side of SCRAM-SHA-256, and returns the numeric that ends it.
+// scram performs the client's side of SCRAM-SHA-256 and returns the numeric that ends it.
 func (c *client) scram(t *testing.T, login, password string) string {
 	side, err := scram.SHA256.NewClient(login, password, "")
 	if err != nil {
@@ -56,9 +56,9 @@ func (c *client) scram(t *testing.T, login, password string) string {
 	}
 }
 
-// Acknowledged means durable: who reads the files when the PONG is there finds what was said before
-// the PING.
-func TestAPongSaysThatWhatWasSaidIsOnTheDisk(t *testing.T) {
+// Acknowledged means durable: when the PONG arrives, the files contain all messages sent before the
+// PING.
+func TestAPongMeansThatMessagesBeforeItAreStored(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		alice := s.user("alice")
 		alice.send("JOIN #room")
@@ -81,16 +81,16 @@ func TestAPongSaysThatWhatWasSaidIsOnTheDisk(t *testing.T) {
 func TestASecondServerOnTheSameDataIsRefused(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	if _, err := Open(s.dir, Options{}); err == nil || !strings.Contains(err.Error(), "in use by another server") {
-		t.Errorf("it is told %v", err)
+		t.Errorf("it got %v", err)
 	}
 }
 
-func TestOptionsThatCannotBe(t *testing.T) {
+func TestInvalidOptionsAreRejected(t *testing.T) {
 	for want, o := range map[string]Options{
 		"one word":    {Name: "a b"},
 		"needs a dot": {Name: "localhost"},
-		"65536":       {Connections: 1 << 20},
-		"below zero":  {Replay: -1},
+		"65536":       {MaxConnections: 1 << 20},
+		"is negative": {MaxReplay: -1},
 	} {
 		if _, err := Open(t.TempDir(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)

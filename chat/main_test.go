@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	followEvery = 100 * time.Millisecond
+	indexEvery = 100 * time.Millisecond
 	goleak.VerifyTestMain(m)
 }

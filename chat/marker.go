@@ -9,14 +9,14 @@ import (
 	"weir/chat/irc"
 )
 
-// parseInt reads an offset.
+// parseInt parses an offset.
 func parseInt(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
-// The read marker (draft/read-marker) is what the clients of a person share: a mark of the
-// account's, besides those of its devices. Who has no account has none.
+// The read marker of MARKREAD (draft/read-marker) belongs to an account and is shared by all its
+// clients. It is stored beside the read markers of the account's devices. Guests have none.
 
-// markerCost is how many commands a MARKREAD with a time counts as: it takes two fsyncs, of the
-// file and of its folder, where a message takes one.
+// markerCost is the number of commands that a MARKREAD with a time counts as: it needs two fsyncs,
+// of file and folder, where a message needs one.
 const markerCost = 2
 
 func (s *session) cmdMarkRead(m *irc.Message) {
@@ -30,15 +30,15 @@ func (s *session) cmdMarkRead(m *irc.Message) {
 		if irc.Param(m, 1) != "" {
 			s.charge(markerCost - 1)
 		}
-		s.slow(func() { s.markRead(target, irc.Param(m, 1)) })
+		s.startJob(func() { s.setReadMarker(target, irc.Param(m, 1)) })
 	}
 }
 
-// markRead sets or gets the marker. It runs at the desk.
-func (s *session) markRead(target, value string) {
-	f, err := s.feedOf(target)
+// setReadMarker sets or gets the marker. It runs on a worker.
+func (s *session) setReadMarker(target, value string) {
+	f, err := s.readableConversation(target)
 	if err != nil {
-		s.fail("MARKREAD", "INVALID_PARAMS", irc.Cut(target, irc.MaxRoom), "You have to be in the room, or one of the two who talk")
+		s.fail("MARKREAD", "INVALID_PARAMS", irc.Cut(target, irc.MaxRoom), "Join the room first, or name an account with which you have direct messages")
 		return
 	}
 	stamp, given := strings.CutPrefix(value, "timestamp=")
@@ -49,17 +49,17 @@ func (s *session) markRead(target, value string) {
 	}
 	if value != "" {
 		offset, err := f.log.Seek(at.Truncate(time.Millisecond).Add(time.Millisecond))
-		s.complain(f, err)
-		if err := s.svc.accounts.SaveMark(s.login.Name, account.ReadMarker, f.key, offset); err != nil {
-			s.svc.o.Log.Error("a read marker cannot be written", "account", s.login.Name, "error", err)
+		s.logReadError(f, err)
+		if err := s.svc.accounts.SaveMark(s.login.Name, account.ReadMarker, f.logID, offset); err != nil {
+			s.svc.fixed.Log.Error("a read marker cannot be written", "account", s.login.Name, "error", err)
 			s.fail("MARKREAD", "INTERNAL_ERROR", irc.Cut(target, irc.MaxRoom), "The marker was not stored, and stays where it is: "+publicError(err))
 			return
 		}
 	}
-	line := s.markerLine(f)
+	line := s.readMarkerLine(f)
 	s.svc.mu.Lock()
-	defer s.svc.unlock()
-	s.out = append(s.out, line...)
+	defer s.svc.unlockAndCommit()
+	s.replies = append(s.replies, line...)
 	if value == "" {
 		return
 	}
@@ -70,18 +70,18 @@ func (s *session) markRead(target, value string) {
 	}
 }
 
-// markerLine says where the marker is.
-func (s *session) markerLine(f *feed) []byte {
-	return irc.AppendLine(nil, s.svc.o.Name, "MARKREAD", f.target(s), f.markerOf(s.login))
+// readMarkerLine returns the MARKREAD line of the session's account. It takes mu.
+func (s *session) readMarkerLine(f *conversation) []byte {
+	return irc.AppendLine(nil, s.svc.fixed.Name, "MARKREAD", f.nameFor(s), f.readMarkerOf(s.login))
 }
 
-// markerOf is where the marker of a login is, as MARKREAD has it: "*" for none, as for a guest. It
+// readMarkerOf returns the marker of a login as MARKREAD shows it: "*" for none or a guest. It
 // waits for the disk.
-func (f *feed) markerOf(login account.Login) string {
+func (f *conversation) readMarkerOf(login account.Login) string {
 	if login.Account == nil {
 		return "*"
 	}
-	if offset, ok := f.svc.accounts.Mark(login.Name, account.ReadMarker, f.key); ok && offset > 0 {
+	if offset, ok := f.svc.accounts.Mark(login.Name, account.ReadMarker, f.logID); ok && offset > 0 {
 		if lines, err := f.log.Latest(1, offset); err == nil && len(lines) == 1 {
 			return "timestamp=" + lines[0].Time().UTC().Format(irc.TimeFormat)
 		}
@@ -89,27 +89,27 @@ func (f *feed) markerOf(login account.Login) string {
 	return "*"
 }
 
-// markers are the markers of the accounts in a room, by account, for clients that have no other way
-// to learn that it is called otherwise. The caller does not hold the lock.
-func (r *room) markers() map[string]string {
+// readMarkersByAccount returns the markers of the accounts in a room, for clients that support read
+// markers but not RENAME: they see a part and a join. It takes mu.
+func (r *room) readMarkersByAccount() map[string]string {
 	logins := map[string]account.Login{}
-	r.svc.locked(func() {
-		for _, seat := range r.seats {
-			if to := seat.session; to.user != nil && to.user.account != "" && to.has(irc.CapReadMarker) && !to.has(irc.CapRename) {
+	r.svc.withLock(func() {
+		for _, sub := range r.subscriptions {
+			if to := sub.session; to.user != nil && to.user.account != "" && to.has(irc.CapReadMarker) && !to.has(irc.CapRename) {
 				logins[to.user.account] = to.login
 			}
 		}
 	})
 	all := map[string]string{"": "*"}
 	for name, login := range logins {
-		all[name] = r.markerOf(login)
+		all[name] = r.readMarkerOf(login)
 	}
 	return all
 }
 
-// readMarker tells a client that knows it where the marker is, as it joins.
-func (s *session) readMarker(f *feed) {
+// sendReadMarker sends the marker of a room that the session joins, if the client supports it.
+func (s *session) sendReadMarker(f *conversation) {
 	if f.room != nil && s.has(irc.CapReadMarker) {
-		s.out = append(s.out, s.markerLine(f)...)
+		s.replies = append(s.replies, s.readMarkerLine(f)...)
 	}
 }

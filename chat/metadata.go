@@ -9,36 +9,36 @@ import (
 )
 
 // Metadata (draft/metadata-2 and its successor draft/metadata-3,
-// https://github.com/ircv3/ircv3-specifications/pull/613) is what users say of themselves, and
-// operators of their rooms, in keys and values. What belongs to an account or a room is on the disk
-// before it is answered; a guest's goes with the guest.
+// https://github.com/ircv3/ircv3-specifications/pull/613) are keys and values that users set for
+// themselves, and operators for their rooms. Metadata of accounts and rooms are on disk before the
+// reply. Those of a guest end with the guest's last session.
 
 // Limits of draft/metadata-2.
 const (
-	maxKeys  = 16  // of a user or room
-	maxSubs  = 32  // of a session
-	maxKey   = 64  // bytes
-	maxValue = 300 // bytes
-	maxSync  = 500 // values that a session is told at once: they fit into its outbox
+	maxMetadataKeys       = 16  // keys of a user or room
+	maxMetadataSubs       = 32  // subscribed keys of a session
+	maxMetadataKeyBytes   = 64  // bytes
+	maxMetadataValueBytes = 300 // bytes
+	maxSyncValues         = 500 // values sent at once, so that they fit into the outbox
 )
 
-// described is a user or a room. Its values are replaced and never changed, so that they can be
-// read without the lock.
-type described struct {
+// metadataTarget is a user or room with metadata. Its map of values is replaced and never modified,
+// so that it can be read without mu.
+type metadataTarget struct {
 	name string
 	user *user
 	room *room
-	path string // of its file; "" for a guest, who has none
+	path string // path of its file; "" for a guest
 }
 
-func (d described) values() map[string]string {
+func (d metadataTarget) values() map[string]string {
 	if d.room != nil {
 		return d.room.metadata
 	}
 	return d.user.metadata
 }
 
-func (d described) set(values map[string]string) {
+func (d metadataTarget) set(values map[string]string) {
 	if d.room != nil {
 		d.room.metadata = values
 	} else {
@@ -46,23 +46,24 @@ func (d described) set(values map[string]string) {
 	}
 }
 
-// describedBy is whom a target names, as far as the session may know of it.
-func (s *session) describedBy(target string) (d described, ok bool) {
+// resolveMetadataTarget returns the user or room that a target names; ok is false if the session
+// may not see it.
+func (s *session) resolveMetadataTarget(target string) (d metadataTarget, ok bool) {
 	if irc.IsRoom(target) {
 		r := s.svc.rooms[irc.Fold(target)]
-		if r == nil || !r.sees(s.user) {
+		if r == nil || !r.isVisibleTo(s.user) {
 			return d, false
 		}
-		return described{name: r.name, room: r, path: r.metadataPath()}, true
+		return metadataTarget{name: r.name, room: r, path: r.metadataPath()}, true
 	}
 	u := s.user
 	if target != "*" {
-		u = s.svc.find(target)
+		u = s.svc.findUser(target)
 	}
 	if u == nil {
 		return d, false
 	}
-	if d = (described{name: u.nick, user: u}); u.account != "" {
+	if d = (metadataTarget{name: u.nick, user: u}); u.account != "" {
 		d.path = s.svc.accounts.MetadataPath(u.account)
 	}
 	return d, true
@@ -71,10 +72,10 @@ func (s *session) describedBy(target string) (d described, ok bool) {
 func (s *session) cmdMetadata(m *irc.Message) {
 	target, sub, args := m.Params[0], strings.ToUpper(m.Params[1]), m.Params[2:]
 	if target == allTargets && sub == "SYNC" && s.has(irc.CapMetadata3) {
-		s.syncAll(s.subs)
+		s.syncAllMetadata(s.metadataSubs)
 		return
 	}
-	d, ok := s.describedBy(target)
+	d, ok := s.resolveMetadataTarget(target)
 	if !ok || strings.Contains(sub, "SUB") && s.has(irc.CapMetadata3) && d.user != s.user {
 		s.fail("METADATA", "INVALID_TARGET", irc.Word(irc.Cut(target, irc.MaxRoom)), "There is no such user or room")
 		return
@@ -86,55 +87,56 @@ func (s *session) cmdMetadata(m *irc.Message) {
 	}
 	switch sub {
 	case "GET":
-		s.batchReplies("metadata", d.name, func() { s.getMetadata(d, args) })
+		s.batchReplies("metadata", d.name, func() { s.sendMetadata(d, args) })
 	case "LIST":
-		s.batchReplies("metadata", d.name, func() { s.getMetadata(d, slices.Sorted(maps.Keys(d.values()))) })
+		s.batchReplies("metadata", d.name, func() { s.sendMetadata(d, slices.Sorted(maps.Keys(d.values()))) })
 	case "SYNC":
-		s.syncMetadata(d, s.subs)
+		s.syncMetadata(d, s.metadataSubs)
 	case "SET":
-		s.charge(rewrite - 1)
+		s.charge(rewriteCost - 1)
 		s.setMetadata(target, args)
 	case "CLEAR":
-		s.charge(rewrite - 1)
-		s.slow(func() { s.storeMetadata(target, "*", "") })
+		s.charge(rewriteCost - 1)
+		s.startJob(func() { s.storeMetadata(target, "*", "") })
 	case "SUB":
-		s.subscribe(args)
+		s.subscribeMetadata(args)
 	case "UNSUB":
-		s.unsubscribe(args)
+		s.unsubscribeMetadata(args)
 	case "SUBS":
-		s.batchReplies("metadata-subs", "", func() { s.keysIn(irc.RplMetadataSubs, s.subs) })
+		s.batchReplies("metadata-subs", "", func() { s.sendKeys(irc.RplMetadataSubs, s.metadataSubs) })
 	default:
-		s.metadataFault("SUBCOMMAND_INVALID", "INVALID_PARAMS", irc.Word(irc.Cut(sub, 32)), "Unknown subcommand")
+		s.failMetadata("SUBCOMMAND_INVALID", "INVALID_PARAMS", irc.Word(irc.Cut(sub, 32)), "Unknown subcommand")
 	}
 }
 
-// metadataFault is a FAIL by the code of draft/metadata-2, or by that of draft/metadata-3.
-func (s *session) metadataFault(code, code3 string, context ...string) {
+// failMetadata replies with the FAIL code of draft/metadata-2, or with code3 to clients of
+// draft/metadata-3.
+func (s *session) failMetadata(code, code3 string, context ...string) {
 	if s.has(irc.CapMetadata3) {
 		code = code3
 	}
 	s.fail("METADATA", code, context...)
 }
 
-// getMetadata says what keys are.
-func (s *session) getMetadata(d described, keys []string) {
+// sendMetadata replies with the values of keys.
+func (s *session) sendMetadata(d metadataTarget, keys []string) {
 	for _, key := range keys {
 		if value, ok := d.values()[key]; ok {
-			s.num(irc.RplKeyValue, d.name, key, "*", value)
-		} else if s.goodKey(key, "WARN") {
-			s.num(irc.RplKeyNotSet, d.name, key, "key not set")
+			s.numeric(irc.RplKeyValue, d.name, key, "*", value)
+		} else if s.checkMetadataKey(key, "WARN") {
+			s.numeric(irc.RplKeyNotSet, d.name, key, "key not set")
 		}
 	}
 }
 
-// goodKey says whether a key may be called so, and tells the client if not: by a FAIL, or as severe
-// as is said to clients of draft/metadata-3.
-func (s *session) goodKey(key, severity string) bool {
-	good := key != "" && len(key) <= maxKey && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_./-") == ""
+// checkMetadataKey reports whether a key is valid. If not, it replies with FAIL, or with severity
+// to clients of draft/metadata-3.
+func (s *session) checkMetadataKey(key, severity string) bool {
+	good := key != "" && len(key) <= maxMetadataKeyBytes && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_./-") == ""
 	if !good {
 		const why = "A key is letters, digits and _ . / -"
-		if key := irc.Word(irc.Cut(key, maxKey)); s.has(irc.CapMetadata3) {
-			s.say(severity, "METADATA", "INVALID_KEY", key, why)
+		if key := irc.Word(irc.Cut(key, maxMetadataKeyBytes)); s.has(irc.CapMetadata3) {
+			s.reply(severity, "METADATA", "INVALID_KEY", key, why)
 		} else {
 			s.fail("METADATA", "KEY_INVALID", key, why)
 		}
@@ -153,27 +155,27 @@ func (s *session) setMetadata(target string, args []string) {
 	}
 	key, value := args[0], strings.Join(args[1:], " ")
 	switch {
-	case !s.goodKey(key, "FAIL"):
-	case len(value) > maxValue && s.has(irc.CapMetadata3):
-		s.fail("METADATA", "INVALID_VALUE", key, "A value has at most "+itoa(maxValue)+" bytes")
-	case len(value) > maxValue:
-		s.fail("METADATA", "VALUE_INVALID", "A value has at most "+itoa(maxValue)+" bytes")
+	case !s.checkMetadataKey(key, "FAIL"):
+	case len(value) > maxMetadataValueBytes && s.has(irc.CapMetadata3):
+		s.fail("METADATA", "INVALID_VALUE", key, "A value has at most "+itoa(maxMetadataValueBytes)+" bytes")
+	case len(value) > maxMetadataValueBytes:
+		s.fail("METADATA", "VALUE_INVALID", "A value has at most "+itoa(maxMetadataValueBytes)+" bytes")
 	default:
-		s.slow(func() { s.storeMetadata(target, key, value) })
+		s.startJob(func() { s.storeMetadata(target, key, value) })
 	}
 }
 
-// storeMetadata sets a key, takes it away if the value is "", or takes all away if it is "*". It
-// runs at the desk.
+// storeMetadata sets a key, deletes it if the value is "", or deletes all keys if the key is "*".
+// It runs on a worker.
 func (s *session) storeMetadata(target, key, value string) {
 	svc := s.svc
-	svc.opening.Lock() // one writer, and no room is closed or renamed meanwhile
-	defer svc.opening.Unlock()
-	var d described
+	svc.openMu.Lock() // one writer; and no room is closed or renamed meanwhile
+	defer svc.openMu.Unlock()
+	var d metadataTarget
 	var next map[string]string
-	svc.locked(func() {
-		if s.user != nil && !s.gone {
-			d, next = s.describe(target, key, value)
+	svc.withLock(func() {
+		if s.user != nil && s.ownership != closedDuringJob {
+			d, next = s.planMetadata(target, key, value)
 		}
 	})
 	if next == nil {
@@ -181,38 +183,38 @@ func (s *session) storeMetadata(target, key, value string) {
 	}
 	if d.path != "" {
 		if err := writeMetadata(d.path, d.name, next); err != nil {
-			svc.o.Log.Error("metadata cannot be written", "of", d.name, "error", err)
+			svc.fixed.Log.Error("metadata cannot be written", "of", d.name, "error", err)
 			s.fail("METADATA", "RATE_LIMITED", d.name, irc.Word(key), "60", "It was not stored: "+publicError(err))
 			return
 		}
 	}
-	svc.locked(func() {
+	svc.withLock(func() {
 		before := d.values()
 		d.set(next)
-		s.answerMetadata(d, key, before)
+		s.notifyMetadataChange(d, key, before)
 	})
 }
 
-// describe is what a change makes of somebody's values; nil when it cannot be, of which the client
-// is told.
-func (s *session) describe(target, key, value string) (d described, next map[string]string) {
-	d, ok := s.describedBy(target)
-	_, had := d.valuesOf(ok)[key]
+// planMetadata returns the target's values after a change. Next is nil if the change is refused,
+// which it replies.
+func (s *session) planMetadata(target, key, value string) (d metadataTarget, next map[string]string) {
+	d, ok := s.resolveMetadataTarget(target)
+	_, had := d.valuesIf(ok)[key]
 	switch {
 	case !ok:
 		s.fail("METADATA", "INVALID_TARGET", irc.Cut(target, irc.MaxRoom), "There is no such user or room")
-	case !s.mayDescribe(d):
-		s.fail("METADATA", "KEY_NO_PERMISSION", d.name, key, "You may not change what is said of others")
+	case !s.canSetMetadata(d):
+		s.fail("METADATA", "KEY_NO_PERMISSION", d.name, key, "You may change your own metadata, and those of rooms that you operate")
 	case key == "*":
 		return d, map[string]string{}
 	case value == "" && !had && s.has(irc.CapMetadata3):
-		s.getMetadata(d, []string{key}) // it is as it is to be
+		s.sendMetadata(d, []string{key}) // it is not set, as requested
 	case value == "" && !had:
 		s.fail("METADATA", "KEY_NOT_SET", d.name, key, "The key is not set")
-	case value != "" && !had && len(d.values()) >= maxKeys && s.has(irc.CapMetadata3):
-		s.fail("METADATA", "LIMIT_REACHED", d.name, itoa(maxKeys), "There are as many keys as there may be")
-	case value != "" && !had && len(d.values()) >= maxKeys:
-		s.fail("METADATA", "LIMIT_REACHED", d.name, "There are as many keys as there may be")
+	case value != "" && !had && len(d.values()) >= maxMetadataKeys && s.has(irc.CapMetadata3):
+		s.fail("METADATA", "LIMIT_REACHED", d.name, itoa(maxMetadataKeys), "The limit of keys is reached")
+	case value != "" && !had && len(d.values()) >= maxMetadataKeys:
+		s.fail("METADATA", "LIMIT_REACHED", d.name, "The limit of keys is reached")
 	default:
 		next = maps.Clone(d.values())
 		if next == nil {
@@ -225,33 +227,32 @@ func (s *session) describe(target, key, value string) (d described, next map[str
 	return d, next
 }
 
-func (d described) valuesOf(known bool) map[string]string {
+func (d metadataTarget) valuesIf(known bool) map[string]string {
 	if !known {
 		return nil
 	}
 	return d.values()
 }
 
-// mayDescribe says whether the session may change what is said of somebody: of itself, and of a
-// room that it operates.
-func (s *session) mayDescribe(d described) bool {
+// canSetMetadata reports whether the session may change the metadata of a target: its own user, or
+// a room that it operates.
+func (s *session) canSetMetadata(d metadataTarget) bool {
 	if s.user.oper || d.user == s.user {
 		return true
 	}
-	return d.room != nil && s.user.rooms[d.room] != nil && s.user.rooms[d.room].op()
+	return d.room != nil && s.user.rooms[d.room] != nil && s.user.rooms[d.room].isOperator()
 }
 
-// answerMetadata tells the session, and those who want to hear of it, what has changed since
-// before.
-func (s *session) answerMetadata(d described, key string, before map[string]string) {
+// notifyMetadataChange replies with the changed values and notifies the subscribers of their keys.
+func (s *session) notifyMetadataChange(d metadataTarget, key string, before map[string]string) {
 	if key != "*" {
-		s.getMetadata(d, []string{key})
-		s.tellMetadata(d, key)
+		s.sendMetadata(d, []string{key})
+		s.notifySubscribers(d, key)
 		return
 	}
 	keys := slices.Sorted(maps.Keys(before))
-	s.batchReplies("metadata", d.name, func() { s.getMetadata(d, keys) })
+	s.batchReplies("metadata", d.name, func() { s.sendMetadata(d, keys) })
 	for _, key := range keys {
-		s.tellMetadata(d, key)
+		s.notifySubscribers(d, key)
 	}
 }

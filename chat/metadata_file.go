@@ -15,35 +15,35 @@ import (
 	"weir/internal/durable"
 )
 
-// A file of metadata has a line "METADATA NAME KEY * :VALUE" for each key: rooms have it beside
-// their log, accounts in the folder metadata.
+// A metadata file has a line "METADATA NAME KEY * :VALUE" for each key. Rooms have theirs beside
+// their log, accounts in the folder "metadata".
 
-func (r *room) metadataPath() string { return filepath.Join(filepath.Dir(r.path), "metadata") }
+func (r *room) metadataPath() string { return filepath.Join(filepath.Dir(r.statePath), "metadata") }
 
-// readMetadata reads a file; one that is not there says nothing. It is never nil.
+// readMetadata reads a metadata file. The result is never nil, and empty if there is no file.
 func (s *Service) readMetadata(path string) map[string]string {
 	values := map[string]string{}
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		s.o.Log.Warn("metadata cannot be read", "error", err)
+		s.fixed.Log.Warn("metadata cannot be read", "error", err)
 	}
 	for line := range bytes.Lines(data) {
 		m, err := ircmsg.ParseLine(string(line))
-		if err == nil && m.Command == "METADATA" && len(m.Params) == 4 && len(values) < maxKeys {
-			values[m.Params[1]] = irc.Cut(m.Params[3], maxValue)
+		if err == nil && m.Command == "METADATA" && len(m.Params) == 4 && len(values) < maxMetadataKeys {
+			values[m.Params[1]] = irc.Cut(m.Params[3], maxMetadataValueBytes)
 		}
 	}
 	return values
 }
 
-// writeMetadata replaces a file, on the disk when it returns.
+// writeMetadata replaces a metadata file durably.
 func writeMetadata(path, name string, values map[string]string) error {
 	var b []byte
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		b = irc.AppendLine(b, "", "METADATA", name, key, "*", values[key])
 	}
 	err := durable.ReplaceFile(path, b, 0o600)
-	if errors.Is(err, fs.ErrNotExist) { // the first of all
+	if errors.Is(err, fs.ErrNotExist) { // no account has metadata yet
 		if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
@@ -52,27 +52,27 @@ func writeMetadata(path, name string, values map[string]string) error {
 	return err
 }
 
-// loadMetadata takes over what the account has said of itself, unless another of its sessions has,
-// and tells the session. It runs at the desk.
+// loadMetadata loads the account's metadata, unless another session of it has, and sends them to
+// the session. It runs on a worker.
 func (s *session) loadMetadata() {
 	values := s.svc.readMetadata(s.svc.accounts.MetadataPath(s.login.Name))
-	s.svc.locked(func() {
-		if s.user == nil || s.gone {
+	s.svc.withLock(func() {
+		if s.user == nil || s.ownership == closedDuringJob {
 			return
 		}
 		if s.user.metadata == nil {
 			s.user.metadata = values
 		}
-		if !s.has(irc.CapMetadata3) { // which had it before the end of the MOTD
-			s.ownMetadata()
+		if !s.has(irc.CapMetadata3) { // a client of draft/metadata-3 got them before the MOTD
+			s.sendOwnMetadata()
 		}
 	})
 }
 
-// ownMetadata tells a session what is said of its user, as the draft wants once it can hear it.
-func (s *session) ownMetadata() {
+// sendOwnMetadata sends a session the metadata of its user, as soon as the client can receive them.
+func (s *session) sendOwnMetadata() {
 	if s.capSet().HearsMetadata() {
 		u := s.user
-		s.batchReplies("metadata", u.nick, func() { s.metadataLines(u.nick, u.metadata, slices.Sorted(maps.Keys(u.metadata)), maxSync) })
+		s.batchReplies("metadata", u.nick, func() { s.sendMetadataValues(u.nick, u.metadata, slices.Sorted(maps.Keys(u.metadata)), maxSyncValues) })
 	}
 }

@@ -2,41 +2,42 @@ package chat
 
 import "sync/atomic"
 
-// counters count what passes.
+// counters are the live counters of a service.
 type counters struct {
-	connections, refused, commands, messages, batches, deliveries, replayed, notStored, tooSlow, throttled, crowded, logins, loginFailed, searches atomic.Int64
+	connections, refused, commands, messages, batches, deliveries, replayed, notStored, tooSlow, throttled, evicted, logins, loginFailed, searches atomic.Int64
 }
 
-// Counts is what was counted since Open, and what there is now.
+// Counts are totals since Open, and current sizes.
 type Counts struct {
-	Connections int64 // accepted, the refused ones included
-	Refused     int64 // connections turned away at once
-	Commands    int64 // lines that were understood
-	Messages    int64 // put on their way to a log
-	Batches     int64 // commits; messages by batches is how many share a sync
-	Deliveries  int64 // messages times the sessions they were sent to
-	Replayed    int64 // lines of history sent
+	Connections int64 // accepted connections, the refused ones included
+	Refused     int64 // connections refused at once
+	Commands    int64 // lines that were parsed as commands
+	Messages    int64 // messages enqueued for a log
+	Batches     int64 // commits; messages / batches is how many messages share an fsync
+	Deliveries  int64 // messages times their receiving sessions
+	Replayed    int64 // lines sent as history or replay
 	NotStored   int64 // messages that the log refused
-	TooSlow     int64 // connections closed because they took nothing
-	Throttled   int64 // commands that waited for their turn
-	// connections that had to go, not registered, because there were too many such
-	Crowded      int64
+	TooSlow     int64 // connections closed because their client did not read
+	Throttled   int64 // commands delayed by the rate limit
+	// unregistered connections closed to make room for newer ones
+	Evicted      int64
 	Logins       int64
 	LoginsFailed int64
-	Searches     int64 // SEARCHes that were run
+	Searches     int64 // searches run
 
-	Sessions, Users, Rooms, Directs int // now; rooms and direct conversations that are open
+	// current number; rooms and direct conversations that are open
+	Sessions, Users, Rooms, Directs int
 }
 
-// Counts reads all counters.
+// Counts returns all counters.
 func (s *Service) Counts() Counts {
-	c := &s.counts
+	c := &s.counters
 	all := Counts{Connections: c.connections.Load(), Refused: c.refused.Load(), Commands: c.commands.Load(), Messages: c.messages.Load(),
 		Batches: c.batches.Load(), Deliveries: c.deliveries.Load(), Replayed: c.replayed.Load(), NotStored: c.notStored.Load(), TooSlow: c.tooSlow.Load(),
-		Throttled: c.throttled.Load(), Crowded: c.crowded.Load(), Logins: c.logins.Load(), LoginsFailed: c.loginFailed.Load(),
+		Throttled: c.throttled.Load(), Evicted: c.evicted.Load(), Logins: c.logins.Load(), LoginsFailed: c.loginFailed.Load(),
 		Searches: c.searches.Load()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all.Sessions, all.Users, all.Rooms, all.Directs = s.sessions, len(s.users), len(s.rooms), len(s.directs)
+	all.Sessions, all.Users, all.Rooms, all.Directs = s.sessionCount, len(s.users), len(s.rooms), len(s.directs)
 	return all
 }

@@ -10,73 +10,74 @@ import (
 
 // multiline is a message of several lines that a client is sending as a batch (draft/multiline).
 type multiline struct {
-	ref, label string
-	message    message
-	bytes      int
-	// the code of the FAIL that its end is answered with, and a context behind a space; "" so far
-	bad string
+	batchRef, label string
+	message         message
+	bytes           int
+	// FAIL code for the reply to the end of the batch, with a context behind a space; "": no fault
+	// yet
+	faultCode string
 }
 
 func (s *session) cmdBatch(m *irc.Message) {
 	ref := m.Params[0]
 	switch {
-	case s.multi == nil && strings.HasPrefix(ref, "+") && irc.Param(m, 1) == "draft/multiline" && irc.Param(m, 2) != "" && s.has(irc.CapMultiline):
-		s.multi = &multiline{ref: ref[1:], label: s.label, message: message{target: m.Params[2], tags: irc.ClientTags(m)}}
-		s.label = "" // its end is the reply
-	case s.multi != nil && ref == "-"+s.multi.ref:
-		s.endMultiline()
+	case s.multiline == nil && strings.HasPrefix(ref, "+") && irc.Param(m, 1) == "draft/multiline" && irc.Param(m, 2) != "" && s.has(irc.CapMultiline):
+		s.multiline = &multiline{batchRef: ref[1:], label: s.label, message: message{target: m.Params[2], tags: irc.ClientTags(m)}}
+		s.label = "" // the reply is to the end of the batch
+	case s.multiline != nil && ref == "-"+s.multiline.batchRef:
+		s.finishMultiline()
 	case strings.HasPrefix(ref, "+") && irc.Param(m, 1) != "draft/multiline":
 		s.fail("BATCH", "UNKNOWN_TYPE", irc.Cut(irc.Param(m, 1), 64), "This type of batch is not known")
 	default:
-		s.multi = nil
+		s.multiline = nil
 		s.fail("BATCH", "MULTILINE_INVALID", "A batch begins once, with a target, and ends by its own name")
 	}
 }
 
-// addPart takes a line of the batch.
-func (s *session) addPart(ref string, m *irc.Message) {
-	b := s.multi
-	if b.bad != "" {
+// addMultilineLine adds a line to the batch.
+func (s *session) addMultilineLine(ref string, m *irc.Message) {
+	b := s.multiline
+	if b.faultCode != "" {
 		return
 	}
 	text := irc.Param(m, 1)
 	concat, _ := m.GetTag("draft/multiline-concat")
 	b.bytes += len(text)
 	if !concat && len(b.message.lines) > 0 {
-		b.bytes++ // the line end
+		b.bytes++ // the line break
 	}
 	switch {
-	case ref == b.ref && irc.Fold(irc.Param(m, 0)) != irc.Fold(b.message.target):
-		b.bad = "MULTILINE_INVALID_TARGET " + irc.Word(irc.Cut(irc.Param(m, 0), irc.MaxRoom))
-	case ref != b.ref, b.message.verb != "" && b.message.verb != m.Command, concat && text == "":
-		b.bad = "MULTILINE_INVALID"
+	case ref == b.batchRef && irc.Fold(irc.Param(m, 0)) != irc.Fold(b.message.target):
+		b.faultCode = "MULTILINE_INVALID_TARGET " + irc.Word(irc.Cut(irc.Param(m, 0), irc.MaxRoom))
+	case ref != b.batchRef, b.message.command != "" && b.message.command != m.Command, concat && text == "":
+		b.faultCode = "MULTILINE_INVALID"
 	case len(b.message.lines) == irc.MultilineLines:
-		b.bad = "MULTILINE_MAX_LINES"
+		b.faultCode = "MULTILINE_MAX_LINES"
 	case b.bytes > irc.MultilineBytes:
-		b.bad = "MULTILINE_MAX_BYTES"
+		b.faultCode = "MULTILINE_MAX_BYTES"
 	default:
-		b.message.verb = m.Command
-		b.message.lines = append(b.message.lines, part{text, concat})
+		b.message.command = m.Command
+		b.message.lines = append(b.message.lines, messageLine{text, concat})
 	}
 }
 
-// endMultiline sends what was collected.
-func (s *session) endMultiline() {
-	b := s.multi
-	s.multi = nil
+// finishMultiline sends the collected message.
+func (s *session) finishMultiline() {
+	b := s.multiline
+	s.multiline = nil
 	s.label = b.label
 	blank := true
 	for _, line := range b.message.lines {
 		blank = blank && line.text == ""
 	}
-	if b.bad == "" && blank {
-		b.bad = "MULTILINE_INVALID"
+	if b.faultCode == "" && blank {
+		b.faultCode = "MULTILINE_INVALID"
 	}
-	switch code, context, _ := strings.Cut(b.bad, " "); code {
+	switch code, context, _ := strings.Cut(b.faultCode, " "); code {
 	case "":
-		b.message.batch = "ml" + s.svc.passingID()
-		s.user.spoke = s.svc.o.Now()
-		s.message(&b.message)
+		b.message.batchID = "ml" + s.svc.newUnstoredID()
+		s.user.lastSpokeAt = s.svc.fixed.Now()
+		s.sendMessage(&b.message)
 	case "MULTILINE_MAX_LINES":
 		s.fail("BATCH", code, itoa(irc.MultilineLines), "The message has too many lines")
 	case "MULTILINE_MAX_BYTES":
@@ -88,39 +89,38 @@ func (s *session) endMultiline() {
 	}
 }
 
-// A long message is several lines of the log, which stand behind each other and were stored at
-// once.
+// A multiline message is stored as consecutive lines of the log, appended at once.
 
-// multilineTag joins the lines of one long message: its value is BATCH.NUMBER.OF, the number from 0.
+// multilineTag marks the lines of one multiline message. Its value is BATCH.NUMBER.COUNT; numbers
+// start from 0.
 const multilineTag = irc.OwnTags + "batch"
 
-// longPart is a line's place in a long message: the n-th of so many, from 0.
-type longPart struct {
+// multilinePart is a line's place in a multiline message: number n, from 0, of so many.
+type multilinePart struct {
 	message string
 	n, of   int
 }
 
-// partOf says which long message a line is a part of, if it is one.
-func partOf(line log.Line) (p longPart, ok bool) {
+// partOf returns the place of a line in its multiline message; ok is false for other lines.
+func partOf(line log.Line) (p multilinePart, ok bool) {
 	value, ok := line.Tag(multilineTag)
 	id, numbers, _ := strings.Cut(value, ".")
 	n, of, _ := strings.Cut(numbers, ".")
-	return longPart{id, number(n), number(of)}, ok
+	return multilinePart{id, atoi(n), atoi(of)}, ok
 }
 
-// partsFrom are the offsets of a line and of the parts behind it that the same message has.
-func (f *feed) partsFrom(line log.Line) (parts []int64, err error) {
+// partOffsets returns the offsets of a line and of the later lines of its multiline message.
+func (f *conversation) partOffsets(line log.Line) (parts []int64, err error) {
 	first, _ := partOf(line)
 	lines, err := f.log.After(line.Offset(), max(1, first.of-first.n))
-	for _, next := range ofMessage(lines, first) {
+	for _, next := range partsOfMessage(lines, first) {
 		parts = append(parts, next.Offset())
 	}
 	return parts, err
 }
 
-// whole adds to lines that follow each other what they lack of the messages that they begin and end
-// in.
-func (f *feed) whole(lines []log.Line) ([]log.Line, error) {
+// completeMessages adds to consecutive lines the missing lines of the messages at both ends.
+func (f *conversation) completeMessages(lines []log.Line) ([]log.Line, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
@@ -132,20 +132,20 @@ func (f *feed) whole(lines []log.Line) ([]log.Line, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines = slices.Concat(ofMessage(before, first), lines)
+		lines = slices.Concat(partsOfMessage(before, first), lines)
 	}
 	if last.n+1 < last.of {
 		behind, err := f.log.After(end.Offset()+1, last.of-last.n-1)
 		if err != nil {
 			return nil, err
 		}
-		lines = slices.Concat(lines, ofMessage(behind, last))
+		lines = slices.Concat(lines, partsOfMessage(behind, last))
 	}
 	return lines, nil
 }
 
-// ofMessage are those lines that are parts of the same message as another.
-func ofMessage(lines []log.Line, as longPart) []log.Line {
+// partsOfMessage returns the lines that belong to the same multiline message as another.
+func partsOfMessage(lines []log.Line, as multilinePart) []log.Line {
 	return slices.DeleteFunc(lines, func(l log.Line) bool {
 		p, _ := partOf(l)
 		return p.message != as.message

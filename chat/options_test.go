@@ -9,11 +9,11 @@ import (
 	"weir/serve"
 )
 
-// What is configured while clients are there holds from then on, and nobody loses the connection.
-func TestConfigureHoldsFromThenOn(t *testing.T) {
-	everyWayWith(t, Options{MOTD: "old", Flood: -1}, func(t *testing.T, s *server) {
+// New options apply to connected clients, and no client is disconnected.
+func TestConfigureAppliesToConnectedClients(t *testing.T) {
+	everyWayWith(t, Options{MOTD: "old", CommandsPerSecond: -1}, func(t *testing.T, s *server) {
 		ann := s.user("ann")
-		if kept, err := s.chat.Configure(Options{MOTD: "new", Flood: -1, UserRooms: 1, LoginOnly: true}); err != nil || len(kept) > 0 {
+		if kept, err := s.chat.Configure(Options{MOTD: "new", CommandsPerSecond: -1, MaxRoomsPerUser: 1, LoginOnly: true}); err != nil || len(kept) > 0 {
 			t.Fatalf("Configure: %q, %v", kept, err)
 		}
 		ann.send("MOTD", "JOIN #a", "JOIN #b")
@@ -27,43 +27,43 @@ func TestConfigureHoldsFromThenOn(t *testing.T) {
 }
 
 func TestConfigureKeepsWhatCannotChange(t *testing.T) {
-	began := Options{Name: "a.chat", Connections: 10, MaxRooms: 10}
+	began := Options{Name: "a.chat", MaxConnections: 10, MaxRooms: 10}
 	s := startServer(t, serve.Goroutine, began).run()
 	for what, c := range map[string]struct {
 		o    Options
 		kept []string
 	}{
 		"nothing":      {began, nil},
-		"lower":        {Options{Name: "a.chat", Connections: 5, MaxRooms: 5}, nil},
-		"higher":       {Options{Name: "a.chat", Connections: 11, MaxRooms: 11}, []string{"Connections", "MaxRooms"}},
-		"another name": {Options{Name: "b.chat", Network: "Other", Connections: 10, MaxRooms: 10}, []string{"Name", "Network"}},
+		"lower":        {Options{Name: "a.chat", MaxConnections: 5, MaxRooms: 5}, nil},
+		"higher":       {Options{Name: "a.chat", MaxConnections: 11, MaxRooms: 11}, []string{"MaxConnections", "MaxRooms"}},
+		"another name": {Options{Name: "b.chat", Network: "Other", MaxConnections: 10, MaxRooms: 10}, []string{"Name", "Network"}},
 	} {
 		kept, err := s.chat.Configure(c.o)
 		if err != nil || !slices.Equal(kept, c.kept) {
 			t.Errorf("%s: kept %q, %v; want %q", what, kept, err, c.kept)
 		}
-		if o := s.chat.opts(); o.Name != "a.chat" || o.Connections > 10 || o.MaxRooms > 10 {
+		if o := s.chat.options(); o.Name != "a.chat" || o.MaxConnections > 10 || o.MaxRooms > 10 {
 			t.Errorf("%s: %+v holds", what, o)
 		}
 	}
 }
 
 func TestConfigureWithABadValueChangesNothing(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{Alive: time.Hour}).run()
-	for _, bad := range []Options{{Replay: -1}, {Registration: "sometimes"}, {Name: "nodot"}} {
+	s := startServer(t, serve.Goroutine, Options{PingAfter: time.Hour}).run()
+	for _, bad := range []Options{{MaxReplay: -1}, {Registration: "sometimes"}, {Name: "nodot"}} {
 		if _, err := s.chat.Configure(bad); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
 	}
-	if o := s.chat.opts(); o.Alive != time.Hour || o.Registration != account.ByInvite {
+	if o := s.chat.options(); o.PingAfter != time.Hour || o.Registration != account.ByInvite {
 		t.Errorf("%+v holds", o)
 	}
 }
 
-// Options are replaced while many read them, under the race detector; nobody is told anything but
-// what one of them says.
-func TestConfigureWhileEverybodyTalks(t *testing.T) {
-	s := startServer(t, testWays()[0], Options{Flood: -1, MOTD: "0"}).run()
+// Options are replaced while many goroutines read them, under the race detector. Every client sees
+// only values of some configuration.
+func TestConfigureDuringTraffic(t *testing.T) {
+	s := startServer(t, testWays()[0], Options{CommandsPerSecond: -1, MOTD: "0"}).run()
 	stop, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -73,7 +73,7 @@ func TestConfigureWhileEverybodyTalks(t *testing.T) {
 				return
 			default:
 			}
-			if _, err := s.chat.Configure(Options{Flood: -1 + i%2*100_000, MOTD: string(rune('0' + i%10)), Replay: 1 + i%50, Registration: account.Registration([]string{"", "open", "off"}[i%3])}); err != nil {
+			if _, err := s.chat.Configure(Options{CommandsPerSecond: -1 + i%2*100_000, MOTD: string(rune('0' + i%10)), MaxReplay: 1 + i%50, Registration: account.Registration([]string{"", "open", "off"}[i%3])}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -83,13 +83,13 @@ func TestConfigureWhileEverybodyTalks(t *testing.T) {
 		for range 20 {
 			c.send("MOTD", "JOIN #a", "PRIVMSG #a :hello", "CAP LS 302", "PART #a")
 		}
-		c.settled()
+		c.sync()
 	}
 	close(stop)
 	<-over
 }
 
-func TestWhoKnowsCapNotifyIsToldOfCapabilitiesThatComeAndGo(t *testing.T) {
+func TestCapNotifyReportsChangedCapabilities(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody}).run()
 	new, old := s.client("new"), s.user("old")
 	new.send("CAP LS 302", "NICK new", "USER new 0 * :New", "CAP END")
@@ -102,12 +102,12 @@ func TestWhoKnowsCapNotifyIsToldOfCapabilitiesThatComeAndGo(t *testing.T) {
 		}
 		for _, line := range want {
 			if got, _ := new.line(); got != ":weir.chat "+line {
-				t.Errorf("told %q, want %q", got, line)
+				t.Errorf("received %q, want %q", got, line)
 			}
 		}
 		o = s.o
 	}
-	if lines := old.settled(); len(lines) > 0 {
-		t.Errorf("who does not know CAP NEW is told %q", lines)
+	if lines := old.sync(); len(lines) > 0 {
+		t.Errorf("who does not know CAP NEW received %q", lines)
 	}
 }

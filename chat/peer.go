@@ -12,50 +12,51 @@ import (
 	"weir/serve"
 )
 
-// Peer is what is known of a client besides what it says. The zero value is a plain TCP connection.
+// Peer is what the listener knows of a client. The zero value is a plain TCP connection.
 type Peer struct {
-	Addr        netip.Addr // of the client; zero: the connection's
-	Secure      bool       // nobody on the way can read it
-	Fingerprint string     // SHA-256 of the client's certificate, hex; "" for none
+	Addr        netip.Addr // the client's address; zero: that of the connection
+	Secure      bool       // the connection is encrypted
+	Fingerprint string     // SHA-256 of the client's certificate in hex; "": none
 }
 
-// visitors are the connections of one address, as package lobby counts.
-type visitors struct {
-	n              int
+// networkUse counts the connections of one network (see package lobby) and limits its commands and
+// searches.
+type networkUse struct {
+	connections    int
 	pace, searches pace
 }
 
-// pace limits how often something is done: by the theoretical arrival time of GCRA, in nanoseconds.
-// Shared by goroutines.
-type pace struct{ at atomic.Int64 }
+// pace is a rate limit by the generic cell rate algorithm (GCRA): nextAt is the theoretical arrival
+// time in nanoseconds. Safe for concurrent use.
+type pace struct{ nextAt atomic.Int64 }
 
-// wait is how long to wait before one more, at so many a second and ten times as many at once. None
-// is taken while it waits.
+// wait takes one unit at a rate of perSecond, with bursts of ten seconds' worth, and returns 0. If
+// none is free it takes none and returns the time until one is.
 func (p *pace) wait(now time.Time, perSecond int) time.Duration {
 	step := int64(time.Second) / int64(perSecond)
 	for {
-		t, at := now.UnixNano(), p.at.Load()
+		t, at := now.UnixNano(), p.nextAt.Load()
 		if early := at - t - 10*int64(time.Second); early > 0 {
 			return time.Duration(early)
 		}
-		if p.at.CompareAndSwap(at, max(at, t)+step) {
+		if p.nextAt.CompareAndSwap(at, max(at, t)+step) {
 			return 0
 		}
 	}
 }
 
-// charge takes n more without waiting for them: whoever comes next does.
+// charge takes n more units without waiting; later calls of wait see them.
 func (p *pace) charge(now time.Time, perSecond, n int) {
 	step := int64(time.Second) / int64(perSecond)
 	for {
-		at := p.at.Load()
-		if p.at.CompareAndSwap(at, max(at, now.UnixNano())+int64(n)*step) {
+		at := p.nextAt.Load()
+		if p.nextAt.CompareAndSwap(at, max(at, now.UnixNano())+int64(n)*step) {
 			return
 		}
 	}
 }
 
-// addrOf is the address of a connection; zero when it has none, as on a Unix socket.
+// addrOf returns the address of a connection; zero if it has none, as on a Unix socket.
 func addrOf(a net.Addr) netip.Addr {
 	if t, ok := a.(*net.TCPAddr); ok {
 		return t.AddrPort().Addr().Unmap().WithZone("")
@@ -67,89 +68,90 @@ func addrOf(a net.Addr) netip.Addr {
 	return p.Addr().Unmap()
 }
 
-// local says that a client is on this machine, or has no address.
-func (p Peer) local() bool { return !p.Addr.IsValid() || p.Addr.IsLoopback() }
+// isLocal reports whether a client is on this machine, or has no address.
+func (p Peer) isLocal() bool { return !p.Addr.IsValid() || p.Addr.IsLoopback() }
 
-// cloak is the host that others see instead of an address: the same for the same address while the
-// service runs.
+// cloak returns the host shown to other clients instead of an address. The same address has the
+// same cloak until the service restarts.
 func (s *Service) cloak(a netip.Addr) string {
 	b := a.As16()
-	sum := sha256.Sum256(append(s.seed[:], b[:]...))
+	sum := sha256.Sum256(append(s.cloakSeed[:], b[:]...))
 	return hex.EncodeToString(sum[:5]) + ".cloak"
 }
 
-// Session is the session of a new connection, nil when it is refused, of which the client was told.
-// Serve calls it by way of Sessions; a listener that knows more about its clients calls it with
-// what it knows.
+// Session returns the session of a new connection. It returns nil if it refuses the connection; the
+// client has been sent the reason. Package serve calls it through Sessions. A listener that knows
+// more about its clients calls it with that knowledge.
 func (s *Service) Session(c serve.Conn, p Peer) serve.Session {
 	if !p.Addr.IsValid() {
 		p.Addr = addrOf(c.RemoteAddr())
 	}
-	s.counts.connections.Add(1)
+	s.counters.connections.Add(1)
 	session := newSession(s, c, p)
-	crowded, why := s.admit(session)
-	if crowded != nil {
-		s.counts.crowded.Add(1)
-		crowded.conn.Send([]byte("ERROR :Closing link (Others want to come in: be quicker)\r\n"))
-		crowded.conn.Close()
+	evicted, why := s.admitConnection(session)
+	if evicted != nil {
+		s.counters.evicted.Add(1)
+		evicted.conn.Send([]byte("ERROR :Closing link (Too many unregistered connections: register sooner)\r\n"))
+		evicted.conn.Close()
 	}
 	if why != "" {
-		s.counts.refused.Add(1)
+		s.counters.refused.Add(1)
 		c.Send([]byte("ERROR :Closing link (" + why + ")\r\n"))
 		return nil
 	}
-	c.Post() // so that it is woken, and says when next
+	c.Post() // so that it is woken and sets its timer
 	return session
 }
 
-// admit counts a connection, or says why it cannot be. Crowded, if not nil, has to go for it.
-func (s *Service) admit(x *session) (crowded *session, why string) {
+// admitConnection admits and counts a connection, or returns why not. If evicted is not nil, its
+// connection must be closed to make room.
+func (s *Service) admitConnection(x *session) (evicted *session, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	from, free := lobby.Network(x.peer.Addr), x.peer.local()
-	v := s.perAddr[from]
+	from, free := lobby.Network(x.peer.Addr), x.peer.isLocal()
+	v := s.networks[from]
 	switch {
-	case s.closed:
+	case s.phase != phaseOpen:
 		return nil, "The server is stopping"
-	case s.sessions >= s.opts().Connections:
+	case s.sessionCount >= s.options().MaxConnections:
 		return nil, "The server is full"
-	case v != nil && v.n >= s.opts().PerAddress && !free:
+	case v != nil && v.connections >= s.options().MaxPerAddress && !free:
 		return nil, "Too many connections from your address"
 	}
-	s.waiting.Bound(s.opts().Unknown, s.opts().UnknownEach)
-	if x.place = s.waiting.Enter(x.peer.Addr, free, x); x.place == nil {
+	s.lobby.Bound(s.options().MaxUnregistered, s.options().MaxUnregisteredPerAddress)
+	if x.lobbyPlace = s.lobby.Enter(x.peer.Addr, free, x); x.lobbyPlace == nil {
 		return nil, "Too many connections from your address that have not registered"
 	}
-	s.count(x)
-	s.unknown++
-	crowded, _ = s.waiting.Crowded()
-	return crowded, ""
+	s.countSession(x)
+	s.unregisteredCount++
+	evicted, _ = s.lobby.Crowded()
+	return evicted, ""
 }
 
-// count counts a session, and those of its network.
-func (s *Service) count(x *session) {
+// countSession counts a session and its network's connections.
+func (s *Service) countSession(x *session) {
 	from := lobby.Network(x.peer.Addr)
-	if s.perAddr[from] == nil {
-		s.perAddr[from] = new(visitors)
+	if s.networks[from] == nil {
+		s.networks[from] = new(networkUse)
 	}
-	s.perAddr[from].n++
-	s.sessions++
+	s.networks[from].connections++
+	s.sessionCount++
 }
 
-// dismiss is the end of what admit began.
-func (s *Service) dismiss(p Peer) {
-	s.sessions--
+// uncountSession undoes countSession.
+func (s *Service) uncountSession(p Peer) {
+	s.sessionCount--
 	from := lobby.Network(p.Addr)
-	v := s.perAddr[from]
-	v.n--
-	s.forgetVisitors(from)
+	v := s.networks[from]
+	v.connections--
+	s.forgetNetworkLocked(from)
 }
 
-// forgetVisitors forgets a network that nobody is here from, but not what it has said too much: who
-// comes again at once is not let off. The caller holds the lock.
-func (s *Service) forgetVisitors(from netip.Prefix) {
-	now := s.o.Now().UnixNano()
-	if v := s.perAddr[from]; v.n == 0 && v.pace.at.Load() <= now && v.searches.at.Load() <= now {
-		delete(s.perAddr, from)
+// forgetNetworkLocked forgets a network without connections, unless a rate limit of it is in use:
+// reconnecting must not reset the limit. The caller holds mu.
+func (s *Service) forgetNetworkLocked(from netip.Prefix) {
+	now := s.fixed.Now().UnixNano()
+	if v := s.networks[from]; v.connections == 0 && v.pace.nextAt.Load() <= now && v.searches.nextAt.Load() <= now {
+		delete(s.networks, from)
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"weir/serve"
 )
 
-// What clients say at random: whole commands with parameters that are right now and then, and
-// rubbish.
+// Random input of clients: whole commands with parameters that are sometimes valid, and arbitrary
+// bytes.
 var (
 	someCommands = []string{"JOIN", "PART", "PRIVMSG", "NOTICE", "TAGMSG", "NICK", "MODE", "TOPIC", "KICK", "INVITE", "NAMES", "WHO", "WHOIS", "LIST",
 		"AWAY", "SETNAME", "MONITOR", "ISON", "USERHOST", "CAP", "CHATHISTORY", "SEARCH", "FILEHOST", "MARKREAD", "REDACT", "BATCH", "METADATA", "RENAME", "LUSERS", "MOTD",
@@ -34,7 +34,7 @@ var (
 	someTags = []string{"", "@label=x ", "@+draft/react=y ", "@batch=1 ", "@batch=1;draft/multiline-concat ", "@+typing=active;label=q ", "@a=\\ "}
 )
 
-// legalLines are commands that do something, often enough. A word in braces is drawn from slots.
+// legalLines are commands that usually succeed. A word in braces is drawn from slots.
 var legalLines = []string{
 	"JOIN {room}", "JOIN {room} key", "PART {room} :bye", "PRIVMSG {room} :hello", "PRIVMSG {room} :hello", "PRIVMSG {nick} :psst", "NOTICE {room},{nick} :hear", "PRIVMSG @{room} :ops",
 	"@+typing=active TAGMSG {room}", "@+draft/react=y;+draft/reply={msgid};label=r TAGMSG {room}", "@label=x PRIVMSG {room} :labeled", "REDACT {room} {msgid} :gone",
@@ -73,11 +73,11 @@ func randomLine(t *rapid.T, msgid string) string {
 	return line
 }
 
-// stepsPerRun is how many lines a server is told before another takes its place, on the average.
+// stepsPerRun is the average number of lines sent to one server.
 const stepsPerRun = 200
 
-// TestRandomLinesKeepEverythingConsistent tells servers some thousand random lines, most of them
-// legal. WEIR_CHAT_STEPS=1000000 makes it a million.
+// TestRandomLinesKeepEverythingConsistent sends servers some thousand random lines, most of them
+// valid. WEIR_CHAT_STEPS=1000000 makes it a million.
 func TestRandomLinesKeepEverythingConsistent(t *testing.T) {
 	steps := testsize.Of(t, "WEIR_CHAT_STEPS", 4000)
 	checks := flag.Lookup("rapid.checks")
@@ -85,14 +85,14 @@ func TestRandomLinesKeepEverythingConsistent(t *testing.T) {
 	checks.Value.Set(itoa(max(1, steps/stepsPerRun)))
 	defer checks.Value.Set(before)
 	rapid.Check(t, func(rt *rapid.T) {
-		// not the test's: a million steps would fill the disk until its end
+		// not t.TempDir: a million steps would fill the disk until its end
 		dir, err := os.MkdirTemp("", "weir-chat-*")
 		if err != nil {
 			rt.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
 		x := &randomTalk{rt: rt, msgid: "aaaaaaaa-0"}
-		s := &server{t: t, way: serve.Goroutine, o: Options{Registration: account.ByAnybody, Flood: 500, Now: x.now}, dir: dir}
+		s := &server{t: t, way: serve.Goroutine, o: Options{Registration: account.ByAnybody, CommandsPerSecond: 500, Now: x.now}, dir: dir}
 		x.s = s
 		s.account("ann", "correct-horse", account.Operator)
 		s.run()
@@ -104,7 +104,7 @@ func TestRandomLinesKeepEverythingConsistent(t *testing.T) {
 	})
 }
 
-// randomTalk is what three clients say at random.
+// randomTalk drives three clients with random input.
 type randomTalk struct {
 	rt      *rapid.T
 	s       *server
@@ -149,7 +149,7 @@ func (x *randomTalk) step() {
 	}
 }
 
-// leave ends all clients. Nothing of them is left.
+// leave disconnects all clients and checks that no state of them is left.
 func (x *randomTalk) leave() {
 	for _, c := range x.clients {
 		if c != nil {
@@ -158,30 +158,30 @@ func (x *randomTalk) leave() {
 	}
 	chat := x.s.chat
 	waitFor(x.s.t, func() bool { return chat.Counts().Sessions == 0 })
-	x.late.Store(true) // all that they said too much is long ago
-	chat.locked(func() {
-		chat.forgive()
-		if n := len(chat.users) + len(chat.perAddr) + len(chat.monitors); n > 0 {
-			x.rt.Fatalf("of those who left there are %d users, %d addresses and %d watched nicks", len(chat.users), len(chat.perAddr), len(chat.monitors))
+	x.late.Store(true) // all rate limits have expired
+	chat.withLock(func() {
+		chat.removeExpiredLimitsLocked()
+		if n := len(chat.users) + len(chat.networks) + len(chat.monitors); n > 0 {
+			x.rt.Fatalf("of those who left there are %d users, %d addresses and %d watched nicks", len(chat.users), len(chat.networks), len(chat.monitors))
 		}
 	})
 }
 
-// stillThere waits until the server has handled what was said, and checks each line that it
-// answers; false: it ended the connection.
+// stillThere waits until the server has handled all input, checks each line that it sends, and
+// reports whether the connection is open.
 func (x *randomTalk) stillThere(c *client) bool {
-	c.conn.Write([]byte("PING :settled?\r\n"))
+	c.conn.Write([]byte("PING :synced?\r\n"))
 	for {
 		line, ok := c.line()
 		if !ok {
 			return false
 		}
-		if strings.HasSuffix(line, "PONG weir.chat :settled?") {
+		if strings.HasSuffix(line, "PONG weir.chat :synced?") {
 			return true
 		}
 		m, err := ircmsg.ParseLine(line)
 		if err != nil || m.Command == "" || len(m.Params) > 15 || strings.ContainsAny(line, "\x00\r") || !utf8.ValidString(line) {
-			x.rt.Fatalf("%s is told %q: %v", c.name, line, err)
+			x.rt.Fatalf("%s received %q: %v", c.name, line, err)
 		}
 		if ok, id := m.GetTag("msgid"); ok {
 			x.msgid = id
@@ -189,18 +189,19 @@ func (x *randomTalk) stillThere(c *client) bool {
 	}
 }
 
-// stillThere waits until the server has handled what was said; false: it ended the connection.
+// stillThere waits until the server has handled all input and reports whether the connection is
+// open.
 func (c *client) stillThere() bool {
-	c.conn.Write([]byte("PING :settled?\r\n"))
+	c.conn.Write([]byte("PING :synced?\r\n"))
 	for {
 		line, ok := c.line()
-		if !ok || strings.HasSuffix(line, "PONG weir.chat :settled?") {
+		if !ok || strings.HasSuffix(line, "PONG weir.chat :synced?") {
 			return ok
 		}
 	}
 }
 
-// fault is what does not fit together, "" if all does.
+// fault returns an inconsistency of the data structures, "" if there is none.
 func (s *Service) fault() string {
 	sessions := 0
 	for key, u := range s.users {
@@ -217,25 +218,25 @@ func (s *Service) fault() string {
 			}
 		}
 		for _, session := range u.sessions {
-			if session.user != u || session.reg != nil {
-				return "a session of " + u.nick + " is somebody else's"
+			if session.user != u || session.registration != nil {
+				return "a session of " + u.nick + " belongs to another user"
 			}
 		}
 	}
-	if sessions+s.unknown != s.sessions {
-		return fmt.Sprintf("%d sessions of users and %d others are not %d", sessions, s.unknown, s.sessions)
+	if sessions+s.unregisteredCount != s.sessionCount {
+		return fmt.Sprintf("%d sessions of users and %d others are not %d", sessions, s.unregisteredCount, s.sessionCount)
 	}
 	for key, r := range s.rooms {
 		if why := r.fault(s); why != "" {
 			return r.name + ": " + why
 		}
-		if key != irc.Fold(r.name) || r.path != s.statePath(r.name) || slices.Contains(r.former, key) {
-			return fmt.Sprintf("%s is found as %s, kept in %s and was called %q", r.name, key, r.path, r.former)
+		if key != irc.Fold(r.name) || r.statePath != s.roomStatePath(r.name) || slices.Contains(r.formerNames, key) {
+			return fmt.Sprintf("%s is found as %s, kept in %s and was called %q", r.name, key, r.statePath, r.formerNames)
 		}
 	}
 	for nick, sessions := range s.monitors {
 		for session := range sessions {
-			if !slices.Contains(session.monitors, nick) || session.user == nil {
+			if !slices.Contains(session.monitored, nick) || session.user == nil {
 				return "a session watches " + nick + " and does not know"
 			}
 		}
@@ -244,23 +245,23 @@ func (s *Service) fault() string {
 }
 
 func (r *room) fault(s *Service) string {
-	seats := 0
-	if len(r.metadata) > maxKeys || len(r.bans) > maxBans || r.moving {
-		return fmt.Sprintf("%d keys, %d bans, being renamed: %v", len(r.metadata), len(r.bans), r.moving)
+	subs := 0
+	if len(r.metadata) > maxMetadataKeys || len(r.bans) > maxBans || r.renaming {
+		return fmt.Sprintf("%d keys, %d bans, being renamed: %v", len(r.metadata), len(r.bans), r.renaming)
 	}
 	for u, m := range r.members {
 		if u.rooms[r] != m || s.users[irc.Fold(u.nick)] != u {
 			return u.nick + " is a member and does not know"
 		}
 		for _, session := range u.sessions {
-			if r.seatOf(session) == nil {
-				return "a session of " + u.nick + " has no seat"
+			if r.subscriptionOf(session) == nil {
+				return "a session of " + u.nick + " has no subscription"
 			}
-			seats++
+			subs++
 		}
 	}
-	if seats != len(r.seats) {
-		return fmt.Sprintf("%d seats for %d sessions", len(r.seats), seats)
+	if subs != len(r.subscriptions) {
+		return fmt.Sprintf("%d subscriptions for %d sessions", len(r.subscriptions), subs)
 	}
 	return ""
 }

@@ -8,16 +8,16 @@ import (
 	"weir/chat/log"
 )
 
-// rewrite is how many commands one counts as that has a file written anew: of a redaction it is a
-// segment of some megabytes, while the room waits.
-const rewrite = 10
+// rewriteCost is the number of commands that a command counts as if it rewrites a file. A redaction
+// rewrites a segment of some megabytes while the room waits.
+const rewriteCost = 10
 
-// cmdRedact takes a message's text away (draft/message-redaction): who wrote it may, and a room's
-// operators.
+// cmdRedact deletes a message's text (draft/message-redaction). Its author and the room's operators
+// may do so.
 func (s *session) cmdRedact(m *irc.Message) {
-	s.charge(rewrite - 1)
+	s.charge(rewriteCost - 1)
 	target, msgid, why := m.Params[0], m.Params[1], irc.Cut(irc.Param(m, 2), irc.MaxTopic)
-	s.slow(func() {
+	s.startJob(func() {
 		code, text := s.redact(target, msgid, why)
 		target, msgid := irc.Word(irc.Cut(target, irc.MaxRoom)), irc.Word(irc.Cut(msgid, 64))
 		switch code {
@@ -30,82 +30,82 @@ func (s *session) cmdRedact(m *irc.Message) {
 	})
 }
 
-// redact runs at the desk. It returns the code and text of a FAIL; "" if there is none.
+// redact runs on a worker. It returns the code and text of a FAIL, or "".
 func (s *session) redact(target, msgid, why string) (code, text string) {
-	f, err := s.feedOf(target)
+	f, err := s.readableConversation(target)
 	if err != nil {
-		return "INVALID_TARGET", "You have to be in the room, or one of the two who talk"
+		return "INVALID_TARGET", "Join the room first, or name an account with which you have direct messages"
 	}
-	offset, ok := f.offsetOf(msgid)
+	offset, ok := f.offsetOfID(msgid)
 	if !ok {
 		return "UNKNOWN_MSGID", "There is no such message here"
 	}
 	line, err := f.log.At(offset)
-	if err != nil || line.Redacted() || !isText(line) && !isCommand(line.Plain(), tagmsgWord) {
+	if err != nil || line.Redacted() || !isTextMessage(line) && !isCommand(line.Plain(), tagmsgWord) {
 		return "UNKNOWN_MSGID", "There is no such message here"
 	}
-	if !s.mayRedact(f, line) {
+	if !s.canRedact(f, line) {
 		return "REDACT_FORBIDDEN", "You may not delete this message"
 	}
-	parts, err := f.partsFrom(line)
+	parts, err := f.partOffsets(line)
 	if err == nil {
 		err = f.log.Redact(parts...)
 	}
 	if err != nil {
-		s.complain(f, err)
+		s.logReadError(f, err)
 		return "INTERNAL_ERROR", "The message could not be deleted: " + publicError(err)
 	}
 	s.svc.mu.Lock()
-	defer s.svc.unlock()
-	if s.user == nil || s.gone {
+	defer s.svc.unlockAndCommit()
+	if s.user == nil || s.ownership == closedDuringJob {
 		return "", ""
 	}
 	where := f.name
 	if f.room == nil {
 		where = string(bytes.Fields(line.Plain())[2])
 	}
-	// as all know it, whatever zeros the sender writes
+	// the canonical id, even if the client wrote it with leading zeros
 	body := ":" + s.user.source + " REDACT " + where + " " + line.MsgID()
 	if why != "" {
 		body += " :" + why
 	}
-	f.put(post{from: s, label: s.label, last: true, entry: log.Entry{Time: s.svc.o.Now(), Tags: s.user.tags(), Body: body}, unstored: s.unstoredRedaction(f, body)})
-	s.later = true
+	f.putLocked(post{sender: s, label: s.label, lastLine: true, entry: log.Entry{Time: s.svc.fixed.Now(), Tags: s.user.tags(), Body: body}, onRefused: s.onRefusedRedactionLocked(f, body)})
+	s.deferredReply = true
 	return "", ""
 }
 
-// unstoredRedaction returns what happens if the log refuses the line of a redaction, whose text is
-// gone already: the members are told nevertheless, because their clients still show the text. The
-// caller holds the lock.
-func (s *session) unstoredRedaction(f *feed, body string) func() {
-	to, label := s.standIn(), s.label
-	n := &news{tags: irc.AppendTime(nil, s.svc.o.Now()), body: []byte(body + "\r\n"), need: irc.CapRedaction}
+// onRefusedRedactionLocked returns the action for a redaction whose line the log refuses. The text
+// is deleted already, so the members are notified nevertheless: their clients still show it. The
+// caller holds mu.
+func (s *session) onRefusedRedactionLocked(f *conversation, body string) func() {
+	to, label := s.replyCollectorLocked(), s.label
+	n := &notification{tags: irc.AppendTime(nil, s.svc.fixed.Now()), body: []byte(body + "\r\n"), requiredCaps: irc.CapRedaction}
 	if more := s.user.tags(); more != "" {
 		n.tags = append(append(n.tags, ';'), more...)
 	}
 	return func() {
-		n.by, n.quiet = s, true
-		for _, seat := range f.audience(nil) {
-			n.tell(seat.session)
+		n.requester, n.skipRequester = s, true
+		for _, sub := range f.appendReceiversLocked(nil) {
+			n.sendTo(sub.session)
 		}
-		n.by, n.quiet = to, false
-		to.begin(label)
-		n.tell(to)
-		to.finish()
-		if len(to.out) > 0 {
-			s.conn.Send(to.out)
+		n.requester, n.skipRequester = to, false
+		to.beginCommand(label)
+		n.sendTo(to)
+		to.finishCommand()
+		if len(to.replies) > 0 {
+			s.conn.Send(to.replies)
 		}
 	}
 }
 
-// mayRedact says whether the session's user wrote a line, or has a say where it stands.
-func (s *session) mayRedact(f *feed, line log.Line) bool {
+// canRedact reports whether the session's user wrote a line or operates its room.
+func (s *session) canRedact(f *conversation, line log.Line) bool {
 	s.svc.mu.Lock()
 	defer s.svc.mu.Unlock()
 	if s.user.oper {
 		return true
 	}
-	if f.room != nil && f.room.members[s.user] != nil && f.room.members[s.user].op() {
+	if f.room != nil && f.room.members[s.user] != nil && f.room.members[s.user].isOperator() {
 		return true
 	}
 	by, _ := line.Tag("account")

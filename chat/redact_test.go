@@ -9,9 +9,9 @@ import (
 	"weir/serve"
 )
 
-// The text is gone from the disk: it must not stay on screens, and the asker must not be told that
-// nothing has changed.
-func TestARedactionThatTheLogHasNoLineOfIsToldNevertheless(t *testing.T) {
+// The text is deleted from the disk: clients must remove it from their screens, and the requester
+// must not be sent an error.
+func TestARedactionIsSentEvenIfItsLogLineIsRefused(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.run()
@@ -26,33 +26,33 @@ func TestARedactionThatTheLogHasNoLineOfIsToldNevertheless(t *testing.T) {
 	id, _, _ = strings.Cut(strings.ReplaceAll(id, " ", ";"), ";")
 	carl.until("what is redacted")
 	var r *room
-	s.chat.locked(func() {
+	s.chat.withLock(func() {
 		r = s.chat.rooms["#r"]
-		r.moving = true // what is said waits
+		r.renaming = true // posts wait
 	})
 	ann.send("@label=x REDACT #r " + id + " :oops")
 	var posts []post
 	for len(posts) == 0 {
-		s.chat.locked(func() { posts, r.pending = r.pending, nil })
+		s.chat.withLock(func() { posts, r.pending = r.pending, nil })
 	}
-	s.chat.locked(func() { r.moving = false })
-	r.refuse(posts, errors.New("the disk is failing"))
-	r.feed.settle(posts)
+	s.chat.withLock(func() { r.renaming = false })
+	r.reportRefused(posts, errors.New("the disk is failing"))
+	r.conversation.finishPosts(posts)
 	want := ":ann!ann@ann.account REDACT #r " + id + " :oops"
 	if line := ann.until("label=x"); !strings.HasSuffix(line, want) {
-		t.Errorf("ann is told %q, want %q", line, want)
+		t.Errorf("ann received %q, want %q", line, want)
 	}
 	if line := bob.until("REDACT"); !strings.HasSuffix(line, want) {
-		t.Errorf("bob is told %q, want %q", line, want)
+		t.Errorf("bob received %q, want %q", line, want)
 	}
-	for _, line := range carl.settled() {
-		t.Errorf("carl, who does not know it, is told %q", line)
+	for _, line := range carl.sync() {
+		t.Errorf("carl, who does not know it, received %q", line)
 	}
 	dora := s.user("dora")
 	dora.send("JOIN #r")
 	for line := dora.next(); !strings.Contains(line, " 366 "); line = dora.next() {
 		if strings.Contains(line, "what is redacted") {
-			t.Errorf("dora, who comes later, is told %q", line)
+			t.Errorf("dora, who comes later, received %q", line)
 		}
 	}
 }

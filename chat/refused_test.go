@@ -9,7 +9,7 @@ import (
 )
 
 // "A full or failing disk refuses messages with a clear reply and keeps serving reads."
-func TestWhatTheLogRefusesIsAnsweredAndSeenByNobody(t *testing.T) {
+func TestARefusedMessageIsAnsweredAndNotDelivered(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		alice, bob := s.user("alice", "echo-message", "labeled-response", "batch", "message-tags"), s.user("bob")
 		for _, c := range []*client{alice, bob} {
@@ -25,15 +25,15 @@ func TestWhatTheLogRefusesIsAnsweredAndSeenByNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		alice.send("@label=x PRIVMSG #room :lost", "PING :and then?")
-		if line := alice.until(" 404 "); line != "@label=x :weir.chat 404 alice #room :Your message was not stored, and nobody saw it: closed" {
-			t.Errorf("alice is told %q", line)
+		if line := alice.until(" 404 "); line != "@label=x :weir.chat 404 alice #room :Your message was neither stored nor delivered: closed" {
+			t.Errorf("alice received %q", line)
 		}
 		alice.until("and then?")
 		alice.send("CHATHISTORY LATEST #room * 10")
 		alice.until("PRIVMSG #room :stored")
-		for _, line := range bob.settled() {
+		for _, line := range bob.sync() {
 			if strings.Contains(line, "lost") {
-				t.Errorf("bob is told %q", line)
+				t.Errorf("bob received %q", line)
 			}
 		}
 		if n := s.chat.Counts().NotStored; n != 1 {
@@ -42,8 +42,8 @@ func TestWhatTheLogRefusesIsAnsweredAndSeenByNobody(t *testing.T) {
 	})
 }
 
-// Who is shown a topic finds it again, whenever the server dies.
-func TestATopicIsOnTheDiskBeforeItIsShown(t *testing.T) {
+// A client that is sent a topic finds it again, whenever the server dies.
+func TestATopicIsStoredBeforeItIsSent(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		ann := s.user("ann")
 		ann.send("JOIN #r")
@@ -60,8 +60,8 @@ func TestATopicIsOnTheDiskBeforeItIsShown(t *testing.T) {
 	})
 }
 
-// A topic is in the state before the log has its line: where the log refuses that, the state is
-// taken back.
+// A topic is written to the state file before the log. If the log refuses its line, the state file
+// is reverted.
 func TestATopicThatTheLogRefusesIsNotInTheState(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		ann, bob := s.user("ann"), s.user("bob")
@@ -73,13 +73,13 @@ func TestATopicThatTheLogRefusesIsNotInTheState(t *testing.T) {
 		bob.until("+k key")
 		before := s.stateFile("#r")
 		var r *room
-		s.chat.locked(func() { r = s.chat.rooms["#r"] })
+		s.chat.withLock(func() { r = s.chat.rooms["#r"] })
 		if err := r.log.Close(); err != nil {
 			t.Fatal(err)
 		}
 		ann.send("TOPIC #r :as it is not")
 		if line := ann.until("FAIL"); !strings.Contains(line, "FAIL TOPIC TEMPORARILY_UNAVAILABLE #r :It was not stored") {
-			t.Errorf("ann is told %q, want that it was not stored", line)
+			t.Errorf("ann received %q, want that it was not stored", line)
 		}
 		if after := s.stateFile("#r"); after != before {
 			t.Errorf("the state is %q after the refusal, want %q", after, before)
@@ -88,9 +88,9 @@ func TestATopicThatTheLogRefusesIsNotInTheState(t *testing.T) {
 		if line := ann.until(" 332 "); !strings.HasSuffix(line, ":as it was") {
 			t.Errorf("the topic is %q after the refusal", line)
 		}
-		for _, line := range bob.settled() {
+		for _, line := range bob.sync() {
 			if strings.Contains(line, "TOPIC") {
-				t.Errorf("bob is told %q of what was not stored", line)
+				t.Errorf("bob received %q of what was not stored", line)
 			}
 		}
 	})

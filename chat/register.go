@@ -8,58 +8,57 @@ import (
 	"weir/chat/irc"
 )
 
-// Registration: NICK, USER, PASS and CAP, in any order, until irc.Registration says that all is
-// there.
+// Registration: NICK, USER, PASS and CAP, in any order, until irc.Registration is complete.
 
 func (s *session) cmdCap(m *irc.Message) {
 	sub := strings.ToUpper(m.Params[0])
 	switch sub {
 	case "LS":
-		v302 := number(irc.Param(m, 1)) >= 302
-		s.negotiate(v302)
-		s.capLines("LS", s.offers().List(s.capValues(), v302), v302)
+		v302 := atoi(irc.Param(m, 1)) >= 302
+		s.holdRegistration(v302)
+		s.sendCaps("LS", s.offeredCaps().List(s.capValues(), v302), v302)
 	case "LIST":
-		s.capLines("LIST", s.capSet().Names(), s.has(irc.Version302))
+		s.sendCaps("LIST", s.capSet().Names(), s.has(irc.Version302))
 	case "REQ":
-		s.negotiate(false)
+		s.holdRegistration(false)
 		before := s.capSet()
-		caps, ok := before.Request(irc.Param(m, 1), s.offers())
+		caps, ok := before.Request(irc.Param(m, 1), s.offeredCaps())
 		verb := "NAK"
 		if ok {
 			verb = "ACK"
 			s.caps.Store(uint64(caps))
 		}
-		s.out = append(s.out, ":"+s.svc.o.Name+" CAP "+s.nick()+" "+verb+" :"+strings.TrimSpace(irc.Param(m, 1))+"\r\n"...)
+		s.replies = append(s.replies, ":"+s.svc.fixed.Name+" CAP "+s.nick()+" "+verb+" :"+strings.TrimSpace(irc.Param(m, 1))+"\r\n"...)
 		if s.user != nil && !before.HearsMetadata() && s.has(irc.CapMetadata) && !s.has(irc.CapMetadata3) {
-			s.ownMetadata()
+			s.sendOwnMetadata()
 		}
 		if !s.capSet().HearsMetadata() {
-			s.subs = nil
+			s.metadataSubs = nil
 		}
 	case "END":
-		if s.reg != nil {
-			s.reg.Negotiating = false
+		if s.registration != nil {
+			s.registration.Negotiating = false
 			s.tryRegister()
 		}
 	default:
-		s.num(irc.ErrInvalidCap, m.Params[0], "Invalid CAP command")
+		s.numeric(irc.ErrInvalidCap, m.Params[0], "Invalid CAP command")
 	}
 }
 
-// negotiate keeps registration from ending before CAP END.
-func (s *session) negotiate(v302 bool) {
-	if s.reg != nil {
-		s.reg.Negotiating = true
+// holdRegistration delays the end of registration until CAP END.
+func (s *session) holdRegistration(v302 bool) {
+	if s.registration != nil {
+		s.registration.Negotiating = true
 	}
-	if v302 { // implies cap-notify, for good
+	if v302 { // implies cap-notify, permanently
 		s.caps.Store(uint64(s.capSet() | irc.CapCapNotify | irc.Version302))
 	}
 }
 
-// capLines sends a list of capabilities, in several lines to clients that understand these. Others
-// are sent one line, of as many as fit into the length that lines of the protocol have.
-func (s *session) capLines(verb string, words []string, several bool) {
-	head := ":" + s.svc.o.Name + " CAP " + s.nick() + " " + verb
+// sendCaps sends a list of capabilities, in several lines to clients that support them. Other
+// clients are sent one line with as many as fit.
+func (s *session) sendCaps(verb string, words []string, several bool) {
+	head := ":" + s.svc.fixed.Name + " CAP " + s.nick() + " " + verb
 	lines := irc.Wrap(words, 400)
 	if !several {
 		lines = irc.Wrap(irc.Fitting(words, irc.MaxBody-len(head+" :\r\n")), irc.MaxBody)
@@ -69,17 +68,17 @@ func (s *session) capLines(verb string, words []string, several bool) {
 		if i < len(lines)-1 {
 			more = " *"
 		}
-		s.out = append(s.out, head+more+" :"+line+"\r\n"...)
+		s.replies = append(s.replies, head+more+" :"+line+"\r\n"...)
 	}
 }
 
-// offers are the capabilities that the session may have.
-func (s *session) offers() irc.Caps {
-	all, o := irc.AllCaps, s.svc.opts()
-	if o.STS.value(s.peer.Secure) == "" {
+// offeredCaps returns the capabilities that the session may request.
+func (s *session) offeredCaps() irc.Caps {
+	all, o := irc.AllCaps, s.svc.options()
+	if o.STS.capValue(s.peer.Secure) == "" {
 		all &^= irc.CapSTS
 	}
-	if s.svc.o.NoSearch {
+	if s.svc.fixed.NoSearch {
 		all &^= irc.CapSearch | irc.CapSojuSearch
 	}
 	if o.Registration == account.ByNobody {
@@ -88,23 +87,24 @@ func (s *session) offers() irc.Caps {
 	return all
 }
 
-// offerAnew tells users that know CAP NEW and DEL which capabilities are offered, or not any more,
-// since the options were others. The caller holds the lock.
-func (s *Service) offerAnew(before, now *Options) {
+// notifyCapChangesLocked sends CAP NEW and CAP DEL to clients that support them, after the options
+// have changed the offered capabilities. The caller holds mu.
+func (s *Service) notifyCapChangesLocked(before, now *Options) {
 	for _, u := range s.users {
 		for _, session := range u.sessions {
 			secure := session.peer.Secure
-			sts := before.STS.value(secure) != now.STS.value(secure)
+			sts := before.STS.capValue(secure) != now.STS.capValue(secure)
 			register := (before.Registration == account.ByNobody) != (now.Registration == account.ByNobody)
 			if session.has(irc.CapCapNotify) && (sts || register) {
-				session.conn.Send(session.standIn().capChanges(sts, register))
+				session.conn.Send(session.replyCollectorLocked().capChangeLines(sts, register))
 			}
 		}
 	}
 }
 
-// capChanges says how the offers have become others, of the capabilities that may.
-func (s *session) capChanges(sts, register bool) []byte {
+// capChangeLines returns the CAP NEW and CAP DEL lines for the capabilities that options can
+// change.
+func (s *session) capChangeLines(sts, register bool) []byte {
 	var changed irc.Caps
 	if register {
 		changed |= irc.CapRegistration
@@ -112,111 +112,110 @@ func (s *session) capChanges(sts, register bool) []byte {
 	if sts {
 		changed |= irc.CapSTS
 	}
-	offers := s.offers()
+	offers := s.offeredCaps()
 	if lost := changed &^ offers; lost != 0 {
-		s.capLines("DEL", lost.Names(), true)
+		s.sendCaps("DEL", lost.Names(), true)
 	}
 	if found := (changed & offers).List(s.capValues(), s.has(irc.Version302)); len(found) > 0 {
-		s.capLines("NEW", found, true)
+		s.sendCaps("NEW", found, true)
 	}
-	return s.out
+	return s.replies
 }
 
 func (s *session) capValues() map[irc.Caps]string {
-	o := s.svc.opts()
-	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: o.STS.value(s.peer.Secure), irc.CapRegistration: "before-connect,custom-account-name",
+	o := s.svc.options()
+	return map[irc.Caps]string{irc.CapSASL: "PLAIN,EXTERNAL,SCRAM-SHA-256", irc.CapSTS: o.STS.capValue(s.peer.Secure), irc.CapRegistration: "before-connect,custom-account-name",
 		irc.CapMultiline: "max-bytes=" + strconv.Itoa(irc.MultilineBytes) + ",max-lines=" + strconv.Itoa(irc.MultilineLines),
-		irc.CapMetadata3: "max-subs=" + strconv.Itoa(maxSubs) + ",max-keys=" + strconv.Itoa(maxKeys) + ",max-key-bytes=" + strconv.Itoa(maxKey) + ",max-value-bytes=" + strconv.Itoa(maxValue),
-		irc.CapMetadata:  "max-subs=" + strconv.Itoa(maxSubs) + ",max-keys=" + strconv.Itoa(maxKeys) + ",max-value-bytes=" + strconv.Itoa(maxValue)}
+		irc.CapMetadata3: "max-subs=" + strconv.Itoa(maxMetadataSubs) + ",max-keys=" + strconv.Itoa(maxMetadataKeys) + ",max-key-bytes=" + strconv.Itoa(maxMetadataKeyBytes) + ",max-value-bytes=" + strconv.Itoa(maxMetadataValueBytes),
+		irc.CapMetadata:  "max-subs=" + strconv.Itoa(maxMetadataSubs) + ",max-keys=" + strconv.Itoa(maxMetadataKeys) + ",max-value-bytes=" + strconv.Itoa(maxMetadataValueBytes)}
 }
 
 func (s *session) cmdPass(m *irc.Message) {
-	if s.reg == nil {
-		s.num(irc.ErrAlreadyReg, "You may not reregister")
+	if s.registration == nil {
+		s.numeric(irc.ErrAlreadyReg, "You may not reregister")
 		return
 	}
-	s.reg.Pass = m.Params[0]
+	s.registration.Pass = m.Params[0]
 }
 
 func (s *session) cmdUser(m *irc.Message) {
-	if s.reg == nil || s.reg.User != "" {
-		s.num(irc.ErrAlreadyReg, "You may not reregister")
+	if s.registration == nil || s.registration.User != "" {
+		s.numeric(irc.ErrAlreadyReg, "You may not reregister")
 		return
 	}
 	if m.Params[0] == "" || m.Params[3] == "" {
-		s.num(irc.ErrNeedMoreParams, m.Command, "The user name and the real name cannot be empty")
+		s.numeric(irc.ErrNeedMoreParams, m.Command, "The user name and the real name cannot be empty")
 		return
 	}
-	s.reg.User, s.reg.Real = irc.CleanUser(m.Params[0]), irc.Cut(m.Params[3], irc.MaxReal)
+	s.registration.User, s.registration.Real = irc.CleanUser(m.Params[0]), irc.Cut(m.Params[3], irc.MaxReal)
 	s.tryRegister()
 }
 
-// tryRegister makes a user of the session once all is there. A PASS of ACCOUNT:PASSWORD is a login.
+// tryRegister completes registration once all parts are there. A PASS of ACCOUNT:PASSWORD logs in.
 func (s *session) tryRegister() {
-	if s.reg == nil || !s.reg.Ready() || s.over != nil {
+	if s.registration == nil || !s.registration.Ready() || s.endErr != nil {
 		return
 	}
 	if s.sasl != nil {
 		s.sasl = nil
-		s.num(irc.ErrSASLAborted, "SASL authentication aborted")
+		s.numeric(irc.ErrSASLAborted, "SASL authentication aborted")
 	}
-	name, password, both := strings.Cut(s.reg.Pass, ":")
-	s.reg.Pass = ""
+	name, password, both := strings.Cut(s.registration.Pass, ":")
+	s.registration.Pass = ""
 	if both && s.login.Account == nil {
-		s.slow(func() { s.loginByPass(name, password) })
+		s.startJob(func() { s.logInByPass(name, password) })
 		return
 	}
-	if s.login.Account != nil { // its metadata is told as it comes in
-		s.slow(func() {
+	if s.login.Account != nil { // its metadata are sent during registration
+		s.startJob(func() {
 			values := s.svc.readMetadata(s.svc.accounts.MetadataPath(s.login.Name))
-			s.svc.locked(func() { s.register(values) })
+			s.svc.withLock(func() { s.registerLocked(values) })
 		})
 		return
 	}
-	s.register(nil)
+	s.registerLocked(nil)
 }
 
-func (s *session) loginByPass(name, password string) {
-	login, err := s.plain(name, password)
+func (s *session) logInByPass(name, password string) {
+	login, err := s.checkPassword(name, password)
 	var values map[string]string
 	if err == nil {
 		values = s.svc.readMetadata(s.svc.accounts.MetadataPath(login.Name))
 	}
 	s.svc.mu.Lock()
-	defer s.svc.unlock()
+	defer s.svc.unlockAndCommit()
 	if err != nil {
-		s.noteRefusal(name, err)
-		s.loginFailed(name, err)
-		s.num(irc.ErrPasswdMismatch, wrongLogin(err))
-		s.end("Bad password")
+		s.logRefusedLogin(name, err)
+		s.countFailedLoginLocked(name, err)
+		s.numeric(irc.ErrPasswdMismatch, passwordRefusal(err))
+		s.endWithError("Bad password")
 		return
 	}
-	s.loggedIn(login)
-	s.register(values)
+	s.setLogin(login)
+	s.registerLocked(values)
 }
 
-// wrongLogin is what a client is told of a password that was not taken.
-func wrongLogin(err error) string {
-	if e := throttled(err); e != nil {
-		return "Nobody can log in so now: " + e.Error()
+// passwordRefusal returns the reply to a refused password.
+func passwordRefusal(err error) string {
+	if e := asThrottled(err); e != nil {
+		return "Login refused: " + e.Error()
 	}
 	return "The name or the password is wrong"
 }
 
-// end ends the session with words to it and to others.
-func (s *session) end(words string) {
-	s.out = append(s.out, "ERROR :Closing link ("+words+")\r\n"...)
-	s.over = &quitting{words}
+// endWithError ends the session, with a message to the client and to others.
+func (s *session) endWithError(words string) {
+	s.replies = append(s.replies, "ERROR :Closing link ("+words+")\r\n"...)
+	s.endErr = &quitError{words}
 }
 
-// register makes the session one of a user: of its account's, if that is there already, or of a new
-// one. Values are its account's metadata, nil if they are to be read later. The caller holds the
-// lock.
-func (s *session) register(values map[string]string) {
+// registerLocked attaches the session to its account's user if that is online, or else to a new
+// user. Values are the account's metadata, nil if they are loaded later. The caller holds mu.
+func (s *session) registerLocked(values map[string]string) {
 	svc := s.svc
-	if svc.opts().LoginOnly && s.login.Account == nil {
-		s.fail("*", "ACCOUNT_REQUIRED", "You have to log in by SASL to come in")
-		s.end("You have to log in")
+	if svc.options().LoginOnly && s.login.Account == nil {
+		s.fail("*", "ACCOUNT_REQUIRED", "This server requires a login by SASL")
+		s.endWithError("You have to log in")
 		return
 	}
 	u := svc.users[irc.Fold(s.accountName())]
@@ -225,34 +224,34 @@ func (s *session) register(values map[string]string) {
 			return
 		}
 	}
-	if ban, banned := svc.accounts.Banned(account.Client{Account: u.account, Addr: s.peer.Addr, Mask: u.source}, svc.o.Now()); banned {
-		s.num(irc.ErrBanned, "You are banned from this server: "+ban.Reason)
-		s.end("Banned")
+	if ban, banned := svc.accounts.Banned(account.Client{Account: u.account, Addr: s.peer.Addr, Mask: u.source}, svc.fixed.Now()); banned {
+		s.numeric(irc.ErrBanned, "You are banned from this server: "+ban.Reason)
+		s.endWithError("Banned")
 		return
 	}
-	said := s.reg.Nick
-	s.reg, s.user, s.heard, s.fresh = nil, u, svc.o.Now(), true
+	said := s.registration.Nick
+	s.registration, s.user, s.lastInputAt, s.liveness = nil, u, svc.fixed.Now(), justRegistered
 	first := len(u.sessions) == 0
 	u.sessions = append(u.sessions, s)
 	svc.users[irc.Fold(u.nick)] = u
-	svc.unknown--
-	svc.waiting.Leave(s.place)
-	s.place = nil
+	svc.unregisteredCount--
+	svc.lobby.Leave(s.lobbyPlace)
+	s.lobbyPlace = nil
 	if u.account != "" && u.metadata == nil {
 		u.metadata = values
 	}
-	svc.peak = max(svc.peak, svc.sessions-svc.unknown)
-	s.welcome(said)
+	svc.peakSessions = max(svc.peakSessions, svc.sessionCount-svc.unregisteredCount)
+	s.sendWelcome(said)
 	if first {
-		svc.watchers(u.nick, irc.RplMonOnline, u.source)
+		svc.notifyMonitors(u.nick, irc.RplMonOnline, u.source)
 	}
-	if s.away != "" {
-		s.setAway(s.away)
+	if s.preAway != "" {
+		s.setAway(s.preAway)
 	}
 	if s.login.Account != nil {
-		s.slow(s.resume)
+		s.startJob(s.resumeAccount)
 	} else if !s.has(irc.CapMetadata3) {
-		s.ownMetadata()
+		s.sendOwnMetadata()
 	}
 }
 
@@ -263,32 +262,32 @@ func (s *session) accountName() string {
 	return s.login.Name
 }
 
-// newUser is a user as registration says, nil when it cannot have its nick: of an account, that has
-// the account's name.
+// newUser returns a user from the registration, or nil if the nick is in use. The nick of an
+// account's user is the account's name.
 func (s *session) newUser() *user {
-	svc, now := s.svc, s.svc.o.Now()
-	nick := s.reg.Nick
+	svc, now := s.svc, s.svc.fixed.Now()
+	nick := s.registration.Nick
 	if name := s.accountName(); name != "" && irc.Fold(nick) != irc.Fold(name) {
 		nick = name
 	}
-	if svc.taken(nick, s) {
-		s.num(irc.ErrNickInUse, nick, "Nickname is already in use")
-		s.reg.Nick = ""
+	if svc.isNickTaken(nick, s) {
+		s.numeric(irc.ErrNickInUse, nick, "Nickname is already in use")
+		s.registration.Nick = ""
 		return nil
 	}
-	u := &user{nick: nick, name: s.reg.User, real: s.reg.Real, account: s.accountName(), since: now, spoke: now,
+	u := &user{nick: nick, name: s.registration.User, realname: s.registration.Real, account: s.accountName(), connectedAt: now, lastSpokeAt: now,
 		host: svc.cloak(s.peer.Addr), rooms: map[*room]*member{}}
 	if u.account != "" {
 		u.host = irc.Fold(u.account) + ".account"
 	}
-	u.resource()
+	u.updateSource()
 	return u
 }
 
-// taken says whether a session cannot be called so: somebody is, or an account that is not its own
-// has the name.
-func (s *Service) taken(nick string, by *session) bool {
-	if u := s.find(nick); u != nil && u != by.user {
+// isNickTaken reports whether a nick belongs to another user, or to an account that is not the
+// session's own.
+func (s *Service) isNickTaken(nick string, by *session) bool {
+	if u := s.findUser(nick); u != nil && u != by.user {
 		return true
 	}
 	if a := s.accounts.Lookup(nick); a != nil && !a.Removed {
@@ -297,24 +296,24 @@ func (s *Service) taken(nick string, by *session) bool {
 	return false
 }
 
-// welcome is what a new session is told. Said is the nick that it asked for.
-func (s *session) welcome(said string) {
+// sendWelcome sends the welcome. Said is the nick that the client requested.
+func (s *session) sendWelcome(said string) {
 	svc, u := s.svc, s.user
 	if said != u.nick {
-		s.out = irc.AppendLine(s.out, said, "NICK", u.nick)
+		s.replies = irc.AppendLine(s.replies, said, "NICK", u.nick)
 	}
-	s.num(irc.RplWelcome, "Welcome to "+svc.o.Network+", "+u.source)
-	s.num(irc.RplYourHost, "Your host is "+svc.o.Name+", running "+version)
-	s.num(irc.RplCreated, "This server was started "+svc.began.UTC().Format("2006-01-02 15:04:05 UTC"))
-	s.num(irc.RplMyInfo, svc.o.Name, version, "Bio", "Cbiklmnostv", "bklov")
-	s.isupport()
+	s.numeric(irc.RplWelcome, "Welcome to "+svc.fixed.Network+", "+u.source)
+	s.numeric(irc.RplYourHost, "Your host is "+svc.fixed.Name+", running "+version)
+	s.numeric(irc.RplCreated, "This server was started "+svc.startedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+	s.numeric(irc.RplMyInfo, svc.fixed.Name, version, "Bio", "Cbiklmnostv", "bklov")
+	s.sendISupport()
 	s.cmdLusers(nil)
 	if s.has(irc.CapMetadata3) {
-		s.ownMetadata()
+		s.sendOwnMetadata()
 	}
 	s.cmdMOTD(nil)
-	s.num(irc.RplUModeIs, u.modes())
+	s.numeric(irc.RplUModeIs, u.modes())
 }
 
-// version names the software to clients.
+// version names the software in replies.
 const version = "weir-chat"

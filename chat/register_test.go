@@ -9,35 +9,35 @@ import (
 	"weir/serve"
 )
 
-// busyDesk keeps the desk busy until release is called.
-func (s *server) busyDesk() (release func()) {
+// occupyWorkers keeps all workers busy until release is called.
+func (s *server) occupyWorkers() (release func()) {
 	over := make(chan struct{})
-	for range deskWidth {
+	for range workerCount {
 		x := newSession(s.chat, new(line), Peer{})
 		x.job = func() { <-over }
-		s.chat.locked(func() { s.chat.jobs++ })
-		x.toDesk()
+		s.chat.withLock(func() { s.chat.unfinishedJobs++ })
+		x.queueJob()
 	}
 	return func() { close(over) }
 }
 
-// While a password is hashed somebody may come who is called as the account will be.
-func TestWhoRegistersDoesNotTakeTheNameOfWhoIsThere(t *testing.T) {
+// Another user may take the nick while the password of the new account is hashed.
+func TestRegisterDoesNotTakeANickInUse(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{Registration: account.ByAnybody}).run()
 	mallory := s.user("mallory")
-	release := s.busyDesk()
+	release := s.occupyWorkers()
 	mallory.send("REGISTER bob * correct-horse")
 	waitFor(t, func() bool {
 		s.chat.mu.Lock()
 		defer s.chat.mu.Unlock()
-		return s.chat.jobs > deskWidth
+		return s.chat.unfinishedJobs > workerCount
 	})
 	bob := s.user("bob")
 	release()
 	mallory.until("REGISTER SUCCESS bob")
-	mallory.settled()
-	s.chat.locked(func() {
-		if u := s.chat.find("bob"); u == nil || u.account != "" || s.chat.find("mallory") == nil {
+	mallory.sync()
+	s.chat.withLock(func() {
+		if u := s.chat.findUser("bob"); u == nil || u.account != "" || s.chat.findUser("mallory") == nil {
 			t.Errorf("bob is %+v", u)
 		}
 	})
@@ -45,16 +45,16 @@ func TestWhoRegistersDoesNotTakeTheNameOfWhoIsThere(t *testing.T) {
 	bob.until("are you there?")
 }
 
-func TestAListIsAskedForByAFewWords(t *testing.T) {
+func TestConditionsOfAListAreLimited(t *testing.T) {
 	asked := parseList(strings.Repeat("!#x,", 120), time.Now())
 	if len(asked) > maxListWords {
 		t.Errorf("each room is looked at by %d words", len(asked))
 	}
 }
 
-// A message has one id, as it is stored: who takes it back by another way of writing it does so for
-// all.
-func TestARedactionNamesTheMessageAsAllKnowIt(t *testing.T) {
+// A message has one id, as it is stored: a redaction by another spelling of the id is announced by
+// the stored one.
+func TestARedactionNamesTheStoredID(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	s.account("alice", "correct-horse", account.Member)
 	alice := s.client("alice")
@@ -66,6 +66,6 @@ func TestARedactionNamesTheMessageAsAllKnowIt(t *testing.T) {
 	id, _, _ = strings.Cut(strings.Fields(id)[0], ";")
 	alice.send("REDACT #room " + strings.Replace(id, "-", "-00", 1))
 	if line := alice.until("REDACT"); !strings.HasSuffix(line, "REDACT #room "+id) {
-		t.Errorf("others are told %q, want %s", line, id)
+		t.Errorf("the redaction received is %q, want id %s", line, id)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"weir/serve"
 )
 
-// What is said while a room is renamed is heard once, in order, under the name that it has then.
-func TestARoomThatIsRenamedWhileItTalksLosesNothing(t *testing.T) {
+// Messages sent while a room is renamed arrive once, in order, under the current name.
+func TestARenameDuringMessagesLosesNothing(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
 	s.account("root", "correct horse", account.Operator)
 	s.run()
@@ -26,7 +26,7 @@ func TestARoomThatIsRenamedWhileItTalksLosesNothing(t *testing.T) {
 	var both sync.WaitGroup
 	both.Go(func() {
 		for i := range messages {
-			talker.send(fmt.Sprintf("PRIVMSG #a,#b :%d", i)) // one of them is there
+			talker.send(fmt.Sprintf("PRIVMSG #a,#b :%d", i)) // one of them exists
 		}
 	})
 	both.Go(func() {
@@ -48,7 +48,7 @@ func TestARoomThatIsRenamedWhileItTalksLosesNothing(t *testing.T) {
 			now = words[3]
 		case "PRIVMSG":
 			if want := fmt.Sprintf("%s :%d", now, next); strings.Join(words[2:], " ") != want {
-				t.Fatalf("hearer is told %q, want %q", line, want)
+				t.Fatalf("hearer received %q, want %q", line, want)
 			}
 			next++
 		}
@@ -56,28 +56,28 @@ func TestARoomThatIsRenamedWhileItTalksLosesNothing(t *testing.T) {
 	both.Wait()
 }
 
-// A respelling that waited while the room was renamed must not bring the old name back.
-func TestALetterIsNotChangedOfANameThatARoomHadBefore(t *testing.T) {
+// A respelling that waited during a rename must not restore the old name.
+func TestARespellingDuringARenameIsRefused(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
 	s.account("root", "correct horse", account.Operator)
 	s.run()
 	root, ann := s.loggedIn("root"), s.user("ann", "draft/channel-rename")
 	ann.send("JOIN #a", "PRIVMSG #a :said")
-	ann.settled()
+	ann.sync()
 	var r *room
-	s.chat.locked(func() {
+	s.chat.withLock(func() {
 		r = s.chat.rooms["#a"]
-		r.moving = true // as while it is renamed
+		r.renaming = true // as during a rename
 	})
 	ann.send("RENAME #a #A")
 	for queued := false; !queued; {
-		s.chat.locked(func() { queued = len(r.pending) > 0 })
+		s.chat.withLock(func() { queued = len(r.pending) > 0 })
 	}
 	root.send("RENAME #a #b")
 	if line := ann.until("RENAME CANNOT_RENAME"); !strings.Contains(line, " #b #A ") {
-		t.Errorf("ann is told %q, want that the name is another one", line)
+		t.Errorf("ann received %q, want that the name is another one", line)
 	}
-	s.chat.locked(func() {
+	s.chat.withLock(func() {
 		if r.name != "#b" || s.chat.rooms["#b"] != r {
 			t.Errorf("the room is called %s, want #b", r.name)
 		}
@@ -87,9 +87,9 @@ func TestALetterIsNotChangedOfANameThatARoomHadBefore(t *testing.T) {
 	}
 }
 
-// A server that dies between the rename of the folder and the writing of the state goes on under
-// the new name, with what the room was.
-func TestAStateOfTheOldNameIsTheRooms(t *testing.T) {
+// A server that dies between the rename of the folder and the write of the state file continues
+// under the new name, with the same settings.
+func TestAStateFileWithTheOldNameIsRead(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	alice := s.user("alice")
 	alice.send("JOIN #a", "TOPIC #a :this", "PRIVMSG #a :one", "PING x")
@@ -105,8 +105,8 @@ func TestAStateOfTheOldNameIsTheRooms(t *testing.T) {
 	bob.until(" PRIVMSG #b :one")
 }
 
-// What is copied has no links; the old name leads to the room again once it was opened.
-func TestAnOldNameLeadsToARestoredRoom(t *testing.T) {
+// A copy has no links; the old name redirects again once the room was opened.
+func TestAFormerNameRedirectsToARestoredRoom(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	alice := s.user("alice")
 	alice.send("JOIN #a", "RENAME #a #b", "PRIVMSG #b :one", "PING x")

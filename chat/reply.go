@@ -10,35 +10,35 @@ import (
 	"weir/chat/irc"
 )
 
-// num appends a numeric reply to what the session will be sent.
-func (s *session) num(code string, params ...string) {
-	s.out = irc.AppendLine(s.out, s.svc.o.Name, code, append([]string{s.nick()}, params...)...)
+// numeric appends a numeric reply to the session's replies.
+func (s *session) numeric(code string, params ...string) {
+	s.replies = irc.AppendLine(s.replies, s.svc.fixed.Name, code, append([]string{s.nick()}, params...)...)
 }
 
-// say appends a line of the server's.
-func (s *session) say(command string, params ...string) {
-	s.out = irc.AppendLine(s.out, s.svc.o.Name, command, params...)
+// reply appends a line whose source is the server.
+func (s *session) reply(command string, params ...string) {
+	s.replies = irc.AppendLine(s.replies, s.svc.fixed.Name, command, params...)
 }
 
-// fail appends a standard reply.
+// fail appends a standard reply FAIL.
 func (s *session) fail(command, code string, context ...string) {
-	s.out = irc.AppendLine(s.out, s.svc.o.Name, "FAIL", append([]string{command, code}, context...)...)
+	s.replies = irc.AppendLine(s.replies, s.svc.fixed.Name, "FAIL", append([]string{command, code}, context...)...)
 }
 
-// nick is what the session is called in replies.
+// nick returns the nick by which replies address the session.
 func (s *session) nick() string {
 	switch {
 	case s.user != nil:
 		return s.user.nick
-	case s.reg != nil && s.reg.Nick != "":
-		return s.reg.Nick
+	case s.registration != nil && s.registration.Nick != "":
+		return s.registration.Nick
 	}
 	return "*"
 }
 
-// refusal is what a session is told of a message that is not stored.
-func (s *session) refusal(f *feed, p post, why error) []byte {
-	text := "Your message was not stored, and nobody saw it: " + publicError(why)
+// notStoredReply returns the reply to a message that was not stored.
+func (s *session) notStoredReply(f *conversation, p post, why error) []byte {
+	text := "Your message was neither stored nor delivered: " + publicError(why)
 	nick := "*"
 	s.svc.mu.Lock()
 	name := f.name
@@ -46,10 +46,10 @@ func (s *session) refusal(f *feed, p post, why error) []byte {
 		nick = s.user.nick
 	}
 	s.svc.mu.Unlock()
-	line := irc.AppendLine(nil, s.svc.o.Name, irc.ErrCannotSend, nick, name, text)
+	line := irc.AppendLine(nil, s.svc.fixed.Name, irc.ErrCannotSend, nick, name, text)
 	if p.change != nil {
-		line = irc.AppendLine(nil, s.svc.o.Name, "FAIL", p.command, "TEMPORARILY_UNAVAILABLE", name,
-			"It was not stored, and stays as it is: "+publicError(why))
+		line = irc.AppendLine(nil, s.svc.fixed.Name, "FAIL", p.command, "TEMPORARILY_UNAVAILABLE", name,
+			"It was not stored and has not changed: "+publicError(why))
 	}
 	if p.label != "" {
 		return appendLabeled(nil, p.label, line)
@@ -57,71 +57,70 @@ func (s *session) refusal(f *feed, p post, why error) []byte {
 	return line
 }
 
-// begin is the start of a command with a label, "" for none.
-func (s *session) begin(label string) {
-	s.label, s.from, s.batch, s.later = label, len(s.out), "", false
+// beginCommand starts a command with a label, "" for none.
+func (s *session) beginCommand(label string) {
+	s.label, s.replyStart, s.replyBatch, s.deferredReply = label, len(s.replies), "", false
 }
 
-// finish is the end of a command: its replies are labeled, see ircv3.net, labeled-response. What it
-// brought besides replies follows.
-func (s *session) finish() {
+// finishCommand ends a command: it adds the label to the replies
+// (https://ircv3.net/specs/extensions/labeled-response) and appends the lines that are not replies.
+func (s *session) finishCommand() {
 	s.labelReplies()
-	s.out, s.behind = append(s.out, s.behind...), nil
+	s.replies, s.afterReplies = append(s.replies, s.afterReplies...), nil
 }
 
-// labelReplies gives the replies of a command its label.
+// labelReplies adds the command's label to its replies.
 func (s *session) labelReplies() {
 	if s.label == "" {
 		return
 	}
 	label := s.label
 	s.label = ""
-	replies := s.out[s.from:]
+	replies := s.replies[s.replyStart:]
 	switch lines := countLines(replies); {
-	case s.batch != "":
-		s.intoBatch()
-		s.say("BATCH", "-"+s.batch)
-	case lines == 0 && s.later: // deliver sends the reply
+	case s.replyBatch != "":
+		s.addToReplyBatch()
+		s.reply("BATCH", "-"+s.replyBatch)
+	case lines == 0 && s.deferredReply: // deliver sends the labeled reply
 	case lines == 0:
-		s.out = s.svc.appendAck(s.out, label)
+		s.replies = s.svc.appendAck(s.replies, label)
 	case lines == 1 || isOneBatch(string(replies)):
 		line := string(replies)
-		s.out = appendLabeled(s.out[:s.from], label, []byte(line))
+		s.replies = appendLabeled(s.replies[:s.replyStart], label, []byte(line))
 	default:
-		s.openBatch(label)
-		s.intoBatch()
-		s.say("BATCH", "-"+s.batch)
+		s.openReplyBatch(label)
+		s.addToReplyBatch()
+		s.reply("BATCH", "-"+s.replyBatch)
 	}
 }
 
-// isOneBatch says whether lines are a batch and nothing besides, which takes a label as one line
-// does.
+// isOneBatch reports whether lines are exactly one batch, which takes a label like a single line.
 func isOneBatch(lines string) bool {
 	source, rest, is := strings.Cut(lines, " BATCH +")
-	if !is || strings.ContainsAny(source, " \r") { // tags, or something before it
+	if !is || strings.ContainsAny(source, " \r") { // tags, or a line before the batch
 		return false
 	}
 	end := source + " BATCH -" + rest[:strings.IndexAny(rest, " \r")] + "\r\n"
 	return strings.Index(rest, end) == len(rest)-len(end)
 }
 
-// openBatch puts the begin of a labeled batch before the replies.
-func (s *session) openBatch(label string) {
-	s.batch = s.svc.batchName()
-	replies := string(s.out[s.from:])
-	s.out = append(s.out[:s.from], "@label="+label+" :"+s.svc.o.Name+" BATCH +"+s.batch+" labeled-response\r\n"...)
-	s.from = len(s.out)
-	s.out = append(s.out, replies...)
+// openReplyBatch inserts the start of a labeled batch before the replies.
+func (s *session) openReplyBatch(label string) {
+	s.replyBatch = s.svc.newBatchID()
+	replies := string(s.replies[s.replyStart:])
+	s.replies = append(s.replies[:s.replyStart], "@label="+label+" :"+s.svc.fixed.Name+" BATCH +"+s.replyBatch+" labeled-response\r\n"...)
+	s.replyStart = len(s.replies)
+	s.replies = append(s.replies, replies...)
 }
 
-// intoBatch marks the replies as parts of the labeled batch, but for those that are in one of their
+// addToReplyBatch marks the replies as parts of the labeled batch, except those in a batch of their
 // own.
-func (s *session) intoBatch() {
-	s.out = tagBatch(s.out, s.from, s.batch)
-	s.from = len(s.out)
+func (s *session) addToReplyBatch() {
+	s.replies = tagBatch(s.replies, s.replyStart, s.replyBatch)
+	s.replyStart = len(s.replies)
 }
 
-// tagBatch marks lines, which begin at from, as parts of a batch, but for those that are in one
+// tagBatch marks the lines from an offset on as parts of a batch, except those that are in one
 // already.
 func tagBatch(out []byte, from int, batch string) []byte {
 	replies := string(out[from:])
@@ -139,76 +138,79 @@ func tagBatch(out []byte, from int, batch string) []byte {
 	return out
 }
 
-// batchReplies sends replies in a batch, where the client knows such. The target is "" for none.
+// batchReplies sends replies in a batch if the client supports batches. Target is "" for none.
 func (s *session) batchReplies(kind, target string, reply func()) {
 	if !s.has(irc.CapBatch) {
 		reply()
 		return
 	}
-	id := s.svc.batchName()
+	id := s.svc.newBatchID()
 	params := []string{"+" + id, kind}
 	if target != "" {
 		params = append(params, target)
 	}
-	s.say("BATCH", params...)
-	from := len(s.out)
+	s.reply("BATCH", params...)
+	from := len(s.replies)
 	reply()
-	s.out = tagBatch(s.out, from, id)
-	s.say("BATCH", "-"+id)
+	s.replies = tagBatch(s.replies, from, id)
+	s.reply("BATCH", "-"+id)
 }
 
-// flush sends the replies so far, before what others may send the session from now on. The label's
-// batch stays open. The caller holds the lock.
-func (s *session) flush() bool {
+// flushRepliesLocked sends the replies so far, so that they precede whatever other goroutines send
+// the session later. The labeled batch stays open. It reports whether the connection took them. The
+// caller holds mu.
+func (s *session) flushRepliesLocked() bool {
 	if s.label != "" {
-		if s.batch == "" {
-			s.openBatch(s.label)
+		if s.replyBatch == "" {
+			s.openReplyBatch(s.label)
 		}
-		s.intoBatch()
+		s.addToReplyBatch()
 	}
-	ok := s.conn.Send(s.out)
-	s.out, s.from = s.out[:0], 0
+	ok := s.conn.Send(s.replies)
+	s.replies, s.replyStart = s.replies[:0], 0
 	return ok
 }
 
-// batchName is a name for a batch that no other has while clients remember it.
-func (s *Service) batchName() string {
-	return strconv.FormatUint(s.batches.Add(1), 36)
+// newBatchID returns an id for a batch that is unique while the service runs.
+func (s *Service) newBatchID() string {
+	return strconv.FormatUint(s.lastBatchID.Add(1), 36)
 }
 
-// news is a line that several sessions are told at once, and not stored.
-type news struct {
+// notification is a line that is sent to several sessions at once and not stored.
+type notification struct {
 	tags, body []byte
-	by         *session // whose command it is: its replies are where it goes. nil: none
-	quiet      bool     // it does not want to hear it
-	need       irc.Caps // who lacks it is not told
-	views      [irc.Views][]byte
+	// session whose command caused it, which receives it among its replies; nil: none
+	requester     *session
+	skipRequester bool     // the requester does not receive it
+	requiredCaps  irc.Caps // capabilities that a receiver must have
+	views         [irc.Views][]byte
 }
 
-// news is a line from a user.
-func (s *Service) news(u *user, by *session, command string, params ...string) *news {
-	tags := irc.AppendTime(nil, s.o.Now())
+// userNotification returns a notification whose source is a user.
+func (s *Service) userNotification(u *user, by *session, command string, params ...string) *notification {
+	tags := irc.AppendTime(nil, s.fixed.Now())
 	if more := u.tags(); more != "" {
 		tags = append(append(tags, ';'), more...)
 	}
-	return &news{tags: tags, body: irc.AppendLine(nil, u.source, command, params...), by: by}
+	return &notification{tags: tags, body: irc.AppendLine(nil, u.source, command, params...), requester: by}
 }
 
-// tell tells a session.
-func (n *news) tell(s *session) {
+// sendTo sends the line to a session.
+func (n *notification) sendTo(s *session) {
 	switch line := n.line(s); {
-	case s == n.by && n.quiet, line == nil:
-	case s == n.by:
-		s.out = append(s.out, line...)
+	case s == n.requester && n.skipRequester, line == nil:
+	case s == n.requester:
+		s.replies = append(s.replies, line...)
 	case !s.conn.Send(line):
-		s.svc.tooSlow(s)
+		s.svc.closeSlow(s)
 	}
 }
 
-// line is the line as a session sees it, nil if that lacks what it needs to be told. It is shared.
-func (n *news) line(s *session) []byte {
+// line returns the line as a session sees it, nil if the session lacks a required capability. The
+// result is shared.
+func (n *notification) line(s *session) []byte {
 	caps := s.capSet()
-	if !caps.Has(n.need) {
+	if !caps.Has(n.requiredCaps) {
 		return nil
 	}
 	v := caps.View()
@@ -218,35 +220,35 @@ func (n *news) line(s *session) []byte {
 	return n.views[v]
 }
 
-// to tells a user's sessions.
-func (n *news) to(u *user) {
+// sendToUser sends the line to all sessions of a user.
+func (n *notification) sendToUser(u *user) {
 	for _, s := range u.sessions {
-		n.tell(s)
+		n.sendTo(s)
 	}
 }
 
-// toRoom tells everybody in a room who has begun to listen, and who says it.
-func (n *news) toRoom(r *room) {
-	for _, seat := range r.seats {
-		if seat.live || seat.session == n.by {
-			n.tell(seat.session)
+// sendToRoom sends the line to all live subscribers of a room, and to the requester.
+func (n *notification) sendToRoom(r *room) {
+	for _, sub := range r.subscriptions {
+		if sub.state == live || sub.session == n.requester {
+			n.sendTo(sub.session)
 		}
 	}
 }
 
-// tooSlow ends a session that does not take what it is sent. It comes back, and the log has what it
-// missed.
-func (s *Service) tooSlow(session *session) {
-	s.counts.tooSlow.Add(1)
+// closeSlow disconnects a client that does not read what it is sent. It may reconnect; the log has
+// what it missed.
+func (s *Service) closeSlow(session *session) {
+	s.counters.tooSlow.Add(1)
 	session.conn.Close()
 }
 
-func epoch(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
+func formatEpoch(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
-// countLines counts the lines of replies.
+// countLines returns the number of lines in replies.
 func countLines(replies []byte) int { return bytes.Count(replies, []byte{'\n'}) }
 
-// hasBatchTag says whether a line that begins by tags is part of a batch.
+// hasBatchTag reports whether a line that begins with tags is part of a batch.
 func hasBatchTag(line string) bool {
 	tags, _, _ := strings.Cut(line[1:], " ")
 	for tag := range strings.SplitSeq(tags, ";") {
@@ -257,21 +259,22 @@ func hasBatchTag(line string) bool {
 	return false
 }
 
-// passingID is the msgid of a message that no log has.
-func (s *Service) passingID() string {
-	return "x" + strconv.FormatInt(s.began.UnixMilli(), 36) + "-" + s.batchName()
+// newUnstoredID returns a msgid for a message that is not stored.
+func (s *Service) newUnstoredID() string {
+	return "x" + strconv.FormatInt(s.startedAt.UnixMilli(), 36) + "-" + s.newBatchID()
 }
 
-// paceOf is the pace that the session shares with others of its account, or address.
+// paceOf returns the rate limit of commands that the session shares with others of its account or
+// network.
 func (s *Service) paceOf(session *session) *pace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if session.login.Account == nil {
-		return &s.perAddr[lobby.Network(session.peer.Addr)].pace
+		return &s.networks[lobby.Network(session.peer.Addr)].pace
 	}
 	key := irc.Fold(session.login.Name)
-	if s.paces[key] == nil {
-		s.paces[key] = new(pace)
+	if s.accountPaces[key] == nil {
+		s.accountPaces[key] = new(pace)
 	}
-	return s.paces[key]
+	return s.accountPaces[key]
 }

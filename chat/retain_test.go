@@ -15,10 +15,10 @@ import (
 	"weir/serve"
 )
 
-// A room that somebody is in, one that nobody has open, and a direct conversation: each by its own
+// A room with a member, a room that is not open, and a direct conversation: each has its own
 // limits.
-func TestRetainRemovesWhatIsOldWhetherSomebodyHasItOpenOrNot(t *testing.T) {
-	var ahead atomic.Int64 // how far the server's clock is
+func TestRetainRemovesOldMessagesOfOpenAndClosedLogs(t *testing.T) {
+	var ahead atomic.Int64 // how far the server's clock is ahead
 	s := startServer(t, serve.Goroutine, Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 	s.account("ann", "secret of ann", account.Member)
 	s.account("bob", "secret of bob", account.Member)
@@ -27,7 +27,7 @@ func TestRetainRemovesWhatIsOldWhetherSomebodyHasItOpenOrNot(t *testing.T) {
 		t.Helper()
 		c := s.client("ann")
 		c.send("PASS :ann:secret of ann", "NICK ann", "USER ann 0 * :ann", "JOIN #open,#closed", "PRIVMSG #open :"+text, "PRIVMSG #closed :"+text, "PRIVMSG bob :"+text)
-		c.settled()
+		c.sync()
 		c.send("QUIT")
 		c.until("ERROR")
 	}
@@ -57,7 +57,7 @@ func TestRetainRemovesWhatIsOldWhetherSomebodyHasItOpenOrNot(t *testing.T) {
 	s.run()
 	carl := s.user("carl")
 	carl.send("JOIN #open")
-	carl.settled()
+	carl.sync()
 	if removed := retain(month, Retention{}); !slices.Equal(removed, []string{"rooms/#closed", "rooms/#open"}) {
 		t.Errorf("after 35 days of rooms: removed of %q", removed)
 	}
@@ -65,32 +65,32 @@ func TestRetainRemovesWhatIsOldWhetherSomebodyHasItOpenOrNot(t *testing.T) {
 		t.Errorf("after 35 days of all: removed of %q", removed)
 	}
 	carl.send("JOIN #closed")
-	for _, line := range carl.settled() {
+	for _, line := range carl.sync() {
 		if strings.Contains(line, ":old") {
 			t.Errorf("it is still there: %s", line)
 		}
 	}
 }
 
-func TestRetainKeepsSoManyBytes(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{Flood: -1}).run()
+func TestRetainLimitsBytes(t *testing.T) {
+	s := startServer(t, serve.Goroutine, Options{CommandsPerSecond: -1}).run()
 	c := s.user("ann")
 	c.send("JOIN #a")
 	keep, total := Retention{Bytes: 20_000}, int64(0)
 	for range 100 {
 		c.send("PRIVMSG #a :" + strings.Repeat("x", 400))
-		c.settled()
+		c.sync()
 		if err := s.chat.Retain(t.Context(), keep, Retention{}, func(r Retained) { total += r.Bytes }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if left := size(s.dir + "/rooms/#a"); total == 0 || left > 20_000 {
+	if left := logBytes(s.dir + "/rooms/#a"); total == 0 || left > 20_000 {
 		t.Errorf("%d bytes were removed and %d are left, want at most 20,000", total, left)
 	}
 }
 
-// A room may be deleted between the list of all and its turn.
-func TestRetainMakesNoRoomThatWasDeleted(t *testing.T) {
+// A room may be deleted between the listing and its turn.
+func TestRetainDoesNotRecreateADeletedRoom(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	gone := data.Room{Name: "#gone", Path: "rooms/#gone"}
 	if removed, err := s.chat.retain(gone, Retention{Age: time.Hour}); removed != 0 || err != nil {

@@ -14,30 +14,30 @@ import (
 	"weir/chat/log"
 )
 
-// room is a room that is open. Guarded by Service.mu, but for its feed.
+// room is an open room. Guarded by Service.mu, except for fields of its conversation.
 type room struct {
-	feed
+	conversation
 	settings
-	path    string // of its state file
-	members map[*user]*member
-	renamed time.Time // when it got its name, if that was since it was opened
-	// the account or network that had it opened: see session.opener; "" for none that is limited
-	opener   string
-	coming   int               // joins under way: it is not closed before they end
-	deleted  bool              // by an administrator: nobody may enter
-	metadata map[string]string // see metadata.go
+	statePath string // path of the state file
+	members   map[*user]*member
+	renamedAt time.Time // when it got its name; zero: not since it was opened
+	// account or network for which it was opened: see session.roomOpenerLocked; "": not limited
+	opener        string
+	joinsUnderWay int               // joins in progress, during which it is not closed
+	deleted       bool              // deleted by an administrator: no user may join
+	metadata      map[string]string // see metadata.go
 }
 
 // member is a user in a room.
 type member struct {
 	user  *user
-	ranks string // of irc.RoomRanks, highest first
+	ranks string // letters of irc.RoomRanks, highest first
 }
 
-func (m *member) op() bool    { return strings.Contains(m.ranks, "o") }
-func (m *member) voice() bool { return m.ranks != "" }
+func (m *member) isOperator() bool        { return strings.Contains(m.ranks, "o") }
+func (m *member) canSpeakModerated() bool { return m.ranks != "" }
 
-// prefix is the member's rank as names show it: the highest, or all.
+// prefix returns the member's rank as lists of names show it: the highest, or all.
 func (m *member) prefix(all bool) string {
 	p := ""
 	for i := range len(irc.RoomRanks) {
@@ -51,49 +51,49 @@ func (m *member) prefix(all bool) string {
 	return p
 }
 
-// sees says whether a user may know that the room is there.
-func (r *room) sees(u *user) bool { return !r.has('s') || r.members[u] != nil || u.oper }
+// isVisibleTo reports whether a user may know that the room exists.
+func (r *room) isVisibleTo(u *user) bool { return !r.hasFlag('s') || r.members[u] != nil || u.oper }
 
-// banned says whether a user is kept out.
-func (r *room) banned(u *user) bool {
+// isBanned reports whether a ban of the room matches a user.
+func (r *room) isBanned(u *user) bool {
 	return slices.ContainsFunc(r.bans, func(b ban) bool { return irc.Match(b.mask, u.source) })
 }
 
-// remove takes a user out of the room. Its sessions have no seat any more.
-func (r *room) remove(u *user) {
+// removeMember removes a user from the room and unsubscribes its sessions.
+func (r *room) removeMember(u *user) {
 	delete(r.members, u)
 	delete(u.rooms, r)
 	for _, s := range u.sessions {
-		r.stand(s)
+		r.unsubscribeLocked(s)
 	}
 }
 
 var (
-	errRooms      = errors.New("there are as many rooms as there may be")
-	errGuestRooms = errors.New("guests from your address have as many rooms open as they may: log in, or join one of them")
-	errOwnRooms   = errors.New("your account has as many rooms open as it may: join one of them, or wait until some are closed")
+	errMaxRooms   = errors.New("the server has reached its limit of open rooms: try again later")
+	errGuestRooms = errors.New("guests from your address have reached their limit of open rooms: log in, or join one of those")
+	errOwnRooms   = errors.New("your account has reached its limit of open rooms: join one of them, or wait until some are closed")
 )
 
-// openRoom is the room of a name; it is made if it is not there. It waits for the disk, and must
-// not be called with the lock.
+// openRoom returns a room, which it opens or creates if necessary. It waits for the disk and takes
+// mu.
 func (s *Service) openRoom(name string) (*room, error) {
-	r, err := s.openToCome(name, "")
+	r, err := s.openRoomFor(name, "")
 	if err == nil {
-		s.locked(func() { r.coming-- })
+		s.withLock(func() { r.joinsUnderWay-- })
 	}
 	return r, err
 }
 
-// openToCome is openRoom for a join: see cameIn. The opener is limited to so many open rooms; "" is
-// not.
-func (s *Service) openToCome(name, opener string) (*room, error) {
-	s.opening.Lock()
-	defer s.opening.Unlock()
+// openRoomFor is openRoom for a join, which finishJoin must end. Opener is the name under which
+// open rooms are counted and limited; "" has no limit.
+func (s *Service) openRoomFor(name, opener string) (*room, error) {
+	s.openMu.Lock()
+	defer s.openMu.Unlock()
 	s.mu.Lock()
-	r, full := s.rooms[irc.Fold(name)], s.mayOpen(opener)
+	r, full := s.rooms[irc.Fold(name)], s.checkRoomLimitsLocked(opener)
 	if r != nil {
-		r.used = s.o.Now() // so that it is not closed before it is
-		r.coming++
+		r.lastUsed = s.fixed.Now() // so that closeIdle does not close it before it is used
+		r.joinsUnderWay++
 	}
 	s.mu.Unlock()
 	switch {
@@ -102,24 +102,24 @@ func (s *Service) openToCome(name, opener string) (*room, error) {
 	case full != nil:
 		return nil, full
 	}
-	if now, ok := data.Renamed(s.dir, name); ok {
+	if now, ok := data.Renamed(s.dataDir, name); ok {
 		return nil, &renamedError{now}
 	}
-	r = &room{members: map[*user]*member{}, settings: newSettings(s.o.Now()), opener: opener, coming: 1}
-	if err := s.openFeed(&r.feed, filepath.Join(data.Rooms, data.Folder(name)), name); err != nil {
-		if e := removeUnused(filepath.Dir(s.statePath(name))); e != nil && !errors.Is(e, os.ErrNotExist) {
-			s.o.Log.Error("the folder of a room that cannot be opened is left", "room", name, "error", e)
+	r = &room{members: map[*user]*member{}, settings: newSettings(s.fixed.Now()), opener: opener, joinsUnderWay: 1}
+	if err := s.openConversationLog(&r.conversation, filepath.Join(data.Rooms, data.Folder(name)), name); err != nil {
+		if e := removeUnusedFolder(filepath.Dir(s.roomStatePath(name))); e != nil && !errors.Is(e, os.ErrNotExist) {
+			s.fixed.Log.Error("the folder of a room that cannot be opened was not removed", "room", name, "error", e)
 		}
 		return nil, err
 	}
-	r.feed.room = r
-	r.path = s.statePath(name)
+	r.conversation.room = r
+	r.statePath = s.roomStatePath(name)
 	if err := r.readState(); err != nil {
-		s.o.Log.Warn("a room's state cannot be read", "room", name, "error", err)
+		s.fixed.Log.Warn("a room's state cannot be read", "room", name, "error", err)
 	}
-	for _, old := range r.former {
-		if err := data.Relink(s.dir, old, r.name); err != nil {
-			s.o.Log.Warn("a room's old name does not lead to it", "room", name, "error", err)
+	for _, old := range r.formerNames {
+		if err := data.Relink(s.dataDir, old, r.name); err != nil {
+			s.fixed.Log.Warn("the former name of a room does not redirect to it", "room", name, "error", err)
 		}
 	}
 	r.metadata = s.readMetadata(r.metadataPath())
@@ -129,10 +129,11 @@ func (s *Service) openToCome(name, opener string) (*room, error) {
 	return r, nil
 }
 
-// mayOpen says why no further room can be opened. The caller holds the lock.
-func (s *Service) mayOpen(opener string) error {
-	if len(s.rooms)+len(s.directs) >= s.opts().MaxRooms {
-		return errRooms
+// checkRoomLimitsLocked returns the reason why no further room can be opened, or nil. The caller
+// holds mu.
+func (s *Service) checkRoomLimitsLocked(opener string) error {
+	if len(s.rooms)+len(s.directs) >= s.options().MaxRooms {
+		return errMaxRooms
 	}
 	if opener == "" {
 		return nil
@@ -144,7 +145,7 @@ func (s *Service) mayOpen(opener string) error {
 		}
 	}
 	switch {
-	case n < s.opts().UserRooms: // as many as one account may be in
+	case n < s.options().MaxRoomsPerUser: // the number of rooms that one account may be in
 		return nil
 	case opener[0] == '@':
 		return errGuestRooms
@@ -152,15 +153,15 @@ func (s *Service) mayOpen(opener string) error {
 	return errOwnRooms
 }
 
-// closeBlank closes a room that nobody is in and in which nothing ever was, and removes its folder.
-// Where somebody is coming in, it is left to closeIdle. It must not be called with the lock.
-func (s *Service) closeBlank(r *room) {
-	s.opening.Lock()
-	defer s.opening.Unlock()
+// closeUnusedRoom closes a room without members in which nothing was ever stored, and removes its
+// folder. Rooms with a join in progress are left to closeIdle. It takes mu.
+func (s *Service) closeUnusedRoom(r *room) {
+	s.openMu.Lock()
+	defer s.openMu.Unlock()
 	blank := false
-	s.locked(func() {
-		blank = r.coming == 0 && len(r.members) == 0 && len(r.seats) == 0 && len(r.pending) == 0 && !r.queued && !r.stateless &&
-			s.frozen == nil && s.rooms[irc.Fold(r.name)] == r && r.isBlank()
+	s.withLock(func() {
+		blank = r.joinsUnderWay == 0 && len(r.members) == 0 && len(r.subscriptions) == 0 && len(r.pending) == 0 && !r.inCommitNet && !r.stateDirty &&
+			s.frozenSessions == nil && s.rooms[irc.Fold(r.name)] == r && r.isUnused()
 		if blank {
 			delete(s.rooms, irc.Fold(r.name))
 		}
@@ -169,53 +170,56 @@ func (s *Service) closeBlank(r *room) {
 		return
 	}
 	if err := r.log.Close(); err != nil {
-		s.o.Log.Error("a log cannot be closed", "log", r.feed.key, "error", err)
+		s.fixed.Log.Error("a log cannot be closed", "log", r.conversation.logID, "error", err)
 	}
-	r.removeBlank()
+	r.removeIfUnused()
 }
 
-func (s *Service) statePath(name string) string {
-	return filepath.Join(s.dir, data.Rooms, data.Folder(name), "state")
+func (s *Service) roomStatePath(name string) string {
+	return filepath.Join(s.dataDir, data.Rooms, data.Folder(name), "state")
 }
 
-// openFeed opens a feed's log.
-func (s *Service) openFeed(f *feed, dir, name string) error {
-	l, err := log.Open(filepath.Join(s.dir, dir), log.Options{})
+// openConversationLog opens a conversation's log.
+func (s *Service) openConversationLog(f *conversation, dir, name string) error {
+	l, err := log.Open(filepath.Join(s.dataDir, dir), log.Options{})
 	if err != nil {
-		s.o.Log.Error("a log cannot be opened", "log", dir, "error", err)
+		s.fixed.Log.Error("a log cannot be opened", "log", dir, "error", err)
 		return fmt.Errorf("its log cannot be opened: %w", err)
 	}
 	if r := l.Recovery(); r.Kept+r.Cut+r.Lost+r.Bad > 0 {
-		s.o.Log.Warn("a log was brought in order", "log", dir, "kept", r.Kept, "cut", r.Cut, "lost", r.Lost, "bad", r.Bad)
+		s.fixed.Log.Warn("a log was repaired", "log", dir, "kept", r.Kept, "cut", r.Cut, "lost", r.Lost, "bad", r.Bad)
 	}
-	f.svc, f.name, f.log, f.key = s, name, l, l.ID()
-	f.self[0], f.used = f, s.o.Now()
-	f.delivered = l.Committed()
+	f.svc, f.name, f.log, f.logID = s, name, l, l.ID()
+	f.self[0], f.lastUsed = f, s.fixed.Now()
+	f.deliveredOffset = l.Committed()
 	return nil
 }
 
-// isBlank says whether in a conversation nothing ever was said or set.
-func (f *feed) isBlank() bool {
+// isUnused reports whether nothing was ever stored in a conversation: no message, state or
+// metadata.
+func (f *conversation) isUnused() bool {
 	if f.log.Committed() > 0 || f.log.First() > 0 {
 		return false
 	}
 	for _, kept := range []string{"state", "metadata"} {
-		if _, err := os.Lstat(filepath.Join(f.folder(), kept)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(f.logFolder(), kept)); !errors.Is(err, os.ErrNotExist) {
 			return false
 		}
 	}
 	return true
 }
 
-func (f *feed) folder() string { return filepath.Join(f.svc.dir, filepath.FromSlash(f.path())) }
+func (f *conversation) logFolder() string {
+	return filepath.Join(f.svc.dataDir, filepath.FromSlash(f.pathLocked()))
+}
 
-// removeBlank removes the folder of a conversation that was opened, and in which nothing ever was
-// said or set. Its log is closed, and Service.opening held.
-func (f *feed) removeBlank() {
-	if !f.isBlank() {
+// removeIfUnused removes the folder of a conversation in which nothing was ever stored. Its log
+// must be closed, and openMu locked.
+func (f *conversation) removeIfUnused() {
+	if !f.isUnused() {
 		return
 	}
-	if err := os.RemoveAll(f.folder()); err != nil {
-		f.svc.o.Log.Error("an empty room cannot be removed", "log", f.key, "error", err)
+	if err := os.RemoveAll(f.logFolder()); err != nil {
+		f.svc.fixed.Log.Error("an empty room cannot be removed", "log", f.logID, "error", err)
 	}
 }

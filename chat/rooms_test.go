@@ -11,7 +11,7 @@ import (
 	"weir/chat/account"
 )
 
-// folders are the rooms that have a folder.
+// folders returns the names of the rooms that have a folder.
 func (s *server) folders() (names []string) {
 	s.t.Helper()
 	entries, err := os.ReadDir(filepath.Join(s.dir, "rooms"))
@@ -24,7 +24,7 @@ func (s *server) folders() (names []string) {
 	return names
 }
 
-// guestAt is a guest of a network address, which need not be this machine's.
+// guestAt returns a guest whose connection counts as coming from p.
 func (s *server) guestAt(p Peer, nick string) *client {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.at(p))
@@ -37,13 +37,13 @@ func (s *server) guestAt(p Peer, nick string) *client {
 	return c
 }
 
-func TestARoomThatSomebodyIsRefusedInLeavesNoFolder(t *testing.T) {
-	s := startServer(t, testWays()[0], Options{UserRooms: 3}).run()
+func TestARefusedJoinLeavesNoFolder(t *testing.T) {
+	s := startServer(t, testWays()[0], Options{MaxRoomsPerUser: 3}).run()
 	ann := s.user("ann")
 	for i := range 10 {
 		ann.send(fmt.Sprintf("JOIN #r%d", i))
 	}
-	ann.settled()
+	ann.sync()
 	if got := s.folders(); len(got) != 3 {
 		t.Errorf("%q have a folder, want those of the three rooms that ann may be in", got)
 	}
@@ -53,30 +53,30 @@ func TestARoomThatSomebodyIsRefusedInLeavesNoFolder(t *testing.T) {
 	}
 }
 
-// A client may be gone, or be refused, once its room is open.
-func TestARoomThatIsOpenedForAJoinThatFailsIsClosed(t *testing.T) {
+// The client may disconnect, or be refused, once its room is open.
+func TestARoomOpenedForAFailedJoinIsClosed(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{}).run()
-	r, err := s.chat.openToCome("#r", "")
+	r, err := s.chat.openRoomFor("#r", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&session{svc: s.chat}).cameIn(r)
+	(&session{svc: s.chat}).finishJoin(r)
 	if got := s.folders(); len(got) != 0 {
 		t.Errorf("%q are left after the join, want none", got)
 	}
-	s.chat.locked(func() {
+	s.chat.withLock(func() {
 		if n := len(s.chat.rooms); n != 0 {
 			t.Errorf("%d rooms are open after the join, want none", n)
 		}
 	})
 }
 
-func TestAKilledServersEmptyRoomsAreRemovedByTheNext(t *testing.T) {
+func TestUnusedRoomsOfAKilledServerAreRemoved(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{}).run()
 	ann := s.user("ann")
 	ann.send("JOIN #empty,#said,#set", "PRIVMSG #said :x", "MODE #set +k x")
-	ann.settled()
-	for _, name := range s.folders() { // as it would be left
+	ann.sync()
+	for _, name := range s.folders() { // as a killed server leaves it
 		if err := os.CopyFS(filepath.Join(s.dir, "rooms", "left-"+name), os.DirFS(filepath.Join(s.dir, "rooms", name))); err != nil {
 			t.Fatal(err)
 		}
@@ -97,49 +97,49 @@ func TestAKilledServersEmptyRoomsAreRemovedByTheNext(t *testing.T) {
 }
 
 func TestAnAccountCannotUseUpTheRooms(t *testing.T) {
-	s := startServer(t, testWays()[0], Options{UserRooms: 4, MaxRooms: 20})
+	s := startServer(t, testWays()[0], Options{MaxRoomsPerUser: 4, MaxRooms: 20})
 	s.account("ann", "correct horse", account.Member)
 	s.account("bob", "correct horse", account.Member)
 	s.account("root", "correct horse", account.Operator)
 	s.run()
 	open := func(c *client) (opened int, lines string) {
-		for i := range 8 { // said, so that the room stays open for a while when nobody is in it
+		for i := range 8 { // a message keeps the room open for a while without members
 			room := fmt.Sprintf("#%s%d", c.name, i)
 			c.send("JOIN "+room, "PRIVMSG "+room+" :said", "PART "+room)
 		}
-		lines = strings.Join(c.settled(), "\n")
+		lines = strings.Join(c.sync(), "\n")
 		return strings.Count(lines, " 366 "), lines
 	}
 	for name, want := range map[string]int{"ann": 4, "bob": 4, "root": 8} {
 		c := s.loggedIn(name)
-		if got, lines := open(c); got != want || want < 8 && !strings.Contains(lines, "No such channel: your account has as many rooms open as it may") {
+		if got, lines := open(c); got != want || want < 8 && !strings.Contains(lines, "No such channel: your account has reached its limit of open rooms") {
 			t.Errorf("%s has %d rooms opened, want %d and the reason: %s", name, got, want, lines)
 		}
 	}
 	again := s.loggedIn("ann")
 	again.send("JOIN #bob0")
-	again.until(" 366 ") // a room that is there
+	again.until(" 366 ") // an existing room
 }
 
 func TestGuestsOfOneAddressCannotUseUpTheRooms(t *testing.T) {
-	s := startServer(t, testWays()[0], Options{UserRooms: 4, MaxRooms: 20}).run()
+	s := startServer(t, testWays()[0], Options{MaxRoomsPerUser: 4, MaxRooms: 20}).run()
 	home := address(1)
 	for i := range 8 {
 		c := s.guestAt(home, fmt.Sprint("guest", i))
 		for k := range 4 {
 			c.send(fmt.Sprintf("JOIN #r%d.%d", i, k))
 		}
-		lines := strings.Join(c.settled(), "\n")
+		lines := strings.Join(c.sync(), "\n")
 		if got, want := strings.Count(lines, " 366 "), map[bool]int{true: 4}[i == 0]; got != want {
 			t.Errorf("guest %d of the address has %d new rooms opened, want %d: %s", i, got, want, lines)
 		}
 		if i > 0 && !strings.Contains(lines, "403 guest"+fmt.Sprint(i)+" #r"+fmt.Sprint(i)+".0 :No such channel: guests from your address") {
-			t.Errorf("guest %d is told %q, want the reason", i, lines)
+			t.Errorf("guest %d received %q, want the reason", i, lines)
 		}
 	}
 	again := s.guestAt(home, "again")
 	again.send("JOIN #r0.0")
-	again.until(" 366 ") // a room that is there
+	again.until(" 366 ") // an existing room
 	other := s.guestAt(address(2), "other")
 	other.send("JOIN #other")
 	other.until(" 366 ")

@@ -16,21 +16,21 @@ import (
 // A script is a conversation. Its lines are
 //
 //	# a comment
-//	account NAME PASSWORD [ROLE]      there is such an account
-//	option NAME VALUE                 of the server, before anybody is there
-//	NAME connects                     a new client
-//	NAME comes [CAP...]               and registers by this nick; what the server says to welcome it is passed over
+//	account NAME PASSWORD [ROLE]      creates an account
+//	option NAME VALUE                 sets an option of the server, before any client connects
+//	NAME connects                     a new client connects
+//	NAME comes [CAP...]               connects and registers by this nick, and skips the welcome
 //	NAME logs in AS PASSWORD [CAP...] the same by SASL PLAIN; AS is ACCOUNT or ACCOUNT@DEVICE
-//	NAME > LINE                       says
-//	NAME < PATTERN                    is told: the next line fits
-//	NAME ~ PATTERN                    is told, after whatever else
-//	NAME = nothing                    is told nothing more, though the server has handled all that it said
+//	NAME > LINE                       sends
+//	NAME < PATTERN                    receives: the next line matches
+//	NAME ~ PATTERN                    receives, after any other lines
+//	NAME = nothing                    receives nothing more until the server is idle
 //	NAME = closed                     its connection ends
-//	NAME leaves                       closes its connection, and the server has seen that
+//	NAME leaves                       closes its connection, and waits for the server to notice
 //	restart                           the server stops and starts on the same data
 //
-// In a pattern * stands for any text, and {NAME} for a word without space, ; and comma: the same
-// one wherever NAME stands.
+// In a pattern * matches any text. {NAME} matches a word without space, semicolon and comma: the
+// same one at each use of NAME.
 type script struct {
 	t       *testing.T
 	s       *server
@@ -112,9 +112,9 @@ func (x *script) step(name, verb string, rest []string, line string) {
 	case ">":
 		c.send(x.words.Fill(text))
 	case "<":
-		x.told(c, text, false)
+		x.receive(c, text, false)
 	case "~":
-		x.told(c, text, true)
+		x.receive(c, text, true)
 	case "leaves":
 		x.leave(c)
 	case "=":
@@ -135,8 +135,8 @@ func (x *script) logIn(name, login, password string, caps []string) {
 	c.until(" 221 " + nick)
 }
 
-// told reads the next line that has to fit, or the first that does.
-func (x *script) told(c *client, want string, skip bool) {
+// receive reads the next line, which must match, or with skip the first line that matches.
+func (x *script) receive(c *client, want string, skip bool) {
 	x.t.Helper()
 	var passed []string
 	for {
@@ -148,7 +148,7 @@ func (x *script) told(c *client, want string, skip bool) {
 			return
 		}
 		if passed = append(passed, line); !skip {
-			x.t.Fatalf("%s: %s is told\n\t%s\nwant\n\t%s", x.at, c.name, line, want)
+			x.t.Fatalf("%s: %s received\n\t%s\nwant\n\t%s", x.at, c.name, line, want)
 		}
 	}
 }
@@ -161,12 +161,12 @@ func (x *script) silent(c *client, what string) {
 				return
 			}
 			if !strings.HasPrefix(line, "ERROR ") {
-				x.t.Fatalf("%s: %s is told %q, want its connection closed", x.at, c.name, line)
+				x.t.Fatalf("%s: %s received %q, want its connection closed", x.at, c.name, line)
 			}
 		}
 	}
-	if lines := c.settled(); len(lines) > 0 {
-		x.t.Fatalf("%s: %s is told\n\t%s\nwant nothing", x.at, c.name, strings.Join(lines, "\n\t"))
+	if lines := c.sync(); len(lines) > 0 {
+		x.t.Fatalf("%s: %s received\n\t%s\nwant nothing", x.at, c.name, strings.Join(lines, "\n\t"))
 	}
 }
 
@@ -177,17 +177,17 @@ func (x *script) leave(c *client) {
 	waitFor(x.t, func() bool { return x.s.chat.Counts().Sessions < before })
 }
 
-// plain is the answer of SASL PLAIN.
+// plain returns the response of SASL PLAIN.
 func plain(login, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte("\x00" + login + "\x00" + password))
 }
 
-// waitFor waits until something is so.
+// waitFor waits until a condition holds.
 func waitFor(t *testing.T, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("what this line waits for has not come in %v", patience)
+			t.Fatalf("what this line waits for has not come in %v", testTimeout)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"weir/serve"
 )
 
-// searcher is a user that knows SEARCH, and is in a room.
+// searcher returns a user that supports SEARCH and is in a room.
 func searcher(s *server, name string) *client {
 	s.t.Helper()
 	c := s.user(name, "batch", "message-tags", "draft/search", "draft/multiline")
@@ -20,7 +20,7 @@ func searcher(s *server, name string) *client {
 	return c
 }
 
-// found is what a SEARCH is answered with, between the batch's begin and end.
+// found returns the lines of the batch that answers a SEARCH.
 func (c *client) found(attributes string) (lines []string) {
 	c.t.Helper()
 	c.send("SEARCH :" + attributes)
@@ -37,7 +37,7 @@ func (c *client) found(attributes string) (lines []string) {
 	}
 }
 
-func TestAFloodOfSearchesIsRefusedAndOthersSearchOn(t *testing.T) {
+func TestSearchesAreLimitedByAccount(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	s.account("alice", "correct-horse", account.Member)
 	alice, bob := s.client("alice"), searcher(s, "bob")
@@ -47,7 +47,7 @@ func TestAFloodOfSearchesIsRefusedAndOthersSearchOn(t *testing.T) {
 	for range 10 {
 		alice.send(strings.TrimSuffix(strings.Repeat("SEARCH text=a\r\n", 10), "\r\n"))
 	}
-	for _, line := range alice.settled() {
+	for _, line := range alice.sync() {
 		if strings.HasPrefix(line, ":weir.chat FAIL SEARCH RATE_LIMITED :") {
 			refused++
 		}
@@ -56,16 +56,16 @@ func TestAFloodOfSearchesIsRefusedAndOthersSearchOn(t *testing.T) {
 		t.Errorf("%d of 100 searches were refused", refused)
 	}
 	if lines := bob.found("text=a"); len(lines) != 0 {
-		t.Errorf("bob is told %q", lines)
+		t.Errorf("bob received %q", lines)
 	}
 }
 
-func TestAPartOfALongMessageIsFoundByItselfWithTheIDOfTheWhole(t *testing.T) {
+func TestASearchFindsALineOfAMultilineMessage(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	alice := searcher(s, "alice")
 	alice.send("TOPIC #room :harbours", "BATCH +1 draft/multiline #room", "@batch=1 PRIVMSG #room :first line", "@batch=1 PRIVMSG #room :second line",
 		"@batch=1 PRIVMSG #room :the third is of harbours", "BATCH -1")
-	alice.settled()
+	alice.sync()
 	first := alice.found("text=first")
 	if len(first) != 1 || !strings.HasSuffix(first[0], "PRIVMSG #room :first line") {
 		t.Fatalf("found %q", first)
@@ -80,21 +80,21 @@ func TestAPartOfALongMessageIsFoundByItselfWithTheIDOfTheWhole(t *testing.T) {
 func TestResultsFitIntoAnOutbox(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	alice := searcher(s, "alice")
-	for i := range searchHits + 20 {
+	for i := range maxSearchResults + 20 {
 		alice.send(fmt.Sprintf("PRIVMSG #room :%d %s", i, strings.Repeat("word ", 80)))
 	}
-	alice.settled()
-	if lines := alice.found("text=word;limit=1000"); len(lines) != searchHits || !strings.Contains(lines[searchHits-1], fmt.Sprintf(" :%d word", searchHits+19)) {
+	alice.sync()
+	if lines := alice.found("text=word;limit=1000"); len(lines) != maxSearchResults || !strings.Contains(lines[maxSearchResults-1], fmt.Sprintf(" :%d word", maxSearchResults+19)) {
 		t.Errorf("found %d, the last is %q", len(lines), lines[len(lines)-1])
 	}
-	long := []search.Result{{Line: make([]byte, replayBytes-10)}, {Line: make([]byte, 10)}, {Line: make([]byte, 1)}}
-	if n := len(fitting(long)); n != 2 {
+	long := []search.Result{{Line: make([]byte, maxReplayBytes-10)}, {Line: make([]byte, 10)}, {Line: make([]byte, 1)}}
+	if n := len(dropExcessResults(long)); n != 2 {
 		t.Errorf("%d fit, want the first two", n)
 	}
 }
 
-// TestTheIndexFollows: what is said is in the index though nobody searches, and what is redacted
-// leaves it.
+// TestTheIndexFollows checks that messages are indexed without any search, and that redacted ones
+// leave the index.
 func TestTheIndexFollows(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, serve.Goroutine, Options{}).run()
@@ -118,7 +118,7 @@ func TestTheIndexFollows(t *testing.T) {
 	})
 }
 
-func TestSearchIsOff(t *testing.T) {
+func TestSearchCanBeSwitchedOff(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{NoSearch: true}).run()
 	alice := s.client("alice")
 	alice.send("CAP REQ draft/search", "CAP END", "NICK alice", "USER a 0 * :A", "SEARCH text=a")
@@ -126,14 +126,14 @@ func TestSearchIsOff(t *testing.T) {
 	alice.until(" 421 alice SEARCH ")
 }
 
-// TestTheIndexLeavesABusyServerItsProcessors: at most a fiftieth of one, and half of one when
-// little is said.
+// TestTheIndexLeavesABusyServerItsProcessors limits the indexer to a fiftieth of a CPU on a busy
+// server, and to half a CPU otherwise.
 func TestTheIndexLeavesABusyServerItsProcessors(t *testing.T) {
 	s := new(Service)
-	rest := s.indexRest()
+	rest := s.indexPauses()
 	rest(0)
 	const took = 10 * time.Millisecond
-	s.counts.deliveries.Add(1_000_000)
+	s.counters.deliveries.Add(1_000_000)
 	if got := rest(took); got < 49*took {
 		t.Errorf("after %v of work the index of a busy server rests %v, want %v", took, got, 49*took)
 	}

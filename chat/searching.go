@@ -11,65 +11,63 @@ import (
 	"weir/chat/search"
 )
 
-// The index for searching is kept while the service runs, by a goroutine of its own: what is said
-// waits for it nowhere. It works in batches with rests between them, so that a busy server keeps
-// its processors. A search reads the end of the logs that the index does not have yet, so that a
-// message is found as soon as it is seen.
+// The search index is maintained in the background by a goroutine of its own, so that no message
+// waits for it. It indexes in batches with pauses between them, to leave the CPU to a busy server.
+// A search also scans the ends of logs that are not yet indexed, so a message is found as soon as
+// it is delivered.
 
-// followEvery is how soon the index is looked after when something was said or redacted. Tests are
-// in a hurry.
-var followEvery = 5 * time.Second
+// indexEvery is how often new and redacted messages are indexed. Tests shorten it.
+var indexEvery = 5 * time.Second
 
-// reviewEvery is how often all rooms are looked at, also those that nobody is in.
+// reviewEvery is how often all rooms are checked, including those that are not open.
 const reviewEvery = 10 * time.Minute
 
-// How long the index rests after a batch, as a multiple of what the batch took. A server that
-// delivers busyRate lines a second or more is busy: there, the index has a fiftieth of one
-// processor.
+// Pause of the indexer after a batch, as a multiple of the batch's duration. A server that delivers
+// busyRate or more lines per second is busy: there the indexer uses a fiftieth of one CPU.
 const (
-	restBusy  = 49
-	restQuiet = 1
-	busyRate  = 1000
+	busyPauseFactor  = 49
+	quietPauseFactor = 1
+	busyRate         = 1000
 )
 
-var errNoIndex = errors.New("there is no index for searching")
+var errNoIndex = errors.New("the search index cannot be opened")
 
-// searchIndex is the index, which is opened when it is first needed. It waits for the disk, and
-// must not be called with mu.
+// searchIndex returns the index, which it opens at the first call. It waits for the disk and must
+// not be called under mu.
 func (s *Service) searchIndex() (*search.Index, error) {
-	s.indexing.Lock()
-	defer s.indexing.Unlock()
+	s.indexMu.Lock()
+	defer s.indexMu.Unlock()
 	if s.index == nil {
-		x, err := search.Open(s.life, s.dir)
+		x, err := search.Open(s.ctx, s.dataDir)
 		if err != nil {
 			return nil, errors.Join(errNoIndex, err)
 		}
-		x.Rest = s.indexRest()
+		x.Rest = s.indexPauses()
 		s.index = x
 	}
 	return s.index, nil
 }
 
-// indexRest returns how long the index rests after a batch. It is called by one goroutine at a
-// time.
-func (s *Service) indexRest() func(took time.Duration) time.Duration {
+// indexPauses returns the function that computes the indexer's pauses. That function is called by
+// one goroutine at a time.
+func (s *Service) indexPauses() func(took time.Duration) time.Duration {
 	var last int64
 	var asked time.Time
 	return func(took time.Duration) time.Duration {
-		now, sent := time.Now(), s.counts.deliveries.Load()
+		now, sent := time.Now(), s.counters.deliveries.Load()
 		since := max(now.Sub(asked), time.Millisecond)
 		busy := float64(sent-last) >= busyRate*since.Seconds()
 		last, asked = sent, now
 		if busy {
-			return restBusy * took
+			return busyPauseFactor * took
 		}
-		return restQuiet * took
+		return quietPauseFactor * took
 	}
 }
 
-// followRooms keeps the index until ctx ends.
-func (s *Service) followRooms(ctx context.Context) {
-	tick := time.NewTicker(followEvery)
+// runIndexer maintains the index until ctx ends.
+func (s *Service) runIndexer(ctx context.Context) {
+	tick := time.NewTicker(indexEvery)
 	defer tick.Stop()
 	for reviewed := (time.Time{}); ; {
 		select {
@@ -80,54 +78,54 @@ func (s *Service) followRooms(ctx context.Context) {
 		x, err := s.searchIndex()
 		for more := err == nil; more && err == nil; {
 			if time.Since(reviewed) >= reviewEvery {
-				if err = s.review(ctx, x); err == nil {
+				if err = s.reviewIndex(ctx, x); err == nil {
 					reviewed = time.Now()
 				}
 			} else {
-				err = s.follow(ctx, x)
+				err = s.followIndex(ctx, x)
 			}
-			more = s.indexIsLate()
+			more = s.isIndexBehind()
 		}
 		if ctx.Err() == nil {
-			s.indexFails(err)
+			s.reportIndexError(err)
 		}
 	}
 }
 
-// indexFails logs what is wrong with the index, if that is something new; nil is nothing.
-func (s *Service) indexFails(err error) {
-	s.indexing.Lock()
-	defer s.indexing.Unlock()
-	was := s.indexFault
-	if s.indexFault = ""; err != nil {
-		s.indexFault = err.Error()
+// reportIndexError logs an error of the index unless it is the same as last time.
+func (s *Service) reportIndexError(err error) {
+	s.indexMu.Lock()
+	defer s.indexMu.Unlock()
+	was := s.indexError
+	if s.indexError = ""; err != nil {
+		s.indexError = err.Error()
 	}
-	if s.indexFault != "" && s.indexFault != was {
-		s.o.Log.Error("the index for searching cannot be kept", "error", err)
+	if s.indexError != "" && s.indexError != was {
+		s.fixed.Log.Error("the search index cannot be updated", "error", err)
 	}
 }
 
-// review has the index look at all rooms.
-func (s *Service) review(ctx context.Context, x *search.Index) error {
+// reviewIndex checks the index against all rooms.
+func (s *Service) reviewIndex(ctx context.Context, x *search.Index) error {
 	late, err := x.Review(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.setLate(late)
+	s.setIndexBehindLocked(late)
 	s.indexReviewed = s.indexReviewed || err == nil
 	return err
 }
 
-// follow has the index take a batch of each conversation that it is behind in.
-func (s *Service) follow(ctx context.Context, x *search.Index) error {
+// followIndex indexes a batch of each conversation that has messages not yet indexed.
+func (s *Service) followIndex(ctx context.Context, x *search.Index) error {
 	type moved struct {
 		path string
 		to   int64
 	}
-	was := map[*feed]moved{}
+	was := map[*conversation]moved{}
 	s.mu.Lock()
-	rooms := s.unindexed()
-	for _, f := range s.feeds() {
-		was[f] = moved{f.path(), f.delivered}
+	rooms := s.unindexedLocked()
+	for _, f := range s.openConversationsLocked() {
+		was[f] = moved{f.pathLocked(), f.deliveredOffset}
 	}
 	s.mu.Unlock()
 	if len(rooms) == 0 {
@@ -139,68 +137,67 @@ func (s *Service) follow(ctx context.Context, x *search.Index) error {
 	if err != nil {
 		late = rooms
 	}
-	s.setLate(late)
+	s.setIndexBehindLocked(late)
 	for f, m := range was {
-		if _, late := s.indexLate[m.path]; !late && f.path() == m.path {
-			f.indexed = max(f.indexed, m.to)
+		if _, late := s.indexBehind[m.path]; !late && f.pathLocked() == m.path {
+			f.indexedOffset = max(f.indexedOffset, m.to)
 		}
 	}
 	return err
 }
 
-// setLate sets what the index has not caught up with. The caller holds the lock.
-func (s *Service) setLate(rooms []data.Room) {
-	s.indexLate = make(map[string]data.Room, len(rooms))
+// setIndexBehindLocked sets the conversations that are not fully indexed. The caller holds mu.
+func (s *Service) setIndexBehindLocked(rooms []data.Room) {
+	s.indexBehind = make(map[string]data.Room, len(rooms))
 	for _, r := range rooms {
-		s.indexLate[r.Path] = r
+		s.indexBehind[r.Path] = r
 	}
 }
 
-func (s *Service) indexIsLate() bool {
+func (s *Service) isIndexBehind() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.indexLate) > 0
+	return len(s.indexBehind) > 0
 }
 
-// unindexed are the conversations in which the index may not have everything. The caller holds the
-// lock.
-func (s *Service) unindexed() (rooms []data.Room) {
-	for _, f := range s.feeds() {
-		if path := f.path(); f.indexed < f.delivered && s.indexLate[path].Path == "" {
+// unindexedLocked returns the conversations that may not be fully indexed. The caller holds mu.
+func (s *Service) unindexedLocked() (rooms []data.Room) {
+	for _, f := range s.openConversationsLocked() {
+		if path := f.pathLocked(); f.indexedOffset < f.deliveredOffset && s.indexBehind[path].Path == "" {
 			rooms = append(rooms, data.Room{Name: f.name, Path: path, Direct: f.room == nil})
 		}
 	}
-	for _, r := range s.indexLate {
+	for _, r := range s.indexBehind {
 		rooms = append(rooms, r)
 	}
 	return rooms
 }
 
-// searchedByLine are those of some conversations of which a search has to read the log's end, by
+// conversationsToScan returns those of the given conversations whose log end a search must scan, by
 // path.
-func (s *Service) searchedByLine(mine map[string]bool) (rooms []data.Room) {
+func (s *Service) conversationsToScan(mine map[string]bool) (rooms []data.Room) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.indexReviewed {
-		return slices.DeleteFunc(s.unindexed(), func(r data.Room) bool { return !mine[r.Path] })
+		return slices.DeleteFunc(s.unindexedLocked(), func(r data.Room) bool { return !mine[r.Path] })
 	}
-	for path := range mine { // nobody knows yet what was said before the service began
+	for path := range mine { // the index has not yet been checked against the logs since the start
 		kind, folder, _ := strings.Cut(path, "/")
 		rooms = append(rooms, data.Room{Name: data.NameOf(folder), Path: path, Direct: kind == data.Direct})
 	}
 	return rooms
 }
 
-// path is where the feed's log is, below the data directory. The caller holds the lock.
-func (f *feed) path() string {
+// pathLocked returns the path of the log's folder below the data directory. The caller holds mu.
+func (f *conversation) pathLocked() string {
 	if f.room != nil {
 		return roomPath(f.name)
 	}
-	return directPath(f.pair[0], f.pair[1])
+	return directPath(f.accounts[0], f.accounts[1])
 }
 
-// feedAt is the conversation at a path, nil if it is not open.
-func (s *Service) feedAt(path string) *feed {
+// conversationAt returns the conversation at a path, nil if it is not open.
+func (s *Service) conversationAt(path string) *conversation {
 	kind, folder, _ := strings.Cut(path, "/")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +205,7 @@ func (s *Service) feedAt(path string) *feed {
 		return s.directs[data.NameOf(folder)]
 	}
 	if r := s.rooms[data.NameOf(folder)]; r != nil {
-		return &r.feed
+		return &r.conversation
 	}
 	return nil
 }

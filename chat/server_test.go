@@ -14,10 +14,10 @@ import (
 	"weir/serve"
 )
 
-// patience is how long a test waits for what has to come.
-const patience = 30 * time.Second
+// testTimeout is how long a test waits for an expected event.
+const testTimeout = 30 * time.Second
 
-// server is a chat that serves real sockets in one of the ways.
+// server is a chat on real sockets under one concurrency model.
 type server struct {
 	t    *testing.T
 	way  serve.Way
@@ -27,10 +27,10 @@ type server struct {
 
 	chat *Service
 	stop func()
-	over chan error // from Run -> halt, one value
+	over chan error // from serve.Run -> halt; one value
 }
 
-// testWays are the ways that a chat runs under.
+// testWays returns the concurrency models that a chat supports.
 func testWays() []serve.Way {
 	if runtime.GOOS == "linux" {
 		return []serve.Way{serve.Loop, serve.Goroutine, serve.Pool, serve.Coroutine}
@@ -45,7 +45,7 @@ func startServer(t *testing.T, way serve.Way, o Options) *server {
 	return s
 }
 
-// run starts the server, if it does not run.
+// run starts the server unless it runs.
 func (s *server) run() *server {
 	s.t.Helper()
 	if s.chat != nil {
@@ -62,7 +62,7 @@ func (s *server) run() *server {
 	ctx, stop := context.WithCancel(context.Background())
 	s.chat, s.addr, s.over = chat, l.Addr().String(), make(chan error, 1)
 	go func() {
-		s.over <- serve.Run(ctx, s.way, l, chat.Sessions(), serve.Options{SendQueue: Outbox, Workers: 100, DrainTimeout: patience})
+		s.over <- serve.Run(ctx, s.way, l, chat.Sessions(), serve.Options{SendQueue: Outbox, Workers: 100, DrainTimeout: testTimeout})
 	}()
 	var once sync.Once
 	s.stop = func() { once.Do(stop) }
@@ -85,7 +85,7 @@ func (s *server) halt() {
 	s.chat = nil
 }
 
-// account makes an account while the server does not run, or does.
+// account creates an account, whether the server runs or not.
 func (s *server) account(name, password string, role account.Role) {
 	s.t.Helper()
 	store, err := account.Open(s.dir, account.Options{Iterations: 4096})
@@ -98,7 +98,7 @@ func (s *server) account(name, password string, role account.Role) {
 	}
 }
 
-// client is one end of a conversation.
+// client is an IRC client of a test.
 type client struct {
 	t    *testing.T
 	name string
@@ -120,7 +120,7 @@ func (s *server) clientOn(name string, conn net.Conn) *client {
 	return &client{t: s.t, name: name, conn: conn, r: bufio.NewReaderSize(conn, 64<<10)}
 }
 
-// user is a client that has registered.
+// user returns a client that has registered.
 func (s *server) user(name string, caps ...string) *client {
 	s.t.Helper()
 	c := s.client(name)
@@ -137,24 +137,24 @@ func (s *server) user(name string, caps ...string) *client {
 
 func (c *client) send(lines ...string) {
 	c.t.Helper()
-	c.conn.SetWriteDeadline(time.Now().Add(patience))
+	c.conn.SetWriteDeadline(time.Now().Add(testTimeout))
 	if _, err := c.conn.Write([]byte(strings.Join(lines, "\r\n") + "\r\n")); err != nil {
 		c.t.Fatalf("%s cannot send %q: %v", c.name, lines, err)
 	}
 }
 
-// line is the next line, without its end; ok is false when the connection has ended.
+// line returns the next line without its end; ok is false when the connection has ended.
 func (c *client) line() (line string, ok bool) {
 	c.t.Helper()
-	c.conn.SetReadDeadline(time.Now().Add(patience))
+	c.conn.SetReadDeadline(time.Now().Add(testTimeout))
 	line, err := c.r.ReadString('\n')
 	if e, is := err.(net.Error); is && e.Timeout() {
-		c.t.Fatalf("%s is told nothing for %v", c.name, patience)
+		c.t.Fatalf("%s received nothing for %v", c.name, testTimeout)
 	}
 	return strings.TrimRight(line, "\r\n"), err == nil
 }
 
-// until reads lines up to the first that contains a text, and returns it.
+// until reads lines up to the first that contains a text, and returns that line.
 func (c *client) until(text string) string {
 	c.t.Helper()
 	for {
@@ -168,17 +168,17 @@ func (c *client) until(text string) string {
 	}
 }
 
-// settled waits until all that the client said has been handled, and returns what it was told
-// meanwhile.
-func (c *client) settled() (lines []string) {
+// sync waits until the server has handled all input of the client, and returns the lines that it
+// sent meanwhile.
+func (c *client) sync() (lines []string) {
 	c.t.Helper()
-	c.send("PING :settled?")
+	c.send("PING :synced?")
 	for {
 		line, ok := c.line()
 		if !ok {
 			c.t.Fatalf("%s: the connection ended", c.name)
 		}
-		if strings.HasSuffix(line, " :settled?") {
+		if strings.HasSuffix(line, " :synced?") {
 			return lines
 		}
 		lines = append(lines, line)

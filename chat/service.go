@@ -27,74 +27,84 @@ import (
 // Service is a running chat. Its methods may be called from any goroutine.
 type Service struct {
 	// Immutable.
-	o         Options // as at Open: Configure changes opts
-	dir       string
-	lock      *os.File
-	accounts  *account.Store
-	began     time.Time
-	seed      [seedSize]byte // of cloaks
-	commits   *flow.Net[*feed]
-	desk      *flow.Net[*session]
-	searchers *flow.Net[*session] // as desk, for searches
-	filehost  *filehost
-	life      context.Context // ends with Close
-	stop      func()          // ends life, and so the goroutines of Open
-	running   sync.WaitGroup  // these
+	// options at Open. Name, Network, Now, Log and NoSearch are always read from here.
+	fixed         Options
+	dataDir       string
+	dataLock      *os.File
+	accounts      *account.Store
+	startedAt     time.Time
+	cloakSeed     [seedSize]byte // secret of guests' cloaks
+	commitNet     *flow.Net[*conversation]
+	workers       *flow.Net[*session]
+	searchWorkers *flow.Net[*session] // worker pool of searches
+	filehost      *filehost
+	ctx           context.Context // ends with Close
+	cancel        func()          // ends ctx, and with it the goroutines of Open
+	goroutines    sync.WaitGroup  // goroutines started by Open
 
-	// of *delivery: from whoever has carried a batch -> to whoever carries the next
-	deliveries sync.Pool
-	counts     counters
-	current    atomic.Pointer[Options] // never nil; what it points to is never changed
+	// of *delivery, for reuse between batches
+	deliveryPool   sync.Pool
+	counters       counters
+	currentOptions atomic.Pointer[Options] // never nil; the options it points to are immutable
 
-	indexing   sync.Mutex    // guards what follows
-	index      *search.Index // nil: it was not needed yet
-	indexFault string        // what was wrong with it last; "" nothing
+	indexMu    sync.Mutex    // guards index and indexError
+	index      *search.Index // nil: not needed yet
+	indexError string        // last error of the index; "": none
 
-	opening sync.Mutex // one log is opened at a time; before mu
+	openMu sync.Mutex // serializes opening, closing and renaming of logs; locked before mu
 
-	mu         sync.Mutex                       // guards what follows, and all that it leads to
-	closed     bool                             // nobody is let in any more
-	over       bool                             // the nets end
-	users      map[string]*user                 // by folded nick
-	rooms      map[string]*room                 // by folded name; those that are open
-	directs    map[string]*feed                 // by direct's key; those that are open
-	monitors   map[string]map[*session]struct{} // by folded nick: who wants to know
-	perAddr    map[netip.Prefix]*visitors       // by lobby.Network
-	waiting    *lobby.Lobby[*session]           // those who have not registered
-	paces      map[string]*pace                 // by account
-	sessions   int
-	unknown    int // of these, not registered
-	peak       int
-	generation uint64     // of the accounts, when enforce last looked
-	leavers    leavers    // for WHOWAS
-	guesses    guesses    // at passwords
-	acquainted acquainted // with accounts: where these were logged in to from
-	strange    bool       // a network is missing in their file
-	// by path: conversations that the index has not caught up with
-	indexLate     map[string]data.Room
-	indexReviewed bool          // the index has looked at all conversations since Open
-	stamp         uint64        // of walks over users, and of deliveries
-	batches       atomic.Uint64 // names of batches; shared
-	starting      []*feed       // got something to commit since mu was taken
-	// on mu: deliver has handed a batch out; for those in waitSent
-	handedOut sync.Cond
-	jobs      int // for the desk, under way
+	mu      sync.Mutex // guards the fields below, and all state reachable from them
+	phase   servicePhase
+	users   map[string]*user         // by folded nick
+	rooms   map[string]*room         // open rooms, by folded name
+	directs map[string]*conversation // open direct conversations, by pairKey
+	// sessions that monitor a nick, by folded nick
+	monitors map[string]map[*session]struct{}
+	networks map[netip.Prefix]*networkUse // by lobby.Network
+	lobby    *lobby.Lobby[*session]       // connections that have not registered
+	// command limits, and search limits under "search ACCOUNT", by account
+	accountPaces      map[string]*pace
+	sessionCount      int
+	unregisteredCount int // sessions that have not registered
+	peakSessions      int
+	accountGeneration uint64        // generation of the accounts at the last enforceBans
+	whowas            whowasHistory // history of WHOWAS
+	guesses           guesses       // failed logins
+	knownNetworks     knownNetworks // networks from which accounts have logged in
+	networksDirty     bool          // knownNetworks has changed since it was written
+	// conversations that the index has not caught up with, by path
+	indexBehind   map[string]data.Room
+	indexReviewed bool          // all conversations have been checked by the index since Open
+	lastStamp     uint64        // last number of a walk over users or a delivery
+	lastBatchID   atomic.Uint64 // last id of an IRC batch; atomic
+	// conversations scheduled under the current hold of mu, to commit after it
+	toCommit []*conversation
+	// on mu: a delivery has ended; for waitDeliveredLocked
+	deliveryDone   sync.Cond
+	unfinishedJobs int // jobs queued or running in the worker pools
 
-	// See handover.go; guarded by mu.
-	// nil: nothing is frozen; otherwise those who wait until it is over
-	frozen   map[*session]struct{}
-	departed []departure // who went meanwhile
-	// who cannot be handed over has to go, or everybody
-	dismissing, dismissAll bool
-	missing                int // connections still to be adopted
-	settled                bool
-	late                   *time.Timer // calls settle
+	// Handover, guarded by mu: see handover.go.
+	frozenSessions     map[*session]struct{}
+	deferredDepartures []departure // ends of sessions during the freeze
+	mustReconnect      reconnectScope
+	awaitedAdoptions   int // connections still to be adopted
+	adoptionDone       bool
+	adoptTimer         *time.Timer // calls finishAdoption
 }
 
-// seedSize is how long the seed of cloaks is, in bytes.
+// servicePhase is the state of a service from Open to Close.
+type servicePhase uint8
+
+const (
+	phaseOpen     servicePhase = iota
+	phaseClosing               // no new connections; pending posts are committed
+	phaseStopping              // the nets are stopping; no conversation is scheduled by a timer
+)
+
+// seedSize is the length of cloakSeed in bytes.
 const seedSize = 16
 
-// Open opens the chat of a data directory, which is made if it is not there. Nobody else may have
+// Open opens the chat of a data directory, which it creates if necessary. Only one service may have
 // it open.
 func Open(dir string, o Options) (*Service, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
@@ -104,17 +114,17 @@ func Open(dir string, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(dir, o, lock)
+	return openWithLock(dir, o, lock)
 }
 
-// open is Open for who has the lock, which is closed with the service.
-func open(dir string, o Options, lock *os.File) (*Service, error) {
+// openWithLock opens the chat with a lock of its data directory, which Close closes.
+func openWithLock(dir string, o Options, lock *os.File) (*Service, error) {
 	o, err := o.withDefaults()
 	if err == nil {
-		err = takeLock(dir, lock)
+		err = adoptLock(dir, lock)
 	}
 	if err == nil {
-		err = tidy(dir)
+		err = removeLeftovers(dir)
 	}
 	if err != nil {
 		lock.Close()
@@ -126,21 +136,21 @@ func open(dir string, o Options, lock *os.File) (*Service, error) {
 		lock.Close()
 		return nil, err
 	}
-	s := &Service{o: o, dir: dir, lock: lock, accounts: accounts, began: o.Now(), filehost: newFilehost(),
-		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*feed{}, monitors: map[string]map[*session]struct{}{},
-		perAddr: map[netip.Prefix]*visitors{}, waiting: lobby.New[*session](o.Unknown, o.UnknownEach), paces: map[string]*pace{}, guesses: guesses{}, acquainted: acquainted{}}
-	rand.Read(s.seed[:])
-	s.current.Store(&s.o)
-	s.readAcquainted()
-	s.handedOut.L = &s.mu
-	s.deliveries.New = func() any { return new(delivery) }
-	if err := s.start(); err != nil {
+	s := &Service{fixed: o, dataDir: dir, dataLock: lock, accounts: accounts, startedAt: o.Now(), filehost: newFilehost(),
+		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*conversation{}, monitors: map[string]map[*session]struct{}{},
+		networks: map[netip.Prefix]*networkUse{}, lobby: lobby.New[*session](o.MaxUnregistered, o.MaxUnregisteredPerAddress), accountPaces: map[string]*pace{}, guesses: guesses{}, knownNetworks: knownNetworks{}}
+	rand.Read(s.cloakSeed[:])
+	s.currentOptions.Store(&s.fixed)
+	s.readNetworks()
+	s.deliveryDone.L = &s.mu
+	s.deliveryPool.New = func() any { return new(delivery) }
+	if err := s.startGoroutines(); err != nil {
 		return nil, errors.Join(err, accounts.Close(), lock.Close())
 	}
 	return s, nil
 }
 
-// lockData keeps others from the data directory until the file is closed.
+// lockData locks the data directory until the file is closed.
 func lockData(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -157,100 +167,102 @@ func lockData(dir string) (*os.File, error) {
 }
 
 const (
-	carryWidth  = 4 // rooms that are synced at once: disks take several
-	searchWidth = 2 // searches at once
-	deskWidth   = 4 // logins and histories at once: they need a processor each
+	// conversations committed at once: disks handle several fsyncs in parallel
+	commitWidth       = 4
+	searchWorkerCount = 2 // searches at once
+	workerCount       = 4 // jobs at once: logins and histories need a CPU each
 )
 
-// start builds the nets and starts their goroutines, and the sweeper's.
-func (s *Service) start() (err error) {
-	s.commits, err = flow.New([]flow.Stage[*feed]{
-		{Name: "carry", Width: carryWidth, Do: flow.Each(s.carry)},
-	}, []flow.Edge{{To: "carry", Cap: s.o.MaxRooms}}, s.lost, 0)
+// startGoroutines builds the nets and starts all goroutines.
+func (s *Service) startGoroutines() (err error) {
+	s.commitNet, err = flow.New([]flow.Stage[*conversation]{
+		{Name: "commit", Width: commitWidth, Do: flow.Each(s.commitAndDeliver)},
+	}, []flow.Edge{{To: "commit", Cap: s.fixed.MaxRooms}}, s.failConversation, 0)
 	if err != nil {
 		return err
 	}
-	s.desk, err = flow.New([]flow.Stage[*session]{{Name: "desk", Width: deskWidth, Do: flow.Each(atDesk)}},
-		[]flow.Edge{{To: "desk", Cap: s.o.Connections}}, abandoned, 0)
+	s.workers, err = flow.New([]flow.Stage[*session]{{Name: "workers", Width: workerCount, Do: flow.Each(runJobs)}},
+		[]flow.Edge{{To: "workers", Cap: s.fixed.MaxConnections}}, abandonJob, 0)
 	if err != nil {
 		return err
 	}
-	s.searchers, err = flow.New([]flow.Stage[*session]{{Name: "searchers", Width: searchWidth, Do: flow.Each(atDesk)}},
-		[]flow.Edge{{To: "searchers", Cap: s.o.Connections}}, abandoned, 0)
+	s.searchWorkers, err = flow.New([]flow.Stage[*session]{{Name: "search", Width: searchWorkerCount, Do: flow.Each(runJobs)}},
+		[]flow.Edge{{To: "search", Cap: s.fixed.MaxConnections}}, abandonJob, 0)
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s.life, s.stop = ctx, stop
-	s.running.Go(func() { s.commits.Run(ctx, flow.Network) })   // until Close
-	s.running.Go(func() { s.desk.Run(ctx, flow.Network) })      // until Close
-	s.running.Go(func() { s.searchers.Run(ctx, flow.Network) }) // until Close
-	s.running.Go(func() { s.sweep(ctx) })                       // until Close
-	if !s.o.NoSearch {
-		s.running.Go(func() { s.followRooms(ctx) }) // until Close
+	s.ctx, s.cancel = ctx, stop
+	s.goroutines.Go(func() { s.commitNet.Run(ctx, flow.Network) })     // until Close
+	s.goroutines.Go(func() { s.workers.Run(ctx, flow.Network) })       // until Close
+	s.goroutines.Go(func() { s.searchWorkers.Run(ctx, flow.Network) }) // until Close
+	s.goroutines.Go(func() { s.runPeriodicTasks(ctx) })                // until Close
+	if !s.fixed.NoSearch {
+		s.goroutines.Go(func() { s.runIndexer(ctx) }) // until Close
 	}
-	nobody := []*session{nil}
-	// until all take something
-	for s.commits.Put([]*feed{nil}) == 0 || s.desk.Put(nobody) == 0 || s.searchers.Put(nobody) == 0 {
+	probe := []*session{nil}
+	// wait until all nets accept input
+	for s.commitNet.Put([]*conversation{nil}) == 0 || s.workers.Put(probe) == 0 || s.searchWorkers.Put(probe) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	return nil
 }
 
-// Close stops the chat: what was accepted is committed, marks are written and files closed.
+// Close stops the chat: pending posts are committed, read markers are written and files are closed.
 // Sessions must have ended.
 func (s *Service) Close() error {
 	s.mu.Lock()
-	if s.closed {
+	if s.phase != phaseOpen {
 		s.mu.Unlock()
 		return nil
 	}
-	s.closed = true
+	s.phase = phaseClosing
 	s.mu.Unlock()
-	s.locked(s.retryStates)
-	for end := time.Now().Add(closeWithin); s.underWay() && time.Now().Before(end); {
+	s.withLock(s.retryStatesLocked)
+	for end := time.Now().Add(closeTimeout); s.hasUnfinishedCommits() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	s.locked(func() { s.over = true })
-	s.stop()
-	s.running.Wait()
-	s.saveAcquainted()
+	s.withLock(func() { s.phase = phaseStopping })
+	s.cancel()
+	s.goroutines.Wait()
+	s.saveNetworks()
 	var errs []error
 	s.mu.Lock()
-	feeds := s.feeds()
+	conversations := s.openConversationsLocked()
 	s.mu.Unlock()
-	for _, f := range feeds {
+	for _, f := range conversations {
 		errs = append(errs, f.log.Close())
-		if s.frozen == nil { // otherwise another process goes on with them
-			f.removeBlank()
+		if s.frozenSessions == nil { // after a handover another process uses the folders
+			f.removeIfUnused()
 		}
 	}
 	if s.index != nil {
 		errs = append(errs, s.index.Close())
 	}
-	return errors.Join(append(errs, s.accounts.Close(), s.lock.Close())...)
+	return errors.Join(append(errs, s.accounts.Close(), s.dataLock.Close())...)
 }
 
-// closeWithin is how long Close lets the disk take what was said.
-const closeWithin = 5 * time.Second
+// closeTimeout is how long Close waits for pending commits.
+const closeTimeout = 5 * time.Second
 
-// underWay says whether some feed is in the net.
-func (s *Service) underWay() bool {
+// hasUnfinishedCommits reports whether any conversation has posts that are not delivered.
+func (s *Service) hasUnfinishedCommits() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stirring()
+	return s.hasUnfinishedCommitsLocked()
 }
 
-// stirring is underWay for who holds the lock.
-func (s *Service) stirring() bool {
-	return slices.ContainsFunc(s.feeds(), func(f *feed) bool { return f.queued || f.armed || len(f.pending) > 0 })
+// hasUnfinishedCommitsLocked reports whether any conversation has posts that are not delivered. The
+// caller holds mu.
+func (s *Service) hasUnfinishedCommitsLocked() bool {
+	return slices.ContainsFunc(s.openConversationsLocked(), func(f *conversation) bool { return f.inCommitNet || f.windowTimerRuns || len(f.pending) > 0 })
 }
 
-// feeds are all that are open. The caller holds the lock.
-func (s *Service) feeds() []*feed {
-	var all []*feed
+// openConversationsLocked returns all open conversations. The caller holds mu.
+func (s *Service) openConversationsLocked() []*conversation {
+	var all []*conversation
 	for _, r := range s.rooms {
-		all = append(all, &r.feed)
+		all = append(all, &r.conversation)
 	}
 	for _, f := range s.directs {
 		all = append(all, f)
@@ -258,39 +270,40 @@ func (s *Service) feeds() []*feed {
 	return all
 }
 
-// Sessions is the service for serve.Run.
+// Sessions returns the service for serve.Run.
 func (s *Service) Sessions() serve.Service {
 	return serve.Service{State: serve.InProcess, Adopt: s.Adopt, Open: func(c serve.Conn) serve.Session { return s.Session(c, Peer{}) }}
 }
 
-// Outbox is how many bytes may wait for a slow client before it is closed: for serve.Options.SendQueue.
+// Outbox is how many bytes may wait for a client before it is disconnected: for
+// serve.Options.SendQueue.
 const Outbox = 1 << 20
 
-// sweepEvery is how often marks are passed on and bans looked at.
+// sweepEvery is how often periodic tasks run, such as storing read markers and checking bans.
 const sweepEvery = 2 * time.Second
 
-// sweep looks after what changes slowly, until ctx ends.
-func (s *Service) sweep(ctx context.Context) {
-	tick, save := time.NewTicker(sweepEvery), time.NewTicker(acquaintedEvery)
+// runPeriodicTasks runs periodic tasks until ctx ends.
+func (s *Service) runPeriodicTasks(ctx context.Context) {
+	tick, save := time.NewTicker(sweepEvery), time.NewTicker(saveNetworksEvery)
 	defer tick.Stop()
 	defer save.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			s.keepMarks()
+			s.saveReadMarkers()
 			return
 		case <-tick.C:
-			s.keepMarks()
-			s.enforce()
-			s.locked(s.forgive)
-			s.locked(func() {
-				if s.frozen == nil { // otherwise nothing begins
-					s.retryStates()
+			s.saveReadMarkers()
+			s.enforceBans()
+			s.withLock(s.removeExpiredLimitsLocked)
+			s.withLock(func() {
+				if s.frozenSessions == nil { // a freeze allows no new commits
+					s.retryStatesLocked()
 				}
 			})
 			s.closeIdle()
 		case <-save.C:
-			s.saveAcquainted()
+			s.saveNetworks()
 		}
 	}
 }

@@ -17,211 +17,239 @@ import (
 	"weir/serve"
 )
 
-// session is one connection: a serve.Session. Its owner is who serve calls it by, and the desk
-// while it is busy.
+// session is the state machine of one connection: a serve.Session. Its owner is the goroutine or
+// event loop by which serve calls it, or a worker while it has a job.
 type session struct {
 	// Immutable.
 	svc  *Service
 	conn serve.Conn
 	peer Peer
 
-	// Shared.
-	caps     atomic.Uint64 // irc.Caps; written by the owner
-	pending  atomic.Int32  // messages under way
-	waiting  atomic.Bool   // deliver is to Post when none is
-	replayed atomic.Int64  // bytes, since it had taken all that it was sent
+	// Atomic: shared by the owner and the commit stages.
+	caps              atomic.Uint64 // irc.Caps; only the owner writes them
+	pendingMessages   atomic.Int32  // its posts that are neither delivered nor refused
+	postWhenDelivered atomic.Bool   // finishPosts must wake the session when no post is pending
+	replayedBytes     atomic.Int64  // replayed since the client had last read everything
 
 	// Guarded by Service.mu.
-	place      *lobby.Place[*session]
-	busy, gone bool // the desk has it; it was closed meanwhile, and the desk sees to its end
-	lost       bool // it has ended, and may have lost what it was sent last
-	user       *user
-	direct     []*feed // that it has a seat at, besides rooms
-	monitors   []string
-	resumed    resumption
-	said       uint64   // the delivery that it has a part in
-	labeled    bool     // and with a label
-	subs       []string // keys of metadata that it wants to hear of
-	killed     string   // why an operator ended it
+	lobbyPlace        *lobby.Place[*session] // nil once registered
+	ownership         ownership
+	outputLost        bool            // it has ended, and its last output may be lost
+	user              *user           // nil before registration
+	directs           []*conversation // direct conversations that it subscribes to
+	monitored         []string        // folded nicks that it monitors
+	directsResumption resumption
+	deliveryStamp     uint64   // conversation.batchStamp of the last batch with a post of it
+	deliveryLabeled   bool     // that batch has a labeled post of it
+	metadataSubs      []string // metadata keys that it subscribes to
+	killReason        string   // why the server closed its connection; "": it did not
 
-	// Owned by the owner.
-	split    irc.Splitter
-	in       []byte            // what was read and not yet handled; nil while idle
-	reg      *irc.Registration // nil once registered
-	sasl     *exchange         // an AUTHENTICATE under way
-	login    account.Login     // who it has proven to be
-	failures int               // logins that were refused
-	away     string            // said before there was a user
-	// folded: that all pending messages are for; "": another place, or several
-	lastRoom string
-	job      func()     // for the desk
-	seeks    bool       // the job is a search, for the searchers
-	multi    *multiline // a BATCH under way
-	pace     *pace      // its share of commands
-	heard    time.Time  // when it last said something
-	fresh    bool       // it has registered, and is still to be woken as one that has not
-	asked    bool       // and was asked since
-	// since when its client has taken too little for it to go on; zero: it goes on
-	stuffed  time.Time
-	over     error // why it ends, once its replies are sent
-	launched bool  // some of the input went on its way to a log
+	// Used by the owner only.
+	splitter     irc.Splitter
+	unhandled    []byte            // input that must wait; nil: none
+	registration *irc.Registration // nil once registered
+	liveness     liveness
+	sasl         *saslExchange // SASL exchange in progress; nil: none
+	login        account.Login // account that it has logged in to; zero: none
+	failedLogins int
+	preAway      string // away message from before registration; "": none
+	// folded room that all pending posts are for; "": another target, or several
+	pendingTarget string
+	job           func()     // job for the worker pool; nil: none
+	jobIsSearch   bool       // the job is for the search workers
+	multiline     *multiline // multiline message in progress; nil: none
+	pace          *pace      // rate limit of its commands; nil: not yet looked up
+	lastInputAt   time.Time  // last input, or the start of the connection
+	// when the output queue was first found full; zero: it is not
+	blockedSince   time.Time
+	endErr         error // why it ends, once its replies are sent; nil: it does not
+	committedInput bool  // a command put a conversation into the commit net
 
-	// The command under way.
-	out    []byte // replies; nil while idle
-	label  string
-	from   int    // where its replies begin in out
-	batch  string // the labeled batch that was begun; "" for none
-	later  bool   // deliver sends its reply
-	behind []byte // what the session is told by the command besides its replies; nil: nothing
+	// The current command.
+	replies       []byte // replies to send; nil while idle
+	label         string // label of the command; "": none, or already used
+	replyStart    int    // where the command's replies start
+	replyBatch    string // id of the labeled batch in progress; "": none
+	deferredReply bool   // the delivery of a post is the reply
+	afterReplies  []byte // lines to send behind the replies; nil: none
 }
 
+// ownership says what runs a session.
+type ownership uint8
+
+const (
+	ownedByServe    ownership = iota // serve runs it: Input, Wake, Close
+	ownedByWorker                    // a worker runs its job: Wake does nothing but wait
+	closedDuringJob                  // serve closed it: the worker ends it after the job
+)
+
+// liveness is the state of the timer by which silent connections are closed.
+type liveness uint8
+
+const (
+	// registering: it is closed after Options.RegistrationTimeout.
+	registering liveness = iota
+	// justRegistered: the timer is still that of registration and must be set anew.
+	justRegistered
+	// responsive: it is sent a PING after Options.PingAfter without input.
+	responsive
+	// pinged: it is closed after half of Options.PingAfter without input.
+	pinged
+)
+
 func newSession(s *Service, c serve.Conn, p Peer) *session {
-	return &session{svc: s, conn: c, peer: p, reg: new(irc.Registration), heard: s.o.Now()}
+	return &session{svc: s, conn: c, peer: p, registration: new(irc.Registration), lastInputAt: s.fixed.Now()}
 }
 
 func (s *session) capSet() irc.Caps { return irc.Caps(s.caps.Load()) }
 
 func (s *session) has(c irc.Caps) bool { return s.capSet().Has(c) }
 
-// buffers are for replies and for what a session could not handle yet: idle sessions have none.
+// buffers holds buffers for replies, so that idle sessions have none.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
 
 // Input implements serve.Session.
 func (s *session) Input(in []byte, w *serve.Writer) error {
-	if s.reg == nil { // otherwise it counts from the connection's begin
-		s.heard, s.asked = s.svc.o.Now(), false
+	if s.registration == nil { // before registration, time counts from the start of the connection
+		s.lastInputAt = s.svc.fixed.Now()
+		if s.liveness == pinged {
+			s.liveness = responsive
+		}
 	}
-	if len(s.in) > 0 {
-		s.in = append(s.in, in...)
-		in = s.in
+	if len(s.unhandled) > 0 {
+		s.unhandled = append(s.unhandled, in...)
+		in = s.unhandled
 	}
 	return s.run(in, w)
 }
 
-// Wake implements serve.Session: it goes on after a hold, and looks whether the client is alive.
+// Wake implements serve.Session. It continues with held-back input and checks whether the client is
+// alive.
 func (s *session) Wake(now time.Time, w *serve.Writer) error {
-	busy, leaves := s.standing()
+	busy, mustReconnect := s.ownerState()
 	if busy {
 		w.PauseInput()
 		return nil
 	}
-	if s.over == nil && leaves {
-		s.out = append(s.out, reconnect...)
-		s.over = errUpgrade
+	if s.endErr == nil && mustReconnect {
+		s.replies = append(s.replies, reconnectLine...)
+		s.endErr = errConnectAgain
 	}
-	if s.over == nil && len(s.in) > 0 && s.isStuffed(now, w) {
+	if s.endErr == nil && len(s.unhandled) > 0 && s.isBlocked(now, w) {
 		return nil
 	}
-	if s.over == nil {
-		s.alive(now, w)
+	if s.endErr == nil {
+		s.checkLiveness(now, w)
 	}
-	if s.over == nil && len(s.in) > 0 {
-		return s.run(s.in, w)
+	if s.endErr == nil && len(s.unhandled) > 0 {
+		return s.run(s.unhandled, w)
 	}
-	w.Write(s.out) // from the desk
-	s.out = nil
-	return s.over
+	w.Write(s.replies) // replies of a finished job
+	s.replies = nil
+	return s.endErr
 }
 
-// standing says whether the desk has the session, and whether it has to go: see Service.Dismiss.
-func (s *session) standing() (busy, leaves bool) {
+// ownerState reports whether a worker owns the session, and whether it must reconnect: see
+// Service.DisconnectUnmovable.
+func (s *session) ownerState() (busy, mustReconnect bool) {
 	s.svc.mu.Lock()
 	defer s.svc.mu.Unlock()
-	return s.busy, s.leaves()
+	return s.ownership != ownedByServe, s.mustReconnectLocked()
 }
 
-// enoughOut is how many bytes of replies are sent before further commands are run.
-const enoughOut = Outbox / 4
+// replyFlushBytes is how many bytes of replies are sent before further commands run.
+const replyFlushBytes = Outbox / 4
 
-// isStuffed says whether more than Outbox waits for a client that has asked for still more. It is
-// asked again soon; who takes too little for too long is too slow.
-func (s *session) isStuffed(now time.Time, w *serve.Writer) bool {
+// isBlocked reports whether the output queue of the session is full, so that no more commands run.
+// It schedules another check, and disconnects a client that has been blocked for too long.
+func (s *session) isBlocked(now time.Time, w *serve.Writer) bool {
 	takes := s.conn.Send(nil)
 	if !takes {
-		// a connection that is broken takes nothing, and nothing waits for it
+		// a broken connection takes nothing, and has nothing to deliver
 		takes, _ = serve.Delivered(s.conn)
 	}
 	switch {
 	case takes:
-		s.stuffed = time.Time{}
+		s.blockedSince = time.Time{}
 		return false
-	case s.stuffed.IsZero():
-		s.stuffed = now
-	case now.Sub(s.stuffed) > s.svc.opts().Alive:
-		s.svc.tooSlow(s)
+	case s.blockedSince.IsZero():
+		s.blockedSince = now
+	case now.Sub(s.blockedSince) > s.svc.options().PingAfter:
+		s.svc.closeSlow(s)
 	}
 	w.PauseInput()
-	w.WakeAt(now.Add(stuffedFor))
+	w.WakeAt(now.Add(blockedRecheck))
 	return true
 }
 
-// stuffedFor is how long a client that has taken too little is given before it is looked at again.
-const stuffedFor = 50 * time.Millisecond
+// blockedRecheck is the time between two checks of a blocked session.
+const blockedRecheck = 50 * time.Millisecond
 
-// alive asks a client that says nothing, and ends one that does not answer, or does not register.
-func (s *session) alive(now time.Time, w *serve.Writer) {
-	if len(s.in) > 0 && s.reg == nil { // it has spoken, and we are slow
-		s.heard = now
+// checkLiveness sends a PING to a silent client, and ends a session that does not answer it or does
+// not register in time.
+func (s *session) checkLiveness(now time.Time, w *serve.Writer) {
+	// the client has sent commands that are held back
+	if len(s.unhandled) > 0 && s.registration == nil {
+		s.lastInputAt = now
 	}
-	limit := s.svc.opts().Alive
-	if s.reg != nil {
-		limit = s.svc.opts().Begin
-	} else if s.asked {
+	limit := s.svc.options().PingAfter
+	if s.liveness == registering {
+		limit = s.svc.options().RegistrationTimeout
+	} else if s.liveness == pinged {
 		limit += limit / 2
 	}
-	if idle := now.Sub(s.heard); idle < limit {
-		w.WakeAt(s.heard.Add(limit))
+	if idle := now.Sub(s.lastInputAt); idle < limit {
+		w.WakeAt(s.lastInputAt.Add(limit))
 		return
 	}
-	if s.reg != nil || s.asked {
-		s.out = append(s.out, "ERROR :Closing link (ping timeout)\r\n"...)
-		s.over = errTimeout
+	if s.liveness == registering || s.liveness == pinged {
+		s.replies = append(s.replies, "ERROR :Closing link (ping timeout)\r\n"...)
+		s.endErr = errTimeout
 		return
 	}
-	s.asked = true
-	s.out = append(s.out, "PING :"+s.svc.o.Name+"\r\n"...)
-	w.WakeAt(s.heard.Add(limit + limit/2))
+	s.liveness = pinged
+	s.replies = append(s.replies, "PING :"+s.svc.fixed.Name+"\r\n"...)
+	w.WakeAt(s.lastInputAt.Add(limit + limit/2))
 }
 
 var errTimeout = errors.New("chat: ping timeout")
 
-// run handles the lines in in, and keeps what it cannot handle yet.
+// run handles the lines in in, and keeps those that must wait.
 func (s *session) run(in []byte, w *serve.Writer) error {
 	buffer := buffers.Get().(*[]byte)
-	s.out = append((*buffer)[:0], s.out...)
+	s.replies = append((*buffer)[:0], s.replies...)
 	held := false
-	for s.over == nil && s.job == nil {
-		// the rest waits until this is on its way
-		if held = len(in) > 0 && len(s.out) > enoughOut; held {
+	for s.endErr == nil && s.job == nil {
+		// the rest waits until these replies are on their way
+		if held = len(in) > 0 && len(s.replies) > replyFlushBytes; held {
 			w.PauseInput()
 			s.conn.Post()
 			break
 		}
-		line, rest, whole, err := s.split.Next(in)
+		line, rest, whole, err := s.splitter.Next(in)
 		if !whole {
 			in = rest
 			break
 		}
-		if held = !s.step(line, err, w); held {
+		if held = !s.handleLine(line, err, w); held {
 			w.PauseInput()
 			break
 		}
 		in = rest
 	}
-	s.keep(in)
-	// who commits it is woken here and now: another thread would find that goroutine only after 60
-	// us
-	if s.launched {
-		s.launched = false
+	s.keepUnhandled(in)
+	// Yield to the goroutine that commits: another thread would find it only after 60 us.
+	if s.committedInput {
+		s.committedInput = false
 		runtime.Gosched()
 	}
-	out := s.out
-	if s.out = nil; s.job != nil {
-		// not by w: what the desk sends comes behind it
-		if s.from > 0 && !s.conn.Send(out[:s.from]) {
-			s.svc.tooSlow(s)
+	out := s.replies
+	if s.replies = nil; s.job != nil {
+		// not by w, because the job's replies must follow
+		if s.replyStart > 0 && !s.conn.Send(out[:s.replyStart]) {
+			s.svc.closeSlow(s)
 		}
-		s.out, s.from = slices.Clone(out[s.from:]), 0
+		s.replies, s.replyStart = slices.Clone(out[s.replyStart:]), 0
 	} else {
 		w.Write(out)
 	}
@@ -230,29 +258,29 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 		buffers.Put(buffer)
 	}
 	if s.job == nil {
-		if s.fresh && !held { // otherwise it is woken for its turn, and says then
-			s.fresh = false
-			w.WakeAt(s.heard.Add(s.svc.opts().Alive))
+		if s.liveness == justRegistered && !held { // otherwise a wake-up is due and sets the timer
+			s.liveness = responsive
+			w.WakeAt(s.lastInputAt.Add(s.svc.options().PingAfter))
 		}
-		return s.over
+		return s.endErr
 	}
 	w.PauseInput()
-	s.toDesk()
+	s.queueJob()
 	return nil
 }
 
-// keep keeps what is left of the input.
-func (s *session) keep(in []byte) {
+// keepUnhandled keeps the rest of the input.
+func (s *session) keepUnhandled(in []byte) {
 	if len(in) == 0 {
-		s.in = nil
+		s.unhandled = nil
 		return
 	}
-	s.in = append(s.in[:0:0], in...)
+	s.unhandled = append(s.unhandled[:0:0], in...)
 }
 
-// step handles a line. It reports false when it has to wait: for messages before it, or for its
-// turn.
-func (s *session) step(line []byte, err error, w *serve.Writer) bool {
+// handleLine handles a line. It reports whether it did: otherwise the line must wait for
+// undelivered messages or for the rate limit.
+func (s *session) handleLine(line []byte, err error, w *serve.Writer) bool {
 	var m irc.Message
 	if err == nil {
 		m, err = irc.Parse(line)
@@ -260,76 +288,78 @@ func (s *session) step(line []byte, err error, w *serve.Writer) bool {
 	if err == irc.ErrEmpty {
 		return true
 	}
-	if !s.mayGoOn(&m) {
+	if !s.canRun(&m) {
 		return false
 	}
-	if wait := s.turn(&m); wait > 0 {
-		w.WakeAt(s.svc.o.Now().Add(wait))
+	if wait := s.throttleWait(&m); wait > 0 {
+		w.WakeAt(s.svc.fixed.Now().Add(wait))
 		return false
 	}
 	ran := true
-	launched := s.svc.locked(func() {
+	committed := s.svc.withLock(func() {
 		switch {
-		case s.svc.freezes(s):
+		case s.svc.holdIfFrozenLocked(s):
 			ran = false
 		case err != nil:
-			s.misread(err)
+			s.replyParseError(err)
 		default:
-			s.command(&m)
+			s.runCommandLocked(&m)
 		}
 		if s.job != nil {
-			s.svc.jobs++
+			s.svc.unfinishedJobs++
 		}
 	})
-	s.launched = s.launched || launched
+	s.committedInput = s.committedInput || committed
 	return ran
 }
 
-// mayGoOn says whether a command may be run now: behind messages that are not yet delivered only
-// another to the same place may.
-func (s *session) mayGoOn(m *irc.Message) bool {
-	n := s.pending.Load()
-	if n == 0 || n < pendingLines && s.follows(m) {
+// canRun reports whether the next command may run. While messages are undelivered, only another
+// message to the same target may, so that replies keep their order.
+func (s *session) canRun(m *irc.Message) bool {
+	n := s.pendingMessages.Load()
+	if n == 0 || n < maxPendingMessages && s.continuesPending(m) {
 		return true
 	}
-	s.waiting.Store(true)
-	return s.pending.Load() == 0 && s.waiting.Swap(false) // or deliver posts
+	s.postWhenDelivered.Store(true)
+	// otherwise finishPosts wakes the session
+	return s.pendingMessages.Load() == 0 && s.postWhenDelivered.Swap(false)
 }
 
-// follows says whether a command is a message to where those under way go.
-func (s *session) follows(m *irc.Message) bool {
-	if m.Command != "PRIVMSG" && m.Command != "NOTICE" && (m.Command != "BATCH" || s.multi == nil) {
+// continuesPending reports whether a command is a message to the target of the undelivered
+// messages.
+func (s *session) continuesPending(m *irc.Message) bool {
+	if m.Command != "PRIVMSG" && m.Command != "NOTICE" && (m.Command != "BATCH" || s.multiline == nil) {
 		return false
 	}
-	return s.multi != nil || s.lastRoom != "" && irc.Fold(irc.Param(m, 0)) == s.lastRoom
+	return s.multiline != nil || s.pendingTarget != "" && irc.Fold(irc.Param(m, 0)) == s.pendingTarget
 }
 
-// turn is how long a command has to wait because there were too many before it.
-func (s *session) turn(m *irc.Message) time.Duration {
-	perSecond := s.svc.opts().Flood
-	if perSecond < 0 || s.peer.local() && s.login.Account == nil || irc.Commands[m.Command].Free {
+// throttleWait returns how long a command must wait for the rate limit.
+func (s *session) throttleWait(m *irc.Message) time.Duration {
+	perSecond := s.svc.options().CommandsPerSecond
+	if perSecond < 0 || s.peer.isLocal() && s.login.Account == nil || irc.Commands[m.Command].Free {
 		return 0
 	}
 	if s.pace == nil {
 		s.pace = s.svc.paceOf(s)
 	}
-	wait := s.pace.wait(s.svc.o.Now(), perSecond)
+	wait := s.pace.wait(s.svc.fixed.Now(), perSecond)
 	if wait > 0 {
-		s.svc.counts.throttled.Add(1)
+		s.svc.counters.throttled.Add(1)
 	}
 	return wait
 }
 
-// charge counts a command as n more: it names so many rooms or users.
+// charge counts a command as n more, for example because it names several rooms.
 func (s *session) charge(n int) {
-	if s.pace != nil && n > 0 && s.svc.opts().Flood > 0 {
-		s.pace.charge(s.svc.o.Now(), s.svc.opts().Flood, n)
+	if s.pace != nil && n > 0 && s.svc.options().CommandsPerSecond > 0 {
+		s.pace.charge(s.svc.fixed.Now(), s.svc.options().CommandsPerSecond, n)
 	}
 }
 
-// slow has the desk do what may take time. It runs without Service.mu, with the session all its
-// own; the command under way ends with it.
-func (s *session) slow(job func()) {
+// startJob gives a slow function to the worker pool. It runs without mu, while the worker owns the
+// session. The current command ends after it.
+func (s *session) startJob(job func()) {
 	if first := s.job; first != nil {
 		s.job = func() { first(); job() }
 	} else {
@@ -337,23 +367,24 @@ func (s *session) slow(job func()) {
 	}
 }
 
-// toDesk hands the session to the desk. Its owner does not touch it until it is woken.
-func (s *session) toDesk() {
+// queueJob gives the session to the worker pool. Its serve goroutine does not touch it until it is
+// woken.
+func (s *session) queueJob() {
 	s.svc.mu.Lock()
-	s.busy = true
+	s.ownership = ownedByWorker
 	s.svc.mu.Unlock()
-	desk := s.svc.desk
-	if s.seeks {
-		desk, s.seeks = s.svc.searchers, false
+	pool := s.svc.workers
+	if s.jobIsSearch {
+		pool, s.jobIsSearch = s.svc.searchWorkers, false
 	}
-	if desk.Put([]*session{s}) == 0 {
-		abandoned(s, errStopping)
+	if pool.Put([]*session{s}) == 0 {
+		abandonJob(s, errStopping)
 	}
 }
 
-// atDesk is the desk's stage.
-func atDesk(s *session, _ *flow.Out[*session]) {
-	if s == nil { // Open asks whether the net runs
+// runJobs is the stage of the worker pools.
+func runJobs(s *session, _ *flow.Out[*session]) {
+	if s == nil { // startGoroutines probes whether the net runs
 		return
 	}
 	for s.job != nil {
@@ -362,80 +393,82 @@ func atDesk(s *session, _ *flow.Out[*session]) {
 		job()
 	}
 	s.svc.mu.Lock()
-	s.finish()
-	s.leaveDesk()
+	s.finishCommand()
+	s.leaveWorkerAndUnlock()
 }
 
-// leaveDesk gives the session back. The caller holds the lock, and has it no more.
-func (s *session) leaveDesk() {
-	s.busy = false
-	s.svc.jobs--
-	if s.gone {
-		s.depart(net.ErrClosed)
+// leaveWorkerAndUnlock returns the session to its serve goroutine. The caller has locked mu, which
+// it releases.
+func (s *session) leaveWorkerAndUnlock() {
+	s.svc.unfinishedJobs--
+	if s.ownership == closedDuringJob {
+		s.departLocked(net.ErrClosed)
+	} else {
+		s.ownership = ownedByServe
 	}
-	s.svc.unlock()
+	s.svc.unlockAndCommit()
 	s.conn.Post()
 }
 
-// abandoned ends a session whose job panicked, or that no desk takes.
-func abandoned(s *session, why error) {
+// abandonJob ends a session whose job panicked or was not accepted.
+func abandonJob(s *session, why error) {
 	if s == nil {
 		return
 	}
-	s.svc.o.Log.Error("a command was given up", "error", why)
+	s.svc.fixed.Log.Error("a command was aborted", "error", why)
 	s.svc.mu.Lock()
-	s.job, s.over = nil, why
-	s.leaveDesk()
+	s.job, s.endErr = nil, why
+	s.leaveWorkerAndUnlock()
 }
 
 // Close implements serve.Session.
 func (s *session) Close(err error) {
 	s.svc.mu.Lock()
-	defer s.svc.unlock()
-	if s.busy {
-		s.gone = true
+	defer s.svc.unlockAndCommit()
+	if s.ownership != ownedByServe {
+		s.ownership = closedDuringJob
 		return
 	}
-	s.depart(err)
+	s.departLocked(err)
 }
 
-// depart is the session's end. The caller holds the lock.
-func (s *session) depart(err error) {
-	if s.svc.frozen != nil {
-		s.svc.departed = append(s.svc.departed, departure{s, err})
+// departLocked ends the session. The caller holds mu.
+func (s *session) departLocked(err error) {
+	if s.svc.frozenSessions != nil {
+		s.svc.deferredDepartures = append(s.svc.deferredDepartures, departure{s, err})
 		return
 	}
 	if s.user == nil {
-		s.svc.unknown--
-		s.svc.waiting.Leave(s.place)
+		s.svc.unregisteredCount--
+		s.svc.lobby.Leave(s.lobbyPlace)
 	} else {
-		s.lost = !orderly(err)
-		s.svc.bid(s, s.lastWords(err))
+		s.outputLost = !isOrderlyEnd(err)
+		s.svc.detachLocked(s, s.quitMessage(err))
 	}
-	s.svc.dismiss(s.peer)
+	s.svc.uncountSession(s.peer)
 }
 
-// orderly says whether a session ended while its client was still there: by what that said, or by a
-// stop.
-func orderly(err error) bool {
-	var q *quitting
-	return errors.As(err, &q) || errors.Is(err, io.EOF) || errors.Is(err, serve.ErrStopped) || errors.Is(err, errUpgrade)
+// isOrderlyEnd reports whether a session ended while its client was connected: by its own command
+// or by a stop of the server.
+func isOrderlyEnd(err error) bool {
+	var q *quitError
+	return errors.As(err, &q) || errors.Is(err, io.EOF) || errors.Is(err, serve.ErrStopped) || errors.Is(err, errConnectAgain)
 }
 
-// quitting is the error of an end by QUIT, or by an operator, with what the others are told.
-type quitting struct{ words string }
+// quitError ends a session by QUIT or by the server, with the message to others.
+type quitError struct{ message string }
 
-func (q *quitting) Error() string { return "chat: quit" }
+func (q *quitError) Error() string { return "chat: quit" }
 
-// lastWords is what others are told of the session's end.
-func (s *session) lastWords(err error) string {
-	var q *quitting
+// quitMessage returns the message that others receive when the session ends.
+func (s *session) quitMessage(err error) string {
+	var q *quitError
 	switch {
-	case s.killed != "":
-		return s.killed
-	case errors.As(s.over, &q):
-		return q.words
-	case errors.Is(s.over, errTimeout):
+	case s.killReason != "":
+		return s.killReason
+	case errors.As(s.endErr, &q):
+		return q.message
+	case errors.Is(s.endErr, errTimeout):
 		return "Ping timeout"
 	case errors.Is(err, serve.ErrStopped):
 		return "The server is stopping"

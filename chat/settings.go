@@ -10,47 +10,48 @@ import (
 	"weir/chat/irc"
 )
 
-// settings are what a room is besides its name, its messages and its members: what its state file
-// says. Guarded by Service.mu. Only the stage that has the room's feed changes them, when the
-// change is on the disk: see change.go.
+// settings are the stored properties of a room besides its name, messages and members: the contents
+// of its state file. Guarded by Service.mu. Only the commit stage that has the room changes them,
+// after the change is on disk: see change.go.
 type settings struct {
-	made   time.Time
-	former []string // folded names that the room had
+	createdAt   time.Time
+	formerNames []string // former names, folded
 
-	topic, topicBy string // "": none
-	topicAt        time.Time
-	flags          string // of irc.RoomFlags
-	joinKey        string // "": none
-	limit          int    // 0: none
-	bans           []ban
-	ranks          map[string]string // by folded account: of irc.RoomRanks
+	topic, topicSetBy string // "": none
+	topicSetAt        time.Time
+	flags             string // letters of irc.RoomFlags
+	joinKey           string // "": none
+	memberLimit       int    // 0: none
+	bans              []ban
+	accountRanks      map[string]string // by folded account: letters of irc.RoomRanks
 
-	// What the state file says that this version does not know: it is written again as it was.
-	otherFlags string        // letters of modes
-	otherLines []irc.Message // never changed; the first parameter is a name of the room
+	// Contents of the state file that this version does not know. They are written back unchanged.
+	unknownFlags string        // mode letters
+	unknownLines []irc.Message // immutable; the first parameter is a name of the room
 }
 
 type ban struct {
-	mask, by string
-	at       time.Time
+	mask, setBy string
+	setAt       time.Time
 }
 
-// newSettings are those of a room that is made now.
+// newSettings returns the settings of a room that is created now.
 func newSettings(now time.Time) settings {
-	return settings{made: now, flags: "nt", ranks: map[string]string{}}
+	return settings{createdAt: now, flags: "nt", accountRanks: map[string]string{}}
 }
 
-// clone is a copy that can be changed.
+// clone returns a deep copy.
 func (x *settings) clone() settings {
 	c := *x
-	c.former, c.bans, c.ranks = slices.Clone(x.former), slices.Clone(x.bans), maps.Clone(x.ranks)
+	c.formerNames, c.bans, c.accountRanks = slices.Clone(x.formerNames), slices.Clone(x.bans), maps.Clone(x.accountRanks)
 	return c
 }
 
-func (x *settings) has(flag byte) bool { return strings.IndexByte(x.flags, flag) >= 0 }
+func (x *settings) hasFlag(flag byte) bool { return strings.IndexByte(x.flags, flag) >= 0 }
 
-// modes are the room's modes as 324 shows them; the key is shown to members only.
-func (x *settings) modes(member bool) []string {
+// modeWords returns the room's modes as RPL_CHANNELMODEIS (324) shows them. Only members see the
+// key.
+func (x *settings) modeWords(member bool) []string {
 	words := []string{"+" + x.flags}
 	if x.joinKey != "" {
 		words[0] += "k"
@@ -58,23 +59,23 @@ func (x *settings) modes(member bool) []string {
 			words[1] = x.joinKey
 		}
 	}
-	if x.limit > 0 {
+	if x.memberLimit > 0 {
 		words[0] += "l"
-		words = append(words, strconv.Itoa(x.limit))
+		words = append(words, strconv.Itoa(x.memberLimit))
 	}
 	return words
 }
 
-// rank gives an account other ranks; "": none.
-func (x *settings) rank(account, ranks string) {
-	if x.ranks[account] = ranks; ranks == "" {
-		delete(x.ranks, account)
+// setAccountRanks replaces the ranks of an account; "" removes them.
+func (x *settings) setAccountRanks(account, ranks string) {
+	if x.accountRanks[account] = ranks; ranks == "" {
+		delete(x.accountRanks, account)
 	}
 }
 
-// wasCalled notes a name that the room had.
-func (x *settings) wasCalled(name string) {
-	if name = irc.Fold(name); !slices.Contains(x.former, name) {
-		x.former = append(x.former, name)
+// addFormerName records a former name of the room.
+func (x *settings) addFormerName(name string) {
+	if name = irc.Fold(name); !slices.Contains(x.formerNames, name) {
+		x.formerNames = append(x.formerNames, name)
 	}
 }

@@ -15,48 +15,48 @@ import (
 	"weir/chat/irc"
 )
 
-// The state of a room: what it is now, in IRC lines, in the file state beside its log. Names are in
-// the room's own spelling:
+// The state of a room is stored as IRC lines in the file "state" beside its log. Names have the
+// room's own spelling:
 //
 //	:weir.chat CREATED #Room 1763730000
-//	:weir.chat RENAMED #Room #old                         a name that it had, folded
+//	:weir.chat RENAMED #Room #old                        a former name, folded
 //	:alice!alice@host TOPIC #Room :text
-//	:weir.chat 333 #Room alice!alice@host 1763730000     when that was said
+//	:weir.chat 333 #Room alice!alice@host 1763730000     when the topic was set
 //	:weir.chat MODE #Room +ntk key
-//	:weir.chat MODE #Room +o alice               an account
+//	:weir.chat MODE #Room +o alice                       ranks of an account
 //	:alice MODE #Room +b mask 1763730000
 //
 // Lines that this version does not know are kept, behind all others.
 
-// state is the state file of a room of these settings.
-func (x *settings) state(server, name string) []byte {
-	b := irc.AppendLine(nil, server, "CREATED", name, epoch(x.made))
-	for _, former := range x.former {
+// encodeState returns the contents of the state file.
+func (x *settings) encodeState(server, name string) []byte {
+	b := irc.AppendLine(nil, server, "CREATED", name, formatEpoch(x.createdAt))
+	for _, former := range x.formerNames {
 		b = irc.AppendLine(b, server, "RENAMED", name, former)
 	}
 	if x.topic != "" {
-		b = irc.AppendLine(b, x.topicBy, "TOPIC", name, x.topic)
-		b = irc.AppendLine(b, server, irc.RplTopicWhoTime, name, x.topicBy, epoch(x.topicAt))
+		b = irc.AppendLine(b, x.topicSetBy, "TOPIC", name, x.topic)
+		b = irc.AppendLine(b, server, irc.RplTopicWhoTime, name, x.topicSetBy, formatEpoch(x.topicSetAt))
 	}
-	modes := x.modes(true)
-	modes[0] += x.otherFlags
+	modes := x.modeWords(true)
+	modes[0] += x.unknownFlags
 	b = irc.AppendLine(b, server, "MODE", append([]string{name}, modes...)...)
-	for _, account := range slices.Sorted(maps.Keys(x.ranks)) {
-		ranks := x.ranks[account]
-		b = irc.AppendLine(b, server, "MODE", append([]string{name, "+" + ranks}, repeat(account, len(ranks))...)...)
+	for _, account := range slices.Sorted(maps.Keys(x.accountRanks)) {
+		ranks := x.accountRanks[account]
+		b = irc.AppendLine(b, server, "MODE", append([]string{name, "+" + ranks}, repeatWord(account, len(ranks))...)...)
 	}
 	for _, ban := range x.bans {
-		b = irc.AppendLine(b, ban.by, "MODE", name, "+b", ban.mask, epoch(ban.at))
+		b = irc.AppendLine(b, ban.setBy, "MODE", name, "+b", ban.mask, formatEpoch(ban.setAt))
 	}
-	for _, m := range x.otherLines {
+	for _, m := range x.unknownLines {
 		b = irc.AppendLine(b, m.Source, m.Command, append([]string{name}, m.Params[1:]...)...)
 	}
 	return b
 }
 
-// readState takes over what the file says. Nobody else has the room yet.
+// readState loads the state file. No other goroutine has access to the room yet.
 func (r *room) readState() error {
-	data, err := os.ReadFile(r.path)
+	data, err := os.ReadFile(r.statePath)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -67,66 +67,66 @@ func (r *room) readState() error {
 			continue
 		case irc.Fold(m.Params[0]) == irc.Fold(r.name):
 			r.name = m.Params[0]
-		default: // it was renamed, and the server died before it wrote the file again
-			r.wasCalled(m.Params[0])
+		default: // it was renamed, and the server died before it replaced the file
+			r.addFormerName(m.Params[0])
 		}
-		r.readLine(&m)
+		r.readStateLine(&m)
 	}
 	return err
 }
 
-func (r *room) readLine(m *irc.Message) {
+func (r *room) readStateLine(m *irc.Message) {
 	switch {
 	case len(m.Params) == 1:
-		r.otherLines = append(r.otherLines, *m)
+		r.unknownLines = append(r.unknownLines, *m)
 	case m.Command == "RENAMED":
-		r.wasCalled(m.Params[1])
+		r.addFormerName(m.Params[1])
 	case m.Command == "CREATED":
-		r.made = stamp(m.Params[1])
+		r.createdAt = parseEpoch(m.Params[1])
 	case m.Command == "TOPIC":
-		r.topic, r.topicBy, r.topicAt = m.Params[1], m.Source, r.made
+		r.topic, r.topicSetBy, r.topicSetAt = m.Params[1], m.Source, r.createdAt
 	case m.Command == irc.RplTopicWhoTime:
-		if m.Params[1] == r.topicBy { // otherwise it is of an older topic
-			r.topicAt = stamp(irc.Param(m, 2))
+		if m.Params[1] == r.topicSetBy { // otherwise it belongs to an older topic
+			r.topicSetAt = parseEpoch(irc.Param(m, 2))
 		}
 	case m.Command == "MODE":
-		r.readMode(m)
+		r.readModeLine(m)
 	default:
-		r.otherLines = append(r.otherLines, *m)
+		r.unknownLines = append(r.unknownLines, *m)
 	}
 }
 
-// readMode reads a line of MODE: a ban, the ranks of an account, or the modes of the room. A line
-// that sets none of these is kept as it is.
-func (r *room) readMode(m *irc.Message) {
+// readModeLine reads a MODE line: a ban, the ranks of an account, or the modes of the room. Other
+// MODE lines are kept as they are.
+func (r *room) readModeLine(m *irc.Message) {
 	switch letters := m.Params[1]; {
 	case letters == "+b" && len(m.Params) > 2:
-		r.bans = append(r.bans, ban{m.Params[2], m.Source, stamp(irc.Param(m, 3))})
+		r.bans = append(r.bans, ban{m.Params[2], m.Source, parseEpoch(irc.Param(m, 3))})
 	case strings.Trim(letters, "+"+irc.RoomRanks) == "" && len(m.Params) > 2:
-		r.ranks[irc.Fold(m.Params[2])] = strings.TrimPrefix(letters, "+")
+		r.accountRanks[irc.Fold(m.Params[2])] = strings.TrimPrefix(letters, "+")
 	case len(m.Params) == 2 || strings.ContainsAny(letters, irc.RoomFlags+irc.RoomKeyed+irc.RoomLimited):
 		r.readModes(m.Params[1:])
 	default:
-		r.otherLines = append(r.otherLines, *m)
+		r.unknownLines = append(r.unknownLines, *m)
 	}
 }
 
 func (r *room) readModes(params []string) {
 	changes, unknown := irc.Changes(params)
-	r.flags, r.otherFlags = "", string(unknown)
+	r.flags, r.unknownFlags = "", string(unknown)
 	for _, c := range changes {
 		switch c.Mode {
 		case 'k':
 			r.joinKey = c.Param
 		case 'l':
-			r.limit = number(c.Param)
+			r.memberLimit = atoi(c.Param)
 		default:
-			r.flags = setLetter(r.flags, c.Mode, c.On, irc.RoomFlags)
+			r.flags = setModeLetter(r.flags, c.Mode, c.On, irc.RoomFlags)
 		}
 	}
 }
 
-func stamp(s string) time.Time {
+func parseEpoch(s string) time.Time {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return time.Unix(n, 0)
 }

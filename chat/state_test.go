@@ -10,7 +10,7 @@ import (
 )
 
 // Another version of the server may have written such lines.
-func TestWhatAStateSaysThatIsNotKnownIsKept(t *testing.T) {
+func TestUnknownLinesOfAStateFileAreKept(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	ann := s.user("ann")
 	ann.send("JOIN #r", "PRIVMSG #r :said", "MODE #r +s", "PING x")

@@ -6,27 +6,28 @@ import (
 	"weir/chat/irc"
 )
 
-// user is somebody who is there, by one session or several. Guarded by Service.mu.
+// user is an online user with one or more sessions. Guarded by Service.mu.
 type user struct {
-	nick, name, host, real string
-	source                 string // nick!name@host
-	account                string // "" for none
-	away                   string // "" when not
-	bot, invisible, oper   bool
-	sessions               []*session
-	rooms                  map[*room]*member
-	invited                map[*room]bool
-	metadata               map[string]string // see metadata.go; nil: not yet read
-	since, spoke           time.Time
-	stamp                  uint64 // of the last walk that met it
-	// what others are told if nobody adopts a session of it: see settle
-	parting string
+	nick, name, host, realname string
+	source                     string // nick!name@host
+	account                    string // "": a guest
+	away                       string // away message; "": not away
+	bot, invisible, oper       bool
+	sessions                   []*session
+	rooms                      map[*room]*member
+	invited                    map[*room]bool
+	metadata                   map[string]string // see metadata.go; nil: not yet loaded
+	connectedAt, lastSpokeAt   time.Time
+	// Service.lastStamp of the last walk over users that visited it
+	walkStamp uint64
+	// QUIT message if no session of it is adopted: see finishAdoption
+	quitMessageIfLost string
 }
 
-func (u *user) resource() { u.source = u.nick + "!" + u.name + "@" + u.host }
+func (u *user) updateSource() { u.source = u.nick + "!" + u.name + "@" + u.host }
 
-// tags are those of what the user says: its account, and whether it is a bot. "" where there is
-// none.
+// tags returns the tags of the user's messages: its account and whether it is a bot. "" if there
+// are none.
 func (u *user) tags() string {
 	tags := ""
 	if u.account != "" {
@@ -38,7 +39,7 @@ func (u *user) tags() string {
 	return tags
 }
 
-// modes are the user's modes as 221 shows them.
+// modes returns the user's modes as RPL_UMODEIS (221) shows them.
 func (u *user) modes() string {
 	m := "+"
 	for _, f := range []struct {
@@ -52,8 +53,8 @@ func (u *user) modes() string {
 	return m
 }
 
-// flags are the user's state as WHO shows it.
-func (u *user) flags() string {
+// whoFlags returns the user's state as WHO shows it.
+func (u *user) whoFlags() string {
 	f := "H"
 	if u.away != "" {
 		f = "G"
@@ -67,12 +68,12 @@ func (u *user) flags() string {
 	return f
 }
 
-// find is the user of a nick, nil if there is none.
-func (s *Service) find(nick string) *user { return s.users[irc.Fold(nick)] }
+// findUser returns the user with a nick, or nil.
+func (s *Service) findUser(nick string) *user { return s.users[irc.Fold(nick)] }
 
-// sees says whether one user may know that the other is there: by a room that both are in, or
-// because the other is not invisible.
-func (u *user) sees(other *user) bool {
+// canSee reports whether one user may know that another is online: they share a room, or the other
+// is not invisible.
+func (u *user) canSee(other *user) bool {
 	if u == other || u.oper || !other.invisible {
 		return true
 	}
@@ -84,33 +85,35 @@ func (u *user) sees(other *user) bool {
 	return false
 }
 
-// neighbours calls f for every user that shares a room with u, and u, once.
-func (s *Service) neighbours(u *user, f func(*user)) {
-	s.stamp++
-	u.stamp = s.stamp
+// eachNeighbour calls f once for u and for every user that shares a room with u.
+func (s *Service) eachNeighbour(u *user, f func(*user)) {
+	s.lastStamp++
+	u.walkStamp = s.lastStamp
 	f(u)
 	for r := range u.rooms {
 		for other := range r.members {
-			if other.stamp != s.stamp {
-				other.stamp = s.stamp
+			if other.walkStamp != s.lastStamp {
+				other.walkStamp = s.lastStamp
 				f(other)
 			}
 		}
 	}
 }
 
-// spread tells a user's neighbours, and those who watch it and know extended-monitor.
-func (s *Service) spread(u *user, n *news) {
-	s.neighbours(u, n.to)
+// notifyNeighbours notifies a user's neighbours, and the sessions with extended-monitor that
+// monitor it.
+func (s *Service) notifyNeighbours(u *user, n *notification) {
+	s.eachNeighbour(u, n.sendToUser)
 	for session := range s.monitors[irc.Fold(u.nick)] {
-		if session.user != nil && session.user.stamp != s.stamp && session.has(irc.CapExtendedMonitor) {
-			n.tell(session)
+		if session.user != nil && session.user.walkStamp != s.lastStamp && session.has(irc.CapExtendedMonitor) {
+			n.sendTo(session)
 		}
 	}
 }
 
-// bid takes a session out of its user, and the user out of everything when it was the last.
-func (s *Service) bid(session *session, why string) {
+// detachLocked removes a session from its user, and quits the user if it was the last session. The
+// caller holds mu.
+func (s *Service) detachLocked(session *session, why string) {
 	u := session.user
 	for i, other := range u.sessions {
 		if other == session {
@@ -119,29 +122,29 @@ func (s *Service) bid(session *session, why string) {
 		}
 	}
 	for r := range u.rooms {
-		r.stand(session)
+		r.unsubscribeLocked(session)
 	}
-	for _, f := range session.direct {
-		f.stand(session)
+	for _, f := range session.directs {
+		f.unsubscribeLocked(session)
 	}
-	s.unmonitor(session)
+	s.removeMonitors(session)
 	if len(u.sessions) == 0 {
-		s.quit(u, why)
+		s.quitLocked(u, why)
 	}
 }
 
-// quit takes a user without sessions out of everything.
-func (s *Service) quit(u *user, why string) {
-	quit := s.news(u, nil, "QUIT", why)
-	s.neighbours(u, func(other *user) {
+// quitLocked removes a user without sessions. The caller holds mu.
+func (s *Service) quitLocked(u *user, why string) {
+	quit := s.userNotification(u, nil, "QUIT", why)
+	s.eachNeighbour(u, func(other *user) {
 		if other != u {
-			quit.to(other)
+			quit.sendToUser(other)
 		}
 	})
-	s.leavers.add(u, s.o.Now())
-	s.watchers(u.nick, irc.RplMonOffline, u.nick)
+	s.whowas.add(u, s.fixed.Now())
+	s.notifyMonitors(u.nick, irc.RplMonOffline, u.nick)
 	for r := range u.rooms {
-		r.remove(u)
+		r.removeMember(u)
 	}
 	delete(s.users, irc.Fold(u.nick))
 }

@@ -57,13 +57,13 @@ func handOver(t *testing.T, way serve.Way) {
 		t.Fatal(err)
 	}
 	end(serve.ErrHandover)
-	state := old.State()
-	lock, err := old.KeepLock()
+	state := old.HandoverState()
+	lock, err := old.DuplicateLock()
 	if err = errors.Join(err, old.Close()); err != nil {
 		t.Fatal(err)
 	}
 	l = listen(t)
-	next, err := chat.Resume(dir, chat.Options{}, chat.Handed{Lock: lock, State: state, Connections: len(moved)})
+	next, err := chat.Resume(dir, chat.Options{}, chat.Handover{Lock: lock, State: state, Connections: len(moved)})
 	if err != nil {
 		t.Fatal(err)
 	}

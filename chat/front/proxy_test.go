@@ -142,7 +142,7 @@ func (c *client) whois(nick string) (text string) {
 }
 
 func TestAProxyAnnouncesItsClients(t *testing.T) {
-	o := setup{proxies: []string{"127.0.0.1"}, chat: chat.Options{PerAddress: 3, STS: &chat.STS{Port: 6697, Duration: time.Hour}}}
+	o := setup{proxies: []string{"127.0.0.1"}, chat: chat.Options{MaxPerAddress: 3, STS: &chat.STS{Port: 6697, Duration: time.Hour}}}
 	everyWay(t, o, func(t *testing.T, s *server) {
 		announced := func(text string) *client {
 			c := s.clear(t)

@@ -102,7 +102,7 @@ func (h *Host) answer(w http.ResponseWriter, done, room string, err error) {
 	case err == nil:
 		h.log.Info("an administrator has "+done+" a room", "room", room)
 		w.WriteHeader(http.StatusNoContent)
-	case errors.Is(err, chat.ErrNoRoom), errors.Is(err, chat.ErrChange):
+	case errors.Is(err, chat.ErrNoRoom), errors.Is(err, chat.ErrInvalidChange):
 		http.Error(w, err.Error(), http.StatusConflict)
 	default:
 		h.log.Error("an administrator could not have a room "+done, "room", room, "error", err)

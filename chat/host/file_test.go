@@ -86,7 +86,7 @@ room_bytes = "1GB"
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.MOTD != "hello\n" || o.Flood != -1 || o.Alive != 5*time.Minute {
+	if o.MOTD != "hello\n" || o.CommandsPerSecond != -1 || o.PingAfter != 5*time.Minute {
 		t.Errorf("the chat's options are %+v", o)
 	}
 	if c.Data != filepath.Join(dir, "chat") || len(c.Listen) != 2 || c.Retention.RoomAge.Long() != 90*24*time.Hour || c.Retention.RoomBytes != 1e9 {

@@ -102,7 +102,7 @@ func (h *Host) openChat(c *Config) error {
 	if err != nil {
 		return err
 	}
-	options.Log, options.Committed = h.log, h.committed
+	options.Log, options.OnCommit = h.log, h.committed
 	h.chat, err = h.openService(c.Data, options)
 	return err
 }

@@ -12,16 +12,16 @@ import (
 // options are the chat's.
 func (c *Config) options() (chat.Options, error) {
 	l := c.Limits
-	o := chat.Options{Name: c.Server.Name, Network: c.Server.Network, MOTD: c.Server.MOTD, NoSearch: c.Server.NoSearch, Prompt: c.Server.Prompt,
+	o := chat.Options{Name: c.Server.Name, Network: c.Server.Network, MOTD: c.Server.MOTD, NoSearch: c.Server.NoSearch, NoCoalescing: c.Server.Prompt,
 		Registration: c.Accounts.registration(), LoginOnly: c.Accounts.LoginOnly,
-		Connections: l.Connections, PerAddress: l.PerAddress, Unknown: l.Unregistered, UnknownEach: l.UnregisteredPerAddress, STS: c.TLS.sts(), MaxRooms: l.Rooms, UserRooms: l.UserRooms,
-		Alive: l.Alive.Long(), Begin: l.Begin.Long(), Replay: l.Replay, History: l.History}
+		MaxConnections: l.Connections, MaxPerAddress: l.PerAddress, MaxUnregistered: l.Unregistered, MaxUnregisteredPerAddress: l.UnregisteredPerAddress, STS: c.TLS.sts(), MaxRooms: l.Rooms, MaxRoomsPerUser: l.UserRooms,
+		PingAfter: l.Alive.Long(), RegistrationTimeout: l.Begin.Long(), MaxReplay: l.Replay, MaxHistory: l.History}
 	switch {
 	case l.Flood == nil:
 	case *l.Flood == 0:
-		o.Flood = -1
+		o.CommandsPerSecond = -1
 	default:
-		o.Flood = *l.Flood
+		o.CommandsPerSecond = *l.Flood
 	}
 	if c.Server.MOTDFile != "" {
 		text, err := os.ReadFile(c.Server.MOTDFile)

@@ -17,7 +17,7 @@ var fixed = []string{"data", "listen", "run", "loops", "drain", "tls.listen", "t
 func Fixed(key string) bool { return slices.Contains(fixed, key) }
 
 // limited are the keys that may only be lowered, as [chat.Service.Configure] names them.
-var limited = map[string]string{"Connections": "limits.connections", "MaxRooms": "limits.rooms"}
+var limited = map[string]string{"MaxConnections": "limits.connections", "MaxRooms": "limits.rooms"}
 
 // Reload has another configuration hold from now on. Nobody loses a connection. What cannot change
 // while the server runs stays as it was: kept are the keys of what is different. An error means
@@ -34,7 +34,7 @@ func (h *Host) Reload(c Config) (kept []string, err error) {
 	defer h.reloading.Unlock()
 	kept = c.keep(h.Config())
 	options.Name, options.Network, options.NoSearch = c.Server.Name, c.Server.Network, c.Server.NoSearch
-	options.Upload = h.uploadsAt(&c)
+	options.UploadURL = h.uploadsAt(&c)
 	names, err := h.chat.Configure(options)
 	if err != nil {
 		return nil, err

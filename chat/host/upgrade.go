@@ -81,7 +81,7 @@ func (h *Host) openService(dir string, o chat.Options) (*chat.Service, error) {
 		}
 		from.Connections = nil
 	}
-	return chat.Resume(dir, o, chat.Handed{Lock: lock, State: from.State, Connections: len(from.Connections)})
+	return chat.Resume(dir, o, chat.Handover{Lock: lock, State: from.State, Connections: len(from.Connections)})
 }
 
 // adopter is the entrance that takes connections over: the first that has descriptors.
@@ -146,11 +146,11 @@ func partly(ended <-chan struct{}) {
 // The others, of which nothing is taken any more, part beside the next host.
 func (h *Host) give() error {
 	s := &h.succession
-	lock, err := h.chat.KeepLock()
+	lock, err := h.chat.DuplicateLock()
 	if err != nil {
 		return err
 	}
-	s.given = upgrade.Handed{Lock: lock, Listeners: s.kept, State: h.chat.State(), Connections: s.moved}
+	s.given = upgrade.Handed{Lock: lock, Listeners: s.kept, State: h.chat.HandoverState(), Connections: s.moved}
 	s.kept, s.moved = nil, nil
 	defer s.end()
 	if h.asked != nil {
@@ -187,7 +187,7 @@ func (h *Host) HandOver(ctx context.Context, afresh bool) (given upgrade.Handed,
 	if err := h.chat.Freeze(frozen); err != nil {
 		return given, 0, err
 	}
-	sessions := h.chat.Dismiss(afresh)
+	sessions := h.chat.DisconnectUnmovable(afresh)
 	h.succession.leave()
 	<-h.succession.gone
 	if given = h.succession.given; given.Lock == nil {
@@ -255,7 +255,7 @@ func (k *Keeper) upgrade(ctx context.Context, h *Host) (next *Host, over bool, e
 		h.failed(err)
 		return nil, false, nil
 	}
-	given, closed, err := h.HandOver(ctx, heir.Version != chat.StateVersion)
+	given, closed, err := h.HandOver(ctx, heir.Version != chat.HandoverVersion)
 	if err == nil {
 		err = k.hand(ctx, heir, given)
 	}

@@ -66,7 +66,7 @@ func (h *Host) tellUploads(c *Config, page net.Addr) error {
 	h.uploadURL = c.defaultURL(page)
 	options, err := c.options()
 	if err == nil {
-		options.Upload = h.uploadsAt(c)
+		options.UploadURL = h.uploadsAt(c)
 		_, err = h.chat.Configure(options)
 	}
 	return err

@@ -114,10 +114,10 @@ func (p *Page) upload(w http.ResponseWriter, r *http.Request) {
 func (p *Page) uploader(r *http.Request) (account string, err error) {
 	from := addrOf(r)
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
-		return p.cfg.Service.ByToken(from, strings.TrimSpace(token))
+		return p.cfg.Service.AccountByToken(from, strings.TrimSpace(token))
 	}
 	if name, password, ok := r.BasicAuth(); ok {
-		return p.cfg.Service.ByPassword(r.Context(), from, name, password)
+		return p.cfg.Service.AccountByPassword(r.Context(), from, name, password)
 	}
 	return "", chat.ErrNotLoggedIn
 }
@@ -166,7 +166,7 @@ type onlyWriter struct{ io.Writer }
 // link is where a file is. It is not sure if the request came by another way than that which
 // clients are told.
 func (p *Page) link(r *http.Request, shared upload.Shared) (link *url.URL, sure bool) {
-	base, err := url.Parse(p.cfg.Service.Upload())
+	base, err := url.Parse(p.cfg.Service.UploadURL())
 	if sure = err == nil && base.Host == r.Host && base.Host != ""; !sure {
 		base = &url.URL{Scheme: "http", Host: r.Host, Path: "/upload"}
 		if r.TLS != nil {

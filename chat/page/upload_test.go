@@ -19,7 +19,7 @@ import (
 // filesHost is a host that takes files, with two accounts.
 func filesHost(t *testing.T, o upload.Options) *host {
 	t.Helper()
-	h := &host{t: t, dir: t.TempDir(), addr: "127.0.0.1:0", o: chat.Options{Upload: "https://chat.example.org/upload"}, cfg: Config{Origins: []string{"*.friends.example"}, OwnHost: func(name string) bool { return name == "chat.example.org" }}}
+	h := &host{t: t, dir: t.TempDir(), addr: "127.0.0.1:0", o: chat.Options{UploadURL: "https://chat.example.org/upload"}, cfg: Config{Origins: []string{"*.friends.example"}, OwnHost: func(name string) bool { return name == "chat.example.org" }}}
 	h.account("ann", "correct-horse")
 	h.account("bob", "battery-staple")
 	var err error
@@ -107,7 +107,7 @@ func TestAFileIsUploadedByTokenAndFetchedByItsLink(t *testing.T) {
 
 func TestAFileIsUploadedByPassword(t *testing.T) {
 	h := filesHost(t, upload.Options{})
-	h.service.Configure(chat.Options{Upload: "http://" + h.addr + "/upload"})
+	h.service.Configure(chat.Options{UploadURL: "http://" + h.addr + "/upload"})
 	for _, who := range []string{"ann:correct-horse", "ANN@laptop:correct-horse"} {
 		res, text := h.ask("PUT", "/upload/boat%20trip.png", "\x89PNG\r\n\x1a\n....", "Basic", who)
 		if res.StatusCode != 201 || res.Header.Get("Location")+"\n" != text {

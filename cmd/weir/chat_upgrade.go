@@ -132,7 +132,7 @@ func openChat(c host.Config, e host.Events) (*host.Host, error) {
 		}
 		return h, err
 	}
-	from, err := old.Receive(chat.StateVersion)
+	from, err := old.Receive(chat.HandoverVersion)
 	if err != nil {
 		return nil, err
 	}

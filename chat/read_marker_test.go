@@ -14,9 +14,9 @@ import (
 	"weir/serve"
 )
 
-// Who does not know chathistory is replayed what has not reached him, also when the server had sent
-// it: his connection was lost with it under way.
-func TestWhatWasLostWithAConnectionIsReplayed(t *testing.T) {
+// A client without chathistory is replayed messages that were sent to a connection which broke
+// before they arrived.
+func TestMessagesLostInFlightAreReplayed(t *testing.T) {
 	everyWay(t, func(t *testing.T, s *server) {
 		s.account("ann", "secret of ann", account.Member)
 		ann := s.narrow("ann")
@@ -25,7 +25,7 @@ func TestWhatWasLostWithAConnectionIsReplayed(t *testing.T) {
 		bob := s.user("bob")
 		bob.send("JOIN #r", "PRIVMSG #r :seen")
 		ann.until("PRIVMSG #r :seen")
-		bob.settled()
+		bob.sync()
 
 		lost := 0
 		for s.sends(t, "ann") {
@@ -33,9 +33,9 @@ func TestWhatWasLostWithAConnectionIsReplayed(t *testing.T) {
 				bob.send(fmt.Sprintf("PRIVMSG #r :%d %s", lost, strings.Repeat("x", 400)))
 				lost++
 			}
-			bob.settled()
+			bob.sync()
 		}
-		s.chat.keepMarks()
+		s.chat.saveReadMarkers()
 		ann.conn.(*net.TCPConn).SetLinger(0)
 		ann.conn.Close()
 		bob.until(" QUIT ")
@@ -47,9 +47,9 @@ func TestWhatWasLostWithAConnectionIsReplayed(t *testing.T) {
 	})
 }
 
-// Who comes back to many rooms is not too slow, though it takes nothing yet: else it would be each
-// time.
-func TestWhatWasMissedInManyRoomsIsNotTooMuch(t *testing.T) {
+// A client that rejoins many rooms is not disconnected as too slow before it reads: otherwise that
+// would happen each time.
+func TestReplaysOfManyRoomsFitTheOutbox(t *testing.T) {
 	const rooms = 32
 	s := startServer(t, testWays()[0], Options{})
 	var names []string
@@ -59,19 +59,19 @@ func TestWhatWasMissedInManyRoomsIsNotTooMuch(t *testing.T) {
 	}
 	s.account("ann", "secret of ann", account.Member)
 	ann := s.run().narrow("ann")
-	for _, name := range names { // it was here before anything was said
+	for _, name := range names { // it was there before any message
 		r, err := s.chat.openRoom(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.chat.accounts.SetMark("ann", "phone", r.feed.key, 0)
+		s.chat.accounts.SetMark("ann", "phone", r.conversation.logID, 0)
 	}
 	ann.logIn(strings.Join(names, ","))
 	waitFor(t, func() bool {
 		s.chat.mu.Lock()
 		defer s.chat.mu.Unlock()
 		u, r := s.chat.users["ann"], s.chat.rooms[names[rooms-1]]
-		return s.chat.counts.tooSlow.Load() > 0 || u != nil && r != nil && len(r.seats) == 1 && r.seats[0].live
+		return s.chat.counters.tooSlow.Load() > 0 || u != nil && r != nil && len(r.subscriptions) == 1 && r.subscriptions[0].state == live
 	})
 	for range rooms {
 		ann.until("PRIVMSG ")
@@ -79,7 +79,7 @@ func TestWhatWasMissedInManyRoomsIsNotTooMuch(t *testing.T) {
 	}
 }
 
-// saidBefore has a room hold messages before the server runs.
+// saidBefore stores messages in a room before the server runs.
 func (s *server) saidBefore(room string, messages int, text string) {
 	s.t.Helper()
 	l, err := log.Open(filepath.Join(s.dir, "rooms", room), log.Options{})
@@ -96,7 +96,7 @@ func (s *server) saidBefore(room string, messages int, text string) {
 	}
 }
 
-// narrow is a client whose system takes little before it is read.
+// narrow returns a client with a small receive buffer.
 func (s *server) narrow(name string) *client {
 	s.t.Helper()
 	d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
@@ -109,14 +109,14 @@ func (s *server) narrow(name string) *client {
 	return s.clientOn(name, conn)
 }
 
-// logIn comes as a device of an account, and joins.
+// logIn logs in as a device of an account and joins rooms.
 func (c *client) logIn(rooms string) {
 	c.send("PASS :"+c.name+"@phone:secret of "+c.name, "NICK "+c.name, "USER "+c.name+" 0 * :"+c.name)
 	c.until(" 221 " + c.name)
 	c.send("JOIN " + rooms)
 }
 
-// sends says whether nothing waits here for the only session of a user.
+// sends reports whether nothing is queued here for the only session of a user.
 func (s *server) sends(t *testing.T, nick string) bool {
 	t.Helper()
 	s.chat.mu.Lock()

@@ -12,10 +12,10 @@ import (
 	"weir/internal/durable"
 )
 
-// tidy removes what a server that was killed was writing: temporary files beside states and
-// metadata, and rooms that it was deleting. It syncs the names of the folders that such a server
-// may have just made. The caller has the data directory's lock.
-func tidy(dir string) error {
+// removeLeftovers removes the files that a killed server was writing: temporary files beside states
+// and metadata, unused rooms, and rooms that were being deleted. It also fsyncs the names of
+// folders that such a server may just have created. The caller has locked the data directory.
+func removeLeftovers(dir string) error {
 	errs := []error{durable.SyncDir(dir), durable.RemoveTemps(filepath.Join(dir, "metadata"), ".state-*"), removeDeleted(dir)}
 	for _, kind := range []string{data.Rooms, data.Direct} {
 		folders, err := os.ReadDir(filepath.Join(dir, kind))
@@ -25,17 +25,17 @@ func tidy(dir string) error {
 		for _, folder := range folders {
 			if folder.IsDir() { // .state-* are of older versions, state.new is of the C server
 				path := filepath.Join(dir, kind, folder.Name())
-				errs = append(errs, durable.RemoveTemps(path, ".state-*", "state.new"), removeUnused(path))
+				errs = append(errs, durable.RemoveTemps(path, ".state-*", "state.new"), removeUnusedFolder(path))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// removeUnused removes the folder of a conversation in which nothing ever was said or set: a server
-// that was killed had it open. A folder whose file committed tells of acknowledged messages stays:
-// whoever opens it reports them as missing.
-func removeUnused(dir string) error {
+// removeUnusedFolder removes the folder of a conversation in which nothing was ever stored and
+// which a killed server had open. A folder whose file "committed" records acknowledged messages
+// stays, so that opening it reports them as missing.
+func removeUnusedFolder(dir string) error {
 	if ends, err := os.ReadFile(filepath.Join(dir, "committed")); err == nil && len(bytes.Trim(ends, "\x00")) > 0 {
 		return nil
 	}
@@ -53,13 +53,13 @@ func removeUnused(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// deleting is how the names of folders begin into which DeleteRoom moves a room.
-const deleting = ".deleted-"
+// deletedPrefix begins the names of folders into which DeleteRoom moves a room.
+const deletedPrefix = ".deleted-"
 
 func removeDeleted(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), deleting) {
+		if e.IsDir() && strings.HasPrefix(e.Name(), deletedPrefix) {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
 		}
 	}

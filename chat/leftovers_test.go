@@ -9,7 +9,7 @@ import (
 )
 
 // A log that the disk has lost must be reported, not removed.
-func TestAStartLeavesARoomWhoseMessagesAreMissing(t *testing.T) {
+func TestAStartKeepsARoomWhoseMessagesAreMissing(t *testing.T) {
 	dir := t.TempDir()
 	for name, end := range map[string]byte{"#new": 0, "#missing": 1} {
 		room := filepath.Join(dir, "rooms", name)
@@ -22,7 +22,7 @@ func TestAStartLeavesARoomWhoseMessagesAreMissing(t *testing.T) {
 			}
 		}
 	}
-	if err := tidy(dir); err != nil {
+	if err := removeLeftovers(dir); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{"#new": false, "#missing": true} {
@@ -32,7 +32,7 @@ func TestAStartLeavesARoomWhoseMessagesAreMissing(t *testing.T) {
 	}
 }
 
-func TestAStartRemovesWhatAKilledServerWasWriting(t *testing.T) {
+func TestAStartRemovesTemporaryFilesOfAKilledServer(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{})
 	a := s.run().user("ann")
 	a.send("JOIN #one", "TOPIC #one :something", "PRIVMSG #one :hello", "PING stored")
